@@ -1,0 +1,1 @@
+//! Recordings in, errors and consistency out.

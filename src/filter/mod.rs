@@ -1,0 +1,20 @@
+//! The Kalman filters: state, charts, motion, sensors, update. No ROS, no files, no clock.
+//!
+//! [`Slam`] is the whole pipeline: stamped [`Odometry`], [`Imu`] and [`Features`] go in, in whatever order they arrive, and
+//! [`Step`]s come out in the order of their stamps. A filter is a [`Variant`]: coordinates of the features ×
+//! linearization point × discretization × initialization × where the sensor covariance is taken.
+
+mod config;
+mod input;
+mod output;
+mod slam;
+mod variant;
+
+pub use config::{
+    Config, ConfigError, GateConfig, InitialConfig, MapConfig, MotionConfig, NoiseReading, SPECS, SensorConfig,
+    TimeJump, TimingConfig, TwistHold, WhenFull,
+};
+pub use input::{FeatureKind, Features, Imu, Observation, Odometry};
+pub use output::{Counts, DropReason, Landmark, PoseEstimate, Step};
+pub use slam::Slam;
+pub use variant::{Coordinates, Discretization, Initialization, Linearization, NoiseAt, UnknownFilter, Variant};

@@ -1,0 +1,21 @@
+//! # lienav
+//!
+//! Planar landmark SLAM by symmetry-reduced Kalman filtering and attitude by Lie group integrators, as a ROS 2
+//! package. The modules, in the order data passes through them:
+//!
+//! - [`stamp`]: time as it comes with the data;
+//! - [`settings`]: names, units, ranges and descriptions of everything that can be set;
+//! - [`lie`]: the groups;
+//! - [`simulate`]: worlds, trajectories and sensors with stated noise, from a seed;
+//! - [`filter`]: the Kalman filters; no ROS, no files, no clock;
+//! - [`evaluate`]: recordings in, errors and consistency out;
+//! - `ros` (feature `ros`): the nodes, and the only place that names ROS.
+
+pub mod evaluate;
+pub mod filter;
+pub mod lie;
+#[cfg(feature = "ros")]
+pub mod ros;
+pub mod settings;
+pub mod simulate;
+pub mod stamp;

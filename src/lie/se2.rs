@@ -1,0 +1,170 @@
+//! SE(2), the rigid motions of the plane, and the few maps of SO(2) it needs.
+//!
+//! Conventions: an element is (p, θ) and acts by x ↦ R(θ)x + p; a tangent vector is (u, a) with u the linear and a the
+//! angular part, in this order everywhere.
+
+use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
+use serde::{Deserialize, Serialize};
+use std::f64::consts::{PI, TAU};
+use std::ops::Mul;
+
+/// A pose: position in metres, heading in radians, both in the parent frame (REP 103: x forward, y left, z up).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Se2 {
+    /// Position in the parent frame, m.
+    pub p: Vector2<f64>,
+    /// Heading, rad. Not wrapped: a run of many turns keeps counting, so differences stay continuous.
+    pub theta: f64,
+}
+
+impl Default for Se2 {
+    fn default() -> Self {
+        Self::identity()
+    }
+}
+
+impl Se2 {
+    /// From position (m) and heading (rad).
+    pub fn new(x: f64, y: f64, theta: f64) -> Self {
+        Self { p: Vector2::new(x, y), theta }
+    }
+
+    /// The neutral element.
+    pub fn identity() -> Self {
+        Self::new(0.0, 0.0, 0.0)
+    }
+
+    /// Exp(u, a) = (V(a)u, a).
+    pub fn exp(xi: &Vector3<f64>) -> Self {
+        Self { p: v_matrix(xi.z) * xi.xy(), theta: xi.z }
+    }
+
+    /// The tangent vector (u, a), a in (−π, π], with Exp(u, a) = self.
+    pub fn log(&self) -> Vector3<f64> {
+        let a = wrap_angle(self.theta);
+        // V(a)⁻¹ = [[c, a/2], [−a/2, c]] with c = (a/2) cot(a/2).
+        let half = 0.5 * a;
+        let c = if half.abs() < 1e-4 { 1.0 - half * half / 3.0 } else { half / half.tan() };
+        Vector3::new(c * self.p.x + half * self.p.y, c * self.p.y - half * self.p.x, a)
+    }
+
+    /// The inverse motion.
+    pub fn inverse(&self) -> Self {
+        Self { p: -self.rotate_back(&self.p), theta: -self.theta }
+    }
+
+    /// R(θ).
+    pub fn rotation(&self) -> Matrix2<f64> {
+        rotation(self.theta)
+    }
+
+    /// From the body frame to the parent frame: R(θ)x + p.
+    pub fn transform(&self, x: &Vector2<f64>) -> Vector2<f64> {
+        self.p + self.rotation() * x
+    }
+
+    /// From the parent frame to the body frame: R(θ)ᵀ(x − p).
+    pub fn transform_back(&self, x: &Vector2<f64>) -> Vector2<f64> {
+        self.rotate_back(&(x - self.p))
+    }
+
+    fn rotate_back(&self, x: &Vector2<f64>) -> Vector2<f64> {
+        let (s, c) = self.theta.sin_cos();
+        Vector2::new(c * x.x + s * x.y, c * x.y - s * x.x)
+    }
+
+    /// Ad with Ad·ξ = (X Exp(ξ) X⁻¹)^∨: [[R, −Jp], [0, 1]].
+    pub fn adjoint(&self) -> Matrix3<f64> {
+        let (s, c) = self.theta.sin_cos();
+        Matrix3::new(c, -s, self.p.y, s, c, -self.p.x, 0.0, 0.0, 1.0)
+    }
+}
+
+/// Composition: first `rhs`, then `self`, as motions of points.
+impl Mul for Se2 {
+    type Output = Self;
+    fn mul(self, rhs: Self) -> Self {
+        Self { p: self.transform(&rhs.p), theta: self.theta + rhs.theta }
+    }
+}
+
+/// R(θ) = [[cos θ, −sin θ], [sin θ, cos θ]].
+pub fn rotation(theta: f64) -> Matrix2<f64> {
+    let (s, c) = theta.sin_cos();
+    Matrix2::new(c, -s, s, c)
+}
+
+/// Jx, J = [[0, −1], [1, 0]]: x turned left by a right angle.
+pub fn skew(x: &Vector2<f64>) -> Vector2<f64> {
+    Vector2::new(-x.y, x.x)
+}
+
+/// V(a) = [[sin a, −(1 − cos a)], [1 − cos a, sin a]]/a, V(0) = I.
+pub fn v_matrix(a: f64) -> Matrix2<f64> {
+    let (s, c) = if a.abs() < 1e-4 {
+        let a2 = a * a;
+        (1.0 - a2 / 6.0, 0.5 * a * (1.0 - a2 / 12.0))
+    } else {
+        let half = (0.5 * a).sin();
+        (a.sin() / a, 2.0 * half * half / a)
+    };
+    Matrix2::new(s, -c, c, s)
+}
+
+/// The same angle in (−π, π]. Not-a-number stays so.
+pub fn wrap_angle(a: f64) -> f64 {
+    if a > -PI && a <= PI {
+        return a;
+    }
+    let r = a.rem_euclid(TAU);
+    if r > PI { r - TAU } else { r }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn pose() -> impl Strategy<Value = Se2> {
+        (-50.0..50.0f64, -50.0..50.0f64, -3.1..3.1f64).prop_map(|(x, y, t)| Se2::new(x, y, t))
+    }
+
+    fn close(a: Se2, b: Se2) -> bool {
+        (a.p - b.p).norm() < 1e-11 && wrap_angle(a.theta - b.theta).abs() < 1e-13
+    }
+
+    proptest! {
+        #[test]
+        fn composition_is_associative(a in pose(), b in pose(), c in pose()) {
+            prop_assert!(close((a * b) * c, a * (b * c)));
+        }
+
+        #[test]
+        fn the_inverse_undoes(a in pose()) {
+            prop_assert!(close(a * a.inverse(), Se2::identity()));
+        }
+
+        #[test]
+        fn exp_undoes_log(a in pose()) {
+            prop_assert!(close(Se2::exp(&a.log()), a));
+        }
+
+        #[test]
+        fn the_adjoint_moves_exponents_across(a in pose(), u in -1.0..1.0f64, v in -1.0..1.0f64, w in -1.0..1.0f64) {
+            let xi = Vector3::new(u, v, w);
+            prop_assert!(close(a * Se2::exp(&xi), Se2::exp(&(a.adjoint() * xi)) * a));
+        }
+
+        #[test]
+        fn v_is_smooth_through_zero(a in -2e-4..2e-4f64) {
+            let series = Matrix2::new(1.0 - a * a / 6.0, -0.5 * a, 0.5 * a, 1.0 - a * a / 6.0);
+            prop_assert!((v_matrix(a) - series).norm() < 1e-11);
+        }
+
+        #[test]
+        fn wrapping_keeps_the_direction(a in -100.0..100.0f64) {
+            let w = wrap_angle(a);
+            prop_assert!(w > -PI && w <= PI && ((w - a) / TAU - ((w - a) / TAU).round()).abs() < 1e-12);
+        }
+    }
+}

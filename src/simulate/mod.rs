@@ -1,0 +1,1 @@
+//! Worlds, trajectories and sensors with stated noise, all reproducible from a seed.
