@@ -1,1 +1,4 @@
 //! Recordings in, errors and consistency out.
+
+pub mod files;
+pub mod recording;
