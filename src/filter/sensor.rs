@@ -7,6 +7,9 @@ use nalgebra::{Matrix2, Vector2};
 /// Bearings beyond this many radians are no bearings.
 const MAX_BEARING_RAD: f64 = 4.0 * std::f64::consts::PI;
 
+/// Variances beyond this say nothing, and their products overflow; in the unit of the quantity, squared.
+pub const MAX_VARIANCE: f64 = 1e12;
+
 /// Nearer to the sensor than this, direction means nothing, m.
 const TOO_NEAR_M: f64 = 1e-6;
 
@@ -150,9 +153,12 @@ impl Sensor {
 /// # Errors
 /// Not finite, not symmetric to a millionth, or with a negative eigenvalue.
 pub fn checked_covariance(c: Matrix2<f64>) -> Result<Matrix2<f64>, DropReason> {
-    let scale = c.amax();
-    if !scale.is_finite() {
+    if !c.iter().all(|x| x.is_finite()) {
         return Err(DropReason::NotFinite);
+    }
+    let scale = c.amax();
+    if scale > MAX_VARIANCE {
+        return Err(DropReason::Absurd);
     }
     let off = 0.5 * (c[(0, 1)] + c[(1, 0)]);
     let (a, b) = (c[(0, 0)], c[(1, 1)]);

@@ -316,7 +316,7 @@ fn on_an_easy_run_the_covariance_is_honest() {
 
 #[test]
 fn euler_and_exponential_agree_for_short_steps() {
-    let config = crate::filter::MotionConfig { use_message_covariance: false, ..Default::default() };
+    let config = crate::filter::MotionConfig { max_step_s: 10.0, ..Default::default() };
     let message =
         Odometry { stamp: Stamp::default(), velocity: Vector2::new(1.0, 0.0), yaw_rate: 0.5, covariance: None };
     let whole = |how: Discretization, pieces: usize| {
