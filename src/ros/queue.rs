@@ -20,7 +20,6 @@ struct State<R, M> {
     requests: VecDeque<R>,
     messages: VecDeque<(Instant, M)>,
     dropped: u64,
-    closed: bool,
 }
 
 /// What [`Queue::next`] gives.
@@ -32,14 +31,12 @@ pub enum Next<R, M> {
     Message(Instant, M),
     /// Nothing came in time.
     Idle,
-    /// Nothing will come any more.
-    Closed,
 }
 
 impl<R, M> Queue<R, M> {
     /// A queue of at most `capacity` messages.
     pub fn new(capacity: usize) -> Self {
-        let state = State { requests: VecDeque::new(), messages: VecDeque::new(), dropped: 0, closed: false };
+        let state = State { requests: VecDeque::new(), messages: VecDeque::new(), dropped: 0 };
         Self { state: Mutex::new(state), changed: Condvar::new(), capacity: capacity.max(1) }
     }
 
@@ -69,9 +66,6 @@ impl<R, M> Queue<R, M> {
     pub fn next(&self, deadline: Instant) -> Next<R, M> {
         let mut state = self.lock();
         loop {
-            if state.closed {
-                return Next::Closed;
-            }
             if let Some(request) = state.requests.pop_front() {
                 return Next::Request(request);
             }
@@ -84,12 +78,6 @@ impl<R, M> Queue<R, M> {
             }
             state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
-    }
-
-    /// Nothing is given out any more.
-    pub fn close(&self) {
-        self.lock().closed = true;
-        self.changed.notify_all();
     }
 
     /// How many messages were dropped so far because the queue was full.
@@ -130,16 +118,13 @@ mod tests {
     }
 
     #[test]
-    fn a_waiting_thread_gets_what_comes_later_and_the_end() {
+    fn a_waiting_thread_gets_what_comes_later() {
         let queue: Queue<char, u32> = Queue::new(4);
         let far = Instant::now() + Duration::from_secs(60);
         std::thread::scope(|scope| {
-            let reader = scope.spawn(|| (queue.next(far), queue.next(far)));
+            let reader = scope.spawn(|| queue.next(far));
             queue.push_request('a');
-            queue.close();
-            let (first, last) = reader.join().unwrap();
-            assert!(matches!(first, Next::Request('a') | Next::Closed));
-            assert_eq!(last, Next::Closed);
+            assert_eq!(reader.join().unwrap(), Next::Request('a'));
         });
     }
 }

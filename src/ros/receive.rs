@@ -17,6 +17,11 @@ pub fn receive<T: 'static, E: 'static>(
     })
 }
 
+/// An inbox whose events become those of another type.
+pub fn relay<A: 'static, B: 'static>(mut inbox: Inbox<A>, event: impl Fn(A) -> B + Send + 'static) -> Inbox<B> {
+    Box::new(move |take| inbox(&mut |item| take(event(item))))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

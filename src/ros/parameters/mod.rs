@@ -6,13 +6,14 @@
 mod services;
 mod value;
 
-pub use services::{Request, Services};
+pub use services::{Events, Request, Services};
 pub use value::Kind;
 
+use crate::ros::log::Log;
 use crate::settings::{Allowed, OutOfRange, Spec, assign, check, lookup};
 use r2r::ParameterValue;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -50,6 +51,36 @@ pub type Overrides = BTreeMap<String, ParameterValue>;
 pub fn overrides(node: &r2r::Node) -> Overrides {
     let given = node.params.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     given.iter().map(|(name, parameter)| (name.clone(), parameter.value.clone())).collect()
+}
+
+/// Whose time counts; every ROS node has this parameter.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Time {
+    /// Follow `/clock`.
+    pub use_sim_time: bool,
+}
+
+/// The settings of [`Time`].
+pub const TIME_SPECS: &[Spec] = &[Spec {
+    name: "use_sim_time",
+    description: "Take the time from /clock instead of the system.",
+    allowed: Allowed::Any,
+    runtime: false,
+}];
+
+/// Whether the node follows `/clock`.
+///
+/// # Errors
+/// [`TIME_SPECS`] were not declared.
+pub fn use_sim_time(parameters: &Parameters) -> Result<bool, ParameterError> {
+    Ok(parameters.read::<Time>(TIME_SPECS)?.use_sim_time)
+}
+
+/// Warns of parameters that are set and that nobody has asked for: a slip of the pen, most often.
+pub fn warn_of_unknown(parameters: &Parameters, overrides: &Overrides, log: &Log) {
+    for name in parameters.unknown(overrides) {
+        log.warn(&format!("there is no parameter '{name}': it has no effect"));
+    }
 }
 
 /// All parameters of a node, in the order of their declaration.
