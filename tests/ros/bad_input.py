@@ -128,11 +128,12 @@ def cloud_cases():
     bad_cloud('duplicate_stamp', peer.seen(last_cloud))
 
     def between(rows, names=('range', 'bearing')):
-        # An instant of its own, between two odometry messages.
-        return cloud(peer.now_ns - STEP_NS // 3, rows, names=names)
+        # An instant of its own, before the next odometry.
+        return cloud(peer.now_ns + STEP_NS // 3, rows, names=names)
 
     bad_cloud('not_finite', between([(1, math.nan, 0.0), (2, 5.0, math.inf)]), count=2)
-    bad_cloud('out_of_range', between([(1, 1e9, 0.0), (2, -4.0, 0.0)]), count=2)
+    bad_cloud('out_of_range', between([(1, 1e9, 0.0), (2, 0.001, 0.0)]), count=2)
+    bad_cloud('absurd', between([(1, -4.0, 0.0)]))
     with_covariance = ('range', 'bearing', 'var_range', 'var_bearing', 'cov_range_bearing')
     bad_cloud('bad_covariance', between([(1, 6.0, 0.0, -1.0, 1.0, 0.0), (2, 6.0, 0.0, 1.0, 1.0, 3.0)], with_covariance), 2)
     bad_cloud('gated', between([(1, 30.0, 2.0)]))

@@ -61,16 +61,20 @@ def change(**changes):
     return call(SetParameters, 'set_parameters', parameters=parameters).results
 
 
+def qos_of(infos, topic):
+    """Quality of service of the node's end of a topic, once the graph has its name."""
+    peer.until(lambda: any(i.node_name == 'slam_node' for i in infos(f'/robot1/{topic}')), f'slam_node at {topic}')
+    [qos] = [i.qos_profile for i in infos(f'/robot1/{topic}') if i.node_name == 'slam_node']
+    return qos
+
+
 # Quality of service: sensor data in, reliable out.
 for topic in ('wheels/odom', 'features', 'imu'):
-    infos = peer.get_subscriptions_info_by_topic(f'/robot1/{topic}')
-    [qos] = [i.qos_profile for i in infos if i.node_name == 'slam_node']
+    qos = qos_of(peer.get_subscriptions_info_by_topic, topic)
     assert qos.reliability == ReliabilityPolicy.BEST_EFFORT, topic
 for topic in ('pose', 'odometry/filtered', 'path', 'landmarks', 'markers'):
-    infos = peer.get_publishers_info_by_topic(f'/robot1/{topic}')
-    [qos] = [i.qos_profile for i in infos if i.node_name == 'slam_node']
-    assert qos.reliability == ReliabilityPolicy.RELIABLE, topic
-    assert qos.durability == DurabilityPolicy.VOLATILE, topic
+    qos = qos_of(peer.get_publishers_info_by_topic, topic)
+    assert (qos.reliability, qos.durability) == (ReliabilityPolicy.RELIABLE, DurabilityPolicy.VOLATILE), topic
 
 # Poses, frames, stamps. Every fifth odometry is sent twice, which must not show.
 for _ in range(10):
