@@ -1,5 +1,6 @@
 //! A recording as a rosbag2 bag, from which it can be read back to the last bit, played and recorded again.
 
+use super::bag::cdr;
 use super::bag::content::{cloud_message, features_message, imu_message, odometry_message, pose_stamped};
 use super::bag::messages::{Imu, Odometry, PointCloud2, PoseStamped};
 use super::bag::metadata::Qos;
@@ -25,7 +26,7 @@ pub struct Converted {
 }
 
 /// Writes a bag folder: `/odom`, `/imu` (if there is any), `/features`, `/ground_truth/pose`, `/ground_truth/landmarks`, each message
-/// received at its own stamp, and `params.yaml` with what the recording says of its sensors. `progress` is told how many of how many
+/// received at its own stamp (or at that of the one before, if that is later: the order of arrival stays), and `params.yaml` with what the recording says of its sensors. `progress` is told how many of how many
 /// messages are written.
 ///
 /// # Errors
@@ -57,13 +58,15 @@ pub fn to_bag(
             progress(bag.message_count(), total);
         }
     };
-    // A player sends what is received at one instant in this order: truth first, so that a listener can compare at once.
+    // Truth before input of the same instant, so that a listener can compare at once.
+    let mut received = Stamp::MIN;
     for input in &recording.inputs {
-        while let Some((stamp, pose)) = truth.next_if(|(stamp, _)| *stamp <= input.stamp()) {
+        received = received.max(input.stamp());
+        while let Some((stamp, pose)) = truth.next_if(|(stamp, _)| *stamp <= received) {
             bag.write(topics.truth, *stamp, &pose_stamped(*stamp, pose, MAP_FRAME))?;
             tell(&bag);
         }
-        topics.write(input, &mut bag)?;
+        topics.write(input, received, &mut bag)?;
         tell(&bag);
     }
     for (stamp, pose) in truth {
@@ -87,33 +90,28 @@ struct Topics {
 impl Topics {
     fn add(recording: &Recording, bag: &mut BagWriter) -> Result<Self, WriteError> {
         let has_imu = recording.inputs.iter().any(|input| matches!(input, Input::Imu(_)));
-        let mut if_any = |any: bool, add: &mut dyn FnMut(&mut BagWriter) -> Result<TopicId, WriteError>| {
-            if any { add(bag).map(Some) } else { Ok(None) }
-        };
-        let imu = if_any(has_imu, &mut |bag| bag.add_topic::<Imu>(Role::Imu.usual_name(), Qos::RELIABLE))?;
-        let landmarks = if_any(!recording.true_landmarks.is_empty(), &mut |bag| {
-            bag.add_topic::<PointCloud2>(Role::TrueLandmarks.usual_name(), Qos::LATCHED)
-        })?;
+        let has_landmarks = !recording.true_landmarks.is_empty();
         Ok(Self {
             odometry: bag.add_topic::<Odometry>(Role::Odometry.usual_name(), Qos::RELIABLE)?,
             features: bag.add_topic::<PointCloud2>(Role::Features.usual_name(), Qos::RELIABLE)?,
-            imu,
+            imu: has_imu.then(|| bag.add_topic::<Imu>(Role::Imu.usual_name(), Qos::RELIABLE)).transpose()?,
             truth: bag.add_topic::<PoseStamped>(Role::Truth.usual_name(), Qos::RELIABLE)?,
-            landmarks,
+            landmarks: has_landmarks
+                .then(|| bag.add_topic::<PointCloud2>(Role::TrueLandmarks.usual_name(), Qos::LATCHED))
+                .transpose()?,
         })
     }
 
-    fn write(&self, input: &Input, bag: &mut BagWriter) -> Result<(), WriteError> {
-        match (input, self.imu) {
+    fn write(&self, input: &Input, received: Stamp, bag: &mut BagWriter) -> Result<(), WriteError> {
+        let (topic, bytes) = match (input, self.imu) {
             (Input::Odometry(odometry), _) => {
-                bag.write(self.odometry, odometry.stamp, &odometry_message(odometry, ODOM_FRAME, BASE_FRAME))
+                (self.odometry, cdr::encode(&odometry_message(odometry, ODOM_FRAME, BASE_FRAME))?)
             }
-            (Input::Features(features), _) => {
-                bag.write(self.features, features.stamp, &features_message(features, SENSOR_FRAME))
-            }
-            (Input::Imu(imu), Some(topic)) => bag.write(topic, imu.stamp, &imu_message(imu, BASE_FRAME)),
-            (Input::Imu(_), None) => Ok(()),
-        }
+            (Input::Features(features), _) => (self.features, cdr::encode(&features_message(features, SENSOR_FRAME))?),
+            (Input::Imu(imu), Some(topic)) => (topic, cdr::encode(&imu_message(imu, BASE_FRAME))?),
+            (Input::Imu(_), None) => return Ok(()),
+        };
+        bag.write_serialized(topic, received, input.stamp(), &bytes)
     }
 }
 
@@ -121,3 +119,7 @@ fn first_stamp(recording: &Recording) -> Stamp {
     let first = |a: Option<Stamp>, b: Option<Stamp>| a.into_iter().chain(b).min();
     first(recording.inputs.first().map(Input::stamp), recording.truth.first().map(|t| t.0)).unwrap_or_default()
 }
+
+#[cfg(test)]
+#[path = "convert_tests.rs"]
+mod tests;
