@@ -7,10 +7,12 @@ pub mod align;
 pub mod consistency;
 pub mod errors;
 pub mod files;
+pub mod folder;
 pub mod plot;
 pub mod recording;
 pub mod report;
 pub mod run;
+pub mod settings_file;
 #[cfg(test)]
 mod synthetic;
 pub mod trajectory;
