@@ -1,8 +1,9 @@
-//! A run whose errors are drawn from the covariance it claims, for tests of what judges runs.
+//! For tests of what judges runs: a run whose errors are drawn from the covariance it claims, and a small recording.
 
+use super::recording::{Input, Recording};
 use super::run::{Estimate, Run, Update};
 use super::truth::{MAX_TRUTH_GAP_S, Truth};
-use crate::filter::Landmark;
+use crate::filter::{FeatureKind, Features, Landmark, Observation, Odometry};
 use crate::lie::Se2;
 use crate::stamp::Stamp;
 use nalgebra::{Cholesky, Matrix2, Matrix3, Vector2, Vector3};
@@ -50,4 +51,38 @@ pub(super) fn run(steps: usize, seed: u64) -> (Run, Truth) {
         warnings: Vec::new(),
     };
     (run, Truth::new(&truth, &places, MAX_TRUTH_GAP_S))
+}
+
+/// `steps` odometry messages at 20 Hz round a circle, a cloud of all six landmarks with every other one, the last cloud ahead
+/// of the last odometry. Range and bearing have the noise of the default configuration.
+pub(super) fn recording(steps: usize, seed: u64) -> Recording {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut normal = |std: f64| -> f64 { std * Distribution::<f64>::sample(&StandardNormal, &mut random) };
+    let (dt, twist) = (0.05, Vector3::new(1.0, 0.0, 0.2));
+    let landmarks: Vec<_> =
+        (0..6).map(|id| (id, Se2::new(0.0, 5.0, f64::from(id)).transform(&Vector2::new(8.0, 0.0)))).collect();
+    let (mut pose, mut recording) =
+        (Se2::identity(), Recording { name: "small circle".into(), ..Recording::default() });
+    for step in 0..steps {
+        let stamp = Stamp::from_nanos(step as i64 * 50_000_000);
+        if step > 0 {
+            pose = pose * Se2::exp(&(dt * twist));
+        }
+        let velocity = Vector2::new(twist.x + normal(0.1), normal(0.03));
+        let odometry = Odometry { stamp, velocity, yaw_rate: twist.z + normal(0.1), covariance: None };
+        recording.inputs.push(Input::Odometry(odometry));
+        recording.truth.push((stamp, pose));
+        if step % 2 == 0 || step + 1 == steps {
+            let stamp = if step + 1 == steps { stamp + 0.01 } else { stamp };
+            let mut see = |&(id, place): &(u32, Vector2<f64>)| {
+                let z = pose.transform_back(&place);
+                let value = Vector2::new(z.norm() + normal(0.05), z.y.atan2(z.x) + normal(0.02));
+                Observation { id: Some(id), value, covariance: None }
+            };
+            let observations = landmarks.iter().map(&mut see).collect();
+            recording.inputs.push(Input::Features(Features { stamp, kind: FeatureKind::RangeBearing, observations }));
+        }
+    }
+    recording.true_landmarks = landmarks;
+    recording
 }
