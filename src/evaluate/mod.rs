@@ -4,6 +4,7 @@
 //! [`consistency`] of the covariances; a [`report`] in numbers, [`plot`]s, and [`trajectory`] files for other tools.
 
 pub mod align;
+pub mod bag;
 pub mod consistency;
 pub mod errors;
 pub mod files;
