@@ -14,6 +14,7 @@ pub mod recording;
 pub mod report;
 pub mod run;
 pub mod settings_file;
+pub mod simulated;
 #[cfg(test)]
 mod synthetic;
 pub mod trajectory;
