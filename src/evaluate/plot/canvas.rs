@@ -23,8 +23,10 @@ pub(super) const GREY: RGBColor = RGBColor(150, 150, 150);
 pub(super) const PALETTE: [RGBColor; 6] =
     [BLUE, ORANGE, RGBColor(0, 158, 115), RGBColor(204, 121, 167), RGBColor(230, 159, 0), RGBColor(86, 180, 233)];
 
-const TITLE_HEIGHT: u32 = 34;
-const LEGEND_HEIGHT: u32 = 26;
+const TITLE_HEIGHT: f64 = 34.0;
+const LEGEND_HEIGHT: f64 = 26.0;
+/// What title and legend take from the sheet, in points.
+pub(super) const HEAD_HEIGHT: f64 = TITLE_HEIGHT + LEGEND_HEIGHT;
 
 /// Units of the sheet for a length in points of the finished picture.
 pub(super) fn pt(points: f64) -> u32 {
@@ -75,9 +77,9 @@ pub(super) fn draw(
     {
         let sheet = SVGBackend::with_string(&mut svg, (pt(width), pt(height))).into_drawing_area();
         sheet.fill(&WHITE).map_err(failed)?;
-        let (head, rest) = sheet.split_vertically(pt(f64::from(TITLE_HEIGHT)));
+        let (head, rest) = sheet.split_vertically(pt(TITLE_HEIGHT));
         draw_title(&head, title, width)?;
-        let (strip, rest) = rest.split_vertically(pt(f64::from(LEGEND_HEIGHT)));
+        let (strip, rest) = rest.split_vertically(pt(LEGEND_HEIGHT));
         draw_legend(&strip, legend)?;
         body(&rest)?;
         sheet.present().map_err(failed)?;

@@ -1,6 +1,6 @@
 //! Several filters on one recording, side by side.
 
-use super::canvas::{BLUE, Entry, Mark, PALETTE, TRUE_COLOR, draw, pt};
+use super::canvas::{Entry, GREY, HEAD_HEIGHT, Mark, PALETTE, TRUE_COLOR, draw, pt};
 use super::map::draw_map;
 use super::series::{COMPONENTS, Labels, draw_error, error_limit, start};
 use super::{PlotError, Subject};
@@ -20,14 +20,14 @@ pub fn comparison(subjects: &[Subject]) -> Result<String, PlotError> {
     let mut legend = vec![Entry::new("truth", TRUE_COLOR, Mark::Line)];
     let colored: Vec<_> = subjects.iter().zip(PALETTE.iter().cycle().copied()).collect();
     legend.extend(colored.iter().map(|(subject, color)| Entry::new(&subject.run.filter, *color, Mark::Line)));
-    legend.push(Entry::new("feature with 95 % ellipse", colored.first().map_or(BLUE, |(_, c)| *c), Mark::Ellipse));
+    legend.push(Entry::new("feature with 95 % ellipse", GREY, Mark::Ellipse));
     legend.push(Entry::new("true landmark", TRUE_COLOR, Mark::Cross));
-    legend.push(Entry::new("±3σ as claimed", colored.first().map_or(BLUE, |(_, c)| *c), Mark::Band));
+    legend.push(Entry::new("±3σ as claimed", GREY, Mark::Band));
     let source = subjects.first().map_or("", |subject| subject.run.source.as_str());
     let filters: Vec<&str> = subjects.iter().map(|subject| subject.run.filter.as_str()).collect();
     let title = format!("{} on {source}", filters.join(", "));
     let rows = subjects.len().max(1);
-    let height = 60.0 + (ROW_HEIGHT * rows as f64 + 20.0).max(560.0);
+    let height = HEAD_HEIGHT + (ROW_HEIGHT * rows as f64 + 20.0).max(560.0);
     draw((MAP_WIDTH + PANELS_WIDTH, height), &title, &legend, |area| {
         let (map, panels) = area.split_horizontally(pt(MAP_WIDTH));
         let nothing = Truth::default();

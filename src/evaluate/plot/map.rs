@@ -1,13 +1,14 @@
 //! The plane from above: where the robot went and what it saw.
 
-use super::canvas::{Area, BLUE, Entry, GREY, Mark, ORANGE, TRUE_COLOR, at, draw, failed, font, pt, tick};
-use super::points::{ellipse, equal_scale, positions, thin_path};
+use super::canvas::{Area, BLUE, Entry, GREY, HEAD_HEIGHT, Mark, ORANGE, TRUE_COLOR, at, draw, failed, font, pt, tick};
+use super::points::{bounds, ellipse, equal_scale, positions, thin_path};
 use super::{PlotError, Subject};
 use crate::evaluate::truth::Truth;
 use plotters::prelude::*;
 
-/// Size of the trajectory's plot in points.
-const SIZE: (f64, f64) = (900.0, 860.0);
+/// Width of the trajectory's plot, and the heights it may have, in points.
+const WIDTH: f64 = 900.0;
+const HEIGHTS: (f64, f64) = (420.0, 1000.0);
 
 /// What the labels of the axes take from a map, in points: left and below, and the margin at the other sides.
 const LABELS: (f64, f64) = (54.0, 40.0);
@@ -26,14 +27,19 @@ pub fn trajectory(subject: &Subject) -> Result<String, PlotError> {
         Entry::new("true landmark", TRUE_COLOR, Mark::Cross),
     ];
     let title = subject.title("Trajectory");
-    draw(SIZE, &title, &legend, |area| draw_map(area, subject.truth, &[(subject, BLUE, ORANGE)]))
+    let runs = [(subject, BLUE, ORANGE)];
+    // As high as the map needs where it takes the whole width, with room for title and legend.
+    let (_, size) = bounds(extent(subject.truth, &runs));
+    let height = HEAD_HEIGHT + LABELS.1 + (WIDTH - LABELS.0) * 1.06 * size.y / size.x.max(1e-3);
+    let size = (WIDTH, height.clamp(HEIGHTS.0, HEIGHTS.1).round());
+    draw(size, &title, &legend, |area| draw_map(area, subject.truth, &runs))
 }
 
 /// Draws runs into one map: each with the colour of its trajectory and that of its features.
 pub(super) fn draw_map(area: &Area, truth: &Truth, runs: &[(&Subject, RGBColor, RGBColor)]) -> Result<(), PlotError> {
     let (width, height) = area.dim_in_pixel();
     let inner = |all: u32, labels: f64| (f64::from(all) - f64::from(pt(labels + 2.0 * MARGIN))).max(1.0);
-    let (x, y) = equal_scale(extent(truth, runs), inner(width, LABELS.0), inner(height, LABELS.1));
+    let (x, y) = equal_scale(bounds(extent(truth, runs)), inner(width, LABELS.0), inner(height, LABELS.1));
     let resolution = (x.end - x.start) / inner(width, LABELS.0) * f64::from(pt(0.5));
     let mut chart = ChartBuilder::on(area)
         .margin(pt(MARGIN))

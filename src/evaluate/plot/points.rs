@@ -68,20 +68,24 @@ pub(super) fn positions(poses: &[(Stamp, Se2)]) -> impl Iterator<Item = (f64, f6
     poses.iter().map(|(_, pose)| (pose.p.x, pose.p.y))
 }
 
-/// The ranges of both axes that show all points with a margin and have one scale on a field of `width` × `height`.
-pub(super) fn equal_scale(
-    points: impl IntoIterator<Item = (f64, f64)>,
-    width: f64,
-    height: f64,
-) -> (Range<f64>, Range<f64>) {
+/// The middle and the size of the upright box that holds all points; of one metre where there is none.
+pub(super) fn bounds(points: impl IntoIterator<Item = (f64, f64)>) -> (Vector2<f64>, Vector2<f64>) {
     let (mut low, mut high) = (Vector2::repeat(f64::INFINITY), Vector2::repeat(f64::NEG_INFINITY));
     for (x, y) in points.into_iter().filter(|(x, y)| x.is_finite() && y.is_finite()) {
         (low, high) = (low.inf(&Vector2::new(x, y)), high.sup(&Vector2::new(x, y)));
     }
     if low.x > high.x {
-        (low, high) = (Vector2::repeat(-1.0), Vector2::repeat(1.0));
+        return (Vector2::zeros(), Vector2::repeat(1.0));
     }
-    let (middle, size) = (0.5 * (low + high), high - low);
+    (0.5 * (low + high), high - low)
+}
+
+/// The ranges of both axes that show a box with a margin and have one scale on a field of `width` × `height`.
+pub(super) fn equal_scale(
+    (middle, size): (Vector2<f64>, Vector2<f64>),
+    width: f64,
+    height: f64,
+) -> (Range<f64>, Range<f64>) {
     // Metres per unit of the field.
     let scale = 1.06 * (size.x / width).max(size.y / height).max(1e-3 / width);
     let half = 0.5 * scale * Vector2::new(width, height);
@@ -109,7 +113,7 @@ mod tests {
 
     #[test]
     fn both_axes_have_one_scale_and_hold_every_point() {
-        let (x, y) = equal_scale([(0.0, 0.0), (60.0, 1.0)], 600.0, 300.0);
+        let (x, y) = equal_scale(bounds([(0.0, 0.0), (60.0, 1.0)]), 600.0, 300.0);
         assert!(((x.end - x.start) / 600.0 - (y.end - y.start) / 300.0).abs() < 1e-12);
         assert!(x.contains(&0.0) && x.contains(&60.0) && y.contains(&0.0) && y.contains(&1.0));
     }
