@@ -6,6 +6,8 @@
 pub mod align;
 pub mod bag;
 pub mod consistency;
+pub mod convert;
+pub mod datasets;
 pub mod errors;
 pub mod files;
 pub mod folder;

@@ -3,6 +3,7 @@
 use super::estimator::Estimator;
 use super::inbox::Inbox;
 use super::motion::{Increment, increment};
+use super::sensor::MAX_VARIANCE;
 use super::{
     Config, ConfigError, Counts, DropReason, FeatureKind, Imu, Landmark, Observation, Odometry, PoseEstimate, SPECS,
     Step, TimeJump,
@@ -47,6 +48,9 @@ pub struct Slam {
     suspect: Option<Stamp>,
     /// Motion from `time` to the newest odometry.
     ahead: Increment,
+    /// Of the newest odometry.
+    newest_twist: Vector3<f64>,
+    /// Of the odometry the state was last moved with.
     twist: Vector3<f64>,
     time_jumps: u64,
     enabled: bool,
@@ -68,6 +72,7 @@ impl Slam {
             last_step: None,
             suspect: None,
             ahead: Increment::none(),
+            newest_twist: Vector3::zeros(),
             twist: Vector3::zeros(),
             time_jumps: 0,
             enabled: true,
@@ -154,7 +159,7 @@ impl Slam {
             self.inbox.start(*odometry);
             self.time = Some(stamp);
             self.estimator.restart_clock(stamp);
-            self.remember_twist(odometry);
+            self.newest_twist = twist_of(odometry);
             return Ok(());
         };
         if self.inbox.newest_odometry() == Some(stamp) || self.inbox.has_odometry(stamp) {
@@ -167,7 +172,7 @@ impl Slam {
             return Err(DropReason::BufferFull);
         }
         if self.inbox.newest_odometry().is_none_or(|newest| stamp > newest) {
-            self.remember_twist(odometry);
+            self.newest_twist = twist_of(odometry);
         }
         self.inbox.push_odometry(*odometry);
         self.commit();
@@ -287,7 +292,7 @@ impl Slam {
                         self.estimator.correct(cloud.stamp, cloud.kind, &cloud.observations, &mut self.counts);
                     self.last_step = Some(cloud.stamp);
                     Ok(Step {
-                        estimate: self.estimate(cloud.stamp, &Increment::none()),
+                        estimate: self.estimate(cloud.stamp, &Increment::none(), self.twist),
                         nis: correction.nis,
                         dof: 2 * correction.accepted,
                         accepted: correction.accepted,
@@ -321,7 +326,9 @@ impl Slam {
     fn advance(&mut self, from: Stamp, to: Stamp) {
         let (estimator, config) = (&mut self.estimator, &self.config.motion);
         let discretization = estimator.discretization();
+        let twist = &mut self.twist;
         let used = self.inbox.walk(from, to, |s| {
+            *twist = twist_of(&s.odometry);
             estimator.advance(&increment(&s.odometry, s.duration, s.interval, config, discretization));
         });
         self.inbox.consume(used, to);
@@ -339,21 +346,17 @@ impl Slam {
         self.ahead = ahead;
     }
 
-    fn remember_twist(&mut self, odometry: &Odometry) {
-        self.twist = Vector3::new(odometry.velocity.x, odometry.velocity.y, odometry.yaw_rate);
-    }
-
-    fn estimate(&self, stamp: Stamp, ahead: &Increment) -> PoseEstimate {
+    fn estimate(&self, stamp: Stamp, ahead: &Increment, twist: Vector3<f64>) -> PoseEstimate {
         let state = &self.estimator.state;
         let motion = self.estimator.pending().then(ahead);
-        let (pose, covariance) = motion.carry(&state.pose, &state.covariance.pose_block());
-        PoseEstimate { stamp, pose, covariance, twist: self.twist }
+        let (pose, covariance) = motion.carry(&state.pose, &state.pose_covariance());
+        PoseEstimate { stamp, pose, covariance, twist }
     }
 
     /// The pose at the newest odometry: the last step, carried on. `None` before the first odometry.
     pub fn predicted(&self) -> Option<PoseEstimate> {
         let stamp = self.inbox.newest_odometry().max(self.time)?;
-        self.time.map(|_| self.estimate(stamp, &self.ahead))
+        self.time.map(|_| self.estimate(stamp, &self.ahead, self.newest_twist))
     }
 
     /// The features of the map, with covariances in the map frame, as of the last step.
@@ -380,7 +383,7 @@ impl Slam {
     pub fn reset(&mut self) {
         self.forget_time();
         self.estimator.reset(&self.config);
-        self.twist = Vector3::zeros();
+        (self.twist, self.newest_twist) = (Vector3::zeros(), Vector3::zeros());
     }
 
     /// Puts the robot at a pose given from outside; the map moves with it, rigidly.
@@ -415,11 +418,18 @@ impl Slam {
     }
 }
 
+fn twist_of(odometry: &Odometry) -> Vector3<f64> {
+    Vector3::new(odometry.velocity.x, odometry.velocity.y, odometry.yaw_rate)
+}
+
 /// Symmetric to a millionth, and no eigenvalue below zero by more than rounding.
 fn check_covariance(c: &Matrix3<f64>) -> Result<(), DropReason> {
-    let scale = c.amax();
-    if !scale.is_finite() {
+    if !c.iter().all(|x| x.is_finite()) {
         return Err(DropReason::NotFinite);
+    }
+    let scale = c.amax();
+    if scale > MAX_VARIANCE {
+        return Err(DropReason::Absurd);
     }
     let asymmetric = (c - c.transpose()).amax() > 1e-6 * scale;
     let eigenvalues = SymmetricEigen::new(0.5 * (c + c.transpose())).eigenvalues;
