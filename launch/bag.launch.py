@@ -75,7 +75,7 @@ ARGUMENTS = [
         'player',
         default_value='auto',
         choices=['auto', 'ros2', 'lienav'],
-        description='What plays the bag: `ros2 bag play`, `lienav play`, or (auto) the first where '
+        description='What plays the bag: `ros2 bag play`, `lienav play`, or auto: the first where '
         'it is installed.',
     ),
     DeclareLaunchArgument(
