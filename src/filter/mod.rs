@@ -4,10 +4,24 @@
 //! [`Step`]s come out in the order of their stamps. A filter is a [`Variant`]: coordinates of the features ×
 //! linearization point × discretization × initialization × where the sensor covariance is taken.
 
+mod associate;
+mod augment;
 mod config;
+mod covariance;
+mod estimator;
+mod gate;
+mod inbox;
 mod input;
+mod measure;
+mod motion;
 mod output;
+mod propagate;
+mod sensor;
 mod slam;
+mod state;
+#[cfg(test)]
+mod tests;
+mod update;
 mod variant;
 
 pub use config::{
