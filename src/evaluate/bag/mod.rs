@@ -1,0 +1,3 @@
+//! rosbag2 bags, read and written without ROS.
+
+pub mod cloud;
