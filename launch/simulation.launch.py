@@ -57,7 +57,7 @@ ARGUMENTS = [
     ),
     DeclareLaunchArgument(
         'params_file',
-        default_value=str(SHARE / 'config' / 'stereo.yaml'),
+        default_value=str(SHARE / 'config' / 'simulation.yaml'),
         description='Parameters of slam_node; the default states the noise that the simulator '
         'makes.',
     ),

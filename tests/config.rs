@@ -1,5 +1,7 @@
 //! Everything in `config/` and `docs/parameters.md` against what the code really knows.
 
+#[path = "config/documents.rs"]
+mod documents;
 #[path = "config/parameter_files.rs"]
 mod parameter_files;
 #[path = "config/rviz.rs"]
