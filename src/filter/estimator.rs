@@ -53,7 +53,7 @@ impl Estimator {
         Self {
             state,
             variant,
-            sensor: Sensor::new(&config.sensor, variant.noise_at),
+            sensor: Sensor::new(&config.sensor, variant.noise_at, variant.stereo),
             gate: Gate::new(&config.gate),
             map: config.map.clone(),
             pending: Increment::none(),
@@ -68,7 +68,7 @@ impl Estimator {
 
     /// Takes over settings that may change while running.
     pub fn reconfigure(&mut self, config: &Config) {
-        self.sensor = Sensor::new(&config.sensor, self.variant.noise_at);
+        self.sensor = Sensor::new(&config.sensor, self.variant.noise_at, self.variant.stereo);
         self.gate = Gate::new(&config.gate);
         self.map = config.map.clone();
     }
@@ -178,7 +178,7 @@ impl Estimator {
     }
 
     fn update(&mut self, stamp: Stamp, counts: &mut Counts, correction: &mut Correction) {
-        match update(&mut self.state, &self.matches, &mut self.workspace) {
+        match update(&mut self.state, &self.matches, self.variant.retraction, &mut self.workspace) {
             Ok(nis) => {
                 correction.nis = nis;
                 correction.accepted = self.matches.len();
@@ -207,7 +207,7 @@ impl Estimator {
             if augment(&mut self.state, &self.sensor, &reading, id, stamp, &self.variant) {
                 correction.added += 1;
             } else {
-                counts.add(DropReason::Singular);
+                counts.add(DropReason::OutOfRange);
                 correction.rejected += 1;
             }
         }

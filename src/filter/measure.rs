@@ -24,17 +24,21 @@ pub struct Match {
 /// Linearizes `reading` as one of feature `i`. `None` where the model has no derivative there.
 ///
 /// World coordinates: dz = R(θ)ᵀ(−I, −J(p_i − p), I) (Shen 2019, below eq. (5.11)), evaluated at the estimate or at first
-/// estimates; robot coordinates: dz = (0, 0, I) (below eq. (5.20)).
+/// estimates; robot coordinates: dz = (0, 0, I) (below eq. (5.20)); invariant coordinates: dz = (0, 0, R(θ)ᵀ).
 pub fn linearize(state: &State, sensor: &Sensor, reading: &Reading, i: usize, at: Linearization) -> Option<Match> {
     let z = state.in_robot(i);
     match state.coordinates {
-        Coordinates::Robot => {
+        Coordinates::Robot | Coordinates::Invariant => {
             let expected = sensor.expect(reading, &z, &z)?;
+            let feature_jacobian = match state.coordinates {
+                Coordinates::Invariant => expected.jacobian * state.pose.rotation().transpose(),
+                _ => expected.jacobian,
+            };
             Some(Match {
                 feature: i,
                 residual: expected.residual,
                 pose_jacobian: Matrix2x3::zeros(),
-                feature_jacobian: expected.jacobian,
+                feature_jacobian,
                 noise: expected.noise,
             })
         }
@@ -62,7 +66,7 @@ pub fn linearize(state: &State, sensor: &Sensor, reading: &Reading, i: usize, at
 pub fn innovation_covariance(state: &State, m: &Match) -> Matrix2<f64> {
     let p = &state.covariance;
     let own = m.feature_jacobian * p.feature_block(m.feature, m.feature) * m.feature_jacobian.transpose() + m.noise;
-    if state.coordinates == Coordinates::Robot {
+    if state.coordinates != Coordinates::World {
         return own;
     }
     let cross: Matrix2<f64> = m.feature_jacobian * p.cross_block(m.feature) * m.pose_jacobian.transpose();

@@ -1,10 +1,11 @@
 //! The update: all matches of an instant at once, by the Kalman gain.
 
-use super::Coordinates;
 use super::covariance::{POSE, row_of};
 use super::measure::Match;
+use super::retract::retract;
 use super::state::State;
-use nalgebra::Vector2;
+use super::{Coordinates, Retraction};
+use nalgebra::{Matrix2, Vector2};
 
 /// Room for the products of an update; keeps its allocation.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +20,8 @@ pub struct Workspace {
     columns: Vec<f64>,
     /// P Hᵀ L⁻ᵀ L⁻¹ r.
     delta: Vec<f64>,
+    /// What the correction did to the error of each feature.
+    blocks: Vec<Matrix2<f64>>,
 }
 
 /// The innovation covariance is not positive definite: nothing was changed.
@@ -33,7 +36,12 @@ pub struct Singular;
 ///
 /// # Errors
 /// [`Singular`].
-pub fn update(state: &mut State, matches: &[Match], work: &mut Workspace) -> Result<f64, Singular> {
+pub fn update(
+    state: &mut State,
+    matches: &[Match],
+    retraction: Retraction,
+    work: &mut Workspace,
+) -> Result<f64, Singular> {
     if matches.is_empty() {
         return Ok(0.0);
     }
@@ -55,7 +63,7 @@ pub fn update(state: &mut State, matches: &[Match], work: &mut Workspace) -> Res
         }
     }
     state.covariance.subtract_outer(&work.w, m);
-    retract(state, &work.delta);
+    retract(state, &work.delta, retraction, &mut work.blocks);
     Ok(nis)
 }
 
@@ -149,14 +157,5 @@ fn solve(work: &mut Workspace, n: usize, m: usize) {
         }
         let sum: f64 = row[..k].iter().zip(&work.y).map(|(l, y)| l * y).sum();
         work.y[k] = (work.y[k] - sum) * scale;
-    }
-}
-
-/// x ← x + δ.
-fn retract(state: &mut State, delta: &[f64]) {
-    state.pose.p += Vector2::new(delta[0], delta[1]);
-    state.pose.theta += delta[2];
-    for (feature, d) in state.features.iter_mut().zip(delta[POSE..].chunks_exact(2)) {
-        feature.x += Vector2::new(d[0], d[1]);
     }
 }

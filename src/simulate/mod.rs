@@ -15,6 +15,8 @@ mod sensors;
 mod shipped;
 mod simulation;
 mod specs;
+#[cfg(test)]
+mod tests;
 pub mod trajectory;
 mod truth;
 mod world;

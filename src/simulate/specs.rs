@@ -129,7 +129,7 @@ fn check_points(name: &'static str, x: &[f64], y: &[f64]) -> Result<(), OutOfRan
     if x.len() != y.len() {
         return error(format!("a list of {}", y.len()), &format!("as many y as x coordinates, {}", x.len()));
     }
-    match x.iter().chain(y).find(|value| !(value.abs() <= 1e6)) {
+    match x.iter().chain(y).find(|value| !(-1e6..=1e6).contains(*value)) {
         Some(value) => error(format!("a list with {value}"), "-1000000 … 1000000, in x and y"),
         None => Ok(()),
     }
