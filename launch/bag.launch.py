@@ -36,21 +36,17 @@ TRUTH = ('/ground_truth/pose', '/ground_truth/path', '/ground_truth/landmarks')
 DISCOVERY_S = 2.0
 DRAIN_S = 1.0
 
+FILTERS = (
+    'default invariant cartesian log-range inverse-range reduced ekf fe-ekf '
+    'thesis-reduced thesis-ekf thesis-fe-ekf'
+).split()
+
 ARGUMENTS = [
     DeclareLaunchArgument('bag', description='The bag: its folder, or an .mcap or .db3 file.'),
     DeclareLaunchArgument(
         'filter',
         default_value='',
-        choices=[
-            '',
-            'default',
-            'reduced',
-            'ekf',
-            'fe-ekf',
-            'thesis-reduced',
-            'thesis-ekf',
-            'thesis-fe-ekf',
-        ],
+        choices=['', *FILTERS],
         description='Which filter runs; empty: as params_file says.',
     ),
     DeclareLaunchArgument(

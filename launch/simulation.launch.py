@@ -12,6 +12,11 @@ from launch_ros.parameter_descriptions import ParameterValue
 
 SHARE = Path(get_package_share_directory('lienav'))
 
+FILTERS = (
+    'default invariant cartesian log-range inverse-range reduced ekf fe-ekf '
+    'thesis-reduced thesis-ekf thesis-fe-ekf'
+).split()
+
 ARGUMENTS = [
     DeclareLaunchArgument(
         'trajectory',
@@ -23,15 +28,7 @@ ARGUMENTS = [
     DeclareLaunchArgument(
         'filter',
         default_value='default',
-        choices=[
-            'default',
-            'reduced',
-            'ekf',
-            'fe-ekf',
-            'thesis-reduced',
-            'thesis-ekf',
-            'thesis-fe-ekf',
-        ],
+        choices=FILTERS,
         description='Which filter runs.',
     ),
     DeclareLaunchArgument(

@@ -30,6 +30,11 @@ RVIZ_TOPICS = (
     'ground_truth/landmarks',
 )
 
+FILTERS = (
+    'default invariant cartesian log-range inverse-range reduced ekf fe-ekf '
+    'thesis-reduced thesis-ekf thesis-fe-ekf'
+).split()
+
 ARGUMENTS = [
     DeclareLaunchArgument(
         'namespace', default_value='', description='Namespace of the node and of its topics.'
@@ -42,16 +47,7 @@ ARGUMENTS = [
     DeclareLaunchArgument(
         'filter',
         default_value='',
-        choices=[
-            '',
-            'default',
-            'reduced',
-            'ekf',
-            'fe-ekf',
-            'thesis-reduced',
-            'thesis-ekf',
-            'thesis-fe-ekf',
-        ],
+        choices=['', *FILTERS],
         description='Which filter runs; empty: as params_file says.',
     ),
     DeclareLaunchArgument(
