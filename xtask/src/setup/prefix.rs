@@ -8,7 +8,6 @@
 //!
 //! A program needs no RPATH of its own then, and neither does a build script.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -27,13 +26,14 @@ pub fn build(private: &Private, log: &Log) -> Result<()> {
     for shared in ["include", "share"] {
         symlink(venv.join(shared), private.prefix().join(shared))?;
     }
+    for folder in entries(&venv.join("lib"))?.iter().filter(|path| path.is_dir()) {
+        symlink(folder, lib.join(name_of(folder)))?; // the generators of interfaces, for workspaces of colcon
+    }
 
     let mut sources = libraries(&venv.join("lib"))?;
-    for folder in fs::read_dir(private.site_packages()?)? {
-        let folder = folder?.path(); // ros_rcl.libs and the like: vendored libraries
-        if folder.extension() == Some(OsStr::new("libs")) && name_of(&folder).starts_with("ros_") {
-            sources.extend(libraries(&folder)?);
-        }
+    let vendored = |name: String| name.starts_with("ros_") && name.ends_with(".libs");
+    for folder in entries(&private.site_packages()?)?.iter().filter(|path| vendored(name_of(path))) {
+        sources.extend(libraries(folder)?);
     }
     let copies = copy(private, &sources, &lib)?;
     let patchelf = || Command::new(private.program("patchelf"));
@@ -84,10 +84,16 @@ fn is_python_part(library: &Path) -> bool {
 }
 
 fn libraries(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut found: Vec<PathBuf> = fs::read_dir(folder)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let mut found = entries(folder)?;
     found.retain(|path| path.is_file() && name_of(path).starts_with("lib") && name_of(path).contains(".so"));
-    found.sort();
     Ok(found)
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let read = fs::read_dir(folder).with_context(|| format!("could not read {}", folder.display()))?;
+    let mut entries: Vec<PathBuf> = read.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    entries.sort();
+    Ok(entries)
 }
 
 fn name_of(path: &Path) -> String {
