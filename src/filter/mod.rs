@@ -4,12 +4,29 @@
 //! [`Step`]s come out in the order of their stamps. A filter is a [`Variant`]: coordinates of the features ×
 //! linearization point × discretization × initialization × where the sensor covariance is taken.
 
+mod associate;
+mod augment;
+mod chart;
 mod config;
+mod covariance;
+mod estimator;
+mod gate;
+mod inbox;
 mod input;
+mod measure;
+mod motion;
 mod output;
+mod propagate;
+mod retract;
+mod sensor;
 mod slam;
+mod state;
+#[cfg(test)]
+mod tests;
+mod update;
 mod variant;
 
+pub use chart::Chart;
 pub use config::{
     Config, ConfigError, GateConfig, InitialConfig, MapConfig, MotionConfig, NoiseReading, SPECS, SensorConfig,
     TimeJump, TimingConfig, TwistHold, WhenFull,
@@ -17,4 +34,7 @@ pub use config::{
 pub use input::{FeatureKind, Features, Imu, Observation, Odometry};
 pub use output::{Counts, DropReason, Landmark, PoseEstimate, Step};
 pub use slam::Slam;
-pub use variant::{Coordinates, Discretization, Initialization, Linearization, NoiseAt, UnknownFilter, Variant};
+pub use variant::{
+    Coordinates, Discretization, Initialization, Linearization, NoiseAt, Retraction, StereoModel, UnknownFilter,
+    Variant,
+};

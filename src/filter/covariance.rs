@@ -1,0 +1,458 @@
+//! The joint covariance of pose and features: dense, symmetric, and of a size that changes.
+//!
+//! Rows 0–2 are the pose (p_x, p_y, θ), rows 3 + 2i and 4 + 2i feature i. Only the lower triangle is kept, column by
+//! column with a fixed stride, so that features come and go without moving the rest.
+
+use nalgebra::{Matrix2, Matrix2x3, Matrix3, Matrix3x2};
+
+/// Rows that belong to the pose.
+pub const POSE: usize = 3;
+
+/// First row of feature `i`.
+pub const fn row_of(i: usize) -> usize {
+    POSE + 2 * i
+}
+
+/// The joint covariance.
+#[derive(Clone, Debug)]
+pub struct Covariance {
+    /// Column-major, element (i, j) with i ≥ j at `j * stride + i`; what lies above the diagonal is never read.
+    data: Vec<f64>,
+    stride: usize,
+    features: usize,
+}
+
+impl Covariance {
+    /// Of a pose alone, with room for `capacity` features before anything is allocated again.
+    pub fn new(pose: &Matrix3<f64>, capacity: usize) -> Self {
+        let stride = row_of(capacity);
+        let mut covariance = Self { data: vec![0.0; stride * stride], stride, features: 0 };
+        covariance.set_pose_block(pose);
+        covariance
+    }
+
+    /// Number of rows.
+    pub fn dim(&self) -> usize {
+        row_of(self.features)
+    }
+
+    /// Number of features.
+    #[cfg(test)]
+    pub fn features(&self) -> usize {
+        self.features
+    }
+
+    /// Element (i, j), from whichever side of the diagonal.
+    pub fn get(&self, i: usize, j: usize) -> f64 {
+        let (row, column) = if i >= j { (i, j) } else { (j, i) };
+        self.data[column * self.stride + row]
+    }
+
+    fn set(&mut self, i: usize, j: usize, value: f64) {
+        let (row, column) = if i >= j { (i, j) } else { (j, i) };
+        self.data[column * self.stride + row] = value;
+    }
+
+    /// Covariance of the pose.
+    pub fn pose_block(&self) -> Matrix3<f64> {
+        Matrix3::from_fn(|i, j| self.get(i, j))
+    }
+
+    /// Replaces the covariance of the pose.
+    pub fn set_pose_block(&mut self, block: &Matrix3<f64>) {
+        for j in 0..POSE {
+            for i in j..POSE {
+                self.set(i, j, block[(i, j)]);
+            }
+        }
+    }
+
+    /// Covariance of feature `i` with feature `k`.
+    pub fn feature_block(&self, i: usize, k: usize) -> Matrix2<f64> {
+        Matrix2::from_fn(|a, b| self.get(row_of(i) + a, row_of(k) + b))
+    }
+
+    /// Covariance of feature `i` with the pose.
+    pub fn cross_block(&self, i: usize) -> Matrix2x3<f64> {
+        Matrix2x3::from_fn(|a, b| self.get(row_of(i) + a, b))
+    }
+
+    fn set_cross_block(&mut self, i: usize, block: &Matrix2x3<f64>) {
+        for a in 0..2 {
+            for b in 0..POSE {
+                self.set(row_of(i) + a, b, block[(a, b)]);
+            }
+        }
+    }
+
+    /// Column `j` whole, written to `out` (`dim()` long).
+    pub fn copy_column(&self, j: usize, out: &mut [f64]) {
+        let n = self.dim();
+        for (i, slot) in out[..j].iter_mut().enumerate() {
+            *slot = self.data[i * self.stride + j];
+        }
+        out[j..n].copy_from_slice(&self.data[j * self.stride + j..j * self.stride + n]);
+    }
+
+    /// Appends a feature x = C·pose + e with Cov(e) = `own`: C = 0 makes it independent of everything.
+    pub fn append(&mut self, from_pose: &Matrix2x3<f64>, own: &Matrix2<f64>) {
+        let new = self.features;
+        if row_of(new + 1) > self.stride {
+            self.grow(2 * new + 8);
+        }
+        self.features += 1;
+        for k in 0..new {
+            let cross: Matrix2<f64> = from_pose * self.cross_block(k).transpose();
+            for a in 0..2 {
+                for b in 0..2 {
+                    self.set(row_of(new) + a, row_of(k) + b, cross[(a, b)]);
+                }
+            }
+        }
+        let pose = self.pose_block();
+        self.set_cross_block(new, &(from_pose * pose));
+        let block = from_pose * pose * from_pose.transpose() + own;
+        let row = row_of(new);
+        self.set(row, row, block[(0, 0)]);
+        self.set(row + 1, row, 0.5 * (block[(0, 1)] + block[(1, 0)]));
+        self.set(row + 1, row + 1, block[(1, 1)]);
+    }
+
+    fn grow(&mut self, capacity: usize) {
+        let stride = row_of(capacity);
+        let mut data = vec![0.0; stride * stride];
+        for j in 0..self.dim() {
+            let n = self.dim();
+            data[j * stride + j..j * stride + n].copy_from_slice(&self.data[j * self.stride + j..j * self.stride + n]);
+        }
+        (self.data, self.stride) = (data, stride);
+    }
+
+    /// Drops feature `i`; the last feature takes its place.
+    pub fn swap_remove(&mut self, i: usize) {
+        let last = self.features - 1;
+        let (hole, from) = (row_of(i), row_of(last));
+        if i != last {
+            for a in 0..2 {
+                for j in (0..hole).chain(hole + 2..from) {
+                    self.set(hole + a, j, self.get(from + a, j));
+                }
+            }
+            for (a, b) in [(0, 0), (1, 0), (1, 1)] {
+                self.set(hole + a, hole + b, self.get(from + a, from + b));
+            }
+        }
+        self.features = last;
+    }
+
+    /// Drops all features.
+    pub fn clear_features(&mut self) {
+        self.features = 0;
+    }
+
+    /// P ← P − W Wᵀ, W given column by column, `dim()` rows and `columns` columns.
+    pub fn subtract_outer(&mut self, w: &[f64], columns: usize) {
+        let n = self.dim();
+        for j in 0..n {
+            let target = &mut self.data[j * self.stride + j..j * self.stride + n];
+            let mut k = 0;
+            // Four columns at once: the target is loaded and stored a quarter as often.
+            while k + 4 <= columns {
+                let [w0, w1, w2, w3] = [0, 1, 2, 3].map(|q| &w[(k + q) * n + j..(k + q + 1) * n]);
+                let (f0, f1, f2, f3) = (w0[0], w1[0], w2[0], w3[0]);
+                for ((((t, a), b), c), d) in target.iter_mut().zip(w0).zip(w1).zip(w2).zip(w3) {
+                    *t -= (f0 * a + f1 * b) + (f2 * c + f3 * d);
+                }
+                k += 4;
+            }
+            while k < columns {
+                let column = &w[k * n + j..(k + 1) * n];
+                let factor = column[0];
+                for (t, a) in target.iter_mut().zip(column) {
+                    *t -= factor * a;
+                }
+                k += 1;
+            }
+        }
+    }
+
+    /// P ← P + g gᵀ, g of `dim()` rows of three.
+    pub fn add_outer3(&mut self, g: &[[f64; 3]]) {
+        let n = self.dim();
+        for (j, gj) in g.iter().enumerate().take(n) {
+            let target = &mut self.data[j * self.stride + j..j * self.stride + n];
+            for (t, gi) in target.iter_mut().zip(&g[j..n]) {
+                *t += dot3(gi, gj);
+            }
+        }
+    }
+
+    /// Every part changes by a matrix of its own: P ← T P Tᵀ, T = blockdiag(T_N, T_1, …, T_N).
+    pub fn transport(&mut self, pose: &Matrix3<f64>, features: &[Matrix2<f64>]) {
+        for (k, tk) in features.iter().enumerate().take(self.features) {
+            let cross = tk * self.cross_block(k) * pose.transpose();
+            self.set_cross_block(k, &cross);
+            let right = tk.transpose();
+            let (j, n) = (row_of(k), self.dim());
+            self.data[(j + 1) * self.stride + j] = self.data[j * self.stride + j + 1];
+            let (left, rest) = self.data.split_at_mut((j + 1) * self.stride);
+            let first = &mut left[j * self.stride + j..j * self.stride + n];
+            let second = &mut rest[j..n];
+            for ((x, y), ti) in first.chunks_exact_mut(2).zip(second.chunks_exact_mut(2)).zip(&features[k..]) {
+                let block = ti * Matrix2::new(x[0], y[0], x[1], y[1]) * right;
+                (x[0], x[1], y[0], y[1]) = (block[(0, 0)], block[(1, 0)], block[(0, 1)], block[(1, 1)]);
+            }
+        }
+        let moved = pose * self.pose_block() * pose.transpose();
+        self.set_pose_block(&(0.5 * (moved + moved.transpose())));
+    }
+
+    /// The pose moves, features stay: P_NN ← F P_NN Fᵀ + Q, P_fN ← P_fN Fᵀ.
+    pub fn move_pose(&mut self, transition: &Matrix3<f64>, noise: &Matrix3<f64>) {
+        for i in 0..self.features {
+            let cross = self.cross_block(i) * transition.transpose();
+            self.set_cross_block(i, &cross);
+        }
+        let pose = transition * self.pose_block() * transition.transpose() + noise;
+        self.set_pose_block(&(0.5 * (pose + pose.transpose())));
+    }
+
+    /// Pose and features move, all features by the same conformal map: with F for the pose, A = [[c, −s], [s, c]] for
+    /// every feature and the noise factor g (`dim()` rows of three),
+    ///
+    /// P ← blockdiag(F, A, …, A) P blockdiag(F, A, …, A)ᵀ + g gᵀ.
+    ///
+    /// A 2 × 2 block splits into a multiple of I, one of J and a symmetric traceless part; A leaves the first two alone up
+    /// to |A|² and turns the third by twice its angle, which is half the work of two matrix products.
+    pub fn move_all(&mut self, transition: &Matrix3<f64>, c: f64, s: f64, g: &[[f64; 3]]) {
+        let a = Matrix2::new(c, -s, s, c);
+        for (i, rows) in g[POSE..].chunks_exact(2).enumerate().take(self.features) {
+            let noise = Matrix2x3::from_fn(|r, p| dot3(&rows[r], &g[p]));
+            let cross = a * self.cross_block(i) * transition.transpose() + noise;
+            self.set_cross_block(i, &cross);
+        }
+        let noise = Matrix3::from_fn(|i, j| dot3(&g[i], &g[j]));
+        let pose = transition * self.pose_block() * transition.transpose() + noise;
+        self.set_pose_block(&(0.5 * (pose + pose.transpose())));
+
+        let (half_scale, half_cos, half_sin) = (0.5 * (c * c + s * s), 0.5 * (c * c - s * s), c * s);
+        let n = self.dim();
+        for k in 0..self.features {
+            let j = row_of(k);
+            // Mirror the one element of the diagonal block that lies above the diagonal; the loop then treats it as the rest.
+            self.data[(j + 1) * self.stride + j] = self.data[j * self.stride + j + 1];
+            let (left, right) = self.data.split_at_mut((j + 1) * self.stride);
+            let first = &mut left[j * self.stride + j..j * self.stride + n];
+            let second = &mut right[j..n];
+            let (g0, g1) = (g[j], g[j + 1]);
+            for ((x, y), h) in first.chunks_exact_mut(2).zip(second.chunks_exact_mut(2)).zip(g[j..n].chunks_exact(2)) {
+                let (m00, m10, m01, m11) = (x[0], x[1], y[0], y[1]);
+                let (sum, turn) = (half_scale * (m00 + m11), half_scale * (m10 - m01));
+                let (u, w) = (m00 - m11, m10 + m01);
+                let (u, w) = (half_cos * u - half_sin * w, half_sin * u + half_cos * w);
+                x[0] = sum + u + dot3(&h[0], &g0);
+                x[1] = w + turn + dot3(&h[1], &g0);
+                y[0] = w - turn + dot3(&h[0], &g1);
+                y[1] = sum - u + dot3(&h[1], &g1);
+            }
+        }
+    }
+
+    /// A linear change of the features' coordinates that involves the pose: x_i ← B x_i + C_i·pose, hence
+    ///
+    /// P_ik ← B P_ik Bᵀ + B P_iN C_kᵀ + C_i P_Nk Bᵀ + C_i P_NN C_kᵀ, P_iN ← B P_iN + C_i P_NN.
+    pub fn change_features(&mut self, b: &Matrix2<f64>, from_pose: impl Fn(usize) -> Matrix2x3<f64>) {
+        let pose = self.pose_block();
+        for k in 0..self.features {
+            let (ck, pk): (_, Matrix3x2<f64>) = (from_pose(k), self.cross_block(k).transpose());
+            for i in k..self.features {
+                let (ci, pi) = (from_pose(i), self.cross_block(i));
+                let block = b * self.feature_block(i, k) * b.transpose()
+                    + b * pi * ck.transpose()
+                    + ci * pk * b.transpose()
+                    + ci * pose * ck.transpose();
+                for q in 0..2 {
+                    for p in 0..2 {
+                        if row_of(i) + p >= row_of(k) + q {
+                            self.set(row_of(i) + p, row_of(k) + q, block[(p, q)]);
+                        }
+                    }
+                }
+            }
+        }
+        for i in 0..self.features {
+            let cross = b * self.cross_block(i) + from_pose(i) * pose;
+            self.set_cross_block(i, &cross);
+        }
+    }
+
+    /// The pose's covariance is replaced and its correlation with the features forgotten.
+    pub fn replace_pose(&mut self, block: &Matrix3<f64>) {
+        self.set_pose_block(block);
+        for i in 0..self.features {
+            self.set_cross_block(i, &Matrix2x3::zeros());
+        }
+    }
+
+    /// As a full matrix.
+    #[cfg(test)]
+    pub fn to_matrix(&self) -> nalgebra::DMatrix<f64> {
+        nalgebra::DMatrix::from_fn(self.dim(), self.dim(), |i, j| self.get(i, j))
+    }
+}
+
+fn dot3(a: &[f64; 3], b: &[f64; 3]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+/// L with L Lᵀ = Q for a symmetric positive semidefinite Q; a direction without noise gets a zero column.
+pub fn factor3(q: &Matrix3<f64>) -> Matrix3<f64> {
+    let mut l = Matrix3::zeros();
+    for j in 0..3 {
+        let pivot = q[(j, j)] - (0..j).map(|k| l[(j, k)] * l[(j, k)]).sum::<f64>();
+        if pivot <= 1e-14 * q[(j, j)] {
+            continue;
+        }
+        let root = pivot.sqrt();
+        l[(j, j)] = root;
+        for i in j + 1..3 {
+            l[(i, j)] = (q[(i, j)] - (0..j).map(|k| l[(i, k)] * l[(j, k)]).sum::<f64>()) / root;
+        }
+    }
+    l
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nalgebra::DMatrix;
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    fn random(features: usize, seed: u64) -> Covariance {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut draw = || rng.random_range(-1.0..1.0);
+        let root = Matrix3::from_fn(|_, _| draw());
+        let mut p = Covariance::new(&(root * root.transpose()), 2);
+        for _ in 0..features {
+            let from_pose = Matrix2x3::from_fn(|_, _| draw());
+            let own = Matrix2::from_fn(|_, _| draw());
+            p.append(&from_pose, &(own * own.transpose()));
+        }
+        p
+    }
+
+    fn close(a: &DMatrix<f64>, b: &DMatrix<f64>) {
+        assert!((a - b).amax() < 1e-13 * (1.0 + b.amax()), "{a} is not {b}");
+    }
+
+    #[test]
+    fn append_is_the_covariance_of_a_linear_map_of_the_pose() {
+        let mut p = random(3, 1);
+        let before = p.to_matrix();
+        let from_pose = Matrix2x3::new(1.0, 0.0, -0.7, 0.0, 1.0, 0.3);
+        let own = Matrix2::new(0.2, 0.05, 0.05, 0.1);
+        p.append(&from_pose, &own);
+        let mut map = DMatrix::zeros(11, 9);
+        map.view_mut((0, 0), (9, 9)).fill_with_identity();
+        map.view_mut((9, 0), (2, 3)).copy_from(&from_pose);
+        let mut expected = &map * before * map.transpose();
+        let sum = expected.fixed_view::<2, 2>(9, 9) + own;
+        expected.fixed_view_mut::<2, 2>(9, 9).copy_from(&sum);
+        close(&p.to_matrix(), &expected);
+    }
+
+    #[test]
+    fn swap_remove_leaves_the_marginal_of_the_rest() {
+        for gone in 0..4 {
+            let mut p = random(4, 2);
+            let before = p.to_matrix();
+            p.swap_remove(gone);
+            let mut order: Vec<usize> = (0..4).collect();
+            order.swap_remove(gone);
+            let rows: Vec<usize> = (0..3).chain(order.iter().flat_map(|&i| [row_of(i), row_of(i) + 1])).collect();
+            close(&p.to_matrix(), &before.select_rows(&rows).select_columns(&rows));
+        }
+    }
+
+    #[test]
+    fn subtract_outer_is_the_plain_product() {
+        for columns in [1, 2, 4, 6, 9] {
+            let mut p = random(5, 3);
+            let n = p.dim();
+            let w = DMatrix::from_fn(n, columns, |i, j| ((i * 7 + j * 3) % 11) as f64 * 0.01);
+            let expected = p.to_matrix() - &w * w.transpose();
+            p.subtract_outer(w.as_slice(), columns);
+            close(&p.to_matrix(), &expected);
+        }
+    }
+
+    #[test]
+    fn move_all_is_the_plain_product() {
+        let mut p = random(5, 4);
+        let n = p.dim();
+        let f = Matrix3::new(1.0, 0.0, -0.4, 0.0, 1.0, 0.2, 0.0, 0.0, 1.0);
+        for (c, s) in [(0.96, -0.28), (1.0, -0.3)] {
+            let g: Vec<[f64; 3]> = (0..n).map(|i| [0.1 * i as f64, 0.3, -0.02 * i as f64]).collect();
+            let mut phi = DMatrix::zeros(n, n);
+            phi.fixed_view_mut::<3, 3>(0, 0).copy_from(&f);
+            for i in 0..p.features() {
+                phi.fixed_view_mut::<2, 2>(row_of(i), row_of(i)).copy_from(&Matrix2::new(c, -s, s, c));
+            }
+            let noise = DMatrix::from_fn(n, 3, |i, j| g[i][j]);
+            let expected = &phi * p.to_matrix() * phi.transpose() + &noise * noise.transpose();
+            p.move_all(&f, c, s, &g);
+            close(&p.to_matrix(), &expected);
+        }
+    }
+
+    #[test]
+    fn add_outer3_and_transport_are_the_plain_products() {
+        let mut p = random(4, 6);
+        let n = p.dim();
+        let g: Vec<[f64; 3]> = (0..n).map(|i| [0.1 * i as f64, 0.3 - 0.1 * i as f64, 0.02]).collect();
+        let noise = DMatrix::from_fn(n, 3, |i, j| g[i][j]);
+        let expected = p.to_matrix() + &noise * noise.transpose();
+        p.add_outer3(&g);
+        close(&p.to_matrix(), &expected);
+
+        let pose = Matrix3::new(1.0, 0.1, 0.3, -0.1, 1.0, 0.2, 0.0, 0.0, 1.0);
+        let blocks: Vec<Matrix2<f64>> = (0..4).map(|i| Matrix2::new(1.0, 0.1 * i as f64, -0.2, 0.9)).collect();
+        let mut t = DMatrix::identity(n, n);
+        t.fixed_view_mut::<3, 3>(0, 0).copy_from(&pose);
+        for (i, block) in blocks.iter().enumerate() {
+            t.fixed_view_mut::<2, 2>(row_of(i), row_of(i)).copy_from(block);
+        }
+        let expected = &t * p.to_matrix() * t.transpose();
+        p.transport(&pose, &blocks);
+        close(&p.to_matrix(), &expected);
+    }
+
+    #[test]
+    fn change_features_is_the_plain_product() {
+        let mut p = random(4, 5);
+        let n = p.dim();
+        let b = Matrix2::new(0.8, 0.6, -0.6, 0.8);
+        let from_pose = |i: usize| Matrix2x3::new(1.0, 0.0, i as f64, 0.0, 1.0, 2.0 - i as f64);
+        let mut map = DMatrix::identity(n, n);
+        for i in 0..p.features() {
+            map.fixed_view_mut::<2, 2>(row_of(i), row_of(i)).copy_from(&b);
+            map.fixed_view_mut::<2, 3>(row_of(i), 0).copy_from(&from_pose(i));
+        }
+        let expected = &map * p.to_matrix() * map.transpose();
+        p.change_features(&b, from_pose);
+        close(&p.to_matrix(), &expected);
+    }
+
+    #[test]
+    fn factor3_takes_singular_matrices() {
+        for q in [
+            Matrix3::from_diagonal(&nalgebra::Vector3::new(1.0, 0.0, 4.0)),
+            Matrix3::new(1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0),
+            Matrix3::new(2.0, 0.5, 0.1, 0.5, 1.0, 0.2, 0.1, 0.2, 0.7),
+        ] {
+            let l = factor3(&q);
+            assert!((l * l.transpose() - q).amax() < 1e-14);
+        }
+    }
+}

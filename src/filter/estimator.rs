@@ -1,0 +1,256 @@
+//! The filter itself: a state, moved by increments and corrected by clouds of features.
+
+use super::associate::{Gate, Verdict, by_distance, by_identity};
+use super::augment::augment;
+use super::measure::Match;
+use super::motion::Increment;
+use super::propagate::propagate;
+use super::sensor::{Reading, Sensor};
+use super::state::State;
+use super::update::{Workspace, update};
+use super::{Config, Counts, Discretization, DropReason, FeatureKind, MapConfig, Observation, Variant, WhenFull};
+use crate::stamp::Stamp;
+
+/// Identities the filter gives to features that come without one start here.
+const FIRST_OWN_ID: u32 = 0x8000_0000;
+
+/// What a cloud did.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Correction {
+    /// Normalised innovation squared of all matches together.
+    pub nis: f64,
+    /// Observations used for the update.
+    pub accepted: usize,
+    /// Observations that became features.
+    pub added: usize,
+    /// Observations left out.
+    pub rejected: usize,
+}
+
+/// State and settings of one filter.
+pub struct Estimator {
+    /// The estimate.
+    pub state: State,
+    variant: Variant,
+    sensor: Sensor,
+    gate: Gate,
+    map: MapConfig,
+    /// Motion since the last correction, not yet applied.
+    pending: Increment,
+    next_id: u32,
+    matches: Vec<Match>,
+    newcomers: Vec<(Option<u32>, Reading)>,
+    seen: Vec<u32>,
+    noise_rows: Vec<[f64; 3]>,
+    workspace: Workspace,
+}
+
+impl Estimator {
+    /// At the initial pose, with an empty map.
+    pub fn new(config: &Config, variant: Variant) -> Self {
+        let capacity = config.map.max_features.min(64);
+        let state = State::new(variant.coordinates, config.initial.pose(), &config.initial.covariance(), capacity);
+        Self {
+            state,
+            variant,
+            sensor: Sensor::new(&config.sensor, variant.noise_at, variant.stereo),
+            gate: Gate::new(&config.gate),
+            map: config.map.clone(),
+            pending: Increment::none(),
+            next_id: FIRST_OWN_ID,
+            matches: Vec::new(),
+            newcomers: Vec::new(),
+            seen: Vec::new(),
+            noise_rows: Vec::new(),
+            workspace: Workspace::default(),
+        }
+    }
+
+    /// Takes over settings that may change while running.
+    pub fn reconfigure(&mut self, config: &Config) {
+        self.sensor = Sensor::new(&config.sensor, self.variant.noise_at, self.variant.stereo);
+        self.gate = Gate::new(&config.gate);
+        self.map = config.map.clone();
+    }
+
+    /// Back to the initial pose and an empty map.
+    pub fn reset(&mut self, config: &Config) {
+        self.state.reset(config.initial.pose(), &config.initial.covariance());
+        self.pending = Increment::none();
+        self.next_id = FIRST_OWN_ID;
+    }
+
+    /// Time starts anew at `stamp`: what is in the map counts as seen then.
+    pub fn restart_clock(&mut self, stamp: Stamp) {
+        for feature in &mut self.state.features {
+            feature.last_seen = stamp;
+        }
+    }
+
+    /// How odometry is to be turned into increments.
+    pub fn discretization(&self) -> Discretization {
+        self.variant.discretization
+    }
+
+    /// Moves on. Rigid increments are collected and applied to the features at the next correction, which is the same
+    /// to first order in the noise and costs nothing per odometry message; Euler's are applied as they come.
+    pub fn advance(&mut self, increment: &Increment) {
+        match self.variant.discretization {
+            Discretization::Exponential => self.pending = self.pending.then(increment),
+            Discretization::Euler => {
+                propagate(&mut self.state, increment, &self.variant, &mut self.noise_rows);
+            }
+        }
+    }
+
+    /// Motion that the state does not contain yet.
+    pub fn pending(&self) -> &Increment {
+        &self.pending
+    }
+
+    /// Applies what [`Estimator::advance`] has collected.
+    pub fn settle(&mut self) {
+        if self.pending != Increment::none() {
+            propagate(&mut self.state, &self.pending, &self.variant, &mut self.noise_rows);
+            self.pending = Increment::none();
+        }
+    }
+
+    /// One cloud: propagate, associate, gate, update, augment, prune.
+    pub fn correct(
+        &mut self,
+        stamp: Stamp,
+        kind: FeatureKind,
+        observations: &[Observation],
+        counts: &mut Counts,
+    ) -> Correction {
+        let mut correction = Correction::default();
+        self.settle();
+        self.sort_out(kind, observations, counts, &mut correction);
+        self.update(stamp, counts, &mut correction);
+        self.augment(stamp, counts, &mut correction);
+        self.prune(stamp);
+        correction
+    }
+
+    /// Every observation becomes a match, a newcomer, or is left out under its reason.
+    fn sort_out(
+        &mut self,
+        kind: FeatureKind,
+        observations: &[Observation],
+        counts: &mut Counts,
+        correction: &mut Correction,
+    ) {
+        self.matches.clear();
+        self.newcomers.clear();
+        self.seen.clear();
+        for observation in observations {
+            if let Err(reason) = self.place(kind, observation) {
+                counts.add(reason);
+                correction.rejected += 1;
+            }
+        }
+    }
+
+    fn place(&mut self, kind: FeatureKind, observation: &Observation) -> Result<(), DropReason> {
+        let reading = self.sensor.read(kind, observation)?;
+        let at = self.variant.linearization;
+        let verdict = match observation.id {
+            Some(id) => {
+                if self.seen.contains(&id) {
+                    return Err(DropReason::DuplicateFeature);
+                }
+                self.seen.push(id);
+                by_identity(&self.state, &self.sensor, &reading, id, &self.gate, at)?
+            }
+            None => by_distance(&self.state, &self.sensor, &reading, &self.gate, at)?,
+        };
+        match verdict {
+            Verdict::Known(matched) => {
+                if self.matches.iter().any(|m| m.feature == matched.feature) {
+                    return Err(DropReason::DuplicateFeature);
+                }
+                self.matches.push(matched);
+            }
+            Verdict::New => self.newcomers.push((observation.id, reading)),
+        }
+        Ok(())
+    }
+
+    fn update(&mut self, stamp: Stamp, counts: &mut Counts, correction: &mut Correction) {
+        match update(&mut self.state, &self.matches, self.variant.retraction, &mut self.workspace) {
+            Ok(nis) => {
+                correction.nis = nis;
+                correction.accepted = self.matches.len();
+                for m in &self.matches {
+                    let feature = &mut self.state.features[m.feature];
+                    feature.last_seen = stamp;
+                    feature.observations = feature.observations.saturating_add(1);
+                }
+            }
+            Err(_) => {
+                correction.rejected += self.matches.len();
+                self.matches.iter().for_each(|_| counts.add(DropReason::Singular));
+            }
+        }
+    }
+
+    fn augment(&mut self, stamp: Stamp, counts: &mut Counts, correction: &mut Correction) {
+        for k in 0..self.newcomers.len() {
+            let (id, reading) = self.newcomers[k];
+            if !self.make_room(stamp) {
+                counts.add(DropReason::MapFull);
+                correction.rejected += 1;
+                continue;
+            }
+            let id = id.unwrap_or_else(|| self.own_id());
+            if augment(&mut self.state, &self.sensor, &reading, id, stamp, &self.variant) {
+                correction.added += 1;
+            } else {
+                counts.add(DropReason::OutOfRange);
+                correction.rejected += 1;
+            }
+        }
+    }
+
+    fn own_id(&mut self) -> u32 {
+        while self.state.find(self.next_id).is_some() {
+            self.next_id = self.next_id.wrapping_add(1).max(FIRST_OWN_ID);
+        }
+        let id = self.next_id;
+        self.next_id = self.next_id.wrapping_add(1).max(FIRST_OWN_ID);
+        id
+    }
+
+    /// Whether one more feature fits; with `drop_oldest` it is made to, at the cost of the feature not seen for longest.
+    fn make_room(&mut self, stamp: Stamp) -> bool {
+        if self.state.features.len() < self.map.max_features {
+            return true;
+        }
+        if self.map.when_full == WhenFull::Refuse {
+            return false;
+        }
+        let oldest = self.state.features.iter().enumerate().min_by_key(|(_, f)| (f.last_seen, f.id));
+        match oldest {
+            Some((i, feature)) if feature.last_seen < stamp => {
+                self.state.swap_remove(i);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn prune(&mut self, stamp: Stamp) {
+        if self.map.forget_after_s <= 0.0 {
+            return;
+        }
+        let mut i = 0;
+        while i < self.state.features.len() {
+            if stamp.since(self.state.features[i].last_seen) > self.map.forget_after_s {
+                self.state.swap_remove(i);
+            } else {
+                i += 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! A reading against the state: residual, Jacobians, and the innovation covariance of one feature.
+
+use super::sensor::{Reading, Sensor};
+use super::state::State;
+use super::{Coordinates, Linearization};
+use crate::lie::skew;
+use nalgebra::{Matrix2, Matrix2x3, Vector2};
+
+/// A reading of a feature of the state, linearized.
+#[derive(Clone, Copy, Debug)]
+pub struct Match {
+    /// Which feature.
+    pub feature: usize,
+    /// Reading − expectation.
+    pub residual: Vector2<f64>,
+    /// ∂(reading)/∂(p, θ); zero in robot coordinates, whatever the estimate: this is the reduction.
+    pub pose_jacobian: Matrix2x3<f64>,
+    /// ∂(reading)/∂x_i.
+    pub feature_jacobian: Matrix2<f64>,
+    /// Covariance of the reading.
+    pub noise: Matrix2<f64>,
+}
+
+/// Linearizes `reading` as one of feature `i`. `None` where the model has no derivative there.
+///
+/// World coordinates: dz = R(θ)ᵀ(−I, −J(p_i − p), I) (Shen 2019, below eq. (5.11)), evaluated at the estimate or at first
+/// estimates; robot coordinates: dz = (0, 0, I) (below eq. (5.20)); invariant coordinates: dz = (0, 0, R(θ)ᵀ).
+pub fn linearize(state: &State, sensor: &Sensor, reading: &Reading, i: usize, at: Linearization) -> Option<Match> {
+    let z = state.in_robot(i);
+    match state.coordinates {
+        Coordinates::Robot | Coordinates::Invariant => {
+            let expected = sensor.expect(reading, &z, &z)?;
+            let feature_jacobian = match state.coordinates {
+                Coordinates::Invariant => expected.jacobian * state.pose.rotation().transpose(),
+                _ => expected.jacobian,
+            };
+            Some(Match {
+                feature: i,
+                residual: expected.residual,
+                pose_jacobian: Matrix2x3::zeros(),
+                feature_jacobian,
+                noise: expected.noise,
+            })
+        }
+        Coordinates::World => {
+            let (pose, p_feature) = match at {
+                Linearization::Current => (state.pose, state.features[i].x),
+                Linearization::FirstEstimate => (state.predicted, state.features[i].first),
+            };
+            let z_linear = pose.transform_back(&p_feature);
+            let expected = sensor.expect(reading, &z, &z_linear)?;
+            let (back, turn) = (pose.rotation().transpose(), skew(&z_linear));
+            let dz_dpose = Matrix2x3::new(-back[(0, 0)], -back[(0, 1)], -turn.x, -back[(1, 0)], -back[(1, 1)], -turn.y);
+            Some(Match {
+                feature: i,
+                residual: expected.residual,
+                pose_jacobian: expected.jacobian * dz_dpose,
+                feature_jacobian: expected.jacobian * back,
+                noise: expected.noise,
+            })
+        }
+    }
+}
+
+/// H P Hᵀ + R of one match.
+pub fn innovation_covariance(state: &State, m: &Match) -> Matrix2<f64> {
+    let p = &state.covariance;
+    let own = m.feature_jacobian * p.feature_block(m.feature, m.feature) * m.feature_jacobian.transpose() + m.noise;
+    if state.coordinates != Coordinates::World {
+        return own;
+    }
+    let cross: Matrix2<f64> = m.feature_jacobian * p.cross_block(m.feature) * m.pose_jacobian.transpose();
+    own + cross + cross.transpose() + m.pose_jacobian * p.pose_block() * m.pose_jacobian.transpose()
+}

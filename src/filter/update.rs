@@ -1,0 +1,161 @@
+//! The update: all matches of an instant at once, by the Kalman gain.
+
+use super::covariance::{POSE, row_of};
+use super::measure::Match;
+use super::retract::retract;
+use super::state::State;
+use super::{Coordinates, Retraction};
+use nalgebra::{Matrix2, Vector2};
+
+/// Room for the products of an update; keeps its allocation.
+#[derive(Clone, Debug, Default)]
+pub struct Workspace {
+    /// P Hᵀ, then P Hᵀ L⁻ᵀ; column by column, a column as long as the state.
+    w: Vec<f64>,
+    /// H P Hᵀ + R, then its Cholesky factor L, lower triangle, row by row.
+    s: Vec<f64>,
+    /// Residual, then L⁻¹ times it.
+    y: Vec<f64>,
+    /// Two columns of P.
+    columns: Vec<f64>,
+    /// P Hᵀ L⁻ᵀ L⁻¹ r.
+    delta: Vec<f64>,
+    /// What the correction did to the error of each feature.
+    blocks: Vec<Matrix2<f64>>,
+}
+
+/// The innovation covariance is not positive definite: nothing was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Singular;
+
+/// Updates the state by `matches` and gives the normalised innovation squared.
+///
+/// With S = H P Hᵀ + R = L Lᵀ and W = P Hᵀ L⁻ᵀ: x ← x + W L⁻¹ r, P ← P − W Wᵀ. In robot coordinates H = [0 | H_O], and this is
+/// the reduced Bayesian update (Shen 2019, eq. (5.24)) in covariance form: where Σ_NO = 0 the rows of W that belong to the
+/// pose are exactly zero.
+///
+/// # Errors
+/// [`Singular`].
+pub fn update(
+    state: &mut State,
+    matches: &[Match],
+    retraction: Retraction,
+    work: &mut Workspace,
+) -> Result<f64, Singular> {
+    if matches.is_empty() {
+        return Ok(0.0);
+    }
+    let (n, m) = (state.covariance.dim(), 2 * matches.len());
+    gather(state, matches, work);
+    innovation(state, matches, work);
+    factor(&mut work.s, m)?;
+    solve(work, n, m);
+    let nis = work.y.iter().map(|y| y * y).sum::<f64>();
+    if !nis.is_finite() {
+        return Err(Singular);
+    }
+
+    work.delta.clear();
+    work.delta.resize(n, 0.0);
+    for (column, y) in work.w.chunks_exact(n).zip(&work.y) {
+        for (d, w) in work.delta.iter_mut().zip(column) {
+            *d += w * y;
+        }
+    }
+    state.covariance.subtract_outer(&work.w, m);
+    retract(state, &work.delta, retraction, &mut work.blocks);
+    Ok(nis)
+}
+
+/// w = P Hᵀ and y = r.
+fn gather(state: &State, matches: &[Match], work: &mut Workspace) {
+    let p = &state.covariance;
+    let n = p.dim();
+    work.w.clear();
+    work.w.resize(2 * matches.len() * n, 0.0);
+    work.columns.clear();
+    work.columns.resize(2 * n, 0.0);
+    work.y.clear();
+    for (pair, m) in work.w.chunks_exact_mut(2 * n).zip(matches) {
+        let (first, second) = pair.split_at_mut(n);
+        let (c0, c1) = work.columns.split_at_mut(n);
+        p.copy_column(row_of(m.feature), c0);
+        p.copy_column(row_of(m.feature) + 1, c1);
+        let h = &m.feature_jacobian;
+        for (((a, b), x), y) in first.iter_mut().zip(second.iter_mut()).zip(c0.iter()).zip(c1.iter()) {
+            *a = h[(0, 0)] * x + h[(0, 1)] * y;
+            *b = h[(1, 0)] * x + h[(1, 1)] * y;
+        }
+        if state.coordinates == Coordinates::World {
+            for k in 0..POSE {
+                p.copy_column(k, c0);
+                let (h0, h1) = (m.pose_jacobian[(0, k)], m.pose_jacobian[(1, k)]);
+                for ((a, b), x) in first.iter_mut().zip(second.iter_mut()).zip(c0.iter()) {
+                    *a += h0 * x;
+                    *b += h1 * x;
+                }
+            }
+        }
+        work.y.extend([m.residual.x, m.residual.y]);
+    }
+}
+
+/// s = H w + R, lower triangle.
+fn innovation(state: &State, matches: &[Match], work: &mut Workspace) {
+    let (n, m) = (state.covariance.dim(), 2 * matches.len());
+    work.s.clear();
+    work.s.resize(m * m, 0.0);
+    for (column, w) in work.w.chunks_exact(n).enumerate() {
+        for (k, matched) in matches.iter().enumerate().skip(column / 2) {
+            let at = row_of(matched.feature);
+            let x = Vector2::new(w[at], w[at + 1]);
+            let mut value = matched.feature_jacobian * x;
+            if state.coordinates == Coordinates::World {
+                value += matched.pose_jacobian * nalgebra::Vector3::new(w[0], w[1], w[2]);
+            }
+            if k == column / 2 {
+                value += matched.noise.column(column % 2);
+            }
+            work.s[2 * k * m + column] = value.x;
+            work.s[(2 * k + 1) * m + column] = value.y;
+        }
+    }
+}
+
+/// In-place Cholesky factor of the lower triangle of the m × m matrix s.
+fn factor(s: &mut [f64], m: usize) -> Result<(), Singular> {
+    for i in 0..m {
+        let (above, row) = s.split_at_mut(i * m);
+        for j in 0..i {
+            let known: f64 = above[j * m..j * m + j].iter().zip(&row[..j]).map(|(a, b)| a * b).sum();
+            row[j] = (row[j] - known) / above[j * m + j];
+        }
+        let pivot = row[i] - row[..i].iter().map(|a| a * a).sum::<f64>();
+        // Relative to the variance itself: a pivot that is rounding only is none.
+        if !(pivot > 1e-13 * row[i]) || !pivot.is_finite() {
+            return Err(Singular);
+        }
+        row[i] = pivot.sqrt();
+    }
+    Ok(())
+}
+
+/// w ← w L⁻ᵀ, y ← L⁻¹ y.
+fn solve(work: &mut Workspace, n: usize, m: usize) {
+    for k in 0..m {
+        let row = &work.s[k * m..k * m + k + 1];
+        let (known, rest) = work.w.split_at_mut(k * n);
+        let column = &mut rest[..n];
+        for (w, factor) in known.chunks_exact(n).zip(row) {
+            for (c, x) in column.iter_mut().zip(w) {
+                *c -= factor * x;
+            }
+        }
+        let scale = 1.0 / row[k];
+        for c in column.iter_mut() {
+            *c *= scale;
+        }
+        let sum: f64 = row[..k].iter().zip(&work.y).map(|(l, y)| l * y).sum();
+        work.y[k] = (work.y[k] - sum) * scale;
+    }
+}

@@ -1,0 +1,79 @@
+//! The steady state of the filter allocates nothing: once every feature is in the map, a step (several odometry messages, one
+//! cloud) leaves the allocator alone.
+
+use lienav::filter::{Config, FeatureKind, Observation, Odometry, Slam};
+use lienav::lie::Se2;
+use lienav::stamp::Stamp;
+use nalgebra::{Vector2, Vector3};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: hands everything on to the system's allocator; the counter is a plain cell of this thread.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = ALLOCATIONS.try_with(|n| n.set(n.get() + 1));
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(pointer, layout) }
+    }
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let _ = ALLOCATIONS.try_with(|n| n.set(n.get() + 1));
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// One step: ten odometry messages, then a cloud of what is seen. Returns the allocations the filter made.
+fn step(slam: &mut Slam, k: i64, truth: &mut Se2, seen: &mut Vec<Observation>, with_id: bool) -> u64 {
+    let (v, w, dt) = (0.9, 0.3, 0.005);
+    for _ in 0..10 {
+        *truth = *truth * Se2::exp(&Vector3::new(v * dt, 0.0, w * dt));
+    }
+    seen.clear();
+    for id in 0..17u32 {
+        let feature = Se2::new(0.0, 3.0, id as f64 * 0.37).transform(&Vector2::new(5.0, 0.0));
+        let z = truth.transform_back(&feature);
+        if k < 3 || (id + k as u32).is_multiple_of(3) {
+            let value = Vector2::new(z.norm(), z.y.atan2(z.x));
+            seen.push(Observation { id: with_id.then_some(id), value, covariance: None });
+        }
+    }
+    let before = ALLOCATIONS.get();
+    for j in 1..=10 {
+        let stamp = Stamp::from_nanos(50_000_000 * k + 5_000_000 * j);
+        let odometry = Odometry { stamp, velocity: Vector2::new(v, 0.0), yaw_rate: w, covariance: None };
+        assert_eq!(slam.odometry(&odometry), Ok(()));
+    }
+    assert_eq!(slam.features(Stamp::from_nanos(50_000_000 * (k + 1)), FeatureKind::RangeBearing, seen), Ok(()));
+    while let Some(step) = slam.poll() {
+        assert!(step.rejected == 0, "{k} {step:?}");
+    }
+    assert!(slam.predicted().is_some());
+    ALLOCATIONS.get() - before
+}
+
+#[test]
+fn a_step_allocates_nothing_once_the_map_stands() {
+    for filter in ["reduced", "ekf", "fe-ekf", "thesis-ekf"] {
+        for with_id in [true, false] {
+            let mut slam =
+                Slam::new(Config { filter: filter.into(), ..Config::default() }).expect("the default is valid");
+            let start =
+                Odometry { stamp: Stamp::from_nanos(0), velocity: Vector2::zeros(), yaw_rate: 0.0, covariance: None };
+            slam.odometry(&start).expect("the first message is good");
+            let (mut truth, mut seen) = (Se2::identity(), Vec::with_capacity(32));
+            let counts: Vec<u64> = (0..200).map(|k| step(&mut slam, k, &mut truth, &mut seen, with_id)).collect();
+            assert!(counts[0] > 0, "the counter counts");
+            assert_eq!(counts[20..].iter().sum::<u64>(), 0, "{filter}, identities {with_id}: {counts:?}");
+        }
+    }
+}
