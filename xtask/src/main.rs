@@ -33,7 +33,7 @@ enum Task {
     Setup,
     /// Run everything CI checks: format, clippy, tests with and without ROS, colcon, documentation
     Test {
-        /// Leave out what takes minutes: colcon and the documentation
+        /// Only what needs no ROS 2: format, clippy, unit and property tests
         #[arg(long)]
         quick: bool,
     },

@@ -77,14 +77,6 @@ impl Ros {
         }
     }
 
-    /// The Python that has rclpy.
-    pub fn python(&self) -> PathBuf {
-        match self {
-            Self::Sourced { .. } => "python3".into(),
-            Self::Private(private) => private.python(),
-        }
-    }
-
     /// The environment as lines for a POSIX shell; empty for a sourced distribution, whose environment is there.
     pub fn as_shell(&self) -> String {
         match self {
@@ -104,6 +96,7 @@ impl fmt::Display for Ros {
 }
 
 impl Private {
+    /// That of the project in `root`, made or not.
     pub fn of(root: &Path) -> Self {
         Self { folder: root.join(".ros") }
     }
@@ -123,6 +116,7 @@ impl Private {
         self.folder.join("jazzy")
     }
 
+    /// The Python that has rclpy.
     pub fn python(&self) -> PathBuf {
         self.venv().join("bin/python")
     }
@@ -153,6 +147,7 @@ impl Private {
             ("ROS_PYTHON_VERSION", "3".into()),
             ("AMENT_PREFIX_PATH", self.prefix().into()),
             ("LIBCLANG_PATH", libclang.into()),
+            ("LIENAV_PYTHON", self.python().into()), // for the tests that want rclpy or colcon
         ];
         // The wheel of libclang brings no headers of its own (stddef.h and the like): the C compiler's serve.
         if let Some(headers) = crate::tools::compiler_headers() {
@@ -174,6 +169,7 @@ impl Private {
         env::join_paths(dirs).unwrap_or(old)
     }
 
+    /// See [`Ros::as_shell`].
     pub fn as_shell(&self) -> String {
         let mut text = String::new();
         for (name, value) in self.variables() {
