@@ -2,14 +2,17 @@
 
 use super::associate::{Gate, Verdict, by_distance, by_identity};
 use super::augment::augment;
-use super::measure::Match;
+use super::measure::{Match, relinearize};
 use super::motion::Increment;
 use super::propagate::propagate;
 use super::sensor::{Reading, Sensor};
 use super::state::State;
-use super::update::{Workspace, update};
-use super::{Config, Counts, Discretization, DropReason, FeatureKind, MapConfig, Observation, Variant, WhenFull};
+use super::update::{Workspace, preview, update};
+use super::{
+    Config, Counts, Discretization, DropReason, FeatureKind, MapConfig, Observation, Retraction, Variant, WhenFull,
+};
 use crate::stamp::Stamp;
+use nalgebra::Vector2;
 
 /// Identities the filter gives to features that come without one start here.
 const FIRST_OWN_ID: u32 = 0x8000_0000;
@@ -42,6 +45,7 @@ pub struct Estimator {
     newcomers: Vec<(Option<u32>, Reading)>,
     seen: Vec<u32>,
     noise_rows: Vec<[f64; 3]>,
+    corrections: Vec<Vector2<f64>>,
     workspace: Workspace,
 }
 
@@ -62,6 +66,7 @@ impl Estimator {
             newcomers: Vec::new(),
             seen: Vec::new(),
             noise_rows: Vec::new(),
+            corrections: Vec::new(),
             workspace: Workspace::default(),
         }
     }
@@ -178,6 +183,7 @@ impl Estimator {
     }
 
     fn update(&mut self, stamp: Stamp, counts: &mut Counts, correction: &mut Correction) {
+        self.iterate();
         match update(&mut self.state, &self.matches, self.variant.retraction, &mut self.workspace) {
             Ok(nis) => {
                 correction.nis = nis;
@@ -191,6 +197,22 @@ impl Estimator {
             Err(_) => {
                 correction.rejected += self.matches.len();
                 self.matches.iter().for_each(|_| counts.add(DropReason::Singular));
+            }
+        }
+    }
+
+    /// Linearizes all matches anew where the update is going to put them, as often as the filter says: Gauss–Newton on the
+    /// posterior. The last linearization is the one that [`update`] takes.
+    fn iterate(&mut self) {
+        let Retraction::Chart(chart) = self.variant.retraction else { return };
+        for _ in 1..self.variant.iterations {
+            if self.matches.is_empty()
+                || preview(&self.state, &self.matches, &mut self.corrections, &mut self.workspace).is_err()
+            {
+                return;
+            }
+            for (m, e) in self.matches.iter_mut().zip(&self.corrections) {
+                relinearize(&self.state, &self.sensor, m, e, chart);
             }
         }
     }

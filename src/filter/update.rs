@@ -67,6 +67,41 @@ pub fn update(
     Ok(nis)
 }
 
+/// The correction that [`update`] would make to each matched feature, in `corrections`; nothing is changed.
+///
+/// # Errors
+/// [`Singular`].
+pub fn preview(
+    state: &State,
+    matches: &[Match],
+    corrections: &mut Vec<Vector2<f64>>,
+    work: &mut Workspace,
+) -> Result<(), Singular> {
+    let (n, m) = (state.covariance.dim(), 2 * matches.len());
+    gather(state, matches, work);
+    innovation(state, matches, work);
+    factor(&mut work.s, m)?;
+    // y ← L⁻ᵀ L⁻¹ y.
+    for k in 0..m {
+        let sum: f64 = (0..k).map(|l| work.s[k * m + l] * work.y[l]).sum();
+        work.y[k] = (work.y[k] - sum) / work.s[k * m + k];
+    }
+    for k in (0..m).rev() {
+        let sum: f64 = (k + 1..m).map(|l| work.s[l * m + k] * work.y[l]).sum();
+        work.y[k] = (work.y[k] - sum) / work.s[k * m + k];
+    }
+    corrections.clear();
+    corrections.extend(matches.iter().map(|matched| {
+        let row = row_of(matched.feature);
+        let mut e = Vector2::zeros();
+        for (w, y) in work.w.chunks_exact(n).zip(&work.y) {
+            e += Vector2::new(w[row], w[row + 1]) * *y;
+        }
+        e
+    }));
+    Ok(())
+}
+
 /// w = P Hᵀ and y = r.
 fn gather(state: &State, matches: &[Match], work: &mut Workspace) {
     let p = &state.covariance;
@@ -132,10 +167,11 @@ fn factor(s: &mut [f64], m: usize) -> Result<(), Singular> {
         }
         let pivot = row[i] - row[..i].iter().map(|a| a * a).sum::<f64>();
         // Relative to the variance itself: a pivot that is rounding only is none.
-        if !(pivot > 1e-13 * row[i]) || !pivot.is_finite() {
+        if pivot.is_finite() && pivot > 1e-13 * row[i] {
+            row[i] = pivot.sqrt();
+        } else {
             return Err(Singular);
         }
-        row[i] = pivot.sqrt();
     }
     Ok(())
 }

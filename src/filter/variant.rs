@@ -114,6 +114,7 @@ impl Variant {
         "cartesian",
         "log-range",
         "inverse-range",
+        "iterated",
         "reduced",
         "ekf",
         "fe-ekf",
@@ -122,8 +123,15 @@ impl Variant {
         "thesis-fe-ekf",
     ];
 
-    /// A filter by name. `thesis-…` are the choices of Shen 2019, ch. 5 (Euler steps, independent initialization,
-    /// covariance at the measured point); the plain names are the sound ones.
+    /// A filter by name.
+    ///
+    /// - `thesis-ekf`, `thesis-fe-ekf`, `thesis-reduced`: Shen 2019, ch. 5, with its choices: Euler steps, independent
+    ///   initialization, covariance of a triangulated position at the measured point.
+    /// - `ekf`, `fe-ekf`, `reduced`: the same three with sound choices.
+    /// - `invariant`: the right-invariant EKF; `cartesian`, `log-range`, `inverse-range`: the pose corrected on SE(2), each
+    ///   feature in that chart; `iterated`: `log-range` with the update linearized three times. All four take stereo
+    ///   bearings as they are.
+    /// - `default`: `log-range`.
     ///
     /// # Errors
     /// [`UnknownFilter`], which lists the names there are.
@@ -135,6 +143,7 @@ impl Variant {
             "cartesian" => return Ok(invariant(Retraction::Chart(Chart::Cartesian))),
             "log-range" => return Ok(invariant(Retraction::Chart(Chart::LogRange))),
             "inverse-range" => return Ok(invariant(Retraction::Chart(Chart::InverseRange))),
+            "iterated" => return Ok(Self { iterations: 3, ..Self::default() }),
             _ => {}
         }
         let (thesis, base) = match name.strip_prefix("thesis-") {
@@ -174,7 +183,7 @@ impl Default for Variant {
             discretization: Discretization::Exponential,
             initialization: Initialization::Correlated,
             noise_at: NoiseAt::Predicted,
-            retraction: Retraction::Group,
+            retraction: Retraction::Chart(Chart::LogRange),
             stereo: StereoModel::Bearings,
             iterations: 1,
         }

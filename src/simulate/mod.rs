@@ -24,7 +24,7 @@ mod world;
 pub use imu::ImuReading;
 pub use scenario::{
     FeatureSensorConfig, ImuConfig, InitialErrorConfig, OdometryConfig, PathKind, Scenario, ScenarioError,
-    TrajectoryConfig, TruthModel, UnknownScenario, WorldConfig, WorldKind,
+    TrajectoryConfig, TruthModel, TwistReading, UnknownScenario, WorldConfig, WorldKind,
 };
 pub use simulation::{Frame, Simulation};
 pub use specs::SPECS;

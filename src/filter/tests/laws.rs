@@ -107,6 +107,7 @@ fn information_update(
 #[test]
 fn the_reduced_update_is_equation_5_24() {
     let mut state = correlated(Coordinates::Robot, 4, 1);
+    let sensor = Sensor::new(&SensorConfig::default(), NoiseAt::Predicted, StereoModel::Triangulated);
     let (mu, sigma) = (mean(&state), state.covariance.to_matrix());
     let seen = [2, 0];
     let (mut c, mut z, mut q) = (DMatrix::zeros(4, 8), DVector::zeros(4), DMatrix::zeros(4, 4));
@@ -119,6 +120,9 @@ fn the_reduced_update_is_equation_5_24() {
         q.fixed_view_mut::<2, 2>(2 * k, 2 * k).copy_from(&noise);
         matches.push(Match {
             feature: i,
+            reading: sensor
+                .read(FeatureKind::RelativePosition, &Observation { id: None, value, covariance: None })
+                .unwrap(),
             residual: value - state.features[i].x,
             pose_jacobian: Matrix2x3::zeros(),
             feature_jacobian: Matrix2::identity(),

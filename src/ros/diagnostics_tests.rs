@@ -1,0 +1,84 @@
+use super::*;
+
+fn healthy() -> (Report, Report) {
+    let before = Report { enabled: true, ..Default::default() };
+    let now = Report {
+        odometry: Received { received: 200, used: 200 },
+        features: Received { received: 20, used: 20 },
+        odometry_silence: Some(Duration::from_millis(5)),
+        steps: 20,
+        observations_used: 100,
+        map_features: 12,
+        ..before.clone()
+    };
+    (before, now)
+}
+
+#[test]
+fn a_healthy_node_is_ok() {
+    let (before, now) = healthy();
+    assert_eq!(judge(&before, &now), (Level::Ok, "running, 12 features".into()));
+}
+
+#[test]
+fn every_row_of_the_table_is_reached() {
+    let case = |change: fn(&mut Report)| {
+        let (before, mut now) = healthy();
+        change(&mut now);
+        judge(&before, &now)
+    };
+    let expect = |change: fn(&mut Report), level, part: &str| {
+        let (found, sentence) = case(change);
+        assert!(found == level && sentence.contains(part), "{found:?} {sentence}");
+    };
+    expect(|r| r.odometry.used = 0, Level::Error, "none of 200 odometry messages");
+    expect(|r| r.features.used = 0, Level::Error, "none of 20 clouds");
+    expect(|r| r.enabled = false, Level::Warn, "switched off");
+    expect(|r| r.odometry_silence = None, Level::Warn, "no odometry yet");
+    expect(|r| r.odometry_silence = Some(Duration::from_millis(2340)), Level::Warn, "no odometry for 2.3 s");
+    expect(|r| r.dropped.add("bad_layout"), Level::Warn, "dropped: bad_layout 1");
+    expect(|r| r.dropped.add(QUEUE_FULL), Level::Warn, "queue_full 1");
+    expect(|r| r.observations_rejected = 101, Level::Warn, "101 of 201 observations left out");
+    expect(|r| r.time_jumps = 1, Level::Warn, "time was set back");
+    expect(|r| ORDINARY.iter().for_each(|reason| r.dropped.add(reason.word())), Level::Ok, "running");
+}
+
+#[test]
+fn what_was_dropped_before_the_last_report_is_listed_but_no_longer_warned_of() {
+    let (mut before, mut now) = healthy();
+    before.dropped.add("absurd");
+    now.dropped.add("absurd");
+    assert_eq!(judge(&before, &now).0, Level::Ok);
+    let status = status("slam_node", &before, &now);
+    let value = |key: &str| status.values.iter().find(|v| v.key == key).map(|v| v.value.as_str());
+    assert_eq!(value("dropped.absurd"), Some("1"));
+}
+
+#[test]
+fn every_reason_is_listed_also_where_it_never_happened() {
+    let (before, now) = healthy();
+    let status = status("slam_node", &before, &now);
+    assert_eq!((status.level, status.name.as_str()), (0, "slam_node: filter"));
+    let reasons = DropReason::ALL.iter().map(|r| r.word()).chain(Refusal::WORDS).chain([QUEUE_FULL, NO_ODOM_POSE]);
+    for word in reasons {
+        let listed = status.values.iter().filter(|v| v.key == format!("dropped.{word}") && v.value == "0").count();
+        assert_eq!(listed, 1, "{word}");
+    }
+}
+
+#[test]
+fn the_counts_of_filter_queue_and_node_are_added() {
+    let mut filter = Counts::default();
+    filter.add(DropReason::Gated);
+    let mut own = Dropped::default();
+    own.add("bad_layout");
+    let all = own.with(&filter, 3);
+    assert_eq!((all.get("gated"), all.get("bad_layout"), all.get(QUEUE_FULL)), (1, 1, 3));
+}
+
+#[test]
+fn percentiles_of_few_numbers() {
+    assert_eq!(Percentiles::of(&mut []), Percentiles::default());
+    let mut values: Vec<f64> = (1..=200).rev().map(f64::from).collect();
+    assert_eq!(Percentiles::of(&mut values), Percentiles { p50: 100.0, p99: 198.0, max: 200.0 });
+}

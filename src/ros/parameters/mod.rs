@@ -1,0 +1,260 @@
+//! Parameters: every setting of a table of [`Spec`]s, with its type, description, range and value.
+//!
+//! r2r has parameter services, but its descriptors hold no ranges, its handler cannot tell what may change while running
+//! from what may not, and it takes no `5` for a double. The services are therefore our own, in [`services`].
+
+mod services;
+mod value;
+
+pub use services::{Events, Request, Services};
+pub use value::Kind;
+
+use crate::ros::log::Log;
+use crate::settings::{Allowed, OutOfRange, Spec, assign, check, lookup};
+use r2r::ParameterValue;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// A parameter that cannot be used: name, value, and what is allowed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ParameterError {
+    /// A number or word out of range.
+    #[error(transparent)]
+    OutOfRange(#[from] OutOfRange),
+    /// A value of the wrong type.
+    #[error("parameter '{name}' is {given}; it has to be {expected}")]
+    WrongType {
+        /// Dotted name.
+        name: &'static str,
+        /// What was given, as text.
+        given: String,
+        /// What it has to be.
+        expected: &'static str,
+    },
+    /// Values that do not go together, in words.
+    #[error("{0}")]
+    Unusable(String),
+    /// A parameter that cannot be changed while running.
+    #[error("parameter '{0}' cannot be changed while the node runs: set it at start")]
+    NeedsRestart(&'static str),
+    /// A name that is no parameter's.
+    #[error("there is no parameter '{0}'")]
+    Unknown(String),
+}
+
+/// What the user has set, by name: from `-p` and `--params-file`.
+pub type Overrides = BTreeMap<String, ParameterValue>;
+
+/// The overrides that ROS has for `node`.
+pub fn overrides(node: &r2r::Node) -> Overrides {
+    let given = node.params.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    given.iter().map(|(name, parameter)| (name.clone(), parameter.value.clone())).collect()
+}
+
+/// Whose time counts; every ROS node has this parameter.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Time {
+    /// Follow `/clock`.
+    pub use_sim_time: bool,
+}
+
+/// The settings of [`Time`].
+pub const TIME_SPECS: &[Spec] = &[Spec {
+    name: "use_sim_time",
+    description: "Take the time from /clock instead of the system.",
+    allowed: Allowed::Any,
+    runtime: false,
+}];
+
+/// Whether the node follows `/clock`.
+///
+/// # Errors
+/// [`TIME_SPECS`] were not declared.
+pub fn use_sim_time(parameters: &Parameters) -> Result<bool, ParameterError> {
+    Ok(parameters.read::<Time>(TIME_SPECS)?.use_sim_time)
+}
+
+/// Warns of parameters that are set and that nobody has asked for: a slip of the pen, most often.
+pub fn warn_of_unknown(parameters: &Parameters, overrides: &Overrides, log: &Log) {
+    for name in parameters.unknown(overrides) {
+        log.warn(&format!("there is no parameter '{name}': it has no effect"));
+    }
+}
+
+/// All parameters of a node, in the order of their declaration.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parameters {
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    spec: Spec,
+    kind: Kind,
+    value: Value,
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.spec.name == other.spec.name && self.value == other.value
+    }
+}
+
+impl Parameters {
+    /// Declares the settings that `specs` names, with the values they have in `defaults`, or as overridden.
+    ///
+    /// # Errors
+    /// An override of the wrong type or out of range.
+    pub fn declare<T: Serialize>(
+        &mut self,
+        defaults: &T,
+        specs: &[Spec],
+        overrides: &Overrides,
+    ) -> Result<(), ParameterError> {
+        let tree = serde_json::to_value(defaults).map_err(|e| ParameterError::Unusable(e.to_string()))?;
+        for spec in specs {
+            let value = lookup(&tree, spec.name).ok_or_else(|| ParameterError::Unknown(spec.name.to_owned()))?;
+            let mut entry = Entry { spec: *spec, kind: Kind::of(&value), value };
+            if let Some(given) = overrides.get(spec.name) {
+                entry.value = entry.accept(given)?;
+            }
+            self.entries.push(entry);
+        }
+        Ok(())
+    }
+
+    /// The settings that `specs` names, as a struct.
+    ///
+    /// # Errors
+    /// A setting that was not declared, or values that `T` cannot hold.
+    pub fn read<T: Serialize + DeserializeOwned + Default>(&self, specs: &[Spec]) -> Result<T, ParameterError> {
+        let unusable = |e: serde_json::Error| ParameterError::Unusable(e.to_string());
+        let mut tree = serde_json::to_value(T::default()).map_err(unusable)?;
+        for spec in specs {
+            let entry = self.entry(spec.name).ok_or_else(|| ParameterError::Unknown(spec.name.to_owned()))?;
+            assign(&mut tree, spec.name, entry.value.clone());
+        }
+        check(&tree, specs)?;
+        serde_json::from_value(tree).map_err(unusable)
+    }
+
+    /// The overrides that no declared parameter has asked for.
+    pub fn unknown<'a>(&'a self, overrides: &'a Overrides) -> impl Iterator<Item = &'a str> + 'a {
+        overrides.keys().map(String::as_str).filter(|name| self.entry(name).is_none())
+    }
+
+    /// These parameters with some of them changed.
+    ///
+    /// # Errors
+    /// A change that is refused, with the reason to show; none of the changes is made then.
+    pub fn changed(&self, changes: &[(String, ParameterValue)]) -> Result<Self, ParameterError> {
+        let mut changed = self.clone();
+        for (name, given) in changes {
+            let unknown = || ParameterError::Unknown(name.clone());
+            let entry = changed.entries.iter_mut().find(|e| e.spec.name == name).ok_or_else(unknown)?;
+            let value = entry.accept(given)?;
+            if value != entry.value && !entry.spec.runtime {
+                return Err(ParameterError::NeedsRestart(entry.spec.name));
+            }
+            entry.value = value;
+        }
+        Ok(changed)
+    }
+
+    fn entry(&self, name: &str) -> Option<&Entry> {
+        self.entries.iter().find(|e| e.spec.name == name)
+    }
+}
+
+impl Entry {
+    fn accept(&self, given: &ParameterValue) -> Result<Value, ParameterError> {
+        let name = self.spec.name;
+        let value = self.kind.accept(given).ok_or_else(|| ParameterError::WrongType {
+            name,
+            given: value::show(given),
+            expected: self.kind.describe(),
+        })?;
+        let not_finite = || value.is_null() || value.as_array().is_some_and(|a| a.contains(&Value::Null));
+        if not_finite() {
+            let allowed = match self.spec.allowed {
+                Allowed::Any => "finite numbers".to_owned(),
+                _ => self.spec.allowed.describe(),
+            };
+            return Err(OutOfRange { name, value: value::show(given), allowed }.into());
+        }
+        let mut tree = value.clone();
+        for key in name.rsplit('.') {
+            tree = Value::Object(std::iter::once((key.to_owned(), tree)).collect());
+        }
+        check(&tree, &[self.spec])?;
+        Ok(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::{Config, SPECS};
+
+    fn declared(overrides: &[(&str, ParameterValue)]) -> Result<Parameters, ParameterError> {
+        let overrides = overrides.iter().map(|(n, v)| ((*n).to_owned(), v.clone())).collect();
+        let mut parameters = Parameters::default();
+        parameters.declare(&Config::default(), SPECS, &overrides)?;
+        Ok(parameters)
+    }
+
+    #[test]
+    fn without_overrides_the_defaults_are_read_back() {
+        assert_eq!(declared(&[]).unwrap().read::<Config>(SPECS), Ok(Config::default()));
+    }
+
+    #[test]
+    fn overrides_reach_the_struct_and_a_whole_number_does_for_a_double() {
+        let parameters = declared(&[
+            ("motion.max_speed", ParameterValue::Integer(5)),
+            ("filter", ParameterValue::String("fe-ekf".into())),
+            ("map.max_features", ParameterValue::Integer(20)),
+        ]);
+        let config: Config = parameters.unwrap().read(SPECS).unwrap();
+        assert_eq!((config.motion.max_speed, config.filter.as_str(), config.map.max_features), (5.0, "fe-ekf", 20));
+    }
+
+    #[test]
+    fn an_error_names_the_parameter_its_value_and_what_is_allowed() {
+        let text = |name, value| declared(&[(name, value)]).unwrap_err().to_string();
+        assert_eq!(
+            text("sensor.range_std_m", ParameterValue::Double(-1.0)),
+            "parameter 'sensor.range_std_m' is -1.0; allowed: 0.000000001 … 100"
+        );
+        assert_eq!(
+            text("map.max_features", ParameterValue::Double(2.5)),
+            "parameter 'map.max_features' is 2.5; it has to be a whole number"
+        );
+        assert_eq!(
+            text("motion.max_speed", ParameterValue::Double(f64::NAN)),
+            "parameter 'motion.max_speed' is NaN; allowed: 0.01 … 1000"
+        );
+        assert!(text("filter", ParameterValue::String("ukf".into())).contains("thesis-reduced"));
+    }
+
+    #[test]
+    fn a_change_is_made_where_it_may_be_and_refused_with_a_reason_where_not() {
+        let parameters = declared(&[]).unwrap();
+        let change = |name: &str, value| parameters.changed(&[(name.to_owned(), value)]);
+        let changed = change("gate.probability", ParameterValue::Double(0.9)).unwrap();
+        assert_eq!(changed.read::<Config>(SPECS).unwrap().gate.probability, 0.9);
+        let refused = change("sensor.x_m", ParameterValue::Double(1.0)).unwrap_err();
+        assert_eq!(refused, ParameterError::NeedsRestart("sensor.x_m"));
+        assert!(change("sensor.x_m", ParameterValue::Double(0.0)).is_ok(), "the same value is no change");
+        assert!(change("gate.probability", ParameterValue::Double(2.0)).unwrap_err().to_string().contains("0.5 … 1"));
+        assert!(change("gate.probabilty", ParameterValue::Double(0.9)).is_err());
+    }
+
+    #[test]
+    fn what_nobody_declared_is_reported() {
+        let overrides = Overrides::from([("gate.probabilty".to_owned(), ParameterValue::Double(0.9))]);
+        assert_eq!(declared(&[]).unwrap().unknown(&overrides).collect::<Vec<_>>(), ["gate.probabilty"]);
+    }
+}

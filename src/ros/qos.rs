@@ -1,0 +1,19 @@
+//! Quality of service: sensor data in, reliable out.
+
+use r2r::QosProfile;
+
+/// For what comes from sensors: best effort and volatile, as `rclcpp::SensorDataQoS`, so that it matches every
+/// publisher. Deeper than the 5 of that profile: a bag played fast, or a busy machine, delivers in bursts.
+pub fn sensor_data() -> QosProfile {
+    QosProfile::sensor_data().keep_last(200)
+}
+
+/// For what subscribers must not miss: reliable and volatile. It matches subscribers of either kind.
+pub fn reliable() -> QosProfile {
+    QosProfile::default().reliable().volatile().keep_last(100)
+}
+
+/// For what stays true until the next message (maps, static transforms): reliable, and given to those who come later.
+pub fn latched() -> QosProfile {
+    QosProfile::default().reliable().transient_local().keep_last(1)
+}

@@ -1,0 +1,243 @@
+//! What `slam_node` shows: path, landmarks, and their ellipses. For eyes, not for control: at a limited rate, and only
+//! while somebody listens.
+
+use super::Settings;
+use crate::filter::{Landmark, PoseEstimate};
+use crate::lie::Se2;
+use crate::ros::{qos, tf};
+use crate::stamp::Stamp;
+use nalgebra::SymmetricEigen;
+use r2r::geometry_msgs::msg::{PoseStamped, Vector3};
+use r2r::nav_msgs::msg::Path;
+use r2r::sensor_msgs::msg::{PointCloud2, PointField};
+use r2r::std_msgs::msg::{ColorRGBA, Header};
+use r2r::visualization_msgs::msg::{Marker, MarkerArray};
+use r2r::{Node, Publisher, WrappedTypesupport};
+use std::collections::{BTreeSet, VecDeque};
+use std::time::{Duration, Instant};
+
+/// The publishers, and what they have shown.
+pub struct Display {
+    path: Publisher<Path>,
+    landmarks: Publisher<PointCloud2>,
+    markers: Publisher<MarkerArray>,
+    map: String,
+    poses: VecDeque<(Stamp, Se2)>,
+    shown: BTreeSet<u32>,
+    newest: Option<Stamp>,
+    changed: bool,
+    listeners: usize,
+    due: Instant,
+}
+
+impl Display {
+    /// Advertises the topics.
+    ///
+    /// # Errors
+    /// ROS refuses one of them.
+    pub fn of(node: &mut Node, settings: &Settings) -> r2r::Result<Self> {
+        Ok(Self {
+            path: node.create_publisher("path", qos::reliable())?,
+            landmarks: node.create_publisher("landmarks", qos::reliable())?,
+            markers: node.create_publisher("markers", qos::reliable())?,
+            map: settings.map_frame.clone(),
+            poses: VecDeque::new(),
+            shown: BTreeSet::new(),
+            newest: None,
+            changed: false,
+            listeners: 0,
+            due: Instant::now(),
+        })
+    }
+
+    /// Adds a pose, if it is far enough from the one before.
+    pub fn add(&mut self, estimate: &PoseEstimate, settings: &Settings) {
+        (self.newest, self.changed) = (Some(estimate.stamp), true);
+        extend(&mut self.poses, estimate.stamp, estimate.pose, settings);
+    }
+
+    /// Forgets the path; the ellipses vanish when they are next shown.
+    pub fn clear(&mut self) {
+        self.poses.clear();
+        self.changed = true;
+    }
+
+    /// Publishes what has changed, if it is due and somebody listens.
+    ///
+    /// # Errors
+    /// ROS refuses.
+    pub fn show(
+        &mut self,
+        now: Instant,
+        landmarks: impl Iterator<Item = Landmark>,
+        settings: &Settings,
+    ) -> r2r::Result<()> {
+        if now < self.due {
+            return Ok(());
+        }
+        self.due = now + Duration::from_secs_f64(1.0 / settings.display_rate_hz);
+        let listeners = [listeners(&self.path), listeners(&self.landmarks), listeners(&self.markers)];
+        let newcomer = listeners.iter().sum::<usize>() > self.listeners;
+        self.listeners = listeners.iter().sum();
+        let Some(stamp) = self.newest else { return Ok(()) };
+        if !(self.changed || newcomer) || self.listeners == 0 {
+            return Ok(());
+        }
+        self.changed = false;
+        let header = tf::header(stamp, &self.map);
+        if listeners[0] > 0 {
+            self.path.publish(&path(&header, &self.poses))?;
+        }
+        if listeners[1] + listeners[2] > 0 {
+            let landmarks: Vec<Landmark> = landmarks.collect();
+            self.landmarks.publish(&cloud(&header, &landmarks))?;
+            self.markers.publish(&markers(&header, &landmarks, &mut self.shown, settings.marker_probability))?;
+        }
+        Ok(())
+    }
+}
+
+fn listeners<T: WrappedTypesupport + 'static>(publisher: &Publisher<T>) -> usize {
+    publisher.get_inter_process_subscription_count().unwrap_or_default()
+}
+
+fn extend(poses: &mut VecDeque<(Stamp, Se2)>, stamp: Stamp, pose: Se2, settings: &Settings) {
+    let far = poses.back().is_none_or(|(_, last)| (pose.p - last.p).norm() >= settings.path_spacing_m);
+    if far {
+        poses.push_back((stamp, pose));
+    }
+    while poses.len() > settings.path_length {
+        poses.pop_front();
+    }
+}
+
+fn path(header: &Header, poses: &VecDeque<(Stamp, Se2)>) -> Path {
+    let stamped = |(stamp, pose): &(Stamp, Se2)| PoseStamped {
+        header: tf::header(*stamp, &header.frame_id),
+        pose: tf::pose(*pose),
+    };
+    Path { header: header.clone(), poses: poses.iter().map(stamped).collect() }
+}
+
+/// `id`, and what rviz can draw and colour by: FLOAT32.
+fn cloud(header: &Header, landmarks: &[Landmark]) -> PointCloud2 {
+    const NAMES: [&str; 7] = ["x", "y", "z", "id", "var_x", "var_y", "cov_xy"];
+    let field = |(i, name): (usize, &&str)| PointField {
+        name: (*name).to_owned(),
+        offset: 4 * i as u32,
+        datatype: if *name == "id" { PointField::UINT32 as u8 } else { PointField::FLOAT32 as u8 },
+        count: 1,
+    };
+    let point_step = 4 * NAMES.len() as u32;
+    let mut data = Vec::with_capacity(landmarks.len() * point_step as usize);
+    for landmark in landmarks {
+        let (p, c) = (landmark.position, landmark.covariance);
+        data.extend([p.x as f32, p.y as f32, 0.0].into_iter().flat_map(f32::to_le_bytes));
+        data.extend(landmark.id.to_le_bytes());
+        data.extend([c.m11 as f32, c.m22 as f32, c.m12 as f32].into_iter().flat_map(f32::to_le_bytes));
+    }
+    PointCloud2 {
+        header: header.clone(),
+        height: 1,
+        width: landmarks.len() as u32,
+        fields: NAMES.iter().enumerate().map(field).collect(),
+        is_bigendian: false,
+        point_step,
+        row_step: point_step * landmarks.len() as u32,
+        data,
+        is_dense: true,
+    }
+}
+
+/// An ellipse for each landmark, and the removal of those `shown` before that are no longer there.
+fn markers(header: &Header, landmarks: &[Landmark], shown: &mut BTreeSet<u32>, probability: f64) -> MarkerArray {
+    let now: BTreeSet<u32> = landmarks.iter().map(|l| l.id).collect();
+    let vanished = shown.difference(&now).map(|&id| Marker { action: Marker::DELETE as i32, ..marker(header, id) });
+    let ellipses = landmarks.iter().map(|landmark| ellipse(header, landmark, probability));
+    let markers = vanished.chain(ellipses).collect();
+    *shown = now;
+    MarkerArray { markers }
+}
+
+fn marker(header: &Header, id: u32) -> Marker {
+    // Identities are unsigned, those of markers signed: what matters is that different ones stay different.
+    Marker { header: header.clone(), ns: "landmarks".into(), id: id.cast_signed(), ..Default::default() }
+}
+
+/// The ellipse in which the landmark lies with `probability`: semi-axes √(λᵢ χ²), χ² = −2 ln(1 − probability) being the
+/// quantile for two degrees of freedom.
+fn ellipse(header: &Header, landmark: &Landmark, probability: f64) -> Marker {
+    /// An exact landmark is shown as a dot of this diameter, m.
+    const SMALLEST: f64 = 0.01;
+    let eigen = SymmetricEigen::new(landmark.covariance);
+    let chi_square = -2.0 * (1.0 - probability).ln();
+    let diameter = |i: usize| (2.0 * (eigen.eigenvalues[i].max(0.0) * chi_square).sqrt()).max(SMALLEST);
+    let axis = eigen.eigenvectors.column(0);
+    let pose = Se2 { p: landmark.position, theta: axis[1].atan2(axis[0]) };
+    Marker {
+        type_: Marker::CYLINDER as i32,
+        action: Marker::ADD as i32,
+        pose: tf::pose(pose),
+        scale: Vector3 { x: diameter(0), y: diameter(1), z: SMALLEST },
+        color: ColorRGBA { r: 0.1, g: 0.4, b: 0.9, a: 0.5 },
+        ..marker(header, landmark.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nalgebra::{Matrix2, Vector2};
+
+    fn landmark(id: u32, covariance: Matrix2<f64>) -> Landmark {
+        Landmark { id, position: Vector2::new(1.0, 2.0), covariance, last_seen: Stamp::default(), observations: 3 }
+    }
+
+    #[test]
+    fn an_ellipse_has_the_axes_of_the_covariance_at_the_stated_probability() {
+        let turned = crate::lie::rotation(0.6);
+        let covariance = turned * Matrix2::new(0.04, 0.0, 0.0, 0.01) * turned.transpose();
+        let shown = ellipse(&tf::header(Stamp::default(), "map"), &landmark(1, covariance), 0.95);
+        let axes = [shown.scale.x, shown.scale.y];
+        let (long, short) = (axes[0].max(axes[1]), axes[0].min(axes[1]));
+        // χ²₂(0.95) = 5.991.
+        assert!((long - 2.0 * (0.04f64 * 5.991).sqrt()).abs() < 1e-4 && (short - long / 2.0).abs() < 1e-4);
+        let heading = 2.0 * shown.pose.orientation.z.atan2(shown.pose.orientation.w);
+        let along = if axes[0] > axes[1] { heading } else { heading + std::f64::consts::FRAC_PI_2 };
+        assert!((along - 0.6).sin().abs() < 1e-9, "{along}");
+    }
+
+    #[test]
+    fn an_ellipse_goes_when_its_landmark_goes() {
+        let header = tf::header(Stamp::default(), "map");
+        let mut shown = BTreeSet::new();
+        let of = |ids: &[u32], shown: &mut BTreeSet<u32>| {
+            let landmarks: Vec<_> = ids.iter().map(|&id| landmark(id, Matrix2::identity())).collect();
+            let markers = markers(&header, &landmarks, shown, 0.95).markers;
+            markers.iter().map(|m| (m.id, m.action)).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&[1, u32::MAX - 1], &mut shown), [(1, 0), (-2, 0)]);
+        assert_eq!(of(&[1], &mut shown), [(-2, 2), (1, 0)]);
+        assert_eq!(of(&[1], &mut shown), [(1, 0)]);
+    }
+
+    #[test]
+    fn the_path_is_thinned_and_bounded() {
+        let settings = Settings { path_length: 3, path_spacing_m: 1.0, ..Default::default() };
+        let mut poses = VecDeque::new();
+        for k in 0..100 {
+            extend(&mut poses, Stamp::from_nanos(k), Se2::new(0.25 * k as f64, 0.0, 0.0), &settings);
+        }
+        let x: Vec<f64> = poses.iter().map(|(_, pose)| pose.p.x).collect();
+        assert_eq!(x, [22.0, 23.0, 24.0]);
+    }
+
+    #[test]
+    fn the_cloud_of_landmarks_can_be_read_back() {
+        let message = cloud(&tf::header(Stamp::default(), "map"), &[landmark(9, Matrix2::new(0.5, 0.1, 0.1, 0.25))]);
+        let number = |i: usize| f32::from_le_bytes(message.data[4 * i..4 * i + 4].try_into().unwrap());
+        assert_eq!([number(0), number(1), number(4), number(5)], [1.0, 2.0, 0.5, 0.25]);
+        assert_eq!(message.data[12..16], 9u32.to_le_bytes());
+        assert_eq!(message.data.len(), message.row_step as usize);
+    }
+}

@@ -1,0 +1,61 @@
+//! `slam_node`: odometry and features in; pose, map and transform out. See DESIGN's table of topics in the README.
+//!
+//! Two threads: the main one turns ROS and empties its small channels into a queue that counts what it drops; the other
+//! ([`worker`]) takes from that queue, steps the filter and publishes.
+
+mod display;
+mod input;
+mod output;
+mod settings;
+mod tally;
+mod worker;
+
+pub use settings::{SPECS, Settings};
+
+use super::clock::RosClock;
+use super::log::Log;
+use super::parameters::{self, ParameterError, Parameters};
+use super::queue::Queue;
+use super::receive::relay;
+use super::start::{self, StartError};
+use super::stop::Stop;
+use crate::filter::{self, Config, Slam};
+use input::{Event, Request};
+use worker::Worker;
+
+/// Runs the node until `stop`.
+///
+/// # Errors
+/// The command line, a parameter, or ROS.
+pub fn run(stop: &Stop) -> Result<(), StartError> {
+    let mut node = r2r::Node::create(start::context()?, "slam_node", "")?;
+    let log = Log::new(node.logger());
+    let parameters = declare(&node, &log)?;
+    let settings: Settings = parameters.read(SPECS)?;
+    let config: Config = parameters.read(filter::SPECS)?;
+    let slam = Slam::new(config).map_err(|e| ParameterError::Unusable(e.to_string()))?;
+    let clock = RosClock::of(&mut node, parameters::use_sim_time(&parameters)?)?;
+
+    let (requests, events) = parameters::Services::of(&mut node)?.split();
+    let mut inboxes = input::listen(&mut node, &settings)?;
+    inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, |r| Event::Request(Request::Parameters(r)))));
+    let queue = Queue::new(settings.queue_size);
+    let worker = Worker::of(&mut node, slam, parameters, settings, events, clock, log)?;
+
+    let take = |event| match event {
+        Event::Request(request) => queue.push_request(request),
+        Event::Message(message) => queue.push_message(message),
+    };
+    start::spin(node, inboxes, stop, take, || worker.run(&queue, stop))
+}
+
+/// All parameters, with what the user has set; warns of names that nobody has asked for.
+fn declare(node: &r2r::Node, log: &Log) -> Result<Parameters, ParameterError> {
+    let overrides = parameters::overrides(node);
+    let mut all = Parameters::default();
+    all.declare(&Config::default(), filter::SPECS, &overrides)?;
+    all.declare(&Settings::default(), SPECS, &overrides)?;
+    all.declare(&parameters::Time::default(), parameters::TIME_SPECS, &overrides)?;
+    parameters::warn_of_unknown(&all, &overrides, log);
+    Ok(all)
+}

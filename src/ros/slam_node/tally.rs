@@ -1,0 +1,112 @@
+//! What `slam_node` counts and times, for `/diagnostics` and the log.
+
+use crate::filter::{Slam, Step};
+use crate::ros::diagnostics::{self, Dropped, Percentiles, Received, Report};
+use crate::stamp::Stamp;
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// Clouds whose arrival is remembered until their pose is published; the filter lets fewer wait.
+const WAITING: usize = 64;
+/// Times kept for percentiles between two reports.
+const SAMPLES: usize = 10_000;
+
+/// Counts since the start, and times since the last report.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// Of `odom`.
+    pub odometry: Received,
+    /// Of `features`.
+    pub features: Received,
+    /// Of `imu`.
+    pub imu: Received,
+    /// What the node itself dropped, by reason.
+    pub dropped: Dropped,
+    /// Times the clock was set back that the output has already followed.
+    pub time_jumps_seen: u64,
+    last_odometry: Option<Instant>,
+    steps: u64,
+    observations_used: u64,
+    observations_rejected: u64,
+    nis: (f64, u64),
+    waiting: VecDeque<(Stamp, Instant)>,
+    latency_ms: Vec<f64>,
+    step_us: Vec<f64>,
+    last_report: Report,
+}
+
+impl Tally {
+    /// Odometry came.
+    pub fn odometry_received(&mut self, at: Instant) {
+        self.odometry.received += 1;
+        self.last_odometry = Some(at);
+    }
+
+    /// A cloud went into the filter that arrived at `received`.
+    pub fn cloud_waits(&mut self, stamp: Stamp, received: Instant) {
+        self.features.used += 1;
+        if self.waiting.len() >= WAITING {
+            self.waiting.pop_front();
+        }
+        self.waiting.push_back((stamp, received));
+    }
+
+    /// A cloud was processed within `took`.
+    pub fn step(&mut self, step: &Step, took: Duration) {
+        self.steps += 1;
+        self.observations_used += (step.accepted + step.added) as u64;
+        self.observations_rejected += step.rejected as u64;
+        self.nis = (self.nis.0 + step.nis, self.nis.1 + step.dof as u64);
+        keep(&mut self.step_us, took.as_secs_f64() * 1e6);
+    }
+
+    /// The pose of the cloud stamped `stamp` was published.
+    pub fn published(&mut self, stamp: Stamp, at: Instant) {
+        if let Some(i) = self.waiting.iter().position(|(s, _)| *s == stamp) {
+            let received = self.waiting[i].1;
+            self.waiting.remove(i);
+            keep(&mut self.latency_ms, at.saturating_duration_since(received).as_secs_f64() * 1e3);
+        }
+    }
+
+    /// The message for `/diagnostics`; the times start anew.
+    pub fn status(
+        &mut self,
+        name: &str,
+        now: Instant,
+        slam: &Slam,
+        queue_full: u64,
+    ) -> r2r::diagnostic_msgs::msg::DiagnosticStatus {
+        let report = Report {
+            enabled: slam.enabled(),
+            odometry: self.odometry,
+            features: self.features,
+            imu: self.imu,
+            odometry_silence: self.last_odometry.map(|at| now.saturating_duration_since(at)),
+            steps: self.steps,
+            observations_used: self.observations_used,
+            observations_rejected: self.observations_rejected,
+            nis: self.nis,
+            dropped: self.dropped.with(slam.counts(), queue_full),
+            map_features: slam.landmarks().count(),
+            time_jumps: slam.time_jumps(),
+            std: slam.predicted().map(|e| {
+                let c = e.covariance;
+                ((c.m11 + c.m22).max(0.0).sqrt(), c.m33.max(0.0).sqrt())
+            }),
+            latency_ms: Percentiles::of(&mut self.latency_ms),
+            step_us: Percentiles::of(&mut self.step_us),
+        };
+        self.latency_ms.clear();
+        self.step_us.clear();
+        let status = diagnostics::status(name, &self.last_report, &report);
+        self.last_report = report;
+        status
+    }
+}
+
+fn keep(samples: &mut Vec<f64>, value: f64) {
+    if samples.len() < SAMPLES {
+        samples.push(value);
+    }
+}

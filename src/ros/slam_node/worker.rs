@@ -1,0 +1,295 @@
+//! The thread that computes: receive, convert, check, step, publish.
+
+use super::display::Display;
+use super::input::{Message, Request};
+use super::output::Outputs;
+use super::tally::Tally;
+use super::{SPECS, Settings};
+use crate::filter::{self, DropReason, Slam, TimeJump};
+use crate::lie::Se2;
+use crate::ros::clock::{RosClock, to_time};
+use crate::ros::convert::{self, Refusal};
+use crate::ros::diagnostics::NO_ODOM_POSE;
+use crate::ros::log::{Log, Throttle};
+use crate::ros::parameters::{Events, Parameters};
+use crate::ros::qos;
+use crate::ros::queue::{Next, Queue};
+use crate::ros::stop::Stop;
+use crate::stamp::Stamp;
+use r2r::diagnostic_msgs::msg::DiagnosticArray;
+use r2r::std_srvs::srv::{SetBool, Trigger};
+use r2r::{Node, Publisher};
+use std::time::{Duration, Instant};
+
+/// The longest the thread waits for input before it looks after displays, diagnostics and the end.
+const TURN: Duration = Duration::from_millis(50);
+/// How often `/diagnostics` is published.
+const DIAGNOSTICS_PERIOD: Duration = Duration::from_secs(1);
+
+/// The filter with all that surrounds it.
+pub struct Worker {
+    slam: Slam,
+    parameters: Parameters,
+    settings: Settings,
+    outputs: Outputs,
+    display: Display,
+    diagnostics: Publisher<DiagnosticArray>,
+    diagnostics_due: Instant,
+    tally: Tally,
+    events: Events,
+    clock: RosClock,
+    newest: Option<Arrival>,
+    name: String,
+    log: Log,
+    throttle: Throttle,
+}
+
+/// The newest stamp of all input, and when it came by either clock.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    stamp: Stamp,
+    ros_time: Stamp,
+    instant: Instant,
+}
+
+impl Worker {
+    /// Advertises the topics of `node`.
+    ///
+    /// # Errors
+    /// ROS refuses one of them.
+    pub fn of(
+        node: &mut Node,
+        slam: Slam,
+        parameters: Parameters,
+        settings: Settings,
+        events: Events,
+        clock: RosClock,
+        log: Log,
+    ) -> r2r::Result<Self> {
+        Ok(Self {
+            outputs: Outputs::of(node, &settings)?,
+            display: Display::of(node, &settings)?,
+            diagnostics: node.create_publisher("/diagnostics", qos::reliable())?,
+            diagnostics_due: Instant::now() + DIAGNOSTICS_PERIOD,
+            name: node.fully_qualified_name()?.trim_start_matches('/').to_owned(),
+            tally: Tally::default(),
+            newest: None,
+            throttle: Throttle::default(),
+            slam,
+            parameters,
+            settings,
+            events,
+            clock,
+            log,
+        })
+    }
+
+    /// Works until `stop`.
+    pub fn run(mut self, queue: &Queue<Request, Message>, stop: &Stop) {
+        self.log.info(&format!("filter '{}'", self.slam.config().filter));
+        while !stop.is_requested() {
+            match queue.next(Instant::now() + TURN) {
+                Next::Message(received, Message::Odometry(message)) => self.odometry(received, &message),
+                Next::Message(received, Message::Features(message)) => self.features(received, &message),
+                Next::Message(_, Message::Imu(message)) => self.imu(&message),
+                Next::Message(_, Message::InitialPose(message)) => self.initial_pose(&message),
+                Next::Request(request) => self.answer(request),
+                Next::Idle => self.release_stalled(),
+            }
+            self.look_after(queue.dropped());
+        }
+    }
+
+    fn odometry(&mut self, received: Instant, message: &r2r::nav_msgs::msg::Odometry) {
+        self.tally.odometry_received(received);
+        let (input, base_in_odom) = match convert::odometry(message, self.settings.odom(), self.settings.base()) {
+            Ok(converted) => converted,
+            Err(refusal) => return self.refuse("odom", &refusal),
+        };
+        match self.slam.odometry(&input) {
+            Ok(()) => self.tally.odometry.used += 1,
+            Err(reason) => return self.drop("odom", reason),
+        }
+        self.note_arrival(input.stamp, received);
+        self.publish_steps();
+        self.publish_prediction(input.stamp, base_in_odom);
+    }
+
+    fn features(&mut self, received: Instant, message: &r2r::sensor_msgs::msg::PointCloud2) {
+        self.tally.features.received += 1;
+        let kind = self.slam.config().sensor.kind;
+        let input = match convert::features(message, &self.settings.sensor(), kind) {
+            Ok(converted) => converted,
+            Err(refusal) => return self.refuse("features", &refusal),
+        };
+        match self.slam.features(input.stamp, input.kind, &input.observations) {
+            Ok(()) => self.tally.cloud_waits(input.stamp, received),
+            Err(reason) => return self.drop("features", reason),
+        }
+        self.note_arrival(input.stamp, received);
+        self.publish_steps();
+    }
+
+    fn imu(&mut self, message: &r2r::sensor_msgs::msg::Imu) {
+        self.tally.imu.received += 1;
+        let input = match convert::imu(message, &self.settings.imu()) {
+            Ok(converted) => converted,
+            Err(refusal) => return self.refuse("imu", &refusal),
+        };
+        match self.slam.imu(&input) {
+            Ok(()) => self.tally.imu.used += 1,
+            Err(reason) => return self.drop("imu", reason),
+        }
+        self.publish_steps();
+    }
+
+    fn initial_pose(&mut self, message: &r2r::geometry_msgs::msg::PoseWithCovarianceStamped) {
+        let (pose, covariance) = match convert::initial_pose(message, self.settings.map()) {
+            Ok(converted) => converted,
+            Err(refusal) => return self.refuse("initialpose", &refusal),
+        };
+        match self.slam.set_pose(pose, &covariance) {
+            Ok(()) => self.log.info(&format!("set to x {:.3} y {:.3} yaw {:.3}", pose.p.x, pose.p.y, pose.theta)),
+            Err(reason) => self.drop("initialpose", reason),
+        }
+    }
+
+    /// Every cloud that can be processed, processed and published.
+    fn publish_steps(&mut self) {
+        self.follow_time_jumps();
+        loop {
+            let begun = Instant::now();
+            let Some(step) = self.slam.poll() else { return };
+            let ended = Instant::now();
+            self.tally.step(&step, ended - begun);
+            let published = self.outputs.corrected(&step.estimate);
+            self.tally.published(step.estimate.stamp, Instant::now());
+            self.complain(published);
+            self.display.add(&step.estimate, &self.settings);
+        }
+    }
+
+    /// The estimate carried on to the odometry of `stamp`, if that is the newest.
+    fn publish_prediction(&mut self, stamp: Stamp, base_in_odom: Option<Se2>) {
+        let Some(estimate) = self.slam.predicted().filter(|e| e.stamp == stamp) else { return };
+        let published = self.outputs.predicted(&estimate);
+        self.complain(published);
+        match base_in_odom {
+            Some(base_in_odom) => {
+                let published = self.outputs.map_to_odom(&estimate, base_in_odom);
+                self.complain(published);
+            }
+            None if self.settings.publish_tf => {
+                self.tally.dropped.add(NO_ODOM_POSE);
+                self.warn(NO_ODOM_POSE, || "odom: its pose is no pose, so there is no transform for it".into());
+            }
+            None => (),
+        }
+    }
+
+    /// Time was set back: stamps of the output start anew, and after a reset so does the path.
+    fn follow_time_jumps(&mut self) {
+        if self.slam.time_jumps() == self.tally.time_jumps_seen {
+            return;
+        }
+        self.tally.time_jumps_seen = self.slam.time_jumps();
+        self.outputs.restart();
+        self.newest = None;
+        match self.slam.config().timing.on_jump_back {
+            TimeJump::Reset => {
+                self.display.clear();
+                self.log.warn("time was set back: starting again with an empty map");
+            }
+            TimeJump::Rewind => self.log.warn("time was set back: going on with pose and map"),
+        }
+    }
+
+    fn note_arrival(&mut self, stamp: Stamp, instant: Instant) {
+        if self.newest.is_none_or(|newest| stamp > newest.stamp) {
+            self.newest = Some(Arrival { stamp, ros_time: self.clock.now(), instant });
+        }
+    }
+
+    /// Where input stops, the last clouds wait for odometry in vain. They are released when the reorder window has passed
+    /// by both clocks: a bag that is paused stops the one, and a bag played fast outruns the other.
+    fn release_stalled(&mut self) {
+        let Some(newest) = self.newest else { return };
+        let by_ros = self.clock.now().since(newest.ros_time);
+        let waited = by_ros.min(newest.instant.elapsed().as_secs_f64());
+        if waited > self.slam.config().timing.reorder_window_s {
+            self.slam.now(newest.stamp + waited);
+            self.publish_steps();
+        }
+    }
+
+    fn answer(&mut self, request: Request) {
+        let answered = match request {
+            Request::Parameters(request) => self.answer_about_parameters(request),
+            Request::Reset(request) => {
+                self.slam.reset();
+                self.outputs.restart();
+                self.display.clear();
+                self.newest = None;
+                self.log.info("reset");
+                let message = "at the initial pose, with an empty map".to_owned();
+                request.respond(Trigger::Response { success: true, message })
+            }
+            Request::SetEnabled(request) => {
+                let enabled = request.message.data;
+                self.slam.set_enabled(enabled);
+                let message = if enabled { "switched on" } else { "switched off" }.to_owned();
+                self.log.info(&message);
+                request.respond(SetBool::Response { success: true, message })
+            }
+        };
+        self.complain(answered);
+    }
+
+    fn answer_about_parameters(&mut self, request: crate::ros::parameters::Request) -> r2r::Result<()> {
+        let before = self.parameters.clone();
+        let (slam, settings) = (&mut self.slam, &mut self.settings);
+        request.answer(&mut self.parameters, |changed| {
+            let node_settings: Settings = changed.read(SPECS).map_err(|e| e.to_string())?;
+            slam.reconfigure(changed.read(filter::SPECS).map_err(|e| e.to_string())?)?;
+            *settings = node_settings;
+            Ok(())
+        })?;
+        self.events.changed(self.clock.now(), &before, &self.parameters)
+    }
+
+    /// What is due by the clock and not by input.
+    fn look_after(&mut self, queue_full: u64) {
+        let now = Instant::now();
+        let shown = self.display.show(now, self.slam.landmarks(), &self.settings);
+        self.complain(shown);
+        if now >= self.diagnostics_due {
+            self.diagnostics_due = (self.diagnostics_due + DIAGNOSTICS_PERIOD).max(now);
+            let status = self.tally.status(&self.name, now, &self.slam, queue_full);
+            let mut message = DiagnosticArray { status: vec![status], ..Default::default() };
+            message.header.stamp = to_time(self.clock.now());
+            let published = self.diagnostics.publish(&message);
+            self.complain(published);
+        }
+    }
+
+    fn refuse(&mut self, topic: &str, refusal: &Refusal) {
+        self.tally.dropped.add(refusal.word());
+        self.warn(refusal.word(), || format!("{topic}: dropped as {}: {refusal}", refusal.word()));
+    }
+
+    fn drop(&mut self, topic: &str, reason: DropReason) {
+        self.warn(reason.word(), || format!("{topic}: dropped as {reason}"));
+    }
+
+    fn complain(&mut self, outcome: r2r::Result<()>) {
+        if let Err(error) = outcome {
+            self.warn("publish", || format!("ROS does not send: {error}"));
+        }
+    }
+
+    fn warn(&mut self, reason: &'static str, text: impl FnOnce() -> String) {
+        if let Some(line) = self.throttle.line(Instant::now(), reason, text) {
+            self.log.warn(&line);
+        }
+    }
+}

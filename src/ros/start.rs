@@ -1,0 +1,121 @@
+//! How a node begins, turns and ends.
+
+use super::log::Log;
+use super::parameters::ParameterError;
+use super::receive::Inbox;
+use super::stop::Stop;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Why a node does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// ROS does not accept the command line, mostly a parameter file that is missing or broken.
+    #[error("{0}")]
+    CommandLine(String),
+    /// A parameter that cannot be used.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
+    /// ROS refuses something.
+    #[error("ROS 2: {0}; is the installation sourced, and the RMW implementation there?")]
+    Ros(#[from] r2r::Error),
+    /// The operating system refuses a thread or a signal handler.
+    #[error("no thread or signal handler: {0}")]
+    System(#[from] std::io::Error),
+    /// A thread ended by a panic, which is a mistake in this program.
+    #[error("the thread that computes has ended by a panic; please report what was printed")]
+    Panic,
+}
+
+impl StartError {
+    /// 2 for a wrong call, 1 for anything else.
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::CommandLine(_) | Self::Parameter(_) => ExitCode::from(2),
+            Self::Ros(_) | Self::System(_) | Self::Panic => ExitCode::FAILURE,
+        }
+    }
+}
+
+/// The whole of a node's `main`: runs `node` until SIGINT or SIGTERM, and reports why it could not.
+pub fn main(name: &str, node: impl FnOnce(&Stop) -> Result<(), StartError>) -> ExitCode {
+    let outcome = Stop::on_signals().map_err(StartError::from).and_then(|stop| node(&stop));
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            Log::new(name).error(&error.to_string());
+            error.exit_code()
+        }
+    }
+}
+
+/// The ROS context of this process, from its command line.
+///
+/// # Errors
+/// What rcl says about the command line or its parameter files.
+pub fn context() -> Result<r2r::Context, StartError> {
+    // r2r panics where rcl refuses the command line: a missing parameter file is enough. The panic carries rcl's own
+    // sentence, which is what the user needs; the hook is taken away so that it is not printed as a crash.
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| ()));
+    let created = std::panic::catch_unwind(r2r::Context::create);
+    std::panic::set_hook(hook);
+    match created {
+        Ok(context) => Ok(context?),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map_or("rcl refuses the command line", String::as_str);
+            Err(StartError::CommandLine(without_source_lines(text)))
+        }
+    }
+}
+
+/// rcl's errors without the `, at ./src/rcl/arguments.c:442` of each.
+fn without_source_lines(text: &str) -> String {
+    let cut = |sentence: &str| sentence.split(", at ").next().unwrap_or_default().trim().to_owned();
+    let sentences: Vec<String> = text.lines().map(cut).filter(|s| !s.is_empty()).collect();
+    sentences.join("; ")
+}
+
+/// The longest a thread that waits for ROS looks away from [`Stop`].
+const TURN: Duration = Duration::from_millis(50);
+
+/// Turns `node` until the end is asked for, giving what arrives to `take`, while `work` runs in a thread of its own. The
+/// node is destroyed after that thread has ended.
+///
+/// # Errors
+/// The thread cannot be started, or panics.
+pub fn spin<E>(
+    mut node: r2r::Node,
+    mut inboxes: Vec<Inbox<E>>,
+    stop: &Stop,
+    mut take: impl FnMut(E),
+    work: impl FnOnce() + Send,
+) -> Result<(), StartError> {
+    std::thread::scope(|scope| {
+        let worker = std::thread::Builder::new().name("work".into()).spawn_scoped(scope, || {
+            let _ends_all = stop.when_dropped();
+            work();
+        })?;
+        while !stop.is_requested() {
+            node.spin_once(TURN);
+            for inbox in &mut inboxes {
+                inbox(&mut take);
+            }
+        }
+        worker.join().map_err(|_| StartError::Panic)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_rcl_lose_their_source_lines() {
+        let text = "Couldn't parse params file: '--params-file /x.yaml'. Error: Error opening YAML file, at ./src/parser.c:270, at ./src/rcl/arguments.c:406";
+        assert_eq!(
+            without_source_lines(text),
+            "Couldn't parse params file: '--params-file /x.yaml'. Error: Error opening YAML file"
+        );
+    }
+}
