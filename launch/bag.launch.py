@@ -102,6 +102,8 @@ def generate_launch_description():
 def play_and_evaluate(context):
     """Return what runs on the bag that was named; the evaluator ends after it, and all with it."""
     bag = Path(LaunchConfiguration('bag').perform(context)).expanduser()
+    if not bag.exists():
+        raise RuntimeError(f"bag: there is no folder or file '{bag}'")
     player = ExecuteProcess(cmd=player_command(context, bag), name='player', output='screen')
     out = LaunchConfiguration('out').perform(context)
     evaluator = ExecuteProcess(
