@@ -154,6 +154,10 @@ impl McapFile {
             let prefix = self.read_at(position, PREFIX)?;
             let (opcode, length) = (prefix[0], u64_of(&prefix[1..]));
             if opcode == op::DATA_END || opcode == op::FOOTER {
+                let magic_length = mcap::MAGIC.len() as u64;
+                if self.read_at(self.file_length - magic_length, magic_length)? != mcap::MAGIC {
+                    self.warn_of_end(self.file_length, "its index was cut off, its messages are whole");
+                }
                 return Ok(());
             }
             let private = 0x80;
