@@ -31,8 +31,8 @@ RVIZ_TOPICS = (
 )
 
 FILTERS = (
-    'default invariant cartesian log-range inverse-range reduced ekf fe-ekf '
-    'thesis-reduced thesis-ekf thesis-fe-ekf'
+    'default invariant cartesian log-range inverse-range iterated reduced ekf '
+    'fe-ekf thesis-reduced thesis-ekf thesis-fe-ekf'
 ).split()
 
 ARGUMENTS = [
