@@ -9,8 +9,10 @@
 //! - [`simulate`]: worlds, trajectories and sensors with stated noise, from a seed;
 //! - [`filter`]: the Kalman filters; no ROS, no files, no clock;
 //! - [`evaluate`]: recordings in, errors and consistency out;
+//! - [`cli`]: the command line;
 //! - `ros` (feature `ros`): the nodes, and the only place that names ROS.
 
+pub mod cli;
 pub mod evaluate;
 pub mod filter;
 pub mod lie;

@@ -1,1 +1,5 @@
-fn main() {}
+//! The command line; see [`lienav::cli`].
+
+fn main() -> std::process::ExitCode {
+    lienav::cli::main()
+}

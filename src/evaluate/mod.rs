@@ -1,5 +1,23 @@
 //! Recordings in, errors and consistency out.
+//!
+//! A [`recording`] goes through the filter ([`run`]) and is held against its [`truth`]: [`errors`] after [`align`]ment,
+//! [`consistency`] of the covariances; a [`report`] in numbers, [`plot`]s, and [`trajectory`] files for other tools.
 
+pub mod align;
 pub mod bag;
+pub mod consistency;
+pub mod convert;
+pub mod datasets;
+pub mod errors;
 pub mod files;
+pub mod folder;
+pub mod plot;
 pub mod recording;
+pub mod report;
+pub mod run;
+pub mod settings_file;
+pub mod simulated;
+#[cfg(test)]
+mod synthetic;
+pub mod trajectory;
+pub mod truth;

@@ -1,5 +1,7 @@
 //! What was recorded, wherever it comes from: the filter's input in order of arrival, and the truth to compare with.
 
+use super::bag::{self, Topics};
+use super::datasets;
 use crate::filter::{Config, Features, Imu, Odometry};
 use crate::lie::Se2;
 use crate::stamp::Stamp;
@@ -118,5 +120,25 @@ impl OpenError {
 /// Nothing can be read: [`OpenError`] names file, cause and remedy. A damaged bag of which a part can be read is no
 /// error: the part is returned, with a warning that says where it ends.
 pub fn open(source: &str) -> Result<Recording, OpenError> {
-    Err(OpenError::Source { given: source.to_owned(), problem: "sources are not read yet".to_owned() })
+    open_with(source, &Topics::default())
+}
+
+/// [`open`] with topics of your own choice, for bags that name them otherwise.
+///
+/// # Errors
+/// As [`open`]; and a topic that was asked for is not in the bag.
+pub fn open_with(source: &str, topics: &Topics) -> Result<Recording, OpenError> {
+    let wrong = |problem: &str| OpenError::Source { given: source.to_owned(), problem: problem.to_owned() };
+    if let Some(folder) = source.strip_prefix("woods:") {
+        return datasets::open_woods(Path::new(folder));
+    }
+    if let Some(rest) = source.strip_prefix("mrclam:") {
+        let (folder, robot) = rest.rsplit_once(':').ok_or_else(|| wrong("it names no robot"))?;
+        let robot = robot.parse().map_err(|_| wrong("the robot is not a number"))?;
+        return datasets::open_mrclam(Path::new(folder), robot);
+    }
+    if !Path::new(source).exists() {
+        return Err(wrong("there is no such file or folder"));
+    }
+    bag::load(Path::new(source), topics)
 }

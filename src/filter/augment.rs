@@ -9,7 +9,7 @@ use nalgebra::Matrix2x3;
 
 /// Adds a feature seen for the first time, and says whether it could be placed.
 ///
-/// Robot coordinates: z and its covariance as measured, independent of all else (Shen 2019, § 5.1). World coordinates:
+/// Robot and invariant coordinates: z and its covariance as measured, independent of all else (Shen 2019, § 5.1). World coordinates:
 /// p_i = p + R(θ)z with the correlation that follows, δp_i = δp + J(p_i − p)δθ + R(θ)δz; or, as the thesis has it,
 /// without.
 pub fn augment(
@@ -24,6 +24,10 @@ pub fn augment(
     let feature = |x| Feature { id, x, first: x, last_seen: stamp, observations: 1 };
     match variant.coordinates {
         Coordinates::Robot => state.append(feature(z), &Matrix2x3::zeros(), &covariance),
+        Coordinates::Invariant => {
+            let (r, p_feature) = (state.pose.rotation(), state.pose.transform(&z));
+            state.append(feature(p_feature), &Matrix2x3::zeros(), &(r * covariance * r.transpose()));
+        }
         Coordinates::World => {
             let (r, p_feature) = (state.pose.rotation(), state.pose.transform(&z));
             let from_pose = match variant.initialization {

@@ -176,6 +176,37 @@ impl Covariance {
         }
     }
 
+    /// P ← P + g gᵀ, g of `dim()` rows of three.
+    pub fn add_outer3(&mut self, g: &[[f64; 3]]) {
+        let n = self.dim();
+        for (j, gj) in g.iter().enumerate().take(n) {
+            let target = &mut self.data[j * self.stride + j..j * self.stride + n];
+            for (t, gi) in target.iter_mut().zip(&g[j..n]) {
+                *t += dot3(gi, gj);
+            }
+        }
+    }
+
+    /// Every part changes by a matrix of its own: P ← T P Tᵀ, T = blockdiag(T_N, T_1, …, T_N).
+    pub fn transport(&mut self, pose: &Matrix3<f64>, features: &[Matrix2<f64>]) {
+        for (k, tk) in features.iter().enumerate().take(self.features) {
+            let cross = tk * self.cross_block(k) * pose.transpose();
+            self.set_cross_block(k, &cross);
+            let right = tk.transpose();
+            let (j, n) = (row_of(k), self.dim());
+            self.data[(j + 1) * self.stride + j] = self.data[j * self.stride + j + 1];
+            let (left, rest) = self.data.split_at_mut((j + 1) * self.stride);
+            let first = &mut left[j * self.stride + j..j * self.stride + n];
+            let second = &mut rest[j..n];
+            for ((x, y), ti) in first.chunks_exact_mut(2).zip(second.chunks_exact_mut(2)).zip(&features[k..]) {
+                let block = ti * Matrix2::new(x[0], y[0], x[1], y[1]) * right;
+                (x[0], x[1], y[0], y[1]) = (block[(0, 0)], block[(1, 0)], block[(0, 1)], block[(1, 1)]);
+            }
+        }
+        let moved = pose * self.pose_block() * pose.transpose();
+        self.set_pose_block(&(0.5 * (moved + moved.transpose())));
+    }
+
     /// The pose moves, features stay: P_NN ← F P_NN Fᵀ + Q, P_fN ← P_fN Fᵀ.
     pub fn move_pose(&mut self, transition: &Matrix3<f64>, noise: &Matrix3<f64>) {
         for i in 0..self.features {
@@ -373,6 +404,28 @@ mod tests {
             p.move_all(&f, c, s, &g);
             close(&p.to_matrix(), &expected);
         }
+    }
+
+    #[test]
+    fn add_outer3_and_transport_are_the_plain_products() {
+        let mut p = random(4, 6);
+        let n = p.dim();
+        let g: Vec<[f64; 3]> = (0..n).map(|i| [0.1 * i as f64, 0.3 - 0.1 * i as f64, 0.02]).collect();
+        let noise = DMatrix::from_fn(n, 3, |i, j| g[i][j]);
+        let expected = p.to_matrix() + &noise * noise.transpose();
+        p.add_outer3(&g);
+        close(&p.to_matrix(), &expected);
+
+        let pose = Matrix3::new(1.0, 0.1, 0.3, -0.1, 1.0, 0.2, 0.0, 0.0, 1.0);
+        let blocks: Vec<Matrix2<f64>> = (0..4).map(|i| Matrix2::new(1.0, 0.1 * i as f64, -0.2, 0.9)).collect();
+        let mut t = DMatrix::identity(n, n);
+        t.fixed_view_mut::<3, 3>(0, 0).copy_from(&pose);
+        for (i, block) in blocks.iter().enumerate() {
+            t.fixed_view_mut::<2, 2>(row_of(i), row_of(i)).copy_from(block);
+        }
+        let expected = &t * p.to_matrix() * t.transpose();
+        p.transport(&pose, &blocks);
+        close(&p.to_matrix(), &expected);
     }
 
     #[test]

@@ -2,14 +2,17 @@
 
 use super::associate::{Gate, Verdict, by_distance, by_identity};
 use super::augment::augment;
-use super::measure::Match;
+use super::measure::{Match, relinearize};
 use super::motion::Increment;
 use super::propagate::propagate;
 use super::sensor::{Reading, Sensor};
 use super::state::State;
-use super::update::{Workspace, update};
-use super::{Config, Counts, Discretization, DropReason, FeatureKind, MapConfig, Observation, Variant, WhenFull};
+use super::update::{Workspace, preview, update};
+use super::{
+    Config, Counts, Discretization, DropReason, FeatureKind, MapConfig, Observation, Retraction, Variant, WhenFull,
+};
 use crate::stamp::Stamp;
+use nalgebra::Vector2;
 
 /// Identities the filter gives to features that come without one start here.
 const FIRST_OWN_ID: u32 = 0x8000_0000;
@@ -42,6 +45,7 @@ pub struct Estimator {
     newcomers: Vec<(Option<u32>, Reading)>,
     seen: Vec<u32>,
     noise_rows: Vec<[f64; 3]>,
+    corrections: Vec<Vector2<f64>>,
     workspace: Workspace,
 }
 
@@ -53,7 +57,7 @@ impl Estimator {
         Self {
             state,
             variant,
-            sensor: Sensor::new(&config.sensor, variant.noise_at),
+            sensor: Sensor::new(&config.sensor, variant.noise_at, variant.stereo),
             gate: Gate::new(&config.gate),
             map: config.map.clone(),
             pending: Increment::none(),
@@ -62,13 +66,14 @@ impl Estimator {
             newcomers: Vec::new(),
             seen: Vec::new(),
             noise_rows: Vec::new(),
+            corrections: Vec::new(),
             workspace: Workspace::default(),
         }
     }
 
     /// Takes over settings that may change while running.
     pub fn reconfigure(&mut self, config: &Config) {
-        self.sensor = Sensor::new(&config.sensor, self.variant.noise_at);
+        self.sensor = Sensor::new(&config.sensor, self.variant.noise_at, self.variant.stereo);
         self.gate = Gate::new(&config.gate);
         self.map = config.map.clone();
     }
@@ -178,7 +183,8 @@ impl Estimator {
     }
 
     fn update(&mut self, stamp: Stamp, counts: &mut Counts, correction: &mut Correction) {
-        match update(&mut self.state, &self.matches, &mut self.workspace) {
+        self.iterate();
+        match update(&mut self.state, &self.matches, self.variant.retraction, &mut self.workspace) {
             Ok(nis) => {
                 correction.nis = nis;
                 correction.accepted = self.matches.len();
@@ -195,6 +201,22 @@ impl Estimator {
         }
     }
 
+    /// Linearizes all matches anew where the update is going to put them, as often as the filter says: Gauss–Newton on the
+    /// posterior. The last linearization is the one that [`update`] takes.
+    fn iterate(&mut self) {
+        let Retraction::Chart(chart) = self.variant.retraction else { return };
+        for _ in 1..self.variant.iterations {
+            if self.matches.is_empty()
+                || preview(&self.state, &self.matches, &mut self.corrections, &mut self.workspace).is_err()
+            {
+                return;
+            }
+            for (m, e) in self.matches.iter_mut().zip(&self.corrections) {
+                relinearize(&self.state, &self.sensor, m, e, chart);
+            }
+        }
+    }
+
     fn augment(&mut self, stamp: Stamp, counts: &mut Counts, correction: &mut Correction) {
         for k in 0..self.newcomers.len() {
             let (id, reading) = self.newcomers[k];
@@ -207,7 +229,7 @@ impl Estimator {
             if augment(&mut self.state, &self.sensor, &reading, id, stamp, &self.variant) {
                 correction.added += 1;
             } else {
-                counts.add(DropReason::Singular);
+                counts.add(DropReason::OutOfRange);
                 correction.rejected += 1;
             }
         }

@@ -2,7 +2,7 @@
 
 use super::sensor::{Reading, Sensor};
 use super::state::State;
-use super::{Coordinates, Linearization};
+use super::{Chart, Coordinates, Linearization};
 use crate::lie::skew;
 use nalgebra::{Matrix2, Matrix2x3, Vector2};
 
@@ -11,6 +11,8 @@ use nalgebra::{Matrix2, Matrix2x3, Vector2};
 pub struct Match {
     /// Which feature.
     pub feature: usize,
+    /// What was read of it.
+    pub reading: Reading,
     /// Reading − expectation.
     pub residual: Vector2<f64>,
     /// ∂(reading)/∂(p, θ); zero in robot coordinates, whatever the estimate: this is the reduction.
@@ -24,17 +26,22 @@ pub struct Match {
 /// Linearizes `reading` as one of feature `i`. `None` where the model has no derivative there.
 ///
 /// World coordinates: dz = R(θ)ᵀ(−I, −J(p_i − p), I) (Shen 2019, below eq. (5.11)), evaluated at the estimate or at first
-/// estimates; robot coordinates: dz = (0, 0, I) (below eq. (5.20)).
+/// estimates; robot coordinates: dz = (0, 0, I) (below eq. (5.20)); invariant coordinates: dz = (0, 0, R(θ)ᵀ).
 pub fn linearize(state: &State, sensor: &Sensor, reading: &Reading, i: usize, at: Linearization) -> Option<Match> {
     let z = state.in_robot(i);
     match state.coordinates {
-        Coordinates::Robot => {
+        Coordinates::Robot | Coordinates::Invariant => {
             let expected = sensor.expect(reading, &z, &z)?;
+            let feature_jacobian = match state.coordinates {
+                Coordinates::Invariant => expected.jacobian * state.pose.rotation().transpose(),
+                _ => expected.jacobian,
+            };
             Some(Match {
                 feature: i,
+                reading: *reading,
                 residual: expected.residual,
                 pose_jacobian: Matrix2x3::zeros(),
-                feature_jacobian: expected.jacobian,
+                feature_jacobian,
                 noise: expected.noise,
             })
         }
@@ -49,6 +56,7 @@ pub fn linearize(state: &State, sensor: &Sensor, reading: &Reading, i: usize, at
             let dz_dpose = Matrix2x3::new(-back[(0, 0)], -back[(0, 1)], -turn.x, -back[(1, 0)], -back[(1, 1)], -turn.y);
             Some(Match {
                 feature: i,
+                reading: *reading,
                 residual: expected.residual,
                 pose_jacobian: expected.jacobian * dz_dpose,
                 feature_jacobian: expected.jacobian * back,
@@ -58,11 +66,23 @@ pub fn linearize(state: &State, sensor: &Sensor, reading: &Reading, i: usize, at
     }
 }
 
+/// Linearizes a match anew, around the estimate corrected by e in invariant coordinates; the residual stays that of the
+/// uncorrected estimate, r = (reading − h(z⁺)) + H e. Returns false, and changes nothing, where the model has no derivative.
+pub fn relinearize(state: &State, sensor: &Sensor, m: &mut Match, e: &Vector2<f64>, chart: Chart) -> bool {
+    let back = state.pose.rotation().transpose();
+    let (z, derivative) = chart.retract(&state.in_robot(m.feature), &(back * e));
+    let Some(expected) = sensor.expect(&m.reading, &z, &z) else { return false };
+    m.feature_jacobian = expected.jacobian * derivative * back;
+    m.residual = expected.residual + m.feature_jacobian * e;
+    m.noise = expected.noise;
+    true
+}
+
 /// H P Hᵀ + R of one match.
 pub fn innovation_covariance(state: &State, m: &Match) -> Matrix2<f64> {
     let p = &state.covariance;
     let own = m.feature_jacobian * p.feature_block(m.feature, m.feature) * m.feature_jacobian.transpose() + m.noise;
-    if state.coordinates == Coordinates::Robot {
+    if state.coordinates != Coordinates::World {
         return own;
     }
     let cross: Matrix2<f64> = m.feature_jacobian * p.cross_block(m.feature) * m.pose_jacobian.transpose();

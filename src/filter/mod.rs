@@ -6,6 +6,7 @@
 
 mod associate;
 mod augment;
+mod chart;
 mod config;
 mod covariance;
 mod estimator;
@@ -16,6 +17,7 @@ mod measure;
 mod motion;
 mod output;
 mod propagate;
+mod retract;
 mod sensor;
 mod slam;
 mod state;
@@ -24,6 +26,7 @@ mod tests;
 mod update;
 mod variant;
 
+pub use chart::Chart;
 pub use config::{
     Config, ConfigError, GateConfig, InitialConfig, MapConfig, MotionConfig, NoiseReading, SPECS, SensorConfig,
     TimeJump, TimingConfig, TwistHold, WhenFull,
@@ -31,4 +34,7 @@ pub use config::{
 pub use input::{FeatureKind, Features, Imu, Observation, Odometry};
 pub use output::{Counts, DropReason, Landmark, PoseEstimate, Step};
 pub use slam::Slam;
-pub use variant::{Coordinates, Discretization, Initialization, Linearization, NoiseAt, UnknownFilter, Variant};
+pub use variant::{
+    Coordinates, Discretization, Initialization, Linearization, NoiseAt, Retraction, StereoModel, UnknownFilter,
+    Variant,
+};

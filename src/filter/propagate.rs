@@ -6,7 +6,8 @@ use super::state::State;
 use super::{Coordinates, Linearization, Variant};
 
 /// Moves the state by an increment: pose p⁺ = p + R(θ)t, θ⁺ = θ + a with transition (5.11) and, in robot coordinates,
-/// features z⁺ = A z − b with transition (5.20). `g` is scratch that keeps its allocation.
+/// features z⁺ = A z − b with transition (5.20). In invariant coordinates the transition is the identity. `g` is scratch
+/// that keeps its allocation.
 pub fn propagate(state: &mut State, increment: &Increment, variant: &Variant, g: &mut Vec<[f64; 3]>) {
     let linearized_at = match variant.linearization {
         Linearization::Current => state.pose.p,
@@ -31,6 +32,22 @@ pub fn propagate(state: &mut State, increment: &Increment, variant: &Variant, g:
                 g.extend(map.noise_rows(&z, &feature.x).map(times_root));
             }
             state.covariance.move_all(&transition, map.c, map.s, g);
+        }
+        Coordinates::Invariant => {
+            // ξ_θ = δa, ξ_p = R(θ)δt − J p⁺ δa; e_i = −R(θ)δt − J(p_i − p⁺)δa.
+            let root = factor3(&increment.covariance);
+            let times_root = |row: [f64; 3]| {
+                [0, 1, 2].map(|k| row[0] * root[(0, k)] + row[1] * root[(1, k)] + row[2] * root[(2, k)])
+            };
+            let (s, c) = state.pose.theta.sin_cos();
+            let p_next = (state.pose * increment.motion).p;
+            g.clear();
+            g.extend([[c, -s, p_next.y], [s, c, -p_next.x], [0.0, 0.0, 1.0]].map(times_root));
+            for feature in &state.features {
+                let lever = feature.x - p_next;
+                g.extend([[-c, s, lever.y], [-s, -c, -lever.x]].map(times_root));
+            }
+            state.covariance.add_outer3(g);
         }
     }
     state.pose = state.pose * increment.motion;

@@ -1,6 +1,6 @@
 //! What a sensor would read of a feature at z in the base frame, and where a reading puts the feature.
 
-use super::{DropReason, FeatureKind, NoiseAt, Observation, SensorConfig};
+use super::{DropReason, FeatureKind, NoiseAt, Observation, SensorConfig, StereoModel};
 use crate::lie::{Se2, rotation, skew, wrap_angle};
 use nalgebra::{Matrix2, Vector2};
 
@@ -20,6 +20,7 @@ pub struct Sensor {
     mount_rotation: Matrix2<f64>,
     config: SensorConfig,
     noise_at: NoiseAt,
+    stereo: StereoModel,
 }
 
 /// An observation that was found usable.
@@ -40,6 +41,8 @@ enum Model {
     Triangulated,
     /// (|z_s|, ∠z_s).
     RangeBearing,
+    /// The bearings of both cameras.
+    StereoBearings,
 }
 
 /// What is expected of a reading, at first order around one position of the feature.
@@ -55,9 +58,9 @@ pub struct Expected {
 
 impl Sensor {
     /// A sensor as configured; `noise_at` matters for triangulated positions only.
-    pub fn new(config: &SensorConfig, noise_at: NoiseAt) -> Self {
+    pub fn new(config: &SensorConfig, noise_at: NoiseAt, stereo: StereoModel) -> Self {
         let mount = Se2::new(config.x_m, config.y_m, config.yaw_rad);
-        Self { mount, mount_rotation: mount.rotation(), config: config.clone(), noise_at }
+        Self { mount, mount_rotation: mount.rotation(), config: config.clone(), noise_at, stereo }
     }
 
     /// Looks at an observation.
@@ -81,6 +84,13 @@ impl Sensor {
                     return Err(DropReason::Absurd);
                 }
                 Reading { model: Model::RangeBearing, value, covariance }
+            }
+            FeatureKind::StereoBearings if self.stereo == StereoModel::Bearings => {
+                if value.amax() > MAX_BEARING_RAD {
+                    return Err(DropReason::Absurd);
+                }
+                // Whether the lines of sight meet matters for a new feature only: `invert` says so.
+                return Ok(Reading { model: Model::StereoBearings, value, covariance });
             }
             FeatureKind::StereoBearings => {
                 let position = triangulate(&value, self.config.baseline_m).ok_or(DropReason::OutOfRange)?;
@@ -118,25 +128,40 @@ impl Sensor {
                 (z_sensor, Matrix2::identity(), noise)
             }
             Model::RangeBearing => (polar(&z_sensor), polar_jacobian(&at)?, reading.covariance),
+            Model::StereoBearings => {
+                let baseline = self.config.baseline_m;
+                (stereo_bearings(&z_sensor, baseline), stereo_jacobian(&at, baseline)?, reading.covariance)
+            }
         };
         let mut residual = reading.value - expected;
-        if reading.model == Model::RangeBearing {
-            residual.y = wrap_angle(residual.y);
+        match reading.model {
+            Model::Position | Model::Triangulated => {}
+            Model::RangeBearing => residual.y = wrap_angle(residual.y),
+            Model::StereoBearings => residual.apply(|angle| *angle = wrap_angle(*angle)),
         }
         Some(Expected { residual, jacobian: jacobian * self.mount_rotation.transpose(), noise })
     }
 
-    /// Where a reading puts the feature, in the base frame, and the covariance of that.
+    /// Where a reading puts the feature, in the base frame, and the covariance of that. `None` where it puts it nowhere:
+    /// lines of sight that do not meet within the sensor's range.
     pub fn invert(&self, reading: &Reading) -> Option<(Vector2<f64>, Matrix2<f64>)> {
         let (z_sensor, covariance) = match reading.model {
             Model::Position => (reading.value, reading.covariance),
             Model::Triangulated => (reading.value, self.triangulation_noise(&reading.value, &reading.covariance)?),
+            Model::StereoBearings => {
+                let z = triangulate(&reading.value, self.config.baseline_m)?;
+                (z, self.triangulation_noise(&z, &reading.covariance)?)
+            }
             Model::RangeBearing => {
                 let z = rotation(reading.value.y) * Vector2::new(reading.value.x, 0.0);
                 let inverse = polar_jacobian(&z)?.try_inverse()?;
                 (z, inverse * reading.covariance * inverse.transpose())
             }
         };
+        let distance = z_sensor.norm();
+        if distance < self.config.min_range_m || distance > self.config.max_range_m {
+            return None;
+        }
         let r = self.mount_rotation;
         Some((self.mount.transform(&z_sensor), r * covariance * r.transpose()))
     }
@@ -195,6 +220,12 @@ pub fn triangulate(bearings: &Vector2<f64>, baseline: f64) -> Option<Vector2<f64
     Some(Vector2::new(baseline * cl * cr / disparity, 0.5 * baseline * (sl * cr + sr * cl) / disparity))
 }
 
+/// The bearings of cameras at (0, ±baseline/2).
+fn stereo_bearings(z: &Vector2<f64>, baseline: f64) -> Vector2<f64> {
+    let bearing = |camera_y: f64| (z.y - camera_y).atan2(z.x);
+    Vector2::new(bearing(0.5 * baseline), bearing(-0.5 * baseline))
+}
+
 /// ∂(β_left, β_right)/∂z: rows (J(z − c))ᵀ/|z − c|², c = (0, ±baseline/2).
 fn stereo_jacobian(z: &Vector2<f64>, baseline: f64) -> Option<Matrix2<f64>> {
     let row = |camera_y: f64| {
@@ -213,12 +244,7 @@ mod tests {
 
     fn sensor(noise_at: NoiseAt) -> Sensor {
         let config = SensorConfig { x_m: 0.2, y_m: -0.1, yaw_rad: 0.3, ..SensorConfig::default() };
-        Sensor::new(&config, noise_at)
-    }
-
-    fn bearings(z: &Vector2<f64>, baseline: f64) -> Vector2<f64> {
-        let b = |y: f64| (z.y - y).atan2(z.x);
-        Vector2::new(b(0.5 * baseline), b(-0.5 * baseline))
+        Sensor::new(&config, noise_at, StereoModel::Triangulated)
     }
 
     /// What a perfect sensor reads of a feature at `z` in the sensor frame.
@@ -226,7 +252,7 @@ mod tests {
         let value = match kind {
             FeatureKind::RelativePosition => *z,
             FeatureKind::RangeBearing => polar(z),
-            FeatureKind::StereoBearings => bearings(z, 0.5),
+            FeatureKind::StereoBearings => stereo_bearings(z, 0.5),
         };
         Observation { id: None, value, covariance: None }
     }
@@ -273,7 +299,7 @@ mod tests {
             for k in 0..2 {
                 let mut dz = Vector2::zeros();
                 dz[k] = h;
-                let numeric = (bearings(&(z + dz), 0.5) - bearings(&(z - dz), 0.5)) / (2.0 * h);
+                let numeric = (stereo_bearings(&(z + dz), 0.5) - stereo_bearings(&(z - dz), 0.5)) / (2.0 * h);
                 prop_assert!((numeric - jacobian.column(k)).norm() < 1e-6 * (1.0 + numeric.norm()));
             }
         }

@@ -349,7 +349,7 @@ impl Slam {
     fn estimate(&self, stamp: Stamp, ahead: &Increment, twist: Vector3<f64>) -> PoseEstimate {
         let state = &self.estimator.state;
         let motion = self.estimator.pending().then(ahead);
-        let (pose, covariance) = motion.carry(&state.pose, &state.covariance.pose_block());
+        let (pose, covariance) = motion.carry(&state.pose, &state.pose_covariance());
         PoseEstimate { stamp, pose, covariance, twist }
     }
 

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 pub struct Feature {
     /// Its identity.
     pub id: u32,
-    /// Where it is, in the coordinates of the filter: the map's or the robot's.
+    /// Where it is: in the robot frame if the coordinates are the robot's, in the map otherwise.
     pub x: Vector2<f64>,
     /// The same when it was first estimated; only first-estimate linearization reads it.
     pub first: Vector2<f64>,
@@ -22,7 +22,8 @@ pub struct Feature {
     pub observations: u32,
 }
 
-/// Pose, features and joint covariance. Error coordinates are additive: (δp, δθ, δx_1 … δx_N).
+/// Pose, features and joint covariance. Errors are additive, (δp, δθ, δx_1 … δx_N), but in invariant coordinates: there
+/// they are (ξ, e_1 … e_N), X_true = Exp(ξ)X̂, e_i = R(θ)δz_i.
 #[derive(Clone, Debug)]
 pub struct State {
     /// What the features' coordinates are.
@@ -41,12 +42,13 @@ pub struct State {
 impl State {
     /// A pose and no features, with room for `capacity` of them.
     pub fn new(coordinates: Coordinates, pose: Se2, covariance: &Matrix3<f64>, capacity: usize) -> Self {
+        let covariance = Covariance::new(&from_additive(coordinates, &pose, covariance), capacity);
         Self {
             coordinates,
             pose,
             predicted: pose,
             features: Vec::with_capacity(capacity),
-            covariance: Covariance::new(covariance, capacity),
+            covariance,
             index: HashMap::with_capacity(2 * capacity),
         }
     }
@@ -76,8 +78,20 @@ impl State {
     /// Position of feature `i` in the robot frame, z = R(θ)ᵀ(p_i − p) (Shen 2019, eq. (5.4)).
     pub fn in_robot(&self, i: usize) -> Vector2<f64> {
         match self.coordinates {
-            Coordinates::World => self.pose.transform_back(&self.features[i].x),
+            Coordinates::World | Coordinates::Invariant => self.pose.transform_back(&self.features[i].x),
             Coordinates::Robot => self.features[i].x,
+        }
+    }
+
+    /// Covariance of (p, θ) − (p̂, θ̂).
+    pub fn pose_covariance(&self) -> Matrix3<f64> {
+        let block = self.covariance.pose_block();
+        match self.coordinates {
+            Coordinates::World | Coordinates::Robot => block,
+            Coordinates::Invariant => {
+                let m = additive_from_left(&self.pose.p);
+                m * block * m.transpose()
+            }
         }
     }
 
@@ -85,31 +99,36 @@ impl State {
     pub fn landmark(&self, i: usize) -> Landmark {
         let feature = &self.features[i];
         let own = self.covariance.feature_block(i, i);
+        // δp_i = L·(pose error) + B·(feature error).
+        let spread = |lever: Matrix2x3<f64>, b: Matrix2<f64>| {
+            let cross: Matrix2<f64> = lever * self.covariance.cross_block(i).transpose() * b.transpose();
+            let pose = lever * self.covariance.pose_block() * lever.transpose();
+            pose + cross + cross.transpose() + b * own * b.transpose()
+        };
         let (position, covariance) = match self.coordinates {
             Coordinates::World => (feature.x, own),
             Coordinates::Robot => {
-                let (r, lever) = (self.pose.rotation(), self.lever(i));
-                let cross: Matrix2<f64> = lever * self.covariance.cross_block(i).transpose() * r.transpose();
-                let pose = lever * self.covariance.pose_block() * lever.transpose();
-                (self.pose.transform(&feature.x), pose + cross + cross.transpose() + r * own * r.transpose())
+                let r = self.pose.rotation();
+                (self.pose.transform(&feature.x), spread(lever(&(r * feature.x)), r))
             }
+            Coordinates::Invariant => (feature.x, spread(lever(&feature.x), Matrix2::identity())),
         };
         let Feature { id, last_seen, observations, .. } = *feature;
         Landmark { id, position, covariance, last_seen, observations }
-    }
-
-    /// ∂p_i/∂(p, θ) = [I, J R(θ) z_i] at fixed z_i.
-    fn lever(&self, i: usize) -> Matrix2x3<f64> {
-        let l = skew(&(self.pose.rotation() * self.in_robot(i)));
-        Matrix2x3::new(1.0, 0.0, l.x, 0.0, 1.0, l.y)
     }
 
     /// Puts the robot elsewhere, with the map around it: what is known of the features from the robot stays, what was
     /// known of the pose is replaced.
     pub fn set_pose(&mut self, pose: Se2, covariance: &Matrix3<f64>) {
         match self.coordinates {
-            Coordinates::Robot => {
-                self.covariance.replace_pose(covariance);
+            Coordinates::Robot => self.covariance.replace_pose(covariance),
+            Coordinates::Invariant => {
+                let motion = pose * self.pose.inverse();
+                self.covariance.change_features(&motion.rotation(), |_| Matrix2x3::zeros());
+                self.covariance.replace_pose(&from_additive(self.coordinates, &pose, covariance));
+                for feature in &mut self.features {
+                    feature.x = motion.transform(&feature.x);
+                }
             }
             Coordinates::World => {
                 // Through the robot's coordinates (Shen 2019, eq. (5.23)) and back.
@@ -121,10 +140,7 @@ impl State {
                 });
                 self.covariance.replace_pose(covariance);
                 let r = pose.rotation();
-                self.covariance.change_features(&r, |i| {
-                    let l = skew(&(r * z[i]));
-                    Matrix2x3::new(1.0, 0.0, l.x, 0.0, 1.0, l.y)
-                });
+                self.covariance.change_features(&r, |i| lever(&(r * z[i])));
                 for (feature, z) in self.features.iter_mut().zip(&z) {
                     feature.x = pose.transform(z);
                     feature.first = feature.x;
@@ -140,8 +156,31 @@ impl State {
         self.features.clear();
         self.index.clear();
         self.covariance.clear_features();
-        self.covariance.set_pose_block(covariance);
+        self.covariance.set_pose_block(&from_additive(self.coordinates, &pose, covariance));
         self.pose = pose;
         self.predicted = pose;
+    }
+}
+
+/// [I, J l]: what a displacement and a turn of the frame do to a point at l from its origin.
+fn lever(l: &Vector2<f64>) -> Matrix2x3<f64> {
+    let turned = skew(l);
+    Matrix2x3::new(1.0, 0.0, turned.x, 0.0, 1.0, turned.y)
+}
+
+/// δp = ξ_p + Jp ξ_θ, δθ = ξ_θ.
+fn additive_from_left(p: &Vector2<f64>) -> Matrix3<f64> {
+    let turned = skew(p);
+    Matrix3::new(1.0, 0.0, turned.x, 0.0, 1.0, turned.y, 0.0, 0.0, 1.0)
+}
+
+/// A covariance of (δp, δθ) in the error coordinates of the state.
+fn from_additive(coordinates: Coordinates, pose: &Se2, covariance: &Matrix3<f64>) -> Matrix3<f64> {
+    match coordinates {
+        Coordinates::World | Coordinates::Robot => *covariance,
+        Coordinates::Invariant => {
+            let m = additive_from_left(&-pose.p);
+            m * covariance * m.transpose()
+        }
     }
 }

@@ -1,10 +1,11 @@
 //! The update: all matches of an instant at once, by the Kalman gain.
 
-use super::Coordinates;
 use super::covariance::{POSE, row_of};
 use super::measure::Match;
+use super::retract::retract;
 use super::state::State;
-use nalgebra::Vector2;
+use super::{Coordinates, Retraction};
+use nalgebra::{Matrix2, Vector2};
 
 /// Room for the products of an update; keeps its allocation.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +20,8 @@ pub struct Workspace {
     columns: Vec<f64>,
     /// P Hᵀ L⁻ᵀ L⁻¹ r.
     delta: Vec<f64>,
+    /// What the correction did to the error of each feature.
+    blocks: Vec<Matrix2<f64>>,
 }
 
 /// The innovation covariance is not positive definite: nothing was changed.
@@ -33,7 +36,12 @@ pub struct Singular;
 ///
 /// # Errors
 /// [`Singular`].
-pub fn update(state: &mut State, matches: &[Match], work: &mut Workspace) -> Result<f64, Singular> {
+pub fn update(
+    state: &mut State,
+    matches: &[Match],
+    retraction: Retraction,
+    work: &mut Workspace,
+) -> Result<f64, Singular> {
     if matches.is_empty() {
         return Ok(0.0);
     }
@@ -55,8 +63,43 @@ pub fn update(state: &mut State, matches: &[Match], work: &mut Workspace) -> Res
         }
     }
     state.covariance.subtract_outer(&work.w, m);
-    retract(state, &work.delta);
+    retract(state, &work.delta, retraction, &mut work.blocks);
     Ok(nis)
+}
+
+/// The correction that [`update`] would make to each matched feature, in `corrections`; nothing is changed.
+///
+/// # Errors
+/// [`Singular`].
+pub fn preview(
+    state: &State,
+    matches: &[Match],
+    corrections: &mut Vec<Vector2<f64>>,
+    work: &mut Workspace,
+) -> Result<(), Singular> {
+    let (n, m) = (state.covariance.dim(), 2 * matches.len());
+    gather(state, matches, work);
+    innovation(state, matches, work);
+    factor(&mut work.s, m)?;
+    // y ← L⁻ᵀ L⁻¹ y.
+    for k in 0..m {
+        let sum: f64 = (0..k).map(|l| work.s[k * m + l] * work.y[l]).sum();
+        work.y[k] = (work.y[k] - sum) / work.s[k * m + k];
+    }
+    for k in (0..m).rev() {
+        let sum: f64 = (k + 1..m).map(|l| work.s[l * m + k] * work.y[l]).sum();
+        work.y[k] = (work.y[k] - sum) / work.s[k * m + k];
+    }
+    corrections.clear();
+    corrections.extend(matches.iter().map(|matched| {
+        let row = row_of(matched.feature);
+        let mut e = Vector2::zeros();
+        for (w, y) in work.w.chunks_exact(n).zip(&work.y) {
+            e += Vector2::new(w[row], w[row + 1]) * *y;
+        }
+        e
+    }));
+    Ok(())
 }
 
 /// w = P Hᵀ and y = r.
@@ -124,10 +167,11 @@ fn factor(s: &mut [f64], m: usize) -> Result<(), Singular> {
         }
         let pivot = row[i] - row[..i].iter().map(|a| a * a).sum::<f64>();
         // Relative to the variance itself: a pivot that is rounding only is none.
-        if !(pivot > 1e-13 * row[i]) || !pivot.is_finite() {
+        if pivot.is_finite() && pivot > 1e-13 * row[i] {
+            row[i] = pivot.sqrt();
+        } else {
             return Err(Singular);
         }
-        row[i] = pivot.sqrt();
     }
     Ok(())
 }
@@ -149,14 +193,5 @@ fn solve(work: &mut Workspace, n: usize, m: usize) {
         }
         let sum: f64 = row[..k].iter().zip(&work.y).map(|(l, y)| l * y).sum();
         work.y[k] = (work.y[k] - sum) * scale;
-    }
-}
-
-/// x ← x + δ.
-fn retract(state: &mut State, delta: &[f64]) {
-    state.pose.p += Vector2::new(delta[0], delta[1]);
-    state.pose.theta += delta[2];
-    for (feature, d) in state.features.iter_mut().zip(delta[POSE..].chunks_exact(2)) {
-        feature.x += Vector2::new(d[0], d[1]);
     }
 }

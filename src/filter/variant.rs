@@ -1,6 +1,7 @@
 //! A filter is a composition: each choice the thesis makes or leaves open is one field, and its three filters are
 //! three values of [`Variant`].
 
+use super::Chart;
 use serde::{Deserialize, Serialize};
 
 /// The choices that make a filter.
@@ -16,6 +17,12 @@ pub struct Variant {
     pub initialization: Initialization,
     /// Where the covariance of a triangulated position is evaluated.
     pub noise_at: NoiseAt,
+    /// How a correction is applied.
+    pub retraction: Retraction,
+    /// What of a stereo pair is taken for the measurement.
+    pub stereo: StereoModel,
+    /// How often the update is linearized: 1 is the extended Kalman filter, more the iterated one.
+    pub iterations: usize,
 }
 
 /// What describes a feature in the state.
@@ -26,6 +33,10 @@ pub enum Coordinates {
     World,
     /// Its position in the robot frame, z_i = R(θ)ᵀ(p_i − p) (eq. (5.15)): the quotient by SE(2).
     Robot,
+    /// Its position relative to the robot, but with errors in the axes of the map, e_i = R(θ)δz_i, and the error of the pose
+    /// taken from the left, X_true = Exp(ξ)X̂. Nothing but noise changes these errors when the robot moves, and
+    /// measurements do not see ξ: transition I, H = [0 | H_O], at every estimate.
+    Invariant,
 }
 
 /// Where Jacobians are evaluated.
@@ -68,6 +79,28 @@ pub enum NoiseAt {
     Predicted,
 }
 
+/// How a correction δ is applied to the estimate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Retraction {
+    /// x + δ in the coordinates of the state; the only one of world and robot coordinates.
+    Additive,
+    /// By the exponential of SE_{1+N}(2), all at once: the right-invariant EKF. Invariant coordinates only.
+    Group,
+    /// Pose by the exponential of SE(2), each feature in a chart of its own. Invariant coordinates only.
+    Chart(Chart),
+}
+
+/// What of a stereo pair is taken for the measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StereoModel {
+    /// The position that both bearings meet at, as the thesis has it. Biased in range.
+    Triangulated,
+    /// The two bearings themselves.
+    Bearings,
+}
+
 /// A name that is no filter's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no filter is called '{0}'; there are: {names}", names = Variant::NAMES.join(", "))]
@@ -75,18 +108,46 @@ pub struct UnknownFilter(pub String);
 
 impl Variant {
     /// The names [`Variant::named`] knows.
-    pub const NAMES: &'static [&'static str] =
-        &["default", "reduced", "ekf", "fe-ekf", "thesis-reduced", "thesis-ekf", "thesis-fe-ekf"];
+    pub const NAMES: &'static [&'static str] = &[
+        "default",
+        "invariant",
+        "cartesian",
+        "log-range",
+        "inverse-range",
+        "iterated",
+        "reduced",
+        "ekf",
+        "fe-ekf",
+        "thesis-reduced",
+        "thesis-ekf",
+        "thesis-fe-ekf",
+    ];
 
-    /// A filter by name. `thesis-…` are the choices of Shen 2019, ch. 5 (Euler steps, independent initialization,
-    /// covariance at the measured point); the plain names are the sound ones.
+    /// A filter by name.
+    ///
+    /// - `thesis-ekf`, `thesis-fe-ekf`, `thesis-reduced`: Shen 2019, ch. 5, with its choices: Euler steps, independent
+    ///   initialization, covariance of a triangulated position at the measured point.
+    /// - `ekf`, `fe-ekf`, `reduced`: the same three with sound choices.
+    /// - `invariant`: the right-invariant EKF; `cartesian`, `log-range`, `inverse-range`: the pose corrected on SE(2), each
+    ///   feature in that chart; `iterated`: `log-range` with the update linearized three times. All four take stereo
+    ///   bearings as they are.
+    /// - `default`: `log-range`.
     ///
     /// # Errors
     /// [`UnknownFilter`], which lists the names there are.
     pub fn named(name: &str) -> Result<Self, UnknownFilter> {
+        let invariant = |retraction| Self { coordinates: Coordinates::Invariant, retraction, ..Self::default() };
+        match name {
+            "default" => return Ok(Self::default()),
+            "invariant" => return Ok(invariant(Retraction::Group)),
+            "cartesian" => return Ok(invariant(Retraction::Chart(Chart::Cartesian))),
+            "log-range" => return Ok(invariant(Retraction::Chart(Chart::LogRange))),
+            "inverse-range" => return Ok(invariant(Retraction::Chart(Chart::InverseRange))),
+            "iterated" => return Ok(Self { iterations: 3, ..Self::default() }),
+            _ => {}
+        }
         let (thesis, base) = match name.strip_prefix("thesis-") {
             Some(base) => (true, base),
-            None if name == "default" => (false, "reduced"),
             None => (false, name),
         };
         let (coordinates, linearization) = match base {
@@ -100,18 +161,31 @@ impl Variant {
         } else {
             (Discretization::Exponential, Initialization::Correlated, NoiseAt::Predicted)
         };
-        Ok(Self { coordinates, linearization, discretization, initialization, noise_at })
+        let (retraction, stereo, iterations) = (Retraction::Additive, StereoModel::Triangulated, 1);
+        Ok(Self {
+            coordinates,
+            linearization,
+            discretization,
+            initialization,
+            noise_at,
+            retraction,
+            stereo,
+            iterations,
+        })
     }
 }
 
 impl Default for Variant {
     fn default() -> Self {
         Self {
-            coordinates: Coordinates::Robot,
+            coordinates: Coordinates::Invariant,
             linearization: Linearization::Current,
             discretization: Discretization::Exponential,
             initialization: Initialization::Correlated,
             noise_at: NoiseAt::Predicted,
+            retraction: Retraction::Chart(Chart::LogRange),
+            stereo: StereoModel::Bearings,
+            iterations: 1,
         }
     }
 }

@@ -48,6 +48,17 @@ impl Se2 {
         Vector3::new(c * self.p.x + half * self.p.y, c * self.p.y - half * self.p.x, a)
     }
 
+    /// J_l with Exp(ξ + δ) = Exp(J_l(ξ)δ + O(δ²)) Exp(ξ): [[V(a), (I − V(a))u/a], [0, 1]], ξ = (u, a).
+    pub fn left_jacobian(xi: &Vector3<f64>) -> Matrix3<f64> {
+        let (u, a) = (xi.xy(), xi.z);
+        let v = v_matrix(a);
+        // (I − V(a))/a = [[p, q], [−q, p]], at a = 0 [[0, 1/2], [−1/2, 0]].
+        let (p, q) =
+            if a.abs() < 1e-4 { (a / 6.0, 0.5 * (1.0 - a * a / 12.0)) } else { ((1.0 - v[(0, 0)]) / a, v[(1, 0)] / a) };
+        let column = Vector2::new(p * u.x + q * u.y, p * u.y - q * u.x);
+        Matrix3::new(v[(0, 0)], v[(0, 1)], column.x, v[(1, 0)], v[(1, 1)], column.y, 0.0, 0.0, 1.0)
+    }
+
     /// The inverse motion.
     pub fn inverse(&self) -> Self {
         Self { p: -self.rotate_back(&self.p), theta: -self.theta }
@@ -83,6 +94,8 @@ impl Se2 {
 /// Composition: first `rhs`, then `self`, as motions of points.
 impl Mul for Se2 {
     type Output = Self;
+    // Angles add where motions compose.
+    #[allow(clippy::suspicious_arithmetic_impl)]
     fn mul(self, rhs: Self) -> Self {
         Self { p: self.transform(&rhs.p), theta: self.theta + rhs.theta }
     }
@@ -153,6 +166,24 @@ mod tests {
         fn the_adjoint_moves_exponents_across(a in pose(), u in -1.0..1.0f64, v in -1.0..1.0f64, w in -1.0..1.0f64) {
             let xi = Vector3::new(u, v, w);
             prop_assert!(close(a * Se2::exp(&xi), Se2::exp(&(a.adjoint() * xi)) * a));
+        }
+
+        #[test]
+        fn the_left_jacobian_against_finite_differences(u in -3.0..3.0f64, v in -3.0..3.0f64, a in -3.0..3.0f64, small in -2e-4..2e-4f64) {
+            for a in [a, small] {
+                let xi = Vector3::new(u, v, a);
+                let back = Se2::exp(&xi).inverse();
+                let jacobian = Se2::left_jacobian(&xi);
+                for k in 0..3 {
+                    let at = |h: f64| {
+                        let mut moved = xi;
+                        moved[k] += h;
+                        (Se2::exp(&moved) * back).log()
+                    };
+                    let numeric = (at(1e-6) - at(-1e-6)) / 2e-6;
+                    prop_assert!((numeric - jacobian.column(k)).norm() < 1e-8, "{a} {k} {numeric} {jacobian}");
+                }
+            }
         }
 
         #[test]

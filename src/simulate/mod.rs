@@ -15,6 +15,8 @@ mod sensors;
 mod shipped;
 mod simulation;
 mod specs;
+#[cfg(test)]
+mod tests;
 pub mod trajectory;
 mod truth;
 mod world;
@@ -22,7 +24,7 @@ mod world;
 pub use imu::ImuReading;
 pub use scenario::{
     FeatureSensorConfig, ImuConfig, InitialErrorConfig, OdometryConfig, PathKind, Scenario, ScenarioError,
-    TrajectoryConfig, TruthModel, UnknownScenario, WorldConfig, WorldKind,
+    TrajectoryConfig, TruthModel, TwistReading, UnknownScenario, WorldConfig, WorldKind,
 };
 pub use simulation::{Frame, Simulation};
 pub use specs::SPECS;

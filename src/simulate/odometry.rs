@@ -26,7 +26,7 @@ impl Odometer {
         Self { config: config.clone(), sample_std, noise: generator(seed, Purpose::Odometry) }
     }
 
-    /// The sample for the true mean twist (v_x, v_y, w) in m/s and rad/s since the sample before: v_m = s_v v + n_v,
+    /// The sample for the true motion (v_x, v_y, w) in m/s and rad/s since the sample before: v_m = s_v v + n_v,
     /// w_m = s_w w + b + n_w.
     pub(super) fn measure(&mut self, stamp: Stamp, true_twist: &Vector3<f64>) -> Odometry {
         let noise = Vector3::from_fn(|i, _| self.sample_std[i] * normal(&mut self.noise));

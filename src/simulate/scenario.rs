@@ -140,12 +140,27 @@ pub struct WorldConfig {
     pub features_y_m: Vec<f64>,
 }
 
-/// Wheels: velocity and yaw rate in the base frame, each the mean over the time since the sample before.
+/// What motion the velocities of an odometry sample stand for, from the sample before (X) to this one (X′), Δt later.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TwistReading {
+    /// X′ = X Exp(Δt ξ): the twist ξ is kept throughout, as wheels that run evenly would have it.
+    #[default]
+    Exponential,
+    /// X′ is a forward Euler step from X (Shen 2019, eq. (5.9)).
+    Euler,
+    /// The true twist at the instant of the sample, whatever went before: exact for constant twists only.
+    Instant,
+}
+
+/// Wheels: velocity and yaw rate in the base frame.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OdometryConfig {
     /// Samples a second.
     pub rate_hz: f64,
+    /// What motion the velocities stand for.
+    pub twist: TwistReading,
     /// Noise of the forward velocity (root of Q_v of Shen 2019, section 5.5).
     pub velocity_x_std: f64,
     /// Noise of the leftward velocity.
@@ -172,6 +187,9 @@ pub struct FeatureSensorConfig {
     pub kind: FeatureKind,
     /// Clouds a second; no more than odometry samples.
     pub rate_hz: f64,
+    /// When the first cloud falls due, s. At 0 the heading is as exact as the start; one step later it has the noise of
+    /// that step, and so has the whole map.
+    pub first_s: f64,
     /// Position in the base frame, forward, m.
     pub x_m: f64,
     /// Position in the base frame, left, m.

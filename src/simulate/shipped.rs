@@ -2,12 +2,12 @@
 
 use super::scenario::{
     FeatureSensorConfig, ImuConfig, InitialErrorConfig, OdometryConfig, PathKind, Scenario, TrajectoryConfig,
-    TruthModel, UnknownScenario, WorldConfig, WorldKind,
+    TruthModel, TwistReading, UnknownScenario, WorldConfig, WorldKind,
 };
 use crate::filter::{FeatureKind, NoiseReading};
 use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2, TAU};
 
-/// The waypoints of the general path, m: our choice, since Shen 2019 does not give its own. A loop of 32 m × 31 m and
+/// The waypoints of the general path, m: our choice, since Shen 2019 does not give its own. A loop of 33 m × 32 m and
 /// 121 m length that almost closes, with two hairpins.
 const GENERAL_X_M: [f64; 13] = [0.0, 9.0, 18.0, 27.0, 29.0, 21.0, 27.0, 22.0, 13.0, 9.0, 2.0, -3.0, -1.0];
 const GENERAL_Y_M: [f64; 13] = [0.0, -1.0, 0.0, -2.0, 8.0, 12.0, 20.0, 29.0, 25.0, 16.0, 22.0, 12.0, 3.0];
@@ -59,6 +59,7 @@ fn esde() -> Scenario {
         },
         odometry: OdometryConfig {
             rate_hz: 1.0,
+            twist: TwistReading::Euler,
             velocity_x_std: sigma * FRAC_1_SQRT_2,
             velocity_y_std: 0.0,
             yaw_rate_std: 2.0 * SQRT_2 * sigma,
@@ -68,6 +69,7 @@ fn esde() -> Scenario {
         sensor: FeatureSensorConfig {
             kind: FeatureKind::RelativePosition,
             rate_hz: 1.0,
+            first_s: 1.0,
             field_of_view_rad: TAU,
             min_range_m: 0.5,
             max_range_m: 5.0,
@@ -77,6 +79,14 @@ fn esde() -> Scenario {
         forget_after_s: 0.0,
         ..Scenario::default()
     }
+}
+
+/// The same for filters that move by the exponential of SE(2): there, an Euler truth has a sideways motion that odometry
+/// without sideways noise rules out.
+fn esde_exponential() -> Scenario {
+    let mut scenario = Scenario { name: "esde-exponential".into(), ..esde() };
+    scenario.odometry.twist = TwistReading::Exponential;
+    scenario
 }
 
 /// A robot that does not move and knows it, sees the same features again 1,000 times, and must not learn its pose from them
@@ -158,6 +168,7 @@ fn all() -> Vec<Scenario> {
     }
     scenarios.extend([
         esde(),
+        esde_exponential(),
         standstill(),
         long(),
         heading_uncertainty(),
@@ -246,6 +257,7 @@ impl Default for OdometryConfig {
     fn default() -> Self {
         Self {
             rate_hz: 10.0,
+            twist: TwistReading::Exponential,
             velocity_x_std: 0.1,
             velocity_y_std: 0.1,
             yaw_rate_std: 0.1,
@@ -263,6 +275,7 @@ impl Default for FeatureSensorConfig {
         Self {
             kind: FeatureKind::StereoBearings,
             rate_hz: 10.0,
+            first_s: 0.0,
             x_m: 0.0,
             y_m: 0.0,
             yaw_rad: 0.0,
@@ -288,7 +301,7 @@ mod tests {
     #[test]
     fn all_shipped_scenarios_are_valid_and_have_names_of_their_own() {
         let names = Scenario::names();
-        assert_eq!(names.len(), 36 + 9);
+        assert_eq!(names.len(), 36 + 10);
         for name in &names {
             assert_eq!(names.iter().filter(|other| *other == name).count(), 1);
             assert_eq!(Scenario::named(name).unwrap().validate(), Ok(()), "{name}");

@@ -23,8 +23,8 @@ pub struct Frame {
     pub truth: Se2,
     /// True body twist at `stamp`: m/s, m/s, rad/s.
     pub true_twist: Vector3<f64>,
-    /// The mean motion since the frame before ([`crate::filter::TwistHold::Before`]), with noise; in the first frame, the
-    /// motion at 0.
+    /// The motion since the frame before ([`crate::filter::TwistHold::Before`]), with noise; in the first frame, the motion
+    /// at 0.
     pub odometry: Odometry,
     /// The inertial reading that fell due since the frame before, with a stamp of its own.
     pub imu: Option<ImuReading>,
@@ -80,9 +80,9 @@ impl Simulation {
             odometer: Odometer::new(&scenario.odometry, scenario.seed),
             feature_sensor: FeatureSensor::new(&scenario.sensor, scenario.seed),
             inertial_sensor: InertialSensor::new(&scenario.imu, scenario.seed),
-            frames: Clock::new(rate_hz),
-            clouds: Clock::new(scenario.sensor.rate_hz),
-            readings: Clock::new(scenario.imu.rate_hz),
+            frames: Clock::new(rate_hz, 0.0),
+            clouds: Clock::new(scenario.sensor.rate_hz, scenario.sensor.first_s),
+            readings: Clock::new(scenario.imu.rate_hz, 0.0),
             scenario: scenario.clone(),
             truth,
             duration_s,
@@ -130,7 +130,7 @@ impl Iterator for Simulation {
             stamp: to,
             truth: self.truth.pose(to),
             true_twist: self.truth.twist(to),
-            odometry: self.odometer.measure(to, &self.truth.mean_twist(from, to)),
+            odometry: self.odometer.measure(to, &self.truth.mean_twist(self.scenario.odometry.twist, from, to)),
             imu: self.imu_until(to),
             features: self.features_until(to),
         })
@@ -170,26 +170,31 @@ fn initial_pose(scenario: &Scenario, true_pose: Se2) -> Se2 {
     }
 }
 
-/// Instants at a fixed rate, the first at 0; none at all for a rate of 0.
+/// Instants at a fixed rate; none at all for a rate of 0.
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     rate_hz: f64,
+    first_s: f64,
     next: u64,
 }
 
 impl Clock {
-    fn new(rate_hz: f64) -> Self {
-        Self { rate_hz, next: 0 }
+    fn new(rate_hz: f64, first_s: f64) -> Self {
+        Self { rate_hz, first_s, next: 0 }
     }
 
     /// The instant that is due next.
     fn now(&self) -> Option<Stamp> {
-        (self.rate_hz > 0.0).then(|| tick(self.next, self.rate_hz))
+        (self.rate_hz > 0.0).then(|| self.tick(self.next))
     }
 
     /// The instant before that; the first one itself at the start.
     fn before(&self) -> Stamp {
-        tick(self.next.saturating_sub(1), self.rate_hz)
+        self.tick(self.next.saturating_sub(1))
+    }
+
+    fn tick(&self, k: u64) -> Stamp {
+        tick(k, self.rate_hz) + self.first_s
     }
 
     fn advance(&mut self) {

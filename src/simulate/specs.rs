@@ -53,6 +53,11 @@ pub const SPECS: &[Spec] = {
         spec("world.features_x_m", Any, "Listed features, m."),
         spec("world.features_y_m", Any, "Listed features, m."),
         spec("odometry.rate_hz", RATE, "Odometry samples a second."),
+        spec(
+            "odometry.twist",
+            Words(&["exponential", "euler", "instant"]),
+            "Whether a sample stands for a constant twist, for an Euler step, or for its instant alone.",
+        ),
         spec("odometry.velocity_x_std", STD, "Noise of the forward velocity, m/s (or m/sqrt(s), see odometry.noise)."),
         spec("odometry.velocity_y_std", STD, "Noise of the leftward velocity; same unit."),
         spec("odometry.yaw_rate_std", STD, "Noise of the yaw rate, rad/s (or rad/sqrt(s))."),
@@ -71,6 +76,7 @@ pub const SPECS: &[Spec] = {
             "What the feature sensor measures.",
         ),
         spec("sensor.rate_hz", RATE, "Clouds of features a second; no more than odometry samples."),
+        spec("sensor.first_s", Range(0.0, 1e6), "When the first cloud of features falls due, s."),
         spec("sensor.x_m", OFFSET, "Position of the sensor in the base frame, forward, m."),
         spec("sensor.y_m", OFFSET, "Position of the sensor in the base frame, left, m."),
         spec("sensor.yaw_rad", ANGLE, "Heading of the sensor in the base frame, rad."),
@@ -129,7 +135,7 @@ fn check_points(name: &'static str, x: &[f64], y: &[f64]) -> Result<(), OutOfRan
     if x.len() != y.len() {
         return error(format!("a list of {}", y.len()), &format!("as many y as x coordinates, {}", x.len()));
     }
-    match x.iter().chain(y).find(|value| !(value.abs() <= 1e6)) {
+    match x.iter().chain(y).find(|value| !(-1e6..=1e6).contains(*value)) {
         Some(value) => error(format!("a list with {value}"), "-1000000 … 1000000, in x and y"),
         None => Ok(()),
     }

@@ -1,6 +1,6 @@
 //! The true pose: the trajectory itself, or the Euler sum of its twists.
 
-use super::scenario::TruthModel;
+use super::scenario::{TruthModel, TwistReading};
 use super::trajectory::Trajectory;
 use crate::lie::{Se2, rotation};
 use crate::stamp::Stamp;
@@ -45,13 +45,17 @@ impl Truth {
         self.trajectory.at(stamp.secs()).acceleration
     }
 
-    /// The constant twist that carries the pose at `from` to that at `to`, both neighbouring ticks of the odometry: by
-    /// the exponential of SE(2), or by an Euler step where the truth is made of those. At `from = to`, the twist there.
-    pub(super) fn mean_twist(&self, from: Stamp, to: Stamp) -> Vector3<f64> {
-        if self.euler.is_some() || from == to {
-            return self.twist(from);
+    /// The velocities (m/s, m/s, rad/s) that stand for the motion from `from` to `to`, as `reading` has it. At
+    /// `from = to`, the twist there.
+    pub(super) fn mean_twist(&self, reading: TwistReading, from: Stamp, to: Stamp) -> Vector3<f64> {
+        if from == to || reading == TwistReading::Instant {
+            return self.twist(to);
         }
-        (self.pose(from).inverse() * self.pose(to)).log() / to.since(from)
+        let (before, after, dt_s) = (self.pose(from), self.pose(to), to.since(from));
+        match reading {
+            TwistReading::Euler => (before.transform_back(&after.p) / dt_s).push((after.theta - before.theta) / dt_s),
+            _ => (before.inverse() * after).log() / dt_s,
+        }
     }
 
     /// Change of heading per second from `from` to `to`, rad/s.
@@ -106,15 +110,31 @@ mod tests {
     }
 
     #[test]
-    fn exponentials_of_mean_twists_carry_the_truth_along() {
-        let truth = truth("thesis-general-10hz-low-q1", 600);
-        let mut pose = truth.pose(Stamp::default());
-        for k in 0..600 {
-            let (from, to) = (tick(k, 10.0), tick(k + 1, 10.0));
-            pose = pose * Se2::exp(&(truth.mean_twist(from, to) * to.since(from)));
-            let there = truth.pose(to);
-            assert!((pose.p - there.p).norm() < 1e-10 && (pose.theta - there.theta).abs() < 1e-10);
+    fn mean_twists_carry_the_truth_along() {
+        for (name, rate_hz) in [("thesis-general-10hz-low-q1", 10.0), ("esde", 1.0)] {
+            let truth = truth(name, 60);
+            let (mut by_exponentials, mut by_steps) = (truth.pose(Stamp::default()), truth.pose(Stamp::default()));
+            for k in 0..60 {
+                let (from, to) = (tick(k, rate_hz), tick(k + 1, rate_hz));
+                let dt_s = to.since(from);
+                let twist = truth.mean_twist(TwistReading::Exponential, from, to);
+                by_exponentials = by_exponentials * Se2::exp(&(twist * dt_s));
+                by_steps = euler_step(&by_steps, &truth.mean_twist(TwistReading::Euler, from, to), dt_s);
+                let there = truth.pose(to);
+                for pose in [by_exponentials, by_steps] {
+                    assert!((pose.p - there.p).norm() < 1e-11 && (pose.theta - there.theta).abs() < 1e-11, "{name}");
+                }
+            }
         }
+    }
+
+    #[test]
+    fn an_instantaneous_twist_is_that_of_the_sample() {
+        let truth = truth("thesis-general-10hz-low-q1", 600);
+        let (from, to) = (tick(249, 10.0), tick(250, 10.0));
+        assert_eq!(truth.mean_twist(TwistReading::Instant, from, to), truth.twist(to));
+        let mean = truth.mean_twist(TwistReading::Exponential, from, to);
+        assert!((mean - truth.twist(to)).norm() > 1e-3);
     }
 
     #[test]
@@ -129,7 +149,8 @@ mod tests {
             p += v * Vector2::new(theta.cos(), theta.sin());
             theta += w;
         }
-        assert_eq!(truth.mean_twist(tick(4, 1.0), tick(5, 1.0)), Vector3::new(v, 0.0, w));
+        let twist = truth.mean_twist(TwistReading::Euler, tick(4, 1.0), tick(5, 1.0));
+        assert!((twist - Vector3::new(v, 0.0, w)).norm() < 1e-14);
     }
 
     #[test]

@@ -12,6 +12,9 @@ use std::f64::consts::TAU;
 /// More features than this are a mistake.
 const MAX_FEATURES: f64 = 1e6;
 
+/// A path of more points than this is a mistake.
+const MAX_OUTLINE: f64 = 1e7;
+
 /// The path is taken as points this far apart at most, m: distances from it are right to 0.1 mm at a margin of 5 m.
 const OUTLINE_SPACING_M: f64 = 0.05;
 
@@ -23,8 +26,8 @@ pub(super) fn landmarks(scenario: &Scenario, trajectory: &Trajectory) -> Result<
     let world = &scenario.world;
     let local = match world.layout {
         WorldKind::Scattered => {
-            let spacing_m = OUTLINE_SPACING_M.min(world.margin_m / 20.0);
-            scatter(world, &trajectory.outline(spacing_m), &mut generator(scenario.seed, Purpose::World))?
+            let outline = outline(world, trajectory)?;
+            scatter(world, &outline, &mut generator(scenario.seed, Purpose::World))?
         }
         WorldKind::Ring => ring(world),
         WorldKind::Listed => points(&world.features_x_m, &world.features_y_m),
@@ -41,6 +44,16 @@ fn ring(world: &WorldConfig) -> Vec<Vector2<f64>> {
             centre + world.ring_radius_m * Vector2::new(cos, sin)
         })
         .collect()
+}
+
+fn outline(world: &WorldConfig, trajectory: &Trajectory) -> Result<Vec<Vector2<f64>>, OutOfRange> {
+    let spacing_m = OUTLINE_SPACING_M.min(world.margin_m / 20.0);
+    let length_m = trajectory.outline_length_m();
+    if length_m / spacing_m > MAX_OUTLINE {
+        let allowed = format!("ring or listed: a path of {length_m:.0} m is too long to scatter features beside");
+        return Err(OutOfRange { name: "world.layout", value: "scattered".into(), allowed });
+    }
+    Ok(trajectory.outline(spacing_m))
 }
 
 /// Positions uniformly at random among those at least the clearance and at most the margin away from `outline`: drawn
@@ -193,5 +206,8 @@ mod tests {
         let trajectory = Trajectory::new(&scenario.trajectory).unwrap();
         let text = landmarks(&scenario, &trajectory).unwrap_err().to_string();
         assert!(text.contains("world.density_per_m2") && text.contains("at most"), "{text}");
+        scenario.trajectory.radius_m = 1e5;
+        let trajectory = Trajectory::new(&scenario.trajectory).unwrap();
+        assert!(landmarks(&scenario, &trajectory).unwrap_err().to_string().contains("world.layout"));
     }
 }

@@ -1,1 +1,102 @@
-fn main() {}
+//! `cargo xtask …`: what a newcomer, the README and CI run.
+//!
+//! - [`tools`]: what has to be on the machine, and the one line that is said where it is not;
+//! - [`ros`]: which ROS 2 is used, a sourced distribution or a private Jazzy, and its environment;
+//! - [`setup`]: the private Jazzy, made of wheels once;
+//! - [`steps`]: named, timed steps on a terminal, in a pipe and in a log;
+//! - [`checks`]: everything CI checks, in the order that compiles least.
+
+mod checks;
+mod ros;
+mod setup;
+mod steps;
+mod tools;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
+
+use ros::Ros;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Set-up, demo and tests of lienav")]
+struct Call {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Make a private ROS 2 Jazzy under .ros/, unless a distribution is sourced
+    Setup,
+    /// Run everything CI checks: format, clippy, tests with and without ROS, colcon, documentation
+    Test {
+        /// Only what needs no ROS 2: format, clippy, unit and property tests
+        #[arg(long)]
+        quick: bool,
+    },
+    /// Run a command in the environment of the ROS 2 in use
+    Run {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true, value_name = "CMD")]
+        command: Vec<String>,
+    },
+    /// Print that environment for a shell: eval "$(cargo xtask env)"
+    Env,
+    /// Say what this machine has and what it lacks
+    Doctor,
+}
+
+fn main() -> ExitCode {
+    match perform(Call::parse().task) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn perform(task: Task) -> Result<ExitCode> {
+    let root = project_root();
+    match task {
+        Task::Setup => {
+            setup::ready(&root)?;
+        }
+        Task::Test { quick } => return checks::run(&root, quick),
+        Task::Run { command } => return run(&setup::ready(&root)?, &command),
+        Task::Env => print!("{}", setup::ready(&root)?.as_shell()),
+        Task::Doctor => return Ok(tools::doctor(&root)),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs the user's command as if it had been typed in an environment with ROS 2; its exit code is ours.
+fn run(ros: &Ros, command: &[String]) -> Result<ExitCode> {
+    let status = ros
+        .command(&command[0])
+        .args(&command[1..])
+        .status()
+        .with_context(|| format!("could not start {}: is it installed and on PATH?", command[0]))?;
+    Ok(exit_code(status))
+}
+
+/// The exit code of a child, as a shell would give it: 128 + n where signal n ended it.
+fn exit_code(status: std::process::ExitStatus) -> ExitCode {
+    use std::os::unix::process::ExitStatusExt;
+    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+    ExitCode::from(u8::try_from(code).unwrap_or(1))
+}
+
+/// The folder of the package: xtask's own manifest lies one below it.
+fn project_root() -> PathBuf {
+    let manifest =
+        std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    manifest.parent().map_or(manifest.clone(), Path::to_path_buf)
+}
+
+/// The cargo that runs us, so that a toolchain chosen on the command line stays chosen.
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}

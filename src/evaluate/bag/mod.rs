@@ -1,7 +1,13 @@
 //! rosbag2 bags, read and written without ROS.
+//!
+//! [`BagReader`] gives the records of a bag in the order of time, whichever its storage; [`load`] makes a recording of them;
+//! [`BagWriter`] writes. Below these: the [`messages`], how they are serialised ([`cdr`]), their definitions ([`schema`]), the
+//! layout of feature clouds ([`cloud`]), and what all of it means to the filter ([`content`]).
 
 pub mod cdr;
 pub mod cloud;
+pub mod content;
+mod load;
 pub mod messages;
 pub mod metadata;
 pub mod params;
@@ -9,7 +15,14 @@ mod read;
 mod read_mcap;
 mod read_sqlite;
 pub mod schema;
+mod topics;
 mod write;
 
+pub use load::{DROPPED_KEY, NAME_KEY, load};
 pub use read::{BagReader, Record, Topic};
+pub use topics::{Role, Topics, roles_of};
 pub use write::{BagWriter, Existing, TopicId, WriteError};
+
+#[cfg(test)]
+#[path = "read_tests.rs"]
+mod tests;

@@ -120,7 +120,7 @@ fn an_observation_between_two_features_is_ambiguous() {
 #[test]
 fn a_misread_is_gated_and_leaves_no_trace() {
     let instants = recording(30, 10);
-    for filter in ["reduced", "ekf", "fe-ekf"] {
+    for filter in ["default", "inverse-range", "reduced", "ekf", "fe-ekf"] {
         let (mut clean, _) = run(filter, &instants[..29]);
         let (mut dirty, _) = run(filter, &instants[..29]);
         let mut last = instants[29].clone();
@@ -136,7 +136,7 @@ fn a_misread_is_gated_and_leaves_no_trace() {
 #[test]
 fn putting_the_robot_elsewhere_takes_the_map_along() {
     let instants = recording(50, 11);
-    for filter in ["reduced", "ekf", "fe-ekf"] {
+    for filter in ["default", "inverse-range", "reduced", "ekf", "fe-ekf"] {
         let (mut slam, _) = run(filter, &instants);
         let from = slam.predicted().unwrap().pose;
         let before: Vec<_> = slam.landmarks().map(|l| (l.id, from.transform_back(&l.position))).collect();

@@ -9,7 +9,7 @@ use super::{Config, FeatureKind, Observation, Odometry, Slam, Step};
 use crate::lie::Se2;
 use crate::stamp::Stamp;
 use nalgebra::Vector2;
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
@@ -86,10 +86,4 @@ fn run(filter: &str, instants: &[Instant]) -> (Slam, Vec<Step>) {
     let mut slam = Slam::new(config(filter)).unwrap();
     let steps = instants.iter().flat_map(|instant| feed(&mut slam, instant)).collect();
     (slam, steps)
-}
-
-fn random_order<T>(items: &mut [T], rng: &mut ChaCha8Rng) {
-    for i in (1..items.len()).rev() {
-        items.swap(i, rng.random_range(0..=i));
-    }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::filter::{Counts, DropReason, Imu, TimeJump, TwistHold};
+use rand::RngExt;
 
 enum Message {
     Odometry(Odometry),
@@ -34,7 +35,7 @@ fn play(slam: &mut Slam, all: Vec<(Stamp, Message)>) -> Vec<Step> {
 #[test]
 fn the_order_of_arrival_does_not_matter_within_the_window() {
     let instants = recording(60, 1);
-    for filter in ["reduced", "ekf", "fe-ekf"] {
+    for filter in ["default", "inverse-range", "reduced", "ekf", "fe-ekf"] {
         for hold in [TwistHold::Before, TwistHold::After] {
             let mut c = config(filter);
             c.motion.hold = hold;

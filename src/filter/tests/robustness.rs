@@ -1,7 +1,7 @@
 //! Whatever comes in, the state stays finite and nothing panics.
 
 use super::*;
-use crate::filter::{DropReason, Imu};
+use crate::filter::{DropReason, Imu, Variant};
 use nalgebra::{Matrix2, Matrix3};
 use proptest::prelude::*;
 
@@ -83,7 +83,7 @@ fn apply(slam: &mut Slam, event: &Event) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
     #[test]
-    fn garbage_never_gets_into_the_state(filter in prop::sample::select(vec!["reduced", "ekf", "fe-ekf", "thesis-reduced"]), events in prop::collection::vec(event(), 1..60)) {
+    fn garbage_never_gets_into_the_state(filter in prop::sample::select(Variant::NAMES.to_vec()), events in prop::collection::vec(event(), 1..60)) {
         let mut slam = Slam::new(config(filter)).unwrap();
         for event in &events {
             apply(&mut slam, event);

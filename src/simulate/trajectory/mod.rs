@@ -75,12 +75,26 @@ impl Trajectory {
     /// Positions along the whole path in the trajectory's own frame, neighbours at most `spacing_m` apart; a path
     /// travelled several times is given once.
     pub fn outline(&self, spacing_m: f64) -> Vec<Vector2<f64>> {
-        let (once_s, top_speed) = match &self.shape {
-            Shape::ConstantTwist(motion) => (motion.period_s().min(motion.duration_s), motion.speed()),
-            Shape::Spline(spline) => (spline.duration_s(), spline.top_speed()),
-        };
-        let steps = (once_s * top_speed / spacing_m).ceil().max(1.0) as usize;
+        let once_s = self.once_s();
+        let steps = (self.outline_length_m() / spacing_m).ceil().max(1.0) as usize;
         (0..=steps).map(|i| self.in_own_frame(once_s * i as f64 / steps as f64).pose.p).collect()
+    }
+
+    /// A bound on the length of the outline, m.
+    pub fn outline_length_m(&self) -> f64 {
+        let top_speed = match &self.shape {
+            Shape::ConstantTwist(motion) => motion.speed(),
+            Shape::Spline(spline) => spline.top_speed(),
+        };
+        self.once_s() * top_speed
+    }
+
+    /// Seconds until the path is complete or repeats itself.
+    fn once_s(&self) -> f64 {
+        match &self.shape {
+            Shape::ConstantTwist(motion) => motion.period_s().min(motion.duration_s),
+            Shape::Spline(spline) => spline.duration_s(),
+        }
     }
 
     fn in_own_frame(&self, t_s: f64) -> Motion {

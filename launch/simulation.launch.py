@@ -1,0 +1,101 @@
+"""A simulated robot and slam_node on the same run; seeded, so that it can be had again."""
+
+from pathlib import Path
+
+from ament_index_python.packages import get_package_share_directory
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+
+SHARE = Path(get_package_share_directory('lienav'))
+
+FILTERS = (
+    'default invariant cartesian log-range inverse-range iterated reduced ekf '
+    'fe-ekf thesis-reduced thesis-ekf thesis-fe-ekf'
+).split()
+
+ARGUMENTS = [
+    DeclareLaunchArgument(
+        'trajectory',
+        default_value='circle',
+        choices=['line', 'circle', 'general'],
+        description='How the robot drives: 60 m straight on, laps of 10 m radius, or a spline '
+        'through points.',
+    ),
+    DeclareLaunchArgument(
+        'filter',
+        default_value='default',
+        choices=FILTERS,
+        description='Which filter runs.',
+    ),
+    DeclareLaunchArgument(
+        'seed', default_value='1', description='Seed of the world and of all noise.'
+    ),
+    DeclareLaunchArgument(
+        'rate', default_value='1.0', description='Speed of the simulation; 1.0 is real time.'
+    ),
+    DeclareLaunchArgument(
+        'use_sim_time',
+        default_value='true',
+        choices=['true', 'false'],
+        description='Whether the simulator gives the time on /clock and the others follow it.',
+    ),
+    DeclareLaunchArgument(
+        'rviz',
+        default_value='true',
+        choices=['true', 'false'],
+        description='Whether rviz2 is opened as well.',
+    ),
+    DeclareLaunchArgument(
+        'namespace', default_value='', description='Namespace of the nodes and of their topics.'
+    ),
+    DeclareLaunchArgument(
+        'params_file',
+        default_value=str(SHARE / 'config' / 'simulation.yaml'),
+        description='Parameters of slam_node; the default states the noise that the simulator '
+        'makes.',
+    ),
+    DeclareLaunchArgument(
+        'simulator_params_file',
+        default_value=str(SHARE / 'config' / 'simulator.yaml'),
+        description='Parameters of simulator_node: noise, cameras, density of features, rates.',
+    ),
+    DeclareLaunchArgument(
+        'log_level',
+        default_value='info',
+        choices=['debug', 'info', 'warn', 'error', 'fatal'],
+        description='From which severity on the nodes log.',
+    ),
+]
+
+
+def generate_launch_description():
+    """Return the simulator, slam_node and, unless told otherwise, rviz2."""
+    simulator = Node(
+        package='lienav',
+        executable='simulator_node',
+        name='simulator_node',
+        namespace=LaunchConfiguration('namespace'),
+        parameters=[
+            LaunchConfiguration('simulator_params_file'),
+            {
+                'trajectory': ParameterValue(LaunchConfiguration('trajectory'), value_type=str),
+                'seed': ParameterValue(LaunchConfiguration('seed'), value_type=int),
+                'rate': ParameterValue(LaunchConfiguration('rate'), value_type=float),
+                'publish_clock': ParameterValue(
+                    LaunchConfiguration('use_sim_time'), value_type=bool
+                ),
+            },
+        ],
+        ros_arguments=['--log-level', LaunchConfiguration('log_level')],
+        output='screen',
+    )
+    passed_on = ('namespace', 'params_file', 'filter', 'use_sim_time', 'log_level', 'rviz')
+    slam = IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(str(SHARE / 'launch' / 'slam.launch.py')),
+        launch_arguments=[(name, LaunchConfiguration(name)) for name in passed_on],
+    )
+    return LaunchDescription([*ARGUMENTS, slam, simulator])

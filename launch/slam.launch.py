@@ -1,0 +1,162 @@
+"""Landmark SLAM for a robot: one slam_node, and rviz2 where it is asked for.
+
+This is the file to include from a robot's own launch file:
+
+    IncludeLaunchDescription(
+        PythonLaunchDescriptionSource([FindPackageShare('lienav'), '/launch/slam.launch.py']),
+        launch_arguments={'odom': '/wheels/odometry', 'params_file': my_params}.items())
+"""
+
+from pathlib import Path
+
+from ament_index_python.packages import get_package_share_directory, get_packages_with_prefixes
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+
+SHARE = Path(get_package_share_directory('lienav'))
+
+# What config/lienav.rviz shows or sends. Remapped into the namespace of the node, because an rviz
+# file holds absolute names.
+RVIZ_TOPICS = (
+    'pose',
+    'path',
+    'landmarks',
+    'markers',
+    'initialpose',
+    'ground_truth/path',
+    'ground_truth/landmarks',
+)
+
+FILTERS = (
+    'default invariant cartesian log-range inverse-range iterated reduced ekf '
+    'fe-ekf thesis-reduced thesis-ekf thesis-fe-ekf'
+).split()
+
+ARGUMENTS = [
+    DeclareLaunchArgument(
+        'namespace', default_value='', description='Namespace of the node and of its topics.'
+    ),
+    DeclareLaunchArgument(
+        'params_file',
+        default_value=str(SHARE / 'config' / 'slam.yaml'),
+        description='Parameters of slam_node. What a file leaves out keeps its default.',
+    ),
+    DeclareLaunchArgument(
+        'filter',
+        default_value='',
+        choices=['', *FILTERS],
+        description='Which filter runs; empty: as params_file says.',
+    ),
+    DeclareLaunchArgument(
+        'odom',
+        default_value='odom',
+        description='Topic of the odometry (nav_msgs/Odometry, of which the twist is used).',
+    ),
+    DeclareLaunchArgument(
+        'features',
+        default_value='features',
+        description='Topic of the features (sensor_msgs/PointCloud2).',
+    ),
+    DeclareLaunchArgument(
+        'imu',
+        default_value='imu',
+        description='Topic of the gyroscope (sensor_msgs/Imu); it may stay silent.',
+    ),
+    DeclareLaunchArgument(
+        'publish_tf',
+        default_value='',
+        choices=['', 'true', 'false'],
+        description='Whether the transform from map to odom is published; empty: as params_file '
+        'says.',
+    ),
+    DeclareLaunchArgument(
+        'use_sim_time',
+        default_value='false',
+        choices=['true', 'false'],
+        description='Whether time comes from /clock: true with a simulator or a bag.',
+    ),
+    DeclareLaunchArgument(
+        'log_level',
+        default_value='info',
+        choices=['debug', 'info', 'warn', 'error', 'fatal'],
+        description='From which severity on slam_node logs.',
+    ),
+    DeclareLaunchArgument(
+        'rviz',
+        default_value='false',
+        choices=['true', 'false'],
+        description='Whether rviz2 is opened as well.',
+    ),
+    DeclareLaunchArgument(
+        'rviz_config',
+        default_value=str(SHARE / 'config' / 'lienav.rviz'),
+        description='What rviz2 shows.',
+    ),
+]
+
+
+def generate_launch_description():
+    """Return slam_node and, where asked for, rviz2."""
+    return LaunchDescription(
+        [*ARGUMENTS, OpaqueFunction(function=slam), OpaqueFunction(function=rviz)]
+    )
+
+
+def slam(context):
+    """Return slam_node; an argument left empty leaves its parameter to params_file."""
+    if not Path(given(context, 'params_file')).is_file():
+        # launch only warns of it, and the robot would drive with the defaults.
+        raise RuntimeError(f"params_file: there is no file '{given(context, 'params_file')}'")
+    overrides = {'use_sim_time': typed('use_sim_time', bool)}
+    for name, kind in (('filter', str), ('publish_tf', bool)):
+        if given(context, name):
+            overrides[name] = typed(name, kind)
+    return [
+        Node(
+            package='lienav',
+            executable='slam_node',
+            name='slam_node',
+            namespace=LaunchConfiguration('namespace'),
+            parameters=[LaunchConfiguration('params_file'), overrides],
+            remappings=[
+                (topic, LaunchConfiguration(topic)) for topic in ('odom', 'features', 'imu')
+            ],
+            ros_arguments=['--log-level', LaunchConfiguration('log_level')],
+            output='screen',
+        )
+    ]
+
+
+def rviz(context):
+    """Return rviz2 on the topics of the node's namespace, or what to say where there is none."""
+    if given(context, 'rviz') != 'true':
+        return []
+    if 'rviz2' not in get_packages_with_prefixes():
+        return [
+            LogInfo(msg='rviz2 is not installed (apt: ros-$ROS_DISTRO-rviz2): going on without')
+        ]
+    return [
+        Node(
+            package='rviz2',
+            executable='rviz2',
+            name='rviz2',
+            namespace=LaunchConfiguration('namespace'),
+            arguments=['-d', LaunchConfiguration('rviz_config')],
+            parameters=[{'use_sim_time': typed('use_sim_time', bool)}],
+            remappings=[(f'/{topic}', topic) for topic in RVIZ_TOPICS],
+            output='log',
+        )
+    ]
+
+
+def given(context, name):
+    """Return the text of a launch argument."""
+    return LaunchConfiguration(name).perform(context)
+
+
+def typed(name, kind):
+    """Return a launch argument as a parameter of a fixed type: '1' for a number stays a number."""
+    return ParameterValue(LaunchConfiguration(name), value_type=kind)

@@ -1,0 +1,136 @@
+//! `lienav evaluate`: a recording through one filter or several, and how good they were.
+
+use super::failure::{Failure, print};
+use super::layers::Layers;
+use super::progress;
+use super::source::{TopicArgs, open};
+use crate::evaluate::errors::Errors;
+use crate::evaluate::folder;
+use crate::evaluate::plot::Subject;
+use crate::evaluate::recording::Recording;
+use crate::evaluate::report::{Report, to_json, to_text};
+use crate::evaluate::run::{Run, run as run_filter};
+use crate::evaluate::truth::{MAX_TRUTH_GAP_S, Truth};
+use crate::filter::{Config, Variant};
+use clap::builder::PossibleValuesParser;
+use std::path::PathBuf;
+
+/// Run filters over a recording, or listen to the nodes, and report errors and consistency
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
+pub(super) struct Args {
+    /// Bag (folder, .mcap or .db3), woods:FOLDER or mrclam:FOLDER:ROBOT
+    #[arg(required_unless_present = "live")]
+    source: Option<String>,
+    /// Which filter; may be given several times
+    #[arg(long = "filter", value_name = "NAME", value_parser = PossibleValuesParser::new(Variant::NAMES))]
+    filters: Vec<String>,
+    #[command(flatten)]
+    layers: Layers,
+    /// Gaps in the ground truth up to this long are bridged, s
+    #[arg(long, value_name = "SECONDS", default_value_t = MAX_TRUTH_GAP_S)]
+    max_truth_gap: f64,
+    #[command(flatten)]
+    output: Output,
+    #[command(flatten)]
+    live: LiveArgs,
+    #[command(flatten)]
+    topics: TopicArgs,
+}
+
+/// Where the report goes.
+#[derive(clap::Args)]
+struct Output {
+    /// Print JSON instead of a table: an object for one filter, an array for several
+    #[arg(long)]
+    json: bool,
+    /// Also write report, trajectories (TUM), errors (CSV) and plots (SVG) into this folder
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// What is listened to.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Listening to running nodes")]
+struct LiveArgs {
+    /// Listen to running nodes instead of reading a SOURCE
+    #[arg(long, conflicts_with_all = ["source", "filters", "config", "settings"])]
+    live: bool,
+    /// A pose topic to judge, under this name; may be given several times [default: slam=pose]
+    #[arg(long = "pose", value_name = "NAME=TOPIC", requires = "live", value_parser = named_topic)]
+    poses: Vec<(String, String)>,
+    /// Stop listening after this long, s; otherwise Ctrl-C ends it
+    #[arg(long, value_name = "SECONDS", requires = "live")]
+    duration: Option<f64>,
+}
+
+const EXAMPLES: &str = "Examples:
+  lienav evaluate my_bag                                   with the filter and sensors that params.yaml in the bag names
+  lienav evaluate woods:lost_in_the_woods --filter ekf --filter reduced --out results
+  lienav evaluate mrclam:MRCLAM_Dataset6:1 --set gate.probability=0.99 --json
+  lienav evaluate --live --pose ekf=/ekf/pose --pose reduced=/reduced/pose --duration 60 --out results
+
+Errors are in the map frame without alignment, which supposes that the initial pose is given; the numbers \"after
+alignment\" are after the rigid motion that fits the trajectory best. A NEES of 3 is right; more is overconfident.";
+
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    if args.max_truth_gap.is_nan() || args.max_truth_gap < 0.0 {
+        return Err(Failure::WrongCall(format!("--max-truth-gap is {}; allowed: 0 or more", args.max_truth_gap)));
+    }
+    let Some(source) = &args.source else { return live::run(args) };
+    let recording = open(source, &args.topics)?;
+    let config = args.layers.over(recording.config.as_ref())?;
+    let filters = if args.filters.is_empty() { std::slice::from_ref(&config.filter) } else { &args.filters };
+    let runs = filters.iter().map(|filter| run_one(&recording, &config, filter)).collect::<Result<Vec<_>, _>>()?;
+    let truth = Truth::new(&recording.truth, &recording.true_landmarks, args.max_truth_gap);
+    report(&runs, &truth, &args.output)
+}
+
+fn run_one(recording: &Recording, config: &Config, filter: &str) -> Result<Run, Failure> {
+    let config = Config { filter: filter.to_owned(), ..config.clone() };
+    let bar = progress::bar(recording.inputs.len(), filter);
+    let result = run_filter(recording, &config, |done| {
+        // The bar's own bookkeeping would show in the time of a step.
+        if done % 1000 == 0 {
+            bar.set_position(done as u64);
+        }
+    });
+    bar.finish_and_clear();
+    result.map_err(Failure::failed)
+}
+
+/// Prints the report of runs that share one truth, and writes the folder where one is asked for.
+fn report(runs: &[Run], truth: &Truth, output: &Output) -> Result<(), Failure> {
+    let errors: Vec<Errors> = runs.iter().map(|run| Errors::new(run, truth)).collect();
+    let subjects: Vec<Subject> = runs.iter().zip(&errors).map(|(run, errors)| Subject { run, truth, errors }).collect();
+    if let Some(out) = &output.out {
+        folder::write(out, &subjects).map_err(Failure::failed)?;
+    }
+    let reports: Vec<Report> = runs.iter().zip(&errors).map(|(run, errors)| Report::new(run, errors)).collect();
+    if output.json {
+        return print(&format!("{}\n", to_json(&reports).map_err(Failure::failed)?));
+    }
+    print(&to_text(&reports))?;
+    match &output.out {
+        Some(out) => print(&format!("\nwritten to {}\n", out.display())),
+        None => Ok(()),
+    }
+}
+
+/// The name becomes that of a folder and of a column.
+fn named_topic(text: &str) -> Result<(String, String), String> {
+    let word = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_-".contains(c));
+    match text.split_once('=') {
+        Some((name, topic)) if word(name) && !topic.is_empty() => Ok((name.to_owned(), topic.to_owned())),
+        _ => Err("give NAME=TOPIC with a NAME of letters, digits, - and _, as in reduced=/reduced/pose".to_owned()),
+    }
+}
+
+#[cfg(not(feature = "ros"))]
+mod live {
+    use super::super::failure::{Failure, NO_ROS};
+
+    pub(super) fn run(_: &super::Args) -> Result<(), Failure> {
+        Err(Failure::Failed(NO_ROS.into()))
+    }
+}

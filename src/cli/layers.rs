@@ -1,0 +1,80 @@
+//! The settings a filter runs with, laid over each other: defaults, what the source says, a file, single settings.
+
+use super::failure::Failure;
+use crate::evaluate::settings_file::{overlay, with};
+use crate::filter::Config;
+use std::fs;
+use std::path::PathBuf;
+
+/// Where settings come from besides the source.
+#[derive(clap::Args)]
+pub(super) struct Layers {
+    /// Settings from a YAML file or a ROS parameter file, over those of the source
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// One setting, over those of the file; `lienav parameters` lists them
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment)]
+    settings: Vec<(String, String)>,
+}
+
+impl Layers {
+    /// What the source says of its sensors, or the defaults; over it the file, over it the single settings.
+    ///
+    /// # Errors
+    /// The file cannot be read, or it or a single setting names what there is not or is out of range.
+    pub(super) fn over(&self, source: Option<&Config>) -> Result<Config, Failure> {
+        let mut config = source.cloned().unwrap_or_default();
+        if let Some(path) = &self.config {
+            let named = |error: &dyn std::fmt::Display| Failure::Failed(format!("{}: {error}", path.display()));
+            let text = fs::read_to_string(path).map_err(|e| named(&e))?;
+            config = overlay(&config, &text, "slam_node").map_err(|e| named(&e))?;
+            config.validate().map_err(|e| named(&e))?;
+        }
+        for (name, value) in &self.settings {
+            config = with(&config, name, value).map_err(|e| Failure::WrongCall(format!("--set: {e}")))?;
+        }
+        config.validate().map_err(|e| Failure::WrongCall(e.to_string()))?;
+        Ok(config)
+    }
+}
+
+/// NAME=VALUE, taken apart.
+pub(super) fn assignment(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.trim().to_owned(), value.trim().to_owned())),
+        _ => Err("give NAME=VALUE, as in gate.probability=0.99".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn single_settings_lie_over_the_file_and_the_file_over_the_source() {
+        let mut source = Config::default();
+        source.motion.velocity_x_std = 0.5;
+        source.motion.yaw_rate_std = 0.5;
+        source.sensor.x_m = 0.5;
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        write!(file, "motion: {{velocity_x_std: 0.6, yaw_rate_std: 0.6}}").unwrap();
+        let settings = vec![assignment("motion.yaw_rate_std=0.7").unwrap()];
+        let layers = Layers { config: Some(file.path().to_owned()), settings };
+        let config = layers.over(Some(&source)).unwrap();
+        let found = (config.sensor.x_m, config.motion.velocity_x_std, config.motion.yaw_rate_std);
+        assert_eq!(found, (0.5, 0.6, 0.7));
+    }
+
+    #[test]
+    fn what_is_wrong_in_a_file_has_failed_and_what_is_wrong_on_the_line_is_a_wrong_call() {
+        let layers = |name: &str, value: &str| Layers { config: None, settings: vec![(name.into(), value.into())] };
+        for (name, value) in [("gate.probability", "7"), ("gate.p", "1"), ("filter", "kalman")] {
+            assert!(matches!(layers(name, value).over(None), Err(Failure::WrongCall(_))), "{name}");
+        }
+        let missing = Layers { config: Some("/nowhere/params.yaml".into()), settings: Vec::new() };
+        let Err(Failure::Failed(text)) = missing.over(None) else { panic!("found a file that is not there") };
+        assert!(text.starts_with("/nowhere/params.yaml: "), "{text}");
+        assert!(assignment("gate.probability").is_err());
+    }
+}

@@ -1,0 +1,130 @@
+//! The command line `lienav`: one file for each command.
+
+mod convert;
+mod evaluate;
+mod failure;
+mod info;
+mod layers;
+mod parameters;
+mod play;
+mod progress;
+mod simulate;
+mod source;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use failure::Failure;
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(name = "lienav", version, about, arg_required_else_help = false, long_about = ABOUT, after_help = EXAMPLES, propagate_version = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    Evaluate(evaluate::Args),
+    Info(info::Args),
+    Convert(convert::Args),
+    Play(play::Args),
+    Simulate(simulate::Args),
+    Parameters(parameters::Args),
+}
+
+const ABOUT: &str =
+    "Planar landmark SLAM by symmetry-reduced Kalman filtering: convert, play, simulate and evaluate recordings.
+
+A SOURCE is a rosbag2 bag (its folder, or an .mcap or .db3 file), `woods:FOLDER` (Lost in the Woods) or
+`mrclam:FOLDER:ROBOT` (MR.CLAM), both as published. A source is never written to.
+
+Exit codes: 0 done, 1 failed, 2 wrong call; one line on standard error says why.";
+
+const EXAMPLES: &str = "Examples:
+  lienav evaluate woods:lost_in_the_woods --filter reduced --filter ekf --out results
+  lienav convert mrclam:MRCLAM_Dataset6:1 d6r1
+  lienav play d6r1 --clock --rate 4
+  lienav simulate --seed 1 --out circle && lienav evaluate circle --json";
+
+/// Reads the command line, does what it says, and reports failure in one line on standard error.
+///
+/// Exit codes: 0 done (also where the reader of the output has gone), 1 failed, 2 wrong call.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error),
+    };
+    log_to_stderr();
+    let result = match cli.command {
+        Command::Evaluate(args) => evaluate::run(&args),
+        Command::Info(args) => info::run(&args),
+        Command::Convert(args) => convert::run(&args),
+        Command::Play(args) => play::run(&args),
+        Command::Simulate(args) => simulate::run(&args),
+        Command::Parameters(args) => parameters::run(&args),
+    };
+    match result {
+        Ok(()) | Err(Failure::ReaderGone) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+/// Help and version are what was asked for; anything else is a wrong call.
+fn refuse(error: &clap::Error) -> ExitCode {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            // Where the reader has gone, there is nobody to tell.
+            let _ = error.print();
+            ExitCode::SUCCESS
+        }
+        _ => Failure::WrongCall(in_one_line(&error.to_string())).report(),
+    }
+}
+
+/// Of clap's paragraphs, what is wrong and the tip; the usage is left to `--help`.
+fn in_one_line(message: &str) -> String {
+    let paragraphs: Vec<String> =
+        message.split("\n\n").map(|p| p.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    let tips = paragraphs.iter().skip(1).filter(|p| p.starts_with("tip:")).map(String::as_str);
+    let usage = paragraphs.iter().find_map(|p| p.strip_prefix("Usage: "));
+    let words = usage.unwrap_or_default().split(' ').take_while(|word| word.chars().all(|c| c.is_ascii_lowercase()));
+    let command = words.collect::<Vec<_>>().join(" ");
+    let command = if command.is_empty() { "lienav" } else { &command };
+    let what = paragraphs.first().map(|p| p.trim_start_matches("error: ")).unwrap_or_default();
+    let parts: Vec<&str> = std::iter::once(what).chain(tips).collect();
+    format!("{}; see `{command} --help`", parts.join("; "))
+}
+
+/// Warnings of the modules below go to standard error; RUST_LOG says which.
+fn log_to_stderr() {
+    use tracing_subscriber::{EnvFilter, fmt};
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).init();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_wrong_call_is_explained_in_one_line_with_the_place_to_look() {
+        let explain = |words: &[&str]| match Cli::try_parse_from(words) {
+            Ok(_) => String::new(),
+            Err(error) => in_one_line(&error.to_string()),
+        };
+        let line = explain(&["lienav", "evaluate", "bag", "--filtr", "ekf"]);
+        assert!(line.contains("'--filtr'") && line.contains("tip:") && line.contains("'--filter'"), "{line}");
+        assert!(line.ends_with("see `lienav evaluate --help`") && !line.contains('\n'), "{line}");
+        let line = explain(&["lienav", "info"]);
+        assert!(line.contains("<SOURCE>") && line.ends_with("see `lienav info --help`"), "{line}");
+        assert!(explain(&["lienav"]).contains("subcommand"));
+        assert!(explain(&["lienav", "evaluate", "x", "--filter", "kalman"]).contains("thesis-fe-ekf"));
+    }
+}

@@ -1,0 +1,21 @@
+//! `lienav parameters`: everything that can be set.
+
+use super::failure::{Failure, print};
+use crate::evaluate::settings_file::{to_markdown, to_ros_yaml};
+use crate::filter::{Config, SPECS};
+
+/// List everything that can be set about the filter, with ranges and defaults
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// As a Markdown table (the default)
+    #[arg(long, conflicts_with = "yaml")]
+    markdown: bool,
+    /// As a ROS parameter file for slam_node, with the defaults
+    #[arg(long)]
+    yaml: bool,
+}
+
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let config = Config::default();
+    print(&if args.yaml { to_ros_yaml(&config, SPECS) } else { to_markdown(&config, SPECS) })
+}

@@ -1,0 +1,70 @@
+//! `lienav play`: a bag on its topics, for machines without rosbag2.
+
+use super::failure::Failure;
+use std::path::PathBuf;
+
+/// Publish a bag on its topics, with options named as those of `ros2 bag play`
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
+pub(super) struct Args {
+    /// Bag: its folder, or an .mcap or .db3 file
+    bag: PathBuf,
+    /// How many times faster than it was recorded
+    #[arg(short, long, default_value_t = 1.0, value_name = "FACTOR")]
+    rate: f64,
+    /// Publish /clock at this rate, Hz, so that nodes with use_sim_time follow the bag
+    #[arg(long, value_name = "HZ", num_args = 0..=1, default_missing_value = "40")]
+    clock: Option<f64>,
+    /// Only these topics
+    #[arg(long, num_args = 1.., value_name = "TOPIC")]
+    topics: Vec<String>,
+    /// Publish a topic under another name
+    #[arg(short = 'm', long, num_args = 1.., value_name = "FROM:=TO", value_parser = remapping)]
+    remap: Vec<(String, String)>,
+    /// Start again at the end
+    #[arg(short = 'l', long = "loop")]
+    repeat: bool,
+    /// Begin this far into the bag, s
+    #[arg(long, default_value_t = 0.0, value_name = "SECONDS")]
+    start_offset: f64,
+    /// Wait this long before the first message, s
+    #[arg(short, long, default_value_t = 0.0, value_name = "SECONDS")]
+    delay: f64,
+}
+
+const EXAMPLES: &str = "Examples:
+  lienav play circle --clock --rate 2
+  lienav play circle --topics /odom /features --remap /odom:=/robot1/odom";
+
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    for (name, value, positive) in [
+        ("--rate", Some(args.rate), true),
+        ("--clock", args.clock, true),
+        ("--start-offset", Some(args.start_offset), false),
+        ("--delay", Some(args.delay), false),
+    ] {
+        let Some(value) = value else { continue };
+        let allowed = value.is_finite() && if positive { value > 0.0 } else { value >= 0.0 };
+        if !allowed {
+            let bound = if positive { "more than 0" } else { "0 or more" };
+            return Err(Failure::WrongCall(format!("{name} is {value}; allowed: {bound}")));
+        }
+    }
+    player::run(args)
+}
+
+fn remapping(text: &str) -> Result<(String, String), String> {
+    match text.split_once(":=") {
+        Some((from, to)) if !from.is_empty() && !to.is_empty() => Ok((from.to_owned(), to.to_owned())),
+        _ => Err("give FROM:=TO, as in /odom:=/robot1/odom".to_owned()),
+    }
+}
+
+#[cfg(not(feature = "ros"))]
+mod player {
+    use super::super::failure::{Failure, NO_ROS};
+
+    pub(super) fn run(_: &super::Args) -> Result<(), Failure> {
+        Err(Failure::Failed(NO_ROS.into()))
+    }
+}

@@ -1,0 +1,152 @@
+//! Which topic of a bag is what.
+
+use super::messages::{Imu, Message, Odometry, PointCloud2, PoseStamped, PoseWithCovarianceStamped};
+use super::read::Topic;
+
+/// Which topics of a bag to read. `None` means the usual name, or, for what the filter is fed with, the only topic of the right
+/// type where there is none of that name. Truth is never guessed: another pose taken for it would falsify every number.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Topics {
+    /// `nav_msgs/Odometry`; usually `/odom`.
+    pub odometry: Option<String>,
+    /// `sensor_msgs/PointCloud2`; usually `/features`.
+    pub features: Option<String>,
+    /// `sensor_msgs/Imu`; usually `/imu`.
+    pub imu: Option<String>,
+    /// `geometry_msgs/PoseStamped`, `…/PoseWithCovarianceStamped` or `nav_msgs/Odometry`; usually `/ground_truth/pose`.
+    pub truth: Option<String>,
+    /// `sensor_msgs/PointCloud2`; usually `/ground_truth/landmarks`.
+    pub true_landmarks: Option<String>,
+}
+
+/// What a topic of a recording is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Velocities.
+    Odometry,
+    /// What the feature sensor saw.
+    Features,
+    /// Gyroscope.
+    Imu,
+    /// True poses.
+    Truth,
+    /// True positions of features.
+    TrueLandmarks,
+}
+
+impl Role {
+    /// All roles.
+    pub const ALL: [Self; 5] = [Self::Odometry, Self::Features, Self::Imu, Self::Truth, Self::TrueLandmarks];
+
+    /// The topic that usually has it.
+    pub const fn usual_name(self) -> &'static str {
+        match self {
+            Self::Odometry => "/odom",
+            Self::Features => "/features",
+            Self::Imu => "/imu",
+            Self::Truth => "/ground_truth/pose",
+            Self::TrueLandmarks => "/ground_truth/landmarks",
+        }
+    }
+
+    /// The message types that can have it.
+    pub const fn types(self) -> &'static [&'static str] {
+        match self {
+            Self::Odometry => &[Odometry::TYPE],
+            Self::Features | Self::TrueLandmarks => &[PointCloud2::TYPE],
+            Self::Imu => &[Imu::TYPE],
+            Self::Truth => &[PoseStamped::TYPE, PoseWithCovarianceStamped::TYPE, Odometry::TYPE],
+        }
+    }
+
+    fn may_be_guessed(self) -> bool {
+        matches!(self, Self::Odometry | Self::Features | Self::Imu)
+    }
+
+    fn asked_for(self, topics: &Topics) -> Option<&str> {
+        match self {
+            Self::Odometry => &topics.odometry,
+            Self::Features => &topics.features,
+            Self::Imu => &topics.imu,
+            Self::Truth => &topics.truth,
+            Self::TrueLandmarks => &topics.true_landmarks,
+        }
+        .as_deref()
+    }
+}
+
+/// The role of each topic of a bag.
+///
+/// # Errors
+/// The sentence to show: a topic that was asked for is not there, or not of a type that can have its role.
+pub fn roles_of(found: &[Topic], wanted: &Topics) -> Result<Vec<Option<Role>>, String> {
+    let mut roles = vec![None; found.len()];
+    let fits = |topic: &Topic, role: Role| topic.encoding == "cdr" && role.types().contains(&topic.type_name.as_str());
+    for role in Role::ALL {
+        let (name, asked) = match role.asked_for(wanted) {
+            Some(name) => (with_slash(name), true),
+            None => (role.usual_name().to_owned(), false),
+        };
+        let named = found.iter().position(|topic| with_slash(&topic.name) == name && fits(topic, role));
+        if asked && named.is_none() {
+            let types = role.types().join(" or ");
+            let there: Vec<String> = found.iter().map(|t| format!("{} ({})", t.name, t.type_name)).collect();
+            return Err(format!("no topic {name} of type {types}; there are: {}", there.join(", ")));
+        }
+        if let Some(topic) = named {
+            roles[topic] = Some(role);
+        }
+    }
+    for role in Role::ALL.into_iter().filter(|role| role.may_be_guessed()) {
+        if roles.contains(&Some(role)) {
+            continue;
+        }
+        let mut free = (0..found.len()).filter(|&i| roles[i].is_none() && fits(&found[i], role));
+        if let (Some(only), None) = (free.next(), free.next()) {
+            roles[only] = Some(role);
+        }
+    }
+    Ok(roles)
+}
+
+fn with_slash(name: &str) -> String {
+    format!("/{}", name.trim_start_matches('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn topic(name: &str, type_name: &str) -> Topic {
+        Topic { name: name.into(), type_name: type_name.into(), encoding: "cdr".into(), qos: String::new() }
+    }
+
+    #[test]
+    fn usual_names_come_first_and_the_only_topic_of_a_type_second() {
+        let found = [
+            topic("/odom", Odometry::TYPE),
+            topic("/odometry/filtered", Odometry::TYPE),
+            topic("/scan/poles", PointCloud2::TYPE),
+            topic("/ground_truth/landmarks", PointCloud2::TYPE),
+            topic("/goal_pose", PoseStamped::TYPE),
+        ];
+        let roles = roles_of(&found, &Topics::default()).unwrap();
+        let expected = [Some(Role::Odometry), None, Some(Role::Features), Some(Role::TrueLandmarks), None];
+        assert_eq!(roles, expected);
+    }
+
+    #[test]
+    fn of_two_that_fit_none_is_guessed() {
+        let found = [topic("/a/odom", Odometry::TYPE), topic("/b/odom", Odometry::TYPE)];
+        assert_eq!(roles_of(&found, &Topics::default()).unwrap(), [None, None]);
+        let wanted = Topics { odometry: Some("b/odom".into()), truth: Some("/a/odom".into()), ..Topics::default() };
+        assert_eq!(roles_of(&found, &wanted).unwrap(), [Some(Role::Truth), Some(Role::Odometry)]);
+    }
+
+    #[test]
+    fn a_topic_that_is_not_there_is_named_with_those_that_are() {
+        let wanted = Topics { imu: Some("/imu/data".into()), ..Topics::default() };
+        let error = roles_of(&[topic("/imu/raw", Imu::TYPE)], &wanted).unwrap_err();
+        assert_eq!(error, "no topic /imu/data of type sensor_msgs/msg/Imu; there are: /imu/raw (sensor_msgs/msg/Imu)");
+    }
+}

@@ -1,0 +1,14 @@
+//! Everything in `config/` and `docs/parameters.md` against what the code really knows.
+
+#[path = "config/documents.rs"]
+mod documents;
+#[path = "config/parameter_files.rs"]
+mod parameter_files;
+#[path = "config/rviz.rs"]
+mod rviz;
+
+/// The text of a file of this project.
+fn read(path: &str) -> String {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}

@@ -1,0 +1,57 @@
+//! The tables of `docs/` are those of the code. `LIENAV_UPDATE_DOCS=1 cargo test --test config` writes them anew.
+
+use super::read;
+use lienav::evaluate::files::write_atomically;
+use lienav::evaluate::settings_file::to_markdown;
+use lienav::filter::{self, Config, DropReason};
+#[cfg(feature = "ros")]
+use lienav::ros::{convert::Refusal, diagnostics, slam_node};
+use lienav::simulate::{self, Scenario};
+use std::path::Path;
+
+/// Headings of `docs/parameters.md`, and the table that belongs below each. Those of the nodes need ROS.
+fn tables() -> Vec<(&'static str, String)> {
+    vec![
+        ("## The filter", to_markdown(&Config::default(), filter::SPECS)),
+        #[cfg(feature = "ros")]
+        ("## slam_node itself", to_markdown(&slam_node::Settings::default(), slam_node::SPECS)),
+        ("## The simulation", to_markdown(&Scenario::default(), simulate::SPECS)),
+    ]
+}
+
+/// `text` with `table` in place of the first table below `heading`.
+fn with_table(text: &str, heading: &str, table: &str) -> String {
+    let start = text.find(&format!("\n{heading}\n")).unwrap_or_else(|| panic!("no heading '{heading}'"));
+    let table_start = start + text[start..].find("\n|").unwrap_or_else(|| panic!("no table below '{heading}'")) + 1;
+    let length: usize =
+        text[table_start..].split_inclusive('\n').take_while(|l| l.starts_with('|')).map(str::len).sum();
+    format!("{}{table}{}", &text[..table_start], &text[table_start + length..])
+}
+
+#[test]
+fn the_parameters_in_the_documents_are_those_of_the_code() {
+    let path = "docs/parameters.md";
+    let found = read(path);
+    let expected = tables().iter().fold(found.clone(), |text, (heading, table)| with_table(&text, heading, table));
+    if found != expected && std::env::var_os("LIENAV_UPDATE_DOCS").is_some() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+        write_atomically(&file, |out| out.write_all(expected.as_bytes())).unwrap();
+        return;
+    }
+    let wrong = expected.lines().find(|line| !found.contains(line)).unwrap_or("a row too many");
+    assert!(
+        found == expected,
+        "{path} is out of date: {wrong}\nLIENAV_UPDATE_DOCS=1 cargo test --test config mends it"
+    );
+}
+
+#[test]
+fn each_reason_to_drop_input_has_a_remedy() {
+    let text = read("docs/running.md");
+    let reasons = DropReason::ALL.iter().map(|reason| reason.word());
+    #[cfg(feature = "ros")]
+    let reasons = reasons.chain(Refusal::WORDS).chain([diagnostics::QUEUE_FULL, diagnostics::NO_ODOM_POSE]);
+    for reason in reasons {
+        assert!(text.contains(&format!("\n| `{reason}` |")), "docs/running.md says nothing of '{reason}'");
+    }
+}

@@ -1,0 +1,143 @@
+//! Parameter files name parameters there are, with values of the type and in the range a node accepts.
+
+use super::read;
+use lienav::filter::{self, Config};
+use lienav::settings::{Spec, assign, check, lookup};
+use lienav::simulate::{self, Scenario, Simulation};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Files for slam_node that hold only what differs from the defaults.
+const PRESETS: [&str; 4] = ["lost_in_the_woods", "mrclam", "simulation", "stereo"];
+
+/// The parameters of a file, by dotted name, as ROS reads them: nested mappings under `/**`.
+fn parameters(file: &str) -> BTreeMap<String, Value> {
+    let document: Value = serde_yaml_ng::from_str(&read(&format!("config/{file}.yaml"))).unwrap();
+    let nodes = document.as_object().unwrap();
+    assert_eq!(nodes.keys().collect::<Vec<_>>(), ["/**"], "{file}.yaml is for a node of any name");
+    let mut found = BTreeMap::new();
+    collect("", &nodes["/**"]["ros__parameters"], &mut found);
+    found
+}
+
+fn collect(prefix: &str, node: &Value, found: &mut BTreeMap<String, Value>) {
+    match node.as_object() {
+        Some(group) => group.iter().for_each(|(key, value)| {
+            let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+            collect(&name, value, found);
+        }),
+        None => {
+            found.insert(prefix.to_owned(), node.clone());
+        }
+    }
+}
+
+/// What ROS calls the type of a value: a node refuses 5 where it wants 5.0.
+fn ros_type(value: &Value) -> &'static str {
+    match value {
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.is_f64() => "double",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        _ => "none",
+    }
+}
+
+/// `defaults` with those parameters of a file that are among `specs`: every one of them known, of its type and in range.
+fn configured<T: Serialize + DeserializeOwned>(file: &str, defaults: &T, specs: &[Spec]) -> T {
+    let mut tree = serde_json::to_value(defaults).unwrap();
+    for (name, value) in parameters(file) {
+        if !specs.iter().any(|spec| spec.name == name) {
+            continue;
+        }
+        let default = lookup(&tree, &name).unwrap();
+        assert_eq!(ros_type(&value), ros_type(&default), "{file}.yaml: the type of '{name}'");
+        assign(&mut tree, &name, value);
+    }
+    check(&tree, specs).unwrap_or_else(|error| panic!("{file}.yaml: {error}"));
+    serde_json::from_value(tree).unwrap_or_else(|error| panic!("{file}.yaml: {error}"))
+}
+
+/// The filter that slam_node would start with.
+fn filter(file: &str) -> Config {
+    configured(file, &Config::default(), filter::SPECS)
+}
+
+fn names(specs: &[Spec]) -> BTreeSet<String> {
+    specs.iter().map(|spec| spec.name.to_owned()).collect()
+}
+
+/// The parameters of a node itself have names without a dot, and those of the filter (but one) names with one. Where ROS
+/// is not built in, the former are not known here.
+fn is_the_nodes_own(name: &str) -> bool {
+    !name.contains('.') && name != "filter"
+}
+
+/// Every parameter of slam_node that is known here.
+fn specs_of_slam() -> impl Iterator<Item = &'static Spec> {
+    #[cfg(feature = "ros")]
+    let own = lienav::ros::slam_node::SPECS;
+    #[cfg(not(feature = "ros"))]
+    let own: &[Spec] = &[];
+    own.iter().chain(filter::SPECS)
+}
+
+#[cfg(feature = "ros")]
+#[test]
+fn slam_holds_every_parameter_of_the_node_at_its_default() {
+    use lienav::ros::slam_node::{SPECS, Settings};
+    assert_eq!(configured("slam", &Settings::default(), SPECS), Settings::default());
+    let named: BTreeSet<String> = parameters("slam").into_keys().filter(|name| is_the_nodes_own(name)).collect();
+    assert_eq!(named, names(SPECS));
+}
+
+#[test]
+fn slam_holds_every_parameter_of_the_filter_at_its_default() {
+    assert_eq!(filter("slam"), Config::default());
+    let named: BTreeSet<String> = parameters("slam").into_keys().filter(|name| !is_the_nodes_own(name)).collect();
+    assert_eq!(named, names(filter::SPECS));
+}
+
+#[test]
+fn presets_name_parameters_of_the_filter_and_change_them() {
+    for file in PRESETS {
+        let unknown: Vec<String> =
+            parameters(file).into_keys().filter(|name| !names(filter::SPECS).contains(name)).collect();
+        assert_eq!(unknown, [] as [&str; 0], "{file}.yaml");
+        assert_ne!(filter(file), Config::default(), "{file}.yaml");
+        filter(file).validate().unwrap_or_else(|error| panic!("{file}.yaml: {error}"));
+    }
+}
+
+#[test]
+fn the_preset_for_simulation_states_what_the_simulator_makes() {
+    let simulation = Simulation::new(&configured("simulator", &Scenario::default(), simulate::SPECS)).unwrap();
+    let (preset, mut told) = (filter("simulation"), simulation.filter_config("default"));
+    // Few of the world's features are in the map at a time, since they are forgotten.
+    told.map.max_features = preset.map.max_features;
+    assert_eq!(preset, told);
+}
+
+#[test]
+fn slam_says_which_parameters_are_read_at_start_only() {
+    let text = read("config/slam.yaml");
+    for spec in specs_of_slam() {
+        let lines: Vec<&str> = lines_of(&text, spec.name);
+        let marked = lines.iter().any(|line| line.contains("[start]"));
+        assert_eq!(marked, !spec.runtime, "config/slam.yaml: [start] at '{}'", spec.name);
+    }
+}
+
+/// The line that sets a parameter, and the comment right above it, at any depth.
+fn lines_of<'a>(text: &'a str, name: &str) -> Vec<&'a str> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut from = 0;
+    for key in name.split('.') {
+        from += lines[from..].iter().position(|line| line.trim_start().starts_with(&format!("{key}:"))).unwrap() + 1;
+    }
+    let setting = from - 1;
+    let above = lines[..setting].iter().rev().take_while(|line| line.trim_start().starts_with('#')).count();
+    lines[setting - above..=setting].to_vec()
+}

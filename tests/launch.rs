@@ -1,0 +1,37 @@
+//! The launch files, checked by `launch_files.py` with the Python that ROS 2 uses here.
+
+use lienav::filter::Variant;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::process::Command;
+
+#[test]
+fn launch_files_start_what_they_say() {
+    let python = std::env::var("LIENAV_PYTHON").unwrap_or_else(|_| "python3".into());
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/launch_files.py");
+    let output = match Command::new(&python).arg("-B").arg(script).output() {
+        Ok(output) => output,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            println!("skipped: '{python}' is not installed; LIENAV_PYTHON names another");
+            return;
+        }
+        Err(error) => panic!("'{python}' cannot be run: {error}"),
+    };
+    let report = String::from_utf8_lossy(&output.stderr);
+    for line in report.lines().filter(|line| line.contains("skipped")) {
+        println!("{line}");
+    }
+    assert!(output.status.success(), "{report}");
+}
+
+#[test]
+fn launch_files_offer_every_filter() {
+    for file in ["slam", "simulation", "bag"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("launch/{file}.launch.py"));
+        let text = std::fs::read_to_string(path).unwrap();
+        let list = text.split("FILTERS = (").nth(1).and_then(|rest| rest.split(')').next()).unwrap();
+        let offered: Vec<&str> =
+            list.split(|c: char| c.is_whitespace() || c == '\'').filter(|w| !w.is_empty()).collect();
+        assert_eq!(offered, Variant::NAMES, "{file}.launch.py");
+    }
+}

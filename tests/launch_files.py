@@ -1,0 +1,329 @@
+#!/usr/bin/env python3
+"""Checks launch/*.launch.py.
+
+The text always; what they start, with stand-ins for the executables, where the Python packages
+launch and launch_ros are installed. Run by tests/launch.rs, or by hand.
+"""
+
+import ast
+import importlib.util
+import json
+import os
+import stat
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FILES = sorted((ROOT / 'launch').glob('*.launch.py'))
+NEEDED = ('launch', 'launch_ros', 'ament_index_python', 'yaml')
+MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+
+# Stands in for every executable: notes its arguments and ends. The evaluator waits for the signal
+# that ends it. What launch wrote for a run is gone when the run is over, so its text is kept.
+STAND_IN = """#!{python}
+import json, os, signal, sys
+name = os.path.basename(sys.argv[0])
+if name == 'lienav':
+    name = sys.argv[1]
+ended_by = None
+if name == 'evaluate':
+    ending = {{signal.SIGINT, signal.SIGTERM}}
+    signal.pthread_sigmask(signal.SIG_BLOCK, ending)
+    ended_by = signal.sigwait(ending).name
+pairs = zip(sys.argv, sys.argv[1:])
+files = [open(path).read() for flag, path in pairs if flag == '--params-file']
+with open(os.path.join({log!r}, name + '.json'), 'w') as out:
+    json.dump(dict(argv=sys.argv[1:], files=files, ended_by=ended_by), out)
+"""
+
+
+def declared_arguments(tree):
+    """Return the nodes that hold the names of the launch arguments a file declares."""
+    return [
+        call.args[0]
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call) and getattr(call.func, 'id', '') == 'DeclareLaunchArgument'
+    ]
+
+
+class Text(unittest.TestCase):
+    """What can be said without ROS."""
+
+    def test_there_are_launch_files(self):
+        self.assertEqual(
+            [f.name for f in FILES], ['bag.launch.py', 'simulation.launch.py', 'slam.launch.py']
+        )
+
+    def test_each_is_python(self):
+        for path in FILES:
+            with self.subTest(path.name):
+                compile(path.read_text(), str(path), 'exec')
+
+    def test_each_declared_argument_is_used(self):
+        for path in FILES:
+            tree = ast.parse(path.read_text())
+            declared = declared_arguments(tree)
+            others = {
+                node.value
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Constant) and all(node is not name for name in declared)
+            }
+            for name in declared:
+                with self.subTest(file=path.name, argument=name.value):
+                    self.assertIn(name.value, others)
+
+    def test_each_argument_that_is_used_is_declared(self):
+        for path in FILES:
+            tree = ast.parse(path.read_text())
+            declared = {name.value for name in declared_arguments(tree)}
+            for call in ast.walk(tree):
+                if (
+                    isinstance(call, ast.Call)
+                    and getattr(call.func, 'id', '') == 'LaunchConfiguration'
+                ):
+                    if isinstance(call.args[0], ast.Constant):
+                        with self.subTest(file=path.name, argument=call.args[0].value):
+                            self.assertIn(call.args[0].value, declared)
+
+
+class Started(unittest.TestCase):
+    """What the launch files start, seen by stand-ins for the executables."""
+
+    @classmethod
+    def setUpClass(cls):
+        if MISSING:
+            raise unittest.SkipTest(f'not installed in this Python: {", ".join(MISSING)}')
+        # launch opens its log once for a process.
+        logs = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(logs.cleanup)
+        os.environ['ROS_LOG_DIR'] = logs.name
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.log = self.folder / 'log'
+        self.log.mkdir()
+        self.prefix = self.folder / 'prefix'
+        self.saved = dict(os.environ)
+        self.addCleanup(self.restore_environment)
+        os.environ['AMENT_PREFIX_PATH'] = str(self.prefix)
+        os.environ['PATH'] = f'{self.prefix}/bin:{os.environ["PATH"]}'
+        self.install(
+            'lienav', 'lib/lienav/slam_node', 'lib/lienav/simulator_node', 'lib/lienav/lienav'
+        )
+        share = self.prefix / 'share' / 'lienav'
+        share.mkdir(parents=True)
+        for name in ('launch', 'config'):
+            (share / name).symlink_to(ROOT / name)
+
+    def restore_environment(self):
+        os.environ.clear()
+        os.environ.update(self.saved)
+
+    def install(self, package, *executables):
+        index = self.prefix / 'share' / 'ament_index' / 'resource_index' / 'packages'
+        index.mkdir(parents=True, exist_ok=True)
+        (index / package).touch()
+        for executable in executables:
+            path = self.prefix / executable
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(STAND_IN.format(python=sys.executable, log=str(self.log)))
+            path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+    def launch(self, file, ends_with=0, **arguments):
+        """Run a launch file to its end; return what each executable was called with."""
+        from launch import LaunchDescription, LaunchService
+        from launch.actions import IncludeLaunchDescription
+        from launch.launch_description_sources import PythonLaunchDescriptionSource
+
+        service = LaunchService(noninteractive=True)
+        service.include_launch_description(
+            LaunchDescription(
+                [
+                    IncludeLaunchDescription(
+                        PythonLaunchDescriptionSource(str(ROOT / 'launch' / f'{file}.launch.py')),
+                        launch_arguments=list(arguments.items()),
+                    )
+                ]
+            )
+        )
+        self.assertEqual(service.run(), ends_with)
+        return {path.stem: json.loads(path.read_text()) for path in self.log.glob('*.json')}
+
+    def parameters(self, call):
+        """Return the parameters a node would start with: later files win."""
+        import yaml
+
+        merged = {}
+        for text in call['files']:
+            for node in (yaml.safe_load(text) or {}).values():
+                merged.update(flattened(node['ros__parameters']))
+        return merged
+
+    def test_arguments_are_described_and_have_defaults(self):
+        from launch.launch_description_sources import (
+            get_launch_description_from_python_launch_file,
+        )
+
+        for path in FILES:
+            arguments = get_launch_description_from_python_launch_file(
+                str(path)
+            ).get_launch_arguments()
+            for argument in arguments:
+                with self.subTest(file=path.name, argument=argument.name):
+                    said = argument.description.split(' Valid choices are')[0]
+                    self.assertTrue(said.endswith('.'), said)
+                    if (path.name, argument.name) != ('bag.launch.py', 'bag'):
+                        self.assertIsNotNone(argument.default_value)
+
+    def test_slam_starts_as_configured(self):
+        calls = self.launch('slam')
+        self.assertEqual(set(calls), {'slam_node'})
+        argv = calls['slam_node']['argv']
+        self.assertIn('odom:=odom', argv)
+        self.assertIn('__node:=slam_node', argv)
+        parameters = self.parameters(calls['slam_node'])
+        self.assertEqual(parameters['use_sim_time'], False)
+        self.assertEqual(parameters['filter'], 'default')
+
+    def test_slam_passes_on_what_it_is_given(self):
+        calls = self.launch(
+            'slam',
+            namespace='robot_1',
+            odom='/wheels/odometry',
+            features='tubes',
+            imu='imu/data',
+            filter='fe-ekf',
+            publish_tf='false',
+            use_sim_time='true',
+            log_level='debug',
+        )
+        argv = calls['slam_node']['argv']
+        for expected in (
+            '__ns:=/robot_1',
+            'odom:=/wheels/odometry',
+            'features:=tubes',
+            'imu:=imu/data',
+            'debug',
+        ):
+            self.assertIn(expected, argv)
+        parameters = self.parameters(calls['slam_node'])
+        self.assertEqual(parameters['filter'], 'fe-ekf')
+        self.assertIs(parameters['publish_tf'], False)
+        self.assertIs(parameters['use_sim_time'], True)
+
+    def test_slam_leaves_to_the_file_what_it_is_not_given(self):
+        params = self.folder / 'mine.yaml'
+        params.write_text('slam_node:\n  ros__parameters: {filter: ekf, publish_tf: false}\n')
+        parameters = self.parameters(self.launch('slam', params_file=str(params))['slam_node'])
+        self.assertEqual(parameters['filter'], 'ekf')
+        self.assertIs(parameters['publish_tf'], False)
+
+    def test_files_that_are_not_there_start_nothing(self):
+        self.assertEqual(self.launch('slam', ends_with=1, params_file='/no/such.yaml'), {})
+        self.assertEqual(self.launch('bag', ends_with=1, bag='/no/such/bag'), {})
+
+    def test_rviz_shows_the_namespace_of_the_node(self):
+        self.install('rviz2', 'lib/rviz2/rviz2')
+        calls = self.launch('slam', rviz='true', namespace='robot_1')
+        argv = calls['rviz2']['argv']
+        self.assertIn('__ns:=/robot_1', argv)
+        shown = topics_of_rviz(ROOT / 'config' / 'lienav.rviz') - {'/tf', '/tf_static'}
+        remapped = {word.split(':=')[0] for word in argv if word.startswith('/') and ':=' in word}
+        self.assertEqual(shown, remapped)
+
+    def test_simulation_starts_both_on_one_clock(self):
+        calls = self.launch(
+            'simulation', rviz='false', trajectory='line', seed='7', rate='2', filter='ekf'
+        )
+        self.assertEqual(set(calls), {'slam_node', 'simulator_node'})
+        simulator = self.parameters(calls['simulator_node'])
+        self.assertEqual(simulator['trajectory'], 'line')
+        self.assertEqual(simulator['seed'], 7)
+        self.assertIsInstance(simulator['rate'], float)
+        slam = self.parameters(calls['slam_node'])
+        self.assertEqual(slam['filter'], 'ekf')
+        self.assertIs(slam['use_sim_time'], True)
+        self.assertEqual(slam['sensor.kind'], 'stereo_bearings')
+
+    def test_simulation_goes_on_without_rviz(self):
+        self.assertEqual(set(self.launch('simulation')), {'slam_node', 'simulator_node'})
+
+    def test_simulation_opens_rviz(self):
+        self.install('rviz2', 'lib/rviz2/rviz2')
+        self.assertIn('rviz2', self.launch('simulation'))
+
+    def bag(self, storage):
+        bag = self.folder / 'bag'
+        bag.mkdir()
+        (bag / 'metadata.yaml').write_text(
+            f'rosbag2_bagfile_information:\n  storage_identifier: {storage}\n'
+        )
+        (bag / 'params.yaml').write_text('/**:\n  ros__parameters: {sensor.range_std_m: 0.123}\n')
+        return bag
+
+    def test_a_bag_is_played_and_evaluated_to_its_end(self):
+        bag = self.bag('mcap')
+        calls = self.launch(
+            'bag', bag=str(bag), player='lienav', rate='20', out=str(self.folder / 'out')
+        )
+        self.assertEqual(set(calls), {'slam_node', 'play', 'evaluate'})
+        self.assertIn(str(bag), calls['play']['argv'])
+        self.assertIn('20', calls['play']['argv'])
+        self.assertEqual(calls['evaluate']['ended_by'], 'SIGINT')
+        self.assertEqual(calls['evaluate']['argv'][-2:], ['--out', str(self.folder / 'out')])
+        slam = self.parameters(calls['slam_node'])
+        self.assertEqual(slam['sensor.range_std_m'], 0.123)
+        self.assertIs(slam['use_sim_time'], True)
+
+    def test_rosbag2_plays_where_it_reads_the_storage(self):
+        self.install('ros2bag', 'bin/ros2')
+        self.install('rosbag2_storage_mcap')
+        calls = self.launch('bag', bag=str(self.bag('mcap')))
+        self.assertIn('ros2', calls)
+        self.assertNotIn('play', calls)
+
+    def test_rosbag2_does_not_play_a_storage_it_lacks(self):
+        self.install('ros2bag', 'bin/ros2')
+        self.install('rosbag2_storage_sqlite3')
+        calls = self.launch('bag', bag=str(self.bag('mcap')))
+        self.assertIn('play', calls)
+
+
+def flattened(tree, prefix=''):
+    """Return nested parameters by dotted name."""
+    flat = {}
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            flat.update(flattened(value, f'{prefix}{key}.'))
+        else:
+            flat[prefix + key] = value
+    return flat
+
+
+def topics_of_rviz(path):
+    """Return every topic an rviz configuration names."""
+    import yaml
+
+    found = set()
+
+    def walk(node):
+        if isinstance(node, dict):
+            topic = node.get('Topic')
+            if isinstance(topic, dict):
+                found.add(topic['Value'])
+            for value in node.values():
+                walk(value)
+        elif isinstance(node, list):
+            for value in node:
+                walk(value)
+
+    walk(yaml.safe_load(path.read_text())['Visualization Manager'])
+    return found
+
+
+if __name__ == '__main__':
+    unittest.main(verbosity=2)

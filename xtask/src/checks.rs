@@ -1,0 +1,88 @@
+//! Everything that CI checks, in the order that finds the cheap mistakes first and compiles least: all steps share one
+//! profile, one target folder and one environment, so that dependencies are checked once and built once.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+use crate::ros::Ros;
+use crate::{cargo, setup, steps};
+
+struct Check {
+    name: &'static str,
+    arguments: &'static [&'static str],
+    needs_ros: bool,
+}
+
+const CHECKS: [Check; 6] = [
+    Check { name: "format", arguments: &["fmt", "--all", "--check"], needs_ros: false },
+    Check {
+        name: "clippy without ROS",
+        arguments: &["clippy", "--no-default-features", "--all-targets", "--", "-D", "warnings"],
+        needs_ros: false,
+    },
+    Check { name: "tests without ROS", arguments: &["test", "--no-default-features"], needs_ros: false },
+    Check {
+        name: "clippy",
+        arguments: &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
+        needs_ros: true,
+    },
+    Check { name: "tests with ROS, rclpy and colcon", arguments: &["test", "--workspace"], needs_ros: true },
+    Check { name: "documentation", arguments: &["doc", "--no-deps"], needs_ros: true },
+];
+
+/// Runs the checks until one fails. With `quick`, only those that need no ROS 2.
+pub fn run(root: &Path, quick: bool) -> Result<ExitCode> {
+    let ros = if quick { None } else { Some(setup::ready(root)?) };
+    let mut times = Vec::new();
+    for check in CHECKS.iter().filter(|check| !(quick && check.needs_ros)) {
+        let start = Instant::now();
+        let mut command = environment(root, ros.as_ref())?;
+        command.args(check.arguments);
+        eprintln!("\n==> {}: cargo {}", check.name, check.arguments.join(" "));
+        let status = command.status().context("cargo could not be started")?;
+        if !status.success() {
+            eprintln!("\nfailed: {}. To repeat it:\n{}", check.name, repetition(check));
+            return Ok(ExitCode::FAILURE);
+        }
+        times.push((check.name, start.elapsed()));
+    }
+
+    eprintln!();
+    for (name, time) in &times {
+        eprintln!("  ok  {name:<34} {:>9}", steps::seconds(*time));
+    }
+    let total: Duration = times.iter().map(|(_, time)| *time).sum();
+    eprintln!("  ok  {:<34} {:>9}", "all", steps::seconds(total));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Cargo in an environment where the processes of a run meet one another and nobody else.
+fn environment(root: &Path, ros: Option<&Ros>) -> Result<Command> {
+    let cargo = cargo();
+    let mut command = match ros {
+        Some(ros) => ros.command(cargo.get_program()),
+        None => cargo,
+    };
+    let log = root.join("target/ros-log");
+    fs::create_dir_all(&log).with_context(|| format!("could not make {}", log.display()))?;
+    command.current_dir(root);
+    command.env("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST").env("ROS_LOG_DIR", log);
+    command.env("ROS_DOMAIN_ID", own_domain().to_string());
+    command.env("RUSTDOCFLAGS", "-D warnings");
+    Ok(command)
+}
+
+/// A domain for this run; above 101 the ports of DDS would reach into those that Linux hands out.
+pub fn own_domain() -> u32 {
+    1 + std::process::id() % 101
+}
+
+fn repetition(check: &Check) -> String {
+    let variables = if check.name == "documentation" { "RUSTDOCFLAGS='-D warnings' " } else { "" };
+    let through = if check.needs_ros { "cargo xtask run -- " } else { "" };
+    format!("    {variables}{through}cargo {}", check.arguments.join(" "))
+}

@@ -1,0 +1,82 @@
+//! tf2_msgs, generated with ament_cmake and rosidl from the wheels and installed beside them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::ros::Private;
+use crate::steps::Log;
+
+const PACKAGE: &str = include_str!("../../ros/tf2_msgs/package.xml");
+const CMAKE: &str = include_str!("../../ros/tf2_msgs/CMakeLists.txt");
+const MESSAGE: &str = include_str!("../../ros/tf2_msgs/msg/TFMessage.msg");
+
+/// What the package is made of.
+pub const SOURCES: [&str; 3] = [PACKAGE, CMAKE, MESSAGE];
+
+/// Builds the package and installs it into the virtual environment.
+pub fn build(private: &Private, log: &Log) -> Result<()> {
+    retarget_exports(private)?;
+    let source = private.folder().join("build/tf2_msgs");
+    fs::create_dir_all(source.join("msg"))?;
+    fs::write(source.join("package.xml"), PACKAGE)?;
+    fs::write(source.join("CMakeLists.txt"), CMAKE)?;
+    fs::write(source.join("msg/TFMessage.msg"), MESSAGE)?;
+
+    let build = private.folder().join("build/tf2_msgs.build");
+    let venv = private.venv();
+    let mut configure = cmake(private);
+    configure.args(["-G", "Ninja", "-DBUILD_TESTING=OFF", "-DCMAKE_BUILD_TYPE=Release"]);
+    configure.arg(format!("-DCMAKE_INSTALL_PREFIX={}", venv.display()));
+    configure.arg(format!("-DPython3_EXECUTABLE={}", private.python().display()));
+    configure.arg("-S").arg(&source).arg("-B").arg(&build);
+    log.run(&mut configure).context("tf2_msgs could not be configured")?;
+    for step in ["--build", "--install"] {
+        log.run(cmake(private).arg(step).arg(&build)).context("tf2_msgs could not be built")?;
+    }
+    Ok(())
+}
+
+fn cmake(private: &Private) -> Command {
+    let mut command = private.command(private.program("cmake"));
+    // The wheels themselves, not the prefix for Rust, which is made of them afterwards.
+    command.env("AMENT_PREFIX_PATH", private.venv()).env("CMAKE_PREFIX_PATH", private.venv());
+    command
+}
+
+/// The wheels' exported CMake targets name the folders of Python's and NumPy's headers on the machine that built them.
+/// They get this machine's; where Python has no headers, a folder that exists, which is all CMake asks for.
+fn retarget_exports(private: &Private) -> Result<()> {
+    let report = "import sysconfig; print(sysconfig.get_path('include'))";
+    let output = Command::new(private.python()).args(["-c", report]).output()?;
+    let headers = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+    let headers = if headers.join("Python.h").is_file() { headers } else { private.venv().join("include") };
+    let numpy = private.site_packages()?.join("numpy/_core/include");
+
+    for package in fs::read_dir(private.venv().join("share"))? {
+        let Ok(files) = fs::read_dir(package?.path().join("cmake")) else { continue };
+        for file in files {
+            let file = file?.path();
+            let text = fs::read_to_string(&file).unwrap_or_default();
+            if text.contains("/opt/python/") {
+                fs::write(&file, retargeted(&text, &headers, &numpy))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn retargeted(text: &str, headers: &Path, numpy: &Path) -> String {
+    let mut result = String::new();
+    let mut rest = text;
+    while let Some(begin) = rest.find("/opt/python/") {
+        let length = rest[begin..].find([';', '"']).unwrap_or(rest.len() - begin);
+        let foreign = &rest[begin..begin + length];
+        result += &rest[..begin];
+        result += &(if foreign.contains("numpy") { numpy } else { headers }).to_string_lossy();
+        rest = &rest[begin + length..];
+    }
+    result + rest
+}

