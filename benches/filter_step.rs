@@ -16,12 +16,11 @@ struct Scene {
     slam: Slam,
     truth: Se2,
     features: Vec<Vector2<f64>>,
-    in_view: usize,
     step: i64,
 }
 
 impl Scene {
-    fn new(filter: &str, features: usize, in_view: usize) -> Self {
+    fn new(filter: &str, features: usize) -> Self {
         let mut config = Config { filter: filter.into(), ..Config::default() };
         config.map.max_features = features;
         config.gate.probability = 1.0;
@@ -34,7 +33,6 @@ impl Scene {
             slam: Slam::new(config).expect("the settings are valid"),
             truth: Se2::identity(),
             features,
-            in_view,
             step: 0,
         };
         scene.advance(usize::MAX);
@@ -70,7 +68,7 @@ fn filter_step(c: &mut Criterion) {
         group.sample_size(20);
         for features in [10, 20, 50, 100, 300, 1000] {
             for filter in ["ekf", "fe-ekf", "reduced"] {
-                let mut scene = Scene::new(filter, features, in_view);
+                let mut scene = Scene::new(filter, features);
                 group.bench_function(BenchmarkId::new(filter, features), |b| b.iter(|| scene.advance(in_view)));
             }
         }

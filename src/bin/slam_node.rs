@@ -1,7 +1,15 @@
 //! Planar landmark SLAM as a ROS 2 node.
 
-use lienav::ros::{slam_node, start};
+use std::process::ExitCode;
 
-fn main() -> std::process::ExitCode {
+#[cfg(feature = "ros")]
+fn main() -> ExitCode {
+    use lienav::ros::{slam_node, start};
     start::main("slam_node", slam_node::run)
+}
+
+#[cfg(not(feature = "ros"))]
+fn main() -> ExitCode {
+    eprintln!("slam_node: this build has no ROS 2; build it with the feature `ros`, which is on by default");
+    ExitCode::FAILURE
 }

@@ -234,9 +234,9 @@ mod tests {
             };
             let map = FeatureMotion::new(&motion, how);
             let rows = map.noise_rows(&z, &map.apply(&z));
-            for k in 0..3 {
+            for (k, (x, y)) in rows[0].iter().zip(rows[1]).enumerate() {
                 let numeric = (at(k, 1.0) - at(k, -1.0)) / (2.0 * h);
-                assert!((numeric - Vector2::new(rows[0][k], rows[1][k])).norm() < 1e-9, "{how:?} {k}");
+                assert!((numeric - Vector2::new(*x, y)).norm() < 1e-9, "{how:?} {k}");
             }
         }
     }

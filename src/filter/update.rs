@@ -167,10 +167,11 @@ fn factor(s: &mut [f64], m: usize) -> Result<(), Singular> {
         }
         let pivot = row[i] - row[..i].iter().map(|a| a * a).sum::<f64>();
         // Relative to the variance itself: a pivot that is rounding only is none.
-        if !(pivot > 1e-13 * row[i]) || !pivot.is_finite() {
+        if pivot.is_finite() && pivot > 1e-13 * row[i] {
+            row[i] = pivot.sqrt();
+        } else {
             return Err(Singular);
         }
-        row[i] = pivot.sqrt();
     }
     Ok(())
 }

@@ -94,6 +94,8 @@ impl Se2 {
 /// Composition: first `rhs`, then `self`, as motions of points.
 impl Mul for Se2 {
     type Output = Self;
+    // Angles add where motions compose.
+    #[allow(clippy::suspicious_arithmetic_impl)]
     fn mul(self, rhs: Self) -> Self {
         Self { p: self.transform(&rhs.p), theta: self.theta + rhs.theta }
     }

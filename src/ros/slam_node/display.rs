@@ -50,11 +50,6 @@ impl Display {
         })
     }
 
-    /// When [`Display::show`] has something to do again.
-    pub fn due(&self) -> Instant {
-        self.due
-    }
-
     /// Adds a pose, if it is far enough from the one before.
     pub fn add(&mut self, estimate: &PoseEstimate, settings: &Settings) {
         (self.newest, self.changed) = (Some(estimate.stamp), true);

@@ -1,0 +1,105 @@
+//! Plays stamped data at a multiple of its own speed, and tells the time on `/clock` on the way.
+
+use super::clock::to_time;
+use super::qos;
+use super::stop::Stop;
+use crate::stamp::Stamp;
+use r2r::rosgraph_msgs::msg::Clock;
+use r2r::{Node, Publisher};
+use std::time::{Duration, Instant};
+
+/// How often `/clock` is published, by the wall.
+const TICK: Duration = Duration::from_millis(10);
+
+/// Which instant of the wall belongs to which of the data.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    begun: Instant,
+    origin: Stamp,
+    rate: f64,
+}
+
+impl Pace {
+    /// `origin` is now, and from here the data run `rate` times as fast as the wall.
+    pub fn from_now(origin: Stamp, rate: f64) -> Self {
+        Self { begun: Instant::now(), origin, rate }
+    }
+
+    /// The instant of the wall at which data of `stamp` are due.
+    pub fn due(&self, stamp: Stamp) -> Instant {
+        // A year is later than any end; it keeps nonsense stamps from overflowing.
+        let ahead = (stamp.since(self.origin) / self.rate).clamp(0.0, 3.2e7);
+        self.begun + Duration::from_secs_f64(ahead)
+    }
+
+    /// The stamp of data that are due at `instant`.
+    pub fn stamp_at(&self, instant: Instant) -> Stamp {
+        self.origin + instant.saturating_duration_since(self.begun).as_secs_f64() * self.rate
+    }
+}
+
+/// Waits for data to fall due, publishing `/clock` meanwhile if asked to.
+pub struct Player {
+    pace: Pace,
+    clock: Option<Publisher<Clock>>,
+    told: Option<Stamp>,
+}
+
+/// The publisher of `/clock`, if `wanted`.
+///
+/// # Errors
+/// ROS refuses.
+pub fn clock_publisher(node: &mut Node, wanted: bool) -> r2r::Result<Option<Publisher<Clock>>> {
+    if wanted { node.create_publisher("/clock", qos::reliable()).map(Some) } else { Ok(None) }
+}
+
+impl Player {
+    /// Begins now, with data of `origin`.
+    pub fn from_now(origin: Stamp, rate: f64, clock: Option<Publisher<Clock>>) -> Self {
+        Self { pace: Pace::from_now(origin, rate), clock, told: None }
+    }
+
+    /// Waits until data of `stamp` are due; at once where they are late. False if `stop` was asked for.
+    ///
+    /// # Errors
+    /// ROS does not publish `/clock`.
+    pub fn wait_for(&mut self, stamp: Stamp, stop: &Stop) -> r2r::Result<bool> {
+        let due = self.pace.due(stamp);
+        loop {
+            let now = Instant::now();
+            self.tell(self.pace.stamp_at(now).min(stamp))?;
+            if now >= due {
+                return Ok(!stop.is_requested());
+            }
+            let until = if self.clock.is_some() { due.min(now + TICK) } else { due };
+            if stop.sleep_until(until) {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Publishes the time, unless it was told a moment ago. The clock never goes back, nor ahead of the data.
+    fn tell(&mut self, stamp: Stamp) -> r2r::Result<()> {
+        let Some(clock) = &self.clock else { return Ok(()) };
+        let soon = self.told.is_some_and(|told| stamp.since(told) < 0.5 * TICK.as_secs_f64() * self.pace.rate);
+        if soon {
+            return Ok(());
+        }
+        self.told = Some(stamp);
+        clock.publish(&Clock { clock: to_time(stamp) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_at_twice_the_speed_are_due_in_half_the_time() {
+        let pace = Pace::from_now(Stamp::from_secs(10.0), 2.0);
+        let due = pace.due(Stamp::from_secs(14.0));
+        assert_eq!(due - pace.begun, Duration::from_secs(2));
+        assert_eq!(pace.stamp_at(due), Stamp::from_secs(14.0));
+        assert_eq!(pace.due(Stamp::from_secs(3.0)), pace.begun, "data before the start are due at once");
+    }
+}

@@ -1,0 +1,107 @@
+//! What the simulation makes, as messages. Values are not rounded: FLOAT64, so that a filter gets them bit by bit.
+
+use crate::evaluate::bag::cloud::{Encoded, encode_features, encode_landmarks};
+use crate::filter::{Features, Odometry};
+use crate::lie::Se2;
+use crate::ros::tf;
+use crate::simulate::ImuReading;
+use crate::stamp::Stamp;
+use nalgebra::{Matrix3, Vector2};
+use r2r::geometry_msgs::msg::Vector3;
+use r2r::sensor_msgs::msg::{PointCloud2, PointField};
+use r2r::std_msgs::msg::Header;
+use r2r::{nav_msgs, sensor_msgs};
+
+/// Standard gravity, m/s².
+const GRAVITY: f64 = 9.806_65;
+
+/// Where the odometry believes the robot to be, and how fast it is.
+pub fn odometry(stamp: Stamp, input: &Odometry, pose: Se2, odom: &str, base: &str) -> nav_msgs::msg::Odometry {
+    let mut message = nav_msgs::msg::Odometry {
+        header: tf::header(stamp, odom),
+        child_frame_id: base.to_owned(),
+        // Dead reckoning drifts without bound: no covariance is stated for it.
+        pose: tf::pose_with_covariance(pose, &Matrix3::zeros()),
+        ..Default::default()
+    };
+    message.twist.twist.linear = Vector3 { x: input.velocity.x, y: input.velocity.y, z: 0.0 };
+    message.twist.twist.angular.z = input.yaw_rate;
+    if let Some(covariance) = &input.covariance {
+        message.twist.covariance = tf::pose_with_covariance(Se2::identity(), covariance).covariance;
+    }
+    message
+}
+
+/// A cloud of features.
+pub fn features(stamp: Stamp, seen: &Features, sensor: &str) -> PointCloud2 {
+    cloud(tf::header(stamp, sensor), encode_features(seen.kind, &seen.observations))
+}
+
+/// All features there are, at their true places.
+pub fn landmarks(stamp: Stamp, landmarks: &[(u32, Vector2<f64>)], map: &str) -> PointCloud2 {
+    cloud(tf::header(stamp, map), encode_landmarks(landmarks))
+}
+
+/// An inertial reading of a sensor that has no orientation of its own.
+pub fn imu(stamp: Stamp, reading: &ImuReading, base: &str) -> sensor_msgs::msg::Imu {
+    let mut message = sensor_msgs::msg::Imu { header: tf::header(stamp, base), ..Default::default() };
+    message.orientation_covariance[0] = -1.0;
+    message.angular_velocity.z = reading.yaw_rate;
+    message.linear_acceleration = Vector3 { x: reading.acceleration.x, y: reading.acceleration.y, z: GRAVITY };
+    message
+}
+
+fn cloud(header: Header, encoded: Encoded) -> PointCloud2 {
+    let field = |(name, offset, datatype): &(&str, u32, u8)| PointField {
+        name: (*name).to_owned(),
+        offset: *offset,
+        datatype: *datatype,
+        count: 1,
+    };
+    PointCloud2 {
+        header,
+        height: 1,
+        width: encoded.width,
+        fields: encoded.fields.iter().map(field).collect(),
+        is_bigendian: false,
+        point_step: encoded.point_step,
+        row_step: encoded.point_step * encoded.width,
+        data: encoded.data,
+        is_dense: true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::{FeatureKind, Observation};
+    use crate::ros::convert::{self, Frame};
+
+    const ODOM: Frame<'static> = Frame { parameter: "odom_frame", name: "odom" };
+    const BASE: Frame<'static> = Frame { parameter: "base_frame", name: "base_link" };
+
+    #[test]
+    fn what_is_sent_is_what_is_read_bit_by_bit() {
+        let stamp = Stamp::from_nanos(1_234_567_891);
+        let input = Odometry {
+            stamp,
+            velocity: Vector2::new(1.0 / 3.0, -0.1),
+            yaw_rate: 0.7f64.sin(),
+            covariance: Some(Matrix3::new(0.1, 0.01, 0.0, 0.01, 0.2, 0.0, 0.0, 0.0, 0.3)),
+        };
+        let pose = Se2::new(1.0, 2.0, 0.3);
+        let message = odometry(stamp, &input, pose, "odom", "base_link");
+        let (read, read_pose) = convert::odometry(&message, ODOM, BASE).unwrap();
+        assert_eq!(read, input);
+        assert!((read_pose.unwrap().theta - 0.3).abs() < 1e-15);
+
+        let observation = Observation { id: Some(3), value: Vector2::new(0.1f64.exp(), 1.0 / 7.0), covariance: None };
+        let seen = Features { stamp, kind: FeatureKind::StereoBearings, observations: vec![observation] };
+        let message = features(stamp, &seen, "base_link");
+        assert_eq!(convert::features(&message, &[BASE], FeatureKind::RangeBearing).unwrap(), seen);
+
+        let reading = ImuReading { stamp, yaw_rate: 0.1f64.cos(), acceleration: Vector2::zeros() };
+        let message = imu(stamp, &reading, "base_link");
+        assert_eq!(convert::imu(&message, &[BASE]).unwrap(), reading.into());
+    }
+}

@@ -1,0 +1,56 @@
+//! `simulator_node`: a simulated robot, its sensors, and the truth.
+//!
+//! Topics: `odom`, `features`, `imu` (if the scenario has one), `/tf` (odom → base), `/tf_static` (base → sensor), `/clock`
+//! (if asked for), and the truth on `ground_truth/pose`, `ground_truth/path` and `ground_truth/landmarks`.
+
+mod messages;
+mod run;
+mod settings;
+
+pub use settings::{SPECS, Settings};
+
+use super::log::Log;
+use super::parameters::{self, ParameterError, Parameters};
+use super::start::{self, StartError};
+use super::stop::Stop;
+use crate::simulate::{self, Scenario, Simulation};
+use run::Run;
+
+/// Runs the node until `stop`, or to the end of the run if `exit_at_end`.
+///
+/// # Errors
+/// The command line, a parameter, or ROS.
+pub fn run(stop: &Stop) -> Result<(), StartError> {
+    let mut node = r2r::Node::create(start::context()?, "simulator_node", "")?;
+    let log = Log::new(node.logger());
+    let mut parameters = declare(&node, &log)?;
+    let settings: Settings = parameters.read(SPECS)?;
+    let scenario: Scenario = parameters.read(simulate::SPECS)?;
+    let simulation = Simulation::new(&scenario).map_err(|e| ParameterError::Unusable(e.to_string()))?;
+    let (requests, _) = parameters::Services::of(&mut node)?.split();
+    let run = Run::of(&mut node, simulation, settings, log.clone())?;
+
+    // Nothing can be changed while the run lasts, so parameters are answered for beside it.
+    let answer = |request: parameters::Request| {
+        if let Err(error) = request.answer(&mut parameters, |_| Ok(())) {
+            log.warn(&format!("ROS does not send an answer: {error}"));
+        }
+    };
+    start::spin(node, requests, stop, answer, || run.play(stop))
+}
+
+/// All parameters, with what the user has set. The scenario that is named gives the defaults of the rest.
+fn declare(node: &r2r::Node, log: &Log) -> Result<Parameters, ParameterError> {
+    let overrides = parameters::overrides(node);
+    let mut all = Parameters::default();
+    all.declare(&Settings::default(), SPECS, &overrides)?;
+    let name = all.read::<Settings>(SPECS)?.scenario;
+    let defaults = match name.as_str() {
+        "" => Scenario::default(),
+        name => Scenario::named(name).map_err(|e| ParameterError::Unusable(format!("parameter 'scenario': {e}")))?,
+    };
+    all.declare(&defaults, simulate::SPECS, &overrides)?;
+    all.declare(&parameters::Time::default(), parameters::TIME_SPECS, &overrides)?;
+    parameters::warn_of_unknown(&all, &overrides, log);
+    Ok(all)
+}
