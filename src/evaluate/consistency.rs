@@ -9,13 +9,13 @@ pub const BAND_PROBABILITY: f64 = 0.95;
 /// Degrees of freedom of the pose (x, y, θ): the mean NEES of a consistent filter.
 pub const POSE_DOF: usize = 3;
 
-/// The least part of a variance that must be left, given the other components, for a covariance to be taken for regular.
-/// Rounding leaves some 10⁻¹⁶ where there should be none.
+/// The least part of a variance that must be left, given the other components, for a covariance to be taken for
+/// regular. Rounding leaves some 10⁻¹⁶ where there should be none.
 const LEAST_PIVOT: f64 = 1e-12;
 
-/// Normalised estimation error squared, eᵀ Σ⁻¹ e, by Cholesky of the correlation matrix (Bar-Shalom, Li, Kirubarajan 2001,
-/// eq. (5.4.2-1)). `None` where Σ is not positive definite, or singular but for rounding: a robot that starts at a known pose
-/// and cannot slip sideways has such a covariance after its first step.
+/// Normalised estimation error squared, eᵀ Σ⁻¹ e, by Cholesky of the correlation matrix (Bar-Shalom, Li, Kirubarajan
+/// 2001, eq. (5.4.2-1)). `None` where Σ is not positive definite, or singular but for rounding: a robot that starts
+/// at a known pose and cannot slip sideways has such a covariance after its first step.
 pub fn nees(error: &Vector3<f64>, covariance: &Matrix3<f64>) -> Option<f64> {
     let scale = covariance.diagonal().map(|variance| 1.0 / variance.sqrt());
     let correlation = Matrix3::from_fn(|i, j| scale[i] * covariance[(i, j)] * scale[j]);
