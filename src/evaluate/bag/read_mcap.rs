@@ -84,7 +84,7 @@ impl McapFile {
     fn read_summary(&mut self) -> io::Result<Option<Vec<u8>>> {
         let Some(footer_start) = self.file_length.checked_sub(FOOTER) else { return Ok(None) };
         let footer = self.read_at(footer_start, FOOTER)?;
-        let number = |at: usize| footer.get(at..at + 8).map_or(0, |b| u64_of(b));
+        let number = |at: usize| footer.get(at..at + 8).map_or(0, u64_of);
         if footer[0] != op::FOOTER || number(1) != 20 || !footer.ends_with(mcap::MAGIC) {
             return Ok(None);
         }
