@@ -37,8 +37,8 @@ DISCOVERY_S = 2.0
 DRAIN_S = 1.0
 
 FILTERS = (
-    'default invariant cartesian log-range inverse-range reduced ekf fe-ekf '
-    'thesis-reduced thesis-ekf thesis-fe-ekf'
+    'default invariant cartesian log-range inverse-range iterated reduced ekf '
+    'fe-ekf thesis-reduced thesis-ekf thesis-fe-ekf'
 ).split()
 
 ARGUMENTS = [
@@ -102,6 +102,8 @@ def generate_launch_description():
 def play_and_evaluate(context):
     """Return what runs on the bag that was named; the evaluator ends after it, and all with it."""
     bag = Path(LaunchConfiguration('bag').perform(context)).expanduser()
+    if not bag.exists():
+        raise RuntimeError(f"bag: there is no folder or file '{bag}'")
     player = ExecuteProcess(cmd=player_command(context, bag), name='player', output='screen')
     out = LaunchConfiguration('out').perform(context)
     evaluator = ExecuteProcess(

@@ -13,8 +13,8 @@ from launch_ros.parameter_descriptions import ParameterValue
 SHARE = Path(get_package_share_directory('lienav'))
 
 FILTERS = (
-    'default invariant cartesian log-range inverse-range reduced ekf fe-ekf '
-    'thesis-reduced thesis-ekf thesis-fe-ekf'
+    'default invariant cartesian log-range inverse-range iterated reduced ekf '
+    'fe-ekf thesis-reduced thesis-ekf thesis-fe-ekf'
 ).split()
 
 ARGUMENTS = [

@@ -31,8 +31,8 @@ RVIZ_TOPICS = (
 )
 
 FILTERS = (
-    'default invariant cartesian log-range inverse-range reduced ekf fe-ekf '
-    'thesis-reduced thesis-ekf thesis-fe-ekf'
+    'default invariant cartesian log-range inverse-range iterated reduced ekf '
+    'fe-ekf thesis-reduced thesis-ekf thesis-fe-ekf'
 ).split()
 
 ARGUMENTS = [
@@ -107,6 +107,9 @@ def generate_launch_description():
 
 def slam(context):
     """Return slam_node; an argument left empty leaves its parameter to params_file."""
+    if not Path(given(context, 'params_file')).is_file():
+        # launch only warns of it, and the robot would drive with the defaults.
+        raise RuntimeError(f"params_file: there is no file '{given(context, 'params_file')}'")
     overrides = {'use_sim_time': typed('use_sim_time', bool)}
     for name, kind in (('filter', str), ('publish_tf', bool)):
         if given(context, name):

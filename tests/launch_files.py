@@ -133,7 +133,7 @@ class Started(unittest.TestCase):
             path.write_text(STAND_IN.format(python=sys.executable, log=str(self.log)))
             path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
-    def launch(self, file, **arguments):
+    def launch(self, file, ends_with=0, **arguments):
         """Run a launch file to its end; return what each executable was called with."""
         from launch import LaunchDescription, LaunchService
         from launch.actions import IncludeLaunchDescription
@@ -150,7 +150,7 @@ class Started(unittest.TestCase):
                 ]
             )
         )
-        self.assertEqual(service.run(), 0)
+        self.assertEqual(service.run(), ends_with)
         return {path.stem: json.loads(path.read_text()) for path in self.log.glob('*.json')}
 
     def parameters(self, call):
@@ -221,6 +221,10 @@ class Started(unittest.TestCase):
         parameters = self.parameters(self.launch('slam', params_file=str(params))['slam_node'])
         self.assertEqual(parameters['filter'], 'ekf')
         self.assertIs(parameters['publish_tf'], False)
+
+    def test_files_that_are_not_there_start_nothing(self):
+        self.assertEqual(self.launch('slam', ends_with=1, params_file='/no/such.yaml'), {})
+        self.assertEqual(self.launch('bag', ends_with=1, bag='/no/such/bag'), {})
 
     def test_rviz_shows_the_namespace_of_the_node(self):
         self.install('rviz2', 'lib/rviz2/rviz2')

@@ -1,8 +1,9 @@
 //! `lienav evaluate`: a recording through one filter or several, and how good they were.
 
 use super::failure::{Failure, print};
-use super::layers::{Layers, open_source};
+use super::layers::Layers;
 use super::progress;
+use super::source::{TopicArgs, open};
 use crate::evaluate::errors::Errors;
 use crate::evaluate::folder;
 use crate::evaluate::plot::Subject;
@@ -16,7 +17,7 @@ use std::path::PathBuf;
 
 /// Run filters over a recording, or listen to the nodes, and report errors and consistency
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(super) struct Args {
     /// Bag (folder, .mcap or .db3), woods:FOLDER or mrclam:FOLDER:ROBOT
     #[arg(required_unless_present = "live")]
@@ -33,6 +34,8 @@ pub(super) struct Args {
     output: Output,
     #[command(flatten)]
     live: LiveArgs,
+    #[command(flatten)]
+    topics: TopicArgs,
 }
 
 /// Where the report goes.
@@ -48,6 +51,7 @@ struct Output {
 
 /// What is listened to.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Listening to running nodes")]
 struct LiveArgs {
     /// Listen to running nodes instead of reading a SOURCE
     #[arg(long, conflicts_with_all = ["source", "filters", "config", "settings"])]
@@ -74,7 +78,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         return Err(Failure::WrongCall(format!("--max-truth-gap is {}; allowed: 0 or more", args.max_truth_gap)));
     }
     let Some(source) = &args.source else { return live::run(args) };
-    let recording = open_source(source)?;
+    let recording = open(source, &args.topics)?;
     let config = args.layers.over(recording.config.as_ref())?;
     let filters = if args.filters.is_empty() { std::slice::from_ref(&config.filter) } else { &args.filters };
     let runs = filters.iter().map(|filter| run_one(&recording, &config, filter)).collect::<Result<Vec<_>, _>>()?;

@@ -1,7 +1,7 @@
 //! `lienav info`: what a recording holds.
 
 use super::failure::{Failure, print};
-use super::layers::open_source;
+use super::source::Source;
 use crate::evaluate::recording::{Input, Recording};
 use crate::stamp::Stamp;
 use serde::Serialize;
@@ -11,15 +11,15 @@ use std::fmt::Write as _;
 /// Say what a recording holds
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Bag (folder, .mcap or .db3), woods:FOLDER or mrclam:FOLDER:ROBOT
-    source: String,
+    #[command(flatten)]
+    source: Source,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    let info = Info::of(&open_source(&args.source)?);
+    let info = Info::of(&args.source.open()?);
     if args.json {
         return print(&format!("{}\n", serde_json::to_string_pretty(&info).map_err(Failure::failed)?));
     }

@@ -1,7 +1,6 @@
 //! The settings a filter runs with, laid over each other: defaults, what the source says, a file, single settings.
 
 use super::failure::Failure;
-use crate::evaluate::recording::{OpenError, Recording, open};
 use crate::evaluate::settings_file::{overlay, with};
 use crate::filter::Config;
 use std::fs;
@@ -39,18 +38,8 @@ impl Layers {
     }
 }
 
-/// Opens a source; one that is none at all is a wrong call.
-pub(super) fn open_source(source: &str) -> Result<Recording, Failure> {
-    let spinner = super::progress::spinner(format!("reading {source}"));
-    let result = open(source);
-    spinner.finish_and_clear();
-    result.map_err(|error| match error {
-        OpenError::Source { .. } => Failure::WrongCall(error.to_string()),
-        _ => Failure::failed(error),
-    })
-}
-
-fn assignment(text: &str) -> Result<(String, String), String> {
+/// NAME=VALUE, taken apart.
+pub(super) fn assignment(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.trim().to_owned(), value.trim().to_owned())),
         _ => Err("give NAME=VALUE, as in gate.probability=0.99".to_owned()),

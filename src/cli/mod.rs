@@ -1,5 +1,6 @@
 //! The command line `lienav`: one file for each command.
 
+mod convert;
 mod evaluate;
 mod failure;
 mod info;
@@ -7,6 +8,8 @@ mod layers;
 mod parameters;
 mod play;
 mod progress;
+mod simulate;
+mod source;
 
 use clap::Parser;
 use clap::error::ErrorKind;
@@ -24,7 +27,9 @@ struct Cli {
 enum Command {
     Evaluate(evaluate::Args),
     Info(info::Args),
+    Convert(convert::Args),
     Play(play::Args),
+    Simulate(simulate::Args),
     Parameters(parameters::Args),
 }
 
@@ -54,7 +59,9 @@ pub fn main() -> ExitCode {
     let result = match cli.command {
         Command::Evaluate(args) => evaluate::run(&args),
         Command::Info(args) => info::run(&args),
+        Command::Convert(args) => convert::run(&args),
         Command::Play(args) => play::run(&args),
+        Command::Simulate(args) => simulate::run(&args),
         Command::Parameters(args) => parameters::run(&args),
     };
     match result {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// Publish a bag on its topics, with options named as those of `ros2 bag play`
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(super) struct Args {
     /// Bag: its folder, or an .mcap or .db3 file
     bag: PathBuf,

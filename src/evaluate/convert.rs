@@ -54,7 +54,7 @@ pub fn to_bag(
     }
     let mut truth = recording.truth.iter().peekable();
     let mut tell = |bag: &BagWriter| {
-        if bag.message_count() % PROGRESS_STEP == 0 {
+        if bag.message_count().is_multiple_of(PROGRESS_STEP) {
             progress(bag.message_count(), total);
         }
     };

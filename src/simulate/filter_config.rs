@@ -7,9 +7,10 @@ use crate::filter::{
 };
 use crate::lie::wrap_angle;
 
-/// Noise makes far features seem farther: the filter's own limits are wider than the sensor's by this factor, so that
-/// they remove the absurd and do not cut off one side of the noise.
-const RANGE_SLACK: f64 = 10.0;
+/// The filter's own limits of range are wider than the sensor's by this factor. Noise makes some far features seem
+/// farther: limits as tight as the sensor's would cut off one side of it, which biases ranges; without limits, two almost
+/// parallel bearings put a feature at many times its distance, which ruins a filter with Cartesian coordinates.
+const RANGE_SLACK: f64 = 1.5;
 
 /// The smallest standard deviation the filter accepts of a sensor, for sensors simulated without noise.
 const SMALLEST_STD: f64 = 1e-9;

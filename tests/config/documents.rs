@@ -4,6 +4,8 @@ use super::read;
 use lienav::evaluate::files::write_atomically;
 use lienav::evaluate::settings_file::to_markdown;
 use lienav::filter::{self, Config, DropReason};
+#[cfg(feature = "ros")]
+use lienav::ros::{convert::Refusal, diagnostics, slam_node};
 use lienav::simulate::{self, Scenario};
 use std::path::Path;
 
@@ -11,6 +13,8 @@ use std::path::Path;
 fn tables() -> Vec<(&'static str, String)> {
     vec![
         ("## The filter", to_markdown(&Config::default(), filter::SPECS)),
+        #[cfg(feature = "ros")]
+        ("## slam_node itself", to_markdown(&slam_node::Settings::default(), slam_node::SPECS)),
         ("## The simulation", to_markdown(&Scenario::default(), simulate::SPECS)),
     ]
 }
@@ -44,7 +48,10 @@ fn the_parameters_in_the_documents_are_those_of_the_code() {
 #[test]
 fn each_reason_to_drop_input_has_a_remedy() {
     let text = read("docs/running.md");
-    for reason in DropReason::ALL {
+    let reasons = DropReason::ALL.iter().map(|reason| reason.word());
+    #[cfg(feature = "ros")]
+    let reasons = reasons.chain(Refusal::WORDS).chain([diagnostics::QUEUE_FULL, diagnostics::NO_ODOM_POSE]);
+    for reason in reasons {
         assert!(text.contains(&format!("\n| `{reason}` |")), "docs/running.md says nothing of '{reason}'");
     }
 }

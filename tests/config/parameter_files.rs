@@ -75,6 +75,24 @@ fn is_the_nodes_own(name: &str) -> bool {
     !name.contains('.') && name != "filter"
 }
 
+/// Every parameter of slam_node that is known here.
+fn specs_of_slam() -> impl Iterator<Item = &'static Spec> {
+    #[cfg(feature = "ros")]
+    let own = lienav::ros::slam_node::SPECS;
+    #[cfg(not(feature = "ros"))]
+    let own: &[Spec] = &[];
+    own.iter().chain(filter::SPECS)
+}
+
+#[cfg(feature = "ros")]
+#[test]
+fn slam_holds_every_parameter_of_the_node_at_its_default() {
+    use lienav::ros::slam_node::{SPECS, Settings};
+    assert_eq!(configured("slam", &Settings::default(), SPECS), Settings::default());
+    let named: BTreeSet<String> = parameters("slam").into_keys().filter(|name| is_the_nodes_own(name)).collect();
+    assert_eq!(named, names(SPECS));
+}
+
 #[test]
 fn slam_holds_every_parameter_of_the_filter_at_its_default() {
     assert_eq!(filter("slam"), Config::default());
@@ -105,7 +123,7 @@ fn the_preset_for_simulation_states_what_the_simulator_makes() {
 #[test]
 fn slam_says_which_parameters_are_read_at_start_only() {
     let text = read("config/slam.yaml");
-    for spec in filter::SPECS {
+    for spec in specs_of_slam() {
         let lines: Vec<&str> = lines_of(&text, spec.name);
         let marked = lines.iter().any(|line| line.contains("[start]"));
         assert_eq!(marked, !spec.runtime, "config/slam.yaml: [start] at '{}'", spec.name);

@@ -118,9 +118,8 @@ mod tests {
 
         #[test]
         fn a_part_of_a_message_is_an_error(cut in 0..100usize) {
-            for bytes in [encode(&cloud()).unwrap()] {
-                prop_assert!(decode::<PointCloud2>(&bytes[..cut.min(bytes.len() - 1)]).is_err());
-            }
+            let bytes = encode(&cloud()).unwrap();
+            prop_assert!(decode::<PointCloud2>(&bytes[..cut.min(bytes.len() - 1)]).is_err());
             let bytes = encode(&odometry()).unwrap();
             prop_assert!(decode::<Odometry>(&bytes[..cut * (bytes.len() - 1) / 100]).is_err());
         }

@@ -22,3 +22,7 @@ pub use load::{DROPPED_KEY, NAME_KEY, load};
 pub use read::{BagReader, Record, Topic};
 pub use topics::{Role, Topics, roles_of};
 pub use write::{BagWriter, Existing, TopicId, WriteError};
+
+#[cfg(test)]
+#[path = "read_tests.rs"]
+mod tests;

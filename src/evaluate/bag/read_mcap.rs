@@ -84,7 +84,7 @@ impl McapFile {
     fn read_summary(&mut self) -> io::Result<Option<Vec<u8>>> {
         let Some(footer_start) = self.file_length.checked_sub(FOOTER) else { return Ok(None) };
         let footer = self.read_at(footer_start, FOOTER)?;
-        let number = |at: usize| footer.get(at..at + 8).map_or(0, |b| u64_of(b));
+        let number = |at: usize| footer.get(at..at + 8).map_or(0, u64_of);
         if footer[0] != op::FOOTER || number(1) != 20 || !footer.ends_with(mcap::MAGIC) {
             return Ok(None);
         }
@@ -154,6 +154,10 @@ impl McapFile {
             let prefix = self.read_at(position, PREFIX)?;
             let (opcode, length) = (prefix[0], u64_of(&prefix[1..]));
             if opcode == op::DATA_END || opcode == op::FOOTER {
+                let magic_length = mcap::MAGIC.len() as u64;
+                if self.read_at(self.file_length - magic_length, magic_length)? != mcap::MAGIC {
+                    self.warn_of_end(self.file_length, "its index was cut off, its messages are whole");
+                }
                 return Ok(());
             }
             let private = 0x80;

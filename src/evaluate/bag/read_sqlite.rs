@@ -26,7 +26,8 @@ pub(super) struct SqliteFile {
 impl SqliteFile {
     /// Opens `path`; `shown` is what messages call it.
     pub fn open(path: &Path, shown: &Path) -> Result<Self, OpenError> {
-        let problem = |error: rusqlite::Error| OpenError::bag(shown, format!("not a rosbag2 database: {error}"));
+        let problem =
+            |error: rusqlite::Error| OpenError::bag(shown, format!("no bag can be read from this database: {error}"));
         let copy = copy_with_log(path).map_err(|error| OpenError::io(shown, error))?;
         let (connection, copy) = match copy {
             Some((folder, copied)) => (Connection::open(&copied).map_err(problem)?, Some(folder)),
@@ -45,6 +46,8 @@ impl SqliteFile {
             warnings: Vec::new(),
             _copy: copy,
         };
+        // Without this, SQLite refuses a file that is shorter than its header says as a whole.
+        file.connection.pragma_update(None, "writable_schema", true).map_err(problem)?;
         file.read_topics().map_err(problem)?;
         file.read_index();
         Ok(file)

@@ -1,0 +1,58 @@
+//! `lienav convert`: any source as a rosbag2 bag.
+
+use super::failure::{Failure, print};
+use super::progress;
+use super::source::Source;
+use crate::evaluate::bag;
+use crate::evaluate::convert::to_bag;
+use crate::evaluate::recording::Recording;
+use std::path::{Path, PathBuf};
+
+/// Write a recording as a rosbag2 bag (MCAP) with ground truth and params.yaml
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    #[command(flatten)]
+    source: Source,
+    /// The bag: a folder that is made
+    out: PathBuf,
+    #[command(flatten)]
+    existing: Existing,
+}
+
+/// What happens to a bag that is there already.
+#[derive(Clone, Copy, clap::Args)]
+pub(super) struct Existing {
+    /// Replace the bag if there is one
+    #[arg(long)]
+    force: bool,
+}
+
+const EXAMPLES: &str = "Examples:
+  lienav convert woods:lost_in_the_woods woods_bag
+  lienav convert mrclam:MRCLAM_Dataset6:1 d6r1 --force
+  lienav convert old.db3 new_bag
+
+The bag has /odom, /imu where there is one, /features, /ground_truth/pose and /ground_truth/landmarks. In the published
+folders, `woods:` expects odometry.csv, measurements.csv, groundtruth.csv, landmarks.csv and parameters.csv; `mrclam:` the
+.dat files of the data set.";
+
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    write(&args.source.open()?, &args.out, args.existing)
+}
+
+/// Writes a recording as a bag and says what was written.
+pub(super) fn write(recording: &Recording, out: &Path, existing: Existing) -> Result<(), Failure> {
+    let replace = if existing.force { bag::Existing::Replace } else { bag::Existing::Refuse };
+    let bar = progress::bar(recording.inputs.len(), "writing");
+    let result = to_bag(recording, out, replace, &mut |done, all| {
+        bar.set_length(all);
+        bar.set_position(done);
+    });
+    bar.finish_and_clear();
+    let converted = result.map_err(Failure::failed)?;
+    let mut text = format!("{}: {} messages of {}\n", out.display(), converted.messages, recording.name);
+    text.extend(recording.dropped.iter().map(|(reason, count)| format!("left out: {count} × {reason}\n")));
+    text.extend(recording.warnings.iter().map(|warning| format!("warning: {warning}\n")));
+    print(&text)
+}

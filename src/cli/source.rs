@@ -1,0 +1,65 @@
+//! What is read: a source, and which of its topics.
+
+use super::failure::Failure;
+use super::progress;
+use crate::evaluate::bag::Topics;
+use crate::evaluate::recording::{OpenError, Recording, open_with};
+
+/// A source and the topics to read from it.
+#[derive(clap::Args)]
+pub(super) struct Source {
+    /// Bag (folder, .mcap or .db3), woods:FOLDER or mrclam:FOLDER:ROBOT
+    source: String,
+    #[command(flatten)]
+    topics: TopicArgs,
+}
+
+impl Source {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// A wrong call where it is no source at all; a failure where it cannot be read.
+    pub(super) fn open(&self) -> Result<Recording, Failure> {
+        open(&self.source, &self.topics)
+    }
+}
+
+/// Which topics of a bag to read.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Topics of a bag, where they have other than the usual names")]
+pub(super) struct TopicArgs {
+    /// nav_msgs/Odometry [usually: /odom]
+    #[arg(long, value_name = "TOPIC")]
+    odom_topic: Option<String>,
+    /// sensor_msgs/PointCloud2 [usually: /features]
+    #[arg(long, value_name = "TOPIC")]
+    features_topic: Option<String>,
+    /// sensor_msgs/Imu [usually: /imu]
+    #[arg(long, value_name = "TOPIC")]
+    imu_topic: Option<String>,
+    /// PoseStamped, PoseWithCovarianceStamped or Odometry [usually: /ground_truth/pose]
+    #[arg(long, value_name = "TOPIC")]
+    truth_topic: Option<String>,
+    /// sensor_msgs/PointCloud2 [usually: /ground_truth/landmarks]
+    #[arg(long, value_name = "TOPIC")]
+    landmarks_topic: Option<String>,
+}
+
+/// Reads a source, as [`Source::open`] does.
+pub(super) fn open(source: &str, topics: &TopicArgs) -> Result<Recording, Failure> {
+    let topics = Topics {
+        odometry: topics.odom_topic.clone(),
+        features: topics.features_topic.clone(),
+        imu: topics.imu_topic.clone(),
+        truth: topics.truth_topic.clone(),
+        true_landmarks: topics.landmarks_topic.clone(),
+    };
+    let spinner = progress::spinner(format!("reading {source}"));
+    let result = open_with(source, &topics);
+    spinner.finish_and_clear();
+    // A path that leads nowhere has failed; KIND:FOLDER that cannot be one is a wrong call.
+    result.map_err(|error| match error {
+        OpenError::Source { .. } if source.contains(':') => Failure::WrongCall(error.to_string()),
+        _ => Failure::failed(error),
+    })
+}

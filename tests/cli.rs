@@ -1,0 +1,237 @@
+//! The command line as a user meets it: exit codes, one-line errors, reports, files.
+
+use assert_cmd::Command;
+use serde_json::Value;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+fn lienav(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lienav"));
+    command.args(words).env_remove("RUST_LOG");
+    command
+}
+
+/// Standard output of a call that must succeed and say nothing on standard error: no progress in a pipe, no warnings.
+fn output(words: &[&str]) -> String {
+    let done = lienav(words).output().unwrap();
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert!(done.status.success(), "{words:?}: {said}");
+    assert_eq!(said, "", "{words:?}");
+    String::from_utf8(done.stdout).unwrap()
+}
+
+/// The one line that a call says on standard error when it fails with this code.
+fn complaint(words: &[&str], code: i32) -> String {
+    let done = lienav(words).output().unwrap();
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert_eq!(done.status.code(), Some(code), "{words:?}: {said}");
+    assert_eq!((said.lines().count(), done.stdout.len()), (1, 0), "{words:?}: {said}");
+    assert!(said.starts_with("lienav: "), "{said}");
+    said
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+/// A short simulated run as a bag.
+fn bag(folder: &Path) -> String {
+    let bag = folder.join("circle").to_str().unwrap().to_owned();
+    output(&["simulate", "--seed", "3", "--set", "trajectory.laps=0.5", "--out", &bag]);
+    bag
+}
+
+const KEYS: [&str; 10] = [
+    "filter",
+    "steps",
+    "position_rmse_m",
+    "aligned_position_rmse_m",
+    "position_max_m",
+    "yaw_rmse_rad",
+    "landmark_rmse_m",
+    "nees_mean",
+    "step_us",
+    "dropped",
+];
+
+#[test]
+fn a_wrong_call_exits_with_2_and_names_what_is_wrong_and_where_to_look() {
+    let calls: [(&[&str], &str); 14] = [
+        (&[], "subcommand"),
+        (&["evalute"], "'evaluate'"),
+        (&["evaluate"], "<SOURCE>"),
+        (&["evaluate", "bag", "--filtr", "ekf"], "'--filter'"),
+        (&["evaluate", "bag", "--filter", "kalman"], "thesis-reduced"),
+        (&["evaluate", "bag", "--max-truth-gap", "-1"], "--max-truth-gap"),
+        (&["evaluate", "mrclam:somewhere"], "mrclam:FOLDER:ROBOT"),
+        (&["evaluate", "bag", "--live"], "--live"),
+        (&["evaluate", "--live", "--pose", "a/b=pose"], "NAME=TOPIC"),
+        (&["convert", "bag"], "<OUT>"),
+        (&["play", "bag", "--rate", "0"], "--rate"),
+        (&["simulate", "--out", "x", "--scenario", "thesis-square"], "thesis-circle-10hz-low-q1"),
+        (&["simulate", "--out", "x", "--set", "trajectory.laps=-1"], "trajectory.laps"),
+        (&["parameters", "--markdown", "--yaml"], "--yaml"),
+    ];
+    for (words, part) in calls {
+        let line = complaint(words, 2);
+        assert!(line.contains(part), "{words:?}: {line}");
+    }
+}
+
+#[test]
+fn what_cannot_be_done_exits_with_1_and_names_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing").to_str().unwrap().to_owned();
+    for words in [
+        vec!["evaluate", &missing],
+        vec!["info", &missing],
+        vec!["evaluate", &format!("woods:{missing}")],
+        vec!["convert", &format!("mrclam:{missing}:1"), "out"],
+    ] {
+        let line = complaint(&words, 1);
+        assert!(line.contains(&missing), "{line}");
+    }
+    let bag = bag(folder.path());
+    let line = complaint(&["evaluate", &bag, "--config", &missing], 1);
+    assert!(line.contains(&missing), "{line}");
+    let line = complaint(&["simulate", "--out", &bag], 1);
+    assert!(line.contains(&bag) && line.contains("--force"), "{line}");
+}
+
+#[test]
+fn help_and_version_succeed_and_every_command_shows_an_example_or_its_options() {
+    assert!(output(&["--version"]).starts_with("lienav 0."));
+    for command in ["evaluate", "info", "convert", "play", "simulate", "parameters"] {
+        let help = output(&[command, "--help"]);
+        assert!(help.contains("Usage: lienav") && help.contains("Options:"), "{help}");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_lienav"))
+        .args(["parameters"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(child.wait().unwrap().success());
+    assert_eq!(said, "");
+}
+
+#[test]
+fn json_has_the_keys_that_are_promised_and_numbers_in_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let bag = bag(folder.path());
+    let one = json(&output(&["evaluate", &bag, "--filter", "reduced", "--json"]));
+    for key in KEYS {
+        assert!(one.get(key).is_some_and(|value| !value.is_null()), "{key}: {one}");
+    }
+    assert_eq!(one["filter"], "reduced");
+    for key in ["mean", "p50", "p99"] {
+        assert!(one["step_us"][key].as_f64().is_some_and(|time| time > 0.0), "{one}");
+    }
+    let two = json(&output(&["evaluate", &bag, "--filter", "ekf", "--filter", "reduced", "--json"]));
+    assert_eq!((two[0]["filter"].as_str(), two[1]["filter"].as_str()), (Some("ekf"), Some("reduced")));
+    assert_eq!(two[1]["position_rmse_m"], one["position_rmse_m"]);
+}
+
+#[test]
+fn an_evaluation_done_twice_gives_the_same_bytes_apart_from_the_time_of_a_step() {
+    let folder = tempfile::tempdir().unwrap();
+    let bag = bag(folder.path());
+    let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
+    for out in [&first, &second] {
+        output(&["evaluate", &bag, "--filter", "reduced", "--out", out.to_str().unwrap()]);
+    }
+    for name in ["estimate.tum", "truth.tum", "errors.csv", "trajectory.svg", "errors.svg", "nees.svg"] {
+        let read = |folder: &PathBuf| fs::read(folder.join(name)).unwrap();
+        assert!(read(&first) == read(&second) && !read(&first).is_empty(), "{name}");
+    }
+    let report = |folder: &PathBuf| {
+        let mut report = json(&fs::read_to_string(folder.join("report.json")).unwrap());
+        report.as_object_mut().unwrap().remove("step_us").unwrap();
+        report
+    };
+    assert_eq!(report(&first), report(&second));
+    assert!(fs::read_to_string(first.join("report.txt")).unwrap().contains("position RMSE"));
+}
+
+#[test]
+fn settings_come_from_the_bag_then_the_file_then_the_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let bag = bag(folder.path());
+    let file = folder.path().join("params.yaml");
+    fs::write(&file, "/**: {ros__parameters: {use_sim_time: true, filter: ekf, map: {max_features: 3}}}").unwrap();
+    let file = file.to_str().unwrap();
+    let report = |more: &[&str]| json(&output(&[&["evaluate", &bag, "--json"], more].concat()));
+    assert_eq!(report(&[])["filter"], "default");
+    let small = report(&["--config", file]);
+    assert_eq!((&small["filter"], &small["landmarks"]), (&Value::from("ekf"), &Value::from(3)));
+    assert!(small["dropped"]["map_full"].as_u64().is_some_and(|n| n > 0), "{small}");
+    let smaller = report(&["--config", file, "--set", "map.max_features=2", "--filter", "fe-ekf"]);
+    assert_eq!((&smaller["filter"], &smaller["landmarks"]), (&Value::from("fe-ekf"), &Value::from(2)));
+    let line = complaint(&["evaluate", &bag, "--set", "gate.probability=2"], 2);
+    assert!(line.contains("gate.probability") && line.contains("0.5 … 1"), "{line}");
+}
+
+#[test]
+fn what_info_says_of_a_simulated_bag_is_what_was_simulated() {
+    let folder = tempfile::tempdir().unwrap();
+    let info = json(&output(&["info", &bag(folder.path()), "--json"]));
+    assert_eq!(info["odometry"]["messages"], info["features"]["messages"]);
+    assert!((info["odometry"]["rate_hz"].as_f64().unwrap() - 10.0).abs() < 1e-9, "{info}");
+    assert_eq!((&info["has_parameters"], &info["imu"]["messages"]), (&Value::from(true), &Value::from(0)));
+    assert!(info["true_landmarks"].as_u64().is_some_and(|n| n > 0), "{info}");
+}
+
+#[test]
+fn one_seed_is_one_bag_and_another_seed_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let rmse = |seed: &str, name: &str| {
+        let bag = folder.path().join(name).to_str().unwrap().to_owned();
+        output(&["simulate", "--seed", seed, "--set", "trajectory.laps=0.25", "--out", &bag]);
+        json(&output(&["evaluate", &bag, "--json"]))["position_rmse_m"].as_f64().unwrap()
+    };
+    let (a, again, other) = (rmse("5", "a"), rmse("5", "b"), rmse("6", "c"));
+    assert_eq!(a, again);
+    assert_ne!(a, other);
+}
+
+#[test]
+fn the_parameter_file_that_is_printed_is_one_that_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("defaults.yaml");
+    fs::write(&file, output(&["parameters", "--yaml"])).unwrap();
+    let bag = bag(folder.path());
+    let report = json(&output(&["evaluate", &bag, "--config", file.to_str().unwrap(), "--json"]));
+    assert_eq!(report["filter"], "default");
+    assert!(output(&["parameters"]).contains("| `gate.probability` | 0.999 |"));
+}
+
+#[cfg(not(feature = "ros"))]
+#[test]
+fn a_build_without_ros_says_so_in_one_line() {
+    for words in [&["play", "bag"][..], &["evaluate", "--live"]] {
+        assert!(complaint(words, 1).contains("no ROS"));
+    }
+}
+
+#[test]
+fn lost_in_the_woods_is_followed_within_the_bounds_of_the_reduced_filter() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/lost_in_the_woods");
+    if !data.is_dir() {
+        println!("skipped: {} is missing", data.display());
+        return;
+    }
+    let source = format!("woods:{}", data.display());
+    let report = json(&output(&["evaluate", &source, "--filter", "reduced", "--json"]));
+    assert_eq!(report["steps"], 12_609);
+    assert!(report["position_rmse_m"].as_f64().is_some_and(|rmse| rmse <= 0.08), "{report}");
+    assert!(report["yaw_rmse_rad"].as_f64().is_some_and(|rmse| rmse <= 0.022), "{report}");
+}
