@@ -59,9 +59,12 @@ struct LiveArgs {
     /// A pose topic to judge, under this name; may be given several times [default: slam=pose]
     #[arg(long = "pose", value_name = "NAME=TOPIC", requires = "live", value_parser = named_topic)]
     poses: Vec<(String, String)>,
-    /// Stop listening after this long, s; otherwise Ctrl-C ends it
+    /// Stop listening after this long, s; otherwise Ctrl-C ends it, or 5 s of silence
     #[arg(long, value_name = "SECONDS", requires = "live")]
     duration: Option<f64>,
+    /// Keep what was heard as a bag: a folder that is made
+    #[arg(long, value_name = "DIR", requires = "live")]
+    bag: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -132,5 +135,41 @@ mod live {
 
     pub(super) fn run(_: &super::Args) -> Result<(), Failure> {
         Err(Failure::Failed(NO_ROS.into()))
+    }
+}
+
+#[cfg(feature = "ros")]
+mod live {
+    use super::super::failure::Failure;
+    use super::super::progress;
+    use super::report;
+    use crate::evaluate::bag::Existing;
+    use crate::evaluate::truth::Truth;
+    use crate::ros::live::{Options, listen};
+    use crate::ros::stop::Stop;
+    use std::time::Duration;
+
+    /// A run is over when nothing has come for this long.
+    const SILENCE: Duration = Duration::from_secs(5);
+
+    pub(super) fn run(args: &super::Args) -> Result<(), Failure> {
+        let live = &args.live;
+        let duration = live.duration.map(Duration::try_from_secs_f64).transpose();
+        let duration = duration.map_err(|error| Failure::WrongCall(format!("--duration: {error}")))?;
+        let usual = || vec![("slam".to_owned(), "pose".to_owned())];
+        let options = Options {
+            poses: if live.poses.is_empty() { usual() } else { live.poses.clone() },
+            topics: (&args.topics).into(),
+            duration,
+            silence: SILENCE,
+            bag: live.bag.clone().map(|path| (path, Existing::Refuse)),
+        };
+        let stop = Stop::on_signals().map_err(Failure::failed)?;
+        let spinner = progress::spinner("listening".to_owned());
+        let heard = listen(&options, &stop);
+        spinner.finish_and_clear();
+        let heard = heard.map_err(Failure::failed)?;
+        let truth = Truth::new(&heard.recording.truth, &heard.recording.true_landmarks, args.max_truth_gap);
+        report(&heard.runs, &truth, &args.output)
     }
 }

@@ -68,3 +68,36 @@ mod player {
         Err(Failure::Failed(NO_ROS.into()))
     }
 }
+
+#[cfg(feature = "ros")]
+mod player {
+    use super::super::failure::Failure;
+    use super::super::progress;
+    use crate::ros::player::{Options, play};
+    use crate::ros::stop::Stop;
+
+    /// The bar counts thousandths.
+    const WHOLE: usize = 1000;
+
+    pub(super) fn run(args: &super::Args) -> Result<(), Failure> {
+        let stop = Stop::on_signals().map_err(Failure::failed)?;
+        let options = Options {
+            bag: args.bag.clone(),
+            rate: args.rate,
+            clock_hz: args.clock,
+            topics: args.topics.clone(),
+            remap: args.remap.clone(),
+            repeat: args.repeat,
+            start_offset_s: args.start_offset,
+            delay_s: args.delay,
+        };
+        let bar = progress::bar(WHOLE, "playing");
+        let played = play(&options, &stop, |part| bar.set_position((part * WHOLE as f64) as u64));
+        bar.finish_and_clear();
+        let played = played.map_err(Failure::failed)?;
+        for warning in &played.warnings {
+            tracing::warn!("{warning}");
+        }
+        Ok(())
+    }
+}

@@ -45,15 +45,21 @@ pub(super) struct TopicArgs {
     landmarks_topic: Option<String>,
 }
 
+impl From<&TopicArgs> for Topics {
+    fn from(args: &TopicArgs) -> Self {
+        Self {
+            odometry: args.odom_topic.clone(),
+            features: args.features_topic.clone(),
+            imu: args.imu_topic.clone(),
+            truth: args.truth_topic.clone(),
+            true_landmarks: args.landmarks_topic.clone(),
+        }
+    }
+}
+
 /// Reads a source, as [`Source::open`] does.
 pub(super) fn open(source: &str, topics: &TopicArgs) -> Result<Recording, Failure> {
-    let topics = Topics {
-        odometry: topics.odom_topic.clone(),
-        features: topics.features_topic.clone(),
-        imu: topics.imu_topic.clone(),
-        truth: topics.truth_topic.clone(),
-        true_landmarks: topics.landmarks_topic.clone(),
-    };
+    let topics = Topics::from(topics);
     let spinner = progress::spinner(format!("reading {source}"));
     let result = open_with(source, &topics);
     spinner.finish_and_clear();

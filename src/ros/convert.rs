@@ -3,6 +3,7 @@
 use super::clock::from_time;
 use super::tf::planar_block;
 use crate::evaluate::bag::cloud::{Cloud, Field, LayoutError, decode_features};
+use crate::evaluate::bag::content::heading_rate;
 use crate::filter::{FeatureKind, Features, Imu, Odometry};
 use crate::lie::Se2;
 use crate::stamp::Stamp;
@@ -34,11 +35,15 @@ pub enum Refusal {
     /// An orientation that is no rotation.
     #[error("its orientation is not a unit quaternion")]
     BadOrientation,
+    /// An inertial message that says that it has no angular velocity.
+    #[error("it says that it has no angular velocity")]
+    NoAngularVelocity,
 }
 
 impl Refusal {
     /// All words of [`Refusal::word`].
-    pub const WORDS: [&'static str; 4] = ["bad_layout", "unknown_frame", "bad_stamp", "bad_orientation"];
+    pub const WORDS: [&'static str; 5] =
+        ["bad_layout", "unknown_frame", "bad_stamp", "bad_orientation", "no_angular_velocity"];
 
     /// The reason as one word, as `/diagnostics` has it.
     pub fn word(&self) -> &'static str {
@@ -47,6 +52,7 @@ impl Refusal {
             Self::UnknownFrame { .. } => Self::WORDS[1],
             Self::BadStamp(_) => Self::WORDS[2],
             Self::BadOrientation => Self::WORDS[3],
+            Self::NoAngularVelocity => Self::WORDS[4],
         }
     }
 }
@@ -97,9 +103,10 @@ pub fn odometry(
     Ok((input, pose(&message.pose.pose)))
 }
 
-/// The covariance of (v_x, v_y, w); none where the message has none: all zeros, or −1 first.
+/// The covariance of (v_x, v_y, w); none where the message has none: nothing but zeros, or −1 first.
 fn covariance_of(covariance: &[f64]) -> Option<Matrix3<f64>> {
-    planar_block(covariance).filter(|block| block.iter().any(|&x| x != 0.0) && block.m11 != -1.0)
+    let says_something = covariance.first() != Some(&-1.0) && covariance.iter().any(|&x| x != 0.0);
+    planar_block(covariance).filter(|_| says_something)
 }
 
 /// Position and heading of a pose in space; `None` where it is not finite or not a pose.
@@ -155,21 +162,23 @@ pub fn features(
     Ok(Features { stamp, kind, observations })
 }
 
-/// The rate of the heading that a gyroscope measures: the angular velocity along the vertical, which the orientation
-/// gives where the message has one (its covariance does not begin with −1, and it is not left empty); otherwise the
-/// sensor is taken to stand upright.
+/// The rate of the heading that a gyroscope measures ([`heading_rate`]), with the orientation of the message where it has
+/// one: its covariance does not begin with −1, and it is not left empty. Otherwise the sensor is taken to stand upright.
 ///
 /// # Errors
-/// Another frame, a stamp that is none, or an orientation that is no rotation.
+/// Another frame, a stamp that is none, an orientation that is no rotation, or no angular velocity.
 pub fn imu(message: &sensor_msgs::msg::Imu, frames: &[Frame<'_>]) -> Result<Imu, Refusal> {
     let stamp = check_header(&message.header, frames)?;
-    let w = &message.angular_velocity;
-    let (w, q) = (Vector3::new(w.x, w.y, w.z), &message.orientation);
-    let left_out = message.orientation_covariance.first() == Some(&-1.0) || [q.x, q.y, q.z, q.w] == [0.0; 4];
-    let yaw_rate = match left_out {
-        true => w.z,
-        false => (rotation(q).ok_or(Refusal::BadOrientation)? * w).z,
-    };
+    if message.angular_velocity_covariance.first() == Some(&-1.0) {
+        return Err(Refusal::NoAngularVelocity);
+    }
+    let (w, q) = (&message.angular_velocity, &message.orientation);
+    let values = [q.x, q.y, q.z, q.w];
+    let has_orientation = message.orientation_covariance.first() != Some(&-1.0) && values != [0.0; 4];
+    if has_orientation && rotation(q).is_none() {
+        return Err(Refusal::BadOrientation);
+    }
+    let yaw_rate = heading_rate(has_orientation.then_some(values), Vector3::new(w.x, w.y, w.z));
     Ok(Imu { stamp, yaw_rate })
 }
 

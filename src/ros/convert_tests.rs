@@ -106,6 +106,8 @@ fn a_tilted_gyroscope_is_projected_onto_the_vertical() {
     assert!((imu(&message, &[BASE]).unwrap().yaw_rate - 0.2).abs() < 1e-15);
     message.orientation.w = 3.0;
     assert_eq!(imu(&message, &[BASE]), Err(Refusal::BadOrientation));
+    message.angular_velocity_covariance[0] = -1.0;
+    assert_eq!(imu(&message, &[BASE]), Err(Refusal::NoAngularVelocity));
 }
 
 #[test]

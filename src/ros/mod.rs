@@ -3,9 +3,11 @@
 pub mod clock;
 pub mod convert;
 pub mod diagnostics;
+pub mod live;
 pub mod log;
 pub mod pace;
 pub mod parameters;
+pub mod player;
 pub mod qos;
 pub mod queue;
 mod receive;

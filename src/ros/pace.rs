@@ -8,8 +8,8 @@ use r2r::rosgraph_msgs::msg::Clock;
 use r2r::{Node, Publisher};
 use std::time::{Duration, Instant};
 
-/// How often `/clock` is published, by the wall.
-const TICK: Duration = Duration::from_millis(10);
+/// How often `/clock` is published, by the wall, unless the user says otherwise.
+pub const CLOCK_HZ: f64 = 100.0;
 
 /// Which instant of the wall belongs to which of the data.
 #[derive(Clone, Copy, Debug)]
@@ -38,24 +38,33 @@ impl Pace {
     }
 }
 
-/// Waits for data to fall due, publishing `/clock` meanwhile if asked to.
-pub struct Player {
+/// The publisher of `/clock`.
+pub struct ClockSource {
+    publisher: Publisher<Clock>,
+    period: Duration,
+}
+
+impl ClockSource {
+    /// Tells the time `rate_hz` times a second of the wall.
+    ///
+    /// # Errors
+    /// ROS refuses the publisher.
+    pub fn of(node: &mut Node, rate_hz: f64) -> r2r::Result<Self> {
+        let publisher = node.create_publisher("/clock", qos::reliable())?;
+        Ok(Self { publisher, period: Duration::from_secs_f64(1.0 / rate_hz.clamp(1e-3, 1e4)) })
+    }
+}
+
+/// Waits for data to fall due, publishing `/clock` meanwhile if there is one.
+pub struct Player<'a> {
     pace: Pace,
-    clock: Option<Publisher<Clock>>,
+    clock: Option<&'a ClockSource>,
     told: Option<Stamp>,
 }
 
-/// The publisher of `/clock`, if `wanted`.
-///
-/// # Errors
-/// ROS refuses.
-pub fn clock_publisher(node: &mut Node, wanted: bool) -> r2r::Result<Option<Publisher<Clock>>> {
-    if wanted { node.create_publisher("/clock", qos::reliable()).map(Some) } else { Ok(None) }
-}
-
-impl Player {
+impl<'a> Player<'a> {
     /// Begins now, with data of `origin`.
-    pub fn from_now(origin: Stamp, rate: f64, clock: Option<Publisher<Clock>>) -> Self {
+    pub fn from_now(origin: Stamp, rate: f64, clock: Option<&'a ClockSource>) -> Self {
         Self { pace: Pace::from_now(origin, rate), clock, told: None }
     }
 
@@ -71,7 +80,7 @@ impl Player {
             if now >= due {
                 return Ok(!stop.is_requested());
             }
-            let until = if self.clock.is_some() { due.min(now + TICK) } else { due };
+            let until = self.clock.map_or(due, |clock| due.min(now + clock.period));
             if stop.sleep_until(until) {
                 return Ok(false);
             }
@@ -80,13 +89,13 @@ impl Player {
 
     /// Publishes the time, unless it was told a moment ago. The clock never goes back, nor ahead of the data.
     fn tell(&mut self, stamp: Stamp) -> r2r::Result<()> {
-        let Some(clock) = &self.clock else { return Ok(()) };
-        let soon = self.told.is_some_and(|told| stamp.since(told) < 0.5 * TICK.as_secs_f64() * self.pace.rate);
+        let Some(clock) = self.clock else { return Ok(()) };
+        let soon = self.told.is_some_and(|told| stamp.since(told) < 0.5 * clock.period.as_secs_f64() * self.pace.rate);
         if soon {
             return Ok(());
         }
         self.told = Some(stamp);
-        clock.publish(&Clock { clock: to_time(stamp) })
+        clock.publisher.publish(&Clock { clock: to_time(stamp) })
     }
 }
 

@@ -3,14 +3,13 @@
 use super::{Settings, messages};
 use crate::lie::Se2;
 use crate::ros::log::Log;
-use crate::ros::pace::{Player, clock_publisher};
+use crate::ros::pace::{CLOCK_HZ, ClockSource, Player};
 use crate::ros::stop::Stop;
 use crate::ros::{qos, tf};
 use crate::simulate::{Frame, Simulation};
 use crate::stamp::Stamp;
 use r2r::geometry_msgs::msg::PoseStamped;
 use r2r::nav_msgs::msg::{Odometry, Path};
-use r2r::rosgraph_msgs::msg::Clock;
 use r2r::sensor_msgs::msg::{Imu, PointCloud2};
 use r2r::tf2_msgs::msg::TFMessage;
 use r2r::{Node, Publisher};
@@ -40,7 +39,7 @@ pub struct Run {
     true_pose: Publisher<PoseStamped>,
     true_path: Publisher<Path>,
     true_landmarks: Publisher<PointCloud2>,
-    clock: Option<Publisher<Clock>>,
+    clock: Option<ClockSource>,
 }
 
 impl Run {
@@ -58,7 +57,7 @@ impl Run {
             true_pose: node.create_publisher("ground_truth/pose", qos::reliable())?,
             true_path: node.create_publisher("ground_truth/path", qos::latched())?,
             true_landmarks: node.create_publisher("ground_truth/landmarks", qos::latched())?,
-            clock: clock_publisher(node, settings.publish_clock)?,
+            clock: if settings.publish_clock { Some(ClockSource::of(node, CLOCK_HZ)?) } else { None },
             simulation,
             settings,
             log,
@@ -89,7 +88,8 @@ impl Run {
         // Later by the epoch; whole nanoseconds, so that intervals stay what they are.
         let shift = |stamp: Stamp| Stamp::from_nanos(stamp.nanos() + epoch.nanos());
         self.publish_what_lasts(epoch)?;
-        let mut player = Player::from_now(epoch, self.settings.rate, self.clock.take());
+        let clock = self.clock.take();
+        let mut player = Player::from_now(epoch, self.settings.rate, clock.as_ref());
         let mut reckoned = Se2::identity();
         let mut before = Stamp::default();
         let mut truth = TruePath::new(&self.settings.map_frame);

@@ -1,0 +1,336 @@
+//! `lienav evaluate --live`: listens to running nodes, and makes of what it hears what the evaluator takes.
+//!
+//! Everything heard is written to a bag as it comes, and the bag is read as any other is: live and recorded input go
+//! through the same door.
+
+use super::qos;
+use super::receive::{Inbox, receive};
+use super::start::{self, StartError};
+use super::stop::Stop;
+use crate::evaluate::bag::cloud::{LayoutError, Wanted, decode_landmarks};
+use crate::evaluate::bag::content::{pose_of, with_layout};
+use crate::evaluate::bag::messages::{Message, PointCloud2, PoseWithCovarianceStamped};
+use crate::evaluate::bag::metadata::Qos;
+use crate::evaluate::bag::{BagWriter, Existing, Role, TopicId, Topics, WriteError, cdr, load};
+use crate::evaluate::recording::{OpenError, Recording};
+use crate::evaluate::run::{Estimate, Run};
+use crate::filter::Landmark;
+use crate::stamp::Stamp;
+use nalgebra::Matrix2;
+use r2r::diagnostic_msgs::msg::{DiagnosticArray, DiagnosticStatus};
+use r2r::{Node, QosProfile};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// What to listen to, and for how long.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Topics of poses (`geometry_msgs/PoseWithCovarianceStamped`), each with a name for the report.
+    pub poses: Vec<(String, String)>,
+    /// Topics of input and truth, where they have other than the usual names.
+    pub topics: Topics,
+    /// The longest time to listen; `None` for no limit.
+    pub duration: Option<Duration>,
+    /// The end is also there when nothing has come for this long after the first message.
+    pub silence: Duration,
+    /// Where what was heard is kept as a bag; `None` keeps nothing.
+    pub bag: Option<(PathBuf, Existing)>,
+}
+
+/// What was heard.
+#[derive(Clone, Debug, Default)]
+pub struct Heard {
+    /// Input of the filters, and truth.
+    pub recording: Recording,
+    /// What each topic of poses said, in the order of [`Options::poses`].
+    pub runs: Vec<Run>,
+}
+
+/// Why nothing could be heard.
+#[derive(Debug, thiserror::Error)]
+pub enum LiveError {
+    /// ROS refuses.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The bag cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// The bag cannot be read again.
+    #[error(transparent)]
+    Read(#[from] OpenError),
+    /// No folder for what is heard.
+    #[error("a temporary folder: {0}")]
+    Temporary(#[from] std::io::Error),
+    /// Nobody said anything.
+    #[error("nothing was heard on {0}; are the nodes running, in this ROS_DOMAIN_ID?")]
+    Silence(String),
+}
+
+impl From<r2r::Error> for LiveError {
+    fn from(error: r2r::Error) -> Self {
+        Self::Start(error.into())
+    }
+}
+
+/// The longest a turn of ROS lasts.
+const TURN: Duration = Duration::from_millis(50);
+
+/// Listens until `stop`, the end of [`Options::duration`], or [`Options::silence`].
+///
+/// # Errors
+/// ROS refuses, the bag cannot be written, or no pose was heard.
+pub fn listen(options: &Options, stop: &Stop) -> Result<Heard, LiveError> {
+    let mut node = Node::create(start::context()?, "lienav_evaluate", "")?;
+    let temporary;
+    let (path, existing) = match &options.bag {
+        Some((path, existing)) => (path.clone(), *existing),
+        None => {
+            temporary = tempfile::tempdir()?;
+            (temporary.path().join("live"), Existing::Refuse)
+        }
+    };
+    let mut writer = BagWriter::create(&path, existing)?;
+    let mut ears = Ears::default();
+    ears.open_inputs(&mut node, &mut writer, &options.topics)?;
+    let mut subjects = Vec::new();
+    for (name, topic) in &options.poses {
+        subjects.push(ears.open_subject(&mut node, &mut writer, name, topic)?);
+    }
+    let mut diagnostics = receive(node.subscribe::<DiagnosticArray>("/diagnostics", qos::reliable())?, |m| m);
+
+    let mut statuses = BTreeMap::new();
+    let begun = Instant::now();
+    let mut last_heard = None;
+    while !stop.is_requested() {
+        node.spin_once(TURN);
+        if ears.hear(&mut writer, &mut subjects)? {
+            last_heard = Some(Instant::now());
+        }
+        diagnostics(&mut |message| statuses.extend(message.status.into_iter().map(|s| (s.name.clone(), s))));
+        let too_long = options.duration.is_some_and(|limit| begun.elapsed() >= limit);
+        let silent = last_heard.is_some_and(|at: Instant| at.elapsed() >= options.silence);
+        if too_long || silent {
+            break;
+        }
+    }
+    writer.finish()?;
+    if subjects.iter().all(|subject| subject.run.estimates.is_empty()) {
+        let topics: Vec<&str> = subjects.iter().map(|s| s.topic.as_str()).collect();
+        return Err(LiveError::Silence(topics.join(", ")));
+    }
+    let mut recording = load(&path, &options.topics)?;
+    // The reader warns of topics it does not know; here these are the poses, which were read already.
+    recording.warnings.clear();
+    let runs = subjects.into_iter().map(|subject| subject.into_run(&recording, &statuses)).collect();
+    Ok(Heard { recording, runs })
+}
+
+/// Everything that is listened to.
+#[derive(Default)]
+struct Ears {
+    inboxes: Vec<(Inbox<Vec<u8>>, TopicId, Use)>,
+}
+
+/// What becomes of a message beside being written down.
+#[derive(Clone, Copy)]
+enum Use {
+    /// Nothing: the bag is read later.
+    Recorded,
+    /// A pose of this subject.
+    Pose(usize),
+    /// The map of this subject.
+    Map(usize),
+}
+
+impl Ears {
+    fn open_inputs(&mut self, node: &mut Node, writer: &mut BagWriter, topics: &Topics) -> Result<(), LiveError> {
+        for role in Role::ALL {
+            let name = match role {
+                Role::Odometry => &topics.odometry,
+                Role::Features => &topics.features,
+                Role::Imu => &topics.imu,
+                Role::Truth => &topics.truth,
+                Role::TrueLandmarks => &topics.true_landmarks,
+            };
+            let name = name.as_deref().unwrap_or(role.usual_name());
+            let latched = role == Role::TrueLandmarks;
+            self.open(node, writer, name, role.types()[0], latched, Use::Recorded)?;
+        }
+        Ok(())
+    }
+
+    fn open_subject(
+        &mut self,
+        node: &mut Node,
+        writer: &mut BagWriter,
+        name: &str,
+        topic: &str,
+    ) -> Result<Subject, LiveError> {
+        let topic = with_slash(topic);
+        let index = self.inboxes.iter().filter(|(_, _, what)| matches!(what, Use::Pose(_))).count();
+        self.open(node, writer, &topic, PoseWithCovarianceStamped::TYPE, false, Use::Pose(index))?;
+        let namespace = topic.rsplit_once('/').map_or("", |(namespace, _)| namespace).to_owned();
+        self.open(node, writer, &format!("{namespace}/landmarks"), PointCloud2::TYPE, false, Use::Map(index))?;
+        let run = Run { filter: name.to_owned(), ..Run::default() };
+        Ok(Subject { topic, namespace, run })
+    }
+
+    fn open(
+        &mut self,
+        node: &mut Node,
+        writer: &mut BagWriter,
+        name: &str,
+        type_name: &str,
+        latched: bool,
+        what: Use,
+    ) -> Result<(), LiveError> {
+        let name = with_slash(name);
+        // Best effort fits every publisher of a stream; what was said once is only given to those who ask for it.
+        let (listened, written): (QosProfile, Qos) =
+            if latched { (qos::latched(), Qos::LATCHED) } else { (qos::sensor_data(), Qos::RELIABLE) };
+        let stream = node.subscribe_raw(&name, type_name, listened)?;
+        let topic = writer.add_topic_of_type(&name, type_name, written)?;
+        self.inboxes.push((receive(stream, |bytes| bytes), topic, what));
+        Ok(())
+    }
+
+    /// Writes down what has come, and gives poses and maps to their subjects. True if anything came.
+    fn hear(&mut self, writer: &mut BagWriter, subjects: &mut [Subject]) -> Result<bool, WriteError> {
+        let mut heard = Vec::new();
+        for (index, (inbox, ..)) in self.inboxes.iter_mut().enumerate() {
+            inbox(&mut |bytes| heard.push((index, bytes)));
+        }
+        let now = system_time();
+        for (index, bytes) in &heard {
+            let (_, topic, what) = &self.inboxes[*index];
+            writer.write_serialized(*topic, now, now, bytes)?;
+            match *what {
+                Use::Recorded => (),
+                Use::Pose(subject) => subjects[subject].hear_pose(bytes),
+                Use::Map(subject) => subjects[subject].hear_map(bytes),
+            }
+        }
+        Ok(!heard.is_empty())
+    }
+}
+
+/// A topic of poses, and what was heard there.
+struct Subject {
+    topic: String,
+    namespace: String,
+    run: Run,
+}
+
+impl Subject {
+    fn hear_pose(&mut self, bytes: &[u8]) {
+        match cdr::decode::<PoseWithCovarianceStamped>(bytes) {
+            Ok(message) => {
+                let covariance = super::tf::planar_block(&message.pose.covariance.0).unwrap_or_default();
+                let (stamp, pose) = (Stamp::from(&message.header.stamp), pose_of(&message.pose.pose));
+                self.run.estimates.push(Estimate { stamp, pose, covariance, update: None });
+            }
+            Err(_) => *self.run.dropped.entry("unreadable".to_owned()).or_default() += 1,
+        }
+    }
+
+    fn hear_map(&mut self, bytes: &[u8]) {
+        let Ok(message) = cdr::decode::<PointCloud2>(bytes) else { return };
+        if let Ok(landmarks) = landmarks_of(&message) {
+            self.run.landmarks = landmarks;
+        }
+    }
+
+    fn into_run(mut self, recording: &Recording, statuses: &BTreeMap<String, DiagnosticStatus>) -> Run {
+        self.run.source = format!("live {}", self.topic);
+        self.run.estimates.sort_by_key(|estimate| estimate.stamp);
+        for (reason, count) in recording.dropped.iter().chain(&dropped_by(&self.namespace, statuses)) {
+            *self.run.dropped.entry(reason.clone()).or_default() += count;
+        }
+        if self.run.estimates.is_empty() {
+            self.run.warnings.push(format!("nothing was heard on {}", self.topic));
+        }
+        self.run
+    }
+}
+
+/// What the node of a namespace says that it has dropped.
+fn dropped_by(namespace: &str, statuses: &BTreeMap<String, DiagnosticStatus>) -> BTreeMap<String, u64> {
+    let own = |name: &str| {
+        let node = name.strip_suffix(": filter")?;
+        let (found, _) = node.rsplit_once('/').unwrap_or(("", node));
+        (found == namespace.trim_start_matches('/')).then_some(())
+    };
+    let mut dropped = BTreeMap::new();
+    for status in statuses.values().filter(|status| own(&status.name).is_some()) {
+        for value in &status.values {
+            if let (Some(reason), Ok(count @ 1..)) = (value.key.strip_prefix("dropped."), value.value.parse::<u64>()) {
+                *dropped.entry(reason.to_owned()).or_default() += count;
+            }
+        }
+    }
+    dropped
+}
+
+/// The map as slam_node publishes it.
+fn landmarks_of(message: &PointCloud2) -> Result<Vec<Landmark>, LayoutError> {
+    let stamp = Stamp::from(&message.header.stamp);
+    with_layout(message, |cloud| {
+        let positions = decode_landmarks(cloud)?;
+        let readers = [
+            cloud.reader("var_x", Wanted::Number)?,
+            cloud.reader("var_y", Wanted::Number)?,
+            cloud.reader("cov_xy", Wanted::Number)?,
+        ];
+        let covariance = |point: usize| match readers {
+            [Some(xx), Some(yy), Some(xy)] => {
+                let [xx, yy, xy] = [xx, yy, xy].map(|reader| reader.number(cloud.data, point));
+                Matrix2::new(xx, xy, xy, yy)
+            }
+            _ => Matrix2::zeros(),
+        };
+        let points = cloud.point_offsets()?;
+        let landmark = |((id, position), point): ((u32, _), usize)| Landmark {
+            id,
+            position,
+            covariance: covariance(point),
+            last_seen: stamp,
+            observations: 0,
+        };
+        // slam_node gives every landmark an identity, so that none is left out between the two.
+        Ok(positions.into_iter().zip(points).map(landmark).collect())
+    })
+}
+
+fn with_slash(name: &str) -> String {
+    format!("/{}", name.trim_start_matches('/'))
+}
+
+fn system_time() -> Stamp {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Stamp::from_nanos(i64::try_from(since_epoch.as_nanos()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use r2r::diagnostic_msgs::msg::KeyValue;
+
+    #[test]
+    fn drops_are_those_of_the_node_beside_the_poses() {
+        let status = |name: &str, count: u64| DiagnosticStatus {
+            name: name.to_owned(),
+            values: vec![
+                KeyValue { key: "dropped.gated".into(), value: count.to_string() },
+                KeyValue { key: "dropped.absurd".into(), value: "0".into() },
+                KeyValue { key: "steps".into(), value: "9".into() },
+            ],
+            ..Default::default()
+        };
+        let all = [status("ekf/slam_node: filter", 3), status("slam_node: filter", 5), status("other: thing", 7)];
+        let all = all.into_iter().map(|s| (s.name.clone(), s)).collect();
+        assert_eq!(dropped_by("/ekf", &all), BTreeMap::from([("gated".to_owned(), 3)]));
+        assert_eq!(dropped_by("", &all), BTreeMap::from([("gated".to_owned(), 5)]));
+        assert!(dropped_by("/reduced", &all).is_empty());
+    }
+}

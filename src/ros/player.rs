@@ -1,0 +1,196 @@
+//! `lienav play`: a bag on its topics, at a multiple of its speed.
+
+use super::pace::{ClockSource, Player};
+use super::qos;
+use super::start::{self, StartError};
+use super::stop::Stop;
+use crate::evaluate::bag::{BagReader, Topic};
+use crate::evaluate::recording::OpenError;
+use crate::stamp::Stamp;
+use r2r::{Node, PublisherUntyped, QosProfile, WrappedNativeMsgUntyped};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What to play, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Folder, `.mcap` or `.db3` file.
+    pub bag: PathBuf,
+    /// Seconds of the bag in a second of the wall; positive.
+    pub rate: f64,
+    /// `/clock` this often, Hz of the wall; `None` for no `/clock`.
+    pub clock_hz: Option<f64>,
+    /// Only these topics; all if there is none.
+    pub topics: Vec<String>,
+    /// Names in the bag, and names to publish under.
+    pub remap: Vec<(String, String)>,
+    /// Start again at the end.
+    pub repeat: bool,
+    /// Begin this far into the bag, s.
+    pub start_offset_s: f64,
+    /// Wait this long before the first message, s.
+    pub delay_s: f64,
+}
+
+/// What was played.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Played {
+    /// Messages published.
+    pub messages: u64,
+    /// Messages that could not be read as what they claim to be.
+    pub damaged: u64,
+    /// What the user should know, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// Why a bag cannot be played.
+#[derive(Debug, thiserror::Error)]
+pub enum PlayError {
+    /// The bag cannot be read.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// ROS refuses.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// Of the topics of the bag none can be played.
+    #[error("{}: nothing to play: {reason}", bag.display())]
+    Nothing {
+        /// The bag.
+        bag: PathBuf,
+        /// Its topics, and why none of them.
+        reason: String,
+    },
+}
+
+impl From<r2r::Error> for PlayError {
+    fn from(error: r2r::Error) -> Self {
+        Self::Start(error.into())
+    }
+}
+
+/// Subscribers need up to this long to find a new publisher, which loses what it sends before.
+const SETTLING: Duration = Duration::from_millis(500);
+/// What was sent last may still be on its way for this long.
+const FLUSHING: Duration = Duration::from_millis(300);
+
+/// Plays a bag to its end, or until `stop`. `progress` gets the part that was played, from 0 to 1.
+///
+/// # Errors
+/// The bag cannot be read, holds nothing that can be played, or ROS refuses.
+pub fn play(options: &Options, stop: &Stop, mut progress: impl FnMut(f64)) -> Result<Played, PlayError> {
+    let mut bag = BagReader::open(&options.bag)?;
+    let mut node = Node::create(start::context()?, "lienav_player", "")?;
+    let mut played = Played::default();
+    let channels = advertise(&mut node, bag.topics(), options, &mut played.warnings)?;
+    let Some((first, last)) = bag.bounds().filter(|_| channels.iter().any(Option::is_some)) else {
+        let names: Vec<&str> = bag.topics().iter().map(|t| t.name.as_str()).collect();
+        let found = if names.is_empty() { "it is empty".into() } else { format!("it holds {}", names.join(", ")) };
+        let reasons: Vec<String> = std::iter::once(found).chain(played.warnings).collect();
+        return Err(PlayError::Nothing { bag: options.bag.clone(), reason: reasons.join("; ") });
+    };
+    let clock = options.clock_hz.map(|hz| ClockSource::of(&mut node, hz)).transpose()?;
+    let begin = first + options.start_offset_s;
+    let whole = last.since(begin).max(1e-9);
+    if stop.sleep(SETTLING + Duration::from_secs_f64(options.delay_s.clamp(0.0, 1e6))) {
+        return Ok(played);
+    }
+    loop {
+        bag.seek(if options.start_offset_s > 0.0 { begin } else { Stamp::MIN });
+        let mut player = Player::from_now(begin, options.rate, clock.as_ref());
+        for record in bag.by_ref() {
+            let Some(channel) = &channels[record.topic] else { continue };
+            if !player.wait_for(record.log_time, stop)? {
+                return Ok(played);
+            }
+            match channel.publish(&record.data)? {
+                true => played.messages += 1,
+                false => played.damaged += 1,
+            }
+            progress((record.log_time.since(begin) / whole).clamp(0.0, 1.0));
+        }
+        if !options.repeat {
+            break;
+        }
+    }
+    played.warnings.extend_from_slice(bag.warnings());
+    if played.damaged > 0 {
+        played.warnings.push(format!("{} damaged messages were left out", played.damaged));
+    }
+    stop.sleep(FLUSHING);
+    Ok(played)
+}
+
+/// A topic that is played.
+struct Channel {
+    publisher: PublisherUntyped,
+    type_name: String,
+}
+
+impl Channel {
+    /// Publishes a message as it was recorded; false if it is not one of its type.
+    fn publish(&self, data: &[u8]) -> r2r::Result<bool> {
+        // Bytes go out as they are, so that nothing is lost on the way; but not before they were read once.
+        let readable = WrappedNativeMsgUntyped::new_from(&self.type_name)?.from_serialized_bytes(data).is_ok();
+        if readable {
+            self.publisher.publish_raw(data)?;
+        }
+        Ok(readable)
+    }
+}
+
+/// A publisher for each topic that is wanted and that can be published.
+fn advertise(
+    node: &mut Node,
+    topics: &[Topic],
+    options: &Options,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<Option<Channel>>, PlayError> {
+    let same = |a: &str, b: &str| a.trim_start_matches('/') == b.trim_start_matches('/');
+    let wanted = |topic: &Topic| {
+        let chosen = options.topics.is_empty() || options.topics.iter().any(|name| same(name, &topic.name));
+        // With --clock the time is ours to tell.
+        chosen && !(options.clock_hz.is_some() && same(&topic.name, "clock"))
+    };
+    let mut channels = Vec::with_capacity(topics.len());
+    for topic in topics {
+        if !wanted(topic) {
+            channels.push(None);
+            continue;
+        }
+        if topic.encoding != "cdr" || WrappedNativeMsgUntyped::new_from(&topic.type_name).is_err() {
+            warnings.push(format!("{} is not played: this build has no {}", topic.name, topic.type_name));
+            channels.push(None);
+            continue;
+        }
+        let renamed = options.remap.iter().find(|(from, _)| same(from, &topic.name));
+        let name = renamed.map_or(topic.name.as_str(), |(_, to)| to.as_str());
+        let publisher = node.create_publisher_untyped(name, &topic.type_name, offered(&topic.qos))?;
+        channels.push(Some(Channel { publisher, type_name: topic.type_name.clone() }));
+    }
+    for name in options.topics.iter().filter(|name| !topics.iter().any(|t| same(name, &t.name))) {
+        warnings.push(format!("the bag has no topic {name}"));
+    }
+    Ok(channels)
+}
+
+/// Reliable, whatever was offered, since that fits every subscriber; kept for those who come late if it was so.
+fn offered(recorded: &str) -> QosProfile {
+    // rosbag2 writes the words today, and wrote rmw's number (1) for long.
+    let latched = recorded.contains("transient_local") || recorded.contains("durability: 1");
+    if latched { qos::latched().keep_last(100) } else { QosProfile::default().reliable().keep_last(1000) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use r2r::qos::DurabilityPolicy;
+
+    #[test]
+    fn what_was_latched_is_latched_again() {
+        let is_latched = |recorded| matches!(offered(recorded).durability, DurabilityPolicy::TransientLocal);
+        assert!(is_latched("- history: keep_last\n  durability: transient_local\n"));
+        assert!(is_latched("- history: 1\n  reliability: 1\n  durability: 1\n"));
+        assert!(!is_latched("- history: 1\n  reliability: 1\n  durability: 2\n"));
+        assert!(!is_latched(""));
+    }
+}

@@ -1,0 +1,112 @@
+//! Nodes as processes of their own, and rclpy as the foreign peer, each test in a ROS domain of its own.
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// A domain nobody else on this machine is likely to use now; ROS has 101 that are safe on Linux.
+pub fn domain() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let next = NEXT.fetch_add(1, Ordering::Relaxed);
+    (1 + (std::process::id().wrapping_mul(13).wrapping_add(next)) % 100).to_string()
+}
+
+/// A program that sees only the nodes of `domain` on this machine.
+pub fn command(program: &str, domain: &str) -> Command {
+    let mut command = Command::new(program);
+    command.env("ROS_DOMAIN_ID", domain).env("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST");
+    command.env("ROS_LOG_DIR", env!("CARGO_TARGET_TMPDIR"));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// `slam_node` with ROS arguments (after `--ros-args`).
+pub fn slam_node(domain: &str, arguments: &[&str]) -> Process {
+    start(env!("CARGO_BIN_EXE_slam_node"), domain, arguments)
+}
+
+/// `simulator_node` with ROS arguments (after `--ros-args`).
+pub fn simulator_node(domain: &str, arguments: &[&str]) -> Process {
+    start(env!("CARGO_BIN_EXE_simulator_node"), domain, arguments)
+}
+
+fn start(program: &str, domain: &str, arguments: &[&str]) -> Process {
+    let mut command = command(program, domain);
+    command.arg("--ros-args").args(arguments);
+    Process(Some(command.spawn().unwrap_or_else(|e| panic!("{program}: {e}"))))
+}
+
+/// A process that is killed if the test does not wait for its end.
+pub struct Process(Option<Child>);
+
+impl Process {
+    fn child(&mut self) -> &mut Child {
+        self.0.as_mut().expect("a process that was waited for is gone")
+    }
+
+    /// Sends a signal, by name.
+    pub fn signal(&mut self, name: &str) {
+        let pid = self.child().id().to_string();
+        let sent = Command::new("kill").args(["-s", name, &pid]).status().unwrap();
+        assert!(sent.success(), "kill -s {name} {pid}");
+    }
+
+    /// Reads what is logged until a line holds `text`. The rest stays unread, which is little.
+    pub fn wait_for_line(&mut self, text: &str) {
+        let stderr = self.child().stderr.as_mut().unwrap();
+        let (mut seen, mut byte) = (Vec::new(), [0]);
+        while stderr.read(&mut byte).unwrap() == 1 {
+            seen.push(byte[0]);
+            if byte[0] == b'\n' && String::from_utf8_lossy(&seen).contains(text) {
+                return;
+            }
+        }
+        panic!("it ended without saying '{text}':\n{}", String::from_utf8_lossy(&seen));
+    }
+
+    /// Waits for the end, which has to come within `limit`, and says how long it took.
+    pub fn wait(mut self, limit: Duration) -> (ExitStatus, String, Duration) {
+        let begun = Instant::now();
+        while self.child().try_wait().unwrap().is_none() {
+            assert!(begun.elapsed() < limit, "still running after {limit:?}");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let took = begun.elapsed();
+        let Output { status, stderr, .. } = self.0.take().unwrap().wait_with_output().unwrap();
+        (status, String::from_utf8_lossy(&stderr).into_owned(), took)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// A Python that has rclpy: `LIENAV_PYTHON`, or `python3`; `None` if neither has.
+pub fn python() -> Option<String> {
+    let has_rclpy = |python: &String| {
+        let found = Command::new(python).args(["-c", "import rclpy"]).stderr(Stdio::null()).status();
+        found.is_ok_and(|status| status.success())
+    };
+    [std::env::var("LIENAV_PYTHON").ok(), Some("python3".to_owned())].into_iter().flatten().find(has_rclpy)
+}
+
+/// Runs a script of this folder in `domain`, which has to end well; its arguments are passed on. Returns what it printed,
+/// or `None` where there is no rclpy.
+pub fn run_peer(script: &str, domain: &str, arguments: &[&str]) -> Option<String> {
+    let Some(python) = python() else {
+        println!("skipped: no Python with rclpy; set LIENAV_PYTHON to one");
+        return None;
+    };
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/ros").join(script);
+    let output = command(&python, domain).arg(path).args(arguments).output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{script} says:\n{out}\n{err}");
+    Some(out.into_owned())
+}

@@ -1,0 +1,102 @@
+//! Nodes as a user has them: started, fed by each other, and ended.
+
+#![cfg(feature = "ros")]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod ros;
+
+use ros::{domain, run_peer, simulator_node, slam_node};
+use std::time::Duration;
+
+/// Generous, on a machine that does other things; measured it is below 0.1 s.
+const END: Duration = Duration::from_secs(1);
+const SOON: Duration = Duration::from_secs(20);
+
+/// The noise that the default scenario makes (Shen 2019, section 5.5).
+const THESIS_NOISE: [&str; 12] = [
+    "-p",
+    "sensor.kind:=stereo_bearings",
+    "-p",
+    "sensor.bearing_std_rad:=0.01",
+    "-p",
+    "sensor.max_range_m:=5",
+    "-p",
+    "motion.noise:=spectral_density",
+    "-p",
+    "motion.velocity_y_std:=0.1",
+    "-p",
+    "use_sim_time:=true",
+];
+
+#[test]
+fn the_estimates_of_one_process_follow_the_truth_of_another() {
+    let domain = domain();
+    let slam = slam_node(&domain, &THESIS_NOISE);
+    // Two subscribers of odom and features: the node, and the peer that counts.
+    let arguments = ["-p", "rate:=10.0", "-p", "publish_clock:=true", "-p", "exit_at_end:=true"];
+    let wait = ["-p", "wait_for_subscribers:=2", "-p", "seed:=3"];
+    let simulator = simulator_node(&domain, &[&arguments[..], &wait].concat());
+    let Some(said) = run_peer("follow_truth.py", &domain, &[]) else { return };
+    println!("{said}");
+    let (status, log, _) = simulator.wait(SOON);
+    assert!(status.success() && log.contains("the run is over"), "{log}");
+    drop(slam);
+}
+
+#[test]
+fn sigint_and_sigterm_end_either_node_at_once_and_well() {
+    for signal in ["INT", "TERM"] {
+        for (mut node, ready) in
+            [(slam_node(&domain(), &[]), "filter 'default'"), (simulator_node(&domain(), &[]), "scenario")]
+        {
+            node.wait_for_line(ready);
+            node.signal(signal);
+            let (status, log, took) = node.wait(END);
+            println!("SIG{signal}: ended after {took:?}");
+            assert_eq!(status.code(), Some(0), "{log}");
+        }
+    }
+}
+
+#[test]
+fn a_simulator_that_waits_for_subscribers_can_be_ended() {
+    let mut node = simulator_node(&domain(), &["-p", "wait_for_subscribers:=1"]);
+    node.wait_for_line("waiting for 1 subscribers");
+    node.signal("INT");
+    assert_eq!(node.wait(END).0.code(), Some(0));
+}
+
+#[test]
+fn a_wrong_parameter_stops_a_node_at_start_and_says_which_what_and_what_else() {
+    let refused = |arguments: &[&str], words: &[&str]| {
+        let (status, log, _) = slam_node(&domain(), arguments).wait(SOON);
+        assert_eq!(status.code(), Some(2), "{log}");
+        assert!(words.iter().all(|word| log.contains(word)) && !log.contains("panicked"), "{words:?} in {log}");
+    };
+    refused(&["-p", "gate.probability:=2.0"], &["'gate.probability' is 2.0", "0.5 … 1"]);
+    refused(&["-p", "map.max_features:=2.5"], &["'map.max_features' is 2.5", "a whole number"]);
+    refused(&["-p", "motion.max_speed:=fast"], &["'motion.max_speed' is \"fast\"", "a number"]);
+    refused(&["-p", "filter:=ukf"], &["'filter' is \"ukf\"", "thesis-reduced"]);
+    refused(&["-p", "sensor.range_std_m:=.nan"], &["'sensor.range_std_m' is NaN", "0.000000001 … 100"]);
+    refused(&["-p", "marker_probability:=1.0"], &["'marker_probability' is 1.0", "0.01 … 0.9999"]);
+}
+
+#[test]
+fn a_parameter_file_that_is_missing_or_broken_is_named() {
+    let (status, log, _) = slam_node(&domain(), &["--params-file", "/nowhere/slam.yaml"]).wait(SOON);
+    assert_eq!(status.code(), Some(2), "{log}");
+    assert!(log.contains("/nowhere/slam.yaml") && !log.contains("panicked"), "{log}");
+
+    let broken = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("broken.yaml");
+    std::fs::write(&broken, "/**:\n  ros__parameters:\n    filter: [1, a\n").unwrap();
+    let (status, log, _) = simulator_node(&domain(), &["--params-file", broken.to_str().unwrap()]).wait(SOON);
+    assert_eq!(status.code(), Some(2), "{log}");
+    assert!(log.contains("broken.yaml") && !log.contains("panicked"), "{log}");
+}
+
+#[test]
+fn a_scenario_that_nobody_knows_is_named() {
+    let (status, log, _) = simulator_node(&domain(), &["-p", "scenario:=moon"]).wait(SOON);
+    assert_eq!(status.code(), Some(2), "{log}");
+    assert!(log.contains("'scenario'") && log.contains("moon"), "{log}");
+}

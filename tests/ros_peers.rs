@@ -1,0 +1,64 @@
+//! A node as a peer of another make sees it: rclpy.
+
+#![cfg(feature = "ros")]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod ros;
+
+use ros::{domain, run_peer, slam_node};
+use std::time::Duration;
+
+const NODE: [&str; 14] = [
+    "-r",
+    "__ns:=/robot1",
+    "-r",
+    "odom:=wheels/odom",
+    "-p",
+    "use_sim_time:=true",
+    "-p",
+    "use_imu:=true",
+    "-p",
+    "display_rate_hz:=20.0",
+    "-p",
+    "path_spacing_m:=0",
+    "-p",
+    "motion.velocity_x_std:=0.2",
+];
+
+/// Ends the node and checks that it was still well.
+fn end(mut node: ros::Process) {
+    node.signal("INT");
+    let (status, log, _) = node.wait(Duration::from_secs(5));
+    assert_eq!(status.code(), Some(0), "{log}");
+    assert!(!log.contains("panicked"), "{log}");
+}
+
+#[test]
+fn rclpy_finds_topics_frames_transforms_parameters_and_services_as_documented() {
+    let domain = domain();
+    let node = slam_node(&domain, &NODE);
+    if let Some(said) = run_peer("face.py", &domain, &[]) {
+        println!("{said}");
+        end(node);
+    }
+}
+
+#[test]
+fn bad_input_is_dropped_and_counted_and_harms_no_pose() {
+    let domain = domain();
+    let node = slam_node(&domain, &["-p", "use_imu:=true"]);
+    if let Some(said) = run_peer("bad_input.py", &domain, &["reset"]) {
+        println!("{said}");
+        end(node);
+    }
+}
+
+#[test]
+fn time_that_is_set_back_rewinds_where_the_parameter_says_so() {
+    let domain = domain();
+    let node = slam_node(&domain, &["-p", "timing.on_jump_back:=rewind"]);
+    if let Some(said) = run_peer("bad_input.py", &domain, &["rewind"]) {
+        println!("{said}");
+        end(node);
+    }
+}
