@@ -122,6 +122,7 @@ def simulator():
                 'trajectory.path': ParameterValue(
                     LaunchConfiguration('trajectory'), value_type=str
                 ),
+                'name': LaunchConfiguration('trajectory'),
                 'seed': ParameterValue(LaunchConfiguration('seed'), value_type=int),
                 'rate': ParameterValue(LaunchConfiguration('rate'), value_type=float),
                 'exit_at_end': ParameterValue(LaunchConfiguration('exit_at_end'), value_type=bool),

@@ -21,8 +21,8 @@ NEEDED = ('launch', 'launch_ros', 'ament_index_python', 'yaml')
 MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
 
 # Stands in for every executable: notes its arguments and ends. The evaluator waits for the signal
-# that ends it, and the simulator, whose end ends all, for the others. What launch wrote for a run is
-# gone when the run is over, so its text is kept.
+# that ends it, and the simulator, whose end ends all, for the others. What launch wrote for a run
+# is gone when the run is over, so its text is kept.
 STAND_IN = """#!{python}
 import glob, json, os, signal, sys, time
 name = os.path.basename(sys.argv[0])
@@ -277,6 +277,8 @@ class Started(unittest.TestCase):
         bag.mkdir()
         (bag / 'metadata.yaml').write_text(
             f'rosbag2_bagfile_information:\n  storage_identifier: {storage}\n'
+            '  topics_with_message_count:\n'
+            '    - topic_metadata:\n        name: /ground_truth/pose\n'
         )
         (bag / 'params.yaml').write_text('/**:\n  ros__parameters: {sensor.range_std_m: 0.123}\n')
         return bag
@@ -289,6 +291,9 @@ class Started(unittest.TestCase):
         self.assertEqual(set(calls), {'slam_node', 'play', 'evaluate'})
         self.assertIn(str(bag), calls['play']['argv'])
         self.assertIn('20', calls['play']['argv'])
+        self.assertEqual(
+            calls['play']['argv'][-4:], ['--topics', '/odom', '/features', '/ground_truth/pose']
+        )
         self.assertEqual(calls['evaluate']['ended_by'], 'SIGINT')
         self.assertEqual(calls['evaluate']['argv'][-2:], ['--out', str(self.folder / 'out')])
         slam = self.parameters(calls['slam_node'])
