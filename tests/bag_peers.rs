@@ -34,7 +34,7 @@ fn the_official_readers_and_writers_agree() {
     let path = |name: &str| folder.path().join(name);
     to_bag(&recording(), &path("bag"), Existing::Refuse, &mut |_, _| ()).unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bag_peers.py");
-    let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".into());
+    let python = std::env::var("LIENAV_PYTHON").unwrap_or_else(|_| "python3".into());
     let output = match Command::new(python).arg(script).args(["bag", "db3", "mcap"].map(path)).output() {
         Ok(output) if output.status.code() == Some(77) => {
             println!("skipped: {}", String::from_utf8_lossy(&output.stdout));

@@ -33,9 +33,9 @@ const EXAMPLES: &str = "Examples:
   lienav convert mrclam:MRCLAM_Dataset6:1 d6r1 --force
   lienav convert old.db3 new_bag
 
-The bag has /odom, /imu where there is one, /features, /ground_truth/pose and /ground_truth/landmarks. In the published
-folders, `woods:` expects odometry.csv, measurements.csv, groundtruth.csv, landmarks.csv and parameters.csv; `mrclam:` the
-.dat files of the data set.";
+The bag has /odom, /imu where there is one, /features, /ground_truth/pose and /ground_truth/landmarks.
+A folder for `woods:` holds odometry.csv, measurements.csv, groundtruth.csv, landmarks.csv and parameters.csv, one for
+`mrclam:` the .dat files of the data set.";
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     write(&args.source.open()?, &args.out, args.existing)

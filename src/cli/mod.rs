@@ -17,7 +17,8 @@ use failure::Failure;
 use std::process::ExitCode;
 
 #[derive(Parser)]
-#[command(name = "lienav", version, about, arg_required_else_help = false, long_about = ABOUT, after_help = EXAMPLES, propagate_version = true)]
+#[command(name = "lienav", version, about, long_about = ABOUT, after_help = EXAMPLES)]
+#[command(propagate_version = true, arg_required_else_help = false)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

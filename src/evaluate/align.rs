@@ -3,9 +3,9 @@
 use crate::lie::Se2;
 use nalgebra::Vector2;
 
-/// The motion G of SE(2) that minimises Σ ‖bᵢ − G aᵢ‖² over pairs (aᵢ, bᵢ) of points in m: Umeyama 1991, eqs. (40)–(42),
-/// without scale, in its closed form for the plane,
-/// θ = atan2(Σ aᵢ' × bᵢ', Σ aᵢ' · bᵢ') with ' relative to the centroids.
+/// The motion G of SE(2) that minimises Σ ‖bᵢ − G aᵢ‖² over pairs (aᵢ, bᵢ) of points in m: Umeyama 1991, eqs.
+/// (40)–(42), without scale, in its closed form for the plane, θ = atan2(Σ aᵢ' × bᵢ', Σ aᵢ' · bᵢ') with ' relative to
+/// the centroids.
 ///
 /// `None` without any pair. Where the points determine no heading (one point, or all at one place), the heading is 0.
 pub fn rigid(pairs: &[(Vector2<f64>, Vector2<f64>)]) -> Option<Se2> {
@@ -37,7 +37,8 @@ mod tests {
             points in prop::collection::vec((-30.0..30.0f64, -30.0..30.0f64), 3..40),
         ) {
             let motion = Se2::new(x, y, theta);
-            let pairs: Vec<_> = points.iter().map(|&(a, b)| Vector2::new(a, b)).map(|p| (p, motion.transform(&p))).collect();
+            let points = points.iter().map(|&(a, b)| Vector2::new(a, b));
+            let pairs: Vec<_> = points.map(|p| (p, motion.transform(&p))).collect();
             let spread = pairs.iter().map(|(a, _)| (a - pairs[0].0).norm()).fold(0.0, f64::max);
             prop_assume!(spread > 1e-3);
             let found = rigid(&pairs).unwrap();

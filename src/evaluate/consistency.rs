@@ -9,11 +9,22 @@ pub const BAND_PROBABILITY: f64 = 0.95;
 /// Degrees of freedom of the pose (x, y, θ): the mean NEES of a consistent filter.
 pub const POSE_DOF: usize = 3;
 
-/// Normalised estimation error squared, eᵀ Σ⁻¹ e, by Cholesky (Bar-Shalom, Li, Kirubarajan 2001, eq. (5.4.2-1)).
-/// `None` where Σ is not positive definite.
+/// The least part of a variance that must be left, given the other components, for a covariance to be taken for
+/// regular. Rounding leaves some 10⁻¹⁶ where there should be none.
+const LEAST_PIVOT: f64 = 1e-12;
+
+/// Normalised estimation error squared, eᵀ Σ⁻¹ e, by Cholesky of the correlation matrix (Bar-Shalom, Li, Kirubarajan
+/// 2001, eq. (5.4.2-1)). `None` where Σ is not positive definite, or singular but for rounding: a robot that starts
+/// at a known pose and cannot slip sideways has such a covariance after its first step.
 pub fn nees(error: &Vector3<f64>, covariance: &Matrix3<f64>) -> Option<f64> {
-    let factor = covariance.cholesky()?;
-    let nees = error.dot(&factor.solve(error));
+    let scale = covariance.diagonal().map(|variance| 1.0 / variance.sqrt());
+    let correlation = Matrix3::from_fn(|i, j| scale[i] * covariance[(i, j)] * scale[j]);
+    let factor = correlation.cholesky()?;
+    if factor.l_dirty().diagonal().iter().any(|pivot| pivot * pivot < LEAST_PIVOT) {
+        return None;
+    }
+    let scaled = error.component_mul(&scale);
+    let nees = scaled.dot(&factor.solve(&scaled));
     nees.is_finite().then_some(nees)
 }
 
@@ -76,5 +87,15 @@ mod tests {
         assert_eq!(nees(&Vector3::zeros(), &Matrix3::zeros()), None);
         assert_eq!(nees(&Vector3::x(), &Matrix3::from_diagonal(&Vector3::new(1.0, 1.0, f64::NAN))), None);
         assert_eq!(nees(&Vector3::new(2.0, 0.0, 1.0), &Matrix3::identity()), Some(5.0));
+        let (a, b) = (Vector3::new(0.1, 1.0, 3.0), Vector3::new(1.0, 0.3, -0.7));
+        let flat = a * a.transpose() + b * b.transpose();
+        assert_eq!(nees(&Vector3::z(), &flat), None);
+    }
+
+    #[test]
+    fn a_covariance_of_tiny_and_huge_variances_is_not_taken_for_singular() {
+        let covariance = Matrix3::from_diagonal(&Vector3::new(1e-18, 1e6, 1e-4));
+        let error = Vector3::new(1e-9, 2e3, 3e-2);
+        assert!((nees(&error, &covariance).unwrap() - (1.0 + 4.0 + 9.0)).abs() < 1e-9);
     }
 }

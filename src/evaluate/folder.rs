@@ -24,10 +24,10 @@ pub enum FolderError {
     Plot(#[from] PlotError),
 }
 
-/// Writes `report.json`, `report.txt`, `estimate.tum`, `truth.tum`, `errors.csv`, `trajectory.svg`, `errors.svg` and `nees.svg`,
-/// each of them whole or not at all. `truth.tum` holds the truth at the stamps of the estimates, so that a tool that pairs
-/// poses by their stamps finds the errors of the report. Of several runs, each gets a folder named like its filter, and
-/// the folder itself `report.json`, `report.txt` and `comparison.svg`.
+/// Writes `report.json`, `report.txt`, `estimate.tum`, `truth.tum`, `errors.csv`, `trajectory.svg`, `errors.svg` and
+/// `nees.svg`, each of them whole or not at all. `truth.tum` holds the truth at the stamps of the estimates, so that
+/// a tool that pairs poses by their stamps finds the errors of the report. Of several runs, each gets a folder named
+/// like its filter, and the folder itself `report.json`, `report.txt` and `comparison.svg`.
 ///
 /// # Errors
 /// Which file could not be written, and why.

@@ -27,9 +27,9 @@ pub enum SettingsError {
 
 /// Settings laid over others: `base` with what `yaml` says.
 ///
-/// The text is either a mapping of names, nested or dotted, all of which must exist, or a ROS parameter file. Of that, the
-/// sections `/**` and `node` (in any namespace, in this order) are read, and parameters that are not of this struct's groups are
-/// somebody else's. Ranges are not checked here.
+/// The text is either a mapping of names, nested or dotted, all of which must exist, or a ROS parameter file. Of
+/// that, the sections `/**` and `node` (in any namespace, in this order) are read, and parameters that are not of
+/// this struct's groups are somebody else's. Ranges are not checked here.
 ///
 /// # Errors
 /// Not YAML, an unknown name, or a value of the wrong type.

@@ -3,9 +3,9 @@
 use super::recording::{Input, Recording};
 use crate::simulate::{Scenario, ScenarioError, Simulation};
 
-/// What a robot would have recorded in `scenario`, in order of arrival: a gyroscope's reading and the features between two
-/// odometry messages arrive with the later of these. The truth has a pose for every message; the settings are those of the
-/// simulated sensors.
+/// What a robot would have recorded in `scenario`, in order of arrival: a gyroscope's reading and the features
+/// between two odometry messages arrive with the later of these. The truth has a pose for every message; the settings
+/// are those of the simulated sensors.
 ///
 /// # Errors
 /// A value of the scenario out of range, or waypoints through which no path leads.

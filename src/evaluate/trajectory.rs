@@ -5,8 +5,8 @@ use crate::lie::Se2;
 use crate::stamp::Stamp;
 use std::io::{self, Write};
 
-/// Writes poses in the TUM format, one a line: `timestamp tx ty tz qx qy qz qw`, s and m. Stamps keep every nanosecond and
-/// numbers every bit.
+/// Writes poses in the TUM format, one a line: `timestamp tx ty tz qx qy qz qw`, s and m. Stamps keep every
+/// nanosecond and numbers every bit.
 ///
 /// # Errors
 /// Those of `out`.
@@ -18,8 +18,8 @@ pub fn write_tum(poses: impl IntoIterator<Item = (Stamp, Se2)>, out: &mut dyn Wr
     Ok(())
 }
 
-/// Writes estimate, truth, errors (m, rad), claimed covariance (upper triangle of (x, y, θ)) and NEES of each step that has
-/// a true pose, as CSV. NEES is empty where the covariance is singular.
+/// Writes estimate, truth, errors (m, rad), claimed covariance (upper triangle of (x, y, θ)) and NEES of each step
+/// that has a true pose, as CSV. NEES is empty where the covariance is singular.
 ///
 /// # Errors
 /// Those of `out`.

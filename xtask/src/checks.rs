@@ -24,13 +24,21 @@ const CHECKS: [Check; 6] = [
         arguments: &["clippy", "--no-default-features", "--all-targets", "--", "-D", "warnings"],
         needs_ros: false,
     },
-    Check { name: "tests without ROS", arguments: &["test", "--no-default-features"], needs_ros: false },
+    Check {
+        name: "tests without ROS",
+        arguments: &["test", "--no-default-features", "--no-fail-fast"],
+        needs_ros: false,
+    },
     Check {
         name: "clippy",
         arguments: &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
         needs_ros: true,
     },
-    Check { name: "tests with ROS, rclpy and colcon", arguments: &["test", "--workspace"], needs_ros: true },
+    Check {
+        name: "tests with ROS, rclpy and colcon",
+        arguments: &["test", "--workspace", "--no-fail-fast"],
+        needs_ros: true,
+    },
     Check { name: "documentation", arguments: &["doc", "--no-deps"], needs_ros: true },
 ];
 

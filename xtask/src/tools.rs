@@ -47,10 +47,10 @@ pub fn python() -> Result<String> {
 }
 
 /// libclang, which bindgen loads to read ROS 2's headers. The private Jazzy brings its own.
-fn libclang() -> Result<String> {
+pub fn libclang() -> Result<String> {
     let is_libclang = |path: &Path| {
-        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libclang"))
-            && path.to_string_lossy().contains(".so")
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("libclang") && name.contains(".so") && !name.starts_with("libclang-cpp")
     };
     let named = env::var_os("LIBCLANG_PATH").map(PathBuf::from);
     let usual = ["/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"];

@@ -9,10 +9,10 @@ use crate::evaluate::truth::Truth;
 /// Width of the map and of the panels beside it, and height of a filter's row, in points.
 const MAP_WIDTH: f64 = 640.0;
 const PANELS_WIDTH: f64 = 960.0;
-const ROW_HEIGHT: f64 = 200.0;
+const ROW_HEIGHT: f64 = 220.0;
 
-/// On the left the trajectories with features and their 95 % ellipses, on the right a row for each filter: errors of x, y and
-/// yaw with their ±3σ bands, a column's panels to one scale.
+/// On the left the trajectories with features and their 95 % ellipses, on the right a row for each filter: errors of
+/// x, y and yaw with their ±3σ bands, a column's panels to one scale.
 ///
 /// # Errors
 /// None in practice; what the plotting library reports.

@@ -77,9 +77,11 @@ pub(super) fn draw_map(area: &Area, truth: &Truth, runs: &[(&Subject, RGBColor, 
         let finite = subject.run.landmarks.iter().map(|l| (l.position.x, l.position.y)).filter(is_finite);
         chart.draw_series(finite.map(|p| Circle::new(p, at(1.6), color.filled()))).map_err(failed)?;
     }
-    let cross = TRUE_COLOR.stroke_width(pt(1.3));
+    // Hundreds of landmarks are a background, a dozen are what one looks for.
+    let (size, width) = if truth.landmarks().len() > 100 { (2.2, 0.8) } else { (4.0, 1.3) };
+    let cross = TRUE_COLOR.stroke_width(pt(width));
     let crosses = truth.landmarks().values().map(|p| (p.x, p.y)).filter(is_finite);
-    chart.draw_series(crosses.map(|p| Cross::new(p, at(4.0), cross))).map_err(failed)?;
+    chart.draw_series(crosses.map(|p| Cross::new(p, at(size), cross))).map_err(failed)?;
     Ok(())
 }
 

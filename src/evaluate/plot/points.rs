@@ -6,7 +6,8 @@ use crate::stamp::Stamp;
 use nalgebra::{Matrix2, Vector2};
 use std::ops::Range;
 
-/// The square of the 95 % radius of a two-dimensional Gaussian: the 0.95 quantile of χ² with 2 degrees of freedom, −2 ln 0.05.
+/// The square of the 95 % radius of a two-dimensional Gaussian: the 0.95 quantile of χ² with 2 degrees of freedom, −2
+/// ln 0.05.
 const ELLIPSE_RADIUS_SQUARED: f64 = 5.991_464_547_107_98;
 
 /// How many columns a line over time is reduced to; each keeps its first, least, greatest and last value.
@@ -28,8 +29,8 @@ pub(super) fn ellipse(landmark: &Landmark) -> Option<Vec<(f64, f64)>> {
     Some(outline.collect())
 }
 
-/// A path in the plane without the points that lie closer than `resolution` (m) to the last one that was kept, and without those
-/// that are not finite.
+/// A path in the plane without the points that lie closer than `resolution` (m) to the last one that was kept, and
+/// without those that are not finite.
 pub(super) fn thin_path(points: impl IntoIterator<Item = (f64, f64)>, resolution: f64) -> Vec<(f64, f64)> {
     let mut kept: Vec<(f64, f64)> = Vec::new();
     let mut last = None;
@@ -46,7 +47,8 @@ pub(super) fn thin_path(points: impl IntoIterator<Item = (f64, f64)>, resolution
     kept
 }
 
-/// A line over time, reduced to [`COLUMNS`] columns of `span` in which no peak is lost. Values that are not finite are left out.
+/// A line over time, reduced to [`COLUMNS`] columns of `span` in which no peak is lost. Values that are not finite
+/// are left out.
 pub(super) fn thin_line(points: impl IntoIterator<Item = (f64, f64)>, span: &Range<f64>) -> Vec<(f64, f64)> {
     let width = (span.end - span.start) / COLUMNS;
     let column = |t: f64| if width > 0.0 { ((t - span.start) / width) as i64 } else { 0 };

@@ -144,8 +144,8 @@ pub(super) fn draw_error(
     Ok(())
 }
 
-/// How far a panel must reach to show all errors of one component, and the band for most of the time: a filter that starts
-/// knowing nothing must not press the rest flat.
+/// How far a panel must reach to show all errors of one component, and the band for most of the time: a filter that
+/// starts knowing nothing must not press the rest flat.
 pub(super) fn error_limit(subjects: &[Subject], component: usize) -> f64 {
     let steps = || subjects.iter().flat_map(|subject| &subject.errors.steps);
     let greatest = steps().map(|step| step.error[component].abs()).filter(|e| e.is_finite()).fold(0.0, f64::max);

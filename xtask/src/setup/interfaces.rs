@@ -52,7 +52,12 @@ fn retarget_exports(private: &Private) -> Result<()> {
     let report = "import sysconfig; print(sysconfig.get_path('include'))";
     let output = Command::new(private.python()).args(["-c", report]).output()?;
     let headers = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
-    let headers = if headers.join("Python.h").is_file() { headers } else { private.venv().join("include") };
+    let headers = if headers.join("Python.h").is_file() {
+        headers
+    } else {
+        eprintln!("      Python has no headers (python3-dev): rclpy will not know tf2_msgs, all else works");
+        private.venv().join("include")
+    };
     let numpy = private.site_packages()?.join("numpy/_core/include");
 
     for package in fs::read_dir(private.venv().join("share"))? {

@@ -8,7 +8,7 @@ mod interfaces;
 mod prefix;
 
 use std::fs::{self, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
@@ -26,7 +26,12 @@ const RECIPE: u32 = 1;
 pub fn ready(root: &Path) -> Result<Ros> {
     let ros = Ros::chosen(root)?;
     match &ros {
-        Ros::Sourced { .. } => eprintln!("Using {ros}."),
+        Ros::Sourced { .. } => {
+            eprintln!("Using {ros}.");
+            if let Err(missing) = tools::libclang() {
+                eprintln!("warning: {missing}"); // bindgen may know a place that we do not
+            }
+        }
         Ros::Private(private) if !is_made(private) => make(private)?,
         Ros::Private(_) => {}
     }
@@ -38,7 +43,7 @@ pub fn is_made(private: &Private) -> bool {
     fs::read_to_string(stamp(private)).is_ok_and(|text| text == recipe(private)) && private.python().exists()
 }
 
-fn stamp(private: &Private) -> std::path::PathBuf {
+fn stamp(private: &Private) -> PathBuf {
     private.folder().join("stamp")
 }
 
