@@ -31,9 +31,11 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     let run = Run::of(&mut node, simulation, settings, log.clone())?;
 
     // Nothing can be changed while the run lasts, so parameters are answered for beside it.
-    let answer = |request: parameters::Request| {
-        if let Err(error) = request.answer(&mut parameters, |_| Ok(())) {
-            log.warn(&format!("ROS does not send an answer: {error}"));
+    let answer = |batch: Vec<parameters::Request>| {
+        for request in batch {
+            if let Err(error) = request.answer(&mut parameters, |_| Ok(())) {
+                log.warn(&format!("ROS does not send an answer: {error}"));
+            }
         }
     };
     start::spin(node, requests, stop, answer, || run.play(stop))

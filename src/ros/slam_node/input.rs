@@ -9,6 +9,7 @@ use r2r::nav_msgs::msg::Odometry;
 use r2r::sensor_msgs::msg::{Imu, PointCloud2};
 use r2r::std_srvs::srv::{SetBool, Trigger};
 use r2r::{Node, QosProfile, ServiceRequest};
+use std::collections::VecDeque;
 
 /// A message of one of the topics.
 pub enum Message {
@@ -40,6 +41,48 @@ pub enum Event {
     Request(Request),
 }
 
+impl Message {
+    /// Its stamp, as it is; `None` for what is not part of the stream of measurements.
+    fn stamp(&self) -> Option<(i32, u32)> {
+        let header = match self {
+            Self::Odometry(message) => &message.header,
+            Self::Imu(message) => &message.header,
+            Self::Features(message) => &message.header,
+            Self::InitialPose(_) => return None,
+        };
+        Some((header.stamp.sec, header.stamp.nanosec))
+    }
+
+    /// Topics in the order that messages of one stamp are taken in.
+    fn topic(&self) -> usize {
+        match self {
+            Self::InitialPose(_) => 0,
+            Self::Odometry(_) => 1,
+            Self::Imu(_) => 2,
+            Self::Features(_) => 3,
+        }
+    }
+}
+
+/// Splits what has arrived together into requests and messages. Messages of different topics are merged by their stamps,
+/// since nobody knows which came first; those of one topic stay in their order.
+pub fn sort(batch: Vec<Event>) -> (Vec<Request>, Vec<Message>) {
+    let mut requests = Vec::new();
+    let mut topics: [VecDeque<Message>; 4] = Default::default();
+    for event in batch {
+        match event {
+            Event::Request(request) => requests.push(request),
+            Event::Message(message) => topics[message.topic()].push_back(message),
+        }
+    }
+    let mut messages = Vec::new();
+    loop {
+        let heads = topics.iter().enumerate().filter_map(|(i, topic)| topic.front().map(|m| (m.stamp(), i)));
+        let Some((_, first)) = heads.min() else { return (requests, messages) };
+        messages.extend(topics[first].pop_front());
+    }
+}
+
 /// Subscribes to the topics, `imu` only where it is wanted, and offers the services.
 ///
 /// # Errors
@@ -63,4 +106,38 @@ pub fn listen(node: &mut Node, settings: &Settings) -> r2r::Result<Vec<Inbox<Eve
     inboxes
         .push(receive(node.create_service("~/set_enabled", services())?, |r| Event::Request(Request::SetEnabled(r))));
     Ok(inboxes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ros::tf;
+    use crate::stamp::Stamp;
+
+    fn odometry(ms: i64) -> Event {
+        let header = tf::header(Stamp::from_nanos(1_000_000 * ms), "odom");
+        Event::Message(Message::Odometry(Box::new(Odometry { header, ..Default::default() })))
+    }
+
+    fn features(ms: i64) -> Event {
+        let header = tf::header(Stamp::from_nanos(1_000_000 * ms), "feature_sensor");
+        Event::Message(Message::Features(Box::new(PointCloud2 { header, ..Default::default() })))
+    }
+
+    fn shown(batch: Vec<Event>) -> Vec<(char, u32)> {
+        let show = |m: &Message| (if m.topic() == 1 { 'o' } else { 'f' }, m.stamp().unwrap().1 / 1_000_000);
+        sort(batch).1.iter().map(show).collect()
+    }
+
+    #[test]
+    fn clouds_do_not_overtake_the_odometry_they_wait_for() {
+        // What two turns of r2r bring after a while without processor time: one of each, then one of each.
+        let batch = vec![odometry(5), features(5), odometry(10), features(55), odometry(50), odometry(55)];
+        assert_eq!(shown(batch), [('o', 5), ('f', 5), ('o', 10), ('o', 50), ('o', 55), ('f', 55)]);
+    }
+
+    #[test]
+    fn messages_of_one_topic_stay_in_their_order() {
+        assert_eq!(shown(vec![odometry(30), odometry(10), odometry(20)]), [('o', 30), ('o', 10), ('o', 20)]);
+    }
 }

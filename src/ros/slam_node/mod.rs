@@ -42,9 +42,10 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     let queue = Queue::new(settings.queue_size);
     let worker = Worker::of(&mut node, slam, parameters, settings, events, clock, log)?;
 
-    let take = |event| match event {
-        Event::Request(request) => queue.push_request(request),
-        Event::Message(message) => queue.push_message(message),
+    let take = |batch: Vec<Event>| {
+        let (requests, messages) = input::sort(batch);
+        requests.into_iter().for_each(|request| queue.push_request(request));
+        messages.into_iter().for_each(|message| queue.push_message(message));
     };
     start::spin(node, inboxes, stop, take, || worker.run(&queue, stop))
 }

@@ -22,7 +22,7 @@ use r2r::{Node, Publisher};
 use std::time::{Duration, Instant};
 
 /// The longest the thread waits for input before it looks after displays, diagnostics and the end.
-const TURN: Duration = Duration::from_millis(50);
+const TURN: Duration = Duration::from_millis(20);
 /// How often `/diagnostics` is published.
 const DIAGNOSTICS_PERIOD: Duration = Duration::from_secs(1);
 
