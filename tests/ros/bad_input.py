@@ -98,6 +98,12 @@ def odometry_cases():
 
     bad_odometry('bad_stamp', nanoseconds)
 
+    def pose(message):
+        message.pose.pose.position.x = math.nan
+
+    # The twist is used all the same; only the transform needs the pose.
+    bad_odometry('no_odom_pose', pose)
+
 
 def field(name, offset, datatype=PointField.FLOAT64):
     """A field of a cloud."""

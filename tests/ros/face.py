@@ -3,6 +3,7 @@
 import math
 
 import rclpy
+from geometry_msgs.msg import PoseWithCovarianceStamped
 from nav_msgs.msg import Path
 from peer import STEP_NS, Peer, nanos, stamp_into, yaw_of
 from rcl_interfaces.msg import Parameter, ParameterEvent, ParameterType, ParameterValue
@@ -184,4 +185,16 @@ assert call(Trigger, 'reset').success
 peer.start(peer.now_ns)
 peer.drive(10)
 peer.check_pose('after a reset')
+
+# A pose from outside: the map moves along, so that it stays where it was put.
+given = PoseWithCovarianceStamped()
+given.header.frame_id = 'map'
+given.pose.pose.position.x, given.pose.pose.position.y = peer.x + 10.0, -3.0
+given.pose.pose.orientation.w = 1.0
+given.pose.covariance[0] = given.pose.covariance[7] = given.pose.covariance[35] = 0.01
+peer.initialpose.publish(given)
+peer.drive(10)
+peer.drive(10)
+position = peer.poses[-1].pose.pose.position
+assert math.dist((position.x, position.y), (peer.x + 10.0, -3.0)) < 0.3, position
 print('all as documented')

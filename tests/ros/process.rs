@@ -39,7 +39,7 @@ pub fn start(program: &str, domain: &str, arguments: &[&str]) -> Process {
     Process(Some(command.spawn().unwrap_or_else(|e| panic!("{program}: {e}"))))
 }
 
-/// A process that is killed if the test does not wait for its end.
+/// A process that is ended if the test does not wait for its end.
 pub struct Process(Option<Child>);
 
 impl Process {
@@ -69,23 +69,23 @@ impl Process {
 
     /// Waits for the end, which has to come within `limit`: status, what was logged, and how long it took.
     pub fn wait(mut self, limit: Duration) -> (ExitStatus, String, Duration) {
-        let begun = Instant::now();
-        while self.child().try_wait().unwrap().is_none() {
-            assert!(begun.elapsed() < limit, "still running after {limit:?}");
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        let took = begun.elapsed();
+        let took = self.until_end(limit);
         let (status, _, log) = self.output(limit);
         (status, log, took)
     }
 
-    /// Waits for the end: status, what was printed, and what was logged. Short output only: nobody reads it before.
-    pub fn output(mut self, limit: Duration) -> (ExitStatus, String, String) {
+    fn until_end(&mut self, limit: Duration) -> Duration {
         let begun = Instant::now();
         while self.child().try_wait().unwrap().is_none() {
             assert!(begun.elapsed() < limit, "still running after {limit:?}");
             std::thread::sleep(Duration::from_millis(2));
         }
+        begun.elapsed()
+    }
+
+    /// Waits for the end: status, what was printed, and what was logged. Short output only: nobody reads it before.
+    pub fn output(mut self, limit: Duration) -> (ExitStatus, String, String) {
+        self.until_end(limit);
         let child = self.0.take().expect("it was there a moment ago");
         let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -93,12 +93,17 @@ impl Process {
     }
 }
 
+/// Asked first, so that Fast DDS removes its shared memory; killed if that is of no use.
 impl Drop for Process {
     fn drop(&mut self) {
-        if let Some(child) = &mut self.0 {
-            let _ = child.kill();
-            let _ = child.wait();
+        let Some(child) = &mut self.0 else { return };
+        let _ = Command::new("kill").args(["-s", "TERM", &child.id().to_string()]).status();
+        let begun = Instant::now();
+        while matches!(child.try_wait(), Ok(None)) && begun.elapsed() < Duration::from_secs(2) {
+            std::thread::sleep(Duration::from_millis(5));
         }
+        let _ = child.kill();
+        let _ = child.wait();
     }
 }
 
