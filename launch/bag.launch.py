@@ -29,7 +29,8 @@ from launch_ros.substitutions import ExecutableInPackage
 
 SHARE = Path(get_package_share_directory('lienav'))
 LIENAV = ExecutableInPackage(executable='lienav', package='lienav')
-TRUTH = ('/ground_truth/pose', '/ground_truth/path', '/ground_truth/landmarks')
+# Played where the bag has them.
+EXTRAS = ('/ground_truth/pose', '/ground_truth/path', '/ground_truth/landmarks', '/tf_static')
 
 # Publishers and subscribers have this long to find each other before the first message, and the
 # last message has this long to come out as a pose; wall time, s.
@@ -152,19 +153,27 @@ def player_command(context, bag):
     player = LaunchConfiguration('player').perform(context)
     if player == 'auto':
         player = 'ros2' if rosbag2_reads(bag) else 'lienav'
-    topics = [LaunchConfiguration(name) for name in ('odom', 'features', 'imu')]
+    odom, features, imu = (
+        LaunchConfiguration(name).perform(context) for name in ('odom', 'features', 'imu')
+    )
+    extras = [topic for topic in (imu, *EXTRAS) if f'name: {topic}\n' in metadata(bag)]
     ros2 = ['ros2', 'bag', 'play', '--disable-keyboard-controls']
     return [
         *(ros2 if player == 'ros2' else [LIENAV, 'play']),
         str(bag),
         *('--clock', '100', '--rate', LaunchConfiguration('rate'), '--delay', str(DISCOVERY_S)),
-        *('--topics', *topics, *TRUTH, '/tf_static'),
+        *('--topics', odom, features, *extras),
     ]
 
 
 def rosbag2_reads(bag):
     """Return whether rosbag2 is installed here, with the plugin for the storage of this bag."""
-    metadata = bag / 'metadata.yaml'
-    in_mcap = bag.suffix == '.mcap' or (metadata.is_file() and 'mcap' in metadata.read_text())
+    in_mcap = bag.suffix == '.mcap' or 'storage_identifier: mcap' in metadata(bag)
     plugin = 'rosbag2_storage_mcap' if in_mcap else 'rosbag2_storage_sqlite3'
     return {'ros2bag', plugin} <= set(get_packages_with_prefixes())
+
+
+def metadata(bag):
+    """Return the text of metadata.yaml of a bag, which names storage and topics; '' without one."""
+    path = (bag if bag.is_dir() else bag.parent) / 'metadata.yaml'
+    return path.read_text() if path.is_file() else ''

@@ -4,10 +4,16 @@ from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
+from launch.actions import (
+    DeclareLaunchArgument,
+    GroupAction,
+    IncludeLaunchDescription,
+    OpaqueFunction,
+    Shutdown,
+)
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
-from launch_ros.actions import Node
+from launch_ros.actions import Node, SetParameter
 from launch_ros.parameter_descriptions import ParameterValue
 
 SHARE = Path(get_package_share_directory('lienav'))
@@ -17,12 +23,15 @@ FILTERS = (
     'fe-ekf thesis-reduced thesis-ekf thesis-fe-ekf'
 ).split()
 
+# The heading a path starts with, where that is not 0: slam_node is told where it starts.
+START_YAW_RAD = {'general': -0.2190703526952924}
+
 ARGUMENTS = [
     DeclareLaunchArgument(
         'trajectory',
         default_value='circle',
         choices=['line', 'circle', 'general'],
-        description='How the robot drives: 60 m straight on, laps of 10 m radius, or a spline '
+        description='How the robot drives: 60 m straight on, a lap of 10 m radius, or a spline '
         'through points.',
     ),
     DeclareLaunchArgument(
@@ -36,6 +45,12 @@ ARGUMENTS = [
     ),
     DeclareLaunchArgument(
         'rate', default_value='1.0', description='Speed of the simulation; 1.0 is real time.'
+    ),
+    DeclareLaunchArgument(
+        'exit_at_end',
+        default_value='false',
+        choices=['true', 'false'],
+        description='Whether everything ends with the run.',
     ),
     DeclareLaunchArgument(
         'use_sim_time',
@@ -74,7 +89,29 @@ ARGUMENTS = [
 
 def generate_launch_description():
     """Return the simulator, slam_node and, unless told otherwise, rviz2."""
-    simulator = Node(
+    return LaunchDescription([*ARGUMENTS, OpaqueFunction(function=slam), simulator()])
+
+
+def slam(context):
+    """Return slam_node at the start of the trajectory."""
+    trajectory = LaunchConfiguration('trajectory').perform(context)
+    passed_on = ('namespace', 'params_file', 'filter', 'use_sim_time', 'log_level', 'rviz')
+    return [
+        GroupAction(
+            [
+                SetParameter('initial.yaw_rad', START_YAW_RAD.get(trajectory, 0.0)),
+                IncludeLaunchDescription(
+                    PythonLaunchDescriptionSource(str(SHARE / 'launch' / 'slam.launch.py')),
+                    launch_arguments=[(name, LaunchConfiguration(name)) for name in passed_on],
+                ),
+            ]
+        )
+    ]
+
+
+def simulator():
+    """Return the simulator, which begins when slam_node listens."""
+    return Node(
         package='lienav',
         executable='simulator_node',
         name='simulator_node',
@@ -82,20 +119,20 @@ def generate_launch_description():
         parameters=[
             LaunchConfiguration('simulator_params_file'),
             {
-                'trajectory': ParameterValue(LaunchConfiguration('trajectory'), value_type=str),
+                'trajectory.path': ParameterValue(
+                    LaunchConfiguration('trajectory'), value_type=str
+                ),
+                'name': LaunchConfiguration('trajectory'),
                 'seed': ParameterValue(LaunchConfiguration('seed'), value_type=int),
                 'rate': ParameterValue(LaunchConfiguration('rate'), value_type=float),
+                'exit_at_end': ParameterValue(LaunchConfiguration('exit_at_end'), value_type=bool),
                 'publish_clock': ParameterValue(
                     LaunchConfiguration('use_sim_time'), value_type=bool
                 ),
+                'wait_for_subscribers': 1,
             },
         ],
         ros_arguments=['--log-level', LaunchConfiguration('log_level')],
         output='screen',
+        on_exit=Shutdown(reason='the simulator has ended'),
     )
-    passed_on = ('namespace', 'params_file', 'filter', 'use_sim_time', 'log_level', 'rviz')
-    slam = IncludeLaunchDescription(
-        PythonLaunchDescriptionSource(str(SHARE / 'launch' / 'slam.launch.py')),
-        launch_arguments=[(name, LaunchConfiguration(name)) for name in passed_on],
-    )
-    return LaunchDescription([*ARGUMENTS, slam, simulator])

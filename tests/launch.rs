@@ -1,6 +1,7 @@
 //! The launch files, checked by `launch_files.py` with the Python that ROS 2 uses here.
 
 use lienav::filter::Variant;
+use lienav::simulate::{PathKind, Scenario, Simulation};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Command;
@@ -25,10 +26,26 @@ fn launch_files_start_what_they_say() {
 }
 
 #[test]
+fn the_general_path_starts_with_the_heading_that_slam_is_told() {
+    let mut scenario = Scenario::default();
+    scenario.trajectory.path = PathKind::General;
+    let heading = Simulation::new(&scenario).unwrap().filter_config("default").initial.yaw_rad;
+    let text = read("launch/simulation.launch.py");
+    let told = text.split("START_YAW_RAD = {'general': ").nth(1).and_then(|rest| rest.split('}').next()).unwrap();
+    assert!(
+        (told.parse::<f64>().unwrap() - heading).abs() < 1e-12,
+        "launch/simulation.launch.py: {told}, not {heading}"
+    );
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+}
+
+#[test]
 fn launch_files_offer_every_filter() {
     for file in ["slam", "simulation", "bag"] {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("launch/{file}.launch.py"));
-        let text = std::fs::read_to_string(path).unwrap();
+        let text = read(&format!("launch/{file}.launch.py"));
         let list = text.split("FILTERS = (").nth(1).and_then(|rest| rest.split(')').next()).unwrap();
         let offered: Vec<&str> =
             list.split(|c: char| c.is_whitespace() || c == '\'').filter(|w| !w.is_empty()).collect();

@@ -21,9 +21,10 @@ NEEDED = ('launch', 'launch_ros', 'ament_index_python', 'yaml')
 MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
 
 # Stands in for every executable: notes its arguments and ends. The evaluator waits for the signal
-# that ends it. What launch wrote for a run is gone when the run is over, so its text is kept.
+# that ends it, and the simulator, whose end ends all, for the others. What launch wrote for a run
+# is gone when the run is over, so its text is kept.
 STAND_IN = """#!{python}
-import json, os, signal, sys
+import glob, json, os, signal, sys, time
 name = os.path.basename(sys.argv[0])
 if name == 'lienav':
     name = sys.argv[1]
@@ -32,10 +33,18 @@ if name == 'evaluate':
     ending = {{signal.SIGINT, signal.SIGTERM}}
     signal.pthread_sigmask(signal.SIG_BLOCK, ending)
     ended_by = signal.sigwait(ending).name
+if name == 'simulator_node':
+    nodes = [os.path.basename(path) for path in glob.glob({prefix!r} + '/lib/*/*')]
+    logs = [os.path.join({log!r}, n + '.json') for n in nodes if n in ('slam_node', 'rviz2')]
+    until = time.monotonic() + 10
+    while time.monotonic() < until and not all(map(os.path.exists, logs)):
+        time.sleep(0.02)
 pairs = zip(sys.argv, sys.argv[1:])
 files = [open(path).read() for flag, path in pairs if flag == '--params-file']
-with open(os.path.join({log!r}, name + '.json'), 'w') as out:
+log = os.path.join({log!r}, name + '.json')
+with open(log + '.part', 'w') as out:
     json.dump(dict(argv=sys.argv[1:], files=files, ended_by=ended_by), out)
+os.rename(log + '.part', log)
 """
 
 
@@ -130,7 +139,10 @@ class Started(unittest.TestCase):
         for executable in executables:
             path = self.prefix / executable
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(STAND_IN.format(python=sys.executable, log=str(self.log)))
+            text = STAND_IN.format(
+                python=sys.executable, log=str(self.log), prefix=str(self.prefix)
+            )
+            path.write_text(text)
             path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
     def launch(self, file, ends_with=0, **arguments):
@@ -241,13 +253,17 @@ class Started(unittest.TestCase):
         )
         self.assertEqual(set(calls), {'slam_node', 'simulator_node'})
         simulator = self.parameters(calls['simulator_node'])
-        self.assertEqual(simulator['trajectory'], 'line')
+        self.assertEqual(simulator['trajectory.path'], 'line')
         self.assertEqual(simulator['seed'], 7)
         self.assertIsInstance(simulator['rate'], float)
         slam = self.parameters(calls['slam_node'])
         self.assertEqual(slam['filter'], 'ekf')
         self.assertIs(slam['use_sim_time'], True)
         self.assertEqual(slam['sensor.kind'], 'stereo_bearings')
+
+    def test_simulation_tells_slam_where_it_starts(self):
+        slam = self.launch('simulation', trajectory='general')['slam_node']['argv']
+        self.assertTrue(any(word.startswith('initial.yaw_rad:=-0.2') for word in slam), slam)
 
     def test_simulation_goes_on_without_rviz(self):
         self.assertEqual(set(self.launch('simulation')), {'slam_node', 'simulator_node'})
@@ -261,6 +277,8 @@ class Started(unittest.TestCase):
         bag.mkdir()
         (bag / 'metadata.yaml').write_text(
             f'rosbag2_bagfile_information:\n  storage_identifier: {storage}\n'
+            '  topics_with_message_count:\n'
+            '    - topic_metadata:\n        name: /ground_truth/pose\n'
         )
         (bag / 'params.yaml').write_text('/**:\n  ros__parameters: {sensor.range_std_m: 0.123}\n')
         return bag
@@ -273,6 +291,9 @@ class Started(unittest.TestCase):
         self.assertEqual(set(calls), {'slam_node', 'play', 'evaluate'})
         self.assertIn(str(bag), calls['play']['argv'])
         self.assertIn('20', calls['play']['argv'])
+        self.assertEqual(
+            calls['play']['argv'][-4:], ['--topics', '/odom', '/features', '/ground_truth/pose']
+        )
         self.assertEqual(calls['evaluate']['ended_by'], 'SIGINT')
         self.assertEqual(calls['evaluate']['argv'][-2:], ['--out', str(self.folder / 'out')])
         slam = self.parameters(calls['slam_node'])

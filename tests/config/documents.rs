@@ -5,7 +5,7 @@ use lienav::evaluate::files::write_atomically;
 use lienav::evaluate::settings_file::to_markdown;
 use lienav::filter::{self, Config, DropReason};
 #[cfg(feature = "ros")]
-use lienav::ros::{convert::Refusal, diagnostics, slam_node};
+use lienav::ros::{convert::Refusal, diagnostics, simulator_node, slam_node};
 use lienav::simulate::{self, Scenario};
 use std::path::Path;
 
@@ -16,6 +16,8 @@ fn tables() -> Vec<(&'static str, String)> {
         #[cfg(feature = "ros")]
         ("## slam_node itself", to_markdown(&slam_node::Settings::default(), slam_node::SPECS)),
         ("## The simulation", to_markdown(&Scenario::default(), simulate::SPECS)),
+        #[cfg(feature = "ros")]
+        ("## simulator_node itself", to_markdown(&simulator_node::Settings::default(), simulator_node::SPECS)),
     ]
 }
 

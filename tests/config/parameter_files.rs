@@ -41,6 +41,10 @@ fn ros_type(value: &Value) -> &'static str {
         Value::Number(number) if number.is_f64() => "double",
         Value::Number(_) => "integer",
         Value::String(_) => "string",
+        Value::Array(items) => items.first().map_or("none", |first| match first {
+            Value::Number(number) if number.is_f64() => "doubles",
+            _ => "other list",
+        }),
         _ => "none",
     }
 }
@@ -118,6 +122,29 @@ fn the_preset_for_simulation_states_what_the_simulator_makes() {
     // Few of the world's features are in the map at a time, since they are forgotten.
     told.map.max_features = preset.map.max_features;
     assert_eq!(preset, told);
+}
+
+#[test]
+fn simulator_holds_every_parameter_of_the_simulation_at_its_default() {
+    assert_eq!(configured("simulator", &Scenario::default(), simulate::SPECS), Scenario::default());
+    let missing: Vec<String> = simulate::SPECS
+        .iter()
+        .filter(|spec| !parameters("simulator").contains_key(spec.name))
+        .map(|spec| spec.name.to_owned())
+        .collect();
+    // ROS has no parameter files with empty lists.
+    assert_eq!(missing, ["world.features_x_m", "world.features_y_m"]);
+}
+
+#[cfg(feature = "ros")]
+#[test]
+fn simulator_holds_every_parameter_of_the_node_at_its_default() {
+    use lienav::ros::simulator_node::{SPECS, Settings};
+    assert_eq!(configured("simulator", &Settings::default(), SPECS), Settings::default());
+    let known: BTreeSet<String> = names(SPECS).union(&names(simulate::SPECS)).cloned().collect();
+    let unknown: Vec<String> = parameters("simulator").into_keys().filter(|name| !known.contains(name)).collect();
+    assert_eq!(unknown, [] as [&str; 0]);
+    assert!(names(SPECS).iter().all(|name| parameters("simulator").contains_key(name)));
 }
 
 #[test]

@@ -26,7 +26,8 @@ pub const DROPPED_KEY: &str = "lienav.dropped.";
 pub fn load(path: &Path, topics: &Topics) -> Result<Recording, OpenError> {
     let mut bag = BagReader::open(path)?;
     let roles = roles_of(bag.topics(), topics).map_err(|problem| OpenError::bag(path, problem))?;
-    let name = path.file_stem().map_or_else(|| path.display().to_string(), |stem| stem.to_string_lossy().into_owned());
+    let name = if path.is_dir() { path.file_name() } else { path.file_stem() };
+    let name = name.map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
     let mut recording = Recording { name, ..Recording::default() };
     read_notes(path, &bag, &mut recording)?;
     warn_of_topics(bag.topics(), &roles, &mut recording);

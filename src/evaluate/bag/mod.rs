@@ -8,6 +8,7 @@ pub mod cdr;
 pub mod cloud;
 pub mod content;
 mod load;
+mod mcap_parts;
 pub mod messages;
 pub mod metadata;
 pub mod params;

@@ -52,7 +52,7 @@ impl Table {
                 text.split_whitespace().collect()
             };
             let row = Row { path: &self.path, line, cells, names };
-            let is_head = std::mem::take(&mut is_first) && row.cells[0].starts_with(|c: char| c.is_ascii_alphabetic());
+            let is_head = std::mem::take(&mut is_first) && row.cells.iter().all(|cell| cell.parse::<f64>().is_err());
             if is_head {
                 return if row.cells.starts_with(names) {
                     None
