@@ -58,12 +58,13 @@ const KEYS: [&str; 10] = [
 
 #[test]
 fn a_wrong_call_exits_with_2_and_names_what_is_wrong_and_where_to_look() {
-    let calls: [(&[&str], &str); 14] = [
+    let calls: [(&[&str], &str); 15] = [
         (&[], "subcommand"),
         (&["evalute"], "'evaluate'"),
         (&["evaluate"], "<SOURCE>"),
         (&["evaluate", "bag", "--filtr", "ekf"], "'--filter'"),
         (&["evaluate", "bag", "--filter", "kalman"], "thesis-reduced"),
+        (&["evaluate", "bag", "--filter", "ekf", "--filter", "ekf"], "twice"),
         (&["evaluate", "bag", "--max-truth-gap", "-1"], "--max-truth-gap"),
         (&["evaluate", "mrclam:somewhere"], "mrclam:FOLDER:ROBOT"),
         (&["evaluate", "bag", "--live"], "--live"),

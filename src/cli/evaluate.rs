@@ -13,6 +13,7 @@ use crate::evaluate::run::{Run, run as run_filter};
 use crate::evaluate::truth::{MAX_TRUTH_GAP_S, Truth};
 use crate::filter::{Config, Variant};
 use clap::builder::PossibleValuesParser;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// Run filters over a recording, or listen to the nodes, and report errors and consistency
@@ -80,6 +81,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if args.max_truth_gap.is_nan() || args.max_truth_gap < 0.0 {
         return Err(Failure::WrongCall(format!("--max-truth-gap is {}; allowed: 0 or more", args.max_truth_gap)));
     }
+    refuse_twins(args.filters.iter().chain(args.live.poses.iter().map(|(name, _)| name)))?;
     let Some(source) = &args.source else { return live::run(args) };
     let recording = open(source, &args.topics)?;
     let config = args.layers.over(recording.config.as_ref())?;
@@ -87,6 +89,17 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let runs = filters.iter().map(|filter| run_one(&recording, &config, filter)).collect::<Result<Vec<_>, _>>()?;
     let truth = Truth::new(&recording.truth, &recording.true_landmarks, args.max_truth_gap);
     report(&runs, &truth, &args.output)
+}
+
+/// Names are those of columns and folders.
+fn refuse_twins<'a>(names: impl Iterator<Item = &'a String>) -> Result<(), Failure> {
+    let mut seen = BTreeSet::new();
+    for name in names {
+        if !seen.insert(name) {
+            return Err(Failure::WrongCall(format!("'{name}' is given twice; name each filter or pose once")));
+        }
+    }
+    Ok(())
 }
 
 fn run_one(recording: &Recording, config: &Config, filter: &str) -> Result<Run, Failure> {

@@ -2,6 +2,7 @@
 //! while somebody listens.
 
 use super::Settings;
+use crate::evaluate::bag::cloud::{FLOAT32, FLOAT64, UINT32};
 use crate::filter::{Landmark, PoseEstimate};
 use crate::lie::Se2;
 use crate::ros::{qos, tf};
@@ -119,31 +120,38 @@ fn path(header: &Header, poses: &VecDeque<(Stamp, Se2)>) -> Path {
     Path { header: header.clone(), poses: poses.iter().map(stamped).collect() }
 }
 
-/// `id`, and what rviz can draw and colour by: FLOAT32.
+/// `x`, `y`, `z`, the covariance, and the `id`: FLOAT32, which rviz can draw and colour by; and `x_m`, `y_m` FLOAT64 for
+/// those who compute with them.
 fn cloud(header: &Header, landmarks: &[Landmark]) -> PointCloud2 {
-    const NAMES: [&str; 7] = ["x", "y", "z", "id", "var_x", "var_y", "cov_xy"];
-    let field = |(i, name): (usize, &&str)| PointField {
-        name: (*name).to_owned(),
-        offset: 4 * i as u32,
-        datatype: if *name == "id" { PointField::UINT32 as u8 } else { PointField::FLOAT32 as u8 },
+    const SINGLE: [&str; 7] = ["x", "y", "z", "id", "var_x", "var_y", "cov_xy"];
+    const DOUBLE: [&str; 2] = ["x_m", "y_m"];
+    let field = |name: &str, offset: usize, datatype: u8| PointField {
+        name: name.to_owned(),
+        offset: offset as u32,
+        datatype,
         count: 1,
     };
-    let point_step = 4 * NAMES.len() as u32;
-    let mut data = Vec::with_capacity(landmarks.len() * point_step as usize);
+    let single =
+        SINGLE.iter().enumerate().map(|(i, &name)| field(name, 4 * i, if name == "id" { UINT32 } else { FLOAT32 }));
+    let double = DOUBLE.iter().enumerate();
+    let double = double.map(|(i, &name)| field(name, 4 * SINGLE.len() + 8 * i, FLOAT64));
+    let point_step = 4 * SINGLE.len() + 8 * DOUBLE.len();
+    let mut data = Vec::with_capacity(landmarks.len() * point_step);
     for landmark in landmarks {
         let (p, c) = (landmark.position, landmark.covariance);
         data.extend([p.x as f32, p.y as f32, 0.0].into_iter().flat_map(f32::to_le_bytes));
         data.extend(landmark.id.to_le_bytes());
         data.extend([c.m11 as f32, c.m22 as f32, c.m12 as f32].into_iter().flat_map(f32::to_le_bytes));
+        data.extend([p.x, p.y].into_iter().flat_map(f64::to_le_bytes));
     }
     PointCloud2 {
         header: header.clone(),
         height: 1,
         width: landmarks.len() as u32,
-        fields: NAMES.iter().enumerate().map(field).collect(),
+        fields: single.chain(double).collect(),
         is_bigendian: false,
-        point_step,
-        row_step: point_step * landmarks.len() as u32,
+        point_step: point_step as u32,
+        row_step: (point_step * landmarks.len()) as u32,
         data,
         is_dense: true,
     }
@@ -238,6 +246,7 @@ mod tests {
         let number = |i: usize| f32::from_le_bytes(message.data[4 * i..4 * i + 4].try_into().unwrap());
         assert_eq!([number(0), number(1), number(4), number(5)], [1.0, 2.0, 0.5, 0.25]);
         assert_eq!(message.data[12..16], 9u32.to_le_bytes());
+        assert_eq!(message.data[28..36], 1.0f64.to_le_bytes());
         assert_eq!(message.data.len(), message.row_step as usize);
     }
 }

@@ -1,4 +1,4 @@
-//! Nodes as processes of their own, and rclpy as the foreign peer, each test in a ROS domain of its own.
+//! Processes of a test: started, listened to, signalled, and never left behind.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -24,17 +24,18 @@ pub fn command(program: &str, domain: &str) -> Command {
 
 /// `slam_node` with ROS arguments (after `--ros-args`).
 pub fn slam_node(domain: &str, arguments: &[&str]) -> Process {
-    start(env!("CARGO_BIN_EXE_slam_node"), domain, arguments)
+    start(env!("CARGO_BIN_EXE_slam_node"), domain, &[&["--ros-args"], arguments].concat())
 }
 
 /// `simulator_node` with ROS arguments (after `--ros-args`).
 pub fn simulator_node(domain: &str, arguments: &[&str]) -> Process {
-    start(env!("CARGO_BIN_EXE_simulator_node"), domain, arguments)
+    start(env!("CARGO_BIN_EXE_simulator_node"), domain, &[&["--ros-args"], arguments].concat())
 }
 
-fn start(program: &str, domain: &str, arguments: &[&str]) -> Process {
+/// Any program.
+pub fn start(program: &str, domain: &str, arguments: &[&str]) -> Process {
     let mut command = command(program, domain);
-    command.arg("--ros-args").args(arguments);
+    command.args(arguments);
     Process(Some(command.spawn().unwrap_or_else(|e| panic!("{program}: {e}"))))
 }
 
@@ -66,7 +67,7 @@ impl Process {
         panic!("it ended without saying '{text}':\n{}", String::from_utf8_lossy(&seen));
     }
 
-    /// Waits for the end, which has to come within `limit`, and says how long it took.
+    /// Waits for the end, which has to come within `limit`: status, what was logged, and how long it took.
     pub fn wait(mut self, limit: Duration) -> (ExitStatus, String, Duration) {
         let begun = Instant::now();
         while self.child().try_wait().unwrap().is_none() {
@@ -74,8 +75,21 @@ impl Process {
             std::thread::sleep(Duration::from_millis(2));
         }
         let took = begun.elapsed();
-        let Output { status, stderr, .. } = self.0.take().unwrap().wait_with_output().unwrap();
-        (status, String::from_utf8_lossy(&stderr).into_owned(), took)
+        let (status, _, log) = self.output(limit);
+        (status, log, took)
+    }
+
+    /// Waits for the end: status, what was printed, and what was logged. Short output only: nobody reads it before.
+    pub fn output(mut self, limit: Duration) -> (ExitStatus, String, String) {
+        let begun = Instant::now();
+        while self.child().try_wait().unwrap().is_none() {
+            assert!(begun.elapsed() < limit, "still running after {limit:?}");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let child = self.0.take().expect("it was there a moment ago");
+        let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (status, text(&stdout), text(&stderr))
     }
 }
 

@@ -1,11 +1,6 @@
 //! A node as a peer of another make sees it: rclpy.
 
-#![cfg(feature = "ros")]
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod ros;
-
-use ros::{domain, run_peer, slam_node};
+use super::process::{Process, domain, run_peer, slam_node};
 use std::time::Duration;
 
 const NODE: [&str; 14] = [
@@ -26,7 +21,7 @@ const NODE: [&str; 14] = [
 ];
 
 /// Ends the node and checks that it was still well.
-fn end(mut node: ros::Process) {
+fn end(mut node: Process) {
     node.signal("INT");
     let (status, log, _) = node.wait(Duration::from_secs(5));
     assert_eq!(status.code(), Some(0), "{log}");

@@ -1,11 +1,6 @@
 //! Nodes as a user has them: started, fed by each other, and ended.
 
-#![cfg(feature = "ros")]
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
-mod ros;
-
-use ros::{domain, run_peer, simulator_node, slam_node};
+use super::process::{domain, run_peer, simulator_node, slam_node};
 use std::time::Duration;
 
 /// Generous, on a machine that does other things; measured it is below 0.1 s.

@@ -1,0 +1,54 @@
+//! A bag through the player and the node gives what the evaluator gets from the bag itself.
+
+use super::process::{Process, command, domain, start};
+use serde_json::Value;
+use std::path::Path;
+use std::time::Duration;
+
+const LIENAV: &str = env!("CARGO_BIN_EXE_lienav");
+
+fn lienav(domain: &str, arguments: &[&str]) -> Process {
+    start(LIENAV, domain, arguments)
+}
+
+fn run_to_end(process: Process) -> String {
+    let (status, out, log) = process.output(Duration::from_secs(60));
+    assert!(status.success(), "{log}");
+    out
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[test]
+fn a_bag_played_twenty_times_as_fast_gives_the_numbers_of_the_bag_itself() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (bag, heard, domain) = (path("circle"), path("heard"), domain());
+    run_to_end(lienav(&domain, &["simulate", "--seed", "5", "--out", &bag]));
+    let parameters = Path::new(&bag).join("params.yaml");
+    let node = start(
+        env!("CARGO_BIN_EXE_slam_node"),
+        &domain,
+        &["--ros-args", "--params-file", parameters.to_str().unwrap(), "-p", "use_sim_time:=true"],
+    );
+    let mut listener = lienav(&domain, &["evaluate", "--live", "--json", "--bag", &heard]);
+    run_to_end(lienav(&domain, &["play", &bag, "--clock", "--rate", "20", "--delay", "1.5"]));
+    // The clouds that still wait for odometry at the end are released after the reorder window.
+    std::thread::sleep(Duration::from_secs(1));
+    listener.signal("INT");
+    let live = json(&run_to_end(listener));
+    drop(node);
+
+    let offline = json(&run_to_end(lienav(&domain, &["evaluate", &bag, "--json"])));
+    assert_eq!(live["dropped"], offline["dropped"]);
+    assert_eq!(live["steps"], offline["steps"]);
+    for key in ["position_rmse_m", "position_max_m", "yaw_rmse_rad", "landmark_rmse_m", "nees_mean"] {
+        let (live, offline) = (live[key].as_f64().unwrap(), offline[key].as_f64().unwrap());
+        assert!((live - offline).abs() < 1e-9, "{key}: {live} live, {offline} offline");
+    }
+    // What was heard is a bag like any other, with all the input in it.
+    let again = json(&run_to_end(lienav(&domain, &["info", &heard, "--json"])));
+    println!("{again}");
+}

@@ -1,0 +1,11 @@
+//! The nodes over ROS 2: processes that exchange messages, and rclpy as the foreign peer.
+//!
+//! Each test has a ROS domain of its own and stays on this machine. What needs rclpy is skipped, and says so, where no
+//! Python has it: `LIENAV_PYTHON` names one that does.
+
+#![cfg(feature = "ros")]
+
+mod bags;
+mod nodes;
+mod peers;
+mod process;
