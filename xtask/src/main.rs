@@ -4,9 +4,12 @@
 //! - [`ros`]: which ROS 2 is used, a sourced distribution or a private Jazzy, and its environment;
 //! - [`setup`]: the private Jazzy, made of wheels once;
 //! - [`steps`]: named, timed steps on a terminal, in a pipe and in a log;
+//! - [`demo`]: simulator, three filters and evaluator, each a process ([`processes`]);
 //! - [`checks`]: everything CI checks, in the order that compiles least.
 
 mod checks;
+mod demo;
+mod processes;
 mod ros;
 mod setup;
 mod steps;
@@ -31,6 +34,15 @@ struct Call {
 enum Task {
     /// Make a private ROS 2 Jazzy under .ros/, unless a distribution is sourced
     Setup,
+    /// Simulate a robot on a circle, run three filters, and report their errors; leaves a bag and plots
+    Demo {
+        /// Where the results go [default: out/demo in the project]
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+        /// Seed of the world and of all noise
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
     /// Run everything CI checks: format, clippy, tests with and without ROS, colcon, documentation
     Test {
         /// Only what needs no ROS 2: format, clippy, unit and property tests
@@ -64,6 +76,7 @@ fn perform(task: Task) -> Result<ExitCode> {
         Task::Setup => {
             setup::ready(&root)?;
         }
+        Task::Demo { out, seed } => demo::run(&root, &out.unwrap_or_else(|| root.join("out/demo")), seed)?,
         Task::Test { quick } => return checks::run(&root, quick),
         Task::Run { command } => return run(&setup::ready(&root)?, &command),
         Task::Env => print!("{}", setup::ready(&root)?.as_shell()),

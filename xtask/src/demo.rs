@@ -1,0 +1,149 @@
+//! The demo: a simulated robot on a circle, three filters and the evaluator, each in a process of its own over ROS 2.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::processes::Processes;
+use crate::ros::Ros;
+use crate::{cargo, checks, setup, steps};
+
+/// Names of filters, and of the namespaces that their nodes get.
+const FILTERS: [(&str, &str); 3] = [("ekf", "ekf"), ("fe-ekf", "fe_ekf"), ("reduced", "reduced")];
+/// Simulated seconds in a second: the 40 s of a lap in 8.
+const RATE: &str = "5.0";
+/// The run takes a tenth of this.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// What was sent last may still be on its way for this long.
+const SETTLING: Duration = Duration::from_secs(1);
+
+/// Runs the demo and prints the report of the evaluator; a bag and plots go to `out`.
+pub fn run(root: &Path, out: &Path, seed: u64) -> Result<()> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let flag = interrupted.clone();
+    ctrlc::set_handler(move || flag.store(true, Ordering::SeqCst)).context("no handler for Ctrl-C")?;
+
+    let ros = setup::ready(root)?;
+    let executables = built(root, &ros)?;
+    let out = prepared(out)?;
+    let mut cast = Cast { ros: &ros, executables, out: &out, running: Processes::default() };
+
+    steps::quiet("a circle of 40 s, simulated, filtered and judged by five processes", || {
+        cast.start_evaluator()?;
+        for (filter, namespace) in FILTERS {
+            cast.start_filter(filter, namespace, &root.join("config/simulation.yaml"))?;
+        }
+        cast.start_simulator(seed)?;
+        cast.running.wait_for("simulator_node", PATIENCE, &interrupted)?;
+        std::thread::sleep(SETTLING);
+        cast.running.interrupt("evaluate")?;
+        cast.running.wait_for("evaluate", PATIENCE, &interrupted)
+    })?;
+    cast.running.stop()?;
+
+    print!("\n{}", fs::read_to_string(out.join("report.txt")).context("the evaluator wrote no report")?);
+    println!("\nbag    {}", out.join("bag").display());
+    println!("plots  {}", out.join("comparison.svg").display());
+    for (filter, _) in FILTERS {
+        println!("       {}/{{trajectory,errors,nees}}.svg", out.join(filter).display());
+    }
+    Ok(())
+}
+
+/// Builds the executables; the folder that they are in is that of xtask, since both are of one workspace and profile.
+fn built(root: &Path, ros: &Ros) -> Result<PathBuf> {
+    eprintln!("Building the nodes (minutes the first time, seconds later).");
+    let mut build = ros.command(cargo().get_program());
+    let status = build.current_dir(root).args(["build", "--bins"]).status().context("cargo could not be started")?;
+    if !status.success() {
+        bail!("the nodes could not be built: see above, and `cargo xtask doctor` for what this machine lacks");
+    }
+    let xtask = std::env::current_exe()?;
+    Ok(xtask.parent().context("xtask lies in no folder")?.to_path_buf())
+}
+
+/// The folder for the results, absolute and without the bag of an earlier demo.
+fn prepared(out: &Path) -> Result<PathBuf> {
+    let logs = out.join("logs");
+    fs::create_dir_all(&logs).with_context(|| format!("could not make {}", logs.display()))?;
+    let out = out.canonicalize()?;
+    let bag = out.join("bag");
+    if bag.join("metadata.yaml").is_file() {
+        fs::remove_dir_all(&bag).with_context(|| format!("could not remove {}", bag.display()))?;
+    }
+    Ok(out)
+}
+
+/// Who takes part.
+struct Cast<'a> {
+    ros: &'a Ros,
+    executables: PathBuf,
+    out: &'a Path,
+    running: Processes,
+}
+
+impl Cast<'_> {
+    fn start_evaluator(&mut self) -> Result<()> {
+        let mut arguments = vec!["evaluate".to_owned(), "--live".to_owned()];
+        for (filter, namespace) in FILTERS {
+            arguments.extend(["--pose".to_owned(), format!("{filter}=/{namespace}/pose")]);
+        }
+        for (option, path) in [("--bag", self.out.join("bag")), ("--out", self.out.to_path_buf())] {
+            arguments.extend([option.to_owned(), path.display().to_string()]);
+        }
+        self.start("evaluate", "lienav", &arguments)
+    }
+
+    fn start_filter(&mut self, filter: &str, namespace: &str, parameters: &Path) -> Result<()> {
+        let arguments = ros_arguments(&[
+            "--params-file",
+            &parameters.display().to_string(),
+            "-p",
+            &format!("filter:={filter}"),
+            "-p",
+            "publish_tf:=false", // three nodes must not give one transform
+            "-r",
+            &format!("__ns:=/{namespace}"),
+            "-r",
+            "odom:=/odom",
+            "-r",
+            "features:=/features",
+        ]);
+        self.start(&format!("slam_node-{filter}"), "slam_node", &arguments)
+    }
+
+    fn start_simulator(&mut self, seed: u64) -> Result<()> {
+        let listeners = FILTERS.len() + 1;
+        let arguments = ros_arguments(&[
+            "-p",
+            &format!("seed:={seed}"),
+            "-p",
+            &format!("rate:={RATE}"),
+            "-p",
+            &format!("wait_for_subscribers:={listeners}"),
+            "-p",
+            "exit_at_end:=true",
+        ]);
+        self.start("simulator_node", "simulator_node", &arguments)
+    }
+
+    fn start(&mut self, name: &str, executable: &str, arguments: &[String]) -> Result<()> {
+        let log = self.out.join("logs").join(format!("{name}.log"));
+        let file = File::create(&log).with_context(|| format!("could not write {}", log.display()))?;
+        let mut command = self.ros.command(self.executables.join(executable));
+        command.args(arguments).stdout(file.try_clone()?).stderr(file);
+        command.env("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST").env("ROS_LOG_DIR", self.out.join("logs"));
+        if std::env::var_os("ROS_DOMAIN_ID").is_none() {
+            command.env("ROS_DOMAIN_ID", checks::own_domain().to_string());
+        }
+        self.running.start(name, command, log)
+    }
+}
+
+fn ros_arguments(arguments: &[&str]) -> Vec<String> {
+    std::iter::once(&"--ros-args").chain(arguments).map(|argument| (*argument).to_owned()).collect()
+}
