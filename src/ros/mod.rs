@@ -1,4 +1,12 @@
-//! The ROS face: conversions, parameters, quality of service, time, and one file per node.
+//! The ROS face: the nodes, and the only place that names r2r.
+//!
+//! - [`slam_node`] and [`simulator_node`]: one folder each; [`player`] and [`live`]: `lienav play`, `lienav evaluate --live`;
+//! - [`start`], [`stop`]: how a node begins, turns and ends;
+//! - [`parameters`]: every setting with type, range and description; its services;
+//! - [`convert`], [`tf`]: messages to and from what the filter takes;
+//! - [`queue`]: between the thread that receives and the one that computes;
+//! - [`diagnostics`], [`log`]: what a node says about itself;
+//! - [`clock`], [`pace`], [`qos`]: time, and quality of service.
 
 pub mod clock;
 pub mod convert;
