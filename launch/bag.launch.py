@@ -174,6 +174,6 @@ def rosbag2_reads(bag):
 
 
 def metadata(bag):
-    """Return the text of metadata.yaml of a bag, which names storage and topics; '' without one."""
+    """Return the text of a bag's metadata.yaml, which names storage and topics; '' without one."""
     path = (bag if bag.is_dir() else bag.parent) / 'metadata.yaml'
     return path.read_text() if path.is_file() else ''

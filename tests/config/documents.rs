@@ -48,6 +48,29 @@ fn the_parameters_in_the_documents_are_those_of_the_code() {
 }
 
 #[test]
+fn the_parameters_in_the_readme_are_rows_of_the_table() {
+    let (readme, table) = (read("README.md"), to_markdown(&Config::default(), filter::SPECS));
+    let is_parameter = |line: &&str| filter::SPECS.iter().any(|spec| line.starts_with(&format!("| `{}` |", spec.name)));
+    let rows: Vec<&str> = readme.lines().filter(is_parameter).collect();
+    assert!(rows.len() >= 5, "the README shows parameters");
+    for row in rows {
+        assert!(table.lines().any(|line| line == row), "README.md is out of date: {row}");
+    }
+}
+
+#[test]
+fn the_readme_names_what_the_nodes_publish() {
+    let readme = read("README.md");
+    for (topic, message, _) in super::rviz::TOPICS {
+        let (topic, message) = (topic.trim_start_matches('/'), message.replace("/msg/", "/"));
+        if !topic.starts_with("ground_truth") {
+            let named = |line: &str| line.contains(&format!("`{topic}`")) && line.contains(&message);
+            assert!(readme.lines().any(named), "README.md does not name {topic} ({message})");
+        }
+    }
+}
+
+#[test]
 fn each_reason_to_drop_input_has_a_remedy() {
     let text = read("docs/running.md");
     let reasons = DropReason::ALL.iter().map(|reason| reason.word());

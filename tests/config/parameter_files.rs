@@ -1,13 +1,15 @@
 //! Parameter files name parameters there are, with values of the type and in the range a node accepts.
 
 use super::read;
-use lienav::filter::{self, Config};
+use lienav::evaluate::recording;
+use lienav::filter::{self, Config, InitialConfig};
 use lienav::settings::{Spec, assign, check, lookup};
 use lienav::simulate::{self, Scenario, Simulation};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// Files for slam_node that hold only what differs from the defaults.
 const PRESETS: [&str; 4] = ["lost_in_the_woods", "mrclam", "simulation", "stereo"];
@@ -122,6 +124,23 @@ fn the_preset_for_simulation_states_what_the_simulator_makes() {
     // Few of the world's features are in the map at a time, since they are forgotten.
     told.map.max_features = preset.map.max_features;
     assert_eq!(preset, told);
+}
+
+#[test]
+fn the_presets_of_data_sets_are_what_the_converter_writes() {
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data");
+    for (file, source) in [
+        ("lost_in_the_woods", format!("woods:{data}/lost_in_the_woods")),
+        ("mrclam", format!("mrclam:{data}/mrclam/MRCLAM_Dataset6:1")),
+    ] {
+        if !Path::new(data).exists() {
+            println!("skipped: {source} is not here");
+            continue;
+        }
+        let mut written = recording::open(&source).unwrap().config.unwrap();
+        written.initial = InitialConfig::default();
+        assert_eq!(filter(file), written, "{file}.yaml");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::read;
 use serde_yaml_ng::Value;
 
 /// A topic of the nodes that rviz can show or fill: name, type, whether it is published transient-local.
-const TOPICS: [(&str, &str, bool); 8] = [
+pub const TOPICS: [(&str, &str, bool); 8] = [
     ("/pose", "geometry_msgs/msg/PoseWithCovarianceStamped", false),
     ("/path", "nav_msgs/msg/Path", false),
     ("/landmarks", "sensor_msgs/msg/PointCloud2", false),

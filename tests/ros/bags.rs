@@ -1,8 +1,7 @@
 //! A bag through the player and the node gives what the evaluator gets from the bag itself.
 
-use super::process::{Process, command, domain, start};
+use super::process::{Process, domain, start};
 use serde_json::Value;
-use std::path::Path;
 use std::time::Duration;
 
 const LIENAV: &str = env!("CARGO_BIN_EXE_lienav");
@@ -27,11 +26,11 @@ fn a_bag_played_twenty_times_as_fast_gives_the_numbers_of_the_bag_itself() {
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (bag, heard, domain) = (path("circle"), path("heard"), domain());
     run_to_end(lienav(&domain, &["simulate", "--seed", "5", "--out", &bag]));
-    let parameters = Path::new(&bag).join("params.yaml");
+    let parameters = &path("circle/params.yaml");
     let node = start(
         env!("CARGO_BIN_EXE_slam_node"),
         &domain,
-        &["--ros-args", "--params-file", parameters.to_str().unwrap(), "-p", "use_sim_time:=true"],
+        &["--ros-args", "--params-file", parameters, "-p", "use_sim_time:=true"],
     );
     let mut listener = lienav(&domain, &["evaluate", "--live", "--json", "--bag", &heard]);
     run_to_end(lienav(&domain, &["play", &bag, "--clock", "--rate", "20", "--delay", "1.5"]));
@@ -49,6 +48,8 @@ fn a_bag_played_twenty_times_as_fast_gives_the_numbers_of_the_bag_itself() {
         assert!((live - offline).abs() < 1e-9, "{key}: {live} live, {offline} offline");
     }
     // What was heard is a bag like any other, with all the input in it.
-    let again = json(&run_to_end(lienav(&domain, &["info", &heard, "--json"])));
-    println!("{again}");
+    let mut again = json(&run_to_end(lienav(&domain, &["evaluate", &heard, "--config", parameters, "--json"])));
+    for key in ["position_rmse_m", "nees_mean", "steps"] {
+        assert_eq!(again[key].take(), offline[key], "{key}");
+    }
 }

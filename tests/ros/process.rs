@@ -14,7 +14,7 @@ pub fn domain() -> String {
 }
 
 /// A program that sees only the nodes of `domain` on this machine.
-pub fn command(program: &str, domain: &str) -> Command {
+fn command(program: &str, domain: &str) -> Command {
     let mut command = Command::new(program);
     command.env("ROS_DOMAIN_ID", domain).env("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST");
     command.env("ROS_LOG_DIR", env!("CARGO_TARGET_TMPDIR"));
