@@ -85,3 +85,16 @@ fn retargeted(text: &str, headers: &Path, numpy: &Path) -> String {
     }
     result + rest
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_of_the_machine_that_built_the_wheels_are_replaced_and_nothing_else() {
+        let text = r#"A "/opt/python/cp311-cp311/include/python3.11;/opt/python/cp311-cp311/lib/python3.11/site-packages/numpy/_core/include" B "/opt/ros""#;
+        let result = retargeted(text, Path::new("/h"), Path::new("/n"));
+        assert_eq!(result, r#"A "/h;/n" B "/opt/ros""#);
+        assert_eq!(retargeted("nothing to do", Path::new("/h"), Path::new("/n")), "nothing to do");
+    }
+}

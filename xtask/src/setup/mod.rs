@@ -119,3 +119,36 @@ fn cargo_configuration(private: &Private) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_stamp_of_this_recipe_in_this_place_counts() {
+        let root = std::env::temp_dir().join(format!("lienav-xtask-{}", std::process::id()));
+        let private = Private::of(&root);
+        fs::create_dir_all(private.venv().join("bin")).unwrap();
+        assert!(!is_made(&private), "without a stamp");
+        fs::write(stamp(&private), recipe(&private)).unwrap();
+        assert!(!is_made(&private), "without Python");
+        fs::write(private.python(), "").unwrap();
+        assert!(is_made(&private));
+        fs::write(stamp(&private), recipe(&Private::of(Path::new("/elsewhere")))).unwrap();
+        assert!(!is_made(&private), "made in another place");
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn what_an_interrupted_setup_left_is_removed_and_the_log_is_kept() {
+        let root = std::env::temp_dir().join(format!("lienav-xtask-remains-{}", std::process::id()));
+        let private = Private::of(&root);
+        fs::create_dir_all(private.venv()).unwrap();
+        fs::write(private.folder().join("cargo.toml"), "").unwrap();
+        fs::write(private.folder().join("setup.log"), "").unwrap();
+        remove_remains(&private).unwrap();
+        let left: Vec<_> = fs::read_dir(private.folder()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["setup.log"]);
+        fs::remove_dir_all(root).unwrap();
+    }
+}
