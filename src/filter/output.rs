@@ -138,6 +138,8 @@ impl fmt::Display for DropReason {
     }
 }
 
+impl std::error::Error for DropReason {}
+
 /// How often each [`DropReason`] happened. Counting does not allocate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts([u64; DropReason::ALL.len()]);
