@@ -12,6 +12,8 @@
 //! - [`cli`]: the command line;
 //! - `ros` (feature `ros`): the nodes, and the only place that names ROS.
 
+#![warn(missing_docs)]
+
 pub mod cli;
 pub mod evaluate;
 pub mod filter;

@@ -1,4 +1,5 @@
-//! The demo: a simulated robot on a circle, three filters and the evaluator, each in a process of its own over ROS 2.
+//! The demo: a simulated robot on a circle, the three filters of the thesis beside the default one, and the evaluator,
+//! each in a process of its own over ROS 2.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -13,7 +14,8 @@ use crate::ros::Ros;
 use crate::{cargo, checks, setup, steps};
 
 /// Names of filters, and of the namespaces that their nodes get.
-const FILTERS: [(&str, &str); 3] = [("ekf", "ekf"), ("fe-ekf", "fe_ekf"), ("reduced", "reduced")];
+const FILTERS: [(&str, &str); 4] =
+    [("default", "default_filter"), ("reduced", "reduced"), ("ekf", "ekf"), ("fe-ekf", "fe_ekf")];
 /// Simulated seconds in a second: the 40 s of a lap in 8.
 const RATE: &str = "5.0";
 /// The run takes a tenth of this.
@@ -32,7 +34,7 @@ pub fn run(root: &Path, out: &Path, seed: u64) -> Result<()> {
     let out = prepared(out)?;
     let mut cast = Cast { ros: &ros, executables, out: &out, running: Processes::default() };
 
-    steps::quiet("a circle of 40 s, simulated, filtered and judged by five processes", || {
+    steps::quiet("a circle of 40 s, simulated, filtered and judged by six processes", || {
         cast.start_evaluator()?;
         for (filter, namespace) in FILTERS {
             cast.start_filter(filter, namespace, &root.join("config/simulation.yaml"))?;
@@ -105,7 +107,7 @@ impl Cast<'_> {
             "-p",
             &format!("filter:={filter}"),
             "-p",
-            "publish_tf:=false", // three nodes must not give one transform
+            "publish_tf:=false", // one transform is one node's business
             "-r",
             &format!("__ns:=/{namespace}"),
             "-r",

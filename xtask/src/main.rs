@@ -4,7 +4,7 @@
 //! - [`ros`]: which ROS 2 is used, a sourced distribution or a private Jazzy, and its environment;
 //! - [`setup`]: the private Jazzy, made of wheels once;
 //! - [`steps`]: named, timed steps on a terminal, in a pipe and in a log;
-//! - [`demo`]: simulator, three filters and evaluator, each a process ([`processes`]);
+//! - [`demo`]: simulator, filters and evaluator, each a process ([`processes`]);
 //! - [`checks`]: everything CI checks, in the order that compiles least.
 
 mod checks;
@@ -34,7 +34,7 @@ struct Call {
 enum Task {
     /// Make a private ROS 2 Jazzy under .ros/, unless a distribution is sourced
     Setup,
-    /// Simulate a robot on a circle, run three filters, and report their errors; leaves a bag and plots
+    /// Simulate a robot on a circle, run the filters, and report their errors; leaves a bag and plots
     Demo {
         /// Where the results go [default: out/demo in the project]
         #[arg(long, value_name = "DIR")]
