@@ -15,19 +15,6 @@ use crate::lie::skew;
 use nalgebra::{DMatrix, DVector, Matrix2, Matrix2x3, Matrix3, Vector3};
 use rand::RngExt;
 
-const ALL: [&str; 10] = [
-    "invariant",
-    "cartesian",
-    "log-range",
-    "inverse-range",
-    "reduced",
-    "ekf",
-    "fe-ekf",
-    "thesis-reduced",
-    "thesis-ekf",
-    "thesis-fe-ekf",
-];
-
 /// A state with correlations everywhere.
 fn correlated(coordinates: Coordinates, features: usize, seed: u64) -> State {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -194,7 +181,7 @@ fn measurement_jacobians_against_finite_differences() {
 
 #[test]
 fn propagation_against_finite_differences_of_the_mean() {
-    for name in ALL {
+    for &name in Variant::NAMES {
         let variant = Variant::named(name).unwrap();
         // At a first estimate that is the current one, first-estimate Jacobians are the ordinary ones.
         let state = correlated(variant.coordinates, 2, 4);
@@ -318,7 +305,7 @@ fn first_estimates_keep_the_unobservable_directions_unobservable() {
 fn estimates_move_with_the_world() {
     let instants = recording(80, 8);
     let world = Se2::new(7.0, -3.0, 2.1);
-    for filter in ALL {
+    for &filter in Variant::NAMES {
         let (_, here) = run(filter, &instants);
         let mut c = config(filter);
         (c.initial.x_m, c.initial.y_m, c.initial.yaw_rad) = (world.p.x, world.p.y, world.theta);
