@@ -11,6 +11,7 @@ pub mod datasets;
 pub mod errors;
 pub mod files;
 pub mod folder;
+pub mod monte_carlo;
 pub mod plot;
 pub mod recording;
 pub mod report;
