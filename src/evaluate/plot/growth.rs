@@ -21,7 +21,8 @@ const WIDTH: f64 = 1000.0;
 /// None in practice; what the plotting library reports.
 pub fn error_growth(outcome: &Outcome) -> Result<String, PlotError> {
     let legend: Vec<Entry> = lines(outcome).map(|(filter, line)| line.entry(&filter.name)).collect();
-    let panels: [(&str, fn(&StepSummary) -> f64); 2] =
+    type Panel = (&'static str, fn(&StepSummary) -> f64);
+    let panels: [Panel; 2] =
         [("mean position error [m]", |step| step.position_mean_m), ("mean yaw error [rad]", |step| step.yaw_mean_rad)];
     let size = (WIDTH.max(legend_width(&legend)), 720.0);
     draw(size, &title("Error growth", outcome), &legend, |area| {
