@@ -58,7 +58,7 @@ const KEYS: [&str; 10] = [
 
 #[test]
 fn a_wrong_call_exits_with_2_and_names_what_is_wrong_and_where_to_look() {
-    let calls: [(&[&str], &str); 22] = [
+    let calls: [(&[&str], &str); 25] = [
         (&[], "subcommand"),
         (&["evalute"], "'evaluate'"),
         (&["evaluate"], "<SOURCE>"),
@@ -75,6 +75,9 @@ fn a_wrong_call_exits_with_2_and_names_what_is_wrong_and_where_to_look() {
         (&["simulate", "--out", "x", "--set", "trajectory.laps=-1"], "trajectory.laps"),
         (&["parameters", "--markdown", "--yaml"], "--yaml"),
         (&["monte-carlo"], "<SCENARIO>"),
+        (&["reproduce"], "<EXPERIMENT>"),
+        (&["reproduce", "thesis-6"], "thesis-5"),
+        (&["reproduce", "thesis-5", "--tables", "5.7"], "5.7"),
         (&["monte-carlo", "thesis-square"], "thesis-circle-10hz-low-q1"),
         (&["monte-carlo", "esde", "--runs", "0"], "--runs"),
         (&["monte-carlo", "esde", "--threads", "0"], "--threads"),
@@ -111,7 +114,7 @@ fn what_cannot_be_done_exits_with_1_and_names_the_file() {
 #[test]
 fn help_and_version_succeed_and_every_command_shows_an_example_or_its_options() {
     assert!(output(&["--version"]).starts_with("lienav 0."));
-    for command in ["evaluate", "info", "convert", "play", "simulate", "monte-carlo", "parameters"] {
+    for command in ["evaluate", "info", "convert", "play", "simulate", "monte-carlo", "reproduce", "parameters"] {
         let help = output(&[command, "--help"]);
         assert!(help.contains("Usage: lienav") && help.contains("Options:"), "{help}");
     }
@@ -286,6 +289,7 @@ fn monte_carlo_has_the_promised_keys_and_the_same_bytes_on_one_thread_and_two() 
 fn a_scenario_is_a_name_or_a_file_and_the_shipped_ones_are_listed() {
     let names = output(&["monte-carlo", "--list"]);
     assert!(names.lines().any(|name| name == "esde") && names.lines().count() >= 46);
+    assert!(output(&["reproduce", "list"]).starts_with("thesis-5 "));
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine.yaml");
     fs::write(&file, "name: mine\ntrajectory: {laps: 0.02}\n").unwrap();

@@ -9,6 +9,7 @@ mod monte_carlo;
 mod parameters;
 mod play;
 mod progress;
+mod reproduce;
 mod scenario;
 mod simulate;
 mod source;
@@ -34,6 +35,7 @@ enum Command {
     Play(play::Args),
     Simulate(simulate::Args),
     MonteCarlo(monte_carlo::Args),
+    Reproduce(reproduce::Args),
     Parameters(parameters::Args),
 }
 
@@ -50,7 +52,8 @@ const EXAMPLES: &str = "Examples:
   lienav convert mrclam:MRCLAM_Dataset6:1 d6r1
   lienav play d6r1 --clock --rate 4
   lienav simulate --seed 1 --out circle && lienav evaluate circle --json
-  lienav monte-carlo esde --runs 100 --filters ekf,reduced,default";
+  lienav monte-carlo esde --runs 100 --filters ekf,reduced,default
+  lienav reproduce thesis-5 --out thesis-5";
 
 /// Reads the command line, does what it says, and reports failure in one line on standard error.
 ///
@@ -68,6 +71,7 @@ pub fn main() -> ExitCode {
         Command::Play(args) => play::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::MonteCarlo(args) => monte_carlo::run(&args),
+        Command::Reproduce(args) => reproduce::run(&args),
         Command::Parameters(args) => parameters::run(&args),
     };
     match result {

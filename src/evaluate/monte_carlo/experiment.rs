@@ -3,7 +3,7 @@
 use super::tally::{FilterOutcome, Tally};
 use super::trial::{Trial, trials};
 use crate::filter::ConfigError;
-use crate::simulate::{Scenario, ScenarioError};
+use crate::simulate::{Scenario, ScenarioError, UnknownScenario};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -43,6 +43,9 @@ pub enum ExperimentError {
     /// Of a filter or its settings.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// A name that is no scenario's.
+    #[error(transparent)]
+    UnknownScenario(#[from] UnknownScenario),
     /// A scenario without clouds, in which there is nothing to judge.
     #[error("in scenario '{0}' no cloud of features comes; let sensor.first_s be less than its duration")]
     NoSteps(String),
