@@ -58,7 +58,7 @@ const KEYS: [&str; 10] = [
 
 #[test]
 fn a_wrong_call_exits_with_2_and_names_what_is_wrong_and_where_to_look() {
-    let calls: [(&[&str], &str); 15] = [
+    let calls: [(&[&str], &str); 25] = [
         (&[], "subcommand"),
         (&["evalute"], "'evaluate'"),
         (&["evaluate"], "<SOURCE>"),
@@ -74,6 +74,16 @@ fn a_wrong_call_exits_with_2_and_names_what_is_wrong_and_where_to_look() {
         (&["simulate", "--out", "x", "--scenario", "thesis-square"], "thesis-circle-10hz-low-q1"),
         (&["simulate", "--out", "x", "--set", "trajectory.laps=-1"], "trajectory.laps"),
         (&["parameters", "--markdown", "--yaml"], "--yaml"),
+        (&["monte-carlo"], "<SCENARIO>"),
+        (&["reproduce"], "<EXPERIMENT>"),
+        (&["reproduce", "thesis-6"], "thesis-5"),
+        (&["reproduce", "thesis-5", "--tables", "5.7"], "5.7"),
+        (&["monte-carlo", "thesis-square"], "thesis-circle-10hz-low-q1"),
+        (&["monte-carlo", "esde", "--runs", "0"], "--runs"),
+        (&["monte-carlo", "esde", "--threads", "0"], "--threads"),
+        (&["monte-carlo", "esde", "--filters", "kalman"], "kalman"),
+        (&["monte-carlo", "esde", "--filters", "ekf,ekf"], "twice"),
+        (&["monte-carlo", "esde", "--set", "sensor.first_s=500"], "sensor.first_s"),
     ];
     for (words, part) in calls {
         let line = complaint(words, 2);
@@ -104,7 +114,7 @@ fn what_cannot_be_done_exits_with_1_and_names_the_file() {
 #[test]
 fn help_and_version_succeed_and_every_command_shows_an_example_or_its_options() {
     assert!(output(&["--version"]).starts_with("lienav 0."));
-    for command in ["evaluate", "info", "convert", "play", "simulate", "parameters"] {
+    for command in ["evaluate", "info", "convert", "play", "simulate", "monte-carlo", "reproduce", "parameters"] {
         let help = output(&[command, "--help"]);
         assert!(help.contains("Usage: lienav") && help.contains("Options:"), "{help}");
     }
@@ -235,4 +245,57 @@ fn lost_in_the_woods_is_followed_within_the_bounds_of_the_reduced_filter() {
     assert_eq!(report["steps"], 12_609);
     assert!(report["position_rmse_m"].as_f64().is_some_and(|rmse| rmse <= 0.08), "{report}");
     assert!(report["yaw_rmse_rad"].as_f64().is_some_and(|rmse| rmse <= 0.022), "{report}");
+}
+
+const MONTE_CARLO_KEYS: [&str; 9] = [
+    "position_error_mean_m",
+    "yaw_error_mean_rad",
+    "position_rmse_m",
+    "yaw_rmse_rad",
+    "final_position_rmse_m",
+    "final_yaw_rmse_rad",
+    "nees_mean",
+    "nees_in_band_fraction",
+    "step_us_mean",
+];
+
+#[test]
+fn monte_carlo_has_the_promised_keys_and_the_same_bytes_on_one_thread_and_two() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |threads: &str| {
+        let out = folder.path().join(threads);
+        let call = ["monte-carlo", "thesis-line-10hz-low-q4", "--runs", "3", "--seed", "4"];
+        let more = ["--set", "trajectory.length_m=2", "--filters", "reduced,default", "--threads", threads, "--json"];
+        let mut report = json(&output(&[&call[..], &more, &["--out", out.to_str().unwrap()]].concat()));
+        for filter in ["reduced", "default"] {
+            let filter = report["filters"][filter].as_object_mut().unwrap();
+            assert!(MONTE_CARLO_KEYS.iter().all(|key| filter[*key].is_f64()), "{filter:?}");
+            filter.remove("step_us_mean").unwrap();
+        }
+        let files = ["steps.csv", "runs.csv", "scenario.yaml", "error_growth.svg", "nees.svg"];
+        let bytes = files.map(|name| fs::read(out.join(name)).unwrap());
+        assert!(bytes.iter().all(|bytes| !bytes.is_empty()));
+        assert!(fs::read_to_string(out.join("report.txt")).unwrap().contains("reduced"));
+        (report, bytes)
+    };
+    let (one, two) = (run("1"), run("2"));
+    assert!(one == two);
+    assert_eq!((&one.0["runs"], &one.0["seed"]), (&Value::from(3), &Value::from(4)));
+    assert_eq!(one.0["scenario"], "thesis-line-10hz-low-q4");
+    assert!(one.0["filters"]["default"]["differences"]["nees_mean"]["interval"].is_array());
+}
+
+#[test]
+fn a_scenario_is_a_name_or_a_file_and_the_shipped_ones_are_listed() {
+    let names = output(&["monte-carlo", "--list"]);
+    assert!(names.lines().any(|name| name == "esde") && names.lines().count() >= 46);
+    assert!(output(&["reproduce", "list"]).starts_with("thesis-5 "));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.yaml");
+    fs::write(&file, "name: mine\ntrajectory: {laps: 0.02}\n").unwrap();
+    let report = json(&output(&["monte-carlo", file.to_str().unwrap(), "--runs", "1", "--json"]));
+    assert_eq!((&report["scenario"], &report["steps"]), (&Value::from("mine"), &Value::from(9)));
+    let missing = folder.path().join("missing.yaml");
+    let line = complaint(&["monte-carlo", missing.to_str().unwrap()], 1);
+    assert!(line.contains("missing.yaml"), "{line}");
 }

@@ -6,6 +6,8 @@ mod documents;
 mod parameter_files;
 #[path = "config/rviz.rs"]
 mod rviz;
+#[path = "config/scenarios.rs"]
+mod scenarios;
 
 /// The text of a file of this project.
 fn read(path: &str) -> String {

@@ -92,7 +92,10 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// Names are those of columns and folders.
-fn refuse_twins<'a>(names: impl Iterator<Item = &'a String>) -> Result<(), Failure> {
+///
+/// # Errors
+/// The first name that comes a second time.
+pub(super) fn refuse_twins<'a>(names: impl Iterator<Item = &'a String>) -> Result<(), Failure> {
     let mut seen = BTreeSet::new();
     for name in names {
         if !seen.insert(name) {

@@ -5,9 +5,12 @@ mod evaluate;
 mod failure;
 mod info;
 mod layers;
+mod monte_carlo;
 mod parameters;
 mod play;
 mod progress;
+mod reproduce;
+mod scenario;
 mod simulate;
 mod source;
 
@@ -31,6 +34,8 @@ enum Command {
     Convert(convert::Args),
     Play(play::Args),
     Simulate(simulate::Args),
+    MonteCarlo(monte_carlo::Args),
+    Reproduce(reproduce::Args),
     Parameters(parameters::Args),
 }
 
@@ -46,7 +51,9 @@ const EXAMPLES: &str = "Examples:
   lienav evaluate woods:lost_in_the_woods --filter reduced --filter ekf --out results
   lienav convert mrclam:MRCLAM_Dataset6:1 d6r1
   lienav play d6r1 --clock --rate 4
-  lienav simulate --seed 1 --out circle && lienav evaluate circle --json";
+  lienav simulate --seed 1 --out circle && lienav evaluate circle --json
+  lienav monte-carlo esde --runs 100 --filters ekf,reduced,default
+  lienav reproduce thesis-5 --out thesis-5";
 
 /// Reads the command line, does what it says, and reports failure in one line on standard error.
 ///
@@ -63,6 +70,8 @@ pub fn main() -> ExitCode {
         Command::Convert(args) => convert::run(&args),
         Command::Play(args) => play::run(&args),
         Command::Simulate(args) => simulate::run(&args),
+        Command::MonteCarlo(args) => monte_carlo::run(&args),
+        Command::Reproduce(args) => reproduce::run(&args),
         Command::Parameters(args) => parameters::run(&args),
     };
     match result {

@@ -1,11 +1,10 @@
 //! `lienav simulate`: a simulated run as a bag.
 
 use super::convert::{Existing, write};
-use super::failure::{Failure, print};
-use crate::evaluate::settings_file::with;
+use super::failure::Failure;
+use super::scenario;
 use crate::evaluate::simulated;
-use crate::simulate::{Scenario, ScenarioError};
-use std::fs;
+use crate::simulate::ScenarioError;
 use std::path::PathBuf;
 
 /// Simulate a run with its sensors and write it as a bag
@@ -37,29 +36,10 @@ const EXAMPLES: &str = "Examples:
   lienav simulate --list";
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    let Some(out) = args.out.as_deref().filter(|_| !args.list) else {
-        return print(&format!("{}\n", Scenario::names().join("\n")));
-    };
-    let mut scenario = read(&args.scenario)?;
-    for (name, value) in &args.settings {
-        scenario = with(&scenario, name, value).map_err(|e| Failure::WrongCall(format!("--set: {e}")))?;
-    }
+    let Some(out) = args.out.as_deref().filter(|_| !args.list) else { return scenario::list() };
+    let mut scenario = scenario::read(&args.scenario, &args.settings)?;
     scenario.seed = args.seed.unwrap_or(scenario.seed);
     let wrong = |error: ScenarioError| Failure::WrongCall(error.to_string());
     let recording = simulated::recording(&scenario).map_err(wrong)?;
     write(&recording, out, args.existing)
-}
-
-/// A name that is both a shipped scenario and a file is the scenario.
-fn read(scenario: &str) -> Result<Scenario, Failure> {
-    let unknown = match Scenario::named(scenario) {
-        Ok(scenario) => return Ok(scenario),
-        Err(unknown) => unknown,
-    };
-    let is_file_name = scenario.contains(['/', '.']);
-    match fs::read_to_string(scenario) {
-        Ok(text) => Scenario::from_yaml(&text).map_err(|error| Failure::Failed(format!("{scenario}: {error}"))),
-        Err(error) if is_file_name => Err(Failure::Failed(format!("{scenario}: {error}"))),
-        Err(_) => Err(Failure::WrongCall(unknown.to_string())),
-    }
 }

@@ -27,6 +27,24 @@ pub struct StepError {
 }
 
 impl StepError {
+    /// An estimate beside the pose that was true at its stamp.
+    pub fn new(estimate: &Estimate, truth: Se2) -> Self {
+        let Estimate { stamp, pose, covariance, .. } = *estimate;
+        let shift = pose.p - truth.p;
+        let error = Vector3::new(shift.x, shift.y, wrap_angle(pose.theta - truth.theta));
+        Self { stamp, estimate: pose, truth, error, covariance, nees: nees(&error, &covariance) }
+    }
+
+    /// NEES of the same estimate in the group's coordinates ξ, X_true = Exp(ξ)X̂: the exact logarithm, with the
+    /// covariance carried over to first order, ξ ≈ [[I, −Jp̂], [0, 1]] δ for δ in (x, y, θ). These are the errors of the
+    /// invariant filters, in which a heading error that turns the whole trajectory is a straight line.
+    pub fn group_nees(&self) -> Option<f64> {
+        let xi = (self.truth * self.estimate.inverse()).log();
+        let p = self.estimate.p;
+        let carry = Matrix3::new(1.0, 0.0, p.y, 0.0, 1.0, -p.x, 0.0, 0.0, 1.0);
+        nees(&xi, &(carry * self.covariance * carry.transpose()))
+    }
+
     /// Standard deviations that were claimed for (x, y, θ), (m, m, rad).
     pub fn std(&self) -> Vector3<f64> {
         self.covariance.diagonal().map(|variance| variance.max(0.0).sqrt())
@@ -49,7 +67,7 @@ pub struct Errors {
 impl Errors {
     /// Compares every estimate with the truth at its own stamp, and landmarks by identity.
     pub fn new(run: &Run, truth: &Truth) -> Self {
-        let steps: Vec<_> = run.estimates.iter().filter_map(|estimate| step_error(estimate, truth)).collect();
+        let steps: Vec<_> = run.estimates.iter().filter_map(|e| Some(StepError::new(e, truth.at(e.stamp)?))).collect();
         let positions: Vec<_> = steps.iter().map(|step| (step.estimate.p, step.truth.p)).collect();
         let pair = |landmark: &Landmark| Some((landmark.position, truth.landmark(landmark.id)?));
         Self {
@@ -101,14 +119,6 @@ impl Errors {
     }
 }
 
-fn step_error(estimate: &Estimate, truth: &Truth) -> Option<StepError> {
-    let true_pose = truth.at(estimate.stamp)?;
-    let Estimate { stamp, pose, covariance, .. } = *estimate;
-    let shift = pose.p - true_pose.p;
-    let error = Vector3::new(shift.x, shift.y, wrap_angle(pose.theta - true_pose.theta));
-    Some(StepError { stamp, estimate: pose, truth: true_pose, error, covariance, nees: nees(&error, &covariance) })
-}
-
 fn root_mean_square(squares: impl Iterator<Item = f64>) -> Option<f64> {
     mean(squares).map(f64::sqrt)
 }
@@ -123,6 +133,19 @@ pub(super) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 mod tests {
     use super::super::synthetic;
     use super::*;
+
+    #[test]
+    fn the_nees_in_group_coordinates_is_that_of_an_error_that_was_drawn_there() {
+        let covariance = Matrix3::new(0.04, 0.01, -0.02, 0.01, 0.09, 0.03, -0.02, 0.03, 0.25);
+        let (xi, pose) = (Vector3::new(0.2, -0.1, 0.6), Se2::new(40.0, -30.0, 2.0));
+        // δ = [[I, Jp̂], [0, 1]] ξ to first order.
+        let back = Matrix3::new(1.0, 0.0, 30.0, 0.0, 1.0, 40.0, 0.0, 0.0, 1.0);
+        let estimate = Estimate { covariance: back * covariance * back.transpose(), ..estimate(0.0, 40.0, -30.0, 2.0) };
+        let step = StepError::new(&estimate, Se2::exp(&xi) * pose);
+        let expected = nees(&xi, &covariance).unwrap();
+        assert!((step.group_nees().unwrap() / expected - 1.0).abs() < 1e-8);
+        assert!(step.nees.unwrap() > 10.0 * expected, "a turn of 0.6 rad is no straight line in (x, y, θ)");
+    }
 
     fn estimate(seconds: f64, x: f64, y: f64, theta: f64) -> Estimate {
         Estimate {

@@ -64,15 +64,15 @@ fn write_run(folder: &Path, subject: &Subject) -> Result<(), FolderError> {
     write_text(folder, "nees.svg", &plot::nees(subject)?)
 }
 
-fn create(folder: &Path) -> Result<(), FolderError> {
+pub(super) fn create(folder: &Path) -> Result<(), FolderError> {
     fs::create_dir_all(folder).map_err(|error| FolderError::Io { path: folder.to_owned(), error })
 }
 
-fn write_text(folder: &Path, name: &str, text: &str) -> Result<(), FolderError> {
+pub(super) fn write_text(folder: &Path, name: &str, text: &str) -> Result<(), FolderError> {
     write_file(folder, name, |out| out.write_all(text.as_bytes()))
 }
 
-fn write_file(
+pub(super) fn write_file(
     folder: &Path,
     name: &str,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,

@@ -73,72 +73,82 @@ impl From<&Step> for Estimate {
 /// # Errors
 /// A configuration that cannot be used.
 pub fn run(recording: &Recording, config: &Config, mut observer: impl FnMut(usize)) -> Result<Run, ConfigError> {
-    let mut slam = Slam::new(config.clone())?;
-    let mut collector = Collector::default();
+    let mut session = Session::new(config)?;
     for (index, input) in recording.inputs.iter().enumerate() {
-        collector.timed(&mut slam, |slam| feed(slam, input));
-        collector.collect_steps(&mut slam);
+        session.feed(input);
         observer(index + 1);
     }
-    collector.timed(&mut slam, |slam| {
-        slam.finish();
-        Ok(())
-    });
-    collector.collect_steps(&mut slam);
-    Ok(collector.into_run(&slam, recording))
-}
-
-fn feed(slam: &mut Slam, input: &Input) -> Result<(), DropReason> {
-    match input {
-        Input::Odometry(odometry) => slam.odometry(odometry),
-        Input::Imu(imu) => slam.imu(imu),
-        Input::Features(cloud) => slam.features(cloud.stamp, cloud.kind, &cloud.observations),
+    let mut run = session.finish();
+    run.source.clone_from(&recording.name);
+    for (reason, count) in &recording.dropped {
+        *run.dropped.entry(reason.clone()).or_default() += count;
     }
+    run.warnings.splice(0..0, recording.warnings.iter().cloned());
+    Ok(run)
 }
 
-#[derive(Default)]
-struct Collector {
+/// A filter at work: it is fed input by input, and what comes out is kept.
+pub struct Session {
+    slam: Slam,
     estimates: Vec<Estimate>,
     step_us: Vec<f64>,
     since_last_step_us: f64,
 }
 
-impl Collector {
-    /// What the filter refuses it has counted itself, so the reason is not needed here.
-    fn timed(&mut self, slam: &mut Slam, work: impl FnOnce(&mut Slam) -> Result<(), DropReason>) {
+impl Session {
+    /// The filter that `config` describes, before any input.
+    ///
+    /// # Errors
+    /// A configuration that cannot be used.
+    pub fn new(config: &Config) -> Result<Self, ConfigError> {
+        let slam = Slam::new(config.clone())?;
+        Ok(Self { slam, estimates: Vec::new(), step_us: Vec::new(), since_last_step_us: 0.0 })
+    }
+
+    /// Takes in the next input and every step that is due then. What the filter refuses it counts itself.
+    pub fn feed(&mut self, input: &Input) {
+        self.timed(|slam| match input {
+            Input::Odometry(odometry) => slam.odometry(odometry),
+            Input::Imu(imu) => slam.imu(imu),
+            Input::Features(cloud) => slam.features(cloud.stamp, cloud.kind, &cloud.observations),
+        });
+        self.collect_steps();
+    }
+
+    /// The input has ended: the steps that still wait, and everything about the run but the name of its source.
+    pub fn finish(mut self) -> Run {
+        self.timed(|slam| {
+            slam.finish();
+            Ok(())
+        });
+        self.collect_steps();
+        let slam = &self.slam;
+        let set_back = (slam.time_jumps() > 0).then(|| format!("time was set back {} times", slam.time_jumps()));
+        Run {
+            source: String::new(),
+            filter: slam.config().filter.clone(),
+            landmarks: slam.landmarks().collect(),
+            dropped: slam.counts().by_word().into_iter().map(|(reason, count)| (reason.to_owned(), count)).collect(),
+            warnings: set_back.into_iter().collect(),
+            estimates: self.estimates,
+            step_us: self.step_us,
+        }
+    }
+
+    fn timed(&mut self, work: impl FnOnce(&mut Slam) -> Result<(), DropReason>) {
         let start = Instant::now();
-        let _counted = work(slam);
+        let _counted = work(&mut self.slam);
         self.since_last_step_us += start.elapsed().as_secs_f64() * 1e6;
     }
 
-    fn collect_steps(&mut self, slam: &mut Slam) {
+    fn collect_steps(&mut self) {
         loop {
             let start = Instant::now();
-            let step = slam.poll();
+            let step = self.slam.poll();
             self.since_last_step_us += start.elapsed().as_secs_f64() * 1e6;
             let Some(step) = step else { return };
             self.estimates.push(Estimate::from(&step));
             self.step_us.push(std::mem::take(&mut self.since_last_step_us));
-        }
-    }
-
-    fn into_run(self, slam: &Slam, recording: &Recording) -> Run {
-        let mut dropped = recording.dropped.clone();
-        for (reason, count) in slam.counts().by_word() {
-            *dropped.entry(reason.to_owned()).or_default() += count;
-        }
-        let mut warnings = recording.warnings.clone();
-        if slam.time_jumps() > 0 {
-            warnings.push(format!("time was set back {} times", slam.time_jumps()));
-        }
-        Run {
-            source: recording.name.clone(),
-            filter: slam.config().filter.clone(),
-            estimates: self.estimates,
-            step_us: self.step_us,
-            landmarks: slam.landmarks().collect(),
-            dropped,
-            warnings,
         }
     }
 }

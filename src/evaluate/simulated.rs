@@ -1,7 +1,7 @@
 //! A simulation as a recording, so that it goes the way of every other.
 
 use super::recording::{Input, Recording};
-use crate::simulate::{Scenario, ScenarioError, Simulation};
+use crate::simulate::{Frame, Scenario, ScenarioError, Simulation};
 
 /// What a robot would have recorded in `scenario`, in order of arrival: a gyroscope's reading and the features
 /// between two odometry messages arrive with the later of these. The truth has a pose for every message; the settings
@@ -19,9 +19,7 @@ pub fn recording(scenario: &Scenario) -> Result<Recording, ScenarioError> {
     };
     let truth = simulation.clone();
     for frame in simulation {
-        let odometry = Input::Odometry(frame.odometry);
-        let others = [frame.imu.map(|imu| Input::Imu(imu.into())), Some(odometry), frame.features.map(Input::Features)];
-        for input in others.into_iter().flatten() {
+        for input in inputs(frame) {
             recording.truth.push((input.stamp(), truth.truth(input.stamp())));
             recording.inputs.push(input);
         }
@@ -29,6 +27,12 @@ pub fn recording(scenario: &Scenario) -> Result<Recording, ScenarioError> {
     recording.truth.sort_by_key(|(stamp, _)| *stamp);
     recording.truth.dedup_by_key(|(stamp, _)| *stamp);
     Ok(recording)
+}
+
+/// What arrives with one frame of a simulation, in order.
+pub fn inputs(frame: Frame) -> impl Iterator<Item = Input> {
+    let imu = frame.imu.map(|imu| Input::Imu(imu.into()));
+    [imu, Some(Input::Odometry(frame.odometry)), frame.features.map(Input::Features)].into_iter().flatten()
 }
 
 #[cfg(test)]

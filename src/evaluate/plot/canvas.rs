@@ -48,6 +48,7 @@ pub(super) fn font(points: f64) -> TextStyle<'static> {
 #[derive(Clone, Copy)]
 pub(super) enum Mark {
     Line,
+    Dashes,
     Band,
     Ellipse,
     Cross,
@@ -127,6 +128,11 @@ fn draw_legend(area: &Area, legend: &[Entry]) -> Result<(), PlotError> {
         let (from, to) = ((at(left), at(10.0)), (at(left + 22.0), at(10.0)));
         match mark {
             Mark::Line => area.draw(&PathElement::new(vec![from, to], line)),
+            Mark::Dashes => {
+                let gap = [(at(left + 9.0), at(10.0)), (at(left + 13.0), at(10.0))];
+                let first = area.draw(&PathElement::new(vec![from, gap[0]], line));
+                first.and_then(|()| area.draw(&PathElement::new(vec![gap[1], to], line)))
+            }
             Mark::Band => {
                 let corners = [(at(left), at(4.0)), (at(left + 22.0), at(16.0))];
                 area.draw(&Rectangle::new(corners, color.mix(BAND_OPACITY).filled()))
@@ -136,9 +142,18 @@ fn draw_legend(area: &Area, legend: &[Entry]) -> Result<(), PlotError> {
         }
         .map_err(failed)?;
         area.draw(&Text::new(label.clone(), (at(left + 28.0), at(10.0)), style.clone())).map_err(failed)?;
-        left += 28.0 + 6.2 * label.chars().count() as f64 + 18.0;
+        left += entry_width(label);
     }
     Ok(())
+}
+
+fn entry_width(label: &str) -> f64 {
+    28.0 + 6.2 * label.chars().count() as f64 + 18.0
+}
+
+/// How wide a sheet must be for its legend, in points.
+pub(super) fn legend_width(legend: &[Entry]) -> f64 {
+    14.0 + legend.iter().map(|entry| entry_width(&entry.label)).sum::<f64>()
 }
 
 /// How strongly a band covers what lies under it.

@@ -2,11 +2,13 @@
 
 mod canvas;
 mod comparison;
+mod growth;
 mod map;
 mod points;
 mod series;
 
 pub use comparison::comparison;
+pub use growth::{error_growth, run_mean_nees};
 pub use map::trajectory;
 pub use series::{errors, nees};
 

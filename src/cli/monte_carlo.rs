@@ -1,0 +1,116 @@
+//! `lienav monte-carlo`: many simulated runs through several filters.
+
+use super::failure::{Failure, print};
+use super::layers::assignment;
+use super::{evaluate, progress, scenario};
+use crate::evaluate::monte_carlo::{Experiment, ExperimentError, Outcome, Report, to_text, write};
+use crate::filter::Variant;
+use clap::builder::PossibleValuesParser;
+use std::path::PathBuf;
+
+/// Simulate many runs of a scenario, run filters over them, and report errors and consistency
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// A YAML file, or the name of a shipped scenario (see --list)
+    #[arg(required_unless_present = "list")]
+    scenario: Option<String>,
+    /// How many runs
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = at_least_one())]
+    runs: u64,
+    /// The seeds of the runs come from this
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Filters, separated by commas; the others are compared with the first
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',', default_value = "default",
+          value_parser = PossibleValuesParser::new(Variant::NAMES), hide_possible_values = true)]
+    filters: Vec<String>,
+    /// One setting of the scenario
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment)]
+    settings: Vec<(String, String)>,
+    #[command(flatten)]
+    output: Output,
+    /// List the shipped scenarios
+    #[arg(long)]
+    list: bool,
+}
+
+/// On how many threads, and where the report goes.
+#[derive(clap::Args)]
+pub(super) struct Output {
+    /// Threads; as many as there are processors if it is not given. The numbers do not depend on it
+    #[arg(long, value_name = "N", value_parser = at_least_one())]
+    threads: Option<u64>,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Also write report, numbers by step and by run (CSV) and plots (SVG) into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "Examples:
+  lienav monte-carlo thesis-circle-10hz-low-q1 --runs 50 --filters thesis-reduced,ekf,default
+  lienav monte-carlo my_scenario.yaml --runs 200 --seed 7 --set sensor.range_bias_m=0.1 --json --out results
+  lienav monte-carlo --list
+
+Every filter gets the same runs. `lienav evaluate --help` names the filters.";
+
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let Some(name) = args.scenario.as_deref().filter(|_| !args.list) else { return scenario::list() };
+    evaluate::refuse_twins(args.filters.iter())?;
+    let experiment = Experiment {
+        scenario: scenario::read(name, &args.settings)?,
+        filters: args.filters.clone(),
+        runs: usize::try_from(args.runs).map_err(Failure::failed)?,
+        seed: args.seed,
+    };
+    let outcome = args.output.on_threads(|| carry_out(&experiment))??;
+    if let Some(out) = &args.output.out {
+        write(out, &outcome).map_err(Failure::failed)?;
+    }
+    let report = Report::new(&outcome);
+    if args.output.json {
+        return print(&format!("{}\n", report.to_json().map_err(Failure::failed)?));
+    }
+    print(&to_text(&report))?;
+    args.output.say_where()
+}
+
+impl Output {
+    /// Does `work` in a pool of the threads that are asked for.
+    ///
+    /// # Errors
+    /// The threads cannot be started.
+    pub(super) fn on_threads<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, Failure> {
+        let threads = self.threads.and_then(|threads| usize::try_from(threads).ok()).unwrap_or(0);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(|error| Failure::Failed(format!("--threads {threads}: {error}; give fewer")))?;
+        Ok(pool.install(work))
+    }
+
+    /// Ends a report for people with where the files are.
+    pub(super) fn say_where(&self) -> Result<(), Failure> {
+        match &self.out {
+            Some(out) => print(&format!("\nwritten to {}\n", out.display())),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Runs an experiment behind a progress bar.
+fn carry_out(experiment: &Experiment) -> Result<Outcome, Failure> {
+    let bar = progress::bar(experiment.runs, "runs");
+    // The first run ends late where runs are long: until then, the bar is to be seen all the same.
+    bar.tick();
+    let outcome = experiment.run(|| bar.inc(1));
+    bar.finish_and_clear();
+    outcome.map_err(|error| match error {
+        ExperimentError::Scenario(_) | ExperimentError::NoSteps(_) => Failure::WrongCall(error.to_string()),
+        _ => Failure::failed(error),
+    })
+}
+
+pub(super) fn at_least_one() -> clap::builder::RangedU64ValueParser {
+    clap::value_parser!(u64).range(1..=1_000_000)
+}

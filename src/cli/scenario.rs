@@ -1,0 +1,40 @@
+//! Scenarios on the command line: by name or as a file, with single settings changed.
+
+use super::failure::{Failure, print};
+use crate::evaluate::settings_file::with;
+use crate::simulate::Scenario;
+use std::fs;
+
+/// Reads a scenario: a shipped name (also where a file is called like it) or a YAML file; `settings` lie over it.
+///
+/// # Errors
+/// A file that cannot be read or is none; a name or setting there is not.
+pub(super) fn read(scenario: &str, settings: &[(String, String)]) -> Result<Scenario, Failure> {
+    let mut scenario = base(scenario)?;
+    for (name, value) in settings {
+        scenario = with(&scenario, name, value).map_err(|e| Failure::WrongCall(format!("--set: {e}")))?;
+    }
+    scenario.validate().map_err(|error| Failure::WrongCall(error.to_string()))?;
+    Ok(scenario)
+}
+
+/// Prints the names of the shipped scenarios.
+///
+/// # Errors
+/// Standard output cannot be written to.
+pub(super) fn list() -> Result<(), Failure> {
+    print(&format!("{}\n", Scenario::names().join("\n")))
+}
+
+fn base(scenario: &str) -> Result<Scenario, Failure> {
+    let unknown = match Scenario::named(scenario) {
+        Ok(scenario) => return Ok(scenario),
+        Err(unknown) => unknown,
+    };
+    let is_file_name = scenario.contains(['/', '.']);
+    match fs::read_to_string(scenario) {
+        Ok(text) => Scenario::from_yaml(&text).map_err(|error| Failure::Failed(format!("{scenario}: {error}"))),
+        Err(error) if is_file_name => Err(Failure::Failed(format!("{scenario}: {error}"))),
+        Err(_) => Err(Failure::WrongCall(unknown.to_string())),
+    }
+}

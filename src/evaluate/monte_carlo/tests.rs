@@ -1,0 +1,133 @@
+//! Whole experiments, short ones.
+
+use super::tally::Tally;
+use super::trial::{Sample, Trial, trials};
+use super::*;
+use crate::evaluate::errors::StepError;
+use crate::evaluate::run::run;
+use crate::evaluate::simulated;
+use crate::evaluate::synthetic;
+use crate::evaluate::truth::Truth;
+use crate::filter::Config;
+use crate::simulate::Scenario;
+use std::fs;
+
+fn short(duration_s: f64) -> Scenario {
+    let mut scenario = Scenario { name: "short".into(), ..Scenario::default() };
+    scenario.trajectory.laps = duration_s / scenario.trajectory.lap_s;
+    scenario
+}
+
+fn experiment(filters: &[&str], runs: usize) -> Experiment {
+    let filters = filters.iter().map(ToString::to_string).collect();
+    Experiment { scenario: short(3.0), filters, runs, seed: 5 }
+}
+
+fn on_threads(threads: usize, experiment: &Experiment) -> Outcome {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    pool.install(|| experiment.run(|| ())).unwrap()
+}
+
+/// Of everything that is the same every time.
+fn bytes(outcome: &Outcome) -> Vec<Vec<u8>> {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), outcome).unwrap();
+    let names = ["steps.csv", "runs.csv", "scenario.yaml", "error_growth.svg", "nees.svg"];
+    let mut bytes: Vec<Vec<u8>> = names.map(|name| fs::read(folder.path().join(name)).unwrap()).into();
+    let mut report = Report::new(outcome);
+    report.filters.iter_mut().for_each(|filter| filter.step_us_mean = 0.0);
+    bytes.push(report.to_json().unwrap().into_bytes());
+    bytes.push(to_text(&report).into_bytes());
+    bytes
+}
+
+#[test]
+fn one_thread_and_two_give_the_same_bytes_and_another_seed_others() {
+    let experiment = experiment(&["reduced", "default"], 5);
+    let (one, two) = (bytes(&on_threads(1, &experiment)), bytes(&on_threads(2, &experiment)));
+    assert!(one == two && one.iter().all(|file| !file.is_empty()));
+    assert!(one != bytes(&on_threads(2, &Experiment { seed: 6, ..experiment })));
+}
+
+#[test]
+fn every_filter_gets_the_same_runs_and_more_runs_begin_with_the_same() {
+    let both = experiment(&["reduced", "default", "reduced"], 2).run(|| ()).unwrap();
+    let one = experiment(&["default"], 3).run(|| ()).unwrap();
+    assert_eq!(both.filters[1].runs, one.filters[0].runs[..2]);
+    assert_eq!(both.filters[0].runs, both.filters[2].runs);
+    assert_ne!(both.filters[0].runs, both.filters[1].runs);
+    let report = Report::new(&both);
+    let difference = report.filters[2].get("position_error_mean_m").unwrap().difference.unwrap();
+    assert_eq!((difference.value, difference.interval), (0.0, Interval { low: 0.0, high: 0.0 }));
+}
+
+#[test]
+fn a_run_is_what_the_evaluator_makes_of_its_recording() {
+    let scenario = short(3.0);
+    let recording = simulated::recording(&scenario).unwrap();
+    let config = Config { filter: "ekf".into(), ..recording.config.clone().unwrap() };
+    let run = run(&recording, &config, |_| ()).unwrap();
+    let truth = Truth::new(&recording.truth, &recording.true_landmarks, 0.0);
+    let expected = run.estimates.iter().map(|e| Sample::from(&StepError::new(e, truth.at(e.stamp).unwrap())));
+    let trial = trials(&scenario, &["ekf".to_owned()]).unwrap().remove(0);
+    assert_eq!(trial.samples, expected.collect::<Vec<_>>());
+    assert_eq!((trial.landmark_squares.len(), trial.dropped), (run.landmarks.len(), run.dropped));
+}
+
+#[test]
+fn sensors_almost_without_noise_give_almost_no_errors() {
+    let mut quiet = experiment(&["ekf", "reduced", "default"], 2);
+    quiet.scenario.odometry.velocity_x_std = 1e-6;
+    quiet.scenario.odometry.velocity_y_std = 1e-6;
+    quiet.scenario.odometry.yaw_rate_std = 1e-6;
+    quiet.scenario.sensor.bearing_std_rad = 1e-6;
+    for filter in Report::new(&quiet.run(|| ()).unwrap()).filters {
+        let value = |key: &str| filter.get(key).unwrap().value.unwrap();
+        assert!(value("position_rmse_m") < 1e-5 && value("yaw_rmse_rad") < 1e-5, "{filter:?}");
+        assert!(value("landmark_rmse_m") < 1e-3, "{filter:?}");
+    }
+}
+
+/// Estimates drawn from the covariance they claim, for 40 runs of 200 steps.
+#[test]
+fn the_nees_of_a_filter_that_is_right_is_three_and_lies_in_its_band() {
+    let mut tally = Tally::new("right");
+    for seed in 0..40 {
+        let (run, truth) = synthetic::run(200, seed);
+        let sample = |e| Sample::from(&StepError::new(e, truth.at(e.stamp).unwrap()));
+        let trial = Trial { samples: run.estimates.iter().map(sample).collect(), ..Trial::default() };
+        tally.add(seed, &trial);
+    }
+    let experiment = experiment(&["right"], 40);
+    let report = Report::new(&Outcome { experiment, filters: vec![tally.finish()] });
+    let filter = &report.filters[0];
+    let nees = filter.get("nees_mean").unwrap();
+    assert!(nees.interval.unwrap().contains(3.0) && (nees.value.unwrap() - 3.0).abs() < 0.1, "{nees:?}");
+    let slope = filter.get("nees_slope_per_s").unwrap();
+    assert!(slope.interval.unwrap().contains(0.0), "{slope:?}");
+    // 200 independent steps: 0.95 ± 0.015.
+    assert!((filter.nees_in_band_fraction.unwrap() - 0.95).abs() < 0.05, "{filter:?}");
+    assert!((filter.group_nees_in_band_fraction.unwrap() - 0.95).abs() < 0.06, "{filter:?}");
+    assert_eq!(filter.nees_left_out, 0);
+}
+
+#[test]
+fn a_known_start_has_no_nees_and_is_counted() {
+    let outcome = experiment(&["default"], 3).run(|| ()).unwrap();
+    let filter = &outcome.filters[0];
+    assert_eq!((filter.nees_left_out, filter.steps[0].nees.mean()), (3, None));
+    assert!(filter.steps[1..].iter().all(|step| step.nees.runs == 3));
+    assert_eq!(filter.steps.len(), 31);
+}
+
+#[test]
+fn what_cannot_be_run_is_an_error() {
+    let nothing = experiment(&[], 1).run(|| ()).unwrap_err();
+    assert!(matches!(nothing, ExperimentError::Nothing));
+    assert!(matches!(experiment(&["kalman"], 1).run(|| ()), Err(ExperimentError::Config(_))));
+    let mut late = experiment(&["ekf"], 1);
+    late.scenario.sensor.first_s = 100.0;
+    assert!(late.run(|| ()).unwrap_err().to_string().contains("sensor.first_s"));
+    late.scenario.sensor.first_s = -1.0;
+    assert!(matches!(late.run(|| ()), Err(ExperimentError::Scenario(_))));
+}

@@ -1,0 +1,82 @@
+//! The report as a table for people.
+
+use super::report::{FilterReport, Report};
+
+/// The report of an experiment: a line for each filter, then the differences from the first.
+pub fn to_text(report: &Report) -> String {
+    let Report { scenario, runs, seed, steps, filters } = report;
+    let mut text = format!("scenario: {scenario}, {runs} runs of {steps} steps, seed {seed}\n");
+    text += "Means over steps and runs, [95 % confidence intervals]. A NEES of 3 and an NIS per degree of freedom of 1 are right.\n\n";
+    let head = ["filter", "position mean [m]", "yaw mean [rad]", "final position RMS [m]", "NEES", "in band"];
+    let more = ["NEES in ξ", "in band", "NIS/dof", "map RMS [m]", "step [µs]"];
+    let mut rows = vec![head.iter().chain(&more).map(ToString::to_string).collect()];
+    rows.extend(filters.iter().map(row));
+    text += &table(&rows);
+    if let [first, others @ ..] = filters.as_slice()
+        && !others.is_empty()
+    {
+        text += &format!("\nless the same of {}, in pairs:\n\n", first.name);
+        let keys = ["position_error_mean_m", "yaw_error_mean_rad", "final_position_rmse_m", "nees_mean"];
+        let mut rows = vec![head[..5].iter().map(ToString::to_string).collect()];
+        rows.extend(others.iter().map(|filter| differences(filter, keys)));
+        text += &table(&rows);
+    }
+    for filter in filters.iter().filter(|filter| !filter.dropped.is_empty()) {
+        let reasons: Vec<String> = filter.dropped.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
+        text += &format!("\ndropped by {}: {}", filter.name, reasons.join(", "));
+    }
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
+}
+
+/// Cells laid out in columns: the first to the left, the others to the right.
+pub fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    let mut text = String::new();
+    for row in rows {
+        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            text += &if column == 0 { format!("{cell:<width$}") } else { format!("  {cell:>width$}") };
+        }
+        text.truncate(text.trim_end_matches(' ').len());
+        text.push('\n');
+    }
+    text
+}
+
+fn row(filter: &FilterReport) -> Vec<String> {
+    let value = |key: &str, digits: usize| number(filter.get(key).and_then(|value| value.value), digits);
+    let bounded = |key: &str, digits: usize| {
+        let interval = filter.get(key).and_then(|value| value.interval);
+        let interval = interval.map(|i| format!(" [{:.digits$}, {:.digits$}]", i.low, i.high));
+        value(key, digits) + &interval.unwrap_or_default()
+    };
+    vec![
+        filter.name.clone(),
+        bounded("position_error_mean_m", 4),
+        bounded("yaw_error_mean_rad", 5),
+        bounded("final_position_rmse_m", 4),
+        bounded("nees_mean", 2),
+        number(filter.nees_in_band_fraction, 3),
+        value("group_nees_mean", 2),
+        number(filter.group_nees_in_band_fraction, 3),
+        value("nis_per_dof", 3),
+        value("landmark_rmse_m", 4),
+        format!("{:.1}", filter.step_us_mean),
+    ]
+}
+
+fn differences(filter: &FilterReport, keys: [&str; 4]) -> Vec<String> {
+    let cell = |(key, digits): (&str, usize)| match filter.get(key).and_then(|value| value.difference) {
+        Some(d) => format!("{:+.digits$} [{:+.digits$}, {:+.digits$}]", d.value, d.interval.low, d.interval.high),
+        None => "–".to_owned(),
+    };
+    std::iter::once(filter.name.clone()).chain(keys.into_iter().zip([4, 5, 4, 2]).map(cell)).collect()
+}
+
+fn number(value: Option<f64>, digits: usize) -> String {
+    value.map_or("–".to_owned(), |value| format!("{value:.digits$}"))
+}

@@ -1,0 +1,200 @@
+//! The tables of Shen 2019, chapter 5, cell by cell.
+
+use super::thesis_tables::{PRINTED, PrintedCell};
+use crate::evaluate::monte_carlo::{Experiment, ExperimentError, FilterReport, Outcome, Report};
+use crate::simulate::Scenario;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+
+/// A filter of the thesis, and ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Method {
+    /// What the thesis calls it.
+    pub name: &'static str,
+    /// Ours with the thesis's choices: covariance taken at the measured point, new features independent of the pose,
+    /// Euler steps.
+    pub as_printed: &'static str,
+    /// Ours with sound ones: covariance at the predicted point, correlated initialization, steps by the exponential.
+    pub sound: &'static str,
+}
+
+/// The three of the tables, in their order.
+pub const METHODS: [Method; 3] = [
+    Method { name: "EKF", as_printed: "thesis-ekf", sound: "ekf" },
+    Method { name: "FE-EKF", as_printed: "thesis-fe-ekf", sound: "fe-ekf" },
+    Method { name: "Reduced EKF", as_printed: "thesis-reduced", sound: "reduced" },
+];
+
+/// All filters that run in a cell. The first is the one the others are compared with.
+pub const FILTERS: [&str; 7] = ["default", "thesis-ekf", "thesis-fe-ekf", "thesis-reduced", "ekf", "fe-ekf", "reduced"];
+
+/// One cell of the tables, run again.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// What the thesis prints.
+    pub printed: PrintedCell,
+    /// Every run and step.
+    pub outcome: Outcome,
+    /// The numbers of [`FILTERS`], in this order.
+    pub report: Report,
+}
+
+/// The tables, run again. Serialised: `experiment`, `runs`, `seed`, and `cells`, each with `table`, `scenario`, `printed` (by
+/// method: `position_error_mean_m`, `yaw_error_mean_rad`) and `filters` (by name, as in the report of a Monte Carlo
+/// experiment).
+#[derive(Clone, Debug)]
+pub struct Thesis5 {
+    /// How many runs each cell has.
+    pub runs: usize,
+    /// Where their seeds come from; the same runs in every cell but for what the cell changes.
+    pub seed: u64,
+    /// In the order of [`PRINTED`].
+    pub cells: Vec<Cell>,
+}
+
+impl Thesis5 {
+    /// The cells of these tables ("5.1" … "5.6"); all of them where none is named.
+    pub fn cells_of(tables: &[String]) -> Vec<PrintedCell> {
+        PRINTED.into_iter().filter(|cell| tables.is_empty() || tables.iter().any(|table| table == cell.table)).collect()
+    }
+
+    /// Runs cells again, on the threads of the rayon pool it is called in. `done` is called after each run of a cell.
+    ///
+    /// # Errors
+    /// None in practice: scenes and filters are shipped ones; otherwise those of an experiment.
+    pub fn run(cells: &[PrintedCell], runs: usize, seed: u64, done: impl Fn() + Sync) -> Result<Self, ExperimentError> {
+        let cell = |printed: &PrintedCell| run_cell(*printed, Scenario::named(printed.scenario)?, runs, seed, &done);
+        Ok(Self { runs, seed, cells: cells.iter().map(cell).collect::<Result<_, ExperimentError>>()? })
+    }
+
+    /// As JSON, indented.
+    ///
+    /// # Errors
+    /// None in practice; serde's, should a report ever hold what JSON cannot say.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        serde_json::to_string_pretty(self)
+    }
+}
+
+fn run_cell(
+    printed: PrintedCell,
+    scenario: Scenario,
+    runs: usize,
+    seed: u64,
+    done: &(impl Fn() + Sync),
+) -> Result<Cell, ExperimentError> {
+    let filters = FILTERS.map(str::to_owned).into();
+    let outcome = Experiment { scenario, filters, runs, seed }.run(done)?;
+    Ok(Cell { printed, report: Report::new(&outcome), outcome })
+}
+
+impl Cell {
+    /// The numbers of a filter, by its name.
+    pub fn filter(&self, name: &str) -> Option<&FilterReport> {
+        self.report.filters.iter().find(|filter| filter.name == name)
+    }
+}
+
+impl Serialize for Thesis5 {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Document<'a> {
+            experiment: &'static str,
+            runs: usize,
+            seed: u64,
+            cells: &'a [Cell],
+        }
+        Document { experiment: "thesis-5", runs: self.runs, seed: self.seed, cells: &self.cells }.serialize(serializer)
+    }
+}
+
+impl Serialize for Cell {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Errors {
+            position_error_mean_m: f64,
+            yaw_error_mean_rad: f64,
+        }
+        #[derive(Serialize)]
+        struct Document<'a> {
+            table: &'static str,
+            scenario: &'static str,
+            printed: BTreeMap<&'static str, Errors>,
+            filters: BTreeMap<&'a str, &'a FilterReport>,
+        }
+        let errors = |&(position_error_mean_m, yaw_error_mean_rad): &(f64, f64)| Errors {
+            position_error_mean_m,
+            yaw_error_mean_rad,
+        };
+        let printed = METHODS.iter().map(|method| method.name).zip(self.printed.errors.iter().map(errors)).collect();
+        let filters = self.report.filters.iter().map(|filter| (filter.name.as_str(), filter)).collect();
+        Document { table: self.printed.table, scenario: self.printed.scenario, printed, filters }.serialize(serializer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{to_text, write};
+    use super::*;
+    use crate::filter::Variant;
+    use std::collections::BTreeSet;
+    use std::fs;
+
+    #[test]
+    fn every_cell_has_a_scene_of_its_own_and_every_filter_exists() {
+        let scenes: BTreeSet<_> = PRINTED.iter().map(|cell| cell.scenario).collect();
+        assert_eq!(scenes.len(), 36);
+        for cell in &PRINTED {
+            assert!(Scenario::named(cell.scenario).is_ok(), "{}", cell.scenario);
+            let (line, low) = (cell.scenario.contains("-line-"), cell.scenario.contains("-low-"));
+            assert_eq!(
+                (line, low),
+                (["5.1", "5.2"].contains(&cell.table), ["5.1", "5.3", "5.5"].contains(&cell.table))
+            );
+        }
+        for method in METHODS {
+            assert!([method.as_printed, method.sound].iter().all(|name| FILTERS.contains(name)));
+        }
+        assert!(FILTERS.iter().all(|name| Variant::named(name).is_ok()));
+        assert_eq!(Thesis5::cells_of(&["5.3".into(), "5.4".into()]).len(), 12);
+        assert_eq!(Thesis5::cells_of(&[]), PRINTED);
+    }
+
+    #[test]
+    fn the_numbers_that_the_text_of_the_thesis_quotes_are_in_the_table() {
+        let cell = PRINTED.iter().find(|cell| cell.scenario == "thesis-circle-10hz-low-q4").unwrap();
+        assert_eq!(cell.errors, [(2.893, 0.2914), (2.721, 0.2585), (1.512, 0.1033)]);
+        // "It can reduce the orientation error by approximately 50 % in each case": of the circle, 12 cells.
+        for cell in PRINTED.iter().filter(|cell| cell.scenario.contains("circle")) {
+            let ratio = cell.errors[2].1 / cell.errors[0].1;
+            assert!((0.3..0.85).contains(&ratio), "{}: {ratio}", cell.scenario);
+        }
+    }
+
+    /// Two cells, with scenes cut short.
+    #[test]
+    fn a_reproduction_holds_the_printed_numbers_beside_ours_and_fills_its_folder() {
+        let cells = [0, 12].map(|index: usize| {
+            let mut scenario = Scenario::named(PRINTED[index].scenario).unwrap();
+            scenario.trajectory.length_m = 2.0;
+            scenario.trajectory.laps = 0.05;
+            run_cell(PRINTED[index], scenario, 2, 1, &|| ()).unwrap()
+        });
+        let thesis = Thesis5 { runs: 2, seed: 1, cells: cells.into() };
+        let json: serde_json::Value = serde_json::from_str(&thesis.to_json().unwrap()).unwrap();
+        assert_eq!((&json["experiment"], json["cells"].as_array().map(Vec::len)), (&"thesis-5".into(), Some(2)));
+        let cell = &json["cells"][1];
+        assert_eq!((&cell["table"], &cell["printed"]["EKF"]["position_error_mean_m"]), (&"5.3".into(), &0.955.into()));
+        for filter in FILTERS {
+            assert!(cell["filters"][filter]["nees_mean"].is_f64(), "{filter}: {cell}");
+        }
+        let text = to_text(&thesis);
+        assert!(text.contains("Table 5.1") && text.contains("Table 5.3") && text.contains("0.955"), "{text}");
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), &thesis).unwrap();
+        for name in ["report.json", "report.txt", "cells.csv", "figure-5.1.svg", "figure-5.2.svg", "figure-5.4.svg"] {
+            assert!(fs::metadata(folder.path().join(name)).is_ok_and(|file| file.len() > 0), "{name}");
+        }
+        assert!(!folder.path().join("figure-5.6.svg").exists(), "no cell of the general trajectory was run");
+    }
+}
