@@ -6,6 +6,8 @@
 //! - [`stamp`]: time as it comes with the data;
 //! - [`settings`]: names, units, ranges and descriptions of everything that can be set;
 //! - [`lie`]: the groups;
+//! - [`integrate`]: one-step methods on groups and other curved spaces;
+//! - [`dynamics`]: the systems they are run on;
 //! - [`simulate`]: worlds, trajectories and sensors with stated noise, from a seed;
 //! - [`filter`]: the Kalman filters; no ROS, no files, no clock;
 //! - [`evaluate`]: recordings in, errors and consistency out;
@@ -15,8 +17,10 @@
 #![warn(missing_docs)]
 
 pub mod cli;
+pub mod dynamics;
 pub mod evaluate;
 pub mod filter;
+pub mod integrate;
 pub mod lie;
 #[cfg(feature = "ros")]
 pub mod ros;

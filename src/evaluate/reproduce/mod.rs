@@ -1,11 +1,13 @@
 //! Published experiments, run again and held against what was printed.
 
 mod figures;
+mod report;
 mod text;
 mod thesis5;
 mod thesis_tables;
 
 pub use figures::write;
+pub use report::{Experiment, Extent, Figure, Line, MethodResult, Progress, Report, Reproduction, Table};
 pub use text::to_text;
 pub use thesis_tables::{PRINTED, PrintedCell};
 pub use thesis5::{Cell, FILTERS, METHODS, Method, Thesis5};

@@ -1,0 +1,1 @@
+//! What the methods of [`crate::integrate`] are run on: rigid bodies, tops, pendulums, dipoles, quadrotors, waves.

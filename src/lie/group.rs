@@ -1,0 +1,48 @@
+//! What every group of this house offers.
+
+use super::VectorSpace;
+
+/// A Lie group with its algebra in coordinates.
+///
+/// Conventions, the same for all: products compose as motions do (`a.compose(b)` is first b, then a, on points);
+/// `exp` is the group exponential; *left* Jacobians and dexp go with perturbations on the left,
+/// exp(ξ + δ) = exp(dexp(ξ)δ + O(δ²)) exp(ξ), as in Celledoni et al. 2021, (6). Dual elements are in the dual
+/// coordinates, so that the pairing ⟨μ, ξ⟩ is the dot product of coordinates.
+pub trait LieGroup: Clone {
+    /// Coordinates of the algebra; the dual uses the same type.
+    type Algebra: VectorSpace;
+
+    /// The neutral element (of the same size, where the size is known at run time only).
+    fn identity_like(&self) -> Self;
+    /// self·other.
+    fn compose(&self, other: &Self) -> Self;
+    /// The inverse.
+    fn inverse(&self) -> Self;
+    /// The exponential.
+    fn exp(xi: &Self::Algebra) -> Self;
+    /// The principal logarithm; at the cut locus (a half turn) one of the shortest.
+    fn log(&self) -> Self::Algebra;
+    /// The Cayley map (I − ξ/2)⁻¹(I + ξ/2) of the matrix representation, or the map that agrees with it to second order
+    /// where the group is none of matrices of that kind.
+    fn cayley(xi: &Self::Algebra) -> Self;
+    /// dexp_ξ(η) = Σ ad_ξᵏ(η)/(k+1)!, the left one.
+    fn dexp(xi: &Self::Algebra, eta: &Self::Algebra) -> Self::Algebra;
+    /// dexp_ξ⁻¹(η) = Σ Bₖ ad_ξᵏ(η)/k!.
+    fn dexp_inv(xi: &Self::Algebra, eta: &Self::Algebra) -> Self::Algebra;
+    /// ad_ξ(η) = [ξ, η].
+    fn ad(xi: &Self::Algebra, eta: &Self::Algebra) -> Self::Algebra;
+    /// ad*_ξ(μ), with ⟨ad*_ξ μ, η⟩ = ⟨μ, [ξ, η]⟩.
+    fn coad(xi: &Self::Algebra, mu: &Self::Algebra) -> Self::Algebra;
+    /// Ad_g(ξ) = (g ξ g⁻¹).
+    fn adjoint_apply(&self, xi: &Self::Algebra) -> Self::Algebra;
+    /// Ad*_g(μ), with ⟨Ad*_g μ, ξ⟩ = ⟨μ, Ad_g ξ⟩.
+    fn coadjoint_apply(&self, mu: &Self::Algebra) -> Self::Algebra;
+    /// The right one, dexp_{−ξ}: exp(ξ + δ) = exp(ξ) exp(dexp_right(ξ)δ + O(δ²)).
+    fn dexp_right(xi: &Self::Algebra, eta: &Self::Algebra) -> Self::Algebra {
+        Self::dexp(&xi.scaled(-1.0), eta)
+    }
+    /// dexp_{−ξ}⁻¹.
+    fn dexp_right_inv(xi: &Self::Algebra, eta: &Self::Algebra) -> Self::Algebra {
+        Self::dexp_inv(&xi.scaled(-1.0), eta)
+    }
+}
