@@ -45,6 +45,8 @@ pub struct MotionConfig {
     pub use_message_covariance: bool,
     /// Which interval an odometry message speaks of.
     pub hold: TwistHold,
+    /// What path a twist stands for.
+    pub path: TwistPath,
     /// The longest interval one message may stand for, s; beyond it the robot is taken to have moved with the last twist
     /// for this long only.
     pub max_step_s: f64,
@@ -74,6 +76,17 @@ pub enum TwistHold {
     Before,
     /// From this message to the next one: velocities as commanded.
     After,
+}
+
+/// What path of the robot the twist of an odometry message stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TwistPath {
+    /// An arc: the twist is kept throughout. Filters that take forward Euler steps, the thesis's, take the chord even then.
+    #[default]
+    Arc,
+    /// Straight ahead and then a turn, a forward Euler step: odometry that was made so.
+    Chord,
 }
 
 /// The feature sensor and its noise.
@@ -248,6 +261,7 @@ impl Default for MotionConfig {
             noise: NoiseReading::PerSample,
             use_message_covariance: true,
             hold: TwistHold::Before,
+            path: TwistPath::Arc,
             max_step_s: 0.5,
             max_speed: 50.0,
             max_yaw_rate: 50.0,
@@ -352,6 +366,12 @@ pub const SPECS: &[Spec] = {
             Words(&["before", "after"]),
             false,
             "Whether a twist stands for the interval before its stamp (measured) or after it (commanded).",
+        ),
+        spec(
+            "motion.path",
+            Words(&["arc", "chord"]),
+            true,
+            "Whether the robot drove an arc with the twist, or straight and then turned (a forward Euler step).",
         ),
         spec(
             "motion.max_step_s",
