@@ -45,6 +45,8 @@ pub struct MotionConfig {
     pub use_message_covariance: bool,
     /// Which interval an odometry message speaks of.
     pub hold: TwistHold,
+    /// Dead time, s: the motion that a message speaks of happens this much after its stamp.
+    pub delay_s: f64,
     /// The longest interval one message may stand for, s; beyond it the robot is taken to have moved with the last twist
     /// for this long only.
     pub max_step_s: f64,
@@ -248,6 +250,7 @@ impl Default for MotionConfig {
             noise: NoiseReading::PerSample,
             use_message_covariance: true,
             hold: TwistHold::Before,
+            delay_s: 0.0,
             max_step_s: 0.5,
             max_speed: 50.0,
             max_yaw_rate: 50.0,
@@ -352,6 +355,12 @@ pub const SPECS: &[Spec] = {
             Words(&["before", "after"]),
             false,
             "Whether a twist stands for the interval before its stamp (measured) or after it (commanded).",
+        ),
+        spec(
+            "motion.delay_s",
+            Range(-1.0, 1.0),
+            false,
+            "Dead time between the stamp of an odometry message and the motion it speaks of, s.",
         ),
         spec(
             "motion.max_step_s",
