@@ -96,6 +96,8 @@ pub struct SensorConfig {
     pub range_std_m: f64,
     /// Noise of a bearing, rad; also of each camera of a stereo pair.
     pub bearing_std_rad: f64,
+    /// How long the errors of readings of one feature stay alike, s; 0 takes each for independent.
+    pub correlation_s: f64,
     /// Distance between the cameras of a stereo pair, m.
     pub baseline_m: f64,
     /// Features nearer to the sensor than this are left out, m.
@@ -268,6 +270,7 @@ impl Default for SensorConfig {
             position_std_m: 0.1,
             range_std_m: 0.05,
             bearing_std_rad: 0.02,
+            correlation_s: 0.0,
             baseline_m: 0.5,
             min_range_m: 0.05,
             max_range_m: 100.0,
@@ -386,6 +389,12 @@ pub const SPECS: &[Spec] = {
             SENSOR_STD,
             true,
             "Noise of a bearing, also of each camera of a stereo pair, rad.",
+        ),
+        spec(
+            "sensor.correlation_s",
+            Range(0.0, 1000.0),
+            true,
+            "How long the errors of readings of one feature stay alike, s; 0 takes each for independent.",
         ),
         spec("sensor.baseline_m", Range(1e-3, 10.0), false, "Distance between the cameras of a stereo pair, m."),
         spec("sensor.min_range_m", Range(0.0, 1000.0), true, "Features nearer than this are left out, m."),

@@ -25,6 +25,8 @@ pub struct Match {
     pub calibration_jacobian: SensorJacobian,
     /// Covariance of the reading.
     pub noise: Matrix2<f64>,
+    /// By what it was multiplied, because readings of one feature soon after one another have much the same error.
+    pub noise_scale: f64,
 }
 
 /// Linearizes `reading` as one of feature `i`. `None` where the model has no derivative there.
@@ -48,6 +50,7 @@ pub fn linearize(state: &State, sensor: &Sensor, reading: &Reading, i: usize, at
                 feature_jacobian,
                 calibration_jacobian: expected.calibration,
                 noise: expected.noise,
+                noise_scale: 1.0,
             })
         }
         Coordinates::World => {
@@ -67,6 +70,7 @@ pub fn linearize(state: &State, sensor: &Sensor, reading: &Reading, i: usize, at
                 feature_jacobian: expected.jacobian * back,
                 calibration_jacobian: expected.calibration,
                 noise: expected.noise,
+                noise_scale: 1.0,
             })
         }
     }
@@ -81,7 +85,7 @@ pub fn relinearize(state: &State, sensor: &Sensor, m: &mut Match, e: &Vector2<f6
     m.feature_jacobian = expected.jacobian * derivative * back;
     m.calibration_jacobian = expected.calibration;
     m.residual = expected.residual + m.feature_jacobian * e;
-    m.noise = expected.noise;
+    m.noise = expected.noise * m.noise_scale;
     true
 }
 
