@@ -47,6 +47,8 @@ pub struct MotionConfig {
     pub hold: TwistHold,
     /// What path a twist stands for.
     pub path: TwistPath,
+    /// Dead time, s: the motion that a message speaks of happens this much after its stamp.
+    pub delay_s: f64,
     /// The longest interval one message may stand for, s; beyond it the robot is taken to have moved with the last twist
     /// for this long only.
     pub max_step_s: f64,
@@ -107,6 +109,8 @@ pub struct SensorConfig {
     pub range_std_m: f64,
     /// Noise of a bearing, rad; also of each camera of a stereo pair.
     pub bearing_std_rad: f64,
+    /// How long the errors of readings of one feature stay alike, s; 0 takes each for independent.
+    pub correlation_s: f64,
     /// Distance between the cameras of a stereo pair, m.
     pub baseline_m: f64,
     /// Features nearer to the sensor than this are left out, m.
@@ -262,6 +266,7 @@ impl Default for MotionConfig {
             use_message_covariance: true,
             hold: TwistHold::Before,
             path: TwistPath::Arc,
+            delay_s: 0.0,
             max_step_s: 0.5,
             max_speed: 50.0,
             max_yaw_rate: 50.0,
@@ -279,6 +284,7 @@ impl Default for SensorConfig {
             position_std_m: 0.1,
             range_std_m: 0.05,
             bearing_std_rad: 0.02,
+            correlation_s: 0.0,
             baseline_m: 0.5,
             min_range_m: 0.05,
             max_range_m: 100.0,
@@ -374,6 +380,12 @@ pub const SPECS: &[Spec] = {
             "Whether the robot drove an arc with the twist, or straight and then turned (a forward Euler step).",
         ),
         spec(
+            "motion.delay_s",
+            Range(-1.0, 1.0),
+            false,
+            "Dead time between the stamp of an odometry message and the motion it speaks of, s.",
+        ),
+        spec(
             "motion.max_step_s",
             Range(0.001, 60.0),
             true,
@@ -397,6 +409,12 @@ pub const SPECS: &[Spec] = {
             SENSOR_STD,
             true,
             "Noise of a bearing, also of each camera of a stereo pair, rad.",
+        ),
+        spec(
+            "sensor.correlation_s",
+            Range(0.0, 1000.0),
+            true,
+            "How long the errors of readings of one feature stay alike, s; 0 takes each for independent.",
         ),
         spec("sensor.baseline_m", Range(1e-3, 10.0), false, "Distance between the cameras of a stereo pair, m."),
         spec("sensor.min_range_m", Range(0.0, 1000.0), true, "Features nearer than this are left out, m."),

@@ -140,7 +140,7 @@ impl Estimator {
     ) -> Correction {
         let mut correction = Correction::default();
         self.settle();
-        self.sort_out(kind, observations, counts, &mut correction);
+        self.sort_out(stamp, kind, observations, counts, &mut correction);
         self.update(stamp, counts, &mut correction);
         self.augment(stamp, counts, &mut correction);
         self.prune(stamp);
@@ -150,6 +150,7 @@ impl Estimator {
     /// Every observation becomes a match, a newcomer, or is left out under its reason.
     fn sort_out(
         &mut self,
+        stamp: Stamp,
         kind: FeatureKind,
         observations: &[Observation],
         counts: &mut Counts,
@@ -159,14 +160,14 @@ impl Estimator {
         self.newcomers.clear();
         self.seen.clear();
         for observation in observations {
-            if let Err(reason) = self.place(kind, observation) {
+            if let Err(reason) = self.place(stamp, kind, observation) {
                 counts.add(reason);
                 correction.rejected += 1;
             }
         }
     }
 
-    fn place(&mut self, kind: FeatureKind, observation: &Observation) -> Result<(), DropReason> {
+    fn place(&mut self, stamp: Stamp, kind: FeatureKind, observation: &Observation) -> Result<(), DropReason> {
         let reading = self.sensor.read(kind, observation)?;
         let at = self.variant.linearization;
         let verdict = match observation.id {
@@ -180,10 +181,13 @@ impl Estimator {
             None => by_distance(&self.state, &self.sensor, &reading, &self.gate, at)?,
         };
         match verdict {
-            Verdict::Known(matched) => {
+            Verdict::Known(mut matched) => {
                 if self.matches.iter().any(|m| m.feature == matched.feature) {
                     return Err(DropReason::DuplicateFeature);
                 }
+                let since = stamp.since(self.state.features[matched.feature].last_seen);
+                matched.noise_scale = self.sensor.repetition(since);
+                matched.noise *= matched.noise_scale;
                 self.matches.push(matched);
             }
             Verdict::New => self.newcomers.push((observation.id, reading)),

@@ -27,6 +27,8 @@ pub struct Match {
     pub calibration_jacobian: SensorJacobian,
     /// Covariance of the reading.
     pub noise: Matrix2<f64>,
+    /// By what it was multiplied, because readings of one feature soon after one another have much the same error.
+    pub noise_scale: f64,
 }
 
 /// Linearizes `reading` as one of feature `i`. `None` where the model has no derivative there.
@@ -50,6 +52,7 @@ pub fn linearize(state: &State, sensor: &Sensor, reading: &Reading, i: usize, at
                 feature_jacobian,
                 calibration_jacobian: expected.calibration,
                 noise: expected.noise,
+                noise_scale: 1.0,
             })
         }
         Coordinates::World => {
@@ -69,6 +72,7 @@ pub fn linearize(state: &State, sensor: &Sensor, reading: &Reading, i: usize, at
                 feature_jacobian: expected.jacobian * back,
                 calibration_jacobian: expected.calibration,
                 noise: expected.noise,
+                noise_scale: 1.0,
             })
         }
     }
@@ -91,7 +95,7 @@ pub fn relinearize(
     m.feature_jacobian = expected.jacobian * derivative;
     m.calibration_jacobian = expected.calibration;
     m.residual = expected.residual + m.feature_jacobian * whole;
-    m.noise = expected.noise;
+    m.noise = expected.noise * m.noise_scale;
     true
 }
 

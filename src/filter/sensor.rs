@@ -140,6 +140,15 @@ impl Sensor {
         Ok(reading)
     }
 
+    /// By what the covariance of a reading is to be multiplied when the last one of the same feature was `since` seconds ago.
+    ///
+    /// Errors that are alike for a time T, with correlation ρ = exp(−Δt/T) from reading to reading, tell as much about their
+    /// mean as independent ones of (1 + ρ)/(1 − ρ) = coth(Δt/2T) times the variance.
+    pub fn repetition(&self, since: f64) -> f64 {
+        let lasting = self.config.correlation_s;
+        if lasting <= 0.0 { 1.0 } else { 1.0 / (0.5 * since.max(1e-3) / lasting).tanh() }
+    }
+
     fn default_noise(&self, kind: FeatureKind) -> Matrix2<f64> {
         let (a, b) = match kind {
             FeatureKind::RelativePosition => (self.config.position_std_m, self.config.position_std_m),

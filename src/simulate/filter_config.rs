@@ -83,6 +83,7 @@ fn sensor(scenario: &Scenario) -> SensorConfig {
         position_std_m: sensor.position_std_m.max(SMALLEST_STD),
         range_std_m: sensor.range_std_m.max(SMALLEST_STD),
         bearing_std_rad: sensor.bearing_std_rad.max(SMALLEST_STD),
+        correlation_s: 0.0,
         baseline_m: sensor.baseline_m,
         min_range_m: (sensor.min_range_m / RANGE_SLACK).min(1000.0),
         max_range_m: (sensor.max_range_m * RANGE_SLACK).min(10_000.0),

@@ -125,6 +125,7 @@ fn the_reduced_update_is_equation_5_24() {
             feature_jacobian: Matrix2::identity(),
             calibration_jacobian: SensorJacobian::zeros(),
             noise,
+            noise_scale: 1.0,
         });
     }
     let (expected_mean, expected_covariance) = information_update(&mu, &sigma, &c, &z, &q);
