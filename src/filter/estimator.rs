@@ -7,6 +7,7 @@ use super::motion::Increment;
 use super::propagate::propagate;
 use super::sensor::{Reading, Sensor};
 use super::state::State;
+use super::trace::Role;
 use super::update::{Workspace, preview, update};
 use super::{
     Config, Counts, Discretization, DropReason, FeatureKind, MapConfig, Observation, Retraction, Variant, WhenFull,
@@ -47,6 +48,8 @@ pub struct Estimator {
     noise_rows: Vec<[f64; 3]>,
     corrections: Vec<Vector2<f64>>,
     workspace: Workspace,
+    /// What the last cloud was taken for, where somebody asks for it.
+    pub sightings: Option<Vec<(u32, Reading, Role)>>,
 }
 
 impl Estimator {
@@ -68,6 +71,7 @@ impl Estimator {
             noise_rows: Vec::new(),
             corrections: Vec::new(),
             workspace: Workspace::default(),
+            sightings: None,
         }
     }
 
@@ -130,6 +134,9 @@ impl Estimator {
         counts: &mut Counts,
     ) -> Correction {
         let mut correction = Correction::default();
+        if let Some(sightings) = &mut self.sightings {
+            sightings.clear();
+        }
         self.settle();
         self.sort_out(kind, observations, counts, &mut correction);
         self.update(stamp, counts, &mut correction);
@@ -166,7 +173,11 @@ impl Estimator {
                     return Err(DropReason::DuplicateFeature);
                 }
                 self.seen.push(id);
-                by_identity(&self.state, &self.sensor, &reading, id, &self.gate, at)?
+                let verdict = by_identity(&self.state, &self.sensor, &reading, id, &self.gate, at);
+                if verdict.as_ref().is_err_and(|reason| *reason == DropReason::Gated) {
+                    self.witness(id, reading, Role::Gated);
+                }
+                verdict?
             }
             None => by_distance(&self.state, &self.sensor, &reading, &self.gate, at)?,
         };
@@ -192,6 +203,9 @@ impl Estimator {
                     let feature = &mut self.state.features[m.feature];
                     feature.last_seen = stamp;
                     feature.observations = feature.observations.saturating_add(1);
+                    if let Some(sightings) = &mut self.sightings {
+                        sightings.push((feature.id, m.reading, Role::Again));
+                    }
                 }
             }
             Err(_) => {
@@ -228,10 +242,17 @@ impl Estimator {
             let id = id.unwrap_or_else(|| self.own_id());
             if augment(&mut self.state, &self.sensor, &reading, id, stamp, &self.variant) {
                 correction.added += 1;
+                self.witness(id, reading, Role::First);
             } else {
                 counts.add(DropReason::OutOfRange);
                 correction.rejected += 1;
             }
+        }
+    }
+
+    fn witness(&mut self, id: u32, reading: Reading, role: Role) {
+        if let Some(sightings) = &mut self.sightings {
+            sightings.push((id, reading, role));
         }
     }
 

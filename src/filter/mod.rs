@@ -23,8 +23,14 @@ mod slam;
 mod state;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod update;
 mod variant;
+
+pub(crate) use inbox::Segment;
+pub(crate) use motion::{Increment, increment, v_matrix_derivative};
+pub(crate) use sensor::{Reading, Sensor};
+pub(crate) use trace::{Role, Trace};
 
 pub use chart::Chart;
 pub use config::{
