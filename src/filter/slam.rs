@@ -296,7 +296,7 @@ impl Slam {
                     let correction =
                         self.estimator.correct(cloud.stamp, cloud.kind, &cloud.observations, &mut self.counts);
                     self.last_step = Some(cloud.stamp);
-                    self.trace_step(cloud.stamp, cloud.kind);
+                    self.trace_step(cloud.kind);
                     Ok(Step {
                         estimate: self.estimate(cloud.stamp, &Increment::none(), self.twist),
                         nis: correction.nis,

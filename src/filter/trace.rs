@@ -4,7 +4,6 @@ use super::inbox::Segment;
 use super::sensor::Reading;
 use super::{FeatureKind, Slam};
 use crate::lie::Se2;
-use crate::stamp::Stamp;
 use nalgebra::Vector2;
 
 /// The steps of a run, since time was last set back.
@@ -19,8 +18,6 @@ pub struct Trace {
 /// One cloud, and how the robot came there.
 #[derive(Clone, Debug)]
 pub struct TracedStep {
-    /// When.
-    pub stamp: Stamp,
     /// The filter's pose after the step.
     pub pose: Se2,
     /// The odometry since the step before; in the first step, since the initial pose.
@@ -68,7 +65,7 @@ impl Slam {
     }
 
     /// Adds the step that the filter has just made.
-    pub(super) fn trace_step(&mut self, stamp: Stamp, kind: FeatureKind) {
+    pub(super) fn trace_step(&mut self, kind: FeatureKind) {
         let (Some(trace), Some(seen)) = (&mut self.trace, &self.estimator.sightings) else { return };
         let state = &self.estimator.state;
         let sighting = |&(feature, reading, role): &(u32, Reading, Role)| {
@@ -76,7 +73,6 @@ impl Slam {
             Some(Sighting { feature, reading, role, position })
         };
         trace.steps.push(TracedStep {
-            stamp,
             pose: state.pose,
             segments: std::mem::take(&mut trace.segments),
             kind,
