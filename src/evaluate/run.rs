@@ -3,7 +3,7 @@
 
 use super::method::Method;
 use super::recording::{Input, Recording};
-use crate::filter::{Config, ConfigError, DropReason, Landmark, Slam, Step};
+use crate::filter::{CalibrationEstimate, Config, ConfigError, DropReason, Landmark, Slam, Step};
 use crate::lie::Se2;
 use crate::stamp::Stamp;
 use nalgebra::Matrix3;
@@ -23,6 +23,8 @@ pub struct Run {
     pub step_us: Vec<f64>,
     /// The map at the end.
     pub landmarks: Vec<Landmark>,
+    /// What was calibrated while running, as known at the end.
+    pub calibration: Vec<CalibrationEstimate>,
     /// What was left out, by reason: unreadable input, and what the filter refused.
     pub dropped: BTreeMap<String, u64>,
     /// What the reader of the report should know.
@@ -125,6 +127,7 @@ impl Session {
             source: String::new(),
             filter: slam.config().filter.clone(),
             landmarks: slam.landmarks().collect(),
+            calibration: slam.calibration().collect(),
             dropped: slam.counts().by_word().into_iter().map(|(reason, count)| (reason.to_owned(), count)).collect(),
             warnings: set_back.into_iter().collect(),
             estimates: self.estimates,

@@ -1,8 +1,8 @@
 //! What a run was made of: for estimators that take all of it at once, and must use the same information as the filter.
 
+use super::Slam;
 use super::inbox::Segment;
 use super::sensor::Reading;
-use super::{FeatureKind, Slam};
 use crate::lie::Se2;
 use nalgebra::Vector2;
 
@@ -22,8 +22,6 @@ pub struct TracedStep {
     pub pose: Se2,
     /// The odometry since the step before; in the first step, since the initial pose.
     pub segments: Vec<Segment>,
-    /// How the cloud was to be read.
-    pub kind: FeatureKind,
     /// What was seen of known features.
     pub sightings: Vec<Sighting>,
 }
@@ -65,7 +63,7 @@ impl Slam {
     }
 
     /// Adds the step that the filter has just made.
-    pub(super) fn trace_step(&mut self, kind: FeatureKind) {
+    pub(super) fn trace_step(&mut self) {
         let (Some(trace), Some(seen)) = (&mut self.trace, &self.estimator.sightings) else { return };
         let state = &self.estimator.state;
         let sighting = |&(feature, reading, role): &(u32, Reading, Role)| {
@@ -75,7 +73,6 @@ impl Slam {
         trace.steps.push(TracedStep {
             pose: state.pose,
             segments: std::mem::take(&mut trace.segments),
-            kind,
             sightings: seen.iter().filter_map(sighting).collect(),
         });
     }

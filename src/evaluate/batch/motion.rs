@@ -1,11 +1,12 @@
 //! The residual of odometry between two poses.
 
-use super::Calibration;
-use super::normal::{Row, WIDTH};
-use super::scaled::{Command, Reading};
-use crate::filter::{Discretization, Increment, MotionConfig, Segment, TwistHold, increment};
+use super::normal::{AT_CALIBRATION, Row, WIDTH};
+use super::scaled::Reading;
+use crate::filter::{
+    Calibration, CalibrationConfig, Discretization, Increment, MOTION, MotionConfig, Segment, TwistHold, increment,
+};
 use crate::lie::{Se2, skew, wrap_angle};
-use nalgebra::{Matrix3, Matrix3x2, SMatrix, Vector3};
+use nalgebra::{Matrix3, SMatrix, Vector3};
 
 /// The least standard deviation of an increment, m and rad. Odometry without sideways noise has a singular covariance; this
 /// is less than any sensor can tell, and keeps it invertible.
@@ -24,56 +25,71 @@ pub struct MotionModel {
 #[derive(Clone, Debug)]
 pub struct Motion {
     segments: Vec<Segment>,
-    /// As measured.
-    measured: Increment,
+    /// As it says, with what was known of the calibration beforehand.
+    stated: Increment,
     /// L⁻¹, with LLᵀ the covariance of the increment.
     whitening: Matrix3<f64>,
+    duration: f64,
 }
 
 impl Motion {
     /// From the odometry between the poses, as the filter takes it.
-    pub fn new(segments: &[Segment], model: &MotionModel) -> Self {
-        let measured = segments.iter().fold(Increment::none(), |sum, segment| sum.then(&model.increment(segment)));
-        Self { segments: segments.to_vec(), whitening: whitening(&measured.covariance), measured }
+    pub fn new(segments: &[Segment], model: &MotionModel, calibration: &Calibration) -> Self {
+        let stated = model.increment(segments, calibration);
+        let duration = segments.iter().map(|segment| segment.duration).sum();
+        Self { segments: segments.to_vec(), whitening: whitening(&stated.covariance), stated, duration }
     }
 
-    /// The whitened residual: (s, ω) = (R_aᵀ(p_b − p_a), θ_b − θ_a) less (t, a), with the calibration on the side it belongs to.
-    pub fn residual(&self, a: &Se2, b: &Se2, calibration: Option<&Calibration>, model: &MotionModel) -> Vector3<f64> {
-        let motion = relative(a, b);
-        let residual = match calibration {
-            None => difference(&motion, &self.measured.motion),
-            Some(calibration) if model.commanded() => {
-                difference(&motion, &Command::new(&self.segments, calibration, model).motion)
-            }
-            Some(calibration) => {
-                let t = Reading::new(&motion, calibration, model.discretization).increment;
-                difference(&Se2::new(t.x, t.y, t.z), &self.measured.motion)
-            }
-        };
-        self.whitening * residual
+    /// How long it took, s.
+    pub fn duration(&self) -> f64 {
+        self.duration
+    }
+
+    /// The whitened residual: (s, ω) = (R_aᵀ(p_b − p_a), θ_b − θ_a) less (t, a).
+    pub fn residual(&self, a: &Se2, b: &Se2, calibration: &Calibration, model: &MotionModel) -> Vector3<f64> {
+        self.compare(&relative(a, b), calibration, model).0
     }
 
     /// The same, linearized for X ← X Exp(ξ), ξ = (u, ω): δs = −u_a − Js ω_a + R_aᵀR_b u_b. Columns: ξ_a, ξ_b, calibration.
-    pub fn linearize(&self, a: &Se2, b: &Se2, calibration: Option<&Calibration>, model: &MotionModel) -> Row<3> {
+    pub fn linearize(&self, a: &Se2, b: &Se2, calibration: &Calibration, model: &MotionModel) -> Row<3> {
         let motion = relative(a, b);
+        let (residual, by_motion, by_calibration) = self.compare(&motion, calibration, model);
         let (turned, (s, c)) = (skew(&motion.p), motion.theta.sin_cos());
         let of_a = Matrix3::new(-1.0, 0.0, -turned.x, 0.0, -1.0, -turned.y, 0.0, 0.0, -1.0);
         let of_b = Matrix3::new(c, -s, 0.0, s, c, 0.0, 0.0, 0.0, 1.0);
-        let (by_motion, by_scales) = match calibration {
-            None => (Matrix3::identity(), Matrix3x2::zeros()),
-            Some(calibration) if model.commanded() => {
-                (Matrix3::identity(), -Command::new(&self.segments, calibration, model).by_scales)
-            }
-            Some(calibration) => {
-                let reading = Reading::new(&motion, calibration, model.discretization);
-                (reading.by_motion, reading.by_scales)
-            }
-        };
         let mut jacobian = SMatrix::<f64, 3, WIDTH>::zeros();
         jacobian.fixed_view_mut::<3, 3>(0, 0).copy_from(&(by_motion * of_a));
         jacobian.fixed_view_mut::<3, 3>(0, 3).copy_from(&(by_motion * of_b));
-        jacobian.fixed_view_mut::<3, 2>(0, 6).copy_from(&by_scales);
-        Row { residual: self.residual(a, b, calibration, model), jacobian: self.whitening * jacobian }
+        jacobian.fixed_view_mut::<3, MOTION>(0, AT_CALIBRATION).copy_from(&by_calibration);
+        Row { residual, jacobian }
+    }
+
+    /// Whitened residual, and its derivatives by (s, ω) and by the calibration: what the robot did less what it was told, or what
+    /// odometry should have read less what it read.
+    fn compare(
+        &self,
+        motion: &Se2,
+        calibration: &Calibration,
+        model: &MotionModel,
+    ) -> (Vector3<f64>, Matrix3<f64>, SMatrix<f64, 3, MOTION>) {
+        let l = self.whitening;
+        if calibration.motion().next().is_none() {
+            return (l * difference(motion, &self.stated.motion), l, SMatrix::zeros());
+        }
+        match model.config.hold {
+            TwistHold::After => {
+                let told = model.increment(&self.segments, calibration);
+                let by_calibration = told.drift.map_or_else(SMatrix::zeros, |drift| -drift.jacobian);
+                (l * difference(motion, &told.motion), l, l * by_calibration)
+            }
+            TwistHold::Before => {
+                // What was read is the increment without calibration.
+                let read = model.increment(&self.segments, &Calibration::new(&CalibrationConfig::default())).motion;
+                let expected = Reading::new(motion, self.duration, calibration, model.discretization);
+                let residual = difference(&expected.increment, &read);
+                (l * residual, l * expected.by_motion, l * expected.by_calibration)
+            }
+        }
     }
 }
 
@@ -88,14 +104,12 @@ fn difference(motion: &Se2, odometry: &Se2) -> Vector3<f64> {
 }
 
 impl MotionModel {
-    /// What the filter makes of a segment.
-    pub fn increment(&self, segment: &Segment) -> Increment {
-        increment(&segment.odometry, segment.duration, segment.interval, &self.config, self.discretization)
-    }
-
-    /// Whether odometry says what the robot was told, and not what it was seen to do.
-    fn commanded(&self) -> bool {
-        self.config.hold == TwistHold::After
+    /// What the filter makes of odometry.
+    fn increment(&self, segments: &[Segment], calibration: &Calibration) -> Increment {
+        segments.iter().fold(Increment::none(), |sum, s| {
+            let how = self.discretization;
+            sum.then(&increment(&s.odometry, s.duration, s.interval, &self.config, how, calibration))
+        })
     }
 }
 
@@ -110,13 +124,28 @@ pub fn whitening(covariance: &Matrix3<f64>) -> Matrix3<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter::Odometry;
+    use crate::evaluate::batch::Settings;
+    use crate::filter::{CalibrationParameter, Odometry, Prior};
     use crate::stamp::Stamp;
-    use nalgebra::{Vector2, Vector4};
+    use nalgebra::Vector2;
 
     fn segment(v: Vector2<f64>, w: f64, duration: f64) -> Segment {
         let odometry = Odometry { stamp: Stamp::default(), velocity: v, yaw_rate: w, covariance: None };
         Segment { odometry, duration, interval: duration }
+    }
+
+    fn calibration() -> Calibration {
+        let mut config = Settings::named("batch-calibrated").unwrap().priors(&CalibrationConfig::default());
+        config.bias_w = Prior { sigma: 0.1, ..Prior::default() };
+        Calibration::new(&config)
+    }
+
+    fn cases() -> impl Iterator<Item = MotionModel> {
+        [TwistHold::Before, TwistHold::After].into_iter().flat_map(|hold| {
+            let config = MotionConfig { hold, ..MotionConfig::default() };
+            [Discretization::Exponential, Discretization::Euler]
+                .map(|discretization| MotionModel { config: config.clone(), discretization })
+        })
     }
 
     #[test]
@@ -129,24 +158,24 @@ mod tests {
             segment(Vector2::new(1.0, 0.0), 0.4, 0.7),
         ];
         let (a, b) = (Se2::new(3.0, -2.0, 0.4), Se2::new(3.7, -1.5, 0.5));
-        let calibration = Vector4::new(0.05, -0.08, 0.1, 0.2);
-        let cases = [TwistHold::Before, TwistHold::After]
-            .map(|hold| [Discretization::Exponential, Discretization::Euler].map(|how| (hold, how)));
-        for (hold, discretization) in cases.into_iter().flatten() {
-            let model = MotionModel { config: MotionConfig { hold, ..MotionConfig::default() }, discretization };
-            let motion = Motion::new(&segments, &model);
+        let mut calibration = calibration();
+        assert_eq!(calibration.active()[..3], CalibrationParameter::ALL[..3]);
+        calibration.correct(&[0.05, -0.08, 0.03, 0.0, 0.0]);
+        for model in cases() {
+            let motion = Motion::new(&segments, &model, &calibration);
             let at = |delta: &SMatrix<f64, WIDTH, 1>| {
                 let moved = |x: &Se2, k: usize| *x * Se2::exp(&delta.fixed_rows::<3>(k).into_owned());
-                let calibration = Calibration::from_vector(&(calibration + delta.fixed_rows::<4>(6)));
-                motion.residual(&moved(&a, 0), &moved(&b, 3), Some(&calibration), &model)
+                let mut calibration = calibration.clone();
+                calibration.correct(&delta.as_slice()[AT_CALIBRATION..AT_CALIBRATION + 3]);
+                motion.residual(&moved(&a, 0), &moved(&b, 3), &calibration, &model)
             };
-            let row = motion.linearize(&a, &b, Some(&Calibration::from_vector(&calibration)), &model);
+            let row = motion.linearize(&a, &b, &calibration, &model);
             assert!((row.residual - at(&SMatrix::zeros())).norm() < 1e-12);
             for k in 0..WIDTH {
                 let mut step = SMatrix::<f64, WIDTH, 1>::zeros();
                 step[k] = 1e-6;
                 let numeric = (at(&step) - at(&-step)) / 2e-6;
-                assert!((numeric - row.jacobian.column(k)).norm() < 1e-6, "{hold:?} {discretization:?} {k}: {numeric}");
+                assert!((numeric - row.jacobian.column(k)).norm() < 1e-6, "{model:?} {k}: {numeric}");
             }
         }
     }
@@ -155,15 +184,13 @@ mod tests {
     fn a_calibration_of_nothing_changes_nothing() {
         let (a, b) = (Se2::new(3.0, -2.0, 0.4), Se2::new(3.7, -1.5, 0.5));
         let segments = [segment(Vector2::new(1.0, 0.2), 0.7, 0.3), segment(Vector2::new(0.5, -0.1), -1.2, 0.2)];
-        for hold in [TwistHold::Before, TwistHold::After] {
-            let config = MotionConfig { hold, ..MotionConfig::default() };
-            let model = MotionModel { config, discretization: Discretization::Exponential };
-            let motion = Motion::new(&segments, &model);
-            let (without, with) = (None, Some(&Calibration::default()));
-            let difference = motion.residual(&a, &b, without, &model) - motion.residual(&a, &b, with, &model);
-            assert!(difference.norm() < 1e-10, "{hold:?}: {difference}");
+        let off = Calibration::new(&CalibrationConfig::default());
+        for model in cases() {
+            let motion = Motion::new(&segments, &model, &off);
+            let difference = motion.residual(&a, &b, &off, &model) - motion.residual(&a, &b, &calibration(), &model);
+            assert!(difference.norm() < 1e-10, "{model:?}: {difference}");
             let root = motion.whitening;
-            let identity = root * motion.measured.covariance * root.transpose();
+            let identity = root * motion.stated.covariance * root.transpose();
             assert!((identity - Matrix3::identity()).norm() < 1e-3);
         }
     }

@@ -1,10 +1,14 @@
 //! The normal equations: JᵀJ δ = −Jᵀr, added up residual by residual.
 
+use crate::filter::{MOTION, SENSOR};
 use nalgebra::{DVector, SMatrix, SVector};
 use nalgebra_sparse::{CooMatrix, CscMatrix};
 
-/// Columns of a [`Row`]: two poses or a pose and a feature, up to 6; then the calibration.
-pub const WIDTH: usize = 10;
+/// Columns of a [`Row`] before those of the calibration: two poses, or a pose and a feature.
+pub const AT_CALIBRATION: usize = 6;
+
+/// All columns of a [`Row`].
+pub const WIDTH: usize = AT_CALIBRATION + MOTION + SENSOR;
 
 /// Which columns of the whole those of a row are; `None` for what is not estimated.
 pub type Columns = [Option<usize>; WIDTH];
@@ -23,20 +27,6 @@ pub struct Normal {
     entries: CooMatrix<f64>,
     /// Jᵀr, the gradient of half the cost.
     pub gradient: DVector<f64>,
-}
-
-/// Columns of an unknown and of the calibration.
-pub fn columns(
-    first: Option<usize>,
-    second: Option<usize>,
-    second_length: usize,
-    calibration: Option<usize>,
-) -> Columns {
-    std::array::from_fn(|k| match k {
-        0..3 => first.map(|column| column + k),
-        3..6 => second.filter(|_| k - 3 < second_length).map(|column| column + k - 3),
-        _ => calibration.map(|column| column + k - 6),
-    })
 }
 
 impl Normal {

@@ -1,6 +1,8 @@
 //! Which unknown has which columns of the normal equations.
 
+use super::normal::{AT_CALIBRATION, Columns, WIDTH};
 use super::sight::Sight;
+use crate::filter::{CalibrationParameter, MOTION, SENSOR};
 
 /// Unknowns in the order of their elimination: features after the pose that sees them last, just before that pose itself;
 /// the calibration, which touches everything, at the end. At every moment of the elimination only the features that are in use
@@ -11,15 +13,21 @@ pub struct Order {
     pub poses: Vec<Option<usize>>,
     /// First of the two columns of each feature.
     pub landmarks: Vec<usize>,
-    /// First of the four columns of the calibration.
-    pub calibration: Option<usize>,
+    /// Column of each calibration parameter.
+    pub calibration: [Option<usize>; MOTION + SENSOR],
     /// How many columns there are.
     pub columns: usize,
 }
 
 impl Order {
     /// Of `poses` poses and `landmarks` features, each of which was seen.
-    pub fn new(poses: usize, landmarks: usize, sights: &[Sight], start_is_known: bool, calibrated: bool) -> Self {
+    pub fn new(
+        poses: usize,
+        landmarks: usize,
+        sights: &[Sight],
+        start_is_known: bool,
+        active: &[CalibrationParameter],
+    ) -> Self {
         let mut last_seen = vec![0; landmarks];
         for sight in sights {
             last_seen[sight.landmark] = last_seen[sight.landmark].max(sight.pose);
@@ -33,7 +41,12 @@ impl Order {
             columns += count;
             columns - count
         };
-        let mut order = Self { poses: vec![None; poses], landmarks: vec![0; landmarks], calibration: None, columns: 0 };
+        let mut order = Self {
+            poses: vec![None; poses],
+            landmarks: vec![0; landmarks],
+            calibration: [None; MOTION + SENSOR],
+            columns: 0,
+        };
         for (pose, leaving) in leaving.into_iter().enumerate() {
             for landmark in leaving {
                 order.landmarks[landmark] = take(2);
@@ -42,8 +55,42 @@ impl Order {
                 order.poses[pose] = Some(take(3));
             }
         }
-        order.calibration = calibrated.then(|| take(4));
+        for parameter in active {
+            order.calibration[*parameter as usize] = Some(take(1));
+        }
         order.columns = columns;
         order
+    }
+
+    /// Of a row about two poses.
+    pub fn of_motion(&self, a: usize, b: usize) -> Columns {
+        self.of(self.poses[a], self.poses[b], 3)
+    }
+
+    /// Of a row about a pose and a feature.
+    pub fn of_sight(&self, pose: usize, landmark: usize) -> Columns {
+        self.of(self.poses[pose], Some(self.landmarks[landmark]), 2)
+    }
+
+    /// Of a row about the first pose.
+    pub fn of_start(&self) -> Columns {
+        let mut columns = self.of(self.poses.first().copied().flatten(), None, 0);
+        columns[AT_CALIBRATION..].fill(None);
+        columns
+    }
+
+    /// Of a row about the calibration.
+    pub fn of_calibration(&self) -> Columns {
+        self.of(None, None, 0)
+    }
+
+    fn of(&self, first: Option<usize>, second: Option<usize>, length: usize) -> Columns {
+        let mut columns = [None; WIDTH];
+        for k in 0..3 {
+            columns[k] = first.map(|column| column + k);
+            columns[3 + k] = second.filter(|_| k < length).map(|column| column + k);
+        }
+        columns[AT_CALIBRATION..].copy_from_slice(&self.calibration);
+        columns
     }
 }

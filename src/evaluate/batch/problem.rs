@@ -1,22 +1,24 @@
 //! A run as one least-squares problem.
 
 use super::motion::{Motion, MotionModel, whitening};
-use super::normal::{Normal, Row, WIDTH, columns};
+use super::normal::{AT_CALIBRATION, Normal, Row, WIDTH};
 use super::order::Order;
 use super::sight::Sight;
-use super::{Calibration, Loss, Settings};
-use crate::filter::{Config, NoiseAt, Role, Sensor, StereoModel, Trace};
+use super::{Loss, Settings};
+use crate::filter::{
+    Calibration, CalibrationParameter, Config, MOTION, NoiseAt, Role, SENSOR, Sensor, SensorConfig, StereoModel, Trace,
+};
 use crate::lie::{Se2, wrap_angle};
-use nalgebra::{DVector, Matrix3, SMatrix, Vector2, Vector3};
+use nalgebra::{DVector, Matrix3, SMatrix, SVector, Vector2, Vector3};
 use std::collections::HashMap;
 
 /// Everything that is known.
 pub struct Problem {
-    sensor: Sensor,
+    sensor: SensorConfig,
     model: MotionModel,
     loss: Loss,
-    /// Standard deviations.
-    calibration_prior: Option<Calibration>,
+    /// Expectation and standard deviation of each parameter that is estimated.
+    calibration: Vec<(CalibrationParameter, f64, f64)>,
     prior: Prior,
     /// One from each pose to the next.
     motions: Vec<Motion>,
@@ -36,7 +38,7 @@ pub struct Unknowns {
     pub poses: Vec<Se2>,
     /// Features in the map, m.
     pub landmarks: Vec<Vector2<f64>>,
-    /// Zero where it is not estimated.
+    /// Of odometry and sensor.
     pub calibration: Calibration,
 }
 
@@ -49,6 +51,8 @@ enum Prior {
 impl Problem {
     /// The problem of a traced run, and the filter's estimates as a first guess. `None` of a run without clouds.
     pub fn new(trace: &Trace, config: &Config, settings: &Settings) -> Option<(Self, Unknowns)> {
+        let priors = settings.priors(&config.calibration);
+        let calibration = Calibration::new(&priors);
         let model = MotionModel { config: config.motion.clone(), discretization: settings.discretization };
         let moved_first = !trace.steps.first()?.segments.is_empty();
         let mut poses = if moved_first { vec![config.initial.pose()] } else { Vec::new() };
@@ -56,7 +60,7 @@ impl Problem {
         let mut landmark_of = HashMap::new();
         for step in &trace.steps {
             if !poses.is_empty() {
-                motions.push(Motion::new(&step.segments, &model));
+                motions.push(Motion::new(&step.segments, &model, &calibration));
             }
             for sighting in &step.sightings {
                 if sighting.role == Role::First {
@@ -70,7 +74,7 @@ impl Problem {
                 }
                 // The filter's latest word on a feature is its best.
                 landmarks[landmark] = sighting.position;
-                sights.push(Sight { pose: poses.len(), landmark, reading: sighting.reading, kind: step.kind });
+                sights.push(Sight { pose: poses.len(), landmark, reading: sighting.reading });
             }
             poses.push(step.pose);
         }
@@ -82,12 +86,17 @@ impl Problem {
             Prior::Normal { pose: start, whitening: whitening(&covariance) }
         };
         let known = matches!(prior, Prior::Known);
-        let order = Order::new(poses.len(), landmarks.len(), &sights, known, settings.calibration.is_some());
+        let order = Order::new(poses.len(), landmarks.len(), &sights, known, calibration.active());
+        let duration = motions.iter().map(Motion::duration).sum::<f64>();
+        let prior_of = |parameter: &CalibrationParameter| {
+            let prior = priors.prior(*parameter);
+            (*parameter, prior.value, prior.sigma.hypot(prior.walk * duration.sqrt()))
+        };
         let problem = Self {
-            sensor: Sensor::new(&config.sensor, NoiseAt::Predicted, StereoModel::Bearings),
+            sensor: config.sensor.clone(),
             model,
             loss: settings.loss,
-            calibration_prior: settings.calibration,
+            calibration: calibration.active().iter().map(prior_of).collect(),
             prior,
             motions,
             sights,
@@ -95,55 +104,51 @@ impl Problem {
             identities,
             first_step: usize::from(moved_first),
         };
-        Some((problem, Unknowns { poses, landmarks, calibration: Calibration::default() }))
+        Some((problem, Unknowns { poses, landmarks, calibration }))
     }
 
     /// Numbers that are measured less numbers that are estimated: what χ² of the solution should be about.
     pub fn degrees_of_freedom(&self) -> usize {
-        let priors = if matches!(self.prior, Prior::Known) { 0 } else { 3 } + 4 * usize::from(self.calibrated());
+        let priors = if matches!(self.prior, Prior::Known) { 0 } else { 3 } + self.calibration.len();
         (3 * self.motions.len() + 2 * self.sights.len() + priors).saturating_sub(self.order.columns)
     }
 
-    fn calibrated(&self) -> bool {
-        self.calibration_prior.is_some()
+    fn sensor(&self, at: &Unknowns) -> Sensor {
+        Sensor::new(&self.sensor, NoiseAt::Predicted, StereoModel::Bearings, &at.calibration)
     }
 
     /// What is minimised: χ², where the loss is that of squares.
     pub fn cost(&self, at: &Unknowns) -> f64 {
-        let calibration = self.calibrated().then_some(&at.calibration);
+        let sensor = self.sensor(at);
         let motions = self.motions.iter().zip(at.poses.windows(2));
-        let motions = motions.map(|(m, pair)| m.residual(&pair[0], &pair[1], calibration, &self.model).norm_squared());
-        let sights = self.sights.iter().filter_map(|sight| {
-            let (pose, landmark) = (&at.poses[sight.pose], &at.landmarks[sight.landmark]);
-            sight.cost(&self.sensor, pose, landmark, calibration, self.loss)
-        });
+        let motions =
+            motions.map(|(m, pair)| m.residual(&pair[0], &pair[1], &at.calibration, &self.model).norm_squared());
+        let sights = self
+            .sights
+            .iter()
+            .filter_map(|sight| sight.cost(&sensor, &at.poses[sight.pose], &at.landmarks[sight.landmark], self.loss));
         let priors = self.prior_row(at).map_or(0.0, |row| row.residual.norm_squared())
-            + self.calibration_row(at).map_or(0.0, |row| row.residual.norm_squared());
+            + self.calibration_row(at).residual.norm_squared();
         motions.sum::<f64>() + sights.sum::<f64>() + priors
     }
 
     /// The normal equations around a guess. Their pattern is always the same.
     pub fn normal(&self, at: &Unknowns) -> Normal {
-        let mut normal = Normal::new(self.order.columns);
-        let calibration = self.calibrated().then_some(&at.calibration);
+        let (mut normal, sensor) = (Normal::new(self.order.columns), self.sensor(at));
         for (k, motion) in self.motions.iter().enumerate() {
-            let row = motion.linearize(&at.poses[k], &at.poses[k + 1], calibration, &self.model);
-            let (a, b) = (self.order.poses[k], self.order.poses[k + 1]);
-            normal.add(&row, &columns(a, b, 3, self.order.calibration));
+            let row = motion.linearize(&at.poses[k], &at.poses[k + 1], &at.calibration, &self.model);
+            normal.add(&row, &self.order.of_motion(k, k + 1));
         }
         for sight in &self.sights {
             let (pose, landmark) = (&at.poses[sight.pose], &at.landmarks[sight.landmark]);
             let nothing = Row { residual: Vector2::zeros(), jacobian: SMatrix::zeros() };
-            let row = sight.linearize(&self.sensor, pose, landmark, calibration, self.loss).unwrap_or(nothing);
-            let (pose, landmark) = (self.order.poses[sight.pose], self.order.landmarks[sight.landmark]);
-            normal.add(&row, &columns(pose, Some(landmark), 2, self.order.calibration));
+            let row = sight.linearize(&sensor, pose, landmark, self.loss).unwrap_or(nothing);
+            normal.add(&row, &self.order.of_sight(sight.pose, sight.landmark));
         }
         if let Some(row) = self.prior_row(at) {
-            normal.add(&row, &columns(self.order.poses[0], None, 0, None));
+            normal.add(&row, &self.order.of_start());
         }
-        if let Some(row) = self.calibration_row(at) {
-            normal.add(&row, &columns(None, None, 0, self.order.calibration));
-        }
+        normal.add(&self.calibration_row(at), &self.order.of_calibration());
         normal
     }
 
@@ -158,11 +163,15 @@ impl Problem {
         Some(Row { residual: whitening * residual, jacobian: whitening * jacobian })
     }
 
-    fn calibration_row(&self, at: &Unknowns) -> Option<Row<4>> {
-        let precision = self.calibration_prior?.to_vector().map(f64::recip);
-        let mut jacobian = SMatrix::<f64, 4, WIDTH>::zeros();
-        jacobian.fixed_view_mut::<4, 4>(0, 6).set_diagonal(&precision);
-        Some(Row { residual: at.calibration.to_vector().component_mul(&precision), jacobian })
+    /// Each parameter less its expectation, by its standard deviation.
+    fn calibration_row(&self, at: &Unknowns) -> Row<{ MOTION + SENSOR }> {
+        let mut row = Row { residual: SVector::zeros(), jacobian: SMatrix::zeros() };
+        for &(parameter, expected, std) in &self.calibration {
+            let k = parameter as usize;
+            row.residual[k] = (at.calibration.get(parameter) - expected) / std;
+            row.jacobian[(k, AT_CALIBRATION + k)] = 1.0 / std;
+        }
+        row
     }
 
     /// X ← X Exp(ξ), p ← p + δ, c ← c + δ.
@@ -176,9 +185,10 @@ impl Problem {
         for (landmark, &column) in next.landmarks.iter_mut().zip(&self.order.landmarks) {
             *landmark += step.fixed_rows::<2>(column);
         }
-        if let Some(column) = self.order.calibration {
-            next.calibration = Calibration::from_vector(&(at.calibration.to_vector() + step.fixed_rows::<4>(column)));
-        }
+        let of_parameter =
+            |p: &CalibrationParameter| self.order.calibration[*p as usize].map_or(0.0, |column| step[column]);
+        let correction: Vec<f64> = at.calibration.active().iter().map(of_parameter).collect();
+        next.calibration.correct(&correction);
         next
     }
 }

@@ -59,9 +59,6 @@ impl Session {
             run.dropped.insert("not_converged".into(), 1);
             run.warnings.push(format!("no minimum was found in {} iterations", solution.iterations));
         }
-        if let Some((found, std)) = &solution.calibration {
-            run.warnings.push(found.describe(std));
-        }
         (run, Some(solution))
     }
 }
@@ -76,6 +73,7 @@ fn take_over(run: &mut Run, solution: &Solution, trace: &Trace) {
     if let Some(update) = run.estimates.last_mut().and_then(|last| last.update.as_mut()) {
         (update.nis, update.dof) = (solution.chi_squared, solution.degrees_of_freedom);
     }
+    run.calibration.clone_from(&solution.calibration);
     for landmark in &mut run.landmarks {
         // Of a feature that came back, the map has the last life.
         if let Some((_, position, covariance)) = solution.landmarks.iter().rfind(|(id, ..)| *id == landmark.id) {

@@ -1,9 +1,9 @@
 //! Gauss–Newton, damped where a full step fails.
 
-use super::Calibration;
 use super::marginals::Marginals;
 use super::normal::Normal;
 use super::problem::{Problem, Unknowns, map_from_body};
+use crate::filter::{CalibrationEstimate, CalibrationParameter};
 use crate::lie::Se2;
 use nalgebra::{DMatrix, DVector, Matrix2, Matrix3, Vector2};
 use nalgebra_sparse::CscMatrix;
@@ -31,8 +31,8 @@ pub struct Solution {
     pub covariances: Vec<Matrix3<f64>>,
     /// Identity, position in the map and its covariance of each feature; a feature that was forgotten comes more than once.
     pub landmarks: Vec<(u32, Vector2<f64>, Matrix2<f64>)>,
-    /// With its standard deviations, where it was estimated.
-    pub calibration: Option<(Calibration, Calibration)>,
+    /// The parameters that were estimated.
+    pub calibration: Vec<CalibrationEstimate>,
     /// What is left: χ², where the loss is that of squares.
     pub chi_squared: f64,
     /// What it should be about.
@@ -128,15 +128,16 @@ impl Search {
         let landmark = |((&id, &position), &column): ((&u32, &Vector2<f64>), &usize)| {
             (id, position, marginals.as_ref().map_or_else(Matrix2::zeros, |m| m.covariance::<2>(column)))
         };
-        let calibration = problem.order.calibration.map(|column| {
-            let variances = marginals.as_ref().map(|m| m.covariance::<4>(column).diagonal()).unwrap_or_default();
-            (self.at.calibration, Calibration::from_vector(&variances.map(|v| v.max(0.0).sqrt())))
-        });
+        let parameter = |&parameter: &CalibrationParameter| {
+            let column = problem.order.calibration[parameter as usize];
+            let variance = marginals.as_ref().zip(column).map_or(0.0, |(m, column)| m.covariance::<1>(column).x);
+            CalibrationEstimate { parameter, value: self.at.calibration.get(parameter), std: variance.max(0.0).sqrt() }
+        };
         Solution {
             covariances: of_poses.map(covariance).collect(),
             poses: self.at.poses[problem.first_step..].to_vec(),
             landmarks: of_landmarks.map(landmark).collect(),
-            calibration,
+            calibration: self.at.calibration.active().iter().map(parameter).collect(),
             chi_squared: self.cost,
             degrees_of_freedom: problem.degrees_of_freedom(),
             iterations,

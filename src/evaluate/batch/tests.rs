@@ -6,7 +6,7 @@ use crate::evaluate::consistency::{chi_squared_band, nees};
 use crate::evaluate::recording::Recording;
 use crate::evaluate::run::{self, Run};
 use crate::evaluate::simulated;
-use crate::filter::{Config, FeatureKind, Trace};
+use crate::filter::{CalibrationParameter, Config, FeatureKind, Trace};
 use crate::lie::wrap_angle;
 use crate::simulate::{PathKind, Scenario};
 use nalgebra::{DVector, Vector3};
@@ -137,17 +137,16 @@ fn scales_and_biases_are_found() {
     let recording = simulated::recording(&scenario).unwrap();
     let (_, solution) = solved(&recording, "batch-calibrated");
     assert!(solution.converged);
-    let (found, std) = solution.calibration.unwrap();
     // Odometry reads scale × truth.
-    let (of_v, of_w) = (1.0 / 1.05 - 1.0, 1.0 / 0.93 - 1.0);
-    let cases = [
-        (found.velocity_scale, of_v, std.velocity_scale),
-        (found.yaw_rate_scale, of_w, std.yaw_rate_scale),
-        (found.range_bias_m, 0.06, std.range_bias_m),
-        (found.bearing_bias_rad, 0.02, std.bearing_bias_rad),
+    let expected = [
+        (CalibrationParameter::ScaleV, 1.0 / 1.05 - 1.0),
+        (CalibrationParameter::ScaleW, 1.0 / 0.93 - 1.0),
+        (CalibrationParameter::RangeBias, 0.06),
+        (CalibrationParameter::BearingBias, 0.02),
     ];
-    for (found, expected, std) in cases {
-        assert!((found - expected).abs() < 3.5 * std && std < 0.03, "{found} {expected} {std}");
+    for (found, (parameter, expected)) in solution.calibration.iter().zip(expected) {
+        assert!((found.value - expected).abs() < 3.5 * found.std && found.std < 0.03, "{found:?} {expected}");
+        assert_eq!(found.parameter, parameter);
     }
 }
 
