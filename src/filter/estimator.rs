@@ -8,6 +8,7 @@ use super::motion::{Increment, increment};
 use super::propagate::{Rows, propagate};
 use super::sensor::{Reading, Sensor};
 use super::state::State;
+use super::trace::Role;
 use super::update::{FeatureCorrection, Workspace, preview, update};
 use super::{
     Config, Counts, Discretization, DropReason, FeatureKind, MapConfig, MotionConfig, Observation, Retraction,
@@ -49,6 +50,8 @@ pub struct Estimator {
     rows: Rows,
     corrections: Vec<FeatureCorrection>,
     workspace: Workspace,
+    /// What the last cloud was taken for, where somebody asks for it.
+    pub sightings: Option<Vec<(u32, Reading, Role)>>,
 }
 
 impl Estimator {
@@ -71,6 +74,7 @@ impl Estimator {
             rows: Rows::default(),
             corrections: Vec::new(),
             workspace: Workspace::default(),
+            sightings: None,
         }
     }
 
@@ -139,6 +143,9 @@ impl Estimator {
         counts: &mut Counts,
     ) -> Correction {
         let mut correction = Correction::default();
+        if let Some(sightings) = &mut self.sightings {
+            sightings.clear();
+        }
         self.settle();
         self.sort_out(stamp, kind, observations, counts, &mut correction);
         self.update(stamp, counts, &mut correction);
@@ -176,7 +183,11 @@ impl Estimator {
                     return Err(DropReason::DuplicateFeature);
                 }
                 self.seen.push(id);
-                by_identity(&self.state, &self.sensor, &reading, id, &self.gate, at)?
+                let verdict = by_identity(&self.state, &self.sensor, &reading, id, &self.gate, at);
+                if verdict.as_ref().is_err_and(|reason| *reason == DropReason::Gated) {
+                    self.witness(id, reading, Role::Gated);
+                }
+                verdict?
             }
             None => by_distance(&self.state, &self.sensor, &reading, &self.gate, at)?,
         };
@@ -207,6 +218,9 @@ impl Estimator {
                     let feature = &mut self.state.features[m.feature];
                     feature.last_seen = stamp;
                     feature.observations = feature.observations.saturating_add(1);
+                    if let Some(sightings) = &mut self.sightings {
+                        sightings.push((feature.id, m.reading, Role::Again));
+                    }
                 }
             }
             Err(_) => {
@@ -248,10 +262,17 @@ impl Estimator {
             let id = id.unwrap_or_else(|| self.own_id());
             if augment(&mut self.state, &self.sensor, &reading, id, stamp, &self.variant) {
                 correction.added += 1;
+                self.witness(id, reading, Role::First);
             } else {
                 counts.add(DropReason::OutOfRange);
                 correction.rejected += 1;
             }
+        }
+    }
+
+    fn witness(&mut self, id: u32, reading: Reading, role: Role) {
+        if let Some(sightings) = &mut self.sightings {
+            sightings.push((id, reading, role));
         }
     }
 

@@ -24,8 +24,15 @@ mod slam;
 mod state;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod update;
 mod variant;
+
+pub(crate) use calibration::{Calibration, MOTION, SENSOR};
+pub(crate) use inbox::Segment;
+pub(crate) use motion::{Increment, increment, v_matrix_derivative};
+pub(crate) use sensor::{Reading, Sensor};
+pub(crate) use trace::{Role, Trace};
 
 pub use calibration::{CalibrationEstimate, CalibrationParameter};
 pub use chart::Chart;
