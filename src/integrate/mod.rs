@@ -3,5 +3,7 @@
 //! with its residual.
 
 mod error;
+pub mod tableau;
 
 pub use error::IntegrationError;
+pub use tableau::Tableau;
