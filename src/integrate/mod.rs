@@ -3,6 +3,7 @@
 //! with its residual.
 
 mod error;
+pub mod linear_rk;
 pub mod tableau;
 
 pub use error::IntegrationError;
