@@ -99,9 +99,8 @@ mod tests {
         }
         let s = |t: f64| coefficient(&coning.body_angular_velocity(t));
         let h = 0.01;
-        let q = (0..100).fold(coning.attitude(0.0).matrix().transpose(), |q, k| {
-            step(&GAUSS6, s, f64::from(k) * h, h, &q).unwrap()
-        });
+        let q = (0..100)
+            .fold(coning.attitude(0.0).matrix().transpose(), |q, k| step(&GAUSS6, s, f64::from(k) * h, h, &q).unwrap());
         assert!((q.transpose() - *coning.attitude(1.0).matrix()).norm() < 1e-12);
     }
 
