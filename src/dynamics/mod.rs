@@ -1,1 +1,3 @@
 //! What the methods of [`crate::integrate`] are run on: rigid bodies, tops, pendulums, dipoles, quadrotors, waves.
+
+pub mod inertial;
