@@ -3,5 +3,8 @@
 //! with its residual.
 
 mod error;
+pub mod linear_rk;
+pub mod tableau;
 
 pub use error::IntegrationError;
+pub use tableau::Tableau;
