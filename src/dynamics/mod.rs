@@ -1,3 +1,12 @@
 //! What the methods of [`crate::integrate`] are run on: rigid bodies, tops, pendulums, dipoles, quadrotors, waves.
 
+mod dipole_array;
+mod free_body;
 pub mod inertial;
+mod spherical_pendulum;
+mod stability_body;
+
+pub use dipole_array::{DipoleArray, Needle};
+pub use free_body::FreeBody;
+pub use spherical_pendulum::{DoubleSphericalPendulum, SphericalPendulum};
+pub use stability_body::StabilityBody;
