@@ -1,3 +1,4 @@
 //! What the methods of [`crate::integrate`] are run on: rigid bodies, tops, pendulums, dipoles, quadrotors, waves.
 
+pub mod heavy_top;
 pub mod inertial;
