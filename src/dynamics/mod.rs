@@ -2,3 +2,4 @@
 
 pub mod heavy_top;
 pub mod inertial;
+pub mod pendulum_chain;
