@@ -14,6 +14,7 @@ mod lie_newmark;
 mod lie_verlet;
 pub mod linear_rk;
 mod partitioned_rkmk;
+pub mod polar;
 mod rigid_body;
 #[cfg(test)]
 mod rigid_body_tests;
