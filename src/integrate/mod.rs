@@ -21,6 +21,7 @@ mod rigid_body_tests;
 pub mod rkmk;
 pub mod tableau;
 pub mod two_spheres;
+pub mod vrkmk;
 
 pub use convected::{KoziaraBicanic, LieMidpoint, ModifiedCrouchGrossman};
 pub use error::IntegrationError;
