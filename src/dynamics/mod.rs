@@ -3,3 +3,4 @@
 pub mod heavy_top;
 pub mod inertial;
 pub mod pendulum_chain;
+pub mod quadrotors;
