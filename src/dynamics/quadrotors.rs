@@ -121,8 +121,7 @@ impl Quadrotors {
             let (direction, turning) = wanted[i];
             let (direction_gain, turning_gain) = control.link_gains;
             let carried = turning - q * q.dot(&turning);
-            let angular = direction.cross(&q) * -direction_gain
-                - (omega - carried) * turning_gain
+            let angular = direction.cross(&q) * -direction_gain - (omega - carried) * turning_gain
                 + q.cross(&carried) * q.dot(&turning);
             // The ω̇ that is wanted, by u⊥ = m L q × ω̇ less what the load does to the link.
             along + q.cross(&(angular * link - q.cross(&acceleration))) * mass
