@@ -6,6 +6,7 @@
 
 mod folder;
 mod inertial;
+mod lie_integrators;
 pub mod measure;
 mod report;
 mod text;
@@ -16,7 +17,7 @@ pub use report::{Experiment, Extent, Figure, Line, MethodResult, Progress, Repor
 pub use text::{number, to_text};
 
 /// All experiments with integrators, in the order they are listed.
-pub const REPRODUCTIONS: &[Reproduction] = &[inertial::REPRODUCTION];
+pub const REPRODUCTIONS: &[Reproduction] = &[inertial::REPRODUCTION, lie_integrators::REPRODUCTION];
 
 /// What can be run again, by name, and what it is.
 pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
