@@ -6,6 +6,7 @@ mod free_body;
 pub mod heavy_top;
 pub mod inertial;
 pub mod pendulum_chain;
+pub mod quadrotors;
 mod spherical_pendulum;
 mod stability_body;
 
