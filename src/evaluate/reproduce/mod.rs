@@ -5,6 +5,8 @@
 //! ([`write()`]) and drawn the same way for all. [`measure`] holds what they have in common: observed orders, drifts, times.
 
 mod folder;
+mod inertial;
+mod lie_integrators;
 pub mod measure;
 mod report;
 mod text;
@@ -15,7 +17,7 @@ pub use report::{Experiment, Extent, Figure, Line, MethodResult, Progress, Repor
 pub use text::{number, to_text};
 
 /// All experiments with integrators, in the order they are listed.
-pub const REPRODUCTIONS: &[Reproduction] = &[];
+pub const REPRODUCTIONS: &[Reproduction] = &[inertial::REPRODUCTION, lie_integrators::REPRODUCTION];
 
 /// What can be run again, by name, and what it is.
 pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
