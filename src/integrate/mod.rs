@@ -4,14 +4,30 @@
 
 pub mod adaptive;
 pub mod commutator_free;
+mod convected;
 pub mod cotangent;
 mod error;
 mod field;
 pub mod fixed_point;
+mod implicit_rkmk;
+mod lie_newmark;
+mod lie_verlet;
 pub mod linear_rk;
+mod partitioned_rkmk;
+pub mod polar;
+mod rigid_body;
+#[cfg(test)]
+mod rigid_body_tests;
 pub mod rkmk;
 pub mod tableau;
+pub mod two_spheres;
 
+pub use convected::{KoziaraBicanic, LieMidpoint, ModifiedCrouchGrossman};
 pub use error::IntegrationError;
 pub use field::{AlgebraOf, EmbeddedMethod, LieGroupMethod, VectorField};
+pub use implicit_rkmk::ImplicitRkmk;
+pub use lie_newmark::{ExplicitLieNewmark, TrapezoidalLieNewmark};
+pub use lie_verlet::VariationalLieVerlet;
+pub use partitioned_rkmk::PartitionedRkmk;
+pub use rigid_body::{BodyMethod, BodyState, Reconstruction, RigidBody, TorqueGradient};
 pub use tableau::Tableau;
