@@ -2,7 +2,7 @@
 //! is due.
 
 use super::recording::{Input, Recording};
-use crate::filter::{Config, ConfigError, DropReason, Landmark, Slam, Step};
+use crate::filter::{CalibrationEstimate, Config, ConfigError, DropReason, Landmark, Slam, Step};
 use crate::lie::Se2;
 use crate::stamp::Stamp;
 use nalgebra::Matrix3;
@@ -22,6 +22,8 @@ pub struct Run {
     pub step_us: Vec<f64>,
     /// The map at the end.
     pub landmarks: Vec<Landmark>,
+    /// What was calibrated while running, as known at the end.
+    pub calibration: Vec<CalibrationEstimate>,
     /// What was left out, by reason: unreadable input, and what the filter refused.
     pub dropped: BTreeMap<String, u64>,
     /// What the reader of the report should know.
@@ -128,6 +130,7 @@ impl Session {
             source: String::new(),
             filter: slam.config().filter.clone(),
             landmarks: slam.landmarks().collect(),
+            calibration: slam.calibration().collect(),
             dropped: slam.counts().by_word().into_iter().map(|(reason, count)| (reason.to_owned(), count)).collect(),
             warnings: set_back.into_iter().collect(),
             estimates: self.estimates,

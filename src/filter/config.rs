@@ -25,6 +25,8 @@ pub struct Config {
     pub timing: TimingConfig,
     /// Where the robot starts.
     pub initial: InitialConfig,
+    /// What is calibrated while running.
+    pub calibration: CalibrationConfig,
 }
 
 /// Odometry and its noise.
@@ -174,6 +176,41 @@ pub struct InitialConfig {
     pub yaw_std_rad: f64,
 }
 
+/// What odometry and sensor get wrong by a constant amount, and whether it is estimated.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CalibrationConfig {
+    /// Of the velocity.
+    pub scale_v: Prior,
+    /// Of the yaw rate.
+    pub scale_w: Prior,
+    /// Of the yaw rate, rad/s.
+    pub bias_w: Prior,
+    /// Added to [`SensorConfig::x_m`], m.
+    pub sensor_x: Prior,
+    /// Added to [`SensorConfig::y_m`], m.
+    pub sensor_y: Prior,
+    /// Added to [`SensorConfig::yaw_rad`], rad.
+    pub sensor_yaw: Prior,
+    /// Of range readings, m.
+    pub range_bias: Prior,
+    /// Of bearing readings, rad.
+    pub bearing_bias: Prior,
+}
+
+/// What is known of a calibration parameter before the run. It is estimated if `sigma` or `walk` is not 0, and otherwise
+/// stays at `value`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Prior {
+    /// Expectation.
+    pub value: f64,
+    /// Standard deviation.
+    pub sigma: f64,
+    /// How fast it wanders: after T seconds by `walk`·√T.
+    pub walk: f64,
+}
+
 impl InitialConfig {
     /// As a pose.
     pub fn pose(&self) -> Se2 {
@@ -197,6 +234,7 @@ impl Default for Config {
             map: MapConfig::default(),
             timing: TimingConfig::default(),
             initial: InitialConfig::default(),
+            calibration: CalibrationConfig::default(),
         }
     }
 }
@@ -285,6 +323,8 @@ pub const SPECS: &[Spec] = {
     const SENSOR_STD: Allowed = Range(1e-9, 100.0);
     const LENGTH: Allowed = Range(-100.0, 100.0);
     const ANGLE: Allowed = Range(-std::f64::consts::TAU, std::f64::consts::TAU);
+    const SIGMA: &str = "Standard deviation of that; estimated where this or walk is not 0.";
+    const WALK: &str = "How fast it wanders, per root of a second.";
     &[
         spec("filter", Words(Variant::NAMES), false, "Which filter runs."),
         spec(
@@ -395,6 +435,60 @@ pub const SPECS: &[Spec] = {
         spec("initial.yaw_rad", ANGLE, false, "Heading at the start, rad."),
         spec("initial.position_std_m", STD, false, "Standard deviation of either coordinate of the start, m."),
         spec("initial.yaw_std_rad", STD, false, "Standard deviation of the heading at the start, rad."),
+        spec(
+            "calibration.scale_v.value",
+            Range(-0.5, 0.5),
+            false,
+            "Error of scale of the velocity: the true one is 1 + this times the stated one; expected, or known.",
+        ),
+        spec("calibration.scale_v.sigma", Range(0.0, 0.5), false, SIGMA),
+        spec("calibration.scale_v.walk", Range(0.0, 0.5), false, WALK),
+        spec(
+            "calibration.scale_w.value",
+            Range(-0.5, 0.5),
+            false,
+            "Error of scale of the yaw rate, also of a gyroscope's; expected, or known.",
+        ),
+        spec("calibration.scale_w.sigma", Range(0.0, 0.5), false, SIGMA),
+        spec("calibration.scale_w.walk", Range(0.0, 0.5), false, WALK),
+        spec(
+            "calibration.bias_w.value",
+            Range(-1.0, 1.0),
+            false,
+            "Added to the yaw rate, also to a gyroscope's, rad/s; expected, or known.",
+        ),
+        spec("calibration.bias_w.sigma", Range(0.0, 1.0), false, SIGMA),
+        spec("calibration.bias_w.walk", Range(0.0, 1.0), false, WALK),
+        spec("calibration.sensor_x.value", Range(-10.0, 10.0), false, "Added to sensor.x_m, m; expected, or known."),
+        spec("calibration.sensor_x.sigma", Range(0.0, 10.0), false, SIGMA),
+        spec("calibration.sensor_x.walk", Range(0.0, 10.0), false, WALK),
+        spec("calibration.sensor_y.value", Range(-10.0, 10.0), false, "Added to sensor.y_m, m; expected, or known."),
+        spec("calibration.sensor_y.sigma", Range(0.0, 10.0), false, SIGMA),
+        spec("calibration.sensor_y.walk", Range(0.0, 10.0), false, WALK),
+        spec(
+            "calibration.sensor_yaw.value",
+            Range(-std::f64::consts::PI, std::f64::consts::PI),
+            false,
+            "Added to sensor.yaw_rad, rad; expected, or known.",
+        ),
+        spec("calibration.sensor_yaw.sigma", Range(0.0, std::f64::consts::PI), false, SIGMA),
+        spec("calibration.sensor_yaw.walk", Range(0.0, std::f64::consts::PI), false, WALK),
+        spec(
+            "calibration.range_bias.value",
+            Range(-10.0, 10.0),
+            false,
+            "By which ranges are read too long, m; expected, or known.",
+        ),
+        spec("calibration.range_bias.sigma", Range(0.0, 10.0), false, SIGMA),
+        spec("calibration.range_bias.walk", Range(0.0, 10.0), false, WALK),
+        spec(
+            "calibration.bearing_bias.value",
+            Range(-1.0, 1.0),
+            false,
+            "By which bearings are read too far to the left, rad; expected, or known.",
+        ),
+        spec("calibration.bearing_bias.sigma", Range(0.0, 1.0), false, SIGMA),
+        spec("calibration.bearing_bias.walk", Range(0.0, 1.0), false, WALK),
     ]
 };
 

@@ -2,14 +2,16 @@
 
 use super::associate::{Gate, Verdict, by_distance, by_identity};
 use super::augment::augment;
+use super::inbox::Segment;
 use super::measure::{Match, relinearize};
-use super::motion::Increment;
-use super::propagate::propagate;
+use super::motion::{Increment, increment};
+use super::propagate::{Rows, propagate};
 use super::sensor::{Reading, Sensor};
 use super::state::State;
 use super::update::{Workspace, preview, update};
 use super::{
-    Config, Counts, Discretization, DropReason, FeatureKind, MapConfig, Observation, Retraction, Variant, WhenFull,
+    Config, Counts, Discretization, DropReason, FeatureKind, MapConfig, MotionConfig, Observation, Retraction, Variant,
+    WhenFull,
 };
 use crate::stamp::Stamp;
 use nalgebra::Vector2;
@@ -44,7 +46,7 @@ pub struct Estimator {
     matches: Vec<Match>,
     newcomers: Vec<(Option<u32>, Reading)>,
     seen: Vec<u32>,
-    noise_rows: Vec<[f64; 3]>,
+    rows: Rows,
     corrections: Vec<Vector2<f64>>,
     workspace: Workspace,
 }
@@ -53,11 +55,12 @@ impl Estimator {
     /// At the initial pose, with an empty map.
     pub fn new(config: &Config, variant: Variant) -> Self {
         let capacity = config.map.max_features.min(64);
-        let state = State::new(variant.coordinates, config.initial.pose(), &config.initial.covariance(), capacity);
+        let (pose, covariance) = (config.initial.pose(), config.initial.covariance());
+        let state = State::new(variant.coordinates, pose, &covariance, &config.calibration, capacity);
         Self {
+            sensor: Sensor::new(&config.sensor, variant.noise_at, variant.stereo, &state.calibration),
             state,
             variant,
-            sensor: Sensor::new(&config.sensor, variant.noise_at, variant.stereo),
             gate: Gate::new(&config.gate),
             map: config.map.clone(),
             pending: Increment::none(),
@@ -65,7 +68,7 @@ impl Estimator {
             matches: Vec::new(),
             newcomers: Vec::new(),
             seen: Vec::new(),
-            noise_rows: Vec::new(),
+            rows: Rows::default(),
             corrections: Vec::new(),
             workspace: Workspace::default(),
         }
@@ -73,14 +76,15 @@ impl Estimator {
 
     /// Takes over settings that may change while running.
     pub fn reconfigure(&mut self, config: &Config) {
-        self.sensor = Sensor::new(&config.sensor, self.variant.noise_at, self.variant.stereo);
+        self.sensor = Sensor::new(&config.sensor, self.variant.noise_at, self.variant.stereo, &self.state.calibration);
         self.gate = Gate::new(&config.gate);
         self.map = config.map.clone();
     }
 
     /// Back to the initial pose and an empty map.
     pub fn reset(&mut self, config: &Config) {
-        self.state.reset(config.initial.pose(), &config.initial.covariance());
+        self.state.reset(config.initial.pose(), &config.initial.covariance(), &config.calibration);
+        self.sensor.calibrate(&self.state.calibration);
         self.pending = Increment::none();
         self.next_id = FIRST_OWN_ID;
     }
@@ -92,9 +96,10 @@ impl Estimator {
         }
     }
 
-    /// How odometry is to be turned into increments.
-    pub fn discretization(&self) -> Discretization {
-        self.variant.discretization
+    /// What a stretch of odometry says, calibrated by what is known so far.
+    pub fn increment(&self, s: &Segment, config: &MotionConfig) -> Increment {
+        let calibration = &self.state.calibration;
+        increment(&s.odometry, s.duration, s.interval, config, self.variant.discretization, calibration)
     }
 
     /// Moves on. Rigid increments are collected and applied to the features at the next correction, which is the same
@@ -103,7 +108,7 @@ impl Estimator {
         match self.variant.discretization {
             Discretization::Exponential => self.pending = self.pending.then(increment),
             Discretization::Euler => {
-                propagate(&mut self.state, increment, &self.variant, &mut self.noise_rows);
+                propagate(&mut self.state, increment, &self.variant, &mut self.rows);
             }
         }
     }
@@ -116,7 +121,7 @@ impl Estimator {
     /// Applies what [`Estimator::advance`] has collected.
     pub fn settle(&mut self) {
         if self.pending != Increment::none() {
-            propagate(&mut self.state, &self.pending, &self.variant, &mut self.noise_rows);
+            propagate(&mut self.state, &self.pending, &self.variant, &mut self.rows);
             self.pending = Increment::none();
         }
     }
@@ -186,6 +191,7 @@ impl Estimator {
         self.iterate();
         match update(&mut self.state, &self.matches, self.variant.retraction, &mut self.workspace) {
             Ok(nis) => {
+                self.sensor.calibrate(&self.state.calibration);
                 correction.nis = nis;
                 correction.accepted = self.matches.len();
                 for m in &self.matches {

@@ -6,6 +6,7 @@
 
 mod associate;
 mod augment;
+mod calibration;
 mod chart;
 mod config;
 mod covariance;
@@ -26,10 +27,11 @@ mod tests;
 mod update;
 mod variant;
 
+pub use calibration::{CalibrationEstimate, CalibrationParameter};
 pub use chart::Chart;
 pub use config::{
-    Config, ConfigError, GateConfig, InitialConfig, MapConfig, MotionConfig, NoiseReading, SPECS, SensorConfig,
-    TimeJump, TimingConfig, TwistHold, WhenFull,
+    CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, MapConfig, MotionConfig, NoiseReading, Prior,
+    SPECS, SensorConfig, TimeJump, TimingConfig, TwistHold, WhenFull,
 };
 pub use input::{FeatureKind, Features, Imu, Observation, Odometry};
 pub use output::{Counts, DropReason, Landmark, PoseEstimate, Step};

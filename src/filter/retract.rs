@@ -9,6 +9,7 @@ use nalgebra::{Matrix2, Vector2, Vector3};
 /// Applies δ. With a chart, the covariance is carried to the new estimate: it stays what it is in the coordinates in which
 /// the correction was an addition.
 pub fn retract(state: &mut State, delta: &[f64], retraction: Retraction, blocks: &mut Vec<Matrix2<f64>>) {
+    state.calibration.correct(&delta[POSE..]);
     match retraction {
         Retraction::Additive => additive(state, delta),
         Retraction::Group => group(state, delta),
@@ -20,8 +21,8 @@ fn pose_part(delta: &[f64]) -> Vector3<f64> {
     Vector3::new(delta[0], delta[1], delta[2])
 }
 
-fn feature_parts(delta: &[f64]) -> impl Iterator<Item = Vector2<f64>> + '_ {
-    delta[POSE..].chunks_exact(2).map(|d| Vector2::new(d[0], d[1]))
+fn feature_parts(delta: &[f64], first_row: usize) -> impl Iterator<Item = Vector2<f64>> + '_ {
+    delta[first_row..].chunks_exact(2).map(|d| Vector2::new(d[0], d[1]))
 }
 
 /// x ← x + δ.
@@ -29,7 +30,8 @@ fn additive(state: &mut State, delta: &[f64]) {
     let d = pose_part(delta);
     state.pose.p += d.xy();
     state.pose.theta += d.z;
-    for (feature, d) in state.features.iter_mut().zip(feature_parts(delta)) {
+    let first_row = state.covariance.row_of(0);
+    for (feature, d) in state.features.iter_mut().zip(feature_parts(delta, first_row)) {
         feature.x += d;
     }
 }
@@ -39,7 +41,8 @@ fn group(state: &mut State, delta: &[f64]) {
     let xi = pose_part(delta);
     let (r, v) = (rotation(xi.z), v_matrix(xi.z));
     state.pose = Se2::exp(&xi) * state.pose;
-    for (feature, e) in state.features.iter_mut().zip(feature_parts(delta)) {
+    let first_row = state.covariance.row_of(0);
+    for (feature, e) in state.features.iter_mut().zip(feature_parts(delta, first_row)) {
         feature.x = r * feature.x + v * (xi.xy() + e);
     }
 }
@@ -49,8 +52,9 @@ fn in_chart(state: &mut State, delta: &[f64], chart: Chart, blocks: &mut Vec<Mat
     let xi = pose_part(delta);
     let (before, after) = (state.pose, Se2::exp(&xi) * state.pose);
     let (back, forth) = (before.rotation().transpose(), after.rotation());
+    let first_row = state.covariance.row_of(0);
     blocks.clear();
-    for (feature, e) in state.features.iter_mut().zip(feature_parts(delta)) {
+    for (feature, e) in state.features.iter_mut().zip(feature_parts(delta, first_row)) {
         let (z, derivative) = chart.retract(&before.transform_back(&feature.x), &(back * e));
         feature.x = after.transform(&z);
         blocks.push(forth * derivative * back);

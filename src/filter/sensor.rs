@@ -1,6 +1,7 @@
 //! What a sensor would read of a feature at z in the base frame, and where a reading puts the feature.
 
-use super::{DropReason, FeatureKind, NoiseAt, Observation, SensorConfig, StereoModel};
+use super::calibration::{Calibration, SensorJacobian};
+use super::{CalibrationParameter, DropReason, FeatureKind, NoiseAt, Observation, SensorConfig, StereoModel};
 use crate::lie::{Se2, rotation, skew, wrap_angle};
 use nalgebra::{Matrix2, Vector2};
 
@@ -18,6 +19,10 @@ const TOO_NEAR_M: f64 = 1e-6;
 pub struct Sensor {
     mount: Se2,
     mount_rotation: Matrix2<f64>,
+    range_bias: f64,
+    bearing_bias: f64,
+    /// Whether any of the five above is estimated.
+    calibrated: bool,
     config: SensorConfig,
     noise_at: NoiseAt,
     stereo: StereoModel,
@@ -52,15 +57,40 @@ pub struct Expected {
     pub residual: Vector2<f64>,
     /// ∂(reading)/∂z, z in the base frame.
     pub jacobian: Matrix2<f64>,
+    /// ∂(reading)/∂(calibration); zero where nothing is calibrated.
+    pub calibration: SensorJacobian,
     /// Covariance of the reading.
     pub noise: Matrix2<f64>,
 }
 
 impl Sensor {
-    /// A sensor as configured; `noise_at` matters for triangulated positions only.
-    pub fn new(config: &SensorConfig, noise_at: NoiseAt, stereo: StereoModel) -> Self {
-        let mount = Se2::new(config.x_m, config.y_m, config.yaw_rad);
-        Self { mount, mount_rotation: mount.rotation(), config: config.clone(), noise_at, stereo }
+    /// A sensor as configured and calibrated; `noise_at` matters for triangulated positions only.
+    pub fn new(config: &SensorConfig, noise_at: NoiseAt, stereo: StereoModel, calibration: &Calibration) -> Self {
+        let mut sensor = Self {
+            mount: Se2::identity(),
+            mount_rotation: Matrix2::identity(),
+            range_bias: 0.0,
+            bearing_bias: 0.0,
+            calibrated: calibration.sensor().next().is_some(),
+            config: config.clone(),
+            noise_at,
+            stereo,
+        };
+        sensor.calibrate(calibration);
+        sensor
+    }
+
+    /// Takes over what has been learned of it.
+    pub fn calibrate(&mut self, calibration: &Calibration) {
+        let (config, of) = (&self.config, |parameter| calibration.get(parameter));
+        self.mount = Se2::new(
+            config.x_m + of(CalibrationParameter::SensorX),
+            config.y_m + of(CalibrationParameter::SensorY),
+            config.yaw_rad + of(CalibrationParameter::SensorYaw),
+        );
+        self.mount_rotation = self.mount.rotation();
+        self.range_bias = of(CalibrationParameter::RangeBias);
+        self.bearing_bias = of(CalibrationParameter::BearingBias);
     }
 
     /// Looks at an observation.
@@ -133,27 +163,62 @@ impl Sensor {
                 (stereo_bearings(&z_sensor, baseline), stereo_jacobian(&at, baseline)?, reading.covariance)
             }
         };
-        let mut residual = reading.value - expected;
+        let mut residual = reading.value - self.bias(reading.model) - expected;
         match reading.model {
             Model::Position | Model::Triangulated => {}
             Model::RangeBearing => residual.y = wrap_angle(residual.y),
             Model::StereoBearings => residual.apply(|angle| *angle = wrap_angle(*angle)),
         }
-        Some(Expected { residual, jacobian: jacobian * self.mount_rotation.transpose(), noise })
+        let in_base = jacobian * self.mount_rotation.transpose();
+        let calibration = self.calibration_jacobian(reading.model, &jacobian, &in_base, &at);
+        Some(Expected { residual, jacobian: in_base, calibration, noise })
+    }
+
+    /// By what a reading is off in both its numbers.
+    fn bias(&self, model: Model) -> Vector2<f64> {
+        match model {
+            Model::Position | Model::Triangulated => Vector2::zeros(),
+            Model::RangeBearing => Vector2::new(self.range_bias, self.bearing_bias),
+            Model::StereoBearings => Vector2::new(self.bearing_bias, self.bearing_bias),
+        }
+    }
+
+    /// ∂(reading)/∂(x, y, yaw, range bias, bearing bias) from ∂(reading)/∂z_s and ∂(reading)/∂z: with z_s = R(ψ)ᵀ(z − m),
+    /// ∂z_s/∂m = −R(ψ)ᵀ and ∂z_s/∂ψ = −J z_s.
+    fn calibration_jacobian(
+        &self,
+        model: Model,
+        in_sensor: &Matrix2<f64>,
+        in_base: &Matrix2<f64>,
+        z_sensor: &Vector2<f64>,
+    ) -> SensorJacobian {
+        let mut jacobian = SensorJacobian::zeros();
+        if !self.calibrated {
+            return jacobian;
+        }
+        jacobian.fixed_columns_mut::<2>(0).copy_from(&-in_base);
+        jacobian.set_column(2, &-(in_sensor * skew(z_sensor)));
+        match model {
+            Model::Position | Model::Triangulated => {}
+            Model::RangeBearing => (jacobian[(0, 3)], jacobian[(1, 4)]) = (1.0, 1.0),
+            Model::StereoBearings => (jacobian[(0, 4)], jacobian[(1, 4)]) = (1.0, 1.0),
+        }
+        jacobian
     }
 
     /// Where a reading puts the feature, in the base frame, and the covariance of that. `None` where it puts it nowhere:
     /// lines of sight that do not meet within the sensor's range.
     pub fn invert(&self, reading: &Reading) -> Option<(Vector2<f64>, Matrix2<f64>)> {
+        let unbiased = reading.value - self.bias(reading.model);
         let (z_sensor, covariance) = match reading.model {
             Model::Position => (reading.value, reading.covariance),
             Model::Triangulated => (reading.value, self.triangulation_noise(&reading.value, &reading.covariance)?),
             Model::StereoBearings => {
-                let z = triangulate(&reading.value, self.config.baseline_m)?;
+                let z = triangulate(&unbiased, self.config.baseline_m)?;
                 (z, self.triangulation_noise(&z, &reading.covariance)?)
             }
             Model::RangeBearing => {
-                let z = rotation(reading.value.y) * Vector2::new(reading.value.x, 0.0);
+                let z = rotation(unbiased.y) * Vector2::new(unbiased.x, 0.0);
                 let inverse = polar_jacobian(&z)?.try_inverse()?;
                 (z, inverse * reading.covariance * inverse.transpose())
             }
@@ -164,6 +229,16 @@ impl Sensor {
         }
         let r = self.mount_rotation;
         Some((self.mount.transform(&z_sensor), r * covariance * r.transpose()))
+    }
+
+    /// How the place that [`Sensor::invert`] gives goes with the calibration: ∂z/∂c = −(∂h/∂z)⁻¹ ∂h/∂c. `None` where nothing
+    /// of the sensor is calibrated, or the model has no derivative.
+    pub fn calibration_of(&self, reading: &Reading, z: &Vector2<f64>) -> Option<SensorJacobian> {
+        if !self.calibrated {
+            return None;
+        }
+        let expected = self.expect(reading, z, z)?;
+        Some(-expected.jacobian.try_inverse()? * expected.calibration)
     }
 
     /// J Q Jᵀ, J the Jacobian of the triangulation at `z`.
@@ -244,7 +319,8 @@ mod tests {
 
     fn sensor(noise_at: NoiseAt) -> Sensor {
         let config = SensorConfig { x_m: 0.2, y_m: -0.1, yaw_rad: 0.3, ..SensorConfig::default() };
-        Sensor::new(&config, noise_at, StereoModel::Triangulated)
+        let uncalibrated = Calibration::new(&crate::filter::CalibrationConfig::default());
+        Sensor::new(&config, noise_at, StereoModel::Triangulated, &uncalibrated)
     }
 
     /// What a perfect sensor reads of a feature at `z` in the sensor frame.

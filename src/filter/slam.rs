@@ -2,11 +2,11 @@
 
 use super::estimator::Estimator;
 use super::inbox::Inbox;
-use super::motion::{Increment, increment};
+use super::motion::Increment;
 use super::sensor::MAX_VARIANCE;
 use super::{
-    Config, ConfigError, Counts, DropReason, FeatureKind, Imu, Landmark, Observation, Odometry, PoseEstimate, SPECS,
-    Step, TimeJump,
+    CalibrationEstimate, Config, ConfigError, Counts, DropReason, FeatureKind, Imu, Landmark, Observation, Odometry,
+    PoseEstimate, SPECS, Step, TimeJump,
 };
 use crate::lie::Se2;
 use crate::settings::lookup;
@@ -159,7 +159,7 @@ impl Slam {
             self.inbox.start(*odometry);
             self.time = Some(stamp);
             self.estimator.restart_clock(stamp);
-            self.newest_twist = twist_of(odometry);
+            self.newest_twist = odometry.twist();
             return Ok(());
         };
         if self.inbox.newest_odometry() == Some(stamp) || self.inbox.has_odometry(stamp) {
@@ -172,7 +172,7 @@ impl Slam {
             return Err(DropReason::BufferFull);
         }
         if self.inbox.newest_odometry().is_none_or(|newest| stamp > newest) {
-            self.newest_twist = twist_of(odometry);
+            self.newest_twist = odometry.twist();
         }
         self.inbox.push_odometry(*odometry);
         self.commit();
@@ -325,11 +325,10 @@ impl Slam {
     /// Moves the state from `from` to `to` along the odometry that waits.
     fn advance(&mut self, from: Stamp, to: Stamp) {
         let (estimator, config) = (&mut self.estimator, &self.config.motion);
-        let discretization = estimator.discretization();
         let twist = &mut self.twist;
         let used = self.inbox.walk(from, to, |s| {
-            *twist = twist_of(&s.odometry);
-            estimator.advance(&increment(&s.odometry, s.duration, s.interval, config, discretization));
+            *twist = s.odometry.twist();
+            estimator.advance(&estimator.increment(&s, config));
         });
         self.inbox.consume(used, to);
         self.time = Some(to.max(from));
@@ -339,18 +338,16 @@ impl Slam {
     fn look_ahead(&mut self) {
         let (Some(time), Some(newest)) = (self.time, self.inbox.newest_odometry()) else { return };
         let mut ahead = Increment::none();
-        let (config, discretization) = (&self.config.motion, self.estimator.discretization());
         self.inbox.walk(time, newest, |s| {
-            ahead = ahead.then(&increment(&s.odometry, s.duration, s.interval, config, discretization));
+            ahead = ahead.then(&self.estimator.increment(&s, &self.config.motion));
         });
         self.ahead = ahead;
     }
 
     fn estimate(&self, stamp: Stamp, ahead: &Increment, twist: Vector3<f64>) -> PoseEstimate {
         let state = &self.estimator.state;
-        let motion = self.estimator.pending().then(ahead);
-        let (pose, covariance) = motion.carry(&state.pose, &state.pose_covariance());
-        PoseEstimate { stamp, pose, covariance, twist }
+        let (pose, covariance) = state.carried(&self.estimator.pending().then(ahead));
+        PoseEstimate { stamp, pose, covariance, twist: state.calibration.twist(&twist) }
     }
 
     /// The pose at the newest odometry: the last step, carried on. `None` before the first odometry.
@@ -362,6 +359,11 @@ impl Slam {
     /// The features of the map, with covariances in the map frame, as of the last step.
     pub fn landmarks(&self) -> impl Iterator<Item = Landmark> + '_ {
         (0..self.estimator.state.features.len()).map(|i| self.estimator.state.landmark(i))
+    }
+
+    /// What is known of each calibration parameter that is estimated, as of the last step; nothing where all are off.
+    pub fn calibration(&self) -> impl Iterator<Item = CalibrationEstimate> + '_ {
+        self.estimator.state.calibration_estimates()
     }
 
     #[cfg(test)]
@@ -416,10 +418,6 @@ impl Slam {
     pub fn enabled(&self) -> bool {
         self.enabled
     }
-}
-
-fn twist_of(odometry: &Odometry) -> Vector3<f64> {
-    Vector3::new(odometry.velocity.x, odometry.velocity.y, odometry.yaw_rate)
 }
 
 /// Symmetric to a millionth, and no eigenvalue below zero by more than rounding.

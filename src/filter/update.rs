@@ -1,6 +1,6 @@
 //! The update: all matches of an instant at once, by the Kalman gain.
 
-use super::covariance::{POSE, row_of};
+use super::covariance::{Covariance, POSE};
 use super::measure::Match;
 use super::retract::retract;
 use super::state::State;
@@ -92,7 +92,7 @@ pub fn preview(
     }
     corrections.clear();
     corrections.extend(matches.iter().map(|matched| {
-        let row = row_of(matched.feature);
+        let row = state.covariance.row_of(matched.feature);
         let mut e = Vector2::zeros();
         for (w, y) in work.w.chunks_exact(n).zip(&work.y) {
             e += Vector2::new(w[row], w[row + 1]) * *y;
@@ -114,8 +114,8 @@ fn gather(state: &State, matches: &[Match], work: &mut Workspace) {
     for (pair, m) in work.w.chunks_exact_mut(2 * n).zip(matches) {
         let (first, second) = pair.split_at_mut(n);
         let (c0, c1) = work.columns.split_at_mut(n);
-        p.copy_column(row_of(m.feature), c0);
-        p.copy_column(row_of(m.feature) + 1, c1);
+        p.copy_column(p.row_of(m.feature), c0);
+        p.copy_column(p.row_of(m.feature) + 1, c1);
         let h = &m.feature_jacobian;
         for (((a, b), x), y) in first.iter_mut().zip(second.iter_mut()).zip(c0.iter()).zip(c1.iter()) {
             *a = h[(0, 0)] * x + h[(0, 1)] * y;
@@ -131,6 +131,14 @@ fn gather(state: &State, matches: &[Match], work: &mut Workspace) {
                 }
             }
         }
+        for (k, column) in state.calibration.sensor() {
+            p.copy_column(Covariance::calibration_row(k), c0);
+            let (h0, h1) = (m.calibration_jacobian[(0, column)], m.calibration_jacobian[(1, column)]);
+            for ((a, b), x) in first.iter_mut().zip(second.iter_mut()).zip(c0.iter()) {
+                *a += h0 * x;
+                *b += h1 * x;
+            }
+        }
         work.y.extend([m.residual.x, m.residual.y]);
     }
 }
@@ -142,11 +150,14 @@ fn innovation(state: &State, matches: &[Match], work: &mut Workspace) {
     work.s.resize(m * m, 0.0);
     for (column, w) in work.w.chunks_exact(n).enumerate() {
         for (k, matched) in matches.iter().enumerate().skip(column / 2) {
-            let at = row_of(matched.feature);
+            let at = state.covariance.row_of(matched.feature);
             let x = Vector2::new(w[at], w[at + 1]);
             let mut value = matched.feature_jacobian * x;
             if state.coordinates == Coordinates::World {
                 value += matched.pose_jacobian * nalgebra::Vector3::new(w[0], w[1], w[2]);
+            }
+            for (parameter, c) in state.calibration.sensor() {
+                value += matched.calibration_jacobian.column(c) * w[Covariance::calibration_row(parameter)];
             }
             if k == column / 2 {
                 value += matched.noise.column(column % 2);
