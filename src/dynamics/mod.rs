@@ -2,6 +2,10 @@
 
 mod dipole_array;
 mod free_body;
+pub mod heavy_top;
+pub mod inertial;
+pub mod pendulum_chain;
+pub mod quadrotors;
 mod spherical_pendulum;
 mod stability_body;
 

@@ -2,8 +2,13 @@
 //! and runs on every system of [`crate::dynamics`] that offers it. An implicit step that does not converge is an error
 //! with its residual.
 
+pub mod adaptive;
+pub mod commutator_free;
 mod convected;
+pub mod cotangent;
 mod error;
+mod field;
+pub mod fixed_point;
 mod implicit_rkmk;
 mod lie_newmark;
 mod lie_verlet;
@@ -12,11 +17,13 @@ mod partitioned_rkmk;
 mod rigid_body;
 #[cfg(test)]
 mod rigid_body_tests;
+pub mod rkmk;
 pub mod tableau;
 pub mod two_spheres;
 
 pub use convected::{KoziaraBicanic, LieMidpoint, ModifiedCrouchGrossman};
 pub use error::IntegrationError;
+pub use field::{AlgebraOf, EmbeddedMethod, LieGroupMethod, VectorField};
 pub use implicit_rkmk::ImplicitRkmk;
 pub use lie_newmark::{ExplicitLieNewmark, TrapezoidalLieNewmark};
 pub use lie_verlet::VariationalLieVerlet;

@@ -10,13 +10,14 @@ mod report;
 pub mod stability_test;
 mod text;
 pub mod thesis5;
+mod two_spheres;
 
 pub use folder::write;
 pub use report::{Experiment, Extent, Figure, Line, MethodResult, Progress, Report, Reproduction, Table};
 pub use text::{number, to_text};
 
 /// All experiments with integrators, in the order they are listed.
-pub const REPRODUCTIONS: &[Reproduction] = &[stability_test::REPRODUCTION];
+pub const REPRODUCTIONS: &[Reproduction] = &[stability_test::REPRODUCTION, two_spheres::REPRODUCTION];
 
 /// What can be run again, by name, and what it is.
 pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {

@@ -9,7 +9,7 @@ mod rattle;
 mod tests;
 
 pub use lie_newmark::SphereLieNewmark;
-pub use lifted::{Lifted, isotropy_free_field, lifted, lifted_field, lowered};
+pub use lifted::{Lifted, SphereField, lifted, lowered};
 pub use mass::{Coupled, Diagonal, SphereMass};
 pub use rattle::SphereRattle;
 

@@ -4,7 +4,8 @@ use super::contestants::{Contestant, TestBody, contestants};
 use crate::dynamics::StabilityBody;
 use crate::evaluate::reproduce::measure::{order_observed, time_step};
 use crate::evaluate::reproduce::report::{Experiment, Extent, Figure, Line, MethodResult};
-use crate::integrate::{BodyState, ImplicitRkmk, IntegrationError, RigidBody, tableau::GAUSS6};
+use crate::integrate::tableau::GAUSS6;
+use crate::integrate::{AlgebraOf, BodyState, ImplicitRkmk, IntegrationError, LieGroupMethod, RigidBody, VectorField};
 use crate::lie::{So3, Translation};
 use nalgebra::Vector3;
 use std::hint::black_box;
@@ -76,19 +77,27 @@ fn distance(a: &BodyState, b: &BodyState) -> [f64; 2] {
     [(a.attitude.matrix() - b.attitude.matrix()).norm(), (a.angular_velocity - b.angular_velocity).norm()]
 }
 
-/// By Gauss 6 in the algebra of (R, Ω), where rotations act from the left and so the field is the velocity in space.
+/// (R, Ω), moved by rotations from the left and by addition.
+type Point = (So3, Translation<Vector3<f64>>);
+
+struct BodyField<'a, B>(&'a B);
+
+impl<B: RigidBody> VectorField<Point> for BodyField<'_, B> {
+    /// Rotations act from the left, so the velocity is that in space.
+    fn generator(&self, _: f64, (attitude, Translation(omega)): &Point) -> AlgebraOf<Point> {
+        let body = self.0;
+        let torque = body.momentum(omega).cross(omega) + body.torque(attitude);
+        (*attitude * *omega, torque.component_div(&body.moments()))
+    }
+}
+
+/// By Gauss 6 in the algebra.
 fn reference<B: RigidBody>(body: &B, start: &BodyState) -> Result<BodyState, IntegrationError> {
-    type Point = (So3, Translation<Vector3<f64>>);
-    let field = |_: f64, (attitude, Translation(omega)): &Point| {
-        let momentum = body.momentum(omega);
-        let acceleration = (momentum.cross(omega) + body.torque(attitude)).component_div(&body.moments());
-        (*attitude * *omega, acceleration)
-    };
     let (method, h) = (ImplicitRkmk { tableau: GAUSS6 }, 0.5_f64.powi(9));
     let steps = (SPAN / h).round() as usize;
     let start = (start.attitude, Translation(start.angular_velocity));
     let (attitude, Translation(angular_velocity)) =
-        (0..steps).try_fold(start, |point, k| method.step(field, &point, k as f64 * h, h))?;
+        (0..steps).try_fold(start, |point, k| method.step(&BodyField(body), &point, k as f64 * h, h))?;
     Ok(BodyState { attitude, angular_velocity })
 }
 

@@ -80,7 +80,8 @@ pub(super) fn experiment(extent: Extent, progress: Progress<'_>) -> Result<Exper
         }
         progress((index + 1) as f64 / all.len() as f64);
     }
-    let columns = ["method", "drift, text", "drift, ours", "per time, h = 0.125", "± standard error", "h = 0.25", "ratio"];
+    let columns =
+        ["method", "drift, text", "drift, ours", "per time, h = 0.125", "± standard error", "h = 0.25", "ratio"];
     experiment.tables.push(Table {
         title: "Figure 4.1: the sign of the drift, and its growth with h² (ratio 4) where there is one".to_owned(),
         columns: columns.map(str::to_owned).into(),
@@ -134,7 +135,11 @@ const DRAWN: usize = 2_000;
 
 fn line(name: &str, test: &StabilityTest) -> Line {
     let every = test.energy_error.len().div_ceil(DRAWN);
-    Line { name: name.to_owned(), points: test.energy_error.iter().copied().step_by(every).collect(), ..Line::default() }
+    Line {
+        name: name.to_owned(),
+        points: test.energy_error.iter().copied().step_by(every).collect(),
+        ..Line::default()
+    }
 }
 
 fn figure(h: f64, lines: Vec<Line>) -> Figure {

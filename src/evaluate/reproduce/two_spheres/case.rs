@@ -98,7 +98,8 @@ impl<const N: usize, S: SphereSystem<N>> Case<N, S> {
             std::iter::once((*name).to_owned()).chain(cells).chain(ours).collect()
         });
         let columns = ["method", "text, s", "× ELN", "ours, s", "× ELN"].map(str::to_owned).into();
-        let title = format!("Table {}: running time of {SPAN} s of simulation (the text's in MATLAB, 2009)", self.table);
+        let title =
+            format!("Table {}: running time of {SPAN} s of simulation (the text's in MATLAB, 2009)", self.table);
         Table { title, columns, rows: rows.collect() }
     }
 }

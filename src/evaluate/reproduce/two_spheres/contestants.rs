@@ -1,10 +1,9 @@
 //! The methods of part II. To add one, add a line.
 
 use crate::integrate::rkmk::RKMK4;
-use crate::integrate::tableau::GAUSS4;
+use crate::integrate::tableau::{GAUSS4, GAUSS6};
 use crate::integrate::two_spheres::{
-    Lifted, SphereLieNewmark, SphereMethod, SphereRattle, SphereSystem, isotropy_free_field, lifted, lifted_field,
-    lowered,
+    Lifted, SphereField, SphereLieNewmark, SphereMethod, SphereRattle, SphereSystem, lifted, lowered,
 };
 use crate::integrate::{ImplicitRkmk, IntegrationError, LieGroupMethod};
 use crate::lie::Ts2;
@@ -31,7 +30,28 @@ pub fn contestants<const N: usize, S: SphereSystem<N>>() -> Vec<Contestant<N, S>
         of("RKMK4", 4, |s, y, t, h| lift(&RKMK4, s, y, t, h)),
         of("RKMKGL4", 4, |s, y, t, h| lift(&GL4, s, y, t, h)),
         of("RATTLE", 2, |s, y, t, h| SphereRattle.step(s, y, t, h)),
-        of("RKMK4 by SE(3)", 4, |s, y, t, h| RKMK4.step(&IsotropyFree(s), y, t, h)),
-        of("RKMKGL4 by SE(3)", 4, |s, y, t, h| GL4.step(&IsotropyFree(s), y, t, h)),
+        of("RKMK4 by SE(3)", 4, |s, y, t, h| RKMK4.step(&SphereField(s), y, t, h)),
+        of("RKMKGL4 by SE(3)", 4, |s, y, t, h| GL4.step(&SphereField(s), y, t, h)),
     ]
+}
+
+/// A step by the action of rotations and translations.
+fn lift<'a, const N: usize, S: SphereSystem<N>>(
+    method: &impl LieGroupMethod<Lifted<N>, SphereField<'a, S>>,
+    system: &'a S,
+    state: &[Ts2; N],
+    time: f64,
+    h: f64,
+) -> Result<[Ts2; N], IntegrationError> {
+    Ok(lowered(&method.step(&SphereField(system), &lifted(state), time, h)?))
+}
+
+/// What the others are measured by: order 6.
+pub fn gauss6<const N: usize, S: SphereSystem<N>>(
+    system: &S,
+    state: &[Ts2; N],
+    time: f64,
+    h: f64,
+) -> Result<[Ts2; N], IntegrationError> {
+    ImplicitRkmk { tableau: GAUSS6 }.step(&SphereField(system), state, time, h)
 }

@@ -1,6 +1,6 @@
 //! The figures of errors against step sizes.
 
-use super::contestants::{Gauss6, Step};
+use super::contestants::{Step, gauss6};
 use crate::evaluate::reproduce::measure::order_observed;
 use crate::evaluate::reproduce::report::{Figure, Line};
 use crate::integrate::IntegrationError;
