@@ -10,7 +10,7 @@ fn single() -> SphericalPendulum {
 }
 
 fn double() -> DoubleSphericalPendulum {
-    DoubleSphericalPendulum::new([2.0, 1.0], [1.0, 1.0], 9.81).unwrap()
+    DoubleSphericalPendulum::new([2.0, 1.0], [1.0, 1.0], 9.81)
 }
 
 fn run<const N: usize, S: SphereSystem<N>>(
