@@ -3,5 +3,8 @@
 //! with its residual.
 
 mod error;
+pub mod floating_body;
+pub mod quaternion;
 
 pub use error::IntegrationError;
+pub use floating_body::{FloatingBody, FloatingBodyMethod, FloatingBodyState, Inertia, InertiaError, Load};
