@@ -1,7 +1,6 @@
-//! The folder of a reproduction: tables, and the figures of the chapter.
+//! The folder of the chapter: tables and figures.
 
-use super::text::to_text;
-use super::thesis5::{Cell, METHODS, Thesis5};
+use super::{Cell, METHODS, Thesis5, to_text};
 use crate::evaluate::errors::Errors;
 use crate::evaluate::folder::{FolderError, create, write_file, write_text};
 use crate::evaluate::monte_carlo::run_seeds;

@@ -1,10 +1,23 @@
 //! The tables of Shen 2019, chapter 5, cell by cell.
 
-use super::thesis_tables::{PRINTED, PrintedCell};
+mod folder;
+mod tables;
+mod text;
+
+pub use folder::write;
+pub use tables::{PRINTED, PrintedCell};
+pub use text::to_text;
+
 use crate::evaluate::monte_carlo::{Experiment, ExperimentError, FilterReport, Outcome, Report};
 use crate::simulate::Scenario;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
+
+/// How it is called, and what it is.
+pub const NAME: (&str, &str) = (
+    "thesis-5",
+    "tables 5.1-5.6 and figures 5.1-5.6 of Shen 2019, chapter 5: EKF, FE-EKF and reduced EKF in 36 scenes",
+);
 
 /// A filter of the thesis, and ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +117,7 @@ impl Serialize for Thesis5 {
             seed: u64,
             cells: &'a [Cell],
         }
-        Document { experiment: "thesis-5", runs: self.runs, seed: self.seed, cells: &self.cells }.serialize(serializer)
+        Document { experiment: NAME.0, runs: self.runs, seed: self.seed, cells: &self.cells }.serialize(serializer)
     }
 }
 
@@ -134,7 +147,6 @@ impl Serialize for Cell {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{to_text, write};
     use super::*;
     use crate::filter::Variant;
     use std::collections::BTreeSet;
