@@ -3,8 +3,13 @@
 //! with its residual.
 
 mod error;
+mod convergence;
 pub mod floating_body;
 pub mod quaternion;
+pub mod rattle;
+pub mod shake;
+pub mod stormer_verlet;
 
 pub use error::IntegrationError;
+pub use convergence::Convergence;
 pub use floating_body::{FloatingBody, FloatingBodyMethod, FloatingBodyState, Inertia, InertiaError, Load};

@@ -4,7 +4,7 @@
 //! c·Jv + v × Jv = (h/2)M, M being the momentum after the kick; the second is M' = (2/h)(c·Jv − v × Jv). M' is M
 //! in the turned frame, exactly: (0, Jv)f and f(0, Jv) differ by a turn with f.
 
-use super::super::{Inertia, IntegrationError};
+use crate::integrate::{Convergence, Inertia, IntegrationError};
 use nalgebra::{Matrix3, Vector3};
 
 /// How c·Jv + v × Jv = b is solved.
@@ -38,87 +38,49 @@ impl Increment {
         Self { v, w: -square / (1.0 + (1.0 - square).sqrt()), y, iterations }
     }
 
+    /// π(c, v) − I = 2(c·v^ + vvᵀ − |v|²I).
+    pub fn rotation_less_one(&self) -> Matrix3<f64> {
+        rotation_less_one(self.w + 1.0, &self.v)
+    }
+
     /// M − M' = (4/h) v × Jv.
     pub fn momentum_change(&self, h: f64) -> Vector3<f64> {
         self.v.cross(&self.y) * (4.0 / h)
     }
 }
 
-/// Where the iteration ends.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Convergence {
-    /// The norm of the residual, in units of |b|, that is good enough. Default: 4 ulp.
-    pub tolerance: f64,
-    /// Default: 50.
-    pub max_iterations: usize,
+/// π(c, v) − I for a unit quaternion: small where the turn is, so that a product R₀π = R₀ + R₀(π − I) is rounded little.
+#[inline]
+pub(in crate::integrate) fn rotation_less_one(c: f64, v: &Vector3<f64>) -> Matrix3<f64> {
+    (v.cross_matrix() * c + v * v.transpose() - Matrix3::from_diagonal_element(v.norm_squared())) * 2.0
 }
-
-impl Default for Convergence {
-    fn default() -> Self {
-        Self { tolerance: 4.0 * f64::EPSILON, max_iterations: 50 }
-    }
-}
-
-/// A residual that decreases no more and is below this many tolerances is what rounding leaves of an ill-conditioned
-/// inertia, not a failure.
-const ROUNDING: f64 = 64.0;
 
 /// Solves c·Jv + v × Jv = (h/2)M. The turn is less than half a revolution.
 ///
 /// # Errors
 /// Where M is not finite, or no v is found: then hJ⁻¹M is more than a radian or two, or the tolerance out of reach.
-/// The residual is in units of |(h/2)M|.
+/// The residual is in units of |(h/2)M|. (`at` is time and step size.)
 #[inline]
 pub(in crate::integrate) fn solve(
     inertia: &Inertia,
     momentum: &Vector3<f64>,
     iteration: Iteration,
     convergence: Convergence,
-    (time, step): (f64, f64),
+    at: (f64, f64),
 ) -> Result<Increment, IntegrationError> {
-    let b = momentum * (0.5 * step);
-    let scale = b.norm_squared();
-    if !scale.is_finite() {
-        return Err(IntegrationError::NotFinite { time, step });
-    }
-    let good = convergence.tolerance * convergence.tolerance * scale;
-    let mut y = b;
-    let mut v = inertia.inverse() * y;
-    let mut residual = f64::INFINITY;
-    let mut iterations = 0;
-    while iterations < convergence.max_iterations {
-        iterations += 1;
-        let c = (1.0 - v.norm_squared()).sqrt();
-        let (next, square) = match iteration {
-            Iteration::Linear => {
-                let next = b * c - v.cross(&b) + v * (v.dot(&b) / c);
-                (next, (next - y).norm_squared())
-            }
-            Iteration::Cross => {
-                let next = (b - v.cross(&y)) / c;
-                (next, (next - y).norm_squared())
-            }
-            Iteration::Newton => newton(inertia, &b, &v, &y, c),
+    let b = momentum * (0.5 * at.1);
+    // |Jv| = |b| for the solution, so that b is a fair guess of Jv. A |v| > 1 makes the square root no number.
+    let (y, iterations) = convergence.iterate(b, b.norm_squared(), at, |y| {
+        let v = inertia.inverse() * y;
+        let c = f64::sqrt(1.0 - v.norm_squared());
+        let next = match iteration {
+            Iteration::Linear => b * c - v.cross(&b) + v * (v.dot(&b) / c),
+            Iteration::Cross => (b - v.cross(y)) / c,
+            Iteration::Newton => return newton(inertia, &b, &v, y, c),
         };
-        y = next;
-        v = inertia.inverse() * y;
-        let stalled = square >= residual && square <= ROUNDING * ROUNDING * good;
-        if square <= good || stalled {
-            return Ok(Increment::new(v, y, iterations));
-        }
-        if !square.is_finite() {
-            // |v| > 1: the square root of a negative number.
-            break;
-        }
-        residual = square;
-    }
-    Err(IntegrationError::NotConverged {
-        time,
-        step,
-        residual: (residual / scale).sqrt(),
-        tolerance: convergence.tolerance,
-        iterations,
-    })
+        (next, (next - y).norm_squared())
+    })?;
+    Ok(Increment::new(inertia.inverse() * y, y, iterations))
 }
 
 /// The next Jv, and the square of the norm of the residual at this one.

@@ -16,12 +16,12 @@ mod lagrangian;
 mod tests;
 
 pub use carried::CarriedQuaternion;
-pub(super) use increment::solve;
-pub use increment::{Convergence, Iteration};
+pub use increment::Iteration;
+pub(super) use increment::{rotation_less_one, solve};
 pub use lagrangian::LagrangianQuaternionIntegrator;
 
-use super::IntegrationError;
 use super::floating_body::{FloatingBody, FloatingBodyMethod, FloatingBodyState, Inertia, Load};
+use super::{Convergence, IntegrationError};
 use nalgebra::Vector3;
 
 /// The integrator on the Hamiltonian side, (3.23).
