@@ -1,7 +1,5 @@
 //! What the methods of [`crate::integrate`] are run on: rigid bodies, tops, pendulums, dipoles, quadrotors, waves.
 
-mod pivoted_body;
-mod three_balls;
-
-pub use pivoted_body::PivotedBody;
-pub use three_balls::ThreeBalls;
+pub mod inertial;
+pub mod pivoted_body;
+pub mod three_balls;

@@ -117,7 +117,7 @@ fn body_momentum(q: &Matrix3<f64>, p: &Matrix3<f64>) -> Vector3<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dynamics::ThreeBalls;
+    use crate::dynamics::three_balls::ThreeBalls;
     use crate::integrate::quaternion::QuaternionIntegrator;
 
     /// (3.28) as it is printed: the parts that the multipliers have to make up are symmetric, the constraints hold.

@@ -150,7 +150,7 @@ fn by_vector(y: &Vector3<f64>) -> Matrix4<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dynamics::ThreeBalls;
+    use crate::dynamics::three_balls::ThreeBalls;
     use crate::integrate::quaternion::QuaternionIntegrator;
 
     #[test]

@@ -1,0 +1,199 @@
+//! SO(3), the rotations of space, as matrices.
+//!
+//! Algebra: rotation vectors, ξ ↔ ξ^ with ξ^ x = ξ × x; their length is an angle in radians.
+
+use super::angle::{dexp_inv_g2, exp_coefficients, theta_minus_sin};
+use super::{HomogeneousSpace, LieGroup, Quat};
+use nalgebra::{Matrix3, Rotation3, Vector3};
+use std::ops::Mul;
+
+/// A rotation of space. As an attitude it takes vectors from the body frame to the world.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct So3(Matrix3<f64>);
+
+impl Default for So3 {
+    fn default() -> Self {
+        Self::identity()
+    }
+}
+
+impl So3 {
+    /// The neutral element.
+    pub fn identity() -> Self {
+        Self(Matrix3::identity())
+    }
+
+    /// Takes a matrix at its word: it must be orthogonal with determinant 1.
+    pub fn from_matrix_unchecked(matrix: Matrix3<f64>) -> Self {
+        Self(matrix)
+    }
+
+    /// The matrix.
+    pub fn matrix(&self) -> &Matrix3<f64> {
+        &self.0
+    }
+
+    /// As nalgebra's rotation.
+    pub fn rotation(&self) -> Rotation3<f64> {
+        Rotation3::from_matrix_unchecked(self.0)
+    }
+
+    /// Rᵀx, from the world to the body.
+    pub fn rotate_back(&self, x: &Vector3<f64>) -> Vector3<f64> {
+        self.0.tr_mul(x)
+    }
+
+    /// ‖RᵀR − I‖, Frobenius.
+    pub fn orthogonality_error(&self) -> f64 {
+        (self.0.tr_mul(&self.0) - Matrix3::identity()).norm()
+    }
+}
+
+impl From<Rotation3<f64>> for So3 {
+    fn from(rotation: Rotation3<f64>) -> Self {
+        Self(rotation.into_inner())
+    }
+}
+
+impl Mul for So3 {
+    type Output = Self;
+    fn mul(self, rhs: Self) -> Self {
+        Self(self.0 * rhs.0)
+    }
+}
+
+impl Mul<Vector3<f64>> for So3 {
+    type Output = Vector3<f64>;
+    fn mul(self, rhs: Vector3<f64>) -> Vector3<f64> {
+        self.0 * rhs
+    }
+}
+
+/// ξ^, with ξ^ x = ξ × x (Celledoni et al. 2021, (5)).
+#[inline]
+pub fn hat(xi: &Vector3<f64>) -> Matrix3<f64> {
+    Matrix3::new(0.0, -xi.z, xi.y, xi.z, 0.0, -xi.x, -xi.y, xi.x, 0.0)
+}
+
+/// The ξ with ξ^ = (M − Mᵀ)/2; of a skew matrix the one it is the hat of.
+#[inline]
+pub fn vee(m: &Matrix3<f64>) -> Vector3<f64> {
+    Vector3::new(m.m32 - m.m23, m.m13 - m.m31, m.m21 - m.m12) * 0.5
+}
+
+/// I + a ξ^ + b ξ^².
+#[inline]
+fn polynomial_of_hat(xi: &Vector3<f64>, a: f64, b: f64) -> Matrix3<f64> {
+    let (u, v) = (xi * a, xi * b);
+    let (xx, yy, zz) = (v.x * xi.x, v.y * xi.y, v.z * xi.z);
+    let (xy, xz, yz) = (v.x * xi.y, v.x * xi.z, v.y * xi.z);
+    #[rustfmt::skip]
+    let m = Matrix3::new(
+        1.0 - (yy + zz), xy - u.z, xz + u.y,
+        xy + u.z, 1.0 - (xx + zz), yz - u.x,
+        xz - u.y, yz + u.x, 1.0 - (xx + yy),
+    );
+    m
+}
+
+/// η + a ξ×η + b ξ×(ξ×η).
+#[inline]
+pub(super) fn polynomial_of_ad(xi: &Vector3<f64>, a: f64, b: f64, eta: &Vector3<f64>) -> Vector3<f64> {
+    let first = xi.cross(eta);
+    eta + first * a + xi.cross(&first) * b
+}
+
+pub(super) fn dexp(xi: &Vector3<f64>, eta: &Vector3<f64>) -> Vector3<f64> {
+    let x = xi.norm_squared();
+    polynomial_of_ad(xi, exp_coefficients(x).1, theta_minus_sin(x), eta)
+}
+
+pub(super) fn dexp_inv(xi: &Vector3<f64>, eta: &Vector3<f64>) -> Vector3<f64> {
+    polynomial_of_ad(xi, -0.5, dexp_inv_g2(xi.norm_squared()), eta)
+}
+
+/// All in closed form. dexp = I + (1 − cos θ)/θ² ξ^ + (θ − sin θ)/θ³ ξ^², θ = |ξ|;
+/// dexp⁻¹ = I − ξ^/2 + (1 − (θ/2) cot(θ/2))/θ² ξ^², singular at θ = 2π (Celledoni et al. 2021, section 2.2).
+impl LieGroup for So3 {
+    type Algebra = Vector3<f64>;
+
+    fn identity_like(&self) -> Self {
+        Self::identity()
+    }
+    #[inline]
+    fn compose(&self, other: &Self) -> Self {
+        Self(self.0 * other.0)
+    }
+    #[inline]
+    fn inverse(&self) -> Self {
+        Self(self.0.transpose())
+    }
+    /// Rodrigues: I + sin θ/θ ξ^ + (1 − cos θ)/θ² ξ^².
+    #[inline]
+    fn exp(xi: &Vector3<f64>) -> Self {
+        let (a, b) = exp_coefficients(xi.norm_squared());
+        Self(polynomial_of_hat(xi, a, b))
+    }
+    /// Up to 120° from the skew part, ξ = θ/sin θ · (R − Rᵀ)^∨/2; beyond, where that is lost in rounding, by way of the
+    /// quaternion.
+    #[inline]
+    fn log(&self) -> Vector3<f64> {
+        let cos = 0.5 * (self.0.trace() - 1.0);
+        if cos < -0.5 {
+            return Quat::from(*self).shortest().log();
+        }
+        let v = vee(&self.0);
+        let x = v.norm_squared();
+        let sin = x.sqrt();
+        if sin == 0.0 { v } else { v * (sin.atan2(cos) / sin) }
+    }
+    /// I + 4/(4 + |ξ|²) (ξ^ + ξ^²/2).
+    #[inline]
+    fn cayley(xi: &Vector3<f64>) -> Self {
+        let a = 4.0 / (4.0 + xi.norm_squared());
+        Self(polynomial_of_hat(xi, a, 0.5 * a))
+    }
+    fn cayley_inv(&self) -> Vector3<f64> {
+        Quat::from(*self).cayley_inv()
+    }
+    fn dexp(xi: &Vector3<f64>, eta: &Vector3<f64>) -> Vector3<f64> {
+        dexp(xi, eta)
+    }
+    fn dexp_inv(xi: &Vector3<f64>, eta: &Vector3<f64>) -> Vector3<f64> {
+        dexp_inv(xi, eta)
+    }
+    fn dexp_dual(xi: &Vector3<f64>, mu: &Vector3<f64>) -> Vector3<f64> {
+        dexp(&-xi, mu)
+    }
+    fn dexp_inv_dual(xi: &Vector3<f64>, mu: &Vector3<f64>) -> Vector3<f64> {
+        dexp_inv(&-xi, mu)
+    }
+    /// ξ × η.
+    fn ad(xi: &Vector3<f64>, eta: &Vector3<f64>) -> Vector3<f64> {
+        xi.cross(eta)
+    }
+    /// μ × ξ.
+    fn coad(xi: &Vector3<f64>, mu: &Vector3<f64>) -> Vector3<f64> {
+        mu.cross(xi)
+    }
+    /// Rξ.
+    fn adjoint_apply(&self, xi: &Vector3<f64>) -> Vector3<f64> {
+        self.0 * xi
+    }
+    /// Rᵀμ.
+    fn coadjoint_apply(&self, mu: &Vector3<f64>) -> Vector3<f64> {
+        self.rotate_back(mu)
+    }
+}
+
+/// By multiplication from the left.
+impl HomogeneousSpace for So3 {
+    type Group = Self;
+
+    fn moved_by(&self, g: &Self) -> Self {
+        g.compose(self)
+    }
+    fn distance(&self, other: &Self) -> f64 {
+        (self.0 - other.0).norm()
+    }
+}
