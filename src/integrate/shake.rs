@@ -12,7 +12,8 @@ use nalgebra::{Matrix3x4, Matrix4, Matrix4x3, Quaternion, SMatrix, SVector, Unit
 ///
 /// The first line is solved for q₁ and λ₀ together by Newton's method, five equations with five unknowns that know nothing of the
 /// group; this is what it costs not to use it. The motion is that of the quaternion method. Order two; symplectic; keeps momenta; the
-/// norm is as good as the last iteration leaves it, and does not drift.
+/// norm is as good as the last iteration leaves it, and does not drift. The momentum comes from Im(q₀*q₁) of rounded quaternions,
+/// so each step puts some 10⁻¹⁶·4J/h into it, which the quaternion method, working with the increment, does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Shake {
     /// Where the iteration ends. The residual is that of all five equations, the first four multiplied by h/4.
@@ -180,6 +181,6 @@ mod tests {
             a.attitude.angle_to(&b.attitude),
             (a.body_angular_momentum - b.body_angular_momentum).norm(),
         ];
-        assert!(apart.iter().all(|distance| *distance < 1e-12), "{apart:?}");
+        assert!(apart.iter().all(|distance| *distance < 1e-11), "{apart:?}");
     }
 }

@@ -35,7 +35,7 @@ impl CarriedQuaternion {
 
     /// The same where the scalar part less one, w = √(1 − |v|²) − 1, is known.
     #[inline]
-    pub(super) fn turn_with(&mut self, w: f64, v: &Vector3<f64>) {
+    pub(in crate::integrate) fn turn_with(&mut self, w: f64, v: &Vector3<f64>) {
         let q = &self.value;
         let change = Vector4::new(
             q.w * v.x + q.x * w + q.y * v.z - q.z * v.y,
