@@ -1,7 +1,8 @@
 //! A rigid body that turns about a fixed point under its weight.
 
 use crate::integrate::{FloatingBody, Inertia, Load};
-use nalgebra::{Rotation3, Vector3};
+use crate::lie::So3;
+use nalgebra::Vector3;
 
 /// A heavy top, a 3D pendulum, or, with the pivot in the centre of mass, a free rigid body: V(R) = −mg·Rρ.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,13 +32,13 @@ impl FloatingBody for PivotedBody {
         &self.inertia
     }
 
-    fn potential(&self, _position: &Vector3<f64>, attitude: &Rotation3<f64>) -> f64 {
-        -self.gravity.dot(&(attitude * self.moment_of_mass))
+    fn potential(&self, _position: &Vector3<f64>, attitude: &So3) -> f64 {
+        -self.gravity.dot(&(*attitude * self.moment_of_mass))
     }
 
     #[inline]
-    fn load(&self, _position: &Vector3<f64>, attitude: &Rotation3<f64>) -> Load {
-        let gravity_body = attitude.inverse_transform_vector(&self.gravity);
+    fn load(&self, _position: &Vector3<f64>, attitude: &So3) -> Load {
+        let gravity_body = attitude.rotate_back(&self.gravity);
         Load { force_world: Vector3::zeros(), torque_body: self.moment_of_mass.cross(&gravity_body) }
     }
 }

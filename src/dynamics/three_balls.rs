@@ -1,7 +1,8 @@
 //! Three balls on massless rods, falling around a point mass.
 
 use crate::integrate::{FloatingBody, FloatingBodyState, Inertia, InertiaError, Load};
-use nalgebra::{Matrix3, Rotation3, UnitQuaternion, Vector3};
+use crate::lie::So3;
+use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 
 /// The planar body of Shen 2019, section 3.6: three uniform balls of unit mass, each in the potential −1/r of the origin.
 /// A uniform ball outside of the origin is pulled as its centre is, so V(x, R) = −Σ 1/|x + Rρᵢ|.
@@ -64,22 +65,22 @@ impl FloatingBody for ThreeBalls {
         &self.inertia
     }
 
-    fn potential(&self, position: &Vector3<f64>, attitude: &Rotation3<f64>) -> f64 {
-        self.centres.iter().map(|centre| -BALL_MASS / (position + attitude * centre).norm()).sum()
+    fn potential(&self, position: &Vector3<f64>, attitude: &So3) -> f64 {
+        self.centres.iter().map(|centre| -BALL_MASS / (position + *attitude * *centre).norm()).sum()
     }
 
     #[inline]
-    fn load(&self, position: &Vector3<f64>, attitude: &Rotation3<f64>) -> Load {
+    fn load(&self, position: &Vector3<f64>, attitude: &So3) -> Load {
         let mut force_world = Vector3::zeros();
         let mut torque_world = Vector3::zeros();
         for centre in &self.centres {
-            let arm = attitude * centre;
+            let arm = *attitude * *centre;
             let ball = position + arm;
             let square = ball.norm_squared();
             let pull = ball * (-BALL_MASS / (square * square.sqrt()));
             force_world += pull;
             torque_world += arm.cross(&pull);
         }
-        Load { force_world, torque_body: attitude.inverse_transform_vector(&torque_world) }
+        Load { force_world, torque_body: attitude.rotate_back(&torque_world) }
     }
 }

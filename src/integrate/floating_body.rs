@@ -4,7 +4,8 @@
 //! frame, Π̇ = Π × Ω + τ; x, p = mẋ and the force in the world frame.
 
 use super::IntegrationError;
-use nalgebra::{Matrix3, Rotation3, SymmetricEigen, UnitQuaternion, Vector3};
+use crate::lie::So3;
+use nalgebra::{Matrix3, SymmetricEigen, UnitQuaternion, Vector3};
 use thiserror::Error;
 
 /// A rigid body in a potential of its position and attitude.
@@ -14,13 +15,13 @@ pub trait FloatingBody {
     /// J about the centre of mass, or about the fixed point.
     fn inertia(&self) -> &Inertia;
     /// V(x, R).
-    fn potential(&self, position: &Vector3<f64>, attitude: &Rotation3<f64>) -> f64;
+    fn potential(&self, position: &Vector3<f64>, attitude: &So3) -> f64;
     /// What the potential does to the body: F = −∂V/∂x, and τ with dV(R)·Rη^ = −τ·η.
-    fn load(&self, position: &Vector3<f64>, attitude: &Rotation3<f64>) -> Load;
+    fn load(&self, position: &Vector3<f64>, attitude: &So3) -> Load;
 
     /// The energy H of a state.
     fn energy(&self, state: &FloatingBodyState) -> f64 {
-        let attitude = state.attitude.to_rotation_matrix();
+        let attitude = So3::from(state.attitude.to_rotation_matrix());
         state.momentum.norm_squared() / (2.0 * self.mass())
             + self.inertia().kinetic_energy(&state.body_angular_momentum)
             + self.potential(&state.position, &attitude)

@@ -3,6 +3,7 @@
 use super::floating_body::{FloatingBody, FloatingBodyMethod, FloatingBodyState, Load};
 use super::quaternion::{CarriedQuaternion, Iteration, solve};
 use super::{Convergence, IntegrationError};
+use crate::lie::So3;
 use nalgebra::{Matrix3, Vector3};
 
 /// RATTLE, Shen 2019, (3.28), in the Lagrangian tr(Q̇J_dQ̇ᵀ)/2 − V(x, Q) with momentum P = Q̇J_d:
@@ -40,7 +41,7 @@ pub struct RattleState {
     momentum: Vector3<f64>,
     quaternion: CarriedQuaternion,
     // Q = π(q) and P.
-    attitude: Matrix3<f64>,
+    attitude: So3,
     attitude_momentum: Matrix3<f64>,
     load: Load,
 }
@@ -65,7 +66,7 @@ impl FloatingBodyMethod for Rattle {
             position: initial.position,
             momentum: initial.momentum,
             quaternion,
-            attitude: *attitude.matrix(),
+            attitude,
             attitude_momentum: attitude.matrix() * omega.cross_matrix() * body.inertia().nonstandard(),
             load: body.load(&initial.position, &attitude),
         })
@@ -80,28 +81,28 @@ impl FloatingBodyMethod for Rattle {
     ) -> Result<usize, IntegrationError> {
         let half = 0.5 * h;
         let inertia = body.inertia();
-        let q0 = &state.attitude;
+        let q0 = state.attitude.matrix();
         let kicked = body_momentum(q0, &state.attitude_momentum) + state.load.torque_body * half;
         let increment = solve(inertia, &kicked, self.iteration, self.convergence, (time, h))?;
         let change = increment.rotation_less_one();
         let mut quaternion = state.quaternion;
         quaternion.turn_with(increment.w, &increment.v);
-        let rotation = quaternion.rotation();
-        let q1 = *rotation.matrix();
+        let attitude = quaternion.rotation();
+        let q1 = attitude.matrix();
         let p_half = q0 * (change * inertia.nonstandard()) / h;
 
         let p = state.momentum + state.load.force_world * half;
         let position = state.position + p * (h / body.mass());
-        let load = body.load(&position, &rotation);
+        let load = body.load(&position, &attitude);
         let momentum = p + load.force_world * half;
         // The tangent part: Q₁ᵀP₁ = Ω₁^J_d with JΩ₁ what the skew part of Q₁ᵀ(P½ − (h/2)∂V/∂Q₁) says.
-        let angular = body_momentum(&q1, &p_half) + load.torque_body * half;
+        let angular = body_momentum(q1, &p_half) + load.torque_body * half;
         let omega = inertia.body_angular_velocity(&angular);
         let attitude_momentum = q1 * (omega.cross_matrix() * inertia.nonstandard());
         if !(momentum.norm_squared() + angular.norm_squared()).is_finite() {
             return Err(IntegrationError::NotFinite { time, step: h });
         }
-        *state = RattleState { position, momentum, quaternion, attitude: q1, attitude_momentum, load };
+        *state = RattleState { position, momentum, quaternion, attitude, attitude_momentum, load };
         Ok(increment.iterations)
     }
 
@@ -110,12 +111,12 @@ impl FloatingBodyMethod for Rattle {
             position: state.position,
             attitude: state.quaternion.value(),
             momentum: state.momentum,
-            body_angular_momentum: body_momentum(&state.attitude, &state.attitude_momentum),
+            body_angular_momentum: body_momentum(state.attitude.matrix(), &state.attitude_momentum),
         }
     }
 
     fn constraint_error(&self, state: &RattleState) -> f64 {
-        (state.attitude.tr_mul(&state.attitude) - Matrix3::identity()).norm()
+        state.attitude.orthogonality_error()
     }
 }
 
@@ -142,10 +143,10 @@ mod tests {
             method.step(&body, &mut state, 0.0, h).unwrap();
             let nonstandard = body.inertia().nonstandard();
             let inverse = nonstandard.try_inverse().unwrap();
-            let (q0, q1) = (before.attitude, state.attitude);
+            let (q0, q1) = (before.attitude.matrix(), state.attitude.matrix());
             let p_half = (q1 - q0) * nonstandard / h;
             // ∂V/∂Q up to a symmetric part, which goes into the multiplier.
-            let slope = |q: Matrix3<f64>, load: &Load| q * load.torque_body.cross_matrix() * -0.5;
+            let slope = |q: &Matrix3<f64>, load: &Load| q * load.torque_body.cross_matrix() * -0.5;
             let begin = q0.tr_mul(&(p_half - before.attitude_momentum + slope(q0, &before.load) * (0.5 * h)));
             let end = q1.tr_mul(&(state.attitude_momentum - p_half + slope(q1, &state.load) * (0.5 * h)));
             let tangent = q1.tr_mul(&state.attitude_momentum) * inverse;

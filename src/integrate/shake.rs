@@ -2,6 +2,7 @@
 
 use super::floating_body::{FloatingBody, FloatingBodyMethod, FloatingBodyState, Load};
 use super::{Convergence, Inertia, IntegrationError};
+use crate::lie::So3;
 use nalgebra::{Matrix3x4, Matrix4, Matrix4x3, Quaternion, SMatrix, SVector, UnitQuaternion, Vector3, Vector4};
 
 /// SHAKE with the constraint |q|² = 1, the third method of Shen 2019, table 3.1: the variational integrator of constrained
@@ -51,7 +52,7 @@ impl FloatingBodyMethod for Shake {
             momentum: initial.momentum,
             attitude,
             attitude_momentum: times_vector(&attitude) * initial.body_angular_momentum * 2.0,
-            load: body.load(&initial.position, &initial.attitude.to_rotation_matrix()),
+            load: body.load(&initial.position, &rotation(&attitude)),
         })
     }
 
@@ -70,7 +71,7 @@ impl FloatingBodyMethod for Shake {
 
         let p = state.momentum + state.load.force_world * half;
         let position = state.position + p * (h / body.mass());
-        let load = body.load(&position, &unit(&q1).to_rotation_matrix());
+        let load = body.load(&position, &rotation(&q1));
         let momentum = p + load.force_world * half;
         let v = times_vector(&q0).tr_mul(&q1);
         let ahead =
@@ -132,6 +133,10 @@ impl Shake {
 
 fn unit(q: &Vector4<f64>) -> UnitQuaternion<f64> {
     UnitQuaternion::new_unchecked(Quaternion::from(*q))
+}
+
+fn rotation(q: &Vector4<f64>) -> So3 {
+    So3::from(unit(q).to_rotation_matrix())
 }
 
 /// F(q)ᵀ with F(q)ᵀv = q(0, v).

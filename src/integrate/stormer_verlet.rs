@@ -3,7 +3,8 @@
 use super::floating_body::{FloatingBody, FloatingBodyMethod, FloatingBodyState, Load};
 use super::quaternion::rotation_less_one;
 use super::{Convergence, Inertia, IntegrationError};
-use nalgebra::{Matrix3, Rotation3, UnitQuaternion, Vector3};
+use crate::lie::{Quat, So3};
+use nalgebra::Vector3;
 
 /// The map τ from the algebra to the group that a step goes along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +41,7 @@ impl Default for StormerVerlet {
 pub struct StormerVerletState {
     position: Vector3<f64>,
     momentum: Vector3<f64>,
-    attitude: Matrix3<f64>,
+    attitude: So3,
     body_angular_momentum: Vector3<f64>,
     load: Load,
 }
@@ -61,12 +62,12 @@ impl FloatingBodyMethod for StormerVerlet {
         initial: &FloatingBodyState,
         _h: f64,
     ) -> Result<StormerVerletState, IntegrationError> {
-        let attitude = initial.attitude.to_rotation_matrix();
+        let attitude = So3::from(initial.attitude.to_rotation_matrix());
         Ok(StormerVerletState {
             position: initial.position,
             momentum: initial.momentum,
             load: body.load(&initial.position, &attitude),
-            attitude: attitude.into_inner(),
+            attitude,
             body_angular_momentum: initial.body_angular_momentum,
         })
     }
@@ -82,12 +83,13 @@ impl FloatingBodyMethod for StormerVerlet {
         let kicked = state.body_angular_momentum + state.load.torque_body * half;
         let (u, y, iterations) = self.solve(body.inertia(), &kicked, (time, h))?;
         let (c, v) = self.map.quaternion(&u);
-        let attitude = state.attitude + state.attitude * rotation_less_one(c, &v);
+        let r0 = state.attitude.matrix();
+        let attitude = So3::from_matrix_unchecked(r0 + r0 * rotation_less_one(c, &v));
         let drifted = self.map.pulled_back(&-u, &y) * (2.0 / h);
 
         let p = state.momentum + state.load.force_world * half;
         let position = state.position + p * (h / body.mass());
-        let load = body.load(&position, &Rotation3::from_matrix_unchecked(attitude));
+        let load = body.load(&position, &attitude);
         let momentum = p + load.force_world * half;
         let body_angular_momentum = drifted + load.torque_body * half;
         if !(momentum.norm_squared() + body_angular_momentum.norm_squared()).is_finite() {
@@ -100,14 +102,14 @@ impl FloatingBodyMethod for StormerVerlet {
     fn observe<B: FloatingBody>(&self, _body: &B, state: &StormerVerletState, _h: f64) -> FloatingBodyState {
         FloatingBodyState {
             position: state.position,
-            attitude: UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(state.attitude)),
+            attitude: Quat::from(state.attitude).unit_quaternion(),
             momentum: state.momentum,
             body_angular_momentum: state.body_angular_momentum,
         }
     }
 
     fn constraint_error(&self, state: &StormerVerletState) -> f64 {
-        (state.attitude.tr_mul(&state.attitude) - Matrix3::identity()).norm()
+        state.attitude.orthogonality_error()
     }
 }
 
@@ -171,7 +173,7 @@ impl LocalMap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nalgebra::Quaternion;
+    use nalgebra::{Matrix3, Quaternion, UnitQuaternion};
 
     const MAPS: [LocalMap; 2] = [LocalMap::Cayley, LocalMap::Exponential];
 

@@ -1,6 +1,7 @@
 //! A unit quaternion that is turned again and again without losing its norm.
 
-use nalgebra::{Quaternion, Rotation3, UnitQuaternion, Vector3, Vector4};
+use crate::lie::So3;
+use nalgebra::{Quaternion, UnitQuaternion, Vector3, Vector4};
 
 /// A unit quaternion with what rounding has cut off it.
 ///
@@ -57,8 +58,8 @@ impl CarriedQuaternion {
 
     /// π(q), the rotation matrix.
     #[inline]
-    pub fn rotation(&self) -> Rotation3<f64> {
-        self.value().to_rotation_matrix()
+    pub fn rotation(&self) -> So3 {
+        So3::from(self.value().to_rotation_matrix())
     }
 
     /// |q| − 1 of the rounded quaternion, evaluated with twice the working precision.
