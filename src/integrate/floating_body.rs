@@ -145,6 +145,12 @@ impl Inertia {
         Self::new(Matrix3::from_diagonal(&moments))
     }
 
+    /// From principal moments that are known to be those of a body.
+    pub fn principal_unchecked(moments: Vector3<f64>) -> Self {
+        let inverse = Matrix3::from_diagonal(&moments.map(f64::recip));
+        Self { matrix: Matrix3::from_diagonal(&moments), inverse }
+    }
+
     /// J.
     pub fn matrix(&self) -> &Matrix3<f64> {
         &self.matrix
