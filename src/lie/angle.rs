@@ -6,6 +6,9 @@
 const SERIES_BELOW: f64 = 10.0;
 const TERMS: usize = 14;
 
+/// Up to here fewer terms do, as in a step of an integrator.
+const SHORT_BELOW: f64 = 1.0;
+
 /// sin(h)/h and cos(h).
 #[inline]
 pub(super) fn sinc_cos(h: f64) -> (f64, f64) {
@@ -13,14 +16,28 @@ pub(super) fn sinc_cos(h: f64) -> (f64, f64) {
     (if h == 0.0 { 1.0 } else { s / h }, c)
 }
 
+/// sin(θ/2)/θ and cos(θ/2), from x = θ². The series are as good as sine and cosine here, and quicker.
+#[inline]
+pub(super) fn half_angle(x: f64) -> (f64, f64) {
+    if x < SERIES_BELOW {
+        let y = 0.25 * x;
+        if x < SHORT_BELOW {
+            return (0.5 * horner(&SIN, y, 8), horner(&COS, y, 8));
+        }
+        return (0.5 * horner(&SIN, y, 11), horner(&COS, y, 11));
+    }
+    let (s, c) = sinc_cos(0.5 * x.sqrt());
+    (0.5 * s, c)
+}
+
 /// sin(θ)/θ and (1 − cos θ)/θ², from x = θ².
 #[inline]
 pub(super) fn exp_coefficients(x: f64) -> (f64, f64) {
-    if x < 0.25 {
-        return (horner(&SIN, x, 8), horner(&ONE_MINUS_COS, x, 8));
+    if x < SHORT_BELOW {
+        return (horner(&SIN, x, 9), horner(&ONE_MINUS_COS, x, 9));
     }
-    let (s, c) = sinc_cos(0.5 * x.sqrt());
-    (s * c, 0.5 * s * s)
+    let (s, c) = half_angle(x);
+    (2.0 * s * c, 2.0 * s * s)
 }
 
 /// g₁ and g₂ with φ(ad_ξ) = 1 + g₁ ad_ξ + g₂ ad_ξ² on so(3), and g₁'(θ)/θ, g₂'(θ)/θ, of which φ(ad) on se(3) is made
@@ -105,6 +122,7 @@ const fn series(n: usize, [a, b, c]: [f64; 3]) -> [f64; TERMS] {
     coefficients
 }
 
+const COS: [f64; TERMS] = series(0, [1.0, 0.0, 0.0]);
 const SIN: [f64; TERMS] = series(1, [1.0, 0.0, 0.0]);
 const ONE_MINUS_COS: [f64; TERMS] = series(2, [1.0, 0.0, 0.0]);
 const THETA_MINUS_SIN: [f64; TERMS] = series(3, [1.0, 0.0, 0.0]);
@@ -120,7 +138,7 @@ mod tests {
     /// Just below the change of formula nothing jumps: there both are good to a few ulp.
     #[test]
     fn series_and_closed_forms_meet() {
-        let close = |a: f64, b: f64| assert!((a - b).abs() < 2e-14 * a.abs().max(1e-2), "{a} {b}");
+        let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-15 * (1.0 + 1.0 / a.abs()), "{a} {b}");
         let (below, above) = (SERIES_BELOW * (1.0 - 1e-15), SERIES_BELOW);
         for of in [dexp_coefficients, dexp_inv_coefficients] {
             let (a, b) = (of(below), of(above));
@@ -129,9 +147,13 @@ mod tests {
             close(a.dg1, b.dg1);
             close(a.dg2, b.dg2);
         }
-        let (a, b) = (exp_coefficients(0.25 - 1e-16), exp_coefficients(0.25));
-        close(a.0, b.0);
-        close(a.1, b.1);
+        for of in [half_angle, exp_coefficients] {
+            for at in [SHORT_BELOW, SERIES_BELOW] {
+                let (a, b) = (of(at * (1.0 - 1e-16)), of(at));
+                close(a.0, b.0);
+                close(a.1, b.1);
+            }
+        }
     }
 
     #[test]

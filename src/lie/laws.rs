@@ -2,7 +2,7 @@
 
 use super::series::{dexp_inv_series, dexp_series};
 use super::*;
-use nalgebra::{Vector3, Vector6};
+use nalgebra::{DMatrix, SMatrix, Vector3, Vector6};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
@@ -38,7 +38,7 @@ fn exponential<G: LieGroup + HomogeneousSpace<Group = G>>([a, b, _]: Triple<G>) 
     same(&G::exp(&gh.log()), &gh, 2e-14, "exp∘log")?;
     same(&G::exp(&a.scaled(0.3)).compose(&G::exp(&a.scaled(0.7))), &g, 1e-14, "one-parameter subgroup")?;
     same(&G::exp(&a.scaled(-1.0)), &g.inverse(), 1e-14, "exp(−ξ)")?;
-    same(&G::exp(&a.zero_like()), &g.identity_like(), 0.0, "exp 0")
+    same(&G::exp(&a.zero_like()), &g.identity_like(), 1e-15, "exp 0")
 }
 
 fn cayley<G: LieGroup + HomogeneousSpace<Group = G>>([a, b, _]: Triple<G>) -> TestCaseResult {
@@ -150,6 +150,18 @@ fn vector6() -> impl Strategy<Value = Vector6<f64>> {
     (vector3(), vector3()).prop_map(|(a, b)| se3::join(&a, &b))
 }
 
+/// Skew matrices whose two greatest angles have a sum below 0.9·2π, as dexp⁻¹ asks for.
+fn skew_matrix<const N: usize>() -> impl Strategy<Value = SMatrix<f64, N, N>> {
+    prop::collection::vec(-0.8..0.8f64, N * N).prop_map(|entries| {
+        let a = SMatrix::<f64, N, N>::from_iterator(entries);
+        a - a.transpose()
+    })
+}
+
+fn dynamic_skew_matrix() -> impl Strategy<Value = DMatrix<f64>> {
+    skew_matrix::<4>().prop_map(|a| DMatrix::from_column_slice(4, 4, a.as_slice()))
+}
+
 laws!(plane_rotations, So2, -3.1..3.1f64);
 laws!(plane_motions, Se2, vector3());
 laws!(rotations, So3, vector3());
@@ -159,3 +171,7 @@ laws!(translations, Translation<Vector3<f64>>, vector3());
 laws!(pairs, (So3, Translation<Vector3<f64>>), (vector3(), vector3()));
 laws!(arrays, [So3; 2], prop::array::uniform2(vector3()));
 laws!(vectors, Vec<Se3>, prop::collection::vec(vector6(), 3));
+laws!(so_3, SoN<3>, skew_matrix::<3>());
+laws!(so_4, SoN<4>, skew_matrix::<4>());
+laws!(so_5, SoN<5>, skew_matrix::<5>().prop_map(|a| a * 0.7));
+laws!(so_4_dynamic, SoDyn, dynamic_skew_matrix());

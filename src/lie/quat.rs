@@ -3,7 +3,7 @@
 //! Algebra: rotation vectors as of [`So3`], so exp(ξ) = (cos θ/2, sin θ/2 · ξ/θ), θ = |ξ|, and everything but
 //! exp, log and the group itself is that of SO(3).
 
-use super::angle::sinc_cos;
+use super::angle::half_angle;
 use super::{HomogeneousSpace, LieGroup, So3, so3};
 use nalgebra::{Matrix3, Quaternion, UnitQuaternion, Vector3};
 use std::ops::Mul;
@@ -120,8 +120,8 @@ impl LieGroup for Quat {
     }
     #[inline]
     fn exp(xi: &Vector3<f64>) -> Self {
-        let (sinc, cos) = sinc_cos(0.5 * xi.norm());
-        Self::from_parts_unchecked(cos, xi * (0.5 * sinc))
+        let (sin, cos) = half_angle(xi.norm_squared());
+        Self::from_parts_unchecked(cos, xi * sin)
     }
     /// Of the double cover: as long as 2π, with exp(log q) = q; take [`Self::shortest`] first for the rotation vector.
     /// Of −1, a full turn about x.

@@ -5,6 +5,7 @@
 use super::angle::{dexp_inv_g2, exp_coefficients, theta_minus_sin};
 use super::{HomogeneousSpace, LieGroup, Quat};
 use nalgebra::{Matrix3, Rotation3, Vector3};
+use std::f64::consts::PI;
 use std::ops::Mul;
 
 /// A rotation of space. As an attitude it takes vectors from the body frame to the world.
@@ -103,6 +104,16 @@ pub(super) fn polynomial_of_ad(xi: &Vector3<f64>, a: f64, b: f64, eta: &Vector3<
     eta + first * a + xi.cross(&first) * b
 }
 
+/// The logarithm where R ≈ 2nnᵀ − I: (R + Rᵀ)/2 = cos θ I + (1 − cos θ)nnᵀ, of which the longest column gives n up to
+/// its sign, and sin θ n = v gives the sign.
+fn near_half_turn(m: &Matrix3<f64>, v: &Vector3<f64>, sin: f64, cos: f64) -> Vector3<f64> {
+    let j = m.diagonal().imax();
+    let mut axis = (m.column(j) + m.row(j).transpose()) * 0.5;
+    axis[j] -= cos;
+    let theta = PI - sin.min(1.0).asin();
+    axis * (theta.copysign(v.dot(&axis)) / axis.norm())
+}
+
 pub(super) fn dexp(xi: &Vector3<f64>, eta: &Vector3<f64>) -> Vector3<f64> {
     let x = xi.norm_squared();
     polynomial_of_ad(xi, exp_coefficients(x).1, theta_minus_sin(x), eta)
@@ -134,18 +145,19 @@ impl LieGroup for So3 {
         let (a, b) = exp_coefficients(xi.norm_squared());
         Self(polynomial_of_hat(xi, a, b))
     }
-    /// Up to 120° from the skew part, ξ = θ/sin θ · (R − Rᵀ)^∨/2; beyond, where that is lost in rounding, by way of the
-    /// quaternion.
+    /// ξ = θ/sin θ · (R − Rᵀ)^∨/2, with θ from sin θ up to 45°, from cos θ up to 135°; beyond, where rounding takes the
+    /// direction of R − Rᵀ, the axis is that of R + Rᵀ.
     #[inline]
     fn log(&self) -> Vector3<f64> {
-        let cos = 0.5 * (self.0.trace() - 1.0);
-        if cos < -0.5 {
-            return Quat::from(*self).shortest().log();
+        let (v, cos) = (vee(&self.0), 0.5 * (self.0.trace() - 1.0));
+        let sin = v.norm_squared().sqrt();
+        if cos > 0.7 {
+            if sin == 0.0 { v } else { v * (sin.asin() / sin) }
+        } else if cos > -0.7 {
+            v * (cos.acos() / sin)
+        } else {
+            near_half_turn(&self.0, &v, sin, cos)
         }
-        let v = vee(&self.0);
-        let x = v.norm_squared();
-        let sin = x.sqrt();
-        if sin == 0.0 { v } else { v * (sin.atan2(cos) / sin) }
     }
     /// I + 4/(4 + |ξ|²) (ξ^ + ξ^²/2).
     #[inline]
@@ -195,5 +207,46 @@ impl HomogeneousSpace for So3 {
     }
     fn distance(&self, other: &Self) -> f64 {
         (self.0 - other.0).norm()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Angles from nothing to half a turn, close to both ends too.
+    fn angle() -> impl Strategy<Value = f64> {
+        prop_oneof![
+            (-18.0..0.0f64).prop_map(|k| 10f64.powf(k)),
+            0.0..PI,
+            (-16.0..-1.0f64).prop_map(|k| PI - 10f64.powf(k)),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(500))]
+        /// Relative to the vector where it is small, so that nothing is lost at zero.
+        #[test]
+        fn exp_and_log_are_good_to_a_few_ulp_at_all_angles(theta in angle(), axis in prop::array::uniform3(-1.0..1.0f64)) {
+            prop_assume!(Vector3::from(axis).norm() > 1e-3);
+            let xi = Vector3::from(axis).normalize() * theta;
+            let (turn, quaternion) = (So3::exp(&xi), Quat::exp(&xi));
+            prop_assert!(turn.orthogonality_error() < 4e-15, "{:e}", turn.orthogonality_error());
+            prop_assert!((turn.matrix() - quaternion.to_so3().matrix()).norm() < 4e-15);
+            for log in [turn.log(), quaternion.log(), Quat::from(turn).shortest().log()] {
+                // What a matrix near I + ξ^ or a half turn can hold: entries to an ulp of 1.
+                let error = (log - xi).norm().min(if PI - theta < 1e-14 { (log + xi).norm() } else { f64::MAX });
+                prop_assert!(error < 1e-15 * theta.max(1e-16) * 4.0, "{theta} {error:e}");
+            }
+        }
+    }
+
+    #[test]
+    fn half_turns_have_a_logarithm() {
+        for axis in [Vector3::x(), Vector3::y(), -Vector3::z(), Vector3::new(1.0, -2.0, 2.0) / 3.0] {
+            let turn = So3::from_matrix_unchecked(axis * axis.transpose() * 2.0 - Matrix3::identity());
+            assert!((turn.log().norm() - PI).abs() < 1e-15 && turn.log().cross(&axis).norm() < 1e-15);
+        }
     }
 }

@@ -9,6 +9,7 @@ pub mod measure;
 mod report;
 pub mod stability_test;
 mod text;
+mod thesis3;
 pub mod thesis5;
 mod two_spheres;
 
@@ -17,7 +18,8 @@ pub use report::{Experiment, Extent, Figure, Line, MethodResult, Progress, Repor
 pub use text::{number, to_text};
 
 /// All experiments with integrators, in the order they are listed.
-pub const REPRODUCTIONS: &[Reproduction] = &[stability_test::REPRODUCTION, two_spheres::REPRODUCTION];
+pub const REPRODUCTIONS: &[Reproduction] =
+    &[thesis3::REPRODUCTION, stability_test::REPRODUCTION, two_spheres::REPRODUCTION];
 
 /// What can be run again, by name, and what it is.
 pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
