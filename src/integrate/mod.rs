@@ -16,6 +16,7 @@ mod lie_newmark;
 mod lie_verlet;
 pub mod linear_rk;
 mod partitioned_rkmk;
+pub mod polar;
 pub mod quaternion;
 pub mod rattle;
 mod rigid_body;
