@@ -8,7 +8,7 @@ use lienav::dynamics::pivoted_body::PivotedBody;
 use lienav::dynamics::three_balls::ThreeBalls;
 use lienav::integrate::quaternion::{Iteration, LagrangianQuaternionIntegrator, QuaternionIntegrator, Rotation};
 use lienav::integrate::rattle::Rattle;
-use lienav::integrate::shake::Shake;
+use lienav::integrate::shake::{Shake, ShakeSolver};
 use lienav::integrate::stormer_verlet::{LocalMap, StormerVerlet};
 use lienav::integrate::{Convergence, FloatingBody, FloatingBodyMethod, FloatingBodyState, Inertia};
 use nalgebra::{UnitQuaternion, Vector3};
@@ -34,7 +34,9 @@ fn on<B: FloatingBody>(c: &mut Criterion, system: &str, body: &B, initial: &Floa
     for map in [LocalMap::Cayley, LocalMap::Exponential] {
         step(c, system, &StormerVerlet { map, convergence }, body, initial);
     }
-    step(c, system, &Shake::default(), body, initial);
+    for solver in [ShakeSolver::Chord, ShakeSolver::Newton] {
+        step(c, system, &Shake { solver, convergence }, body, initial);
+    }
 }
 
 fn step<M: FloatingBodyMethod, B: FloatingBody>(

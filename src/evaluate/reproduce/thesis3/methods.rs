@@ -2,7 +2,7 @@
 
 use crate::integrate::quaternion::{Iteration, LagrangianQuaternionIntegrator, QuaternionIntegrator};
 use crate::integrate::rattle::Rattle;
-use crate::integrate::shake::Shake;
+use crate::integrate::shake::{Shake, ShakeSolver};
 use crate::integrate::stormer_verlet::{LocalMap, StormerVerlet};
 use crate::integrate::{Convergence, FloatingBodyMethod, IntegrationError};
 
@@ -12,7 +12,7 @@ pub(super) trait Visitor {
 }
 
 /// How many [`visit_all`] visits.
-pub(super) const COUNT: usize = 8;
+pub(super) const COUNT: usize = 9;
 
 /// In the order they are printed.
 pub(super) fn visit_all(visitor: &mut impl Visitor) -> Result<(), IntegrationError> {
@@ -24,5 +24,6 @@ pub(super) fn visit_all(visitor: &mut impl Visitor) -> Result<(), IntegrationErr
     visitor.visit(&Rattle::default())?;
     visitor.visit(&StormerVerlet { map: LocalMap::Cayley, convergence })?;
     visitor.visit(&StormerVerlet { map: LocalMap::Exponential, convergence })?;
-    visitor.visit(&Shake::default())
+    visitor.visit(&Shake { solver: ShakeSolver::Chord, convergence })?;
+    visitor.visit(&Shake { solver: ShakeSolver::Newton, convergence })
 }
