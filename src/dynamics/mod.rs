@@ -6,9 +6,11 @@ mod free_body;
 pub mod heavy_top;
 pub mod inertial;
 pub mod pendulum_chain;
+pub mod pivoted_body;
 pub mod quadrotors;
 mod spherical_pendulum;
 mod stability_body;
+pub mod three_balls;
 
 pub use dipole_array::{DipoleArray, Needle};
 pub use dipole_on_a_stick::DipoleOnAStick;
