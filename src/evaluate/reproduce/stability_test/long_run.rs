@@ -60,7 +60,7 @@ const TABLE: &str = "Figure 4.1: the drift and its growth with h. Where it goes 
 pub(super) fn experiment(extent: Extent, progress: Progress<'_>) -> Result<Experiment, IntegrationError> {
     let span = match extent {
         Extent::Full => 10_000.0,
-        Extent::Quick => 500.0,
+        Extent::Quick => 2_000.0,
     };
     let mut experiment = Experiment {
         name: "long-time".to_owned(),
