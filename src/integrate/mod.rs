@@ -27,6 +27,7 @@ pub mod shake;
 pub mod stormer_verlet;
 pub mod tableau;
 pub mod two_spheres;
+pub mod vrkmk;
 
 pub use convected::{KoziaraBicanic, LieMidpoint, ModifiedCrouchGrossman};
 pub use convergence::Convergence;

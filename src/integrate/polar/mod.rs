@@ -14,63 +14,18 @@
 //! momenta p, μ and torques τ trivialized from the left, Asym(X) = X − Xᵀ, duals by ⟨μ, Ω⟩ = ½tr(μᵀΩ). This is what is
 //! iterated here; nothing of (4.24)–(4.27) is left out.
 
+mod system;
+#[cfg(test)]
+mod tests;
+
+pub use system::{LeftInvariant, PolarHamiltonian, PolarLagrangian};
+
 use super::rigid_body::RigidBody;
 use super::{IntegrationError, Tableau};
 use crate::lie::polar::Polar;
-use crate::lie::{So3, Square, hat, vee};
+use crate::lie::{So3, Square, hat};
 use nalgebra::{Matrix3, Vector3};
-
-/// A Hamiltonian H(g, μ) on SO(n) × so(n)*, trivialized from the left: body momenta, where g is an attitude.
-pub trait PolarHamiltonian<M: Square> {
-    /// H(g, μ).
-    fn energy(&self, g: &M, mu: &M) -> f64;
-    /// Ω ← ∂H/∂μ.
-    fn velocity(&self, g: &M, mu: &M, omega: &mut M);
-    /// τ ← −∂H/∂g: H(g exp(δ), μ) = H(g, μ) − ⟨τ, δ⟩ + O(δ²).
-    fn torque(&self, g: &M, mu: &M, tau: &mut M);
-}
-
-/// A Lagrangian L(g, Ω) on SO(n) × so(n), trivialized from the left, regular.
-pub trait PolarLagrangian<M: Square> {
-    /// μ ← ∂L/∂Ω.
-    fn momentum(&self, g: &M, omega: &M, mu: &mut M);
-    /// δ ← (∂²L/∂Ω²)⁻¹μ, or near it: how Ω is corrected where the momentum is off by μ.
-    fn correction(&self, g: &M, mu: &M, delta: &mut M);
-    /// τ ← ∂L/∂g.
-    fn torque(&self, g: &M, omega: &M, tau: &mut M);
-}
-
-/// A system that does not depend on the attitude: its torque vanishes, and its momentum can be integrated alone.
-pub trait LeftInvariant {}
-
-/// Any rigid body, in matrices: μ = Π^, τ its torque.
-impl<B: RigidBody> PolarHamiltonian<Matrix3<f64>> for B {
-    fn energy(&self, g: &Matrix3<f64>, mu: &Matrix3<f64>) -> f64 {
-        let momentum = vee(mu);
-        let kinetic = 0.5 * momentum.dot(&momentum.component_div(&self.moments()));
-        kinetic + self.potential(&So3::from_matrix_unchecked(*g))
-    }
-    #[inline]
-    fn velocity(&self, _: &Matrix3<f64>, mu: &Matrix3<f64>, omega: &mut Matrix3<f64>) {
-        *omega = hat(&vee(mu).component_div(&self.moments()));
-    }
-    #[inline]
-    fn torque(&self, g: &Matrix3<f64>, _: &Matrix3<f64>, tau: &mut Matrix3<f64>) {
-        *tau = hat(&RigidBody::torque(self, &So3::from_matrix_unchecked(*g)));
-    }
-}
-
-impl<B: RigidBody> PolarLagrangian<Matrix3<f64>> for B {
-    fn momentum(&self, _: &Matrix3<f64>, omega: &Matrix3<f64>, mu: &mut Matrix3<f64>) {
-        *mu = hat(&RigidBody::momentum(self, &vee(omega)));
-    }
-    fn correction(&self, _: &Matrix3<f64>, mu: &Matrix3<f64>, delta: &mut Matrix3<f64>) {
-        *delta = hat(&vee(mu).component_div(&self.moments()));
-    }
-    fn torque(&self, g: &Matrix3<f64>, _: &Matrix3<f64>, tau: &mut Matrix3<f64>) {
-        *tau = hat(&RigidBody::torque(self, &So3::from_matrix_unchecked(*g)));
-    }
-}
+use system::{Hamiltonian, Lagrangian, Side};
 
 /// Where a system on SO(n) is: its attitude and its body momentum.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -252,8 +207,9 @@ impl<M: Square, const S: usize> PolarVariational<M, S> {
 
     /// The stages as if the body turned on with the velocity of the start, its spatial momentum unchanged.
     fn guess(&mut self, side: &impl Side<M>, h: f64) {
-        let [velocity, matrix, _] = &mut self.scratch;
-        side.first_velocity(&self.start.attitude, &self.start.momentum, velocity);
+        let [velocity, matrix, spare] = &mut self.scratch;
+        velocity.scale_by(0.0);
+        side.velocity(&self.start.attitude, &self.start.momentum, velocity, [matrix, spare]);
         for (stage, c) in self.stages.iter_mut().zip(self.c) {
             stage.omega.set(velocity);
             matrix.set(velocity);
@@ -273,10 +229,11 @@ impl<M: Square, const S: usize> PolarVariational<M, S> {
     /// Evaluates every equation once, in the order of the module's documentation. The greatest change of Uᵢ, and of Mᵢ
     /// relative to its size; `None` where it is not finite.
     fn iterate(&mut self, side: &impl Side<M>, h: f64) -> Option<f64> {
+        let [first, second, _] = &mut self.scratch;
         for stage in &mut self.stages {
             stage.mu.set_tr_product(&stage.u, &stage.momentum);
             stage.mu.antisymmetrize();
-            side.velocity(&stage.u, &stage.mu, &mut stage.omega);
+            side.velocity(&stage.u, &stage.mu, &mut stage.omega, [first, second]);
             stage.slope.set_product(&stage.u, &stage.omega);
         }
         let mut change = self.place_stages(h)?;
@@ -381,47 +338,5 @@ impl<M: Square, const S: usize> PolarVariational<M, S> {
             momentum.scale_by(-1.0);
         }
         if size > 0.0 { change / size } else { change }
-    }
-}
-
-/// What differs between the two sides.
-trait Side<M: Square> {
-    /// Ω of the state at the beginning, from nothing.
-    fn first_velocity(&self, g: &M, mu: &M, omega: &mut M);
-    /// Ω from μ, improving on what it holds.
-    fn velocity(&self, g: &M, mu: &M, omega: &mut M);
-    fn torque(&self, g: &M, mu: &M, omega: &M, tau: &mut M);
-}
-
-struct Hamiltonian<'a, H>(&'a H);
-
-impl<M: Square, H: PolarHamiltonian<M>> Side<M> for Hamiltonian<'_, H> {
-    fn first_velocity(&self, g: &M, mu: &M, omega: &mut M) {
-        self.0.velocity(g, mu, omega);
-    }
-    fn velocity(&self, g: &M, mu: &M, omega: &mut M) {
-        self.0.velocity(g, mu, omega);
-    }
-    fn torque(&self, g: &M, mu: &M, _: &M, tau: &mut M) {
-        self.0.torque(g, mu, tau);
-    }
-}
-
-struct Lagrangian<'a, L>(&'a L);
-
-impl<M: Square, L: PolarLagrangian<M>> Side<M> for Lagrangian<'_, L> {
-    fn first_velocity(&self, g: &M, mu: &M, omega: &mut M) {
-        self.0.correction(g, mu, omega);
-    }
-    fn velocity(&self, g: &M, mu: &M, omega: &mut M) {
-        let (mut residual, mut delta) = (mu.zero_like(), mu.zero_like());
-        self.0.momentum(g, omega, &mut residual);
-        residual.scale_by(-1.0);
-        residual.add_scaled(1.0, mu);
-        self.0.correction(g, &residual, &mut delta);
-        omega.add_scaled(1.0, &delta);
-    }
-    fn torque(&self, g: &M, _: &M, omega: &M, tau: &mut M) {
-        self.0.torque(g, omega, tau);
     }
 }
