@@ -1,8 +1,9 @@
 //! The body of the test as each family of methods wants to see it, and methods of each family as steppers.
 
 use super::contestants::{Stepper, TestBody};
-use crate::integrate::cotangent::{CotangentHamiltonian, SymplecticLieGroup};
+use crate::integrate::cotangent::SymplecticLieGroup;
 use crate::integrate::polar::{PolarState, PolarVariational};
+use crate::integrate::vrkmk::{Spatial, Vrkmk};
 use crate::integrate::{
     AlgebraOf, BodyMethod, BodyState, FloatingBody, FloatingBodyMethod, FloatingBodyState, Inertia, IntegrationError,
     LieGroupMethod, Load, RigidBody, Tableau, VectorField,
@@ -55,37 +56,48 @@ pub fn field_method<B: TestBody>(
     }))
 }
 
-/// A body with its momentum in space, trivialized from the right.
-struct SpatialBody<B>(B);
-
-impl<B: RigidBody> CotangentHamiltonian<So3> for SpatialBody<B> {
-    fn energy(&self, g: &So3, mu: &Vector3<f64>) -> f64 {
-        0.5 * mu.dot(&self.velocity(g, mu)) + self.0.potential(g)
-    }
-    fn velocity(&self, g: &So3, mu: &Vector3<f64>) -> Vector3<f64> {
-        *g * g.rotate_back(mu).component_div(&self.0.moments())
-    }
-    /// The torque in space, and what a turn of the inertia at constant μ changes of the kinetic energy.
-    fn force(&self, g: &So3, mu: &Vector3<f64>) -> Vector3<f64> {
-        *g * self.0.torque(g) + mu.cross(&self.velocity(g, mu))
-    }
-}
-
-/// A symplectic method on T*SO(3).
+/// A symplectic method on T*SO(3), with momenta in space.
 pub fn cotangent_method<B: TestBody>(
     method: SymplecticLieGroup,
     body: &B,
     state: &BodyState,
     h: f64,
 ) -> Result<Stepper, IntegrationError> {
-    let system = SpatialBody(body.clone());
-    let mut point = (state.attitude, state.attitude * body.momentum(&state.angular_velocity));
+    spatial(body, state, move |system, point, time| Ok(method.step(system, point, time, h)?.0))
+}
+
+/// The VRKMK method of a tableau whose weights do not vanish.
+pub fn vrkmk_method<B: TestBody, const S: usize>(
+    tableau: &Tableau<S>,
+    body: &B,
+    state: &BodyState,
+    h: f64,
+) -> Result<Stepper, IntegrationError> {
+    let method = Vrkmk::new(tableau).ok_or(no_method(h))?;
+    spatial(body, state, move |system, point, time| Ok(method.step(system, point, time, h)?.0))
+}
+
+type SpatialPoint = (So3, Vector3<f64>);
+
+fn spatial<B: TestBody>(
+    body: &B,
+    state: &BodyState,
+    step: impl Fn(&Spatial<B>, &SpatialPoint, f64) -> Result<SpatialPoint, IntegrationError> + 'static,
+) -> Result<Stepper, IntegrationError> {
+    let system = Spatial(body.clone());
+    let mut point = system.state(&state.attitude, &state.angular_velocity);
     Ok(Box::new(move |time| {
-        point = method.step(&system, &point, time, h)?.0;
+        point = step(&system, &point, time)?;
         let (attitude, momentum) = point;
         let angular_velocity = attitude.rotate_back(&momentum).component_div(&system.0.moments());
         Ok(BodyState { attitude, angular_velocity })
     }))
+}
+
+/// What is not met with the bodies and tableaux of the list: moments that no body has, a weight that vanishes. There are
+/// no numbers to go on with.
+fn no_method(step: f64) -> IntegrationError {
+    IntegrationError::NotFinite { time: 0.0, step }
 }
 
 /// A body in a potential of position and attitude that stays where it is.
@@ -118,8 +130,7 @@ pub fn floating_method<B: TestBody>(
     state: &BodyState,
     h: f64,
 ) -> Result<Stepper, IntegrationError> {
-    // Moments of inertia that no body has: there are no numbers to go on with.
-    let inertia = Inertia::principal(body.moments()).map_err(|_| IntegrationError::NotFinite { time: 0.0, step: h })?;
+    let inertia = Inertia::principal(body.moments()).map_err(|_| no_method(h))?;
     let (method, body) = (*method, PinnedBody { body: body.clone(), inertia });
     let momentum = body.body.momentum(&state.angular_velocity);
     let start = FloatingBodyState::turning(Quat::from(state.attitude).unit_quaternion(), momentum);
@@ -139,8 +150,7 @@ pub fn polar_method<B: TestBody, const S: usize>(
     state: &BodyState,
     h: f64,
 ) -> Result<Stepper, IntegrationError> {
-    let not_a_method = IntegrationError::NotFinite { time: 0.0, step: h };
-    let mut method = PolarVariational::new(tableau, &Matrix3::zeros()).ok_or(not_a_method)?;
+    let mut method = PolarVariational::new(tableau, &Matrix3::zeros()).ok_or(no_method(h))?;
     let body = body.clone();
     let mut state = PolarState::of_body(&body, &state.attitude, &state.angular_velocity);
     Ok(Box::new(move |time| {

@@ -1,6 +1,6 @@
 //! The methods that are put to the test. To add one, add a line to [`contestants`].
 
-use super::adapters::{body_method, cotangent_method, field_method, floating_method, polar_method};
+use super::adapters::{body_method, cotangent_method, field_method, floating_method, polar_method, vrkmk_method};
 use crate::integrate::commutator_free::CF4;
 use crate::integrate::cotangent::SymplecticLieGroup;
 use crate::integrate::quaternion::{LagrangianQuaternionIntegrator, QuaternionIntegrator};
@@ -80,6 +80,9 @@ pub fn contestants<B: TestBody>() -> Vec<Contestant<B>> {
         of("VPD midpoint", 2, |b, s, h| polar_method(&IMPLICIT_MIDPOINT, b, s, h)).symplectic(),
         of("VPD Gauss 4", 4, |b, s, h| polar_method(&GAUSS4, b, s, h)).symplectic(),
         of("VPD Gauss 6", 6, |b, s, h| polar_method(&GAUSS6, b, s, h)).symplectic(),
+        of("VRKMK midpoint", 2, |b, s, h| vrkmk_method(&IMPLICIT_MIDPOINT, b, s, h)).symplectic(),
+        of("VRKMK Gauss 4", 4, |b, s, h| vrkmk_method(&GAUSS4, b, s, h)).symplectic(),
+        of("VRKMK Gauss 6", 6, |b, s, h| vrkmk_method(&GAUSS6, b, s, h)).symplectic(),
         of("T*G midpoint", 2, |b, s, h| cotangent_method(SymplecticLieGroup::MIDPOINT, b, s, h)).symplectic(),
         of("RKMK4", 4, |b, s, h| field_method(&RKMK4, b, s, h)),
         of("RKMKGL4", 4, |b, s, h| field_method(&ImplicitRkmk { tableau: GAUSS4 }, b, s, h)),
