@@ -1,13 +1,13 @@
 //! Figure 4.2: errors against step sizes; and the time of a step.
 
+use super::adapters::BodyField;
 use super::contestants::{Contestant, TestBody, contestants};
 use crate::dynamics::StabilityBody;
 use crate::evaluate::reproduce::measure::{order_observed, time_step};
 use crate::evaluate::reproduce::report::{Experiment, Extent, Figure, Line, MethodResult};
 use crate::integrate::tableau::GAUSS6;
-use crate::integrate::{AlgebraOf, BodyState, ImplicitRkmk, IntegrationError, LieGroupMethod, RigidBody, VectorField};
-use crate::lie::{So3, Translation};
-use nalgebra::Vector3;
+use crate::integrate::{BodyState, ImplicitRkmk, IntegrationError, LieGroupMethod};
+use crate::lie::Translation;
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -77,27 +77,14 @@ fn distance(a: &BodyState, b: &BodyState) -> [f64; 2] {
     [(a.attitude.matrix() - b.attitude.matrix()).norm(), (a.angular_velocity - b.angular_velocity).norm()]
 }
 
-/// (R, Ω), moved by rotations from the left and by addition.
-type Point = (So3, Translation<Vector3<f64>>);
-
-struct BodyField<'a, B>(&'a B);
-
-impl<B: RigidBody> VectorField<Point> for BodyField<'_, B> {
-    /// Rotations act from the left, so the velocity is that in space.
-    fn generator(&self, _: f64, (attitude, Translation(omega)): &Point) -> AlgebraOf<Point> {
-        let body = self.0;
-        let torque = body.momentum(omega).cross(omega) + body.torque(attitude);
-        (*attitude * *omega, torque.component_div(&body.moments()))
-    }
-}
-
 /// By Gauss 6 in the algebra.
-fn reference<B: RigidBody>(body: &B, start: &BodyState) -> Result<BodyState, IntegrationError> {
+fn reference<B: TestBody>(body: &B, start: &BodyState) -> Result<BodyState, IntegrationError> {
+    let field = BodyField(body.clone());
     let (method, h) = (ImplicitRkmk { tableau: GAUSS6 }, 0.5_f64.powi(9));
     let steps = (SPAN / h).round() as usize;
     let start = (start.attitude, Translation(start.angular_velocity));
     let (attitude, Translation(angular_velocity)) =
-        (0..steps).try_fold(start, |point, k| method.step(&BodyField(body), &point, k as f64 * h, h))?;
+        (0..steps).try_fold(start, |point, k| method.step(&field, &point, k as f64 * h, h))?;
     Ok(BodyState { attitude, angular_velocity })
 }
 
