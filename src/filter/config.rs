@@ -1,6 +1,6 @@
 //! The settings of the filter, in groups, and the table that describes them.
 
-use super::{FeatureKind, UnknownFilter, Variant};
+use super::{ChoicesConfig, FeatureKind, UnknownFilter, Variant};
 use crate::lie::Se2;
 use crate::settings::{Allowed, OutOfRange, Spec, check};
 use nalgebra::{Matrix3, Vector3};
@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// Which filter: one of [`Variant::NAMES`].
     pub filter: String,
+    /// Which of its choices are to be others.
+    pub choices: ChoicesConfig,
     /// Odometry and its noise.
     pub motion: MotionConfig,
     /// The feature sensor and its noise.
@@ -245,6 +247,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             filter: "default".into(),
+            choices: ChoicesConfig::default(),
             motion: MotionConfig::default(),
             sensor: SensorConfig::default(),
             gate: GateConfig::default(),
@@ -328,7 +331,7 @@ impl Config {
     /// A value outside its range in [`SPECS`], or an unknown filter: with name, value and what is allowed.
     pub fn validate(&self) -> Result<Variant, ConfigError> {
         check(self, SPECS)?;
-        Ok(Variant::named(&self.filter)?)
+        Ok(self.choices.apply(Variant::named(&self.filter)?))
     }
 }
 
@@ -347,6 +350,36 @@ pub const SPECS: &[Spec] = {
     const WALK: &str = "How fast it wanders, per root of a second.";
     &[
         spec("filter", Words(Variant::NAMES), false, "Which filter runs."),
+        spec(
+            "choices.discretization",
+            Words(ChoicesConfig::DISCRETIZATION),
+            false,
+            "How a velocity becomes a motion, instead of as the filter has it.",
+        ),
+        spec(
+            "choices.initialization",
+            Words(ChoicesConfig::INITIALIZATION),
+            false,
+            "Correlation of a new feature with the pose, in filters with map coordinates.",
+        ),
+        spec(
+            "choices.noise_at",
+            Words(ChoicesConfig::NOISE_AT),
+            false,
+            "Where the covariance of a triangulated position is evaluated.",
+        ),
+        spec(
+            "choices.stereo",
+            Words(ChoicesConfig::STEREO),
+            false,
+            "What of a stereo pair is taken for the measurement.",
+        ),
+        spec(
+            "choices.iterations",
+            Range(0.0, 20.0),
+            false,
+            "How often an update with charts is linearized; 0 is as the filter has it.",
+        ),
         spec(
             "motion.velocity_x_std",
             STD,

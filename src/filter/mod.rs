@@ -8,6 +8,7 @@ mod associate;
 mod augment;
 mod calibration;
 mod chart;
+mod choices;
 mod config;
 mod covariance;
 mod estimator;
@@ -36,6 +37,7 @@ pub(crate) use trace::{Role, Trace};
 
 pub use calibration::{CalibrationEstimate, CalibrationParameter};
 pub use chart::Chart;
+pub use choices::ChoicesConfig;
 pub use config::{
     CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, MapConfig, MotionConfig, NoiseReading, Prior,
     SPECS, SensorConfig, TimeJump, TimingConfig, TwistHold, TwistPath, WhenFull,
