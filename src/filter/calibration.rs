@@ -1,20 +1,20 @@
 //! Calibration while running: what odometry and sensor get wrong by a constant amount is part of the state.
 //!
 //! A calibration parameter is an addition to its nominal value, with an error of its own in the state, right behind that
-//! of the pose. It acts on the motion exactly as the noise of the twist does, v = (1 + s_v)v_m, w = (1 + s_w)w_m + b_w, and
-//! on the readings through the pose of the sensor and their biases. Parameters that are switched off take no room in the
+//! of the pose. It acts on the motion exactly as the noise of the twist does, v = (1 + s_v)v_m − l|w_m|, w = (1 + s_w)w_m + b_w,
+//! and on the readings through the pose of the sensor and their biases. Parameters that are switched off take no room in the
 //! state, and what they cost is nothing.
 
 use super::{CalibrationConfig, Prior};
-use nalgebra::{Matrix3, SMatrix, Vector3};
+use nalgebra::{SMatrix, Vector3};
 use serde::Serialize;
 
 /// Parameters that change the motion.
-pub const MOTION: usize = 3;
+pub const MOTION: usize = 4;
 /// Parameters that change readings.
 pub const SENSOR: usize = 5;
 
-/// ∂/∂(s_v, s_w, b_w) of a motion (t, a).
+/// ∂/∂(s_v, s_w, b_w, l) of a twist (v_x, v_y, w), or of a motion (t, a).
 pub type MotionJacobian = SMatrix<f64, 3, MOTION>;
 /// ∂/∂(x, y, yaw of the sensor, range bias, bearing bias) of a reading.
 pub type SensorJacobian = SMatrix<f64, 2, SENSOR>;
@@ -29,6 +29,9 @@ pub enum CalibrationParameter {
     ScaleW,
     /// b_w, rad/s.
     BiasW,
+    /// l, m: in turns the robot is slower by l|w|, forward or backward, as wheels that are dragged sideways are; it never
+    /// turns back for it.
+    TurnSlip,
     /// Of the sensor in the base frame, forward, added to `sensor.x_m`.
     SensorX,
     /// Of the sensor in the base frame, left, added to `sensor.y_m`.
@@ -47,6 +50,7 @@ impl CalibrationParameter {
         Self::ScaleV,
         Self::ScaleW,
         Self::BiasW,
+        Self::TurnSlip,
         Self::SensorX,
         Self::SensorY,
         Self::SensorYaw,
@@ -60,6 +64,7 @@ impl CalibrationParameter {
             Self::ScaleV => "scale_v",
             Self::ScaleW => "scale_w",
             Self::BiasW => "bias_w",
+            Self::TurnSlip => "turn_slip",
             Self::SensorX => "sensor_x",
             Self::SensorY => "sensor_y",
             Self::SensorYaw => "sensor_yaw",
@@ -73,7 +78,7 @@ impl CalibrationParameter {
         match self {
             Self::ScaleV | Self::ScaleW => "",
             Self::BiasW => "rad/s",
-            Self::SensorX | Self::SensorY | Self::RangeBias => "m",
+            Self::TurnSlip | Self::SensorX | Self::SensorY | Self::RangeBias => "m",
             Self::SensorYaw | Self::BearingBias => "rad",
         }
     }
@@ -151,15 +156,27 @@ impl Calibration {
 
     /// (v_x, v_y, w) as odometry should have stated it.
     pub fn twist(&self, stated: &Vector3<f64>) -> Vector3<f64> {
-        let [scale_v, scale_w, bias_w, ..] = self.values;
+        let [scale_v, scale_w, bias_w, turn_slip, ..] = self.values;
         let (x, y) = (stated.x * (1.0 + scale_v), stated.y * (1.0 + scale_v));
+        let slip = turn_slip * stated.z.abs();
+        let x = if slip < x.abs() { x - slip * x.signum() } else { 0.0 };
         Vector3::new(x, y, stated.z * (1.0 + scale_w) + bias_w)
     }
 
-    /// ∂(v_x, v_y, w)/∂(s_v, s_w, b_w); `None` where no parameter of the motion or no walk is in the state.
-    pub fn twist_jacobian(&self, stated: &Vector3<f64>) -> Option<Matrix3<f64>> {
-        let (v, w) = (stated.xy(), stated.z);
-        (!self.active.is_empty()).then(|| Matrix3::new(v.x, 0.0, 0.0, v.y, 0.0, 0.0, 0.0, w, 1.0))
+    /// Its derivative; `None` where nothing is in the state.
+    pub fn twist_jacobian(&self, stated: &Vector3<f64>) -> Option<MotionJacobian> {
+        if self.active.is_empty() {
+            return None;
+        }
+        let forward = self.twist(stated).x;
+        let (x, slip) = if forward == 0.0 { (0.0, 0.0) } else { (stated.x, -stated.z.abs() * forward.signum()) };
+        #[rustfmt::skip]
+        let jacobian = MotionJacobian::new(
+            x, 0.0, 0.0, slip,
+            stated.y, 0.0, 0.0, 0.0,
+            0.0, stated.z, 1.0, 0.0,
+        );
+        Some(jacobian)
     }
 }
 
@@ -170,6 +187,7 @@ impl CalibrationConfig {
             CalibrationParameter::ScaleV => &self.scale_v,
             CalibrationParameter::ScaleW => &self.scale_w,
             CalibrationParameter::BiasW => &self.bias_w,
+            CalibrationParameter::TurnSlip => &self.turn_slip,
             CalibrationParameter::SensorX => &self.sensor_x,
             CalibrationParameter::SensorY => &self.sensor_y,
             CalibrationParameter::SensorYaw => &self.sensor_yaw,

@@ -41,7 +41,11 @@ pub struct MotionConfig {
     pub velocity_y_std: f64,
     /// Noise of the yaw rate.
     pub yaw_rate_std: f64,
-    /// What these three numbers mean.
+    /// Noise of the forward velocity for each m/s of it, added in squares.
+    pub velocity_ratio_std: f64,
+    /// Noise of the yaw rate for each rad/s of it, added in squares.
+    pub yaw_rate_ratio_std: f64,
+    /// What these numbers mean.
     pub noise: NoiseReading,
     /// Take the covariance of each message where it has one.
     pub use_message_covariance: bool,
@@ -205,6 +209,8 @@ pub struct CalibrationConfig {
     pub scale_w: Prior,
     /// Of the yaw rate, rad/s.
     pub bias_w: Prior,
+    /// Of the velocity in turns, m.
+    pub turn_slip: Prior,
     /// Added to [`SensorConfig::x_m`], m.
     pub sensor_x: Prior,
     /// Added to [`SensorConfig::y_m`], m.
@@ -265,6 +271,8 @@ impl Default for MotionConfig {
             velocity_x_std: 0.1,
             velocity_y_std: 0.03,
             yaw_rate_std: 0.1,
+            velocity_ratio_std: 0.0,
+            yaw_rate_ratio_std: 0.0,
             noise: NoiseReading::PerSample,
             use_message_covariance: true,
             hold: TwistHold::Before,
@@ -389,10 +397,22 @@ pub const SPECS: &[Spec] = {
         spec("motion.velocity_y_std", STD, true, "Noise of the leftward velocity: the slip of wheels; same unit."),
         spec("motion.yaw_rate_std", STD, true, "Noise of the yaw rate, rad/s per sample (or rad/sqrt(s))."),
         spec(
+            "motion.velocity_ratio_std",
+            STD,
+            true,
+            "Noise of the forward velocity for each m/s of it, added in squares.",
+        ),
+        spec(
+            "motion.yaw_rate_ratio_std",
+            STD,
+            true,
+            "Noise of the yaw rate for each rad/s of it, added in squares.",
+        ),
+        spec(
             "motion.noise",
             Words(&["per_sample", "spectral_density"]),
             true,
-            "Whether the three noises above are of one sample or the root of a spectral density.",
+            "Whether the noises above are of one sample or the root of a spectral density.",
         ),
         spec(
             "motion.use_message_covariance",
@@ -530,6 +550,14 @@ pub const SPECS: &[Spec] = {
         ),
         spec("calibration.bias_w.sigma", Range(0.0, 1.0), false, SIGMA),
         spec("calibration.bias_w.walk", Range(0.0, 1.0), false, WALK),
+        spec(
+            "calibration.turn_slip.value",
+            Range(-1.0, 1.0),
+            false,
+            "Speed lost in turns, m/s per rad/s; expected, or known.",
+        ),
+        spec("calibration.turn_slip.sigma", Range(0.0, 1.0), false, SIGMA),
+        spec("calibration.turn_slip.walk", Range(0.0, 1.0), false, WALK),
         spec("calibration.sensor_x.value", Range(-10.0, 10.0), false, "Added to sensor.x_m, m; expected, or known."),
         spec("calibration.sensor_x.sigma", Range(0.0, 10.0), false, SIGMA),
         spec("calibration.sensor_x.walk", Range(0.0, 10.0), false, WALK),

@@ -17,10 +17,10 @@ pub struct Increment {
     pub drift: Option<Drift>,
 }
 
-/// How errors of calibration make a motion wrong: (δt, δa) = `jacobian`·(δs_v, δs_w, δb_w).
+/// How errors of calibration make a motion wrong: (δt, δa) = `jacobian`·(δs_v, δs_w, δb_w, δl).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Drift {
-    /// ∂(t, a)/∂(s_v, s_w, b_w).
+    /// ∂(t, a)/∂(s_v, s_w, b_w, l).
     pub jacobian: MotionJacobian,
     /// How long the motion took, s: parameters that wander do so meanwhile.
     pub duration: f64,
@@ -123,7 +123,12 @@ pub fn noise_density(odometry: &Odometry, interval: f64, config: &MotionConfig) 
         Some(covariance) if config.use_message_covariance => covariance * interval,
         _ => {
             let std = Vector3::new(config.velocity_x_std, config.velocity_y_std, config.yaw_rate_std);
-            let variance = Matrix3::from_diagonal(&std.component_mul(&std));
+            let moving = Vector3::new(
+                config.velocity_ratio_std * odometry.velocity.x,
+                0.0,
+                config.yaw_rate_ratio_std * odometry.yaw_rate,
+            );
+            let variance = Matrix3::from_diagonal(&(std.component_mul(&std) + moving.component_mul(&moving)));
             match config.noise {
                 NoiseReading::PerSample => variance * interval,
                 NoiseReading::SpectralDensity => variance,
