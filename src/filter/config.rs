@@ -45,6 +45,10 @@ pub struct MotionConfig {
     pub use_message_covariance: bool,
     /// Which interval an odometry message speaks of.
     pub hold: TwistHold,
+    /// What path a twist stands for.
+    pub path: TwistPath,
+    /// Dead time, s: the motion that a message speaks of happens this much after its stamp.
+    pub delay_s: f64,
     /// The longest interval one message may stand for, s; beyond it the robot is taken to have moved with the last twist
     /// for this long only.
     pub max_step_s: f64,
@@ -76,6 +80,17 @@ pub enum TwistHold {
     After,
 }
 
+/// What path of the robot the twist of an odometry message stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TwistPath {
+    /// An arc: the twist is kept throughout. Filters that take forward Euler steps, the thesis's, take the chord even then.
+    #[default]
+    Arc,
+    /// Straight ahead and then a turn, a forward Euler step: odometry that was made so.
+    Chord,
+}
+
 /// The feature sensor and its noise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -94,6 +109,8 @@ pub struct SensorConfig {
     pub range_std_m: f64,
     /// Noise of a bearing, rad; also of each camera of a stereo pair.
     pub bearing_std_rad: f64,
+    /// How long the errors of readings of one feature stay alike, s; 0 takes each for independent.
+    pub correlation_s: f64,
     /// Distance between the cameras of a stereo pair, m.
     pub baseline_m: f64,
     /// Features nearer to the sensor than this are left out, m.
@@ -248,6 +265,8 @@ impl Default for MotionConfig {
             noise: NoiseReading::PerSample,
             use_message_covariance: true,
             hold: TwistHold::Before,
+            path: TwistPath::Arc,
+            delay_s: 0.0,
             max_step_s: 0.5,
             max_speed: 50.0,
             max_yaw_rate: 50.0,
@@ -265,6 +284,7 @@ impl Default for SensorConfig {
             position_std_m: 0.1,
             range_std_m: 0.05,
             bearing_std_rad: 0.02,
+            correlation_s: 0.0,
             baseline_m: 0.5,
             min_range_m: 0.05,
             max_range_m: 100.0,
@@ -354,6 +374,18 @@ pub const SPECS: &[Spec] = {
             "Whether a twist stands for the interval before its stamp (measured) or after it (commanded).",
         ),
         spec(
+            "motion.path",
+            Words(&["arc", "chord"]),
+            true,
+            "Whether the robot drove an arc with the twist, or straight and then turned (a forward Euler step).",
+        ),
+        spec(
+            "motion.delay_s",
+            Range(-1.0, 1.0),
+            false,
+            "Dead time between the stamp of an odometry message and the motion it speaks of, s.",
+        ),
+        spec(
             "motion.max_step_s",
             Range(0.001, 60.0),
             true,
@@ -377,6 +409,12 @@ pub const SPECS: &[Spec] = {
             SENSOR_STD,
             true,
             "Noise of a bearing, also of each camera of a stereo pair, rad.",
+        ),
+        spec(
+            "sensor.correlation_s",
+            Range(0.0, 1000.0),
+            true,
+            "How long the errors of readings of one feature stay alike, s; 0 takes each for independent.",
         ),
         spec("sensor.baseline_m", Range(1e-3, 10.0), false, "Distance between the cameras of a stereo pair, m."),
         spec("sensor.min_range_m", Range(0.0, 1000.0), true, "Features nearer than this are left out, m."),

@@ -9,13 +9,13 @@ use super::propagate::{Rows, propagate};
 use super::sensor::{Reading, Sensor};
 use super::state::State;
 use super::trace::Role;
-use super::update::{Workspace, preview, update};
+use super::update::{FeatureCorrection, Workspace, preview, update};
 use super::{
-    Config, Counts, Discretization, DropReason, FeatureKind, MapConfig, MotionConfig, Observation, Retraction, Variant,
-    WhenFull,
+    Config, Counts, Discretization, DropReason, FeatureKind, MapConfig, MotionConfig, Observation, Retraction,
+    TwistPath, Variant, WhenFull,
 };
+use crate::lie::Se2;
 use crate::stamp::Stamp;
-use nalgebra::Vector2;
 
 /// Identities the filter gives to features that come without one start here.
 const FIRST_OWN_ID: u32 = 0x8000_0000;
@@ -48,7 +48,7 @@ pub struct Estimator {
     newcomers: Vec<(Option<u32>, Reading)>,
     seen: Vec<u32>,
     rows: Rows,
-    corrections: Vec<Vector2<f64>>,
+    corrections: Vec<FeatureCorrection>,
     workspace: Workspace,
     /// What the last cloud was taken for, where somebody asks for it.
     pub sightings: Option<Vec<(u32, Reading, Role)>>,
@@ -102,8 +102,11 @@ impl Estimator {
 
     /// What a stretch of odometry says, calibrated by what is known so far.
     pub fn increment(&self, s: &Segment, config: &MotionConfig) -> Increment {
-        let calibration = &self.state.calibration;
-        increment(&s.odometry, s.duration, s.interval, config, self.variant.discretization, calibration)
+        let discretization = match config.path {
+            TwistPath::Arc => self.variant.discretization,
+            TwistPath::Chord => Discretization::Euler,
+        };
+        increment(&s.odometry, s.duration, s.interval, config, discretization, &self.state.calibration)
     }
 
     /// Moves on. Rigid increments are collected and applied to the features at the next correction, which is the same
@@ -124,6 +127,7 @@ impl Estimator {
 
     /// Applies what [`Estimator::advance`] has collected.
     pub fn settle(&mut self) {
+        self.rows.noise.clear();
         if self.pending != Increment::none() {
             propagate(&mut self.state, &self.pending, &self.variant, &mut self.rows);
             self.pending = Increment::none();
@@ -143,7 +147,7 @@ impl Estimator {
             sightings.clear();
         }
         self.settle();
-        self.sort_out(kind, observations, counts, &mut correction);
+        self.sort_out(stamp, kind, observations, counts, &mut correction);
         self.update(stamp, counts, &mut correction);
         self.augment(stamp, counts, &mut correction);
         self.prune(stamp);
@@ -153,6 +157,7 @@ impl Estimator {
     /// Every observation becomes a match, a newcomer, or is left out under its reason.
     fn sort_out(
         &mut self,
+        stamp: Stamp,
         kind: FeatureKind,
         observations: &[Observation],
         counts: &mut Counts,
@@ -162,14 +167,14 @@ impl Estimator {
         self.newcomers.clear();
         self.seen.clear();
         for observation in observations {
-            if let Err(reason) = self.place(kind, observation) {
+            if let Err(reason) = self.place(stamp, kind, observation) {
                 counts.add(reason);
                 correction.rejected += 1;
             }
         }
     }
 
-    fn place(&mut self, kind: FeatureKind, observation: &Observation) -> Result<(), DropReason> {
+    fn place(&mut self, stamp: Stamp, kind: FeatureKind, observation: &Observation) -> Result<(), DropReason> {
         let reading = self.sensor.read(kind, observation)?;
         let at = self.variant.linearization;
         let verdict = match observation.id {
@@ -187,10 +192,13 @@ impl Estimator {
             None => by_distance(&self.state, &self.sensor, &reading, &self.gate, at)?,
         };
         match verdict {
-            Verdict::Known(matched) => {
+            Verdict::Known(mut matched) => {
                 if self.matches.iter().any(|m| m.feature == matched.feature) {
                     return Err(DropReason::DuplicateFeature);
                 }
+                let since = stamp.since(self.state.features[matched.feature].last_seen);
+                matched.noise_scale = self.sensor.repetition(since);
+                matched.noise *= matched.noise_scale;
                 self.matches.push(matched);
             }
             Verdict::New => self.newcomers.push((observation.id, reading)),
@@ -200,7 +208,8 @@ impl Estimator {
 
     fn update(&mut self, stamp: Stamp, counts: &mut Counts, correction: &mut Correction) {
         self.iterate();
-        match update(&mut self.state, &self.matches, self.variant.retraction, &mut self.workspace) {
+        let retraction = self.variant.retraction;
+        match update(&mut self.state, &self.matches, retraction, &self.rows.noise, &mut self.workspace) {
             Ok(nis) => {
                 self.sensor.calibrate(&self.state.calibration);
                 correction.nis = nis;
@@ -224,15 +233,20 @@ impl Estimator {
     /// Linearizes all matches anew where the update is going to put them, as often as the filter says: Gauss–Newton on the
     /// posterior. The last linearization is the one that [`update`] takes.
     fn iterate(&mut self) {
-        let Retraction::Chart(chart) = self.variant.retraction else { return };
+        let (Retraction::Chart(chart) | Retraction::Split(chart)) = self.variant.retraction else { return };
+        let noise_rows = match self.variant.retraction {
+            Retraction::Split(_) => self.rows.noise.as_slice(),
+            _ => &[],
+        };
         for _ in 1..self.variant.iterations {
-            if self.matches.is_empty()
-                || preview(&self.state, &self.matches, &mut self.corrections, &mut self.workspace).is_err()
-            {
+            if self.matches.is_empty() {
                 return;
             }
-            for (m, e) in self.matches.iter_mut().zip(&self.corrections) {
-                relinearize(&self.state, &self.sensor, m, e, chart);
+            let (corrections, work) = (&mut self.corrections, &mut self.workspace);
+            let Ok(nu) = preview(&self.state, &self.matches, noise_rows, corrections, work) else { return };
+            let robot = Se2::exp(&nu) * self.state.pose;
+            for (m, correction) in self.matches.iter_mut().zip(&self.corrections) {
+                relinearize(&self.state, &self.sensor, m, &robot, correction, chart);
             }
         }
     }

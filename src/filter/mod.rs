@@ -38,7 +38,7 @@ pub use calibration::{CalibrationEstimate, CalibrationParameter};
 pub use chart::Chart;
 pub use config::{
     CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, MapConfig, MotionConfig, NoiseReading, Prior,
-    SPECS, SensorConfig, TimeJump, TimingConfig, TwistHold, WhenFull,
+    SPECS, SensorConfig, TimeJump, TimingConfig, TwistHold, TwistPath, WhenFull,
 };
 pub use input::{FeatureKind, Features, Imu, Observation, Odometry};
 pub use output::{Counts, DropReason, Landmark, PoseEstimate, Step};

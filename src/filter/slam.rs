@@ -151,7 +151,8 @@ impl Slam {
     fn take_odometry(&mut self, odometry: &Odometry) -> Result<(), DropReason> {
         self.check_enabled()?;
         self.check_odometry(odometry)?;
-        let stamp = odometry.stamp;
+        let stamp = odometry.stamp + self.config.motion.delay_s;
+        let odometry = Odometry { stamp, ..*odometry };
         if let Some(newest) = self.inbox.newest_odometry() {
             if newest.since(stamp) > self.config.timing.jump_back_s {
                 self.time_was_set_back();
@@ -160,7 +161,7 @@ impl Slam {
             }
         }
         let Some(time) = self.time else {
-            self.inbox.start(*odometry);
+            self.inbox.start(odometry);
             self.time = Some(stamp);
             self.estimator.restart_clock(stamp);
             self.newest_twist = odometry.twist();
@@ -178,7 +179,7 @@ impl Slam {
         if self.inbox.newest_odometry().is_none_or(|newest| stamp > newest) {
             self.newest_twist = odometry.twist();
         }
-        self.inbox.push_odometry(*odometry);
+        self.inbox.push_odometry(odometry);
         self.commit();
         self.look_ahead();
         Ok(())
@@ -287,7 +288,7 @@ impl Slam {
     /// The next cloud that can be processed, processed. One step a cloud, stamps strictly increasing.
     pub fn poll(&mut self) -> Option<Step> {
         loop {
-            let cloud = self.inbox.pop_due_cloud(self.config.timing.reorder_window_s)?;
+            let cloud = self.inbox.pop_due_cloud(self.window_s())?;
             let step = match self.time {
                 None => Err(DropReason::NotStarted),
                 Some(time) if cloud.stamp < time => Err(DropReason::NotStarted),
@@ -321,11 +322,14 @@ impl Slam {
 
     /// Takes odometry older than the reorder window into the state.
     fn commit(&mut self) {
-        while let (Some(time), Some(to)) =
-            (self.time, self.inbox.odometry_to_commit(self.config.timing.reorder_window_s))
-        {
+        while let (Some(time), Some(to)) = (self.time, self.inbox.odometry_to_commit(self.window_s())) {
             self.advance(time, to);
         }
+    }
+
+    /// How long odometry is held back: a dead time lets it run ahead of the clouds, or behind them.
+    fn window_s(&self) -> f64 {
+        self.config.timing.reorder_window_s + self.config.motion.delay_s.abs()
     }
 
     /// Moves the state from `from` to `to` along the odometry that waits.
