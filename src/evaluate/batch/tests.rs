@@ -145,7 +145,7 @@ fn scales_and_biases_are_found() {
         (CalibrationParameter::BearingBias, 0.02),
     ];
     for (found, (parameter, expected)) in solution.calibration.iter().zip(expected) {
-        assert!((found.value - expected).abs() < 3.5 * found.std && found.std < 0.03, "{found:?} {expected}");
+        assert!((found.value - expected).abs() < 3.5 * found.std && found.std < 0.035, "{found:?} {expected}");
         assert_eq!(found.parameter, parameter);
     }
 }

@@ -42,8 +42,8 @@ pub struct FilterReport {
     /// Whether the filter's own error of the pose is that of the group, X_true = Exp(ξ)X̂, and not that of (x, y, θ). In JSON,
     /// `own_nees_mean` and `own_nees_in_band_fraction` repeat the numbers in the filter's own coordinates.
     pub is_group_error: bool,
-    /// The greatest change of the pose's covariance from the first to the last step of a run, relative to it; see
-    /// [`RunSummary::covariance_change`]. `None` where the start is known exactly.
+    /// The greatest change of the pose's covariance from the first to the last step of a run; see
+    /// [`RunSummary::covariance_change`].
     pub pose_covariance_change_max: Option<f64>,
     /// Estimates, in all runs together, that have no NEES because their covariance was singular.
     pub nees_left_out: usize,

@@ -1,10 +1,10 @@
 //! Runs added up, one after the other.
 
 use super::trial::{Sample, Trial};
-use crate::evaluate::consistency::{BAND_PROBABILITY, POSE_DOF, chi_squared_band};
+use crate::evaluate::consistency::{BAND_PROBABILITY, POSE_DOF, chi_squared_band, nees};
 use crate::evaluate::errors::mean;
 use crate::stamp::Stamp;
-use nalgebra::Matrix3;
+use nalgebra::{Matrix3, Vector3};
 use std::collections::BTreeMap;
 
 /// What one filter made of all runs.
@@ -68,13 +68,13 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
-    /// How much the covariance of the pose is another one at the end than at the beginning: ‖P_end − P_0‖/‖P_0‖, of the largest
-    /// entries of the matrices scaled to unit variances at the beginning. `None` where a variance was zero.
+    /// How much the covariance of the pose changes from the first step to the last: the largest entry of the change, in units
+    /// of the standard deviations of the first step. `None` where that is singular, as for a start that is known exactly.
     pub fn covariance_change(&self) -> Option<f64> {
+        nees(&Vector3::zeros(), &self.first_covariance)?;
         let scale = self.first_covariance.diagonal().map(|variance| variance.sqrt().recip());
         let change = (self.final_covariance - self.first_covariance).component_mul(&(scale * scale.transpose()));
-        let change = change.amax();
-        change.is_finite().then_some(change)
+        Some(change.amax())
     }
 }
 

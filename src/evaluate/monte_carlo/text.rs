@@ -31,7 +31,7 @@ pub fn to_text(report: &Report) -> String {
     {
         text += &format!("\nless the same of {}, in pairs:\n\n", first.name);
         let keys = ["position_error_mean_m", "yaw_error_mean_rad", "final_position_rmse_m", "nees_mean"];
-        let mut rows = vec![head[..5].iter().map(ToString::to_string).collect()];
+        let mut rows = vec![head[..5].iter().chain(&["final RMS, ratio"]).map(ToString::to_string).collect()];
         rows.extend(others.iter().map(|filter| differences(filter, keys)));
         text += &table(&rows);
     }
@@ -111,7 +111,12 @@ fn differences(filter: &FilterReport, keys: [&str; 4]) -> Vec<String> {
         Some(d) => format!("{:+.digits$} [{:+.digits$}, {:+.digits$}]", d.value, d.interval.low, d.interval.high),
         None => "–".to_owned(),
     };
-    std::iter::once(filter.name.clone()).chain(keys.into_iter().zip([4, 5, 4, 2]).map(cell)).collect()
+    let ratio = filter.get("final_position_rmse_m").and_then(|value| value.difference);
+    let ratio = ratio.map_or("–".to_owned(), |d| {
+        format!("{:.3} [{:.3}, {:.3}]", d.ratio, d.ratio_interval.low, d.ratio_interval.high)
+    });
+    let differences = keys.into_iter().zip([4, 5, 4, 2]).map(cell);
+    std::iter::once(filter.name.clone()).chain(differences).chain([ratio]).collect()
 }
 
 fn number(value: Option<f64>, digits: usize) -> String {
