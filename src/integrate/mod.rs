@@ -3,5 +3,6 @@
 //! with its residual.
 
 mod error;
+pub mod exponential;
 
 pub use error::IntegrationError;
