@@ -51,12 +51,15 @@ pub enum ArmError {
     Modes(#[from] PoissonError),
 }
 
+/// The arm as the integrators take it.
+pub type ArmSystem = Semilinear<Oscillators, TipPad>;
+
 /// An Euler–Bernoulli beam in the plane, clamped at one end, by cubic finite elements with consistent mass, in modal
 /// coordinates (see [`Oscillators`]): bending is the stiff linear part, weight and pad are the potential.
 #[derive(Clone, Debug)]
 pub struct ElasticArm {
-    /// What the integrators take.
-    pub system: Semilinear<Oscillators, TipPad>,
+    /// Modes, weight and pad.
+    pub system: ArmSystem,
 }
 
 /// $V = ℓ\cdot q + \tfrac κ4(c\cdot q)^4$ over the displacements q of the modes (the first half of the state): weight, and the pad

@@ -8,6 +8,7 @@ mod folder;
 pub mod measure;
 mod report;
 mod text;
+mod thesis2;
 pub mod thesis5;
 
 pub use folder::write;
@@ -15,7 +16,7 @@ pub use report::{Experiment, Extent, Figure, Line, MethodResult, Progress, Repor
 pub use text::{number, to_text};
 
 /// All experiments with integrators, in the order they are listed.
-pub const REPRODUCTIONS: &[Reproduction] = &[];
+pub const REPRODUCTIONS: &[Reproduction] = &[thesis2::REPRODUCTION];
 
 /// What can be run again, by name, and what it is.
 pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {

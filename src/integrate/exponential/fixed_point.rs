@@ -5,9 +5,8 @@ use crate::integrate::IntegrationError;
 /// When an iteration ends.
 ///
 /// It has converged when the increment, in the maximum norm and relative to the iterate, comes down to
-/// [`tolerance`](Self::tolerance); or when it lies below a thousand times that and falls no longer, for then rounding is all
-/// that is left of it. What is conserved is conserved only as well as the equations are solved, so the default is to iterate
-/// down to rounding.
+/// [`tolerance`](Self::tolerance); or when it lies below 10⁻¹² and falls no longer, for then rounding is all that is left of it.
+/// What is conserved is conserved only as well as the equations are solved, so the default is to iterate down to rounding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Iteration {
     /// Relative increment that is small enough.
@@ -22,8 +21,8 @@ impl Default for Iteration {
     }
 }
 
-/// How much larger than the tolerance an increment may be that falls no longer.
-const ROUNDING_ROOM: f64 = 1e3;
+/// An increment that falls no longer is that of rounding if it is smaller than this.
+const ROUNDING: f64 = 1e-12;
 
 impl Iteration {
     /// Repeats x ← `map`(x) from the guess in `x`; `next` is memory of the same size. Returns how many times, with the
@@ -55,7 +54,7 @@ impl Iteration {
             }
             let last = residual;
             residual = if increment == 0.0 { 0.0 } else { increment / size };
-            if residual <= self.tolerance || (residual <= ROUNDING_ROOM * self.tolerance && residual >= last) {
+            if residual <= self.tolerance || (residual <= ROUNDING && residual >= last) {
                 return Ok(iteration);
             }
         }
