@@ -25,6 +25,8 @@ pub struct Config {
     pub timing: TimingConfig,
     /// Where the robot starts.
     pub initial: InitialConfig,
+    /// What is calibrated while running.
+    pub calibration: CalibrationConfig,
 }
 
 /// Odometry and its noise.
@@ -43,6 +45,10 @@ pub struct MotionConfig {
     pub use_message_covariance: bool,
     /// Which interval an odometry message speaks of.
     pub hold: TwistHold,
+    /// What path a twist stands for.
+    pub path: TwistPath,
+    /// Dead time, s: the motion that a message speaks of happens this much after its stamp.
+    pub delay_s: f64,
     /// The longest interval one message may stand for, s; beyond it the robot is taken to have moved with the last twist
     /// for this long only.
     pub max_step_s: f64,
@@ -74,6 +80,17 @@ pub enum TwistHold {
     After,
 }
 
+/// What path of the robot the twist of an odometry message stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TwistPath {
+    /// An arc: the twist is kept throughout. Filters that take forward Euler steps, the thesis's, take the chord even then.
+    #[default]
+    Arc,
+    /// Straight ahead and then a turn, a forward Euler step: odometry that was made so.
+    Chord,
+}
+
 /// The feature sensor and its noise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -92,6 +109,8 @@ pub struct SensorConfig {
     pub range_std_m: f64,
     /// Noise of a bearing, rad; also of each camera of a stereo pair.
     pub bearing_std_rad: f64,
+    /// How long the errors of readings of one feature stay alike, s; 0 takes each for independent.
+    pub correlation_s: f64,
     /// Distance between the cameras of a stereo pair, m.
     pub baseline_m: f64,
     /// Features nearer to the sensor than this are left out, m.
@@ -174,6 +193,41 @@ pub struct InitialConfig {
     pub yaw_std_rad: f64,
 }
 
+/// What odometry and sensor get wrong by a constant amount, and whether it is estimated.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CalibrationConfig {
+    /// Of the velocity.
+    pub scale_v: Prior,
+    /// Of the yaw rate.
+    pub scale_w: Prior,
+    /// Of the yaw rate, rad/s.
+    pub bias_w: Prior,
+    /// Added to [`SensorConfig::x_m`], m.
+    pub sensor_x: Prior,
+    /// Added to [`SensorConfig::y_m`], m.
+    pub sensor_y: Prior,
+    /// Added to [`SensorConfig::yaw_rad`], rad.
+    pub sensor_yaw: Prior,
+    /// Of range readings, m.
+    pub range_bias: Prior,
+    /// Of bearing readings, rad.
+    pub bearing_bias: Prior,
+}
+
+/// What is known of a calibration parameter before the run. It is estimated if `sigma` or `walk` is not 0, and otherwise
+/// stays at `value`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Prior {
+    /// Expectation.
+    pub value: f64,
+    /// Standard deviation.
+    pub sigma: f64,
+    /// How fast it wanders: after T seconds by `walk`·√T.
+    pub walk: f64,
+}
+
 impl InitialConfig {
     /// As a pose.
     pub fn pose(&self) -> Se2 {
@@ -197,6 +251,7 @@ impl Default for Config {
             map: MapConfig::default(),
             timing: TimingConfig::default(),
             initial: InitialConfig::default(),
+            calibration: CalibrationConfig::default(),
         }
     }
 }
@@ -210,6 +265,8 @@ impl Default for MotionConfig {
             noise: NoiseReading::PerSample,
             use_message_covariance: true,
             hold: TwistHold::Before,
+            path: TwistPath::Arc,
+            delay_s: 0.0,
             max_step_s: 0.5,
             max_speed: 50.0,
             max_yaw_rate: 50.0,
@@ -227,6 +284,7 @@ impl Default for SensorConfig {
             position_std_m: 0.1,
             range_std_m: 0.05,
             bearing_std_rad: 0.02,
+            correlation_s: 0.0,
             baseline_m: 0.5,
             min_range_m: 0.05,
             max_range_m: 100.0,
@@ -285,6 +343,8 @@ pub const SPECS: &[Spec] = {
     const SENSOR_STD: Allowed = Range(1e-9, 100.0);
     const LENGTH: Allowed = Range(-100.0, 100.0);
     const ANGLE: Allowed = Range(-std::f64::consts::TAU, std::f64::consts::TAU);
+    const SIGMA: &str = "Standard deviation of that; estimated where this or walk is not 0.";
+    const WALK: &str = "How fast it wanders, per root of a second.";
     &[
         spec("filter", Words(Variant::NAMES), false, "Which filter runs."),
         spec(
@@ -314,6 +374,18 @@ pub const SPECS: &[Spec] = {
             "Whether a twist stands for the interval before its stamp (measured) or after it (commanded).",
         ),
         spec(
+            "motion.path",
+            Words(&["arc", "chord"]),
+            true,
+            "Whether the robot drove an arc with the twist, or straight and then turned (a forward Euler step).",
+        ),
+        spec(
+            "motion.delay_s",
+            Range(-1.0, 1.0),
+            false,
+            "Dead time between the stamp of an odometry message and the motion it speaks of, s.",
+        ),
+        spec(
             "motion.max_step_s",
             Range(0.001, 60.0),
             true,
@@ -337,6 +409,12 @@ pub const SPECS: &[Spec] = {
             SENSOR_STD,
             true,
             "Noise of a bearing, also of each camera of a stereo pair, rad.",
+        ),
+        spec(
+            "sensor.correlation_s",
+            Range(0.0, 1000.0),
+            true,
+            "How long the errors of readings of one feature stay alike, s; 0 takes each for independent.",
         ),
         spec("sensor.baseline_m", Range(1e-3, 10.0), false, "Distance between the cameras of a stereo pair, m."),
         spec("sensor.min_range_m", Range(0.0, 1000.0), true, "Features nearer than this are left out, m."),
@@ -395,6 +473,60 @@ pub const SPECS: &[Spec] = {
         spec("initial.yaw_rad", ANGLE, false, "Heading at the start, rad."),
         spec("initial.position_std_m", STD, false, "Standard deviation of either coordinate of the start, m."),
         spec("initial.yaw_std_rad", STD, false, "Standard deviation of the heading at the start, rad."),
+        spec(
+            "calibration.scale_v.value",
+            Range(-0.5, 0.5),
+            false,
+            "Error of scale of the velocity: the true one is 1 + this times the stated one; expected, or known.",
+        ),
+        spec("calibration.scale_v.sigma", Range(0.0, 0.5), false, SIGMA),
+        spec("calibration.scale_v.walk", Range(0.0, 0.5), false, WALK),
+        spec(
+            "calibration.scale_w.value",
+            Range(-0.5, 0.5),
+            false,
+            "Error of scale of the yaw rate, also of a gyroscope's; expected, or known.",
+        ),
+        spec("calibration.scale_w.sigma", Range(0.0, 0.5), false, SIGMA),
+        spec("calibration.scale_w.walk", Range(0.0, 0.5), false, WALK),
+        spec(
+            "calibration.bias_w.value",
+            Range(-1.0, 1.0),
+            false,
+            "Added to the yaw rate, also to a gyroscope's, rad/s; expected, or known.",
+        ),
+        spec("calibration.bias_w.sigma", Range(0.0, 1.0), false, SIGMA),
+        spec("calibration.bias_w.walk", Range(0.0, 1.0), false, WALK),
+        spec("calibration.sensor_x.value", Range(-10.0, 10.0), false, "Added to sensor.x_m, m; expected, or known."),
+        spec("calibration.sensor_x.sigma", Range(0.0, 10.0), false, SIGMA),
+        spec("calibration.sensor_x.walk", Range(0.0, 10.0), false, WALK),
+        spec("calibration.sensor_y.value", Range(-10.0, 10.0), false, "Added to sensor.y_m, m; expected, or known."),
+        spec("calibration.sensor_y.sigma", Range(0.0, 10.0), false, SIGMA),
+        spec("calibration.sensor_y.walk", Range(0.0, 10.0), false, WALK),
+        spec(
+            "calibration.sensor_yaw.value",
+            Range(-std::f64::consts::PI, std::f64::consts::PI),
+            false,
+            "Added to sensor.yaw_rad, rad; expected, or known.",
+        ),
+        spec("calibration.sensor_yaw.sigma", Range(0.0, std::f64::consts::PI), false, SIGMA),
+        spec("calibration.sensor_yaw.walk", Range(0.0, std::f64::consts::PI), false, WALK),
+        spec(
+            "calibration.range_bias.value",
+            Range(-10.0, 10.0),
+            false,
+            "By which ranges are read too long, m; expected, or known.",
+        ),
+        spec("calibration.range_bias.sigma", Range(0.0, 10.0), false, SIGMA),
+        spec("calibration.range_bias.walk", Range(0.0, 10.0), false, WALK),
+        spec(
+            "calibration.bearing_bias.value",
+            Range(-1.0, 1.0),
+            false,
+            "By which bearings are read too far to the left, rad; expected, or known.",
+        ),
+        spec("calibration.bearing_bias.sigma", Range(0.0, 1.0), false, SIGMA),
+        spec("calibration.bearing_bias.walk", Range(0.0, 1.0), false, WALK),
     ]
 };
 
