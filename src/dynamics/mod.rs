@@ -1,13 +1,17 @@
-//! What the methods of [`crate::integrate`] are run on: rigid bodies, tops, pendulums, dipoles, quadrotors, waves.
+//! What the methods of [`crate::integrate`] are run on: rigid bodies, tops, pendulums, dipoles, quadrotors, elastic arms, waves.
 
 mod dipole_array;
 mod dipole_on_a_stick;
+pub mod elastic_arm;
 mod free_body;
 pub mod heavy_top;
 pub mod inertial;
+pub mod kdv;
+pub mod nls;
 pub mod pendulum_chain;
 pub mod pivoted_body;
 pub mod quadrotors;
+pub mod semilinear;
 mod spherical_pendulum;
 mod stability_body;
 pub mod three_balls;

@@ -8,6 +8,7 @@ mod convected;
 mod convergence;
 pub mod cotangent;
 mod error;
+pub mod exponential;
 mod field;
 pub mod fixed_point;
 pub mod floating_body;

@@ -11,6 +11,7 @@ pub mod measure;
 mod report;
 pub mod stability_test;
 mod text;
+mod thesis2;
 mod thesis3;
 pub mod thesis5;
 mod two_spheres;
@@ -21,6 +22,7 @@ pub use text::{number, to_text};
 
 /// All experiments with integrators, in the order they are listed.
 pub const REPRODUCTIONS: &[Reproduction] = &[
+    thesis2::REPRODUCTION,
     thesis3::REPRODUCTION,
     lie_integrators::REPRODUCTION,
     inertial::REPRODUCTION,
