@@ -1,15 +1,21 @@
-//! What a step of each integrator of a rigid body costs: on the three balls of Shen 2019, chapter 3, on a free body, and
-//! the forced step of a turning body.
+//! What a step of each integrator of a rigid body costs: on the three balls of Shen 2019, chapter 3, on a free body, the
+//! forced step of a turning body; on the body of Ortolan's stability test and on her double spherical pendulum.
 //!
 //! `cargo bench --no-default-features --bench integrators`
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use lienav::dynamics::pivoted_body::PivotedBody;
 use lienav::dynamics::three_balls::ThreeBalls;
+use lienav::dynamics::{DoubleSphericalPendulum, StabilityBody};
 use lienav::integrate::quaternion::{Iteration, LagrangianQuaternionIntegrator, QuaternionIntegrator, Rotation};
 use lienav::integrate::rattle::Rattle;
 use lienav::integrate::shake::{Shake, ShakeSolver};
 use lienav::integrate::stormer_verlet::{LocalMap, StormerVerlet};
+use lienav::integrate::two_spheres::{SphereLieNewmark, SphereMethod, SphereRattle};
+use lienav::integrate::{
+    BodyMethod, ExplicitLieNewmark, KoziaraBicanic, LieMidpoint, ModifiedCrouchGrossman, PartitionedRkmk,
+    TrapezoidalLieNewmark, VariationalLieVerlet,
+};
 use lienav::integrate::{Convergence, FloatingBody, FloatingBodyMethod, FloatingBodyState, Inertia};
 use nalgebra::{UnitQuaternion, Vector3};
 use std::hint::black_box;
@@ -65,5 +71,36 @@ fn forced(c: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, rigid_bodies, forced);
+fn turning(c: &mut Criterion) {
+    turn(c, "ELN", &ExplicitLieNewmark::default());
+    turn(c, "TLN", &TrapezoidalLieNewmark::default());
+    turn(c, "LIEMID[EA]", &LieMidpoint);
+    turn(c, "PRK", &PartitionedRkmk::default());
+    turn(c, "MCG", &ModifiedCrouchGrossman);
+    turn(c, "NEW3", &KoziaraBicanic);
+    turn(c, "VLV", &VariationalLieVerlet);
+}
+
+/// With the step of the test, so that implicit methods have as much to do as there.
+fn turn(c: &mut Criterion, name: &str, method: &impl BodyMethod<StabilityBody>) {
+    let (body, mut state) = (StabilityBody::default(), StabilityBody::initial_state());
+    c.bench_function(&format!("stability test/{name}"), |b| {
+        b.iter(|| state = method.step(black_box(&body), &state, 0.0, 0.125).expect("the step converges"));
+    });
+}
+
+fn on_spheres(c: &mut Criterion) {
+    swing(c, "ELN", &SphereLieNewmark);
+    swing(c, "RATTLE", &SphereRattle);
+}
+
+fn swing(c: &mut Criterion, name: &str, method: &impl SphereMethod<2, DoubleSphericalPendulum>) {
+    let system = DoubleSphericalPendulum::new([2.0, 1.0], [1.0, 1.0], 9.81);
+    let mut state = DoubleSphericalPendulum::initial_state();
+    c.bench_function(&format!("double spherical pendulum/{name}"), |b| {
+        b.iter(|| state = method.step(black_box(&system), &state, 0.0, H).expect("the step converges"));
+    });
+}
+
+criterion_group!(benches, rigid_bodies, forced, turning, on_spheres);
 criterion_main!(benches);

@@ -26,6 +26,8 @@ pub struct Case<const N: usize, S> {
     pub system: S,
     /// Its initial state.
     pub start: [Ts2; N],
+    /// What the text says of the energy under these four, where "bounded" and "drift" are its words.
+    pub printed_energy: [&'static str; 4],
     /// Running times of the table, s, of ELN, RKMK4, RKMKGL4 and RATTLE.
     pub printed_s: [f64; 4],
     /// The largest step of the figure of errors is 2 to minus this.
@@ -72,6 +74,7 @@ impl<const N: usize, S: SphereSystem<N>> Case<N, S> {
             times_s.push((contestant.name, step_ns * 1e-9 * SPAN / STEP));
             progress((index + 1) as f64 / all.len() as f64);
         }
+        experiment.tables.push(self.claims(&runs));
         experiment.tables.push(self.running_times(&times_s));
         experiment.figures = long_run::figures(self.figures, self.has_vertical_symmetry, &runs);
         experiment.figures.extend(convergence::figures(self.figures[2], self.coarsest..=finest, &errors));
@@ -86,6 +89,25 @@ impl<const N: usize, S: SphereSystem<N>> Case<N, S> {
             Err(error) => failed = Some(error),
         });
         failed.map_or(Ok(time.least_ns), Err)
+    }
+
+    fn claims(&self, runs: &[(&str, LongRun)]) -> Table {
+        const ORTHOGONALITY: [&str; 4] = ["kept", "drift", "drift", "not drawn"];
+        let rows = runs.iter().enumerate().map(|(index, (name, run))| {
+            let text = |claims: &[&str; 4]| claims.get(index).map_or("–", |claim| *claim).to_owned();
+            let energy = if run.drifts() { "drift" } else { "bounded" };
+            let orthogonality = if run.is_orthogonal() { "kept" } else { "drift" };
+            vec![
+                (*name).to_owned(),
+                text(&self.printed_energy),
+                energy.to_owned(),
+                text(&ORTHOGONALITY),
+                orthogonality.to_owned(),
+            ]
+        });
+        let columns = ["method", "energy, text", "ours", "q·ω, text", "ours"].map(str::to_owned).into();
+        let [energy, constraints, _] = self.figures;
+        Table { title: format!("Figures {energy} and {constraints}: what stays"), columns, rows: rows.collect() }
     }
 
     fn running_times(&self, times_s: &[(&str, f64)]) -> Table {

@@ -16,10 +16,12 @@ pub struct Errors {
 
 impl Errors {
     pub fn values(&self, order: u32) -> Vec<(&'static str, f64)> {
+        let at = |h: f64| self.direction.iter().find(|e| e.0 == h).map_or(f64::NAN, |e| e.1);
         vec![
             ("order_expected", f64::from(order)),
             ("order_observed", order_observed(&self.direction)),
             ("order_observed_velocity", order_observed(&self.velocity)),
+            ("direction_error_at_h_1_64", at(0.5_f64.powi(6))),
         ]
     }
 }

@@ -4,6 +4,7 @@ use super::case::STEP;
 use super::contestants::Step;
 use crate::evaluate::reproduce::measure::{drift, largest};
 use crate::evaluate::reproduce::report::{Figure, Line};
+use crate::evaluate::reproduce::stability_test::SIGNIFICANCE;
 use crate::integrate::IntegrationError;
 use crate::integrate::two_spheres::SphereSystem;
 use crate::lie::Ts2;
@@ -53,6 +54,16 @@ impl LongRun {
             run.largest_orthogonality_error = run.largest_orthogonality_error.max(largest(orthogonality));
         }
         Ok(run)
+    }
+
+    /// Whether the regression of the energy on time stands out from its oscillation.
+    pub fn drifts(&self) -> bool {
+        drift(&self.energy).is_some_and(|fit| fit.slope.abs() > SIGNIFICANCE * fit.standard_error)
+    }
+
+    /// Whether q·ω is as good as rounding leaves it in this many steps.
+    pub fn is_orthogonal(&self) -> bool {
+        self.largest_orthogonality_error < 1e-11
     }
 
     pub fn values(&self, has_vertical_symmetry: bool) -> Vec<(&'static str, f64)> {
