@@ -12,6 +12,8 @@ pub mod exponential;
 mod field;
 pub mod fixed_point;
 pub mod floating_body;
+#[cfg(test)]
+mod floating_body_tests;
 mod implicit_rkmk;
 mod lie_newmark;
 mod lie_verlet;

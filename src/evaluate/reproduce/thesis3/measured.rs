@@ -46,14 +46,23 @@ pub(super) struct Sample {
 /// When errors are taken against the reference.
 const SPAN: f64 = 5.0;
 
-/// The step sizes of the error plots, 2⁻² … 2⁻⁹.
-const STEPS: std::ops::RangeInclusive<i32> = 2..=9;
+/// The step sizes of the error plots: 2⁻² … 2⁻⁹, or 2⁻⁶ where it is to be quick.
+fn step_sizes(extent: Extent) -> impl Iterator<Item = f64> {
+    let finest = match extent {
+        Extent::Full => 9,
+        Extent::Quick => 6,
+    };
+    (2..=finest).map(|k| 0.5_f64.powi(k))
+}
 
-/// How long a step is timed.
-const BUDGET: Duration = Duration::from_millis(100);
-
-/// How long a run to [`SPAN`] is timed.
-const RUN_BUDGET: Duration = Duration::from_millis(5);
+/// How long a step is timed, and a run to [`SPAN`].
+fn budgets(extent: Extent) -> [Duration; 2] {
+    match extent {
+        Extent::Full => [100, 5],
+        Extent::Quick => [2, 1],
+    }
+    .map(Duration::from_millis)
+}
 
 impl Measured {
     /// All methods on a system, in the order of [`visit_all`].
@@ -98,18 +107,19 @@ struct Runner<'a, B> {
 impl<B: FloatingBody> Visitor for Runner<'_, B> {
     fn visit<M: FloatingBodyMethod>(&mut self, method: &M) -> Result<(), IntegrationError> {
         let (samples, iterations_mean) = self.long_run(method)?;
+        let [step_budget, run_budget] = budgets(self.extent);
         let (mut errors, mut costs) = (Vec::new(), Vec::new());
-        for h in STEPS.map(|k| 0.5_f64.powi(k)) {
+        for h in step_sizes(self.extent) {
             let run = || run(method, black_box(&self.system.body), &self.system.initial, h);
             let error = distance(&run()?, &self.reference);
             // That it can be run was seen in the line before.
-            let time = time_step(RUN_BUDGET, || {
+            let time = time_step(run_budget, || {
                 let _ = black_box(run());
             });
             errors.push((h, error));
             costs.push((time.least_ns * 1e-9, error));
         }
-        let step_ns = self.step_ns(method)?;
+        let step_ns = self.step_ns(method, step_budget)?;
         self.done.push(Measured { name: method.name(), samples, errors, costs, iterations_mean, step_ns });
         (self.progress)(self.done.len() as f64 / COUNT as f64);
         Ok(())
@@ -141,11 +151,11 @@ impl<B: FloatingBody> Runner<'_, B> {
         Ok((samples, iterations as f64 / steps as f64))
     }
 
-    fn step_ns<M: FloatingBodyMethod>(&self, method: &M) -> Result<f64, IntegrationError> {
+    fn step_ns<M: FloatingBodyMethod>(&self, method: &M, budget: Duration) -> Result<f64, IntegrationError> {
         let System { body, initial, h, .. } = self.system;
         let mut state = method.start(body, initial, *h)?;
         let mut failed = None;
-        let time = time_step(BUDGET, || {
+        let time = time_step(budget, || {
             if let Err(error) = black_box(method.step(black_box(body), &mut state, 0.0, *h)) {
                 failed = Some(error);
             }
@@ -200,7 +210,7 @@ pub(super) fn order_figure(file: &str, system: &str, measured: &[Measured]) -> F
         .iter()
         .map(|m| Line { name: m.name.to_owned(), points: m.errors.clone(), marked: true, is_guide: false })
         .collect();
-    let guide = STEPS.map(|k| 0.5_f64.powi(k)).map(|h| (h, 0.1 * h * h)).collect();
+    let guide = step_sizes(Extent::Full).map(|h| (h, 0.1 * h * h)).collect();
     lines.push(Line { name: "h²".to_owned(), points: guide, marked: false, is_guide: true });
     Figure {
         file: file.to_owned(),

@@ -71,3 +71,33 @@ fn free_body(extent: Extent, progress: Progress<'_>) -> Result<Experiment, Integ
 fn vertical_momentum(state: &FloatingBodyState) -> Vector3<f64> {
     Vector3::new(0.0, 0.0, state.angular_momentum_world().z)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quick_run_shows_the_orders_and_what_is_kept() {
+        let report = run(Extent::Quick, &|_| ()).unwrap();
+        let names: Vec<_> = report.experiments.iter().map(|e| e.name.as_str()).collect();
+        assert_eq!(names, ["three-balls", "heavy-top", "free-rigid-body"]);
+        for experiment in &report.experiments {
+            assert_eq!(experiment.methods.len(), methods::COUNT);
+            for method in &experiment.methods {
+                let value = |key: &str| method.values.iter().find(|(k, _)| *k == key).map_or(f64::NAN, |(_, x)| *x);
+                let at = format!("{} on {}", method.name, experiment.name);
+                assert!((value("order_observed") - 2.0).abs() < 0.15, "{at}: {}", value("order_observed"));
+                assert!(value("momentum_error_max") < 1e-11 && value("energy_error_max") < 3e-3, "{at}");
+                if method.name.starts_with("quaternion") {
+                    assert!(value("constraint_error_max") < 2e-15, "{at}: {:e}", value("constraint_error_max"));
+                }
+            }
+        }
+        let balls = &report.experiments[0];
+        assert!(balls.tables[0].rows.iter().flatten().all(|cell| cell != "–"), "{:?}", balls.tables[0]);
+        let files: Vec<_> = balls.figures.iter().map(|figure| figure.file.as_str()).collect();
+        for figure in ["3.2a", "3.2b", "3.3a", "3.3b", "3.3c", "3.4a", "3.4b", "3.4c", "3.5"] {
+            assert!(files.contains(&format!("figure-{figure}").as_str()), "{files:?}");
+        }
+    }
+}
