@@ -202,6 +202,7 @@ impl CalibrationConfig {
             CalibrationParameter::ScaleV => &mut self.scale_v,
             CalibrationParameter::ScaleW => &mut self.scale_w,
             CalibrationParameter::BiasW => &mut self.bias_w,
+            CalibrationParameter::TurnSlip => &mut self.turn_slip,
             CalibrationParameter::SensorX => &mut self.sensor_x,
             CalibrationParameter::SensorY => &mut self.sensor_y,
             CalibrationParameter::SensorYaw => &mut self.sensor_yaw,
