@@ -137,6 +137,7 @@ mod tests {
     fn calibration() -> Calibration {
         let mut config = Settings::named("batch-calibrated").unwrap().priors(&CalibrationConfig::default());
         config.bias_w = Prior { sigma: 0.1, ..Prior::default() };
+        config.turn_slip = Prior { sigma: 0.1, ..Prior::default() };
         Calibration::new(&config)
     }
 
@@ -159,14 +160,14 @@ mod tests {
         ];
         let (a, b) = (Se2::new(3.0, -2.0, 0.4), Se2::new(3.7, -1.5, 0.5));
         let mut calibration = calibration();
-        assert_eq!(calibration.active()[..3], CalibrationParameter::ALL[..3]);
-        calibration.correct(&[0.05, -0.08, 0.03, 0.0, 0.0]);
+        assert_eq!(calibration.active()[..MOTION], CalibrationParameter::ALL[..MOTION]);
+        calibration.correct(&[0.05, -0.08, 0.03, 0.02, 0.0, 0.0]);
         for model in cases() {
             let motion = Motion::new(&segments, &model, &calibration);
             let at = |delta: &SMatrix<f64, WIDTH, 1>| {
                 let moved = |x: &Se2, k: usize| *x * Se2::exp(&delta.fixed_rows::<3>(k).into_owned());
                 let mut calibration = calibration.clone();
-                calibration.correct(&delta.as_slice()[AT_CALIBRATION..AT_CALIBRATION + 3]);
+                calibration.correct(&delta.as_slice()[AT_CALIBRATION..AT_CALIBRATION + MOTION]);
                 motion.residual(&moved(&a, 0), &moved(&b, 3), &calibration, &model)
             };
             let row = motion.linearize(&a, &b, &calibration, &model);
