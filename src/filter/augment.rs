@@ -21,7 +21,7 @@ pub fn augment(
     variant: &Variant,
 ) -> bool {
     let Some((z, covariance)) = sensor.invert(reading) else { return false };
-    let feature = |x| Feature { id, x, first: x, last_seen: stamp, observations: 1 };
+    let feature = |x| Feature { id, x, first: x, last_seen: stamp, observations: 1, is_mapped: false };
     match variant.coordinates {
         Coordinates::Robot => state.append(feature(z), &Matrix2x3::zeros(), &covariance),
         Coordinates::Invariant => {

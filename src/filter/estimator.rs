@@ -17,6 +17,10 @@ use super::{
 use crate::lie::Se2;
 use crate::stamp::Stamp;
 
+/// A feature unseen for this long belongs to the map, s: more than a few clouds of any sensor, less than a robot needs to
+/// come back.
+const MAPPED_AFTER_S: f64 = 1.0;
+
 /// Identities the filter gives to features that come without one start here.
 const FIRST_OWN_ID: u32 = 0x8000_0000;
 
@@ -147,6 +151,9 @@ impl Estimator {
             sightings.clear();
         }
         self.settle();
+        for feature in &mut self.state.features {
+            feature.is_mapped |= stamp.since(feature.last_seen) > MAPPED_AFTER_S;
+        }
         self.sort_out(stamp, kind, observations, counts, &mut correction);
         self.update(stamp, counts, &mut correction);
         self.augment(stamp, counts, &mut correction);

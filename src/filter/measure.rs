@@ -90,7 +90,9 @@ pub fn relinearize(
     chart: Chart,
 ) -> bool {
     let FeatureCorrection { whole, rigid } = correction;
-    let (z, derivative) = place(robot, &state.features[m.feature].x, &(whole - rigid), chart);
+    let feature = &state.features[m.feature];
+    let chart = if feature.is_mapped { Chart::Cartesian } else { chart };
+    let (z, derivative) = place(robot, &feature.x, &(whole - rigid), chart);
     let Some(expected) = sensor.expect(&m.reading, &z, &z) else { return false };
     m.feature_jacobian = expected.jacobian * derivative;
     m.calibration_jacobian = expected.calibration;

@@ -57,7 +57,8 @@ fn group(state: &mut State, delta: &[f64]) {
 /// The errors of an invariant filter are a product, χ_true = Exp(old)Exp(ν)χ̂, of what was wrong before the last motion and of
 /// the noise ν of that motion, which moved the robot and left the features where they are in the map. Each is corrected
 /// where it arose: first the robot, X ← Exp(ν)X, from where every feature is seen at z_i = X⁻¹p_i, exactly; then what is
-/// left of e_i in the chart of z_i, and X ← Exp(ξ − ν)X with the features around it.
+/// left of e_i in the chart of z_i, and X ← Exp(ξ − ν)X with the features around it. Features that have been out of view
+/// follow the exponential of the group, p_i ← R(ξ_θ − ν_θ)p_i + V(ξ_θ − ν_θ)(ξ_p − ν_p + e_i), with errors that stay.
 ///
 /// e_i is carried along, δe⁺ = R(θ⁺)(∂z⁺/∂δz)R(θ)ᵀδe, with the axes of the map that the correction of ν has not turned. The
 /// error of the pose is not carried by the Jacobian J_l(ξ) of the exponential, as it would have to be if it were one vector
@@ -66,12 +67,18 @@ fn group(state: &mut State, delta: &[f64]) {
 fn in_chart(state: &mut State, delta: &[f64], rigid: &[f64], chart: Chart, blocks: &mut Vec<Matrix2<f64>>) {
     let (xi, nu) = (pose_part(delta), pose_part(rigid));
     let moved = Se2::exp(&nu) * state.pose;
-    let after = Se2::exp(&(xi - nu)) * moved;
-    let forth = after.rotation();
+    let old = xi - nu;
+    let after = Se2::exp(&old) * moved;
+    let (forth, turn, spread) = (after.rotation(), rotation(old.z), v_matrix(old.z));
     let first_row = state.covariance.row_of(0);
     blocks.clear();
     let parts = feature_parts(delta, first_row).zip(feature_parts(rigid, first_row));
     for (feature, (e, of_motion)) in state.features.iter_mut().zip(parts) {
+        if feature.is_mapped {
+            feature.x = turn * feature.x + spread * (old.xy() + e - of_motion);
+            blocks.push(Matrix2::identity());
+            continue;
+        }
         let (z, derivative) = place(&moved, &feature.x, &(e - of_motion), chart);
         feature.x = after.transform(&z);
         blocks.push(forth * derivative);

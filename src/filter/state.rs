@@ -22,6 +22,9 @@ pub struct Feature {
     pub last_seen: Stamp,
     /// How many observations went into it.
     pub observations: u32,
+    /// Whether it was out of view since it was new: what is unknown of it then is not its range from here, but how the robot
+    /// has moved since, and corrections do not go through a chart any more.
+    pub is_mapped: bool,
 }
 
 /// Pose, calibration, features and joint covariance. Errors are additive, (δp, δθ, δc, δx_1 … δx_N), but in invariant

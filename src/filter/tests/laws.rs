@@ -36,7 +36,7 @@ fn correlated(coordinates: Coordinates, features: usize, seed: u64) -> State {
         let from_pose = Matrix2x3::from_fn(|_, _| draw());
         let own = Matrix2::from_fn(|_, _| 0.4 * draw());
         let first = x + Vector2::new(0.1 * draw(), 0.1 * draw());
-        let feature = Feature { id, x, first, last_seen: Stamp::default(), observations: 1 };
+        let feature = Feature { id, x, first, last_seen: Stamp::default(), observations: 1, is_mapped: false };
         state.append(feature, &from_pose, &(own * own.transpose() + Matrix2::identity() * 0.01));
     }
     state
