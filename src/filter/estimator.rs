@@ -17,9 +17,9 @@ use super::{
 use crate::lie::Se2;
 use crate::stamp::Stamp;
 
-/// A feature unseen for this long belongs to the map, s: more than a few clouds of any sensor, less than a robot needs to
-/// come back.
-const MAPPED_AFTER_S: f64 = 1.0;
+/// A feature unseen for this long belongs to the map, s: longer than one stays hidden behind another, less than a robot needs
+/// to come back.
+const MAPPED_AFTER_S: f64 = 3.0;
 
 /// Identities the filter gives to features that come without one start here.
 const FIRST_OWN_ID: u32 = 0x8000_0000;

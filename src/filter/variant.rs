@@ -134,22 +134,21 @@ impl Variant {
     /// - `ekf`, `fe-ekf`, `reduced`: the same three with sound choices.
     /// - `invariant`: the right-invariant EKF; `cartesian`, `log-range`, `inverse-range`: the noise of the last motion
     ///   corrected as a rigid motion, the rest of the pose on SE(2) and of each feature in that chart; `unsplit`:
-    ///   `inverse-range` without the first of these; `iterated`: `inverse-range` with the update linearized three times. All
-    ///   of them take stereo bearings as they are.
-    /// - `default`: `inverse-range`.
+    ///   `inverse-range` without the first of these; `iterated`: `inverse-range` with the update linearized twice. All of them
+    ///   take stereo bearings as they are.
+    /// - `default`: `iterated`.
     ///
     /// # Errors
     /// [`UnknownFilter`], which lists the names there are.
     pub fn named(name: &str) -> Result<Self, UnknownFilter> {
-        let invariant = |retraction| Self { coordinates: Coordinates::Invariant, retraction, ..Self::default() };
+        let invariant = |retraction| Self { retraction, iterations: 1, ..Self::default() };
         match name {
-            "default" => return Ok(Self::default()),
+            "default" | "iterated" => return Ok(Self::default()),
             "invariant" => return Ok(invariant(Retraction::Group)),
             "cartesian" => return Ok(invariant(Retraction::Split(Chart::Cartesian))),
             "log-range" => return Ok(invariant(Retraction::Split(Chart::LogRange))),
             "inverse-range" => return Ok(invariant(Retraction::Split(Chart::InverseRange))),
             "unsplit" => return Ok(invariant(Retraction::Chart(Chart::InverseRange))),
-            "iterated" => return Ok(Self { iterations: 3, ..Self::default() }),
             _ => {}
         }
         let (thesis, base) = match name.strip_prefix("thesis-") {
@@ -191,7 +190,7 @@ impl Default for Variant {
             noise_at: NoiseAt::Predicted,
             retraction: Retraction::Split(Chart::InverseRange),
             stereo: StereoModel::Bearings,
-            iterations: 1,
+            iterations: 2,
         }
     }
 }
