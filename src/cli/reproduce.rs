@@ -27,6 +27,9 @@ pub(super) struct Args {
     #[arg(long, value_name = "5.1,…", value_delimiter = ',',
           value_parser = PossibleValuesParser::new(PRINTED.chunk_by(|a, b| a.table == b.table).map(|cells| cells[0].table)))]
     tables: Vec<String>,
+    /// Of thesis-5: also the maximum-likelihood estimate of each whole run, to compare with
+    #[arg(long)]
+    batch: bool,
     #[command(flatten)]
     output: Output,
 }
@@ -35,14 +38,19 @@ const EXAMPLES: &str = "Examples:
   lienav reproduce list
   lienav reproduce thesis-2 --quick
   lienav reproduce thesis-2 --out thesis-2
-  lienav reproduce thesis-5 --runs 50 --out thesis-5
+  lienav reproduce thesis-5 --runs 50 --batch --out thesis-5
   lienav reproduce thesis-5 --tables 5.3,5.4 --json";
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(reproduction) = REPRODUCTIONS.iter().find(|reproduction| reproduction.name == args.experiment) {
         refuse_foreign(
             args,
-            &[("--runs", args.runs.is_some()), ("--seed", args.seed.is_some()), ("--tables", !args.tables.is_empty())],
+            &[
+                ("--runs", args.runs.is_some()),
+                ("--seed", args.seed.is_some()),
+                ("--tables", !args.tables.is_empty()),
+                ("--batch", args.batch),
+            ],
         )?;
         return integrators(args, reproduction);
     }
@@ -96,7 +104,8 @@ fn filters(args: &Args) -> Result<(), Failure> {
     let cells = Thesis5::cells_of(&args.tables);
     let bar = progress::bar(cells.len() * runs, "runs of cells");
     bar.tick();
-    let thesis = args.output.on_threads(|| Thesis5::run(&cells, runs, args.seed.unwrap_or(1), || bar.inc(1)));
+    let thesis =
+        args.output.on_threads(|| Thesis5::run(&cells, runs, args.seed.unwrap_or(1), args.batch, || bar.inc(1)));
     bar.finish_and_clear();
     let thesis = thesis?.map_err(Failure::failed)?;
     if let Some(out) = &args.output.out {

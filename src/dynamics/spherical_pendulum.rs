@@ -46,11 +46,13 @@ pub struct DoubleSphericalPendulum {
 }
 
 impl DoubleSphericalPendulum {
-    /// From masses (kg) and lengths (m) of the upper and the lower pendulum and gravity g (m/s²). None where a mass or a
-    /// length is not positive.
-    pub fn new([m1, m2]: [f64; 2], [l1, l2]: [f64; 2], gravity: f64) -> Option<Self> {
-        let mass = Coupled::new(Matrix2::new((m1 + m2) * l1 * l1, m2 * l1 * l2, m2 * l1 * l2, m2 * l2 * l2))?;
-        Some(Self { mass, weight_moments: [(m1 + m2) * l1 * gravity, m2 * l2 * gravity] })
+    /// From masses (kg) and lengths (m) of the upper and the lower pendulum, all positive, and gravity g (m/s²).
+    pub fn new([m1, m2]: [f64; 2], [l1, l2]: [f64; 2], gravity: f64) -> Self {
+        let [m11, m12, m22] = [(m1 + m2) * l1 * l1, m2 * l1 * l2, m2 * l2 * l2];
+        let determinant = m1 * m2 * l1 * l1 * l2 * l2;
+        let inverse = Matrix2::new(m22, -m12, -m12, m11) / determinant;
+        let mass = Coupled::from_inverse_unchecked(Matrix2::new(m11, m12, m12, m22), inverse);
+        Self { mass, weight_moments: [(m1 + m2) * l1 * gravity, m2 * l2 * gravity] }
     }
 
     /// The initial state of Ortolan 2011, 7.2.2.

@@ -31,6 +31,8 @@ pub struct Report {
     pub step_us: Option<StepTime>,
     /// What was left out, by reason.
     pub dropped: BTreeMap<String, u64>,
+    /// What was calibrated while running, as known at the end; empty where nothing was.
+    pub calibration: BTreeMap<&'static str, Calibrated>,
 
     /// Where the input came from.
     pub source: String,
@@ -58,6 +60,15 @@ pub struct Report {
     pub rejected: Option<usize>,
     /// What the reader should know.
     pub warnings: Vec<String>,
+}
+
+/// A calibration parameter at the end of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Calibrated {
+    /// Its estimate, in its unit.
+    pub value: f64,
+    /// Standard deviation of the estimate.
+    pub sigma: f64,
 }
 
 /// How long steps took, µs.
@@ -101,6 +112,11 @@ impl Report {
             nees_mean: mean(nees.iter().copied()),
             step_us: StepTime::new(&run.step_us),
             dropped: run.dropped.clone(),
+            calibration: run
+                .calibration
+                .iter()
+                .map(|c| (c.parameter.word(), Calibrated { value: c.value, sigma: c.std }))
+                .collect(),
             source: run.source.clone(),
             steps_without_truth: errors.steps_without_truth,
             aligned_landmark_rmse_m: errors.aligned_landmark_rmse(),
@@ -149,6 +165,11 @@ pub fn to_text(reports: &[Report]) -> String {
         let reasons: Vec<String> = report.dropped.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
         let reasons = if reasons.is_empty() { "nothing".to_owned() } else { reasons.join(", ") };
         let _ = writeln!(text, "\ndropped by {}: {reasons}", report.filter);
+        if !report.calibration.is_empty() {
+            let one = |(word, c): (&&str, &Calibrated)| format!("{word} {:.4} ± {:.4}", c.value, c.sigma);
+            let found: Vec<String> = report.calibration.iter().map(one).collect();
+            let _ = writeln!(text, "calibrated by {}: {}", report.filter, found.join(", "));
+        }
         for warning in &report.warnings {
             let _ = writeln!(text, "warning: {warning}");
         }

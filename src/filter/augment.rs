@@ -5,7 +5,7 @@ use super::state::{Feature, State};
 use super::{Coordinates, Initialization, Linearization, Variant};
 use crate::lie::skew;
 use crate::stamp::Stamp;
-use nalgebra::Matrix2x3;
+use nalgebra::{Matrix2, Matrix2x3};
 
 /// Adds a feature seen for the first time, and says whether it could be placed.
 ///
@@ -43,6 +43,14 @@ pub fn augment(
             };
             state.append(feature(p_feature), &from_pose, &(r * covariance * r.transpose()));
         }
+    }
+    if let Some(from_calibration) = sensor.calibration_of(reading, &z) {
+        let turn = match variant.coordinates {
+            Coordinates::Robot => Matrix2::identity(),
+            Coordinates::Invariant | Coordinates::World => state.pose.rotation(),
+        };
+        let columns = state.calibration.sensor().map(|(k, column)| (k, turn * from_calibration.column(column)));
+        state.covariance.add_to_feature(state.features.len() - 1, columns);
     }
     true
 }

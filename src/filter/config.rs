@@ -1,6 +1,6 @@
 //! The settings of the filter, in groups, and the table that describes them.
 
-use super::{FeatureKind, UnknownFilter, Variant};
+use super::{ChoicesConfig, FeatureKind, UnknownFilter, Variant};
 use crate::lie::Se2;
 use crate::settings::{Allowed, OutOfRange, Spec, check};
 use nalgebra::{Matrix3, Vector3};
@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// Which filter: one of [`Variant::NAMES`].
     pub filter: String,
+    /// Which of its choices are to be others.
+    pub choices: ChoicesConfig,
     /// Odometry and its noise.
     pub motion: MotionConfig,
     /// The feature sensor and its noise.
@@ -25,6 +27,8 @@ pub struct Config {
     pub timing: TimingConfig,
     /// Where the robot starts.
     pub initial: InitialConfig,
+    /// What is calibrated while running.
+    pub calibration: CalibrationConfig,
 }
 
 /// Odometry and its noise.
@@ -37,12 +41,20 @@ pub struct MotionConfig {
     pub velocity_y_std: f64,
     /// Noise of the yaw rate.
     pub yaw_rate_std: f64,
-    /// What these three numbers mean.
+    /// Noise of the forward velocity for each m/s of it, added in squares.
+    pub velocity_ratio_std: f64,
+    /// Noise of the yaw rate for each rad/s of it, added in squares.
+    pub yaw_rate_ratio_std: f64,
+    /// What these numbers mean.
     pub noise: NoiseReading,
     /// Take the covariance of each message where it has one.
     pub use_message_covariance: bool,
     /// Which interval an odometry message speaks of.
     pub hold: TwistHold,
+    /// What path a twist stands for.
+    pub path: TwistPath,
+    /// Dead time, s: the motion that a message speaks of happens this much after its stamp.
+    pub delay_s: f64,
     /// The longest interval one message may stand for, s; beyond it the robot is taken to have moved with the last twist
     /// for this long only.
     pub max_step_s: f64,
@@ -74,6 +86,17 @@ pub enum TwistHold {
     After,
 }
 
+/// What path of the robot the twist of an odometry message stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TwistPath {
+    /// An arc: the twist is kept throughout. Filters that take forward Euler steps, the thesis's, take the chord even then.
+    #[default]
+    Arc,
+    /// Straight ahead and then a turn, a forward Euler step: odometry that was made so.
+    Chord,
+}
+
 /// The feature sensor and its noise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -92,6 +115,8 @@ pub struct SensorConfig {
     pub range_std_m: f64,
     /// Noise of a bearing, rad; also of each camera of a stereo pair.
     pub bearing_std_rad: f64,
+    /// How long the errors of readings of one feature stay alike, s; 0 takes each for independent.
+    pub correlation_s: f64,
     /// Distance between the cameras of a stereo pair, m.
     pub baseline_m: f64,
     /// Features nearer to the sensor than this are left out, m.
@@ -174,6 +199,43 @@ pub struct InitialConfig {
     pub yaw_std_rad: f64,
 }
 
+/// What odometry and sensor get wrong by a constant amount, and whether it is estimated.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CalibrationConfig {
+    /// Of the velocity.
+    pub scale_v: Prior,
+    /// Of the yaw rate.
+    pub scale_w: Prior,
+    /// Of the yaw rate, rad/s.
+    pub bias_w: Prior,
+    /// Of the velocity in turns, m.
+    pub turn_slip: Prior,
+    /// Added to [`SensorConfig::x_m`], m.
+    pub sensor_x: Prior,
+    /// Added to [`SensorConfig::y_m`], m.
+    pub sensor_y: Prior,
+    /// Added to [`SensorConfig::yaw_rad`], rad.
+    pub sensor_yaw: Prior,
+    /// Of range readings, m.
+    pub range_bias: Prior,
+    /// Of bearing readings, rad.
+    pub bearing_bias: Prior,
+}
+
+/// What is known of a calibration parameter before the run. It is estimated if `sigma` or `walk` is not 0, and otherwise
+/// stays at `value`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Prior {
+    /// Expectation.
+    pub value: f64,
+    /// Standard deviation.
+    pub sigma: f64,
+    /// How fast it wanders: after T seconds by `walk`·√T.
+    pub walk: f64,
+}
+
 impl InitialConfig {
     /// As a pose.
     pub fn pose(&self) -> Se2 {
@@ -191,12 +253,14 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             filter: "default".into(),
+            choices: ChoicesConfig::default(),
             motion: MotionConfig::default(),
             sensor: SensorConfig::default(),
             gate: GateConfig::default(),
             map: MapConfig::default(),
             timing: TimingConfig::default(),
             initial: InitialConfig::default(),
+            calibration: CalibrationConfig::default(),
         }
     }
 }
@@ -207,9 +271,13 @@ impl Default for MotionConfig {
             velocity_x_std: 0.1,
             velocity_y_std: 0.03,
             yaw_rate_std: 0.1,
+            velocity_ratio_std: 0.0,
+            yaw_rate_ratio_std: 0.0,
             noise: NoiseReading::PerSample,
             use_message_covariance: true,
             hold: TwistHold::Before,
+            path: TwistPath::Arc,
+            delay_s: 0.0,
             max_step_s: 0.5,
             max_speed: 50.0,
             max_yaw_rate: 50.0,
@@ -227,6 +295,7 @@ impl Default for SensorConfig {
             position_std_m: 0.1,
             range_std_m: 0.05,
             bearing_std_rad: 0.02,
+            correlation_s: 0.0,
             baseline_m: 0.5,
             min_range_m: 0.05,
             max_range_m: 100.0,
@@ -270,7 +339,7 @@ impl Config {
     /// A value outside its range in [`SPECS`], or an unknown filter: with name, value and what is allowed.
     pub fn validate(&self) -> Result<Variant, ConfigError> {
         check(self, SPECS)?;
-        Ok(Variant::named(&self.filter)?)
+        Ok(self.choices.apply(Variant::named(&self.filter)?))
     }
 }
 
@@ -285,8 +354,40 @@ pub const SPECS: &[Spec] = {
     const SENSOR_STD: Allowed = Range(1e-9, 100.0);
     const LENGTH: Allowed = Range(-100.0, 100.0);
     const ANGLE: Allowed = Range(-std::f64::consts::TAU, std::f64::consts::TAU);
+    const SIGMA: &str = "Standard deviation of that; estimated where this or walk is not 0.";
+    const WALK: &str = "How fast it wanders, per root of a second.";
     &[
         spec("filter", Words(Variant::NAMES), false, "Which filter runs."),
+        spec(
+            "choices.discretization",
+            Words(ChoicesConfig::DISCRETIZATION),
+            false,
+            "How a velocity becomes a motion, instead of as the filter has it.",
+        ),
+        spec(
+            "choices.initialization",
+            Words(ChoicesConfig::INITIALIZATION),
+            false,
+            "Correlation of a new feature with the pose, in filters with map coordinates.",
+        ),
+        spec(
+            "choices.noise_at",
+            Words(ChoicesConfig::NOISE_AT),
+            false,
+            "Where the covariance of a triangulated position is evaluated.",
+        ),
+        spec(
+            "choices.stereo",
+            Words(ChoicesConfig::STEREO),
+            false,
+            "What of a stereo pair is taken for the measurement.",
+        ),
+        spec(
+            "choices.iterations",
+            Range(0.0, 20.0),
+            false,
+            "How often an update with charts is linearized; 0 is as the filter has it.",
+        ),
         spec(
             "motion.velocity_x_std",
             STD,
@@ -296,10 +397,22 @@ pub const SPECS: &[Spec] = {
         spec("motion.velocity_y_std", STD, true, "Noise of the leftward velocity: the slip of wheels; same unit."),
         spec("motion.yaw_rate_std", STD, true, "Noise of the yaw rate, rad/s per sample (or rad/sqrt(s))."),
         spec(
+            "motion.velocity_ratio_std",
+            STD,
+            true,
+            "Noise of the forward velocity for each m/s of it, added in squares.",
+        ),
+        spec(
+            "motion.yaw_rate_ratio_std",
+            STD,
+            true,
+            "Noise of the yaw rate for each rad/s of it, added in squares.",
+        ),
+        spec(
             "motion.noise",
             Words(&["per_sample", "spectral_density"]),
             true,
-            "Whether the three noises above are of one sample or the root of a spectral density.",
+            "Whether the noises above are of one sample or the root of a spectral density.",
         ),
         spec(
             "motion.use_message_covariance",
@@ -312,6 +425,18 @@ pub const SPECS: &[Spec] = {
             Words(&["before", "after"]),
             false,
             "Whether a twist stands for the interval before its stamp (measured) or after it (commanded).",
+        ),
+        spec(
+            "motion.path",
+            Words(&["arc", "chord"]),
+            true,
+            "Whether the robot drove an arc with the twist, or straight and then turned (a forward Euler step).",
+        ),
+        spec(
+            "motion.delay_s",
+            Range(-1.0, 1.0),
+            false,
+            "Dead time between the stamp of an odometry message and the motion it speaks of, s.",
         ),
         spec(
             "motion.max_step_s",
@@ -337,6 +462,12 @@ pub const SPECS: &[Spec] = {
             SENSOR_STD,
             true,
             "Noise of a bearing, also of each camera of a stereo pair, rad.",
+        ),
+        spec(
+            "sensor.correlation_s",
+            Range(0.0, 1000.0),
+            true,
+            "How long the errors of readings of one feature stay alike, s; 0 takes each for independent.",
         ),
         spec("sensor.baseline_m", Range(1e-3, 10.0), false, "Distance between the cameras of a stereo pair, m."),
         spec("sensor.min_range_m", Range(0.0, 1000.0), true, "Features nearer than this are left out, m."),
@@ -395,6 +526,68 @@ pub const SPECS: &[Spec] = {
         spec("initial.yaw_rad", ANGLE, false, "Heading at the start, rad."),
         spec("initial.position_std_m", STD, false, "Standard deviation of either coordinate of the start, m."),
         spec("initial.yaw_std_rad", STD, false, "Standard deviation of the heading at the start, rad."),
+        spec(
+            "calibration.scale_v.value",
+            Range(-0.5, 0.5),
+            false,
+            "Error of scale of the velocity: the true one is 1 + this times the stated one; expected, or known.",
+        ),
+        spec("calibration.scale_v.sigma", Range(0.0, 0.5), false, SIGMA),
+        spec("calibration.scale_v.walk", Range(0.0, 0.5), false, WALK),
+        spec(
+            "calibration.scale_w.value",
+            Range(-0.5, 0.5),
+            false,
+            "Error of scale of the yaw rate, also of a gyroscope's; expected, or known.",
+        ),
+        spec("calibration.scale_w.sigma", Range(0.0, 0.5), false, SIGMA),
+        spec("calibration.scale_w.walk", Range(0.0, 0.5), false, WALK),
+        spec(
+            "calibration.bias_w.value",
+            Range(-1.0, 1.0),
+            false,
+            "Added to the yaw rate, also to a gyroscope's, rad/s; expected, or known.",
+        ),
+        spec("calibration.bias_w.sigma", Range(0.0, 1.0), false, SIGMA),
+        spec("calibration.bias_w.walk", Range(0.0, 1.0), false, WALK),
+        spec(
+            "calibration.turn_slip.value",
+            Range(-1.0, 1.0),
+            false,
+            "Speed lost in turns, m/s per rad/s; expected, or known.",
+        ),
+        spec("calibration.turn_slip.sigma", Range(0.0, 1.0), false, SIGMA),
+        spec("calibration.turn_slip.walk", Range(0.0, 1.0), false, WALK),
+        spec("calibration.sensor_x.value", Range(-10.0, 10.0), false, "Added to sensor.x_m, m; expected, or known."),
+        spec("calibration.sensor_x.sigma", Range(0.0, 10.0), false, SIGMA),
+        spec("calibration.sensor_x.walk", Range(0.0, 10.0), false, WALK),
+        spec("calibration.sensor_y.value", Range(-10.0, 10.0), false, "Added to sensor.y_m, m; expected, or known."),
+        spec("calibration.sensor_y.sigma", Range(0.0, 10.0), false, SIGMA),
+        spec("calibration.sensor_y.walk", Range(0.0, 10.0), false, WALK),
+        spec(
+            "calibration.sensor_yaw.value",
+            Range(-std::f64::consts::PI, std::f64::consts::PI),
+            false,
+            "Added to sensor.yaw_rad, rad; expected, or known.",
+        ),
+        spec("calibration.sensor_yaw.sigma", Range(0.0, std::f64::consts::PI), false, SIGMA),
+        spec("calibration.sensor_yaw.walk", Range(0.0, std::f64::consts::PI), false, WALK),
+        spec(
+            "calibration.range_bias.value",
+            Range(-10.0, 10.0),
+            false,
+            "By which ranges are read too long, m; expected, or known.",
+        ),
+        spec("calibration.range_bias.sigma", Range(0.0, 10.0), false, SIGMA),
+        spec("calibration.range_bias.walk", Range(0.0, 10.0), false, WALK),
+        spec(
+            "calibration.bearing_bias.value",
+            Range(-1.0, 1.0),
+            false,
+            "By which bearings are read too far to the left, rad; expected, or known.",
+        ),
+        spec("calibration.bearing_bias.sigma", Range(0.0, 1.0), false, SIGMA),
+        spec("calibration.bearing_bias.walk", Range(0.0, 1.0), false, WALK),
     ]
 };
 

@@ -1,17 +1,15 @@
-//! The joint covariance of pose and features: dense, symmetric, and of a size that changes.
+//! The joint covariance of pose, calibration and features: dense, symmetric, and of a size that changes.
 //!
-//! Rows 0–2 are the pose (p_x, p_y, θ), rows 3 + 2i and 4 + 2i feature i. Only the lower triangle is kept, column by
-//! column with a fixed stride, so that features come and go without moving the rest.
+//! Rows 0–2 are the pose (p_x, p_y, θ), the next k what is calibrated (often nothing, k = 0), rows 3 + k + 2i and 4 + k + 2i
+//! feature i. Only the lower triangle is kept, column by column with a fixed stride, so that features come and go without
+//! moving the rest.
+
+mod calibration;
 
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Matrix3x2};
 
 /// Rows that belong to the pose.
 pub const POSE: usize = 3;
-
-/// First row of feature `i`.
-pub const fn row_of(i: usize) -> usize {
-    POSE + 2 * i
-}
 
 /// The joint covariance.
 #[derive(Clone, Debug)]
@@ -19,21 +17,29 @@ pub struct Covariance {
     /// Column-major, element (i, j) with i ≥ j at `j * stride + i`; what lies above the diagonal is never read.
     data: Vec<f64>,
     stride: usize,
+    calibration: usize,
     features: usize,
 }
 
 impl Covariance {
-    /// Of a pose alone, with room for `capacity` features before anything is allocated again.
-    pub fn new(pose: &Matrix3<f64>, capacity: usize) -> Self {
-        let stride = row_of(capacity);
-        let mut covariance = Self { data: vec![0.0; stride * stride], stride, features: 0 };
-        covariance.set_pose_block(pose);
+    /// Of a pose and of calibration parameters that are independent of it and of each other, with these variances; with room
+    /// for `capacity` features before anything is allocated again.
+    pub fn new(pose: &Matrix3<f64>, calibration: &[f64], capacity: usize) -> Self {
+        let stride = POSE + calibration.len() + 2 * capacity;
+        let data = vec![0.0; stride * stride];
+        let mut covariance = Self { data, stride, calibration: calibration.len(), features: 0 };
+        covariance.reset(pose, calibration);
         covariance
     }
 
     /// Number of rows.
     pub fn dim(&self) -> usize {
-        row_of(self.features)
+        self.row_of(self.features)
+    }
+
+    /// First row of feature `i`.
+    pub fn row_of(&self, i: usize) -> usize {
+        POSE + self.calibration + 2 * i
     }
 
     /// Number of features.
@@ -69,18 +75,18 @@ impl Covariance {
 
     /// Covariance of feature `i` with feature `k`.
     pub fn feature_block(&self, i: usize, k: usize) -> Matrix2<f64> {
-        Matrix2::from_fn(|a, b| self.get(row_of(i) + a, row_of(k) + b))
+        Matrix2::from_fn(|a, b| self.get(self.row_of(i) + a, self.row_of(k) + b))
     }
 
     /// Covariance of feature `i` with the pose.
     pub fn cross_block(&self, i: usize) -> Matrix2x3<f64> {
-        Matrix2x3::from_fn(|a, b| self.get(row_of(i) + a, b))
+        Matrix2x3::from_fn(|a, b| self.get(self.row_of(i) + a, b))
     }
 
     fn set_cross_block(&mut self, i: usize, block: &Matrix2x3<f64>) {
         for a in 0..2 {
             for b in 0..POSE {
-                self.set(row_of(i) + a, b, block[(a, b)]);
+                self.set(self.row_of(i) + a, b, block[(a, b)]);
             }
         }
     }
@@ -97,7 +103,7 @@ impl Covariance {
     /// Appends a feature x = C·pose + e with Cov(e) = `own`: C = 0 makes it independent of everything.
     pub fn append(&mut self, from_pose: &Matrix2x3<f64>, own: &Matrix2<f64>) {
         let new = self.features;
-        if row_of(new + 1) > self.stride {
+        if self.row_of(new + 1) > self.stride {
             self.grow(2 * new + 8);
         }
         self.features += 1;
@@ -105,21 +111,22 @@ impl Covariance {
             let cross: Matrix2<f64> = from_pose * self.cross_block(k).transpose();
             for a in 0..2 {
                 for b in 0..2 {
-                    self.set(row_of(new) + a, row_of(k) + b, cross[(a, b)]);
+                    self.set(self.row_of(new) + a, self.row_of(k) + b, cross[(a, b)]);
                 }
             }
         }
         let pose = self.pose_block();
         self.set_cross_block(new, &(from_pose * pose));
+        self.append_calibration(new, from_pose);
         let block = from_pose * pose * from_pose.transpose() + own;
-        let row = row_of(new);
+        let row = self.row_of(new);
         self.set(row, row, block[(0, 0)]);
         self.set(row + 1, row, 0.5 * (block[(0, 1)] + block[(1, 0)]));
         self.set(row + 1, row + 1, block[(1, 1)]);
     }
 
     fn grow(&mut self, capacity: usize) {
-        let stride = row_of(capacity);
+        let stride = self.row_of(capacity);
         let mut data = vec![0.0; stride * stride];
         for j in 0..self.dim() {
             let n = self.dim();
@@ -131,7 +138,7 @@ impl Covariance {
     /// Drops feature `i`; the last feature takes its place.
     pub fn swap_remove(&mut self, i: usize) {
         let last = self.features - 1;
-        let (hole, from) = (row_of(i), row_of(last));
+        let (hole, from) = (self.row_of(i), self.row_of(last));
         if i != last {
             for a in 0..2 {
                 for j in (0..hole).chain(hole + 2..from) {
@@ -145,9 +152,11 @@ impl Covariance {
         self.features = last;
     }
 
-    /// Drops all features.
-    pub fn clear_features(&mut self) {
+    /// No features, and everything else independent: the covariance of the pose, the variances of what is calibrated.
+    pub fn reset(&mut self, pose: &Matrix3<f64>, calibration: &[f64]) {
         self.features = 0;
+        self.set_pose_block(pose);
+        self.reset_calibration(calibration);
     }
 
     /// P ← P − W Wᵀ, W given column by column, `dim()` rows and `columns` columns.
@@ -187,13 +196,13 @@ impl Covariance {
         }
     }
 
-    /// Every part changes by a matrix of its own: P ← T P Tᵀ, T = blockdiag(T_N, T_1, …, T_N).
-    pub fn transport(&mut self, pose: &Matrix3<f64>, features: &[Matrix2<f64>]) {
+    /// Every feature changes by a matrix of its own: P ← T P Tᵀ, T = blockdiag(I, T_1, …, T_N).
+    pub fn transport(&mut self, features: &[Matrix2<f64>]) {
         for (k, tk) in features.iter().enumerate().take(self.features) {
-            let cross = tk * self.cross_block(k) * pose.transpose();
+            let cross = tk * self.cross_block(k);
             self.set_cross_block(k, &cross);
             let right = tk.transpose();
-            let (j, n) = (row_of(k), self.dim());
+            let (j, n) = (self.row_of(k), self.dim());
             self.data[(j + 1) * self.stride + j] = self.data[j * self.stride + j + 1];
             let (left, rest) = self.data.split_at_mut((j + 1) * self.stride);
             let first = &mut left[j * self.stride + j..j * self.stride + n];
@@ -203,8 +212,7 @@ impl Covariance {
                 (x[0], x[1], y[0], y[1]) = (block[(0, 0)], block[(1, 0)], block[(0, 1)], block[(1, 1)]);
             }
         }
-        let moved = pose * self.pose_block() * pose.transpose();
-        self.set_pose_block(&(0.5 * (moved + moved.transpose())));
+        self.transport_calibration(&Matrix3::identity(), features);
     }
 
     /// The pose moves, features stay: P_NN ← F P_NN Fᵀ + Q, P_fN ← P_fN Fᵀ.
@@ -215,6 +223,7 @@ impl Covariance {
         }
         let pose = transition * self.pose_block() * transition.transpose() + noise;
         self.set_pose_block(&(0.5 * (pose + pose.transpose())));
+        self.transport_calibration(transition, &[]);
     }
 
     /// Pose and features move, all features by the same conformal map: with F for the pose, A = [[c, −s], [s, c]] for
@@ -226,7 +235,7 @@ impl Covariance {
     /// to |A|² and turns the third by twice its angle, which is half the work of two matrix products.
     pub fn move_all(&mut self, transition: &Matrix3<f64>, c: f64, s: f64, g: &[[f64; 3]]) {
         let a = Matrix2::new(c, -s, s, c);
-        for (i, rows) in g[POSE..].chunks_exact(2).enumerate().take(self.features) {
+        for (i, rows) in g[self.row_of(0)..].chunks_exact(2).enumerate().take(self.features) {
             let noise = Matrix2x3::from_fn(|r, p| dot3(&rows[r], &g[p]));
             let cross = a * self.cross_block(i) * transition.transpose() + noise;
             self.set_cross_block(i, &cross);
@@ -234,11 +243,13 @@ impl Covariance {
         let noise = Matrix3::from_fn(|i, j| dot3(&g[i], &g[j]));
         let pose = transition * self.pose_block() * transition.transpose() + noise;
         self.set_pose_block(&(0.5 * (pose + pose.transpose())));
+        self.transport_calibration(transition, &[]);
+        self.turn_calibration(&a);
 
         let (half_scale, half_cos, half_sin) = (0.5 * (c * c + s * s), 0.5 * (c * c - s * s), c * s);
         let n = self.dim();
         for k in 0..self.features {
-            let j = row_of(k);
+            let j = self.row_of(k);
             // Mirror the one element of the diagonal block that lies above the diagonal; the loop then treats it as the rest.
             self.data[(j + 1) * self.stride + j] = self.data[j * self.stride + j + 1];
             let (left, right) = self.data.split_at_mut((j + 1) * self.stride);
@@ -273,8 +284,8 @@ impl Covariance {
                     + ci * pose * ck.transpose();
                 for q in 0..2 {
                     for p in 0..2 {
-                        if row_of(i) + p >= row_of(k) + q {
-                            self.set(row_of(i) + p, row_of(k) + q, block[(p, q)]);
+                        if self.row_of(i) + p >= self.row_of(k) + q {
+                            self.set(self.row_of(i) + p, self.row_of(k) + q, block[(p, q)]);
                         }
                     }
                 }
@@ -284,14 +295,16 @@ impl Covariance {
             let cross = b * self.cross_block(i) + from_pose(i) * pose;
             self.set_cross_block(i, &cross);
         }
+        self.change_calibration(b, from_pose);
     }
 
-    /// The pose's covariance is replaced and its correlation with the features forgotten.
+    /// The pose's covariance is replaced and its correlation with all else forgotten.
     pub fn replace_pose(&mut self, block: &Matrix3<f64>) {
         self.set_pose_block(block);
         for i in 0..self.features {
             self.set_cross_block(i, &Matrix2x3::zeros());
         }
+        self.transport_calibration(&Matrix3::zeros(), &[]);
     }
 
     /// As a full matrix.
@@ -333,7 +346,7 @@ mod tests {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut draw = || rng.random_range(-1.0..1.0);
         let root = Matrix3::from_fn(|_, _| draw());
-        let mut p = Covariance::new(&(root * root.transpose()), 2);
+        let mut p = Covariance::new(&(root * root.transpose()), &[], 2);
         for _ in 0..features {
             let from_pose = Matrix2x3::from_fn(|_, _| draw());
             let own = Matrix2::from_fn(|_, _| draw());
@@ -370,7 +383,7 @@ mod tests {
             p.swap_remove(gone);
             let mut order: Vec<usize> = (0..4).collect();
             order.swap_remove(gone);
-            let rows: Vec<usize> = (0..3).chain(order.iter().flat_map(|&i| [row_of(i), row_of(i) + 1])).collect();
+            let rows: Vec<usize> = (0..3).chain(order.iter().flat_map(|&i| [p.row_of(i), p.row_of(i) + 1])).collect();
             close(&p.to_matrix(), &before.select_rows(&rows).select_columns(&rows));
         }
     }
@@ -397,7 +410,7 @@ mod tests {
             let mut phi = DMatrix::zeros(n, n);
             phi.fixed_view_mut::<3, 3>(0, 0).copy_from(&f);
             for i in 0..p.features() {
-                phi.fixed_view_mut::<2, 2>(row_of(i), row_of(i)).copy_from(&Matrix2::new(c, -s, s, c));
+                phi.fixed_view_mut::<2, 2>(p.row_of(i), p.row_of(i)).copy_from(&Matrix2::new(c, -s, s, c));
             }
             let noise = DMatrix::from_fn(n, 3, |i, j| g[i][j]);
             let expected = &phi * p.to_matrix() * phi.transpose() + &noise * noise.transpose();
@@ -416,15 +429,13 @@ mod tests {
         p.add_outer3(&g);
         close(&p.to_matrix(), &expected);
 
-        let pose = Matrix3::new(1.0, 0.1, 0.3, -0.1, 1.0, 0.2, 0.0, 0.0, 1.0);
         let blocks: Vec<Matrix2<f64>> = (0..4).map(|i| Matrix2::new(1.0, 0.1 * i as f64, -0.2, 0.9)).collect();
         let mut t = DMatrix::identity(n, n);
-        t.fixed_view_mut::<3, 3>(0, 0).copy_from(&pose);
         for (i, block) in blocks.iter().enumerate() {
-            t.fixed_view_mut::<2, 2>(row_of(i), row_of(i)).copy_from(block);
+            t.fixed_view_mut::<2, 2>(p.row_of(i), p.row_of(i)).copy_from(block);
         }
         let expected = &t * p.to_matrix() * t.transpose();
-        p.transport(&pose, &blocks);
+        p.transport(&blocks);
         close(&p.to_matrix(), &expected);
     }
 
@@ -436,8 +447,8 @@ mod tests {
         let from_pose = |i: usize| Matrix2x3::new(1.0, 0.0, i as f64, 0.0, 1.0, 2.0 - i as f64);
         let mut map = DMatrix::identity(n, n);
         for i in 0..p.features() {
-            map.fixed_view_mut::<2, 2>(row_of(i), row_of(i)).copy_from(&b);
-            map.fixed_view_mut::<2, 3>(row_of(i), 0).copy_from(&from_pose(i));
+            map.fixed_view_mut::<2, 2>(p.row_of(i), p.row_of(i)).copy_from(&b);
+            map.fixed_view_mut::<2, 3>(p.row_of(i), 0).copy_from(&from_pose(i));
         }
         let expected = &map * p.to_matrix() * map.transpose();
         p.change_features(&b, from_pose);

@@ -2,17 +2,20 @@
 
 use super::associate::{Gate, Verdict, by_distance, by_identity};
 use super::augment::augment;
+use super::inbox::Segment;
 use super::measure::{Match, relinearize};
-use super::motion::Increment;
-use super::propagate::propagate;
+use super::motion::{Increment, increment};
+use super::propagate::{Rows, propagate};
 use super::sensor::{Reading, Sensor};
 use super::state::State;
-use super::update::{Workspace, preview, update};
+use super::trace::Role;
+use super::update::{FeatureCorrection, Workspace, preview, update};
 use super::{
-    Config, Counts, Discretization, DropReason, FeatureKind, MapConfig, Observation, Retraction, Variant, WhenFull,
+    Config, Counts, Discretization, DropReason, FeatureKind, MapConfig, MotionConfig, Observation, Retraction,
+    TwistPath, Variant, WhenFull,
 };
+use crate::lie::Se2;
 use crate::stamp::Stamp;
-use nalgebra::Vector2;
 
 /// Identities the filter gives to features that come without one start here.
 const FIRST_OWN_ID: u32 = 0x8000_0000;
@@ -44,20 +47,23 @@ pub struct Estimator {
     matches: Vec<Match>,
     newcomers: Vec<(Option<u32>, Reading)>,
     seen: Vec<u32>,
-    noise_rows: Vec<[f64; 3]>,
-    corrections: Vec<Vector2<f64>>,
+    rows: Rows,
+    corrections: Vec<FeatureCorrection>,
     workspace: Workspace,
+    /// What the last cloud was taken for, where somebody asks for it.
+    pub sightings: Option<Vec<(u32, Reading, Role)>>,
 }
 
 impl Estimator {
     /// At the initial pose, with an empty map.
     pub fn new(config: &Config, variant: Variant) -> Self {
         let capacity = config.map.max_features.min(64);
-        let state = State::new(variant.coordinates, config.initial.pose(), &config.initial.covariance(), capacity);
+        let (pose, covariance) = (config.initial.pose(), config.initial.covariance());
+        let state = State::new(variant.coordinates, pose, &covariance, &config.calibration, capacity);
         Self {
+            sensor: Sensor::new(&config.sensor, variant.noise_at, variant.stereo, &state.calibration),
             state,
             variant,
-            sensor: Sensor::new(&config.sensor, variant.noise_at, variant.stereo),
             gate: Gate::new(&config.gate),
             map: config.map.clone(),
             pending: Increment::none(),
@@ -65,22 +71,24 @@ impl Estimator {
             matches: Vec::new(),
             newcomers: Vec::new(),
             seen: Vec::new(),
-            noise_rows: Vec::new(),
+            rows: Rows::default(),
             corrections: Vec::new(),
             workspace: Workspace::default(),
+            sightings: None,
         }
     }
 
     /// Takes over settings that may change while running.
     pub fn reconfigure(&mut self, config: &Config) {
-        self.sensor = Sensor::new(&config.sensor, self.variant.noise_at, self.variant.stereo);
+        self.sensor = Sensor::new(&config.sensor, self.variant.noise_at, self.variant.stereo, &self.state.calibration);
         self.gate = Gate::new(&config.gate);
         self.map = config.map.clone();
     }
 
     /// Back to the initial pose and an empty map.
     pub fn reset(&mut self, config: &Config) {
-        self.state.reset(config.initial.pose(), &config.initial.covariance());
+        self.state.reset(config.initial.pose(), &config.initial.covariance(), &config.calibration);
+        self.sensor.calibrate(&self.state.calibration);
         self.pending = Increment::none();
         self.next_id = FIRST_OWN_ID;
     }
@@ -92,9 +100,13 @@ impl Estimator {
         }
     }
 
-    /// How odometry is to be turned into increments.
-    pub fn discretization(&self) -> Discretization {
-        self.variant.discretization
+    /// What a stretch of odometry says, calibrated by what is known so far.
+    pub fn increment(&self, s: &Segment, config: &MotionConfig) -> Increment {
+        let discretization = match config.path {
+            TwistPath::Arc => self.variant.discretization,
+            TwistPath::Chord => Discretization::Euler,
+        };
+        increment(&s.odometry, s.duration, s.interval, config, discretization, &self.state.calibration)
     }
 
     /// Moves on. Rigid increments are collected and applied to the features at the next correction, which is the same
@@ -103,7 +115,7 @@ impl Estimator {
         match self.variant.discretization {
             Discretization::Exponential => self.pending = self.pending.then(increment),
             Discretization::Euler => {
-                propagate(&mut self.state, increment, &self.variant, &mut self.noise_rows);
+                propagate(&mut self.state, increment, &self.variant, &mut self.rows);
             }
         }
     }
@@ -115,8 +127,9 @@ impl Estimator {
 
     /// Applies what [`Estimator::advance`] has collected.
     pub fn settle(&mut self) {
+        self.rows.noise.clear();
         if self.pending != Increment::none() {
-            propagate(&mut self.state, &self.pending, &self.variant, &mut self.noise_rows);
+            propagate(&mut self.state, &self.pending, &self.variant, &mut self.rows);
             self.pending = Increment::none();
         }
     }
@@ -130,8 +143,11 @@ impl Estimator {
         counts: &mut Counts,
     ) -> Correction {
         let mut correction = Correction::default();
+        if let Some(sightings) = &mut self.sightings {
+            sightings.clear();
+        }
         self.settle();
-        self.sort_out(kind, observations, counts, &mut correction);
+        self.sort_out(stamp, kind, observations, counts, &mut correction);
         self.update(stamp, counts, &mut correction);
         self.augment(stamp, counts, &mut correction);
         self.prune(stamp);
@@ -141,6 +157,7 @@ impl Estimator {
     /// Every observation becomes a match, a newcomer, or is left out under its reason.
     fn sort_out(
         &mut self,
+        stamp: Stamp,
         kind: FeatureKind,
         observations: &[Observation],
         counts: &mut Counts,
@@ -150,14 +167,14 @@ impl Estimator {
         self.newcomers.clear();
         self.seen.clear();
         for observation in observations {
-            if let Err(reason) = self.place(kind, observation) {
+            if let Err(reason) = self.place(stamp, kind, observation) {
                 counts.add(reason);
                 correction.rejected += 1;
             }
         }
     }
 
-    fn place(&mut self, kind: FeatureKind, observation: &Observation) -> Result<(), DropReason> {
+    fn place(&mut self, stamp: Stamp, kind: FeatureKind, observation: &Observation) -> Result<(), DropReason> {
         let reading = self.sensor.read(kind, observation)?;
         let at = self.variant.linearization;
         let verdict = match observation.id {
@@ -166,15 +183,22 @@ impl Estimator {
                     return Err(DropReason::DuplicateFeature);
                 }
                 self.seen.push(id);
-                by_identity(&self.state, &self.sensor, &reading, id, &self.gate, at)?
+                let verdict = by_identity(&self.state, &self.sensor, &reading, id, &self.gate, at);
+                if verdict.as_ref().is_err_and(|reason| *reason == DropReason::Gated) {
+                    self.witness(id, reading, Role::Gated);
+                }
+                verdict?
             }
             None => by_distance(&self.state, &self.sensor, &reading, &self.gate, at)?,
         };
         match verdict {
-            Verdict::Known(matched) => {
+            Verdict::Known(mut matched) => {
                 if self.matches.iter().any(|m| m.feature == matched.feature) {
                     return Err(DropReason::DuplicateFeature);
                 }
+                let since = stamp.since(self.state.features[matched.feature].last_seen);
+                matched.noise_scale = self.sensor.repetition(since);
+                matched.noise *= matched.noise_scale;
                 self.matches.push(matched);
             }
             Verdict::New => self.newcomers.push((observation.id, reading)),
@@ -184,14 +208,19 @@ impl Estimator {
 
     fn update(&mut self, stamp: Stamp, counts: &mut Counts, correction: &mut Correction) {
         self.iterate();
-        match update(&mut self.state, &self.matches, self.variant.retraction, &mut self.workspace) {
+        let retraction = self.variant.retraction;
+        match update(&mut self.state, &self.matches, retraction, &self.rows.noise, &mut self.workspace) {
             Ok(nis) => {
+                self.sensor.calibrate(&self.state.calibration);
                 correction.nis = nis;
                 correction.accepted = self.matches.len();
                 for m in &self.matches {
                     let feature = &mut self.state.features[m.feature];
                     feature.last_seen = stamp;
                     feature.observations = feature.observations.saturating_add(1);
+                    if let Some(sightings) = &mut self.sightings {
+                        sightings.push((feature.id, m.reading, Role::Again));
+                    }
                 }
             }
             Err(_) => {
@@ -204,15 +233,20 @@ impl Estimator {
     /// Linearizes all matches anew where the update is going to put them, as often as the filter says: Gauss–Newton on the
     /// posterior. The last linearization is the one that [`update`] takes.
     fn iterate(&mut self) {
-        let Retraction::Chart(chart) = self.variant.retraction else { return };
+        let (Retraction::Chart(chart) | Retraction::Split(chart)) = self.variant.retraction else { return };
+        let noise_rows = match self.variant.retraction {
+            Retraction::Split(_) => self.rows.noise.as_slice(),
+            _ => &[],
+        };
         for _ in 1..self.variant.iterations {
-            if self.matches.is_empty()
-                || preview(&self.state, &self.matches, &mut self.corrections, &mut self.workspace).is_err()
-            {
+            if self.matches.is_empty() {
                 return;
             }
-            for (m, e) in self.matches.iter_mut().zip(&self.corrections) {
-                relinearize(&self.state, &self.sensor, m, e, chart);
+            let (corrections, work) = (&mut self.corrections, &mut self.workspace);
+            let Ok(nu) = preview(&self.state, &self.matches, noise_rows, corrections, work) else { return };
+            let robot = Se2::exp(&nu) * self.state.pose;
+            for (m, correction) in self.matches.iter_mut().zip(&self.corrections) {
+                relinearize(&self.state, &self.sensor, m, &robot, correction, chart);
             }
         }
     }
@@ -228,10 +262,17 @@ impl Estimator {
             let id = id.unwrap_or_else(|| self.own_id());
             if augment(&mut self.state, &self.sensor, &reading, id, stamp, &self.variant) {
                 correction.added += 1;
+                self.witness(id, reading, Role::First);
             } else {
                 counts.add(DropReason::OutOfRange);
                 correction.rejected += 1;
             }
+        }
+    }
+
+    fn witness(&mut self, id: u32, reading: Reading, role: Role) {
+        if let Some(sightings) = &mut self.sightings {
+            sightings.push((id, reading, role));
         }
     }
 

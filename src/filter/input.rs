@@ -1,7 +1,7 @@
 //! What the filter is fed with.
 
 use crate::stamp::Stamp;
-use nalgebra::{Matrix2, Matrix3, Vector2};
+use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 use serde::{Deserialize, Serialize};
 
 /// What wheels or a drive model say about the motion of the base, in the base frame (REP 103).
@@ -15,6 +15,13 @@ pub struct Odometry {
     pub yaw_rate: f64,
     /// Covariance of (v_x, v_y, w) of this one sample; `None` leaves it to [`super::MotionConfig`].
     pub covariance: Option<Matrix3<f64>>,
+}
+
+impl Odometry {
+    /// (v_x, v_y, w).
+    pub fn twist(&self) -> Vector3<f64> {
+        Vector3::new(self.velocity.x, self.velocity.y, self.yaw_rate)
+    }
 }
 
 /// A gyroscope's yaw rate, which replaces that of the odometry where it is fresh.

@@ -1,9 +1,13 @@
 //! A reading against the state: residual, Jacobians, and the innovation covariance of one feature.
 
+use super::calibration::SensorJacobian;
+use super::covariance::Covariance;
+use super::retract::place;
 use super::sensor::{Reading, Sensor};
 use super::state::State;
+use super::update::FeatureCorrection;
 use super::{Chart, Coordinates, Linearization};
-use crate::lie::skew;
+use crate::lie::{Se2, skew};
 use nalgebra::{Matrix2, Matrix2x3, Vector2};
 
 /// A reading of a feature of the state, linearized.
@@ -19,8 +23,12 @@ pub struct Match {
     pub pose_jacobian: Matrix2x3<f64>,
     /// ∂(reading)/∂x_i.
     pub feature_jacobian: Matrix2<f64>,
+    /// ∂(reading)/∂(calibration of the sensor).
+    pub calibration_jacobian: SensorJacobian,
     /// Covariance of the reading.
     pub noise: Matrix2<f64>,
+    /// By what it was multiplied, because readings of one feature soon after one another have much the same error.
+    pub noise_scale: f64,
 }
 
 /// Linearizes `reading` as one of feature `i`. `None` where the model has no derivative there.
@@ -42,7 +50,9 @@ pub fn linearize(state: &State, sensor: &Sensor, reading: &Reading, i: usize, at
                 residual: expected.residual,
                 pose_jacobian: Matrix2x3::zeros(),
                 feature_jacobian,
+                calibration_jacobian: expected.calibration,
                 noise: expected.noise,
+                noise_scale: 1.0,
             })
         }
         Coordinates::World => {
@@ -60,21 +70,32 @@ pub fn linearize(state: &State, sensor: &Sensor, reading: &Reading, i: usize, at
                 residual: expected.residual,
                 pose_jacobian: expected.jacobian * dz_dpose,
                 feature_jacobian: expected.jacobian * back,
+                calibration_jacobian: expected.calibration,
                 noise: expected.noise,
+                noise_scale: 1.0,
             })
         }
     }
 }
 
-/// Linearizes a match anew, around the estimate corrected by e in invariant coordinates; the residual stays that of the
-/// uncorrected estimate, r = (reading − h(z⁺)) + H e. Returns false, and changes nothing, where the model has no derivative.
-pub fn relinearize(state: &State, sensor: &Sensor, m: &mut Match, e: &Vector2<f64>, chart: Chart) -> bool {
-    let back = state.pose.rotation().transpose();
-    let (z, derivative) = chart.retract(&state.in_robot(m.feature), &(back * e));
+/// Linearizes a match anew, where `correction` would put its feature, seen from `robot`, the pose corrected for the noise of
+/// the last motion; the residual stays that of the uncorrected estimate, r = (reading − h(z⁺)) + H e. Returns false, and
+/// changes nothing, where the model has no derivative.
+pub fn relinearize(
+    state: &State,
+    sensor: &Sensor,
+    m: &mut Match,
+    robot: &Se2,
+    correction: &FeatureCorrection,
+    chart: Chart,
+) -> bool {
+    let FeatureCorrection { whole, rigid } = correction;
+    let (z, derivative) = place(robot, &state.features[m.feature].x, &(whole - rigid), chart);
     let Some(expected) = sensor.expect(&m.reading, &z, &z) else { return false };
-    m.feature_jacobian = expected.jacobian * derivative * back;
-    m.residual = expected.residual + m.feature_jacobian * e;
-    m.noise = expected.noise;
+    m.feature_jacobian = expected.jacobian * derivative;
+    m.calibration_jacobian = expected.calibration;
+    m.residual = expected.residual + m.feature_jacobian * whole;
+    m.noise = expected.noise * m.noise_scale;
     true
 }
 
@@ -82,9 +103,29 @@ pub fn relinearize(state: &State, sensor: &Sensor, m: &mut Match, e: &Vector2<f6
 pub fn innovation_covariance(state: &State, m: &Match) -> Matrix2<f64> {
     let p = &state.covariance;
     let own = m.feature_jacobian * p.feature_block(m.feature, m.feature) * m.feature_jacobian.transpose() + m.noise;
+    let own = own + of_calibration(state, m);
     if state.coordinates != Coordinates::World {
         return own;
     }
     let cross: Matrix2<f64> = m.feature_jacobian * p.cross_block(m.feature) * m.pose_jacobian.transpose();
     own + cross + cross.transpose() + m.pose_jacobian * p.pose_block() * m.pose_jacobian.transpose()
+}
+
+/// The part of H P Hᵀ that calibration has in it.
+fn of_calibration(state: &State, m: &Match) -> Matrix2<f64> {
+    let (p, h) = (&state.covariance, &m.calibration_jacobian);
+    let mut sum = Matrix2::zeros();
+    for (k, a) in state.calibration.sensor() {
+        let mut with_state = m.feature_jacobian * p.feature_calibration(m.feature, k);
+        if state.coordinates == Coordinates::World {
+            with_state += m.pose_jacobian * p.pose_calibration(k);
+        }
+        let cross = with_state * h.column(a).transpose();
+        sum += cross + cross.transpose();
+        for (l, b) in state.calibration.sensor() {
+            let shared = p.get(Covariance::calibration_row(k), Covariance::calibration_row(l));
+            sum += h.column(a) * h.column(b).transpose() * shared;
+        }
+    }
+    sum
 }

@@ -1,5 +1,6 @@
 //! From odometry to relative motion with its noise.
 
+use super::calibration::{Calibration, MotionJacobian};
 use super::{Discretization, MotionConfig, NoiseReading, Odometry};
 use crate::lie::{Se2, rotation, skew, v_matrix};
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
@@ -12,12 +13,23 @@ pub struct Increment {
     pub motion: Se2,
     /// Covariance of (δt_x, δt_y, δa).
     pub covariance: Matrix3<f64>,
+    /// What calibration has to do with it; `None` where nothing is calibrated.
+    pub drift: Option<Drift>,
+}
+
+/// How errors of calibration make a motion wrong: (δt, δa) = `jacobian`·(δs_v, δs_w, δb_w, δl).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Drift {
+    /// ∂(t, a)/∂(s_v, s_w, b_w, l).
+    pub jacobian: MotionJacobian,
+    /// How long the motion took, s: parameters that wander do so meanwhile.
+    pub duration: f64,
 }
 
 impl Increment {
     /// No motion, no noise.
     pub fn none() -> Self {
-        Self { motion: Se2::identity(), covariance: Matrix3::zeros() }
+        Self { motion: Se2::identity(), covariance: Matrix3::zeros(), drift: None }
     }
 
     /// A constant twist (v, w) for `duration` seconds, with `density` the spectral density of its noise, so that noise
@@ -32,13 +44,8 @@ impl Increment {
         density: &Matrix3<f64>,
         discretization: Discretization,
     ) -> Self {
-        let (d, a) = (velocity * duration, yaw_rate * duration);
-        let (v, dv_d) = match discretization {
-            Discretization::Exponential => (v_matrix(a), v_matrix_derivative(a) * d),
-            Discretization::Euler => (Matrix2::identity(), Vector2::zeros()),
-        };
-        let g = Matrix3::new(v[(0, 0)], v[(0, 1)], dv_d.x, v[(1, 0)], v[(1, 1)], dv_d.y, 0.0, 0.0, 1.0);
-        Self { motion: Se2 { p: v * d, theta: a }, covariance: g * density * g.transpose() * duration }
+        let (motion, g) = twist_motion(velocity, yaw_rate, duration, discretization);
+        Self { motion, covariance: g * density * g.transpose() * duration, drift: None }
     }
 
     /// `self`, then `next`: T = T₁T₂, δt = δt₁ + J R(a₁)t₂ δa₁ + R(a₁) δt₂, δa = δa₁ + δa₂. To first order in the noise
@@ -51,6 +58,14 @@ impl Increment {
         Self {
             motion: self.motion * next.motion,
             covariance: first * self.covariance * first.transpose() + second * next.covariance * second.transpose(),
+            drift: match (self.drift, next.drift) {
+                (None, None) => None,
+                (one, other) => {
+                    let (one, other) = (one.unwrap_or_default(), other.unwrap_or_default());
+                    let jacobian = first * one.jacobian + second * other.jacobian;
+                    Some(Drift { jacobian, duration: one.duration + other.duration })
+                }
+            },
         }
     }
 
@@ -72,8 +87,24 @@ impl Increment {
     }
 }
 
+/// The motion of a constant twist (v, w), and the matrix g with (δt, δa) = Δt g (δv, δw).
+fn twist_motion(
+    velocity: &Vector2<f64>,
+    yaw_rate: f64,
+    duration: f64,
+    discretization: Discretization,
+) -> (Se2, Matrix3<f64>) {
+    let (d, a) = (velocity * duration, yaw_rate * duration);
+    let (v, dv_d) = match discretization {
+        Discretization::Exponential => (v_matrix(a), v_matrix_derivative(a) * d),
+        Discretization::Euler => (Matrix2::identity(), Vector2::zeros()),
+    };
+    let g = Matrix3::new(v[(0, 0)], v[(0, 1)], dv_d.x, v[(1, 0)], v[(1, 1)], dv_d.y, 0.0, 0.0, 1.0);
+    (Se2 { p: v * d, theta: a }, g)
+}
+
 /// dV/da: [[c', −s'], [s', c']] with c' = (sin a / a)', s' = ((1 − cos a)/a)'.
-fn v_matrix_derivative(a: f64) -> Matrix2<f64> {
+pub fn v_matrix_derivative(a: f64) -> Matrix2<f64> {
     let (c, s) = if a.abs() < 1e-2 {
         let a2 = a * a;
         (-a / 3.0 * (1.0 - a2 / 10.0), 0.5 - a2 / 8.0 * (1.0 - a2 / 18.0))
@@ -92,7 +123,12 @@ pub fn noise_density(odometry: &Odometry, interval: f64, config: &MotionConfig) 
         Some(covariance) if config.use_message_covariance => covariance * interval,
         _ => {
             let std = Vector3::new(config.velocity_x_std, config.velocity_y_std, config.yaw_rate_std);
-            let variance = Matrix3::from_diagonal(&std.component_mul(&std));
+            let moving = Vector3::new(
+                config.velocity_ratio_std * odometry.velocity.x,
+                0.0,
+                config.yaw_rate_ratio_std * odometry.yaw_rate,
+            );
+            let variance = Matrix3::from_diagonal(&(std.component_mul(&std) + moving.component_mul(&moving)));
             match config.noise {
                 NoiseReading::PerSample => variance * interval,
                 NoiseReading::SpectralDensity => variance,
@@ -101,26 +137,34 @@ pub fn noise_density(odometry: &Odometry, interval: f64, config: &MotionConfig) 
     }
 }
 
-/// One message over `duration` of the `interval` seconds it stands for. Beyond `max_step_s` nothing is known: the robot
-/// is left where it is, with a noise as large as the motion it may have made.
+/// One message, calibrated, over `duration` of the `interval` seconds it stands for. Beyond `max_step_s` nothing is known:
+/// the robot is left where it is, with a noise as large as the motion it may have made.
 pub fn increment(
     odometry: &Odometry,
     duration: f64,
     interval: f64,
     config: &MotionConfig,
     discretization: Discretization,
+    calibration: &Calibration,
 ) -> Increment {
     let known = duration.min(config.max_step_s);
     let density = noise_density(odometry, interval.min(config.max_step_s), config);
-    let step = Increment::from_twist(&odometry.velocity, odometry.yaw_rate, known, &density, discretization);
+    let stated = odometry.twist();
+    let twist = calibration.twist(&stated);
+    let drift = calibration.twist_jacobian(&stated).map(|effect| {
+        let (_, g) = twist_motion(&twist.xy(), twist.z, known, discretization);
+        Drift { jacobian: g * effect * known, duration }
+    });
+    let step = Increment::from_twist(&twist.xy(), twist.z, known, &density, discretization);
+    let step = Increment { drift, ..step };
     let blind = duration - known;
     if blind <= 0.0 {
         return step;
     }
-    let (reach, turn) = (odometry.velocity.norm() * blind, odometry.yaw_rate.abs() * blind);
+    let (reach, turn) = (twist.xy().norm() * blind, twist.z.abs() * blind);
     let mut covariance = density * blind;
     covariance += Matrix3::from_diagonal(&Vector3::new(reach * reach, reach * reach, turn * turn));
-    step.then(&Increment { motion: Se2::identity(), covariance })
+    step.then(&Increment { motion: Se2::identity(), covariance, drift: None })
 }
 
 /// z⁺ = A z − b, the motion of a feature in the robot frame, with A = [[c, −s], [s, c]]: the rigid R(a)ᵀ(z − t), or
@@ -170,6 +214,10 @@ mod tests {
         Odometry { stamp: Stamp::default(), velocity: v, yaw_rate: w, covariance: None }
     }
 
+    fn uncalibrated() -> Calibration {
+        Calibration::new(&crate::filter::CalibrationConfig::default())
+    }
+
     /// ∂(t, a)/∂(v, w) by central differences.
     fn numeric(v: Vector2<f64>, w: f64, dt: f64, how: Discretization) -> Matrix3<f64> {
         let h = 1e-6;
@@ -204,8 +252,8 @@ mod tests {
     fn cutting_an_interval_changes_the_noise_only_to_second_order() {
         let config = MotionConfig { use_message_covariance: false, ..MotionConfig::default() };
         let message = twist(Vector2::new(1.0, 0.0), 0.5);
-        let whole = increment(&message, 0.1, 0.1, &config, Discretization::Exponential);
-        let part = increment(&message, 0.05, 0.1, &config, Discretization::Exponential);
+        let whole = increment(&message, 0.1, 0.1, &config, Discretization::Exponential, &uncalibrated());
+        let part = increment(&message, 0.05, 0.1, &config, Discretization::Exponential, &uncalibrated());
         let both = part.then(&part);
         assert!((both.motion.p - whole.motion.p).norm() < 1e-15);
         assert!((both.covariance - whole.covariance).amax() < 2e-3 * whole.covariance.amax());
@@ -244,7 +292,8 @@ mod tests {
     #[test]
     fn a_gap_leaves_the_robot_where_it_is_and_says_so_in_the_covariance() {
         let config = MotionConfig { max_step_s: 0.5, use_message_covariance: false, ..MotionConfig::default() };
-        let step = increment(&twist(Vector2::new(1.0, 0.0), 0.0), 10.5, 10.5, &config, Discretization::Exponential);
+        let message = twist(Vector2::new(1.0, 0.0), 0.0);
+        let step = increment(&message, 10.5, 10.5, &config, Discretization::Exponential, &uncalibrated());
         assert!((step.motion.p - Vector2::new(0.5, 0.0)).norm() < 1e-12);
         assert!(step.covariance[(0, 0)] > 100.0);
     }

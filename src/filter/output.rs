@@ -16,7 +16,7 @@ pub struct PoseEstimate {
     pub pose: Se2,
     /// Covariance of (x, y, θ) − (x̂, ŷ, θ̂) in the map frame, (m, m, rad).
     pub covariance: Matrix3<f64>,
-    /// Velocity (v_x, v_y) m/s and yaw rate rad/s in the base frame, as last used.
+    /// Velocity (v_x, v_y) m/s and yaw rate rad/s in the base frame, as last used: calibrated.
     pub twist: nalgebra::Vector3<f64>,
 }
 

@@ -1,6 +1,7 @@
 //! What a sensor would read of a feature at z in the base frame, and where a reading puts the feature.
 
-use super::{DropReason, FeatureKind, NoiseAt, Observation, SensorConfig, StereoModel};
+use super::calibration::{Calibration, SensorJacobian};
+use super::{CalibrationParameter, DropReason, FeatureKind, NoiseAt, Observation, SensorConfig, StereoModel};
 use crate::lie::{Se2, rotation, skew, wrap_angle};
 use nalgebra::{Matrix2, Vector2};
 
@@ -13,11 +14,21 @@ pub const MAX_VARIANCE: f64 = 1e12;
 /// Nearer to the sensor than this, direction means nothing, m.
 const TOO_NEAR_M: f64 = 1e-6;
 
+/// The range of a new feature is known where its inverse is at least so many standard deviations from zero.
+const LEAST_PARALLAX: f64 = 0.5;
+
+/// A new feature is too far where its inverse range is so many standard deviations below that of the limit.
+const LARGEST_EXCESS: f64 = 3.0;
+
 /// A sensor on its mount, with its noise.
 #[derive(Clone, Debug)]
 pub struct Sensor {
     mount: Se2,
     mount_rotation: Matrix2<f64>,
+    range_bias: f64,
+    bearing_bias: f64,
+    /// Whether any of the five above is estimated.
+    calibrated: bool,
     config: SensorConfig,
     noise_at: NoiseAt,
     stereo: StereoModel,
@@ -52,15 +63,40 @@ pub struct Expected {
     pub residual: Vector2<f64>,
     /// ∂(reading)/∂z, z in the base frame.
     pub jacobian: Matrix2<f64>,
+    /// ∂(reading)/∂(calibration); zero where nothing is calibrated.
+    pub calibration: SensorJacobian,
     /// Covariance of the reading.
     pub noise: Matrix2<f64>,
 }
 
 impl Sensor {
-    /// A sensor as configured; `noise_at` matters for triangulated positions only.
-    pub fn new(config: &SensorConfig, noise_at: NoiseAt, stereo: StereoModel) -> Self {
-        let mount = Se2::new(config.x_m, config.y_m, config.yaw_rad);
-        Self { mount, mount_rotation: mount.rotation(), config: config.clone(), noise_at, stereo }
+    /// A sensor as configured and calibrated; `noise_at` matters for triangulated positions only.
+    pub fn new(config: &SensorConfig, noise_at: NoiseAt, stereo: StereoModel, calibration: &Calibration) -> Self {
+        let mut sensor = Self {
+            mount: Se2::identity(),
+            mount_rotation: Matrix2::identity(),
+            range_bias: 0.0,
+            bearing_bias: 0.0,
+            calibrated: calibration.sensor().next().is_some(),
+            config: config.clone(),
+            noise_at,
+            stereo,
+        };
+        sensor.calibrate(calibration);
+        sensor
+    }
+
+    /// Takes over what has been learned of it.
+    pub fn calibrate(&mut self, calibration: &Calibration) {
+        let (config, of) = (&self.config, |parameter| calibration.get(parameter));
+        self.mount = Se2::new(
+            config.x_m + of(CalibrationParameter::SensorX),
+            config.y_m + of(CalibrationParameter::SensorY),
+            config.yaw_rad + of(CalibrationParameter::SensorYaw),
+        );
+        self.mount_rotation = self.mount.rotation();
+        self.range_bias = of(CalibrationParameter::RangeBias);
+        self.bearing_bias = of(CalibrationParameter::BearingBias);
     }
 
     /// Looks at an observation.
@@ -104,6 +140,15 @@ impl Sensor {
         Ok(reading)
     }
 
+    /// By what the covariance of a reading is to be multiplied when the last one of the same feature was `since` seconds ago.
+    ///
+    /// Errors that are alike for a time T, with correlation ρ = exp(−Δt/T) from reading to reading, tell as much about their
+    /// mean as independent ones of (1 + ρ)/(1 − ρ) = coth(Δt/2T) times the variance.
+    pub fn repetition(&self, since: f64) -> f64 {
+        let lasting = self.config.correlation_s;
+        if lasting <= 0.0 { 1.0 } else { 1.0 / (0.5 * since.max(1e-3) / lasting).tanh() }
+    }
+
     fn default_noise(&self, kind: FeatureKind) -> Matrix2<f64> {
         let (a, b) = match kind {
             FeatureKind::RelativePosition => (self.config.position_std_m, self.config.position_std_m),
@@ -133,37 +178,95 @@ impl Sensor {
                 (stereo_bearings(&z_sensor, baseline), stereo_jacobian(&at, baseline)?, reading.covariance)
             }
         };
-        let mut residual = reading.value - expected;
+        let mut residual = reading.value - self.bias(reading.model) - expected;
         match reading.model {
             Model::Position | Model::Triangulated => {}
             Model::RangeBearing => residual.y = wrap_angle(residual.y),
             Model::StereoBearings => residual.apply(|angle| *angle = wrap_angle(*angle)),
         }
-        Some(Expected { residual, jacobian: jacobian * self.mount_rotation.transpose(), noise })
+        let in_base = jacobian * self.mount_rotation.transpose();
+        let calibration = self.calibration_jacobian(reading.model, &jacobian, &in_base, &at);
+        Some(Expected { residual, jacobian: in_base, calibration, noise })
+    }
+
+    /// By what a reading is off in both its numbers.
+    fn bias(&self, model: Model) -> Vector2<f64> {
+        match model {
+            Model::Position | Model::Triangulated => Vector2::zeros(),
+            Model::RangeBearing => Vector2::new(self.range_bias, self.bearing_bias),
+            Model::StereoBearings => Vector2::new(self.bearing_bias, self.bearing_bias),
+        }
+    }
+
+    /// ∂(reading)/∂(x, y, yaw, range bias, bearing bias) from ∂(reading)/∂z_s and ∂(reading)/∂z: with z_s = R(ψ)ᵀ(z − m),
+    /// ∂z_s/∂m = −R(ψ)ᵀ and ∂z_s/∂ψ = −J z_s.
+    fn calibration_jacobian(
+        &self,
+        model: Model,
+        in_sensor: &Matrix2<f64>,
+        in_base: &Matrix2<f64>,
+        z_sensor: &Vector2<f64>,
+    ) -> SensorJacobian {
+        let mut jacobian = SensorJacobian::zeros();
+        if !self.calibrated {
+            return jacobian;
+        }
+        jacobian.fixed_columns_mut::<2>(0).copy_from(&-in_base);
+        jacobian.set_column(2, &-(in_sensor * skew(z_sensor)));
+        match model {
+            Model::Position | Model::Triangulated => {}
+            Model::RangeBearing => (jacobian[(0, 3)], jacobian[(1, 4)]) = (1.0, 1.0),
+            Model::StereoBearings => (jacobian[(0, 4)], jacobian[(1, 4)]) = (1.0, 1.0),
+        }
+        jacobian
     }
 
     /// Where a reading puts the feature, in the base frame, and the covariance of that. `None` where it puts it nowhere:
     /// lines of sight that do not meet within the sensor's range.
     pub fn invert(&self, reading: &Reading) -> Option<(Vector2<f64>, Matrix2<f64>)> {
+        let unbiased = reading.value - self.bias(reading.model);
         let (z_sensor, covariance) = match reading.model {
             Model::Position => (reading.value, reading.covariance),
             Model::Triangulated => (reading.value, self.triangulation_noise(&reading.value, &reading.covariance)?),
             Model::StereoBearings => {
-                let z = triangulate(&reading.value, self.config.baseline_m)?;
+                let z = triangulate(&unbiased, self.config.baseline_m)?;
                 (z, self.triangulation_noise(&z, &reading.covariance)?)
             }
             Model::RangeBearing => {
-                let z = rotation(reading.value.y) * Vector2::new(reading.value.x, 0.0);
+                let z = rotation(unbiased.y) * Vector2::new(unbiased.x, 0.0);
                 let inverse = polar_jacobian(&z)?.try_inverse()?;
                 (z, inverse * reading.covariance * inverse.transpose())
             }
         };
         let distance = z_sensor.norm();
-        if distance < self.config.min_range_m || distance > self.config.max_range_m {
+        let is_near_enough = match reading.model {
+            Model::StereoBearings => self.may_be_in_range(&z_sensor, &covariance),
+            _ => distance <= self.config.max_range_m,
+        };
+        if distance < self.config.min_range_m || !is_near_enough {
             return None;
         }
         let r = self.mount_rotation;
         Some((self.mount.transform(&z_sensor), r * covariance * r.transpose()))
+    }
+
+    /// How the place that [`Sensor::invert`] gives goes with the calibration: ∂z/∂c = −(∂h/∂z)⁻¹ ∂h/∂c. `None` where nothing
+    /// of the sensor is calibrated, or the model has no derivative.
+    pub fn calibration_of(&self, reading: &Reading, z: &Vector2<f64>) -> Option<SensorJacobian> {
+        if !self.calibrated {
+            return None;
+        }
+        let expected = self.expect(reading, z, z)?;
+        Some(-expected.jacobian.try_inverse()? * expected.calibration)
+    }
+
+    /// Whether the range of a feature triangulated at `z` is known at all, and not significantly beyond the limit. A limit on
+    /// the estimate itself would let in far features only where their noise makes them nearer, which biases every one of
+    /// them.
+    fn may_be_in_range(&self, z: &Vector2<f64>, covariance: &Matrix2<f64>) -> bool {
+        let square = z.norm_squared();
+        let (inverse, std) = (1.0 / square.sqrt(), (z.dot(&(covariance * z)) / square).sqrt() / square);
+        inverse > LEAST_PARALLAX * std && inverse + LARGEST_EXCESS * std >= 1.0 / self.config.max_range_m
     }
 
     /// J Q Jᵀ, J the Jacobian of the triangulation at `z`.
@@ -244,7 +347,8 @@ mod tests {
 
     fn sensor(noise_at: NoiseAt) -> Sensor {
         let config = SensorConfig { x_m: 0.2, y_m: -0.1, yaw_rad: 0.3, ..SensorConfig::default() };
-        Sensor::new(&config, noise_at, StereoModel::Triangulated)
+        let uncalibrated = Calibration::new(&crate::filter::CalibrationConfig::default());
+        Sensor::new(&config, noise_at, StereoModel::Triangulated, &uncalibrated)
     }
 
     /// What a perfect sensor reads of a feature at `z` in the sensor frame.

@@ -2,11 +2,12 @@
 
 use super::estimator::Estimator;
 use super::inbox::Inbox;
-use super::motion::{Increment, increment};
+use super::motion::Increment;
 use super::sensor::MAX_VARIANCE;
+use super::trace::Trace;
 use super::{
-    Config, ConfigError, Counts, DropReason, FeatureKind, Imu, Landmark, Observation, Odometry, PoseEstimate, SPECS,
-    Step, TimeJump,
+    CalibrationEstimate, Config, ConfigError, Counts, DropReason, FeatureKind, Imu, Landmark, Observation, Odometry,
+    PoseEstimate, SPECS, Step, TimeJump,
 };
 use crate::lie::Se2;
 use crate::settings::lookup;
@@ -37,7 +38,7 @@ use nalgebra::{Matrix3, SymmetricEigen, Vector3};
 /// ```
 pub struct Slam {
     config: Config,
-    estimator: Estimator,
+    pub(super) estimator: Estimator,
     inbox: Inbox,
     counts: Counts,
     /// The instant the state holds for; `None` before the first odometry.
@@ -54,6 +55,8 @@ pub struct Slam {
     twist: Vector3<f64>,
     time_jumps: u64,
     enabled: bool,
+    /// Kept where somebody asks for it.
+    pub(super) trace: Option<Trace>,
 }
 
 impl Slam {
@@ -76,6 +79,7 @@ impl Slam {
             twist: Vector3::zeros(),
             time_jumps: 0,
             enabled: true,
+            trace: None,
         })
     }
 
@@ -147,7 +151,8 @@ impl Slam {
     fn take_odometry(&mut self, odometry: &Odometry) -> Result<(), DropReason> {
         self.check_enabled()?;
         self.check_odometry(odometry)?;
-        let stamp = odometry.stamp;
+        let stamp = odometry.stamp + self.config.motion.delay_s;
+        let odometry = Odometry { stamp, ..*odometry };
         if let Some(newest) = self.inbox.newest_odometry() {
             if newest.since(stamp) > self.config.timing.jump_back_s {
                 self.time_was_set_back();
@@ -156,10 +161,10 @@ impl Slam {
             }
         }
         let Some(time) = self.time else {
-            self.inbox.start(*odometry);
+            self.inbox.start(odometry);
             self.time = Some(stamp);
             self.estimator.restart_clock(stamp);
-            self.newest_twist = twist_of(odometry);
+            self.newest_twist = odometry.twist();
             return Ok(());
         };
         if self.inbox.newest_odometry() == Some(stamp) || self.inbox.has_odometry(stamp) {
@@ -172,9 +177,9 @@ impl Slam {
             return Err(DropReason::BufferFull);
         }
         if self.inbox.newest_odometry().is_none_or(|newest| stamp > newest) {
-            self.newest_twist = twist_of(odometry);
+            self.newest_twist = odometry.twist();
         }
-        self.inbox.push_odometry(*odometry);
+        self.inbox.push_odometry(odometry);
         self.commit();
         self.look_ahead();
         Ok(())
@@ -264,6 +269,7 @@ impl Slam {
     fn forget_time(&mut self) {
         self.estimator.settle();
         self.inbox.clear();
+        self.trace = self.trace.take().map(|_| Trace::default());
         (self.time, self.last_step, self.suspect) = (None, None, None);
         self.ahead = Increment::none();
     }
@@ -282,7 +288,7 @@ impl Slam {
     /// The next cloud that can be processed, processed. One step a cloud, stamps strictly increasing.
     pub fn poll(&mut self) -> Option<Step> {
         loop {
-            let cloud = self.inbox.pop_due_cloud(self.config.timing.reorder_window_s)?;
+            let cloud = self.inbox.pop_due_cloud(self.window_s())?;
             let step = match self.time {
                 None => Err(DropReason::NotStarted),
                 Some(time) if cloud.stamp < time => Err(DropReason::NotStarted),
@@ -291,6 +297,7 @@ impl Slam {
                     let correction =
                         self.estimator.correct(cloud.stamp, cloud.kind, &cloud.observations, &mut self.counts);
                     self.last_step = Some(cloud.stamp);
+                    self.trace_step();
                     Ok(Step {
                         estimate: self.estimate(cloud.stamp, &Increment::none(), self.twist),
                         nis: correction.nis,
@@ -315,21 +322,26 @@ impl Slam {
 
     /// Takes odometry older than the reorder window into the state.
     fn commit(&mut self) {
-        while let (Some(time), Some(to)) =
-            (self.time, self.inbox.odometry_to_commit(self.config.timing.reorder_window_s))
-        {
+        while let (Some(time), Some(to)) = (self.time, self.inbox.odometry_to_commit(self.window_s())) {
             self.advance(time, to);
         }
+    }
+
+    /// How long odometry is held back: a dead time lets it run ahead of the clouds, or behind them.
+    fn window_s(&self) -> f64 {
+        self.config.timing.reorder_window_s + self.config.motion.delay_s.abs()
     }
 
     /// Moves the state from `from` to `to` along the odometry that waits.
     fn advance(&mut self, from: Stamp, to: Stamp) {
         let (estimator, config) = (&mut self.estimator, &self.config.motion);
-        let discretization = estimator.discretization();
-        let twist = &mut self.twist;
+        let (twist, trace) = (&mut self.twist, &mut self.trace);
         let used = self.inbox.walk(from, to, |s| {
-            *twist = twist_of(&s.odometry);
-            estimator.advance(&increment(&s.odometry, s.duration, s.interval, config, discretization));
+            *twist = s.odometry.twist();
+            if let Some(trace) = trace {
+                trace.segments.push(s);
+            }
+            estimator.advance(&estimator.increment(&s, config));
         });
         self.inbox.consume(used, to);
         self.time = Some(to.max(from));
@@ -339,18 +351,16 @@ impl Slam {
     fn look_ahead(&mut self) {
         let (Some(time), Some(newest)) = (self.time, self.inbox.newest_odometry()) else { return };
         let mut ahead = Increment::none();
-        let (config, discretization) = (&self.config.motion, self.estimator.discretization());
         self.inbox.walk(time, newest, |s| {
-            ahead = ahead.then(&increment(&s.odometry, s.duration, s.interval, config, discretization));
+            ahead = ahead.then(&self.estimator.increment(&s, &self.config.motion));
         });
         self.ahead = ahead;
     }
 
     fn estimate(&self, stamp: Stamp, ahead: &Increment, twist: Vector3<f64>) -> PoseEstimate {
         let state = &self.estimator.state;
-        let motion = self.estimator.pending().then(ahead);
-        let (pose, covariance) = motion.carry(&state.pose, &state.pose_covariance());
-        PoseEstimate { stamp, pose, covariance, twist }
+        let (pose, covariance) = state.carried(&self.estimator.pending().then(ahead));
+        PoseEstimate { stamp, pose, covariance, twist: state.calibration.twist(&twist) }
     }
 
     /// The pose at the newest odometry: the last step, carried on. `None` before the first odometry.
@@ -362,6 +372,11 @@ impl Slam {
     /// The features of the map, with covariances in the map frame, as of the last step.
     pub fn landmarks(&self) -> impl Iterator<Item = Landmark> + '_ {
         (0..self.estimator.state.features.len()).map(|i| self.estimator.state.landmark(i))
+    }
+
+    /// What is known of each calibration parameter that is estimated, as of the last step; nothing where all are off.
+    pub fn calibration(&self) -> impl Iterator<Item = CalibrationEstimate> + '_ {
+        self.estimator.state.calibration_estimates()
     }
 
     #[cfg(test)]
@@ -416,10 +431,6 @@ impl Slam {
     pub fn enabled(&self) -> bool {
         self.enabled
     }
-}
-
-fn twist_of(odometry: &Odometry) -> Vector3<f64> {
-    Vector3::new(odometry.velocity.x, odometry.velocity.y, odometry.yaw_rate)
 }
 
 /// Symmetric to a millionth, and no eigenvalue below zero by more than rounding.

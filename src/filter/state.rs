@@ -1,7 +1,9 @@
 //! The state of a filter: a pose, features, their joint covariance.
 
+use super::calibration::Calibration;
 use super::covariance::Covariance;
-use super::{Coordinates, Landmark};
+use super::motion::Increment;
+use super::{CalibrationConfig, CalibrationEstimate, Coordinates, Landmark};
 use crate::lie::{Se2, skew};
 use crate::stamp::Stamp;
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Vector2};
@@ -22,8 +24,8 @@ pub struct Feature {
     pub observations: u32,
 }
 
-/// Pose, features and joint covariance. Errors are additive, (δp, δθ, δx_1 … δx_N), but in invariant coordinates: there
-/// they are (ξ, e_1 … e_N), X_true = Exp(ξ)X̂, e_i = R(θ)δz_i.
+/// Pose, calibration, features and joint covariance. Errors are additive, (δp, δθ, δc, δx_1 … δx_N), but in invariant
+/// coordinates: there they are (ξ, δc, e_1 … e_N), X_true = Exp(ξ)X̂, e_i = R(θ)δz_i.
 #[derive(Clone, Debug)]
 pub struct State {
     /// What the features' coordinates are.
@@ -32,21 +34,32 @@ pub struct State {
     pub pose: Se2,
     /// The pose as it was predicted, before the last update: the first estimate of the newest pose.
     pub predicted: Se2,
+    /// What odometry and sensor get wrong.
+    pub calibration: Calibration,
     /// The features, in no particular order.
     pub features: Vec<Feature>,
-    /// Of pose and features, in this order.
+    /// Of pose, calibration and features, in this order.
     pub covariance: Covariance,
     index: HashMap<u32, usize>,
 }
 
 impl State {
     /// A pose and no features, with room for `capacity` of them.
-    pub fn new(coordinates: Coordinates, pose: Se2, covariance: &Matrix3<f64>, capacity: usize) -> Self {
-        let covariance = Covariance::new(&from_additive(coordinates, &pose, covariance), capacity);
+    pub fn new(
+        coordinates: Coordinates,
+        pose: Se2,
+        covariance: &Matrix3<f64>,
+        config: &CalibrationConfig,
+        capacity: usize,
+    ) -> Self {
+        let calibration = Calibration::new(config);
+        let variances = calibration.variances(config);
+        let covariance = Covariance::new(&from_additive(coordinates, &pose, covariance), &variances, capacity);
         Self {
             coordinates,
             pose,
             predicted: pose,
+            calibration,
             features: Vec::with_capacity(capacity),
             covariance,
             index: HashMap::with_capacity(2 * capacity),
@@ -93,6 +106,38 @@ impl State {
                 m * block * m.transpose()
             }
         }
+    }
+
+    /// What is known of each calibration parameter in the state.
+    pub fn calibration_estimates(&self) -> impl Iterator<Item = CalibrationEstimate> + '_ {
+        self.calibration.active().iter().enumerate().map(|(k, &parameter)| {
+            let row = Covariance::calibration_row(k);
+            let std = self.covariance.get(row, row).max(0.0).sqrt();
+            CalibrationEstimate { parameter, value: self.calibration.get(parameter), std }
+        })
+    }
+
+    /// The pose after one more motion, and its covariance: with what is known of the errors of calibration, and of how they
+    /// go with those of the pose.
+    pub fn carried(&self, increment: &Increment) -> (Se2, Matrix3<f64>) {
+        let (pose, mut covariance) = increment.carry(&self.pose, &self.pose_covariance());
+        if let Some(drift) = &increment.drift {
+            let (transition, noise) = increment.pose_jacobians(&self.pose, &self.pose.p);
+            let to_additive = match self.coordinates {
+                Coordinates::World | Coordinates::Robot => transition,
+                Coordinates::Invariant => transition * additive_from_left(&self.pose.p),
+            };
+            let effect = noise * drift.jacobian;
+            for (k, column) in self.calibration.motion() {
+                let spread = effect.column(column) * (to_additive * self.covariance.pose_calibration(k)).transpose();
+                covariance += spread + spread.transpose();
+                for (l, other) in self.calibration.motion() {
+                    let shared = self.covariance.get(Covariance::calibration_row(k), Covariance::calibration_row(l));
+                    covariance += effect.column(column) * effect.column(other).transpose() * shared;
+                }
+            }
+        }
+        (pose, covariance)
     }
 
     /// Feature `i` in the map frame, with its covariance there.
@@ -151,12 +196,13 @@ impl State {
         self.predicted = pose;
     }
 
-    /// No features, and this pose.
-    pub fn reset(&mut self, pose: Se2, covariance: &Matrix3<f64>) {
+    /// No features, this pose, and of calibration what was known before the run.
+    pub fn reset(&mut self, pose: Se2, covariance: &Matrix3<f64>, config: &CalibrationConfig) {
         self.features.clear();
         self.index.clear();
-        self.covariance.clear_features();
-        self.covariance.set_pose_block(&from_additive(self.coordinates, &pose, covariance));
+        self.calibration = Calibration::new(config);
+        let variances = self.calibration.variances(config);
+        self.covariance.reset(&from_additive(self.coordinates, &pose, covariance), &variances);
         self.pose = pose;
         self.predicted = pose;
     }

@@ -12,7 +12,7 @@
 //! so that NEW3 is conjugate to MCG: what one drifts, the other does.
 
 use super::IntegrationError;
-use super::rigid_body::{BodyMethod, BodyState, RigidBody, Step, left_jacobian};
+use super::rigid_body::{BodyMethod, BodyState, RigidBody, Step};
 use crate::lie::{LieGroup, So3, hat};
 use nalgebra::{Matrix3, Vector3};
 
@@ -26,10 +26,9 @@ impl<B: RigidBody> BodyMethod<B> for LieMidpoint {
         let step = Step { time, size: h };
         let moments = body.moments();
         let momentum = moments.component_mul(&state.angular_velocity) + 0.5 * h * body.torque(&state.attitude);
-        let angle = coast(step, &moments, &momentum, &(0.5 * h * state.angular_velocity), 0.5 * h)?;
-        let first = So3::exp(&angle);
+        let first = So3::exp(&coast(step, &moments, &momentum, 0.5 * h)?);
         let momentum = first.rotate_back(&momentum);
-        let second = So3::exp(&coast(step, &moments, &momentum, &angle, 0.5 * h)?);
+        let second = So3::exp(&coast(step, &moments, &momentum, 0.5 * h)?);
         let attitude = state.attitude.compose(&first).compose(&second);
         let momentum = second.rotate_back(&momentum) + 0.5 * h * body.torque(&attitude);
         step.finite(BodyState { attitude, angular_velocity: momentum.component_div(&moments) })
@@ -47,7 +46,7 @@ impl<B: RigidBody> BodyMethod<B> for ModifiedCrouchGrossman {
         let step = Step { time, size: h };
         let moments = body.moments();
         let momentum = moments.component_mul(&state.angular_velocity) + 0.5 * h * body.torque(&state.attitude);
-        let turn = So3::exp(&coast(step, &moments, &momentum, &(h * state.angular_velocity), h)?);
+        let turn = So3::exp(&coast(step, &moments, &momentum, h)?);
         let attitude = state.attitude.compose(&turn);
         let momentum = turn.rotate_back(&momentum) + 0.5 * h * body.torque(&attitude);
         step.finite(BodyState { attitude, angular_velocity: momentum.component_div(&moments) })
@@ -67,7 +66,7 @@ impl<B: RigidBody> BodyMethod<B> for KoziaraBicanic {
         let middle = state.attitude.compose(&first);
         let momentum = first.rotate_back(&moments.component_mul(&state.angular_velocity)) + h * body.torque(&middle);
         // Π = exp(−hΩ/2)·momentum with Ω = J⁻¹Π: the equation of a whole step of coasting, of which half is made.
-        let angle = coast(step, &moments, &momentum, &(h * state.angular_velocity), h)?;
+        let angle = coast(step, &moments, &momentum, h)?;
         let attitude = middle.compose(&So3::exp(&(0.5 * angle)));
         step.finite(BodyState { attitude, angular_velocity: angle / h })
     }
@@ -80,14 +79,27 @@ fn coast(
     step: Step,
     moments: &Vector3<f64>,
     momentum: &Vector3<f64>,
-    guess: &Vector3<f64>,
     h: f64,
 ) -> Result<Vector3<f64>, IntegrationError> {
-    step.newton(*guess, |angle| {
+    let angle = (h * momentum).component_div(moments);
+    let guess = angle + (0.5 * h * momentum.cross(&angle)).component_div(moments);
+    step.newton(guess, |angle| {
         let half = 0.5 * angle;
         let middle = h * So3::exp(&half).rotate_back(momentum);
-        // d(exp(y)Π) = (dexp_y dy) × exp(y)Π with y = −Θ/2.
-        let tangent = Matrix3::from_diagonal(moments) - 0.5 * hat(&middle) * left_jacobian(&-half);
-        (moments.component_mul(angle) - middle, tangent)
+        (moments.component_mul(angle) - middle, Matrix3::from_diagonal(moments) - half_turn_tangent(&half, &middle))
     })
+}
+
+/// ½ m^ dexp_{−y}, by which m = exp(−y)Π changes with 2y: d(exp(x)Π) = (dexp_x dx) × exp(x)Π. The series of dexp are cut off
+/// where Newton's iteration cannot tell below a radian; beyond, it takes a step more.
+#[inline]
+fn half_turn_tangent(y: &Vector3<f64>, m: &Vector3<f64>) -> Matrix3<f64> {
+    let x = y.norm_squared();
+    let g1 = 0.5 - x * (1.0 / 24.0 - x * (1.0 / 720.0 - x * (1.0 / 40_320.0)));
+    let g2 = 1.0 / 6.0 - x * (1.0 / 120.0 - x * (1.0 / 5_040.0 - x * (1.0 / 362_880.0)));
+    // m^(I − g₁y^ + g₂y^²), with m^y^ = y mᵀ − (m·y)I and m^y^² = y (m × y)ᵀ − (m·y)y^.
+    let along = m.dot(y);
+    let mut tangent = hat(&(0.5 * (m - g2 * along * y))) + y * (0.5 * (g2 * m.cross(y) - g1 * m)).transpose();
+    (0..3).for_each(|i| tangent[(i, i)] += 0.5 * g1 * along);
+    tangent
 }

@@ -13,6 +13,9 @@ const ITERATIONS: usize = 60;
 /// The residual ‖g(x) − x‖, relative to ‖x‖, from which on an iteration that no longer gains is at its end, not lost.
 const TOLERANCE: f64 = 1e-11;
 
+/// A difference of which no more than this part is new tells of rounding and curvature only.
+const DEPENDENT: f64 = 1e-6;
+
 /// What brings the iteration to an end at once.
 const ROUNDING: f64 = 1e-16;
 
@@ -30,8 +33,7 @@ pub fn solve<X: VectorSpace>(
 ) -> Result<(X, usize), IntegrationError> {
     let mut x = guess;
     let mut history = History::new(&x);
-    let mut best: Option<(f64, X)> = None;
-    let mut tolerance = 0.0;
+    let (mut best, mut least, mut tolerance) = (x.clone(), f64::INFINITY, 0.0);
     for iterations in 1..=ITERATIONS {
         let image = g(&x);
         let residual = image.plus_scaled(-1.0, &x);
@@ -39,25 +41,21 @@ pub fn solve<X: VectorSpace>(
         if !size.is_finite() {
             return Err(IntegrationError::NotFinite { time, step });
         }
-        tolerance = TOLERANCE * scale;
-        let least = best.as_ref().map_or(f64::INFINITY, |best| best.0);
         if size <= ROUNDING * scale {
             return Ok((image, iterations));
         }
         if least <= tolerance && size > 0.5 * least {
-            return Ok((best.map_or(image, |best| best.1), iterations));
+            return Ok((best, iterations));
         }
         if size < least {
-            best = Some((size, image.clone()));
+            (best, least, tolerance) = (image.clone(), size, TOLERANCE * scale);
         }
         x = history.next(image, residual);
     }
-    let residual = best.map_or(f64::NAN, |best| best.0);
-    Err(IntegrationError::NotConverged { time, step, residual, tolerance, iterations: ITERATIONS })
+    Err(IntegrationError::NotConverged { time, step, residual: least, tolerance, iterations: ITERATIONS })
 }
 
-/// Differences of the last images and residuals. The residuals' are kept as an orthonormal basis with the images
-/// transformed along, so that the least-squares problem is solved by projections.
+/// Differences of the last images and residuals, the newest at `count − 1` modulo the depth.
 struct History<X> {
     last: Option<(X, X)>,
     images: [X; DEPTH],
@@ -74,30 +72,32 @@ impl<X: VectorSpace> History<X> {
     /// The next iterate: the combination of images whose residuals, were g linear, would vanish as far as they can.
     fn next(&mut self, image: X, residual: X) -> X {
         if let Some((last_image, last_residual)) = self.last.take() {
-            if self.count == DEPTH {
-                // With all directions used up the oldest are of another linearization.
-                self.count = 0;
-            }
-            let mut image_change = image.plus_scaled(-1.0, &last_image);
-            let mut residual_change = residual.plus_scaled(-1.0, &last_residual);
-            let size = residual_change.norm();
-            for k in 0..self.count {
-                let along = self.residuals[k].dot(&residual_change);
-                residual_change.add_scaled(-along, &self.residuals[k]);
-                image_change.add_scaled(-along, &self.images[k]);
-            }
-            let independent = residual_change.norm();
-            if independent > 1e-10 * size {
-                residual_change.scale_by(1.0 / independent);
-                image_change.scale_by(1.0 / independent);
-                self.residuals[self.count] = residual_change;
-                self.images[self.count] = image_change;
-                self.count += 1;
-            }
+            self.images[self.count % DEPTH] = image.plus_scaled(-1.0, &last_image);
+            self.residuals[self.count % DEPTH] = residual.plus_scaled(-1.0, &last_residual);
+            self.count += 1;
         }
-        let mut next = image.clone();
-        for (basis, change) in self.residuals.iter().zip(&self.images).take(self.count) {
-            next.add_scaled(-basis.dot(&residual), change);
+        // Least squares by orthogonalization, the newest difference first, for it knows best; what it makes dependent of
+        // the older ones is left out. The images go along with their residuals.
+        let (mut next, mut rest) = (image.clone(), residual.clone());
+        let mut basis: [Option<(X, X)>; DEPTH] = std::array::from_fn(|_| None);
+        for back in 0..self.count.min(DEPTH) {
+            let index = (self.count - 1 - back) % DEPTH;
+            let (mut direction, mut change) = (self.residuals[index].clone(), self.images[index].clone());
+            let size = direction.norm();
+            for (other, other_change) in basis.iter().flatten() {
+                let along = other.dot(&direction);
+                direction.add_scaled(-along, other);
+                change.add_scaled(-along, other_change);
+            }
+            let independent = direction.norm();
+            if independent > DEPENDENT * size {
+                direction.scale_by(1.0 / independent);
+                change.scale_by(1.0 / independent);
+                let along = direction.dot(&rest);
+                rest.add_scaled(-along, &direction);
+                next.add_scaled(-along, &change);
+                basis[back] = Some((direction, change));
+            }
         }
         self.last = Some((image, residual));
         next

@@ -20,12 +20,13 @@ impl<B: RigidBody> BodyMethod<B> for ExplicitLieNewmark {
         let step = Step { time, size: h };
         let moments = body.moments();
         let omega = state.angular_velocity;
-        let momentum = moments.component_mul(&omega);
-        let half_kick = 0.5 * h * (momentum.cross(&omega) + body.torque(&state.attitude));
-        let middle = omega + half_kick.component_div(&moments);
+        let gyroscopic = |omega: &Vector3<f64>| moments.component_mul(omega).cross(omega);
+        let before = gyroscopic(&omega);
+        let middle = omega + (0.5 * h * (before + body.torque(&state.attitude))).component_div(&moments);
         let attitude = state.attitude.compose(&self.reconstruction.rotation(&(h * middle)));
         let kicked = moments.component_mul(&middle) + 0.5 * h * body.torque(&attitude);
-        let angular_velocity = step.newton(middle + half_kick.component_div(&moments), |omega| {
+        let guess = (kicked + 0.5 * h * (2.0 * gyroscopic(&middle) - before)).component_div(&moments);
+        let angular_velocity = step.newton(guess, |omega| {
             let f = trapezoidal_momentum(&moments, omega, h) - kicked;
             (f, trapezoidal_tangent(&moments, omega, h))
         })?;
@@ -76,4 +77,13 @@ pub(super) fn trapezoidal_tangent(moments: &Vector3<f64>, omega: &Vector3<f64>, 
     let (j, w) = (moments, 0.5 * h * omega);
     let (d12, d20, d01) = (j.z - j.y, j.x - j.z, j.y - j.x);
     Matrix3::new(j.x, d12 * w.z, d12 * w.y, d20 * w.z, j.y, d20 * w.x, d01 * w.y, d01 * w.x, j.z)
+}
+
+/// Close to the Ω with JΩ + (h/2) Ω × JΩ = `kicked`, for a body that turned at `omega`: the gyroscopic torque taken at the
+/// velocity half an explicit step ahead.
+#[inline]
+pub(super) fn half_kicked(moments: &Vector3<f64>, omega: &Vector3<f64>, kicked: &Vector3<f64>, h: f64) -> Vector3<f64> {
+    let ahead =
+        |omega: &Vector3<f64>| (kicked + 0.5 * h * moments.component_mul(omega).cross(omega)).component_div(moments);
+    ahead(&ahead(omega))
 }

@@ -1,7 +1,7 @@
 //! The variational Lie-Verlet method of Bou-Rabee and Marsden.
 
 use super::IntegrationError;
-use super::lie_newmark::{trapezoidal_momentum, trapezoidal_tangent};
+use super::lie_newmark::{half_kicked, trapezoidal_momentum, trapezoidal_tangent};
 use super::rigid_body::{BodyMethod, BodyState, RigidBody, Step};
 use crate::lie::{LieGroup, So3};
 
@@ -21,9 +21,7 @@ impl<B: RigidBody> BodyMethod<B> for VariationalLieVerlet {
         let omega = state.angular_velocity;
         let kicked = moments.component_mul(&omega) + 0.5 * h * body.torque(&state.attitude);
         let quarter = 0.25 * h * h;
-        let guess = kicked.component_div(&moments)
-            + 0.5 * h * moments.component_mul(&omega).cross(&omega).component_div(&moments);
-        let xi = step.newton(guess, |xi| {
+        let xi = step.newton(half_kicked(&moments, &omega, &kicked, h), |xi| {
             let momentum = moments.component_mul(xi);
             let twice_kinetic = xi.dot(&momentum);
             let f = trapezoidal_momentum(&moments, xi, h) + quarter * twice_kinetic * xi - kicked;

@@ -1,7 +1,7 @@
 //! The partitioned Runge-Kutta Munthe-Kaas method of Nukala and Shelton.
 
 use super::IntegrationError;
-use super::lie_newmark::{trapezoidal_momentum, trapezoidal_tangent};
+use super::lie_newmark::{half_kicked, trapezoidal_momentum, trapezoidal_tangent};
 use super::rigid_body::{BodyMethod, BodyState, Reconstruction, RigidBody, Step};
 use crate::lie::LieGroup;
 
@@ -21,8 +21,8 @@ impl<B: RigidBody> BodyMethod<B> for PartitionedRkmk {
         let moments = body.moments();
         let omega = state.angular_velocity;
         let kicked = moments.component_mul(&omega) + 0.5 * h * body.torque(&state.attitude);
-        let guess = kicked + 0.5 * h * moments.component_mul(&omega).cross(&omega);
-        let middle = step.newton(guess.component_div(&moments), |omega| {
+        let guess = half_kicked(&moments, &omega, &kicked, h);
+        let middle = step.newton(guess, |omega| {
             (trapezoidal_momentum(&moments, omega, h) - kicked, trapezoidal_tangent(&moments, omega, h))
         })?;
         let attitude = state.attitude.compose(&self.reconstruction.rotation(&(h * middle)));

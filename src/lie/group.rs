@@ -1,6 +1,10 @@
 //! What every group of this house offers.
 
 use super::VectorSpace;
+use super::series::dexp_gradient_series;
+
+/// To rounding for |ad_ξ| up to 4.
+const GRADIENT_TERMS: usize = 30;
 
 /// A Lie group with its algebra in coordinates.
 ///
@@ -45,6 +49,11 @@ pub trait LieGroup: Clone {
     fn adjoint_apply(&self, xi: &Self::Algebra) -> Self::Algebra;
     /// Ad*_g(μ), with ⟨Ad*_g μ, ξ⟩ = ⟨μ, Ad_g ξ⟩.
     fn coadjoint_apply(&self, mu: &Self::Algebra) -> Self::Algebra;
+    /// The gradient by ξ of ⟨μ, dexp_ξ(η)⟩: ⟨·, δ⟩ = ⟨μ, d/dt|₀ dexp_{ξ+tδ}(η)⟩. By series, for ξ of moderate length,
+    /// where there is no closed form.
+    fn dexp_gradient(xi: &Self::Algebra, eta: &Self::Algebra, mu: &Self::Algebra) -> Self::Algebra {
+        dexp_gradient_series(GRADIENT_TERMS, |x, y| Self::ad(x, y), |x, y| Self::coad(x, y), xi, eta, mu)
+    }
     /// The right one, dexp_{−ξ}: exp(ξ + δ) = exp(ξ) exp(dexp_right(ξ)δ + O(δ²)).
     fn dexp_right(xi: &Self::Algebra, eta: &Self::Algebra) -> Self::Algebra {
         Self::dexp(&xi.scaled(-1.0), eta)

@@ -63,7 +63,10 @@ fn differentials<G: LieGroup + HomogeneousSpace<Group = G>>([xi, eta, mu]: Tripl
     let pairing = |a: &G::Algebra, b: &G::Algebra| a.dot(b);
     near(&pairing(&G::dexp_dual(&xi, &mu), &eta), &pairing(&mu, &dexp), 2e-13, "dual of dexp")?;
     let inverse = G::dexp_inv(&xi, &eta);
-    near(&pairing(&G::dexp_inv_dual(&xi, &mu), &eta), &pairing(&mu, &inverse), 2e-13, "dual of dexp⁻¹")
+    near(&pairing(&G::dexp_inv_dual(&xi, &mu), &eta), &pairing(&mu, &inverse), 2e-13, "dual of dexp⁻¹")?;
+    let along = |t: f64| pairing(&mu, &G::dexp(&xi.plus_scaled(t, &eta), &mu));
+    let slope = (along(h) - along(-h)) / (2.0 * h);
+    near(&pairing(&G::dexp_gradient(&xi, &mu, &mu), &eta), &slope, 2e-8, "gradient of dexp")
 }
 
 fn series<G: LieGroup>([xi, eta, _]: Triple<G>) -> TestCaseResult {

@@ -65,26 +65,26 @@ impl<M: Square> Polar<M> {
 
     /// The first half of [`Self::decompose`]: U alone; P stays what it was.
     pub fn project(&mut self, a: &M) -> bool {
-        let [inverse, transpose, ..] = &mut self.scratch;
+        let [inverse, ..] = &mut self.scratch;
+        let n = a.size() as f64;
         self.u.set(a);
         for _ in 0..MOST_ITERATIONS {
-            if !inverse.set_inverse(&self.u) {
+            if !inverse.set_inverse_transpose(&self.u) {
                 return false;
             }
-            transpose.set_transpose(inverse);
             // Far away U and U⁻ᵀ are first brought to one length; near, that would only disturb.
-            let ratio = transpose.norm() / self.u.norm();
-            let scale = if (ratio - 1.0).abs() > 0.1 { ratio.sqrt() } else { 1.0 };
-            inverse.set(&self.u);
-            self.u.scale_by(0.5 * scale);
-            self.u.add_scaled(0.5 / scale, transpose);
-            inverse.add_scaled(-1.0, &self.u);
-            let change = inverse.norm();
+            let square = self.u.dot(&self.u);
+            let scale = if (square - n).abs() < 0.2 * n { 1.0 } else { (inverse.dot(inverse) / square).sqrt().sqrt() };
+            // U ← U + change.
+            inverse.scale_by(0.5 / scale);
+            inverse.add_scaled(0.5 * scale - 1.0, &self.u);
+            self.u.add_scaled(1.0, inverse);
+            let change = inverse.dot(inverse);
             if !change.is_finite() {
                 return false;
             }
             // Of quadratic convergence: the next change would be half the square of this one.
-            if change < 1e-8 {
+            if change < 1e-16 {
                 return true;
             }
         }

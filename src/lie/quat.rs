@@ -156,6 +156,9 @@ impl LieGroup for Quat {
     fn dexp_inv_dual(xi: &Vector3<f64>, mu: &Vector3<f64>) -> Vector3<f64> {
         so3::dexp_inv(&-xi, mu)
     }
+    fn dexp_gradient(xi: &Vector3<f64>, eta: &Vector3<f64>, mu: &Vector3<f64>) -> Vector3<f64> {
+        so3::dexp_gradient(xi, eta, mu)
+    }
     fn ad(xi: &Vector3<f64>, eta: &Vector3<f64>) -> Vector3<f64> {
         xi.cross(eta)
     }

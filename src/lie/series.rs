@@ -20,6 +20,33 @@ pub fn dexp_inv_series<V: VectorSpace>(order: usize, ad: impl Fn(&V) -> V, eta: 
     sum(order, bernoulli_over_factorial, ad, eta)
 }
 
+/// The gradient by ξ of ⟨μ, Σ_{k ≤ order} ad_ξᵏ(η)/(k+1)!⟩. With aⱼ = ad_ξʲη and mᵢ = (ad*_ξ)ⁱμ the derivative in the
+/// direction δ is Σ ⟨mᵢ, [δ, aⱼ]⟩/(i+j+2)!, so the gradient is −Σᵢ ad*_{Σⱼ aⱼ/(i+j+2)!} mᵢ.
+pub fn dexp_gradient_series<V: VectorSpace>(
+    order: usize,
+    ad: impl Fn(&V, &V) -> V,
+    coad: impl Fn(&V, &V) -> V,
+    xi: &V,
+    eta: &V,
+    mu: &V,
+) -> V {
+    let powers: Vec<V> = std::iter::successors(Some(eta.clone()), |a| Some(ad(xi, a))).take(order).collect();
+    let mut gradient = xi.zero_like();
+    let (mut dual, mut first) = (mu.clone(), 0.5);
+    for i in 0..order {
+        // first = 1/(i+2)!, then 1/(i+j+2)!.
+        let (mut inner, mut coefficient) = (xi.zero_like(), first);
+        for (j, power) in powers[..order - i].iter().enumerate() {
+            inner.add_scaled(coefficient, power);
+            coefficient /= (i + j + 3) as f64;
+        }
+        gradient.add_scaled(-1.0, &coad(&inner, &dual));
+        dual = coad(xi, &dual);
+        first /= (i + 3) as f64;
+    }
+    gradient
+}
+
 /// η + Σ cₖ adᵏ(η), 1 ≤ k ≤ order; ends before where two terms in a row are lost in rounding.
 fn sum<V: VectorSpace>(order: usize, mut coefficient: impl FnMut(usize) -> f64, ad: impl Fn(&V) -> V, eta: &V) -> V {
     let (mut sum, mut power) = (eta.clone(), eta.clone());

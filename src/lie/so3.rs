@@ -2,7 +2,7 @@
 //!
 //! Algebra: rotation vectors, ξ ↔ ξ^ with ξ^ x = ξ × x; their length is an angle in radians.
 
-use super::angle::{dexp_inv_g2, exp_coefficients, theta_minus_sin};
+use super::angle::{dexp_coefficients, dexp_inv_g2, exp_coefficients, theta_minus_sin};
 use super::{HomogeneousSpace, LieGroup, Quat};
 use nalgebra::{Matrix3, Rotation3, Vector3};
 use std::f64::consts::PI;
@@ -123,6 +123,14 @@ pub(super) fn dexp_inv(xi: &Vector3<f64>, eta: &Vector3<f64>) -> Vector3<f64> {
     polynomial_of_ad(xi, -0.5, dexp_inv_g2(xi.norm_squared()), eta)
 }
 
+/// Of μ·(g₁ ξ×η + g₂ ξ×(ξ×η)), g₁ and g₂ being functions of |ξ|.
+pub(super) fn dexp_gradient(xi: &Vector3<f64>, eta: &Vector3<f64>, mu: &Vector3<f64>) -> Vector3<f64> {
+    let g = dexp_coefficients(xi.norm_squared());
+    let first = xi.cross(eta);
+    let along = g.dg1 * mu.dot(&first) + g.dg2 * mu.dot(&xi.cross(&first));
+    eta.cross(mu) * g.g1 + (first.cross(mu) + eta.cross(&mu.cross(xi))) * g.g2 + xi * along
+}
+
 /// All in closed form. dexp = I + (1 − cos θ)/θ² ξ^ + (θ − sin θ)/θ³ ξ^², θ = |ξ|;
 /// dexp⁻¹ = I − ξ^/2 + (1 − (θ/2) cot(θ/2))/θ² ξ^², singular at θ = 2π (Celledoni et al. 2021, section 2.2).
 impl LieGroup for So3 {
@@ -179,6 +187,9 @@ impl LieGroup for So3 {
     }
     fn dexp_inv_dual(xi: &Vector3<f64>, mu: &Vector3<f64>) -> Vector3<f64> {
         dexp_inv(&-xi, mu)
+    }
+    fn dexp_gradient(xi: &Vector3<f64>, eta: &Vector3<f64>, mu: &Vector3<f64>) -> Vector3<f64> {
+        dexp_gradient(xi, eta, mu)
     }
     /// ξ × η.
     fn ad(xi: &Vector3<f64>, eta: &Vector3<f64>) -> Vector3<f64> {

@@ -23,6 +23,9 @@ pub trait Square:
     /// self ← a⁻¹; false (and self undefined) where a is singular.
     fn set_inverse(&mut self, a: &Self) -> bool;
 
+    /// self ← a⁻ᵀ; false (and self undefined) where a is singular.
+    fn set_inverse_transpose(&mut self, a: &Self) -> bool;
+
     /// self ← self + s·I.
     fn add_identity(&mut self, s: f64) {
         for i in 0..self.size() {
@@ -101,6 +104,24 @@ impl<const N: usize> Square for SMatrix<f64, N, N> {
             true
         })
     }
+    #[inline]
+    fn set_inverse_transpose(&mut self, a: &Self) -> bool {
+        if N != 3 {
+            return self.set_inverse(a) && {
+                *self = self.transpose();
+                true
+            };
+        }
+        // The columns of A⁻ᵀ are the cross products of those of A over the determinant.
+        let column = |j: usize| [a[(0, j)], a[(1, j)], a[(2, j)]];
+        let cross = |[x, y, z]: [f64; 3], [u, v, w]: [f64; 3]| [y * w - z * v, z * u - x * w, x * v - y * u];
+        let (first, second, third) = (column(0), column(1), column(2));
+        let products = [cross(second, third), cross(third, first), cross(first, second)];
+        let determinant = (0..3).map(|i| first[i] * products[0][i]).sum::<f64>();
+        let inverse = 1.0 / determinant;
+        *self = Self::from_fn(|i, j| products[j][i] * inverse);
+        inverse.is_finite()
+    }
 }
 
 impl Square for DMatrix<f64> {
@@ -151,6 +172,16 @@ impl Square for DMatrix<f64> {
         }
         true
     }
+    fn set_inverse_transpose(&mut self, a: &Self) -> bool {
+        self.set_inverse(a) && {
+            for i in 0..self.nrows() {
+                for j in 0..i {
+                    self.swap((i, j), (j, i));
+                }
+            }
+            true
+        }
+    }
 }
 
 /// Up to this size inverses at run time do not allocate.
@@ -170,6 +201,15 @@ mod tests {
             prop_assume!(fixed.determinant().abs() > 1e-3);
             let one = dynamic.times(&dynamic.inverted());
             prop_assert!((one - DMatrix::identity(6, 6)).norm() < 1e-10);
+            let mut transpose = dynamic.zero_like();
+            prop_assert!(transpose.set_inverse_transpose(&dynamic));
+            prop_assert_eq!(transpose, dynamic.inverted().transpose());
+            let corner: SMatrix<f64, 3, 3> = fixed.fixed_view::<3, 3>(0, 0).into_owned();
+            let mut transpose = corner.zero_like();
+            if corner.determinant().abs() > 1e-3 {
+                prop_assert!(transpose.set_inverse_transpose(&corner));
+                prop_assert!((transpose - corner.inverted().transpose()).norm() < 1e-9);
+            }
             prop_assert!((fixed.inverted() - SMatrix::<f64, 6, 6>::from_column_slice(dynamic.inverted().as_slice())).norm() < 1e-8);
         }
     }

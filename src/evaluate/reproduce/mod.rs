@@ -5,17 +5,30 @@
 //! ([`write()`]) and drawn the same way for all. [`measure`] holds what they have in common: observed orders, drifts, times.
 
 mod folder;
+mod inertial;
+mod lie_integrators;
 pub mod measure;
 mod report;
+pub mod stability_test;
 mod text;
+mod thesis2;
+mod thesis3;
 pub mod thesis5;
+mod two_spheres;
 
 pub use folder::write;
 pub use report::{Experiment, Extent, Figure, Line, MethodResult, Progress, Report, Reproduction, Table};
 pub use text::{number, to_text};
 
 /// All experiments with integrators, in the order they are listed.
-pub const REPRODUCTIONS: &[Reproduction] = &[];
+pub const REPRODUCTIONS: &[Reproduction] = &[
+    thesis2::REPRODUCTION,
+    thesis3::REPRODUCTION,
+    lie_integrators::REPRODUCTION,
+    inertial::REPRODUCTION,
+    stability_test::REPRODUCTION,
+    two_spheres::REPRODUCTION,
+];
 
 /// What can be run again, by name, and what it is.
 pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {

@@ -1,10 +1,10 @@
 //! Laws the filters must obey whatever the data.
 
 use super::*;
-use crate::filter::covariance::row_of;
+use crate::filter::calibration::{Calibration, SensorJacobian};
 use crate::filter::measure::{Match, linearize};
 use crate::filter::motion::Increment;
-use crate::filter::propagate::propagate;
+use crate::filter::propagate::{Rows, propagate};
 use crate::filter::sensor::Sensor;
 use crate::filter::state::{Feature, State};
 use crate::filter::update::{Workspace, update};
@@ -15,12 +15,22 @@ use crate::lie::skew;
 use nalgebra::{DMatrix, DVector, Matrix2, Matrix2x3, Matrix3, Vector3};
 use rand::RngExt;
 
+fn uncalibrated() -> Calibration {
+    Calibration::new(&config("default").calibration)
+}
+
 /// A state with correlations everywhere.
 fn correlated(coordinates: Coordinates, features: usize, seed: u64) -> State {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut draw = || rng.random_range(-1.0..1.0);
     let root = Matrix3::from_fn(|_, _| 0.3 * draw());
-    let mut state = State::new(coordinates, Se2::new(1.0, -2.0, 0.7), &(root * root.transpose()), 8);
+    let mut state = State::new(
+        coordinates,
+        Se2::new(1.0, -2.0, 0.7),
+        &(root * root.transpose()),
+        &config("default").calibration,
+        8,
+    );
     for id in 0..features as u32 {
         let x = Vector2::new(3.0 + draw(), 4.0 * draw());
         let from_pose = Matrix2x3::from_fn(|_, _| draw());
@@ -54,7 +64,7 @@ fn additive_covariance(state: &State) -> DMatrix<f64> {
     };
     turn(0, &state.pose.p);
     for (i, feature) in state.features.iter().enumerate() {
-        turn(row_of(i), &feature.x);
+        turn(state.covariance.row_of(i), &feature.x);
     }
     &m * p * m.transpose()
 }
@@ -94,7 +104,7 @@ fn information_update(
 #[test]
 fn the_reduced_update_is_equation_5_24() {
     let mut state = correlated(Coordinates::Robot, 4, 1);
-    let sensor = Sensor::new(&SensorConfig::default(), NoiseAt::Predicted, StereoModel::Triangulated);
+    let sensor = Sensor::new(&SensorConfig::default(), NoiseAt::Predicted, StereoModel::Triangulated, &uncalibrated());
     let (mu, sigma) = (mean(&state), state.covariance.to_matrix());
     let seen = [2, 0];
     let (mut c, mut z, mut q) = (DMatrix::zeros(4, 8), DVector::zeros(4), DMatrix::zeros(4, 4));
@@ -113,11 +123,13 @@ fn the_reduced_update_is_equation_5_24() {
             residual: value - state.features[i].x,
             pose_jacobian: Matrix2x3::zeros(),
             feature_jacobian: Matrix2::identity(),
+            calibration_jacobian: SensorJacobian::zeros(),
             noise,
+            noise_scale: 1.0,
         });
     }
     let (expected_mean, expected_covariance) = information_update(&mu, &sigma, &c, &z, &q);
-    update(&mut state, &matches, Retraction::Additive, &mut Workspace::default()).unwrap();
+    update(&mut state, &matches, Retraction::Additive, &[], &mut Workspace::default()).unwrap();
     assert!((mean(&state) - expected_mean).amax() < 1e-10);
     assert!((state.covariance.to_matrix() - expected_covariance).amax() < 1e-10);
 }
@@ -125,7 +137,7 @@ fn the_reduced_update_is_equation_5_24() {
 #[test]
 fn the_update_is_the_textbook_kalman_update_in_world_coordinates() {
     let mut state = correlated(Coordinates::World, 3, 2);
-    let sensor = Sensor::new(&SensorConfig::default(), NoiseAt::Predicted, StereoModel::Triangulated);
+    let sensor = Sensor::new(&SensorConfig::default(), NoiseAt::Predicted, StereoModel::Triangulated, &uncalibrated());
     let mut matches = Vec::new();
     for i in [2, 0] {
         let observation = Observation { id: None, value: Vector2::new(3.0, 0.2 * i as f64), covariance: None };
@@ -136,13 +148,13 @@ fn the_update_is_the_textbook_kalman_update_in_world_coordinates() {
     let (mut h, mut r, mut y) = (DMatrix::zeros(4, 9), DMatrix::zeros(4, 4), DVector::zeros(4));
     for (k, m) in matches.iter().enumerate() {
         h.fixed_view_mut::<2, 3>(2 * k, 0).copy_from(&m.pose_jacobian);
-        h.fixed_view_mut::<2, 2>(2 * k, row_of(m.feature)).copy_from(&m.feature_jacobian);
+        h.fixed_view_mut::<2, 2>(2 * k, state.covariance.row_of(m.feature)).copy_from(&m.feature_jacobian);
         r.fixed_view_mut::<2, 2>(2 * k, 2 * k).copy_from(&m.noise);
         y.fixed_rows_mut::<2>(2 * k).copy_from(&m.residual);
     }
     let s = &h * &p * h.transpose() + r;
     let gain = &p * h.transpose() * s.clone().try_inverse().unwrap();
-    let nis = update(&mut state, &matches, Retraction::Additive, &mut Workspace::default()).unwrap();
+    let nis = update(&mut state, &matches, Retraction::Additive, &[], &mut Workspace::default()).unwrap();
     let expected_nis = (y.transpose() * s.try_inverse().unwrap() * &y)[(0, 0)];
     assert!((nis - expected_nis).abs() < 1e-9 * expected_nis);
     assert!((mean(&state) - (mu + &gain * y)).amax() < 1e-10);
@@ -155,6 +167,7 @@ fn measurement_jacobians_against_finite_differences() {
         &SensorConfig { x_m: 0.3, yaw_rad: 0.2, ..SensorConfig::default() },
         NoiseAt::Predicted,
         StereoModel::Triangulated,
+        &uncalibrated(),
     );
     let observation = Observation { id: None, value: Vector2::new(3.0, 0.2), covariance: None };
     let reading = sensor.read(FeatureKind::RangeBearing, &observation).unwrap();
@@ -193,7 +206,7 @@ fn propagation_against_finite_differences_of_the_mean() {
             for (i, feature) in state.features.iter_mut().enumerate() {
                 feature.x += Vector2::new(dx[3 + 2 * i], dx[4 + 2 * i]);
             }
-            propagate(&mut state, &twist, &variant, &mut Vec::new());
+            propagate(&mut state, &twist, &variant, &mut Rows::default());
             state
         };
         let n = 7;
@@ -281,7 +294,7 @@ fn first_estimates_keep_the_unobservable_directions_unobservable() {
             };
             put(0, &state.predicted.p);
             for (i, feature) in state.features.iter().enumerate() {
-                put(row_of(i), &feature.first);
+                put(state.covariance.row_of(i), &feature.first);
             }
             n[(2, 2)] = 1.0;
             let inverse = state.covariance.to_matrix().try_inverse().unwrap();
@@ -351,7 +364,7 @@ fn euler_and_exponential_agree_for_short_steps() {
         Odometry { stamp: Stamp::default(), velocity: Vector2::new(1.0, 0.0), yaw_rate: 0.5, covariance: None };
     let whole = |how: Discretization, pieces: usize| {
         let dt = 1.0 / pieces as f64;
-        let piece = crate::filter::motion::increment(&message, dt, dt, &config, how);
+        let piece = crate::filter::motion::increment(&message, dt, dt, &config, how, &uncalibrated());
         (0..pieces).fold(Increment::none(), |sum, _| sum.then(&piece)).motion
     };
     let exact = whole(Discretization::Exponential, 1);

@@ -5,9 +5,6 @@ use nalgebra::{Const, DimMin, SMatrix, SVector, Vector3};
 
 /// The mass matrix M, n × n: each entry stands for a multiple of the identity of ℝ³.
 pub trait SphereMass<const N: usize> {
-    /// Whether the angular accelerations depend on the velocities.
-    const IS_COUPLED: bool;
-
     /// Mx.
     fn times(&self, x: &[Vector3<f64>; N]) -> [Vector3<f64>; N];
     /// M⁻¹x.
@@ -26,6 +23,28 @@ pub trait SphereMass<const N: usize> {
         time: f64,
         step: f64,
     ) -> Result<[Vector3<f64>; N], IntegrationError>;
+    /// The ω with ωᵢ = middleᵢ + (h/2) qᵢ × q̈ᵢ(ω), q̈ = free + M⁻¹(λq), qᵢ·q̈ᵢ = −|ωᵢ|², near `guess`: the second half of a
+    /// trapezoidal kick.
+    ///
+    /// # Errors
+    /// No solution near; `time` is for the message, whose residual is the last change of |ω|².
+    fn kicked(
+        &self,
+        kick: &ImplicitKick<'_, N>,
+        guess: &[Vector3<f64>; N],
+        time: f64,
+        h: f64,
+    ) -> Result<[Vector3<f64>; N], IntegrationError>;
+}
+
+/// What an implicit kick starts from.
+pub struct ImplicitKick<'a, const N: usize> {
+    /// The directions.
+    pub q: &'a [Vector3<f64>; N],
+    /// M⁻¹(−∂V) there.
+    pub free: &'a [Vector3<f64>; N],
+    /// The angular velocities before the kick.
+    pub middle: &'a [Vector3<f64>; N],
 }
 
 /// Directions that only the potential couples: everything is explicit.
@@ -36,8 +55,6 @@ pub struct Diagonal<const N: usize>(
 );
 
 impl<const N: usize> SphereMass<N> for Diagonal<N> {
-    const IS_COUPLED: bool = false;
-
     #[inline]
     fn times(&self, x: &[Vector3<f64>; N]) -> [Vector3<f64>; N] {
         std::array::from_fn(|i| x[i] * self.0[i])
@@ -71,6 +88,17 @@ impl<const N: usize> SphereMass<N> for Diagonal<N> {
         }
         Ok(y)
     }
+    /// Nothing is implicit: what is along q has no part in the kick.
+    #[inline]
+    fn kicked(
+        &self,
+        kick: &ImplicitKick<'_, N>,
+        _: &[Vector3<f64>; N],
+        _: f64,
+        h: f64,
+    ) -> Result<[Vector3<f64>; N], IntegrationError> {
+        Ok(std::array::from_fn(|i| kick.middle[i] + 0.5 * h * kick.q[i].cross(&kick.free[i])))
+    }
 }
 
 /// Directions whose velocities are coupled, as of pendulums that hang on each other.
@@ -81,9 +109,9 @@ pub struct Coupled<const N: usize> {
 }
 
 impl<const N: usize> Coupled<N> {
-    /// From M; none where it is not positive definite.
-    pub fn new(matrix: SMatrix<f64, N, N>) -> Option<Self> {
-        Some(Self { matrix, inverse: matrix.cholesky()?.inverse() })
+    /// From M and M⁻¹, which are taken at their word: positive definite, and inverse to each other.
+    pub fn from_inverse_unchecked(matrix: SMatrix<f64, N, N>, inverse: SMatrix<f64, N, N>) -> Self {
+        Self { matrix, inverse }
     }
 
     const ITERATIONS: usize = 20;
@@ -95,8 +123,6 @@ impl<const N: usize> SphereMass<N> for Coupled<N>
 where
     Const<N>: DimMin<Const<N>, Output = Const<N>>,
 {
-    const IS_COUPLED: bool = true;
-
     #[inline]
     fn times(&self, x: &[Vector3<f64>; N]) -> [Vector3<f64>; N] {
         combined(&self.matrix, x)
@@ -136,6 +162,47 @@ where
             }
         }
         Err(no_root(residual, Self::ITERATIONS, time, step))
+    }
+    /// ω depends on itself by the squares wⱼ = |ωⱼ|² only, ω = ω(0) + Cw; Newton's iteration is for these.
+    #[inline]
+    fn kicked(
+        &self,
+        ImplicitKick { q, free, middle }: &ImplicitKick<'_, N>,
+        guess: &[Vector3<f64>; N],
+        time: f64,
+        h: f64,
+    ) -> Result<[Vector3<f64>; N], IntegrationError> {
+        let gram = SMatrix::<f64, N, N>::from_fn(|i, j| self.inverse[(i, j)] * q[i].dot(&q[j]));
+        let Some(factor) = gram.cholesky() else { return Err(no_root(f64::NAN, 0, time, h)) };
+        let turned = |lambda: &SVector<f64, N>, i: usize| -> Vector3<f64> {
+            let push: Vector3<f64> = (0..N).map(|j| q[j] * (self.inverse[(i, j)] * lambda[j])).sum();
+            0.5 * h * q[i].cross(&push)
+        };
+        let lambda = factor.solve(&SVector::<f64, N>::from_fn(|i, _| -q[i].dot(&free[i])));
+        let at_zero: [Vector3<f64>; N] =
+            std::array::from_fn(|i| middle[i] + 0.5 * h * q[i].cross(&free[i]) + turned(&lambda, i));
+        let inverse = factor.inverse();
+        let change: [[Vector3<f64>; N]; N] =
+            std::array::from_fn(|i| std::array::from_fn(|j| -turned(&inverse.column(j).into_owned(), i)));
+        let omega_at = |w: &SVector<f64, N>| -> [Vector3<f64>; N] {
+            std::array::from_fn(|i| at_zero[i] + (0..N).map(|j| change[i][j] * w[j]).sum::<Vector3<f64>>())
+        };
+        let mut w = SVector::<f64, N>::from_fn(|i, _| guess[i].norm_squared());
+        let scale = w.amax();
+        let mut last = f64::NAN;
+        for _ in 0..Self::ITERATIONS {
+            let omega = omega_at(&w);
+            let excess = SVector::<f64, N>::from_fn(|i, _| omega[i].norm_squared() - w[i]);
+            let tangent =
+                SMatrix::<f64, N, N>::from_fn(|i, j| 2.0 * omega[i].dot(&change[i][j]) - f64::from(u8::from(i == j)));
+            let Some(correction) = tangent.lu().solve(&excess) else { break };
+            w -= correction;
+            last = correction.amax();
+            if last <= Self::TOLERANCE * (scale + w.amax()) {
+                return Ok(omega_at(&w));
+            }
+        }
+        Err(no_root(last, Self::ITERATIONS, time, h))
     }
 }
 

@@ -9,8 +9,8 @@ mod rattle;
 mod tests;
 
 pub use lie_newmark::SphereLieNewmark;
-pub use lifted::{Lifted, isotropy_free_field, lifted, lifted_field, lowered};
-pub use mass::{Coupled, Diagonal, SphereMass};
+pub use lifted::{Lifted, SphereField, lifted, lowered};
+pub use mass::{Coupled, Diagonal, ImplicitKick, SphereMass};
 pub use rattle::SphereRattle;
 
 use super::IntegrationError;
@@ -52,7 +52,9 @@ pub trait SphereSystem<const N: usize> {
     /// n forces along the directions instead of for the 3n accelerations: q̈ = M⁻¹(−∂V + λq) with qᵢ·q̈ᵢ = −|ωᵢ|².
     fn angular_acceleration(&self, state: &[Ts2; N]) -> [Vector3<f64>; N] {
         let q = state.map(|s| s.q);
-        turning(self.mass(), &q, &self.free_acceleration(&q), &state.map(|s| s.omega))
+        let along = state.map(|s| -s.omega.norm_squared());
+        let acceleration = self.mass().constrained(&q, &self.free_acceleration(&q), &along);
+        std::array::from_fn(|i| q[i].cross(&acceleration[i]))
     }
 }
 
@@ -63,17 +65,6 @@ pub trait SphereMethod<const N: usize, S: SphereSystem<N>> {
     /// # Errors
     /// An implicit step that does not converge; numbers that are not finite.
     fn step(&self, system: &S, state: &[Ts2; N], time: f64, h: f64) -> Result<[Ts2; N], IntegrationError>;
-}
-
-/// ω̇ᵢ = qᵢ × q̈ᵢ from the free accelerations.
-fn turning<const N: usize>(
-    mass: &impl SphereMass<N>,
-    q: &[Vector3<f64>; N],
-    free: &[Vector3<f64>; N],
-    omega: &[Vector3<f64>; N],
-) -> [Vector3<f64>; N] {
-    let acceleration = mass.constrained(q, free, &omega.map(|omega| -omega.norm_squared()));
-    std::array::from_fn(|i| q[i].cross(&acceleration[i]))
 }
 
 /// The state, if all of it is finite.

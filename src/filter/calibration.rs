@@ -1,0 +1,213 @@
+//! Calibration while running: what odometry and sensor get wrong by a constant amount is part of the state.
+//!
+//! A calibration parameter is an addition to its nominal value, with an error of its own in the state, right behind that
+//! of the pose. It acts on the motion exactly as the noise of the twist does, v = (1 + s_v)v_m − l|w_m|, w = (1 + s_w)w_m + b_w,
+//! and on the readings through the pose of the sensor and their biases. Parameters that are switched off take no room in the
+//! state, and what they cost is nothing.
+
+use super::{CalibrationConfig, Prior};
+use nalgebra::{SMatrix, Vector3};
+use serde::Serialize;
+
+/// Parameters that change the motion.
+pub const MOTION: usize = 4;
+/// Parameters that change readings.
+pub const SENSOR: usize = 5;
+
+/// ∂/∂(s_v, s_w, b_w, l) of a twist (v_x, v_y, w), or of a motion (t, a).
+pub type MotionJacobian = SMatrix<f64, 3, MOTION>;
+/// ∂/∂(x, y, yaw of the sensor, range bias, bearing bias) of a reading.
+pub type SensorJacobian = SMatrix<f64, 2, SENSOR>;
+
+/// What can be calibrated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CalibrationParameter {
+    /// s_v: the true velocity is (1 + s_v) times the one that odometry states.
+    ScaleV,
+    /// s_w: the true yaw rate is (1 + s_w) times the one stated, plus [`CalibrationParameter::BiasW`].
+    ScaleW,
+    /// b_w, rad/s.
+    BiasW,
+    /// l, m: in turns the robot is slower by l|w|, forward or backward, as wheels that are dragged sideways are; it never
+    /// turns back for it.
+    TurnSlip,
+    /// Of the sensor in the base frame, forward, added to `sensor.x_m`.
+    SensorX,
+    /// Of the sensor in the base frame, left, added to `sensor.y_m`.
+    SensorY,
+    /// Of the sensor in the base frame, rad, added to `sensor.yaw_rad`.
+    SensorYaw,
+    /// Range readings are too long by this, m.
+    RangeBias,
+    /// Bearing readings, also those of both cameras of a stereo pair, are too far left by this, rad.
+    BearingBias,
+}
+
+impl CalibrationParameter {
+    /// All of them: those of the motion, then those of the sensor.
+    pub const ALL: [Self; MOTION + SENSOR] = [
+        Self::ScaleV,
+        Self::ScaleW,
+        Self::BiasW,
+        Self::TurnSlip,
+        Self::SensorX,
+        Self::SensorY,
+        Self::SensorYaw,
+        Self::RangeBias,
+        Self::BearingBias,
+    ];
+
+    /// As one word, `snake_case`: the name of its group of settings in `calibration`.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::ScaleV => "scale_v",
+            Self::ScaleW => "scale_w",
+            Self::BiasW => "bias_w",
+            Self::TurnSlip => "turn_slip",
+            Self::SensorX => "sensor_x",
+            Self::SensorY => "sensor_y",
+            Self::SensorYaw => "sensor_yaw",
+            Self::RangeBias => "range_bias",
+            Self::BearingBias => "bearing_bias",
+        }
+    }
+
+    /// Its unit; empty for a scale.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::ScaleV | Self::ScaleW => "",
+            Self::BiasW => "rad/s",
+            Self::TurnSlip | Self::SensorX | Self::SensorY | Self::RangeBias => "m",
+            Self::SensorYaw | Self::BearingBias => "rad",
+        }
+    }
+}
+
+/// What is known of one parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CalibrationEstimate {
+    /// Which one.
+    pub parameter: CalibrationParameter,
+    /// Its estimate, in its unit.
+    pub value: f64,
+    /// Standard deviation of the estimate.
+    pub std: f64,
+}
+
+/// The estimates, and which of them are in the state.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Calibration {
+    values: [f64; MOTION + SENSOR],
+    /// In the order of [`CalibrationParameter::ALL`]; parameter k of the state is `active[k]`.
+    active: Vec<CalibrationParameter>,
+    /// How many of `active` are of the motion.
+    motion: usize,
+    /// Of each parameter, per root of a second.
+    walks: [f64; MOTION + SENSOR],
+}
+
+impl Calibration {
+    /// At the priors' values; a parameter with a standard deviation or a walk is in the state.
+    pub fn new(config: &CalibrationConfig) -> Self {
+        let moving = |p: &CalibrationParameter| config.prior(*p).sigma > 0.0 || config.prior(*p).walk > 0.0;
+        let active: Vec<_> = CalibrationParameter::ALL.into_iter().filter(moving).collect();
+        let motion = active.iter().filter(|p| (**p as usize) < MOTION).count();
+        let of = |what: fn(&Prior) -> f64| CalibrationParameter::ALL.map(|p| what(config.prior(p)));
+        Self { values: of(|p| p.value), active, motion, walks: of(|p| p.walk) }
+    }
+
+    /// The parameters in the state, in its order.
+    pub fn active(&self) -> &[CalibrationParameter] {
+        &self.active
+    }
+
+    /// What is known of them before the run, squared.
+    pub fn variances(&self, config: &CalibrationConfig) -> Vec<f64> {
+        self.active.iter().map(|p| config.prior(*p).sigma.powi(2)).collect()
+    }
+
+    /// The estimate of a parameter, in the state or not.
+    pub fn get(&self, parameter: CalibrationParameter) -> f64 {
+        self.values[parameter as usize]
+    }
+
+    /// Parameters of the motion: place in the state, column of a [`MotionJacobian`].
+    pub fn motion(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.active[..self.motion].iter().enumerate().map(|(k, p)| (k, *p as usize))
+    }
+
+    /// Parameters of the sensor: place in the state, column of a [`SensorJacobian`].
+    pub fn sensor(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        (self.motion..).zip(&self.active[self.motion..]).map(|(k, p)| (k, *p as usize - MOTION))
+    }
+
+    /// Place in the state of each parameter, and how fast it wanders, per root of a second.
+    pub fn walks(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
+        self.active.iter().enumerate().map(|(k, p)| (k, self.walks[*p as usize]))
+    }
+
+    /// Adds a correction of the parameters in the state.
+    pub fn correct(&mut self, delta: &[f64]) {
+        for (parameter, d) in self.active.iter().zip(delta) {
+            self.values[*parameter as usize] += d;
+        }
+    }
+
+    /// (v_x, v_y, w) as odometry should have stated it.
+    pub fn twist(&self, stated: &Vector3<f64>) -> Vector3<f64> {
+        let [scale_v, scale_w, bias_w, turn_slip, ..] = self.values;
+        let (x, y) = (stated.x * (1.0 + scale_v), stated.y * (1.0 + scale_v));
+        let slip = turn_slip * stated.z.abs();
+        let x = if slip < x.abs() { x - slip * x.signum() } else { 0.0 };
+        Vector3::new(x, y, stated.z * (1.0 + scale_w) + bias_w)
+    }
+
+    /// Its derivative; `None` where nothing is in the state.
+    pub fn twist_jacobian(&self, stated: &Vector3<f64>) -> Option<MotionJacobian> {
+        if self.active.is_empty() {
+            return None;
+        }
+        let forward = self.twist(stated).x;
+        let (x, slip) = if forward == 0.0 { (0.0, 0.0) } else { (stated.x, -stated.z.abs() * forward.signum()) };
+        #[rustfmt::skip]
+        let jacobian = MotionJacobian::new(
+            x, 0.0, 0.0, slip,
+            stated.y, 0.0, 0.0, 0.0,
+            0.0, stated.z, 1.0, 0.0,
+        );
+        Some(jacobian)
+    }
+}
+
+impl CalibrationConfig {
+    /// The settings of one parameter.
+    pub fn prior(&self, parameter: CalibrationParameter) -> &Prior {
+        match parameter {
+            CalibrationParameter::ScaleV => &self.scale_v,
+            CalibrationParameter::ScaleW => &self.scale_w,
+            CalibrationParameter::BiasW => &self.bias_w,
+            CalibrationParameter::TurnSlip => &self.turn_slip,
+            CalibrationParameter::SensorX => &self.sensor_x,
+            CalibrationParameter::SensorY => &self.sensor_y,
+            CalibrationParameter::SensorYaw => &self.sensor_yaw,
+            CalibrationParameter::RangeBias => &self.range_bias,
+            CalibrationParameter::BearingBias => &self.bearing_bias,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn prior_mut(&mut self, parameter: CalibrationParameter) -> &mut Prior {
+        match parameter {
+            CalibrationParameter::ScaleV => &mut self.scale_v,
+            CalibrationParameter::ScaleW => &mut self.scale_w,
+            CalibrationParameter::BiasW => &mut self.bias_w,
+            CalibrationParameter::TurnSlip => &mut self.turn_slip,
+            CalibrationParameter::SensorX => &mut self.sensor_x,
+            CalibrationParameter::SensorY => &mut self.sensor_y,
+            CalibrationParameter::SensorYaw => &mut self.sensor_yaw,
+            CalibrationParameter::RangeBias => &mut self.range_bias,
+            CalibrationParameter::BearingBias => &mut self.bearing_bias,
+        }
+    }
+}

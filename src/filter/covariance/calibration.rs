@@ -1,0 +1,122 @@
+//! What the calibration parameters add to each operation on the covariance: their rows come right after the pose, and
+//! where pose and features are transformed, their columns are so from one side only.
+
+use super::{Covariance, POSE};
+use nalgebra::{Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
+
+impl Covariance {
+    /// How many parameters there are.
+    pub fn calibration(&self) -> usize {
+        self.calibration
+    }
+
+    /// Row of parameter `k`.
+    pub const fn calibration_row(k: usize) -> usize {
+        POSE + k
+    }
+
+    /// Independent parameters with these variances.
+    pub(super) fn reset_calibration(&mut self, variances: &[f64]) {
+        for (k, variance) in variances.iter().enumerate() {
+            let row = Self::calibration_row(k);
+            (0..row).for_each(|j| self.set(row, j, 0.0));
+            self.set(row, row, *variance);
+        }
+    }
+
+    /// Covariance of the pose with parameter `k`.
+    pub fn pose_calibration(&self, k: usize) -> Vector3<f64> {
+        Vector3::from_fn(|i, _| self.get(Self::calibration_row(k), i))
+    }
+
+    /// Covariance of feature `i` with parameter `k`.
+    pub fn feature_calibration(&self, i: usize, k: usize) -> Vector2<f64> {
+        let (row, column) = (self.row_of(i), Self::calibration_row(k));
+        Vector2::new(self.get(row, column), self.get(row + 1, column))
+    }
+
+    fn set_feature_calibration(&mut self, i: usize, k: usize, value: &Vector2<f64>) {
+        let (row, column) = (self.row_of(i), Self::calibration_row(k));
+        self.set(row, column, value.x);
+        self.set(row + 1, column, value.y);
+    }
+
+    /// P_Nk ← T_N P_Nk, P_ik ← T_i P_ik for as many features as there are matrices.
+    pub(super) fn transport_calibration(&mut self, pose: &Matrix3<f64>, features: &[Matrix2<f64>]) {
+        for k in 0..self.calibration {
+            let moved = pose * self.pose_calibration(k);
+            (0..POSE).for_each(|i| self.set(Self::calibration_row(k), i, moved[i]));
+            for (i, t) in features.iter().enumerate().take(self.features) {
+                let moved = t * self.feature_calibration(i, k);
+                self.set_feature_calibration(i, k, &moved);
+            }
+        }
+    }
+
+    /// P_ik ← A P_ik for every feature.
+    pub(super) fn turn_calibration(&mut self, a: &Matrix2<f64>) {
+        self.change_calibration(a, |_| Matrix2x3::zeros());
+    }
+
+    /// P_ik ← B P_ik + C_i P_Nk for every feature.
+    pub(super) fn change_calibration(&mut self, b: &Matrix2<f64>, from_pose: impl Fn(usize) -> Matrix2x3<f64>) {
+        for k in 0..self.calibration {
+            let pose = self.pose_calibration(k);
+            for i in 0..self.features {
+                let changed = b * self.feature_calibration(i, k) + from_pose(i) * pose;
+                self.set_feature_calibration(i, k, &changed);
+            }
+        }
+    }
+
+    /// P_ik = C P_Nk for a new feature.
+    pub(super) fn append_calibration(&mut self, i: usize, from_pose: &Matrix2x3<f64>) {
+        for k in 0..self.calibration {
+            let cross = from_pose * self.pose_calibration(k);
+            self.set_feature_calibration(i, k, &cross);
+        }
+    }
+
+    /// Feature `i` turns out to depend on parameters as well: x_i ← x_i + Σ c_k·(parameter k), c as (k, c_k).
+    pub fn add_to_feature(&mut self, i: usize, from_calibration: impl Iterator<Item = (usize, Vector2<f64>)>) {
+        let own = self.row_of(i);
+        for (k, c) in from_calibration {
+            let parameter = Self::calibration_row(k);
+            let cross = self.feature_calibration(i, k);
+            let shared = c * cross.transpose();
+            let block = self.feature_block(i, i)
+                + shared
+                + shared.transpose()
+                + c * c.transpose() * self.get(parameter, parameter);
+            for j in (0..own).chain(own + 2..self.dim()) {
+                let with_parameter = self.get(parameter, j);
+                for a in 0..2 {
+                    let sum = self.get(own + a, j) + c[a] * with_parameter;
+                    self.set(own + a, j, sum);
+                }
+            }
+            for (a, b) in [(0, 0), (1, 0), (1, 1)] {
+                self.set(own + a, own + b, block[(a, b)]);
+            }
+        }
+    }
+
+    /// P ← P + g mᵀ + m gᵀ, g and m of `dim()` rows of three.
+    pub fn add_symmetric3(&mut self, g: &[[f64; 3]], m: &[[f64; 3]]) {
+        let n = self.dim();
+        let dot = |a: &[f64; 3], b: &[f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+        for j in 0..n {
+            let target = &mut self.data[j * self.stride + j..j * self.stride + n];
+            for ((t, gi), mi) in target.iter_mut().zip(&g[j..n]).zip(&m[j..n]) {
+                *t += dot(gi, &m[j]) + dot(mi, &g[j]);
+            }
+        }
+    }
+
+    /// Parameter `k` has wandered: its variance grows.
+    pub fn add_calibration_variance(&mut self, k: usize, variance: f64) {
+        let row = Self::calibration_row(k);
+        let sum = self.get(row, row) + variance;
+        self.set(row, row, sum);
+    }
+}
