@@ -8,6 +8,7 @@
 //! - [`lie`]: the groups;
 //! - [`integrate`]: one-step methods on groups and other curved spaces;
 //! - [`dynamics`]: the systems they are run on;
+//! - [`attitude`]: the filter that keeps an orientation; no ROS, no files, no clock;
 //! - [`simulate`]: worlds, trajectories and sensors with stated noise, from a seed;
 //! - [`filter`]: the Kalman filters; no ROS, no files, no clock;
 //! - [`evaluate`]: recordings in, errors and consistency out;
@@ -16,6 +17,7 @@
 
 #![warn(missing_docs)]
 
+pub mod attitude;
 pub mod cli;
 pub mod dynamics;
 pub mod evaluate;

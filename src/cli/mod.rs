@@ -1,5 +1,6 @@
 //! The command line `lienav`: one file for each command.
 
+mod attitude;
 mod convert;
 mod evaluate;
 mod failure;
@@ -36,6 +37,7 @@ enum Command {
     Simulate(simulate::Args),
     MonteCarlo(monte_carlo::Args),
     Reproduce(reproduce::Args),
+    Attitude(attitude::Args),
     Parameters(parameters::Args),
 }
 
@@ -72,6 +74,7 @@ pub fn main() -> ExitCode {
         Command::Simulate(args) => simulate::run(&args),
         Command::MonteCarlo(args) => monte_carlo::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
+        Command::Attitude(args) => attitude::run(&args),
         Command::Parameters(args) => parameters::run(&args),
     };
     match result {

@@ -5,6 +5,7 @@
 //! simulated runs; in [`reproduce`], published experiments.
 
 pub mod align;
+pub mod attitude;
 pub mod bag;
 pub mod batch;
 pub mod consistency;

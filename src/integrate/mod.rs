@@ -3,6 +3,7 @@
 //! with its residual.
 
 pub mod adaptive;
+pub mod attitude;
 pub mod commutator_free;
 mod convected;
 mod convergence;

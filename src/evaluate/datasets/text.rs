@@ -28,7 +28,12 @@ impl Table {
     pub fn read(folder: &Path, name: &str) -> Result<Self, OpenError> {
         let path = folder.join(name);
         let text = fs::read_to_string(&path).map_err(|error| OpenError::io(&path, error))?;
-        Ok(Self { path, text })
+        Ok(Self::of(path, text))
+    }
+
+    /// Of text that was read from `path`, as from inside a compressed file.
+    pub fn of(path: PathBuf, text: String) -> Self {
+        Self { path, text }
     }
 
     /// The rows, each of which has `names.len()` columns or more. Where a row of words comes first, it has to begin with `names`.

@@ -1,0 +1,105 @@
+//! Kalman updates: by velocity that stays about zero, by the gyroscope's bias seen at rest, by a heading.
+
+use super::DropReason;
+use super::state::{Columns, Covariance, Error, GYRO, NU, SIZE, State, XI};
+use nalgebra::{Matrix3, SVector, Vector3};
+
+impl State {
+    /// v = 0 with variance `believed` over this stretch. In invariant errors 0 − v̂ = ν + ξ × v̂, so H = (−v̂^, 0, I, 0).
+    /// Left out where v̂ does not pass the gate: rᵀ(P + σ²)⁻¹r > `gate`, σ² = `usual` being the variance of velocities.
+    ///
+    /// # Errors
+    /// More than gravity, or no positive definite innovation covariance.
+    pub fn correct_velocity(&mut self, believed: f64, usual: f64, gate: f64) -> Result<(), DropReason> {
+        let residual = -self.velocity;
+        let p = &self.covariance;
+        // P Hᵀ; (−v̂^)ᵀ = v̂^, and the columns of P v̂^ are cross products.
+        let mut columns: Columns = p.fixed_columns::<3>(NU).into_owned();
+        let v = self.velocity;
+        for row in 0..SIZE {
+            let xi = Vector3::new(p[(row, XI)], p[(row, XI + 1)], p[(row, XI + 2)]).cross(&v);
+            for k in 0..3 {
+                columns[(row, k)] += xi[k];
+            }
+        }
+        let mut s: Matrix3<f64> = columns.fixed_rows::<3>(NU).into_owned();
+        for k in 0..3 {
+            let xi = Vector3::new(columns[(XI, k)], columns[(XI + 1, k)], columns[(XI + 2, k)]).cross(&v);
+            for i in 0..3 {
+                s[(i, k)] += xi[i];
+            }
+        }
+        if gate.is_finite() {
+            let usual = (s + Matrix3::from_diagonal_element(usual)).cholesky().ok_or(DropReason::Singular)?;
+            if residual.dot(&usual.solve(&residual)) > gate {
+                return Err(DropReason::NotJustGravity);
+            }
+        }
+        s += Matrix3::from_diagonal_element(believed);
+        let correction = update(&mut self.covariance, &columns, &s, &residual)?;
+        self.retract(&correction);
+        Ok(())
+    }
+
+    /// The gyroscope's bias is `rate` with this variance. Left out where it does not pass the gate.
+    ///
+    /// # Errors
+    /// Not credible, or no positive definite innovation covariance.
+    pub fn correct_bias(&mut self, rate: &Vector3<f64>, variance: f64, gate: f64) -> Result<(), DropReason> {
+        let columns: Columns = self.covariance.fixed_columns::<3>(GYRO).into_owned();
+        let s = columns.fixed_rows::<3>(GYRO) + Matrix3::from_diagonal_element(variance);
+        let residual = rate - self.gyro_bias;
+        let factor = s.cholesky().ok_or(DropReason::Singular)?;
+        if residual.dot(&factor.solve(&residual)) > gate {
+            return Err(DropReason::NotAtRest);
+        }
+        let correction = update(&mut self.covariance, &columns, &s, &residual)?;
+        self.retract(&correction);
+        Ok(())
+    }
+
+    /// The heading is off by `angle`, with this variance: ξ_z is measured. Roll and pitch are left as they are, for a field
+    /// that is bent must not tilt the horizon: their gain is zero, and the covariance is that of the gain taken.
+    pub fn correct_heading(&mut self, angle: f64, variance: f64) {
+        let column: Error = self.covariance.column(XI + 2).into_owned();
+        let s = column[XI + 2] + variance;
+        if s <= 0.0 {
+            return;
+        }
+        let mut gain = column / s;
+        gain[XI] = 0.0;
+        gain[XI + 1] = 0.0;
+        let cross = gain * column.transpose();
+        self.covariance += gain * gain.transpose() * s - cross - cross.transpose();
+        self.retract(&(gain * angle));
+    }
+}
+
+/// P ← P − W Wᵀ with W = P Hᵀ L⁻ᵀ, S = L Lᵀ, which stays symmetric to the last bit; the correction is W L⁻¹ r.
+fn update(
+    covariance: &mut Covariance,
+    columns: &Columns,
+    s: &Matrix3<f64>,
+    residual: &Vector3<f64>,
+) -> Result<Error, DropReason> {
+    let l = s.cholesky().ok_or(DropReason::Singular)?.unpack();
+    let (i0, i1, i2) = (1.0 / l[(0, 0)], 1.0 / l[(1, 1)], 1.0 / l[(2, 2)]);
+    let forward = |x: [f64; 3]| {
+        let a = x[0] * i0;
+        let b = (x[1] - l[(1, 0)] * a) * i1;
+        [a, b, (x[2] - l[(2, 0)] * a - l[(2, 1)] * b) * i2]
+    };
+    let mut w = Columns::zeros();
+    for row in 0..SIZE {
+        let solved = forward([columns[(row, 0)], columns[(row, 1)], columns[(row, 2)]]);
+        for (k, x) in solved.into_iter().enumerate() {
+            w[(row, k)] = x;
+        }
+    }
+    for k in 0..3 {
+        let column: SVector<f64, SIZE> = w.column(k).into_owned();
+        covariance.ger(-1.0, &column, &column, 1.0);
+    }
+    let [a, b, c] = forward([residual.x, residual.y, residual.z]);
+    Ok(w * Vector3::new(a, b, c))
+}

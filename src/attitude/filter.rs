@@ -1,0 +1,449 @@
+//! The pipeline: stamped samples in, an estimate after each of them.
+
+use super::field::FieldWatch;
+use super::motion::Motion;
+use super::rest::Rest;
+use super::state::{GYRO, InitialStd, State};
+use super::stretch::Stretch;
+use super::{Config, Counts, DropReason, Estimate, ImuSample, MagneticField, SPECS, TimeJump};
+use crate::integrate::attitude::{Method, Samples};
+use crate::lie::{LieGroup, Quat};
+use crate::settings::{OutOfRange, lookup};
+use crate::stamp::Stamp;
+use nalgebra::{Matrix3, UnitQuaternion, Vector3};
+use statrs::distribution::{ChiSquared, ContinuousCDF};
+
+/// The whole pipeline. The node, the offline evaluation and the tests all run this and nothing else, so the same input
+/// gives the same estimates to the last bit.
+///
+/// ```
+/// use lienav::attitude::{Attitude, Config, ImuSample};
+/// use lienav::stamp::Stamp;
+/// use nalgebra::Vector3;
+///
+/// let mut attitude = Attitude::new(Config::default())?;
+/// for k in 0..2000 {
+///     attitude.imu(&ImuSample {
+///         stamp: Stamp::from_nanos(5_000_000 * k),
+///         angular_velocity: Vector3::new(0.0, 0.0, 0.01),
+///         specific_force: Vector3::new(0.0, 0.0, 9.81),
+///     })?;
+/// }
+/// let estimate = attitude.estimate().unwrap();
+/// assert!(estimate.at_rest && (estimate.gyro_bias.z - 0.01).abs() < 1e-4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Attitude {
+    config: Config,
+    /// χ² bounds of the gates for gravity and rest.
+    gates: [f64; 2],
+    state: State,
+    samples: Samples,
+    stretch: Stretch,
+    motion: Motion,
+    rest: Rest,
+    field: FieldWatch,
+    counts: Counts,
+    /// The last sample that was used; `None` before the first.
+    last: Option<ImuSample>,
+    /// R as a matrix, at the last sample.
+    rotation: Matrix3<f64>,
+    /// Whether R̂ means anything yet.
+    started: bool,
+    /// Of the last magnetic field that was used.
+    last_field: Option<Stamp>,
+    /// A stamp far ahead of the rest, dropped once; a second one near it is a gap, not a fault.
+    suspect: Option<Stamp>,
+    gaps: u64,
+    time_jumps: u64,
+    enabled: bool,
+}
+
+impl Attitude {
+    /// A filter that waits for its first sample.
+    ///
+    /// # Errors
+    /// A setting out of range.
+    pub fn new(config: Config) -> Result<Self, OutOfRange> {
+        config.validate()?;
+        Ok(Self {
+            gates: gates(&config),
+            state: State::new(UnitQuaternion::identity(), &initial_std(&config)),
+            samples: Samples::default(),
+            stretch: Stretch::default(),
+            motion: Motion::new(&config.motion),
+            rest: Rest::default(),
+            field: FieldWatch::default(),
+            counts: Counts::default(),
+            last: None,
+            rotation: Matrix3::identity(),
+            started: false,
+            last_field: None,
+            suspect: None,
+            gaps: 0,
+            time_jumps: 0,
+            enabled: true,
+            config,
+        })
+    }
+
+    /// Takes in a sample: check, move, and now and then correct.
+    ///
+    /// # Errors
+    /// Why it was not used; already counted.
+    pub fn imu(&mut self, sample: &ImuSample) -> Result<(), DropReason> {
+        match self.step_to(sample) {
+            Ok(Some(step)) if step <= self.config.timing.max_gap_s => {
+                self.advance(step, sample);
+                if self.stretch.duration >= self.config.motion.correct_every_s {
+                    self.correct();
+                }
+            }
+            Ok(Some(gap)) => self.bridge(gap, sample),
+            Ok(None) => self.start(sample),
+            Err(reason) => {
+                self.counts.add(reason);
+                return Err(reason);
+            }
+        }
+        self.last = Some(*sample);
+        Ok(())
+    }
+
+    /// Seconds from the last sample to this one; `None` if there was none.
+    fn step_to(&mut self, sample: &ImuSample) -> Result<Option<f64>, DropReason> {
+        if !self.enabled {
+            return Err(DropReason::Disabled);
+        }
+        if !sample.is_finite() {
+            return Err(DropReason::NotFinite);
+        }
+        if sample.angular_velocity.norm() > self.config.gyroscope.max_rate
+            || sample.specific_force.norm() > self.config.accelerometer.max_force
+        {
+            return Err(DropReason::Absurd);
+        }
+        let Some(last) = self.last.map(|last| last.stamp) else { return Ok(None) };
+        let step = sample.stamp.since(last);
+        if step <= 0.0 {
+            if -step > self.config.timing.jump_back_s {
+                self.time_was_set_back();
+                return Ok(None);
+            }
+            return Err(if sample.stamp == last { DropReason::DuplicateStamp } else { DropReason::TooLate });
+        }
+        self.check_not_ahead(sample.stamp, step)?;
+        Ok(Some(step))
+    }
+
+    /// A stamp far ahead is dropped once; the next one near it shows that the gap is real.
+    fn check_not_ahead(&mut self, stamp: Stamp, step: f64) -> Result<(), DropReason> {
+        let limit = self.config.timing.max_ahead_s;
+        if step <= limit {
+            self.suspect = None;
+            return Ok(());
+        }
+        let confirmed = self.suspect.is_some_and(|s| stamp > s && stamp.since(s) <= limit);
+        self.suspect = Some(stamp);
+        if confirmed { Ok(()) } else { Err(DropReason::FromTheFuture) }
+    }
+
+    /// The first sample shows roll and pitch, if nobody has given them.
+    fn start(&mut self, sample: &ImuSample) {
+        if !self.started {
+            let initial = &self.config.initial;
+            let up = sample.specific_force;
+            let level = UnitQuaternion::rotation_between(&up, &Vector3::z())
+                .unwrap_or_else(|| UnitQuaternion::from_scaled_axis(Vector3::x() * std::f64::consts::PI));
+            // The heading of the body's x axis is to be the one that is set.
+            let heading = (level * Vector3::x()).xy();
+            let turn = initial.yaw_rad - heading.y.atan2(heading.x);
+            let orientation = UnitQuaternion::from_scaled_axis(Vector3::z() * turn) * level;
+            self.state.set_orientation(orientation, initial.tilt_std_rad, initial.yaw_std_rad);
+            self.started = true;
+        }
+        self.samples.restart(sample.angular_velocity);
+        self.rest.restart(sample);
+        self.refresh_rotation();
+    }
+
+    /// One step of R and v, and of what watches them.
+    #[inline]
+    fn advance(&mut self, step: f64, sample: &ImuSample) {
+        let state = &mut self.state;
+        let rates = self.samples.push(step, sample.angular_velocity).without(&state.gyro_bias);
+        state.orientation *= self.config.method.rotation(step, &rates);
+        state.orientation.renormalize_fast();
+        let before = self.rotation;
+        self.rotation = *state.orientation.to_rotation_matrix().matrix();
+        let mean = (before + self.rotation) * 0.5;
+        let mut acceleration = mean * (sample.specific_force - state.accelerometer_bias);
+        acceleration.z -= self.config.accelerometer.gravity;
+        state.velocity += acceleration * step;
+        self.stretch.add(step, &mean, &rates.end, &acceleration);
+        self.motion.add(step, &acceleration, 1.0 / self.config.motion.leak_s);
+        self.rest.add(step, sample, &self.config.rest);
+    }
+
+    /// A gap that no polynomial should bridge: R goes on with the last rate for as long as that may be believed, and is
+    /// known the less for it; of the velocity nothing is known any more.
+    fn bridge(&mut self, gap: f64, sample: &ImuSample) {
+        self.gaps += 1;
+        self.settle();
+        let believed = self.config.timing.max_gap_s.min(gap);
+        let rate = (self.samples.newest() + sample.angular_velocity) * 0.5 - self.state.gyro_bias;
+        self.state.orientation *= Quat::exp(&(rate * believed)).unit_quaternion();
+        self.state.orientation.renormalize_fast();
+        let turned = (self.config.timing.gap_rate_std * gap).min(std::f64::consts::PI);
+        let gyro = &self.config.gyroscope;
+        let wandered = (gyro.bias_walk.powi(2) * gap).min(gyro.initial_bias_std.powi(2));
+        for i in 0..3 {
+            self.state.covariance[(i, i)] += turned * turned;
+            self.state.covariance[(GYRO + i, GYRO + i)] += wandered;
+        }
+        self.motion = Motion::new(&self.config.motion);
+        self.state.forget_velocity(self.motion.variance());
+        self.samples.restart(sample.angular_velocity);
+        self.rest.restart(sample);
+        self.refresh_rotation();
+    }
+
+    /// Takes the stretch into the covariance.
+    fn settle(&mut self) {
+        if self.stretch.duration > 0.0 {
+            let free_fall = Vector3::new(0.0, 0.0, -self.config.accelerometer.gravity);
+            self.state.propagate(&self.stretch, &free_fall, &self.config.gyroscope, &self.config.accelerometer);
+            self.stretch = Stretch::default();
+        }
+    }
+
+    /// The stretch is over: velocity is about zero, and at rest the mean rate is the gyroscope's bias.
+    fn correct(&mut self) {
+        let duration = self.stretch.duration;
+        self.settle();
+        let at_rest = self.rest.is_rest(&self.config.rest);
+        if at_rest {
+            self.motion.rest(self.config.rest.speed);
+        } else {
+            self.motion.learn(duration, &self.config.motion);
+        }
+        let variance = self.motion.variance();
+        let over_the_stretch = variance * 2.0 * self.config.motion.correlation_s / duration;
+        let [gravity, rest] = self.gates;
+        let outcome = self.state.correct_velocity(over_the_stretch, variance, gravity);
+        self.note(outcome);
+        if at_rest {
+            let variance = self.config.rest.rate_noise_density.powi(2) / duration;
+            let outcome = self.state.correct_bias(self.rest.mean_rate(), variance, rest);
+            self.note(outcome);
+        }
+        self.refresh_rotation();
+    }
+
+    fn note(&mut self, outcome: Result<(), DropReason>) {
+        if let Err(reason) = outcome {
+            self.counts.add(reason);
+        }
+    }
+
+    fn refresh_rotation(&mut self) {
+        self.rotation = *self.state.orientation.to_rotation_matrix().matrix();
+    }
+
+    /// Takes in a magnetic field. It corrects the heading at the newest sample; it may be older than that by no more than
+    /// `timing.max_gap_s`, and no newer.
+    ///
+    /// # Errors
+    /// Why it was not used; already counted.
+    pub fn magnetic_field(&mut self, sample: &MagneticField) -> Result<(), DropReason> {
+        let outcome = self.take_field(sample);
+        self.note(outcome);
+        outcome
+    }
+
+    fn take_field(&mut self, sample: &MagneticField) -> Result<(), DropReason> {
+        if !(self.enabled && self.config.magnetometer.enabled) {
+            return Err(DropReason::Disabled);
+        }
+        if !sample.field.iter().all(|x| x.is_finite()) {
+            return Err(DropReason::NotFinite);
+        }
+        let now = self.last.map(|last| last.stamp).ok_or(DropReason::NotStarted)?;
+        let limit = self.config.timing.max_gap_s;
+        if now.since(sample.stamp) > limit {
+            return Err(DropReason::TooLate);
+        }
+        if sample.stamp.since(now) > limit {
+            return Err(DropReason::FromTheFuture);
+        }
+        match self.last_field {
+            Some(last) if last == sample.stamp => return Err(DropReason::DuplicateStamp),
+            Some(last) if last > sample.stamp => return Err(DropReason::TooLate),
+            _ => self.last_field = Some(sample.stamp),
+        }
+        let field = self.state.orientation * sample.field;
+        if !field.norm_squared().is_normal() {
+            return Err(DropReason::Absurd);
+        }
+        let angle = self.field.heading_error(sample.stamp, &field, &self.config.magnetometer)?;
+        self.settle();
+        self.state.correct_heading(angle, self.config.magnetometer.heading_std_rad.powi(2));
+        self.refresh_rotation();
+        Ok(())
+    }
+
+    /// What is known at the newest sample. `None` before the first.
+    pub fn estimate(&self) -> Option<Estimate> {
+        let last = self.last?;
+        let angular_velocity = last.angular_velocity - self.state.gyro_bias;
+        Some(Estimate {
+            stamp: last.stamp,
+            orientation: self.carried_on(&angular_velocity),
+            orientation_covariance: self.state.orientation_covariance(&self.stretch, &self.config.gyroscope),
+            angular_velocity,
+            specific_force: last.specific_force - self.state.accelerometer_bias,
+            gyro_bias: self.state.gyro_bias,
+            gyro_bias_covariance: self.state.covariance.fixed_view::<3, 3>(GYRO, GYRO).into_owned(),
+            accelerometer_bias: self.state.accelerometer_bias,
+            at_rest: self.rest.is_rest(&self.config.rest),
+            speed_std: self.motion.variance().sqrt(),
+        })
+    }
+
+    /// R at the newest sample alone, which is quicker to have than an [`Estimate`]. The identity before the first.
+    pub fn orientation(&self) -> UnitQuaternion<f64> {
+        let rate = self.last.map_or(Vector3::zeros(), |last| last.angular_velocity - self.state.gyro_bias);
+        self.carried_on(&rate)
+    }
+
+    /// R at the instant of the stamp: the sensor's samples are older by its delay.
+    fn carried_on(&self, rate: &Vector3<f64>) -> UnitQuaternion<f64> {
+        self.state.orientation * Quat::exp(&(rate * self.config.gyroscope.delay_s)).unit_quaternion()
+    }
+
+    /// Puts R where somebody else says, from the body to the world, with this standard deviation about each axis; before the
+    /// first sample, too.
+    ///
+    /// # Errors
+    /// Not a rotation, or a standard deviation beyond half a turn; counted.
+    pub fn set_orientation(&mut self, orientation: UnitQuaternion<f64>, std_rad: f64) -> Result<(), DropReason> {
+        let is_rotation = (orientation.norm_squared() - 1.0).abs() < 1e-6;
+        if !(is_rotation && (0.0..=std::f64::consts::PI).contains(&std_rad)) {
+            self.counts.add(DropReason::Absurd);
+            return Err(DropReason::Absurd);
+        }
+        self.settle();
+        self.state.set_orientation(orientation, std_rad, std_rad);
+        self.started = true;
+        self.refresh_rotation();
+        Ok(())
+    }
+
+    fn time_was_set_back(&mut self) {
+        self.time_jumps += 1;
+        match self.config.timing.on_jump_back {
+            TimeJump::Reset => self.reset(),
+            TimeJump::Rewind => self.forget_time(),
+        }
+    }
+
+    /// Keeps what is known of R and the biases; the next sample starts the clock anew.
+    fn forget_time(&mut self) {
+        self.settle();
+        self.motion = Motion::new(&self.config.motion);
+        self.state.forget_velocity(self.motion.variance());
+        (self.last, self.last_field, self.suspect) = (None, None, None);
+    }
+
+    /// Forgets everything but the counts; the next sample starts anew.
+    pub fn reset(&mut self) {
+        self.forget_time();
+        self.state = State::new(UnitQuaternion::identity(), &initial_std(&self.config));
+        self.field = FieldWatch::default();
+        self.started = false;
+    }
+
+    /// Switches the filter off (input is counted as `disabled`) or on again. What happened meanwhile is not known: it starts
+    /// anew from the next sample, with the biases it had.
+    pub fn set_enabled(&mut self, enabled: bool) {
+        if enabled != self.enabled {
+            self.forget_time();
+            self.started = false;
+            self.enabled = enabled;
+        }
+    }
+
+    /// Whether the filter takes input.
+    pub fn enabled(&self) -> bool {
+        self.enabled
+    }
+
+    /// The settings in force.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Changes settings that may change while running.
+    ///
+    /// # Errors
+    /// The sentence to show the user: which setting needs a restart, or is out of range. Nothing is changed then.
+    pub fn reconfigure(&mut self, config: Config) -> Result<(), String> {
+        config.validate().map_err(|e| e.to_string())?;
+        let (old, new) = (serde_json::to_value(&self.config), serde_json::to_value(&config));
+        let (Ok(old), Ok(new)) = (old, new) else { return Err("the settings cannot be compared".into()) };
+        for spec in SPECS.iter().filter(|s| !s.runtime) {
+            if lookup(&old, spec.name) != lookup(&new, spec.name) {
+                return Err(format!(
+                    "parameter '{}' cannot change while running; restart with the new value",
+                    spec.name
+                ));
+            }
+        }
+        self.gates = gates(&config);
+        self.config = config;
+        Ok(())
+    }
+
+    /// How angular rates are integrated.
+    pub fn method(&self) -> Method {
+        self.config.method
+    }
+
+    /// What was left out so far, by reason.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// How many gaps there were that samples did not bridge.
+    pub fn gaps(&self) -> u64 {
+        self.gaps
+    }
+
+    /// How often time was set back.
+    pub fn time_jumps(&self) -> u64 {
+        self.time_jumps
+    }
+
+    #[cfg(test)]
+    pub(super) fn state(&self) -> &State {
+        &self.state
+    }
+}
+
+fn initial_std(config: &Config) -> InitialStd {
+    InitialStd {
+        tilt: config.initial.tilt_std_rad,
+        yaw: config.initial.yaw_std_rad,
+        gyro_bias: config.gyroscope.initial_bias_std,
+        speed: config.motion.initial_speed,
+        accelerometer_bias: config.accelerometer.initial_bias_std,
+    }
+}
+
+/// χ² bounds with three degrees of freedom; infinite for probability 1.
+fn gates(config: &Config) -> [f64; 2] {
+    [config.motion.gate_probability, config.rest.gate_probability].map(|probability| {
+        let chi2 = ChiSquared::new(3.0).ok().filter(|_| probability < 1.0);
+        chi2.map_or(f64::INFINITY, |chi2| chi2.inverse_cdf(probability))
+    })
+}

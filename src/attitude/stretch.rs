@@ -1,0 +1,31 @@
+//! Samples between two corrections, summed up: all that the covariance needs to know of them.
+
+use nalgebra::{Matrix3, Vector3};
+
+/// A stretch of time in which samples have moved R̂ and v̂.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stretch {
+    /// T, s.
+    pub duration: f64,
+    /// A = ∫R̂ dt, s.
+    pub rotation: Matrix3<f64>,
+    /// B = ∫A dt, s².
+    pub rotation_integral: Matrix3<f64>,
+    /// ∫|ω|² dt, rad²/s.
+    pub rate_squared: f64,
+    /// ∫|f|² dt, f the acceleration in the world frame, m²/s³.
+    pub force_squared: f64,
+}
+
+impl Stretch {
+    /// Adds a step with mean rotation R̂, rate ω and acceleration f.
+    #[inline]
+    pub fn add(&mut self, step: f64, rotation: &Matrix3<f64>, rate: &Vector3<f64>, acceleration: &Vector3<f64>) {
+        let added = rotation * step;
+        self.rotation_integral += self.rotation * step + added * (0.5 * step);
+        self.rotation += added;
+        self.duration += step;
+        self.rate_squared += rate.norm_squared() * step;
+        self.force_squared += acceleration.norm_squared() * step;
+    }
+}
