@@ -177,14 +177,12 @@ impl Estimator {
             None => by_distance(&self.state, &self.sensor, &reading, &self.gate, at)?,
         };
         match verdict {
-            Verdict::Known(mut matched) => {
+            Verdict::Known(matched) => {
                 if self.matches.iter().any(|m| m.feature == matched.feature) {
                     return Err(DropReason::DuplicateFeature);
                 }
                 let since = stamp.since(self.state.features[matched.feature].last_seen);
-                matched.noise_scale = self.sensor.repetition(since);
-                matched.noise *= matched.noise_scale;
-                self.matches.push(matched);
+                self.matches.push(matched.scaled(self.sensor.repetition(since)));
             }
             Verdict::New => self.newcomers.push((observation.id, reading)),
         }
