@@ -38,7 +38,7 @@ DISCOVERY_S = 2.0
 DRAIN_S = 1.0
 
 FILTERS = (
-    'default invariant cartesian log-range inverse-range iterated reduced ekf '
+    'default invariant cartesian log-range inverse-range unsplit iterated reduced ekf '
     'fe-ekf thesis-reduced thesis-ekf thesis-fe-ekf'
 ).split()
 

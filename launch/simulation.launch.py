@@ -19,7 +19,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 SHARE = Path(get_package_share_directory('lienav'))
 
 FILTERS = (
-    'default invariant cartesian log-range inverse-range iterated reduced ekf '
+    'default invariant cartesian log-range inverse-range unsplit iterated reduced ekf '
     'fe-ekf thesis-reduced thesis-ekf thesis-fe-ekf'
 ).split()
 

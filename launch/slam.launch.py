@@ -31,7 +31,7 @@ RVIZ_TOPICS = (
 )
 
 FILTERS = (
-    'default invariant cartesian log-range inverse-range iterated reduced ekf '
+    'default invariant cartesian log-range inverse-range unsplit iterated reduced ekf '
     'fe-ekf thesis-reduced thesis-ekf thesis-fe-ekf'
 ).split()
 

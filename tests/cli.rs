@@ -58,7 +58,7 @@ const KEYS: [&str; 10] = [
 
 #[test]
 fn a_wrong_call_exits_with_2_and_names_what_is_wrong_and_where_to_look() {
-    let calls: [(&[&str], &str); 25] = [
+    let calls: [(&[&str], &str); 28] = [
         (&[], "subcommand"),
         (&["evalute"], "'evaluate'"),
         (&["evaluate"], "<SOURCE>"),
@@ -78,6 +78,9 @@ fn a_wrong_call_exits_with_2_and_names_what_is_wrong_and_where_to_look() {
         (&["reproduce"], "<EXPERIMENT>"),
         (&["reproduce", "thesis-6"], "thesis-5"),
         (&["reproduce", "thesis-5", "--tables", "5.7"], "5.7"),
+        (&["reproduce", "thesis-5", "--quick"], "--quick"),
+        (&["reproduce", "thesis-2", "--runs", "3"], "--runs"),
+        (&["reproduce", "thesis-2", "--tables", "5.1"], "--tables"),
         (&["monte-carlo", "thesis-square"], "thesis-circle-10hz-low-q1"),
         (&["monte-carlo", "esde", "--runs", "0"], "--runs"),
         (&["monte-carlo", "esde", "--threads", "0"], "--threads"),
@@ -289,7 +292,6 @@ fn monte_carlo_has_the_promised_keys_and_the_same_bytes_on_one_thread_and_two() 
 fn a_scenario_is_a_name_or_a_file_and_the_shipped_ones_are_listed() {
     let names = output(&["monte-carlo", "--list"]);
     assert!(names.lines().any(|name| name == "esde") && names.lines().count() >= 46);
-    assert!(output(&["reproduce", "list"]).starts_with("thesis-5 "));
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine.yaml");
     fs::write(&file, "name: mine\ntrajectory: {laps: 0.02}\n").unwrap();
@@ -298,4 +300,20 @@ fn a_scenario_is_a_name_or_a_file_and_the_shipped_ones_are_listed() {
     let missing = folder.path().join("missing.yaml");
     let line = complaint(&["monte-carlo", missing.to_str().unwrap()], 1);
     assert!(line.contains("missing.yaml"), "{line}");
+}
+
+#[test]
+fn every_reproduction_is_listed_and_a_quick_one_gives_json_and_a_folder() {
+    let list = output(&["reproduce", "list"]);
+    for name in ["thesis-2 ", "thesis-5 "] {
+        assert!(list.lines().any(|line| line.starts_with(name)), "{list}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("chapter");
+    let report = json(&output(&["reproduce", "thesis-2", "--quick", "--json", "--out", out.to_str().unwrap()]));
+    assert!(report["nls-small"]["DISEX"]["order_observed"].as_f64().unwrap() > 4.8);
+    for name in ["report.json", "report.txt", "figure-2.1.svg", "figure-2.1.csv", "figure-2.8.svg"] {
+        assert!(fs::metadata(out.join(name)).is_ok_and(|file| file.len() > 0), "{name}");
+    }
+    assert_eq!(json(&fs::read_to_string(out.join("report.json")).unwrap()), report);
 }

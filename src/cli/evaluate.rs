@@ -6,12 +6,13 @@ use super::progress;
 use super::source::{TopicArgs, open};
 use crate::evaluate::errors::Errors;
 use crate::evaluate::folder;
+use crate::evaluate::method::Method;
 use crate::evaluate::plot::Subject;
 use crate::evaluate::recording::Recording;
 use crate::evaluate::report::{Report, to_json, to_text};
 use crate::evaluate::run::{Run, run as run_filter};
 use crate::evaluate::truth::{MAX_TRUTH_GAP_S, Truth};
-use crate::filter::{Config, Variant};
+use crate::filter::Config;
 use clap::builder::PossibleValuesParser;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -23,8 +24,8 @@ pub(super) struct Args {
     /// Bag (folder, .mcap or .db3), woods:FOLDER or mrclam:FOLDER:ROBOT
     #[arg(required_unless_present = "live")]
     source: Option<String>,
-    /// Which filter; may be given several times
-    #[arg(long = "filter", value_name = "NAME", value_parser = PossibleValuesParser::new(Variant::NAMES))]
+    /// Which filter, or the batch estimate; may be given several times
+    #[arg(long = "filter", value_name = "NAME", value_parser = PossibleValuesParser::new(Method::names()))]
     filters: Vec<String>,
     #[command(flatten)]
     layers: Layers,
@@ -71,11 +72,15 @@ struct LiveArgs {
 const EXAMPLES: &str = "Examples:
   lienav evaluate my_bag                                   with the filter and sensors that params.yaml in the bag names
   lienav evaluate woods:lost_in_the_woods --filter ekf --filter reduced --out results
+  lienav evaluate woods:lost_in_the_woods --filter default --filter batch
   lienav evaluate mrclam:MRCLAM_Dataset6:1 --set gate.probability=0.99 --json
   lienav evaluate --live --pose ekf=/ekf/pose --pose reduced=/reduced/pose --duration 60 --out results
 
 Errors are in the map frame without alignment, which supposes that the initial pose is given; the numbers \"after
-alignment\" are after the rigid motion that fits the trajectory best. A NEES of 3 is right; more is overconfident.";
+alignment\" are after the rigid motion that fits the trajectory best. A NEES of 3 is right; more is overconfident.
+The names batch… are no filters: they estimate the whole run at once, after its end. batch uses what the default filter
+accepts; batch-euler moves by Euler's steps; batch-cauchy uses gated observations too, under Cauchy's loss;
+batch-calibrated also fits the scales of both velocities and the biases of range and bearing.";
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if args.max_truth_gap.is_nan() || args.max_truth_gap < 0.0 {

@@ -3,8 +3,8 @@
 use super::failure::{Failure, print};
 use super::layers::assignment;
 use super::{evaluate, progress, scenario};
+use crate::evaluate::method::Method;
 use crate::evaluate::monte_carlo::{Experiment, ExperimentError, Outcome, Report, to_text, write};
-use crate::filter::Variant;
 use clap::builder::PossibleValuesParser;
 use std::path::PathBuf;
 
@@ -23,11 +23,14 @@ pub(super) struct Args {
     seed: u64,
     /// Filters, separated by commas; the others are compared with the first
     #[arg(long, value_name = "A,B,…", value_delimiter = ',', default_value = "default",
-          value_parser = PossibleValuesParser::new(Variant::NAMES), hide_possible_values = true)]
+          value_parser = PossibleValuesParser::new(Method::names()), hide_possible_values = true)]
     filters: Vec<String>,
     /// One setting of the scenario
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment)]
     settings: Vec<(String, String)>,
+    /// Leave the times of steps out, so that the report is the same every time, to the last byte
+    #[arg(long)]
+    no_times: bool,
     #[command(flatten)]
     output: Output,
     /// List the shipped scenarios
@@ -51,10 +54,12 @@ pub(super) struct Output {
 
 const EXAMPLES: &str = "Examples:
   lienav monte-carlo thesis-circle-10hz-low-q1 --runs 50 --filters thesis-reduced,ekf,default
+  lienav monte-carlo thesis-line-10hz-low-q4 --runs 20 --filters batch,default,invariant
   lienav monte-carlo my_scenario.yaml --runs 200 --seed 7 --set sensor.range_bias_m=0.1 --json --out results
   lienav monte-carlo --list
 
-Every filter gets the same runs. `lienav evaluate --help` names the filters.";
+Every filter gets the same runs. `lienav evaluate --help` names the filters; `batch` is the maximum-likelihood estimate
+of each whole run, the least error that its data allow.";
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let Some(name) = args.scenario.as_deref().filter(|_| !args.list) else { return scenario::list() };
@@ -66,10 +71,11 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         seed: args.seed,
     };
     let outcome = args.output.on_threads(|| carry_out(&experiment))??;
-    if let Some(out) = &args.output.out {
-        write(out, &outcome).map_err(Failure::failed)?;
-    }
     let report = Report::new(&outcome);
+    let report = if args.no_times { report.without_times() } else { report };
+    if let Some(out) = &args.output.out {
+        write(out, &outcome, &report).map_err(Failure::failed)?;
+    }
     if args.output.json {
         return print(&format!("{}\n", report.to_json().map_err(Failure::failed)?));
     }

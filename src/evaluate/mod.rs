@@ -6,12 +6,14 @@
 
 pub mod align;
 pub mod bag;
+pub mod batch;
 pub mod consistency;
 pub mod convert;
 pub mod datasets;
 pub mod errors;
 pub mod files;
 pub mod folder;
+pub mod method;
 pub mod monte_carlo;
 pub mod plot;
 pub mod recording;

@@ -1,6 +1,7 @@
 //! A recording through the filter, just as the node feeds it: each input in its order of arrival, then every step that
 //! is due.
 
+use super::method::Method;
 use super::recording::{Input, Recording};
 use crate::filter::{CalibrationEstimate, Config, ConfigError, DropReason, Landmark, Slam, Step};
 use crate::lie::Se2;
@@ -70,12 +71,12 @@ impl From<&Step> for Estimate {
     }
 }
 
-/// Runs the filter that `config` describes over a recording. `observer` is told after each input how many are done.
+/// Runs the filter or batch estimate that `config` names over a recording. `observer` is told after each input how many are done.
 ///
 /// # Errors
 /// A configuration that cannot be used.
 pub fn run(recording: &Recording, config: &Config, mut observer: impl FnMut(usize)) -> Result<Run, ConfigError> {
-    let mut session = Session::new(config)?;
+    let mut session = Method::new(config)?;
     for (index, input) in recording.inputs.iter().enumerate() {
         session.feed(input);
         observer(index + 1);
@@ -91,7 +92,7 @@ pub fn run(recording: &Recording, config: &Config, mut observer: impl FnMut(usiz
 
 /// A filter at work: it is fed input by input, and what comes out is kept.
 pub struct Session {
-    slam: Slam,
+    pub(super) slam: Slam,
     estimates: Vec<Estimate>,
     step_us: Vec<f64>,
     since_last_step_us: f64,
@@ -119,11 +120,7 @@ impl Session {
 
     /// The input has ended: the steps that still wait, and everything about the run but the name of its source.
     pub fn finish(mut self) -> Run {
-        self.timed(|slam| {
-            slam.finish();
-            Ok(())
-        });
-        self.collect_steps();
+        self.end();
         let slam = &self.slam;
         let set_back = (slam.time_jumps() > 0).then(|| format!("time was set back {} times", slam.time_jumps()));
         Run {
@@ -136,6 +133,15 @@ impl Session {
             estimates: self.estimates,
             step_us: self.step_us,
         }
+    }
+
+    /// Takes the steps that still wait.
+    pub(super) fn end(&mut self) {
+        self.timed(|slam| {
+            slam.finish();
+            Ok(())
+        });
+        self.collect_steps();
     }
 
     fn timed(&mut self, work: impl FnOnce(&mut Slam) -> Result<(), DropReason>) {

@@ -195,4 +195,19 @@ impl CalibrationConfig {
             CalibrationParameter::BearingBias => &self.bearing_bias,
         }
     }
+
+    /// The same, to be changed.
+    pub fn prior_mut(&mut self, parameter: CalibrationParameter) -> &mut Prior {
+        match parameter {
+            CalibrationParameter::ScaleV => &mut self.scale_v,
+            CalibrationParameter::ScaleW => &mut self.scale_w,
+            CalibrationParameter::BiasW => &mut self.bias_w,
+            CalibrationParameter::TurnSlip => &mut self.turn_slip,
+            CalibrationParameter::SensorX => &mut self.sensor_x,
+            CalibrationParameter::SensorY => &mut self.sensor_y,
+            CalibrationParameter::SensorYaw => &mut self.sensor_yaw,
+            CalibrationParameter::RangeBias => &mut self.range_bias,
+            CalibrationParameter::BearingBias => &mut self.bearing_bias,
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! The settings of the filter, in groups, and the table that describes them.
 
-use super::{FeatureKind, UnknownFilter, Variant};
+use super::{ChoicesConfig, FeatureKind, UnknownFilter, Variant};
 use crate::lie::Se2;
 use crate::settings::{Allowed, OutOfRange, Spec, check};
 use nalgebra::{Matrix3, Vector3};
@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// Which filter: one of [`Variant::NAMES`].
     pub filter: String,
+    /// Which of its choices are to be others.
+    pub choices: ChoicesConfig,
     /// Odometry and its noise.
     pub motion: MotionConfig,
     /// The feature sensor and its noise.
@@ -49,6 +51,8 @@ pub struct MotionConfig {
     pub use_message_covariance: bool,
     /// Which interval an odometry message speaks of.
     pub hold: TwistHold,
+    /// What path a twist stands for.
+    pub path: TwistPath,
     /// Dead time, s: the motion that a message speaks of happens this much after its stamp.
     pub delay_s: f64,
     /// The longest interval one message may stand for, s; beyond it the robot is taken to have moved with the last twist
@@ -80,6 +84,17 @@ pub enum TwistHold {
     Before,
     /// From this message to the next one: velocities as commanded.
     After,
+}
+
+/// What path of the robot the twist of an odometry message stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TwistPath {
+    /// An arc: the twist is kept throughout. Filters that take forward Euler steps, the thesis's, take the chord even then.
+    #[default]
+    Arc,
+    /// Straight ahead and then a turn, a forward Euler step: odometry that was made so.
+    Chord,
 }
 
 /// The feature sensor and its noise.
@@ -243,6 +258,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             filter: "default".into(),
+            choices: ChoicesConfig::default(),
             motion: MotionConfig::default(),
             sensor: SensorConfig::default(),
             gate: GateConfig::default(),
@@ -265,6 +281,7 @@ impl Default for MotionConfig {
             noise: NoiseReading::PerSample,
             use_message_covariance: true,
             hold: TwistHold::Before,
+            path: TwistPath::Arc,
             delay_s: 0.0,
             max_step_s: 0.5,
             max_speed: 50.0,
@@ -327,7 +344,7 @@ impl Config {
     /// A value outside its range in [`SPECS`], or an unknown filter: with name, value and what is allowed.
     pub fn validate(&self) -> Result<Variant, ConfigError> {
         check(self, SPECS)?;
-        Ok(Variant::named(&self.filter)?)
+        Ok(self.choices.apply(Variant::named(&self.filter)?))
     }
 }
 
@@ -346,6 +363,36 @@ pub const SPECS: &[Spec] = {
     const WALK: &str = "How fast it wanders, per root of a second.";
     &[
         spec("filter", Words(Variant::NAMES), false, "Which filter runs."),
+        spec(
+            "choices.discretization",
+            Words(ChoicesConfig::DISCRETIZATION),
+            false,
+            "How a velocity becomes a motion, instead of as the filter has it.",
+        ),
+        spec(
+            "choices.initialization",
+            Words(ChoicesConfig::INITIALIZATION),
+            false,
+            "Correlation of a new feature with the pose, in filters with map coordinates.",
+        ),
+        spec(
+            "choices.noise_at",
+            Words(ChoicesConfig::NOISE_AT),
+            false,
+            "Where the covariance of a triangulated position is evaluated.",
+        ),
+        spec(
+            "choices.stereo",
+            Words(ChoicesConfig::STEREO),
+            false,
+            "What of a stereo pair is taken for the measurement.",
+        ),
+        spec(
+            "choices.iterations",
+            Range(0.0, 20.0),
+            false,
+            "How often an update with charts is linearized; 0 is as the filter has it.",
+        ),
         spec(
             "motion.velocity_x_std",
             STD,
@@ -378,6 +425,12 @@ pub const SPECS: &[Spec] = {
             Words(&["before", "after"]),
             false,
             "Whether a twist stands for the interval before its stamp (measured) or after it (commanded).",
+        ),
+        spec(
+            "motion.path",
+            Words(&["arc", "chord"]),
+            true,
+            "Whether the robot drove an arc with the twist, or straight and then turned (a forward Euler step).",
         ),
         spec(
             "motion.delay_s",

@@ -196,10 +196,10 @@ impl Covariance {
         }
     }
 
-    /// Every part changes by a matrix of its own: P ← T P Tᵀ, T = blockdiag(T_N, T_1, …, T_N).
-    pub fn transport(&mut self, pose: &Matrix3<f64>, features: &[Matrix2<f64>]) {
+    /// Every feature changes by a matrix of its own: P ← T P Tᵀ, T = blockdiag(I, T_1, …, T_N).
+    pub fn transport(&mut self, features: &[Matrix2<f64>]) {
         for (k, tk) in features.iter().enumerate().take(self.features) {
-            let cross = tk * self.cross_block(k) * pose.transpose();
+            let cross = tk * self.cross_block(k);
             self.set_cross_block(k, &cross);
             let right = tk.transpose();
             let (j, n) = (self.row_of(k), self.dim());
@@ -212,9 +212,7 @@ impl Covariance {
                 (x[0], x[1], y[0], y[1]) = (block[(0, 0)], block[(1, 0)], block[(0, 1)], block[(1, 1)]);
             }
         }
-        let moved = pose * self.pose_block() * pose.transpose();
-        self.set_pose_block(&(0.5 * (moved + moved.transpose())));
-        self.transport_calibration(pose, features);
+        self.transport_calibration(&Matrix3::identity(), features);
     }
 
     /// The pose moves, features stay: P_NN ← F P_NN Fᵀ + Q, P_fN ← P_fN Fᵀ.
@@ -431,15 +429,13 @@ mod tests {
         p.add_outer3(&g);
         close(&p.to_matrix(), &expected);
 
-        let pose = Matrix3::new(1.0, 0.1, 0.3, -0.1, 1.0, 0.2, 0.0, 0.0, 1.0);
         let blocks: Vec<Matrix2<f64>> = (0..4).map(|i| Matrix2::new(1.0, 0.1 * i as f64, -0.2, 0.9)).collect();
         let mut t = DMatrix::identity(n, n);
-        t.fixed_view_mut::<3, 3>(0, 0).copy_from(&pose);
         for (i, block) in blocks.iter().enumerate() {
             t.fixed_view_mut::<2, 2>(p.row_of(i), p.row_of(i)).copy_from(block);
         }
         let expected = &t * p.to_matrix() * t.transpose();
-        p.transport(&pose, &blocks);
+        p.transport(&blocks);
         close(&p.to_matrix(), &expected);
     }
 

@@ -8,13 +8,14 @@ use super::motion::{Increment, increment};
 use super::propagate::{Rows, propagate};
 use super::sensor::{Reading, Sensor};
 use super::state::State;
-use super::update::{Workspace, preview, update};
+use super::trace::Role;
+use super::update::{FeatureCorrection, Workspace, preview, update};
 use super::{
-    Config, Counts, Discretization, DropReason, FeatureKind, MapConfig, MotionConfig, Observation, Retraction, Variant,
-    WhenFull,
+    Config, Counts, Discretization, DropReason, FeatureKind, MapConfig, MotionConfig, Observation, Retraction,
+    TwistPath, Variant, WhenFull,
 };
+use crate::lie::Se2;
 use crate::stamp::Stamp;
-use nalgebra::Vector2;
 
 /// Identities the filter gives to features that come without one start here.
 const FIRST_OWN_ID: u32 = 0x8000_0000;
@@ -47,8 +48,10 @@ pub struct Estimator {
     newcomers: Vec<(Option<u32>, Reading)>,
     seen: Vec<u32>,
     rows: Rows,
-    corrections: Vec<Vector2<f64>>,
+    corrections: Vec<FeatureCorrection>,
     workspace: Workspace,
+    /// What the last cloud was taken for, where somebody asks for it.
+    pub sightings: Option<Vec<(u32, Reading, Role)>>,
 }
 
 impl Estimator {
@@ -71,6 +74,7 @@ impl Estimator {
             rows: Rows::default(),
             corrections: Vec::new(),
             workspace: Workspace::default(),
+            sightings: None,
         }
     }
 
@@ -98,8 +102,11 @@ impl Estimator {
 
     /// What a stretch of odometry says, calibrated by what is known so far.
     pub fn increment(&self, s: &Segment, config: &MotionConfig) -> Increment {
-        let calibration = &self.state.calibration;
-        increment(&s.odometry, s.duration, s.interval, config, self.variant.discretization, calibration)
+        let discretization = match config.path {
+            TwistPath::Arc => self.variant.discretization,
+            TwistPath::Chord => Discretization::Euler,
+        };
+        increment(&s.odometry, s.duration, s.interval, config, discretization, &self.state.calibration)
     }
 
     /// Moves on. Rigid increments are collected and applied to the features at the next correction, which is the same
@@ -120,6 +127,7 @@ impl Estimator {
 
     /// Applies what [`Estimator::advance`] has collected.
     pub fn settle(&mut self) {
+        self.rows.noise.clear();
         if self.pending != Increment::none() {
             propagate(&mut self.state, &self.pending, &self.variant, &mut self.rows);
             self.pending = Increment::none();
@@ -135,6 +143,9 @@ impl Estimator {
         counts: &mut Counts,
     ) -> Correction {
         let mut correction = Correction::default();
+        if let Some(sightings) = &mut self.sightings {
+            sightings.clear();
+        }
         self.settle();
         self.sort_out(stamp, kind, observations, counts, &mut correction);
         self.update(stamp, counts, &mut correction);
@@ -172,7 +183,11 @@ impl Estimator {
                     return Err(DropReason::DuplicateFeature);
                 }
                 self.seen.push(id);
-                by_identity(&self.state, &self.sensor, &reading, id, &self.gate, at)?
+                let verdict = by_identity(&self.state, &self.sensor, &reading, id, &self.gate, at);
+                if verdict.as_ref().is_err_and(|reason| *reason == DropReason::Gated) {
+                    self.witness(id, reading, Role::Gated);
+                }
+                verdict?
             }
             None => by_distance(&self.state, &self.sensor, &reading, &self.gate, at)?,
         };
@@ -191,7 +206,8 @@ impl Estimator {
 
     fn update(&mut self, stamp: Stamp, counts: &mut Counts, correction: &mut Correction) {
         self.iterate();
-        match update(&mut self.state, &self.matches, self.variant.retraction, &mut self.workspace) {
+        let retraction = self.variant.retraction;
+        match update(&mut self.state, &self.matches, retraction, &self.rows.noise, &mut self.workspace) {
             Ok(nis) => {
                 self.sensor.calibrate(&self.state.calibration);
                 correction.nis = nis;
@@ -200,6 +216,9 @@ impl Estimator {
                     let feature = &mut self.state.features[m.feature];
                     feature.last_seen = stamp;
                     feature.observations = feature.observations.saturating_add(1);
+                    if let Some(sightings) = &mut self.sightings {
+                        sightings.push((feature.id, m.reading, Role::Again));
+                    }
                 }
             }
             Err(_) => {
@@ -212,15 +231,20 @@ impl Estimator {
     /// Linearizes all matches anew where the update is going to put them, as often as the filter says: Gauss–Newton on the
     /// posterior. The last linearization is the one that [`update`] takes.
     fn iterate(&mut self) {
-        let Retraction::Chart(chart) = self.variant.retraction else { return };
+        let (Retraction::Chart(chart) | Retraction::Split(chart)) = self.variant.retraction else { return };
+        let noise_rows = match self.variant.retraction {
+            Retraction::Split(_) => self.rows.noise.as_slice(),
+            _ => &[],
+        };
         for _ in 1..self.variant.iterations {
-            if self.matches.is_empty()
-                || preview(&self.state, &self.matches, &mut self.corrections, &mut self.workspace).is_err()
-            {
+            if self.matches.is_empty() {
                 return;
             }
-            for (m, e) in self.matches.iter_mut().zip(&self.corrections) {
-                relinearize(&self.state, &self.sensor, m, e, chart);
+            let (corrections, work) = (&mut self.corrections, &mut self.workspace);
+            let Ok(nu) = preview(&self.state, &self.matches, noise_rows, corrections, work) else { return };
+            let robot = Se2::exp(&nu) * self.state.pose;
+            for (m, correction) in self.matches.iter_mut().zip(&self.corrections) {
+                relinearize(&self.state, &self.sensor, m, &robot, correction, chart);
             }
         }
     }
@@ -236,10 +260,17 @@ impl Estimator {
             let id = id.unwrap_or_else(|| self.own_id());
             if augment(&mut self.state, &self.sensor, &reading, id, stamp, &self.variant) {
                 correction.added += 1;
+                self.witness(id, reading, Role::First);
             } else {
                 counts.add(DropReason::OutOfRange);
                 correction.rejected += 1;
             }
+        }
+    }
+
+    fn witness(&mut self, id: u32, reading: Reading, role: Role) {
+        if let Some(sightings) = &mut self.sightings {
+            sightings.push((id, reading, role));
         }
     }
 

@@ -2,10 +2,12 @@
 
 use super::calibration::SensorJacobian;
 use super::covariance::Covariance;
+use super::retract::place;
 use super::sensor::{Reading, Sensor};
 use super::state::State;
+use super::update::FeatureCorrection;
 use super::{Chart, Coordinates, Linearization};
-use crate::lie::skew;
+use crate::lie::{Se2, skew};
 use nalgebra::{Matrix2, Matrix2x3, Vector2};
 
 /// A reading of a feature of the state, linearized.
@@ -83,15 +85,23 @@ pub fn linearize(state: &State, sensor: &Sensor, reading: &Reading, i: usize, at
     }
 }
 
-/// Linearizes a match anew, around the estimate corrected by e in invariant coordinates; the residual stays that of the
-/// uncorrected estimate, r = (reading − h(z⁺)) + H e. Returns false, and changes nothing, where the model has no derivative.
-pub fn relinearize(state: &State, sensor: &Sensor, m: &mut Match, e: &Vector2<f64>, chart: Chart) -> bool {
-    let back = state.pose.rotation().transpose();
-    let (z, derivative) = chart.retract(&state.in_robot(m.feature), &(back * e));
+/// Linearizes a match anew, where `correction` would put its feature, seen from `robot`, the pose corrected for the noise of
+/// the last motion; the residual stays that of the uncorrected estimate, r = (reading − h(z⁺)) + H e. Returns false, and
+/// changes nothing, where the model has no derivative.
+pub fn relinearize(
+    state: &State,
+    sensor: &Sensor,
+    m: &mut Match,
+    robot: &Se2,
+    correction: &FeatureCorrection,
+    chart: Chart,
+) -> bool {
+    let FeatureCorrection { whole, rigid } = correction;
+    let (z, derivative) = place(robot, &state.features[m.feature].x, &(whole - rigid), chart);
     let Some(expected) = sensor.expect(&m.reading, &z, &z) else { return false };
-    m.feature_jacobian = expected.jacobian * derivative * back;
+    m.feature_jacobian = expected.jacobian * derivative;
     m.calibration_jacobian = expected.calibration;
-    m.residual = expected.residual + m.feature_jacobian * e;
+    m.residual = expected.residual + m.feature_jacobian * whole;
     m.noise = expected.noise * m.noise_scale;
     true
 }

@@ -8,6 +8,7 @@ mod associate;
 mod augment;
 mod calibration;
 mod chart;
+mod choices;
 mod config;
 mod covariance;
 mod estimator;
@@ -24,14 +25,22 @@ mod slam;
 mod state;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod update;
 mod variant;
 
+pub(crate) use calibration::{Calibration, MOTION, SENSOR};
+pub(crate) use inbox::Segment;
+pub(crate) use motion::{Increment, increment, v_matrix_derivative};
+pub(crate) use sensor::{Reading, Sensor};
+pub(crate) use trace::{Role, Trace};
+
 pub use calibration::{CalibrationEstimate, CalibrationParameter};
 pub use chart::Chart;
+pub use choices::ChoicesConfig;
 pub use config::{
     CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, MapConfig, MotionConfig, NoiseReading, Prior,
-    SPECS, SensorConfig, TimeJump, TimingConfig, TwistHold, WhenFull,
+    SPECS, SensorConfig, TimeJump, TimingConfig, TwistHold, TwistPath, WhenFull,
 };
 pub use input::{FeatureKind, Features, Imu, Observation, Odometry};
 pub use output::{Counts, DropReason, Landmark, PoseEstimate, Step};

@@ -104,7 +104,7 @@ fn twist_motion(
 }
 
 /// dV/da: [[c', −s'], [s', c']] with c' = (sin a / a)', s' = ((1 − cos a)/a)'.
-fn v_matrix_derivative(a: f64) -> Matrix2<f64> {
+pub fn v_matrix_derivative(a: f64) -> Matrix2<f64> {
     let (c, s) = if a.abs() < 1e-2 {
         let a2 = a * a;
         (-a / 3.0 * (1.0 - a2 / 10.0), 0.5 - a2 / 8.0 * (1.0 - a2 / 18.0))

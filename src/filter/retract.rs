@@ -6,14 +6,21 @@ use super::{Chart, Retraction};
 use crate::lie::{Se2, rotation, v_matrix};
 use nalgebra::{Matrix2, Vector2, Vector3};
 
-/// Applies δ. With a chart, the covariance is carried to the new estimate: it stays what it is in the coordinates in which
-/// the correction was an addition.
-pub fn retract(state: &mut State, delta: &[f64], retraction: Retraction, blocks: &mut Vec<Matrix2<f64>>) {
+/// Applies δ, of which `rigid` (as long as δ; all zero where nothing is split) makes good the noise of the last motion. With a
+/// chart, the covariance of the features is carried to the new estimate: it stays what it is in the coordinates in which the
+/// correction was an addition.
+pub fn retract(
+    state: &mut State,
+    delta: &[f64],
+    rigid: &[f64],
+    retraction: Retraction,
+    blocks: &mut Vec<Matrix2<f64>>,
+) {
     state.calibration.correct(&delta[POSE..]);
     match retraction {
         Retraction::Additive => additive(state, delta),
         Retraction::Group => group(state, delta),
-        Retraction::Chart(chart) => in_chart(state, delta, chart, blocks),
+        Retraction::Chart(chart) | Retraction::Split(chart) => in_chart(state, delta, rigid, chart, blocks),
     }
 }
 
@@ -47,18 +54,35 @@ fn group(state: &mut State, delta: &[f64]) {
     }
 }
 
-/// X ← Exp(ξ)X, each z_i by its chart from δz_i = R(θ)ᵀe_i, and e_i carried along: δe⁺ = R(θ⁺) (∂z⁺/∂δz) R(θ)ᵀ δe.
-fn in_chart(state: &mut State, delta: &[f64], chart: Chart, blocks: &mut Vec<Matrix2<f64>>) {
-    let xi = pose_part(delta);
-    let (before, after) = (state.pose, Se2::exp(&xi) * state.pose);
-    let (back, forth) = (before.rotation().transpose(), after.rotation());
+/// The errors of an invariant filter are a product, χ_true = Exp(old)Exp(ν)χ̂, of what was wrong before the last motion and of
+/// the noise ν of that motion, which moved the robot and left the features where they are in the map. Each is corrected
+/// where it arose: first the robot, X ← Exp(ν)X, from where every feature is seen at z_i = X⁻¹p_i, exactly; then what is
+/// left of e_i in the chart of z_i, and X ← Exp(ξ − ν)X with the features around it.
+///
+/// e_i is carried along, δe⁺ = R(θ⁺)(∂z⁺/∂δz)R(θ)ᵀδe, with the axes of the map that the correction of ν has not turned. The
+/// error of the pose is not carried by the Jacobian J_l(ξ) of the exponential, as it would have to be if it were one vector
+/// that the correction is a part of: corrections are ν for the most part, Exp(old) stands to the left of them, and J_l would
+/// turn what is known of the whole way by half of every one of them.
+fn in_chart(state: &mut State, delta: &[f64], rigid: &[f64], chart: Chart, blocks: &mut Vec<Matrix2<f64>>) {
+    let (xi, nu) = (pose_part(delta), pose_part(rigid));
+    let moved = Se2::exp(&nu) * state.pose;
+    let after = Se2::exp(&(xi - nu)) * moved;
+    let forth = after.rotation();
     let first_row = state.covariance.row_of(0);
     blocks.clear();
-    for (feature, e) in state.features.iter_mut().zip(feature_parts(delta, first_row)) {
-        let (z, derivative) = chart.retract(&before.transform_back(&feature.x), &(back * e));
+    let parts = feature_parts(delta, first_row).zip(feature_parts(rigid, first_row));
+    for (feature, (e, of_motion)) in state.features.iter_mut().zip(parts) {
+        let (z, derivative) = place(&moved, &feature.x, &(e - of_motion), chart);
         feature.x = after.transform(&z);
-        blocks.push(forth * derivative * back);
+        blocks.push(forth * derivative);
     }
     state.pose = after;
-    state.covariance.transport(&Se2::left_jacobian(&xi), blocks);
+    state.covariance.transport(blocks);
+}
+
+/// Where a feature at `p_world` is seen from `robot` after the correction e, in the axes of the map, in a chart; and ∂z⁺/∂e.
+pub fn place(robot: &Se2, p_world: &Vector2<f64>, e: &Vector2<f64>, chart: Chart) -> (Vector2<f64>, Matrix2<f64>) {
+    let back = robot.rotation().transpose();
+    let (z, derivative) = chart.retract(&robot.transform_back(p_world), &(back * e));
+    (z, derivative * back)
 }

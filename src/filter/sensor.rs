@@ -14,6 +14,12 @@ pub const MAX_VARIANCE: f64 = 1e12;
 /// Nearer to the sensor than this, direction means nothing, m.
 const TOO_NEAR_M: f64 = 1e-6;
 
+/// The range of a new feature is known where its inverse is at least so many standard deviations from zero.
+const LEAST_PARALLAX: f64 = 0.5;
+
+/// A new feature is too far where its inverse range is so many standard deviations below that of the limit.
+const LARGEST_EXCESS: f64 = 3.0;
+
 /// A sensor on its mount, with its noise.
 #[derive(Clone, Debug)]
 pub struct Sensor {
@@ -233,7 +239,11 @@ impl Sensor {
             }
         };
         let distance = z_sensor.norm();
-        if distance < self.config.min_range_m || distance > self.config.max_range_m {
+        let is_near_enough = match reading.model {
+            Model::StereoBearings => self.may_be_in_range(&z_sensor, &covariance),
+            _ => distance <= self.config.max_range_m,
+        };
+        if distance < self.config.min_range_m || !is_near_enough {
             return None;
         }
         let r = self.mount_rotation;
@@ -248,6 +258,15 @@ impl Sensor {
         }
         let expected = self.expect(reading, z, z)?;
         Some(-expected.jacobian.try_inverse()? * expected.calibration)
+    }
+
+    /// Whether the range of a feature triangulated at `z` is known at all, and not significantly beyond the limit. A limit on
+    /// the estimate itself would let in far features only where their noise makes them nearer, which biases every one of
+    /// them.
+    fn may_be_in_range(&self, z: &Vector2<f64>, covariance: &Matrix2<f64>) -> bool {
+        let square = z.norm_squared();
+        let (inverse, std) = (1.0 / square.sqrt(), (z.dot(&(covariance * z)) / square).sqrt() / square);
+        inverse > LEAST_PARALLAX * std && inverse + LARGEST_EXCESS * std >= 1.0 / self.config.max_range_m
     }
 
     /// J Q Jᵀ, J the Jacobian of the triangulation at `z`.

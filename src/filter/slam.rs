@@ -4,6 +4,7 @@ use super::estimator::Estimator;
 use super::inbox::Inbox;
 use super::motion::Increment;
 use super::sensor::MAX_VARIANCE;
+use super::trace::Trace;
 use super::{
     CalibrationEstimate, Config, ConfigError, Counts, DropReason, FeatureKind, Imu, Landmark, Observation, Odometry,
     PoseEstimate, SPECS, Step, TimeJump,
@@ -37,7 +38,7 @@ use nalgebra::{Matrix3, SymmetricEigen, Vector3};
 /// ```
 pub struct Slam {
     config: Config,
-    estimator: Estimator,
+    pub(super) estimator: Estimator,
     inbox: Inbox,
     counts: Counts,
     /// The instant the state holds for; `None` before the first odometry.
@@ -54,6 +55,8 @@ pub struct Slam {
     twist: Vector3<f64>,
     time_jumps: u64,
     enabled: bool,
+    /// Kept where somebody asks for it.
+    pub(super) trace: Option<Trace>,
 }
 
 impl Slam {
@@ -76,6 +79,7 @@ impl Slam {
             twist: Vector3::zeros(),
             time_jumps: 0,
             enabled: true,
+            trace: None,
         })
     }
 
@@ -265,6 +269,7 @@ impl Slam {
     fn forget_time(&mut self) {
         self.estimator.settle();
         self.inbox.clear();
+        self.trace = self.trace.take().map(|_| Trace::default());
         (self.time, self.last_step, self.suspect) = (None, None, None);
         self.ahead = Increment::none();
     }
@@ -292,6 +297,7 @@ impl Slam {
                     let correction =
                         self.estimator.correct(cloud.stamp, cloud.kind, &cloud.observations, &mut self.counts);
                     self.last_step = Some(cloud.stamp);
+                    self.trace_step();
                     Ok(Step {
                         estimate: self.estimate(cloud.stamp, &Increment::none(), self.twist),
                         nis: correction.nis,
@@ -329,9 +335,12 @@ impl Slam {
     /// Moves the state from `from` to `to` along the odometry that waits.
     fn advance(&mut self, from: Stamp, to: Stamp) {
         let (estimator, config) = (&mut self.estimator, &self.config.motion);
-        let twist = &mut self.twist;
+        let (twist, trace) = (&mut self.twist, &mut self.trace);
         let used = self.inbox.walk(from, to, |s| {
             *twist = s.odometry.twist();
+            if let Some(trace) = trace {
+                trace.segments.push(s);
+            }
             estimator.advance(&estimator.increment(&s, config));
         });
         self.inbox.consume(used, to);

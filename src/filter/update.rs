@@ -5,7 +5,7 @@ use super::measure::Match;
 use super::retract::retract;
 use super::state::State;
 use super::{Coordinates, Retraction};
-use nalgebra::{Matrix2, Vector2};
+use nalgebra::{Matrix2, Vector2, Vector3};
 
 /// Room for the products of an update; keeps its allocation.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +20,8 @@ pub struct Workspace {
     columns: Vec<f64>,
     /// P Hᵀ L⁻ᵀ L⁻¹ r.
     delta: Vec<f64>,
+    /// Of `delta`, what makes good the noise of the last motion.
+    rigid: Vec<f64>,
     /// What the correction did to the error of each feature.
     blocks: Vec<Matrix2<f64>>,
 }
@@ -28,7 +30,8 @@ pub struct Workspace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Singular;
 
-/// Updates the state by `matches` and gives the normalised innovation squared.
+/// Updates the state by `matches` and gives the normalised innovation squared. `noise_rows` is what the noise of the last
+/// motion did to every error, G L with noise L n, n ~ N(0, I); only [`Retraction::Split`] reads it.
 ///
 /// With S = H P Hᵀ + R = L Lᵀ and W = P Hᵀ L⁻ᵀ: x ← x + W L⁻¹ r, P ← P − W Wᵀ. In robot coordinates H = [0 | H_O], and this is
 /// the reduced Bayesian update (Shen 2019, eq. (5.24)) in covariance form: where Σ_NO = 0 the rows of W that belong to the
@@ -40,6 +43,7 @@ pub fn update(
     state: &mut State,
     matches: &[Match],
     retraction: Retraction,
+    noise_rows: &[[f64; 3]],
     work: &mut Workspace,
 ) -> Result<f64, Singular> {
     if matches.is_empty() {
@@ -63,43 +67,87 @@ pub fn update(
         }
     }
     state.covariance.subtract_outer(&work.w, m);
-    retract(state, &work.delta, retraction, &mut work.blocks);
+    work.rigid.clear();
+    work.rigid.resize(n, 0.0);
+    if matches!(retraction, Retraction::Split(_)) {
+        weigh(work, m);
+        let noise = noise_of_motion(state, matches, noise_rows, work);
+        for (part, row) in work.rigid.iter_mut().zip(noise_rows) {
+            *part = along(row, &noise);
+        }
+    }
+    retract(state, &work.delta, &work.rigid, retraction, &mut work.blocks);
     Ok(nis)
 }
 
-/// The correction that [`update`] would make to each matched feature, in `corrections`; nothing is changed.
+/// A correction that has not been made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FeatureCorrection {
+    /// e of the feature.
+    pub whole: Vector2<f64>,
+    /// Of that, what makes good the noise of the last motion.
+    pub rigid: Vector2<f64>,
+}
+
+/// The correction that [`update`] would make to each matched feature, in `corrections`, and to the pose for the noise of
+/// the last motion, ν, which is given back; nothing is changed.
 ///
 /// # Errors
 /// [`Singular`].
 pub fn preview(
     state: &State,
     matches: &[Match],
-    corrections: &mut Vec<Vector2<f64>>,
+    noise_rows: &[[f64; 3]],
+    corrections: &mut Vec<FeatureCorrection>,
     work: &mut Workspace,
-) -> Result<(), Singular> {
+) -> Result<Vector3<f64>, Singular> {
     let (n, m) = (state.covariance.dim(), 2 * matches.len());
     gather(state, matches, work);
     innovation(state, matches, work);
     factor(&mut work.s, m)?;
-    // y ← L⁻ᵀ L⁻¹ y.
     for k in 0..m {
         let sum: f64 = (0..k).map(|l| work.s[k * m + l] * work.y[l]).sum();
         work.y[k] = (work.y[k] - sum) / work.s[k * m + k];
     }
+    weigh(work, m);
+    let noise = noise_of_motion(state, matches, noise_rows, work);
+    let rigid = |row: usize| noise_rows.get(row).map_or(0.0, |row| along(row, &noise));
+    corrections.clear();
+    corrections.extend(matches.iter().map(|matched| {
+        let row = state.covariance.row_of(matched.feature);
+        let mut whole = Vector2::zeros();
+        for (w, y) in work.w.chunks_exact(n).zip(&work.y) {
+            whole += Vector2::new(w[row], w[row + 1]) * *y;
+        }
+        FeatureCorrection { whole, rigid: Vector2::new(rigid(row), rigid(row + 1)) }
+    }));
+    Ok(Vector3::new(rigid(0), rigid(1), rigid(2)))
+}
+
+/// y ← L⁻ᵀ y: of L⁻¹ r it makes S⁻¹ r.
+fn weigh(work: &mut Workspace, m: usize) {
     for k in (0..m).rev() {
         let sum: f64 = (k + 1..m).map(|l| work.s[l * m + k] * work.y[l]).sum();
         work.y[k] = (work.y[k] - sum) / work.s[k * m + k];
     }
-    corrections.clear();
-    corrections.extend(matches.iter().map(|matched| {
-        let row = state.covariance.row_of(matched.feature);
-        let mut e = Vector2::zeros();
-        for (w, y) in work.w.chunks_exact(n).zip(&work.y) {
-            e += Vector2::new(w[row], w[row + 1]) * *y;
+}
+
+/// The expectation of n given the innovation, (H G L)ᵀ S⁻¹ r, with S⁻¹ r in y.
+fn noise_of_motion(state: &State, matches: &[Match], noise_rows: &[[f64; 3]], work: &Workspace) -> [f64; 3] {
+    let mut noise = [0.0; 3];
+    for (m, y) in matches.iter().zip(work.y.chunks_exact(2)) {
+        let row = state.covariance.row_of(m.feature);
+        let Some([first, second]) = noise_rows.get(row..row + 2) else { continue };
+        let pull = m.feature_jacobian.transpose() * Vector2::new(y[0], y[1]);
+        for (k, sum) in noise.iter_mut().enumerate() {
+            *sum += first[k] * pull.x + second[k] * pull.y;
         }
-        e
-    }));
-    Ok(())
+    }
+    noise
+}
+
+fn along(row: &[f64; 3], noise: &[f64; 3]) -> f64 {
+    row[0] * noise[0] + row[1] * noise[1] + row[2] * noise[2]
 }
 
 /// w = P Hᵀ and y = r.
@@ -154,7 +202,7 @@ fn innovation(state: &State, matches: &[Match], work: &mut Workspace) {
             let x = Vector2::new(w[at], w[at + 1]);
             let mut value = matched.feature_jacobian * x;
             if state.coordinates == Coordinates::World {
-                value += matched.pose_jacobian * nalgebra::Vector3::new(w[0], w[1], w[2]);
+                value += matched.pose_jacobian * Vector3::new(w[0], w[1], w[2]);
             }
             for (parameter, c) in state.calibration.sensor() {
                 value += matched.calibration_jacobian.column(c) * w[Covariance::calibration_row(parameter)];

@@ -89,6 +89,9 @@ pub enum Retraction {
     Group,
     /// Pose by the exponential of SE(2), each feature in a chart of its own. Invariant coordinates only.
     Chart(Chart),
+    /// What of the correction makes good the noise of the last motion, as the rigid motion that it is; of what is left, the pose
+    /// by the exponential, each feature in a chart of its own. Invariant coordinates only.
+    Split(Chart),
 }
 
 /// What of a stereo pair is taken for the measurement.
@@ -114,6 +117,7 @@ impl Variant {
         "cartesian",
         "log-range",
         "inverse-range",
+        "unsplit",
         "iterated",
         "reduced",
         "ekf",
@@ -128,10 +132,11 @@ impl Variant {
     /// - `thesis-ekf`, `thesis-fe-ekf`, `thesis-reduced`: Shen 2019, ch. 5, with its choices: Euler steps, independent
     ///   initialization, covariance of a triangulated position at the measured point.
     /// - `ekf`, `fe-ekf`, `reduced`: the same three with sound choices.
-    /// - `invariant`: the right-invariant EKF; `cartesian`, `log-range`, `inverse-range`: the pose corrected on SE(2), each
-    ///   feature in that chart; `iterated`: `log-range` with the update linearized three times. All four take stereo
-    ///   bearings as they are.
-    /// - `default`: `log-range`.
+    /// - `invariant`: the right-invariant EKF; `cartesian`, `log-range`, `inverse-range`: the noise of the last motion
+    ///   corrected as a rigid motion, the rest of the pose on SE(2) and of each feature in that chart; `unsplit`:
+    ///   `inverse-range` without the first of these; `iterated`: `inverse-range` with the update linearized three times. All
+    ///   of them take stereo bearings as they are.
+    /// - `default`: `inverse-range`.
     ///
     /// # Errors
     /// [`UnknownFilter`], which lists the names there are.
@@ -140,9 +145,10 @@ impl Variant {
         match name {
             "default" => return Ok(Self::default()),
             "invariant" => return Ok(invariant(Retraction::Group)),
-            "cartesian" => return Ok(invariant(Retraction::Chart(Chart::Cartesian))),
-            "log-range" => return Ok(invariant(Retraction::Chart(Chart::LogRange))),
-            "inverse-range" => return Ok(invariant(Retraction::Chart(Chart::InverseRange))),
+            "cartesian" => return Ok(invariant(Retraction::Split(Chart::Cartesian))),
+            "log-range" => return Ok(invariant(Retraction::Split(Chart::LogRange))),
+            "inverse-range" => return Ok(invariant(Retraction::Split(Chart::InverseRange))),
+            "unsplit" => return Ok(invariant(Retraction::Chart(Chart::InverseRange))),
             "iterated" => return Ok(Self { iterations: 3, ..Self::default() }),
             _ => {}
         }
@@ -183,7 +189,7 @@ impl Default for Variant {
             discretization: Discretization::Exponential,
             initialization: Initialization::Correlated,
             noise_at: NoiseAt::Predicted,
-            retraction: Retraction::Chart(Chart::LogRange),
+            retraction: Retraction::Split(Chart::InverseRange),
             stereo: StereoModel::Bearings,
             iterations: 1,
         }

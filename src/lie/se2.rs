@@ -3,6 +3,8 @@
 //! Conventions: an element is (p, θ) and acts by x ↦ R(θ)x + p; a tangent vector is (u, a) with u the linear and a the
 //! angular part, in this order everywhere.
 
+use super::angle::{exp_coefficients, theta_minus_sin};
+use super::{HomogeneousSpace, LieGroup};
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{PI, TAU};
@@ -42,20 +44,14 @@ impl Se2 {
     /// The tangent vector (u, a), a in (−π, π], with Exp(u, a) = self.
     pub fn log(&self) -> Vector3<f64> {
         let a = wrap_angle(self.theta);
-        // V(a)⁻¹ = [[c, a/2], [−a/2, c]] with c = (a/2) cot(a/2).
-        let half = 0.5 * a;
-        let c = if half.abs() < 1e-4 { 1.0 - half * half / 3.0 } else { half / half.tan() };
-        Vector3::new(c * self.p.x + half * self.p.y, c * self.p.y - half * self.p.x, a)
+        let u = v_matrix_inverse(a) * self.p;
+        Vector3::new(u.x, u.y, a)
     }
 
     /// J_l with Exp(ξ + δ) = Exp(J_l(ξ)δ + O(δ²)) Exp(ξ): [[V(a), (I − V(a))u/a], [0, 1]], ξ = (u, a).
     pub fn left_jacobian(xi: &Vector3<f64>) -> Matrix3<f64> {
         let (u, a) = (xi.xy(), xi.z);
-        let v = v_matrix(a);
-        // (I − V(a))/a = [[p, q], [−q, p]], at a = 0 [[0, 1/2], [−1/2, 0]].
-        let (p, q) =
-            if a.abs() < 1e-4 { (a / 6.0, 0.5 * (1.0 - a * a / 12.0)) } else { ((1.0 - v[(0, 0)]) / a, v[(1, 0)] / a) };
-        let column = Vector2::new(p * u.x + q * u.y, p * u.y - q * u.x);
+        let (v, column) = (v_matrix(a), lever(&u, a));
         Matrix3::new(v[(0, 0)], v[(0, 1)], column.x, v[(1, 0)], v[(1, 1)], column.y, 0.0, 0.0, 1.0)
     }
 
@@ -114,14 +110,94 @@ pub fn skew(x: &Vector2<f64>) -> Vector2<f64> {
 
 /// V(a) = [[sin a, −(1 − cos a)], [1 − cos a, sin a]]/a, V(0) = I.
 pub fn v_matrix(a: f64) -> Matrix2<f64> {
-    let (s, c) = if a.abs() < 1e-4 {
-        let a2 = a * a;
-        (1.0 - a2 / 6.0, 0.5 * a * (1.0 - a2 / 12.0))
-    } else {
-        let half = (0.5 * a).sin();
-        (a.sin() / a, 2.0 * half * half / a)
-    };
-    Matrix2::new(s, -c, c, s)
+    let (s, c) = exp_coefficients(a * a);
+    Matrix2::new(s, -a * c, a * c, s)
+}
+
+/// V(a)⁻¹ = [[c, a/2], [−a/2, c]] with c = (a/2) cot(a/2); singular at a full turn.
+fn v_matrix_inverse(a: f64) -> Matrix2<f64> {
+    let half = 0.5 * a;
+    let c = if half == 0.0 { 1.0 } else { half / half.tan() };
+    Matrix2::new(c, half, -half, c)
+}
+
+/// (I − V(a))u/a = [[p, q], [−q, p]]u with p = (a − sin a)/a², q = (1 − cos a)/a².
+fn lever(u: &Vector2<f64>, a: f64) -> Vector2<f64> {
+    let (p, q) = (a * theta_minus_sin(a * a), exp_coefficients(a * a).1);
+    Vector2::new(p * u.x + q * u.y, p * u.y - q * u.x)
+}
+
+fn join(u: Vector2<f64>, a: f64) -> Vector3<f64> {
+    Vector3::new(u.x, u.y, a)
+}
+
+impl LieGroup for Se2 {
+    type Algebra = Vector3<f64>;
+
+    fn identity_like(&self) -> Self {
+        Self::identity()
+    }
+    fn compose(&self, other: &Self) -> Self {
+        *self * *other
+    }
+    fn inverse(&self) -> Self {
+        self.inverse()
+    }
+    fn exp(xi: &Vector3<f64>) -> Self {
+        Self::exp(xi)
+    }
+    fn log(&self) -> Vector3<f64> {
+        self.log()
+    }
+    /// θ = 2 atan(a/2), p = (I − aJ/2)⁻¹u = (I + R(θ))u/2.
+    fn cayley(xi: &Vector3<f64>) -> Self {
+        let theta = 2.0 * (0.5 * xi.z).atan();
+        Self { p: (xi.xy() + rotation(theta) * xi.xy()) * 0.5, theta }
+    }
+    fn cayley_inv(&self) -> Vector3<f64> {
+        let half = (0.5 * self.theta).tan();
+        join(self.p - skew(&self.p) * half, 2.0 * half)
+    }
+    fn dexp(xi: &Vector3<f64>, eta: &Vector3<f64>) -> Vector3<f64> {
+        Self::left_jacobian(xi) * eta
+    }
+    /// (V(a)⁻¹(w − b(I − V(a))u/a), b) of η = (w, b).
+    fn dexp_inv(xi: &Vector3<f64>, eta: &Vector3<f64>) -> Vector3<f64> {
+        join(v_matrix_inverse(xi.z) * (eta.xy() - lever(&xi.xy(), xi.z) * eta.z), eta.z)
+    }
+    fn dexp_dual(xi: &Vector3<f64>, mu: &Vector3<f64>) -> Vector3<f64> {
+        Self::left_jacobian(xi).tr_mul(mu)
+    }
+    fn dexp_inv_dual(xi: &Vector3<f64>, mu: &Vector3<f64>) -> Vector3<f64> {
+        let m = v_matrix_inverse(-xi.z) * mu.xy();
+        join(m, mu.z - lever(&xi.xy(), xi.z).dot(&m))
+    }
+    /// (aJw − bJu, 0) of ξ = (u, a), η = (w, b).
+    fn ad(xi: &Vector3<f64>, eta: &Vector3<f64>) -> Vector3<f64> {
+        join(skew(&eta.xy()) * xi.z - skew(&xi.xy()) * eta.z, 0.0)
+    }
+    /// (−aJm, −m·Ju) of μ = (m, n).
+    fn coad(xi: &Vector3<f64>, mu: &Vector3<f64>) -> Vector3<f64> {
+        join(skew(&mu.xy()) * -xi.z, -mu.xy().dot(&skew(&xi.xy())))
+    }
+    fn adjoint_apply(&self, xi: &Vector3<f64>) -> Vector3<f64> {
+        self.adjoint() * xi
+    }
+    fn coadjoint_apply(&self, mu: &Vector3<f64>) -> Vector3<f64> {
+        self.adjoint().tr_mul(mu)
+    }
+}
+
+/// By multiplication from the left; the distance does not see whole turns.
+impl HomogeneousSpace for Se2 {
+    type Group = Self;
+
+    fn moved_by(&self, g: &Self) -> Self {
+        *g * *self
+    }
+    fn distance(&self, other: &Self) -> f64 {
+        (self.rotation() - other.rotation()).norm().hypot((self.p - other.p).norm())
+    }
 }
 
 /// The same angle in (−π, π]. Not-a-number stays so.

@@ -11,8 +11,13 @@ pub trait VectorSpace: Clone {
     fn add_scaled(&mut self, s: f64, x: &Self);
     /// self ← s·self.
     fn scale_by(&mut self, s: f64);
+    /// The Euclidean (Frobenius) inner product of the coordinates; both of one shape.
+    fn dot(&self, other: &Self) -> f64;
+
     /// The Euclidean (Frobenius) norm of the coordinates.
-    fn norm(&self) -> f64;
+    fn norm(&self) -> f64 {
+        self.dot(self).sqrt()
+    }
 
     /// s·self.
     fn scaled(&self, s: f64) -> Self {
@@ -38,6 +43,9 @@ impl VectorSpace for f64 {
     fn scale_by(&mut self, s: f64) {
         *self *= s;
     }
+    fn dot(&self, other: &Self) -> f64 {
+        self * other
+    }
     fn norm(&self) -> f64 {
         self.abs()
     }
@@ -53,8 +61,8 @@ impl<const R: usize, const C: usize> VectorSpace for SMatrix<f64, R, C> {
     fn scale_by(&mut self, s: f64) {
         *self *= s;
     }
-    fn norm(&self) -> f64 {
-        self.norm_squared().sqrt()
+    fn dot(&self, other: &Self) -> f64 {
+        self.dot(other)
     }
 }
 
@@ -68,8 +76,8 @@ impl VectorSpace for DVector<f64> {
     fn scale_by(&mut self, s: f64) {
         *self *= s;
     }
-    fn norm(&self) -> f64 {
-        self.norm_squared().sqrt()
+    fn dot(&self, other: &Self) -> f64 {
+        self.dot(other)
     }
 }
 
@@ -83,8 +91,8 @@ impl VectorSpace for DMatrix<f64> {
     fn scale_by(&mut self, s: f64) {
         *self *= s;
     }
-    fn norm(&self) -> f64 {
-        self.norm_squared().sqrt()
+    fn dot(&self, other: &Self) -> f64 {
+        self.dot(other)
     }
 }
 
@@ -101,8 +109,26 @@ impl<V: VectorSpace> VectorSpace for Vec<V> {
     fn scale_by(&mut self, s: f64) {
         self.iter_mut().for_each(|a| a.scale_by(s));
     }
-    fn norm(&self) -> f64 {
-        self.iter().map(|a| a.norm().powi(2)).sum::<f64>().sqrt()
+    fn dot(&self, other: &Self) -> f64 {
+        self.iter().zip(other).map(|(a, b)| a.dot(b)).sum()
+    }
+}
+
+/// The same with the number known to the compiler.
+impl<V: VectorSpace, const N: usize> VectorSpace for [V; N] {
+    fn zero_like(&self) -> Self {
+        std::array::from_fn(|i| self[i].zero_like())
+    }
+    fn add_scaled(&mut self, s: f64, x: &Self) {
+        for (a, b) in self.iter_mut().zip(x) {
+            a.add_scaled(s, b);
+        }
+    }
+    fn scale_by(&mut self, s: f64) {
+        self.iter_mut().for_each(|a| a.scale_by(s));
+    }
+    fn dot(&self, other: &Self) -> f64 {
+        self.iter().zip(other).map(|(a, b)| a.dot(b)).sum()
     }
 }
 
@@ -119,7 +145,7 @@ impl<A: VectorSpace, B: VectorSpace> VectorSpace for (A, B) {
         self.0.scale_by(s);
         self.1.scale_by(s);
     }
-    fn norm(&self) -> f64 {
-        self.0.norm().hypot(self.1.norm())
+    fn dot(&self, other: &Self) -> f64 {
+        self.0.dot(&other.0) + self.1.dot(&other.1)
     }
 }

@@ -1,9 +1,9 @@
 //! The settings of a filter that knows its sensors exactly as they are simulated.
 
-use super::scenario::Scenario;
+use super::scenario::{Scenario, TwistReading};
 use super::simulation::Simulation;
 use crate::filter::{
-    Config, GateConfig, InitialConfig, MapConfig, MotionConfig, NoiseReading, SensorConfig, TwistHold,
+    Config, GateConfig, InitialConfig, MapConfig, MotionConfig, NoiseReading, SensorConfig, TwistHold, TwistPath,
 };
 use crate::lie::wrap_angle;
 
@@ -64,6 +64,10 @@ fn motion(scenario: &Scenario) -> MotionConfig {
         yaw_rate_std,
         noise: odometry.noise,
         hold: TwistHold::Before,
+        path: match odometry.twist {
+            TwistReading::Euler => TwistPath::Chord,
+            TwistReading::Exponential | TwistReading::Instant => TwistPath::Arc,
+        },
         max_step_s: defaults.max_step_s.max((2.5 / odometry.rate_hz).min(60.0)),
         ..defaults
     }

@@ -10,15 +10,15 @@ use std::path::Path;
 
 /// Writes `report.json`, `report.txt`, `scenario.yaml`, `steps.csv` (each filter at each step, over the runs), `runs.csv`
 /// (each filter in each run, over its steps), `error_growth.svg` and `nees.svg`, each of them whole or not at all. All but
-/// the reports, which hold times, are the same bytes every time.
+/// the reports are the same bytes every time, and these too without times.
 ///
 /// # Errors
 /// Which file could not be written, and why.
-pub fn write(folder: &Path, outcome: &Outcome) -> Result<(), FolderError> {
-    let (report, scenario) = (Report::new(outcome), &outcome.experiment.scenario);
+pub fn write(folder: &Path, outcome: &Outcome, report: &Report) -> Result<(), FolderError> {
+    let scenario = &outcome.experiment.scenario;
     create(folder)?;
     write_file(folder, "report.json", |out| writeln!(out, "{}", report.to_json()?))?;
-    write_text(folder, "report.txt", &to_text(&report))?;
+    write_text(folder, "report.txt", &to_text(report))?;
     write_file(folder, "scenario.yaml", |out| write!(out, "{}", scenario.to_yaml().map_err(io::Error::other)?))?;
     write_file(folder, "steps.csv", |out| write_steps(outcome, out))?;
     write_file(folder, "runs.csv", |out| write_runs(outcome, out))?;
@@ -61,7 +61,7 @@ fn write_steps(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
     csv.flush()
 }
 
-const RUN_COLUMNS: [&str; 14] = [
+const RUN_COLUMNS: [&str; 24] = [
     "filter",
     "seed",
     "position_error_mean_m",
@@ -74,8 +74,18 @@ const RUN_COLUMNS: [&str; 14] = [
     "final_nees",
     "nees_slope_per_s",
     "group_nees_mean",
+    "final_group_nees",
+    "group_nees_slope_per_s",
     "nis_per_dof",
     "landmark_mean_square_m2",
+    "relative_landmark_mean_square_m2",
+    "landmark_nees_mean",
+    "first_var_x",
+    "first_var_y",
+    "first_var_yaw",
+    "final_var_x",
+    "final_var_y",
+    "final_var_yaw",
 ];
 
 fn write_runs(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
@@ -83,6 +93,7 @@ fn write_runs(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
     csv.write_record(RUN_COLUMNS)?;
     for filter in &outcome.filters {
         for run in &filter.runs {
+            let (first, last) = (run.first_covariance.diagonal(), run.final_covariance.diagonal());
             csv.write_record([
                 filter.name.clone(),
                 run.seed.to_string(),
@@ -96,8 +107,18 @@ fn write_runs(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
                 optional(run.final_nees),
                 optional(run.nees_slope_per_s),
                 optional(run.group_nees_mean),
+                optional(run.final_group_nees),
+                optional(run.group_nees_slope_per_s),
                 optional(run.nis_per_dof),
                 optional(run.landmark_square_m2),
+                optional(run.relative_landmark_square_m2),
+                optional(run.landmark_nees_mean),
+                first.x.to_string(),
+                first.y.to_string(),
+                first.z.to_string(),
+                last.x.to_string(),
+                last.y.to_string(),
+                last.z.to_string(),
             ])?;
         }
     }

@@ -5,6 +5,7 @@ use super::experiment::Outcome;
 use super::metrics::{METRICS, Metric};
 use super::tally::{FilterOutcome, RunMean, RunSummary, StepSummary};
 use crate::evaluate::errors::mean;
+use crate::filter::{Coordinates, Variant};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use std::collections::BTreeMap;
@@ -26,7 +27,7 @@ pub struct Report {
 }
 
 /// The numbers of one filter. In JSON, the values are keys beside the other fields, with their confidence intervals under
-/// `intervals` and their differences from the first filter under `differences`.
+/// `intervals`, their standard errors under `standard_errors`, and their differences from the first filter under `differences`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FilterReport {
     /// The name of the filter.
@@ -38,10 +39,17 @@ pub struct FilterReport {
     pub nees_in_band_fraction: Option<f64>,
     /// The same in the group's coordinates.
     pub group_nees_in_band_fraction: Option<f64>,
+    /// Whether the filter's own error of the pose is that of the group, X_true = Exp(ξ)X̂, and not that of (x, y, θ). In JSON,
+    /// `own_nees_mean` and `own_nees_in_band_fraction` repeat the numbers in the filter's own coordinates.
+    pub is_group_error: bool,
+    /// The greatest change of the pose's covariance from the first to the last step of a run; see
+    /// [`RunSummary::covariance_change`].
+    pub pose_covariance_change_max: Option<f64>,
     /// Estimates, in all runs together, that have no NEES because their covariance was singular.
     pub nees_left_out: usize,
-    /// Mean time of a step, µs, with all threads at work.
-    pub step_us_mean: f64,
+    /// Mean time of a step, µs, with all threads at work; `None` where times are left out, so that the report is the same every
+    /// time.
+    pub step_us_mean: Option<f64>,
     /// What the filter refused in all runs together, by reason.
     pub dropped: BTreeMap<String, u64>,
 }
@@ -55,6 +63,8 @@ pub struct Value {
     pub value: Option<f64>,
     /// Its 95 % confidence interval.
     pub interval: Option<Interval>,
+    /// Standard error of a mean over runs, as their spread tells it; `None` of root mean squares and of less than two runs.
+    pub standard_error: Option<f64>,
     /// This filter's number less that of the first filter, over the same runs; `None` for the first filter itself.
     pub difference: Option<Difference>,
 }
@@ -66,6 +76,10 @@ pub struct Difference {
     pub value: f64,
     /// Its 95 % confidence interval: runs are drawn in pairs.
     pub interval: Interval,
+    /// This filter's number by that of the first filter.
+    pub ratio: f64,
+    /// Its 95 % confidence interval, from the same pairs.
+    pub ratio_interval: Interval,
 }
 
 impl Report {
@@ -86,6 +100,12 @@ impl Report {
         }
     }
 
+    /// Leaves out what is different every time: the times of steps.
+    pub fn without_times(mut self) -> Self {
+        self.filters.iter_mut().for_each(|filter| filter.step_us_mean = None);
+        self
+    }
+
     /// As JSON, indented.
     ///
     /// # Errors
@@ -101,6 +121,7 @@ impl FilterReport {
             key: metric.key,
             value: metric.over(filter.runs.iter().filter_map(metric.of_run)),
             interval: interval_of(metric, &filter.runs, seed),
+            standard_error: standard_error(metric, &filter.runs),
             difference: base.and_then(|base| difference(metric, &filter.runs, &base.runs, seed)),
         };
         Self {
@@ -108,10 +129,17 @@ impl FilterReport {
             values: METRICS.iter().map(value).collect(),
             nees_in_band_fraction: in_band(&filter.steps, |step| step.nees),
             group_nees_in_band_fraction: in_band(&filter.steps, |step| step.group_nees),
+            is_group_error: is_group_error(&filter.name),
+            pose_covariance_change_max: filter.runs.iter().filter_map(RunSummary::covariance_change).reduce(f64::max),
             nees_left_out: filter.nees_left_out,
-            step_us_mean: filter.step_us_mean,
+            step_us_mean: Some(filter.step_us_mean),
             dropped: filter.dropped.clone(),
         }
+    }
+
+    /// The part of the steps in the band, in the coordinates of the filter's own errors.
+    pub fn own_nees_in_band_fraction(&self) -> Option<f64> {
+        if self.is_group_error { self.group_nees_in_band_fraction } else { self.nees_in_band_fraction }
     }
 
     /// One of [`METRICS`] by its key, with all that is known about it.
@@ -125,17 +153,35 @@ fn interval_of(metric: &Metric, runs: &[RunSummary], seed: u64) -> Option<Interv
     interval(values.len(), seed, |runs| metric.over(runs.iter().map(|&run| values[run])).unwrap_or(f64::NAN))
 }
 
-fn difference(metric: &Metric, runs: &[RunSummary], base: &[RunSummary], seed: u64) -> Option<Difference> {
+fn standard_error(metric: &Metric, runs: &[RunSummary]) -> Option<f64> {
+    let values: Vec<f64> = runs.iter().filter_map(metric.of_run).filter(|_| !metric.is_rms).collect();
+    let (middle, n) = (mean(values.iter().copied())?, values.len() as f64);
+    let squares: f64 = values.iter().map(|value| (value - middle).powi(2)).sum();
+    (n > 1.0).then(|| (squares / (n - 1.0) / n).sqrt())
+}
+
+/// `runs` against `base`, run by run. `None` where they share no run that has the number.
+pub fn difference(metric: &Metric, runs: &[RunSummary], base: &[RunSummary], seed: u64) -> Option<Difference> {
     let pairs = runs.iter().zip(base);
     let pairs: Vec<(f64, f64)> =
         pairs.filter_map(|(run, base)| Some(((metric.of_run)(run)?, (metric.of_run)(base)?))).collect();
-    let over = |sample: &[usize]| {
+    let both = |sample: &[usize]| {
         let ours = metric.over(sample.iter().map(|&run| pairs[run].0));
         let theirs = metric.over(sample.iter().map(|&run| pairs[run].1));
-        ours.zip(theirs).map_or(f64::NAN, |(ours, theirs)| ours - theirs)
+        ours.zip(theirs).unwrap_or((f64::NAN, f64::NAN))
     };
+    let (less, by) = (|(a, b): (f64, f64)| a - b, |(a, b): (f64, f64)| a / b);
     let all: Vec<usize> = (0..pairs.len()).collect();
-    Some(Difference { interval: interval(pairs.len(), seed, over)?, value: over(&all) })
+    Some(Difference {
+        value: less(both(&all)),
+        interval: interval(pairs.len(), seed, |sample| less(both(sample)))?,
+        ratio: by(both(&all)),
+        ratio_interval: interval(pairs.len(), seed, |sample| by(both(sample)))?,
+    })
+}
+
+fn is_group_error(name: &str) -> bool {
+    Variant::named(name).is_ok_and(|variant| variant.coordinates == Coordinates::Invariant)
 }
 
 fn in_band(steps: &[StepSummary], of: impl Fn(&StepSummary) -> RunMean) -> Option<f64> {
@@ -157,11 +203,18 @@ impl Serialize for FilterReport {
         }
         map.serialize_entry("nees_in_band_fraction", &self.nees_in_band_fraction)?;
         map.serialize_entry("group_nees_in_band_fraction", &self.group_nees_in_band_fraction)?;
+        let own = if self.is_group_error { "group_nees_mean" } else { "nees_mean" };
+        map.serialize_entry("own_nees_mean", &self.get(own).and_then(|value| value.value))?;
+        map.serialize_entry("own_nees_in_band_fraction", &self.own_nees_in_band_fraction())?;
+        map.serialize_entry("pose_covariance_change_max", &self.pose_covariance_change_max)?;
         map.serialize_entry("nees_left_out", &self.nees_left_out)?;
         map.serialize_entry("step_us_mean", &self.step_us_mean)?;
         map.serialize_entry("dropped", &self.dropped)?;
         let intervals: BTreeMap<_, _> = self.values.iter().map(|value| (value.key, value.interval)).collect();
         map.serialize_entry("intervals", &intervals)?;
+        let errors: BTreeMap<_, _> =
+            self.values.iter().filter_map(|value| Some((value.key, value.standard_error?))).collect();
+        map.serialize_entry("standard_errors", &errors)?;
         let differences: BTreeMap<_, _> =
             self.values.iter().filter_map(|value| Some((value.key, value.difference?))).collect();
         map.serialize_entry("differences", &differences)?;

@@ -1,9 +1,10 @@
 //! Runs added up, one after the other.
 
 use super::trial::{Sample, Trial};
-use crate::evaluate::consistency::{BAND_PROBABILITY, POSE_DOF, chi_squared_band};
+use crate::evaluate::consistency::{BAND_PROBABILITY, POSE_DOF, chi_squared_band, nees};
 use crate::evaluate::errors::mean;
 use crate::stamp::Stamp;
+use nalgebra::{Matrix3, Vector3};
 use std::collections::BTreeMap;
 
 /// What one filter made of all runs.
@@ -48,10 +49,33 @@ pub struct RunSummary {
     pub nees_slope_per_s: Option<f64>,
     /// Mean NEES in the group's coordinates ξ, X_true = Exp(ξ)X̂.
     pub group_nees_mean: Option<f64>,
+    /// The same at the end.
+    pub final_group_nees: Option<f64>,
+    /// Slope of the NEES in the group's coordinates over time by least squares, 1/s.
+    pub group_nees_slope_per_s: Option<f64>,
     /// Normalised innovation squared by degree of freedom, over all updates.
     pub nis_per_dof: Option<f64>,
     /// Mean square of the final map's errors, m².
     pub landmark_square_m2: Option<f64>,
+    /// The same as seen from the robot, m².
+    pub relative_landmark_square_m2: Option<f64>,
+    /// Mean NEES of the final map's features; 2 is right.
+    pub landmark_nees_mean: Option<f64>,
+    /// The covariance of (x, y, θ) that was claimed at the first step, (m, m, rad).
+    pub first_covariance: Matrix3<f64>,
+    /// That of the last step.
+    pub final_covariance: Matrix3<f64>,
+}
+
+impl RunSummary {
+    /// How much the covariance of the pose changes from the first step to the last: the largest entry of the change, in units
+    /// of the standard deviations of the first step. `None` where that is singular, as for a start that is known exactly.
+    pub fn covariance_change(&self) -> Option<f64> {
+        nees(&Vector3::zeros(), &self.first_covariance)?;
+        let scale = self.first_covariance.diagonal().map(|variance| variance.sqrt().recip());
+        let change = (self.final_covariance - self.first_covariance).component_mul(&(scale * scale.transpose()));
+        Some(change.amax())
+    }
 }
 
 /// One filter at one instant; means are over the runs.
@@ -206,8 +230,14 @@ impl RunSummary {
             final_nees: last.and_then(|sample| sample.nees),
             nees_slope_per_s: slope(samples().filter_map(|sample| Some((sample.stamp.secs(), sample.nees?)))),
             group_nees_mean: mean(samples().filter_map(|sample| sample.group_nees)),
+            final_group_nees: last.and_then(|sample| sample.group_nees),
+            group_nees_slope_per_s: slope(samples().filter_map(|s| Some((s.stamp.secs(), s.group_nees?)))),
             nis_per_dof: (trial.dof_sum > 0).then(|| trial.nis_sum / trial.dof_sum as f64),
-            landmark_square_m2: mean(trial.landmark_squares.iter().copied()),
+            landmark_square_m2: mean(trial.landmarks.iter().map(|landmark| landmark.square_m2)),
+            relative_landmark_square_m2: mean(trial.landmarks.iter().map(|landmark| landmark.relative_square_m2)),
+            landmark_nees_mean: mean(trial.landmarks.iter().filter_map(|landmark| landmark.nees)),
+            first_covariance: trial.samples.first().map_or_else(Matrix3::zeros, |sample| sample.covariance),
+            final_covariance: last.map_or_else(Matrix3::zeros, |sample| sample.covariance),
         }
     }
 }

@@ -12,12 +12,26 @@ pub fn to_text(report: &Report) -> String {
     let mut rows = vec![head.iter().chain(&more).map(ToString::to_string).collect()];
     rows.extend(filters.iter().map(row));
     text += &table(&rows);
+    text += "\nover time: slope of the NEES ± standard error [1/1000 s], and what is claimed of the pose at the first and the last step:\n\n";
+    let about = [
+        "filter",
+        "NEES",
+        "NEES in ξ",
+        "position std [m]",
+        "yaw std [rad]",
+        "change",
+        "map from robot [m]",
+        "map NEES",
+    ];
+    let mut rows = vec![about.map(str::to_owned).to_vec()];
+    rows.extend(filters.iter().map(over_time));
+    text += &table(&rows);
     if let [first, others @ ..] = filters.as_slice()
         && !others.is_empty()
     {
         text += &format!("\nless the same of {}, in pairs:\n\n", first.name);
         let keys = ["position_error_mean_m", "yaw_error_mean_rad", "final_position_rmse_m", "nees_mean"];
-        let mut rows = vec![head[..5].iter().map(ToString::to_string).collect()];
+        let mut rows = vec![head[..5].iter().chain(&["final RMS, ratio"]).map(ToString::to_string).collect()];
         rows.extend(others.iter().map(|filter| differences(filter, keys)));
         text += &table(&rows);
     }
@@ -65,7 +79,30 @@ fn row(filter: &FilterReport) -> Vec<String> {
         number(filter.group_nees_in_band_fraction, 3),
         value("nis_per_dof", 3),
         value("landmark_rmse_m", 4),
-        format!("{:.1}", filter.step_us_mean),
+        number(filter.step_us_mean, 1),
+    ]
+}
+
+fn over_time(filter: &FilterReport) -> Vec<String> {
+    let value = |key: &str| filter.get(key).and_then(|value| value.value);
+    let slope = |key: &str| {
+        let error =
+            filter.get(key).and_then(|value| value.standard_error).map(|error| format!(" ± {:.2}", 1e3 * error));
+        number(value(key).map(|slope| 1e3 * slope), 2) + &error.unwrap_or_default()
+    };
+    let both = |quantity: &str| {
+        let [first, last] = ["first", "final"].map(|when| number(value(&format!("{when}_{quantity}")), 4));
+        format!("{first} → {last}")
+    };
+    vec![
+        filter.name.clone(),
+        slope("nees_slope_per_s"),
+        slope("group_nees_slope_per_s"),
+        both("position_std_m"),
+        both("yaw_std_rad"),
+        filter.pose_covariance_change_max.map_or("–".to_owned(), |change| format!("{change:.1e}")),
+        number(value("relative_landmark_rmse_m"), 4),
+        number(value("landmark_nees_mean"), 2),
     ]
 }
 
@@ -74,7 +111,12 @@ fn differences(filter: &FilterReport, keys: [&str; 4]) -> Vec<String> {
         Some(d) => format!("{:+.digits$} [{:+.digits$}, {:+.digits$}]", d.value, d.interval.low, d.interval.high),
         None => "–".to_owned(),
     };
-    std::iter::once(filter.name.clone()).chain(keys.into_iter().zip([4, 5, 4, 2]).map(cell)).collect()
+    let ratio = filter.get("final_position_rmse_m").and_then(|value| value.difference);
+    let ratio = ratio.map_or("–".to_owned(), |d| {
+        format!("{:.3} [{:.3}, {:.3}]", d.ratio, d.ratio_interval.low, d.ratio_interval.high)
+    });
+    let differences = keys.into_iter().zip([4, 5, 4, 2]).map(cell);
+    std::iter::once(filter.name.clone()).chain(differences).chain([ratio]).collect()
 }
 
 fn number(value: Option<f64>, digits: usize) -> String {

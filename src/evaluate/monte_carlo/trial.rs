@@ -2,12 +2,13 @@
 
 use super::experiment::ExperimentError;
 use crate::evaluate::errors::StepError;
-use crate::evaluate::run::{Run, Session};
+use crate::evaluate::method::Method;
+use crate::evaluate::run::Run;
 use crate::evaluate::simulated::inputs;
 use crate::filter::Landmark;
 use crate::simulate::{Scenario, Simulation};
 use crate::stamp::Stamp;
-use nalgebra::Vector2;
+use nalgebra::{Matrix3, Vector2};
 use std::collections::BTreeMap;
 
 /// What one filter made of one run.
@@ -18,8 +19,8 @@ pub(super) struct Trial {
     /// Normalised innovations squared of all updates together, and their degrees of freedom.
     pub(super) nis_sum: f64,
     pub(super) dof_sum: usize,
-    /// Squared distance of each landmark of the final map to the true one, m².
-    pub(super) landmark_squares: Vec<f64>,
+    /// Each landmark of the final map.
+    pub(super) landmarks: Vec<LandmarkSample>,
     /// Time of each step, µs.
     pub(super) step_us: Vec<f64>,
     /// What the filter refused, by reason.
@@ -38,6 +39,20 @@ pub(super) struct Sample {
     pub(super) nees: Option<f64>,
     /// NEES in the group's coordinates.
     pub(super) group_nees: Option<f64>,
+    /// The covariance that was claimed for (x, y, θ), (m, m, rad).
+    pub(super) covariance: Matrix3<f64>,
+}
+
+/// The errors of one landmark.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct LandmarkSample {
+    /// Squared distance to the true one in the map frame, m².
+    pub(super) square_m2: f64,
+    /// The same as seen from the robot: of the estimated landmark in the estimated robot frame to the true one in the true
+    /// robot frame, m². It knows nothing of where the map as a whole lies.
+    pub(super) relative_square_m2: f64,
+    /// Its error squared, normalised by the claimed covariance; 2 is right. `None` where that is singular.
+    pub(super) nees: Option<f64>,
 }
 
 impl From<&StepError> for Sample {
@@ -48,6 +63,7 @@ impl From<&StepError> for Sample {
             yaw_rad: step.error.z.abs(),
             nees: step.nees,
             group_nees: step.group_nees(),
+            covariance: step.covariance,
         }
     }
 }
@@ -56,7 +72,7 @@ impl From<&StepError> for Sample {
 pub(super) fn trials(scenario: &Scenario, filters: &[String]) -> Result<Vec<Trial>, ExperimentError> {
     let simulation = Simulation::new(scenario)?;
     let truth = simulation.clone();
-    let session = |filter: &String| Session::new(&simulation.filter_config(filter));
+    let session = |filter: &String| Method::new(&simulation.filter_config(filter));
     let mut sessions = filters.iter().map(session).collect::<Result<Vec<_>, _>>()?;
     for input in simulation.flat_map(inputs) {
         sessions.iter_mut().for_each(|session| session.feed(&input));
@@ -69,14 +85,25 @@ impl Trial {
         let samples = run.estimates.iter().map(|e| Sample::from(&StepError::new(e, truth.truth(e.stamp))));
         let updates = || run.estimates.iter().filter_map(|estimate| estimate.update);
         let places: BTreeMap<u32, Vector2<f64>> = truth.landmarks().iter().copied().collect();
-        let square = |l: &Landmark| Some((l.position - places.get(&l.id)?).norm_squared());
+        let ends = run.estimates.last().map(|last| (last.pose, truth.truth(last.stamp)));
+        let sample = |l: &Landmark| {
+            let (place, (estimate, true_pose)) = (places.get(&l.id)?, ends?);
+            let error = l.position - place;
+            let relative = estimate.transform_back(&l.position) - true_pose.transform_back(place);
+            let nees = l.covariance.cholesky().map(|factor| error.dot(&factor.solve(&error)));
+            Some(LandmarkSample {
+                square_m2: error.norm_squared(),
+                relative_square_m2: relative.norm_squared(),
+                nees: nees.filter(|nees| nees.is_finite()),
+            })
+        };
         Self {
             samples: samples.collect(),
             nis_sum: updates().map(|update| update.nis).sum(),
             dof_sum: updates().map(|update| update.dof).sum(),
             // Without identities, the filter's numbers are not those of the world.
-            landmark_squares: match truth.scenario().sensor.identified {
-                true => run.landmarks.iter().filter_map(square).collect(),
+            landmarks: match truth.scenario().sensor.identified {
+                true => run.landmarks.iter().filter_map(sample).collect(),
                 false => Vec::new(),
             },
             step_us: run.step_us,

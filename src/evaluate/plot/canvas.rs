@@ -24,8 +24,9 @@ pub(super) const PALETTE: [RGBColor; 6] =
     [BLUE, ORANGE, RGBColor(0, 158, 115), RGBColor(204, 121, 167), RGBColor(230, 159, 0), RGBColor(86, 180, 233)];
 
 const TITLE_HEIGHT: f64 = 34.0;
-const LEGEND_HEIGHT: f64 = 26.0;
-/// What title and legend take from the sheet, in points.
+/// Of one row.
+pub(super) const LEGEND_HEIGHT: f64 = 26.0;
+/// What title and a legend of one row take from the sheet, in points.
 pub(super) const HEAD_HEIGHT: f64 = TITLE_HEIGHT + LEGEND_HEIGHT;
 
 /// Units of the sheet for a length in points of the finished picture.
@@ -67,7 +68,8 @@ impl Entry {
     }
 }
 
-/// Draws a plot of this size in points: white ground, title, legend, and below them whatever `body` draws.
+/// Draws a plot of this size in points: white ground, title, legend (in as many rows as it needs), and below them
+/// whatever `body` draws.
 pub(super) fn draw(
     (width, height): (f64, f64),
     title: &str,
@@ -80,8 +82,11 @@ pub(super) fn draw(
         sheet.fill(&WHITE).map_err(failed)?;
         let (head, rest) = sheet.split_vertically(pt(TITLE_HEIGHT));
         draw_title(&head, title, width)?;
-        let (strip, rest) = rest.split_vertically(pt(LEGEND_HEIGHT));
-        draw_legend(&strip, legend)?;
+        let rows = legend_rows(legend, width);
+        let (strip, rest) = rest.split_vertically(pt(LEGEND_HEIGHT * rows.len().max(1) as f64));
+        for (row, strip) in rows.iter().zip(strip.split_evenly((rows.len().max(1), 1))) {
+            draw_legend(&strip, row)?;
+        }
         body(&rest)?;
         sheet.present().map_err(failed)?;
     }
@@ -151,7 +156,19 @@ fn entry_width(label: &str) -> f64 {
     28.0 + 6.2 * label.chars().count() as f64 + 18.0
 }
 
-/// How wide a sheet must be for its legend, in points.
+/// The entries of a legend in rows that fit into a sheet of this width in points.
+pub(super) fn legend_rows(legend: &[Entry], width: f64) -> Vec<&[Entry]> {
+    let (mut rows, mut rest) = (Vec::new(), legend);
+    while !rest.is_empty() {
+        let fitting = (1..=rest.len()).take_while(|&count| legend_width(&rest[..count]) <= width).last();
+        let (row, below) = rest.split_at(fitting.unwrap_or(1));
+        rows.push(row);
+        rest = below;
+    }
+    rows
+}
+
+/// How wide a sheet must be for its legend to take one row, in points.
 pub(super) fn legend_width(legend: &[Entry]) -> f64 {
     14.0 + legend.iter().map(|entry| entry_width(&entry.label)).sum::<f64>()
 }

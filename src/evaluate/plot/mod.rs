@@ -1,13 +1,16 @@
-//! Plots of runs as SVG: where the robot went, how far it was off, and whether it knew.
+//! Plots as SVG: of runs, where the robot went, how far it was off, and whether it knew; of integrators, any lines in a
+//! plane.
 
 mod canvas;
 mod comparison;
+mod figure;
 mod growth;
 mod map;
 mod points;
 mod series;
 
 pub use comparison::comparison;
+pub use figure::figure;
 pub use growth::{error_growth, run_mean_nees};
 pub use map::trajectory;
 pub use series::{errors, nees};

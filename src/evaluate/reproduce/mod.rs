@@ -1,19 +1,49 @@
 //! Published experiments, run again and held against what was printed.
+//!
+//! The tables of the filters' chapter are [`thesis5`]. Every experiment with integrators is a [`Reproduction`] of
+//! [`REPRODUCTIONS`]: it gives a [`Report`] of numbers, tables and figures, which is printed ([`to_text`]), written
+//! ([`write()`]) and drawn the same way for all. [`measure`] holds what they have in common: observed orders, drifts, times.
 
-mod figures;
+mod folder;
+mod inertial;
+mod lie_integrators;
+pub mod measure;
 mod report;
+pub mod stability_test;
 mod text;
-mod thesis5;
-mod thesis_tables;
+mod thesis2;
+mod thesis3;
+pub mod thesis5;
+mod two_spheres;
 
-pub use figures::write;
+pub use folder::write;
 pub use report::{Experiment, Extent, Figure, Line, MethodResult, Progress, Report, Reproduction, Table};
-pub use text::to_text;
-pub use thesis_tables::{PRINTED, PrintedCell};
-pub use thesis5::{Cell, FILTERS, METHODS, Method, Thesis5};
+pub use text::{number, to_text};
+
+/// All experiments with integrators, in the order they are listed.
+pub const REPRODUCTIONS: &[Reproduction] = &[
+    thesis2::REPRODUCTION,
+    thesis3::REPRODUCTION,
+    lie_integrators::REPRODUCTION,
+    inertial::REPRODUCTION,
+    stability_test::REPRODUCTION,
+    two_spheres::REPRODUCTION,
+];
 
 /// What can be run again, by name, and what it is.
-pub const NAMES: [(&str, &str); 1] = [(
-    "thesis-5",
-    "tables 5.1-5.6 and figures 5.1-5.6 of Shen 2019, chapter 5: EKF, FE-EKF and reduced EKF in 36 scenes",
-)];
+pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
+    REPRODUCTIONS.iter().map(|reproduction| (reproduction.name, reproduction.about)).chain([thesis5::NAME])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_name_is_there_once_and_says_what_it_is_in_one_line() {
+        let all: Vec<_> = names().collect();
+        assert_eq!(all.iter().map(|(name, _)| name).collect::<BTreeSet<_>>().len(), all.len());
+        assert!(all.iter().all(|(name, about)| !name.contains(' ') && !about.is_empty() && !about.contains('\n')));
+    }
+}

@@ -1,44 +1,107 @@
-//! The tables as people read them.
+//! A report as people read it.
 
-use super::thesis5::{Cell, METHODS, Thesis5};
-use crate::evaluate::monte_carlo::{FilterReport, table};
+use super::report::{Experiment, Report, Table};
+use crate::evaluate::monte_carlo::table;
 
-/// The tables of the thesis, each cell a block: what is printed, ours with the thesis's choices, ours with sound ones, and
-/// the default filter.
-pub fn to_text(thesis: &Thesis5) -> String {
-    let mut text = format!(
-        "Shen 2019, tables 5.1–5.6: mean errors of position [m] and yaw [rad], and NEES of the pose (3 is right); {} runs a \
-         cell, seed {}\n",
-        thesis.runs, thesis.seed
-    );
-    for cells in thesis.cells.chunk_by(|a, b| a.printed.table == b.printed.table) {
-        let Some(first) = cells.first() else { continue };
-        text += &format!("\nTable {}\n\n", first.printed.table);
-        let head = ["", "printed", "", "thesis's choices", "", "NEES", "sound choices", "", "NEES"];
-        let mut rows = vec![head.map(str::to_owned).to_vec()];
-        rows.extend(cells.iter().flat_map(rows_of));
-        text += &table(&rows);
+/// Experiment by experiment: what it is, a table of what was measured of each method, and further tables.
+pub fn to_text(report: &Report) -> String {
+    report.experiments.iter().map(experiment_to_text).collect::<Vec<_>>().join("\n\n")
+}
+
+fn experiment_to_text(experiment: &Experiment) -> String {
+    let mut text = format!("{}\n{}\n", experiment.name, experiment.about);
+    if !experiment.methods.is_empty() {
+        text += &format!("\n{}", table(&results(experiment)));
+    }
+    for Table { title, columns, rows } in &experiment.tables {
+        let rows: Vec<_> = std::iter::once(columns).chain(rows).cloned().collect();
+        text += &format!("\n{title}\n\n{}", table(&rows));
     }
     text
 }
 
-fn rows_of(cell: &Cell) -> Vec<Vec<String>> {
-    let mut rows = vec![vec![cell.printed.scenario.to_owned()]];
-    for (method, (position_m, yaw_rad)) in METHODS.iter().zip(cell.printed.errors) {
-        let mut row = vec![format!("  {}", method.name), position_m.to_string(), yaw_rad.to_string()];
-        row.extend([method.as_printed, method.sound].into_iter().flat_map(|name| numbers(cell.filter(name))));
-        rows.push(row);
+/// A line for each method, a column for each key that any of them has, in the order of their first appearance.
+fn results(experiment: &Experiment) -> Vec<Vec<String>> {
+    let mut keys: Vec<&str> = Vec::new();
+    for (key, _) in experiment.methods.iter().flat_map(|method| &method.values) {
+        if !keys.contains(key) {
+            keys.push(key);
+        }
     }
-    let mut row = vec!["  default".to_owned()];
-    row.extend([""; 5].map(str::to_owned));
-    row.extend(numbers(cell.filter("default")));
-    rows.push(row);
-    rows
+    let head = std::iter::once("method").chain(keys.iter().copied()).map(str::to_owned).collect();
+    let rows = experiment.methods.iter().map(|method| {
+        let value =
+            |key: &&str| method.values.iter().find(|(k, _)| k == key).map_or("–".to_owned(), |(_, x)| number(*x));
+        std::iter::once(method.name.clone()).chain(keys.iter().map(value)).collect()
+    });
+    std::iter::once(head).chain(rows).collect()
 }
 
-fn numbers(filter: Option<&FilterReport>) -> [String; 3] {
-    [("position_error_mean_m", 3), ("yaw_error_mean_rad", 4), ("nees_mean", 1)].map(|(key, digits)| {
-        let value = filter.and_then(|filter| filter.get(key)?.value);
-        value.map_or("–".to_owned(), |value| format!("{value:.digits$}"))
-    })
+/// A number in a table: whole ones as they are, others with four digits, in powers of ten where they are small or large;
+/// a dash for what is not finite.
+pub fn number(x: f64) -> String {
+    let size = x.abs();
+    if !x.is_finite() {
+        "–".to_owned()
+    } else if size < 1e7 && x.fract() == 0.0 {
+        format!("{x:.0}")
+    } else if (1e-3..1e5).contains(&size) {
+        let digits = 3 - size.log10().floor() as i32;
+        let rounded = format!("{x:.*}", digits.max(0) as usize);
+        if rounded.contains('.') { rounded.trim_end_matches('0').trim_end_matches('.').to_owned() } else { rounded }
+    } else {
+        format!("{x:.2e}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::report::MethodResult;
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_and_never_lose_their_size() {
+        let cases = [
+            (0.0, "0"),
+            (2.0, "2"),
+            (-3.0, "-3"),
+            (1.999_96, "2"),
+            (0.05, "0.05"),
+            (123.456, "123.5"),
+            (12_345.6, "12346"),
+            (3.217e-14, "3.22e-14"),
+            (-4.5e8, "-4.50e8"),
+            (f64::NAN, "–"),
+            (f64::INFINITY, "–"),
+        ];
+        for (x, text) in cases {
+            assert_eq!(number(x), text);
+        }
+    }
+
+    #[test]
+    fn columns_are_the_keys_of_all_methods_and_what_a_method_lacks_is_a_dash() {
+        let method =
+            |name: &str, values: &[(&'static str, f64)]| MethodResult { name: name.into(), values: values.into() };
+        let experiment = Experiment {
+            name: "top".into(),
+            about: "A heavy top.".into(),
+            methods: vec![method("a", &[("order_observed", 2.01)]), method("long name", &[("step_ns", 120.0)])],
+            tables: vec![Table {
+                title: "Table 1".into(),
+                columns: vec!["n".into(), "h".into()],
+                rows: vec![vec!["11".into(), "0.02".into()]],
+            }],
+            ..Experiment::default()
+        };
+        let text = to_text(&Report { experiments: vec![experiment] });
+        let expected = "top\nA heavy top.\n\n\
+                        method     order_observed  step_ns\n\
+                        a                    2.01        –\n\
+                        long name               –      120\n\n\
+                        Table 1\n\n\
+                        n      h\n\
+                        11  0.02\n";
+        assert_eq!(text, expected);
+    }
 }

@@ -1,10 +1,25 @@
 //! The tables of Shen 2019, chapter 5, cell by cell.
 
-use super::thesis_tables::{PRINTED, PrintedCell};
-use crate::evaluate::monte_carlo::{Experiment, ExperimentError, FilterReport, Outcome, Report};
+mod folder;
+mod tables;
+mod text;
+
+pub use folder::write;
+pub use tables::{PRINTED, PrintedCell};
+pub use text::to_text;
+
+use crate::evaluate::monte_carlo::{
+    Difference, Experiment, ExperimentError, FilterReport, METRICS, Outcome, Report, difference,
+};
 use crate::simulate::Scenario;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
+
+/// How it is called, and what it is.
+pub const NAME: (&str, &str) = (
+    "thesis-5",
+    "tables 5.1-5.6 and figures 5.1-5.6 of Shen 2019, chapter 5: EKF, FE-EKF and reduced EKF in 36 scenes",
+);
 
 /// A filter of the thesis, and ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +43,9 @@ pub const METHODS: [Method; 3] = [
 /// All filters that run in a cell. The first is the one the others are compared with.
 pub const FILTERS: [&str; 7] = ["default", "thesis-ekf", "thesis-fe-ekf", "thesis-reduced", "ekf", "fe-ekf", "reduced"];
 
+/// The maximum-likelihood estimate of each whole run, on demand: what its data allow.
+pub const YARDSTICK: &str = "batch";
+
 /// One cell of the tables, run again.
 #[derive(Clone, Debug)]
 pub struct Cell {
@@ -35,13 +53,14 @@ pub struct Cell {
     pub printed: PrintedCell,
     /// Every run and step.
     pub outcome: Outcome,
-    /// The numbers of [`FILTERS`], in this order.
+    /// The numbers of [`FILTERS`], in this order, then those of [`YARDSTICK`], where it was asked for.
     pub report: Report,
 }
 
 /// The tables, run again. Serialised: `experiment`, `runs`, `seed`, and `cells`, each with `table`, `scenario`, `printed` (by
-/// method: `position_error_mean_m`, `yaw_error_mean_rad`) and `filters` (by name, as in the report of a Monte Carlo
-/// experiment).
+/// method: `position_error_mean_m`, `yaw_error_mean_rad`), `filters` (by name, as in the report of a Monte Carlo
+/// experiment) and, where the yardstick was asked for, `final_position_rmse_to_batch` (by name: how many times it each filter's is,
+/// `ratio`, with `ratio_interval`).
 #[derive(Clone, Debug)]
 pub struct Thesis5 {
     /// How many runs each cell has.
@@ -58,12 +77,24 @@ impl Thesis5 {
         PRINTED.into_iter().filter(|cell| tables.is_empty() || tables.iter().any(|table| table == cell.table)).collect()
     }
 
-    /// Runs cells again, on the threads of the rayon pool it is called in. `done` is called after each run of a cell.
+    /// Runs cells again, on the threads of the rayon pool it is called in; with `yardstick`, [`YARDSTICK`] too. `done` is called
+    /// after each run of a cell.
     ///
     /// # Errors
     /// None in practice: scenes and filters are shipped ones; otherwise those of an experiment.
-    pub fn run(cells: &[PrintedCell], runs: usize, seed: u64, done: impl Fn() + Sync) -> Result<Self, ExperimentError> {
-        let cell = |printed: &PrintedCell| run_cell(*printed, Scenario::named(printed.scenario)?, runs, seed, &done);
+    pub fn run(
+        cells: &[PrintedCell],
+        runs: usize,
+        seed: u64,
+        yardstick: bool,
+        done: impl Fn() + Sync,
+    ) -> Result<Self, ExperimentError> {
+        let filters: Vec<String> =
+            FILTERS.into_iter().chain(yardstick.then_some(YARDSTICK)).map(str::to_owned).collect();
+        let cell = |printed: &PrintedCell| {
+            let scenario = Scenario::named(printed.scenario)?;
+            run_cell(*printed, Experiment { scenario, filters: filters.clone(), runs, seed }, &done)
+        };
         Ok(Self { runs, seed, cells: cells.iter().map(cell).collect::<Result<_, ExperimentError>>()? })
     }
 
@@ -76,15 +107,8 @@ impl Thesis5 {
     }
 }
 
-fn run_cell(
-    printed: PrintedCell,
-    scenario: Scenario,
-    runs: usize,
-    seed: u64,
-    done: &(impl Fn() + Sync),
-) -> Result<Cell, ExperimentError> {
-    let filters = FILTERS.map(str::to_owned).into();
-    let outcome = Experiment { scenario, filters, runs, seed }.run(done)?;
+fn run_cell(printed: PrintedCell, experiment: Experiment, done: &(impl Fn() + Sync)) -> Result<Cell, ExperimentError> {
+    let outcome = experiment.run(done)?;
     Ok(Cell { printed, report: Report::new(&outcome), outcome })
 }
 
@@ -92,6 +116,14 @@ impl Cell {
     /// The numbers of a filter, by its name.
     pub fn filter(&self, name: &str) -> Option<&FilterReport> {
         self.report.filters.iter().find(|filter| filter.name == name)
+    }
+
+    /// How much farther from the end a filter comes out than the yardstick: RMS of the final position, in pairs. `None` without
+    /// either.
+    pub fn to_yardstick(&self, name: &str) -> Option<Difference> {
+        let runs = |name: &str| self.outcome.filters.iter().find(|filter| filter.name == name).map(|f| &f.runs);
+        let metric = METRICS.iter().find(|metric| metric.key == "final_position_rmse_m")?;
+        difference(metric, runs(name)?, runs(YARDSTICK)?, self.outcome.experiment.seed)
     }
 }
 
@@ -104,7 +136,7 @@ impl Serialize for Thesis5 {
             seed: u64,
             cells: &'a [Cell],
         }
-        Document { experiment: "thesis-5", runs: self.runs, seed: self.seed, cells: &self.cells }.serialize(serializer)
+        Document { experiment: NAME.0, runs: self.runs, seed: self.seed, cells: &self.cells }.serialize(serializer)
     }
 }
 
@@ -121,6 +153,8 @@ impl Serialize for Cell {
             scenario: &'static str,
             printed: BTreeMap<&'static str, Errors>,
             filters: BTreeMap<&'a str, &'a FilterReport>,
+            #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+            final_position_rmse_to_batch: BTreeMap<&'a str, Difference>,
         }
         let errors = |&(position_error_mean_m, yaw_error_mean_rad): &(f64, f64)| Errors {
             position_error_mean_m,
@@ -128,13 +162,20 @@ impl Serialize for Cell {
         };
         let printed = METHODS.iter().map(|method| method.name).zip(self.printed.errors.iter().map(errors)).collect();
         let filters = self.report.filters.iter().map(|filter| (filter.name.as_str(), filter)).collect();
-        Document { table: self.printed.table, scenario: self.printed.scenario, printed, filters }.serialize(serializer)
+        let names = self.report.filters.iter().map(|filter| filter.name.as_str()).filter(|name| *name != YARDSTICK);
+        Document {
+            table: self.printed.table,
+            scenario: self.printed.scenario,
+            printed,
+            filters,
+            final_position_rmse_to_batch: names.filter_map(|name| Some((name, self.to_yardstick(name)?))).collect(),
+        }
+        .serialize(serializer)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{to_text, write};
     use super::*;
     use crate::filter::Variant;
     use std::collections::BTreeSet;
@@ -178,16 +219,18 @@ mod tests {
             let mut scenario = Scenario::named(PRINTED[index].scenario).unwrap();
             scenario.trajectory.length_m = 2.0;
             scenario.trajectory.laps = 0.05;
-            run_cell(PRINTED[index], scenario, 2, 1, &|| ()).unwrap()
+            let filters = FILTERS.into_iter().chain([YARDSTICK]).map(str::to_owned).collect();
+            run_cell(PRINTED[index], Experiment { scenario, filters, runs: 2, seed: 1 }, &|| ()).unwrap()
         });
         let thesis = Thesis5 { runs: 2, seed: 1, cells: cells.into() };
         let json: serde_json::Value = serde_json::from_str(&thesis.to_json().unwrap()).unwrap();
         assert_eq!((&json["experiment"], json["cells"].as_array().map(Vec::len)), (&"thesis-5".into(), Some(2)));
         let cell = &json["cells"][1];
         assert_eq!((&cell["table"], &cell["printed"]["EKF"]["position_error_mean_m"]), (&"5.3".into(), &0.955.into()));
-        for filter in FILTERS {
+        for filter in FILTERS.into_iter().chain([YARDSTICK]) {
             assert!(cell["filters"][filter]["nees_mean"].is_f64(), "{filter}: {cell}");
         }
+        assert!(cell["final_position_rmse_to_batch"]["default"]["ratio"].as_f64().is_some_and(|ratio| ratio > 0.1));
         let text = to_text(&thesis);
         assert!(text.contains("Table 5.1") && text.contains("Table 5.3") && text.contains("0.955"), "{text}");
         let folder = tempfile::tempdir().unwrap();

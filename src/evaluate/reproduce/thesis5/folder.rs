@@ -1,7 +1,6 @@
-//! The folder of a reproduction: tables, and the figures of the chapter.
+//! The folder of the chapter: tables and figures.
 
-use super::text::to_text;
-use super::thesis5::{Cell, METHODS, Thesis5};
+use super::{Cell, METHODS, Thesis5, to_text};
 use crate::evaluate::errors::Errors;
 use crate::evaluate::folder::{FolderError, create, write_file, write_text};
 use crate::evaluate::monte_carlo::run_seeds;
@@ -60,7 +59,7 @@ fn scene_of(cell: &Cell) -> Result<Option<String>, FolderError> {
     Ok(Some(plot::trajectory(&Subject { run: &run, truth: &truth, errors: &errors })?))
 }
 
-const COLUMNS: [&str; 12] = [
+const COLUMNS: [&str; 16] = [
     "table",
     "scenario",
     "filter",
@@ -73,6 +72,10 @@ const COLUMNS: [&str; 12] = [
     "yaw_error_mean_low_rad",
     "yaw_error_mean_high_rad",
     "nees_mean",
+    "final_position_rmse_m",
+    "final_position_rmse_to_batch",
+    "final_position_rmse_to_batch_low",
+    "final_position_rmse_to_batch_high",
 ];
 
 fn write_cells(thesis: &Thesis5, out: &mut dyn Write) -> io::Result<()> {
@@ -92,6 +95,11 @@ fn write_cells(thesis: &Thesis5, out: &mut dyn Write) -> io::Result<()> {
                 record.extend([text(interval.map(|i| i.low)), text(interval.map(|i| i.high))]);
             }
             record.push(text(filter.get("nees_mean").and_then(|value| value.value)));
+            record.push(text(filter.get("final_position_rmse_m").and_then(|value| value.value)));
+            let ratio = cell.to_yardstick(&filter.name);
+            record.push(text(ratio.map(|ratio| ratio.ratio)));
+            let interval = ratio.map(|ratio| ratio.ratio_interval);
+            record.extend([text(interval.map(|i| i.low)), text(interval.map(|i| i.high))]);
             csv.write_record(record)?;
         }
     }

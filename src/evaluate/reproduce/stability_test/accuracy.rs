@@ -1,0 +1,102 @@
+//! Figure 4.2: errors against step sizes; and the time of a step.
+
+use super::adapters::BodyField;
+use super::contestants::{Contestant, TestBody, contestants};
+use crate::dynamics::StabilityBody;
+use crate::evaluate::reproduce::measure::{order_observed, time_step};
+use crate::evaluate::reproduce::report::{Experiment, Extent, Figure, Line, MethodResult};
+use crate::integrate::tableau::GAUSS6;
+use crate::integrate::{BodyState, ImplicitRkmk, IntegrationError, LieGroupMethod};
+use crate::lie::Translation;
+use std::hint::black_box;
+use std::time::Duration;
+
+/// When the errors are taken.
+const SPAN: f64 = 5.0;
+
+pub(super) fn experiment<B: TestBody>(
+    name: &str,
+    about: &str,
+    (body, start): (B, BodyState),
+    extent: Extent,
+) -> Result<Experiment, IntegrationError> {
+    let finest = match extent {
+        Extent::Full => 9,
+        Extent::Quick => 6,
+    };
+    let truth = reference(&body, &start)?;
+    let (mut methods, mut lines) = (Vec::new(), [Vec::new(), Vec::new()]);
+    for contestant in contestants::<B>() {
+        // Where a step of the larger ones cannot be made the point is left out.
+        let errors: Vec<_> = (0..=finest)
+            .map(|k| 0.5_f64.powi(k))
+            .filter_map(|h| Some((h, run(&contestant, &body, &start, h).ok()?)))
+            .map(|(h, end)| (h, distance(&end, &truth)))
+            .collect();
+        let [attitude, velocity] = [0, 1].map(|i| errors.iter().map(|(h, e)| (*h, e[i])).collect::<Vec<_>>());
+        let at = |h: f64| errors.iter().find(|e| e.0 == h).map_or(f64::NAN, |e| e.1[0]);
+        methods.push(MethodResult {
+            name: contestant.name.to_owned(),
+            values: vec![
+                ("order_expected", f64::from(contestant.order)),
+                ("order_observed", order_observed(&attitude)),
+                ("order_observed_velocity", order_observed(&velocity)),
+                ("attitude_error_at_h_0.125", at(0.125)),
+            ],
+        });
+        for (lines, points) in lines.iter_mut().zip([attitude, velocity]) {
+            lines.push(Line { name: contestant.name.to_owned(), points, marked: true, is_guide: false });
+        }
+    }
+    let figure = |part: &str, what: &str, mut lines: Vec<Line>| {
+        let guide = (0..=finest).map(|k| 0.5_f64.powi(k)).map(|h| (h, 0.1 * h * h)).collect();
+        lines.push(Line { name: "h²".to_owned(), points: guide, marked: false, is_guide: true });
+        Figure {
+            file: format!("figure-4.2-{part}-{name}"),
+            title: format!("Global error of the {what} at T = 5"),
+            x_label: "h".to_owned(),
+            y_label: format!("error of the {what}"),
+            x_log: true,
+            y_log: true,
+            lines,
+        }
+    };
+    let [attitude, velocity] = lines;
+    let figures = vec![figure("a", "attitude", attitude), figure("b", "angular velocity", velocity)];
+    Ok(Experiment { name: name.to_owned(), about: about.to_owned(), methods, tables: Vec::new(), figures })
+}
+
+fn run<B>(contestant: &Contestant<B>, body: &B, start: &BodyState, h: f64) -> Result<BodyState, IntegrationError> {
+    let mut stepper = (contestant.start)(body, start, h)?;
+    let steps = (SPAN / h).round() as usize;
+    (0..steps).try_fold(*start, |_, k| stepper(k as f64 * h))
+}
+
+/// ‖R − R'‖ (Frobenius) and |Ω − Ω'|.
+fn distance(a: &BodyState, b: &BodyState) -> [f64; 2] {
+    [(a.attitude.matrix() - b.attitude.matrix()).norm(), (a.angular_velocity - b.angular_velocity).norm()]
+}
+
+/// By Gauss 6 in the algebra.
+fn reference<B: TestBody>(body: &B, start: &BodyState) -> Result<BodyState, IntegrationError> {
+    let field = BodyField(body.clone());
+    let (method, h) = (ImplicitRkmk { tableau: GAUSS6 }, 0.5_f64.powi(9));
+    let steps = (SPAN / h).round() as usize;
+    let start = (start.attitude, Translation(start.angular_velocity));
+    let (attitude, Translation(angular_velocity)) =
+        (0..steps).try_fold(start, |point, k| method.step(&field, &point, k as f64 * h, h))?;
+    Ok(BodyState { attitude, angular_velocity })
+}
+
+/// The time of a step along the run of the stability test.
+pub(super) fn step_ns(contestant: &Contestant<StabilityBody>, budget: Duration) -> Result<f64, IntegrationError> {
+    let h = 0.125;
+    let mut stepper = (contestant.start)(&StabilityBody::default(), &StabilityBody::initial_state(), h)?;
+    let mut failed = None;
+    let time = time_step(budget, || {
+        if let Err(error) = black_box(stepper(0.0)) {
+            failed = Some(error);
+        }
+    });
+    failed.map_or(Ok(time.least_ns), Err)
+}

@@ -1,0 +1,29 @@
+//! The methods of the chapter.
+
+use crate::integrate::quaternion::{Iteration, LagrangianQuaternionIntegrator, QuaternionIntegrator};
+use crate::integrate::rattle::Rattle;
+use crate::integrate::shake::{Shake, ShakeSolver};
+use crate::integrate::stormer_verlet::{LocalMap, StormerVerlet};
+use crate::integrate::{Convergence, FloatingBodyMethod, IntegrationError};
+
+/// What is done with each method.
+pub(super) trait Visitor {
+    fn visit<M: FloatingBodyMethod>(&mut self, method: &M) -> Result<(), IntegrationError>;
+}
+
+/// How many [`visit_all`] visits.
+pub(super) const COUNT: usize = 9;
+
+/// In the order they are printed.
+pub(super) fn visit_all(visitor: &mut impl Visitor) -> Result<(), IntegrationError> {
+    let convergence = Convergence::default();
+    visitor.visit(&QuaternionIntegrator { iteration: Iteration::Cross, convergence })?;
+    visitor.visit(&QuaternionIntegrator { iteration: Iteration::Linear, convergence })?;
+    visitor.visit(&QuaternionIntegrator { iteration: Iteration::Newton, convergence })?;
+    visitor.visit(&LagrangianQuaternionIntegrator::default())?;
+    visitor.visit(&Rattle::default())?;
+    visitor.visit(&StormerVerlet { map: LocalMap::Cayley, convergence })?;
+    visitor.visit(&StormerVerlet { map: LocalMap::Exponential, convergence })?;
+    visitor.visit(&Shake { solver: ShakeSolver::Chord, convergence })?;
+    visitor.visit(&Shake { solver: ShakeSolver::Newton, convergence })
+}

@@ -1,0 +1,136 @@
+//! Section 3.6: the body of three balls; figures 3.2 to 3.5 and table 3.1.
+
+use super::measured::{Measured, Sample, System, order_figure};
+use crate::dynamics::three_balls::ThreeBalls;
+use crate::evaluate::reproduce::report::{Experiment, Extent, Figure, Line, Progress, Table};
+use crate::evaluate::reproduce::text::number;
+use crate::integrate::{FloatingBodyState, IntegrationError};
+
+pub(super) fn experiment(extent: Extent, progress: Progress<'_>) -> Result<Experiment, IntegrationError> {
+    let system = System {
+        body: ThreeBalls::default(),
+        initial: ThreeBalls::initial_state(),
+        h: 0.01,
+        steps: 100_000,
+        conserved: FloatingBodyState::angular_momentum_world,
+    };
+    let measured = Measured::of(&system, extent, progress)?;
+    let mut figures = Vec::new();
+    if let Some(quaternion) = named(&measured, LGVI) {
+        figures.extend([trajectory(quaternion), motion(quaternion, &system.body)]);
+        figures.extend(errors("3.3", "quaternion integrator", quaternion));
+    }
+    if let Some(rattle) = named(&measured, RATTLE) {
+        figures.extend(errors("3.4", "RATTLE", rattle));
+    }
+    figures.extend([cost_figure(&measured), order_figure("figure-orders-three-balls", "three balls", &measured)]);
+    Ok(Experiment {
+        name: "three-balls".to_owned(),
+        about: "Shen 2019, section 3.6: three balls of unit mass and radius 0.1 on massless rods (corners of an isosceles \
+                triangle of base and height 1; the text's lengths are lost with its figure 3.1), each in −1/r. x₀ = (8, 0, \
+                0), q₀ = 1, p₀ = (0, 1, 0), w₀ = (1, 2, 3); h = 0.01, T = 1000. Orders at t = 5."
+            .to_owned(),
+        methods: measured.iter().map(Measured::result).collect(),
+        tables: vec![table_3_1(&measured)],
+        figures,
+    })
+}
+
+const LGVI: &str = "quaternion (3.23), by (3.26)";
+const RATTLE: &str = "RATTLE (3.28)";
+
+fn named<'a>(measured: &'a [Measured], name: &str) -> Option<&'a Measured> {
+    measured.iter().find(|m| m.name == name)
+}
+
+/// The three methods of the table, with the seconds that the text prints.
+const PRINTED_S: [(&str, f64); 3] = [(LGVI, 7.46), ("Störmer–Verlet, Cayley", 7.20), ("SHAKE, |q| = 1", 11.00)];
+
+fn table_3_1(measured: &[Measured]) -> Table {
+    let base = named(measured, LGVI).map_or(f64::NAN, |m| m.step_ns);
+    let rows = PRINTED_S.iter().map(|(name, seconds)| {
+        let step_ns = named(measured, name).map_or(f64::NAN, |m| m.step_ns);
+        let cells = [*seconds, seconds / PRINTED_S[0].1, step_ns * 1000.0 * 1e-9, step_ns / base];
+        std::iter::once((*name).to_owned()).chain(cells.map(number)).collect()
+    });
+    Table {
+        title: "Table 3.1: run time of 1000 steps, and in multiples of the quaternion integrator's".to_owned(),
+        columns: ["method", "text, s", "text, ratio", "ours, s", "ours, ratio"].map(str::to_owned).into(),
+        rows: rows.collect(),
+    }
+}
+
+fn figure(file: &str, title: &str, (x_label, y_label): (&str, &str), lines: Vec<Line>) -> Figure {
+    Figure {
+        file: file.to_owned(),
+        title: title.to_owned(),
+        x_label: x_label.to_owned(),
+        y_label: y_label.to_owned(),
+        lines,
+        ..Figure::default()
+    }
+}
+
+fn line(name: &str, points: Vec<(f64, f64)>) -> Line {
+    Line { name: name.to_owned(), points, ..Line::default() }
+}
+
+/// How many points of a run are drawn.
+const DRAWN: usize = 4_000;
+
+fn drawn(samples: &[Sample], value: impl Fn(&Sample) -> f64) -> Vec<(f64, f64)> {
+    samples.iter().step_by(samples.len().div_ceil(DRAWN)).map(|sample| (sample.time, value(sample))).collect()
+}
+
+fn trajectory(of: &Measured) -> Figure {
+    let points = of.samples.iter().step_by(10).map(|sample| (sample.state.position.x, sample.state.position.y));
+    figure(
+        "figure-3.2a",
+        "Trajectory of the centre of mass",
+        ("x", "y"),
+        vec![line("centre of mass", points.collect()), Line { marked: true, ..line("origin", vec![(0.0, 0.0)]) }],
+    )
+}
+
+/// The triangle at times evenly spaced over the first revolution about the origin.
+fn motion(of: &Measured, body: &ThreeBalls) -> Figure {
+    let angle = |sample: &Sample| sample.state.position.y.atan2(sample.state.position.x);
+    let past_half = of.samples.iter().position(|sample| angle(sample) < 0.0).unwrap_or(of.samples.len());
+    let orbit = of.samples[past_half..]
+        .iter()
+        .position(|sample| angle(sample) >= 0.0)
+        .map_or(of.samples.len(), |k| past_half + k);
+    let triangles = (0..24).filter_map(|k| of.samples.get(k * orbit / 24)).map(|sample| {
+        let mut corners: Vec<_> = body.balls(&sample.state).iter().map(|ball| (ball.x, ball.y)).collect();
+        corners.push(corners[0]);
+        Line { name: format!("t = {:.0}", sample.time), points: corners, marked: true, is_guide: false }
+    });
+    figure("figure-3.2b", "Motion of the body over one orbit", ("x", "y"), triangles.collect())
+}
+
+fn errors(number: &str, method: &str, of: &Measured) -> [Figure; 3] {
+    let single = |part: &str, what: &str, value: fn(&Sample) -> f64| {
+        let lines = vec![line(what, drawn(&of.samples, value))];
+        figure(&format!("figure-{number}{part}"), &format!("{what}, {method}"), ("t", what), lines)
+    };
+    let component = |name: &str, index: usize| line(name, drawn(&of.samples, |sample| sample.momentum_error[index]));
+    [
+        single("a", "energy error", |sample| sample.energy_error),
+        single("b", "constraint error", |sample| sample.constraint_error),
+        figure(
+            &format!("figure-{number}c"),
+            &format!("Error of the angular momentum, {method}"),
+            ("t", "error of the angular momentum"),
+            vec![component("x", 0), component("y", 1), component("z", 2)],
+        ),
+    ]
+}
+
+fn cost_figure(measured: &[Measured]) -> Figure {
+    let lines = measured.iter().map(|m| Line { marked: true, ..line(m.name, m.costs.clone()) });
+    Figure {
+        x_log: true,
+        y_log: true,
+        ..figure("figure-3.5", "Error at t = 5 against run time", ("run time / s", "error"), lines.collect())
+    }
+}

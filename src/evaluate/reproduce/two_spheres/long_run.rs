@@ -1,0 +1,112 @@
+//! The figures of energy, momentum and constraints over time.
+
+use super::case::STEP;
+use super::contestants::Step;
+use crate::evaluate::reproduce::measure::{drift, largest};
+use crate::evaluate::reproduce::report::{Figure, Line};
+use crate::evaluate::reproduce::stability_test::SIGNIFICANCE;
+use crate::integrate::IntegrationError;
+use crate::integrate::two_spheres::SphereSystem;
+use crate::lie::Ts2;
+
+/// What happened to what should stay, as (t, error) after each step.
+pub struct LongRun {
+    energy: Vec<(f64, f64)>,
+    /// Of the component about the vertical.
+    momentum: Vec<(f64, f64)>,
+    /// ||q| − 1| of the first direction, as the text draws it.
+    norm: Vec<(f64, f64)>,
+    /// |q·ω| of the last one.
+    orthogonality: Vec<(f64, f64)>,
+    /// The largest ||q| − 1| and |q·ω| of all directions.
+    largest_norm_error: f64,
+    largest_orthogonality_error: f64,
+}
+
+impl LongRun {
+    pub fn new<const N: usize, S: SphereSystem<N>>(
+        system: &S,
+        start: &[Ts2; N],
+        step: Step<N, S>,
+        steps: usize,
+    ) -> Result<Self, IntegrationError> {
+        let (energy, momentum) = (system.energy(start), system.angular_momentum(start).z);
+        let empty = || Vec::with_capacity(steps);
+        let mut run = Self {
+            energy: empty(),
+            momentum: empty(),
+            norm: empty(),
+            orthogonality: empty(),
+            largest_norm_error: 0.0,
+            largest_orthogonality_error: 0.0,
+        };
+        let mut state = *start;
+        for k in 0..steps {
+            state = step(system, &state, k as f64 * STEP, STEP)?;
+            let time = (k + 1) as f64 * STEP;
+            run.energy.push((time, system.energy(&state) - energy));
+            run.momentum.push((time, system.angular_momentum(&state).z - momentum));
+            let (norm, orthogonality) =
+                (state.map(|s| (s.q.norm() - 1.0).abs()), state.map(|s| s.q.dot(&s.omega).abs()));
+            run.norm.extend(norm.first().map(|x| (time, *x)));
+            run.orthogonality.extend(orthogonality.last().map(|x| (time, *x)));
+            run.largest_norm_error = run.largest_norm_error.max(largest(norm));
+            run.largest_orthogonality_error = run.largest_orthogonality_error.max(largest(orthogonality));
+        }
+        Ok(run)
+    }
+
+    /// Whether the regression of the energy on time stands out from its oscillation.
+    pub fn drifts(&self) -> bool {
+        drift(&self.energy).is_some_and(|fit| fit.slope.abs() > SIGNIFICANCE * fit.standard_error)
+    }
+
+    /// Whether q·ω is as good as rounding leaves it in this many steps.
+    pub fn is_orthogonal(&self) -> bool {
+        self.largest_orthogonality_error < 1e-11
+    }
+
+    pub fn values(&self, has_vertical_symmetry: bool) -> Vec<(&'static str, f64)> {
+        let drift = drift(&self.energy);
+        let mut values = vec![
+            ("energy_error_max", largest(self.energy.iter().map(|p| p.1))),
+            ("energy_drift_per_time", drift.map_or(f64::NAN, |fit| fit.slope)),
+            ("energy_drift_standard_error", drift.map_or(f64::NAN, |fit| fit.standard_error)),
+            ("constraint_error_max", self.largest_norm_error),
+            ("orthogonality_error_max", self.largest_orthogonality_error),
+        ];
+        if has_vertical_symmetry {
+            values.push(("momentum_error_max", largest(self.momentum.iter().map(|p| p.1))));
+        }
+        values
+    }
+}
+
+/// How many points of a run are drawn.
+const DRAWN: usize = 2_000;
+
+pub fn figures(numbers: [&str; 3], has_vertical_symmetry: bool, runs: &[(&str, LongRun)]) -> Vec<Figure> {
+    let figure = |file: String, title: &str, y_label: &str, y_log: bool, of: fn(&LongRun) -> &[(f64, f64)]| {
+        let lines = runs.iter().map(|(name, run)| line(name, of(run))).collect();
+        let (title, x_label, y_label) = (title.to_owned(), "t [s]".to_owned(), y_label.to_owned());
+        Figure { file, title, x_label, y_label, y_log, lines, ..Figure::default() }
+    };
+    let [energy, constraints, _] = numbers.map(|number| format!("figure-{number}"));
+    let mut figures = Vec::new();
+    if has_vertical_symmetry {
+        figures.push(figure(format!("{energy}-a"), "Error of the energy", "E(t) − E(0) [J]", false, |r| &r.energy));
+        let (title, label) = ("Error of the angular momentum about the vertical", "J(t) − J(0) [kg m²/s]");
+        figures.push(figure(format!("{energy}-b"), title, label, false, |r| &r.momentum));
+    } else {
+        figures.push(figure(energy, "Error of the energy", "E(t) − E(0) [J]", false, |r| &r.energy));
+    }
+    let (norm, orthogonality) = ("Norm of the first direction", "Orthogonality of the last direction");
+    figures.push(figure(format!("{constraints}-a"), norm, "||q| − 1|", true, |r| &r.norm));
+    figures.push(figure(format!("{constraints}-b"), orthogonality, "|q·ω| [1/s]", true, |r| &r.orthogonality));
+    figures
+}
+
+fn line(name: &str, points: &[(f64, f64)]) -> Line {
+    let every = points.len().div_ceil(DRAWN).max(1);
+    Line { name: name.to_owned(), points: points.iter().copied().step_by(every).collect(), ..Line::default() }
+}

@@ -1,0 +1,180 @@
+//! The functions of an angle θ that the closed forms on so(3), se(2) and se(3) are made of, accurate to a few ulp from
+//! θ = 0 on. Where a difference would cancel, its power series in θ² is summed up to a half turn; the terms alternate and
+//! fall from the first on, so nothing cancels there.
+
+/// Up to here (a half turn) the series are used.
+const SERIES_BELOW: f64 = 10.0;
+const TERMS: usize = 14;
+
+/// Up to here fewer terms do, as in a step of an integrator.
+const SHORT_BELOW: f64 = 1.0;
+
+/// sin(h)/h and cos(h).
+#[inline]
+pub(super) fn sinc_cos(h: f64) -> (f64, f64) {
+    let (s, c) = h.sin_cos();
+    (if h == 0.0 { 1.0 } else { s / h }, c)
+}
+
+/// sin(θ/2)/θ and cos(θ/2), from x = θ². The series are as good as sine and cosine here, and quicker.
+#[inline]
+pub(super) fn half_angle(x: f64) -> (f64, f64) {
+    if x < SERIES_BELOW {
+        let y = 0.25 * x;
+        if x < SHORT_BELOW {
+            return (0.5 * horner(&SIN, y, 8), horner(&COS, y, 8));
+        }
+        return (0.5 * horner(&SIN, y, 11), horner(&COS, y, 11));
+    }
+    let (s, c) = sinc_cos(0.5 * x.sqrt());
+    (0.5 * s, c)
+}
+
+/// sin(θ)/θ and (1 − cos θ)/θ², from x = θ².
+#[inline]
+pub(super) fn exp_coefficients(x: f64) -> (f64, f64) {
+    if x < SHORT_BELOW {
+        return (horner(&SIN, x, 9), horner(&ONE_MINUS_COS, x, 9));
+    }
+    let (s, c) = half_angle(x);
+    (2.0 * s * c, 2.0 * s * s)
+}
+
+/// g₁ and g₂ with φ(ad_ξ) = 1 + g₁ ad_ξ + g₂ ad_ξ² on so(3), and g₁'(θ)/θ, g₂'(θ)/θ, of which φ(ad) on se(3) is made
+/// (Celledoni et al. 2021, section 2.3).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AdFunction {
+    pub g1: f64,
+    pub g2: f64,
+    pub dg1: f64,
+    pub dg2: f64,
+}
+
+/// Those of dexp, φ(z) = (eᶻ − 1)/z: g₁ = (1 − cos θ)/θ², g₂ = (θ − sin θ)/θ³; from x = θ².
+#[inline]
+pub(super) fn dexp_coefficients(x: f64) -> AdFunction {
+    if x < SERIES_BELOW {
+        return AdFunction {
+            g1: horner(&ONE_MINUS_COS, x, TERMS),
+            g2: horner(&THETA_MINUS_SIN, x, TERMS),
+            dg1: horner(&DEXP_DG1, x, TERMS),
+            dg2: horner(&DEXP_DG2, x, TERMS),
+        };
+    }
+    let (sinc, g1) = exp_coefficients(x);
+    let g2 = (1.0 - sinc) / x;
+    AdFunction { g1, g2, dg1: (sinc - 2.0 * g1) / x, dg2: (g1 - 3.0 * g2) / x }
+}
+
+/// (θ − sin θ)/θ³, from x = θ².
+#[inline]
+pub(super) fn theta_minus_sin(x: f64) -> f64 {
+    if x < SERIES_BELOW { horner(&THETA_MINUS_SIN, x, TERMS) } else { (1.0 - exp_coefficients(x).0) / x }
+}
+
+/// Those of dexp⁻¹, φ(z) = z/(eᶻ − 1): g₁ = −1/2, g₂ = (1 − (θ/2) cot(θ/2))/θ²; from x = θ², θ < 2π.
+#[inline]
+pub(super) fn dexp_inv_coefficients(x: f64) -> AdFunction {
+    // With h = θ/2, y = h², S = sin(h)/h: g₂ = E/(4S), E = (S − cos h)/y, dS/dy = −E/2.
+    let y = 0.25 * x;
+    let (s, c) = sinc_cos(y.sqrt());
+    let (e, de) = if x < SERIES_BELOW {
+        (horner(&E, y, 11), horner(&E_PRIME, y, 11))
+    } else {
+        let e = (s - c) / y;
+        (e, (s - 3.0 * e) / (2.0 * y))
+    };
+    AdFunction { g1: -0.5, g2: e / (4.0 * s), dg1: 0.0, dg2: (de * s + 0.5 * e * e) / (8.0 * s * s) }
+}
+
+/// g₂ of dexp⁻¹ alone.
+#[inline]
+pub(super) fn dexp_inv_g2(x: f64) -> f64 {
+    let y = 0.25 * x;
+    let (s, c) = sinc_cos(y.sqrt());
+    let e = if x < SERIES_BELOW { horner(&E, y, 11) } else { (s - c) / y };
+    e / (4.0 * s)
+}
+
+/// Σ (−x)ᵏ cₖ, k < terms.
+#[inline]
+fn horner(coefficients: &[f64; TERMS], x: f64, terms: usize) -> f64 {
+    coefficients[..terms].iter().rev().fold(0.0, |sum, c| c - x * sum)
+}
+
+const fn factorial(n: usize) -> f64 {
+    let (mut product, mut k) = (1.0, 2);
+    while k <= n {
+        product *= k as f64;
+        k += 1;
+    }
+    product
+}
+
+/// cₖ = (a + b k + c k²)/(2k + n)!, the shape of all series here.
+const fn series(n: usize, [a, b, c]: [f64; 3]) -> [f64; TERMS] {
+    let (mut coefficients, mut k) = ([0.0; TERMS], 0);
+    while k < TERMS {
+        let x = k as f64;
+        coefficients[k] = (a + b * x + c * x * x) / factorial(2 * k + n);
+        k += 1;
+    }
+    coefficients
+}
+
+const COS: [f64; TERMS] = series(0, [1.0, 0.0, 0.0]);
+const SIN: [f64; TERMS] = series(1, [1.0, 0.0, 0.0]);
+const ONE_MINUS_COS: [f64; TERMS] = series(2, [1.0, 0.0, 0.0]);
+const THETA_MINUS_SIN: [f64; TERMS] = series(3, [1.0, 0.0, 0.0]);
+const DEXP_DG1: [f64; TERMS] = series(4, [-2.0, -2.0, 0.0]);
+const DEXP_DG2: [f64; TERMS] = series(5, [-2.0, -2.0, 0.0]);
+const E: [f64; TERMS] = series(3, [2.0, 2.0, 0.0]);
+const E_PRIME: [f64; TERMS] = series(5, [-4.0, -6.0, -2.0]);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Just below the change of formula nothing jumps: there both are good to a few ulp.
+    #[test]
+    fn series_and_closed_forms_meet() {
+        let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-15 * (1.0 + 1.0 / a.abs()), "{a} {b}");
+        let (below, above) = (SERIES_BELOW * (1.0 - 1e-15), SERIES_BELOW);
+        for of in [dexp_coefficients, dexp_inv_coefficients] {
+            let (a, b) = (of(below), of(above));
+            close(a.g1, b.g1);
+            close(a.g2, b.g2);
+            close(a.dg1, b.dg1);
+            close(a.dg2, b.dg2);
+        }
+        for of in [half_angle, exp_coefficients] {
+            for at in [SHORT_BELOW, SERIES_BELOW] {
+                let (a, b) = (of(at * (1.0 - 1e-16)), of(at));
+                close(a.0, b.0);
+                close(a.1, b.1);
+            }
+        }
+    }
+
+    #[test]
+    fn limits_at_zero() {
+        let (d, i) = (dexp_coefficients(0.0), dexp_inv_coefficients(0.0));
+        assert_eq!(exp_coefficients(0.0), (1.0, 0.5));
+        assert_eq!([d.g1, d.g2, d.dg1, d.dg2], [0.5, 1.0 / 6.0, -1.0 / 12.0, -1.0 / 60.0]);
+        assert_eq!([i.g1, i.g2, i.dg1], [-0.5, 1.0 / 12.0, 0.0]);
+        assert!((i.dg2 - 1.0 / 360.0).abs() < 1e-18);
+    }
+
+    /// The derivatives, against differences of what they are derivatives of.
+    #[test]
+    fn derivatives_by_the_angle() {
+        for theta in [0.1, 0.9, 2.0, 3.0, 3.3, 5.0] {
+            for of in [dexp_coefficients, dexp_inv_coefficients] {
+                let at = |t: f64| of(t * t);
+                let (a, b, here) = (at(theta + 1e-5), at(theta - 1e-5), at(theta));
+                assert!(((a.g1 - b.g1) / 2e-5 - here.dg1 * theta).abs() < 1e-9, "{theta}");
+                assert!(((a.g2 - b.g2) / 2e-5 - here.dg2 * theta).abs() < 1e-9, "{theta}");
+            }
+        }
+    }
+}
