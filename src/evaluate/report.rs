@@ -31,6 +31,8 @@ pub struct Report {
     pub step_us: Option<StepTime>,
     /// What was left out, by reason.
     pub dropped: BTreeMap<String, u64>,
+    /// How often the gate was opened because it had starved the filter.
+    pub gate_openings: u64,
     /// What was calibrated while running, as known at the end; empty where nothing was.
     pub calibration: BTreeMap<&'static str, Calibrated>,
 
@@ -112,6 +114,7 @@ impl Report {
             nees_mean: mean(nees.iter().copied()),
             step_us: StepTime::new(&run.step_us),
             dropped: run.dropped.clone(),
+            gate_openings: run.gate_openings,
             calibration: run
                 .calibration
                 .iter()

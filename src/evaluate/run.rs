@@ -25,6 +25,8 @@ pub struct Run {
     pub landmarks: Vec<Landmark>,
     /// What was calibrated while running, as known at the end.
     pub calibration: Vec<CalibrationEstimate>,
+    /// How often the gate was opened because it had starved the filter; 0 where it is not known.
+    pub gate_openings: u64,
     /// What was left out, by reason: unreadable input, and what the filter refused.
     pub dropped: BTreeMap<String, u64>,
     /// What the reader of the report should know.
@@ -123,13 +125,20 @@ impl Session {
         self.end();
         let slam = &self.slam;
         let set_back = (slam.time_jumps() > 0).then(|| format!("time was set back {} times", slam.time_jumps()));
+        let opened = (slam.gate_openings() > 0).then(|| {
+            format!(
+                "the gate left out most of what was seen for too long, {} times: it was opened",
+                slam.gate_openings()
+            )
+        });
         Run {
             source: String::new(),
             filter: slam.config().filter.clone(),
             landmarks: slam.landmarks().collect(),
             calibration: slam.calibration().collect(),
+            gate_openings: slam.gate_openings(),
             dropped: slam.counts().by_word().into_iter().map(|(reason, count)| (reason.to_owned(), count)).collect(),
-            warnings: set_back.into_iter().collect(),
+            warnings: set_back.into_iter().chain(opened).collect(),
             estimates: self.estimates,
             step_us: self.step_us,
         }

@@ -20,13 +20,21 @@ pub enum Verdict {
 pub struct Gate {
     known: f64,
     new: f64,
+    robust_scale: f64,
 }
 
 impl Gate {
     /// As configured.
     pub fn new(config: &GateConfig) -> Self {
         let known = chi2_bound_2(config.probability);
-        Self { known, new: chi2_bound_2(config.new_feature_probability).max(known) }
+        let new = chi2_bound_2(config.new_feature_probability).max(known);
+        Self { known, new, robust_scale: config.robust_scale }
+    }
+
+    /// By what the covariance of a reading that passed is multiplied, from its squared Mahalanobis distance: Cauchy's
+    /// weight, inverted.
+    fn doubt(&self, distance: f64) -> f64 {
+        if self.robust_scale > 0.0 { 1.0 + distance / (self.robust_scale * self.robust_scale) } else { 1.0 }
     }
 }
 
@@ -45,7 +53,11 @@ pub fn by_identity(
     let Some(i) = state.find(id) else { return Ok(Verdict::New) };
     let candidate = linearize(state, sensor, reading, i, at).ok_or(DropReason::Singular)?;
     let distance = distance(state, &candidate).ok_or(DropReason::Singular)?;
-    if distance > gate.known { Err(DropReason::Gated) } else { Ok(Verdict::Known(candidate)) }
+    if distance > gate.known {
+        Err(DropReason::Gated)
+    } else {
+        Ok(Verdict::Known(candidate.scaled(gate.doubt(distance))))
+    }
 }
 
 /// An observation without identity: the one feature inside whose gate it lies, or a new one where it is far from all.
@@ -71,7 +83,9 @@ pub fn by_distance(
     }
     match nearest {
         None => Ok(Verdict::New),
-        Some((least, candidate)) if least <= gate.known && inside == 1 => Ok(Verdict::Known(candidate)),
+        Some((least, candidate)) if least <= gate.known && inside == 1 => {
+            Ok(Verdict::Known(candidate.scaled(gate.doubt(least))))
+        }
         Some((least, _)) if least > gate.new => Ok(Verdict::New),
         Some(_) => Err(DropReason::Ambiguous),
     }

@@ -133,6 +133,11 @@ pub struct GateConfig {
     pub probability: f64,
     /// An observation without identity starts a new feature where it lies outside this probability of every known one.
     pub new_feature_probability: f64,
+    /// Observations that are believed but lie this many standard deviations out count half; 0 lets all count whole.
+    pub robust_scale: f64,
+    /// When most observations of known features have been left out for this long, s, the pose is taken to be lost and its
+    /// covariance widened until they pass; 0 never does.
+    pub starvation_limit_s: f64,
 }
 
 /// Which features are kept.
@@ -305,7 +310,7 @@ impl Default for SensorConfig {
 
 impl Default for GateConfig {
     fn default() -> Self {
-        Self { probability: 0.999, new_feature_probability: 0.999_999 }
+        Self { probability: 0.999, new_feature_probability: 0.999_999, robust_scale: 0.0, starvation_limit_s: 10.0 }
     }
 }
 
@@ -402,12 +407,7 @@ pub const SPECS: &[Spec] = {
             true,
             "Noise of the forward velocity for each m/s of it, added in squares.",
         ),
-        spec(
-            "motion.yaw_rate_ratio_std",
-            STD,
-            true,
-            "Noise of the yaw rate for each rad/s of it, added in squares.",
-        ),
+        spec("motion.yaw_rate_ratio_std", STD, true, "Noise of the yaw rate for each rad/s of it, added in squares."),
         spec(
             "motion.noise",
             Words(&["per_sample", "spectral_density"]),
@@ -483,6 +483,18 @@ pub const SPECS: &[Spec] = {
             Range(0.5, 1.0),
             true,
             "An observation without identity outside this probability of every feature starts a new one.",
+        ),
+        spec(
+            "gate.robust_scale",
+            Range(0.0, 100.0),
+            true,
+            "Believed observations this many standard deviations out count half (Cauchy); 0 lets all count whole.",
+        ),
+        spec(
+            "gate.starvation_limit_s",
+            Range(0.0, 1e9),
+            true,
+            "When the gate has left most observations out for this long, the pose counts as lost, s; 0 for never.",
         ),
         spec("map.max_features", Range(1.0, 5000.0), false, "The most features the map holds."),
         spec(

@@ -7,6 +7,7 @@ use super::measure::{Match, relinearize};
 use super::motion::{Increment, increment};
 use super::propagate::{Rows, propagate};
 use super::sensor::{Reading, Sensor};
+use super::starvation::{Starvation, unknown_motions};
 use super::state::State;
 use super::trace::Role;
 use super::update::{FeatureCorrection, Workspace, preview, update};
@@ -44,6 +45,7 @@ pub struct Estimator {
     variant: Variant,
     sensor: Sensor,
     gate: Gate,
+    starvation: Starvation,
     map: MapConfig,
     /// Motion since the last correction, not yet applied.
     pending: Increment,
@@ -69,6 +71,7 @@ impl Estimator {
             state,
             variant,
             gate: Gate::new(&config.gate),
+            starvation: Starvation::new(config.gate.starvation_limit_s),
             map: config.map.clone(),
             pending: Increment::none(),
             next_id: FIRST_OWN_ID,
@@ -86,6 +89,7 @@ impl Estimator {
     pub fn reconfigure(&mut self, config: &Config) {
         self.sensor = Sensor::new(&config.sensor, self.variant.noise_at, self.variant.stereo, &self.state.calibration);
         self.gate = Gate::new(&config.gate);
+        self.starvation.limit_s = config.gate.starvation_limit_s;
         self.map = config.map.clone();
     }
 
@@ -99,6 +103,7 @@ impl Estimator {
 
     /// Time starts anew at `stamp`: what is in the map counts as seen then.
     pub fn restart_clock(&mut self, stamp: Stamp) {
+        self.starvation.forget();
         for feature in &mut self.state.features {
             feature.last_seen = stamp;
         }
@@ -147,38 +152,61 @@ impl Estimator {
         counts: &mut Counts,
     ) -> Correction {
         let mut correction = Correction::default();
-        if let Some(sightings) = &mut self.sightings {
-            sightings.clear();
-        }
         self.settle();
         for feature in &mut self.state.features {
             feature.is_mapped |= stamp.since(feature.last_seen) > MAPPED_AFTER_S;
         }
-        self.sort_out(stamp, kind, observations, counts, &mut correction);
+        let mut refused = self.sort_out(stamp, kind, observations);
+        if self.starves(stamp, &refused) {
+            refused = self.open_gate(stamp, kind, observations);
+        }
+        counts.add_all(&refused);
+        correction.rejected += refused.total() as usize;
         self.update(stamp, counts, &mut correction);
         self.augment(stamp, counts, &mut correction);
         self.prune(stamp);
         correction
     }
 
-    /// Every observation becomes a match, a newcomer, or is left out under its reason.
-    fn sort_out(
-        &mut self,
-        stamp: Stamp,
-        kind: FeatureKind,
-        observations: &[Observation],
-        counts: &mut Counts,
-        correction: &mut Correction,
-    ) {
+    /// Whether the gate has left out most of what is seen for too long.
+    fn starves(&mut self, stamp: Stamp, refused: &Counts) -> bool {
+        self.starvation.reached(stamp, self.matches.len(), refused.get(DropReason::Gated))
+    }
+
+    /// Lets the robot be elsewhere, farther and farther, until most of what is seen passes; gives what does not.
+    fn open_gate(&mut self, stamp: Stamp, kind: FeatureKind, observations: &[Observation]) -> Counts {
+        let mut refused = Counts::default();
+        for motion in unknown_motions() {
+            propagate(&mut self.state, &motion, &self.variant, &mut self.rows);
+            refused = self.sort_out(stamp, kind, observations);
+            if refused.get(DropReason::Gated) <= self.matches.len() as u64 {
+                break;
+            }
+        }
+        self.starvation.opened();
+        refused
+    }
+
+    /// How often the gate was opened because it had starved the filter.
+    pub fn gate_openings(&self) -> u64 {
+        self.starvation.openings()
+    }
+
+    /// Every observation becomes a match, a newcomer, or is left out under its reason; gives how many were, and why.
+    fn sort_out(&mut self, stamp: Stamp, kind: FeatureKind, observations: &[Observation]) -> Counts {
         self.matches.clear();
         self.newcomers.clear();
         self.seen.clear();
+        if let Some(sightings) = &mut self.sightings {
+            sightings.clear();
+        }
+        let mut refused = Counts::default();
         for observation in observations {
             if let Err(reason) = self.place(stamp, kind, observation) {
-                counts.add(reason);
-                correction.rejected += 1;
+                refused.add(reason);
             }
         }
+        refused
     }
 
     fn place(&mut self, stamp: Stamp, kind: FeatureKind, observation: &Observation) -> Result<(), DropReason> {
@@ -199,14 +227,12 @@ impl Estimator {
             None => by_distance(&self.state, &self.sensor, &reading, &self.gate, at)?,
         };
         match verdict {
-            Verdict::Known(mut matched) => {
+            Verdict::Known(matched) => {
                 if self.matches.iter().any(|m| m.feature == matched.feature) {
                     return Err(DropReason::DuplicateFeature);
                 }
                 let since = stamp.since(self.state.features[matched.feature].last_seen);
-                matched.noise_scale = self.sensor.repetition(since);
-                matched.noise *= matched.noise_scale;
-                self.matches.push(matched);
+                self.matches.push(matched.scaled(self.sensor.repetition(since)));
             }
             Verdict::New => self.newcomers.push((observation.id, reading)),
         }

@@ -27,8 +27,15 @@ pub struct Match {
     pub calibration_jacobian: SensorJacobian,
     /// Covariance of the reading.
     pub noise: Matrix2<f64>,
-    /// By what it was multiplied, because readings of one feature soon after one another have much the same error.
+    /// By what it was multiplied: for repeating what was just read, or for being far out.
     pub noise_scale: f64,
+}
+
+impl Match {
+    /// The same with a covariance `scale` times as large.
+    pub fn scaled(self, scale: f64) -> Self {
+        Self { noise: self.noise * scale, noise_scale: self.noise_scale * scale, ..self }
+    }
 }
 
 /// Linearizes `reading` as one of feature `i`. `None` where the model has no derivative there.

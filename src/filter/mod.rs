@@ -22,6 +22,7 @@ mod propagate;
 mod retract;
 mod sensor;
 mod slam;
+mod starvation;
 mod state;
 #[cfg(test)]
 mod tests;

@@ -150,6 +150,13 @@ impl Counts {
         self.0[reason as usize] += 1;
     }
 
+    /// All of `other` besides.
+    pub fn add_all(&mut self, other: &Self) {
+        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
+            *mine += theirs;
+        }
+    }
+
     /// How many of `reason`.
     pub fn get(&self, reason: DropReason) -> u64 {
         self.0[reason as usize]

@@ -389,6 +389,12 @@ impl Slam {
         &self.counts
     }
 
+    /// How often the gate was opened because it had left out most of what was seen for longer than
+    /// `gate.starvation_limit_s`.
+    pub fn gate_openings(&self) -> u64 {
+        self.estimator.gate_openings()
+    }
+
     /// How often time was set back.
     pub fn time_jumps(&self) -> u64 {
         self.time_jumps
