@@ -28,6 +28,9 @@ pub(super) struct Args {
     /// One setting of the scenario
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment)]
     settings: Vec<(String, String)>,
+    /// One setting of every filter, over those of the scenario; `lienav parameters` lists them
+    #[arg(long = "filter-set", value_name = "NAME=VALUE", value_parser = assignment)]
+    filter_settings: Vec<(String, String)>,
     /// Leave the times of steps out, so that the report is the same every time, to the last byte
     #[arg(long)]
     no_times: bool,
@@ -56,6 +59,7 @@ const EXAMPLES: &str = "Examples:
   lienav monte-carlo thesis-circle-10hz-low-q1 --runs 50 --filters thesis-reduced,ekf,default
   lienav monte-carlo thesis-line-10hz-low-q4 --runs 20 --filters batch,default,invariant
   lienav monte-carlo my_scenario.yaml --runs 200 --seed 7 --set sensor.range_bias_m=0.1 --json --out results
+  lienav monte-carlo thesis-line-10hz-low-q1 --filters thesis-reduced --filter-set choices.noise_at=predicted
   lienav monte-carlo --list
 
 Every filter gets the same runs. `lienav evaluate --help` names the filters; `batch` is the maximum-likelihood estimate
@@ -67,6 +71,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let experiment = Experiment {
         scenario: scenario::read(name, &args.settings)?,
         filters: args.filters.clone(),
+        settings: args.filter_settings.clone(),
         runs: usize::try_from(args.runs).map_err(Failure::failed)?,
         seed: args.seed,
     };
@@ -112,7 +117,10 @@ fn carry_out(experiment: &Experiment) -> Result<Outcome, Failure> {
     let outcome = experiment.run(|| bar.inc(1));
     bar.finish_and_clear();
     outcome.map_err(|error| match error {
-        ExperimentError::Scenario(_) | ExperimentError::NoSteps(_) => Failure::WrongCall(error.to_string()),
+        ExperimentError::Scenario(_)
+        | ExperimentError::NoSteps(_)
+        | ExperimentError::Config(_)
+        | ExperimentError::Setting(_) => Failure::WrongCall(error.to_string()),
         _ => Failure::failed(error),
     })
 }

@@ -2,6 +2,7 @@
 
 use super::tally::{FilterOutcome, Tally};
 use super::trial::{Trial, trials};
+use crate::evaluate::settings_file::SettingsError;
 use crate::filter::ConfigError;
 use crate::simulate::{Scenario, ScenarioError, UnknownScenario};
 use rand::{Rng, SeedableRng};
@@ -19,6 +20,8 @@ pub struct Experiment {
     pub scenario: Scenario,
     /// The names of the filters; the first is the one the others are compared with.
     pub filters: Vec<String>,
+    /// Settings of every filter, by name, over those that the scenario gives.
+    pub settings: Vec<(String, String)>,
     /// How many runs.
     pub runs: usize,
     /// Where the seeds of the runs come from, see [`run_seeds`].
@@ -43,6 +46,9 @@ pub enum ExperimentError {
     /// Of a filter or its settings.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// A setting that no filter has, or of the wrong type.
+    #[error(transparent)]
+    Setting(#[from] SettingsError),
     /// A name that is no scenario's.
     #[error(transparent)]
     UnknownScenario(#[from] UnknownScenario),
@@ -85,7 +91,7 @@ impl Experiment {
     }
 
     fn one(&self, seed: u64, done: &(impl Fn() + Sync)) -> Result<Vec<Trial>, ExperimentError> {
-        let trials = trials(&Scenario { seed, ..self.scenario.clone() }, &self.filters)?;
+        let trials = trials(&Scenario { seed, ..self.scenario.clone() }, &self.filters, &self.settings)?;
         done();
         if trials.iter().any(|trial| trial.samples.is_empty()) {
             return Err(ExperimentError::NoSteps(self.scenario.name.clone()));

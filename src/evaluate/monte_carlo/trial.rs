@@ -4,6 +4,7 @@ use super::experiment::ExperimentError;
 use crate::evaluate::errors::StepError;
 use crate::evaluate::method::Method;
 use crate::evaluate::run::Run;
+use crate::evaluate::settings_file::with;
 use crate::evaluate::simulated::inputs;
 use crate::filter::Landmark;
 use crate::simulate::{Scenario, Simulation};
@@ -69,10 +70,18 @@ impl From<&StepError> for Sample {
 }
 
 /// Simulates a run and feeds every filter with each frame as it comes.
-pub(super) fn trials(scenario: &Scenario, filters: &[String]) -> Result<Vec<Trial>, ExperimentError> {
+pub(super) fn trials(
+    scenario: &Scenario,
+    filters: &[String],
+    settings: &[(String, String)],
+) -> Result<Vec<Trial>, ExperimentError> {
     let simulation = Simulation::new(scenario)?;
     let truth = simulation.clone();
-    let session = |filter: &String| Method::new(&simulation.filter_config(filter));
+    let session = |filter: &String| {
+        let given = simulation.filter_config(filter);
+        let config = settings.iter().try_fold(given, |config, (name, value)| with(&config, name, value))?;
+        Ok::<_, ExperimentError>(Method::new(&config)?)
+    };
     let mut sessions = filters.iter().map(session).collect::<Result<Vec<_>, _>>()?;
     for input in simulation.flat_map(inputs) {
         sessions.iter_mut().for_each(|session| session.feed(&input));

@@ -93,7 +93,11 @@ impl Thesis5 {
             FILTERS.into_iter().chain(yardstick.then_some(YARDSTICK)).map(str::to_owned).collect();
         let cell = |printed: &PrintedCell| {
             let scenario = Scenario::named(printed.scenario)?;
-            run_cell(*printed, Experiment { scenario, filters: filters.clone(), runs, seed }, &done)
+            run_cell(
+                *printed,
+                Experiment { scenario, filters: filters.clone(), settings: Vec::new(), runs, seed },
+                &done,
+            )
         };
         Ok(Self { runs, seed, cells: cells.iter().map(cell).collect::<Result<_, ExperimentError>>()? })
     }
@@ -220,7 +224,8 @@ mod tests {
             scenario.trajectory.length_m = 2.0;
             scenario.trajectory.laps = 0.05;
             let filters = FILTERS.into_iter().chain([YARDSTICK]).map(str::to_owned).collect();
-            run_cell(PRINTED[index], Experiment { scenario, filters, runs: 2, seed: 1 }, &|| ()).unwrap()
+            run_cell(PRINTED[index], Experiment { scenario, filters, settings: Vec::new(), runs: 2, seed: 1 }, &|| ())
+                .unwrap()
         });
         let thesis = Thesis5 { runs: 2, seed: 1, cells: cells.into() };
         let json: serde_json::Value = serde_json::from_str(&thesis.to_json().unwrap()).unwrap();
