@@ -19,6 +19,7 @@ mod rigid_body;
 #[cfg(test)]
 mod rigid_body_tests;
 pub mod rkmk;
+mod settling;
 pub mod tableau;
 pub mod two_spheres;
 pub mod vrkmk;

@@ -8,8 +8,10 @@ mod folder;
 mod inertial;
 mod lie_integrators;
 pub mod measure;
+mod polar_so_n;
 mod report;
 mod text;
+mod thesis4;
 pub mod thesis5;
 
 pub use folder::write;
@@ -17,7 +19,8 @@ pub use report::{Experiment, Extent, Figure, Line, MethodResult, Progress, Repor
 pub use text::{number, to_text};
 
 /// All experiments with integrators, in the order they are listed.
-pub const REPRODUCTIONS: &[Reproduction] = &[inertial::REPRODUCTION, lie_integrators::REPRODUCTION];
+pub const REPRODUCTIONS: &[Reproduction] =
+    &[thesis4::REPRODUCTION, polar_so_n::REPRODUCTION, lie_integrators::REPRODUCTION, inertial::REPRODUCTION];
 
 /// What can be run again, by name, and what it is.
 pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
