@@ -29,6 +29,7 @@ mod rigid_body_tests;
 pub mod rkmk;
 pub mod shake;
 pub mod stormer_verlet;
+mod settling;
 pub mod tableau;
 pub mod two_spheres;
 pub mod vrkmk;

@@ -3,6 +3,7 @@
 
 use super::cotangent::CotangentHamiltonian;
 use super::rigid_body::RigidBody;
+use super::settling::Settling;
 use super::{IntegrationError, Tableau};
 use crate::lie::{LieGroup, So3, VectorSpace};
 use nalgebra::Vector3;
@@ -21,15 +22,6 @@ pub struct Vrkmk<const S: usize> {
     a: [[f64; S]; S],
     b: [f64; S],
 }
-
-/// Iterations before a step is given up.
-const MOST_ITERATIONS: usize = 100;
-
-/// What may be missing at the end of an iteration, relative to the size of its variables.
-const MISSING: f64 = 1e-18;
-
-/// The change from which on an iteration that no longer gains is at its end, not lost.
-const TOLERANCE: f64 = 1e-12;
 
 impl<const S: usize> Vrkmk<S> {
     /// `None` where a weight of the tableau vanishes: there is no partner then.
@@ -54,33 +46,19 @@ impl<const S: usize> Vrkmk<S> {
         let force = system.force(g, p);
         let mut stages: [_; S] =
             std::array::from_fn(|_| Stage { slope: velocity.clone(), push: force.clone(), force: force.clone() });
-        let mut last = f64::INFINITY;
-        for iteration in 1..=MOST_ITERATIONS {
+        let mut settling = Settling::new();
+        loop {
             let (sigma, momentum) = self.end(&stages, p, h);
             let lambda = G::dexp_dual(&sigma.scaled(-1.0), &momentum);
             let next: [_; S] = std::array::from_fn(|i| self.stage(system, g, &lambda, &stages, i, h));
-            let changes = stages.iter().zip(&next).map(|(old, new)| h.abs() / size * old.distance(new));
-            let change = changes.fold(0.0, |largest: f64, x| if x > largest || x.is_nan() { x } else { largest });
-            if !change.is_finite() {
-                return Err(IntegrationError::NotFinite { time, step: h });
-            }
+            let change: f64 = stages.iter().zip(&next).map(|(old, new)| old.distance(new)).sum();
             stages = next;
-            // The changes fall geometrically: what the next would be is what is missing now.
-            let missing = change * change / last;
-            if change == 0.0 || iteration > 1 && missing <= MISSING || (change <= TOLERANCE && change >= 0.5 * last) {
+            if let Some(iterations) = settling.after(h.abs() / size * change, time, h)? {
                 let (sigma, momentum) = self.end(&stages, p, h);
                 let turn = G::exp(&sigma);
-                return Ok(((turn.compose(g), turn.inverse().coadjoint_apply(&momentum)), iteration));
+                return Ok(((turn.compose(g), turn.inverse().coadjoint_apply(&momentum)), iterations));
             }
-            last = change;
         }
-        Err(IntegrationError::NotConverged {
-            time,
-            step: h,
-            residual: last,
-            tolerance: TOLERANCE,
-            iterations: MOST_ITERATIONS,
-        })
     }
 
     /// σ and m.

@@ -93,11 +93,10 @@ impl<M: Square> Polar<M> {
 
     /// Ω ← dℙ_A(B), with d/dt ℙ(A + tB) = UΩ: the solution of PΩ + ΩP = UᵀB − BᵀU (Shen, Tran & Leok, (6)).
     pub fn tangent(&mut self, b: &M, omega: &mut M) {
-        let mut right = std::mem::replace(&mut self.scratch[3], omega.clone());
+        let [first, second, third, right] = &mut self.scratch;
         right.set_tr_product(&self.u, b);
         right.antisymmetrize();
-        self.lyapunov(&right, omega);
-        self.scratch[3] = right;
+        solve_lyapunov(&self.p, &self.inverse3, right, omega, [first, second, third]);
     }
 
     /// W ← dℙ_A*(Ω), with tr(WᵀB) = ½tr(Ωᵀdℙ_A(B)) for all B: W = UX, PX + XP = Ω (Shen, Tran & Leok, section 2.2.2).
@@ -107,44 +106,55 @@ impl<M: Square> Polar<M> {
         w.set_product(&self.u, &self.scratch[0]);
     }
 
-    /// X ← the skew solution of PX + XP = K, K skew. For n = 3 that is (tr P·I − P)x = k of the vectors; else by
-    /// conjugate gradients, for the map is symmetric and positive and, near orthogonal matrices, close to 2.
+    /// X ← the skew solution of PX + XP = K, K skew.
     pub fn lyapunov(&mut self, k: &M, x: &mut M) {
-        if k.size() == 3 {
-            let v = self.inverse3 * Vector3::new(k[(2, 1)], k[(0, 2)], k[(1, 0)]);
-            for i in 0..3 {
-                x[(i, i)] = 0.0;
-            }
-            (x[(2, 1)], x[(0, 2)], x[(1, 0)]) = (v.x, v.y, v.z);
-            (x[(1, 2)], x[(2, 0)], x[(0, 1)]) = (-v.x, -v.y, -v.z);
-            return;
+        let [first, second, third, _] = &mut self.scratch;
+        solve_lyapunov(&self.p, &self.inverse3, k, x, [first, second, third]);
+    }
+}
+
+/// X ← the skew solution of PX + XP = K. For n = 3 that is (tr P·I − P)x = k of the vectors; else by conjugate gradients,
+/// for the map is symmetric and positive and, near orthogonal matrices, close to 2.
+fn solve_lyapunov<M: Square>(
+    p: &M,
+    inverse3: &Matrix3<f64>,
+    k: &M,
+    x: &mut M,
+    [residual, direction, image]: [&mut M; 3],
+) {
+    if k.size() == 3 {
+        let v = inverse3 * Vector3::new(k[(2, 1)], k[(0, 2)], k[(1, 0)]);
+        for i in 0..3 {
+            x[(i, i)] = 0.0;
         }
-        let [residual, direction, image, ..] = &mut self.scratch;
-        // Px + xP = Px − (Px)ᵀ of a skew x.
-        x.set(k);
-        x.scale_by(0.5);
-        image.set_product(&self.p, x);
+        (x[(2, 1)], x[(0, 2)], x[(1, 0)]) = (v.x, v.y, v.z);
+        (x[(1, 2)], x[(2, 0)], x[(0, 1)]) = (-v.x, -v.y, -v.z);
+        return;
+    }
+    // Px + xP = Px − (Px)ᵀ of a skew x.
+    x.set(k);
+    x.scale_by(0.5);
+    image.set_product(p, x);
+    image.antisymmetrize();
+    residual.set(k);
+    residual.add_scaled(-1.0, image);
+    direction.set(residual);
+    let mut square = residual.dot(residual);
+    let enough = (0.1 * f64::EPSILON * k.norm()).powi(2);
+    // In exact arithmetic the dimension of so(n) steps would do; rounding may ask for some more.
+    for _ in 0..2 * k.size() * k.size() {
+        if square <= enough {
+            break;
+        }
+        image.set_product(p, direction);
         image.antisymmetrize();
-        residual.set(k);
-        residual.add_scaled(-1.0, image);
-        direction.set(residual);
-        let mut square = residual.dot(residual);
-        let enough = (0.1 * f64::EPSILON * k.norm()).powi(2);
-        // In exact arithmetic the dimension of so(n) steps would do; rounding may ask for some more.
-        for _ in 0..2 * k.size() * k.size() {
-            if square <= enough {
-                break;
-            }
-            image.set_product(&self.p, direction);
-            image.antisymmetrize();
-            let step = square / direction.dot(image);
-            x.add_scaled(step, direction);
-            residual.add_scaled(-step, image);
-            let next = residual.dot(residual);
-            direction.scale_by(next / square);
-            direction.add_scaled(1.0, residual);
-            square = next;
-        }
+        let step = square / direction.dot(image);
+        x.add_scaled(step, direction);
+        residual.add_scaled(-step, image);
+        let next = residual.dot(residual);
+        direction.scale_by(next / square);
+        direction.add_scaled(1.0, residual);
+        square = next;
     }
 }
 

@@ -8,11 +8,13 @@ mod folder;
 mod inertial;
 mod lie_integrators;
 pub mod measure;
+mod polar_so_n;
 mod report;
 pub mod stability_test;
 mod text;
 mod thesis2;
 mod thesis3;
+mod thesis4;
 pub mod thesis5;
 mod two_spheres;
 
@@ -29,6 +31,8 @@ pub const REPRODUCTIONS: &[Reproduction] = &[
     stability_test::REPRODUCTION,
     two_spheres::REPRODUCTION,
 ];
+pub const REPRODUCTIONS: &[Reproduction] =
+    &[thesis4::REPRODUCTION, polar_so_n::REPRODUCTION, lie_integrators::REPRODUCTION, inertial::REPRODUCTION];
 
 /// What can be run again, by name, and what it is.
 pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {

@@ -21,6 +21,7 @@ mod tests;
 pub use system::{LeftInvariant, PolarHamiltonian, PolarLagrangian};
 
 use super::rigid_body::RigidBody;
+use super::settling::Settling;
 use super::{IntegrationError, Tableau};
 use crate::lie::polar::Polar;
 use crate::lie::{So3, Square, hat};
@@ -73,14 +74,8 @@ struct Stage<M: Square> {
     force: M,
 }
 
-/// Iterations before a step is given up.
-const MOST_ITERATIONS: usize = 100;
-
-/// What may be missing at the end of an iteration, relative to the size of its variables.
-const MISSING: f64 = 1e-18;
-
-/// The change from which on an iteration that no longer gains is at its end, not lost.
-const TOLERANCE: f64 = 1e-12;
+/// Iterations of the multiplier's equation at most, where n is not 3.
+const MULTIPLIER_ITERATIONS: usize = 100;
 
 impl<M: Square, const S: usize> PolarVariational<M, S> {
     /// For matrices of the size of `like`. `None` where a weight of the tableau vanishes: there is no partner then.
@@ -184,25 +179,13 @@ impl<M: Square, const S: usize> PolarVariational<M, S> {
     /// Iterates all equations together until nothing changes.
     fn solve(&mut self, side: &impl Side<M>, time: f64, h: f64) -> Result<usize, IntegrationError> {
         self.guess(side, h);
-        let mut last = f64::INFINITY;
-        for iteration in 1..=MOST_ITERATIONS {
-            let Some(change) = self.iterate(side, h) else {
-                return Err(IntegrationError::NotFinite { time, step: h });
-            };
-            // The changes fall geometrically: what the next would be is what is missing now.
-            let next = change * change / last;
-            if iteration > 1 && next <= MISSING || (change <= TOLERANCE && change >= 0.5 * last) {
-                return Ok(iteration);
+        let mut settling = Settling::new();
+        loop {
+            let change = self.iterate(side, h).unwrap_or(f64::NAN);
+            if let Some(iterations) = settling.after(change, time, h)? {
+                return Ok(iterations);
             }
-            last = change;
         }
-        Err(IntegrationError::NotConverged {
-            time,
-            step: h,
-            residual: last,
-            tolerance: TOLERANCE,
-            iterations: MOST_ITERATIONS,
-        })
     }
 
     /// The stages as if the body turned on with the velocity of the start, its spatial momentum unchanged.
@@ -226,8 +209,8 @@ impl<M: Square, const S: usize> PolarVariational<M, S> {
         self.lambda.scale_by(-0.5);
     }
 
-    /// Evaluates every equation once, in the order of the module's documentation. The greatest change of Uᵢ, and of Mᵢ
-    /// relative to its size; `None` where it is not finite.
+    /// Evaluates every equation once, in the order of the module's documentation. The changes of all Uᵢ and, relative
+    /// to their size, of all Mᵢ; `None` where a stage has no projection.
     fn iterate(&mut self, side: &impl Side<M>, h: f64) -> Option<f64> {
         let [first, second, _] = &mut self.scratch;
         for stage in &mut self.stages {
@@ -239,8 +222,8 @@ impl<M: Square, const S: usize> PolarVariational<M, S> {
         let mut change = self.place_stages(h)?;
         self.push_stages(side);
         self.solve_multiplier(h);
-        change = change.max(self.update_momenta(h));
-        change.is_finite().then_some(change)
+        change += self.update_momenta(h);
+        Some(change)
     }
 
     /// Uᵢ and g₁ from the slopes.
@@ -256,7 +239,7 @@ impl<M: Square, const S: usize> PolarVariational<M, S> {
                 return None;
             }
             stage.u.add_scaled(-1.0, stage.polar.u());
-            change = change.max(stage.u.norm());
+            change += stage.u.norm();
             stage.u.set(stage.polar.u());
         }
         matrix.set(&self.start.attitude);
@@ -308,7 +291,7 @@ impl<M: Square, const S: usize> PolarVariational<M, S> {
         // By Richardson's iteration from the last Λ: F is near I, so half the residual is nearly the error.
         let enough = 0.1 * f64::EPSILON * right.norm();
         let mut last = f64::INFINITY;
-        for _ in 0..MOST_ITERATIONS {
+        for _ in 0..MULTIPLIER_ITERATIONS {
             sum.set_product(turn, &self.lambda);
             sum.antisymmetrize();
             sum.add_scaled(-1.0, right);
@@ -321,7 +304,7 @@ impl<M: Square, const S: usize> PolarVariational<M, S> {
         }
     }
 
-    /// Mₖ = −g₁Λ − h Σₗ (bₗaₗₖ/bₖ) Fₗ; the greatest change relative to the size.
+    /// Mₖ = −g₁Λ − h Σₗ (bₗaₗₖ/bₖ) Fₗ; their changes relative to their size.
     fn update_momenta(&mut self, h: f64) -> f64 {
         let [end, next, _] = &mut self.scratch;
         end.set_product(self.end.u(), &self.lambda);
@@ -333,7 +316,7 @@ impl<M: Square, const S: usize> PolarVariational<M, S> {
             }
             let momentum = &mut self.stages[k].momentum;
             momentum.add_scaled(1.0, next);
-            change = change.max(momentum.norm());
+            change += momentum.norm();
             momentum.set(next);
             momentum.scale_by(-1.0);
         }

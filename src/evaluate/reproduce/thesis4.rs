@@ -1,0 +1,368 @@
+//! `lienav reproduce thesis-4`: free rigid bodies of Shen 2019, section 4.5, and of four and five dimensions.
+
+use super::measure::{drift, largest, order_observed, time_step};
+use super::polar_so_n::motions::{
+    Kind, Start, absolute, advance, counts, errors, long_run, order_figure, thin, time_figure,
+};
+use super::{Experiment, Extent, Line, MethodResult, Progress, Report, Reproduction};
+use crate::dynamics::{FreeBody, FreeBodyN};
+use crate::integrate::polar::{LeftInvariant, PolarHamiltonian, PolarState, PolarVariational};
+use crate::integrate::tableau::{GAUSS4, GAUSS6, IMPLICIT_MIDPOINT, KUTTA3};
+use crate::integrate::{IntegrationError, Tableau};
+use crate::lie::{LieGroup, Rotation, So3, Square, hat};
+use nalgebra::{DMatrix, Matrix3, SMatrix, Vector3};
+use std::time::Duration;
+
+pub(super) const REPRODUCTION: Reproduction = Reproduction {
+    name: "thesis-4",
+    about: "Shen 2019, chapter 4: free rigid bodies on SO(3), SO(4) and SO(5) by polar decomposition, figures 4.1-4.3",
+    run,
+};
+
+fn run(extent: Extent, progress: Progress<'_>) -> Result<Report, IntegrationError> {
+    let mut report = Report::default();
+    let parts: [fn(Extent) -> Result<Experiment, IntegrationError>; 4] = [reduced, with_attitude, four, five];
+    for (index, part) in parts.iter().enumerate() {
+        report.experiments.push(part(extent)?);
+        progress((index + 1) as f64 / parts.len() as f64);
+    }
+    Ok(report)
+}
+
+const BODY: &str = "Free rigid body of section 4.5: J = diag(1, 2, 3), μ(0) = (0.5, −0.5, 0.5)";
+
+fn body() -> FreeBody {
+    FreeBody { moments: Vector3::new(1.0, 2.0, 3.0) }
+}
+
+fn initial_momentum() -> Matrix3<f64> {
+    hat(&Vector3::new(0.5, -0.5, 0.5))
+}
+
+/// Momenta after each of `steps` steps of the reduced method (4.27), and the mean number of iterations.
+fn momenta<const S: usize>(
+    tableau: &Tableau<S>,
+    h: f64,
+    steps: usize,
+) -> Result<(Vec<Matrix3<f64>>, f64), IntegrationError> {
+    let (body, mut momentum) = (body(), initial_momentum());
+    // The weights of the four tableaux do not vanish.
+    let Some(mut method) = PolarVariational::new(tableau, &momentum) else { return Ok((Vec::new(), f64::NAN)) };
+    let (mut all, mut iterations) = (Vec::with_capacity(steps), 0);
+    for k in 0..steps {
+        iterations += method.step_reduced(&body, &mut momentum, k as f64 * h, h)?;
+        all.push(momentum);
+    }
+    Ok((all, iterations as f64 / steps as f64))
+}
+
+const END: f64 = 100.0;
+
+/// Steps to the end, at least, of a method of order 4: the text's h = 0.2.
+const FEWEST: usize = 500;
+
+fn energy_error(momentum: &Matrix3<f64>) -> f64 {
+    let energy = |mu: &Matrix3<f64>| PolarHamiltonian::energy(&body(), &Matrix3::identity(), mu);
+    energy(momentum) - energy(&initial_momentum())
+}
+
+/// Greatest error over [0, 100] against the reference, whose steps are those of `momenta` cut in equal parts.
+fn trajectory_errors<'a>(momenta: &'a [Matrix3<f64>], reference: &'a [Matrix3<f64>]) -> impl Iterator<Item = f64> + 'a {
+    let every = reference.len() / momenta.len();
+    let at_ends = reference.iter().skip(every - 1).step_by(every);
+    // The skew matrix holds each component twice.
+    momenta.iter().zip(at_ends).map(|(a, b)| (a - b).norm() / 2f64.sqrt())
+}
+
+/// Figures 4.1–4.3.
+fn reduced(extent: Extent) -> Result<Experiment, IntegrationError> {
+    let doublings = if extent == Extent::Full { 6 } else { 4 };
+    // A multiple of all numbers of steps.
+    let finest = (8 * FEWEST) << (doublings - 1);
+    let (reference, _) = momenta(&GAUSS6, END / finest as f64, finest)?;
+    let steps = if extent == Extent::Full { 100_000 } else { 2_000 };
+    let mut experiment = Experiment {
+        name: "free-rigid-body".into(),
+        about: format!(
+            "{BODY}, reduced Lie–Poisson method (4.27). Orders of the greatest error over [0, 100] of the trajectory \
+             (order_observed) and of the energy; energy over {steps} steps of h = 0.2; the constraint is |μ|. The text, of \
+             Gauss 4: energy in a band, trajectory error linear in time, both of about fourth order."
+        ),
+        ..Experiment::default()
+    };
+    let (mut trajectory, mut energies) = (Vec::new(), Vec::new());
+    let reduced = [
+        reduced_method(&IMPLICIT_MIDPOINT, doublings, &reference, steps)?,
+        reduced_method(&KUTTA3, doublings, &reference, steps)?,
+        reduced_method(&GAUSS4, doublings, &reference, steps)?,
+        reduced_method(&GAUSS6, doublings, &reference, steps)?,
+    ];
+    for Reduced { order, values, trajectory: of_trajectory, energy } in reduced {
+        let line = |points| (order, Line { name: values.name.clone(), points, marked: true, ..Line::default() });
+        trajectory.push(line(of_trajectory));
+        energies.push(line(energy));
+        experiment.methods.push(values);
+    }
+    let (gauss4, _) = momenta(&GAUSS4, 0.2, 500)?;
+    let times = (1..).map(|k| f64::from(k) * 0.2);
+    let energy: Vec<_> = times.clone().zip(gauss4.iter().map(energy_error)).collect();
+    let error: Vec<_> = times.zip(trajectory_errors(&gauss4, &reference)).collect();
+    let name = "VPD 4, h = 0.2";
+    experiment.figures = vec![
+        time_figure(
+            "figure-4.1".into(),
+            "Figure 4.1: energy error".into(),
+            "|h − h(0)|",
+            vec![absolute(name, &thin(&energy))],
+        ),
+        time_figure(
+            "figure-4.2".into(),
+            "Figure 4.2: trajectory error".into(),
+            "|μ − μ_ref|",
+            vec![absolute(name, &thin(&error))],
+        ),
+        order_figure("figure-4.3-trajectory".into(), "Figure 4.3: greatest trajectory error".into(), trajectory),
+        order_figure("figure-4.3-energy".into(), "Figure 4.3: greatest energy error".into(), energies),
+    ];
+    Ok(experiment)
+}
+
+struct Reduced {
+    order: usize,
+    values: MethodResult,
+    trajectory: Vec<(f64, f64)>,
+    energy: Vec<(f64, f64)>,
+}
+
+fn reduced_method<const S: usize>(
+    tableau: &Tableau<S>,
+    doublings: u32,
+    reference: &[Matrix3<f64>],
+    steps: usize,
+) -> Result<Reduced, IntegrationError> {
+    let (mut trajectory, mut energy) = (Vec::new(), Vec::new());
+    for count in counts(FEWEST, doublings, tableau.order) {
+        let h = END / count as f64;
+        let (momenta, _) = momenta(tableau, h, count)?;
+        trajectory.push((h, largest(trajectory_errors(&momenta, reference))));
+        energy.push((h, largest(momenta.iter().map(energy_error))));
+    }
+    let h = 0.2;
+    let (long, iterations) = momenta(tableau, h, steps)?;
+    let errors: Vec<_> = (1..).map(|k| f64::from(k) * h).zip(long.iter().map(energy_error)).collect();
+    let trend = drift(&errors);
+    let length = |mu: &Matrix3<f64>| mu.norm() / 2f64.sqrt();
+    let mut values = vec![
+        ("order_expected", tableau.order as f64),
+        ("order_observed", order_observed(&trajectory)),
+        ("energy_order_observed", order_observed(&energy)),
+        ("energy_error_max", largest(errors.iter().map(|point| point.1))),
+        ("energy_drift_per_time", trend.map_or(f64::NAN, |fit| fit.slope)),
+        ("energy_drift_standard_error", trend.map_or(f64::NAN, |fit| fit.standard_error)),
+        ("constraint_error_max", largest(long.iter().map(|mu| length(mu) - length(&initial_momentum())))),
+        ("iterations_mean", iterations),
+        ("step_ns", reduced_step_ns(tableau, &body(), &initial_momentum(), h)),
+    ];
+    // The midpoint rule keeps the energy of a free body, so that its error has no order.
+    values.retain(|(_, value)| value.is_finite());
+    let values = MethodResult { name: format!("VPD {}", tableau.order), values };
+    Ok(Reduced { order: tableau.order, values, trajectory, energy })
+}
+
+fn reduced_step_ns<M: Square, const S: usize>(
+    tableau: &Tableau<S>,
+    body: &(impl PolarHamiltonian<M> + LeftInvariant),
+    momentum: &M,
+    h: f64,
+) -> f64 {
+    let Some(mut method) = PolarVariational::new(tableau, momentum) else { return f64::NAN };
+    let mut momentum = momentum.clone();
+    let step = || {
+        // The same step has converged in the run before.
+        let _ = std::hint::black_box(method.step_reduced(body, &mut momentum, 0.0, h));
+    };
+    time_step(Duration::from_millis(30), step).least_ns
+}
+
+/// The same body with its attitude: both sides of the polar method, and VRKMK.
+fn with_attitude(extent: Extent) -> Result<Experiment, IntegrationError> {
+    let momentum = Vector3::new(0.5, -0.5, 0.5);
+    let angular_velocity = momentum.component_div(&body().moments);
+    let start = Start { body: body(), attitude: So3::identity(), angular_velocity };
+    let end = 10.0;
+    let steps = if extent == Extent::Full { 100_000 } else { 2_000 };
+    let mut experiment = Experiment {
+        name: "free-rigid-body-attitude".into(),
+        about: format!(
+            "{BODY}, R(0) = I, with its attitude: VPD on the Hamiltonian side (4.26) and on the Lagrangian (4.24), and VRKMK. \
+             Orders of the error of attitude and body momentum at t = 10; energy, orthogonality (the constraint) and spatial \
+             momentum over {steps} steps of h = 0.2."
+        ),
+        ..Experiment::default()
+    };
+    let reference = start.method(&GAUSS6, Kind::Vpd).map(|method| advance(&method, 0.005, 2000)).transpose()?;
+    let doublings = if extent == Extent::Full { 8 } else { 6 };
+    let mut lines = Vec::new();
+    for kind in [Kind::Vpd, Kind::VpdLagrangian, Kind::Vrkmk] {
+        for method in start.of_all_orders(kind) {
+            let errors = reference
+                .as_deref()
+                .map_or(Vec::new(), |reference| errors(&method, end, &counts(24, doublings, method.order), reference));
+            let mut values = vec![("order_expected", method.order as f64), ("order_observed", order_observed(&errors))];
+            values.extend(long_run(&body(), &method, 0.2, steps)?.values);
+            experiment.methods.push(MethodResult { name: method.name.clone(), values });
+            if kind != Kind::VpdLagrangian {
+                lines.push((method.order, Line { name: method.name, points: errors, marked: true, ..Line::default() }));
+            }
+        }
+    }
+    let title = "Free rigid body with its attitude: error at t = 10".to_owned();
+    experiment.figures = vec![order_figure("free-rigid-body-attitude".into(), title, lines)];
+    Ok(experiment)
+}
+
+fn four(extent: Extent) -> Result<Experiment, IntegrationError> {
+    in_dimensions::<4>(extent)
+}
+
+fn five(extent: Extent) -> Result<Experiment, IntegrationError> {
+    in_dimensions::<5>(extent)
+}
+
+/// Λ = diag(1, 2, …), momenta between −0.5 and 0.5 without symmetry.
+fn body_in<const N: usize>() -> (FreeBodyN, PolarState<SMatrix<f64, N, N>>) {
+    let momentum = SMatrix::from_fn(|i, j| {
+        let entry = |i: usize, j: usize| 0.5 * ((3 * i + 5 * j + i * j) as f64).sin();
+        match i.cmp(&j) {
+            std::cmp::Ordering::Greater => entry(i, j),
+            std::cmp::Ordering::Equal => 0.0,
+            std::cmp::Ordering::Less => -entry(j, i),
+        }
+    });
+    let distribution = (1..=N).map(|i| i as f64).collect();
+    (FreeBodyN { distribution }, PolarState { attitude: SMatrix::identity(), momentum })
+}
+
+/// The same method in other dimensions; the text gives it for any n and shows n = 3.
+fn in_dimensions<const N: usize>(extent: Extent) -> Result<Experiment, IntegrationError> {
+    let (body, start) = body_in::<N>();
+    let steps = if extent == Extent::Full { 20_000 } else { 500 };
+    let mut experiment = Experiment {
+        name: format!("free-body-so{N}"),
+        about: format!(
+            "Free body in {N} dimensions (Manakov), not in the text: M = ΛΩ + ΩΛ, Λ = diag(1, …, {N}), g(0) = I. Orders of \
+             the error of attitude and momentum at t = 5 (4.26); energy, orthogonality and spatial momentum over {steps} steps \
+             of h = 0.2; step_ns of the reduced step (4.27) with n known to the compiler, step_dynamic_ns at run time."
+        ),
+        ..Experiment::default()
+    };
+    let (end, finest) = (5.0, 2000);
+    let (reference, _) = run_body(&GAUSS6, &body, &start, end / f64::from(finest), finest as usize, |_| ())?;
+    let doublings = if extent == Extent::Full { 8 } else { 6 };
+    let mut add = |result: (MethodResult, (usize, Line))| {
+        experiment.methods.push(result.0);
+        result.1
+    };
+    let lines = vec![
+        add(body_method(&IMPLICIT_MIDPOINT, &body, &start, (end, doublings), &reference, steps)?),
+        add(body_method(&KUTTA3, &body, &start, (end, doublings), &reference, steps)?),
+        add(body_method(&GAUSS4, &body, &start, (end, doublings), &reference, steps)?),
+        add(body_method(&GAUSS6, &body, &start, (end, doublings), &reference, steps)?),
+    ];
+    let title = format!("Free body in {N} dimensions: error at t = 5");
+    experiment.figures = vec![order_figure(format!("free-body-so{N}"), title, lines)];
+    Ok(experiment)
+}
+
+type State<const N: usize> = PolarState<SMatrix<f64, N, N>>;
+
+fn run_body<const N: usize, const S: usize>(
+    tableau: &Tableau<S>,
+    body: &FreeBodyN,
+    start: &State<N>,
+    h: f64,
+    steps: usize,
+    mut observe: impl FnMut(&State<N>),
+) -> Result<(State<N>, f64), IntegrationError> {
+    let mut state = *start;
+    // The weights of the four tableaux do not vanish.
+    let Some(mut method) = PolarVariational::new(tableau, &start.attitude) else { return Ok((state, f64::NAN)) };
+    let mut iterations = 0;
+    for k in 0..steps {
+        iterations += method.step(body, &mut state, k as f64 * h, h)?;
+        observe(&state);
+    }
+    Ok((state, iterations as f64 / steps as f64))
+}
+
+fn body_method<const N: usize, const S: usize>(
+    tableau: &Tableau<S>,
+    body: &FreeBodyN,
+    start: &State<N>,
+    (end, doublings): (f64, u32),
+    reference: &State<N>,
+    steps: usize,
+) -> Result<(MethodResult, (usize, Line)), IntegrationError> {
+    let distance =
+        |state: State<N>| (state.attitude - reference.attitude).norm() + (state.momentum - reference.momentum).norm();
+    let errors: Vec<_> = counts(8, doublings, tableau.order)
+        .into_iter()
+        .map(|count| {
+            let h = end / count as f64;
+            (h, run_body(tableau, body, start, h, count, |_| ()).map_or(f64::NAN, |(state, _)| distance(state)))
+        })
+        .collect();
+    let energy = |state: &State<N>| body.energy(&state.attitude, &state.momentum);
+    let (h, before) = (0.2, energy(start));
+    let (mut energies, mut orthogonality, mut momentum) = (Vec::new(), 0.0f64, 0.0f64);
+    let (_, iterations) = run_body(tableau, body, start, h, steps, |state| {
+        let turn = Rotation::from_matrix_unchecked(state.attitude);
+        energies.push(((energies.len() + 1) as f64 * h, energy(state) - before));
+        orthogonality = orthogonality.max(turn.orthogonality_error());
+        momentum = momentum.max((turn.adjoint_apply(&state.momentum) - start.momentum).norm());
+    })?;
+    let dynamic = DMatrix::from_column_slice(N, N, start.momentum.as_slice());
+    let values = vec![
+        ("order_expected", tableau.order as f64),
+        ("order_observed", order_observed(&errors)),
+        ("energy_error_max", largest(energies.iter().map(|point| point.1))),
+        ("energy_drift_per_time", drift(&energies).map_or(f64::NAN, |fit| fit.slope)),
+        ("energy_drift_standard_error", drift(&energies).map_or(f64::NAN, |fit| fit.standard_error)),
+        ("constraint_error_max", orthogonality),
+        ("momentum_error_max", momentum),
+        ("iterations_mean", iterations),
+        ("step_ns", reduced_step_ns(tableau, body, &start.momentum, h)),
+        ("step_dynamic_ns", reduced_step_ns(tableau, body, &dynamic, h)),
+    ];
+    let name = format!("VPD {}", tableau.order);
+    let line = Line { name: name.clone(), points: errors, marked: true, ..Line::default() };
+    Ok((MethodResult { name, values }, (tableau.order, line)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(method: &MethodResult, key: &str) -> f64 {
+        method.values.iter().find(|(k, _)| *k == key).unwrap().1
+    }
+
+    #[test]
+    fn every_method_has_its_order_and_keeps_what_it_should() {
+        let report = run(Extent::Quick, &|_| ()).unwrap();
+        assert_eq!(report.experiments.len(), 4);
+        for experiment in &report.experiments {
+            for method in &experiment.methods {
+                let name = format!("{}, {}", experiment.name, method.name);
+                let difference = value(method, "order_observed") - value(method, "order_expected");
+                assert!(difference.abs() < 0.15, "{name}: order off by {difference}");
+                assert!(value(method, "constraint_error_max") < 1e-12, "{name}");
+                assert!(value(method, "energy_error_max") < 3e-3, "{name}");
+            }
+        }
+        // "The trajectory error grows linearly in time": the second half ends with about twice the first half's.
+        let figure = &report.experiments[0].figures[1].lines[0].points;
+        let until = |time: f64| figure.iter().filter(|p| p.0 <= time).map(|p| p.1).fold(0.0, f64::max);
+        assert!((1.5..2.5).contains(&(until(100.0) / until(50.0))));
+    }
+}
