@@ -80,7 +80,9 @@ pub(in crate::integrate) fn solve(
         };
         (next, (next - y).norm_squared())
     })?;
-    Ok(Increment::new(inertia.inverse() * y, y, iterations))
+    let increment = Increment::new(inertia.inverse() * y, y, iterations);
+    // The last iteration may have left the unit ball, if only by rounding.
+    if increment.w.is_finite() { Ok(increment) } else { Err(IntegrationError::NotFinite { time: at.0, step: at.1 }) }
 }
 
 /// The next Jv, and the square of the norm of the residual at this one.

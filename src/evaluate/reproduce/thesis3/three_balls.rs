@@ -92,6 +92,9 @@ fn trajectory(of: &Measured) -> Figure {
     )
 }
 
+/// How often the body is drawn on its way around.
+const TRIANGLES: usize = 12;
+
 /// The triangle at times evenly spaced over the first revolution about the origin.
 fn motion(of: &Measured, body: &ThreeBalls) -> Figure {
     let angle = |sample: &Sample| sample.state.position.y.atan2(sample.state.position.x);
@@ -100,7 +103,7 @@ fn motion(of: &Measured, body: &ThreeBalls) -> Figure {
         .iter()
         .position(|sample| angle(sample) >= 0.0)
         .map_or(of.samples.len(), |k| past_half + k);
-    let triangles = (0..24).filter_map(|k| of.samples.get(k * orbit / 24)).map(|sample| {
+    let triangles = (0..TRIANGLES).filter_map(|k| of.samples.get(k * orbit / TRIANGLES)).map(|sample| {
         let mut corners: Vec<_> = body.balls(&sample.state).iter().map(|ball| (ball.x, ball.y)).collect();
         corners.push(corners[0]);
         Line { name: format!("t = {:.0}", sample.time), points: corners, marked: true, is_guide: false }
