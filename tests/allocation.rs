@@ -1,10 +1,16 @@
 //! The steady state of the filter allocates nothing: once every feature is in the map, a step (several odometry messages, one
-//! cloud) leaves the allocator alone.
+//! cloud) leaves the allocator alone. Nor do the exponential integrators, once they are set up.
 
+use lienav::dynamics::elastic_arm::ElasticArm;
+use lienav::dynamics::kdv::Kdv;
+use lienav::dynamics::nls::Nls;
 use lienav::filter::{Config, FeatureKind, Observation, Odometry, Slam};
+use lienav::integrate::exponential::{
+    Classical, EnergyPreservingExponential, Iteration, Method, SemilinearPoisson, Splitting, SymplecticExponential,
+};
 use lienav::lie::Se2;
 use lienav::stamp::Stamp;
-use nalgebra::{Vector2, Vector3};
+use nalgebra::{Complex, Vector2, Vector3};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -76,4 +82,36 @@ fn a_step_allocates_nothing_once_the_map_stands() {
             assert_eq!(counts[20..].iter().sum::<u64>(), 0, "{filter}, identities {with_id}: {counts:?}");
         }
     }
+}
+
+/// Allocations of ten steps of every method but Newton's, which factorizes a new matrix in every step.
+fn allocations_of_steps<P: SemilinearPoisson>(system: &P, start: &[f64], step: f64) -> u64 {
+    let exact = Iteration::default();
+    let mut methods: Vec<Box<dyn Method + '_>> = vec![
+        Box::new(SymplecticExponential::midpoint(system, step, exact)),
+        Box::new(SymplecticExponential::disex(system, step, exact)),
+        Box::new(EnergyPreservingExponential::new(system, step, exact)),
+        Box::new(Classical::midpoint(system, step, Splitting::Linear, exact)),
+        Box::new(Classical::discrete_gradient(system, 1e-6, Splitting::None, exact)),
+    ];
+    let (mut state, mut scratch) = (start.to_vec(), system.scratch());
+    let before = ALLOCATIONS.get();
+    for method in &mut methods {
+        state.copy_from_slice(start);
+        method.run(10, &mut state).expect("the step is small");
+        assert!(system.energy(&state, &mut scratch).is_finite());
+    }
+    ALLOCATIONS.get() - before
+}
+
+#[test]
+fn an_exponential_integrator_allocates_nothing_once_it_is_set_up() {
+    let nls = Nls::new(401).expect("there are nodes");
+    let start = nls.sample(|x| Complex::new(1.0 / (2.0 + x.cos()), 0.0));
+    assert_eq!(allocations_of_steps(&nls, &start, 0.01), 0);
+    let kdv = Kdv::new(401, 5e-4).expect("there are nodes");
+    let start = kdv.sample(|x| 0.5 * x.cos());
+    assert_eq!(allocations_of_steps(&kdv, &start, 1e-3), 0);
+    let arm = ElasticArm::new(&Default::default()).expect("the default is an arm");
+    assert_eq!(allocations_of_steps(&arm.system, &arm.bent(0.01), 1e-3), 0);
 }

@@ -28,9 +28,7 @@ pub(super) fn nls(extent: Extent) -> Result<Experiment, IntegrationError> {
     };
     let mut experiment = Experiment {
         name: "nls-cost".into(),
-        about: format!(
-            "Nonlinear Schrödinger equation, n = {nodes}, ψ(x, 0) = ½cos x + ½i sin 2x (figure 2.5). {MEASURED}"
-        ),
+        about: format!("Nonlinear Schrödinger equation, n = {nodes}, ψ(x, 0) = 1/(2 + cos x) (figure 2.5). {MEASURED}"),
         ..Experiment::default()
     };
     let title = "Figure 2.5: error against time of computation, NLS";

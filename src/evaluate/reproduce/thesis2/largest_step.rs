@@ -49,10 +49,7 @@ pub(super) fn nls(extent: Extent, progress: Progress<'_>) -> Experiment {
     };
     let mut experiment = Experiment {
         name: "nls-largest-step".into(),
-        about: about(
-            "Nonlinear Schrödinger equation, ψ(x, 0) = ½cos x + ½i sin 2x (table 2.3 and figure 2.1)",
-            &search,
-        ),
+        about: about("Nonlinear Schrödinger equation, ψ(x, 0) = 1/(2 + cos x) (table 2.3 and figure 2.1)", &search),
         ..Experiment::default()
     };
     fill(&mut experiment, "2.3", rows, &search, nls_problem, progress);

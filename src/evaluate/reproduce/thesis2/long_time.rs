@@ -30,7 +30,7 @@ pub(super) fn nls(extent: Extent) -> Result<Experiment, IntegrationError> {
         Run { method: ENERGY_PRESERVING, figure: "2.3", step: 0.1, time },
         Run { method: DISEX, figure: "2.4", step: 0.01, time },
     ];
-    let about = format!("Nonlinear Schrödinger equation, n = {nodes}, ψ(x, 0) = ½cos x + ½i sin 2x, to t = {time}");
+    let about = format!("Nonlinear Schrödinger equation, n = {nodes}, ψ(x, 0) = 1/(2 + cos x), to t = {time}");
     compare("nls-long-time", &about, &problem, &start, &runs, (time, reference))
 }
 

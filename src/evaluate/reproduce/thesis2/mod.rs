@@ -49,11 +49,11 @@ fn run(extent: Extent, progress: Progress<'_>) -> Result<Report, IntegrationErro
 /// ν of section 2.5.2.
 const DISPERSION: f64 = 5e-4;
 
-/// The nonlinear Schrödinger equation on `nodes` nodes, and ψ(x, 0) = ½cos x + ½i sin 2x: smooth, of moderate size, and without
-/// a symmetry that would make it easier than others.
+/// The nonlinear Schrödinger equation on `nodes` nodes, and ψ(x, 0) = 1/(2 + cos x): smooth, with Fourier coefficients of all wave
+/// numbers.
 fn nls_problem(nodes: usize) -> Result<(Nls, Vec<f64>), IntegrationError> {
     let problem = Nls::new(nodes).map_err(no_problem)?;
-    let start = problem.sample(|x| Complex::new(0.5 * x.cos(), 0.5 * (2.0 * x).sin()));
+    let start = problem.sample(|x| Complex::new(1.0 / (2.0 + x.cos()), 0.0));
     Ok((problem, start))
 }
 
