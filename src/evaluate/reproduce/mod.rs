@@ -26,13 +26,13 @@ pub use text::{number, to_text};
 pub const REPRODUCTIONS: &[Reproduction] = &[
     thesis2::REPRODUCTION,
     thesis3::REPRODUCTION,
+    thesis4::REPRODUCTION,
+    polar_so_n::REPRODUCTION,
     lie_integrators::REPRODUCTION,
     inertial::REPRODUCTION,
     stability_test::REPRODUCTION,
     two_spheres::REPRODUCTION,
 ];
-pub const REPRODUCTIONS: &[Reproduction] =
-    &[thesis4::REPRODUCTION, polar_so_n::REPRODUCTION, lie_integrators::REPRODUCTION, inertial::REPRODUCTION];
 
 /// What can be run again, by name, and what it is.
 pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
