@@ -82,3 +82,53 @@ pub fn integrate<M: HomogeneousSpace, F: VectorField<M>>(
     }
     Ok((y, counts))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::integrate::rkmk::{RKMK32, RKMK54};
+    use crate::lie::Translation;
+
+    /// A decay with a kick of width 0.05 at t = 1, and nothing after t = 2.
+    struct Kicked;
+
+    impl VectorField<Translation<f64>> for Kicked {
+        fn generator(&self, time: f64, y: &Translation<f64>) -> f64 {
+            if time > 2.0 { f64::NAN } else { -y.0 + 50.0 * (-((time - 1.0) / 0.05).powi(2)).exp() }
+        }
+    }
+
+    #[test]
+    fn the_factor_is_that_of_33_within_its_bounds() {
+        let control = StepControl::new(1e-6);
+        assert!((control.factor(8e-6, 2) - 0.85 * 0.5).abs() < 1e-15);
+        assert_eq!((control.factor(0.0, 4), control.factor(1e9, 4)), (5.0, 0.2));
+    }
+
+    #[test]
+    fn steps_are_short_where_the_field_changes_and_the_end_is_met() {
+        let mut steps = Vec::new();
+        let start = Translation(1.0);
+        let control = StepControl::new(1e-6);
+        let (_, counts) =
+            integrate(&RKMK32, &Kicked, &start, (0.0, 1.9), 0.1, &control, |t, h, _| steps.push((t, h))).unwrap();
+        assert_eq!((steps.len(), steps.last().map(|step| step.0)), (counts.accepted, Some(1.9)));
+        let least = |from: f64, to: f64| {
+            steps
+                .iter()
+                .filter(|step| step.0 > from && step.0 < to)
+                .fold(f64::INFINITY, |least, step| least.min(step.1))
+        };
+        assert!(least(0.9, 1.1) < 0.3 * least(0.2, 0.8), "{steps:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_passed_is_an_error_that_says_where() {
+        let control = StepControl { least_step: 1e-6, ..StepControl::new(1e-6) };
+        let start = Translation(1.0);
+        match integrate(&RKMK54, &Kicked, &start, (0.0, 3.0), 0.1, &control, |_, _, _| ()) {
+            Err(IntegrationError::StepTooSmall { time, least: 1e-6 }) => assert!((1.99..=2.0).contains(&time)),
+            other => panic!("{other:?}"),
+        }
+    }
+}

@@ -232,3 +232,78 @@ impl<const S: usize, const E: usize, M: HomogeneousSpace, F: VectorField<M>> Emb
         Ok((next, error))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::integrate::Tableau;
+    use crate::lie::So3;
+    use nalgebra::Vector3;
+
+    /// What is left of a method where everything commutes: a Runge–Kutta method.
+    fn collapsed<const S: usize, const E: usize>(method: &CommutatorFree<S, E>, result: usize) -> Tableau<S> {
+        let weights = |mut point: usize| {
+            let mut sum = [0.0; S];
+            while let Some(flow) = point.checked_sub(1).map(|index| method.flows[index]) {
+                sum.iter_mut().zip(flow.weights).for_each(|(sum, weight)| *sum += weight);
+                point = flow.from;
+            }
+            sum
+        };
+        let a = method.stages.map(weights);
+        Tableau {
+            name: method.name,
+            a,
+            b: weights(result),
+            c: a.map(|row| row.iter().sum()),
+            order: method.order,
+            embedded: None,
+        }
+    }
+
+    fn check<const S: usize, const E: usize>(method: &CommutatorFree<S, E>) {
+        let mut results = vec![(method.result, method.order)];
+        results.extend(method.auxiliary.map(|auxiliary| (auxiliary.result, auxiliary.order)));
+        for (result, order) in results {
+            let tableau = collapsed(method, result);
+            assert!(tableau.is_explicit());
+            for p in 1..=order {
+                assert!(tableau.order_defect(p) < 1e-15, "{}: {p}", method.name);
+            }
+            assert!(tableau.order_defect(order + 1) > 1e-3, "{}", method.name);
+        }
+    }
+
+    #[test]
+    fn where_everything_commutes_they_are_runge_kutta_methods_of_their_orders() {
+        check(&CROUCH_GROSSMAN3);
+        check(&CF3);
+        check(&CF4);
+        check(&CF32A.method);
+        check(&CF32B.method);
+        check(&CF43.method);
+        assert_eq!(collapsed(&CF4, CF4.result).b[..4], crate::integrate::tableau::RK4.b);
+    }
+
+    struct Turning;
+
+    impl VectorField<So3> for Turning {
+        fn generator(&self, time: f64, _: &So3) -> Vector3<f64> {
+            Vector3::new(time.sin(), 1.0, (2.0 * time).cos())
+        }
+    }
+
+    #[test]
+    fn stages_are_at_their_times_and_overflow_is_an_error() {
+        // The reference with a hundred times as many steps.
+        let run = |steps: u32| {
+            let h = 1.0 / f64::from(steps);
+            (0..steps).fold(So3::identity(), |r, k| CF43.step(&Turning, &r, f64::from(k) * h, h).unwrap())
+        };
+        let (reference, coarse, fine) = (run(2_000), run(10), run(20));
+        let slope = (coarse.distance(&reference) / fine.distance(&reference)).log2();
+        assert!((slope - 4.0).abs() < 0.2, "{slope}");
+        let error = CF4.step(&Turning, &So3::identity(), f64::INFINITY, 0.1).unwrap_err();
+        assert!(matches!(error, IntegrationError::NotFinite { step: 0.1, .. }));
+    }
+}

@@ -1,11 +1,11 @@
 //! Runge–Kutta–Munthe-Kaas methods: y(t) = exp(σ(t))·y₀, with a Runge–Kutta method for σ in the Lie algebra
 //! (Celledoni et al. 2021, section 2.2).
 
-use super::IntegrationError;
 use super::field::{AlgebraOf, EmbeddedMethod, LieGroupMethod, VectorField};
 use super::tableau::{
     BOGACKI_SHAMPINE32, DORMAND_PRINCE54, EULER, Embedded, HEUN2, HEUN3, KUTTA3, RK4, Tableau, ZONNEVELD43,
 };
+use super::{ImplicitRkmk, IntegrationError};
 use crate::lie::{HomogeneousSpace, LieGroup, VectorSpace};
 
 /// An explicit Runge–Kutta method for σ̇ = dexp_σ⁻¹(f(exp(σ)·y₀)), (6). Its order is that of the tableau; what the group
@@ -203,5 +203,103 @@ impl<M: HomogeneousSpace, F: VectorField<M>> LieGroupMethod<M, F> for Rkmk4TwoCo
         let mut sigma = combination(&RK4.b, &[f1.clone(), f2, f3, f4.clone()], &f1);
         sigma.add_scaled(-1.0 / 12.0, &M::Group::ad(&f1, &f4));
         moved(y, &sigma, time, h)
+    }
+}
+
+/// [`ImplicitRkmk`] with its Gauss tableaux and others goes wherever the explicit methods go.
+impl<const S: usize, M: HomogeneousSpace, F: VectorField<M>> LieGroupMethod<M, F> for ImplicitRkmk<S> {
+    fn name(&self) -> String {
+        format!("RKMK {}", self.tableau.name)
+    }
+    fn order(&self) -> usize {
+        self.tableau.order
+    }
+    fn step(&self, field: &F, y: &M, time: f64, h: f64) -> Result<M, IntegrationError> {
+        ImplicitRkmk::step(self, |time, y| field.generator(time, y), y, time, h)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lie::{So3, Translation};
+    use nalgebra::Vector3;
+
+    /// Turns about an axis that depends on time and attitude.
+    struct Turning;
+
+    impl VectorField<So3> for Turning {
+        fn generator(&self, time: f64, attitude: &So3) -> Vector3<f64> {
+            *attitude * Vector3::new(time.sin(), 1.0, -0.5) + Vector3::new(0.0, 0.3, time)
+        }
+    }
+
+    impl VectorField<Translation<Vector3<f64>>> for Turning {
+        fn generator(&self, time: f64, x: &Translation<Vector3<f64>>) -> Vector3<f64> {
+            x.0.cross(&Vector3::new(time, 1.0, 0.0))
+        }
+    }
+
+    fn run(method: &dyn LieGroupMethod<So3, Turning>, steps: u32) -> So3 {
+        let h = 1.0 / f64::from(steps);
+        (0..steps).fold(So3::identity(), |r, k| method.step(&Turning, &r, f64::from(k) * h, h).unwrap())
+    }
+
+    #[test]
+    fn in_a_vector_space_it_is_the_runge_kutta_method() {
+        let (x, h) = (Translation(Vector3::new(1.0, -2.0, 0.5)), 0.3);
+        let f = |time: f64, x: &Vector3<f64>| Turning.generator(time, &Translation(*x));
+        let k1 = f(1.0, &x.0);
+        let k2 = f(1.15, &(x.0 + k1 * 0.15));
+        let k3 = f(1.15, &(x.0 + k2 * 0.15));
+        let k4 = f(1.3, &(x.0 + k3 * 0.3));
+        let expected = x.0 + (k1 + k2 * 2.0 + k3 * 2.0 + k4) * (h / 6.0);
+        assert!((RKMK4.step(&Turning, &x, 1.0, h).unwrap().0 - expected).norm() < 1e-15);
+        assert!((Rkmk4TwoCommutators.step(&Turning, &x, 1.0, h).unwrap().0 - expected).norm() < 1e-15);
+    }
+
+    #[test]
+    fn orders_with_a_field_that_changes_with_time() {
+        let reference = run(&RKMK54, 500);
+        let gauss = ImplicitRkmk { tableau: crate::integrate::tableau::GAUSS4 };
+        let series = Rkmk { tableau: DORMAND_PRINCE54, dexp_inv: DexpInv::Series(3) };
+        let methods: [&dyn LieGroupMethod<So3, Turning>; 7] =
+            [&LIE_EULER_HEUN, &RKMK3, &RKMK4, &RKMK4_SERIES, &Rkmk4TwoCommutators, &gauss, &series];
+        for method in methods {
+            let errors = [20, 40].map(|steps| run(method, steps).distance(&reference));
+            let slope = (errors[0] / errors[1]).log2();
+            assert!((slope - method.order() as f64).abs() < 0.2, "{}: {slope}", method.name());
+        }
+    }
+
+    #[test]
+    fn a_series_too_short_costs_order() {
+        let reference = run(&RKMK54, 500);
+        let short = Rkmk { tableau: RK4, dexp_inv: DexpInv::Series(0) };
+        let slope = (run(&short, 40).distance(&reference) / run(&short, 80).distance(&reference)).log2();
+        assert_eq!(LieGroupMethod::<So3, Turning>::order(&short), 2);
+        assert!((slope - 2.0).abs() < 0.2, "{slope}");
+        assert_eq!(LieGroupMethod::<So3, Turning>::order(&RKMK4_SERIES), 4);
+    }
+
+    #[test]
+    fn every_term_of_the_series_is_right() {
+        let (sigma, eta) = (Vector3::new(0.3, -0.2, 0.4), Vector3::new(1.0, 0.5, -0.7));
+        let exact = So3::dexp_inv(&sigma, &eta);
+        assert!((DexpInv::Series(8).apply::<So3>(&sigma, &eta) - exact).norm() < 1e-9);
+        let error = |powers: usize, scale: f64| {
+            let sigma = sigma * scale;
+            (DexpInv::Series(powers).apply::<So3>(&sigma, &eta) - So3::dexp_inv(&sigma, &eta)).norm()
+        };
+        for (powers, next) in [(0, 1.0), (1, 2.0), (2, 4.0), (4, 6.0), (6, 8.0)] {
+            let slope = (error(powers, 4.0) / error(powers, 2.0)).log2();
+            assert!((slope - next).abs() < 0.25, "{powers}: {slope}");
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_are_an_error() {
+        let error = RKMK54.step(&Turning, &So3::identity(), f64::NAN, 0.1).unwrap_err();
+        assert!(matches!(error, IntegrationError::NotFinite { step: 0.1, .. }));
     }
 }

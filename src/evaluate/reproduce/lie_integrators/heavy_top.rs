@@ -1,6 +1,6 @@
 //! Section 3.4.4: the heavy top, and the free body it is without weight.
 
-use super::runs::{Convergence, Methods, advance, convergence_figure, doublings, explicit, step_ns, time_figure};
+use super::runs::{Convergence, Methods, advance, all, convergence_figure, doublings, step_ns, time_figure};
 use crate::dynamics::heavy_top::{Canonical, Extended, HeavyTop, LiePoisson};
 use crate::evaluate::reproduce::measure::{drift, largest, order_observed, time_step};
 use crate::evaluate::reproduce::{Experiment, Extent, Line, MethodResult};
@@ -50,21 +50,21 @@ fn extend(results: &mut [MethodResult], with: Vec<Vec<(&'static str, f64)>>) {
     }
 }
 
-/// Cost and long-time behaviour of the explicit methods where they are cheapest.
+/// Cost and long-time behaviour of RKMK and commutator-free methods where they are cheapest.
 pub(super) fn free_body(extent: Extent) -> Result<Experiment, IntegrationError> {
     let body = HeavyTop::free(Vector3::new(1.0, 2.0, 3.0));
     let start = Coadjoint::<So3>(Vector3::new(1.0, 0.4, -0.8));
     let reference = advance(&RKMK54, &body, &start, 2.0, 4000, |_, _| ())?;
     let steps = doublings(10, 8);
     let test = Convergence { field: &body, start: &start, end: 2.0, reference: &reference, steps: &steps };
-    let methods = explicit();
+    let methods = all();
     let (mut results, lines) = test.of(&methods);
     let (h, steps) = (0.1, steps_of(extent, 100_000, 2_000));
     let energy = |y: &Coadjoint<So3>| body.energy_of(&y.0, &Vector3::zeros());
     let norm = start.0.norm();
     extend(&mut results, long_run(&methods, &body, &start, (h, steps), energy, |y| (y.0.norm() - norm).abs())?);
     let full: (So3, Translation<Vector3<f64>>) = (So3::identity(), Translation(start.0));
-    for (result, method) in results.iter_mut().zip(explicit()) {
+    for (result, method) in results.iter_mut().zip(all()) {
         result.values.push(("step_with_attitude_ns", step_ns(&*method, &body, &full, h)));
     }
     Ok(Experiment {
@@ -88,13 +88,13 @@ fn canonical_reference(top: &HeavyTop) -> Result<Canonical, IntegrationError> {
     advance(&RKMK54, top, &canonical_start(top), 1.0, 20_000, |_, _| ())
 }
 
-/// (21), (22) by the explicit methods.
+/// (21), (22) by RKMK and commutator-free methods.
 pub(super) fn canonical(extent: Extent) -> Result<Experiment, IntegrationError> {
     let top = HeavyTop::of_celledoni();
     let (start, reference) = (canonical_start(&top), canonical_reference(&top)?);
-    let steps = doublings(125, if extent == Extent::Full { 9 } else { 7 });
+    let steps = doublings(125, if extent == Extent::Full { 12 } else { 7 });
     let test = Convergence { field: &top, start: &start, end: 1.0, reference: &reference, steps: &steps };
-    let methods = explicit();
+    let methods = all();
     let (mut results, lines) = test.of(&methods);
     let long = (0.002, steps_of(extent, 30_000, 500));
     let energy = |y: &Canonical| CotangentHamiltonian::<So3>::energy(&top, &y.0, &y.1.0);
@@ -112,16 +112,16 @@ pub(super) fn canonical(extent: Extent) -> Result<Experiment, IntegrationError> 
     })
 }
 
-/// (23), (24) by the explicit methods.
+/// (23), (24) by RKMK and commutator-free methods.
 pub(super) fn lie_poisson(extent: Extent) -> Result<Experiment, IntegrationError> {
     let top = HeavyTop::of_celledoni();
     let reduce = |(attitude, momentum): &Canonical| -> LiePoisson {
         Coadjoint(join(&attitude.rotate_back(&momentum.0), &attitude.rotate_back(&top.gravity)))
     };
     let (start, reference) = (reduce(&canonical_start(&top)), reduce(&canonical_reference(&top)?));
-    let steps = doublings(125, if extent == Extent::Full { 9 } else { 7 });
+    let steps = doublings(125, if extent == Extent::Full { 12 } else { 7 });
     let test = Convergence { field: &top, start: &start, end: 1.0, reference: &reference, steps: &steps };
-    let methods = explicit();
+    let methods = all();
     let (mut results, lines) = test.of(&methods);
     let long = (0.002, steps_of(extent, 30_000, 500));
     let (momentum, gamma) = split(&start.0);
@@ -225,7 +225,7 @@ pub(super) fn symplectic(extent: Extent) -> Result<Experiment, IntegrationError>
     };
     let (mut orders, mut axis, mut plane, mut energies, mut weight) = (vec![], vec![], vec![], vec![], vec![]);
     for method in &SYMPLECTIC {
-        let counts = doublings(250, if extent == Extent::Full { 8 } else { 6 });
+        let counts = doublings(250, if extent == Extent::Full { 10 } else { 6 });
         let errors = counts.iter().map(|&steps| {
             let end = method.run(&top, 1.0 / f64::from(steps), steps, |_, _, _| ())?;
             let distance = end.0.distance(&reference.0).hypot((end.1 - reference.1.0).norm());

@@ -6,7 +6,8 @@ use crate::integrate::commutator_free::{CF3, CF4, CF32B, CROUCH_GROSSMAN3};
 use crate::integrate::rkmk::{
     LIE_EULER, LIE_EULER_HEUN, RKMK3, RKMK3_KUTTA, RKMK4, RKMK4_SERIES, RKMK54, Rkmk4TwoCommutators,
 };
-use crate::integrate::{IntegrationError, LieGroupMethod, VectorField};
+use crate::integrate::tableau::{GAUSS4, GAUSS6, IMPLICIT_MIDPOINT};
+use crate::integrate::{ImplicitRkmk, IntegrationError, LieGroupMethod, VectorField};
 use crate::lie::HomogeneousSpace;
 use std::time::Duration;
 
@@ -29,6 +30,15 @@ pub(super) fn explicit<M: HomogeneousSpace, F: VectorField<M>>() -> Methods<M, F
         Box::new(CF32B),
         Box::new(CF4),
     ]
+}
+
+/// Those, and Gauss's in the algebra: implicit, symmetric, but not symplectic.
+pub(super) fn all<M: HomogeneousSpace, F: VectorField<M>>() -> Methods<M, F> {
+    let mut methods = explicit();
+    methods.push(Box::new(ImplicitRkmk { tableau: IMPLICIT_MIDPOINT }));
+    methods.push(Box::new(ImplicitRkmk { tableau: GAUSS4 }));
+    methods.push(Box::new(ImplicitRkmk { tableau: GAUSS6 }));
+    methods
 }
 
 /// From time 0 to `end` in `steps` equal steps; `observe` is given time and point after each.

@@ -31,7 +31,7 @@ pub(super) fn two_pendulums(extent: Extent) -> Result<Experiment, IntegrationErr
         ..Experiment::default()
     };
     let Some((chain, start)) = unit_chain::<2>() else { return Ok(experiment) };
-    let reference = classical(&chain, END, STRICT, |_, _, _| ())?;
+    let reference = classical(&chain, &start, END, STRICT, |_, _, _| ())?;
     let reference: [Ts2; 2] = std::array::from_fn(|i| reference[i]);
     let pairs: [&dyn EmbeddedMethod<[Ts2; 2], PendulumChain>; 6] = [&RKMK54, &RKMK43, &RKMK32, &CF43, &CF32A, &CF32B];
     let tolerances: &[f64] =
@@ -106,8 +106,8 @@ fn figures_of_two(chain: &PendulumChain, start: &[Ts2; 2]) -> Result<Vec<Figure>
     })?;
     let count = u32::try_from(counts.accepted).unwrap_or(u32::MAX);
     advance(&RKMK54, chain, start, END, count, |t, y| constant.push((t, y.to_vec())))?;
-    classical(chain, END, TOLERANCE, |t, h, _| ode_steps.push((t, h)))?;
-    classical(chain, END, STRICT, |t, _, y| reference.push((t, y.to_vec())))?;
+    classical(chain, start, END, TOLERANCE, |t, h, _| ode_steps.push((t, h)))?;
+    classical(chain, start, END, STRICT, |t, _, y| reference.push((t, y.to_vec())))?;
     let line = |name: &str, trace: &Trace, marked: bool, value: &dyn Fn(&[Ts2]) -> f64| Line {
         name: name.into(),
         points: trace.iter().map(|(t, y)| (*t, value(y))).collect(),
@@ -184,7 +184,7 @@ pub(super) fn chains(extent: Extent) -> Result<Experiment, IntegrationError> {
             let Ok(chain) = PendulumChain::of_equal_links(count, rod) else { continue };
             let start = chain.start_of_celledoni();
             let (mut steps, mut ode_steps) = (Vec::new(), Vec::new());
-            let reference = classical(&chain, END, STRICT, |_, _, _| ())?;
+            let reference = classical(&chain, &start, END, STRICT, |_, _, _| ())?;
             let control = StepControl::new(TOLERANCE);
             let (end, tried) = integrate(&RKMK54, &chain, &start, (0.0, END), FIRST_STEP, &control, |t, h, _| {
                 steps.push((t, h));
@@ -203,7 +203,7 @@ pub(super) fn chains(extent: Extent) -> Result<Experiment, IntegrationError> {
                     .into(),
             );
             if Some(&count) == counts.last() {
-                classical(&chain, END, TOLERANCE, |t, h, _| ode_steps.push((t, h)))?;
+                classical(&chain, &start, END, TOLERANCE, |t, h, _| ode_steps.push((t, h)))?;
                 let constant_steps = steps.iter().map(|at| (at.0, END / f64::from(number_of_steps))).collect();
                 let title = format!("Steps for {count} pendulums (figure {figure}, right)");
                 experiment.figures.push(step_figure(
