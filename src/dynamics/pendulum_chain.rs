@@ -128,14 +128,14 @@ impl PendulumChain {
             (below, tension_below) = (q, tension);
         }
         let (mut above, mut pull) = (Vector3::zeros(), 0.0);
-        for i in 0..count {
+        for (i, out) in out.iter_mut().enumerate().take(count) {
             let (Link { mass, length }, rod) = (self.links[i], state(i));
-            let mut angular = out[i].fixed_rows::<3>(3).into_owned();
+            let mut angular = out.fixed_rows::<3>(3).into_owned();
             // Of the mass above, gravity and the forces of both its rods; that of this one is along q.
             angular +=
                 if i == 0 { rod.q.cross(&Vector3::new(0.0, 0.0, -self.gravity)) } else { rod.q.cross(&above) * pull };
-            let tension = out[i].x;
-            out[i] = join(&rod.omega, &(angular / length));
+            let tension = out.x;
+            *out = join(&rod.omega, &(angular / length));
             (above, pull) = (rod.q, tension / mass);
         }
     }

@@ -7,6 +7,8 @@ use super::state::State;
 use super::{DropReason, GateConfig, Linearization};
 
 /// What an observation turned out to be.
+// A match is copied once and lives for an instant: a box would allocate in every step.
+#[allow(clippy::large_enum_variant)]
 #[derive(Clone, Copy, Debug)]
 pub enum Verdict {
     /// Of a feature of the state.

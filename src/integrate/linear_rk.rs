@@ -71,8 +71,8 @@ fn slopes<const S: usize, const N: usize>(
     }
     let mut left = [[SMatrix::zeros(); S]; S];
     for i in 0..S {
-        for j in 0..S {
-            left[i][j] = coefficients[i] * (-h * tableau.a[i][j]);
+        for (block, a) in left[i].iter_mut().zip(&tableau.a[i]) {
+            *block = coefficients[i] * (-h * a);
         }
         left[i][i] += SMatrix::identity();
     }
@@ -118,6 +118,8 @@ fn solve<const S: usize, const N: usize>(
     true
 }
 
+// Two rows of one array, by the same index.
+#[allow(clippy::needless_range_loop)]
 fn swap_rows<const S: usize, const N: usize>(
     left: &mut [[SMatrix<f64, N, N>; S]; S],
     right: &mut [SMatrix<f64, N, N>; S],
@@ -127,7 +129,8 @@ fn swap_rows<const S: usize, const N: usize>(
     for block in 0..S {
         for column in 0..N {
             let upper = left[i / N][block][(i % N, column)];
-            left[i / N][block][(i % N, column)] = left[j / N][block][(j % N, column)];
+            let lower = left[j / N][block][(j % N, column)];
+            left[i / N][block][(i % N, column)] = lower;
             left[j / N][block][(j % N, column)] = upper;
         }
     }

@@ -27,9 +27,9 @@ mod rigid_body;
 #[cfg(test)]
 mod rigid_body_tests;
 pub mod rkmk;
+mod settling;
 pub mod shake;
 pub mod stormer_verlet;
-mod settling;
 pub mod tableau;
 pub mod two_spheres;
 pub mod vrkmk;

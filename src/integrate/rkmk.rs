@@ -1,11 +1,11 @@
 //! Runge–Kutta–Munthe-Kaas methods: y(t) = exp(σ(t))·y₀, with a Runge–Kutta method for σ in the Lie algebra
 //! (Celledoni et al. 2021, section 2.2).
 
+use super::IntegrationError;
 use super::field::{AlgebraOf, EmbeddedMethod, LieGroupMethod, VectorField};
 use super::tableau::{
     BOGACKI_SHAMPINE32, DORMAND_PRINCE54, EULER, Embedded, HEUN2, HEUN3, KUTTA3, RK4, Tableau, ZONNEVELD43,
 };
-use super::{ImplicitRkmk, IntegrationError};
 use crate::lie::{HomogeneousSpace, LieGroup, VectorSpace};
 
 /// An explicit Runge–Kutta method for σ̇ = dexp_σ⁻¹(f(exp(σ)·y₀)), (6). Its order is that of the tableau; what the group
@@ -206,19 +206,6 @@ impl<M: HomogeneousSpace, F: VectorField<M>> LieGroupMethod<M, F> for Rkmk4TwoCo
     }
 }
 
-/// [`ImplicitRkmk`] with its Gauss tableaux and others goes wherever the explicit methods go.
-impl<const S: usize, M: HomogeneousSpace, F: VectorField<M>> LieGroupMethod<M, F> for ImplicitRkmk<S> {
-    fn name(&self) -> String {
-        format!("RKMK {}", self.tableau.name)
-    }
-    fn order(&self) -> usize {
-        self.tableau.order
-    }
-    fn step(&self, field: &F, y: &M, time: f64, h: f64) -> Result<M, IntegrationError> {
-        ImplicitRkmk::step(self, |time, y| field.generator(time, y), y, time, h)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -261,7 +248,7 @@ mod tests {
     #[test]
     fn orders_with_a_field_that_changes_with_time() {
         let reference = run(&RKMK54, 500);
-        let gauss = ImplicitRkmk { tableau: crate::integrate::tableau::GAUSS4 };
+        let gauss = crate::integrate::ImplicitRkmk { tableau: crate::integrate::tableau::GAUSS4 };
         let series = Rkmk { tableau: DORMAND_PRINCE54, dexp_inv: DexpInv::Series(3) };
         let methods: [&dyn LieGroupMethod<So3, Turning>; 7] =
             [&LIE_EULER_HEUN, &RKMK3, &RKMK4, &RKMK4_SERIES, &Rkmk4TwoCommutators, &gauss, &series];

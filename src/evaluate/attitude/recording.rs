@@ -63,7 +63,7 @@ fn from_bag(path: &Path, topics: &Topics) -> Result<InertialRecording, OpenError
     let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let mut recording = InertialRecording { name, ..InertialRecording::default() };
     let mut unreadable = 0_u64;
-    while let Some(record) = bag.next() {
+    for record in bag.by_ref() {
         if roles[record.topic] != Some(Role::Imu) {
             continue;
         }

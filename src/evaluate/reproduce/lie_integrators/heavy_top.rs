@@ -151,11 +151,14 @@ pub(super) fn lie_poisson(extent: Extent) -> Result<Experiment, IntegrationError
 
 type Cotangent = (So3, Vector3<f64>);
 
+/// The state after a step of this size, and how many iterations it took.
+type SymplecticStep = fn(&HeavyTop, &Cotangent, f64) -> Result<(Cotangent, usize), IntegrationError>;
+
 /// A symplectic method on one of the two canonical formulations, seen as a map of (Q, π).
 struct Symplectic {
     name: &'static str,
     order: usize,
-    step: fn(&HeavyTop, &Cotangent, f64) -> Result<(Cotangent, usize), IntegrationError>,
+    step: SymplecticStep,
 }
 
 const SYMPLECTIC: [Symplectic; 4] = [

@@ -81,20 +81,20 @@ impl<M: HomogeneousSpace, F: VectorField<M>> Convergence<'_, M, F> {
 
     /// Orders, the error with the middle one of the steps, and cost of each method; lines for the figure.
     pub fn of(&self, methods: &Methods<M, F>) -> (Vec<MethodResult>, Vec<Line>) {
-        let one = |method: &Box<dyn LieGroupMethod<M, F>>| {
-            let errors = self.errors(&**method);
+        let one = |method: &dyn LieGroupMethod<M, F>| {
+            let errors = self.errors(method);
             let (h, error) = errors[errors.len() / 2];
             let values = vec![
                 ("order_observed", order_observed(&errors)),
                 ("order_expected", method.order() as f64),
                 ("error_at_step", error),
                 ("step", h),
-                ("step_ns", step_ns(&**method, self.field, self.start, h)),
+                ("step_ns", step_ns(method, self.field, self.start, h)),
             ];
             let line = Line { name: method.name(), points: errors, marked: true, ..Line::default() };
             (MethodResult { name: method.name(), values }, line)
         };
-        methods.iter().map(one).unzip()
+        methods.iter().map(|method| one(&**method)).unzip()
     }
 }
 

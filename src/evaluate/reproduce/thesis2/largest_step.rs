@@ -89,13 +89,19 @@ fn about(system: &str, search: &Search) -> String {
     )
 }
 
+/// The problem on a grid of n points, and its initial data.
+type OnGrid<P> = fn(usize) -> Result<(P, Vec<f64>), IntegrationError>;
+
+/// What a table shows: its name, the key of the results, and the text's number.
+type Quantity = (&'static str, fn(&Row) -> &'static str, fn((f64, f64)) -> f64);
+
 /// Searches for all methods and rows, and fills results and tables.
 fn fill<P: SemilinearPoisson + Sync>(
     experiment: &mut Experiment,
     table: &str,
     rows: &[Row],
     search: &Search,
-    problem: fn(usize) -> Result<(P, Vec<f64>), IntegrationError>,
+    problem: OnGrid<P>,
     progress: Progress<'_>,
 ) {
     let candidates = all::<P>();
@@ -129,7 +135,7 @@ fn fill<P: SemilinearPoisson + Sync>(
         }
         experiment.methods.push(MethodResult { name: candidate.name.into(), values });
     }
-    let quantities: [(&str, fn(&Row) -> &'static str, fn((f64, f64)) -> f64); 2] =
+    let quantities: [Quantity; 2] =
         [("largest step", |row| row.keys.0, |cell| cell.0), ("mean iterations", |row| row.keys.1, |cell| cell.1)];
     for (quantity, key, printed) in quantities {
         experiment.tables.push(beside_the_text(&experiment.methods, rows, table, quantity, key, printed));
