@@ -1,5 +1,6 @@
 //! Square matrices of a size known to the compiler (on the stack) or only at run time, under one interface, so that
-//! what is done with SO(n) is written once. The `set_…` operations write into what is there and do not allocate.
+//! what is done with SO(n) is written once. The `set_…` operations write into what is there and do not allocate,
+//! at run time up to n = 32.
 
 use super::VectorSpace;
 use nalgebra::{DMatrix, SMatrix};
@@ -135,10 +136,25 @@ impl Square for DMatrix<f64> {
         a.transpose_to(self);
     }
     fn set_product(&mut self, a: &Self, b: &Self) {
-        a.mul_to(b, self);
+        if self.nrows() > MAX_DYNAMIC_SIZE {
+            return a.mul_to(b, self);
+        }
+        // Nalgebra's product packs its factors into new memory from six rows on.
+        for j in 0..self.ncols() {
+            for k in 0..a.ncols() {
+                self.column_mut(j).axpy(b[(k, j)], &a.column(k), if k == 0 { 0.0 } else { 1.0 });
+            }
+        }
     }
     fn set_tr_product(&mut self, a: &Self, b: &Self) {
-        a.tr_mul_to(b, self);
+        if self.nrows() > MAX_DYNAMIC_SIZE {
+            return a.tr_mul_to(b, self);
+        }
+        for j in 0..self.ncols() {
+            for i in 0..self.nrows() {
+                self[(i, j)] = a.column(i).dot(&b.column(j));
+            }
+        }
     }
     /// Gauss–Jordan with row pivots, in place.
     fn set_inverse(&mut self, a: &Self) -> bool {
@@ -184,7 +200,7 @@ impl Square for DMatrix<f64> {
     }
 }
 
-/// Up to this size inverses at run time do not allocate.
+/// Up to this size nothing allocates.
 const MAX_DYNAMIC_SIZE: usize = 32;
 
 #[cfg(test)]
@@ -199,6 +215,8 @@ mod tests {
             fixed[zero] = 0.0;
             let dynamic = DMatrix::from_column_slice(6, 6, fixed.as_slice());
             prop_assume!(fixed.determinant().abs() > 1e-3);
+            prop_assert!((dynamic.times(&dynamic) - &dynamic * &dynamic).norm() < 1e-14);
+            prop_assert!((dynamic.tr_times(&dynamic) - dynamic.transpose() * &dynamic).norm() < 1e-14);
             let one = dynamic.times(&dynamic.inverted());
             prop_assert!((one - DMatrix::identity(6, 6)).norm() < 1e-10);
             let mut transpose = dynamic.zero_like();

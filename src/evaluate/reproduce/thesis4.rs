@@ -80,7 +80,7 @@ fn reduced(extent: Extent) -> Result<Experiment, IntegrationError> {
     // A multiple of all numbers of steps.
     let finest = (8 * FEWEST) << (doublings - 1);
     let (reference, _) = momenta(&GAUSS6, END / finest as f64, finest)?;
-    let steps = if extent == Extent::Full { 100_000 } else { 2_000 };
+    let steps = if extent == Extent::Full { 100_000 } else { 500 };
     let mut experiment = Experiment {
         name: "free-rigid-body".into(),
         about: format!(
@@ -181,7 +181,7 @@ fn reduced_step_ns<M: Square, const S: usize>(
         // The same step has converged in the run before.
         let _ = std::hint::black_box(method.step_reduced(body, &mut momentum, 0.0, h));
     };
-    time_step(Duration::from_millis(30), step).least_ns
+    time_step(Duration::from_millis(10), step).least_ns
 }
 
 /// The same body with its attitude: both sides of the polar method, and VRKMK.
@@ -190,7 +190,7 @@ fn with_attitude(extent: Extent) -> Result<Experiment, IntegrationError> {
     let angular_velocity = momentum.component_div(&body().moments);
     let start = Start { body: body(), attitude: So3::identity(), angular_velocity };
     let end = 10.0;
-    let steps = if extent == Extent::Full { 100_000 } else { 2_000 };
+    let steps = if extent == Extent::Full { 100_000 } else { 500 };
     let mut experiment = Experiment {
         name: "free-rigid-body-attitude".into(),
         about: format!(
@@ -246,7 +246,7 @@ fn body_in<const N: usize>() -> (FreeBodyN, PolarState<SMatrix<f64, N, N>>) {
 /// The same method in other dimensions; the text gives it for any n and shows n = 3.
 fn in_dimensions<const N: usize>(extent: Extent) -> Result<Experiment, IntegrationError> {
     let (body, start) = body_in::<N>();
-    let steps = if extent == Extent::Full { 20_000 } else { 500 };
+    let steps = if extent == Extent::Full { 20_000 } else { 100 };
     let mut experiment = Experiment {
         name: format!("free-body-so{N}"),
         about: format!(
@@ -258,7 +258,7 @@ fn in_dimensions<const N: usize>(extent: Extent) -> Result<Experiment, Integrati
     };
     let (end, finest) = (5.0, 2000);
     let (reference, _) = run_body(&GAUSS6, &body, &start, end / f64::from(finest), finest as usize, |_| ())?;
-    let doublings = if extent == Extent::Full { 8 } else { 6 };
+    let doublings = if extent == Extent::Full { 8 } else { 5 };
     let mut add = |result: (MethodResult, (usize, Line))| {
         experiment.methods.push(result.0);
         result.1

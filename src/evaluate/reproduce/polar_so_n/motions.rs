@@ -216,7 +216,7 @@ pub(in crate::evaluate::reproduce) fn step_ns(method: &Method, h: f64) -> f64 {
         // The motions of the experiments converge at every step size they are timed with.
         let _ = std::hint::black_box(motion.step(0.0, h));
     };
-    time_step(Duration::from_millis(30), step).least_ns
+    time_step(Duration::from_millis(10), step).least_ns
 }
 
 /// Of each of a thousand blocks the point of the greatest error: what a figure can show.
