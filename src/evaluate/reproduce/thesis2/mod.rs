@@ -11,7 +11,7 @@ mod methods;
 mod printed;
 mod structure;
 
-use super::report::{Extent, Progress, Report, Reproduction};
+use super::report::{Experiment, Extent, Progress, Report, Reproduction};
 use crate::dynamics::kdv::Kdv;
 use crate::dynamics::nls::Nls;
 use crate::dynamics::semilinear::PoissonError;
@@ -26,24 +26,29 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     run,
 };
 
+/// A part of the chapter, and roughly its share of the work.
+type Part = (fn(Extent, Progress<'_>) -> Result<Experiment, IntegrationError>, f64);
+
+const PARTS: [Part; 8] = [
+    (|extent, _| structure::run(extent), 0.01),
+    (|extent, progress| Ok(largest_step::nls(extent, progress)), 0.25),
+    (|extent, _| long_time::nls(extent), 0.05),
+    (|extent, _| cost::nls(extent), 0.05),
+    (|extent, progress| Ok(largest_step::kdv(extent, progress)), 0.45),
+    (|extent, _| long_time::kdv(extent), 0.1),
+    (|extent, _| cost::kdv(extent), 0.07),
+    (|extent, _| arm::run(extent), 0.02),
+];
+
 fn run(extent: Extent, progress: Progress<'_>) -> Result<Report, IntegrationError> {
-    // How much of the work is done before each part, roughly.
-    let part = |from: f64, to: f64| move |done: f64| progress(from + (to - from) * done);
-    let mut experiments = Vec::new();
-    experiments.push(structure::run(extent)?);
-    experiments.push(largest_step::nls(extent, &part(0.01, 0.45)));
-    experiments.push(long_time::nls(extent)?);
-    progress(0.5);
-    experiments.push(cost::nls(extent)?);
-    progress(0.55);
-    experiments.push(largest_step::kdv(extent, &part(0.55, 0.8)));
-    experiments.push(long_time::kdv(extent)?);
-    progress(0.85);
-    experiments.push(cost::kdv(extent)?);
-    progress(0.95);
-    experiments.push(arm::run(extent)?);
-    progress(1.0);
-    Ok(Report { experiments })
+    let mut done = 0.0;
+    let experiments = PARTS.iter().map(|(part, share)| {
+        let experiment = part(extent, &|of_part| progress(done + share * of_part));
+        done += share;
+        progress(done);
+        experiment
+    });
+    Ok(Report { experiments: experiments.collect::<Result<_, _>>()? })
 }
 
 /// ν of section 2.5.2.
