@@ -282,7 +282,8 @@ mod tests {
         check(&CF32A.method);
         check(&CF32B.method);
         check(&CF43.method);
-        assert_eq!(collapsed(&CF4, CF4.result).b[..4], crate::integrate::tableau::RK4.b);
+        let classical = crate::integrate::tableau::RK4.b;
+        assert!(collapsed(&CF4, CF4.result).b.iter().zip(classical).all(|(b, c)| (b - c).abs() < 1e-15));
     }
 
     struct Turning;
