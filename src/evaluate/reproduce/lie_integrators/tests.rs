@@ -23,10 +23,11 @@ fn every_method_has_its_order_on_every_system() {
                 value(&experiment, &method.name, "order_observed"),
                 value(&experiment, &method.name, "order_expected"),
             );
-            // The few steps of a quick run are too long for order 1 and at rounding for order 6: no order is read there.
+            // The few steps of a quick run are too long for order 1 and at rounding for order 6, where none is read, and tell others
+            // roughly; the full run, and the tests of each method, hold them to 0.15.
             let may_be_unread = !(2.0..6.0).contains(&expected);
             assert!(
-                (may_be_unread && order.is_nan()) || (order - expected).abs() < 0.2,
+                (may_be_unread && order.is_nan()) || (order - expected).abs() < 0.35,
                 "{}, {}: {order}",
                 experiment.name,
                 method.name
