@@ -126,7 +126,11 @@ peer.until(lambda: any(m.header.stamp.sec == 12_345 for m in peer.diagnostics), 
 names = call(ListParameters, 'list_parameters').result.names
 assert {'filter', 'motion.velocity_x_std', 'sensor.kind', 'map_frame', 'path_length', 'use_sim_time'} <= set(names)
 assert call(ListParameters, 'list_parameters', prefixes=['gate']).result.names == [
-    'gate.new_feature_probability', 'gate.probability', 'gate.robust_scale', 'gate.starvation_limit_s']
+    'gate.probability',
+    'gate.new_feature_probability',
+    'gate.robust_scale',
+    'gate.starvation_limit_s',
+]
 descriptors = {d.name: d for d in call(DescribeParameters, 'describe_parameters', names=names).descriptors}
 types = dict(zip(names, call(GetParameterTypes, 'get_parameter_types', names=names).types))
 assert len(descriptors) == len(names)
