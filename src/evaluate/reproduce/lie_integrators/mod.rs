@@ -4,6 +4,7 @@ mod heavy_top;
 mod pendulums;
 mod quadrotors;
 mod runs;
+mod symplectic;
 mod variable_step;
 
 use super::{Extent, Progress, Report, Reproduction};
@@ -20,7 +21,7 @@ fn run(extent: Extent, progress: Progress<'_>) -> Result<Report, IntegrationErro
         heavy_top::free_body,
         heavy_top::canonical,
         heavy_top::lie_poisson,
-        heavy_top::symplectic,
+        symplectic::symplectic,
         pendulums::convergence,
         pendulums::constraints,
         variable_step::two_pendulums,
