@@ -402,12 +402,7 @@ pub const SPECS: &[Spec] = {
             true,
             "Noise of the forward velocity for each m/s of it, added in squares.",
         ),
-        spec(
-            "motion.yaw_rate_ratio_std",
-            STD,
-            true,
-            "Noise of the yaw rate for each rad/s of it, added in squares.",
-        ),
+        spec("motion.yaw_rate_ratio_std", STD, true, "Noise of the yaw rate for each rad/s of it, added in squares."),
         spec(
             "motion.noise",
             Words(&["per_sample", "spectral_density"]),
