@@ -1,6 +1,7 @@
 //! The launch files, checked by `launch_files.py` with the Python that ROS 2 uses here.
 
 use lienav::filter::Variant;
+use lienav::integrate::attitude::Method;
 use lienav::simulate::{PathKind, Scenario, Simulation};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -51,4 +52,11 @@ fn launch_files_offer_every_filter() {
             list.split(|c: char| c.is_whitespace() || c == '\'').filter(|w| !w.is_empty()).collect();
         assert_eq!(offered, Variant::NAMES, "{file}.launch.py");
     }
+}
+
+#[test]
+fn the_launch_file_of_attitude_offers_every_method() {
+    let text = read("launch/attitude.launch.py");
+    let list = text.split("METHODS = '").nth(1).and_then(|rest| rest.split('\'').next()).unwrap();
+    assert_eq!(list.split(' ').collect::<Vec<_>>(), Method::NAMES);
 }

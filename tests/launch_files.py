@@ -62,7 +62,13 @@ class Text(unittest.TestCase):
 
     def test_there_are_launch_files(self):
         self.assertEqual(
-            [f.name for f in FILES], ['bag.launch.py', 'simulation.launch.py', 'slam.launch.py']
+            [f.name for f in FILES],
+            [
+                'attitude.launch.py',
+                'bag.launch.py',
+                'simulation.launch.py',
+                'slam.launch.py',
+            ],
         )
 
     def test_each_is_python(self):
@@ -121,7 +127,11 @@ class Started(unittest.TestCase):
         os.environ['AMENT_PREFIX_PATH'] = str(self.prefix)
         os.environ['PATH'] = f'{self.prefix}/bin:{os.environ["PATH"]}'
         self.install(
-            'lienav', 'lib/lienav/slam_node', 'lib/lienav/simulator_node', 'lib/lienav/lienav'
+            'lienav',
+            'lib/lienav/slam_node',
+            'lib/lienav/attitude_node',
+            'lib/lienav/simulator_node',
+            'lib/lienav/lienav',
         )
         share = self.prefix / 'share' / 'lienav'
         share.mkdir(parents=True)
@@ -234,7 +244,25 @@ class Started(unittest.TestCase):
         self.assertEqual(parameters['filter'], 'ekf')
         self.assertIs(parameters['publish_tf'], False)
 
+    def test_attitude_starts_as_configured(self):
+        calls = self.launch('attitude', imu='/imu/data_raw', attitude='imu/data', method='cayley')
+        self.assertEqual(set(calls), {'attitude_node'})
+        argv = calls['attitude_node']['argv']
+        for expected in ('imu:=/imu/data_raw', 'attitude:=imu/data', '__node:=attitude_node'):
+            self.assertIn(expected, argv)
+        parameters = self.parameters(calls['attitude_node'])
+        self.assertEqual(parameters['method'], 'cayley')
+        self.assertEqual(parameters['mode'], 'imu')
+        self.assertIs(parameters['publish_tf'], False)
+
+    def test_attitude_is_seen_by_its_transform(self):
+        self.install('rviz2', 'lib/rviz2/rviz2')
+        calls = self.launch('attitude', rviz='true', namespace='robot_1')
+        self.assertIs(self.parameters(calls['attitude_node'])['publish_tf'], True)
+        self.assertIn('__ns:=/robot_1', calls['rviz2']['argv'])
+
     def test_files_that_are_not_there_start_nothing(self):
+        self.assertEqual(self.launch('attitude', ends_with=1, params_file='/no/such.yaml'), {})
         self.assertEqual(self.launch('slam', ends_with=1, params_file='/no/such.yaml'), {})
         self.assertEqual(self.launch('bag', ends_with=1, bag='/no/such/bag'), {})
 

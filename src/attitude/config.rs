@@ -37,7 +37,13 @@ pub struct GyroscopeConfig {
     pub relative_noise_density: f64,
     /// Root of the growth of the bias' variance, rad/s/√s.
     pub bias_walk: f64,
-    /// What the bias may be before anything is known, rad/s.
+    /// The bias before anything is learned, rad/s, as a calibration has found it.
+    pub bias_x: f64,
+    /// As above.
+    pub bias_y: f64,
+    /// As above.
+    pub bias_z: f64,
+    /// How far it may be from that, rad/s.
     pub initial_bias_std: f64,
     /// How much later a rate is stamped than it was, s: the delay of the sensor's own low-pass filter.
     pub delay_s: f64,
@@ -55,7 +61,13 @@ pub struct AccelerometerConfig {
     pub relative_noise_density: f64,
     /// Root of the growth of the bias' variance, m/s²/√s.
     pub bias_walk: f64,
-    /// What the bias may be before anything is known, m/s².
+    /// The bias before anything is learned, m/s², as a calibration has found it.
+    pub bias_x: f64,
+    /// As above.
+    pub bias_y: f64,
+    /// As above.
+    pub bias_z: f64,
+    /// How far it may be from that, m/s².
     pub initial_bias_std: f64,
     /// Forces beyond this are absurd, m/s².
     pub max_force: f64,
@@ -172,10 +184,13 @@ impl Default for GyroscopeConfig {
     fn default() -> Self {
         Self {
             noise_density: 1e-4,
-            relative_noise_density: 4.7e-3,
-            bias_walk: 8.4e-5,
+            relative_noise_density: 4.5e-3,
+            bias_walk: 1e-4,
+            bias_x: 0.0,
+            bias_y: 0.0,
+            bias_z: 0.0,
             initial_bias_std: 0.07,
-            delay_s: 0.002,
+            delay_s: 0.0035,
             max_rate: 100.0,
         }
     }
@@ -184,10 +199,13 @@ impl Default for GyroscopeConfig {
 impl Default for AccelerometerConfig {
     fn default() -> Self {
         Self {
-            noise_density: 0.024,
-            relative_noise_density: 2.7e-3,
-            bias_walk: 2e-3,
-            initial_bias_std: 0.185,
+            noise_density: 0.02,
+            relative_noise_density: 1e-3,
+            bias_walk: 3e-3,
+            bias_x: 0.0,
+            bias_y: 0.0,
+            bias_z: 0.0,
+            initial_bias_std: 0.25,
             max_force: 1000.0,
             gravity: 9.81,
         }
@@ -197,14 +215,14 @@ impl Default for AccelerometerConfig {
 impl Default for MotionConfig {
     fn default() -> Self {
         Self {
-            correct_every_s: 0.035,
-            correlation_s: 0.43,
+            correct_every_s: 0.05,
+            correlation_s: 0.65,
             initial_speed: 0.12,
-            least_speed: 0.027,
+            least_speed: 0.1,
             leak_s: 2.5,
-            memory_s: 18.8,
-            gain: 2.62,
-            attack: 0.106,
+            memory_s: 20.0,
+            gain: 3.5,
+            attack: 0.04,
             gate_probability: 0.999_999,
         }
     }
@@ -217,8 +235,8 @@ impl Default for RestConfig {
             force_deviation: 0.5,
             averaging_s: 0.5,
             after_s: 1.5,
-            speed: 0.265,
-            rate_noise_density: 1e-4,
+            speed: 0.35,
+            rate_noise_density: 5e-5,
             max_bias: 0.12,
             gate_probability: 0.999_999,
         }
@@ -246,7 +264,7 @@ impl Default for TimingConfig {
 
 impl Default for InitialConfig {
     fn default() -> Self {
-        Self { yaw_rad: 0.0, yaw_std_rad: 0.0, tilt_std_rad: 0.1 }
+        Self { yaw_rad: 0.0, yaw_std_rad: 0.0, tilt_std_rad: 0.05 }
     }
 }
 
@@ -282,11 +300,14 @@ pub const SPECS: &[Spec] = {
             "The same in parts of the rate, 1/sqrt(Hz): scale, misalignment, what the sampling misses of fast turns.",
         ),
         spec("gyroscope.bias_walk", DENSITY, true, "How the gyroscope's bias wanders, rad/s/sqrt(s)."),
+        spec("gyroscope.bias_x", Range(-1.0, 1.0), false, "The gyroscope's bias as a calibration has found it, rad/s."),
+        spec("gyroscope.bias_y", Range(-1.0, 1.0), false, "As above."),
+        spec("gyroscope.bias_z", Range(-1.0, 1.0), false, "As above."),
         spec(
             "gyroscope.initial_bias_std",
             Range(1e-6, 1.0),
             false,
-            "What the gyroscope's bias may be before anything is known, rad/s.",
+            "How far the gyroscope's bias may be from that before anything is learned, rad/s.",
         ),
         spec(
             "gyroscope.delay_s",
@@ -305,10 +326,18 @@ pub const SPECS: &[Spec] = {
         ),
         spec("accelerometer.bias_walk", DENSITY, true, "How the accelerometer's bias wanders, m/s^2/sqrt(s)."),
         spec(
+            "accelerometer.bias_x",
+            Range(-10.0, 10.0),
+            false,
+            "The accelerometer's bias as a calibration has found it, m/s^2.",
+        ),
+        spec("accelerometer.bias_y", Range(-10.0, 10.0), false, "As above."),
+        spec("accelerometer.bias_z", Range(-10.0, 10.0), false, "As above."),
+        spec(
             "accelerometer.initial_bias_std",
             Range(0.0, 10.0),
             false,
-            "What the accelerometer's bias may be before anything is known, m/s^2.",
+            "How far the accelerometer's bias may be from that before anything is learned, m/s^2.",
         ),
         spec("accelerometer.max_force", Range(10.0, 1e5), true, "Forces beyond this are dropped as absurd, m/s^2."),
         spec("accelerometer.gravity", Range(0.1, 100.0), false, "The acceleration of free fall, m/s^2."),

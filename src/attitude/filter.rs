@@ -68,7 +68,7 @@ impl Attitude {
         config.validate()?;
         Ok(Self {
             gates: gates(&config),
-            state: State::new(UnitQuaternion::identity(), &initial_std(&config)),
+            state: initial_state(&config),
             samples: Samples::default(),
             stretch: Stretch::default(),
             motion: Motion::new(&config.motion),
@@ -152,7 +152,7 @@ impl Attitude {
     fn start(&mut self, sample: &ImuSample) {
         if !self.started {
             let initial = &self.config.initial;
-            let up = sample.specific_force;
+            let up = sample.specific_force - self.state.accelerometer_bias;
             let level = UnitQuaternion::rotation_between(&up, &Vector3::z())
                 .unwrap_or_else(|| UnitQuaternion::from_scaled_axis(Vector3::x() * std::f64::consts::PI));
             // The heading of the body's x axis is to be the one that is set.
@@ -173,7 +173,6 @@ impl Attitude {
         let state = &mut self.state;
         let rates = self.samples.push(step, sample.angular_velocity).without(&state.gyro_bias);
         state.orientation *= self.config.method.rotation(step, &rates);
-        state.orientation.renormalize_fast();
         let before = self.rotation;
         self.rotation = *state.orientation.to_rotation_matrix().matrix();
         let mean = (before + self.rotation) * 0.5;
@@ -237,6 +236,8 @@ impl Attitude {
             let outcome = self.state.correct_bias(self.rest.mean_rate(), variance, rest);
             self.note(outcome);
         }
+        // Products wear the norm off by less than an ulp each.
+        self.state.orientation.renormalize_fast();
         self.refresh_rotation();
     }
 
@@ -358,7 +359,7 @@ impl Attitude {
     /// Forgets everything but the counts; the next sample starts anew.
     pub fn reset(&mut self) {
         self.forget_time();
-        self.state = State::new(UnitQuaternion::identity(), &initial_std(&self.config));
+        self.state = initial_state(&self.config);
         self.field = FieldWatch::default();
         self.started = false;
     }
@@ -430,13 +431,19 @@ impl Attitude {
     }
 }
 
-fn initial_std(config: &Config) -> InitialStd {
-    InitialStd {
+fn initial_state(config: &Config) -> State {
+    let (gyro, accel) = (&config.gyroscope, &config.accelerometer);
+    let std = InitialStd {
         tilt: config.initial.tilt_std_rad,
         yaw: config.initial.yaw_std_rad,
-        gyro_bias: config.gyroscope.initial_bias_std,
+        gyro_bias: gyro.initial_bias_std,
         speed: config.motion.initial_speed,
-        accelerometer_bias: config.accelerometer.initial_bias_std,
+        accelerometer_bias: accel.initial_bias_std,
+    };
+    State {
+        gyro_bias: Vector3::new(gyro.bias_x, gyro.bias_y, gyro.bias_z),
+        accelerometer_bias: Vector3::new(accel.bias_x, accel.bias_y, accel.bias_z),
+        ..State::new(UnitQuaternion::identity(), &std)
     }
 }
 

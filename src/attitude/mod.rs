@@ -2,8 +2,9 @@
 //! clock.
 //!
 //! [`Attitude`] is the whole pipeline: stamped [`ImuSample`]s go in, and an [`Estimate`] is there after each of them;
-//! [`MagneticField`]s may help with the heading. The equations are in `docs/attitude.md`.
+//! [`MagneticField`]s may help with the heading. [`Body`] has its orientation from torques instead. The equations are in `docs/attitude.md`.
 
+mod body;
 mod config;
 mod correct;
 mod field;
@@ -17,6 +18,7 @@ mod stretch;
 #[cfg(test)]
 mod tests;
 
+pub use body::{BODY_SPECS, Body, BodyConfig, BodyError, BodyRefusal, Torque};
 pub use config::{
     AccelerometerConfig, Config, GyroscopeConfig, InitialConfig, MagnetometerConfig, MotionConfig, RestConfig, SPECS,
     TimeJump, TimingConfig,

@@ -4,6 +4,7 @@ use super::failure::{Failure, print};
 use super::layers::assignment;
 use super::progress;
 use crate::attitude::{Config, SPECS};
+use crate::evaluate::attitude::drift::drift;
 use crate::evaluate::attitude::errors::Errors;
 use crate::evaluate::attitude::report::{Report, write};
 use crate::evaluate::attitude::{Begin, open, run as run_filter};
@@ -73,8 +74,9 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let recording = recording.map_err(Failure::failed)?;
     let begin = if args.first_orientation { Begin::FirstOrientation } else { Begin::Cold };
     let outcome = run_filter(&recording, &config, begin).map_err(Failure::failed)?;
-    let errors = Errors::new(&outcome);
-    let report = Report::new(&recording, &config, &outcome, &errors, args.bias_window);
+    let drift = drift(&recording, config.method, args.bias_window);
+    let errors = Errors::new(&outcome, drift.as_ref().map(|drift| drift.bias));
+    let report = Report::new(&recording, &config, &outcome, &errors, drift.as_ref());
     if let Some(out) = &args.out {
         write(out, &report, &errors).map_err(Failure::failed)?;
     }

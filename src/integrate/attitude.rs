@@ -58,7 +58,7 @@ impl Method {
                 // Θ' = dexp⁻¹_{−Θ} ω, Θ(0) = 0.
                 let dexp_inv = |theta: &Vector3<f64>, omega: &Vector3<f64>| {
                     let first = theta.cross(omega);
-                    omega + first * 0.5 + theta.cross(&first) / 12.0
+                    omega + first * 0.5 + theta.cross(&first) * (1.0 / 12.0)
                 };
                 let k2 = dexp_inv(&(start * (0.5 * h)), middle);
                 let k3 = dexp_inv(&(k2 * (0.5 * h)), middle);
@@ -137,16 +137,19 @@ impl Samples {
         }
         let start = self.newest;
         let [h1, h2] = self.steps;
-        let first = (rate - start) / step;
+        // The reciprocals of the three spans, from one division.
+        let (span2, span3) = (step + h1, step + h1 + h2);
+        let all = 1.0 / (step * span2 * span3);
+        let first = (rate - start) * (all * span2 * span3);
         let mut middle = (start + rate) * 0.5;
         let (mut second, mut third) = (Vector3::zeros(), Vector3::zeros());
         if self.count >= 2 {
-            second = (first - self.differences[0]) / (step + h1);
+            second = (first - self.differences[0]) * (all * step * span3);
             // Newton's form at t − h/2: (t − h/2 − t₀)(t − h/2 − t₁) = −h²/4.
             let quarter = 0.25 * step * step;
             middle -= second * quarter;
             if self.count >= 3 {
-                third = (second - self.differences[1]) / (step + h1 + h2);
+                third = (second - self.differences[1]) * (all * step * span2);
                 middle -= third * (quarter * (0.5 * step + h1));
             }
         }

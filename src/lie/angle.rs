@@ -9,6 +9,9 @@ const TERMS: usize = 14;
 /// Up to here fewer terms do, as in a step of an integrator.
 const SHORT_BELOW: f64 = 1.0;
 
+/// And up to here (a quarter of a radian) fewer still, as between samples of a gyroscope.
+const SHORTEST_BELOW: f64 = 1.0 / 16.0;
+
 /// sin(h)/h and cos(h).
 #[inline]
 pub(super) fn sinc_cos(h: f64) -> (f64, f64) {
@@ -21,6 +24,9 @@ pub(super) fn sinc_cos(h: f64) -> (f64, f64) {
 pub(super) fn half_angle(x: f64) -> (f64, f64) {
     if x < SERIES_BELOW {
         let y = 0.25 * x;
+        if x < SHORTEST_BELOW {
+            return (0.5 * horner(&SIN, y, 5), horner(&COS, y, 6));
+        }
         if x < SHORT_BELOW {
             return (0.5 * horner(&SIN, y, 8), horner(&COS, y, 8));
         }

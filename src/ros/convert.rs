@@ -38,12 +38,21 @@ pub enum Refusal {
     /// An inertial message that says that it has no angular velocity.
     #[error("it says that it has no angular velocity")]
     NoAngularVelocity,
+    /// An inertial message that says that it has no linear acceleration.
+    #[error("it says that it has no linear acceleration")]
+    NoLinearAcceleration,
 }
 
 impl Refusal {
     /// All words of [`Refusal::word`].
-    pub const WORDS: [&'static str; 5] =
-        ["bad_layout", "unknown_frame", "bad_stamp", "bad_orientation", "no_angular_velocity"];
+    pub const WORDS: [&'static str; 6] = [
+        "bad_layout",
+        "unknown_frame",
+        "bad_stamp",
+        "bad_orientation",
+        "no_angular_velocity",
+        "no_linear_acceleration",
+    ];
 
     /// The reason as one word, as `/diagnostics` has it.
     pub fn word(&self) -> &'static str {
@@ -53,6 +62,7 @@ impl Refusal {
             Self::BadStamp(_) => Self::WORDS[2],
             Self::BadOrientation => Self::WORDS[3],
             Self::NoAngularVelocity => Self::WORDS[4],
+            Self::NoLinearAcceleration => Self::WORDS[5],
         }
     }
 }
@@ -76,7 +86,7 @@ fn check_frame(what: &'static str, found: &str, allowed: &[Frame<'_>]) -> Result
     Err(Refusal::UnknownFrame { what, found: found.to_owned(), parameter, expected })
 }
 
-fn check_header(header: &std_msgs::msg::Header, allowed: &[Frame<'_>]) -> Result<Stamp, Refusal> {
+pub(super) fn check_header(header: &std_msgs::msg::Header, allowed: &[Frame<'_>]) -> Result<Stamp, Refusal> {
     check_frame("frame_id", &header.frame_id, allowed)?;
     from_time(&header.stamp).ok_or(Refusal::BadStamp(header.stamp.nanosec))
 }

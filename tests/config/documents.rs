@@ -1,12 +1,14 @@
 //! The tables of `docs/` are those of the code. `LIENAV_UPDATE_DOCS=1 cargo test --test config` writes them anew.
 
 use super::read;
+use lienav::attitude::{self, BODY_SPECS, BodyConfig};
 use lienav::evaluate::files::write_atomically;
 use lienav::evaluate::settings_file::to_markdown;
 use lienav::filter::{self, Config, DropReason};
 #[cfg(feature = "ros")]
-use lienav::ros::{convert::Refusal, diagnostics, simulator_node, slam_node};
+use lienav::ros::{attitude_node, convert::Refusal, diagnostics, simulator_node, slam_node};
 use lienav::simulate::{self, Scenario};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Headings of `docs/parameters.md`, and the table that belongs below each. Those of the nodes need ROS.
@@ -15,6 +17,10 @@ fn tables() -> Vec<(&'static str, String)> {
         ("## The filter", to_markdown(&Config::default(), filter::SPECS)),
         #[cfg(feature = "ros")]
         ("## slam_node itself", to_markdown(&slam_node::Settings::default(), slam_node::SPECS)),
+        ("## The attitude filter", to_markdown(&attitude::Config::default(), attitude::SPECS)),
+        ("## The body of attitude_node", to_markdown(&BTreeMap::from([("body", BodyConfig::default())]), BODY_SPECS)),
+        #[cfg(feature = "ros")]
+        ("## attitude_node itself", to_markdown(&attitude_node::Settings::default(), attitude_node::SPECS)),
         ("## The simulation", to_markdown(&Scenario::default(), simulate::SPECS)),
         #[cfg(feature = "ros")]
         ("## simulator_node itself", to_markdown(&simulator_node::Settings::default(), simulator_node::SPECS)),
@@ -78,5 +84,16 @@ fn each_reason_to_drop_input_has_a_remedy() {
     let reasons = reasons.chain(Refusal::WORDS).chain([diagnostics::QUEUE_FULL, diagnostics::NO_ODOM_POSE]);
     for reason in reasons {
         assert!(text.contains(&format!("\n| `{reason}` |")), "docs/running.md says nothing of '{reason}'");
+    }
+}
+
+#[test]
+fn each_reason_of_the_attitude_filter_has_a_remedy() {
+    let text = read("docs/attitude.md");
+    let reasons = attitude::DropReason::ALL.iter().map(|reason| reason.word());
+    #[cfg(feature = "ros")]
+    let reasons = reasons.chain([attitude_node::NOT_INTEGRATED]);
+    for reason in reasons {
+        assert!(text.contains(&format!("\n| `{reason}` |")), "docs/attitude.md says nothing of '{reason}'");
     }
 }

@@ -1,12 +1,13 @@
 //! Parameter files name parameters there are, with values of the type and in the range a node accepts.
 
 use super::read;
+use lienav::attitude::{self, BODY_SPECS, BodyConfig};
 use lienav::evaluate::recording;
 use lienav::filter::{self, Config, InitialConfig};
 use lienav::settings::{Spec, assign, check, lookup};
 use lienav::simulate::{self, Scenario, Simulation};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -164,6 +165,34 @@ fn simulator_holds_every_parameter_of_the_node_at_its_default() {
     let unknown: Vec<String> = parameters("simulator").into_keys().filter(|name| !known.contains(name)).collect();
     assert_eq!(unknown, [] as [&str; 0]);
     assert!(names(SPECS).iter().all(|name| parameters("simulator").contains_key(name)));
+}
+
+#[test]
+fn attitude_holds_every_parameter_of_the_filter_and_of_the_body_at_its_default() {
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    struct Group {
+        body: BodyConfig,
+    }
+    assert_eq!(configured("attitude", &attitude::Config::default(), attitude::SPECS), attitude::Config::default());
+    assert_eq!(configured("attitude", &Group::default(), BODY_SPECS), Group::default());
+    #[cfg(feature = "ros")]
+    let own = lienav::ros::attitude_node::SPECS;
+    #[cfg(not(feature = "ros"))]
+    let own: &[Spec] = &[];
+    let named: BTreeSet<String> = parameters("attitude").into_keys().collect();
+    let known: Vec<&Spec> = attitude::SPECS.iter().chain(BODY_SPECS).chain(own).collect();
+    for spec in &known {
+        assert!(named.contains(spec.name), "config/attitude.yaml has no '{}'", spec.name);
+        let marked = lines_of(&read("config/attitude.yaml"), spec.name).iter().any(|line| line.contains("[start]"));
+        assert_eq!(marked, !spec.runtime, "config/attitude.yaml: [start] at '{}'", spec.name);
+    }
+    #[cfg(feature = "ros")]
+    assert_eq!(named.len(), known.len(), "config/attitude.yaml names what there is not");
+    #[cfg(feature = "ros")]
+    {
+        use lienav::ros::attitude_node::{SPECS, Settings};
+        assert_eq!(configured("attitude", &Settings::default(), SPECS), Settings::default());
+    }
 }
 
 #[test]

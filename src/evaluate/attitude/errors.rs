@@ -3,7 +3,7 @@
 
 use super::{Point, Run};
 use crate::stamp::Stamp;
-use nalgebra::{Matrix2, UnitQuaternion, Vector2};
+use nalgebra::{Matrix2, UnitQuaternion, Vector2, Vector3};
 
 /// The error of one instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,8 +20,8 @@ pub struct Instant {
     pub total: f64,
     /// Normalised estimation error squared of the inclination; two are right.
     pub tilt_nees: Option<f64>,
-    /// Norm of the difference of the gyroscope's bias from that of the end, rad/s.
-    pub bias_to_last: f64,
+    /// Norm of the error of the gyroscope's bias, rad/s; 0 where nobody knows the true one.
+    pub bias: f64,
 }
 
 /// Errors of a run.
@@ -32,15 +32,14 @@ pub struct Errors {
 }
 
 impl Errors {
-    /// Of a run. Where no magnetometer shows north, heading is known but for a constant, so the first heading's error is taken
+    /// Of a run, whose gyroscope had `true_bias`. Where no magnetometer shows north, heading is known but for a constant, so the first heading's error is taken
     /// off: the mean before the body is moved, or of the first instant.
-    pub fn new(run: &Run) -> Self {
+    pub fn new(run: &Run, true_bias: Option<Vector3<f64>>) -> Self {
         let still: Vec<f64> =
             run.points.iter().take_while(|point| !point.truth.moving).map(|point| parts(&error(point)).1).collect();
         let first =
             if still.is_empty() { run.points.first().map(|p| parts(&error(p)).1) } else { Some(mean_angle(&still)) };
-        let back = UnitQuaternion::from_scaled_axis(nalgebra::Vector3::z() * -first.unwrap_or(0.0));
-        let last_bias = run.last.map(|last| last.gyro_bias).unwrap_or_default();
+        let back = UnitQuaternion::from_scaled_axis(Vector3::z() * -first.unwrap_or(0.0));
         let instant = |point: &Point| {
             // World-frame error: estimate = error · truth.
             let error = back * error(point);
@@ -52,7 +51,7 @@ impl Errors {
                 heading,
                 total: 2.0 * error.imag().norm().atan2(error.w.abs()),
                 tilt_nees: tilt_nees(point),
-                bias_to_last: (point.estimate.gyro_bias - last_bias).norm(),
+                bias: true_bias.map_or(0.0, |bias| (point.estimate.gyro_bias - bias).norm()),
             }
         };
         Self { instants: run.points.iter().map(instant).collect() }
@@ -91,7 +90,7 @@ fn mean_angle(angles: &[f64]) -> f64 {
 /// ξᵀ P⁻¹ ξ of the horizontal part of ξ, with truth = exp(ξ) · estimate but for heading.
 fn tilt_nees(point: &Point) -> Option<f64> {
     let error = error(point).inverse();
-    let heading = UnitQuaternion::from_scaled_axis(nalgebra::Vector3::z() * parts(&error).1);
+    let heading = UnitQuaternion::from_scaled_axis(Vector3::z() * parts(&error).1);
     let tilt = (heading.inverse() * error).scaled_axis();
     let tilt = Vector2::new(tilt.x, tilt.y);
     let covariance: Matrix2<f64> = point.estimate.orientation_covariance.fixed_view::<2, 2>(0, 0).into_owned();

@@ -1,6 +1,6 @@
 //! What a run comes to, in numbers: a table for people, JSON for programs, a folder with figures.
 
-use super::drift::{Drift, HORIZONS_S, drift};
+use super::drift::{Drift, HORIZONS_S};
 use super::errors::{Errors, Instant};
 use super::{InertialRecording, Run};
 use crate::attitude::Config;
@@ -36,8 +36,10 @@ pub struct Report {
     pub tilt_nees_mean: Option<f64>,
     /// Of the gyroscope at the end, rad/s.
     pub gyro_bias: Option<[f64; 3]>,
-    /// The greatest distance of its estimate from that of the end, from 20 s on, rad/s.
-    pub bias_spread_after_20_s: Option<f64>,
+    /// Distance of its estimate 20 s after the first sample from `gyro_only_bias`, rad/s.
+    pub bias_error_at_20_s: Option<f64>,
+    /// The greatest such distance from then on, rad/s; a bias that wanders is in it.
+    pub bias_error_after_20_s: Option<f64>,
     /// Of the accelerometer at the end, m/s².
     pub accelerometer_bias: Option<[f64; 3]>,
     /// The gyroscope alone after 10, 30 and 180 s, degrees.
@@ -55,15 +57,22 @@ pub struct Report {
 }
 
 impl Report {
-    /// Of a run; the gyroscope alone is integrated here, less the bias of the first `bias_window_s` seconds.
-    pub fn new(recording: &InertialRecording, config: &Config, run: &Run, errors: &Errors, bias_window_s: f64) -> Self {
+    /// Of a run, its errors, and the drift of the gyroscope alone.
+    pub fn new(
+        recording: &InertialRecording,
+        config: &Config,
+        run: &Run,
+        errors: &Errors,
+        drift: Option<&Drift>,
+    ) -> Self {
         let degrees = |x: f64| x.to_degrees();
         let rmse = |of: fn(&Instant) -> f64| errors.rmse_moving(of).map(degrees);
         let moving = || errors.instants.iter().filter(|instant| instant.moving);
         let greatest = |x: f64, y: f64| x.max(y);
-        let drift = drift(recording, config.method, bias_window_s);
         let start = recording.samples.first().map(|sample| sample.stamp);
-        let settled = errors.instants.iter().filter(|i| start.is_some_and(|start| i.stamp.since(start) >= 20.0));
+        let known = drift.is_some();
+        let settled =
+            || errors.instants.iter().filter(|i| known && start.is_some_and(|start| i.stamp.since(start) >= 20.0));
         let at =
             |drift: &Drift| HORIZONS_S.iter().zip(drift.at).map(|(t, x)| (format!("{t}"), x.map(degrees))).collect();
         Self {
@@ -77,9 +86,10 @@ impl Report {
             inclination_max_deg: moving().map(|i| i.inclination).reduce(greatest).map(degrees),
             tilt_nees_mean: errors.tilt_nees_mean(),
             gyro_bias: run.last.map(|last| last.gyro_bias.into()),
-            bias_spread_after_20_s: settled.map(|i| i.bias_to_last).reduce(greatest),
+            bias_error_at_20_s: settled().next().map(|i| i.bias),
+            bias_error_after_20_s: settled().map(|i| i.bias).reduce(greatest),
             accelerometer_bias: run.last.map(|last| last.accelerometer_bias.into()),
-            gyro_only_drift_deg: drift.as_ref().map(at).unwrap_or_default(),
+            gyro_only_drift_deg: drift.map(at).unwrap_or_default(),
             gyro_only_bias: drift.map(|drift| drift.bias.into()),
             sample_ns: run.sample_ns,
             dropped: run.dropped.clone(),
@@ -104,7 +114,10 @@ impl Report {
             ("total RMSE while moving [°]", number(self.total_rmse_deg, 2)),
             ("NEES of roll and pitch (2 is right)", number(self.tilt_nees_mean, 2)),
             ("gyroscope bias at the end [rad/s]", vector(self.gyro_bias)),
-            ("  farthest from it after 20 s [rad/s]", number(self.bias_spread_after_20_s, 5)),
+            (
+                "  error at 20 s, greatest after [rad/s]",
+                format!("{}, {}", number(self.bias_error_at_20_s, 5), number(self.bias_error_after_20_s, 5)),
+            ),
             ("accelerometer bias at the end [m/s²]", vector(self.accelerometer_bias)),
             ("gyroscope alone, error [°]", drift.join(", ")),
             ("  less a bias of [rad/s]", vector(self.gyro_only_bias)),

@@ -1,0 +1,162 @@
+"""Orientation from an inertial sensor: one attitude_node, and rviz2 where it is asked for.
+
+This is the file to include from a robot's own launch file:
+
+    IncludeLaunchDescription(
+        PythonLaunchDescriptionSource([FindPackageShare('lienav'), '/launch/attitude.launch.py']),
+        launch_arguments={'imu': '/imu/data_raw', 'params_file': my_params}.items())
+"""
+
+from pathlib import Path
+
+from ament_index_python.packages import get_package_share_directory, get_packages_with_prefixes
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+
+SHARE = Path(get_package_share_directory('lienav'))
+
+TOPICS = ('imu', 'mag', 'wrench', 'attitude')
+
+METHODS = 'midpoint cayley rkmk4 commutator_free4 magnus4'.split()
+
+ARGUMENTS = [
+    DeclareLaunchArgument(
+        'namespace', default_value='', description='Namespace of the node and of its topics.'
+    ),
+    DeclareLaunchArgument(
+        'params_file',
+        default_value=str(SHARE / 'config' / 'attitude.yaml'),
+        description='Parameters of attitude_node. What a file leaves out keeps its default.',
+    ),
+    DeclareLaunchArgument(
+        'method',
+        default_value='',
+        choices=['', *METHODS],
+        description='How angular rates are integrated; empty: as params_file says.',
+    ),
+    DeclareLaunchArgument(
+        'mode',
+        default_value='',
+        choices=['', 'imu', 'dynamics'],
+        description='Whether the orientation comes from imu or from wrench; empty: as params_file '
+        'says.',
+    ),
+    DeclareLaunchArgument(
+        'imu',
+        default_value='imu',
+        description='Topic of the inertial sensor (sensor_msgs/Imu; its orientation is not read).',
+    ),
+    DeclareLaunchArgument(
+        'mag',
+        default_value='mag',
+        description='Topic of the magnetometer (sensor_msgs/MagneticField), read where '
+        'magnetometer.enabled says so.',
+    ),
+    DeclareLaunchArgument(
+        'wrench',
+        default_value='wrench',
+        description='Topic of the torques (geometry_msgs/WrenchStamped), read in mode dynamics.',
+    ),
+    DeclareLaunchArgument(
+        'attitude',
+        default_value='attitude',
+        description='Topic of the orientation (sensor_msgs/Imu), such as imu/data.',
+    ),
+    DeclareLaunchArgument(
+        'publish_tf',
+        default_value='',
+        choices=['', 'true', 'false'],
+        description='Whether the transform from world_frame to imu_frame is published; empty: as '
+        'params_file says, or true with rviz.',
+    ),
+    DeclareLaunchArgument(
+        'use_sim_time',
+        default_value='false',
+        choices=['true', 'false'],
+        description='Whether time comes from /clock: true with a simulator or a bag.',
+    ),
+    DeclareLaunchArgument(
+        'log_level',
+        default_value='info',
+        choices=['debug', 'info', 'warn', 'error', 'fatal'],
+        description='From which severity on attitude_node logs.',
+    ),
+    DeclareLaunchArgument(
+        'rviz',
+        default_value='false',
+        choices=['true', 'false'],
+        description='Whether rviz2 is opened as well.',
+    ),
+    DeclareLaunchArgument(
+        'rviz_config',
+        default_value=str(SHARE / 'config' / 'attitude.rviz'),
+        description='What rviz2 shows.',
+    ),
+]
+
+
+def generate_launch_description():
+    """Return attitude_node and, where asked for, rviz2."""
+    return LaunchDescription(
+        [*ARGUMENTS, OpaqueFunction(function=attitude), OpaqueFunction(function=rviz)]
+    )
+
+
+def attitude(context):
+    """Return attitude_node; an argument left empty leaves its parameter to params_file."""
+    if not Path(given(context, 'params_file')).is_file():
+        # launch only warns of it, and the robot would move with the defaults.
+        raise RuntimeError(f"params_file: there is no file '{given(context, 'params_file')}'")
+    overrides = {'use_sim_time': typed('use_sim_time', bool)}
+    for name, kind in (('method', str), ('mode', str), ('publish_tf', bool)):
+        if given(context, name):
+            overrides[name] = typed(name, kind)
+    if given(context, 'rviz') == 'true':
+        # The sensor's frame is all there is to see.
+        overrides.setdefault('publish_tf', True)
+    return [
+        Node(
+            package='lienav',
+            executable='attitude_node',
+            name='attitude_node',
+            namespace=LaunchConfiguration('namespace'),
+            parameters=[LaunchConfiguration('params_file'), overrides],
+            remappings=[(topic, LaunchConfiguration(topic)) for topic in TOPICS],
+            ros_arguments=['--log-level', LaunchConfiguration('log_level')],
+            output='screen',
+        )
+    ]
+
+
+def rviz(context):
+    """Return rviz2, or what to say where there is none."""
+    if given(context, 'rviz') != 'true':
+        return []
+    if 'rviz2' not in get_packages_with_prefixes():
+        return [
+            LogInfo(msg='rviz2 is not installed (apt: ros-$ROS_DISTRO-rviz2): going on without')
+        ]
+    return [
+        Node(
+            package='rviz2',
+            executable='rviz2',
+            name='rviz2',
+            namespace=LaunchConfiguration('namespace'),
+            arguments=['-d', LaunchConfiguration('rviz_config')],
+            parameters=[{'use_sim_time': typed('use_sim_time', bool)}],
+            output='log',
+        )
+    ]
+
+
+def given(context, name):
+    """Return the text of a launch argument."""
+    return LaunchConfiguration(name).perform(context)
+
+
+def typed(name, kind):
+    """Return a launch argument as a parameter of a fixed type: '1' for a number stays a number."""
+    return ParameterValue(LaunchConfiguration(name), value_type=kind)

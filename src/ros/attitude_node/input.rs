@@ -1,0 +1,47 @@
+//! What `attitude_node` listens to: topics, and services.
+
+use super::{Mode, Settings};
+use crate::attitude::Config;
+use crate::ros::receive::{Inbox, receive};
+use crate::ros::{parameters, qos};
+use r2r::geometry_msgs::msg::WrenchStamped;
+use r2r::sensor_msgs::msg::{Imu, MagneticField};
+use r2r::std_srvs::srv::{SetBool, Trigger};
+use r2r::{Node, QosProfile, ServiceRequest};
+
+/// Whatever arrives.
+pub enum Event {
+    /// `imu`
+    Imu(Imu),
+    /// `mag`
+    MagneticField(MagneticField),
+    /// `wrench`
+    Wrench(WrenchStamped),
+    /// About parameters.
+    Parameters(parameters::Request),
+    /// `~/reset`
+    Reset(ServiceRequest<Trigger::Service>),
+    /// `~/set_enabled`
+    SetEnabled(ServiceRequest<SetBool::Service>),
+}
+
+/// Subscribes to the topics that are wanted, and offers the services.
+///
+/// # Errors
+/// ROS refuses one of them.
+pub fn listen(node: &mut Node, settings: &Settings, config: &Config) -> r2r::Result<Vec<Inbox<Event>>> {
+    let mut inboxes: Vec<Inbox<Event>> = Vec::new();
+    match settings.mode {
+        Mode::Imu => {
+            inboxes.push(receive(node.subscribe("imu", qos::sensor_data())?, Event::Imu));
+            if config.magnetometer.enabled {
+                inboxes.push(receive(node.subscribe("mag", qos::sensor_data())?, Event::MagneticField));
+            }
+        }
+        Mode::Dynamics => inboxes.push(receive(node.subscribe("wrench", qos::sensor_data())?, Event::Wrench)),
+    }
+    let services = QosProfile::services_default;
+    inboxes.push(receive(node.create_service("~/reset", services())?, Event::Reset));
+    inboxes.push(receive(node.create_service("~/set_enabled", services())?, Event::SetEnabled));
+    Ok(inboxes)
+}

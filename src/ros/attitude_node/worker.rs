@@ -1,0 +1,267 @@
+//! What the node does with whatever arrives: convert, check, step, publish.
+
+use super::input::Event;
+use super::output::Outputs;
+use super::report::{self, Dropped, NOT_INTEGRATED, Report};
+use super::{Mode, SPECS, Settings, convert};
+use crate::attitude::{self, Attitude, Body, BodyRefusal, DropReason};
+use crate::ros::clock::{RosClock, to_time};
+use crate::ros::convert::Refusal;
+use crate::ros::diagnostics::{Percentiles, Received};
+use crate::ros::log::{Log, Throttle};
+use crate::ros::parameters::{Events, Parameters};
+use crate::ros::qos;
+use r2r::diagnostic_msgs::msg::DiagnosticArray;
+use r2r::geometry_msgs::msg::WrenchStamped;
+use r2r::sensor_msgs::msg::{Imu, MagneticField};
+use r2r::std_srvs::srv::{SetBool, Trigger};
+use r2r::{Node, Publisher};
+use std::time::{Duration, Instant};
+
+/// How often `/diagnostics` is published.
+const DIAGNOSTICS_PERIOD: Duration = Duration::from_secs(1);
+/// Times kept for percentiles between two reports.
+const SAMPLES: usize = 4096;
+
+/// The filter, or the body, with all that surrounds it.
+pub struct Worker {
+    attitude: Attitude,
+    body: Body,
+    parameters: Parameters,
+    settings: Settings,
+    outputs: Outputs,
+    diagnostics: Publisher<DiagnosticArray>,
+    diagnostics_due: Instant,
+    input: Received,
+    field: Received,
+    last_input: Option<Instant>,
+    dropped: Dropped,
+    step_us: Vec<f64>,
+    last_report: Report,
+    time_jumps_seen: u64,
+    events: Events,
+    clock: RosClock,
+    name: String,
+    log: Log,
+    throttle: Throttle,
+}
+
+impl Worker {
+    /// Advertises the topics of `node`.
+    ///
+    /// # Errors
+    /// ROS refuses one of them.
+    #[allow(clippy::too_many_arguments)]
+    pub fn of(
+        node: &mut Node,
+        attitude: Attitude,
+        body: Body,
+        parameters: Parameters,
+        settings: Settings,
+        events: Events,
+        clock: RosClock,
+        log: Log,
+    ) -> r2r::Result<Self> {
+        Ok(Self {
+            outputs: Outputs::of(node, &settings)?,
+            diagnostics: node.create_publisher("/diagnostics", qos::reliable())?,
+            diagnostics_due: Instant::now() + DIAGNOSTICS_PERIOD,
+            name: node.fully_qualified_name()?.trim_start_matches('/').to_owned(),
+            input: Received::default(),
+            field: Received::default(),
+            last_input: None,
+            dropped: Dropped::default(),
+            step_us: Vec::with_capacity(SAMPLES),
+            last_report: Report::default(),
+            time_jumps_seen: 0,
+            throttle: Throttle::default(),
+            attitude,
+            body,
+            parameters,
+            settings,
+            events,
+            clock,
+            log,
+        })
+    }
+
+    /// What is said at the start.
+    pub fn greet(&self) {
+        match self.settings.mode {
+            Mode::Imu => self.log.info(&format!("orientation from imu, method '{}'", self.attitude.method().name())),
+            Mode::Dynamics => self.log.info("orientation from wrench, by the dynamics of a rigid body"),
+        }
+    }
+
+    /// Takes whatever arrives.
+    pub fn take(&mut self, event: Event) {
+        match event {
+            Event::Imu(message) => self.imu(&message),
+            Event::MagneticField(message) => self.magnetic_field(&message),
+            Event::Wrench(message) => self.wrench(&message),
+            request => self.answer(request),
+        }
+    }
+
+    fn imu(&mut self, message: &Imu) {
+        let begun = self.received();
+        let sample = match convert::imu(message, &self.settings.imu()) {
+            Ok(sample) => sample,
+            Err(refusal) => return self.refuse("imu", &refusal),
+        };
+        if let Err(reason) = self.attitude.imu(&sample) {
+            return self.drop("imu", reason);
+        }
+        self.input.used += 1;
+        self.follow_time_jumps();
+        if let Some(estimate) = self.attitude.estimate() {
+            let published = self.outputs.estimate(&estimate, message, &self.settings);
+            self.complain(published);
+        }
+        self.finished(begun);
+    }
+
+    fn magnetic_field(&mut self, message: &MagneticField) {
+        self.field.received += 1;
+        let field = match convert::magnetic_field(message, &self.settings.imu()) {
+            Ok(field) => field,
+            Err(refusal) => return self.refuse("mag", &refusal),
+        };
+        match self.attitude.magnetic_field(&field) {
+            Ok(()) => self.field.used += 1,
+            // A disturbed field is no fault of the input, and indoors it is what there is.
+            Err(DropReason::Disturbed) => (),
+            Err(reason) => self.drop("mag", reason),
+        }
+    }
+
+    fn wrench(&mut self, message: &WrenchStamped) {
+        let begun = self.received();
+        if !self.attitude.enabled() {
+            return self.count("wrench", DropReason::Disabled.word());
+        }
+        let torque = match convert::torque(message, &self.settings.imu()) {
+            Ok(torque) => torque,
+            Err(refusal) => return self.refuse("wrench", &refusal),
+        };
+        match self.body.torque(&torque) {
+            Ok(()) => self.input.used += 1,
+            Err(BodyRefusal::Dropped(reason)) => return self.count("wrench", reason.word()),
+            Err(BodyRefusal::NotIntegrated(_)) => return self.count("wrench", NOT_INTEGRATED),
+        }
+        let published = self.outputs.body(torque.stamp, &self.body, &self.settings);
+        self.complain(published);
+        self.finished(begun);
+    }
+
+    fn received(&mut self) -> Instant {
+        let now = Instant::now();
+        self.input.received += 1;
+        self.last_input = Some(now);
+        now
+    }
+
+    fn finished(&mut self, begun: Instant) {
+        if self.step_us.len() < SAMPLES {
+            self.step_us.push(begun.elapsed().as_secs_f64() * 1e6);
+        }
+    }
+
+    /// Time was set back: stamps of the output start anew.
+    fn follow_time_jumps(&mut self) {
+        if self.attitude.time_jumps() != self.time_jumps_seen {
+            self.time_jumps_seen = self.attitude.time_jumps();
+            self.outputs.restart();
+            self.log.warn("time was set back");
+        }
+    }
+
+    fn answer(&mut self, request: Event) {
+        let answered = match request {
+            Event::Parameters(request) => self.answer_about_parameters(request),
+            Event::Reset(request) => {
+                self.attitude.reset();
+                self.body.reset();
+                self.outputs.restart();
+                self.log.info("reset");
+                let message = "starting anew with the next message".to_owned();
+                request.respond(Trigger::Response { success: true, message })
+            }
+            Event::SetEnabled(request) => {
+                let enabled = request.message.data;
+                self.attitude.set_enabled(enabled);
+                let message = if enabled { "switched on" } else { "switched off" }.to_owned();
+                self.log.info(&message);
+                request.respond(SetBool::Response { success: true, message })
+            }
+            Event::Imu(_) | Event::MagneticField(_) | Event::Wrench(_) => Ok(()),
+        };
+        self.complain(answered);
+    }
+
+    fn answer_about_parameters(&mut self, request: crate::ros::parameters::Request) -> r2r::Result<()> {
+        let before = self.parameters.clone();
+        let (attitude, settings) = (&mut self.attitude, &mut self.settings);
+        request.answer(&mut self.parameters, |changed| {
+            let node_settings: Settings = changed.read(SPECS).map_err(|e| e.to_string())?;
+            attitude.reconfigure(changed.read(attitude::SPECS).map_err(|e| e.to_string())?)?;
+            // The body's settings are read at the start only.
+            *settings = Settings { body: settings.body.clone(), ..node_settings };
+            Ok(())
+        })?;
+        self.events.changed(self.clock.now(), &before, &self.parameters)
+    }
+
+    /// What is due by the clock and not by input.
+    pub fn look_after(&mut self) {
+        let now = Instant::now();
+        if now < self.diagnostics_due {
+            return;
+        }
+        self.diagnostics_due = (self.diagnostics_due + DIAGNOSTICS_PERIOD).max(now);
+        let report = Report {
+            input: self.input,
+            field: self.field,
+            silence: self.last_input.map(|at| now.saturating_duration_since(at)),
+            dropped: self.dropped.clone(),
+            step_us: Percentiles::of(&mut self.step_us),
+            ..Report::default()
+        };
+        let report = report.with_filter(&self.attitude);
+        self.step_us.clear();
+        let status = report::status(&self.name, &self.last_report, &report);
+        self.last_report = report;
+        let mut message = DiagnosticArray { status: vec![status], ..Default::default() };
+        message.header.stamp = to_time(self.clock.now());
+        let published = self.diagnostics.publish(&message);
+        self.complain(published);
+    }
+
+    fn refuse(&mut self, topic: &str, refusal: &Refusal) {
+        self.dropped.add(refusal.word());
+        self.warn(refusal.word(), || format!("{topic}: dropped as {}: {refusal}", refusal.word()));
+    }
+
+    /// What the node itself counts.
+    fn count(&mut self, topic: &str, word: &'static str) {
+        self.dropped.add(word);
+        self.warn(word, || format!("{topic}: dropped as {word}"));
+    }
+
+    /// What the filter has counted.
+    fn drop(&mut self, topic: &str, reason: DropReason) {
+        self.warn(reason.word(), || format!("{topic}: dropped as {reason}"));
+    }
+
+    fn complain(&mut self, outcome: r2r::Result<()>) {
+        if let Err(error) = outcome {
+            self.warn("publish", || format!("ROS does not send: {error}"));
+        }
+    }
+
+    fn warn(&mut self, reason: &'static str, text: impl FnOnce() -> String) {
+        if let Some(line) = self.throttle.line(Instant::now(), reason, text) {
+            self.log.warn(&line);
+        }
+    }
+}
