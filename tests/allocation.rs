@@ -4,7 +4,7 @@
 use lienav::dynamics::elastic_arm::ElasticArm;
 use lienav::dynamics::kdv::Kdv;
 use lienav::dynamics::nls::Nls;
-use lienav::filter::{Config, FeatureKind, Observation, Odometry, Slam};
+use lienav::filter::{CalibrationConfig, Config, FeatureKind, Observation, Odometry, Prior, Slam};
 use lienav::integrate::exponential::{
     Classical, EnergyPreservingExponential, Iteration, Method, SemilinearPoisson, Splitting, SymplecticExponential,
 };
@@ -67,12 +67,36 @@ fn step(slam: &mut Slam, k: i64, truth: &mut Se2, seen: &mut Vec<Observation>, w
     ALLOCATIONS.get() - before
 }
 
+/// Everything there is to calibrate.
+fn calibrating() -> CalibrationConfig {
+    let small = Prior { value: 0.0, sigma: 0.01, walk: 0.001 };
+    CalibrationConfig {
+        scale_v: small,
+        scale_w: small,
+        bias_w: small,
+        turn_slip: small,
+        sensor_x: small,
+        sensor_y: small,
+        sensor_yaw: small,
+        range_bias: small,
+        bearing_bias: small,
+    }
+}
+
 #[test]
 fn a_step_allocates_nothing_once_the_map_stands() {
-    for filter in ["reduced", "ekf", "fe-ekf", "thesis-ekf"] {
+    for (filter, calibration) in [
+        ("default", calibrating()),
+        ("ekf", calibrating()),
+        ("default", CalibrationConfig::default()),
+        ("reduced", CalibrationConfig::default()),
+        ("ekf", CalibrationConfig::default()),
+        ("fe-ekf", CalibrationConfig::default()),
+        ("thesis-ekf", CalibrationConfig::default()),
+    ] {
         for with_id in [true, false] {
-            let mut slam =
-                Slam::new(Config { filter: filter.into(), ..Config::default() }).expect("the default is valid");
+            let config = Config { filter: filter.into(), calibration: calibration.clone(), ..Config::default() };
+            let mut slam = Slam::new(config).expect("the settings are valid");
             let start =
                 Odometry { stamp: Stamp::from_nanos(0), velocity: Vector2::zeros(), yaw_rate: 0.0, covariance: None };
             slam.odometry(&start).expect("the first message is good");

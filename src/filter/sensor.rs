@@ -142,8 +142,9 @@ impl Sensor {
 
     /// By what the covariance of a reading is to be multiplied when the last one of the same feature was `since` seconds ago.
     ///
-    /// Errors that are alike for a time T, with correlation ρ = exp(−Δt/T) from reading to reading, tell as much about their
-    /// mean as independent ones of (1 + ρ)/(1 − ρ) = coth(Δt/2T) times the variance.
+    /// Errors with a correlation of ρ = exp(−Δt/T) from one reading to the next tell exactly as much about what they have in
+    /// common as one reading with their variance σ², and for each that follows an independent one with
+    /// σ²(1 + ρ)/(1 − ρ) = σ² coth(Δt/2T).
     pub fn repetition(&self, since: f64) -> f64 {
         let lasting = self.config.correlation_s;
         if lasting <= 0.0 { 1.0 } else { 1.0 / (0.5 * since.max(1e-3) / lasting).tanh() }
@@ -419,6 +420,20 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// 1ᵀΣ⁻¹1 of readings that are alike for a time, against the sum of the information of independent ones.
+    #[test]
+    fn readings_that_repeat_one_another_tell_what_they_tell_together() {
+        let config = SensorConfig { correlation_s: 2.0, ..SensorConfig::default() };
+        let uncalibrated = Calibration::new(&crate::filter::CalibrationConfig::default());
+        let s = Sensor::new(&config, NoiseAt::Predicted, StereoModel::Bearings, &uncalibrated);
+        let (n, dt) = (12, 0.3);
+        let sigma = nalgebra::DMatrix::from_fn(n, n, |i, j| (-dt * (i as f64 - j as f64).abs() / 2.0).exp());
+        let together = sigma.try_inverse().unwrap().sum();
+        let one_by_one = 1.0 + (n - 1) as f64 / s.repetition(dt);
+        assert!((together / one_by_one - 1.0).abs() < 1e-12);
+        assert!((s.repetition(1e3) - 1.0).abs() < 1e-12);
     }
 
     #[test]

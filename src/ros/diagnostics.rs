@@ -7,12 +7,13 @@
 //! | WARN | no odometry yet, or none for more than [`SILENCE`] |
 //! | WARN | input was dropped for a reason that is not [`ORDINARY`] |
 //! | WARN | more than half of at least [`FEW`] observations were left out |
+//! | WARN | the gate was opened: it had left out most of what was seen for too long |
 //! | WARN | time was set back |
 //! | OK | otherwise |
 //!
 //! Every reason is listed with its count since the start, whether it happened or not: `dropped.<reason>`.
 
-use crate::filter::{Counts, DropReason};
+use crate::filter::{CalibrationEstimate, Counts, DropReason};
 use crate::ros::convert::Refusal;
 use r2r::diagnostic_msgs::msg::{DiagnosticStatus, KeyValue};
 use std::collections::BTreeMap;
@@ -77,6 +78,10 @@ pub struct Report {
     pub nis: (f64, u64),
     /// What was dropped, by reason.
     pub dropped: Dropped,
+    /// How often the gate was opened because it had starved the filter.
+    pub gate_openings: u64,
+    /// What is calibrated while running, as known now.
+    pub calibration: Vec<CalibrationEstimate>,
     /// Features in the map.
     pub map_features: usize,
     /// How often time was set back.
@@ -180,6 +185,9 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
         let text = format!("{rejected} of {seen} observations left out: pose lost, or noise parameters too small?");
         findings.push((Level::Warn, text));
     }
+    if now.gate_openings > before.gate_openings {
+        findings.push((Level::Warn, "the gate had starved the filter and was opened: was the robot moved?".into()));
+    }
     if now.time_jumps > before.time_jumps {
         findings.push((Level::Warn, "time was set back".into()));
     }
@@ -205,10 +213,16 @@ pub fn status(name: &str, before: &Report, now: &Report) -> DiagnosticStatus {
     say("observations.used", now.observations_used.to_string());
     say("observations.rejected", now.observations_rejected.to_string());
     say("map.features", now.map_features.to_string());
+    say("gate.openings", now.gate_openings.to_string());
     say("time_jumps", now.time_jumps.to_string());
     if let Some((position, yaw)) = now.std {
         say("position_std_m", format!("{position:.6}"));
         say("yaw_std_rad", format!("{yaw:.6}"));
+    }
+    for estimate in &now.calibration {
+        let word = estimate.parameter.word();
+        say(&format!("calibration.{word}"), format!("{:.6}", estimate.value));
+        say(&format!("calibration.{word}.std"), format!("{:.6}", estimate.std));
     }
     let dof = now.nis.1 - before.nis.1;
     if dof > 0 {

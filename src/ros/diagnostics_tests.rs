@@ -39,6 +39,7 @@ fn every_row_of_the_table_is_reached() {
     expect(|r| r.dropped.add("bad_layout"), Level::Warn, "dropped: bad_layout 1");
     expect(|r| r.dropped.add(QUEUE_FULL), Level::Warn, "queue_full 1");
     expect(|r| r.observations_rejected = 101, Level::Warn, "101 of 201 observations left out");
+    expect(|r| r.gate_openings = 1, Level::Warn, "was the robot moved?");
     expect(|r| r.time_jumps = 1, Level::Warn, "time was set back");
     expect(|r| ORDINARY.iter().for_each(|reason| r.dropped.add(reason.word())), Level::Ok, "running");
 }

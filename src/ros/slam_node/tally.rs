@@ -88,6 +88,8 @@ impl Tally {
             observations_rejected: self.observations_rejected,
             nis: self.nis,
             dropped: self.dropped.with(slam.counts(), queue_full),
+            gate_openings: slam.gate_openings(),
+            calibration: slam.calibration().collect(),
             map_features: slam.landmarks().count(),
             time_jumps: slam.time_jumps(),
             std: slam.predicted().map(|e| {
