@@ -6,6 +6,7 @@ use super::inbox::Segment;
 use super::measure::{Match, relinearize};
 use super::motion::{Increment, increment};
 use super::propagate::{Rows, propagate};
+use super::relocate::displacement;
 use super::sensor::{Reading, Sensor};
 use super::starvation::{Starvation, unknown_motions};
 use super::state::State;
@@ -17,6 +18,7 @@ use super::{
 };
 use crate::lie::Se2;
 use crate::stamp::Stamp;
+use nalgebra::Vector2;
 
 /// A feature unseen for this long belongs to the map, s: longer than one stays hidden behind another, less than a robot needs
 /// to come back.
@@ -173,18 +175,35 @@ impl Estimator {
         self.starvation.reached(stamp, self.matches.len(), refused.get(DropReason::Gated))
     }
 
-    /// Lets the robot be elsewhere, farther and farther, until most of what is seen passes; gives what does not.
+    /// Lets the robot be elsewhere, farther and farther from where the filter has it, until most of what is seen passes;
+    /// gives what does not. The estimate begins where the cloud has the robot: a start that ignorance this large does not
+    /// remember, from which the update is linear enough.
     fn open_gate(&mut self, stamp: Stamp, kind: FeatureKind, observations: &[Observation]) -> Counts {
+        let unknown = Variant { discretization: Discretization::Exponential, ..self.variant };
+        let sightings: Vec<_> = observations.iter().filter_map(|o| self.sighting(kind, o)).collect();
+        let motion = displacement(&self.sensor, &sightings).unwrap_or_default();
+        propagate(&mut self.state, &Increment { motion, ..Increment::none() }, &unknown, &mut self.rows);
+
         let mut refused = Counts::default();
-        for motion in unknown_motions() {
-            propagate(&mut self.state, &motion, &self.variant, &mut self.rows);
+        let mut whole = Increment::none();
+        for motion in unknown_motions(motion.p.norm().max(motion.theta.abs())) {
+            propagate(&mut self.state, &motion, &unknown, &mut self.rows);
+            whole = whole.then(&motion);
             refused = self.sort_out(stamp, kind, observations);
             if refused.get(DropReason::Gated) <= self.matches.len() as u64 {
                 break;
             }
         }
+        // All of them are one motion that nobody knows, and are corrected as one.
+        self.rows.note_noise(&self.state, &whole, &unknown);
         self.starvation.opened();
         refused
+    }
+
+    /// Where the filter has the feature that an observation names, in the base frame, and what was read of it.
+    fn sighting(&self, kind: FeatureKind, observation: &Observation) -> Option<(Vector2<f64>, Reading)> {
+        let i = self.state.find(observation.id?)?;
+        Some((self.state.in_robot(i), self.sensor.read(kind, observation).ok()?))
     }
 
     /// How often the gate was opened because it had starved the filter.

@@ -19,6 +19,7 @@ mod measure;
 mod motion;
 mod output;
 mod propagate;
+mod relocate;
 mod retract;
 mod sensor;
 mod slam;

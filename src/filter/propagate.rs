@@ -17,6 +17,20 @@ pub struct Rows {
     spread: Vec<[f64; 3]>,
 }
 
+impl Rows {
+    /// Fills [`Rows::noise`] for `state`, which has not moved by `increment` yet.
+    pub fn note_noise(&mut self, state: &State, increment: &Increment, variant: &Variant) {
+        self.noise.clear();
+        if variant.coordinates != Coordinates::World {
+            let root = factor3(&increment.covariance);
+            noise_rows(state, increment, variant, |row| {
+                let along = |k| row[0] * root[(0, k)] + row[1] * root[(1, k)] + row[2] * root[(2, k)];
+                self.noise.push([0, 1, 2].map(along));
+            });
+        }
+    }
+}
+
 /// Moves the state by an increment: pose p⁺ = p + R(θ)t, θ⁺ = θ + a with transition (5.11) and, in robot coordinates,
 /// features z⁺ = A z − b with transition (5.20). In invariant coordinates the transition is the identity.
 pub fn propagate(state: &mut State, increment: &Increment, variant: &Variant, rows: &mut Rows) {
@@ -29,13 +43,7 @@ pub fn propagate(state: &mut State, increment: &Increment, variant: &Variant, ro
     if increment.drift.is_some() {
         noise_rows(state, increment, variant, |row| rows.effect.push(row));
     }
-    rows.noise.clear();
-    if variant.coordinates != Coordinates::World {
-        let root = factor3(&increment.covariance);
-        noise_rows(state, increment, variant, |row| {
-            rows.noise.push([0, 1, 2].map(|k| row[0] * root[(0, k)] + row[1] * root[(1, k)] + row[2] * root[(2, k)]));
-        });
-    }
+    rows.note_noise(state, increment, variant);
     match variant.coordinates {
         Coordinates::World => {
             state.covariance.move_pose(&transition, &(noise * increment.covariance * noise.transpose()));
