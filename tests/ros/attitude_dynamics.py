@@ -33,7 +33,9 @@ said = sensor.attitudes[-1]
 assert abs(said.angular_velocity.z - 0.5) < 1e-12 and abs(yaw_of(said.orientation) - 0.375) < 1e-4, said
 assert said.linear_acceleration_covariance[0] == -1.0, 'it has no accelerometer'
 assert said.header.frame_id == 'imu_link' and len(sensor.attitudes) == 51
-assert transforms[-1].transform.rotation == said.orientation and transforms[-1].header.frame_id == 'world'
+sensor.until(lambda: len(transforms) == 51, 'transforms')
+assert transforms[-1].transform.rotation == said.orientation, transforms[-1]
+assert all((t.header.frame_id, t.child_frame_id) == ('world', 'imu_link') for t in transforms), transforms[-1]
 
 expected = {}
 for reason, ns, z in (
