@@ -1,6 +1,6 @@
 //! `attitude_node`: as a peer of another make sees it, and how it starts and ends.
 
-use super::process::{Process, attitude_node, domain, run_peer};
+use super::process::{Process, attitude_node, domain, run_peer, slam_node};
 use std::time::Duration;
 
 const END: Duration = Duration::from_secs(1);
@@ -52,6 +52,18 @@ fn time_that_is_set_back_keeps_the_orientation_where_the_parameter_says_so() {
 fn torques_turn_a_body() {
     let parameters = ["mode:=dynamics", "publish_tf:=true", "tf_rate_hz:=1000.0", "world_frame:=world"];
     faces("attitude_dynamics.py", &[], &parameters, &[]);
+}
+
+#[test]
+fn slam_node_takes_yaw_rate_and_tilt_from_it() {
+    let domain = domain();
+    let attitude = attitude_node(&domain, &[]);
+    let slam = slam_node(&domain, &["-r", "imu:=attitude", "-p", "use_imu:=true", "-p", "motion.use_tilt:=true"]);
+    if let Some(said) = run_peer("on_a_slope.py", &domain, &[]) {
+        println!("{said}");
+        end(attitude);
+        end(slam);
+    }
 }
 
 #[test]
