@@ -3,7 +3,7 @@
 use super::associate::{Gate, Verdict, by_distance, by_identity};
 use super::augment::augment;
 use super::inbox::Segment;
-use super::measure::{Match, relinearize};
+use super::measure::{Match, Preview, relinearize};
 use super::motion::{Increment, increment};
 use super::propagate::{Rows, propagate};
 use super::relocate::displacement;
@@ -11,7 +11,7 @@ use super::sensor::{Reading, Sensor};
 use super::starvation::{Starvation, unknown_motions};
 use super::state::State;
 use super::trace::Role;
-use super::update::{FeatureCorrection, Workspace, preview, update};
+use super::update::{Workspace, preview, update};
 use super::{
     Config, Counts, Discretization, DropReason, FeatureKind, MapConfig, MotionConfig, Observation, Retraction,
     TwistPath, Variant, WhenFull,
@@ -56,7 +56,7 @@ pub struct Estimator {
     newcomers: Vec<(Option<u32>, Reading)>,
     seen: Vec<u32>,
     rows: Rows,
-    corrections: Vec<FeatureCorrection>,
+    rests: Vec<Vector2<f64>>,
     workspace: Workspace,
     /// What the last cloud was taken for, where somebody asks for it.
     pub sightings: Option<Vec<(u32, Reading, Role)>>,
@@ -81,7 +81,7 @@ impl Estimator {
             newcomers: Vec::new(),
             seen: Vec::new(),
             rows: Rows::default(),
-            corrections: Vec::new(),
+            rests: Vec::new(),
             workspace: Workspace::default(),
             sightings: None,
         }
@@ -282,24 +282,28 @@ impl Estimator {
         }
     }
 
-    /// Linearizes all matches anew where the update is going to put them, as often as the filter says: Gauss–Newton on the
-    /// posterior. The last linearization is the one that [`update`] takes.
+    /// Linearizes all matches anew where the update is going to put them, and what the last motion did to them, as often as
+    /// the filter says: Gauss–Newton on the posterior. The last linearization is the one that [`update`] takes.
     fn iterate(&mut self) {
         let (Retraction::Chart(chart) | Retraction::Split(chart)) = self.variant.retraction else { return };
-        let noise_rows = match self.variant.retraction {
-            Retraction::Split(_) => self.rows.noise.as_slice(),
-            _ => &[],
-        };
+        if !matches!(self.variant.retraction, Retraction::Split(_)) {
+            self.rows.noise.clear(); // nothing is split off
+        }
         for _ in 1..self.variant.iterations {
             if self.matches.is_empty() {
                 return;
             }
-            let (corrections, work) = (&mut self.corrections, &mut self.workspace);
-            let Ok(nu) = preview(&self.state, &self.matches, noise_rows, corrections, work) else { return };
-            let robot = Se2::exp(&nu) * self.state.pose;
-            for (m, correction) in self.matches.iter_mut().zip(&self.corrections) {
-                relinearize(&self.state, &self.sensor, m, &robot, correction, chart);
+            let (rows, rests) = (&mut self.rows, &mut self.rests);
+            let Ok(noise) = preview(&self.state, &self.matches, &rows.noise, rests, &mut self.workspace) else {
+                return;
+            };
+            let robot = Se2::exp(&rows.of_pose(&noise)) * self.state.pose;
+            let preview = Preview { noise, robot, chart };
+            rows.begin();
+            for (m, rest) in self.matches.iter_mut().zip(rests.iter()) {
+                relinearize(&self.state, &self.sensor, m, &preview, rest, rows);
             }
+            rows.apply(&mut self.state.covariance);
         }
     }
 

@@ -66,10 +66,10 @@ fn group(state: &mut State, delta: &[f64]) {
 /// turn what is known of the whole way by half of every one of them.
 fn in_chart(state: &mut State, delta: &[f64], rigid: &[f64], chart: Chart, blocks: &mut Vec<Matrix2<f64>>) {
     let (xi, nu) = (pose_part(delta), pose_part(rigid));
-    let moved = Se2::exp(&nu) * state.pose;
+    let before = state.pose;
     let old = xi - nu;
-    let after = Se2::exp(&old) * moved;
-    let (forth, turn, spread) = (after.rotation(), rotation(old.z), v_matrix(old.z));
+    let after = Se2::exp(&old) * Se2::exp(&nu) * before;
+    let (turn, spread) = (rotation(old.z), v_matrix(old.z));
     let first_row = state.covariance.row_of(0);
     blocks.clear();
     let parts = feature_parts(delta, first_row).zip(feature_parts(rigid, first_row));
@@ -79,17 +79,19 @@ fn in_chart(state: &mut State, delta: &[f64], rigid: &[f64], chart: Chart, block
             blocks.push(Matrix2::identity());
             continue;
         }
-        let (z, derivative) = place(&moved, &feature.x, &(e - of_motion), chart);
-        feature.x = after.transform(&z);
-        blocks.push(forth * derivative);
+        let (place, derivative) = place(&before, &feature.x, &(e - of_motion), chart);
+        feature.x = turn * place + spread * old.xy();
+        blocks.push(turn * derivative);
     }
     state.pose = after;
     state.covariance.transport(blocks);
 }
 
-/// Where a feature at `p_world` is seen from `robot` after the correction e, in the axes of the map, in a chart; and ∂z⁺/∂e.
+/// Where a feature at `p_world` is after the correction e, made in a chart as seen from `robot`, and ∂p⁺/∂e; all in the axes of
+/// the map.
 pub fn place(robot: &Se2, p_world: &Vector2<f64>, e: &Vector2<f64>, chart: Chart) -> (Vector2<f64>, Matrix2<f64>) {
-    let back = robot.rotation().transpose();
+    let forth = robot.rotation();
+    let back = forth.transpose();
     let (z, derivative) = chart.retract(&robot.transform_back(p_world), &(back * e));
-    (z, derivative * back)
+    (robot.transform(&z), forth * derivative * back)
 }
