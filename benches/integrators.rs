@@ -10,13 +10,13 @@ use lienav::dynamics::{DoubleSphericalPendulum, StabilityBody};
 use lienav::integrate::quaternion::{Iteration, LagrangianQuaternionIntegrator, QuaternionIntegrator, Rotation};
 use lienav::integrate::rattle::Rattle;
 use lienav::integrate::shake::{Shake, ShakeSolver};
-use lienav::integrate::stormer_verlet::{LocalMap, StormerVerlet};
+use lienav::integrate::stormer_verlet::StormerVerlet;
 use lienav::integrate::two_spheres::{SphereLieNewmark, SphereMethod, SphereRattle};
 use lienav::integrate::{
     BodyMethod, ExplicitLieNewmark, KoziaraBicanic, LieMidpoint, ModifiedCrouchGrossman, PartitionedRkmk,
     TrapezoidalLieNewmark, VariationalLieVerlet,
 };
-use lienav::integrate::{Convergence, FloatingBody, FloatingBodyMethod, FloatingBodyState, Inertia};
+use lienav::integrate::{Convergence, FloatingBody, FloatingBodyMethod, FloatingBodyState, Inertia, RotationMap};
 use nalgebra::{UnitQuaternion, Vector3};
 use std::hint::black_box;
 
@@ -37,7 +37,7 @@ fn on<B: FloatingBody>(c: &mut Criterion, system: &str, body: &B, initial: &Floa
     }
     step(c, system, &LagrangianQuaternionIntegrator::default(), body, initial);
     step(c, system, &Rattle::default(), body, initial);
-    for map in [LocalMap::Cayley, LocalMap::Exponential] {
+    for map in [RotationMap::Cayley, RotationMap::Exponential] {
         step(c, system, &StormerVerlet { map, convergence }, body, initial);
     }
     for solver in [ShakeSolver::Chord, ShakeSolver::Newton] {

@@ -56,11 +56,11 @@ fn group(state: &mut State, delta: &[f64]) {
 
 /// The errors of an invariant filter are a product, χ_true = Exp(old)Exp(ν)χ̂, of what was wrong before the last motion and of
 /// the noise ν of that motion, which moved the robot and left the features where they are in the map. Each is corrected
-/// where it arose: first the robot, X ← Exp(ν)X, from where every feature is seen at z_i = X⁻¹p_i, exactly; then what is
-/// left of e_i in the chart of z_i, and X ← Exp(ξ − ν)X with the features around it. Features that have been out of view
+/// where it arose: what is left of e_i without ν, in the chart of z_i = X⁻¹p_i; then the robot, X ← Exp(ν)X, among features
+/// that stay; then X ← Exp(ξ − ν)X with the features around it. Features that have been out of view
 /// follow the exponential of the group, p_i ← R(ξ_θ − ν_θ)p_i + V(ξ_θ − ν_θ)(ξ_p − ν_p + e_i), with errors that stay.
 ///
-/// e_i is carried along, δe⁺ = R(θ⁺)(∂z⁺/∂δz)R(θ)ᵀδe, with the axes of the map that the correction of ν has not turned. The
+/// e_i is carried along, δe⁺ = R(ξ_θ − ν_θ)R(θ)(∂z⁺/∂δz)R(θ)ᵀδe: the correction of ν turns no axes of the map. The
 /// error of the pose is not carried by the Jacobian J_l(ξ) of the exponential, as it would have to be if it were one vector
 /// that the correction is a part of: corrections are ν for the most part, Exp(old) stands to the left of them, and J_l would
 /// turn what is known of the whole way by half of every one of them.

@@ -4,8 +4,8 @@
 use super::quaternion::{Iteration, LagrangianQuaternionIntegrator, QuaternionIntegrator};
 use super::rattle::Rattle;
 use super::shake::{Shake, ShakeSolver};
-use super::stormer_verlet::{LocalMap, StormerVerlet};
-use super::{Convergence, FloatingBody, FloatingBodyMethod, FloatingBodyState, Inertia, IntegrationError};
+use super::stormer_verlet::StormerVerlet;
+use super::{Convergence, FloatingBody, FloatingBodyMethod, FloatingBodyState, Inertia, IntegrationError, RotationMap};
 use crate::dynamics::pivoted_body::PivotedBody;
 use crate::dynamics::three_balls::ThreeBalls;
 use nalgebra::{Matrix3, SMatrix, SVector, UnitQuaternion, Vector3};
@@ -22,7 +22,7 @@ fn of_all(claim: &impl Claim) {
     }
     claim.check(&LagrangianQuaternionIntegrator::default());
     claim.check(&Rattle::default());
-    for map in [LocalMap::Cayley, LocalMap::Exponential] {
+    for map in [RotationMap::Cayley, RotationMap::Exponential] {
         claim.check(&StormerVerlet { map, convergence });
     }
     for solver in [ShakeSolver::Chord, ShakeSolver::Newton] {

@@ -2,7 +2,8 @@
 //! Symmetric, of order 2, and neither symplectic nor conjugate to a symplectic method (Ortolan 2011, 4.1.1, 4.1.2).
 
 use super::IntegrationError;
-use super::rigid_body::{BodyMethod, BodyState, Reconstruction, RigidBody, Step, TorqueGradient};
+use super::RotationMap;
+use super::rigid_body::{BodyMethod, BodyState, RigidBody, Step, TorqueGradient};
 use crate::lie::LieGroup;
 use nalgebra::{Matrix3, Vector3};
 
@@ -11,7 +12,7 @@ use nalgebra::{Matrix3, Vector3};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ExplicitLieNewmark {
     /// How the attitude is updated.
-    pub reconstruction: Reconstruction,
+    pub map: RotationMap,
 }
 
 impl<B: RigidBody> BodyMethod<B> for ExplicitLieNewmark {
@@ -23,7 +24,7 @@ impl<B: RigidBody> BodyMethod<B> for ExplicitLieNewmark {
         let gyroscopic = |omega: &Vector3<f64>| moments.component_mul(omega).cross(omega);
         let before = gyroscopic(&omega);
         let middle = omega + (0.5 * h * (before + body.torque(&state.attitude))).component_div(&moments);
-        let attitude = state.attitude.compose(&self.reconstruction.rotation(&(h * middle)));
+        let attitude = state.attitude.compose(&self.map.rotation(&(h * middle)));
         let kicked = moments.component_mul(&middle) + 0.5 * h * body.torque(&attitude);
         let guess = (kicked + 0.5 * h * (2.0 * gyroscopic(&middle) - before)).component_div(&moments);
         let angular_velocity = step.newton(guess, |omega| {
@@ -38,7 +39,7 @@ impl<B: RigidBody> BodyMethod<B> for ExplicitLieNewmark {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TrapezoidalLieNewmark {
     /// How the attitude is updated.
-    pub reconstruction: Reconstruction,
+    pub map: RotationMap,
 }
 
 impl<B: TorqueGradient> BodyMethod<B> for TrapezoidalLieNewmark {
@@ -50,13 +51,13 @@ impl<B: TorqueGradient> BodyMethod<B> for TrapezoidalLieNewmark {
         let momentum = moments.component_mul(&omega);
         let rhs = momentum + 0.5 * h * (momentum.cross(&omega) + torque);
         let angle_of = |next: &Vector3<f64>| 0.5 * h * (omega + next);
-        let attitude_of = |angle: &Vector3<f64>| state.attitude.compose(&self.reconstruction.rotation(angle));
+        let attitude_of = |angle: &Vector3<f64>| state.attitude.compose(&self.map.rotation(angle));
         let euler = omega + h * (momentum.cross(&omega) + torque).component_div(&moments);
         let angular_velocity = step.newton(euler, |next| {
             let angle = angle_of(next);
             let attitude = attitude_of(&angle);
             let f = trapezoidal_momentum(&moments, next, h) - 0.5 * h * body.torque(&attitude) - rhs;
-            let torque_change = body.torque_gradient(&attitude) * self.reconstruction.right_tangent(&angle);
+            let torque_change = body.torque_gradient(&attitude) * self.map.right_tangent(&angle);
             (f, trapezoidal_tangent(&moments, next, h) - 0.25 * h * h * torque_change)
         })?;
         let attitude = attitude_of(&angle_of(&angular_velocity));

@@ -27,6 +27,7 @@ mod rigid_body;
 #[cfg(test)]
 mod rigid_body_tests;
 pub mod rkmk;
+mod rotation_map;
 mod settling;
 pub mod shake;
 pub mod stormer_verlet;
@@ -43,5 +44,6 @@ pub use implicit_rkmk::ImplicitRkmk;
 pub use lie_newmark::{ExplicitLieNewmark, TrapezoidalLieNewmark};
 pub use lie_verlet::VariationalLieVerlet;
 pub use partitioned_rkmk::PartitionedRkmk;
-pub use rigid_body::{BodyMethod, BodyState, Reconstruction, RigidBody, TorqueGradient};
+pub use rigid_body::{BodyMethod, BodyState, RigidBody, TorqueGradient};
+pub use rotation_map::RotationMap;
 pub use tableau::Tableau;

@@ -1,8 +1,9 @@
 //! The partitioned Runge-Kutta Munthe-Kaas method of Nukala and Shelton.
 
 use super::IntegrationError;
+use super::RotationMap;
 use super::lie_newmark::{half_kicked, trapezoidal_momentum, trapezoidal_tangent};
-use super::rigid_body::{BodyMethod, BodyState, Reconstruction, RigidBody, Step};
+use super::rigid_body::{BodyMethod, BodyState, RigidBody, Step};
 use crate::lie::LieGroup;
 
 /// Lobatto IIIA for the attitude, IIIB for the velocity, two stages (PRK), Ortolan 2011, (4.8): [`super::ExplicitLieNewmark`]
@@ -11,7 +12,7 @@ use crate::lie::LieGroup;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PartitionedRkmk {
     /// How the attitude is updated.
-    pub reconstruction: Reconstruction,
+    pub map: RotationMap,
 }
 
 impl<B: RigidBody> BodyMethod<B> for PartitionedRkmk {
@@ -25,7 +26,7 @@ impl<B: RigidBody> BodyMethod<B> for PartitionedRkmk {
         let middle = step.newton(guess, |omega| {
             (trapezoidal_momentum(&moments, omega, h) - kicked, trapezoidal_tangent(&moments, omega, h))
         })?;
-        let attitude = state.attitude.compose(&self.reconstruction.rotation(&(h * middle)));
+        let attitude = state.attitude.compose(&self.map.rotation(&(h * middle)));
         let momentum = trapezoidal_momentum(&moments, &middle, -h) + 0.5 * h * body.torque(&attitude);
         step.finite(BodyState { attitude, angular_velocity: momentum.component_div(&moments) })
     }

@@ -1,7 +1,7 @@
 //! The problem of the attitude integrators, and what their implicit steps share.
 
 use super::IntegrationError;
-use crate::lie::{LieGroup, So3, hat};
+use crate::lie::So3;
 use nalgebra::{Matrix3, Vector3};
 
 /// A rigid body that turns about a fixed point in a potential of its attitude: Ṙ = R Ω^, J Ω̇ = JΩ × Ω + τ(R), with R
@@ -47,36 +47,6 @@ pub trait BodyMethod<B: RigidBody> {
     /// An implicit step that does not converge, with the last increment of Newton's iteration as its residual; numbers
     /// that are not finite.
     fn step(&self, body: &B, state: &BodyState, time: f64, h: f64) -> Result<BodyState, IntegrationError>;
-}
-
-/// How an angle vector hΩ turns the body.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reconstruction {
-    /// The Cayley map: rational, and correct to second order.
-    #[default]
-    Cayley,
-    /// The exponential.
-    Exponential,
-}
-
-impl Reconstruction {
-    /// The rotation.
-    #[inline]
-    pub fn rotation(self, angle: &Vector3<f64>) -> So3 {
-        match self {
-            Self::Cayley => So3::cayley(angle),
-            Self::Exponential => So3::exp(angle),
-        }
-    }
-
-    /// T with rotation(x + δ) = rotation(x) exp(Tδ + O(δ²)). For the Cayley map (I − x^/2)·4/(4 + |x|²), Ortolan 2011,
-    /// (2.9) at −x.
-    pub fn right_tangent(self, angle: &Vector3<f64>) -> Matrix3<f64> {
-        match self {
-            Self::Cayley => (Matrix3::identity() - 0.5 * hat(angle)) * (4.0 / (4.0 + angle.norm_squared())),
-            Self::Exponential => left_jacobian(&-angle),
-        }
-    }
 }
 
 /// The step of which an implicit equation is solved, for the error message.
@@ -136,10 +106,4 @@ pub(super) fn solve(matrix: &Matrix3<f64>, rhs: &Vector3<f64>) -> Vector3<f64> {
     let (a, b, c) = (matrix.column(0), matrix.column(1), matrix.column(2));
     let (bc, ca, ab) = (b.cross(&c), c.cross(&a), a.cross(&b));
     Vector3::new(rhs.dot(&bc), rhs.dot(&ca), rhs.dot(&ab)) / a.dot(&bc)
-}
-
-/// dexp_x as a matrix.
-#[inline]
-pub(super) fn left_jacobian(x: &Vector3<f64>) -> Matrix3<f64> {
-    Matrix3::from_columns(&[Vector3::x(), Vector3::y(), Vector3::z()].map(|e| So3::dexp(x, &e)))
 }

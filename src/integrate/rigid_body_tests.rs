@@ -8,14 +8,14 @@ use nalgebra::{Matrix3, SMatrix, Vector3, Vector6};
 type Method<B> = (&'static str, Box<dyn BodyMethod<B>>);
 
 fn methods<B: TorqueGradient + 'static>() -> Vec<Method<B>> {
-    let exponential = Reconstruction::Exponential;
+    let exponential = RotationMap::Exponential;
     vec![
         ("ELN", Box::new(ExplicitLieNewmark::default())),
-        ("ELN exp", Box::new(ExplicitLieNewmark { reconstruction: exponential })),
+        ("ELN exp", Box::new(ExplicitLieNewmark { map: exponential })),
         ("TLN", Box::new(TrapezoidalLieNewmark::default())),
-        ("TLN exp", Box::new(TrapezoidalLieNewmark { reconstruction: exponential })),
+        ("TLN exp", Box::new(TrapezoidalLieNewmark { map: exponential })),
         ("PRK", Box::new(PartitionedRkmk::default())),
-        ("PRK exp", Box::new(PartitionedRkmk { reconstruction: exponential })),
+        ("PRK exp", Box::new(PartitionedRkmk { map: exponential })),
         ("LIEMID[EA]", Box::new(LieMidpoint)),
         ("MCG", Box::new(ModifiedCrouchGrossman)),
         ("NEW3", Box::new(KoziaraBicanic)),

@@ -2,18 +2,9 @@
 
 use super::floating_body::{FloatingBody, FloatingBodyMethod, FloatingBodyState, Load};
 use super::quaternion::rotation_less_one;
-use super::{Convergence, Inertia, IntegrationError};
+use super::{Convergence, Inertia, IntegrationError, RotationMap};
 use crate::lie::{Quat, So3};
 use nalgebra::Vector3;
-
-/// The map τ from the algebra to the group that a step goes along.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LocalMap {
-    /// (I − x^/2)⁻¹(I + x^/2): then the attitude part is the variational Lie–Verlet method.
-    Cayley,
-    /// The exponential.
-    Exponential,
-}
 
 /// The Lie group Störmer–Verlet method: Bou-Rabee and Marsden 2009, (4.15)–(4.18), one of the three of Shen 2019, table 3.1.
 /// The discrete Lagrangian is h(ℓ(ξ) − (V₀ + V₁)/2) with R₀ᵀR₁ = τ(hξ), so the step is
@@ -25,14 +16,14 @@ pub enum LocalMap {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StormerVerlet {
     /// τ.
-    pub map: LocalMap,
+    pub map: RotationMap,
     /// Where the iteration for ξ ends.
     pub convergence: Convergence,
 }
 
 impl Default for StormerVerlet {
     fn default() -> Self {
-        Self { map: LocalMap::Cayley, convergence: Convergence::default() }
+        Self { map: RotationMap::Cayley, convergence: Convergence::default() }
     }
 }
 
@@ -51,8 +42,8 @@ impl FloatingBodyMethod for StormerVerlet {
 
     fn name(&self) -> &'static str {
         match self.map {
-            LocalMap::Cayley => "Störmer–Verlet, Cayley",
-            LocalMap::Exponential => "Störmer–Verlet, exp",
+            RotationMap::Cayley => "Störmer–Verlet, Cayley",
+            RotationMap::Exponential => "Störmer–Verlet, exp",
         }
     }
 
@@ -129,95 +120,5 @@ impl StormerVerlet {
             (next, (next - y).norm_squared())
         })?;
         Ok((inertia.inverse() * y, y, iterations))
-    }
-}
-
-impl LocalMap {
-    /// τ(2u) as a unit quaternion: scalar and vector part.
-    #[inline]
-    fn quaternion(self, u: &Vector3<f64>) -> (f64, Vector3<f64>) {
-        match self {
-            Self::Cayley => {
-                let c = 1.0 / (1.0 + u.norm_squared()).sqrt();
-                (c, u * c)
-            }
-            Self::Exponential => {
-                let angle = u.norm();
-                let sinc = if angle < 1e-4 { 1.0 - angle * angle / 6.0 } else { angle.sin() / angle };
-                (angle.cos(), u * sinc)
-            }
-        }
-    }
-
-    /// (dτ⁻¹_{2u})*y: y + u × y + (u·y)u for the Cayley map, y + u × y + β u × (u × y), β = (1 − |u|cot|u|)/|u|², for the
-    /// exponential.
-    #[inline]
-    fn pulled_back(self, u: &Vector3<f64>, y: &Vector3<f64>) -> Vector3<f64> {
-        let cross = u.cross(y);
-        match self {
-            Self::Cayley => y + (cross + u * u.dot(y)),
-            Self::Exponential => {
-                let square = u.norm_squared();
-                let beta = if square < 1e-3 {
-                    1.0 / 3.0 + square * (1.0 / 45.0 + square * (2.0 / 945.0 + square / 4725.0))
-                } else {
-                    let angle = square.sqrt();
-                    (1.0 - angle / angle.tan()) / square
-                };
-                y + (cross + u.cross(&cross) * beta)
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use nalgebra::{Matrix3, Quaternion, UnitQuaternion};
-
-    const MAPS: [LocalMap; 2] = [LocalMap::Cayley, LocalMap::Exponential];
-
-    fn unit((c, v): (f64, Vector3<f64>)) -> UnitQuaternion<f64> {
-        UnitQuaternion::new_unchecked(Quaternion::from_parts(c, v))
-    }
-
-    #[test]
-    fn the_maps_are_those_of_nalgebra_and_of_the_book() {
-        for u in [Vector3::new(0.3, -0.2, 0.5), Vector3::new(1e-6, 2e-6, 0.0), Vector3::zeros()] {
-            let exponential = UnitQuaternion::from_scaled_axis(u * 2.0);
-            assert!(unit(LocalMap::Exponential.quaternion(&u)).angle_to(&exponential) < 1e-15);
-            let half = u.cross_matrix();
-            let cayley = (Matrix3::identity() - half).try_inverse().unwrap() * (Matrix3::identity() + half);
-            let (c, v) = LocalMap::Cayley.quaternion(&u);
-            assert!((rotation_less_one(c, &v) + Matrix3::identity() - cayley).norm() < 1e-15);
-        }
-    }
-
-    /// ⟨(dτ⁻¹_x)*y, dτ_x δ⟩ = ⟨y, δ⟩ with dτ_x δ from finite differences.
-    #[test]
-    fn the_pulled_back_momentum_against_finite_differences() {
-        let (y, step) = (Vector3::new(0.7, -0.4, 1.1), 1e-5);
-        for map in MAPS {
-            for u in [Vector3::new(0.3, -0.2, 0.5), Vector3::new(0.01, 0.02, -0.02), Vector3::new(0.02, 0.02, -0.02)] {
-                let back = unit(map.quaternion(&u)).inverse();
-                for delta in [Vector3::x(), Vector3::y(), Vector3::z()] {
-                    // The algebra's element is x = 2u.
-                    let at = |s: f64| (unit(map.quaternion(&(u + delta * (0.5 * s)))) * back).scaled_axis();
-                    let tangent = (at(step) - at(-step)) / (2.0 * step);
-                    assert!((map.pulled_back(&u, &y).dot(&tangent) - y.dot(&delta)).abs() < 1e-9, "{map:?} {u}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn momentum_turns_with_the_frame() {
-        let y = Vector3::new(0.7, -0.4, 1.1);
-        for map in MAPS {
-            for u in [Vector3::new(0.3, -0.2, 0.5), Vector3::new(1e-3, 0.0, 2e-3)] {
-                let turned = unit(map.quaternion(&u)) * map.pulled_back(&-u, &y);
-                assert!((turned - map.pulled_back(&u, &y)).norm() < 1e-14, "{map:?}");
-            }
-        }
     }
 }

@@ -4,6 +4,7 @@
 //! exp, log and the group itself is that of SO(3).
 
 use super::angle::half_angle;
+use super::so3::maps_of_rotation_vectors;
 use super::{HomogeneousSpace, LieGroup, So3, so3};
 use nalgebra::{Matrix3, Quaternion, UnitQuaternion, Vector3};
 use std::ops::Mul;
@@ -144,27 +145,7 @@ impl LieGroup for Quat {
     fn cayley_inv(&self) -> Vector3<f64> {
         self.v() * (2.0 / self.w())
     }
-    fn dexp(xi: &Vector3<f64>, eta: &Vector3<f64>) -> Vector3<f64> {
-        so3::dexp(xi, eta)
-    }
-    fn dexp_inv(xi: &Vector3<f64>, eta: &Vector3<f64>) -> Vector3<f64> {
-        so3::dexp_inv(xi, eta)
-    }
-    fn dexp_dual(xi: &Vector3<f64>, mu: &Vector3<f64>) -> Vector3<f64> {
-        so3::dexp(&-xi, mu)
-    }
-    fn dexp_inv_dual(xi: &Vector3<f64>, mu: &Vector3<f64>) -> Vector3<f64> {
-        so3::dexp_inv(&-xi, mu)
-    }
-    fn dexp_gradient(xi: &Vector3<f64>, eta: &Vector3<f64>, mu: &Vector3<f64>) -> Vector3<f64> {
-        so3::dexp_gradient(xi, eta, mu)
-    }
-    fn ad(xi: &Vector3<f64>, eta: &Vector3<f64>) -> Vector3<f64> {
-        xi.cross(eta)
-    }
-    fn coad(xi: &Vector3<f64>, mu: &Vector3<f64>) -> Vector3<f64> {
-        mu.cross(xi)
-    }
+    maps_of_rotation_vectors!();
     fn adjoint_apply(&self, xi: &Vector3<f64>) -> Vector3<f64> {
         self.0 * xi
     }

@@ -131,6 +131,36 @@ pub(super) fn dexp_gradient(xi: &Vector3<f64>, eta: &Vector3<f64>, mu: &Vector3<
     eta.cross(mu) * g.g1 + (first.cross(mu) + eta.cross(&mu.cross(xi))) * g.g2 + xi * along
 }
 
+/// The maps of the algebra alone, which rotation matrices and unit quaternions have in common.
+macro_rules! maps_of_rotation_vectors {
+    () => {
+        fn dexp(xi: &Vector3<f64>, eta: &Vector3<f64>) -> Vector3<f64> {
+            crate::lie::so3::dexp(xi, eta)
+        }
+        fn dexp_inv(xi: &Vector3<f64>, eta: &Vector3<f64>) -> Vector3<f64> {
+            crate::lie::so3::dexp_inv(xi, eta)
+        }
+        fn dexp_dual(xi: &Vector3<f64>, mu: &Vector3<f64>) -> Vector3<f64> {
+            crate::lie::so3::dexp(&-xi, mu)
+        }
+        fn dexp_inv_dual(xi: &Vector3<f64>, mu: &Vector3<f64>) -> Vector3<f64> {
+            crate::lie::so3::dexp_inv(&-xi, mu)
+        }
+        fn dexp_gradient(xi: &Vector3<f64>, eta: &Vector3<f64>, mu: &Vector3<f64>) -> Vector3<f64> {
+            crate::lie::so3::dexp_gradient(xi, eta, mu)
+        }
+        /// ξ × η.
+        fn ad(xi: &Vector3<f64>, eta: &Vector3<f64>) -> Vector3<f64> {
+            xi.cross(eta)
+        }
+        /// μ × ξ.
+        fn coad(xi: &Vector3<f64>, mu: &Vector3<f64>) -> Vector3<f64> {
+            mu.cross(xi)
+        }
+    };
+}
+pub(super) use maps_of_rotation_vectors;
+
 /// All in closed form. dexp = I + (1 − cos θ)/θ² ξ^ + (θ − sin θ)/θ³ ξ^², θ = |ξ|;
 /// dexp⁻¹ = I − ξ^/2 + (1 − (θ/2) cot(θ/2))/θ² ξ^², singular at θ = 2π (Celledoni et al. 2021, section 2.2).
 impl LieGroup for So3 {
@@ -176,29 +206,7 @@ impl LieGroup for So3 {
     fn cayley_inv(&self) -> Vector3<f64> {
         Quat::from(*self).cayley_inv()
     }
-    fn dexp(xi: &Vector3<f64>, eta: &Vector3<f64>) -> Vector3<f64> {
-        dexp(xi, eta)
-    }
-    fn dexp_inv(xi: &Vector3<f64>, eta: &Vector3<f64>) -> Vector3<f64> {
-        dexp_inv(xi, eta)
-    }
-    fn dexp_dual(xi: &Vector3<f64>, mu: &Vector3<f64>) -> Vector3<f64> {
-        dexp(&-xi, mu)
-    }
-    fn dexp_inv_dual(xi: &Vector3<f64>, mu: &Vector3<f64>) -> Vector3<f64> {
-        dexp_inv(&-xi, mu)
-    }
-    fn dexp_gradient(xi: &Vector3<f64>, eta: &Vector3<f64>, mu: &Vector3<f64>) -> Vector3<f64> {
-        dexp_gradient(xi, eta, mu)
-    }
-    /// ξ × η.
-    fn ad(xi: &Vector3<f64>, eta: &Vector3<f64>) -> Vector3<f64> {
-        xi.cross(eta)
-    }
-    /// μ × ξ.
-    fn coad(xi: &Vector3<f64>, mu: &Vector3<f64>) -> Vector3<f64> {
-        mu.cross(xi)
-    }
+    maps_of_rotation_vectors!();
     /// Rξ.
     fn adjoint_apply(&self, xi: &Vector3<f64>) -> Vector3<f64> {
         self.0 * xi

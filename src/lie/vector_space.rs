@@ -96,22 +96,29 @@ impl VectorSpace for DMatrix<f64> {
     }
 }
 
+/// Writes the operations of a product of copies.
+macro_rules! copy_by_copy {
+    () => {
+        fn add_scaled(&mut self, s: f64, x: &Self) {
+            for (a, b) in self.iter_mut().zip(x) {
+                a.add_scaled(s, b);
+            }
+        }
+        fn scale_by(&mut self, s: f64) {
+            self.iter_mut().for_each(|a| a.scale_by(s));
+        }
+        fn dot(&self, other: &Self) -> f64 {
+            self.iter().zip(other).map(|(a, b)| a.dot(b)).sum()
+        }
+    };
+}
+
 /// The product of any number of copies, as of the bodies of a chain.
 impl<V: VectorSpace> VectorSpace for Vec<V> {
     fn zero_like(&self) -> Self {
         self.iter().map(V::zero_like).collect()
     }
-    fn add_scaled(&mut self, s: f64, x: &Self) {
-        for (a, b) in self.iter_mut().zip(x) {
-            a.add_scaled(s, b);
-        }
-    }
-    fn scale_by(&mut self, s: f64) {
-        self.iter_mut().for_each(|a| a.scale_by(s));
-    }
-    fn dot(&self, other: &Self) -> f64 {
-        self.iter().zip(other).map(|(a, b)| a.dot(b)).sum()
-    }
+    copy_by_copy!();
 }
 
 /// The same with the number known to the compiler.
@@ -119,17 +126,7 @@ impl<V: VectorSpace, const N: usize> VectorSpace for [V; N] {
     fn zero_like(&self) -> Self {
         std::array::from_fn(|i| self[i].zero_like())
     }
-    fn add_scaled(&mut self, s: f64, x: &Self) {
-        for (a, b) in self.iter_mut().zip(x) {
-            a.add_scaled(s, b);
-        }
-    }
-    fn scale_by(&mut self, s: f64) {
-        self.iter_mut().for_each(|a| a.scale_by(s));
-    }
-    fn dot(&self, other: &Self) -> f64 {
-        self.iter().zip(other).map(|(a, b)| a.dot(b)).sum()
-    }
+    copy_by_copy!();
 }
 
 /// The product of two spaces, as of velocities and momenta.

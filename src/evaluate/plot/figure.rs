@@ -140,9 +140,12 @@ fn range(figure: &Figure, of: fn(&(f64, f64)) -> f64, is_log: bool) -> Range<f64
     if is_log {
         // At least half a decade on both sides of a single value.
         let margin = (high / low).powf(0.04).max(if high / low < 3.0 { 3.0 } else { 1.0 });
-        return low / margin..high * margin;
+        // The first tick is a power of ten: one that lies just below is taken in, or a short axis would have none.
+        let power = 10_f64.powf((low / margin).log10().floor());
+        return if low / margin < 1.3 * power { power } else { low / margin }..high * margin;
     }
-    let margin = if high > low { 0.04 * (high - low) } else { 0.5 * low.abs().max(1.0) };
+    // Ticks are told apart with an absolute tolerance of the machine's epsilon: errors at rounding get room around them.
+    let margin = if high > low { (0.04 * (high - low)).max(64.0 * f64::EPSILON) } else { 0.5 * low.abs().max(1.0) };
     low - margin..high + margin
 }
 
@@ -203,6 +206,16 @@ mod tests {
         assert!(svg.contains("10⁻⁵") && svg.contains("number 7"));
         let height: f64 = svg.split("height=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap();
         assert!(height > SIZE.1 + LEGEND_HEIGHT);
+    }
+
+    #[test]
+    fn a_short_logarithmic_axis_and_errors_at_rounding_have_ticks_that_can_be_read() {
+        let nodes = line("largest step", vec![(11.0, 2.2e-16), (21.0, -4.4e-16), (41.0, 1.1e-16)]);
+        let svg = figure(&Figure { x_log: true, lines: vec![nodes], ..Figure::default() }).unwrap();
+        assert!(is_svg(&svg) && svg.contains("\n20\n") && svg.contains("\n40\n"));
+        let texts = svg.split("<text").skip(1).filter_map(|text| text.split('>').nth(1)?.split('<').next());
+        let small: Vec<_> = texts.filter(|text| text.contains("10⁻")).map(str::trim).collect();
+        assert!(small.len() > 2 && small.iter().all(|text| text.chars().count() < 9), "{small:?}");
     }
 
     #[test]

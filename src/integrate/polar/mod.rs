@@ -115,12 +115,7 @@ impl<M: Square, const S: usize> PolarVariational<M, S> {
         time: f64,
         h: f64,
     ) -> Result<usize, IntegrationError> {
-        self.start.attitude.set(&state.attitude);
-        self.start.momentum.set(&state.momentum);
-        let iterations = self.solve(&Hamiltonian(system), time, h)?;
-        state.attitude.set(self.end.u());
-        self.final_momentum(&mut state.momentum);
-        Ok(iterations)
+        self.advance(&Hamiltonian(system), state, time, h)
     }
 
     /// One step by the Lagrangian, (4.24): the Ωᵢ are unknowns, corrected until ∂L/∂Ω is the momentum of the stage. The
@@ -135,12 +130,7 @@ impl<M: Square, const S: usize> PolarVariational<M, S> {
         time: f64,
         h: f64,
     ) -> Result<usize, IntegrationError> {
-        self.start.attitude.set(&state.attitude);
-        self.start.momentum.set(&state.momentum);
-        let iterations = self.solve(&Lagrangian(system), time, h)?;
-        state.attitude.set(self.end.u());
-        self.final_momentum(&mut state.momentum);
-        Ok(iterations)
+        self.advance(&Lagrangian(system), state, time, h)
     }
 
     /// One step of the momentum alone, the reduced Lie–Poisson method (4.27): the same equations multiplied by g₀ᵀ, so
@@ -174,6 +164,22 @@ impl<M: Square, const S: usize> PolarVariational<M, S> {
         momentum.set_product(self.end.p(), &self.lambda);
         momentum.antisymmetrize();
         momentum.scale_by(-1.0);
+    }
+
+    /// One step of attitude and momentum by the equations of either side.
+    fn advance(
+        &mut self,
+        side: &impl Side<M>,
+        state: &mut PolarState<M>,
+        time: f64,
+        h: f64,
+    ) -> Result<usize, IntegrationError> {
+        self.start.attitude.set(&state.attitude);
+        self.start.momentum.set(&state.momentum);
+        let iterations = self.solve(side, time, h)?;
+        state.attitude.set(self.end.u());
+        self.final_momentum(&mut state.momentum);
+        Ok(iterations)
     }
 
     /// Iterates all equations together until nothing changes.

@@ -7,11 +7,11 @@ use crate::integrate::quaternion::{LagrangianQuaternionIntegrator, QuaternionInt
 use crate::integrate::rattle::Rattle;
 use crate::integrate::rkmk::RKMK4;
 use crate::integrate::shake::Shake;
-use crate::integrate::stormer_verlet::{LocalMap, StormerVerlet};
+use crate::integrate::stormer_verlet::StormerVerlet;
 use crate::integrate::tableau::{GAUSS4, GAUSS6, IMPLICIT_MIDPOINT};
 use crate::integrate::{
     BodyState, ExplicitLieNewmark, ImplicitRkmk, IntegrationError, KoziaraBicanic, LieMidpoint, ModifiedCrouchGrossman,
-    PartitionedRkmk, Reconstruction, TorqueGradient, TrapezoidalLieNewmark, VariationalLieVerlet,
+    PartitionedRkmk, RotationMap, TorqueGradient, TrapezoidalLieNewmark, VariationalLieVerlet,
 };
 
 /// A body that every method of the list can be run on.
@@ -52,8 +52,8 @@ pub struct Contestant<B> {
 
 /// All of them; first the seven of the text, in its order.
 pub fn contestants<B: TestBody>() -> Vec<Contestant<B>> {
-    const EXP: Reconstruction = Reconstruction::Exponential;
-    const STORMER_VERLET: fn(LocalMap) -> StormerVerlet = |map| StormerVerlet { map, ..StormerVerlet::default() };
+    const EXP: RotationMap = RotationMap::Exponential;
+    const STORMER_VERLET: fn(RotationMap) -> StormerVerlet = |map| StormerVerlet { map, ..StormerVerlet::default() };
     vec![
         of("ELN", 2, |b, s, h| body_method(&ExplicitLieNewmark::default(), b, s, h)).printed(Drift::Falls),
         of("TLN", 2, |b, s, h| body_method(&TrapezoidalLieNewmark::default(), b, s, h)).printed(Drift::Falls),
@@ -62,10 +62,8 @@ pub fn contestants<B: TestBody>() -> Vec<Contestant<B>> {
         of("MCG", 2, |b, s, h| body_method(&ModifiedCrouchGrossman, b, s, h)).printed(Drift::Rises),
         of("NEW3", 2, |b, s, h| body_method(&KoziaraBicanic, b, s, h)).printed(Drift::Rises),
         of("VLV", 2, |b, s, h| body_method(&VariationalLieVerlet, b, s, h)).printed(Drift::None).symplectic(),
-        of("ELN, exp", 2, |b, s, h| body_method(&ExplicitLieNewmark { reconstruction: EXP }, b, s, h))
-            .printed(Drift::Falls),
-        of("TLN, exp", 2, |b, s, h| body_method(&TrapezoidalLieNewmark { reconstruction: EXP }, b, s, h))
-            .printed(Drift::Falls),
+        of("ELN, exp", 2, |b, s, h| body_method(&ExplicitLieNewmark { map: EXP }, b, s, h)).printed(Drift::Falls),
+        of("TLN, exp", 2, |b, s, h| body_method(&TrapezoidalLieNewmark { map: EXP }, b, s, h)).printed(Drift::Falls),
         of("quaternion VI", 2, |b, s, h| floating_method(&QuaternionIntegrator::default(), b, s, h)).symplectic(),
         of("quaternion VI, Lagrangian", 2, |b, s, h| {
             floating_method(&LagrangianQuaternionIntegrator::default(), b, s, h)
@@ -73,9 +71,9 @@ pub fn contestants<B: TestBody>() -> Vec<Contestant<B>> {
         .symplectic(),
         of("RATTLE", 2, |b, s, h| floating_method(&Rattle::default(), b, s, h)).symplectic(),
         of("SHAKE", 2, |b, s, h| floating_method(&Shake::default(), b, s, h)).symplectic(),
-        of("Störmer–Verlet, Cayley", 2, |b, s, h| floating_method(&STORMER_VERLET(LocalMap::Cayley), b, s, h))
+        of("Störmer–Verlet, Cayley", 2, |b, s, h| floating_method(&STORMER_VERLET(RotationMap::Cayley), b, s, h))
             .symplectic(),
-        of("Störmer–Verlet, exp", 2, |b, s, h| floating_method(&STORMER_VERLET(LocalMap::Exponential), b, s, h))
+        of("Störmer–Verlet, exp", 2, |b, s, h| floating_method(&STORMER_VERLET(RotationMap::Exponential), b, s, h))
             .symplectic(),
         of("VPD midpoint", 2, |b, s, h| polar_method(&IMPLICIT_MIDPOINT, b, s, h)).symplectic(),
         of("VPD Gauss 4", 4, |b, s, h| polar_method(&GAUSS4, b, s, h)).symplectic(),

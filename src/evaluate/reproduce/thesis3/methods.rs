@@ -3,8 +3,8 @@
 use crate::integrate::quaternion::{Iteration, LagrangianQuaternionIntegrator, QuaternionIntegrator};
 use crate::integrate::rattle::Rattle;
 use crate::integrate::shake::{Shake, ShakeSolver};
-use crate::integrate::stormer_verlet::{LocalMap, StormerVerlet};
-use crate::integrate::{Convergence, FloatingBodyMethod, IntegrationError};
+use crate::integrate::stormer_verlet::StormerVerlet;
+use crate::integrate::{Convergence, FloatingBodyMethod, IntegrationError, RotationMap};
 
 /// What is done with each method.
 pub(super) trait Visitor {
@@ -22,8 +22,8 @@ pub(super) fn visit_all(visitor: &mut impl Visitor) -> Result<(), IntegrationErr
     visitor.visit(&QuaternionIntegrator { iteration: Iteration::Newton, convergence })?;
     visitor.visit(&LagrangianQuaternionIntegrator::default())?;
     visitor.visit(&Rattle::default())?;
-    visitor.visit(&StormerVerlet { map: LocalMap::Cayley, convergence })?;
-    visitor.visit(&StormerVerlet { map: LocalMap::Exponential, convergence })?;
+    visitor.visit(&StormerVerlet { map: RotationMap::Cayley, convergence })?;
+    visitor.visit(&StormerVerlet { map: RotationMap::Exponential, convergence })?;
     visitor.visit(&Shake { solver: ShakeSolver::Chord, convergence })?;
     visitor.visit(&Shake { solver: ShakeSolver::Newton, convergence })
 }
