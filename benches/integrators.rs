@@ -1,22 +1,29 @@
 //! What a step of each integrator of a rigid body costs: on the three balls of Shen 2019, chapter 3, on a free body, the
-//! forced step of a turning body; on the body of Ortolan's stability test and on her double spherical pendulum.
+//! forced step of a turning body; on the body of Ortolan's stability test and on her double spherical pendulum; and the
+//! step of an attitude between two samples of a gyroscope.
 //!
 //! `cargo bench --no-default-features --bench integrators`
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use lienav::dynamics::heavy_top::HeavyTop;
 use lienav::dynamics::pivoted_body::PivotedBody;
 use lienav::dynamics::three_balls::ThreeBalls;
-use lienav::dynamics::{DoubleSphericalPendulum, StabilityBody};
+use lienav::dynamics::{DoubleSphericalPendulum, FreeBody, StabilityBody};
+use lienav::integrate::attitude::{self, Rates};
+use lienav::integrate::polar::{PolarState, PolarVariational};
 use lienav::integrate::quaternion::{Iteration, LagrangianQuaternionIntegrator, QuaternionIntegrator, Rotation};
 use lienav::integrate::rattle::Rattle;
+use lienav::integrate::rkmk::RKMK4;
 use lienav::integrate::shake::{Shake, ShakeSolver};
 use lienav::integrate::stormer_verlet::StormerVerlet;
+use lienav::integrate::tableau::GAUSS4;
 use lienav::integrate::two_spheres::{SphereLieNewmark, SphereMethod, SphereRattle};
 use lienav::integrate::{
-    BodyMethod, ExplicitLieNewmark, KoziaraBicanic, LieMidpoint, ModifiedCrouchGrossman, PartitionedRkmk,
-    TrapezoidalLieNewmark, VariationalLieVerlet,
+    BodyMethod, ExplicitLieNewmark, KoziaraBicanic, LieGroupMethod, LieMidpoint, ModifiedCrouchGrossman,
+    PartitionedRkmk, TrapezoidalLieNewmark, VariationalLieVerlet,
 };
 use lienav::integrate::{Convergence, FloatingBody, FloatingBodyMethod, FloatingBodyState, Inertia, RotationMap};
+use lienav::lie::{So3, Translation};
 use nalgebra::{UnitQuaternion, Vector3};
 use std::hint::black_box;
 
@@ -102,5 +109,36 @@ fn swing(c: &mut Criterion, name: &str, method: &impl SphereMethod<2, DoubleSphe
     });
 }
 
-criterion_group!(benches, rigid_bodies, forced, turning, on_spheres);
+/// (Q, π) by RKMK, and attitude and momentum by polar decomposition.
+fn free(c: &mut Criterion) {
+    let moments = Vector3::new(1.0, 2.0, 3.0);
+    let (top, momentum) = (HeavyTop::free(moments), Vector3::new(0.6, 1.5, -0.9));
+    let mut point = (So3::default(), Translation(momentum));
+    c.bench_function("free body/RKMK4", |b| {
+        b.iter(|| point = RKMK4.step(black_box(&top), &point, 0.0, H).expect("the step is finite"));
+    });
+    let body = FreeBody { moments };
+    let mut method = PolarVariational::new(&GAUSS4, So3::default().matrix()).expect("no weight of Gauss vanishes");
+    let mut state = PolarState::of_body(&body, &So3::default(), &momentum.component_div(&moments));
+    c.bench_function("free body/VPD 4, h = 0.2", |b| {
+        b.iter(|| black_box(method.step(black_box(&body), &mut state, 0.0, 0.2)));
+    });
+}
+
+fn attitudes(c: &mut Criterion) {
+    let rates = Rates {
+        start: Vector3::new(0.3, -0.5, 1.2),
+        middle: Vector3::new(0.31, -0.48, 1.21),
+        end: Vector3::new(0.32, -0.47, 1.23),
+    };
+    for method in attitude::Method::ALL {
+        let mut attitude = UnitQuaternion::identity();
+        c.bench_function(&format!("attitude/{}", method.name()), |b| {
+            b.iter(|| attitude *= method.rotation(0.005, black_box(&rates)));
+        });
+        black_box(attitude);
+    }
+}
+
+criterion_group!(benches, rigid_bodies, free, forced, turning, on_spheres, attitudes);
 criterion_main!(benches);
