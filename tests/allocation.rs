@@ -1,6 +1,7 @@
 //! The steady state of the filter allocates nothing: once every feature is in the map, a step (several odometry messages, one
-//! cloud) leaves the allocator alone. Nor do the exponential integrators, once they are set up.
+//! cloud) leaves the allocator alone. Nor do samples of the attitude filter, nor the exponential integrators, once they are set up.
 
+use lienav::attitude::{self, Attitude, ImuSample};
 use lienav::dynamics::elastic_arm::ElasticArm;
 use lienav::dynamics::kdv::Kdv;
 use lienav::dynamics::nls::Nls;
@@ -106,6 +107,23 @@ fn a_step_allocates_nothing_once_the_map_stands() {
             assert_eq!(counts[20..].iter().sum::<u64>(), 0, "{filter}, identities {with_id}: {counts:?}");
         }
     }
+}
+
+#[test]
+fn a_sample_of_the_attitude_filter_allocates_nothing() {
+    let mut attitude = Attitude::new(attitude::Config::default()).expect("the defaults are valid");
+    let before = ALLOCATIONS.get();
+    for k in 0..2000 {
+        // Two seconds of rest, then turns; a gap and a sample of yesterday.
+        let turn = if k < 400 { 0.0 } else { (0.01 * k as f64).sin() };
+        let stamp = Stamp::from_nanos(5_000_000 * if k < 1500 { k } else { k + 100 });
+        let angular_velocity = Vector3::new(turn, 0.1, 0.0);
+        let _ = attitude.imu(&ImuSample { stamp, angular_velocity, specific_force: Vector3::z() * 9.81 });
+        let _ = attitude.imu(&ImuSample { stamp: stamp - 1.0, angular_velocity, specific_force: Vector3::z() });
+        assert!(attitude.estimate().is_some());
+    }
+    assert_eq!(ALLOCATIONS.get() - before, 0);
+    assert_eq!(attitude.gaps(), 1);
 }
 
 /// Allocations of ten steps of every method but Newton's, which factorizes a new matrix in every step.

@@ -17,7 +17,7 @@ fn recording() -> Recording {
         let stamp = Stamp::from_nanos(1_700_000_000_000_000_000 + 10_000_000 * i64::from(i));
         let odometry = Odometry { stamp, velocity: Vector2::new(x, 0.0), yaw_rate: x.sin(), covariance: None };
         recording.inputs.push(Input::Odometry(odometry));
-        recording.inputs.push(Input::Imu(Imu { stamp, yaw_rate: x.cos() }));
+        recording.inputs.push(Input::Imu(Imu { stamp, yaw_rate: x.cos(), tilt: None }));
         let seen = |k| Observation { id: Some(k), value: Vector2::new(x, 0.1), covariance: None };
         let features =
             Features { stamp, kind: FeatureKind::RangeBearing, observations: (0..i as u32 % 4).map(seen).collect() };

@@ -184,12 +184,12 @@ impl Default for GyroscopeConfig {
     fn default() -> Self {
         Self {
             noise_density: 1e-4,
-            relative_noise_density: 4.5e-3,
+            relative_noise_density: 4.3e-3,
             bias_walk: 1e-4,
             bias_x: 0.0,
             bias_y: 0.0,
             bias_z: 0.0,
-            initial_bias_std: 0.07,
+            initial_bias_std: 0.1,
             delay_s: 0.0035,
             max_rate: 100.0,
         }
@@ -199,13 +199,13 @@ impl Default for GyroscopeConfig {
 impl Default for AccelerometerConfig {
     fn default() -> Self {
         Self {
-            noise_density: 0.02,
-            relative_noise_density: 1e-3,
-            bias_walk: 3e-3,
+            noise_density: 0.005,
+            relative_noise_density: 7.5e-3,
+            bias_walk: 2.3e-3,
             bias_x: 0.0,
             bias_y: 0.0,
             bias_z: 0.0,
-            initial_bias_std: 0.25,
+            initial_bias_std: 0.38,
             max_force: 1000.0,
             gravity: 9.81,
         }
@@ -216,13 +216,13 @@ impl Default for MotionConfig {
     fn default() -> Self {
         Self {
             correct_every_s: 0.05,
-            correlation_s: 0.65,
-            initial_speed: 0.12,
-            least_speed: 0.1,
-            leak_s: 2.5,
-            memory_s: 20.0,
+            correlation_s: 0.73,
+            initial_speed: 0.24,
+            least_speed: 0.11,
+            leak_s: 2.7,
+            memory_s: 13.0,
             gain: 3.5,
-            attack: 0.04,
+            attack: 0.02,
             gate_probability: 0.999_999,
         }
     }
@@ -234,9 +234,9 @@ impl Default for RestConfig {
             rate_deviation: 0.035,
             force_deviation: 0.5,
             averaging_s: 0.5,
-            after_s: 1.5,
-            speed: 0.35,
-            rate_noise_density: 5e-5,
+            after_s: 1.9,
+            speed: 0.8,
+            rate_noise_density: 2e-5,
             max_bias: 0.12,
             gate_probability: 0.999_999,
         }

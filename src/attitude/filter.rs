@@ -123,7 +123,12 @@ impl Attitude {
         {
             return Err(DropReason::Absurd);
         }
-        let Some(last) = self.last.map(|last| last.stamp) else { return Ok(None) };
+        let Some(last) = self.last.map(|last| last.stamp) else {
+            let weight = (sample.specific_force - self.state.accelerometer_bias).norm();
+            // A driver that warms up sends zeros, and in free fall nothing shows where up is.
+            let shows_up = self.started || weight > 0.1 * self.config.accelerometer.gravity;
+            return if shows_up { Ok(None) } else { Err(DropReason::Absurd) };
+        };
         let step = sample.stamp.since(last);
         if step <= 0.0 {
             if -step > self.config.timing.jump_back_s {

@@ -75,6 +75,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         runs: usize::try_from(args.runs).map_err(Failure::failed)?,
         seed: args.seed,
     };
+    args.output.make_folder()?;
     let outcome = args.output.on_threads(|| carry_out(&experiment))??;
     let report = Report::new(&outcome);
     let report = if args.no_times { report.without_times() } else { report };
@@ -89,6 +90,17 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 impl Output {
+    /// Makes the folder before work that may take an hour, rather than finding after it that there can be none.
+    ///
+    /// # Errors
+    /// There can be none.
+    pub(super) fn make_folder(&self) -> Result<(), Failure> {
+        let Some(out) = &self.out else { return Ok(()) };
+        std::fs::create_dir_all(out).map_err(|error| {
+            Failure::Failed(format!("--out {}: {error}; give a folder that can be written", out.display()))
+        })
+    }
+
     /// Does `work` in a pool of the threads that are asked for.
     ///
     /// # Errors

@@ -82,6 +82,7 @@ const BAR_STEPS: u32 = 1000;
 
 fn integrators(args: &Args, reproduction: &Reproduction) -> Result<(), Failure> {
     let extent = if args.quick { Extent::Quick } else { Extent::Full };
+    args.output.make_folder()?;
     let bar = progress::bar(BAR_STEPS as usize, reproduction.name);
     bar.tick();
     let report = args.output.on_threads(|| {
@@ -102,6 +103,7 @@ fn integrators(args: &Args, reproduction: &Reproduction) -> Result<(), Failure> 
 fn filters(args: &Args) -> Result<(), Failure> {
     let runs = usize::try_from(args.runs.unwrap_or(50)).map_err(Failure::failed)?;
     let cells = Thesis5::cells_of(&args.tables);
+    args.output.make_folder()?;
     let bar = progress::bar(cells.len() * runs, "runs of cells");
     bar.tick();
     let thesis =

@@ -18,7 +18,11 @@ fn recording() -> Recording {
         let odometry =
             OdometryInput { stamp, velocity: Vector2::new(x.sin(), 0.1 * x.cos()), yaw_rate: -x, covariance };
         recording.inputs.push(Input::Odometry(odometry));
-        recording.inputs.push(Input::Imu(ImuInput { stamp: at(100 * i64::from(i) + 3), yaw_rate: x / 3.0 }));
+        recording.inputs.push(Input::Imu(ImuInput {
+            stamp: at(100 * i64::from(i) + 3),
+            yaw_rate: x / 3.0,
+            tilt: None,
+        }));
         let seen = |k: i32| Observation {
             id: (k != 1).then_some(k as u32),
             value: Vector2::new(x + f64::from(k), 0.1 * f64::from(k)),

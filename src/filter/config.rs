@@ -55,6 +55,9 @@ pub struct MotionConfig {
     pub path: TwistPath,
     /// Dead time, s: the motion that a message speaks of happens this much after its stamp.
     pub delay_s: f64,
+    /// Roll and pitch that come with an [`super::Imu`] project the odometry's velocity and what is seen of features onto the
+    /// horizontal plane. Its axes have to be those of the base.
+    pub use_tilt: bool,
     /// The longest interval one message may stand for, s; beyond it the robot is taken to have moved with the last twist
     /// for this long only.
     pub max_step_s: f64,
@@ -283,6 +286,7 @@ impl Default for MotionConfig {
             hold: TwistHold::Before,
             path: TwistPath::Arc,
             delay_s: 0.0,
+            use_tilt: false,
             max_step_s: 0.5,
             max_speed: 50.0,
             max_yaw_rate: 50.0,
@@ -437,6 +441,13 @@ pub const SPECS: &[Spec] = {
             Range(-1.0, 1.0),
             false,
             "Dead time between the stamp of an odometry message and the motion it speaks of, s.",
+        ),
+        spec(
+            "motion.use_tilt",
+            Any,
+            true,
+            "Where imu has an orientation, its roll and pitch project velocities and features onto the horizontal plane; \
+             its axes have to be those of base_frame.",
         ),
         spec(
             "motion.max_step_s",

@@ -3,20 +3,22 @@
 use super::associate::{Gate, Verdict, by_distance, by_identity};
 use super::augment::augment;
 use super::inbox::Segment;
-use super::measure::{Match, relinearize};
+use super::measure::{Match, Preview, relinearize};
 use super::motion::{Increment, increment};
 use super::propagate::{Rows, propagate};
+use super::relocate::displacement;
 use super::sensor::{Reading, Sensor};
 use super::starvation::{Starvation, unknown_motions};
 use super::state::State;
 use super::trace::Role;
-use super::update::{FeatureCorrection, Workspace, preview, update};
+use super::update::{Workspace, preview, update};
 use super::{
     Config, Counts, Discretization, DropReason, FeatureKind, MapConfig, MotionConfig, Observation, Retraction,
     TwistPath, Variant, WhenFull,
 };
 use crate::lie::Se2;
 use crate::stamp::Stamp;
+use nalgebra::Vector2;
 
 /// A feature unseen for this long belongs to the map, s: longer than one stays hidden behind another, less than a robot needs
 /// to come back.
@@ -54,7 +56,7 @@ pub struct Estimator {
     newcomers: Vec<(Option<u32>, Reading)>,
     seen: Vec<u32>,
     rows: Rows,
-    corrections: Vec<FeatureCorrection>,
+    rests: Vec<Vector2<f64>>,
     workspace: Workspace,
     /// What the last cloud was taken for, where somebody asks for it.
     pub sightings: Option<Vec<(u32, Reading, Role)>>,
@@ -79,7 +81,7 @@ impl Estimator {
             newcomers: Vec::new(),
             seen: Vec::new(),
             rows: Rows::default(),
-            corrections: Vec::new(),
+            rests: Vec::new(),
             workspace: Workspace::default(),
             sightings: None,
         }
@@ -173,18 +175,35 @@ impl Estimator {
         self.starvation.reached(stamp, self.matches.len(), refused.get(DropReason::Gated))
     }
 
-    /// Lets the robot be elsewhere, farther and farther, until most of what is seen passes; gives what does not.
+    /// Lets the robot be elsewhere, farther and farther from where the filter has it, until most of what is seen passes;
+    /// gives what does not. The estimate begins where the cloud has the robot: a start that ignorance this large does not
+    /// remember, from which the update is linear enough.
     fn open_gate(&mut self, stamp: Stamp, kind: FeatureKind, observations: &[Observation]) -> Counts {
+        let unknown = Variant { discretization: Discretization::Exponential, ..self.variant };
+        let sightings: Vec<_> = observations.iter().filter_map(|o| self.sighting(kind, o)).collect();
+        let motion = displacement(&self.sensor, &sightings).unwrap_or_default();
+        propagate(&mut self.state, &Increment { motion, ..Increment::none() }, &unknown, &mut self.rows);
+
         let mut refused = Counts::default();
-        for motion in unknown_motions() {
-            propagate(&mut self.state, &motion, &self.variant, &mut self.rows);
+        let mut whole = Increment::none();
+        for motion in unknown_motions(motion.p.norm().max(motion.theta.abs())) {
+            propagate(&mut self.state, &motion, &unknown, &mut self.rows);
+            whole = whole.then(&motion);
             refused = self.sort_out(stamp, kind, observations);
             if refused.get(DropReason::Gated) <= self.matches.len() as u64 {
                 break;
             }
         }
+        // All of them are one motion that nobody knows, and are corrected as one.
+        self.rows.note_noise(&self.state, &whole, &unknown);
         self.starvation.opened();
         refused
+    }
+
+    /// Where the filter has the feature that an observation names, in the base frame, and what was read of it.
+    fn sighting(&self, kind: FeatureKind, observation: &Observation) -> Option<(Vector2<f64>, Reading)> {
+        let i = self.state.find(observation.id?)?;
+        Some((self.state.in_robot(i), self.sensor.read(kind, observation).ok()?))
     }
 
     /// How often the gate was opened because it had starved the filter.
@@ -263,24 +282,28 @@ impl Estimator {
         }
     }
 
-    /// Linearizes all matches anew where the update is going to put them, as often as the filter says: Gauss–Newton on the
-    /// posterior. The last linearization is the one that [`update`] takes.
+    /// Linearizes all matches anew where the update is going to put them, and what the last motion did to them, as often as
+    /// the filter says: Gauss–Newton on the posterior. The last linearization is the one that [`update`] takes.
     fn iterate(&mut self) {
         let (Retraction::Chart(chart) | Retraction::Split(chart)) = self.variant.retraction else { return };
-        let noise_rows = match self.variant.retraction {
-            Retraction::Split(_) => self.rows.noise.as_slice(),
-            _ => &[],
-        };
+        if !matches!(self.variant.retraction, Retraction::Split(_)) {
+            self.rows.noise.clear(); // nothing is split off
+        }
         for _ in 1..self.variant.iterations {
             if self.matches.is_empty() {
                 return;
             }
-            let (corrections, work) = (&mut self.corrections, &mut self.workspace);
-            let Ok(nu) = preview(&self.state, &self.matches, noise_rows, corrections, work) else { return };
-            let robot = Se2::exp(&nu) * self.state.pose;
-            for (m, correction) in self.matches.iter_mut().zip(&self.corrections) {
-                relinearize(&self.state, &self.sensor, m, &robot, correction, chart);
+            let (rows, rests) = (&mut self.rows, &mut self.rests);
+            let Ok(noise) = preview(&self.state, &self.matches, &rows.noise, rests, &mut self.workspace) else {
+                return;
+            };
+            let robot = Se2::exp(&rows.of_pose(&noise)) * self.state.pose;
+            let preview = Preview { noise, robot, chart };
+            rows.begin();
+            for (m, rest) in self.matches.iter_mut().zip(rests.iter()) {
+                relinearize(&self.state, &self.sensor, m, &preview, rest, rows);
             }
+            rows.apply(&mut self.state.covariance);
         }
     }
 

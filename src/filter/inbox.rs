@@ -7,6 +7,7 @@
 
 use super::{FeatureKind, Imu, Observation, Odometry, TwistHold};
 use crate::stamp::Stamp;
+use nalgebra::Matrix2;
 use std::collections::VecDeque;
 
 /// The most odometry messages that wait.
@@ -199,7 +200,8 @@ impl Inbox {
                 (_, None, Some((last, _))) => (last, to.since(at)),
                 (TwistHold::After, Some(_), None) | (_, None, None) => return used,
             };
-            if let Some(yaw_rate) = self.gyro(at, end) {
+            if let Some((yaw_rate, levelling)) = self.inertial(at, end) {
+                odometry = levelling.map_or(odometry, |levelling| odometry.levelled(&levelling));
                 odometry.yaw_rate = yaw_rate;
             }
             if end > at {
@@ -229,15 +231,29 @@ impl Inbox {
         }
     }
 
-    /// Mean yaw rate of the gyroscope over (from, to]; the last sample before where there is none, if it is fresh.
-    fn gyro(&self, from: Stamp, to: Stamp) -> Option<f64> {
+    /// Mean yaw rate over (from, to] and mean levelling, of the samples that have one; those of the last sample before where
+    /// there is none, if it is fresh.
+    fn inertial(&self, from: Stamp, to: Stamp) -> Option<(f64, Option<Matrix2<f64>>)> {
         let start = self.imu.partition_point(|s| s.stamp <= from);
         let end = self.imu.partition_point(|s| s.stamp <= to);
-        if end > start {
-            let sum: f64 = self.imu.range(start..end).map(|s| s.yaw_rate).sum();
-            return Some(sum / (end - start) as f64);
+        if end == start {
+            return self.imu_at(to).map(|imu| (imu.yaw_rate, imu.tilt.map(|tilt| tilt.levelling())));
         }
-        let before = self.imu.get(start.checked_sub(1)?)?;
-        (to.since(before.stamp) <= IMU_FRESH_S).then_some(before.yaw_rate)
+        let rates: f64 = self.imu.range(start..end).map(|s| s.yaw_rate).sum();
+        let tilts = self.imu.range(start..end).filter_map(|s| s.tilt);
+        let (sum, count) = tilts.fold((Matrix2::zeros(), 0), |(sum, n), tilt| (sum + tilt.levelling(), n + 1));
+        let levelling = (count > 0).then(|| sum / f64::from(count));
+        Some((rates / (end - start) as f64, levelling))
+    }
+
+    /// The newest inertial sample up to `stamp`, if it is fresh.
+    fn imu_at(&self, stamp: Stamp) -> Option<&Imu> {
+        let before = self.imu.get(self.imu.partition_point(|s| s.stamp <= stamp).checked_sub(1)?)?;
+        (stamp.since(before.stamp) <= IMU_FRESH_S).then_some(before)
+    }
+
+    /// How the base leans at `stamp`, where that is known.
+    pub fn levelling(&self, stamp: Stamp) -> Option<Matrix2<f64>> {
+        self.imu_at(stamp)?.tilt.map(|tilt| tilt.levelling())
     }
 }

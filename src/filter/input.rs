@@ -1,5 +1,6 @@
 //! What the filter is fed with.
 
+use super::Tilt;
 use crate::stamp::Stamp;
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 use serde::{Deserialize, Serialize};
@@ -24,13 +25,23 @@ impl Odometry {
     }
 }
 
-/// A gyroscope's yaw rate, which replaces that of the odometry where it is fresh.
+/// What an inertial sensor says: its yaw rate replaces that of the odometry where it is fresh.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Imu {
     /// When it was sampled.
     pub stamp: Stamp,
     /// Rate of the heading, rad/s: already projected onto the vertical.
     pub yaw_rate: f64,
+    /// How the base leans, where that is known; used where [`super::MotionConfig::use_tilt`] says so.
+    pub tilt: Option<Tilt>,
+}
+
+impl Imu {
+    /// Of a sensor that turns with `angular_velocity`, in its own frame; without a tilt it stands upright.
+    pub fn new(stamp: Stamp, angular_velocity: &Vector3<f64>, tilt: Option<Tilt>) -> Self {
+        let yaw_rate = tilt.map_or(angular_velocity.z, |tilt| tilt.heading_rate(angular_velocity));
+        Self { stamp, yaw_rate, tilt }
+    }
 }
 
 /// How the two numbers of an [`Observation`] are to be read.

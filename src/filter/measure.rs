@@ -2,10 +2,12 @@
 
 use super::calibration::SensorJacobian;
 use super::covariance::Covariance;
+use super::propagate::Rows;
 use super::retract::place;
 use super::sensor::{Reading, Sensor};
 use super::state::State;
-use super::update::FeatureCorrection;
+use super::update::along;
+
 use super::{Chart, Coordinates, Linearization};
 use crate::lie::{Se2, skew};
 use nalgebra::{Matrix2, Matrix2x3, Vector2};
@@ -85,23 +87,42 @@ pub fn linearize(state: &State, sensor: &Sensor, reading: &Reading, i: usize, at
     }
 }
 
-/// Linearizes a match anew, where `correction` would put its feature, seen from `robot`, the pose corrected for the noise of
-/// the last motion; the residual stays that of the uncorrected estimate, r = (reading − h(z⁺)) + H e. Returns false, and
-/// changes nothing, where the model has no derivative.
+/// Where an update is going to put the robot and the features, before it has.
+#[derive(Clone, Copy, Debug)]
+pub struct Preview {
+    /// The noise n of the last motion, as far as the readings tell.
+    pub noise: [f64; 3],
+    /// The robot, moved by that noise.
+    pub robot: Se2,
+    /// In which corrections of features add up.
+    pub chart: Chart,
+}
+
+/// Linearizes a match anew, where `preview` sees it and `rest`, the correction of its feature but for the last motion's noise, puts
+/// it. Returns false, and changes nothing, where the model has no derivative.
+///
+/// The noise of the motion moved the robot among the features as they are: what it did to this one is linearized anew, too,
+/// in `rows`. The residual stays that of the uncorrected estimate, r = (reading − h) + H(rest + G n).
 pub fn relinearize(
     state: &State,
     sensor: &Sensor,
     m: &mut Match,
-    robot: &Se2,
-    correction: &FeatureCorrection,
-    chart: Chart,
+    preview: &Preview,
+    rest: &Vector2<f64>,
+    rows: &mut Rows,
 ) -> bool {
-    let FeatureCorrection { whole, rigid } = correction;
     let feature = &state.features[m.feature];
-    let chart = if feature.is_mapped { Chart::Cartesian } else { chart };
-    let (z, derivative) = place(robot, &feature.x, &(whole - rigid), chart);
+    let chart = if feature.is_mapped { Chart::Cartesian } else { preview.chart };
+    let (p, derivative) = place(&state.pose, &feature.x, rest, chart);
+    let z = preview.robot.transform_back(&p);
     let Some(expected) = sensor.expect(&m.reading, &z, &z) else { return false };
-    m.feature_jacobian = expected.jacobian * derivative;
+    let row = state.covariance.row_of(m.feature);
+    let mut whole = *rest;
+    if !rows.noise.is_empty() {
+        rows.relinearize(row, &(p - preview.robot.p), &derivative);
+        whole += Vector2::new(along(&rows.noise[row], &preview.noise), along(&rows.noise[row + 1], &preview.noise));
+    }
+    m.feature_jacobian = expected.jacobian * preview.robot.rotation().transpose() * derivative;
     m.calibration_jacobian = expected.calibration;
     m.residual = expected.residual + m.feature_jacobian * whole;
     m.noise = expected.noise * m.noise_scale;

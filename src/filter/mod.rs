@@ -19,6 +19,7 @@ mod measure;
 mod motion;
 mod output;
 mod propagate;
+mod relocate;
 mod retract;
 mod sensor;
 mod slam;
@@ -26,6 +27,7 @@ mod starvation;
 mod state;
 #[cfg(test)]
 mod tests;
+mod tilt;
 mod trace;
 mod update;
 mod variant;
@@ -46,6 +48,7 @@ pub use config::{
 pub use input::{FeatureKind, Features, Imu, Observation, Odometry};
 pub use output::{Counts, DropReason, Landmark, PoseEstimate, Step};
 pub use slam::Slam;
+pub use tilt::Tilt;
 pub use variant::{
     Coordinates, Discretization, Initialization, Linearization, NoiseAt, Retraction, StereoModel, UnknownFilter,
     Variant,

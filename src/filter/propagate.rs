@@ -3,18 +3,81 @@
 use super::covariance::{Covariance, factor3};
 use super::motion::{Drift, FeatureMotion, Increment};
 use super::state::State;
+use super::update::along;
 use super::{Coordinates, Linearization, Variant};
-use nalgebra::{Matrix3, Vector3};
+use crate::lie::skew;
+use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 
 /// Room for propagation; keeps its allocation.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     /// G L: what the noise (δt, δa) of the last motion, Q = L Lᵀ, did to every error; a row for each of the state.
     pub noise: Vec<[f64; 3]>,
+    /// diag(R(θ), 1)L: (R(θ)δt, δa) is this times n. Seen from the robot at p⁺, a feature at p moves by −R(θ)δt − J(p − p⁺)δa.
+    motion: [[f64; 3]; 3],
+    /// What [`Rows::relinearize`] has changed of the noise.
+    change: Vec<[f64; 3]>,
+    /// Of which rows.
+    changed: Vec<usize>,
+    /// Room for [`Rows::apply`].
+    middle: Vec<[f64; 3]>,
     /// G itself, where something is calibrated.
     effect: Vec<[f64; 3]>,
     /// What correlation with the parameters adds, row by row.
     spread: Vec<[f64; 3]>,
+}
+
+impl Rows {
+    /// Fills [`Rows::noise`] for `state`, which has not moved by `increment` yet.
+    pub fn note_noise(&mut self, state: &State, increment: &Increment, variant: &Variant) {
+        self.noise.clear();
+        if variant.coordinates != Coordinates::World {
+            let root = factor3(&increment.covariance);
+            noise_rows(state, increment, variant, |row| {
+                let along = |k| row[0] * root[(0, k)] + row[1] * root[(1, k)] + row[2] * root[(2, k)];
+                self.noise.push([0, 1, 2].map(along));
+            });
+            let (s, c) = state.pose.theta.sin_cos();
+            let shift = |a: f64, b: f64| [0, 1, 2].map(|k| a * root[(0, k)] + b * root[(1, k)]);
+            self.motion = [shift(c, -s), shift(s, c), [0, 1, 2].map(|k| root[(2, k)])];
+        }
+    }
+
+    /// ν, what the noise n did to the pose; zero where there was none.
+    pub fn of_pose(&self, noise: &[f64; 3]) -> Vector3<f64> {
+        Vector3::from([0, 1, 2].map(|row| self.noise.get(row).map_or(0.0, |row| along(row, noise))))
+    }
+
+    /// Has to come before [`Rows::relinearize`], as [`Rows::apply`] after it.
+    pub fn begin(&mut self) {
+        self.change.clear();
+        self.change.resize(self.noise.len(), [0.0; 3]);
+        self.changed.clear();
+    }
+
+    /// What the last motion did to the feature whose rows begin at `row`, in terms of the error e that moves it by
+    /// `derivative`·e, if it is `lever` away from the robot; all in the map's axes.
+    pub fn relinearize(&mut self, row: usize, lever: &Vector2<f64>, derivative: &Matrix2<f64>) {
+        let Some(inverse) = derivative.try_inverse() else { return };
+        let turned = skew(lever);
+        self.changed.extend([row, row + 1]);
+        for k in 0..3 {
+            let shift = Vector2::new(self.motion[0][k], self.motion[1][k]);
+            let e = -(inverse * (shift + turned * self.motion[2][k]));
+            for (row, value) in (row..).zip([e.x, e.y]) {
+                self.change[row][k] = value - self.noise[row][k];
+                self.noise[row][k] = value;
+            }
+        }
+    }
+
+    /// The covariance that propagation would have given with the new rows: P + G'G'ᵀ − GGᵀ = P + CM + MᵀCᵀ with the change
+    /// C = G' − G and the mean M of both.
+    pub fn apply(&mut self, covariance: &mut Covariance) {
+        self.middle.clear();
+        self.middle.extend(self.noise.iter().zip(&self.change).map(|(g, d)| [0, 1, 2].map(|k| g[k] - 0.5 * d[k])));
+        covariance.add_symmetric3_in(&self.changed, &self.change, &self.middle);
+    }
 }
 
 /// Moves the state by an increment: pose p⁺ = p + R(θ)t, θ⁺ = θ + a with transition (5.11) and, in robot coordinates,
@@ -29,13 +92,7 @@ pub fn propagate(state: &mut State, increment: &Increment, variant: &Variant, ro
     if increment.drift.is_some() {
         noise_rows(state, increment, variant, |row| rows.effect.push(row));
     }
-    rows.noise.clear();
-    if variant.coordinates != Coordinates::World {
-        let root = factor3(&increment.covariance);
-        noise_rows(state, increment, variant, |row| {
-            rows.noise.push([0, 1, 2].map(|k| row[0] * root[(0, k)] + row[1] * root[(1, k)] + row[2] * root[(2, k)]));
-        });
-    }
+    rows.note_noise(state, increment, variant);
     match variant.coordinates {
         Coordinates::World => {
             state.covariance.move_pose(&transition, &(noise * increment.covariance * noise.transpose()));

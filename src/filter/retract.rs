@@ -56,20 +56,20 @@ fn group(state: &mut State, delta: &[f64]) {
 
 /// The errors of an invariant filter are a product, χ_true = Exp(old)Exp(ν)χ̂, of what was wrong before the last motion and of
 /// the noise ν of that motion, which moved the robot and left the features where they are in the map. Each is corrected
-/// where it arose: first the robot, X ← Exp(ν)X, from where every feature is seen at z_i = X⁻¹p_i, exactly; then what is
-/// left of e_i in the chart of z_i, and X ← Exp(ξ − ν)X with the features around it. Features that have been out of view
+/// where it arose: what is left of e_i without ν, in the chart of z_i = X⁻¹p_i; then the robot, X ← Exp(ν)X, among features
+/// that stay; then X ← Exp(ξ − ν)X with the features around it. Features that have been out of view
 /// follow the exponential of the group, p_i ← R(ξ_θ − ν_θ)p_i + V(ξ_θ − ν_θ)(ξ_p − ν_p + e_i), with errors that stay.
 ///
-/// e_i is carried along, δe⁺ = R(θ⁺)(∂z⁺/∂δz)R(θ)ᵀδe, with the axes of the map that the correction of ν has not turned. The
+/// e_i is carried along, δe⁺ = R(ξ_θ − ν_θ)R(θ)(∂z⁺/∂δz)R(θ)ᵀδe: the correction of ν turns no axes of the map. The
 /// error of the pose is not carried by the Jacobian J_l(ξ) of the exponential, as it would have to be if it were one vector
 /// that the correction is a part of: corrections are ν for the most part, Exp(old) stands to the left of them, and J_l would
 /// turn what is known of the whole way by half of every one of them.
 fn in_chart(state: &mut State, delta: &[f64], rigid: &[f64], chart: Chart, blocks: &mut Vec<Matrix2<f64>>) {
     let (xi, nu) = (pose_part(delta), pose_part(rigid));
-    let moved = Se2::exp(&nu) * state.pose;
+    let before = state.pose;
     let old = xi - nu;
-    let after = Se2::exp(&old) * moved;
-    let (forth, turn, spread) = (after.rotation(), rotation(old.z), v_matrix(old.z));
+    let after = Se2::exp(&old) * Se2::exp(&nu) * before;
+    let (turn, spread) = (rotation(old.z), v_matrix(old.z));
     let first_row = state.covariance.row_of(0);
     blocks.clear();
     let parts = feature_parts(delta, first_row).zip(feature_parts(rigid, first_row));
@@ -79,17 +79,19 @@ fn in_chart(state: &mut State, delta: &[f64], rigid: &[f64], chart: Chart, block
             blocks.push(Matrix2::identity());
             continue;
         }
-        let (z, derivative) = place(&moved, &feature.x, &(e - of_motion), chart);
-        feature.x = after.transform(&z);
-        blocks.push(forth * derivative);
+        let (place, derivative) = place(&before, &feature.x, &(e - of_motion), chart);
+        feature.x = turn * place + spread * old.xy();
+        blocks.push(turn * derivative);
     }
     state.pose = after;
     state.covariance.transport(blocks);
 }
 
-/// Where a feature at `p_world` is seen from `robot` after the correction e, in the axes of the map, in a chart; and ∂z⁺/∂e.
+/// Where a feature at `p_world` is after the correction e, made in a chart as seen from `robot`, and ∂p⁺/∂e; all in the axes of
+/// the map.
 pub fn place(robot: &Se2, p_world: &Vector2<f64>, e: &Vector2<f64>, chart: Chart) -> (Vector2<f64>, Matrix2<f64>) {
-    let back = robot.rotation().transpose();
+    let forth = robot.rotation();
+    let back = forth.transpose();
     let (z, derivative) = chart.retract(&robot.transform_back(p_world), &(back * e));
-    (z, derivative * back)
+    (robot.transform(&z), forth * derivative * back)
 }

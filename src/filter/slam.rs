@@ -4,6 +4,7 @@ use super::estimator::Estimator;
 use super::inbox::Inbox;
 use super::motion::Increment;
 use super::sensor::MAX_VARIANCE;
+use super::tilt::level;
 use super::trace::Trace;
 use super::{
     CalibrationEstimate, Config, ConfigError, Counts, DropReason, FeatureKind, Imu, Landmark, Observation, Odometry,
@@ -187,7 +188,8 @@ impl Slam {
 
     fn take_imu(&mut self, imu: &Imu) -> Result<(), DropReason> {
         self.check_enabled()?;
-        if !imu.yaw_rate.is_finite() {
+        let tilt = imu.tilt.filter(|_| self.config.motion.use_tilt);
+        if !imu.yaw_rate.is_finite() || tilt.is_some_and(|tilt| !tilt.is_finite()) {
             return Err(DropReason::NotFinite);
         }
         if imu.yaw_rate.abs() > self.config.motion.max_yaw_rate {
@@ -201,7 +203,7 @@ impl Slam {
         if self.time.is_some_and(|time| imu.stamp <= time) {
             return Err(DropReason::TooLate);
         }
-        self.inbox.push_imu(*imu);
+        self.inbox.push_imu(Imu { tilt, ..*imu });
         Ok(())
     }
 
@@ -288,12 +290,15 @@ impl Slam {
     /// The next cloud that can be processed, processed. One step a cloud, stamps strictly increasing.
     pub fn poll(&mut self) -> Option<Step> {
         loop {
-            let cloud = self.inbox.pop_due_cloud(self.window_s())?;
+            let mut cloud = self.inbox.pop_due_cloud(self.window_s())?;
             let step = match self.time {
                 None => Err(DropReason::NotStarted),
                 Some(time) if cloud.stamp < time => Err(DropReason::NotStarted),
                 Some(time) => {
                     self.advance(time, cloud.stamp);
+                    if let Some(levelling) = self.inbox.levelling(cloud.stamp) {
+                        level(cloud.kind, &self.config.sensor, &levelling, &mut cloud.observations);
+                    }
                     let correction =
                         self.estimator.correct(cloud.stamp, cloud.kind, &cloud.observations, &mut self.counts);
                     self.last_step = Some(cloud.stamp);

@@ -2,15 +2,15 @@
 //!
 //! A gate that leaves out nearly everything is not wrong about the observations but about the pose: the wheels were lifted,
 //! or slipped more than their noise says. What is honest then is to say that the robot has moved in a way odometry knows
-//! nothing of. The map stays as it is and as certain as it is; robot against map is widened, step by step, until most of
-//! what is seen passes. One feature seen wrong beside others that fit starves nobody.
+//! nothing of. The map stays as it is and as certain as it is; the robot is put where most of what is seen belongs, and robot
+//! against map is widened, by as much as it was moved or more, until most of that passes. One feature seen wrong beside others that fit starves nobody.
 
 use super::motion::Increment;
 use crate::lie::Se2;
 use crate::stamp::Stamp;
 use nalgebra::{Matrix3, Vector3};
 
-/// Standard deviation of the first motion that is assumed, m and rad.
+/// The least standard deviation of a motion that is assumed, m and rad.
 const FIRST: f64 = 0.02;
 
 /// Each is so many times as large as the last.
@@ -67,11 +67,14 @@ impl Starvation {
     }
 }
 
-/// Motions nobody knows of, of growing size, all with the expectation that there was none.
-pub fn unknown_motions() -> impl Iterator<Item = Increment> {
-    std::iter::successors(Some(FIRST), |std| Some(std * GROWTH)).take_while(|std| *std <= LARGEST).map(|std| {
-        let turn = std.min(LARGEST_TURN);
-        let covariance = Matrix3::from_diagonal(&Vector3::new(std * std, std * std, turn * turn));
-        Increment { motion: Se2::identity(), covariance, drift: None }
-    })
+/// Motions nobody knows of, of growing size from `least` on, all with the expectation that there was none.
+pub fn unknown_motions(least: f64) -> impl Iterator<Item = Increment> {
+    let first = FIRST.max(least);
+    std::iter::successors(Some(first), |std| Some(std * GROWTH)).take_while(move |std| *std <= LARGEST.max(first)).map(
+        |std| {
+            let turn = std.min(LARGEST_TURN);
+            let covariance = Matrix3::from_diagonal(&Vector3::new(std * std, std * std, turn * turn));
+            Increment { motion: Se2::identity(), covariance, drift: None }
+        },
+    )
 }

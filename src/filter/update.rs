@@ -80,15 +80,6 @@ pub fn update(
     Ok(nis)
 }
 
-/// A correction that has not been made.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FeatureCorrection {
-    /// e of the feature.
-    pub whole: Vector2<f64>,
-    /// Of that, what makes good the noise of the last motion.
-    pub rigid: Vector2<f64>,
-}
-
 /// The correction that [`update`] would make to each matched feature, in `corrections`, and to the pose for the noise of
 /// the last motion, ν, which is given back; nothing is changed.
 ///
@@ -98,9 +89,9 @@ pub fn preview(
     state: &State,
     matches: &[Match],
     noise_rows: &[[f64; 3]],
-    corrections: &mut Vec<FeatureCorrection>,
+    rests: &mut Vec<Vector2<f64>>,
     work: &mut Workspace,
-) -> Result<Vector3<f64>, Singular> {
+) -> Result<[f64; 3], Singular> {
     let (n, m) = (state.covariance.dim(), 2 * matches.len());
     gather(state, matches, work);
     innovation(state, matches, work);
@@ -112,16 +103,16 @@ pub fn preview(
     weigh(work, m);
     let noise = noise_of_motion(state, matches, noise_rows, work);
     let rigid = |row: usize| noise_rows.get(row).map_or(0.0, |row| along(row, &noise));
-    corrections.clear();
-    corrections.extend(matches.iter().map(|matched| {
+    rests.clear();
+    rests.extend(matches.iter().map(|matched| {
         let row = state.covariance.row_of(matched.feature);
         let mut whole = Vector2::zeros();
         for (w, y) in work.w.chunks_exact(n).zip(&work.y) {
             whole += Vector2::new(w[row], w[row + 1]) * *y;
         }
-        FeatureCorrection { whole, rigid: Vector2::new(rigid(row), rigid(row + 1)) }
+        whole - Vector2::new(rigid(row), rigid(row + 1))
     }));
-    Ok(Vector3::new(rigid(0), rigid(1), rigid(2)))
+    Ok(noise)
 }
 
 /// y ← L⁻ᵀ y: of L⁻¹ r it makes S⁻¹ r.
@@ -146,7 +137,7 @@ fn noise_of_motion(state: &State, matches: &[Match], noise_rows: &[[f64; 3]], wo
     noise
 }
 
-fn along(row: &[f64; 3], noise: &[f64; 3]) -> f64 {
+pub fn along(row: &[f64; 3], noise: &[f64; 3]) -> f64 {
     row[0] * noise[0] + row[1] * noise[1] + row[2] * noise[2]
 }
 

@@ -3,7 +3,7 @@
 use super::clock::from_time;
 use super::tf::planar_block;
 use crate::evaluate::bag::cloud::{Cloud, Field, LayoutError, decode_features};
-use crate::evaluate::bag::content::heading_rate;
+use crate::evaluate::bag::content::tilt_of;
 use crate::filter::{FeatureKind, Features, Imu, Odometry};
 use crate::lie::Se2;
 use crate::stamp::Stamp;
@@ -172,7 +172,7 @@ pub fn features(
     Ok(Features { stamp, kind, observations })
 }
 
-/// The rate of the heading that a gyroscope measures ([`heading_rate`]), with the orientation of the message where it has
+/// The rate of the heading that a gyroscope measures, and how it leans, with the orientation of the message where it has
 /// one: its covariance does not begin with −1, and it is not left empty. Otherwise the sensor is taken to stand upright.
 ///
 /// # Errors
@@ -188,8 +188,8 @@ pub fn imu(message: &sensor_msgs::msg::Imu, frames: &[Frame<'_>]) -> Result<Imu,
     if has_orientation && rotation(q).is_none() {
         return Err(Refusal::BadOrientation);
     }
-    let yaw_rate = heading_rate(has_orientation.then_some(values), Vector3::new(w.x, w.y, w.z));
-    Ok(Imu { stamp, yaw_rate })
+    let tilt = if has_orientation { tilt_of(values) } else { None };
+    Ok(Imu::new(stamp, &Vector3::new(w.x, w.y, w.z), tilt))
 }
 
 /// A pose given from outside, in the map, with the covariance of (x, y, θ).

@@ -22,7 +22,7 @@ pub struct ImuReading {
 /// What the filter takes of it.
 impl From<ImuReading> for filter::Imu {
     fn from(reading: ImuReading) -> Self {
-        Self { stamp: reading.stamp, yaw_rate: reading.yaw_rate }
+        Self { stamp: reading.stamp, yaw_rate: reading.yaw_rate, tilt: None }
     }
 }
 

@@ -1,4 +1,4 @@
-//! `config/lienav.rviz` shows what the nodes publish, with displays that every rviz2 has.
+//! `config/lienav.rviz` and `config/attitude.rviz` show what the nodes publish, with displays that every rviz2 has.
 
 use super::read;
 use serde_yaml_ng::Value;
@@ -45,7 +45,11 @@ const OTHERS: [&str; 13] = [
 ];
 
 fn document() -> Value {
-    serde_yaml_ng::from_str(&read("config/lienav.rviz")).unwrap()
+    document_of("lienav")
+}
+
+fn document_of(file: &str) -> Value {
+    serde_yaml_ng::from_str(&read(&format!("config/{file}.rviz"))).unwrap()
 }
 
 fn text<'a>(node: &'a Value, key: &str) -> &'a str {
@@ -90,12 +94,25 @@ fn each_display_shows_a_topic_of_its_type_with_a_matching_qos() {
 
 #[test]
 fn panels_tools_and_views_are_those_of_rviz() {
-    let document = document();
-    let manager = &document["Visualization Manager"];
-    let classes = list(&document["Panels"]).iter().chain(list(&manager["Tools"])).chain([&manager["Views"]["Current"]]);
-    for class in classes.map(|node| text(node, "Class")) {
-        assert!(OTHERS.contains(&class), "{class}");
+    for document in ["lienav", "attitude"].map(document_of) {
+        let manager = &document["Visualization Manager"];
+        let view = &manager["Views"]["Current"];
+        let classes = list(&document["Panels"]).iter().chain(list(&manager["Tools"])).chain([view]);
+        for class in classes.map(|node| text(node, "Class")) {
+            assert!(OTHERS.contains(&class), "{class}");
+        }
     }
+}
+
+#[test]
+fn the_frame_of_the_sensor_is_shown_in_that_of_the_world() {
+    let document = document_of("attitude");
+    let manager = &document["Visualization Manager"];
+    let classes: Vec<&str> = list(&manager["Displays"]).iter().map(|display| text(display, "Class")).collect();
+    assert_eq!(classes, DISPLAYS_WITHOUT_TOPIC);
+    let config: Value = serde_yaml_ng::from_str(&read("config/attitude.yaml")).unwrap();
+    let world = &config["/**"]["ros__parameters"]["world_frame"];
+    assert_eq!(&manager["Global Options"]["Fixed Frame"], world);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 #![cfg(feature = "ros")]
 
+mod attitude;
 mod bags;
 mod nodes;
 mod peers;

@@ -32,6 +32,11 @@ pub fn simulator_node(domain: &str, arguments: &[&str]) -> Process {
     start(env!("CARGO_BIN_EXE_simulator_node"), domain, &[&["--ros-args"], arguments].concat())
 }
 
+/// `attitude_node` with ROS arguments (after `--ros-args`).
+pub fn attitude_node(domain: &str, arguments: &[&str]) -> Process {
+    start(env!("CARGO_BIN_EXE_attitude_node"), domain, &[&["--ros-args"], arguments].concat())
+}
+
 /// Any program.
 pub fn start(program: &str, domain: &str, arguments: &[&str]) -> Process {
     let mut command = command(program, domain);

@@ -103,13 +103,16 @@ fn a_turn_of_the_world_turns_the_estimate_and_nothing_else() {
 
 #[test]
 fn inclination_is_as_good_as_the_filter_says() {
-    // The motion is not drawn from the filter's model, so the band is wide: neither proud nor useless.
+    // The motion is not drawn from the filter's model, which takes speeds for larger than these are (`motion.gain`): careful, and
+    // never proud.
     let mut nees = Vec::new();
     for seed in 0..6 {
         let mut sensor = Sensor::ordinary(seed);
         sensor.accelerometer_bias = sensor.noise(0.1);
         let hand = Hand { pace: 1.0 + 0.2 * seed as f64, reach: 0.2 };
-        let mut attitude = Attitude::new(config()).unwrap();
+        let mut config = config();
+        config.accelerometer.initial_bias_std = 0.1;
+        let mut attitude = Attitude::new(config).unwrap();
         for (k, stamp) in stamps(100, 30).enumerate() {
             attitude.imu(&sensor.spoil(&hand.sample(stamp))).unwrap();
             if k > 500 && k % 50 == 0 {
@@ -120,7 +123,7 @@ fn inclination_is_as_good_as_the_filter_says() {
         }
     }
     let mean = nees.iter().sum::<f64>() / nees.len() as f64;
-    assert!((0.1..6.0).contains(&mean), "{mean}");
+    assert!((0.03..4.0).contains(&mean), "{mean}");
 }
 
 proptest! {

@@ -4,7 +4,8 @@ use super::{LinearPart, PoissonError, ROUNDING};
 use nalgebra::{Complex, DMatrix, DVectorView, DVectorViewMut, SymmetricEigen};
 
 /// A linear part of small systems: functions of $A = JD$ are matrices, made from the eigenvectors of the Hermitian matrix
-/// $-iA$, so that $e^{At}$ is orthogonal to rounding for any $t$, however stiff $A$ is.
+/// $-iA$, so that $e^{At}$ is orthogonal to rounding however stiff $A$ is, as long as $\|A\|t$ stays below $10^7$: beyond, the
+/// rounding of the frequencies is seen in the phases.
 #[derive(Clone, Debug)]
 pub struct Dense {
     structure: DMatrix<f64>,
@@ -36,8 +37,11 @@ impl Dense {
         if defect > ROUNDING {
             return Err(PoissonError::NotSymmetric { defect });
         }
-        let product = j * d;
-        let defect = relative(&product - d * j, j.amax() * d.amax());
+        let (product, reversed) = (j * d, d * j);
+        if product.iter().chain(reversed.iter()).any(|entry| !entry.is_finite()) {
+            return Err(PoissonError::NotFinite);
+        }
+        let defect = relative(&product - reversed, j.amax() * d.amax());
         if defect > ROUNDING {
             return Err(PoissonError::NotCommuting { defect });
         }

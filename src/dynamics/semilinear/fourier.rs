@@ -50,7 +50,10 @@ pub(super) fn multipliers(
         return Err(PoissonError::NotSymmetric { defect: symmetry_defect });
     }
     let stiffness: Vec<f64> = stiffness.iter().map(|m| m.re).collect();
-    let frequencies = structure.iter().zip(&stiffness).map(|(j, d)| j.im * d).collect();
+    let frequencies: Vec<f64> = structure.iter().zip(&stiffness).map(|(j, d)| j.im * d).collect();
+    if frequencies.iter().any(|frequency| !frequency.is_finite()) {
+        return Err(PoissonError::NotFinite);
+    }
     Ok(Multipliers { structure, stiffness, frequencies })
 }
 

@@ -44,11 +44,11 @@ pub enum PoissonError {
     },
     /// $JD \neq DJ$.
     #[error(
-        "J and D do not commute: JD − DJ is {defect:e} of JD; scale the variables (as to modal coordinates), or move what \
+        "J and D do not commute: JD − DJ is {defect:e} of |J||D|; scale the variables (as to modal coordinates), or move what \
          does not commute into V"
     )]
     NotCommuting {
-        /// |JD − DJ| / |JD|.
+        /// |JD − DJ| / (|J| |D|).
         defect: f64,
     },
     /// A multiplier does not carry real functions over into real ones.
@@ -67,8 +67,8 @@ pub enum PoissonError {
         /// Rows and columns of D.
         stiffness: (usize, usize),
     },
-    /// An entry is not finite.
-    #[error("J or D has an entry that is not finite")]
+    /// An entry is not finite, or is not in the product.
+    #[error("J, D or JD has an entry that is not finite; give finite matrices, in units that keep them within 1e±150")]
     NotFinite,
 }
 

@@ -177,6 +177,91 @@ fn put_potential_to_the_laws(potential: &impl Potential, q0: &[f64], q1: &[f64])
     assert!(gradient.iter().zip(&moved).all(|(a, b)| (a - b).abs() < 1e-13 * (1.0 + a.abs())));
 }
 
+/// A system that keeps the laws: any skew J, and D a polynomial in J², with these scales.
+fn lawful(entries: &[f64], polynomial: [f64; 3], (j_scale, d_scale): (f64, f64)) -> (DMatrix<f64>, DMatrix<f64>) {
+    const N: usize = 5;
+    let mut index = 0;
+    let mut j = DMatrix::zeros(N, N);
+    for row in 0..N {
+        for column in 0..row {
+            (j[(row, column)], j[(column, row)]) = (entries[index], -entries[index]);
+            index += 1;
+        }
+    }
+    let square = &j * &j;
+    let d = DMatrix::identity(N, N) * polynomial[0] + &square * polynomial[1] + &square * &square * polynomial[2];
+    let d = (&d + d.transpose()) * 0.5;
+    (j * j_scale, d * d_scale)
+}
+
+/// Magnitudes of matrices, from tiny to huge.
+fn scale() -> impl Strategy<Value = f64> {
+    (-140..140_i32).prop_map(|power| 10_f64.powi(power))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, rng_seed: proptest::test_runner::RngSeed::Fixed(7), ..ProptestConfig::default() })]
+
+    #[test]
+    fn lawful_matrices_are_taken_and_the_law_that_is_broken_is_named_at_any_scale(
+        entries in proptest::collection::vec(0.1..1.0_f64, 10),
+        polynomial in [-1.0..1.0_f64, 0.1..1.0_f64, 0.0..0.2_f64],
+        scales in (scale(), scale()),
+        spoiled in (0..5_usize, 0..5_usize),
+        // Well above rounding, and relative to the largest entry.
+        by in 1e-6..1.0_f64,
+    ) {
+        let (j, d) = lawful(&entries, polynomial, scales);
+        prop_assert!(Dense::new(j.clone(), d.clone()).is_ok());
+        let mut not_skew = j.clone();
+        not_skew[spoiled] += by * j.amax();
+        let refusal = Dense::new(not_skew, d.clone()).err();
+        prop_assert!(matches!(refusal, Some(PoissonError::NotSkew { defect }) if defect > 1e-7), "{refusal:?}");
+        let mut not_symmetric = d.clone();
+        not_symmetric[(spoiled.0, (spoiled.0 + 1 + spoiled.1 % 4) % 5)] += by * d.amax();
+        let refusal = Dense::new(j.clone(), not_symmetric).err();
+        prop_assert!(matches!(refusal, Some(PoissonError::NotSymmetric { defect }) if defect > 1e-7), "{refusal:?}");
+        // All of J's rows have entries, so none commutes with a change of one entry of the diagonal.
+        let mut not_commuting = d.clone();
+        not_commuting[(spoiled.0, spoiled.0)] += by * d.amax();
+        let refusal = Dense::new(j, not_commuting).err();
+        prop_assert!(matches!(refusal, Some(PoissonError::NotCommuting { defect }) if defect > 1e-8), "{refusal:?}");
+    }
+
+    #[test]
+    fn any_numbers_are_taken_or_refused_and_what_is_taken_is_orthogonal(
+        j in proptest::collection::vec(proptest::num::f64::ANY, 9),
+        d in proptest::collection::vec(proptest::num::f64::ANY, 9),
+        diagonal in proptest::num::f64::ANY,
+    ) {
+        let matrix = |entries: &[f64]| DMatrix::from_column_slice(3, 3, entries);
+        let (j, d) = (matrix(&j), matrix(&d));
+        // As they come, and made skew and symmetric so that the later checks are reached.
+        let skew = DMatrix::from_fn(3, 3, |a, b| if a > b { j[(a, b)] } else if a < b { -j[(b, a)] } else { 0.0 });
+        let symmetric = DMatrix::from_fn(3, 3, |a, b| d[(a.max(b), a.min(b))]);
+        for (j, d) in [
+            (j.clone(), d.clone()),
+            (skew.clone(), symmetric),
+            (skew, DMatrix::from_diagonal_element(3, 3, diagonal)),
+        ] {
+            let size = (&j * &d).amax();
+            let Ok(dense) = Dense::new(j, d) else { continue };
+            let t = if size > 0.0 { 1e3 / size } else { 1.0 };
+            let exponential = dense.function(&|omega| Complex::from_polar(1.0, omega * t.min(f64::MAX)));
+            prop_assert!((&exponential * exponential.transpose() - DMatrix::identity(3, 3)).amax() < 1e-12);
+        }
+        let made = [diagonal, j[0], d[0]];
+        let multiplier = |k: i64| Complex::new(made[1], k as f64 * diagonal);
+        for result in [
+            ComplexFourier::new(5, multiplier, |k| Complex::new(made[2] * k as f64, 0.0)).map(drop),
+            RealFourier::new(4, multiplier, |k| Complex::new(made[2] * (k * k) as f64, 0.0)).map(drop),
+            Oscillators::new(made.to_vec()).map(drop),
+        ] {
+            prop_assert!(result.is_ok() || result.is_err_and(|error| !error.to_string().contains('\n')));
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, rng_seed: proptest::test_runner::RngSeed::Fixed(5), ..ProptestConfig::default() })]
 

@@ -4,7 +4,7 @@ use super::InertialRecording;
 use crate::integrate::attitude::{Method, Samples};
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 
-/// When drift is looked at, s after the first truth.
+/// When drift is looked at, s.
 pub const HORIZONS_S: [f64; 3] = [10.0, 30.0, 180.0];
 
 /// What came out.
@@ -12,15 +12,18 @@ pub const HORIZONS_S: [f64; 3] = [10.0, 30.0, 180.0];
 pub struct Drift {
     /// The bias that was taken off, rad/s.
     pub bias: Vector3<f64>,
-    /// Angle of the error at each of [`HORIZONS_S`], rad; `None` beyond the end.
+    /// Angle of the error at each of [`HORIZONS_S`] on the clock of the recording, which starts with its first sample, rad; `None`
+    /// beyond the end.
     pub at: [Option<f64>; 3],
+    /// The same this long after the first truth, from where rates are integrated.
+    pub since_truth: [Option<f64>; 3],
 }
 
 /// Integrates the rates of a recording. The bias is the constant that carries the first true orientation into that of
 /// `bias_window_s` later; at rest, the mean rate. `None` without truth and samples over that time.
 pub fn drift(recording: &InertialRecording, method: Method, bias_window_s: f64) -> Option<Drift> {
     let first = recording.truth.first()?;
-    let start = nearest(recording, first.stamp + 0.0)?;
+    let start = nearest(recording, first.stamp)?;
     let at = |seconds: f64| {
         let truth = recording.truth.iter().find(|t| t.stamp.since(first.stamp) >= seconds - 1e-3)?;
         Some((nearest(recording, truth.stamp)?, truth.orientation))
@@ -40,7 +43,9 @@ pub fn drift(recording: &InertialRecording, method: Method, bias_window_s: f64) 
         let found = integrate(recording, method, start, end, first.orientation, &bias, |_, _| ());
         Some(found.angle_to(&truth))
     };
-    Some(Drift { bias, at: HORIZONS_S.map(error_at) })
+    let begun = first.stamp.since(recording.samples.first()?.stamp);
+    let on_clock = |seconds: f64| (seconds > begun).then(|| error_at(seconds - begun)).flatten();
+    Some(Drift { bias, at: HORIZONS_S.map(on_clock), since_truth: HORIZONS_S.map(error_at) })
 }
 
 /// The sample nearest to a stamp; `None` where there is none within 10 ms.

@@ -32,13 +32,20 @@ pub struct Errors {
 }
 
 impl Errors {
-    /// Of a run, whose gyroscope had `true_bias`. Where no magnetometer shows north, heading is known but for a constant, so the first heading's error is taken
-    /// off: the mean before the body is moved, or of the first instant.
+    /// Of a run, whose gyroscope had `true_bias`. Where no magnetometer shows north, heading is
+    /// known but for a constant, so the first heading's error is taken off: the mean over the last second before the body is
+    /// moved, or of the first instant where it is moved from the start.
     pub fn new(run: &Run, true_bias: Option<Vector3<f64>>) -> Self {
-        let still: Vec<f64> =
-            run.points.iter().take_while(|point| !point.truth.moving).map(|point| parts(&error(point)).1).collect();
-        let first =
-            if still.is_empty() { run.points.first().map(|p| parts(&error(p)).1) } else { Some(mean_angle(&still)) };
+        let still = run.points.iter().take_while(|point| !point.truth.moving);
+        let moves_at = still.clone().last().map(|point| point.truth.stamp);
+        // A second of rest: before, a cold start may still be looking for the bias.
+        let settled = still.filter(|point| moves_at.is_some_and(|at| at.since(point.truth.stamp) <= 1.0));
+        let settled: Vec<f64> = settled.map(|point| parts(&error(point)).1).collect();
+        let first = if settled.is_empty() {
+            run.points.first().map(|point| parts(&error(point)).1)
+        } else {
+            Some(mean_angle(&settled))
+        };
         let back = UnitQuaternion::from_scaled_axis(Vector3::z() * -first.unwrap_or(0.0));
         let instant = |point: &Point| {
             // World-frame error: estimate = error · truth.

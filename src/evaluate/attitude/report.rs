@@ -42,8 +42,10 @@ pub struct Report {
     pub bias_error_after_20_s: Option<f64>,
     /// Of the accelerometer at the end, m/s².
     pub accelerometer_bias: Option<[f64; 3]>,
-    /// The gyroscope alone after 10, 30 and 180 s, degrees.
+    /// The gyroscope alone at 10, 30 and 180 s of the recording, degrees.
     pub gyro_only_drift_deg: BTreeMap<String, Option<f64>>,
+    /// The same, counted from the first truth.
+    pub gyro_only_drift_since_truth_deg: BTreeMap<String, Option<f64>>,
     /// The bias that was taken off for that, rad/s.
     pub gyro_only_bias: Option<[f64; 3]>,
     /// Time of a sample, ns.
@@ -73,8 +75,9 @@ impl Report {
         let known = drift.is_some();
         let settled =
             || errors.instants.iter().filter(|i| known && start.is_some_and(|start| i.stamp.since(start) >= 20.0));
-        let at =
-            |drift: &Drift| HORIZONS_S.iter().zip(drift.at).map(|(t, x)| (format!("{t}"), x.map(degrees))).collect();
+        let by_horizon = |at: [Option<f64>; 3]| -> BTreeMap<String, Option<f64>> {
+            HORIZONS_S.iter().zip(at).map(|(t, x)| (format!("{t}"), x.map(degrees))).collect()
+        };
         Self {
             source: recording.name.clone(),
             method: config.method.name(),
@@ -89,7 +92,8 @@ impl Report {
             bias_error_at_20_s: settled().next().map(|i| i.bias),
             bias_error_after_20_s: settled().map(|i| i.bias).reduce(greatest),
             accelerometer_bias: run.last.map(|last| last.accelerometer_bias.into()),
-            gyro_only_drift_deg: drift.map(at).unwrap_or_default(),
+            gyro_only_drift_deg: drift.map(|drift| by_horizon(drift.at)).unwrap_or_default(),
+            gyro_only_drift_since_truth_deg: drift.map(|drift| by_horizon(drift.since_truth)).unwrap_or_default(),
             gyro_only_bias: drift.map(|drift| drift.bias.into()),
             sample_ns: run.sample_ns,
             dropped: run.dropped.clone(),
@@ -103,8 +107,10 @@ impl Report {
         let mut text = format!("source: {}\n\n", self.source);
         let number = |x: Option<f64>, digits: usize| x.map_or("–".to_owned(), |x| format!("{x:.digits$}"));
         let vector = |x: Option<[f64; 3]>| x.map_or("–".to_owned(), |[x, y, z]| format!("{x:.5} {y:.5} {z:.5}"));
-        let drift: Vec<String> =
-            self.gyro_only_drift_deg.iter().map(|(t, x)| format!("{} at {t} s", number(*x, 3))).collect();
+        let drift = |of: &BTreeMap<String, Option<f64>>| {
+            let at = |t: &f64| format!("{} at {t} s", number(of.get(&t.to_string()).copied().flatten(), 3));
+            HORIZONS_S.iter().map(at).collect::<Vec<_>>().join(", ")
+        };
         let rows = [
             ("method", self.method.to_owned()),
             ("samples (compared with truth)", format!("{} ({})", self.samples, self.compared)),
@@ -119,7 +125,8 @@ impl Report {
                 format!("{}, {}", number(self.bias_error_at_20_s, 5), number(self.bias_error_after_20_s, 5)),
             ),
             ("accelerometer bias at the end [m/s²]", vector(self.accelerometer_bias)),
-            ("gyroscope alone, error [°]", drift.join(", ")),
+            ("gyroscope alone, error [°]", drift(&self.gyro_only_drift_deg)),
+            ("  counted from the first truth [°]", drift(&self.gyro_only_drift_since_truth_deg)),
             ("  less a bias of [rad/s]", vector(self.gyro_only_bias)),
             ("time of a sample [ns]", number(Some(self.sample_ns), 0)),
             ("gaps not bridged", self.gaps.to_string()),

@@ -4,7 +4,7 @@ use super::cloud::{Cloud, Encoded, Field, LayoutError, decode_features, encode_f
 use super::messages::{
     Bytes, Header, Imu, Odometry, Point, PointCloud2, PointField, Pose, PoseStamped, Quaternion, Time,
 };
-use crate::filter::{self, FeatureKind, Features};
+use crate::filter::{self, FeatureKind, Features, Tilt};
 use crate::lie::Se2;
 use crate::stamp::Stamp;
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
@@ -72,27 +72,17 @@ pub fn imu_of(message: &Imu) -> Option<filter::Imu> {
     if message.angular_velocity_covariance[0] == -1.0 {
         return None;
     }
-    let q = &message.orientation;
+    let (q, w) = (&message.orientation, &message.angular_velocity);
     let orientation = (message.orientation_covariance[0] != -1.0).then_some([q.x, q.y, q.z, q.w]);
-    let w = &message.angular_velocity;
-    Some(filter::Imu {
-        stamp: (&message.header.stamp).into(),
-        yaw_rate: heading_rate(orientation, Vector3::new(w.x, w.y, w.z)),
-    })
+    let stamp = (&message.header.stamp).into();
+    Some(filter::Imu::new(stamp, &Vector3::new(w.x, w.y, w.z), orientation.and_then(tilt_of)))
 }
 
-/// The rate of the heading ψ̇ = (w_y sin φ + w_z cos φ)/cos θ, rad/s, of a body with roll φ, pitch θ and body-fixed angular
-/// velocity w. `orientation` is a quaternion (x, y, z, w); without one, or with all zeros, or near the vertical where the
-/// heading is not defined (cos θ < 0.1), w_z.
-pub fn heading_rate(orientation: Option<[f64; 4]>, w: Vector3<f64>) -> f64 {
-    let Some([x, y, z, s]) = orientation else { return w.z };
-    let quaternion = nalgebra::Quaternion::new(s, x, y, z);
-    let Some(rotation) = UnitQuaternion::try_new(quaternion, 1e-3) else { return w.z };
-    let (roll, pitch, _) = rotation.euler_angles();
-    if pitch.cos() < 0.1 {
-        return w.z;
-    }
-    (w.y * roll.sin() + w.z * roll.cos()) / pitch.cos()
+/// Roll and pitch of a quaternion (x, y, z, w); `None` of one that is all zeros, which is how messages leave it empty, and
+/// near the vertical, where the heading is not defined.
+pub fn tilt_of([x, y, z, w]: [f64; 4]) -> Option<Tilt> {
+    let rotation = UnitQuaternion::try_new(nalgebra::Quaternion::new(w, x, y, z), 1e-3)?;
+    Tilt::of(&rotation)
 }
 
 /// An IMU message of a level body, without orientation and acceleration.
@@ -232,13 +222,14 @@ mod tests {
                 yaw_of(&Quaternion { x: moved.i, y: moved.j, z: moved.k, w: moved.w })
             };
             let difference = crate::lie::wrap_angle(yaw_at(h) - yaw_at(-h)) / (2.0 * h);
-            prop_assert!((heading_rate(Some([q.i, q.j, q.k, q.w]), w) - difference).abs() < 1e-6);
+            let tilt = tilt_of([q.i, q.j, q.k, q.w]).unwrap();
+            prop_assert!((tilt.heading_rate(&w) - difference).abs() < 1e-6);
         }
     }
 
     #[test]
     fn an_imu_without_orientation_is_taken_as_level() {
-        let imu = filter::Imu { stamp: Stamp::from_nanos(5), yaw_rate: 0.3 };
+        let imu = filter::Imu { stamp: Stamp::from_nanos(5), yaw_rate: 0.3, tilt: None };
         assert_eq!(imu_of(&imu_message(&imu, "imu")), Some(imu));
         let mut blind = imu_message(&imu, "imu");
         blind.angular_velocity_covariance[0] = -1.0;

@@ -113,6 +113,22 @@ impl Covariance {
         }
     }
 
+    /// The same where only `rows` of G are not zero.
+    pub fn add_symmetric3_in(&mut self, rows: &[usize], g: &[[f64; 3]], m: &[[f64; 3]]) {
+        let n = self.dim();
+        let dot = |a: &[f64; 3], b: &[f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+        for &row in rows {
+            let of_row = g[row];
+            for (j, mj) in m[..=row].iter().enumerate() {
+                self.data[j * self.stride + row] += dot(&of_row, mj);
+            }
+            let column = &mut self.data[row * self.stride + row..row * self.stride + n];
+            for (target, mi) in column.iter_mut().zip(&m[row..n]) {
+                *target += dot(mi, &of_row);
+            }
+        }
+    }
+
     /// Parameter `k` has wandered: its variance grows.
     pub fn add_calibration_variance(&mut self, k: usize, variance: f64) {
         let row = Self::calibration_row(k);

@@ -251,7 +251,7 @@ fn drive(c: &[f64; 9], steps: usize, seed: u64) -> Vec<Instant> {
     };
     let feature = |i: usize| {
         let angle = i as f64 * std::f64::consts::TAU / 12.0;
-        Se2::new(0.0, 3.0, angle).transform(&Vector2::new(if i % 2 == 0 { 5.0 } else { 7.0 }, 0.0))
+        Se2::new(0.0, 3.0, angle).transform(&Vector2::new(if i.is_multiple_of(2) { 5.0 } else { 7.0 }, 0.0))
     };
     let mount = Se2::new(c[4], c[5], c[6]);
     let mut truth = Se2::identity();

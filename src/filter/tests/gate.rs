@@ -4,16 +4,19 @@ use super::*;
 use crate::filter::DropReason;
 
 /// The robot is lifted after 60 steps and set down somewhere else; odometry says nothing of it.
-fn lifted(seed: u64) -> Vec<Instant> {
+fn lifted(seed: u64, turn: f64) -> Vec<Instant> {
     let mut instants = recording(160, seed);
-    let away = Se2::new(0.6, -1.2, 0.5);
+    let away = Se2::new(0.6, -1.2, turn);
     let features: Vec<Vector2<f64>> = (0..8)
         .map(|i| Se2::new(0.0, 3.0, i as f64 * std::f64::consts::FRAC_PI_4).transform(&Vector2::new(4.0, 0.0)))
         .collect();
+    // Moved by one motion of the world: from then on it drives on as its odometry says.
+    let before = instants[60].truth;
+    let carried = before * away * before.inverse();
     for instant in &mut instants[60..] {
         let noise: Vec<Vector2<f64>> =
             features.iter().zip(&instant.seen).map(|(p, o)| o.value - instant.truth.transform_back(p)).collect();
-        instant.truth = instant.truth * away;
+        instant.truth = carried * instant.truth;
         for ((p, o), e) in features.iter().zip(&mut instant.seen).zip(noise) {
             o.value = instant.truth.transform_back(p) + e;
         }
@@ -21,8 +24,8 @@ fn lifted(seed: u64) -> Vec<Instant> {
     instants
 }
 
-fn error_at_the_end(filter: &str, limit_s: f64) -> (Slam, f64) {
-    let instants = lifted(3);
+fn error_at_the_end(filter: &str, turn: f64, limit_s: f64) -> (Slam, f64) {
+    let instants = lifted(3, turn);
     let mut c = config(filter);
     c.gate.starvation_limit_s = limit_s;
     let mut slam = Slam::new(c).unwrap();
@@ -33,14 +36,15 @@ fn error_at_the_end(filter: &str, limit_s: f64) -> (Slam, f64) {
 
 #[test]
 fn a_robot_that_was_lifted_is_found_again_after_the_limit_and_never_without_one() {
-    for filter in ["default", "invariant", "reduced", "ekf", "fe-ekf"] {
-        let (slam, error) = error_at_the_end(filter, 2.0);
+    let filters = ["default", "invariant", "reduced", "ekf", "fe-ekf"];
+    for (filter, turn) in filters.into_iter().flat_map(|filter| [(filter, 0.5), (filter, -2.8)]) {
+        let (slam, error) = error_at_the_end(filter, turn, 2.0);
         assert_eq!(slam.gate_openings(), 1, "{filter}");
         // 21 clouds of eight were left out meanwhile, and hardly anything else.
         let gated = slam.counts().get(DropReason::Gated);
         assert!((150..=175).contains(&gated), "{filter}: {gated}");
         assert!(error < 0.25, "{filter}: {error}");
-        let (slam, error) = error_at_the_end(filter, 0.0);
+        let (slam, error) = error_at_the_end(filter, turn, 0.0);
         assert_eq!(slam.gate_openings(), 0);
         assert!(error > 1.0, "{filter} is expected to stay lost: {error}");
     }
@@ -74,7 +78,7 @@ fn with_a_robust_weight_a_reading_far_out_counts_little() {
         let steps: Vec<Step> = instants.iter().flat_map(|instant| feed(&mut slam, instant)).collect();
         (steps.last().unwrap().estimate.pose.p - clean).norm()
     };
-    assert!(pull(1.0) < 0.1 * pull(0.0), "{} {}", pull(1.0), pull(0.0));
+    assert!(pull(1.0) < 0.12 * pull(0.0), "{} {}", pull(1.0), pull(0.0));
 }
 
 /// Odometry that is ahead of the motion by a dead time, put right, is odometry that is not.

@@ -223,6 +223,40 @@ fn propagation_against_finite_differences_of_the_mean() {
     }
 }
 
+/// What a motion did to features that turn out to be elsewhere is what propagation would have done to them there.
+#[test]
+fn a_motion_linearized_anew_is_that_of_features_where_they_are() {
+    let variant = Variant::default();
+    let noise = Matrix3::from_diagonal(&Vector3::new(0.01, 0.02, 0.03));
+    let twist = Increment::from_twist(&Vector2::new(0.4, 0.1), 0.5, 0.5, &noise, variant.discretization);
+    let mut state = correlated(variant.coordinates, 3, 4);
+    let mut elsewhere = state.clone();
+    let shifts = [Vector2::new(0.5, -0.2), Vector2::zeros(), Vector2::new(-0.3, 0.7)];
+    for (feature, shift) in elsewhere.features.iter_mut().zip(shifts) {
+        feature.x += shift;
+    }
+    let stretch = Matrix2::new(1.2, 0.1, -0.3, 0.9);
+    let (mut rows, mut expected) = (Rows::default(), Rows::default());
+    propagate(&mut state, &twist, &variant, &mut rows);
+    propagate(&mut elsewhere, &twist, &variant, &mut expected);
+    rows.begin();
+    for i in [0, 2] {
+        let row = state.covariance.row_of(i);
+        rows.relinearize(row, &(elsewhere.features[i].x - state.pose.p), &Matrix2::identity());
+    }
+    rows.apply(&mut state.covariance);
+    let difference = state.covariance.to_matrix() - elsewhere.covariance.to_matrix();
+    assert!(difference.amax() < 1e-14);
+    // In terms of an error that moves the feature by `stretch`, the same motion is the inverse of that.
+    let row = state.covariance.row_of(1);
+    rows.begin();
+    rows.relinearize(row, &(state.features[1].x - state.pose.p), &stretch);
+    for k in 0..3 {
+        let [there, here] = [&rows, &expected].map(|r| Vector2::new(r.noise[row][k], r.noise[row + 1][k]));
+        assert!((stretch * there - here).norm() < 1e-14);
+    }
+}
+
 /// The counterexample of Julier and Uhlmann (2001): a robot that stands still and sees the same features again and again
 /// learns nothing about its own pose.
 #[test]

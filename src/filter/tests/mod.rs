@@ -6,6 +6,7 @@ mod laws;
 mod map;
 mod order;
 mod robustness;
+mod tilt;
 
 use super::{Config, FeatureKind, Observation, Odometry, Slam, Step};
 use crate::lie::Se2;

@@ -148,7 +148,7 @@ fn a_gyroscope_replaces_the_yaw_rate_of_the_odometry() {
     for k in 0..5 {
         let odometry = Odometry { stamp: stamp(k), velocity: Vector2::zeros(), yaw_rate: 9.0, covariance: None };
         for j in 1..=4 {
-            let _ = slam.imu(&Imu { stamp: stamp(k) + 0.025 * j as f64 - 0.1, yaw_rate: 0.5 });
+            let _ = slam.imu(&Imu { stamp: stamp(k) + 0.025 * j as f64 - 0.1, yaw_rate: 0.5, tilt: None });
         }
         slam.odometry(&odometry).unwrap();
     }

@@ -69,7 +69,7 @@ fn apply(slam: &mut Slam, event: &Event) {
             let _ = slam.features(Stamp::from_nanos(*t), kind, &seen);
         }
         Event::Imu(t, w) => {
-            let _ = slam.imu(&Imu { stamp: Stamp::from_nanos(*t), yaw_rate: *w });
+            let _ = slam.imu(&Imu { stamp: Stamp::from_nanos(*t), yaw_rate: *w, tilt: None });
         }
         Event::Pose(x, c) => {
             let _ = slam.set_pose(Se2::new(x[0], x[1], x[2]), &Matrix3::from_row_slice(c));

@@ -67,7 +67,7 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
 }
 
-/// Slopes of the error at time 1 between steps 1/32 and 1/64.
+/// Slopes of the error at time 1/2 between steps 1/32 and 1/64.
 fn put_orders_to_the_test<P: SemilinearPoisson>(problem: &P, start: &[f64]) {
     let at = |make: Make<P>, steps: usize| {
         let mut q = start.to_vec();

@@ -2,7 +2,7 @@
 
 use super::methods::{Candidate, DISEX, ENERGY_PRESERVING, EXPONENTIAL_MIDPOINT, distance, named};
 use super::{kdv_problem, nls_problem};
-use crate::evaluate::reproduce::measure::drift;
+use crate::evaluate::reproduce::measure::{self, drift};
 use crate::evaluate::reproduce::report::{Experiment, Extent, Figure, Line, MethodResult};
 use crate::integrate::IntegrationError;
 use crate::integrate::exponential::{Iteration, SemilinearPoisson};
@@ -31,7 +31,12 @@ pub(super) fn nls(extent: Extent) -> Result<Experiment, IntegrationError> {
         Run { method: DISEX, figure: "2.4", step: 0.01, time },
     ];
     let about = format!("Nonlinear Schrödinger equation, n = {nodes}, ψ(x, 0) = 1/(2 + cos x), to t = {time}");
-    compare("nls-long-time", &about, &problem, &start, &runs, (time, reference))
+    let mut experiment = compare("nls-long-time", &about, &problem, &start, &runs, (time, reference))?;
+    if extent == Extent::Full {
+        let (problem, start) = nls_problem(401)?;
+        on_the_finest_grid(&mut experiment, "energy_error_max_n401", &problem, &start, &runs);
+    }
+    Ok(experiment)
 }
 
 /// Figures 2.6 and 2.7.
@@ -49,7 +54,36 @@ pub(super) fn kdv(extent: Extent) -> Result<Experiment, IntegrationError> {
         "Korteweg–de Vries equation, ν = 5·10⁻⁴, n = 401, u(x, 0) = sech²(5(x − π)), to t = {time}; trajectories compared to \
          t = {compared}"
     );
-    compare("kdv-long-time", &about, &problem, &start, &runs, (compared, reference))
+    let mut experiment = compare("kdv-long-time", &about, &problem, &start, &runs, (compared, reference))?;
+    if extent == Extent::Full {
+        let (problem, start) = kdv_problem(1401)?;
+        on_the_finest_grid(&mut experiment, "energy_error_max_n1401", &problem, &start, &runs);
+    }
+    Ok(experiment)
+}
+
+/// Adds how well the energy is kept, by the method that promises to, on the finest grid of the tables.
+fn on_the_finest_grid<P: SemilinearPoisson>(
+    experiment: &mut Experiment,
+    key: &'static str,
+    problem: &P,
+    start: &[f64],
+    runs: &[Run],
+) {
+    for run in runs.iter().filter(|run| run.method == ENERGY_PRESERVING) {
+        for candidate in named(&[run.method]) {
+            let outcome = outcome(problem, start, &candidate, run, f64::INFINITY, &[]);
+            let error = if outcome.failed.is_some() { f64::NAN } else { largest(&outcome.energy) };
+            for result in experiment.methods.iter_mut().filter(|result| result.name == run.method) {
+                result.values.push((key, error));
+            }
+        }
+    }
+}
+
+/// The largest error of a course.
+fn largest(points: &[(f64, f64)]) -> f64 {
+    measure::largest(points.iter().map(|point| point.1))
 }
 
 /// How many instants a trajectory is compared at.
@@ -159,7 +193,6 @@ fn outcome<P: SemilinearPoisson>(
 }
 
 fn result(run: &Run, outcome: &Outcome) -> MethodResult {
-    let largest = |points: &[(f64, f64)]| crate::evaluate::reproduce::measure::largest(points.iter().map(|p| p.1));
     let drift = drift(&outcome.energy);
     let values = vec![
         ("step", run.step),
