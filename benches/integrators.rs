@@ -1,6 +1,5 @@
 //! What a step of each integrator of a rigid body costs: on the three balls of Shen 2019, chapter 3, on a free body, the
-//! forced step of a turning body; on the body of Ortolan's stability test and on her double spherical pendulum; and the
-//! step of an attitude between two samples of a gyroscope.
+//! forced step of a turning body; on the body of Ortolan's stability test and on her double spherical pendulum.
 //!
 //! `cargo bench --no-default-features --bench integrators`
 
@@ -9,7 +8,6 @@ use lienav::dynamics::heavy_top::HeavyTop;
 use lienav::dynamics::pivoted_body::PivotedBody;
 use lienav::dynamics::three_balls::ThreeBalls;
 use lienav::dynamics::{DoubleSphericalPendulum, FreeBody, StabilityBody};
-use lienav::integrate::attitude::{self, Rates};
 use lienav::integrate::polar::{PolarState, PolarVariational};
 use lienav::integrate::quaternion::{Iteration, LagrangianQuaternionIntegrator, QuaternionIntegrator, Rotation};
 use lienav::integrate::rattle::Rattle;
@@ -125,20 +123,5 @@ fn free(c: &mut Criterion) {
     });
 }
 
-fn attitudes(c: &mut Criterion) {
-    let rates = Rates {
-        start: Vector3::new(0.3, -0.5, 1.2),
-        middle: Vector3::new(0.31, -0.48, 1.21),
-        end: Vector3::new(0.32, -0.47, 1.23),
-    };
-    for method in attitude::Method::ALL {
-        let mut attitude = UnitQuaternion::identity();
-        c.bench_function(&format!("attitude/{}", method.name()), |b| {
-            b.iter(|| attitude *= method.rotation(0.005, black_box(&rates)));
-        });
-        black_box(attitude);
-    }
-}
-
-criterion_group!(benches, rigid_bodies, free, forced, turning, on_spheres, attitudes);
+criterion_group!(benches, rigid_bodies, free, forced, turning, on_spheres);
 criterion_main!(benches);
