@@ -98,8 +98,11 @@ fn cost(extent: Extent) -> Result<Experiment, IntegrationError> {
     })
 }
 
+/// A method's name, and points of a figure.
+type Curve = (&'static str, Vec<(f64, f64)>);
+
 /// (h, time of a run in s) of each of the seven methods of the text.
-fn times_of_the_text(extent: Extent) -> Result<Vec<(&'static str, Vec<(f64, f64)>)>, IntegrationError> {
+fn times_of_the_text(extent: Extent) -> Result<Vec<Curve>, IntegrationError> {
     let (finest, budget) = match extent {
         Extent::Full => (9, Duration::from_millis(20)),
         Extent::Quick => (6, Duration::from_millis(2)),
