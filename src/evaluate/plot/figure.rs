@@ -132,9 +132,9 @@ fn looks(figure: &Figure) -> Vec<Look> {
 /// goes into the label.
 fn in_readable_units(figure: &Figure) -> Cow<'_, Figure> {
     let exponent = |of: fn(&(f64, f64)) -> f64, is_log: bool| {
-        let Range { start, end } = range(figure, of, is_log);
-        let size = start.abs().max(end.abs());
-        let is_readable = is_log || READABLE.contains(&size);
+        let values = figure.lines.iter().flat_map(|line| &line.points).filter(|p| is_shown(figure, p)).map(of);
+        let size = values.fold(0.0, |size: f64, x| size.max(x.abs()));
+        let is_readable = is_log || size == 0.0 || READABLE.contains(&size);
         if is_readable { 0 } else { size.log10().floor() as i32 }
     };
     let (x, y) = (exponent(|p| p.0, figure.x_log), exponent(|p| p.1, figure.y_log));
