@@ -4,19 +4,24 @@
 //! `cargo bench --no-default-features --bench integrators`
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use lienav::dynamics::heavy_top::HeavyTop;
 use lienav::dynamics::pivoted_body::PivotedBody;
 use lienav::dynamics::three_balls::ThreeBalls;
-use lienav::dynamics::{DoubleSphericalPendulum, StabilityBody};
+use lienav::dynamics::{DoubleSphericalPendulum, FreeBody, StabilityBody};
+use lienav::integrate::polar::{PolarState, PolarVariational};
 use lienav::integrate::quaternion::{Iteration, LagrangianQuaternionIntegrator, QuaternionIntegrator, Rotation};
 use lienav::integrate::rattle::Rattle;
+use lienav::integrate::rkmk::RKMK4;
 use lienav::integrate::shake::{Shake, ShakeSolver};
 use lienav::integrate::stormer_verlet::StormerVerlet;
+use lienav::integrate::tableau::GAUSS4;
 use lienav::integrate::two_spheres::{SphereLieNewmark, SphereMethod, SphereRattle};
 use lienav::integrate::{
-    BodyMethod, ExplicitLieNewmark, KoziaraBicanic, LieMidpoint, ModifiedCrouchGrossman, PartitionedRkmk,
-    TrapezoidalLieNewmark, VariationalLieVerlet,
+    BodyMethod, ExplicitLieNewmark, KoziaraBicanic, LieGroupMethod, LieMidpoint, ModifiedCrouchGrossman,
+    PartitionedRkmk, TrapezoidalLieNewmark, VariationalLieVerlet,
 };
 use lienav::integrate::{Convergence, FloatingBody, FloatingBodyMethod, FloatingBodyState, Inertia, RotationMap};
+use lienav::lie::{So3, Translation};
 use nalgebra::{UnitQuaternion, Vector3};
 use std::hint::black_box;
 
@@ -102,5 +107,21 @@ fn swing(c: &mut Criterion, name: &str, method: &impl SphereMethod<2, DoubleSphe
     });
 }
 
-criterion_group!(benches, rigid_bodies, forced, turning, on_spheres);
+/// (Q, π) by RKMK, and attitude and momentum by polar decomposition.
+fn free(c: &mut Criterion) {
+    let moments = Vector3::new(1.0, 2.0, 3.0);
+    let (top, momentum) = (HeavyTop::free(moments), Vector3::new(0.6, 1.5, -0.9));
+    let mut point = (So3::default(), Translation(momentum));
+    c.bench_function("free body/RKMK4", |b| {
+        b.iter(|| point = RKMK4.step(black_box(&top), &point, 0.0, H).expect("the step is finite"));
+    });
+    let body = FreeBody { moments };
+    let mut method = PolarVariational::new(&GAUSS4, So3::default().matrix()).expect("no weight of Gauss vanishes");
+    let mut state = PolarState::of_body(&body, &So3::default(), &momentum.component_div(&moments));
+    c.bench_function("free body/VPD 4, h = 0.2", |b| {
+        b.iter(|| black_box(method.step(black_box(&body), &mut state, 0.0, 0.2)));
+    });
+}
+
+criterion_group!(benches, rigid_bodies, free, forced, turning, on_spheres);
 criterion_main!(benches);

@@ -97,6 +97,13 @@ pub(super) fn dexp_inv_coefficients(x: f64) -> AdFunction {
 #[inline]
 pub(super) fn dexp_inv_g2(x: f64) -> f64 {
     let y = 0.25 * x;
+    // Of small steps neither root nor sine is needed.
+    if x < SHORTEST_BELOW {
+        return horner(&E, y, 5) / (4.0 * horner(&SIN, y, 5));
+    }
+    if x < SHORT_BELOW {
+        return horner(&E, y, 8) / (4.0 * horner(&SIN, y, 8));
+    }
     let (s, c) = sinc_cos(y.sqrt());
     let e = if x < SERIES_BELOW { horner(&E, y, 11) } else { (s - c) / y };
     e / (4.0 * s)
@@ -152,6 +159,9 @@ mod tests {
             close(a.g2, b.g2);
             close(a.dg1, b.dg1);
             close(a.dg2, b.dg2);
+        }
+        for at in [SHORTEST_BELOW, SHORT_BELOW, SERIES_BELOW] {
+            close(dexp_inv_g2(at * (1.0 - 1e-16)), dexp_inv_g2(at));
         }
         for of in [half_angle, exp_coefficients] {
             for at in [SHORT_BELOW, SERIES_BELOW] {

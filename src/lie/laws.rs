@@ -1,10 +1,11 @@
 //! The laws, run on every group.
 
+use super::polar::{self, Polar};
 use super::series::{dexp_inv_series, dexp_series};
 use super::*;
 use nalgebra::{DMatrix, SMatrix, Vector3, Vector6};
 use proptest::prelude::*;
-use proptest::test_runner::TestCaseResult;
+use proptest::test_runner::{TestCaseError, TestCaseResult};
 
 /// What is drawn for a law: three elements of the algebra, long and short.
 type Triple<G> = [<G as LieGroup>::Algebra; 3];
@@ -109,6 +110,38 @@ fn duals<G: LieGroup>([a, xi, mu]: Triple<G>) -> TestCaseResult {
     near(&at_once.0, &one_by_one.0, 1e-13, "coadjoint action")
 }
 
+/// A point is moved by a product as by one factor after the other, and by nothing where it is.
+fn action<M: HomogeneousSpace>(y: &M, [a, b]: [<M::Group as LieGroup>::Algebra; 2]) -> TestCaseResult {
+    let (g, h) = (M::Group::exp(&a), M::Group::exp(&b));
+    same(&y.moved_by(&g.compose(&h)), &y.moved_by(&h).moved_by(&g), 2e-13, "action of a product")?;
+    same(&y.moved_by(&g.identity_like()), y, 0.0, "action of the neutral element")?;
+    same(&y.moved_by(&g).moved_by(&g.inverse()), y, 2e-13, "action of the inverse")
+}
+
+/// The retraction by polar decomposition at a rotation R, its inverse, its tangent map and the adjoint of that: all of
+/// A = R(I + B) with a small B.
+fn polar<M: Square>(turn: &Rotation<M>, [xi, b, k]: [M; 3]) -> TestCaseResult {
+    let retracted = polar::retract(&xi);
+    prop_assert!(Rotation::from_matrix_unchecked(retracted.clone()).orthogonality_error() < 1e-14);
+    let Some(back) = polar::retract_inv(&retracted) else { return Err(TestCaseError::fail("no inverse")) };
+    near(&back, &xi, 1e-13, "inverse of the retraction")?;
+    let at = |t: f64| {
+        let mut a = b.scaled(0.1);
+        a.add_identity(1.0);
+        turn.matrix().times(&a).plus_scaled(t, &k)
+    };
+    let decomposed = |t: f64| Polar::new(&at(t)).ok_or_else(|| TestCaseError::fail("no decomposition"));
+    let mut here = decomposed(0.0)?;
+    near(&here.u().times(here.p()), &at(0.0), 1e-14, "A = UP")?;
+    let (mut omega, mut w) = (xi.zero_like(), xi.zero_like());
+    here.tangent(&k, &mut omega);
+    let step = 1e-5;
+    let difference = decomposed(step)?.u().plus_scaled(-1.0, decomposed(-step)?.u()).scaled(0.5 / step);
+    near(&here.u().times(&omega), &difference, 1e-8, "tangent map against differences")?;
+    here.adjoint(&xi, &mut w);
+    near(&w.dot(&k), &(0.5 * xi.dot(&omega)), 1e-13, "adjoint of the tangent map")
+}
+
 /// All laws on one group, with elements of the algebra drawn from a strategy.
 macro_rules! laws {
     ($name:ident, $group:ty, $algebra:expr) => {
@@ -178,3 +211,44 @@ laws!(so_3, SoN<3>, skew_matrix::<3>());
 laws!(so_4, SoN<4>, skew_matrix::<4>());
 laws!(so_5, SoN<5>, skew_matrix::<5>().prop_map(|a| a * 0.7));
 laws!(so_4_dynamic, SoDyn, dynamic_skew_matrix());
+
+fn direction() -> impl Strategy<Value = Vector3<f64>> {
+    vector3().prop_filter("too short", |x| x.norm() > 0.1).prop_map(|x| x.normalize())
+}
+
+fn turning_direction() -> impl Strategy<Value = Ts2> {
+    (direction(), vector3()).prop_map(|(q, w)| Ts2 { q, omega: w - q * q.dot(&w) })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn action_on_the_sphere(q in direction(), a in vector3(), b in vector3()) { action(&S2::new(q), [a, b])? }
+    #[test]
+    fn action_on_its_tangent_bundle(y in turning_direction(), a in vector6(), b in vector6()) { action(&y, [a, b])? }
+    #[test]
+    fn action_on_chains(y in turning_direction(), a in vector6(), b in vector6()) {
+        action(&vec![y; 2], [vec![a, b], vec![b, a]])?;
+        action(&[y; 2], [[a, b], [b, a]])?;
+    }
+    #[test]
+    fn action_on_momenta(m in vector6(), a in vector6(), b in vector6()) { action(&Coadjoint::<Se3>(m), [a, b])? }
+
+    #[test]
+    fn polar_retraction_3(r in skew_matrix::<3>(), xi in skew_matrix::<3>(), b in matrix(), k in matrix()) {
+        polar(&SoN::exp(&r), [xi, b, k])?;
+    }
+    #[test]
+    fn polar_retraction_5(r in skew_matrix::<5>(), xi in skew_matrix::<5>(), b in matrix(), k in matrix()) {
+        polar(&SoN::exp(&r), [xi, b, k])?;
+    }
+    #[test]
+    fn polar_retraction_dynamic(r in skew_matrix::<4>(), xi in skew_matrix::<4>(), b in matrix::<4>(), k in matrix::<4>()) {
+        let dynamic = |m: &SMatrix<f64, 4, 4>| DMatrix::from_column_slice(4, 4, m.as_slice());
+        polar(&SoDyn::exp(&dynamic(&r)), [&xi, &b, &k].map(dynamic))?;
+    }
+}
+
+fn matrix<const N: usize>() -> impl Strategy<Value = SMatrix<f64, N, N>> {
+    prop::collection::vec(-1.0..1.0f64, N * N).prop_map(SMatrix::from_iterator)
+}

@@ -1,6 +1,8 @@
 //! Lie groups: elements, exponential maps and their differentials. Fixed sizes are on the stack and nothing allocates;
 //! SO(n) is there for n chosen at run time too.
 
+#[cfg(test)]
+mod accuracy;
 mod action;
 mod angle;
 mod group;

@@ -105,13 +105,18 @@ pub(super) fn polynomial_of_ad(xi: &Vector3<f64>, a: f64, b: f64, eta: &Vector3<
 }
 
 /// The logarithm where R ≈ 2nnᵀ − I: (R + Rᵀ)/2 = cos θ I + (1 − cos θ)nnᵀ, of which the longest column gives n up to
-/// its sign, and sin θ n = v gives the sign.
+/// its sign, and sin θ n = v gives the sign. The column is selected, not branched to: which one it is nobody can predict.
+#[inline]
 fn near_half_turn(m: &Matrix3<f64>, v: &Vector3<f64>, sin: f64, cos: f64) -> Vector3<f64> {
-    let j = m.diagonal().imax();
-    let mut axis = (m.column(j) + m.row(j).transpose()) * 0.5;
-    axis[j] -= cos;
+    let (xy, xz, yz) = (0.5 * (m.m12 + m.m21), 0.5 * (m.m13 + m.m31), 0.5 * (m.m23 + m.m32));
+    let (xx, yy, zz) = (m.m11 - cos, m.m22 - cos, m.m33 - cos);
+    let select = |first: bool, a: [f64; 3], b: [f64; 3]| -> [f64; 3] {
+        std::array::from_fn(|i| if first { a[i] } else { b[i] })
+    };
+    let of_two = select(xx >= yy, [xx, xy, xz], [xy, yy, yz]);
+    let axis = Vector3::from(select(xx.max(yy) >= zz, of_two, [xz, yz, zz]));
     let theta = PI - sin.min(1.0).asin();
-    axis * (theta.copysign(v.dot(&axis)) / axis.norm())
+    axis * (theta.copysign(v.dot(&axis)) / axis.norm_squared().sqrt())
 }
 
 pub(super) fn dexp(xi: &Vector3<f64>, eta: &Vector3<f64>) -> Vector3<f64> {

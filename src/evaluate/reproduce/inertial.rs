@@ -1,7 +1,8 @@
 //! `lienav reproduce inertial`: Luo and Sun 2020, with more methods, with a coefficient that changes, and with a gyroscope's.
 
+use super::figures::{line, marked, of_errors, over_time};
 use super::measure::{drift, largest, order_observed, time_step};
-use super::{Experiment, Extent, Figure, Line, MethodResult, Progress, Report, Reproduction};
+use super::{Experiment, Extent, MethodResult, Progress, Report, Reproduction};
 use crate::dynamics::inertial::{Coning, Gyroscope, coefficient, generalized_energy, luo_sun, orthogonality_error};
 use crate::integrate::tableau::{
     EULER, EXPLICIT_MIDPOINT, GAUSS4, GAUSS6, IMPLICIT_MIDPOINT, KUTTA3, LOBATTO_IIIA4, RADAU_IIA5, RK4,
@@ -89,14 +90,7 @@ fn equation_36(extent: Extent) -> Result<Experiment, IntegrationError> {
         ),
         ..Experiment::default()
     };
-    let mut figure = Figure {
-        file: "figure-1".into(),
-        title: "Error of the generalized energy on (36), h = 0.1 (Luo and Sun 2020, figure 1)".into(),
-        x_label: "t".into(),
-        y_label: "|tr QᵀQ − 3|".into(),
-        y_log: true,
-        ..Figure::default()
-    };
+    let mut lines = Vec::new();
     for method in METHODS {
         let increment = method.increment(&s, h)?;
         let (mut q, mut energies) = (Matrix3::identity(), Vec::new());
@@ -121,9 +115,10 @@ fn equation_36(extent: Extent) -> Result<Experiment, IntegrationError> {
         experiment.methods.push(MethodResult { name: method.name().into(), values });
         // Euler's grows beyond what a figure, and then a number, can hold.
         let points = energies.iter().map(|point| (point.0, point.1.abs())).filter(|point| point.1 < 1e6).collect();
-        figure.lines.push(Line { name: method.name().into(), points, ..Line::default() });
+        lines.push(line(method.name(), points));
     }
-    experiment.figures.push(figure);
+    let title = "Error of the generalized energy on (36), h = 0.1 (Luo and Sun 2020, figure 1)";
+    experiment.figures.push(over_time("figure-1", title, ("t", "|tr QᵀQ − 3|"), true, lines));
     Ok(experiment)
 }
 
@@ -165,7 +160,7 @@ fn coning() -> Result<Experiment, IntegrationError> {
                 .into(),
         ..Experiment::default()
     };
-    let mut figure = convergence("figure-coning", "Coning: error of the attitude at t = 2");
+    let mut lines = Vec::new();
     for method in METHODS {
         let mut errors = Vec::new();
         let mut orthogonality = 0.0;
@@ -189,22 +184,11 @@ fn coning() -> Result<Experiment, IntegrationError> {
             ("step_ns", step_ns(method, &s, 0.02)),
         ];
         experiment.methods.push(MethodResult { name: method.name().into(), values });
-        figure.lines.push(Line { name: method.name().into(), points: errors, marked: true, ..Line::default() });
+        lines.push((method.order(), marked(method.name(), errors)));
     }
-    experiment.figures.push(figure);
+    let title = "Coning: error of the attitude at t = 2 s";
+    experiment.figures.push(of_errors("figure-coning", title, ("h, s", "‖Q − Q_exact‖, Frobenius"), lines));
     Ok(experiment)
-}
-
-fn convergence(file: &str, title: &str) -> Figure {
-    Figure {
-        file: file.into(),
-        title: title.into(),
-        x_label: "h".into(),
-        y_label: "error".into(),
-        x_log: true,
-        y_log: true,
-        lines: Vec::new(),
-    }
 }
 
 /// The gyroscope's samples joined by straight lines, integrated with steps from sample to sample, against steps of a
@@ -235,16 +219,9 @@ fn recorded(extent: Extent, path: &Path) -> Result<Experiment, IntegrationError>
          sample to sample, and from each to the one after the next. Attitude against Gauss 6 at a fourth of the step.",
         samples.len()
     );
-    let mut figure = Figure {
-        file: "figure-recorded".into(),
-        title: "EuRoC MH_01: orthogonality, steps from sample to sample".into(),
-        x_label: "t, s".into(),
-        y_label: "‖QᵀQ − I‖".into(),
-        y_log: true,
-        ..Figure::default()
-    };
+    let mut lines = Vec::new();
     for method in METHODS {
-        let mut line = Line { name: method.name().into(), ..Line::default() };
+        let mut defects = Vec::new();
         let mut final_errors = Vec::new();
         for stride in [1, 2] {
             let mut q = Matrix3::identity();
@@ -252,7 +229,7 @@ fn recorded(extent: Extent, path: &Path) -> Result<Experiment, IntegrationError>
                 let (start, end) = (pair[0].0, pair[stride].0);
                 q = method.step(&s, start, end - start, &q)?;
                 if stride == 1 && index % 20 == 0 {
-                    line.points.push((end - samples[0].0, orthogonality_error(&q)));
+                    defects.push((end - samples[0].0, orthogonality_error(&q)));
                 }
             }
             if stride == 2 && samples.len() % 2 == 0 {
@@ -264,12 +241,13 @@ fn recorded(extent: Extent, path: &Path) -> Result<Experiment, IntegrationError>
         let values = vec![
             ("attitude_error_final", final_errors[0]),
             ("attitude_error_final_half_rate", final_errors[1]),
-            ("constraint_error_max", largest(line.points.iter().map(|point| point.1))),
+            ("constraint_error_max", largest(defects.iter().map(|point| point.1))),
         ];
         experiment.methods.push(MethodResult { name: method.name().into(), values });
-        figure.lines.push(line);
+        lines.push(line(method.name(), defects));
     }
-    experiment.figures.push(figure);
+    let title = "EuRoC MH_01: orthogonality, steps from sample to sample";
+    experiment.figures.push(over_time("figure-recorded", title, ("t, s", "‖QᵀQ − I‖, Frobenius"), true, lines));
     Ok(experiment)
 }
 

@@ -1,5 +1,6 @@
 //! What experiments with integrators measure: observed orders, drifts, and the time of a step.
 
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// A line through points, by least squares.
@@ -49,12 +50,20 @@ const LEAST_ORDER: f64 = 0.5;
 /// large to be asymptotic nor the floor at small ones spoil it; of ranges equally long, that of smaller steps counts.
 /// `None` where there is no such range.
 pub fn order(steps_and_errors: &[(f64, f64)]) -> Option<Fit> {
+    converging(steps_and_errors).map(|(fit, _)| fit)
+}
+
+/// [`order`] with the range of ln step it was found in.
+pub fn converging(steps_and_errors: &[(f64, f64)]) -> Option<(Fit, Range<f64>)> {
     let mut points = logarithms(steps_and_errors);
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     for length in (3..=points.len()).rev() {
-        let fits = points.windows(length).filter_map(|range| fit_line(range).filter(|fit| agree(range, fit.slope)));
-        if let Some(fit) = fits.into_iter().next() {
-            return Some(fit);
+        let fit = |range: &[(f64, f64)]| {
+            let fit = fit_line(range).filter(|fit| agree(range, fit.slope))?;
+            Some((fit, range[0].0..range[length - 1].0))
+        };
+        if let Some(found) = points.windows(length).find_map(fit) {
+            return Some(found);
         }
     }
     None

@@ -4,6 +4,7 @@
 //! [`REPRODUCTIONS`]: it gives a [`Report`] of numbers, tables and figures, which is printed ([`to_text`]), written
 //! ([`write()`]) and drawn the same way for all. [`measure`] holds what they have in common: observed orders, drifts, times.
 
+mod figures;
 mod folder;
 mod inertial;
 mod lie_integrators;

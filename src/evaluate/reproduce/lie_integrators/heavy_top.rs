@@ -51,10 +51,10 @@ fn extend(results: &mut [MethodResult], with: Vec<Vec<(&'static str, f64)>>) {
 
 /// Cost and long-time behaviour of RKMK and commutator-free methods where they are cheapest.
 pub(super) fn free_body(extent: Extent) -> Result<Experiment, IntegrationError> {
-    let body = HeavyTop::free(Vector3::new(1.0, 2.0, 3.0));
-    let start = Coadjoint::<So3>(Vector3::new(1.0, 0.4, -0.8));
+    let body = HeavyTop::free(Vector3::new(1.0, 2.0, 2.5));
+    let start = Coadjoint::<So3>(Vector3::new(0.4, -1.1, 0.9));
     let reference = advance(&RKMK54, &body, &start, 4.0, 4000, |_, _| ())?;
-    let steps = doublings(8, if extent == Extent::Full { 10 } else { 8 });
+    let steps = doublings(4, if extent == Extent::Full { 12 } else { 10 });
     let test = Convergence { field: &body, start: &start, end: 4.0, reference: &reference, steps: &steps };
     let methods = all();
     let (mut results, lines) = test.of(&methods);
@@ -69,7 +69,7 @@ pub(super) fn free_body(extent: Extent) -> Result<Experiment, IntegrationError> 
     Ok(Experiment {
         name: "free-rigid-body".into(),
         about: format!(
-            "Free rigid body of section 2.1 on so(3)* by the coadjoint action: moments (1, 2, 3), Π(0) = (1, 0.4, −0.8) (ours; \
+            "Free rigid body of section 2.1 on so(3)* by the coadjoint action: moments (1, 2, 2.5), Π(0) = (0.4, −1.1, 0.9) (ours; \
              the text gives no numbers). Orders at t = 4; energy over {steps} steps of h = 0.1; the constraint is |Π|. \
              step_ns is for Π alone, step_with_attitude_ns for (Q, π) on SO(3) × R³."
         ),

@@ -1,5 +1,6 @@
 //! What the experiments have in common: which methods, runs with constant steps, orders.
 
+use crate::evaluate::reproduce::figures::{marked, of_errors, over_time};
 use crate::evaluate::reproduce::measure::{order_observed, time_step};
 use crate::evaluate::reproduce::{Figure, Line, MethodResult};
 use crate::integrate::commutator_free::{CF3, CF4, CF32B, CROUCH_GROSSMAN3};
@@ -80,7 +81,7 @@ impl<M: HomogeneousSpace, F: VectorField<M>> Convergence<'_, M, F> {
     }
 
     /// Orders, the error with the middle one of the steps, and cost of each method; lines for the figure.
-    pub fn of(&self, methods: &Methods<M, F>) -> (Vec<MethodResult>, Vec<Line>) {
+    pub fn of(&self, methods: &Methods<M, F>) -> (Vec<MethodResult>, Vec<(usize, Line)>) {
         let one = |method: &dyn LieGroupMethod<M, F>| {
             let errors = self.errors(method);
             let (h, error) = errors[errors.len() / 2];
@@ -91,7 +92,7 @@ impl<M: HomogeneousSpace, F: VectorField<M>> Convergence<'_, M, F> {
                 ("step", h),
                 ("step_ns", step_ns(method, self.field, self.start, h)),
             ];
-            let line = Line { name: method.name(), points: errors, marked: true, ..Line::default() };
+            let line = (method.order(), marked(&method.name(), errors));
             (MethodResult { name: method.name(), values }, line)
         };
         methods.iter().map(|method| one(&**method)).unzip()
@@ -115,29 +116,13 @@ pub(super) fn step_ns<M: HomogeneousSpace, F: VectorField<M>>(
 }
 
 /// A figure of errors over step sizes.
-pub(super) fn convergence_figure(file: &str, title: &str, lines: Vec<Line>) -> Figure {
-    Figure {
-        file: file.into(),
-        title: title.into(),
-        x_label: "h".into(),
-        y_label: "error at the end".into(),
-        x_log: true,
-        y_log: true,
-        lines,
-    }
+pub(super) fn convergence_figure(file: &str, title: &str, lines: Vec<(usize, Line)>) -> Figure {
+    of_errors(file, title, ("h", "error at the end"), lines)
 }
 
 /// A figure over time.
 pub(super) fn time_figure(file: &str, title: &str, y_label: &str, y_log: bool, lines: Vec<Line>) -> Figure {
-    Figure {
-        file: file.into(),
-        title: title.into(),
-        x_label: "t".into(),
-        y_label: y_label.into(),
-        x_log: false,
-        y_log,
-        lines,
-    }
+    over_time(file, title, ("t", y_label), y_log, lines)
 }
 
 /// `first`·2ᵏ for k = 0 … `count` − 1.

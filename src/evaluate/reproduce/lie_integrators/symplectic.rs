@@ -76,7 +76,7 @@ pub(super) fn symplectic(extent: Extent) -> Result<Experiment, IntegrationError>
         ),
         ..Experiment::default()
     };
-    let mut lines: [Vec<Line>; 5] = Default::default();
+    let (mut lines, mut convergence): ([Vec<Line>; 4], Vec<_>) = Default::default();
     for method in &METHODS {
         let line = |points| Line { name: method.name.into(), points, ..Line::default() };
         let errors = method.errors(&top, &reference, &doublings(250, steps_of(extent, 10, 6)))?;
@@ -96,13 +96,13 @@ pub(super) fn symplectic(extent: Extent) -> Result<Experiment, IntegrationError>
         for (points, component) in axis.into_iter().zip(["x", "y", "z"]) {
             lines[1].push(Line { name: format!("{}, {component}", method.name), points, ..Line::default() });
         }
-        lines[2].push(Line { marked: true, ..line(errors) });
+        convergence.push((method.order, Line { marked: true, ..line(errors) }));
         run.energy_errors.truncate(drawn as usize);
         run.weight.truncate(drawn as usize);
-        lines[3].push(line(run.energy_errors.iter().map(|(t, error)| (*t, error.abs())).collect()));
-        lines[4].push(line(run.weight));
+        lines[2].push(line(run.energy_errors.iter().map(|(t, error)| (*t, error.abs())).collect()));
+        lines[3].push(line(run.weight));
     }
-    let [left, center, right, top_lines, bottom] = lines;
+    let [left, center, top_lines, bottom] = lines;
     experiment.figures = vec![
         plane_figure(
             "figure-2-left",
@@ -110,7 +110,7 @@ pub(super) fn symplectic(extent: Extent) -> Result<Experiment, IntegrationError>
             left,
         ),
         time_figure("figure-2-center", "Components of Q𝒳, h = 0.001 (figure 2, centre)", "Q𝒳", false, center),
-        convergence_figure("figure-2-right", "Symplectic methods: error at t = 1 (figure 2, right)", right),
+        convergence_figure("figure-2-right", "Symplectic methods: error at t = 1 (figure 2, right)", convergence),
         time_figure("figure-3-top", "Energy error, h = 0.01 (figure 3, top)", "|H − H(0)|", true, top_lines),
         plane_figure("figure-3-bottom", "MℓQ⁻¹Γ₀, h = 0.01, seen along the second axis (figure 3, bottom)", bottom),
     ];

@@ -3,14 +3,13 @@
 
 pub(super) mod motions;
 
+use super::figures::{absolute, marked, of_errors, over_time, plain};
 use super::measure::{order_observed, time_step};
-use super::{Experiment, Extent, Figure, Line, MethodResult, Progress, Report, Reproduction, Table, number};
+use super::{Experiment, Extent, Figure, MethodResult, Progress, Report, Reproduction, Table, number};
 use crate::dynamics::DipoleOnAStick;
 use crate::integrate::IntegrationError;
 use crate::integrate::tableau::{GAUSS4, GAUSS6};
-use motions::{
-    Kind, LongRun, Method, Start, absolute, advance, counts, errors, long_run, order_figure, step_ns, time_figure,
-};
+use motions::{Kind, LongRun, Method, Start, advance, counts, errors, long_run, step_ns};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     name: "polar-so-n",
@@ -43,10 +42,6 @@ fn methods() -> Vec<Method> {
     [Kind::Vrkmk, Kind::Vpd].into_iter().flat_map(|kind| start().of_all_orders(kind)).collect()
 }
 
-fn line(name: &str, points: Vec<(f64, f64)>) -> Line {
-    Line { name: name.into(), points, marked: true, ..Line::default() }
-}
-
 /// Figure 1.
 fn orders(extent: Extent) -> Result<Experiment, IntegrationError> {
     let end = 0.5;
@@ -74,12 +69,13 @@ fn orders(extent: Extent) -> Result<Experiment, IntegrationError> {
                 ("step", at.map_or(f64::NAN, |point| point.0)),
             ],
         });
-        lines.push((method.order, line(&method.name, errors)));
+        lines.push((method.order, marked(&method.name, errors)));
     }
     for order in [2, 3, 4, 6] {
         let of_order = lines.iter().filter(|line| line.0 == order).cloned().collect();
         let title = format!("Figure 1: dipole on a stick, error at t = 0.5, order {order}");
-        experiment.figures.push(order_figure(format!("figure-1-order-{order}"), title, of_order));
+        let file = format!("figure-1-order-{order}");
+        experiment.figures.push(of_errors(&file, &title, ("h", "‖g − g_ref‖ + |p̃ − p̃_ref|"), of_order));
     }
     Ok(experiment)
 }
@@ -105,13 +101,13 @@ fn long_time(extent: Extent, progress: Progress<'_>) -> Result<Experiment, Integ
             let lines = runs.iter().filter(|(method, _)| method.order == order);
             let title = format!("Figure {figure}: energy error, order {order}");
             let lines = lines.map(|(method, run)| absolute(&method.name, &run.energy)).collect();
-            time_figure(format!("figure-{figure}"), title, "|H − H(0)|", lines)
+            over_time(&format!("figure-{figure}"), &title, ("t", "|H − H(0)|"), true, lines)
         })
         .into();
     let lines = runs.iter().filter(|(method, _)| method.order == 6);
     let lines = lines.map(|(method, run)| absolute(&method.name, &run.orthogonality)).collect();
-    let title = "Figure 6: orthogonality, order 6".to_owned();
-    figures.push(time_figure("figure-6".into(), title, "‖gᵀg − I‖, Frobenius", lines));
+    let title = "Figure 6: orthogonality, order 6";
+    figures.push(over_time("figure-6", title, ("t", "‖gᵀg − I‖, Frobenius"), true, lines));
     let value = |name: String| {
         let run = runs.iter().find(|(method, _)| method.name == name);
         run.map_or("–".to_owned(), |(_, run)| number(run.values[0].1))
@@ -169,19 +165,11 @@ fn run_time() -> Result<Experiment, IntegrationError> {
         }
         let values = vec![("step_ns", step_ns(&method, 0.01)), ("run_s_at_least_step", seconds[seconds.len() - 1].1)];
         experiment.methods.push(MethodResult { name: method.name.clone(), values });
-        lines.push(line(&method.name, seconds));
+        lines.push(marked(&method.name, seconds));
     }
-    let title = "Figure 7: time of a run to t = 0.5".to_owned();
-    let (x_label, y_label) = ("h".into(), "time, s".into());
-    experiment.figures.push(Figure {
-        file: "figure-7".into(),
-        title,
-        x_label,
-        y_label,
-        x_log: true,
-        y_log: true,
-        lines,
-    });
+    let title = "Figure 7: time of a run to t = 0.5";
+    let figure = plain("figure-7", title, ("h", "time, s"), lines);
+    experiment.figures.push(Figure { x_log: true, y_log: true, ..figure });
     Ok(experiment)
 }
 

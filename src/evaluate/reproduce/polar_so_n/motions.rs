@@ -1,7 +1,7 @@
 //! The polar methods and their rivals on one body, as motions that can be run side by side.
 
+use crate::evaluate::reproduce::figures::thin;
 use crate::evaluate::reproduce::measure::{drift, largest, time_step};
-use crate::evaluate::reproduce::{Figure, Line};
 use crate::integrate::polar::{PolarState, PolarVariational};
 use crate::integrate::tableau::{GAUSS4, GAUSS6, IMPLICIT_MIDPOINT, KUTTA3};
 use crate::integrate::vrkmk::{Spatial, Vrkmk};
@@ -217,50 +217,6 @@ pub(in crate::evaluate::reproduce) fn step_ns(method: &Method, h: f64) -> f64 {
         let _ = std::hint::black_box(motion.step(0.0, h));
     };
     time_step(Duration::from_millis(10), step).least_ns
-}
-
-/// Of each of a thousand blocks the point of the greatest error: what a figure can show.
-pub(in crate::evaluate::reproduce) fn thin(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    let block = points.len().div_ceil(1000).max(1);
-    points.chunks(block).filter_map(|of| of.iter().copied().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))).collect()
-}
-
-/// A figure of errors over step sizes, lines by the orders of their methods, with a guide of each order.
-pub(in crate::evaluate::reproduce) fn order_figure(file: String, title: String, lines: Vec<(usize, Line)>) -> Figure {
-    let mut orders: Vec<usize> = lines.iter().map(|line| line.0).collect();
-    orders.sort_unstable();
-    orders.dedup();
-    let guides: Vec<Line> = orders.into_iter().filter_map(|order| guide(order, &lines)).collect();
-    let lines = lines.into_iter().map(|line| line.1).chain(guides).collect();
-    Figure { file, title, x_label: "h".into(), y_label: "error".into(), x_log: true, y_log: true, lines }
-}
-
-/// Through the first point of the uppermost line of this order, and not below where rounding has long taken over.
-fn guide(order: usize, lines: &[(usize, Line)]) -> Option<Line> {
-    let of_order = || lines.iter().filter(|line| line.0 == order).flat_map(|line| &line.1.points);
-    let finite = || of_order().filter(|point| point.1 > 0.0 && point.1.is_finite());
-    let from = finite().copied().max_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)))?;
-    let shortest = finite().map(|point| point.0).fold(from.0, f64::min);
-    let power = order as f64;
-    let to = (from.0 * (1e-15 / from.1).powf(1.0 / power)).clamp(shortest, from.0);
-    let points = vec![from, (to, from.1 * (to / from.0).powf(power))];
-    Some(Line { name: format!("order {order}"), points, is_guide: true, ..Line::default() })
-}
-
-/// Absolute errors over time.
-pub(in crate::evaluate::reproduce) fn time_figure(
-    file: String,
-    title: String,
-    y_label: &str,
-    lines: Vec<Line>,
-) -> Figure {
-    Figure { file, title, x_label: "t".into(), y_label: y_label.into(), x_log: false, y_log: true, lines }
-}
-
-/// A line of absolute values.
-pub(in crate::evaluate::reproduce) fn absolute(name: &str, points: &[(f64, f64)]) -> Line {
-    let points = points.iter().map(|&(t, error)| (t, error.abs())).collect();
-    Line { name: name.into(), points, ..Line::default() }
 }
 
 /// Numbers of steps for a test of order: n, 2n, 4n … of order 4, of order 6 from larger steps on, for it soon meets

@@ -1,10 +1,11 @@
 //! Figure 4.2: errors against step sizes; and the time of a step.
 
 use super::adapters::BodyField;
-use super::contestants::{Contestant, TestBody, contestants};
+use super::contestants::{Contestant, Family, TestBody, contestants};
 use crate::dynamics::StabilityBody;
+use crate::evaluate::reproduce::figures::{marked, of_errors};
 use crate::evaluate::reproduce::measure::{order_observed, time_step};
-use crate::evaluate::reproduce::report::{Experiment, Extent, Figure, Line, MethodResult};
+use crate::evaluate::reproduce::report::{Experiment, Extent, MethodResult};
 use crate::integrate::tableau::GAUSS6;
 use crate::integrate::{BodyState, ImplicitRkmk, IntegrationError, LieGroupMethod};
 use crate::lie::Translation;
@@ -25,7 +26,7 @@ pub(super) fn experiment<B: TestBody>(
         Extent::Quick => 6,
     };
     let truth = reference(&body, &start)?;
-    let (mut methods, mut lines) = (Vec::new(), [Vec::new(), Vec::new()]);
+    let (mut methods, mut lines) = (Vec::new(), Vec::new());
     for contestant in contestants::<B>() {
         // Where a step of the larger ones cannot be made the point is left out.
         let errors: Vec<_> = (0..=finest)
@@ -44,29 +45,34 @@ pub(super) fn experiment<B: TestBody>(
                 ("attitude_error_at_h_0.125", at(0.125)),
             ],
         });
-        for (lines, points) in lines.iter_mut().zip([attitude, velocity]) {
-            lines.push(Line { name: contestant.name.to_owned(), points, marked: true, is_guide: false });
-        }
+        lines.push((contestant.family(), contestant.order as usize, contestant.name, [attitude, velocity]));
     }
-    let figure = |part: &str, what: &str, mut lines: Vec<Line>| {
-        let guide = (0..=finest).map(|k| 0.5_f64.powi(k)).map(|h| (h, 0.1 * h * h)).collect();
-        lines.push(Line { name: "h²".to_owned(), points: guide, marked: false, is_guide: true });
-        Figure {
-            file: format!("figure-4.2-{part}-{name}"),
-            title: format!("Global error of the {what} at T = 5"),
-            x_label: "h".to_owned(),
-            y_label: format!("error of the {what}"),
-            x_log: true,
-            y_log: true,
+    let figure = |family: Family, part: usize| {
+        let of_family = lines.iter().filter(|(of, ..)| *of == family);
+        let lines = of_family.map(|(_, order, name, points)| (*order, marked(name, points[part].clone()))).collect();
+        let (letter, what, label) = PARTS[part];
+        let file = format!("figure-4.2-{letter}-{name}{}", family.suffix());
+        of_errors(
+            &file,
+            &format!("Figure 4.2 ({letter}), {name}: global error of the {what} at T = 5"),
+            ("h", label),
             lines,
-        }
+        )
     };
-    let [attitude, velocity] = lines;
-    let figures = vec![figure("a", "attitude", attitude), figure("b", "angular velocity", velocity)];
+    let figures = Family::ALL.into_iter().flat_map(|family| [figure(family, 0), figure(family, 1)]).collect();
     Ok(Experiment { name: name.to_owned(), about: about.to_owned(), methods, tables: Vec::new(), figures })
 }
 
-fn run<B>(contestant: &Contestant<B>, body: &B, start: &BodyState, h: f64) -> Result<BodyState, IntegrationError> {
+/// What the two parts of figure 4.2 show: letter, quantity, label.
+const PARTS: [(&str, &str, &str); 2] =
+    [("a", "attitude", "‖R − R_ref‖, Frobenius"), ("b", "angular velocity", "|Ω − Ω_ref|")];
+
+pub(super) fn run<B>(
+    contestant: &Contestant<B>,
+    body: &B,
+    start: &BodyState,
+    h: f64,
+) -> Result<BodyState, IntegrationError> {
     let mut stepper = (contestant.start)(body, start, h)?;
     let steps = (SPAN / h).round() as usize;
     (0..steps).try_fold(*start, |_, k| stepper(k as f64 * h))

@@ -142,18 +142,46 @@ pub fn floating_method<B: TestBody>(
     }))
 }
 
-/// The variational method by polar decomposition of a tableau whose weights do not vanish.
+/// The variational method by polar decomposition of a tableau whose weights do not vanish, on the Hamiltonian side.
 pub fn polar_method<B: TestBody, const S: usize>(
     tableau: &Tableau<S>,
     body: &B,
     state: &BodyState,
     h: f64,
 ) -> Result<Stepper, IntegrationError> {
+    polar(tableau, body, state, h, PolarVariational::step)
+}
+
+/// The same on the Lagrangian side.
+pub fn polar_method_by_lagrangian<B: TestBody, const S: usize>(
+    tableau: &Tableau<S>,
+    body: &B,
+    state: &BodyState,
+    h: f64,
+) -> Result<Stepper, IntegrationError> {
+    polar(tableau, body, state, h, PolarVariational::step_lagrangian)
+}
+
+type PolarStep<B, const S: usize> = fn(
+    &mut PolarVariational<Matrix3<f64>, S>,
+    &B,
+    &mut PolarState<Matrix3<f64>>,
+    f64,
+    f64,
+) -> Result<usize, IntegrationError>;
+
+fn polar<B: TestBody, const S: usize>(
+    tableau: &Tableau<S>,
+    body: &B,
+    state: &BodyState,
+    h: f64,
+    step: PolarStep<B, S>,
+) -> Result<Stepper, IntegrationError> {
     let mut method = PolarVariational::new(tableau, &Matrix3::zeros()).ok_or(no_method(h))?;
     let body = body.clone();
     let mut state = PolarState::of_body(&body, &state.attitude, &state.angular_velocity);
     Ok(Box::new(move |time| {
-        method.step(&body, &mut state, time, h)?;
+        step(&mut method, &body, &mut state, time, h)?;
         let angular_velocity = vee(&state.momentum).component_div(&body.moments());
         Ok(BodyState { attitude: So3::from_matrix_unchecked(state.attitude), angular_velocity })
     }))

@@ -1,17 +1,22 @@
 //! The methods that are put to the test. To add one, add a line to [`contestants`].
 
-use super::adapters::{body_method, cotangent_method, field_method, floating_method, polar_method, vrkmk_method};
-use crate::integrate::commutator_free::CF4;
+use super::adapters::{
+    body_method, cotangent_method, field_method, floating_method, polar_method, polar_method_by_lagrangian,
+    vrkmk_method,
+};
+use crate::integrate::commutator_free::{CF3, CF4, CF32A, CF32B, CF43, CROUCH_GROSSMAN3};
 use crate::integrate::cotangent::SymplecticLieGroup;
-use crate::integrate::quaternion::{LagrangianQuaternionIntegrator, QuaternionIntegrator};
+use crate::integrate::quaternion::{Iteration, LagrangianQuaternionIntegrator, QuaternionIntegrator};
 use crate::integrate::rattle::Rattle;
-use crate::integrate::rkmk::RKMK4;
-use crate::integrate::shake::Shake;
+use crate::integrate::rkmk::{
+    LIE_EULER, LIE_EULER_HEUN, RKMK3, RKMK3_KUTTA, RKMK4, RKMK4_SERIES, RKMK32, RKMK43, RKMK54, Rkmk4TwoCommutators,
+};
+use crate::integrate::shake::{Shake, ShakeSolver};
 use crate::integrate::stormer_verlet::StormerVerlet;
-use crate::integrate::tableau::{GAUSS4, GAUSS6, IMPLICIT_MIDPOINT};
+use crate::integrate::tableau::{GAUSS4, GAUSS6, IMPLICIT_MIDPOINT, KUTTA3};
 use crate::integrate::{
-    BodyState, ExplicitLieNewmark, ImplicitRkmk, IntegrationError, KoziaraBicanic, LieMidpoint, ModifiedCrouchGrossman,
-    PartitionedRkmk, RotationMap, TorqueGradient, TrapezoidalLieNewmark, VariationalLieVerlet,
+    BodyState, Convergence, ExplicitLieNewmark, ImplicitRkmk, IntegrationError, KoziaraBicanic, LieMidpoint,
+    ModifiedCrouchGrossman, PartitionedRkmk, RotationMap, TorqueGradient, TrapezoidalLieNewmark, VariationalLieVerlet,
 };
 
 /// A body that every method of the list can be run on.
@@ -50,10 +55,72 @@ pub struct Contestant<B> {
     pub start: Start<B>,
 }
 
+/// Which methods are drawn together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// The seven of the text.
+    OfTheText,
+    /// Its methods with the exponential in place of the Cayley map.
+    OtherMap,
+    /// Symplectic methods of orders 1 to 3.
+    Symplectic,
+    /// Symplectic methods of orders 4 and 6.
+    SymplecticOfHighOrder,
+    /// Lie group methods for any vector field, of orders 1 to 3.
+    VectorField,
+    /// The same of orders 4 to 6.
+    VectorFieldOfHighOrder,
+}
+
+impl Family {
+    /// All of them, the text's first.
+    pub const ALL: [Self; 6] = [
+        Self::OfTheText,
+        Self::OtherMap,
+        Self::Symplectic,
+        Self::SymplecticOfHighOrder,
+        Self::VectorField,
+        Self::VectorFieldOfHighOrder,
+    ];
+
+    /// For file names; nothing of the text's own methods.
+    pub fn suffix(self) -> &'static str {
+        match self {
+            Self::OfTheText => "",
+            Self::OtherMap => "-exponential",
+            Self::Symplectic => "-symplectic",
+            Self::SymplecticOfHighOrder => "-symplectic-high-order",
+            Self::VectorField => "-lie-group",
+            Self::VectorFieldOfHighOrder => "-lie-group-high-order",
+        }
+    }
+}
+
+impl<B> Contestant<B> {
+    /// With which others it is drawn.
+    pub fn family(&self) -> Family {
+        match (self.printed, self.name.ends_with(", exp"), self.is_symplectic, self.order) {
+            (Some(_), false, ..) => Family::OfTheText,
+            (Some(_), true, ..) => Family::OtherMap,
+            (None, _, true, ..4) => Family::Symplectic,
+            (None, _, true, _) => Family::SymplecticOfHighOrder,
+            (None, _, false, ..4) => Family::VectorField,
+            (None, _, false, _) => Family::VectorFieldOfHighOrder,
+        }
+    }
+}
+
 /// All of them; first the seven of the text, in its order.
 pub fn contestants<B: TestBody>() -> Vec<Contestant<B>> {
+    let mut all = of_ortolan();
+    all.extend(variational());
+    all.extend(symplectic_of_any_order());
+    all.extend(for_vector_fields());
+    all
+}
+
+fn of_ortolan<B: TestBody>() -> Vec<Contestant<B>> {
     const EXP: RotationMap = RotationMap::Exponential;
-    const STORMER_VERLET: fn(RotationMap) -> StormerVerlet = |map| StormerVerlet { map, ..StormerVerlet::default() };
     vec![
         of("ELN", 2, |b, s, h| body_method(&ExplicitLieNewmark::default(), b, s, h)).printed(Drift::Falls),
         of("TLN", 2, |b, s, h| body_method(&TrapezoidalLieNewmark::default(), b, s, h)).printed(Drift::Falls),
@@ -64,27 +131,81 @@ pub fn contestants<B: TestBody>() -> Vec<Contestant<B>> {
         of("VLV", 2, |b, s, h| body_method(&VariationalLieVerlet, b, s, h)).printed(Drift::None).symplectic(),
         of("ELN, exp", 2, |b, s, h| body_method(&ExplicitLieNewmark { map: EXP }, b, s, h)).printed(Drift::Falls),
         of("TLN, exp", 2, |b, s, h| body_method(&TrapezoidalLieNewmark { map: EXP }, b, s, h)).printed(Drift::Falls),
-        of("quaternion VI", 2, |b, s, h| floating_method(&QuaternionIntegrator::default(), b, s, h)).symplectic(),
-        of("quaternion VI, Lagrangian", 2, |b, s, h| {
-            floating_method(&LagrangianQuaternionIntegrator::default(), b, s, h)
-        })
-        .symplectic(),
-        of("RATTLE", 2, |b, s, h| floating_method(&Rattle::default(), b, s, h)).symplectic(),
-        of("SHAKE", 2, |b, s, h| floating_method(&Shake::default(), b, s, h)).symplectic(),
-        of("Störmer–Verlet, Cayley", 2, |b, s, h| floating_method(&STORMER_VERLET(RotationMap::Cayley), b, s, h))
-            .symplectic(),
-        of("Störmer–Verlet, exp", 2, |b, s, h| floating_method(&STORMER_VERLET(RotationMap::Exponential), b, s, h))
-            .symplectic(),
-        of("VPD midpoint", 2, |b, s, h| polar_method(&IMPLICIT_MIDPOINT, b, s, h)).symplectic(),
-        of("VPD Gauss 4", 4, |b, s, h| polar_method(&GAUSS4, b, s, h)).symplectic(),
-        of("VPD Gauss 6", 6, |b, s, h| polar_method(&GAUSS6, b, s, h)).symplectic(),
-        of("VRKMK midpoint", 2, |b, s, h| vrkmk_method(&IMPLICIT_MIDPOINT, b, s, h)).symplectic(),
-        of("VRKMK Gauss 4", 4, |b, s, h| vrkmk_method(&GAUSS4, b, s, h)).symplectic(),
-        of("VRKMK Gauss 6", 6, |b, s, h| vrkmk_method(&GAUSS6, b, s, h)).symplectic(),
-        of("T*G midpoint", 2, |b, s, h| cotangent_method(SymplecticLieGroup::MIDPOINT, b, s, h)).symplectic(),
+    ]
+}
+
+/// Shen 2019, chapter 3.
+fn variational<B: TestBody>() -> Vec<Contestant<B>> {
+    fn quaternion(iteration: Iteration) -> QuaternionIntegrator {
+        QuaternionIntegrator { iteration, convergence: Convergence::default() }
+    }
+    fn stormer_verlet(map: RotationMap) -> StormerVerlet {
+        StormerVerlet { map, convergence: Convergence::default() }
+    }
+    fn shake(solver: ShakeSolver) -> Shake {
+        Shake { solver, convergence: Convergence::default() }
+    }
+    let all = vec![
+        of("quaternion (3.23), by (3.25)", 2, |b, s, h| floating_method(&quaternion(Iteration::Linear), b, s, h)),
+        of("quaternion (3.23), by (3.26)", 2, |b, s, h| floating_method(&quaternion(Iteration::Cross), b, s, h)),
+        of("quaternion (3.23), by Newton", 2, |b, s, h| floating_method(&quaternion(Iteration::Newton), b, s, h)),
+        of("quaternion (3.22)", 2, |b, s, h| floating_method(&LagrangianQuaternionIntegrator::default(), b, s, h)),
+        of("RATTLE (3.28)", 2, |b, s, h| floating_method(&Rattle::default(), b, s, h)),
+        of("SHAKE", 2, |b, s, h| floating_method(&shake(ShakeSolver::Chord), b, s, h)),
+        of("SHAKE, by Newton", 2, |b, s, h| floating_method(&shake(ShakeSolver::Newton), b, s, h)),
+        of("Störmer–Verlet, Cayley", 2, |b, s, h| floating_method(&stormer_verlet(RotationMap::Cayley), b, s, h)),
+        of("Störmer–Verlet, exp", 2, |b, s, h| floating_method(&stormer_verlet(RotationMap::Exponential), b, s, h)),
+    ];
+    all.into_iter().map(Contestant::symplectic).collect()
+}
+
+/// Shen, Tran & Leok 2022, and the methods on T*G of Celledoni et al. 2021.
+fn symplectic_of_any_order<B: TestBody>() -> Vec<Contestant<B>> {
+    fn cotangent(theta: f64) -> SymplecticLieGroup {
+        SymplecticLieGroup { theta }
+    }
+    let all = vec![
+        of("VPD 2", 2, |b, s, h| polar_method(&IMPLICIT_MIDPOINT, b, s, h)),
+        of("VPD 3", 3, |b, s, h| polar_method(&KUTTA3, b, s, h)),
+        of("VPD 4", 4, |b, s, h| polar_method(&GAUSS4, b, s, h)),
+        of("VPD 6", 6, |b, s, h| polar_method(&GAUSS6, b, s, h)),
+        of("VPD 2, Lagrangian", 2, |b, s, h| polar_method_by_lagrangian(&IMPLICIT_MIDPOINT, b, s, h)),
+        of("VPD 3, Lagrangian", 3, |b, s, h| polar_method_by_lagrangian(&KUTTA3, b, s, h)),
+        of("VPD 4, Lagrangian", 4, |b, s, h| polar_method_by_lagrangian(&GAUSS4, b, s, h)),
+        of("VPD 6, Lagrangian", 6, |b, s, h| polar_method_by_lagrangian(&GAUSS6, b, s, h)),
+        of("VRKMK 2", 2, |b, s, h| vrkmk_method(&IMPLICIT_MIDPOINT, b, s, h)),
+        of("VRKMK 3", 3, |b, s, h| vrkmk_method(&KUTTA3, b, s, h)),
+        of("VRKMK 4", 4, |b, s, h| vrkmk_method(&GAUSS4, b, s, h)),
+        of("VRKMK 6", 6, |b, s, h| vrkmk_method(&GAUSS6, b, s, h)),
+        of("SLGI θ = 0", 1, |b, s, h| cotangent_method(cotangent(0.0), b, s, h)),
+        of("SLGI θ = 1/2", 2, |b, s, h| cotangent_method(cotangent(0.5), b, s, h)),
+        of("SLGI θ = 1", 1, |b, s, h| cotangent_method(cotangent(1.0), b, s, h)),
+    ];
+    all.into_iter().map(Contestant::symplectic).collect()
+}
+
+/// Celledoni et al. 2021, section 2: each with constant steps, of pairs the method that is gone on with.
+fn for_vector_fields<B: TestBody>() -> Vec<Contestant<B>> {
+    vec![
+        of("RKMK Euler", 1, |b, s, h| field_method(&LIE_EULER, b, s, h)),
+        of("RKMK Heun 2", 2, |b, s, h| field_method(&LIE_EULER_HEUN, b, s, h)),
+        of("RKMK Heun 3", 3, |b, s, h| field_method(&RKMK3, b, s, h)),
+        of("RKMK Kutta 3", 3, |b, s, h| field_method(&RKMK3_KUTTA, b, s, h)),
+        of("RKMK 3(2)", 3, |b, s, h| field_method(&RKMK32, b, s, h)),
+        of("Crouch–Grossman 3", 3, |b, s, h| field_method(&CROUCH_GROSSMAN3, b, s, h)),
+        of("CF 3", 3, |b, s, h| field_method(&CF3, b, s, h)),
+        of("CF 3(2) A", 3, |b, s, h| field_method(&CF32A, b, s, h)),
+        of("CF 3(2) B", 3, |b, s, h| field_method(&CF32B, b, s, h)),
+        of("RKMK Gauss 2", 2, |b, s, h| field_method(&ImplicitRkmk { tableau: IMPLICIT_MIDPOINT }, b, s, h)),
         of("RKMK4", 4, |b, s, h| field_method(&RKMK4, b, s, h)),
+        of("RKMK4, series", 4, |b, s, h| field_method(&RKMK4_SERIES, b, s, h)),
+        of("RKMK4, two commutators", 4, |b, s, h| field_method(&Rkmk4TwoCommutators, b, s, h)),
+        of("RKMK 4(3)", 4, |b, s, h| field_method(&RKMK43, b, s, h)),
+        of("RKMK 5(4)", 5, |b, s, h| field_method(&RKMK54, b, s, h)),
+        of("CF 4", 4, |b, s, h| field_method(&CF4, b, s, h)),
+        of("CF 4(3)", 4, |b, s, h| field_method(&CF43, b, s, h)),
         of("RKMKGL4", 4, |b, s, h| field_method(&ImplicitRkmk { tableau: GAUSS4 }, b, s, h)),
-        of("CF4", 4, |b, s, h| field_method(&CF4, b, s, h)),
+        of("RKMKGL6", 6, |b, s, h| field_method(&ImplicitRkmk { tableau: GAUSS6 }, b, s, h)),
     ]
 }
 

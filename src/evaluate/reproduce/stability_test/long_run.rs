@@ -1,7 +1,8 @@
 //! Figure 4.1: the energy over long times.
 
-use super::contestants::{Contestant, Drift, Stepper, contestants};
+use super::contestants::{Contestant, Drift, Family, Stepper, contestants};
 use crate::dynamics::StabilityBody;
+use crate::evaluate::reproduce::figures::{line, over_time};
 use crate::evaluate::reproduce::measure::{self, Fit, largest};
 use crate::evaluate::reproduce::report::{Experiment, Extent, Figure, Line, MethodResult, Progress, Table};
 use crate::evaluate::reproduce::text::number;
@@ -71,7 +72,7 @@ pub(super) fn experiment(extent: Extent, progress: Progress<'_>) -> Result<Exper
         ),
         ..Experiment::default()
     };
-    let (mut rows, mut lines) = (Vec::new(), STEPS.map(|_| Vec::new()));
+    let (mut rows, mut lines) = (Vec::new(), Vec::new());
     let all = contestants::<StabilityBody>();
     for (index, contestant) in all.iter().enumerate() {
         let mut tests = Vec::with_capacity(STEPS.len());
@@ -82,15 +83,15 @@ pub(super) fn experiment(extent: Extent, progress: Progress<'_>) -> Result<Exper
         let found = Found::new(&tests);
         experiment.methods.push(found.result(contestant, &tests[MAIN]));
         rows.push(found.row(contestant));
-        for (lines, test) in lines.iter_mut().zip(&tests) {
-            lines.push(line(contestant.name, test));
-        }
+        lines.push((contestant.family(), tests.iter().map(|test| drawn(contestant.name, test)).collect()));
         progress((index + 1) as f64 / all.len() as f64);
     }
     let columns =
         ["method", "text", "ours", "h = 0.0625", "0.125", "± standard error", "0.25", "0.125 : 0.0625", "0.25 : 0.125"];
     experiment.tables.push(Table { title: TABLE.to_owned(), columns: columns.map(str::to_owned).into(), rows });
-    experiment.figures = STEPS.iter().zip(lines).map(|(h, lines)| figure(*h, lines)).collect();
+    let of_family = |family: Family| (0..STEPS.len()).map(move |index| (family, index));
+    experiment.figures =
+        Family::ALL.into_iter().flat_map(of_family).map(|(family, index)| figure(family, index, &lines)).collect();
     Ok(experiment)
 }
 
@@ -152,22 +153,15 @@ impl Found {
 /// How many points of a run are drawn.
 const DRAWN: usize = 2_000;
 
-fn line(name: &str, test: &StabilityTest) -> Line {
+fn drawn(name: &str, test: &StabilityTest) -> Line {
     let every = test.energy_error.len().div_ceil(DRAWN);
-    Line {
-        name: name.to_owned(),
-        points: test.energy_error.iter().copied().step_by(every).collect(),
-        ..Line::default()
-    }
+    line(name, test.energy_error.iter().copied().step_by(every).collect())
 }
 
-fn figure(h: f64, lines: Vec<Line>) -> Figure {
-    Figure {
-        file: format!("figure-4.1-h-{h}"),
-        title: format!("Error of the energy, h = {h}"),
-        x_label: "t".to_owned(),
-        y_label: "E(t) − E(0)".to_owned(),
-        lines,
-        ..Figure::default()
-    }
+/// The methods of a family at one of [`STEPS`].
+fn figure(family: Family, index: usize, lines: &[(Family, Vec<Line>)]) -> Figure {
+    let h = STEPS[index];
+    let lines = lines.iter().filter(|(of, _)| *of == family).filter_map(|(_, lines)| lines.get(index).cloned());
+    let file = format!("figure-4.1-h-{h}{}", family.suffix());
+    over_time(&file, &format!("Figure 4.1: error of the energy, h = {h}"), ("t", "E(t) − E(0)"), false, lines.collect())
 }

@@ -1,8 +1,9 @@
 //! What is measured of a method on a system.
 
 use super::methods::{COUNT, Visitor, visit_all};
+use crate::evaluate::reproduce::figures::{marked, of_errors};
 use crate::evaluate::reproduce::measure::{drift, largest, order_observed, time_step};
-use crate::evaluate::reproduce::report::{Extent, Figure, Line, MethodResult, Progress};
+use crate::evaluate::reproduce::report::{Extent, Figure, MethodResult, Progress};
 use crate::integrate::quaternion::QuaternionIntegrator;
 use crate::integrate::{FloatingBody, FloatingBodyMethod, FloatingBodyState, IntegrationError};
 use nalgebra::Vector3;
@@ -204,21 +205,8 @@ fn distance(a: &FloatingBodyState, b: &FloatingBodyState) -> f64 {
     parts.iter().map(|part| part * part).sum::<f64>().sqrt()
 }
 
-/// Errors against step sizes.
+/// Errors against step sizes; all methods are of order 2.
 pub(super) fn order_figure(file: &str, system: &str, measured: &[Measured]) -> Figure {
-    let mut lines: Vec<_> = measured
-        .iter()
-        .map(|m| Line { name: m.name.to_owned(), points: m.errors.clone(), marked: true, is_guide: false })
-        .collect();
-    let guide = step_sizes(Extent::Full).map(|h| (h, 0.1 * h * h)).collect();
-    lines.push(Line { name: "h²".to_owned(), points: guide, marked: false, is_guide: true });
-    Figure {
-        file: file.to_owned(),
-        title: format!("Error at t = {SPAN}, {system}"),
-        x_label: "h".to_owned(),
-        y_label: "error".to_owned(),
-        x_log: true,
-        y_log: true,
-        lines,
-    }
+    let lines = measured.iter().map(|m| (2, marked(m.name, m.errors.clone()))).collect();
+    of_errors(file, &format!("Error at t = {SPAN}, {system}"), ("h", "error of the state"), lines)
 }

@@ -2,6 +2,7 @@
 
 use super::measured::{Measured, Sample, System, order_figure};
 use crate::dynamics::three_balls::ThreeBalls;
+use crate::evaluate::reproduce::figures::{line, marked, over_time, plain};
 use crate::evaluate::reproduce::report::{Experiment, Extent, Figure, Line, Progress, Table};
 use crate::evaluate::reproduce::text::number;
 use crate::integrate::{FloatingBodyState, IntegrationError};
@@ -61,21 +62,6 @@ fn table_3_1(measured: &[Measured]) -> Table {
     }
 }
 
-fn figure(file: &str, title: &str, (x_label, y_label): (&str, &str), lines: Vec<Line>) -> Figure {
-    Figure {
-        file: file.to_owned(),
-        title: title.to_owned(),
-        x_label: x_label.to_owned(),
-        y_label: y_label.to_owned(),
-        lines,
-        ..Figure::default()
-    }
-}
-
-fn line(name: &str, points: Vec<(f64, f64)>) -> Line {
-    Line { name: name.to_owned(), points, ..Line::default() }
-}
-
 /// How many points of a run are drawn.
 const DRAWN: usize = 4_000;
 
@@ -85,11 +71,11 @@ fn drawn(samples: &[Sample], value: impl Fn(&Sample) -> f64) -> Vec<(f64, f64)> 
 
 fn trajectory(of: &Measured) -> Figure {
     let points = of.samples.iter().step_by(10).map(|sample| (sample.state.position.x, sample.state.position.y));
-    figure(
+    plain(
         "figure-3.2a",
-        "Trajectory of the centre of mass",
+        "Figure 3.2 (a): trajectory of the centre of mass",
         ("x", "y"),
-        vec![line("centre of mass", points.collect()), Line { marked: true, ..line("origin", vec![(0.0, 0.0)]) }],
+        vec![line("centre of mass", points.collect()), marked("origin", vec![(0.0, 0.0)])],
     )
 }
 
@@ -107,34 +93,37 @@ fn motion(of: &Measured, body: &ThreeBalls) -> Figure {
     let triangles = (0..TRIANGLES).filter_map(|k| of.samples.get(k * orbit / TRIANGLES)).map(|sample| {
         let mut corners: Vec<_> = body.balls(&sample.state).iter().map(|ball| (ball.x, ball.y)).collect();
         corners.push(corners[0]);
-        Line { name: format!("t = {:.0}", sample.time), points: corners, marked: true, is_guide: false }
+        marked(&format!("t = {:.0}", sample.time), corners)
     });
-    figure("figure-3.2b", "Motion of the body over one orbit", ("x", "y"), triangles.collect())
+    plain("figure-3.2b", "Figure 3.2 (b): motion of the body over one orbit", ("x", "y"), triangles.collect())
 }
 
 fn errors(number: &str, method: &str, of: &Measured) -> [Figure; 3] {
-    let single = |part: &str, what: &str, value: fn(&Sample) -> f64| {
-        let lines = vec![line(what, drawn(&of.samples, value))];
-        figure(&format!("figure-{number}{part}"), &format!("{what}, {method}"), ("t", what), lines)
+    let draw = |part: &str, what: &str, y_label: &str, lines: Vec<Line>| {
+        let title = format!("Figure {number} ({part}): error of the {what}, {method}");
+        over_time(&format!("figure-{number}{part}"), &title, ("t", y_label), false, lines)
     };
     let component = |name: &str, index: usize| line(name, drawn(&of.samples, |sample| sample.momentum_error[index]));
+    let energy = vec![line("H − H(0)", drawn(&of.samples, |sample| sample.energy_error))];
+    let constraint = vec![line("constraint", drawn(&of.samples, |sample| sample.constraint_error))];
+    let momentum = vec![component("x", 0), component("y", 1), component("z", 2)];
     [
-        single("a", "energy error", |sample| sample.energy_error),
-        single("b", "constraint error", |sample| sample.constraint_error),
-        figure(
-            &format!("figure-{number}c"),
-            &format!("Error of the angular momentum, {method}"),
-            ("t", "error of the angular momentum"),
-            vec![component("x", 0), component("y", 1), component("z", 2)],
-        ),
+        draw("a", "energy", "H − H(0)", energy),
+        draw("b", "constraint", "defect of unit norm or orthogonality", constraint),
+        draw("c", "angular momentum", "π − π(0), components", momentum),
     ]
 }
 
 fn cost_figure(measured: &[Measured]) -> Figure {
-    let lines = measured.iter().map(|m| Line { marked: true, ..line(m.name, m.costs.clone()) });
+    let lines = measured.iter().map(|m| marked(m.name, m.costs.clone()));
     Figure {
         x_log: true,
         y_log: true,
-        ..figure("figure-3.5", "Error at t = 5 against run time", ("run time / s", "error"), lines.collect())
+        ..plain(
+            "figure-3.5",
+            "Figure 3.5: error at t = 5 against run time",
+            ("run time, s", "error of the state"),
+            lines.collect(),
+        )
     }
 }

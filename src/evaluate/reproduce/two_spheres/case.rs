@@ -47,12 +47,12 @@ impl<const N: usize, S: SphereSystem<N>> Case<N, S> {
     pub fn experiment(&self, extent: Extent, progress: Progress<'_>) -> Result<Experiment, IntegrationError> {
         let (steps, finest) = match extent {
             Extent::Full => ((SPAN / STEP).round() as usize, 9),
-            Extent::Quick => (1_000, 7),
+            Extent::Quick => (1_000, 8),
         };
         let mut experiment = Experiment {
             name: self.name.to_owned(),
             about: format!(
-                "{}; g = 9.81 m/s². Long runs with h = {STEP} s to T = {} s; errors at T = 1 s against Gauss 6.",
+                "{}. Long runs with h = {STEP} s to T = {} s; errors at T = 1 s against Gauss 6.",
                 self.about,
                 steps as f64 * STEP
             ),
@@ -69,15 +69,15 @@ impl<const N: usize, S: SphereSystem<N>> Case<N, S> {
             values.extend(run.values(self.has_vertical_symmetry));
             values.push(("step_ns", step_ns));
             experiment.methods.push(MethodResult { name: contestant.name.to_owned(), values });
-            runs.push((contestant.name, run));
-            errors.push((contestant.name, error));
+            runs.push((contestant.name, contestant.order, run));
+            errors.push((contestant.name, contestant.order, error));
             times_s.push((contestant.name, step_ns * 1e-9 * SPAN / STEP));
             progress((index + 1) as f64 / all.len() as f64);
         }
         experiment.tables.push(self.claims(&runs));
         experiment.tables.push(self.running_times(&times_s));
         experiment.figures = long_run::figures(self.figures, self.has_vertical_symmetry, &runs);
-        experiment.figures.extend(convergence::figures(self.figures[2], self.coarsest..=finest, &errors));
+        experiment.figures.extend(convergence::figures(self.figures[2], &errors));
         Ok(experiment)
     }
 
@@ -91,9 +91,9 @@ impl<const N: usize, S: SphereSystem<N>> Case<N, S> {
         failed.map_or(Ok(time.least_ns), Err)
     }
 
-    fn claims(&self, runs: &[(&str, LongRun)]) -> Table {
+    fn claims(&self, runs: &[(&str, u32, LongRun)]) -> Table {
         const ORTHOGONALITY: [&str; 4] = ["kept", "drift", "drift", "not drawn"];
-        let rows = runs.iter().enumerate().map(|(index, (name, run))| {
+        let rows = runs.iter().enumerate().map(|(index, (name, _, run))| {
             let text = |claims: &[&str; 4]| claims.get(index).map_or("–", |claim| *claim).to_owned();
             let energy = if run.drifts() { "drift" } else { "bounded" };
             let orthogonality = if run.is_orthogonal() { "kept" } else { "drift" };

@@ -1,8 +1,10 @@
 //! The figures of errors against step sizes.
 
 use super::contestants::{Step, gauss6};
+use super::long_run::title;
+use crate::evaluate::reproduce::figures::{marked, of_errors};
 use crate::evaluate::reproduce::measure::order_observed;
-use crate::evaluate::reproduce::report::{Figure, Line};
+use crate::evaluate::reproduce::report::Figure;
 use crate::integrate::IntegrationError;
 use crate::integrate::two_spheres::SphereSystem;
 use crate::lie::Ts2;
@@ -65,29 +67,14 @@ fn run<const N: usize, S: SphereSystem<N>>(
     (0..1_u32 << power).try_fold(*start, |state, k| step(system, &state, f64::from(k) * h, h))
 }
 
-pub fn figures(number: &str, powers: RangeInclusive<i32>, errors: &[(&str, Errors)]) -> Vec<Figure> {
-    let figure = |part: &str, what: &str, of: fn(&Errors) -> &Vec<(f64, f64)>| {
-        let measured = errors.iter().map(|(name, e)| Line {
-            name: (*name).to_owned(),
-            points: of(e).clone(),
-            marked: true,
-            is_guide: false,
-        });
-        let guide = |order: i32, name: &str| Line {
-            name: name.to_owned(),
-            points: powers.clone().map(|k| 0.5_f64.powi(k)).map(|h| (h, h.powi(order))).collect(),
-            marked: false,
-            is_guide: true,
-        };
-        Figure {
-            file: format!("figure-{number}-{part}"),
-            title: format!("Global error of the {what} at T = 1 s"),
-            x_label: "h [s]".to_owned(),
-            y_label: format!("error of the {what}"),
-            x_log: true,
-            y_log: true,
-            lines: measured.chain([guide(2, "h²"), guide(4, "h⁴")]).collect(),
-        }
+pub fn figures(number: &str, errors: &[(&str, u32, Errors)]) -> Vec<Figure> {
+    let figure = |part: &str, what: &str, y_label: &str, of: fn(&Errors) -> &Vec<(f64, f64)>| {
+        let lines = errors.iter().map(|(name, order, errors)| (*order as usize, marked(name, of(errors).clone())));
+        let what = format!("global error of the {what} at T = 1 s");
+        of_errors(&format!("figure-{number}-{part}"), &title(number, part, &what), ("h [s]", y_label), lines.collect())
     };
-    vec![figure("a", "directions", |e| &e.direction), figure("b", "angular velocities", |e| &e.velocity)]
+    vec![
+        figure("a", "directions", "error of q", |e| &e.direction),
+        figure("b", "angular velocities", "error of ω [1/s]", |e| &e.velocity),
+    ]
 }

@@ -2,8 +2,9 @@
 
 use super::case::STEP;
 use super::contestants::Step;
+use crate::evaluate::reproduce::figures::{line, over_time};
 use crate::evaluate::reproduce::measure::{drift, largest};
-use crate::evaluate::reproduce::report::{Figure, Line};
+use crate::evaluate::reproduce::report::Figure;
 use crate::evaluate::reproduce::stability_test::SIGNIFICANCE;
 use crate::integrate::IntegrationError;
 use crate::integrate::two_spheres::SphereSystem;
@@ -85,28 +86,43 @@ impl LongRun {
 /// How many points of a run are drawn.
 const DRAWN: usize = 2_000;
 
-pub fn figures(numbers: [&str; 3], has_vertical_symmetry: bool, runs: &[(&str, LongRun)]) -> Vec<Figure> {
-    let figure = |file: String, title: &str, y_label: &str, y_log: bool, of: fn(&LongRun) -> &[(f64, f64)]| {
-        let lines = runs.iter().map(|(name, run)| line(name, of(run))).collect();
-        let (title, x_label, y_label) = (title.to_owned(), "t [s]".to_owned(), y_label.to_owned());
-        Figure { file, title, x_label, y_label, y_log, lines, ..Figure::default() }
+/// Energies of the methods of order 2 and of those of order 4 are drawn apart, for the drift of these is lost in the
+/// oscillation of those.
+pub fn figures(numbers: [&str; 3], has_vertical_symmetry: bool, runs: &[(&str, u32, LongRun)]) -> Vec<Figure> {
+    type Of = fn(&LongRun) -> &[(f64, f64)];
+    let [energy, constraints, _] = numbers;
+    let draw = |file: &str, title: String, y_label: &str, y_log: bool, orders: &[u32], of: Of| {
+        let shown = runs.iter().filter(|(_, order, _)| orders.contains(order));
+        let lines = shown.map(|(name, _, run)| line(name, every(of(run)))).collect();
+        over_time(&format!("figure-{file}"), &title, ("t [s]", y_label), y_log, lines)
     };
-    let [energy, constraints, _] = numbers.map(|number| format!("figure-{number}"));
     let mut figures = Vec::new();
-    if has_vertical_symmetry {
-        figures.push(figure(format!("{energy}-a"), "Error of the energy", "E(t) − E(0) [J]", false, |r| &r.energy));
-        let (title, label) = ("Error of the angular momentum about the vertical", "J(t) − J(0) [kg m²/s]");
-        figures.push(figure(format!("{energy}-b"), title, label, false, |r| &r.momentum));
-    } else {
-        figures.push(figure(energy, "Error of the energy", "E(t) − E(0) [J]", false, |r| &r.energy));
+    for order in [2, 4] {
+        let title = format!("Figure {energy}: error of the energy, methods of order {order}");
+        let file = format!("{energy}-energy-order-{order}");
+        figures.push(draw(&file, title, "E(t) − E(0) [J]", false, &[order], |r| &r.energy));
     }
-    let (norm, orthogonality) = ("Norm of the first direction", "Orthogonality of the last direction");
-    figures.push(figure(format!("{constraints}-a"), norm, "||q| − 1|", true, |r| &r.norm));
-    figures.push(figure(format!("{constraints}-b"), orthogonality, "|q·ω| [1/s]", true, |r| &r.orthogonality));
+    if has_vertical_symmetry {
+        let title = format!("Figure {energy}: error of the angular momentum about the vertical");
+        let file = format!("{energy}-momentum");
+        figures.push(draw(&file, title, "J(t) − J(0) [kg m²/s]", false, &[2, 4], |r| &r.momentum));
+    }
+    let parts: [(&str, &str, &str, Of); 2] = [
+        ("a", "norm of the first direction", "||q| − 1|", |r| &r.norm),
+        ("b", "orthogonality of the last direction", "|q·ω| [1/s]", |r| &r.orthogonality),
+    ];
+    for (part, what, label, of) in parts {
+        figures.push(draw(&format!("{constraints}-{part}"), title(constraints, part, what), label, true, &[2, 4], of));
+    }
     figures
 }
 
-fn line(name: &str, points: &[(f64, f64)]) -> Line {
-    let every = points.len().div_ceil(DRAWN).max(1);
-    Line { name: name.to_owned(), points: points.iter().copied().step_by(every).collect(), ..Line::default() }
+/// What stands above a part of one of the text's figures.
+pub fn title(number: &str, part: &str, what: &str) -> String {
+    format!("Figure {number} ({part}): {what}")
+}
+
+fn every(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let stride = points.len().div_ceil(DRAWN).max(1);
+    points.iter().copied().step_by(stride).collect()
 }

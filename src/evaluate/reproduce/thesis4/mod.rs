@@ -1,16 +1,17 @@
 //! `lienav reproduce thesis-4`: free rigid bodies of Shen 2019, section 4.5, and of four and five dimensions.
 
+mod dimensions;
+
+use super::figures::{absolute, marked, of_errors, over_time, thin};
 use super::measure::{drift, largest, order_observed, time_step};
-use super::polar_so_n::motions::{
-    Kind, Start, absolute, advance, counts, errors, long_run, order_figure, thin, time_figure,
-};
-use super::{Experiment, Extent, Line, MethodResult, Progress, Report, Reproduction};
-use crate::dynamics::{FreeBody, FreeBodyN};
-use crate::integrate::polar::{LeftInvariant, PolarHamiltonian, PolarState, PolarVariational};
+use super::polar_so_n::motions::{Kind, Start, advance, counts, errors, long_run};
+use super::{Experiment, Extent, MethodResult, Progress, Report, Reproduction};
+use crate::dynamics::FreeBody;
+use crate::integrate::polar::{LeftInvariant, PolarHamiltonian, PolarVariational};
 use crate::integrate::tableau::{GAUSS4, GAUSS6, IMPLICIT_MIDPOINT, KUTTA3};
 use crate::integrate::{IntegrationError, Tableau};
-use crate::lie::{LieGroup, Rotation, So3, Square, hat};
-use nalgebra::{DMatrix, Matrix3, SMatrix, Vector3};
+use crate::lie::{So3, Square, hat};
+use nalgebra::{Matrix3, Vector3};
 use std::time::Duration;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
@@ -21,7 +22,8 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
 
 fn run(extent: Extent, progress: Progress<'_>) -> Result<Report, IntegrationError> {
     let mut report = Report::default();
-    let parts: [fn(Extent) -> Result<Experiment, IntegrationError>; 4] = [reduced, with_attitude, four, five];
+    let parts: [fn(Extent) -> Result<Experiment, IntegrationError>; 4] =
+        [reduced, with_attitude, dimensions::four, dimensions::five];
     for (index, part) in parts.iter().enumerate() {
         report.experiments.push(part(extent)?);
         progress((index + 1) as f64 / parts.len() as f64);
@@ -55,6 +57,9 @@ fn momenta<const S: usize>(
     }
     Ok((all, iterations as f64 / steps as f64))
 }
+
+/// Axes of errors of attitude and momentum.
+const ERRORS: (&str, &str) = ("h", "error of attitude and momentum");
 
 const END: f64 = 100.0;
 
@@ -98,7 +103,7 @@ fn reduced(extent: Extent) -> Result<Experiment, IntegrationError> {
         reduced_method(&GAUSS6, doublings, &reference, steps)?,
     ];
     for Reduced { order, values, trajectory: of_trajectory, energy } in reduced {
-        let line = |points| (order, Line { name: values.name.clone(), points, marked: true, ..Line::default() });
+        let line = |points| (order, marked(&values.name, points));
         trajectory.push(line(of_trajectory));
         energies.push(line(energy));
         experiment.methods.push(values);
@@ -109,20 +114,27 @@ fn reduced(extent: Extent) -> Result<Experiment, IntegrationError> {
     let error: Vec<_> = times.zip(trajectory_errors(&gauss4, &reference)).collect();
     let name = "VPD 4, h = 0.2";
     experiment.figures = vec![
-        time_figure(
-            "figure-4.1".into(),
-            "Figure 4.1: energy error".into(),
-            "|h − h(0)|",
+        over_time(
+            "figure-4.1",
+            "Figure 4.1: energy error",
+            ("t", "|h − h(0)|"),
+            true,
             vec![absolute(name, &thin(&energy))],
         ),
-        time_figure(
-            "figure-4.2".into(),
-            "Figure 4.2: trajectory error".into(),
-            "|μ − μ_ref|",
+        over_time(
+            "figure-4.2",
+            "Figure 4.2: trajectory error",
+            ("t", "|μ − μ_ref|"),
+            false,
             vec![absolute(name, &thin(&error))],
         ),
-        order_figure("figure-4.3-trajectory".into(), "Figure 4.3: greatest trajectory error".into(), trajectory),
-        order_figure("figure-4.3-energy".into(), "Figure 4.3: greatest energy error".into(), energies),
+        of_errors(
+            "figure-4.3-trajectory",
+            "Figure 4.3: greatest trajectory error",
+            ("h", "greatest |μ − μ_ref|"),
+            trajectory,
+        ),
+        of_errors("figure-4.3-energy", "Figure 4.3: greatest energy error", ("h", "greatest |h − h(0)|"), energies),
     ];
     Ok(experiment)
 }
@@ -212,131 +224,13 @@ fn with_attitude(extent: Extent) -> Result<Experiment, IntegrationError> {
             values.extend(long_run(&body(), &method, 0.2, steps)?.values);
             experiment.methods.push(MethodResult { name: method.name.clone(), values });
             if kind != Kind::VpdLagrangian {
-                lines.push((method.order, Line { name: method.name, points: errors, marked: true, ..Line::default() }));
+                lines.push((method.order, marked(&method.name, errors)));
             }
         }
     }
-    let title = "Free rigid body with its attitude: error at t = 10".to_owned();
-    experiment.figures = vec![order_figure("free-rigid-body-attitude".into(), title, lines)];
+    let title = "Free rigid body with its attitude: error at t = 10";
+    experiment.figures = vec![of_errors("free-rigid-body-attitude", title, ERRORS, lines)];
     Ok(experiment)
-}
-
-fn four(extent: Extent) -> Result<Experiment, IntegrationError> {
-    in_dimensions::<4>(extent)
-}
-
-fn five(extent: Extent) -> Result<Experiment, IntegrationError> {
-    in_dimensions::<5>(extent)
-}
-
-/// Λ = diag(1, 2, …), momenta between −0.5 and 0.5 without symmetry.
-fn body_in<const N: usize>() -> (FreeBodyN, PolarState<SMatrix<f64, N, N>>) {
-    let momentum = SMatrix::from_fn(|i, j| {
-        let entry = |i: usize, j: usize| 0.5 * ((3 * i + 5 * j + i * j) as f64).sin();
-        match i.cmp(&j) {
-            std::cmp::Ordering::Greater => entry(i, j),
-            std::cmp::Ordering::Equal => 0.0,
-            std::cmp::Ordering::Less => -entry(j, i),
-        }
-    });
-    let distribution = (1..=N).map(|i| i as f64).collect();
-    (FreeBodyN { distribution }, PolarState { attitude: SMatrix::identity(), momentum })
-}
-
-/// The same method in other dimensions; the text gives it for any n and shows n = 3.
-fn in_dimensions<const N: usize>(extent: Extent) -> Result<Experiment, IntegrationError> {
-    let (body, start) = body_in::<N>();
-    let steps = if extent == Extent::Full { 20_000 } else { 100 };
-    let mut experiment = Experiment {
-        name: format!("free-body-so{N}"),
-        about: format!(
-            "Free body in {N} dimensions (Manakov), not in the text: M = ΛΩ + ΩΛ, Λ = diag(1, …, {N}), g(0) = I. Orders of \
-             the error of attitude and momentum at t = 5 (4.26); energy, orthogonality and spatial momentum over {steps} steps \
-             of h = 0.2; step_ns of the reduced step (4.27) with n known to the compiler, step_dynamic_ns at run time."
-        ),
-        ..Experiment::default()
-    };
-    let (end, finest) = (5.0, 2000);
-    let (reference, _) = run_body(&GAUSS6, &body, &start, end / f64::from(finest), finest as usize, |_| ())?;
-    let doublings = if extent == Extent::Full { 8 } else { 5 };
-    let mut add = |result: (MethodResult, (usize, Line))| {
-        experiment.methods.push(result.0);
-        result.1
-    };
-    let lines = vec![
-        add(body_method(&IMPLICIT_MIDPOINT, &body, &start, (end, doublings), &reference, steps)?),
-        add(body_method(&KUTTA3, &body, &start, (end, doublings), &reference, steps)?),
-        add(body_method(&GAUSS4, &body, &start, (end, doublings), &reference, steps)?),
-        add(body_method(&GAUSS6, &body, &start, (end, doublings), &reference, steps)?),
-    ];
-    let title = format!("Free body in {N} dimensions: error at t = 5");
-    experiment.figures = vec![order_figure(format!("free-body-so{N}"), title, lines)];
-    Ok(experiment)
-}
-
-type State<const N: usize> = PolarState<SMatrix<f64, N, N>>;
-
-fn run_body<const N: usize, const S: usize>(
-    tableau: &Tableau<S>,
-    body: &FreeBodyN,
-    start: &State<N>,
-    h: f64,
-    steps: usize,
-    mut observe: impl FnMut(&State<N>),
-) -> Result<(State<N>, f64), IntegrationError> {
-    let mut state = *start;
-    // The weights of the four tableaux do not vanish.
-    let Some(mut method) = PolarVariational::new(tableau, &start.attitude) else { return Ok((state, f64::NAN)) };
-    let mut iterations = 0;
-    for k in 0..steps {
-        iterations += method.step(body, &mut state, k as f64 * h, h)?;
-        observe(&state);
-    }
-    Ok((state, iterations as f64 / steps as f64))
-}
-
-fn body_method<const N: usize, const S: usize>(
-    tableau: &Tableau<S>,
-    body: &FreeBodyN,
-    start: &State<N>,
-    (end, doublings): (f64, u32),
-    reference: &State<N>,
-    steps: usize,
-) -> Result<(MethodResult, (usize, Line)), IntegrationError> {
-    let distance =
-        |state: State<N>| (state.attitude - reference.attitude).norm() + (state.momentum - reference.momentum).norm();
-    let errors: Vec<_> = counts(8, doublings, tableau.order)
-        .into_iter()
-        .map(|count| {
-            let h = end / count as f64;
-            (h, run_body(tableau, body, start, h, count, |_| ()).map_or(f64::NAN, |(state, _)| distance(state)))
-        })
-        .collect();
-    let energy = |state: &State<N>| body.energy(&state.attitude, &state.momentum);
-    let (h, before) = (0.2, energy(start));
-    let (mut energies, mut orthogonality, mut momentum) = (Vec::new(), 0.0f64, 0.0f64);
-    let (_, iterations) = run_body(tableau, body, start, h, steps, |state| {
-        let turn = Rotation::from_matrix_unchecked(state.attitude);
-        energies.push(((energies.len() + 1) as f64 * h, energy(state) - before));
-        orthogonality = orthogonality.max(turn.orthogonality_error());
-        momentum = momentum.max((turn.adjoint_apply(&state.momentum) - start.momentum).norm());
-    })?;
-    let dynamic = DMatrix::from_column_slice(N, N, start.momentum.as_slice());
-    let values = vec![
-        ("order_expected", tableau.order as f64),
-        ("order_observed", order_observed(&errors)),
-        ("energy_error_max", largest(energies.iter().map(|point| point.1))),
-        ("energy_drift_per_time", drift(&energies).map_or(f64::NAN, |fit| fit.slope)),
-        ("energy_drift_standard_error", drift(&energies).map_or(f64::NAN, |fit| fit.standard_error)),
-        ("constraint_error_max", orthogonality),
-        ("momentum_error_max", momentum),
-        ("iterations_mean", iterations),
-        ("step_ns", reduced_step_ns(tableau, body, &start.momentum, h)),
-        ("step_dynamic_ns", reduced_step_ns(tableau, body, &dynamic, h)),
-    ];
-    let name = format!("VPD {}", tableau.order);
-    let line = Line { name: name.clone(), points: errors, marked: true, ..Line::default() };
-    Ok((MethodResult { name, values }, (tableau.order, line)))
 }
 
 #[cfg(test)]
