@@ -52,7 +52,7 @@ pub fn open(folder: &Path, robot: u32) -> Result<Recording, OpenError> {
 
 /// One set for all robots, with errors of scale and bias calibrated while running. The priors are what the fleet has in common, the
 /// noises what makes the four runs (data set 6, robots 1–3, and 4, robot 3) nearest to the truth after alignment without the
-/// NEES leaving its place; around this optimum the mean error of the four is flat (±0.002 m for a factor of 1.5 in any of them).
+/// NEES leaving its place. The mean error of the four is flat around them: ±0.003 m for every change that was tried, of 10–100 %.
 ///
 /// - Residuals against the truth: of the yaw rate 0.030–0.050 rad/√s, two thirds of it a delay, an error of scale and a loss of
 ///   speed in turns, which are calibrated; of the forward velocity, an error of scale; sideways 0.001–0.003 m/√s, rounded up.
