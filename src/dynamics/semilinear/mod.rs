@@ -91,6 +91,8 @@ pub trait LinearPart {
     fn apply(&self, operator: &Self::Operator, x: &[f64], out: &mut [f64], scratch: &mut Self::Scratch);
     /// `out` ← J · `x`.
     fn apply_structure(&self, x: &[f64], out: &mut [f64], scratch: &mut Self::Scratch);
+    /// Lets the rounding of what follows be another.
+    fn vary_rounding(&self, _scratch: &mut Self::Scratch) {}
     /// $\tfrac12 q^\top Dq$.
     fn energy(&self, q: &[f64], scratch: &mut Self::Scratch) -> f64;
 }
@@ -137,6 +139,9 @@ impl<L: LinearPart, V: Potential> SemilinearPoisson for Semilinear<L, V> {
     }
     fn apply_structure(&self, x: &[f64], out: &mut [f64], scratch: &mut L::Scratch) {
         self.linear.apply_structure(x, out, scratch);
+    }
+    fn vary_rounding(&self, scratch: &mut L::Scratch) {
+        self.linear.vary_rounding(scratch);
     }
     fn potential(&self, q: &[f64]) -> f64 {
         self.potential.value(q)

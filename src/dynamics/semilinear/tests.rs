@@ -3,6 +3,7 @@
 use super::*;
 use crate::dynamics::kdv::Kdv;
 use crate::dynamics::nls::Nls;
+use crate::integrate::exponential::{EnergyPreservingExponential, Iteration, Method};
 use nalgebra::{DMatrix, DVector};
 use proptest::prelude::*;
 
@@ -101,8 +102,15 @@ fn put_to_the_laws<L: LinearPart>(linear: &L) {
             (linear.function(&f), dense.function(&f)),
             (linear.function_of_structure(&f), dense.function_of_structure(&f)),
         ] {
+            let tolerance = 1e-10 * of_matrices.amax().max(1.0);
+            // Each column is computed the other way than the one before.
+            let varied = matrix(linear, |x, out, scratch| {
+                linear.vary_rounding(scratch);
+                linear.apply(&ours, x, out, scratch);
+            });
             let ours = matrix(linear, |x, out, scratch| linear.apply(&ours, x, out, scratch));
-            assert!((&ours - &of_matrices).amax() < 1e-10 * of_matrices.amax().max(1.0), "{ours} {of_matrices}");
+            assert!((&ours - &of_matrices).amax() < tolerance, "{ours} {of_matrices}");
+            assert!((&ours - &varied).amax() < 1e-2 * tolerance, "{ours} {varied}");
         }
     }
     let exponential = dense.function(&|omega| Complex::from_polar(1.0, omega * t));
@@ -278,4 +286,16 @@ proptest! {
         }).unwrap();
         put_potential_to_the_laws(&arm.system.potential, q0, q1);
     }
+}
+
+/// Of 1401 nodes, an operator that always erred to the same side would take 6·10⁻¹⁴ of the energy in these steps.
+#[test]
+fn rounding_takes_no_steady_part_of_the_energy() {
+    let problem = Kdv::new(1401, 5e-4).unwrap();
+    let mut state = problem.sample(|x| (5.0 * (x - std::f64::consts::PI)).cosh().powi(-2));
+    let mut scratch = problem.scratch();
+    let before = problem.energy(&state, &mut scratch);
+    EnergyPreservingExponential::new(&problem, 0.005, Iteration::default()).run(1000, &mut state).unwrap();
+    let change = (problem.energy(&state, &mut scratch) - before) / before;
+    assert!(change.abs() < 2e-14, "{change:e}");
 }

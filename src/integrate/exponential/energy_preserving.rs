@@ -50,6 +50,7 @@ impl<P: SemilinearPoisson> Method for EnergyPreservingExponential<'_, P> {
     fn step(&mut self, time: f64, q: &mut [f64]) -> Result<usize, IntegrationError> {
         let Self { problem, step, iteration, increment, forcing, start, end, work } = self;
         let Workspace { next, gradient, scratch } = work;
+        problem.vary_rounding(scratch);
         problem.apply(increment, q, start, scratch);
         start.iter_mut().zip(&*q).for_each(|(a, q)| *a += q);
         end.copy_from_slice(start);

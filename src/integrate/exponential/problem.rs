@@ -35,6 +35,10 @@ pub trait SemilinearPoisson {
     /// `out` ← J · `x`; cheaper than an operator where $J$ acts point by point.
     fn apply_structure(&self, x: &[f64], out: &mut [f64], scratch: &mut Self::Scratch);
 
+    /// Called once a step: where the rounding of operators is the same in every application, the next ones are computed another way,
+    /// so that it does not add up over the steps. What operators are, up to rounding, does not change.
+    fn vary_rounding(&self, _scratch: &mut Self::Scratch) {}
+
     /// $V(q)$.
     fn potential(&self, q: &[f64]) -> f64;
 
