@@ -106,10 +106,15 @@ fn filters(args: &Args) -> Result<(), Failure> {
     args.output.make_folder()?;
     let bar = progress::bar(cells.len() * runs, "runs of cells");
     bar.tick();
-    let thesis =
-        args.output.on_threads(|| Thesis5::run(&cells, runs, args.seed.unwrap_or(1), args.batch, || bar.inc(1)));
+    let mut thesis = Thesis5::new(runs, args.seed.unwrap_or(1));
+    args.output.on_threads(|| {
+        cells.iter().try_for_each(|cell| {
+            thesis.add(cell, args.batch, || bar.inc(1)).map_err(Failure::failed)?;
+            let Some(out) = &args.output.out else { return Ok(()) };
+            thesis5::write_tables(out, &thesis).map_err(Failure::failed)
+        })
+    })??;
     bar.finish_and_clear();
-    let thesis = thesis?.map_err(Failure::failed)?;
     if let Some(out) = &args.output.out {
         thesis5::write(out, &thesis).map_err(Failure::failed)?;
     }

@@ -20,17 +20,26 @@ const FIGURES: [(&str, &str, &str); 3] = [
     ("-general-", "figure-5.5", "figure-5.6"),
 ];
 
-/// Writes `report.json`, `report.txt`, `cells.csv` (a line for each filter in each cell) and, of the first cell of each
-/// trajectory that was run, `figure-5.1.svg` … `figure-5.6.svg`: path and features as the default filter found them in the
-/// first run, and the growth of the mean errors; and `nees-….svg`, which the thesis has no figure of.
+/// Writes `report.json`, `report.txt` and `cells.csv` (a line for each filter in each cell) of the cells there are. Called after
+/// each cell, it leaves a killed run with what it had.
+///
+/// # Errors
+/// Which file could not be written, and why.
+pub fn write_tables(folder: &Path, thesis: &Thesis5) -> Result<(), FolderError> {
+    create(folder)?;
+    write_file(folder, "report.json", |out| writeln!(out, "{}", thesis.to_json()?))?;
+    write_text(folder, "report.txt", &to_text(thesis))?;
+    write_file(folder, "cells.csv", |out| write_cells(thesis, out))
+}
+
+/// Writes [the tables](write_tables) and, of the first cell of each trajectory that was run, `figure-5.1.svg` … `figure-5.6.svg`: path
+/// and features as the default filter found them in the first run, and the growth of the mean errors; and `nees-….svg`, which the
+/// thesis has no figure of.
 ///
 /// # Errors
 /// Which file could not be written, and why.
 pub fn write(folder: &Path, thesis: &Thesis5) -> Result<(), FolderError> {
-    create(folder)?;
-    write_file(folder, "report.json", |out| writeln!(out, "{}", thesis.to_json()?))?;
-    write_text(folder, "report.txt", &to_text(thesis))?;
-    write_file(folder, "cells.csv", |out| write_cells(thesis, out))?;
+    write_tables(folder, thesis)?;
     for (path, scene, growth) in FIGURES {
         let Some(cell) = thesis.cells.iter().find(|cell| cell.printed.scenario.contains(path)) else { continue };
         write_text(folder, &format!("{growth}.svg"), &plot::error_growth(&cell.outcome)?)?;

@@ -4,7 +4,7 @@ mod folder;
 mod tables;
 mod text;
 
-pub use folder::write;
+pub use folder::{write, write_tables};
 pub use tables::{PRINTED, PrintedCell};
 pub use text::to_text;
 
@@ -77,29 +77,27 @@ impl Thesis5 {
         PRINTED.into_iter().filter(|cell| tables.is_empty() || tables.iter().any(|table| table == cell.table)).collect()
     }
 
-    /// Runs cells again, on the threads of the rayon pool it is called in; with `yardstick`, [`YARDSTICK`] too. `done` is called
-    /// after each run of a cell.
+    /// No cells yet.
+    pub const fn new(runs: usize, seed: u64) -> Self {
+        Self { runs, seed, cells: Vec::new() }
+    }
+
+    /// Runs a cell again, on the threads of the rayon pool it is called in; with `yardstick`, [`YARDSTICK`] too. `done` is called
+    /// after each run.
     ///
     /// # Errors
     /// None in practice: scenes and filters are shipped ones; otherwise those of an experiment.
-    pub fn run(
-        cells: &[PrintedCell],
-        runs: usize,
-        seed: u64,
+    pub fn add(
+        &mut self,
+        printed: &PrintedCell,
         yardstick: bool,
         done: impl Fn() + Sync,
-    ) -> Result<Self, ExperimentError> {
-        let filters: Vec<String> =
-            FILTERS.into_iter().chain(yardstick.then_some(YARDSTICK)).map(str::to_owned).collect();
-        let cell = |printed: &PrintedCell| {
-            let scenario = Scenario::named(printed.scenario)?;
-            run_cell(
-                *printed,
-                Experiment { scenario, filters: filters.clone(), settings: Vec::new(), runs, seed },
-                &done,
-            )
-        };
-        Ok(Self { runs, seed, cells: cells.iter().map(cell).collect::<Result<_, ExperimentError>>()? })
+    ) -> Result<(), ExperimentError> {
+        let scenario = Scenario::named(printed.scenario)?;
+        let filters = FILTERS.into_iter().chain(yardstick.then_some(YARDSTICK)).map(str::to_owned).collect();
+        let experiment = Experiment { scenario, filters, settings: Vec::new(), runs: self.runs, seed: self.seed };
+        self.cells.push(run_cell(*printed, experiment, &done)?);
+        Ok(())
     }
 
     /// As JSON, indented.
