@@ -6,6 +6,7 @@
 
 mod calibration;
 
+use super::kernel;
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Matrix3x2};
 
 /// Rows that belong to the pose.
@@ -162,27 +163,7 @@ impl Covariance {
     /// P ← P − W Wᵀ, W given column by column, `dim()` rows and `columns` columns.
     pub fn subtract_outer(&mut self, w: &[f64], columns: usize) {
         let n = self.dim();
-        for j in 0..n {
-            let target = &mut self.data[j * self.stride + j..j * self.stride + n];
-            let mut k = 0;
-            // Four columns at once: the target is loaded and stored a quarter as often.
-            while k + 4 <= columns {
-                let [w0, w1, w2, w3] = [0, 1, 2, 3].map(|q| &w[(k + q) * n + j..(k + q + 1) * n]);
-                let (f0, f1, f2, f3) = (w0[0], w1[0], w2[0], w3[0]);
-                for ((((t, a), b), c), d) in target.iter_mut().zip(w0).zip(w1).zip(w2).zip(w3) {
-                    *t -= (f0 * a + f1 * b) + (f2 * c + f3 * d);
-                }
-                k += 4;
-            }
-            while k < columns {
-                let column = &w[k * n + j..(k + 1) * n];
-                let factor = column[0];
-                for (t, a) in target.iter_mut().zip(column) {
-                    *t -= factor * a;
-                }
-                k += 1;
-            }
-        }
+        kernel::subtract_outer(&mut self.data, self.stride, n, w, columns);
     }
 
     /// P ← P + g gᵀ, g of `dim()` rows of three.

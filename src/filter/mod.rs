@@ -15,6 +15,7 @@ mod estimator;
 mod gate;
 mod inbox;
 mod input;
+mod kernel;
 mod measure;
 mod motion;
 mod output;
@@ -23,6 +24,7 @@ mod relocate;
 mod retract;
 mod sensor;
 mod slam;
+mod specs;
 mod starvation;
 mod state;
 #[cfg(test)]
@@ -43,11 +45,12 @@ pub use chart::Chart;
 pub use choices::ChoicesConfig;
 pub use config::{
     CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, MapConfig, MotionConfig, NoiseReading, Prior,
-    SPECS, SensorConfig, TimeJump, TimingConfig, TwistHold, TwistPath, WhenFull,
+    SensorConfig, TimeJump, TimingConfig, TwistHold, TwistPath, WhenFull,
 };
 pub use input::{FeatureKind, Features, Imu, Observation, Odometry};
 pub use output::{Counts, DropReason, Landmark, PoseEstimate, Step};
 pub use slam::Slam;
+pub use specs::SPECS;
 pub use tilt::Tilt;
 pub use variant::{
     Coordinates, Discretization, Initialization, Linearization, NoiseAt, Retraction, StereoModel, UnknownFilter,

@@ -1,6 +1,7 @@
 //! The update: all matches of an instant at once, by the Kalman gain.
 
 use super::covariance::{Covariance, POSE};
+use super::kernel;
 use super::measure::Match;
 use super::retract::retract;
 use super::state::State;
@@ -228,20 +229,10 @@ fn factor(s: &mut [f64], m: usize) -> Result<(), Singular> {
 
 /// w ← w L⁻ᵀ, y ← L⁻¹ y.
 fn solve(work: &mut Workspace, n: usize, m: usize) {
+    kernel::solve_lower(&mut work.w, n, &work.s, m);
     for k in 0..m {
         let row = &work.s[k * m..k * m + k + 1];
-        let (known, rest) = work.w.split_at_mut(k * n);
-        let column = &mut rest[..n];
-        for (w, factor) in known.chunks_exact(n).zip(row) {
-            for (c, x) in column.iter_mut().zip(w) {
-                *c -= factor * x;
-            }
-        }
-        let scale = 1.0 / row[k];
-        for c in column.iter_mut() {
-            *c *= scale;
-        }
         let sum: f64 = row[..k].iter().zip(&work.y).map(|(l, y)| l * y).sum();
-        work.y[k] = (work.y[k] - sum) * scale;
+        work.y[k] = (work.y[k] - sum) * (1.0 / row[k]);
     }
 }
