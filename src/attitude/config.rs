@@ -119,6 +119,8 @@ pub struct RestConfig {
     pub rate_noise_density: f64,
     /// No gyroscope has a bias beyond this, rad/s by axis: it turns.
     pub max_bias: f64,
+    /// How far the bias of a sensor that is moved may be from that at rest, rad/s by axis.
+    pub bias_change: f64,
     /// Probability with which a bias that is at rest passes.
     pub gate_probability: f64,
 }
@@ -176,16 +178,18 @@ pub struct InitialConfig {
     pub yaw_rad: f64,
     /// Its standard deviation, rad; 0 where the world frame is defined by the start.
     pub yaw_std_rad: f64,
-    /// Standard deviation of roll and pitch as the first specific force shows them, rad.
+    /// Standard deviation of roll and pitch as a first specific force of the size of gravity shows them, rad.
     pub tilt_std_rad: f64,
+    /// How much larger it is for a force of another size, rad for each part of gravity: such a sensor is accelerated.
+    pub tilt_excess_rad: f64,
 }
 
 impl Default for GyroscopeConfig {
     fn default() -> Self {
         Self {
             noise_density: 1e-4,
-            relative_noise_density: 4.3e-3,
-            bias_walk: 1e-4,
+            relative_noise_density: 3.9e-3,
+            bias_walk: 9e-5,
             bias_x: 0.0,
             bias_y: 0.0,
             bias_z: 0.0,
@@ -200,12 +204,12 @@ impl Default for AccelerometerConfig {
     fn default() -> Self {
         Self {
             noise_density: 0.005,
-            relative_noise_density: 7.5e-3,
-            bias_walk: 2.3e-3,
+            relative_noise_density: 0.014,
+            bias_walk: 3.6e-3,
             bias_x: 0.0,
             bias_y: 0.0,
             bias_z: 0.0,
-            initial_bias_std: 0.38,
+            initial_bias_std: 0.32,
             max_force: 1000.0,
             gravity: 9.81,
         }
@@ -216,12 +220,12 @@ impl Default for MotionConfig {
     fn default() -> Self {
         Self {
             correct_every_s: 0.05,
-            correlation_s: 0.73,
-            initial_speed: 0.24,
-            least_speed: 0.11,
-            leak_s: 2.7,
-            memory_s: 13.0,
-            gain: 3.5,
+            correlation_s: 0.615,
+            initial_speed: 0.16,
+            least_speed: 0.066,
+            leak_s: 1.76,
+            memory_s: 9.3,
+            gain: 4.5,
             attack: 0.02,
             gate_probability: 0.999_999,
         }
@@ -235,9 +239,10 @@ impl Default for RestConfig {
             force_deviation: 0.5,
             averaging_s: 0.5,
             after_s: 1.9,
-            speed: 0.8,
-            rate_noise_density: 2e-5,
+            speed: 2.1,
+            rate_noise_density: 6e-6,
             max_bias: 0.12,
+            bias_change: 1.2e-3,
             gate_probability: 0.999_999,
         }
     }
@@ -264,7 +269,7 @@ impl Default for TimingConfig {
 
 impl Default for InitialConfig {
     fn default() -> Self {
-        Self { yaw_rad: 0.0, yaw_std_rad: 0.0, tilt_std_rad: 0.05 }
+        Self { yaw_rad: 0.0, yaw_std_rad: 0.0, tilt_std_rad: 0.025, tilt_excess_rad: 0.57 }
     }
 }
 
@@ -392,6 +397,12 @@ pub const SPECS: &[Spec] = {
             true,
             "A mean rate beyond this by an axis is a turn, not a bias, rad/s.",
         ),
+        spec(
+            "rest.bias_change",
+            Range(0.0, 1.0),
+            true,
+            "How far the bias of a sensor that is moved may be from that at rest, rad/s by axis.",
+        ),
         spec("rest.gate_probability", PROBABILITY, true, "Probability with which a bias seen at rest is believed."),
         spec("magnetometer.enabled", Any, false, "Whether a magnetometer corrects the heading."),
         spec(
@@ -450,7 +461,13 @@ pub const SPECS: &[Spec] = {
             "initial.tilt_std_rad",
             Range(1e-4, 3.2),
             false,
-            "Standard deviation of roll and pitch as the first specific force shows them, rad.",
+            "Standard deviation of roll and pitch as a first specific force of the size of gravity shows them, rad.",
+        ),
+        spec(
+            "initial.tilt_excess_rad",
+            Range(0.0, 10.0),
+            false,
+            "How much larger it is for a force of another size, rad for each part of gravity that it is more or less.",
         ),
     ]
 };

@@ -5,12 +5,17 @@ use super::state::{Columns, Covariance, Error, GYRO, NU, SIZE, State, XI};
 use nalgebra::{Matrix3, SVector, Vector3};
 
 impl State {
-    /// v = 0 with variance `believed` over this stretch. In invariant errors 0 − v̂ = ν + ξ × v̂, so H = (−v̂^, 0, I, 0).
-    /// Left out where v̂ does not pass the gate: rᵀ(P + σ²)⁻¹r > `gate`, σ² = `usual` being the variance of velocities.
+    /// v = 0 with variances `believed` by axis over this stretch. In invariant errors 0 − v̂ = ν + ξ × v̂, so H = (−v̂^, 0, I, 0).
+    /// Left out where v̂ does not pass the gate: rᵀ(P + σ²)⁻¹r > `gate`, σ² = `usual` being the variances of velocities.
     ///
     /// # Errors
     /// More than gravity, or no positive definite innovation covariance.
-    pub fn correct_velocity(&mut self, believed: f64, usual: f64, gate: f64) -> Result<(), DropReason> {
+    pub fn correct_velocity(
+        &mut self,
+        believed: &Vector3<f64>,
+        usual: &Vector3<f64>,
+        gate: f64,
+    ) -> Result<(), DropReason> {
         let residual = -self.velocity;
         let p = &self.covariance;
         // P Hᵀ; (−v̂^)ᵀ = v̂^, and the columns of P v̂^ are cross products.
@@ -30,12 +35,12 @@ impl State {
             }
         }
         if gate.is_finite() {
-            let usual = (s + Matrix3::from_diagonal_element(usual)).cholesky().ok_or(DropReason::Singular)?;
+            let usual = (s + Matrix3::from_diagonal(usual)).cholesky().ok_or(DropReason::Singular)?;
             if residual.dot(&usual.solve(&residual)) > gate {
                 return Err(DropReason::NotJustGravity);
             }
         }
-        s += Matrix3::from_diagonal_element(believed);
+        s += Matrix3::from_diagonal(believed);
         let correction = update(&mut self.covariance, &columns, &s, &residual)?;
         self.retract(&correction);
         Ok(())

@@ -12,6 +12,7 @@ use crate::settings::{OutOfRange, lookup};
 use crate::stamp::Stamp;
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
+use std::f64::consts::{FRAC_PI_2, PI};
 
 /// The whole pipeline. The node, the offline evaluation and the tests all run this and nothing else, so the same input
 /// gives the same estimates to the last bit.
@@ -42,6 +43,8 @@ pub struct Attitude {
     stretch: Stretch,
     motion: Motion,
     rest: Rest,
+    /// Whether the sensor was at rest at the last correction.
+    rested: bool,
     field: FieldWatch,
     counts: Counts,
     /// The last sample that was used; `None` before the first.
@@ -73,6 +76,7 @@ impl Attitude {
             stretch: Stretch::default(),
             motion: Motion::new(&config.motion),
             rest: Rest::default(),
+            rested: false,
             field: FieldWatch::default(),
             counts: Counts::default(),
             last: None,
@@ -159,12 +163,14 @@ impl Attitude {
             let initial = &self.config.initial;
             let up = sample.specific_force - self.state.accelerometer_bias;
             let level = UnitQuaternion::rotation_between(&up, &Vector3::z())
-                .unwrap_or_else(|| UnitQuaternion::from_scaled_axis(Vector3::x() * std::f64::consts::PI));
+                .unwrap_or_else(|| UnitQuaternion::from_scaled_axis(Vector3::x() * PI));
             // The heading of the body's x axis is to be the one that is set.
             let heading = (level * Vector3::x()).xy();
             let turn = initial.yaw_rad - heading.y.atan2(heading.x);
             let orientation = UnitQuaternion::from_scaled_axis(Vector3::z() * turn) * level;
-            self.state.set_orientation(orientation, initial.tilt_std_rad, initial.yaw_std_rad);
+            let excess = initial.tilt_excess_rad * (up.norm() / self.config.accelerometer.gravity - 1.0);
+            let tilt_std = initial.tilt_std_rad.hypot(excess).min(FRAC_PI_2);
+            self.state.set_orientation(orientation, tilt_std, initial.yaw_std_rad);
             self.started = true;
         }
         self.samples.restart(sample.angular_velocity);
@@ -198,7 +204,7 @@ impl Attitude {
         let rate = (self.samples.newest() + sample.angular_velocity) * 0.5 - self.state.gyro_bias;
         self.state.orientation *= Quat::exp(&(rate * believed)).unit_quaternion();
         self.state.orientation.renormalize_fast();
-        let turned = (self.config.timing.gap_rate_std * gap).min(std::f64::consts::PI);
+        let turned = (self.config.timing.gap_rate_std * gap).min(PI);
         let gyro = &self.config.gyroscope;
         let wandered = (gyro.bias_walk.powi(2) * gap).min(gyro.initial_bias_std.powi(2));
         for i in 0..3 {
@@ -206,7 +212,7 @@ impl Attitude {
             self.state.covariance[(GYRO + i, GYRO + i)] += wandered;
         }
         self.motion = Motion::new(&self.config.motion);
-        self.state.forget_velocity(self.motion.variance());
+        self.state.forget_velocity(&self.motion.variance());
         self.samples.restart(sample.angular_velocity);
         self.rest.restart(sample);
         self.refresh_rotation();
@@ -231,10 +237,14 @@ impl Attitude {
         } else {
             self.motion.learn(duration, &self.config.motion);
         }
+        if at_rest != self.rested {
+            self.state.loosen_gyro_bias(self.config.rest.bias_change);
+            self.rested = at_rest;
+        }
         let variance = self.motion.variance();
-        let over_the_stretch = variance * 2.0 * self.config.motion.correlation_s / duration;
+        let over_the_stretch = variance * (2.0 * self.config.motion.correlation_s / duration);
         let [gravity, rest] = self.gates;
-        let outcome = self.state.correct_velocity(over_the_stretch, variance, gravity);
+        let outcome = self.state.correct_velocity(&over_the_stretch, &variance, gravity);
         self.note(outcome);
         if at_rest {
             let variance = self.config.rest.rate_noise_density.powi(2) / duration;
@@ -312,7 +322,7 @@ impl Attitude {
             gyro_bias_covariance: self.state.covariance.fixed_view::<3, 3>(GYRO, GYRO).into_owned(),
             accelerometer_bias: self.state.accelerometer_bias,
             at_rest: self.rest.is_rest(&self.config.rest),
-            speed_std: self.motion.variance().sqrt(),
+            speed_std: self.motion.variance().mean().sqrt(),
         })
     }
 
@@ -334,7 +344,7 @@ impl Attitude {
     /// Not a rotation, or a standard deviation beyond half a turn; counted.
     pub fn set_orientation(&mut self, orientation: UnitQuaternion<f64>, std_rad: f64) -> Result<(), DropReason> {
         let is_rotation = (orientation.norm_squared() - 1.0).abs() < 1e-6;
-        if !(is_rotation && (0.0..=std::f64::consts::PI).contains(&std_rad)) {
+        if !(is_rotation && (0.0..=PI).contains(&std_rad)) {
             self.counts.add(DropReason::Absurd);
             return Err(DropReason::Absurd);
         }
@@ -357,7 +367,7 @@ impl Attitude {
     fn forget_time(&mut self) {
         self.settle();
         self.motion = Motion::new(&self.config.motion);
-        self.state.forget_velocity(self.motion.variance());
+        self.state.forget_velocity(&self.motion.variance());
         (self.last, self.last_field, self.suspect) = (None, None, None);
     }
 

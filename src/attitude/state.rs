@@ -73,13 +73,20 @@ impl State {
         }
     }
 
-    /// Puts v to zero with this variance by axis, independent of the rest.
-    pub fn forget_velocity(&mut self, variance: f64) {
+    /// Puts v to zero with these variances by axis, independent of the rest.
+    pub fn forget_velocity(&mut self, variance: &Vector3<f64>) {
         self.velocity = Vector3::zeros();
         self.covariance.fixed_rows_mut::<3>(NU).fill(0.0);
         self.covariance.fixed_columns_mut::<3>(NU).fill(0.0);
-        for i in NU..NU + 3 {
-            self.covariance[(i, i)] = variance;
+        for i in 0..3 {
+            self.covariance[(NU + i, NU + i)] = variance[i];
+        }
+    }
+
+    /// The gyroscope's bias may have changed by this much, rad/s by axis.
+    pub fn loosen_gyro_bias(&mut self, std: f64) {
+        for i in GYRO..GYRO + 3 {
+            self.covariance[(i, i)] += std * std;
         }
     }
 

@@ -99,14 +99,14 @@ impl Rates {
     }
 }
 
-/// The last samples of a gyroscope, four at most, as divided differences.
+/// The last samples of a gyroscope, four at most.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Samples {
     /// How many samples there are since the last [`Samples::restart`]; counts up to 4.
     count: u8,
     newest: Vector3<f64>,
-    /// Divided differences of first, second and third order at the newest sample.
-    differences: [Vector3<f64>; 3],
+    /// The two before it, the newer first.
+    older: [Vector3<f64>; 2],
     /// The last two steps, the newer first, s.
     steps: [f64; 2],
 }
@@ -136,29 +136,49 @@ impl Samples {
             return Rates { start: rate, middle: rate, end: rate };
         }
         let start = self.newest;
-        let [h1, h2] = self.steps;
-        // The reciprocals of the three spans, from one division.
-        let (span2, span3) = (step + h1, step + h1 + h2);
-        let all = 1.0 / (step * span2 * span3);
-        let first = (rate - start) * (all * span2 * span3);
-        let mut middle = (start + rate) * 0.5;
-        let (mut second, mut third) = (Vector3::zeros(), Vector3::zeros());
-        if self.count >= 2 {
-            second = (first - self.differences[0]) * (all * step * span3);
-            // Newton's form at t − h/2: (t − h/2 − t₀)(t − h/2 − t₁) = −h²/4.
-            let quarter = 0.25 * step * step;
-            middle -= second * quarter;
-            if self.count >= 3 {
-                third = (second - self.differences[1]) * (all * step * span2);
-                middle -= third * (quarter * (0.5 * step + h1));
+        let [second, third] = self.older;
+        let middle = match self.count {
+            1 => (start + rate) * 0.5,
+            2 => {
+                let [end, begin, before] = quadratic(step, self.steps[0]);
+                rate * end + start * begin + second * before
             }
-        }
+            _ => {
+                let [end, begin, before, first] = cubic(step, self.steps);
+                rate * end + start * begin + (second * before + third * first)
+            }
+        };
         self.count = (self.count + 1).min(4);
         self.newest = rate;
-        self.differences = [first, second, third];
-        self.steps = [step, h1];
+        self.older = [start, second];
+        self.steps = [step, self.steps[0]];
         Rates { start, middle, end: rate }
     }
+}
+
+/// Lagrange's weights in the middle of the newest step, of the samples at 0, −h, −h − h₁, the newest first.
+#[inline]
+fn quadratic(h: f64, h1: f64) -> [f64; 3] {
+    let span = h + h1;
+    let reciprocal = 1.0 / (span * h1);
+    // From the middle to the third sample.
+    let reach = 0.5 * h + h1;
+    [0.5 * reach * h1 * reciprocal, 0.5 * reach * span * reciprocal, -0.25 * h * h * reciprocal]
+}
+
+/// The same of four samples, −h − h₁ − h₂ the oldest: 5/16, 15/16, −5/16 and 1/16 where they are evenly spaced. They depend on the
+/// stamps alone, so their one division is done while the rates are still on their way.
+#[inline]
+fn cubic(h: f64, [h1, h2]: [f64; 2]) -> [f64; 4] {
+    let (h12, span2) = (h1 + h2, h + h1);
+    let span3 = span2 + h2;
+    let reach2 = 0.5 * h + h1;
+    let reach3 = reach2 + h2;
+    let (near, far) = (h1 * h2, span2 * span3);
+    let reciprocal = 1.0 / (near * h12 * far);
+    let half = 0.5 * reach2 * reach3 * reciprocal;
+    let quarter = 0.25 * h * h * reciprocal;
+    [half * near * h12, half * h2 * far, -quarter * reach3 * (h12 * span3), quarter * reach2 * (h1 * span2)]
 }
 
 #[cfg(test)]

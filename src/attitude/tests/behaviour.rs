@@ -57,6 +57,44 @@ fn rest_shows_the_bias_of_all_axes_and_a_steady_turn_shows_none() {
 }
 
 #[test]
+fn a_first_force_that_is_not_of_the_size_of_gravity_shows_less_of_the_vertical() {
+    let tilt_std = |force: f64| {
+        let mut attitude = Attitude::new(config()).unwrap();
+        let stamp = Stamp::from_nanos(0);
+        attitude.imu(&ImuSample { specific_force: Vector3::z() * force, ..resting(stamp) }).unwrap();
+        attitude.estimate().unwrap().orientation_covariance.m11.sqrt()
+    };
+    let initial = config().initial;
+    assert!((tilt_std(G) - initial.tilt_std_rad).abs() < 1e-12);
+    let expected = initial.tilt_std_rad.hypot(0.2 * initial.tilt_excess_rad);
+    assert!((tilt_std(0.8 * G) - expected).abs() < 1e-12 && (tilt_std(1.2 * G) - expected).abs() < 1e-12);
+}
+
+#[test]
+fn a_bias_that_changes_where_rest_begins_is_not_taken_for_tilt() {
+    // Turns with one bias, then rest with another, as vibration makes it.
+    let hand = Hand { pace: 1.5, reach: 0.15 };
+    let tilt_after = |bias_change: f64| {
+        let mut config = config();
+        config.rest.bias_change = bias_change;
+        let (mut sensor, mut attitude) = (Sensor::ordinary(4), Attitude::new(config).unwrap());
+        stamps(200, 30).for_each(|stamp| attitude.imu(&sensor.spoil(&hand.sample(stamp))).unwrap());
+        let last = Stamp::from_nanos(30_000_000_000);
+        let still = hand.orientation(last.secs());
+        sensor.gyro_bias += Vector3::repeat(2e-3);
+        for stamp in stamps(200, 5).map(|stamp| stamp + 30.0) {
+            let rest = ImuSample { specific_force: still.inverse() * Vector3::z() * G, ..resting(stamp) };
+            attitude.imu(&sensor.spoil(&rest)).unwrap();
+        }
+        let estimate = attitude.estimate().unwrap();
+        assert!(estimate.at_rest && (estimate.gyro_bias - sensor.gyro_bias).norm() < 5e-4, "{}", estimate.gyro_bias);
+        inclination(&estimate, &still)
+    };
+    let (with, without) = (tilt_after(1.2e-3), tilt_after(0.0));
+    assert!(with < without, "{with} {without}");
+}
+
+#[test]
 fn what_is_more_than_gravity_does_not_tilt_the_horizon() {
     // A hard brake of one second after ten seconds of rest.
     let mut attitude = Attitude::new(config()).unwrap();
