@@ -239,7 +239,7 @@ impl Default for RestConfig {
             force_deviation: 0.5,
             averaging_s: 0.5,
             after_s: 1.9,
-            speed: 2.1,
+            speed: 1.2,
             rate_noise_density: 6e-6,
             max_bias: 0.12,
             bias_change: 1.2e-3,
