@@ -4,7 +4,8 @@ use super::failure::{Failure, print};
 use super::monte_carlo::{Output, at_least_one};
 use super::progress;
 use crate::evaluate::reproduce::thesis5::{self, PRINTED, Thesis5};
-use crate::evaluate::reproduce::{Extent, REPRODUCTIONS, Reproduction, names, to_text, write};
+use crate::evaluate::reproduce::{Extent, REPRODUCTIONS, Reproduction, names, to_text, write_part};
+use crate::integrate::IntegrationError;
 use clap::builder::PossibleValuesParser;
 
 /// Run a published experiment again and hold it against what was printed
@@ -77,6 +78,12 @@ fn refuse_foreign(args: &Args, foreign: &[(&str, bool)]) -> Result<(), Failure> 
     }
 }
 
+impl From<IntegrationError> for Failure {
+    fn from(error: IntegrationError) -> Self {
+        Self::failed(error)
+    }
+}
+
 /// How finely the bar of an experiment with integrators moves.
 const BAR_STEPS: u32 = 1000;
 
@@ -86,13 +93,15 @@ fn integrators(args: &Args, reproduction: &Reproduction) -> Result<(), Failure> 
     let bar = progress::bar(BAR_STEPS as usize, reproduction.name);
     bar.tick();
     let report = args.output.on_threads(|| {
-        (reproduction.run)(extent, &|done| bar.set_position((done.clamp(0.0, 1.0) * f64::from(BAR_STEPS)) as u64))
+        let progress = |done: f64| bar.set_position((done.clamp(0.0, 1.0) * f64::from(BAR_STEPS)) as u64);
+        // What is finished is kept, whatever becomes of the rest.
+        reproduction.run(extent, &progress, |report, new| match &args.output.out {
+            Some(out) => write_part(out, report, new).map_err(Failure::failed),
+            None => Ok(()),
+        })
     });
     bar.finish_and_clear();
-    let report = report?.map_err(Failure::failed)?;
-    if let Some(out) = &args.output.out {
-        write(out, &report).map_err(Failure::failed)?;
-    }
+    let report = report??;
     if args.output.json {
         return print(&format!("{:#}\n", report.to_json()));
     }

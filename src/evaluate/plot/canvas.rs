@@ -153,7 +153,7 @@ fn draw_legend(area: &Area, legend: &[Entry]) -> Result<(), PlotError> {
 }
 
 fn entry_width(label: &str) -> f64 {
-    28.0 + 6.2 * label.chars().count() as f64 + 18.0
+    28.0 + 7.0 * label.chars().count() as f64 + 18.0
 }
 
 /// The entries of a legend in rows that fit into a sheet of this width in points.

@@ -13,10 +13,19 @@ use std::path::Path;
 /// # Errors
 /// Which file could not be written, and why.
 pub fn write(folder: &Path, report: &Report) -> Result<(), FolderError> {
+    write_part(folder, report, report.experiments.len())
+}
+
+/// The same where all but the `new` last experiments have been written before: their figures are left as they are.
+///
+/// # Errors
+/// Which file could not be written, and why.
+pub fn write_part(folder: &Path, report: &Report, new: usize) -> Result<(), FolderError> {
     create(folder)?;
     write_file(folder, "report.json", |out| writeln!(out, "{:#}", report.to_json()))?;
     write_text(folder, "report.txt", &to_text(report))?;
-    for figure in report.experiments.iter().flat_map(|experiment| &experiment.figures) {
+    let written = report.experiments.len().saturating_sub(new);
+    for figure in report.experiments[written..].iter().flat_map(|experiment| &experiment.figures) {
         write_text(folder, &format!("{}.svg", figure.file), &plot::figure(figure)?)?;
         write_file(folder, &format!("{}.csv", figure.file), |out| write_points(figure, out))?;
     }
@@ -63,5 +72,24 @@ mod tests {
         );
         assert!(read("report.txt").starts_with("top\n") && read("figure-1.svg").starts_with("<svg"));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4);
+    }
+
+    #[test]
+    fn a_part_adds_to_what_is_there() {
+        let experiment = |name: &str| Experiment {
+            name: name.into(),
+            figures: vec![Figure { file: format!("figure-{name}"), ..Figure::default() }],
+            ..Experiment::default()
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let mut report = Report { experiments: vec![experiment("first")] };
+        write_part(folder.path(), &report, 1).unwrap();
+        fs::write(folder.path().join("figure-first.csv"), "as it was").unwrap();
+        report.experiments.push(experiment("second"));
+        write_part(folder.path(), &report, 1).unwrap();
+        let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+        assert_eq!((&*read("figure-first.csv"), &*read("figure-second.csv")), ("as it was", "line,x,y\n"));
+        let json: serde_json::Value = serde_json::from_str(&read("report.json")).unwrap();
+        assert_eq!(json, serde_json::json!({"first": {}, "second": {}}));
     }
 }

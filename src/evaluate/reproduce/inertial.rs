@@ -2,7 +2,7 @@
 
 use super::figures::{line, marked, of_errors, over_time};
 use super::measure::{drift, largest, order_observed, time_step};
-use super::{Experiment, Extent, MethodResult, Progress, Report, Reproduction};
+use super::{Experiment, Extent, MethodResult, Part, Reproduction};
 use crate::dynamics::inertial::{Coning, Gyroscope, coefficient, generalized_energy, luo_sun, orthogonality_error};
 use crate::integrate::tableau::{
     EULER, EXPLICIT_MIDPOINT, GAUSS4, GAUSS6, IMPLICIT_MIDPOINT, KUTTA3, LOBATTO_IIIA4, RADAU_IIA5, RK4,
@@ -13,11 +13,11 @@ use nalgebra::{Matrix3, Vector3};
 use std::path::Path;
 use std::time::Duration;
 
-pub(super) const REPRODUCTION: Reproduction = Reproduction {
-    name: "inertial",
-    about: "Luo, Sun 2020: Runge-Kutta methods on Q' = S Q; equation (36), figure 1, coning, a recorded gyroscope",
-    run,
-};
+pub(super) const REPRODUCTION: Reproduction = Reproduction::of_parts(
+    "inertial",
+    "Luo, Sun 2020: Runge-Kutta methods on Q' = S Q; equation (36), figure 1, coning, a recorded gyroscope",
+    PARTS,
+);
 
 /// Where a recording of the EuRoC MAV data set is looked for: columns t_s, gyr_x_radps, gyr_y_radps, gyr_z_radps.
 const RECORDING: &str = "../shared/data/euroc_mh01/imu.csv";
@@ -66,15 +66,11 @@ impl<const S: usize> Method for Tableau<S> {
 const METHODS: [&dyn Method; 9] =
     [&IMPLICIT_MIDPOINT, &EXPLICIT_MIDPOINT, &EULER, &KUTTA3, &RK4, &GAUSS4, &GAUSS6, &RADAU_IIA5, &LOBATTO_IIIA4];
 
-fn run(extent: Extent, progress: Progress<'_>) -> Result<Report, IntegrationError> {
-    let constant = equation_36(extent)?;
-    progress(0.4);
-    let coning = coning()?;
-    progress(0.6);
-    let recorded = recorded(extent, Path::new(RECORDING))?;
-    progress(1.0);
-    Ok(Report { experiments: vec![constant, coning, recorded] })
-}
+const PARTS: &[Part] = &[
+    (|extent, _| equation_36(extent), 0.4),
+    (|_, _| coning(), 0.2),
+    (|extent, _| recorded(extent, Path::new(RECORDING)), 0.4),
+];
 
 fn equation_36(extent: Extent) -> Result<Experiment, IntegrationError> {
     let (h, s) = (0.1, luo_sun());
@@ -92,7 +88,7 @@ fn equation_36(extent: Extent) -> Result<Experiment, IntegrationError> {
     };
     let mut lines = Vec::new();
     for method in METHODS {
-        let increment = method.increment(&s, h)?;
+        let Some(increment) = experiment.found(method.name(), "long run", method.increment(&s, h)) else { continue };
         let (mut q, mut energies) = (Matrix3::identity(), Vec::new());
         let (mut determinant, mut orthogonality) = (0.0_f64, 0.0_f64);
         for k in 1..=steps {
@@ -102,7 +98,7 @@ fn equation_36(extent: Extent) -> Result<Experiment, IntegrationError> {
             orthogonality = orthogonality.max(orthogonality_error(&q));
         }
         let mut values = vec![
-            ("order_observed", order_observed(&errors_of_constant(method)?)),
+            ("order_observed", order_observed(&errors_of_constant(method))),
             ("order_expected", method.order() as f64),
             ("symplectic_defect", method.symplectic_defect()),
             ("energy_error_max", largest(energies.iter().map(|point| point.1))),
@@ -128,13 +124,14 @@ fn exact(t: f64) -> Matrix3<f64> {
 }
 
 /// Step sizes and errors at t = 8.
-fn errors_of_constant(method: &dyn Method) -> Result<Vec<(f64, f64)>, IntegrationError> {
+fn errors_of_constant(method: &dyn Method) -> Vec<(f64, f64)> {
     let error = |k: u32| {
         let steps = 16_u32 << k;
         let h = 8.0 / f64::from(steps);
-        let increment = method.increment(&luo_sun(), h)?;
-        let q = (0..steps).fold(Matrix3::identity(), |q, _| linear_rk::apply(&increment, &q));
-        Ok((h, (q - exact(8.0)).norm()))
+        let end = method
+            .increment(&luo_sun(), h)
+            .map(|increment| (0..steps).fold(Matrix3::identity(), |q, _| linear_rk::apply(&increment, &q)));
+        (h, end.map_or(f64::NAN, |q| (q - exact(8.0)).norm()))
     };
     (0..10).map(error).collect()
 }
@@ -142,7 +139,7 @@ fn errors_of_constant(method: &dyn Method) -> Result<Vec<(f64, f64)>, Integratio
 fn step_ns(method: &dyn Method, s: &dyn Fn(f64) -> Matrix3<f64>, h: f64) -> f64 {
     let mut q = Matrix3::identity();
     let time = time_step(Duration::from_millis(20), || {
-        // A step that fails leaves the matrix as it is; none does here, or the experiment had ended.
+        // A step that fails leaves the matrix as it is; and is noted in the experiment.
         q = std::hint::black_box(method.step(s, 0.0, h, &q).unwrap_or(q));
         q = if q.norm_squared() < 10.0 { q } else { Matrix3::identity() };
     });
@@ -167,10 +164,12 @@ fn coning() -> Result<Experiment, IntegrationError> {
         for k in 0..9 {
             let steps = 25_u32 << k;
             let h = 2.0 / f64::from(steps);
-            let mut q = motion.attitude(0.0).matrix().transpose();
-            for i in 0..steps {
-                q = method.step(&s, f64::from(i) * h, h, &q)?;
-            }
+            let q = motion.attitude(0.0).matrix().transpose();
+            let run = (0..steps).try_fold(q, |q, i| method.step(&s, f64::from(i) * h, h, &q));
+            let Some(q) = experiment.found(method.name(), &format!("h = {h}"), run) else {
+                errors.push((h, f64::NAN));
+                continue;
+            };
             errors.push((h, (q.transpose() - motion.attitude(2.0).matrix()).norm()));
             if steps == 100 {
                 orthogonality = orthogonality_error(&q);
@@ -224,19 +223,10 @@ fn recorded(extent: Extent, path: &Path) -> Result<Experiment, IntegrationError>
         let mut defects = Vec::new();
         let mut final_errors = Vec::new();
         for stride in [1, 2] {
-            let mut q = Matrix3::identity();
-            for (index, pair) in samples.windows(stride + 1).enumerate().step_by(stride) {
-                let (start, end) = (pair[0].0, pair[stride].0);
-                q = method.step(&s, start, end - start, &q)?;
-                if stride == 1 && index % 20 == 0 {
-                    defects.push((end - samples[0].0, orthogonality_error(&q)));
-                }
-            }
-            if stride == 2 && samples.len() % 2 == 0 {
-                let pair = &samples[samples.len() - 2..];
-                q = method.step(&s, pair[0].0, pair[1].0 - pair[0].0, &q)?;
-            }
-            final_errors.push((q - reference).norm());
+            let observe = |end: f64, q: &Matrix3<f64>| defects.push((end - samples[0].0, orthogonality_error(q)));
+            let end = along(method, &s, samples, stride, observe);
+            let end = experiment.found(method.name(), &format!("steps over {stride} intervals"), end);
+            final_errors.push(end.map_or(f64::NAN, |q| (q - reference).norm()));
         }
         let values = vec![
             ("attitude_error_final", final_errors[0]),
@@ -249,6 +239,29 @@ fn recorded(extent: Extent, path: &Path) -> Result<Experiment, IntegrationError>
     let title = "EuRoC MH_01: orthogonality, steps from sample to sample";
     experiment.figures.push(over_time("figure-recorded", title, ("t, s", "‖QᵀQ − I‖, Frobenius"), true, lines));
     Ok(experiment)
+}
+
+/// Steps from each sample to the `stride`-th after it; of single ones every twentieth is observed with its time.
+fn along(
+    method: &dyn Method,
+    s: &dyn Fn(f64) -> Matrix3<f64>,
+    samples: &[(f64, Vector3<f64>)],
+    stride: usize,
+    mut observe: impl FnMut(f64, &Matrix3<f64>),
+) -> Result<Matrix3<f64>, IntegrationError> {
+    let mut q = Matrix3::identity();
+    for (index, pair) in samples.windows(stride + 1).enumerate().step_by(stride) {
+        let (start, end) = (pair[0].0, pair[stride].0);
+        q = method.step(s, start, end - start, &q)?;
+        if stride == 1 && index % 20 == 0 {
+            observe(end, &q);
+        }
+    }
+    if stride == 2 && samples.len().is_multiple_of(2) {
+        let [.., a, b] = samples else { return Ok(q) };
+        q = method.step(s, a.0, b.0 - a.0, &q)?;
+    }
+    Ok(q)
 }
 
 /// The gyroscope of a recording with these columns, time from its first sample. None where there is no such file.
@@ -273,7 +286,7 @@ mod tests {
 
     #[test]
     fn the_figure_of_the_text_and_the_orders_come_out() {
-        let report = run(Extent::Quick, &|_| ()).unwrap();
+        let report = REPRODUCTION.run(Extent::Quick, &|_| (), |_, _| Ok::<_, IntegrationError>(())).unwrap();
         let constant = &report.experiments[0];
         let value = |experiment: &Experiment, method: &str, key: &str| {
             let method = experiment.methods.iter().find(|m| m.name == method).unwrap();

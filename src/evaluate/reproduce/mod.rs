@@ -1,14 +1,15 @@
 //! Published experiments, run again and held against what was printed.
 //!
 //! The tables of the filters' chapter are [`thesis5`]. Every experiment with integrators is a [`Reproduction`] of
-//! [`REPRODUCTIONS`]: it gives a [`Report`] of numbers, tables and figures, which is printed ([`to_text`]), written
-//! ([`write()`]) and drawn the same way for all. [`measure`] holds what they have in common: observed orders, drifts, times.
+//! [`REPRODUCTIONS`]: it gives a [`Report`] of numbers, tables and figures, part by part, which is printed
+//! ([`to_text`]), written ([`write()`]) and drawn the same way for all. [`measure`] holds what they have in common: observed orders, drifts, times.
 
 mod figures;
 mod folder;
 mod inertial;
 mod lie_integrators;
 pub mod measure;
+mod parts;
 mod polar_so_n;
 mod report;
 pub mod stability_test;
@@ -19,13 +20,14 @@ mod thesis4;
 pub mod thesis5;
 mod two_spheres;
 
-pub use folder::write;
-pub use report::{Experiment, Extent, Figure, Line, MethodResult, Progress, Report, Reproduction, Table};
+pub use folder::{write, write_part};
+pub use parts::{Part, Reproduction};
+pub use report::{Experiment, Extent, Failure, Figure, Line, MethodResult, Progress, Report, Table};
 pub use text::{number, to_text};
 
 /// All experiments with integrators, in the order they are listed.
 pub const REPRODUCTIONS: &[Reproduction] = &[
-    thesis2::REPRODUCTION,
+    Reproduction::whole(&thesis2::REPRODUCTION),
     thesis3::REPRODUCTION,
     thesis4::REPRODUCTION,
     polar_so_n::REPRODUCTION,

@@ -1,9 +1,10 @@
 //! A report as people read it.
 
-use super::report::{Experiment, Report, Table};
+use super::report::{Experiment, Failure, Report, Table};
 use crate::evaluate::monte_carlo::table;
 
-/// Experiment by experiment: what it is, a table of what was measured of each method, and further tables.
+/// Experiment by experiment: what it is, a table of what was measured of each method, what
+/// could not be run to its end, and further tables.
 pub fn to_text(report: &Report) -> String {
     report.experiments.iter().map(experiment_to_text).collect::<Vec<_>>().join("\n\n")
 }
@@ -12,6 +13,12 @@ fn experiment_to_text(experiment: &Experiment) -> String {
     let mut text = format!("{}\n{}\n", experiment.name, experiment.about);
     if !experiment.methods.is_empty() {
         text += &format!("\n{}", table(&results(experiment)));
+    }
+    if !experiment.failures.is_empty() {
+        text += "\nNot run to the end, so that its numbers are missing:\n\n";
+    }
+    for Failure { method, during, error } in &experiment.failures {
+        text += &format!("{method}, {during}: {error}\n");
     }
     for Table { title, columns, rows } in &experiment.tables {
         let rows: Vec<_> = std::iter::once(columns).chain(rows).cloned().collect();
@@ -58,6 +65,7 @@ pub fn number(x: f64) -> String {
 mod tests {
     use super::super::report::MethodResult;
     use super::*;
+    use crate::integrate::IntegrationError;
 
     #[test]
     fn numbers_are_short_and_never_lose_their_size() {
@@ -92,6 +100,11 @@ mod tests {
                 columns: vec!["n".into(), "h".into()],
                 rows: vec![vec!["11".into(), "0.02".into()]],
             }],
+            failures: vec![Failure {
+                method: "a".into(),
+                during: "long run".into(),
+                error: IntegrationError::NotFinite { time: 3.5, step: 0.5 },
+            }],
             ..Experiment::default()
         };
         let text = to_text(&Report { experiments: vec![experiment] });
@@ -99,6 +112,8 @@ mod tests {
                         method     order_observed  step_ns\n\
                         a                    2.01        –\n\
                         long name               –      120\n\n\
+                        Not run to the end, so that its numbers are missing:\n\n\
+                        a, long run: the step of h = 0.5 at t = 3.5 gave numbers that are not finite; take a smaller step\n\n\
                         Table 1\n\n\
                         n      h\n\
                         11  0.02\n";

@@ -3,7 +3,7 @@
 use super::runs::{Convergence, Methods, advance, all, convergence_figure, doublings, step_ns};
 use crate::dynamics::heavy_top::{Canonical, HeavyTop, LiePoisson};
 use crate::evaluate::reproduce::measure::{drift, largest};
-use crate::evaluate::reproduce::{Experiment, Extent, MethodResult};
+use crate::evaluate::reproduce::{Experiment, Extent};
 use crate::integrate::cotangent::CotangentHamiltonian;
 use crate::integrate::rkmk::RKMK54;
 use crate::integrate::{IntegrationError, VectorField};
@@ -18,34 +18,34 @@ pub(super) fn steps_of(extent: Extent, full: u32, quick: u32) -> u32 {
     if extent == Extent::Full { full } else { quick }
 }
 
-/// Largest error and drift of a quantity that should stay, over many steps.
+/// Adds the largest error and the drift of quantities that should stay, over many steps, of each method.
 fn long_run<M: HomogeneousSpace, F: VectorField<M>>(
+    experiment: &mut Experiment,
     methods: &Methods<M, F>,
     field: &F,
     start: &M,
     (h, steps): (f64, u32),
     energy: impl Fn(&M) -> f64,
     constraint: impl Fn(&M) -> f64,
-) -> Result<Vec<Vec<(&'static str, f64)>>, IntegrationError> {
+) {
     let initial = energy(start);
-    let one = |method: &Box<_>| {
+    for (index, method) in methods.iter().enumerate() {
         let (mut errors, mut constraint_error) = (Vec::new(), 0.0_f64);
-        advance(&**method, field, start, h * f64::from(steps), steps, |t, y| {
+        let end = advance(&**method, field, start, h * f64::from(steps), steps, |t, y| {
             errors.push((t, energy(y) - initial));
             constraint_error = constraint_error.max(constraint(y));
-        })?;
-        Ok(vec![
+        });
+        let trend = drift(&errors);
+        let mut values = [
             ("energy_error_max", largest(errors.iter().map(|point| point.1))),
-            ("energy_drift_per_time", drift(&errors).map_or(f64::NAN, |fit| fit.slope)),
+            ("energy_drift_per_time", trend.map_or(f64::NAN, |fit| fit.slope)),
+            ("energy_drift_standard_error", trend.map_or(f64::NAN, |fit| fit.standard_error)),
             ("constraint_error_max", constraint_error),
-        ])
-    };
-    methods.iter().map(one).collect()
-}
-
-fn extend(results: &mut [MethodResult], with: Vec<Vec<(&'static str, f64)>>) {
-    for (result, values) in results.iter_mut().zip(with) {
-        result.values.extend(values);
+        ];
+        if experiment.found(&method.name(), "long run", end).is_none() {
+            values.iter_mut().for_each(|value| value.1 = f64::NAN);
+        }
+        experiment.methods[index].values.extend(values);
     }
 }
 
@@ -57,26 +57,23 @@ pub(super) fn free_body(extent: Extent) -> Result<Experiment, IntegrationError> 
     let steps = doublings(4, if extent == Extent::Full { 12 } else { 10 });
     let test = Convergence { field: &body, start: &start, end: 4.0, reference: &reference, steps: &steps };
     let methods = all();
-    let (mut results, lines) = test.of(&methods);
+    let (results, lines) = test.of(&methods);
+    let mut experiment = Experiment { name: "free-rigid-body".into(), methods: results, ..Experiment::default() };
     let (h, steps) = (0.1, steps_of(extent, 100_000, 2_000));
     let energy = |y: &Coadjoint<So3>| body.energy_of(&y.0, &Vector3::zeros());
     let norm = start.0.norm();
-    extend(&mut results, long_run(&methods, &body, &start, (h, steps), energy, |y| (y.0.norm() - norm).abs())?);
+    long_run(&mut experiment, &methods, &body, &start, (h, steps), energy, |y| (y.0.norm() - norm).abs());
     let full: (So3, Translation<Vector3<f64>>) = (So3::identity(), Translation(start.0));
-    for (result, method) in results.iter_mut().zip(all()) {
+    for (result, method) in experiment.methods.iter_mut().zip(all()) {
         result.values.push(("step_with_attitude_ns", step_ns(&*method, &body, &full, h)));
     }
-    Ok(Experiment {
-        name: "free-rigid-body".into(),
-        about: format!(
-            "Free rigid body of section 2.1 on so(3)* by the coadjoint action: moments (1, 2, 2.5), Π(0) = (0.4, −1.1, 0.9) (ours; \
+    experiment.about = format!(
+        "Free rigid body of section 2.1 on so(3)* by the coadjoint action: moments (1, 2, 2.5), Π(0) = (0.4, −1.1, 0.9) (ours; \
              the text gives no numbers). Orders at t = 4; energy over {steps} steps of h = 0.1; the constraint is |Π|. \
              step_ns is for Π alone, step_with_attitude_ns for (Q, π) on SO(3) × R³."
-        ),
-        methods: results,
-        figures: vec![convergence_figure("free-rigid-body", "Free rigid body: error at t = 4", lines)],
-        ..Experiment::default()
-    })
+    );
+    experiment.figures = vec![convergence_figure("free-rigid-body", "Free rigid body: error at t = 4", lines)];
+    Ok(experiment)
 }
 
 fn canonical_start(top: &HeavyTop) -> Canonical {
@@ -94,21 +91,19 @@ pub(super) fn canonical(extent: Extent) -> Result<Experiment, IntegrationError> 
     let steps = doublings(125, if extent == Extent::Full { 12 } else { 7 });
     let test = Convergence { field: &top, start: &start, end: 1.0, reference: &reference, steps: &steps };
     let methods = all();
-    let (mut results, lines) = test.of(&methods);
+    let (results, lines) = test.of(&methods);
+    let mut experiment = Experiment { name: "heavy-top-canonical".into(), methods: results, ..Experiment::default() };
     let long = (0.002, steps_of(extent, 30_000, 500));
     let energy = |y: &Canonical| CotangentHamiltonian::<So3>::energy(&top, &y.0, &y.1.0);
-    extend(&mut results, long_run(&methods, &top, &start, long, energy, |y| y.0.orthogonality_error())?);
-    Ok(Experiment {
-        name: "heavy-top-canonical".into(),
-        about: format!(
-            "{TOP}. (Q, π) on SO(3) × R³, (21) and (22). Orders at t = 1; energy (H(0) = 5276.3) over {} steps of h = 0.002; the \
+    long_run(&mut experiment, &methods, &top, &start, long, energy, |y| y.0.orthogonality_error());
+    experiment.about = format!(
+        "{TOP}. (Q, π) on SO(3) × R³, (21) and (22). Orders at t = 1; energy (H(0) = 5276.3) over {} steps of h = 0.002; the \
              constraint is orthogonality.",
-            long.1
-        ),
-        methods: results,
-        figures: vec![convergence_figure("heavy-top-canonical", "Heavy top on SO(3) × R³: error at t = 1", lines)],
-        ..Experiment::default()
-    })
+        long.1
+    );
+    experiment.figures =
+        vec![convergence_figure("heavy-top-canonical", "Heavy top on SO(3) × R³: error at t = 1", lines)];
+    Ok(experiment)
 }
 
 /// (23), (24) by RKMK and commutator-free methods.
@@ -121,7 +116,8 @@ pub(super) fn lie_poisson(extent: Extent) -> Result<Experiment, IntegrationError
     let steps = doublings(125, if extent == Extent::Full { 12 } else { 7 });
     let test = Convergence { field: &top, start: &start, end: 1.0, reference: &reference, steps: &steps };
     let methods = all();
-    let (mut results, lines) = test.of(&methods);
+    let (results, lines) = test.of(&methods);
+    let mut experiment = Experiment { name: "heavy-top-lie-poisson".into(), methods: results, ..Experiment::default() };
     let long = (0.002, steps_of(extent, 30_000, 500));
     let (momentum, gamma) = split(&start.0);
     let energy = |y: &LiePoisson| {
@@ -134,16 +130,13 @@ pub(super) fn lie_poisson(extent: Extent) -> Result<Experiment, IntegrationError
         let size = momentum.norm() * gamma.norm();
         (g.norm() / gamma.norm() - 1.0).abs().max((m.dot(&g) - momentum.dot(&gamma)).abs() / size)
     };
-    extend(&mut results, long_run(&methods, &top, &start, long, energy, casimirs)?);
-    Ok(Experiment {
-        name: "heavy-top-lie-poisson".into(),
-        about: format!(
-            "{TOP}. (Π, Γ) on se(3)* by the coadjoint action, (23) and (24). Orders at t = 1; energy over {} steps of h = \
+    long_run(&mut experiment, &methods, &top, &start, long, energy, casimirs);
+    experiment.about = format!(
+        "{TOP}. (Π, Γ) on se(3)* by the coadjoint action, (23) and (24). Orders at t = 1; energy over {} steps of h = \
              0.002; the constraints are the Casimirs |Γ| and Π·Γ, relative.",
-            long.1
-        ),
-        methods: results,
-        figures: vec![convergence_figure("heavy-top-lie-poisson", "Heavy top on se(3)*: error at t = 1", lines)],
-        ..Experiment::default()
-    })
+        long.1
+    );
+    experiment.figures =
+        vec![convergence_figure("heavy-top-lie-poisson", "Heavy top on se(3)*: error at t = 1", lines)];
+    Ok(experiment)
 }

@@ -7,35 +7,26 @@ mod runs;
 mod symplectic;
 mod variable_step;
 
-use super::{Extent, Progress, Report, Reproduction};
-use crate::integrate::IntegrationError;
+use super::{Part, Reproduction};
 
-pub(super) const REPRODUCTION: Reproduction = Reproduction {
-    name: "lie-integrators",
-    about: "Celledoni et al. 2021: heavy top, pendulum chains, quadrotors by RKMK, commutator-free and symplectic methods",
-    run,
-};
+pub(super) const REPRODUCTION: Reproduction = Reproduction::of_parts(
+    "lie-integrators",
+    "Celledoni et al. 2021: heavy top, pendulum chains, quadrotors by RKMK, commutator-free and symplectic methods",
+    PARTS,
+);
 
-fn run(extent: Extent, progress: Progress<'_>) -> Result<Report, IntegrationError> {
-    let parts = [
-        heavy_top::free_body,
-        heavy_top::canonical,
-        heavy_top::lie_poisson,
-        symplectic::symplectic,
-        pendulums::convergence,
-        pendulums::constraints,
-        variable_step::two_pendulums,
-        variable_step::chains,
-        quadrotors::convergence,
-        quadrotors::tracking,
-    ];
-    let mut report = Report::default();
-    for (index, part) in parts.iter().enumerate() {
-        report.experiments.push(part(extent)?);
-        progress((index + 1) as f64 / parts.len() as f64);
-    }
-    Ok(report)
-}
+const PARTS: &[Part] = &[
+    (|extent, _| heavy_top::free_body(extent), 0.1),
+    (|extent, _| heavy_top::canonical(extent), 0.1),
+    (|extent, _| heavy_top::lie_poisson(extent), 0.1),
+    (|extent, _| symplectic::symplectic(extent), 0.1),
+    (|extent, _| pendulums::convergence(extent), 0.1),
+    (|extent, _| pendulums::constraints(extent), 0.1),
+    (|extent, _| variable_step::two_pendulums(extent), 0.1),
+    (|extent, _| variable_step::chains(extent), 0.1),
+    (|extent, _| quadrotors::convergence(extent), 0.1),
+    (|extent, _| quadrotors::tracking(extent), 0.1),
+];
 
 #[cfg(test)]
 mod tests;

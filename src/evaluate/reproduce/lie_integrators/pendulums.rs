@@ -81,18 +81,20 @@ pub(super) fn constraints(extent: Extent) -> Result<Experiment, IntegrationError
     let start = start_in_space();
     let (mut lengths, mut tangents) = (Vec::new(), Vec::new());
     let energy = chain.energy(&start);
-    let mut record = |name: String, trace: Vec<(f64, f64, f64, f64)>| {
+    let mut record = |name: String, trace: Vec<(f64, f64, f64, f64)>, failed: Option<IntegrationError>| {
         let line = |points| Line { name: name.clone(), points, ..Line::default() };
+        let of_whole = |x: f64| if failed.is_none() { x } else { f64::NAN };
         lengths.push(line(trace.iter().map(|at| (at.0, at.1)).collect()));
         tangents.push(line(trace.iter().map(|at| (at.0, at.2)).collect()));
         experiment.methods.push(MethodResult {
             name: name.clone(),
             values: vec![
-                ("length_error_max", largest(trace.iter().map(|at| at.1))),
-                ("tangency_error_max", largest(trace.iter().map(|at| at.2))),
-                ("energy_error_max", largest(trace.iter().map(|at| at.3))),
+                ("length_error_max", of_whole(largest(trace.iter().map(|at| at.1)))),
+                ("tangency_error_max", of_whole(largest(trace.iter().map(|at| at.2)))),
+                ("energy_error_max", of_whole(largest(trace.iter().map(|at| at.3)))),
             ],
         });
+        experiment.note(&name, "steps of one size", failed);
     };
     let at = |t: f64, state: &[Ts2]| {
         let length = largest(state.iter().map(|rod| 1.0 - rod.q.norm_squared()));
@@ -100,15 +102,15 @@ pub(super) fn constraints(extent: Extent) -> Result<Experiment, IntegrationError
     };
     for method in all::<[Ts2; 2], PendulumChain>() {
         let mut trace = Vec::new();
-        advance(&*method, &chain, &start, end, steps, |t, y| trace.push(at(t, y)))?;
-        record(method.name(), trace);
+        let run = advance(&*method, &chain, &start, end, steps, |t, y| trace.push(at(t, y)));
+        record(method.name(), trace, run.err());
     }
     let mut trace = Vec::new();
-    advance(&RKMK4, &chain, &flatten(&start), end, steps, |t, y| trace.push(at(t, &unflatten(y))))?;
-    record("classical RK 4".into(), trace);
+    let run = advance(&RKMK4, &chain, &flatten(&start), end, steps, |t, y| trace.push(at(t, &unflatten(y))));
+    record("classical RK 4".into(), trace, run.err());
     let mut trace = Vec::new();
-    classical(&chain, &start, end, 1e-6, |t, _, y| trace.push(at(t, y)))?;
-    record("ODE45".into(), trace);
+    let run = classical(&chain, &start, end, 1e-6, |t, _, y| trace.push(at(t, y)));
+    record("ODE45".into(), trace, run.err());
     experiment.figures = vec![
         time_figure("figure-6", "Two pendulums: the spheres (figure 6)", "largest |1 − qᵢᵀqᵢ|", true, lengths),
         time_figure("figure-7", "Two pendulums: the tangent spaces (figure 7)", "largest |qᵢᵀωᵢ|", true, tangents),

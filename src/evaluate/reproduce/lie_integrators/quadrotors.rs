@@ -91,7 +91,6 @@ pub(super) fn tracking(extent: Extent) -> Result<Experiment, IntegrationError> {
         name: "quadrotors-tracking".into(),
         about: format!("{ABOUT}. RKMK 4 over [0, {end}] in {steps} steps (figures 14-18)."),
         methods: vec![MethodResult { name: "RKMK RK 4".into(), values }],
-        tables: Vec::new(),
         figures: vec![
             snapshots(&system, &states),
             time_figure("figure-15", "Load and desired path (figure 15)", "m", false, components),
@@ -105,6 +104,7 @@ pub(super) fn tracking(extent: Extent) -> Result<Experiment, IntegrationError> {
             ),
             time_figure("figure-18", "Norms of the directions (figure 18)", "| |q| − 1 |", true, norms),
         ],
+        ..Experiment::default()
     })
 }
 

@@ -79,19 +79,21 @@ pub(super) fn symplectic(extent: Extent) -> Result<Experiment, IntegrationError>
     let (mut lines, mut convergence): ([Vec<Line>; 4], Vec<_>) = Default::default();
     for method in &METHODS {
         let line = |points| Line { name: method.name.into(), points, ..Line::default() };
-        let errors = method.errors(&top, &reference, &doublings(250, steps_of(extent, 10, 6)))?;
-        let mut run = LongRun::of(method, &top, steps)?;
+        let errors = method.errors(&top, &reference, &doublings(250, steps_of(extent, 10, 6)));
+        let mut run = LongRun::of(method, &top, steps);
+        experiment.note(method.name, "long run", run.failed);
         let mut values = vec![("order_observed", order_observed(&errors)), ("order_expected", method.order as f64)];
         values.extend(run.values());
         values.push(("step_ns", method.step_ns(&top)));
         experiment.methods.push(MethodResult { name: method.name.into(), values });
 
         let (mut weight, mut axis): (Vec<_>, [Vec<_>; 3]) = Default::default();
-        method.run(&top, 1.0 / f64::from(FINE_STEPS), FINE_STEPS, |t, y, _| {
+        let fine = method.run(&top, 1.0 / f64::from(FINE_STEPS), FINE_STEPS, |t, y, _| {
             weight.push(weight_in_body(&top, y));
             let direction = y.0 * Vector3::y();
             axis.iter_mut().enumerate().for_each(|(k, points)| points.push((t, direction[k])));
-        })?;
+        });
+        experiment.found(method.name, "figure 2", fine);
         lines[0].push(line(weight));
         for (points, component) in axis.into_iter().zip(["x", "y", "z"]) {
             lines[1].push(Line { name: format!("{}, {component}", method.name), points, ..Line::default() });
@@ -146,17 +148,12 @@ impl Symplectic {
         Ok(y)
     }
 
-    /// Step sizes and errors at t = 1.
-    fn errors(
-        &self,
-        top: &HeavyTop,
-        reference: &Cotangent,
-        counts: &[u32],
-    ) -> Result<Vec<(f64, f64)>, IntegrationError> {
+    /// Step sizes and errors at t = 1; a step that is too large to converge gives an error that is no number.
+    fn errors(&self, top: &HeavyTop, reference: &Cotangent, counts: &[u32]) -> Vec<(f64, f64)> {
         let error = |&steps: &u32| {
             let h = 1.0 / f64::from(steps);
-            let end = self.run(top, h, steps, |_, _, _| ())?;
-            Ok((h, end.0.distance(&reference.0).hypot((end.1 - reference.1).norm())))
+            let end = self.run(top, h, steps, |_, _, _| ());
+            (h, end.map_or(f64::NAN, |end| end.0.distance(&reference.0).hypot((end.1 - reference.1).norm())))
         };
         counts.iter().map(error).collect()
     }
@@ -180,33 +177,36 @@ struct LongRun {
     orthogonality: f64,
     vertical_momentum: f64,
     evaluations: usize,
+    /// Why it ended before its time, if it did; then there are no numbers of it.
+    failed: Option<IntegrationError>,
 }
 
 impl LongRun {
-    fn of(method: &Symplectic, top: &HeavyTop, steps: u32) -> Result<Self, IntegrationError> {
+    fn of(method: &Symplectic, top: &HeavyTop, steps: u32) -> Self {
         let energy = |y: &Cotangent| CotangentHamiltonian::<So3>::energy(top, &y.0, &y.1);
         let momentum = top.initial_momentum();
         let before = energy(&(So3::identity(), momentum));
         let mut run = Self::default();
-        method.run(top, STEP, steps, |t, y, evaluations| {
+        let end = method.run(top, STEP, steps, |t, y, evaluations| {
             run.energy_errors.push((t, energy(y) - before));
             run.weight.push(weight_in_body(top, y));
             run.orthogonality = run.orthogonality.max(y.0.orthogonality_error());
             run.vertical_momentum = run.vertical_momentum.max((y.1.z - momentum.z).abs());
             run.evaluations += evaluations;
-        })?;
-        Ok(run)
+        });
+        Self { failed: end.err(), ..run }
     }
 
     fn values(&self) -> [(&'static str, f64); 6] {
         let drift = drift(&self.energy_errors);
-        [
+        let values = [
             ("energy_error_max", largest(self.energy_errors.iter().map(|point| point.1))),
             ("energy_drift_per_time", drift.map_or(f64::NAN, |fit| fit.slope)),
             ("energy_drift_standard_error", drift.map_or(f64::NAN, |fit| fit.standard_error)),
             ("constraint_error_max", self.orthogonality),
             ("momentum_error_max", self.vertical_momentum),
             ("evaluations_mean", self.evaluations as f64 / self.energy_errors.len() as f64),
-        ]
+        ];
+        values.map(|(key, x)| (key, if self.failed.is_none() { x } else { f64::NAN }))
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::evaluate::reproduce::Experiment;
+use crate::evaluate::reproduce::{Experiment, Extent};
 use std::collections::BTreeMap;
 
 fn value(experiment: &Experiment, method: &str, key: &str) -> f64 {

@@ -43,7 +43,9 @@ pub(super) fn two_pendulums(extent: Extent) -> Result<Experiment, IntegrationErr
         for &tolerance in tolerances {
             let control = StepControl::new(tolerance);
             let clock = Instant::now();
-            let (end, counts) = integrate(pair, &chain, &start, (0.0, END), FIRST_STEP, &control, |_, _, _| ())?;
+            let run = integrate(pair, &chain, &start, (0.0, END), FIRST_STEP, &control, |_, _, _| ());
+            let during = format!("tolerance {tolerance:e}");
+            let Some((end, counts)) = experiment.found(&pair.name(), &during, run) else { continue };
             let milliseconds = clock.elapsed().as_secs_f64() * 1e3;
             let error = end.distance(&reference);
             let tries = (counts.accepted + counts.rejected) as f64;
@@ -157,6 +159,9 @@ fn step_figure(
     time_figure(file, title, "h", true, lines)
 }
 
+const OF_UNIT_LENGTH: &str = "RKMK 5(4), L = 1";
+const OF_SHARES: &str = "RKMK 5(4), L = 5/N";
+
 /// Figures 8 and 10: chains of 2 to 20 links.
 pub(super) fn chains(extent: Extent) -> Result<Experiment, IntegrationError> {
     let counts: &[usize] = if extent == Extent::Full { &[2, 4, 6, 8, 10, 12, 14, 16, 18, 20] } else { &[2, 5] };
@@ -184,11 +189,17 @@ pub(super) fn chains(extent: Extent) -> Result<Experiment, IntegrationError> {
             let Ok(chain) = PendulumChain::of_equal_links(count, rod) else { continue };
             let start = chain.start_of_celledoni();
             let (mut steps, mut ode_steps) = (Vec::new(), Vec::new());
-            let reference = classical(&chain, &start, END, STRICT, |_, _, _| ())?;
+            let (name, during) = (if length.is_none() { OF_UNIT_LENGTH } else { OF_SHARES }, format!("N = {count}"));
+            let reference = classical(&chain, &start, END, STRICT, |_, _, _| ());
+            let Some(reference) = experiment.found("ODE45", &format!("{during}, tolerance {STRICT:e}"), reference)
+            else {
+                continue;
+            };
             let control = StepControl::new(TOLERANCE);
-            let (end, tried) = integrate(&RKMK54, &chain, &start, (0.0, END), FIRST_STEP, &control, |t, h, _| {
+            let run = integrate(&RKMK54, &chain, &start, (0.0, END), FIRST_STEP, &control, |t, h, _| {
                 steps.push((t, h));
-            })?;
+            });
+            let Some((end, tried)) = experiment.found(name, &during, run) else { continue };
             let number_of_steps = u32::try_from(tried.accepted).unwrap_or(u32::MAX);
             // Too few steps may end in numbers that are not finite.
             let constant = advance(&RKMK54, &chain, &start, END, number_of_steps, |_, _| ())
@@ -203,7 +214,8 @@ pub(super) fn chains(extent: Extent) -> Result<Experiment, IntegrationError> {
                     .into(),
             );
             if Some(&count) == counts.last() {
-                classical(&chain, &start, END, TOLERANCE, |t, h, _| ode_steps.push((t, h)))?;
+                let ode = classical(&chain, &start, END, TOLERANCE, |t, h, _| ode_steps.push((t, h)));
+                experiment.found("ODE45", &format!("{during}, tolerance {TOLERANCE:e}"), ode);
                 let constant_steps = steps.iter().map(|at| (at.0, END / f64::from(number_of_steps))).collect();
                 let title = format!("Steps for {count} pendulums (figure {figure}, right)");
                 experiment.figures.push(step_figure(
@@ -213,7 +225,6 @@ pub(super) fn chains(extent: Extent) -> Result<Experiment, IntegrationError> {
                     ode_steps,
                     constant_steps,
                 ));
-                let name = if length.is_none() { "RKMK 5(4), L = 1" } else { "RKMK 5(4), L = 5/N" };
                 let values = vec![
                     ("error_variable", variable),
                     ("error_constant", constant),

@@ -167,11 +167,13 @@ pub(in crate::evaluate::reproduce) fn errors(
     counts.iter().map(error).collect()
 }
 
-/// What a long run gives: keys and numbers, and (t, error) of energy and of orthogonality for figures.
+/// What a long run gives: keys and numbers, and (t, error) of energy and of orthogonality for figures. Where it ended before
+/// its time there are no numbers, and figures go up to there.
 pub(in crate::evaluate::reproduce) struct LongRun {
     pub values: Vec<(&'static str, f64)>,
     pub energy: Vec<(f64, f64)>,
     pub orthogonality: Vec<(f64, f64)>,
+    pub failed: Option<IntegrationError>,
 }
 
 /// `steps` steps of h.
@@ -180,15 +182,21 @@ pub(in crate::evaluate::reproduce) fn long_run(
     method: &Method,
     h: f64,
     steps: usize,
-) -> Result<LongRun, IntegrationError> {
+) -> LongRun {
     let mut motion = (method.start)();
     let before = energy(body, &*motion);
     let spatial = |motion: &dyn Motion| motion.attitude() * motion.momentum();
-    let (start, mut iterations) = (spatial(&*motion), 0);
+    let (start, mut iterations, mut failed) = (spatial(&*motion), 0, None);
     let (mut energies, mut orthogonality, mut momentum_error) = (Vec::new(), Vec::new(), 0.0f64);
     for k in 0..steps {
         let time = (k + 1) as f64 * h;
-        iterations += motion.step(k as f64 * h, h)?;
+        match motion.step(k as f64 * h, h) {
+            Ok(of_step) => iterations += of_step,
+            Err(error) => {
+                failed = Some(error);
+                break;
+            }
+        }
         energies.push((time, energy(body, &*motion) - before));
         orthogonality.push((time, So3::from_matrix_unchecked(motion.attitude()).orthogonality_error()));
         momentum_error = momentum_error.max((spatial(&*motion) - start).norm());
@@ -206,7 +214,10 @@ pub(in crate::evaluate::reproduce) fn long_run(
     }
     values.push(("iterations_mean", iterations as f64 / steps as f64));
     values.push(("step_ns", step_ns(method, h)));
-    Ok(LongRun { values, energy: thin(&energies), orthogonality: thin(&orthogonality) })
+    if failed.is_some() {
+        values.iter_mut().for_each(|value| value.1 = f64::NAN);
+    }
+    LongRun { values, energy: thin(&energies), orthogonality: thin(&orthogonality), failed }
 }
 
 /// The time of a step of h, ns.

@@ -62,11 +62,15 @@ pub enum Family {
     OfTheText,
     /// Its methods with the exponential in place of the Cayley map.
     OtherMap,
-    /// Symplectic methods of orders 1 to 3.
+    /// All of order 1, whose errors would hide those of the others.
+    FirstOrder,
+    /// Symplectic methods of order 2.
     Symplectic,
+    /// Symplectic methods of order 3.
+    SymplecticOfThirdOrder,
     /// Symplectic methods of orders 4 and 6.
     SymplecticOfHighOrder,
-    /// Lie group methods for any vector field, of orders 1 to 3.
+    /// Lie group methods for any vector field, of orders 2 and 3.
     VectorField,
     /// The same of orders 4 to 6.
     VectorFieldOfHighOrder,
@@ -74,10 +78,12 @@ pub enum Family {
 
 impl Family {
     /// All of them, the text's first.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::OfTheText,
         Self::OtherMap,
+        Self::FirstOrder,
         Self::Symplectic,
+        Self::SymplecticOfThirdOrder,
         Self::SymplecticOfHighOrder,
         Self::VectorField,
         Self::VectorFieldOfHighOrder,
@@ -88,7 +94,9 @@ impl Family {
         match self {
             Self::OfTheText => "",
             Self::OtherMap => "-exponential",
+            Self::FirstOrder => "-order-1",
             Self::Symplectic => "-symplectic",
+            Self::SymplecticOfThirdOrder => "-symplectic-order-3",
             Self::SymplecticOfHighOrder => "-symplectic-high-order",
             Self::VectorField => "-lie-group",
             Self::VectorFieldOfHighOrder => "-lie-group-high-order",
@@ -102,7 +110,9 @@ impl<B> Contestant<B> {
         match (self.printed, self.name.ends_with(", exp"), self.is_symplectic, self.order) {
             (Some(_), false, ..) => Family::OfTheText,
             (Some(_), true, ..) => Family::OtherMap,
-            (None, _, true, ..4) => Family::Symplectic,
+            (None, _, _, ..2) => Family::FirstOrder,
+            (None, _, true, 2) => Family::Symplectic,
+            (None, _, true, 3) => Family::SymplecticOfThirdOrder,
             (None, _, true, _) => Family::SymplecticOfHighOrder,
             (None, _, false, ..4) => Family::VectorField,
             (None, _, false, _) => Family::VectorFieldOfHighOrder,

@@ -3,7 +3,7 @@
 use super::methods::{COUNT, Visitor, visit_all};
 use crate::evaluate::reproduce::figures::{marked, of_errors};
 use crate::evaluate::reproduce::measure::{drift, largest, order_observed, time_step};
-use crate::evaluate::reproduce::report::{Extent, Figure, MethodResult, Progress};
+use crate::evaluate::reproduce::report::{Experiment, Extent, Figure, MethodResult, Progress};
 use crate::integrate::quaternion::QuaternionIntegrator;
 use crate::integrate::{FloatingBody, FloatingBodyMethod, FloatingBodyState, IntegrationError};
 use nalgebra::Vector3;
@@ -33,6 +33,8 @@ pub(super) struct Measured {
     pub costs: Vec<(f64, f64)>,
     pub iterations_mean: f64,
     pub step_ns: f64,
+    /// Why the long run ended before its time, if it did; then [`Measured::result`] has no numbers of it.
+    pub failed: Option<IntegrationError>,
 }
 
 /// The state after a step, and its errors.
@@ -74,22 +76,31 @@ impl Measured {
     ) -> Result<Vec<Self>, IntegrationError> {
         let reference = reference(&system.body, &system.initial)?;
         let mut runner = Runner { system, extent, reference, progress, done: Vec::new() };
-        visit_all(&mut runner)?;
+        visit_all(&mut runner);
         Ok(runner.done)
     }
 
-    pub fn result(&self) -> MethodResult {
+    /// Numbers of each into a report, and what could not be run to its end.
+    pub fn report(measured: &[Self], experiment: &mut Experiment) {
+        for of in measured {
+            experiment.methods.push(of.result());
+            experiment.note(of.name, "long run", of.failed);
+        }
+    }
+
+    fn result(&self) -> MethodResult {
         let errors: Vec<_> = self.samples.iter().map(|sample| (sample.time, sample.energy_error)).collect();
-        let drift = drift(&errors);
+        let drift = drift(&errors).filter(|_| self.failed.is_none());
+        let of_whole = |x: f64| if self.failed.is_none() { x } else { f64::NAN };
         let values = vec![
             ("order_expected", 2.0),
             ("order_observed", order_observed(&self.errors)),
-            ("energy_error_max", largest(errors.iter().map(|error| error.1))),
+            ("energy_error_max", of_whole(largest(errors.iter().map(|error| error.1)))),
             ("energy_drift_per_time", drift.map_or(f64::NAN, |fit| fit.slope)),
             ("energy_drift_standard_error", drift.map_or(f64::NAN, |fit| fit.standard_error)),
-            ("constraint_error_max", largest(self.samples.iter().map(|sample| sample.constraint_error))),
-            ("momentum_error_max", largest(self.samples.iter().map(|sample| sample.momentum_error.norm()))),
-            ("iterations_mean", self.iterations_mean),
+            ("constraint_error_max", of_whole(largest(self.samples.iter().map(|sample| sample.constraint_error)))),
+            ("momentum_error_max", of_whole(largest(self.samples.iter().map(|sample| sample.momentum_error.norm())))),
+            ("iterations_mean", of_whole(self.iterations_mean)),
             ("step_ns", self.step_ns),
         ];
         MethodResult { name: self.name.to_owned(), values }
@@ -106,40 +117,60 @@ struct Runner<'a, B> {
 }
 
 impl<B: FloatingBody> Visitor for Runner<'_, B> {
-    fn visit<M: FloatingBodyMethod>(&mut self, method: &M) -> Result<(), IntegrationError> {
-        let (samples, iterations_mean) = self.long_run(method)?;
+    fn visit<M: FloatingBodyMethod>(&mut self, method: &M) {
+        let LongRun { samples, iterations_mean, failed } = self.long_run(method);
         let [step_budget, run_budget] = budgets(self.extent);
         let (mut errors, mut costs) = (Vec::new(), Vec::new());
         for h in step_sizes(self.extent) {
             let run = || run(method, black_box(&self.system.body), &self.system.initial, h);
-            let error = distance(&run()?, &self.reference);
-            // That it can be run was seen in the line before.
+            let Ok(end) = run() else {
+                errors.push((h, f64::NAN));
+                continue;
+            };
+            let error = distance(&end, &self.reference);
+            // That it can be run was just seen.
             let time = time_step(run_budget, || {
                 let _ = black_box(run());
             });
             errors.push((h, error));
             costs.push((time.least_ns * 1e-9, error));
         }
-        let step_ns = self.step_ns(method, step_budget)?;
-        self.done.push(Measured { name: method.name(), samples, errors, costs, iterations_mean, step_ns });
+        let step_ns = self.step_ns(method, step_budget).unwrap_or(f64::NAN);
+        self.done.push(Measured { name: method.name(), samples, errors, costs, iterations_mean, step_ns, failed });
         (self.progress)(self.done.len() as f64 / COUNT as f64);
-        Ok(())
     }
 }
 
+/// What came of a long run up to its end, or to where a step could not be made.
+struct LongRun {
+    samples: Vec<Sample>,
+    iterations_mean: f64,
+    failed: Option<IntegrationError>,
+}
+
 impl<B: FloatingBody> Runner<'_, B> {
-    fn long_run<M: FloatingBodyMethod>(&self, method: &M) -> Result<(Vec<Sample>, f64), IntegrationError> {
+    fn long_run<M: FloatingBodyMethod>(&self, method: &M) -> LongRun {
         let System { body, initial, h, steps, conserved } = self.system;
         let steps = match self.extent {
             Extent::Full => *steps,
             Extent::Quick => steps / 20,
         };
         let (energy, momentum) = (body.energy(initial), conserved(initial));
-        let mut state = method.start(body, initial, *h)?;
         let mut samples = Vec::with_capacity(steps);
         let mut iterations = 0;
+        let mut state = match method.start(body, initial, *h) {
+            Ok(state) => state,
+            Err(error) => return LongRun { samples, iterations_mean: f64::NAN, failed: Some(error) },
+        };
+        let mut failed = None;
         for k in 0..steps {
-            iterations += method.step(body, &mut state, k as f64 * h, *h)?;
+            match method.step(body, &mut state, k as f64 * h, *h) {
+                Ok(of_step) => iterations += of_step,
+                Err(error) => {
+                    failed = Some(error);
+                    break;
+                }
+            }
             let seen = method.observe(body, &state, *h);
             samples.push(Sample {
                 time: (k + 1) as f64 * h,
@@ -149,7 +180,7 @@ impl<B: FloatingBody> Runner<'_, B> {
                 momentum_error: conserved(&seen) - momentum,
             });
         }
-        Ok((samples, iterations as f64 / steps as f64))
+        LongRun { iterations_mean: iterations as f64 / samples.len() as f64, samples, failed }
     }
 
     fn step_ns<M: FloatingBodyMethod>(&self, method: &M, budget: Duration) -> Result<f64, IntegrationError> {

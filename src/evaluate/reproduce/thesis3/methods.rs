@@ -4,26 +4,26 @@ use crate::integrate::quaternion::{Iteration, LagrangianQuaternionIntegrator, Qu
 use crate::integrate::rattle::Rattle;
 use crate::integrate::shake::{Shake, ShakeSolver};
 use crate::integrate::stormer_verlet::StormerVerlet;
-use crate::integrate::{Convergence, FloatingBodyMethod, IntegrationError, RotationMap};
+use crate::integrate::{Convergence, FloatingBodyMethod, RotationMap};
 
 /// What is done with each method.
 pub(super) trait Visitor {
-    fn visit<M: FloatingBodyMethod>(&mut self, method: &M) -> Result<(), IntegrationError>;
+    fn visit<M: FloatingBodyMethod>(&mut self, method: &M);
 }
 
 /// How many [`visit_all`] visits.
 pub(super) const COUNT: usize = 9;
 
 /// In the order they are printed.
-pub(super) fn visit_all(visitor: &mut impl Visitor) -> Result<(), IntegrationError> {
+pub(super) fn visit_all(visitor: &mut impl Visitor) {
     let convergence = Convergence::default();
-    visitor.visit(&QuaternionIntegrator { iteration: Iteration::Cross, convergence })?;
-    visitor.visit(&QuaternionIntegrator { iteration: Iteration::Linear, convergence })?;
-    visitor.visit(&QuaternionIntegrator { iteration: Iteration::Newton, convergence })?;
-    visitor.visit(&LagrangianQuaternionIntegrator::default())?;
-    visitor.visit(&Rattle::default())?;
-    visitor.visit(&StormerVerlet { map: RotationMap::Cayley, convergence })?;
-    visitor.visit(&StormerVerlet { map: RotationMap::Exponential, convergence })?;
-    visitor.visit(&Shake { solver: ShakeSolver::Chord, convergence })?;
-    visitor.visit(&Shake { solver: ShakeSolver::Newton, convergence })
+    visitor.visit(&QuaternionIntegrator { iteration: Iteration::Cross, convergence });
+    visitor.visit(&QuaternionIntegrator { iteration: Iteration::Linear, convergence });
+    visitor.visit(&QuaternionIntegrator { iteration: Iteration::Newton, convergence });
+    visitor.visit(&LagrangianQuaternionIntegrator::default());
+    visitor.visit(&Rattle::default());
+    visitor.visit(&StormerVerlet { map: RotationMap::Cayley, convergence });
+    visitor.visit(&StormerVerlet { map: RotationMap::Exponential, convergence });
+    visitor.visit(&Shake { solver: ShakeSolver::Chord, convergence });
+    visitor.visit(&Shake { solver: ShakeSolver::Newton, convergence });
 }

@@ -5,27 +5,21 @@ mod measured;
 mod methods;
 mod three_balls;
 
-use super::report::{Experiment, Extent, Progress, Report, Reproduction};
+use super::parts::{Part, Reproduction};
+use super::report::{Experiment, Extent, Progress};
 use crate::dynamics::pivoted_body::PivotedBody;
 use crate::integrate::{FloatingBodyState, Inertia, IntegrationError};
 use measured::{Measured, System};
 use nalgebra::{UnitQuaternion, Vector3};
 
-pub(super) const REPRODUCTION: Reproduction = Reproduction {
-    name: "thesis-3",
-    about: "Shen 2019, chapter 3: quaternion variational integrator, RATTLE, SHAKE, Störmer-Verlet; table 3.1, \
+pub(super) const REPRODUCTION: Reproduction = Reproduction::of_parts(
+    "thesis-3",
+    "Shen 2019, chapter 3: quaternion variational integrator, RATTLE, SHAKE, Störmer-Verlet; table 3.1, \
             figures 3.2-3.5",
-    run,
-};
+    PARTS,
+);
 
-fn run(extent: Extent, progress: Progress<'_>) -> Result<Report, IntegrationError> {
-    let experiments = vec![
-        three_balls::experiment(extent, &|done| progress(done * 0.6))?,
-        heavy_top(extent, &|done| progress(0.6 + done * 0.2))?,
-        free_body(extent, &|done| progress(0.8 + done * 0.2))?,
-    ];
-    Ok(Report { experiments })
-}
+const PARTS: &[Part] = &[(three_balls::experiment, 0.6), (heavy_top, 0.2), (free_body, 0.2)];
 
 /// For orders on a second system, and with a potential of the attitude alone.
 fn heavy_top(extent: Extent, progress: Progress<'_>) -> Result<Experiment, IntegrationError> {
@@ -38,15 +32,16 @@ fn heavy_top(extent: Extent, progress: Progress<'_>) -> Result<Experiment, Integ
         FloatingBodyState::turning(UnitQuaternion::from_euler_angles(0.6, 0.3, 0.0), Vector3::new(0.3, -0.4, 2.0));
     let system = System { body, initial, h: 0.05, steps: 100_000, conserved: vertical_momentum };
     let measured = Measured::of(&system, extent, progress)?;
-    Ok(Experiment {
+    let mut experiment = Experiment {
         name: "heavy-top".to_owned(),
         about: "Not in the text: a heavy top without symmetry, J = diag(1, 1.4, 0.7), mρ = (0.1, 0, 0.5), g = 1. Orders at t \
                 = 5; energy, constraint and vertical angular momentum over 100,000 steps of h = 0.05."
             .to_owned(),
-        methods: measured.iter().map(Measured::result).collect(),
         figures: vec![measured::order_figure("figure-orders-heavy-top", "heavy top", &measured)],
         ..Experiment::default()
-    })
+    };
+    Measured::report(&measured, &mut experiment);
+    Ok(experiment)
 }
 
 /// The discrete body of the quaternion method is integrable and keeps the energy; that of Störmer–Verlet is not.
@@ -56,16 +51,17 @@ fn free_body(extent: Extent, progress: Progress<'_>) -> Result<Experiment, Integ
     let body = PivotedBody::free(Inertia::principal_unchecked(Vector3::new(1.0, 2.0, 2.5)));
     let system = System { body, initial, h: 0.1, steps: 100_000, conserved: FloatingBodyState::angular_momentum_world };
     let measured = Measured::of(&system, extent, progress)?;
-    Ok(Experiment {
+    let mut experiment = Experiment {
         name: "free-rigid-body".to_owned(),
         about:
             "Not in the text: a free rigid body, J = diag(1, 2, 2.5). Orders at t = 5; energy, constraint and angular \
                 momentum in the world frame over 100,000 steps of h = 0.1."
                 .to_owned(),
-        methods: measured.iter().map(Measured::result).collect(),
         figures: vec![measured::order_figure("figure-orders-free-body", "free rigid body", &measured)],
         ..Experiment::default()
-    })
+    };
+    Measured::report(&measured, &mut experiment);
+    Ok(experiment)
 }
 
 fn vertical_momentum(state: &FloatingBodyState) -> Vector3<f64> {
@@ -78,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_quick_run_shows_the_orders_and_what_is_kept() {
-        let report = run(Extent::Quick, &|_| ()).unwrap();
+        let report = REPRODUCTION.run(Extent::Quick, &|_| (), |_, _| Ok::<_, IntegrationError>(())).unwrap();
         let names: Vec<_> = report.experiments.iter().map(|e| e.name.as_str()).collect();
         assert_eq!(names, ["three-balls", "heavy-top", "free-rigid-body"]);
         for experiment in &report.experiments {

@@ -25,16 +25,18 @@ pub(super) fn experiment(extent: Extent, progress: Progress<'_>) -> Result<Exper
         figures.extend(errors("3.4", "RATTLE", rattle));
     }
     figures.extend([cost_figure(&measured), order_figure("figure-orders-three-balls", "three balls", &measured)]);
-    Ok(Experiment {
+    let mut experiment = Experiment {
         name: "three-balls".to_owned(),
         about: "Shen 2019, section 3.6: three balls of unit mass and radius 0.1 on massless rods (corners of an isosceles \
                 triangle of base and height 1; the text's lengths are lost with its figure 3.1), each in −1/r. x₀ = (8, 0, \
                 0), q₀ = 1, p₀ = (0, 1, 0), w₀ = (1, 2, 3); h = 0.01, T = 1000. Orders at t = 5."
             .to_owned(),
-        methods: measured.iter().map(Measured::result).collect(),
         tables: vec![table_3_1(&measured)],
         figures,
-    })
+        ..Experiment::default()
+    };
+    Measured::report(&measured, &mut experiment);
+    Ok(experiment)
 }
 
 const LGVI: &str = "quaternion (3.23), by (3.26)";
@@ -66,7 +68,7 @@ fn table_3_1(measured: &[Measured]) -> Table {
 const DRAWN: usize = 4_000;
 
 fn drawn(samples: &[Sample], value: impl Fn(&Sample) -> f64) -> Vec<(f64, f64)> {
-    samples.iter().step_by(samples.len().div_ceil(DRAWN)).map(|sample| (sample.time, value(sample))).collect()
+    samples.iter().step_by(samples.len().div_ceil(DRAWN).max(1)).map(|sample| (sample.time, value(sample))).collect()
 }
 
 fn trajectory(of: &Measured) -> Figure {

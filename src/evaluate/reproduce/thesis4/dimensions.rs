@@ -5,7 +5,7 @@ use crate::dynamics::FreeBodyN;
 use crate::evaluate::reproduce::figures::{marked, of_errors};
 use crate::evaluate::reproduce::measure::{drift, largest, order_observed};
 use crate::evaluate::reproduce::polar_so_n::motions::counts;
-use crate::evaluate::reproduce::{Experiment, Extent, Line, MethodResult};
+use crate::evaluate::reproduce::{Experiment, Extent, MethodResult};
 use crate::integrate::polar::{PolarHamiltonian, PolarState, PolarVariational};
 use crate::integrate::tableau::{GAUSS4, GAUSS6, IMPLICIT_MIDPOINT, KUTTA3};
 use crate::integrate::{IntegrationError, Tableau};
@@ -50,16 +50,19 @@ fn in_dimensions<const N: usize>(extent: Extent) -> Result<Experiment, Integrati
     let (end, finest) = (5.0, 2000);
     let (reference, _) = run_body(&GAUSS6, &body, &start, end / f64::from(finest), finest as usize, |_| ())?;
     let doublings = if extent == Extent::Full { 8 } else { 5 };
-    let mut add = |result: (MethodResult, (usize, Line))| {
-        experiment.methods.push(result.0);
-        result.1
-    };
-    let lines = vec![
-        add(body_method(&IMPLICIT_MIDPOINT, &body, &start, (end, doublings), &reference, steps)?),
-        add(body_method(&KUTTA3, &body, &start, (end, doublings), &reference, steps)?),
-        add(body_method(&GAUSS4, &body, &start, (end, doublings), &reference, steps)?),
-        add(body_method(&GAUSS6, &body, &start, (end, doublings), &reference, steps)?),
+    let at = (end, doublings);
+    let measured = [
+        body_method(&IMPLICIT_MIDPOINT, &body, &start, at, &reference, steps),
+        body_method(&KUTTA3, &body, &start, at, &reference, steps),
+        body_method(&GAUSS4, &body, &start, at, &reference, steps),
+        body_method(&GAUSS6, &body, &start, at, &reference, steps),
     ];
+    let mut lines = Vec::new();
+    for OfMethod { order, values, errors, failed } in measured {
+        experiment.note(&values.name, "long run", failed);
+        lines.push((order, marked(&values.name, errors)));
+        experiment.methods.push(values);
+    }
     let title = format!("Free body in {N} dimensions: error at t = 5");
     experiment.figures = vec![of_errors(&format!("free-body-so{N}"), &title, ERRORS, lines)];
     Ok(experiment)
@@ -86,6 +89,15 @@ fn run_body<const N: usize, const S: usize>(
     Ok((state, iterations as f64 / steps as f64))
 }
 
+struct OfMethod {
+    order: usize,
+    values: MethodResult,
+    /// Over step sizes.
+    errors: Vec<(f64, f64)>,
+    /// Why the long run ended before its time, if it did; then `values` has no numbers of it.
+    failed: Option<IntegrationError>,
+}
+
 fn body_method<const N: usize, const S: usize>(
     tableau: &Tableau<S>,
     body: &FreeBodyN,
@@ -93,7 +105,7 @@ fn body_method<const N: usize, const S: usize>(
     (end, doublings): (f64, u32),
     reference: &State<N>,
     steps: usize,
-) -> Result<(MethodResult, (usize, Line)), IntegrationError> {
+) -> OfMethod {
     let distance =
         |state: State<N>| (state.attitude - reference.attitude).norm() + (state.momentum - reference.momentum).norm();
     let errors: Vec<_> = counts(8, doublings, tableau.order)
@@ -106,26 +118,27 @@ fn body_method<const N: usize, const S: usize>(
     let energy = |state: &State<N>| body.energy(&state.attitude, &state.momentum);
     let (h, before) = (0.2, energy(start));
     let (mut energies, mut orthogonality, mut momentum) = (Vec::new(), 0.0f64, 0.0f64);
-    let (_, iterations) = run_body(tableau, body, start, h, steps, |state| {
+    let long = run_body(tableau, body, start, h, steps, |state| {
         let turn = Rotation::from_matrix_unchecked(state.attitude);
         energies.push(((energies.len() + 1) as f64 * h, energy(state) - before));
         orthogonality = orthogonality.max(turn.orthogonality_error());
         momentum = momentum.max((turn.adjoint_apply(&state.momentum) - start.momentum).norm());
-    })?;
+    });
+    let of_whole = |x: f64| if long.is_ok() { x } else { f64::NAN };
+    let trend = drift(&energies);
     let dynamic = DMatrix::from_column_slice(N, N, start.momentum.as_slice());
     let values = vec![
         ("order_expected", tableau.order as f64),
         ("order_observed", order_observed(&errors)),
-        ("energy_error_max", largest(energies.iter().map(|point| point.1))),
-        ("energy_drift_per_time", drift(&energies).map_or(f64::NAN, |fit| fit.slope)),
-        ("energy_drift_standard_error", drift(&energies).map_or(f64::NAN, |fit| fit.standard_error)),
-        ("constraint_error_max", orthogonality),
-        ("momentum_error_max", momentum),
-        ("iterations_mean", iterations),
+        ("energy_error_max", of_whole(largest(energies.iter().map(|point| point.1)))),
+        ("energy_drift_per_time", of_whole(trend.map_or(f64::NAN, |fit| fit.slope))),
+        ("energy_drift_standard_error", of_whole(trend.map_or(f64::NAN, |fit| fit.standard_error))),
+        ("constraint_error_max", of_whole(orthogonality)),
+        ("momentum_error_max", of_whole(momentum)),
+        ("iterations_mean", long.as_ref().map_or(f64::NAN, |(_, iterations)| *iterations)),
         ("step_ns", reduced_step_ns(tableau, body, &start.momentum, h)),
         ("step_dynamic_ns", reduced_step_ns(tableau, body, &dynamic, h)),
     ];
-    let name = format!("VPD {}", tableau.order);
-    let line = marked(&name, errors);
-    Ok((MethodResult { name, values }, (tableau.order, line)))
+    let values = MethodResult { name: format!("VPD {}", tableau.order), values };
+    OfMethod { order: tableau.order, values, errors, failed: long.err() }
 }

@@ -62,9 +62,10 @@ impl<const N: usize, S: SphereSystem<N>> Case<N, S> {
         let (mut runs, mut errors, mut times_s) = (Vec::new(), Vec::new(), Vec::new());
         let all = contestants::<N, S>();
         for (index, contestant) in all.iter().enumerate() {
-            let run = LongRun::new(&self.system, &self.start, contestant.step, steps)?;
+            let run = LongRun::new(&self.system, &self.start, contestant.step, steps);
+            experiment.note(contestant.name, "long run", run.failed);
             let error = convergence::errors(&self.system, &self.start, contestant.step, &truth, self.coarsest..=finest);
-            let step_ns = self.step_ns(contestant.step)?;
+            let step_ns = self.step_ns(contestant.step).unwrap_or(f64::NAN);
             let mut values = error.values(contestant.order);
             values.extend(run.values(self.has_vertical_symmetry));
             values.push(("step_ns", step_ns));
@@ -95,8 +96,13 @@ impl<const N: usize, S: SphereSystem<N>> Case<N, S> {
         const ORTHOGONALITY: [&str; 4] = ["kept", "drift", "drift", "not drawn"];
         let rows = runs.iter().enumerate().map(|(index, (name, _, run))| {
             let text = |claims: &[&str; 4]| claims.get(index).map_or("–", |claim| *claim).to_owned();
-            let energy = if run.drifts() { "drift" } else { "bounded" };
-            let orthogonality = if run.is_orthogonal() { "kept" } else { "drift" };
+            let found = |is_so: bool, yes, no| match run.failed {
+                None if is_so => yes,
+                None => no,
+                Some(_) => "not run to the end",
+            };
+            let energy = found(run.drifts(), "drift", "bounded");
+            let orthogonality = found(run.is_orthogonal(), "kept", "drift");
             vec![
                 (*name).to_owned(),
                 text(&self.printed_energy),

@@ -10,7 +10,7 @@ use crate::integrate::IntegrationError;
 use crate::integrate::two_spheres::SphereSystem;
 use crate::lie::Ts2;
 
-/// What happened to what should stay, as (t, error) after each step.
+/// What happened to what should stay, as (t, error) after each step that could be made.
 pub struct LongRun {
     energy: Vec<(f64, f64)>,
     /// Of the component about the vertical.
@@ -22,6 +22,8 @@ pub struct LongRun {
     /// The largest ||q| − 1| and |q·ω| of all directions.
     largest_norm_error: f64,
     largest_orthogonality_error: f64,
+    /// Why it ended before its time, if it did; then there are no numbers of it.
+    pub failed: Option<IntegrationError>,
 }
 
 impl LongRun {
@@ -30,7 +32,7 @@ impl LongRun {
         start: &[Ts2; N],
         step: Step<N, S>,
         steps: usize,
-    ) -> Result<Self, IntegrationError> {
+    ) -> Self {
         let (energy, momentum) = (system.energy(start), system.angular_momentum(start).z);
         let empty = || Vec::with_capacity(steps);
         let mut run = Self {
@@ -40,10 +42,17 @@ impl LongRun {
             orthogonality: empty(),
             largest_norm_error: 0.0,
             largest_orthogonality_error: 0.0,
+            failed: None,
         };
         let mut state = *start;
         for k in 0..steps {
-            state = step(system, &state, k as f64 * STEP, STEP)?;
+            match step(system, &state, k as f64 * STEP, STEP) {
+                Ok(next) => state = next,
+                Err(error) => {
+                    run.failed = Some(error);
+                    break;
+                }
+            }
             let time = (k + 1) as f64 * STEP;
             run.energy.push((time, system.energy(&state) - energy));
             run.momentum.push((time, system.angular_momentum(&state).z - momentum));
@@ -54,7 +63,7 @@ impl LongRun {
             run.largest_norm_error = run.largest_norm_error.max(largest(norm));
             run.largest_orthogonality_error = run.largest_orthogonality_error.max(largest(orthogonality));
         }
-        Ok(run)
+        run
     }
 
     /// Whether the regression of the energy on time stands out from its oscillation.
@@ -78,6 +87,9 @@ impl LongRun {
         ];
         if has_vertical_symmetry {
             values.push(("momentum_error_max", largest(self.momentum.iter().map(|p| p.1))));
+        }
+        if self.failed.is_some() {
+            values.iter_mut().for_each(|value| value.1 = f64::NAN);
         }
         values
     }

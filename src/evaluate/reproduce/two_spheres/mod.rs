@@ -5,23 +5,21 @@ mod contestants;
 mod convergence;
 mod long_run;
 
-use super::report::{Extent, Progress, Report, Reproduction};
+use super::parts::{Part, Reproduction};
 use crate::dynamics::{DipoleArray, DoubleSphericalPendulum, SphericalPendulum};
-use crate::integrate::IntegrationError;
 use case::Case;
 
-pub(super) const REPRODUCTION: Reproduction = Reproduction {
-    name: "two-spheres",
-    about: "Ortolan 2011, part II: pendulums and magnetic dipoles on spheres, figures 7.1-7.9, tables 7.1-7.3",
-    run,
-};
+pub(super) const REPRODUCTION: Reproduction = Reproduction::of_parts(
+    "two-spheres",
+    "Ortolan 2011, part II: pendulums and magnetic dipoles on spheres, figures 7.1-7.9, tables 7.1-7.3",
+    PARTS,
+);
 
-fn run(extent: Extent, progress: Progress<'_>) -> Result<Report, IntegrationError> {
-    let single = single_pendulum().experiment(extent, &|done| progress(0.15 * done))?;
-    let double = double_pendulum().experiment(extent, &|done| progress(0.15 + 0.25 * done))?;
-    let dipoles = dipoles().experiment(extent, &|done| progress(0.4 + 0.6 * done))?;
-    Ok(Report { experiments: vec![single, double, dipoles] })
-}
+const PARTS: &[Part] = &[
+    (|extent, progress| single_pendulum().experiment(extent, progress), 0.15),
+    (|extent, progress| double_pendulum().experiment(extent, progress), 0.25),
+    (|extent, progress| dipoles().experiment(extent, progress), 0.6),
+];
 
 fn single_pendulum() -> Case<1, SphericalPendulum> {
     Case {
@@ -72,7 +70,7 @@ fn dipoles() -> Case<16, DipoleArray<16>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evaluate::reproduce::report::Experiment;
+    use crate::evaluate::reproduce::report::{Experiment, Extent};
 
     fn value(experiment: &Experiment, method: &str, key: &str) -> f64 {
         let of_method = experiment.methods.iter().find(|m| m.name == method).unwrap();
