@@ -40,7 +40,10 @@ pub struct Attitude {
     gates: [f64; 2],
     state: State,
     samples: Samples,
+    /// What the covariance does not know of yet.
     stretch: Stretch,
+    /// Since the last correction by gravity, s; longer than the stretch where a magnetic field ended one.
+    uncorrected_s: f64,
     motion: Motion,
     rest: Rest,
     /// Whether the sensor was at rest at the last correction.
@@ -74,6 +77,7 @@ impl Attitude {
             state: initial_state(&config),
             samples: Samples::default(),
             stretch: Stretch::default(),
+            uncorrected_s: 0.0,
             motion: Motion::new(&config.motion),
             rest: Rest::default(),
             rested: false,
@@ -99,7 +103,7 @@ impl Attitude {
         match self.step_to(sample) {
             Ok(Some(step)) if step <= self.config.timing.max_gap_s => {
                 self.advance(step, sample);
-                if self.stretch.duration >= self.config.motion.correct_every_s {
+                if self.uncorrected_s >= self.config.motion.correct_every_s {
                     self.correct();
                 }
             }
@@ -191,6 +195,7 @@ impl Attitude {
         acceleration.z -= self.config.accelerometer.gravity;
         state.velocity += acceleration * step;
         self.stretch.add(step, &mean, &rates.end, &acceleration);
+        self.uncorrected_s += step;
         self.motion.add(step, &acceleration, 1.0 / self.config.motion.leak_s);
         self.rest.add(step, sample, &self.config.rest);
     }
@@ -200,6 +205,7 @@ impl Attitude {
     fn bridge(&mut self, gap: f64, sample: &ImuSample) {
         self.gaps += 1;
         self.settle();
+        self.uncorrected_s = 0.0;
         let believed = self.config.timing.max_gap_s.min(gap);
         let rate = (self.samples.newest() + sample.angular_velocity) * 0.5 - self.state.gyro_bias;
         self.state.orientation *= Quat::exp(&(rate * believed)).unit_quaternion();
@@ -227,9 +233,9 @@ impl Attitude {
         }
     }
 
-    /// The stretch is over: velocity is about zero, and at rest the mean rate is the gyroscope's bias.
+    /// It is time: velocity is about zero, and at rest the mean rate is the gyroscope's bias.
     fn correct(&mut self) {
-        let duration = self.stretch.duration;
+        let duration = std::mem::take(&mut self.uncorrected_s);
         self.settle();
         let at_rest = self.rest.is_rest(&self.config.rest);
         if at_rest {
@@ -366,6 +372,7 @@ impl Attitude {
     /// Keeps what is known of R and the biases; the next sample starts the clock anew.
     fn forget_time(&mut self) {
         self.settle();
+        self.uncorrected_s = 0.0;
         self.motion = Motion::new(&self.config.motion);
         self.state.forget_velocity(&self.motion.variance());
         (self.last, self.last_field, self.suspect) = (None, None, None);

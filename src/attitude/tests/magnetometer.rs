@@ -88,3 +88,17 @@ fn fields_out_of_order_are_counted_under_their_reasons() {
     let mut off = Attitude::new(config()).unwrap();
     assert_eq!(off.magnetic_field(&at(0)), Err(DropReason::Disabled));
 }
+
+/// A magnetometer that is quicker than corrections by gravity are must not keep gravity waiting.
+#[test]
+fn fields_with_every_sample_do_not_stop_gravity() {
+    let mut attitude = with_compass();
+    let tilted = UnitQuaternion::from_scaled_axis(Vector3::x() * 0.15);
+    attitude.set_orientation(tilted, 0.2).unwrap();
+    for stamp in stamps(100, 10) {
+        attitude.imu(&resting(stamp)).unwrap();
+        attitude.magnetic_field(&MagneticField { stamp, field: field() }).unwrap();
+    }
+    let up = attitude.orientation() * Vector3::z();
+    assert!(up.xy().norm() < 0.03, "{up}");
+}
