@@ -383,7 +383,7 @@ impl Attitude {
         self.forget_time();
         self.state = initial_state(&self.config);
         self.field = FieldWatch::default();
-        self.started = false;
+        (self.started, self.rested) = (false, false);
     }
 
     /// Switches the filter off (input is counted as `disabled`) or on again. What happened meanwhile is not known: it starts

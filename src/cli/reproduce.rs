@@ -116,14 +116,15 @@ fn filters(args: &Args) -> Result<(), Failure> {
     let bar = progress::bar(cells.len() * runs, "runs of cells");
     bar.tick();
     let mut thesis = Thesis5::new(runs, args.seed.unwrap_or(1));
-    args.output.on_threads(|| {
+    let outcome = args.output.on_threads(|| {
         cells.iter().try_for_each(|cell| {
             thesis.add(cell, args.batch, || bar.inc(1)).map_err(Failure::failed)?;
             let Some(out) = &args.output.out else { return Ok(()) };
             thesis5::write_tables(out, &thesis).map_err(Failure::failed)
         })
-    })??;
+    });
     bar.finish_and_clear();
+    outcome??;
     if let Some(out) = &args.output.out {
         thesis5::write(out, &thesis).map_err(Failure::failed)?;
     }
