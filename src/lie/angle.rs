@@ -109,6 +109,27 @@ pub(super) fn dexp_inv_g2(x: f64) -> f64 {
     e / (4.0 * s)
 }
 
+/// θ/sin θ up to 45°, from t = sin²(θ/2): t is as exact as cos θ, however small the angle, and neither root nor arcsine is
+/// needed.
+#[inline]
+pub(super) fn angle_by_sin(t: f64) -> f64 {
+    let y = t * t;
+    let (even, odd) = ANGLE_BY_SIN.iter().rev().fold((0.0, 0.0), |(even, odd), [a, b]| (a + y * even, b + y * odd));
+    even + t * odd
+}
+
+/// The polynomial of degree 11 through asin(√t)/√(t(1 − t)) at Chebyshev's nodes of 0 … 0.1465 (45°), in pairs of an even and
+/// an odd power; relative error 8·10⁻¹⁸. Its first coefficients are near those of the power series, 1, 2/3, 8/15, 16/35 ….
+#[rustfmt::skip]
+const ANGLE_BY_SIN: [[f64; 2]; 6] = [
+    [1.0, 0.6666666666666806],
+    [0.5333333333288143, 0.45714285771600954],
+    [0.4063491688895377, 0.36940980936884404],
+    [0.34095739657260504, 0.31881448739437124],
+    [0.29371150471714325, 0.32356684773598876],
+    [0.10307152861299382, 0.6318106454210587],
+];
+
 /// Σ (−x)ᵏ cₖ, k < terms.
 #[inline]
 fn horner(coefficients: &[f64; TERMS], x: f64, terms: usize) -> f64 {
@@ -169,6 +190,16 @@ mod tests {
                 close(a.0, b.0);
                 close(a.1, b.1);
             }
+        }
+    }
+
+    #[test]
+    fn the_angle_from_the_sine_of_its_half() {
+        for k in 0..=4500 {
+            let theta = 1.7453e-4 * f64::from(k) + 1e-9;
+            let value = angle_by_sin((0.5 * theta).sin().powi(2));
+            let exact = theta / theta.sin();
+            assert!((value / exact - 1.0).abs() < 5e-16, "{theta}: {value} {exact}");
         }
     }
 

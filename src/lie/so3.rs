@@ -2,10 +2,10 @@
 //!
 //! Algebra: rotation vectors, ξ ↔ ξ^ with ξ^ x = ξ × x; their length is an angle in radians.
 
-use super::angle::{dexp_coefficients, dexp_inv_g2, exp_coefficients, theta_minus_sin};
+use super::angle::{angle_by_sin, dexp_coefficients, dexp_inv_g2, exp_coefficients, theta_minus_sin};
 use super::{HomogeneousSpace, LieGroup, Quat};
 use nalgebra::{Matrix3, Rotation3, Vector3};
-use std::f64::consts::PI;
+use std::f64::consts::{FRAC_1_SQRT_2, PI};
 use std::ops::Mul;
 
 /// A rotation of space. As an attitude it takes vectors from the body frame to the world.
@@ -115,7 +115,8 @@ fn near_half_turn(m: &Matrix3<f64>, v: &Vector3<f64>, sin: f64, cos: f64) -> Vec
     };
     let of_two = select(xx >= yy, [xx, xy, xz], [xy, yy, yz]);
     let axis = Vector3::from(select(xx.max(yy) >= zz, of_two, [xz, yz, zz]));
-    let theta = PI - sin.min(1.0).asin();
+    // Seen from the half turn, the angle is small again.
+    let theta = PI - sin * angle_by_sin(0.5 + 0.5 * cos.max(-1.0));
     axis * (theta.copysign(v.dot(&axis)) / axis.norm_squared().sqrt())
 }
 
@@ -188,19 +189,16 @@ impl LieGroup for So3 {
         let (a, b) = exp_coefficients(xi.norm_squared());
         Self(polynomial_of_hat(xi, a, b))
     }
-    /// ξ = θ/sin θ · (R − Rᵀ)^∨/2, with θ from sin θ up to 45°, from cos θ up to 135°; beyond, where rounding takes the
+    /// ξ = θ/sin θ · (R − Rᵀ)^∨/2, with θ/sin θ from sin²(θ/2) up to 45°, from cos θ up to 135°; beyond, where rounding takes the
     /// direction of R − Rᵀ, the axis is that of R + Rᵀ.
     #[inline]
     fn log(&self) -> Vector3<f64> {
         let (v, cos) = (vee(&self.0), 0.5 * (self.0.trace() - 1.0));
-        let sin = v.norm_squared().sqrt();
-        if cos > 0.7 {
-            if sin == 0.0 { v } else { v * (sin.asin() / sin) }
-        } else if cos > -0.7 {
-            v * (cos.acos() / sin)
-        } else {
-            near_half_turn(&self.0, &v, sin, cos)
+        if cos > FRAC_1_SQRT_2 {
+            return v * angle_by_sin(0.5 - 0.5 * cos);
         }
+        let sin = v.norm_squared().sqrt();
+        if cos > -FRAC_1_SQRT_2 { v * (cos.acos() / sin) } else { near_half_turn(&self.0, &v, sin, cos) }
     }
     /// I + 4/(4 + |ξ|²) (ξ^ + ξ^²/2).
     #[inline]
