@@ -69,6 +69,9 @@ class Sensor(Node):
         topics = [s.topic_name for s in self.subscriptions if not s.topic_name.startswith('/parameter')]
         wanted = [t for t in topics if t.endswith(('attitude', 'gyro_bias', 'diagnostics', '/tf'))]
         self.until(lambda: all(self.count_publishers(t) for t in wanted), 'publishers')
+        # Names are known before all ends have found each other. Readers are announced in the order they were made in, so that
+        # a node that is heard on the last of them has found the others; a second later its own readers have found us.
+        self.next_status()
 
     def sample(self, turn=0.0, ns=None):
         """What the sensor measures now, with a constant bias of its gyroscope."""
