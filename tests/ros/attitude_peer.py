@@ -88,6 +88,18 @@ class Sensor(Node):
         force.x, force.y, force.z = 0.0, GRAVITY * sin, GRAVITY * cos
         return message
 
+    def field(self, ns=None):
+        """Return a magnetic field as it should be at heading 0: north along the world's y axis, and down."""
+        message = MagneticField()
+        stamp_into(message.header.stamp, self.now_ns if ns is None else ns)
+        message.header.frame_id = 'imu_link'
+        # The heading is 0 here, so only the bank turns it.
+        sin, cos = math.sin(BANK), math.cos(BANK)
+        north, up = 2e-5, -4e-5
+        message.magnetic_field.y = cos * north + sin * up
+        message.magnetic_field.z = -sin * north + cos * up
+        return message
+
     def feed(self, seconds, turn=0.0):
         """Go on for a while, no faster than the node follows; returns what it said of the last sample."""
         steps = round(seconds * SECOND / STEP_NS)
