@@ -2,10 +2,9 @@
 
 use super::log::Log;
 use super::parameters::ParameterError;
-use super::receive::Inbox;
+use super::receive::{self, Inbox};
 use super::stop::Stop;
 use std::process::ExitCode;
-use std::time::Duration;
 
 /// Why a node does not start.
 #[derive(Debug, thiserror::Error)]
@@ -76,14 +75,8 @@ fn without_source_lines(text: &str) -> String {
     sentences.join("; ")
 }
 
-/// The longest a thread that waits for ROS looks away from [`Stop`].
-const TURN: Duration = Duration::from_millis(20);
-/// The most that is received before it is passed on.
-const BATCH: usize = 4096;
-
 /// Turns `node` until the end is asked for, while `work` runs in a thread of its own. Whatever has arrived goes to `take`,
-/// all of it at once: a turn of r2r brings one message of each subscription, so that after a moment without processor time
-/// the rare topics would run ahead of the frequent ones. The node is destroyed after the thread has ended.
+/// all of it at once. The node is destroyed after the thread has ended.
 ///
 /// # Errors
 /// The thread cannot be started, or panics.
@@ -100,19 +93,7 @@ pub fn spin<E>(
             work();
         })?;
         while !stop.is_requested() {
-            let mut batch = Vec::new();
-            let mut wait = TURN;
-            loop {
-                let before = batch.len();
-                node.spin_once(wait);
-                for inbox in &mut inboxes {
-                    inbox(&mut |event| batch.push(event));
-                }
-                if batch.len() == before || batch.len() >= BATCH {
-                    break;
-                }
-                wait = Duration::ZERO;
-            }
+            let batch = receive::all(&mut node, &mut inboxes, receive::WAIT);
             if !batch.is_empty() {
                 take(batch);
             }

@@ -49,6 +49,25 @@ fn time_that_is_set_back_keeps_the_orientation_where_the_parameter_says_so() {
 }
 
 #[test]
+fn samples_that_wait_for_each_other_change_nothing_that_is_documented() {
+    let parameters = [
+        "use_sim_time:=true",
+        "publish_tf:=true",
+        "tf_rate_hz:=20.0",
+        "gyroscope.delay_s:=0.0",
+        "bias_rate_hz:=10",
+        "batch_s:=0.01",
+    ];
+    faces("attitude_face.py", &["-r", "__ns:=/robot1", "-r", "imu:=imu/data_raw"], &parameters, &[]);
+}
+
+#[test]
+fn samples_that_are_taken_together_are_all_used_in_order_and_published_as_often_as_wanted() {
+    let parameters = ["magnetometer.enabled:=true", "gyroscope.delay_s:=0.0"];
+    faces("attitude_fast.py", &[], &parameters, &[]);
+}
+
+#[test]
 fn torques_turn_a_body() {
     let parameters = ["mode:=dynamics", "publish_tf:=true", "tf_rate_hz:=1000.0", "world_frame:=world"];
     faces("attitude_dynamics.py", &[], &parameters, &[]);

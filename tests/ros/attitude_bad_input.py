@@ -5,8 +5,6 @@ import sys
 
 import rclpy
 from attitude_peer import GRAVITY, SECOND, STEP_NS, TURN, Sensor, angle_between, on_platform
-from peer import stamp_into
-from sensor_msgs.msg import MagneticField
 
 on_jump_back = sys.argv[1]
 
@@ -60,7 +58,7 @@ def nothing_yet():
         sensor.imu.publish(message)
         expect('absurd')
         sensor.now_ns += STEP_NS
-    message = field()
+    message = sensor.field()
     sensor.mag.publish(message)
     expect('not_started')
     sensor.until(lambda: int(sensor.next_status()[2]['dropped.not_started']) == 1, 'the early field')
@@ -98,24 +96,11 @@ def samples():
         check(f'a force of {z}', tolerance=2e-2)
 
 
-def field(ns=None):
-    """A magnetic field as it should be: north along the world's y axis, and down."""
-    message = MagneticField()
-    stamp_into(message.header.stamp, sensor.now_ns if ns is None else ns)
-    message.header.frame_id = 'imu_link'
-    # The heading is 0 here, so only the bank turns it.
-    sin, cos = math.sin(0.2), math.cos(0.2)
-    north, up = 2e-5, -4e-5
-    message.magnetic_field.y = cos * north + sin * up
-    message.magnetic_field.z = -sin * north + cos * up
-    return message
-
-
 def fields():
     """All that can be wrong with a magnetic field."""
 
     def bad_field(reason, change, ns=None):
-        message = field(ns)
+        message = sensor.field(ns)
         change(message)
         sensor.mag.publish(message)
         expect(reason)
@@ -123,7 +108,7 @@ def fields():
         check(f'mag: {reason}')
 
     keep = lambda message: None  # noqa: E731
-    sensor.mag.publish(field())
+    sensor.mag.publish(sensor.field())
     sensor.feed(0.05)
     check('a good field')
     bad_field('not_finite', lambda m: setattr(m.magnetic_field, 'x', math.nan))

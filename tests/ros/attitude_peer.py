@@ -69,6 +69,9 @@ class Sensor(Node):
         topics = [s.topic_name for s in self.subscriptions if not s.topic_name.startswith('/parameter')]
         wanted = [t for t in topics if t.endswith(('attitude', 'gyro_bias', 'diagnostics', '/tf'))]
         self.until(lambda: all(self.count_publishers(t) for t in wanted), 'publishers')
+        # Names are known before all ends have found each other. Readers are announced in the order they were made in, so that
+        # a node that is heard on the last of them has found the others; a second later its own readers have found us.
+        self.next_status()
 
     def sample(self, turn=0.0, ns=None):
         """What the sensor measures now, with a constant bias of its gyroscope."""
@@ -83,6 +86,18 @@ class Sensor(Node):
         sin, cos = math.sin(BANK), math.cos(BANK)
         rate.x, rate.y, rate.z = BIAS[0], BIAS[1] + turn * sin, BIAS[2] + turn * cos
         force.x, force.y, force.z = 0.0, GRAVITY * sin, GRAVITY * cos
+        return message
+
+    def field(self, ns=None):
+        """Return a magnetic field as it should be at heading 0: north along the world's y axis, and down."""
+        message = MagneticField()
+        stamp_into(message.header.stamp, self.now_ns if ns is None else ns)
+        message.header.frame_id = 'imu_link'
+        # The heading is 0 here, so only the bank turns it.
+        sin, cos = math.sin(BANK), math.cos(BANK)
+        north, up = 2e-5, -4e-5
+        message.magnetic_field.y = cos * north + sin * up
+        message.magnetic_field.z = -sin * north + cos * up
         return message
 
     def feed(self, seconds, turn=0.0):

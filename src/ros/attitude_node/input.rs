@@ -2,7 +2,7 @@
 
 use super::{Mode, Settings};
 use crate::attitude::Config;
-use crate::ros::receive::{Inbox, receive};
+use crate::ros::receive::{Inbox, OnTopic, merged, receive};
 use crate::ros::{parameters, qos};
 use r2r::geometry_msgs::msg::WrenchStamped;
 use r2r::sensor_msgs::msg::{Imu, MagneticField};
@@ -23,6 +23,35 @@ pub enum Event {
     Reset(ServiceRequest<Trigger::Service>),
     /// `~/set_enabled`
     SetEnabled(ServiceRequest<SetBool::Service>),
+}
+
+impl OnTopic for Event {
+    fn topic(&self) -> usize {
+        match self {
+            Self::Imu(_) | Self::Wrench(_) => 0,
+            Self::MagneticField(_) => 1,
+            Self::Parameters(_) | Self::Reset(_) | Self::SetEnabled(_) => 2,
+        }
+    }
+
+    fn stamp(&self) -> Option<(i32, u32)> {
+        let header = match self {
+            Self::Imu(message) => &message.header,
+            Self::MagneticField(message) => &message.header,
+            Self::Wrench(message) => &message.header,
+            Self::Parameters(_) | Self::Reset(_) | Self::SetEnabled(_) => return None,
+        };
+        Some((header.stamp.sec, header.stamp.nanosec))
+    }
+}
+
+/// What has arrived together: messages in the order of their stamps, so that a magnetic field meets the orientation it was
+/// measured in; then requests, for who asks may have sent messages before, and waits for the answer before sending more.
+pub fn in_order(batch: Vec<Event>) -> Vec<Event> {
+    let (messages, requests): (Vec<_>, Vec<_>) = batch.into_iter().partition(|event| event.stamp().is_some());
+    let mut events = merged::<_, 2>(messages);
+    events.extend(requests);
+    events
 }
 
 /// Subscribes to the topics that are wanted, and offers the services.

@@ -2,7 +2,7 @@
 //! its topics.
 //!
 //! One thread: a sample takes the filter less than a microsecond, so nothing has to wait while it is computed, and no second
-//! thread has to be woken a thousand times a second.
+//! thread has to be woken a thousand times a second. Nor has the one, where samples may wait for each other (`batch_s`).
 
 mod convert;
 mod input;
@@ -17,16 +17,13 @@ pub use settings::{Mode, SPECS, Settings};
 use super::clock::RosClock;
 use super::log::Log;
 use super::parameters::{self, ParameterError, Parameters};
-use super::receive::relay;
+use super::receive::{Inbox, WAIT, all, relay, turn};
 use super::start::{self, StartError};
 use super::stop::Stop;
 use crate::attitude::{self, Attitude, BODY_SPECS, Body, Config};
 use input::Event;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use worker::Worker;
-
-/// The longest the node waits for input before it looks after diagnostics and the end.
-const TURN: Duration = Duration::from_millis(20);
 
 /// Runs the node until `stop`.
 ///
@@ -49,14 +46,40 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     let mut worker = Worker::of(&mut node, attitude, body, parameters, settings, events, clock, log)?;
 
     worker.greet();
+    let mut emptied = None;
     while !stop.is_requested() {
-        node.spin_once(TURN);
-        for inbox in &mut inboxes {
-            inbox(&mut |event| worker.take(event));
+        let batch = worker.batch();
+        if batch.is_zero() {
+            turn(&mut node, &mut inboxes, WAIT, &mut |event| worker.take(event));
+        } else {
+            let events = gathered(&mut node, &mut inboxes, batch, &mut emptied, stop);
+            events.into_iter().for_each(|event| worker.take(event));
         }
         worker.look_after();
     }
     Ok(())
+}
+
+/// What has come within `batch`, in order. Where something had come the last time, more will: it gathers in DDS, whose history
+/// is deep enough ([`super::qos`]), and wakes nobody. Otherwise the next message is waited for and taken at once. `emptied` is
+/// when nothing was left the last time, if something had come.
+fn gathered(
+    node: &mut r2r::Node,
+    inboxes: &mut [Inbox<Event>],
+    batch: Duration,
+    emptied: &mut Option<Instant>,
+    stop: &Stop,
+) -> Vec<Event> {
+    let wait = match *emptied {
+        Some(emptied) => {
+            stop.sleep_until(emptied + batch);
+            Duration::ZERO
+        }
+        None => WAIT,
+    };
+    let events = all(node, inboxes, wait);
+    *emptied = (!events.is_empty()).then(Instant::now);
+    input::in_order(events)
 }
 
 /// All parameters, with what the user has set; warns of names that nobody has asked for.

@@ -19,6 +19,7 @@ pub struct Outputs {
     /// Kept from message to message: its lists need not be made anew.
     message: Imu,
     world: String,
+    newest_attitude: Option<Stamp>,
     newest_bias: Option<Stamp>,
     newest_tf: Option<Stamp>,
 }
@@ -36,6 +37,7 @@ impl Outputs {
             tf: if settings.publish_tf { Some(node.create_publisher("/tf", qos::reliable())?) } else { None },
             message,
             world: settings.world_frame.clone(),
+            newest_attitude: None,
             newest_bias: None,
             newest_tf: None,
         })
@@ -43,7 +45,7 @@ impl Outputs {
 
     /// Time starts anew: the next stamp may be any.
     pub fn restart(&mut self) {
-        (self.newest_bias, self.newest_tf) = (None, None);
+        (self.newest_attitude, self.newest_bias, self.newest_tf) = (None, None, None);
     }
 
     /// The estimate after a sample, which came in as `sample`.
@@ -51,16 +53,18 @@ impl Outputs {
     /// # Errors
     /// ROS refuses.
     pub fn estimate(&mut self, estimate: &Estimate, sample: &Imu, settings: &Settings) -> r2r::Result<()> {
-        let message = &mut self.message;
-        message.header.stamp = to_time(estimate.stamp);
-        message.orientation = quaternion(&estimate.orientation);
-        fill(&mut message.orientation_covariance, &estimate.orientation_covariance, &[]);
-        message.angular_velocity = vector(&estimate.angular_velocity);
-        let bias = &estimate.gyro_bias_covariance;
-        fill(&mut message.angular_velocity_covariance, bias, &sample.angular_velocity_covariance);
-        message.linear_acceleration = vector(&estimate.specific_force);
-        message.linear_acceleration_covariance.clone_from(&sample.linear_acceleration_covariance);
-        self.attitude.publish(&self.message)?;
+        if self.wants_attitude(estimate.stamp, settings) {
+            let message = &mut self.message;
+            message.header.stamp = to_time(estimate.stamp);
+            message.orientation = quaternion(&estimate.orientation);
+            fill(&mut message.orientation_covariance, &estimate.orientation_covariance, &[]);
+            message.angular_velocity = vector(&estimate.angular_velocity);
+            let bias = &estimate.gyro_bias_covariance;
+            fill(&mut message.angular_velocity_covariance, bias, &sample.angular_velocity_covariance);
+            message.linear_acceleration = vector(&estimate.specific_force);
+            message.linear_acceleration_covariance.clone_from(&sample.linear_acceleration_covariance);
+            self.attitude.publish(&self.message)?;
+        }
         if due(&mut self.newest_bias, estimate.stamp, settings.bias_rate_hz) {
             let header = tf::header(estimate.stamp, &settings.imu_frame);
             self.gyro_bias.publish(&Vector3Stamped { header, vector: vector(&estimate.gyro_bias) })?;
@@ -74,15 +78,23 @@ impl Outputs {
     /// # Errors
     /// ROS refuses.
     pub fn body(&mut self, stamp: Stamp, body: &Body, settings: &Settings) -> r2r::Result<()> {
-        let message = &mut self.message;
-        message.header.stamp = to_time(stamp);
-        message.orientation = quaternion(&body.orientation());
-        message.angular_velocity = vector(&body.angular_velocity());
-        if let Some(first) = message.linear_acceleration_covariance.first_mut() {
-            *first = -1.0;
+        if self.wants_attitude(stamp, settings) {
+            let message = &mut self.message;
+            message.header.stamp = to_time(stamp);
+            message.orientation = quaternion(&body.orientation());
+            message.angular_velocity = vector(&body.angular_velocity());
+            if let Some(first) = message.linear_acceleration_covariance.first_mut() {
+                *first = -1.0;
+            }
+            self.attitude.publish(&self.message)?;
         }
-        self.attitude.publish(&self.message)?;
         self.transform(stamp, &body.orientation(), settings)
+    }
+
+    /// Whether an orientation is due, and somebody listens.
+    fn wants_attitude(&mut self, stamp: Stamp, settings: &Settings) -> bool {
+        due(&mut self.newest_attitude, stamp, settings.attitude_rate_hz)
+            && !matches!(self.attitude.get_inter_process_subscription_count(), Ok(0))
     }
 
     fn transform(&mut self, stamp: Stamp, orientation: &UnitQuaternion<f64>, settings: &Settings) -> r2r::Result<()> {
@@ -99,12 +111,19 @@ impl Outputs {
     }
 }
 
-/// Whether `stamp` is late enough after the one that was published last; remembers it if so.
-fn due(newest: &mut Option<Stamp>, stamp: Stamp, rate_hz: f64) -> bool {
+/// Whether something that is published `rate_hz` times a second at most is due at `stamp`; 0 has no limit. `slot` is when the
+/// last was due: slots are a period apart whatever the stamps are, so that the rate is kept where samples come unevenly.
+fn due(slot: &mut Option<Stamp>, stamp: Stamp, rate_hz: f64) -> bool {
+    if rate_hz == 0.0 {
+        return true;
+    }
+    let period = 1.0 / rate_hz;
+    let late = slot.map(|slot| stamp.since(slot));
     // A hundredth of the period is left to jitter.
-    let due = newest.is_none_or(|newest| stamp.since(newest) >= 0.99 / rate_hz);
+    let due = late.is_none_or(|late| late >= 0.99 * period);
     if due {
-        *newest = Some(stamp);
+        let next = slot.filter(|_| late.is_some_and(|late| late < 2.0 * period)).map(|slot| slot + period);
+        *slot = next.or(Some(stamp));
     }
     due
 }
@@ -132,10 +151,19 @@ mod tests {
 
     #[test]
     fn rates_are_kept_whatever_the_stamps_are() {
-        let mut newest = None;
-        let stamps = (0..1000).map(|k| Stamp::from_nanos(1_000_000 * k + (k % 3) * 10_000));
-        let kept = stamps.filter(|&stamp| due(&mut newest, stamp, 50.0)).count();
-        assert_eq!(kept, 50);
+        for (rate_hz, expected) in [(50.0, 50), (300.0, 300), (1000.0, 1000), (2000.0, 1000), (0.0, 1000)] {
+            let mut slot = None;
+            let stamps = (0..1000).map(|k| Stamp::from_nanos(1_000_000 * k + (k % 3) * 200_000));
+            let kept = stamps.filter(|&stamp| due(&mut slot, stamp, rate_hz)).count();
+            assert_eq!(kept, expected, "{rate_hz} Hz");
+        }
+    }
+
+    #[test]
+    fn after_a_gap_nothing_is_made_up_for() {
+        let mut slot = None;
+        let stamps = [0, 100, 5000, 5010, 5020, 5100].map(|ms| Stamp::from_nanos(1_000_000 * ms));
+        assert_eq!(stamps.map(|stamp| due(&mut slot, stamp, 10.0)), [true, true, true, false, false, true]);
     }
 
     #[test]

@@ -17,6 +17,10 @@ pub struct Settings {
     pub world_frame: String,
     /// Publish the transform from the world to the sensor.
     pub publish_tf: bool,
+    /// The longest that samples wait to be taken together, s; 0 for each at once.
+    pub batch_s: f64,
+    /// Messages of `attitude` a second, at most; 0 for one of each sample.
+    pub attitude_rate_hz: f64,
     /// Transforms a second, at most.
     pub tf_rate_hz: f64,
     /// `gyro_bias` a second, at most.
@@ -43,6 +47,8 @@ impl Default for Settings {
             imu_frame: "imu_link".into(),
             world_frame: "odom".into(),
             publish_tf: false,
+            batch_s: 0.0,
+            attitude_rate_hz: 0.0,
             tf_rate_hz: 50.0,
             bias_rate_hz: 10.0,
             body: BodyConfig::default(),
@@ -73,6 +79,13 @@ pub const SPECS: &[Spec] = {
         spec("imu_frame", Any, false, "Frame of the sensor; frame_id of imu, mag and wrench has to be this."),
         spec("world_frame", Any, false, "Frame the orientation is in, z up: parent of the transform."),
         spec("publish_tf", Any, false, "Publish the transform from world_frame to imu_frame: a rotation alone."),
+        spec(
+            "batch_s",
+            Range(0.0, 0.05),
+            true,
+            "The longest that samples wait to be taken together, which saves processor time, s; 0 for each at once.",
+        ),
+        spec("attitude_rate_hz", Range(0.0, 2000.0), true, "attitude a second, at most, Hz; 0 for one of each sample."),
         spec("tf_rate_hz", Range(0.1, 2000.0), true, "Transforms a second, at most, Hz."),
         spec("bias_rate_hz", Range(0.1, 2000.0), true, "gyro_bias a second, at most, Hz."),
     ]

@@ -93,6 +93,11 @@ impl Worker {
         }
     }
 
+    /// The longest that samples wait to be taken together; zero for each at once.
+    pub fn batch(&self) -> Duration {
+        Duration::from_secs_f64(self.settings.batch_s)
+    }
+
     /// Takes whatever arrives.
     pub fn take(&mut self, event: Event) {
         match event {

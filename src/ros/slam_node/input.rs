@@ -3,13 +3,12 @@
 use super::Settings;
 use crate::ros::parameters;
 use crate::ros::qos;
-use crate::ros::receive::{Inbox, receive};
+use crate::ros::receive::{Inbox, OnTopic, merged, receive};
 use r2r::geometry_msgs::msg::PoseWithCovarianceStamped;
 use r2r::nav_msgs::msg::Odometry;
 use r2r::sensor_msgs::msg::{Imu, PointCloud2};
 use r2r::std_srvs::srv::{SetBool, Trigger};
 use r2r::{Node, QosProfile, ServiceRequest};
-use std::collections::VecDeque;
 
 /// A message of one of the topics.
 pub enum Message {
@@ -41,8 +40,7 @@ pub enum Event {
     Request(Request),
 }
 
-impl Message {
-    /// Its stamp, as it is; `None` for what is not part of the stream of measurements.
+impl OnTopic for Message {
     fn stamp(&self) -> Option<(i32, u32)> {
         let header = match self {
             Self::Odometry(message) => &message.header,
@@ -53,7 +51,6 @@ impl Message {
         Some((header.stamp.sec, header.stamp.nanosec))
     }
 
-    /// Topics in the order that messages of one stamp are taken in.
     fn topic(&self) -> usize {
         match self {
             Self::InitialPose(_) => 0,
@@ -64,23 +61,16 @@ impl Message {
     }
 }
 
-/// Splits what has arrived together into requests and messages. Messages of different topics are merged by their stamps,
-/// since nobody knows which came first; those of one topic stay in their order.
+/// Splits what has arrived together into requests, and messages in the order of their stamps.
 pub fn sort(batch: Vec<Event>) -> (Vec<Request>, Vec<Message>) {
-    let mut requests = Vec::new();
-    let mut topics: [VecDeque<Message>; 4] = Default::default();
+    let (mut requests, mut messages) = (Vec::new(), Vec::new());
     for event in batch {
         match event {
             Event::Request(request) => requests.push(request),
-            Event::Message(message) => topics[message.topic()].push_back(message),
+            Event::Message(message) => messages.push(message),
         }
     }
-    let mut messages = Vec::new();
-    loop {
-        let heads = topics.iter().enumerate().filter_map(|(i, topic)| topic.front().map(|m| (m.stamp(), i)));
-        let Some((_, first)) = heads.min() else { return (requests, messages) };
-        messages.extend(topics[first].pop_front());
-    }
+    (requests, merged::<_, 4>(messages))
 }
 
 /// Subscribes to the topics, `imu` only where it is wanted, and offers the services.
