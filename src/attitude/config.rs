@@ -88,12 +88,12 @@ pub struct MotionConfig {
     pub initial_speed: f64,
     /// The least there ever is, m/s by axis.
     pub least_speed: f64,
-    /// Accelerations are integrated with this leak to see how large velocities are, s.
-    pub leak_s: f64,
     /// How fast the learned size of velocities follows, s.
     pub memory_s: f64,
-    /// The learned variance is this many times the mean square of what the leaky integral shows.
+    /// The learned variance is this many times the mean square of the velocity that is found.
     pub gain: f64,
+    /// And this many times the variance with which it is known.
+    pub unknown_gain: f64,
     /// And at no instant less than this many times its square.
     pub attack: f64,
     /// Probability with which a velocity of that size passes; what does not is more than gravity, and corrects nothing.
@@ -223,9 +223,9 @@ impl Default for MotionConfig {
             correlation_s: 0.615,
             initial_speed: 0.16,
             least_speed: 0.066,
-            leak_s: 1.76,
             memory_s: 9.3,
             gain: 4.5,
+            unknown_gain: 0.4,
             attack: 0.02,
             gate_probability: 0.999_999,
         }
@@ -355,19 +355,14 @@ pub const SPECS: &[Spec] = {
             "Standard deviation of the velocity before anything is known, m/s by axis.",
         ),
         spec("motion.least_speed", SPEED, true, "The least velocity there is without rest, m/s by axis."),
-        spec(
-            "motion.leak_s",
-            SECONDS,
-            true,
-            "Leak of the integral of accelerations that shows how large velocities are, s.",
-        ),
         spec("motion.memory_s", SECONDS, true, "How fast the learned size of velocities follows, s."),
         spec(
             "motion.gain",
             Range(0.0, 1000.0),
             true,
-            "The learned variance of velocity is this many times the mean square that the leaky integral shows.",
+            "The learned variance of velocity is this many times the mean square of the velocity that is found.",
         ),
+        spec("motion.unknown_gain", Range(0.0, 1.0), true, "And this many times the variance with which it is known."),
         spec("motion.attack", Range(0.0, 1000.0), true, "And at no instant less than this many times its square."),
         spec(
             "motion.gate_probability",

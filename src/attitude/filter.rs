@@ -196,7 +196,6 @@ impl Attitude {
         state.velocity += acceleration * step;
         self.stretch.add(step, &mean, &rates.end, &acceleration);
         self.uncorrected_s += step;
-        self.motion.add(step, &acceleration, 1.0 / self.config.motion.leak_s);
         self.rest.add(step, sample, &self.config.rest);
     }
 
@@ -241,7 +240,7 @@ impl Attitude {
         if at_rest {
             self.motion.rest(self.config.rest.speed);
         } else {
-            self.motion.learn(duration, &self.config.motion);
+            self.motion.learn(duration, &self.state.velocity, &self.state.velocity_variance(), &self.config.motion);
         }
         if at_rest != self.rested {
             self.state.loosen_gyro_bias(self.config.rest.bias_change);

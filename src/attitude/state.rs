@@ -73,6 +73,11 @@ impl State {
         }
     }
 
+    /// Variances of ν by axis of the world, m²/s²: of the velocity, but for the turn of the world that is not known.
+    pub fn velocity_variance(&self) -> Vector3<f64> {
+        self.covariance.diagonal().fixed_rows::<3>(NU).into_owned()
+    }
+
     /// Puts v to zero with these variances by axis, independent of the rest.
     pub fn forget_velocity(&mut self, variance: &Vector3<f64>) {
         self.velocity = Vector3::zeros();
