@@ -17,6 +17,16 @@ pub struct Spec {
     pub runtime: bool,
 }
 
+/// A line of a table: name, what is allowed, whether it may change while running, what it means.
+pub const fn spec(name: &'static str, allowed: Allowed, runtime: bool, description: &'static str) -> Spec {
+    Spec { name, description, allowed, runtime }
+}
+
+/// The same of a setting that may not change while running.
+pub const fn fixed(name: &'static str, allowed: Allowed, description: &'static str) -> Spec {
+    spec(name, allowed, false, description)
+}
+
 /// The values a setting may take.
 #[derive(Clone, Copy, Debug)]
 pub enum Allowed {

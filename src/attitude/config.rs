@@ -1,7 +1,7 @@
 //! The settings of the filter, in groups, and the table that describes them.
 
 use crate::integrate::attitude::Method;
-use crate::settings::{Allowed, OutOfRange, Spec, check};
+use crate::settings::{Allowed, OutOfRange, Spec, check, spec};
 use serde::{Deserialize, Serialize};
 
 /// Everything that can be set about the filter. Serialised, its dotted names are those of [`SPECS`] and of the ROS
@@ -281,10 +281,6 @@ impl Config {
     pub fn validate(&self) -> Result<(), OutOfRange> {
         check(self, SPECS)
     }
-}
-
-const fn spec(name: &'static str, allowed: Allowed, runtime: bool, description: &'static str) -> Spec {
-    Spec { name, description, allowed, runtime }
 }
 
 /// Every setting of [`Config`], in the order of its fields.

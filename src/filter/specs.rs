@@ -1,11 +1,7 @@
 //! What every setting of the filter means, and what values it may have.
 
 use super::{ChoicesConfig, Variant};
-use crate::settings::{Allowed, Spec};
-
-const fn spec(name: &'static str, allowed: Allowed, runtime: bool, description: &'static str) -> Spec {
-    Spec { name, description, allowed, runtime }
-}
+use crate::settings::{Allowed, Spec, spec};
 
 /// Every setting of [`Config`](super::Config), in the order of its fields.
 pub const SPECS: &[Spec] = {

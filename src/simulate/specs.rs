@@ -1,15 +1,11 @@
 //! The table of everything that can be set about a simulation, and the checks that concern more than one value.
 
 use super::scenario::{Scenario, WorldKind};
-use crate::settings::{Allowed, OutOfRange, Spec};
+use crate::settings::{Allowed, OutOfRange, Spec, fixed as spec};
 use std::f64::consts::TAU;
 
 /// A simulation of more odometry samples than this is a mistake.
 const MAX_SAMPLES: f64 = 1e8;
-
-const fn spec(name: &'static str, allowed: Allowed, description: &'static str) -> Spec {
-    Spec { name, description, allowed, runtime: false }
-}
 
 /// Every setting of [`Scenario`], in the order of its fields. None may change while running.
 pub const SPECS: &[Spec] = {

@@ -2,7 +2,7 @@
 
 use crate::attitude::BodyConfig;
 use crate::ros::convert::Frame;
-use crate::settings::{Allowed, Spec};
+use crate::settings::{Allowed, Spec, spec};
 use serde::{Deserialize, Serialize};
 
 /// What can be set about the node itself.
@@ -66,9 +66,6 @@ impl Settings {
 /// Every setting of [`Settings`] but those of the body ([`crate::attitude::BODY_SPECS`]), in the order of its fields.
 pub const SPECS: &[Spec] = {
     use Allowed::{Any, Range, Words};
-    const fn spec(name: &'static str, allowed: Allowed, runtime: bool, description: &'static str) -> Spec {
-        Spec { name, description, allowed, runtime }
-    }
     &[
         spec(
             "mode",

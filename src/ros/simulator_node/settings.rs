@@ -1,6 +1,6 @@
 //! The parameters of `simulator_node` beside those of the scenario ([`crate::simulate::SPECS`]).
 
-use crate::settings::{Allowed, Spec};
+use crate::settings::{Allowed, Spec, fixed as spec};
 use serde::{Deserialize, Serialize};
 
 /// What can be set about the node itself.
@@ -44,10 +44,6 @@ impl Default for Settings {
             sensor_frame: "feature_sensor".into(),
         }
     }
-}
-
-const fn spec(name: &'static str, allowed: Allowed, description: &'static str) -> Spec {
-    Spec { name, description, allowed, runtime: false }
 }
 
 /// Every setting of [`Settings`], in the order of its fields. None may change while running.

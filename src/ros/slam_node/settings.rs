@@ -1,7 +1,7 @@
 //! The parameters of `slam_node` beside those of the filter ([`crate::filter::SPECS`]).
 
 use crate::ros::convert::Frame;
-use crate::settings::{Allowed, Spec};
+use crate::settings::{Allowed, Spec, spec};
 use serde::{Deserialize, Serialize};
 
 /// What can be set about the node itself.
@@ -78,10 +78,6 @@ impl Settings {
     pub fn imu(&self) -> [Frame<'_>; 2] {
         [Frame { parameter: "imu_frame", name: &self.imu_frame }, self.base()]
     }
-}
-
-const fn spec(name: &'static str, allowed: Allowed, runtime: bool, description: &'static str) -> Spec {
-    Spec { name, description, allowed, runtime }
 }
 
 /// Every setting of [`Settings`], in the order of its fields.
