@@ -5,6 +5,7 @@ use super::motion::Motion;
 use super::rest::Rest;
 use super::state::{GYRO, InitialStd, State};
 use super::stretch::Stretch;
+use super::upright::Upright;
 use super::{Config, Counts, DropReason, Estimate, ImuSample, MagneticField, SPECS, TimeJump};
 use crate::integrate::attitude::{Method, Samples};
 use crate::lie::{LieGroup, Quat};
@@ -13,6 +14,9 @@ use crate::stamp::Stamp;
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 use std::f64::consts::{FRAC_PI_2, PI};
+
+/// How well the mean force of some seconds shows the vertical, rad.
+const LEVELLED_STD: f64 = 0.3;
 
 /// The whole pipeline. The node, the offline evaluation and the tests all run this and nothing else, so the same input
 /// gives the same estimates to the last bit.
@@ -48,6 +52,7 @@ pub struct Attitude {
     rest: Rest,
     /// Whether the sensor was at rest at the last correction.
     rested: bool,
+    upright: Upright,
     field: FieldWatch,
     counts: Counts,
     /// The last sample that was used; `None` before the first.
@@ -62,6 +67,7 @@ pub struct Attitude {
     suspect: Option<Stamp>,
     gaps: u64,
     time_jumps: u64,
+    levellings: u64,
     enabled: bool,
 }
 
@@ -81,6 +87,7 @@ impl Attitude {
             motion: Motion::new(&config.motion),
             rest: Rest::default(),
             rested: false,
+            upright: Upright::default(),
             field: FieldWatch::default(),
             counts: Counts::default(),
             last: None,
@@ -90,6 +97,7 @@ impl Attitude {
             suspect: None,
             gaps: 0,
             time_jumps: 0,
+            levellings: 0,
             enabled: true,
             config,
         })
@@ -179,6 +187,7 @@ impl Attitude {
         }
         self.samples.restart(sample.angular_velocity);
         self.rest.restart(sample);
+        self.upright = Upright::default();
         self.refresh_rotation();
     }
 
@@ -220,6 +229,7 @@ impl Attitude {
         self.state.forget_velocity(&self.motion.variance());
         self.samples.restart(sample.angular_velocity);
         self.rest.restart(sample);
+        self.upright = Upright::default();
         self.refresh_rotation();
     }
 
@@ -227,6 +237,8 @@ impl Attitude {
     fn settle(&mut self) {
         if self.stretch.duration > 0.0 {
             let free_fall = Vector3::new(0.0, 0.0, -self.config.accelerometer.gravity);
+            let duration = self.stretch.duration;
+            self.upright.add(duration, &(self.stretch.velocity_change - free_fall * duration));
             self.state.propagate(&self.stretch, &free_fall, &self.config.gyroscope, &self.config.accelerometer);
             self.stretch = Stretch::default();
         }
@@ -236,6 +248,9 @@ impl Attitude {
     fn correct(&mut self) {
         let duration = std::mem::take(&mut self.uncorrected_s);
         self.settle();
+        if let Some(up) = self.upright.mistaken(self.config.accelerometer.gravity) {
+            return self.level_anew(&up);
+        }
         let at_rest = self.rest.is_rest(&self.config.rest);
         if at_rest {
             self.motion.rest(self.config.rest.speed);
@@ -258,6 +273,20 @@ impl Attitude {
         }
         // Products wear the norm off by less than an ulp each.
         self.state.orientation.renormalize_fast();
+        self.refresh_rotation();
+    }
+
+    /// Up is where nobody thought it was, which has misled all else: everything starts anew, but for the heading.
+    fn level_anew(&mut self, up: &Vector3<f64>) {
+        self.levellings += 1;
+        let level = UnitQuaternion::rotation_between(up, &Vector3::z())
+            .unwrap_or_else(|| UnitQuaternion::from_scaled_axis(Vector3::x() * PI));
+        let orientation = level * self.state.orientation;
+        self.state = initial_state(&self.config);
+        self.state.set_orientation(orientation, LEVELLED_STD, self.config.initial.yaw_std_rad.max(LEVELLED_STD));
+        self.motion = Motion::new(&self.config.motion);
+        self.upright = Upright::default();
+        self.rested = false;
         self.refresh_rotation();
     }
 
@@ -355,6 +384,7 @@ impl Attitude {
         }
         self.settle();
         self.state.set_orientation(orientation, std_rad, std_rad);
+        self.upright = Upright::default();
         self.started = true;
         self.refresh_rotation();
         Ok(())
@@ -439,6 +469,11 @@ impl Attitude {
     /// How many gaps there were that samples did not bridge.
     pub fn gaps(&self) -> u64 {
         self.gaps
+    }
+
+    /// How often the vertical was found to be far from where it was thought to be, and everything begun anew.
+    pub fn levellings(&self) -> u64 {
+        self.levellings
     }
 
     /// How often time was set back.

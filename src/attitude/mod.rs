@@ -17,6 +17,7 @@ mod state;
 mod stretch;
 #[cfg(test)]
 mod tests;
+mod upright;
 
 pub use body::{BODY_SPECS, Body, BodyConfig, BodyError, BodyRefusal, Torque};
 pub use config::{

@@ -11,9 +11,11 @@ pub struct Stretch {
     pub rotation: Matrix3<f64>,
     /// B = ∫A dt, s².
     pub rotation_integral: Matrix3<f64>,
+    /// ∫f dt, f the acceleration in the world frame, m/s.
+    pub velocity_change: Vector3<f64>,
     /// ∫|ω|² dt, rad²/s.
     pub rate_squared: f64,
-    /// ∫|f|² dt, f the acceleration in the world frame, m²/s³.
+    /// ∫|f|² dt, m²/s³.
     pub force_squared: f64,
 }
 
@@ -25,6 +27,7 @@ impl Stretch {
         self.rotation_integral += self.rotation * step + added * (0.5 * step);
         self.rotation += added;
         self.duration += step;
+        self.velocity_change += acceleration * step;
         self.rate_squared += rate.norm_squared() * step;
         self.force_squared += acceleration.norm_squared() * step;
     }

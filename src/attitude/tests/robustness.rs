@@ -184,3 +184,22 @@ fn every_setting_is_described_once_and_the_default_is_valid() {
     assert_eq!(found, described);
     assert_eq!(Config::default().validate(), Ok(()));
 }
+
+#[test]
+fn a_first_force_that_points_the_wrong_way_is_found_out() {
+    let hand = Hand { pace: 4.0, reach: 0.3 };
+    for first in [Vector3::new(0.0, 0.0, -8.0), Vector3::new(-9.0, 1.0, -4.0)] {
+        let mut sensor = Sensor::ordinary(7);
+        let mut attitude = Attitude::new(config()).unwrap();
+        for stamp in stamps(200, 20) {
+            let mut sample = sensor.spoil(&hand.sample(stamp));
+            if stamp.secs() == 0.0 {
+                sample.specific_force = first;
+            }
+            attitude.imu(&sample).unwrap();
+            let error = inclination(&attitude.estimate().unwrap(), &hand.orientation(stamp.secs()));
+            assert!(stamp.secs() < 10.0 || error < 0.1, "{first} at {stamp}: {error}");
+        }
+        assert!(attitude.levellings() <= 1);
+    }
+}

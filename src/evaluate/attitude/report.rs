@@ -54,6 +54,8 @@ pub struct Report {
     pub dropped: BTreeMap<&'static str, u64>,
     /// Gaps that samples did not bridge.
     pub gaps: u64,
+    /// How often the vertical was lost, and found again.
+    pub levellings: u64,
     /// What the reader should know.
     pub warnings: Vec<String>,
 }
@@ -98,6 +100,7 @@ impl Report {
             sample_ns: run.sample_ns,
             dropped: run.dropped.clone(),
             gaps: run.gaps,
+            levellings: run.levellings,
             warnings: recording.warnings.clone(),
         }
     }
@@ -130,6 +133,7 @@ impl Report {
             ("  less a bias of [rad/s]", vector(self.gyro_only_bias)),
             ("time of a sample [ns]", number(Some(self.sample_ns), 0)),
             ("gaps not bridged", self.gaps.to_string()),
+            ("vertical lost and found", self.levellings.to_string()),
         ];
         for (label, value) in rows {
             // Writing to a String cannot fail.

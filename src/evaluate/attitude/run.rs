@@ -48,6 +48,8 @@ pub struct Run {
     pub dropped: BTreeMap<&'static str, u64>,
     /// Gaps that samples did not bridge.
     pub gaps: u64,
+    /// How often the vertical was lost, and found again.
+    pub levellings: u64,
 }
 
 /// Runs the filter over a recording, twice: once for the estimates, once for the time.
@@ -83,6 +85,7 @@ pub fn run(recording: &InertialRecording, config: &Config, begin: Begin) -> Resu
     run.last = attitude.estimate();
     run.dropped = attitude.counts().by_word();
     run.gaps = attitude.gaps();
+    run.levellings = attitude.levellings();
     run.sample_ns = sample_ns(recording, config, begin)?;
     Ok(run)
 }

@@ -8,6 +8,7 @@
 //! | WARN | input was dropped |
 //! | WARN | there was a gap that samples do not bridge |
 //! | WARN | time was set back |
+//! | WARN | the vertical was lost, and found again |
 //! | OK | otherwise |
 
 use crate::attitude::{Attitude, Counts, DropReason, Estimate};
@@ -37,6 +38,8 @@ pub struct Report {
     pub gaps: u64,
     /// How often time was set back.
     pub time_jumps: u64,
+    /// How often the vertical was lost, and found again.
+    pub levellings: u64,
     /// The newest estimate of the filter.
     pub estimate: Option<Estimate>,
     /// From the arrival of a message to the end of its publication, µs, since the last report.
@@ -89,6 +92,7 @@ impl Report {
             dropped: self.dropped.with(attitude.counts()),
             gaps: attitude.gaps(),
             time_jumps: attitude.time_jumps(),
+            levellings: attitude.levellings(),
             estimate: attitude.estimate(),
             ..self
         }
@@ -122,6 +126,9 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
     if now.time_jumps > before.time_jumps {
         findings.push((Level::Warn, "time was set back".into()));
     }
+    if now.levellings > before.levellings {
+        findings.push((Level::Warn, "the vertical was far off: orientation and biases start anew".into()));
+    }
     let level = findings.iter().map(|(level, _)| *level).max().unwrap_or(Level::Ok);
     let sentences: Vec<String> = findings.into_iter().map(|(_, sentence)| sentence).collect();
     match level {
@@ -142,6 +149,7 @@ pub fn status(name: &str, before: &Report, now: &Report) -> DiagnosticStatus {
     }
     say("gaps", now.gaps.to_string());
     say("time_jumps", now.time_jumps.to_string());
+    say("levellings", now.levellings.to_string());
     if let Some(estimate) = &now.estimate {
         let std = |i: usize| estimate.orientation_covariance[(i, i)].max(0.0).sqrt();
         say("at_rest", estimate.at_rest.to_string());
@@ -192,6 +200,7 @@ mod tests {
         assert_eq!(level(&|r| r.dropped.add("not_just_gravity")).0, Level::Ok);
         assert_eq!(level(&|r| r.gaps = 1).0, Level::Warn);
         assert_eq!(level(&|r| r.time_jumps = 1).0, Level::Warn);
+        assert_eq!(level(&|r| r.levellings = 1).0, Level::Warn);
     }
 
     #[test]
