@@ -7,6 +7,9 @@ use crate::lie::skew;
 use crate::stamp::Stamp;
 use nalgebra::{Matrix2, Matrix2x3};
 
+/// A range is vague that is uncertain by more than this part of it.
+const VAGUE: f64 = 0.05;
+
 /// Adds a feature seen for the first time, and says whether it could be placed.
 ///
 /// Robot and invariant coordinates: z and its covariance as measured, independent of all else (Shen 2019, § 5.1). World coordinates:
@@ -21,7 +24,10 @@ pub fn augment(
     variant: &Variant,
 ) -> bool {
     let Some((z, covariance)) = sensor.invert(reading) else { return false };
-    let feature = |x| Feature { id, x, first: x, last_seen: stamp, observations: 1, is_mapped: false };
+    let anchor = state.pose.p;
+    let is_vague = z.dot(&(covariance * z)) > (VAGUE * z.norm_squared()).powi(2);
+    let feature =
+        |x| Feature { id, x, first: x, anchor, is_vague, last_seen: stamp, observations: 1, is_mapped: false };
     match variant.coordinates {
         Coordinates::Robot => state.append(feature(z), &Matrix2x3::zeros(), &covariance),
         Coordinates::Invariant => {

@@ -6,7 +6,7 @@
 //! state, and what they cost is nothing.
 
 use super::{CalibrationConfig, Prior};
-use nalgebra::{SMatrix, Vector3};
+use nalgebra::{SMatrix, SVector, Vector3};
 use serde::Serialize;
 
 /// Parameters that change the motion.
@@ -130,6 +130,11 @@ impl Calibration {
     /// The estimate of a parameter, in the state or not.
     pub fn get(&self, parameter: CalibrationParameter) -> f64 {
         self.values[parameter as usize]
+    }
+
+    /// By how much the parameters of the motion are other than in `before`, in the columns of a [`MotionJacobian`].
+    pub fn motion_change(&self, before: &Self) -> SVector<f64, MOTION> {
+        SVector::from_fn(|k, _| self.values[k] - before.values[k])
     }
 
     /// Parameters of the motion: place in the state, column of a [`MotionJacobian`].

@@ -4,6 +4,7 @@
 //! imaginary part the change of bearing. In the chart's own coordinates the correction is an addition, so the covariance
 //! in these coordinates does not change; what it becomes for δz is the derivative.
 
+use super::state::Feature;
 use nalgebra::{Matrix2, Vector2};
 use serde::{Deserialize, Serialize};
 
@@ -19,10 +20,55 @@ pub enum Chart {
     InverseRange,
 }
 
+/// Where the chart of a feature is centred.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Centre {
+    /// At the robot, wherever it is: a chart for each cloud.
+    Robot,
+    /// Where the robot was when it saw the feature first: one chart for as long as the feature is in view. Bearings from anywhere near
+    /// are almost linear in the inverse range and the bearing from there.
+    FirstSight,
+}
+
+/// The charts of the features.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Charts {
+    /// Of which kind.
+    pub kind: Chart,
+    /// Where.
+    pub centre: Centre,
+}
+
+impl Charts {
+    /// Where the chart of `feature` is centred, in the map, for a robot at `robot`.
+    pub fn origin(self, feature: &Feature, robot: &Vector2<f64>) -> Vector2<f64> {
+        match self.centre {
+            Centre::FirstSight if feature.is_vague => feature.anchor,
+            _ => *robot,
+        }
+    }
+}
+
 /// A correction may bring a feature nearer by this factor at most: beyond it, the inverse range would change sign.
 const LARGEST_INVERSE: f64 = 10.0;
 
 impl Chart {
+    /// The correction that brings a feature from `z` to `next`; `None` where that is more than a chart allows for.
+    pub fn correction(self, z: &Vector2<f64>, next: &Vector2<f64>) -> Option<Vector2<f64>> {
+        let square = z.norm_squared();
+        if self == Self::Cartesian || square < 1e-12 {
+            return Some(next - z);
+        }
+        let ratio = (next.norm_squared() / square).sqrt();
+        if !(1.0 / LARGEST_INVERSE..=LARGEST_INVERSE).contains(&ratio) {
+            return None;
+        }
+        let (dot, cross) = (z.dot(next), z.x * next.y - z.y * next.x);
+        let stretch = if self == Self::LogRange { ratio.ln() } else { 1.0 - 1.0 / ratio };
+        Some(conformal(z) * Vector2::new(stretch, cross.atan2(dot)))
+    }
+
     /// z⁺, and ∂z⁺/∂(δz) at this δz.
     pub fn retract(self, z: &Vector2<f64>, dz: &Vector2<f64>) -> (Vector2<f64>, Matrix2<f64>) {
         let square = z.norm_squared();
@@ -72,6 +118,17 @@ mod tests {
                     prop_assert!((numeric - derivative.column(k)).norm() < 1e-7, "{chart:?}");
                 }
             }
+        }
+
+        #[test]
+        fn a_correction_leads_where_it_was_taken_for(r in 0.5..20.0f64, b in -3.0..3.0f64, scale in 0.11..9.0f64, turn in -3.0..3.0f64) {
+            let z = Vector2::new(r * b.cos(), r * b.sin());
+            let next = scale * crate::lie::rotation(turn) * z;
+            for chart in ALL {
+                let (reached, _) = chart.retract(&z, &chart.correction(&z, &next).unwrap());
+                prop_assert!((reached - next).norm() < 1e-12 * next.norm().max(r), "{chart:?}");
+            }
+            prop_assert!(Chart::InverseRange.correction(&z, &(z * 11.0)).is_none());
         }
 
         #[test]

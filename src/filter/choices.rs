@@ -1,6 +1,6 @@
 //! The open choices of a filter, one by one: switches that turn the effect of each on and off.
 
-use super::{Discretization, Initialization, NoiseAt, StereoModel, Variant};
+use super::{Centre, Discretization, Initialization, NoiseAt, StereoModel, Variant};
 use serde::{Deserialize, Serialize};
 
 /// What replaces a choice of the filter that was named; `as_named` replaces nothing.
@@ -17,6 +17,10 @@ pub struct ChoicesConfig {
     pub stereo: String,
     /// How often the update of an invariant filter with charts is linearized; 0 is as named.
     pub iterations: u32,
+    /// Where charts of features are centred: one of [`ChoicesConfig::CENTRE`].
+    pub centre: String,
+    /// How many of the last clouds an invariant filter with charts linearizes again; −1 is as named, 0 none.
+    pub window: i64,
 }
 
 impl Default for ChoicesConfig {
@@ -28,6 +32,8 @@ impl Default for ChoicesConfig {
             noise_at: as_named(),
             stereo: as_named(),
             iterations: 0,
+            centre: as_named(),
+            window: -1,
         }
     }
 }
@@ -43,6 +49,8 @@ impl ChoicesConfig {
     pub const NOISE_AT: &'static [&'static str] = &[AS_NAMED, "measured", "predicted"];
     /// What [`ChoicesConfig::stereo`] may be; see [`StereoModel`].
     pub const STEREO: &'static [&'static str] = &[AS_NAMED, "triangulated", "bearings"];
+    /// What [`ChoicesConfig::centre`] may be; see [`Centre`].
+    pub const CENTRE: &'static [&'static str] = &[AS_NAMED, "robot", "first_sight"];
 
     /// The filter with these choices instead of its own. Words that are no choice change nothing.
     pub fn apply(&self, mut variant: Variant) -> Variant {
@@ -68,6 +76,14 @@ impl ChoicesConfig {
         };
         if self.iterations > 0 {
             variant.iterations = self.iterations as usize;
+        }
+        variant.retraction = match self.centre.as_str() {
+            "robot" => variant.retraction.centred(Centre::Robot),
+            "first_sight" => variant.retraction.centred(Centre::FirstSight),
+            _ => variant.retraction,
+        };
+        if let Ok(window) = usize::try_from(self.window) {
+            variant.window = window;
         }
         variant
     }

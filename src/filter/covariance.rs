@@ -33,6 +33,20 @@ impl Covariance {
         covariance
     }
 
+    /// Becomes a copy of another covariance, in the room there is.
+    pub fn copy_from(&mut self, other: &Self) {
+        let n = other.dim();
+        (self.calibration, self.features) = (other.calibration, other.features);
+        if self.stride < n {
+            self.stride = other.stride;
+            self.data.resize(other.data.len(), 0.0);
+        }
+        for j in 0..n {
+            let column = &other.data[j * other.stride + j..j * other.stride + n];
+            self.data[j * self.stride + j..j * self.stride + n].copy_from_slice(column);
+        }
+    }
+
     /// Number of rows.
     pub fn dim(&self) -> usize {
         self.row_of(self.features)

@@ -3,7 +3,7 @@
 use super::associate::{Gate, Verdict, by_distance, by_identity};
 use super::augment::augment;
 use super::inbox::Segment;
-use super::measure::{Match, Preview, relinearize};
+use super::measure::{Match, Preview, linearize, relinearize};
 use super::motion::{Increment, increment};
 use super::propagate::{Rows, propagate};
 use super::relocate::displacement;
@@ -12,13 +12,14 @@ use super::starvation::{Starvation, unknown_motions};
 use super::state::State;
 use super::trace::Role;
 use super::update::{Workspace, preview, update};
+use super::window::{Past, Seen, Window};
 use super::{
     Config, Counts, Discretization, DropReason, FeatureKind, MapConfig, MotionConfig, Observation, Retraction,
     TwistPath, Variant, WhenFull,
 };
 use crate::lie::Se2;
 use crate::stamp::Stamp;
-use nalgebra::Vector2;
+use nalgebra::{Matrix3, Vector2};
 
 /// A feature unseen for this long belongs to the map, s: longer than one stays hidden behind another, less than a robot needs
 /// to come back.
@@ -58,8 +59,9 @@ pub struct Estimator {
     rows: Rows,
     rests: Vec<Vector2<f64>>,
     workspace: Workspace,
-    /// What the last cloud was taken for, where somebody asks for it.
-    pub sightings: Option<Vec<(u32, Reading, Role)>>,
+    window: Window,
+    /// What the last cloud was taken for.
+    sightings: Vec<Seen>,
 }
 
 impl Estimator {
@@ -83,8 +85,14 @@ impl Estimator {
             rows: Rows::default(),
             rests: Vec::new(),
             workspace: Workspace::default(),
-            sightings: None,
+            window: Window::new(variant.clouds_kept()),
+            sightings: Vec::new(),
         }
+    }
+
+    /// What the last cloud was taken for.
+    pub fn sightings(&self) -> &[Seen] {
+        &self.sightings
     }
 
     /// Takes over settings that may change while running.
@@ -93,6 +101,7 @@ impl Estimator {
         self.gate = Gate::new(&config.gate);
         self.starvation.limit_s = config.gate.starvation_limit_s;
         self.map = config.map.clone();
+        self.window.clear();
     }
 
     /// Back to the initial pose and an empty map.
@@ -101,11 +110,20 @@ impl Estimator {
         self.sensor.calibrate(&self.state.calibration);
         self.pending = Increment::none();
         self.next_id = FIRST_OWN_ID;
+        self.window.clear();
+    }
+
+    /// Puts the robot elsewhere, with the map around it.
+    pub fn set_pose(&mut self, pose: Se2, covariance: &Matrix3<f64>) {
+        self.settle();
+        self.window.clear();
+        self.state.set_pose(pose, covariance);
     }
 
     /// Time starts anew at `stamp`: what is in the map counts as seen then.
     pub fn restart_clock(&mut self, stamp: Stamp) {
         self.starvation.forget();
+        self.window.clear();
         for feature in &mut self.state.features {
             feature.last_seen = stamp;
         }
@@ -145,7 +163,7 @@ impl Estimator {
         }
     }
 
-    /// One cloud: propagate, associate, gate, update, augment, prune.
+    /// One cloud: propagate, associate, gate, update, augment, prune; and the last clouds once more, where that is due.
     pub fn correct(
         &mut self,
         stamp: Stamp,
@@ -154,20 +172,82 @@ impl Estimator {
         counts: &mut Counts,
     ) -> Correction {
         let mut correction = Correction::default();
-        self.settle();
-        for feature in &mut self.state.features {
-            feature.is_mapped |= stamp.since(feature.last_seen) > MAPPED_AFTER_S;
-        }
+        self.window.begin(&self.state, &self.pending, stamp);
+        let before = self.state.pose;
+        self.arrive(stamp);
         let mut refused = self.sort_out(stamp, kind, observations);
         if self.starves(stamp, &refused) {
             refused = self.open_gate(stamp, kind, observations);
         }
         counts.add_all(&refused);
         correction.rejected += refused.total() as usize;
-        self.update(stamp, counts, &mut correction);
-        self.augment(stamp, counts, &mut correction);
-        self.prune(stamp);
+        let moved = self.take_in(&before, stamp, counts, &mut correction);
+        self.window.end(&self.state, &self.sightings, &moved);
+        if self.window.is_due() {
+            self.linearize_again();
+        }
         correction
+    }
+
+    /// Moves to where the cloud at `stamp` was taken.
+    fn arrive(&mut self, stamp: Stamp) {
+        self.settle();
+        for feature in &mut self.state.features {
+            feature.is_mapped |= stamp.since(feature.last_seen) > MAPPED_AFTER_S;
+        }
+    }
+
+    /// Update by the matches, augment by the newcomers, prune. Gives the motion from `before` to here, with what the matches say
+    /// of it.
+    fn take_in(&mut self, before: &Se2, stamp: Stamp, counts: &mut Counts, correction: &mut Correction) -> Se2 {
+        let predicted = self.state.pose;
+        let noise = self.update(stamp, counts, correction);
+        self.augment(stamp, counts, correction);
+        self.prune(stamp);
+        before.inverse() * Se2::exp(&self.rows.of_pose(&noise)) * predicted
+    }
+
+    /// Goes back to before the clouds of the window and takes them in again, as what they were taken for, each linearized where
+    /// its features are known to have been.
+    fn linearize_again(&mut self) {
+        let mut clouds = self.window.aim(&self.state);
+        let sightings = std::mem::take(&mut self.sightings);
+        let mut unused = (Counts::default(), Correction::default());
+        for (k, past) in clouds.iter_mut().enumerate() {
+            if k == 0 {
+                self.state.copy_from(&past.before);
+                self.sensor.calibrate(&self.state.calibration);
+            } else {
+                past.motion = past.motion.recalibrated(&past.before.calibration, &self.state.calibration);
+                past.before.copy_from(&self.state);
+            }
+            self.pending = past.motion;
+            self.arrive(past.stamp);
+            self.sort_again(past);
+            past.moved = self.take_in(&past.before.pose, past.stamp, &mut unused.0, &mut unused.1);
+        }
+        self.window.put_back(clouds);
+        self.sightings = sightings;
+    }
+
+    /// Matches and newcomers of a cloud that was taken in before.
+    fn sort_again(&mut self, past: &Past) {
+        self.matches.clear();
+        self.newcomers.clear();
+        self.sightings.clear();
+        for seen in &past.seen {
+            let known = self.state.find(seen.feature);
+            match (seen.role, known) {
+                (Role::First, None) => self.newcomers.push((Some(seen.feature), seen.reading)),
+                (Role::Again, Some(i)) => {
+                    let at = self.variant.linearization;
+                    let matched = linearize(&self.state, &self.sensor, &seen.reading, i, at);
+                    let aimed = |m: Match| Match { aim: seen.aim, ..m.scaled(seen.noise_scale) };
+                    self.matches.extend(matched.map(aimed));
+                }
+                _ => {}
+            }
+        }
     }
 
     /// Whether the gate has left out most of what is seen for too long.
@@ -197,6 +277,7 @@ impl Estimator {
         // All of them are one motion that nobody knows, and are corrected as one.
         self.rows.note_noise(&self.state, &whole, &unknown);
         self.starvation.opened();
+        self.window.clear();
         refused
     }
 
@@ -216,9 +297,7 @@ impl Estimator {
         self.matches.clear();
         self.newcomers.clear();
         self.seen.clear();
-        if let Some(sightings) = &mut self.sightings {
-            sightings.clear();
-        }
+        self.sightings.clear();
         let mut refused = Counts::default();
         for observation in observations {
             if let Err(reason) = self.place(stamp, kind, observation) {
@@ -258,26 +337,28 @@ impl Estimator {
         Ok(())
     }
 
-    fn update(&mut self, stamp: Stamp, counts: &mut Counts, correction: &mut Correction) {
+    /// Gives the noise of the last motion that was made good.
+    fn update(&mut self, stamp: Stamp, counts: &mut Counts, correction: &mut Correction) -> [f64; 3] {
         self.iterate();
         let retraction = self.variant.retraction;
         match update(&mut self.state, &self.matches, retraction, &self.rows.noise, &mut self.workspace) {
-            Ok(nis) => {
+            Ok(updated) => {
                 self.sensor.calibrate(&self.state.calibration);
-                correction.nis = nis;
+                correction.nis = updated.nis;
                 correction.accepted = self.matches.len();
                 for m in &self.matches {
                     let feature = &mut self.state.features[m.feature];
                     feature.last_seen = stamp;
                     feature.observations = feature.observations.saturating_add(1);
-                    if let Some(sightings) = &mut self.sightings {
-                        sightings.push((feature.id, m.reading, Role::Again));
-                    }
+                    let (feature, reading, noise_scale) = (feature.id, m.reading, m.noise_scale);
+                    self.sightings.push(Seen { feature, reading, role: Role::Again, noise_scale, aim: m.aim });
                 }
+                updated.noise
             }
             Err(_) => {
                 correction.rejected += self.matches.len();
                 self.matches.iter().for_each(|_| counts.add(DropReason::Singular));
+                [0.0; 3]
             }
         }
     }
@@ -285,7 +366,7 @@ impl Estimator {
     /// Linearizes all matches anew where the update is going to put them, and what the last motion did to them, as often as
     /// the filter says: Gauss–Newton on the posterior. The last linearization is the one that [`update`] takes.
     fn iterate(&mut self) {
-        let (Retraction::Chart(chart) | Retraction::Split(chart)) = self.variant.retraction else { return };
+        let Some(charts) = self.variant.retraction.charts() else { return };
         if !matches!(self.variant.retraction, Retraction::Split(_)) {
             self.rows.noise.clear(); // nothing is split off
         }
@@ -298,7 +379,7 @@ impl Estimator {
                 return;
             };
             let robot = Se2::exp(&rows.of_pose(&noise)) * self.state.pose;
-            let preview = Preview { noise, robot, chart };
+            let preview = Preview { noise, robot, charts };
             rows.begin();
             for (m, rest) in self.matches.iter_mut().zip(rests.iter()) {
                 relinearize(&self.state, &self.sensor, m, &preview, rest, rows);
@@ -326,10 +407,8 @@ impl Estimator {
         }
     }
 
-    fn witness(&mut self, id: u32, reading: Reading, role: Role) {
-        if let Some(sightings) = &mut self.sightings {
-            sightings.push((id, reading, role));
-        }
+    fn witness(&mut self, feature: u32, reading: Reading, role: Role) {
+        self.sightings.push(Seen { feature, reading, role, noise_scale: 1.0, aim: None });
     }
 
     fn own_id(&mut self) -> u32 {

@@ -8,7 +8,7 @@ use super::sensor::{Reading, Sensor};
 use super::state::State;
 use super::update::along;
 
-use super::{Chart, Coordinates, Linearization};
+use super::{Chart, Charts, Coordinates, Linearization};
 use crate::lie::{Se2, skew};
 use nalgebra::{Matrix2, Matrix2x3, Vector2};
 
@@ -31,6 +31,8 @@ pub struct Match {
     pub noise: Matrix2<f64>,
     /// By what it was multiplied: for repeating what was just read, or for being far out.
     pub noise_scale: f64,
+    /// Where the feature was seen from the robot, m, as later clouds tell: there the reading is linearized, where it is known.
+    pub aim: Option<Vector2<f64>>,
 }
 
 impl Match {
@@ -62,6 +64,7 @@ pub fn linearize(state: &State, sensor: &Sensor, reading: &Reading, i: usize, at
                 calibration_jacobian: expected.calibration,
                 noise: expected.noise,
                 noise_scale: 1.0,
+                aim: None,
             })
         }
         Coordinates::World => {
@@ -82,6 +85,7 @@ pub fn linearize(state: &State, sensor: &Sensor, reading: &Reading, i: usize, at
                 calibration_jacobian: expected.calibration,
                 noise: expected.noise,
                 noise_scale: 1.0,
+                aim: None,
             })
         }
     }
@@ -95,11 +99,11 @@ pub struct Preview {
     /// The robot, moved by that noise.
     pub robot: Se2,
     /// In which corrections of features add up.
-    pub chart: Chart,
+    pub charts: Charts,
 }
 
 /// Linearizes a match anew, where `preview` sees it and `rest`, the correction of its feature but for the last motion's noise, puts
-/// it. Returns false, and changes nothing, where the model has no derivative.
+/// it; or where its aim is, if that is known. Returns false, and changes nothing, where the model has no derivative.
 ///
 /// The noise of the motion moved the robot among the features as they are: what it did to this one is linearized anew, too,
 /// in `rows`. The residual stays that of the uncorrected estimate, r = (reading − h) + H(rest + G n).
@@ -112,8 +116,12 @@ pub fn relinearize(
     rows: &mut Rows,
 ) -> bool {
     let feature = &state.features[m.feature];
-    let chart = if feature.is_mapped { Chart::Cartesian } else { preview.chart };
-    let (p, derivative) = place(&state.pose, &feature.x, rest, chart);
+    let chart = if feature.is_mapped { Chart::Cartesian } else { preview.charts.kind };
+    let origin = preview.charts.origin(feature, &state.pose.p);
+    let aimed =
+        m.aim.and_then(|aim| chart.correction(&(feature.x - origin), &(preview.robot.transform(&aim) - origin)));
+    let rest = aimed.as_ref().unwrap_or(rest);
+    let (p, derivative) = place(&origin, &feature.x, rest, chart);
     let z = preview.robot.transform_back(&p);
     let Some(expected) = sensor.expect(&m.reading, &z, &z) else { return false };
     let row = state.covariance.row_of(m.feature);

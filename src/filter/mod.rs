@@ -33,6 +33,7 @@ mod tilt;
 mod trace;
 mod update;
 mod variant;
+mod window;
 
 pub(crate) use calibration::{Calibration, MOTION, SENSOR};
 pub(crate) use inbox::Segment;
@@ -41,7 +42,7 @@ pub(crate) use sensor::{Reading, Sensor};
 pub(crate) use trace::{Role, Trace};
 
 pub use calibration::{CalibrationEstimate, CalibrationParameter};
-pub use chart::Chart;
+pub use chart::{Centre, Chart, Charts};
 pub use choices::ChoicesConfig;
 pub use config::{
     CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, MapConfig, MotionConfig, NoiseReading, Prior,

@@ -69,6 +69,14 @@ impl Increment {
         }
     }
 
+    /// The motion where calibration is `now`, if it was taken with what calibration was `then`.
+    pub fn recalibrated(&self, then: &Calibration, now: &Calibration) -> Self {
+        let Some(drift) = &self.drift else { return *self };
+        let change = drift.jacobian * now.motion_change(then);
+        let motion = Se2 { p: self.motion.p + change.xy(), theta: self.motion.theta + change.z };
+        Self { motion, ..*self }
+    }
+
     /// A pose and its covariance, in map coordinates, carried through this motion: p⁺ = p + R(θ)t, θ⁺ = θ + a.
     pub fn carry(&self, pose: &Se2, covariance: &Matrix3<f64>) -> (Se2, Matrix3<f64>) {
         let (transition, noise) = self.pose_jacobians(pose, &pose.p);

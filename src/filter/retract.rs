@@ -2,7 +2,7 @@
 
 use super::covariance::POSE;
 use super::state::State;
-use super::{Chart, Retraction};
+use super::{Chart, Charts, Retraction};
 use crate::lie::{Se2, rotation, v_matrix};
 use nalgebra::{Matrix2, Vector2, Vector3};
 
@@ -20,7 +20,7 @@ pub fn retract(
     match retraction {
         Retraction::Additive => additive(state, delta),
         Retraction::Group => group(state, delta),
-        Retraction::Chart(chart) | Retraction::Split(chart) => in_chart(state, delta, rigid, chart, blocks),
+        Retraction::Chart(charts) | Retraction::Split(charts) => in_charts(state, delta, rigid, charts, blocks),
     }
 }
 
@@ -64,7 +64,7 @@ fn group(state: &mut State, delta: &[f64]) {
 /// error of the pose is not carried by the Jacobian J_l(ξ) of the exponential, as it would have to be if it were one vector
 /// that the correction is a part of: corrections are ν for the most part, Exp(old) stands to the left of them, and J_l would
 /// turn what is known of the whole way by half of every one of them.
-fn in_chart(state: &mut State, delta: &[f64], rigid: &[f64], chart: Chart, blocks: &mut Vec<Matrix2<f64>>) {
+fn in_charts(state: &mut State, delta: &[f64], rigid: &[f64], charts: Charts, blocks: &mut Vec<Matrix2<f64>>) {
     let (xi, nu) = (pose_part(delta), pose_part(rigid));
     let before = state.pose;
     let old = xi - nu;
@@ -79,19 +79,19 @@ fn in_chart(state: &mut State, delta: &[f64], rigid: &[f64], chart: Chart, block
             blocks.push(Matrix2::identity());
             continue;
         }
-        let (place, derivative) = place(&before, &feature.x, &(e - of_motion), chart);
+        let origin = charts.origin(feature, &before.p);
+        let (place, derivative) = place(&origin, &feature.x, &(e - of_motion), charts.kind);
         feature.x = turn * place + spread * old.xy();
+        feature.anchor = turn * feature.anchor + spread * old.xy();
         blocks.push(turn * derivative);
     }
     state.pose = after;
     state.covariance.transport(blocks);
 }
 
-/// Where a feature at `p_world` is after the correction e, made in a chart as seen from `robot`, and ∂p⁺/∂e; all in the axes of
-/// the map.
-pub fn place(robot: &Se2, p_world: &Vector2<f64>, e: &Vector2<f64>, chart: Chart) -> (Vector2<f64>, Matrix2<f64>) {
-    let forth = robot.rotation();
-    let back = forth.transpose();
-    let (z, derivative) = chart.retract(&robot.transform_back(p_world), &(back * e));
-    (robot.transform(&z), forth * derivative * back)
+/// Where a feature at `p` is after the correction e, made in a chart centred at `origin`, and ∂p⁺/∂e; all in the map. How a chart
+/// is turned does not matter.
+pub fn place(origin: &Vector2<f64>, p: &Vector2<f64>, e: &Vector2<f64>, chart: Chart) -> (Vector2<f64>, Matrix2<f64>) {
+    let (z, derivative) = chart.retract(&(p - origin), e);
+    (origin + z, derivative)
 }

@@ -423,8 +423,7 @@ impl Slam {
             Err(DropReason::NotFinite)
         };
         if outcome.is_ok() {
-            self.estimator.settle();
-            self.estimator.state.set_pose(pose, covariance);
+            self.estimator.set_pose(pose, covariance);
         }
         self.count(outcome)
     }

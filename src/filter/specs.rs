@@ -45,6 +45,18 @@ pub const SPECS: &[Spec] = {
             "How often an update with charts is linearized; 0 is as the filter has it.",
         ),
         spec(
+            "choices.centre",
+            Words(ChoicesConfig::CENTRE),
+            false,
+            "Where the chart of a feature is centred, in filters with charts.",
+        ),
+        spec(
+            "choices.window",
+            Range(-1.0, 100.0),
+            false,
+            "How many of the last clouds are linearized again, in filters with charts; 0 is none, -1 as the filter has it.",
+        ),
+        spec(
             "motion.velocity_x_std",
             STD,
             true,

@@ -18,6 +18,11 @@ pub struct Feature {
     pub x: Vector2<f64>,
     /// The same when it was first estimated; only first-estimate linearization reads it.
     pub first: Vector2<f64>,
+    /// Where the robot was, in the map, when it saw the feature first; moves with the map. Only charts that are centred there
+    /// read it.
+    pub anchor: Vector2<f64>,
+    /// Whether the first reading left its range uncertain by more than a twentieth.
+    pub is_vague: bool,
     /// When it was last used in an update.
     pub last_seen: Stamp,
     /// How many observations went into it.
@@ -25,6 +30,14 @@ pub struct Feature {
     /// Whether it was out of view since it was new: what is unknown of it then is not its range from here, but how the robot
     /// has moved since, and corrections do not go through a chart any more.
     pub is_mapped: bool,
+}
+
+impl Feature {
+    /// Whether it is worth linearizing readings of it where later clouds put it: its range was vague when it was new, and it has not
+    /// become part of the map.
+    pub fn is_aimed_at(&self) -> bool {
+        self.is_vague && !self.is_mapped
+    }
 }
 
 /// Pose, calibration, features and joint covariance. Errors are additive, (δp, δθ, δc, δx_1 … δx_N), but in invariant
@@ -67,6 +80,16 @@ impl State {
             covariance,
             index: HashMap::with_capacity(2 * capacity),
         }
+    }
+
+    /// Becomes a copy of another state, in the room there is.
+    pub fn copy_from(&mut self, other: &Self) {
+        let Self { coordinates, pose, predicted, calibration, features, covariance, index } = other;
+        (self.coordinates, self.pose, self.predicted) = (*coordinates, *pose, *predicted);
+        self.calibration.clone_from(calibration);
+        self.features.clone_from(features);
+        self.covariance.copy_from(covariance);
+        self.index.clone_from(index);
     }
 
     /// Where in [`State::features`] a feature is.
@@ -176,6 +199,7 @@ impl State {
                 self.covariance.replace_pose(&from_additive(self.coordinates, &pose, covariance));
                 for feature in &mut self.features {
                     feature.x = motion.transform(&feature.x);
+                    feature.anchor = motion.transform(&feature.anchor);
                 }
             }
             Coordinates::World => {

@@ -3,6 +3,7 @@
 use super::Slam;
 use super::inbox::Segment;
 use super::sensor::Reading;
+use super::window::Seen;
 use crate::lie::Se2;
 use nalgebra::Vector2;
 
@@ -54,7 +55,6 @@ impl Slam {
     /// Keeps a [`Trace`] from now on; meant to be called before the first input.
     pub(crate) fn keep_trace(&mut self) {
         self.trace = Some(Trace::default());
-        self.estimator.sightings = Some(Vec::new());
     }
 
     /// What was kept, where [`Slam::keep_trace`] was called.
@@ -64,16 +64,16 @@ impl Slam {
 
     /// Adds the step that the filter has just made.
     pub(super) fn trace_step(&mut self) {
-        let (Some(trace), Some(seen)) = (&mut self.trace, &self.estimator.sightings) else { return };
+        let Some(trace) = &mut self.trace else { return };
         let state = &self.estimator.state;
-        let sighting = |&(feature, reading, role): &(u32, Reading, Role)| {
+        let sighting = |&Seen { feature, reading, role, .. }: &Seen| {
             let position = state.landmark(state.find(feature)?).position;
             Some(Sighting { feature, reading, role, position })
         };
         trace.steps.push(TracedStep {
             pose: state.pose,
             segments: std::mem::take(&mut trace.segments),
-            sightings: seen.iter().filter_map(sighting).collect(),
+            sightings: self.estimator.sightings().iter().filter_map(sighting).collect(),
         });
     }
 }

@@ -31,7 +31,16 @@ pub struct Workspace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Singular;
 
-/// Updates the state by `matches` and gives the normalised innovation squared. `noise_rows` is what the noise of the last
+/// What an update did.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Updated {
+    /// Normalised innovation squared of all matches together.
+    pub nis: f64,
+    /// The noise n of the last motion that the correction made good; zero where nothing was split off.
+    pub noise: [f64; 3],
+}
+
+/// Updates the state by `matches`. `noise_rows` is what the noise of the last
 /// motion did to every error, G L with noise L n, n ~ N(0, I); only [`Retraction::Split`] reads it.
 ///
 /// With S = H P Hᵀ + R = L Lᵀ and W = P Hᵀ L⁻ᵀ: x ← x + W L⁻¹ r, P ← P − W Wᵀ. In robot coordinates H = [0 | H_O], and this is
@@ -46,9 +55,9 @@ pub fn update(
     retraction: Retraction,
     noise_rows: &[[f64; 3]],
     work: &mut Workspace,
-) -> Result<f64, Singular> {
+) -> Result<Updated, Singular> {
     if matches.is_empty() {
-        return Ok(0.0);
+        return Ok(Updated::default());
     }
     let (n, m) = (state.covariance.dim(), 2 * matches.len());
     gather(state, matches, work);
@@ -70,15 +79,16 @@ pub fn update(
     state.covariance.subtract_outer(&work.w, m);
     work.rigid.clear();
     work.rigid.resize(n, 0.0);
+    let mut noise = [0.0; 3];
     if matches!(retraction, Retraction::Split(_)) {
         weigh(work, m);
-        let noise = noise_of_motion(state, matches, noise_rows, work);
+        noise = noise_of_motion(state, matches, noise_rows, work);
         for (part, row) in work.rigid.iter_mut().zip(noise_rows) {
             *part = along(row, &noise);
         }
     }
     retract(state, &work.delta, &work.rigid, retraction, &mut work.blocks);
-    Ok(nis)
+    Ok(Updated { nis, noise })
 }
 
 /// The correction that [`update`] would make to each matched feature, in `corrections`, and to the pose for the noise of

@@ -1,7 +1,7 @@
 //! A filter is a composition: each choice the thesis makes or leaves open is one field, and its three filters are
 //! three values of [`Variant`].
 
-use super::Chart;
+use super::{Centre, Chart, Charts};
 use serde::{Deserialize, Serialize};
 
 /// The choices that make a filter.
@@ -23,6 +23,8 @@ pub struct Variant {
     pub stereo: StereoModel,
     /// How often the update is linearized: 1 is the extended Kalman filter, more the iterated one.
     pub iterations: usize,
+    /// How many of the last clouds are linearized once more where later ones put their features; 0 is none.
+    pub window: usize,
 }
 
 /// What describes a feature in the state.
@@ -88,10 +90,30 @@ pub enum Retraction {
     /// By the exponential of SE_{1+N}(2), all at once: the right-invariant EKF. Invariant coordinates only.
     Group,
     /// Pose by the exponential of SE(2), each feature in a chart of its own. Invariant coordinates only.
-    Chart(Chart),
+    Chart(Charts),
     /// What of the correction makes good the noise of the last motion, as the rigid motion that it is; of what is left, the pose
     /// by the exponential, each feature in a chart of its own. Invariant coordinates only.
-    Split(Chart),
+    Split(Charts),
+}
+
+impl Retraction {
+    /// The charts of the features, where there are any.
+    pub fn charts(self) -> Option<Charts> {
+        match self {
+            Self::Additive | Self::Group => None,
+            Self::Chart(charts) | Self::Split(charts) => Some(charts),
+        }
+    }
+
+    /// The same with charts that are centred elsewhere.
+    pub fn centred(self, centre: Centre) -> Self {
+        let elsewhere = |charts: Charts| Charts { centre, ..charts };
+        match self {
+            Self::Additive | Self::Group => self,
+            Self::Chart(charts) => Self::Chart(elsewhere(charts)),
+            Self::Split(charts) => Self::Split(elsewhere(charts)),
+        }
+    }
 }
 
 /// What of a stereo pair is taken for the measurement.
@@ -119,6 +141,7 @@ impl Variant {
         "inverse-range",
         "unsplit",
         "iterated",
+        "anchored",
         "reduced",
         "ekf",
         "fe-ekf",
@@ -127,6 +150,12 @@ impl Variant {
         "thesis-fe-ekf",
     ];
 
+    /// How many clouds are kept to be linearized again: none where an update is linearized but once, or motions are applied as they come.
+    pub fn clouds_kept(&self) -> usize {
+        let can = self.retraction.charts().is_some() && self.iterations > 1;
+        if can && self.discretization == Discretization::Exponential { self.window } else { 0 }
+    }
+
     /// A filter by name.
     ///
     /// - `thesis-ekf`, `thesis-fe-ekf`, `thesis-reduced`: Shen 2019, ch. 5, with its choices: Euler steps, independent
@@ -134,21 +163,26 @@ impl Variant {
     /// - `ekf`, `fe-ekf`, `reduced`: the same three with sound choices.
     /// - `invariant`: the right-invariant EKF; `cartesian`, `log-range`, `inverse-range`: the noise of the last motion
     ///   corrected as a rigid motion, the rest of the pose on SE(2) and of each feature in that chart; `unsplit`:
-    ///   `inverse-range` without the first of these; `iterated`: `inverse-range` with the update linearized twice. All of them
-    ///   take stereo bearings as they are.
-    /// - `default`: `iterated`.
+    ///   `inverse-range` without the first of these; `iterated`: `inverse-range` with the update linearized twice; `anchored`:
+    ///   `iterated` with charts centred where each feature was first seen from. All of them take stereo bearings as they are.
+    /// - `default`: `anchored`, with the last twenty clouds linearized again where later ones put their features.
     ///
     /// # Errors
     /// [`UnknownFilter`], which lists the names there are.
     pub fn named(name: &str) -> Result<Self, UnknownFilter> {
-        let invariant = |retraction| Self { retraction, iterations: 1, ..Self::default() };
+        let once = |retraction| Self { retraction, iterations: 1, window: 0, ..Self::default() };
+        let split = |kind| Retraction::Split(Charts { kind, centre: Centre::Robot });
         match name {
-            "default" | "iterated" => return Ok(Self::default()),
-            "invariant" => return Ok(invariant(Retraction::Group)),
-            "cartesian" => return Ok(invariant(Retraction::Split(Chart::Cartesian))),
-            "log-range" => return Ok(invariant(Retraction::Split(Chart::LogRange))),
-            "inverse-range" => return Ok(invariant(Retraction::Split(Chart::InverseRange))),
-            "unsplit" => return Ok(invariant(Retraction::Chart(Chart::InverseRange))),
+            "default" => return Ok(Self::default()),
+            "anchored" => return Ok(Self { window: 0, ..Self::default() }),
+            "iterated" => return Ok(Self { iterations: 2, ..once(split(Chart::InverseRange)) }),
+            "invariant" => return Ok(once(Retraction::Group)),
+            "cartesian" => return Ok(once(split(Chart::Cartesian))),
+            "log-range" => return Ok(once(split(Chart::LogRange))),
+            "inverse-range" => return Ok(once(split(Chart::InverseRange))),
+            "unsplit" => {
+                return Ok(once(Retraction::Chart(Charts { kind: Chart::InverseRange, centre: Centre::Robot })));
+            }
             _ => {}
         }
         let (thesis, base) = match name.strip_prefix("thesis-") {
@@ -166,7 +200,7 @@ impl Variant {
         } else {
             (Discretization::Exponential, Initialization::Correlated, NoiseAt::Predicted)
         };
-        let (retraction, stereo, iterations) = (Retraction::Additive, StereoModel::Triangulated, 1);
+        let (retraction, stereo) = (Retraction::Additive, StereoModel::Triangulated);
         Ok(Self {
             coordinates,
             linearization,
@@ -175,7 +209,8 @@ impl Variant {
             noise_at,
             retraction,
             stereo,
-            iterations,
+            iterations: 1,
+            window: 0,
         })
     }
 }
@@ -188,9 +223,10 @@ impl Default for Variant {
             discretization: Discretization::Exponential,
             initialization: Initialization::Correlated,
             noise_at: NoiseAt::Predicted,
-            retraction: Retraction::Split(Chart::InverseRange),
+            retraction: Retraction::Split(Charts { kind: Chart::InverseRange, centre: Centre::FirstSight }),
             stereo: StereoModel::Bearings,
             iterations: 2,
+            window: 20,
         }
     }
 }

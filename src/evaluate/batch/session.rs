@@ -8,9 +8,13 @@ use crate::evaluate::run::{self, Run, Update};
 use crate::filter::{Config, ConfigError, Trace};
 use std::time::Instant;
 
+/// The filter that runs ahead of the batch estimate. What the default has before it, clouds that are linearized again, is what
+/// the batch estimate does itself.
+const FRONT_END: &str = "iterated";
+
 /// A batch estimate that is being fed.
 pub struct Session {
-    /// The default filter: it associates, gates and forgets, and its estimates are the first guess.
+    /// [`FRONT_END`]: it associates, gates and forgets, and its estimates are the first guess.
     filter: run::Session,
     name: String,
     config: Config,
@@ -21,10 +25,10 @@ impl Session {
     /// Before any input.
     ///
     /// # Errors
-    /// A configuration that cannot be used; its filter is replaced by the default one.
+    /// A configuration that cannot be used; its filter is replaced by [`FRONT_END`].
     pub fn new(config: &Config, settings: Settings) -> Result<Self, ConfigError> {
         let name = config.filter.clone();
-        let config = Config { filter: "default".into(), ..config.clone() };
+        let config = Config { filter: FRONT_END.into(), ..config.clone() };
         let mut filter = run::Session::new(&config)?;
         filter.slam.keep_trace();
         Ok(Self { filter, name, config, settings })

@@ -34,7 +34,16 @@ fn correlated(coordinates: Coordinates, seed: u64) -> State {
     let mut state = State::new(coordinates, pose, &(Matrix3::identity() * 0.04), &all_on(), 4);
     for id in 0..2 {
         let x = Vector2::new(3.0 + draw(), 4.0 * draw());
-        let feature = Feature { id, x, first: x, last_seen: Stamp::default(), observations: 1, is_mapped: false };
+        let feature = Feature {
+            id,
+            x,
+            first: x,
+            anchor: Vector2::zeros(),
+            is_vague: false,
+            last_seen: Stamp::default(),
+            observations: 1,
+            is_mapped: false,
+        };
         state.append(feature, &Matrix2x3::zeros(), &(Matrix2::identity() * 0.05));
     }
     let rows: Vec<[f64; 3]> = (0..state.covariance.dim()).map(|_| [0.1 * draw(), 0.1 * draw(), 0.1 * draw()]).collect();

@@ -36,7 +36,16 @@ fn correlated(coordinates: Coordinates, features: usize, seed: u64) -> State {
         let from_pose = Matrix2x3::from_fn(|_, _| draw());
         let own = Matrix2::from_fn(|_, _| 0.4 * draw());
         let first = x + Vector2::new(0.1 * draw(), 0.1 * draw());
-        let feature = Feature { id, x, first, last_seen: Stamp::default(), observations: 1, is_mapped: false };
+        let feature = Feature {
+            id,
+            x,
+            first,
+            anchor: Vector2::zeros(),
+            is_vague: false,
+            last_seen: Stamp::default(),
+            observations: 1,
+            is_mapped: false,
+        };
         state.append(feature, &from_pose, &(own * own.transpose() + Matrix2::identity() * 0.01));
     }
     state
@@ -126,6 +135,7 @@ fn the_reduced_update_is_equation_5_24() {
             calibration_jacobian: SensorJacobian::zeros(),
             noise,
             noise_scale: 1.0,
+            aim: None,
         });
     }
     let (expected_mean, expected_covariance) = information_update(&mu, &sigma, &c, &z, &q);
@@ -154,7 +164,7 @@ fn the_update_is_the_textbook_kalman_update_in_world_coordinates() {
     }
     let s = &h * &p * h.transpose() + r;
     let gain = &p * h.transpose() * s.clone().try_inverse().unwrap();
-    let nis = update(&mut state, &matches, Retraction::Additive, &[], &mut Workspace::default()).unwrap();
+    let nis = update(&mut state, &matches, Retraction::Additive, &[], &mut Workspace::default()).unwrap().nis;
     let expected_nis = (y.transpose() * s.try_inverse().unwrap() * &y)[(0, 0)];
     assert!((nis - expected_nis).abs() < 1e-9 * expected_nis);
     assert!((mean(&state) - (mu + &gain * y)).amax() < 1e-10);
