@@ -109,6 +109,38 @@ fn a_step_allocates_nothing_once_the_map_stands() {
     }
 }
 
+/// A robot that goes to and fro before features whose ranges are vague: the window is open all the time.
+#[test]
+fn nor_do_clouds_that_are_linearized_again() {
+    let mut config = Config::default();
+    config.sensor.kind = FeatureKind::StereoBearings;
+    (config.sensor.bearing_std_rad, config.sensor.baseline_m) = (0.02, 0.5);
+    let mut slam = Slam::new(config).expect("the settings are valid");
+    let start = Odometry { stamp: Stamp::from_nanos(0), velocity: Vector2::zeros(), yaw_rate: 0.0, covariance: None };
+    slam.odometry(&start).expect("the first message is good");
+    let (mut x, mut seen, mut counts) = (0.0, Vec::with_capacity(8), Vec::with_capacity(200));
+    for k in 1..=200 {
+        let velocity = (0.2 * k as f64).cos();
+        x += 0.1 * velocity;
+        seen.clear();
+        seen.extend((0..8).map(|id| {
+            let bearing = |camera: f64| (f64::from(id) - 4.0 - camera).atan2(4.5 - x);
+            Observation { id: Some(id as u32), value: Vector2::new(bearing(0.25), bearing(-0.25)), covariance: None }
+        }));
+        let before = ALLOCATIONS.get();
+        let stamp = Stamp::from_nanos(100_000_000 * k);
+        let odometry = Odometry { stamp, velocity: Vector2::new(velocity, 0.0), yaw_rate: 0.0, covariance: None };
+        assert_eq!(slam.odometry(&odometry), Ok(()));
+        assert_eq!(slam.features(stamp, FeatureKind::StereoBearings, &seen), Ok(()));
+        while let Some(step) = slam.poll() {
+            assert!(step.rejected == 0 && step.features == 8, "{k} {step:?}");
+        }
+        counts.push(ALLOCATIONS.get() - before);
+    }
+    assert!(counts[2..20].iter().sum::<u64>() > 20, "the window is filled: {counts:?}");
+    assert_eq!(counts[60..].iter().sum::<u64>(), 0, "{counts:?}");
+}
+
 #[test]
 fn a_sample_of_the_attitude_filter_allocates_nothing() {
     let mut attitude = Attitude::new(attitude::Config::default()).expect("the defaults are valid");

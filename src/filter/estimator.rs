@@ -62,6 +62,8 @@ pub struct Estimator {
     window: Window,
     /// What the last cloud was taken for.
     sightings: Vec<Seen>,
+    /// Room for those of clouds that are linearized again.
+    unused: Vec<Seen>,
 }
 
 impl Estimator {
@@ -87,6 +89,7 @@ impl Estimator {
             workspace: Workspace::default(),
             window: Window::new(variant.clouds_kept()),
             sightings: Vec::new(),
+            unused: Vec::new(),
         }
     }
 
@@ -211,7 +214,7 @@ impl Estimator {
     /// its features are known to have been.
     fn linearize_again(&mut self) {
         let mut clouds = self.window.aim(&self.state);
-        let sightings = std::mem::take(&mut self.sightings);
+        std::mem::swap(&mut self.sightings, &mut self.unused);
         let mut unused = (Counts::default(), Correction::default());
         for (k, past) in clouds.iter_mut().enumerate() {
             if k == 0 {
@@ -227,7 +230,7 @@ impl Estimator {
             past.moved = self.take_in(&past.before.pose, past.stamp, &mut unused.0, &mut unused.1);
         }
         self.window.put_back(clouds);
-        self.sightings = sightings;
+        std::mem::swap(&mut self.sightings, &mut self.unused);
     }
 
     /// Matches and newcomers of a cloud that was taken in before.

@@ -4,14 +4,14 @@ use super::*;
 use crate::filter::calibration::Calibration;
 use crate::filter::covariance::Covariance;
 use crate::filter::measure::linearize;
-use crate::filter::motion::increment;
+use crate::filter::motion::{Increment, increment};
 use crate::filter::propagate::{Rows, propagate};
 use crate::filter::sensor::Sensor;
 use crate::filter::state::{Feature, State};
 use crate::filter::update::{Workspace, update};
 use crate::filter::{
-    CalibrationConfig, CalibrationParameter, Coordinates, Linearization, MotionConfig, NoiseAt, Prior, Retraction,
-    SensorConfig, StereoModel, Variant,
+    CalibrationConfig, CalibrationParameter, Coordinates, Discretization, Linearization, MotionConfig, NoiseAt, Prior,
+    Retraction, SensorConfig, StereoModel, Variant,
 };
 use crate::lie::skew;
 use nalgebra::{DMatrix, DVector, Matrix2, Matrix2x3, Matrix3};
@@ -69,6 +69,31 @@ fn displaced(state: &State, dx: &DVector<f64>) -> State {
         feature.x += Vector2::new(dx[12 + 2 * i], dx[13 + 2 * i]);
     }
     moved
+}
+
+/// A motion that was taken with old values of calibration becomes the one with new values, to first order.
+#[test]
+fn a_motion_is_recalibrated_as_if_it_were_taken_again() {
+    let odometry =
+        Odometry { stamp: Stamp::default(), velocity: Vector2::new(0.8, 0.1), yaw_rate: 0.6, covariance: None };
+    let config = MotionConfig::default();
+    let at = |scale: f64| {
+        let mut calibration = Calibration::new(&all_on());
+        calibration.correct(&SIGMAS.map(|sigma| 0.3 * sigma * scale));
+        calibration
+    };
+    let taken =
+        |calibration: &Calibration| increment(&odometry, 0.1, 0.1, &config, Discretization::Exponential, calibration);
+    let error = |scale: f64| {
+        let (then, now) = (at(1.0), at(1.0 + scale));
+        let (old, new) = (taken(&then).motion, taken(&now).motion);
+        let ours = taken(&then).recalibrated(&then, &now).motion;
+        assert!((old.p - new.p).norm() > 1e-4 * scale);
+        (ours.p - new.p).norm() + (ours.theta - new.theta).abs()
+    };
+    assert!(error(1.0) < 1e-5 && error(0.1) < 0.02 * error(1.0), "{} {}", error(1.0), error(0.1));
+    let plain = Increment { drift: None, ..taken(&at(1.0)) };
+    assert_eq!(plain.recalibrated(&at(1.0), &at(2.0)), plain);
 }
 
 /// From the errors of the state to those of (p, θ, c, x_1 … x_N).

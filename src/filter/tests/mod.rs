@@ -7,6 +7,7 @@ mod map;
 mod order;
 mod robustness;
 mod tilt;
+mod window;
 
 use super::{Config, FeatureKind, Observation, Odometry, Slam, Step};
 use crate::lie::Se2;
