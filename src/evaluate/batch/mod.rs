@@ -8,7 +8,7 @@
 //!  + \sum_{(k, i)} \rho\left(\lVert y_{ki} - h(R_k^T (p_i - p_k); c) \rVert^2_{R_{ki}}\right) + \text{priors} $$
 //!
 //! with (t_k, a_k, Q_k) the filter's own increments of odometry, h and R the filter's own sensor. Which observation is of which
-//! feature, which ones are believed and which features are forgotten is what the default filter says: a feature that comes back
+//! feature, which ones are believed and which features are forgotten is what the filter `iterated` says: a feature that comes back
 //! after `map.forget_after_s` is a new one here too.
 //!
 //! [`problem`](self) holds the run, its residuals are in `motion` and `sight`, `order` says in which order unknowns are

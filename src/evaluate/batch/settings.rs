@@ -28,7 +28,7 @@ impl Settings {
 
     /// A batch estimate by name; `None` where the name is no batch estimate's.
     ///
-    /// - `batch`: what the default filter accepts, squared residuals, steps by the exponential.
+    /// - `batch`: what the filter `iterated` accepts, squared residuals, steps by the exponential.
     /// - `batch-euler`: the same with Euler's steps (Shen 2019, eq. (5.9)), for worlds that move so.
     /// - `batch-cauchy`: all observations, also those outside the gate, with Cauchy's loss.
     /// - `batch-calibrated`: the same, with the scales of both velocities and the biases of range and bearing as further
