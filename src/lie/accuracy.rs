@@ -4,7 +4,7 @@
 use super::angle::{dexp_coefficients, dexp_inv_coefficients};
 use super::{LieGroup, Quat, Se3, So3, se3};
 use nalgebra::{Matrix3, Vector3};
-use std::f64::consts::PI;
+use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 use std::ops::{Add, Mul, Neg, Sub};
 
 /// A number as an unevaluated sum of two: 106 bits.
@@ -115,7 +115,8 @@ fn check_vector(computed: &Vector3<f64>, exact: Vector, size: f64, ulp: f64, wha
 /// Both ends densely, and around each place where formulas change.
 fn angles() -> impl Iterator<Item = f64> {
     let ends = (0..18).flat_map(|k| [10_f64.powi(-k), PI - 10_f64.powi(-k)]);
-    let changes = [0.25, 1.0, PI.powi(2).sqrt(), 0.7_f64.acos(), (-0.7_f64).acos()];
+    let changes =
+        [0.25, 1.0, PI.powi(2).sqrt(), FRAC_PI_4, FRAC_PI_2, 3.0 * FRAC_PI_4, (-0.99_f64).acos(), PI - 2.5e-4];
     let changes = changes.into_iter().flat_map(|x| [x - 1e-9, x, x + 1e-9]);
     ends.chain(changes).chain([1e-30, 1e-150, 0.1, 0.5, 1.7, 2.0, 2.9]).filter(|theta| *theta <= PI)
 }
@@ -132,11 +133,22 @@ fn rotation_vectors() -> impl Iterator<Item = Vector3<f64>> {
 
 const UNITS: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 
+/// The columns of exp ξ.
+fn exact_exp(xi: &Vector3<f64>) -> [Vector; 3] {
+    UNITS.map(|unit| series(0.0, vector(xi), unit.map(Double::of)))
+}
+
+/// exp ξ, each entry rounded.
+fn rounded_exp(xi: &Vector3<f64>) -> So3 {
+    let columns = exact_exp(xi);
+    So3::from_matrix_unchecked(Matrix3::from_fn(|i, j| columns[j][i].0))
+}
+
 #[test]
 fn exponentials_and_logarithms() {
     for xi in rotation_vectors() {
         let theta = xi.norm();
-        let columns = UNITS.map(|unit| series(0.0, vector(&xi), unit.map(Double::of)));
+        let columns = exact_exp(&xi);
         let exp = So3::exp(&xi);
         for (j, column) in columns.iter().enumerate() {
             for (i, exact) in column.iter().enumerate() {
@@ -144,7 +156,7 @@ fn exponentials_and_logarithms() {
                 check(exp.matrix()[(i, j)], *exact, size, 6.0, &format!("exp at {theta}"));
             }
         }
-        let rounded = So3::from_matrix_unchecked(Matrix3::from_fn(|i, j| columns[j][i].0));
+        let rounded = rounded_exp(&xi);
         // At half a turn to rounding both signs are right.
         let log = rounded.log();
         let log = if PI - theta < 1e-15 && log.dot(&xi) < 0.0 { -log } else { log };
@@ -157,6 +169,42 @@ fn exponentials_and_logarithms() {
         let v = vector(&xi).map(|x| x * sinc * Double::of(0.5));
         check_vector(&q.v(), v, theta.min(1.0), 3.0, "vector part");
         check_vector(&q.log(), vector(&xi), theta, 4.0, &format!("log of a quaternion at {theta}"));
+    }
+}
+
+/// From where the angle is read as π − θ on, densely: past 3 rad, where the axis is no longer that of R − Rᵀ alone, and past where it
+/// is that of a column of R + Rᵀ.
+#[test]
+fn logarithms_towards_the_half_turn() {
+    let directions = (0..40).map(|k| {
+        let t = f64::from(k);
+        Vector3::new((1.3 * t).sin(), (0.7 * t).cos(), (2.1 * t).sin()).normalize()
+    });
+    for axis in directions.chain(axes()) {
+        let even = (0..100).map(|k| 2.3 + 0.0084 * f64::from(k));
+        let towards = (0..100).map(|k| PI - 10_f64.powf(-0.85 - 0.12 * f64::from(k)));
+        for theta in even.chain(towards) {
+            let xi = axis * theta;
+            check_vector(&rounded_exp(&xi).log(), vector(&xi), theta, 3.0, &format!("log at {theta}"));
+        }
+    }
+}
+
+/// What a matrix is off by may be all there is of R − Rᵀ. The logarithm magnifies it by θ/sin θ up to 3 rad, which is 21, and no more
+/// beyond.
+#[test]
+fn logarithms_of_matrices_that_are_not_quite_orthogonal() {
+    for worn in [1e-12, 1e-9, 1e-6] {
+        for axis in axes() {
+            for from_half_turn in (0..60).map(|k| 10_f64.powf(-0.2 * f64::from(k))) {
+                let xi = axis * (PI - from_half_turn);
+                let off = Matrix3::new(0.3, -0.7, 0.5, 0.9, -0.2, -0.6, 0.1, 0.8, -0.4) * worn;
+                let log = So3::from_matrix_unchecked(rounded_exp(&xi).matrix() + off).log();
+                let error = (log - xi).norm().min((log + xi).norm());
+                let bound = if from_half_turn > 0.1416 { 30.0 } else { 3.0 } * worn;
+                assert!(error < bound, "{error:e} of {worn:e} at {from_half_turn:e} from half a turn");
+            }
+        }
     }
 }
 

@@ -1,10 +1,10 @@
 //! The functions of an angle θ that the closed forms on so(3), se(2) and se(3) are made of, accurate to a few ulp from
 //! θ = 0 on. Where a difference would cancel, its power series in θ² is summed up to a half turn; the terms alternate and
-//! fall from the first on, so nothing cancels there.
+//! fall from the first on, so little cancels there.
 
 /// Up to here (a half turn) the series are used.
 const SERIES_BELOW: f64 = 10.0;
-const TERMS: usize = 14;
+const PAIRS: usize = 7;
 
 /// Up to here fewer terms do, as in a step of an integrator.
 const SHORT_BELOW: f64 = 1.0;
@@ -22,15 +22,19 @@ pub(super) fn sinc_cos(h: f64) -> (f64, f64) {
 /// sin(θ/2)/θ and cos(θ/2), from x = θ². The series are as good as sine and cosine here, and quicker.
 #[inline]
 pub(super) fn half_angle(x: f64) -> (f64, f64) {
+    if x < SHORTEST_BELOW {
+        return (polynomial::<3>(&SIN_OF_HALF, x), polynomial::<3>(&COS_OF_HALF, x));
+    }
+    half_angle_of_larger(x)
+}
+
+/// Apart, so that small steps need no call.
+fn half_angle_of_larger(x: f64) -> (f64, f64) {
+    if x < SHORT_BELOW {
+        return (polynomial::<4>(&SIN_OF_HALF, x), polynomial::<4>(&COS_OF_HALF, x));
+    }
     if x < SERIES_BELOW {
-        let y = 0.25 * x;
-        if x < SHORTEST_BELOW {
-            return (0.5 * horner(&SIN, y, 5), horner(&COS, y, 6));
-        }
-        if x < SHORT_BELOW {
-            return (0.5 * horner(&SIN, y, 8), horner(&COS, y, 8));
-        }
-        return (0.5 * horner(&SIN, y, 11), horner(&COS, y, 11));
+        return (polynomial::<6>(&SIN_OF_HALF, x), polynomial::<6>(&COS_OF_HALF, x));
     }
     let (s, c) = sinc_cos(0.5 * x.sqrt());
     (0.5 * s, c)
@@ -40,7 +44,7 @@ pub(super) fn half_angle(x: f64) -> (f64, f64) {
 #[inline]
 pub(super) fn exp_coefficients(x: f64) -> (f64, f64) {
     if x < SHORT_BELOW {
-        return (horner(&SIN, x, 9), horner(&ONE_MINUS_COS, x, 9));
+        return (polynomial::<5>(&SIN, x), polynomial::<5>(&ONE_MINUS_COS, x));
     }
     let (s, c) = half_angle(x);
     (2.0 * s * c, 2.0 * s * s)
@@ -61,10 +65,10 @@ pub(super) struct AdFunction {
 pub(super) fn dexp_coefficients(x: f64) -> AdFunction {
     if x < SERIES_BELOW {
         return AdFunction {
-            g1: horner(&ONE_MINUS_COS, x, TERMS),
-            g2: horner(&THETA_MINUS_SIN, x, TERMS),
-            dg1: horner(&DEXP_DG1, x, TERMS),
-            dg2: horner(&DEXP_DG2, x, TERMS),
+            g1: polynomial::<PAIRS>(&ONE_MINUS_COS, x),
+            g2: polynomial::<PAIRS>(&THETA_MINUS_SIN, x),
+            dg1: polynomial::<PAIRS>(&DEXP_DG1, x),
+            dg2: polynomial::<PAIRS>(&DEXP_DG2, x),
         };
     }
     let (sinc, g1) = exp_coefficients(x);
@@ -75,7 +79,7 @@ pub(super) fn dexp_coefficients(x: f64) -> AdFunction {
 /// (θ − sin θ)/θ³, from x = θ².
 #[inline]
 pub(super) fn theta_minus_sin(x: f64) -> f64 {
-    if x < SERIES_BELOW { horner(&THETA_MINUS_SIN, x, TERMS) } else { (1.0 - exp_coefficients(x).0) / x }
+    if x < SERIES_BELOW { polynomial::<PAIRS>(&THETA_MINUS_SIN, x) } else { (1.0 - exp_coefficients(x).0) / x }
 }
 
 /// Those of dexp⁻¹, φ(z) = z/(eᶻ − 1): g₁ = −1/2, g₂ = (1 − (θ/2) cot(θ/2))/θ²; from x = θ², θ < 2π.
@@ -85,7 +89,7 @@ pub(super) fn dexp_inv_coefficients(x: f64) -> AdFunction {
     let y = 0.25 * x;
     let (s, c) = sinc_cos(y.sqrt());
     let (e, de) = if x < SERIES_BELOW {
-        (horner(&E, y, 11), horner(&E_PRIME, y, 11))
+        (polynomial::<6>(&E, y), polynomial::<6>(&E_PRIME, y))
     } else {
         let e = (s - c) / y;
         (e, (s - 3.0 * e) / (2.0 * y))
@@ -99,13 +103,13 @@ pub(super) fn dexp_inv_g2(x: f64) -> f64 {
     let y = 0.25 * x;
     // Of small steps neither root nor sine is needed.
     if x < SHORTEST_BELOW {
-        return horner(&E, y, 5) / (4.0 * horner(&SIN, y, 5));
+        return polynomial::<3>(&E, y) / (4.0 * polynomial::<3>(&SIN, y));
     }
     if x < SHORT_BELOW {
-        return horner(&E, y, 8) / (4.0 * horner(&SIN, y, 8));
+        return polynomial::<4>(&E, y) / (4.0 * polynomial::<4>(&SIN, y));
     }
     let (s, c) = sinc_cos(y.sqrt());
-    let e = if x < SERIES_BELOW { horner(&E, y, 11) } else { (s - c) / y };
+    let e = if x < SERIES_BELOW { polynomial::<6>(&E, y) } else { (s - c) / y };
     e / (4.0 * s)
 }
 
@@ -113,9 +117,7 @@ pub(super) fn dexp_inv_g2(x: f64) -> f64 {
 /// needed.
 #[inline]
 pub(super) fn angle_by_sin(t: f64) -> f64 {
-    let y = t * t;
-    let (even, odd) = ANGLE_BY_SIN.iter().rev().fold((0.0, 0.0), |(even, odd), [a, b]| (a + y * even, b + y * odd));
-    even + t * odd
+    polynomial::<6>(&ANGLE_BY_SIN, t)
 }
 
 /// The polynomial of degree 11 through asin(√t)/√(t(1 − t)) at Chebyshev's nodes of 0 … 0.1465 (45°), in pairs of an even and
@@ -130,10 +132,13 @@ const ANGLE_BY_SIN: [[f64; 2]; 6] = [
     [0.10307152861299382, 0.6318106454210587],
 ];
 
-/// Σ (−x)ᵏ cₖ, k < terms.
+/// Σ cₖ xᵏ of the first pairs of coefficients, those of even and odd powers side by side, as the processor can take them.
 #[inline]
-fn horner(coefficients: &[f64; TERMS], x: f64, terms: usize) -> f64 {
-    coefficients[..terms].iter().rev().fold(0.0, |sum, c| c - x * sum)
+fn polynomial<const PAIRS: usize>(coefficients: &[[f64; 2]], x: f64) -> f64 {
+    let y = x * x;
+    let lower = coefficients[..PAIRS - 1].iter().rev();
+    let [even, odd] = lower.fold(coefficients[PAIRS - 1], |[even, odd], [a, b]| [a + y * even, b + y * odd]);
+    even + x * odd
 }
 
 const fn factorial(n: usize) -> f64 {
@@ -145,25 +150,32 @@ const fn factorial(n: usize) -> f64 {
     product
 }
 
-/// cₖ = (a + b k + c k²)/(2k + n)!, the shape of all series here.
-const fn series(n: usize, [a, b, c]: [f64; 3]) -> [f64; TERMS] {
-    let (mut coefficients, mut k) = ([0.0; TERMS], 0);
-    while k < TERMS {
+/// cₖ = (−1)ᵏ(a + b k + c k²)/(2k + n)!, the shape of all series here.
+const fn series(n: usize, abc: [f64; 3]) -> [[f64; 2]; PAIRS] {
+    series_of(1.0, n, abc)
+}
+
+/// The same, of a fraction of x.
+const fn series_of(fraction: f64, n: usize, [a, b, c]: [f64; 3]) -> [[f64; 2]; PAIRS] {
+    let (mut coefficients, mut k, mut power) = ([[0.0; 2]; PAIRS], 0, 1.0);
+    while k < 2 * PAIRS {
         let x = k as f64;
-        coefficients[k] = (a + b * x + c * x * x) / factorial(2 * k + n);
+        coefficients[k / 2][k % 2] = power * (a + b * x + c * x * x) / factorial(2 * k + n);
+        power *= -fraction;
         k += 1;
     }
     coefficients
 }
 
-const COS: [f64; TERMS] = series(0, [1.0, 0.0, 0.0]);
-const SIN: [f64; TERMS] = series(1, [1.0, 0.0, 0.0]);
-const ONE_MINUS_COS: [f64; TERMS] = series(2, [1.0, 0.0, 0.0]);
-const THETA_MINUS_SIN: [f64; TERMS] = series(3, [1.0, 0.0, 0.0]);
-const DEXP_DG1: [f64; TERMS] = series(4, [-2.0, -2.0, 0.0]);
-const DEXP_DG2: [f64; TERMS] = series(5, [-2.0, -2.0, 0.0]);
-const E: [f64; TERMS] = series(3, [2.0, 2.0, 0.0]);
-const E_PRIME: [f64; TERMS] = series(5, [-4.0, -6.0, -2.0]);
+const SIN: [[f64; 2]; PAIRS] = series(1, [1.0, 0.0, 0.0]);
+const COS_OF_HALF: [[f64; 2]; PAIRS] = series_of(0.25, 0, [1.0, 0.0, 0.0]);
+const SIN_OF_HALF: [[f64; 2]; PAIRS] = series_of(0.25, 1, [0.5, 0.0, 0.0]);
+const ONE_MINUS_COS: [[f64; 2]; PAIRS] = series(2, [1.0, 0.0, 0.0]);
+const THETA_MINUS_SIN: [[f64; 2]; PAIRS] = series(3, [1.0, 0.0, 0.0]);
+const DEXP_DG1: [[f64; 2]; PAIRS] = series(4, [-2.0, -2.0, 0.0]);
+const DEXP_DG2: [[f64; 2]; PAIRS] = series(5, [-2.0, -2.0, 0.0]);
+const E: [[f64; 2]; PAIRS] = series(3, [2.0, 2.0, 0.0]);
+const E_PRIME: [[f64; 2]; PAIRS] = series(5, [-4.0, -6.0, -2.0]);
 
 #[cfg(test)]
 mod tests {
@@ -185,7 +197,7 @@ mod tests {
             close(dexp_inv_g2(at * (1.0 - 1e-16)), dexp_inv_g2(at));
         }
         for of in [half_angle, exp_coefficients] {
-            for at in [SHORT_BELOW, SERIES_BELOW] {
+            for at in [SHORTEST_BELOW, SHORT_BELOW, SERIES_BELOW] {
                 let (a, b) = (of(at * (1.0 - 1e-16)), of(at));
                 close(a.0, b.0);
                 close(a.1, b.1);

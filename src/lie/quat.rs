@@ -3,10 +3,11 @@
 //! Algebra: rotation vectors as of [`So3`], so exp(ξ) = (cos θ/2, sin θ/2 · ξ/θ), θ = |ξ|, and everything but
 //! exp, log and the group itself is that of SO(3).
 
-use super::angle::half_angle;
+use super::angle::{angle_by_sin, half_angle};
 use super::so3::maps_of_rotation_vectors;
 use super::{HomogeneousSpace, LieGroup, So3, so3};
 use nalgebra::{Matrix3, Quaternion, UnitQuaternion, Vector3};
+use std::f64::consts::{FRAC_1_SQRT_2, PI, TAU};
 use std::ops::Mul;
 
 /// A unit quaternion; q and −q are two elements that rotate alike.
@@ -128,12 +129,19 @@ impl LieGroup for Quat {
     /// Of −1, a full turn about x.
     #[inline]
     fn log(&self) -> Vector3<f64> {
-        let v = self.v();
-        let sin = v.norm();
-        if sin == 0.0 {
-            return if self.w() > 0.0 { v * 2.0 } else { Vector3::x() * std::f64::consts::TAU };
+        // As of a matrix, with half the angle.
+        let (v, cos) = (self.v(), self.w());
+        if cos > FRAC_1_SQRT_2 {
+            return v * (2.0 * angle_by_sin(0.5 - 0.5 * cos));
         }
-        v * (2.0 * sin.atan2(self.w()) / sin)
+        let sin = v.norm_squared().sqrt();
+        if cos > -FRAC_1_SQRT_2 {
+            return v * ((PI - 2.0 * cos * angle_by_sin(0.5 - 0.5 * sin)) / sin);
+        }
+        if sin == 0.0 {
+            return Vector3::x() * TAU;
+        }
+        v * (TAU / sin - 2.0 * angle_by_sin(0.5 + 0.5 * cos))
     }
     /// (2, ξ)/√(4 + |ξ|²).
     #[inline]

@@ -8,6 +8,13 @@ use nalgebra::{Matrix3, Rotation3, Vector3};
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 use std::ops::Mul;
 
+/// The cosine of 3 rad, up to where (R − Rᵀ)/2 = sin θ n^, rounded to an ulp of 1, gives the axis to 2 ulp.
+const SKEW_PART_ABOVE: f64 = -0.99;
+
+/// Below this square of 4 sin θ, 2.5·10⁻⁴ rad from the half turn, R − Rᵀ is not asked for more than a sign. Were all matrices
+/// orthogonal to rounding, it could be 10⁻¹⁴.
+const HALF_TURN_BELOW: f64 = 1e-6;
+
 /// A rotation of space. As an attitude it takes vectors from the body frame to the world.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct So3(Matrix3<f64>);
@@ -79,7 +86,12 @@ pub fn hat(xi: &Vector3<f64>) -> Matrix3<f64> {
 /// The ξ with ξ^ = (M − Mᵀ)/2; of a skew matrix the one it is the hat of.
 #[inline]
 pub fn vee(m: &Matrix3<f64>) -> Vector3<f64> {
-    Vector3::new(m.m32 - m.m23, m.m13 - m.m31, m.m21 - m.m12) * 0.5
+    twice_vee(m) * 0.5
+}
+
+#[inline]
+fn twice_vee(m: &Matrix3<f64>) -> Vector3<f64> {
+    Vector3::new(m.m32 - m.m23, m.m13 - m.m31, m.m21 - m.m12)
 }
 
 /// I + a ξ^ + b ξ^².
@@ -104,20 +116,16 @@ pub(super) fn polynomial_of_ad(xi: &Vector3<f64>, a: f64, b: f64, eta: &Vector3<
     eta + first * a + xi.cross(&first) * b
 }
 
-/// The logarithm where R ≈ 2nnᵀ − I: (R + Rᵀ)/2 = cos θ I + (1 − cos θ)nnᵀ, of which the longest column gives n up to
-/// its sign, and sin θ n = v gives the sign. The column is selected, not branched to: which one it is nobody can predict.
-#[inline]
-fn near_half_turn(m: &Matrix3<f64>, v: &Vector3<f64>, sin: f64, cos: f64) -> Vector3<f64> {
-    let (xy, xz, yz) = (0.5 * (m.m12 + m.m21), 0.5 * (m.m13 + m.m31), 0.5 * (m.m23 + m.m32));
-    let (xx, yy, zz) = (m.m11 - cos, m.m22 - cos, m.m33 - cos);
-    let select = |first: bool, a: [f64; 3], b: [f64; 3]| -> [f64; 3] {
-        std::array::from_fn(|i| if first { a[i] } else { b[i] })
-    };
-    let of_two = select(xx >= yy, [xx, xy, xz], [xy, yy, yz]);
-    let axis = Vector3::from(select(xx.max(yy) >= zz, of_two, [xz, yz, zz]));
-    // Seen from the half turn, the angle is small again.
-    let theta = PI - sin * angle_by_sin(0.5 + 0.5 * cos.max(-1.0));
-    axis * (theta.copysign(v.dot(&axis)) / axis.norm_squared().sqrt())
+/// The logarithm closer to the half turn than R − Rᵀ can tell the axis: R + Rᵀ − 2 cos θ I = 2(1 − cos θ)nnᵀ, of which the
+/// longest column gives n up to its sign, and v = 2 sin θ n gives the sign.
+#[cold]
+fn near_half_turn(m: &Matrix3<f64>, v: &Vector3<f64>, cos: f64) -> Vector3<f64> {
+    let (j, _) = m.diagonal().argmax();
+    let mut axis = m.column(j) + m.row(j).transpose();
+    axis[j] -= 2.0 * cos;
+    axis.normalize_mut();
+    let sin = 0.5 * axis.dot(v);
+    axis * (PI.copysign(sin) - sin * angle_by_sin(0.5 + 0.5 * cos))
 }
 
 pub(super) fn dexp(xi: &Vector3<f64>, eta: &Vector3<f64>) -> Vector3<f64> {
@@ -189,16 +197,30 @@ impl LieGroup for So3 {
         let (a, b) = exp_coefficients(xi.norm_squared());
         Self(polynomial_of_hat(xi, a, b))
     }
-    /// ξ = θ/sin θ · (R − Rᵀ)^∨/2, with θ/sin θ from sin²(θ/2) up to 45°, from cos θ up to 135°; beyond, where rounding takes the
-    /// direction of R − Rᵀ, the axis is that of R + Rᵀ.
+    /// ξ = θ/sin θ · (R − Rᵀ)^∨/2, with θ/sin θ from sin²(θ/2) up to 45°, from cos θ up to 135°, and from cos²(θ/2) beyond. From about
+    /// 3 rad on rounding begins to turn R − Rᵀ away from the axis n; R − cos θ I, whose symmetric part is (1 − cos θ)nnᵀ and whose skew
+    /// part takes it to nothing, turns it back.
     #[inline]
     fn log(&self) -> Vector3<f64> {
-        let (v, cos) = (vee(&self.0), 0.5 * (self.0.trace() - 1.0));
+        let m = &self.0;
+        let (v, cos) = (twice_vee(m), 0.5 * (m.m11 + m.m22 + m.m33) - 0.5);
         if cos > FRAC_1_SQRT_2 {
-            return v * angle_by_sin(0.5 - 0.5 * cos);
+            return v * (0.5 * angle_by_sin(0.5 - 0.5 * cos));
         }
-        let sin = v.norm_squared().sqrt();
-        if cos > -FRAC_1_SQRT_2 { v * (cos.acos() / sin) } else { near_half_turn(&self.0, &v, sin, cos) }
+        if cos > -FRAC_1_SQRT_2 {
+            let over_twice_sin = 1.0 / v.norm_squared().sqrt();
+            return v * (cos.acos() * over_twice_sin);
+        }
+        let from_half_turn = 0.5 * angle_by_sin(0.5 + 0.5 * cos);
+        if cos > SKEW_PART_ABOVE {
+            return v * (PI / v.norm_squared().sqrt() - from_half_turn);
+        }
+        let along = m * v - v * cos;
+        let square = along.norm_squared();
+        if square < HALF_TURN_BELOW {
+            return near_half_turn(m, &v, cos);
+        }
+        along * (PI / square.sqrt() - from_half_turn / (1.0 - cos))
     }
     /// I + 4/(4 + |ξ|²) (ξ^ + ξ^²/2).
     #[inline]
