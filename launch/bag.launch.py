@@ -38,8 +38,8 @@ DISCOVERY_S = 2.0
 DRAIN_S = 1.0
 
 FILTERS = (
-    'default invariant cartesian log-range inverse-range unsplit iterated reduced ekf '
-    'fe-ekf thesis-reduced thesis-ekf thesis-fe-ekf'
+    'default invariant cartesian log-range inverse-range unsplit iterated anchored reduced '
+    'ekf fe-ekf thesis-reduced thesis-ekf thesis-fe-ekf'
 ).split()
 
 ARGUMENTS = [

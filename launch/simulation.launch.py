@@ -19,8 +19,8 @@ from launch_ros.parameter_descriptions import ParameterValue
 SHARE = Path(get_package_share_directory('lienav'))
 
 FILTERS = (
-    'default invariant cartesian log-range inverse-range unsplit iterated reduced ekf '
-    'fe-ekf thesis-reduced thesis-ekf thesis-fe-ekf'
+    'default invariant cartesian log-range inverse-range unsplit iterated anchored reduced '
+    'ekf fe-ekf thesis-reduced thesis-ekf thesis-fe-ekf'
 ).split()
 
 # The heading a path starts with, where that is not 0: slam_node is told where it starts.

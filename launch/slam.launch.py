@@ -31,8 +31,8 @@ RVIZ_TOPICS = (
 )
 
 FILTERS = (
-    'default invariant cartesian log-range inverse-range unsplit iterated reduced ekf '
-    'fe-ekf thesis-reduced thesis-ekf thesis-fe-ekf'
+    'default invariant cartesian log-range inverse-range unsplit iterated anchored reduced '
+    'ekf fe-ekf thesis-reduced thesis-ekf thesis-fe-ekf'
 ).split()
 
 ARGUMENTS = [

@@ -217,17 +217,21 @@ impl Estimator {
         std::mem::swap(&mut self.sightings, &mut self.unused);
         let mut unused = (Counts::default(), Correction::default());
         for (k, past) in clouds.iter_mut().enumerate() {
-            if k == 0 {
-                self.state.copy_from(&past.before);
-                self.sensor.calibrate(&self.state.calibration);
-            } else {
-                past.motion = past.motion.recalibrated(&past.before.calibration, &self.state.calibration);
-                past.before.copy_from(&self.state);
+            match &mut past.before {
+                Some(oldest) if k == 0 => {
+                    self.state.copy_from(oldest);
+                    self.sensor.calibrate(&self.state.calibration);
+                }
+                Some(before) => before.copy_from(&self.state),
+                None => {}
             }
-            self.pending = past.motion;
+            self.pending = past.motion.recalibrated(&past.calibration, &self.state.calibration);
+            past.calibration.clone_from(&self.state.calibration);
+            past.motion = self.pending;
+            let before = self.state.pose;
             self.arrive(past.stamp);
             self.sort_again(past);
-            past.moved = self.take_in(&past.before.pose, past.stamp, &mut unused.0, &mut unused.1);
+            past.moved = self.take_in(&before, past.stamp, &mut unused.0, &mut unused.1);
         }
         self.window.put_back(clouds);
         std::mem::swap(&mut self.sightings, &mut self.unused);

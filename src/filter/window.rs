@@ -5,6 +5,7 @@
 //! feature was as is known now: Gauss–Newton over a short window of the posterior. What the filter then has is what it would have
 //! had if it had known the ranges better from the beginning; nothing is used twice.
 
+use super::calibration::Calibration;
 use super::motion::Increment;
 use super::sensor::Reading;
 use super::state::State;
@@ -32,9 +33,11 @@ pub struct Seen {
 /// A cloud, and what was before it.
 #[derive(Debug)]
 pub struct Past {
-    /// The state before the motion to this cloud.
-    pub before: State,
-    /// That motion, as odometry has it.
+    /// The state before the motion to this cloud; of the first cloud of each block.
+    pub before: Option<State>,
+    /// What calibration was when that motion was taken.
+    pub calibration: Calibration,
+    /// The motion, as odometry has it.
     pub motion: Increment,
     /// The same as the filter has it after the cloud.
     pub moved: Se2,
@@ -46,80 +49,90 @@ pub struct Past {
     is_vague: bool,
 }
 
-/// The last clouds, as many as there are to be and only while features are in view whose range was vague.
+/// The last clouds, in two blocks, and only while features are in view whose range was vague. When a block is full, all clouds are
+/// due; then the older block goes. So it is the states before blocks that are kept, three at most, and not one for each cloud.
 #[derive(Debug, Default)]
 pub struct Window {
-    length: usize,
+    /// Clouds in a block; 0 keeps none.
+    block: usize,
     past: VecDeque<Past>,
     /// Allocated before, and free.
     spare: Vec<Past>,
-    /// Clouds since they were linearized.
-    since: usize,
+    /// The same of states.
+    spare_states: Vec<State>,
     /// Whether the last cloud had a feature with a vague range.
     is_wanted: bool,
 }
 
 impl Window {
-    /// Of `length` clouds; 0 keeps none.
+    /// Of `length` clouds, rounded up to an even number; 0 keeps none.
     pub fn new(length: usize) -> Self {
-        Self { length, ..Self::default() }
+        Self { block: length.div_ceil(2), ..Self::default() }
     }
 
     /// Forgets the clouds: the state was changed otherwise.
     pub fn clear(&mut self) {
-        self.spare.extend(self.past.drain(..));
-        self.since = 0;
+        self.forget(self.past.len());
         self.is_wanted = false;
+    }
+
+    /// Forgets the oldest clouds.
+    fn forget(&mut self, count: usize) {
+        for mut past in self.past.drain(..count) {
+            self.spare_states.extend(past.before.take());
+            self.spare.push(past);
+        }
     }
 
     /// A cloud comes: keeps the state before it, if the window is open.
     pub fn begin(&mut self, state: &State, motion: &Increment, stamp: Stamp) {
         let is_open = self.is_wanted || !self.past.is_empty();
-        if self.length == 0 || !is_open {
+        if self.block == 0 || !is_open {
             return;
         }
-        if self.past.len() == self.length {
-            self.spare.extend(self.past.pop_front());
+        let mut past = self.spare.pop().unwrap_or_else(|| Past {
+            before: None,
+            calibration: state.calibration.clone(),
+            motion: *motion,
+            moved: motion.motion,
+            stamp,
+            seen: Vec::new(),
+            is_vague: false,
+        });
+        past.calibration.clone_from(&state.calibration);
+        past.seen.clear();
+        (past.motion, past.moved, past.stamp, past.is_vague) = (*motion, motion.motion, stamp, false);
+        if self.past.len().is_multiple_of(self.block) {
+            past.before = Some(match self.spare_states.pop() {
+                Some(mut kept) => {
+                    kept.copy_from(state);
+                    kept
+                }
+                None => state.clone(),
+            });
         }
-        match self.spare.pop() {
-            Some(mut past) => {
-                past.before.copy_from(state);
-                past.seen.clear();
-                (past.motion, past.moved, past.stamp, past.is_vague) = (*motion, motion.motion, stamp, false);
-                self.past.push_back(past);
-            }
-            None => self.past.push_back(Past {
-                before: state.clone(),
-                motion: *motion,
-                moved: motion.motion,
-                stamp,
-                seen: Vec::new(),
-                is_vague: false,
-            }),
-        }
+        self.past.push_back(past);
     }
 
     /// What [`Window::begin`] announced has been taken in: `state` is the state after it.
     pub fn end(&mut self, state: &State, seen: &[Seen], moved: &Se2) {
-        self.is_wanted = self.length > 0 && seen.iter().any(|seen| is_vague(state, seen));
+        self.is_wanted = self.block > 0 && seen.iter().any(|seen| is_vague(state, seen));
         let Some(past) = self.past.back_mut() else { return };
         past.seen.extend(seen.iter().filter(|seen| seen.role != Role::Gated));
         (past.moved, past.is_vague) = (*moved, self.is_wanted);
-        self.since += 1;
         if !self.past.iter().any(|past| past.is_vague) {
             self.clear();
         }
     }
 
-    /// Whether the clouds are to be linearized again: every half window.
+    /// Whether the clouds are to be linearized again: a block has just become full.
     pub fn is_due(&self) -> bool {
-        2 * self.since >= self.length.max(1)
+        !self.past.is_empty() && self.past.len().is_multiple_of(self.block)
     }
 
     /// The clouds, oldest first, each aimed at where its features are in `state`, the newest. They have to be given back to
     /// [`Window::put_back`].
     pub fn aim(&mut self, state: &State) -> VecDeque<Past> {
-        self.since = 0;
         let mut past = std::mem::take(&mut self.past);
         let mut to_then = Se2::identity();
         for past in past.iter_mut().rev() {
@@ -137,9 +150,12 @@ impl Window {
         past
     }
 
-    /// The clouds, with what has changed.
+    /// The clouds, with what has changed; the older block, where there are two, has been linearized for the last time.
     pub fn put_back(&mut self, past: VecDeque<Past>) {
         self.past = past;
+        if self.past.len() > self.block {
+            self.forget(self.block);
+        }
     }
 }
 
