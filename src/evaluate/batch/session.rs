@@ -25,7 +25,7 @@ impl Session {
     /// Before any input.
     ///
     /// # Errors
-    /// A configuration that cannot be used; its filter is replaced by [`FRONT_END`].
+    /// A configuration that cannot be used; its filter is replaced by `iterated`.
     pub fn new(config: &Config, settings: Settings) -> Result<Self, ConfigError> {
         let name = config.filter.clone();
         let config = Config { filter: FRONT_END.into(), ..config.clone() };
