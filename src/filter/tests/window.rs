@@ -1,7 +1,7 @@
 //! Clouds that are linearized again: when, and that nothing is used twice or taken back.
 
 use super::*;
-use crate::filter::Landmark;
+use crate::filter::{Landmark, TimeJump};
 use nalgebra::Matrix3;
 
 const BEARING_STD: f64 = 0.02;
@@ -17,6 +17,11 @@ fn stereo(filter: &str) -> Config {
 
 /// A robot that drives a wide left bend, with features on both sides all along.
 fn bend(steps: usize, seed: u64) -> Vec<Instant> {
+    lifted_on_the_bend(steps, seed, steps, Se2::identity())
+}
+
+/// The same, but before instant `lifted` it is set down `away` from where it was, and odometry says nothing of it.
+fn lifted_on_the_bend(steps: usize, seed: u64, lifted: usize, away: Se2) -> Vec<Instant> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut noise = |std: f64| {
         let x: f64 = StandardNormal.sample(&mut rng);
@@ -28,7 +33,8 @@ fn bend(steps: usize, seed: u64) -> Vec<Instant> {
     let features: Vec<Vector2<f64>> = way.iter().step_by(6).enumerate().map(beside).collect();
     way.iter()
         .enumerate()
-        .map(|(k, truth)| {
+        .map(|(k, pose)| {
+            let truth = if k < lifted { *pose } else { way[lifted] * away * way[lifted].inverse() * *pose };
             let velocity = Vector2::new(1.0 + noise(VELOCITY_STD), noise(VELOCITY_STD));
             let yaw_rate = 0.1 + noise(YAW_RATE_STD);
             let mut seen = Vec::new();
@@ -41,11 +47,7 @@ fn bend(steps: usize, seed: u64) -> Vec<Instant> {
                     seen.push(Observation { id: Some(id as u32), value, covariance: None });
                 }
             }
-            Instant {
-                odometry: Odometry { stamp: stamp(k), velocity, yaw_rate, covariance: None },
-                truth: *truth,
-                seen,
-            }
+            Instant { odometry: Odometry { stamp: stamp(k), velocity, yaw_rate, covariance: None }, truth, seen }
         })
         .collect()
 }
@@ -150,4 +152,40 @@ fn an_empty_map_stays_empty_of_what_was_before() {
     let seen: std::collections::HashSet<u32> =
         instants[35..].iter().flat_map(|instant| instant.seen.iter().filter_map(|o| o.id)).collect();
     assert!(slam.landmarks().count() > 0 && slam.landmarks().all(|l| seen.contains(&l.id)));
+}
+
+/// What was seen before the gate was opened is not taken in again as if the robot had driven to where it is.
+#[test]
+fn a_robot_that_was_lifted_is_not_carried_back() {
+    let away = Se2::new(-0.6, 1.0, -0.3);
+    for seed in 17..21 {
+        let instants = lifted_on_the_bend(70, seed, 35, away);
+        let mut config = stereo("default");
+        config.gate.starvation_limit_s = 0.4;
+        let (slam, steps) = run_stereo(config, &instants);
+        assert_eq!(slam.gate_openings(), 1, "{seed}");
+        for (step, instant) in steps.iter().zip(&instants).skip(50) {
+            let (here, there) = (step.estimate.pose, instant.truth);
+            assert!(
+                (here.p - there.p).norm() < 0.6 && (here.theta - there.theta).abs() < 0.15,
+                "{seed}: {here:?} {there:?}"
+            );
+        }
+    }
+}
+
+/// A clock that is set back while the robot drives on: clouds with stamps of the time before are not taken in again.
+#[test]
+fn time_that_is_set_back_takes_no_cloud_of_before_in_again() {
+    let mut instants = bend(60, 22);
+    for (k, instant) in instants[37..].iter_mut().enumerate() {
+        instant.odometry.stamp = stamp(k);
+    }
+    let mut config = stereo("default");
+    config.timing.on_jump_back = TimeJump::Rewind;
+    let (slam, steps) = run_stereo(config, &instants);
+    assert_eq!(slam.time_jumps(), 1);
+    let last = steps.last().unwrap().estimate;
+    assert!(slam.landmarks().all(|landmark| landmark.last_seen <= last.stamp));
+    assert!((last.pose.p - instants.last().unwrap().truth.p).norm() < 0.6, "{:?}", last.pose);
 }
