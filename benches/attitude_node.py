@@ -4,7 +4,9 @@
     cargo xtask run python3 benches/attitude_node.py target/release/attitude_node
 
 Prints a table: medians over the rounds, least and most in brackets. Settings are measured in turns, since machines that others
-share are not equally fast at every minute. On loopback, in a ROS domain of its own; Linux only (/proc/PID/task/*/schedstat)."""
+share are not equally fast at every minute. Two yardsticks are measured among them: a process that does nothing but sleep for a
+period at a time, and a node of rclpy that does nothing with the samples it gets.
+On loopback, in a ROS domain of its own; Linux only (/proc/PID/task/*/schedstat)."""
 
 import argparse
 import glob
@@ -14,6 +16,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 SETTINGS = (
@@ -24,6 +27,7 @@ SETTINGS = (
     {'batch_s': 0.02, 'attitude_rate_hz': 50.0},
 )
 LISTENERS = ('best effort', 'reliable', 'nobody')
+YARDSTICKS = {'subscribe': 'a node of rclpy that does nothing with them', 'sleep': 'a process that sleeps for as long as one takes'}
 PATIENCE_S = 15.0
 
 
@@ -91,6 +95,30 @@ def listen(how):
     print(counts.get('input.used', '?'), len(latencies), at(0.5), at(0.99), flush=True)
 
 
+def subscribe():
+    """Take samples and do nothing with them, as a node that stays at the defaults of rclpy."""
+    import rclpy
+    from rclpy.qos import qos_profile_sensor_data
+    from sensor_msgs.msg import Imu
+
+    rclpy.init()
+    node = rclpy.create_node('subscriber')
+    node.create_subscription(Imu, 'imu', lambda _: None, qos_profile_sensor_data)
+    try:
+        rclpy.spin(node)
+    except (KeyboardInterrupt, rclpy.executors.ExternalShutdownException):
+        pass
+
+
+def sleep(period_s):
+    """What it costs to be woken, and nothing else."""
+    try:
+        while True:
+            time.sleep(period_s)
+    except KeyboardInterrupt:
+        pass
+
+
 def cpu_ns(pid):
     """CPU time of all threads so far: of the node's own, and of Fast DDS's (named dds.…)."""
     own = dds = 0
@@ -116,31 +144,65 @@ def expect(process, word):
         sys.exit(f'a peer said {line!r} instead of {word!r}')
 
 
-def measure(executable, setting, how, rate_hz, seconds):
-    """One run: percents of a core (all, Fast DDS's), what the listener says."""
-    parameters = [word for name, value in setting.items() for word in ('-p', f'{name}:={value}')]
-    command = [executable, *(['--ros-args', *parameters] if parameters else [])]
-    node = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    processes = [node]
+def measure(command, how, rate_hz, seconds):
+    """One run of a node: percents of a core (all, Fast DDS's), samples sent, and what the listener says, if there is one."""
+    with tempfile.TemporaryFile('w+') as complaints:
+        node = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=complaints)
+        processes = [node]
+        try:
+            if how:
+                processes.append(listener := peer('listen', how))
+                expect(listener, 'ready')
+            processes.append(sender := peer('send', rate_hz, seconds))
+            expect(sender, 'go')
+            before, begun = cpu_ns(node.pid), time.monotonic()
+            sent = int(sender.stdout.readline())
+            after, lasted = cpu_ns(node.pid), time.monotonic() - begun
+            sender.wait()
+            said = ['', '', '-', '-']
+            if how:
+                time.sleep(1.2)  # for the diagnostics of the last second
+                listener.terminate()
+                said = listener.communicate()[0].split()
+            own, dds = ((b - a) / lasted * 1e-7 for a, b in zip(before, after))
+            return own + dds, dds, sent, *said
+        except SystemExit:
+            if node.poll() is not None:
+                complaints.seek(0)
+                print(complaints.read(), end='', file=sys.stderr)
+            raise
+        finally:
+            for process in processes:
+                if process.poll() is None:
+                    process.send_signal(signal.SIGINT if process is node else signal.SIGTERM)
+                    process.wait(5)
+
+
+def measure_sleep(rate_hz, seconds):
+    """One run of the process that sleeps, as one of a node."""
+    sleeper = peer('sleep', 1.0 / rate_hz)
     try:
-        processes.append(listener := peer('listen', how))
-        expect(listener, 'ready')
-        processes.append(sender := peer('send', rate_hz, seconds))
-        expect(sender, 'go')
-        before, begun = cpu_ns(node.pid), time.monotonic()
-        sent = int(sender.stdout.readline())
-        after, lasted = cpu_ns(node.pid), time.monotonic() - begun
-        sender.wait()
-        time.sleep(1.2)  # for the diagnostics of the last second
-        listener.terminate()
-        used, heard, median, late = listener.communicate()[0].split()
-        own, dds = ((b - a) / lasted * 1e-7 for a, b in zip(before, after))
-        return own + dds, dds, sent, used, heard, median, late
+        time.sleep(0.5)
+        (before, _), begun = cpu_ns(sleeper.pid), time.monotonic()
+        time.sleep(seconds)
+        (after, _), lasted = cpu_ns(sleeper.pid), time.monotonic() - begun
+        return (after - before) / lasted * 1e-7, 0.0, '-', '', '', '-', '-'
     finally:
-        for process in processes:
-            if process.poll() is None:
-                process.send_signal(signal.SIGINT if process is node else signal.SIGTERM)
-                process.wait(5)
+        sleeper.send_signal(signal.SIGINT)
+        sleeper.wait(5)
+
+
+def kinds(executable, rate_hz, seconds):
+    """What is measured: name, listener, and a function that makes one run."""
+    for setting in SETTINGS:
+        parameters = [word for name, value in setting.items() for word in ('-p', f'{name}:={value}')]
+        command = [executable, *(['--ros-args', *parameters] if parameters else [])]
+        name = ', '.join(f'`{name}: {value}`' for name, value in setting.items()) or 'default'
+        for how in LISTENERS:
+            yield name, how, lambda command=command, how=how: measure(command, how, rate_hz, seconds)
+    subscriber = [sys.executable, __file__, '--peer', 'subscribe']
+    yield YARDSTICKS['subscribe'], '-', lambda: measure(subscriber, None, rate_hz, seconds)
+    yield YARDSTICKS['sleep'], '-', lambda: measure_sleep(rate_hz, seconds)
 
 
 def main():
@@ -153,26 +215,26 @@ def main():
     given = parser.parse_args()
     if given.peer:
         task, *arguments = given.peer
-        return send(*map(float, arguments)) if task == 'send' else listen(*arguments)
+        tasks = {'send': lambda *x: send(*map(float, x)), 'listen': listen, 'subscribe': subscribe, 'sleep': lambda x: sleep(float(x))}
+        return tasks[task](*arguments)
     if not given.executable or not os.access(given.executable, os.X_OK):
         parser.error('which executable? cargo xtask run cargo build --release --bin attitude_node')
     os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
     os.environ.setdefault('ROS_DOMAIN_ID', str(1 + os.getpid() % 100))
     runs = {}
-    kinds = [(tuple(setting.items()), how) for setting in SETTINGS for how in LISTENERS]
-    for k in range(given.rounds * len(kinds)):
-        setting, how = kinds[k % len(kinds)]
-        print(f'\r{k + 1} of {given.rounds * len(kinds)} ', end='', file=sys.stderr, flush=True)
-        runs.setdefault((setting, how), []).append(measure(given.executable, dict(setting), how, given.rate, given.seconds))
+    of_all = list(kinds(given.executable, given.rate, given.seconds))
+    for k in range(given.rounds * len(of_all)):
+        name, how, once = of_all[k % len(of_all)]
+        print(f'\r{k + 1} of {given.rounds * len(of_all)} ', end='', file=sys.stderr, flush=True)
+        runs.setdefault((name, how), []).append(once())
     print('\r', end='', file=sys.stderr)
     print('| % of a core | listener | all | of that Fast DDS | sample to estimate: median, 99th percentile, ms | sent, used, heard |')
     print('|---|---|---|---|---|---|')
-    for (setting, how), of in runs.items():
-        name = ', '.join(f'`{name}: {value}`' for name, value in setting) or 'default'
+    for (name, how), of in runs.items():
         everything, dds = ([run[i] for run in of] for i in (0, 1))
         last = of[-1]
         spread = f'{statistics.median(everything):.1f} [{min(everything):.1f}, {max(everything):.1f}]'
-        counts = ', '.join(str(x) for x in last[2:5])
+        counts = ', '.join(str(x) for x in last[2:5] if x != '')
         print(f'| {name} | {how} | {spread} | {statistics.median(dds):.1f} | {last[5]}, {last[6]} | {counts} |')
 
 
