@@ -87,6 +87,21 @@ pub fn assign(tree: &mut Value, name: &str, value: Value) -> bool {
     true
 }
 
+/// Whether settings may change from `old` to `new` while a node runs.
+///
+/// # Errors
+/// The sentence to show the user: the first one that needs a restart.
+pub fn check_change<T: Serialize>(old: &T, new: &T, specs: &[Spec]) -> Result<(), String> {
+    let (Ok(old), Ok(new)) = (serde_json::to_value(old), serde_json::to_value(new)) else {
+        return Err("the settings cannot be compared".into());
+    };
+    let fixed = |spec: &&Spec| !spec.runtime && lookup(&old, spec.name) != lookup(&new, spec.name);
+    match specs.iter().find(fixed) {
+        Some(spec) => Err(format!("parameter '{}' cannot change while running; restart with the new value", spec.name)),
+        None => Ok(()),
+    }
+}
+
 /// Checks every setting of `settings` that `specs` names.
 ///
 /// # Errors

@@ -11,7 +11,7 @@ use super::{
     PoseEstimate, SPECS, Step, TimeJump,
 };
 use crate::lie::Se2;
-use crate::settings::lookup;
+use crate::settings::check_change;
 use crate::stamp::Stamp;
 use nalgebra::{Matrix3, SymmetricEigen, Vector3};
 
@@ -95,16 +95,7 @@ impl Slam {
     /// The sentence to show the user: which setting needs a restart, or is out of range. Nothing is changed then.
     pub fn reconfigure(&mut self, config: Config) -> Result<(), String> {
         config.validate().map_err(|e| e.to_string())?;
-        let (old, new) = (serde_json::to_value(&self.config), serde_json::to_value(&config));
-        let (Ok(old), Ok(new)) = (old, new) else { return Err("the settings cannot be compared".into()) };
-        for spec in SPECS.iter().filter(|s| !s.runtime) {
-            if lookup(&old, spec.name) != lookup(&new, spec.name) {
-                return Err(format!(
-                    "parameter '{}' cannot change while running; restart with the new value",
-                    spec.name
-                ));
-            }
-        }
+        check_change(&self.config, &config, SPECS)?;
         self.estimator.reconfigure(&config);
         self.config = config;
         Ok(())
