@@ -1,39 +1,18 @@
-//! What the node says about itself on `/diagnostics`, once a second: a pure function of two reports.
-//!
-//! | level | when, since the last report |
-//! |---|---|
-//! | ERROR | odometry came and none of it could be used; or clouds came and none could |
-//! | WARN | the filter is switched off |
-//! | WARN | no odometry yet, or none for more than [`SILENCE`] |
-//! | WARN | input was dropped for a reason that is not [`ORDINARY`] |
-//! | WARN | more than half of at least [`FEW`] observations were left out |
-//! | WARN | the gate was opened: it had left out most of what was seen for too long |
-//! | WARN | time was set back |
-//! | OK | otherwise |
-//!
-//! Every reason is listed with its count since the start, whether it happened or not: `dropped.<reason>`.
+//! What nodes say about themselves on `/diagnostics`: what their reports have in common.
 
-use crate::filter::{CalibrationEstimate, Counts, DropReason};
-use crate::ros::convert::Refusal;
-use r2r::diagnostic_msgs::msg::{DiagnosticStatus, KeyValue};
+use super::clock::{RosClock, to_time};
+use super::qos;
+use r2r::diagnostic_msgs::msg::{DiagnosticArray, DiagnosticStatus, KeyValue};
+use r2r::{Node, Publisher};
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::fmt::Display;
+use std::time::{Duration, Instant};
 
-/// Odometry that is not there for this long is missed.
-pub const SILENCE: Duration = Duration::from_secs(1);
+/// How often `/diagnostics` is published.
+const PERIOD: Duration = Duration::from_secs(1);
 
-/// Fewer observations than this say nothing about the filter.
-pub const FEW: u64 = 8;
-
-/// Reasons that a healthy robot has every day: they do not make a warning by themselves.
-pub const ORDINARY: [DropReason; 4] =
-    [DropReason::Gated, DropReason::OutOfRange, DropReason::Ambiguous, DropReason::Disabled];
-
-/// Input that was lost before anybody read it.
-pub const QUEUE_FULL: &str = "queue_full";
-
-/// An odometry message whose pose is no pose: it was used, but there is no map → odom for it.
-pub const NO_ODOM_POSE: &str = "no_odom_pose";
+/// Input that is not there for this long is missed.
+const SILENCE: Duration = Duration::from_secs(1);
 
 /// OK, WARN and ERROR of `diagnostic_msgs/DiagnosticStatus`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,57 +34,23 @@ pub struct Received {
     pub used: u64,
 }
 
-/// The state of the node at one instant. Counts are since the start of the node.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Report {
-    /// Whether the filter takes input.
-    pub enabled: bool,
-    /// Of `odom`.
-    pub odometry: Received,
-    /// Of `features`.
-    pub features: Received,
-    /// Of `imu`.
-    pub imu: Received,
-    /// Time since the last odometry message; `None` before the first.
-    pub odometry_silence: Option<Duration>,
-    /// Clouds processed.
-    pub steps: u64,
-    /// Observations that corrected the pose, or gave a new feature.
-    pub observations_used: u64,
-    /// Observations that were left out.
-    pub observations_rejected: u64,
-    /// Sum of the normalised innovations squared of all steps, and of their degrees of freedom.
-    pub nis: (f64, u64),
-    /// What was dropped, by reason.
-    pub dropped: Dropped,
-    /// How often the gate was opened because it had starved the filter.
-    pub gate_openings: u64,
-    /// What is calibrated while running, as known now.
-    pub calibration: Vec<CalibrationEstimate>,
-    /// Features in the map.
-    pub map_features: usize,
-    /// How often time was set back.
-    pub time_jumps: u64,
-    /// Standard deviations of position (m) and heading (rad); `None` before the first odometry.
-    pub std: Option<(f64, f64)>,
-    /// From the arrival of a cloud to the publication of its pose, ms, since the last report.
-    pub latency_ms: Percentiles,
-    /// Computing time of a step, µs, since the last report.
-    pub step_us: Percentiles,
-}
-
-/// Counts by reason: the filter's and the node's.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dropped(BTreeMap<&'static str, u64>);
-
-impl Default for Dropped {
-    fn default() -> Self {
-        let words = DropReason::ALL.iter().map(|r| r.word()).chain(Refusal::WORDS).chain([QUEUE_FULL, NO_ODOM_POSE]);
-        Self(words.map(|word| (word, 0)).collect())
+impl Received {
+    /// How many came and were used since `earlier`.
+    pub fn since(self, earlier: Self) -> (u64, u64) {
+        (self.received - earlier.received, self.used - earlier.used)
     }
 }
 
+/// Counts of what was left out, by reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dropped(BTreeMap<&'static str, u64>);
+
 impl Dropped {
+    /// None of these reasons so far; they are listed all the same.
+    pub fn of(reasons: impl IntoIterator<Item = &'static str>) -> Self {
+        Self(reasons.into_iter().map(|reason| (reason, 0)).collect())
+    }
+
     /// One more of `reason`.
     pub fn add(&mut self, reason: &'static str) {
         *self.0.entry(reason).or_default() += 1;
@@ -116,19 +61,25 @@ impl Dropped {
         self.0.get(reason).copied().unwrap_or_default()
     }
 
-    /// These, with those of the filter and of the queue.
-    pub fn with(&self, filter: &Counts, queue_full: u64) -> Self {
+    /// These, and others that were counted elsewhere.
+    pub fn with(&self, others: impl IntoIterator<Item = (&'static str, u64)>) -> Self {
         let mut all = self.clone();
-        for reason in DropReason::ALL {
-            *all.0.entry(reason.word()).or_default() += filter.get(reason);
+        for (reason, count) in others {
+            *all.0.entry(reason).or_default() += count;
         }
-        *all.0.entry(QUEUE_FULL).or_default() += queue_full;
         all
     }
 
-    fn since(&self, earlier: &Self) -> impl Iterator<Item = (&'static str, u64)> {
-        self.0.iter().map(|(word, n)| (*word, n.saturating_sub(earlier.get(word)))).filter(|(_, n)| *n > 0)
+    /// What has come to these since they were `earlier`.
+    pub fn since(&self, earlier: &Self) -> Vec<(&'static str, u64)> {
+        let come = self.0.iter().map(|(reason, n)| (*reason, n.saturating_sub(earlier.get(reason))));
+        come.filter(|(_, n)| *n > 0).collect()
     }
+}
+
+/// Reasons and how often, for a sentence.
+pub fn listed(dropped: &[(&str, u64)]) -> String {
+    dropped.iter().map(|(reason, n)| format!("{reason} {n}")).collect::<Vec<_>>().join(", ")
 }
 
 /// Median, 99th percentile and maximum of a few numbers; zeros of none.
@@ -154,97 +105,152 @@ impl Percentiles {
     }
 }
 
-/// Level and sentence for the time between two reports, by the table of this module.
-pub fn judge(before: &Report, now: &Report) -> (Level, String) {
-    let mut findings: Vec<(Level, String)> = Vec::new();
-    let dropped: Vec<String> = now.dropped.since(&before.dropped).map(|(word, n)| format!("{word} {n}")).collect();
-    let unusable = |what: &str, was: Received, is: Received| {
-        let (received, used) = (is.received - was.received, is.used - was.used);
-        (now.enabled && received > 0 && used == 0)
-            .then(|| (Level::Error, format!("none of {received} {what} could be used: {}", dropped.join(", "))))
-    };
-    findings.extend(unusable("odometry messages", before.odometry, now.odometry));
-    findings.extend(unusable("clouds", before.features, now.features));
-    if !now.enabled {
-        findings.push((Level::Warn, "switched off".into()));
+/// What somebody should know, each with its level.
+#[derive(Debug, Default)]
+pub struct Findings(Vec<(Level, String)>);
+
+impl Findings {
+    /// The node cannot do its work.
+    pub fn error(&mut self, sentence: impl Into<String>) {
+        self.0.push((Level::Error, sentence.into()));
     }
-    match now.odometry_silence {
-        None => findings.push((Level::Warn, "no odometry yet".into())),
-        Some(silence) if silence > SILENCE => {
-            findings.push((Level::Warn, format!("no odometry for {:.1} s", silence.as_secs_f64())));
+
+    /// Somebody should look.
+    pub fn warn(&mut self, sentence: impl Into<String>) {
+        self.0.push((Level::Warn, sentence.into()));
+    }
+
+    /// Warns where `what` has not come for a second; `silence` is the time since it did, `None` if it never has.
+    pub fn silence(&mut self, what: &str, silence: Option<Duration>) {
+        match silence {
+            None => self.warn(format!("no {what} yet")),
+            Some(silence) if silence > SILENCE => self.warn(format!("no {what} for {:.1} s", silence.as_secs_f64())),
+            Some(_) => (),
         }
-        Some(_) => (),
     }
-    let ordinary = |word: &str| ORDINARY.iter().any(|reason| reason.word() == word);
-    if now.dropped.since(&before.dropped).any(|(word, _)| !ordinary(word)) {
-        findings.push((Level::Warn, format!("dropped: {}", dropped.join(", "))));
-    }
-    let rejected = now.observations_rejected - before.observations_rejected;
-    let seen = rejected + now.observations_used - before.observations_used;
-    if seen >= FEW && 2 * rejected > seen {
-        let text = format!("{rejected} of {seen} observations left out: pose lost, or noise parameters too small?");
-        findings.push((Level::Warn, text));
-    }
-    if now.gate_openings > before.gate_openings {
-        findings.push((Level::Warn, "the gate had starved the filter and was opened: was the robot moved?".into()));
-    }
-    if now.time_jumps > before.time_jumps {
-        findings.push((Level::Warn, "time was set back".into()));
-    }
-    let level = findings.iter().map(|(level, _)| *level).max().unwrap_or(Level::Ok);
-    let sentences: Vec<String> = findings.into_iter().map(|(_, sentence)| sentence).collect();
-    match level {
-        Level::Ok => (level, format!("running, {} features", now.map_features)),
-        _ => (level, sentences.join("; ")),
+
+    /// The worst level, and all sentences; `healthy` where nothing was found.
+    pub fn verdict(self, healthy: impl FnOnce() -> String) -> (Level, String) {
+        match self.0.iter().map(|(level, _)| *level).max() {
+            None => (Level::Ok, healthy()),
+            Some(level) => (level, self.0.into_iter().map(|(_, sentence)| sentence).collect::<Vec<_>>().join("; ")),
+        }
     }
 }
 
-/// The message for the time between two reports. `name` is that of the node.
-pub fn status(name: &str, before: &Report, now: &Report) -> DiagnosticStatus {
-    let (level, message) = judge(before, now);
-    let mut values: Vec<KeyValue> = Vec::new();
-    let mut say = |key: &str, value: String| values.push(KeyValue { key: key.to_owned(), value });
-    say("enabled", now.enabled.to_string());
-    for (topic, came) in [("odom", now.odometry), ("features", now.features), ("imu", now.imu)] {
-        say(&format!("{topic}.received"), came.received.to_string());
-        say(&format!("{topic}.used"), came.used.to_string());
+/// The values of a status, in the order they are said in.
+#[derive(Debug, Default)]
+pub struct Values(Vec<KeyValue>);
+
+impl Values {
+    /// One value.
+    pub fn say(&mut self, key: &str, value: impl Display) {
+        self.0.push(KeyValue { key: key.to_owned(), value: value.to_string() });
     }
-    say("steps", now.steps.to_string());
-    say("observations.used", now.observations_used.to_string());
-    say("observations.rejected", now.observations_rejected.to_string());
-    say("map.features", now.map_features.to_string());
-    say("gate.openings", now.gate_openings.to_string());
-    say("time_jumps", now.time_jumps.to_string());
-    if let Some((position, yaw)) = now.std {
-        say("position_std_m", format!("{position:.6}"));
-        say("yaw_std_rad", format!("{yaw:.6}"));
+
+    /// `topic.received` and `topic.used`.
+    pub fn received(&mut self, topic: &str, came: Received) {
+        self.say(&format!("{topic}.received"), came.received);
+        self.say(&format!("{topic}.used"), came.used);
     }
-    for estimate in &now.calibration {
-        let word = estimate.parameter.word();
-        say(&format!("calibration.{word}"), format!("{:.6}", estimate.value));
-        say(&format!("calibration.{word}.std"), format!("{:.6}", estimate.std));
-    }
-    let dof = now.nis.1 - before.nis.1;
-    if dof > 0 {
-        say("nis_per_dof", format!("{:.3}", (now.nis.0 - before.nis.0) / dof as f64));
-    }
-    for (key, p) in [("latency_ms", now.latency_ms), ("step_us", now.step_us)] {
-        for (quantile, value) in [("p50", p.p50), ("p99", p.p99), ("max", p.max)] {
-            say(&format!("{key}.{quantile}"), format!("{value:.3}"));
+
+    /// `key.p50`, `key.p99` and `key.max`.
+    pub fn percentiles(&mut self, key: &str, of: Percentiles) {
+        for (quantile, value) in [("p50", of.p50), ("p99", of.p99), ("max", of.max)] {
+            self.say(&format!("{key}.{quantile}"), format_args!("{value:.3}"));
         }
     }
-    for (word, count) in &now.dropped.0 {
-        say(&format!("dropped.{word}"), count.to_string());
+
+    /// `dropped.<reason>` of each.
+    pub fn dropped(&mut self, dropped: &Dropped) {
+        for (reason, count) in &dropped.0 {
+            self.say(&format!("dropped.{reason}"), count);
+        }
     }
-    DiagnosticStatus {
-        level: level as u8,
-        name: format!("{name}: filter"),
-        message,
-        hardware_id: String::new(),
-        values,
+
+    /// The status of this name.
+    pub fn status(self, name: String, (level, message): (Level, String)) -> DiagnosticStatus {
+        DiagnosticStatus { level: level as u8, name, message, hardware_id: String::new(), values: self.0 }
+    }
+}
+
+/// `/diagnostics`, once a second.
+pub struct Diagnostics {
+    publisher: Publisher<DiagnosticArray>,
+    due: Instant,
+    node: String,
+}
+
+impl Diagnostics {
+    /// Of `node`; due for the first time in a second.
+    ///
+    /// # Errors
+    /// ROS refuses the publisher.
+    pub fn of(node: &mut Node) -> r2r::Result<Self> {
+        Ok(Self {
+            publisher: node.create_publisher("/diagnostics", qos::reliable())?,
+            due: Instant::now() + PERIOD,
+            node: node.fully_qualified_name()?.trim_start_matches('/').to_owned(),
+        })
+    }
+
+    /// The node's name, with its namespace.
+    pub fn node(&self) -> &str {
+        &self.node
+    }
+
+    /// Whether a status is due at `now`; the next one will be a second later.
+    pub fn is_due(&mut self, now: Instant) -> bool {
+        let is_due = now >= self.due;
+        if is_due {
+            self.due = (self.due + PERIOD).max(now);
+        }
+        is_due
+    }
+
+    /// Publishes a status.
+    ///
+    /// # Errors
+    /// ROS does not send it.
+    pub fn publish(&self, clock: &RosClock, status: DiagnosticStatus) -> r2r::Result<()> {
+        let mut message = DiagnosticArray { status: vec![status], ..Default::default() };
+        message.header.stamp = to_time(clock.now());
+        self.publisher.publish(&message)
     }
 }
 
 #[cfg(test)]
-#[path = "diagnostics_tests.rs"]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_of_few_numbers() {
+        assert_eq!(Percentiles::of(&mut []), Percentiles::default());
+        let mut values: Vec<f64> = (1..=200).rev().map(f64::from).collect();
+        assert_eq!(Percentiles::of(&mut values), Percentiles { p50: 100.0, p99: 198.0, max: 200.0 });
+    }
+
+    #[test]
+    fn the_worst_of_what_was_found_is_the_level() {
+        let mut findings = Findings::default();
+        findings.silence("odometry", Some(Duration::from_millis(999)));
+        assert_eq!(findings.verdict(|| "running".into()), (Level::Ok, "running".into()));
+        let mut findings = Findings::default();
+        findings.silence("odometry", None);
+        findings.error("broken");
+        findings.silence("imu", Some(Duration::from_millis(1240)));
+        let said = "no odometry yet; broken; no imu for 1.2 s".to_owned();
+        assert_eq!(findings.verdict(String::new), (Level::Error, said));
+    }
+
+    #[test]
+    fn what_was_counted_elsewhere_is_added_and_what_is_new_is_told() {
+        let mut before = Dropped::of(["absurd", "too_late"]);
+        before.add("absurd");
+        let mut now = before.with([("too_late", 2)]);
+        now.add("absurd");
+        assert_eq!((now.get("absurd"), now.get("too_late"), now.get("never")), (2, 2, 0));
+        assert_eq!(now.since(&before), [("absurd", 1), ("too_late", 2)]);
+        assert_eq!(listed(&now.since(&before)), "absurd 1, too_late 2");
+    }
+}

@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Debug)]
 pub struct Log {
     name: String,
+    throttle: Throttle,
 }
 
 impl Log {
     /// For the node of this name.
     pub fn new(name: &str) -> Self {
-        Self { name: name.replace('\0', "") }
+        Self { name: name.replace('\0', ""), throttle: Throttle::default() }
     }
 
     /// What a user may want to know.
@@ -23,6 +24,20 @@ impl Log {
     /// What a user should know.
     pub fn warn(&self, text: &str) {
         r2r::log_warn!(&self.name, "{}", printable(text));
+    }
+
+    /// The same of what may come in floods: a line of each reason a second, see [`Throttle`].
+    pub fn warn_of(&mut self, reason: &'static str, text: impl FnOnce() -> String) {
+        if let Some(line) = self.throttle.line(Instant::now(), reason, text) {
+            self.warn(&line);
+        }
+    }
+
+    /// Warns where ROS has not sent something.
+    pub fn sent(&mut self, outcome: r2r::Result<()>) {
+        if let Err(error) = outcome {
+            self.warn_of("publish", || format!("ROS does not send: {error}"));
+        }
     }
 
     /// What stops the node, or part of it.
@@ -37,12 +52,12 @@ fn printable(text: &str) -> String {
 }
 
 /// Lets each reason through once a second, and says how many were held back.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Throttle {
     seen: BTreeMap<&'static str, Seen>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Seen {
     last: Instant,
     held_back: u64,

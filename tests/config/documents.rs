@@ -6,7 +6,7 @@ use lienav::evaluate::files::write_atomically;
 use lienav::evaluate::settings_file::to_markdown;
 use lienav::filter::{self, Config, DropReason};
 #[cfg(feature = "ros")]
-use lienav::ros::{attitude_node, convert::Refusal, diagnostics, simulator_node, slam_node};
+use lienav::ros::{attitude_node, convert::Refusal, simulator_node, slam_node};
 use lienav::simulate::{self, Scenario};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -81,7 +81,7 @@ fn each_reason_to_drop_input_has_a_remedy() {
     let text = read("docs/running.md");
     let reasons = DropReason::ALL.iter().map(|reason| reason.word());
     #[cfg(feature = "ros")]
-    let reasons = reasons.chain(Refusal::WORDS).chain([diagnostics::QUEUE_FULL, diagnostics::NO_ODOM_POSE]);
+    let reasons = reasons.chain(Refusal::WORDS).chain([slam_node::QUEUE_FULL, slam_node::NO_ODOM_POSE]);
     for reason in reasons {
         assert!(text.contains(&format!("\n| `{reason}` |")), "docs/running.md says nothing of '{reason}'");
     }

@@ -1,4 +1,4 @@
-//! What the node says about itself on `/diagnostics`, once a second: a pure function of two reports.
+//! What `attitude_node` says about itself on `/diagnostics`, once a second: a pure function of two reports.
 //!
 //! | level | when, since the last report |
 //! |---|---|
@@ -13,9 +13,8 @@
 
 use crate::attitude::{Attitude, Counts, DropReason, Estimate};
 use crate::ros::convert::Refusal;
-use crate::ros::diagnostics::{Level, Percentiles, Received, SILENCE};
-use r2r::diagnostic_msgs::msg::{DiagnosticStatus, KeyValue};
-use std::collections::BTreeMap;
+use crate::ros::diagnostics::{Dropped, Findings, Level, Percentiles, Received, Values, listed};
+use r2r::diagnostic_msgs::msg::DiagnosticStatus;
 use std::time::Duration;
 
 /// A torque under which the body turns too fast for a step.
@@ -46,36 +45,11 @@ pub struct Report {
     pub step_us: Percentiles,
 }
 
-/// Counts by reason: the filter's and the node's.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dropped(BTreeMap<&'static str, u64>);
-
-impl Default for Dropped {
-    fn default() -> Self {
-        let words = DropReason::ALL.iter().map(|r| r.word()).chain(Refusal::WORDS).chain([NOT_INTEGRATED]);
-        Self(words.map(|word| (word, 0)).collect())
-    }
-}
-
-impl Dropped {
-    /// One more of `reason`.
-    pub fn add(&mut self, reason: &'static str) {
-        *self.0.entry(reason).or_default() += 1;
-    }
-
-    /// These, with those of the filter.
-    pub fn with(&self, filter: &Counts) -> Self {
-        let mut all = self.clone();
-        for reason in DropReason::ALL {
-            *all.0.entry(reason.word()).or_default() += filter.get(reason);
-        }
-        all
-    }
-
-    fn since(&self, earlier: &Self) -> impl Iterator<Item = (&'static str, u64)> {
-        let before = |word: &str| earlier.0.get(word).copied().unwrap_or_default();
-        self.0.iter().map(move |(word, n)| (*word, n.saturating_sub(before(word)))).filter(|(_, n)| *n > 0)
-    }
+/// What the node has counted, with what the filter has: every reason there is, whether it happened or not.
+fn all_dropped(node: &Dropped, filter: &Counts) -> Dropped {
+    let of_filter = DropReason::ALL.iter().map(|&reason| (reason.word(), filter.get(reason)));
+    let of_node = Refusal::WORDS.into_iter().chain([NOT_INTEGRATED]).map(|word| (word, 0));
+    node.with(of_filter.chain(of_node))
 }
 
 /// Reasons that every sensor has every day: they do not make a warning by themselves.
@@ -89,7 +63,7 @@ impl Report {
     pub fn with_filter(self, attitude: &Attitude) -> Self {
         Self {
             enabled: attitude.enabled(),
-            dropped: self.dropped.with(attitude.counts()),
+            dropped: all_dropped(&self.dropped, attitude.counts()),
             gaps: attitude.gaps(),
             time_jumps: attitude.time_jumps(),
             levellings: attitude.levellings(),
@@ -101,78 +75,52 @@ impl Report {
 
 /// Level and sentence for the time between two reports, by the table of this module.
 pub fn judge(before: &Report, now: &Report) -> (Level, String) {
-    let mut findings: Vec<(Level, String)> = Vec::new();
-    let dropped: Vec<(&str, u64)> = now.dropped.since(&before.dropped).collect();
-    let listed = || dropped.iter().map(|(word, n)| format!("{word} {n}")).collect::<Vec<_>>().join(", ");
-    let (received, used) = (now.input.received - before.input.received, now.input.used - before.input.used);
+    let mut findings = Findings::default();
+    let dropped = now.dropped.since(&before.dropped);
+    let (received, used) = now.input.since(before.input);
     if now.enabled && received > 0 && used == 0 {
-        findings.push((Level::Error, format!("none of {received} messages could be used: {}", listed())));
+        findings.error(format!("none of {received} messages could be used: {}", listed(&dropped)));
     } else if dropped.iter().any(|(word, _)| !is_ordinary(word)) {
-        findings.push((Level::Warn, format!("dropped: {}", listed())));
+        findings.warn(format!("dropped: {}", listed(&dropped)));
     }
     if !now.enabled {
-        findings.push((Level::Warn, "switched off".into()));
+        findings.warn("switched off");
     }
-    match now.silence {
-        None => findings.push((Level::Warn, "no input yet".into())),
-        Some(silence) if silence > SILENCE => {
-            findings.push((Level::Warn, format!("no input for {:.1} s", silence.as_secs_f64())));
-        }
-        Some(_) => (),
-    }
+    findings.silence("input", now.silence);
     if now.gaps > before.gaps {
-        findings.push((Level::Warn, format!("{} gaps in the input", now.gaps - before.gaps)));
+        findings.warn(format!("{} gaps in the input", now.gaps - before.gaps));
     }
     if now.time_jumps > before.time_jumps {
-        findings.push((Level::Warn, "time was set back".into()));
+        findings.warn("time was set back");
     }
     if now.levellings > before.levellings {
-        findings.push((Level::Warn, "the vertical was far off: orientation and biases start anew".into()));
+        findings.warn("the vertical was far off: orientation and biases start anew");
     }
-    let level = findings.iter().map(|(level, _)| *level).max().unwrap_or(Level::Ok);
-    let sentences: Vec<String> = findings.into_iter().map(|(_, sentence)| sentence).collect();
-    match level {
-        Level::Ok => (level, if now.estimate.is_some_and(|e| e.at_rest) { "at rest" } else { "running" }.to_owned()),
-        _ => (level, sentences.join("; ")),
-    }
+    findings.verdict(|| if now.estimate.is_some_and(|e| e.at_rest) { "at rest" } else { "running" }.into())
 }
 
 /// The message for the time between two reports. `name` is that of the node.
 pub fn status(name: &str, before: &Report, now: &Report) -> DiagnosticStatus {
-    let (level, message) = judge(before, now);
-    let mut values: Vec<KeyValue> = Vec::new();
-    let mut say = |key: &str, value: String| values.push(KeyValue { key: key.to_owned(), value });
-    say("enabled", now.enabled.to_string());
-    for (topic, came) in [("input", now.input), ("mag", now.field)] {
-        say(&format!("{topic}.received"), came.received.to_string());
-        say(&format!("{topic}.used"), came.used.to_string());
-    }
-    say("gaps", now.gaps.to_string());
-    say("time_jumps", now.time_jumps.to_string());
-    say("levellings", now.levellings.to_string());
+    let mut values = Values::default();
+    values.say("enabled", now.enabled);
+    values.received("input", now.input);
+    values.received("mag", now.field);
+    values.say("gaps", now.gaps);
+    values.say("time_jumps", now.time_jumps);
+    values.say("levellings", now.levellings);
     if let Some(estimate) = &now.estimate {
         let std = |i: usize| estimate.orientation_covariance[(i, i)].max(0.0).sqrt();
-        say("at_rest", estimate.at_rest.to_string());
-        say("tilt_std_rad", format!("{:.6}", std(0).hypot(std(1))));
-        say("yaw_std_rad", format!("{:.6}", std(2)));
-        say("speed_std_mps", format!("{:.4}", estimate.speed_std));
+        values.say("at_rest", estimate.at_rest);
+        values.say("tilt_std_rad", format_args!("{:.6}", std(0).hypot(std(1))));
+        values.say("yaw_std_rad", format_args!("{:.6}", std(2)));
+        values.say("speed_std_mps", format_args!("{:.4}", estimate.speed_std));
         for (axis, bias) in ["x", "y", "z"].into_iter().zip(estimate.gyro_bias.iter()) {
-            say(&format!("gyro_bias.{axis}"), format!("{bias:.6}"));
+            values.say(&format!("gyro_bias.{axis}"), format_args!("{bias:.6}"));
         }
     }
-    for (quantile, value) in [("p50", now.step_us.p50), ("p99", now.step_us.p99), ("max", now.step_us.max)] {
-        say(&format!("step_us.{quantile}"), format!("{value:.3}"));
-    }
-    for (word, count) in &now.dropped.0 {
-        say(&format!("dropped.{word}"), count.to_string());
-    }
-    DiagnosticStatus {
-        level: level as u8,
-        name: format!("{name}: attitude"),
-        message,
-        hardware_id: String::new(),
-        values,
-    }
+    values.percentiles("step_us", now.step_us);
+    values.dropped(&now.dropped);
+    values.status(format!("{name}: attitude"), judge(before, now))
 }
 
 #[cfg(test)]
@@ -180,7 +128,12 @@ mod tests {
     use super::*;
 
     fn running() -> Report {
-        Report { enabled: true, silence: Some(Duration::from_millis(1)), ..Report::default() }
+        Report {
+            enabled: true,
+            silence: Some(Duration::from_millis(1)),
+            dropped: all_dropped(&Dropped::default(), &Counts::default()),
+            ..Report::default()
+        }
     }
 
     #[test]

@@ -2,24 +2,20 @@
 
 use super::input::Event;
 use super::output::Outputs;
-use super::report::{self, Dropped, NOT_INTEGRATED, Report};
+use super::report::{self, NOT_INTEGRATED, Report};
 use super::{Mode, SPECS, Settings, convert};
 use crate::attitude::{self, Attitude, Body, BodyRefusal, DropReason};
-use crate::ros::clock::{RosClock, to_time};
+use crate::ros::clock::RosClock;
 use crate::ros::convert::Refusal;
-use crate::ros::diagnostics::{Percentiles, Received};
-use crate::ros::log::{Log, Throttle};
+use crate::ros::diagnostics::{Diagnostics, Dropped, Percentiles, Received};
+use crate::ros::log::Log;
 use crate::ros::parameters::{Events, Parameters};
-use crate::ros::qos;
-use r2r::diagnostic_msgs::msg::DiagnosticArray;
+use r2r::Node;
 use r2r::geometry_msgs::msg::WrenchStamped;
 use r2r::sensor_msgs::msg::{Imu, MagneticField};
 use r2r::std_srvs::srv::{SetBool, Trigger};
-use r2r::{Node, Publisher};
 use std::time::{Duration, Instant};
 
-/// How often `/diagnostics` is published.
-const DIAGNOSTICS_PERIOD: Duration = Duration::from_secs(1);
 /// Times kept for percentiles between two reports.
 const SAMPLES: usize = 4096;
 
@@ -30,8 +26,7 @@ pub struct Worker {
     parameters: Parameters,
     settings: Settings,
     outputs: Outputs,
-    diagnostics: Publisher<DiagnosticArray>,
-    diagnostics_due: Instant,
+    diagnostics: Diagnostics,
     input: Received,
     field: Received,
     last_input: Option<Instant>,
@@ -41,9 +36,7 @@ pub struct Worker {
     time_jumps_seen: u64,
     events: Events,
     clock: RosClock,
-    name: String,
     log: Log,
-    throttle: Throttle,
 }
 
 impl Worker {
@@ -64,9 +57,7 @@ impl Worker {
     ) -> r2r::Result<Self> {
         Ok(Self {
             outputs: Outputs::of(node, &settings)?,
-            diagnostics: node.create_publisher("/diagnostics", qos::reliable())?,
-            diagnostics_due: Instant::now() + DIAGNOSTICS_PERIOD,
-            name: node.fully_qualified_name()?.trim_start_matches('/').to_owned(),
+            diagnostics: Diagnostics::of(node)?,
             input: Received::default(),
             field: Received::default(),
             last_input: None,
@@ -74,7 +65,6 @@ impl Worker {
             step_us: Vec::with_capacity(SAMPLES),
             last_report: Report::default(),
             time_jumps_seen: 0,
-            throttle: Throttle::default(),
             attitude,
             body,
             parameters,
@@ -121,7 +111,7 @@ impl Worker {
         self.follow_time_jumps();
         if let Some(estimate) = self.attitude.estimate() {
             let published = self.outputs.estimate(&estimate, message, &self.settings);
-            self.complain(published);
+            self.log.sent(published);
         }
         self.finished(begun);
     }
@@ -155,7 +145,7 @@ impl Worker {
             Err(BodyRefusal::NotIntegrated(_)) => return self.count("wrench", NOT_INTEGRATED),
         }
         let published = self.outputs.body(torque.stamp, &self.body, &self.settings);
-        self.complain(published);
+        self.log.sent(published);
         self.finished(begun);
     }
 
@@ -201,7 +191,7 @@ impl Worker {
             }
             Event::Imu(_) | Event::MagneticField(_) | Event::Wrench(_) => Ok(()),
         };
-        self.complain(answered);
+        self.log.sent(answered);
     }
 
     fn answer_about_parameters(&mut self, request: crate::ros::parameters::Request) -> r2r::Result<()> {
@@ -220,10 +210,9 @@ impl Worker {
     /// What is due by the clock and not by input.
     pub fn look_after(&mut self) {
         let now = Instant::now();
-        if now < self.diagnostics_due {
+        if !self.diagnostics.is_due(now) {
             return;
         }
-        self.diagnostics_due = (self.diagnostics_due + DIAGNOSTICS_PERIOD).max(now);
         let report = Report {
             input: self.input,
             field: self.field,
@@ -234,39 +223,25 @@ impl Worker {
         };
         let report = report.with_filter(&self.attitude);
         self.step_us.clear();
-        let status = report::status(&self.name, &self.last_report, &report);
+        let status = report::status(self.diagnostics.node(), &self.last_report, &report);
         self.last_report = report;
-        let mut message = DiagnosticArray { status: vec![status], ..Default::default() };
-        message.header.stamp = to_time(self.clock.now());
-        let published = self.diagnostics.publish(&message);
-        self.complain(published);
+        let published = self.diagnostics.publish(&self.clock, status);
+        self.log.sent(published);
     }
 
     fn refuse(&mut self, topic: &str, refusal: &Refusal) {
         self.dropped.add(refusal.word());
-        self.warn(refusal.word(), || format!("{topic}: dropped as {}: {refusal}", refusal.word()));
+        self.log.warn_of(refusal.word(), || format!("{topic}: dropped as {}: {refusal}", refusal.word()));
     }
 
     /// What the node itself counts.
     fn count(&mut self, topic: &str, word: &'static str) {
         self.dropped.add(word);
-        self.warn(word, || format!("{topic}: dropped as {word}"));
+        self.log.warn_of(word, || format!("{topic}: dropped as {word}"));
     }
 
     /// What the filter has counted.
     fn drop(&mut self, topic: &str, reason: DropReason) {
-        self.warn(reason.word(), || format!("{topic}: dropped as {reason}"));
-    }
-
-    fn complain(&mut self, outcome: r2r::Result<()>) {
-        if let Err(error) = outcome {
-            self.warn("publish", || format!("ROS does not send: {error}"));
-        }
-    }
-
-    fn warn(&mut self, reason: &'static str, text: impl FnOnce() -> String) {
-        if let Some(line) = self.throttle.line(Instant::now(), reason, text) {
-            self.log.warn(&line);
-        }
+        self.log.warn_of(reason.word(), || format!("{topic}: dropped as {reason}"));
     }
 }

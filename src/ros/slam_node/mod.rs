@@ -6,10 +6,12 @@
 mod display;
 mod input;
 mod output;
+mod report;
 mod settings;
 mod tally;
 mod worker;
 
+pub use report::{NO_ODOM_POSE, QUEUE_FULL};
 pub use settings::{SPECS, Settings};
 
 use super::clock::RosClock;

@@ -1,7 +1,8 @@
 //! What `slam_node` counts and times, for `/diagnostics` and the log.
 
+use super::report::{self, Report};
 use crate::filter::{Slam, Step};
-use crate::ros::diagnostics::{self, Dropped, Percentiles, Received, Report};
+use crate::ros::diagnostics::{Dropped, Percentiles, Received};
 use crate::stamp::Stamp;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -87,7 +88,7 @@ impl Tally {
             observations_used: self.observations_used,
             observations_rejected: self.observations_rejected,
             nis: self.nis,
-            dropped: self.dropped.with(slam.counts(), queue_full),
+            dropped: report::all_dropped(&self.dropped, slam.counts(), queue_full),
             gate_openings: slam.gate_openings(),
             calibration: slam.calibration().collect(),
             map_features: slam.landmarks().count(),
@@ -101,7 +102,7 @@ impl Tally {
         };
         self.latency_ms.clear();
         self.step_us.clear();
-        let status = diagnostics::status(name, &self.last_report, &report);
+        let status = report::status(name, &self.last_report, &report);
         self.last_report = report;
         status
     }

@@ -3,28 +3,25 @@
 use super::display::Display;
 use super::input::{Message, Request};
 use super::output::Outputs;
+use super::report::NO_ODOM_POSE;
 use super::tally::Tally;
 use super::{SPECS, Settings};
 use crate::filter::{self, DropReason, Slam, TimeJump};
 use crate::lie::Se2;
-use crate::ros::clock::{RosClock, to_time};
+use crate::ros::clock::RosClock;
 use crate::ros::convert::{self, Refusal};
-use crate::ros::diagnostics::NO_ODOM_POSE;
-use crate::ros::log::{Log, Throttle};
+use crate::ros::diagnostics::Diagnostics;
+use crate::ros::log::Log;
 use crate::ros::parameters::{Events, Parameters};
-use crate::ros::qos;
 use crate::ros::queue::{Next, Queue};
 use crate::ros::stop::Stop;
 use crate::stamp::Stamp;
-use r2r::diagnostic_msgs::msg::DiagnosticArray;
+use r2r::Node;
 use r2r::std_srvs::srv::{SetBool, Trigger};
-use r2r::{Node, Publisher};
 use std::time::{Duration, Instant};
 
 /// The longest the thread waits for input before it looks after displays, diagnostics and the end.
 const TURN: Duration = Duration::from_millis(20);
-/// How often `/diagnostics` is published.
-const DIAGNOSTICS_PERIOD: Duration = Duration::from_secs(1);
 
 /// The filter with all that surrounds it.
 pub struct Worker {
@@ -33,15 +30,12 @@ pub struct Worker {
     settings: Settings,
     outputs: Outputs,
     display: Display,
-    diagnostics: Publisher<DiagnosticArray>,
-    diagnostics_due: Instant,
+    diagnostics: Diagnostics,
     tally: Tally,
     events: Events,
     clock: RosClock,
     newest: Option<Arrival>,
-    name: String,
     log: Log,
-    throttle: Throttle,
 }
 
 /// The newest stamp of all input, and when it came by either clock.
@@ -69,12 +63,9 @@ impl Worker {
         Ok(Self {
             outputs: Outputs::of(node, &settings)?,
             display: Display::of(node, &settings)?,
-            diagnostics: node.create_publisher("/diagnostics", qos::reliable())?,
-            diagnostics_due: Instant::now() + DIAGNOSTICS_PERIOD,
-            name: node.fully_qualified_name()?.trim_start_matches('/').to_owned(),
+            diagnostics: Diagnostics::of(node)?,
             tally: Tally::default(),
             newest: None,
-            throttle: Throttle::default(),
             slam,
             parameters,
             settings,
@@ -164,7 +155,7 @@ impl Worker {
             self.tally.step(&step, ended - begun);
             let published = self.outputs.corrected(&step.estimate);
             self.tally.published(step.estimate.stamp, Instant::now());
-            self.complain(published);
+            self.log.sent(published);
             self.display.add(&step.estimate, &self.settings);
         }
     }
@@ -173,15 +164,15 @@ impl Worker {
     fn publish_prediction(&mut self, stamp: Stamp, base_in_odom: Option<Se2>) {
         let Some(estimate) = self.slam.predicted().filter(|e| e.stamp == stamp) else { return };
         let published = self.outputs.predicted(&estimate);
-        self.complain(published);
+        self.log.sent(published);
         match base_in_odom {
             Some(base_in_odom) => {
                 let published = self.outputs.map_to_odom(&estimate, base_in_odom);
-                self.complain(published);
+                self.log.sent(published);
             }
             None if self.settings.publish_tf => {
                 self.tally.dropped.add(NO_ODOM_POSE);
-                self.warn(NO_ODOM_POSE, || "odom: its pose is no pose, so there is no transform for it".into());
+                self.log.warn_of(NO_ODOM_POSE, || "odom: its pose is no pose, so there is no transform for it".into());
             }
             None => (),
         }
@@ -242,7 +233,7 @@ impl Worker {
                 request.respond(SetBool::Response { success: true, message })
             }
         };
-        self.complain(answered);
+        self.log.sent(answered);
     }
 
     fn answer_about_parameters(&mut self, request: crate::ros::parameters::Request) -> r2r::Result<()> {
@@ -261,35 +252,20 @@ impl Worker {
     fn look_after(&mut self, queue_full: u64) {
         let now = Instant::now();
         let shown = self.display.show(now, self.slam.landmarks(), &self.settings);
-        self.complain(shown);
-        if now >= self.diagnostics_due {
-            self.diagnostics_due = (self.diagnostics_due + DIAGNOSTICS_PERIOD).max(now);
-            let status = self.tally.status(&self.name, now, &self.slam, queue_full);
-            let mut message = DiagnosticArray { status: vec![status], ..Default::default() };
-            message.header.stamp = to_time(self.clock.now());
-            let published = self.diagnostics.publish(&message);
-            self.complain(published);
+        self.log.sent(shown);
+        if self.diagnostics.is_due(now) {
+            let status = self.tally.status(self.diagnostics.node(), now, &self.slam, queue_full);
+            let published = self.diagnostics.publish(&self.clock, status);
+            self.log.sent(published);
         }
     }
 
     fn refuse(&mut self, topic: &str, refusal: &Refusal) {
         self.tally.dropped.add(refusal.word());
-        self.warn(refusal.word(), || format!("{topic}: dropped as {}: {refusal}", refusal.word()));
+        self.log.warn_of(refusal.word(), || format!("{topic}: dropped as {}: {refusal}", refusal.word()));
     }
 
     fn drop(&mut self, topic: &str, reason: DropReason) {
-        self.warn(reason.word(), || format!("{topic}: dropped as {reason}"));
-    }
-
-    fn complain(&mut self, outcome: r2r::Result<()>) {
-        if let Err(error) = outcome {
-            self.warn("publish", || format!("ROS does not send: {error}"));
-        }
-    }
-
-    fn warn(&mut self, reason: &'static str, text: impl FnOnce() -> String) {
-        if let Some(line) = self.throttle.line(Instant::now(), reason, text) {
-            self.log.warn(&line);
-        }
+        self.log.warn_of(reason.word(), || format!("{topic}: dropped as {reason}"));
     }
 }

@@ -1,7 +1,11 @@
 use super::*;
 
 fn healthy() -> (Report, Report) {
-    let before = Report { enabled: true, ..Default::default() };
+    let before = Report {
+        enabled: true,
+        dropped: all_dropped(&Dropped::default(), &Counts::default(), 0),
+        ..Default::default()
+    };
     let now = Report {
         odometry: Received { received: 200, used: 200 },
         features: Received { received: 20, used: 20 },
@@ -73,13 +77,6 @@ fn the_counts_of_filter_queue_and_node_are_added() {
     filter.add(DropReason::Gated);
     let mut own = Dropped::default();
     own.add("bad_layout");
-    let all = own.with(&filter, 3);
+    let all = all_dropped(&own, &filter, 3);
     assert_eq!((all.get("gated"), all.get("bad_layout"), all.get(QUEUE_FULL)), (1, 1, 3));
-}
-
-#[test]
-fn percentiles_of_few_numbers() {
-    assert_eq!(Percentiles::of(&mut []), Percentiles::default());
-    let mut values: Vec<f64> = (1..=200).rev().map(f64::from).collect();
-    assert_eq!(Percentiles::of(&mut values), Percentiles { p50: 100.0, p99: 198.0, max: 200.0 });
 }

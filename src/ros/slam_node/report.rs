@@ -1,0 +1,149 @@
+//! What `slam_node` says about itself on `/diagnostics`, once a second: a pure function of two reports.
+//!
+//! | level | when, since the last report |
+//! |---|---|
+//! | ERROR | odometry came and none of it could be used; or clouds came and none could |
+//! | WARN | the filter is switched off |
+//! | WARN | no odometry yet, or none for more than a second |
+//! | WARN | input was dropped for a reason that is not [`ORDINARY`] |
+//! | WARN | more than half of at least [`FEW`] observations were left out |
+//! | WARN | the gate was opened: it had left out most of what was seen for too long |
+//! | WARN | time was set back |
+//! | OK | otherwise |
+//!
+//! Every reason is listed with its count since the start, whether it happened or not: `dropped.<reason>`.
+
+use crate::filter::{CalibrationEstimate, Counts, DropReason};
+use crate::ros::convert::Refusal;
+use crate::ros::diagnostics::{Dropped, Findings, Level, Percentiles, Received, Values, listed};
+use r2r::diagnostic_msgs::msg::DiagnosticStatus;
+use std::time::Duration;
+
+/// Fewer observations than this say nothing about the filter.
+pub const FEW: u64 = 8;
+
+/// Reasons that a healthy robot has every day: they do not make a warning by themselves.
+pub const ORDINARY: [DropReason; 4] =
+    [DropReason::Gated, DropReason::OutOfRange, DropReason::Ambiguous, DropReason::Disabled];
+
+/// Input that was lost before anybody read it.
+pub const QUEUE_FULL: &str = "queue_full";
+
+/// An odometry message whose pose is no pose: it was used, but there is no map → odom for it.
+pub const NO_ODOM_POSE: &str = "no_odom_pose";
+
+/// The state of the node at one instant. Counts are since the start of the node.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// Whether the filter takes input.
+    pub enabled: bool,
+    /// Of `odom`.
+    pub odometry: Received,
+    /// Of `features`.
+    pub features: Received,
+    /// Of `imu`.
+    pub imu: Received,
+    /// Time since the last odometry message; `None` before the first.
+    pub odometry_silence: Option<Duration>,
+    /// Clouds processed.
+    pub steps: u64,
+    /// Observations that corrected the pose, or gave a new feature.
+    pub observations_used: u64,
+    /// Observations that were left out.
+    pub observations_rejected: u64,
+    /// Sum of the normalised innovations squared of all steps, and of their degrees of freedom.
+    pub nis: (f64, u64),
+    /// What was dropped, by reason.
+    pub dropped: Dropped,
+    /// How often the gate was opened because it had starved the filter.
+    pub gate_openings: u64,
+    /// What is calibrated while running, as known now.
+    pub calibration: Vec<CalibrationEstimate>,
+    /// Features in the map.
+    pub map_features: usize,
+    /// How often time was set back.
+    pub time_jumps: u64,
+    /// Standard deviations of position (m) and heading (rad); `None` before the first odometry.
+    pub std: Option<(f64, f64)>,
+    /// From the arrival of a cloud to the publication of its pose, ms, since the last report.
+    pub latency_ms: Percentiles,
+    /// Computing time of a step, µs, since the last report.
+    pub step_us: Percentiles,
+}
+
+/// What the node has counted, with what the filter and the queue have: every reason there is, whether it happened or not.
+pub fn all_dropped(node: &Dropped, filter: &Counts, queue_full: u64) -> Dropped {
+    let of_filter = DropReason::ALL.iter().map(|&reason| (reason.word(), filter.get(reason)));
+    let of_node = Refusal::WORDS.into_iter().chain([NO_ODOM_POSE]).map(|word| (word, 0));
+    node.with(of_filter.chain(of_node).chain([(QUEUE_FULL, queue_full)]))
+}
+
+/// Level and sentence for the time between two reports, by the table of this module.
+pub fn judge(before: &Report, now: &Report) -> (Level, String) {
+    let mut findings = Findings::default();
+    let dropped = now.dropped.since(&before.dropped);
+    for (what, was, is) in
+        [("odometry messages", before.odometry, now.odometry), ("clouds", before.features, now.features)]
+    {
+        let (received, used) = is.since(was);
+        if now.enabled && received > 0 && used == 0 {
+            findings.error(format!("none of {received} {what} could be used: {}", listed(&dropped)));
+        }
+    }
+    if !now.enabled {
+        findings.warn("switched off");
+    }
+    findings.silence("odometry", now.odometry_silence);
+    let ordinary = |word: &str| ORDINARY.iter().any(|reason| reason.word() == word);
+    if dropped.iter().any(|(word, _)| !ordinary(word)) {
+        findings.warn(format!("dropped: {}", listed(&dropped)));
+    }
+    let rejected = now.observations_rejected - before.observations_rejected;
+    let seen = rejected + now.observations_used - before.observations_used;
+    if seen >= FEW && 2 * rejected > seen {
+        findings.warn(format!("{rejected} of {seen} observations left out: pose lost, or noise parameters too small?"));
+    }
+    if now.gate_openings > before.gate_openings {
+        findings.warn("the gate had starved the filter and was opened: was the robot moved?");
+    }
+    if now.time_jumps > before.time_jumps {
+        findings.warn("time was set back");
+    }
+    findings.verdict(|| format!("running, {} features", now.map_features))
+}
+
+/// The message for the time between two reports. `name` is that of the node.
+pub fn status(name: &str, before: &Report, now: &Report) -> DiagnosticStatus {
+    let mut values = Values::default();
+    values.say("enabled", now.enabled);
+    values.received("odom", now.odometry);
+    values.received("features", now.features);
+    values.received("imu", now.imu);
+    values.say("steps", now.steps);
+    values.say("observations.used", now.observations_used);
+    values.say("observations.rejected", now.observations_rejected);
+    values.say("map.features", now.map_features);
+    values.say("gate.openings", now.gate_openings);
+    values.say("time_jumps", now.time_jumps);
+    if let Some((position, yaw)) = now.std {
+        values.say("position_std_m", format_args!("{position:.6}"));
+        values.say("yaw_std_rad", format_args!("{yaw:.6}"));
+    }
+    for estimate in &now.calibration {
+        let word = estimate.parameter.word();
+        values.say(&format!("calibration.{word}"), format_args!("{:.6}", estimate.value));
+        values.say(&format!("calibration.{word}.std"), format_args!("{:.6}", estimate.std));
+    }
+    let dof = now.nis.1 - before.nis.1;
+    if dof > 0 {
+        values.say("nis_per_dof", format_args!("{:.3}", (now.nis.0 - before.nis.0) / dof as f64));
+    }
+    values.percentiles("latency_ms", now.latency_ms);
+    values.percentiles("step_us", now.step_us);
+    values.dropped(&now.dropped);
+    values.status(format!("{name}: filter"), judge(before, now))
+}
+
+#[cfg(test)]
+#[path = "report_tests.rs"]
+mod tests;
