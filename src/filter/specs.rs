@@ -54,7 +54,7 @@ pub const SPECS: &[Spec] = {
             "choices.window",
             Range(-1.0, 100.0),
             false,
-            "How many of the last clouds are linearized again, in filters with charts; 0 is none, -1 as the filter has it.",
+            "How many of the last clouds are linearized again, in filters with charts; an odd number counts as the next even one, 0 is none, -1 as the filter has it.",
         ),
         spec(
             "motion.velocity_x_std",

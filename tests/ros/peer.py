@@ -95,6 +95,8 @@ class Peer(Node):
         topics = [s.topic_name for s in self.subscriptions]
         wanted = [t for t in topics if t.endswith(('pose', 'filtered', 'diagnostics', '/tf', 'path', 'markers', 'landmarks'))]
         self.until(lambda: all(self.count_publishers(t) for t in wanted), 'publishers')
+        # Names are known before all ends have found each other; a node that is heard for a second has found ours, too.
+        self.next_status()
 
     def odometry(self, ns=None):
         """An odometry message as it should be; its pose is off by a constant, as odometry's is."""
