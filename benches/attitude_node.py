@@ -21,10 +21,10 @@ import time
 
 SETTINGS = (
     {},
-    {'batch_s': 0.005},
     {'batch_s': 0.005, 'attitude_rate_hz': 200.0},
     {'batch_s': 0.01, 'attitude_rate_hz': 100.0},
     {'batch_s': 0.02, 'attitude_rate_hz': 50.0},
+    {'batch_s': 0.05, 'attitude_rate_hz': 20.0},
 )
 LISTENERS = ('best effort', 'reliable', 'nobody')
 YARDSTICKS = {'subscribe': 'a node of rclpy that does nothing with them', 'sleep': 'a process that sleeps for as long as one takes'}
