@@ -2,14 +2,16 @@
 //!
 //! Algebra: rotation vectors, ξ ↔ ξ^ with ξ^ x = ξ × x; their length is an angle in radians.
 
-use super::angle::{angle_by_sin, dexp_coefficients, dexp_inv_g2, exp_coefficients, theta_minus_sin};
+use super::angle::{
+    ANGLE_BY_COS_FROM, angle_by_cos, angle_by_sin, dexp_coefficients, dexp_inv_g2, exp_coefficients, theta_minus_sin,
+};
 use super::{HomogeneousSpace, LieGroup, Quat};
 use nalgebra::{Matrix3, Rotation3, Vector3};
-use std::f64::consts::{FRAC_1_SQRT_2, PI};
+use std::f64::consts::PI;
 use std::ops::Mul;
 
-/// The cosine of 3 rad, up to where (R − Rᵀ)/2 = sin θ n^, rounded to an ulp of 1, gives the axis to 2 ulp.
-const SKEW_PART_ABOVE: f64 = -0.99;
+/// cos²(θ/2) at 3 rad, up to where (R − Rᵀ)/2 = sin θ n^, rounded to an ulp of 1, gives the axis to 2 ulp.
+const SKEW_PART_ABOVE: f64 = 0.005;
 
 /// Below this square of 4 sin θ, 2.5·10⁻⁴ rad from the half turn, R − Rᵀ is not asked for more than a sign. Were all matrices
 /// orthogonal to rounding, it could be 10⁻¹⁴.
@@ -197,30 +199,29 @@ impl LieGroup for So3 {
         let (a, b) = exp_coefficients(xi.norm_squared());
         Self(polynomial_of_hat(xi, a, b))
     }
-    /// ξ = θ/sin θ · (R − Rᵀ)^∨/2, with θ/sin θ from sin²(θ/2) up to 45°, from cos θ up to 135°, and from cos²(θ/2) beyond. From about
-    /// 3 rad on rounding begins to turn R − Rᵀ away from the axis n; R − cos θ I, whose symmetric part is (1 − cos θ)nnᵀ and whose skew
-    /// part takes it to nothing, turns it back.
+    /// ξ = θ/sin θ · (R − Rᵀ)^∨/2, with θ/sin θ from w = cos(θ/2) up to 135°, and from w² beyond. From about 3 rad on rounding begins to
+    /// turn R − Rᵀ away from the axis n; R − cos θ I, whose symmetric part is (1 − cos θ)nnᵀ and whose skew part takes it to nothing,
+    /// turns it back.
     #[inline]
     fn log(&self) -> Vector3<f64> {
         let m = &self.0;
-        let (v, cos) = (twice_vee(m), 0.5 * (m.m11 + m.m22 + m.m33) - 0.5);
-        if cos > FRAC_1_SQRT_2 {
-            return v * (0.5 * angle_by_sin(0.5 - 0.5 * cos));
+        let (v, square) = (twice_vee(m), 0.25 + 0.25 * (m.m11 + m.m22 + m.m33));
+        if square > ANGLE_BY_COS_FROM * ANGLE_BY_COS_FROM {
+            let w = square.sqrt();
+            let [numerator, denominator] = angle_by_cos(w, square);
+            return v * (numerator / ((w + w) * denominator));
         }
-        if cos > -FRAC_1_SQRT_2 {
-            let over_twice_sin = 1.0 / v.norm_squared().sqrt();
-            return v * (cos.acos() * over_twice_sin);
-        }
-        let from_half_turn = 0.5 * angle_by_sin(0.5 + 0.5 * cos);
-        if cos > SKEW_PART_ABOVE {
+        let from_half_turn = 0.5 * angle_by_sin(square);
+        if square > SKEW_PART_ABOVE {
             return v * (PI / v.norm_squared().sqrt() - from_half_turn);
         }
+        let cos = 2.0 * square - 1.0;
         let along = m * v - v * cos;
-        let square = along.norm_squared();
-        if square < HALF_TURN_BELOW {
+        let longer = along.norm_squared();
+        if longer < HALF_TURN_BELOW {
             return near_half_turn(m, &v, cos);
         }
-        along * (PI / square.sqrt() - from_half_turn / (1.0 - cos))
+        along * (PI / longer.sqrt() - from_half_turn / (1.0 - cos))
     }
     /// I + 4/(4 + |ξ|²) (ξ^ + ξ^²/2).
     #[inline]
@@ -283,6 +284,20 @@ mod tests {
                 let error = (log - xi).norm().min(if PI - theta < 1e-14 { (log + xi).norm() } else { f64::MAX });
                 prop_assert!(error < 1e-15 * theta.max(1e-16) * 4.0, "{theta} {error:e}");
             }
+        }
+    }
+
+    /// Where it does not cancel: the length of R − Rᵀ and an arccosine.
+    #[test]
+    fn the_logarithm_is_that_of_the_plain_formula() {
+        for k in 0..2000 {
+            let t = f64::from(k);
+            let direction = Vector3::new((1.3 * t).sin(), (0.7 * t).cos(), (2.1 * t).sin()).normalize();
+            let turn = So3::exp(&(direction * (0.1 + 0.0015 * t)));
+            let angle = (0.5 * (turn.matrix().trace() - 1.0)).acos();
+            let plain = vee(turn.matrix()).normalize() * angle;
+            let error = (turn.log() - plain).norm();
+            assert!(error < 1e-15 * (1.0 + angle) / angle.sin(), "{error:e} at {angle}");
         }
     }
 
