@@ -3,7 +3,7 @@
 //! Algebra: rotation vectors as of [`So3`], so exp(ξ) = (cos θ/2, sin θ/2 · ξ/θ), θ = |ξ|, and everything but
 //! exp, log and the group itself is that of SO(3).
 
-use super::angle::{angle_by_sin, half_angle};
+use super::angle::{ANGLE_BY_COS_FROM, angle_by_cos, angle_by_sin, half_angle};
 use super::so3::maps_of_rotation_vectors;
 use super::{HomogeneousSpace, LieGroup, So3, so3};
 use nalgebra::{Matrix3, Quaternion, UnitQuaternion, Vector3};
@@ -22,11 +22,13 @@ impl Default for Quat {
 
 impl Quat {
     /// The neutral element.
+    #[inline]
     pub fn identity() -> Self {
         Self(UnitQuaternion::identity())
     }
 
     /// From real and imaginary part, taken at their word: w² + |v|² must be 1.
+    #[inline]
     pub fn from_parts_unchecked(w: f64, v: Vector3<f64>) -> Self {
         Self(UnitQuaternion::new_unchecked(Quaternion::from_parts(w, v)))
     }
@@ -44,11 +46,13 @@ impl Quat {
     }
 
     /// As nalgebra's.
+    #[inline]
     pub fn unit_quaternion(&self) -> UnitQuaternion<f64> {
         self.0
     }
 
     /// Of q and −q the one whose logarithm is not longer than π.
+    #[inline]
     pub fn shortest(&self) -> Self {
         if self.w() < 0.0 { Self(UnitQuaternion::new_unchecked(-self.0.into_inner())) } else { *self }
     }
@@ -58,6 +62,18 @@ impl Quat {
         So3::from_matrix_unchecked(self.0.to_rotation_matrix().into_inner())
     }
 
+    /// exp(u + w) exp(u − w), of which no factor is made: both lengths and the product of both vectors come of |u|², |w|² and u·w.
+    // Always in place, as what it is for.
+    #[inline(always)]
+    pub(crate) fn exp_of_sum_and_difference(u: &Vector3<f64>, w: &Vector3<f64>) -> Self {
+        let (uu, ww, twice_uw) = (u.norm_squared(), w.norm_squared(), 2.0 * u.dot(w));
+        let (sin1, cos1) = half_angle(uu + ww + twice_uw);
+        let (sin2, cos2) = half_angle(uu + ww - twice_uw);
+        let (first, second, both) = (sin1 * cos2, sin2 * cos1, sin1 * sin2);
+        let v = u * (first + second) + w * (first - second) + w.cross(u) * (both + both);
+        Self::from_parts_unchecked(cos1 * cos2 - both * (uu - ww), v)
+    }
+
     /// Scaled back to norm one, if products have worn it off.
     pub fn renormalized(&self) -> Self {
         Self(UnitQuaternion::new_normalize(self.0.into_inner()))
@@ -65,6 +81,7 @@ impl Quat {
 }
 
 impl From<UnitQuaternion<f64>> for Quat {
+    #[inline]
     fn from(q: UnitQuaternion<f64>) -> Self {
         Self(q)
     }
@@ -94,6 +111,7 @@ impl From<So3> for Quat {
 
 impl Mul for Quat {
     type Output = Self;
+    #[inline]
     fn mul(self, rhs: Self) -> Self {
         Self(self.0 * rhs.0)
     }
@@ -101,6 +119,7 @@ impl Mul for Quat {
 
 impl Mul<Vector3<f64>> for Quat {
     type Output = Vector3<f64>;
+    #[inline]
     fn mul(self, rhs: Vector3<f64>) -> Vector3<f64> {
         self.0 * rhs
     }
@@ -109,6 +128,7 @@ impl Mul<Vector3<f64>> for Quat {
 impl LieGroup for Quat {
     type Algebra = Vector3<f64>;
 
+    #[inline]
     fn identity_like(&self) -> Self {
         Self::identity()
     }
@@ -129,10 +149,10 @@ impl LieGroup for Quat {
     /// Of −1, a full turn about x.
     #[inline]
     fn log(&self) -> Vector3<f64> {
-        // As of a matrix, with half the angle.
         let (v, cos) = (self.v(), self.w());
-        if cos > FRAC_1_SQRT_2 {
-            return v * (2.0 * angle_by_sin(0.5 - 0.5 * cos));
+        if cos > ANGLE_BY_COS_FROM {
+            let [numerator, denominator] = angle_by_cos(cos, cos * cos);
+            return v * ((numerator + numerator) / denominator);
         }
         let sin = v.norm_squared().sqrt();
         if cos > -FRAC_1_SQRT_2 {
@@ -154,9 +174,11 @@ impl LieGroup for Quat {
         self.v() * (2.0 / self.w())
     }
     maps_of_rotation_vectors!();
+    #[inline]
     fn adjoint_apply(&self, xi: &Vector3<f64>) -> Vector3<f64> {
         self.0 * xi
     }
+    #[inline]
     fn coadjoint_apply(&self, mu: &Vector3<f64>) -> Vector3<f64> {
         self.0.inverse() * mu
     }
@@ -166,6 +188,7 @@ impl LieGroup for Quat {
 impl HomogeneousSpace for Quat {
     type Group = Self;
 
+    #[inline]
     fn moved_by(&self, g: &Self) -> Self {
         g.compose(self)
     }

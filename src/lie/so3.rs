@@ -29,26 +29,31 @@ impl Default for So3 {
 
 impl So3 {
     /// The neutral element.
+    #[inline]
     pub fn identity() -> Self {
         Self(Matrix3::identity())
     }
 
     /// Takes a matrix at its word: it must be orthogonal with determinant 1.
+    #[inline]
     pub fn from_matrix_unchecked(matrix: Matrix3<f64>) -> Self {
         Self(matrix)
     }
 
     /// The matrix.
+    #[inline]
     pub fn matrix(&self) -> &Matrix3<f64> {
         &self.0
     }
 
     /// As nalgebra's rotation.
+    #[inline]
     pub fn rotation(&self) -> Rotation3<f64> {
         Rotation3::from_matrix_unchecked(self.0)
     }
 
     /// Rᵀx, from the world to the body.
+    #[inline]
     pub fn rotate_back(&self, x: &Vector3<f64>) -> Vector3<f64> {
         self.0.tr_mul(x)
     }
@@ -60,6 +65,7 @@ impl So3 {
 }
 
 impl From<Rotation3<f64>> for So3 {
+    #[inline]
     fn from(rotation: Rotation3<f64>) -> Self {
         Self(rotation.into_inner())
     }
@@ -67,6 +73,7 @@ impl From<Rotation3<f64>> for So3 {
 
 impl Mul for So3 {
     type Output = Self;
+    #[inline]
     fn mul(self, rhs: Self) -> Self {
         Self(self.0 * rhs.0)
     }
@@ -74,6 +81,7 @@ impl Mul for So3 {
 
 impl Mul<Vector3<f64>> for So3 {
     type Output = Vector3<f64>;
+    #[inline]
     fn mul(self, rhs: Vector3<f64>) -> Vector3<f64> {
         self.0 * rhs
     }
@@ -182,6 +190,7 @@ pub(super) use maps_of_rotation_vectors;
 impl LieGroup for So3 {
     type Algebra = Vector3<f64>;
 
+    #[inline]
     fn identity_like(&self) -> Self {
         Self::identity()
     }
@@ -234,10 +243,12 @@ impl LieGroup for So3 {
     }
     maps_of_rotation_vectors!();
     /// Rξ.
+    #[inline]
     fn adjoint_apply(&self, xi: &Vector3<f64>) -> Vector3<f64> {
         self.0 * xi
     }
     /// Rᵀμ.
+    #[inline]
     fn coadjoint_apply(&self, mu: &Vector3<f64>) -> Vector3<f64> {
         self.rotate_back(mu)
     }
@@ -247,6 +258,7 @@ impl LieGroup for So3 {
 impl HomogeneousSpace for So3 {
     type Group = Self;
 
+    #[inline]
     fn moved_by(&self, g: &Self) -> Self {
         g.compose(self)
     }
