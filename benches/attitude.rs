@@ -18,17 +18,20 @@ fn kinematics(c: &mut Criterion) {
         middle: Vector3::new(1.1, 2.0, 2.9),
         end: Vector3::new(1.2, 1.9, 2.8),
     };
+    let rates_in_turn: [Vector3<f64>; 64] = std::array::from_fn(|k| {
+        let (sin, cos) = (k as f64 * std::f64::consts::TAU / 64.0).sin_cos();
+        Vector3::new(1.0 + sin, 2.0 - cos, 0.3)
+    });
     for method in Method::ALL {
         let mut q = UnitQuaternion::identity();
         c.bench_function(&format!("kinematic step/{}", method.name()), |b| {
             b.iter(|| q *= method.rotation(black_box(H), black_box(&rates)));
         });
-        let (mut q, mut samples, mut k) = (UnitQuaternion::identity(), Samples::default(), 0.0);
+        let (mut q, mut samples, mut k) = (UnitQuaternion::identity(), Samples::default(), 0);
         c.bench_function(&format!("kinematic step with samples/{}", method.name()), |b| {
             b.iter(|| {
-                k += 1e-3;
-                let rates = samples.push(black_box(H), Vector3::new(1.0 + k, 2.0 - k, 0.3));
-                q *= method.rotation(H, &rates);
+                k = (k + 1) % rates_in_turn.len();
+                q *= method.rotation(H, &samples.push(black_box(H), rates_in_turn[k]));
             });
         });
     }
