@@ -8,6 +8,11 @@ pub fn sensor_data() -> QosProfile {
     QosProfile::sensor_data().keep_last(200)
 }
 
+/// The same for sensors of a kilohertz: two seconds of them may wait for a node that gets no processor time.
+pub fn fast_sensor_data() -> QosProfile {
+    QosProfile::sensor_data().keep_last(2000)
+}
+
 /// For what subscribers must not miss: reliable and volatile. It matches subscribers of either kind.
 pub fn reliable() -> QosProfile {
     QosProfile::default().reliable().volatile().keep_last(100)

@@ -1,5 +1,8 @@
 """A sensor of 1 kHz with a magnetometer: what the node takes together, it takes in order, and nothing is lost."""
 
+import glob
+import os
+import signal
 import time
 
 import rclpy
@@ -10,7 +13,7 @@ from rcl_interfaces.srv import SetParameters
 from sensor_msgs.msg import Imu
 
 MILLISECOND = 1_000_000
-TOGETHER = 100  # samples that are sent without waiting for the node: half of what may wait for it
+TOGETHER = 100  # samples that are sent without waiting for the node
 
 rclpy.init()
 sensor = Sensor()
@@ -80,6 +83,29 @@ while not late:
     rclpy.spin_once(sensor, timeout_sec=0.01)
     assert sensor.now_ns < begun + 1000 * MILLISECOND, 'a late listener hears nothing'
 assert nanos(late[0].header.stamp) > begun, 'what came before is not repeated'
+
+
+def process():
+    """The node's process: the one of this name in our domain."""
+    for folder in glob.glob('/proc/[0-9]*'):
+        try:
+            with open(f'{folder}/comm', encoding='ascii') as comm, open(f'{folder}/environ', encoding='utf-8') as environ:
+                ours = f'ROS_DOMAIN_ID={os.environ["ROS_DOMAIN_ID"]}' in environ.read().split('\0')
+                if ours and comm.read().strip() == 'attitude_node':
+                    return int(folder.removeprefix('/proc/'))
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            continue
+    raise AssertionError('no process of the node')
+
+
+# Samples that come while the node gets no processor time wait for it.
+change(batch_s=0.01)
+os.kill(process(), signal.SIGSTOP)
+for _ in range(4 * TOGETHER):
+    sensor.now_ns += MILLISECOND
+    sensor.imu.publish(sensor.sample())
+total += 4 * TOGETHER
+os.kill(process(), signal.SIGCONT)
 
 sensor.until(lambda: used() == total, 'the last samples')
 _, _, values = sensor.next_status()

@@ -62,12 +62,12 @@ pub fn listen(node: &mut Node, settings: &Settings, config: &Config) -> r2r::Res
     let mut inboxes: Vec<Inbox<Event>> = Vec::new();
     match settings.mode {
         Mode::Imu => {
-            inboxes.push(receive(node.subscribe("imu", qos::sensor_data())?, Event::Imu));
+            inboxes.push(receive(node.subscribe("imu", qos::fast_sensor_data())?, Event::Imu));
             if config.magnetometer.enabled {
-                inboxes.push(receive(node.subscribe("mag", qos::sensor_data())?, Event::MagneticField));
+                inboxes.push(receive(node.subscribe("mag", qos::fast_sensor_data())?, Event::MagneticField));
             }
         }
-        Mode::Dynamics => inboxes.push(receive(node.subscribe("wrench", qos::sensor_data())?, Event::Wrench)),
+        Mode::Dynamics => inboxes.push(receive(node.subscribe("wrench", qos::fast_sensor_data())?, Event::Wrench)),
     }
     let services = QosProfile::services_default;
     inboxes.push(receive(node.create_service("~/reset", services())?, Event::Reset));

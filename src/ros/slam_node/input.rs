@@ -82,8 +82,9 @@ pub fn listen(node: &mut Node, settings: &Settings) -> r2r::Result<Vec<Inbox<Eve
     inboxes
         .push(receive(node.subscribe("odom", qos::sensor_data())?, |m| Event::Message(Message::Odometry(Box::new(m)))));
     if settings.use_imu {
-        inboxes
-            .push(receive(node.subscribe("imu", qos::sensor_data())?, |m| Event::Message(Message::Imu(Box::new(m)))));
+        inboxes.push(receive(node.subscribe("imu", qos::fast_sensor_data())?, |m| {
+            Event::Message(Message::Imu(Box::new(m)))
+        }));
     }
     inboxes.push(receive(node.subscribe("features", qos::sensor_data())?, |m| {
         Event::Message(Message::Features(Box::new(m)))
