@@ -67,7 +67,7 @@ fn filter_step(c: &mut Criterion) {
         let mut group = c.benchmark_group(format!("step with {in_view} in view"));
         group.sample_size(20);
         for features in [10, 20, 50, 100, 300, 1000] {
-            for filter in ["ekf", "fe-ekf", "reduced"] {
+            for filter in ["ekf", "fe-ekf", "reduced", "default"] {
                 let mut scene = Scene::new(filter, features);
                 group.bench_function(BenchmarkId::new(filter, features), |b| b.iter(|| scene.advance(in_view)));
             }
