@@ -27,7 +27,7 @@ SETTINGS = (
     {'batch_s': 0.05, 'attitude_rate_hz': 20.0},
 )
 LISTENERS = ('best effort', 'reliable', 'nobody')
-YARDSTICKS = {'subscribe': 'a node of rclpy that does nothing with them', 'sleep': 'a process that sleeps for as long as one takes'}
+YARDSTICKS = {'subscribe': 'a node of rclpy that does nothing with its samples', 'sleep': 'a process that sleeps for a period at a time'}
 PATIENCE_S = 15.0
 
 

@@ -46,11 +46,6 @@ impl Received {
 pub struct Dropped(BTreeMap<&'static str, u64>);
 
 impl Dropped {
-    /// None of these reasons so far; they are listed all the same.
-    pub fn of(reasons: impl IntoIterator<Item = &'static str>) -> Self {
-        Self(reasons.into_iter().map(|reason| (reason, 0)).collect())
-    }
-
     /// One more of `reason`.
     pub fn add(&mut self, reason: &'static str) {
         *self.0.entry(reason).or_default() += 1;
@@ -61,7 +56,7 @@ impl Dropped {
         self.0.get(reason).copied().unwrap_or_default()
     }
 
-    /// These, and others that were counted elsewhere.
+    /// These, and others that were counted elsewhere; what is there with 0 is listed all the same.
     pub fn with(&self, others: impl IntoIterator<Item = (&'static str, u64)>) -> Self {
         let mut all = self.clone();
         for (reason, count) in others {
@@ -245,7 +240,7 @@ mod tests {
 
     #[test]
     fn what_was_counted_elsewhere_is_added_and_what_is_new_is_told() {
-        let mut before = Dropped::of(["absurd", "too_late"]);
+        let mut before = Dropped::default();
         before.add("absurd");
         let mut now = before.with([("too_late", 2)]);
         now.add("absurd");
