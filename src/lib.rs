@@ -17,15 +17,6 @@
 
 #![warn(missing_docs)]
 
-pub mod attitude;
 pub mod cli;
-pub mod dynamics;
-pub mod evaluate;
-pub mod filter;
-pub mod integrate;
-pub mod lie;
 #[cfg(feature = "ros")]
 pub mod ros;
-pub mod settings;
-pub mod simulate;
-pub mod stamp;

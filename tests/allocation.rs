@@ -1,16 +1,16 @@
 //! The steady state of the filter allocates nothing: once every feature is in the map, a step (several odometry messages, one
 //! cloud) leaves the allocator alone. Nor do samples of the attitude filter, nor the exponential integrators, once they are set up.
 
-use lienav::attitude::{self, Attitude, ImuSample};
-use lienav::dynamics::elastic_arm::ElasticArm;
-use lienav::dynamics::kdv::Kdv;
-use lienav::dynamics::nls::Nls;
-use lienav::filter::{CalibrationConfig, Config, FeatureKind, Observation, Odometry, Prior, Slam};
-use lienav::integrate::exponential::{
+use lienav_attitude::{Attitude, ImuSample};
+use lienav_base::stamp::Stamp;
+use lienav_integrate::dynamics::elastic_arm::ElasticArm;
+use lienav_integrate::dynamics::kdv::Kdv;
+use lienav_integrate::dynamics::nls::Nls;
+use lienav_integrate::exponential::{
     Classical, EnergyPreservingExponential, Iteration, Method, SemilinearPoisson, Splitting, SymplecticExponential,
 };
-use lienav::lie::Se2;
-use lienav::stamp::Stamp;
+use lienav_lie::Se2;
+use lienav_slam::{CalibrationConfig, Config, FeatureKind, Observation, Odometry, Prior, Slam};
 use nalgebra::{Complex, Vector2, Vector3};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -143,7 +143,7 @@ fn nor_do_clouds_that_are_linearized_again() {
 
 #[test]
 fn a_sample_of_the_attitude_filter_allocates_nothing() {
-    let mut attitude = Attitude::new(attitude::Config::default()).expect("the defaults are valid");
+    let mut attitude = Attitude::new(lienav_attitude::Config::default()).expect("the defaults are valid");
     let before = ALLOCATIONS.get();
     for k in 0..2000 {
         // Two seconds of rest, then turns; a gap and a sample of yesterday.

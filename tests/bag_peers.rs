@@ -1,11 +1,11 @@
 //! Bags against the official Python readers: they read what is written here, and what they write is read here.
 
-use lienav::evaluate::bag::Existing;
-use lienav::evaluate::convert::to_bag;
-use lienav::evaluate::recording::{Input, Recording, open};
-use lienav::filter::{FeatureKind, Features, Imu, Observation, Odometry};
-use lienav::lie::Se2;
-use lienav::stamp::Stamp;
+use lienav_base::stamp::Stamp;
+use lienav_io::bag::Existing;
+use lienav_io::convert::to_bag;
+use lienav_io::recording::{Input, Recording, open};
+use lienav_lie::Se2;
+use lienav_slam::{FeatureKind, Features, Imu, Observation, Odometry};
 use nalgebra::Vector2;
 use std::path::Path;
 use std::process::Command;

@@ -1,8 +1,8 @@
 //! The launch files, checked by `launch_files.py` with the Python that ROS 2 uses here.
 
-use lienav::filter::Variant;
-use lienav::integrate::attitude::Method;
-use lienav::simulate::{PathKind, Scenario, Simulation};
+use lienav_integrate::attitude::Method;
+use lienav_sim::{PathKind, Scenario, Simulation};
+use lienav_slam::Variant;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Command;

@@ -3,15 +3,16 @@
 use super::failure::{Failure, print};
 use super::layers::assignment;
 use super::progress;
-use crate::attitude::{Config, SPECS};
-use crate::evaluate::attitude::drift::drift;
-use crate::evaluate::attitude::errors::Errors;
-use crate::evaluate::attitude::report::{Report, write};
-use crate::evaluate::attitude::{Begin, open, run as run_filter};
-use crate::evaluate::bag::Topics;
-use crate::evaluate::settings_file::{overlay, to_markdown, with};
-use crate::integrate::attitude::Method;
 use clap::builder::PossibleValuesParser;
+use lienav_attitude::{Config, SPECS};
+use lienav_eval::attitude::drift::drift;
+use lienav_eval::attitude::errors::Errors;
+use lienav_eval::attitude::report::{Report, write};
+use lienav_eval::attitude::{Begin, run as run_filter};
+use lienav_integrate::attitude::Method;
+use lienav_io::bag::Topics;
+use lienav_io::inertial::open;
+use lienav_io::settings_file::{overlay, to_markdown, with};
 use std::fs;
 use std::path::PathBuf;
 

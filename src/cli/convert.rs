@@ -3,9 +3,9 @@
 use super::failure::{Failure, print};
 use super::progress;
 use super::source::Source;
-use crate::evaluate::bag;
-use crate::evaluate::convert::to_bag;
-use crate::evaluate::recording::Recording;
+use lienav_io::bag;
+use lienav_io::convert::to_bag;
+use lienav_io::recording::Recording;
 use std::path::{Path, PathBuf};
 
 /// Write a recording as a rosbag2 bag (MCAP) with ground truth and params.yaml

@@ -4,16 +4,16 @@ use super::failure::{Failure, print};
 use super::layers::Layers;
 use super::progress;
 use super::source::{TopicArgs, open};
-use crate::evaluate::errors::Errors;
-use crate::evaluate::folder;
-use crate::evaluate::method::Method;
-use crate::evaluate::plot::Subject;
-use crate::evaluate::recording::Recording;
-use crate::evaluate::report::{Report, to_json, to_text};
-use crate::evaluate::run::{Run, run as run_filter};
-use crate::evaluate::truth::{MAX_TRUTH_GAP_S, Truth};
-use crate::filter::Config;
 use clap::builder::PossibleValuesParser;
+use lienav_eval::errors::Errors;
+use lienav_eval::folder;
+use lienav_eval::method::Method;
+use lienav_eval::plot::Subject;
+use lienav_eval::report::{Report, to_json, to_text};
+use lienav_eval::run::{Run, run as run_filter};
+use lienav_io::recording::Recording;
+use lienav_io::truth::{MAX_TRUTH_GAP_S, Truth};
+use lienav_slam::Config;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -164,10 +164,10 @@ mod live {
     use super::super::failure::Failure;
     use super::super::progress;
     use super::report;
-    use crate::evaluate::bag::Existing;
-    use crate::evaluate::truth::Truth;
     use crate::ros::live::{Options, listen};
     use crate::ros::stop::Stop;
+    use lienav_io::bag::Existing;
+    use lienav_io::truth::Truth;
     use std::time::Duration;
 
     /// A run is over when nothing has come for this long.

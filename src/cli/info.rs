@@ -2,8 +2,8 @@
 
 use super::failure::{Failure, print};
 use super::source::Source;
-use crate::evaluate::recording::{Input, Recording};
-use crate::stamp::Stamp;
+use lienav_base::stamp::Stamp;
+use lienav_io::recording::{Input, Recording};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -120,7 +120,7 @@ impl Info {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter::{FeatureKind, Features, Observation, Odometry};
+    use lienav_slam::{FeatureKind, Features, Observation, Odometry};
     use nalgebra::Vector2;
 
     #[test]

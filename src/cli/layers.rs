@@ -1,8 +1,8 @@
 //! The settings a filter runs with, laid over each other: defaults, what the source says, a file, single settings.
 
 use super::failure::Failure;
-use crate::evaluate::settings_file::{overlay, with};
-use crate::filter::Config;
+use lienav_io::settings_file::{overlay, with};
+use lienav_slam::Config;
 use std::fs;
 use std::path::PathBuf;
 

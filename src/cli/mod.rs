@@ -5,6 +5,11 @@ mod convert;
 mod evaluate;
 mod failure;
 mod info;
+#[cfg(feature = "lab")]
+mod laboratory;
+#[cfg(not(feature = "lab"))]
+#[path = "no_laboratory.rs"]
+mod laboratory;
 mod layers;
 mod monte_carlo;
 mod parameters;

@@ -3,9 +3,9 @@
 use super::failure::{Failure, print};
 use super::layers::assignment;
 use super::{evaluate, progress, scenario};
-use crate::evaluate::method::Method;
-use crate::evaluate::monte_carlo::{Experiment, ExperimentError, Outcome, Report, to_text, write};
 use clap::builder::PossibleValuesParser;
+use lienav_eval::method::Method;
+use lienav_eval::monte_carlo::{Experiment, ExperimentError, Outcome, Report, to_text, write};
 use std::path::PathBuf;
 
 /// Simulate many runs of a scenario, run filters over them, and report errors and consistency

@@ -1,12 +1,11 @@
 //! `lienav reproduce`: published experiments, run again.
 
 use super::failure::{Failure, print};
+use super::laboratory;
 use super::monte_carlo::{Output, at_least_one};
 use super::progress;
-use crate::evaluate::reproduce::thesis5::{self, PRINTED, Thesis5};
-use crate::evaluate::reproduce::{Extent, REPRODUCTIONS, Reproduction, names, to_text, write_part};
-use crate::integrate::IntegrationError;
 use clap::builder::PossibleValuesParser;
+use lienav_eval::thesis5::{self, PRINTED, Thesis5};
 
 /// Run a published experiment again and hold it against what was printed
 #[derive(clap::Args)]
@@ -14,10 +13,10 @@ use clap::builder::PossibleValuesParser;
 pub(super) struct Args {
     /// Which experiment; `list` lists them
     #[arg(value_parser = PossibleValuesParser::new(names().map(|(name, _)| name).chain(["list"])))]
-    experiment: String,
+    pub(super) experiment: String,
     /// Shorten it to seconds (not of thesis-5: there, give fewer --runs)
     #[arg(long)]
-    quick: bool,
+    pub(super) quick: bool,
     /// Of thesis-5: how many runs each cell of the tables has [default: 50]
     #[arg(long, value_name = "N", value_parser = at_least_one())]
     runs: Option<u64>,
@@ -32,7 +31,7 @@ pub(super) struct Args {
     #[arg(long)]
     batch: bool,
     #[command(flatten)]
-    output: Output,
+    pub(super) output: Output,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -43,23 +42,28 @@ const EXAMPLES: &str = "Examples:
   lienav reproduce thesis-5 --tables 5.3,5.4 --json";
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    if let Some(reproduction) = REPRODUCTIONS.iter().find(|reproduction| reproduction.name == args.experiment) {
-        refuse_foreign(
-            args,
-            &[
+    match args.experiment.as_str() {
+        "list" => list(),
+        name if name == thesis5::NAME.0 => {
+            refuse_foreign(args, &[("--quick", args.quick)])?;
+            filters(args)
+        }
+        _ => {
+            let of_filters = [
                 ("--runs", args.runs.is_some()),
                 ("--seed", args.seed.is_some()),
                 ("--tables", !args.tables.is_empty()),
                 ("--batch", args.batch),
-            ],
-        )?;
-        return integrators(args, reproduction);
+            ];
+            refuse_foreign(args, &of_filters)?;
+            laboratory::run(args)
+        }
     }
-    if args.experiment == thesis5::NAME.0 {
-        refuse_foreign(args, &[("--quick", args.quick)])?;
-        return filters(args);
-    }
-    list()
+}
+
+/// What can be run again, by name, and what it is.
+fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
+    laboratory::names().chain([thesis5::NAME])
 }
 
 fn list() -> Result<(), Failure> {
@@ -76,37 +80,6 @@ fn refuse_foreign(args: &Args, foreign: &[(&str, bool)]) -> Result<(), Failure> 
             args.experiment
         ))),
     }
-}
-
-impl From<IntegrationError> for Failure {
-    fn from(error: IntegrationError) -> Self {
-        Self::failed(error)
-    }
-}
-
-/// How finely the bar of an experiment with integrators moves.
-const BAR_STEPS: u32 = 1000;
-
-fn integrators(args: &Args, reproduction: &Reproduction) -> Result<(), Failure> {
-    let extent = if args.quick { Extent::Quick } else { Extent::Full };
-    args.output.make_folder()?;
-    let bar = progress::bar(BAR_STEPS as usize, reproduction.name);
-    bar.tick();
-    let report = args.output.on_threads(|| {
-        let progress = |done: f64| bar.set_position((done.clamp(0.0, 1.0) * f64::from(BAR_STEPS)) as u64);
-        // What is finished is kept, whatever becomes of the rest.
-        reproduction.run(extent, &progress, |report, new| match &args.output.out {
-            Some(out) => write_part(out, report, new).map_err(Failure::failed),
-            None => Ok(()),
-        })
-    });
-    bar.finish_and_clear();
-    let report = report??;
-    if args.output.json {
-        return print(&format!("{:#}\n", report.to_json()));
-    }
-    print(&to_text(&report))?;
-    args.output.say_where()
 }
 
 fn filters(args: &Args) -> Result<(), Failure> {

@@ -1,8 +1,8 @@
 //! Scenarios on the command line: by name or as a file, with single settings changed.
 
 use super::failure::{Failure, print};
-use crate::evaluate::settings_file::with;
-use crate::simulate::Scenario;
+use lienav_io::settings_file::with;
+use lienav_sim::Scenario;
 use std::fs;
 
 /// Reads a scenario: a shipped name (also where a file is called like it) or a YAML file; `settings` lie over it.

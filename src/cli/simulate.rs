@@ -3,8 +3,8 @@
 use super::convert::{Existing, write};
 use super::failure::Failure;
 use super::scenario;
-use crate::evaluate::simulated;
-use crate::simulate::ScenarioError;
+use lienav_eval::simulated;
+use lienav_sim::ScenarioError;
 use std::path::PathBuf;
 
 /// Simulate a run with its sensors and write it as a bag

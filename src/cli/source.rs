@@ -2,8 +2,8 @@
 
 use super::failure::Failure;
 use super::progress;
-use crate::evaluate::bag::Topics;
-use crate::evaluate::recording::{OpenError, Recording, open_with};
+use lienav_io::bag::Topics;
+use lienav_io::recording::{OpenError, Recording, open_with};
 
 /// A source and the topics to read from it.
 #[derive(clap::Args)]

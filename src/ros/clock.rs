@@ -1,6 +1,6 @@
 //! What time it is: of the system, or of `/clock` where `use_sim_time` is set.
 
-use crate::stamp::Stamp;
+use lienav_base::stamp::Stamp;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The ROS clock of a node. With `use_sim_time` it stands at 0 until the first `/clock` message.

@@ -2,16 +2,16 @@
 
 use super::clock::from_time;
 use super::tf::planar_block;
-use crate::evaluate::bag::cloud::{Cloud, Field, LayoutError, decode_features};
-use crate::evaluate::bag::content::tilt_of;
-use crate::filter::{FeatureKind, Features, Imu, Odometry};
-use crate::lie::Se2;
-use crate::stamp::Stamp;
+use lienav_base::stamp::Stamp;
+use lienav_io::bag::cloud::{Cloud, Field, LayoutError, decode_features};
+use lienav_io::bag::content::tilt_of;
+use lienav_lie::Se2;
+use lienav_slam::{FeatureKind, Features, Imu, Odometry};
 use nalgebra::{Matrix3, Quaternion, UnitQuaternion, Vector2, Vector3};
 use r2r::{geometry_msgs, nav_msgs, sensor_msgs, std_msgs};
 
 /// Why a message does not become input of the filter. What is wrong with numbers, the filter itself says
-/// ([`crate::filter::DropReason`]); here it is only what cannot be read.
+/// ([`lienav_slam::DropReason`]); here it is only what cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// A cloud of the wrong layout.
@@ -138,7 +138,7 @@ fn rotation(q: &geometry_msgs::msg::Quaternion) -> Option<UnitQuaternion<f64>> {
 fn heading(rotation: &UnitQuaternion<f64>) -> f64 {
     // Of a planar pose this is 2 atan2(z, w), and no bit is lost on the way through a matrix.
     if rotation.i == 0.0 && rotation.j == 0.0 {
-        return crate::lie::wrap_angle(2.0 * rotation.k.atan2(rotation.w));
+        return lienav_lie::wrap_angle(2.0 * rotation.k.atan2(rotation.w));
     }
     let ahead = rotation * Vector3::x();
     ahead.y.atan2(ahead.x)

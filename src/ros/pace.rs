@@ -3,7 +3,7 @@
 use super::clock::to_time;
 use super::qos;
 use super::stop::Stop;
-use crate::stamp::Stamp;
+use lienav_base::stamp::Stamp;
 use r2r::rosgraph_msgs::msg::Clock;
 use r2r::{Node, Publisher};
 use std::time::{Duration, Instant};

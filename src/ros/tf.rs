@@ -1,8 +1,8 @@
 //! The transform map → odom (REP 105), and planar poses as ROS has them.
 
 use super::clock::to_time;
-use crate::lie::Se2;
-use crate::stamp::Stamp;
+use lienav_base::stamp::Stamp;
+use lienav_lie::Se2;
 use nalgebra::Matrix3;
 use r2r::geometry_msgs::msg::{Point, Pose, PoseWithCovariance, Quaternion, Transform, TransformStamped, Vector3};
 use r2r::std_msgs::msg::Header;

@@ -1,27 +1,27 @@
 //! The tables of `docs/` are those of the code. `LIENAV_UPDATE_DOCS=1 cargo test --test config` writes them anew.
 
 use super::read;
-use lienav::attitude::{self, BODY_SPECS, BodyConfig};
-use lienav::evaluate::files::write_atomically;
-use lienav::evaluate::settings_file::to_markdown;
-use lienav::filter::{self, Config, DropReason};
 #[cfg(feature = "ros")]
 use lienav::ros::{attitude_node, convert::Refusal, simulator_node, slam_node};
-use lienav::simulate::{self, Scenario};
+use lienav_attitude::{BODY_SPECS, BodyConfig};
+use lienav_io::files::write_atomically;
+use lienav_io::settings_file::to_markdown;
+use lienav_sim::Scenario;
+use lienav_slam::{Config, DropReason};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Headings of `docs/parameters.md`, and the table that belongs below each. Those of the nodes need ROS.
 fn tables() -> Vec<(&'static str, String)> {
     vec![
-        ("## The filter", to_markdown(&Config::default(), filter::SPECS)),
+        ("## The filter", to_markdown(&Config::default(), lienav_slam::SPECS)),
         #[cfg(feature = "ros")]
         ("## slam_node itself", to_markdown(&slam_node::Settings::default(), slam_node::SPECS)),
-        ("## The attitude filter", to_markdown(&attitude::Config::default(), attitude::SPECS)),
+        ("## The attitude filter", to_markdown(&lienav_attitude::Config::default(), lienav_attitude::SPECS)),
         ("## The body of attitude_node", to_markdown(&BTreeMap::from([("body", BodyConfig::default())]), BODY_SPECS)),
         #[cfg(feature = "ros")]
         ("## attitude_node itself", to_markdown(&attitude_node::Settings::default(), attitude_node::SPECS)),
-        ("## The simulation", to_markdown(&Scenario::default(), simulate::SPECS)),
+        ("## The simulation", to_markdown(&Scenario::default(), lienav_sim::SPECS)),
         #[cfg(feature = "ros")]
         ("## simulator_node itself", to_markdown(&simulator_node::Settings::default(), simulator_node::SPECS)),
     ]
@@ -55,8 +55,9 @@ fn the_parameters_in_the_documents_are_those_of_the_code() {
 
 #[test]
 fn the_parameters_in_the_readme_are_rows_of_the_table() {
-    let (readme, table) = (read("README.md"), to_markdown(&Config::default(), filter::SPECS));
-    let is_parameter = |line: &&str| filter::SPECS.iter().any(|spec| line.starts_with(&format!("| `{}` |", spec.name)));
+    let (readme, table) = (read("README.md"), to_markdown(&Config::default(), lienav_slam::SPECS));
+    let is_parameter =
+        |line: &&str| lienav_slam::SPECS.iter().any(|spec| line.starts_with(&format!("| `{}` |", spec.name)));
     let rows: Vec<&str> = readme.lines().filter(is_parameter).collect();
     assert!(rows.len() >= 5, "the README shows parameters");
     for row in rows {
@@ -90,7 +91,7 @@ fn each_reason_to_drop_input_has_a_remedy() {
 #[test]
 fn each_reason_of_the_attitude_filter_has_a_remedy() {
     let text = read("docs/attitude.md");
-    let reasons = attitude::DropReason::ALL.iter().map(|reason| reason.word());
+    let reasons = lienav_attitude::DropReason::ALL.iter().map(|reason| reason.word());
     #[cfg(feature = "ros")]
     let reasons = reasons.chain([attitude_node::NOT_INTEGRATED]);
     for reason in reasons {

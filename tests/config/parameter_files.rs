@@ -1,11 +1,11 @@
 //! Parameter files name parameters there are, with values of the type and in the range a node accepts.
 
 use super::read;
-use lienav::attitude::{self, BODY_SPECS, BodyConfig};
-use lienav::evaluate::recording;
-use lienav::filter::{self, Config, InitialConfig};
-use lienav::settings::{Spec, assign, check, lookup};
-use lienav::simulate::{self, Scenario, Simulation};
+use lienav_attitude::{BODY_SPECS, BodyConfig};
+use lienav_base::settings::{Spec, assign, check, lookup};
+use lienav_io::recording;
+use lienav_sim::{Scenario, Simulation};
+use lienav_slam::{Config, InitialConfig};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -69,7 +69,7 @@ fn configured<T: Serialize + DeserializeOwned>(file: &str, defaults: &T, specs: 
 
 /// The filter that slam_node would start with.
 fn filter(file: &str) -> Config {
-    configured(file, &Config::default(), filter::SPECS)
+    configured(file, &Config::default(), lienav_slam::SPECS)
 }
 
 fn names(specs: &[Spec]) -> BTreeSet<String> {
@@ -88,7 +88,7 @@ fn specs_of_slam() -> impl Iterator<Item = &'static Spec> {
     let own = lienav::ros::slam_node::SPECS;
     #[cfg(not(feature = "ros"))]
     let own: &[Spec] = &[];
-    own.iter().chain(filter::SPECS)
+    own.iter().chain(lienav_slam::SPECS)
 }
 
 #[cfg(feature = "ros")]
@@ -104,14 +104,14 @@ fn slam_holds_every_parameter_of_the_node_at_its_default() {
 fn slam_holds_every_parameter_of_the_filter_at_its_default() {
     assert_eq!(filter("slam"), Config::default());
     let named: BTreeSet<String> = parameters("slam").into_keys().filter(|name| !is_the_nodes_own(name)).collect();
-    assert_eq!(named, names(filter::SPECS));
+    assert_eq!(named, names(lienav_slam::SPECS));
 }
 
 #[test]
 fn presets_name_parameters_of_the_filter_and_change_them() {
     for file in PRESETS {
         let unknown: Vec<String> =
-            parameters(file).into_keys().filter(|name| !names(filter::SPECS).contains(name)).collect();
+            parameters(file).into_keys().filter(|name| !names(lienav_slam::SPECS).contains(name)).collect();
         assert_eq!(unknown, [] as [&str; 0], "{file}.yaml");
         assert_ne!(filter(file), Config::default(), "{file}.yaml");
         filter(file).validate().unwrap_or_else(|error| panic!("{file}.yaml: {error}"));
@@ -120,7 +120,7 @@ fn presets_name_parameters_of_the_filter_and_change_them() {
 
 #[test]
 fn the_preset_for_simulation_states_what_the_simulator_makes() {
-    let simulation = Simulation::new(&configured("simulator", &Scenario::default(), simulate::SPECS)).unwrap();
+    let simulation = Simulation::new(&configured("simulator", &Scenario::default(), lienav_sim::SPECS)).unwrap();
     let (preset, mut told) = (filter("simulation"), simulation.filter_config("default"));
     // Few of the world's features are in the map at a time, since they are forgotten.
     told.map.max_features = preset.map.max_features;
@@ -146,8 +146,8 @@ fn the_presets_of_data_sets_are_what_the_converter_writes() {
 
 #[test]
 fn simulator_holds_every_parameter_of_the_simulation_at_its_default() {
-    assert_eq!(configured("simulator", &Scenario::default(), simulate::SPECS), Scenario::default());
-    let missing: Vec<String> = simulate::SPECS
+    assert_eq!(configured("simulator", &Scenario::default(), lienav_sim::SPECS), Scenario::default());
+    let missing: Vec<String> = lienav_sim::SPECS
         .iter()
         .filter(|spec| !parameters("simulator").contains_key(spec.name))
         .map(|spec| spec.name.to_owned())
@@ -161,7 +161,7 @@ fn simulator_holds_every_parameter_of_the_simulation_at_its_default() {
 fn simulator_holds_every_parameter_of_the_node_at_its_default() {
     use lienav::ros::simulator_node::{SPECS, Settings};
     assert_eq!(configured("simulator", &Settings::default(), SPECS), Settings::default());
-    let known: BTreeSet<String> = names(SPECS).union(&names(simulate::SPECS)).cloned().collect();
+    let known: BTreeSet<String> = names(SPECS).union(&names(lienav_sim::SPECS)).cloned().collect();
     let unknown: Vec<String> = parameters("simulator").into_keys().filter(|name| !known.contains(name)).collect();
     assert_eq!(unknown, [] as [&str; 0]);
     assert!(names(SPECS).iter().all(|name| parameters("simulator").contains_key(name)));
@@ -173,14 +173,17 @@ fn attitude_holds_every_parameter_of_the_filter_and_of_the_body_at_its_default()
     struct Group {
         body: BodyConfig,
     }
-    assert_eq!(configured("attitude", &attitude::Config::default(), attitude::SPECS), attitude::Config::default());
+    assert_eq!(
+        configured("attitude", &lienav_attitude::Config::default(), lienav_attitude::SPECS),
+        lienav_attitude::Config::default()
+    );
     assert_eq!(configured("attitude", &Group::default(), BODY_SPECS), Group::default());
     #[cfg(feature = "ros")]
     let own = lienav::ros::attitude_node::SPECS;
     #[cfg(not(feature = "ros"))]
     let own: &[Spec] = &[];
     let named: BTreeSet<String> = parameters("attitude").into_keys().collect();
-    let known: Vec<&Spec> = attitude::SPECS.iter().chain(BODY_SPECS).chain(own).collect();
+    let known: Vec<&Spec> = lienav_attitude::SPECS.iter().chain(BODY_SPECS).chain(own).collect();
     for spec in &known {
         assert!(named.contains(spec.name), "config/attitude.yaml has no '{}'", spec.name);
         let marked = lines_of(&read("config/attitude.yaml"), spec.name).iter().any(|line| line.contains("[start]"));

@@ -2,9 +2,9 @@
 //! `LIENAV_UPDATE_DOCS=1 cargo test --test config` writes them anew.
 
 use super::read;
-use lienav::evaluate::files::write_atomically;
-use lienav::settings::lookup;
-use lienav::simulate::{SPECS, Scenario};
+use lienav_base::settings::lookup;
+use lienav_io::files::write_atomically;
+use lienav_sim::{SPECS, Scenario};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

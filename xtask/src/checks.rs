@@ -21,25 +21,31 @@ const CHECKS: [Check; 6] = [
     Check { name: "format", arguments: &["fmt", "--all", "--check"], needs_ros: false },
     Check {
         name: "clippy without ROS",
-        arguments: &["clippy", "--no-default-features", "--all-targets", "--", "-D", "warnings"],
+        arguments: &[
+            "clippy",
+            "--workspace",
+            "--no-default-features",
+            "--features",
+            "lab",
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ],
         needs_ros: false,
     },
     Check {
         name: "tests without ROS",
-        arguments: &["test", "--no-default-features", "--no-fail-fast"],
+        arguments: &["test", "--workspace", "--no-default-features", "--features", "lab", "--no-fail-fast"],
         needs_ros: false,
     },
-    Check {
-        name: "clippy",
-        arguments: &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
-        needs_ros: true,
-    },
+    Check { name: "clippy", arguments: &["clippy", "--all-targets", "--", "-D", "warnings"], needs_ros: true },
     Check {
         name: "tests with ROS, rclpy and colcon",
-        arguments: &["test", "--workspace", "--no-fail-fast"],
+        arguments: &["test", "-p", "lienav", "--no-fail-fast"],
         needs_ros: true,
     },
-    Check { name: "documentation", arguments: &["doc", "--no-deps"], needs_ros: true },
+    Check { name: "documentation", arguments: &["doc", "--workspace", "--no-deps"], needs_ros: true },
 ];
 
 /// Runs the checks until one fails. With `quick`, only those that need no ROS 2.

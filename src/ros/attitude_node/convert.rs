@@ -1,7 +1,7 @@
 //! Messages to what the filter is fed with. Pure functions: what they refuse, they name.
 
-use crate::attitude::{ImuSample, MagneticField, Torque};
 use crate::ros::convert::{Frame, Refusal, check_header};
+use lienav_attitude::{ImuSample, MagneticField, Torque};
 use nalgebra::Vector3;
 use r2r::{geometry_msgs, sensor_msgs};
 
@@ -53,7 +53,7 @@ pub fn torque(message: &geometry_msgs::msg::WrenchStamped, frames: &[Frame<'_>])
 mod tests {
     use super::*;
     use crate::ros::tf;
-    use crate::stamp::Stamp;
+    use lienav_base::stamp::Stamp;
 
     const FRAMES: [Frame<'static>; 1] = [Frame { parameter: "imu_frame", name: "imu_link" }];
 

@@ -1,9 +1,9 @@
 //! What `attitude_node` listens to: topics, and services.
 
 use super::{Mode, Settings};
-use crate::attitude::Config;
 use crate::ros::receive::{Inbox, OnTopic, merged, receive};
 use crate::ros::{parameters, qos};
+use lienav_attitude::Config;
 use r2r::geometry_msgs::msg::WrenchStamped;
 use r2r::sensor_msgs::msg::{Imu, MagneticField};
 use r2r::std_srvs::srv::{SetBool, Trigger};

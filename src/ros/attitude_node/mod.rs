@@ -20,8 +20,8 @@ use super::parameters::{self, ParameterError, Parameters};
 use super::receive::{Inbox, WAIT, all, relay, turn};
 use super::start::{self, StartError};
 use super::stop::Stop;
-use crate::attitude::{self, Attitude, BODY_SPECS, Body, Config};
 use input::Event;
+use lienav_attitude::{Attitude, BODY_SPECS, Body, Config};
 use std::time::{Duration, Instant};
 use worker::Worker;
 
@@ -35,7 +35,7 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     let parameters = declare(&node, &log)?;
     let mut settings: Settings = parameters.read(SPECS)?;
     settings.body = parameters.read::<Settings>(BODY_SPECS)?.body;
-    let config: Config = parameters.read(attitude::SPECS)?;
+    let config: Config = parameters.read(lienav_attitude::SPECS)?;
     let body = Body::new(settings.body.clone()).map_err(|e| ParameterError::Unusable(e.to_string()))?;
     let clock = RosClock::of(&mut node, parameters::use_sim_time(&parameters)?)?;
 
@@ -86,7 +86,7 @@ fn gathered(
 fn declare(node: &r2r::Node, log: &Log) -> Result<Parameters, ParameterError> {
     let overrides = parameters::overrides(node);
     let mut all = Parameters::default();
-    all.declare(&Config::default(), attitude::SPECS, &overrides)?;
+    all.declare(&Config::default(), lienav_attitude::SPECS, &overrides)?;
     all.declare(&Settings::default(), SPECS, &overrides)?;
     all.declare(&Settings::default(), BODY_SPECS, &overrides)?;
     all.declare(&parameters::Time::default(), parameters::TIME_SPECS, &overrides)?;

@@ -1,10 +1,10 @@
 //! What `attitude_node` publishes.
 
 use super::Settings;
-use crate::attitude::{Body, Estimate};
 use crate::ros::clock::to_time;
 use crate::ros::{qos, tf};
-use crate::stamp::Stamp;
+use lienav_attitude::{Body, Estimate};
+use lienav_base::stamp::Stamp;
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 use r2r::geometry_msgs::msg::{self, Quaternion, Transform, TransformStamped, Vector3Stamped};
 use r2r::sensor_msgs::msg::Imu;

@@ -1,8 +1,8 @@
-//! The parameters of `attitude_node` beside those of the filter ([`crate::attitude::SPECS`]).
+//! The parameters of `attitude_node` beside those of the filter ([`lienav_attitude::SPECS`]).
 
-use crate::attitude::BodyConfig;
 use crate::ros::convert::Frame;
-use crate::settings::{Allowed, Spec, spec};
+use lienav_attitude::BodyConfig;
+use lienav_base::settings::{Allowed, Spec, spec};
 use serde::{Deserialize, Serialize};
 
 /// What can be set about the node itself.
@@ -63,7 +63,7 @@ impl Settings {
     }
 }
 
-/// Every setting of [`Settings`] but those of the body ([`crate::attitude::BODY_SPECS`]), in the order of its fields.
+/// Every setting of [`Settings`] but those of the body ([`lienav_attitude::BODY_SPECS`]), in the order of its fields.
 pub const SPECS: &[Spec] = {
     use Allowed::{Any, Range, Words};
     &[
@@ -91,8 +91,8 @@ pub const SPECS: &[Spec] = {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attitude::BODY_SPECS;
-    use crate::settings::{check, lookup};
+    use lienav_attitude::BODY_SPECS;
+    use lienav_base::settings::{check, lookup};
 
     #[test]
     fn the_tables_have_every_setting_once_and_the_defaults_are_valid() {

@@ -4,12 +4,12 @@ use super::input::Event;
 use super::output::Outputs;
 use super::report::{self, NOT_INTEGRATED, Report};
 use super::{Mode, SPECS, Settings, convert};
-use crate::attitude::{self, Attitude, Body, BodyRefusal, DropReason};
 use crate::ros::clock::RosClock;
 use crate::ros::convert::Refusal;
 use crate::ros::diagnostics::{Diagnostics, Dropped, Percentiles, Received};
 use crate::ros::log::Log;
 use crate::ros::parameters::{Events, Parameters};
+use lienav_attitude::{Attitude, Body, BodyRefusal, DropReason};
 use r2r::Node;
 use r2r::geometry_msgs::msg::WrenchStamped;
 use r2r::sensor_msgs::msg::{Imu, MagneticField};
@@ -199,7 +199,7 @@ impl Worker {
         let (attitude, settings) = (&mut self.attitude, &mut self.settings);
         request.answer(&mut self.parameters, |changed| {
             let node_settings: Settings = changed.read(SPECS).map_err(|e| e.to_string())?;
-            attitude.reconfigure(changed.read(attitude::SPECS).map_err(|e| e.to_string())?)?;
+            attitude.reconfigure(changed.read(lienav_attitude::SPECS).map_err(|e| e.to_string())?)?;
             // The body's settings are read at the start only.
             *settings = Settings { body: settings.body.clone(), ..node_settings };
             Ok(())

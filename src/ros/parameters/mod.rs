@@ -10,7 +10,7 @@ pub use services::{Events, Request, Services};
 pub use value::Kind;
 
 use crate::ros::log::Log;
-use crate::settings::{Allowed, OutOfRange, Spec, assign, check, lookup};
+use lienav_base::settings::{Allowed, OutOfRange, Spec, assign, check, lookup};
 use r2r::ParameterValue;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -196,7 +196,7 @@ impl Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter::{Config, SPECS};
+    use lienav_slam::{Config, SPECS};
 
     fn declared(overrides: &[(&str, ParameterValue)]) -> Result<Parameters, ParameterError> {
         let overrides = overrides.iter().map(|(n, v)| ((*n).to_owned(), v.clone())).collect();

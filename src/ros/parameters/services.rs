@@ -3,8 +3,8 @@
 use super::{Kind, Parameters, value};
 use crate::ros::clock::to_time;
 use crate::ros::receive::{Inbox, receive};
-use crate::settings::Allowed;
-use crate::stamp::Stamp;
+use lienav_base::settings::Allowed;
+use lienav_base::stamp::Stamp;
 use r2r::rcl_interfaces::msg::{
     FloatingPointRange, IntegerRange, ListParametersResult, Parameter, ParameterDescriptor, ParameterEvent,
     SetParametersResult,
@@ -203,7 +203,7 @@ fn list<'a>(names: impl Iterator<Item = &'a str>, prefixes: &[String], depth: u6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter::{Config, SPECS};
+    use lienav_slam::{Config, SPECS};
 
     fn parameters() -> Parameters {
         let mut parameters = Parameters::default();

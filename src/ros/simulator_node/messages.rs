@@ -1,11 +1,11 @@
 //! What the simulation makes, as messages. Values are not rounded: FLOAT64, so that a filter gets them bit by bit.
 
-use crate::evaluate::bag::cloud::{Encoded, encode_features, encode_landmarks};
-use crate::filter::{Features, Odometry};
-use crate::lie::Se2;
 use crate::ros::tf;
-use crate::simulate::ImuReading;
-use crate::stamp::Stamp;
+use lienav_base::stamp::Stamp;
+use lienav_io::bag::cloud::{Encoded, encode_features, encode_landmarks};
+use lienav_lie::Se2;
+use lienav_sim::ImuReading;
+use lienav_slam::{Features, Odometry};
 use nalgebra::{Matrix3, Vector2};
 use r2r::geometry_msgs::msg::Vector3;
 use r2r::sensor_msgs::msg::{PointCloud2, PointField};
@@ -74,8 +74,8 @@ fn cloud(header: Header, encoded: Encoded) -> PointCloud2 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter::{FeatureKind, Observation};
     use crate::ros::convert::{self, Frame};
+    use lienav_slam::{FeatureKind, Observation};
 
     const ODOM: Frame<'static> = Frame { parameter: "odom_frame", name: "odom" };
     const BASE: Frame<'static> = Frame { parameter: "base_frame", name: "base_link" };

@@ -13,7 +13,7 @@ use super::log::Log;
 use super::parameters::{self, ParameterError, Parameters};
 use super::start::{self, StartError};
 use super::stop::Stop;
-use crate::simulate::{self, Scenario, Simulation};
+use lienav_sim::{Scenario, Simulation};
 use run::Run;
 
 /// Runs the node until `stop`, or to the end of the run if `exit_at_end`.
@@ -25,7 +25,7 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     let log = Log::new(node.logger());
     let mut parameters = declare(&node, &log)?;
     let settings: Settings = parameters.read(SPECS)?;
-    let scenario: Scenario = parameters.read(simulate::SPECS)?;
+    let scenario: Scenario = parameters.read(lienav_sim::SPECS)?;
     let simulation = Simulation::new(&scenario).map_err(|e| ParameterError::Unusable(e.to_string()))?;
     let (requests, _) = parameters::Services::of(&mut node)?.split();
     let run = Run::of(&mut node, simulation, settings, log.clone())?;
@@ -51,7 +51,7 @@ fn declare(node: &r2r::Node, log: &Log) -> Result<Parameters, ParameterError> {
         "" => Scenario::default(),
         name => Scenario::named(name).map_err(|e| ParameterError::Unusable(format!("parameter 'scenario': {e}")))?,
     };
-    all.declare(&defaults, simulate::SPECS, &overrides)?;
+    all.declare(&defaults, lienav_sim::SPECS, &overrides)?;
     all.declare(&parameters::Time::default(), parameters::TIME_SPECS, &overrides)?;
     parameters::warn_of_unknown(&all, &overrides, log);
     Ok(all)

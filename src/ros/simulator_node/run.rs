@@ -1,13 +1,13 @@
 //! The run: every frame of the simulation, published when it is due.
 
 use super::{Settings, messages};
-use crate::lie::Se2;
 use crate::ros::log::Log;
 use crate::ros::pace::{CLOCK_HZ, ClockSource, Player};
 use crate::ros::stop::Stop;
 use crate::ros::{qos, tf};
-use crate::simulate::{Frame, Simulation};
-use crate::stamp::Stamp;
+use lienav_base::stamp::Stamp;
+use lienav_lie::Se2;
+use lienav_sim::{Frame, Simulation};
 use r2r::geometry_msgs::msg::PoseStamped;
 use r2r::nav_msgs::msg::{Odometry, Path};
 use r2r::sensor_msgs::msg::{Imu, PointCloud2};
@@ -212,7 +212,7 @@ impl TruePath {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Scenario;
+    use lienav_sim::Scenario;
 
     #[test]
     fn dead_reckoning_of_exact_odometry_is_the_truth() {

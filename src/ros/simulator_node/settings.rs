@@ -1,6 +1,6 @@
-//! The parameters of `simulator_node` beside those of the scenario ([`crate::simulate::SPECS`]).
+//! The parameters of `simulator_node` beside those of the scenario ([`lienav_sim::SPECS`]).
 
-use crate::settings::{Allowed, Spec, fixed as spec};
+use lienav_base::settings::{Allowed, Spec, fixed as spec};
 use serde::{Deserialize, Serialize};
 
 /// What can be set about the node itself.
@@ -70,7 +70,7 @@ pub const SPECS: &[Spec] = {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::check;
+    use lienav_base::settings::check;
 
     #[test]
     fn the_table_has_every_setting_once_and_no_name_of_the_scenario() {
@@ -81,6 +81,6 @@ mod tests {
         described.sort_unstable();
         assert_eq!(found, described);
         assert_eq!(check(&Settings::default(), SPECS), Ok(()));
-        assert!(crate::simulate::SPECS.iter().all(|s| !described.contains(&s.name)));
+        assert!(lienav_sim::SPECS.iter().all(|s| !described.contains(&s.name)));
     }
 }

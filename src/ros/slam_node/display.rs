@@ -2,11 +2,11 @@
 //! while somebody listens.
 
 use super::Settings;
-use crate::evaluate::bag::cloud::{FLOAT32, FLOAT64, UINT32};
-use crate::filter::{Landmark, PoseEstimate};
-use crate::lie::Se2;
 use crate::ros::{qos, tf};
-use crate::stamp::Stamp;
+use lienav_base::stamp::Stamp;
+use lienav_io::bag::cloud::{FLOAT32, FLOAT64, UINT32};
+use lienav_lie::Se2;
+use lienav_slam::{Landmark, PoseEstimate};
 use nalgebra::SymmetricEigen;
 use r2r::geometry_msgs::msg::{PoseStamped, Vector3};
 use r2r::nav_msgs::msg::Path;
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn an_ellipse_has_the_axes_of_the_covariance_at_the_stated_probability() {
-        let turned = crate::lie::rotation(0.6);
+        let turned = lienav_lie::rotation(0.6);
         let covariance = turned * Matrix2::new(0.04, 0.0, 0.0, 0.01) * turned.transpose();
         let shown = ellipse(&tf::header(Stamp::default(), "map"), &landmark(1, covariance), 0.95);
         let axes = [shown.scale.x, shown.scale.y];

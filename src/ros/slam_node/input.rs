@@ -103,7 +103,7 @@ pub fn listen(node: &mut Node, settings: &Settings) -> r2r::Result<Vec<Inbox<Eve
 mod tests {
     use super::*;
     use crate::ros::tf;
-    use crate::stamp::Stamp;
+    use lienav_base::stamp::Stamp;
 
     fn odometry(ms: i64) -> Event {
         let header = tf::header(Stamp::from_nanos(1_000_000 * ms), "odom");

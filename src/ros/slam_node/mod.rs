@@ -21,8 +21,8 @@ use super::queue::Queue;
 use super::receive::relay;
 use super::start::{self, StartError};
 use super::stop::Stop;
-use crate::filter::{self, Config, Slam};
 use input::{Event, Request};
+use lienav_slam::{Config, Slam};
 use worker::Worker;
 
 /// Runs the node until `stop`.
@@ -34,7 +34,7 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     let log = Log::new(node.logger());
     let parameters = declare(&node, &log)?;
     let settings: Settings = parameters.read(SPECS)?;
-    let config: Config = parameters.read(filter::SPECS)?;
+    let config: Config = parameters.read(lienav_slam::SPECS)?;
     let slam = Slam::new(config).map_err(|e| ParameterError::Unusable(e.to_string()))?;
     let clock = RosClock::of(&mut node, parameters::use_sim_time(&parameters)?)?;
 
@@ -56,7 +56,7 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
 fn declare(node: &r2r::Node, log: &Log) -> Result<Parameters, ParameterError> {
     let overrides = parameters::overrides(node);
     let mut all = Parameters::default();
-    all.declare(&Config::default(), filter::SPECS, &overrides)?;
+    all.declare(&Config::default(), lienav_slam::SPECS, &overrides)?;
     all.declare(&Settings::default(), SPECS, &overrides)?;
     all.declare(&parameters::Time::default(), parameters::TIME_SPECS, &overrides)?;
     parameters::warn_of_unknown(&all, &overrides, log);

@@ -1,10 +1,10 @@
 //! What `slam_node` says for every input: poses and the transform map → odom.
 
 use super::Settings;
-use crate::filter::PoseEstimate;
-use crate::lie::Se2;
 use crate::ros::{qos, tf};
-use crate::stamp::Stamp;
+use lienav_base::stamp::Stamp;
+use lienav_lie::Se2;
+use lienav_slam::PoseEstimate;
 use r2r::geometry_msgs::msg::{PoseWithCovarianceStamped, Twist, TwistWithCovariance, Vector3};
 use r2r::nav_msgs::msg::Odometry;
 use r2r::tf2_msgs::msg::TFMessage;

@@ -1,7 +1,7 @@
-//! The parameters of `slam_node` beside those of the filter ([`crate::filter::SPECS`]).
+//! The parameters of `slam_node` beside those of the filter ([`lienav_slam::SPECS`]).
 
 use crate::ros::convert::Frame;
-use crate::settings::{Allowed, Spec, spec};
+use lienav_base::settings::{Allowed, Spec, spec};
 use serde::{Deserialize, Serialize};
 
 /// What can be set about the node itself.
@@ -107,7 +107,7 @@ pub const SPECS: &[Spec] = {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::check;
+    use lienav_base::settings::check;
 
     #[test]
     fn the_table_has_every_setting_once_and_the_defaults_are_valid() {

@@ -1,9 +1,9 @@
 //! What `slam_node` counts and times, for `/diagnostics` and the log.
 
 use super::report::{self, Report};
-use crate::filter::{Slam, Step};
 use crate::ros::diagnostics::{Dropped, Percentiles, Received};
-use crate::stamp::Stamp;
+use lienav_base::stamp::Stamp;
+use lienav_slam::{Slam, Step};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 

@@ -6,8 +6,6 @@ use super::output::Outputs;
 use super::report::NO_ODOM_POSE;
 use super::tally::Tally;
 use super::{SPECS, Settings};
-use crate::filter::{self, DropReason, Slam, TimeJump};
-use crate::lie::Se2;
 use crate::ros::clock::RosClock;
 use crate::ros::convert::{self, Refusal};
 use crate::ros::diagnostics::Diagnostics;
@@ -15,7 +13,9 @@ use crate::ros::log::Log;
 use crate::ros::parameters::{Events, Parameters};
 use crate::ros::queue::{Next, Queue};
 use crate::ros::stop::Stop;
-use crate::stamp::Stamp;
+use lienav_base::stamp::Stamp;
+use lienav_lie::Se2;
+use lienav_slam::{DropReason, Slam, TimeJump};
 use r2r::Node;
 use r2r::std_srvs::srv::{SetBool, Trigger};
 use std::time::{Duration, Instant};
@@ -241,7 +241,7 @@ impl Worker {
         let (slam, settings) = (&mut self.slam, &mut self.settings);
         request.answer(&mut self.parameters, |changed| {
             let node_settings: Settings = changed.read(SPECS).map_err(|e| e.to_string())?;
-            slam.reconfigure(changed.read(filter::SPECS).map_err(|e| e.to_string())?)?;
+            slam.reconfigure(changed.read(lienav_slam::SPECS).map_err(|e| e.to_string())?)?;
             *settings = node_settings;
             Ok(())
         })?;

@@ -1,0 +1,463 @@
+//! The pipeline: stamped samples in, an estimate after each of them.
+
+mod magnetic;
+
+use super::field::FieldWatch;
+use super::motion::Motion;
+use super::rest::Rest;
+use super::state::{GYRO, InitialStd, State};
+use super::stretch::Stretch;
+use super::upright::Upright;
+use super::{Config, Counts, DropReason, Estimate, ImuSample, SPECS, TimeJump};
+use lienav_base::settings::{OutOfRange, check_change};
+use lienav_base::stamp::Stamp;
+use lienav_integrate::attitude::{Method, Samples};
+use lienav_lie::{LieGroup, Quat};
+use nalgebra::{Matrix3, UnitQuaternion, Vector3};
+use statrs::distribution::{ChiSquared, ContinuousCDF};
+use std::f64::consts::{FRAC_PI_2, PI};
+
+/// How well the mean force of some seconds shows the vertical, rad.
+const LEVELLED_STD: f64 = 0.3;
+
+/// The whole pipeline. The node, the offline evaluation and the tests all run this and nothing else, so the same input
+/// gives the same estimates to the last bit.
+///
+/// ```
+/// use lienav_attitude::{Attitude, Config, ImuSample};
+/// use lienav_base::stamp::Stamp;
+/// use nalgebra::Vector3;
+///
+/// let mut attitude = Attitude::new(Config::default())?;
+/// for k in 0..2000 {
+///     attitude.imu(&ImuSample {
+///         stamp: Stamp::from_nanos(5_000_000 * k),
+///         angular_velocity: Vector3::new(0.0, 0.0, 0.01),
+///         specific_force: Vector3::new(0.0, 0.0, 9.81),
+///     })?;
+/// }
+/// let estimate = attitude.estimate().unwrap();
+/// assert!(estimate.at_rest && (estimate.gyro_bias.z - 0.01).abs() < 1e-4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Attitude {
+    config: Config,
+    /// χ² bounds of the gates for gravity and rest.
+    gates: [f64; 2],
+    state: State,
+    samples: Samples,
+    /// What the covariance does not know of yet.
+    stretch: Stretch,
+    /// Since the last correction by gravity, s; longer than the stretch where a magnetic field ended one.
+    uncorrected_s: f64,
+    motion: Motion,
+    rest: Rest,
+    /// Whether the sensor was at rest at the last correction.
+    rested: bool,
+    upright: Upright,
+    field: FieldWatch,
+    counts: Counts,
+    /// The last sample that was used; `None` before the first.
+    last: Option<ImuSample>,
+    /// R as a matrix, at the last sample.
+    rotation: Matrix3<f64>,
+    /// Whether R̂ means anything yet.
+    started: bool,
+    /// Of the last magnetic field that was used.
+    last_field: Option<Stamp>,
+    /// A stamp far ahead of the rest, dropped once; a second one near it is a gap, not a fault.
+    suspect: Option<Stamp>,
+    gaps: u64,
+    time_jumps: u64,
+    levellings: u64,
+    enabled: bool,
+}
+
+impl Attitude {
+    /// A filter that waits for its first sample.
+    ///
+    /// # Errors
+    /// A setting out of range.
+    pub fn new(config: Config) -> Result<Self, OutOfRange> {
+        config.validate()?;
+        Ok(Self {
+            gates: gates(&config),
+            state: initial_state(&config),
+            samples: Samples::default(),
+            stretch: Stretch::default(),
+            uncorrected_s: 0.0,
+            motion: Motion::new(&config.motion),
+            rest: Rest::default(),
+            rested: false,
+            upright: Upright::default(),
+            field: FieldWatch::default(),
+            counts: Counts::default(),
+            last: None,
+            rotation: Matrix3::identity(),
+            started: false,
+            last_field: None,
+            suspect: None,
+            gaps: 0,
+            time_jumps: 0,
+            levellings: 0,
+            enabled: true,
+            config,
+        })
+    }
+
+    /// Takes in a sample: check, move, and now and then correct.
+    ///
+    /// # Errors
+    /// Why it was not used; already counted.
+    pub fn imu(&mut self, sample: &ImuSample) -> Result<(), DropReason> {
+        match self.step_to(sample) {
+            Ok(Some(step)) if step <= self.config.timing.max_gap_s => {
+                self.advance(step, sample);
+                if self.uncorrected_s >= self.config.motion.correct_every_s {
+                    self.correct();
+                }
+            }
+            Ok(Some(gap)) => self.bridge(gap, sample),
+            Ok(None) => self.start(sample),
+            Err(reason) => {
+                self.counts.add(reason);
+                return Err(reason);
+            }
+        }
+        self.last = Some(*sample);
+        Ok(())
+    }
+
+    /// Seconds from the last sample to this one; `None` if there was none.
+    fn step_to(&mut self, sample: &ImuSample) -> Result<Option<f64>, DropReason> {
+        if !self.enabled {
+            return Err(DropReason::Disabled);
+        }
+        if !sample.is_finite() {
+            return Err(DropReason::NotFinite);
+        }
+        if sample.angular_velocity.norm() > self.config.gyroscope.max_rate
+            || sample.specific_force.norm() > self.config.accelerometer.max_force
+        {
+            return Err(DropReason::Absurd);
+        }
+        let Some(last) = self.last.map(|last| last.stamp) else {
+            let weight = (sample.specific_force - self.state.accelerometer_bias).norm();
+            // A driver that warms up sends zeros, and in free fall nothing shows where up is.
+            let shows_up = self.started || weight > 0.1 * self.config.accelerometer.gravity;
+            return if shows_up { Ok(None) } else { Err(DropReason::Absurd) };
+        };
+        let step = sample.stamp.since(last);
+        if step <= 0.0 {
+            if -step > self.config.timing.jump_back_s {
+                self.time_was_set_back();
+                return Ok(None);
+            }
+            return Err(if sample.stamp == last { DropReason::DuplicateStamp } else { DropReason::TooLate });
+        }
+        self.check_not_ahead(sample.stamp, step)?;
+        Ok(Some(step))
+    }
+
+    /// A stamp far ahead is dropped once; the next one near it shows that the gap is real.
+    fn check_not_ahead(&mut self, stamp: Stamp, step: f64) -> Result<(), DropReason> {
+        let limit = self.config.timing.max_ahead_s;
+        if step <= limit {
+            self.suspect = None;
+            return Ok(());
+        }
+        let confirmed = self.suspect.is_some_and(|s| stamp > s && stamp.since(s) <= limit);
+        self.suspect = Some(stamp);
+        if confirmed { Ok(()) } else { Err(DropReason::FromTheFuture) }
+    }
+
+    /// The first sample shows roll and pitch, if nobody has given them.
+    fn start(&mut self, sample: &ImuSample) {
+        if !self.started {
+            let initial = &self.config.initial;
+            let up = sample.specific_force - self.state.accelerometer_bias;
+            let level = UnitQuaternion::rotation_between(&up, &Vector3::z())
+                .unwrap_or_else(|| UnitQuaternion::from_scaled_axis(Vector3::x() * PI));
+            // The heading of the body's x axis is to be the one that is set.
+            let heading = (level * Vector3::x()).xy();
+            let turn = initial.yaw_rad - heading.y.atan2(heading.x);
+            let orientation = UnitQuaternion::from_scaled_axis(Vector3::z() * turn) * level;
+            let excess = initial.tilt_excess_rad * (up.norm() / self.config.accelerometer.gravity - 1.0);
+            let tilt_std = initial.tilt_std_rad.hypot(excess).min(FRAC_PI_2);
+            self.state.set_orientation(orientation, tilt_std, initial.yaw_std_rad);
+            self.started = true;
+        }
+        self.samples.restart(sample.angular_velocity);
+        self.rest.restart(sample);
+        self.upright = Upright::default();
+        self.refresh_rotation();
+    }
+
+    /// One step of R and v, and of what watches them.
+    #[inline]
+    fn advance(&mut self, step: f64, sample: &ImuSample) {
+        let state = &mut self.state;
+        let rates = self.samples.push(step, sample.angular_velocity).without(&state.gyro_bias);
+        state.orientation *= self.config.method.rotation(step, &rates);
+        let before = self.rotation;
+        self.rotation = *state.orientation.to_rotation_matrix().matrix();
+        let mean = (before + self.rotation) * 0.5;
+        let mut acceleration = mean * (sample.specific_force - state.accelerometer_bias);
+        acceleration.z -= self.config.accelerometer.gravity;
+        state.velocity += acceleration * step;
+        self.stretch.add(step, &mean, &rates.end, &acceleration);
+        self.uncorrected_s += step;
+        self.rest.add(step, sample, &self.config.rest);
+    }
+
+    /// A gap that no polynomial should bridge: R goes on with the last rate for as long as that may be believed, and is
+    /// known the less for it; of the velocity nothing is known any more.
+    fn bridge(&mut self, gap: f64, sample: &ImuSample) {
+        self.gaps += 1;
+        self.settle();
+        self.uncorrected_s = 0.0;
+        let believed = self.config.timing.max_gap_s.min(gap);
+        let rate = (self.samples.newest() + sample.angular_velocity) * 0.5 - self.state.gyro_bias;
+        self.state.orientation *= Quat::exp(&(rate * believed)).unit_quaternion();
+        self.state.orientation.renormalize_fast();
+        let turned = (self.config.timing.gap_rate_std * gap).min(PI);
+        let gyro = &self.config.gyroscope;
+        let wandered = (gyro.bias_walk.powi(2) * gap).min(gyro.initial_bias_std.powi(2));
+        for i in 0..3 {
+            self.state.covariance[(i, i)] += turned * turned;
+            self.state.covariance[(GYRO + i, GYRO + i)] += wandered;
+        }
+        self.motion = Motion::new(&self.config.motion);
+        self.state.forget_velocity(&self.motion.variance());
+        self.samples.restart(sample.angular_velocity);
+        self.rest.restart(sample);
+        self.upright = Upright::default();
+        self.refresh_rotation();
+    }
+
+    /// Takes the stretch into the covariance.
+    fn settle(&mut self) {
+        if self.stretch.duration > 0.0 {
+            let free_fall = Vector3::new(0.0, 0.0, -self.config.accelerometer.gravity);
+            let duration = self.stretch.duration;
+            self.upright.add(duration, &(self.stretch.velocity_change - free_fall * duration));
+            self.state.propagate(&self.stretch, &free_fall, &self.config.gyroscope, &self.config.accelerometer);
+            self.stretch = Stretch::default();
+        }
+    }
+
+    /// It is time: velocity is about zero, and at rest the mean rate is the gyroscope's bias.
+    fn correct(&mut self) {
+        let duration = std::mem::take(&mut self.uncorrected_s);
+        self.settle();
+        if let Some(up) = self.upright.mistaken(self.config.accelerometer.gravity) {
+            return self.level_anew(&up);
+        }
+        let at_rest = self.rest.is_rest(&self.config.rest);
+        if at_rest {
+            self.motion.rest(self.config.rest.speed);
+        } else {
+            self.motion.learn(duration, &self.state.velocity, &self.state.velocity_variance(), &self.config.motion);
+        }
+        if at_rest != self.rested {
+            self.state.loosen_gyro_bias(self.config.rest.bias_change);
+            self.rested = at_rest;
+        }
+        let variance = self.motion.variance();
+        let over_the_stretch = variance * (2.0 * self.config.motion.correlation_s / duration);
+        let [gravity, rest] = self.gates;
+        let outcome = self.state.correct_velocity(&over_the_stretch, &variance, gravity);
+        self.note(outcome);
+        if at_rest {
+            let variance = self.config.rest.rate_noise_density.powi(2) / duration;
+            let outcome = self.state.correct_bias(self.rest.mean_rate(), variance, rest);
+            self.note(outcome);
+        }
+        // Products wear the norm off by less than an ulp each.
+        self.state.orientation.renormalize_fast();
+        self.refresh_rotation();
+    }
+
+    /// Up is where nobody thought it was, which has misled all else: everything starts anew, but for the heading.
+    fn level_anew(&mut self, up: &Vector3<f64>) {
+        self.levellings += 1;
+        let level = UnitQuaternion::rotation_between(up, &Vector3::z())
+            .unwrap_or_else(|| UnitQuaternion::from_scaled_axis(Vector3::x() * PI));
+        let orientation = level * self.state.orientation;
+        self.state = initial_state(&self.config);
+        self.state.set_orientation(orientation, LEVELLED_STD, self.config.initial.yaw_std_rad.max(LEVELLED_STD));
+        self.motion = Motion::new(&self.config.motion);
+        self.upright = Upright::default();
+        self.rested = false;
+        self.refresh_rotation();
+    }
+
+    fn note(&mut self, outcome: Result<(), DropReason>) {
+        if let Err(reason) = outcome {
+            self.counts.add(reason);
+        }
+    }
+
+    fn refresh_rotation(&mut self) {
+        self.rotation = *self.state.orientation.to_rotation_matrix().matrix();
+    }
+
+    /// What is known at the newest sample. `None` before the first.
+    pub fn estimate(&self) -> Option<Estimate> {
+        let last = self.last?;
+        let angular_velocity = last.angular_velocity - self.state.gyro_bias;
+        Some(Estimate {
+            stamp: last.stamp,
+            orientation: self.carried_on(&angular_velocity),
+            orientation_covariance: self.state.orientation_covariance(&self.stretch, &self.config.gyroscope),
+            angular_velocity,
+            specific_force: last.specific_force - self.state.accelerometer_bias,
+            gyro_bias: self.state.gyro_bias,
+            gyro_bias_covariance: self.state.covariance.fixed_view::<3, 3>(GYRO, GYRO).into_owned(),
+            accelerometer_bias: self.state.accelerometer_bias,
+            at_rest: self.rest.is_rest(&self.config.rest),
+            speed_std: self.motion.variance().mean().sqrt(),
+        })
+    }
+
+    /// R at the newest sample alone, which is quicker to have than an [`Estimate`]. The identity before the first.
+    pub fn orientation(&self) -> UnitQuaternion<f64> {
+        let rate = self.last.map_or(Vector3::zeros(), |last| last.angular_velocity - self.state.gyro_bias);
+        self.carried_on(&rate)
+    }
+
+    /// R at the instant of the stamp: the sensor's samples are older by its delay.
+    fn carried_on(&self, rate: &Vector3<f64>) -> UnitQuaternion<f64> {
+        self.state.orientation * Quat::exp(&(rate * self.config.gyroscope.delay_s)).unit_quaternion()
+    }
+
+    /// Puts R where somebody else says, from the body to the world, with this standard deviation about each axis; before the
+    /// first sample, too.
+    ///
+    /// # Errors
+    /// Not a rotation, or a standard deviation beyond half a turn; counted.
+    pub fn set_orientation(&mut self, orientation: UnitQuaternion<f64>, std_rad: f64) -> Result<(), DropReason> {
+        let is_rotation = (orientation.norm_squared() - 1.0).abs() < 1e-6;
+        if !(is_rotation && (0.0..=PI).contains(&std_rad)) {
+            self.counts.add(DropReason::Absurd);
+            return Err(DropReason::Absurd);
+        }
+        self.settle();
+        self.state.set_orientation(orientation, std_rad, std_rad);
+        self.upright = Upright::default();
+        self.started = true;
+        self.refresh_rotation();
+        Ok(())
+    }
+
+    fn time_was_set_back(&mut self) {
+        self.time_jumps += 1;
+        match self.config.timing.on_jump_back {
+            TimeJump::Reset => self.reset(),
+            TimeJump::Rewind => self.forget_time(),
+        }
+    }
+
+    /// Keeps what is known of R and the biases; the next sample starts the clock anew.
+    fn forget_time(&mut self) {
+        self.settle();
+        self.uncorrected_s = 0.0;
+        self.motion = Motion::new(&self.config.motion);
+        self.state.forget_velocity(&self.motion.variance());
+        (self.last, self.last_field, self.suspect) = (None, None, None);
+    }
+
+    /// Forgets everything but the counts; the next sample starts anew.
+    pub fn reset(&mut self) {
+        self.forget_time();
+        self.state = initial_state(&self.config);
+        self.field = FieldWatch::default();
+        (self.started, self.rested) = (false, false);
+    }
+
+    /// Switches the filter off (input is counted as `disabled`) or on again. What happened meanwhile is not known: it starts
+    /// anew from the next sample, with the biases it had.
+    pub fn set_enabled(&mut self, enabled: bool) {
+        if enabled != self.enabled {
+            self.forget_time();
+            self.started = false;
+            self.enabled = enabled;
+        }
+    }
+
+    /// Whether the filter takes input.
+    pub fn enabled(&self) -> bool {
+        self.enabled
+    }
+
+    /// The settings in force.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Changes settings that may change while running.
+    ///
+    /// # Errors
+    /// The sentence to show the user: which setting needs a restart, or is out of range. Nothing is changed then.
+    pub fn reconfigure(&mut self, config: Config) -> Result<(), String> {
+        config.validate().map_err(|e| e.to_string())?;
+        check_change(&self.config, &config, SPECS)?;
+        self.gates = gates(&config);
+        self.config = config;
+        Ok(())
+    }
+
+    /// How angular rates are integrated.
+    pub fn method(&self) -> Method {
+        self.config.method
+    }
+
+    /// What was left out so far, by reason.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// How many gaps there were that samples did not bridge.
+    pub fn gaps(&self) -> u64 {
+        self.gaps
+    }
+
+    /// How often the vertical was found to be far from where it was thought to be, and everything begun anew.
+    pub fn levellings(&self) -> u64 {
+        self.levellings
+    }
+
+    /// How often time was set back.
+    pub fn time_jumps(&self) -> u64 {
+        self.time_jumps
+    }
+
+    #[cfg(test)]
+    pub(super) fn state(&self) -> &State {
+        &self.state
+    }
+}
+
+fn initial_state(config: &Config) -> State {
+    let (gyro, accel) = (&config.gyroscope, &config.accelerometer);
+    let std = InitialStd {
+        tilt: config.initial.tilt_std_rad,
+        yaw: config.initial.yaw_std_rad,
+        gyro_bias: gyro.initial_bias_std,
+        speed: config.motion.initial_speed,
+        accelerometer_bias: accel.initial_bias_std,
+    };
+    State {
+        gyro_bias: Vector3::new(gyro.bias_x, gyro.bias_y, gyro.bias_z),
+        accelerometer_bias: Vector3::new(accel.bias_x, accel.bias_y, accel.bias_z),
+        ..State::new(UnitQuaternion::identity(), &std)
+    }
+}
+
+/// χ² bounds with three degrees of freedom; infinite for probability 1.
+fn gates(config: &Config) -> [f64; 2] {
+    [config.motion.gate_probability, config.rest.gate_probability].map(|probability| {
+        let chi2 = ChiSquared::new(3.0).ok().filter(|_| probability < 1.0);
+        chi2.map_or(f64::INFINITY, |chi2| chi2.inverse_cdf(probability))
+    })
+}

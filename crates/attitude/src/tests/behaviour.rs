@@ -1,0 +1,147 @@
+//! What the filter does with ordinary data.
+
+use super::*;
+use lienav_integrate::attitude::Method;
+
+#[test]
+fn roll_pitch_and_bias_are_found_by_every_method() {
+    let hand = Hand { pace: 1.5, reach: 0.15 };
+    for method in Method::ALL {
+        let mut sensor = Sensor::ordinary(2);
+        let mut attitude = Attitude::new(Config { method, ..config() }).unwrap();
+        for stamp in stamps(200, 20) {
+            attitude.imu(&sensor.spoil(&hand.sample(stamp))).unwrap();
+            let error = inclination(&attitude.estimate().unwrap(), &hand.orientation(stamp.secs()));
+            assert!(stamp.secs() < 3.0 || error < 0.02, "{} at {stamp}: {error}", method.name());
+        }
+        let estimate = attitude.estimate().unwrap();
+        assert!((estimate.gyro_bias - sensor.gyro_bias).norm() < 2e-3, "{} {}", method.name(), estimate.gyro_bias);
+        assert!(!estimate.at_rest);
+    }
+}
+
+#[test]
+fn a_start_upside_down_is_a_start_like_any_other() {
+    for force in [Vector3::new(0.0, 0.0, -G), Vector3::new(0.0, -G, 0.0), Vector3::new(1e-9, 0.0, -G)] {
+        let mut attitude = Attitude::new(config()).unwrap();
+        for stamp in stamps(100, 4) {
+            attitude.imu(&ImuSample { specific_force: force, ..resting(stamp) }).unwrap();
+        }
+        let up = attitude.estimate().unwrap().orientation * force;
+        assert!((up - Vector3::z() * G).norm() < 1e-3, "{up}");
+    }
+}
+
+#[test]
+fn rest_shows_the_bias_of_all_axes_and_a_steady_turn_shows_none() {
+    let rest_with = |rate: Vector3<f64>, seconds: u32| {
+        let mut attitude = Attitude::new(config()).unwrap();
+        for stamp in stamps(100, seconds) {
+            attitude.imu(&ImuSample { angular_velocity: rate, ..resting(stamp) }).unwrap();
+        }
+        attitude
+    };
+    let bias = Vector3::new(0.01, -0.05, 0.03);
+    let estimate = rest_with(bias, 5).estimate().unwrap();
+    assert!(estimate.at_rest && (estimate.gyro_bias - bias).norm() < 1e-4, "{}", estimate.gyro_bias);
+    // A turntable: faster than any bias.
+    let estimate = rest_with(Vector3::z() * 0.3, 5).estimate().unwrap();
+    assert!(!estimate.at_rest && estimate.gyro_bias.z.abs() < 0.01);
+    // And one as slow as a bias, when the bias is known already.
+    let mut attitude = rest_with(Vector3::zeros(), 10);
+    for stamp in stamps(100, 10).map(|stamp| stamp + 10.0) {
+        attitude.imu(&ImuSample { angular_velocity: Vector3::z() * 0.05, ..resting(stamp) }).unwrap();
+    }
+    assert!(attitude.counts().get(DropReason::NotAtRest) > 0);
+    assert!(attitude.estimate().unwrap().gyro_bias.z < 0.005);
+}
+
+#[test]
+fn a_first_force_that_is_not_of_the_size_of_gravity_shows_less_of_the_vertical() {
+    let tilt_std = |force: f64| {
+        let mut attitude = Attitude::new(config()).unwrap();
+        let stamp = Stamp::from_nanos(0);
+        attitude.imu(&ImuSample { specific_force: Vector3::z() * force, ..resting(stamp) }).unwrap();
+        attitude.estimate().unwrap().orientation_covariance.m11.sqrt()
+    };
+    let initial = config().initial;
+    assert!((tilt_std(G) - initial.tilt_std_rad).abs() < 1e-12);
+    let expected = initial.tilt_std_rad.hypot(0.2 * initial.tilt_excess_rad);
+    assert!((tilt_std(0.8 * G) - expected).abs() < 1e-12 && (tilt_std(1.2 * G) - expected).abs() < 1e-12);
+}
+
+#[test]
+fn a_bias_that_changes_where_rest_begins_is_not_taken_for_tilt() {
+    // Turns with one bias, then rest with another, as vibration makes it.
+    let hand = Hand { pace: 1.5, reach: 0.15 };
+    let after = |bias_change: f64| {
+        let mut config = config();
+        config.rest.bias_change = bias_change;
+        let (mut sensor, mut attitude) = (Sensor::ordinary(4), Attitude::new(config).unwrap());
+        stamps(200, 30).for_each(|stamp| attitude.imu(&sensor.spoil(&hand.sample(stamp))).unwrap());
+        let last = Stamp::from_nanos(30_000_000_000);
+        let still = hand.orientation(last.secs());
+        sensor.gyro_bias += Vector3::repeat(2e-3);
+        for stamp in stamps(200, 5).map(|stamp| stamp + 30.0) {
+            let rest = ImuSample { specific_force: still.inverse() * Vector3::z() * G, ..resting(stamp) };
+            attitude.imu(&sensor.spoil(&rest)).unwrap();
+        }
+        let estimate = attitude.estimate().unwrap();
+        assert!(estimate.at_rest);
+        (inclination(&estimate, &still), (estimate.gyro_bias - sensor.gyro_bias).norm())
+    };
+    let (with, without) = (after(1.2e-3), after(0.0));
+    println!("tilt and bias: {with:?} with, {without:?} without");
+    assert!(with.0 < without.0 && with.1 < 5e-4 && with.1 < without.1, "{with:?} {without:?}");
+}
+
+#[test]
+fn what_is_more_than_gravity_does_not_tilt_the_horizon() {
+    // A hard brake of one second after ten seconds of rest.
+    let mut attitude = Attitude::new(config()).unwrap();
+    for stamp in stamps(200, 11) {
+        let brake = if stamp.secs() < 10.0 { 0.0 } else { 6.0 };
+        attitude.imu(&ImuSample { specific_force: Vector3::new(brake, 0.0, G), ..resting(stamp) }).unwrap();
+    }
+    let tilt = inclination(&attitude.estimate().unwrap(), &UnitQuaternion::identity()).to_degrees();
+    // An accelerometer alone would say 31°.
+    assert!(tilt < 1.0, "{tilt}");
+}
+
+#[test]
+fn a_bias_of_the_accelerometer_is_told_from_tilt_by_turning() {
+    let mut sensor = Sensor::ordinary(3);
+    sensor.accelerometer_bias = Vector3::new(0.1, -0.15, 0.1);
+    let hand = Hand { pace: 1.5, reach: 0.1 };
+    let mut attitude = Attitude::new(config()).unwrap();
+    stamps(100, 60).for_each(|stamp| attitude.imu(&sensor.spoil(&hand.sample(stamp))).unwrap());
+    let estimate = attitude.estimate().unwrap();
+    assert!((estimate.accelerometer_bias - sensor.accelerometer_bias).norm() < 0.05, "{}", estimate.accelerometer_bias);
+    let tilt = inclination(&estimate, &hand.orientation(59.99));
+    // Left as it is, this bias tilts by 0.018.
+    assert!(tilt < 1e-2, "{tilt}");
+}
+
+#[test]
+fn the_orientation_is_carried_on_by_the_delay_of_the_sensor() {
+    let mut delayed = config();
+    delayed.gyroscope.delay_s = 0.004;
+    let hand = Hand { pace: 3.0, reach: 0.0 };
+    let mut attitude = Attitude::new(delayed).unwrap();
+    let mut worst = 0.0_f64;
+    for stamp in stamps(500, 10) {
+        // What is stamped now was 4 ms ago.
+        attitude.imu(&ImuSample { stamp, ..hand.sample(stamp - 0.004) }).unwrap();
+        worst = worst.max(inclination(&attitude.estimate().unwrap(), &hand.orientation(stamp.secs())));
+    }
+    assert!(worst < 2e-3, "{worst}");
+}
+
+#[test]
+fn a_given_orientation_is_taken_also_before_the_first_sample() {
+    let given = UnitQuaternion::from_euler_angles(0.0, 0.0, 2.0);
+    let mut attitude = Attitude::new(config()).unwrap();
+    attitude.set_orientation(given, 1e-3).unwrap();
+    attitude.imu(&resting(Stamp::from_nanos(0))).unwrap();
+    assert!(attitude.estimate().unwrap().orientation.angle_to(&given) < 1e-12);
+}

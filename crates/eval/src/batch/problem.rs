@@ -1,0 +1,200 @@
+//! A run as one least-squares problem.
+
+use super::motion::{Motion, MotionModel, whitening};
+use super::normal::{AT_CALIBRATION, Normal, Row, WIDTH};
+use super::order::Order;
+use super::sight::Sight;
+use super::{Loss, Settings};
+use lienav_lie::{Se2, wrap_angle};
+use lienav_slam::{
+    Calibration, CalibrationParameter, Config, MOTION, NoiseAt, Role, SENSOR, Sensor, SensorConfig, StereoModel, Trace,
+};
+use nalgebra::{DVector, Matrix3, SMatrix, SVector, Vector2, Vector3};
+use std::collections::HashMap;
+
+/// Everything that is known.
+pub struct Problem {
+    sensor: SensorConfig,
+    model: MotionModel,
+    loss: Loss,
+    /// Expectation and standard deviation of each parameter that is estimated.
+    calibration: Vec<(CalibrationParameter, f64, f64)>,
+    prior: Prior,
+    /// One from each pose to the next.
+    motions: Vec<Motion>,
+    sights: Vec<Sight>,
+    /// Where the unknowns are.
+    pub order: Order,
+    /// The identity of each feature.
+    pub identities: Vec<u32>,
+    /// The pose of the first cloud: 0, or 1 where the robot had moved by then.
+    pub first_step: usize,
+}
+
+/// What is estimated.
+#[derive(Clone, Debug)]
+pub struct Unknowns {
+    /// The start, where the robot moved before the first cloud, and the pose of each cloud.
+    pub poses: Vec<Se2>,
+    /// Features in the map, m.
+    pub landmarks: Vec<Vector2<f64>>,
+    /// Of odometry and sensor.
+    pub calibration: Calibration,
+}
+
+/// What is known of the first pose.
+enum Prior {
+    Known,
+    Normal { pose: Se2, whitening: Matrix3<f64> },
+}
+
+impl Problem {
+    /// The problem of a traced run, and the filter's estimates as a first guess. `None` of a run without clouds.
+    pub fn new(trace: &Trace, config: &Config, settings: &Settings) -> Option<(Self, Unknowns)> {
+        let priors = settings.priors(&config.calibration);
+        let calibration = Calibration::new(&priors);
+        let model = MotionModel { config: config.motion.clone(), discretization: settings.discretization };
+        let moved_first = !trace.steps.first()?.segments.is_empty();
+        let mut poses = if moved_first { vec![config.initial.pose()] } else { Vec::new() };
+        let (mut landmarks, mut identities, mut sights, mut motions) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut landmark_of = HashMap::new();
+        for step in &trace.steps {
+            if !poses.is_empty() {
+                motions.push(Motion::new(&step.segments, &model, &calibration));
+            }
+            for sighting in &step.sightings {
+                if sighting.role == Role::First {
+                    landmark_of.insert(sighting.feature, landmarks.len());
+                    landmarks.push(sighting.position);
+                    identities.push(sighting.feature);
+                }
+                let Some(&landmark) = landmark_of.get(&sighting.feature) else { continue };
+                if sighting.role == Role::Gated && settings.loss == Loss::Squares {
+                    continue;
+                }
+                // The filter's latest word on a feature is its best.
+                landmarks[landmark] = sighting.position;
+                sights.push(Sight { pose: poses.len(), landmark, reading: sighting.reading });
+            }
+            poses.push(step.pose);
+        }
+        let (start, covariance) = (config.initial.pose(), config.initial.covariance());
+        let prior = if covariance == Matrix3::zeros() {
+            poses[0] = start;
+            Prior::Known
+        } else {
+            Prior::Normal { pose: start, whitening: whitening(&covariance) }
+        };
+        let known = matches!(prior, Prior::Known);
+        let order = Order::new(poses.len(), landmarks.len(), &sights, known, calibration.active());
+        let duration = motions.iter().map(Motion::duration).sum::<f64>();
+        let prior_of = |parameter: &CalibrationParameter| {
+            let prior = priors.prior(*parameter);
+            (*parameter, prior.value, prior.sigma.hypot(prior.walk * duration.sqrt()))
+        };
+        let problem = Self {
+            sensor: config.sensor.clone(),
+            model,
+            loss: settings.loss,
+            calibration: calibration.active().iter().map(prior_of).collect(),
+            prior,
+            motions,
+            sights,
+            order,
+            identities,
+            first_step: usize::from(moved_first),
+        };
+        Some((problem, Unknowns { poses, landmarks, calibration }))
+    }
+
+    /// Numbers that are measured less numbers that are estimated: what χ² of the solution should be about.
+    pub fn degrees_of_freedom(&self) -> usize {
+        let priors = if matches!(self.prior, Prior::Known) { 0 } else { 3 } + self.calibration.len();
+        (3 * self.motions.len() + 2 * self.sights.len() + priors).saturating_sub(self.order.columns)
+    }
+
+    fn sensor(&self, at: &Unknowns) -> Sensor {
+        Sensor::new(&self.sensor, NoiseAt::Predicted, StereoModel::Bearings, &at.calibration)
+    }
+
+    /// What is minimised: χ², where the loss is that of squares.
+    pub fn cost(&self, at: &Unknowns) -> f64 {
+        let sensor = self.sensor(at);
+        let motions = self.motions.iter().zip(at.poses.windows(2));
+        let motions =
+            motions.map(|(m, pair)| m.residual(&pair[0], &pair[1], &at.calibration, &self.model).norm_squared());
+        let sights = self
+            .sights
+            .iter()
+            .filter_map(|sight| sight.cost(&sensor, &at.poses[sight.pose], &at.landmarks[sight.landmark], self.loss));
+        let priors = self.prior_row(at).map_or(0.0, |row| row.residual.norm_squared())
+            + self.calibration_row(at).residual.norm_squared();
+        motions.sum::<f64>() + sights.sum::<f64>() + priors
+    }
+
+    /// The normal equations around a guess. Their pattern is always the same.
+    pub fn normal(&self, at: &Unknowns) -> Normal {
+        let (mut normal, sensor) = (Normal::new(self.order.columns), self.sensor(at));
+        for (k, motion) in self.motions.iter().enumerate() {
+            let row = motion.linearize(&at.poses[k], &at.poses[k + 1], &at.calibration, &self.model);
+            normal.add(&row, &self.order.of_motion(k, k + 1));
+        }
+        for sight in &self.sights {
+            let (pose, landmark) = (&at.poses[sight.pose], &at.landmarks[sight.landmark]);
+            let nothing = Row { residual: Vector2::zeros(), jacobian: SMatrix::zeros() };
+            let row = sight.linearize(&sensor, pose, landmark, self.loss).unwrap_or(nothing);
+            normal.add(&row, &self.order.of_sight(sight.pose, sight.landmark));
+        }
+        if let Some(row) = self.prior_row(at) {
+            normal.add(&row, &self.order.of_start());
+        }
+        normal.add(&self.calibration_row(at), &self.order.of_calibration());
+        normal
+    }
+
+    /// (p − p₀, θ − θ₀), whitened.
+    fn prior_row(&self, at: &Unknowns) -> Option<Row<3>> {
+        let Prior::Normal { pose, whitening } = &self.prior else { return None };
+        let first = &at.poses[0];
+        let shift = first.p - pose.p;
+        let residual = Vector3::new(shift.x, shift.y, wrap_angle(first.theta - pose.theta));
+        let mut jacobian = SMatrix::<f64, 3, WIDTH>::zeros();
+        jacobian.fixed_view_mut::<3, 3>(0, 0).copy_from(&map_from_body(first));
+        Some(Row { residual: whitening * residual, jacobian: whitening * jacobian })
+    }
+
+    /// Each parameter less its expectation, by its standard deviation.
+    fn calibration_row(&self, at: &Unknowns) -> Row<{ MOTION + SENSOR }> {
+        let mut row = Row { residual: SVector::zeros(), jacobian: SMatrix::zeros() };
+        for &(parameter, expected, std) in &self.calibration {
+            let k = parameter as usize;
+            row.residual[k] = (at.calibration.get(parameter) - expected) / std;
+            row.jacobian[(k, AT_CALIBRATION + k)] = 1.0 / std;
+        }
+        row
+    }
+
+    /// X ← X Exp(ξ), p ← p + δ, c ← c + δ.
+    pub fn retract(&self, at: &Unknowns, step: &DVector<f64>) -> Unknowns {
+        let mut next = at.clone();
+        for (pose, column) in next.poses.iter_mut().zip(&self.order.poses) {
+            if let Some(column) = *column {
+                *pose = *pose * Se2::exp(&step.fixed_rows::<3>(column).into_owned());
+            }
+        }
+        for (landmark, &column) in next.landmarks.iter_mut().zip(&self.order.landmarks) {
+            *landmark += step.fixed_rows::<2>(column);
+        }
+        let of_parameter =
+            |p: &CalibrationParameter| self.order.calibration[*p as usize].map_or(0.0, |column| step[column]);
+        let correction: Vec<f64> = at.calibration.active().iter().map(of_parameter).collect();
+        next.calibration.correct(&correction);
+        next
+    }
+}
+
+/// ∂(x, y, θ)/∂ξ of X Exp(ξ): blockdiag(R(θ), 1).
+pub fn map_from_body(pose: &Se2) -> Matrix3<f64> {
+    let (s, c) = pose.theta.sin_cos();
+    Matrix3::new(c, -s, 0.0, s, c, 0.0, 0.0, 0.0, 1.0)
+}

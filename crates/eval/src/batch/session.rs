@@ -1,0 +1,87 @@
+//! The batch estimate in the place of a filter: fed input by input, solved at the end.
+
+use super::Settings;
+use super::problem::Problem;
+use super::solve::{Solution, solve};
+use crate::run::{self, Run, Update};
+use lienav_io::recording::Input;
+use lienav_slam::{Config, ConfigError, Trace};
+use std::time::Instant;
+
+/// The filter that runs ahead of the batch estimate. What the default has before it, clouds that are linearized again, is what
+/// the batch estimate does itself.
+const FRONT_END: &str = "iterated";
+
+/// A batch estimate that is being fed.
+pub struct Session {
+    /// [`FRONT_END`]: it associates, gates and forgets, and its estimates are the first guess.
+    filter: run::Session,
+    name: String,
+    config: Config,
+    settings: Settings,
+}
+
+impl Session {
+    /// Before any input.
+    ///
+    /// # Errors
+    /// A configuration that cannot be used; its filter is replaced by `iterated`.
+    pub fn new(config: &Config, settings: Settings) -> Result<Self, ConfigError> {
+        let name = config.filter.clone();
+        let config = Config { filter: FRONT_END.into(), ..config.clone() };
+        let mut filter = run::Session::new(&config)?;
+        filter.slam.keep_trace();
+        Ok(Self { filter, name, config, settings })
+    }
+
+    /// Takes in the next input.
+    pub fn feed(&mut self, input: &Input) {
+        self.filter.feed(input);
+    }
+
+    /// The input has ended: everything about the run but the name of its source.
+    pub fn finish(self) -> Run {
+        self.solve().0
+    }
+
+    /// The same with the solution itself; `None` of a run without clouds.
+    ///
+    /// Where time was set back, only what came after it is estimated. The time of a step is that of the whole by the number of
+    /// steps. The run's NIS is what is left of the whole fit, and stands at the last estimate.
+    pub fn solve(mut self) -> (Run, Option<Solution>) {
+        let start = Instant::now();
+        self.filter.end();
+        let trace = self.filter.slam.trace().cloned().unwrap_or_default();
+        let mut run = self.filter.finish();
+        run.filter = self.name;
+        let Some((problem, guess)) = Problem::new(&trace, &self.config, &self.settings) else { return (run, None) };
+        let solution = solve(&problem, guess);
+        let spent_us = run.step_us.iter().sum::<f64>() + start.elapsed().as_secs_f64() * 1e6;
+        take_over(&mut run, &solution, &trace);
+        run.step_us = vec![spent_us / trace.steps.len() as f64; trace.steps.len()];
+        if !solution.converged {
+            run.dropped.insert("not_converged".into(), 1);
+            run.warnings.push(format!("no minimum was found in {} iterations", solution.iterations));
+        }
+        (run, Some(solution))
+    }
+}
+
+/// Puts the solution in the place of the filter's estimates.
+fn take_over(run: &mut Run, solution: &Solution, trace: &Trace) {
+    run.estimates.drain(..run.estimates.len().saturating_sub(trace.steps.len()));
+    for ((estimate, pose), covariance) in run.estimates.iter_mut().zip(&solution.poses).zip(&solution.covariances) {
+        (estimate.pose, estimate.covariance) = (*pose, *covariance);
+        estimate.update = estimate.update.map(|update| Update { nis: 0.0, dof: 0, ..update });
+    }
+    if let Some(update) = run.estimates.last_mut().and_then(|last| last.update.as_mut()) {
+        (update.nis, update.dof) = (solution.chi_squared, solution.degrees_of_freedom);
+    }
+    run.calibration.clone_from(&solution.calibration);
+    for landmark in &mut run.landmarks {
+        // Of a feature that came back, the map has the last life.
+        if let Some((_, position, covariance)) = solution.landmarks.iter().rfind(|(id, ..)| *id == landmark.id) {
+            (landmark.position, landmark.covariance) = (*position, *covariance);
+        }
+    }
+}

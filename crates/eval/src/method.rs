@@ -1,0 +1,48 @@
+//! What can be judged, by name: a filter, or the batch estimate of the whole run.
+
+use super::batch;
+use super::run::{Run, Session};
+use lienav_io::recording::Input;
+use lienav_slam::{Config, ConfigError, Variant};
+
+/// Something that makes a run of a recording.
+pub enum Method {
+    /// A filter: an estimate at each cloud, from what came before it.
+    Filter(Box<Session>),
+    /// The estimate from all data.
+    Batch(Box<batch::Session>),
+}
+
+impl Method {
+    /// The names that [`Method::new`] takes for `filter`: those of filters, then those of batch estimates.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Variant::NAMES.iter().chain(batch::Settings::NAMES).copied()
+    }
+
+    /// The one that [`Config::filter`] names, before any input.
+    ///
+    /// # Errors
+    /// A configuration that cannot be used.
+    pub fn new(config: &Config) -> Result<Self, ConfigError> {
+        Ok(match batch::Settings::named(&config.filter) {
+            Some(settings) => Self::Batch(Box::new(batch::Session::new(config, settings)?)),
+            None => Self::Filter(Box::new(Session::new(config)?)),
+        })
+    }
+
+    /// Takes in the next input.
+    pub fn feed(&mut self, input: &Input) {
+        match self {
+            Self::Filter(session) => session.feed(input),
+            Self::Batch(session) => session.feed(input),
+        }
+    }
+
+    /// The input has ended: everything about the run but the name of its source.
+    pub fn finish(self) -> Run {
+        match self {
+            Self::Filter(session) => session.finish(),
+            Self::Batch(session) => session.finish(),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! One run of a scenario through several filters.
+
+use super::experiment::ExperimentError;
+use crate::errors::StepError;
+use crate::method::Method;
+use crate::run::Run;
+use crate::simulated::inputs;
+use lienav_base::stamp::Stamp;
+use lienav_io::settings_file::with;
+use lienav_sim::{Scenario, Simulation};
+use lienav_slam::Landmark;
+use nalgebra::{Matrix3, Vector2};
+use std::collections::BTreeMap;
+
+/// What one filter made of one run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Trial {
+    /// One for each cloud of features, in the order of their stamps.
+    pub(super) samples: Vec<Sample>,
+    /// Normalised innovations squared of all updates together, and their degrees of freedom.
+    pub(super) nis_sum: f64,
+    pub(super) dof_sum: usize,
+    /// Each landmark of the final map.
+    pub(super) landmarks: Vec<LandmarkSample>,
+    /// Time of each step, µs.
+    pub(super) step_us: Vec<f64>,
+    /// What the filter refused, by reason.
+    pub(super) dropped: BTreeMap<String, u64>,
+}
+
+/// The errors of one estimate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Sample {
+    pub(super) stamp: Stamp,
+    /// ‖δp‖, m.
+    pub(super) position_m: f64,
+    /// |δθ|, rad.
+    pub(super) yaw_rad: f64,
+    /// NEES in (x, y, θ); `None` where the covariance is singular.
+    pub(super) nees: Option<f64>,
+    /// NEES in the group's coordinates.
+    pub(super) group_nees: Option<f64>,
+    /// The covariance that was claimed for (x, y, θ), (m, m, rad).
+    pub(super) covariance: Matrix3<f64>,
+}
+
+/// The errors of one landmark.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct LandmarkSample {
+    /// Squared distance to the true one in the map frame, m².
+    pub(super) square_m2: f64,
+    /// The same as seen from the robot: of the estimated landmark in the estimated robot frame to the true one in the true
+    /// robot frame, m². It knows nothing of where the map as a whole lies.
+    pub(super) relative_square_m2: f64,
+    /// Its error squared, normalised by the claimed covariance; 2 is right. `None` where that is singular.
+    pub(super) nees: Option<f64>,
+}
+
+impl From<&StepError> for Sample {
+    fn from(step: &StepError) -> Self {
+        Self {
+            stamp: step.stamp,
+            position_m: step.error.xy().norm(),
+            yaw_rad: step.error.z.abs(),
+            nees: step.nees,
+            group_nees: step.group_nees(),
+            covariance: step.covariance,
+        }
+    }
+}
+
+/// Simulates a run and feeds every filter with each frame as it comes.
+pub(super) fn trials(
+    scenario: &Scenario,
+    filters: &[String],
+    settings: &[(String, String)],
+) -> Result<Vec<Trial>, ExperimentError> {
+    let simulation = Simulation::new(scenario)?;
+    let truth = simulation.clone();
+    let session = |filter: &String| {
+        let given = simulation.filter_config(filter);
+        let config = settings.iter().try_fold(given, |config, (name, value)| with(&config, name, value))?;
+        Ok::<_, ExperimentError>(Method::new(&config)?)
+    };
+    let mut sessions = filters.iter().map(session).collect::<Result<Vec<_>, _>>()?;
+    for input in simulation.flat_map(inputs) {
+        sessions.iter_mut().for_each(|session| session.feed(&input));
+    }
+    Ok(sessions.into_iter().map(|session| Trial::new(session.finish(), &truth)).collect())
+}
+
+impl Trial {
+    pub(super) fn new(run: Run, truth: &Simulation) -> Self {
+        let samples = run.estimates.iter().map(|e| Sample::from(&StepError::new(e, truth.truth(e.stamp))));
+        let updates = || run.estimates.iter().filter_map(|estimate| estimate.update);
+        let places: BTreeMap<u32, Vector2<f64>> = truth.landmarks().iter().copied().collect();
+        let ends = run.estimates.last().map(|last| (last.pose, truth.truth(last.stamp)));
+        let sample = |l: &Landmark| {
+            let (place, (estimate, true_pose)) = (places.get(&l.id)?, ends?);
+            let error = l.position - place;
+            let relative = estimate.transform_back(&l.position) - true_pose.transform_back(place);
+            let nees = l.covariance.cholesky().map(|factor| error.dot(&factor.solve(&error)));
+            Some(LandmarkSample {
+                square_m2: error.norm_squared(),
+                relative_square_m2: relative.norm_squared(),
+                nees: nees.filter(|nees| nees.is_finite()),
+            })
+        };
+        Self {
+            samples: samples.collect(),
+            nis_sum: updates().map(|update| update.nis).sum(),
+            dof_sum: updates().map(|update| update.dof).sum(),
+            // Without identities, the filter's numbers are not those of the world.
+            landmarks: match truth.scenario().sensor.identified {
+                true => run.landmarks.iter().filter_map(sample).collect(),
+                false => Vec::new(),
+            },
+            step_us: run.step_us,
+            dropped: run.dropped,
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The plane from above: where the robot went and what it saw.
+
+use super::canvas::{Area, BLUE, Entry, GREY, HEAD_HEIGHT, Mark, ORANGE, TRUE_COLOR, at, draw, failed, font, pt, tick};
+use super::points::{bounds, ellipse, equal_scale, positions, thin_path};
+use super::{PlotError, Subject};
+use lienav_io::truth::Truth;
+use plotters::prelude::*;
+
+/// Width of the trajectory's plot, and the heights it may have, in points.
+const WIDTH: f64 = 900.0;
+const HEIGHTS: (f64, f64) = (420.0, 1000.0);
+
+/// What the labels of the axes take from a map, in points: left and below, and the margin at the other sides.
+const LABELS: (f64, f64) = (54.0, 40.0);
+const MARGIN: f64 = 12.0;
+
+/// The trajectory beside the true one, the features with their 95 % ellipses, and the true landmarks; both axes to one
+/// scale.
+///
+/// # Errors
+/// None in practice; what the plotting library reports.
+pub fn trajectory(subject: &Subject) -> Result<String, PlotError> {
+    let legend = [
+        Entry::new("truth", TRUE_COLOR, Mark::Line),
+        Entry::new("estimate", BLUE, Mark::Line),
+        Entry::new("feature with 95 % ellipse", ORANGE, Mark::Ellipse),
+        Entry::new("true landmark", TRUE_COLOR, Mark::Cross),
+    ];
+    let title = subject.title("Trajectory");
+    let runs = [(subject, BLUE, ORANGE)];
+    // As high as the map needs where it takes the whole width, with room for title and legend.
+    let (_, size) = bounds(extent(subject.truth, &runs));
+    let height = HEAD_HEIGHT + LABELS.1 + (WIDTH - LABELS.0) * 1.06 * size.y / size.x.max(1e-3);
+    let size = (WIDTH, height.clamp(HEIGHTS.0, HEIGHTS.1).round());
+    draw(size, &title, &legend, |area| draw_map(area, subject.truth, &runs))
+}
+
+/// Draws runs into one map: each with the colour of its trajectory and that of its features.
+pub(super) fn draw_map(area: &Area, truth: &Truth, runs: &[(&Subject, RGBColor, RGBColor)]) -> Result<(), PlotError> {
+    let (width, height) = area.dim_in_pixel();
+    let inner = |all: u32, labels: f64| (f64::from(all) - f64::from(pt(labels + 2.0 * MARGIN))).max(1.0);
+    let (x, y) = equal_scale(bounds(extent(truth, runs)), inner(width, LABELS.0), inner(height, LABELS.1));
+    let resolution = (x.end - x.start) / inner(width, LABELS.0) * f64::from(pt(0.5));
+    let mut chart = ChartBuilder::on(area)
+        .margin(pt(MARGIN))
+        .x_label_area_size(pt(LABELS.1))
+        .y_label_area_size(pt(LABELS.0))
+        .build_cartesian_2d(x, y)
+        .map_err(failed)?;
+    chart
+        .configure_mesh()
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(GREY.mix(0.25).stroke_width(pt(0.6)))
+        .axis_style(TRUE_COLOR.stroke_width(pt(0.8)))
+        .label_style(font(12.0))
+        .axis_desc_style(font(13.0))
+        .x_label_formatter(&tick)
+        .y_label_formatter(&tick)
+        .x_desc("x [m]")
+        .y_desc("y [m]")
+        .set_all_tick_mark_size(pt(3.0))
+        .draw()
+        .map_err(failed)?;
+    let true_style = TRUE_COLOR.stroke_width(pt(1.4));
+    for piece in truth.pieces() {
+        let path = thin_path(positions(piece), resolution);
+        chart.draw_series([PathElement::new(path, true_style)]).map_err(failed)?;
+    }
+    for (subject, color, _) in runs {
+        let path = thin_path(estimated(subject), resolution);
+        chart.draw_series([PathElement::new(path, color.mix(0.85).stroke_width(pt(1.4)))]).map_err(failed)?;
+    }
+    for (subject, _, color) in runs {
+        let style = color.stroke_width(pt(1.3));
+        let outlines = subject.run.landmarks.iter().filter_map(ellipse);
+        chart.draw_series(outlines.map(|outline| PathElement::new(outline, style))).map_err(failed)?;
+        let finite = subject.run.landmarks.iter().map(|l| (l.position.x, l.position.y)).filter(is_finite);
+        chart.draw_series(finite.map(|p| Circle::new(p, at(1.6), color.filled()))).map_err(failed)?;
+    }
+    // Hundreds of landmarks are a background, a dozen are what one looks for.
+    let (size, width) = if truth.landmarks().len() > 100 { (2.2, 0.8) } else { (4.0, 1.3) };
+    let cross = TRUE_COLOR.stroke_width(pt(width));
+    let crosses = truth.landmarks().values().map(|p| (p.x, p.y)).filter(is_finite);
+    chart.draw_series(crosses.map(|p| Cross::new(p, at(size), cross))).map_err(failed)?;
+    Ok(())
+}
+
+fn is_finite(point: &(f64, f64)) -> bool {
+    point.0.is_finite() && point.1.is_finite()
+}
+
+fn estimated<'a>(subject: &'a Subject) -> impl Iterator<Item = (f64, f64)> + 'a {
+    subject.run.estimates.iter().map(|estimate| (estimate.pose.p.x, estimate.pose.p.y))
+}
+
+/// All that must fit into a map: trajectories, features and landmarks; not the ellipses, which may be of any size.
+fn extent(truth: &Truth, runs: &[(&Subject, RGBColor, RGBColor)]) -> Vec<(f64, f64)> {
+    let mut points: Vec<(f64, f64)> = positions(truth.poses()).collect();
+    points.extend(truth.landmarks().values().map(|p| (p.x, p.y)));
+    for (subject, _, _) in runs {
+        points.extend(estimated(subject));
+        points.extend(subject.run.landmarks.iter().map(|landmark| (landmark.position.x, landmark.position.y)));
+    }
+    points
+}

@@ -1,0 +1,139 @@
+//! What is to be drawn, reduced to what can be seen.
+
+use lienav_base::stamp::Stamp;
+use lienav_lie::Se2;
+use lienav_slam::Landmark;
+use nalgebra::{Matrix2, Vector2};
+use std::ops::Range;
+
+/// The square of the 95 % radius of a two-dimensional Gaussian: the 0.95 quantile of χ² with 2 degrees of freedom, −2
+/// ln 0.05.
+const ELLIPSE_RADIUS_SQUARED: f64 = 5.991_464_547_107_98;
+
+/// How many columns a line over time is reduced to; each keeps its first, least, greatest and last value.
+const COLUMNS: f64 = 700.0;
+
+/// A closed outline of the 95 % ellipse of a landmark, m. `None` where position or covariance are not usable.
+pub(super) fn ellipse(landmark: &Landmark) -> Option<Vec<(f64, f64)>> {
+    let (position, covariance) = (landmark.position, landmark.covariance);
+    if !position.iter().chain(covariance.iter()).all(|x| x.is_finite()) {
+        return None;
+    }
+    let eigen = Matrix2::symmetric_eigen(covariance);
+    let axes = eigen.eigenvalues.map(|value| (value.max(0.0) * ELLIPSE_RADIUS_SQUARED).sqrt());
+    let outline = (0..=48).map(|k| {
+        let (sine, cosine) = (f64::from(k) * std::f64::consts::TAU / 48.0).sin_cos();
+        let point = position + eigen.eigenvectors * Vector2::new(axes.x * cosine, axes.y * sine);
+        (point.x, point.y)
+    });
+    Some(outline.collect())
+}
+
+/// A path in the plane without the points that lie closer than `resolution` (m) to the last one that was kept, and
+/// without those that are not finite.
+pub(super) fn thin_path(points: impl IntoIterator<Item = (f64, f64)>, resolution: f64) -> Vec<(f64, f64)> {
+    let mut kept: Vec<(f64, f64)> = Vec::new();
+    let mut last = None;
+    for point in points.into_iter().filter(|(x, y)| x.is_finite() && y.is_finite()) {
+        last = Some(point);
+        if kept.last().is_none_or(|&(x, y)| (point.0 - x).hypot(point.1 - y) >= resolution) {
+            kept.push(point);
+        }
+    }
+    // The end of a path matters even where it is near.
+    if let Some(last) = last.filter(|last| kept.last() != Some(last)) {
+        kept.push(last);
+    }
+    kept
+}
+
+/// A line over time, reduced to [`COLUMNS`] columns of `span` in which no peak is lost. Values that are not finite
+/// are left out.
+pub(super) fn thin_line(points: impl IntoIterator<Item = (f64, f64)>, span: &Range<f64>) -> Vec<(f64, f64)> {
+    let width = (span.end - span.start) / COLUMNS;
+    let column = |t: f64| if width > 0.0 { ((t - span.start) / width) as i64 } else { 0 };
+    let finite: Vec<_> = points.into_iter().filter(|(t, y)| t.is_finite() && y.is_finite()).collect();
+    let mut kept = Vec::new();
+    for bin in finite.chunk_by(|a, b| column(a.0) == column(b.0)) {
+        let by_value = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
+        let ends = [bin.first(), bin.iter().min_by(by_value), bin.iter().max_by(by_value), bin.last()];
+        let mut ends: Vec<(f64, f64)> = ends.into_iter().flatten().copied().collect();
+        ends.sort_by(|a, b| a.0.total_cmp(&b.0));
+        ends.dedup();
+        kept.extend(ends);
+    }
+    kept
+}
+
+/// The positions of stamped poses.
+pub(super) fn positions(poses: &[(Stamp, Se2)]) -> impl Iterator<Item = (f64, f64)> + '_ {
+    poses.iter().map(|(_, pose)| (pose.p.x, pose.p.y))
+}
+
+/// The middle and the size of the upright box that holds all points; of one metre where there is none.
+pub(super) fn bounds(points: impl IntoIterator<Item = (f64, f64)>) -> (Vector2<f64>, Vector2<f64>) {
+    let (mut low, mut high) = (Vector2::repeat(f64::INFINITY), Vector2::repeat(f64::NEG_INFINITY));
+    for (x, y) in points.into_iter().filter(|(x, y)| x.is_finite() && y.is_finite()) {
+        (low, high) = (low.inf(&Vector2::new(x, y)), high.sup(&Vector2::new(x, y)));
+    }
+    if low.x > high.x {
+        return (Vector2::zeros(), Vector2::repeat(1.0));
+    }
+    (0.5 * (low + high), high - low)
+}
+
+/// The ranges of both axes that show a box with a margin and have one scale on a field of `width` × `height`.
+pub(super) fn equal_scale(
+    (middle, size): (Vector2<f64>, Vector2<f64>),
+    width: f64,
+    height: f64,
+) -> (Range<f64>, Range<f64>) {
+    // Metres per unit of the field.
+    let scale = 1.06 * (size.x / width).max(size.y / height).max(1e-3 / width);
+    let half = 0.5 * scale * Vector2::new(width, height);
+    (middle.x - half.x..middle.x + half.x, middle.y - half.y..middle.y + half.y)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinning_a_line_keeps_every_peak_and_both_ends() {
+        let mut points: Vec<(f64, f64)> = (0..100_000).map(|k| (f64::from(k), f64::from(k % 7))).collect();
+        points[54_321].1 = 1e6;
+        let thin = thin_line(points.iter().copied(), &(0.0..100_000.0));
+        assert!(thin.len() < 4 * 702 && thin.contains(&(54_321.0, 1e6)));
+        assert_eq!((thin.first(), thin.last()), (points.first(), points.last()));
+    }
+
+    #[test]
+    fn thinning_a_path_keeps_its_end() {
+        let path = thin_path([(0.0, 0.0), (0.1, 0.0), (f64::NAN, 0.0), (1.0, 0.0), (1.2, 0.0)], 0.5);
+        assert_eq!(path, [(0.0, 0.0), (1.0, 0.0), (1.2, 0.0)]);
+    }
+
+    #[test]
+    fn both_axes_have_one_scale_and_hold_every_point() {
+        let (x, y) = equal_scale(bounds([(0.0, 0.0), (60.0, 1.0)]), 600.0, 300.0);
+        assert!(((x.end - x.start) / 600.0 - (y.end - y.start) / 300.0).abs() < 1e-12);
+        assert!(x.contains(&0.0) && x.contains(&60.0) && y.contains(&0.0) && y.contains(&1.0));
+    }
+
+    #[test]
+    fn the_outline_of_an_ellipse_has_the_mahalanobis_distance_of_its_probability() {
+        let covariance = Matrix2::new(0.5, 0.2, 0.2, 0.3);
+        let landmark = Landmark {
+            id: 1,
+            position: Vector2::new(3.0, -2.0),
+            covariance,
+            last_seen: Stamp::default(),
+            observations: 1,
+        };
+        let inverse = covariance.try_inverse().unwrap();
+        for (x, y) in ellipse(&landmark).unwrap() {
+            let offset = Vector2::new(x, y) - landmark.position;
+            assert!((offset.dot(&(inverse * offset)) - ELLIPSE_RADIUS_SQUARED).abs() < 1e-9);
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! What a run comes to, in numbers: a table for people, JSON for programs.
+
+use super::consistency::{BAND_PROBABILITY, POSE_DOF, chi_squared_band, fraction_inside};
+use super::errors::{Errors, mean};
+use super::run::{Run, Update};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// The numbers of one run. Serialised, its fields are the keys of the JSON report; what cannot be known (no truth, no
+/// landmarks, nothing measured) is `null`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// The name of the filter.
+    pub filter: String,
+    /// Clouds of features that were processed: one estimate each.
+    pub steps: usize,
+    /// Root mean square of the distance to the true position, m; unaligned, as the initial pose was given.
+    pub position_rmse_m: Option<f64>,
+    /// The same after the rigid motion that fits best.
+    pub aligned_position_rmse_m: Option<f64>,
+    /// The greatest distance to the true position, m; unaligned.
+    pub position_max_m: Option<f64>,
+    /// Root mean square of the heading's error, rad; unaligned.
+    pub yaw_rmse_rad: Option<f64>,
+    /// Root mean square of the distance between landmarks of one identity, m; unaligned.
+    pub landmark_rmse_m: Option<f64>,
+    /// Mean normalised estimation error squared of (x, y, θ); 3 is right.
+    pub nees_mean: Option<f64>,
+    /// Time of a step, µs, where it was measured.
+    pub step_us: Option<StepTime>,
+    /// What was left out, by reason.
+    pub dropped: BTreeMap<String, u64>,
+    /// How often the gate was opened because it had starved the filter.
+    pub gate_openings: u64,
+    /// What was calibrated while running, as known at the end; empty where nothing was.
+    pub calibration: BTreeMap<&'static str, Calibrated>,
+
+    /// Where the input came from.
+    pub source: String,
+    /// Estimates where no true pose is known; they count in `steps` only.
+    pub steps_without_truth: usize,
+    /// `landmark_rmse_m` after the motion that aligns the trajectory.
+    pub aligned_landmark_rmse_m: Option<f64>,
+    /// Features in the map at the end.
+    pub landmarks: usize,
+    /// How many of them have a true position of the same identity.
+    pub landmarks_with_truth: usize,
+    /// The part of the steps whose NEES lies in the 95 % band of χ² with 3 degrees of freedom; 0.95 is right.
+    pub nees_in_band_fraction: Option<f64>,
+    /// Steps without NEES because the covariance was singular.
+    pub nees_singular: usize,
+    /// Mean normalised innovation squared of the steps that used an observation; `nis_dof_mean` is right.
+    pub nis_mean: Option<f64>,
+    /// Its mean degrees of freedom.
+    pub nis_dof_mean: Option<f64>,
+    /// Observations used, in all steps together; `null` where it is not known, as for nodes that are listened to.
+    pub accepted: Option<usize>,
+    /// Observations that started a feature.
+    pub added: Option<usize>,
+    /// Observations that were left out; the reasons are in `dropped`.
+    pub rejected: Option<usize>,
+    /// What the reader should know.
+    pub warnings: Vec<String>,
+}
+
+/// A calibration parameter at the end of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Calibrated {
+    /// Its estimate, in its unit.
+    pub value: f64,
+    /// Standard deviation of the estimate.
+    pub sigma: f64,
+}
+
+/// How long steps took, µs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct StepTime {
+    /// On average.
+    pub mean: f64,
+    /// Half of the steps took no longer.
+    pub p50: f64,
+    /// 99 of 100 steps took no longer.
+    pub p99: f64,
+}
+
+impl StepTime {
+    /// Of the times of all steps, µs; quantiles by nearest rank. `None` without any.
+    pub fn new(step_us: &[f64]) -> Option<Self> {
+        let mut sorted = step_us.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let rank = |quantile: f64| (quantile * sorted.len() as f64).ceil() as usize;
+        let at = |quantile: f64| sorted.get(rank(quantile).saturating_sub(1)).copied();
+        Some(Self { mean: mean(sorted.iter().copied())?, p50: at(0.5)?, p99: at(0.99)? })
+    }
+}
+
+impl Report {
+    /// The numbers of a run and its errors.
+    pub fn new(run: &Run, errors: &Errors) -> Self {
+        let nees: Vec<f64> = errors.nees().collect();
+        let updates: Option<Vec<Update>> = run.estimates.iter().map(|estimate| estimate.update).collect();
+        let updates = updates.filter(|updates| !updates.is_empty());
+        let used = || updates.iter().flatten().filter(|update| update.dof > 0);
+        let total = |count: fn(&Update) -> usize| updates.as_ref().map(|all| all.iter().map(count).sum());
+        Self {
+            filter: run.filter.clone(),
+            steps: run.estimates.len(),
+            position_rmse_m: errors.position_rmse(),
+            aligned_position_rmse_m: errors.aligned_position_rmse(),
+            position_max_m: errors.position_max(),
+            yaw_rmse_rad: errors.yaw_rmse(),
+            landmark_rmse_m: errors.landmark_rmse(),
+            nees_mean: mean(nees.iter().copied()),
+            step_us: StepTime::new(&run.step_us),
+            dropped: run.dropped.clone(),
+            gate_openings: run.gate_openings,
+            calibration: run
+                .calibration
+                .iter()
+                .map(|c| (c.parameter.word(), Calibrated { value: c.value, sigma: c.std }))
+                .collect(),
+            source: run.source.clone(),
+            steps_without_truth: errors.steps_without_truth,
+            aligned_landmark_rmse_m: errors.aligned_landmark_rmse(),
+            landmarks: run.landmarks.len(),
+            landmarks_with_truth: errors.landmarks.len(),
+            nees_singular: errors.steps.len() - nees.len(),
+            nees_in_band_fraction: fraction_inside(nees, chi_squared_band(POSE_DOF, BAND_PROBABILITY)),
+            nis_mean: mean(used().map(|update| update.nis)),
+            nis_dof_mean: mean(used().map(|update| update.dof as f64)),
+            accepted: total(|update| update.accepted),
+            added: total(|update| update.added),
+            rejected: total(|update| update.rejected),
+            warnings: run.warnings.clone(),
+        }
+    }
+}
+
+/// Reports as JSON, indented: an object for one report, an array of such objects otherwise.
+///
+/// # Errors
+/// None in practice; serde's, should a report ever hold what JSON cannot say.
+pub fn to_json(reports: &[Report]) -> serde_json::Result<String> {
+    match reports {
+        [one] => serde_json::to_string_pretty(one),
+        many => serde_json::to_string_pretty(many),
+    }
+}
+
+/// Reports as a table with units, one column a filter; then what was dropped, and the warnings.
+pub fn to_text(reports: &[Report]) -> String {
+    let mut text = String::new();
+    let Some(first) = reports.first() else { return text };
+    let columns: Vec<Vec<String>> = reports.iter().map(column).collect();
+    let width = |column: &Vec<String>| column.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = columns.iter().map(width).collect();
+    // Writing to a String cannot fail, so the results carry nothing.
+    let _ = writeln!(text, "source: {}\n", first.source);
+    for (row, label) in ROWS.iter().enumerate() {
+        let _ = write!(text, "{label:<40}");
+        for (column, width) in columns.iter().zip(&widths) {
+            let _ = write!(text, "  {:>width$}", column[row]);
+        }
+        text.push('\n');
+    }
+    for report in reports {
+        let reasons: Vec<String> = report.dropped.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
+        let reasons = if reasons.is_empty() { "nothing".to_owned() } else { reasons.join(", ") };
+        let _ = writeln!(text, "\ndropped by {}: {reasons}", report.filter);
+        if !report.calibration.is_empty() {
+            let one = |(word, c): (&&str, &Calibrated)| format!("{word} {:.4} ± {:.4}", c.value, c.sigma);
+            let found: Vec<String> = report.calibration.iter().map(one).collect();
+            let _ = writeln!(text, "calibrated by {}: {}", report.filter, found.join(", "));
+        }
+        for warning in &report.warnings {
+            let _ = writeln!(text, "warning: {warning}");
+        }
+    }
+    text
+}
+
+/// The first column of the table; [`column`] fills the others in this order.
+const ROWS: [&str; 16] = [
+    "",
+    "steps",
+    "  without truth",
+    "position RMSE [m]",
+    "  after rigid alignment [m]",
+    "  greatest [m]",
+    "yaw RMSE [rad]",
+    "landmark RMSE [m]",
+    "  after the same alignment [m]",
+    "landmarks (with truth)",
+    "NEES of the pose, mean (3 is right)",
+    "  steps in the 95 % band (0.95 is right)",
+    "NIS, mean (expected)",
+    "observations used / added / left out",
+    "time of a step, mean [µs]",
+    "  p50 / p99 [µs]",
+];
+
+fn column(report: &Report) -> Vec<String> {
+    let number = |value: Option<f64>, digits: usize| match value {
+        Some(value) => format!("{value:.digits$}"),
+        None => "–".to_owned(),
+    };
+    let count = |value: Option<usize>| value.map_or("–".to_owned(), |value| value.to_string());
+    let time = report.step_us;
+    let quantiles = time.map(|time| format!("{:.1} / {:.1}", time.p50, time.p99));
+    vec![
+        report.filter.clone(),
+        report.steps.to_string(),
+        report.steps_without_truth.to_string(),
+        number(report.position_rmse_m, 4),
+        number(report.aligned_position_rmse_m, 4),
+        number(report.position_max_m, 4),
+        number(report.yaw_rmse_rad, 5),
+        number(report.landmark_rmse_m, 4),
+        number(report.aligned_landmark_rmse_m, 4),
+        format!("{} ({})", report.landmarks, report.landmarks_with_truth),
+        number(report.nees_mean, 2),
+        number(report.nees_in_band_fraction, 3),
+        format!("{} ({})", number(report.nis_mean, 2), number(report.nis_dof_mean, 2)),
+        format!("{} / {} / {}", count(report.accepted), count(report.added), count(report.rejected)),
+        number(time.map(|time| time.mean), 1),
+        quantiles.unwrap_or("–".into()),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::synthetic;
+    use super::*;
+    use lienav_io::truth::Truth;
+
+    #[test]
+    fn a_consistent_run_is_reported_as_consistent() {
+        let (run, truth) = synthetic::run(2000, 3);
+        let report = Report::new(&run, &Errors::new(&run, &truth));
+        let (low, high) = chi_squared_band(3 * 2000, 0.999);
+        let nees = report.nees_mean.unwrap() * 2000.0;
+        assert!((low..high).contains(&nees), "{nees}");
+        assert!((report.nees_in_band_fraction.unwrap() - 0.95).abs() < 0.02);
+        assert!((report.position_rmse_m.unwrap() - 0.13_f64.sqrt()).abs() < 0.02);
+        assert!((report.yaw_rmse_rad.unwrap() - 0.02).abs() < 0.001);
+        assert_eq!((report.nis_mean, report.nis_dof_mean, report.accepted), (Some(4.0), Some(4.0), Some(4000)));
+    }
+
+    #[test]
+    fn without_truth_the_keys_stay_and_are_null() {
+        let (run, _) = synthetic::run(5, 3);
+        let report = Report::new(&run, &Errors::new(&run, &Truth::default()));
+        let json: serde_json::Value = serde_json::from_str(&to_json(&[report]).unwrap()).unwrap();
+        for key in ["position_rmse_m", "aligned_position_rmse_m", "position_max_m", "yaw_rmse_rad", "nees_mean"] {
+            assert_eq!(json.get(key), Some(&serde_json::Value::Null), "{key}");
+        }
+        assert_eq!(json["dropped"]["gated"], 3);
+        assert_eq!(json["step_us"]["p99"], 5.0);
+    }
+
+    #[test]
+    fn quantiles_are_by_nearest_rank() {
+        let times: Vec<f64> = (1..=200).rev().map(f64::from).collect();
+        assert_eq!(StepTime::new(&times), Some(StepTime { mean: 100.5, p50: 100.0, p99: 198.0 }));
+        assert_eq!(StepTime::new(&[]), None);
+    }
+
+    #[test]
+    fn the_table_has_a_column_for_each_filter_and_a_row_for_each_label() {
+        let (run, truth) = synthetic::run(50, 3);
+        let report = Report::new(&run, &Errors::new(&run, &truth));
+        assert_eq!(column(&report).len(), ROWS.len());
+        let mut other = report.clone();
+        other.filter = "ekf".into();
+        other.warnings.push("the bag ends in the middle of a record at byte 17".into());
+        let text = to_text(&[report, other]);
+        assert!(text.contains("reduced") && text.contains("dropped by ekf: gated 3"), "{text}");
+        assert!(text.contains("warning: the bag ends"), "{text}");
+    }
+}

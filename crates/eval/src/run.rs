@@ -1,0 +1,219 @@
+//! A recording through the filter, just as the node feeds it: each input in its order of arrival, then every step that
+//! is due.
+
+use super::method::Method;
+use lienav_base::stamp::Stamp;
+use lienav_io::recording::{Input, Recording};
+use lienav_lie::Se2;
+use lienav_slam::{CalibrationEstimate, Config, ConfigError, DropReason, Landmark, Slam, Step};
+use nalgebra::Matrix3;
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// What a filter made of a recording, or what was heard of one that runs elsewhere.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    /// Where the input came from.
+    pub source: String,
+    /// The name of the filter.
+    pub filter: String,
+    /// One for each cloud of features that was processed.
+    pub estimates: Vec<Estimate>,
+    /// Time of each step, µs: the odometry since the last step, and the step itself. Empty where it was not measured.
+    pub step_us: Vec<f64>,
+    /// The map at the end.
+    pub landmarks: Vec<Landmark>,
+    /// What was calibrated while running, as known at the end.
+    pub calibration: Vec<CalibrationEstimate>,
+    /// How often the gate was opened because it had starved the filter; 0 where it is not known.
+    pub gate_openings: u64,
+    /// What was left out, by reason: unreadable input, and what the filter refused.
+    pub dropped: BTreeMap<String, u64>,
+    /// What the reader of the report should know.
+    pub warnings: Vec<String>,
+}
+
+/// The pose after one cloud of features.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// When.
+    pub stamp: Stamp,
+    /// Pose of the base in the map frame.
+    pub pose: Se2,
+    /// Covariance of (x, y, θ) in the map frame, (m, m, rad).
+    pub covariance: Matrix3<f64>,
+    /// What the cloud did; `None` where it is not known.
+    pub update: Option<Update>,
+}
+
+/// What a cloud of features did to the filter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Update {
+    /// Normalised innovation squared of all accepted observations together.
+    pub nis: f64,
+    /// Its degrees of freedom.
+    pub dof: usize,
+    /// Observations used.
+    pub accepted: usize,
+    /// Observations of new features.
+    pub added: usize,
+    /// Observations left out.
+    pub rejected: usize,
+}
+
+impl From<&Step> for Estimate {
+    fn from(step: &Step) -> Self {
+        let Step { estimate, nis, dof, accepted, added, rejected, .. } = *step;
+        Self {
+            stamp: estimate.stamp,
+            pose: estimate.pose,
+            covariance: estimate.covariance,
+            update: Some(Update { nis, dof, accepted, added, rejected }),
+        }
+    }
+}
+
+/// Runs the filter or batch estimate that `config` names over a recording. `observer` is told after each input how many are done.
+///
+/// # Errors
+/// A configuration that cannot be used.
+pub fn run(recording: &Recording, config: &Config, mut observer: impl FnMut(usize)) -> Result<Run, ConfigError> {
+    let mut session = Method::new(config)?;
+    for (index, input) in recording.inputs.iter().enumerate() {
+        session.feed(input);
+        observer(index + 1);
+    }
+    let mut run = session.finish();
+    run.source.clone_from(&recording.name);
+    for (reason, count) in &recording.dropped {
+        *run.dropped.entry(reason.clone()).or_default() += count;
+    }
+    run.warnings.splice(0..0, recording.warnings.iter().cloned());
+    Ok(run)
+}
+
+/// A filter at work: it is fed input by input, and what comes out is kept.
+pub struct Session {
+    pub(super) slam: Slam,
+    estimates: Vec<Estimate>,
+    step_us: Vec<f64>,
+    since_last_step_us: f64,
+}
+
+impl Session {
+    /// The filter that `config` describes, before any input.
+    ///
+    /// # Errors
+    /// A configuration that cannot be used.
+    pub fn new(config: &Config) -> Result<Self, ConfigError> {
+        let slam = Slam::new(config.clone())?;
+        Ok(Self { slam, estimates: Vec::new(), step_us: Vec::new(), since_last_step_us: 0.0 })
+    }
+
+    /// Takes in the next input and every step that is due then. What the filter refuses it counts itself.
+    pub fn feed(&mut self, input: &Input) {
+        self.timed(|slam| match input {
+            Input::Odometry(odometry) => slam.odometry(odometry),
+            Input::Imu(imu) => slam.imu(imu),
+            Input::Features(cloud) => slam.features(cloud.stamp, cloud.kind, &cloud.observations),
+        });
+        self.collect_steps();
+    }
+
+    /// The input has ended: the steps that still wait, and everything about the run but the name of its source.
+    pub fn finish(mut self) -> Run {
+        self.end();
+        let slam = &self.slam;
+        let set_back = (slam.time_jumps() > 0).then(|| format!("time was set back {} times", slam.time_jumps()));
+        let opened = (slam.gate_openings() > 0).then(|| {
+            format!(
+                "the gate left out most of what was seen for too long, {} times: it was opened",
+                slam.gate_openings()
+            )
+        });
+        Run {
+            source: String::new(),
+            filter: slam.config().filter.clone(),
+            landmarks: slam.landmarks().collect(),
+            calibration: slam.calibration().collect(),
+            gate_openings: slam.gate_openings(),
+            dropped: slam.counts().by_word().into_iter().map(|(reason, count)| (reason.to_owned(), count)).collect(),
+            warnings: set_back.into_iter().chain(opened).collect(),
+            estimates: self.estimates,
+            step_us: self.step_us,
+        }
+    }
+
+    /// Takes the steps that still wait.
+    pub(super) fn end(&mut self) {
+        self.timed(|slam| {
+            slam.finish();
+            Ok(())
+        });
+        self.collect_steps();
+    }
+
+    fn timed(&mut self, work: impl FnOnce(&mut Slam) -> Result<(), DropReason>) {
+        let start = Instant::now();
+        let _counted = work(&mut self.slam);
+        self.since_last_step_us += start.elapsed().as_secs_f64() * 1e6;
+    }
+
+    fn collect_steps(&mut self) {
+        loop {
+            let start = Instant::now();
+            let step = self.slam.poll();
+            self.since_last_step_us += start.elapsed().as_secs_f64() * 1e6;
+            let Some(step) = step else { return };
+            self.estimates.push(Estimate::from(&step));
+            self.step_us.push(std::mem::take(&mut self.since_last_step_us));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::synthetic;
+    use super::*;
+
+    #[test]
+    fn there_is_an_estimate_and_a_time_for_each_cloud_also_for_one_that_waits_at_the_end() {
+        let recording = synthetic::recording(300, 4);
+        let clouds = recording.inputs.iter().filter(|input| matches!(input, Input::Features(_))).count();
+        let mut seen = 0;
+        let run = run(&recording, &Config::default(), |done| seen = done).unwrap();
+        assert_eq!((run.estimates.len(), run.step_us.len(), seen), (clouds, clouds, recording.inputs.len()));
+        assert!(run.step_us.iter().all(|&time| time > 0.0));
+        assert_eq!(run.landmarks.len(), recording.true_landmarks.len());
+    }
+
+    #[test]
+    fn what_the_source_dropped_and_what_the_filter_dropped_are_added_up() {
+        let mut recording = synthetic::recording(50, 4);
+        recording.dropped = [("gated".to_owned(), 2), ("unknown_barcode".to_owned(), 5)].into();
+        recording.warnings.push("the bag ends early".into());
+        let repeated = recording.inputs[0].clone();
+        recording.inputs.insert(1, repeated);
+        let run = run(&recording, &Config::default(), |_| ()).unwrap();
+        assert_eq!(run.dropped.get("unknown_barcode"), Some(&5));
+        assert_eq!(run.dropped.get("duplicate_stamp"), Some(&1));
+        assert!(run.dropped["gated"] >= 2);
+        assert_eq!(run.warnings, ["the bag ends early"]);
+    }
+
+    #[test]
+    fn twice_the_same_input_is_twice_the_same_run_to_the_last_bit() {
+        let recording = synthetic::recording(300, 9);
+        for filter in ["reduced", "ekf", "fe-ekf"] {
+            let config = Config { filter: filter.into(), ..Config::default() };
+            let (a, b) = (run(&recording, &config, |_| ()).unwrap(), run(&recording, &config, |_| ()).unwrap());
+            assert_eq!((a.estimates, a.landmarks), (b.estimates, b.landmarks));
+        }
+    }
+
+    #[test]
+    fn a_filter_nobody_knows_is_an_error() {
+        let config = Config { filter: "kalman".into(), ..Config::default() };
+        assert!(run(&synthetic::recording(2, 1), &config, |_| ()).is_err());
+    }
+}

@@ -1,0 +1,356 @@
+//! The layout of a cloud of features: what the fields of a `sensor_msgs/PointCloud2` mean, read and written without ROS.
+//!
+//! A point has an identity `id` (UINT32 or INT32; 0xFFFFFFFF or negative = unknown; optional), two values whose names say
+//! how they are to be read, and optionally their covariance:
+//!
+//! | values | covariance |
+//! |---|---|
+//! | `x`, `y` (`z` and others are ignored), m | `var_x`, `var_y`, `cov_xy` |
+//! | `range` m, `bearing` rad | `var_range`, `var_bearing`, `cov_range_bearing` |
+//! | `bearing_left`, `bearing_right` rad | `var_bearing_left`, `var_bearing_right`, `cov_bearing_left_right` |
+//!
+//! Values are FLOAT64 or FLOAT32, at any offset, in either byte order; other fields are ignored.
+
+use lienav_slam::{FeatureKind, Observation};
+use nalgebra::{Matrix2, Vector2};
+
+/// The identity of a feature that the front end does not know.
+pub const UNKNOWN_ID: u32 = u32::MAX;
+
+/// `datatype` of `sensor_msgs/PointField`: a 32-bit integer with sign.
+pub const INT32: u8 = 5;
+/// `datatype` of `sensor_msgs/PointField`: a 32-bit integer without sign.
+pub const UINT32: u8 = 6;
+/// `datatype` of `sensor_msgs/PointField`: IEEE 754 single precision.
+pub const FLOAT32: u8 = 7;
+/// `datatype` of `sensor_msgs/PointField`: IEEE 754 double precision.
+pub const FLOAT64: u8 = 8;
+
+/// One field of a point, as `sensor_msgs/PointField` has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field<'a> {
+    /// What it is.
+    pub name: &'a str,
+    /// Where it begins in a point, bytes.
+    pub offset: u32,
+    /// One of [`INT32`], [`UINT32`], [`FLOAT32`], [`FLOAT64`], or another of ROS's that no feature uses.
+    pub datatype: u8,
+    /// How many values it holds; a feature's fields hold one (0 is taken for 1, as older drivers write it).
+    pub count: u32,
+}
+
+/// A cloud as `sensor_msgs/PointCloud2` has it, borrowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cloud<'a> {
+    /// What a point is made of.
+    pub fields: &'a [Field<'a>],
+    /// Rows.
+    pub height: u32,
+    /// Points in a row.
+    pub width: u32,
+    /// Bytes of a point.
+    pub point_step: u32,
+    /// Bytes of a row; may be more than its points need.
+    pub row_step: u32,
+    /// Byte order of the data.
+    pub is_bigendian: bool,
+    /// The points.
+    pub data: &'a [u8],
+}
+
+/// A cloud that is not one of features.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LayoutError {
+    /// No two fields that are the values of a feature.
+    #[error("the fields are {0}; a feature has x, y or range, bearing or bearing_left, bearing_right")]
+    NoValues(String),
+    /// A needed field of a type or count that cannot be read.
+    #[error("field {0} has a type or a count that is not read; use one FLOAT64 or FLOAT32, for id one UINT32")]
+    BadField(String),
+    /// A field that ends after its point.
+    #[error("field {0} ends after its point of {1} bytes")]
+    FieldOutside(String, u32),
+    /// Rows that are shorter than their points.
+    #[error("a row of {row_step} bytes cannot hold {width} points of {point_step} bytes")]
+    RowTooShort {
+        /// Bytes of a row.
+        row_step: u32,
+        /// Points in a row.
+        width: u32,
+        /// Bytes of a point.
+        point_step: u32,
+    },
+    /// Less data than the sizes say.
+    #[error("{found} bytes of data where the sizes say {needed}")]
+    DataTooShort {
+        /// Bytes there are.
+        found: usize,
+        /// Bytes there should be.
+        needed: u64,
+    },
+    /// A part of the covariance without the rest.
+    #[error("field {0} is missing: a covariance needs both variances and the covariance")]
+    HalfCovariance(String),
+}
+
+/// The names of the fields of each kind: two values, two variances, one covariance.
+const LAYOUTS: [(FeatureKind, [&str; 5]); 3] = [
+    (FeatureKind::RangeBearing, ["range", "bearing", "var_range", "var_bearing", "cov_range_bearing"]),
+    (
+        FeatureKind::StereoBearings,
+        ["bearing_left", "bearing_right", "var_bearing_left", "var_bearing_right", "cov_bearing_left_right"],
+    ),
+    (FeatureKind::RelativePosition, ["x", "y", "var_x", "var_y", "cov_xy"]),
+];
+
+fn names_of(kind: FeatureKind) -> &'static [&'static str; 5] {
+    match kind {
+        FeatureKind::RangeBearing => &LAYOUTS[0].1,
+        FeatureKind::StereoBearings => &LAYOUTS[1].1,
+        FeatureKind::RelativePosition => &LAYOUTS[2].1,
+    }
+}
+
+impl<'a> Cloud<'a> {
+    /// Where each point begins in the data.
+    ///
+    /// # Errors
+    /// Sizes that contradict each other. Nothing is allocated for sizes that the data do not bear out.
+    pub fn point_offsets(&self) -> Result<impl Iterator<Item = usize> + use<>, LayoutError> {
+        let (width, height, step) = (u64::from(self.width), u64::from(self.height), u64::from(self.point_step));
+        let points_in_row = width * step;
+        let row_step = u64::from(self.row_step);
+        if height > 1 && row_step < points_in_row {
+            let Self { row_step, width, point_step, .. } = *self;
+            return Err(LayoutError::RowTooShort { row_step, width, point_step });
+        }
+        let needed = match height {
+            0 => 0,
+            _ => (height - 1).checked_mul(row_step).and_then(|n| n.checked_add(points_in_row)).unwrap_or(u64::MAX),
+        };
+        if (self.data.len() as u64) < needed {
+            return Err(LayoutError::DataTooShort { found: self.data.len(), needed });
+        }
+        // Points of no bytes fit into no data, in any number: there are none.
+        let width = if step == 0 { 0 } else { width };
+        Ok((0..if width == 0 { 0 } else { height })
+            .flat_map(move |row| (0..width).map(move |column| (row * row_step + column * step) as usize)))
+    }
+
+    /// The reader of a field, or `None` where there is no such field.
+    ///
+    /// # Errors
+    /// A field of another type or count, or one that ends after its point.
+    pub fn reader(&self, name: &str, wanted: Wanted) -> Result<Option<FieldReader>, LayoutError> {
+        let Some(field) = self.fields.iter().find(|f| f.name == name) else { return Ok(None) };
+        let size: u64 = match (wanted, field.datatype) {
+            (Wanted::Number, FLOAT32) | (Wanted::Identity, INT32 | UINT32) => 4,
+            (Wanted::Number, FLOAT64) => 8,
+            _ => return Err(LayoutError::BadField(name.to_owned())),
+        };
+        if field.count > 1 {
+            return Err(LayoutError::BadField(name.to_owned()));
+        }
+        if u64::from(field.offset) + size > u64::from(self.point_step) {
+            return Err(LayoutError::FieldOutside(name.to_owned(), self.point_step));
+        }
+        Ok(Some(FieldReader {
+            offset: field.offset as usize,
+            datatype: field.datatype,
+            is_bigendian: self.is_bigendian,
+        }))
+    }
+
+    fn required(&self, name: &str, missing: impl Fn(String) -> LayoutError) -> Result<FieldReader, LayoutError> {
+        self.reader(name, Wanted::Number)?.ok_or_else(|| missing(name.to_owned()))
+    }
+}
+
+/// What a field is wanted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// A value: FLOAT32 or FLOAT64.
+    Number,
+    /// An identity: UINT32 or INT32.
+    Identity,
+}
+
+/// Reads one field of any point of a cloud.
+#[derive(Clone, Copy, Debug)]
+pub struct FieldReader {
+    offset: usize,
+    datatype: u8,
+    is_bigendian: bool,
+}
+
+impl FieldReader {
+    fn bytes<const N: usize>(&self, data: &[u8], point: usize) -> Option<[u8; N]> {
+        let start = point.checked_add(self.offset)?;
+        let mut bytes: [u8; N] = data.get(start..start.checked_add(N)?)?.try_into().ok()?;
+        if self.is_bigendian {
+            bytes.reverse();
+        }
+        Some(bytes)
+    }
+
+    /// The value of the point that begins at `point`; not-a-number where there is none.
+    pub fn number(&self, data: &[u8], point: usize) -> f64 {
+        let value = match self.datatype {
+            FLOAT32 => self.bytes(data, point).map(|b| f64::from(f32::from_le_bytes(b))),
+            _ => self.bytes(data, point).map(f64::from_le_bytes),
+        };
+        value.unwrap_or(f64::NAN)
+    }
+
+    /// The identity of the point that begins at `point`; `None` where it is unknown.
+    pub fn identity(&self, data: &[u8], point: usize) -> Option<u32> {
+        let id = u32::from_le_bytes(self.bytes(data, point)?);
+        let negative = self.datatype == INT32 && id > i32::MAX as u32;
+        (id != UNKNOWN_ID && !negative).then_some(id)
+    }
+}
+
+/// Reads the features of a cloud, with the kind that its fields say. Where the fields leave it open (a cloud with both
+/// `x`, `y` and `range`, `bearing`), `preferred` decides.
+///
+/// Values are returned as they are: the filter rejects and counts what is not finite. Only a covariance of which every
+/// number is not-a-number is taken for none.
+///
+/// # Errors
+/// A cloud of another layout: nothing of it is read.
+pub fn decode_features(
+    cloud: &Cloud<'_>,
+    preferred: FeatureKind,
+) -> Result<(FeatureKind, Vec<Observation>), LayoutError> {
+    let has = |kind: FeatureKind| names_of(kind)[..2].iter().all(|name| cloud.fields.iter().any(|f| f.name == *name));
+    let kind = std::iter::once(preferred)
+        .chain(LAYOUTS.iter().map(|l| l.0))
+        .find(|&k| has(k))
+        .ok_or_else(|| LayoutError::NoValues(cloud.fields.iter().map(|f| f.name).collect::<Vec<_>>().join(", ")))?;
+    let names = names_of(kind);
+    let no_values = |name: String| LayoutError::NoValues(name);
+    let (a, b) = (cloud.required(names[0], no_values)?, cloud.required(names[1], no_values)?);
+    let covariance = if names[2..].iter().any(|name| cloud.fields.iter().any(|f| f.name == *name)) {
+        let [aa, bb, ab] = [2, 3, 4].map(|i| cloud.required(names[i], LayoutError::HalfCovariance));
+        Some([aa?, bb?, ab?])
+    } else {
+        None
+    };
+    let id = cloud.reader("id", Wanted::Identity)?;
+    let observations = cloud
+        .point_offsets()?
+        .map(|point| Observation {
+            id: id.and_then(|id| id.identity(cloud.data, point)),
+            value: Vector2::new(a.number(cloud.data, point), b.number(cloud.data, point)),
+            covariance: covariance.and_then(|fields| {
+                let [aa, bb, ab] = fields.map(|f| f.number(cloud.data, point));
+                (!(aa.is_nan() && bb.is_nan() && ab.is_nan())).then(|| Matrix2::new(aa, ab, ab, bb))
+            }),
+        })
+        .collect();
+    Ok((kind, observations))
+}
+
+/// A cloud as it is written: little endian, one row, without gaps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Encoded {
+    /// Name, offset and `datatype` of each field; each holds one value.
+    pub fields: Vec<(&'static str, u32, u8)>,
+    /// Points.
+    pub width: u32,
+    /// Bytes of a point.
+    pub point_step: u32,
+    /// The points.
+    pub data: Vec<u8>,
+}
+
+/// Lays out features: `id` UINT32, the rest FLOAT64, so that no bit is lost. The covariance fields are written if any
+/// observation has one; an observation without gets not-a-number there, which readers take for none of their own.
+pub fn encode_features(kind: FeatureKind, observations: &[Observation]) -> Encoded {
+    let with_covariance = observations.iter().any(|o| o.covariance.is_some());
+    let names = &names_of(kind)[..if with_covariance { 5 } else { 2 }];
+    let mut layout = Layout::new();
+    layout.field("id", UINT32);
+    for name in names {
+        layout.field(name, FLOAT64);
+    }
+    layout.encode(observations.len(), |i, out| {
+        let Observation { id, value, covariance } = &observations[i];
+        out.extend(id.unwrap_or(UNKNOWN_ID).to_le_bytes());
+        let mut numbers = vec![value.x, value.y];
+        if with_covariance {
+            let c = covariance.unwrap_or(Matrix2::repeat(f64::NAN));
+            numbers.extend([c.m11, c.m22, c.m12]);
+        }
+        out.extend(numbers.into_iter().flat_map(f64::to_le_bytes));
+    })
+}
+
+/// Lays out true positions of landmarks, m: `id` UINT32; `x`, `y`, `z` FLOAT32 for rviz, which draws no doubles; and
+/// `x_m`, `y_m` FLOAT64 for those who compute with them.
+pub fn encode_landmarks(landmarks: &[(u32, Vector2<f64>)]) -> Encoded {
+    let mut layout = Layout::new();
+    layout.field("id", UINT32);
+    for name in ["x", "y", "z"] {
+        layout.field(name, FLOAT32);
+    }
+    for name in ["x_m", "y_m"] {
+        layout.field(name, FLOAT64);
+    }
+    layout.encode(landmarks.len(), |i, out| {
+        let (id, p) = landmarks[i];
+        out.extend(id.to_le_bytes());
+        out.extend([p.x as f32, p.y as f32, 0.0].into_iter().flat_map(f32::to_le_bytes));
+        out.extend([p.x, p.y].into_iter().flat_map(f64::to_le_bytes));
+    })
+}
+
+/// Reads positions of landmarks, m: from `x_m`, `y_m` where these exist, else from `x`, `y`. Points without identity are
+/// left out.
+///
+/// # Errors
+/// A cloud of another layout.
+pub fn decode_landmarks(cloud: &Cloud<'_>) -> Result<Vec<(u32, Vector2<f64>)>, LayoutError> {
+    let missing = |name: String| LayoutError::NoValues(name);
+    let [x, y] = match cloud.reader("x_m", Wanted::Number)? {
+        Some(x) => [x, cloud.required("y_m", missing)?],
+        None => [cloud.required("x", missing)?, cloud.required("y", missing)?],
+    };
+    let id = cloud.reader("id", Wanted::Identity)?.ok_or_else(|| LayoutError::BadField("id".to_owned()))?;
+    Ok(cloud
+        .point_offsets()?
+        .filter_map(|point| {
+            let position = Vector2::new(x.number(cloud.data, point), y.number(cloud.data, point));
+            Some((id.identity(cloud.data, point)?, position))
+        })
+        .collect())
+}
+
+/// Fields one after the other.
+struct Layout {
+    fields: Vec<(&'static str, u32, u8)>,
+    point_step: u32,
+}
+
+impl Layout {
+    fn new() -> Self {
+        Self { fields: Vec::new(), point_step: 0 }
+    }
+
+    fn field(&mut self, name: &'static str, datatype: u8) {
+        self.fields.push((name, self.point_step, datatype));
+        self.point_step += if datatype == FLOAT64 { 8 } else { 4 };
+    }
+
+    fn encode(self, points: usize, mut write: impl FnMut(usize, &mut Vec<u8>)) -> Encoded {
+        let mut data = Vec::with_capacity(points * self.point_step as usize);
+        for i in 0..points {
+            write(i, &mut data);
+        }
+        Encoded { fields: self.fields, width: points as u32, point_step: self.point_step, data }
+    }
+}
+
+#[cfg(test)]
+#[path = "cloud_tests.rs"]
+mod tests;

@@ -1,0 +1,47 @@
+//! `params.yaml` beside a bag: what is known of its sensors and of the start, as a ROS parameter file for `slam_node`.
+
+use crate::settings_file::{overlay, to_ros_yaml};
+use lienav_slam::{Config, SPECS};
+
+/// The name of the file.
+pub const FILE_NAME: &str = "params.yaml";
+
+/// The node whose section is read besides that for all nodes.
+const NODE: &str = "slam_node";
+
+/// A parameter file for any node, with each setting's meaning and range above it.
+pub fn to_yaml(config: &Config) -> String {
+    to_ros_yaml(config, SPECS)
+}
+
+/// Reads the filter's settings out of a parameter file, or out of plain YAML; what it leaves out keeps its default.
+///
+/// # Errors
+/// What is wrong with the file, in words: not YAML, or a name, type or range that is not the filter's.
+pub fn from_yaml(text: &str) -> Result<Config, String> {
+    let config = overlay(&Config::default(), text, NODE).map_err(|e| e.to_string())?;
+    config.validate().map_err(|e| e.to_string())?;
+    Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_reads_back_to_the_last_bit() {
+        let mut config = Config::default();
+        config.motion.yaw_rate_std = 0.00818609f64.sqrt();
+        config.initial.yaw_rad = -2.910157;
+        config.sensor.x_m = 0.1 + 0.2;
+        assert_eq!(from_yaml(&to_yaml(&config)), Ok(config));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        assert!(from_yaml("- 1").unwrap_err().contains("not a YAML mapping"));
+        assert!(from_yaml("a: {b: 1}").unwrap_err().contains("'a.b'"));
+        let text = "/**:\n  ros__parameters:\n    gate.probability: 7\n";
+        assert!(from_yaml(text).unwrap_err().contains("gate.probability"));
+    }
+}

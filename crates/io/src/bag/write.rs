@@ -1,0 +1,354 @@
+//! Writes rosbag2 folders: MCAP storage in zstd chunks, `metadata.yaml` beside it.
+
+use super::cdr::{self, CdrError};
+use super::messages::Message;
+use super::metadata::{
+    Document, Duration, FILE_NAME, FileInformation, Metadata, Qos, StartingTime, TopicMetadata, TopicWithCount,
+};
+use super::schema::definition;
+use crate::files::{folder_of, sync_folder, write_atomically};
+use lienav_base::stamp::Stamp;
+use mcap::records::MessageHeader;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// A bag that cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The file system says no.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// Of which file or folder.
+        path: PathBuf,
+        /// What it says.
+        error: io::Error,
+    },
+    /// Something is there already.
+    #[error("{} exists already; choose another folder, or replace it with --force", .0.display())]
+    Exists(PathBuf),
+    /// Something is there that is not a bag, so it is not replaced.
+    #[error("{} is not replaced: it holds {found}, which no bag does; choose another folder", path.display())]
+    NotABag {
+        /// The folder.
+        path: PathBuf,
+        /// What is in it.
+        found: String,
+    },
+    /// A type without a definition in [`super::schema`].
+    #[error("topic {topic}: no definition of {type_name} is known")]
+    UnknownType {
+        /// The topic.
+        topic: String,
+        /// Its type.
+        type_name: String,
+    },
+    /// A message that cannot be encoded.
+    #[error(transparent)]
+    Cdr(#[from] CdrError),
+    /// MCAP stamps are not negative.
+    #[error("stamp {0} lies before the epoch; a bag cannot hold it")]
+    BeforeTheEpoch(Stamp),
+    /// The MCAP writer says no.
+    #[error("{}: {error}", path.display())]
+    Mcap {
+        /// The file.
+        path: PathBuf,
+        /// What it says.
+        error: mcap::McapError,
+    },
+}
+
+/// What to do where the folder of a new bag exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// Leave it, and say so.
+    Refuse,
+    /// Replace it, if it is empty or a bag and nothing else.
+    Replace,
+}
+
+/// A topic of a bag that is being written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TopicId(usize);
+
+struct Topic {
+    name: String,
+    type_name: &'static str,
+    hash: &'static str,
+    qos: Qos,
+    channel: u16,
+    count: u64,
+}
+
+/// A bag that is being written. It grows in a hidden folder `.NAME…tmp` beside its place, and takes its place, whole, with
+/// [`BagWriter::finish`]; dropped before, it leaves nothing. A killed process leaves the hidden folder, whose `.mcap` file can
+/// be read up to the last chunk.
+pub struct BagWriter {
+    target: PathBuf,
+    existing: Existing,
+    mcap: Option<mcap::Writer<BufWriter<File>>>,
+    mcap_name: String,
+    folder: TempDir,
+    topics: Vec<Topic>,
+    bounds: Option<(Stamp, Stamp)>,
+    custom_data: BTreeMap<String, String>,
+}
+
+impl BagWriter {
+    /// Begins a bag that will be the folder `target`.
+    ///
+    /// # Errors
+    /// The folder exists and `existing` does not let it be replaced, or its parent cannot be written to.
+    pub fn create(target: &Path, existing: Existing) -> Result<Self, WriteError> {
+        check_replaceable(target, existing)?;
+        let parent = folder_of(target);
+        let io_error = |error| WriteError::Io { path: target.to_owned(), error };
+        fs::create_dir_all(parent).map_err(io_error)?;
+        let name = target
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .ok_or_else(|| io_error(io::Error::new(io::ErrorKind::InvalidInput, "not a folder name")))?;
+        let folder = temporary_folder(parent, &name).map_err(io_error)?;
+        let mcap_name = format!("{name}_0.mcap");
+        let path = folder.path().join(&mcap_name);
+        let file = File::create(&path).map_err(io_error)?;
+        let mcap = mcap::WriteOptions::new()
+            .profile("ros2")
+            .library(concat!("lienav ", env!("CARGO_PKG_VERSION")))
+            .compression(Some(mcap::Compression::Zstd))
+            .compression_threads(0)
+            .create(BufWriter::new(file))
+            .map_err(|error| WriteError::Mcap { path, error })?;
+        Ok(Self {
+            target: target.to_owned(),
+            existing,
+            folder,
+            mcap_name,
+            mcap: Some(mcap),
+            topics: Vec::new(),
+            bounds: None,
+            custom_data: BTreeMap::new(),
+        })
+    }
+
+    /// Adds a topic, by its full name, of a message type.
+    ///
+    /// # Errors
+    /// [`WriteError::UnknownType`] for a message of your own, or the file cannot be written to.
+    pub fn add_topic<M: Message>(&mut self, name: &str, qos: Qos) -> Result<TopicId, WriteError> {
+        self.add_topic_of_type(name, M::TYPE, qos)
+    }
+
+    /// Adds a topic whose messages come serialised, `type_name` being one of [`super::schema::DEFINITIONS`].
+    ///
+    /// # Errors
+    /// An unknown type, or the file cannot be written to.
+    pub fn add_topic_of_type(&mut self, name: &str, type_name: &str, qos: Qos) -> Result<TopicId, WriteError> {
+        let Some(definition) = definition(type_name) else {
+            return Err(WriteError::UnknownType { topic: name.to_owned(), type_name: type_name.to_owned() });
+        };
+        let channel_metadata = BTreeMap::from([
+            ("offered_qos_profiles".to_owned(), yaml(&[qos])),
+            ("topic_type_hash".to_owned(), definition.hash.to_owned()),
+        ]);
+        let channel = self.with_mcap(|mcap| {
+            let schema = mcap.add_schema(definition.name, "ros2msg", definition.full_text().as_bytes())?;
+            mcap.add_channel(schema, name, "cdr", &channel_metadata)
+        })?;
+        let (type_name, hash) = (definition.name, definition.hash);
+        self.topics.push(Topic { name: name.to_owned(), type_name, hash, qos, channel, count: 0 });
+        Ok(TopicId(self.topics.len() - 1))
+    }
+
+    /// Writes a message that was received, and published, at `stamp`.
+    ///
+    /// # Errors
+    /// A negative stamp, or the file cannot be written to.
+    pub fn write<M: Message>(&mut self, topic: TopicId, stamp: Stamp, message: &M) -> Result<(), WriteError> {
+        self.write_serialized(topic, stamp, stamp, &cdr::encode(message)?)
+    }
+
+    /// Writes a message that comes serialised, its CDR header in front.
+    ///
+    /// # Errors
+    /// A negative stamp, or the file cannot be written to.
+    pub fn write_serialized(
+        &mut self,
+        topic: TopicId,
+        received: Stamp,
+        published: Stamp,
+        bytes: &[u8],
+    ) -> Result<(), WriteError> {
+        let nanos = |stamp: Stamp| u64::try_from(stamp.nanos()).map_err(|_| WriteError::BeforeTheEpoch(stamp));
+        let (log_time, publish_time) = (nanos(received)?, nanos(published)?);
+        let topic = &mut self.topics[topic.0];
+        topic.count += 1;
+        let header = MessageHeader { channel_id: topic.channel, sequence: topic.count as u32, log_time, publish_time };
+        self.with_mcap(|mcap| mcap.write_to_known_channel(&header, bytes))?;
+        self.bounds = Some(match self.bounds {
+            Some((first, last)) => (first.min(received), last.max(received)),
+            None => (received, received),
+        });
+        Ok(())
+    }
+
+    /// Puts a sentence into `custom_data` of `metadata.yaml`.
+    pub fn set_custom_data(&mut self, key: &str, value: &str) {
+        self.custom_data.insert(key.to_owned(), value.to_owned());
+    }
+
+    /// Puts a file of your own into the bag's folder.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn add_file(&mut self, name: &str, content: &str) -> Result<(), WriteError> {
+        let path = self.folder.path().join(name);
+        write_atomically(&path, |out| out.write_all(content.as_bytes())).map_err(|error| WriteError::Io { path, error })
+    }
+
+    /// How many messages were written.
+    pub fn message_count(&self) -> u64 {
+        self.topics.iter().map(|topic| topic.count).sum()
+    }
+
+    /// Ends the bag and puts it in its place: first everything is on the disk, then one rename.
+    ///
+    /// # Errors
+    /// The files cannot be written, or something has taken the place meanwhile.
+    pub fn finish(mut self) -> Result<(), WriteError> {
+        let metadata = self.metadata();
+        let embedded = mcap::records::Metadata {
+            name: "rosbag2".to_owned(),
+            metadata: BTreeMap::from([("serialized_metadata".to_owned(), yaml(&metadata))]),
+        };
+        self.with_mcap(|mcap| {
+            mcap.write_metadata(&embedded)?;
+            mcap.finish()
+        })?;
+        self.sync().map_err(|error| self.io_error(error))?;
+        let document = yaml(&Document { rosbag2_bagfile_information: metadata });
+        self.add_file(FILE_NAME, &document)?;
+        self.take_place()
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        match self.mcap.take() {
+            Some(mcap) => mcap.into_inner().into_inner().map_err(io::IntoInnerError::into_error)?.sync_all(),
+            None => Ok(()),
+        }
+    }
+
+    fn take_place(&mut self) -> Result<(), WriteError> {
+        check_replaceable(&self.target, self.existing)?;
+        let parent = folder_of(&self.target).to_owned();
+        // The old bag stays whole under another name until the new one has its place.
+        let old = if self.target.exists() {
+            let aside = temporary_folder(&parent, "replaced").map_err(|error| self.io_error(error))?;
+            fs::rename(&self.target, aside.path().join("bag")).map_err(|error| self.io_error(error))?;
+            Some(aside)
+        } else {
+            None
+        };
+        if let Err(error) = fs::rename(self.folder.path(), &self.target) {
+            if let Some(aside) = old {
+                let _ = fs::rename(aside.path().join("bag"), &self.target);
+            }
+            return Err(self.io_error(error));
+        }
+        self.folder.disable_cleanup(true);
+        sync_folder(&parent);
+        Ok(())
+    }
+
+    fn metadata(&self) -> Metadata {
+        let (first, last) = self.bounds.unwrap_or_default();
+        let duration = Duration { nanoseconds: last.nanos() - first.nanos() };
+        let starting_time = StartingTime { nanoseconds_since_epoch: first.nanos() };
+        let message_count = self.message_count();
+        let path = PathBuf::from(&self.mcap_name);
+        let topic = |topic: &Topic| TopicWithCount {
+            topic_metadata: TopicMetadata {
+                name: topic.name.clone(),
+                type_name: topic.type_name.to_owned(),
+                serialization_format: "cdr".to_owned(),
+                offered_qos_profiles: serde_yaml_ng::to_value([topic.qos]).unwrap_or_default(),
+                type_description_hash: topic.hash.to_owned(),
+            },
+            message_count: topic.count,
+        };
+        Metadata {
+            version: 9,
+            storage_identifier: "mcap".to_owned(),
+            duration,
+            starting_time,
+            message_count,
+            topics_with_message_count: self.topics.iter().map(topic).collect(),
+            compression_format: Some(String::new()),
+            compression_mode: Some(String::new()),
+            relative_file_paths: vec![path.clone()],
+            files: vec![FileInformation { path, starting_time, duration, message_count }],
+            custom_data: (!self.custom_data.is_empty()).then(|| self.custom_data.clone()),
+            ros_distro: Some("jazzy".to_owned()),
+        }
+    }
+
+    fn with_mcap<T>(
+        &mut self,
+        act: impl FnOnce(&mut mcap::Writer<BufWriter<File>>) -> mcap::McapResult<T>,
+    ) -> Result<T, WriteError> {
+        let result = match &mut self.mcap {
+            Some(mcap) => act(mcap),
+            None => Err(mcap::McapError::AttemptedWriteAfterFailure),
+        };
+        result.map_err(|error| WriteError::Mcap { path: self.target.join(&self.mcap_name), error })
+    }
+
+    fn io_error(&self, error: io::Error) -> WriteError {
+        WriteError::Io { path: self.target.clone(), error }
+    }
+}
+
+fn yaml<T: serde::Serialize + ?Sized>(value: &T) -> String {
+    serde_yaml_ng::to_string(value).unwrap_or_default()
+}
+
+/// A hidden folder with ordinary permissions (it becomes the bag), removed when dropped.
+fn temporary_folder(parent: &Path, name: &str) -> io::Result<TempDir> {
+    let prefix = format!(".{name}.");
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(".tmp");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
+    builder.tempdir_in(parent)
+}
+
+/// Whether the folder may be taken: it is not there, or it may be replaced and holds nothing but a bag.
+fn check_replaceable(target: &Path, existing: Existing) -> Result<(), WriteError> {
+    let Ok(found) = fs::symlink_metadata(target) else { return Ok(()) };
+    if existing == Existing::Refuse {
+        return Err(WriteError::Exists(target.to_owned()));
+    }
+    let not_a_bag = |found: String| Err(WriteError::NotABag { path: target.to_owned(), found });
+    if !found.is_dir() {
+        return not_a_bag("a file".to_owned());
+    }
+    let io_error = |error| WriteError::Io { path: target.to_owned(), error };
+    for entry in fs::read_dir(target).map_err(io_error)? {
+        let entry = entry.map_err(io_error)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let of_a_bag = name == FILE_NAME || name == super::params::FILE_NAME || is_storage(Path::new(&name));
+        if !of_a_bag || entry.file_type().map_err(io_error)?.is_dir() {
+            return not_a_bag(name);
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file is named as the storage of a bag.
+pub(super) fn is_storage(path: &Path) -> bool {
+    let plain = if path.extension().is_some_and(|e| e == "zstd") { path.with_extension("") } else { path.to_owned() };
+    plain.extension().is_some_and(|e| e == "mcap" || e == "db3")
+}

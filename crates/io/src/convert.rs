@@ -1,0 +1,125 @@
+//! A recording as a rosbag2 bag, from which it can be read back to the last bit, played and recorded again.
+
+use super::bag::cdr;
+use super::bag::content::{cloud_message, features_message, imu_message, odometry_message, pose_stamped};
+use super::bag::messages::{Imu, Odometry, PointCloud2, PoseStamped};
+use super::bag::metadata::Qos;
+use super::bag::{BagWriter, DROPPED_KEY, Existing, NAME_KEY, Role, TopicId, WriteError, cloud, params};
+use super::recording::{Input, Recording};
+use lienav_base::stamp::Stamp;
+use std::path::Path;
+
+/// The frames that the messages of a converted bag name.
+const MAP_FRAME: &str = "map";
+const ODOM_FRAME: &str = "odom";
+const BASE_FRAME: &str = "base_link";
+const SENSOR_FRAME: &str = "feature_sensor";
+
+/// Messages between two calls of the progress callback.
+const PROGRESS_STEP: u64 = 1000;
+
+/// What a conversion has written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Converted {
+    /// Messages on all topics.
+    pub messages: u64,
+}
+
+/// Writes a bag folder: `/odom`, `/imu` (if there is any), `/features`, `/ground_truth/pose`, `/ground_truth/landmarks`, each message
+/// received at its own stamp (or at that of the one before, if that is later: the order of arrival stays), and `params.yaml` with what the recording says of its sensors. `progress` is told how many of how many
+/// messages are written.
+///
+/// # Errors
+/// The folder exists and may not be replaced, a stamp lies before the epoch, or the disk says no. Nothing is left behind then.
+pub fn to_bag(
+    recording: &Recording,
+    folder: &Path,
+    existing: Existing,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Converted, WriteError> {
+    let mut bag = BagWriter::create(folder, existing)?;
+    bag.set_custom_data(NAME_KEY, &recording.name);
+    for (reason, count) in &recording.dropped {
+        bag.set_custom_data(&format!("{DROPPED_KEY}{reason}"), &count.to_string());
+    }
+    if let Some(config) = &recording.config {
+        bag.add_file(params::FILE_NAME, &params::to_yaml(config))?;
+    }
+    let topics = Topics::add(recording, &mut bag)?;
+    let total = (recording.inputs.len() + recording.truth.len() + usize::from(topics.landmarks.is_some())) as u64;
+    if let Some(topic) = topics.landmarks {
+        let stamp = first_stamp(recording);
+        let encoded = cloud::encode_landmarks(&recording.true_landmarks);
+        bag.write(topic, stamp, &cloud_message(stamp, MAP_FRAME, encoded))?;
+    }
+    let mut truth = recording.truth.iter().peekable();
+    let mut tell = |bag: &BagWriter| {
+        if bag.message_count().is_multiple_of(PROGRESS_STEP) {
+            progress(bag.message_count(), total);
+        }
+    };
+    // Truth before input of the same instant, so that a listener can compare at once.
+    let mut received = Stamp::MIN;
+    for input in &recording.inputs {
+        received = received.max(input.stamp());
+        while let Some((stamp, pose)) = truth.next_if(|(stamp, _)| *stamp <= received) {
+            bag.write(topics.truth, *stamp, &pose_stamped(*stamp, pose, MAP_FRAME))?;
+            tell(&bag);
+        }
+        topics.write(input, received, &mut bag)?;
+        tell(&bag);
+    }
+    for (stamp, pose) in truth {
+        bag.write(topics.truth, *stamp, &pose_stamped(*stamp, pose, MAP_FRAME))?;
+        tell(&bag);
+    }
+    let messages = bag.message_count();
+    bag.finish()?;
+    progress(messages, total);
+    Ok(Converted { messages })
+}
+
+struct Topics {
+    odometry: TopicId,
+    features: TopicId,
+    imu: Option<TopicId>,
+    truth: TopicId,
+    landmarks: Option<TopicId>,
+}
+
+impl Topics {
+    fn add(recording: &Recording, bag: &mut BagWriter) -> Result<Self, WriteError> {
+        let has_imu = recording.inputs.iter().any(|input| matches!(input, Input::Imu(_)));
+        let has_landmarks = !recording.true_landmarks.is_empty();
+        Ok(Self {
+            odometry: bag.add_topic::<Odometry>(Role::Odometry.usual_name(), Qos::RELIABLE)?,
+            features: bag.add_topic::<PointCloud2>(Role::Features.usual_name(), Qos::RELIABLE)?,
+            imu: has_imu.then(|| bag.add_topic::<Imu>(Role::Imu.usual_name(), Qos::RELIABLE)).transpose()?,
+            truth: bag.add_topic::<PoseStamped>(Role::Truth.usual_name(), Qos::RELIABLE)?,
+            landmarks: has_landmarks
+                .then(|| bag.add_topic::<PointCloud2>(Role::TrueLandmarks.usual_name(), Qos::LATCHED))
+                .transpose()?,
+        })
+    }
+
+    fn write(&self, input: &Input, received: Stamp, bag: &mut BagWriter) -> Result<(), WriteError> {
+        let (topic, bytes) = match (input, self.imu) {
+            (Input::Odometry(odometry), _) => {
+                (self.odometry, cdr::encode(&odometry_message(odometry, ODOM_FRAME, BASE_FRAME))?)
+            }
+            (Input::Features(features), _) => (self.features, cdr::encode(&features_message(features, SENSOR_FRAME))?),
+            (Input::Imu(imu), Some(topic)) => (topic, cdr::encode(&imu_message(imu, BASE_FRAME))?),
+            (Input::Imu(_), None) => return Ok(()),
+        };
+        bag.write_serialized(topic, received, input.stamp(), &bytes)
+    }
+}
+
+fn first_stamp(recording: &Recording) -> Stamp {
+    let first = |a: Option<Stamp>, b: Option<Stamp>| a.into_iter().chain(b).min();
+    first(recording.inputs.first().map(Input::stamp), recording.truth.first().map(|t| t.0)).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[path = "convert_tests.rs"]
+mod tests;

@@ -1,0 +1,16 @@
+//! # lienav-io
+//!
+//! What comes from outside and goes there: messages as plain data, ROS 2 bags, data sets as published, settings as files.
+//!
+//! [`recording::open`] reads any source into a [`recording::Recording`]; [`bag`] reads and writes rosbag2 bags;
+//! [`datasets`] reads published data sets; [`convert`] turns a recording into a bag; [`settings_file`] reads settings from
+//! YAML; [`files`] writes a file whole or not at all.
+
+pub mod bag;
+pub mod convert;
+pub mod datasets;
+pub mod files;
+pub mod inertial;
+pub mod recording;
+pub mod settings_file;
+pub mod truth;

@@ -1,0 +1,144 @@
+//! What was recorded, wherever it comes from: the filter's input in order of arrival, and the truth to compare with.
+
+use super::bag::{self, Topics};
+use super::datasets;
+use lienav_base::stamp::Stamp;
+use lienav_lie::Se2;
+use lienav_slam::{Config, Features, Imu, Odometry};
+use nalgebra::Vector2;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// One thing the filter is fed with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    /// Velocities.
+    Odometry(Odometry),
+    /// A gyroscope's yaw rate.
+    Imu(Imu),
+    /// What the feature sensor saw at one instant.
+    Features(Features),
+}
+
+impl Input {
+    /// When it was measured.
+    pub fn stamp(&self) -> Stamp {
+        match self {
+            Self::Odometry(odometry) => odometry.stamp,
+            Self::Imu(imu) => imu.stamp,
+            Self::Features(features) => features.stamp,
+        }
+    }
+}
+
+/// A recorded run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recording {
+    /// What to call it in a report.
+    pub name: String,
+    /// The filter's input in order of arrival.
+    pub inputs: Vec<Input>,
+    /// True poses of the base in the map frame, by increasing stamp; empty where nobody knows.
+    pub truth: Vec<(Stamp, Se2)>,
+    /// True positions of features in the map frame, m, by identity; empty where nobody knows.
+    pub true_landmarks: Vec<(u32, Vector2<f64>)>,
+    /// What the source says of its sensors and of the start; `None` where it says nothing.
+    pub config: Option<Config>,
+    /// Input that could not be read or does not belong to this run, by reason.
+    pub dropped: BTreeMap<String, u64>,
+    /// What the reader should know, one sentence each: where a damaged file ends, which topics were left out.
+    pub warnings: Vec<String>,
+}
+
+impl Recording {
+    /// Counts input that is left out.
+    pub(crate) fn drop_one(&mut self, reason: &str) {
+        match self.dropped.get_mut(reason) {
+            Some(count) => *count += 1,
+            None => {
+                self.dropped.insert(reason.to_owned(), 1);
+            }
+        }
+    }
+}
+
+/// A source that gives no recording: which file, why, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The file system says no.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// Of which file.
+        path: PathBuf,
+        /// What it says.
+        error: io::Error,
+    },
+    /// A text file of a data set that is not as published.
+    #[error("{}:{line}: {problem}", path.display())]
+    Text {
+        /// Which file.
+        path: PathBuf,
+        /// Which line, counted from 1.
+        line: u64,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A bag of which nothing can be read.
+    #[error("{}: {problem}", path.display())]
+    Bag {
+        /// Which file or folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// Not a source at all.
+    #[error(
+        "'{given}' is no source: {problem}; give a bag (folder, .mcap or .db3), woods:FOLDER or mrclam:FOLDER:ROBOT"
+    )]
+    Source {
+        /// What was given.
+        given: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+impl OpenError {
+    pub(crate) fn io(path: &Path, error: io::Error) -> Self {
+        Self::Io { path: path.to_owned(), error }
+    }
+
+    pub(crate) fn bag(path: &Path, problem: impl Into<String>) -> Self {
+        Self::Bag { path: path.to_owned(), problem: problem.into() }
+    }
+}
+
+/// Reads a recording. `source` is a bag (folder, `.mcap` or `.db3` file), `woods:FOLDER` or `mrclam:FOLDER:ROBOT`.
+///
+/// # Errors
+/// Nothing can be read: [`OpenError`] names file, cause and remedy. A damaged bag of which a part can be read is no
+/// error: the part is returned, with a warning that says where it ends.
+pub fn open(source: &str) -> Result<Recording, OpenError> {
+    open_with(source, &Topics::default())
+}
+
+/// [`open`] with topics of your own choice, for bags that name them otherwise.
+///
+/// # Errors
+/// As [`open`]; and a topic that was asked for is not in the bag.
+pub fn open_with(source: &str, topics: &Topics) -> Result<Recording, OpenError> {
+    let wrong = |problem: &str| OpenError::Source { given: source.to_owned(), problem: problem.to_owned() };
+    if let Some(folder) = source.strip_prefix("woods:") {
+        return datasets::open_woods(Path::new(folder));
+    }
+    if let Some(rest) = source.strip_prefix("mrclam:") {
+        let (folder, robot) = rest.rsplit_once(':').ok_or_else(|| wrong("it names no robot"))?;
+        let robot = robot.parse().map_err(|_| wrong("the robot is not a number"))?;
+        return datasets::open_mrclam(Path::new(folder), robot);
+    }
+    if !Path::new(source).exists() {
+        return Err(wrong("there is no such file or folder"));
+    }
+    bag::load(Path::new(source), topics)
+}

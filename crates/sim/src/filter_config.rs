@@ -1,0 +1,146 @@
+//! The settings of a filter that knows its sensors exactly as they are simulated.
+
+use super::scenario::{Scenario, TwistReading};
+use super::simulation::Simulation;
+use lienav_lie::wrap_angle;
+use lienav_slam::{
+    Config, GateConfig, InitialConfig, MapConfig, MotionConfig, NoiseReading, SensorConfig, TwistHold, TwistPath,
+};
+
+/// The filter's own limits of range are wider than the sensor's by this factor. Noise makes some far features seem
+/// farther: limits as tight as the sensor's would cut off one side of it, which biases ranges; without limits, two almost
+/// parallel bearings put a feature at many times its distance, which ruins a filter with Cartesian coordinates.
+const RANGE_SLACK: f64 = 1.5;
+
+/// The smallest standard deviation the filter accepts of a sensor, for sensors simulated without noise.
+const SMALLEST_STD: f64 = 1e-9;
+
+impl Simulation {
+    /// Settings for the filter called `filter`, with noise, geometry and start as simulated. The gate is open where
+    /// identities are known and nothing is misread (Shen 2019, section 5.5: "no errors introduced during feature
+    /// detection and matching"). Where there is a gyroscope, the noise of the yaw rate is that of the gyroscope. Scale
+    /// errors and biases are not told.
+    pub fn filter_config(&self, filter: &str) -> Config {
+        let scenario = self.scenario();
+        Config {
+            filter: filter.to_owned(),
+            motion: motion(scenario),
+            sensor: sensor(scenario),
+            gate: gate(scenario),
+            map: map(scenario, self.landmarks().len()),
+            initial: self.initial_config(),
+            ..Config::default()
+        }
+    }
+
+    fn initial_config(&self) -> InitialConfig {
+        let (pose, error) = (self.initial_pose(), &self.scenario().initial);
+        InitialConfig {
+            x_m: pose.p.x,
+            y_m: pose.p.y,
+            yaw_rad: wrap_angle(pose.theta),
+            position_std_m: error.position_std_m,
+            yaw_std_rad: error.yaw_std_rad,
+        }
+    }
+}
+
+fn motion(scenario: &Scenario) -> MotionConfig {
+    let (odometry, imu) = (&scenario.odometry, &scenario.imu);
+    let defaults = MotionConfig::default();
+    let yaw_rate_std = if imu.rate_hz > 0.0 {
+        // As a spectral density σ²/rate, or the variance of its mean over one odometry sample.
+        let density = imu.gyro_std_rad_s / imu.rate_hz.sqrt();
+        match odometry.noise {
+            NoiseReading::SpectralDensity => density,
+            NoiseReading::PerSample => density * odometry.rate_hz.sqrt(),
+        }
+    } else {
+        odometry.yaw_rate_std
+    };
+    MotionConfig {
+        velocity_x_std: odometry.velocity_x_std,
+        velocity_y_std: odometry.velocity_y_std,
+        yaw_rate_std,
+        noise: odometry.noise,
+        hold: TwistHold::Before,
+        path: match odometry.twist {
+            TwistReading::Euler => TwistPath::Chord,
+            TwistReading::Exponential | TwistReading::Instant => TwistPath::Arc,
+        },
+        max_step_s: defaults.max_step_s.max((2.5 / odometry.rate_hz).min(60.0)),
+        ..defaults
+    }
+}
+
+fn sensor(scenario: &Scenario) -> SensorConfig {
+    let sensor = &scenario.sensor;
+    SensorConfig {
+        kind: sensor.kind,
+        x_m: sensor.x_m,
+        y_m: sensor.y_m,
+        yaw_rad: sensor.yaw_rad,
+        position_std_m: sensor.position_std_m.max(SMALLEST_STD),
+        range_std_m: sensor.range_std_m.max(SMALLEST_STD),
+        bearing_std_rad: sensor.bearing_std_rad.max(SMALLEST_STD),
+        correlation_s: 0.0,
+        baseline_m: sensor.baseline_m,
+        min_range_m: (sensor.min_range_m / RANGE_SLACK).min(1000.0),
+        max_range_m: (sensor.max_range_m * RANGE_SLACK).min(10_000.0),
+    }
+}
+
+fn gate(scenario: &Scenario) -> GateConfig {
+    if scenario.sensor.identified && scenario.sensor.misread_probability == 0.0 {
+        GateConfig { probability: 1.0, ..GateConfig::default() }
+    } else {
+        GateConfig::default()
+    }
+}
+
+/// Room for every feature where the map is kept.
+fn map(scenario: &Scenario, landmarks: usize) -> MapConfig {
+    let defaults = MapConfig::default();
+    MapConfig {
+        max_features: defaults.max_features.max(landmarks).min(5000),
+        forget_after_s: scenario.forget_after_s,
+        ..defaults
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lienav_slam::{FeatureKind, Variant};
+
+    #[test]
+    fn every_shipped_scenario_gives_valid_settings_to_every_filter() {
+        for name in Scenario::names() {
+            let simulation = Simulation::new(&Scenario::named(&name).unwrap()).unwrap();
+            for filter in Variant::NAMES {
+                assert!(simulation.filter_config(filter).validate().is_ok(), "{filter} on {name}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_thesis_scene_is_told_as_it_is() {
+        let simulation = Simulation::new(&Scenario::named("thesis-circle-20hz-low-q4").unwrap()).unwrap();
+        let config = simulation.filter_config("thesis-ekf");
+        assert_eq!((config.filter.as_str(), config.map.forget_after_s), ("thesis-ekf", 2.0));
+        assert_eq!((config.motion.noise, config.motion.yaw_rate_std), (NoiseReading::SpectralDensity, 0.1));
+        assert_eq!((config.sensor.kind, config.sensor.bearing_std_rad), (FeatureKind::StereoBearings, 0.02));
+        assert_eq!((config.gate.probability, config.initial.covariance().norm()), (1.0, 0.0));
+    }
+
+    #[test]
+    fn misreads_close_the_gate_and_a_gyroscope_lends_its_noise() {
+        let mut scenario = Scenario::default();
+        scenario.sensor.misread_probability = 0.01;
+        scenario.imu.rate_hz = 10.0;
+        scenario.imu.gyro_std_rad_s = 0.02;
+        let config = Simulation::new(&scenario).unwrap().filter_config("default");
+        assert!(config.gate.probability < 1.0);
+        assert!((config.motion.yaw_rate_std - 0.02 / 10f64.sqrt()).abs() < 1e-15);
+    }
+}

@@ -1,0 +1,245 @@
+//! The feature sensor: what is in view, and what is measured of it.
+
+use super::random::{Purpose, generator, normal};
+use super::scenario::FeatureSensorConfig;
+use lienav_base::stamp::Stamp;
+use lienav_lie::{Se2, wrap_angle};
+use lienav_slam::{FeatureKind, Features, Observation};
+use nalgebra::Vector2;
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+use std::f64::consts::TAU;
+
+/// A feature sensor with its noise.
+#[derive(Clone, Debug)]
+pub(super) struct FeatureSensor {
+    config: FeatureSensorConfig,
+    pose_in_base: Se2,
+    noise: ChaCha8Rng,
+    misreads: ChaCha8Rng,
+}
+
+impl FeatureSensor {
+    pub(super) fn new(config: &FeatureSensorConfig, seed: u64) -> Self {
+        Self {
+            config: config.clone(),
+            pose_in_base: Se2::new(config.x_m, config.y_m, config.yaw_rad),
+            noise: generator(seed, Purpose::Features),
+            misreads: generator(seed, Purpose::Misreads),
+        }
+    }
+
+    /// What is seen from `robot`, in the order of `landmarks`. A range that noise makes negative is not reported.
+    pub(super) fn observe(&mut self, stamp: Stamp, robot: &Se2, landmarks: &[(u32, Vector2<f64>)]) -> Features {
+        let sensor = *robot * self.pose_in_base;
+        let mut observations = Vec::new();
+        for (id, p_world) in landmarks {
+            let z = sensor.transform_back(p_world);
+            if !in_view(&self.config, &z) {
+                continue;
+            }
+            let noise = Vector2::new(normal(&mut self.noise), normal(&mut self.noise));
+            let seen = self.misread().unwrap_or(z);
+            let value = self.disturbed(project(&self.config, &seen), &noise);
+            if self.config.kind == FeatureKind::RangeBearing && value.x <= 0.0 {
+                continue;
+            }
+            let id = self.config.identified.then_some(*id);
+            observations.push(Observation { id, value, covariance: None });
+        }
+        Features { stamp, kind: self.config.kind, observations }
+    }
+
+    /// Where a misread puts the feature, in the sensor frame: bearing and range uniform over the field of view.
+    fn misread(&mut self) -> Option<Vector2<f64>> {
+        // Three numbers for every feature, misread or not: a higher probability adds misreads and changes none.
+        let [chance, bearing, range]: [f64; 3] = self.misreads.random();
+        let config = &self.config;
+        let (sin, cos) = ((bearing - 0.5) * config.field_of_view_rad).sin_cos();
+        let range_m = config.min_range_m + range * (config.max_range_m - config.min_range_m);
+        (chance < config.misread_probability).then(|| range_m * Vector2::new(cos, sin))
+    }
+
+    /// With bias and noise; `noise` is a draw from N(0, I).
+    fn disturbed(&self, value: Vector2<f64>, noise: &Vector2<f64>) -> Vector2<f64> {
+        let config = &self.config;
+        let bearing =
+            |true_rad: f64, n: f64| wrap_angle(true_rad + config.bearing_bias_rad + config.bearing_std_rad * n);
+        match config.kind {
+            FeatureKind::RelativePosition => value + config.position_std_m * noise,
+            FeatureKind::RangeBearing => {
+                Vector2::new(value.x + config.range_bias_m + config.range_std_m * noise.x, bearing(value.y, noise.y))
+            }
+            FeatureKind::StereoBearings => Vector2::new(bearing(value.x, noise.x), bearing(value.y, noise.y)),
+        }
+    }
+}
+
+/// Whether the sensor sees a feature at `z` (m, sensor frame): in range, and within the angle of view, for a stereo pair
+/// of both cameras (Shen 2019, section 5.5: 120° each, features farther than 5 m are ignored).
+fn in_view(config: &FeatureSensorConfig, z: &Vector2<f64>) -> bool {
+    if !(config.min_range_m..=config.max_range_m).contains(&z.norm()) {
+        return false;
+    }
+    let within = |bearing: f64| config.field_of_view_rad >= TAU || bearing.abs() <= 0.5 * config.field_of_view_rad;
+    match config.kind {
+        FeatureKind::StereoBearings => {
+            let bearings = stereo_bearings(config.baseline_m, z);
+            within(bearings.x) && within(bearings.y)
+        }
+        FeatureKind::RelativePosition | FeatureKind::RangeBearing => within(z.y.atan2(z.x)),
+    }
+}
+
+/// What a perfect sensor measures of a feature at `z` (m, sensor frame).
+fn project(config: &FeatureSensorConfig, z: &Vector2<f64>) -> Vector2<f64> {
+    match config.kind {
+        FeatureKind::RelativePosition => *z,
+        FeatureKind::RangeBearing => Vector2::new(z.norm(), z.y.atan2(z.x)),
+        FeatureKind::StereoBearings => stereo_bearings(config.baseline_m, z),
+    }
+}
+
+/// Bearings of `z` from the left camera at (0, b/2) and the right one at (0, −b/2), rad.
+fn stereo_bearings(baseline_m: f64, z: &Vector2<f64>) -> Vector2<f64> {
+    let half = 0.5 * baseline_m;
+    Vector2::new((z.y - half).atan2(z.x), (z.y + half).atan2(z.x))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Scenario;
+    use proptest::prelude::*;
+    use std::f64::consts::{FRAC_PI_3, PI};
+
+    fn config(kind: FeatureKind) -> FeatureSensorConfig {
+        FeatureSensorConfig { kind, ..Scenario::default().sensor }
+    }
+
+    fn exact(kind: FeatureKind) -> FeatureSensorConfig {
+        FeatureSensorConfig { position_std_m: 0.0, range_std_m: 0.0, bearing_std_rad: 0.0, ..config(kind) }
+    }
+
+    fn polar(range: f64, bearing: f64) -> Vector2<f64> {
+        range * Vector2::new(bearing.cos(), bearing.sin())
+    }
+
+    /// Where the rays (0, ±b/2) + s (cos α, sin α) meet.
+    fn triangulated(baseline_m: f64, bearings: &Vector2<f64>) -> Vector2<f64> {
+        let (left, right) = (bearings.x, bearings.y);
+        let s = baseline_m * left.cos() / (right - left).sin();
+        Vector2::new(s * right.cos(), s * right.sin() - 0.5 * baseline_m)
+    }
+
+    proptest! {
+        #[test]
+        fn noise_free_bearings_meet_in_the_feature(x in 0.2..5.0f64, y in -5.0..5.0f64, b in 0.05..1.0f64) {
+            let z = Vector2::new(x, y);
+            prop_assert!((triangulated(b, &stereo_bearings(b, &z)) - z).norm() < 1e-9 / b);
+        }
+
+        #[test]
+        fn every_kind_sees_through_the_lever_arm(x in 1.0..4.0f64, y in -1.0..1.0f64, theta in -3.0..3.0f64, which in 0..3usize) {
+            let kind = [FeatureKind::RelativePosition, FeatureKind::RangeBearing, FeatureKind::StereoBearings][which];
+            let mounted = FeatureSensorConfig { x_m: 0.3, y_m: -0.1, yaw_rad: 0.4, ..exact(kind) };
+            let robot = Se2::new(5.0, -7.0, theta);
+            let z = Vector2::new(x, y);
+            let p_world = (robot * Se2::new(0.3, -0.1, 0.4)).transform(&z);
+            let seen = FeatureSensor::new(&mounted, 1).observe(Stamp::default(), &robot, &[(9, p_world)]);
+            prop_assert_eq!((seen.kind, seen.observations[0].id), (kind, Some(9)));
+            let value = seen.observations[0].value;
+            let found = match kind {
+                FeatureKind::RelativePosition => value,
+                FeatureKind::RangeBearing => polar(value.x, value.y),
+                FeatureKind::StereoBearings => triangulated(mounted.baseline_m, &value),
+            };
+            prop_assert!((found - z).norm() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn the_view_ends_at_60_degrees_and_5_m() {
+        let config = config(FeatureKind::RangeBearing);
+        for side in [1.0, -1.0] {
+            assert!(in_view(&config, &polar(3.0, side * (FRAC_PI_3 - 1e-9))));
+            assert!(!in_view(&config, &polar(3.0, side * (FRAC_PI_3 + 1e-9))));
+        }
+        assert!(in_view(&config, &polar(5.0 - 1e-9, 0.3)) && !in_view(&config, &polar(5.0 + 1e-9, 0.3)));
+        let near = FeatureSensorConfig { min_range_m: 0.5, ..config };
+        assert!(in_view(&near, &polar(0.5 + 1e-9, 0.3)) && !in_view(&near, &polar(0.5 - 1e-9, 0.3)));
+    }
+
+    #[test]
+    fn a_stereo_pair_sees_what_both_cameras_see() {
+        let config = config(FeatureKind::StereoBearings);
+        // On the edge of the left camera's view to the left: the right one, looking past it, decides.
+        let edge = |y: f64| Vector2::new(3.0 * FRAC_PI_3.cos(), y + 3.0 * FRAC_PI_3.sin());
+        assert!(!in_view(&config, &edge(0.25 - 1e-9)));
+        assert!(in_view(&config, &edge(-0.25 - 1e-9)));
+        assert!(!in_view(&config, &edge(-0.25 + 1e-9)));
+        // The views of both meet b/2 / tan 60° ahead of the robot.
+        let apex = 0.25 / FRAC_PI_3.tan();
+        assert!(
+            in_view(&config, &Vector2::new(apex + 1e-9, 0.0)) && !in_view(&config, &Vector2::new(apex - 1e-9, 0.0))
+        );
+    }
+
+    #[test]
+    fn a_full_circle_sees_straight_behind() {
+        let config = FeatureSensorConfig { field_of_view_rad: TAU, ..exact(FeatureKind::RangeBearing) };
+        let behind = [(0, Vector2::new(-2.0, 1e-12)), (1, Vector2::new(-2.0, -1e-12))];
+        let seen = FeatureSensor::new(&config, 1).observe(Stamp::default(), &Se2::identity(), &behind);
+        let bearings: Vec<f64> = seen.observations.iter().map(|o| o.value.y).collect();
+        assert!((bearings[0] - PI).abs() < 1e-9 && (bearings[1] + PI).abs() < 1e-9);
+    }
+
+    /// Sum of squares of 2 · 5,000 draws, each divided by its standard deviation: χ² with 10,000 degrees of freedom,
+    /// whose standard deviation is 141.
+    #[test]
+    fn noise_has_the_stated_variance_and_bias() {
+        for kind in [FeatureKind::RelativePosition, FeatureKind::RangeBearing, FeatureKind::StereoBearings] {
+            let config = FeatureSensorConfig { bearing_bias_rad: 0.1, range_bias_m: -0.2, ..config(kind) };
+            let (std, bias) = match kind {
+                FeatureKind::RelativePosition => ((0.1, 0.1), (0.0, 0.0)),
+                FeatureKind::RangeBearing => ((0.05, 0.01), (-0.2, 0.1)),
+                FeatureKind::StereoBearings => ((0.01, 0.01), (0.1, 0.1)),
+            };
+            let z = Vector2::new(2.0, 0.5);
+            let truth = project(&config, &z) + Vector2::new(bias.0, bias.1);
+            let mut sensor = FeatureSensor::new(&config, 11);
+            let mut sum = 0.0;
+            for _ in 0..5000 {
+                let seen = sensor.observe(Stamp::default(), &Se2::identity(), &[(0, z)]);
+                let error = seen.observations[0].value - truth;
+                sum += (error.x / std.0).powi(2) + (error.y / std.1).powi(2);
+            }
+            assert!((sum - 10_000.0).abs() < 3.0 * 141.4, "{kind:?}: {sum}");
+        }
+    }
+
+    #[test]
+    fn misreads_come_as_often_as_stated_and_spare_the_others() {
+        let clean = config(FeatureKind::RangeBearing);
+        let dirty = FeatureSensorConfig { misread_probability: 0.1, ..clean.clone() };
+        let (mut a, mut b) = (FeatureSensor::new(&clean, 3), FeatureSensor::new(&dirty, 3));
+        let landmark = [(0, Vector2::new(2.0, 0.5))];
+        let mut misread = 0;
+        for _ in 0..5000 {
+            let (x, y) = (
+                a.observe(Stamp::default(), &Se2::identity(), &landmark),
+                b.observe(Stamp::default(), &Se2::identity(), &landmark),
+            );
+            misread += u32::from(x != y);
+        }
+        // Binomial: 500 ± 21.
+        assert!((437..=563).contains(&misread), "{misread}");
+    }
+
+    #[test]
+    fn an_anonymous_sensor_gives_no_ids() {
+        let config = FeatureSensorConfig { identified: false, ..config(FeatureKind::RangeBearing) };
+        let seen = FeatureSensor::new(&config, 1).observe(Stamp::default(), &Se2::identity(), &[(4, polar(2.0, 0.0))]);
+        assert_eq!(seen.observations[0].id, None);
+    }
+}

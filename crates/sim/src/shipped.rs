@@ -1,0 +1,330 @@
+//! The scenarios that have a name: those of the thesis, that of the esde study, and some that ask harder questions.
+
+use super::scenario::{
+    FeatureSensorConfig, ImuConfig, InitialErrorConfig, OdometryConfig, PathKind, Scenario, TrajectoryConfig,
+    TruthModel, TwistReading, UnknownScenario, WorldConfig, WorldKind,
+};
+use lienav_slam::{FeatureKind, NoiseReading};
+use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2, TAU};
+
+/// The waypoints of the general path, m: our choice, since Shen 2019 does not give its own. A loop of 33 m × 32 m and
+/// 121 m length that almost closes, with two hairpins.
+const GENERAL_X_M: [f64; 13] = [0.0, 9.0, 18.0, 27.0, 29.0, 21.0, 27.0, 22.0, 13.0, 9.0, 2.0, -3.0, -1.0];
+const GENERAL_Y_M: [f64; 13] = [0.0, -1.0, 0.0, -2.0, 8.0, 12.0, 20.0, 29.0, 25.0, 16.0, 22.0, 12.0, 3.0];
+
+/// Density of a thesis scene, 1/m². With 24.94 m² in the common view of both cameras, line and circle have on average
+/// 22.4 and 44.9 features in view ("approximately 20" and "40"), the general path 24.9 and 49.9 ("25" and "50").
+fn thesis_density(path: PathKind, high: bool) -> f64 {
+    let low = if path == PathKind::General { 1.0 } else { 0.9 };
+    if high { 2.0 * low } else { low }
+}
+
+/// A scene of Shen 2019, section 5.5: `q` is Q_z in 10⁻⁴ rad².
+fn thesis(path: PathKind, rate_hz: f64, high: bool, q: u32) -> Scenario {
+    let shape = match path {
+        PathKind::Line => "line",
+        PathKind::General => "general",
+        _ => "circle",
+    };
+    let density = if high { "high" } else { "low" };
+    let mut scenario = Scenario { name: format!("thesis-{shape}-{rate_hz}hz-{density}-q{q}"), ..Scenario::default() };
+    scenario.trajectory.path = path;
+    scenario.world.density_per_m2 = thesis_density(path, high);
+    scenario.odometry.rate_hz = rate_hz;
+    scenario.sensor.rate_hz = rate_hz;
+    scenario.sensor.bearing_std_rad = (f64::from(q) * 1e-4).sqrt();
+    scenario
+}
+
+/// The study of Brossard, Barrau and Bonnabel (IEEE Sensors J. 2019) with σ = 0.02.
+fn esde() -> Scenario {
+    let sigma = 0.02;
+    Scenario {
+        name: "esde".into(),
+        truth: TruthModel::Euler,
+        trajectory: TrajectoryConfig {
+            path: PathKind::Arc,
+            speed_m_s: 0.25,
+            yaw_rate_rad_s: 0.075,
+            duration_s: 400.0,
+            ..TrajectoryConfig::default()
+        },
+        world: WorldConfig {
+            layout: WorldKind::Ring,
+            ring_count: 15,
+            ring_radius_m: 4.333,
+            ring_x_m: 0.1251,
+            ring_y_m: 3.3318,
+            ..WorldConfig::default()
+        },
+        odometry: OdometryConfig {
+            rate_hz: 1.0,
+            twist: TwistReading::Euler,
+            velocity_x_std: sigma * FRAC_1_SQRT_2,
+            velocity_y_std: 0.0,
+            yaw_rate_std: 2.0 * SQRT_2 * sigma,
+            noise: NoiseReading::PerSample,
+            ..OdometryConfig::default()
+        },
+        sensor: FeatureSensorConfig {
+            kind: FeatureKind::RelativePosition,
+            rate_hz: 1.0,
+            first_s: 1.0,
+            field_of_view_rad: TAU,
+            min_range_m: 0.5,
+            max_range_m: 5.0,
+            position_std_m: 0.1,
+            ..FeatureSensorConfig::default()
+        },
+        forget_after_s: 0.0,
+        ..Scenario::default()
+    }
+}
+
+/// The same for filters that move by the exponential of SE(2): there, an Euler truth has a sideways motion that odometry
+/// without sideways noise rules out.
+fn esde_exponential() -> Scenario {
+    let mut scenario = Scenario { name: "esde-exponential".into(), ..esde() };
+    scenario.odometry.twist = TwistReading::Exponential;
+    scenario
+}
+
+/// A robot that does not move and knows it, sees the same features again 1,000 times, and must not learn its pose from them
+/// (Julier and Uhlmann 2001).
+fn standstill() -> Scenario {
+    let mut scenario = Scenario { name: "static".into(), forget_after_s: 0.0, ..Scenario::default() };
+    scenario.trajectory.path = PathKind::Static;
+    scenario.trajectory.duration_s = 100.0;
+    scenario.odometry.velocity_x_std = 0.0;
+    scenario.odometry.velocity_y_std = 0.0;
+    scenario.odometry.yaw_rate_std = 0.0;
+    scenario.initial = InitialErrorConfig { position_std_m: 0.1, yaw_std_rad: 0.1 };
+    scenario
+}
+
+/// 10 laps and 20,000 steps over one map that is kept.
+fn long() -> Scenario {
+    let mut scenario = Scenario { name: "long".into(), forget_after_s: 0.0, ..Scenario::default() };
+    scenario.trajectory.laps = 10.0;
+    scenario.world.density_per_m2 = 0.2;
+    scenario.odometry.rate_hz = 50.0;
+    scenario.sensor.rate_hz = 50.0;
+    scenario
+}
+
+fn heading_uncertainty() -> Scenario {
+    let initial = InitialErrorConfig { position_std_m: 0.5, yaw_std_rad: 0.5 };
+    Scenario { name: "heading-uncertainty".into(), initial, ..Scenario::default() }
+}
+
+fn range_bearing() -> Scenario {
+    let mut scenario = Scenario { name: "range-bearing".into(), ..Scenario::default() };
+    scenario.sensor.kind = FeatureKind::RangeBearing;
+    scenario.sensor.bearing_std_rad = 0.02;
+    scenario
+}
+
+fn relative_position() -> Scenario {
+    let mut scenario = Scenario { name: "relative-position".into(), ..Scenario::default() };
+    scenario.sensor.kind = FeatureKind::RelativePosition;
+    scenario
+}
+
+/// A line between features that the robot passes within half a metre.
+fn close_pass() -> Scenario {
+    let mut scenario = Scenario { name: "close-pass".into(), ..Scenario::default() };
+    scenario.trajectory.path = PathKind::Line;
+    scenario.world.density_per_m2 = 4.0;
+    scenario.world.margin_m = 0.5;
+    scenario
+}
+
+/// A sensor that sees all round, so that features are followed until they are behind the robot and their bearings jump
+/// from π to −π.
+fn features_behind() -> Scenario {
+    let mut scenario = Scenario { name: "features-behind".into(), ..range_bearing() };
+    scenario.world.density_per_m2 = 0.3;
+    scenario.sensor.field_of_view_rad = TAU;
+    scenario
+}
+
+/// The rates of a real robot: odometry at 200 Hz, features at 20 Hz.
+fn robot() -> Scenario {
+    let mut scenario = Scenario { name: "robot".into(), ..Scenario::default() };
+    scenario.odometry.rate_hz = 200.0;
+    scenario.sensor.rate_hz = 20.0;
+    scenario
+}
+
+/// Every scenario that has a name.
+fn all() -> Vec<Scenario> {
+    let mut scenarios = Vec::new();
+    for path in [PathKind::Line, PathKind::Circle, PathKind::General] {
+        for rate_hz in [10.0, 20.0] {
+            for high in [false, true] {
+                scenarios.extend([1, 2, 4].map(|q| thesis(path, rate_hz, high, q)));
+            }
+        }
+    }
+    scenarios.extend([
+        esde(),
+        esde_exponential(),
+        standstill(),
+        long(),
+        heading_uncertainty(),
+        range_bearing(),
+        relative_position(),
+        close_pass(),
+        features_behind(),
+        robot(),
+    ]);
+    scenarios
+}
+
+impl Scenario {
+    /// The names that [`Scenario::named`] knows.
+    pub fn names() -> Vec<String> {
+        all().into_iter().map(|scenario| scenario.name).collect()
+    }
+
+    /// A shipped scenario, by name.
+    ///
+    /// # Errors
+    /// [`UnknownScenario`], which lists the names there are.
+    pub fn named(name: &str) -> Result<Self, UnknownScenario> {
+        all().into_iter().find(|scenario| scenario.name == name).ok_or_else(|| UnknownScenario(name.to_owned()))
+    }
+}
+
+impl Default for Scenario {
+    fn default() -> Self {
+        Self {
+            name: "thesis-circle-10hz-low-q1".into(),
+            seed: 1,
+            truth: TruthModel::Exact,
+            trajectory: TrajectoryConfig::default(),
+            world: WorldConfig::default(),
+            odometry: OdometryConfig::default(),
+            sensor: FeatureSensorConfig::default(),
+            imu: ImuConfig::default(),
+            initial: InitialErrorConfig::default(),
+            forget_after_s: 2.0,
+        }
+    }
+}
+
+impl Default for TrajectoryConfig {
+    fn default() -> Self {
+        Self {
+            path: PathKind::Circle,
+            start_x_m: 0.0,
+            start_y_m: 0.0,
+            start_yaw_rad: 0.0,
+            speed_m_s: 1.0,
+            yaw_rate_rad_s: 0.1,
+            duration_s: 60.0,
+            length_m: 60.0,
+            radius_m: 10.0,
+            lap_s: 40.0,
+            laps: 1.0,
+            waypoints_x_m: GENERAL_X_M.to_vec(),
+            waypoints_y_m: GENERAL_Y_M.to_vec(),
+            knot_interval_s: 5.0,
+            max_speed_m_s: 0.0,
+            max_yaw_rate_rad_s: 0.0,
+        }
+    }
+}
+
+impl Default for WorldConfig {
+    fn default() -> Self {
+        Self {
+            layout: WorldKind::Scattered,
+            density_per_m2: thesis_density(PathKind::Circle, false),
+            margin_m: 5.0,
+            clearance_m: 0.0,
+            ring_count: 15,
+            ring_radius_m: 10.0,
+            ring_x_m: 0.0,
+            ring_y_m: 0.0,
+            features_x_m: Vec::new(),
+            features_y_m: Vec::new(),
+        }
+    }
+}
+
+impl Default for OdometryConfig {
+    fn default() -> Self {
+        Self {
+            rate_hz: 10.0,
+            twist: TwistReading::Exponential,
+            velocity_x_std: 0.1,
+            velocity_y_std: 0.1,
+            yaw_rate_std: 0.1,
+            noise: NoiseReading::SpectralDensity,
+            velocity_scale: 1.0,
+            yaw_rate_scale: 1.0,
+            yaw_rate_bias_rad_s: 0.0,
+            report_covariance: false,
+        }
+    }
+}
+
+impl Default for FeatureSensorConfig {
+    fn default() -> Self {
+        Self {
+            kind: FeatureKind::StereoBearings,
+            rate_hz: 10.0,
+            first_s: 0.0,
+            x_m: 0.0,
+            y_m: 0.0,
+            yaw_rad: 0.0,
+            baseline_m: 0.5,
+            field_of_view_rad: TAU / 3.0,
+            min_range_m: 0.0,
+            max_range_m: 5.0,
+            position_std_m: 0.1,
+            range_std_m: 0.05,
+            bearing_std_rad: 0.01,
+            range_bias_m: 0.0,
+            bearing_bias_rad: 0.0,
+            misread_probability: 0.0,
+            identified: true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_shipped_scenarios_are_valid_and_have_names_of_their_own() {
+        let names = Scenario::names();
+        assert_eq!(names.len(), 36 + 10);
+        for name in &names {
+            assert_eq!(names.iter().filter(|other| *other == name).count(), 1);
+            assert_eq!(Scenario::named(name).unwrap().validate(), Ok(()), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_default_is_the_thesis_circle() {
+        assert_eq!(Scenario::named("thesis-circle-10hz-low-q1"), Ok(Scenario::default()));
+    }
+
+    #[test]
+    fn the_numbers_of_the_thesis_are_in_its_scenes() {
+        let scenario = Scenario::named("thesis-line-20hz-high-q4").unwrap();
+        assert_eq!((scenario.odometry.rate_hz, scenario.sensor.rate_hz), (20.0, 20.0));
+        assert_eq!(scenario.sensor.bearing_std_rad, 0.02);
+        assert_eq!(scenario.world.density_per_m2, 1.8);
+        assert_eq!(scenario.odometry.yaw_rate_std.powi(2), 0.1 * 0.1);
+    }
+
+    #[test]
+    fn an_unknown_name_is_answered_with_the_known_ones() {
+        let text = Scenario::named("circle").unwrap_err().to_string();
+        assert!(text.contains("'circle'") && text.contains("thesis-general-20hz-high-q4") && text.contains("esde"));
+    }
+}

@@ -1,0 +1,80 @@
+//! One filter step, propagation and update, over the size of the map and the number of features in view.
+//!
+//! `cargo bench --no-default-features --bench filter_step`
+
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use lienav_base::stamp::Stamp;
+use lienav_lie::Se2;
+use lienav_slam::{Config, FeatureKind, Observation, Odometry, Slam};
+use nalgebra::{Vector2, Vector3};
+use std::hint::black_box;
+
+const DT_NANOS: i64 = 100_000_000;
+
+/// A robot on a circle inside a ring of features, all of which are in its map.
+struct Scene {
+    slam: Slam,
+    truth: Se2,
+    features: Vec<Vector2<f64>>,
+    step: i64,
+}
+
+impl Scene {
+    fn new(filter: &str, features: usize) -> Self {
+        let mut config = Config { filter: filter.into(), ..Config::default() };
+        config.map.max_features = features;
+        config.gate.probability = 1.0;
+        let ring = |i: usize| {
+            let angle = i as f64 * std::f64::consts::TAU / features as f64;
+            Se2::new(0.0, 3.0, angle).transform(&Vector2::new(6.0 + (i % 7) as f64, 0.0))
+        };
+        let features = (0..features).map(ring).collect();
+        let mut scene = Self {
+            slam: Slam::new(config).expect("the settings are valid"),
+            truth: Se2::identity(),
+            features,
+            step: 0,
+        };
+        scene.advance(usize::MAX);
+        scene
+    }
+
+    fn advance(&mut self, in_view: usize) {
+        let (v, w) = (0.9, 0.3);
+        if self.step > 0 {
+            self.truth = self.truth * Se2::exp(&Vector3::new(v * 0.1, 0.0, w * 0.1));
+        }
+        let stamp = Stamp::from_nanos(DT_NANOS * self.step);
+        let n = self.features.len();
+        let seen: Vec<Observation> = (0..in_view.min(n))
+            .map(|k| {
+                let id = (self.step as usize * 7 + k * (n / in_view.min(n))) % n;
+                let z = self.truth.transform_back(&self.features[id]);
+                let value = Vector2::new(z.norm(), z.y.atan2(z.x));
+                Observation { id: Some(id as u32), value, covariance: None }
+            })
+            .collect();
+        let velocity = Vector2::new(v, 0.0);
+        let _ = self.slam.odometry(&Odometry { stamp, velocity, yaw_rate: w, covariance: None });
+        let _ = self.slam.features(stamp, FeatureKind::RangeBearing, &seen);
+        black_box(self.slam.poll());
+        self.step += 1;
+    }
+}
+
+fn filter_step(c: &mut Criterion) {
+    for in_view in [5, 20] {
+        let mut group = c.benchmark_group(format!("step with {in_view} in view"));
+        group.sample_size(20);
+        for features in [10, 20, 50, 100, 300, 1000] {
+            for filter in ["ekf", "fe-ekf", "reduced", "default"] {
+                let mut scene = Scene::new(filter, features);
+                group.bench_function(BenchmarkId::new(filter, features), |b| b.iter(|| scene.advance(in_view)));
+            }
+        }
+        group.finish();
+    }
+}
+
+criterion_group!(benches, filter_step);
+criterion_main!(benches);

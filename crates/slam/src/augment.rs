@@ -1,0 +1,62 @@
+//! New features.
+
+use super::sensor::{Reading, Sensor};
+use super::state::{Feature, State};
+use super::{Coordinates, Initialization, Linearization, Variant};
+use lienav_base::stamp::Stamp;
+use lienav_lie::skew;
+use nalgebra::{Matrix2, Matrix2x3};
+
+/// A range is vague that is uncertain by more than this part of it.
+const VAGUE: f64 = 0.05;
+
+/// Adds a feature seen for the first time, and says whether it could be placed.
+///
+/// Robot and invariant coordinates: z and its covariance as measured, independent of all else (Shen 2019, § 5.1). World coordinates:
+/// p_i = p + R(θ)z with the correlation that follows, δp_i = δp + J(p_i − p)δθ + R(θ)δz; or, as the thesis has it,
+/// without.
+pub fn augment(
+    state: &mut State,
+    sensor: &Sensor,
+    reading: &Reading,
+    id: u32,
+    stamp: Stamp,
+    variant: &Variant,
+) -> bool {
+    let Some((z, covariance)) = sensor.invert(reading) else { return false };
+    let anchor = state.pose.p;
+    let is_vague = z.dot(&(covariance * z)) > (VAGUE * z.norm_squared()).powi(2);
+    let feature =
+        |x| Feature { id, x, first: x, anchor, is_vague, last_seen: stamp, observations: 1, is_mapped: false };
+    match variant.coordinates {
+        Coordinates::Robot => state.append(feature(z), &Matrix2x3::zeros(), &covariance),
+        Coordinates::Invariant => {
+            let (r, p_feature) = (state.pose.rotation(), state.pose.transform(&z));
+            state.append(feature(p_feature), &Matrix2x3::zeros(), &(r * covariance * r.transpose()));
+        }
+        Coordinates::World => {
+            let (r, p_feature) = (state.pose.rotation(), state.pose.transform(&z));
+            let from_pose = match variant.initialization {
+                Initialization::Independent => Matrix2x3::zeros(),
+                Initialization::Correlated => {
+                    let p = match variant.linearization {
+                        Linearization::Current => state.pose.p,
+                        Linearization::FirstEstimate => state.predicted.p,
+                    };
+                    let lever = skew(&(p_feature - p));
+                    Matrix2x3::new(1.0, 0.0, lever.x, 0.0, 1.0, lever.y)
+                }
+            };
+            state.append(feature(p_feature), &from_pose, &(r * covariance * r.transpose()));
+        }
+    }
+    if let Some(from_calibration) = sensor.calibration_of(reading, &z) {
+        let turn = match variant.coordinates {
+            Coordinates::Robot => Matrix2::identity(),
+            Coordinates::Invariant | Coordinates::World => state.pose.rotation(),
+        };
+        let columns = state.calibration.sensor().map(|(k, column)| (k, turn * from_calibration.column(column)));
+        state.covariance.add_to_feature(state.features.len() - 1, columns);
+    }
+    true
+}

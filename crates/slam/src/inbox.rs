@@ -1,0 +1,259 @@
+//! The reorder buffer: odometry and features wait here, sorted by stamp, until it is certain what happened between them.
+//!
+//! A cloud stamped τ is due once odometry stamped τ or later is there, whichever of the two arrives first. Odometry is held
+//! back for `timing.reorder_window_s`, so that a cloud may come that much later than odometry of a later stamp and still
+//! find the filter at its own instant. What comes out depends on the stamps alone, not on the order of arrival, as long
+//! as nothing is later than the window.
+
+use super::{FeatureKind, Imu, Observation, Odometry, TwistHold};
+use lienav_base::stamp::Stamp;
+use nalgebra::Matrix2;
+use std::collections::VecDeque;
+
+/// The most odometry messages that wait.
+pub const MAX_ODOMETRY: usize = 8192;
+/// The most clouds that wait.
+pub const MAX_CLOUDS: usize = 32;
+/// The most gyroscope samples that wait.
+const MAX_IMU: usize = 8192;
+/// A gyroscope sample stands for an interval that has none of its own up to this long after its stamp, s.
+const IMU_FRESH_S: f64 = 0.1;
+
+/// A cloud that waits.
+#[derive(Clone, Debug)]
+pub struct Cloud {
+    /// When it was seen.
+    pub stamp: Stamp,
+    /// How its observations are read.
+    pub kind: FeatureKind,
+    /// The observations.
+    pub observations: Vec<Observation>,
+}
+
+/// A stretch of time in which the twist is constant.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment {
+    /// The twist.
+    pub odometry: Odometry,
+    /// How long, s.
+    pub duration: f64,
+    /// How long the whole message stands for, s.
+    pub interval: f64,
+}
+
+/// What waits.
+#[derive(Clone, Debug)]
+pub struct Inbox {
+    hold: TwistHold,
+    odometry: VecDeque<Odometry>,
+    imu: VecDeque<Imu>,
+    clouds: VecDeque<Cloud>,
+    free: Vec<Cloud>,
+    /// The last message taken out, and how long it stood for.
+    last: Option<(Odometry, f64)>,
+    newest_odometry: Option<Stamp>,
+    newest_imu: Option<Stamp>,
+    newest_cloud: Option<Stamp>,
+    clock: Option<Stamp>,
+    ended: bool,
+}
+
+impl Inbox {
+    /// Empty.
+    pub fn new(hold: TwistHold) -> Self {
+        Self {
+            hold,
+            odometry: VecDeque::with_capacity(256),
+            imu: VecDeque::with_capacity(256),
+            clouds: VecDeque::with_capacity(MAX_CLOUDS),
+            free: Vec::with_capacity(MAX_CLOUDS),
+            last: None,
+            newest_odometry: None,
+            newest_imu: None,
+            newest_cloud: None,
+            clock: None,
+            ended: false,
+        }
+    }
+
+    /// Forgets everything, as if nothing had ever come.
+    pub fn clear(&mut self) {
+        self.odometry.clear();
+        self.imu.clear();
+        self.free.extend(self.clouds.drain(..));
+        (self.last, self.newest_odometry, self.newest_imu) = (None, None, None);
+        (self.newest_cloud, self.clock, self.ended) = (None, None, false);
+    }
+
+    /// Stamp of the newest odometry so far.
+    pub fn newest_odometry(&self) -> Option<Stamp> {
+        self.newest_odometry
+    }
+
+    /// Stamp of the earliest cloud that waits.
+    pub fn first_cloud(&self) -> Option<Stamp> {
+        self.clouds.front().map(|c| c.stamp)
+    }
+
+    /// Whether odometry of this stamp waits.
+    pub fn has_odometry(&self, stamp: Stamp) -> bool {
+        self.odometry.binary_search_by_key(&stamp, |o| o.stamp).is_ok()
+    }
+
+    /// Whether a cloud of this stamp waits.
+    pub fn has_cloud(&self, stamp: Stamp) -> bool {
+        self.clouds.iter().any(|c| c.stamp == stamp)
+    }
+
+    /// Whether there is room for one more odometry message.
+    pub fn odometry_full(&self) -> bool {
+        self.odometry.len() >= MAX_ODOMETRY
+    }
+
+    /// Whether there is room for one more cloud.
+    pub fn clouds_full(&self) -> bool {
+        self.clouds.len() >= MAX_CLOUDS
+    }
+
+    /// The very first message: it says when the run starts, and stands for what follows if twists are held after.
+    pub fn start(&mut self, odometry: Odometry) {
+        self.last = Some((odometry, 0.0));
+        self.newest_odometry = Some(odometry.stamp);
+    }
+
+    /// Adds a message at its place.
+    pub fn push_odometry(&mut self, odometry: Odometry) {
+        let at = self.odometry.partition_point(|o| o.stamp < odometry.stamp);
+        self.odometry.insert(at, odometry);
+        self.newest_odometry = self.newest_odometry.max(Some(odometry.stamp));
+        self.ended = false;
+    }
+
+    /// Adds a gyroscope sample at its place; the oldest makes room.
+    pub fn push_imu(&mut self, imu: Imu) {
+        if self.imu.len() >= MAX_IMU {
+            self.imu.pop_front();
+        }
+        let at = self.imu.partition_point(|s| s.stamp <= imu.stamp);
+        self.imu.insert(at, imu);
+        self.newest_imu = self.newest_imu.max(Some(imu.stamp));
+    }
+
+    /// Adds a cloud at its place.
+    pub fn push_cloud(&mut self, stamp: Stamp, kind: FeatureKind, observations: &[Observation]) {
+        let mut cloud = self.free.pop().unwrap_or(Cloud { stamp, kind, observations: Vec::new() });
+        (cloud.stamp, cloud.kind) = (stamp, kind);
+        cloud.observations.clear();
+        cloud.observations.extend_from_slice(observations);
+        let at = self.clouds.partition_point(|c| c.stamp < stamp);
+        self.clouds.insert(at, cloud);
+        self.newest_cloud = self.newest_cloud.max(Some(stamp));
+        self.ended = false;
+    }
+
+    /// Gives a cloud's memory back.
+    pub fn recycle(&mut self, cloud: Cloud) {
+        self.free.push(cloud);
+    }
+
+    /// Tells what time it is.
+    pub fn set_clock(&mut self, stamp: Stamp) {
+        self.clock = Some(stamp);
+    }
+
+    /// Tells that nothing more will come.
+    pub fn end(&mut self) {
+        self.ended = true;
+    }
+
+    /// The earliest cloud, if it need not wait longer.
+    pub fn pop_due_cloud(&mut self, window_s: f64) -> Option<Cloud> {
+        let stamp = self.first_cloud()?;
+        let odometry_there = self.newest_odometry.is_some_and(|o| o >= stamp);
+        let newest = self.newest_odometry.max(self.newest_cloud).max(self.clock).unwrap_or(stamp);
+        let gyro_there = self.newest_imu.is_none_or(|i| i >= stamp || newest.since(i) > IMU_FRESH_S);
+        let waited_enough = newest.since(stamp) > window_s || self.clouds_full() || self.ended;
+        if (odometry_there && gyro_there) || waited_enough { self.clouds.pop_front() } else { None }
+    }
+
+    /// Stamp of the earliest odometry, if it is older than the window and no cloud waits before it.
+    pub fn odometry_to_commit(&self, window_s: f64) -> Option<Stamp> {
+        let (first, newest) = (self.odometry.front()?.stamp, self.newest_odometry?);
+        let old = newest.since(first) > window_s || self.odometry_full();
+        (old && self.first_cloud().is_none_or(|cloud| first <= cloud)).then_some(first)
+    }
+
+    /// Visits the segments from `from` to `to` in order, and says how many messages they use up. Beyond the newest message
+    /// its twist is taken to last.
+    pub fn walk(&self, from: Stamp, to: Stamp, mut visit: impl FnMut(Segment)) -> usize {
+        let mut used = 0;
+        let mut at = from;
+        let mut last = self.last;
+        while at < to {
+            let next = self.odometry.get(used);
+            let end = next.map_or(to, |o| o.stamp.min(to));
+            let (mut odometry, interval) = match (self.hold, next, last) {
+                (TwistHold::Before, Some(next), Some((last, _))) => (*next, next.stamp.since(last.stamp)),
+                (TwistHold::Before, Some(next), None) => (*next, next.stamp.since(from)),
+                (TwistHold::After, Some(next), Some((last, _))) => (last, next.stamp.since(last.stamp)),
+                (_, None, Some((last, interval))) if interval > 0.0 => (last, interval),
+                (_, None, Some((last, _))) => (last, to.since(at)),
+                (TwistHold::After, Some(_), None) | (_, None, None) => return used,
+            };
+            if let Some((yaw_rate, levelling)) = self.inertial(at, end) {
+                odometry = levelling.map_or(odometry, |levelling| odometry.levelled(&levelling));
+                odometry.yaw_rate = yaw_rate;
+            }
+            if end > at {
+                visit(Segment { odometry, duration: end.since(at), interval });
+            }
+            if let Some(next) = next
+                && next.stamp <= to
+            {
+                last = Some((*next, interval));
+                used += 1;
+            }
+            at = end;
+        }
+        used
+    }
+
+    /// Removes what [`Inbox::walk`] used up to `to`.
+    pub fn consume(&mut self, used: usize, to: Stamp) {
+        for _ in 0..used {
+            if let Some(next) = self.odometry.pop_front() {
+                let interval = self.last.map_or(0.0, |(last, _)| next.stamp.since(last.stamp));
+                self.last = Some((next, interval));
+            }
+        }
+        while self.imu.get(1).is_some_and(|second| second.stamp <= to) {
+            self.imu.pop_front();
+        }
+    }
+
+    /// Mean yaw rate over (from, to] and mean levelling, of the samples that have one; those of the last sample before where
+    /// there is none, if it is fresh.
+    fn inertial(&self, from: Stamp, to: Stamp) -> Option<(f64, Option<Matrix2<f64>>)> {
+        let start = self.imu.partition_point(|s| s.stamp <= from);
+        let end = self.imu.partition_point(|s| s.stamp <= to);
+        if end == start {
+            return self.imu_at(to).map(|imu| (imu.yaw_rate, imu.tilt.map(|tilt| tilt.levelling())));
+        }
+        let rates: f64 = self.imu.range(start..end).map(|s| s.yaw_rate).sum();
+        let tilts = self.imu.range(start..end).filter_map(|s| s.tilt);
+        let (sum, count) = tilts.fold((Matrix2::zeros(), 0), |(sum, n), tilt| (sum + tilt.levelling(), n + 1));
+        let levelling = (count > 0).then(|| sum / f64::from(count));
+        Some((rates / (end - start) as f64, levelling))
+    }
+
+    /// The newest inertial sample up to `stamp`, if it is fresh.
+    fn imu_at(&self, stamp: Stamp) -> Option<&Imu> {
+        let before = self.imu.get(self.imu.partition_point(|s| s.stamp <= stamp).checked_sub(1)?)?;
+        (stamp.since(before.stamp) <= IMU_FRESH_S).then_some(before)
+    }
+
+    /// How the base leans at `stamp`, where that is known.
+    pub fn levelling(&self, stamp: Stamp) -> Option<Matrix2<f64>> {
+        self.imu_at(stamp)?.tilt.map(|tilt| tilt.levelling())
+    }
+}

@@ -1,0 +1,81 @@
+//! What the filter is fed with.
+
+use super::Tilt;
+use lienav_base::stamp::Stamp;
+use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
+use serde::{Deserialize, Serialize};
+
+/// What wheels or a drive model say about the motion of the base, in the base frame (REP 103).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Odometry {
+    /// When; which interval the velocities speak of is [`super::MotionConfig::hold`].
+    pub stamp: Stamp,
+    /// Forward and leftward velocity, m/s (v of Shen 2019, eq. (5.3)).
+    pub velocity: Vector2<f64>,
+    /// Angular velocity about the vertical, rad/s (w of eq. (5.3)).
+    pub yaw_rate: f64,
+    /// Covariance of (v_x, v_y, w) of this one sample; `None` leaves it to [`super::MotionConfig`].
+    pub covariance: Option<Matrix3<f64>>,
+}
+
+impl Odometry {
+    /// (v_x, v_y, w).
+    pub fn twist(&self) -> Vector3<f64> {
+        Vector3::new(self.velocity.x, self.velocity.y, self.yaw_rate)
+    }
+}
+
+/// What an inertial sensor says: its yaw rate replaces that of the odometry where it is fresh.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Imu {
+    /// When it was sampled.
+    pub stamp: Stamp,
+    /// Rate of the heading, rad/s: already projected onto the vertical.
+    pub yaw_rate: f64,
+    /// How the base leans, where that is known; used where [`super::MotionConfig::use_tilt`] says so.
+    pub tilt: Option<Tilt>,
+}
+
+impl Imu {
+    /// Of a sensor that turns with `angular_velocity`, in its own frame; without a tilt it stands upright.
+    pub fn new(stamp: Stamp, angular_velocity: &Vector3<f64>, tilt: Option<Tilt>) -> Self {
+        let yaw_rate = tilt.map_or(angular_velocity.z, |tilt| tilt.heading_rate(angular_velocity));
+        Self { stamp, yaw_rate, tilt }
+    }
+}
+
+/// How the two numbers of an [`Observation`] are to be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FeatureKind {
+    /// (x, y) of the feature in the sensor frame, m.
+    RelativePosition,
+    /// (range in m, bearing in rad, counterclockwise from the sensor's x axis).
+    #[default]
+    RangeBearing,
+    /// (bearing of the left camera, bearing of the right camera), rad, counterclockwise from straight ahead. The
+    /// cameras sit at (0, ±baseline/2) in the sensor frame.
+    StereoBearings,
+}
+
+/// One feature seen once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Observation {
+    /// Which feature, where the front end knows.
+    pub id: Option<u32>,
+    /// Two numbers, read as [`FeatureKind`] says.
+    pub value: Vector2<f64>,
+    /// Their covariance; `None` leaves it to [`super::SensorConfig`].
+    pub covariance: Option<Matrix2<f64>>,
+}
+
+/// All features seen at one instant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Features {
+    /// When they were seen.
+    pub stamp: Stamp,
+    /// How the observations are to be read.
+    pub kind: FeatureKind,
+    /// The observations; may be empty.
+    pub observations: Vec<Observation>,
+}

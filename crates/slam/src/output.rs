@@ -1,0 +1,174 @@
+//! What comes out of the filter.
+
+use lienav_base::stamp::Stamp;
+use lienav_lie::Se2;
+use nalgebra::{Matrix2, Matrix3, Vector2};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A pose with its covariance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PoseEstimate {
+    /// The instant it holds for.
+    pub stamp: Stamp,
+    /// Pose of the base in the map frame.
+    pub pose: Se2,
+    /// Covariance of (x, y, θ) − (x̂, ŷ, θ̂) in the map frame, (m, m, rad).
+    pub covariance: Matrix3<f64>,
+    /// Velocity (v_x, v_y) m/s and yaw rate rad/s in the base frame, as last used: calibrated.
+    pub twist: nalgebra::Vector3<f64>,
+}
+
+/// What one cloud of features did to the filter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// The estimate after the update.
+    pub estimate: PoseEstimate,
+    /// Normalised innovation squared of all accepted observations together.
+    pub nis: f64,
+    /// Its degrees of freedom: two for each accepted observation.
+    pub dof: usize,
+    /// Observations used for the update.
+    pub accepted: usize,
+    /// Observations of new features.
+    pub added: usize,
+    /// Observations that were left out.
+    pub rejected: usize,
+    /// Features in the map after the step.
+    pub features: usize,
+}
+
+/// A feature of the map.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Landmark {
+    /// Its identity, from the front end or given by the filter.
+    pub id: u32,
+    /// Position in the map frame, m.
+    pub position: Vector2<f64>,
+    /// Covariance of the position, m².
+    pub covariance: Matrix2<f64>,
+    /// When it was last seen.
+    pub last_seen: Stamp,
+    /// How many observations went into it.
+    pub observations: u32,
+}
+
+/// Why something that came in was not used. The words are those of `/diagnostics` and of the evaluator's report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DropReason {
+    /// A number that is not finite.
+    NotFinite,
+    /// A value no robot produces: beyond the limits of the configuration.
+    Absurd,
+    /// A covariance that is not symmetric positive semidefinite.
+    BadCovariance,
+    /// A stamp that was already used.
+    DuplicateStamp,
+    /// A stamp older than what the reorder buffer still holds.
+    TooLate,
+    /// A stamp ahead of everything else by more than the configuration allows.
+    FromTheFuture,
+    /// The reorder buffer was full.
+    BufferFull,
+    /// Features that came before any odometry.
+    NotStarted,
+    /// The same feature twice in one cloud.
+    DuplicateFeature,
+    /// A range outside the sensor's.
+    OutOfRange,
+    /// An observation outside the gate of the feature it names.
+    Gated,
+    /// An observation without identity that fits more than one feature, or almost fits one.
+    Ambiguous,
+    /// A new feature for which the map has no room.
+    MapFull,
+    /// The innovation covariance could not be factored.
+    Singular,
+    /// The filter is switched off.
+    Disabled,
+}
+
+impl DropReason {
+    /// All reasons.
+    pub const ALL: [Self; 15] = [
+        Self::NotFinite,
+        Self::Absurd,
+        Self::BadCovariance,
+        Self::DuplicateStamp,
+        Self::TooLate,
+        Self::FromTheFuture,
+        Self::BufferFull,
+        Self::NotStarted,
+        Self::DuplicateFeature,
+        Self::OutOfRange,
+        Self::Gated,
+        Self::Ambiguous,
+        Self::MapFull,
+        Self::Singular,
+        Self::Disabled,
+    ];
+
+    /// The reason as one word, `snake_case`.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::NotFinite => "not_finite",
+            Self::Absurd => "absurd",
+            Self::BadCovariance => "bad_covariance",
+            Self::DuplicateStamp => "duplicate_stamp",
+            Self::TooLate => "too_late",
+            Self::FromTheFuture => "from_the_future",
+            Self::BufferFull => "buffer_full",
+            Self::NotStarted => "not_started",
+            Self::DuplicateFeature => "duplicate_feature",
+            Self::OutOfRange => "out_of_range",
+            Self::Gated => "gated",
+            Self::Ambiguous => "ambiguous",
+            Self::MapFull => "map_full",
+            Self::Singular => "singular",
+            Self::Disabled => "disabled",
+        }
+    }
+}
+
+impl fmt::Display for DropReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+impl std::error::Error for DropReason {}
+
+/// How often each [`DropReason`] happened. Counting does not allocate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts([u64; DropReason::ALL.len()]);
+
+impl Counts {
+    /// One more of `reason`.
+    pub fn add(&mut self, reason: DropReason) {
+        self.0[reason as usize] += 1;
+    }
+
+    /// All of `other` besides.
+    pub fn add_all(&mut self, other: &Self) {
+        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
+            *mine += theirs;
+        }
+    }
+
+    /// How many of `reason`.
+    pub fn get(&self, reason: DropReason) -> u64 {
+        self.0[reason as usize]
+    }
+
+    /// Of all reasons together.
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// Those that happened, by word.
+    pub fn by_word(&self) -> BTreeMap<&'static str, u64> {
+        DropReason::ALL.iter().map(|&r| (r.word(), self.get(r))).filter(|&(_, n)| n > 0).collect()
+    }
+}

@@ -1,0 +1,168 @@
+//! Propagation: the robot moves.
+
+use super::covariance::{Covariance, factor3};
+use super::motion::{Drift, FeatureMotion, Increment};
+use super::state::State;
+use super::update::along;
+use super::{Coordinates, Linearization, Variant};
+use lienav_lie::skew;
+use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
+
+/// Room for propagation; keeps its allocation.
+#[derive(Clone, Debug, Default)]
+pub struct Rows {
+    /// G L: what the noise (δt, δa) of the last motion, Q = L Lᵀ, did to every error; a row for each of the state.
+    pub noise: Vec<[f64; 3]>,
+    /// diag(R(θ), 1)L: (R(θ)δt, δa) is this times n. Seen from the robot at p⁺, a feature at p moves by −R(θ)δt − J(p − p⁺)δa.
+    motion: [[f64; 3]; 3],
+    /// What [`Rows::relinearize`] has changed of the noise.
+    change: Vec<[f64; 3]>,
+    /// Of which rows.
+    changed: Vec<usize>,
+    /// Room for [`Rows::apply`].
+    middle: Vec<[f64; 3]>,
+    /// G itself, where something is calibrated.
+    effect: Vec<[f64; 3]>,
+    /// What correlation with the parameters adds, row by row.
+    spread: Vec<[f64; 3]>,
+}
+
+impl Rows {
+    /// Fills [`Rows::noise`] for `state`, which has not moved by `increment` yet.
+    pub fn note_noise(&mut self, state: &State, increment: &Increment, variant: &Variant) {
+        self.noise.clear();
+        if variant.coordinates != Coordinates::World {
+            let root = factor3(&increment.covariance);
+            noise_rows(state, increment, variant, |row| {
+                let along = |k| row[0] * root[(0, k)] + row[1] * root[(1, k)] + row[2] * root[(2, k)];
+                self.noise.push([0, 1, 2].map(along));
+            });
+            let (s, c) = state.pose.theta.sin_cos();
+            let shift = |a: f64, b: f64| [0, 1, 2].map(|k| a * root[(0, k)] + b * root[(1, k)]);
+            self.motion = [shift(c, -s), shift(s, c), [0, 1, 2].map(|k| root[(2, k)])];
+        }
+    }
+
+    /// ν, what the noise n did to the pose; zero where there was none.
+    pub fn of_pose(&self, noise: &[f64; 3]) -> Vector3<f64> {
+        Vector3::from([0, 1, 2].map(|row| self.noise.get(row).map_or(0.0, |row| along(row, noise))))
+    }
+
+    /// Has to come before [`Rows::relinearize`], as [`Rows::apply`] after it.
+    pub fn begin(&mut self) {
+        self.change.clear();
+        self.change.resize(self.noise.len(), [0.0; 3]);
+        self.changed.clear();
+    }
+
+    /// What the last motion did to the feature whose rows begin at `row`, in terms of the error e that moves it by
+    /// `derivative`·e, if it is `lever` away from the robot; all in the map's axes.
+    pub fn relinearize(&mut self, row: usize, lever: &Vector2<f64>, derivative: &Matrix2<f64>) {
+        let Some(inverse) = derivative.try_inverse() else { return };
+        let turned = skew(lever);
+        self.changed.extend([row, row + 1]);
+        for k in 0..3 {
+            let shift = Vector2::new(self.motion[0][k], self.motion[1][k]);
+            let e = -(inverse * (shift + turned * self.motion[2][k]));
+            for (row, value) in (row..).zip([e.x, e.y]) {
+                self.change[row][k] = value - self.noise[row][k];
+                self.noise[row][k] = value;
+            }
+        }
+    }
+
+    /// The covariance that propagation would have given with the new rows: P + G'G'ᵀ − GGᵀ = P + CM + MᵀCᵀ with the change
+    /// C = G' − G and the mean M of both.
+    pub fn apply(&mut self, covariance: &mut Covariance) {
+        self.middle.clear();
+        self.middle.extend(self.noise.iter().zip(&self.change).map(|(g, d)| [0, 1, 2].map(|k| g[k] - 0.5 * d[k])));
+        covariance.add_symmetric3_in(&self.changed, &self.change, &self.middle);
+    }
+}
+
+/// Moves the state by an increment: pose p⁺ = p + R(θ)t, θ⁺ = θ + a with transition (5.11) and, in robot coordinates,
+/// features z⁺ = A z − b with transition (5.20). In invariant coordinates the transition is the identity.
+pub fn propagate(state: &mut State, increment: &Increment, variant: &Variant, rows: &mut Rows) {
+    let linearized_at = match variant.linearization {
+        Linearization::Current => state.pose.p,
+        Linearization::FirstEstimate => state.predicted.p,
+    };
+    let (transition, noise) = increment.pose_jacobians(&state.pose, &linearized_at);
+    rows.effect.clear();
+    if increment.drift.is_some() {
+        noise_rows(state, increment, variant, |row| rows.effect.push(row));
+    }
+    rows.note_noise(state, increment, variant);
+    match variant.coordinates {
+        Coordinates::World => {
+            state.covariance.move_pose(&transition, &(noise * increment.covariance * noise.transpose()));
+        }
+        Coordinates::Robot => {
+            let map = FeatureMotion::new(&increment.motion, variant.discretization);
+            for feature in &mut state.features {
+                feature.x = map.apply(&feature.x);
+            }
+            state.covariance.move_all(&transition, map.c, map.s, &rows.noise);
+        }
+        Coordinates::Invariant => state.covariance.add_outer3(&rows.noise),
+    }
+    if let Some(drift) = &increment.drift {
+        spread_calibration(state, drift, rows);
+    }
+    state.pose = state.pose * increment.motion;
+    state.predicted = state.pose;
+}
+
+/// G, ∂(error)/∂(δt, δa), row by row, before the state has moved.
+///
+/// World coordinates: the pose alone moves, δp = R(θ)δt. Robot coordinates: −∂z⁺/∂(t, a) besides. Invariant coordinates:
+/// ξ_θ = δa, ξ_p = R(θ)δt − J p⁺ δa; e_i = −R(θ)δt − J(p_i − p⁺)δa.
+fn noise_rows(state: &State, increment: &Increment, variant: &Variant, mut visit: impl FnMut([f64; 3])) {
+    let (s, c) = state.pose.theta.sin_cos();
+    let p_next = (state.pose * increment.motion).p;
+    let of_position = match variant.coordinates {
+        Coordinates::World | Coordinates::Robot => [[c, -s, 0.0], [s, c, 0.0]],
+        Coordinates::Invariant => [[c, -s, p_next.y], [s, c, -p_next.x]],
+    };
+    of_position.into_iter().chain([[0.0, 0.0, 1.0]]).for_each(&mut visit);
+    (0..state.covariance.calibration()).for_each(|_| visit([0.0; 3]));
+    let map = FeatureMotion::new(&increment.motion, variant.discretization);
+    for feature in &state.features {
+        let pair = match variant.coordinates {
+            Coordinates::World => [[0.0; 3]; 2],
+            Coordinates::Robot => map.noise_rows(&feature.x, &map.apply(&feature.x)),
+            Coordinates::Invariant => {
+                let lever = feature.x - p_next;
+                [[-c, s, lever.y], [-s, -c, -lever.x]]
+            }
+        };
+        pair.into_iter().for_each(&mut visit);
+    }
+}
+
+/// Errors of calibration act as noise does, (δt, δa) = D δc, but stay: with the transition x⁺ = F x + G D δc and what F has made
+/// of P,
+///
+/// P⁺ = P + G M + Mᵀ Gᵀ, M = D P_c· + ½ D P_cc Dᵀ Gᵀ.
+fn spread_calibration(state: &mut State, drift: &Drift, rows: &mut Rows) {
+    let p = &mut state.covariance;
+    let mut own = Matrix3::zeros();
+    for (k, a) in state.calibration.motion() {
+        for (l, b) in state.calibration.motion() {
+            let shared = p.get(Covariance::calibration_row(k), Covariance::calibration_row(l));
+            own += drift.jacobian.column(a) * drift.jacobian.column(b).transpose() * (0.5 * shared);
+        }
+    }
+    rows.spread.clear();
+    rows.spread.extend(rows.effect.iter().enumerate().map(|(i, g)| {
+        let mut m = own * Vector3::from(*g);
+        for (k, a) in state.calibration.motion() {
+            m += drift.jacobian.column(a) * p.get(Covariance::calibration_row(k), i);
+        }
+        [m.x, m.y, m.z]
+    }));
+    p.add_symmetric3(&rows.effect, &rows.spread);
+    for (k, walk) in state.calibration.walks() {
+        p.add_calibration_variance(k, walk * walk * drift.duration);
+    }
+}

@@ -1,0 +1,71 @@
+//! Where a robot was moved to: the rigid motion under which most of what is seen is where the map has it.
+
+use super::sensor::{Reading, Sensor};
+use lienav_lie::{Se2, skew};
+use nalgebra::{Matrix2x3, Matrix3, Vector2, Vector3};
+use std::f64::consts::PI;
+
+/// Headings that are tried, all round: Gauss–Newton finds the rest from 30° off.
+const HEADINGS: usize = 12;
+
+/// Gauss–Newton steps from each.
+const STEPS: usize = 15;
+
+/// Readings beyond so many standard deviations count less and less (Cauchy): some features may have been moved, too.
+const SCALE: f64 = 3.0;
+
+/// The motion of the base, seen from where the filter has it, that explains readings of features at `z` best: the least
+/// Σ c² ln(1 + d²/c²) over their Mahalanobis distances d, features taken as known. `None` from fewer than two.
+pub fn displacement(sensor: &Sensor, sightings: &[(Vector2<f64>, Reading)]) -> Option<Se2> {
+    if sightings.len() < 2 {
+        return None;
+    }
+    let from = |k: usize| Se2::new(0.0, 0.0, -PI + 2.0 * PI * k as f64 / HEADINGS as f64);
+    (0..HEADINGS)
+        .filter_map(|k| descend(sensor, sightings, from(k)))
+        .min_by(|(_, a), (_, b)| a.total_cmp(b))
+        .map(|(motion, _)| motion)
+}
+
+/// Gauss–Newton from `motion`, and the cost it ends at.
+fn descend(sensor: &Sensor, sightings: &[(Vector2<f64>, Reading)], mut motion: Se2) -> Option<(Se2, f64)> {
+    let mut normal = linearize(sensor, sightings, &motion)?;
+    for _ in 0..STEPS {
+        let Some(factor) = normal.matrix.cholesky() else { break };
+        let step = factor.solve(&normal.vector);
+        // Halved until it is a descent.
+        let better = (0..6).find_map(|halvings| {
+            let tried = motion * Se2::exp(&(step * 0.5_f64.powi(halvings)));
+            let next = linearize(sensor, sightings, &tried)?;
+            (next.cost < normal.cost).then_some((tried, next))
+        });
+        let Some((tried, next)) = better else { break };
+        (motion, normal) = (tried, next);
+    }
+    Some((motion, normal.cost))
+}
+
+/// Normal equations of the weighted problem at a motion, and its cost.
+struct Normal {
+    matrix: Matrix3<f64>,
+    vector: Vector3<f64>,
+    cost: f64,
+}
+
+/// With X ← X Exp(ν), a feature is seen at z⁺ = Exp(ν)⁻¹z, ∂z⁺/∂ν = −[I, J z⁺].
+fn linearize(sensor: &Sensor, sightings: &[(Vector2<f64>, Reading)], motion: &Se2) -> Option<Normal> {
+    let mut normal = Normal { matrix: Matrix3::zeros(), vector: Vector3::zeros(), cost: 0.0 };
+    for (z, reading) in sightings {
+        let seen = motion.transform_back(z);
+        let Some(expected) = sensor.expect(reading, &seen, &seen) else { continue };
+        let information = expected.noise.try_inverse()?;
+        let lever = skew(&seen);
+        let jacobian = expected.jacobian * Matrix2x3::new(-1.0, 0.0, -lever.x, 0.0, -1.0, -lever.y);
+        let ratio = expected.residual.dot(&(information * expected.residual)) / (SCALE * SCALE);
+        let weighted = jacobian.transpose() * information / (1.0 + ratio);
+        normal.matrix += weighted * jacobian;
+        normal.vector += weighted * expected.residual;
+        normal.cost += SCALE * SCALE * ratio.ln_1p();
+    }
+    normal.cost.is_finite().then_some(normal)
+}

@@ -1,0 +1,97 @@
+//! How a correction is applied to the estimate.
+
+use super::covariance::POSE;
+use super::state::State;
+use super::{Chart, Charts, Retraction};
+use lienav_lie::{Se2, rotation, v_matrix};
+use nalgebra::{Matrix2, Vector2, Vector3};
+
+/// Applies δ, of which `rigid` (as long as δ; all zero where nothing is split) makes good the noise of the last motion. With a
+/// chart, the covariance of the features is carried to the new estimate: it stays what it is in the coordinates in which the
+/// correction was an addition.
+pub fn retract(
+    state: &mut State,
+    delta: &[f64],
+    rigid: &[f64],
+    retraction: Retraction,
+    blocks: &mut Vec<Matrix2<f64>>,
+) {
+    state.calibration.correct(&delta[POSE..]);
+    match retraction {
+        Retraction::Additive => additive(state, delta),
+        Retraction::Group => group(state, delta),
+        Retraction::Chart(charts) | Retraction::Split(charts) => in_charts(state, delta, rigid, charts, blocks),
+    }
+}
+
+fn pose_part(delta: &[f64]) -> Vector3<f64> {
+    Vector3::new(delta[0], delta[1], delta[2])
+}
+
+fn feature_parts(delta: &[f64], first_row: usize) -> impl Iterator<Item = Vector2<f64>> + '_ {
+    delta[first_row..].chunks_exact(2).map(|d| Vector2::new(d[0], d[1]))
+}
+
+/// x ← x + δ.
+fn additive(state: &mut State, delta: &[f64]) {
+    let d = pose_part(delta);
+    state.pose.p += d.xy();
+    state.pose.theta += d.z;
+    let first_row = state.covariance.row_of(0);
+    for (feature, d) in state.features.iter_mut().zip(feature_parts(delta, first_row)) {
+        feature.x += d;
+    }
+}
+
+/// The exponential of SE_{1+N}(2) at (ξ, ξ_i = ξ_p + e_i): X ← Exp(ξ)X, p_i ← R(ξ_θ)p_i + V(ξ_θ)ξ_i. The covariance stays.
+fn group(state: &mut State, delta: &[f64]) {
+    let xi = pose_part(delta);
+    let (r, v) = (rotation(xi.z), v_matrix(xi.z));
+    state.pose = Se2::exp(&xi) * state.pose;
+    let first_row = state.covariance.row_of(0);
+    for (feature, e) in state.features.iter_mut().zip(feature_parts(delta, first_row)) {
+        feature.x = r * feature.x + v * (xi.xy() + e);
+    }
+}
+
+/// The errors of an invariant filter are a product, χ_true = Exp(old)Exp(ν)χ̂, of what was wrong before the last motion and of
+/// the noise ν of that motion, which moved the robot and left the features where they are in the map. Each is corrected
+/// where it arose: what is left of e_i without ν, in the chart of z_i = X⁻¹p_i; then the robot, X ← Exp(ν)X, among features
+/// that stay; then X ← Exp(ξ − ν)X with the features around it. Features that have been out of view
+/// follow the exponential of the group, p_i ← R(ξ_θ − ν_θ)p_i + V(ξ_θ − ν_θ)(ξ_p − ν_p + e_i), with errors that stay.
+///
+/// e_i is carried along, δe⁺ = R(ξ_θ − ν_θ)R(θ)(∂z⁺/∂δz)R(θ)ᵀδe: the correction of ν turns no axes of the map. The
+/// error of the pose is not carried by the Jacobian J_l(ξ) of the exponential, as it would have to be if it were one vector
+/// that the correction is a part of: corrections are ν for the most part, Exp(old) stands to the left of them, and J_l would
+/// turn what is known of the whole way by half of every one of them.
+fn in_charts(state: &mut State, delta: &[f64], rigid: &[f64], charts: Charts, blocks: &mut Vec<Matrix2<f64>>) {
+    let (xi, nu) = (pose_part(delta), pose_part(rigid));
+    let before = state.pose;
+    let old = xi - nu;
+    let after = Se2::exp(&old) * Se2::exp(&nu) * before;
+    let (turn, spread) = (rotation(old.z), v_matrix(old.z));
+    let first_row = state.covariance.row_of(0);
+    blocks.clear();
+    let parts = feature_parts(delta, first_row).zip(feature_parts(rigid, first_row));
+    for (feature, (e, of_motion)) in state.features.iter_mut().zip(parts) {
+        if feature.is_mapped {
+            feature.x = turn * feature.x + spread * (old.xy() + e - of_motion);
+            blocks.push(Matrix2::identity());
+            continue;
+        }
+        let origin = charts.origin(feature, &before.p);
+        let (place, derivative) = place(&origin, &feature.x, &(e - of_motion), charts.kind);
+        feature.x = turn * place + spread * old.xy();
+        feature.anchor = turn * feature.anchor + spread * old.xy();
+        blocks.push(turn * derivative);
+    }
+    state.pose = after;
+    state.covariance.transport(blocks);
+}
+
+/// Where a feature at `p` is after the correction e, made in a chart centred at `origin`, and ∂p⁺/∂e; all in the map. How a chart
+/// is turned does not matter.
+pub fn place(origin: &Vector2<f64>, p: &Vector2<f64>, e: &Vector2<f64>, chart: Chart) -> (Vector2<f64>, Matrix2<f64>) {
+    let (z, derivative) = chart.retract(&(p - origin), e);
+    (origin + z, derivative)
+}

@@ -1,0 +1,452 @@
+//! The pipeline: stamped input in, in whatever order it arrives; steps out, in the order of their stamps.
+
+use super::estimator::Estimator;
+use super::inbox::Inbox;
+use super::motion::Increment;
+use super::sensor::MAX_VARIANCE;
+use super::tilt::level;
+use super::trace::Trace;
+use super::{
+    CalibrationEstimate, Config, ConfigError, Counts, DropReason, FeatureKind, Imu, Landmark, Observation, Odometry,
+    PoseEstimate, SPECS, Step, TimeJump,
+};
+use lienav_base::settings::check_change;
+use lienav_base::stamp::Stamp;
+use lienav_lie::Se2;
+use nalgebra::{Matrix3, SymmetricEigen, Vector3};
+
+/// The whole pipeline. The nodes, the offline evaluation and the tests all run this and nothing else, so the same
+/// input gives the same estimates to the last bit.
+///
+/// ```
+/// use lienav_slam::{Config, FeatureKind, Observation, Odometry, Slam};
+/// use lienav_base::stamp::Stamp;
+/// use nalgebra::Vector2;
+///
+/// let mut slam = Slam::new(Config::default())?;
+/// for k in 0..=10 {
+///     let stamp = Stamp::from_nanos(100_000_000 * k);
+///     slam.odometry(&Odometry { stamp, velocity: Vector2::new(1.0, 0.0), yaw_rate: 0.0, covariance: None })?;
+///     let range = 5.0 - stamp.secs();
+///     let seen = Observation { id: Some(7), value: Vector2::new(range, 0.0), covariance: None };
+///     slam.features(stamp, FeatureKind::RangeBearing, &[seen])?;
+///     while let Some(step) = slam.poll() {
+///         println!("{} {:?}", step.estimate.stamp, step.estimate.pose);
+///     }
+/// }
+/// assert!((slam.predicted().unwrap().pose.p.x - 1.0).abs() < 1e-9);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Slam {
+    config: Config,
+    pub(super) estimator: Estimator,
+    inbox: Inbox,
+    counts: Counts,
+    /// The instant the state holds for; `None` before the first odometry.
+    time: Option<Stamp>,
+    /// Stamp of the last step.
+    last_step: Option<Stamp>,
+    /// An odometry stamp far ahead of the rest, dropped once; a second one near it is a gap, not a fault.
+    suspect: Option<Stamp>,
+    /// Motion from `time` to the newest odometry.
+    ahead: Increment,
+    /// Of the newest odometry.
+    newest_twist: Vector3<f64>,
+    /// Of the odometry the state was last moved with.
+    twist: Vector3<f64>,
+    time_jumps: u64,
+    enabled: bool,
+    /// Kept where somebody asks for it.
+    pub(super) trace: Option<Trace>,
+}
+
+impl Slam {
+    /// A filter at its initial pose with an empty map.
+    ///
+    /// # Errors
+    /// A setting out of range or an unknown filter.
+    pub fn new(config: Config) -> Result<Self, ConfigError> {
+        let variant = config.validate()?;
+        Ok(Self {
+            estimator: Estimator::new(&config, variant),
+            inbox: Inbox::new(config.motion.hold),
+            config,
+            counts: Counts::default(),
+            time: None,
+            last_step: None,
+            suspect: None,
+            ahead: Increment::none(),
+            newest_twist: Vector3::zeros(),
+            twist: Vector3::zeros(),
+            time_jumps: 0,
+            enabled: true,
+            trace: None,
+        })
+    }
+
+    /// The settings in force.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Changes settings that may change while running.
+    ///
+    /// # Errors
+    /// The sentence to show the user: which setting needs a restart, or is out of range. Nothing is changed then.
+    pub fn reconfigure(&mut self, config: Config) -> Result<(), String> {
+        config.validate().map_err(|e| e.to_string())?;
+        check_change(&self.config, &config, SPECS)?;
+        self.estimator.reconfigure(&config);
+        self.config = config;
+        Ok(())
+    }
+
+    /// Takes in an odometry message. Call [`Slam::poll`] until it gives `None` after each input.
+    ///
+    /// # Errors
+    /// Why it was not used; already counted.
+    pub fn odometry(&mut self, odometry: &Odometry) -> Result<(), DropReason> {
+        let outcome = self.take_odometry(odometry);
+        self.count(outcome)
+    }
+
+    /// Takes in a gyroscope's yaw rate, which replaces that of the odometry in the intervals it covers.
+    ///
+    /// # Errors
+    /// Why it was not used; already counted.
+    pub fn imu(&mut self, imu: &Imu) -> Result<(), DropReason> {
+        let outcome = self.take_imu(imu);
+        self.count(outcome)
+    }
+
+    /// Takes in a cloud of features. It waits until odometry of its stamp or a later one is there.
+    ///
+    /// # Errors
+    /// Why the cloud was not used; already counted. Single observations that are left out are counted in the step.
+    pub fn features(
+        &mut self,
+        stamp: Stamp,
+        kind: FeatureKind,
+        observations: &[Observation],
+    ) -> Result<(), DropReason> {
+        let outcome = self.take_features(stamp, kind, observations);
+        self.count(outcome)
+    }
+
+    fn count(&mut self, outcome: Result<(), DropReason>) -> Result<(), DropReason> {
+        if let Err(reason) = outcome {
+            self.counts.add(reason);
+        }
+        outcome
+    }
+
+    fn take_odometry(&mut self, odometry: &Odometry) -> Result<(), DropReason> {
+        self.check_enabled()?;
+        self.check_odometry(odometry)?;
+        let stamp = odometry.stamp + self.config.motion.delay_s;
+        let odometry = Odometry { stamp, ..*odometry };
+        if let Some(newest) = self.inbox.newest_odometry() {
+            if newest.since(stamp) > self.config.timing.jump_back_s {
+                self.time_was_set_back();
+            } else {
+                self.check_not_ahead(stamp, newest)?;
+            }
+        }
+        let Some(time) = self.time else {
+            self.inbox.start(odometry);
+            self.time = Some(stamp);
+            self.estimator.restart_clock(stamp);
+            self.newest_twist = odometry.twist();
+            return Ok(());
+        };
+        if self.inbox.newest_odometry() == Some(stamp) || self.inbox.has_odometry(stamp) {
+            return Err(DropReason::DuplicateStamp);
+        }
+        if stamp <= time {
+            return Err(DropReason::TooLate);
+        }
+        if self.inbox.odometry_full() {
+            return Err(DropReason::BufferFull);
+        }
+        if self.inbox.newest_odometry().is_none_or(|newest| stamp > newest) {
+            self.newest_twist = odometry.twist();
+        }
+        self.inbox.push_odometry(odometry);
+        self.commit();
+        self.look_ahead();
+        Ok(())
+    }
+
+    fn take_imu(&mut self, imu: &Imu) -> Result<(), DropReason> {
+        self.check_enabled()?;
+        let tilt = imu.tilt.filter(|_| self.config.motion.use_tilt);
+        if !imu.yaw_rate.is_finite() || tilt.is_some_and(|tilt| !tilt.is_finite()) {
+            return Err(DropReason::NotFinite);
+        }
+        if imu.yaw_rate.abs() > self.config.motion.max_yaw_rate {
+            return Err(DropReason::Absurd);
+        }
+        if let Some(newest) = self.inbox.newest_odometry()
+            && imu.stamp.since(newest) > self.config.timing.max_ahead_s
+        {
+            return Err(DropReason::FromTheFuture);
+        }
+        if self.time.is_some_and(|time| imu.stamp <= time) {
+            return Err(DropReason::TooLate);
+        }
+        self.inbox.push_imu(Imu { tilt, ..*imu });
+        Ok(())
+    }
+
+    fn take_features(
+        &mut self,
+        stamp: Stamp,
+        kind: FeatureKind,
+        observations: &[Observation],
+    ) -> Result<(), DropReason> {
+        self.check_enabled()?;
+        if self.last_step == Some(stamp) || self.inbox.has_cloud(stamp) {
+            return Err(DropReason::DuplicateStamp);
+        }
+        if self.time.is_some_and(|time| stamp < time) {
+            return Err(if self.last_step.is_none() { DropReason::NotStarted } else { DropReason::TooLate });
+        }
+        if let Some(newest) = self.inbox.newest_odometry()
+            && stamp.since(newest) > self.config.timing.max_ahead_s
+        {
+            return Err(DropReason::FromTheFuture);
+        }
+        if self.inbox.clouds_full() {
+            return Err(DropReason::BufferFull);
+        }
+        self.inbox.push_cloud(stamp, kind, observations);
+        Ok(())
+    }
+
+    fn check_enabled(&self) -> Result<(), DropReason> {
+        if self.enabled { Ok(()) } else { Err(DropReason::Disabled) }
+    }
+
+    fn check_odometry(&self, odometry: &Odometry) -> Result<(), DropReason> {
+        let (v, w) = (odometry.velocity, odometry.yaw_rate);
+        if !(v.x.is_finite() && v.y.is_finite() && w.is_finite()) {
+            return Err(DropReason::NotFinite);
+        }
+        if v.norm() > self.config.motion.max_speed || w.abs() > self.config.motion.max_yaw_rate {
+            return Err(DropReason::Absurd);
+        }
+        odometry.covariance.as_ref().map_or(Ok(()), check_covariance)
+    }
+
+    /// A stamp far ahead is dropped once; the next one near it shows that the gap is real.
+    fn check_not_ahead(&mut self, stamp: Stamp, newest: Stamp) -> Result<(), DropReason> {
+        let limit = self.config.timing.max_ahead_s;
+        if stamp.since(newest) <= limit {
+            self.suspect = None;
+            return Ok(());
+        }
+        let confirmed = self.suspect.is_some_and(|s| stamp > s && stamp.since(s) <= limit);
+        self.suspect = Some(stamp);
+        if confirmed { Ok(()) } else { Err(DropReason::FromTheFuture) }
+    }
+
+    fn time_was_set_back(&mut self) {
+        self.time_jumps += 1;
+        match self.config.timing.on_jump_back {
+            TimeJump::Reset => self.reset(),
+            TimeJump::Rewind => self.forget_time(),
+        }
+    }
+
+    /// Keeps pose and map; the next odometry starts the clock anew.
+    fn forget_time(&mut self) {
+        self.estimator.settle();
+        self.inbox.clear();
+        self.trace = self.trace.take().map(|_| Trace::default());
+        (self.time, self.last_step, self.suspect) = (None, None, None);
+        self.ahead = Increment::none();
+    }
+
+    /// Tells the filter what time it is, so that features do not wait for odometry that never comes longer than
+    /// `timing.reorder_window_s`. Optional: without it, later input releases them.
+    pub fn now(&mut self, stamp: Stamp) {
+        self.inbox.set_clock(stamp);
+    }
+
+    /// The input has ended: features that still wait for odometry are released.
+    pub fn finish(&mut self) {
+        self.inbox.end();
+    }
+
+    /// The next cloud that can be processed, processed. One step a cloud, stamps strictly increasing.
+    pub fn poll(&mut self) -> Option<Step> {
+        loop {
+            let mut cloud = self.inbox.pop_due_cloud(self.window_s())?;
+            let step = match self.time {
+                None => Err(DropReason::NotStarted),
+                Some(time) if cloud.stamp < time => Err(DropReason::NotStarted),
+                Some(time) => {
+                    self.advance(time, cloud.stamp);
+                    if let Some(levelling) = self.inbox.levelling(cloud.stamp) {
+                        level(cloud.kind, &self.config.sensor, &levelling, &mut cloud.observations);
+                    }
+                    let correction =
+                        self.estimator.correct(cloud.stamp, cloud.kind, &cloud.observations, &mut self.counts);
+                    self.last_step = Some(cloud.stamp);
+                    self.trace_step();
+                    Ok(Step {
+                        estimate: self.estimate(cloud.stamp, &Increment::none(), self.twist),
+                        nis: correction.nis,
+                        dof: 2 * correction.accepted,
+                        accepted: correction.accepted,
+                        added: correction.added,
+                        rejected: correction.rejected,
+                        features: self.estimator.state.features.len(),
+                    })
+                }
+            };
+            self.inbox.recycle(cloud);
+            match step {
+                Ok(step) => {
+                    self.look_ahead();
+                    return Some(step);
+                }
+                Err(reason) => self.counts.add(reason),
+            }
+        }
+    }
+
+    /// Takes odometry older than the reorder window into the state.
+    fn commit(&mut self) {
+        while let (Some(time), Some(to)) = (self.time, self.inbox.odometry_to_commit(self.window_s())) {
+            self.advance(time, to);
+        }
+    }
+
+    /// How long odometry is held back: a dead time lets it run ahead of the clouds, or behind them.
+    fn window_s(&self) -> f64 {
+        self.config.timing.reorder_window_s + self.config.motion.delay_s.abs()
+    }
+
+    /// Moves the state from `from` to `to` along the odometry that waits.
+    fn advance(&mut self, from: Stamp, to: Stamp) {
+        let (estimator, config) = (&mut self.estimator, &self.config.motion);
+        let (twist, trace) = (&mut self.twist, &mut self.trace);
+        let used = self.inbox.walk(from, to, |s| {
+            *twist = s.odometry.twist();
+            if let Some(trace) = trace {
+                trace.segments.push(s);
+            }
+            estimator.advance(&estimator.increment(&s, config));
+        });
+        self.inbox.consume(used, to);
+        self.time = Some(to.max(from));
+    }
+
+    /// Recomputes the motion from the state to the newest odometry.
+    fn look_ahead(&mut self) {
+        let (Some(time), Some(newest)) = (self.time, self.inbox.newest_odometry()) else { return };
+        let mut ahead = Increment::none();
+        self.inbox.walk(time, newest, |s| {
+            ahead = ahead.then(&self.estimator.increment(&s, &self.config.motion));
+        });
+        self.ahead = ahead;
+    }
+
+    fn estimate(&self, stamp: Stamp, ahead: &Increment, twist: Vector3<f64>) -> PoseEstimate {
+        let state = &self.estimator.state;
+        let (pose, covariance) = state.carried(&self.estimator.pending().then(ahead));
+        PoseEstimate { stamp, pose, covariance, twist: state.calibration.twist(&twist) }
+    }
+
+    /// The pose at the newest odometry: the last step, carried on. `None` before the first odometry.
+    pub fn predicted(&self) -> Option<PoseEstimate> {
+        let stamp = self.inbox.newest_odometry().max(self.time)?;
+        self.time.map(|_| self.estimate(stamp, &self.ahead, self.newest_twist))
+    }
+
+    /// The features of the map, with covariances in the map frame, as of the last step.
+    pub fn landmarks(&self) -> impl Iterator<Item = Landmark> + '_ {
+        (0..self.estimator.state.features.len()).map(|i| self.estimator.state.landmark(i))
+    }
+
+    /// What is known of each calibration parameter that is estimated, as of the last step; nothing where all are off.
+    pub fn calibration(&self) -> impl Iterator<Item = CalibrationEstimate> + '_ {
+        self.estimator.state.calibration_estimates()
+    }
+
+    #[cfg(test)]
+    pub(super) fn state(&self) -> &super::state::State {
+        &self.estimator.state
+    }
+
+    /// What was left out so far, by reason.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// How often the gate was opened because it had left out most of what was seen for longer than
+    /// `gate.starvation_limit_s`.
+    pub fn gate_openings(&self) -> u64 {
+        self.estimator.gate_openings()
+    }
+
+    /// How often time was set back.
+    pub fn time_jumps(&self) -> u64 {
+        self.time_jumps
+    }
+
+    /// Back to the initial pose and an empty map; counts stay.
+    pub fn reset(&mut self) {
+        self.forget_time();
+        self.estimator.reset(&self.config);
+        (self.twist, self.newest_twist) = (Vector3::zeros(), Vector3::zeros());
+    }
+
+    /// Puts the robot at a pose given from outside; the map moves with it, rigidly.
+    ///
+    /// # Errors
+    /// A non-finite pose, or a covariance of (x, y, θ) that is not symmetric positive semidefinite.
+    pub fn set_pose(&mut self, pose: Se2, covariance: &Matrix3<f64>) -> Result<(), DropReason> {
+        let outcome = if pose.p.iter().all(|x| x.is_finite()) && pose.theta.is_finite() {
+            check_covariance(covariance)
+        } else {
+            Err(DropReason::NotFinite)
+        };
+        if outcome.is_ok() {
+            self.estimator.set_pose(pose, covariance);
+        }
+        self.count(outcome)
+    }
+
+    /// Switches the filter off (input is counted as `disabled`) or on again. What happened meanwhile is not known: it goes
+    /// on from the pose it had.
+    pub fn set_enabled(&mut self, enabled: bool) {
+        if enabled != self.enabled {
+            self.forget_time();
+            self.enabled = enabled;
+        }
+    }
+
+    /// Whether the filter takes input.
+    pub fn enabled(&self) -> bool {
+        self.enabled
+    }
+}
+
+/// Symmetric to a millionth, and no eigenvalue below zero by more than rounding.
+fn check_covariance(c: &Matrix3<f64>) -> Result<(), DropReason> {
+    if !c.iter().all(|x| x.is_finite()) {
+        return Err(DropReason::NotFinite);
+    }
+    let scale = c.amax();
+    if scale > MAX_VARIANCE {
+        return Err(DropReason::Absurd);
+    }
+    let asymmetric = (c - c.transpose()).amax() > 1e-6 * scale;
+    let eigenvalues = SymmetricEigen::new(0.5 * (c + c.transpose())).eigenvalues;
+    if asymmetric || eigenvalues.min() < -1e-9 * scale {
+        return Err(DropReason::BadCovariance);
+    }
+    Ok(())
+}

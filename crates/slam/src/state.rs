@@ -1,0 +1,259 @@
+//! The state of a filter: a pose, features, their joint covariance.
+
+use super::calibration::Calibration;
+use super::covariance::Covariance;
+use super::motion::Increment;
+use super::{CalibrationConfig, CalibrationEstimate, Coordinates, Landmark};
+use lienav_base::stamp::Stamp;
+use lienav_lie::{Se2, skew};
+use nalgebra::{Matrix2, Matrix2x3, Matrix3, Vector2};
+use std::collections::HashMap;
+
+/// A feature in the state.
+#[derive(Clone, Copy, Debug)]
+pub struct Feature {
+    /// Its identity.
+    pub id: u32,
+    /// Where it is: in the robot frame if the coordinates are the robot's, in the map otherwise.
+    pub x: Vector2<f64>,
+    /// The same when it was first estimated; only first-estimate linearization reads it.
+    pub first: Vector2<f64>,
+    /// Where the robot was, in the map, when it saw the feature first; moves with the map. Only charts that are centred there
+    /// read it.
+    pub anchor: Vector2<f64>,
+    /// Whether the first reading left its range uncertain by more than a twentieth.
+    pub is_vague: bool,
+    /// When it was last used in an update.
+    pub last_seen: Stamp,
+    /// How many observations went into it.
+    pub observations: u32,
+    /// Whether it was out of view since it was new: what is unknown of it then is not its range from here, but how the robot
+    /// has moved since, and corrections do not go through a chart any more.
+    pub is_mapped: bool,
+}
+
+impl Feature {
+    /// Whether it is worth linearizing readings of it where later clouds put it: its range was vague when it was new, and it has not
+    /// become part of the map.
+    pub fn is_aimed_at(&self) -> bool {
+        self.is_vague && !self.is_mapped
+    }
+}
+
+/// Pose, calibration, features and joint covariance. Errors are additive, (δp, δθ, δc, δx_1 … δx_N), but in invariant
+/// coordinates: there they are (ξ, δc, e_1 … e_N), X_true = Exp(ξ)X̂, e_i = R(θ)δz_i.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// What the features' coordinates are.
+    pub coordinates: Coordinates,
+    /// Pose of the base in the map.
+    pub pose: Se2,
+    /// The pose as it was predicted, before the last update: the first estimate of the newest pose.
+    pub predicted: Se2,
+    /// What odometry and sensor get wrong.
+    pub calibration: Calibration,
+    /// The features, in no particular order.
+    pub features: Vec<Feature>,
+    /// Of pose, calibration and features, in this order.
+    pub covariance: Covariance,
+    index: HashMap<u32, usize>,
+}
+
+impl State {
+    /// A pose and no features, with room for `capacity` of them.
+    pub fn new(
+        coordinates: Coordinates,
+        pose: Se2,
+        covariance: &Matrix3<f64>,
+        config: &CalibrationConfig,
+        capacity: usize,
+    ) -> Self {
+        let calibration = Calibration::new(config);
+        let variances = calibration.variances(config);
+        let covariance = Covariance::new(&from_additive(coordinates, &pose, covariance), &variances, capacity);
+        Self {
+            coordinates,
+            pose,
+            predicted: pose,
+            calibration,
+            features: Vec::with_capacity(capacity),
+            covariance,
+            index: HashMap::with_capacity(2 * capacity),
+        }
+    }
+
+    /// Becomes a copy of another state, in the room there is.
+    pub fn copy_from(&mut self, other: &Self) {
+        let Self { coordinates, pose, predicted, calibration, features, covariance, index } = other;
+        (self.coordinates, self.pose, self.predicted) = (*coordinates, *pose, *predicted);
+        self.calibration.clone_from(calibration);
+        self.features.clone_from(features);
+        self.covariance.copy_from(covariance);
+        self.index.clone_from(index);
+    }
+
+    /// Where in [`State::features`] a feature is.
+    pub fn find(&self, id: u32) -> Option<usize> {
+        self.index.get(&id).copied()
+    }
+
+    /// Appends a feature with x = from_pose·(pose error) + e, Cov(e) = `own`.
+    pub fn append(&mut self, feature: Feature, from_pose: &Matrix2x3<f64>, own: &Matrix2<f64>) {
+        self.covariance.append(from_pose, own);
+        self.index.insert(feature.id, self.features.len());
+        self.features.push(feature);
+    }
+
+    /// Drops feature `i`; the last one takes its place.
+    pub fn swap_remove(&mut self, i: usize) {
+        self.covariance.swap_remove(i);
+        let gone = self.features.swap_remove(i);
+        self.index.remove(&gone.id);
+        if let Some(moved) = self.features.get(i) {
+            self.index.insert(moved.id, i);
+        }
+    }
+
+    /// Position of feature `i` in the robot frame, z = R(θ)ᵀ(p_i − p) (Shen 2019, eq. (5.4)).
+    pub fn in_robot(&self, i: usize) -> Vector2<f64> {
+        match self.coordinates {
+            Coordinates::World | Coordinates::Invariant => self.pose.transform_back(&self.features[i].x),
+            Coordinates::Robot => self.features[i].x,
+        }
+    }
+
+    /// Covariance of (p, θ) − (p̂, θ̂).
+    pub fn pose_covariance(&self) -> Matrix3<f64> {
+        let block = self.covariance.pose_block();
+        match self.coordinates {
+            Coordinates::World | Coordinates::Robot => block,
+            Coordinates::Invariant => {
+                let m = additive_from_left(&self.pose.p);
+                m * block * m.transpose()
+            }
+        }
+    }
+
+    /// What is known of each calibration parameter in the state.
+    pub fn calibration_estimates(&self) -> impl Iterator<Item = CalibrationEstimate> + '_ {
+        self.calibration.active().iter().enumerate().map(|(k, &parameter)| {
+            let row = Covariance::calibration_row(k);
+            let std = self.covariance.get(row, row).max(0.0).sqrt();
+            CalibrationEstimate { parameter, value: self.calibration.get(parameter), std }
+        })
+    }
+
+    /// The pose after one more motion, and its covariance: with what is known of the errors of calibration, and of how they
+    /// go with those of the pose.
+    pub fn carried(&self, increment: &Increment) -> (Se2, Matrix3<f64>) {
+        let (pose, mut covariance) = increment.carry(&self.pose, &self.pose_covariance());
+        if let Some(drift) = &increment.drift {
+            let (transition, noise) = increment.pose_jacobians(&self.pose, &self.pose.p);
+            let to_additive = match self.coordinates {
+                Coordinates::World | Coordinates::Robot => transition,
+                Coordinates::Invariant => transition * additive_from_left(&self.pose.p),
+            };
+            let effect = noise * drift.jacobian;
+            for (k, column) in self.calibration.motion() {
+                let spread = effect.column(column) * (to_additive * self.covariance.pose_calibration(k)).transpose();
+                covariance += spread + spread.transpose();
+                for (l, other) in self.calibration.motion() {
+                    let shared = self.covariance.get(Covariance::calibration_row(k), Covariance::calibration_row(l));
+                    covariance += effect.column(column) * effect.column(other).transpose() * shared;
+                }
+            }
+        }
+        (pose, covariance)
+    }
+
+    /// Feature `i` in the map frame, with its covariance there.
+    pub fn landmark(&self, i: usize) -> Landmark {
+        let feature = &self.features[i];
+        let own = self.covariance.feature_block(i, i);
+        // δp_i = L·(pose error) + B·(feature error).
+        let spread = |lever: Matrix2x3<f64>, b: Matrix2<f64>| {
+            let cross: Matrix2<f64> = lever * self.covariance.cross_block(i).transpose() * b.transpose();
+            let pose = lever * self.covariance.pose_block() * lever.transpose();
+            pose + cross + cross.transpose() + b * own * b.transpose()
+        };
+        let (position, covariance) = match self.coordinates {
+            Coordinates::World => (feature.x, own),
+            Coordinates::Robot => {
+                let r = self.pose.rotation();
+                (self.pose.transform(&feature.x), spread(lever(&(r * feature.x)), r))
+            }
+            Coordinates::Invariant => (feature.x, spread(lever(&feature.x), Matrix2::identity())),
+        };
+        let Feature { id, last_seen, observations, .. } = *feature;
+        Landmark { id, position, covariance, last_seen, observations }
+    }
+
+    /// Puts the robot elsewhere, with the map around it: what is known of the features from the robot stays, what was
+    /// known of the pose is replaced.
+    pub fn set_pose(&mut self, pose: Se2, covariance: &Matrix3<f64>) {
+        match self.coordinates {
+            Coordinates::Robot => self.covariance.replace_pose(covariance),
+            Coordinates::Invariant => {
+                let motion = pose * self.pose.inverse();
+                self.covariance.change_features(&motion.rotation(), |_| Matrix2x3::zeros());
+                self.covariance.replace_pose(&from_additive(self.coordinates, &pose, covariance));
+                for feature in &mut self.features {
+                    feature.x = motion.transform(&feature.x);
+                    feature.anchor = motion.transform(&feature.anchor);
+                }
+            }
+            Coordinates::World => {
+                // Through the robot's coordinates (Shen 2019, eq. (5.23)) and back.
+                let z: Vec<Vector2<f64>> = (0..self.features.len()).map(|i| self.in_robot(i)).collect();
+                let back = self.pose.rotation().transpose();
+                self.covariance.change_features(&back, |i| {
+                    let l = skew(&z[i]);
+                    Matrix2x3::new(-back[(0, 0)], -back[(0, 1)], -l.x, -back[(1, 0)], -back[(1, 1)], -l.y)
+                });
+                self.covariance.replace_pose(covariance);
+                let r = pose.rotation();
+                self.covariance.change_features(&r, |i| lever(&(r * z[i])));
+                for (feature, z) in self.features.iter_mut().zip(&z) {
+                    feature.x = pose.transform(z);
+                    feature.first = feature.x;
+                }
+            }
+        }
+        self.pose = pose;
+        self.predicted = pose;
+    }
+
+    /// No features, this pose, and of calibration what was known before the run.
+    pub fn reset(&mut self, pose: Se2, covariance: &Matrix3<f64>, config: &CalibrationConfig) {
+        self.features.clear();
+        self.index.clear();
+        self.calibration = Calibration::new(config);
+        let variances = self.calibration.variances(config);
+        self.covariance.reset(&from_additive(self.coordinates, &pose, covariance), &variances);
+        self.pose = pose;
+        self.predicted = pose;
+    }
+}
+
+/// [I, J l]: what a displacement and a turn of the frame do to a point at l from its origin.
+fn lever(l: &Vector2<f64>) -> Matrix2x3<f64> {
+    let turned = skew(l);
+    Matrix2x3::new(1.0, 0.0, turned.x, 0.0, 1.0, turned.y)
+}
+
+/// δp = ξ_p + Jp ξ_θ, δθ = ξ_θ.
+fn additive_from_left(p: &Vector2<f64>) -> Matrix3<f64> {
+    let turned = skew(p);
+    Matrix3::new(1.0, 0.0, turned.x, 0.0, 1.0, turned.y, 0.0, 0.0, 1.0)
+}
+
+/// A covariance of (δp, δθ) in the error coordinates of the state.
+fn from_additive(coordinates: Coordinates, pose: &Se2, covariance: &Matrix3<f64>) -> Matrix3<f64> {
+    match coordinates {
+        Coordinates::World | Coordinates::Robot => *covariance,
+        Coordinates::Invariant => {
+            let m = additive_from_left(&-pose.p);
+            m * covariance * m.transpose()
+        }
+    }
+}

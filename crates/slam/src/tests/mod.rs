@@ -1,0 +1,93 @@
+//! Tests of the filter as a whole; each room has its own tests beside it.
+
+mod calibration;
+mod gate;
+mod laws;
+mod map;
+mod order;
+mod robustness;
+mod tilt;
+mod window;
+
+use super::{Config, FeatureKind, Observation, Odometry, Slam, Step};
+use lienav_base::stamp::Stamp;
+use lienav_lie::Se2;
+use nalgebra::Vector2;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+/// One instant of a recording made for a test.
+#[derive(Clone, Debug)]
+struct Instant {
+    odometry: Odometry,
+    truth: Se2,
+    seen: Vec<Observation>,
+}
+
+const DT: f64 = 0.1;
+const VELOCITY_STD: f64 = 0.05;
+const YAW_RATE_STD: f64 = 0.02;
+const POSITION_STD: f64 = 0.05;
+
+fn config(filter: &str) -> Config {
+    let mut config = Config { filter: filter.into(), ..Config::default() };
+    config.motion.velocity_x_std = VELOCITY_STD;
+    config.motion.velocity_y_std = VELOCITY_STD;
+    config.motion.yaw_rate_std = YAW_RATE_STD;
+    config.sensor.kind = FeatureKind::RelativePosition;
+    config.sensor.position_std_m = POSITION_STD;
+    config
+}
+
+fn stamp(k: usize) -> Stamp {
+    Stamp::from_nanos(k as i64 * 100_000_000)
+}
+
+/// A robot on a circle of 3 m among eight features on a ring of 4 m around its middle, all seen, relative positions.
+fn recording(steps: usize, seed: u64) -> Vec<Instant> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut noise = |std: f64| {
+        let x: f64 = StandardNormal.sample(&mut rng);
+        std * x
+    };
+    let features: Vec<Vector2<f64>> = (0..8)
+        .map(|i| Se2::new(0.0, 3.0, i as f64 * std::f64::consts::FRAC_PI_4).transform(&Vector2::new(4.0, 0.0)))
+        .collect();
+    let (v, w) = (0.9, 0.3);
+    let mut truth = Se2::identity();
+    (0..steps)
+        .map(|k| {
+            if k > 0 {
+                truth = truth * Se2::exp(&nalgebra::Vector3::new(v * DT, 0.0, w * DT));
+            }
+            let velocity = Vector2::new(v + noise(VELOCITY_STD), noise(VELOCITY_STD));
+            let yaw_rate = w + noise(YAW_RATE_STD);
+            let seen = features
+                .iter()
+                .enumerate()
+                .map(|(id, p)| {
+                    let z = truth.transform_back(p) + Vector2::new(noise(POSITION_STD), noise(POSITION_STD));
+                    Observation { id: Some(id as u32), value: z, covariance: None }
+                })
+                .collect();
+            Instant { odometry: Odometry { stamp: stamp(k), velocity, yaw_rate, covariance: None }, truth, seen }
+        })
+        .collect()
+}
+
+fn drain(slam: &mut Slam) -> Vec<Step> {
+    std::iter::from_fn(|| slam.poll()).collect()
+}
+
+fn feed(slam: &mut Slam, instant: &Instant) -> Vec<Step> {
+    slam.odometry(&instant.odometry).unwrap();
+    slam.features(instant.odometry.stamp, FeatureKind::RelativePosition, &instant.seen).unwrap();
+    drain(slam)
+}
+
+fn run(filter: &str, instants: &[Instant]) -> (Slam, Vec<Step>) {
+    let mut slam = Slam::new(config(filter)).unwrap();
+    let steps = instants.iter().flat_map(|instant| feed(&mut slam, instant)).collect();
+    (slam, steps)
+}

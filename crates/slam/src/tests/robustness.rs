@@ -1,0 +1,143 @@
+//! Whatever comes in, the state stays finite and nothing panics.
+
+use super::*;
+use crate::{DropReason, Imu, Variant};
+use nalgebra::{Matrix2, Matrix3};
+use proptest::prelude::*;
+
+/// Ordinary numbers, and the ones that break things.
+fn number() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        4 => -3.0..3.0f64,
+        1 => prop::num::f64::ANY,
+        1 => prop::sample::select(vec![0.0, -0.0, f64::NAN, f64::INFINITY, 1e300, -1e300, 1e-300, 1e9]),
+    ]
+}
+
+fn when() -> impl Strategy<Value = i64> {
+    prop_oneof![
+        6 => 0..5_000_000_000i64,
+        1 => prop::num::i64::ANY,
+        1 => prop::sample::select(vec![i64::MIN, i64::MAX, -1, 0]),
+    ]
+}
+
+#[derive(Clone, Debug)]
+enum Event {
+    Odometry(i64, [f64; 3], Option<[f64; 9]>),
+    Features(i64, u8, Vec<(u32, [f64; 2], Option<[f64; 4]>)>),
+    Imu(i64, f64),
+    Pose([f64; 3], [f64; 9]),
+    Now(i64),
+    Finish,
+    Toggle(bool),
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let covariance3 = prop::option::of(prop::array::uniform9(number()));
+    let covariance2 = prop::option::of(prop::array::uniform4(number()));
+    let observation = (0..6u32, prop::array::uniform2(number()), covariance2);
+    prop_oneof![
+        8 => (when(), prop::array::uniform3(number()), covariance3).prop_map(|(t, x, c)| Event::Odometry(t, x, c)),
+        8 => (when(), 0..3u8, prop::collection::vec(observation, 0..5)).prop_map(|(t, k, o)| Event::Features(t, k, o)),
+        1 => (when(), number()).prop_map(|(t, w)| Event::Imu(t, w)),
+        1 => (prop::array::uniform3(number()), prop::array::uniform9(number())).prop_map(|(x, c)| Event::Pose(x, c)),
+        1 => when().prop_map(Event::Now),
+        1 => Just(Event::Finish),
+        1 => any::<bool>().prop_map(Event::Toggle),
+    ]
+}
+
+fn apply(slam: &mut Slam, event: &Event) {
+    match event {
+        Event::Odometry(t, x, c) => {
+            let covariance = c.map(|c| Matrix3::from_row_slice(&c));
+            let stamp = Stamp::from_nanos(*t);
+            let _ = slam.odometry(&Odometry { stamp, velocity: Vector2::new(x[0], x[1]), yaw_rate: x[2], covariance });
+        }
+        Event::Features(t, kind, seen) => {
+            let kind =
+                [FeatureKind::RelativePosition, FeatureKind::RangeBearing, FeatureKind::StereoBearings][*kind as usize];
+            let seen: Vec<Observation> = seen
+                .iter()
+                .map(|(id, x, c)| Observation {
+                    id: (*id < 5).then_some(*id),
+                    value: Vector2::new(x[0], x[1]),
+                    covariance: c.map(|c| Matrix2::from_row_slice(&c)),
+                })
+                .collect();
+            let _ = slam.features(Stamp::from_nanos(*t), kind, &seen);
+        }
+        Event::Imu(t, w) => {
+            let _ = slam.imu(&Imu { stamp: Stamp::from_nanos(*t), yaw_rate: *w, tilt: None });
+        }
+        Event::Pose(x, c) => {
+            let _ = slam.set_pose(Se2::new(x[0], x[1], x[2]), &Matrix3::from_row_slice(c));
+        }
+        Event::Now(t) => slam.now(Stamp::from_nanos(*t)),
+        Event::Finish => slam.finish(),
+        Event::Toggle(on) => slam.set_enabled(*on),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+    #[test]
+    fn garbage_never_gets_into_the_state(filter in prop::sample::select(Variant::NAMES.to_vec()), events in prop::collection::vec(event(), 1..60)) {
+        let mut slam = Slam::new(config(filter)).unwrap();
+        for event in &events {
+            apply(&mut slam, event);
+            let mut last = None;
+            while let Some(step) = slam.poll() {
+                prop_assert!(step.estimate.pose.p.iter().all(|x| x.is_finite()), "{event:?}");
+                prop_assert!(step.estimate.covariance.iter().all(|x| x.is_finite()), "{event:?}");
+                prop_assert!(last.is_none_or(|l| l < step.estimate.stamp));
+                last = Some(step.estimate.stamp);
+            }
+            if let Some(estimate) = slam.predicted() {
+                prop_assert!(estimate.pose.theta.is_finite() && estimate.covariance.iter().all(|x| x.is_finite()), "{event:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bad_odometry_is_named_and_changes_nothing() {
+    let instants = recording(20, 1);
+    let (mut slam, _) = run("reduced", &instants[..19]);
+    let good = instants[19].odometry;
+    let before = slam.predicted();
+    let mut lopsided = Matrix3::identity();
+    lopsided[(0, 1)] = 3.0;
+    let cases = [
+        (Odometry { yaw_rate: f64::NAN, ..good }, DropReason::NotFinite),
+        (Odometry { velocity: Vector2::new(0.0, f64::INFINITY), ..good }, DropReason::NotFinite),
+        (Odometry { velocity: Vector2::new(1e6, 0.0), ..good }, DropReason::Absurd),
+        (Odometry { yaw_rate: -1e6, ..good }, DropReason::Absurd),
+        (Odometry { covariance: Some(-Matrix3::identity()), ..good }, DropReason::BadCovariance),
+        (Odometry { covariance: Some(lopsided), ..good }, DropReason::BadCovariance),
+        (Odometry { covariance: Some(Matrix3::repeat(f64::NAN)), ..good }, DropReason::NotFinite),
+    ];
+    for (odometry, reason) in cases {
+        assert_eq!(slam.odometry(&odometry), Err(reason));
+        assert_eq!(slam.predicted(), before);
+    }
+    assert_eq!(slam.odometry(&good), Ok(()));
+}
+
+#[test]
+fn settings_that_may_change_do_and_others_do_not() {
+    let mut slam = Slam::new(config("reduced")).unwrap();
+    let mut next = slam.config().clone();
+    next.gate.probability = 0.95;
+    slam.reconfigure(next.clone()).unwrap();
+    assert_eq!(slam.config().gate.probability, 0.95);
+    next.sensor.x_m = 1.0;
+    let refusal = slam.reconfigure(next.clone()).unwrap_err();
+    assert!(refusal.contains("sensor.x_m") && refusal.contains("restart"), "{refusal}");
+    next.sensor.x_m = 0.0;
+    next.gate.probability = 2.0;
+    let refusal = slam.reconfigure(next).unwrap_err();
+    assert!(refusal.contains("gate.probability") && refusal.contains("0.5 … 1"), "{refusal}");
+    assert_eq!(slam.config().gate.probability, 0.95);
+}

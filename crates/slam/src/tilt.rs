@@ -1,0 +1,156 @@
+//! How a robot leans, and what that does to what it measures: the filter is planar, the ground need not be.
+//!
+//! Of R = R_z(ψ) R_y(θ) R_x(φ), heading ψ is the filter's to know; pitch θ and roll φ come from an inertial sensor. They
+//! turn the rate of the body into that of the heading, and what lies in the base's x-y plane into what lies in the
+//! horizontal one: (x, y) ↦ L (x, y), L = [[cos θ, sin θ sin φ], [0, cos φ]], the upper left of R_y(θ) R_x(φ).
+
+use super::{FeatureKind, Observation, Odometry, SensorConfig};
+use lienav_lie::rotation;
+use nalgebra::{Matrix2, Matrix3, UnitQuaternion, Vector2, Vector3};
+
+/// Nearer to the vertical than this cosine of the pitch, heading means nothing.
+const LEAST_COS_PITCH: f64 = 0.1;
+/// Ranges and bearings beyond this are left to the check of the filter.
+const MAX_VALUE: f64 = 1e9;
+
+/// Roll and pitch of the base (REP 103: roll leans right, pitch leans forward where they are positive).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tilt {
+    /// φ, rad.
+    pub roll: f64,
+    /// θ, rad.
+    pub pitch: f64,
+}
+
+impl Tilt {
+    /// Of an orientation from the body to the world; `None` where the x axis is so near to the vertical that there is no heading.
+    pub fn of(orientation: &UnitQuaternion<f64>) -> Option<Self> {
+        let (roll, pitch, _) = orientation.euler_angles();
+        (pitch.cos() >= LEAST_COS_PITCH).then_some(Self { roll, pitch })
+    }
+
+    /// ψ̇ = (w_y sin φ + w_z cos φ)/cos θ, rad/s, of a body that turns with w, in its own frame.
+    pub fn heading_rate(&self, w: &Vector3<f64>) -> f64 {
+        let (sin, cos) = self.roll.sin_cos();
+        (w.y * sin + w.z * cos) / self.pitch.cos()
+    }
+
+    /// L.
+    pub fn levelling(&self) -> Matrix2<f64> {
+        let ((sin_roll, cos_roll), (sin_pitch, cos_pitch)) = (self.roll.sin_cos(), self.pitch.sin_cos());
+        Matrix2::new(cos_pitch, sin_pitch * sin_roll, 0.0, cos_roll)
+    }
+
+    pub(super) fn is_finite(&self) -> bool {
+        self.roll.is_finite() && self.pitch.is_finite()
+    }
+}
+
+impl Odometry {
+    /// The horizontal part of a twist whose velocity is in the leaning plane of the base.
+    #[must_use]
+    pub(super) fn levelled(&self, levelling: &Matrix2<f64>) -> Self {
+        let mut all = Matrix3::identity();
+        all.fixed_view_mut::<2, 2>(0, 0).copy_from(levelling);
+        let covariance = self.covariance.map(|covariance| all * covariance * all.transpose());
+        Self { velocity: levelling * self.velocity, covariance, ..*self }
+    }
+}
+
+/// The horizontal part of what a sensor saw that leans with the base, as if it had stood upright: a thing that stands
+/// upright, such as a tree, is where its cut with the leaning plane is. Stereo bearings, which have no plane, are left
+/// as they are, and so is what is no measurement.
+pub(super) fn level(kind: FeatureKind, sensor: &SensorConfig, levelling: &Matrix2<f64>, seen: &mut [Observation]) {
+    let mount = Vector2::new(sensor.x_m, sensor.y_m);
+    let turn = rotation(sensor.yaw_rad);
+    let in_sensor = turn.transpose() * levelling * turn;
+    let shift = turn.transpose() * (levelling * mount - mount);
+    let lies_on_ground = |v: &Vector2<f64>| v.iter().all(|x| x.abs() < MAX_VALUE);
+    for observation in seen.iter_mut().filter(|o| lies_on_ground(&o.value)) {
+        let jacobian = match kind {
+            FeatureKind::RelativePosition => {
+                observation.value = in_sensor * observation.value + shift;
+                in_sensor
+            }
+            FeatureKind::RangeBearing if observation.value.x > 0.0 => {
+                let before = observation.value;
+                let p = in_sensor * (Vector2::new(before.y.cos(), before.y.sin()) * before.x) + shift;
+                let after = Vector2::new(p.norm(), p.y.atan2(p.x));
+                if after.x <= 0.0 {
+                    continue;
+                }
+                observation.value = after;
+                // d(range, bearing) = diag(1, 1/r') R(β')ᵀ · in_sensor · R(β) diag(1, r) d(range, bearing).
+                let there = Matrix2::from_diagonal(&Vector2::new(1.0, 1.0 / after.x)) * rotation(after.y).transpose();
+                there * in_sensor * rotation(before.y) * Matrix2::from_diagonal(&Vector2::new(1.0, before.x))
+            }
+            FeatureKind::RangeBearing | FeatureKind::StereoBearings => continue,
+        };
+        observation.covariance = observation.covariance.map(|c| jacobian * c * jacobian.transpose());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sensor() -> SensorConfig {
+        SensorConfig { x_m: 0.4, y_m: -0.2, yaw_rad: 0.7, ..SensorConfig::default() }
+    }
+
+    fn levelled(kind: FeatureKind, tilt: &Tilt, value: Vector2<f64>, covariance: Option<Matrix2<f64>>) -> Observation {
+        let mut seen = [Observation { id: None, value, covariance }];
+        level(kind, &sensor(), &tilt.levelling(), &mut seen);
+        seen[0]
+    }
+
+    proptest! {
+        #[test]
+        fn levelling_is_the_horizontal_part_of_the_orientation(
+            roll in -1.0..1.0f64, pitch in -1.0..1.0f64, yaw in -3.0..3.0f64, x in -5.0..5.0f64, y in -5.0..5.0f64,
+        ) {
+            let orientation = UnitQuaternion::from_euler_angles(roll, pitch, yaw);
+            let tilt = Tilt::of(&orientation).unwrap();
+            let turned = rotation(yaw) * tilt.levelling() * Vector2::new(x, y);
+            prop_assert!((turned - (orientation * Vector3::new(x, y, 0.0)).xy()).norm() < 1e-12);
+        }
+
+        #[test]
+        fn covariances_go_along(
+            roll in -0.5..0.5f64, pitch in -0.5..0.5f64, range in 1.0..20.0f64, bearing in -3.0..3.0f64, polar in any::<bool>(),
+        ) {
+            let tilt = Tilt { roll, pitch };
+            let value = Vector2::new(range, bearing);
+            let kind = if polar { FeatureKind::RangeBearing } else { FeatureKind::RelativePosition };
+            let covariance = Matrix2::new(0.04, 0.01, 0.01, 0.09);
+            let at = |dx: f64, dy: f64| levelled(kind, &tilt, value + Vector2::new(dx, dy), None).value;
+            let h = 1e-6;
+            let difference = |a: Vector2<f64>, b: Vector2<f64>| {
+                let d = a - b;
+                Vector2::new(d.x, if polar { lienav_lie::wrap_angle(d.y) } else { d.y }) / (2.0 * h)
+            };
+            let jacobian =
+                Matrix2::from_columns(&[difference(at(h, 0.0), at(-h, 0.0)), difference(at(0.0, h), at(0.0, -h))]);
+            let expected = jacobian * covariance * jacobian.transpose();
+            let found = levelled(kind, &tilt, value, Some(covariance)).covariance.unwrap();
+            prop_assert!((found - expected).amax() < 1e-6 * (1.0 + expected.amax()), "{found} {expected}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_measurement_stays_what_it_is() {
+        let tilt = Tilt { roll: 0.2, pitch: 0.1 };
+        for value in [Vector2::new(-4.0, 0.3), Vector2::new(0.0, 0.3), Vector2::new(3.0, 1e12)] {
+            assert_eq!(levelled(FeatureKind::RangeBearing, &tilt, value, None).value, value);
+        }
+        assert!(levelled(FeatureKind::RangeBearing, &tilt, Vector2::new(f64::NAN, 0.0), None).value.x.is_nan());
+        let bearings = Vector2::new(0.2, 0.1);
+        assert_eq!(levelled(FeatureKind::StereoBearings, &tilt, bearings, None).value, bearings);
+    }
+
+    #[test]
+    fn there_is_no_heading_near_the_vertical() {
+        assert_eq!(Tilt::of(&UnitQuaternion::from_euler_angles(0.0, 1.55, 0.0)), None);
+    }
+}

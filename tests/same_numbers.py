@@ -1,0 +1,121 @@
+"""Whether two builds of the command line give the same numbers, byte for byte.
+
+    python3 tests/same_numbers.py OLD NEW [--data ../shared/data] [--keep DIR]
+    python3 tests/same_numbers.py --record DIR NEW
+    python3 tests/same_numbers.py --against DIR NEW
+
+OLD and NEW are executables of `lienav`. Each runs `evaluate` with every filter on Lost in the Woods and on four runs of
+MR.CLAM, and `monte-carlo --no-times` with every filter on six scenarios; reports, trajectories and errors are compared as
+bytes, after the times of steps have been taken out. It exits with 1 where anything differs, and names it. --record keeps
+what one build gives, for --against to compare a later build with.
+
+Run it before and after a change that is meant to move code and not numbers. It takes about a minute for each build.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+FILTERS = [
+    "default", "invariant", "cartesian", "log-range", "inverse-range", "unsplit", "iterated", "anchored",
+    "reduced", "ekf", "fe-ekf", "thesis-reduced", "thesis-ekf", "thesis-fe-ekf",
+]  # fmt: skip
+RECORDINGS = {
+    "woods": ("woods:{data}/lost_in_the_woods", "config/lost_in_the_woods.yaml"),
+    "mrclam6-1": ("mrclam:{data}/mrclam/MRCLAM_Dataset6:1", "config/mrclam.yaml"),
+    "mrclam6-2": ("mrclam:{data}/mrclam/MRCLAM_Dataset6:2", "config/mrclam.yaml"),
+    "mrclam6-3": ("mrclam:{data}/mrclam/MRCLAM_Dataset6:3", "config/mrclam.yaml"),
+    "mrclam4-3": ("mrclam:{data}/mrclam/MRCLAM_Dataset4:3", "config/mrclam.yaml"),
+}
+SCENARIOS = [
+    "thesis-line-10hz-low-q1", "thesis-circle-20hz-low-q4", "esde", "range-bearing", "relative-position", "close-pass",
+]  # fmt: skip
+
+
+def run(command, out):
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))} failed:\n{done.stderr}")
+    (out / "stdout").write_text(done.stdout)
+
+
+def record(lienav, out, data):
+    """What `lienav` gives, into the folder `out`."""
+    jobs = []
+    for name, (source, config) in RECORDINGS.items():
+        for filter_ in FILTERS:
+            folder = out / f"evaluate-{name}-{filter_}"
+            folder.mkdir(parents=True)
+            options = ["--config", config, "--filter", filter_, "--json", "--out", folder / "out"]
+            jobs.append(([lienav, "evaluate", source.format(data=data), *options], folder))
+    for scenario in SCENARIOS:
+        folder = out / f"monte-carlo-{scenario}"
+        folder.mkdir(parents=True)
+        options = ["--runs", "6", "--filters", ",".join(FILTERS), "--no-times", "--json", "--out", folder / "out"]
+        jobs.append(([lienav, "monte-carlo", scenario, *options], folder))
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda job: run(*job), jobs))
+
+
+def without_times(text):
+    """JSON without the times of steps; anything else as it is."""
+    try:
+        tree = json.loads(text)
+    except ValueError:
+        return text
+    for report in tree if isinstance(tree, list) else [tree]:
+        if isinstance(report, dict):
+            report.pop("step_us", None)
+    return json.dumps(tree, indent=1)
+
+
+def contents(folder):
+    files = {}
+    for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.suffix != ".txt"):
+        raw = path.read_bytes()
+        is_text = path.suffix in ("", ".json")
+        files[str(path.relative_to(folder))] = without_times(raw.decode()) if is_text else raw
+    return files
+
+
+def compare(old, new):
+    """The names of what differs."""
+    old, new = contents(old), contents(new)
+    return [name for name in sorted(old.keys() | new.keys()) if old.get(name) != new.get(name)], len(old)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("executables", nargs="+", type=pathlib.Path, metavar="LIENAV")
+    parser.add_argument("--data", type=pathlib.Path, default=pathlib.Path("../shared/data"))
+    parser.add_argument("--record", type=pathlib.Path, metavar="DIR", help="only keep what one build gives")
+    parser.add_argument("--against", type=pathlib.Path, metavar="DIR", help="what an earlier build gave")
+    arguments = parser.parse_args()
+    if not arguments.data.is_dir():
+        print(f"skipped: there are no recordings in {arguments.data}; --data says where they are")
+        return 0
+    executables = [path.resolve() for path in arguments.executables]
+    if arguments.record:
+        record(executables[0], arguments.record, arguments.data)
+        return 0
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = pathlib.Path(scratch)
+        old = arguments.against or scratch / "old"
+        if not arguments.against:
+            if len(executables) != 2:
+                parser.error("give two executables, or one with --against or --record")
+            record(executables[0], old, arguments.data)
+        record(executables[-1], scratch / "new", arguments.data)
+        different, total = compare(old, scratch / "new")
+    for name in different:
+        print(f"differs: {name}")
+    print(f"{total} files compared, {len(different)} differ")
+    return 1 if different else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
