@@ -3,7 +3,6 @@
 use super::random::{Purpose, generator, normal};
 use super::scenario::ImuConfig;
 use lienav_base::stamp::Stamp;
-use lienav_slam;
 use nalgebra::Vector2;
 use rand_chacha::ChaCha8Rng;
 
