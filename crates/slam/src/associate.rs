@@ -1,98 +1,199 @@
-//! Which feature an observation is of, and whether it is believed.
+//! Which feature an observation is of.
 
-use super::gate::{chi2_bound_2, mahalanobis_squared};
-use super::measure::{Match, innovation_covariance, linearize};
-use super::sensor::{Reading, Sensor};
+use super::fixed_lag::{Associated, Role};
+use super::gate::{Gate, mahalanobis_squared};
+use super::linearize::{Match, Subject, innovation_covariance, linearize};
+use super::sensor::{Reading, Sensors};
 use super::state::State;
-use super::{DropReason, GateConfig, Linearization};
+use super::step::Model;
+use super::{Counts, DropReason, FeatureKind, Linearization, Observation};
 
-/// What an observation turned out to be.
-// A match is copied once and lives for an instant: a box would allocate in every step.
+/// What a cloud says.
+#[derive(Clone, Copy, Debug)]
+pub enum Evidence<'a> {
+    /// Observations, as a sensor gives them.
+    Observed {
+        /// How they are read.
+        kind: FeatureKind,
+        /// The observations.
+        observations: &'a [Observation],
+    },
+    /// Readings that were associated before, and are taken in again.
+    Associated(&'a [Associated]),
+}
+
+/// A reading with what it may be of.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate {
+    /// The reading, linearized.
+    pub matched: Match,
+    /// Its squared Mahalanobis distance; `None` of a reading that has passed its gate before.
+    pub distance: Option<f64>,
+}
+
+/// A reading of a landmark that is not in the map.
+#[derive(Clone, Copy, Debug)]
+pub struct Newcomer {
+    /// The identity that it names.
+    pub id: Option<u32>,
+    /// The reading.
+    pub reading: Reading,
+}
+
+/// All readings of a cloud, associated.
+#[derive(Debug)]
+pub struct Association<'r> {
+    /// Readings of what is in the state, in the order of the observations.
+    pub candidates: &'r [Candidate],
+    /// Readings of new landmarks, in the order of the observations.
+    pub newcomers: &'r [Newcomer],
+    /// What was left out so far, by reason.
+    pub refused: Counts,
+}
+
+/// Memory for an association; it stays allocated.
+#[derive(Debug, Default)]
+pub struct AssociationRoom {
+    candidates: Vec<Candidate>,
+    newcomers: Vec<Newcomer>,
+    named: Vec<u32>,
+}
+
+/// Associates each reading by its identity, where it names one, and else with the one feature inside whose gate it lies.
+pub fn associate<'r>(
+    state: &State,
+    model: &Model,
+    evidence: Evidence<'_>,
+    room: &'r mut AssociationRoom,
+) -> Association<'r> {
+    let (sensors, gate, at) = (&model.sensors, &model.gate, model.filter.linearization());
+    let AssociationRoom { candidates, newcomers, named } = room;
+    candidates.clear();
+    newcomers.clear();
+    named.clear();
+    let mut refused = Counts::default();
+    match evidence {
+        Evidence::Observed { kind, observations } => {
+            for observation in observations {
+                match associate_one(state, sensors, at, gate, (kind, observation), named) {
+                    Ok(Verdict::Known(candidate)) => candidates.push(candidate),
+                    Ok(Verdict::New(newcomer)) => newcomers.push(newcomer),
+                    Err(reason) => refused.add(reason),
+                }
+            }
+        }
+        Evidence::Associated(readings) => {
+            for associated in readings {
+                match associated.again(state, sensors, at) {
+                    Some(Verdict::Known(candidate)) => candidates.push(candidate),
+                    Some(Verdict::New(newcomer)) => newcomers.push(newcomer),
+                    None => {}
+                }
+            }
+        }
+    }
+    Association { candidates, newcomers, refused }
+}
+
+// A candidate is copied once and lives for an instant: a box would allocate in every step.
 #[allow(clippy::large_enum_variant)]
-#[derive(Clone, Copy, Debug)]
-pub enum Verdict {
-    /// Of a feature of the state.
-    Known(Match),
-    /// Of a feature that is not in the state.
-    New,
+enum Verdict {
+    Known(Candidate),
+    New(Newcomer),
 }
 
-/// Bounds on the squared Mahalanobis distance, from probabilities.
-#[derive(Clone, Copy, Debug)]
-pub struct Gate {
-    known: f64,
-    new: f64,
-    robust_scale: f64,
-}
-
-impl Gate {
-    /// As configured.
-    pub fn new(config: &GateConfig) -> Self {
-        let known = chi2_bound_2(config.probability);
-        let new = chi2_bound_2(config.new_feature_probability).max(known);
-        Self { known, new, robust_scale: config.robust_scale }
+fn associate_one(
+    state: &State,
+    sensors: &Sensors,
+    at: Linearization,
+    gate: &Gate,
+    (kind, observation): (FeatureKind, &Observation),
+    named: &mut Vec<u32>,
+) -> Result<Verdict, DropReason> {
+    let reading = sensors.read(kind, observation)?;
+    if sensors.is_of_pose(&reading) {
+        return candidate(state, sensors, &reading, Subject::Pose, at).map(Verdict::Known);
     }
-
-    /// By what the covariance of a reading that passed is multiplied, from its squared Mahalanobis distance: Cauchy's
-    /// weight, inverted.
-    fn doubt(&self, distance: f64) -> f64 {
-        if self.robust_scale > 0.0 { 1.0 + distance / (self.robust_scale * self.robust_scale) } else { 1.0 }
+    let Some(id) = observation.id else { return by_distance(state, sensors, &reading, gate, at) };
+    if named.contains(&id) {
+        return Err(DropReason::DuplicateFeature);
+    }
+    named.push(id);
+    match state.find(id) {
+        Some(i) => candidate(state, sensors, &reading, Subject::Feature(i), at).map(Verdict::Known),
+        None => Ok(Verdict::New(Newcomer { id: Some(id), reading })),
     }
 }
 
-/// An observation that says which feature it is of.
+/// A reading as one of `subject`.
 ///
 /// # Errors
-/// [`DropReason::Gated`] outside the gate, [`DropReason::Singular`] where the model gives no distance.
-pub fn by_identity(
+/// [`DropReason::Singular`] where the model gives no distance.
+fn candidate(
     state: &State,
-    sensor: &Sensor,
+    sensors: &Sensors,
     reading: &Reading,
-    id: u32,
-    gate: &Gate,
+    subject: Subject<usize>,
     at: Linearization,
-) -> Result<Verdict, DropReason> {
-    let Some(i) = state.find(id) else { return Ok(Verdict::New) };
-    let candidate = linearize(state, sensor, reading, i, at).ok_or(DropReason::Singular)?;
-    let distance = distance(state, &candidate).ok_or(DropReason::Singular)?;
-    if distance > gate.known {
-        Err(DropReason::Gated)
-    } else {
-        Ok(Verdict::Known(candidate.scaled(gate.doubt(distance))))
-    }
+) -> Result<Candidate, DropReason> {
+    let matched = linearize(state, sensors, reading, subject, at).ok_or(DropReason::Singular)?;
+    let distance = distance(state, &matched).ok_or(DropReason::Singular)?;
+    Ok(Candidate { matched, distance: Some(distance) })
 }
 
-/// An observation without identity: the one feature inside whose gate it lies, or a new one where it is far from all.
+/// An observation without identity: of the one feature inside whose gate it lies, or of a new one where it is far from all.
 ///
 /// # Errors
 /// [`DropReason::Ambiguous`] inside two gates, or neither inside a gate nor clearly outside all of them.
-pub fn by_distance(
+fn by_distance(
     state: &State,
-    sensor: &Sensor,
+    sensors: &Sensors,
     reading: &Reading,
     gate: &Gate,
     at: Linearization,
 ) -> Result<Verdict, DropReason> {
+    let dim = sensors.dim(reading);
     let mut nearest: Option<(f64, Match)> = None;
     let mut inside = 0;
     for i in 0..state.features.len() {
-        let Some(candidate) = linearize(state, sensor, reading, i, at) else { continue };
-        let Some(distance) = distance(state, &candidate) else { continue };
-        inside += usize::from(distance <= gate.known);
+        let Some(matched) = linearize(state, sensors, reading, Subject::Feature(i), at) else { continue };
+        let Some(distance) = distance(state, &matched) else { continue };
+        inside += usize::from(distance <= gate.known(dim));
         if nearest.is_none_or(|(least, _)| distance < least) {
-            nearest = Some((distance, candidate));
+            nearest = Some((distance, matched));
         }
     }
     match nearest {
-        None => Ok(Verdict::New),
-        Some((least, candidate)) if least <= gate.known && inside == 1 => {
-            Ok(Verdict::Known(candidate.scaled(gate.doubt(least))))
+        Some((least, matched)) if least <= gate.known(dim) && inside == 1 => {
+            Ok(Verdict::Known(Candidate { matched, distance: Some(least) }))
         }
-        Some((least, _)) if least > gate.new => Ok(Verdict::New),
-        Some(_) => Err(DropReason::Ambiguous),
+        Some((least, _)) if least <= gate.new_feature(dim) => Err(DropReason::Ambiguous),
+        _ => Ok(Verdict::New(Newcomer { id: None, reading: *reading })),
     }
 }
 
 fn distance(state: &State, m: &Match) -> Option<f64> {
-    mahalanobis_squared(&m.residual, &innovation_covariance(state, m))
+    mahalanobis_squared(&m.residual, &innovation_covariance(state, m), m.dim)
+}
+
+impl Associated {
+    /// The same reading against another state. `None` where the state does not have its feature, or already has the one that
+    /// it started.
+    fn again(&self, state: &State, sensors: &Sensors, at: Linearization) -> Option<Verdict> {
+        let known = match self.subject {
+            Subject::Pose => Some(Subject::Pose),
+            Subject::Feature(id) => state.find(id).map(Subject::Feature),
+        };
+        match (self.role, self.subject, known) {
+            (Role::First, Subject::Feature(id), None) => {
+                Some(Verdict::New(Newcomer { id: Some(id), reading: self.reading }))
+            }
+            (Role::Again, _, Some(subject)) => {
+                let matched = linearize(state, sensors, &self.reading, subject, at)?.scaled(self.noise_scale);
+                let matched = Match { linearization_point: self.linearization_point, ..matched };
+                Some(Verdict::Known(Candidate { matched, distance: None }))
+            }
+            _ => None,
+        }
+    }
 }

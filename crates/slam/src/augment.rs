@@ -1,8 +1,8 @@
 //! New features.
 
-use super::sensor::{Reading, Sensor};
+use super::sensor::{Reading, Sensors};
 use super::state::{Feature, State};
-use super::{Coordinates, Initialization, Linearization, Variant};
+use super::{Coordinates, Errors, Filter, Initialization, Linearization};
 use lienav_base::stamp::Stamp;
 use lienav_lie::skew;
 use nalgebra::{Matrix2, Matrix2x3};
@@ -17,29 +17,28 @@ const VAGUE: f64 = 0.05;
 /// without.
 pub fn augment(
     state: &mut State,
-    sensor: &Sensor,
+    sensors: &Sensors,
     reading: &Reading,
     id: u32,
     stamp: Stamp,
-    variant: &Variant,
+    filter: &Filter,
 ) -> bool {
-    let Some((z, covariance)) = sensor.invert(reading) else { return false };
+    let Some((z, covariance)) = sensors.place(&state.mounts, reading) else { return false };
     let anchor = state.pose.p;
     let is_vague = z.dot(&(covariance * z)) > (VAGUE * z.norm_squared()).powi(2);
     let feature =
         |x| Feature { id, x, first: x, anchor, is_vague, last_seen: stamp, observations: 1, is_mapped: false };
-    match variant.coordinates {
-        Coordinates::Robot => state.append(feature(z), &Matrix2x3::zeros(), &covariance),
-        Coordinates::Invariant => {
-            let (r, p_feature) = (state.pose.rotation(), state.pose.transform(&z));
+    let (r, p_feature) = (state.pose.rotation(), state.pose.transform(&z));
+    match filter.errors {
+        Errors::Robot { .. } => state.append(feature(z), &Matrix2x3::zeros(), &covariance),
+        Errors::Invariant(_) => {
             state.append(feature(p_feature), &Matrix2x3::zeros(), &(r * covariance * r.transpose()));
         }
-        Coordinates::World => {
-            let (r, p_feature) = (state.pose.rotation(), state.pose.transform(&z));
-            let from_pose = match variant.initialization {
+        Errors::World { linearization, initialization, .. } => {
+            let from_pose = match initialization {
                 Initialization::Independent => Matrix2x3::zeros(),
                 Initialization::Correlated => {
-                    let p = match variant.linearization {
+                    let p = match linearization {
                         Linearization::Current => state.pose.p,
                         Linearization::FirstEstimate => state.predicted.p,
                     };
@@ -50,8 +49,8 @@ pub fn augment(
             state.append(feature(p_feature), &from_pose, &(r * covariance * r.transpose()));
         }
     }
-    if let Some(from_calibration) = sensor.calibration_of(reading, &z) {
-        let turn = match variant.coordinates {
+    if let Some(from_calibration) = sensors.place_by_calibration(&state.mounts, reading, &z) {
+        let turn = match state.coordinates {
             Coordinates::Robot => Matrix2::identity(),
             Coordinates::Invariant | Coordinates::World => state.pose.rotation(),
         };

@@ -16,8 +16,8 @@ pub const SENSOR: usize = 5;
 
 /// ∂/∂(s_v, s_w, b_w, l) of a twist (v_x, v_y, w), or of a motion (t, a).
 pub type MotionJacobian = SMatrix<f64, 3, MOTION>;
-/// ∂/∂(x, y, yaw of the sensor, range bias, bearing bias) of a reading.
-pub type SensorJacobian = SMatrix<f64, 2, SENSOR>;
+/// ∂/∂(x, y, yaw of the sensor, range bias, bearing bias) of a reading of up to three numbers.
+pub type SensorJacobian = SMatrix<f64, 3, SENSOR>;
 
 /// What can be calibrated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

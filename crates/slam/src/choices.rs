@@ -1,6 +1,8 @@
 //! The open choices of a filter, one by one: switches that turn the effect of each on and off.
 
-use super::{Centre, Discretization, Initialization, NoiseAt, StereoModel, Variant};
+use super::{
+    Centre, CompositionError, Correction, Discretization, Errors, Filter, Initialization, NoiseAt, StereoModel,
+};
 use serde::{Deserialize, Serialize};
 
 /// What replaces a choice of the filter that was named; `as_named` replaces nothing.
@@ -52,40 +54,100 @@ impl ChoicesConfig {
     /// What [`ChoicesConfig::centre`] may be; see [`Centre`].
     pub const CENTRE: &'static [&'static str] = &[AS_NAMED, "robot", "first_sight"];
 
-    /// The filter with these choices instead of its own. Words that are no choice change nothing.
-    pub fn apply(&self, mut variant: Variant) -> Variant {
-        variant.discretization = match self.discretization.as_str() {
+    /// The filter with these choices instead of its own.
+    ///
+    /// # Errors
+    /// A choice that the filter does not have, or that has no effect on it, as a sentence.
+    pub fn apply(&self, filter: Filter) -> Result<Filter, CompositionError> {
+        let mut filter = filter;
+        self.apply_discretization(&mut filter)?;
+        self.apply_initialization(&mut filter)?;
+        self.apply_stereo(&mut filter)?;
+        self.apply_charts(&mut filter)?;
+        filter.check()?;
+        Ok(filter)
+    }
+
+    fn apply_discretization(&self, filter: &mut Filter) -> Result<(), CompositionError> {
+        let chosen = match self.discretization.as_str() {
             "euler" => Discretization::Euler,
             "exponential" => Discretization::Exponential,
-            _ => variant.discretization,
+            _ => return Ok(()),
         };
-        variant.initialization = match self.initialization.as_str() {
+        match &mut filter.errors {
+            Errors::World { discretization, .. } | Errors::Robot { discretization } => *discretization = chosen,
+            Errors::Invariant(_) if chosen == Discretization::Exponential => {}
+            Errors::Invariant(_) => {
+                return Err(CompositionError(
+                    "choices.discretization 'euler' is not for invariant filters: their errors stay what they are only under \
+                     rigid motions; leave it out, or take the filter ekf, fe-ekf or reduced",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn apply_initialization(&self, filter: &mut Filter) -> Result<(), CompositionError> {
+        let chosen = match self.initialization.as_str() {
             "independent" => Initialization::Independent,
             "correlated" => Initialization::Correlated,
-            _ => variant.initialization,
+            _ => return Ok(()),
         };
-        variant.noise_at = match self.noise_at.as_str() {
+        let Errors::World { initialization, .. } = &mut filter.errors else {
+            return Err(CompositionError(
+                "choices.initialization has no effect on this filter: a new feature is independent of the pose in its \
+                 coordinates; leave it out, or take the filter ekf or fe-ekf",
+            ));
+        };
+        *initialization = chosen;
+        Ok(())
+    }
+
+    fn apply_stereo(&self, filter: &mut Filter) -> Result<(), CompositionError> {
+        match (self.stereo.as_str(), filter.stereo) {
+            ("triangulated", StereoModel::Bearings) => {
+                filter.stereo = StereoModel::Triangulated(NoiseAt::Predicted);
+            }
+            ("bearings", _) => filter.stereo = StereoModel::Bearings,
+            _ => {}
+        }
+        let chosen = match self.noise_at.as_str() {
             "measured" => NoiseAt::Measured,
             "predicted" => NoiseAt::Predicted,
-            _ => variant.noise_at,
+            _ => return Ok(()),
         };
-        variant.stereo = match self.stereo.as_str() {
-            "triangulated" => StereoModel::Triangulated,
-            "bearings" => StereoModel::Bearings,
-            _ => variant.stereo,
+        let StereoModel::Triangulated(noise_at) = &mut filter.stereo else {
+            return Err(CompositionError(
+                "choices.noise_at has no effect where stereo bearings are taken as they are; leave it out, or add \
+                 choices.stereo=triangulated",
+            ));
         };
+        *noise_at = chosen;
+        Ok(())
+    }
+
+    fn apply_charts(&self, filter: &mut Filter) -> Result<(), CompositionError> {
+        let centre = match self.centre.as_str() {
+            "robot" => Some(Centre::Robot),
+            "first_sight" => Some(Centre::FirstSight),
+            _ => None,
+        };
+        let window = usize::try_from(self.window).ok();
+        if centre.is_none() && window.is_none() && self.iterations == 0 {
+            return Ok(());
+        }
+        let Errors::Invariant(Correction::Charts { charts, iterations, fixed_lag, .. }) = &mut filter.errors else {
+            return Err(CompositionError(
+                "choices.iterations, choices.centre and choices.window have no effect on this filter: it has no charts; leave \
+                 them out, or take an invariant filter with charts (default, anchored, iterated, inverse-range, log-range, …)",
+            ));
+        };
+        charts.centre = centre.unwrap_or(charts.centre);
+        *fixed_lag = window.unwrap_or(*fixed_lag);
         if self.iterations > 0 {
-            variant.iterations = self.iterations as usize;
+            *iterations = self.iterations as usize;
         }
-        variant.retraction = match self.centre.as_str() {
-            "robot" => variant.retraction.centred(Centre::Robot),
-            "first_sight" => variant.retraction.centred(Centre::FirstSight),
-            _ => variant.retraction,
-        };
-        if let Ok(window) = usize::try_from(self.window) {
-            variant.window = window;
-        }
-        variant
+        Ok(())
     }
 }
 
@@ -93,18 +155,42 @@ impl ChoicesConfig {
 mod tests {
     use super::*;
 
+    fn choose(set: impl FnOnce(&mut ChoicesConfig)) -> ChoicesConfig {
+        let mut choices = ChoicesConfig::default();
+        set(&mut choices);
+        choices
+    }
+
     #[test]
     fn the_filters_of_the_thesis_with_sound_choices_are_the_sound_filters() {
-        let sound = ChoicesConfig {
-            discretization: "exponential".into(),
-            initialization: "correlated".into(),
-            noise_at: "predicted".into(),
-            ..ChoicesConfig::default()
-        };
         for name in ["ekf", "fe-ekf", "reduced"] {
-            let thesis = Variant::named(&format!("thesis-{name}")).unwrap();
-            assert_eq!(sound.apply(thesis), Variant::named(name).unwrap());
-            assert_eq!(ChoicesConfig::default().apply(thesis), thesis);
+            let sound = choose(|choices| {
+                choices.discretization = "exponential".into();
+                choices.noise_at = "predicted".into();
+                if name != "reduced" {
+                    choices.initialization = "correlated".into();
+                }
+            });
+            let thesis = Filter::named(&format!("thesis-{name}")).unwrap();
+            assert_eq!(sound.apply(thesis), Ok(Filter::named(name).unwrap()));
+            assert_eq!(ChoicesConfig::default().apply(thesis), Ok(thesis));
+        }
+    }
+
+    #[test]
+    fn choices_without_effect_are_refused_with_a_sentence() {
+        let cases = [
+            ("ekf", choose(|c| c.window = 20), "choices.window"),
+            ("default", choose(|c| c.discretization = "euler".into()), "choices.discretization"),
+            ("reduced", choose(|c| c.initialization = "correlated".into()), "choices.initialization"),
+            ("default", choose(|c| c.noise_at = "measured".into()), "choices.noise_at"),
+            ("invariant", choose(|c| c.iterations = 3), "choices.iterations"),
+            ("inverse-range", choose(|c| c.window = 10), "iterations"),
+            ("cartesian", choose(|c| c.centre = "first_sight".into()), "centre"),
+        ];
+        for (name, choices, expected) in cases {
+            let error = choices.apply(Filter::named(name).unwrap()).unwrap_err().to_string();
+            assert!(error.contains(expected), "{name}: {error}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The settings of the filter, in groups; [`SPECS`] describes each.
 
 use super::specs::SPECS;
-use super::{ChoicesConfig, FeatureKind, UnknownFilter, Variant};
+use super::{ChoicesConfig, CompositionError, FeatureKind, Filter, UnknownFilter};
 use lienav_base::settings::{OutOfRange, check};
 use lienav_lie::Se2;
 use nalgebra::{Matrix3, Vector3};
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Which filter: one of [`Variant::NAMES`].
+    /// Which filter: one of [`Filter::NAMES`].
     pub filter: String,
     /// Which of its choices are to be others.
     pub choices: ChoicesConfig,
@@ -340,6 +340,9 @@ pub enum ConfigError {
     /// A filter nobody knows.
     #[error("parameter 'filter': {0}")]
     UnknownFilter(#[from] UnknownFilter),
+    /// A combination of choices that has no effect or no meaning.
+    #[error(transparent)]
+    Composition(#[from] CompositionError),
 }
 
 impl Config {
@@ -347,9 +350,18 @@ impl Config {
     ///
     /// # Errors
     /// A value outside its range in [`SPECS`], or an unknown filter: with name, value and what is allowed.
-    pub fn validate(&self) -> Result<Variant, ConfigError> {
+    pub fn validate(&self) -> Result<Filter, ConfigError> {
+        self.check_ranges()?;
+        Ok(self.choices.apply(Filter::named(&self.filter)?)?)
+    }
+
+    /// Whether every setting is in its range.
+    ///
+    /// # Errors
+    /// The first one that is not.
+    pub fn check_ranges(&self) -> Result<(), ConfigError> {
         check(self, SPECS)?;
-        Ok(self.choices.apply(Variant::named(&self.filter)?))
+        Ok(())
     }
 }
 
@@ -382,7 +394,7 @@ mod tests {
 
     #[test]
     fn the_default_is_valid() {
-        assert_eq!(Config::default().validate(), Ok(Variant::default()));
+        assert_eq!(Config::default().validate(), Ok(Filter::default()));
     }
 
     #[test]

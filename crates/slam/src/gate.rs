@@ -1,42 +1,153 @@
-//! Gates: probabilities turned into bounds on the squared Mahalanobis distance.
+//! Gates: probabilities turned into bounds on the squared Mahalanobis distance, by the degrees of freedom of a reading.
 
-use nalgebra::{Matrix2, Vector2};
+use super::associate::{Association, Candidate};
+use super::fixed_lag::{Associated, Role};
+use super::linearize::{Match, Subject};
+use super::measurement::MAX_DIM;
+use super::state::State;
+use super::step::Model;
+use super::{DropReason, GateConfig};
+use lienav_base::stamp::Stamp;
+use nalgebra::{Matrix3, Vector3};
+use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-/// The bound that χ² with two degrees of freedom stays under with this probability: −2 ln(1 − P). Infinite for 1.
-pub fn chi2_bound_2(probability: f64) -> f64 {
-    if probability >= 1.0 { f64::INFINITY } else { -2.0 * (-probability).ln_1p() }
+/// Bounds on the squared Mahalanobis distance, from probabilities.
+#[derive(Clone, Copy, Debug)]
+pub struct Gate {
+    known: [f64; MAX_DIM],
+    new: [f64; MAX_DIM],
+    robust_scale: f64,
 }
 
-/// rᵀ S⁻¹ r. `None` where S is not positive definite.
-pub fn mahalanobis_squared(r: &Vector2<f64>, s: &Matrix2<f64>) -> Option<f64> {
-    let determinant = s[(0, 0)] * s[(1, 1)] - s[(0, 1)] * s[(1, 0)];
-    if !(determinant > 0.0 && s[(0, 0)] > 0.0) {
-        return None;
+impl Gate {
+    /// As configured.
+    pub fn new(config: &GateConfig) -> Self {
+        let bounds = |probability: f64| [1, 2, 3].map(|dof| chi2_bound(dof, probability));
+        let known = bounds(config.probability);
+        let new = bounds(config.new_feature_probability);
+        let new = [0, 1, 2].map(|k| new[k].max(known[k]));
+        Self { known, new, robust_scale: config.robust_scale }
     }
-    let d = (s[(1, 1)] * r.x * r.x - (s[(0, 1)] + s[(1, 0)]) * r.x * r.y + s[(0, 0)] * r.y * r.y) / determinant;
+
+    /// Up to which squared distance a reading of `dim` numbers is believed to be of a feature.
+    pub fn known(&self, dim: usize) -> f64 {
+        self.known[dim - 1]
+    }
+
+    /// Beyond which squared distance from all features it is of a new one.
+    pub fn new_feature(&self, dim: usize) -> f64 {
+        self.new[dim - 1]
+    }
+
+    /// By what the covariance of a reading that passed is multiplied, from its squared Mahalanobis distance: Cauchy's
+    /// weight, inverted.
+    fn inflation(&self, distance: f64) -> f64 {
+        if self.robust_scale > 0.0 { 1.0 + distance / (self.robust_scale * self.robust_scale) } else { 1.0 }
+    }
+}
+
+/// Which of the associated readings are believed: the matches of the update, in the order of the candidates. What is left out is
+/// counted in `association.refused`; readings outside the gate of the feature that they name are kept in `gated`.
+///
+/// A reading that was associated before, and is taken in again by the fixed lag, has passed its gate then.
+pub fn gate<'r>(
+    state: &State,
+    model: &Model,
+    stamp: Stamp,
+    association: &mut Association<'_>,
+    matches: &'r mut Vec<Match>,
+    gated: &mut Vec<Associated>,
+) -> &'r mut [Match] {
+    let (gate, sensors) = (&model.gate, &model.sensors);
+    matches.clear();
+    gated.clear();
+    for Candidate { matched, distance } in association.candidates {
+        let Some(distance) = *distance else {
+            matches.push(*matched);
+            continue;
+        };
+        if distance > gate.known(matched.dim) {
+            association.refused.add(DropReason::Gated);
+            gated.push(Associated::new(state.identity(matched.subject), matched.reading, Role::Gated));
+            continue;
+        }
+        let matched = matched.scaled(gate.inflation(distance));
+        match matched.subject {
+            Subject::Feature(i) => {
+                if matches.iter().any(|other| other.subject == matched.subject) {
+                    association.refused.add(DropReason::DuplicateFeature);
+                    continue;
+                }
+                let since = stamp.since(state.features[i].last_seen);
+                matches.push(matched.scaled(sensors.repetition(since)));
+            }
+            Subject::Pose => matches.push(matched),
+        }
+    }
+    matches
+}
+
+/// The bound that χ² with `dof` degrees of freedom stays under with this probability; infinite for 1.
+fn chi2_bound(dof: usize, probability: f64) -> f64 {
+    if probability >= 1.0 {
+        return f64::INFINITY;
+    }
+    match dof {
+        2 => -2.0 * (-probability).ln_1p(),
+        // The number of degrees of freedom is positive: the distribution exists.
+        _ => ChiSquared::new(dof as f64).map_or(f64::INFINITY, |chi2| chi2.inverse_cdf(probability)),
+    }
+}
+
+/// rᵀ S⁻¹ r of the first `dim` numbers. `None` where S is not positive definite.
+pub fn mahalanobis_squared(r: &Vector3<f64>, s: &Matrix3<f64>, dim: usize) -> Option<f64> {
+    let d = match dim {
+        1 => {
+            if s[(0, 0)].is_nan() || s[(0, 0)] <= 0.0 {
+                return None;
+            }
+            r.x * r.x / s[(0, 0)]
+        }
+        2 => {
+            let determinant = s[(0, 0)] * s[(1, 1)] - s[(0, 1)] * s[(1, 0)];
+            if !(determinant > 0.0 && s[(0, 0)] > 0.0) {
+                return None;
+            }
+            (s[(1, 1)] * r.x * r.x - (s[(0, 1)] + s[(1, 0)]) * r.x * r.y + s[(0, 0)] * r.y * r.y) / determinant
+        }
+        _ => r.dot(&s.cholesky()?.solve(r)),
+    };
     d.is_finite().then_some(d)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use statrs::distribution::{ChiSquared, ContinuousCDF};
 
     #[test]
     fn the_bound_is_the_quantile() {
-        let chi2 = ChiSquared::new(2.0).unwrap();
-        for p in [0.5, 0.95, 0.99, 0.999, 0.999_999] {
-            assert!((chi2.cdf(chi2_bound_2(p)) - p).abs() < 1e-12);
+        for dof in [1, 2, 3] {
+            let chi2 = ChiSquared::new(dof as f64).unwrap();
+            for p in [0.5, 0.95, 0.99, 0.999, 0.999_999] {
+                assert!((chi2.cdf(chi2_bound(dof, p)) - p).abs() < 1e-9, "{dof} {p}");
+            }
+            assert_eq!(chi2_bound(dof, 1.0), f64::INFINITY);
         }
-        assert_eq!(chi2_bound_2(1.0), f64::INFINITY);
     }
 
     #[test]
     fn the_distance_is_the_solved_one() {
-        let (r, s) = (Vector2::new(0.3, -0.2), Matrix2::new(0.5, 0.1, 0.1, 0.2));
+        let r = Vector3::new(0.3, -0.2, 0.7);
+        let s = Matrix3::new(0.5, 0.1, 0.05, 0.1, 0.2, -0.03, 0.05, -0.03, 0.4);
+        let one = mahalanobis_squared(&r, &s, 1).unwrap();
+        assert!((one - r.x * r.x / s[(0, 0)]).abs() < 1e-14);
+        let corner = s.fixed_view::<2, 2>(0, 0).into_owned();
+        let expected = (r.xy().transpose() * corner.try_inverse().unwrap() * r.xy())[(0, 0)];
+        assert!((mahalanobis_squared(&r, &s, 2).unwrap() - expected).abs() < 1e-14);
         let expected = (r.transpose() * s.try_inverse().unwrap() * r)[(0, 0)];
-        assert!((mahalanobis_squared(&r, &s).unwrap() - expected).abs() < 1e-14);
-        assert_eq!(mahalanobis_squared(&r, &Matrix2::new(1.0, 2.0, 2.0, 1.0)), None);
-        assert_eq!(mahalanobis_squared(&Vector2::new(f64::NAN, 0.0), &s), None);
+        assert!((mahalanobis_squared(&r, &s, 3).unwrap() - expected).abs() < 1e-13);
+        let indefinite = Matrix3::new(1.0, 2.0, 0.0, 2.0, 1.0, 0.0, 0.0, 0.0, -1.0);
+        assert!([2, 3].iter().all(|&dim| mahalanobis_squared(&r, &indefinite, dim).is_none()));
+        assert_eq!(mahalanobis_squared(&Vector3::new(f64::NAN, 0.0, 0.0), &s, 2), None);
     }
 }

@@ -1,8 +1,8 @@
 //! What the filter is fed with.
 
-use super::Tilt;
+use super::{Noise, Tilt, Value};
 use lienav_base::stamp::Stamp;
-use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
+use nalgebra::{Matrix3, Vector2, Vector3};
 use serde::{Deserialize, Serialize};
 
 /// What wheels or a drive model say about the motion of the base, in the base frame (REP 103).
@@ -44,7 +44,7 @@ impl Imu {
     }
 }
 
-/// How the two numbers of an [`Observation`] are to be read.
+/// How the numbers of an [`Observation`] are to be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FeatureKind {
@@ -56,17 +56,32 @@ pub enum FeatureKind {
     /// (bearing of the left camera, bearing of the right camera), rad, counterclockwise from straight ahead. The
     /// cameras sit at (0, ±baseline/2) in the sensor frame.
     StereoBearings,
+    /// As the sensor that a program added reads them, by its number: [`super::Slam::add_sensor`].
+    #[serde(skip)]
+    Added(u8),
 }
 
-/// One feature seen once.
+impl FeatureKind {
+    /// Place among all sensors: the three above, then those that were added.
+    pub(crate) fn index(self) -> usize {
+        match self {
+            Self::RelativePosition => 0,
+            Self::RangeBearing => 1,
+            Self::StereoBearings => 2,
+            Self::Added(k) => 3 + usize::from(k),
+        }
+    }
+}
+
+/// One landmark seen once, or one reading of the pose.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observation {
     /// Which feature, where the front end knows.
     pub id: Option<u32>,
-    /// Two numbers, read as [`FeatureKind`] says.
-    pub value: Vector2<f64>,
-    /// Their covariance; `None` leaves it to [`super::SensorConfig`].
-    pub covariance: Option<Matrix2<f64>>,
+    /// One to three numbers, read as [`FeatureKind`] says: `[range, bearing].into()`.
+    pub value: Value,
+    /// Their covariance; `None` leaves it to the sensor.
+    pub covariance: Option<Noise>,
 }
 
 /// All features seen at one instant.

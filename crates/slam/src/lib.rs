@@ -12,34 +12,43 @@ mod choices;
 mod config;
 mod covariance;
 mod estimator;
+mod filter;
+mod fixed_lag;
 mod gate;
 mod inbox;
 mod input;
 mod kernel;
-mod measure;
+mod linearize;
+mod measurement;
 mod motion;
 mod output;
 mod propagate;
+mod prune;
 mod relocate;
 mod retract;
 mod sensor;
 mod slam;
 mod specs;
-mod starvation;
+mod step;
 mod state;
 #[cfg(test)]
 mod tests;
 mod tilt;
 mod trace;
+mod track_loss;
 mod update;
-mod variant;
-mod window;
+
 
 pub use calibration::{Calibration, MOTION, SENSOR};
 pub use inbox::Segment;
 pub use motion::{Increment, increment, v_matrix_derivative};
-pub use sensor::{Reading, Sensor};
-pub use trace::{Role, Trace};
+pub use fixed_lag::Role;
+pub use linearize::Subject;
+pub use measurement::{
+    Component, LandmarkMeasurement, Noise, PoseMeasurement, Position, RangeBearing, StereoBearings, Triangulated, Value,
+};
+pub use sensor::{Reading, Sensor, Sensors};
+pub use trace::{Trace, TracedReading, TracedStep};
 
 pub use calibration::{CalibrationEstimate, CalibrationParameter};
 pub use chart::{Centre, Chart, Charts};
@@ -50,10 +59,10 @@ pub use config::{
 };
 pub use input::{FeatureKind, Features, Imu, Observation, Odometry};
 pub use output::{Counts, DropReason, Landmark, PoseEstimate, Step};
-pub use slam::Slam;
+pub use slam::{Slam, TooManySensors};
 pub use specs::SPECS;
 pub use tilt::Tilt;
-pub use variant::{
-    Coordinates, Discretization, Initialization, Linearization, NoiseAt, Retraction, StereoModel, UnknownFilter,
-    Variant,
+pub use filter::{
+    CompositionError, Coordinates, Correction, Discretization, Errors, Filter, Initialization, Linearization, NoiseAt,
+    StereoModel, UnknownFilter,
 };

@@ -27,7 +27,7 @@ pub struct Step {
     pub estimate: PoseEstimate,
     /// Normalised innovation squared of all accepted observations together.
     pub nis: f64,
-    /// Its degrees of freedom: two for each accepted observation.
+    /// Its degrees of freedom: the numbers of all accepted observations.
     pub dof: usize,
     /// Observations used for the update.
     pub accepted: usize,
@@ -88,11 +88,15 @@ pub enum DropReason {
     Singular,
     /// The filter is switched off.
     Disabled,
+    /// Another count of numbers than the sensor reads.
+    WrongDimension,
+    /// A reading of a sensor that was not added to the filter.
+    UnknownSensor,
 }
 
 impl DropReason {
     /// All reasons.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::NotFinite,
         Self::Absurd,
         Self::BadCovariance,
@@ -108,6 +112,8 @@ impl DropReason {
         Self::MapFull,
         Self::Singular,
         Self::Disabled,
+        Self::WrongDimension,
+        Self::UnknownSensor,
     ];
 
     /// The reason as one word, `snake_case`.
@@ -128,6 +134,8 @@ impl DropReason {
             Self::MapFull => "map_full",
             Self::Singular => "singular",
             Self::Disabled => "disabled",
+            Self::WrongDimension => "wrong_dimension",
+            Self::UnknownSensor => "unknown_sensor",
         }
     }
 }

@@ -3,10 +3,14 @@
 use super::covariance::{Covariance, factor3};
 use super::motion::{Drift, FeatureMotion, Increment};
 use super::state::State;
-use super::update::along;
-use super::{Coordinates, Linearization, Variant};
+use super::{Coordinates, Filter, Linearization};
 use lienav_lie::skew;
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
+
+/// A row of three times the noise of a motion.
+pub fn along(row: &[f64; 3], noise: &[f64; 3]) -> f64 {
+    row[0] * noise[0] + row[1] * noise[1] + row[2] * noise[2]
+}
 
 /// Room for propagation; keeps its allocation.
 #[derive(Clone, Debug, Default)]
@@ -29,11 +33,11 @@ pub struct Rows {
 
 impl Rows {
     /// Fills [`Rows::noise`] for `state`, which has not moved by `increment` yet.
-    pub fn note_noise(&mut self, state: &State, increment: &Increment, variant: &Variant) {
+    pub fn note_noise(&mut self, state: &State, increment: &Increment, filter: &Filter) {
         self.noise.clear();
-        if variant.coordinates != Coordinates::World {
+        if filter.coordinates() != Coordinates::World {
             let root = factor3(&increment.covariance);
-            noise_rows(state, increment, variant, |row| {
+            noise_rows(state, increment, filter, |row| {
                 let along = |k| row[0] * root[(0, k)] + row[1] * root[(1, k)] + row[2] * root[(2, k)];
                 self.noise.push([0, 1, 2].map(along));
             });
@@ -82,23 +86,23 @@ impl Rows {
 
 /// Moves the state by an increment: pose p⁺ = p + R(θ)t, θ⁺ = θ + a with transition (5.11) and, in robot coordinates,
 /// features z⁺ = A z − b with transition (5.20). In invariant coordinates the transition is the identity.
-pub fn propagate(state: &mut State, increment: &Increment, variant: &Variant, rows: &mut Rows) {
-    let linearized_at = match variant.linearization {
+pub fn propagate(state: &mut State, increment: &Increment, filter: &Filter, rows: &mut Rows) {
+    let linearized_at = match filter.linearization() {
         Linearization::Current => state.pose.p,
         Linearization::FirstEstimate => state.predicted.p,
     };
     let (transition, noise) = increment.pose_jacobians(&state.pose, &linearized_at);
     rows.effect.clear();
     if increment.drift.is_some() {
-        noise_rows(state, increment, variant, |row| rows.effect.push(row));
+        noise_rows(state, increment, filter, |row| rows.effect.push(row));
     }
-    rows.note_noise(state, increment, variant);
-    match variant.coordinates {
+    rows.note_noise(state, increment, filter);
+    match filter.coordinates() {
         Coordinates::World => {
             state.covariance.move_pose(&transition, &(noise * increment.covariance * noise.transpose()));
         }
         Coordinates::Robot => {
-            let map = FeatureMotion::new(&increment.motion, variant.discretization);
+            let map = FeatureMotion::new(&increment.motion, filter.discretization());
             for feature in &mut state.features {
                 feature.x = map.apply(&feature.x);
             }
@@ -117,18 +121,18 @@ pub fn propagate(state: &mut State, increment: &Increment, variant: &Variant, ro
 ///
 /// World coordinates: the pose alone moves, δp = R(θ)δt. Robot coordinates: −∂z⁺/∂(t, a) besides. Invariant coordinates:
 /// ξ_θ = δa, ξ_p = R(θ)δt − J p⁺ δa; e_i = −R(θ)δt − J(p_i − p⁺)δa.
-fn noise_rows(state: &State, increment: &Increment, variant: &Variant, mut visit: impl FnMut([f64; 3])) {
+fn noise_rows(state: &State, increment: &Increment, filter: &Filter, mut visit: impl FnMut([f64; 3])) {
     let (s, c) = state.pose.theta.sin_cos();
     let p_next = (state.pose * increment.motion).p;
-    let of_position = match variant.coordinates {
+    let of_position = match filter.coordinates() {
         Coordinates::World | Coordinates::Robot => [[c, -s, 0.0], [s, c, 0.0]],
         Coordinates::Invariant => [[c, -s, p_next.y], [s, c, -p_next.x]],
     };
     of_position.into_iter().chain([[0.0, 0.0, 1.0]]).for_each(&mut visit);
     (0..state.covariance.calibration()).for_each(|_| visit([0.0; 3]));
-    let map = FeatureMotion::new(&increment.motion, variant.discretization);
+    let map = FeatureMotion::new(&increment.motion, filter.discretization());
     for feature in &state.features {
-        let pair = match variant.coordinates {
+        let pair = match filter.coordinates() {
             Coordinates::World => [[0.0; 3]; 2],
             Coordinates::Robot => map.noise_rows(&feature.x, &map.apply(&feature.x)),
             Coordinates::Invariant => {

@@ -1,6 +1,7 @@
 //! Where a robot was moved to: the rigid motion under which most of what is seen is where the map has it.
 
-use super::sensor::{Reading, Sensor};
+use super::measurement::{Mount, fixed, padded};
+use super::sensor::{Reading, Sensors};
 use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix2x3, Matrix3, Vector2, Vector3};
 use std::f64::consts::PI;
@@ -16,27 +17,27 @@ const SCALE: f64 = 3.0;
 
 /// The motion of the base, seen from where the filter has it, that explains readings of features at `z` best: the least
 /// Σ c² ln(1 + d²/c²) over their Mahalanobis distances d, features taken as known. `None` from fewer than two.
-pub fn displacement(sensor: &Sensor, sightings: &[(Vector2<f64>, Reading)]) -> Option<Se2> {
-    if sightings.len() < 2 {
+pub fn displacement(sensors: (&Sensors, &[Mount]), readings: &[(Vector2<f64>, Reading)]) -> Option<Se2> {
+    if readings.len() < 2 {
         return None;
     }
     let from = |k: usize| Se2::new(0.0, 0.0, -PI + 2.0 * PI * k as f64 / HEADINGS as f64);
     (0..HEADINGS)
-        .filter_map(|k| descend(sensor, sightings, from(k)))
+        .filter_map(|k| descend(sensors, readings, from(k)))
         .min_by(|(_, a), (_, b)| a.total_cmp(b))
         .map(|(motion, _)| motion)
 }
 
 /// Gauss–Newton from `motion`, and the cost it ends at.
-fn descend(sensor: &Sensor, sightings: &[(Vector2<f64>, Reading)], mut motion: Se2) -> Option<(Se2, f64)> {
-    let mut normal = linearize(sensor, sightings, &motion)?;
+fn descend(sensors: (&Sensors, &[Mount]), readings: &[(Vector2<f64>, Reading)], mut motion: Se2) -> Option<(Se2, f64)> {
+    let mut normal = linearize(sensors, readings, &motion)?;
     for _ in 0..STEPS {
         let Some(factor) = normal.matrix.cholesky() else { break };
         let step = factor.solve(&normal.vector);
         // Halved until it is a descent.
         let better = (0..6).find_map(|halvings| {
             let tried = motion * Se2::exp(&(step * 0.5_f64.powi(halvings)));
-            let next = linearize(sensor, sightings, &tried)?;
+            let next = linearize(sensors, readings, &tried)?;
             (next.cost < normal.cost).then_some((tried, next))
         });
         let Some((tried, next)) = better else { break };
@@ -52,15 +53,24 @@ struct Normal {
     cost: f64,
 }
 
+/// The inverse of the covariance of the first `dim` numbers.
+fn information(noise: &Matrix3<f64>, dim: usize) -> Option<Matrix3<f64>> {
+    match dim {
+        1 => Some(padded(&fixed::<1, 1, 3>(noise).try_inverse()?)),
+        2 => Some(padded(&fixed::<2, 2, 3>(noise).try_inverse()?)),
+        _ => noise.try_inverse(),
+    }
+}
+
 /// With X ← X Exp(ν), a feature is seen at z⁺ = Exp(ν)⁻¹z, ∂z⁺/∂ν = −[I, J z⁺].
-fn linearize(sensor: &Sensor, sightings: &[(Vector2<f64>, Reading)], motion: &Se2) -> Option<Normal> {
+fn linearize(sensors: (&Sensors, &[Mount]), readings: &[(Vector2<f64>, Reading)], motion: &Se2) -> Option<Normal> {
     let mut normal = Normal { matrix: Matrix3::zeros(), vector: Vector3::zeros(), cost: 0.0 };
-    for (z, reading) in sightings {
+    for (z, reading) in readings {
         let seen = motion.transform_back(z);
-        let Some(expected) = sensor.expect(reading, &seen, &seen) else { continue };
-        let information = expected.noise.try_inverse()?;
+        let Some(expected) = sensors.0.expect(sensors.1, reading, &seen, &seen) else { continue };
+        let information = information(&expected.noise, expected.dim)?;
         let lever = skew(&seen);
-        let jacobian = expected.jacobian * Matrix2x3::new(-1.0, 0.0, -lever.x, 0.0, -1.0, -lever.y);
+        let jacobian = expected.by_landmark * Matrix2x3::new(-1.0, 0.0, -lever.x, 0.0, -1.0, -lever.y);
         let ratio = expected.residual.dot(&(information * expected.residual)) / (SCALE * SCALE);
         let weighted = jacobian.transpose() * information / (1.0 + ratio);
         normal.matrix += weighted * jacobian;

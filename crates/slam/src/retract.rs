@@ -2,7 +2,7 @@
 
 use super::covariance::POSE;
 use super::state::State;
-use super::{Chart, Charts, Retraction};
+use super::{Chart, Charts, Correction, Errors};
 use lienav_lie::{Se2, rotation, v_matrix};
 use nalgebra::{Matrix2, Vector2, Vector3};
 
@@ -13,14 +13,14 @@ pub fn retract(
     state: &mut State,
     delta: &[f64],
     rigid: &[f64],
-    retraction: Retraction,
+    errors: Errors,
     blocks: &mut Vec<Matrix2<f64>>,
 ) {
-    state.calibration.correct(&delta[POSE..]);
-    match retraction {
-        Retraction::Additive => additive(state, delta),
-        Retraction::Group => group(state, delta),
-        Retraction::Chart(charts) | Retraction::Split(charts) => in_charts(state, delta, rigid, charts, blocks),
+    state.correct_calibration(&delta[POSE..]);
+    match errors {
+        Errors::World { .. } | Errors::Robot { .. } => additive(state, delta),
+        Errors::Invariant(Correction::Group) => group(state, delta),
+        Errors::Invariant(Correction::Charts { charts, .. }) => in_charts(state, delta, rigid, charts, blocks),
     }
 }
 

@@ -3,17 +3,26 @@
 use super::estimator::Estimator;
 use super::inbox::Inbox;
 use super::motion::Increment;
-use super::sensor::MAX_VARIANCE;
+use super::measurement::MAX_VARIANCE;
+use super::sensor::Sensor;
 use super::tilt::level;
 use super::trace::Trace;
 use super::{
-    CalibrationEstimate, Config, ConfigError, Counts, DropReason, FeatureKind, Imu, Landmark, Observation, Odometry,
+    CalibrationEstimate, Config, ConfigError, Counts, DropReason, FeatureKind, Filter, Imu, Landmark, Observation, Odometry,
     PoseEstimate, SPECS, Step, TimeJump,
 };
 use lienav_base::settings::check_change;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::{Matrix3, SymmetricEigen, Vector3};
+
+/// Sensors are numbered by one byte, and three numbers are taken.
+const MAX_ADDED_SENSORS: u8 = 253;
+
+/// One sensor more than a filter can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the filter has {MAX_ADDED_SENSORS} added sensors already; it cannot have more")]
+pub struct TooManySensors;
 
 /// The whole pipeline. The nodes, the offline evaluation and the tests all run this and nothing else, so the same
 /// input gives the same estimates to the last bit.
@@ -28,7 +37,7 @@ use nalgebra::{Matrix3, SymmetricEigen, Vector3};
 ///     let stamp = Stamp::from_nanos(100_000_000 * k);
 ///     slam.odometry(&Odometry { stamp, velocity: Vector2::new(1.0, 0.0), yaw_rate: 0.0, covariance: None })?;
 ///     let range = 5.0 - stamp.secs();
-///     let seen = Observation { id: Some(7), value: Vector2::new(range, 0.0), covariance: None };
+///     let seen = Observation { id: Some(7), value: [range, 0.0].into(), covariance: None };
 ///     slam.features(stamp, FeatureKind::RangeBearing, &[seen])?;
 ///     while let Some(step) = slam.poll() {
 ///         println!("{} {:?}", step.estimate.stamp, step.estimate.pose);
@@ -61,14 +70,24 @@ pub struct Slam {
 }
 
 impl Slam {
-    /// A filter at its initial pose with an empty map.
+    /// The filter that [`Config::filter`] names, at its initial pose with an empty map.
     ///
     /// # Errors
     /// A setting out of range or an unknown filter.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
-        let variant = config.validate()?;
+        let filter = config.validate()?;
+        Self::with_filter(filter, config)
+    }
+
+    /// A filter that a program has composed, at its initial pose with an empty map; [`Config::filter`] is not read.
+    ///
+    /// # Errors
+    /// A setting out of range, or choices without effect.
+    pub fn with_filter(filter: Filter, config: Config) -> Result<Self, ConfigError> {
+        filter.check()?;
+        config.check_ranges()?;
         Ok(Self {
-            estimator: Estimator::new(&config, variant),
+            estimator: Estimator::new(&config, filter),
             inbox: Inbox::new(config.motion.hold),
             config,
             counts: Counts::default(),
@@ -82,6 +101,22 @@ impl Slam {
             enabled: true,
             trace: None,
         })
+    }
+
+    /// Adds a sensor. Its observations are given to [`Slam::features`] with the kind that this gives back.
+    ///
+    /// # Errors
+    /// There are 253 sensors already.
+    pub fn add_sensor(&mut self, sensor: Sensor) -> Result<FeatureKind, TooManySensors> {
+        let number = u8::try_from(self.estimator.added_sensors()).ok().filter(|k| *k < MAX_ADDED_SENSORS);
+        let number = number.ok_or(TooManySensors)?;
+        self.estimator.add_sensor(sensor, &self.config);
+        Ok(FeatureKind::Added(number))
+    }
+
+    /// The filter in use.
+    pub fn filter(&self) -> &Filter {
+        self.estimator.filter()
     }
 
     /// The settings in force.
@@ -290,17 +325,17 @@ impl Slam {
                     if let Some(levelling) = self.inbox.levelling(cloud.stamp) {
                         level(cloud.kind, &self.config.sensor, &levelling, &mut cloud.observations);
                     }
-                    let correction =
-                        self.estimator.correct(cloud.stamp, cloud.kind, &cloud.observations, &mut self.counts);
+                    let outcome = self.estimator.correct(cloud.stamp, cloud.kind, &cloud.observations);
+                    self.counts.add_all(&outcome.refused);
                     self.last_step = Some(cloud.stamp);
                     self.trace_step();
                     Ok(Step {
                         estimate: self.estimate(cloud.stamp, &Increment::none(), self.twist),
-                        nis: correction.nis,
-                        dof: 2 * correction.accepted,
-                        accepted: correction.accepted,
-                        added: correction.added,
-                        rejected: correction.rejected,
+                        nis: outcome.nis,
+                        dof: outcome.dof,
+                        accepted: outcome.accepted,
+                        added: outcome.added,
+                        rejected: outcome.refused.total() as usize,
                         features: self.estimator.state.features.len(),
                     })
                 }
@@ -388,7 +423,7 @@ impl Slam {
     /// How often the gate was opened because it had left out most of what was seen for longer than
     /// `gate.starvation_limit_s`.
     pub fn gate_openings(&self) -> u64 {
-        self.estimator.gate_openings()
+        self.estimator.relocations()
     }
 
     /// How often time was set back.

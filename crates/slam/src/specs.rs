@@ -1,6 +1,6 @@
 //! What every setting of the filter means, and what values it may have.
 
-use super::{ChoicesConfig, Variant};
+use super::{ChoicesConfig, Filter};
 use lienav_base::settings::{Allowed, Spec, spec};
 
 /// Every setting of [`Config`](super::Config), in the order of its fields.
@@ -13,7 +13,7 @@ pub const SPECS: &[Spec] = {
     const SIGMA: &str = "Standard deviation of that; estimated where this or walk is not 0.";
     const WALK: &str = "How fast it wanders, per root of a second.";
     &[
-        spec("filter", Words(Variant::NAMES), false, "Which filter runs."),
+        spec("filter", Words(Filter::NAMES), false, "Which filter runs."),
         spec(
             "choices.discretization",
             Words(ChoicesConfig::DISCRETIZATION),

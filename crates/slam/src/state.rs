@@ -2,7 +2,10 @@
 
 use super::calibration::Calibration;
 use super::covariance::Covariance;
+use super::linearize::Subject;
+use super::measurement::Mount;
 use super::motion::Increment;
+use super::sensor::Sensors;
 use super::{CalibrationConfig, CalibrationEstimate, Coordinates, Landmark};
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, skew};
@@ -33,9 +36,9 @@ pub struct Feature {
 }
 
 impl Feature {
-    /// Whether it is worth linearizing readings of it where later clouds put it: its range was vague when it was new, and it has not
+    /// Whether readings of it are linearized again where later clouds put it: its range was vague when it was new, and it has not
     /// become part of the map.
-    pub fn is_aimed_at(&self) -> bool {
+    pub fn is_relinearized(&self) -> bool {
         self.is_vague && !self.is_mapped
     }
 }
@@ -52,20 +55,27 @@ pub struct State {
     pub predicted: Se2,
     /// What odometry and sensor get wrong.
     pub calibration: Calibration,
+    /// Where the sensors are, and what they get wrong, as calibrated.
+    pub mounts: Vec<Mount>,
     /// The features, in no particular order.
     pub features: Vec<Feature>,
     /// Of pose, calibration and features, in this order.
     pub covariance: Covariance,
     index: HashMap<u32, usize>,
+    /// The next identity that the filter gives. It never goes back with the state: no identity is given twice.
+    next_id: u32,
 }
+
+/// Identities that the filter gives to features that come without one start here.
+const FIRST_OWN_ID: u32 = 0x8000_0000;
 
 impl State {
     /// A pose and no features, with room for `capacity` of them.
     pub fn new(
         coordinates: Coordinates,
-        pose: Se2,
-        covariance: &Matrix3<f64>,
+        (pose, covariance): (Se2, &Matrix3<f64>),
         config: &CalibrationConfig,
+        sensors: &Sensors,
         capacity: usize,
     ) -> Self {
         let calibration = Calibration::new(config);
@@ -75,21 +85,49 @@ impl State {
             coordinates,
             pose,
             predicted: pose,
+            mounts: sensors.mounts(&calibration),
             calibration,
             features: Vec::with_capacity(capacity),
             covariance,
             index: HashMap::with_capacity(2 * capacity),
+            next_id: FIRST_OWN_ID,
         }
     }
 
     /// Becomes a copy of another state, in the room there is.
     pub fn copy_from(&mut self, other: &Self) {
-        let Self { coordinates, pose, predicted, calibration, features, covariance, index } = other;
+        let Self { coordinates, pose, predicted, calibration, mounts, features, covariance, index, next_id: _ } = other;
         (self.coordinates, self.pose, self.predicted) = (*coordinates, *pose, *predicted);
         self.calibration.clone_from(calibration);
+        self.mounts.clone_from(mounts);
         self.features.clone_from(features);
         self.covariance.copy_from(covariance);
         self.index.clone_from(index);
+    }
+
+    /// Adds a correction of the calibration.
+    pub fn correct_calibration(&mut self, delta: &[f64]) {
+        self.calibration.correct(delta);
+        self.mounts.iter_mut().for_each(|mount| mount.calibrate(&self.calibration));
+    }
+
+    /// What a match is of, by its identity.
+    pub fn identity(&self, subject: Subject<usize>) -> Subject<u32> {
+        match subject {
+            Subject::Feature(i) => Subject::Feature(self.features[i].id),
+            Subject::Pose => Subject::Pose,
+        }
+    }
+
+    /// An identity for a feature that came without one.
+    pub fn new_identity(&mut self) -> u32 {
+        let after = |id: u32| id.wrapping_add(1).max(FIRST_OWN_ID);
+        while self.find(self.next_id).is_some() {
+            self.next_id = after(self.next_id);
+        }
+        let id = self.next_id;
+        self.next_id = after(id);
+        id
     }
 
     /// Where in [`State::features`] a feature is.
@@ -227,7 +265,9 @@ impl State {
     pub fn reset(&mut self, pose: Se2, covariance: &Matrix3<f64>, config: &CalibrationConfig) {
         self.features.clear();
         self.index.clear();
+        self.next_id = FIRST_OWN_ID;
         self.calibration = Calibration::new(config);
+        self.mounts.iter_mut().for_each(|mount| mount.calibrate(&self.calibration));
         let variances = self.calibration.variances(config);
         self.covariance.reset(&from_additive(self.coordinates, &pose, covariance), &variances);
         self.pose = pose;
@@ -242,7 +282,7 @@ fn lever(l: &Vector2<f64>) -> Matrix2x3<f64> {
 }
 
 /// δp = ξ_p + Jp ξ_θ, δθ = ξ_θ.
-fn additive_from_left(p: &Vector2<f64>) -> Matrix3<f64> {
+pub fn additive_from_left(p: &Vector2<f64>) -> Matrix3<f64> {
     let turned = skew(p);
     Matrix3::new(1.0, 0.0, turned.x, 0.0, 1.0, turned.y, 0.0, 0.0, 1.0)
 }

@@ -4,7 +4,7 @@
 //! turn the rate of the body into that of the heading, and what lies in the base's x-y plane into what lies in the
 //! horizontal one: (x, y) ↦ L (x, y), L = [[cos θ, sin θ sin φ], [0, cos φ]], the upper left of R_y(θ) R_x(φ).
 
-use super::{FeatureKind, Observation, Odometry, SensorConfig};
+use super::{FeatureKind, Noise, Observation, Odometry, SensorConfig};
 use lienav_lie::rotation;
 use nalgebra::{Matrix2, Matrix3, UnitQuaternion, Vector2, Vector3};
 
@@ -65,28 +65,32 @@ pub(super) fn level(kind: FeatureKind, sensor: &SensorConfig, levelling: &Matrix
     let turn = rotation(sensor.yaw_rad);
     let in_sensor = turn.transpose() * levelling * turn;
     let shift = turn.transpose() * (levelling * mount - mount);
-    let lies_on_ground = |v: &Vector2<f64>| v.iter().all(|x| x.abs() < MAX_VALUE);
+    let lies_on_ground = |v: &[f64]| v.len() == 2 && v.iter().all(|x| x.abs() < MAX_VALUE);
     for observation in seen.iter_mut().filter(|o| lies_on_ground(&o.value)) {
+        let before = observation.value.xy();
         let jacobian = match kind {
             FeatureKind::RelativePosition => {
-                observation.value = in_sensor * observation.value + shift;
+                observation.value = (in_sensor * before + shift).into();
                 in_sensor
             }
-            FeatureKind::RangeBearing if observation.value.x > 0.0 => {
-                let before = observation.value;
+            FeatureKind::RangeBearing if before.x > 0.0 => {
                 let p = in_sensor * (Vector2::new(before.y.cos(), before.y.sin()) * before.x) + shift;
                 let after = Vector2::new(p.norm(), p.y.atan2(p.x));
                 if after.x <= 0.0 {
                     continue;
                 }
-                observation.value = after;
+                observation.value = after.into();
                 // d(range, bearing) = diag(1, 1/r') R(β')ᵀ · in_sensor · R(β) diag(1, r) d(range, bearing).
                 let there = Matrix2::from_diagonal(&Vector2::new(1.0, 1.0 / after.x)) * rotation(after.y).transpose();
                 there * in_sensor * rotation(before.y) * Matrix2::from_diagonal(&Vector2::new(1.0, before.x))
             }
-            FeatureKind::RangeBearing | FeatureKind::StereoBearings => continue,
+            FeatureKind::RangeBearing | FeatureKind::StereoBearings | FeatureKind::Added(_) => continue,
         };
-        observation.covariance = observation.covariance.map(|c| jacobian * c * jacobian.transpose());
+        let turned = |c: Noise| match c.dim() {
+            2 => (jacobian * c.fixed::<2>() * jacobian.transpose()).into(),
+            _ => c, // the sensor will refuse it
+        };
+        observation.covariance = observation.covariance.map(turned);
     }
 }
 

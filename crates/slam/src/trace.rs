@@ -3,7 +3,8 @@
 use super::Slam;
 use super::inbox::Segment;
 use super::sensor::Reading;
-use super::window::Seen;
+use super::fixed_lag::{Associated, Role};
+use super::linearize::Subject;
 use lienav_lie::Se2;
 use nalgebra::Vector2;
 
@@ -23,32 +24,20 @@ pub struct TracedStep {
     pub pose: Se2,
     /// The odometry since the step before; in the first step, since the initial pose.
     pub segments: Vec<Segment>,
-    /// What was seen of known features.
-    pub sightings: Vec<Sighting>,
+    /// What was read.
+    pub readings: Vec<TracedReading>,
 }
 
-/// One observation with the feature it is of.
+/// One reading with what it is of.
 #[derive(Clone, Copy, Debug)]
-pub struct Sighting {
-    /// The feature's identity. A feature that was forgotten comes back as [`Role::First`].
-    pub feature: u32,
+pub struct TracedReading {
+    /// The feature, by its identity, and where it is in the map after the step, m; or the pose. A feature that was forgotten
+    /// comes back as [`Role::First`].
+    pub subject: Subject<(u32, Vector2<f64>)>,
     /// What was read.
     pub reading: Reading,
     /// What the filter did with it.
     pub role: Role,
-    /// Where the feature is in the map after the step, m.
-    pub position: Vector2<f64>,
-}
-
-/// What the filter did with an observation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// It started the feature.
-    First,
-    /// It corrected the estimate.
-    Again,
-    /// It lay outside the feature's gate and was left out.
-    Gated,
 }
 
 impl Slam {
@@ -66,14 +55,17 @@ impl Slam {
     pub(super) fn trace_step(&mut self) {
         let Some(trace) = &mut self.trace else { return };
         let state = &self.estimator.state;
-        let sighting = |&Seen { feature, reading, role, .. }: &Seen| {
-            let position = state.landmark(state.find(feature)?).position;
-            Some(Sighting { feature, reading, role, position })
+        let traced = |&Associated { subject, reading, role, .. }: &Associated| {
+            let subject = match subject {
+                Subject::Feature(id) => Subject::Feature((id, state.landmark(state.find(id)?).position)),
+                Subject::Pose => Subject::Pose,
+            };
+            Some(TracedReading { subject, reading, role })
         };
         trace.steps.push(TracedStep {
             pose: state.pose,
             segments: std::mem::take(&mut trace.segments),
-            sightings: self.estimator.sightings().iter().filter_map(sighting).collect(),
+            readings: self.estimator.readings().iter().filter_map(traced).collect(),
         });
     }
 }

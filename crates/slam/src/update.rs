@@ -2,10 +2,11 @@
 
 use super::covariance::{Covariance, POSE};
 use super::kernel;
-use super::measure::Match;
+use super::linearize::{Match, Subject};
+use super::propagate::along;
 use super::retract::retract;
 use super::state::State;
-use super::{Coordinates, Retraction};
+use super::Filter;
 use nalgebra::{Matrix2, Vector2, Vector3};
 
 /// Room for the products of an update; keeps its allocation.
@@ -41,7 +42,7 @@ pub struct Updated {
 }
 
 /// Updates the state by `matches`. `noise_rows` is what the noise of the last
-/// motion did to every error, G L with noise L n, n ~ N(0, I); only [`Retraction::Split`] reads it.
+/// motion did to every error, G L with noise L n, n ~ N(0, I); only a filter that splits corrections reads it.
 ///
 /// With S = H P Hᵀ + R = L Lᵀ and W = P Hᵀ L⁻ᵀ: x ← x + W L⁻¹ r, P ← P − W Wᵀ. In robot coordinates H = [0 | H_O], and this is
 /// the reduced Bayesian update (Shen 2019, eq. (5.24)) in covariance form: where Σ_NO = 0 the rows of W that belong to the
@@ -52,14 +53,14 @@ pub struct Updated {
 pub fn update(
     state: &mut State,
     matches: &[Match],
-    retraction: Retraction,
+    filter: &Filter,
     noise_rows: &[[f64; 3]],
     work: &mut Workspace,
 ) -> Result<Updated, Singular> {
     if matches.is_empty() {
         return Ok(Updated::default());
     }
-    let (n, m) = (state.covariance.dim(), 2 * matches.len());
+    let (n, m) = (state.covariance.dim(), numbers(matches));
     gather(state, matches, work);
     innovation(state, matches, work);
     factor(&mut work.s, m)?;
@@ -80,19 +81,33 @@ pub fn update(
     work.rigid.clear();
     work.rigid.resize(n, 0.0);
     let mut noise = [0.0; 3];
-    if matches!(retraction, Retraction::Split(_)) {
+    if filter.is_split() {
         weigh(work, m);
         noise = noise_of_motion(state, matches, noise_rows, work);
         for (part, row) in work.rigid.iter_mut().zip(noise_rows) {
             *part = along(row, &noise);
         }
     }
-    retract(state, &work.delta, &work.rigid, retraction, &mut work.blocks);
+    retract(state, &work.delta, &work.rigid, filter.errors, &mut work.blocks);
     Ok(Updated { nis, noise })
 }
 
-/// The correction that [`update`] would make to each matched feature, in `corrections`, and to the pose for the noise of
-/// the last motion, ν, which is given back; nothing is changed.
+/// How many numbers all matches have together.
+pub fn numbers(matches: &[Match]) -> usize {
+    matches.iter().map(|m| m.dim).sum()
+}
+
+/// What [`update`] would correct.
+#[derive(Clone, Copy, Debug)]
+pub struct Correction {
+    /// The noise n of the last motion.
+    pub noise: [f64; 3],
+    /// Of the pose, ξ − ν: all but what that noise did to it.
+    pub rest_of_pose: Vector3<f64>,
+}
+
+/// The correction that [`update`] would make to the pose and, in `rests`, to each matched feature, but for what the noise of the
+/// last motion did to it; nothing is changed.
 ///
 /// # Errors
 /// [`Singular`].
@@ -102,8 +117,8 @@ pub fn preview(
     noise_rows: &[[f64; 3]],
     rests: &mut Vec<Vector2<f64>>,
     work: &mut Workspace,
-) -> Result<[f64; 3], Singular> {
-    let (n, m) = (state.covariance.dim(), 2 * matches.len());
+) -> Result<Correction, Singular> {
+    let (n, m) = (state.covariance.dim(), numbers(matches));
     gather(state, matches, work);
     innovation(state, matches, work);
     factor(&mut work.s, m)?;
@@ -114,16 +129,25 @@ pub fn preview(
     weigh(work, m);
     let noise = noise_of_motion(state, matches, noise_rows, work);
     let rigid = |row: usize| noise_rows.get(row).map_or(0.0, |row| along(row, &noise));
+    let columns = || work.w.chunks_exact(n).zip(&work.y);
     rests.clear();
     rests.extend(matches.iter().map(|matched| {
-        let row = state.covariance.row_of(matched.feature);
+        let Subject::Feature(i) = matched.subject else { return Vector2::zeros() };
+        let row = state.covariance.row_of(i);
         let mut whole = Vector2::zeros();
-        for (w, y) in work.w.chunks_exact(n).zip(&work.y) {
+        for (w, y) in columns() {
             whole += Vector2::new(w[row], w[row + 1]) * *y;
         }
         whole - Vector2::new(rigid(row), rigid(row + 1))
     }));
-    Ok(noise)
+    let mut rest_of_pose = Vector3::zeros();
+    if matches.iter().any(|m| m.subject == Subject::Pose) {
+        for (w, y) in columns() {
+            rest_of_pose += Vector3::new(w[0], w[1], w[2]) * *y;
+        }
+        rest_of_pose -= Vector3::new(rigid(0), rigid(1), rigid(2));
+    }
+    Ok(Correction { noise, rest_of_pose })
 }
 
 /// y ← L⁻ᵀ y: of L⁻¹ r it makes S⁻¹ r.
@@ -137,19 +161,31 @@ fn weigh(work: &mut Workspace, m: usize) {
 /// The expectation of n given the innovation, (H G L)ᵀ S⁻¹ r, with S⁻¹ r in y.
 fn noise_of_motion(state: &State, matches: &[Match], noise_rows: &[[f64; 3]], work: &Workspace) -> [f64; 3] {
     let mut noise = [0.0; 3];
-    for (m, y) in matches.iter().zip(work.y.chunks_exact(2)) {
-        let row = state.covariance.row_of(m.feature);
-        let Some([first, second]) = noise_rows.get(row..row + 2) else { continue };
-        let pull = m.feature_jacobian.transpose() * Vector2::new(y[0], y[1]);
-        for (k, sum) in noise.iter_mut().enumerate() {
-            *sum += first[k] * pull.x + second[k] * pull.y;
+    let mut ys = work.y.as_slice();
+    for m in matches {
+        let (y, rest) = ys.split_at(m.dim);
+        ys = rest;
+        match m.subject {
+            Subject::Feature(i) => {
+                let row = state.covariance.row_of(i);
+                let Some([first, second]) = noise_rows.get(row..row + 2) else { continue };
+                let pull = |c: usize| y.iter().enumerate().map(|(d, y)| m.by_feature[(d, c)] * y).sum::<f64>();
+                let (x, y) = (pull(0), pull(1));
+                for (k, sum) in noise.iter_mut().enumerate() {
+                    *sum += first[k] * x + second[k] * y;
+                }
+            }
+            Subject::Pose => {
+                for (row, c) in noise_rows.iter().zip(0..POSE) {
+                    let pull = y.iter().enumerate().map(|(d, y)| m.by_pose[(d, c)] * y).sum::<f64>();
+                    for (k, sum) in noise.iter_mut().enumerate() {
+                        *sum += row[k] * pull;
+                    }
+                }
+            }
         }
     }
     noise
-}
-
-pub fn along(row: &[f64; 3], noise: &[f64; 3]) -> f64 {
-    row[0] * noise[0] + row[1] * noise[1] + row[2] * noise[2]
 }
 
 /// w = P Hᵀ and y = r.
@@ -157,64 +193,84 @@ fn gather(state: &State, matches: &[Match], work: &mut Workspace) {
     let p = &state.covariance;
     let n = p.dim();
     work.w.clear();
-    work.w.resize(2 * matches.len() * n, 0.0);
+    work.w.resize(numbers(matches) * n, 0.0);
     work.columns.clear();
     work.columns.resize(2 * n, 0.0);
     work.y.clear();
-    for (pair, m) in work.w.chunks_exact_mut(2 * n).zip(matches) {
-        let (first, second) = pair.split_at_mut(n);
+    let mut rest = work.w.as_mut_slice();
+    for m in matches {
+        let (rows, behind) = rest.split_at_mut(m.dim * n);
+        rest = behind;
         let (c0, c1) = work.columns.split_at_mut(n);
-        p.copy_column(p.row_of(m.feature), c0);
-        p.copy_column(p.row_of(m.feature) + 1, c1);
-        let h = &m.feature_jacobian;
-        for (((a, b), x), y) in first.iter_mut().zip(second.iter_mut()).zip(c0.iter()).zip(c1.iter()) {
-            *a = h[(0, 0)] * x + h[(0, 1)] * y;
-            *b = h[(1, 0)] * x + h[(1, 1)] * y;
+        if let Subject::Feature(i) = m.subject {
+            p.copy_column(p.row_of(i), c0);
+            p.copy_column(p.row_of(i) + 1, c1);
+            for (d, row) in rows.chunks_exact_mut(n).enumerate() {
+                let (h0, h1) = (m.by_feature[(d, 0)], m.by_feature[(d, 1)]);
+                for ((a, x), y) in row.iter_mut().zip(c0.iter()).zip(c1.iter()) {
+                    *a = h0 * x + h1 * y;
+                }
+            }
         }
-        if state.coordinates == Coordinates::World {
+        if m.sees_pose {
             for k in 0..POSE {
                 p.copy_column(k, c0);
-                let (h0, h1) = (m.pose_jacobian[(0, k)], m.pose_jacobian[(1, k)]);
-                for ((a, b), x) in first.iter_mut().zip(second.iter_mut()).zip(c0.iter()) {
-                    *a += h0 * x;
-                    *b += h1 * x;
-                }
+                add_column(rows, c0, |d| m.by_pose[(d, k)]);
             }
         }
         for (k, column) in state.calibration.sensor() {
             p.copy_column(Covariance::calibration_row(k), c0);
-            let (h0, h1) = (m.calibration_jacobian[(0, column)], m.calibration_jacobian[(1, column)]);
-            for ((a, b), x) in first.iter_mut().zip(second.iter_mut()).zip(c0.iter()) {
-                *a += h0 * x;
-                *b += h1 * x;
-            }
+            add_column(rows, c0, |d| m.by_calibration[(d, column)]);
         }
-        work.y.extend([m.residual.x, m.residual.y]);
+        work.y.extend_from_slice(&m.residual.as_slice()[..m.dim]);
+    }
+}
+
+/// Row d of `rows` ← itself + h(d) `column`.
+fn add_column(rows: &mut [f64], column: &[f64], h: impl Fn(usize) -> f64) {
+    for (d, row) in rows.chunks_exact_mut(column.len()).enumerate() {
+        let h = h(d);
+        for (a, x) in row.iter_mut().zip(column) {
+            *a += h * x;
+        }
     }
 }
 
 /// s = H w + R, lower triangle.
 fn innovation(state: &State, matches: &[Match], work: &mut Workspace) {
-    let (n, m) = (state.covariance.dim(), 2 * matches.len());
+    let (n, m) = (state.covariance.dim(), numbers(matches));
     work.s.clear();
     work.s.resize(m * m, 0.0);
-    for (column, w) in work.w.chunks_exact(n).enumerate() {
-        for (k, matched) in matches.iter().enumerate().skip(column / 2) {
-            let at = state.covariance.row_of(matched.feature);
-            let x = Vector2::new(w[at], w[at + 1]);
-            let mut value = matched.feature_jacobian * x;
-            if state.coordinates == Coordinates::World {
-                value += matched.pose_jacobian * Vector3::new(w[0], w[1], w[2]);
+    let mut first = 0;
+    for (owner, own) in matches.iter().enumerate() {
+        for d in 0..own.dim {
+            let column = first + d;
+            let w = &work.w[column * n..(column + 1) * n];
+            let mut row = first;
+            for matched in &matches[owner..] {
+                let mut value = match matched.subject {
+                    Subject::Feature(i) => {
+                        let at = state.covariance.row_of(i);
+                        matched.by_feature * Vector2::new(w[at], w[at + 1])
+                    }
+                    Subject::Pose => Vector3::zeros(),
+                };
+                if matched.sees_pose {
+                    value += matched.by_pose * Vector3::new(w[0], w[1], w[2]);
+                }
+                for (parameter, c) in state.calibration.sensor() {
+                    value += matched.by_calibration.column(c) * w[Covariance::calibration_row(parameter)];
+                }
+                if row == first {
+                    value += matched.noise.column(d);
+                }
+                for (k, x) in value.iter().enumerate().take(matched.dim) {
+                    work.s[(row + k) * m + column] = *x;
+                }
+                row += matched.dim;
             }
-            for (parameter, c) in state.calibration.sensor() {
-                value += matched.calibration_jacobian.column(c) * w[Covariance::calibration_row(parameter)];
-            }
-            if k == column / 2 {
-                value += matched.noise.column(column % 2);
-            }
-            work.s[2 * k * m + column] = value.x;
-            work.s[(2 * k + 1) * m + column] = value.y;
         }
+        first += own.dim;
     }
 }
 

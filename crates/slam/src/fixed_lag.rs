@@ -1,58 +1,77 @@
-//! The last clouds, kept so that they can be linearized again.
+//! The fixed lag: the last clouds, kept so that they can be linearized again.
 //!
 //! A feature's range is vague when it is new, and what a motion did to its bearing was linearized with that range. Some clouds later
 //! the range is known, and the state may go back to before these clouds and take them in again, each linearized where the
 //! feature was as is known now: Gauss–Newton over a short window of the posterior. What the filter then has is what it would have
 //! had if it had known the ranges better from the beginning; nothing is used twice.
 
+use super::associate::Evidence;
 use super::calibration::Calibration;
+use super::linearize::Subject;
 use super::motion::Increment;
 use super::sensor::Reading;
 use super::state::State;
-use super::trace::Role;
+use super::step::{Input, Model, Room, step};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::Vector2;
 use std::collections::VecDeque;
 
-/// An observation, and what it was taken for.
+/// What the filter did with an observation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It started the feature.
+    First,
+    /// It corrected the estimate.
+    Again,
+    /// It lay outside the feature's gate and was left out.
+    Gated,
+}
+
+/// A reading, and what it was associated with.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen {
-    /// The feature's identity.
-    pub feature: u32,
+pub struct Associated {
+    /// The feature, by its identity, or the pose.
+    pub subject: Subject<u32>,
     /// What was read.
     pub reading: Reading,
     /// What the filter did with it.
     pub role: Role,
     /// By what the covariance of the reading was multiplied.
     pub noise_scale: f64,
-    /// Where the feature was seen from the robot, m, as is known now.
-    pub aim: Option<Vector2<f64>>,
+    /// Where the feature was, seen from the robot, m, as is known now.
+    pub linearization_point: Option<Vector2<f64>>,
+}
+
+impl Associated {
+    /// A reading with its own covariance.
+    pub fn new(subject: Subject<u32>, reading: Reading, role: Role) -> Self {
+        Self { subject, reading, role, noise_scale: 1.0, linearization_point: None }
+    }
 }
 
 /// A cloud, and what was before it.
 #[derive(Debug)]
-pub struct Past {
+struct Past {
     /// The state before the motion to this cloud; of the first cloud of each block.
-    pub before: Option<State>,
+    before: Option<State>,
     /// What calibration was when that motion was taken.
-    pub calibration: Calibration,
+    calibration: Calibration,
     /// The motion, as odometry has it.
-    pub motion: Increment,
+    motion: Increment,
     /// The same as the filter has it after the cloud.
-    pub moved: Se2,
-    /// When.
-    pub stamp: Stamp,
-    /// What was seen.
-    pub seen: Vec<Seen>,
+    moved: Se2,
+    stamp: Stamp,
+    readings: Vec<Associated>,
     /// Whether a feature among it had a vague range when it was new.
     is_vague: bool,
 }
 
 /// The last clouds, in two blocks, and only while features are in view whose range was vague. When a block is full, all clouds are
-/// due; then the older block goes. So it is the states before blocks that are kept, three at most, and not one for each cloud.
+/// linearized again; then the older block goes. So it is the states before blocks that are kept, three at most, and not one for
+/// each cloud.
 #[derive(Debug, Default)]
-pub struct Window {
+pub struct FixedLag {
     /// Clouds in a block; 0 keeps none.
     block: usize,
     past: VecDeque<Past>,
@@ -62,9 +81,10 @@ pub struct Window {
     spare_states: Vec<State>,
     /// Whether the last cloud had a feature with a vague range.
     is_wanted: bool,
+    room: Room,
 }
 
-impl Window {
+impl FixedLag {
     /// Of `length` clouds, rounded up to an even number; 0 keeps none.
     pub fn new(length: usize) -> Self {
         Self { block: length.div_ceil(2), ..Self::default() }
@@ -84,7 +104,7 @@ impl Window {
         }
     }
 
-    /// A cloud comes: keeps the state before it, if the window is open.
+    /// A cloud comes: keeps the state before it, if there is something to be known better later.
     pub fn begin(&mut self, state: &State, motion: &Increment, stamp: Stamp) {
         let is_open = self.is_wanted || !self.past.is_empty();
         if self.block == 0 || !is_open {
@@ -96,11 +116,11 @@ impl Window {
             motion: *motion,
             moved: motion.motion,
             stamp,
-            seen: Vec::new(),
+            readings: Vec::new(),
             is_vague: false,
         });
         past.calibration.clone_from(&state.calibration);
-        past.seen.clear();
+        past.readings.clear();
         (past.motion, past.moved, past.stamp, past.is_vague) = (*motion, motion.motion, stamp, false);
         if self.past.len().is_multiple_of(self.block) {
             past.before = Some(match self.spare_states.pop() {
@@ -114,11 +134,11 @@ impl Window {
         self.past.push_back(past);
     }
 
-    /// What [`Window::begin`] announced has been taken in: `state` is the state after it.
-    pub fn end(&mut self, state: &State, seen: &[Seen], moved: &Se2) {
-        self.is_wanted = self.block > 0 && seen.iter().any(|seen| is_vague(state, seen));
+    /// What [`FixedLag::begin`] announced has been taken in: `state` is the state after it.
+    pub fn end(&mut self, state: &State, readings: &[Associated], moved: &Se2) {
+        self.is_wanted = self.block > 0 && readings.iter().any(|reading| is_vague(state, reading));
         let Some(past) = self.past.back_mut() else { return };
-        past.seen.extend(seen.iter().filter(|seen| seen.role != Role::Gated));
+        past.readings.extend(readings.iter().filter(|reading| reading.role != Role::Gated));
         (past.moved, past.is_vague) = (*moved, self.is_wanted);
         if !self.past.iter().any(|past| past.is_vague) {
             self.clear();
@@ -130,35 +150,47 @@ impl Window {
         !self.past.is_empty() && self.past.len().is_multiple_of(self.block)
     }
 
-    /// The clouds, oldest first, each aimed at where its features are in `state`, the newest. They have to be given back to
-    /// [`Window::put_back`].
-    pub fn aim(&mut self, state: &State) -> VecDeque<Past> {
-        let mut past = std::mem::take(&mut self.past);
-        let mut to_then = Se2::identity();
-        for past in past.iter_mut().rev() {
-            for seen in &mut past.seen {
-                match state.find(seen.feature) {
-                    Some(i) if state.features[i].is_aimed_at() => {
-                        seen.aim = Some(to_then.transform(&state.in_robot(i)));
-                    }
-                    Some(_) => seen.aim = None,
-                    None => {} // dropped since: the aim it had is the best there is
-                }
+    /// Goes back to before the clouds and takes them in again, as what they were associated with, each linearized where its
+    /// features are in `state`, the newest; then the older block is forgotten.
+    pub fn relinearize(&mut self, state: &mut State, model: &Model) {
+        self.place_linearization_points(state);
+        for (k, past) in self.past.iter_mut().enumerate() {
+            match &mut past.before {
+                Some(oldest) if k == 0 => state.copy_from(oldest),
+                Some(before) => before.copy_from(state),
+                None => {}
             }
-            to_then = past.moved * to_then;
+            past.motion = past.motion.recalibrated(&past.calibration, &state.calibration);
+            past.calibration.clone_from(&state.calibration);
+            let evidence = Evidence::Associated(&past.readings);
+            let input = Input { motion: &past.motion, stamp: past.stamp, evidence };
+            past.moved = step(state, model, &input, None, &mut self.room).moved;
         }
-        past
-    }
-
-    /// The clouds, with what has changed; the older block, where there are two, has been linearized for the last time.
-    pub fn put_back(&mut self, past: VecDeque<Past>) {
-        self.past = past;
         if self.past.len() > self.block {
             self.forget(self.block);
         }
     }
+
+    /// Each reading is linearized where its feature was seen from, as far as `state` knows.
+    fn place_linearization_points(&mut self, state: &State) {
+        let mut to_then = Se2::identity();
+        for past in self.past.iter_mut().rev() {
+            for reading in &mut past.readings {
+                let Subject::Feature(id) = reading.subject else { continue };
+                match state.find(id) {
+                    Some(i) if state.features[i].is_relinearized() => {
+                        reading.linearization_point = Some(to_then.transform(&state.in_robot(i)));
+                    }
+                    Some(_) => reading.linearization_point = None,
+                    None => {} // dropped since: the point it had is the best there is
+                }
+            }
+            to_then = past.moved * to_then;
+        }
+    }
 }
 
-fn is_vague(state: &State, seen: &Seen) -> bool {
-    state.find(seen.feature).is_some_and(|i| state.features[i].is_aimed_at())
+fn is_vague(state: &State, reading: &Associated) -> bool {
+    let Subject::Feature(id) = reading.subject else { return false };
+    state.find(id).is_some_and(|i| state.features[i].is_relinearized())
 }

@@ -1,9 +1,10 @@
-//! The limit on how long the gate may starve the filter.
+//! Track loss: the limit on how long the gate may leave out most of what is seen.
 //!
 //! A gate that leaves out nearly everything is not wrong about the observations but about the pose: the wheels were lifted,
 //! or slipped more than their noise says. What is honest then is to say that the robot has moved in a way odometry knows
 //! nothing of. The map stays as it is and as certain as it is; the robot is put where most of what is seen belongs, and robot
-//! against map is widened, by as much as it was moved or more, until most of that passes. One feature seen wrong beside others that fit starves nobody.
+//! against map is widened, by as much as it was moved or more, until most of that passes. One feature
+//! seen wrong beside others that fit is no track loss.
 
 use super::motion::Increment;
 use lienav_base::stamp::Stamp;
@@ -24,21 +25,21 @@ const LARGEST_TURN: f64 = std::f64::consts::PI;
 
 /// How long the gate has left out most of what is seen of known features.
 #[derive(Clone, Debug)]
-pub struct Starvation {
+pub struct TrackLoss {
     /// For how long it may, s; 0 for ever.
     pub limit_s: f64,
     since: Option<Stamp>,
-    openings: u64,
+    relocations: u64,
 }
 
-impl Starvation {
-    /// Not starved so far.
+impl TrackLoss {
+    /// Nothing left out so far.
     pub fn new(limit_s: f64) -> Self {
-        Self { limit_s, since: None, openings: 0 }
+        Self { limit_s, since: None, relocations: 0 }
     }
 
     /// Takes note of a cloud in which `passed` observations of known features passed and `gated` did not, and says whether
-    /// the limit is reached.
+    /// the robot is to be relocated: that counts, and the time starts anew.
     pub fn reached(&mut self, stamp: Stamp, passed: usize, gated: u64) -> bool {
         if gated <= passed as u64 {
             if passed > 0 {
@@ -47,18 +48,17 @@ impl Starvation {
             return false;
         }
         let since = *self.since.get_or_insert(stamp);
-        self.limit_s > 0.0 && stamp.since(since) > self.limit_s
-    }
-
-    /// The gate is opened: it counts, and the time starts anew.
-    pub fn opened(&mut self) {
-        self.since = None;
-        self.openings += 1;
+        let is_reached = self.limit_s > 0.0 && stamp.since(since) > self.limit_s;
+        if is_reached {
+            self.since = None;
+            self.relocations += 1;
+        }
+        is_reached
     }
 
     /// How often.
-    pub fn openings(&self) -> u64 {
-        self.openings
+    pub fn relocations(&self) -> u64 {
+        self.relocations
     }
 
     /// Time starts anew.

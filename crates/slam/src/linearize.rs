@@ -1,0 +1,233 @@
+//! A reading against the state: residual, Jacobians, and the innovation covariance of one match.
+
+use super::calibration::SensorJacobian;
+use super::covariance::Covariance;
+use super::measurement::Expected;
+use super::propagate::{Rows, along};
+use super::retract::place;
+use super::sensor::{Reading, Sensors};
+use super::state::{State, additive_from_left};
+use super::{Chart, Charts, Coordinates, Linearization};
+use lienav_lie::{Se2, skew};
+use nalgebra::{Matrix2x3, Matrix3, Matrix3x2, Vector2, Vector3};
+
+/// What a reading is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject<F> {
+    /// A feature of the map.
+    Feature(F),
+    /// The pose itself.
+    Pose,
+}
+
+/// A reading of something in the state, linearized. It has `dim` numbers; rows beyond are zero.
+#[derive(Clone, Copy, Debug)]
+pub struct Match {
+    /// What was read; a feature by its place in the state.
+    pub subject: Subject<usize>,
+    /// The reading.
+    pub reading: Reading,
+    /// How many numbers it has.
+    pub dim: usize,
+    /// Reading − expectation.
+    pub residual: Vector3<f64>,
+    /// ∂(reading)/∂(error of the pose). Of a landmark it is zero in robot and invariant coordinates, whatever the estimate: this
+    /// is the reduction.
+    pub by_pose: Matrix3<f64>,
+    /// Whether [`Match::by_pose`] is not zero.
+    pub sees_pose: bool,
+    /// ∂(reading)/∂(error of the feature).
+    pub by_feature: Matrix3x2<f64>,
+    /// ∂(reading)/∂(calibration of the sensor).
+    pub by_calibration: SensorJacobian,
+    /// Covariance of the reading.
+    pub noise: Matrix3<f64>,
+    /// By what it was multiplied: for repeating what was just read, or for being far out.
+    pub noise_scale: f64,
+    /// Where the feature was, seen from the robot, m, as later clouds tell: there the reading is linearized, where it is known.
+    pub linearization_point: Option<Vector2<f64>>,
+}
+
+impl Match {
+    fn new(subject: Subject<usize>, reading: &Reading, expected: &Expected) -> Self {
+        Self {
+            subject,
+            reading: *reading,
+            dim: expected.dim,
+            residual: expected.residual,
+            by_pose: Matrix3::zeros(),
+            sees_pose: false,
+            by_feature: Matrix3x2::zeros(),
+            by_calibration: expected.by_calibration,
+            noise: expected.noise,
+            noise_scale: 1.0,
+            linearization_point: None,
+        }
+    }
+
+    /// The same with a covariance `scale` times as large.
+    pub fn scaled(self, scale: f64) -> Self {
+        Self { noise: self.noise * scale, noise_scale: self.noise_scale * scale, ..self }
+    }
+}
+
+/// Linearizes `reading` as one of `subject`. `None` where the model has no derivative there.
+pub fn linearize(
+    state: &State,
+    sensors: &Sensors,
+    reading: &Reading,
+    subject: Subject<usize>,
+    at: Linearization,
+) -> Option<Match> {
+    match subject {
+        Subject::Feature(i) => of_feature(state, sensors, reading, i, at),
+        Subject::Pose => of_pose(state, sensors, reading, at),
+    }
+}
+
+/// World coordinates: dz = R(θ)ᵀ(−I, −J(p_i − p), I) (Shen 2019, below eq. (5.11)), evaluated at the estimate or at first
+/// estimates; robot coordinates: dz = (0, 0, I) (below eq. (5.20)); invariant coordinates: dz = (0, 0, R(θ)ᵀ).
+fn of_feature(state: &State, sensors: &Sensors, reading: &Reading, i: usize, at: Linearization) -> Option<Match> {
+    let z = state.in_robot(i);
+    match state.coordinates {
+        Coordinates::Robot | Coordinates::Invariant => {
+            let expected = sensors.expect(&state.mounts, reading, &z, &z)?;
+            let by_feature = match state.coordinates {
+                Coordinates::Invariant => expected.by_landmark * state.pose.rotation().transpose(),
+                _ => expected.by_landmark,
+            };
+            Some(Match { by_feature, ..Match::new(Subject::Feature(i), reading, &expected) })
+        }
+        Coordinates::World => {
+            let (pose, p_feature) = match at {
+                Linearization::Current => (state.pose, state.features[i].x),
+                Linearization::FirstEstimate => (state.predicted, state.features[i].first),
+            };
+            let z_linear = pose.transform_back(&p_feature);
+            let expected = sensors.expect(&state.mounts, reading, &z, &z_linear)?;
+            let (back, turn) = (pose.rotation().transpose(), skew(&z_linear));
+            let dz_dpose = Matrix2x3::new(-back[(0, 0)], -back[(0, 1)], -turn.x, -back[(1, 0)], -back[(1, 1)], -turn.y);
+            Some(Match {
+                by_pose: expected.by_landmark * dz_dpose,
+                sees_pose: true,
+                by_feature: expected.by_landmark * back,
+                ..Match::new(Subject::Feature(i), reading, &expected)
+            })
+        }
+    }
+}
+
+/// With δ(p, θ) the additive error of the pose, dy = H δ(p, θ); in invariant coordinates δp = ξ_p + Jp ξ_θ, δθ = ξ_θ.
+fn of_pose(state: &State, sensors: &Sensors, reading: &Reading, at: Linearization) -> Option<Match> {
+    let linearized_at = match at {
+        Linearization::Current => state.pose,
+        Linearization::FirstEstimate => state.predicted,
+    };
+    let expected = sensors.expect_pose(&state.mounts, reading, &state.pose, &linearized_at)?;
+    let by_pose = match state.coordinates {
+        Coordinates::World | Coordinates::Robot => expected.by_pose,
+        Coordinates::Invariant => expected.by_pose * additive_from_left(&linearized_at.p),
+    };
+    Some(Match { by_pose, sees_pose: true, ..Match::new(Subject::Pose, reading, &expected) })
+}
+
+/// Where an update is going to put the robot and the features, before it has.
+#[derive(Clone, Copy, Debug)]
+pub struct Preview {
+    /// The noise n of the last motion, as far as the readings tell.
+    pub noise: [f64; 3],
+    /// The robot, moved by that noise.
+    pub robot: Se2,
+    /// What is left of the correction of the pose, ξ − ν.
+    pub rest_of_pose: Vector3<f64>,
+    /// In which corrections of features add up.
+    pub charts: Charts,
+}
+
+/// Linearizes a match anew, where `preview` sees it and `rest`, the correction of its feature but for the last motion's noise, puts
+/// it; or at its own linearization point, if that is known. Returns false, and changes nothing, where the model has no derivative.
+///
+/// The noise of the motion moved the robot among the features as they are: what it did to this one is linearized anew, too,
+/// in `rows`. The residual stays that of the uncorrected estimate, r = (reading − h) + H(rest + G n).
+pub fn relinearize(
+    state: &State,
+    sensors: &Sensors,
+    m: &mut Match,
+    preview: &Preview,
+    rest: &Vector2<f64>,
+    rows: &mut Rows,
+) -> bool {
+    let Subject::Feature(i) = m.subject else { return relinearize_pose(state, sensors, m, preview, rows) };
+    let feature = &state.features[i];
+    let chart = if feature.is_mapped { Chart::Cartesian } else { preview.charts.kind };
+    let origin = preview.charts.origin(feature, &state.pose.p);
+    let known = m
+        .linearization_point
+        .and_then(|point| chart.correction(&(feature.x - origin), &(preview.robot.transform(&point) - origin)));
+    let rest = known.as_ref().unwrap_or(rest);
+    let (p, derivative) = place(&origin, &feature.x, rest, chart);
+    let z = preview.robot.transform_back(&p);
+    let Some(expected) = sensors.expect(&state.mounts, &m.reading, &z, &z) else { return false };
+    let row = state.covariance.row_of(i);
+    let mut whole = *rest;
+    if !rows.noise.is_empty() {
+        rows.relinearize(row, &(p - preview.robot.p), &derivative);
+        whole += Vector2::new(along(&rows.noise[row], &preview.noise), along(&rows.noise[row + 1], &preview.noise));
+    }
+    m.by_feature = expected.by_landmark * preview.robot.rotation().transpose() * derivative;
+    m.by_calibration = expected.by_calibration;
+    m.residual = expected.residual + m.by_feature * whole;
+    m.noise = expected.noise * m.noise_scale;
+    true
+}
+
+/// The same of a reading of the pose, at Exp(ξ − ν)Exp(ν)X. The errors of both factors are taken as one vector ξ, as the update
+/// takes them.
+fn relinearize_pose(state: &State, sensors: &Sensors, m: &mut Match, preview: &Preview, rows: &Rows) -> bool {
+    let pose = Se2::exp(&preview.rest_of_pose) * preview.robot;
+    let Some(expected) = sensors.expect_pose(&state.mounts, &m.reading, &pose, &pose) else { return false };
+    m.by_pose = expected.by_pose * additive_from_left(&pose.p);
+    m.by_calibration = expected.by_calibration;
+    m.residual = expected.residual + m.by_pose * (preview.rest_of_pose + rows.of_pose(&preview.noise));
+    m.noise = expected.noise * m.noise_scale;
+    true
+}
+
+/// H P Hᵀ + R of one match.
+pub fn innovation_covariance(state: &State, m: &Match) -> Matrix3<f64> {
+    let p = &state.covariance;
+    let own = match m.subject {
+        Subject::Feature(i) => m.by_feature * p.feature_block(i, i) * m.by_feature.transpose() + m.noise,
+        Subject::Pose => m.noise,
+    };
+    let own = own + of_calibration(state, m);
+    if !m.sees_pose {
+        return own;
+    }
+    let of_pose = m.by_pose * p.pose_block() * m.by_pose.transpose();
+    let Subject::Feature(i) = m.subject else { return own + of_pose };
+    let cross: Matrix3<f64> = m.by_feature * p.cross_block(i) * m.by_pose.transpose();
+    own + cross + cross.transpose() + of_pose
+}
+
+/// The part of H P Hᵀ that calibration has in it.
+fn of_calibration(state: &State, m: &Match) -> Matrix3<f64> {
+    let (p, h) = (&state.covariance, &m.by_calibration);
+    let mut sum = Matrix3::zeros();
+    for (k, a) in state.calibration.sensor() {
+        let mut with_state = match m.subject {
+            Subject::Feature(i) => m.by_feature * p.feature_calibration(i, k),
+            Subject::Pose => Vector3::zeros(),
+        };
+        if m.sees_pose {
+            with_state += m.by_pose * p.pose_calibration(k);
+        }
+        let cross = with_state * h.column(a).transpose();
+        sum += cross + cross.transpose();
+        for (l, b) in state.calibration.sensor() {
+            let shared = p.get(Covariance::calibration_row(k), Covariance::calibration_row(l));
+            sum += h.column(a) * h.column(b).transpose() * shared;
+        }
+    }
+    sum
+}

@@ -1,0 +1,346 @@
+//! Measurements of any dimension behind one interface, on their mount. All products are made in the measurement's own
+//! dimension; what leaves is padded with zeros to three rows.
+
+use super::value::{checked_covariance, fixed, padded};
+use super::{Component, LandmarkMeasurement, MAX_DIM, PoseMeasurement};
+use crate::calibration::{Calibration, SENSOR, SensorJacobian};
+use crate::sensor::Reading;
+use crate::{CalibrationParameter, DropReason, Observation};
+use lienav_lie::{Se2, skew, wrap_angle};
+use nalgebra::{Matrix2, Matrix3, Matrix3x2, SMatrix, SVector, Vector2, Vector3};
+use std::fmt;
+
+/// Where a sensor sits, and what it gets wrong, as known so far.
+#[derive(Clone, Copy, Debug)]
+pub struct Mount {
+    nominal: Se2,
+    /// Of the sensor in the base frame.
+    pub pose: Se2,
+    rotation: Matrix2<f64>,
+    range_bias: f64,
+    bearing_bias: f64,
+    /// Whether any of these is estimated.
+    is_calibrated: bool,
+}
+
+impl Mount {
+    /// At `nominal` in the base frame, calibrated.
+    pub fn new(nominal: Se2, calibration: &Calibration) -> Self {
+        let mut mount = Self {
+            nominal,
+            pose: nominal,
+            rotation: nominal.rotation(),
+            range_bias: 0.0,
+            bearing_bias: 0.0,
+            is_calibrated: calibration.sensor().next().is_some(),
+        };
+        mount.take_over(calibration);
+        mount
+    }
+
+    /// Takes over what has been learned of it; that is nothing where none of it is estimated.
+    pub fn calibrate(&mut self, calibration: &Calibration) {
+        if self.is_calibrated {
+            self.take_over(calibration);
+        }
+    }
+
+    fn take_over(&mut self, calibration: &Calibration) {
+        let of = |parameter| calibration.get(parameter);
+        self.pose = Se2::new(
+            self.nominal.p.x + of(CalibrationParameter::SensorX),
+            self.nominal.p.y + of(CalibrationParameter::SensorY),
+            self.nominal.theta + of(CalibrationParameter::SensorYaw),
+        );
+        self.rotation = self.pose.rotation();
+        self.range_bias = of(CalibrationParameter::RangeBias);
+        self.bearing_bias = of(CalibrationParameter::BearingBias);
+    }
+
+    /// Whether anything of the sensor is estimated.
+    pub fn is_calibrated(&self) -> bool {
+        self.is_calibrated
+    }
+
+    /// By what the numbers of a reading are off.
+    fn bias<const D: usize>(&self, components: &[Component; D]) -> SVector<f64, D> {
+        SVector::from_fn(|k, _| match components[k] {
+            Component::Linear | Component::Angle => 0.0,
+            Component::Range => self.range_bias,
+            Component::Bearing => self.bearing_bias,
+        })
+    }
+}
+
+/// What is expected of a reading, at first order around one estimate; rows beyond `dim` are zero.
+#[derive(Clone, Copy, Debug)]
+pub struct Expected {
+    /// How many numbers the reading has.
+    pub dim: usize,
+    /// Reading − expectation, angles wrapped.
+    pub residual: Vector3<f64>,
+    /// ∂(reading)/∂z, z the landmark in the base frame; zero for a measurement of the pose.
+    pub by_landmark: Matrix3x2<f64>,
+    /// ∂(reading)/∂(x, y, θ) of the base in the map; zero for a measurement of a landmark at z.
+    pub by_pose: Matrix3<f64>,
+    /// ∂(reading)/∂(calibration); zero where nothing is calibrated.
+    pub by_calibration: SensorJacobian,
+    /// Covariance of the reading.
+    pub noise: Matrix3<f64>,
+}
+
+/// A measurement whose dimension is not part of its type.
+pub trait Erased: fmt::Debug + Send + Sync {
+    /// What its numbers are.
+    fn components(&self) -> &[Component];
+
+    /// Whether it measures the pose, and not a landmark.
+    fn is_of_pose(&self) -> bool;
+
+    /// The numbers of a usable observation, and their covariance.
+    fn read(&self, observation: &Observation) -> Result<(Vector3<f64>, Matrix3<f64>), DropReason>;
+
+    /// What a landmark at `z` would have read, linearized at `at`; both in the base frame.
+    fn expect_landmark(&self, mount: &Mount, reading: &Reading, z: &Vector2<f64>, at: &Vector2<f64>)
+    -> Option<Expected>;
+
+    /// What a base at `pose` would have read, linearized at `at`.
+    fn expect_pose(&self, mount: &Mount, reading: &Reading, pose: &Se2, at: &Se2) -> Option<Expected>;
+
+    /// Where a reading puts a new landmark, in the base frame, and the covariance of that.
+    fn place(&self, mount: &Mount, reading: &Reading) -> Option<(Vector2<f64>, Matrix2<f64>)>;
+
+    /// What a perfect sensor on `robot` reads of the landmarks, by identity.
+    fn simulate(&self, robot: &Se2, mount: &Se2, landmarks: &[(u32, Vector2<f64>)]) -> Vec<(Option<u32>, Vector3<f64>)>;
+
+    /// The covariance of an observation that states none.
+    fn noise(&self) -> Matrix3<f64>;
+}
+
+/// The numbers of an observation and its covariance, checked.
+fn numbers<const D: usize>(
+    observation: &Observation,
+    noise: impl FnOnce() -> SMatrix<f64, D, D>,
+) -> Result<(SVector<f64, D>, SMatrix<f64, D, D>), DropReason> {
+    if observation.value.len() != D {
+        return Err(DropReason::WrongDimension);
+    }
+    let value = observation.value.fixed::<D>();
+    if !value.iter().all(|x| x.is_finite()) {
+        return Err(DropReason::NotFinite);
+    }
+    let covariance = match &observation.covariance {
+        Some(stated) if stated.dim() != D => return Err(DropReason::WrongDimension),
+        Some(stated) => checked_covariance(&stated.fixed::<D>())?,
+        None => noise(),
+    };
+    Ok((value, covariance))
+}
+
+/// read − bias − predicted, wrapped where it is an angle.
+fn residual<const D: usize>(
+    components: &[Component; D],
+    unbiased: &SVector<f64, D>,
+    predicted: &SVector<f64, D>,
+) -> SVector<f64, D> {
+    let mut residual = unbiased - predicted;
+    for (r, component) in residual.iter_mut().zip(components) {
+        if component.wraps() {
+            *r = wrap_angle(*r);
+        }
+    }
+    residual
+}
+
+/// A [`LandmarkMeasurement`] as [`Erased`].
+#[derive(Debug)]
+pub struct OfLandmark<M, const D: usize> {
+    measurement: M,
+    components: [Component; D],
+}
+
+impl<M: LandmarkMeasurement<D>, const D: usize> OfLandmark<M, D> {
+    const FITS: () = assert!(D >= 1 && D <= MAX_DIM, "a measurement has one to three numbers");
+
+    /// Of one to three numbers; more do not compile.
+    pub fn new(measurement: M) -> Self {
+        let () = Self::FITS;
+        Self { components: measurement.components(), measurement }
+    }
+
+    /// ∂(reading)/∂(x, y, yaw, range bias, bearing bias) from ∂(reading)/∂z_s and ∂(reading)/∂z: with z_s = R(ψ)ᵀ(z − m),
+    /// ∂z_s/∂m = −R(ψ)ᵀ and ∂z_s/∂ψ = −J z_s.
+    fn by_calibration(
+        &self,
+        in_sensor: &SMatrix<f64, D, 2>,
+        in_base: &SMatrix<f64, D, 2>,
+        z_sensor: &Vector2<f64>,
+    ) -> SMatrix<f64, D, SENSOR> {
+        let mut jacobian = SMatrix::<f64, D, SENSOR>::zeros();
+        jacobian.fixed_columns_mut::<2>(0).copy_from(&-in_base);
+        jacobian.set_column(2, &-(in_sensor * skew(z_sensor)));
+        bias_columns(&self.components, &mut jacobian);
+        jacobian
+    }
+}
+
+fn bias_columns<const D: usize>(components: &[Component; D], jacobian: &mut SMatrix<f64, D, SENSOR>) {
+    for (k, component) in components.iter().enumerate() {
+        match component {
+            Component::Linear | Component::Angle => {}
+            Component::Range => jacobian[(k, 3)] = 1.0,
+            Component::Bearing => jacobian[(k, 4)] = 1.0,
+        }
+    }
+}
+
+impl<M: LandmarkMeasurement<D>, const D: usize> Erased for OfLandmark<M, D> {
+    fn components(&self) -> &[Component] {
+        &self.components
+    }
+
+    fn is_of_pose(&self) -> bool {
+        false
+    }
+
+    fn read(&self, observation: &Observation) -> Result<(Vector3<f64>, Matrix3<f64>), DropReason> {
+        let (value, covariance) = numbers::<D>(observation, || self.measurement.noise())?;
+        Ok((padded_vector(&self.measurement.read(&value)?), padded(&covariance)))
+    }
+
+    #[inline]
+    fn expect_landmark(
+        &self,
+        mount: &Mount,
+        reading: &Reading,
+        z: &Vector2<f64>,
+        at: &Vector2<f64>,
+    ) -> Option<Expected> {
+        let (z_sensor, at) = (mount.pose.transform_back(z), mount.pose.transform_back(at));
+        let read: SVector<f64, D> = fixed_vector(&reading.value);
+        let predicted = self.measurement.predict(&z_sensor);
+        let jacobian = self.measurement.jacobian(&at)?;
+        let noise = self.measurement.noise_at(&fixed(&reading.covariance), &read, &at)?;
+        let in_base = jacobian * mount.rotation.transpose();
+        let by_calibration = match mount.is_calibrated {
+            true => padded(&self.by_calibration(&jacobian, &in_base, &at)),
+            false => SensorJacobian::zeros(),
+        };
+        let residual = residual(&self.components, &(read - mount.bias(&self.components)), &predicted);
+        Some(Expected {
+            dim: D,
+            residual: padded_vector(&residual),
+            by_landmark: padded(&in_base),
+            by_pose: Matrix3::zeros(),
+            by_calibration,
+            noise: padded(&noise),
+        })
+    }
+
+    fn expect_pose(&self, _: &Mount, _: &Reading, _: &Se2, _: &Se2) -> Option<Expected> {
+        None
+    }
+
+    fn place(&self, mount: &Mount, reading: &Reading) -> Option<(Vector2<f64>, Matrix2<f64>)> {
+        let read: SVector<f64, D> = fixed_vector(&reading.value);
+        let unbiased = read - mount.bias(&self.components);
+        let (z_sensor, covariance) = self.measurement.place(&unbiased, &fixed(&reading.covariance))?;
+        let r = mount.rotation;
+        Some((mount.pose.transform(&z_sensor), r * covariance * r.transpose()))
+    }
+
+    fn simulate(&self, robot: &Se2, mount: &Se2, landmarks: &[(u32, Vector2<f64>)]) -> Vec<(Option<u32>, Vector3<f64>)> {
+        let sensor = *robot * *mount;
+        let seen = landmarks.iter().map(|(id, p_world)| (*id, sensor.transform_back(p_world)));
+        let seen = seen.filter(|(_, z)| self.measurement.sees(z));
+        seen.map(|(id, z)| (Some(id), padded_vector(&self.measurement.predict(&z)))).collect()
+    }
+
+    fn noise(&self) -> Matrix3<f64> {
+        padded(&self.measurement.noise())
+    }
+}
+
+/// A [`PoseMeasurement`] as [`Erased`].
+#[derive(Debug)]
+pub struct OfPose<M, const D: usize> {
+    measurement: M,
+    components: [Component; D],
+}
+
+impl<M: PoseMeasurement<D>, const D: usize> OfPose<M, D> {
+    const FITS: () = assert!(D >= 1 && D <= MAX_DIM, "a measurement has one to three numbers");
+
+    /// Of one to three numbers; more do not compile.
+    pub fn new(measurement: M) -> Self {
+        let () = Self::FITS;
+        Self { components: measurement.components(), measurement }
+    }
+}
+
+impl<M: PoseMeasurement<D>, const D: usize> Erased for OfPose<M, D> {
+    fn components(&self) -> &[Component] {
+        &self.components
+    }
+
+    fn is_of_pose(&self) -> bool {
+        true
+    }
+
+    fn read(&self, observation: &Observation) -> Result<(Vector3<f64>, Matrix3<f64>), DropReason> {
+        let (value, covariance) = numbers::<D>(observation, || self.measurement.noise())?;
+        Ok((padded_vector(&self.measurement.read(&value, observation.id)?), padded(&covariance)))
+    }
+
+    fn expect_landmark(&self, _: &Mount, _: &Reading, _: &Vector2<f64>, _: &Vector2<f64>) -> Option<Expected> {
+        None
+    }
+
+    /// With the sensor at p + R(θ)m, θ + ψ: ∂(p_s, θ_s)/∂(p, θ) = [[I, J R(θ)m], [0, 1]], ∂(p_s, θ_s)/∂(m, ψ) = diag(R(θ), 1).
+    fn expect_pose(&self, mount: &Mount, reading: &Reading, pose: &Se2, at: &Se2) -> Option<Expected> {
+        let predicted = self.measurement.predict(&(*pose * mount.pose), reading.id)?;
+        let of_sensor = self.measurement.jacobian(&(*at * mount.pose), reading.id)?;
+        let (r, lever) = (at.rotation(), skew(&(at.rotation() * mount.pose.p)));
+        let by_base = Matrix3::new(1.0, 0.0, lever.x, 0.0, 1.0, lever.y, 0.0, 0.0, 1.0);
+        let mut by_calibration = SensorJacobian::zeros();
+        if mount.is_calibrated {
+            let by_mount = Matrix3::new(r[(0, 0)], r[(0, 1)], 0.0, r[(1, 0)], r[(1, 1)], 0.0, 0.0, 0.0, 1.0);
+            let mut jacobian = SMatrix::<f64, D, SENSOR>::zeros();
+            jacobian.fixed_columns_mut::<3>(0).copy_from(&(of_sensor * by_mount));
+            bias_columns(&self.components, &mut jacobian);
+            by_calibration = padded(&jacobian);
+        }
+        let read: SVector<f64, D> = fixed_vector(&reading.value);
+        let residual = residual(&self.components, &(read - mount.bias(&self.components)), &predicted);
+        Some(Expected {
+            dim: D,
+            residual: padded_vector(&residual),
+            by_landmark: Matrix3x2::zeros(),
+            by_pose: padded(&(of_sensor * by_base)),
+            by_calibration,
+            noise: reading.covariance,
+        })
+    }
+
+    fn place(&self, _: &Mount, _: &Reading) -> Option<(Vector2<f64>, Matrix2<f64>)> {
+        None
+    }
+
+    fn simulate(&self, robot: &Se2, mount: &Se2, _: &[(u32, Vector2<f64>)]) -> Vec<(Option<u32>, Vector3<f64>)> {
+        let sensor = *robot * *mount;
+        let read = |id| Some((id, padded_vector(&self.measurement.predict(&sensor, id)?)));
+        self.measurement.readings(&sensor).into_iter().filter_map(read).collect()
+    }
+
+    fn noise(&self) -> Matrix3<f64> {
+        padded(&self.measurement.noise())
+    }
+}
+
+fn padded_vector<const D: usize>(v: &SVector<f64, D>) -> Vector3<f64> {
+    padded(v)
+}
+
+fn fixed_vector<const D: usize>(v: &Vector3<f64>) -> SVector<f64, D> {
+    fixed(v)
+}

@@ -1,0 +1,135 @@
+//! Measurements: what a reading says about a landmark, or about the pose itself.
+//!
+//! A measurement is one type. [`LandmarkMeasurement`] is a function of where a landmark is in the sensor frame,
+//! y = h(z) + b + n; [`PoseMeasurement`] a function of where the sensor is in the map. Both state their dimension D in their
+//! type, and the filter, the batch estimate and the simulator take them as a [`Sensor`](crate::Sensor): a measurement on its
+//! mount. [`Position`], [`RangeBearing`], [`StereoBearings`] and [`Triangulated`] are written against the same interface that
+//! a program outside of this crate has.
+
+mod erased;
+mod position;
+mod range_bearing;
+mod stereo;
+#[cfg(test)]
+mod tests;
+mod value;
+
+pub(crate) use erased::{Erased, Expected, Mount, OfLandmark, OfPose};
+pub use position::Position;
+pub use range_bearing::RangeBearing;
+pub use stereo::{StereoBearings, Triangulated};
+pub use value::{MAX_DIM, MAX_VARIANCE, Noise, Value};
+pub(crate) use value::{fixed, padded};
+
+use crate::DropReason;
+use lienav_lie::Se2;
+use nalgebra::{Matrix2, SMatrix, SVector, Vector2};
+use std::fmt;
+
+/// Nearer to the sensor than this, direction means nothing, m.
+pub const TOO_NEAR_M: f64 = 1e-6;
+
+/// What a component of a reading is: whether it wraps around, and which bias of the sensor it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Component {
+    /// A coordinate or anything else that is compared by subtraction.
+    Linear,
+    /// A distance from the sensor, m; has the sensor's range bias.
+    Range,
+    /// A direction from the sensor, rad; compared modulo 2π, has the sensor's bearing bias.
+    Bearing,
+    /// An angle without bias, rad; compared modulo 2π.
+    Angle,
+}
+
+impl Component {
+    /// Whether it is compared modulo 2π.
+    pub const fn wraps(self) -> bool {
+        matches!(self, Self::Bearing | Self::Angle)
+    }
+}
+
+/// A measurement of D numbers of one landmark at z, in the sensor frame, m: y = h(z) + b + n, n ~ N(0, R).
+///
+/// Implementing [`components`](Self::components), [`noise`](Self::noise), [`predict`](Self::predict) and
+/// [`jacobian`](Self::jacobian) is enough to correct landmarks that are in the map. A measurement that says where a new
+/// landmark is implements [`place`](Self::place), too.
+pub trait LandmarkMeasurement<const D: usize>: fmt::Debug + Send + Sync {
+    /// What the D numbers are.
+    fn components(&self) -> [Component; D];
+
+    /// R for an observation that states no covariance.
+    fn noise(&self) -> SMatrix<f64, D, D>;
+
+    /// h(z): what a perfect sensor reads of a landmark at `z`.
+    fn predict(&self, z: &Vector2<f64>) -> SVector<f64, D>;
+
+    /// ∂h/∂z at `z`; `None` where there is none, as on top of the sensor.
+    fn jacobian(&self, z: &Vector2<f64>) -> Option<SMatrix<f64, D, 2>>;
+
+    /// Looks at the finite numbers of an observation, and gives what is compared with [`predict`](Self::predict): most
+    /// measurements give the numbers themselves.
+    ///
+    /// # Errors
+    /// Why the numbers cannot be used.
+    fn read(&self, observed: &SVector<f64, D>) -> Result<SVector<f64, D>, DropReason> {
+        Ok(*observed)
+    }
+
+    /// R of a reading: `stated` is the observation's own covariance or [`noise`](Self::noise), `read` what
+    /// [`read`](Self::read) gave, `z` where the measurement is linearized. `None` where there is none.
+    fn noise_at(
+        &self,
+        stated: &SMatrix<f64, D, D>,
+        read: &SVector<f64, D>,
+        z: &Vector2<f64>,
+    ) -> Option<SMatrix<f64, D, D>> {
+        let _ = (read, z);
+        Some(*stated)
+    }
+
+    /// Where a reading without bias puts a new landmark, and the covariance of that, both in the sensor frame. `None` where it
+    /// does not say, as for any measurement of one number.
+    fn place(&self, read: &SVector<f64, D>, stated: &SMatrix<f64, D, D>) -> Option<(Vector2<f64>, Matrix2<f64>)> {
+        let _ = (read, stated);
+        None
+    }
+
+    /// Whether a sensor reads anything of a landmark at `z`; the simulator asks.
+    fn sees(&self, z: &Vector2<f64>) -> bool {
+        let _ = z;
+        true
+    }
+}
+
+/// A measurement of D numbers of the pose of the sensor in the map: y = h(T, id) + n, n ~ N(0, R), where T is the pose of the
+/// base times the mount. The `id` of the observation may choose among things that the measurement knows: a surveyed
+/// landmark, a beacon.
+pub trait PoseMeasurement<const D: usize>: fmt::Debug + Send + Sync {
+    /// What the D numbers are.
+    fn components(&self) -> [Component; D];
+
+    /// R for an observation that states no covariance.
+    fn noise(&self) -> SMatrix<f64, D, D>;
+
+    /// h(T): what a perfect sensor at `sensor`, in the map, reads; `None` where `id` is nothing it knows.
+    fn predict(&self, sensor: &Se2, id: Option<u32>) -> Option<SVector<f64, D>>;
+
+    /// ∂h/∂(x, y, θ) of the sensor's pose in the map; `None` where there is none.
+    fn jacobian(&self, sensor: &Se2, id: Option<u32>) -> Option<SMatrix<f64, D, 3>>;
+
+    /// Looks at the finite numbers of an observation.
+    ///
+    /// # Errors
+    /// Why they cannot be used.
+    fn read(&self, observed: &SVector<f64, D>, id: Option<u32>) -> Result<SVector<f64, D>, DropReason> {
+        let _ = id;
+        Ok(*observed)
+    }
+
+    /// The identities that a simulated sensor at `sensor` reads: one reading for each.
+    fn readings(&self, sensor: &Se2) -> Vec<Option<u32>> {
+        let _ = sensor;
+        vec![None]
+    }
+}

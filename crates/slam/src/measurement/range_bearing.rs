@@ -1,0 +1,67 @@
+//! The range and the bearing of a landmark.
+
+use super::position::{in_range, is_between};
+use super::{Component, LandmarkMeasurement, TOO_NEAR_M};
+use crate::DropReason;
+use lienav_lie::{rotation, skew};
+use nalgebra::{Matrix2, Vector2};
+
+/// Bearings beyond this many radians are refused.
+pub(super) const MAX_BEARING_RAD: f64 = 4.0 * std::f64::consts::PI;
+
+/// (range in m, bearing in rad, counterclockwise from the sensor's x axis): h(z) = (|z|, ∠z).
+#[derive(Clone, Debug, PartialEq)]
+pub struct RangeBearing {
+    /// Standard deviation of a range, m.
+    pub range_std_m: f64,
+    /// Standard deviation of a bearing, rad.
+    pub bearing_std_rad: f64,
+    /// Nearer landmarks are not read, m.
+    pub min_range_m: f64,
+    /// Farther landmarks are not read, m.
+    pub max_range_m: f64,
+}
+
+impl LandmarkMeasurement<2> for RangeBearing {
+    fn components(&self) -> [Component; 2] {
+        [Component::Range, Component::Bearing]
+    }
+
+    fn noise(&self) -> Matrix2<f64> {
+        let (a, b) = (self.range_std_m, self.bearing_std_rad);
+        Matrix2::new(a * a, 0.0, 0.0, b * b)
+    }
+
+    fn predict(&self, z: &Vector2<f64>) -> Vector2<f64> {
+        Vector2::new(z.norm(), z.y.atan2(z.x))
+    }
+
+    /// Rows zᵀ/r and (Jz)ᵀ/r².
+    fn jacobian(&self, z: &Vector2<f64>) -> Option<Matrix2<f64>> {
+        let r = z.norm();
+        if r < TOO_NEAR_M {
+            return None;
+        }
+        let (u, t) = (z / r, skew(z) / (r * r));
+        Some(Matrix2::new(u.x, u.y, t.x, t.y))
+    }
+
+    fn read(&self, observed: &Vector2<f64>) -> Result<Vector2<f64>, DropReason> {
+        if observed.x < 0.0 || observed.y.abs() > MAX_BEARING_RAD {
+            return Err(DropReason::Absurd);
+        }
+        in_range(observed.x, self.min_range_m, self.max_range_m)?;
+        Ok(*observed)
+    }
+
+    fn place(&self, read: &Vector2<f64>, stated: &Matrix2<f64>) -> Option<(Vector2<f64>, Matrix2<f64>)> {
+        let z = rotation(read.y) * Vector2::new(read.x, 0.0);
+        let inverse = self.jacobian(&z)?.try_inverse()?;
+        let covariance = inverse * stated * inverse.transpose();
+        is_between(z.norm(), self.min_range_m, self.max_range_m).then_some((z, covariance))
+    }
+
+    fn sees(&self, z: &Vector2<f64>) -> bool {
+        is_between(z.norm(), self.min_range_m, self.max_range_m)
+    }
+}

@@ -1,0 +1,223 @@
+//! Each measurement against finite differences, and what is unusable.
+
+use super::*;
+use crate::calibration::Calibration;
+use crate::sensor::{Reading, Sensor, Sensors};
+use crate::{CalibrationConfig, FeatureKind, NoiseAt, Observation, SensorConfig, StereoModel};
+use lienav_lie::wrap_angle;
+use nalgebra::{Matrix1x2, Matrix3, Vector1, Vector3};
+use proptest::prelude::*;
+
+const KINDS: [FeatureKind; 3] =
+    [FeatureKind::RelativePosition, FeatureKind::RangeBearing, FeatureKind::StereoBearings];
+
+/// A bearing alone: a measurement of one number that places no landmark.
+#[derive(Debug)]
+struct BearingAlone;
+
+impl LandmarkMeasurement<1> for BearingAlone {
+    fn components(&self) -> [Component; 1] {
+        [Component::Bearing]
+    }
+    fn noise(&self) -> SMatrix<f64, 1, 1> {
+        SMatrix::<f64, 1, 1>::new(1e-4)
+    }
+    fn predict(&self, z: &Vector2<f64>) -> Vector1<f64> {
+        Vector1::new(z.y.atan2(z.x))
+    }
+    fn jacobian(&self, z: &Vector2<f64>) -> Option<Matrix1x2<f64>> {
+        let square = z.norm_squared();
+        (square > TOO_NEAR_M * TOO_NEAR_M).then(|| Matrix1x2::new(-z.y, z.x) / square)
+    }
+}
+
+/// The pose itself.
+#[derive(Debug)]
+struct WholePose;
+
+impl PoseMeasurement<3> for WholePose {
+    fn components(&self) -> [Component; 3] {
+        [Component::Linear, Component::Linear, Component::Angle]
+    }
+    fn noise(&self) -> Matrix3<f64> {
+        Matrix3::identity() * 1e-2
+    }
+    fn predict(&self, sensor: &Se2, _: Option<u32>) -> Option<Vector3<f64>> {
+        Some(Vector3::new(sensor.p.x, sensor.p.y, sensor.theta))
+    }
+    fn jacobian(&self, _: &Se2, _: Option<u32>) -> Option<Matrix3<f64>> {
+        Some(Matrix3::identity())
+    }
+}
+
+fn uncalibrated() -> Calibration {
+    Calibration::new(&CalibrationConfig::default())
+}
+
+/// The configured sensors, then a bearing and a pose.
+fn sensors(stereo: StereoModel) -> (Sensors, Vec<Mount>) {
+    let config = SensorConfig { x_m: 0.2, y_m: -0.1, yaw_rad: 0.3, ..SensorConfig::default() };
+    let mount = Se2::new(0.4, 0.3, -0.5);
+    let added = [Sensor::of_landmarks(BearingAlone, mount), Sensor::of_pose(WholePose, mount)];
+    let sensors = Sensors::new(&config, stereo, &added);
+    let mounts = sensors.mounts(&uncalibrated());
+    (sensors, mounts)
+}
+
+const TRIANGULATED: StereoModel = StereoModel::Triangulated(NoiseAt::Measured);
+
+fn observation(value: impl Into<Value>) -> Observation {
+    Observation { id: None, value: value.into(), covariance: None }
+}
+
+/// What a perfect sensor reads of a landmark at `z` in the sensor frame.
+fn perfect(kind: FeatureKind, z: &Vector2<f64>) -> Observation {
+    let bearing = |y: f64| (z.y - y).atan2(z.x);
+    match kind {
+        FeatureKind::RelativePosition => observation(*z),
+        FeatureKind::StereoBearings => observation([bearing(0.25), bearing(-0.25)]),
+        FeatureKind::RangeBearing => observation([z.norm(), bearing(0.0)]),
+        FeatureKind::Added(_) => observation([bearing(0.0)]),
+    }
+}
+
+proptest! {
+    #[test]
+    fn placing_a_perfect_reading_gives_the_landmark(x in 0.5..20.0f64, y in -8.0..8.0f64) {
+        for stereo in [TRIANGULATED, StereoModel::Bearings] {
+            let ((sensors, mounts), z) = (sensors(stereo), Vector2::new(x, y));
+            for kind in KINDS {
+                let reading = sensors.read(kind, &perfect(kind, &z)).unwrap();
+                let (found, covariance) = sensors.place(&mounts, &reading).unwrap();
+                prop_assert!((found - mounts[0].pose.transform(&z)).norm() < 1e-9);
+                prop_assert!(covariance.determinant() > 0.0);
+                prop_assert!(sensors.expect(&mounts, &reading, &found, &found).unwrap().residual.norm() < 1e-9);
+            }
+        }
+    }
+
+    #[test]
+    fn jacobians_by_the_landmark_against_finite_differences(x in 0.5..20.0f64, y in -8.0..8.0f64) {
+        for stereo in [TRIANGULATED, StereoModel::Bearings] {
+            let ((sensors, mounts), z, h) = (sensors(stereo), Vector2::new(x, y), 1e-6);
+            for kind in KINDS.into_iter().chain([FeatureKind::Added(0)]) {
+                let reading = sensors.read(kind, &perfect(kind, &Vector2::new(2.0, 0.5))).unwrap();
+                let jacobian = sensors.expect(&mounts, &reading, &z, &z).unwrap().by_landmark;
+                for k in 0..2 {
+                    let mut dz = Vector2::zeros();
+                    dz[k] = h;
+                    let at = |z: Vector2<f64>| sensors.expect(&mounts, &reading, &z, &z).unwrap().residual;
+                    let numeric = (at(z - dz) - at(z + dz)).map(wrap_angle) / (2.0 * h);
+                    prop_assert!((numeric - jacobian.column(k)).norm() < 1e-6 * (1.0 + numeric.norm()));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn jacobians_by_the_pose_against_finite_differences(x in -9.0..9.0f64, y in -8.0..8.0f64, theta in -3.0..3.0f64) {
+        let ((sensors, mounts), pose, h) = (sensors(TRIANGULATED), Se2::new(x, y, theta), 1e-6);
+        let reading = sensors.read(FeatureKind::Added(1), &observation([1.0, 2.0, 0.3])).unwrap();
+        let jacobian = sensors.expect_pose(&mounts, &reading, &pose, &pose).unwrap().by_pose;
+        for k in 0..3 {
+            let at = |sign: f64| {
+                let mut moved = pose;
+                match k {
+                    0 => moved.p.x += sign * h,
+                    1 => moved.p.y += sign * h,
+                    _ => moved.theta += sign * h,
+                }
+                sensors.expect_pose(&mounts, &reading, &moved, &moved).unwrap().residual
+            };
+            let numeric = (at(-1.0) - at(1.0)).map(wrap_angle) / (2.0 * h);
+            prop_assert!((numeric - jacobian.column(k)).norm() < 1e-6 * (1.0 + numeric.norm()), "{k}: {numeric}");
+        }
+    }
+
+    #[test]
+    fn jacobians_by_the_calibration_against_finite_differences(x in 1.0..9.0f64, y in -4.0..4.0f64, theta in -3.0..3.0f64) {
+        let mut priors = CalibrationConfig::default();
+        for parameter in &crate::CalibrationParameter::ALL[crate::MOTION..] {
+            priors.prior_mut(*parameter).sigma = 0.1;
+        }
+        let calibration = Calibration::new(&priors);
+        let ((sensors, _), z, pose, h) = (sensors(StereoModel::Bearings), Vector2::new(x, y), Se2::new(x, y, theta), 1e-6);
+        let mounts = sensors.mounts(&calibration);
+        let expect = |mounts: &[Mount], reading: &Reading| match sensors.is_of_pose(reading) {
+            true => sensors.expect_pose(mounts, reading, &pose, &pose).unwrap(),
+            false => sensors.expect(mounts, reading, &z, &z).unwrap(),
+        };
+        let values = KINDS.map(|kind| (kind, perfect(kind, &z))).into_iter().chain([
+            (FeatureKind::Added(0), observation([0.3])),
+            (FeatureKind::Added(1), observation([1.0, 2.0, 0.3])),
+        ]);
+        for (kind, seen) in values {
+            let reading = sensors.read(kind, &seen).unwrap();
+            let jacobian = expect(&mounts, &reading).by_calibration;
+            for k in 0..crate::SENSOR {
+                let at = |sign: f64| {
+                    let mut moved = calibration.clone();
+                    let mut step = [0.0; crate::SENSOR];
+                    step[k] = sign * h;
+                    moved.correct(&step);
+                    expect(&sensors.mounts(&moved), &reading).residual
+                };
+                let numeric = (at(-1.0) - at(1.0)) / (2.0 * h);
+                prop_assert!((numeric - jacobian.column(k)).norm() < 1e-6 * (1.0 + numeric.norm()), "{kind:?} {k}: {numeric}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_that_is_read_panics(numbers in prop::array::uniform4(prop::num::f64::ANY), dim in 1..=3usize) {
+        let (sensors, mounts) = sensors(TRIANGULATED);
+        let [x, y, a, b] = numbers;
+        let (value, covariance) = match dim {
+            1 => (Value::from([x]), Noise::from(a)),
+            2 => (Value::from([x, y]), Noise::from(Matrix2::new(a, b, b, a))),
+            _ => (Value::from([x, y, a]), Noise::from(Matrix3::new(a, b, x, b, a, y, x, y, a))),
+        };
+        for kind in KINDS.into_iter().chain([FeatureKind::Added(0), FeatureKind::Added(1), FeatureKind::Added(2)]) {
+            if let Ok(reading) = sensors.read(kind, &Observation { id: Some(3), value, covariance: Some(covariance) }) {
+                let _ = sensors.place(&mounts, &reading);
+                let _ = sensors.expect(&mounts, &reading, &Vector2::new(y, x), &Vector2::new(a, b));
+                let _ = sensors.expect_pose(&mounts, &reading, &Se2::new(x, y, a), &Se2::new(a, b, x));
+            }
+        }
+    }
+}
+
+/// 1ᵀΣ⁻¹1 of readings that are alike for a time, against the sum of the information of independent ones.
+#[test]
+fn readings_that_repeat_one_another_tell_what_they_tell_together() {
+    let config = SensorConfig { correlation_s: 2.0, ..SensorConfig::default() };
+    let s = Sensors::new(&config, StereoModel::Bearings, &[]);
+    let (n, dt) = (12, 0.3);
+    let sigma = nalgebra::DMatrix::from_fn(n, n, |i, j| (-dt * (i as f64 - j as f64).abs() / 2.0).exp());
+    let together = sigma.try_inverse().unwrap().sum();
+    let one_by_one = 1.0 + (n - 1) as f64 / s.repetition(dt);
+    assert!((together / one_by_one - 1.0).abs() < 1e-12);
+    assert!((s.repetition(1e3) - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn unusable_observations_are_named() {
+    let (s, _) = sensors(TRIANGULATED);
+    let with = |value: [f64; 2], c: Matrix2<f64>| Observation { covariance: Some(c.into()), ..observation(value) };
+    let cases = [
+        (FeatureKind::RangeBearing, observation([f64::NAN, 0.0]), DropReason::NotFinite),
+        (FeatureKind::RangeBearing, observation([-1.0, 0.0]), DropReason::Absurd),
+        (FeatureKind::RangeBearing, observation([1.0, 1e6]), DropReason::Absurd),
+        (FeatureKind::RangeBearing, observation([1e6, 0.0]), DropReason::OutOfRange),
+        (FeatureKind::RangeBearing, with([1.0, 0.0], Matrix2::new(1.0, 2.0, 2.0, 1.0)), DropReason::BadCovariance),
+        (FeatureKind::RangeBearing, with([1.0, 0.0], Matrix2::new(f64::NAN, 0.0, 0.0, 1.0)), DropReason::NotFinite),
+        (FeatureKind::RangeBearing, observation([1.0]), DropReason::WrongDimension),
+        (FeatureKind::StereoBearings, observation([0.2, 0.1]), DropReason::OutOfRange),
+        (FeatureKind::StereoBearings, observation([3.0, 3.1]), DropReason::OutOfRange),
+        (FeatureKind::Added(0), observation([1.0, 0.0]), DropReason::WrongDimension),
+        (FeatureKind::Added(2), observation([1.0]), DropReason::UnknownSensor),
+    ];
+    for (kind, observation, reason) in cases {
+        assert_eq!(s.read(kind, &observation).unwrap_err(), reason, "{kind:?} {observation:?}");
+    }
+}

@@ -1,0 +1,38 @@
+//! Which features leave the map.
+
+use super::state::State;
+use super::{MapConfig, WhenFull};
+use lienav_base::stamp::Stamp;
+
+/// Drops the features that were not seen for `map.forget_after_s`.
+pub fn prune(state: &mut State, map: &MapConfig, stamp: Stamp) {
+    if map.forget_after_s <= 0.0 {
+        return;
+    }
+    let mut i = 0;
+    while i < state.features.len() {
+        if stamp.since(state.features[i].last_seen) > map.forget_after_s {
+            state.swap_remove(i);
+        } else {
+            i += 1;
+        }
+    }
+}
+
+/// Whether one more feature fits; with `drop_oldest` it is made to, at the cost of the feature not seen for longest.
+pub fn make_room(state: &mut State, map: &MapConfig, stamp: Stamp) -> bool {
+    if state.features.len() < map.max_features {
+        return true;
+    }
+    if map.when_full == WhenFull::Refuse {
+        return false;
+    }
+    let oldest = state.features.iter().enumerate().min_by_key(|(_, f)| (f.last_seen, f.id));
+    match oldest {
+        Some((i, feature)) if feature.last_seen < stamp => {
+            state.swap_remove(i);
+            true
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,251 @@
+//! One step of the filter: a cloud is taken in.
+
+use super::associate::{Association, AssociationRoom, Evidence, Newcomer, associate};
+use super::augment::augment;
+use super::fixed_lag::{Associated, Role};
+use super::gate::{Gate, gate};
+use super::linearize::{Match, Preview, Subject, relinearize};
+use super::motion::Increment;
+use super::propagate::{Rows, propagate};
+use super::prune::{make_room, prune};
+use super::relocate::displacement;
+use super::sensor::{Sensor, Sensors};
+use super::state::State;
+use super::track_loss::{TrackLoss, unknown_motions};
+use super::update::{Singular, Updated, Workspace, numbers, preview, update};
+use super::{Config, Counts, DropReason, Filter, MapConfig};
+use lienav_base::stamp::Stamp;
+use lienav_lie::Se2;
+use nalgebra::Vector2;
+
+/// A feature unseen for this long belongs to the map, s: longer than one stays hidden behind another, less than a robot needs
+/// to come back.
+const MAPPED_AFTER_S: f64 = 3.0;
+
+/// What a step needs to know beside the state: the filter, the sensors, the gate, the limits of the map.
+#[derive(Clone, Debug)]
+pub struct Model {
+    pub filter: Filter,
+    pub sensors: Sensors,
+    pub gate: Gate,
+    pub map: MapConfig,
+}
+
+impl Model {
+    /// As configured, with the sensors that a program has added.
+    pub fn new(filter: Filter, config: &Config, added: &[Sensor]) -> Self {
+        Self {
+            filter,
+            sensors: Sensors::new(&config.sensor, filter.stereo, added),
+            gate: Gate::new(&config.gate),
+            map: config.map.clone(),
+        }
+    }
+}
+
+/// A cloud, and the motion from the state to where it was taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    pub motion: &'a Increment,
+    pub stamp: Stamp,
+    pub evidence: Evidence<'a>,
+}
+
+/// What a step did.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// Normalised innovation squared of all matches together.
+    pub nis: f64,
+    /// Its degrees of freedom.
+    pub dof: usize,
+    /// Observations used for the update.
+    pub accepted: usize,
+    /// Observations that became features.
+    pub added: usize,
+    /// Observations left out, by reason.
+    pub refused: Counts,
+    /// The motion as the filter has it after the cloud, from where the robot was before it.
+    pub moved: Se2,
+}
+
+/// Memory of a step: it stays allocated, and nothing in it passes from one step to the next.
+#[derive(Debug, Default)]
+pub struct Room {
+    association: AssociationRoom,
+    matches: Vec<Match>,
+    gated: Vec<Associated>,
+    rows: Rows,
+    rests: Vec<Vector2<f64>>,
+    workspace: Workspace,
+    /// What the readings of the last cloud were associated with.
+    pub readings: Vec<Associated>,
+}
+
+/// Takes a cloud in: propagate, associate, gate, update, augment, prune. With `track_loss`, a robot whose observations are left
+/// out by the gate for too long is relocated.
+///
+/// The state after it is a function of the state before it, the model and the input; the same bits come out of the same bits.
+pub fn step(
+    state: &mut State,
+    model: &Model,
+    input: &Input<'_>,
+    track_loss: Option<&mut TrackLoss>,
+    room: &mut Room,
+) -> Outcome {
+    let Room { association, matches, gated, rows, rests, workspace, readings } = room;
+    let Input { motion, stamp, evidence } = *input;
+    let before = state.pose;
+
+    propagate_to(state, model, motion, stamp, rows);
+    let mut associated = associate(state, model, evidence, association);
+    let mut matched = gate(state, model, stamp, &mut associated, matches, gated);
+    if is_lost(track_loss, stamp, matched, &associated) {
+        relocate(state, model, input, rows, (association, matches, gated));
+        associated = associate(state, model, evidence, association);
+        matched = gate(state, model, stamp, &mut associated, matches, gated);
+    }
+    let predicted = state.pose;
+    iterate(state, model, matched, rows, rests, workspace);
+    let updated = update(state, matched, &model.filter, &rows.noise, workspace);
+    let Association { newcomers, mut refused, .. } = associated;
+
+    readings.clone_from(gated);
+    match &updated {
+        Ok(_) => note_matches(state, matched, stamp, readings),
+        Err(Singular) => matched.iter().for_each(|_| refused.add(DropReason::Singular)),
+    }
+    let added = augment_all(state, model, newcomers, stamp, &mut refused, readings);
+    prune(state, &model.map, stamp);
+
+    let used = if updated.is_ok() { &*matched } else { &[] };
+    let Updated { nis, noise } = updated.unwrap_or_default();
+    let moved = before.inverse() * Se2::exp(&rows.of_pose(&noise)) * predicted;
+    Outcome { nis, dof: numbers(used), accepted: used.len(), added, refused, moved }
+}
+
+/// Moves to where the cloud at `stamp` was taken.
+fn propagate_to(state: &mut State, model: &Model, motion: &Increment, stamp: Stamp, rows: &mut Rows) {
+    rows.noise.clear();
+    if *motion != Increment::none() {
+        propagate(state, motion, &model.filter, rows);
+    }
+    for feature in &mut state.features {
+        feature.is_mapped |= stamp.since(feature.last_seen) > MAPPED_AFTER_S;
+    }
+}
+
+/// Whether the gate has left out most of what is seen for too long.
+fn is_lost(track_loss: Option<&mut TrackLoss>, stamp: Stamp, matches: &[Match], associated: &Association) -> bool {
+    let gated = associated.refused.get(DropReason::Gated);
+    track_loss.is_some_and(|track_loss| track_loss.reached(stamp, matches.len(), gated))
+}
+
+/// Lets the robot be elsewhere, farther and farther from where the filter has it, until most of what is seen passes. The
+/// estimate begins where the cloud has the robot: a start that ignorance this large does not remember, from which the update
+/// is linear enough.
+fn relocate(
+    state: &mut State,
+    model: &Model,
+    input: &Input<'_>,
+    rows: &mut Rows,
+    (association, matches, gated): (&mut AssociationRoom, &mut Vec<Match>, &mut Vec<Associated>),
+) {
+    let filter = model.filter.rigid();
+    let motion = most_likely_displacement(state, model, input.evidence).unwrap_or_default();
+    propagate(state, &Increment { motion, ..Increment::none() }, &filter, rows);
+
+    let mut whole = Increment::none();
+    for motion in unknown_motions(motion.p.norm().max(motion.theta.abs())) {
+        propagate(state, &motion, &filter, rows);
+        whole = whole.then(&motion);
+        let mut associated = associate(state, model, input.evidence, association);
+        let passed = gate(state, model, input.stamp, &mut associated, matches, gated).len();
+        if associated.refused.get(DropReason::Gated) <= passed as u64 {
+            break;
+        }
+    }
+    // All of them are one motion that nobody knows, and are corrected as one.
+    rows.note_noise(state, &whole, &filter);
+}
+
+/// The motion that explains best how the features of the map are seen now.
+fn most_likely_displacement(state: &State, model: &Model, evidence: Evidence<'_>) -> Option<Se2> {
+    let Evidence::Observed { kind, observations } = evidence else { return None };
+    let known = observations.iter().filter_map(|observation| {
+        let i = state.find(observation.id?)?;
+        let reading = model.sensors.read(kind, observation).ok()?;
+        (!model.sensors.is_of_pose(&reading)).then(|| (state.in_robot(i), reading))
+    });
+    displacement((&model.sensors, &state.mounts), &known.collect::<Vec<_>>())
+}
+
+/// Linearizes all matches anew where the update is going to put them, and what the last motion did to them, as often as
+/// the filter says: Gauss–Newton on the posterior. The last linearization is the one that [`update`] takes.
+fn iterate(
+    state: &mut State,
+    model: &Model,
+    matches: &mut [Match],
+    rows: &mut Rows,
+    rests: &mut Vec<Vector2<f64>>,
+    workspace: &mut Workspace,
+) {
+    let Some(charts) = model.filter.charts() else { return };
+    if !model.filter.is_split() {
+        rows.noise.clear();
+    }
+    for _ in 1..model.filter.iterations() {
+        if matches.is_empty() {
+            return;
+        }
+        let Ok(correction) = preview(state, matches, &rows.noise, rests, workspace) else { return };
+        let robot = Se2::exp(&rows.of_pose(&correction.noise)) * state.pose;
+        let preview = Preview { noise: correction.noise, robot, rest_of_pose: correction.rest_of_pose, charts };
+        rows.begin();
+        for (matched, rest) in matches.iter_mut().zip(rests.iter()) {
+            relinearize(state, &model.sensors, matched, &preview, rest, rows);
+        }
+        rows.apply(&mut state.covariance);
+    }
+}
+
+/// The features of matches have been seen.
+fn note_matches(state: &mut State, matches: &[Match], stamp: Stamp, readings: &mut Vec<Associated>) {
+    for m in matches {
+        if let Subject::Feature(i) = m.subject {
+            let feature = &mut state.features[i];
+            feature.last_seen = stamp;
+            feature.observations = feature.observations.saturating_add(1);
+        }
+        readings.push(Associated {
+            noise_scale: m.noise_scale,
+            linearization_point: m.linearization_point,
+            ..Associated::new(state.identity(m.subject), m.reading, Role::Again)
+        });
+    }
+}
+
+/// Begins features, and says how many.
+fn augment_all(
+    state: &mut State,
+    model: &Model,
+    newcomers: &[Newcomer],
+    stamp: Stamp,
+    refused: &mut Counts,
+    readings: &mut Vec<Associated>,
+) -> usize {
+    let mut added = 0;
+    for Newcomer { id, reading } in newcomers {
+        if !make_room(state, &model.map, stamp) {
+            refused.add(DropReason::MapFull);
+            continue;
+        }
+        let id = id.unwrap_or_else(|| state.new_identity());
+        if augment(state, &model.sensors, reading, id, stamp, &model.filter) {
+            added += 1;
+            readings.push(Associated::new(Subject::Feature(id), *reading, Role::First));
+        } else {
+            refused.add(DropReason::OutOfRange);
+        }
+    }
+    added
+}
