@@ -2,7 +2,7 @@
 
 use lienav_integrate::attitude::Method;
 use lienav_sim::{PathKind, Scenario, Simulation};
-use lienav_slam::Variant;
+use lienav_slam::Filter;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Command;
@@ -50,7 +50,7 @@ fn launch_files_offer_every_filter() {
         let list = text.split("FILTERS = (").nth(1).and_then(|rest| rest.split(')').next()).unwrap();
         let offered: Vec<&str> =
             list.split(|c: char| c.is_whitespace() || c == '\'').filter(|w| !w.is_empty()).collect();
-        assert_eq!(offered, Variant::NAMES, "{file}.launch.py");
+        assert_eq!(offered, Filter::NAMES, "{file}.launch.py");
     }
 }
 

@@ -72,6 +72,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         scenario: scenario::read(name, &args.settings)?,
         filters: args.filters.clone(),
         settings: args.filter_settings.clone(),
+        sensors: Vec::new(),
         runs: usize::try_from(args.runs).map_err(Failure::failed)?,
         seed: args.seed,
     };

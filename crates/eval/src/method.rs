@@ -3,7 +3,7 @@
 use super::batch;
 use super::run::{Run, Session};
 use lienav_io::recording::Input;
-use lienav_slam::{Config, ConfigError, Variant};
+use lienav_slam::{Config, ConfigError, Filter, Sensor};
 
 /// Something that makes a run of a recording.
 pub enum Method {
@@ -16,7 +16,7 @@ pub enum Method {
 impl Method {
     /// The names that [`Method::new`] takes for `filter`: those of filters, then those of batch estimates.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        Variant::NAMES.iter().chain(batch::Settings::NAMES).copied()
+        Filter::NAMES.iter().chain(batch::Settings::NAMES).copied()
     }
 
     /// The one that [`Config::filter`] names, before any input.
@@ -24,9 +24,17 @@ impl Method {
     /// # Errors
     /// A configuration that cannot be used.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
+        Self::with_sensors(config, &[])
+    }
+
+    /// The same with sensors that a program has added.
+    ///
+    /// # Errors
+    /// A configuration that cannot be used.
+    pub fn with_sensors(config: &Config, sensors: &[Sensor]) -> Result<Self, ConfigError> {
         Ok(match batch::Settings::named(&config.filter) {
-            Some(settings) => Self::Batch(Box::new(batch::Session::new(config, settings)?)),
-            None => Self::Filter(Box::new(Session::new(config)?)),
+            Some(settings) => Self::Batch(Box::new(batch::Session::new(config, settings, sensors)?)),
+            None => Self::Filter(Box::new(Session::new(config, sensors)?)),
         })
     }
 

@@ -5,7 +5,7 @@ use super::method::Method;
 use lienav_base::stamp::Stamp;
 use lienav_io::recording::{Input, Recording};
 use lienav_lie::Se2;
-use lienav_slam::{CalibrationEstimate, Config, ConfigError, DropReason, Landmark, Slam, Step};
+use lienav_slam::{CalibrationEstimate, Config, ConfigError, DropReason, Landmark, Sensor, Slam, Step};
 use nalgebra::Matrix3;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -101,12 +101,15 @@ pub struct Session {
 }
 
 impl Session {
-    /// The filter that `config` describes, before any input.
+    /// The filter that `config` describes, with sensors that a program has added, before any input.
     ///
     /// # Errors
     /// A configuration that cannot be used.
-    pub fn new(config: &Config) -> Result<Self, ConfigError> {
-        let slam = Slam::new(config.clone())?;
+    pub fn new(config: &Config, sensors: &[Sensor]) -> Result<Self, ConfigError> {
+        let mut slam = Slam::new(config.clone())?;
+        for sensor in sensors {
+            slam.add_sensor(sensor.clone())?;
+        }
         Ok(Self { slam, estimates: Vec::new(), step_us: Vec::new(), since_last_step_us: 0.0 })
     }
 

@@ -32,7 +32,8 @@ pub fn recording(scenario: &Scenario) -> Result<Recording, ScenarioError> {
 /// What arrives with one frame of a simulation, in order.
 pub fn inputs(frame: Frame) -> impl Iterator<Item = Input> {
     let imu = frame.imu.map(|imu| Input::Imu(imu.into()));
-    [imu, Some(Input::Odometry(frame.odometry)), frame.features.map(Input::Features)].into_iter().flatten()
+    let known = [imu, Some(Input::Odometry(frame.odometry)), frame.features.map(Input::Features)];
+    known.into_iter().flatten().chain(frame.added.into_iter().map(Input::Features))
 }
 
 #[cfg(test)]

@@ -111,13 +111,13 @@ fn map(scenario: &Scenario, landmarks: usize) -> MapConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lienav_slam::{FeatureKind, Variant};
+    use lienav_slam::{FeatureKind, Filter};
 
     #[test]
     fn every_shipped_scenario_gives_valid_settings_to_every_filter() {
         for name in Scenario::names() {
             let simulation = Simulation::new(&Scenario::named(&name).unwrap()).unwrap();
-            for filter in Variant::NAMES {
+            for filter in Filter::NAMES {
                 assert!(simulation.filter_config(filter).validate().is_ok(), "{filter} on {name}");
             }
         }

@@ -6,6 +6,7 @@
 //! mathematical libraries). World, odometry, feature sensor, misreads, gyroscope and initial error have a stream of
 //! random numbers each, so a change of one leaves the others as they are.
 
+mod added;
 mod filter_config;
 mod imu;
 mod odometry;

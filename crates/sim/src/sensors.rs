@@ -45,7 +45,7 @@ impl FeatureSensor {
                 continue;
             }
             let id = self.config.identified.then_some(*id);
-            observations.push(Observation { id, value, covariance: None });
+            observations.push(Observation { id, value: value.into(), covariance: None });
         }
         Features { stamp, kind: self.config.kind, observations }
     }
@@ -71,6 +71,7 @@ impl FeatureSensor {
                 Vector2::new(value.x + config.range_bias_m + config.range_std_m * noise.x, bearing(value.y, noise.y))
             }
             FeatureKind::StereoBearings => Vector2::new(bearing(value.x, noise.x), bearing(value.y, noise.y)),
+            FeatureKind::Added(_) => value,
         }
     }
 }
@@ -88,13 +89,15 @@ fn in_view(config: &FeatureSensorConfig, z: &Vector2<f64>) -> bool {
             within(bearings.x) && within(bearings.y)
         }
         FeatureKind::RelativePosition | FeatureKind::RangeBearing => within(z.y.atan2(z.x)),
+        // Sensors that a program adds are simulated by what they measure: `AddedSensor`.
+        FeatureKind::Added(_) => false,
     }
 }
 
 /// What a perfect sensor measures of a feature at `z` (m, sensor frame).
 fn project(config: &FeatureSensorConfig, z: &Vector2<f64>) -> Vector2<f64> {
     match config.kind {
-        FeatureKind::RelativePosition => *z,
+        FeatureKind::RelativePosition | FeatureKind::Added(_) => *z,
         FeatureKind::RangeBearing => Vector2::new(z.norm(), z.y.atan2(z.x)),
         FeatureKind::StereoBearings => stereo_bearings(config.baseline_m, z),
     }

@@ -1,5 +1,6 @@
 //! The run: at every odometry sample, what the sensors say and the truth.
 
+use super::added::AddedSensor;
 use super::imu::{ImuReading, InertialSensor};
 use super::odometry::Odometer;
 use super::random::{Purpose, generator, normal};
@@ -11,7 +12,7 @@ use super::truth::{Truth, tick};
 use super::world;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
-use lienav_slam::{Features, Odometry};
+use lienav_slam::{Features, Odometry, Sensor};
 use nalgebra::{Vector2, Vector3};
 
 /// What happens up to one odometry sample, since the one before.
@@ -31,6 +32,8 @@ pub struct Frame {
     /// The features seen since the frame before. Their stamp is that of the frame where the rates divide; otherwise
     /// [`Simulation::truth`] has the true pose for it.
     pub features: Option<Features>,
+    /// The readings of sensors that were added ([`Simulation::add_sensor`]) since the frame before.
+    pub added: Vec<Features>,
 }
 
 /// A simulated run: an iterator over [`Frame`]s from t = 0 to the end of the trajectory.
@@ -55,6 +58,7 @@ pub struct Simulation {
     odometer: Odometer,
     feature_sensor: FeatureSensor,
     inertial_sensor: InertialSensor,
+    added: Vec<(AddedSensor, Clock)>,
     frames: Clock,
     clouds: Clock,
     readings: Clock,
@@ -80,6 +84,7 @@ impl Simulation {
             odometer: Odometer::new(&scenario.odometry, scenario.seed),
             feature_sensor: FeatureSensor::new(&scenario.sensor, scenario.seed),
             inertial_sensor: InertialSensor::new(&scenario.imu, scenario.seed),
+            added: Vec::new(),
             frames: Clock::new(rate_hz, 0.0),
             clouds: Clock::new(scenario.sensor.rate_hz, scenario.sensor.first_s),
             readings: Clock::new(scenario.imu.rate_hz, 0.0),
@@ -89,6 +94,13 @@ impl Simulation {
             landmarks,
             last_frame,
         })
+    }
+
+    /// Adds a sensor that reads at `rate_hz` from the start on: what it measures says what it reads, with its own noise. A filter
+    /// to which the same sensors were added in the same order understands them.
+    pub fn add_sensor(&mut self, sensor: Sensor, rate_hz: f64) {
+        let number = self.added.len() as u8;
+        self.added.push((AddedSensor::new(sensor, number, self.scenario.seed), Clock::new(rate_hz, 0.0)));
     }
 
     /// What is simulated.
@@ -133,6 +145,7 @@ impl Iterator for Simulation {
             odometry: self.odometer.measure(to, &self.truth.mean_twist(self.scenario.odometry.twist, from, to)),
             imu: self.imu_until(to),
             features: self.features_until(to),
+            added: self.added_until(to),
         })
     }
 
@@ -156,6 +169,18 @@ impl Simulation {
         let stamp = self.clouds.now().filter(|due| *due <= end)?;
         self.clouds.advance();
         Some(self.feature_sensor.observe(stamp, &self.truth.pose(stamp), &self.landmarks))
+    }
+}
+
+impl Simulation {
+    fn added_until(&mut self, end: Stamp) -> Vec<Features> {
+        let (truth, landmarks) = (&self.truth, &self.landmarks);
+        let due = |(sensor, clock): &mut (AddedSensor, Clock)| {
+            let stamp = clock.now().filter(|due| *due <= end)?;
+            clock.advance();
+            Some(sensor.observe(stamp, &truth.pose(stamp), landmarks))
+        };
+        self.added.iter_mut().filter_map(due).collect()
     }
 }
 

@@ -50,7 +50,7 @@ impl Scene {
             .map(|k| {
                 let id = (self.step as usize * 7 + k * (n / in_view.min(n))) % n;
                 let z = self.truth.transform_back(&self.features[id]);
-                let value = Vector2::new(z.norm(), z.y.atan2(z.x));
+                let value = [z.norm(), z.y.atan2(z.x)].into();
                 Observation { id: Some(id as u32), value, covariance: None }
             })
             .collect();

@@ -1,7 +1,7 @@
 //! The settings of the filter, in groups; [`SPECS`] describes each.
 
 use super::specs::SPECS;
-use super::{ChoicesConfig, CompositionError, FeatureKind, Filter, UnknownFilter};
+use super::{ChoicesConfig, CompositionError, FeatureKind, Filter, TooManySensors, UnknownFilter};
 use lienav_base::settings::{OutOfRange, check};
 use lienav_lie::Se2;
 use nalgebra::{Matrix3, Vector3};
@@ -343,6 +343,9 @@ pub enum ConfigError {
     /// A combination of choices that has no effect or no meaning.
     #[error(transparent)]
     Composition(#[from] CompositionError),
+    /// More sensors than a filter can have.
+    #[error(transparent)]
+    TooManySensors(#[from] TooManySensors),
 }
 
 impl Config {

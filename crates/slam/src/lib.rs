@@ -1,7 +1,7 @@
 //! The Kalman filters: state, charts, motion, sensors, update. No ROS, no files, no clock.
 //!
 //! [`Slam`] is the whole pipeline: stamped [`Odometry`], [`Imu`] and [`Features`] go in, in whatever order they arrive, and
-//! [`Step`]s come out in the order of their stamps. A filter is a [`Variant`]: coordinates of the features ×
+//! [`Step`]s come out in the order of their stamps. A filter is a [`Filter`]: coordinates of the features ×
 //! linearization point × discretization × initialization × where the sensor covariance is taken.
 
 mod associate;
@@ -29,8 +29,8 @@ mod retract;
 mod sensor;
 mod slam;
 mod specs;
-mod step;
 mod state;
+mod step;
 #[cfg(test)]
 mod tests;
 mod tilt;
@@ -38,15 +38,15 @@ mod trace;
 mod track_loss;
 mod update;
 
-
 pub use calibration::{Calibration, MOTION, SENSOR};
-pub use inbox::Segment;
-pub use motion::{Increment, increment, v_matrix_derivative};
 pub use fixed_lag::Role;
+pub use inbox::Segment;
 pub use linearize::Subject;
 pub use measurement::{
     Component, LandmarkMeasurement, Noise, PoseMeasurement, Position, RangeBearing, StereoBearings, Triangulated, Value,
 };
+pub use measurement::{Expected, Mount};
+pub use motion::{Increment, increment, v_matrix_derivative};
 pub use sensor::{Reading, Sensor, Sensors};
 pub use trace::{Trace, TracedReading, TracedStep};
 
@@ -57,12 +57,12 @@ pub use config::{
     CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, MapConfig, MotionConfig, NoiseReading, Prior,
     SensorConfig, TimeJump, TimingConfig, TwistHold, TwistPath, WhenFull,
 };
+pub use filter::{
+    CompositionError, Coordinates, Correction, Discretization, Errors, Filter, Initialization, Linearization, NoiseAt,
+    StereoModel, UnknownFilter,
+};
 pub use input::{FeatureKind, Features, Imu, Observation, Odometry};
 pub use output::{Counts, DropReason, Landmark, PoseEstimate, Step};
 pub use slam::{Slam, TooManySensors};
 pub use specs::SPECS;
 pub use tilt::Tilt;
-pub use filter::{
-    CompositionError, Coordinates, Correction, Discretization, Errors, Filter, Initialization, Linearization, NoiseAt,
-    StereoModel, UnknownFilter,
-};

@@ -9,13 +9,7 @@ use nalgebra::{Matrix2, Vector2, Vector3};
 /// Applies δ, of which `rigid` (as long as δ; all zero where nothing is split) makes good the noise of the last motion. With a
 /// chart, the covariance of the features is carried to the new estimate: it stays what it is in the coordinates in which the
 /// correction was an addition.
-pub fn retract(
-    state: &mut State,
-    delta: &[f64],
-    rigid: &[f64],
-    errors: Errors,
-    blocks: &mut Vec<Matrix2<f64>>,
-) {
+pub fn retract(state: &mut State, delta: &[f64], rigid: &[f64], errors: Errors, blocks: &mut Vec<Matrix2<f64>>) {
     state.correct_calibration(&delta[POSE..]);
     match errors {
         Errors::World { .. } | Errors::Robot { .. } => additive(state, delta),

@@ -2,7 +2,7 @@
 
 use super::calibration::{Calibration, SENSOR};
 use super::measurement::{
-    Erased, Expected, LandmarkMeasurement, Mount, OfLandmark, OfPose, Position, PoseMeasurement, RangeBearing,
+    Erased, Expected, LandmarkMeasurement, Mount, OfLandmark, OfPose, PoseMeasurement, Position, RangeBearing,
     StereoBearings, Triangulated,
 };
 use super::{Component, DropReason, FeatureKind, Observation, SensorConfig, StereoModel};
@@ -24,6 +24,13 @@ use std::sync::Arc;
 pub struct Sensor {
     measurement: Arc<dyn Erased>,
     mount: Se2,
+}
+
+/// The same measurement, not one that is alike, from the same mount.
+impl PartialEq for Sensor {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.measurement, &other.measurement) && self.mount == other.mount
+    }
 }
 
 impl Sensor {

@@ -2,14 +2,14 @@
 
 use super::estimator::Estimator;
 use super::inbox::Inbox;
-use super::motion::Increment;
 use super::measurement::MAX_VARIANCE;
+use super::motion::Increment;
 use super::sensor::Sensor;
 use super::tilt::level;
 use super::trace::Trace;
 use super::{
-    CalibrationEstimate, Config, ConfigError, Counts, DropReason, FeatureKind, Filter, Imu, Landmark, Observation, Odometry,
-    PoseEstimate, SPECS, Step, TimeJump,
+    CalibrationEstimate, Config, ConfigError, Counts, DropReason, FeatureKind, Filter, Imu, Landmark, Observation,
+    Odometry, PoseEstimate, SPECS, Step, TimeJump,
 };
 use lienav_base::settings::check_change;
 use lienav_base::stamp::Stamp;

@@ -104,7 +104,7 @@ mod tests {
     }
 
     fn levelled(kind: FeatureKind, tilt: &Tilt, value: Vector2<f64>, covariance: Option<Matrix2<f64>>) -> Observation {
-        let mut seen = [Observation { id: None, value, covariance }];
+        let mut seen = [Observation { id: None, value: value.into(), covariance: covariance.map(Noise::from) }];
         level(kind, &sensor(), &tilt.levelling(), &mut seen);
         seen[0]
     }
@@ -128,7 +128,7 @@ mod tests {
             let value = Vector2::new(range, bearing);
             let kind = if polar { FeatureKind::RangeBearing } else { FeatureKind::RelativePosition };
             let covariance = Matrix2::new(0.04, 0.01, 0.01, 0.09);
-            let at = |dx: f64, dy: f64| levelled(kind, &tilt, value + Vector2::new(dx, dy), None).value;
+            let at = |dx: f64, dy: f64| levelled(kind, &tilt, value + Vector2::new(dx, dy), None).value.xy();
             let h = 1e-6;
             let difference = |a: Vector2<f64>, b: Vector2<f64>| {
                 let d = a - b;
@@ -137,7 +137,7 @@ mod tests {
             let jacobian =
                 Matrix2::from_columns(&[difference(at(h, 0.0), at(-h, 0.0)), difference(at(0.0, h), at(0.0, -h))]);
             let expected = jacobian * covariance * jacobian.transpose();
-            let found = levelled(kind, &tilt, value, Some(covariance)).covariance.unwrap();
+            let found = levelled(kind, &tilt, value, Some(covariance)).covariance.unwrap().fixed::<2>();
             prop_assert!((found - expected).amax() < 1e-6 * (1.0 + expected.amax()), "{found} {expected}");
         }
     }
@@ -146,11 +146,11 @@ mod tests {
     fn what_is_no_measurement_stays_what_it_is() {
         let tilt = Tilt { roll: 0.2, pitch: 0.1 };
         for value in [Vector2::new(-4.0, 0.3), Vector2::new(0.0, 0.3), Vector2::new(3.0, 1e12)] {
-            assert_eq!(levelled(FeatureKind::RangeBearing, &tilt, value, None).value, value);
+            assert_eq!(levelled(FeatureKind::RangeBearing, &tilt, value, None).value, value.into());
         }
-        assert!(levelled(FeatureKind::RangeBearing, &tilt, Vector2::new(f64::NAN, 0.0), None).value.x.is_nan());
+        assert!(levelled(FeatureKind::RangeBearing, &tilt, Vector2::new(f64::NAN, 0.0), None).value[0].is_nan());
         let bearings = Vector2::new(0.2, 0.1);
-        assert_eq!(levelled(FeatureKind::StereoBearings, &tilt, bearings, None).value, bearings);
+        assert_eq!(levelled(FeatureKind::StereoBearings, &tilt, bearings, None).value, bearings.into());
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! What a run was made of: for estimators that take all of it at once, and must use the same information as the filter.
 
 use super::Slam;
-use super::inbox::Segment;
-use super::sensor::Reading;
 use super::fixed_lag::{Associated, Role};
+use super::inbox::Segment;
 use super::linearize::Subject;
+use super::sensor::Reading;
 use lienav_lie::Se2;
 use nalgebra::Vector2;
 

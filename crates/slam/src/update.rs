@@ -1,12 +1,12 @@
 //! The update: all matches of an instant at once, by the Kalman gain.
 
+use super::Filter;
 use super::covariance::{Covariance, POSE};
 use super::kernel;
 use super::linearize::{Match, Subject};
 use super::propagate::along;
 use super::retract::retract;
 use super::state::State;
-use super::Filter;
 use nalgebra::{Matrix2, Vector2, Vector3};
 
 /// Room for the products of an update; keeps its allocation.

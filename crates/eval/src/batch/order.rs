@@ -30,7 +30,9 @@ impl Order {
     ) -> Self {
         let mut last_seen = vec![0; landmarks];
         for sight in sights {
-            last_seen[sight.landmark] = last_seen[sight.landmark].max(sight.pose);
+            if let Some(landmark) = sight.landmark {
+                last_seen[landmark] = last_seen[landmark].max(sight.pose);
+            }
         }
         let mut leaving = vec![Vec::new(); poses];
         for (landmark, &pose) in last_seen.iter().enumerate() {
@@ -67,9 +69,9 @@ impl Order {
         self.of(self.poses[a], self.poses[b], 3)
     }
 
-    /// Of a row about a pose and a feature.
-    pub fn of_sight(&self, pose: usize, landmark: usize) -> Columns {
-        self.of(self.poses[pose], Some(self.landmarks[landmark]), 2)
+    /// Of a row about a pose and a feature, or about a pose alone.
+    pub fn of_sight(&self, pose: usize, landmark: Option<usize>) -> Columns {
+        self.of(self.poses[pose], landmark.map(|landmark| self.landmarks[landmark]), 2)
     }
 
     /// Of a row about the first pose.

@@ -7,14 +7,14 @@ use super::sight::Sight;
 use super::{Loss, Settings};
 use lienav_lie::{Se2, wrap_angle};
 use lienav_slam::{
-    Calibration, CalibrationParameter, Config, MOTION, NoiseAt, Role, SENSOR, Sensor, SensorConfig, StereoModel, Trace,
+    Calibration, CalibrationParameter, Config, MOTION, Role, SENSOR, Sensor, Sensors, StereoModel, Subject, Trace,
 };
 use nalgebra::{DVector, Matrix3, SMatrix, SVector, Vector2, Vector3};
 use std::collections::HashMap;
 
 /// Everything that is known.
 pub struct Problem {
-    sensor: SensorConfig,
+    sensors: Sensors,
     model: MotionModel,
     loss: Loss,
     /// Expectation and standard deviation of each parameter that is estimated.
@@ -50,7 +50,8 @@ enum Prior {
 
 impl Problem {
     /// The problem of a traced run, and the filter's estimates as a first guess. `None` of a run without clouds.
-    pub fn new(trace: &Trace, config: &Config, settings: &Settings) -> Option<(Self, Unknowns)> {
+    pub fn new(trace: &Trace, config: &Config, settings: &Settings, added: &[Sensor]) -> Option<(Self, Unknowns)> {
+        let sensors = Sensors::new(&config.sensor, StereoModel::Bearings, added);
         let priors = settings.priors(&config.calibration);
         let calibration = Calibration::new(&priors);
         let model = MotionModel { config: config.motion.clone(), discretization: settings.discretization };
@@ -62,19 +63,24 @@ impl Problem {
             if !poses.is_empty() {
                 motions.push(Motion::new(&step.segments, &model, &calibration));
             }
-            for sighting in &step.sightings {
-                if sighting.role == Role::First {
-                    landmark_of.insert(sighting.feature, landmarks.len());
-                    landmarks.push(sighting.position);
-                    identities.push(sighting.feature);
-                }
-                let Some(&landmark) = landmark_of.get(&sighting.feature) else { continue };
-                if sighting.role == Role::Gated && settings.loss == Loss::Squares {
+            for traced in &step.readings {
+                let sight = |landmark| Sight { pose: poses.len(), landmark, reading: traced.reading };
+                let is_used = traced.role != Role::Gated || settings.loss != Loss::Squares;
+                let Subject::Feature((feature, position)) = traced.subject else {
+                    sights.extend(is_used.then(|| sight(None)));
                     continue;
+                };
+                if traced.role == Role::First {
+                    landmark_of.insert(feature, landmarks.len());
+                    landmarks.push(position);
+                    identities.push(feature);
                 }
-                // The filter's latest word on a feature is its best.
-                landmarks[landmark] = sighting.position;
-                sights.push(Sight { pose: poses.len(), landmark, reading: sighting.reading });
+                let Some(&landmark) = landmark_of.get(&feature) else { continue };
+                if is_used {
+                    // The filter's latest word on a feature is its best.
+                    landmarks[landmark] = position;
+                    sights.push(sight(Some(landmark)));
+                }
             }
             poses.push(step.pose);
         }
@@ -93,7 +99,7 @@ impl Problem {
             (*parameter, prior.value, prior.sigma.hypot(prior.walk * duration.sqrt()))
         };
         let problem = Self {
-            sensor: config.sensor.clone(),
+            sensors,
             model,
             loss: settings.loss,
             calibration: calibration.active().iter().map(prior_of).collect(),
@@ -110,23 +116,25 @@ impl Problem {
     /// Numbers that are measured less numbers that are estimated: what χ² of the solution should be about.
     pub fn degrees_of_freedom(&self) -> usize {
         let priors = if matches!(self.prior, Prior::Known) { 0 } else { 3 } + self.calibration.len();
-        (3 * self.motions.len() + 2 * self.sights.len() + priors).saturating_sub(self.order.columns)
+        let numbers: usize = self.sights.iter().map(|sight| self.sensors.dim(&sight.reading)).sum();
+        (3 * self.motions.len() + numbers + priors).saturating_sub(self.order.columns)
     }
 
-    fn sensor(&self, at: &Unknowns) -> Sensor {
-        Sensor::new(&self.sensor, NoiseAt::Predicted, StereoModel::Bearings, &at.calibration)
+    /// The features that a pose sees, or nothing where it is the pose itself that is measured.
+    fn landmark<'a>(&self, sight: &Sight, at: &'a Unknowns) -> Option<&'a Vector2<f64>> {
+        sight.landmark.map(|landmark| &at.landmarks[landmark])
     }
 
     /// What is minimised: χ², where the loss is that of squares.
     pub fn cost(&self, at: &Unknowns) -> f64 {
-        let sensor = self.sensor(at);
+        let mounts = self.sensors.mounts(&at.calibration);
         let motions = self.motions.iter().zip(at.poses.windows(2));
         let motions =
             motions.map(|(m, pair)| m.residual(&pair[0], &pair[1], &at.calibration, &self.model).norm_squared());
-        let sights = self
-            .sights
-            .iter()
-            .filter_map(|sight| sight.cost(&sensor, &at.poses[sight.pose], &at.landmarks[sight.landmark], self.loss));
+        let sights = self.sights.iter().filter_map(|sight| {
+            let sensors = (&self.sensors, mounts.as_slice());
+            sight.cost(sensors, &at.poses[sight.pose], self.landmark(sight, at), self.loss)
+        });
         let priors = self.prior_row(at).map_or(0.0, |row| row.residual.norm_squared())
             + self.calibration_row(at).residual.norm_squared();
         motions.sum::<f64>() + sights.sum::<f64>() + priors
@@ -134,15 +142,15 @@ impl Problem {
 
     /// The normal equations around a guess. Their pattern is always the same.
     pub fn normal(&self, at: &Unknowns) -> Normal {
-        let (mut normal, sensor) = (Normal::new(self.order.columns), self.sensor(at));
+        let (mut normal, mounts) = (Normal::new(self.order.columns), self.sensors.mounts(&at.calibration));
         for (k, motion) in self.motions.iter().enumerate() {
             let row = motion.linearize(&at.poses[k], &at.poses[k + 1], &at.calibration, &self.model);
             normal.add(&row, &self.order.of_motion(k, k + 1));
         }
         for sight in &self.sights {
-            let (pose, landmark) = (&at.poses[sight.pose], &at.landmarks[sight.landmark]);
-            let nothing = Row { residual: Vector2::zeros(), jacobian: SMatrix::zeros() };
-            let row = sight.linearize(&sensor, pose, landmark, self.loss).unwrap_or(nothing);
+            let (pose, landmark) = (&at.poses[sight.pose], self.landmark(sight, at));
+            let nothing = Row { residual: Vector3::zeros(), jacobian: SMatrix::zeros() };
+            let row = sight.linearize((&self.sensors, &mounts), pose, landmark, self.loss).unwrap_or(nothing);
             normal.add(&row, &self.order.of_sight(sight.pose, sight.landmark));
         }
         if let Some(row) = self.prior_row(at) {

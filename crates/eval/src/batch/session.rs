@@ -5,7 +5,7 @@ use super::problem::Problem;
 use super::solve::{Solution, solve};
 use crate::run::{self, Run, Update};
 use lienav_io::recording::Input;
-use lienav_slam::{Config, ConfigError, Trace};
+use lienav_slam::{Config, ConfigError, Sensor, Trace};
 use std::time::Instant;
 
 /// The filter that runs ahead of the batch estimate. What the default has before it, clouds that are linearized again, is what
@@ -19,6 +19,7 @@ pub struct Session {
     name: String,
     config: Config,
     settings: Settings,
+    sensors: Vec<Sensor>,
 }
 
 impl Session {
@@ -26,12 +27,12 @@ impl Session {
     ///
     /// # Errors
     /// A configuration that cannot be used; its filter is replaced by `iterated`.
-    pub fn new(config: &Config, settings: Settings) -> Result<Self, ConfigError> {
+    pub fn new(config: &Config, settings: Settings, sensors: &[Sensor]) -> Result<Self, ConfigError> {
         let name = config.filter.clone();
         let config = Config { filter: FRONT_END.into(), ..config.clone() };
-        let mut filter = run::Session::new(&config)?;
+        let mut filter = run::Session::new(&config, sensors)?;
         filter.slam.keep_trace();
-        Ok(Self { filter, name, config, settings })
+        Ok(Self { filter, name, config, settings, sensors: sensors.to_vec() })
     }
 
     /// Takes in the next input.
@@ -54,7 +55,9 @@ impl Session {
         let trace = self.filter.slam.trace().cloned().unwrap_or_default();
         let mut run = self.filter.finish();
         run.filter = self.name;
-        let Some((problem, guess)) = Problem::new(&trace, &self.config, &self.settings) else { return (run, None) };
+        let Some((problem, guess)) = Problem::new(&trace, &self.config, &self.settings, &self.sensors) else {
+            return (run, None);
+        };
         let solution = solve(&problem, guess);
         let spent_us = run.step_us.iter().sum::<f64>() + start.elapsed().as_secs_f64() * 1e6;
         take_over(&mut run, &solution, &trace);

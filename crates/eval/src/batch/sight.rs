@@ -2,56 +2,93 @@
 
 use super::Loss;
 use super::normal::{AT_CALIBRATION, Row, WIDTH};
+use super::problem::map_from_body;
 use lienav_lie::{Se2, skew};
-use lienav_slam::{MOTION, Reading, SENSOR, Sensor};
-use nalgebra::{Matrix2, SMatrix, Vector2};
+use lienav_slam::{Expected, MOTION, Mount, Reading, SENSOR, Sensors};
+use nalgebra::{SMatrix, Vector2};
 
-/// A feature that was seen from a pose.
+/// A feature that was seen from a pose, or a reading of the pose itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Sight {
     /// Which pose.
     pub pose: usize,
-    /// Which feature.
-    pub landmark: usize,
+    /// Which feature; `None` where the pose itself was read.
+    pub landmark: Option<usize>,
     /// What was read.
     pub reading: Reading,
 }
 
+/// All sensors, and where they are.
+pub type Mounted<'a> = (&'a Sensors, &'a [Mount]);
+
 impl Sight {
-    /// ρ(‖reading − h(z)‖²), z = Rᵀ(p − x) the feature in the robot frame, h as calibrated. `None` where the sensor has no model: a feature on
-    /// top of it.
-    pub fn cost(&self, sensor: &Sensor, pose: &Se2, landmark: &Vector2<f64>, loss: Loss) -> Option<f64> {
-        let row = self.whitened(sensor, pose, landmark)?;
+    /// ρ(‖reading − h‖²), h as calibrated, of the feature in the robot frame at z = Rᵀ(p − x), or of the pose. `None` where the
+    /// sensor has no model: a feature on top of it.
+    pub fn cost(&self, sensors: Mounted<'_>, pose: &Se2, landmark: Option<&Vector2<f64>>, loss: Loss) -> Option<f64> {
+        let row = self.whitened(sensors, pose, landmark)?;
         Some(loss.of(row.residual.norm_squared()))
     }
 
     /// The whitened residual, linearized for X ← X Exp(ξ), p ← p + δ: δz = −u − Jz ω + Rᵀδ, with the weight of the loss. Columns: ξ, δ,
-    /// calibration.
-    pub fn linearize(&self, sensor: &Sensor, pose: &Se2, landmark: &Vector2<f64>, loss: Loss) -> Option<Row<2>> {
-        let row = self.whitened(sensor, pose, landmark)?;
+    /// calibration. Rows beyond the sensor's dimension are zero.
+    pub fn linearize(
+        &self,
+        sensors: Mounted<'_>,
+        pose: &Se2,
+        landmark: Option<&Vector2<f64>>,
+        loss: Loss,
+    ) -> Option<Row<3>> {
+        let row = self.whitened(sensors, pose, landmark)?;
         let root = loss.weight(row.residual.norm_squared()).sqrt();
         Some(Row { residual: row.residual * root, jacobian: row.jacobian * root })
     }
 
-    fn whitened(&self, sensor: &Sensor, pose: &Se2, landmark: &Vector2<f64>) -> Option<Row<2>> {
-        let z = pose.transform_back(landmark);
-        let expected = sensor.expect(&self.reading, &z, &z)?;
-        let h = expected.jacobian;
-        let mut jacobian = SMatrix::<f64, 2, WIDTH>::zeros();
-        jacobian.fixed_view_mut::<2, 2>(0, 0).copy_from(&h);
-        jacobian.fixed_view_mut::<2, 1>(0, 2).copy_from(&(h * skew(&z)));
-        jacobian.fixed_view_mut::<2, 2>(0, 3).copy_from(&(-h * pose.rotation().transpose()));
-        jacobian.fixed_view_mut::<2, SENSOR>(0, AT_CALIBRATION + MOTION).copy_from(&-expected.calibration);
-        let whitening = expected.noise.cholesky()?.l().solve_lower_triangular(&Matrix2::identity())?;
-        Some(Row { residual: whitening * expected.residual, jacobian: whitening * jacobian })
+    fn whitened(&self, (sensors, mounts): Mounted<'_>, pose: &Se2, landmark: Option<&Vector2<f64>>) -> Option<Row<3>> {
+        let mut jacobian = SMatrix::<f64, 3, WIDTH>::zeros();
+        let expected = match landmark {
+            Some(landmark) => {
+                let z = pose.transform_back(landmark);
+                let expected = sensors.expect(mounts, &self.reading, &z, &z)?;
+                let h = expected.by_landmark;
+                jacobian.fixed_view_mut::<3, 2>(0, 0).copy_from(&h);
+                jacobian.fixed_view_mut::<3, 1>(0, 2).copy_from(&(h * skew(&z)));
+                jacobian.fixed_view_mut::<3, 2>(0, 3).copy_from(&(-h * pose.rotation().transpose()));
+                expected
+            }
+            None => {
+                let expected = sensors.expect_pose(mounts, &self.reading, pose, pose)?;
+                jacobian.fixed_view_mut::<3, 3>(0, 0).copy_from(&(-expected.by_pose * map_from_body(pose)));
+                expected
+            }
+        };
+        jacobian.fixed_view_mut::<3, SENSOR>(0, AT_CALIBRATION + MOTION).copy_from(&-expected.by_calibration);
+        match expected.dim {
+            1 => whiten::<1>(&expected, &jacobian),
+            2 => whiten::<2>(&expected, &jacobian),
+            _ => whiten::<3>(&expected, &jacobian),
+        }
     }
+}
+
+/// Residual and Jacobian of D numbers by the root of their information, with zeros below.
+fn whiten<const D: usize>(expected: &Expected, jacobian: &SMatrix<f64, 3, WIDTH>) -> Option<Row<3>> {
+    let noise = SMatrix::<f64, D, D>::from_fn(|i, j| expected.noise[(i, j)]);
+    let root = noise.cholesky()?.l();
+    let whitening = root.solve_lower_triangular(&SMatrix::<f64, D, D>::identity())?;
+    let rows = SMatrix::<f64, D, WIDTH>::from_fn(|i, j| jacobian[(i, j)]);
+    let residual = whitening * SMatrix::<f64, D, 1>::from_fn(|i, _| expected.residual[i]);
+    let rows = whitening * rows;
+    Some(Row {
+        residual: SMatrix::from_fn(|i, _| if i < D { residual[i] } else { 0.0 }),
+        jacobian: SMatrix::from_fn(|i, j| if i < D { rows[(i, j)] } else { 0.0 }),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use lienav_slam::{
-        Calibration, CalibrationConfig, CalibrationParameter, FeatureKind, NoiseAt, Observation, Prior, SensorConfig,
+        Calibration, CalibrationConfig, CalibrationParameter, FeatureKind, Observation, Prior, SensorConfig,
         StereoModel,
     };
 
@@ -63,8 +100,7 @@ mod tests {
             *priors.prior_mut(*parameter) = Prior { value: 0.05, sigma: 0.1, walk: 0.0 };
         }
         let calibration = Calibration::new(&priors);
-        let sensor =
-            |calibration: &Calibration| Sensor::new(&config, NoiseAt::Predicted, StereoModel::Bearings, calibration);
+        let sensors = Sensors::new(&config, StereoModel::Bearings, &[]);
         let (pose, landmark) = (Se2::new(3.0, -2.0, 2.4), Vector2::new(1.0, 0.5));
         let readings = [
             (FeatureKind::RelativePosition, Vector2::new(3.0, 0.5)),
@@ -72,17 +108,17 @@ mod tests {
             (FeatureKind::StereoBearings, Vector2::new(-0.6, -0.4)),
         ];
         for (kind, value) in readings {
-            let observation = Observation { id: None, value, covariance: None };
-            let reading = sensor(&calibration).read(kind, &observation).unwrap();
-            let sight = Sight { pose: 0, landmark: 0, reading };
+            let observation = Observation { id: None, value: value.into(), covariance: None };
+            let reading = sensors.read(kind, &observation).unwrap();
+            let sight = Sight { pose: 0, landmark: Some(0), reading };
             let at = |step: &SMatrix<f64, WIDTH, 1>| {
                 let moved = pose * Se2::exp(&step.fixed_rows::<3>(0).into_owned());
                 let mut calibration = calibration.clone();
                 calibration.correct(&step.as_slice()[AT_CALIBRATION + MOTION..]);
                 let landmark = landmark + step.fixed_rows::<2>(3);
-                sight.whitened(&sensor(&calibration), &moved, &landmark).unwrap().residual
+                sight.whitened((&sensors, &sensors.mounts(&calibration)), &moved, Some(&landmark)).unwrap().residual
             };
-            let row = sight.whitened(&sensor(&calibration), &pose, &landmark).unwrap();
+            let row = sight.whitened((&sensors, &sensors.mounts(&calibration)), &pose, Some(&landmark)).unwrap();
             for k in 0..WIDTH {
                 let mut step = SMatrix::<f64, WIDTH, 1>::zeros();
                 step[k] = 1e-6;

@@ -4,7 +4,7 @@ use super::tally::{FilterOutcome, Tally};
 use super::trial::{Trial, trials};
 use lienav_io::settings_file::SettingsError;
 use lienav_sim::{Scenario, ScenarioError, UnknownScenario};
-use lienav_slam::ConfigError;
+use lienav_slam::{ConfigError, Sensor};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -22,6 +22,8 @@ pub struct Experiment {
     pub filters: Vec<String>,
     /// Settings of every filter, by name, over those that the scenario gives.
     pub settings: Vec<(String, String)>,
+    /// Sensors beside those of the scenario, and how often they read, Hz: of the simulated robot and of every filter.
+    pub sensors: Vec<(Sensor, f64)>,
     /// How many runs.
     pub runs: usize,
     /// Where the seeds of the runs come from, see [`run_seeds`].
@@ -91,7 +93,7 @@ impl Experiment {
     }
 
     fn one(&self, seed: u64, done: &(impl Fn() + Sync)) -> Result<Vec<Trial>, ExperimentError> {
-        let trials = trials(&Scenario { seed, ..self.scenario.clone() }, &self.filters, &self.settings)?;
+        let trials = trials(&Scenario { seed, ..self.scenario.clone() }, &self.filters, &self.settings, &self.sensors)?;
         done();
         if trials.iter().any(|trial| trial.samples.is_empty()) {
             return Err(ExperimentError::NoSteps(self.scenario.name.clone()));

@@ -5,7 +5,7 @@ use super::experiment::Outcome;
 use super::metrics::{METRICS, Metric};
 use super::tally::{FilterOutcome, RunMean, RunSummary, StepSummary};
 use crate::errors::mean;
-use lienav_slam::{Coordinates, Variant};
+use lienav_slam::{Coordinates, Filter};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use std::collections::BTreeMap;
@@ -181,7 +181,7 @@ pub fn difference(metric: &Metric, runs: &[RunSummary], base: &[RunSummary], see
 }
 
 fn is_group_error(name: &str) -> bool {
-    Variant::named(name).is_ok_and(|variant| variant.coordinates == Coordinates::Invariant)
+    Filter::named(name).is_ok_and(|filter| filter.coordinates() == Coordinates::Invariant)
 }
 
 fn in_band(steps: &[StepSummary], of: impl Fn(&StepSummary) -> RunMean) -> Option<f64> {

@@ -20,7 +20,7 @@ fn short(duration_s: f64) -> Scenario {
 
 fn experiment(filters: &[&str], runs: usize) -> Experiment {
     let filters = filters.iter().map(ToString::to_string).collect();
-    Experiment { scenario: short(3.0), filters, settings: Vec::new(), runs, seed: 5 }
+    Experiment { scenario: short(3.0), filters, settings: Vec::new(), sensors: Vec::new(), runs, seed: 5 }
 }
 
 fn on_threads(threads: usize, experiment: &Experiment) -> Outcome {
@@ -65,7 +65,7 @@ fn a_run_is_what_the_evaluator_makes_of_its_recording() {
     let run = run(&recording, &config, |_| ()).unwrap();
     let truth = Truth::new(&recording.truth, &recording.true_landmarks, 0.0);
     let expected = run.estimates.iter().map(|e| Sample::from(&StepError::new(e, truth.at(e.stamp).unwrap())));
-    let trial = trials(&scenario, &["ekf".to_owned()], &[]).unwrap().remove(0);
+    let trial = trials(&scenario, &["ekf".to_owned()], &[], &[]).unwrap().remove(0);
     assert_eq!(trial.samples, expected.collect::<Vec<_>>());
     assert_eq!((trial.landmarks.len(), trial.dropped), (run.landmarks.len(), run.dropped));
 }
@@ -122,8 +122,11 @@ fn a_robot_that_stands_still_learns_nothing_of_its_pose_but_from_an_ekf() {
     let mut scenario = Scenario::named("static").unwrap();
     scenario.trajectory.duration_s = 10.0;
     let filters = ["reduced", "default", "ekf"].map(str::to_owned).into();
-    let report =
-        Report::new(&Experiment { scenario, filters, settings: Vec::new(), runs: 2, seed: 3 }.run(|| ()).unwrap());
+    let report = Report::new(
+        &Experiment { scenario, filters, settings: Vec::new(), sensors: Vec::new(), runs: 2, seed: 3 }
+            .run(|| ())
+            .unwrap(),
+    );
     let change: Vec<f64> = report.filters.iter().map(|filter| filter.pose_covariance_change_max.unwrap()).collect();
     assert!(change[0] < 1e-14 && change[1] < 1e-14 && change[2] > 0.1, "{change:?}");
     let std = |filter: usize, key: &str| report.filters[filter].get(key).unwrap().value.unwrap();
@@ -150,7 +153,9 @@ fn clouds_that_are_linearized_again_bring_the_default_to_the_batch_estimate() {
     let mut scenario = Scenario::named("thesis-circle-10hz-low-q4").unwrap();
     scenario.trajectory.laps = 0.25;
     let filters = ["batch", "default", "iterated", "anchored"].map(str::to_owned).into();
-    let outcome = Experiment { scenario, filters, settings: Vec::new(), runs: 6, seed: 3 }.run(|| ()).unwrap();
+    let outcome = Experiment { scenario, filters, settings: Vec::new(), sensors: Vec::new(), runs: 6, seed: 3 }
+        .run(|| ())
+        .unwrap();
     let from_batch = |filter: usize| {
         let runs = outcome.filters[filter].runs.iter().zip(&outcome.filters[0].runs);
         let square = |(run, batch): (&RunSummary, &RunSummary)| (run.final_position_m - batch.final_position_m).powi(2);

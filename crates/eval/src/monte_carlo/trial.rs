@@ -8,7 +8,7 @@ use crate::simulated::inputs;
 use lienav_base::stamp::Stamp;
 use lienav_io::settings_file::with;
 use lienav_sim::{Scenario, Simulation};
-use lienav_slam::Landmark;
+use lienav_slam::{Landmark, Sensor};
 use nalgebra::{Matrix3, Vector2};
 use std::collections::BTreeMap;
 
@@ -74,13 +74,18 @@ pub(super) fn trials(
     scenario: &Scenario,
     filters: &[String],
     settings: &[(String, String)],
+    added: &[(Sensor, f64)],
 ) -> Result<Vec<Trial>, ExperimentError> {
-    let simulation = Simulation::new(scenario)?;
+    let mut simulation = Simulation::new(scenario)?;
+    for (sensor, rate_hz) in added {
+        simulation.add_sensor(sensor.clone(), *rate_hz);
+    }
+    let sensors: Vec<Sensor> = added.iter().map(|(sensor, _)| sensor.clone()).collect();
     let truth = simulation.clone();
     let session = |filter: &String| {
         let given = simulation.filter_config(filter);
         let config = settings.iter().try_fold(given, |config, (name, value)| with(&config, name, value))?;
-        Ok::<_, ExperimentError>(Method::new(&config)?)
+        Ok::<_, ExperimentError>(Method::with_sensors(&config, &sensors)?)
     };
     let mut sessions = filters.iter().map(session).collect::<Result<Vec<_>, _>>()?;
     for input in simulation.flat_map(inputs) {

@@ -93,7 +93,14 @@ impl Thesis5 {
     ) -> Result<(), ExperimentError> {
         let scenario = Scenario::named(printed.scenario)?;
         let filters = FILTERS.into_iter().chain(yardstick.then_some(YARDSTICK)).map(str::to_owned).collect();
-        let experiment = Experiment { scenario, filters, settings: Vec::new(), runs: self.runs, seed: self.seed };
+        let experiment = Experiment {
+            scenario,
+            filters,
+            settings: Vec::new(),
+            sensors: Vec::new(),
+            runs: self.runs,
+            seed: self.seed,
+        };
         self.cells.push(run_cell(*printed, experiment, &done)?);
         Ok(())
     }
@@ -177,7 +184,7 @@ impl Serialize for Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lienav_slam::Variant;
+    use lienav_slam::Filter;
     use std::collections::BTreeSet;
     use std::fs;
 
@@ -196,7 +203,7 @@ mod tests {
         for method in METHODS {
             assert!([method.as_printed, method.sound].iter().all(|name| FILTERS.contains(name)));
         }
-        assert!(FILTERS.iter().all(|name| Variant::named(name).is_ok()));
+        assert!(FILTERS.iter().all(|name| Filter::named(name).is_ok()));
         assert_eq!(Thesis5::cells_of(&["5.3".into(), "5.4".into()]).len(), 12);
         assert_eq!(Thesis5::cells_of(&[]), PRINTED);
     }

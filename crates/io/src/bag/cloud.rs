@@ -103,11 +103,15 @@ const LAYOUTS: [(FeatureKind, [&str; 5]); 3] = [
     (FeatureKind::RelativePosition, ["x", "y", "var_x", "var_y", "cov_xy"]),
 ];
 
+/// Numbers of a sensor that a program added; only that program knows what they are.
+const UNNAMED: [&str; 5] = ["value_0", "value_1", "var_0", "var_1", "cov_01"];
+
 fn names_of(kind: FeatureKind) -> &'static [&'static str; 5] {
     match kind {
         FeatureKind::RangeBearing => &LAYOUTS[0].1,
         FeatureKind::StereoBearings => &LAYOUTS[1].1,
         FeatureKind::RelativePosition => &LAYOUTS[2].1,
+        FeatureKind::Added(_) => &UNNAMED,
     }
 }
 
@@ -241,10 +245,10 @@ pub fn decode_features(
         .point_offsets()?
         .map(|point| Observation {
             id: id.and_then(|id| id.identity(cloud.data, point)),
-            value: Vector2::new(a.number(cloud.data, point), b.number(cloud.data, point)),
+            value: [a.number(cloud.data, point), b.number(cloud.data, point)].into(),
             covariance: covariance.and_then(|fields| {
                 let [aa, bb, ab] = fields.map(|f| f.number(cloud.data, point));
-                (!(aa.is_nan() && bb.is_nan() && ab.is_nan())).then(|| Matrix2::new(aa, ab, ab, bb))
+                (!(aa.is_nan() && bb.is_nan() && ab.is_nan())).then(|| Matrix2::new(aa, ab, ab, bb).into())
             }),
         })
         .collect();
@@ -277,9 +281,10 @@ pub fn encode_features(kind: FeatureKind, observations: &[Observation]) -> Encod
     layout.encode(observations.len(), |i, out| {
         let Observation { id, value, covariance } = &observations[i];
         out.extend(id.unwrap_or(UNKNOWN_ID).to_le_bytes());
-        let mut numbers = vec![value.x, value.y];
+        let v = value.xy();
+        let mut numbers = vec![v.x, v.y];
         if with_covariance {
-            let c = covariance.unwrap_or(Matrix2::repeat(f64::NAN));
+            let c = covariance.map_or(Matrix2::repeat(f64::NAN), |c| c.fixed::<2>());
             numbers.extend([c.m11, c.m22, c.m12]);
         }
         out.extend(numbers.into_iter().flat_map(f64::to_le_bytes));

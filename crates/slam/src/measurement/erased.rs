@@ -101,8 +101,13 @@ pub trait Erased: fmt::Debug + Send + Sync {
     fn read(&self, observation: &Observation) -> Result<(Vector3<f64>, Matrix3<f64>), DropReason>;
 
     /// What a landmark at `z` would have read, linearized at `at`; both in the base frame.
-    fn expect_landmark(&self, mount: &Mount, reading: &Reading, z: &Vector2<f64>, at: &Vector2<f64>)
-    -> Option<Expected>;
+    fn expect_landmark(
+        &self,
+        mount: &Mount,
+        reading: &Reading,
+        z: &Vector2<f64>,
+        at: &Vector2<f64>,
+    ) -> Option<Expected>;
 
     /// What a base at `pose` would have read, linearized at `at`.
     fn expect_pose(&self, mount: &Mount, reading: &Reading, pose: &Se2, at: &Se2) -> Option<Expected>;
@@ -111,7 +116,8 @@ pub trait Erased: fmt::Debug + Send + Sync {
     fn place(&self, mount: &Mount, reading: &Reading) -> Option<(Vector2<f64>, Matrix2<f64>)>;
 
     /// What a perfect sensor on `robot` reads of the landmarks, by identity.
-    fn simulate(&self, robot: &Se2, mount: &Se2, landmarks: &[(u32, Vector2<f64>)]) -> Vec<(Option<u32>, Vector3<f64>)>;
+    fn simulate(&self, robot: &Se2, mount: &Se2, landmarks: &[(u32, Vector2<f64>)])
+    -> Vec<(Option<u32>, Vector3<f64>)>;
 
     /// The covariance of an observation that states none.
     fn noise(&self) -> Matrix3<f64>;
@@ -249,7 +255,12 @@ impl<M: LandmarkMeasurement<D>, const D: usize> Erased for OfLandmark<M, D> {
         Some((mount.pose.transform(&z_sensor), r * covariance * r.transpose()))
     }
 
-    fn simulate(&self, robot: &Se2, mount: &Se2, landmarks: &[(u32, Vector2<f64>)]) -> Vec<(Option<u32>, Vector3<f64>)> {
+    fn simulate(
+        &self,
+        robot: &Se2,
+        mount: &Se2,
+        landmarks: &[(u32, Vector2<f64>)],
+    ) -> Vec<(Option<u32>, Vector3<f64>)> {
         let sensor = *robot * *mount;
         let seen = landmarks.iter().map(|(id, p_world)| (*id, sensor.transform_back(p_world)));
         let seen = seen.filter(|(_, z)| self.measurement.sees(z));

@@ -14,7 +14,8 @@ mod stereo;
 mod tests;
 mod value;
 
-pub(crate) use erased::{Erased, Expected, Mount, OfLandmark, OfPose};
+pub(crate) use erased::{Erased, OfLandmark, OfPose};
+pub use erased::{Expected, Mount};
 pub use position::Position;
 pub use range_bearing::RangeBearing;
 pub use stereo::{StereoBearings, Triangulated};

@@ -3,15 +3,15 @@
 use super::*;
 use crate::calibration::Calibration;
 use crate::covariance::Covariance;
-use crate::measure::linearize;
+use crate::linearize::{Subject, innovation_covariance, linearize};
 use crate::motion::{Increment, increment};
 use crate::propagate::{Rows, propagate};
-use crate::sensor::Sensor;
+use crate::sensor::Sensors;
 use crate::state::{Feature, State};
 use crate::update::{Workspace, update};
 use crate::{
-    CalibrationConfig, CalibrationParameter, Coordinates, Discretization, Linearization, MotionConfig, NoiseAt, Prior,
-    Retraction, SensorConfig, StereoModel, Variant,
+    CalibrationConfig, CalibrationParameter, Coordinates, Discretization, Filter, Linearization, MotionConfig, Prior,
+    SensorConfig, StereoModel,
 };
 use lienav_lie::skew;
 use nalgebra::{DMatrix, DVector, Matrix2, Matrix2x3, Matrix3};
@@ -31,7 +31,7 @@ fn correlated(coordinates: Coordinates, seed: u64) -> State {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut draw = || rng.random_range(-1.0..1.0);
     let pose = Se2::new(1.0, -2.0, 0.7);
-    let mut state = State::new(coordinates, pose, &(Matrix3::identity() * 0.04), &all_on(), 4);
+    let mut state = State::new(coordinates, (pose, &(Matrix3::identity() * 0.04)), &all_on(), &sensors(), 4);
     for id in 0..2 {
         let x = Vector2::new(3.0 + draw(), 4.0 * draw());
         let feature = Feature {
@@ -49,7 +49,7 @@ fn correlated(coordinates: Coordinates, seed: u64) -> State {
     let rows: Vec<[f64; 3]> = (0..state.covariance.dim()).map(|_| [0.1 * draw(), 0.1 * draw(), 0.1 * draw()]).collect();
     state.covariance.add_outer3(&rows);
     let delta: Vec<f64> = SIGMAS.iter().map(|s| s * draw()).collect();
-    state.calibration.correct(&delta);
+    state.correct_calibration(&delta);
     state
 }
 
@@ -64,7 +64,7 @@ fn displaced(state: &State, dx: &DVector<f64>) -> State {
     let mut moved = state.clone();
     moved.pose = Se2::new(state.pose.p.x + dx[0], state.pose.p.y + dx[1], state.pose.theta + dx[2]);
     moved.predicted = moved.pose;
-    moved.calibration.correct(&dx.as_slice()[3..12]);
+    moved.correct_calibration(&dx.as_slice()[3..12]);
     for (i, feature) in moved.features.iter_mut().enumerate() {
         feature.x += Vector2::new(dx[12 + 2 * i], dx[13 + 2 * i]);
     }
@@ -137,16 +137,15 @@ fn propagation_against_finite_differences_of_the_mean() {
         yaw_rate: -0.5,
         covariance: Some(Matrix3::zeros()),
     };
-    for &name in Variant::NAMES {
-        let variant = Variant::named(name).unwrap();
-        let state = correlated(variant.coordinates, 4);
+    for (name, filter) in Filter::TABLE {
+        let state = correlated(filter.coordinates(), 4);
         let moved = |dx: &DVector<f64>| {
             let mut state = displaced(&state, dx);
             let config = MotionConfig::default();
-            let one = |dt: f64| increment(&odometry, dt, 0.5, &config, variant.discretization, &state.calibration);
+            let one = |dt: f64| increment(&odometry, dt, 0.5, &config, filter.discretization(), &state.calibration);
             let (one, other) = (one(0.3), one(0.2));
-            propagate(&mut state, &one, &variant, &mut Rows::default());
-            propagate(&mut state, &other, &variant, &mut Rows::default());
+            propagate(&mut state, &one, &filter, &mut Rows::default());
+            propagate(&mut state, &other, &filter, &mut Rows::default());
             state
         };
         let n = state.covariance.dim();
@@ -161,19 +160,19 @@ fn propagation_against_finite_differences_of_the_mean() {
 /// pose alone agrees with the state.
 #[test]
 fn what_is_predicted_is_what_the_state_becomes() {
-    for coordinates in [Coordinates::World, Coordinates::Robot, Coordinates::Invariant] {
-        let variant = Variant { coordinates, ..Variant::default() };
-        let state = correlated(coordinates, 6);
+    for name in ["ekf", "reduced", "default"] {
+        let filter = Filter::named(name).unwrap();
+        let state = correlated(filter.coordinates(), 6);
         let step = |v: f64, w: f64| {
             let odometry = Odometry { stamp: stamp(0), velocity: Vector2::new(v, 0.0), yaw_rate: w, covariance: None };
-            increment(&odometry, 0.1, 0.1, &MotionConfig::default(), variant.discretization, &state.calibration)
+            increment(&odometry, 0.1, 0.1, &MotionConfig::default(), filter.discretization(), &state.calibration)
         };
         let both = step(1.0, 0.4).then(&step(0.5, -0.2));
         let (pose, covariance) = state.carried(&both);
         let mut moved = state.clone();
-        propagate(&mut moved, &both, &variant, &mut Rows::default());
+        propagate(&mut moved, &both, &filter, &mut Rows::default());
         assert!((pose.p - moved.pose.p).norm() < 1e-14);
-        assert!((covariance - moved.pose_covariance()).amax() < 1e-14, "{coordinates:?}");
+        assert!((covariance - moved.pose_covariance()).amax() < 1e-14, "{name}");
     }
 }
 
@@ -189,9 +188,9 @@ fn a_turn_slows_the_robot_down_and_never_turns_it_back() {
     assert!(calibration.active().is_empty());
 }
 
-fn sensor_of(calibration: &Calibration) -> Sensor {
+fn sensors() -> Sensors {
     let config = SensorConfig { x_m: 0.3, y_m: -0.1, yaw_rad: 0.2, ..SensorConfig::default() };
-    Sensor::new(&config, NoiseAt::Predicted, StereoModel::Bearings, calibration)
+    Sensors::new(&config, StereoModel::Bearings, &[])
 }
 
 #[test]
@@ -204,49 +203,52 @@ fn measurement_jacobians_against_finite_differences() {
     for coordinates in [Coordinates::World, Coordinates::Robot] {
         let state = correlated(coordinates, 3);
         for (kind, value) in readings {
-            let sensor = sensor_of(&state.calibration);
-            let reading = sensor.read(kind, &Observation { id: None, value, covariance: None }).unwrap();
-            let residual = |dx: &DVector<f64>| {
-                let moved = displaced(&state, dx);
-                let sensor = sensor_of(&moved.calibration);
-                let r = linearize(&moved, &sensor, &reading, 1, Linearization::Current).unwrap().residual;
-                DVector::from_column_slice(r.as_slice())
+            let sensors = sensors();
+            let observation = Observation { id: None, value: value.into(), covariance: None };
+            let reading = sensors.read(kind, &observation).unwrap();
+            let linearized = |state: &State| {
+                linearize(state, &sensors, &reading, Subject::Feature(1), Linearization::Current).unwrap()
             };
+            let residual =
+                |dx: &DVector<f64>| DVector::from_column_slice(linearized(&displaced(&state, dx)).residual.as_slice());
             let h = -numeric(state.covariance.dim(), residual);
-            let m = linearize(&state, &sensor, &reading, 1, Linearization::Current).unwrap();
+            let m = linearized(&state);
             // The sensor's five parameters are the last of the nine.
-            assert!((h.fixed_view::<2, 5>(0, 7) - m.calibration_jacobian).amax() < 1e-7, "{coordinates:?} {kind:?}");
-            assert!((h.fixed_view::<2, 2>(0, 14) - m.feature_jacobian).amax() < 1e-7);
+            assert!((h.fixed_view::<3, 5>(0, 7) - m.by_calibration).amax() < 1e-7, "{coordinates:?} {kind:?}");
+            assert!((h.fixed_view::<3, 2>(0, 14) - m.by_feature).amax() < 1e-7);
         }
     }
 }
 
 #[test]
 fn the_update_is_the_textbook_kalman_update() {
-    for coordinates in [Coordinates::World, Coordinates::Robot] {
-        let mut state = correlated(coordinates, 2);
-        let sensor = sensor_of(&state.calibration);
+    for name in ["ekf", "reduced"] {
+        let filter = Filter::named(name).unwrap();
+        let mut state = correlated(filter.coordinates(), 2);
+        let sensors = sensors();
         let (mu, p) = (mean(&state), state.covariance.to_matrix());
         let n = mu.len();
         let (mut h, mut r, mut y) = (DMatrix::zeros(4, n), DMatrix::zeros(4, 4), DVector::zeros(4));
         let mut matches = Vec::new();
         for i in 0..2 {
-            let observation = Observation { id: None, value: Vector2::new(3.0, 0.2 * i as f64), covariance: None };
-            let reading = sensor.read(FeatureKind::RangeBearing, &observation).unwrap();
-            let m = linearize(&state, &sensor, &reading, i, Linearization::Current).unwrap();
-            h.fixed_view_mut::<2, 3>(2 * i, 0).copy_from(&m.pose_jacobian);
-            h.fixed_view_mut::<2, 5>(2 * i, 7).copy_from(&m.calibration_jacobian);
-            h.fixed_view_mut::<2, 2>(2 * i, state.covariance.row_of(i)).copy_from(&m.feature_jacobian);
-            r.fixed_view_mut::<2, 2>(2 * i, 2 * i).copy_from(&m.noise);
-            y.fixed_rows_mut::<2>(2 * i).copy_from(&m.residual);
+            let observation = Observation { id: None, value: [3.0, 0.2 * i as f64].into(), covariance: None };
+            let reading = sensors.read(FeatureKind::RangeBearing, &observation).unwrap();
+            let m = linearize(&state, &sensors, &reading, Subject::Feature(i), Linearization::Current).unwrap();
+            assert_eq!(m.dim, 2);
+            h.fixed_view_mut::<2, 3>(2 * i, 0).copy_from(&m.by_pose.fixed_rows::<2>(0));
+            h.fixed_view_mut::<2, 5>(2 * i, 7).copy_from(&m.by_calibration.fixed_rows::<2>(0));
+            h.fixed_view_mut::<2, 2>(2 * i, state.covariance.row_of(i)).copy_from(&m.by_feature.fixed_rows::<2>(0));
+            r.fixed_view_mut::<2, 2>(2 * i, 2 * i).copy_from(&m.noise.fixed_view::<2, 2>(0, 0));
+            y.fixed_rows_mut::<2>(2 * i).copy_from(&m.residual.fixed_rows::<2>(0));
             let one = h.rows(2 * i, 2).into_owned();
-            let s = &one * &p * one.transpose() + m.noise;
-            assert!((s - crate::measure::innovation_covariance(&state, &m)).amax() < 1e-12);
+            let s = &one * &p * one.transpose() + m.noise.fixed_view::<2, 2>(0, 0);
+            let found = innovation_covariance(&state, &m);
+            assert!((s - found.fixed_view::<2, 2>(0, 0)).amax() < 1e-12);
             matches.push(m);
         }
         let s = &h * &p * h.transpose() + r;
         let gain = &p * h.transpose() * s.try_inverse().unwrap();
-        update(&mut state, &matches, Retraction::Additive, &[], &mut Workspace::default()).unwrap();
+        update(&mut state, &matches, &filter, &[], &mut Workspace::default()).unwrap();
         assert!((mean(&state) - (mu + &gain * y)).amax() < 1e-10);
         assert!((state.covariance.to_matrix() - (&p - &gain * h * &p)).amax() < 1e-10);
     }
@@ -256,15 +258,14 @@ fn the_update_is_the_textbook_kalman_update() {
 #[test]
 fn a_new_feature_is_correlated_with_the_calibration_it_was_placed_by() {
     for name in ["log-range", "reduced", "ekf"] {
-        let variant = Variant::named(name).unwrap();
-        let state = correlated(variant.coordinates, 5);
+        let (filter, sensors) = (Filter::named(name).unwrap(), sensors());
+        let state = correlated(filter.coordinates(), 5);
         let observation =
-            Observation { id: None, value: Vector2::new(3.0, 0.2), covariance: Some(Matrix2::identity() * 1e-12) };
+            Observation { id: None, value: [3.0, 0.2].into(), covariance: Some((Matrix2::identity() * 1e-12).into()) };
         let added = |dx: &DVector<f64>| {
             let mut state = displaced(&state, dx);
-            let sensor = sensor_of(&state.calibration);
-            let reading = sensor.read(FeatureKind::RangeBearing, &observation).unwrap();
-            assert!(crate::augment::augment(&mut state, &sensor, &reading, 9, stamp(0), &variant));
+            let reading = sensors.read(FeatureKind::RangeBearing, &observation).unwrap();
+            assert!(crate::augment::augment(&mut state, &sensors, &reading, 9, stamp(0), &filter));
             state
         };
         let n = state.covariance.dim();
@@ -303,8 +304,8 @@ fn drive(c: &[f64; 9], steps: usize, seed: u64) -> Vec<Instant> {
             let seen = (0..12)
                 .map(|i| {
                     let z = mount.transform_back(&truth.transform_back(&feature(i)));
-                    let reading = Vector2::new(z.norm() + c[7] + noise(0.05), z.y.atan2(z.x) + c[8] + noise(0.01));
-                    Observation { id: Some(i as u32), value: reading, covariance: None }
+                    let reading = [z.norm() + c[7] + noise(0.05), z.y.atan2(z.x) + c[8] + noise(0.01)];
+                    Observation { id: Some(i as u32), value: reading.into(), covariance: None }
                 })
                 .collect();
             Instant { odometry: Odometry { stamp: stamp(k), velocity, yaw_rate, covariance: None }, truth, seen }
@@ -440,12 +441,13 @@ fn a_walk_keeps_the_filter_from_being_sure() {
     let std =
         |c: CalibrationConfig| calibrate(calibrating("default", c), &instants).0.calibration().next().unwrap().std;
     assert!(std(walking(0.05, 0.02)) > 1.5 * std(walking(0.05, 0.0)));
-    let mut still = State::new(Coordinates::Robot, Se2::identity(), &Matrix3::zeros(), &walking(0.0, 0.02), 2);
+    let mut still =
+        State::new(Coordinates::Robot, (Se2::identity(), &Matrix3::zeros()), &walking(0.0, 0.02), &sensors(), 2);
     let odometry = Odometry { stamp: stamp(0), velocity: Vector2::zeros(), yaw_rate: 0.0, covariance: None };
     let config = MotionConfig { max_step_s: 10.0, ..MotionConfig::default() };
-    let variant = Variant::named("reduced").unwrap();
-    let four_seconds = increment(&odometry, 4.0, 4.0, &config, variant.discretization, &still.calibration);
-    propagate(&mut still, &four_seconds, &variant, &mut Rows::default());
+    let filter = Filter::named("reduced").unwrap();
+    let four_seconds = increment(&odometry, 4.0, 4.0, &config, filter.discretization(), &still.calibration);
+    propagate(&mut still, &four_seconds, &filter, &mut Rows::default());
     let row = Covariance::calibration_row(0);
     assert!((still.covariance.get(row, row) - (0.02_f64 * 2.0).powi(2)).abs() < 1e-15);
 }

@@ -15,10 +15,10 @@ fn lifted(seed: u64, turn: f64) -> Vec<Instant> {
     let carried = before * away * before.inverse();
     for instant in &mut instants[60..] {
         let noise: Vec<Vector2<f64>> =
-            features.iter().zip(&instant.seen).map(|(p, o)| o.value - instant.truth.transform_back(p)).collect();
+            features.iter().zip(&instant.seen).map(|(p, o)| o.value.xy() - instant.truth.transform_back(p)).collect();
         instant.truth = carried * instant.truth;
         for ((p, o), e) in features.iter().zip(&mut instant.seen).zip(noise) {
-            o.value = instant.truth.transform_back(p) + e;
+            o.value = (instant.truth.transform_back(p) + e).into();
         }
     }
     instants
@@ -54,7 +54,7 @@ fn a_robot_that_was_lifted_is_found_again_after_the_limit_and_never_without_one(
 fn one_feature_that_was_moved_starves_nobody() {
     let mut instants = recording(120, 4);
     for instant in &mut instants[20..] {
-        instant.seen[3].value += Vector2::new(2.0, 1.0);
+        instant.seen[3].value = (instant.seen[3].value.xy() + Vector2::new(2.0, 1.0)).into();
     }
     let mut c = config("default");
     c.gate.starvation_limit_s = 1.0;
@@ -71,7 +71,7 @@ fn with_a_robust_weight_a_reading_far_out_counts_little() {
     let pull = |robust_scale: f64| {
         let mut instants = recording(30, 5);
         let clean = run("default", &instants).1.last().unwrap().estimate.pose.p;
-        instants[29].seen[0].value += Vector2::new(3.0, 3.0);
+        instants[29].seen[0].value = (instants[29].seen[0].value.xy() + Vector2::new(3.0, 3.0)).into();
         let mut c = config("default");
         (c.gate.probability, c.gate.robust_scale) = (1.0, robust_scale);
         let mut slam = Slam::new(c).unwrap();

@@ -2,19 +2,24 @@
 
 use super::*;
 use crate::calibration::{Calibration, SensorJacobian};
-use crate::measure::{Match, linearize};
+use crate::linearize::{Match, Subject, linearize};
+use crate::measurement::padded;
 use crate::motion::Increment;
 use crate::propagate::{Rows, propagate};
-use crate::sensor::Sensor;
+use crate::sensor::Sensors;
 use crate::state::{Feature, State};
 use crate::update::{Workspace, update};
-use crate::{Coordinates, Discretization, Linearization, NoiseAt, Retraction, SensorConfig, StereoModel, Variant};
+use crate::{Coordinates, Discretization, Filter, Linearization, NoiseAt, SensorConfig, StereoModel};
 use lienav_lie::skew;
 use nalgebra::{DMatrix, DVector, Matrix2, Matrix2x3, Matrix3, Vector3};
 use rand::RngExt;
 
 fn uncalibrated() -> Calibration {
     Calibration::new(&config("default").calibration)
+}
+
+fn sensors(config: &SensorConfig) -> Sensors {
+    Sensors::new(config, StereoModel::Triangulated(NoiseAt::Predicted), &[])
 }
 
 /// A state with correlations everywhere.
@@ -24,9 +29,9 @@ fn correlated(coordinates: Coordinates, features: usize, seed: u64) -> State {
     let root = Matrix3::from_fn(|_, _| 0.3 * draw());
     let mut state = State::new(
         coordinates,
-        Se2::new(1.0, -2.0, 0.7),
-        &(root * root.transpose()),
+        (Se2::new(1.0, -2.0, 0.7), &(root * root.transpose())),
         &config("default").calibration,
+        &sensors(&SensorConfig::default()),
         8,
     );
     for id in 0..features as u32 {
@@ -111,7 +116,7 @@ fn information_update(
 #[test]
 fn the_reduced_update_is_equation_5_24() {
     let mut state = correlated(Coordinates::Robot, 4, 1);
-    let sensor = Sensor::new(&SensorConfig::default(), NoiseAt::Predicted, StereoModel::Triangulated, &uncalibrated());
+    let sensors = sensors(&SensorConfig::default());
     let (mu, sigma) = (mean(&state), state.covariance.to_matrix());
     let seen = [2, 0];
     let (mut c, mut z, mut q) = (DMatrix::zeros(4, 8), DVector::zeros(4), DMatrix::zeros(4, 4));
@@ -123,21 +128,24 @@ fn the_reduced_update_is_equation_5_24() {
         z.fixed_rows_mut::<2>(2 * k).copy_from(&value);
         q.fixed_view_mut::<2, 2>(2 * k, 2 * k).copy_from(&noise);
         matches.push(Match {
-            feature: i,
-            reading: sensor
-                .read(FeatureKind::RelativePosition, &Observation { id: None, value, covariance: None })
+            subject: Subject::Feature(i),
+            reading: sensors
+                .read(FeatureKind::RelativePosition, &Observation { id: None, value: value.into(), covariance: None })
                 .unwrap(),
-            residual: value - state.features[i].x,
-            pose_jacobian: Matrix2x3::zeros(),
-            feature_jacobian: Matrix2::identity(),
-            calibration_jacobian: SensorJacobian::zeros(),
-            noise,
+            dim: 2,
+            residual: padded(&(value - state.features[i].x)),
+            by_pose: Matrix3::zeros(),
+            sees_pose: false,
+            by_feature: padded(&Matrix2::identity()),
+            by_calibration: SensorJacobian::zeros(),
+            noise: padded(&noise),
             noise_scale: 1.0,
-            aim: None,
+            linearization_point: None,
         });
     }
     let (expected_mean, expected_covariance) = information_update(&mu, &sigma, &c, &z, &q);
-    update(&mut state, &matches, Retraction::Additive, &[], &mut Workspace::default()).unwrap();
+    let filter = Filter::named("reduced").unwrap();
+    update(&mut state, &matches, &filter, &[], &mut Workspace::default()).unwrap();
     assert!((mean(&state) - expected_mean).amax() < 1e-10);
     assert!((state.covariance.to_matrix() - expected_covariance).amax() < 1e-10);
 }
@@ -145,24 +153,26 @@ fn the_reduced_update_is_equation_5_24() {
 #[test]
 fn the_update_is_the_textbook_kalman_update_in_world_coordinates() {
     let mut state = correlated(Coordinates::World, 3, 2);
-    let sensor = Sensor::new(&SensorConfig::default(), NoiseAt::Predicted, StereoModel::Triangulated, &uncalibrated());
+    let sensors = sensors(&SensorConfig::default());
     let mut matches = Vec::new();
     for i in [2, 0] {
-        let observation = Observation { id: None, value: Vector2::new(3.0, 0.2 * i as f64), covariance: None };
-        let reading = sensor.read(FeatureKind::RangeBearing, &observation).unwrap();
-        matches.push(linearize(&state, &sensor, &reading, i, Linearization::Current).unwrap());
+        let observation = Observation { id: None, value: [3.0, 0.2 * i as f64].into(), covariance: None };
+        let reading = sensors.read(FeatureKind::RangeBearing, &observation).unwrap();
+        matches.push(linearize(&state, &sensors, &reading, Subject::Feature(i), Linearization::Current).unwrap());
     }
     let (mu, p) = (mean(&state), state.covariance.to_matrix());
     let (mut h, mut r, mut y) = (DMatrix::zeros(4, 9), DMatrix::zeros(4, 4), DVector::zeros(4));
-    for (k, m) in matches.iter().enumerate() {
-        h.fixed_view_mut::<2, 3>(2 * k, 0).copy_from(&m.pose_jacobian);
-        h.fixed_view_mut::<2, 2>(2 * k, state.covariance.row_of(m.feature)).copy_from(&m.feature_jacobian);
-        r.fixed_view_mut::<2, 2>(2 * k, 2 * k).copy_from(&m.noise);
-        y.fixed_rows_mut::<2>(2 * k).copy_from(&m.residual);
+    for (k, (m, i)) in matches.iter().zip([2, 0]).enumerate() {
+        assert_eq!((m.subject, m.dim), (Subject::Feature(i), 2));
+        h.fixed_view_mut::<2, 3>(2 * k, 0).copy_from(&m.by_pose.fixed_rows::<2>(0));
+        h.fixed_view_mut::<2, 2>(2 * k, state.covariance.row_of(i)).copy_from(&m.by_feature.fixed_rows::<2>(0));
+        r.fixed_view_mut::<2, 2>(2 * k, 2 * k).copy_from(&m.noise.fixed_view::<2, 2>(0, 0));
+        y.fixed_rows_mut::<2>(2 * k).copy_from(&m.residual.fixed_rows::<2>(0));
     }
     let s = &h * &p * h.transpose() + r;
     let gain = &p * h.transpose() * s.clone().try_inverse().unwrap();
-    let nis = update(&mut state, &matches, Retraction::Additive, &[], &mut Workspace::default()).unwrap().nis;
+    let filter = Filter::named("ekf").unwrap();
+    let nis = update(&mut state, &matches, &filter, &[], &mut Workspace::default()).unwrap().nis;
     let expected_nis = (y.transpose() * s.try_inverse().unwrap() * &y)[(0, 0)];
     assert!((nis - expected_nis).abs() < 1e-9 * expected_nis);
     assert!((mean(&state) - (mu + &gain * y)).amax() < 1e-10);
@@ -171,16 +181,14 @@ fn the_update_is_the_textbook_kalman_update_in_world_coordinates() {
 
 #[test]
 fn measurement_jacobians_against_finite_differences() {
-    let sensor = Sensor::new(
-        &SensorConfig { x_m: 0.3, yaw_rad: 0.2, ..SensorConfig::default() },
-        NoiseAt::Predicted,
-        StereoModel::Triangulated,
-        &uncalibrated(),
-    );
-    let observation = Observation { id: None, value: Vector2::new(3.0, 0.2), covariance: None };
-    let reading = sensor.read(FeatureKind::RangeBearing, &observation).unwrap();
+    let sensors = sensors(&SensorConfig { x_m: 0.3, yaw_rad: 0.2, ..SensorConfig::default() });
+    let observation = Observation { id: None, value: [3.0, 0.2].into(), covariance: None };
+    let reading = sensors.read(FeatureKind::RangeBearing, &observation).unwrap();
     for coordinates in [Coordinates::World, Coordinates::Robot] {
-        let state = correlated(coordinates, 2, 3);
+        let mut state = correlated(coordinates, 2, 3);
+        state.mounts = sensors.mounts(&state.calibration);
+        let linearized =
+            |state: &State| linearize(state, &sensors, &reading, Subject::Feature(1), Linearization::Current).unwrap();
         let at = |k: usize, h: f64| {
             let mut moved = state.clone();
             match k {
@@ -189,12 +197,12 @@ fn measurement_jacobians_against_finite_differences() {
                 2 => moved.pose.theta += h,
                 k => moved.features[1].x[k - 3] += h,
             }
-            linearize(&moved, &sensor, &reading, 1, Linearization::Current).unwrap().residual
+            linearized(&moved).residual
         };
-        let m = linearize(&state, &sensor, &reading, 1, Linearization::Current).unwrap();
+        let m = linearized(&state);
         for k in 0..5 {
             let numeric = (at(k, -1e-6) - at(k, 1e-6)) / 2e-6;
-            let column = if k < 3 { m.pose_jacobian.column(k) } else { m.feature_jacobian.column(k - 3) };
+            let column = if k < 3 { m.by_pose.column(k) } else { m.by_feature.column(k - 3) };
             assert!((numeric - column).norm() < 1e-7, "{coordinates:?} {k}");
         }
     }
@@ -202,11 +210,11 @@ fn measurement_jacobians_against_finite_differences() {
 
 #[test]
 fn propagation_against_finite_differences_of_the_mean() {
-    for &name in Variant::NAMES {
-        let variant = Variant::named(name).unwrap();
+    for (name, filter) in Filter::TABLE {
         // At a first estimate that is the current one, first-estimate Jacobians are the ordinary ones.
-        let state = correlated(variant.coordinates, 2, 4);
-        let twist = Increment::from_twist(&Vector2::new(0.4, 0.1), 0.5, 0.5, &Matrix3::zeros(), variant.discretization);
+        let state = correlated(filter.coordinates(), 2, 4);
+        let twist =
+            Increment::from_twist(&Vector2::new(0.4, 0.1), 0.5, 0.5, &Matrix3::zeros(), filter.discretization());
         let moved = |dx: &DVector<f64>| {
             let mut state = state.clone();
             state.pose = Se2::new(state.pose.p.x + dx[0], state.pose.p.y + dx[1], state.pose.theta + dx[2]);
@@ -214,7 +222,7 @@ fn propagation_against_finite_differences_of_the_mean() {
             for (i, feature) in state.features.iter_mut().enumerate() {
                 feature.x += Vector2::new(dx[3 + 2 * i], dx[4 + 2 * i]);
             }
-            propagate(&mut state, &twist, &variant, &mut Rows::default());
+            propagate(&mut state, &twist, &filter, &mut Rows::default());
             state
         };
         let n = 7;
@@ -234,10 +242,10 @@ fn propagation_against_finite_differences_of_the_mean() {
 /// What a motion did to features that turn out to be elsewhere is what propagation would have done to them there.
 #[test]
 fn a_motion_linearized_anew_is_that_of_features_where_they_are() {
-    let variant = Variant::default();
+    let filter = Filter::default();
     let noise = Matrix3::from_diagonal(&Vector3::new(0.01, 0.02, 0.03));
-    let twist = Increment::from_twist(&Vector2::new(0.4, 0.1), 0.5, 0.5, &noise, variant.discretization);
-    let mut state = correlated(variant.coordinates, 3, 4);
+    let twist = Increment::from_twist(&Vector2::new(0.4, 0.1), 0.5, 0.5, &noise, filter.discretization());
+    let mut state = correlated(filter.coordinates(), 3, 4);
     let mut elsewhere = state.clone();
     let shifts = [Vector2::new(0.5, -0.2), Vector2::zeros(), Vector2::new(-0.3, 0.7)];
     for (feature, shift) in elsewhere.features.iter_mut().zip(shifts) {
@@ -245,8 +253,8 @@ fn a_motion_linearized_anew_is_that_of_features_where_they_are() {
     }
     let stretch = Matrix2::new(1.2, 0.1, -0.3, 0.9);
     let (mut rows, mut expected) = (Rows::default(), Rows::default());
-    propagate(&mut state, &twist, &variant, &mut rows);
-    propagate(&mut elsewhere, &twist, &variant, &mut expected);
+    propagate(&mut state, &twist, &filter, &mut rows);
+    propagate(&mut elsewhere, &twist, &filter, &mut expected);
     rows.begin();
     for i in [0, 2] {
         let row = state.covariance.row_of(i);
@@ -292,7 +300,7 @@ fn a_static_robot_learns_nothing_about_its_pose() {
                 .iter()
                 .map(|o| {
                     let (x, y): (f64, f64) = (StandardNormal.sample(&mut rng), StandardNormal.sample(&mut rng));
-                    Observation { value: o.value + 0.3 * Vector2::new(x, y), ..*o }
+                    Observation { value: (o.value.xy() + 0.3 * Vector2::new(x, y)).into(), ..*o }
                 })
                 .collect();
             slam.features(stamp(k), FeatureKind::RelativePosition, &noisy).unwrap();
@@ -315,7 +323,7 @@ fn a_static_robot_learns_nothing_about_its_pose() {
 #[test]
 fn first_estimates_keep_the_unobservable_directions_unobservable() {
     let information = |filter: &str| {
-        let variant = Variant::named(filter).unwrap();
+        let coordinates = Filter::named(filter).unwrap().coordinates();
         let mut c = config(filter);
         c.initial.position_std_m = 0.5;
         c.initial.yaw_std_rad = 0.2;
@@ -347,7 +355,7 @@ fn first_estimates_keep_the_unobservable_directions_unobservable() {
         instants[1..].iter().for_each(|i| {
             feed(&mut slam, i);
         });
-        assert_eq!(variant.coordinates, Coordinates::World);
+        assert_eq!(coordinates, Coordinates::World);
         gauge(&slam) / first
     };
     let kept = information("fe-ekf");
@@ -360,7 +368,7 @@ fn first_estimates_keep_the_unobservable_directions_unobservable() {
 fn estimates_move_with_the_world() {
     let instants = recording(80, 8);
     let world = Se2::new(7.0, -3.0, 2.1);
-    for &filter in Variant::NAMES {
+    for &filter in Filter::NAMES {
         let (_, here) = run(filter, &instants);
         let mut c = config(filter);
         (c.initial.x_m, c.initial.y_m, c.initial.yaw_rad) = (world.p.x, world.p.y, world.theta);

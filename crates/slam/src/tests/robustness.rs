@@ -1,7 +1,7 @@
 //! Whatever comes in, the state stays finite and nothing panics.
 
 use super::*;
-use crate::{DropReason, Imu, Variant};
+use crate::{DropReason, Filter, Imu};
 use nalgebra::{Matrix2, Matrix3};
 use proptest::prelude::*;
 
@@ -62,8 +62,8 @@ fn apply(slam: &mut Slam, event: &Event) {
                 .iter()
                 .map(|(id, x, c)| Observation {
                     id: (*id < 5).then_some(*id),
-                    value: Vector2::new(x[0], x[1]),
-                    covariance: c.map(|c| Matrix2::from_row_slice(&c)),
+                    value: (*x).into(),
+                    covariance: c.map(|c| Matrix2::from_row_slice(&c).into()),
                 })
                 .collect();
             let _ = slam.features(Stamp::from_nanos(*t), kind, &seen);
@@ -83,7 +83,7 @@ fn apply(slam: &mut Slam, event: &Event) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
     #[test]
-    fn garbage_never_gets_into_the_state(filter in prop::sample::select(Variant::NAMES.to_vec()), events in prop::collection::vec(event(), 1..60)) {
+    fn garbage_never_gets_into_the_state(filter in prop::sample::select(Filter::NAMES.to_vec()), events in prop::collection::vec(event(), 1..60)) {
         let mut slam = Slam::new(config(filter)).unwrap();
         for event in &events {
             apply(&mut slam, event);
