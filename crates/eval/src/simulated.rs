@@ -29,11 +29,13 @@ pub fn recording(scenario: &Scenario) -> Result<Recording, ScenarioError> {
     Ok(recording)
 }
 
-/// What arrives with one frame of a simulation, in order.
+/// What arrives with one frame of a simulation, in order; readings of added sensors arrive in the order of their stamps.
 pub fn inputs(frame: Frame) -> impl Iterator<Item = Input> {
     let imu = frame.imu.map(|imu| Input::Imu(imu.into()));
-    let known = [imu, Some(Input::Odometry(frame.odometry)), frame.features.map(Input::Features)];
-    known.into_iter().flatten().chain(frame.added.into_iter().map(Input::Features))
+    let (earlier, later): (Vec<_>, Vec<_>) = frame.added.into_iter().partition(|cloud| cloud.stamp < frame.stamp);
+    let known = [Some(Input::Odometry(frame.odometry)), frame.features.map(Input::Features)].into_iter().flatten();
+    let features = |clouds: Vec<_>| clouds.into_iter().map(Input::Features);
+    imu.into_iter().chain(features(earlier)).chain(known).chain(features(later))
 }
 
 #[cfg(test)]

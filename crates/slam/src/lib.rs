@@ -38,6 +38,9 @@ mod trace;
 mod track_loss;
 mod update;
 
+pub use lienav_base::stamp::Stamp;
+pub use lienav_lie::Se2;
+
 pub use calibration::{Calibration, MOTION, SENSOR};
 pub use fixed_lag::Role;
 pub use inbox::Segment;
