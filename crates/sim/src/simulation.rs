@@ -3,9 +3,9 @@
 use super::imu::{ImuReading, InertialSensor};
 use super::odometry::Odometer;
 use super::random::{Purpose, generator, normal};
+use super::relations::check_length;
 use super::scenario::{Scenario, ScenarioError};
 use super::sensors::FeatureSensor;
-use super::specs::check_length;
 use super::trajectory::Trajectory;
 use super::truth::{Truth, tick};
 use super::world;

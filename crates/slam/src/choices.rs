@@ -1,40 +1,26 @@
 //! The open choices of a filter, one by one: switches that turn the effect of each on and off.
 
 use super::{Centre, Discretization, Initialization, NoiseAt, StereoModel, Variant};
-use serde::{Deserialize, Serialize};
+use lienav_base::settings;
 
-/// What replaces a choice of the filter that was named; `as_named` replaces nothing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ChoicesConfig {
-    /// How a velocity becomes a motion: one of [`ChoicesConfig::DISCRETIZATION`].
-    pub discretization: String,
-    /// How a new feature is correlated with the pose, in map coordinates: one of [`ChoicesConfig::INITIALIZATION`].
-    pub initialization: String,
-    /// Where the covariance of a triangulated position is evaluated: one of [`ChoicesConfig::NOISE_AT`].
-    pub noise_at: String,
-    /// What of a stereo pair is the measurement: one of [`ChoicesConfig::STEREO`].
-    pub stereo: String,
-    /// How often the update of an invariant filter with charts is linearized; 0 is as named.
-    pub iterations: u32,
-    /// Where charts of features are centred: one of [`ChoicesConfig::CENTRE`].
-    pub centre: String,
-    /// How many of the last clouds an invariant filter with charts linearizes again; −1 is as named, 0 none.
-    pub window: i64,
-}
-
-impl Default for ChoicesConfig {
-    fn default() -> Self {
-        let as_named = || AS_NAMED.to_owned();
-        Self {
-            discretization: as_named(),
-            initialization: as_named(),
-            noise_at: as_named(),
-            stereo: as_named(),
-            iterations: 0,
-            centre: as_named(),
-            window: -1,
-        }
+settings! {
+    /// What replaces a choice of the filter that was named; `as_named` replaces nothing.
+    pub struct ChoicesConfig {
+        /// How a velocity becomes a motion, instead of as the filter has it.
+        discretization: String = AS_NAMED.into(), one_of ChoicesConfig::DISCRETIZATION;
+        /// Correlation of a new feature with the pose, in filters with map coordinates.
+        initialization: String = AS_NAMED.into(), one_of ChoicesConfig::INITIALIZATION;
+        /// Where the covariance of a triangulated position is evaluated.
+        noise_at: String = AS_NAMED.into(), one_of ChoicesConfig::NOISE_AT;
+        /// What of a stereo pair is taken for the measurement.
+        stereo: String = AS_NAMED.into(), one_of ChoicesConfig::STEREO;
+        /// How often an update with charts is linearized; 0 is as the filter has it.
+        iterations: u32 = 0, within 0.0..=20.0;
+        /// Where the chart of a feature is centred, in filters with charts.
+        centre: String = AS_NAMED.into(), one_of ChoicesConfig::CENTRE;
+        /// How many of the last clouds are linearized again, in filters with charts; an odd number counts as the next
+        /// even one, 0 is none, -1 as the filter has it.
+        window: i64 = -1, within -1.0..=100.0;
     }
 }
 

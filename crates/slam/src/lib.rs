@@ -24,7 +24,6 @@ mod relocate;
 mod retract;
 mod sensor;
 mod slam;
-mod specs;
 mod starvation;
 mod state;
 #[cfg(test)]
@@ -46,12 +45,11 @@ pub use chart::{Centre, Chart, Charts};
 pub use choices::ChoicesConfig;
 pub use config::{
     CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, MapConfig, MotionConfig, NoiseReading, Prior,
-    SensorConfig, TimeJump, TimingConfig, TwistHold, TwistPath, WhenFull,
+    SPECS, SensorConfig, TimeJump, TimingConfig, TwistHold, TwistPath, WhenFull,
 };
 pub use input::{FeatureKind, Features, Imu, Observation, Odometry};
 pub use output::{Counts, DropReason, Landmark, PoseEstimate, Step};
 pub use slam::Slam;
-pub use specs::SPECS;
 pub use tilt::Tilt;
 pub use variant::{
     Coordinates, Discretization, Initialization, Linearization, NoiseAt, Retraction, StereoModel, UnknownFilter,
