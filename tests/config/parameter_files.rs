@@ -4,6 +4,7 @@ use super::read;
 use lienav_attitude::{BODY_SPECS, BodyGroup};
 use lienav_base::settings::{Spec, assign, check, lookup};
 use lienav_io::recording;
+use lienav_io::settings_file::overlay;
 use lienav_sim::{Scenario, Simulation};
 use lienav_slam::{Config, InitialConfig};
 use serde::Serialize;
@@ -116,6 +117,16 @@ fn presets_name_parameters_of_the_filter_and_change_them() {
         assert_ne!(filter(file), Config::default(), "{file}.yaml");
         filter(file).validate().unwrap_or_else(|error| panic!("{file}.yaml: {error}"));
     }
+}
+
+#[test]
+fn the_command_line_reads_these_files_as_the_nodes_do() {
+    for file in PRESETS.into_iter().chain(["slam"]) {
+        let text = read(&format!("config/{file}.yaml"));
+        assert_eq!(overlay(&Config::default(), &text, "slam_node"), Ok(filter(file)), "{file}.yaml");
+    }
+    let attitude = lienav_attitude::Config::default();
+    assert_eq!(overlay(&attitude, &read("config/attitude.yaml"), "attitude_node"), Ok(attitude));
 }
 
 #[test]

@@ -9,6 +9,8 @@
 pub mod table;
 
 mod declare;
+#[cfg(test)]
+mod tests;
 
 use serde::Serialize;
 use serde_json::Value;

@@ -96,10 +96,9 @@ macro_rules! settings {
         impl $crate::settings::Described for $struct {
             const SPECS: &'static [$crate::settings::Spec] = {
                 use $crate::settings::table::{Entry, count, names, names_length, table};
-                const ENTRIES: &[Entry] = &[$({
-                    const DOC: &str = ::core::concat!($($doc, "\n"),+);
-                    $crate::__setting!(entry $name: $type, DOC $(= $default)? $(, $word $($value)?)*)
-                }),+];
+                const ENTRIES: &[Entry] = &[$(
+                    $crate::__setting!(entry $name: $type, [$($doc)+] $(= $default)? $(, $word $($value)?)*)
+                ),+];
                 const NAMES: &[u8] = &names::<{ names_length(ENTRIES) }>(ENTRIES);
                 &table::<{ count(ENTRIES) }>(ENTRIES, NAMES)
             };
@@ -113,19 +112,20 @@ macro_rules! settings {
 macro_rules! __setting {
     (default) => { ::core::default::Default::default() };
     (default $default:expr) => { $default };
-    (entry $name:ident: $type:ty, $doc:ident = $default:expr $(, $word:ident $($value:expr)?)*) => {
-        Entry::Setting($crate::settings::Spec::new(::core::stringify!($name), $crate::__setting!(description $doc))
+    (entry $name:ident: $type:ty, [$($doc:literal)+] = $default:expr $(, $word:ident $($value:expr)?)*) => {
+        Entry::Setting($crate::settings::Spec::new(::core::stringify!($name), $crate::__setting!(description $($doc)+))
             $(.$word($($value)?))*)
     };
-    (entry $name:ident: $type:ty, $doc:ident) => {
+    (entry $name:ident: $type:ty, [$($doc:literal)+]) => {
         Entry::Group(::core::stringify!($name), <$type as $crate::settings::Described>::SPECS)
     };
-    (entry $name:ident: $type:ty, $doc:ident, specs $table:expr) => {
-        Entry::Group(::core::stringify!($name), &$table.describe($crate::__setting!(description $doc)))
+    (entry $name:ident: $type:ty, [$($doc:literal)+], specs $table:expr) => {
+        Entry::Group(::core::stringify!($name), &$table.describe($crate::__setting!(description $($doc)+)))
     };
-    (description $doc:ident) => {{
+    (description $($doc:literal)+) => {{
         use $crate::settings::table::{description, description_length, text};
-        const BYTES: [u8; description_length($doc)] = description($doc);
+        const DOC: &str = ::core::concat!($($doc, "\n"),+);
+        const BYTES: [u8; description_length(DOC)] = description(DOC);
         text(&BYTES)
     }};
 }
