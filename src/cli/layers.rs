@@ -1,10 +1,10 @@
 //! The settings a filter runs with, laid over each other: defaults, what the source says, a file, single settings.
 
-use super::failure::Failure;
-use lienav_io::settings_file::{overlay, with};
+use super::failure::{Failure, warn};
+use lienav_io::settings_file::{overlay, sections_of_others, with};
 use lienav_slam::Config;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where settings come from besides the source.
 #[derive(clap::Args)]
@@ -28,6 +28,7 @@ impl Layers {
             let named = |error: &dyn std::fmt::Display| Failure::Failed(format!("{}: {error}", path.display()));
             let text = fs::read_to_string(path).map_err(|e| named(&e))?;
             config = overlay(&config, &text, "slam_node").map_err(|e| named(&e))?;
+            warn_of_others(path, &text);
             config.validate().map_err(|e| named(&e))?;
         }
         for (name, value) in &self.settings {
@@ -35,6 +36,14 @@ impl Layers {
         }
         config.validate().map_err(|e| Failure::WrongCall(e.to_string()))?;
         Ok(config)
+    }
+}
+
+/// Names what a parameter file has for nodes that are none of ours: it has no effect, and may be meant to have one.
+pub(super) fn warn_of_others(path: &Path, text: &str) {
+    let others = sections_of_others(text);
+    if !others.is_empty() {
+        warn(&format!("{}: no node of lienav is called {}: no effect", path.display(), others.join(", ")));
     }
 }
 
