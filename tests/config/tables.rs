@@ -32,7 +32,8 @@ fn keeps_to_the_rules<T: Serialize + Default + Described>() {
     let mut serialised = Vec::new();
     leaves("", &tree, &mut serialised);
     let mut names: Vec<String> = T::SPECS.iter().map(|spec| spec.name.to_owned()).collect();
-    (names.sort_unstable(), serialised.sort_unstable());
+    names.sort_unstable();
+    serialised.sort_unstable();
     assert_eq!(names, serialised, "every setting is described once");
     assert_eq!(check(&T::default(), T::SPECS), Ok(()));
     for spec in T::SPECS {

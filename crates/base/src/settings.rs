@@ -46,6 +46,9 @@ impl Spec {
     }
 
     /// A finite number in this closed interval.
+    ///
+    /// # Panics
+    /// The interval is empty: in a table, an error of the compiler.
     pub const fn within(mut self, range: RangeInclusive<f64>) -> Self {
         assert!(*range.start() <= *range.end(), "the interval of a setting is empty");
         self.allowed = Allowed::Range(*range.start(), *range.end());
