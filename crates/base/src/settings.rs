@@ -17,6 +17,10 @@ use serde_json::Value;
 use std::ops::RangeInclusive;
 
 /// A struct of settings that has a table of them, as [`settings!`](crate::settings!) makes it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no struct of settings",
+    note = "a line without a default is a group: give it a default, or declare its type with `settings!`"
+)]
 pub trait Described {
     /// Every setting, in the order of the fields. The names are those of the serialised struct, dotted.
     const SPECS: &'static [Spec];
