@@ -31,6 +31,7 @@ const RANGE_STD_M: f64 = 0.05;
 const BEARING_STD_RAD: f64 = 0.01;
 const LARGEST_RANGE_M: f64 = 6.0;
 
+/// Runs the example; an error, or a panic, where it does not find what it is about.
 pub fn main() -> Result<(), Box<dyn Error>> {
     let mut random = ChaCha8Rng::seed_from_u64(1);
     let mut normal = || -> f64 { StandardNormal.sample(&mut random) };

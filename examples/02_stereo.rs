@@ -21,6 +21,7 @@ use lienav_sim::Scenario;
 use lienav_slam::{Centre, Chart, Charts, Config, Correction, Errors as ErrorCoordinates, Filter, StereoModel};
 use std::error::Error;
 
+/// Runs the example; an error, or a panic, where it does not find what it is about.
 pub fn main() -> Result<(), Box<dyn Error>> {
     let scenario = Scenario::named("thesis-circle-10hz-low-q4")?;
     let recording = simulated::recording(&scenario)?;

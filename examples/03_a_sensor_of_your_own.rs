@@ -82,6 +82,7 @@ impl PoseMeasurement<3> for WholePose {
     }
 }
 
+/// Runs the example; an error, or a panic, where it does not find what it is about.
 pub fn main() -> Result<(), Box<dyn Error>> {
     let beacons = [(-14.0, -9.0), (15.0, -8.0), (14.0, 24.0), (-15.0, 22.0)];
     let beacons = (0..).zip(beacons.map(|(x, y)| Vector2::new(x, y))).collect();

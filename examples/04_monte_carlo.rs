@@ -14,6 +14,7 @@ use lienav_eval::plot::run_mean_nees;
 use lienav_sim::Scenario;
 use std::error::Error;
 
+/// Runs the example; an error, or a panic, where it does not find what it is about.
 pub fn main() -> Result<(), Box<dyn Error>> {
     let experiment = Experiment {
         scenario: Scenario::named("esde")?,

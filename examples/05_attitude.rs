@@ -33,6 +33,7 @@ fn angular_velocity(t: f64) -> Vector3<f64> {
     Vector3::new(0.6 * (0.9 * t).sin(), 0.4 * (0.5 * t).sin(), 0.2 * (0.3 * t).sin())
 }
 
+/// Runs the example; an error, or a panic, where it does not find what it is about.
 pub fn main() -> Result<(), Box<dyn Error>> {
     let mut random = ChaCha8Rng::seed_from_u64(1);
     let mut noise = |std: f64| -> Vector3<f64> { std * Vector3::from_fn(|_, _| StandardNormal.sample(&mut random)) };

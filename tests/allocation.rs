@@ -125,7 +125,7 @@ fn nor_do_clouds_that_are_linearized_again() {
         seen.clear();
         seen.extend((0..8).map(|id| {
             let bearing = |camera: f64| (f64::from(id) - 4.0 - camera).atan2(4.5 - x);
-            Observation { id: Some(id as u32), value: Vector2::new(bearing(0.25), bearing(-0.25)), covariance: None }
+            Observation { id: Some(id as u32), value: [bearing(0.25), bearing(-0.25)].into(), covariance: None }
         }));
         let before = ALLOCATIONS.get();
         let stamp = Stamp::from_nanos(100_000_000 * k);

@@ -8,6 +8,8 @@ mod parameter_files;
 mod rviz;
 #[path = "config/scenarios.rs"]
 mod scenarios;
+#[path = "config/tables.rs"]
+mod tables;
 
 /// The text of a file of this project.
 fn read(path: &str) -> String {

@@ -1,7 +1,7 @@
 //! `lienav attitude`: an inertial recording through the attitude filter, and how good it was.
 
 use super::failure::{Failure, print};
-use super::layers::assignment;
+use super::layers::{assignment, warn_of_others};
 use super::progress;
 use clap::builder::PossibleValuesParser;
 use lienav_attitude::{Config, SPECS};
@@ -98,6 +98,7 @@ fn config(args: &Args) -> Result<Config, Failure> {
         let named = |error: &dyn std::fmt::Display| Failure::Failed(format!("{}: {error}", path.display()));
         let text = fs::read_to_string(path).map_err(|e| named(&e))?;
         config = overlay(&config, &text, "attitude_node").map_err(|e| named(&e))?;
+        warn_of_others(path, &text);
         config.validate().map_err(|e| named(&e))?;
     }
     let method = args.method.iter().map(|method| ("method", method.as_str()));

@@ -10,10 +10,10 @@ use lienav_eval::folder;
 use lienav_eval::method::Method;
 use lienav_eval::plot::Subject;
 use lienav_eval::report::{Report, to_json, to_text};
-use lienav_eval::run::{Run, run as run_filter};
+use lienav_eval::run::{Run, run_study};
 use lienav_io::recording::Recording;
 use lienav_io::truth::{MAX_TRUTH_GAP_S, Truth};
-use lienav_slam::Config;
+use lienav_eval::study::Study;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -89,9 +89,9 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     refuse_twins(args.filters.iter().chain(args.live.poses.iter().map(|(name, _)| name)))?;
     let Some(source) = &args.source else { return live::run(args) };
     let recording = open(source, &args.topics)?;
-    let config = args.layers.over(recording.config.as_ref())?;
-    let filters = if args.filters.is_empty() { std::slice::from_ref(&config.filter) } else { &args.filters };
-    let runs = filters.iter().map(|filter| run_one(&recording, &config, filter)).collect::<Result<Vec<_>, _>>()?;
+    let study = args.layers.over(recording.config.as_ref())?;
+    let filters = if args.filters.is_empty() { std::slice::from_ref(&study.filter) } else { &args.filters };
+    let runs = filters.iter().map(|filter| run_one(&recording, &study, filter)).collect::<Result<Vec<_>, _>>()?;
     let truth = Truth::new(&recording.truth, &recording.true_landmarks, args.max_truth_gap);
     report(&runs, &truth, &args.output)
 }
@@ -110,10 +110,10 @@ pub(super) fn refuse_twins<'a>(names: impl Iterator<Item = &'a String>) -> Resul
     Ok(())
 }
 
-fn run_one(recording: &Recording, config: &Config, filter: &str) -> Result<Run, Failure> {
-    let config = Config { filter: filter.to_owned(), ..config.clone() };
+fn run_one(recording: &Recording, study: &Study, filter: &str) -> Result<Run, Failure> {
+    let study = Study { filter: filter.to_owned(), ..study.clone() };
     let bar = progress::bar(recording.inputs.len(), filter);
-    let result = run_filter(recording, &config, |done| {
+    let result = run_study(recording, &study, |done| {
         // The bar's own bookkeeping would show in the time of a step.
         if done % 1000 == 0 {
             bar.set_position(done as u64);

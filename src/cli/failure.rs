@@ -34,6 +34,12 @@ impl Failure {
     }
 }
 
+/// Says something on standard error that is no reason to stop.
+pub(super) fn warn(text: &str) {
+    // eprintln! panics where standard error is closed.
+    let _ = io::Write::write_all(&mut io::stderr(), format!("lienav: {text}\n").as_bytes());
+}
+
 /// Writes text to standard output.
 ///
 /// # Errors

@@ -1,10 +1,11 @@
 //! The settings a filter runs with, laid over each other: defaults, what the source says, a file, single settings.
 
-use super::failure::Failure;
-use lienav_io::settings_file::{overlay, with};
+use super::failure::{Failure, warn};
+use lienav_io::settings_file::{overlay, sections_of_others, with};
+use lienav_eval::study::Study;
 use lienav_slam::Config;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where settings come from besides the source.
 #[derive(clap::Args)]
@@ -22,19 +23,28 @@ impl Layers {
     ///
     /// # Errors
     /// The file cannot be read, or it or a single setting names what there is not or is out of range.
-    pub(super) fn over(&self, source: Option<&Config>) -> Result<Config, Failure> {
-        let mut config = source.cloned().unwrap_or_default();
+    pub(super) fn over(&self, source: Option<&Config>) -> Result<Study, Failure> {
+        let mut study = Study::from(source.cloned().unwrap_or_default());
         if let Some(path) = &self.config {
             let named = |error: &dyn std::fmt::Display| Failure::Failed(format!("{}: {error}", path.display()));
             let text = fs::read_to_string(path).map_err(|e| named(&e))?;
-            config = overlay(&config, &text, "slam_node").map_err(|e| named(&e))?;
-            config.validate().map_err(|e| named(&e))?;
+            study = overlay(&study, &text, "slam_node").map_err(|e| named(&e))?;
+            warn_of_others(path, &text);
+            study.config().validate().map_err(|e| named(&e))?;
         }
         for (name, value) in &self.settings {
-            config = with(&config, name, value).map_err(|e| Failure::WrongCall(format!("--set: {e}")))?;
+            study = with(&study, name, value).map_err(|e| Failure::WrongCall(format!("--set: {e}")))?;
         }
-        config.validate().map_err(|e| Failure::WrongCall(e.to_string()))?;
-        Ok(config)
+        study.config().validate().map_err(|e| Failure::WrongCall(e.to_string()))?;
+        Ok(study)
+    }
+}
+
+/// Names what a parameter file has for nodes that are none of ours: it has no effect, and may be meant to have one.
+pub(super) fn warn_of_others(path: &Path, text: &str) {
+    let others = sections_of_others(text);
+    if !others.is_empty() {
+        warn(&format!("{}: no node of lienav is called {}: no effect", path.display(), others.join(", ")));
     }
 }
 

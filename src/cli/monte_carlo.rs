@@ -68,6 +68,10 @@ of each whole run, the least error that its data allow.";
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let Some(name) = args.scenario.as_deref().filter(|_| !args.list) else { return scenario::list() };
     evaluate::refuse_twins(args.filters.iter())?;
+    if args.filter_settings.iter().any(|(name, _)| name == "filter") {
+        let problem = "--filter-set filter=… would call one filter by the name of another; give it to --filters";
+        return Err(Failure::WrongCall(problem.to_owned()));
+    }
     let experiment = Experiment {
         scenario: scenario::read(name, &args.settings)?,
         filters: args.filters.clone(),

@@ -2,6 +2,7 @@
 
 use super::failure::{Failure, print};
 use lienav_io::settings_file::{to_markdown, to_ros_yaml};
+use lienav_eval::study::Study;
 use lienav_slam::{Config, SPECS};
 
 /// List everything that can be set about the filter, with ranges and defaults
@@ -17,5 +18,12 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let config = Config::default();
-    print(&if args.yaml { to_ros_yaml(&config, SPECS) } else { to_markdown(&config, SPECS) })
+    if args.yaml {
+        return print(&to_ros_yaml(&config, SPECS));
+    }
+    let choices = to_markdown(&Study::from(config.clone()), &Study::choices());
+    print(&format!(
+        "{}\nOf `evaluate` and `monte-carlo` only, to study what each choice does:\n\n{choices}",
+        to_markdown(&config, SPECS)
+    ))
 }

@@ -3,12 +3,13 @@
 use super::read;
 #[cfg(feature = "ros")]
 use lienav::ros::{attitude_node, convert::Refusal, simulator_node, slam_node};
-use lienav_attitude::{BODY_SPECS, BodyConfig};
+use lienav_attitude::{BODY_SPECS, BodyGroup};
+#[cfg(feature = "ros")]
+use lienav_base::settings::Spec;
 use lienav_io::files::write_atomically;
 use lienav_io::settings_file::to_markdown;
 use lienav_sim::Scenario;
 use lienav_slam::{Config, DropReason};
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Headings of `docs/parameters.md`, and the table that belongs below each. Those of the nodes need ROS.
@@ -18,13 +19,22 @@ fn tables() -> Vec<(&'static str, String)> {
         #[cfg(feature = "ros")]
         ("## slam_node itself", to_markdown(&slam_node::Settings::default(), slam_node::SPECS)),
         ("## The attitude filter", to_markdown(&lienav_attitude::Config::default(), lienav_attitude::SPECS)),
-        ("## The body of attitude_node", to_markdown(&BTreeMap::from([("body", BodyConfig::default())]), BODY_SPECS)),
+        ("## The body of attitude_node", to_markdown(&BodyGroup::default(), BODY_SPECS)),
         #[cfg(feature = "ros")]
-        ("## attitude_node itself", to_markdown(&attitude_node::Settings::default(), attitude_node::SPECS)),
+        (
+            "## attitude_node itself",
+            to_markdown(&attitude_node::Settings::default(), &without_body(attitude_node::SPECS)),
+        ),
         ("## The simulation", to_markdown(&Scenario::default(), lienav_sim::SPECS)),
         #[cfg(feature = "ros")]
         ("## simulator_node itself", to_markdown(&simulator_node::Settings::default(), simulator_node::SPECS)),
     ]
+}
+
+/// The settings of attitude_node that are not of the body, which has a table of its own.
+#[cfg(feature = "ros")]
+fn without_body(specs: &[Spec]) -> Vec<Spec> {
+    specs.iter().filter(|spec| !BODY_SPECS.contains(spec)).copied().collect()
 }
 
 /// `text` with `table` in place of the first table below `heading`.

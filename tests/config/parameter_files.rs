@@ -1,13 +1,14 @@
 //! Parameter files name parameters there are, with values of the type and in the range a node accepts.
 
 use super::read;
-use lienav_attitude::{BODY_SPECS, BodyConfig};
+use lienav_attitude::{BODY_SPECS, BodyGroup};
 use lienav_base::settings::{Spec, assign, check, lookup};
 use lienav_io::recording;
+use lienav_io::settings_file::overlay;
 use lienav_sim::{Scenario, Simulation};
 use lienav_slam::{Config, InitialConfig};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -119,6 +120,16 @@ fn presets_name_parameters_of_the_filter_and_change_them() {
 }
 
 #[test]
+fn the_command_line_reads_these_files_as_the_nodes_do() {
+    for file in PRESETS.into_iter().chain(["slam"]) {
+        let text = read(&format!("config/{file}.yaml"));
+        assert_eq!(overlay(&Config::default(), &text, "slam_node"), Ok(filter(file)), "{file}.yaml");
+    }
+    let attitude = lienav_attitude::Config::default();
+    assert_eq!(overlay(&attitude, &read("config/attitude.yaml"), "attitude_node"), Ok(attitude));
+}
+
+#[test]
 fn the_preset_for_simulation_states_what_the_simulator_makes() {
     let simulation = Simulation::new(&configured("simulator", &Scenario::default(), lienav_sim::SPECS)).unwrap();
     let (preset, mut told) = (filter("simulation"), simulation.filter_config("default"));
@@ -169,21 +180,17 @@ fn simulator_holds_every_parameter_of_the_node_at_its_default() {
 
 #[test]
 fn attitude_holds_every_parameter_of_the_filter_and_of_the_body_at_its_default() {
-    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-    struct Group {
-        body: BodyConfig,
-    }
     assert_eq!(
         configured("attitude", &lienav_attitude::Config::default(), lienav_attitude::SPECS),
         lienav_attitude::Config::default()
     );
-    assert_eq!(configured("attitude", &Group::default(), BODY_SPECS), Group::default());
+    assert_eq!(configured("attitude", &BodyGroup::default(), BODY_SPECS), BodyGroup::default());
     #[cfg(feature = "ros")]
-    let own = lienav::ros::attitude_node::SPECS;
+    let own = lienav::ros::attitude_node::SPECS; // those of the body are among them
     #[cfg(not(feature = "ros"))]
-    let own: &[Spec] = &[];
+    let own = BODY_SPECS;
     let named: BTreeSet<String> = parameters("attitude").into_keys().collect();
-    let known: Vec<&Spec> = lienav_attitude::SPECS.iter().chain(BODY_SPECS).chain(own).collect();
+    let known: Vec<&Spec> = lienav_attitude::SPECS.iter().chain(own).collect();
     for spec in &known {
         assert!(named.contains(spec.name), "config/attitude.yaml has no '{}'", spec.name);
         let marked = lines_of(&read("config/attitude.yaml"), spec.name).iter().any(|line| line.contains("[start]"));

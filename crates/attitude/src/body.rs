@@ -4,71 +4,49 @@
 //! quaternions ([`QuaternionIntegrator::step_forced`]), which makes or loses energy and momentum by the torque alone.
 
 use super::DropReason;
-use lienav_base::settings::{Allowed, OutOfRange, Spec, check};
+use lienav_base::settings;
+use lienav_base::settings::{Described, OutOfRange, Spec, check};
 use lienav_base::stamp::Stamp;
 use lienav_integrate::quaternion::{QuaternionIntegrator, Rotation};
 use lienav_integrate::{Inertia, InertiaError, IntegrationError};
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
-/// The body, and how its motion is integrated.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct BodyConfig {
-    /// Inertia about the centre of mass in the body frame, kg·m²; the products as URDF has them, J = [[ixx, ixy, ixz], …].
-    pub ixx: f64,
-    /// As above.
-    pub iyy: f64,
-    /// As above.
-    pub izz: f64,
-    /// As above.
-    pub ixy: f64,
-    /// As above.
-    pub ixz: f64,
-    /// As above.
-    pub iyz: f64,
-    /// Steps are no longer than this, s.
-    pub max_step_s: f64,
-    /// No torque acts longer than this, s; then the body turns freely.
-    pub hold_torque_s: f64,
-    /// Torques beyond this are absurd, N·m.
-    pub max_torque: f64,
+settings! {
+    /// The body, and how its motion is integrated.
+    pub struct BodyConfig {
+        /// Moment of inertia about the body's x axis, kg m^2.
+        ///
+        /// The axes are those of the body frame, through the centre of mass: J = (ixx, ixy, ixz; ixy, iyy, iyz; …).
+        ixx: f64 = 0.02, within 1e-9..=1e9, unit "kg m^2";
+        /// Moment of inertia about the body's y axis, kg m^2.
+        iyy: f64 = 0.02, within 1e-9..=1e9, unit "kg m^2";
+        /// Moment of inertia about the body's z axis, kg m^2.
+        izz: f64 = 0.04, within 1e-9..=1e9, unit "kg m^2";
+        /// Product of inertia, as URDF has it, kg m^2.
+        ixy: f64 = 0.0, within -1e9..=1e9, unit "kg m^2";
+        /// Product of inertia, as URDF has it, kg m^2.
+        ixz: f64 = 0.0, within -1e9..=1e9, unit "kg m^2";
+        /// Product of inertia, as URDF has it, kg m^2.
+        iyz: f64 = 0.0, within -1e9..=1e9, unit "kg m^2";
+        /// The body is integrated in steps no longer than this, s.
+        max_step_s: f64 = 0.005, within 1e-5..=1.0, unit "s";
+        /// No torque acts longer than this, s; then the body turns freely.
+        hold_torque_s: f64 = 0.1, within 1e-3..=10.0, unit "s";
+        /// Torques beyond this are dropped as absurd, N m.
+        max_torque: f64 = 1000.0, within 1e-6..=1e9, unit "N m";
+    }
 }
 
-impl Default for BodyConfig {
-    fn default() -> Self {
-        Self {
-            ixx: 0.02,
-            iyy: 0.02,
-            izz: 0.04,
-            ixy: 0.0,
-            ixz: 0.0,
-            iyz: 0.0,
-            max_step_s: 0.005,
-            hold_torque_s: 0.1,
-            max_torque: 1000.0,
-        }
+settings! {
+    /// The body as the group `body` of other settings.
+    pub struct BodyGroup {
+        /// The body.
+        body: BodyConfig;
     }
 }
 
 /// Every setting of [`BodyConfig`], in the order of its fields, in the group `body`.
-pub const BODY_SPECS: &[Spec] = {
-    const fn spec(name: &'static str, low: f64, high: f64, description: &'static str) -> Spec {
-        Spec { name, description, allowed: Allowed::Range(low, high), runtime: false }
-    }
-    &[
-        spec("body.ixx", 1e-9, 1e9, "Moment of inertia about the body's x axis, kg m^2."),
-        spec("body.iyy", 1e-9, 1e9, "Moment of inertia about the body's y axis, kg m^2."),
-        spec("body.izz", 1e-9, 1e9, "Moment of inertia about the body's z axis, kg m^2."),
-        spec("body.ixy", -1e9, 1e9, "Product of inertia, as URDF has it, kg m^2."),
-        spec("body.ixz", -1e9, 1e9, "Product of inertia, as URDF has it, kg m^2."),
-        spec("body.iyz", -1e9, 1e9, "Product of inertia, as URDF has it, kg m^2."),
-        spec("body.max_step_s", 1e-5, 1.0, "The body is integrated in steps no longer than this, s."),
-        spec("body.hold_torque_s", 1e-3, 10.0, "No torque acts longer than this, s; then the body turns freely."),
-        spec("body.max_torque", 1e-6, 1e9, "Torques beyond this are dropped as absurd, N m."),
-    ]
-};
+pub const BODY_SPECS: &[Spec] = BodyGroup::SPECS;
 
 /// A body that cannot be.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -117,7 +95,7 @@ impl Body {
     /// # Errors
     /// A setting out of range, or an inertia that no body has.
     pub fn new(config: BodyConfig) -> Result<Self, BodyError> {
-        check(&BTreeMap::from([("body", &config)]), BODY_SPECS)?;
+        check(&BodyGroup { body: config.clone() }, BODY_SPECS)?;
         let BodyConfig { ixx, iyy, izz, ixy, ixz, iyz, .. } = config;
         let inertia = Inertia::new(Matrix3::new(ixx, ixy, ixz, ixy, iyy, iyz, ixz, iyz, izz))?;
         Ok(Self { config, inertia, integrator: QuaternionIntegrator::default(), rotation: at_rest(), last: None })

@@ -19,7 +19,7 @@ mod stretch;
 mod tests;
 mod upright;
 
-pub use body::{BODY_SPECS, Body, BodyConfig, BodyError, BodyRefusal, Torque};
+pub use body::{BODY_SPECS, Body, BodyConfig, BodyError, BodyGroup, BodyRefusal, Torque};
 pub use config::{
     AccelerometerConfig, Config, GyroscopeConfig, InitialConfig, MagnetometerConfig, MotionConfig, RestConfig, SPECS,
     TimeJump, TimingConfig,

@@ -1,34 +1,85 @@
 //! Everything that can be set, by dotted name: what it means, its unit, its range, and whether it may change while
-//! running. The same table serves range checks, ROS parameter descriptors and the tables in the README.
+//! running. The same table serves range checks, ROS parameter descriptors and the tables in the documents.
+//!
+//! A setting stands in one place: a line of [`settings!`](crate::settings!), from which the field of the struct, its
+//! documentation, its default and its [`Spec`] are made. [`words!`](crate::words!) does the same for an enum that is a
+//! word in a file.
+
+#[doc(hidden)]
+pub mod table;
+
+mod declare;
+#[cfg(test)]
+mod tests;
 
 use serde::Serialize;
 use serde_json::Value;
+use std::ops::RangeInclusive;
+
+/// A struct of settings that has a table of them, as [`settings!`](crate::settings!) makes it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no struct of settings",
+    note = "a line without a default is a group: give it a default, or declare its type with `settings!`"
+)]
+pub trait Described {
+    /// Every setting, in the order of the fields. The names are those of the serialised struct, dotted.
+    const SPECS: &'static [Spec];
+}
 
 /// What is known about one setting.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spec {
     /// Dotted name, as in a ROS parameter file: `sensor.range_std_m`.
     pub name: &'static str,
     /// What it means, in one sentence.
     pub description: &'static str,
+    /// Its unit as REP 103 has it, in ASCII: `m`, `rad/s`, `m/s^2`. Empty for a pure number and for what is no number.
+    pub unit: &'static str,
     /// What values are allowed.
     pub allowed: Allowed,
     /// Whether it may change while running.
     pub runtime: bool,
 }
 
-/// A line of a table: name, what is allowed, whether it may change while running, what it means.
-pub const fn spec(name: &'static str, allowed: Allowed, runtime: bool, description: &'static str) -> Spec {
-    Spec { name, description, allowed, runtime }
-}
+/// The words of a line of [`settings!`](crate::settings!), each of which changes one thing of this default: no unit, any
+/// value allowed, not to be changed while running.
+impl Spec {
+    /// A setting of which only name and meaning are known.
+    pub const fn new(name: &'static str, description: &'static str) -> Self {
+        Self { name, description, unit: "", allowed: Allowed::Any, runtime: false }
+    }
 
-/// The same of a setting that may not change while running.
-pub const fn fixed(name: &'static str, allowed: Allowed, description: &'static str) -> Spec {
-    spec(name, allowed, false, description)
+    /// A finite number in this closed interval.
+    ///
+    /// # Panics
+    /// The interval is empty: in a table, an error of the compiler.
+    pub const fn within(mut self, range: RangeInclusive<f64>) -> Self {
+        assert!(*range.start() <= *range.end(), "the interval of a setting is empty");
+        self.allowed = Allowed::Range(*range.start(), *range.end());
+        self
+    }
+
+    /// One of these words.
+    pub const fn one_of(mut self, words: &'static [&'static str]) -> Self {
+        self.allowed = Allowed::Words(words);
+        self
+    }
+
+    /// The unit of the number.
+    pub const fn unit(mut self, unit: &'static str) -> Self {
+        self.unit = unit;
+        self
+    }
+
+    /// It may change while running.
+    pub const fn runtime(mut self) -> Self {
+        self.runtime = true;
+        self
+    }
 }
 
 /// The values a setting may take.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Allowed {
     /// Any value of its type.
     Any,

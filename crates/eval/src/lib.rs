@@ -18,5 +18,6 @@ pub mod run;
 pub mod simulated;
 #[cfg(test)]
 mod synthetic;
+pub mod study;
 pub mod thesis5;
 pub mod trajectory;

@@ -2,6 +2,7 @@
 
 use super::batch;
 use super::run::{Run, Session};
+use super::study::Study;
 use lienav_io::recording::Input;
 use lienav_slam::{Config, ConfigError, Filter, Sensor};
 
@@ -24,17 +25,17 @@ impl Method {
     /// # Errors
     /// A configuration that cannot be used.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
-        Self::with_sensors(config, &[])
+        Self::of_study(&Study::from(config.clone()), &[])
     }
 
-    /// The same with sensors that a program has added.
+    /// The same with the choices of a study, and with sensors that a program has added.
     ///
     /// # Errors
-    /// A configuration that cannot be used.
-    pub fn with_sensors(config: &Config, sensors: &[Sensor]) -> Result<Self, ConfigError> {
-        Ok(match batch::Settings::named(&config.filter) {
-            Some(settings) => Self::Batch(Box::new(batch::Session::new(config, settings, sensors)?)),
-            None => Self::Filter(Box::new(Session::new(config, sensors)?)),
+    /// A configuration that cannot be used, or choices without effect on the filter.
+    pub fn of_study(study: &Study, sensors: &[Sensor]) -> Result<Self, ConfigError> {
+        Ok(match batch::Settings::named(&study.filter) {
+            Some(settings) => Self::Batch(Box::new(batch::Session::new(study, settings, sensors)?)),
+            None => Self::Filter(Box::new(Session::new(study.composed(&study.filter)?, &study.config(), sensors)?)),
         })
     }
 

@@ -2,10 +2,11 @@
 //! is due.
 
 use super::method::Method;
+use super::study::Study;
 use lienav_base::stamp::Stamp;
 use lienav_io::recording::{Input, Recording};
 use lienav_lie::Se2;
-use lienav_slam::{CalibrationEstimate, Config, ConfigError, DropReason, Landmark, Sensor, Slam, Step};
+use lienav_slam::{CalibrationEstimate, Config, ConfigError, DropReason, Filter, Landmark, Sensor, Slam, Step};
 use nalgebra::Matrix3;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -77,8 +78,20 @@ impl From<&Step> for Estimate {
 ///
 /// # Errors
 /// A configuration that cannot be used.
-pub fn run(recording: &Recording, config: &Config, mut observer: impl FnMut(usize)) -> Result<Run, ConfigError> {
-    let mut session = Method::new(config)?;
+pub fn run(recording: &Recording, config: &Config, observer: impl FnMut(usize)) -> Result<Run, ConfigError> {
+    run_study(recording, &Study::from(config.clone()), observer)
+}
+
+/// The same with the choices of a study.
+///
+/// # Errors
+/// A configuration that cannot be used, or choices without effect on the filter.
+pub fn run_study(
+    recording: &Recording,
+    study: &Study,
+    mut observer: impl FnMut(usize),
+) -> Result<Run, ConfigError> {
+    let mut session = Method::of_study(study, &[])?;
     for (index, input) in recording.inputs.iter().enumerate() {
         session.feed(input);
         observer(index + 1);
@@ -101,12 +114,12 @@ pub struct Session {
 }
 
 impl Session {
-    /// The filter that `config` describes, with sensors that a program has added, before any input.
+    /// A filter with these settings and with sensors that a program has added, before any input.
     ///
     /// # Errors
     /// A configuration that cannot be used.
-    pub fn new(config: &Config, sensors: &[Sensor]) -> Result<Self, ConfigError> {
-        let mut slam = Slam::new(config.clone())?;
+    pub fn new(filter: Filter, config: &Config, sensors: &[Sensor]) -> Result<Self, ConfigError> {
+        let mut slam = Slam::with_filter(filter, config.clone())?;
         for sensor in sensors {
             slam.add_sensor(sensor.clone())?;
         }

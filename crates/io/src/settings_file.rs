@@ -1,10 +1,17 @@
 //! Settings as text: plain YAML or a ROS parameter file in, a ROS parameter file or a Markdown table out.
 
-use lienav_base::settings::{Spec, assign, lookup};
+use lienav_base::settings::{Allowed, Described, Spec, assign, lookup};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use serde_yaml_ng::Value as Yaml;
 use std::fmt::Write as _;
+
+/// The key below which a ROS parameter file has the parameters of a node.
+const PARAMETERS: &str = "ros__parameters";
+
+/// The nodes of this package.
+const NODES: [&str; 3] = ["slam_node", "attitude_node", "simulator_node"];
 
 /// Settings that cannot be read: which one, and why.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -13,8 +20,13 @@ pub enum SettingsError {
     #[error("not a YAML mapping of settings: {0}")]
     Yaml(String),
     /// There is no such setting.
-    #[error("there is no setting '{0}'; `lienav parameters` lists them")]
-    Unknown(String),
+    #[error("there is no setting '{name}'; {}", advice(*.nearest))]
+    Unknown {
+        /// Its dotted name.
+        name: String,
+        /// The setting whose name is most like it, if there is one.
+        nearest: Option<&'static str>,
+    },
     /// A value of the wrong type.
     #[error("setting '{name}': {problem}")]
     Type {
@@ -23,49 +35,96 @@ pub enum SettingsError {
         /// What is wrong with the value.
         problem: String,
     },
+    /// A number that is not finite, or no value at all.
+    #[error("setting '{name}' is {value}; allowed: {allowed}")]
+    NotFinite {
+        /// Its dotted name.
+        name: String,
+        /// What was given: NaN, inf, -inf, null, or a list with one of them.
+        value: String,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// A ROS parameter file with something outside of all nodes.
+    #[error("'{0}' belongs to no node: put it below ros__parameters of a node, or of '/**' for all nodes")]
+    OutsideOfNodes(String),
+    /// A ROS parameter file for other nodes only.
+    #[error(
+        "nothing in the file is for '{node}': it has {sections}; call one of them '{node}', or '/**' for all nodes"
+    )]
+    OtherNodes {
+        /// The node that was to be configured.
+        node: String,
+        /// The nodes that the file is for.
+        sections: String,
+    },
+}
+
+fn advice(nearest: Option<&'static str>) -> String {
+    nearest.map_or("`lienav parameters` lists them".to_owned(), |name| format!("did you mean '{name}'?"))
 }
 
 /// Settings laid over others: `base` with what `yaml` says.
 ///
 /// The text is either a mapping of names, nested or dotted, all of which must exist, or a ROS parameter file. Of
-/// that, the sections `/**` and `node` (in any namespace, in this order) are read, and parameters that are not of
-/// this struct's groups are somebody else's. Ranges are not checked here.
+/// that, the sections for all nodes (`/**`) and for `node` in any namespace are read, in this order. Parameters
+/// there that are of none of this struct's groups are somebody else's, unless they are one of its names but for a slip
+/// of the pen. Ranges are not checked here.
 ///
 /// # Errors
-/// Not YAML, an unknown name, or a value of the wrong type.
-pub fn overlay<T: Serialize + DeserializeOwned>(base: &T, yaml: &str, node: &str) -> Result<T, SettingsError> {
-    let parsed: serde_yaml_ng::Value = serde_yaml_ng::from_str(yaml).map_err(|e| SettingsError::Yaml(one_line(&e)))?;
-    let document = serde_json::to_value(parsed).map_err(|e| SettingsError::Yaml(one_line(&e)))?;
+/// Not YAML, an unknown name, a value of the wrong type, a number that is not finite or `null` in place of a value; a
+/// ROS parameter file in which nothing is for `node`, or something for no node.
+pub fn overlay<T>(base: &T, yaml: &str, node: &str) -> Result<T, SettingsError>
+where
+    T: Serialize + DeserializeOwned + Described,
+{
+    let document = parse(yaml)?;
     let mut tree = to_tree(base)?;
-    match ros_sections(&document, node) {
-        Some(sections) => {
-            for (name, value) in sections.into_iter().flat_map(leaves) {
-                if is_foreign(&tree, &name) {
-                    continue;
-                }
-                put::<T>(&mut tree, &name, value)?;
+    let sections = sections(&document)?;
+    if sections.is_empty() {
+        for (name, value) in leaves(&document)? {
+            put::<T>(&mut tree, &name, &value)?;
+        }
+        return from_tree(&tree);
+    }
+    let for_all = sections.iter().filter(|section| section.is_for_all());
+    let for_node = sections.iter().filter(|section| section.node() == node);
+    let mine: Vec<&Section> = for_all.chain(for_node).collect();
+    if mine.is_empty() {
+        let names: Vec<String> = sections.iter().map(|section| format!("'{}'", section.name)).collect();
+        return Err(SettingsError::OtherNodes { node: node.to_owned(), sections: names.join(", ") });
+    }
+    for section in mine {
+        for (name, value) in leaves(section.parameters)? {
+            if !is_foreign::<T>(&tree, &name) {
+                put::<T>(&mut tree, &name, &value)?;
             }
         }
-        None if document.is_null() => {}
-        None if document.is_object() => {
-            for (name, value) in leaves(&document) {
-                put::<T>(&mut tree, &name, value)?;
-            }
-        }
-        None => return Err(SettingsError::Yaml("it holds a single value or a list".into())),
     }
     from_tree(&tree)
+}
+
+/// The sections of a ROS parameter file that are for no node of this package: somebody else's, or a slip of the pen.
+/// None where the text is no such file.
+pub fn sections_of_others(yaml: &str) -> Vec<String> {
+    let found = parse(yaml).and_then(|document| {
+        let others = |section: &Section| !section.is_for_all() && !NODES.contains(&section.node());
+        Ok(sections(&document)?.into_iter().filter(others).map(|section| section.name).collect())
+    });
+    found.unwrap_or_default()
 }
 
 /// One setting changed: `value` is read as YAML reads a scalar.
 ///
 /// # Errors
-/// An unknown name, or a value of the wrong type.
-pub fn with<T: Serialize + DeserializeOwned>(base: &T, name: &str, value: &str) -> Result<T, SettingsError> {
-    let as_text = Value::String(value.to_owned());
-    let value = serde_yaml_ng::from_str::<Value>(value).unwrap_or(as_text);
+/// An unknown name, a value of the wrong type, or a number that is not finite.
+pub fn with<T>(base: &T, name: &str, value: &str) -> Result<T, SettingsError>
+where
+    T: Serialize + DeserializeOwned + Described,
+{
+    let value = serde_yaml_ng::from_str(value).unwrap_or_else(|_| Yaml::String(value.to_owned()));
     let mut tree = to_tree(base)?;
-    put::<T>(&mut tree, name, value)?;
+    put::<T>(&mut tree, name, &value)?;
     from_tree(&tree)
 }
 
@@ -123,54 +182,152 @@ fn scalar(value: &Value) -> String {
     }
 }
 
-/// The sections of a ROS parameter file that speak to `node`; `None` where the document is none.
-fn ros_sections<'a>(document: &'a Value, node: &str) -> Option<Vec<&'a Value>> {
-    let entries = document.as_object()?;
-    let of = |wanted: fn(&str, &str) -> bool| {
-        let mine = entries.iter().filter(move |(name, _)| wanted(name.as_str(), node));
-        mine.filter_map(|(_, section)| section.get("ros__parameters"))
-    };
-    entries.values().any(|section| section.get("ros__parameters").is_some()).then(|| {
-        let everybody = of(|name, _| name == "/**" || name == "**");
-        everybody.chain(of(|name, node| name.rsplit('/').next() == Some(node))).collect()
-    })
+/// The parameters for a node, or for all.
+struct Section<'a> {
+    /// The node's name with its namespace, or a pattern.
+    name: String,
+    parameters: &'a Yaml,
+}
+
+impl Section<'_> {
+    fn node(&self) -> &str {
+        self.name.rsplit('/').next().unwrap_or_default()
+    }
+
+    fn is_for_all(&self) -> bool {
+        matches!(self.node(), "**" | "*")
+    }
+}
+
+/// The sections of a ROS parameter file, whose namespaces may be nested; none where the document is no such file.
+///
+/// # Errors
+/// The document has sections, and something else besides.
+fn sections(document: &Yaml) -> Result<Vec<Section<'_>>, SettingsError> {
+    fn walk<'a>(prefix: &str, node: &'a Yaml, found: &mut Vec<Section<'a>>, outside: &mut Vec<String>) {
+        let entries = node.as_mapping().into_iter().flatten();
+        for (key, value) in entries.filter_map(|(key, value)| Some((key.as_str()?, value))) {
+            if key == PARAMETERS {
+                found.push(Section { name: prefix.to_owned(), parameters: value });
+                continue;
+            }
+            let name = if prefix.is_empty() { key.to_owned() } else { format!("{prefix}/{key}") };
+            let (sections, others) = (found.len(), outside.len());
+            walk(&name, value, found, outside);
+            if found.len() == sections {
+                outside.truncate(others);
+                outside.push(name);
+            }
+        }
+    }
+    let (mut found, mut outside) = (Vec::new(), Vec::new());
+    walk("", document, &mut found, &mut outside);
+    match outside.into_iter().next() {
+        Some(name) if !found.is_empty() => Err(SettingsError::OutsideOfNodes(name)),
+        _ => Ok(found),
+    }
 }
 
 /// Every value that is no mapping, by dotted name.
-fn leaves(node: &Value) -> Vec<(String, Value)> {
-    fn walk(prefix: &str, node: &Value, found: &mut Vec<(String, Value)>) {
-        match node {
-            Value::Object(entries) => entries.iter().for_each(|(key, value)| {
-                let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-                walk(&name, value, found);
-            }),
-            // An empty group in YAML: `motion:` and nothing below it.
-            Value::Null => {}
-            value => found.push((prefix.to_owned(), value.clone())),
+///
+/// # Errors
+/// The document is not a mapping, or has a key that is no name.
+fn leaves(document: &Yaml) -> Result<Vec<(String, Yaml)>, SettingsError> {
+    fn walk(prefix: &str, node: &Yaml, found: &mut Vec<(String, Yaml)>) -> Result<(), SettingsError> {
+        let Yaml::Mapping(entries) = node else {
+            found.push((prefix.to_owned(), node.clone()));
+            return Ok(());
+        };
+        for (key, value) in entries {
+            let key = key.as_str().ok_or_else(|| SettingsError::Yaml(format!("a key below '{prefix}' is no name")))?;
+            let name = if prefix.is_empty() { key.to_owned() } else { format!("{prefix}.{key}") };
+            walk(&name, value, found)?;
         }
+        Ok(())
     }
     let mut found = Vec::new();
-    walk("", node, &mut found);
-    found
+    match document {
+        Yaml::Null => Ok(found),
+        Yaml::Mapping(_) => walk("", document, &mut found).map(|()| found),
+        _ => Err(SettingsError::Yaml("it holds a single value or a list".into())),
+    }
 }
 
-/// Whether a parameter belongs to none of the groups of these settings.
-fn is_foreign(tree: &Value, name: &str) -> bool {
-    name.split('.').next().is_none_or(|group| tree.get(group).is_none())
+/// Whether a parameter of a section belongs to none of the groups of these settings, and not for a slip of the pen.
+fn is_foreign<T: Described>(tree: &Value, name: &str) -> bool {
+    let knows_group = name.split('.').next().is_some_and(|group| tree.get(group).is_some());
+    !knows_group && nearest::<T>(name, (name.len() / 4).min(2)).is_none()
 }
 
 /// Puts a value in its place, if the settings can still be read with it.
-fn put<T: DeserializeOwned>(tree: &mut Value, name: &str, value: Value) -> Result<(), SettingsError> {
-    if lookup(tree, name).is_none_or(|old| old.is_object()) {
-        return Err(SettingsError::Unknown(name.to_owned()));
+fn put<T: DeserializeOwned + Described>(tree: &mut Value, name: &str, value: &Yaml) -> Result<(), SettingsError> {
+    let old = lookup(tree, name);
+    if old.as_ref().is_some_and(Value::is_object) && value.is_null() {
+        // An empty group in YAML: `motion:` and nothing below it.
+        return Ok(());
     }
+    let Some(old) = old.filter(|old| !old.is_object()) else {
+        return Err(SettingsError::Unknown { name: name.to_owned(), nearest: nearest::<T>(name, name.len() / 3) });
+    };
+    if let Some(value) = not_finite(value, old.is_string()) {
+        let spec = T::SPECS.iter().find(|spec| spec.name == name);
+        let allowed = match spec.map(|spec| spec.allowed) {
+            Some(Allowed::Any) | None if !old.is_string() && !old.is_boolean() => "finite numbers".to_owned(),
+            allowed => allowed.unwrap_or(Allowed::Any).describe(),
+        };
+        return Err(SettingsError::NotFinite { name: name.to_owned(), value, allowed });
+    }
+    let wrong_type =
+        |error: &dyn std::fmt::Display| SettingsError::Type { name: name.to_owned(), problem: one_line(error) };
     let mut changed = tree.clone();
-    assign(&mut changed, name, value);
-    if let Err(error) = serde_json::from_value::<T>(changed.clone()) {
-        return Err(SettingsError::Type { name: name.to_owned(), problem: one_line(&error) });
-    }
+    assign(&mut changed, name, serde_json::to_value(value).map_err(|e| wrong_type(&e))?);
+    serde_json::from_value::<T>(changed.clone()).map_err(|e| wrong_type(&e))?;
     *tree = changed;
     Ok(())
+}
+
+/// What of `value` is no finite number, as text. YAML has `.nan` and `.inf`; what others write for them is a word to it,
+/// which a setting that is text may be.
+fn not_finite(value: &Yaml, is_text: bool) -> Option<String> {
+    match value {
+        Yaml::Null => Some("null".into()),
+        Yaml::Number(number) => number.as_f64().filter(|x| !x.is_finite()).map(|x| x.to_string()),
+        Yaml::String(word) if !is_text => word.parse::<f64>().ok().filter(|x| !x.is_finite()).map(|_| word.clone()),
+        Yaml::Sequence(items) => {
+            items.iter().find_map(|item| not_finite(item, is_text)).map(|item| format!("a list with {item}"))
+        }
+        _ => None,
+    }
+}
+
+/// The setting whose name takes the fewest slips of the pen to become `name`, where `most` are enough.
+fn nearest<T: Described>(name: &str, most: usize) -> Option<&'static str> {
+    let distances = T::SPECS.iter().map(|spec| (distance(spec.name, name), spec.name));
+    distances.min_by_key(|(distance, _)| *distance).filter(|(distance, _)| *distance <= most).map(|(_, name)| name)
+}
+
+/// How many letters have to be put in, left out, exchanged or swapped with their neighbour to get from `a` to `b`
+/// (optimal string alignment).
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let (mut before, mut last): (Vec<usize>, Vec<usize>) = (Vec::new(), (0..=b.len()).collect());
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let exchanged = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = exchanged.min(last[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(before[j - 2] + 1);
+            }
+            row.push(least);
+        }
+        (before, last) = (last, row);
+    }
+    last[b.len()]
+}
+
+fn parse(yaml: &str) -> Result<Yaml, SettingsError> {
+    serde_yaml_ng::from_str(yaml).map_err(|e| SettingsError::Yaml(one_line(&e)))
 }
 
 fn to_tree<T: Serialize>(settings: &T) -> Result<Value, SettingsError> {
@@ -188,7 +345,18 @@ fn one_line(error: &dyn std::fmt::Display) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lienav_base::settings;
     use lienav_slam::{Config, SPECS, TwistHold};
+
+    settings! {
+        /// Settings that are no numbers.
+        pub struct World {
+            /// What it is called.
+            name: String = "flat".into();
+            /// Where features are, m.
+            features_m: Vec<f64> = vec![1.0], unit "m";
+        }
+    }
 
     fn read(yaml: &str) -> Result<Config, SettingsError> {
         overlay(&Config::default(), yaml, "slam_node")
@@ -220,7 +388,8 @@ simulator_node: {ros__parameters: {motion: {yaw_rate_std: 0.7}}}
     #[test]
     fn a_wrong_name_and_a_wrong_type_are_named() {
         let unknown = read("motion: {velocity_z_std: 1.0}").unwrap_err();
-        assert_eq!(unknown, SettingsError::Unknown("motion.velocity_z_std".into()));
+        let nearest = Some("motion.velocity_x_std");
+        assert_eq!(unknown, SettingsError::Unknown { name: "motion.velocity_z_std".into(), nearest });
         let ros = read("/**: {ros__parameters: {motion: {velocity_z_std: 1.0}}}").unwrap_err();
         assert_eq!(ros, unknown);
         let wrong = read("gate: {probability: high}").unwrap_err().to_string();
@@ -229,6 +398,71 @@ simulator_node: {ros__parameters: {motion: {yaw_rate_std: 0.7}}}
             let message = read(text).unwrap_err().to_string();
             assert!(!message.contains('\n'), "{message}");
         }
+    }
+
+    #[test]
+    fn what_is_not_finite_or_missing_is_refused_with_name_value_and_range() {
+        for (given, shown) in [(".nan", "NaN"), (".inf", "inf"), ("-.inf", "-inf"), ("~", "null"), ("", "null")]
+            .into_iter()
+            .chain(["NaN", "inf", "-Infinity", "1e999"].map(|word| (word, word)))
+        {
+            let expected = format!("setting 'gate.probability' is {shown}; allowed: 0.5 … 1");
+            let text = |read: Result<Config, SettingsError>| read.unwrap_err().to_string();
+            assert_eq!(text(read(&format!("gate:\n  probability: {given}\n"))), expected);
+            assert_eq!(text(read(&format!("gate.probability: {given}\n"))), expected);
+            let ros = format!("slam_node:\n  ros__parameters:\n    gate:\n      probability: {given}\n");
+            assert_eq!(text(read(&ros)), expected);
+            assert_eq!(text(with(&Config::default(), "gate.probability", given)), expected);
+        }
+        let list = with(&World::default(), "features_m", "[1, .nan]").unwrap_err();
+        assert_eq!(list.to_string(), "setting 'features_m' is a list with NaN; allowed: finite numbers");
+        assert_eq!(with(&World::default(), "name", "inf").unwrap().name, "inf", "text may say anything");
+        assert_eq!(read("motion:\nfilter: ekf").unwrap().filter, "ekf", "an empty group is none");
+    }
+
+    #[test]
+    fn a_slip_of_the_pen_is_told_from_a_parameter_of_somebody_else() {
+        let text = |yaml: &str| read(yaml).unwrap_err().to_string();
+        let section = |parameters: &str| format!("/**: {{ros__parameters: {{{parameters}}}}}");
+        for yaml in ["sensr: {range_std_m: 0.1}", "sensor: {rang_std_m: 0.1}", "sensro.range_std_m: 0.1"] {
+            let name = leaves(&parse(yaml).unwrap()).unwrap().remove(0).0;
+            let expected = format!("there is no setting '{name}'; did you mean 'sensor.range_std_m'?");
+            assert_eq!(text(yaml), expected);
+            assert_eq!(text(&section(yaml)), expected);
+        }
+        assert_eq!(text(&section("fitler: ekf")), "there is no setting 'fitler'; did you mean 'filter'?");
+        assert_eq!(
+            text("camera: {exposure: 3}"),
+            "there is no setting 'camera.exposure'; `lienav parameters` lists them"
+        );
+        assert_eq!(text("nothing:"), "there is no setting 'nothing'; `lienav parameters` lists them");
+        let others = section("map_frame: map, use_sim_time: true, queue_size: 10, camera: {exposure: .nan}");
+        assert_eq!(read(&others), Ok(Config::default()));
+    }
+
+    #[test]
+    fn a_parameter_file_has_to_reach_the_node_and_has_nothing_outside_of_nodes() {
+        let text = |yaml: &str| read(yaml).unwrap_err().to_string();
+        assert_eq!(
+            text("slam_nod: {ros__parameters: {filter: ekf}}\nattitude_node: {ros__parameters: {}}"),
+            "nothing in the file is for 'slam_node': it has 'slam_nod', 'attitude_node'; \
+             call one of them 'slam_node', or '/**' for all nodes"
+        );
+        let outside = "/**: {ros__parameters: {filter: ekf}}\ngate: {probability: 0.9}";
+        assert!(text(outside).starts_with("'gate' belongs to no node: "), "{}", text(outside));
+        for name in ["slam_node", "/slam_node", "/robot/slam_node", "/robot/**", "'*'"] {
+            let config = read(&format!("{name}: {{ros__parameters: {{filter: ekf}}}}")).unwrap();
+            assert_eq!(config.filter, "ekf", "{name}");
+        }
+        assert_eq!(read("robot: {slam_node: {ros__parameters: {filter: ekf}}}").unwrap().filter, "ekf", "namespaces");
+    }
+
+    #[test]
+    fn sections_of_other_nodes_are_named() {
+        let file = "/**: {ros__parameters: {filter: ekf}}\n/r/attitude_node: {ros__parameters: {}}\n\
+                    slam_nod: {ros__parameters: {}}\nr: {amcl: {ros__parameters: {}}}";
+        assert_eq!(sections_of_others(file), ["slam_nod", "r/amcl"]);
+        assert_eq!(sections_of_others("filter: ekf"), [] as [&str; 0]);
     }
 
     #[test]

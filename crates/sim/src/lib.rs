@@ -11,11 +11,11 @@ mod filter_config;
 mod imu;
 mod odometry;
 mod random;
+mod relations;
 mod scenario;
 mod sensors;
 mod shipped;
 mod simulation;
-mod specs;
 #[cfg(test)]
 mod tests;
 pub mod trajectory;
@@ -24,8 +24,7 @@ mod world;
 
 pub use imu::ImuReading;
 pub use scenario::{
-    FeatureSensorConfig, ImuConfig, InitialErrorConfig, OdometryConfig, PathKind, Scenario, ScenarioError,
+    FeatureSensorConfig, ImuConfig, InitialErrorConfig, OdometryConfig, PathKind, SPECS, Scenario, ScenarioError,
     TrajectoryConfig, TruthModel, TwistReading, UnknownScenario, WorldConfig, WorldKind,
 };
 pub use simulation::{Frame, Simulation};
-pub use specs::SPECS;

@@ -1,251 +1,282 @@
 //! What is simulated: a struct that is read from YAML, in groups, with the circle of the thesis as its default.
 
-use super::specs::{self, SPECS};
+use super::relations::check_relations;
+use super::shipped::{GENERAL_X_M, GENERAL_Y_M, thesis_density};
 use super::trajectory::{Limits, SplineError};
-use lienav_base::settings::{OutOfRange, check};
+use lienav_base::settings::{Described, OutOfRange, Spec, check};
+use lienav_base::{settings, words};
 use lienav_lie::Se2;
 use lienav_slam::{FeatureKind, NoiseReading};
 use nalgebra::Vector2;
-use serde::{Deserialize, Serialize};
+use std::f64::consts::TAU;
+use std::ops::RangeInclusive;
 
-/// Everything that can be set about a simulation. Serialised, its dotted names are those of [`SPECS`]. The default is
-/// the circle of Shen 2019, section 5.5.2, at 10 Hz, with low feature density and Q_z = 10⁻⁴.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Scenario {
-    /// What it is called in reports.
-    pub name: String,
-    /// All random numbers come from this; below 2⁵³, so that it survives any text format.
-    pub seed: u64,
+/// Every setting of [`Scenario`], in the order of its fields. None may change while running.
+pub const SPECS: &[Spec] = Scenario::SPECS;
+
+const LENGTH: RangeInclusive<f64> = 1e-3..=1e5;
+const DISTANCE: RangeInclusive<f64> = 0.0..=1e5;
+const COORDINATE: RangeInclusive<f64> = -1e6..=1e6;
+const OFFSET: RangeInclusive<f64> = -100.0..=100.0;
+const ANGLE: RangeInclusive<f64> = -TAU..=TAU;
+const SECONDS: RangeInclusive<f64> = 1e-3..=1e6;
+const RATE: RangeInclusive<f64> = 1e-3..=1e4;
+const STD: RangeInclusive<f64> = 0.0..=100.0;
+
+settings! {
+    /// Everything that can be set about a simulation. Serialised, its dotted names are those of [`SPECS`]. The default is
+    /// the circle of Shen 2019, section 5.5.2, at 10 Hz, with low feature density and Q_z = 10⁻⁴.
+    pub struct Scenario {
+        /// What the scenario is called in reports.
+        name: String = "thesis-circle-10hz-low-q1".into();
+        /// All random numbers come from this.
+        ///
+        /// Below 2⁵³, so that it survives any text format.
+        seed: u64 = 1, within 0.0..=9_007_199_254_740_991.0;
+        /// Whether the true pose is the trajectory, or its Euler sum.
+        truth: TruthModel = TruthModel::Exact, one_of TruthModel::WORDS;
+        /// Where the robot goes.
+        trajectory: TrajectoryConfig;
+        /// Where the features are.
+        world: WorldConfig;
+        /// Wheels.
+        odometry: OdometryConfig;
+        /// The feature sensor.
+        sensor: FeatureSensorConfig;
+        /// Gyroscope and accelerometer.
+        imu: ImuConfig;
+        /// How wrong the filter is about its start.
+        initial: InitialErrorConfig;
+        /// The filter drops features not seen for this long, s; 0 keeps them.
+        forget_after_s: f64 = 2.0, within 0.0..=1e9, unit "s";
+    }
+}
+
+words! {
     /// How the true pose follows from the trajectory.
-    pub truth: TruthModel,
-    /// Where the robot goes.
-    pub trajectory: TrajectoryConfig,
-    /// Where the features are.
-    pub world: WorldConfig,
-    /// Wheels.
-    pub odometry: OdometryConfig,
+    pub enum TruthModel {
+        /// It is the trajectory: a solution of Shen 2019, eq. (5.3).
+        Exact = "exact",
+        /// Forward Euler steps of the odometry's period with the trajectory's twist at their start (Shen 2019, eq. (5.9)).
+        Euler = "euler",
+    }
+}
+
+words! {
+    /// The shape of a trajectory.
+    pub enum PathKind {
+        /// Straight ahead: `length_m`, `speed_m_s`.
+        Line = "line",
+        /// Counterclockwise: `radius_m`, `lap_s`, `laps`.
+        Circle = "circle",
+        /// A constant twist: `speed_m_s`, `yaw_rate_rad_s`, `duration_s`.
+        Arc = "arc",
+        /// Not moving: `duration_s`.
+        Static = "static",
+        /// A natural cubic spline: waypoints, `knot_interval_s`, limits.
+        General = "general",
+    }
+}
+
+settings! {
+    /// Where the robot goes. Fields that the path does not use are ignored.
+    pub struct TrajectoryConfig {
+        /// The shape of the trajectory.
+        path: PathKind = PathKind::Circle, one_of PathKind::WORDS;
+        /// Where the frame of the path lies in the map, m.
+        ///
+        /// Line, circle and arc start at its origin along its x axis.
+        start_x_m: f64 = 0.0, within COORDINATE, unit "m";
+        /// Where the frame of the path lies in the map, m.
+        start_y_m: f64 = 0.0, within COORDINATE, unit "m";
+        /// How the frame of the path is turned against the map, rad.
+        start_yaw_rad: f64 = 0.0, within ANGLE, unit "rad";
+        /// Speed of line and arc, m/s.
+        speed_m_s: f64 = 1.0, within 1e-3..=100.0, unit "m/s";
+        /// Yaw rate of the arc, rad/s.
+        yaw_rate_rad_s: f64 = 0.1, within -50.0..=50.0, unit "rad/s";
+        /// Duration of arc and standstill, s.
+        duration_s: f64 = 60.0, within SECONDS, unit "s";
+        /// Length of the line, m.
+        length_m: f64 = 60.0, within LENGTH, unit "m";
+        /// Radius of the circle, m.
+        radius_m: f64 = 10.0, within LENGTH, unit "m";
+        /// Duration of a lap of the circle, s.
+        lap_s: f64 = 40.0, within SECONDS, unit "s";
+        /// Laps of the circle.
+        ///
+        /// They need not be whole.
+        laps: f64 = 1.0, within 1e-3..=1e5;
+        /// Waypoints of the general path, m.
+        waypoints_x_m: Vec<f64> = GENERAL_X_M.to_vec(), unit "m";
+        /// Waypoints of the general path, m.
+        waypoints_y_m: Vec<f64> = GENERAL_Y_M.to_vec(), unit "m";
+        /// Time from one waypoint to the next, where nothing limits it, s.
+        knot_interval_s: f64 = 5.0, within SECONDS, unit "s";
+        /// Limit of the speed on the general path, m/s; 0 for none.
+        max_speed_m_s: f64 = 0.0, within STD, unit "m/s";
+        /// Limit of the yaw rate on the general path, rad/s; 0 for none.
+        max_yaw_rate_rad_s: f64 = 0.0, within STD, unit "rad/s";
+    }
+}
+
+words! {
+    /// How features are laid out.
+    pub enum WorldKind {
+        /// Uniformly at random beside the path: `density_per_m2`, `margin_m`, `clearance_m`.
+        Scattered = "scattered",
+        /// At equal angles on a circle: `ring_…`.
+        Ring = "ring",
+        /// Where `features_x_m` and `features_y_m` say.
+        Listed = "listed",
+    }
+}
+
+settings! {
+    /// Where the features are, in the frame of the path. Fields that the layout does not use are ignored.
+    pub struct WorldConfig {
+        /// How the features are laid out.
+        layout: WorldKind = WorldKind::Scattered, one_of WorldKind::WORDS;
+        /// Scattered features for each square metre.
+        density_per_m2: f64 = thesis_density(PathKind::Circle, false), within 0.0..=1e3, unit "1/m^2";
+        /// Scattered features lie at most this far from the path, m.
+        margin_m: f64 = 5.0, within 0.01..=1e3, unit "m";
+        /// Scattered features lie at least this far from the path, m.
+        clearance_m: f64 = 0.0, within 0.0..=1e3, unit "m";
+        /// Features on the ring.
+        ring_count: u32 = 15, within 0.0..=1e5;
+        /// Radius of the ring, m.
+        ring_radius_m: f64 = 10.0, within LENGTH, unit "m";
+        /// Centre of the ring, m.
+        ring_x_m: f64 = 0.0, within COORDINATE, unit "m";
+        /// Centre of the ring, m.
+        ring_y_m: f64 = 0.0, within COORDINATE, unit "m";
+        /// Listed features, m.
+        features_x_m: Vec<f64> = Vec::new(), unit "m";
+        /// Listed features, m.
+        features_y_m: Vec<f64> = Vec::new(), unit "m";
+    }
+}
+
+words! {
+    /// What motion the velocities of an odometry sample stand for, from the sample before (X) to this one (X′), Δt later.
+    pub enum TwistReading {
+        /// X′ = X Exp(Δt ξ): the twist ξ is kept throughout, as wheels that run evenly would have it.
+        Exponential = "exponential",
+        /// X′ is a forward Euler step from X (Shen 2019, eq. (5.9)).
+        Euler = "euler",
+        /// The true twist at the instant of the sample, whatever went before: exact for constant twists only.
+        Instant = "instant",
+    }
+}
+
+settings! {
+    /// Wheels: velocity and yaw rate in the base frame.
+    pub struct OdometryConfig {
+        /// Odometry samples a second.
+        rate_hz: f64 = 10.0, within RATE, unit "Hz";
+        /// Whether a sample stands for a constant twist, for an Euler step, or for its instant alone.
+        twist: TwistReading = TwistReading::Exponential, one_of TwistReading::WORDS;
+        /// Noise of the forward velocity, m/s (or m/sqrt(s), see odometry.noise).
+        ///
+        /// Root of Q_v of Shen 2019, section 5.5.
+        velocity_x_std: f64 = 0.1, within STD, unit "m/s";
+        /// Noise of the leftward velocity; same unit.
+        velocity_y_std: f64 = 0.1, within STD, unit "m/s";
+        /// Noise of the yaw rate, rad/s (or rad/sqrt(s)).
+        ///
+        /// Root of Q_w of Shen 2019, section 5.5.
+        yaw_rate_std: f64 = 0.1, within STD, unit "rad/s";
+        /// Whether these three are of one sample or the root of a spectral density.
+        noise: NoiseReading = NoiseReading::SpectralDensity, one_of NoiseReading::WORDS;
+        /// Measured velocities are the true ones times this.
+        velocity_scale: f64 = 1.0, within 0.01..=100.0;
+        /// The measured yaw rate is the true one times this.
+        yaw_rate_scale: f64 = 1.0, within 0.01..=100.0;
+        /// Offset of the measured yaw rate, rad/s.
+        yaw_rate_bias_rad_s: f64 = 0.0, within -10.0..=10.0, unit "rad/s";
+        /// Whether each sample carries its covariance.
+        ///
+        /// Otherwise the filter's settings must know it.
+        report_covariance: bool = false;
+    }
+}
+
+settings! {
     /// The feature sensor.
-    pub sensor: FeatureSensorConfig,
-    /// Gyroscope and accelerometer.
-    pub imu: ImuConfig,
-    /// How wrong the filter is about its start.
-    pub initial: InitialErrorConfig,
-    /// The filter is to drop features that it has not seen for this long, s; 0 keeps them for ever.
-    pub forget_after_s: f64,
+    pub struct FeatureSensorConfig {
+        /// What the feature sensor measures.
+        kind: FeatureKind = FeatureKind::StereoBearings, one_of FeatureKind::WORDS;
+        /// Clouds of features a second; no more than odometry samples.
+        rate_hz: f64 = 10.0, within RATE, unit "Hz";
+        /// When the first cloud of features falls due, s.
+        ///
+        /// At 0 the heading is as exact as the start; one step later it has the noise of that step, and so has the whole
+        /// map.
+        first_s: f64 = 0.0, within 0.0..=1e6, unit "s";
+        /// Position of the sensor in the base frame, forward, m.
+        x_m: f64 = 0.0, within OFFSET, unit "m";
+        /// Position of the sensor in the base frame, left, m.
+        y_m: f64 = 0.0, within OFFSET, unit "m";
+        /// Heading of the sensor in the base frame, rad.
+        yaw_rad: f64 = 0.0, within ANGLE, unit "rad";
+        /// Distance between the cameras of a stereo pair, m.
+        ///
+        /// They sit at (0, ±baseline/2) in the sensor frame.
+        baseline_m: f64 = 0.5, within 1e-3..=10.0, unit "m";
+        /// Full angle of view, of each camera of a pair, rad.
+        ///
+        /// It is centred on the sensor's x axis; 2π sees all round.
+        field_of_view_rad: f64 = TAU / 3.0, within 1e-3..=TAU, unit "rad";
+        /// Features nearer to the sensor than this are not seen, m.
+        min_range_m: f64 = 0.0, within DISTANCE, unit "m";
+        /// Features farther from the sensor than this are not seen, m.
+        max_range_m: f64 = 5.0, within DISTANCE, unit "m";
+        /// Noise of either coordinate of a relative position, m.
+        position_std_m: f64 = 0.1, within STD, unit "m";
+        /// Noise of a range, m.
+        range_std_m: f64 = 0.05, within STD, unit "m";
+        /// Noise of a bearing, also of each camera of a pair, rad.
+        ///
+        /// Root of Q_z of Shen 2019, section 5.5.
+        bearing_std_rad: f64 = 0.01, within STD, unit "rad";
+        /// Offset of measured ranges, m.
+        range_bias_m: f64 = 0.0, within OFFSET, unit "m";
+        /// Offset of measured bearings, rad.
+        bearing_bias_rad: f64 = 0.0, within ANGLE, unit "rad";
+        /// Probability that an observation is of a random place.
+        misread_probability: f64 = 0.0, within 0.0..=1.0;
+        /// Whether observations say which feature they are of.
+        identified: bool = true;
+    }
 }
 
-/// How the true pose follows from the trajectory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TruthModel {
-    /// It is the trajectory: a solution of Shen 2019, eq. (5.3).
-    #[default]
-    Exact,
-    /// Forward Euler steps of the odometry's period with the trajectory's twist at their start (Shen 2019, eq. (5.9)).
-    Euler,
+settings! {
+    /// Gyroscope and accelerometer of a robot on level ground.
+    pub struct ImuConfig {
+        /// Inertial readings a second, no more than odometry samples; 0 for none.
+        rate_hz: f64 = 0.0, within 0.0..=1e4, unit "Hz";
+        /// Noise of a yaw rate of the gyroscope, rad/s.
+        gyro_std_rad_s: f64 = 0.0, within STD, unit "rad/s";
+        /// Offset of the gyroscope, rad/s.
+        gyro_bias_rad_s: f64 = 0.0, within -10.0..=10.0, unit "rad/s";
+        /// Noise of either component of the acceleration, m/s^2.
+        accel_std_m_s2: f64 = 0.0, within STD, unit "m/s^2";
+        /// Offset of the forward acceleration, m/s^2.
+        accel_bias_x_m_s2: f64 = 0.0, within OFFSET, unit "m/s^2";
+        /// Offset of the leftward acceleration, m/s^2.
+        accel_bias_y_m_s2: f64 = 0.0, within OFFSET, unit "m/s^2";
+    }
 }
 
-/// The shape of a trajectory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PathKind {
-    /// Straight ahead: `length_m`, `speed_m_s`.
-    Line,
-    /// Counterclockwise: `radius_m`, `lap_s`, `laps`.
-    #[default]
-    Circle,
-    /// A constant twist: `speed_m_s`, `yaw_rate_rad_s`, `duration_s`.
-    Arc,
-    /// Not moving: `duration_s`.
-    Static,
-    /// A natural cubic spline: waypoints, `knot_interval_s`, limits.
-    General,
-}
-
-/// Where the robot goes. Fields that the path does not use are ignored.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TrajectoryConfig {
-    /// The shape.
-    pub path: PathKind,
-    /// Where the frame of the path lies in the map, m. Line, circle and arc start at its origin along its x axis.
-    pub start_x_m: f64,
-    /// Where the frame of the path lies in the map, m.
-    pub start_y_m: f64,
-    /// How the frame of the path is turned against the map, rad.
-    pub start_yaw_rad: f64,
-    /// Speed of line and arc, m/s.
-    pub speed_m_s: f64,
-    /// Yaw rate of the arc, rad/s.
-    pub yaw_rate_rad_s: f64,
-    /// Duration of arc and standstill, s.
-    pub duration_s: f64,
-    /// Length of the line, m.
-    pub length_m: f64,
-    /// Radius of the circle, m.
-    pub radius_m: f64,
-    /// Duration of a lap of the circle, s.
-    pub lap_s: f64,
-    /// Laps of the circle; need not be whole.
-    pub laps: f64,
-    /// Waypoints of the general path, m.
-    pub waypoints_x_m: Vec<f64>,
-    /// Waypoints of the general path, m.
-    pub waypoints_y_m: Vec<f64>,
-    /// Time from one waypoint to the next, where no limit slows the robot down, s.
-    pub knot_interval_s: f64,
-    /// The general path is travelled no faster than this, m/s; 0 for no limit.
-    pub max_speed_m_s: f64,
-    /// The general path is travelled no faster than this, rad/s; 0 for no limit.
-    pub max_yaw_rate_rad_s: f64,
-}
-
-/// How features are laid out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WorldKind {
-    /// Uniformly at random beside the path: `density_per_m2`, `margin_m`, `clearance_m`.
-    #[default]
-    Scattered,
-    /// At equal angles on a circle: `ring_…`.
-    Ring,
-    /// Where `features_x_m` and `features_y_m` say.
-    Listed,
-}
-
-/// Where the features are, in the frame of the path. Fields that the layout does not use are ignored.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct WorldConfig {
-    /// The layout.
-    pub layout: WorldKind,
-    /// Scattered features for each square metre.
-    pub density_per_m2: f64,
-    /// Scattered features lie at most this far from the path, m.
-    pub margin_m: f64,
-    /// Scattered features lie at least this far from the path, m.
-    pub clearance_m: f64,
-    /// Features on the ring.
-    pub ring_count: u32,
-    /// Radius of the ring, m.
-    pub ring_radius_m: f64,
-    /// Centre of the ring, m.
-    pub ring_x_m: f64,
-    /// Centre of the ring, m.
-    pub ring_y_m: f64,
-    /// Listed features, m.
-    pub features_x_m: Vec<f64>,
-    /// Listed features, m.
-    pub features_y_m: Vec<f64>,
-}
-
-/// What motion the velocities of an odometry sample stand for, from the sample before (X) to this one (X′), Δt later.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TwistReading {
-    /// X′ = X Exp(Δt ξ): the twist ξ is kept throughout, as wheels that run evenly would have it.
-    #[default]
-    Exponential,
-    /// X′ is a forward Euler step from X (Shen 2019, eq. (5.9)).
-    Euler,
-    /// The true twist at the instant of the sample, whatever went before: exact for constant twists only.
-    Instant,
-}
-
-/// Wheels: velocity and yaw rate in the base frame.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct OdometryConfig {
-    /// Samples a second.
-    pub rate_hz: f64,
-    /// What motion the velocities stand for.
-    pub twist: TwistReading,
-    /// Noise of the forward velocity (root of Q_v of Shen 2019, section 5.5).
-    pub velocity_x_std: f64,
-    /// Noise of the leftward velocity.
-    pub velocity_y_std: f64,
-    /// Noise of the yaw rate (root of Q_w).
-    pub yaw_rate_std: f64,
-    /// What these three numbers mean.
-    pub noise: NoiseReading,
-    /// Measured velocities are the true ones times this.
-    pub velocity_scale: f64,
-    /// The measured yaw rate is the true one times this, plus the bias.
-    pub yaw_rate_scale: f64,
-    /// Offset of the measured yaw rate, rad/s.
-    pub yaw_rate_bias_rad_s: f64,
-    /// Whether each sample carries its covariance; otherwise the filter's settings must know it.
-    pub report_covariance: bool,
-}
-
-/// The feature sensor.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct FeatureSensorConfig {
-    /// What it measures.
-    pub kind: FeatureKind,
-    /// Clouds a second; no more than odometry samples.
-    pub rate_hz: f64,
-    /// When the first cloud falls due, s. At 0 the heading is as exact as the start; one step later it has the noise of
-    /// that step, and so has the whole map.
-    pub first_s: f64,
-    /// Position in the base frame, forward, m.
-    pub x_m: f64,
-    /// Position in the base frame, left, m.
-    pub y_m: f64,
-    /// Heading in the base frame, rad.
-    pub yaw_rad: f64,
-    /// Distance between the cameras of a stereo pair, at (0, ±baseline/2) in the sensor frame, m.
-    pub baseline_m: f64,
-    /// Full angle of view, of each camera of a pair, centred on the sensor's x axis, rad; 2π sees all round.
-    pub field_of_view_rad: f64,
-    /// Features nearer to the sensor than this are not seen, m.
-    pub min_range_m: f64,
-    /// Features farther from the sensor than this are not seen, m.
-    pub max_range_m: f64,
-    /// Noise of either coordinate of a relative position, m.
-    pub position_std_m: f64,
-    /// Noise of a range, m.
-    pub range_std_m: f64,
-    /// Noise of a bearing, also of each camera of a pair, rad (root of Q_z of Shen 2019, section 5.5).
-    pub bearing_std_rad: f64,
-    /// Offset of measured ranges, m.
-    pub range_bias_m: f64,
-    /// Offset of measured bearings, rad.
-    pub bearing_bias_rad: f64,
-    /// Probability that an observation is of a random place in the field of view instead.
-    pub misread_probability: f64,
-    /// Whether observations say which feature they are of.
-    pub identified: bool,
-}
-
-/// Gyroscope and accelerometer of a robot on level ground.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ImuConfig {
-    /// Readings a second, no more than odometry samples; 0 for no such sensor.
-    pub rate_hz: f64,
-    /// Noise of a yaw rate, rad/s per reading.
-    pub gyro_std_rad_s: f64,
-    /// Offset of the yaw rate, rad/s.
-    pub gyro_bias_rad_s: f64,
-    /// Noise of either component of the acceleration, m/s² per reading.
-    pub accel_std_m_s2: f64,
-    /// Offset of the forward acceleration, m/s².
-    pub accel_bias_x_m_s2: f64,
-    /// Offset of the leftward acceleration, m/s².
-    pub accel_bias_y_m_s2: f64,
-}
-
-/// How wrong the filter is about its start: the initial pose it is told is the true one plus a draw from this.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct InitialErrorConfig {
-    /// Standard deviation of either coordinate, m; 0 where the start is known.
-    pub position_std_m: f64,
-    /// Standard deviation of the heading, rad.
-    pub yaw_std_rad: f64,
+settings! {
+    /// How wrong the filter is about its start: the initial pose it is told is the true one plus a draw from this.
+    pub struct InitialErrorConfig {
+        /// Standard deviation of either coordinate the filter starts with, m.
+        position_std_m: f64 = 0.0, within STD, unit "m";
+        /// Standard deviation of the heading the filter starts with, rad.
+        yaw_std_rad: f64 = 0.0, within STD, unit "rad";
+    }
 }
 
 /// A name that is no scenario's.
@@ -292,7 +323,7 @@ impl Scenario {
     /// The first value that is out of range, with name, value and what is allowed.
     pub fn validate(&self) -> Result<(), OutOfRange> {
         check(self, SPECS)?;
-        specs::check_relations(self)
+        check_relations(self)
     }
 }
 

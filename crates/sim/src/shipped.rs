@@ -1,20 +1,20 @@
 //! The scenarios that have a name: those of the thesis, that of the esde study, and some that ask harder questions.
 
 use super::scenario::{
-    FeatureSensorConfig, ImuConfig, InitialErrorConfig, OdometryConfig, PathKind, Scenario, TrajectoryConfig,
-    TruthModel, TwistReading, UnknownScenario, WorldConfig, WorldKind,
+    FeatureSensorConfig, InitialErrorConfig, OdometryConfig, PathKind, Scenario, TrajectoryConfig, TruthModel,
+    TwistReading, UnknownScenario, WorldConfig, WorldKind,
 };
 use lienav_slam::{FeatureKind, NoiseReading};
 use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2, TAU};
 
 /// The waypoints of the general path, m: our choice, since Shen 2019 does not give its own. A loop of 33 m × 32 m and
 /// 121 m length that almost closes, with two hairpins.
-const GENERAL_X_M: [f64; 13] = [0.0, 9.0, 18.0, 27.0, 29.0, 21.0, 27.0, 22.0, 13.0, 9.0, 2.0, -3.0, -1.0];
-const GENERAL_Y_M: [f64; 13] = [0.0, -1.0, 0.0, -2.0, 8.0, 12.0, 20.0, 29.0, 25.0, 16.0, 22.0, 12.0, 3.0];
+pub(super) const GENERAL_X_M: [f64; 13] = [0.0, 9.0, 18.0, 27.0, 29.0, 21.0, 27.0, 22.0, 13.0, 9.0, 2.0, -3.0, -1.0];
+pub(super) const GENERAL_Y_M: [f64; 13] = [0.0, -1.0, 0.0, -2.0, 8.0, 12.0, 20.0, 29.0, 25.0, 16.0, 22.0, 12.0, 3.0];
 
 /// Density of a thesis scene, 1/m². With 24.94 m² in the common view of both cameras, line and circle have on average
 /// 22.4 and 44.9 features in view ("approximately 20" and "40"), the general path 24.9 and 49.9 ("25" and "50").
-fn thesis_density(path: PathKind, high: bool) -> f64 {
+pub(super) fn thesis_density(path: PathKind, high: bool) -> f64 {
     let low = if path == PathKind::General { 1.0 } else { 0.9 };
     if high { 2.0 * low } else { low }
 }
@@ -193,104 +193,6 @@ impl Scenario {
     /// [`UnknownScenario`], which lists the names there are.
     pub fn named(name: &str) -> Result<Self, UnknownScenario> {
         all().into_iter().find(|scenario| scenario.name == name).ok_or_else(|| UnknownScenario(name.to_owned()))
-    }
-}
-
-impl Default for Scenario {
-    fn default() -> Self {
-        Self {
-            name: "thesis-circle-10hz-low-q1".into(),
-            seed: 1,
-            truth: TruthModel::Exact,
-            trajectory: TrajectoryConfig::default(),
-            world: WorldConfig::default(),
-            odometry: OdometryConfig::default(),
-            sensor: FeatureSensorConfig::default(),
-            imu: ImuConfig::default(),
-            initial: InitialErrorConfig::default(),
-            forget_after_s: 2.0,
-        }
-    }
-}
-
-impl Default for TrajectoryConfig {
-    fn default() -> Self {
-        Self {
-            path: PathKind::Circle,
-            start_x_m: 0.0,
-            start_y_m: 0.0,
-            start_yaw_rad: 0.0,
-            speed_m_s: 1.0,
-            yaw_rate_rad_s: 0.1,
-            duration_s: 60.0,
-            length_m: 60.0,
-            radius_m: 10.0,
-            lap_s: 40.0,
-            laps: 1.0,
-            waypoints_x_m: GENERAL_X_M.to_vec(),
-            waypoints_y_m: GENERAL_Y_M.to_vec(),
-            knot_interval_s: 5.0,
-            max_speed_m_s: 0.0,
-            max_yaw_rate_rad_s: 0.0,
-        }
-    }
-}
-
-impl Default for WorldConfig {
-    fn default() -> Self {
-        Self {
-            layout: WorldKind::Scattered,
-            density_per_m2: thesis_density(PathKind::Circle, false),
-            margin_m: 5.0,
-            clearance_m: 0.0,
-            ring_count: 15,
-            ring_radius_m: 10.0,
-            ring_x_m: 0.0,
-            ring_y_m: 0.0,
-            features_x_m: Vec::new(),
-            features_y_m: Vec::new(),
-        }
-    }
-}
-
-impl Default for OdometryConfig {
-    fn default() -> Self {
-        Self {
-            rate_hz: 10.0,
-            twist: TwistReading::Exponential,
-            velocity_x_std: 0.1,
-            velocity_y_std: 0.1,
-            yaw_rate_std: 0.1,
-            noise: NoiseReading::SpectralDensity,
-            velocity_scale: 1.0,
-            yaw_rate_scale: 1.0,
-            yaw_rate_bias_rad_s: 0.0,
-            report_covariance: false,
-        }
-    }
-}
-
-impl Default for FeatureSensorConfig {
-    fn default() -> Self {
-        Self {
-            kind: FeatureKind::StereoBearings,
-            rate_hz: 10.0,
-            first_s: 0.0,
-            x_m: 0.0,
-            y_m: 0.0,
-            yaw_rad: 0.0,
-            baseline_m: 0.5,
-            field_of_view_rad: TAU / 3.0,
-            min_range_m: 0.0,
-            max_range_m: 5.0,
-            position_std_m: 0.1,
-            range_std_m: 0.05,
-            bearing_std_rad: 0.01,
-            range_bias_m: 0.0,
-            bearing_bias_rad: 0.0,
-            misread_probability: 0.0,
-            identified: true,
-        }
     }
 }
 

@@ -1,235 +1,245 @@
 //! The settings of the filter, in groups; [`SPECS`] describes each.
 
-use super::specs::SPECS;
-use super::{ChoicesConfig, CompositionError, FeatureKind, Filter, TooManySensors, UnknownFilter};
-use lienav_base::settings::{OutOfRange, check};
+use super::{CompositionError, FeatureKind, Filter, TooManySensors, UnknownFilter};
+use lienav_base::settings::{Described, OutOfRange, Spec, check};
+use lienav_base::{settings, words};
 use lienav_lie::Se2;
 use nalgebra::{Matrix3, Vector3};
 use serde::{Deserialize, Serialize};
+use std::f64::consts::{PI, TAU};
+use std::ops::RangeInclusive;
 
-/// Everything that can be set about the filter. Serialised, its dotted names are those of [`SPECS`] and of the ROS
-/// parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {
-    /// Which filter: one of [`Filter::NAMES`].
-    pub filter: String,
-    /// Which of its choices are to be others.
-    pub choices: ChoicesConfig,
+/// Every setting of [`Config`], in the order of its fields.
+pub const SPECS: &[Spec] = Config::SPECS;
+
+const STD: RangeInclusive<f64> = 0.0..=100.0;
+const SENSOR_STD: RangeInclusive<f64> = 1e-9..=100.0;
+const LENGTH: RangeInclusive<f64> = -100.0..=100.0;
+const ANGLE: RangeInclusive<f64> = -TAU..=TAU;
+
+settings! {
+    /// Everything that can be set about the filter. Serialised, its dotted names are those of [`SPECS`] and of the ROS
+    /// parameters.
+    pub struct Config {
+        /// Which filter runs.
+        filter: String = "default".into(), one_of Filter::NAMES;
+        /// Odometry and its noise.
+        motion: MotionConfig;
+        /// The feature sensor and its noise.
+        sensor: SensorConfig;
+        /// Which observations are believed.
+        gate: GateConfig;
+        /// Which features are kept.
+        map: MapConfig;
+        /// Order of arrival, and jumps of time.
+        timing: TimingConfig;
+        /// Where the robot starts.
+        initial: InitialConfig;
+        /// What is calibrated while running.
+        calibration: CalibrationConfig;
+    }
+}
+
+settings! {
     /// Odometry and its noise.
-    pub motion: MotionConfig,
+    pub struct MotionConfig {
+        /// Noise of the forward velocity, m/s per sample (or m/sqrt(s), see motion.noise).
+        velocity_x_std: f64 = 0.1, within STD, unit "m/s", runtime;
+        /// Noise of the leftward velocity: the slip of wheels; same unit.
+        velocity_y_std: f64 = 0.03, within STD, unit "m/s", runtime;
+        /// Noise of the yaw rate, rad/s per sample (or rad/sqrt(s)).
+        yaw_rate_std: f64 = 0.1, within STD, unit "rad/s", runtime;
+        /// Noise of the forward velocity for each m/s of it, added in squares.
+        velocity_ratio_std: f64 = 0.0, within STD, runtime;
+        /// Noise of the yaw rate for each rad/s of it, added in squares.
+        yaw_rate_ratio_std: f64 = 0.0, within STD, runtime;
+        /// Whether the noises above are of one sample or the root of a spectral density.
+        noise: NoiseReading = NoiseReading::PerSample, one_of NoiseReading::WORDS, runtime;
+        /// Take the twist covariance of an odometry message where it has one.
+        use_message_covariance: bool = true, runtime;
+        /// Whether a twist stands for the interval before its stamp (measured) or after it (commanded).
+        hold: TwistHold = TwistHold::Before, one_of TwistHold::WORDS;
+        /// Whether the robot drove an arc with the twist, or straight and then turned (a forward Euler step).
+        path: TwistPath = TwistPath::Arc, one_of TwistPath::WORDS, runtime;
+        /// Dead time between the stamp of an odometry message and the motion it speaks of, s.
+        delay_s: f64 = 0.0, within -1.0..=1.0, unit "s";
+        /// Where imu has an orientation, its roll and pitch project velocities and features onto the horizontal plane;
+        /// its axes have to be those of base_frame.
+        ///
+        /// See [`Imu`](super::Imu).
+        use_tilt: bool = false, runtime;
+        /// The longest interval one odometry message may stand for, s.
+        ///
+        /// Where it is longer, the robot is taken to have moved with the last twist for this long only.
+        max_step_s: f64 = 0.5, within 0.001..=60.0, unit "s", runtime;
+        /// Speeds beyond this are dropped as absurd, m/s.
+        max_speed: f64 = 50.0, within 0.01..=1000.0, unit "m/s", runtime;
+        /// Yaw rates beyond this are dropped as absurd, rad/s.
+        max_yaw_rate: f64 = 50.0, within 0.01..=1000.0, unit "rad/s", runtime;
+    }
+}
+
+words! {
+    /// How the standard deviations of [`MotionConfig`] are read.
+    pub enum NoiseReading {
+        /// Of one sample, whatever its duration: m/s and rad/s.
+        PerSample = "per_sample",
+        /// Root of a spectral density: a sample of duration Δt has variance σ²/Δt. m/√s and rad/√s.
+        SpectralDensity = "spectral_density",
+    }
+}
+
+words! {
+    /// Which interval the twist of an odometry message is taken for.
+    pub enum TwistHold {
+        /// From the previous message to this one: encoders that report what they have just measured.
+        Before = "before",
+        /// From this message to the next one: velocities as commanded.
+        After = "after",
+    }
+}
+
+words! {
+    /// What path of the robot the twist of an odometry message stands for.
+    pub enum TwistPath {
+        /// An arc: the twist is kept throughout. Filters that take forward Euler steps, the thesis's, take the chord even
+        /// then.
+        Arc = "arc",
+        /// Straight ahead and then a turn, a forward Euler step: odometry that was made so.
+        Chord = "chord",
+    }
+}
+
+settings! {
     /// The feature sensor and its noise.
-    pub sensor: SensorConfig,
+    pub struct SensorConfig {
+        /// How a feature is measured, where the cloud's fields leave it open.
+        kind: FeatureKind = FeatureKind::RangeBearing, one_of FeatureKind::WORDS;
+        /// Position of the sensor in the base frame, forward, m.
+        x_m: f64 = 0.0, within LENGTH, unit "m";
+        /// Position of the sensor in the base frame, left, m.
+        y_m: f64 = 0.0, within LENGTH, unit "m";
+        /// Heading of the sensor in the base frame, rad.
+        yaw_rad: f64 = 0.0, within ANGLE, unit "rad";
+        /// Noise of either coordinate of a relative position, m.
+        position_std_m: f64 = 0.1, within SENSOR_STD, unit "m", runtime;
+        /// Noise of a range, m.
+        range_std_m: f64 = 0.05, within SENSOR_STD, unit "m", runtime;
+        /// Noise of a bearing, also of each camera of a stereo pair, rad.
+        bearing_std_rad: f64 = 0.02, within SENSOR_STD, unit "rad", runtime;
+        /// How long the errors of readings of one feature stay alike, s; 0 takes each for independent.
+        correlation_s: f64 = 0.0, within 0.0..=1000.0, unit "s", runtime;
+        /// Distance between the cameras of a stereo pair, m.
+        baseline_m: f64 = 0.5, within 1e-3..=10.0, unit "m";
+        /// Features nearer than this are left out, m.
+        min_range_m: f64 = 0.05, within 0.0..=1000.0, unit "m", runtime;
+        /// Features farther than this are left out, m.
+        max_range_m: f64 = 100.0, within 0.0..=10_000.0, unit "m", runtime;
+    }
+}
+
+settings! {
     /// Which observations are believed.
-    pub gate: GateConfig,
+    pub struct GateConfig {
+        /// Probability with which a true observation passes the gate; 1 switches it off.
+        probability: f64 = 0.999, within 0.5..=1.0, runtime;
+        /// An observation without identity outside this probability of every feature starts a new one.
+        new_feature_probability: f64 = 0.999_999, within 0.5..=1.0, runtime;
+        /// Believed observations this many standard deviations out count half (Cauchy); 0 lets all count whole.
+        robust_scale: f64 = 0.0, within 0.0..=100.0, runtime;
+        /// When the gate has left most observations out for this long, the pose counts as lost, s; 0 for never.
+        ///
+        /// Its covariance is then widened until they pass.
+        starvation_limit_s: f64 = 10.0, within 0.0..=1e9, unit "s", runtime;
+    }
+}
+
+settings! {
     /// Which features are kept.
-    pub map: MapConfig,
-    /// Order of arrival, and jumps of time.
-    pub timing: TimingConfig,
-    /// Where the robot starts.
-    pub initial: InitialConfig,
-    /// What is calibrated while running.
-    pub calibration: CalibrationConfig,
+    pub struct MapConfig {
+        /// The most features the map holds.
+        max_features: usize = 500, within 1.0..=5000.0;
+        /// What happens to a new feature when the map is full.
+        when_full: WhenFull = WhenFull::Refuse, one_of WhenFull::WORDS, runtime;
+        /// Features not seen for this long are dropped, s; 0 keeps them for ever.
+        forget_after_s: f64 = 0.0, within 0.0..=1e9, unit "s", runtime;
+    }
 }
 
-/// Odometry and its noise.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct MotionConfig {
-    /// Noise of the forward velocity.
-    pub velocity_x_std: f64,
-    /// Noise of the leftward velocity; for wheels: their slip.
-    pub velocity_y_std: f64,
-    /// Noise of the yaw rate.
-    pub yaw_rate_std: f64,
-    /// Noise of the forward velocity for each m/s of it, added in squares.
-    pub velocity_ratio_std: f64,
-    /// Noise of the yaw rate for each rad/s of it, added in squares.
-    pub yaw_rate_ratio_std: f64,
-    /// What these numbers mean.
-    pub noise: NoiseReading,
-    /// Take the covariance of each message where it has one.
-    pub use_message_covariance: bool,
-    /// Which interval an odometry message speaks of.
-    pub hold: TwistHold,
-    /// What path a twist stands for.
-    pub path: TwistPath,
-    /// Dead time, s: the motion that a message speaks of happens this much after its stamp.
-    pub delay_s: f64,
-    /// Roll and pitch that come with an [`super::Imu`] project the odometry's velocity and what is seen of features onto the
-    /// horizontal plane. Its axes have to be those of the base.
-    pub use_tilt: bool,
-    /// The longest interval one message may stand for, s; beyond it the robot is taken to have moved with the last twist
-    /// for this long only.
-    pub max_step_s: f64,
-    /// Speeds beyond this are absurd, m/s.
-    pub max_speed: f64,
-    /// Yaw rates beyond this are absurd, rad/s.
-    pub max_yaw_rate: f64,
-}
-
-/// How the standard deviations of [`MotionConfig`] are read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NoiseReading {
-    /// Of one sample, whatever its duration: m/s and rad/s.
-    #[default]
-    PerSample,
-    /// Root of a spectral density: a sample of duration Δt has variance σ²/Δt. m/√s and rad/√s.
-    SpectralDensity,
-}
-
-/// Which interval the twist of an odometry message is taken for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TwistHold {
-    /// From the previous message to this one: encoders that report what they have just measured.
-    #[default]
-    Before,
-    /// From this message to the next one: velocities as commanded.
-    After,
-}
-
-/// What path of the robot the twist of an odometry message stands for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TwistPath {
-    /// An arc: the twist is kept throughout. Filters that take forward Euler steps, the thesis's, take the chord even then.
-    #[default]
-    Arc,
-    /// Straight ahead and then a turn, a forward Euler step: odometry that was made so.
-    Chord,
-}
-
-/// The feature sensor and its noise.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SensorConfig {
-    /// How observations without a layout of their own are read.
-    pub kind: FeatureKind,
-    /// Position of the sensor in the base frame, forward, m.
-    pub x_m: f64,
-    /// Position of the sensor in the base frame, left, m.
-    pub y_m: f64,
-    /// Heading of the sensor in the base frame, rad.
-    pub yaw_rad: f64,
-    /// Noise of either coordinate of a relative position, m.
-    pub position_std_m: f64,
-    /// Noise of a range, m.
-    pub range_std_m: f64,
-    /// Noise of a bearing, rad; also of each camera of a stereo pair.
-    pub bearing_std_rad: f64,
-    /// How long the errors of readings of one feature stay alike, s; 0 takes each for independent.
-    pub correlation_s: f64,
-    /// Distance between the cameras of a stereo pair, m.
-    pub baseline_m: f64,
-    /// Features nearer to the sensor than this are left out, m.
-    pub min_range_m: f64,
-    /// Features farther from the sensor than this are left out, m.
-    pub max_range_m: f64,
-}
-
-/// Which observations are believed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct GateConfig {
-    /// Probability with which a true observation passes; 1 switches the gate off.
-    pub probability: f64,
-    /// An observation without identity starts a new feature where it lies outside this probability of every known one.
-    pub new_feature_probability: f64,
-    /// Observations that are believed but lie this many standard deviations out count half; 0 lets all count whole.
-    pub robust_scale: f64,
-    /// When most observations of known features have been left out for this long, s, the pose is taken to be lost and its
-    /// covariance widened until they pass; 0 never does.
-    pub starvation_limit_s: f64,
-}
-
-/// Which features are kept.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct MapConfig {
-    /// The most features the map holds.
-    pub max_features: usize,
+words! {
     /// What happens to a new feature when the map is full.
-    pub when_full: WhenFull,
-    /// Features not seen for this long are dropped, s; 0 keeps them for ever.
-    pub forget_after_s: f64,
+    pub enum WhenFull {
+        /// It is left out, and counted as `map_full`.
+        Refuse = "refuse",
+        /// The feature not seen for the longest time makes room, unless it is in view now.
+        DropOldest = "drop_oldest",
+    }
 }
 
-/// What happens to a new feature when the map is full.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WhenFull {
-    /// It is left out, and counted as `map_full`.
-    #[default]
-    Refuse,
-    /// The feature not seen for the longest time makes room, unless it is in view now.
-    DropOldest,
+settings! {
+    /// Order of arrival, and jumps of time.
+    pub struct TimingConfig {
+        /// Features may arrive this much later than odometry of a later stamp, s.
+        reorder_window_s: f64 = 0.2, within 0.0..=5.0, unit "s";
+        /// A stamp ahead of the newest by more than this is dropped, s.
+        max_ahead_s: f64 = 5.0, within 0.1..=3600.0, unit "s", runtime;
+        /// A stamp behind the newest by more than this means that time was set back, s.
+        jump_back_s: f64 = 2.0, within 0.1..=1e9, unit "s", runtime;
+        /// When time is set back: start again, or keep pose and map.
+        on_jump_back: TimeJump = TimeJump::Reset, one_of TimeJump::WORDS, runtime;
+    }
 }
 
-/// Order of arrival, and jumps of time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TimingConfig {
-    /// Features may arrive this much later than odometry of a later stamp, s.
-    pub reorder_window_s: f64,
-    /// A stamp ahead of the newest one by more than this is from the future, s.
-    pub max_ahead_s: f64,
-    /// A stamp behind the newest one by more than this means that time was set back, s.
-    pub jump_back_s: f64,
+words! {
     /// What is done when time was set back.
-    pub on_jump_back: TimeJump,
+    pub enum TimeJump {
+        /// Start again: initial pose, empty map.
+        Reset = "reset",
+        /// Keep pose and map, and go on from the new time.
+        Rewind = "rewind",
+    }
 }
 
-/// What is done when time was set back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TimeJump {
-    /// Start again: initial pose, empty map.
-    #[default]
-    Reset,
-    /// Keep pose and map, and go on from the new time.
-    Rewind,
+settings! {
+    /// Where the robot starts.
+    pub struct InitialConfig {
+        /// Where the robot starts, m.
+        x_m: f64 = 0.0, within -1e6..=1e6, unit "m";
+        /// Where the robot starts, m.
+        y_m: f64 = 0.0, within -1e6..=1e6, unit "m";
+        /// Heading at the start, rad.
+        yaw_rad: f64 = 0.0, within ANGLE, unit "rad";
+        /// Standard deviation of either coordinate of the start, m.
+        ///
+        /// 0 where the map frame is defined by the start.
+        position_std_m: f64 = 0.0, within STD, unit "m";
+        /// Standard deviation of the heading at the start, rad.
+        yaw_std_rad: f64 = 0.0, within STD, unit "rad";
+    }
 }
 
-/// Where the robot starts.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct InitialConfig {
-    /// Position, m.
-    pub x_m: f64,
-    /// Position, m.
-    pub y_m: f64,
-    /// Heading, rad.
-    pub yaw_rad: f64,
-    /// Its standard deviation, m; 0 where the map frame is defined by the start.
-    pub position_std_m: f64,
-    /// Its standard deviation, rad.
-    pub yaw_std_rad: f64,
-}
-
-/// What odometry and sensor get wrong by a constant amount, and whether it is estimated.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct CalibrationConfig {
-    /// Of the velocity.
-    pub scale_v: Prior,
-    /// Of the yaw rate.
-    pub scale_w: Prior,
-    /// Of the yaw rate, rad/s.
-    pub bias_w: Prior,
-    /// Of the velocity in turns, m.
-    pub turn_slip: Prior,
-    /// Added to [`SensorConfig::x_m`], m.
-    pub sensor_x: Prior,
-    /// Added to [`SensorConfig::y_m`], m.
-    pub sensor_y: Prior,
-    /// Added to [`SensorConfig::yaw_rad`], rad.
-    pub sensor_yaw: Prior,
-    /// Of range readings, m.
-    pub range_bias: Prior,
-    /// Of bearing readings, rad.
-    pub bearing_bias: Prior,
+settings! {
+    /// What odometry and sensor get wrong by a constant amount, and whether it is estimated.
+    pub struct CalibrationConfig {
+        /// Error of scale of the velocity: the true one is 1 + this times the stated one; expected, or known.
+        scale_v: Prior, specs PriorSpecs::up_to(0.5, "", "1/sqrt(s)");
+        /// Error of scale of the yaw rate, also of a gyroscope's; expected, or known.
+        scale_w: Prior, specs PriorSpecs::up_to(0.5, "", "1/sqrt(s)");
+        /// Added to the yaw rate, also to a gyroscope's, rad/s; expected, or known.
+        bias_w: Prior, specs PriorSpecs::up_to(1.0, "rad/s", "rad/s/sqrt(s)");
+        /// Speed lost in turns, m/s per rad/s; expected, or known.
+        turn_slip: Prior, specs PriorSpecs::up_to(1.0, "m", "m/sqrt(s)");
+        /// Added to sensor.x_m, m; expected, or known.
+        sensor_x: Prior, specs PriorSpecs::up_to(10.0, "m", "m/sqrt(s)");
+        /// Added to sensor.y_m, m; expected, or known.
+        sensor_y: Prior, specs PriorSpecs::up_to(10.0, "m", "m/sqrt(s)");
+        /// Added to sensor.yaw_rad, rad; expected, or known.
+        sensor_yaw: Prior, specs PriorSpecs::up_to(PI, "rad", "rad/sqrt(s)");
+        /// By which ranges are read too long, m; expected, or known.
+        range_bias: Prior, specs PriorSpecs::up_to(10.0, "m", "m/sqrt(s)");
+        /// By which bearings are read too far to the left, rad; expected, or known.
+        bearing_bias: Prior, specs PriorSpecs::up_to(1.0, "rad", "rad/sqrt(s)");
+    }
 }
 
 /// What is known of a calibration parameter before the run. It is estimated if `sigma` or `walk` is not 0, and otherwise
@@ -245,6 +255,34 @@ pub struct Prior {
     pub walk: f64,
 }
 
+/// The table of a [`Prior`], which is another one for each parameter.
+struct PriorSpecs {
+    limit: f64,
+    unit: &'static str,
+    unit_of_walk: &'static str,
+}
+
+impl PriorSpecs {
+    const fn up_to(limit: f64, unit: &'static str, unit_of_walk: &'static str) -> Self {
+        Self { limit, unit, unit_of_walk }
+    }
+
+    const fn describe(self, value: &'static str) -> [Spec; 3] {
+        const SIGMA: &str = "Standard deviation of that; estimated where this or walk is not 0.";
+        const WALK: &str = "How fast it wanders, per root of a second.";
+        [
+            Spec::new("value", value).within(-self.limit..=self.limit).unit(self.unit),
+            Spec::new("sigma", SIGMA).within(0.0..=self.limit).unit(self.unit),
+            Spec::new("walk", WALK).within(0.0..=self.limit).unit(self.unit_of_walk),
+        ]
+    }
+}
+
+impl FeatureKind {
+    /// The words for the values in files, in their order.
+    pub const WORDS: &'static [&'static str] = &["relative_position", "range_bearing", "stereo_bearings"];
+}
+
 impl InitialConfig {
     /// As a pose.
     pub fn pose(&self) -> Se2 {
@@ -255,79 +293,6 @@ impl InitialConfig {
     pub fn covariance(&self) -> Matrix3<f64> {
         let (p, t) = (self.position_std_m, self.yaw_std_rad);
         Matrix3::from_diagonal(&Vector3::new(p * p, p * p, t * t))
-    }
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            filter: "default".into(),
-            choices: ChoicesConfig::default(),
-            motion: MotionConfig::default(),
-            sensor: SensorConfig::default(),
-            gate: GateConfig::default(),
-            map: MapConfig::default(),
-            timing: TimingConfig::default(),
-            initial: InitialConfig::default(),
-            calibration: CalibrationConfig::default(),
-        }
-    }
-}
-
-impl Default for MotionConfig {
-    fn default() -> Self {
-        Self {
-            velocity_x_std: 0.1,
-            velocity_y_std: 0.03,
-            yaw_rate_std: 0.1,
-            velocity_ratio_std: 0.0,
-            yaw_rate_ratio_std: 0.0,
-            noise: NoiseReading::PerSample,
-            use_message_covariance: true,
-            hold: TwistHold::Before,
-            path: TwistPath::Arc,
-            delay_s: 0.0,
-            use_tilt: false,
-            max_step_s: 0.5,
-            max_speed: 50.0,
-            max_yaw_rate: 50.0,
-        }
-    }
-}
-
-impl Default for SensorConfig {
-    fn default() -> Self {
-        Self {
-            kind: FeatureKind::RangeBearing,
-            x_m: 0.0,
-            y_m: 0.0,
-            yaw_rad: 0.0,
-            position_std_m: 0.1,
-            range_std_m: 0.05,
-            bearing_std_rad: 0.02,
-            correlation_s: 0.0,
-            baseline_m: 0.5,
-            min_range_m: 0.05,
-            max_range_m: 100.0,
-        }
-    }
-}
-
-impl Default for GateConfig {
-    fn default() -> Self {
-        Self { probability: 0.999, new_feature_probability: 0.999_999, robust_scale: 0.0, starvation_limit_s: 10.0 }
-    }
-}
-
-impl Default for MapConfig {
-    fn default() -> Self {
-        Self { max_features: 500, when_full: WhenFull::Refuse, forget_after_s: 0.0 }
-    }
-}
-
-impl Default for TimingConfig {
-    fn default() -> Self {
-        Self { reorder_window_s: 0.2, max_ahead_s: 5.0, jump_back_s: 2.0, on_jump_back: TimeJump::Reset }
     }
 }
 
@@ -355,44 +320,40 @@ impl Config {
     /// A value outside its range in [`SPECS`], or an unknown filter: with name, value and what is allowed.
     pub fn validate(&self) -> Result<Filter, ConfigError> {
         self.check_ranges()?;
-        Ok(self.choices.apply(Filter::named(&self.filter)?)?)
+        Ok(Filter::named(&self.filter)?)
     }
 
-    /// Whether every setting is in its range.
+    /// Whether every setting is in its range; [`Config::filter`] has to have a name of the table, too.
     ///
     /// # Errors
     /// The first one that is not.
     pub fn check_ranges(&self) -> Result<(), ConfigError> {
-        check(self, SPECS)?;
-        Ok(())
+        Ok(check(self, SPECS)?)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::Value;
+    use lienav_base::settings::lookup;
 
-    fn leaves(prefix: &str, node: &Value, out: &mut Vec<String>) {
-        match node {
-            Value::Object(map) => {
-                for (key, value) in map {
-                    let name = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-                    leaves(&name, value, out);
-                }
-            }
-            _ => out.push(prefix.to_owned()),
-        }
+    #[test]
+    fn the_table_has_the_names_of_the_serialised_settings_in_their_order() {
+        let names: Vec<&str> = SPECS.iter().map(|spec| spec.name).collect();
+        assert_eq!((names.len(), names[0], names[8]), (76, "filter", "motion.velocity_x_std"));
+        assert_eq!(
+            names[names.len() - 3..],
+            ["value", "sigma", "walk"].map(|leaf| format!("calibration.bearing_bias.{leaf}"))
+        );
+        let tree = serde_json::to_value(Config::default()).unwrap();
+        assert!(names.iter().all(|name| lookup(&tree, name).is_some_and(|value| !value.is_object())));
     }
 
     #[test]
-    fn every_setting_is_described_once() {
-        let mut found = Vec::new();
-        leaves("", &serde_json::to_value(Config::default()).unwrap(), &mut found);
-        let mut described: Vec<String> = SPECS.iter().map(|s| s.name.to_owned()).collect();
-        found.sort();
-        described.sort();
-        assert_eq!(found, described);
+    fn the_words_for_a_kind_of_feature_are_those_that_are_read() {
+        use FeatureKind::{RangeBearing, RelativePosition, StereoBearings};
+        let written = [RelativePosition, RangeBearing, StereoBearings].map(|kind| serde_json::to_value(kind).unwrap());
+        assert_eq!(written.each_ref().map(|word| word.as_str().unwrap()), FeatureKind::WORDS);
     }
 
     #[test]

@@ -8,7 +8,6 @@ mod associate;
 mod augment;
 mod calibration;
 mod chart;
-mod choices;
 mod config;
 mod covariance;
 mod estimator;
@@ -28,7 +27,6 @@ mod relocate;
 mod retract;
 mod sensor;
 mod slam;
-mod specs;
 mod state;
 mod step;
 #[cfg(test)]
@@ -55,10 +53,9 @@ pub use trace::{Trace, TracedReading, TracedStep};
 
 pub use calibration::{CalibrationEstimate, CalibrationParameter};
 pub use chart::{Centre, Chart, Charts};
-pub use choices::ChoicesConfig;
 pub use config::{
     CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, MapConfig, MotionConfig, NoiseReading, Prior,
-    SensorConfig, TimeJump, TimingConfig, TwistHold, TwistPath, WhenFull,
+    SPECS, SensorConfig, TimeJump, TimingConfig, TwistHold, TwistPath, WhenFull,
 };
 pub use filter::{
     CompositionError, Coordinates, Correction, Discretization, Errors, Filter, Initialization, Linearization, NoiseAt,
@@ -67,5 +64,4 @@ pub use filter::{
 pub use input::{FeatureKind, Features, Imu, Observation, Odometry};
 pub use output::{Counts, DropReason, Landmark, PoseEstimate, Step};
 pub use slam::{Slam, TooManySensors};
-pub use specs::SPECS;
 pub use tilt::Tilt;

@@ -21,7 +21,7 @@ use super::receive::{Inbox, WAIT, all, relay, turn};
 use super::start::{self, StartError};
 use super::stop::Stop;
 use input::Event;
-use lienav_attitude::{Attitude, BODY_SPECS, Body, Config};
+use lienav_attitude::{Attitude, Body, Config};
 use std::time::{Duration, Instant};
 use worker::Worker;
 
@@ -33,8 +33,7 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     let mut node = r2r::Node::create(start::context()?, "attitude_node", "")?;
     let log = Log::new(node.logger());
     let parameters = declare(&node, &log)?;
-    let mut settings: Settings = parameters.read(SPECS)?;
-    settings.body = parameters.read::<Settings>(BODY_SPECS)?.body;
+    let settings: Settings = parameters.read(SPECS)?;
     let config: Config = parameters.read(lienav_attitude::SPECS)?;
     let body = Body::new(settings.body.clone()).map_err(|e| ParameterError::Unusable(e.to_string()))?;
     let clock = RosClock::of(&mut node, parameters::use_sim_time(&parameters)?)?;
@@ -88,7 +87,6 @@ fn declare(node: &r2r::Node, log: &Log) -> Result<Parameters, ParameterError> {
     let mut all = Parameters::default();
     all.declare(&Config::default(), lienav_attitude::SPECS, &overrides)?;
     all.declare(&Settings::default(), SPECS, &overrides)?;
-    all.declare(&Settings::default(), BODY_SPECS, &overrides)?;
     all.declare(&parameters::Time::default(), parameters::TIME_SPECS, &overrides)?;
     parameters::warn_of_unknown(&all, &overrides, log);
     Ok(all)

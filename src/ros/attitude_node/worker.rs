@@ -200,8 +200,7 @@ impl Worker {
         request.answer(&mut self.parameters, |changed| {
             let node_settings: Settings = changed.read(SPECS).map_err(|e| e.to_string())?;
             attitude.reconfigure(changed.read(lienav_attitude::SPECS).map_err(|e| e.to_string())?)?;
-            // The body's settings are read at the start only.
-            *settings = Settings { body: settings.body.clone(), ..node_settings };
+            *settings = node_settings;
             Ok(())
         })?;
         self.events.changed(self.clock.now(), &before, &self.parameters)

@@ -10,10 +10,11 @@ pub use services::{Events, Request, Services};
 pub use value::Kind;
 
 use crate::ros::log::Log;
-use lienav_base::settings::{Allowed, OutOfRange, Spec, assign, check, lookup};
+use lienav_base::settings;
+use lienav_base::settings::{Allowed, Described, OutOfRange, Spec, assign, check, lookup};
 use r2r::ParameterValue;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -53,20 +54,16 @@ pub fn overrides(node: &r2r::Node) -> Overrides {
     given.iter().map(|(name, parameter)| (name.clone(), parameter.value.clone())).collect()
 }
 
-/// Whose time counts; every ROS node has this parameter.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Time {
-    /// Follow `/clock`.
-    pub use_sim_time: bool,
+settings! {
+    /// Whose time counts; every ROS node has this parameter.
+    pub struct Time {
+        /// Take the time from /clock instead of the system.
+        use_sim_time: bool = false;
+    }
 }
 
 /// The settings of [`Time`].
-pub const TIME_SPECS: &[Spec] = &[Spec {
-    name: "use_sim_time",
-    description: "Take the time from /clock instead of the system.",
-    allowed: Allowed::Any,
-    runtime: false,
-}];
+pub const TIME_SPECS: &[Spec] = Time::SPECS;
 
 /// Whether the node follows `/clock`.
 ///

@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(read, input);
         assert!((read_pose.unwrap().theta - 0.3).abs() < 1e-15);
 
-        let observation = Observation { id: Some(3), value: Vector2::new(0.1f64.exp(), 1.0 / 7.0), covariance: None };
+        let observation = Observation { id: Some(3), value: [0.1f64.exp(), 1.0 / 7.0].into(), covariance: None };
         let seen = Features { stamp, kind: FeatureKind::StereoBearings, observations: vec![observation] };
         let message = features(stamp, &seen, "base_link");
         assert_eq!(convert::features(&message, &[BASE], FeatureKind::RangeBearing).unwrap(), seen);

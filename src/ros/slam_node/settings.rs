@@ -1,55 +1,39 @@
 //! The parameters of `slam_node` beside those of the filter ([`lienav_slam::SPECS`]).
 
 use crate::ros::convert::Frame;
-use lienav_base::settings::{Allowed, Spec, spec};
-use serde::{Deserialize, Serialize};
+use lienav_base::settings;
+use lienav_base::settings::{Described, Spec};
 
-/// What can be set about the node itself.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Settings {
-    /// Frame of the map: that of the estimates.
-    pub map_frame: String,
-    /// Frame the odometry drifts in.
-    pub odom_frame: String,
-    /// Frame of the robot, to which the odometry's twist belongs.
-    pub base_frame: String,
-    /// Frame of the feature sensor.
-    pub sensor_frame: String,
-    /// Frame of the gyroscope.
-    pub imu_frame: String,
-    /// Publish map → odom.
-    pub publish_tf: bool,
-    /// Take the yaw rate from `imu`.
-    pub use_imu: bool,
-    /// Messages that may wait for the filter.
-    pub queue_size: usize,
-    /// Poses in `path`.
-    pub path_length: usize,
-    /// Distance from one pose of `path` to the next, m.
-    pub path_spacing_m: f64,
-    /// `path`, `landmarks` and `markers` a second, at most.
-    pub display_rate_hz: f64,
-    /// Probability with which a feature lies inside its ellipse.
-    pub marker_probability: f64,
-}
+/// Every setting of [`Settings`], in the order of its fields.
+pub const SPECS: &[Spec] = Settings::SPECS;
 
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            map_frame: "map".into(),
-            odom_frame: "odom".into(),
-            base_frame: "base_link".into(),
-            sensor_frame: "feature_sensor".into(),
-            imu_frame: "imu_link".into(),
-            publish_tf: true,
-            use_imu: false,
-            queue_size: 2000,
-            path_length: 5000,
-            path_spacing_m: 0.05,
-            display_rate_hz: 5.0,
-            marker_probability: 0.95,
-        }
+settings! {
+    /// What can be set about the node itself.
+    pub struct Settings {
+        /// Frame of the map: that of the estimates.
+        map_frame: String = "map".into();
+        /// Frame the odometry drifts in; frame_id of odom has to be this.
+        odom_frame: String = "odom".into();
+        /// Frame of the robot; child_frame_id of odom has to be this.
+        base_frame: String = "base_link".into();
+        /// Frame of the feature sensor; frame_id of features is this or base_frame.
+        sensor_frame: String = "feature_sensor".into();
+        /// Frame of the gyroscope; frame_id of imu is this or base_frame.
+        imu_frame: String = "imu_link".into();
+        /// Publish the transform from map_frame to odom_frame.
+        publish_tf: bool = true;
+        /// Take the yaw rate from imu instead of odom.
+        use_imu: bool = false;
+        /// Messages that may wait for the filter; beyond, the oldest go.
+        queue_size: usize = 2000, within 10.0..=100_000.0;
+        /// Poses in path; beyond, the oldest go. 0 for no path.
+        path_length: usize = 5000, within 0.0..=100_000.0, runtime;
+        /// Distance from one pose of path to the next, m.
+        path_spacing_m: f64 = 0.05, within 0.0..=1000.0, unit "m", runtime;
+        /// path, landmarks and markers a second, at most, Hz.
+        display_rate_hz: f64 = 5.0, within 0.1..=50.0, unit "Hz", runtime;
+        /// Probability with which a feature lies in its ellipse.
+        marker_probability: f64 = 0.95, within 0.01..=0.9999, runtime;
     }
 }
 
@@ -80,43 +64,13 @@ impl Settings {
     }
 }
 
-/// Every setting of [`Settings`], in the order of its fields.
-pub const SPECS: &[Spec] = {
-    use Allowed::{Any, Range};
-    &[
-        spec("map_frame", Any, false, "Frame of the map: that of the estimates."),
-        spec("odom_frame", Any, false, "Frame the odometry drifts in; frame_id of odom has to be this."),
-        spec("base_frame", Any, false, "Frame of the robot; child_frame_id of odom has to be this."),
-        spec("sensor_frame", Any, false, "Frame of the feature sensor; frame_id of features is this or base_frame."),
-        spec("imu_frame", Any, false, "Frame of the gyroscope; frame_id of imu is this or base_frame."),
-        spec("publish_tf", Any, false, "Publish the transform from map_frame to odom_frame."),
-        spec("use_imu", Any, false, "Take the yaw rate from imu instead of odom."),
-        spec(
-            "queue_size",
-            Range(10.0, 100_000.0),
-            false,
-            "Messages that may wait for the filter; beyond, the oldest go.",
-        ),
-        spec("path_length", Range(0.0, 100_000.0), true, "Poses in path; beyond, the oldest go. 0 for no path."),
-        spec("path_spacing_m", Range(0.0, 1000.0), true, "Distance from one pose of path to the next, m."),
-        spec("display_rate_hz", Range(0.1, 50.0), true, "path, landmarks and markers a second, at most, Hz."),
-        spec("marker_probability", Range(0.01, 0.9999), true, "Probability with which a feature lies in its ellipse."),
-    ]
-};
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use lienav_base::settings::check;
 
     #[test]
-    fn the_table_has_every_setting_once_and_the_defaults_are_valid() {
-        let tree = serde_json::to_value(Settings::default()).unwrap();
-        let mut found: Vec<_> = tree.as_object().unwrap().keys().map(String::as_str).collect();
-        let mut described: Vec<_> = SPECS.iter().map(|s| s.name).collect();
-        found.sort_unstable();
-        described.sort_unstable();
-        assert_eq!(found, described);
+    fn the_defaults_are_valid() {
         assert_eq!(check(&Settings::default(), SPECS), Ok(()));
     }
 }

@@ -4,6 +4,7 @@ use super::Settings;
 use super::problem::Problem;
 use super::solve::{Solution, solve};
 use crate::run::{self, Run, Update};
+use crate::study::Study;
 use lienav_io::recording::Input;
 use lienav_slam::{Config, ConfigError, Sensor, Trace};
 use std::time::Instant;
@@ -27,10 +28,10 @@ impl Session {
     ///
     /// # Errors
     /// A configuration that cannot be used; its filter is replaced by `iterated`.
-    pub fn new(config: &Config, settings: Settings, sensors: &[Sensor]) -> Result<Self, ConfigError> {
-        let name = config.filter.clone();
-        let config = Config { filter: FRONT_END.into(), ..config.clone() };
-        let mut filter = run::Session::new(&config, sensors)?;
+    pub fn new(study: &Study, settings: Settings, sensors: &[Sensor]) -> Result<Self, ConfigError> {
+        let name = study.filter.clone();
+        let config = Config { filter: FRONT_END.into(), ..study.config() };
+        let mut filter = run::Session::new(study.composed(FRONT_END)?, &config, sensors)?;
         filter.slam.keep_trace();
         Ok(Self { filter, name, config, settings, sensors: sensors.to_vec() })
     }

@@ -5,6 +5,7 @@ use crate::errors::StepError;
 use crate::method::Method;
 use crate::run::Run;
 use crate::simulated::inputs;
+use crate::study::Study;
 use lienav_base::stamp::Stamp;
 use lienav_io::settings_file::with;
 use lienav_sim::{Scenario, Simulation};
@@ -83,9 +84,9 @@ pub(super) fn trials(
     let sensors: Vec<Sensor> = added.iter().map(|(sensor, _)| sensor.clone()).collect();
     let truth = simulation.clone();
     let session = |filter: &String| {
-        let given = simulation.filter_config(filter);
-        let config = settings.iter().try_fold(given, |config, (name, value)| with(&config, name, value))?;
-        Ok::<_, ExperimentError>(Method::with_sensors(&config, &sensors)?)
+        let given = Study::from(simulation.filter_config(filter));
+        let study = settings.iter().try_fold(given, |study, (name, value)| with(&study, name, value))?;
+        Ok::<_, ExperimentError>(Method::of_study(&study, &sensors)?)
     };
     let mut sessions = filters.iter().map(session).collect::<Result<Vec<_>, _>>()?;
     for input in simulation.flat_map(inputs) {

@@ -26,7 +26,7 @@ fn observation() -> impl Strategy<Value = Observation> {
     let covariance = prop::option::of((0.0..1.0f64, 0.0..1.0f64, -0.1..0.1f64));
     (prop::option::of(0..UNKNOWN_ID), number(), number(), covariance).prop_map(|(id, a, b, c)| Observation {
         id,
-        value: Vector2::new(a, b),
+        value: [a, b].into(),
         covariance: c.map(|(aa, bb, ab)| Matrix2::new(aa, ab, ab, bb)),
     })
 }
@@ -91,8 +91,8 @@ fn single_precision_big_endian_rows_with_gaps_and_foreign_fields_are_read() {
         Cloud { fields: &fields, height: 2, width: 1, point_step: 16, row_step: 20, is_bigendian: true, data: &data };
     let (kind, seen) = decode_features(&cloud, FeatureKind::RangeBearing).unwrap();
     assert_eq!(kind, FeatureKind::RelativePosition);
-    assert_eq!(seen[0], Observation { id: Some(7), value: Vector2::new(1.5, -2.0), covariance: None });
-    assert_eq!(seen[1], Observation { id: None, value: Vector2::new(0.25, 4.0), covariance: None });
+    assert_eq!(seen[0], Observation { id: Some(7), value: [1.5, -2.0].into(), covariance: None });
+    assert_eq!(seen[1], Observation { id: None, value: [0.25, 4.0].into(), covariance: None });
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Clouds that are linearized again: when, and that nothing is used twice or taken back.
 
 use super::*;
-use crate::{Landmark, TimeJump};
+use crate::{Correction, Errors, Filter, Landmark, TimeJump};
 use nalgebra::Matrix3;
 
 const BEARING_STD: f64 = 0.02;
@@ -117,9 +117,12 @@ fn windows_of_every_length_stay_near_the_truth() {
     let instants = bend(80, 14);
     let truth = instants.last().unwrap().truth;
     for window in [0, 1, 2, 3, 7, 20, 100] {
-        let mut config = stereo("default");
-        config.choices.window = window;
-        let (_, steps) = run_stereo(config, &instants);
+        let mut filter = Filter::default();
+        if let Errors::Invariant(Correction::Charts { fixed_lag, .. }) = &mut filter.errors {
+            *fixed_lag = window;
+        }
+        let mut slam = Slam::with_filter(filter, stereo("default")).unwrap();
+        let steps: Vec<Step> = instants.iter().flat_map(|instant| feed_stereo(&mut slam, instant)).collect();
         let last = steps.last().unwrap().estimate;
         assert!(
             (last.pose.p - truth.p).norm() < 0.6 && (last.pose.theta - truth.theta).abs() < 0.1,

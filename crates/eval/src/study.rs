@@ -1,46 +1,89 @@
-//! The open choices of a filter, one by one: switches that turn the effect of each on and off.
+//! What a study may set beside what a robot may: the open choices of a filter, one by one, to turn the effect of each on and
+//! off.
 
-use super::{
-    Centre, CompositionError, Correction, Discretization, Errors, Filter, Initialization, NoiseAt, StereoModel,
+use lienav_base::settings;
+use lienav_base::settings::{Described, Spec};
+use lienav_slam::{
+    CalibrationConfig, Centre, CompositionError, Config, ConfigError, Correction, Discretization, Errors, Filter,
+    GateConfig, InitialConfig, Initialization, MapConfig, MotionConfig, NoiseAt, SensorConfig, StereoModel,
+    TimingConfig,
 };
-use serde::{Deserialize, Serialize};
 
-/// What replaces a choice of the filter that was named; `as_named` replaces nothing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ChoicesConfig {
-    /// How a velocity becomes a motion: one of [`ChoicesConfig::DISCRETIZATION`].
-    pub discretization: String,
-    /// How a new feature is correlated with the pose, in map coordinates: one of [`ChoicesConfig::INITIALIZATION`].
-    pub initialization: String,
-    /// Where the covariance of a triangulated position is evaluated: one of [`ChoicesConfig::NOISE_AT`].
-    pub noise_at: String,
-    /// What of a stereo pair is the measurement: one of [`ChoicesConfig::STEREO`].
-    pub stereo: String,
-    /// How often the update of an invariant filter with charts is linearized; 0 is as named.
-    pub iterations: u32,
-    /// Where charts of features are centred: one of [`ChoicesConfig::CENTRE`].
-    pub centre: String,
-    /// How many of the last clouds an invariant filter with charts linearizes again; −1 is as named, 0 none.
-    pub window: i64,
+settings! {
+    /// The settings of a robot's filter, and other choices for that filter.
+    pub struct Study {
+        /// Which filter runs.
+        filter: String = "default".into(), one_of Filter::NAMES;
+        /// Which of its choices are to be others.
+        choices: ChoicesConfig;
+        /// Odometry and its noise.
+        motion: MotionConfig;
+        /// The feature sensor and its noise.
+        sensor: SensorConfig;
+        /// Which observations are believed.
+        gate: GateConfig;
+        /// Which features are kept.
+        map: MapConfig;
+        /// Order of arrival, and jumps of time.
+        timing: TimingConfig;
+        /// Where the robot starts.
+        initial: InitialConfig;
+        /// What is calibrated while running.
+        calibration: CalibrationConfig;
+    }
 }
 
-impl Default for ChoicesConfig {
-    fn default() -> Self {
-        let as_named = || AS_NAMED.to_owned();
-        Self {
-            discretization: as_named(),
-            initialization: as_named(),
-            noise_at: as_named(),
-            stereo: as_named(),
-            iterations: 0,
-            centre: as_named(),
-            window: -1,
-        }
+settings! {
+    /// What replaces a choice of the filter that was named; `as_named` replaces nothing.
+    pub struct ChoicesConfig {
+        /// How a velocity becomes a motion, instead of as the filter has it.
+        discretization: String = AS_NAMED.into(), one_of ChoicesConfig::DISCRETIZATION;
+        /// Correlation of a new feature with the pose, in filters with map coordinates.
+        initialization: String = AS_NAMED.into(), one_of ChoicesConfig::INITIALIZATION;
+        /// Where the covariance of a triangulated position is evaluated.
+        noise_at: String = AS_NAMED.into(), one_of ChoicesConfig::NOISE_AT;
+        /// What of a stereo pair is taken for the measurement.
+        stereo: String = AS_NAMED.into(), one_of ChoicesConfig::STEREO;
+        /// How often an update with charts is linearized; 0 is as the filter has it.
+        iterations: u32 = 0, within 0.0..=20.0;
+        /// Where the chart of a feature is centred, in filters with charts.
+        centre: String = AS_NAMED.into(), one_of ChoicesConfig::CENTRE;
+        /// How many of the last clouds are linearized again, in filters with charts; an odd number counts as the next
+        /// even one, 0 is none, -1 as the filter has it.
+        window: i64 = -1, within -1.0..=100.0;
     }
 }
 
 const AS_NAMED: &str = "as_named";
+
+impl Study {
+    /// Of [`Study::SPECS`], those that a robot's filter does not have: the choices.
+    pub fn choices() -> Vec<Spec> {
+        Self::SPECS.iter().filter(|spec| spec.name.starts_with("choices.")).copied().collect()
+    }
+
+    /// The settings of the filter.
+    pub fn config(&self) -> Config {
+        let Self { filter, motion, sensor, gate, map, timing, initial, calibration, .. } = self.clone();
+        Config { filter, motion, sensor, gate, map, timing, initial, calibration }
+    }
+
+    /// The filter of this name with the choices that are made.
+    ///
+    /// # Errors
+    /// An unknown name, or choices without effect on this filter.
+    pub fn composed(&self, name: &str) -> Result<Filter, ConfigError> {
+        Ok(self.choices.apply(Filter::named(name)?)?)
+    }
+}
+
+impl From<Config> for Study {
+    fn from(config: Config) -> Self {
+        let Config { filter, motion, sensor, gate, map, timing, initial, calibration } = config;
+        let choices = ChoicesConfig::default();
+        Self { filter, choices, motion, sensor, gate, map, timing, initial, calibration }
+    }
+}
 
 impl ChoicesConfig {
     /// What [`ChoicesConfig::discretization`] may be; see [`Discretization`].

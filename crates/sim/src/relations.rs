@@ -1,0 +1,82 @@
+//! The checks of a scenario that concern more than one value.
+
+use super::scenario::{Scenario, WorldKind};
+use lienav_base::settings::OutOfRange;
+
+/// A simulation of more odometry samples than this is a mistake.
+const MAX_SAMPLES: f64 = 1e8;
+
+/// The checks that concern more than one value, and the lists.
+pub(super) fn check_relations(scenario: &Scenario) -> Result<(), OutOfRange> {
+    let (odometry, sensor, imu) = (&scenario.odometry, &scenario.sensor, &scenario.imu);
+    let (trajectory, world) = (&scenario.trajectory, &scenario.world);
+    at_most("sensor.rate_hz", sensor.rate_hz, odometry.rate_hz, "odometry.rate_hz")?;
+    at_most("imu.rate_hz", imu.rate_hz, odometry.rate_hz, "odometry.rate_hz")?;
+    at_most("sensor.min_range_m", sensor.min_range_m, sensor.max_range_m, "sensor.max_range_m")?;
+    if world.layout == WorldKind::Scattered {
+        at_most("world.clearance_m", world.clearance_m, world.margin_m, "world.margin_m")?;
+    }
+    check_points("trajectory.waypoints_y_m", &trajectory.waypoints_x_m, &trajectory.waypoints_y_m)?;
+    check_points("world.features_y_m", &world.features_x_m, &world.features_y_m)
+}
+
+/// Refuses a run so long that nobody can mean it.
+pub(super) fn check_length(duration_s: f64, rate_hz: f64) -> Result<(), OutOfRange> {
+    at_most("odometry.rate_hz", rate_hz, MAX_SAMPLES / duration_s, "1e8 samples for the duration of the trajectory")
+}
+
+fn at_most(name: &'static str, value: f64, bound: f64, meaning: &str) -> Result<(), OutOfRange> {
+    if value <= bound {
+        return Ok(());
+    }
+    Err(OutOfRange { name, value: value.to_string(), allowed: format!("at most {bound}, which is {meaning}") })
+}
+
+/// Two lists of coordinates, equally long and finite.
+fn check_points(name: &'static str, x: &[f64], y: &[f64]) -> Result<(), OutOfRange> {
+    let error = |value: String, allowed: &str| Err(OutOfRange { name, value, allowed: allowed.into() });
+    if x.len() != y.len() {
+        return error(format!("a list of {}", y.len()), &format!("as many y as x coordinates, {}", x.len()));
+    }
+    match x.iter().chain(y).find(|value| !(-1e6..=1e6).contains(*value)) {
+        Some(value) => error(format!("a list with {value}"), "-1000000 … 1000000, in x and y"),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(change: impl Fn(&mut Scenario)) -> String {
+        let mut scenario = Scenario::default();
+        change(&mut scenario);
+        scenario.validate().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_refusal_names_the_parameter_its_value_and_what_is_allowed() {
+        let text = refusal(|s| s.sensor.bearing_std_rad = -1.0);
+        assert_eq!(text, "parameter 'sensor.bearing_std_rad' is -1.0; allowed: 0 … 100");
+        let text = refusal(|s| s.sensor.rate_hz = 20.0);
+        assert_eq!(text, "parameter 'sensor.rate_hz' is 20; allowed: at most 10, which is odometry.rate_hz");
+        let text = refusal(|s| s.trajectory.waypoints_x_m.truncate(2));
+        assert!(text.contains("'trajectory.waypoints_y_m' is a list of 13; allowed: as many y as x"), "{text}");
+        let text = refusal(|s| s.trajectory.waypoints_x_m[3] = f64::NAN);
+        assert!(text.contains("a list with NaN"), "{text}");
+        assert!(refusal(|s| s.forget_after_s = f64::INFINITY).contains("not a number"));
+    }
+
+    #[test]
+    fn a_scenario_survives_yaml_and_a_short_one_keeps_defaults() {
+        for name in Scenario::names() {
+            let scenario = Scenario::named(&name).unwrap();
+            assert_eq!(Scenario::from_yaml(&scenario.to_yaml().unwrap()), Ok(scenario));
+        }
+        let short = Scenario::from_yaml("name: mine\ntrajectory: {path: line, length_m: 5}\n").unwrap();
+        assert_eq!((short.trajectory.length_m, short.odometry.clone()), (5.0, Scenario::default().odometry));
+        let text = Scenario::from_yaml("trajectory: {path: lane}").unwrap_err().to_string();
+        assert!(text.contains("lane") && text.contains("circle"), "{text}");
+        assert!(Scenario::from_yaml("sensr: {}").unwrap_err().to_string().contains("sensr"));
+    }
+}
