@@ -1,9 +1,9 @@
 //! What an inertial sensor recorded, wherever it comes from, and the truth to compare with.
 
 use crate::bag::cdr;
-use crate::bag::messages::Imu;
 use crate::bag::{BagReader, Role, Topics, roles_of};
 use crate::datasets;
+use crate::messages::Imu;
 use crate::recording::OpenError;
 use lienav_attitude::{ImuSample, MagneticField};
 use lienav_base::stamp::Stamp;
@@ -83,6 +83,6 @@ fn from_bag(path: &Path, topics: &Topics) -> Result<InertialRecording, OpenError
     Ok(recording)
 }
 
-fn vector(v: &crate::bag::messages::Vector3) -> Vector3<f64> {
+fn vector(v: &crate::messages::Vector3) -> Vector3<f64> {
     Vector3::new(v.x, v.y, v.z)
 }

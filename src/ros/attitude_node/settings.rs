@@ -1,8 +1,8 @@
 //! The parameters of `attitude_node` beside those of the filter ([`lienav_attitude::SPECS`]).
 
-use crate::ros::convert::Frame;
 use lienav_attitude::BodyConfig;
 use lienav_base::settings::{Allowed, Spec, spec};
+use lienav_io::convert::Frame;
 use serde::{Deserialize, Serialize};
 
 /// What can be set about the node itself.
@@ -59,7 +59,7 @@ impl Default for Settings {
 impl Settings {
     /// Frame of the sensor, as a message has to name it.
     pub fn imu(&self) -> [Frame<'_>; 1] {
-        [Frame { parameter: "imu_frame", name: &self.imu_frame }]
+        [Frame::parameter("imu_frame", &self.imu_frame)]
     }
 }
 

@@ -1,13 +1,13 @@
 //! A bag as a recording.
 
 use super::cdr;
-use super::cloud::decode_landmarks;
-use super::content::{features_of, imu_of, odometry_of, pose_of, with_layout};
-use super::messages::{Imu, Message, Odometry, PointCloud2, PoseStamped, PoseWithCovarianceStamped};
+use super::content::{features_of, imu_of, odometry_of, pose_of};
 use super::params;
 use super::read::{BagReader, Topic};
 use super::topics::{Role, Topics, roles_of};
+use crate::cloud::decode_landmarks;
 use crate::files::folder_of;
+use crate::messages::{Imu, Message, Odometry, PointCloud2, PoseStamped, PoseWithCovarianceStamped};
 use crate::recording::{Input, OpenError, Recording};
 use lienav_slam::FeatureKind;
 use std::fs;
@@ -18,6 +18,10 @@ use std::path::Path;
 pub const NAME_KEY: &str = "lienav.name";
 /// Prefix of `custom_data` under which a converted bag keeps what its source left out, by reason.
 pub const DROPPED_KEY: &str = "lienav.dropped.";
+
+/// The word under which a message that cannot be decoded is counted. A node never counts any: the middleware keeps such
+/// messages from it.
+pub const UNREADABLE: &str = "unreadable";
 
 /// Reads a bag: a folder, or a single storage file. A `params.yaml` in the bag's folder gives [`Recording::config`].
 ///
@@ -96,7 +100,7 @@ fn take_in(
             recording.truth.push(((&header.stamp).into(), pose));
         }
         Role::TrueLandmarks => {
-            let landmarks = with_layout(&decode::<PointCloud2>(bytes)?, decode_landmarks).map_err(bad_layout)?;
+            let landmarks = decode_landmarks(&decode::<PointCloud2>(bytes)?).map_err(bad_layout)?;
             recording.true_landmarks = landmarks;
         }
     }
@@ -104,7 +108,7 @@ fn take_in(
 }
 
 fn decode<M: Message>(bytes: &[u8]) -> Result<M, Unread> {
-    cdr::decode(bytes).map_err(|error| Unread::new("unreadable", error))
+    cdr::decode(bytes).map_err(|error| Unread::new(UNREADABLE, error))
 }
 
 /// What is known beside the messages: the parameter file, and what a conversion has noted in `metadata.yaml`.

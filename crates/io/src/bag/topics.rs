@@ -1,7 +1,7 @@
 //! Which topic of a bag is what.
 
-use super::messages::{Imu, Message, Odometry, PointCloud2, PoseStamped, PoseWithCovarianceStamped};
 use super::read::Topic;
+use crate::messages::{Imu, Message, Odometry, PointCloud2, PoseStamped, PoseWithCovarianceStamped};
 
 /// Which topics of a bag to read. `None` means the usual name, or, for what the filter is fed with, the only topic of the right
 /// type where there is none of that name. Truth is never guessed: another pose taken for it would falsify every number.
