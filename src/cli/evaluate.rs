@@ -11,6 +11,7 @@ use lienav_eval::method::Method;
 use lienav_eval::plot::Subject;
 use lienav_eval::report::{Report, to_json, to_text};
 use lienav_eval::run::{Run, run as run_filter};
+use lienav_io::bag::Topics;
 use lienav_io::recording::Recording;
 use lienav_io::truth::{MAX_TRUTH_GAP_S, Truth};
 use lienav_slam::Config;
@@ -88,7 +89,8 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     }
     refuse_twins(args.filters.iter().chain(args.live.poses.iter().map(|(name, _)| name)))?;
     let Some(source) = &args.source else { return live::run(args) };
-    let recording = open(source, &args.topics)?;
+    let topics = Topics { frames: args.layers.frames()?, ..(&args.topics).into() };
+    let recording = open(source, &topics)?;
     let config = args.layers.over(recording.config.as_ref())?;
     let filters = if args.filters.is_empty() { std::slice::from_ref(&config.filter) } else { &args.filters };
     let runs = filters.iter().map(|filter| run_one(&recording, &config, filter)).collect::<Result<Vec<_>, _>>()?;

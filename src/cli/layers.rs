@@ -1,10 +1,12 @@
 //! The settings a filter runs with, laid over each other: defaults, what the source says, a file, single settings.
 
 use super::failure::Failure;
+use lienav_io::bag::params::{NODE, frames_from_yaml};
+use lienav_io::convert::Frames;
 use lienav_io::settings_file::{overlay, with};
 use lienav_slam::Config;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where settings come from besides the source.
 #[derive(clap::Args)]
@@ -18,6 +20,14 @@ pub(super) struct Layers {
 }
 
 impl Layers {
+    /// The frames that the file states, which messages of a bag have to be in.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is not YAML.
+    pub(super) fn frames(&self) -> Result<Frames, Failure> {
+        self.config.as_deref().map_or_else(|| Ok(Frames::default()), |path| frames_in(path, NODE))
+    }
+
     /// What the source says of its sensors, or the defaults; over it the file, over it the single settings.
     ///
     /// # Errors
@@ -27,7 +37,7 @@ impl Layers {
         if let Some(path) = &self.config {
             let named = |error: &dyn std::fmt::Display| Failure::Failed(format!("{}: {error}", path.display()));
             let text = fs::read_to_string(path).map_err(|e| named(&e))?;
-            config = overlay(&config, &text, "slam_node").map_err(|e| named(&e))?;
+            config = overlay(&config, &text, NODE).map_err(|e| named(&e))?;
             config.validate().map_err(|e| named(&e))?;
         }
         for (name, value) in &self.settings {
@@ -36,6 +46,16 @@ impl Layers {
         config.validate().map_err(|e| Failure::WrongCall(e.to_string()))?;
         Ok(config)
     }
+}
+
+/// The frames that a parameter file states for `node`.
+///
+/// # Errors
+/// The file cannot be read, or is not YAML.
+pub(super) fn frames_in(path: &Path, node: &str) -> Result<Frames, Failure> {
+    let named = |error: &dyn std::fmt::Display| Failure::Failed(format!("{}: {error}", path.display()));
+    let text = fs::read_to_string(path).map_err(|e| named(&e))?;
+    frames_from_yaml(&text, node).map_err(|e| named(&e))
 }
 
 /// NAME=VALUE, taken apart.

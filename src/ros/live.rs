@@ -240,8 +240,14 @@ impl Subject {
     fn into_run(mut self, recording: &Recording, statuses: &BTreeMap<String, DiagnosticStatus>) -> Run {
         self.run.source = format!("live {}", self.topic);
         self.run.estimates.sort_by_key(|estimate| estimate.stamp);
-        for (reason, count) in recording.dropped.iter().chain(&dropped_by(&self.namespace, statuses)) {
-            *self.run.dropped.entry(reason.clone()).or_default() += count;
+        // The node and the reader of what was heard refuse the same messages for the same reasons: each counts once.
+        let mut dropped = recording.dropped.clone();
+        for (reason, count) in dropped_by(&self.namespace, statuses) {
+            let known = dropped.entry(reason).or_default();
+            *known = count.max(*known);
+        }
+        for (reason, count) in dropped {
+            *self.run.dropped.entry(reason).or_default() += count;
         }
         if self.run.estimates.is_empty() {
             self.run.warnings.push(format!("nothing was heard on {}", self.topic));

@@ -4,6 +4,7 @@ use super::read;
 #[cfg(feature = "ros")]
 use lienav::ros::{attitude_node, simulator_node, slam_node};
 use lienav_attitude::{BODY_SPECS, BodyConfig};
+use lienav_io::bag::{BAD_TRUTH, UNREADABLE};
 use lienav_io::convert::Refusal;
 use lienav_io::files::write_atomically;
 use lienav_io::settings_file::to_markdown;
@@ -82,6 +83,7 @@ fn the_readme_names_what_the_nodes_publish() {
 fn each_reason_to_drop_input_has_a_remedy() {
     let text = read("docs/running.md");
     let reasons = DropReason::ALL.iter().map(|reason| reason.word()).chain(Refusal::WORDS);
+    let reasons = reasons.chain([UNREADABLE, BAD_TRUTH]);
     #[cfg(feature = "ros")]
     let reasons = reasons.chain([slam_node::QUEUE_FULL, slam_node::NO_ODOM_POSE]);
     for reason in reasons {

@@ -34,6 +34,23 @@ pub enum SettingsError {
 /// # Errors
 /// Not YAML, an unknown name, or a value of the wrong type.
 pub fn overlay<T: Serialize + DeserializeOwned>(base: &T, yaml: &str, node: &str) -> Result<T, SettingsError> {
+    overlay_with(base, yaml, node, false)
+}
+
+/// [`overlay`] where plain YAML, too, may hold settings of others.
+///
+/// # Errors
+/// Not YAML, or a value of the wrong type.
+pub fn overlay_known<T: Serialize + DeserializeOwned>(base: &T, yaml: &str, node: &str) -> Result<T, SettingsError> {
+    overlay_with(base, yaml, node, true)
+}
+
+fn overlay_with<T: Serialize + DeserializeOwned>(
+    base: &T,
+    yaml: &str,
+    node: &str,
+    skip_unknown: bool,
+) -> Result<T, SettingsError> {
     let parsed: serde_yaml_ng::Value = serde_yaml_ng::from_str(yaml).map_err(|e| SettingsError::Yaml(one_line(&e)))?;
     let document = serde_json::to_value(parsed).map_err(|e| SettingsError::Yaml(one_line(&e)))?;
     let mut tree = to_tree(base)?;
@@ -48,7 +65,9 @@ pub fn overlay<T: Serialize + DeserializeOwned>(base: &T, yaml: &str, node: &str
         }
         None if document.is_null() => {}
         None if document.is_object() => {
-            for (name, value) in leaves(&document) {
+            let known = |name: &str| !skip_unknown || !is_foreign(&tree, name);
+            let leaves: Vec<_> = leaves(&document).into_iter().filter(|(name, _)| known(name)).collect();
+            for (name, value) in leaves {
                 put::<T>(&mut tree, &name, value)?;
             }
         }

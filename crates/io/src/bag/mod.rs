@@ -4,7 +4,6 @@
 //! [`BagWriter`] writes. Below these: how messages are serialised ([`cdr`]), and their definitions ([`schema`]).
 
 pub mod cdr;
-mod content;
 mod load;
 mod mcap_parts;
 pub mod metadata;
@@ -16,7 +15,8 @@ pub mod schema;
 mod topics;
 mod write;
 
-pub use load::{DROPPED_KEY, NAME_KEY, UNREADABLE, load};
+pub use load::{BAD_TRUTH, DROPPED_KEY, NAME_KEY, UNREADABLE, load};
+pub(crate) use load::{Problems, Unread};
 pub use read::{BagReader, Record, Topic};
 pub use topics::{Role, Topics, roles_of};
 pub use write::{BagWriter, Existing, TopicId, WriteError};
