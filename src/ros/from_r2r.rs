@@ -1,5 +1,5 @@
-//! Messages as r2r has them to plain ones ([`lienav_io::messages`]), field by field. What they mean, and whether they can be
-//! used, [`lienav_io::convert`] says, to a node as to the reader of a bag.
+//! Messages as r2r has them to plain ones ([`lienav_io::messages`]), field by field. What they mean, and whether they
+//! can be used, [`lienav_io::convert`] says, to a node as to the reader of a bag.
 //!
 //! Messages are taken by value: their strings and the data of a cloud are moved, not copied.
 
@@ -105,8 +105,8 @@ fn quaternion(q: &geometry_msgs::msg::Quaternion) -> plain::Quaternion {
     plain::Quaternion { x: q.x, y: q.y, z: q.z, w: q.w }
 }
 
-/// A covariance, which r2r has in a list. The middleware gives no list of another length; it would say nothing that can
-/// be used.
+/// A covariance, which r2r has in a list. The middleware gives no list of another length; it would say nothing that
+/// can be used.
 fn array<const N: usize>(covariance: &[f64]) -> [f64; N] {
     covariance.try_into().unwrap_or([f64::NAN; N])
 }

@@ -1,6 +1,7 @@
 //! The ROS face: the nodes, and the only place that names r2r.
 //!
-//! - [`slam_node`], [`attitude_node`] and [`simulator_node`]: one folder each; [`player`] and [`live`]: `lienav play`, `lienav evaluate --live`;
+//! - [`slam_node`], [`attitude_node`] and [`simulator_node`]: one folder each;
+//! - [`player`] and [`live`]: `lienav play`, `lienav evaluate --live`;
 //! - [`start`], [`stop`]: how a node begins, turns and ends;
 //! - [`parameters`]: every setting with type, range and description; its services;
 //! - [`from_r2r`], [`tf`]: from and to messages of r2r; what they mean, [`lienav_io::convert`] says;

@@ -1,7 +1,8 @@
-//! The layout of a cloud of features: what the fields of a `sensor_msgs/PointCloud2` mean, read and written without ROS.
+//! The layout of a cloud of features: what the fields of a `sensor_msgs/PointCloud2` mean, read and written without
+//! ROS.
 //!
-//! A point has an identity `id` (UINT32 or INT32; 0xFFFFFFFF or negative = unknown; optional), two values whose names say
-//! how they are to be read, and optionally their covariance:
+//! A point has an identity `id` (UINT32 or INT32; 0xFFFFFFFF or negative = unknown; optional), two values whose names
+//! say how they are to be read, and optionally their covariance:
 //!
 //! | values | covariance |
 //! |---|---|
@@ -275,8 +276,8 @@ pub fn encode_landmarks(landmarks: &[(u32, Vector2<f64>)]) -> Encoded {
     })
 }
 
-/// Reads positions of landmarks, m: from `x_m`, `y_m` where these exist, else from `x`, `y`. Points without identity are
-/// left out.
+/// Reads positions of landmarks, m: from `x_m`, `y_m` where these exist, else from `x`, `y`. Points without identity
+/// are left out.
 ///
 /// # Errors
 /// A cloud of another layout.

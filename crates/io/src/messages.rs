@@ -1,5 +1,5 @@
-//! ROS 2 messages as plain data, field by field as their interfaces have them, whether they come from a topic or from a
-//! bag. Units and frames are those of REP 103 and REP 105.
+//! ROS 2 messages as plain data, field by field as their interfaces have them, whether they come from a topic or from
+//! a bag. Units and frames are those of REP 103 and REP 105.
 
 #![allow(missing_docs, reason = "the fields are documented where the interfaces are published")]
 

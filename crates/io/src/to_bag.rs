@@ -26,13 +26,14 @@ pub struct Converted {
     pub messages: u64,
 }
 
-/// Writes a bag folder: `/odom`, `/imu` (if there is any), `/features`, `/ground_truth/pose`, `/ground_truth/landmarks`,
-/// and `params.yaml` with what the recording says of its sensors. Each message is received at its own stamp, or at that of
-/// the one before if that is later: the order of arrival stays. `progress` is told how many of how many messages are
-/// written.
+/// Writes a bag folder: `/odom`, `/imu` (if there is any), `/features`, `/ground_truth/pose`,
+/// `/ground_truth/landmarks`, and `params.yaml` with what the recording says of its sensors. Each message is received
+/// at its own stamp, or at that of the one before if that is later: the order of arrival stays. `progress` is told how
+/// many of how many messages are written.
 ///
 /// # Errors
-/// The folder exists and may not be replaced, a stamp lies before the epoch, or the disk says no. Nothing is left behind then.
+/// The folder exists and may not be replaced, a stamp lies before the epoch, or the disk says no. Nothing is left
+/// behind then.
 pub fn to_bag(
     recording: &Recording,
     folder: &Path,

@@ -19,17 +19,17 @@ pub const NAME_KEY: &str = "lienav.name";
 /// Prefix of `custom_data` under which a converted bag keeps what its source left out, by reason.
 pub const DROPPED_KEY: &str = "lienav.dropped.";
 
-/// The word under which a message that cannot be decoded is counted. A node never counts any: the middleware keeps such
-/// messages from it.
+/// The word under which a message that cannot be decoded is counted. A node never counts any: the middleware keeps
+/// such messages from it.
 pub const UNREADABLE: &str = "unreadable";
 /// The word under which a true pose that is not finite is counted.
 pub const BAD_TRUTH: &str = "bad_truth";
 
 /// Reads a bag: a folder, or a single storage file. A `params.yaml` in the bag's folder gives [`Recording::config`].
 ///
-/// Messages pass the checks of [`crate::convert`], as those of a node do, and are counted in [`Recording::dropped`] under
-/// the same words. Frames are those that [`Topics::frames`] states, else those of `params.yaml`, else those of the first
-/// message of each topic: a frame that changes within the bag is refused.
+/// Messages pass the checks of [`crate::convert`], as those of a node do, and are counted in [`Recording::dropped`]
+/// under the same words. Frames are those that [`Topics::frames`] states, else those of `params.yaml`, else those of
+/// the first message of each topic: a frame that changes within the bag is refused.
 ///
 /// # Errors
 /// Nothing can be read, or a topic that was asked for is not there.
@@ -168,7 +168,8 @@ impl Intake {
     }
 }
 
-/// The frames a sensor's messages may be in, as for `slam_node`: its own, and that of the robot. Any before its own is known.
+/// The frames a sensor's messages may be in, as for `slam_node`: its own, and that of the robot. Any before its own is
+/// known.
 fn or_base<'a>(own: &'a Expected, base: &'a Expected) -> Vec<Frame<'a>> {
     own.frame().map_or_else(Vec::new, |own| std::iter::once(own).chain(base.frame()).collect())
 }
@@ -183,8 +184,8 @@ fn true_pose(topic: &Topic, bytes: &[u8]) -> Result<PoseStamped, CdrError> {
     }
 }
 
-/// What is known beside the messages: the parameter file, whose frames are returned, and what a conversion has noted in
-/// `metadata.yaml`.
+/// What is known beside the messages: the parameter file, whose frames are returned, and what a conversion has noted
+/// in `metadata.yaml`.
 fn read_notes(path: &Path, bag: &BagReader, recording: &mut Recording) -> Result<Frames, OpenError> {
     for (key, value) in bag.metadata().and_then(|m| m.custom_data.as_ref()).into_iter().flatten() {
         if key == NAME_KEY {

@@ -1,7 +1,7 @@
 //! rosbag2 bags, read and written without ROS.
 //!
-//! [`BagReader`] gives the records of a bag in the order of time, whichever its storage; [`load`] makes a recording of them;
-//! [`BagWriter`] writes. Below these: how messages are serialised ([`cdr`]), and their definitions ([`schema`]).
+//! [`BagReader`] gives the records of a bag in the order of time, whichever its storage; [`load`] makes a recording of
+//! them; [`BagWriter`] writes. Below these: how messages are serialised ([`cdr`]), and their definitions ([`schema`]).
 
 pub mod cdr;
 mod load;

@@ -54,7 +54,8 @@ pub(crate) fn check_frame(field: &'static str, found: &str, allowed: &[Frame<'_>
     Err(Refusal::UnknownFrame { field, found: found.to_owned(), expected, origin })
 }
 
-/// The frames that are stated for a recording, by the names of `slam_node`'s parameters. `None` where nothing is stated.
+/// The frames that are stated for a recording, by the names of `slam_node`'s parameters. `None` where nothing is
+/// stated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Frames {

@@ -1,9 +1,10 @@
-//! Between messages and what the filters take: one conversion with one set of checks, whether a message comes from a topic
-//! or from a bag.
+//! Between messages and what the filters take: one conversion with one set of checks, whether a message comes from a
+//! topic or from a bag.
 //!
-//! A function of the `read` half takes a [plain message](crate::messages) and the frames it may be in, and gives input of a
-//! filter or a [`Refusal`]. It checks what makes a message unreadable: frames, nanoseconds, unit quaternions, fields that a
-//! message says it does not have, the layout of a cloud. Whether numbers make sense is the filter's to judge.
+//! A function of the `read` half takes a [plain message](crate::messages) and the frames it may be in, and gives input
+//! of a filter or a [`Refusal`]. It checks what makes a message unreadable: frames, nanoseconds, unit quaternions,
+//! fields that a message says it does not have, the layout of a cloud. Whether numbers make sense is the filter's to
+//! judge.
 //!
 //! ```
 //! use lienav_io::convert::{Frame, odometry};

@@ -27,8 +27,9 @@ fn check_header(header: &Header, allowed: &[Frame<'_>]) -> Result<Stamp, Refusal
     stamp_of(&header.stamp)
 }
 
-/// The twist of an odometry message, in the base frame, and its pose if it has a usable one: a source of twists alone may
-/// leave the pose empty. `odom` lists the frames that `frame_id` may name, `base` those that `child_frame_id` may name.
+/// The twist of an odometry message, in the base frame, and its pose if it has a usable one: a source of twists alone
+/// may leave the pose empty. `odom` lists the frames that `frame_id` may name, `base` those that `child_frame_id` may
+/// name.
 ///
 /// # Errors
 /// [`Refusal::UnknownFrame`], [`Refusal::BadStamp`].
@@ -60,7 +61,8 @@ pub fn planar_block(covariance: &Covariance6) -> Matrix3<f64> {
     Matrix3::from_fn(|i, j| covariance.0[6 * PLANAR[i] + PLANAR[j]])
 }
 
-/// Position and heading of a pose, the heading in (−π, π]; `None` if it is not finite or its quaternion is not of length 1.
+/// Position and heading of a pose, the heading in (−π, π]; `None` if it is not finite or its quaternion is not of
+/// length 1.
 fn usable_pose(pose: &Pose) -> Option<Se2> {
     let pose = pose_of(pose).ok()?;
     (pose.p.x.is_finite() && pose.p.y.is_finite()).then(|| Se2::new(pose.p.x, pose.p.y, wrap_angle(pose.theta)))
@@ -84,8 +86,8 @@ fn check_orientation(q: &Quaternion) -> Result<(), Refusal> {
     if (norm - 1.0).abs() < NORM_TOLERANCE { Ok(()) } else { Err(Refusal::BadOrientation { norm }) }
 }
 
-/// The heading of an orientation, rad: the angle from the X axis of the parent to the horizontal part of the X axis of the
-/// body. In (−π, π]; of a rotation about the vertical in (−2π, 2π], so that no bit is lost.
+/// The heading of an orientation, rad: the angle from the X axis of the parent to the horizontal part of the X axis of
+/// the body. In (−π, π]; of a rotation about the vertical in (−2π, 2π], so that no bit is lost.
 pub fn yaw_of(q: &Quaternion) -> f64 {
     if q.x == 0.0 && q.y == 0.0 {
         return 2.0 * q.z.atan2(q.w);
@@ -93,7 +95,8 @@ pub fn yaw_of(q: &Quaternion) -> f64 {
     (2.0 * (q.w * q.z + q.x * q.y)).atan2(q.w * q.w + q.x * q.x - q.y * q.y - q.z * q.z)
 }
 
-/// A cloud of features. `frames` are those it may be in; `preferred` decides where its fields are those of several kinds.
+/// A cloud of features. `frames` are those it may be in; `preferred` decides where its fields are those of several
+/// kinds.
 ///
 /// # Errors
 /// [`Refusal::UnknownFrame`], [`Refusal::BadStamp`], [`Refusal::BadLayout`].
@@ -111,8 +114,9 @@ pub fn landmarks(message: &PointCloud2) -> Result<Vec<(u32, Vector2<f64>)>, Refu
     Ok(decode_landmarks(message)?)
 }
 
-/// The rate of the heading that a gyroscope measures, and its tilt if the message has an orientation: the covariance of the
-/// orientation does not begin with −1, and the quaternion is not all zeros. Otherwise the sensor is taken to stand upright.
+/// The rate of the heading that a gyroscope measures, and its tilt if the message has an orientation: the covariance
+/// of the orientation does not begin with −1, and the quaternion is not all zeros. Otherwise the sensor is taken to
+/// stand upright.
 ///
 /// # Errors
 /// [`Refusal::UnknownFrame`], [`Refusal::BadStamp`], [`Refusal::NoAngularVelocity`], [`Refusal::BadOrientation`].
@@ -148,7 +152,8 @@ pub fn initial_pose(message: &PoseWithCovarianceStamped, map: &[Frame<'_>]) -> R
 /// Angular velocity and specific force of an inertial message; its orientation is not read.
 ///
 /// # Errors
-/// [`Refusal::UnknownFrame`], [`Refusal::BadStamp`], [`Refusal::NoAngularVelocity`], [`Refusal::NoLinearAcceleration`].
+/// [`Refusal::UnknownFrame`], [`Refusal::BadStamp`], [`Refusal::NoAngularVelocity`],
+/// [`Refusal::NoLinearAcceleration`].
 pub fn imu_sample(message: &messages::Imu, frames: &[Frame<'_>]) -> Result<ImuSample, Refusal> {
     let stamp = check_header(&message.header, frames)?;
     check_angular_velocity(message)?;

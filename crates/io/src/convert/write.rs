@@ -1,5 +1,5 @@
-//! What the filter takes and what is known to be true, as messages. Doubles are not rounded: reading a message back gives
-//! the same bits.
+//! What the filter takes and what is known to be true, as messages. Doubles are not rounded: reading a message back
+//! gives the same bits.
 
 use super::PLANAR;
 use crate::cloud::{Encoded, encode_features};
@@ -67,9 +67,9 @@ pub fn pose_stamped(stamp: Stamp, pose: &Se2, frame: &str) -> PoseStamped {
     PoseStamped { header: header(stamp, frame), pose: pose_message(pose) }
 }
 
-/// (z, w) of the quaternion of a rotation about the vertical. Of the doubles next to sin(θ/2) and cos(θ/2) those are taken
-/// that [`super::yaw_of`] makes θ again, to the last bit, so that a bag keeps the truth as it was published. Once in a
-/// million angles there are none; the last bit is lost then.
+/// (z, w) of the quaternion of a rotation about the vertical. Of the doubles next to sin(θ/2) and cos(θ/2) those are
+/// taken that [`super::yaw_of`] makes θ again, to the last bit, so that a bag keeps the truth as it was published.
+/// Once in a million angles there are none; the last bit is lost then.
 fn half_angle(theta: f64) -> (f64, f64) {
     let (z, w) = (0.5 * theta).sin_cos();
     if !theta.is_finite() {
