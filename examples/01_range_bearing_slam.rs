@@ -83,7 +83,11 @@ pub fn main() -> Result<(), Box<dyn Error>> {
     }
 
     let rmse = (squares / estimated_path.len() as f64).sqrt();
-    println!("{} clouds, {} posts in the map, position RMSE {rmse:.3} m", estimated_path.len(), slam.landmarks().count());
+    println!(
+        "{} clouds, {} posts in the map, position RMSE {rmse:.3} m",
+        estimated_path.len(),
+        slam.landmarks().count()
+    );
     assert!(rmse < 0.15 && slam.landmarks().count() == 8, "the filter lost its way: {rmse} m");
 
     let map = slam.landmarks().map(|post| (post.position.x, post.position.y)).collect();

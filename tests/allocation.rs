@@ -51,7 +51,7 @@ fn step(slam: &mut Slam, k: i64, truth: &mut Se2, seen: &mut Vec<Observation>, w
         let z = truth.transform_back(&feature);
         if k < 3 || (id + k as u32).is_multiple_of(3) {
             let value = Vector2::new(z.norm(), z.y.atan2(z.x));
-            seen.push(Observation { id: with_id.then_some(id), value, covariance: None });
+            seen.push(Observation { id: with_id.then_some(id), value: value.into(), covariance: None });
         }
     }
     let before = ALLOCATIONS.get();

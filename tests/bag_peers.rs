@@ -2,8 +2,8 @@
 
 use lienav_base::stamp::Stamp;
 use lienav_io::bag::Existing;
-use lienav_io::convert::to_bag;
 use lienav_io::recording::{Input, Recording, open};
+use lienav_io::to_bag::to_bag;
 use lienav_lie::Se2;
 use lienav_slam::{FeatureKind, Features, Imu, Observation, Odometry};
 use nalgebra::Vector2;

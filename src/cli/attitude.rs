@@ -1,7 +1,7 @@
 //! `lienav attitude`: an inertial recording through the attitude filter, and how good it was.
 
 use super::failure::{Failure, print};
-use super::layers::{assignment, warn_of_others};
+use super::layers::{assignment, frames_in, warn_of_others};
 use super::progress;
 use clap::builder::PossibleValuesParser;
 use lienav_attitude::{Config, SPECS};
@@ -11,6 +11,7 @@ use lienav_eval::attitude::report::{Report, write};
 use lienav_eval::attitude::{Begin, run as run_filter};
 use lienav_integrate::attitude::Method;
 use lienav_io::bag::Topics;
+use lienav_io::convert::Frames;
 use lienav_io::inertial::open;
 use lienav_io::settings_file::{overlay, to_markdown, with};
 use std::fs;
@@ -68,7 +69,11 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         return Err(Failure::WrongCall(format!("--bias-window is {}; allowed: more than 0", args.bias_window)));
     }
     let config = config(args)?;
-    let topics = Topics { imu: args.imu_topic.clone(), ..Topics::default() };
+    let frames = match &args.config {
+        Some(path) => frames_in(path, "attitude_node")?,
+        None => Frames::default(),
+    };
+    let topics = Topics { imu: args.imu_topic.clone(), frames, ..Topics::default() };
     let spinner = progress::spinner(format!("reading {source}"));
     let recording = open(source, &topics);
     spinner.finish_and_clear();

@@ -4,8 +4,8 @@ use super::failure::{Failure, print};
 use super::progress;
 use super::source::Source;
 use lienav_io::bag;
-use lienav_io::convert::to_bag;
 use lienav_io::recording::Recording;
+use lienav_io::to_bag::to_bag;
 use std::path::{Path, PathBuf};
 
 /// Write a recording as a rosbag2 bag (MCAP) with ground truth and params.yaml

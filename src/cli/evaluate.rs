@@ -11,9 +11,10 @@ use lienav_eval::method::Method;
 use lienav_eval::plot::Subject;
 use lienav_eval::report::{Report, to_json, to_text};
 use lienav_eval::run::{Run, run_study};
+use lienav_eval::study::Study;
+use lienav_io::bag::Topics;
 use lienav_io::recording::Recording;
 use lienav_io::truth::{MAX_TRUTH_GAP_S, Truth};
-use lienav_eval::study::Study;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -88,7 +89,8 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     }
     refuse_twins(args.filters.iter().chain(args.live.poses.iter().map(|(name, _)| name)))?;
     let Some(source) = &args.source else { return live::run(args) };
-    let recording = open(source, &args.topics)?;
+    let topics = Topics { frames: args.layers.frames()?, ..(&args.topics).into() };
+    let recording = open(source, &topics)?;
     let study = args.layers.over(recording.config.as_ref())?;
     let filters = if args.filters.is_empty() { std::slice::from_ref(&study.filter) } else { &args.filters };
     let runs = filters.iter().map(|filter| run_one(&recording, &study, filter)).collect::<Result<Vec<_>, _>>()?;

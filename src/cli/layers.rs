@@ -1,8 +1,10 @@
 //! The settings a filter runs with, laid over each other: defaults, what the source says, a file, single settings.
 
 use super::failure::{Failure, warn};
-use lienav_io::settings_file::{overlay, sections_of_others, with};
 use lienav_eval::study::Study;
+use lienav_io::bag::params::{NODE, frames_from_yaml};
+use lienav_io::convert::Frames;
+use lienav_io::settings_file::{overlay, sections_of_others, with};
 use lienav_slam::Config;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,6 +21,14 @@ pub(super) struct Layers {
 }
 
 impl Layers {
+    /// The frames that the file states, which messages of a bag have to be in.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is not YAML.
+    pub(super) fn frames(&self) -> Result<Frames, Failure> {
+        self.config.as_deref().map_or_else(|| Ok(Frames::default()), |path| frames_in(path, NODE))
+    }
+
     /// What the source says of its sensors, or the defaults; over it the file, over it the single settings.
     ///
     /// # Errors
@@ -28,7 +38,7 @@ impl Layers {
         if let Some(path) = &self.config {
             let named = |error: &dyn std::fmt::Display| Failure::Failed(format!("{}: {error}", path.display()));
             let text = fs::read_to_string(path).map_err(|e| named(&e))?;
-            study = overlay(&study, &text, "slam_node").map_err(|e| named(&e))?;
+            study = overlay(&study, &text, NODE).map_err(|e| named(&e))?;
             warn_of_others(path, &text);
             study.config().validate().map_err(|e| named(&e))?;
         }
@@ -46,6 +56,16 @@ pub(super) fn warn_of_others(path: &Path, text: &str) {
     if !others.is_empty() {
         warn(&format!("{}: no node of lienav is called {}: no effect", path.display(), others.join(", ")));
     }
+}
+
+/// The frames that a parameter file states for `node`.
+///
+/// # Errors
+/// The file cannot be read, or is not YAML.
+pub(super) fn frames_in(path: &Path, node: &str) -> Result<Frames, Failure> {
+    let named = |error: &dyn std::fmt::Display| Failure::Failed(format!("{}: {error}", path.display()));
+    let text = fs::read_to_string(path).map_err(|e| named(&e))?;
+    frames_from_yaml(&text, node).map_err(|e| named(&e))
 }
 
 /// NAME=VALUE, taken apart.

@@ -1,8 +1,8 @@
 //! `lienav parameters`: everything that can be set.
 
 use super::failure::{Failure, print};
-use lienav_io::settings_file::{to_markdown, to_ros_yaml};
 use lienav_eval::study::Study;
+use lienav_io::settings_file::{to_markdown, to_ros_yaml};
 use lienav_slam::{Config, SPECS};
 
 /// List everything that can be set about the filter, with ranges and defaults

@@ -20,7 +20,7 @@ impl Source {
     /// # Errors
     /// A wrong call where it is no source at all; a failure where it cannot be read.
     pub(super) fn open(&self) -> Result<Recording, Failure> {
-        open(&self.source, &self.topics)
+        open(&self.source, &(&self.topics).into())
     }
 }
 
@@ -53,15 +53,15 @@ impl From<&TopicArgs> for Topics {
             imu: args.imu_topic.clone(),
             truth: args.truth_topic.clone(),
             true_landmarks: args.landmarks_topic.clone(),
+            ..Self::default()
         }
     }
 }
 
 /// Reads a source, as [`Source::open`] does.
-pub(super) fn open(source: &str, topics: &TopicArgs) -> Result<Recording, Failure> {
-    let topics = Topics::from(topics);
+pub(super) fn open(source: &str, topics: &Topics) -> Result<Recording, Failure> {
     let spinner = progress::spinner(format!("reading {source}"));
-    let result = open_with(source, &topics);
+    let result = open_with(source, topics);
     spinner.finish_and_clear();
     // A path that leads nowhere has failed; KIND:FOLDER that cannot be one is a wrong call.
     result.map_err(|error| match error {

@@ -31,8 +31,3 @@ pub fn to_time(stamp: Stamp) -> r2r::builtin_interfaces::msg::Time {
     let (sec, nanosec) = stamp.parts();
     r2r::builtin_interfaces::msg::Time { sec, nanosec }
 }
-
-/// From a message; `None` where the nanoseconds are a second or more, which no valid message has.
-pub fn from_time(time: &r2r::builtin_interfaces::msg::Time) -> Option<Stamp> {
-    (time.nanosec < 1_000_000_000).then(|| Stamp::from_parts(time.sec, time.nanosec))
-}

@@ -9,11 +9,11 @@ use super::start::{self, StartError};
 use super::stop::Stop;
 use lienav_base::stamp::Stamp;
 use lienav_eval::run::{Estimate, Run};
-use lienav_io::bag::cloud::{LayoutError, Wanted, decode_landmarks};
-use lienav_io::bag::content::{pose_of, with_layout};
-use lienav_io::bag::messages::{Message, PointCloud2, PoseWithCovarianceStamped};
 use lienav_io::bag::metadata::Qos;
-use lienav_io::bag::{BagWriter, Existing, Role, TopicId, Topics, WriteError, cdr, load};
+use lienav_io::bag::{BagWriter, Existing, Role, TopicId, Topics, UNREADABLE, WriteError, cdr, load};
+use lienav_io::cloud::{Wanted, decode_landmarks};
+use lienav_io::convert::{Refusal, planar_block, pose_of, stamp_of};
+use lienav_io::messages::{Message, PointCloud2, PoseWithCovarianceStamped};
 use lienav_io::recording::{OpenError, Recording};
 use lienav_slam::Landmark;
 use nalgebra::Matrix2;
@@ -224,13 +224,9 @@ struct Subject {
 
 impl Subject {
     fn hear_pose(&mut self, bytes: &[u8]) {
-        match cdr::decode::<PoseWithCovarianceStamped>(bytes) {
-            Ok(message) => {
-                let covariance = super::tf::planar_block(&message.pose.covariance.0).unwrap_or_default();
-                let (stamp, pose) = (Stamp::from(&message.header.stamp), pose_of(&message.pose.pose));
-                self.run.estimates.push(Estimate { stamp, pose, covariance, update: None });
-            }
-            Err(_) => *self.run.dropped.entry("unreadable".to_owned()).or_default() += 1,
+        match estimate_of(bytes) {
+            Ok(estimate) => self.run.estimates.push(estimate),
+            Err(word) => *self.run.dropped.entry(word.to_owned()).or_default() += 1,
         }
     }
 
@@ -244,14 +240,28 @@ impl Subject {
     fn into_run(mut self, recording: &Recording, statuses: &BTreeMap<String, DiagnosticStatus>) -> Run {
         self.run.source = format!("live {}", self.topic);
         self.run.estimates.sort_by_key(|estimate| estimate.stamp);
-        for (reason, count) in recording.dropped.iter().chain(&dropped_by(&self.namespace, statuses)) {
-            *self.run.dropped.entry(reason.clone()).or_default() += count;
+        // The node and the reader of what was heard refuse the same messages for the same reasons: each counts once.
+        let mut dropped = recording.dropped.clone();
+        for (reason, count) in dropped_by(&self.namespace, statuses) {
+            let known = dropped.entry(reason).or_default();
+            *known = count.max(*known);
+        }
+        for (reason, count) in dropped {
+            *self.run.dropped.entry(reason).or_default() += count;
         }
         if self.run.estimates.is_empty() {
             self.run.warnings.push(format!("nothing was heard on {}", self.topic));
         }
         self.run
     }
+}
+
+/// The pose of a message, or the word for why there is none.
+fn estimate_of(bytes: &[u8]) -> Result<Estimate, &'static str> {
+    let message: PoseWithCovarianceStamped = cdr::decode(bytes).map_err(|_| UNREADABLE)?;
+    let stamp = stamp_of(&message.header.stamp).map_err(|refusal| refusal.word())?;
+    let pose = pose_of(&message.pose.pose).map_err(|refusal| refusal.word())?;
+    Ok(Estimate { stamp, pose, covariance: planar_block(&message.pose.covariance), update: None })
 }
 
 /// What the node of a namespace says that it has dropped.
@@ -273,33 +283,31 @@ fn dropped_by(namespace: &str, statuses: &BTreeMap<String, DiagnosticStatus>) ->
 }
 
 /// The map as slam_node publishes it.
-fn landmarks_of(message: &PointCloud2) -> Result<Vec<Landmark>, LayoutError> {
-    let stamp = Stamp::from(&message.header.stamp);
-    with_layout(message, |cloud| {
-        let positions = decode_landmarks(cloud)?;
-        let readers = [
-            cloud.reader("var_x", Wanted::Number)?,
-            cloud.reader("var_y", Wanted::Number)?,
-            cloud.reader("cov_xy", Wanted::Number)?,
-        ];
-        let covariance = |point: usize| match readers {
-            [Some(xx), Some(yy), Some(xy)] => {
-                let [xx, yy, xy] = [xx, yy, xy].map(|reader| reader.number(cloud.data, point));
-                Matrix2::new(xx, xy, xy, yy)
-            }
-            _ => Matrix2::zeros(),
-        };
-        let points = cloud.point_offsets()?;
-        let landmark = |((id, position), point): ((u32, _), usize)| Landmark {
-            id,
-            position,
-            covariance: covariance(point),
-            last_seen: stamp,
-            observations: 0,
-        };
-        // slam_node gives every landmark an identity, so that none is left out between the two.
-        Ok(positions.into_iter().zip(points).map(landmark).collect())
-    })
+fn landmarks_of(cloud: &PointCloud2) -> Result<Vec<Landmark>, Refusal> {
+    let stamp = stamp_of(&cloud.header.stamp)?;
+    let positions = decode_landmarks(cloud)?;
+    let readers = [
+        cloud.reader("var_x", Wanted::Number)?,
+        cloud.reader("var_y", Wanted::Number)?,
+        cloud.reader("cov_xy", Wanted::Number)?,
+    ];
+    let covariance = |point: usize| match readers {
+        [Some(xx), Some(yy), Some(xy)] => {
+            let [xx, yy, xy] = [xx, yy, xy].map(|reader| reader.number(&cloud.data.0, point));
+            Matrix2::new(xx, xy, xy, yy)
+        }
+        _ => Matrix2::zeros(),
+    };
+    let points = cloud.point_offsets()?;
+    let landmark = |((id, position), point): ((u32, _), usize)| Landmark {
+        id,
+        position,
+        covariance: covariance(point),
+        last_seen: stamp,
+        observations: 0,
+    };
+    // slam_node gives every landmark an identity, so that none is left out between the two.
+    Ok(positions.into_iter().zip(points).map(landmark).collect())
 }
 
 fn with_slash(name: &str) -> String {

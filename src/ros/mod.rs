@@ -1,17 +1,18 @@
 //! The ROS face: the nodes, and the only place that names r2r.
 //!
-//! - [`slam_node`], [`attitude_node`] and [`simulator_node`]: one folder each; [`player`] and [`live`]: `lienav play`, `lienav evaluate --live`;
+//! - [`slam_node`], [`attitude_node`] and [`simulator_node`]: one folder each;
+//! - [`player`] and [`live`]: `lienav play`, `lienav evaluate --live`;
 //! - [`start`], [`stop`]: how a node begins, turns and ends;
 //! - [`parameters`]: every setting with type, range and description; its services;
-//! - [`convert`], [`tf`]: messages to and from what the filter takes;
+//! - [`from_r2r`], [`tf`]: from and to messages of r2r; what they mean, [`lienav_io::convert`] says;
 //! - [`queue`]: between the thread that receives and the one that computes;
 //! - [`diagnostics`], [`log`]: what a node says about itself;
 //! - [`clock`], [`pace`], [`qos`]: time, and quality of service.
 
 pub mod attitude_node;
 pub mod clock;
-pub mod convert;
 pub mod diagnostics;
+pub mod from_r2r;
 pub mod live;
 pub mod log;
 pub mod pace;

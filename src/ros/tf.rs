@@ -2,6 +2,7 @@
 
 use super::clock::to_time;
 use lienav_base::stamp::Stamp;
+use lienav_io::convert::PLANAR;
 use lienav_lie::Se2;
 use nalgebra::Matrix3;
 use r2r::geometry_msgs::msg::{Point, Pose, PoseWithCovariance, Quaternion, Transform, TransformStamped, Vector3};
@@ -40,9 +41,6 @@ fn quaternion(yaw: f64) -> Quaternion {
     Quaternion { x: 0.0, y: 0.0, z, w }
 }
 
-/// Where the variances of (x, y, θ) lie among the six of ROS (x, y, z, rotations about X, Y, Z).
-const PLANAR: [usize; 3] = [0, 1, 5];
-
 /// A planar pose with its covariance. What the plane leaves out (z, roll, pitch) is known to be 0: variance 0.
 pub fn pose_with_covariance(estimate: Se2, covariance: &Matrix3<f64>) -> PoseWithCovariance {
     let mut out = vec![0.0; 36];
@@ -54,15 +52,11 @@ pub fn pose_with_covariance(estimate: Se2, covariance: &Matrix3<f64>) -> PoseWit
     PoseWithCovariance { pose: pose(estimate), covariance: out }
 }
 
-/// The block of (x, y, θ) of a 6×6 covariance by rows; `None` if it does not have 36 numbers.
-pub fn planar_block(covariance: &[f64]) -> Option<Matrix3<f64>> {
-    let at = |i: usize, j: usize| covariance[6 * PLANAR[i] + PLANAR[j]];
-    (covariance.len() == 36).then(|| Matrix3::from_fn(at))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lienav_io::convert::planar_block;
+    use lienav_io::messages::Covariance6;
     use std::f64::consts::FRAC_PI_2;
 
     #[test]
@@ -77,8 +71,8 @@ mod tests {
         let covariance = Matrix3::new(1.0, 0.1, 0.2, 0.1, 2.0, 0.3, 0.2, 0.3, 3.0);
         let message = pose_with_covariance(Se2::identity(), &covariance).covariance;
         assert_eq!((message[0], message[7], message[35], message[5], message[11]), (1.0, 2.0, 3.0, 0.2, 0.3));
-        assert_eq!(planar_block(&message), Some(covariance));
-        assert_eq!(planar_block(&message[1..]), None);
+        let read = Covariance6(message.try_into().unwrap());
+        assert_eq!(planar_block(&read), covariance);
     }
 
     #[test]

@@ -2,10 +2,12 @@
 
 use super::read;
 #[cfg(feature = "ros")]
-use lienav::ros::{attitude_node, convert::Refusal, simulator_node, slam_node};
+use lienav::ros::{attitude_node, simulator_node, slam_node};
 use lienav_attitude::{BODY_SPECS, BodyGroup};
 #[cfg(feature = "ros")]
 use lienav_base::settings::Spec;
+use lienav_io::bag::{BAD_TRUTH, UNREADABLE};
+use lienav_io::convert::Refusal;
 use lienav_io::files::write_atomically;
 use lienav_io::settings_file::to_markdown;
 use lienav_sim::Scenario;
@@ -90,9 +92,10 @@ fn the_readme_names_what_the_nodes_publish() {
 #[test]
 fn each_reason_to_drop_input_has_a_remedy() {
     let text = read("docs/running.md");
-    let reasons = DropReason::ALL.iter().map(|reason| reason.word());
+    let reasons = DropReason::ALL.iter().map(|reason| reason.word()).chain(Refusal::WORDS);
+    let reasons = reasons.chain([UNREADABLE, BAD_TRUTH]);
     #[cfg(feature = "ros")]
-    let reasons = reasons.chain(Refusal::WORDS).chain([slam_node::QUEUE_FULL, slam_node::NO_ODOM_POSE]);
+    let reasons = reasons.chain([slam_node::QUEUE_FULL, slam_node::NO_ODOM_POSE]);
     for reason in reasons {
         assert!(text.contains(&format!("\n| `{reason}` |")), "docs/running.md says nothing of '{reason}'");
     }

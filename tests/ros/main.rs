@@ -7,6 +7,7 @@
 
 mod attitude;
 mod bags;
+mod damaged;
 mod nodes;
 mod peers;
 mod process;

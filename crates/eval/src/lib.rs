@@ -16,8 +16,8 @@ pub mod plot;
 pub mod report;
 pub mod run;
 pub mod simulated;
+pub mod study;
 #[cfg(test)]
 mod synthetic;
-pub mod study;
 pub mod thesis5;
 pub mod trajectory;

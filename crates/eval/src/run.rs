@@ -86,11 +86,7 @@ pub fn run(recording: &Recording, config: &Config, observer: impl FnMut(usize)) 
 ///
 /// # Errors
 /// A configuration that cannot be used, or choices without effect on the filter.
-pub fn run_study(
-    recording: &Recording,
-    study: &Study,
-    mut observer: impl FnMut(usize),
-) -> Result<Run, ConfigError> {
+pub fn run_study(recording: &Recording, study: &Study, mut observer: impl FnMut(usize)) -> Result<Run, ConfigError> {
     let mut session = Method::of_study(study, &[])?;
     for (index, input) in recording.inputs.iter().enumerate() {
         session.feed(input);

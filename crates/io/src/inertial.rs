@@ -1,13 +1,15 @@
 //! What an inertial sensor recorded, wherever it comes from, and the truth to compare with.
 
 use crate::bag::cdr;
-use crate::bag::messages::Imu;
-use crate::bag::{BagReader, Role, Topics, roles_of};
+use crate::bag::{BagReader, Problems, Role, Topics, Unread, roles_of};
+use crate::convert::{Expected, imu_sample};
 use crate::datasets;
+use crate::messages::Imu;
 use crate::recording::OpenError;
 use lienav_attitude::{ImuSample, MagneticField};
 use lienav_base::stamp::Stamp;
-use nalgebra::{UnitQuaternion, Vector3};
+use nalgebra::UnitQuaternion;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A recorded run.
@@ -21,6 +23,8 @@ pub struct InertialRecording {
     pub fields: Vec<MagneticField>,
     /// By increasing stamp; empty where nobody knows.
     pub truth: Vec<TrueOrientation>,
+    /// Messages that were dropped, by reason, in the words of [`crate::bag::load`].
+    pub dropped: BTreeMap<&'static str, u64>,
     /// What the reader should know, one sentence each.
     pub warnings: Vec<String>,
 }
@@ -62,27 +66,66 @@ fn from_bag(path: &Path, topics: &Topics) -> Result<InertialRecording, OpenError
     }
     let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let mut recording = InertialRecording { name, ..InertialRecording::default() };
-    let mut unreadable = 0_u64;
-    for record in bag.by_ref() {
+    let mut frame = Expected::new("imu_frame", topics.frames.imu_frame.clone());
+    let mut problems = Problems::default();
+    while let Some(record) = bag.next() {
         if roles[record.topic] != Some(Role::Imu) {
             continue;
         }
-        match cdr::decode::<Imu>(&record.data) {
-            Ok(message) => recording.samples.push(ImuSample {
-                stamp: (&message.header.stamp).into(),
-                angular_velocity: vector(&message.angular_velocity),
-                specific_force: vector(&message.linear_acceleration),
-            }),
-            Err(_) => unreadable += 1,
+        match sample_of(&record.data, &mut frame) {
+            Ok(sample) => recording.samples.push(sample),
+            Err(unread) => {
+                *recording.dropped.entry(unread.word()).or_default() += 1;
+                problems.note(&bag.topics()[record.topic].name, record.log_time, &unread);
+            }
         }
     }
     recording.warnings.extend_from_slice(bag.warnings());
-    if unreadable > 0 {
-        recording.warnings.push(format!("{unreadable} messages could not be decoded and were left out"));
-    }
+    recording.warnings.extend(problems.into_sentences());
     Ok(recording)
 }
 
-fn vector(v: &crate::bag::messages::Vector3) -> Vector3<f64> {
-    Vector3::new(v.x, v.y, v.z)
+/// The sample in a serialised message, by the checks of `attitude_node`.
+fn sample_of(bytes: &[u8], frame: &mut Expected) -> Result<ImuSample, Unread> {
+    let message: Imu = cdr::decode(bytes)?;
+    let sample = imu_sample(&message, frame.frame().as_slice())?;
+    frame.learn(&message.header.frame_id);
+    Ok(sample)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bag::metadata::Qos;
+    use crate::bag::{BagWriter, Existing};
+    use crate::convert::header;
+
+    #[test]
+    fn what_a_bag_says_about_its_sensor_is_checked_as_by_the_node() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bag");
+        let mut bag = BagWriter::create(&path, Existing::Refuse).unwrap();
+        let topic = bag.add_topic::<Imu>("/imu", Qos::RELIABLE).unwrap();
+        let changes: [fn(&mut Imu); 6] = [
+            |_| (),
+            |m| m.header.frame_id = "phone".into(),
+            |m| m.header.stamp.nanosec = 1_000_000_000,
+            |m| m.angular_velocity_covariance[0] = -1.0,
+            |m| m.linear_acceleration_covariance[0] = -1.0,
+            |m| m.orientation.w = 17.0,
+        ];
+        for (i, change) in changes.into_iter().enumerate() {
+            let stamp = Stamp::from_nanos(1_000_000 * i as i64);
+            let mut message = Imu { header: header(stamp, "imu_link"), ..Imu::default() };
+            change(&mut message);
+            bag.write(topic, stamp, &message).unwrap();
+        }
+        bag.write_serialized(topic, Stamp::from_secs(1.0), Stamp::from_secs(1.0), &[0, 1, 0, 0, 7]).unwrap();
+        bag.finish().unwrap();
+        let recording = open(path.to_str().unwrap(), &Topics::default()).unwrap();
+        assert_eq!(recording.samples.len(), 2, "its orientation is not read");
+        let words = ["bad_stamp", "no_angular_velocity", "no_linear_acceleration", "unknown_frame", "unreadable"];
+        assert_eq!(recording.dropped, words.map(|word| (word, 1)).into());
+        assert_eq!(recording.warnings.len(), words.len(), "{:?}", recording.warnings);
+    }
 }

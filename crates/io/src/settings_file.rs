@@ -104,6 +104,33 @@ where
     from_tree(&tree)
 }
 
+/// The settings of `T` that `yaml` states for `node`, over `base`; everything else in it is somebody else's.
+///
+/// # Errors
+/// Not YAML, or a value of the wrong type.
+pub fn overlay_known<T>(base: &T, yaml: &str, node: &str) -> Result<T, SettingsError>
+where
+    T: Serialize + DeserializeOwned + Described,
+{
+    let document = parse(yaml)?;
+    let sections = sections(&document)?;
+    let for_all = sections.iter().filter(|section| section.is_for_all());
+    let for_node = sections.iter().filter(|section| section.node() == node);
+    let mut parameters: Vec<&Yaml> = for_all.chain(for_node).map(|section| section.parameters).collect();
+    if sections.is_empty() {
+        parameters.push(&document);
+    }
+    let mut tree = to_tree(base)?;
+    for parameters in parameters {
+        for (name, value) in leaves(parameters)? {
+            if lookup(&tree, &name).is_some() {
+                put::<T>(&mut tree, &name, &value)?;
+            }
+        }
+    }
+    from_tree(&tree)
+}
+
 /// The sections of a ROS parameter file that are for no node of this package: somebody else's, or a slip of the pen.
 /// None where the text is no such file.
 pub fn sections_of_others(yaml: &str) -> Vec<String> {

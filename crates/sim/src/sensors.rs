@@ -151,9 +151,9 @@ mod tests {
             let p_world = (robot * Se2::new(0.3, -0.1, 0.4)).transform(&z);
             let seen = FeatureSensor::new(&mounted, 1).observe(Stamp::default(), &robot, &[(9, p_world)]);
             prop_assert_eq!((seen.kind, seen.observations[0].id), (kind, Some(9)));
-            let value = seen.observations[0].value;
+            let value = seen.observations[0].value.xy();
             let found = match kind {
-                FeatureKind::RelativePosition => value,
+                FeatureKind::RelativePosition | FeatureKind::Added(_) => value,
                 FeatureKind::RangeBearing => polar(value.x, value.y),
                 FeatureKind::StereoBearings => triangulated(mounted.baseline_m, &value),
             };
@@ -193,7 +193,7 @@ mod tests {
         let config = FeatureSensorConfig { field_of_view_rad: TAU, ..exact(FeatureKind::RangeBearing) };
         let behind = [(0, Vector2::new(-2.0, 1e-12)), (1, Vector2::new(-2.0, -1e-12))];
         let seen = FeatureSensor::new(&config, 1).observe(Stamp::default(), &Se2::identity(), &behind);
-        let bearings: Vec<f64> = seen.observations.iter().map(|o| o.value.y).collect();
+        let bearings: Vec<f64> = seen.observations.iter().map(|o| o.value[1]).collect();
         assert!((bearings[0] - PI).abs() < 1e-9 && (bearings[1] + PI).abs() < 1e-9);
     }
 
@@ -204,7 +204,7 @@ mod tests {
         for kind in [FeatureKind::RelativePosition, FeatureKind::RangeBearing, FeatureKind::StereoBearings] {
             let config = FeatureSensorConfig { bearing_bias_rad: 0.1, range_bias_m: -0.2, ..config(kind) };
             let (std, bias) = match kind {
-                FeatureKind::RelativePosition => ((0.1, 0.1), (0.0, 0.0)),
+                FeatureKind::RelativePosition | FeatureKind::Added(_) => ((0.1, 0.1), (0.0, 0.0)),
                 FeatureKind::RangeBearing => ((0.05, 0.01), (-0.2, 0.1)),
                 FeatureKind::StereoBearings => ((0.01, 0.01), (0.1, 0.1)),
             };
@@ -214,7 +214,7 @@ mod tests {
             let mut sum = 0.0;
             for _ in 0..5000 {
                 let seen = sensor.observe(Stamp::default(), &Se2::identity(), &[(0, z)]);
-                let error = seen.observations[0].value - truth;
+                let error = seen.observations[0].value.xy() - truth;
                 sum += (error.x / std.0).powi(2) + (error.y / std.1).powi(2);
             }
             assert!((sum - 10_000.0).abs() < 3.0 * 141.4, "{kind:?}: {sum}");

@@ -45,7 +45,7 @@ fn as_many_features_are_in_view_as_the_density_says() {
 fn features_behind_a_robot_that_sees_all_round_are_seen() {
     let behind = |frame: &Frame| {
         let cloud = frame.features.iter().flat_map(|cloud| &cloud.observations);
-        cloud.filter(|o| o.value.y.abs() > 3.0).count()
+        cloud.filter(|o| o.value[1].abs() > 3.0).count()
     };
     assert!(run(&named("features-behind")).iter().map(behind).sum::<usize>() > 100);
 }
@@ -87,7 +87,7 @@ fn rates_that_do_not_divide_give_stamps_between_the_frames() {
             clouds += 1;
             let truth = simulation.truth(cloud.stamp);
             for o in cloud.observations {
-                let p = truth.transform(&(o.value.x * Vector2::new(o.value.y.cos(), o.value.y.sin())));
+                let p = truth.transform(&(o.value[0] * Vector2::new(o.value[1].cos(), o.value[1].sin())));
                 assert!((p - landmarks[o.id.unwrap() as usize].1).norm() < 1e-9);
             }
         }
@@ -175,7 +175,7 @@ fn serialised(scenario: &Scenario, every_digit: bool) -> String {
         numbers.extend([frame.odometry.velocity.x, frame.odometry.velocity.y, frame.odometry.yaw_rate]);
         numbers.extend(frame.imu.iter().flat_map(|imu| [imu.yaw_rate, imu.acceleration.x, imu.acceleration.y]));
         let cloud = frame.features.iter().flat_map(|cloud| &cloud.observations);
-        numbers.extend(cloud.flat_map(|o| [f64::from(o.id.unwrap_or(u32::MAX)), o.value.x, o.value.y]));
+        numbers.extend(cloud.flat_map(|o| [f64::from(o.id.unwrap_or(u32::MAX)), o.value[0], o.value[1]]));
     }
     let text = |x: f64| if every_digit { format!("{x:e}\n") } else { format!("{}\n", (x * 1e6).round() as i64) };
     numbers.into_iter().map(text).collect()

@@ -2,10 +2,9 @@
 
 use super::{Mode, Settings};
 use crate::ros::receive::{Inbox, OnTopic, merged, receive};
-use crate::ros::{parameters, qos};
+use crate::ros::{from_r2r, parameters, qos};
 use lienav_attitude::Config;
-use r2r::geometry_msgs::msg::WrenchStamped;
-use r2r::sensor_msgs::msg::{Imu, MagneticField};
+use lienav_io::messages::{Imu, MagneticField, WrenchStamped};
 use r2r::std_srvs::srv::{SetBool, Trigger};
 use r2r::{Node, QosProfile, ServiceRequest};
 
@@ -35,13 +34,13 @@ impl OnTopic for Event {
     }
 
     fn stamp(&self) -> Option<(i32, u32)> {
-        let header = match self {
-            Self::Imu(message) => &message.header,
-            Self::MagneticField(message) => &message.header,
-            Self::Wrench(message) => &message.header,
+        let stamp = match self {
+            Self::Imu(message) => &message.header.stamp,
+            Self::MagneticField(message) => &message.header.stamp,
+            Self::Wrench(message) => &message.header.stamp,
             Self::Parameters(_) | Self::Reset(_) | Self::SetEnabled(_) => return None,
         };
-        Some((header.stamp.sec, header.stamp.nanosec))
+        Some((stamp.sec, stamp.nanosec))
     }
 }
 
@@ -62,12 +61,15 @@ pub fn listen(node: &mut Node, settings: &Settings, config: &Config) -> r2r::Res
     let mut inboxes: Vec<Inbox<Event>> = Vec::new();
     match settings.mode {
         Mode::Imu => {
-            inboxes.push(receive(node.subscribe("imu", qos::fast_sensor_data())?, Event::Imu));
+            inboxes.push(receive(node.subscribe("imu", qos::fast_sensor_data())?, |m| Event::Imu(from_r2r::imu(m))));
             if config.magnetometer.enabled {
-                inboxes.push(receive(node.subscribe("mag", qos::fast_sensor_data())?, Event::MagneticField));
+                inboxes.push(receive(node.subscribe("mag", qos::fast_sensor_data())?, |m| {
+                    Event::MagneticField(from_r2r::magnetic_field(m))
+                }));
             }
         }
-        Mode::Dynamics => inboxes.push(receive(node.subscribe("wrench", qos::fast_sensor_data())?, Event::Wrench)),
+        Mode::Dynamics => inboxes
+            .push(receive(node.subscribe("wrench", qos::fast_sensor_data())?, |m| Event::Wrench(from_r2r::wrench(m)))),
     }
     let services = QosProfile::services_default;
     inboxes.push(receive(node.create_service("~/reset", services())?, Event::Reset));

@@ -4,7 +4,6 @@
 //! One thread: a sample takes the filter less than a microsecond, so nothing has to wait while it is computed, and no second
 //! thread has to be woken a thousand times a second. Nor has the one, where samples may wait for each other (`batch_s`).
 
-mod convert;
 mod input;
 mod output;
 mod report;

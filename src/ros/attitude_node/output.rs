@@ -5,6 +5,7 @@ use crate::ros::clock::to_time;
 use crate::ros::{qos, tf};
 use lienav_attitude::{Body, Estimate};
 use lienav_base::stamp::Stamp;
+use lienav_io::messages;
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 use r2r::geometry_msgs::msg::{self, Quaternion, Transform, TransformStamped, Vector3Stamped};
 use r2r::sensor_msgs::msg::Imu;
@@ -52,7 +53,7 @@ impl Outputs {
     ///
     /// # Errors
     /// ROS refuses.
-    pub fn estimate(&mut self, estimate: &Estimate, sample: &Imu, settings: &Settings) -> r2r::Result<()> {
+    pub fn estimate(&mut self, estimate: &Estimate, sample: &messages::Imu, settings: &Settings) -> r2r::Result<()> {
         if self.wants_attitude(estimate.stamp, settings) {
             let message = &mut self.message;
             message.header.stamp = to_time(estimate.stamp);
@@ -62,7 +63,8 @@ impl Outputs {
             let bias = &estimate.gyro_bias_covariance;
             fill(&mut message.angular_velocity_covariance, bias, &sample.angular_velocity_covariance);
             message.linear_acceleration = vector(&estimate.specific_force);
-            message.linear_acceleration_covariance.clone_from(&sample.linear_acceleration_covariance);
+            message.linear_acceleration_covariance.clear();
+            message.linear_acceleration_covariance.extend(sample.linear_acceleration_covariance);
             self.attitude.publish(&self.message)?;
         }
         if due(&mut self.newest_bias, estimate.stamp, settings.bias_rate_hz) {

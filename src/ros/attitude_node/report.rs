@@ -11,9 +11,9 @@
 //! | WARN | the vertical was lost, and found again |
 //! | OK | otherwise |
 
-use crate::ros::convert::Refusal;
 use crate::ros::diagnostics::{Dropped, Findings, Level, Percentiles, Received, Values, listed};
 use lienav_attitude::{Attitude, Counts, DropReason, Estimate};
+use lienav_io::convert::Refusal;
 use r2r::diagnostic_msgs::msg::DiagnosticStatus;
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
 //! The parameters of `attitude_node` beside those of the filter ([`lienav_attitude::SPECS`]).
 
-use crate::ros::convert::Frame;
 use lienav_attitude::BodyConfig;
 use lienav_base::settings::{Described, Spec};
 use lienav_base::{settings, words};
+use lienav_io::convert::Frame;
 
 /// Every setting of [`Settings`], in the order of its fields; those of the body
 /// ([`lienav_attitude::BODY_SPECS`]) are the last ones.
@@ -46,7 +46,7 @@ words! {
 impl Settings {
     /// Frame of the sensor, as a message has to name it.
     pub fn imu(&self) -> [Frame<'_>; 1] {
-        [Frame { parameter: "imu_frame", name: &self.imu_frame }]
+        [Frame::parameter("imu_frame", &self.imu_frame)]
     }
 }
 

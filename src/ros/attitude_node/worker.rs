@@ -3,16 +3,15 @@
 use super::input::Event;
 use super::output::Outputs;
 use super::report::{self, NOT_INTEGRATED, Report};
-use super::{Mode, SPECS, Settings, convert};
+use super::{Mode, SPECS, Settings};
 use crate::ros::clock::RosClock;
-use crate::ros::convert::Refusal;
 use crate::ros::diagnostics::{Diagnostics, Dropped, Percentiles, Received};
 use crate::ros::log::Log;
 use crate::ros::parameters::{Events, Parameters};
 use lienav_attitude::{Attitude, Body, BodyRefusal, DropReason};
+use lienav_io::convert::{self, Refusal};
+use lienav_io::messages::{Imu, MagneticField, WrenchStamped};
 use r2r::Node;
-use r2r::geometry_msgs::msg::WrenchStamped;
-use r2r::sensor_msgs::msg::{Imu, MagneticField};
 use r2r::std_srvs::srv::{SetBool, Trigger};
 use std::time::{Duration, Instant};
 
@@ -100,7 +99,7 @@ impl Worker {
 
     fn imu(&mut self, message: &Imu) {
         let begun = self.received();
-        let sample = match convert::imu(message, &self.settings.imu()) {
+        let sample = match convert::imu_sample(message, &self.settings.imu()) {
             Ok(sample) => sample,
             Err(refusal) => return self.refuse("imu", &refusal),
         };
@@ -230,17 +229,17 @@ impl Worker {
 
     fn refuse(&mut self, topic: &str, refusal: &Refusal) {
         self.dropped.add(refusal.word());
-        self.log.warn_of(refusal.word(), || format!("{topic}: dropped as {}: {refusal}", refusal.word()));
+        self.log.warn_of(refusal.word(), || format!("{topic} dropped as {}: {refusal}", refusal.word()));
     }
 
     /// What the node itself counts.
     fn count(&mut self, topic: &str, word: &'static str) {
         self.dropped.add(word);
-        self.log.warn_of(word, || format!("{topic}: dropped as {word}"));
+        self.log.warn_of(word, || format!("{topic} dropped as {word}"));
     }
 
     /// What the filter has counted.
     fn drop(&mut self, topic: &str, reason: DropReason) {
-        self.log.warn_of(reason.word(), || format!("{topic}: dropped as {reason}"));
+        self.log.warn_of(reason.word(), || format!("{topic} dropped as {reason}"));
     }
 }

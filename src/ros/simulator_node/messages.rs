@@ -2,7 +2,7 @@
 
 use crate::ros::tf;
 use lienav_base::stamp::Stamp;
-use lienav_io::bag::cloud::{Encoded, encode_features, encode_landmarks};
+use lienav_io::cloud::{Encoded, encode_features, encode_landmarks};
 use lienav_lie::Se2;
 use lienav_sim::ImuReading;
 use lienav_slam::{Features, Odometry};
@@ -74,11 +74,12 @@ fn cloud(header: Header, encoded: Encoded) -> PointCloud2 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ros::convert::{self, Frame};
+    use crate::ros::from_r2r;
+    use lienav_io::convert::{self, Frame};
     use lienav_slam::{FeatureKind, Observation};
 
-    const ODOM: Frame<'static> = Frame { parameter: "odom_frame", name: "odom" };
-    const BASE: Frame<'static> = Frame { parameter: "base_frame", name: "base_link" };
+    const ODOM: Frame<'static> = Frame::parameter("odom_frame", "odom");
+    const BASE: Frame<'static> = Frame::parameter("base_frame", "base_link");
 
     #[test]
     fn what_is_sent_is_what_is_read_bit_by_bit() {
@@ -91,17 +92,17 @@ mod tests {
         };
         let pose = Se2::new(1.0, 2.0, 0.3);
         let message = odometry(stamp, &input, pose, "odom", "base_link");
-        let (read, read_pose) = convert::odometry(&message, ODOM, BASE).unwrap();
+        let (read, read_pose) = convert::odometry(&from_r2r::odometry(message), &[ODOM], &[BASE]).unwrap();
         assert_eq!(read, input);
         assert!((read_pose.unwrap().theta - 0.3).abs() < 1e-15);
 
         let observation = Observation { id: Some(3), value: [0.1f64.exp(), 1.0 / 7.0].into(), covariance: None };
         let seen = Features { stamp, kind: FeatureKind::StereoBearings, observations: vec![observation] };
         let message = features(stamp, &seen, "base_link");
-        assert_eq!(convert::features(&message, &[BASE], FeatureKind::RangeBearing).unwrap(), seen);
+        assert_eq!(convert::features(&from_r2r::cloud(message), &[BASE], FeatureKind::RangeBearing).unwrap(), seen);
 
         let reading = ImuReading { stamp, yaw_rate: 0.1f64.cos(), acceleration: Vector2::zeros() };
         let message = imu(stamp, &reading, "base_link");
-        assert_eq!(convert::imu(&message, &[BASE]).unwrap(), reading.into());
+        assert_eq!(convert::imu(&from_r2r::imu(message), &[BASE]).unwrap(), reading.into());
     }
 }

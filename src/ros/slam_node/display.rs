@@ -4,7 +4,7 @@
 use super::Settings;
 use crate::ros::{qos, tf};
 use lienav_base::stamp::Stamp;
-use lienav_io::bag::cloud::{FLOAT32, FLOAT64, UINT32};
+use lienav_io::cloud::{FLOAT32, FLOAT64, UINT32};
 use lienav_lie::Se2;
 use lienav_slam::{Landmark, PoseEstimate};
 use nalgebra::SymmetricEigen;

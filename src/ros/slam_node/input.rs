@@ -1,12 +1,9 @@
 //! What `slam_node` listens to: topics, and services.
 
 use super::Settings;
-use crate::ros::parameters;
-use crate::ros::qos;
 use crate::ros::receive::{Inbox, OnTopic, merged, receive};
-use r2r::geometry_msgs::msg::PoseWithCovarianceStamped;
-use r2r::nav_msgs::msg::Odometry;
-use r2r::sensor_msgs::msg::{Imu, PointCloud2};
+use crate::ros::{from_r2r, parameters, qos};
+use lienav_io::messages::{Imu, Odometry, PointCloud2, PoseWithCovarianceStamped};
 use r2r::std_srvs::srv::{SetBool, Trigger};
 use r2r::{Node, QosProfile, ServiceRequest};
 
@@ -42,13 +39,13 @@ pub enum Event {
 
 impl OnTopic for Message {
     fn stamp(&self) -> Option<(i32, u32)> {
-        let header = match self {
-            Self::Odometry(message) => &message.header,
-            Self::Imu(message) => &message.header,
-            Self::Features(message) => &message.header,
+        let stamp = match self {
+            Self::Odometry(message) => &message.header.stamp,
+            Self::Imu(message) => &message.header.stamp,
+            Self::Features(message) => &message.header.stamp,
             Self::InitialPose(_) => return None,
         };
-        Some((header.stamp.sec, header.stamp.nanosec))
+        Some((stamp.sec, stamp.nanosec))
     }
 
     fn topic(&self) -> usize {
@@ -79,18 +76,19 @@ pub fn sort(batch: Vec<Event>) -> (Vec<Request>, Vec<Message>) {
 /// ROS refuses one of them.
 pub fn listen(node: &mut Node, settings: &Settings) -> r2r::Result<Vec<Inbox<Event>>> {
     let mut inboxes: Vec<Inbox<Event>> = Vec::new();
-    inboxes
-        .push(receive(node.subscribe("odom", qos::sensor_data())?, |m| Event::Message(Message::Odometry(Box::new(m)))));
+    inboxes.push(receive(node.subscribe("odom", qos::sensor_data())?, |m| {
+        Event::Message(Message::Odometry(Box::new(from_r2r::odometry(m))))
+    }));
     if settings.use_imu {
         inboxes.push(receive(node.subscribe("imu", qos::fast_sensor_data())?, |m| {
-            Event::Message(Message::Imu(Box::new(m)))
+            Event::Message(Message::Imu(Box::new(from_r2r::imu(m))))
         }));
     }
     inboxes.push(receive(node.subscribe("features", qos::sensor_data())?, |m| {
-        Event::Message(Message::Features(Box::new(m)))
+        Event::Message(Message::Features(Box::new(from_r2r::cloud(m))))
     }));
     inboxes.push(receive(node.subscribe("initialpose", qos::reliable())?, |m| {
-        Event::Message(Message::InitialPose(Box::new(m)))
+        Event::Message(Message::InitialPose(Box::new(from_r2r::pose_stamped(m))))
     }));
     let services = QosProfile::services_default;
     inboxes.push(receive(node.create_service("~/reset", services())?, |r| Event::Request(Request::Reset(r))));
@@ -102,16 +100,16 @@ pub fn listen(node: &mut Node, settings: &Settings) -> r2r::Result<Vec<Inbox<Eve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ros::tf;
     use lienav_base::stamp::Stamp;
+    use lienav_io::convert::header;
 
     fn odometry(ms: i64) -> Event {
-        let header = tf::header(Stamp::from_nanos(1_000_000 * ms), "odom");
+        let header = header(Stamp::from_nanos(1_000_000 * ms), "odom");
         Event::Message(Message::Odometry(Box::new(Odometry { header, ..Default::default() })))
     }
 
     fn features(ms: i64) -> Event {
-        let header = tf::header(Stamp::from_nanos(1_000_000 * ms), "feature_sensor");
+        let header = header(Stamp::from_nanos(1_000_000 * ms), "feature_sensor");
         Event::Message(Message::Features(Box::new(PointCloud2 { header, ..Default::default() })))
     }
 

@@ -13,8 +13,8 @@
 //!
 //! Every reason is listed with its count since the start, whether it happened or not: `dropped.<reason>`.
 
-use crate::ros::convert::Refusal;
 use crate::ros::diagnostics::{Dropped, Findings, Level, Percentiles, Received, Values, listed};
+use lienav_io::convert::Refusal;
 use lienav_slam::{CalibrationEstimate, Counts, DropReason};
 use r2r::diagnostic_msgs::msg::DiagnosticStatus;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! The parameters of `slam_node` beside those of the filter ([`lienav_slam::SPECS`]).
 
-use crate::ros::convert::Frame;
 use lienav_base::settings;
 use lienav_base::settings::{Described, Spec};
+use lienav_io::convert::Frame;
 
 /// Every setting of [`Settings`], in the order of its fields.
 pub const SPECS: &[Spec] = Settings::SPECS;
@@ -40,27 +40,27 @@ settings! {
 impl Settings {
     /// Frame of the map, as a message has to name it.
     pub fn map(&self) -> Frame<'_> {
-        Frame { parameter: "map_frame", name: &self.map_frame }
+        Frame::parameter("map_frame", &self.map_frame)
     }
 
     /// Frame of the odometry, as a message has to name it.
     pub fn odom(&self) -> Frame<'_> {
-        Frame { parameter: "odom_frame", name: &self.odom_frame }
+        Frame::parameter("odom_frame", &self.odom_frame)
     }
 
     /// Frame of the robot, as a message has to name it.
     pub fn base(&self) -> Frame<'_> {
-        Frame { parameter: "base_frame", name: &self.base_frame }
+        Frame::parameter("base_frame", &self.base_frame)
     }
 
     /// Frames a cloud of features may be in. The lever arm is what `sensor.x_m` and so on say in either.
     pub fn sensor(&self) -> [Frame<'_>; 2] {
-        [Frame { parameter: "sensor_frame", name: &self.sensor_frame }, self.base()]
+        [Frame::parameter("sensor_frame", &self.sensor_frame), self.base()]
     }
 
     /// Frames a gyroscope may be in: all stand upright where the message has no orientation.
     pub fn imu(&self) -> [Frame<'_>; 2] {
-        [Frame { parameter: "imu_frame", name: &self.imu_frame }, self.base()]
+        [Frame::parameter("imu_frame", &self.imu_frame), self.base()]
     }
 }
 

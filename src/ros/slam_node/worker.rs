@@ -7,13 +7,14 @@ use super::report::NO_ODOM_POSE;
 use super::tally::Tally;
 use super::{SPECS, Settings};
 use crate::ros::clock::RosClock;
-use crate::ros::convert::{self, Refusal};
 use crate::ros::diagnostics::Diagnostics;
 use crate::ros::log::Log;
 use crate::ros::parameters::{Events, Parameters};
 use crate::ros::queue::{Next, Queue};
 use crate::ros::stop::Stop;
 use lienav_base::stamp::Stamp;
+use lienav_io::convert::{self, Refusal};
+use lienav_io::messages;
 use lienav_lie::Se2;
 use lienav_slam::{DropReason, Slam, TimeJump};
 use r2r::Node;
@@ -91,9 +92,9 @@ impl Worker {
         }
     }
 
-    fn odometry(&mut self, received: Instant, message: &r2r::nav_msgs::msg::Odometry) {
+    fn odometry(&mut self, received: Instant, message: &messages::Odometry) {
         self.tally.odometry_received(received);
-        let (input, base_in_odom) = match convert::odometry(message, self.settings.odom(), self.settings.base()) {
+        let (input, base_in_odom) = match convert::odometry(message, &[self.settings.odom()], &[self.settings.base()]) {
             Ok(converted) => converted,
             Err(refusal) => return self.refuse("odom", &refusal),
         };
@@ -106,7 +107,7 @@ impl Worker {
         self.publish_prediction(input.stamp, base_in_odom);
     }
 
-    fn features(&mut self, received: Instant, message: &r2r::sensor_msgs::msg::PointCloud2) {
+    fn features(&mut self, received: Instant, message: &messages::PointCloud2) {
         self.tally.features.received += 1;
         let kind = self.slam.config().sensor.kind;
         let input = match convert::features(message, &self.settings.sensor(), kind) {
@@ -121,7 +122,7 @@ impl Worker {
         self.publish_steps();
     }
 
-    fn imu(&mut self, message: &r2r::sensor_msgs::msg::Imu) {
+    fn imu(&mut self, message: &messages::Imu) {
         self.tally.imu.received += 1;
         let input = match convert::imu(message, &self.settings.imu()) {
             Ok(converted) => converted,
@@ -134,8 +135,8 @@ impl Worker {
         self.publish_steps();
     }
 
-    fn initial_pose(&mut self, message: &r2r::geometry_msgs::msg::PoseWithCovarianceStamped) {
-        let (pose, covariance) = match convert::initial_pose(message, self.settings.map()) {
+    fn initial_pose(&mut self, message: &messages::PoseWithCovarianceStamped) {
+        let (pose, covariance) = match convert::initial_pose(message, &[self.settings.map()]) {
             Ok(converted) => converted,
             Err(refusal) => return self.refuse("initialpose", &refusal),
         };
@@ -262,10 +263,10 @@ impl Worker {
 
     fn refuse(&mut self, topic: &str, refusal: &Refusal) {
         self.tally.dropped.add(refusal.word());
-        self.log.warn_of(refusal.word(), || format!("{topic}: dropped as {}: {refusal}", refusal.word()));
+        self.log.warn_of(refusal.word(), || format!("{topic} dropped as {}: {refusal}", refusal.word()));
     }
 
     fn drop(&mut self, topic: &str, reason: DropReason) {
-        self.log.warn_of(reason.word(), || format!("{topic}: dropped as {reason}"));
+        self.log.warn_of(reason.word(), || format!("{topic} dropped as {reason}"));
     }
 }

@@ -84,6 +84,9 @@ pub fn run(recording: &InertialRecording, config: &Config, begin: Begin) -> Resu
     }
     run.last = attitude.estimate();
     run.dropped = attitude.counts().by_word();
+    for (reason, count) in &recording.dropped {
+        *run.dropped.entry(reason).or_default() += count;
+    }
     run.gaps = attitude.gaps();
     run.levellings = attitude.levellings();
     run.sample_ns = sample_ns(recording, config, begin)?;

@@ -227,8 +227,12 @@ mod tests {
             scenario.trajectory.length_m = 2.0;
             scenario.trajectory.laps = 0.05;
             let filters = FILTERS.into_iter().chain([YARDSTICK]).map(str::to_owned).collect();
-            run_cell(PRINTED[index], Experiment { scenario, filters, settings: Vec::new(), runs: 2, seed: 1 }, &|| ())
-                .unwrap()
+            run_cell(
+                PRINTED[index],
+                Experiment { scenario, filters, settings: Vec::new(), sensors: Vec::new(), runs: 2, seed: 1 },
+                &|| (),
+            )
+            .unwrap()
         });
         let thesis = Thesis5 { runs: 2, seed: 1, cells: cells.into() };
         let json: serde_json::Value = serde_json::from_str(&thesis.to_json().unwrap()).unwrap();

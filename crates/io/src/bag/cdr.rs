@@ -1,7 +1,7 @@
 //! Messages to bytes and back: plain CDR (XCDR1) with the four bytes in front that say so and give the byte order (OMG
 //! DDSI-RTPS 2.3, 10.2), as rmw serialises and rosbag2 stores them.
 
-use super::messages::Message;
+use crate::messages::Message;
 use byteorder::{BigEndian, LittleEndian};
 
 /// Bytes that are not a message of the type they should be.
@@ -29,7 +29,7 @@ const LITTLE_ENDIAN: u16 = 0x0001;
 /// Encodes a message, little endian.
 ///
 /// # Errors
-/// Never for the messages of [`super::messages`]; a type that CDR cannot express.
+/// Never for the messages of [`crate::messages`]; a type that CDR cannot express.
 pub fn encode<M: Message>(message: &M) -> Result<Vec<u8>, CdrError> {
     let mut bytes = vec![0, 1, 0, 0];
     cdr_encoding::to_writer::<M, LittleEndian, _>(&mut bytes, message)
@@ -53,8 +53,8 @@ pub fn decode<M: Message>(bytes: &[u8]) -> Result<M, CdrError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::messages::*;
     use super::*;
+    use crate::messages::*;
     use proptest::prelude::*;
 
     fn odometry() -> Odometry {

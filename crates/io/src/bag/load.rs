@@ -1,15 +1,15 @@
 //! A bag as a recording.
 
-use super::cdr;
-use super::cloud::decode_landmarks;
-use super::content::{features_of, imu_of, odometry_of, pose_of, with_layout};
-use super::messages::{Imu, Message, Odometry, PointCloud2, PoseStamped, PoseWithCovarianceStamped};
+use super::cdr::{self, CdrError};
 use super::params;
 use super::read::{BagReader, Topic};
 use super::topics::{Role, Topics, roles_of};
+use crate::convert::{self, Expected, Frame, Frames, Refusal, pose_of, stamp_of};
 use crate::files::folder_of;
+use crate::messages::{Imu, Message, Odometry, PointCloud2, PoseStamped, PoseWithCovarianceStamped};
 use crate::recording::{Input, OpenError, Recording};
 use lienav_slam::FeatureKind;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -19,7 +19,17 @@ pub const NAME_KEY: &str = "lienav.name";
 /// Prefix of `custom_data` under which a converted bag keeps what its source left out, by reason.
 pub const DROPPED_KEY: &str = "lienav.dropped.";
 
+/// The word under which a message that cannot be decoded is counted. A node never counts any: the middleware keeps
+/// such messages from it.
+pub const UNREADABLE: &str = "unreadable";
+/// The word under which a true pose that is not finite is counted.
+pub const BAD_TRUTH: &str = "bad_truth";
+
 /// Reads a bag: a folder, or a single storage file. A `params.yaml` in the bag's folder gives [`Recording::config`].
+///
+/// Messages pass the checks of [`crate::convert`], as those of a node do, and are counted in [`Recording::dropped`]
+/// under the same words. Frames are those that [`Topics::frames`] states, else those of `params.yaml`, else those of
+/// the first message of each topic: a frame that changes within the bag is refused.
 ///
 /// # Errors
 /// Nothing can be read, or a topic that was asked for is not there.
@@ -29,86 +39,154 @@ pub fn load(path: &Path, topics: &Topics) -> Result<Recording, OpenError> {
     let name = if path.is_dir() { path.file_name() } else { path.file_stem() };
     let name = name.map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
     let mut recording = Recording { name, ..Recording::default() };
-    read_notes(path, &bag, &mut recording)?;
+    let noted_frames = read_notes(path, &bag, &mut recording)?;
     warn_of_topics(bag.topics(), &roles, &mut recording);
 
-    let preferred = recording.config.as_ref().map_or(FeatureKind::default(), |config| config.sensor.kind);
-    let mut first_problem = None;
+    let mut intake = Intake::new(recording, topics.frames.clone().or(noted_frames));
+    let mut problems = Problems::default();
     while let Some(record) = bag.next() {
         let Some(role) = roles[record.topic] else { continue };
         let topic = &bag.topics()[record.topic];
-        if let Err(Unread { reason, problem }) = take_in(role, topic, &record.data, preferred, &mut recording) {
-            recording.drop_one(reason);
-            first_problem
-                .get_or_insert_with(|| format!("{} at {} was left out: {problem}", topic.name, record.log_time));
+        if let Err(unread) = intake.take(role, topic, &record.data) {
+            intake.recording.drop_one(unread.word());
+            problems.note(&topic.name, record.log_time, &unread);
         }
     }
+    let mut recording = intake.recording;
     recording.truth.sort_by_key(|&(stamp, _)| stamp);
     recording.truth.dedup_by_key(|&mut (stamp, _)| stamp);
     recording.warnings.extend_from_slice(bag.warnings());
-    recording.warnings.extend(first_problem);
+    recording.warnings.extend(problems.into_sentences());
     Ok(recording)
 }
 
-/// A message that was left out: the word it is counted under, and the sentence.
-struct Unread {
-    reason: &'static str,
-    problem: String,
+/// Why a message of a bag is dropped.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unread {
+    /// Its bytes are not a message of the topic's type.
+    #[error(transparent)]
+    Cdr(#[from] CdrError),
+    /// It does not pass the checks.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// A true pose that is not finite.
+    #[error("the true pose is not finite")]
+    BadTruth,
 }
 
 impl Unread {
-    fn new(reason: &'static str, problem: impl ToString) -> Self {
-        Self { reason, problem: problem.to_string() }
+    /// The word it is counted under.
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Self::Cdr(_) => UNREADABLE,
+            Self::Refused(refusal) => refusal.word(),
+            Self::BadTruth => BAD_TRUTH,
+        }
     }
 }
 
-fn take_in(
-    role: Role,
-    topic: &Topic,
-    bytes: &[u8],
+/// The first problem of each kind, for the warnings of a recording.
+#[derive(Default)]
+pub(crate) struct Problems(BTreeMap<&'static str, String>);
+
+impl Problems {
+    pub(crate) fn note(&mut self, topic: &str, received: impl std::fmt::Display, unread: &Unread) {
+        let word = unread.word();
+        self.0.entry(word).or_insert_with(|| format!("{topic} at {received} dropped as {word}: {unread}"));
+    }
+
+    pub(crate) fn into_sentences(self) -> impl Iterator<Item = String> {
+        self.0.into_values()
+    }
+}
+
+/// What messages are taken into.
+struct Intake {
+    recording: Recording,
     preferred: FeatureKind,
-    recording: &mut Recording,
-) -> Result<(), Unread> {
-    let bad_layout = |error| Unread::new("bad_layout", error);
-    match role {
-        Role::Odometry => recording.inputs.push(Input::Odometry(odometry_of(&decode::<Odometry>(bytes)?))),
-        Role::Imu => {
-            let imu = imu_of(&decode::<Imu>(bytes)?);
-            let imu = imu.ok_or_else(|| Unread::new("no_angular_velocity", "it has no angular velocity"))?;
-            recording.inputs.push(Input::Imu(imu));
-        }
-        Role::Features => {
-            let features = features_of(&decode::<PointCloud2>(bytes)?, preferred).map_err(bad_layout)?;
-            recording.inputs.push(Input::Features(features));
-        }
-        Role::Truth => {
-            let (header, pose) = match topic.type_name.as_str() {
-                PoseStamped::TYPE => decode::<PoseStamped>(bytes).map(|m| (m.header, m.pose))?,
-                PoseWithCovarianceStamped::TYPE => {
-                    decode::<PoseWithCovarianceStamped>(bytes).map(|m| (m.header, m.pose.pose))?
-                }
-                _ => decode::<Odometry>(bytes).map(|m| (m.header, m.pose.pose))?,
-            };
-            let pose = pose_of(&pose);
-            if !(pose.p.x.is_finite() && pose.p.y.is_finite() && pose.theta.is_finite()) {
-                return Err(Unread::new("bad_truth", "a true pose is not finite"));
-            }
-            recording.truth.push(((&header.stamp).into(), pose));
-        }
-        Role::TrueLandmarks => {
-            let landmarks = with_layout(&decode::<PointCloud2>(bytes)?, decode_landmarks).map_err(bad_layout)?;
-            recording.true_landmarks = landmarks;
+    odom: Expected,
+    base: Expected,
+    sensor: Expected,
+    imu: Expected,
+    truth: Expected,
+}
+
+impl Intake {
+    fn new(recording: Recording, frames: Frames) -> Self {
+        Self {
+            preferred: recording.config.as_ref().map_or(FeatureKind::default(), |config| config.sensor.kind),
+            recording,
+            odom: Expected::new("odom_frame", frames.odom_frame),
+            base: Expected::new("base_frame", frames.base_frame),
+            sensor: Expected::new("sensor_frame", frames.sensor_frame),
+            imu: Expected::new("imu_frame", frames.imu_frame),
+            // No node reads the truth, so no parameter names its frame.
+            truth: Expected::new("", None),
         }
     }
-    Ok(())
+
+    fn take(&mut self, role: Role, topic: &Topic, bytes: &[u8]) -> Result<(), Unread> {
+        match role {
+            Role::Odometry => {
+                let message: Odometry = cdr::decode(bytes)?;
+                let (odom, base) = (self.odom.frame(), self.base.frame());
+                let (odometry, _) = convert::odometry(&message, odom.as_slice(), base.as_slice())?;
+                self.odom.learn(&message.header.frame_id);
+                self.base.learn(&message.child_frame_id);
+                self.recording.inputs.push(Input::Odometry(odometry));
+            }
+            Role::Imu => {
+                let message: Imu = cdr::decode(bytes)?;
+                let imu = convert::imu(&message, &or_base(&self.imu, &self.base))?;
+                self.imu.learn(&message.header.frame_id);
+                self.recording.inputs.push(Input::Imu(imu));
+            }
+            Role::Features => {
+                let message: PointCloud2 = cdr::decode(bytes)?;
+                let features = convert::features(&message, &or_base(&self.sensor, &self.base), self.preferred)?;
+                self.sensor.learn(&message.header.frame_id);
+                self.recording.inputs.push(Input::Features(features));
+            }
+            Role::Truth => self.take_truth(&true_pose(topic, bytes)?)?,
+            Role::TrueLandmarks => {
+                self.recording.true_landmarks = convert::landmarks(&cdr::decode(bytes)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn take_truth(&mut self, message: &PoseStamped) -> Result<(), Unread> {
+        convert::check_frame("frame_id", &message.header.frame_id, self.truth.frame().as_slice())?;
+        let stamp = stamp_of(&message.header.stamp)?;
+        let pose = pose_of(&message.pose)?;
+        if !(pose.p.x.is_finite() && pose.p.y.is_finite()) {
+            return Err(Unread::BadTruth);
+        }
+        self.truth.learn(&message.header.frame_id);
+        self.recording.truth.push((stamp, pose));
+        Ok(())
+    }
 }
 
-fn decode<M: Message>(bytes: &[u8]) -> Result<M, Unread> {
-    cdr::decode(bytes).map_err(|error| Unread::new("unreadable", error))
+/// The frames a sensor's messages may be in, as for `slam_node`: its own, and that of the robot. Any before its own is
+/// known.
+fn or_base<'a>(own: &'a Expected, base: &'a Expected) -> Vec<Frame<'a>> {
+    own.frame().map_or_else(Vec::new, |own| std::iter::once(own).chain(base.frame()).collect())
 }
 
-/// What is known beside the messages: the parameter file, and what a conversion has noted in `metadata.yaml`.
-fn read_notes(path: &Path, bag: &BagReader, recording: &mut Recording) -> Result<(), OpenError> {
+fn true_pose(topic: &Topic, bytes: &[u8]) -> Result<PoseStamped, CdrError> {
+    match topic.type_name.as_str() {
+        PoseStamped::TYPE => cdr::decode(bytes),
+        PoseWithCovarianceStamped::TYPE => {
+            cdr::decode::<PoseWithCovarianceStamped>(bytes).map(|m| PoseStamped { header: m.header, pose: m.pose.pose })
+        }
+        _ => cdr::decode::<Odometry>(bytes).map(|m| PoseStamped { header: m.header, pose: m.pose.pose }),
+    }
+}
+
+/// What is known beside the messages: the parameter file, whose frames are returned, and what a conversion has noted
+/// in `metadata.yaml`.
+fn read_notes(path: &Path, bag: &BagReader, recording: &mut Recording) -> Result<Frames, OpenError> {
     for (key, value) in bag.metadata().and_then(|m| m.custom_data.as_ref()).into_iter().flatten() {
         if key == NAME_KEY {
             recording.name.clone_from(value);
@@ -122,11 +200,11 @@ fn read_notes(path: &Path, bag: &BagReader, recording: &mut Recording) -> Result
         Ok(text) => {
             let config = params::from_yaml(&text).map_err(|problem| OpenError::bag(&params, problem))?;
             recording.config = Some(config);
+            params::frames_from_yaml(&text, params::NODE).map_err(|problem| OpenError::bag(&params, problem))
         }
-        Err(error) if error.kind() == ErrorKind::NotFound => {}
-        Err(error) => return Err(OpenError::io(&params, error)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Frames::default()),
+        Err(error) => Err(OpenError::io(&params, error)),
     }
-    Ok(())
 }
 
 fn warn_of_topics(topics: &[Topic], roles: &[Option<Role>], recording: &mut Recording) {
@@ -142,3 +220,7 @@ fn warn_of_topics(topics: &[Topic], roles: &[Option<Role>], recording: &mut Reco
         recording.warnings.push(format!("topics that were not read: {}", unused.join(", ")));
     }
 }
+
+#[cfg(test)]
+#[path = "load_tests.rs"]
+mod tests;

@@ -1,15 +1,11 @@
 //! rosbag2 bags, read and written without ROS.
 //!
-//! [`BagReader`] gives the records of a bag in the order of time, whichever its storage; [`load`] makes a recording of them;
-//! [`BagWriter`] writes. Below these: the [`messages`], how they are serialised ([`cdr`]), their definitions ([`schema`]), the
-//! layout of feature clouds ([`cloud`]), and what all of it means to the filter ([`content`]).
+//! [`BagReader`] gives the records of a bag in the order of time, whichever its storage; [`load`] makes a recording of
+//! them; [`BagWriter`] writes. Below these: how messages are serialised ([`cdr`]), and their definitions ([`schema`]).
 
 pub mod cdr;
-pub mod cloud;
-pub mod content;
 mod load;
 mod mcap_parts;
-pub mod messages;
 pub mod metadata;
 pub mod params;
 mod read;
@@ -19,7 +15,8 @@ pub mod schema;
 mod topics;
 mod write;
 
-pub use load::{DROPPED_KEY, NAME_KEY, load};
+pub use load::{BAD_TRUTH, DROPPED_KEY, NAME_KEY, UNREADABLE, load};
+pub(crate) use load::{Problems, Unread};
 pub use read::{BagReader, Record, Topic};
 pub use topics::{Role, Topics, roles_of};
 pub use write::{BagWriter, Existing, TopicId, WriteError};

@@ -1,13 +1,14 @@
 //! `params.yaml` beside a bag: what is known of its sensors and of the start, as a ROS parameter file for `slam_node`.
 
-use crate::settings_file::{overlay, to_ros_yaml};
+use crate::convert::Frames;
+use crate::settings_file::{overlay, overlay_known, to_ros_yaml};
 use lienav_slam::{Config, SPECS};
 
 /// The name of the file.
 pub const FILE_NAME: &str = "params.yaml";
 
 /// The node whose section is read besides that for all nodes.
-const NODE: &str = "slam_node";
+pub const NODE: &str = "slam_node";
 
 /// A parameter file for any node, with each setting's meaning and range above it.
 pub fn to_yaml(config: &Config) -> String {
@@ -24,6 +25,14 @@ pub fn from_yaml(text: &str) -> Result<Config, String> {
     Ok(config)
 }
 
+/// The frames that a parameter file states for `node`.
+///
+/// # Errors
+/// What is wrong with the file, in words: not YAML, or the name of a frame that is not a text.
+pub fn frames_from_yaml(text: &str, node: &str) -> Result<Frames, String> {
+    overlay_known(&Frames::default(), text, node).map_err(|e| e.to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -35,6 +44,20 @@ mod tests {
         config.initial.yaw_rad = -2.910157;
         config.sensor.x_m = 0.1 + 0.2;
         assert_eq!(from_yaml(&to_yaml(&config)), Ok(config));
+    }
+
+    #[test]
+    fn frames_are_read_beside_the_settings_of_the_filter() {
+        let text = "/**: {ros__parameters: {odom_frame: odom, gate.probability: 0.9}}\n\
+                    slam_node: {ros__parameters: {odom_frame: wheels, base_frame: robot}}\n";
+        let expected =
+            Frames { odom_frame: Some("wheels".into()), base_frame: Some("robot".into()), ..Frames::default() };
+        assert_eq!(frames_from_yaml(text, NODE), Ok(expected));
+        assert_eq!(from_yaml(text).unwrap().gate.probability, 0.9);
+        assert_eq!(frames_from_yaml(&to_yaml(&Config::default()), NODE), Ok(Frames::default()));
+        assert_eq!(frames_from_yaml("gate: {probability: 0.9}", NODE), Ok(Frames::default()));
+        let wrong = frames_from_yaml("/**: {ros__parameters: {odom_frame: [1]}}", NODE).unwrap_err();
+        assert!(wrong.starts_with("setting 'odom_frame'"), "{wrong}");
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! What readers bear: either storage, split bags, packed files, and damage of every kind.
 
-use super::messages::{Clock, Odometry, Time};
 use super::metadata::{FILE_NAME, Qos};
 use super::*;
 use crate::files::folder_of;
+use crate::messages::{Clock, Odometry, Time};
 use lienav_base::stamp::Stamp;
 use proptest::prelude::*;
 use rusqlite::Connection;
@@ -359,16 +359,20 @@ fn messages_that_do_not_fit_are_counted_and_foreign_topics_named() {
     let folder = tempfile::tempdir().unwrap();
     let bag = folder.path().join("bag");
     let mut writer = BagWriter::create(&bag, Existing::Refuse).unwrap();
-    let features = writer.add_topic::<messages::PointCloud2>("/features", Qos::RELIABLE).unwrap();
+    let features = writer.add_topic::<crate::messages::PointCloud2>("/features", Qos::RELIABLE).unwrap();
     writer.add_topic::<Clock>("/clock", Qos::RELIABLE).unwrap();
     writer.write_serialized(features, stamp(0), stamp(0), &[0, 1, 0, 0, 1]).unwrap();
-    writer.write(features, stamp(1), &messages::PointCloud2::default()).unwrap();
+    writer.write(features, stamp(1), &crate::messages::PointCloud2::default()).unwrap();
     writer.finish().unwrap();
     let recording = load(&bag, &Topics::default()).unwrap();
     let dropped: Vec<(&str, u64)> = recording.dropped.iter().map(|(reason, &n)| (&**reason, n)).collect();
     assert_eq!(dropped, [("bad_layout", 1), ("unreadable", 1)]);
     let warnings = recording.warnings.join("\n");
-    for part in ["/clock (rosgraph_msgs/msg/Clock)", "no topic /odom", "/features at 1.000000000 was left out"] {
+    for part in [
+        "/clock (rosgraph_msgs/msg/Clock)",
+        "no topic /odom",
+        "/features at 1.010000000 dropped as bad_layout: the fields are []",
+    ] {
         assert!(warnings.contains(part), "{part}: {warnings}");
     }
     assert_eq!(folder_of(Path::new("bag")), Path::new("."));

@@ -49,7 +49,7 @@ impl Definition {
     }
 }
 
-/// The types there are definitions of: those of [`super::messages`].
+/// The types there are definitions of: those of [`crate::messages`].
 pub const DEFINITIONS: &[Definition] = &[
     Definition {
         name: "builtin_interfaces/msg/Time",

@@ -1,10 +1,12 @@
 //! Which topic of a bag is what.
 
-use super::messages::{Imu, Message, Odometry, PointCloud2, PoseStamped, PoseWithCovarianceStamped};
 use super::read::Topic;
+use crate::convert::Frames;
+use crate::messages::{Imu, Message, Odometry, PointCloud2, PoseStamped, PoseWithCovarianceStamped};
 
-/// Which topics of a bag to read. `None` means the usual name, or, for what the filter is fed with, the only topic of the right
-/// type where there is none of that name. Truth is never guessed: another pose taken for it would falsify every number.
+/// Which topics of a bag to read, and in which frames. `None` means the usual name, or, for what the filter is fed
+/// with, the only topic of the right type where there is none of that name. Truth is never guessed: another pose taken
+/// for it would falsify every number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topics {
     /// `nav_msgs/Odometry`; usually `/odom`.
@@ -13,10 +15,13 @@ pub struct Topics {
     pub features: Option<String>,
     /// `sensor_msgs/Imu`; usually `/imu`.
     pub imu: Option<String>,
-    /// `geometry_msgs/PoseStamped`, `…/PoseWithCovarianceStamped` or `nav_msgs/Odometry`; usually `/ground_truth/pose`.
+    /// `geometry_msgs/PoseStamped`, `…/PoseWithCovarianceStamped` or `nav_msgs/Odometry`; usually
+    /// `/ground_truth/pose`.
     pub truth: Option<String>,
     /// `sensor_msgs/PointCloud2`; usually `/ground_truth/landmarks`.
     pub true_landmarks: Option<String>,
+    /// Frames that messages have to be in, over those that the bag states.
+    pub frames: Frames,
 }
 
 /// What a topic of a recording is.

@@ -1,12 +1,12 @@
 //! Writes rosbag2 folders: MCAP storage in zstd chunks, `metadata.yaml` beside it.
 
 use super::cdr::{self, CdrError};
-use super::messages::Message;
 use super::metadata::{
     Document, Duration, FILE_NAME, FileInformation, Metadata, Qos, StartingTime, TopicMetadata, TopicWithCount,
 };
 use super::schema::definition;
 use crate::files::{folder_of, sync_folder, write_atomically};
+use crate::messages::Message;
 use lienav_base::stamp::Stamp;
 use mcap::records::MessageHeader;
 use std::collections::BTreeMap;

@@ -45,7 +45,7 @@ fn the_woods_have_a_cloud_for_each_odometry_message_and_lose_no_sighting() {
     let expected = [("0.000000000", 0), ("0.100000000", 2), ("0.200000000", 0), ("0.300000000", 1)];
     assert_eq!(sizes, expected.map(|(stamp, n)| (stamp.to_owned(), n)));
     assert_eq!(clouds(&recording)[1].observations[0].id, Some(2));
-    assert_eq!(clouds(&recording)[1].observations[0].value, Vector2::new(1.5, -0.25));
+    assert_eq!(clouds(&recording)[1].observations[0].value, [1.5, -0.25].into());
     assert_eq!(recording.truth.len(), 2);
     let config = recording.config.unwrap();
     assert_eq!(config.initial.pose(), Se2::new(1.0, 2.0, -2.5));

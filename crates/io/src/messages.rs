@@ -1,5 +1,5 @@
-//! The ROS 2 messages that bags of this package hold, field by field as their interfaces have them. Units and frames are
-//! those of REP 103 and REP 105.
+//! ROS 2 messages as plain data, field by field as their interfaces have them, whether they come from a topic or from
+//! a bag. Units and frames are those of REP 103 and REP 105.
 
 #![allow(missing_docs, reason = "the fields are documented where the interfaces are published")]
 
@@ -88,6 +88,16 @@ messages! {
         linear_acceleration: Vector3,
         linear_acceleration_covariance: [f64; 9],
     }
+    /// A magnetic field, T.
+    "sensor_msgs/msg/MagneticField" MagneticField {
+        header: Header,
+        magnetic_field: Vector3,
+        magnetic_field_covariance: [f64; 9],
+    }
+    /// A force, N, and a torque, N m.
+    "geometry_msgs/msg/Wrench" Wrench { force: Vector3, torque: Vector3 }
+    /// The same at an instant.
+    "geometry_msgs/msg/WrenchStamped" WrenchStamped { header: Header, wrench: Wrench }
     /// Simulated time.
     "rosgraph_msgs/msg/Clock" Clock { clock: Time }
     /// Transforms of the tree.

@@ -1,10 +1,11 @@
 //! A recording as a rosbag2 bag, from which it can be read back to the last bit, played and recorded again.
 
 use super::bag::cdr;
-use super::bag::content::{cloud_message, features_message, imu_message, odometry_message, pose_stamped};
-use super::bag::messages::{Imu, Odometry, PointCloud2, PoseStamped};
 use super::bag::metadata::Qos;
-use super::bag::{BagWriter, DROPPED_KEY, Existing, NAME_KEY, Role, TopicId, WriteError, cloud, params};
+use super::bag::{BagWriter, DROPPED_KEY, Existing, NAME_KEY, Role, TopicId, WriteError, params};
+use super::cloud::encode_landmarks;
+use super::convert::{cloud_message, features_message, imu_message, odometry_message, pose_stamped};
+use super::messages::{Imu, Odometry, PointCloud2, PoseStamped};
 use super::recording::{Input, Recording};
 use lienav_base::stamp::Stamp;
 use std::path::Path;
@@ -25,12 +26,14 @@ pub struct Converted {
     pub messages: u64,
 }
 
-/// Writes a bag folder: `/odom`, `/imu` (if there is any), `/features`, `/ground_truth/pose`, `/ground_truth/landmarks`, each message
-/// received at its own stamp (or at that of the one before, if that is later: the order of arrival stays), and `params.yaml` with what the recording says of its sensors. `progress` is told how many of how many
-/// messages are written.
+/// Writes a bag folder: `/odom`, `/imu` (if there is any), `/features`, `/ground_truth/pose`,
+/// `/ground_truth/landmarks`, and `params.yaml` with what the recording says of its sensors. Each message is received
+/// at its own stamp, or at that of the one before if that is later: the order of arrival stays. `progress` is told how
+/// many of how many messages are written.
 ///
 /// # Errors
-/// The folder exists and may not be replaced, a stamp lies before the epoch, or the disk says no. Nothing is left behind then.
+/// The folder exists and may not be replaced, a stamp lies before the epoch, or the disk says no. Nothing is left
+/// behind then.
 pub fn to_bag(
     recording: &Recording,
     folder: &Path,
@@ -49,7 +52,7 @@ pub fn to_bag(
     let total = (recording.inputs.len() + recording.truth.len() + usize::from(topics.landmarks.is_some())) as u64;
     if let Some(topic) = topics.landmarks {
         let stamp = first_stamp(recording);
-        let encoded = cloud::encode_landmarks(&recording.true_landmarks);
+        let encoded = encode_landmarks(&recording.true_landmarks);
         bag.write(topic, stamp, &cloud_message(stamp, MAP_FRAME, encoded))?;
     }
     let mut truth = recording.truth.iter().peekable();
@@ -121,5 +124,5 @@ fn first_stamp(recording: &Recording) -> Stamp {
 }
 
 #[cfg(test)]
-#[path = "convert_tests.rs"]
+#[path = "to_bag_tests.rs"]
 mod tests;

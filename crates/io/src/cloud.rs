@@ -1,7 +1,8 @@
-//! The layout of a cloud of features: what the fields of a `sensor_msgs/PointCloud2` mean, read and written without ROS.
+//! The layout of a cloud of features: what the fields of a `sensor_msgs/PointCloud2` mean, read and written without
+//! ROS.
 //!
-//! A point has an identity `id` (UINT32 or INT32; 0xFFFFFFFF or negative = unknown; optional), two values whose names say
-//! how they are to be read, and optionally their covariance:
+//! A point has an identity `id` (UINT32 or INT32; 0xFFFFFFFF or negative = unknown; optional), two values whose names
+//! say how they are to be read, and optionally their covariance:
 //!
 //! | values | covariance |
 //! |---|---|
@@ -11,6 +12,7 @@
 //!
 //! Values are FLOAT64 or FLOAT32, at any offset, in either byte order; other fields are ignored.
 
+use crate::messages::PointCloud2;
 use lienav_slam::{FeatureKind, Observation};
 use nalgebra::{Matrix2, Vector2};
 
@@ -26,52 +28,20 @@ pub const FLOAT32: u8 = 7;
 /// `datatype` of `sensor_msgs/PointField`: IEEE 754 double precision.
 pub const FLOAT64: u8 = 8;
 
-/// One field of a point, as `sensor_msgs/PointField` has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Field<'a> {
-    /// What it is.
-    pub name: &'a str,
-    /// Where it begins in a point, bytes.
-    pub offset: u32,
-    /// One of [`INT32`], [`UINT32`], [`FLOAT32`], [`FLOAT64`], or another of ROS's that no feature uses.
-    pub datatype: u8,
-    /// How many values it holds; a feature's fields hold one (0 is taken for 1, as older drivers write it).
-    pub count: u32,
-}
-
-/// A cloud as `sensor_msgs/PointCloud2` has it, borrowed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cloud<'a> {
-    /// What a point is made of.
-    pub fields: &'a [Field<'a>],
-    /// Rows.
-    pub height: u32,
-    /// Points in a row.
-    pub width: u32,
-    /// Bytes of a point.
-    pub point_step: u32,
-    /// Bytes of a row; may be more than its points need.
-    pub row_step: u32,
-    /// Byte order of the data.
-    pub is_bigendian: bool,
-    /// The points.
-    pub data: &'a [u8],
-}
-
 /// A cloud that is not one of features.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LayoutError {
     /// No two fields that are the values of a feature.
-    #[error("the fields are {0}; a feature has x, y or range, bearing or bearing_left, bearing_right")]
+    #[error("the fields are [{0}], expected x, y or range, bearing or bearing_left, bearing_right")]
     NoValues(String),
     /// A needed field of a type or count that cannot be read.
-    #[error("field {0} has a type or a count that is not read; use one FLOAT64 or FLOAT32, for id one UINT32")]
+    #[error("field {0} has an unsupported type or count, expected one FLOAT64 or FLOAT32, for id one UINT32")]
     BadField(String),
     /// A field that ends after its point.
-    #[error("field {0} ends after its point of {1} bytes")]
+    #[error("field {0} ends beyond point_step, which is {1} bytes")]
     FieldOutside(String, u32),
     /// Rows that are shorter than their points.
-    #[error("a row of {row_step} bytes cannot hold {width} points of {point_step} bytes")]
+    #[error("row_step is {row_step} bytes, too short for {width} points of {point_step} bytes")]
     RowTooShort {
         /// Bytes of a row.
         row_step: u32,
@@ -81,7 +51,7 @@ pub enum LayoutError {
         point_step: u32,
     },
     /// Less data than the sizes say.
-    #[error("{found} bytes of data where the sizes say {needed}")]
+    #[error("data has {found} bytes, expected {needed} from height, width and steps")]
     DataTooShort {
         /// Bytes there are.
         found: usize,
@@ -89,7 +59,7 @@ pub enum LayoutError {
         needed: u64,
     },
     /// A part of the covariance without the rest.
-    #[error("field {0} is missing: a covariance needs both variances and the covariance")]
+    #[error("field {0} is missing, a covariance needs both variances and the covariance")]
     HalfCovariance(String),
 }
 
@@ -115,7 +85,7 @@ fn names_of(kind: FeatureKind) -> &'static [&'static str; 5] {
     }
 }
 
-impl<'a> Cloud<'a> {
+impl PointCloud2 {
     /// Where each point begins in the data.
     ///
     /// # Errors
@@ -132,8 +102,8 @@ impl<'a> Cloud<'a> {
             0 => 0,
             _ => (height - 1).checked_mul(row_step).and_then(|n| n.checked_add(points_in_row)).unwrap_or(u64::MAX),
         };
-        if (self.data.len() as u64) < needed {
-            return Err(LayoutError::DataTooShort { found: self.data.len(), needed });
+        if (self.data.0.len() as u64) < needed {
+            return Err(LayoutError::DataTooShort { found: self.data.0.len(), needed });
         }
         // Points of no bytes fit into no data, in any number: there are none.
         let width = if step == 0 { 0 } else { width };
@@ -152,6 +122,7 @@ impl<'a> Cloud<'a> {
             (Wanted::Number, FLOAT64) => 8,
             _ => return Err(LayoutError::BadField(name.to_owned())),
         };
+        // Older drivers write 0 for a single value.
         if field.count > 1 {
             return Err(LayoutError::BadField(name.to_owned()));
         }
@@ -223,14 +194,13 @@ impl FieldReader {
 /// # Errors
 /// A cloud of another layout: nothing of it is read.
 pub fn decode_features(
-    cloud: &Cloud<'_>,
+    cloud: &PointCloud2,
     preferred: FeatureKind,
 ) -> Result<(FeatureKind, Vec<Observation>), LayoutError> {
     let has = |kind: FeatureKind| names_of(kind)[..2].iter().all(|name| cloud.fields.iter().any(|f| f.name == *name));
-    let kind = std::iter::once(preferred)
-        .chain(LAYOUTS.iter().map(|l| l.0))
-        .find(|&k| has(k))
-        .ok_or_else(|| LayoutError::NoValues(cloud.fields.iter().map(|f| f.name).collect::<Vec<_>>().join(", ")))?;
+    let kind = std::iter::once(preferred).chain(LAYOUTS.iter().map(|l| l.0)).find(|&k| has(k)).ok_or_else(|| {
+        LayoutError::NoValues(cloud.fields.iter().map(|f| f.name.as_str()).collect::<Vec<_>>().join(", "))
+    })?;
     let names = names_of(kind);
     let no_values = |name: String| LayoutError::NoValues(name);
     let (a, b) = (cloud.required(names[0], no_values)?, cloud.required(names[1], no_values)?);
@@ -241,13 +211,14 @@ pub fn decode_features(
         None
     };
     let id = cloud.reader("id", Wanted::Identity)?;
+    let data = &cloud.data.0;
     let observations = cloud
         .point_offsets()?
         .map(|point| Observation {
-            id: id.and_then(|id| id.identity(cloud.data, point)),
-            value: [a.number(cloud.data, point), b.number(cloud.data, point)].into(),
+            id: id.and_then(|id| id.identity(data, point)),
+            value: [a.number(data, point), b.number(data, point)].into(),
             covariance: covariance.and_then(|fields| {
-                let [aa, bb, ab] = fields.map(|f| f.number(cloud.data, point));
+                let [aa, bb, ab] = fields.map(|f| f.number(data, point));
                 (!(aa.is_nan() && bb.is_nan() && ab.is_nan())).then(|| Matrix2::new(aa, ab, ab, bb).into())
             }),
         })
@@ -310,23 +281,24 @@ pub fn encode_landmarks(landmarks: &[(u32, Vector2<f64>)]) -> Encoded {
     })
 }
 
-/// Reads positions of landmarks, m: from `x_m`, `y_m` where these exist, else from `x`, `y`. Points without identity are
-/// left out.
+/// Reads positions of landmarks, m: from `x_m`, `y_m` where these exist, else from `x`, `y`. Points without identity
+/// are left out.
 ///
 /// # Errors
 /// A cloud of another layout.
-pub fn decode_landmarks(cloud: &Cloud<'_>) -> Result<Vec<(u32, Vector2<f64>)>, LayoutError> {
+pub fn decode_landmarks(cloud: &PointCloud2) -> Result<Vec<(u32, Vector2<f64>)>, LayoutError> {
     let missing = |name: String| LayoutError::NoValues(name);
     let [x, y] = match cloud.reader("x_m", Wanted::Number)? {
         Some(x) => [x, cloud.required("y_m", missing)?],
         None => [cloud.required("x", missing)?, cloud.required("y", missing)?],
     };
     let id = cloud.reader("id", Wanted::Identity)?.ok_or_else(|| LayoutError::BadField("id".to_owned()))?;
+    let data = &cloud.data.0;
     Ok(cloud
         .point_offsets()?
         .filter_map(|point| {
-            let position = Vector2::new(x.number(cloud.data, point), y.number(cloud.data, point));
-            Some((id.identity(cloud.data, point)?, position))
+            let position = Vector2::new(x.number(data, point), y.number(data, point));
+            Some((id.identity(data, point)?, position))
         })
         .collect())
 }

@@ -1,20 +1,15 @@
 use super::*;
+use crate::convert::cloud_message;
+use crate::messages::{Bytes, PointField};
+use lienav_base::stamp::Stamp;
 use proptest::prelude::*;
 
-fn borrow(encoded: &Encoded) -> Vec<Field<'_>> {
-    encoded.fields.iter().map(|&(name, offset, datatype)| Field { name, offset, datatype, count: 1 }).collect()
+fn field(name: &str, offset: u32, datatype: u8, count: u32) -> PointField {
+    PointField { name: name.to_owned(), offset, datatype, count }
 }
 
-fn cloud<'a>(encoded: &'a Encoded, fields: &'a [Field<'a>]) -> Cloud<'a> {
-    Cloud {
-        fields,
-        height: 1,
-        width: encoded.width,
-        point_step: encoded.point_step,
-        row_step: encoded.width * encoded.point_step,
-        is_bigendian: false,
-        data: &encoded.data,
-    }
+fn cloud(encoded: Encoded) -> PointCloud2 {
+    cloud_message(Stamp::default(), "sensor", encoded)
 }
 
 fn kind() -> impl Strategy<Value = FeatureKind> {
@@ -27,16 +22,15 @@ fn observation() -> impl Strategy<Value = Observation> {
     (prop::option::of(0..UNKNOWN_ID), number(), number(), covariance).prop_map(|(id, a, b, c)| Observation {
         id,
         value: [a, b].into(),
-        covariance: c.map(|(aa, bb, ab)| Matrix2::new(aa, ab, ab, bb)),
+        covariance: c.map(|(aa, bb, ab)| Matrix2::new(aa, ab, ab, bb).into()),
     })
 }
 
 proptest! {
     #[test]
     fn what_is_written_reads_back_to_the_last_bit(kind in kind(), seen in prop::collection::vec(observation(), 0..8)) {
-        let encoded = encode_features(kind, &seen);
-        let fields = borrow(&encoded);
-        let (read_kind, read) = decode_features(&cloud(&encoded, &fields), FeatureKind::RangeBearing).unwrap();
+        let cloud = cloud(encode_features(kind, &seen));
+        let (read_kind, read) = decode_features(&cloud, FeatureKind::RangeBearing).unwrap();
         prop_assert_eq!(read_kind, kind);
         prop_assert_eq!(format!("{read:?}"), format!("{seen:?}"));
     }
@@ -52,20 +46,22 @@ proptest! {
     ) {
         const NAMES: [&str; 9] =
             ["id", "x", "y", "range", "bearing", "bearing_left", "bearing_right", "var_x", "cov_xy"];
-        let fields: Vec<Field<'_>> = raw
+        let fields = raw
             .iter()
             .map(|&(name, offset, datatype, count)| {
-                let offset = if small_offsets { offset % 40 } else { offset };
-                Field { name: NAMES[name], offset, datatype, count }
+                field(NAMES[name], if small_offsets { offset % 40 } else { offset }, datatype, count)
             })
             .collect();
         let (mut height, mut width, mut point_step, mut row_step) = sizes;
         if let Some(size) = [&mut height, &mut width, &mut point_step, &mut row_step].into_iter().nth(huge) {
             *size = u32::MAX;
         }
-        let cloud = Cloud { fields: &fields, height, width, point_step, row_step, is_bigendian, data: &data };
+        let length = data.len();
+        let data = Bytes(data);
+        let layout = PointCloud2 { fields, height, width, point_step, row_step, is_bigendian, ..PointCloud2::default() };
+        let cloud = PointCloud2 { data, ..layout };
         if let Ok((_, seen)) = decode_features(&cloud, FeatureKind::RangeBearing) {
-            prop_assert!(seen.len() <= data.len());
+            prop_assert!(seen.len() <= length);
         }
         let _ = decode_landmarks(&cloud);
     }
@@ -73,11 +69,11 @@ proptest! {
 
 #[test]
 fn single_precision_big_endian_rows_with_gaps_and_foreign_fields_are_read() {
-    let fields = [
-        Field { name: "intensity", offset: 0, datatype: FLOAT32, count: 1 },
-        Field { name: "y", offset: 8, datatype: FLOAT32, count: 1 },
-        Field { name: "x", offset: 4, datatype: FLOAT32, count: 0 },
-        Field { name: "id", offset: 12, datatype: INT32, count: 1 },
+    let fields = vec![
+        field("intensity", 0, FLOAT32, 1),
+        field("y", 8, FLOAT32, 1),
+        field("x", 4, FLOAT32, 0),
+        field("id", 12, INT32, 1),
     ];
     let mut data = Vec::new();
     for (x, y, id) in [(1.5f32, -2.0f32, 7i32), (0.25, 4.0, -1)] {
@@ -87,8 +83,9 @@ fn single_precision_big_endian_rows_with_gaps_and_foreign_fields_are_read() {
         data.extend(id.to_be_bytes());
         data.extend([0xee; 4]);
     }
-    let cloud =
-        Cloud { fields: &fields, height: 2, width: 1, point_step: 16, row_step: 20, is_bigendian: true, data: &data };
+    let data = Bytes(data);
+    let sizes = PointCloud2 { height: 2, width: 1, point_step: 16, row_step: 20, ..PointCloud2::default() };
+    let cloud = PointCloud2 { fields, is_bigendian: true, data, ..sizes };
     let (kind, seen) = decode_features(&cloud, FeatureKind::RangeBearing).unwrap();
     assert_eq!(kind, FeatureKind::RelativePosition);
     assert_eq!(seen[0], Observation { id: Some(7), value: [1.5, -2.0].into(), covariance: None });
@@ -97,41 +94,36 @@ fn single_precision_big_endian_rows_with_gaps_and_foreign_fields_are_read() {
 
 #[test]
 fn a_wrong_layout_is_named() {
-    let encoded = encode_features(FeatureKind::RangeBearing, &[]);
-    let mut fields = borrow(&encoded);
-    let error = |fields: &[Field<'_>], change: fn(&mut Cloud<'_>)| {
-        let mut cloud = Cloud { fields, ..cloud(&encoded, &[]) };
+    let error = |change: fn(&mut PointCloud2)| {
+        let mut cloud = cloud(encode_features(FeatureKind::RangeBearing, &[]));
         change(&mut cloud);
         decode_features(&cloud, FeatureKind::RangeBearing).unwrap_err()
     };
-    assert_eq!(error(&fields, |c| c.width = 3), LayoutError::DataTooShort { found: 0, needed: 60 });
+    assert_eq!(error(|c| c.width = 3), LayoutError::DataTooShort { found: 0, needed: 60 });
     assert_eq!(
-        error(&fields, |c| (c.height, c.width) = (2, 3)),
+        error(|c| (c.height, c.width) = (2, 3)),
         LayoutError::RowTooShort { row_step: 0, width: 3, point_step: 20 }
     );
-    fields[1].offset = 13;
-    assert_eq!(error(&fields, |_| ()), LayoutError::FieldOutside("range".into(), 20));
-    fields[1].datatype = UINT32;
-    assert_eq!(error(&fields, |_| ()), LayoutError::BadField("range".into()));
-    fields[1].name = "radius";
-    assert_eq!(error(&fields, |_| ()), LayoutError::NoValues("id, radius, bearing".into()));
+    assert_eq!(error(|c| c.fields[1].offset = 13), LayoutError::FieldOutside("range".into(), 20));
+    assert_eq!(error(|c| c.fields[1].datatype = UINT32), LayoutError::BadField("range".into()));
+    assert_eq!(error(|c| c.fields[1].name = "radius".into()), LayoutError::NoValues("id, radius, bearing".into()));
 }
 
 #[test]
 fn half_a_covariance_is_an_error() {
-    let observation = Observation { id: None, value: Vector2::zeros(), covariance: Some(Matrix2::identity()) };
-    let encoded = encode_features(FeatureKind::RangeBearing, &[observation]);
-    let fields = borrow(&encoded);
-    let error = decode_features(&cloud(&encoded, &fields[..5]), FeatureKind::RangeBearing).unwrap_err();
+    let observation = Observation { id: None, value: [0.0, 0.0].into(), covariance: Some(Matrix2::identity().into()) };
+    let mut cloud = cloud(encode_features(FeatureKind::RangeBearing, &[observation]));
+    cloud.fields.truncate(5);
+    let error = decode_features(&cloud, FeatureKind::RangeBearing).unwrap_err();
     assert_eq!(error, LayoutError::HalfCovariance("cov_range_bearing".into()));
 }
 
 #[test]
 fn landmarks_keep_their_doubles() {
     let landmarks = [(3, Vector2::new(0.1, -1.0 / 3.0)), (9, Vector2::new(1e-9, 12345.678))];
-    let encoded = encode_landmarks(&landmarks);
-    let fields = borrow(&encoded);
-    assert_eq!(decode_landmarks(&cloud(&encoded, &fields)).unwrap(), landmarks);
-    let single = decode_landmarks(&cloud(&encoded, &fields[..4])).unwrap();
+    let mut cloud = cloud(encode_landmarks(&landmarks));
+    assert_eq!(decode_landmarks(&cloud).unwrap(), landmarks);
+    cloud.fields.truncate(4);
+    let single = decode_landmarks(&cloud).unwrap();
     assert_eq!(single[0].1.x, f64::from(0.1f32));
 }

@@ -1,0 +1,106 @@
+use super::*;
+use crate::bag::metadata::Qos;
+use crate::bag::{BagWriter, Existing};
+use crate::convert::{header, pose_message};
+use lienav_base::stamp::Stamp;
+use lienav_lie::Se2;
+
+fn at(millis: i64) -> Stamp {
+    Stamp::from_nanos(1_000_000 * millis)
+}
+
+fn odometry(millis: i64, odom: &str, base: &str) -> Odometry {
+    Odometry { header: header(at(millis), odom), child_frame_id: base.into(), ..Odometry::default() }
+}
+
+fn imu(millis: i64, frame: &str) -> Imu {
+    Imu { header: header(at(millis), frame), ..Imu::default() }
+}
+
+fn truth(millis: i64, frame: &str) -> PoseStamped {
+    PoseStamped { header: header(at(millis), frame), pose: pose_message(&Se2::new(1.0, 2.0, 0.5)) }
+}
+
+/// What is read of a bag of these messages, received in this order.
+fn read(odometry: &[Odometry], imu: &[Imu], truth: &[PoseStamped], parameters: &str, frames: Frames) -> Recording {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bag");
+    let mut bag = BagWriter::create(&path, Existing::Refuse).unwrap();
+    let topics = [("/odom", Odometry::TYPE), ("/imu", Imu::TYPE), ("/ground_truth/pose", PoseStamped::TYPE)];
+    let [odom, gyroscope, pose] = topics.map(|(name, kind)| bag.add_topic_of_type(name, kind, Qos::RELIABLE).unwrap());
+    let mut received = (0..).map(at);
+    let mut next = || received.next().unwrap();
+    odometry.iter().for_each(|message| bag.write(odom, next(), message).unwrap());
+    imu.iter().for_each(|message| bag.write(gyroscope, next(), message).unwrap());
+    truth.iter().for_each(|message| bag.write(pose, next(), message).unwrap());
+    bag.add_file(params::FILE_NAME, parameters).unwrap();
+    bag.finish().unwrap();
+    load(&path, &Topics { frames, ..Topics::default() }).unwrap()
+}
+
+fn dropped(recording: &Recording) -> Vec<(&str, u64)> {
+    recording.dropped.iter().map(|(reason, count)| (reason.as_str(), *count)).collect()
+}
+
+const SEEN: [(i64, &str, &str); 4] =
+    [(0, "wheels", "robot"), (10, "odom", "robot"), (20, "/wheels", "robot"), (30, "wheels", "base_link")];
+
+#[test]
+fn a_frame_that_changes_within_the_bag_is_refused() {
+    let odometry = SEEN.map(|(millis, odom, base)| odometry(millis, odom, base));
+    let recording = read(&odometry, &[], &[], "", Frames::default());
+    assert_eq!(recording.inputs.iter().map(Input::stamp).collect::<Vec<_>>(), [at(0), at(20)]);
+    assert_eq!(dropped(&recording), [("unknown_frame", 2)]);
+    let sentence = "/odom at 0.001000000 dropped as unknown_frame: \
+                    frame_id is 'odom', expected 'wheels' (as in the first message of the topic)";
+    assert!(recording.warnings.iter().any(|warning| warning == sentence), "{:?}", recording.warnings);
+}
+
+#[test]
+fn frames_are_those_of_the_caller_then_those_of_the_parameter_file() {
+    let odometry = SEEN.map(|(millis, odom, base)| odometry(millis, odom, base));
+    let parameters = "/**: {ros__parameters: {odom_frame: odom, base_frame: robot}}";
+    let stamps = |frames| {
+        let recording = read(&odometry, &[], &[], parameters, frames);
+        recording.inputs.iter().map(Input::stamp).collect::<Vec<_>>()
+    };
+    assert_eq!(stamps(Frames::default()), [at(10)]);
+    let caller = Frames { odom_frame: Some("wheels".into()), ..Frames::default() };
+    assert_eq!(stamps(caller), [at(0), at(20)]);
+}
+
+#[test]
+fn a_sensor_may_be_in_its_own_frame_or_in_that_of_the_robot() {
+    let odometry = [odometry(0, "odom", "robot")];
+    let imu = [imu(0, "imu"), imu(10, "robot"), imu(20, "odom")];
+    let recording = read(&odometry, &imu, &[], "", Frames::default());
+    assert_eq!((recording.inputs.len(), dropped(&recording)), (3, vec![("unknown_frame", 1)]));
+}
+
+#[test]
+fn a_refused_message_says_nothing_of_the_frame() {
+    let mut bad = odometry(0, "world", "robot");
+    bad.header.stamp.nanosec = 1_000_000_000;
+    let recording = read(&[bad, odometry(10, "odom", "robot")], &[], &[], "", Frames::default());
+    assert_eq!((recording.inputs.len(), dropped(&recording)), (1, vec![("bad_stamp", 1)]));
+}
+
+#[test]
+fn truth_is_checked_as_input_is() {
+    let changes: [fn(&mut PoseStamped); 6] = [
+        |_| (),
+        |m| m.header.frame_id = "odom".into(),
+        |m| m.header.stamp.nanosec = u32::MAX,
+        |m| m.pose.orientation.w = 2.0,
+        |m| m.pose.orientation.w = f64::NAN,
+        |m| m.pose.position.y = f64::INFINITY,
+    ];
+    let truth = changes.map(|change| {
+        let mut message = truth(5, "map");
+        change(&mut message);
+        message
+    });
+    let recording = read(&[], &[], &truth, "", Frames::default());
+    assert_eq!(recording.truth, [(at(5), Se2::new(1.0, 2.0, 0.5))]);
+    assert_eq!(dropped(&recording), [("bad_orientation", 2), ("bad_stamp", 1), ("bad_truth", 1), ("unknown_frame", 1)]);
+}

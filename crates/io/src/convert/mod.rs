@@ -1,0 +1,40 @@
+//! Between messages and what the filters take: one conversion with one set of checks, whether a message comes from a
+//! topic or from a bag.
+//!
+//! A function of the `read` half takes a [plain message](crate::messages) and the frames it may be in, and gives input
+//! of a filter or a [`Refusal`]. It checks what makes a message unreadable: frames, nanoseconds, unit quaternions,
+//! fields that a message says it does not have, the layout of a cloud. Whether numbers make sense is the filter's to
+//! judge.
+//!
+//! ```
+//! use lienav_io::convert::{Frame, odometry};
+//! use lienav_io::messages::Odometry;
+//!
+//! let mut message = Odometry { child_frame_id: "base_link".into(), ..Odometry::default() };
+//! message.header.frame_id = "odom2".into();
+//! let odom = Frame::parameter("odom_frame", "odom");
+//! let refusal = odometry(&message, &[odom], &[]).unwrap_err();
+//! assert_eq!(refusal.word(), "unknown_frame");
+//! assert_eq!(refusal.to_string(), "frame_id is 'odom2', expected 'odom' (parameter odom_frame)");
+//! ```
+
+mod frame;
+mod read;
+mod refusal;
+mod write;
+
+pub(crate) use frame::check_frame;
+pub use frame::{Expected, Frame, Frames, Origin};
+pub use read::{
+    features, imu, imu_sample, initial_pose, landmarks, magnetic_field, odometry, planar_block, pose_of, stamp_of,
+    torque, yaw_of,
+};
+pub use refusal::Refusal;
+pub use write::{cloud_message, features_message, header, imu_message, odometry_message, pose_message, pose_stamped};
+
+/// Where (x, y, rotation about Z) stand among the six of ROS (x, y, z, rotations about X, Y, Z).
+pub const PLANAR: [usize; 3] = [0, 1, 5];
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

@@ -1,0 +1,190 @@
+//! Messages as input of the filters: SI units, planar parts.
+
+use super::PLANAR;
+use super::frame::{Frame, check_frame};
+use super::refusal::Refusal;
+use crate::cloud::{decode_features, decode_landmarks};
+use crate::messages::{self, Covariance6, Header, PointCloud2, Pose, PoseWithCovarianceStamped, Quaternion, Time};
+use lienav_attitude::{ImuSample, MagneticField, Torque};
+use lienav_base::stamp::Stamp;
+use lienav_lie::{Se2, wrap_angle};
+use lienav_slam::{FeatureKind, Features, Imu, Odometry, Tilt};
+use nalgebra::{Matrix3, UnitQuaternion, Vector2, Vector3};
+
+/// The instant of a message.
+///
+/// # Errors
+/// [`Refusal::BadStamp`] for a second or more of nanoseconds, which no valid message has.
+pub fn stamp_of(time: &Time) -> Result<Stamp, Refusal> {
+    if time.nanosec >= 1_000_000_000 {
+        return Err(Refusal::BadStamp(time.nanosec));
+    }
+    Ok(Stamp::from_parts(time.sec, time.nanosec))
+}
+
+fn check_header(header: &Header, allowed: &[Frame<'_>]) -> Result<Stamp, Refusal> {
+    check_frame("frame_id", &header.frame_id, allowed)?;
+    stamp_of(&header.stamp)
+}
+
+/// The twist of an odometry message, in the base frame, and its pose if it has a usable one: a source of twists alone
+/// may leave the pose empty. `odom` lists the frames that `frame_id` may name, `base` those that `child_frame_id` may
+/// name.
+///
+/// # Errors
+/// [`Refusal::UnknownFrame`], [`Refusal::BadStamp`].
+pub fn odometry(
+    message: &messages::Odometry,
+    odom: &[Frame<'_>],
+    base: &[Frame<'_>],
+) -> Result<(Odometry, Option<Se2>), Refusal> {
+    let stamp = check_header(&message.header, odom)?;
+    check_frame("child_frame_id", &message.child_frame_id, base)?;
+    let twist = &message.twist.twist;
+    let input = Odometry {
+        stamp,
+        velocity: Vector2::new(twist.linear.x, twist.linear.y),
+        yaw_rate: twist.angular.z,
+        covariance: stated_covariance(&message.twist.covariance),
+    };
+    Ok((input, usable_pose(&message.pose.pose)))
+}
+
+/// The covariance of (v_x, v_y, ω); `None` where the message states none: nothing but zeros, or −1 first.
+fn stated_covariance(covariance: &Covariance6) -> Option<Matrix3<f64>> {
+    let states_one = covariance.0[0] != -1.0 && covariance.0.iter().any(|&x| x != 0.0);
+    states_one.then(|| planar_block(covariance))
+}
+
+/// The block of (x, y, θ) of a 6×6 covariance.
+pub fn planar_block(covariance: &Covariance6) -> Matrix3<f64> {
+    Matrix3::from_fn(|i, j| covariance.0[6 * PLANAR[i] + PLANAR[j]])
+}
+
+/// Position and heading of a pose, the heading in (−π, π]; `None` if it is not finite or its quaternion is not of
+/// length 1.
+fn usable_pose(pose: &Pose) -> Option<Se2> {
+    let pose = pose_of(pose).ok()?;
+    (pose.p.x.is_finite() && pose.p.y.is_finite()).then(|| Se2::new(pose.p.x, pose.p.y, wrap_angle(pose.theta)))
+}
+
+/// Position (m) and heading (rad, as of [`yaw_of`]) of a pose. The position may be anything.
+///
+/// # Errors
+/// [`Refusal::BadOrientation`].
+pub fn pose_of(pose: &Pose) -> Result<Se2, Refusal> {
+    check_orientation(&pose.orientation)?;
+    Ok(Se2::new(pose.position.x, pose.position.y, yaw_of(&pose.orientation)))
+}
+
+/// How far the length of a quaternion may be from 1: drivers send rounded ones.
+const NORM_TOLERANCE: f64 = 1e-3;
+
+fn check_orientation(q: &Quaternion) -> Result<(), Refusal> {
+    let norm = nalgebra::Quaternion::new(q.w, q.x, q.y, q.z).norm();
+    // Not-a-number is farther than everything.
+    if (norm - 1.0).abs() < NORM_TOLERANCE { Ok(()) } else { Err(Refusal::BadOrientation { norm }) }
+}
+
+/// The heading of an orientation, rad: the angle from the X axis of the parent to the horizontal part of the X axis of
+/// the body. In (−π, π]; of a rotation about the vertical in (−2π, 2π], so that no bit is lost.
+pub fn yaw_of(q: &Quaternion) -> f64 {
+    if q.x == 0.0 && q.y == 0.0 {
+        return 2.0 * q.z.atan2(q.w);
+    }
+    (2.0 * (q.w * q.z + q.x * q.y)).atan2(q.w * q.w + q.x * q.x - q.y * q.y - q.z * q.z)
+}
+
+/// A cloud of features. `frames` are those it may be in; `preferred` decides where its fields are those of several
+/// kinds.
+///
+/// # Errors
+/// [`Refusal::UnknownFrame`], [`Refusal::BadStamp`], [`Refusal::BadLayout`].
+pub fn features(message: &PointCloud2, frames: &[Frame<'_>], preferred: FeatureKind) -> Result<Features, Refusal> {
+    let stamp = check_header(&message.header, frames)?;
+    let (kind, observations) = decode_features(message, preferred)?;
+    Ok(Features { stamp, kind, observations })
+}
+
+/// Positions of landmarks, m, by identity.
+///
+/// # Errors
+/// [`Refusal::BadLayout`].
+pub fn landmarks(message: &PointCloud2) -> Result<Vec<(u32, Vector2<f64>)>, Refusal> {
+    Ok(decode_landmarks(message)?)
+}
+
+/// The rate of the heading that a gyroscope measures, and its tilt if the message has an orientation: the covariance
+/// of the orientation does not begin with −1, and the quaternion is not all zeros. Otherwise the sensor is taken to
+/// stand upright.
+///
+/// # Errors
+/// [`Refusal::UnknownFrame`], [`Refusal::BadStamp`], [`Refusal::NoAngularVelocity`], [`Refusal::BadOrientation`].
+pub fn imu(message: &messages::Imu, frames: &[Frame<'_>]) -> Result<Imu, Refusal> {
+    let stamp = check_header(&message.header, frames)?;
+    check_angular_velocity(message)?;
+    let q = &message.orientation;
+    let has_orientation = message.orientation_covariance[0] != -1.0 && [q.x, q.y, q.z, q.w] != [0.0; 4];
+    let tilt = if has_orientation { tilt_of(q)? } else { None };
+    Ok(Imu::new(stamp, &vector(&message.angular_velocity), tilt))
+}
+
+/// Roll and pitch; `None` near the vertical, where the heading is not defined.
+fn tilt_of(q: &Quaternion) -> Result<Option<Tilt>, Refusal> {
+    check_orientation(q)?;
+    Ok(Tilt::of(&UnitQuaternion::new_normalize(nalgebra::Quaternion::new(q.w, q.x, q.y, q.z))))
+}
+
+fn check_angular_velocity(message: &messages::Imu) -> Result<(), Refusal> {
+    if message.angular_velocity_covariance[0] == -1.0 { Err(Refusal::NoAngularVelocity) } else { Ok(()) }
+}
+
+/// A pose given from outside, in the map, with the covariance of (x, y, θ). Its stamp is not read.
+///
+/// # Errors
+/// [`Refusal::UnknownFrame`], [`Refusal::BadOrientation`].
+pub fn initial_pose(message: &PoseWithCovarianceStamped, map: &[Frame<'_>]) -> Result<(Se2, Matrix3<f64>), Refusal> {
+    check_frame("frame_id", &message.header.frame_id, map)?;
+    let pose = pose_of(&message.pose.pose)?;
+    Ok((Se2::new(pose.p.x, pose.p.y, wrap_angle(pose.theta)), planar_block(&message.pose.covariance)))
+}
+
+/// Angular velocity and specific force of an inertial message; its orientation is not read.
+///
+/// # Errors
+/// [`Refusal::UnknownFrame`], [`Refusal::BadStamp`], [`Refusal::NoAngularVelocity`],
+/// [`Refusal::NoLinearAcceleration`].
+pub fn imu_sample(message: &messages::Imu, frames: &[Frame<'_>]) -> Result<ImuSample, Refusal> {
+    let stamp = check_header(&message.header, frames)?;
+    check_angular_velocity(message)?;
+    if message.linear_acceleration_covariance[0] == -1.0 {
+        return Err(Refusal::NoLinearAcceleration);
+    }
+    Ok(ImuSample {
+        stamp,
+        angular_velocity: vector(&message.angular_velocity),
+        specific_force: vector(&message.linear_acceleration),
+    })
+}
+
+/// The magnetic field, in the frame of the sensor.
+///
+/// # Errors
+/// [`Refusal::UnknownFrame`], [`Refusal::BadStamp`].
+pub fn magnetic_field(message: &messages::MagneticField, frames: &[Frame<'_>]) -> Result<MagneticField, Refusal> {
+    let stamp = check_header(&message.header, frames)?;
+    Ok(MagneticField { stamp, field: vector(&message.magnetic_field) })
+}
+
+/// The torque of a wrench, in the frame of the body.
+///
+/// # Errors
+/// [`Refusal::UnknownFrame`], [`Refusal::BadStamp`].
+pub fn torque(message: &messages::WrenchStamped, frames: &[Frame<'_>]) -> Result<Torque, Refusal> {
+    let stamp = check_header(&message.header, frames)?;
+    Ok(Torque { stamp, torque: vector(&message.wrench.torque) })
+}
+
+fn vector(v: &messages::Vector3) -> Vector3<f64> {
+    Vector3::new(v.x, v.y, v.z)
+}

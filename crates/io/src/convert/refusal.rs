@@ -1,0 +1,64 @@
+//! Why a message does not become input of a filter.
+
+use super::frame::Origin;
+use crate::cloud::LayoutError;
+
+/// Why a message does not become input of a filter. This is about what cannot be read; what is wrong with numbers, the
+/// filter itself says ([`lienav_slam::DropReason`], [`lienav_attitude::DropReason`]).
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Refusal {
+    /// A cloud of the wrong layout.
+    #[error(transparent)]
+    BadLayout(#[from] LayoutError),
+    /// A frame other than the expected one.
+    #[error("{field} is '{found}', expected '{expected}' ({origin})")]
+    UnknownFrame {
+        /// Which field of the message: `frame_id` or `child_frame_id`.
+        field: &'static str,
+        /// Its value.
+        found: String,
+        /// The expected frame, or the first one if several are allowed.
+        expected: String,
+        /// Where the expected frame is stated.
+        origin: Origin,
+    },
+    /// A stamp with a second or more of nanoseconds.
+    #[error("stamp.nanosec is {0}, expected less than 1000000000")]
+    BadStamp(u32),
+    /// An orientation whose quaternion is not of length 1.
+    #[error("the quaternion of the orientation has length {norm}, expected 1")]
+    BadOrientation {
+        /// The length of the quaternion.
+        norm: f64,
+    },
+    /// An inertial message that says that it has no angular velocity (REP 145).
+    #[error("angular_velocity_covariance[0] is -1: the message has no angular velocity")]
+    NoAngularVelocity,
+    /// An inertial message that says that it has no linear acceleration (REP 145).
+    #[error("linear_acceleration_covariance[0] is -1: the message has no linear acceleration")]
+    NoLinearAcceleration,
+}
+
+impl Refusal {
+    /// All words of [`Refusal::word`].
+    pub const WORDS: [&'static str; 6] = [
+        "bad_layout",
+        "unknown_frame",
+        "bad_stamp",
+        "bad_orientation",
+        "no_angular_velocity",
+        "no_linear_acceleration",
+    ];
+
+    /// The reason as one word: the one it is counted under in `/diagnostics` and in reports.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::BadLayout(_) => Self::WORDS[0],
+            Self::UnknownFrame { .. } => Self::WORDS[1],
+            Self::BadStamp(_) => Self::WORDS[2],
+            Self::BadOrientation { .. } => Self::WORDS[3],
+            Self::NoAngularVelocity => Self::WORDS[4],
+            Self::NoLinearAcceleration => Self::WORDS[5],
+        }
+    }
+}
