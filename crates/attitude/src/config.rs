@@ -1,5 +1,6 @@
 //! The settings of the filter, in groups, and the table that describes them.
 
+use lienav_base::clock::TimeJump;
 use lienav_base::settings::{Allowed, OutOfRange, Spec, check, spec};
 use lienav_integrate::attitude::Method;
 use serde::{Deserialize, Serialize};
@@ -157,17 +158,6 @@ pub struct TimingConfig {
     pub jump_back_s: f64,
     /// What is done when time was set back.
     pub on_jump_back: TimeJump,
-}
-
-/// What is done when time was set back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TimeJump {
-    /// Start again.
-    #[default]
-    Reset,
-    /// Keep orientation and bias, and go on from the new time.
-    Rewind,
 }
 
 /// What is known at the start: roll and pitch come from the first specific force.

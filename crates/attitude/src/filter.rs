@@ -9,6 +9,7 @@ use super::state::{GYRO, InitialStd, State};
 use super::stretch::Stretch;
 use super::upright::Upright;
 use super::{Config, Counts, DropReason, Estimate, ImuSample, SPECS, TimeJump};
+use lienav_base::clock::{ClockGuard, Limits, Verdict};
 use lienav_base::settings::{OutOfRange, check_change};
 use lienav_base::stamp::Stamp;
 use lienav_integrate::attitude::{Method, Samples};
@@ -65,8 +66,8 @@ pub struct Attitude {
     started: bool,
     /// Of the last magnetic field that was used.
     last_field: Option<Stamp>,
-    /// A stamp far ahead of the rest, dropped once; a second one near it is a gap, not a fault.
-    suspect: Option<Stamp>,
+    /// Which samples belong to the clock in force.
+    guard: ClockGuard,
     gaps: u64,
     time_jumps: u64,
     levellings: u64,
@@ -96,7 +97,7 @@ impl Attitude {
             rotation: Matrix3::identity(),
             started: false,
             last_field: None,
-            suspect: None,
+            guard: ClockGuard::default(),
             gaps: 0,
             time_jumps: 0,
             levellings: 0,
@@ -147,28 +148,18 @@ impl Attitude {
             let shows_up = self.started || weight > 0.1 * self.config.accelerometer.gravity;
             return if shows_up { Ok(None) } else { Err(DropReason::Absurd) };
         };
-        let step = sample.stamp.since(last);
-        if step <= 0.0 {
-            if -step > self.config.timing.jump_back_s {
+        let timing = &self.config.timing;
+        let limits = Limits { max_ahead_s: timing.max_ahead_s, jump_back_s: timing.jump_back_s };
+        match self.guard.judge(sample.stamp, last, &limits) {
+            Verdict::InForce if sample.stamp == last => Err(DropReason::DuplicateStamp),
+            Verdict::InForce if sample.stamp < last => Err(DropReason::TooLate),
+            Verdict::InForce => Ok(Some(sample.stamp.since(last))),
+            Verdict::FromTheFuture => Err(DropReason::FromTheFuture),
+            Verdict::SetBack => {
                 self.time_was_set_back();
-                return Ok(None);
+                Ok(None)
             }
-            return Err(if sample.stamp == last { DropReason::DuplicateStamp } else { DropReason::TooLate });
         }
-        self.check_not_ahead(sample.stamp, step)?;
-        Ok(Some(step))
-    }
-
-    /// A stamp far ahead is dropped once; the next one near it shows that the gap is real.
-    fn check_not_ahead(&mut self, stamp: Stamp, step: f64) -> Result<(), DropReason> {
-        let limit = self.config.timing.max_ahead_s;
-        if step <= limit {
-            self.suspect = None;
-            return Ok(());
-        }
-        let confirmed = self.suspect.is_some_and(|s| stamp > s && stamp.since(s) <= limit);
-        self.suspect = Some(stamp);
-        if confirmed { Ok(()) } else { Err(DropReason::FromTheFuture) }
     }
 
     /// The first sample shows roll and pitch, if nobody has given them.
@@ -364,7 +355,8 @@ impl Attitude {
         self.uncorrected_s = 0.0;
         self.motion = Motion::new(&self.config.motion);
         self.state.forget_velocity(&self.motion.variance());
-        (self.last, self.last_field, self.suspect) = (None, None, None);
+        (self.last, self.last_field) = (None, None);
+        self.guard.clear();
     }
 
     /// Forgets everything but the counts; the next sample starts anew.

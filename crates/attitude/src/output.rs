@@ -1,9 +1,9 @@
 //! What comes out of the filter.
 
+use lienav_base::intake::{self, Reason};
 use lienav_base::stamp::Stamp;
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 use serde::Serialize;
-use std::collections::BTreeMap;
 use std::fmt;
 
 /// What is known at the stamp of a sample.
@@ -106,23 +106,17 @@ impl fmt::Display for DropReason {
 
 impl std::error::Error for DropReason {}
 
-/// How often each [`DropReason`] happened. Counting does not allocate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts([u64; DropReason::ALL.len()]);
+impl Reason for DropReason {
+    const ALL: &'static [Self] = &Self::ALL;
 
-impl Counts {
-    /// One more of `reason`.
-    pub fn add(&mut self, reason: DropReason) {
-        self.0[reason as usize] += 1;
+    fn index(self) -> usize {
+        self as usize
     }
 
-    /// How many of `reason`.
-    pub fn get(&self, reason: DropReason) -> u64 {
-        self.0[reason as usize]
-    }
-
-    /// Those that happened, by word.
-    pub fn by_word(&self) -> BTreeMap<&'static str, u64> {
-        DropReason::ALL.iter().map(|&r| (r.word(), self.get(r))).filter(|&(_, n)| n > 0).collect()
+    fn word(self) -> &'static str {
+        self.word()
     }
 }
+
+/// How often each [`DropReason`] happened.
+pub type Counts = intake::Counts<DropReason, { DropReason::ALL.len() }>;

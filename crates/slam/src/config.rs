@@ -2,6 +2,7 @@
 
 use super::specs::SPECS;
 use super::{ChoicesConfig, FeatureKind, UnknownFilter, Variant};
+use lienav_base::clock::TimeJump;
 use lienav_base::settings::{OutOfRange, check};
 use lienav_lie::Se2;
 use nalgebra::{Matrix3, Vector3};
@@ -179,17 +180,6 @@ pub struct TimingConfig {
     pub jump_back_s: f64,
     /// What is done when time was set back.
     pub on_jump_back: TimeJump,
-}
-
-/// What is done when time was set back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TimeJump {
-    /// Start again: initial pose, empty map.
-    #[default]
-    Reset,
-    /// Keep pose and map, and go on from the new time.
-    Rewind,
 }
 
 /// Where the robot starts.

@@ -46,9 +46,10 @@ pub use chart::{Centre, Chart, Charts};
 pub use choices::ChoicesConfig;
 pub use config::{
     CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, MapConfig, MotionConfig, NoiseReading, Prior,
-    SensorConfig, TimeJump, TimingConfig, TwistHold, TwistPath, WhenFull,
+    SensorConfig, TimingConfig, TwistHold, TwistPath, WhenFull,
 };
 pub use input::{FeatureKind, Features, Imu, Observation, Odometry};
+pub use lienav_base::clock::TimeJump;
 pub use output::{Counts, DropReason, Landmark, PoseEstimate, Step};
 pub use slam::Slam;
 pub use specs::SPECS;

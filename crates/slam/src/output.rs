@@ -1,10 +1,10 @@
 //! What comes out of the filter.
 
+use lienav_base::intake::{self, Reason};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::{Matrix2, Matrix3, Vector2};
 use serde::Serialize;
-use std::collections::BTreeMap;
 use std::fmt;
 
 /// A pose with its covariance.
@@ -140,35 +140,17 @@ impl fmt::Display for DropReason {
 
 impl std::error::Error for DropReason {}
 
-/// How often each [`DropReason`] happened. Counting does not allocate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts([u64; DropReason::ALL.len()]);
+impl Reason for DropReason {
+    const ALL: &'static [Self] = &Self::ALL;
 
-impl Counts {
-    /// One more of `reason`.
-    pub fn add(&mut self, reason: DropReason) {
-        self.0[reason as usize] += 1;
+    fn index(self) -> usize {
+        self as usize
     }
 
-    /// All of `other` besides.
-    pub fn add_all(&mut self, other: &Self) {
-        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
-            *mine += theirs;
-        }
-    }
-
-    /// How many of `reason`.
-    pub fn get(&self, reason: DropReason) -> u64 {
-        self.0[reason as usize]
-    }
-
-    /// Of all reasons together.
-    pub fn total(&self) -> u64 {
-        self.0.iter().sum()
-    }
-
-    /// Those that happened, by word.
-    pub fn by_word(&self) -> BTreeMap<&'static str, u64> {
-        DropReason::ALL.iter().map(|&r| (r.word(), self.get(r))).filter(|&(_, n)| n > 0).collect()
+    fn word(self) -> &'static str {
+        self.word()
     }
 }
+
+/// How often each [`DropReason`] happened.
+pub type Counts = intake::Counts<DropReason, { DropReason::ALL.len() }>;

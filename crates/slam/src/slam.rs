@@ -10,6 +10,7 @@ use super::{
     CalibrationEstimate, Config, ConfigError, Counts, DropReason, FeatureKind, Imu, Landmark, Observation, Odometry,
     PoseEstimate, SPECS, Step, TimeJump,
 };
+use lienav_base::clock::{ClockGuard, Limits, Verdict};
 use lienav_base::settings::check_change;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
@@ -46,8 +47,8 @@ pub struct Slam {
     time: Option<Stamp>,
     /// Stamp of the last step.
     last_step: Option<Stamp>,
-    /// An odometry stamp far ahead of the rest, dropped once; a second one near it is a gap, not a fault.
-    suspect: Option<Stamp>,
+    /// Which odometry belongs to the clock in force.
+    guard: ClockGuard,
     /// Motion from `time` to the newest odometry.
     ahead: Increment,
     /// Of the newest odometry.
@@ -74,7 +75,7 @@ impl Slam {
             counts: Counts::default(),
             time: None,
             last_step: None,
-            suspect: None,
+            guard: ClockGuard::default(),
             ahead: Increment::none(),
             newest_twist: Vector3::zeros(),
             twist: Vector3::zeros(),
@@ -146,10 +147,10 @@ impl Slam {
         let stamp = odometry.stamp + self.config.motion.delay_s;
         let odometry = Odometry { stamp, ..*odometry };
         if let Some(newest) = self.inbox.newest_odometry() {
-            if newest.since(stamp) > self.config.timing.jump_back_s {
-                self.time_was_set_back();
-            } else {
-                self.check_not_ahead(stamp, newest)?;
+            match self.guard.judge(stamp, newest, &self.limits()) {
+                Verdict::InForce => {}
+                Verdict::FromTheFuture => return Err(DropReason::FromTheFuture),
+                Verdict::SetBack => self.time_was_set_back(),
             }
         }
         let Some(time) = self.time else {
@@ -238,16 +239,9 @@ impl Slam {
         odometry.covariance.as_ref().map_or(Ok(()), check_covariance)
     }
 
-    /// A stamp far ahead is dropped once; the next one near it shows that the gap is real.
-    fn check_not_ahead(&mut self, stamp: Stamp, newest: Stamp) -> Result<(), DropReason> {
-        let limit = self.config.timing.max_ahead_s;
-        if stamp.since(newest) <= limit {
-            self.suspect = None;
-            return Ok(());
-        }
-        let confirmed = self.suspect.is_some_and(|s| stamp > s && stamp.since(s) <= limit);
-        self.suspect = Some(stamp);
-        if confirmed { Ok(()) } else { Err(DropReason::FromTheFuture) }
+    fn limits(&self) -> Limits {
+        let timing = &self.config.timing;
+        Limits { max_ahead_s: timing.max_ahead_s, jump_back_s: timing.jump_back_s }
     }
 
     fn time_was_set_back(&mut self) {
@@ -263,7 +257,8 @@ impl Slam {
         self.estimator.settle();
         self.inbox.clear();
         self.trace = self.trace.take().map(|_| Trace::default());
-        (self.time, self.last_step, self.suspect) = (None, None, None);
+        (self.time, self.last_step) = (None, None);
+        self.guard.clear();
         self.ahead = Increment::none();
     }
 
