@@ -146,20 +146,31 @@ impl Attitude {
             let weight = (sample.specific_force - self.state.accelerometer_bias).norm();
             // A driver that warms up sends zeros, and in free fall nothing shows where up is.
             let shows_up = self.started || weight > 0.1 * self.config.accelerometer.gravity;
-            return if shows_up { Ok(None) } else { Err(DropReason::Absurd) };
+            if !shows_up {
+                return Err(DropReason::Absurd);
+            }
+            self.guard.judge(sample.stamp, &self.limits());
+            return Ok(None);
         };
-        let timing = &self.config.timing;
-        let limits = Limits { max_ahead_s: timing.max_ahead_s, jump_back_s: timing.jump_back_s };
-        match self.guard.judge(sample.stamp, last, &limits) {
+        match self.guard.judge(sample.stamp, &self.limits()) {
             Verdict::InForce if sample.stamp == last => Err(DropReason::DuplicateStamp),
             Verdict::InForce if sample.stamp < last => Err(DropReason::TooLate),
-            Verdict::InForce => Ok(Some(sample.stamp.since(last))),
-            Verdict::FromTheFuture => Err(DropReason::FromTheFuture),
-            Verdict::SetBack => {
+            Verdict::InForce | Verdict::JumpedAhead => Ok(Some(sample.stamp.since(last))),
+            Verdict::Unconfirmed { is_ahead: true, .. } | Verdict::Stray { is_ahead: true } => {
+                Err(DropReason::FromTheFuture)
+            }
+            Verdict::Unconfirmed { .. } | Verdict::Stray { .. } => Err(DropReason::UnconfirmedJump),
+            Verdict::SecondClock => Err(DropReason::SecondClock),
+            Verdict::JumpedBack => {
                 self.time_was_set_back();
                 Ok(None)
             }
         }
+    }
+
+    fn limits(&self) -> Limits {
+        let timing = &self.config.timing;
+        Limits { max_ahead_s: timing.max_ahead_s, jump_back_s: timing.jump_back_s }
     }
 
     /// The first sample shows roll and pitch, if nobody has given them.
@@ -344,7 +355,7 @@ impl Attitude {
     fn time_was_set_back(&mut self) {
         self.time_jumps += 1;
         match self.config.timing.on_jump_back {
-            TimeJump::Reset => self.reset(),
+            TimeJump::Reset => self.start_again(),
             TimeJump::Rewind => self.forget_time(),
         }
     }
@@ -356,11 +367,15 @@ impl Attitude {
         self.motion = Motion::new(&self.config.motion);
         self.state.forget_velocity(&self.motion.variance());
         (self.last, self.last_field) = (None, None);
-        self.guard.clear();
     }
 
     /// Forgets everything but the counts; the next sample starts anew.
     pub fn reset(&mut self) {
+        self.guard.clear();
+        self.start_again();
+    }
+
+    fn start_again(&mut self) {
         self.forget_time();
         self.state = initial_state(&self.config);
         self.field = FieldWatch::default();
@@ -371,6 +386,7 @@ impl Attitude {
     /// anew from the next sample, with the biases it had.
     pub fn set_enabled(&mut self, enabled: bool) {
         if enabled != self.enabled {
+            self.guard.clear();
             self.forget_time();
             self.started = false;
             self.enabled = enabled;

@@ -43,8 +43,12 @@ pub enum DropReason {
     DuplicateStamp,
     /// A stamp older than one that was used.
     TooLate,
-    /// A stamp ahead of everything else by more than the configuration allows.
+    /// A stamp far ahead of everything else, which no run of messages has confirmed.
     FromTheFuture,
+    /// A stamp far behind everything else, which no run of messages has confirmed.
+    UnconfirmedJump,
+    /// A stamp of a clock that runs beside the one in force.
+    SecondClock,
     /// A magnetic field before any inertial sample.
     NotStarted,
     /// A correction by gravity that was left out, since there was more than gravity.
@@ -61,12 +65,14 @@ pub enum DropReason {
 
 impl DropReason {
     /// All reasons.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::NotFinite,
         Self::Absurd,
         Self::DuplicateStamp,
         Self::TooLate,
         Self::FromTheFuture,
+        Self::UnconfirmedJump,
+        Self::SecondClock,
         Self::NotStarted,
         Self::NotJustGravity,
         Self::NotAtRest,
@@ -83,6 +89,8 @@ impl DropReason {
             Self::DuplicateStamp => "duplicate_stamp",
             Self::TooLate => "too_late",
             Self::FromTheFuture => "from_the_future",
+            Self::UnconfirmedJump => "unconfirmed_jump",
+            Self::SecondClock => "second_clock",
             Self::NotStarted => "not_started",
             Self::NotJustGravity => "not_just_gravity",
             Self::NotAtRest => "not_at_rest",

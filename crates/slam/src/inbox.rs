@@ -18,6 +18,9 @@ pub const MAX_CLOUDS: usize = 32;
 const MAX_IMU: usize = 8192;
 /// A gyroscope sample stands for an interval that has none of its own up to this long after its stamp, s.
 const IMU_FRESH_S: f64 = 0.1;
+/// No segment is longer, s: of a robot that was silent for so long nothing is known but where it was, and a clock that was set
+/// makes gaps of years, whose noise no number holds beside that of a sensor.
+pub const MAX_SEGMENT_S: f64 = 60.0;
 
 /// A cloud that waits.
 #[derive(Clone, Debug)]
@@ -83,6 +86,23 @@ impl Inbox {
         self.free.extend(self.clouds.drain(..));
         (self.last, self.newest_odometry, self.newest_imu) = (None, None, None);
         (self.newest_cloud, self.clock, self.ended) = (None, None, false);
+    }
+
+    /// Removes clouds and inertial samples from outside of [`from`, `to`]; says how many clouds.
+    pub fn drop_far(&mut self, from: Stamp, to: Stamp) -> usize {
+        let is_near = |stamp: Stamp| (from..=to).contains(&stamp);
+        self.imu.retain(|imu| is_near(imu.stamp));
+        self.newest_imu = self.imu.back().map(|imu| imu.stamp);
+        let before = self.clouds.len();
+        for _ in 0..before {
+            match self.clouds.pop_front() {
+                Some(cloud) if is_near(cloud.stamp) => self.clouds.push_back(cloud),
+                Some(cloud) => self.free.push(cloud),
+                None => {}
+            }
+        }
+        self.newest_cloud = self.clouds.back().map(|cloud| cloud.stamp);
+        before - self.clouds.len()
     }
 
     /// Stamp of the newest odometry so far.
@@ -205,7 +225,8 @@ impl Inbox {
                 odometry.yaw_rate = yaw_rate;
             }
             if end > at {
-                visit(Segment { odometry, duration: end.since(at), interval });
+                let (duration, interval) = (end.since(at).min(MAX_SEGMENT_S), interval.min(MAX_SEGMENT_S));
+                visit(Segment { odometry, duration, interval });
             }
             if let Some(next) = next
                 && next.stamp <= to

@@ -68,8 +68,12 @@ pub enum DropReason {
     DuplicateStamp,
     /// A stamp older than what the reorder buffer still holds.
     TooLate,
-    /// A stamp ahead of everything else by more than the configuration allows.
+    /// A stamp far ahead of everything else, which no run of messages has confirmed.
     FromTheFuture,
+    /// A stamp far behind everything else, which no run of messages has confirmed.
+    UnconfirmedJump,
+    /// A stamp of a clock that runs beside the one in force.
+    SecondClock,
     /// The reorder buffer was full.
     BufferFull,
     /// Features that came before any odometry.
@@ -92,13 +96,15 @@ pub enum DropReason {
 
 impl DropReason {
     /// All reasons.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::NotFinite,
         Self::Absurd,
         Self::BadCovariance,
         Self::DuplicateStamp,
         Self::TooLate,
         Self::FromTheFuture,
+        Self::UnconfirmedJump,
+        Self::SecondClock,
         Self::BufferFull,
         Self::NotStarted,
         Self::DuplicateFeature,
@@ -119,6 +125,8 @@ impl DropReason {
             Self::DuplicateStamp => "duplicate_stamp",
             Self::TooLate => "too_late",
             Self::FromTheFuture => "from_the_future",
+            Self::UnconfirmedJump => "unconfirmed_jump",
+            Self::SecondClock => "second_clock",
             Self::BufferFull => "buffer_full",
             Self::NotStarted => "not_started",
             Self::DuplicateFeature => "duplicate_feature",

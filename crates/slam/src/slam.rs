@@ -1,7 +1,7 @@
 //! The pipeline: stamped input in, in whatever order it arrives; steps out, in the order of their stamps.
 
 use super::estimator::Estimator;
-use super::inbox::Inbox;
+use super::inbox::{Inbox, MAX_SEGMENT_S};
 use super::motion::Increment;
 use super::sensor::MAX_VARIANCE;
 use super::tilt::level;
@@ -10,11 +10,17 @@ use super::{
     CalibrationEstimate, Config, ConfigError, Counts, DropReason, FeatureKind, Imu, Landmark, Observation, Odometry,
     PoseEstimate, SPECS, Step, TimeJump,
 };
-use lienav_base::clock::{ClockGuard, Limits, Verdict};
+use lienav_base::clock::{CONFIRMATIONS, ClockGuard, Limits, Verdict};
 use lienav_base::settings::check_change;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::{Matrix3, SymmetricEigen, Vector3};
+use std::f64::consts::PI;
+
+/// Coordinates beyond this are absurd, m: those of a map of the world (UTM) are within.
+const MAX_COORDINATE_M: f64 = 1e7;
+/// A start that is less certain than this is absurd, m.
+const MAX_POSITION_STD_M: f64 = 1e5;
 
 /// The whole pipeline. The nodes, the offline evaluation and the tests all run this and nothing else, so the same
 /// input gives the same estimates to the last bit.
@@ -49,6 +55,8 @@ pub struct Slam {
     last_step: Option<Stamp>,
     /// Which odometry belongs to the clock in force.
     guard: ClockGuard,
+    /// Odometry of a clock that is not confirmed: used when it is.
+    held: Vec<Odometry>,
     /// Motion from `time` to the newest odometry.
     ahead: Increment,
     /// Of the newest odometry.
@@ -76,6 +84,7 @@ impl Slam {
             time: None,
             last_step: None,
             guard: ClockGuard::default(),
+            held: Vec::with_capacity(CONFIRMATIONS),
             ahead: Increment::none(),
             newest_twist: Vector3::zeros(),
             twist: Vector3::zeros(),
@@ -146,18 +155,31 @@ impl Slam {
         self.check_odometry(odometry)?;
         let stamp = odometry.stamp + self.config.motion.delay_s;
         let odometry = Odometry { stamp, ..*odometry };
-        if let Some(newest) = self.inbox.newest_odometry() {
-            match self.guard.judge(stamp, newest, &self.limits()) {
-                Verdict::InForce => {}
-                Verdict::FromTheFuture => return Err(DropReason::FromTheFuture),
-                Verdict::SetBack => self.time_was_set_back(),
+        match self.guard.judge(stamp, &self.limits()) {
+            Verdict::InForce => {}
+            Verdict::JumpedAhead => self.follow_jump_ahead(self.held.first().unwrap_or(&odometry).stamp),
+            Verdict::JumpedBack => self.follow_jump_back(),
+            Verdict::Unconfirmed { run, is_ahead } => {
+                if run == 1 {
+                    self.held.clear();
+                }
+                self.held.push(odometry);
+                return Err(unconfirmed(is_ahead));
+            }
+            Verdict::Stray { is_ahead } => return Err(unconfirmed(is_ahead)),
+            Verdict::SecondClock => {
+                self.held.clear();
+                return Err(DropReason::SecondClock);
             }
         }
+        self.queue_odometry(&odometry)
+    }
+
+    /// Takes in odometry of the clock in force.
+    fn queue_odometry(&mut self, odometry: &Odometry) -> Result<(), DropReason> {
+        let stamp = odometry.stamp;
         let Some(time) = self.time else {
-            self.inbox.start(odometry);
-            self.time = Some(stamp);
-            self.estimator.restart_clock(stamp);
-            self.newest_twist = odometry.twist();
+            self.start(odometry);
             return Ok(());
         };
         if self.inbox.newest_odometry() == Some(stamp) || self.inbox.has_odometry(stamp) {
@@ -172,10 +194,21 @@ impl Slam {
         if self.inbox.newest_odometry().is_none_or(|newest| stamp > newest) {
             self.newest_twist = odometry.twist();
         }
-        self.inbox.push_odometry(odometry);
+        self.inbox.push_odometry(*odometry);
         self.commit();
         self.look_ahead();
         Ok(())
+    }
+
+    /// The first odometry starts the clock. What waits of other topics and is far from it is of another clock.
+    fn start(&mut self, odometry: &Odometry) {
+        let (stamp, limits) = (odometry.stamp, self.limits());
+        let foreign = self.inbox.drop_far(stamp - limits.jump_back_s, stamp + limits.near_s());
+        (0..foreign).for_each(|_| self.counts.add(DropReason::NotStarted));
+        self.inbox.start(*odometry);
+        self.time = Some(stamp);
+        self.estimator.restart_clock(stamp);
+        self.newest_twist = odometry.twist();
     }
 
     fn take_imu(&mut self, imu: &Imu) -> Result<(), DropReason> {
@@ -187,11 +220,7 @@ impl Slam {
         if imu.yaw_rate.abs() > self.config.motion.max_yaw_rate {
             return Err(DropReason::Absurd);
         }
-        if let Some(newest) = self.inbox.newest_odometry()
-            && imu.stamp.since(newest) > self.config.timing.max_ahead_s
-        {
-            return Err(DropReason::FromTheFuture);
-        }
+        self.check_follower(imu.stamp)?;
         if self.time.is_some_and(|time| imu.stamp <= time) {
             return Err(DropReason::TooLate);
         }
@@ -206,16 +235,12 @@ impl Slam {
         observations: &[Observation],
     ) -> Result<(), DropReason> {
         self.check_enabled()?;
+        self.check_follower(stamp)?;
         if self.last_step == Some(stamp) || self.inbox.has_cloud(stamp) {
             return Err(DropReason::DuplicateStamp);
         }
         if self.time.is_some_and(|time| stamp < time) {
             return Err(if self.last_step.is_none() { DropReason::NotStarted } else { DropReason::TooLate });
-        }
-        if let Some(newest) = self.inbox.newest_odometry()
-            && stamp.since(newest) > self.config.timing.max_ahead_s
-        {
-            return Err(DropReason::FromTheFuture);
         }
         if self.inbox.clouds_full() {
             return Err(DropReason::BufferFull);
@@ -241,15 +266,48 @@ impl Slam {
 
     fn limits(&self) -> Limits {
         let timing = &self.config.timing;
-        Limits { max_ahead_s: timing.max_ahead_s, jump_back_s: timing.jump_back_s }
+        // What may be reordered is not of another clock.
+        Limits { max_ahead_s: timing.max_ahead_s, jump_back_s: timing.jump_back_s.max(self.window_s()) }
     }
 
-    fn time_was_set_back(&mut self) {
+    /// Clouds and inertial samples have to be of the clock that the odometry has.
+    fn check_follower(&mut self, stamp: Stamp) -> Result<(), DropReason> {
+        match self.guard.judge_follower(stamp, &self.limits()) {
+            Verdict::Stray { is_ahead } => Err(unconfirmed(is_ahead)),
+            Verdict::SecondClock => Err(DropReason::SecondClock),
+            _ => Ok(()),
+        }
+    }
+
+    fn follow_jump_back(&mut self) {
         self.time_jumps += 1;
         match self.config.timing.on_jump_back {
-            TimeJump::Reset => self.reset(),
+            TimeJump::Reset => self.start_again(),
             TimeJump::Rewind => self.forget_time(),
         }
+        self.queue_held();
+    }
+
+    /// Goes on at `to` after a gap. Where the gap is longer than any that odometry could bridge, the clock was set: what is in
+    /// the map counts as seen now, and before the first step nothing has happened yet.
+    fn follow_jump_ahead(&mut self, to: Stamp) {
+        if self.inbox.newest_odometry().is_some_and(|newest| to.since(newest) > MAX_SEGMENT_S) {
+            if self.last_step.is_none() {
+                self.forget_time();
+            }
+            self.estimator.restart_clock(to);
+        }
+        self.queue_held();
+    }
+
+    /// What was held back is confirmed. It is used, although it was counted when it was dropped.
+    fn queue_held(&mut self) {
+        let mut held = std::mem::take(&mut self.held);
+        for odometry in held.drain(..) {
+            let outcome = self.queue_odometry(&odometry);
+            let _counted = self.count(outcome);
+        }
+        self.held = held;
     }
 
     /// Keeps pose and map; the next odometry starts the clock anew.
@@ -258,7 +316,6 @@ impl Slam {
         self.inbox.clear();
         self.trace = self.trace.take().map(|_| Trace::default());
         (self.time, self.last_step) = (None, None);
-        self.guard.clear();
         self.ahead = Increment::none();
     }
 
@@ -393,6 +450,17 @@ impl Slam {
 
     /// Back to the initial pose and an empty map; counts stay.
     pub fn reset(&mut self) {
+        self.forget_clocks();
+        self.start_again();
+    }
+
+    /// The next odometry says what time it is.
+    fn forget_clocks(&mut self) {
+        self.guard.clear();
+        self.held.clear();
+    }
+
+    fn start_again(&mut self) {
         self.forget_time();
         self.estimator.reset(&self.config);
         (self.twist, self.newest_twist) = (Vector3::zeros(), Vector3::zeros());
@@ -401,13 +469,10 @@ impl Slam {
     /// Puts the robot at a pose given from outside; the map moves with it, rigidly.
     ///
     /// # Errors
-    /// A non-finite pose, or a covariance of (x, y, θ) that is not symmetric positive semidefinite.
+    /// A non-finite pose or one farther than 10⁷ m from the origin, or a covariance of (x, y, θ) that is not symmetric positive
+    /// semidefinite or beyond (10⁵ m)², π²: numbers as large leave nothing of the map's in the sums. Counted.
     pub fn set_pose(&mut self, pose: Se2, covariance: &Matrix3<f64>) -> Result<(), DropReason> {
-        let outcome = if pose.p.iter().all(|x| x.is_finite()) && pose.theta.is_finite() {
-            check_covariance(covariance)
-        } else {
-            Err(DropReason::NotFinite)
-        };
+        let outcome = check_pose(&pose, covariance);
         if outcome.is_ok() {
             self.estimator.set_pose(pose, covariance);
         }
@@ -418,6 +483,7 @@ impl Slam {
     /// on from the pose it had.
     pub fn set_enabled(&mut self, enabled: bool) {
         if enabled != self.enabled {
+            self.forget_clocks();
             self.forget_time();
             self.enabled = enabled;
         }
@@ -427,6 +493,23 @@ impl Slam {
     pub fn enabled(&self) -> bool {
         self.enabled
     }
+}
+
+/// Why a stamp of a clock that is not in force is not used.
+fn unconfirmed(is_ahead: bool) -> DropReason {
+    if is_ahead { DropReason::FromTheFuture } else { DropReason::UnconfirmedJump }
+}
+
+/// Where a pose from outside may be, and how uncertain.
+fn check_pose(pose: &Se2, covariance: &Matrix3<f64>) -> Result<(), DropReason> {
+    if !(pose.p.iter().all(|x| x.is_finite()) && pose.theta.is_finite()) {
+        return Err(DropReason::NotFinite);
+    }
+    check_covariance(covariance)?;
+    let is_absurd = pose.p.amax() > MAX_COORDINATE_M
+        || covariance.m11.max(covariance.m22) > MAX_POSITION_STD_M * MAX_POSITION_STD_M
+        || covariance.m33 > PI * PI;
+    if is_absurd { Err(DropReason::Absurd) } else { Ok(()) }
 }
 
 /// Symmetric to a millionth, and no eigenvalue below zero by more than rounding.
