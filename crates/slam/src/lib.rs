@@ -16,6 +16,7 @@ mod gate;
 mod inbox;
 mod input;
 mod kernel;
+mod lookahead;
 mod measure;
 mod motion;
 mod output;

@@ -1,7 +1,9 @@
 //! The pipeline: stamped input in, in whatever order it arrives; steps out, in the order of their stamps.
 
+use super::calibration::{CalibrationParameter, MOTION};
 use super::estimator::Estimator;
 use super::inbox::{Inbox, MAX_SEGMENT_S};
+use super::lookahead::LookAhead;
 use super::motion::Increment;
 use super::sensor::MAX_VARIANCE;
 use super::tilt::level;
@@ -57,6 +59,8 @@ pub struct Slam {
     guard: ClockGuard,
     /// Odometry of a clock that is not confirmed: used when it is.
     held: Vec<Odometry>,
+    /// Motion from the first odometry that waits to the newest.
+    waiting: LookAhead,
     /// Motion from `time` to the newest odometry.
     ahead: Increment,
     /// Of the newest odometry.
@@ -85,6 +89,7 @@ impl Slam {
             last_step: None,
             guard: ClockGuard::default(),
             held: Vec::with_capacity(CONFIRMATIONS),
+            waiting: LookAhead::default(),
             ahead: Increment::none(),
             newest_twist: Vector3::zeros(),
             twist: Vector3::zeros(),
@@ -107,6 +112,7 @@ impl Slam {
         config.validate().map_err(|e| e.to_string())?;
         check_change(&self.config, &config, SPECS)?;
         self.estimator.reconfigure(&config);
+        self.waiting.clear();
         self.config = config;
         Ok(())
     }
@@ -194,6 +200,7 @@ impl Slam {
         if self.inbox.newest_odometry().is_none_or(|newest| stamp > newest) {
             self.newest_twist = odometry.twist();
         }
+        self.waiting_changes_from(stamp);
         self.inbox.push_odometry(*odometry);
         self.commit();
         self.look_ahead();
@@ -224,6 +231,10 @@ impl Slam {
         if self.time.is_some_and(|time| imu.stamp <= time) {
             return Err(DropReason::TooLate);
         }
+        if self.inbox.imu_full() {
+            self.waiting.clear();
+        }
+        self.waiting_changes_from(imu.stamp);
         self.inbox.push_imu(Imu { tilt, ..*imu });
         Ok(())
     }
@@ -314,6 +325,7 @@ impl Slam {
     fn forget_time(&mut self) {
         self.estimator.settle();
         self.inbox.clear();
+        self.waiting.clear();
         self.trace = self.trace.take().map(|_| Trace::default());
         (self.time, self.last_step) = (None, None);
         self.ahead = Increment::none();
@@ -392,17 +404,40 @@ impl Slam {
             estimator.advance(&estimator.increment(&s, config));
         });
         self.inbox.consume(used, to);
+        self.waiting.pop_front(used);
         self.time = Some(to.max(from));
     }
 
-    /// Recomputes the motion from the state to the newest odometry.
+    /// The segments that end at `stamp` or later are others than they were.
+    fn waiting_changes_from(&mut self, stamp: Stamp) {
+        self.waiting.truncate(self.inbox.odometry_before(stamp).saturating_sub(1));
+    }
+
+    /// Brings the motion from the state to the newest odometry up to date.
     fn look_ahead(&mut self) {
-        let (Some(time), Some(newest)) = (self.time, self.inbox.newest_odometry()) else { return };
+        let (Some(time), Some(first)) = (self.time, self.inbox.first_odometry()) else {
+            self.ahead = Increment::none();
+            return;
+        };
+        let (estimator, config) = (&self.estimator, &self.config.motion);
+        let calibration: [f64; MOTION] =
+            std::array::from_fn(|k| estimator.state.calibration.get(CalibrationParameter::ALL[k]));
+        self.waiting.recalibrate(calibration);
+        while let Some(segment) = self.inbox.segment_after(self.waiting.len()) {
+            self.waiting.push(estimator.increment(&segment, config));
+        }
+        let mut to_first = Increment::none();
+        self.inbox.walk(time, first, |s| to_first = estimator.increment(&s, config));
+        self.ahead = self.waiting.after(to_first);
+    }
+
+    /// What [`Slam::look_ahead`] must give, from nothing.
+    #[cfg(test)]
+    pub(super) fn ahead_from_nothing(&self) -> Option<PoseEstimate> {
+        let (time, newest) = (self.time?, self.inbox.newest_odometry()?);
         let mut ahead = Increment::none();
-        self.inbox.walk(time, newest, |s| {
-            ahead = ahead.then(&self.estimator.increment(&s, &self.config.motion));
-        });
-        self.ahead = ahead;
+        self.inbox.walk(time, newest, |s| ahead = ahead.then(&self.estimator.increment(&s, &self.config.motion)));
+        Some(self.estimate(newest.max(time), &ahead, self.newest_twist))
     }
 
     fn estimate(&self, stamp: Stamp, ahead: &Increment, twist: Vector3<f64>) -> PoseEstimate {

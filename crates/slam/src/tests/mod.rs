@@ -4,6 +4,7 @@ mod calibration;
 mod clocks;
 mod gate;
 mod laws;
+mod lookahead;
 mod map;
 mod order;
 mod robustness;
