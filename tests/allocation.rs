@@ -109,6 +109,25 @@ fn a_step_allocates_nothing_once_the_map_stands() {
     }
 }
 
+/// Odometry at 1 kHz of which 200 messages wait, with a second clock beside it, and a prediction after each message.
+#[test]
+fn nor_does_odometry_that_waits_or_is_of_another_clock() {
+    let mut slam = Slam::new(Config::default()).expect("the defaults are valid");
+    let counts: Vec<u64> = (0..3000)
+        .map(|k| {
+            let before = ALLOCATIONS.get();
+            let stamp = Stamp::from_nanos(1_000_000 * k);
+            let odometry = Odometry { stamp, velocity: Vector2::new(1.0, 0.0), yaw_rate: 0.2, covariance: None };
+            assert_eq!(slam.odometry(&odometry), Ok(()));
+            assert!(slam.odometry(&Odometry { stamp: stamp - 1e3, ..odometry }).is_err());
+            assert!(slam.poll().is_none() && slam.predicted().is_some());
+            ALLOCATIONS.get() - before
+        })
+        .collect();
+    assert!(counts[0..600].iter().sum::<u64>() > 0, "the counter counts");
+    assert_eq!(counts[600..].iter().sum::<u64>(), 0, "{counts:?}");
+}
+
 /// A robot that goes to and fro before features whose ranges are vague: the window is open all the time.
 #[test]
 fn nor_do_clouds_that_are_linearized_again() {

@@ -138,6 +138,9 @@ def time_jump():
         sensor.heading = 0.0
     sensor.attitudes.clear()
     sensor.feed(0.5)
+    # The fifth sample in a row confirms the jump.
+    for _ in range(4):
+        expect('unconfirmed_jump')
     check(f'after time went back ({on_jump_back})', tolerance=3e-2)
 
 

@@ -1,7 +1,8 @@
 //! The settings of the filter, in groups; [`SPECS`] describes each.
 
+use lienav_base::clock::TimeJump;
+use lienav_base::settings;
 use lienav_base::settings::{Described, OutOfRange, Spec, check};
-use lienav_base::{settings, words};
 use lienav_integrate::attitude::Method;
 use std::f64::consts::TAU;
 use std::ops::RangeInclusive;
@@ -169,16 +170,6 @@ settings! {
         jump_back_s: f64 = 2.0, within 0.1..=1e9, unit "s", runtime;
         /// When time is set back: start again, or keep orientation and bias.
         on_jump_back: TimeJump = TimeJump::Reset, one_of TimeJump::WORDS, runtime;
-    }
-}
-
-words! {
-    /// What is done when time was set back.
-    pub enum TimeJump {
-        /// Start again.
-        Reset = "reset",
-        /// Keep orientation and bias, and go on from the new time.
-        Rewind = "rewind",
     }
 }
 

@@ -9,6 +9,7 @@ use super::state::{GYRO, InitialStd, State};
 use super::stretch::Stretch;
 use super::upright::Upright;
 use super::{Config, Counts, DropReason, Estimate, ImuSample, SPECS, TimeJump};
+use lienav_base::clock::{ClockGuard, Limits, Verdict};
 use lienav_base::settings::{OutOfRange, check_change};
 use lienav_base::stamp::Stamp;
 use lienav_integrate::attitude::{Method, Samples};
@@ -65,8 +66,8 @@ pub struct Attitude {
     started: bool,
     /// Of the last magnetic field that was used.
     last_field: Option<Stamp>,
-    /// A stamp far ahead of the rest, dropped once; a second one near it is a gap, not a fault.
-    suspect: Option<Stamp>,
+    /// Which samples belong to the clock in force.
+    guard: ClockGuard,
     gaps: u64,
     time_jumps: u64,
     levellings: u64,
@@ -96,7 +97,7 @@ impl Attitude {
             rotation: Matrix3::identity(),
             started: false,
             last_field: None,
-            suspect: None,
+            guard: ClockGuard::default(),
             gaps: 0,
             time_jumps: 0,
             levellings: 0,
@@ -145,30 +146,31 @@ impl Attitude {
             let weight = (sample.specific_force - self.state.accelerometer_bias).norm();
             // A driver that warms up sends zeros, and in free fall nothing shows where up is.
             let shows_up = self.started || weight > 0.1 * self.config.accelerometer.gravity;
-            return if shows_up { Ok(None) } else { Err(DropReason::Absurd) };
-        };
-        let step = sample.stamp.since(last);
-        if step <= 0.0 {
-            if -step > self.config.timing.jump_back_s {
-                self.time_was_set_back();
-                return Ok(None);
+            if !shows_up {
+                return Err(DropReason::Absurd);
             }
-            return Err(if sample.stamp == last { DropReason::DuplicateStamp } else { DropReason::TooLate });
+            self.guard.judge(sample.stamp, &self.limits());
+            return Ok(None);
+        };
+        match self.guard.judge(sample.stamp, &self.limits()) {
+            Verdict::InForce if sample.stamp == last => Err(DropReason::DuplicateStamp),
+            Verdict::InForce if sample.stamp < last => Err(DropReason::TooLate),
+            Verdict::InForce | Verdict::JumpedAhead => Ok(Some(sample.stamp.since(last))),
+            Verdict::Unconfirmed { is_ahead: true, .. } | Verdict::Stray { is_ahead: true } => {
+                Err(DropReason::FromTheFuture)
+            }
+            Verdict::Unconfirmed { .. } | Verdict::Stray { .. } => Err(DropReason::UnconfirmedJump),
+            Verdict::SecondClock => Err(DropReason::SecondClock),
+            Verdict::JumpedBack => {
+                self.time_was_set_back();
+                Ok(None)
+            }
         }
-        self.check_not_ahead(sample.stamp, step)?;
-        Ok(Some(step))
     }
 
-    /// A stamp far ahead is dropped once; the next one near it shows that the gap is real.
-    fn check_not_ahead(&mut self, stamp: Stamp, step: f64) -> Result<(), DropReason> {
-        let limit = self.config.timing.max_ahead_s;
-        if step <= limit {
-            self.suspect = None;
-            return Ok(());
-        }
-        let confirmed = self.suspect.is_some_and(|s| stamp > s && stamp.since(s) <= limit);
-        self.suspect = Some(stamp);
-        if confirmed { Ok(()) } else { Err(DropReason::FromTheFuture) }
+    fn limits(&self) -> Limits {
+        let timing = &self.config.timing;
+        Limits { max_ahead_s: timing.max_ahead_s, jump_back_s: timing.jump_back_s }
     }
 
     /// The first sample shows roll and pitch, if nobody has given them.
@@ -353,7 +355,7 @@ impl Attitude {
     fn time_was_set_back(&mut self) {
         self.time_jumps += 1;
         match self.config.timing.on_jump_back {
-            TimeJump::Reset => self.reset(),
+            TimeJump::Reset => self.start_again(),
             TimeJump::Rewind => self.forget_time(),
         }
     }
@@ -364,11 +366,16 @@ impl Attitude {
         self.uncorrected_s = 0.0;
         self.motion = Motion::new(&self.config.motion);
         self.state.forget_velocity(&self.motion.variance());
-        (self.last, self.last_field, self.suspect) = (None, None, None);
+        (self.last, self.last_field) = (None, None);
     }
 
     /// Forgets everything but the counts; the next sample starts anew.
     pub fn reset(&mut self) {
+        self.guard.clear();
+        self.start_again();
+    }
+
+    fn start_again(&mut self) {
         self.forget_time();
         self.state = initial_state(&self.config);
         self.field = FieldWatch::default();
@@ -379,6 +386,7 @@ impl Attitude {
     /// anew from the next sample, with the biases it had.
     pub fn set_enabled(&mut self, enabled: bool) {
         if enabled != self.enabled {
+            self.guard.clear();
             self.forget_time();
             self.started = false;
             self.enabled = enabled;

@@ -22,8 +22,9 @@ mod upright;
 pub use body::{BODY_SPECS, Body, BodyConfig, BodyError, BodyGroup, BodyRefusal, Torque};
 pub use config::{
     AccelerometerConfig, Config, GyroscopeConfig, InitialConfig, MagnetometerConfig, MotionConfig, RestConfig, SPECS,
-    TimeJump, TimingConfig,
+    TimingConfig,
 };
 pub use filter::Attitude;
 pub use input::{ImuSample, MagneticField};
+pub use lienav_base::clock::TimeJump;
 pub use output::{Counts, DropReason, Estimate};

@@ -1,9 +1,9 @@
 //! What comes out of the filter.
 
+use lienav_base::intake::{self, Reason};
 use lienav_base::stamp::Stamp;
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 use serde::Serialize;
-use std::collections::BTreeMap;
 use std::fmt;
 
 /// What is known at the stamp of a sample.
@@ -43,8 +43,12 @@ pub enum DropReason {
     DuplicateStamp,
     /// A stamp older than one that was used.
     TooLate,
-    /// A stamp ahead of everything else by more than the configuration allows.
+    /// A stamp far ahead of everything else, which no run of messages has confirmed.
     FromTheFuture,
+    /// A stamp far behind everything else, which no run of messages has confirmed.
+    UnconfirmedJump,
+    /// A stamp of a clock that runs beside the one in force.
+    SecondClock,
     /// A magnetic field before any inertial sample.
     NotStarted,
     /// A correction by gravity that was left out, since there was more than gravity.
@@ -61,12 +65,14 @@ pub enum DropReason {
 
 impl DropReason {
     /// All reasons.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::NotFinite,
         Self::Absurd,
         Self::DuplicateStamp,
         Self::TooLate,
         Self::FromTheFuture,
+        Self::UnconfirmedJump,
+        Self::SecondClock,
         Self::NotStarted,
         Self::NotJustGravity,
         Self::NotAtRest,
@@ -83,6 +89,8 @@ impl DropReason {
             Self::DuplicateStamp => "duplicate_stamp",
             Self::TooLate => "too_late",
             Self::FromTheFuture => "from_the_future",
+            Self::UnconfirmedJump => "unconfirmed_jump",
+            Self::SecondClock => "second_clock",
             Self::NotStarted => "not_started",
             Self::NotJustGravity => "not_just_gravity",
             Self::NotAtRest => "not_at_rest",
@@ -106,23 +114,17 @@ impl fmt::Display for DropReason {
 
 impl std::error::Error for DropReason {}
 
-/// How often each [`DropReason`] happened. Counting does not allocate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts([u64; DropReason::ALL.len()]);
+impl Reason for DropReason {
+    const ALL: &'static [Self] = &Self::ALL;
 
-impl Counts {
-    /// One more of `reason`.
-    pub fn add(&mut self, reason: DropReason) {
-        self.0[reason as usize] += 1;
+    fn index(self) -> usize {
+        self as usize
     }
 
-    /// How many of `reason`.
-    pub fn get(&self, reason: DropReason) -> u64 {
-        self.0[reason as usize]
-    }
-
-    /// Those that happened, by word.
-    pub fn by_word(&self) -> BTreeMap<&'static str, u64> {
-        DropReason::ALL.iter().map(|&r| (r.word(), self.get(r))).filter(|&(_, n)| n > 0).collect()
+    fn word(self) -> &'static str {
+        self.word()
     }
 }
+
+/// How often each [`DropReason`] happened.
+pub type Counts = intake::Counts<DropReason, { DropReason::ALL.len() }>;

@@ -143,6 +143,7 @@ impl Session {
                 slam.gate_openings()
             )
         });
+        let full = self.full_map();
         Run {
             source: String::new(),
             filter: slam.config().filter.clone(),
@@ -150,10 +151,25 @@ impl Session {
             calibration: slam.calibration().collect(),
             gate_openings: slam.gate_openings(),
             dropped: slam.counts().by_word().into_iter().map(|(reason, count)| (reason.to_owned(), count)).collect(),
-            warnings: set_back.into_iter().chain(opened).collect(),
+            warnings: set_back.into_iter().chain(opened).chain(full).collect(),
             estimates: self.estimates,
             step_us: self.step_us,
         }
+    }
+
+    /// A full map has no room for what is seen elsewhere: there the filter goes on by odometry alone.
+    fn full_map(&self) -> Option<String> {
+        let refused = self.slam.counts().get(DropReason::MapFull);
+        let is_blind = |update: &Update| update.accepted + update.added == 0 && update.rejected > 0;
+        let blind = self.estimates.iter().filter(|e| e.update.as_ref().is_some_and(is_blind)).count();
+        let features = self.slam.landmarks().count();
+        (refused > 0 && 10 * blind > self.estimates.len()).then(|| {
+            format!(
+                "the map is full ({features} features): {blind} of {} clouds had nothing that could be used, and the pose \
+                 was carried on by odometry alone; raise 'map.max_features' or set 'map.when_full' to 'drop_oldest'",
+                self.estimates.len()
+            )
+        })
     }
 
     /// Takes the steps that still wait.
@@ -221,6 +237,24 @@ mod tests {
             let (a, b) = (run(&recording, &config, |_| ()).unwrap(), run(&recording, &config, |_| ()).unwrap());
             assert_eq!((a.estimates, a.landmarks), (b.estimates, b.landmarks));
         }
+    }
+
+    #[test]
+    fn a_map_too_small_for_the_run_is_a_warning() {
+        let mut recording = synthetic::recording(300, 4);
+        // One landmark at a time, as a robot meets them that drives through a building.
+        for (k, input) in recording.inputs.iter_mut().enumerate() {
+            if let Input::Features(cloud) = input {
+                let in_view = cloud.observations.get(k / 80).copied();
+                cloud.observations = in_view.into_iter().collect();
+            }
+        }
+        let mut config = Config::default();
+        let warnings = |config: &Config| run(&recording, config, |_| ()).unwrap().warnings.join("\n");
+        assert_eq!(warnings(&config), "");
+        config.map.max_features = 1;
+        let found = warnings(&config);
+        assert!(found.contains("the map is full (1 features)") && found.contains("map.max_features"), "{found}");
     }
 
     #[test]

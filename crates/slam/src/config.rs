@@ -1,6 +1,7 @@
 //! The settings of the filter, in groups; [`SPECS`] describes each.
 
 use super::{CompositionError, FeatureKind, Filter, TooManySensors, UnknownFilter};
+use lienav_base::clock::TimeJump;
 use lienav_base::settings::{Described, OutOfRange, Spec, check};
 use lienav_base::{settings, words};
 use lienav_lie::Se2;
@@ -187,16 +188,6 @@ settings! {
         jump_back_s: f64 = 2.0, within 0.1..=1e9, unit "s", runtime;
         /// When time is set back: start again, or keep pose and map.
         on_jump_back: TimeJump = TimeJump::Reset, one_of TimeJump::WORDS, runtime;
-    }
-}
-
-words! {
-    /// What is done when time was set back.
-    pub enum TimeJump {
-        /// Start again: initial pose, empty map.
-        Reset = "reset",
-        /// Keep pose and map, and go on from the new time.
-        Rewind = "rewind",
     }
 }
 

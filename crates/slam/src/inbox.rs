@@ -18,6 +18,9 @@ pub const MAX_CLOUDS: usize = 32;
 const MAX_IMU: usize = 8192;
 /// A gyroscope sample stands for an interval that has none of its own up to this long after its stamp, s.
 const IMU_FRESH_S: f64 = 0.1;
+/// No segment is longer, s: of a robot that was silent for so long nothing is known but where it was, and a clock that was set
+/// makes gaps of years, whose noise no number holds beside that of a sensor.
+pub const MAX_SEGMENT_S: f64 = 60.0;
 
 /// A cloud that waits.
 #[derive(Clone, Debug)]
@@ -85,6 +88,23 @@ impl Inbox {
         (self.newest_cloud, self.clock, self.ended) = (None, None, false);
     }
 
+    /// Removes clouds and inertial samples from outside of [`from`, `to`]; says how many clouds.
+    pub fn drop_far(&mut self, from: Stamp, to: Stamp) -> usize {
+        let is_near = |stamp: Stamp| (from..=to).contains(&stamp);
+        self.imu.retain(|imu| is_near(imu.stamp));
+        self.newest_imu = self.imu.back().map(|imu| imu.stamp);
+        let before = self.clouds.len();
+        for _ in 0..before {
+            match self.clouds.pop_front() {
+                Some(cloud) if is_near(cloud.stamp) => self.clouds.push_back(cloud),
+                Some(cloud) => self.free.push(cloud),
+                None => {}
+            }
+        }
+        self.newest_cloud = self.clouds.back().map(|cloud| cloud.stamp);
+        before - self.clouds.len()
+    }
+
     /// Stamp of the newest odometry so far.
     pub fn newest_odometry(&self) -> Option<Stamp> {
         self.newest_odometry
@@ -123,15 +143,20 @@ impl Inbox {
 
     /// Adds a message at its place.
     pub fn push_odometry(&mut self, odometry: Odometry) {
-        let at = self.odometry.partition_point(|o| o.stamp < odometry.stamp);
+        let at = self.odometry_before(odometry.stamp);
         self.odometry.insert(at, odometry);
         self.newest_odometry = self.newest_odometry.max(Some(odometry.stamp));
         self.ended = false;
     }
 
+    /// Whether the next gyroscope sample pushes out the oldest.
+    pub fn imu_full(&self) -> bool {
+        self.imu.len() >= MAX_IMU
+    }
+
     /// Adds a gyroscope sample at its place; the oldest makes room.
     pub fn push_imu(&mut self, imu: Imu) {
-        if self.imu.len() >= MAX_IMU {
+        if self.imu_full() {
             self.imu.pop_front();
         }
         let at = self.imu.partition_point(|s| s.stamp <= imu.stamp);
@@ -192,7 +217,7 @@ impl Inbox {
         while at < to {
             let next = self.odometry.get(used);
             let end = next.map_or(to, |o| o.stamp.min(to));
-            let (mut odometry, interval) = match (self.hold, next, last) {
+            let (odometry, interval) = match (self.hold, next, last) {
                 (TwistHold::Before, Some(next), Some((last, _))) => (*next, next.stamp.since(last.stamp)),
                 (TwistHold::Before, Some(next), None) => (*next, next.stamp.since(from)),
                 (TwistHold::After, Some(next), Some((last, _))) => (last, next.stamp.since(last.stamp)),
@@ -200,12 +225,8 @@ impl Inbox {
                 (_, None, Some((last, _))) => (last, to.since(at)),
                 (TwistHold::After, Some(_), None) | (_, None, None) => return used,
             };
-            if let Some((yaw_rate, levelling)) = self.inertial(at, end) {
-                odometry = levelling.map_or(odometry, |levelling| odometry.levelled(&levelling));
-                odometry.yaw_rate = yaw_rate;
-            }
             if end > at {
-                visit(Segment { odometry, duration: end.since(at), interval });
+                visit(self.segment(odometry, interval, at, end));
             }
             if let Some(next) = next
                 && next.stamp <= to
@@ -216,6 +237,35 @@ impl Inbox {
             at = end;
         }
         used
+    }
+
+    /// `odometry`, which stands for `interval`, from `from` to `to`, with what inertial samples say of this time.
+    fn segment(&self, mut odometry: Odometry, interval: f64, from: Stamp, to: Stamp) -> Segment {
+        if let Some((yaw_rate, levelling)) = self.inertial(from, to) {
+            odometry = levelling.map_or(odometry, |levelling| odometry.levelled(&levelling));
+            odometry.yaw_rate = yaw_rate;
+        }
+        Segment { odometry, duration: to.since(from).min(MAX_SEGMENT_S), interval: interval.min(MAX_SEGMENT_S) }
+    }
+
+    /// The whole segment between the waiting messages `index` and `index` + 1.
+    pub fn segment_after(&self, index: usize) -> Option<Segment> {
+        let (one, other) = (self.odometry.get(index)?, self.odometry.get(index + 1)?);
+        let held = match self.hold {
+            TwistHold::Before => other,
+            TwistHold::After => one,
+        };
+        Some(self.segment(*held, other.stamp.since(one.stamp), one.stamp, other.stamp))
+    }
+
+    /// Stamp of the earliest odometry that waits.
+    pub fn first_odometry(&self) -> Option<Stamp> {
+        self.odometry.front().map(|odometry| odometry.stamp)
+    }
+
+    /// How many messages wait before all that are stamped `stamp` or later.
+    pub fn odometry_before(&self, stamp: Stamp) -> usize {
+        self.odometry.partition_point(|o| o.stamp < stamp)
     }
 
     /// Removes what [`Inbox::walk`] used up to `to`.

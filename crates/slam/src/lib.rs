@@ -18,6 +18,7 @@ mod inbox;
 mod input;
 mod kernel;
 mod linearize;
+mod lookahead;
 mod measurement;
 mod motion;
 mod output;
@@ -55,13 +56,14 @@ pub use calibration::{CalibrationEstimate, CalibrationParameter};
 pub use chart::{Centre, Chart, Charts};
 pub use config::{
     CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, MapConfig, MotionConfig, NoiseReading, Prior,
-    SPECS, SensorConfig, TimeJump, TimingConfig, TwistHold, TwistPath, WhenFull,
+    SPECS, SensorConfig, TimingConfig, TwistHold, TwistPath, WhenFull,
 };
 pub use filter::{
     CompositionError, Coordinates, Correction, Discretization, Errors, Filter, Initialization, Linearization, NoiseAt,
     StereoModel, UnknownFilter,
 };
 pub use input::{FeatureKind, Features, Imu, Observation, Odometry};
+pub use lienav_base::clock::TimeJump;
 pub use output::{Counts, DropReason, Landmark, PoseEstimate, Step};
 pub use slam::{Slam, TooManySensors};
 pub use tilt::Tilt;

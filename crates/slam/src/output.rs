@@ -1,10 +1,10 @@
 //! What comes out of the filter.
 
+use lienav_base::intake::{self, Reason};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::{Matrix2, Matrix3, Vector2};
 use serde::Serialize;
-use std::collections::BTreeMap;
 use std::fmt;
 
 /// A pose with its covariance.
@@ -68,8 +68,12 @@ pub enum DropReason {
     DuplicateStamp,
     /// A stamp older than what the reorder buffer still holds.
     TooLate,
-    /// A stamp ahead of everything else by more than the configuration allows.
+    /// A stamp far ahead of everything else, which no run of messages has confirmed.
     FromTheFuture,
+    /// A stamp far behind everything else, which no run of messages has confirmed.
+    UnconfirmedJump,
+    /// A stamp of a clock that runs beside the one in force.
+    SecondClock,
     /// The reorder buffer was full.
     BufferFull,
     /// Features that came before any odometry.
@@ -96,13 +100,15 @@ pub enum DropReason {
 
 impl DropReason {
     /// All reasons.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 19] = [
         Self::NotFinite,
         Self::Absurd,
         Self::BadCovariance,
         Self::DuplicateStamp,
         Self::TooLate,
         Self::FromTheFuture,
+        Self::UnconfirmedJump,
+        Self::SecondClock,
         Self::BufferFull,
         Self::NotStarted,
         Self::DuplicateFeature,
@@ -125,6 +131,8 @@ impl DropReason {
             Self::DuplicateStamp => "duplicate_stamp",
             Self::TooLate => "too_late",
             Self::FromTheFuture => "from_the_future",
+            Self::UnconfirmedJump => "unconfirmed_jump",
+            Self::SecondClock => "second_clock",
             Self::BufferFull => "buffer_full",
             Self::NotStarted => "not_started",
             Self::DuplicateFeature => "duplicate_feature",
@@ -148,35 +156,17 @@ impl fmt::Display for DropReason {
 
 impl std::error::Error for DropReason {}
 
-/// How often each [`DropReason`] happened. Counting does not allocate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts([u64; DropReason::ALL.len()]);
+impl Reason for DropReason {
+    const ALL: &'static [Self] = &Self::ALL;
 
-impl Counts {
-    /// One more of `reason`.
-    pub fn add(&mut self, reason: DropReason) {
-        self.0[reason as usize] += 1;
+    fn index(self) -> usize {
+        self as usize
     }
 
-    /// All of `other` besides.
-    pub fn add_all(&mut self, other: &Self) {
-        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
-            *mine += theirs;
-        }
-    }
-
-    /// How many of `reason`.
-    pub fn get(&self, reason: DropReason) -> u64 {
-        self.0[reason as usize]
-    }
-
-    /// Of all reasons together.
-    pub fn total(&self) -> u64 {
-        self.0.iter().sum()
-    }
-
-    /// Those that happened, by word.
-    pub fn by_word(&self) -> BTreeMap<&'static str, u64> {
-        DropReason::ALL.iter().map(|&r| (r.word(), self.get(r))).filter(|&(_, n)| n > 0).collect()
+    fn word(self) -> &'static str {
+        self.word()
     }
 }
+
+/// How often each [`DropReason`] happened.
+pub type Counts = intake::Counts<DropReason, { DropReason::ALL.len() }>;

@@ -1,7 +1,9 @@
 //! The pipeline: stamped input in, in whatever order it arrives; steps out, in the order of their stamps.
 
+use super::calibration::{CalibrationParameter, MOTION};
 use super::estimator::Estimator;
-use super::inbox::Inbox;
+use super::inbox::{Inbox, MAX_SEGMENT_S};
+use super::lookahead::LookAhead;
 use super::measurement::MAX_VARIANCE;
 use super::motion::Increment;
 use super::sensor::Sensor;
@@ -11,10 +13,17 @@ use super::{
     CalibrationEstimate, Config, ConfigError, Counts, DropReason, FeatureKind, Filter, Imu, Landmark, Observation,
     Odometry, PoseEstimate, SPECS, Step, TimeJump,
 };
+use lienav_base::clock::{CONFIRMATIONS, ClockGuard, Limits, Verdict};
 use lienav_base::settings::check_change;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::{Matrix3, SymmetricEigen, Vector3};
+use std::f64::consts::PI;
+
+/// Coordinates beyond this are absurd, m: those of a map of the world (UTM) are within.
+const MAX_COORDINATE_M: f64 = 1e7;
+/// A start that is less certain than this is absurd, m.
+const MAX_POSITION_STD_M: f64 = 1e5;
 
 /// Sensors are numbered by one byte, and three numbers are taken.
 const MAX_ADDED_SENSORS: u8 = 253;
@@ -55,8 +64,12 @@ pub struct Slam {
     time: Option<Stamp>,
     /// Stamp of the last step.
     last_step: Option<Stamp>,
-    /// An odometry stamp far ahead of the rest, dropped once; a second one near it is a gap, not a fault.
-    suspect: Option<Stamp>,
+    /// Which odometry belongs to the clock in force.
+    guard: ClockGuard,
+    /// Odometry of a clock that is not confirmed: used when it is.
+    held: Vec<Odometry>,
+    /// Motion from the first odometry that waits to the newest.
+    waiting: LookAhead,
     /// Motion from `time` to the newest odometry.
     ahead: Increment,
     /// Of the newest odometry.
@@ -93,7 +106,9 @@ impl Slam {
             counts: Counts::default(),
             time: None,
             last_step: None,
-            suspect: None,
+            guard: ClockGuard::default(),
+            held: Vec::with_capacity(CONFIRMATIONS),
+            waiting: LookAhead::default(),
             ahead: Increment::none(),
             newest_twist: Vector3::zeros(),
             twist: Vector3::zeros(),
@@ -132,6 +147,7 @@ impl Slam {
         config.validate().map_err(|e| e.to_string())?;
         check_change(&self.config, &config, SPECS)?;
         self.estimator.reconfigure(&config);
+        self.waiting.clear();
         self.config = config;
         Ok(())
     }
@@ -180,18 +196,31 @@ impl Slam {
         self.check_odometry(odometry)?;
         let stamp = odometry.stamp + self.config.motion.delay_s;
         let odometry = Odometry { stamp, ..*odometry };
-        if let Some(newest) = self.inbox.newest_odometry() {
-            if newest.since(stamp) > self.config.timing.jump_back_s {
-                self.time_was_set_back();
-            } else {
-                self.check_not_ahead(stamp, newest)?;
+        match self.guard.judge(stamp, &self.limits()) {
+            Verdict::InForce => {}
+            Verdict::JumpedAhead => self.follow_jump_ahead(self.held.first().unwrap_or(&odometry).stamp),
+            Verdict::JumpedBack => self.follow_jump_back(),
+            Verdict::Unconfirmed { run, is_ahead } => {
+                if run == 1 {
+                    self.held.clear();
+                }
+                self.held.push(odometry);
+                return Err(unconfirmed(is_ahead));
+            }
+            Verdict::Stray { is_ahead } => return Err(unconfirmed(is_ahead)),
+            Verdict::SecondClock => {
+                self.held.clear();
+                return Err(DropReason::SecondClock);
             }
         }
+        self.queue_odometry(&odometry)
+    }
+
+    /// Takes in odometry of the clock in force.
+    fn queue_odometry(&mut self, odometry: &Odometry) -> Result<(), DropReason> {
+        let stamp = odometry.stamp;
         let Some(time) = self.time else {
-            self.inbox.start(odometry);
-            self.time = Some(stamp);
-            self.estimator.restart_clock(stamp);
-            self.newest_twist = odometry.twist();
+            self.start(odometry);
             return Ok(());
         };
         if self.inbox.newest_odometry() == Some(stamp) || self.inbox.has_odometry(stamp) {
@@ -206,10 +235,22 @@ impl Slam {
         if self.inbox.newest_odometry().is_none_or(|newest| stamp > newest) {
             self.newest_twist = odometry.twist();
         }
-        self.inbox.push_odometry(odometry);
+        self.waiting_changes_from(stamp);
+        self.inbox.push_odometry(*odometry);
         self.commit();
         self.look_ahead();
         Ok(())
+    }
+
+    /// The first odometry starts the clock. What waits of other topics and is far from it is of another clock.
+    fn start(&mut self, odometry: &Odometry) {
+        let (stamp, limits) = (odometry.stamp, self.limits());
+        let foreign = self.inbox.drop_far(stamp - limits.jump_back_s, stamp + limits.near_s());
+        (0..foreign).for_each(|_| self.counts.add(DropReason::NotStarted));
+        self.inbox.start(*odometry);
+        self.time = Some(stamp);
+        self.estimator.restart_clock(stamp);
+        self.newest_twist = odometry.twist();
     }
 
     fn take_imu(&mut self, imu: &Imu) -> Result<(), DropReason> {
@@ -221,14 +262,14 @@ impl Slam {
         if imu.yaw_rate.abs() > self.config.motion.max_yaw_rate {
             return Err(DropReason::Absurd);
         }
-        if let Some(newest) = self.inbox.newest_odometry()
-            && imu.stamp.since(newest) > self.config.timing.max_ahead_s
-        {
-            return Err(DropReason::FromTheFuture);
-        }
+        self.check_follower(imu.stamp)?;
         if self.time.is_some_and(|time| imu.stamp <= time) {
             return Err(DropReason::TooLate);
         }
+        if self.inbox.imu_full() {
+            self.waiting.clear();
+        }
+        self.waiting_changes_from(imu.stamp);
         self.inbox.push_imu(Imu { tilt, ..*imu });
         Ok(())
     }
@@ -240,16 +281,12 @@ impl Slam {
         observations: &[Observation],
     ) -> Result<(), DropReason> {
         self.check_enabled()?;
+        self.check_follower(stamp)?;
         if self.last_step == Some(stamp) || self.inbox.has_cloud(stamp) {
             return Err(DropReason::DuplicateStamp);
         }
         if self.time.is_some_and(|time| stamp < time) {
             return Err(if self.last_step.is_none() { DropReason::NotStarted } else { DropReason::TooLate });
-        }
-        if let Some(newest) = self.inbox.newest_odometry()
-            && stamp.since(newest) > self.config.timing.max_ahead_s
-        {
-            return Err(DropReason::FromTheFuture);
         }
         if self.inbox.clouds_full() {
             return Err(DropReason::BufferFull);
@@ -273,32 +310,59 @@ impl Slam {
         odometry.covariance.as_ref().map_or(Ok(()), check_covariance)
     }
 
-    /// A stamp far ahead is dropped once; the next one near it shows that the gap is real.
-    fn check_not_ahead(&mut self, stamp: Stamp, newest: Stamp) -> Result<(), DropReason> {
-        let limit = self.config.timing.max_ahead_s;
-        if stamp.since(newest) <= limit {
-            self.suspect = None;
-            return Ok(());
-        }
-        let confirmed = self.suspect.is_some_and(|s| stamp > s && stamp.since(s) <= limit);
-        self.suspect = Some(stamp);
-        if confirmed { Ok(()) } else { Err(DropReason::FromTheFuture) }
+    fn limits(&self) -> Limits {
+        let timing = &self.config.timing;
+        // What may be reordered is not of another clock.
+        Limits { max_ahead_s: timing.max_ahead_s, jump_back_s: timing.jump_back_s.max(self.window_s()) }
     }
 
-    fn time_was_set_back(&mut self) {
+    /// Clouds and inertial samples have to be of the clock that the odometry has.
+    fn check_follower(&mut self, stamp: Stamp) -> Result<(), DropReason> {
+        match self.guard.judge_follower(stamp, &self.limits()) {
+            Verdict::Stray { is_ahead } => Err(unconfirmed(is_ahead)),
+            Verdict::SecondClock => Err(DropReason::SecondClock),
+            _ => Ok(()),
+        }
+    }
+
+    fn follow_jump_back(&mut self) {
         self.time_jumps += 1;
         match self.config.timing.on_jump_back {
-            TimeJump::Reset => self.reset(),
+            TimeJump::Reset => self.start_again(),
             TimeJump::Rewind => self.forget_time(),
         }
+        self.queue_held();
+    }
+
+    /// Goes on at `to` after a gap. Where the gap is longer than any that odometry could bridge, the clock was set: what is in
+    /// the map counts as seen now, and before the first step nothing has happened yet.
+    fn follow_jump_ahead(&mut self, to: Stamp) {
+        if self.inbox.newest_odometry().is_some_and(|newest| to.since(newest) > MAX_SEGMENT_S) {
+            if self.last_step.is_none() {
+                self.forget_time();
+            }
+            self.estimator.restart_clock(to);
+        }
+        self.queue_held();
+    }
+
+    /// What was held back is confirmed. It is used, although it was counted when it was dropped.
+    fn queue_held(&mut self) {
+        let mut held = std::mem::take(&mut self.held);
+        for odometry in held.drain(..) {
+            let outcome = self.queue_odometry(&odometry);
+            let _counted = self.count(outcome);
+        }
+        self.held = held;
     }
 
     /// Keeps pose and map; the next odometry starts the clock anew.
     fn forget_time(&mut self) {
         self.estimator.settle();
         self.inbox.clear();
+        self.waiting.clear();
         self.trace = self.trace.take().map(|_| Trace::default());
-        (self.time, self.last_step, self.suspect) = (None, None, None);
+        (self.time, self.last_step) = (None, None);
         self.ahead = Increment::none();
     }
 
@@ -375,17 +439,40 @@ impl Slam {
             estimator.advance(&estimator.increment(&s, config));
         });
         self.inbox.consume(used, to);
+        self.waiting.pop_front(used);
         self.time = Some(to.max(from));
     }
 
-    /// Recomputes the motion from the state to the newest odometry.
+    /// The segments that end at `stamp` or later are others than they were.
+    fn waiting_changes_from(&mut self, stamp: Stamp) {
+        self.waiting.truncate(self.inbox.odometry_before(stamp).saturating_sub(1));
+    }
+
+    /// Brings the motion from the state to the newest odometry up to date.
     fn look_ahead(&mut self) {
-        let (Some(time), Some(newest)) = (self.time, self.inbox.newest_odometry()) else { return };
+        let (Some(time), Some(first)) = (self.time, self.inbox.first_odometry()) else {
+            self.ahead = Increment::none();
+            return;
+        };
+        let (estimator, config) = (&self.estimator, &self.config.motion);
+        let calibration: [f64; MOTION] =
+            std::array::from_fn(|k| estimator.state.calibration.get(CalibrationParameter::ALL[k]));
+        self.waiting.recalibrate(calibration);
+        while let Some(segment) = self.inbox.segment_after(self.waiting.len()) {
+            self.waiting.push(estimator.increment(&segment, config));
+        }
+        let mut to_first = Increment::none();
+        self.inbox.walk(time, first, |s| to_first = estimator.increment(&s, config));
+        self.ahead = self.waiting.after(to_first);
+    }
+
+    /// What [`Slam::look_ahead`] must give, from nothing.
+    #[cfg(test)]
+    pub(super) fn ahead_from_nothing(&self) -> Option<PoseEstimate> {
+        let (time, newest) = (self.time?, self.inbox.newest_odometry()?);
         let mut ahead = Increment::none();
-        self.inbox.walk(time, newest, |s| {
-            ahead = ahead.then(&self.estimator.increment(&s, &self.config.motion));
-        });
-        self.ahead = ahead;
+        self.inbox.walk(time, newest, |s| ahead = ahead.then(&self.estimator.increment(&s, &self.config.motion)));
+        Some(self.estimate(newest.max(time), &ahead, self.newest_twist))
     }
 
     fn estimate(&self, stamp: Stamp, ahead: &Increment, twist: Vector3<f64>) -> PoseEstimate {
@@ -433,6 +520,17 @@ impl Slam {
 
     /// Back to the initial pose and an empty map; counts stay.
     pub fn reset(&mut self) {
+        self.forget_clocks();
+        self.start_again();
+    }
+
+    /// The next odometry says what time it is.
+    fn forget_clocks(&mut self) {
+        self.guard.clear();
+        self.held.clear();
+    }
+
+    fn start_again(&mut self) {
         self.forget_time();
         self.estimator.reset(&self.config);
         (self.twist, self.newest_twist) = (Vector3::zeros(), Vector3::zeros());
@@ -441,13 +539,10 @@ impl Slam {
     /// Puts the robot at a pose given from outside; the map moves with it, rigidly.
     ///
     /// # Errors
-    /// A non-finite pose, or a covariance of (x, y, θ) that is not symmetric positive semidefinite.
+    /// A non-finite pose or one farther than 10⁷ m from the origin, or a covariance of (x, y, θ) that is not symmetric positive
+    /// semidefinite or beyond (10⁵ m)², π²: numbers as large leave nothing of the map's in the sums. Counted.
     pub fn set_pose(&mut self, pose: Se2, covariance: &Matrix3<f64>) -> Result<(), DropReason> {
-        let outcome = if pose.p.iter().all(|x| x.is_finite()) && pose.theta.is_finite() {
-            check_covariance(covariance)
-        } else {
-            Err(DropReason::NotFinite)
-        };
+        let outcome = check_pose(&pose, covariance);
         if outcome.is_ok() {
             self.estimator.set_pose(pose, covariance);
         }
@@ -458,6 +553,7 @@ impl Slam {
     /// on from the pose it had.
     pub fn set_enabled(&mut self, enabled: bool) {
         if enabled != self.enabled {
+            self.forget_clocks();
             self.forget_time();
             self.enabled = enabled;
         }
@@ -467,6 +563,23 @@ impl Slam {
     pub fn enabled(&self) -> bool {
         self.enabled
     }
+}
+
+/// Why a stamp of a clock that is not in force is not used.
+fn unconfirmed(is_ahead: bool) -> DropReason {
+    if is_ahead { DropReason::FromTheFuture } else { DropReason::UnconfirmedJump }
+}
+
+/// Where a pose from outside may be, and how uncertain.
+fn check_pose(pose: &Se2, covariance: &Matrix3<f64>) -> Result<(), DropReason> {
+    if !(pose.p.iter().all(|x| x.is_finite()) && pose.theta.is_finite()) {
+        return Err(DropReason::NotFinite);
+    }
+    check_covariance(covariance)?;
+    let is_absurd = pose.p.amax() > MAX_COORDINATE_M
+        || covariance.m11.max(covariance.m22) > MAX_POSITION_STD_M * MAX_POSITION_STD_M
+        || covariance.m33 > PI * PI;
+    if is_absurd { Err(DropReason::Absurd) } else { Ok(()) }
 }
 
 /// Symmetric to a millionth, and no eigenvalue below zero by more than rounding.

@@ -34,6 +34,7 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     let log = Log::new(node.logger());
     let parameters = declare(&node, &log)?;
     let settings: Settings = parameters.read(SPECS)?;
+    check_frames(&settings).map_err(ParameterError::Unusable)?;
     let config: Config = parameters.read(lienav_slam::SPECS)?;
     let slam = Slam::new(config).map_err(|e| ParameterError::Unusable(e.to_string()))?;
     let clock = RosClock::of(&mut node, parameters::use_sim_time(&parameters)?)?;
@@ -61,4 +62,44 @@ fn declare(node: &r2r::Node, log: &Log) -> Result<Parameters, ParameterError> {
     all.declare(&parameters::Time::default(), parameters::TIME_SPECS, &overrides)?;
     parameters::warn_of_unknown(&all, &overrides, log);
     Ok(all)
+}
+
+/// Frames that are empty, or one where there have to be two, make a tree of transforms that nobody can use.
+fn check_frames(settings: &Settings) -> Result<(), String> {
+    let frames = [
+        ("map_frame", &settings.map_frame),
+        ("odom_frame", &settings.odom_frame),
+        ("base_frame", &settings.base_frame),
+    ];
+    for (i, (parameter, name)) in frames.iter().enumerate() {
+        if name.is_empty() {
+            return Err(format!("parameter '{parameter}' is empty: name the frame, for example '{}'", EXAMPLES[i]));
+        }
+        if let Some((other, _)) = frames[..i].iter().find(|(_, earlier)| earlier == name) {
+            return Err(format!("parameters '{other}' and '{parameter}' are both '{name}': they have to differ"));
+        }
+    }
+    Ok(())
+}
+
+/// Of map, odometry and robot (REP 105).
+const EXAMPLES: [&str; 3] = ["map", "odom", "base_link"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_that_are_empty_or_the_same_are_refused_by_name() {
+        assert_eq!(check_frames(&Settings::default()), Ok(()));
+        let refused = |change: fn(&mut Settings)| {
+            let mut settings = Settings::default();
+            change(&mut settings);
+            check_frames(&settings).unwrap_err()
+        };
+        assert!(refused(|s| s.map_frame.clear()).contains("'map_frame' is empty: name the frame, for example 'map'"));
+        assert!(refused(|s| s.base_frame.clear()).contains("'base_frame' is empty"));
+        assert!(refused(|s| s.map_frame = "odom".into()).contains("'map_frame' and 'odom_frame' are both 'odom'"));
+        assert!(refused(|s| s.odom_frame = "base_link".into()).contains("'odom_frame' and 'base_frame'"));
+    }
 }

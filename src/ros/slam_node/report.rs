@@ -3,12 +3,15 @@
 //! | level | when, since the last report |
 //! |---|---|
 //! | ERROR | odometry came and none of it could be used; or clouds came and none could |
+//! | ERROR | the position's standard deviation is beyond [`MAX_POSITION_STD_M`], or is no number |
 //! | WARN | the filter is switched off |
 //! | WARN | no odometry yet, or none for more than a second |
 //! | WARN | input was dropped for a reason that is not [`ORDINARY`] |
 //! | WARN | more than half of at least [`FEW`] observations were left out |
 //! | WARN | the gate was opened: it had left out most of what was seen for too long |
-//! | WARN | time was set back |
+//! | WARN | time was set back, in the last [`RECENT`] |
+//! | WARN | messages of a second clock were dropped |
+//! | WARN | `use_imu` is set, and odometry came but nothing on `imu` |
 //! | OK | otherwise |
 //!
 //! Every reason is listed with its count since the start, whether it happened or not: `dropped.<reason>`.
@@ -21,6 +24,12 @@ use std::time::Duration;
 
 /// Fewer observations than this say nothing about the filter.
 pub const FEW: u64 = 8;
+
+/// A position that is less certain than this says nothing, m.
+pub const MAX_POSITION_STD_M: f64 = 1e3;
+
+/// So long is a jump of time warned of.
+pub const RECENT: Duration = Duration::from_secs(10);
 
 /// Reasons that a healthy robot has every day: they do not make a warning by themselves.
 pub const ORDINARY: [DropReason; 4] =
@@ -63,7 +72,12 @@ pub struct Report {
     pub map_features: usize,
     /// How often time was set back.
     pub time_jumps: u64,
-    /// Standard deviations of position (m) and heading (rad); `None` before the first odometry.
+    /// Time since a report first had the last of them; `None` if there was none.
+    pub since_time_jump: Option<Duration>,
+    /// Whether `imu` is to be used.
+    pub use_imu: bool,
+    /// Standard deviations of position (m) and heading (rad), NaN for a variance that is negative or no number; `None` before
+    /// the first odometry.
     pub std: Option<(f64, f64)>,
     /// From the arrival of a cloud to the publication of its pose, ms, since the last report.
     pub latency_ms: Percentiles,
@@ -90,8 +104,20 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
             findings.error(format!("none of {received} {what} could be used: {}", listed(&dropped)));
         }
     }
+    if let Some((position, _)) = now.std
+        && (position.is_nan() || position > MAX_POSITION_STD_M)
+    {
+        findings.error(format!(
+            "the position has a standard deviation of {position:.1e} m, which says nothing: send initialpose or call ~/reset"
+        ));
+    }
     if !now.enabled {
         findings.warn("switched off");
+    }
+    let came = |is: Received, was: Received| is.since(was).0 > 0;
+    if now.use_imu && came(now.odometry, before.odometry) && !came(now.imu, before.imu) {
+        let ever = if now.imu.received == 0 { "has come" } else { "comes any more" };
+        findings.warn(format!("use_imu is true, but no message {ever} on imu: remap it, or set use_imu to false"));
     }
     findings.silence("odometry", now.odometry_silence);
     let ordinary = |word: &str| ORDINARY.iter().any(|reason| reason.word() == word);
@@ -106,8 +132,13 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
     if now.gate_openings > before.gate_openings {
         findings.warn("the gate had starved the filter and was opened: was the robot moved?");
     }
-    if now.time_jumps > before.time_jumps {
+    if now.since_time_jump.is_some_and(|since| since <= RECENT) {
         findings.warn("time was set back");
+    }
+    let second_clock = DropReason::SecondClock.word();
+    if dropped.iter().any(|(word, _)| *word == second_clock) {
+        findings
+            .warn("two clocks on one topic, the second is dropped: look for another publisher (ros2 topic info -v)");
     }
     findings.verdict(|| format!("running, {} features", now.map_features))
 }

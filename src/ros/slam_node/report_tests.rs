@@ -44,8 +44,27 @@ fn every_row_of_the_table_is_reached() {
     expect(|r| r.dropped.add(QUEUE_FULL), Level::Warn, "queue_full 1");
     expect(|r| r.observations_rejected = 101, Level::Warn, "101 of 201 observations left out");
     expect(|r| r.gate_openings = 1, Level::Warn, "was the robot moved?");
-    expect(|r| r.time_jumps = 1, Level::Warn, "time was set back");
+    expect(|r| r.since_time_jump = Some(Duration::from_secs(9)), Level::Warn, "time was set back");
+    expect(|r| r.since_time_jump = Some(Duration::from_secs(11)), Level::Ok, "running");
+    expect(|r| r.dropped.add(DropReason::SecondClock.word()), Level::Warn, "two clocks on one topic");
+    expect(|r| r.use_imu = true, Level::Warn, "no message has come on imu: remap it");
+    expect(|r| (r.use_imu, r.imu.received) = (true, 9), Level::Ok, "running");
+    expect(|r| r.std = Some((999.0, 1.0)), Level::Ok, "running");
+    for std in [4e9, f64::NAN, f64::INFINITY] {
+        let (before, mut now) = healthy();
+        now.std = Some((std, 1.0));
+        let (level, sentence) = judge(&before, &now);
+        assert!(level == Level::Error && sentence.contains("call ~/reset"), "{std} {sentence}");
+    }
     expect(|r| ORDINARY.iter().for_each(|reason| r.dropped.add(reason.word())), Level::Ok, "running");
+}
+
+#[test]
+fn an_imu_that_has_stopped_is_told_from_one_that_never_came() {
+    let (mut before, mut now) = healthy();
+    now.use_imu = true;
+    (before.imu.received, now.imu.received) = (9, 9);
+    assert!(judge(&before, &now).1.contains("no message comes any more on imu"));
 }
 
 #[test]

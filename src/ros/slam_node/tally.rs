@@ -25,6 +25,9 @@ pub struct Tally {
     pub dropped: Dropped,
     /// Times the clock was set back that the output has already followed.
     pub time_jumps_seen: u64,
+    /// Whether `imu` is to be used.
+    use_imu: bool,
+    last_time_jump: Option<Instant>,
     last_odometry: Option<Instant>,
     steps: u64,
     observations_used: u64,
@@ -37,6 +40,11 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// Of a node that uses `imu`, or does not.
+    pub fn new(use_imu: bool) -> Self {
+        Self { use_imu, ..Self::default() }
+    }
+
     /// Odometry came.
     pub fn odometry_received(&mut self, at: Instant) {
         self.odometry.received += 1;
@@ -78,6 +86,9 @@ impl Tally {
         slam: &Slam,
         queue_full: u64,
     ) -> r2r::diagnostic_msgs::msg::DiagnosticStatus {
+        if slam.time_jumps() > self.last_report.time_jumps {
+            self.last_time_jump = Some(now);
+        }
         let report = Report {
             enabled: slam.enabled(),
             odometry: self.odometry,
@@ -93,10 +104,9 @@ impl Tally {
             calibration: slam.calibration().collect(),
             map_features: slam.landmarks().count(),
             time_jumps: slam.time_jumps(),
-            std: slam.predicted().map(|e| {
-                let c = e.covariance;
-                ((c.m11 + c.m22).max(0.0).sqrt(), c.m33.max(0.0).sqrt())
-            }),
+            since_time_jump: self.last_time_jump.map(|at| now.saturating_duration_since(at)),
+            use_imu: self.use_imu,
+            std: slam.predicted().map(|e| (std(e.covariance.m11 + e.covariance.m22), std(e.covariance.m33))),
             latency_ms: Percentiles::of(&mut self.latency_ms),
             step_us: Percentiles::of(&mut self.step_us),
         };
@@ -106,6 +116,11 @@ impl Tally {
         self.last_report = report;
         status
     }
+}
+
+/// Rounding may leave less than nothing; a variance that is clearly negative has no root, and that is to be seen.
+fn std(variance: f64) -> f64 {
+    if variance.abs() < 1e-12 { variance.max(0.0).sqrt() } else { variance.sqrt() }
 }
 
 fn keep(samples: &mut Vec<f64>, value: f64) {

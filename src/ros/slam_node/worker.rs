@@ -65,7 +65,7 @@ impl Worker {
             outputs: Outputs::of(node, &settings)?,
             display: Display::of(node, &settings)?,
             diagnostics: Diagnostics::of(node)?,
-            tally: Tally::default(),
+            tally: Tally::new(settings.use_imu),
             newest: None,
             slam,
             parameters,

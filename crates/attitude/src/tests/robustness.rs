@@ -1,6 +1,7 @@
 //! Whatever comes in, the state stays finite and nothing panics.
 
 use super::*;
+use lienav_base::clock::CONFIRMATIONS;
 use proptest::prelude::*;
 
 /// Ordinary numbers, and the ones that break things.
@@ -105,8 +106,11 @@ fn bad_samples_are_counted_under_their_reasons() {
     assert_eq!(attitude.imu(&at(10_000_000)), Ok(()));
     assert_eq!(attitude.imu(&at(10_000_000)), Err(DropReason::DuplicateStamp));
     assert_eq!(attitude.imu(&at(5_000_000)), Err(DropReason::TooLate));
-    assert_eq!(attitude.imu(&at(60 * second)), Err(DropReason::FromTheFuture));
-    assert_eq!(attitude.imu(&at(60 * second + 10_000_000)), Ok(()), "a real gap");
+    for k in 1..CONFIRMATIONS as i64 {
+        assert_eq!(attitude.imu(&at(50 * second + k * 10_000_000)), Err(DropReason::FromTheFuture));
+    }
+    assert_eq!(attitude.imu(&at(51 * second)), Ok(()), "a real gap");
+    assert_eq!(attitude.imu(&at(-100 * second)), Err(DropReason::UnconfirmedJump));
     assert_eq!(attitude.gaps(), 1);
     let bad = |rate: f64, force: f64| ImuSample {
         angular_velocity: Vector3::x() * rate,
@@ -120,7 +124,8 @@ fn bad_samples_are_counted_under_their_reasons() {
     attitude.set_enabled(false);
     assert_eq!(attitude.imu(&at(62 * second)), Err(DropReason::Disabled));
     let words: Vec<&str> = attitude.counts().by_word().into_keys().collect();
-    let expected = ["absurd", "disabled", "duplicate_stamp", "from_the_future", "not_finite", "too_late"];
+    let expected =
+        ["absurd", "disabled", "duplicate_stamp", "from_the_future", "not_finite", "too_late", "unconfirmed_jump"];
     assert_eq!(words, expected);
 }
 
@@ -134,7 +139,10 @@ fn time_set_back_starts_anew_or_goes_on_as_the_setting_says() {
             let turning = ImuSample { angular_velocity: Vector3::z() * 0.01, ..resting(stamp) };
             attitude.imu(&turning).unwrap();
         }
-        attitude.imu(&resting(Stamp::from_nanos(0))).unwrap();
+        for (run, stamp) in (1..).zip(stamps(100, 1)).take(CONFIRMATIONS) {
+            let expected = if run < CONFIRMATIONS { Err(DropReason::UnconfirmedJump) } else { Ok(()) };
+            assert_eq!(attitude.imu(&resting(stamp)), expected);
+        }
         assert_eq!(attitude.time_jumps(), 1);
         assert_eq!(attitude.estimate().unwrap().gyro_bias.z > 5e-3, kept);
     }

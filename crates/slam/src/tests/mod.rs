@@ -1,8 +1,10 @@
 //! Tests of the filter as a whole; each room has its own tests beside it.
 
 mod calibration;
+mod clocks;
 mod gate;
 mod laws;
+mod lookahead;
 mod map;
 mod order;
 mod robustness;

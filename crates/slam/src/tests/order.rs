@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::{Counts, DropReason, Imu, TimeJump, TwistHold};
+use lienav_base::clock::CONFIRMATIONS;
 use rand::RngExt;
 
 enum Message {
@@ -181,15 +182,17 @@ fn late_and_repeated_stamps_are_refused() {
 }
 
 #[test]
-fn one_stamp_from_the_future_is_a_fault_and_two_are_a_gap() {
+fn stamps_from_the_future_are_a_fault_and_a_run_of_them_is_a_gap() {
     let instants = recording(3, 5);
     let mut slam = Slam::new(config("reduced")).unwrap();
     feed(&mut slam, &instants[0]);
     let later = |s: f64| Odometry { stamp: stamp(0) + s, ..instants[0].odometry };
     assert_eq!(slam.odometry(&later(100.0)), Err(DropReason::FromTheFuture));
     assert_eq!(slam.odometry(&later(0.1)), Ok(()));
-    assert_eq!(slam.odometry(&later(40.0)), Err(DropReason::FromTheFuture));
-    assert_eq!(slam.odometry(&later(40.1)), Ok(()));
+    for k in 1..CONFIRMATIONS {
+        assert_eq!(slam.odometry(&later(40.0 + 0.1 * k as f64)), Err(DropReason::FromTheFuture));
+    }
+    assert_eq!(slam.odometry(&later(40.0 + 0.1 * CONFIRMATIONS as f64)), Ok(()));
     let estimate = slam.predicted().unwrap();
     assert!(estimate.covariance[(0, 0)] > 100.0, "after a gap of 40 s nobody knows: {}", estimate.covariance);
 }
@@ -205,13 +208,17 @@ fn time_set_back_resets_or_rewinds() {
             feed(&mut slam, i);
         });
         let before = slam.predicted().unwrap().pose;
-        assert_eq!(slam.odometry(&instants[0].odometry), Ok(()));
+        let back: Vec<_> = instants[..CONFIRMATIONS].iter().map(|i| slam.odometry(&i.odometry)).collect();
+        assert!(back[..CONFIRMATIONS - 1].iter().all(|outcome| *outcome == Err(DropReason::UnconfirmedJump)));
+        assert_eq!(back[CONFIRMATIONS - 1], Ok(()));
         assert_eq!(slam.time_jumps(), 1);
         assert_eq!(slam.landmarks().count() > 0, kept);
         let after = slam.predicted().unwrap();
-        assert_eq!(after.stamp, stamp(0));
-        assert_eq!(after.pose == before, kept);
-        assert!(!feed(&mut slam, &instants[1]).is_empty());
+        assert_eq!(after.stamp, stamp(CONFIRMATIONS - 1));
+        let driven = instants[CONFIRMATIONS - 1].truth;
+        let expected = if kept { before * driven } else { driven };
+        assert!((after.pose.p - expected.p).norm() < 0.1, "{:?}", after.pose);
+        assert!(!feed(&mut slam, &instants[CONFIRMATIONS]).is_empty());
     }
 }
 

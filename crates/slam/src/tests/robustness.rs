@@ -141,3 +141,28 @@ fn settings_that_may_change_do_and_others_do_not() {
     assert!(refusal.contains("gate.probability") && refusal.contains("0.5 … 1"), "{refusal}");
     assert_eq!(slam.config().gate.probability, 0.95);
 }
+
+/// Poses from outside that are taken, however far off and uncertain, leave a covariance; the others are refused.
+#[test]
+fn a_pose_from_outside_is_taken_or_refused_and_never_spoils_the_covariance() {
+    let instants = recording(45, 1);
+    let cases = [1e3, 1e6, 1e7, 1.1e7, 1e12, 1e308].into_iter().flat_map(|x| {
+        let heading = [0.1, 9.8, 10.0, 1e12];
+        [1.0, 1e6, 1e10, 1.1e10, 1e12].into_iter().flat_map(move |var| heading.map(|heading_var| (x, var, heading_var)))
+    });
+    for (x, var, heading_var) in cases {
+        for filter in ["default", "ekf"] {
+            let (mut slam, _) = run(filter, &instants[..30]);
+            let covariance = Matrix3::from_diagonal(&nalgebra::Vector3::new(var, var, heading_var));
+            let outcome = slam.set_pose(Se2::new(x, -x, 1.0), &covariance);
+            let taken = x <= 1e7 && var <= 1e10 && heading_var < 9.87;
+            assert_eq!(outcome, if taken { Ok(()) } else { Err(DropReason::Absurd) }, "{x} {var} {heading_var}");
+            for instant in &instants[30..] {
+                feed(&mut slam, instant);
+                let c = slam.predicted().unwrap().covariance;
+                let good = c.diagonal().iter().all(|v| v.is_finite() && *v > 0.0);
+                assert!(good, "{filter} {x} {var} {heading_var}: {c}");
+            }
+        }
+    }
+}

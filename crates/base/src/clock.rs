@@ -1,0 +1,229 @@
+//! Which stamps belong to the clock that the input runs by, and when that clock has really changed.
+//!
+//! One message with a wrong stamp must not cost anything, and a clock that was really set (a bag that starts again, a
+//! simulation that was reset, a computer that has just heard of the time) must be followed. A single stamp cannot tell
+//! the two apart, so a change of clock has to be confirmed by a run of messages.
+//!
+//! One topic leads: odometry, or the samples of an inertial sensor. The **clock in force** is its newest stamp. A stamp
+//! is *near* if it is at most `jump_back_s` behind it and at most `min(max_ahead_s, jump_back_s)` ahead of it; every other
+//! stamp is *foreign*. `jump_back_s` bounds both, since what is accepted so far ahead would make the true stamps look like
+//! time set back.
+//!
+//! | state | leading stamp is | verdict | next state |
+//! |---|---|---|---|
+//! | no clock | any | in force | clock in force |
+//! | clock in force | near | in force | the same; a stamp that is newer ends the candidate's run |
+//! | clock in force, no candidate | foreign | unconfirmed | a candidate, with a run of 1 |
+//! | candidate | foreign, continues it | unconfirmed, or jumped at the run's end | a run longer by 1, or clock in force |
+//! | candidate | foreign, does not continue it | unconfirmed | another candidate, with a run of 1 |
+//! | candidate whose run had ended | foreign, continues it | second clock | a second clock, with a run of 1 |
+//! | second clock | foreign, continues it | second clock, or jumped at the run's end | as above |
+//!
+//! A stamp continues a candidate if it is later than the candidate's newest by no more than `max_ahead_s`; one that is
+//! earlier or the same is dropped and changes nothing. A run is over after [`CONFIRMATIONS`] messages, in which no newer
+//! stamp of the clock in force has come, neither of the leading topic nor, by more than a straggler, of another topic: a
+//! driver that restarts with a clock of its own does not take the others along.
+//!
+//! Two publishers whose clocks differ interleave, so that the run of the second ends again and again: it is a **second
+//! clock**, whose messages are dropped for as long as the first one speaks. It takes over only after [`SILENCE_S`] by its own
+//! stamps without any of the clock in force. The same holds for every clock in the `jump_back_s` after a jump, and for the
+//! clock that was left: jumps are at least that far apart. A candidate that was not heard of for [`FORGOTTEN_S`] is
+//! forgotten, so that a stray stamp of an hour ago does not make a second clock of a real jump.
+//!
+//! A stamp that is wrong by less than what is near cannot be told from one that is early or late. It can cost as much odometry
+//! as it is wrong by, and no jump.
+
+use super::stamp::Stamp;
+use crate::words;
+
+/// So many messages in a row, each later than the one before, make a jump of time.
+pub const CONFIRMATIONS: usize = 5;
+/// So long has the clock in force to be silent before a second clock takes over, s.
+pub const SILENCE_S: f64 = 3.0;
+/// A candidate is forgotten when the clock in force has gone on for so long without it, s.
+pub const FORGOTTEN_S: f64 = 2.0;
+/// Topics are not delivered in order: after a jump, others may still go on by so much in the old time, s.
+const STRAGGLER_S: f64 = 0.05;
+
+words! {
+    /// What is done when time was set back.
+    pub enum TimeJump {
+        /// Start again: everything that was estimated is forgotten.
+        Reset = "reset",
+        /// Keep what was estimated, and go on from the new time.
+        Rewind = "rewind",
+    }
+}
+
+/// How far a stamp may be from the newest one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Ahead of the newest of the leading topic, s.
+    pub max_ahead_s: f64,
+    /// Behind the newest of the leading topic, s; stamps that are farther ahead than this need confirmation, too.
+    pub jump_back_s: f64,
+}
+
+impl Limits {
+    /// A stamp ahead by no more than this is believed at once, s.
+    pub fn near_s(&self) -> f64 {
+        self.max_ahead_s.min(self.jump_back_s)
+    }
+}
+
+/// What a stamp is to the clock in force.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Near the newest: before it, equal, or after it.
+    InForce,
+    /// Foreign, the `run`th in a row: to be dropped, or held back until the jump is confirmed.
+    Unconfirmed {
+        /// 1 for the first of a run.
+        run: usize,
+        /// Ahead of the clock in force, or behind it.
+        is_ahead: bool,
+    },
+    /// Foreign, and no part of a run: to be dropped.
+    Stray {
+        /// Ahead of the clock in force, or behind it.
+        is_ahead: bool,
+    },
+    /// Of a clock that runs beside the one in force: to be dropped.
+    SecondClock,
+    /// Confirmed: the input goes on after a gap. The clock in force is this stamp's from here on.
+    JumpedAhead,
+    /// Confirmed: time was set back. The clock in force is this stamp's from here on.
+    JumpedBack,
+}
+
+/// A clock that may become the one in force.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    /// Its newest stamp.
+    newest: Stamp,
+    /// Its messages in a row; 0 once the clock in force has spoken.
+    run: usize,
+    /// The first stamp of the run.
+    run_began: Stamp,
+    /// What all topics had reached in the clock in force when the run began.
+    reached: Stamp,
+    /// The clock in force when it was last heard of.
+    heard_at: Stamp,
+    /// Whether it runs beside the clock in force.
+    is_second: bool,
+}
+
+/// The clock in force.
+#[derive(Clone, Copy, Debug)]
+struct Force {
+    /// Newest stamp of the leading topic.
+    newest: Stamp,
+    /// Newest stamp of all topics.
+    reached: Stamp,
+    /// Its first stamp, where it came by a jump.
+    jumped_at: Option<Stamp>,
+}
+
+/// Judges each stamp by what came before, as the module's table says.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ClockGuard {
+    force: Option<Force>,
+    candidate: Option<Candidate>,
+}
+
+impl ClockGuard {
+    /// Forgets all clocks: the next stamp of the leading topic is in force.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Judges a stamp of the leading topic.
+    pub fn judge(&mut self, stamp: Stamp, limits: &Limits) -> Verdict {
+        let Some(force) = &mut self.force else {
+            self.force = Some(Force { newest: stamp, reached: stamp, jumped_at: None });
+            return Verdict::InForce;
+        };
+        let ahead = stamp.since(force.newest);
+        if !(-limits.jump_back_s..=limits.near_s()).contains(&ahead) {
+            return self.judge_foreign(stamp, limits);
+        }
+        if ahead > 0.0 {
+            force.newest = stamp;
+            force.reached = force.reached.max(stamp);
+            if let Some(candidate) = &mut self.candidate {
+                candidate.run = 0;
+            }
+        }
+        Verdict::InForce
+    }
+
+    /// Judges a stamp of a topic that does not lead: it follows the clock in force and never changes it.
+    pub fn judge_follower(&mut self, stamp: Stamp, limits: &Limits) -> Verdict {
+        let Some(force) = &mut self.force else { return Verdict::InForce };
+        let is_ahead = stamp > force.newest;
+        let is_near = force.newest.since(stamp) <= limits.jump_back_s && stamp.since(force.reached) <= limits.near_s();
+        if is_near {
+            force.reached = force.reached.max(stamp);
+            let too_far = stamp.since(force.newest) > limits.max_ahead_s;
+            return if too_far { Verdict::Stray { is_ahead } } else { Verdict::InForce };
+        }
+        let near = |newest: Stamp| stamp.since(newest).abs() <= limits.max_ahead_s;
+        match &self.candidate {
+            Some(candidate) if candidate.is_second && near(candidate.newest) => Verdict::SecondClock,
+            _ => Verdict::Stray { is_ahead },
+        }
+    }
+
+    fn judge_foreign(&mut self, stamp: Stamp, limits: &Limits) -> Verdict {
+        let Some(force) = self.force else { return Verdict::InForce };
+        let is_ahead = stamp > force.newest;
+        let anew = Candidate {
+            newest: stamp,
+            run: 0,
+            run_began: stamp,
+            reached: force.reached,
+            heard_at: force.newest,
+            is_second: false,
+        };
+        let mut candidate = self.candidate.unwrap_or(anew);
+        let later = stamp.since(candidate.newest);
+        let is_forgotten = force.newest.since(candidate.heard_at) > FORGOTTEN_S;
+        if self.candidate.is_none() || is_forgotten || later.abs() > limits.max_ahead_s {
+            self.candidate = Some(Candidate { run: 1, ..anew });
+            return Verdict::Unconfirmed { run: 1, is_ahead };
+        }
+        if later > 0.0 {
+            let interrupted = candidate.run == 0 || force.reached.since(candidate.reached) > STRAGGLER_S;
+            if interrupted {
+                candidate = Candidate { is_second: true, ..anew };
+            }
+            candidate.run += 1;
+            candidate.newest = stamp;
+        }
+        candidate.heard_at = force.newest;
+        self.candidate = Some(candidate);
+        let has_just_jumped = force.jumped_at.is_some_and(|at| force.newest.since(at) < limits.jump_back_s);
+        let needs_silence = candidate.is_second || has_just_jumped;
+        let is_silent = stamp.since(candidate.run_began) >= SILENCE_S;
+        if candidate.run >= CONFIRMATIONS && later > 0.0 && (is_silent || !needs_silence) {
+            self.jump(stamp, force.newest);
+            return if is_ahead { Verdict::JumpedAhead } else { Verdict::JumpedBack };
+        }
+        match (candidate.is_second, later > 0.0) {
+            (true, _) => Verdict::SecondClock,
+            (false, true) => Verdict::Unconfirmed { run: candidate.run, is_ahead },
+            (false, false) => Verdict::Stray { is_ahead },
+        }
+    }
+
+    /// The clock that is left becomes a second one: it may not have fallen silent.
+    fn jump(&mut self, to: Stamp, left: Stamp) {
+        self.force = Some(Force { newest: to, reached: to, jumped_at: Some(to) });
+        self.candidate =
+            Some(Candidate { newest: left, run: 0, run_began: left, reached: to, heard_at: to, is_second: true });
+    }
+}
+
+#[cfg(test)]
+#[path = "clock_tests.rs"]
+mod tests;
