@@ -8,6 +8,7 @@ use lienav_attitude::{BODY_SPECS, BodyGroup};
 use lienav_base::settings::Spec;
 use lienav_io::bag::{BAD_TRUTH, UNREADABLE};
 use lienav_io::convert::Refusal;
+use lienav_eval::study::Study;
 use lienav_io::files::write_atomically;
 use lienav_io::settings_file::to_markdown;
 use lienav_sim::Scenario;
@@ -18,6 +19,7 @@ use std::path::Path;
 fn tables() -> Vec<(&'static str, String)> {
     vec![
         ("## The filter", to_markdown(&Config::default(), lienav_slam::SPECS)),
+        ("## Choices of a study", to_markdown(&Study::default(), &Study::choices())),
         #[cfg(feature = "ros")]
         ("## slam_node itself", to_markdown(&slam_node::Settings::default(), slam_node::SPECS)),
         ("## The attitude filter", to_markdown(&lienav_attitude::Config::default(), lienav_attitude::SPECS)),
