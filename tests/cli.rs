@@ -116,7 +116,7 @@ fn what_cannot_be_done_exits_with_1_and_names_the_file() {
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
     let below = file.join("below").to_str().unwrap().to_owned();
-    for words in [["reproduce", "thesis-2"], ["monte-carlo", "esde"]] {
+    for words in [["reproduce", "thesis-5"], ["monte-carlo", "esde"]] {
         let line = complaint(&[words[0], words[1], "--out", &below], 1);
         assert!(line.contains(&below) && line.contains("--out"), "{line}");
     }
@@ -311,11 +311,23 @@ fn a_scenario_is_a_name_or_a_file_and_the_shipped_ones_are_listed() {
 }
 
 #[test]
-fn every_reproduction_is_listed_and_a_quick_one_gives_json_and_a_folder() {
+fn every_reproduction_is_listed() {
     let list = output(&["reproduce", "list"]);
-    for name in ["thesis-2 ", "thesis-5 "] {
+    for name in ["thesis-2 ", "two-spheres ", "thesis-5 "] {
         assert!(list.lines().any(|line| line.starts_with(name)), "{list}");
     }
+}
+
+#[cfg(not(feature = "lab"))]
+#[test]
+fn a_build_without_the_laboratory_says_how_to_get_it() {
+    let line = complaint(&["reproduce", "thesis-2"], 2);
+    assert!(line.contains("thesis-2") && line.contains("--features lab"), "{line}");
+}
+
+#[cfg(feature = "lab")]
+#[test]
+fn a_quick_reproduction_gives_json_and_a_folder() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("chapter");
     let report = json(&output(&["reproduce", "thesis-2", "--quick", "--json", "--out", out.to_str().unwrap()]));

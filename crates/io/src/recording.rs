@@ -1,7 +1,7 @@
 //! What was recorded, wherever it comes from: the filter's input in order of arrival, and the truth to compare with.
 
 use super::bag::{self, Topics};
-use super::datasets;
+use super::datasets::FORMATS;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use lienav_slam::{Config, Features, Imu, Odometry};
@@ -129,13 +129,9 @@ pub fn open(source: &str) -> Result<Recording, OpenError> {
 /// As [`open`]; and a topic that was asked for is not in the bag.
 pub fn open_with(source: &str, topics: &Topics) -> Result<Recording, OpenError> {
     let wrong = |problem: &str| OpenError::Source { given: source.to_owned(), problem: problem.to_owned() };
-    if let Some(folder) = source.strip_prefix("woods:") {
-        return datasets::open_woods(Path::new(folder));
-    }
-    if let Some(rest) = source.strip_prefix("mrclam:") {
-        let (folder, robot) = rest.rsplit_once(':').ok_or_else(|| wrong("it names no robot"))?;
-        let robot = robot.parse().map_err(|_| wrong("the robot is not a number"))?;
-        return datasets::open_mrclam(Path::new(folder), robot);
+    let (prefix, arguments) = source.split_once(':').unwrap_or_default();
+    if let Some(format) = FORMATS.iter().find(|format| format.prefix == prefix) {
+        return (format.open)(arguments);
     }
     if !Path::new(source).exists() {
         return Err(wrong("there is no such file or folder"));

@@ -3,6 +3,7 @@
 //! A folder `MRCLAM_DatasetN` with `RobotK_Odometry.dat` (t, v, ω), `RobotK_Measurement.dat` (t, barcode, range, bearing),
 //! `RobotK_Groundtruth.dat` (t, x, y, θ), `Landmark_Groundtruth.dat` and `Barcodes.dat`. Subjects 1–5 are robots, 6–20 landmarks.
 
+use super::Format;
 use super::text::Table;
 use crate::recording::{Input, OpenError, Recording};
 use lienav_base::stamp::Stamp;
@@ -16,6 +17,20 @@ use std::path::Path;
 
 /// The subjects that do not stand still.
 const ROBOTS: std::ops::RangeInclusive<u32> = 1..=5;
+
+/// `mrclam:FOLDER:ROBOT`.
+pub const FORMAT: Format =
+    Format { prefix: "mrclam", arguments: "FOLDER:ROBOT", about: "one robot of MR.CLAM", open: open_source };
+
+fn open_source(arguments: &str) -> Result<Recording, OpenError> {
+    let wrong = |problem: &str| OpenError::Source {
+        given: format!("mrclam:{arguments}"),
+        problem: problem.to_owned(),
+    };
+    let (folder, robot) = arguments.rsplit_once(':').ok_or_else(|| wrong("it names no robot"))?;
+    let robot = robot.parse().map_err(|_| wrong("the robot is not a number"))?;
+    open(Path::new(folder), robot)
+}
 
 /// Reads one robot's part of a data set. Inputs begin where odometry and truth both have begun, and the initial pose is the truth
 /// of that instant. What is left out is counted: `other_robot`, `unknown_barcode`, `before_start` (measurements), and

@@ -3,6 +3,7 @@
 //! A folder with `odometry.csv` (t, v, ω), `measurements.csv` (t, landmark, range, bearing), `groundtruth.csv` (t, x, y, θ, valid),
 //! `landmarks.csv` and `parameters.csv` (variances of the noise, forward offset of the laser).
 
+use super::Format;
 use super::text::Table;
 use crate::recording::{Input, OpenError, Recording};
 use lienav_base::stamp::Stamp;
@@ -15,6 +16,10 @@ use std::path::Path;
 /// Standard deviation of the leftward velocity of one sample, m/s. The odometry has no lateral axis, but the wheels slip: the true
 /// velocity across the heading is not zero, and a filter that takes it for zero is overconfident.
 const SLIP_STD: f64 = 0.03;
+
+/// `woods:FOLDER`.
+pub const FORMAT: Format =
+    Format { prefix: "woods", arguments: "FOLDER", about: "Lost in the Woods", open: |folder| open(Path::new(folder)) };
 
 /// Reads the folder. There is one cloud of features for each odometry message, empty where nothing was seen; truth holds the rows
 /// that are valid; the configuration holds the published noise, the laser's place and the start.
