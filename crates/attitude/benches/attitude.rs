@@ -1,7 +1,7 @@
 //! What a step of the attitude costs: the rotation over an interval by each method, alone and with the polynomial through the
 //! samples; and the whole filter, a sample.
 //!
-//! `cargo bench --no-default-features --bench attitude`
+//! `cargo bench -p lienav-attitude --bench attitude`
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use lienav_attitude::{Attitude, Config, ImuSample};

@@ -2,7 +2,7 @@
 //! length, by number of nodes. Throughput of a step is in iterations, that of the pair in pairs: their ratio is what an
 //! iteration costs in pairs.
 //!
-//! `cargo bench --no-default-features --bench exponential`
+//! `cargo bench -p lienav-integrate --bench exponential`
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use lienav_integrate::dynamics::nls::Nls;

@@ -1,7 +1,7 @@
 //! What a step of each integrator of a rigid body costs: on the three balls of Shen 2019, chapter 3, on a free body, the
 //! forced step of a turning body; on the body of Ortolan's stability test and on her double spherical pendulum.
 //!
-//! `cargo bench --no-default-features --bench integrators`
+//! `cargo bench -p lienav-integrate --bench integrators`
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use lienav_integrate::dynamics::heavy_top::HeavyTop;

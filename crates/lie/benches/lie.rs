@@ -1,6 +1,6 @@
 //! The maps of SO(3), beside nalgebra's own, over the angle.
 //!
-//! `cargo bench --no-default-features --bench lie`
+//! `cargo bench -p lienav-lie --bench lie`
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use lienav_lie::{LieGroup, Quat, Se3, So3, SoN, hat, se3};

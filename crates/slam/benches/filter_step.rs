@@ -1,6 +1,6 @@
 //! One filter step, propagation and update, over the size of the map and the number of features in view.
 //!
-//! `cargo bench --no-default-features --bench filter_step`
+//! `cargo bench -p lienav-slam --bench filter_step`
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use lienav_base::stamp::Stamp;
