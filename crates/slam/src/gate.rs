@@ -9,7 +9,6 @@ use super::step::Model;
 use super::{DropReason, GateConfig};
 use lienav_base::stamp::Stamp;
 use nalgebra::{Matrix3, Vector3};
-use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 /// Bounds on the squared Mahalanobis distance, from probabilities.
 #[derive(Clone, Copy, Debug)]
@@ -92,11 +91,28 @@ fn chi2_bound(dof: usize, probability: f64) -> f64 {
     if probability >= 1.0 {
         return f64::INFINITY;
     }
-    match dof {
-        2 => -2.0 * (-probability).ln_1p(),
-        // The number of degrees of freedom is positive: the distribution exists.
-        _ => ChiSquared::new(dof as f64).map_or(f64::INFINITY, |chi2| chi2.inverse_cdf(probability)),
+    if dof == 2 {
+        return -2.0 * (-probability).ln_1p();
     }
+    let beyond = 1.0 - probability;
+    let (mut low, mut high) = (0.0, 1.0);
+    while survival(dof, high) > beyond {
+        (low, high) = (high, 2.0 * high);
+    }
+    // Halved until nothing lies between.
+    loop {
+        let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high {
+            return high;
+        }
+        if survival(dof, middle) > beyond { low = middle } else { high = middle }
+    }
+}
+
+/// The probability that χ² with one or three degrees of freedom exceeds x: erfc √(x/2), and √(2x/π) e^{−x/2} more for three.
+fn survival(dof: usize, x: f64) -> f64 {
+    let tail = libm::erfc((0.5 * x).sqrt());
+    if dof == 1 { tail } else { tail + (x * std::f64::consts::FRAC_2_PI).sqrt() * (-0.5 * x).exp() }
 }
 
 /// rᵀ S⁻¹ r of the first `dim` numbers. `None` where S is not positive definite.
@@ -123,6 +139,7 @@ pub fn mahalanobis_squared(r: &Vector3<f64>, s: &Matrix3<f64>, dim: usize) -> Op
 #[cfg(test)]
 mod tests {
     use super::*;
+    use statrs::distribution::{ChiSquared, ContinuousCDF};
 
     #[test]
     fn the_bound_is_the_quantile() {
