@@ -103,8 +103,8 @@ words! {
 words! {
     /// What path of the robot the twist of an odometry message stands for.
     pub enum TwistPath {
-        /// An arc: the twist is kept throughout. Filters that take forward Euler steps, the thesis's, take the chord even
-        /// then.
+        /// An arc: the twist is kept throughout. Filters that take forward Euler steps, the thesis's, take the chord
+        /// even then.
         Arc = "arc",
         /// Straight ahead and then a turn, a forward Euler step: odometry that was made so.
         Chord = "chord",
@@ -233,8 +233,8 @@ settings! {
     }
 }
 
-/// What is known of a calibration parameter before the run. It is estimated if `sigma` or `walk` is not 0, and otherwise
-/// stays at `value`.
+/// What is known of a calibration parameter before the run. It is estimated if `sigma` or `walk` is not 0, and
+/// otherwise stays at `value`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Prior {

@@ -1,8 +1,8 @@
-//! A filter is a value: error coordinates × correction × discretization × what of a stereo pair is measured. Names are a table
-//! of such values, [`Filter::TABLE`].
+//! A filter is a value: error coordinates × correction × discretization × what of a stereo pair is measured. Names are
+//! a table of such values, [`Filter::TABLE`].
 //!
-//! What has no meaning mostly cannot be said: each choice stands where it matters, the initialization with coordinates of the
-//! map, charts with invariant errors. The rest is refused by [`Filter::check`].
+//! What has no meaning mostly cannot be said: each choice stands where it matters, the initialization with coordinates
+//! of the map, charts with invariant errors. The rest is refused by [`Filter::check`].
 
 use super::{Centre, Chart, Charts};
 
@@ -59,8 +59,8 @@ pub enum Correction {
     Charts {
         /// In which coordinates corrections of a feature add up.
         charts: Charts,
-        /// Whether the part of the correction that makes good the noise of the last motion is applied as the rigid motion
-        /// that it is, before the rest.
+        /// Whether the part of the correction that makes good the noise of the last motion is applied as the rigid
+        /// motion that it is, before the rest.
         split: bool,
         /// How often the update is linearized, 1 or more: 1 is the extended Kalman filter, more the iterated one.
         iterations: usize,
@@ -165,8 +165,9 @@ impl Filter {
     /// - `default`: `anchored`, with the last twenty clouds linearized again where later ones put their features.
     /// - `invariant`: the right-invariant EKF; `cartesian`, `log-range`, `inverse-range`: the noise of the last motion
     ///   corrected as a rigid motion, the rest of the pose on SE(2) and of each feature in that chart; `unsplit`:
-    ///   `inverse-range` without the first of these; `iterated`: `inverse-range` with the update linearized twice; `anchored`:
-    ///   `iterated` with charts centred where each feature was first seen from. All of them take stereo bearings as they are.
+    ///   `inverse-range` without the first of these; `iterated`: `inverse-range` with the update linearized twice;
+    ///   `anchored`: `iterated` with charts centred where each feature was first seen from. All of them take stereo
+    ///   bearings as they are.
     /// - `reduced`, `ekf`, `fe-ekf`: the three filters of the thesis with sound choices.
     /// - `thesis-reduced`, `thesis-ekf`, `thesis-fe-ekf`: Shen 2019, ch. 5, with its choices: Euler steps, independent
     ///   initialization, covariance of a triangulated position at the measured point.

@@ -334,8 +334,8 @@ impl Slam {
         self.queue_held();
     }
 
-    /// Goes on at `to` after a gap. Where the gap is longer than any that odometry could bridge, the clock was set: what is in
-    /// the map counts as seen now, and before the first step nothing has happened yet.
+    /// Goes on at `to` after a gap. Where the gap is longer than any that odometry could bridge, the clock was set:
+    /// what is in the map counts as seen now, and before the first step nothing has happened yet.
     fn follow_jump_ahead(&mut self, to: Stamp) {
         if self.inbox.newest_odometry().is_some_and(|newest| to.since(newest) > MAX_SEGMENT_S) {
             if self.last_step.is_none() {
@@ -539,8 +539,8 @@ impl Slam {
     /// Puts the robot at a pose given from outside; the map moves with it, rigidly.
     ///
     /// # Errors
-    /// A non-finite pose or one farther than 10⁷ m from the origin, or a covariance of (x, y, θ) that is not symmetric positive
-    /// semidefinite or beyond (10⁵ m)², π²: numbers as large leave nothing of the map's in the sums. Counted.
+    /// A non-finite pose or one farther than 10⁷ m from the origin, or a covariance of (x, y, θ) that is not symmetric
+    /// positive semidefinite or beyond (10⁵ m)², π²: numbers as large leave nothing of the map's in the sums. Counted.
     pub fn set_pose(&mut self, pose: Se2, covariance: &Matrix3<f64>) -> Result<(), DropReason> {
         let outcome = check_pose(&pose, covariance);
         if outcome.is_ok() {
@@ -549,8 +549,8 @@ impl Slam {
         self.count(outcome)
     }
 
-    /// Switches the filter off (input is counted as `disabled`) or on again. What happened meanwhile is not known: it goes
-    /// on from the pose it had.
+    /// Switches the filter off (input is counted as `disabled`) or on again. What happened meanwhile is not known: it
+    /// goes on from the pose it had.
     pub fn set_enabled(&mut self, enabled: bool) {
         if enabled != self.enabled {
             self.forget_clocks();

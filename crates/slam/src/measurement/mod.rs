@@ -1,10 +1,10 @@
 //! Measurements: what a reading says about a landmark, or about the pose itself.
 //!
-//! A measurement is one type. [`LandmarkMeasurement`] is a function of where a landmark is in the sensor frame,
-//! y = h(z) + b + n; [`PoseMeasurement`] a function of where the sensor is in the map. Both state their dimension D in their
-//! type, and the filter, the batch estimate and the simulator take them as a [`Sensor`](crate::Sensor): a measurement on its
-//! mount. [`Position`], [`RangeBearing`], [`StereoBearings`] and [`Triangulated`] are written against the same interface that
-//! a program outside of this crate has.
+//! A measurement is one type. [`LandmarkMeasurement`] is a function of where a landmark is in the sensor frame, y =
+//! h(z) + b + n; [`PoseMeasurement`] a function of where the sensor is in the map. Both state their dimension D in
+//! their type, and the filter, the batch estimate and the simulator take them as a [`Sensor`](crate::Sensor): a
+//! measurement on its mount. [`Position`], [`RangeBearing`], [`StereoBearings`] and [`Triangulated`] are written
+//! against the same interface that a program outside of this crate has.
 
 mod erased;
 mod position;
@@ -53,8 +53,8 @@ impl Component {
 /// A measurement of D numbers of one landmark at z, in the sensor frame, m: y = h(z) + b + n, n ~ N(0, R).
 ///
 /// Implementing [`components`](Self::components), [`noise`](Self::noise), [`predict`](Self::predict) and
-/// [`jacobian`](Self::jacobian) is enough to correct landmarks that are in the map. A measurement that says where a new
-/// landmark is implements [`place`](Self::place), too.
+/// [`jacobian`](Self::jacobian) is enough to correct landmarks that are in the map. A measurement that says where a
+/// new landmark is implements [`place`](Self::place), too.
 pub trait LandmarkMeasurement<const D: usize>: fmt::Debug + Send + Sync {
     /// What the D numbers are.
     fn components(&self) -> [Component; D];
@@ -89,8 +89,8 @@ pub trait LandmarkMeasurement<const D: usize>: fmt::Debug + Send + Sync {
         Some(*stated)
     }
 
-    /// Where a reading without bias puts a new landmark, and the covariance of that, both in the sensor frame. `None` where it
-    /// does not say, as for any measurement of one number.
+    /// Where a reading without bias puts a new landmark, and the covariance of that, both in the sensor frame. `None`
+    /// where it does not say, as for any measurement of one number.
     fn place(&self, read: &SVector<f64, D>, stated: &SMatrix<f64, D, D>) -> Option<(Vector2<f64>, Matrix2<f64>)> {
         let _ = (read, stated);
         None
@@ -103,9 +103,9 @@ pub trait LandmarkMeasurement<const D: usize>: fmt::Debug + Send + Sync {
     }
 }
 
-/// A measurement of D numbers of the pose of the sensor in the map: y = h(T, id) + n, n ~ N(0, R), where T is the pose of the
-/// base times the mount. The `id` of the observation may choose among things that the measurement knows: a surveyed
-/// landmark, a beacon.
+/// A measurement of D numbers of the pose of the sensor in the map: y = h(T, id) + n, n ~ N(0, R), where T is the pose
+/// of the base times the mount. The `id` of the observation may choose among things that the measurement knows: a
+/// surveyed landmark, a beacon.
 pub trait PoseMeasurement<const D: usize>: fmt::Debug + Send + Sync {
     /// What the D numbers are.
     fn components(&self) -> [Component; D];
