@@ -17,7 +17,8 @@
 //! let frames = [Frame::parameter("odom_frame", "odom")];
 //! let mut message = Odometry::default();
 //! (message.header.frame_id, message.twist.twist.linear.x) = ("odom".into(), 0.5);
-//! assert_eq!(convert::odometry(&message, &frames, &[])?.velocity.x, 0.5);
+//! let (odometry, _pose) = convert::odometry(&message, &frames, &[])?;
+//! assert_eq!(odometry.velocity.x, 0.5);
 //! message.header.frame_id = "map".into();
 //! assert_eq!(convert::odometry(&message, &frames, &[]).unwrap_err().word(), "unknown_frame");
 //! # Ok::<(), Box<dyn std::error::Error>>(())

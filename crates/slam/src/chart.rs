@@ -24,7 +24,7 @@ pub enum Chart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Centre {
-    /// At the robot, wherever it is: a chart for each cloud.
+    /// At the current position of the robot: each cloud has its own chart.
     Robot,
     /// Where the robot was when it saw the feature first: one chart for as long as the feature is in view. Bearings
     /// from anywhere near are almost linear in the inverse range and the bearing from there.
@@ -34,9 +34,9 @@ pub enum Centre {
 /// The charts of the features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Charts {
-    /// Of which kind.
+    /// The coordinates.
     pub kind: Chart,
-    /// Where.
+    /// Where the charts are centred.
     pub centre: Centre,
 }
 

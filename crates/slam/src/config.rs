@@ -293,7 +293,7 @@ pub enum ConfigError {
     /// A number or word out of range.
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
-    /// A filter nobody knows.
+    /// A filter name that is not in the table.
     #[error("parameter 'filter': {0}")]
     UnknownFilter(#[from] UnknownFilter),
     /// A combination of choices that has no effect or no meaning.

@@ -1,5 +1,4 @@
-//! What a run was made of: for estimators that take all of it at once, and must use the same information as the
-//! filter.
+//! The record of a run, for estimators that process all of it at once and must use the same information as the filter.
 
 use super::Slam;
 use super::fixed_lag::{Associated, Role};

@@ -27,7 +27,7 @@ use lienav_lie::Se2;
 use nalgebra::{Matrix2, SMatrix, SVector, Vector2};
 use std::fmt;
 
-/// Nearer to the sensor than this, direction means nothing, m.
+/// Below this distance from the sensor, a direction is undefined, m.
 pub const TOO_NEAR_M: f64 = 1e-6;
 
 /// What a component of a reading is: whether it wraps around, and which bias of the sensor it has.
@@ -65,11 +65,11 @@ pub trait LandmarkMeasurement<const D: usize>: fmt::Debug + Send + Sync {
     /// h(z): what a perfect sensor reads of a landmark at `z`.
     fn predict(&self, z: &Vector2<f64>) -> SVector<f64, D>;
 
-    /// ∂h/∂z at `z`; `None` where there is none, as on top of the sensor.
+    /// ∂h/∂z at `z`; `None` where it does not exist, as at the sensor itself.
     fn jacobian(&self, z: &Vector2<f64>) -> Option<SMatrix<f64, D, 2>>;
 
-    /// Looks at the finite numbers of an observation, and gives what is compared with [`predict`](Self::predict): most
-    /// measurements give the numbers themselves.
+    /// Checks the finite numbers of an observation, and returns what is compared with [`predict`](Self::predict): most
+    /// measurements return the numbers themselves.
     ///
     /// # Errors
     /// Why the numbers cannot be used.
@@ -78,7 +78,7 @@ pub trait LandmarkMeasurement<const D: usize>: fmt::Debug + Send + Sync {
     }
 
     /// R of a reading: `stated` is the observation's own covariance or [`noise`](Self::noise), `read` what
-    /// [`read`](Self::read) gave, `z` where the measurement is linearized. `None` where there is none.
+    /// [`read`](Self::read) gave, `z` where the measurement is linearized. `None` where R does not exist.
     fn noise_at(
         &self,
         stated: &SMatrix<f64, D, D>,
@@ -89,14 +89,14 @@ pub trait LandmarkMeasurement<const D: usize>: fmt::Debug + Send + Sync {
         Some(*stated)
     }
 
-    /// Where a reading without bias puts a new landmark, and the covariance of that, both in the sensor frame. `None`
-    /// where it does not say, as for any measurement of one number.
+    /// The position of a new landmark, m, from a reading without bias, and its covariance, both in the sensor frame.
+    /// `None` if a reading does not determine the position, as for any measurement of one number.
     fn place(&self, read: &SVector<f64, D>, stated: &SMatrix<f64, D, D>) -> Option<(Vector2<f64>, Matrix2<f64>)> {
         let _ = (read, stated);
         None
     }
 
-    /// Whether a sensor reads anything of a landmark at `z`; the simulator asks.
+    /// Whether the sensor sees a landmark at `z`; the simulator uses this.
     fn sees(&self, z: &Vector2<f64>) -> bool {
         let _ = z;
         true
@@ -113,13 +113,13 @@ pub trait PoseMeasurement<const D: usize>: fmt::Debug + Send + Sync {
     /// R for an observation that states no covariance.
     fn noise(&self) -> SMatrix<f64, D, D>;
 
-    /// h(T): what a perfect sensor at `sensor`, in the map, reads; `None` where `id` is nothing it knows.
+    /// h(T): what a perfect sensor at `sensor`, in the map, reads; `None` if the measurement does not know `id`.
     fn predict(&self, sensor: &Se2, id: Option<u32>) -> Option<SVector<f64, D>>;
 
-    /// ∂h/∂(x, y, θ) of the sensor's pose in the map; `None` where there is none.
+    /// ∂h/∂(x, y, θ) of the sensor's pose in the map; `None` where it does not exist.
     fn jacobian(&self, sensor: &Se2, id: Option<u32>) -> Option<SMatrix<f64, D, 3>>;
 
-    /// Looks at the finite numbers of an observation.
+    /// Checks the finite numbers of an observation.
     ///
     /// # Errors
     /// Why they cannot be used.
