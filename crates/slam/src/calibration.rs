@@ -132,17 +132,17 @@ impl Calibration {
         self.values[parameter as usize]
     }
 
-    /// By how much the parameters of the motion are other than in `before`, in the columns of a [`MotionJacobian`].
+    /// By how much the parameters of the motion are other than in `before`, in the columns of a `MotionJacobian`.
     pub fn motion_change(&self, before: &Self) -> SVector<f64, MOTION> {
         SVector::from_fn(|k, _| self.values[k] - before.values[k])
     }
 
-    /// Parameters of the motion: place in the state, column of a [`MotionJacobian`].
+    /// Parameters of the motion: place in the state, column of a `MotionJacobian`.
     pub fn motion(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         self.active[..self.motion].iter().enumerate().map(|(k, p)| (k, *p as usize))
     }
 
-    /// Parameters of the sensor: place in the state, column of a [`SensorJacobian`].
+    /// Parameters of the sensor: place in the state, column of a `SensorJacobian`.
     pub fn sensor(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         (self.motion..).zip(&self.active[self.motion..]).map(|(k, p)| (k, *p as usize - MOTION))
     }
