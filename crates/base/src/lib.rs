@@ -31,7 +31,8 @@
 //! - [`clock`]: [`ClockGuard`](clock::ClockGuard) decides which stamps belong to the clock in force. One wrong stamp
 //!   costs one message; a jump of time is followed once a run of messages confirms it.
 //! - [`intake`]: [`Counts`](intake::Counts), how often each reason of refusal occurred.
-//! - [`settings`](mod@settings): [`settings!`] and [`words!`] declare settings, [`check`](settings::check) checks ranges.
+//! - [`settings`](mod@settings): [`settings!`] and [`words!`] declare settings, [`check`](settings::check) checks
+//!   ranges.
 //! - `lienav-slam` and `lienav-attitude` are the filters that use this crate; `lienav-io` reads and writes settings as
 //!   files. `examples/01_range_bearing_slam.rs` and `05_attitude.rs` use stamps and settings in a program.
 
