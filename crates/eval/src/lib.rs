@@ -1,8 +1,46 @@
-//! Recordings in, errors and consistency out.
+//! # lienav-eval
 //!
-//! A [`recording`] goes through the filter ([`run`]) and is held against its [`truth`]: [`errors`] after [`align`]ment,
-//! [`consistency`] of the covariances; a [`report`] in numbers, [`plot`]s, and [`trajectory`] files for other tools. In [`monte_carlo`], many
-//! simulated runs; in [`reproduce`], published experiments.
+//! How far is an estimate from the truth, and does its covariance say so? This crate runs filters over recordings and
+//! simulations and reports errors, consistency (NEES and NIS with their χ² bands), and the loss against a batch
+//! estimate that uses the same information. It is for those who tune or compare filters, and for papers and tests that
+//! need numbers with intervals.
+//!
+//! A simulated recording through the default filter, judged against the truth:
+//!
+//! ```
+//! use lienav_eval::{errors::Errors, run, simulated};
+//! use lienav_io::truth::{MAX_TRUTH_GAP_S, Truth};
+//! use lienav_sim::Scenario;
+//!
+//! let mut recording = simulated::recording(&Scenario::named("range-bearing")?)?;
+//! recording.inputs.truncate(1000);
+//! let config = recording.config.clone().ok_or("the simulator states its sensors")?;
+//! let run = run::run(&recording, &config, |_| ())?;
+//! let truth = Truth::new(&recording.truth, &recording.true_landmarks, MAX_TRUTH_GAP_S);
+//! let errors = Errors::new(&run, &truth);
+//! let rmse = errors.position_rmse().ok_or("no step has a true pose")?;
+//! assert!(rmse > 0.0 && rmse < 0.5);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! ```text
+//! NEES          ε = δᵀ P⁻¹ δ, δ = (x, y, θ) − (x̂, ŷ, θ̂); E ε = 3 for a consistent filter
+//! NIS           ν = rᵀ S⁻¹ r; E ν is the number of values read
+//! band          the mean NEES of N runs is χ²(3N)/N: its 95 % interval
+//! ```
+//!
+//! # Where to go on
+//!
+//! - One run: [`run`](mod@run) feeds a recording to a filter, [`errors`] compares with the truth after [`align`]ment,
+//!   [`consistency`] judges covariances, [`report`] gives the numbers as a table and as JSON, [`folder`] writes
+//!   everything.
+//! - Many runs: [`monte_carlo`], with paired differences between filters and bootstrap intervals.
+//! - References: [`batch`] is the maximum-likelihood estimate of a whole run; [`thesis5`] the tables of Shen 2019,
+//!   chapter 5.
+//! - [`study`] sets the open choices of a filter one by one. [`attitude`] judges orientations.
+//! - [`plot`] draws SVG, [`trajectory`] writes TUM and CSV files for other tools.
+//! - `examples/02_stereo.rs` compares three filters on one recording, `04_monte_carlo.rs` on many runs. `lienav-slam`
+//!   has the filters, `lienav-sim` the scenarios, `lienav-io` the recordings; `lienav-lab` judges integrators.
 
 pub mod align;
 pub mod attitude;

@@ -1,6 +1,52 @@
-//! One-step methods that keep structure, one file per family. A method is written once against the structure it needs
-//! and runs on every system of [`crate::dynamics`] that offers it. An implicit step that does not converge is an error
-//! with its residual.
+//! # lienav-integrate
+//!
+//! A Runge–Kutta step leaves a sphere, a rotation group or an energy surface that the true solution stays on. The
+//! one-step methods of this crate stay: they move along group actions, or derive from a variational principle, and
+//! keep orthogonality, momenta or symplectic structure to rounding. The crate is for those who simulate mechanical
+//! systems over a long time, and for those who compare such methods. A method is written once against the structure
+//! that it needs, and runs on every system of [`dynamics`] that offers it.
+//!
+//! The angular momentum of a free rigid body stays on a sphere, whatever the method does along it:
+//!
+//! ```
+//! use lienav_integrate::rkmk::RKMK4;
+//! use lienav_integrate::{LieGroupMethod, VectorField};
+//! use lienav_lie::{Coadjoint, So3};
+//! use nalgebra::Vector3;
+//!
+//! struct FreeBody { moments: Vector3<f64> }
+//!
+//! impl VectorField<Coadjoint<So3>> for FreeBody {
+//!     /// Euler's equations, Π̇ = Π × J⁻¹Π.
+//!     fn generator(&self, _: f64, momentum: &Coadjoint<So3>) -> Vector3<f64> {
+//!         -momentum.0.component_div(&self.moments)
+//!     }
+//! }
+//!
+//! let body = FreeBody { moments: Vector3::new(1.0, 2.0, 3.0) };
+//! let (h, mut momentum) = (0.05, Coadjoint::<So3>(Vector3::new(0.6, 0.8, 0.1)));
+//! let energy = |momentum: &Vector3<f64>| 0.5 * momentum.dot(&momentum.component_div(&body.moments));
+//! let (norm, start) = (momentum.0.norm(), energy(&momentum.0));
+//! for k in 0..1000 {
+//!     momentum = RKMK4.step(&body, &momentum, f64::from(k) * h, h)?;
+//! }
+//! assert!((momentum.0.norm() - norm).abs() < 1e-13);
+//! assert!((energy(&momentum.0) - start).abs() < 1e-7);
+//! # Ok::<(), lienav_integrate::IntegrationError>(())
+//! ```
+//!
+//! # Where to go on
+//!
+//! - Problems: [`VectorField`] on a homogeneous space, [`RigidBody`] about a fixed point, [`FloatingBody`],
+//!   [`exponential`] for stiff Hamiltonian systems, [`two_spheres`] for products of spheres.
+//! - Methods on homogeneous spaces ([`LieGroupMethod`]): [`rkmk`], [`commutator_free`], [`ImplicitRkmk`], and
+//!   [`adaptive`] steps with an [`EmbeddedMethod`].
+//! - Methods for rigid bodies ([`BodyMethod`], [`FloatingBodyMethod`]): [`VariationalLieVerlet`], [`LieMidpoint`],
+//!   [`rattle`], [`shake`], [`quaternion`], [`polar`], [`vrkmk`], and others.
+//! - Orientation from the samples of a gyroscope: [`mod@attitude`].
+//! - An implicit step that does not converge is an [`IntegrationError`] with its residual.
+//! - `docs/integrators.md` and `docs/exponential.md` have equations and sources; `lienav-lab` runs the published
+//!   experiments. `lienav-attitude` uses these methods in a filter; `examples/05_attitude.rs` shows it.
 
 pub mod adaptive;
 pub mod attitude;

@@ -1,13 +1,43 @@
 //! # lienav-io
 //!
-//! What comes from outside and goes there: messages as plain data, ROS 2 bags, data sets as published, settings as
-//! files.
+//! A filter takes plain numbers with stamps. A robot has messages, bags, published data sets and parameter files. This
+//! crate turns the latter into the former, and back, without ROS. It is for programs that run the filters of lienav on
+//! recorded data, and for the nodes: what comes from a topic and what comes from a bag are the same plain structs,
+//! pass the same checks, and are refused for the same reasons.
 //!
-//! [`messages`] are ROS 2 messages as plain structs; [`convert`] makes input of the filters of them, or says why not,
-//! and [`cloud`] knows the layout of clouds of features. [`recording::open`] reads any source into a
-//! [`recording::Recording`]; [`bag`] reads and writes rosbag2 bags; [`datasets`] reads published data sets; [`to_bag`]
-//! turns a recording into a bag; [`settings_file`] reads settings from YAML; [`files`] writes a file whole or not at
-//! all.
+//! ```
+//! use lienav_io::convert::{self, Frame};
+//! use lienav_io::messages::Odometry;
+//! use lienav_io::settings_file;
+//! use lienav_slam::Config;
+//!
+//! let config = settings_file::overlay(&Config::default(), "sensor: {range_std_m: 0.02}", "slam_node")?;
+//! assert_eq!(config.sensor.range_std_m, 0.02);
+//!
+//! let frames = [Frame::parameter("odom_frame", "odom")];
+//! let mut message = Odometry::default();
+//! (message.header.frame_id, message.twist.twist.linear.x) = ("odom".into(), 0.5);
+//! let (odometry, _pose) = convert::odometry(&message, &frames, &[])?;
+//! assert_eq!(odometry.velocity.x, 0.5);
+//! message.header.frame_id = "map".into();
+//! assert_eq!(convert::odometry(&message, &frames, &[]).unwrap_err().word(), "unknown_frame");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Where to go on
+//!
+//! - [`recording::open`] reads a bag or a data set into a [`recording::Recording`]: the input of a filter in order of
+//!   arrival, and the truth where it is known. [`inertial`] is the same for inertial sensors.
+//! - [`bag`] reads and writes rosbag2 bags (MCAP and SQLite); a damaged bag gives what can be read of it and says
+//!   where it ends. [`to_bag`] writes a recording as a bag. [`datasets`] reads data sets as their authors publish
+//!   them.
+//! - [`messages`] are ROS 2 messages as plain structs, [`convert`] checks and converts them, and [`cloud`] defines the
+//!   fields of a cloud of features.
+//! - [`settings_file`] reads settings from YAML and ROS parameter files; [`files`] writes a file completely or not at
+//!   all.
+//! - [`truth`] interpolates true poses.
+//! - Input goes to `lienav-slam` or `lienav-attitude`, runs to `lienav-eval`; `lienav-sim` simulates what this crate
+//!   records. `examples/02_stereo.rs` evaluates a recording.
 
 pub mod bag;
 pub mod cloud;

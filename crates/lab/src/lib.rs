@@ -1,8 +1,48 @@
-//! Published experiments, run again and held against what was printed.
+//! # lienav-lab
 //!
-//! The tables of the filters' chapter are [`thesis5`]. Every experiment with integrators is a [`Reproduction`] of
-//! [`REPRODUCTIONS`]: it gives a [`Report`] of numbers, tables and figures, part by part, which is printed
-//! ([`to_text`]), written ([`write()`]) and drawn the same way for all. [`measure`] holds what they have in common: observed orders, drifts, times.
+//! A paper on geometric integrators prints orders, drifts and figures. This crate runs the published experiments again
+//! with the methods of `lienav-integrate` and puts the new numbers beside the printed ones. It is for those who study
+//! or extend these methods; a robot does not need it. `lienav reproduce NAME` runs an experiment from the command
+//! line, in a build with the feature `lab`.
+//!
+//! The order that a method shows, measured as the experiments measure it:
+//!
+//! ```
+//! use lienav_integrate::rkmk::RKMK4;
+//! use lienav_integrate::{LieGroupMethod, VectorField};
+//! use lienav_lab::measure;
+//! use lienav_lie::{HomogeneousSpace, So3};
+//! use nalgebra::Vector3;
+//!
+//! struct Turning;
+//! impl VectorField<So3> for Turning {
+//!     fn generator(&self, time: f64, _: &So3) -> Vector3<f64> {
+//!         Vector3::new(time.sin(), 1.0, time)
+//!     }
+//! }
+//! let end = |steps: u32| {
+//!     let h = 1.0 / f64::from(steps);
+//!     (0..steps).try_fold(So3::identity(), |r, k| RKMK4.step(&Turning, &r, f64::from(k) * h, h))
+//! };
+//! let reference = end(512)?;
+//! let mut errors = Vec::new();
+//! for steps in [4, 8, 16, 32] {
+//!     errors.push((1.0 / f64::from(steps), end(steps)?.distance(&reference)));
+//! }
+//! assert!((measure::order_observed(&errors) - 4.0).abs() < 0.2);
+//! # Ok::<(), lienav_integrate::IntegrationError>(())
+//! ```
+//!
+//! # Where to go on
+//!
+//! - [`REPRODUCTIONS`] lists the experiments; each [`Reproduction`] gives a [`Report`] of numbers, tables and figures,
+//!   part by part.
+//! - [`to_text`] prints a report, [`write()`] writes it with its figures.
+//! - [`measure`] has what the experiments share: observed orders, drifts, the time of a step.
+//! - [`mod@stability_test`] is the long-time test for a method of your own.
+//! - The tables of the filters' chapter are in `lienav-eval` (`thesis5`). `docs/integrators.md` and
+//!   `docs/exponential.md` describe methods and experiments. The numbered examples use filters;
+//!   `examples/05_attitude.rs` uses an integrator.
 
 mod figures;
 mod folder;

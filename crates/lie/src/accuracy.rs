@@ -1,5 +1,5 @@
-//! exp, log, Cayley and dexp of rotations through θ → 0 and θ → π, and the functions of the angle they are made of, against
-//! their series in numbers of twice the precision: errors of a few ulp, relative to what can be small.
+//! exp, log, Cayley and dexp of rotations through θ → 0 and θ → π, and the functions of the angle they are made of,
+//! against their series in numbers of twice the precision: errors of a few ulp, relative to what can be small.
 
 use super::angle::{dexp_coefficients, dexp_inv_coefficients};
 use super::{LieGroup, Quat, Se3, So3, se3};
@@ -171,8 +171,8 @@ fn exponentials_and_logarithms() {
     }
 }
 
-/// Densely, and most so from where the angle is read as π − θ on: past 3 rad, where the axis is no longer that of R − Rᵀ alone, and past where it
-/// is that of a column of R + Rᵀ.
+/// Densely, and most so from where the angle is read as π − θ on: past 3 rad, where the axis is no longer that of R −
+/// Rᵀ alone, and past where it is that of a column of R + Rᵀ.
 #[test]
 fn logarithms_up_to_the_half_turn() {
     let directions = (0..40).map(|k| {
@@ -190,8 +190,8 @@ fn logarithms_up_to_the_half_turn() {
     }
 }
 
-/// What a matrix is off by may be all there is of R − Rᵀ. The logarithm magnifies it by θ/sin θ up to 3 rad, which is 21, and no more
-/// beyond.
+/// What a matrix is off by may be all there is of R − Rᵀ. The logarithm magnifies it by θ/sin θ up to 3 rad, which is
+/// 21, and no more beyond.
 #[test]
 fn logarithms_of_matrices_that_are_not_quite_orthogonal() {
     for worn in [1e-12, 1e-9, 1e-6] {

@@ -1,6 +1,6 @@
 //! The functions of an angle θ that the closed forms on so(3), se(2) and se(3) are made of, accurate to a few ulp from
-//! θ = 0 on. Where a difference would cancel, its power series in θ² is summed up to a half turn; the terms alternate and
-//! fall from the first on, so little cancels there.
+//! θ = 0 on. Where a difference would cancel, its power series in θ² is summed up to a half turn; the terms alternate
+//! and fall from the first on, so little cancels there.
 
 /// Up to here (a half turn) the series are used.
 const SERIES_BELOW: f64 = 10.0;
@@ -127,9 +127,9 @@ pub(super) fn angle_by_cos(w: f64, square: f64) -> [f64; 2] {
     plus(even, w, odd)
 }
 
-/// The quotient of two polynomials of degree 5 that meets acos(w)/√(1 − w²), a function without a singularity at w = 1, at Chebyshev's
-/// nodes of sin(π/8) − 10⁻⁴ … 1, the coefficients of numerator and denominator side by side; relative error 9·10⁻¹⁸. All are positive, so nothing
-/// cancels.
+/// The quotient of two polynomials of degree 5 that meets acos(w)/√(1 − w²), a function without a singularity at w =
+/// 1, at Chebyshev's nodes of sin(π/8) − 10⁻⁴ … 1, the coefficients of numerator and denominator side by side;
+/// relative error 9·10⁻¹⁸. All are positive, so nothing cancels.
 const ANGLE_BY_COS: [[f64; 2]; 6] = [
     [2.7064654037646076, 1.722989389591204],
     [5.0080327341113415, 4.285101765423982],
@@ -139,15 +139,16 @@ const ANGLE_BY_COS: [[f64; 2]; 6] = [
     [0.00015743101938775519, 0.008817980360556503],
 ];
 
-/// θ/sin θ up to 45°, from t = sin²(θ/2): t is as exact as cos θ, however small the angle, and neither root nor arcsine is
-/// needed.
+/// θ/sin θ up to 45°, from t = sin²(θ/2): t is as exact as cos θ, however small the angle, and neither root nor
+/// arcsine is needed.
 #[inline]
 pub(super) fn angle_by_sin(t: f64) -> f64 {
     polynomial::<6>(&ANGLE_BY_SIN, t)
 }
 
-/// The polynomial of degree 11 through asin(√t)/√(t(1 − t)) at Chebyshev's nodes of 0 … 0.1465 (45°), in pairs of an even and
-/// an odd power; relative error 8·10⁻¹⁸. Its first coefficients are near those of the power series, 1, 2/3, 8/15, 16/35 ….
+/// The polynomial of degree 11 through asin(√t)/√(t(1 − t)) at Chebyshev's nodes of 0 … 0.1465 (45°), in pairs of an
+/// even and an odd power; relative error 8·10⁻¹⁸. Its first coefficients are near those of the power series, 1, 2/3,
+/// 8/15, 16/35 ….
 #[rustfmt::skip]
 const ANGLE_BY_SIN: [[f64; 2]; 6] = [
     [1.0, 0.6666666666666806],
@@ -158,7 +159,8 @@ const ANGLE_BY_SIN: [[f64; 2]; 6] = [
     [0.10307152861299382, 0.6318106454210587],
 ];
 
-/// Σ cₖ xᵏ of the first pairs of coefficients, those of even and odd powers side by side, as the processor can take them.
+/// Σ cₖ xᵏ of the first pairs of coefficients, those of even and odd powers side by side, as the processor can take
+/// them.
 #[inline]
 fn polynomial<const PAIRS: usize>(coefficients: &[[f64; 2]], x: f64) -> f64 {
     let y = x * x;

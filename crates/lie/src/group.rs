@@ -8,11 +8,11 @@ const GRADIENT_TERMS: usize = 30;
 
 /// A Lie group with its algebra in coordinates.
 ///
-/// Conventions, the same for all: products compose as motions do (`a.compose(b)` is first b, then a, on points);
-/// `exp` is the group exponential; *left* Jacobians and dexp go with perturbations on the left,
-/// exp(ξ + δ) = exp(dexp(ξ)δ + O(δ²)) exp(ξ), as in Celledoni et al. 2021, (6). Dual elements are in the dual
-/// coordinates, so that the pairing ⟨μ, ξ⟩ is [`VectorSpace::dot`]. Where the algebra is one of skew matrices that is the
-/// Frobenius product, twice the pairing Σ_{i<j} μ_ij ξ_ij; none of the maps here depends on the factor.
+/// Conventions, the same for all: products compose as motions do (`a.compose(b)` is first b, then a, on points); `exp`
+/// is the group exponential; *left* Jacobians and dexp go with perturbations on the left, exp(ξ + δ) = exp(dexp(ξ)δ +
+/// O(δ²)) exp(ξ), as in Celledoni et al. 2021, (6). Dual elements are in the dual coordinates, so that the pairing ⟨μ,
+/// ξ⟩ is [`VectorSpace::dot`]. Where the algebra is one of skew matrices that is the Frobenius product, twice the
+/// pairing Σ_{i<j} μ_ij ξ_ij; none of the maps here depends on the factor.
 pub trait LieGroup: Clone {
     /// Coordinates of the algebra; the dual uses the same type.
     type Algebra: VectorSpace;
@@ -27,11 +27,11 @@ pub trait LieGroup: Clone {
     fn exp(xi: &Self::Algebra) -> Self;
     /// The principal logarithm; at the cut locus (a half turn) one of the shortest.
     fn log(&self) -> Self::Algebra;
-    /// The Cayley map (I − ξ/2)⁻¹(I + ξ/2) of the matrix representation, or the map that agrees with it to second order
-    /// where the group is none of matrices of that kind.
+    /// The Cayley map (I − ξ/2)⁻¹(I + ξ/2) of the matrix representation, or the map that agrees with it to second
+    /// order where the group is none of matrices of that kind.
     fn cayley(xi: &Self::Algebra) -> Self;
-    /// The ξ with cayley(ξ) = self: 2(g − I)(g + I)⁻¹ of the matrix representation. Not finite where g turns a plane by
-    /// half a turn.
+    /// The ξ with cayley(ξ) = self: 2(g − I)(g + I)⁻¹ of the matrix representation. Not finite where g turns a plane
+    /// by half a turn.
     fn cayley_inv(&self) -> Self::Algebra;
     /// dexp_ξ(η) = Σ ad_ξᵏ(η)/(k+1)!, the left one.
     fn dexp(xi: &Self::Algebra, eta: &Self::Algebra) -> Self::Algebra;

@@ -1,10 +1,11 @@
-//! The polar decomposition A = UP as a projection of GL₊(n) onto SO(n), the retraction it makes, and their differentials
-//! (Shen, Tran & Leok, section 2.2; Shen 2019, section 4.2).
+//! The polar decomposition A = UP as a projection of GL₊(n) onto SO(n), the retraction it makes, and their
+//! differentials (Shen, Tran & Leok, section 2.2; Shen 2019, section 4.2).
 
 use super::Square;
 use nalgebra::{Matrix3, Vector3};
 
-/// A decomposition A = UP with what solving with P needs, and the memory for it: nothing allocates after [`Self::like`].
+/// A decomposition A = UP with what solving with P needs, and the memory for it: nothing allocates after
+/// [`Self::like`].
 #[derive(Clone, Debug)]
 pub struct Polar<M: Square> {
     u: M,
@@ -113,8 +114,8 @@ impl<M: Square> Polar<M> {
     }
 }
 
-/// X ← the skew solution of PX + XP = K. For n = 3 that is (tr P·I − P)x = k of the vectors; else by conjugate gradients,
-/// for the map is symmetric and positive and, near orthogonal matrices, close to 2.
+/// X ← the skew solution of PX + XP = K. For n = 3 that is (tr P·I − P)x = k of the vectors; else by conjugate
+/// gradients, for the map is symmetric and positive and, near orthogonal matrices, close to 2.
 fn solve_lyapunov<M: Square>(
     p: &M,
     inverse3: &Matrix3<f64>,
@@ -168,8 +169,8 @@ pub fn retract<M: Square>(omega: &M) -> M {
     polar.u
 }
 
-/// Its inverse: the Ω with UᵀΩ + ΩU + Uᵀ − U = 0 (Shen 2019, (4.10)), which for orthogonal U is ½(U − Uᵀ)·(½(U + Uᵀ))⁻¹.
-/// `None` beyond a quarter turn, where U is no value of the retraction.
+/// Its inverse: the Ω with UᵀΩ + ΩU + Uᵀ − U = 0 (Shen 2019, (4.10)), which for orthogonal U is ½(U − Uᵀ)·(½(U +
+/// Uᵀ))⁻¹. `None` beyond a quarter turn, where U is no value of the retraction.
 pub fn retract_inv<M: Square>(u: &M) -> Option<M> {
     let transpose = u.transposed();
     let (mut skew, symmetric) = (u.plus_scaled(-1.0, &transpose), u.plus_scaled(1.0, &transpose));

@@ -67,8 +67,8 @@ impl<V: VectorSpace> HomogeneousSpace for Translation<V> {
     }
 }
 
-/// Writes the methods of a product: each factor by itself. `$each` makes a product out of a map of one index (or of the
-/// two members) and what it is applied to.
+/// Writes the methods of a product: each factor by itself. `$each` makes a product out of a map of one index (or of
+/// the two members) and what it is applied to.
 macro_rules! factor_by_factor {
     ($each:ident) => {
         fn identity_like(&self) -> Self {

@@ -62,7 +62,8 @@ impl Quat {
         So3::from_matrix_unchecked(self.0.to_rotation_matrix().into_inner())
     }
 
-    /// exp(u + w) exp(u − w), of which no factor is made: both lengths and the product of both vectors come of |u|², |w|² and u·w.
+    /// exp(u + w) exp(u − w), of which no factor is made: both lengths and the product of both vectors come of |u|²,
+    /// |w|² and u·w.
     // Always in place, as what it is for.
     #[inline(always)]
     pub fn exp_of_sum_and_difference(u: &Vector3<f64>, w: &Vector3<f64>) -> Self {

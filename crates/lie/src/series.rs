@@ -1,5 +1,5 @@
-//! dexp and its inverse as series in ad, cut off at any order: for algebras without a closed form, and for methods that
-//! are to be run as they were printed.
+//! dexp and its inverse as series in ad, cut off at any order: for algebras without a closed form, and for methods
+//! that are to be run as they were printed.
 
 use super::VectorSpace;
 use std::f64::consts::TAU;

@@ -13,8 +13,8 @@ use std::ops::Mul;
 /// cos²(θ/2) at 3 rad, up to where (R − Rᵀ)/2 = sin θ n^, rounded to an ulp of 1, gives the axis to 2 ulp.
 const SKEW_PART_ABOVE: f64 = 0.005;
 
-/// Below this square of 4 sin θ, 2.5·10⁻⁴ rad from the half turn, R − Rᵀ is not asked for more than a sign. Were all matrices
-/// orthogonal to rounding, it could be 10⁻¹⁴.
+/// Below this square of 4 sin θ, 2.5·10⁻⁴ rad from the half turn, R − Rᵀ is not asked for more than a sign. Were all
+/// matrices orthogonal to rounding, it could be 10⁻¹⁴.
 const HALF_TURN_BELOW: f64 = 1e-6;
 
 /// A rotation of space. As an attitude it takes vectors from the body frame to the world.
@@ -126,8 +126,8 @@ pub(super) fn polynomial_of_ad(xi: &Vector3<f64>, a: f64, b: f64, eta: &Vector3<
     eta + first * a + xi.cross(&first) * b
 }
 
-/// The logarithm closer to the half turn than R − Rᵀ can tell the axis: R + Rᵀ − 2 cos θ I = 2(1 − cos θ)nnᵀ, of which the
-/// longest column gives n up to its sign, and v = 2 sin θ n gives the sign.
+/// The logarithm closer to the half turn than R − Rᵀ can tell the axis: R + Rᵀ − 2 cos θ I = 2(1 − cos θ)nnᵀ, of which
+/// the longest column gives n up to its sign, and v = 2 sin θ n gives the sign.
 #[cold]
 fn near_half_turn(m: &Matrix3<f64>, v: &Vector3<f64>, cos: f64) -> Vector3<f64> {
     let (j, _) = m.diagonal().argmax();
@@ -208,9 +208,9 @@ impl LieGroup for So3 {
         let (a, b) = exp_coefficients(xi.norm_squared());
         Self(polynomial_of_hat(xi, a, b))
     }
-    /// ξ = θ/sin θ · (R − Rᵀ)^∨/2, with θ/sin θ from w = cos(θ/2) up to 135°, and from w² beyond. From about 3 rad on rounding begins to
-    /// turn R − Rᵀ away from the axis n; R − cos θ I, whose symmetric part is (1 − cos θ)nnᵀ and whose skew part takes it to nothing,
-    /// turns it back.
+    /// ξ = θ/sin θ · (R − Rᵀ)^∨/2, with θ/sin θ from w = cos(θ/2) up to 135°, and from w² beyond. From about 3 rad on
+    /// rounding begins to turn R − Rᵀ away from the axis n; R − cos θ I, whose symmetric part is (1 − cos θ)nnᵀ and
+    /// whose skew part takes it to nothing, turns it back.
     #[inline]
     fn log(&self) -> Vector3<f64> {
         let m = &self.0;

@@ -45,8 +45,8 @@ impl<M: Square> Rotation<M> {
         product.norm()
     }
 
-    /// The logarithm of a rotation by less than half a turn in each of its planes: roots until near the identity, where
-    /// log R = 2 artanh K, K = (R − I)(R + I)⁻¹. The root is a polar decomposition: R^½ = ℙ(I + R).
+    /// The logarithm of a rotation by less than half a turn in each of its planes: roots until near the identity,
+    /// where log R = 2 artanh K, K = (R − I)(R + I)⁻¹. The root is a polar decomposition: R^½ = ℙ(I + R).
     fn log_once(&self) -> Option<M> {
         let (mut root, mut doublings) = (self.0.clone(), 0);
         let mut polar = Polar::like(&root);
@@ -70,8 +70,8 @@ impl<M: Square> Rotation<M> {
     }
 }
 
-/// The differentials of exp are series, dexp for ξ of any size, dexp⁻¹ where the sum of the two greatest angles of ξ is
-/// below 0.9·2π.
+/// The differentials of exp are series, dexp for ξ of any size, dexp⁻¹ where the sum of the two greatest angles of ξ
+/// is below 0.9·2π.
 impl<M: Square> LieGroup for Rotation<M> {
     type Algebra = M;
 
@@ -84,7 +84,8 @@ impl<M: Square> LieGroup for Rotation<M> {
     fn inverse(&self) -> Self {
         Self(self.0.transposed())
     }
-    /// The diagonal Padé approximant of degree 9, which is orthogonal where ξ is skew, after halving and before squaring.
+    /// The diagonal Padé approximant of degree 9, which is orthogonal where ξ is skew, after halving and before
+    /// squaring.
     fn exp(xi: &M) -> Self {
         const EVEN: [f64; 5] = [17_643_225_600.0, 2_075_673_600.0, 30_270_240.0, 110_880.0, 90.0];
         const ODD: [f64; 5] = [8_821_612_800.0, 302_702_400.0, 2_162_160.0, 3960.0, 1.0];

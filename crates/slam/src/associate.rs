@@ -1,4 +1,4 @@
-//! Which feature an observation is of.
+//! Data association: the feature that each reading is of.
 
 use super::fixed_lag::{Associated, Role};
 use super::gate::{Gate, mahalanobis_squared};
@@ -8,26 +8,26 @@ use super::state::State;
 use super::step::Model;
 use super::{Counts, DropReason, FeatureKind, Linearization, Observation};
 
-/// What a cloud says.
+/// The content of a cloud.
 #[derive(Clone, Copy, Debug)]
 pub enum Evidence<'a> {
     /// Observations, as a sensor gives them.
     Observed {
-        /// How they are read.
+        /// The sensor that made them.
         kind: FeatureKind,
         /// The observations.
         observations: &'a [Observation],
     },
-    /// Readings that were associated before, and are taken in again.
+    /// Readings that were associated before; the fixed lag processes them again.
     Associated(&'a [Associated]),
 }
 
-/// A reading with what it may be of.
+/// A reading with the feature or pose that it is associated with, before the gate.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
     /// The reading, linearized.
     pub matched: Match,
-    /// Its squared Mahalanobis distance; `None` of a reading that has passed its gate before.
+    /// Its squared Mahalanobis distance; `None` for a reading that passed its gate before.
     pub distance: Option<f64>,
 }
 
@@ -51,7 +51,7 @@ pub struct Association<'r> {
     pub refused: Counts,
 }
 
-/// Memory for an association; it stays allocated.
+/// Buffers of [`associate`], which keep their allocations.
 #[derive(Debug, Default)]
 pub struct AssociationRoom {
     candidates: Vec<Candidate>,
@@ -59,7 +59,7 @@ pub struct AssociationRoom {
     named: Vec<u32>,
 }
 
-/// Associates each reading by its identity, where it names one, and else with the one feature inside whose gate it lies.
+/// Associates each reading by its identity if it has one, and otherwise with the only feature whose gate it passes.
 pub fn associate<'r>(
     state: &State,
     model: &Model,
@@ -125,10 +125,10 @@ fn associate_one(
     }
 }
 
-/// A reading as one of `subject`.
+/// Linearizes a reading as one of `subject`, and computes its Mahalanobis distance.
 ///
 /// # Errors
-/// [`DropReason::Singular`] where the model gives no distance.
+/// [`DropReason::Singular`] if there is no Jacobian, or the innovation covariance is not positive definite.
 fn candidate(
     state: &State,
     sensors: &Sensors,
@@ -141,10 +141,11 @@ fn candidate(
     Ok(Candidate { matched, distance: Some(distance) })
 }
 
-/// An observation without identity: of the one feature inside whose gate it lies, or of a new one where it is far from all.
+/// Associates a reading without identity: with the only feature whose gate it passes, or with a new feature if it is
+/// far from all features.
 ///
 /// # Errors
-/// [`DropReason::Ambiguous`] inside two gates, or neither inside a gate nor clearly outside all of them.
+/// [`DropReason::Ambiguous`] if it passes two gates, or if it passes none and is not far from all features.
 fn by_distance(
     state: &State,
     sensors: &Sensors,
@@ -177,8 +178,8 @@ fn distance(state: &State, m: &Match) -> Option<f64> {
 }
 
 impl Associated {
-    /// The same reading against another state. `None` where the state does not have its feature, or already has the one that
-    /// it started.
+    /// Associates the same reading in another state. `None` if the state does not have its feature, or already has the
+    /// feature that the reading would begin.
     fn again(&self, state: &State, sensors: &Sensors, at: Linearization) -> Option<Verdict> {
         let known = match self.subject {
             Subject::Pose => Some(Subject::Pose),

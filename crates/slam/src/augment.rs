@@ -1,4 +1,4 @@
-//! New features.
+//! Augmentation: adding the features that are seen for the first time.
 
 use super::sensor::{Reading, Sensors};
 use super::state::{Feature, State};
@@ -7,14 +7,14 @@ use lienav_base::stamp::Stamp;
 use lienav_lie::skew;
 use nalgebra::{Matrix2, Matrix2x3};
 
-/// A range is vague that is uncertain by more than this part of it.
+/// A range is vague if its standard deviation exceeds this fraction of it.
 const VAGUE: f64 = 0.05;
 
 /// Adds a feature seen for the first time, and says whether it could be placed.
 ///
-/// Robot and invariant coordinates: z and its covariance as measured, independent of all else (Shen 2019, § 5.1). World coordinates:
-/// p_i = p + R(θ)z with the correlation that follows, δp_i = δp + J(p_i − p)δθ + R(θ)δz; or, as the thesis has it,
-/// without.
+/// Robot and invariant coordinates: z and its covariance as measured, independent of the rest of the state (Shen 2019,
+/// § 5.1). World coordinates: p_i = p + R(θ)z with the correlation that follows, δp_i = δp + J(p_i − p)δθ + R(θ)δz; or
+/// without it, as in the thesis.
 pub fn augment(
     state: &mut State,
     sensors: &Sensors,

@@ -1,9 +1,9 @@
 //! Calibration while running: what odometry and sensor get wrong by a constant amount is part of the state.
 //!
-//! A calibration parameter is an addition to its nominal value, with an error of its own in the state, right behind that
-//! of the pose. It acts on the motion exactly as the noise of the twist does, v = (1 + s_v)v_m − l|w_m|, w = (1 + s_w)w_m + b_w,
-//! and on the readings through the pose of the sensor and their biases. Parameters that are switched off take no room in the
-//! state, and what they cost is nothing.
+//! A calibration parameter is an addition to its nominal value, with an error of its own in the state, right behind
+//! that of the pose. It acts on the motion exactly as the noise of the twist does, v = (1 + s_v)v_m − l|w_m|, w = (1 +
+//! s_w)w_m + b_w, and on the readings through the pose of the sensor and their biases. Parameters that are switched
+//! off take no room in the state, and what they cost is nothing.
 
 use super::{CalibrationConfig, Prior};
 use nalgebra::{SMatrix, SVector, Vector3};
@@ -29,8 +29,8 @@ pub enum CalibrationParameter {
     ScaleW,
     /// b_w, rad/s.
     BiasW,
-    /// l, m: in turns the robot is slower by l|w|, forward or backward, as wheels that are dragged sideways are; it never
-    /// turns back for it.
+    /// l, m: in turns the robot is slower by l|w|, forward or backward, as wheels that are dragged sideways are; it
+    /// never turns back for it.
     TurnSlip,
     /// Of the sensor in the base frame, forward, added to `sensor.x_m`.
     SensorX,
@@ -132,17 +132,17 @@ impl Calibration {
         self.values[parameter as usize]
     }
 
-    /// By how much the parameters of the motion are other than in `before`, in the columns of a [`MotionJacobian`].
+    /// By how much the parameters of the motion are other than in `before`, in the columns of a `MotionJacobian`.
     pub fn motion_change(&self, before: &Self) -> SVector<f64, MOTION> {
         SVector::from_fn(|k, _| self.values[k] - before.values[k])
     }
 
-    /// Parameters of the motion: place in the state, column of a [`MotionJacobian`].
+    /// Parameters of the motion: place in the state, column of a `MotionJacobian`.
     pub fn motion(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         self.active[..self.motion].iter().enumerate().map(|(k, p)| (k, *p as usize))
     }
 
-    /// Parameters of the sensor: place in the state, column of a [`SensorJacobian`].
+    /// Parameters of the sensor: place in the state, column of a `SensorJacobian`.
     pub fn sensor(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         (self.motion..).zip(&self.active[self.motion..]).map(|(k, p)| (k, *p as usize - MOTION))
     }

@@ -1,8 +1,8 @@
 //! Charts of a feature seen from the robot: how a small correction is applied to z, and what that does to errors.
 //!
-//! As complex numbers, every chart here is z⁺ = z f(w) with w = δz/z: the real part of w is the relative change of range, the
-//! imaginary part the change of bearing. In the chart's own coordinates the correction is an addition, so the covariance
-//! in these coordinates does not change; what it becomes for δz is the derivative.
+//! As complex numbers, every chart here is z⁺ = z f(w) with w = δz/z: the real part of w is the relative change of
+//! range, the imaginary part the change of bearing. In the chart's own coordinates the correction is an addition, so
+//! the covariance in these coordinates does not change; what it becomes for δz is the derivative.
 
 use super::state::Feature;
 use nalgebra::{Matrix2, Vector2};
@@ -24,19 +24,19 @@ pub enum Chart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Centre {
-    /// At the robot, wherever it is: a chart for each cloud.
+    /// At the current position of the robot: each cloud has its own chart.
     Robot,
-    /// Where the robot was when it saw the feature first: one chart for as long as the feature is in view. Bearings from anywhere near
-    /// are almost linear in the inverse range and the bearing from there.
+    /// Where the robot was when it saw the feature first: one chart for as long as the feature is in view. Bearings
+    /// from anywhere near are almost linear in the inverse range and the bearing from there.
     FirstSight,
 }
 
 /// The charts of the features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Charts {
-    /// Of which kind.
+    /// The coordinates.
     pub kind: Chart,
-    /// Where.
+    /// Where the charts are centred.
     pub centre: Centre,
 }
 

@@ -103,8 +103,8 @@ words! {
 words! {
     /// What path of the robot the twist of an odometry message stands for.
     pub enum TwistPath {
-        /// An arc: the twist is kept throughout. Filters that take forward Euler steps, the thesis's, take the chord even
-        /// then.
+        /// An arc: the twist is kept throughout. Filters that take forward Euler steps, the thesis's, take the chord
+        /// even then.
         Arc = "arc",
         /// Straight ahead and then a turn, a forward Euler step: odometry that was made so.
         Chord = "chord",
@@ -233,8 +233,8 @@ settings! {
     }
 }
 
-/// What is known of a calibration parameter before the run. It is estimated if `sigma` or `walk` is not 0, and otherwise
-/// stays at `value`.
+/// What is known of a calibration parameter before the run. It is estimated if `sigma` or `walk` is not 0, and
+/// otherwise stays at `value`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Prior {
@@ -293,7 +293,7 @@ pub enum ConfigError {
     /// A number or word out of range.
     #[error(transparent)]
     OutOfRange(#[from] OutOfRange),
-    /// A filter nobody knows.
+    /// A filter name that is not in the table.
     #[error("parameter 'filter': {0}")]
     UnknownFilter(#[from] UnknownFilter),
     /// A combination of choices that has no effect or no meaning.

@@ -1,8 +1,8 @@
-//! The joint covariance of pose, calibration and features: dense, symmetric, and of a size that changes.
+//! The joint covariance of pose, calibration and features: a dense symmetric matrix of variable size.
 //!
-//! Rows 0–2 are the pose (p_x, p_y, θ), the next k what is calibrated (often nothing, k = 0), rows 3 + k + 2i and 4 + k + 2i
-//! feature i. Only the lower triangle is kept, column by column with a fixed stride, so that features come and go without
-//! moving the rest.
+//! Rows 0–2 are the pose (p_x, p_y, θ), the next k the calibration parameters (often k = 0), rows 3 + k + 2i and 4 +
+//! k + 2i feature i. Only the lower triangle is stored, column by column with a fixed stride, so that features can be
+//! added and removed without moving the rest.
 
 mod calibration;
 
@@ -23,8 +23,8 @@ pub struct Covariance {
 }
 
 impl Covariance {
-    /// Of a pose and of calibration parameters that are independent of it and of each other, with these variances; with room
-    /// for `capacity` features before anything is allocated again.
+    /// The covariance of a pose and of independent calibration parameters with these variances. It has room for
+    /// `capacity` features before it allocates again.
     pub fn new(pose: &Matrix3<f64>, calibration: &[f64], capacity: usize) -> Self {
         let stride = POSE + calibration.len() + 2 * capacity;
         let data = vec![0.0; stride * stride];
@@ -33,7 +33,7 @@ impl Covariance {
         covariance
     }
 
-    /// Becomes a copy of another covariance, in the room there is.
+    /// Becomes a copy of another covariance, and keeps its allocation if it is large enough.
     pub fn copy_from(&mut self, other: &Self) {
         let n = other.dim();
         (self.calibration, self.features) = (other.calibration, other.features);
@@ -63,7 +63,7 @@ impl Covariance {
         self.features
     }
 
-    /// Element (i, j), from whichever side of the diagonal.
+    /// Element (i, j), on either side of the diagonal.
     pub fn get(&self, i: usize, j: usize) -> f64 {
         let (row, column) = if i >= j { (i, j) } else { (j, i) };
         self.data[column * self.stride + row]
@@ -106,7 +106,7 @@ impl Covariance {
         }
     }
 
-    /// Column `j` whole, written to `out` (`dim()` long).
+    /// Writes the whole column `j` to `out` (`dim()` long).
     pub fn copy_column(&self, j: usize, out: &mut [f64]) {
         let n = self.dim();
         for (i, slot) in out[..j].iter_mut().enumerate() {
@@ -167,7 +167,7 @@ impl Covariance {
         self.features = last;
     }
 
-    /// No features, and everything else independent: the covariance of the pose, the variances of what is calibrated.
+    /// Removes all features, and makes pose and calibration independent, with these variances.
     pub fn reset(&mut self, pose: &Matrix3<f64>, calibration: &[f64]) {
         self.features = 0;
         self.set_pose_block(pose);
@@ -191,7 +191,7 @@ impl Covariance {
         }
     }
 
-    /// Every feature changes by a matrix of its own: P ← T P Tᵀ, T = blockdiag(I, T_1, …, T_N).
+    /// Transforms each feature by its own matrix: P ← T P Tᵀ, T = blockdiag(I, T_1, …, T_N).
     pub fn transport(&mut self, features: &[Matrix2<f64>]) {
         for (k, tk) in features.iter().enumerate().take(self.features) {
             let cross = tk * self.cross_block(k);
@@ -226,8 +226,8 @@ impl Covariance {
     ///
     /// P ← blockdiag(F, A, …, A) P blockdiag(F, A, …, A)ᵀ + g gᵀ.
     ///
-    /// A 2 × 2 block splits into a multiple of I, one of J and a symmetric traceless part; A leaves the first two alone up
-    /// to |A|² and turns the third by twice its angle, which is half the work of two matrix products.
+    /// A 2 × 2 block splits into a multiple of I, one of J and a symmetric traceless part; A scales all of them by
+    /// |A|² and rotates the third by twice its angle, which takes half the work of two matrix products.
     pub fn move_all(&mut self, transition: &Matrix3<f64>, c: f64, s: f64, g: &[[f64; 3]]) {
         let a = Matrix2::new(c, -s, s, c);
         for (i, rows) in g[self.row_of(0)..].chunks_exact(2).enumerate().take(self.features) {
@@ -245,7 +245,8 @@ impl Covariance {
         let n = self.dim();
         for k in 0..self.features {
             let j = self.row_of(k);
-            // Mirror the one element of the diagonal block that lies above the diagonal; the loop then treats it as the rest.
+            // Mirror the one element of the diagonal block that lies above the diagonal; the loop then treats it like
+            // the others.
             self.data[(j + 1) * self.stride + j] = self.data[j * self.stride + j + 1];
             let (left, right) = self.data.split_at_mut((j + 1) * self.stride);
             let first = &mut left[j * self.stride + j..j * self.stride + n];
@@ -293,7 +294,7 @@ impl Covariance {
         self.change_calibration(b, from_pose);
     }
 
-    /// The pose's covariance is replaced and its correlation with all else forgotten.
+    /// Replaces the covariance of the pose, and removes its correlation with the rest of the state.
     pub fn replace_pose(&mut self, block: &Matrix3<f64>) {
         self.set_pose_block(block);
         for i in 0..self.features {

@@ -1,8 +1,8 @@
-//! A filter is a value: error coordinates × correction × discretization × what of a stereo pair is measured. Names are a table
-//! of such values, [`Filter::TABLE`].
+//! A filter is a value: error coordinates × correction × discretization × what of a stereo pair is measured. Names are
+//! a table of such values, [`Filter::TABLE`].
 //!
-//! What has no meaning mostly cannot be said: each choice stands where it matters, the initialization with coordinates of the
-//! map, charts with invariant errors. The rest is refused by [`Filter::check`].
+//! The types exclude most compositions without meaning: an initialization belongs to world coordinates, charts belong
+//! to invariant errors. [`Filter::check`] refuses the rest.
 
 use super::{Centre, Chart, Charts};
 
@@ -23,7 +23,7 @@ use super::{Centre, Chart, Charts};
 pub struct Filter {
     /// In which coordinates the errors of the state are kept, and how corrections are applied to them.
     pub errors: Errors,
-    /// What of a stereo pair is taken for the measurement.
+    /// What of a stereo pair is used as the measurement.
     pub stereo: StereoModel,
 }
 
@@ -59,8 +59,8 @@ pub enum Correction {
     Charts {
         /// In which coordinates corrections of a feature add up.
         charts: Charts,
-        /// Whether the part of the correction that makes good the noise of the last motion is applied as the rigid motion
-        /// that it is, before the rest.
+        /// Whether the part of the correction that makes good the noise of the last motion is applied as the rigid
+        /// motion that it is, before the rest.
         split: bool,
         /// How often the update is linearized, 1 or more: 1 is the extended Kalman filter, more the iterated one.
         iterations: usize,
@@ -70,7 +70,7 @@ pub enum Correction {
     },
 }
 
-/// Which of [`Errors`], without the choices that belong to it.
+/// The kind of [`Errors`], without the choices that belong to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coordinates {
     /// [`Errors::World`].
@@ -102,9 +102,10 @@ pub enum Discretization {
 /// How a new feature is correlated with the rest of the state, in coordinates of the map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Initialization {
-    /// Not at all, as the thesis has it: its covariance is that of the measurement, which is false.
+    /// Not correlated, as in the thesis: its covariance is that of the measurement, which leaves out the error of the
+    /// pose.
     Independent,
-    /// As the inverse measurement model says.
+    /// Correlated as the inverse measurement model says.
     Correlated,
 }
 
@@ -117,10 +118,10 @@ pub enum NoiseAt {
     Predicted,
 }
 
-/// What of a stereo pair is taken for the measurement.
+/// What of a stereo pair is used as the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StereoModel {
-    /// The position that both bearings meet at, as the thesis has it. Biased in range.
+    /// The position at which both bearings meet, as in the thesis. Its range is biased.
     Triangulated(NoiseAt),
     /// The two bearings themselves.
     Bearings,
@@ -165,8 +166,9 @@ impl Filter {
     /// - `default`: `anchored`, with the last twenty clouds linearized again where later ones put their features.
     /// - `invariant`: the right-invariant EKF; `cartesian`, `log-range`, `inverse-range`: the noise of the last motion
     ///   corrected as a rigid motion, the rest of the pose on SE(2) and of each feature in that chart; `unsplit`:
-    ///   `inverse-range` without the first of these; `iterated`: `inverse-range` with the update linearized twice; `anchored`:
-    ///   `iterated` with charts centred where each feature was first seen from. All of them take stereo bearings as they are.
+    ///   `inverse-range` without the first of these; `iterated`: `inverse-range` with the update linearized twice;
+    ///   `anchored`: `iterated` with charts centred where each feature was first seen from. All of them take stereo
+    ///   bearings as they are.
     /// - `reduced`, `ekf`, `fe-ekf`: the three filters of the thesis with sound choices.
     /// - `thesis-reduced`, `thesis-ekf`, `thesis-fe-ekf`: Shen 2019, ch. 5, with its choices: Euler steps, independent
     ///   initialization, covariance of a triangulated position at the measured point.

@@ -1,9 +1,10 @@
 //! The fixed lag: the last clouds, kept so that they can be linearized again.
 //!
-//! A feature's range is vague when it is new, and what a motion did to its bearing was linearized with that range. Some clouds later
-//! the range is known, and the state may go back to before these clouds and take them in again, each linearized where the
-//! feature was as is known now: Gauss–Newton over a short window of the posterior. What the filter then has is what it would have
-//! had if it had known the ranges better from the beginning; nothing is used twice.
+//! The range of a new feature is often uncertain, and the effect of a motion on its bearing is linearized with that
+//! range. Some clouds later, the range is known. The filter then restores the state before these clouds and processes
+//! them again, each linearized where the newest estimate places its features: Gauss–Newton over a short window of the
+//! posterior. The result is what the filter would have estimated with better ranges from the beginning; no reading is
+//! used twice.
 
 use super::associate::Evidence;
 use super::calibration::Calibration;
@@ -20,7 +21,7 @@ use std::collections::VecDeque;
 /// What the filter did with an observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// It started the feature.
+    /// It began the feature.
     First,
     /// It corrected the estimate.
     Again,
@@ -37,9 +38,9 @@ pub struct Associated {
     pub reading: Reading,
     /// What the filter did with it.
     pub role: Role,
-    /// By what the covariance of the reading was multiplied.
+    /// The factor that the covariance of the reading was multiplied by.
     pub noise_scale: f64,
-    /// Where the feature was, seen from the robot, m, as is known now.
+    /// The feature in the robot frame at the time of the reading, m, as the newest estimate places it.
     pub linearization_point: Option<Vector2<f64>>,
 }
 
@@ -50,34 +51,34 @@ impl Associated {
     }
 }
 
-/// A cloud, and what was before it.
+/// A past cloud, with the motion before it.
 #[derive(Debug)]
 struct Past {
-    /// The state before the motion to this cloud; of the first cloud of each block.
+    /// The state before the motion to this cloud; only the first cloud of a block has it.
     before: Option<State>,
-    /// What calibration was when that motion was taken.
+    /// The calibration that the motion was computed with.
     calibration: Calibration,
-    /// The motion, as odometry has it.
+    /// The motion, as odometry measured it.
     motion: Increment,
-    /// The same as the filter has it after the cloud.
+    /// The same motion, as estimated after the cloud.
     moved: Se2,
     stamp: Stamp,
     readings: Vec<Associated>,
-    /// Whether a feature among it had a vague range when it was new.
+    /// Whether one of its features is linearized again at later estimates.
     is_vague: bool,
 }
 
-/// The last clouds, in two blocks, and only while features are in view whose range was vague. When a block is full, all clouds are
-/// linearized again; then the older block goes. So it is the states before blocks that are kept, three at most, and not one for
-/// each cloud.
+/// The last clouds, in two blocks. They are kept only while features with a vague range are in view. When a block is
+/// full, all clouds are linearized again, and then the older block is dropped. Therefore only the states before the
+/// blocks are kept, three at most, and not one for each cloud.
 #[derive(Debug, Default)]
 pub struct FixedLag {
     /// Clouds in a block; 0 keeps none.
     block: usize,
     past: VecDeque<Past>,
-    /// Allocated before, and free.
+    /// Unused entries, which keep their allocations.
     spare: Vec<Past>,
-    /// The same of states.
+    /// Unused states, which keep their allocations.
     spare_states: Vec<State>,
     /// Whether the last cloud had a feature with a vague range.
     is_wanted: bool,
@@ -85,12 +86,12 @@ pub struct FixedLag {
 }
 
 impl FixedLag {
-    /// Of `length` clouds, rounded up to an even number; 0 keeps none.
+    /// A lag of `length` clouds, rounded up to an even number; 0 keeps none.
     pub fn new(length: usize) -> Self {
         Self { block: length.div_ceil(2), ..Self::default() }
     }
 
-    /// Forgets the clouds: the state was changed otherwise.
+    /// Forgets all clouds. Call it when something else than a step has changed the state.
     pub fn clear(&mut self) {
         self.forget(self.past.len());
         self.is_wanted = false;
@@ -104,7 +105,8 @@ impl FixedLag {
         }
     }
 
-    /// A cloud comes: keeps the state before it, if there is something to be known better later.
+    /// Keeps the motion to a new cloud, and at the start of a block the state before it. Keeps nothing if no feature
+    /// with a vague range is in view.
     pub fn begin(&mut self, state: &State, motion: &Increment, stamp: Stamp) {
         let is_open = self.is_wanted || !self.past.is_empty();
         if self.block == 0 || !is_open {
@@ -134,7 +136,7 @@ impl FixedLag {
         self.past.push_back(past);
     }
 
-    /// What [`FixedLag::begin`] announced has been taken in: `state` is the state after it.
+    /// Keeps the readings of the cloud that [`FixedLag::begin`] was called for; `state` is the state after its step.
     pub fn end(&mut self, state: &State, readings: &[Associated], moved: &Se2) {
         self.is_wanted = self.block > 0 && readings.iter().any(|reading| is_vague(state, reading));
         let Some(past) = self.past.back_mut() else { return };
@@ -145,13 +147,13 @@ impl FixedLag {
         }
     }
 
-    /// Whether the clouds are to be linearized again: a block has just become full.
+    /// Whether the clouds are to be linearized again, because a block has just become full.
     pub fn is_due(&self) -> bool {
         !self.past.is_empty() && self.past.len().is_multiple_of(self.block)
     }
 
-    /// Goes back to before the clouds and takes them in again, as what they were associated with, each linearized where its
-    /// features are in `state`, the newest; then the older block is forgotten.
+    /// Restores the state before the clouds and processes them again with the same associations, each linearized where
+    /// `state`, the newest estimate, places its features; then drops the older block.
     pub fn relinearize(&mut self, state: &mut State, model: &Model) {
         self.place_linearization_points(state);
         for (k, past) in self.past.iter_mut().enumerate() {
@@ -171,7 +173,8 @@ impl FixedLag {
         }
     }
 
-    /// Each reading is linearized where its feature was seen from, as far as `state` knows.
+    /// Sets the linearization point of each reading: its feature in the robot frame of that time, as `state` places
+    /// it.
     fn place_linearization_points(&mut self, state: &State) {
         let mut to_then = Se2::identity();
         for past in self.past.iter_mut().rev() {
@@ -182,7 +185,7 @@ impl FixedLag {
                         reading.linearization_point = Some(to_then.transform(&state.in_robot(i)));
                     }
                     Some(_) => reading.linearization_point = None,
-                    None => {} // dropped since: the point it had is the best there is
+                    None => {} // dropped since: its last point is the best one known
                 }
             }
             to_then = past.moved * to_then;

@@ -1,4 +1,5 @@
-//! Gates: probabilities turned into bounds on the squared Mahalanobis distance, by the degrees of freedom of a reading.
+//! Gates: probabilities turned into bounds on the squared Mahalanobis distance, by the degrees of freedom of a
+//! reading.
 
 use super::associate::{Association, Candidate};
 use super::fixed_lag::{Associated, Role};
@@ -28,27 +29,28 @@ impl Gate {
         Self { known, new, robust_scale: config.robust_scale }
     }
 
-    /// Up to which squared distance a reading of `dim` numbers is believed to be of a feature.
+    /// The largest squared distance at which a reading of `dim` numbers passes the gate of a feature.
     pub fn known(&self, dim: usize) -> f64 {
         self.known[dim - 1]
     }
 
-    /// Beyond which squared distance from all features it is of a new one.
+    /// The squared distance from all features beyond which a reading of `dim` numbers begins a new feature.
     pub fn new_feature(&self, dim: usize) -> f64 {
         self.new[dim - 1]
     }
 
-    /// By what the covariance of a reading that passed is multiplied, from its squared Mahalanobis distance: Cauchy's
-    /// weight, inverted.
+    /// The factor for the covariance of a reading that passed, from its squared Mahalanobis distance: the inverse of
+    /// Cauchy's weight.
     fn inflation(&self, distance: f64) -> f64 {
         if self.robust_scale > 0.0 { 1.0 + distance / (self.robust_scale * self.robust_scale) } else { 1.0 }
     }
 }
 
-/// Which of the associated readings are believed: the matches of the update, in the order of the candidates. What is left out is
-/// counted in `association.refused`; readings outside the gate of the feature that they name are kept in `gated`.
+/// The associated readings that pass their gates: the matches of the update, in the order of the candidates. Readings
+/// that are left out are counted in `association.refused`; those outside the gate of their feature are kept in
+/// `gated`.
 ///
-/// A reading that was associated before, and is taken in again by the fixed lag, has passed its gate then.
+/// Readings that the fixed lag processes again passed their gates before, and are not gated again.
 pub fn gate<'r>(
     state: &State,
     model: &Model,
@@ -86,7 +88,7 @@ pub fn gate<'r>(
     matches
 }
 
-/// The bound that χ² with `dof` degrees of freedom stays under with this probability; infinite for 1.
+/// The quantile of χ² with `dof` degrees of freedom at this probability; infinite for 1.
 fn chi2_bound(dof: usize, probability: f64) -> f64 {
     if probability >= 1.0 {
         return f64::INFINITY;

@@ -1,9 +1,10 @@
-//! The reorder buffer: odometry and features wait here, sorted by stamp, until it is certain what happened between them.
+//! The reorder buffer: odometry and features wait here, sorted by stamp, until it is certain what happened between
+//! them.
 //!
-//! A cloud stamped τ is due once odometry stamped τ or later is there, whichever of the two arrives first. Odometry is held
-//! back for `timing.reorder_window_s`, so that a cloud may come that much later than odometry of a later stamp and still
-//! find the filter at its own instant. What comes out depends on the stamps alone, not on the order of arrival, as long
-//! as nothing is later than the window.
+//! A cloud stamped τ is due once odometry stamped τ or later is there, whichever of the two arrives first. Odometry is
+//! held back for `timing.reorder_window_s`, so that a cloud may come that much later than odometry of a later stamp
+//! and still find the filter at its own instant. What comes out depends on the stamps alone, not on the order of
+//! arrival, as long as nothing is later than the window.
 
 use super::{FeatureKind, Imu, Observation, Odometry, TwistHold};
 use lienav_base::stamp::Stamp;
@@ -18,8 +19,8 @@ pub const MAX_CLOUDS: usize = 32;
 const MAX_IMU: usize = 8192;
 /// A gyroscope sample stands for an interval that has none of its own up to this long after its stamp, s.
 const IMU_FRESH_S: f64 = 0.1;
-/// No segment is longer, s: of a robot that was silent for so long nothing is known but where it was, and a clock that was set
-/// makes gaps of years, whose noise no number holds beside that of a sensor.
+/// No segment is longer, s: of a robot that was silent for so long nothing is known but where it was, and a clock that
+/// was set makes gaps of years, whose noise no number holds beside that of a sensor.
 pub const MAX_SEGMENT_S: f64 = 60.0;
 
 /// A cloud that waits.
@@ -208,8 +209,8 @@ impl Inbox {
         (old && self.first_cloud().is_none_or(|cloud| first <= cloud)).then_some(first)
     }
 
-    /// Visits the segments from `from` to `to` in order, and says how many messages they use up. Beyond the newest message
-    /// its twist is taken to last.
+    /// Visits the segments from `from` to `to` in order, and says how many messages they use up. Beyond the newest
+    /// message its twist is taken to last.
     pub fn walk(&self, from: Stamp, to: Stamp, mut visit: impl FnMut(Segment)) -> usize {
         let mut used = 0;
         let mut at = from;
@@ -281,8 +282,8 @@ impl Inbox {
         }
     }
 
-    /// Mean yaw rate over (from, to] and mean levelling, of the samples that have one; those of the last sample before where
-    /// there is none, if it is fresh.
+    /// Mean yaw rate over (from, to] and mean levelling, of the samples that have one; those of the last sample before
+    /// where there is none, if it is fresh.
     fn inertial(&self, from: Stamp, to: Stamp) -> Option<(f64, Option<Matrix2<f64>>)> {
         let start = self.imu.partition_point(|s| s.stamp <= from);
         let end = self.imu.partition_point(|s| s.stamp <= to);

@@ -1,14 +1,14 @@
-//! What the filter is fed with.
+//! The input of the filter.
 
 use super::{Noise, Tilt, Value};
 use lienav_base::stamp::Stamp;
 use nalgebra::{Matrix3, Vector2, Vector3};
 use serde::{Deserialize, Serialize};
 
-/// What wheels or a drive model say about the motion of the base, in the base frame (REP 103).
+/// The velocity of the base, as wheels or a drive model measure it, in the base frame (REP 103).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Odometry {
-    /// When; which interval the velocities speak of is [`super::MotionConfig::hold`].
+    /// When it was measured; [`super::MotionConfig::hold`] says for which interval the velocities hold.
     pub stamp: Stamp,
     /// Forward and leftward velocity, m/s (v of Shen 2019, eq. (5.3)).
     pub velocity: Vector2<f64>,
@@ -25,19 +25,19 @@ impl Odometry {
     }
 }
 
-/// What an inertial sensor says: its yaw rate replaces that of the odometry where it is fresh.
+/// A sample of an inertial sensor: its yaw rate replaces that of the odometry while it is fresh.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Imu {
     /// When it was sampled.
     pub stamp: Stamp,
     /// Rate of the heading, rad/s: already projected onto the vertical.
     pub yaw_rate: f64,
-    /// How the base leans, where that is known; used where [`super::MotionConfig::use_tilt`] says so.
+    /// How the base leans, if known; used if [`super::MotionConfig::use_tilt`] is set.
     pub tilt: Option<Tilt>,
 }
 
 impl Imu {
-    /// Of a sensor that turns with `angular_velocity`, in its own frame; without a tilt it stands upright.
+    /// From `angular_velocity` in the sensor's own frame, rad/s; without a tilt, the sensor is taken to be level.
     pub fn new(stamp: Stamp, angular_velocity: &Vector3<f64>, tilt: Option<Tilt>) -> Self {
         let yaw_rate = tilt.map_or(angular_velocity.z, |tilt| tilt.heading_rate(angular_velocity));
         Self { stamp, yaw_rate, tilt }
@@ -73,7 +73,7 @@ impl FeatureKind {
     }
 }
 
-/// One landmark seen once, or one reading of the pose.
+/// One reading of a landmark, or of the pose.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observation {
     /// Which feature, where the front end knows.

@@ -1,11 +1,12 @@
 //! The two loops that an update spends its time in, compiled for the vector instructions of the machine it runs on.
 //!
-//! The order of additions does not depend on the instructions, and nothing is contracted to a fused multiplication: any machine
-//! gives the same bits.
+//! The order of additions does not depend on the instructions, and nothing is contracted to a fused multiplication:
+//! any machine gives the same bits.
 
 use pulp::{Arch, NullaryFnOnce};
 
-/// A ← A − W Wᵀ for the lower triangle of an `n` × `n` matrix, column by column at `stride`; W has `columns` columns of `n`.
+/// A ← A − W Wᵀ for the lower triangle of an `n` × `n` matrix, column by column at `stride`; W has `columns` columns
+/// of `n`.
 pub fn subtract_outer(a: &mut [f64], stride: usize, n: usize, w: &[f64], columns: usize) {
     Arch::new().dispatch(SubtractOuter { a, stride, n, w, columns });
 }
@@ -15,8 +16,8 @@ pub fn solve_lower(w: &mut [f64], n: usize, l: &[f64], columns: usize) {
     Arch::new().dispatch(SolveLower { w, n, l, columns });
 }
 
-/// Not a closure: what the compiler puts around a closure that changes what it borrows is not always inlined, and loops that are not
-/// inlined are compiled for any machine.
+/// Not a closure: what the compiler puts around a closure that changes what it borrows is not always inlined, and
+/// loops that are not inlined are compiled for any machine.
 struct SubtractOuter<'a> {
     a: &'a mut [f64],
     stride: usize,

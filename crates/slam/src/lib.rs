@@ -1,8 +1,128 @@
-//! The Kalman filters: state, charts, motion, sensors, update. No ROS, no files, no clock.
+//! # lienav-slam
 //!
-//! [`Slam`] is the whole pipeline: stamped [`Odometry`], [`Imu`] and [`Features`] go in, in whatever order they arrive, and
-//! [`Step`]s come out in the order of their stamps. A filter is a [`Filter`]: coordinates of the features ×
-//! linearization point × discretization × initialization × where the sensor covariance is taken.
+//! Where is a robot that drives on a plane, and where are the landmarks that it sees? This crate estimates both at
+//! once: from odometry and readings of landmarks it computes the pose, a map of landmarks, and their joint covariance.
+//! It is for programs in Rust that need such a filter as a library, without ROS, and for the study of such filters:
+//! the EKF, the first-estimate EKF, the symmetry-reduced and the invariant filter are values of one type, [`Filter`].
+//! The default is an invariant filter: at every estimate, the transition of its errors is the identity, and readings
+//! of landmarks do not depend on the error of the pose. It therefore gains no false information about where the map is
+//! in the world, which is what makes the covariance of an EKF too small.
+//!
+//! A robot drives 1 m towards a post. Its wheels slip, so that odometry reports 1.1 m:
+//!
+//! ```
+//! use lienav_slam::{Config, FeatureKind, Observation, Odometry, Slam, Stamp};
+//! use nalgebra::Vector2;
+//!
+//! let mut config = Config::default();
+//! (config.motion.velocity_x_std, config.sensor.range_std_m) = (0.2, 0.01);
+//! let mut slam = Slam::new(config)?;
+//! for k in 0..=10_i32 {
+//!     let stamp = Stamp::from_secs(0.1 * f64::from(k));
+//!     slam.odometry(&Odometry { stamp, velocity: Vector2::new(1.1, 0.0), yaw_rate: 0.0, covariance: None })?;
+//!     let post = Observation { id: Some(7), value: [5.0 - 0.1 * f64::from(k), 0.0].into(), covariance: None };
+//!     slam.features(stamp, FeatureKind::RangeBearing, &[post])?;
+//!     while let Some(step) = slam.poll() {
+//!         println!("{} {:?}", step.estimate.stamp, step.estimate.pose);
+//!     }
+//! }
+//! let estimate = slam.predicted().ok_or("no odometry yet")?;
+//! assert!((estimate.pose.p.x - 1.0).abs() < 0.02);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`Slam`] is the whole pipeline. Stamped [`Odometry`], [`Imu`] samples and clouds of [`Observation`]s go in, in
+//! whatever order they arrive; one [`Step`] for each cloud comes out of [`Slam::poll`], in the order of the stamps.
+//! Input that cannot be used is counted under a [`DropReason`]. [`Slam::predicted`] is the pose at the newest
+//! odometry, and [`Slam::landmarks`] the map.
+//!
+//! # A step
+//!
+//! 1. **Propagate**: move the state along the odometry to the stamp of the cloud, and add the noise of the motion.
+//! 2. **Associate**: find the landmark that each reading is of, by its identity or else by its Mahalanobis distance.
+//! 3. **Gate**: leave out readings whose squared Mahalanobis distance exceeds the χ² bound for their dimension.
+//! 4. **Update**: correct pose, calibration and map with all matches at once; an iterated filter linearizes again
+//!    first.
+//! 5. **Augment**: add the landmarks that were seen for the first time.
+//! 6. **Prune**: drop the landmarks that were not seen for longer than [`MapConfig::forget_after_s`].
+//!
+//! If the gate leaves out most readings for too long (track loss), the step relocates the robot in the map and gates
+//! again.
+//!
+//! With a **fixed lag**, the filter keeps the last clouds while ranges of new landmarks are uncertain. It goes back
+//! from time to time and takes these clouds in again, each linearized at what is known now. It calls the same step for
+//! this.
+//!
+//! # State, errors, equations
+//!
+//! ```text
+//! state         X = (p, θ) ∈ SE(2), pose of the base in the map; p_i ∈ R², landmarks in the map
+//! landmark      z_i = R(θ)ᵀ(p_i − p), in the robot frame                                 Shen 2019, eq. (5.4)
+//! motion        p⁺ = p + R(θ)t, θ⁺ = θ + a, t = V(a)vΔt, a = wΔt; Euler steps, t = vΔt:      eqs. (5.3), (5.9)
+//! reading       y_i = h(z_i) + b + n, n ~ N(0, R), z_i seen from the mount of the sensor
+//!
+//! world         errors δp, δθ, δp_i                  F = [[I, J(p⁺ − p)], [0, 1]]                   eq. (5.11)
+//!               δz_i = R(θ)ᵀ(−δp − J(p_i − p)δθ + δp_i)
+//! robot         errors δp, δθ, δz_i                  δz_i⁺ = R(a)ᵀδz_i; H = [0 | H_O]      eqs. (5.15), (5.20)
+//! invariant     X_true = Exp(ξ)X̂, e_i = R(θ)δz_i     F = I; H = [0 | H_O], H_O = (∂h/∂z)R(θ)ᵀ
+//!               ξ⁺ = ξ + (R(θ)δt − J p⁺ δa, δa),     e_i⁺ = e_i − R(θ)δt − J(p_i − p⁺)δa
+//!
+//! update        S = H P Hᵀ + R, K = P Hᵀ S⁻¹, P⁺ = P − K S Kᵀ                     eq. (5.24), covariance form
+//! ```
+//!
+//! J = [[0, −1], [1, 0]], V(a) = ∫₀¹ R(sa) ds, and (δt, δa) is the noise of the motion (t, a). The source is X. Shen,
+//! "Geometric integration and reduction for estimation and control", 2019, chapter 5; `docs/filters.md` derives the
+//! rest. Units are SI: metres, radians, seconds. Axes are those of REP 103: x forward, y left, angles
+//! counterclockwise.
+//!
+//! # A filter is a value
+//!
+//! A [`Filter`] consists of coordinates of the errors with the choices that belong to them ([`Errors`]: world, robot
+//! or invariant), and of what is measured of a stereo pair ([`StereoModel`]).
+//!
+//! - World coordinates have a [`Linearization`], an [`Initialization`] of new landmarks, and a [`Discretization`].
+//! - Robot coordinates have a [`Discretization`].
+//! - Invariant errors have a [`Correction`]: the exponential of the group, or [`Charts`] with a number of iterations
+//!   and a fixed lag.
+//!
+//! [`Filter::TABLE`] has fourteen of them with names, for [`Config::filter`]. [`Slam::with_filter`] takes any other,
+//! and refuses a choice that has no effect.
+//!
+//! # A measurement is a type
+//!
+//! A [`LandmarkMeasurement`] of D numbers predicts what a sensor reads of a landmark at z, with its Jacobian; a
+//! [`PoseMeasurement`] predicts what a sensor reads at a pose. D is 1, 2 or 3, and gates follow from it. [`Position`],
+//! [`RangeBearing`], [`StereoBearings`] and [`Triangulated`] are in the crate; a program implements either trait for
+//! its own. A [`Sensor`] is a measurement on its mount, and [`Slam::add_sensor`] adds it to a filter:
+//!
+//! ```
+//! use lienav_slam::{Config, Discretization, Errors, FeatureKind, Filter, NoiseAt, StereoModel};
+//! use lienav_slam::{RangeBearing, Se2, Sensor, Slam};
+//!
+//! let errors = Errors::Robot { discretization: Discretization::Exponential };
+//! let reduced = Filter { errors, stereo: StereoModel::Triangulated(NoiseAt::Predicted) };
+//! let mut slam = Slam::with_filter(reduced, Config::default())?;
+//! let lidar = RangeBearing { range_std_m: 0.03, bearing_std_rad: 0.01, min_range_m: 0.1, max_range_m: 25.0 };
+//! let kind = slam.add_sensor(Sensor::of_landmarks(lidar, Se2::new(0.2, 0.0, 0.0)))?;
+//! assert_eq!((kind, *slam.filter()), (FeatureKind::Added(0), Filter::named("reduced")?));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What a program can rely on
+//!
+//! - The crate reads no clock and no files, and starts no threads. The same input gives the same output, bit for bit.
+//! - A step allocates nothing once the map stands.
+//! - Data do not cause a panic: bad values, covariances and stamps are refused with a [`DropReason`] and change
+//!   nothing.
+//!
+//! # Where to go on
+//!
+//! - [`Config`] lists all settings with units and ranges; `docs/parameters.md` is the same table.
+//! - `examples/01_range_bearing_slam.rs` is the program above with noise and a map of eight posts, `02_stereo.rs`
+//!   compares three filters, `03_a_sensor_of_your_own.rs` adds two measurements, and `04_monte_carlo.rs` tests the
+//!   covariance.
+//! - `lienav-lie` has the groups ([`Se2`] is from there) and `lienav-base` the stamps ([`Stamp`]) and the settings;
+//!   `lienav-sim` makes input from a seed, `lienav-io` reads bags and data sets, and `lienav-eval` judges runs.
 
 mod associate;
 mod augment;

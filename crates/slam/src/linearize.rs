@@ -1,4 +1,4 @@
-//! A reading against the state: residual, Jacobians, and the innovation covariance of one match.
+//! Linearization of a reading at the state: residual, Jacobians, and the innovation covariance of one match.
 
 use super::calibration::SensorJacobian;
 use super::covariance::Covariance;
@@ -11,7 +11,7 @@ use super::{Chart, Charts, Coordinates, Linearization};
 use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix2x3, Matrix3, Matrix3x2, Vector2, Vector3};
 
-/// What a reading is of.
+/// What a reading measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject<F> {
     /// A feature of the map.
@@ -20,10 +20,10 @@ pub enum Subject<F> {
     Pose,
 }
 
-/// A reading of something in the state, linearized. It has `dim` numbers; rows beyond are zero.
+/// A reading of a feature or of the pose, linearized at the state. It has `dim` numbers; rows beyond are zero.
 #[derive(Clone, Copy, Debug)]
 pub struct Match {
-    /// What was read; a feature by its place in the state.
+    /// What was measured; a feature by its index in the state.
     pub subject: Subject<usize>,
     /// The reading.
     pub reading: Reading,
@@ -31,8 +31,8 @@ pub struct Match {
     pub dim: usize,
     /// Reading − expectation.
     pub residual: Vector3<f64>,
-    /// ∂(reading)/∂(error of the pose). Of a landmark it is zero in robot and invariant coordinates, whatever the estimate: this
-    /// is the reduction.
+    /// ∂(reading)/∂(error of the pose). For a landmark it is zero in robot and invariant coordinates, at every
+    /// estimate: this is the reduction.
     pub by_pose: Matrix3<f64>,
     /// Whether [`Match::by_pose`] is not zero.
     pub sees_pose: bool,
@@ -42,9 +42,11 @@ pub struct Match {
     pub by_calibration: SensorJacobian,
     /// Covariance of the reading.
     pub noise: Matrix3<f64>,
-    /// By what it was multiplied: for repeating what was just read, or for being far out.
+    /// The factor that `noise` was multiplied by: because the reading is correlated with the last one, or far from its
+    /// prediction.
     pub noise_scale: f64,
-    /// Where the feature was, seen from the robot, m, as later clouds tell: there the reading is linearized, where it is known.
+    /// The feature in the robot frame, m, as later clouds place it: the reading is linearized there. `None` if no
+    /// later cloud does.
     pub linearization_point: Option<Vector2<f64>>,
 }
 
@@ -71,7 +73,7 @@ impl Match {
     }
 }
 
-/// Linearizes `reading` as one of `subject`. `None` where the model has no derivative there.
+/// Linearizes `reading` as a reading of `subject`. `None` where the model has no derivative there.
 pub fn linearize(
     state: &State,
     sensors: &Sensors,
@@ -85,8 +87,8 @@ pub fn linearize(
     }
 }
 
-/// World coordinates: dz = R(θ)ᵀ(−I, −J(p_i − p), I) (Shen 2019, below eq. (5.11)), evaluated at the estimate or at first
-/// estimates; robot coordinates: dz = (0, 0, I) (below eq. (5.20)); invariant coordinates: dz = (0, 0, R(θ)ᵀ).
+/// World coordinates: dz = R(θ)ᵀ(−I, −J(p_i − p), I) (Shen 2019, below eq. (5.11)), evaluated at the estimate or at
+/// first estimates; robot coordinates: dz = (0, 0, I) (below eq. (5.20)); invariant coordinates: dz = (0, 0, R(θ)ᵀ).
 fn of_feature(state: &State, sensors: &Sensors, reading: &Reading, i: usize, at: Linearization) -> Option<Match> {
     let z = state.in_robot(i);
     match state.coordinates {
@@ -131,24 +133,25 @@ fn of_pose(state: &State, sensors: &Sensors, reading: &Reading, at: Linearizatio
     Some(Match { by_pose, sees_pose: true, ..Match::new(Subject::Pose, reading, &expected) })
 }
 
-/// Where an update is going to put the robot and the features, before it has.
+/// The estimate that an update would give, computed before the update.
 #[derive(Clone, Copy, Debug)]
 pub struct Preview {
-    /// The noise n of the last motion, as far as the readings tell.
+    /// The estimated noise n of the last motion.
     pub noise: [f64; 3],
-    /// The robot, moved by that noise.
+    /// The pose, corrected by that noise.
     pub robot: Se2,
-    /// What is left of the correction of the pose, ξ − ν.
+    /// The rest of the correction of the pose, ξ − ν.
     pub rest_of_pose: Vector3<f64>,
-    /// In which corrections of features add up.
+    /// The charts in which corrections of features are additions.
     pub charts: Charts,
 }
 
-/// Linearizes a match anew, where `preview` sees it and `rest`, the correction of its feature but for the last motion's noise, puts
-/// it; or at its own linearization point, if that is known. Returns false, and changes nothing, where the model has no derivative.
+/// Linearizes a match again at the estimate of `preview`, with its feature corrected by `rest`, which is the
+/// correction without the effect of the last motion's noise; or at the match's own linearization point, if it has one.
+/// Returns false and changes nothing if the model has no derivative there.
 ///
-/// The noise of the motion moved the robot among the features as they are: what it did to this one is linearized anew, too,
-/// in `rows`. The residual stays that of the uncorrected estimate, r = (reading − h) + H(rest + G n).
+/// The effect of the motion's noise on a feature depends on where the feature is: it is linearized again, too, in
+/// `rows`. The residual stays that of the uncorrected estimate, r = (reading − h) + H(rest + G n).
 pub fn relinearize(
     state: &State,
     sensors: &Sensors,
@@ -181,8 +184,8 @@ pub fn relinearize(
     true
 }
 
-/// The same of a reading of the pose, at Exp(ξ − ν)Exp(ν)X. The errors of both factors are taken as one vector ξ, as the update
-/// takes them.
+/// The same for a reading of the pose, at Exp(ξ − ν)Exp(ν)X. The errors of both factors are treated as one vector ξ,
+/// as in the update.
 fn relinearize_pose(state: &State, sensors: &Sensors, m: &mut Match, preview: &Preview, rows: &Rows) -> bool {
     let pose = Se2::exp(&preview.rest_of_pose) * preview.robot;
     let Some(expected) = sensors.expect_pose(&state.mounts, &m.reading, &pose, &pose) else { return false };
@@ -210,7 +213,7 @@ pub fn innovation_covariance(state: &State, m: &Match) -> Matrix3<f64> {
     own + cross + cross.transpose() + of_pose
 }
 
-/// The part of H P Hᵀ that calibration has in it.
+/// The terms of H P Hᵀ that involve calibration.
 fn of_calibration(state: &State, m: &Match) -> Matrix3<f64> {
     let (p, h) = (&state.covariance, &m.by_calibration);
     let mut sum = Matrix3::zeros();

@@ -1,10 +1,12 @@
-//! The motion along the odometry that waits, from the first message to the newest, in time that does not depend on how many wait.
+//! The motion along the odometry that waits, from the first message to the newest, in time that does not depend on how
+//! many wait.
 //!
-//! Increments compose associatively, but a composition cannot be undone: so the oldest is not taken off the whole, as messages
-//! are used up, but two stacks are kept, as for a queue made of stacks. Each element knows the composition from itself to where
-//! the stacks meet, and the whole is the composition of the two tops. When the front is empty, the back is turned over, so
-//! that each increment is composed three times in its life. What waits may also change at its end (a message that came out of
-//! order, an inertial sample that belongs to an earlier interval): the elements concerned are taken off and put on again.
+//! Increments compose associatively, but a composition cannot be undone: so the oldest is not taken off the whole, as
+//! messages are used up, but two stacks are kept, as for a queue made of stacks. Each element knows the composition
+//! from itself to where the stacks meet, and the whole is the composition of the two tops. When the front is empty,
+//! the back is turned over, so that each increment is composed three times in its life. What waits may also change at
+//! its end (a message that came out of order, an inertial sample that belongs to an earlier interval): the elements
+//! concerned are taken off and put on again.
 
 use super::calibration::MOTION;
 use super::motion::Increment;
@@ -73,7 +75,8 @@ impl LookAhead {
             self.back.truncate(length - self.front.len());
             return;
         }
-        // The newest of the front go, with which all of its wholes end. Both stacks get a half, so that neither end is near.
+        // The newest of the front go, with which all of its wholes end. Both stacks get a half, so that neither end is
+        // near.
         let (kept, newer) = (self.front.len() - length, length / 2);
         self.back.clear();
         for k in (kept..kept + newer).rev() {

@@ -35,8 +35,8 @@ impl Increment {
     /// A constant twist (v, w) for `duration` seconds, with `density` the spectral density of its noise, so that noise
     /// grows in proportion to time however an interval is cut.
     ///
-    /// Exponential: t = V(a)d, d = vΔt, a = wΔt, δt = Δt V(a) n_v + Δt V'(a)d n_w. Euler (Shen 2019, eq. (5.9)): t = d,
-    /// δt = Δt n_v. Both: δa = Δt n_w.
+    /// Exponential: t = V(a)d, d = vΔt, a = wΔt, δt = Δt V(a) n_v + Δt V'(a)d n_w. Euler (Shen 2019, eq. (5.9)): t =
+    /// d, δt = Δt n_v. Both: δa = Δt n_w.
     pub fn from_twist(
         velocity: &Vector2<f64>,
         yaw_rate: f64,
@@ -48,8 +48,8 @@ impl Increment {
         Self { motion, covariance: g * density * g.transpose() * duration, drift: None }
     }
 
-    /// `self`, then `next`: T = T₁T₂, δt = δt₁ + J R(a₁)t₂ δa₁ + R(a₁) δt₂, δa = δa₁ + δa₂. To first order in the noise
-    /// the same as one after the other on the whole state.
+    /// `self`, then `next`: T = T₁T₂, δt = δt₁ + J R(a₁)t₂ δa₁ + R(a₁) δt₂, δa = δa₁ + δa₂. To first order in the
+    /// noise the same as one after the other on the whole state.
     pub fn then(&self, next: &Self) -> Self {
         let lever = skew(&(self.motion.rotation() * next.motion.p));
         let first = Matrix3::new(1.0, 0.0, lever.x, 0.0, 1.0, lever.y, 0.0, 0.0, 1.0);
@@ -145,8 +145,8 @@ pub fn noise_density(odometry: &Odometry, interval: f64, config: &MotionConfig) 
     }
 }
 
-/// One message, calibrated, over `duration` of the `interval` seconds it stands for. Beyond `max_step_s` nothing is known:
-/// the robot is left where it is, with a noise as large as the motion it may have made.
+/// One message, calibrated, over `duration` of the `interval` seconds it stands for. Beyond `max_step_s` nothing is
+/// known: the robot is left where it is, with a noise as large as the motion it may have made.
 pub fn increment(
     odometry: &Odometry,
     duration: f64,

@@ -1,4 +1,4 @@
-//! What comes out of the filter.
+//! The output of the filter.
 
 use lienav_base::intake::{self, Reason};
 use lienav_base::stamp::Stamp;
@@ -20,7 +20,7 @@ pub struct PoseEstimate {
     pub twist: nalgebra::Vector3<f64>,
 }
 
-/// What one cloud of features did to the filter.
+/// The result of processing one cloud of features.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     /// The estimate after the update.
@@ -60,7 +60,7 @@ pub struct Landmark {
 pub enum DropReason {
     /// A number that is not finite.
     NotFinite,
-    /// A value no robot produces: beyond the limits of the configuration.
+    /// A value beyond the limits of the configuration.
     Absurd,
     /// A covariance that is not symmetric positive semidefinite.
     BadCovariance,
@@ -92,7 +92,7 @@ pub enum DropReason {
     Singular,
     /// The filter is switched off.
     Disabled,
-    /// Another count of numbers than the sensor reads.
+    /// The count of numbers is not the dimension of the sensor.
     WrongDimension,
     /// A reading of a sensor that was not added to the filter.
     UnknownSensor,

@@ -1,4 +1,4 @@
-//! Propagation: the robot moves.
+//! Propagation: moving the state along the odometry.
 
 use super::covariance::{Covariance, factor3};
 use super::motion::{Drift, FeatureMotion, Increment};
@@ -7,27 +7,29 @@ use super::{Coordinates, Filter, Linearization};
 use lienav_lie::skew;
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 
-/// A row of three times the noise of a motion.
+/// The product of a row of three with the noise of a motion.
 pub fn along(row: &[f64; 3], noise: &[f64; 3]) -> f64 {
     row[0] * noise[0] + row[1] * noise[1] + row[2] * noise[2]
 }
 
-/// Room for propagation; keeps its allocation.
+/// The effect of the last motion's noise on the errors, with buffers that keep their allocations.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
-    /// G L: what the noise (δt, δa) of the last motion, Q = L Lᵀ, did to every error; a row for each of the state.
+    /// G L: the effect of the noise (δt, δa) of the last motion, Q = L Lᵀ, on every error; one row for each row of the
+    /// state.
     pub noise: Vec<[f64; 3]>,
-    /// diag(R(θ), 1)L: (R(θ)δt, δa) is this times n. Seen from the robot at p⁺, a feature at p moves by −R(θ)δt − J(p − p⁺)δa.
+    /// diag(R(θ), 1)L: (R(θ)δt, δa) is this times n. Seen from the robot at p⁺, a feature at p moves by −R(θ)δt −
+    /// J(p − p⁺)δa.
     motion: [[f64; 3]; 3],
-    /// What [`Rows::relinearize`] has changed of the noise.
+    /// The change that [`Rows::relinearize`] made to `noise`.
     change: Vec<[f64; 3]>,
-    /// Of which rows.
+    /// The rows that it changed.
     changed: Vec<usize>,
-    /// Room for [`Rows::apply`].
+    /// A buffer of [`Rows::apply`].
     middle: Vec<[f64; 3]>,
-    /// G itself, where something is calibrated.
+    /// G itself; empty if nothing is calibrated.
     effect: Vec<[f64; 3]>,
-    /// What correlation with the parameters adds, row by row.
+    /// The term from the correlation with the calibration, row by row.
     spread: Vec<[f64; 3]>,
 }
 
@@ -47,20 +49,20 @@ impl Rows {
         }
     }
 
-    /// ν, what the noise n did to the pose; zero where there was none.
+    /// ν, the effect of the noise n on the pose; zero if there was no motion.
     pub fn of_pose(&self, noise: &[f64; 3]) -> Vector3<f64> {
         Vector3::from([0, 1, 2].map(|row| self.noise.get(row).map_or(0.0, |row| along(row, noise))))
     }
 
-    /// Has to come before [`Rows::relinearize`], as [`Rows::apply`] after it.
+    /// Prepares calls of [`Rows::relinearize`], which [`Rows::apply`] concludes.
     pub fn begin(&mut self) {
         self.change.clear();
         self.change.resize(self.noise.len(), [0.0; 3]);
         self.changed.clear();
     }
 
-    /// What the last motion did to the feature whose rows begin at `row`, in terms of the error e that moves it by
-    /// `derivative`·e, if it is `lever` away from the robot; all in the map's axes.
+    /// Computes again the effect of the last motion's noise on the feature whose rows begin at `row`. The feature is
+    /// `lever` away from the robot, and its error e moves it by `derivative`·e; both in the axes of the map.
     pub fn relinearize(&mut self, row: usize, lever: &Vector2<f64>, derivative: &Matrix2<f64>) {
         let Some(inverse) = derivative.try_inverse() else { return };
         let turned = skew(lever);
@@ -75,8 +77,8 @@ impl Rows {
         }
     }
 
-    /// The covariance that propagation would have given with the new rows: P + G'G'ᵀ − GGᵀ = P + CM + MᵀCᵀ with the change
-    /// C = G' − G and the mean M of both.
+    /// Replaces the covariance by that which propagation would have given with the new rows: P + G'G'ᵀ − GGᵀ = P +
+    /// CM + MᵀCᵀ with the change C = G' − G and the mean M of both.
     pub fn apply(&mut self, covariance: &mut Covariance) {
         self.middle.clear();
         self.middle.extend(self.noise.iter().zip(&self.change).map(|(g, d)| [0, 1, 2].map(|k| g[k] - 0.5 * d[k])));
@@ -119,8 +121,8 @@ pub fn propagate(state: &mut State, increment: &Increment, filter: &Filter, rows
 
 /// G, ∂(error)/∂(δt, δa), row by row, before the state has moved.
 ///
-/// World coordinates: the pose alone moves, δp = R(θ)δt. Robot coordinates: −∂z⁺/∂(t, a) besides. Invariant coordinates:
-/// ξ_θ = δa, ξ_p = R(θ)δt − J p⁺ δa; e_i = −R(θ)δt − J(p_i − p⁺)δa.
+/// World coordinates: the pose alone moves, δp = R(θ)δt. Robot coordinates: −∂z⁺/∂(t, a) besides. Invariant
+/// coordinates: ξ_θ = δa, ξ_p = R(θ)δt − J p⁺ δa; e_i = −R(θ)δt − J(p_i − p⁺)δa.
 fn noise_rows(state: &State, increment: &Increment, filter: &Filter, mut visit: impl FnMut([f64; 3])) {
     let (s, c) = state.pose.theta.sin_cos();
     let p_next = (state.pose * increment.motion).p;
@@ -144,8 +146,8 @@ fn noise_rows(state: &State, increment: &Increment, filter: &Filter, mut visit: 
     }
 }
 
-/// Errors of calibration act as noise does, (δt, δa) = D δc, but stay: with the transition x⁺ = F x + G D δc and what F has made
-/// of P,
+/// Errors of calibration act as noise does, (δt, δa) = D δc, but are part of the state. With the transition x⁺ = F x +
+/// G D δc, and P after the propagation by F,
 ///
 /// P⁺ = P + G M + Mᵀ Gᵀ, M = D P_c· + ½ D P_cc Dᵀ Gᵀ.
 fn spread_calibration(state: &mut State, drift: &Drift, rows: &mut Rows) {

@@ -1,10 +1,10 @@
-//! Which features leave the map.
+//! Pruning: dropping features from the map.
 
 use super::state::State;
 use super::{MapConfig, WhenFull};
 use lienav_base::stamp::Stamp;
 
-/// Drops the features that were not seen for `map.forget_after_s`.
+/// Drops the features that were not seen for longer than `map.forget_after_s`.
 pub fn prune(state: &mut State, map: &MapConfig, stamp: Stamp) {
     if map.forget_after_s <= 0.0 {
         return;
@@ -19,7 +19,8 @@ pub fn prune(state: &mut State, map: &MapConfig, stamp: Stamp) {
     }
 }
 
-/// Whether one more feature fits; with `drop_oldest` it is made to, at the cost of the feature not seen for longest.
+/// Whether the map has room for one more feature. With `drop_oldest`, drops the feature that was not seen for the
+/// longest time to make room, unless it is in view now.
 pub fn make_room(state: &mut State, map: &MapConfig, stamp: Stamp) -> bool {
     if state.features.len() < map.max_features {
         return true;

@@ -1,4 +1,4 @@
-//! Where a robot was moved to: the rigid motion under which most of what is seen is where the map has it.
+//! Relocation: the rigid motion of the robot that makes most readings agree with the map.
 
 use super::measurement::{Mount, fixed, padded};
 use super::sensor::{Reading, Sensors};
@@ -6,17 +6,18 @@ use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix2x3, Matrix3, Vector2, Vector3};
 use std::f64::consts::PI;
 
-/// Headings that are tried, all round: Gauss–Newton finds the rest from 30° off.
+/// The number of initial headings, evenly spaced: Gauss–Newton converges from 30° away.
 const HEADINGS: usize = 12;
 
-/// Gauss–Newton steps from each.
+/// Gauss–Newton steps from each initial heading.
 const STEPS: usize = 15;
 
-/// Readings beyond so many standard deviations count less and less (Cauchy): some features may have been moved, too.
+/// Readings beyond this many standard deviations lose weight (Cauchy): some features may have been moved, too.
 const SCALE: f64 = 3.0;
 
-/// The motion of the base, seen from where the filter has it, that explains readings of features at `z` best: the least
-/// Σ c² ln(1 + d²/c²) over their Mahalanobis distances d, features taken as known. `None` from fewer than two.
+/// The motion of the base, in its estimated frame, that best explains readings of features at `z`: it minimizes Σ c²
+/// ln(1 + d²/c²) over their Mahalanobis distances d, and takes the features as known. `None` for fewer than two
+/// readings.
 pub fn displacement(sensors: (&Sensors, &[Mount]), readings: &[(Vector2<f64>, Reading)]) -> Option<Se2> {
     if readings.len() < 2 {
         return None;

@@ -1,4 +1,4 @@
-//! How a correction is applied to the estimate.
+//! Retraction: applying a correction to the estimate.
 
 use super::covariance::POSE;
 use super::state::State;
@@ -6,9 +6,9 @@ use super::{Chart, Charts, Correction, Errors};
 use lienav_lie::{Se2, rotation, v_matrix};
 use nalgebra::{Matrix2, Vector2, Vector3};
 
-/// Applies δ, of which `rigid` (as long as δ; all zero where nothing is split) makes good the noise of the last motion. With a
-/// chart, the covariance of the features is carried to the new estimate: it stays what it is in the coordinates in which the
-/// correction was an addition.
+/// Applies the correction δ. `rigid`, as long as δ, is the part of it that corrects the noise of the last motion; it
+/// is zero if the filter does not split corrections. With charts, the covariance of the features is transported to the
+/// new estimate: it is constant in the coordinates in which the correction is an addition.
 pub fn retract(state: &mut State, delta: &[f64], rigid: &[f64], errors: Errors, blocks: &mut Vec<Matrix2<f64>>) {
     state.correct_calibration(&delta[POSE..]);
     match errors {
@@ -37,7 +37,8 @@ fn additive(state: &mut State, delta: &[f64]) {
     }
 }
 
-/// The exponential of SE_{1+N}(2) at (ξ, ξ_i = ξ_p + e_i): X ← Exp(ξ)X, p_i ← R(ξ_θ)p_i + V(ξ_θ)ξ_i. The covariance stays.
+/// The exponential of SE_{1+N}(2) at (ξ, ξ_i = ξ_p + e_i): X ← Exp(ξ)X, p_i ← R(ξ_θ)p_i + V(ξ_θ)ξ_i. The covariance
+/// does not change.
 fn group(state: &mut State, delta: &[f64]) {
     let xi = pose_part(delta);
     let (r, v) = (rotation(xi.z), v_matrix(xi.z));
@@ -48,16 +49,17 @@ fn group(state: &mut State, delta: &[f64]) {
     }
 }
 
-/// The errors of an invariant filter are a product, χ_true = Exp(old)Exp(ν)χ̂, of what was wrong before the last motion and of
-/// the noise ν of that motion, which moved the robot and left the features where they are in the map. Each is corrected
-/// where it arose: what is left of e_i without ν, in the chart of z_i = X⁻¹p_i; then the robot, X ← Exp(ν)X, among features
-/// that stay; then X ← Exp(ξ − ν)X with the features around it. Features that have been out of view
-/// follow the exponential of the group, p_i ← R(ξ_θ − ν_θ)p_i + V(ξ_θ − ν_θ)(ξ_p − ν_p + e_i), with errors that stay.
+/// The error of an invariant filter is a product, χ_true = Exp(old)Exp(ν)χ̂: the error before the last motion, and the
+/// noise ν of that motion, which moved the robot and left the features where they are in the map. Each factor is
+/// corrected where it arose. First, the rest of e_i without ν is applied in the chart of z_i = X⁻¹p_i. Second, the
+/// robot moves among the features, X ← Exp(ν)X. Third, robot and features move together, X ← Exp(ξ − ν)X. Features
+/// that have been out of view follow the exponential of the group, p_i ← R(ξ_θ − ν_θ)p_i + V(ξ_θ − ν_θ)(ξ_p − ν_p +
+/// e_i), and their errors do not change.
 ///
-/// e_i is carried along, δe⁺ = R(ξ_θ − ν_θ)R(θ)(∂z⁺/∂δz)R(θ)ᵀδe: the correction of ν turns no axes of the map. The
-/// error of the pose is not carried by the Jacobian J_l(ξ) of the exponential, as it would have to be if it were one vector
-/// that the correction is a part of: corrections are ν for the most part, Exp(old) stands to the left of them, and J_l would
-/// turn what is known of the whole way by half of every one of them.
+/// e_i is transported, δe⁺ = R(ξ_θ − ν_θ)R(θ)(∂z⁺/∂δz)R(θ)ᵀδe: the correction of ν turns no axes of the map. The error
+/// of the pose is not transported by the Jacobian J_l(ξ) of the exponential. That would be right if the error were one
+/// vector and the correction a part of it. But corrections consist mostly of ν, Exp(old) stands to the left of them,
+/// and J_l would rotate the error of the whole path by half of each correction.
 fn in_charts(state: &mut State, delta: &[f64], rigid: &[f64], charts: Charts, blocks: &mut Vec<Matrix2<f64>>) {
     let (xi, nu) = (pose_part(delta), pose_part(rigid));
     let before = state.pose;
@@ -83,8 +85,8 @@ fn in_charts(state: &mut State, delta: &[f64], rigid: &[f64], charts: Charts, bl
     state.covariance.transport(blocks);
 }
 
-/// Where a feature at `p` is after the correction e, made in a chart centred at `origin`, and ∂p⁺/∂e; all in the map. How a chart
-/// is turned does not matter.
+/// Where a feature at `p` is after the correction e, made in a chart centred at `origin`, and ∂p⁺/∂e; all in the map.
+/// The orientation of the chart does not matter.
 pub fn place(origin: &Vector2<f64>, p: &Vector2<f64>, e: &Vector2<f64>, chart: Chart) -> (Vector2<f64>, Matrix2<f64>) {
     let (z, derivative) = chart.retract(&(p - origin), e);
     (origin + z, derivative)

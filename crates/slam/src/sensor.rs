@@ -26,7 +26,7 @@ pub struct Sensor {
     mount: Se2,
 }
 
-/// The same measurement, not one that is alike, from the same mount.
+/// Equal if they share one measurement object and have equal mounts.
 impl PartialEq for Sensor {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.measurement, &other.measurement) && self.mount == other.mount
@@ -54,8 +54,8 @@ impl Sensor {
         self.measurement.components()
     }
 
-    /// What a perfect sensor on a base at `robot` reads: an identity, where it has one, and [`Sensor::dim`] numbers. `landmarks`
-    /// are identities and positions in the map, m.
+    /// What a perfect sensor on a base at `robot` reads: an identity, where it has one, and [`Sensor::dim`] numbers.
+    /// `landmarks` are identities and positions in the map, m.
     pub fn simulate(&self, robot: &Se2, landmarks: &[(u32, Vector2<f64>)]) -> Vec<(Option<u32>, Vector3<f64>)> {
         self.measurement.simulate(robot, &self.mount, landmarks)
     }
@@ -66,25 +66,25 @@ impl Sensor {
     }
 }
 
-/// An observation that was found usable.
+/// An observation that has passed the checks of its sensor.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
-    /// Which sensor read it.
+    /// The sensor, by its index.
     pub(crate) sensor: u8,
-    /// Which landmark it names.
+    /// The landmark that it names.
     pub(crate) id: Option<u32>,
     /// The numbers that are compared with the prediction; zeros beyond the sensor's dimension.
     pub(crate) value: Vector3<f64>,
-    /// Their covariance, or that of what they were made of.
+    /// Their covariance, or that of the numbers that they were computed from.
     pub(crate) covariance: Matrix3<f64>,
 }
 
-/// All sensors of a robot: those of [`FeatureKind`], then those that were added. Where they are, as calibrated, are
-/// [`Mount`]s, one for each, which belong to the state.
+/// All sensors of a robot: those of [`FeatureKind`], then those that were added. The state has a [`Mount`] for each,
+/// which says where it is, as calibrated.
 #[derive(Clone, Debug)]
 pub struct Sensors {
     all: Vec<(Arc<dyn Erased>, Se2)>,
-    /// For this long errors of readings of one landmark stay alike, s; 0 for independent ones.
+    /// The correlation time of the errors of readings of one landmark, s; 0 for independent errors.
     correlation_s: f64,
 }
 
@@ -97,15 +97,16 @@ impl Sensors {
         Self { all: built_in.into_iter().chain(added).collect(), correlation_s: config.correlation_s }
     }
 
-    /// Where they are, with what is known of the calibration.
+    /// The mounts, with this calibration.
     pub fn mounts(&self, calibration: &Calibration) -> Vec<Mount> {
         self.all.iter().map(|(_, mount)| Mount::new(*mount, calibration)).collect()
     }
 
-    /// Looks at an observation.
+    /// Checks an observation.
     ///
     /// # Errors
-    /// Why it cannot be used: a number that is not finite, a covariance that is none, numbers that the measurement refuses.
+    /// Why it cannot be used: a number that is not finite, a covariance that is not positive semidefinite, numbers
+    /// that the measurement refuses.
     pub fn read(&self, kind: FeatureKind, observation: &Observation) -> Result<Reading, DropReason> {
         let index = kind.index();
         let (measurement, _) = self.all.get(index).ok_or(DropReason::UnknownSensor)?;
@@ -113,11 +114,11 @@ impl Sensors {
         Ok(Reading { sensor: index as u8, id: observation.id, value, covariance })
     }
 
-    /// By what the covariance of a reading is to be multiplied when the last one of the same feature was `since` seconds ago.
+    /// The factor for the covariance of a reading if the last reading of the same feature was `since` seconds ago.
     ///
-    /// Errors with a correlation of ρ = exp(−Δt/T) from one reading to the next tell exactly as much about what they have in
-    /// common as one reading with their variance σ², and for each that follows an independent one with
-    /// σ²(1 + ρ)/(1 − ρ) = σ² coth(Δt/2T).
+    /// Errors with a correlation of ρ = exp(−Δt/T) from one reading to the next tell exactly as much about what they
+    /// have in common as one reading with their variance σ², and for each that follows an independent one with σ²(1 +
+    /// ρ)/(1 − ρ) = σ² coth(Δt/2T).
     pub fn repetition(&self, since: f64) -> f64 {
         let lasting = self.correlation_s;
         if lasting <= 0.0 { 1.0 } else { 1.0 / (0.5 * since.max(1e-3) / lasting).tanh() }
@@ -156,14 +157,14 @@ impl Sensors {
         self.of(reading).expect_pose(&mounts[reading.index()], reading, pose, linearized_at)
     }
 
-    /// Where a reading puts a new landmark, in the base frame, and the covariance of that. `None` where it puts it nowhere:
-    /// lines of sight that do not meet within the sensor's range, a measurement that does not say.
+    /// Where a reading puts a new landmark, in the base frame, and the covariance of that. `None` where it puts it
+    /// nowhere: lines of sight that do not meet within the sensor's range, a measurement that does not say.
     pub fn place(&self, mounts: &[Mount], reading: &Reading) -> Option<(Vector2<f64>, Matrix2<f64>)> {
         self.of(reading).place(&mounts[reading.index()], reading)
     }
 
-    /// How the place that [`Sensors::place`] gives depends on the calibration: ∂z/∂c = −(∂h/∂z)⁻¹ ∂h/∂c. `None` where nothing
-    /// of the sensor is calibrated, or the model has no inverse.
+    /// How the place that [`Sensors::place`] gives depends on the calibration: ∂z/∂c = −(∂h/∂z)⁻¹ ∂h/∂c. `None` where
+    /// nothing of the sensor is calibrated, or the model has no inverse.
     pub fn place_by_calibration(
         &self,
         mounts: &[Mount],

@@ -37,8 +37,7 @@ pub struct TooManySensors;
 /// input gives the same estimates to the last bit.
 ///
 /// ```
-/// use lienav_slam::{Config, FeatureKind, Observation, Odometry, Slam};
-/// use lienav_base::stamp::Stamp;
+/// use lienav_slam::{Config, FeatureKind, Observation, Odometry, Slam, Stamp};
 /// use nalgebra::Vector2;
 ///
 /// let mut slam = Slam::new(Config::default())?;
@@ -334,8 +333,8 @@ impl Slam {
         self.queue_held();
     }
 
-    /// Goes on at `to` after a gap. Where the gap is longer than any that odometry could bridge, the clock was set: what is in
-    /// the map counts as seen now, and before the first step nothing has happened yet.
+    /// Goes on at `to` after a gap. Where the gap is longer than any that odometry could bridge, the clock was set:
+    /// what is in the map counts as seen now, and before the first step nothing has happened yet.
     fn follow_jump_ahead(&mut self, to: Stamp) {
         if self.inbox.newest_odometry().is_some_and(|newest| to.since(newest) > MAX_SEGMENT_S) {
             if self.last_step.is_none() {
@@ -366,7 +365,7 @@ impl Slam {
         self.ahead = Increment::none();
     }
 
-    /// Tells the filter what time it is, so that features do not wait for odometry that never comes longer than
+    /// Tells the filter the current time, so that features wait for missing odometry no longer than
     /// `timing.reorder_window_s`. Optional: without it, later input releases them.
     pub fn now(&mut self, stamp: Stamp) {
         self.inbox.set_clock(stamp);
@@ -507,7 +506,7 @@ impl Slam {
         &self.counts
     }
 
-    /// How often the gate was opened because it had left out most of what was seen for longer than
+    /// How often the robot was relocated because the gate had left out most observations for longer than
     /// `gate.starvation_limit_s`.
     pub fn gate_openings(&self) -> u64 {
         self.estimator.relocations()
@@ -539,8 +538,8 @@ impl Slam {
     /// Puts the robot at a pose given from outside; the map moves with it, rigidly.
     ///
     /// # Errors
-    /// A non-finite pose or one farther than 10⁷ m from the origin, or a covariance of (x, y, θ) that is not symmetric positive
-    /// semidefinite or beyond (10⁵ m)², π²: numbers as large leave nothing of the map's in the sums. Counted.
+    /// A non-finite pose or one farther than 10⁷ m from the origin, or a covariance of (x, y, θ) that is not symmetric
+    /// positive semidefinite or beyond (10⁵ m)², π²: larger numbers would drown those of the map in rounding. Counted.
     pub fn set_pose(&mut self, pose: Se2, covariance: &Matrix3<f64>) -> Result<(), DropReason> {
         let outcome = check_pose(&pose, covariance);
         if outcome.is_ok() {
@@ -549,8 +548,7 @@ impl Slam {
         self.count(outcome)
     }
 
-    /// Switches the filter off (input is counted as `disabled`) or on again. What happened meanwhile is not known: it goes
-    /// on from the pose it had.
+    /// Switches the filter off (input is counted as `disabled`) or on again. It continues from its last pose.
     pub fn set_enabled(&mut self, enabled: bool) {
         if enabled != self.enabled {
             self.forget_clocks();

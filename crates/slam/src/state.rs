@@ -1,4 +1,4 @@
-//! The state of a filter: a pose, features, their joint covariance.
+//! The state of a filter: pose, calibration, features, and their joint covariance.
 
 use super::calibration::Calibration;
 use super::covariance::Covariance;
@@ -17,34 +17,34 @@ use std::collections::HashMap;
 pub struct Feature {
     /// Its identity.
     pub id: u32,
-    /// Where it is: in the robot frame if the coordinates are the robot's, in the map otherwise.
+    /// Its position, m: in the robot frame for robot coordinates, in the map otherwise.
     pub x: Vector2<f64>,
-    /// The same when it was first estimated; only first-estimate linearization reads it.
+    /// The first estimate of `x`; only first-estimate linearization uses it.
     pub first: Vector2<f64>,
-    /// Where the robot was, in the map, when it saw the feature first; moves with the map. Only charts that are centred there
-    /// read it.
+    /// The position of the robot in the map when it first saw the feature, m; it moves with the map. Only charts that
+    /// are centred there use it.
     pub anchor: Vector2<f64>,
-    /// Whether the first reading left its range uncertain by more than a twentieth.
+    /// Whether its range was uncertain by more than a twentieth after the first reading.
     pub is_vague: bool,
     /// When it was last used in an update.
     pub last_seen: Stamp,
     /// How many observations went into it.
     pub observations: u32,
-    /// Whether it was out of view since it was new: what is unknown of it then is not its range from here, but how the robot
-    /// has moved since, and corrections do not go through a chart any more.
+    /// Whether it has been out of view since it was added. Its uncertainty then comes from the motion of the robot
+    /// rather than from its range, and corrections no longer use a chart.
     pub is_mapped: bool,
 }
 
 impl Feature {
-    /// Whether readings of it are linearized again where later clouds put it: its range was vague when it was new, and it has not
-    /// become part of the map.
+    /// Whether its readings are linearized again where later clouds place it: its range was vague when it was new, and
+    /// it has not been out of view since.
     pub fn is_relinearized(&self) -> bool {
         self.is_vague && !self.is_mapped
     }
 }
 
-/// Pose, calibration, features and joint covariance. Errors are additive, (δp, δθ, δc, δx_1 … δx_N), but in invariant
-/// coordinates: there they are (ξ, δc, e_1 … e_N), X_true = Exp(ξ)X̂, e_i = R(θ)δz_i.
+/// Pose, calibration, features and joint covariance. Errors are additive, (δp, δθ, δc, δx_1 … δx_N), except in
+/// invariant coordinates, where they are (ξ, δc, e_1 … e_N), X_true = Exp(ξ)X̂, e_i = R(θ)δz_i.
 #[derive(Clone, Debug)]
 pub struct State {
     /// What the features' coordinates are.
@@ -53,16 +53,17 @@ pub struct State {
     pub pose: Se2,
     /// The pose as it was predicted, before the last update: the first estimate of the newest pose.
     pub predicted: Se2,
-    /// What odometry and sensor get wrong.
+    /// The estimated calibration of odometry and sensor.
     pub calibration: Calibration,
-    /// Where the sensors are, and what they get wrong, as calibrated.
+    /// The mounts and biases of the sensors, as calibrated.
     pub mounts: Vec<Mount>,
     /// The features, in no particular order.
     pub features: Vec<Feature>,
-    /// Of pose, calibration and features, in this order.
+    /// The joint covariance of pose, calibration and features, in this order.
     pub covariance: Covariance,
     index: HashMap<u32, usize>,
-    /// The next identity that the filter gives. It never goes back with the state: no identity is given twice.
+    /// The next identity that the filter gives. Restoring an earlier state does not reset it, so that no identity is
+    /// given twice.
     next_id: u32,
 }
 
@@ -94,7 +95,7 @@ impl State {
         }
     }
 
-    /// Becomes a copy of another state, in the room there is.
+    /// Becomes a copy of another state, and keeps its allocations.
     pub fn copy_from(&mut self, other: &Self) {
         let Self { coordinates, pose, predicted, calibration, mounts, features, covariance, index, next_id: _ } = other;
         (self.coordinates, self.pose, self.predicted) = (*coordinates, *pose, *predicted);
@@ -111,7 +112,7 @@ impl State {
         self.mounts.iter_mut().for_each(|mount| mount.calibrate(&self.calibration));
     }
 
-    /// What a match is of, by its identity.
+    /// The subject of a match, by identity instead of index.
     pub fn identity(&self, subject: Subject<usize>) -> Subject<u32> {
         match subject {
             Subject::Feature(i) => Subject::Feature(self.features[i].id),
@@ -130,7 +131,7 @@ impl State {
         id
     }
 
-    /// Where in [`State::features`] a feature is.
+    /// The index of a feature in [`State::features`].
     pub fn find(&self, id: u32) -> Option<usize> {
         self.index.get(&id).copied()
     }
@@ -172,7 +173,7 @@ impl State {
         }
     }
 
-    /// What is known of each calibration parameter in the state.
+    /// The estimate of each calibration parameter in the state.
     pub fn calibration_estimates(&self) -> impl Iterator<Item = CalibrationEstimate> + '_ {
         self.calibration.active().iter().enumerate().map(|(k, &parameter)| {
             let row = Covariance::calibration_row(k);
@@ -181,8 +182,8 @@ impl State {
         })
     }
 
-    /// The pose after one more motion, and its covariance: with what is known of the errors of calibration, and of how they
-    /// go with those of the pose.
+    /// The pose after one more motion, and its covariance. The covariance includes the errors of calibration and their
+    /// correlation with the pose.
     pub fn carried(&self, increment: &Increment) -> (Se2, Matrix3<f64>) {
         let (pose, mut covariance) = increment.carry(&self.pose, &self.pose_covariance());
         if let Some(drift) = &increment.drift {
@@ -226,8 +227,8 @@ impl State {
         Landmark { id, position, covariance, last_seen, observations }
     }
 
-    /// Puts the robot elsewhere, with the map around it: what is known of the features from the robot stays, what was
-    /// known of the pose is replaced.
+    /// Sets the pose, and moves the map with it: the estimate of the features relative to the robot stays, and the
+    /// estimate of the pose is replaced.
     pub fn set_pose(&mut self, pose: Se2, covariance: &Matrix3<f64>) {
         match self.coordinates {
             Coordinates::Robot => self.covariance.replace_pose(covariance),
@@ -261,7 +262,7 @@ impl State {
         self.predicted = pose;
     }
 
-    /// No features, this pose, and of calibration what was known before the run.
+    /// Removes all features, sets the pose, and restores the prior of the calibration.
     pub fn reset(&mut self, pose: Se2, covariance: &Matrix3<f64>, config: &CalibrationConfig) {
         self.features.clear();
         self.index.clear();
@@ -275,7 +276,7 @@ impl State {
     }
 }
 
-/// [I, J l]: what a displacement and a turn of the frame do to a point at l from its origin.
+/// [I, J l]: the displacement of a point at l by a translation and a rotation of its frame.
 fn lever(l: &Vector2<f64>) -> Matrix2x3<f64> {
     let turned = skew(l);
     Matrix2x3::new(1.0, 0.0, turned.x, 0.0, 1.0, turned.y)

@@ -1,4 +1,4 @@
-//! One step of the filter: a cloud is taken in.
+//! One step of the filter: propagate, associate, gate, update, augment, prune.
 
 use super::associate::{Association, AssociationRoom, Evidence, Newcomer, associate};
 use super::augment::augment;
@@ -18,11 +18,11 @@ use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::Vector2;
 
-/// A feature unseen for this long belongs to the map, s: longer than one stays hidden behind another, less than a robot needs
-/// to come back.
+/// A feature that was not seen for this long counts as mapped, s: longer than one feature hides another, shorter than
+/// a robot needs to come back.
 const MAPPED_AFTER_S: f64 = 3.0;
 
-/// What a step needs to know beside the state: the filter, the sensors, the gate, the limits of the map.
+/// What a step needs besides state and input: the filter, the sensors, the gate, the limits of the map.
 #[derive(Clone, Debug)]
 pub struct Model {
     pub filter: Filter,
@@ -43,7 +43,7 @@ impl Model {
     }
 }
 
-/// A cloud, and the motion from the state to where it was taken.
+/// A cloud, and the motion from the state to the pose at which the cloud was taken.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
     pub motion: &'a Increment,
@@ -64,11 +64,11 @@ pub struct Outcome {
     pub added: usize,
     /// Observations left out, by reason.
     pub refused: Counts,
-    /// The motion as the filter has it after the cloud, from where the robot was before it.
+    /// The motion from the state before the step to the cloud, as estimated after the cloud.
     pub moved: Se2,
 }
 
-/// Memory of a step: it stays allocated, and nothing in it passes from one step to the next.
+/// Buffers of a step, which keep their allocations. No value in them passes from one step to the next.
 #[derive(Debug, Default)]
 pub struct Room {
     association: AssociationRoom,
@@ -81,10 +81,10 @@ pub struct Room {
     pub readings: Vec<Associated>,
 }
 
-/// Takes a cloud in: propagate, associate, gate, update, augment, prune. With `track_loss`, a robot whose observations are left
-/// out by the gate for too long is relocated.
+/// Processes a cloud: propagate, associate, gate, update, augment, prune. With `track_loss`, the robot is relocated if
+/// the gate has left out most observations for too long.
 ///
-/// The state after it is a function of the state before it, the model and the input; the same bits come out of the same bits.
+/// The new state is a function of the old state, the model, the input and `track_loss`, bit for bit.
 pub fn step(
     state: &mut State,
     model: &Model,
@@ -123,7 +123,7 @@ pub fn step(
     Outcome { nis, dof: numbers(used), accepted: used.len(), added, refused, moved }
 }
 
-/// Moves to where the cloud at `stamp` was taken.
+/// Propagates the state to the pose at which the cloud at `stamp` was taken.
 fn propagate_to(state: &mut State, model: &Model, motion: &Increment, stamp: Stamp, rows: &mut Rows) {
     rows.noise.clear();
     if *motion != Increment::none() {
@@ -134,15 +134,15 @@ fn propagate_to(state: &mut State, model: &Model, motion: &Increment, stamp: Sta
     }
 }
 
-/// Whether the gate has left out most of what is seen for too long.
+/// Whether the gate has left out most readings for too long.
 fn is_lost(track_loss: Option<&mut TrackLoss>, stamp: Stamp, matches: &[Match], associated: &Association) -> bool {
     let gated = associated.refused.get(DropReason::Gated);
     track_loss.is_some_and(|track_loss| track_loss.reached(stamp, matches.len(), gated))
 }
 
-/// Lets the robot be elsewhere, farther and farther from where the filter has it, until most of what is seen passes. The
-/// estimate begins where the cloud has the robot: a start that ignorance this large does not remember, from which the update
-/// is linear enough.
+/// Relocates a lost robot: moves it to where the cloud fits the map best, and increases the uncertainty of this motion
+/// until most readings pass the gate. An uncertainty this large makes the estimate independent of the new start; the
+/// new start makes the update nearly linear.
 fn relocate(
     state: &mut State,
     model: &Model,
@@ -164,11 +164,11 @@ fn relocate(
             break;
         }
     }
-    // All of them are one motion that nobody knows, and are corrected as one.
+    // All increments together are one unknown motion, and are corrected as one.
     rows.note_noise(state, &whole, &filter);
 }
 
-/// The motion that explains best how the features of the map are seen now.
+/// The motion of the robot that best explains the readings of features in the map.
 fn most_likely_displacement(state: &State, model: &Model, evidence: Evidence<'_>) -> Option<Se2> {
     let Evidence::Observed { kind, observations } = evidence else { return None };
     let known = observations.iter().filter_map(|observation| {
@@ -179,8 +179,8 @@ fn most_likely_displacement(state: &State, model: &Model, evidence: Evidence<'_>
     displacement((&model.sensors, &state.mounts), &known.collect::<Vec<_>>())
 }
 
-/// Linearizes all matches anew where the update is going to put them, and what the last motion did to them, as often as
-/// the filter says: Gauss–Newton on the posterior. The last linearization is the one that [`update`] takes.
+/// Linearizes all matches, and the effect of the last motion's noise on them, again at the estimate that the update
+/// would give, as often as the filter says: Gauss–Newton on the posterior. [`update`] uses the last linearization.
 fn iterate(
     state: &mut State,
     model: &Model,
@@ -208,7 +208,7 @@ fn iterate(
     }
 }
 
-/// The features of matches have been seen.
+/// Records when the features of the matches were seen, and which readings were used.
 fn note_matches(state: &mut State, matches: &[Match], stamp: Stamp, readings: &mut Vec<Associated>) {
     for m in matches {
         if let Subject::Feature(i) = m.subject {
@@ -224,7 +224,7 @@ fn note_matches(state: &mut State, matches: &[Match], stamp: Stamp, readings: &m
     }
 }
 
-/// Begins features, and says how many.
+/// Adds new features, and returns how many.
 fn augment_all(
     state: &mut State,
     model: &Model,

@@ -1,8 +1,8 @@
 //! How a robot leans, and what that does to what it measures: the filter is planar, the ground need not be.
 //!
-//! Of R = R_z(ψ) R_y(θ) R_x(φ), heading ψ is the filter's to know; pitch θ and roll φ come from an inertial sensor. They
-//! turn the rate of the body into that of the heading, and what lies in the base's x-y plane into what lies in the
-//! horizontal one: (x, y) ↦ L (x, y), L = [[cos θ, sin θ sin φ], [0, cos φ]], the upper left of R_y(θ) R_x(φ).
+//! Of R = R_z(ψ) R_y(θ) R_x(φ), heading ψ is the filter's to know; pitch θ and roll φ come from an inertial sensor.
+//! They turn the rate of the body into that of the heading, and what lies in the base's x-y plane into what lies in
+//! the horizontal one: (x, y) ↦ L (x, y), L = [[cos θ, sin θ sin φ], [0, cos φ]], the upper left of R_y(θ) R_x(φ).
 
 use super::{FeatureKind, Noise, Observation, Odometry, SensorConfig};
 use lienav_lie::rotation;
@@ -23,7 +23,8 @@ pub struct Tilt {
 }
 
 impl Tilt {
-    /// Of an orientation from the body to the world; `None` where the x axis is so near to the vertical that there is no heading.
+    /// Of an orientation from the body to the world; `None` where the x axis is so near to the vertical that there is
+    /// no heading.
     pub fn of(orientation: &UnitQuaternion<f64>) -> Option<Self> {
         let (roll, pitch, _) = orientation.euler_angles();
         (pitch.cos() >= LEAST_COS_PITCH).then_some(Self { roll, pitch })

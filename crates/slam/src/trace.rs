@@ -1,4 +1,4 @@
-//! What a run was made of: for estimators that take all of it at once, and must use the same information as the filter.
+//! The record of a run, for estimators that process all of it at once and must use the same information as the filter.
 
 use super::Slam;
 use super::fixed_lag::{Associated, Role};
@@ -31,8 +31,8 @@ pub struct TracedStep {
 /// One reading with what it is of.
 #[derive(Clone, Copy, Debug)]
 pub struct TracedReading {
-    /// The feature, by its identity, and where it is in the map after the step, m; or the pose. A feature that was forgotten
-    /// comes back as [`Role::First`].
+    /// The feature, by its identity, and where it is in the map after the step, m; or the pose. A feature that was
+    /// forgotten comes back as [`Role::First`].
     pub subject: Subject<(u32, Vector2<f64>)>,
     /// What was read.
     pub reading: Reading,

@@ -1,45 +1,45 @@
-//! Track loss: the limit on how long the gate may leave out most of what is seen.
+//! Track loss (the kidnapped robot): the limit on how long the gate may leave out most readings.
 //!
-//! A gate that leaves out nearly everything is not wrong about the observations but about the pose: the wheels were lifted,
-//! or slipped more than their noise says. What is honest then is to say that the robot has moved in a way odometry knows
-//! nothing of. The map stays as it is and as certain as it is; the robot is put where most of what is seen belongs, and robot
-//! against map is widened, by as much as it was moved or more, until most of that passes. One feature
-//! seen wrong beside others that fit is no track loss.
+//! If the gate leaves out nearly all readings, the readings are right and the pose is wrong: the wheels were lifted,
+//! or slipped more than their noise allows. The filter then assumes that the robot has made a motion that odometry did
+//! not measure. The map and its covariance stay. The robot is moved to where most readings fit the map, and the
+//! uncertainty of the robot relative to the map is increased, by at least the size of that motion, until most readings
+//! pass the gate. One wrong feature beside others that fit is no track loss.
 
 use super::motion::Increment;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::{Matrix3, Vector3};
 
-/// The least standard deviation of a motion that is assumed, m and rad.
+/// The smallest standard deviation of an assumed motion, m and rad.
 const FIRST: f64 = 0.02;
 
-/// Each is so many times as large as the last.
+/// The factor from one assumed motion to the next.
 const GROWTH: f64 = 2.0;
 
-/// The largest, m; for the heading a whole turn is known to be enough long before.
+/// The largest standard deviation of an assumed motion, m, unless the first is larger.
 const LARGEST: f64 = 12.0;
 
-/// Beyond this the heading is not known at all, rad.
+/// The largest standard deviation of the heading, rad: with it, the heading is unknown.
 const LARGEST_TURN: f64 = std::f64::consts::PI;
 
-/// How long the gate has left out most of what is seen of known features.
+/// How long the gate has left out most readings of known features.
 #[derive(Clone, Debug)]
 pub struct TrackLoss {
-    /// For how long it may, s; 0 for ever.
+    /// How long it may do so, s; 0 for ever.
     pub limit_s: f64,
     since: Option<Stamp>,
     relocations: u64,
 }
 
 impl TrackLoss {
-    /// Nothing left out so far.
+    /// Nothing was left out so far.
     pub fn new(limit_s: f64) -> Self {
         Self { limit_s, since: None, relocations: 0 }
     }
 
-    /// Takes note of a cloud in which `passed` observations of known features passed and `gated` did not, and says whether
-    /// the robot is to be relocated: that counts, and the time starts anew.
+    /// Takes note of a cloud in which `passed` observations of known features passed and `gated` did not. Returns
+    /// whether the robot is to be relocated; if so, counts it and starts the time anew.
     pub fn reached(&mut self, stamp: Stamp, passed: usize, gated: u64) -> bool {
         if gated <= passed as u64 {
             if passed > 0 {
@@ -56,18 +56,18 @@ impl TrackLoss {
         is_reached
     }
 
-    /// How often.
+    /// How often the limit was reached.
     pub fn relocations(&self) -> u64 {
         self.relocations
     }
 
-    /// Time starts anew.
+    /// Starts the time anew.
     pub fn forget(&mut self) {
         self.since = None;
     }
 }
 
-/// Motions nobody knows of, of growing size from `least` on, all with the expectation that there was none.
+/// Increments of zero motion with growing noise. The standard deviation of the first is at least `least`, m and rad.
 pub fn unknown_motions(least: f64) -> impl Iterator<Item = Increment> {
     let first = FIRST.max(least);
     std::iter::successors(Some(first), |std| Some(std * GROWTH)).take_while(move |std| *std <= LARGEST.max(first)).map(

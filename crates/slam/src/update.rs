@@ -9,7 +9,7 @@ use super::retract::retract;
 use super::state::State;
 use nalgebra::{Matrix2, Vector2, Vector3};
 
-/// Room for the products of an update; keeps its allocation.
+/// Buffers of an update, which keep their allocations.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
     /// P Hᵀ, then P Hᵀ L⁻ᵀ; column by column, a column as long as the state.
@@ -22,9 +22,9 @@ pub struct Workspace {
     columns: Vec<f64>,
     /// P Hᵀ L⁻ᵀ L⁻¹ r.
     delta: Vec<f64>,
-    /// Of `delta`, what makes good the noise of the last motion.
+    /// The part of `delta` that corrects the noise of the last motion.
     rigid: Vec<f64>,
-    /// What the correction did to the error of each feature.
+    /// How the correction transforms the error of each feature.
     blocks: Vec<Matrix2<f64>>,
 }
 
@@ -37,16 +37,16 @@ pub struct Singular;
 pub struct Updated {
     /// Normalised innovation squared of all matches together.
     pub nis: f64,
-    /// The noise n of the last motion that the correction made good; zero where nothing was split off.
+    /// The estimated noise n of the last motion; zero if the filter does not split corrections.
     pub noise: [f64; 3],
 }
 
-/// Updates the state by `matches`. `noise_rows` is what the noise of the last
-/// motion did to every error, G L with noise L n, n ~ N(0, I); only a filter that splits corrections reads it.
+/// Updates the state by `matches`. `noise_rows` is the effect of the last motion's noise on every error, G L with
+/// noise L n, n ~ N(0, I); only a filter that splits corrections uses it.
 ///
-/// With S = H P Hᵀ + R = L Lᵀ and W = P Hᵀ L⁻ᵀ: x ← x + W L⁻¹ r, P ← P − W Wᵀ. In robot coordinates H = [0 | H_O], and this is
-/// the reduced Bayesian update (Shen 2019, eq. (5.24)) in covariance form: where Σ_NO = 0 the rows of W that belong to the
-/// pose are exactly zero.
+/// With S = H P Hᵀ + R = L Lᵀ and W = P Hᵀ L⁻ᵀ: x ← x + W L⁻¹ r, P ← P − W Wᵀ. In robot coordinates H = [0 | H_O], and
+/// this is the reduced Bayesian update (Shen 2019, eq. (5.24)) in covariance form: where Σ_NO = 0 the rows of W that
+/// belong to the pose are exactly zero.
 ///
 /// # Errors
 /// [`Singular`].
@@ -97,17 +97,17 @@ pub fn numbers(matches: &[Match]) -> usize {
     matches.iter().map(|m| m.dim).sum()
 }
 
-/// What [`update`] would correct.
+/// The correction of the pose that [`update`] would make.
 #[derive(Clone, Copy, Debug)]
 pub struct Correction {
     /// The noise n of the last motion.
     pub noise: [f64; 3],
-    /// Of the pose, ξ − ν: all but what that noise did to it.
+    /// The correction of the pose without the effect of that noise, ξ − ν.
     pub rest_of_pose: Vector3<f64>,
 }
 
-/// The correction that [`update`] would make to the pose and, in `rests`, to each matched feature, but for what the noise of the
-/// last motion did to it; nothing is changed.
+/// Computes the correction that [`update`] would make to the pose and, in `rests`, to each matched feature, without
+/// the effect of the last motion's noise. The state is not changed.
 ///
 /// # Errors
 /// [`Singular`].
@@ -150,7 +150,7 @@ pub fn preview(
     Ok(Correction { noise, rest_of_pose })
 }
 
-/// y ← L⁻ᵀ y: of L⁻¹ r it makes S⁻¹ r.
+/// y ← L⁻ᵀ y: turns L⁻¹ r into S⁻¹ r.
 fn weigh(work: &mut Workspace, m: usize) {
     for k in (0..m).rev() {
         let sum: f64 = (k + 1..m).map(|l| work.s[l * m + k] * work.y[l]).sum();
@@ -283,7 +283,7 @@ fn factor(s: &mut [f64], m: usize) -> Result<(), Singular> {
             row[j] = (row[j] - known) / above[j * m + j];
         }
         let pivot = row[i] - row[..i].iter().map(|a| a * a).sum::<f64>();
-        // Relative to the variance itself: a pivot that is rounding only is none.
+        // A pivot this small, relative to the variance, is rounding error.
         if pivot.is_finite() && pivot > 1e-13 * row[i] {
             row[i] = pivot.sqrt();
         } else {

@@ -174,8 +174,8 @@ impl<M: LandmarkMeasurement<D>, const D: usize> OfLandmark<M, D> {
         Self { components: measurement.components(), measurement }
     }
 
-    /// ∂(reading)/∂(x, y, yaw, range bias, bearing bias) from ∂(reading)/∂z_s and ∂(reading)/∂z: with z_s = R(ψ)ᵀ(z − m),
-    /// ∂z_s/∂m = −R(ψ)ᵀ and ∂z_s/∂ψ = −J z_s.
+    /// ∂(reading)/∂(x, y, yaw, range bias, bearing bias) from ∂(reading)/∂z_s and ∂(reading)/∂z: with z_s = R(ψ)ᵀ(z −
+    /// m), ∂z_s/∂m = −R(ψ)ᵀ and ∂z_s/∂ψ = −J z_s.
     fn by_calibration(
         &self,
         in_sensor: &SMatrix<f64, D, 2>,
@@ -307,7 +307,8 @@ impl<M: PoseMeasurement<D>, const D: usize> Erased for OfPose<M, D> {
         None
     }
 
-    /// With the sensor at p + R(θ)m, θ + ψ: ∂(p_s, θ_s)/∂(p, θ) = [[I, J R(θ)m], [0, 1]], ∂(p_s, θ_s)/∂(m, ψ) = diag(R(θ), 1).
+    /// With the sensor at p + R(θ)m, θ + ψ: ∂(p_s, θ_s)/∂(p, θ) = [[I, J R(θ)m], [0, 1]], ∂(p_s, θ_s)/∂(m, ψ) =
+    /// diag(R(θ), 1).
     fn expect_pose(&self, mount: &Mount, reading: &Reading, pose: &Se2, at: &Se2) -> Option<Expected> {
         let predicted = self.measurement.predict(&(*pose * mount.pose), reading.id)?;
         let of_sensor = self.measurement.jacobian(&(*at * mount.pose), reading.id)?;

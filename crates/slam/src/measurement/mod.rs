@@ -1,10 +1,10 @@
 //! Measurements: what a reading says about a landmark, or about the pose itself.
 //!
-//! A measurement is one type. [`LandmarkMeasurement`] is a function of where a landmark is in the sensor frame,
-//! y = h(z) + b + n; [`PoseMeasurement`] a function of where the sensor is in the map. Both state their dimension D in their
-//! type, and the filter, the batch estimate and the simulator take them as a [`Sensor`](crate::Sensor): a measurement on its
-//! mount. [`Position`], [`RangeBearing`], [`StereoBearings`] and [`Triangulated`] are written against the same interface that
-//! a program outside of this crate has.
+//! A measurement is one type. [`LandmarkMeasurement`] is a function of where a landmark is in the sensor frame, y =
+//! h(z) + b + n; [`PoseMeasurement`] a function of where the sensor is in the map. Both state their dimension D in
+//! their type, and the filter, the batch estimate and the simulator take them as a [`Sensor`](crate::Sensor): a
+//! measurement on its mount. [`Position`], [`RangeBearing`], [`StereoBearings`] and [`Triangulated`] are written
+//! against the same interface that a program outside of this crate has.
 
 mod erased;
 mod position;
@@ -27,7 +27,7 @@ use lienav_lie::Se2;
 use nalgebra::{Matrix2, SMatrix, SVector, Vector2};
 use std::fmt;
 
-/// Nearer to the sensor than this, direction means nothing, m.
+/// Below this distance from the sensor, a direction is undefined, m.
 pub const TOO_NEAR_M: f64 = 1e-6;
 
 /// What a component of a reading is: whether it wraps around, and which bias of the sensor it has.
@@ -53,8 +53,8 @@ impl Component {
 /// A measurement of D numbers of one landmark at z, in the sensor frame, m: y = h(z) + b + n, n ~ N(0, R).
 ///
 /// Implementing [`components`](Self::components), [`noise`](Self::noise), [`predict`](Self::predict) and
-/// [`jacobian`](Self::jacobian) is enough to correct landmarks that are in the map. A measurement that says where a new
-/// landmark is implements [`place`](Self::place), too.
+/// [`jacobian`](Self::jacobian) is enough to correct landmarks that are in the map. A measurement that says where a
+/// new landmark is implements [`place`](Self::place), too.
 pub trait LandmarkMeasurement<const D: usize>: fmt::Debug + Send + Sync {
     /// What the D numbers are.
     fn components(&self) -> [Component; D];
@@ -65,11 +65,11 @@ pub trait LandmarkMeasurement<const D: usize>: fmt::Debug + Send + Sync {
     /// h(z): what a perfect sensor reads of a landmark at `z`.
     fn predict(&self, z: &Vector2<f64>) -> SVector<f64, D>;
 
-    /// ∂h/∂z at `z`; `None` where there is none, as on top of the sensor.
+    /// ∂h/∂z at `z`; `None` where it does not exist, as at the sensor itself.
     fn jacobian(&self, z: &Vector2<f64>) -> Option<SMatrix<f64, D, 2>>;
 
-    /// Looks at the finite numbers of an observation, and gives what is compared with [`predict`](Self::predict): most
-    /// measurements give the numbers themselves.
+    /// Checks the finite numbers of an observation, and returns what is compared with [`predict`](Self::predict): most
+    /// measurements return the numbers themselves.
     ///
     /// # Errors
     /// Why the numbers cannot be used.
@@ -78,7 +78,7 @@ pub trait LandmarkMeasurement<const D: usize>: fmt::Debug + Send + Sync {
     }
 
     /// R of a reading: `stated` is the observation's own covariance or [`noise`](Self::noise), `read` what
-    /// [`read`](Self::read) gave, `z` where the measurement is linearized. `None` where there is none.
+    /// [`read`](Self::read) gave, `z` where the measurement is linearized. `None` where R does not exist.
     fn noise_at(
         &self,
         stated: &SMatrix<f64, D, D>,
@@ -89,23 +89,23 @@ pub trait LandmarkMeasurement<const D: usize>: fmt::Debug + Send + Sync {
         Some(*stated)
     }
 
-    /// Where a reading without bias puts a new landmark, and the covariance of that, both in the sensor frame. `None` where it
-    /// does not say, as for any measurement of one number.
+    /// The position of a new landmark, m, from a reading without bias, and its covariance, both in the sensor frame.
+    /// `None` if a reading does not determine the position, as for any measurement of one number.
     fn place(&self, read: &SVector<f64, D>, stated: &SMatrix<f64, D, D>) -> Option<(Vector2<f64>, Matrix2<f64>)> {
         let _ = (read, stated);
         None
     }
 
-    /// Whether a sensor reads anything of a landmark at `z`; the simulator asks.
+    /// Whether the sensor sees a landmark at `z`; the simulator uses this.
     fn sees(&self, z: &Vector2<f64>) -> bool {
         let _ = z;
         true
     }
 }
 
-/// A measurement of D numbers of the pose of the sensor in the map: y = h(T, id) + n, n ~ N(0, R), where T is the pose of the
-/// base times the mount. The `id` of the observation may choose among things that the measurement knows: a surveyed
-/// landmark, a beacon.
+/// A measurement of D numbers of the pose of the sensor in the map: y = h(T, id) + n, n ~ N(0, R), where T is the pose
+/// of the base times the mount. The `id` of the observation may choose among things that the measurement knows: a
+/// surveyed landmark, a beacon.
 pub trait PoseMeasurement<const D: usize>: fmt::Debug + Send + Sync {
     /// What the D numbers are.
     fn components(&self) -> [Component; D];
@@ -113,13 +113,13 @@ pub trait PoseMeasurement<const D: usize>: fmt::Debug + Send + Sync {
     /// R for an observation that states no covariance.
     fn noise(&self) -> SMatrix<f64, D, D>;
 
-    /// h(T): what a perfect sensor at `sensor`, in the map, reads; `None` where `id` is nothing it knows.
+    /// h(T): what a perfect sensor at `sensor`, in the map, reads; `None` if the measurement does not know `id`.
     fn predict(&self, sensor: &Se2, id: Option<u32>) -> Option<SVector<f64, D>>;
 
-    /// ∂h/∂(x, y, θ) of the sensor's pose in the map; `None` where there is none.
+    /// ∂h/∂(x, y, θ) of the sensor's pose in the map; `None` where it does not exist.
     fn jacobian(&self, sensor: &Se2, id: Option<u32>) -> Option<SMatrix<f64, D, 3>>;
 
-    /// Looks at the finite numbers of an observation.
+    /// Checks the finite numbers of an observation.
     ///
     /// # Errors
     /// Why they cannot be used.

@@ -73,9 +73,9 @@ impl StereoBearings {
         Some(j * bearings * j.transpose())
     }
 
-    /// Whether the range of a feature triangulated at `z` is known at all, and not significantly beyond the limit. A limit on
-    /// the estimate itself would let in far features only where their noise makes them nearer, which biases every one of
-    /// them.
+    /// Whether the range of a feature triangulated at `z` is known at all, and not significantly beyond the limit. A
+    /// limit on the estimate itself would let in far features only where their noise makes them nearer, which biases
+    /// every one of them.
     fn may_be_in_range(&self, z: &Vector2<f64>, covariance: &Matrix2<f64>) -> bool {
         let square = z.norm_squared();
         let (inverse, std) = (1.0 / square.sqrt(), (z.dot(&(covariance * z)) / square).sqrt() / square);
@@ -83,8 +83,8 @@ impl StereoBearings {
     }
 }
 
-/// The position that both bearings of a stereo pair meet at, with noise Q_z J Jᵀ: the measurement of the thesis (Shen 2019,
-/// § 5.5). Observations are bearings, readings are positions in the sensor frame, m.
+/// The position that both bearings of a stereo pair meet at, with noise Q_z J Jᵀ: the measurement of the thesis (Shen
+/// 2019, § 5.5). Observations are bearings, readings are positions in the sensor frame, m.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Triangulated {
     /// The cameras.

@@ -85,7 +85,8 @@ proptest! {
     fn placing_a_perfect_reading_gives_the_landmark(x in 0.5..20.0f64, y in -8.0..8.0f64) {
         for stereo in [TRIANGULATED, StereoModel::Bearings] {
             let ((sensors, mounts), z) = (sensors(stereo), Vector2::new(x, y));
-            // Bearings place nothing whose parallax their noise hides: at the sides of the cameras, that of the default does.
+            // Bearings place nothing whose parallax their noise hides: at the sides of the cameras, that of the
+            // default does.
             let covariance = (stereo == StereoModel::Bearings).then(|| Noise::from(Matrix2::identity() * 1e-6));
             for kind in KINDS {
                 let reading = sensors.read(kind, &Observation { covariance, ..perfect(kind, &z) }).unwrap();

@@ -156,8 +156,8 @@ fn propagation_against_finite_differences_of_the_mean() {
     }
 }
 
-/// Compounded first and applied at once, or applied one after the other: to first order the same; and the prediction of the
-/// pose alone agrees with the state.
+/// Compounded first and applied at once, or applied one after the other: to first order the same; and the prediction
+/// of the pose alone agrees with the state.
 #[test]
 fn what_is_predicted_is_what_the_state_becomes() {
     for name in ["ekf", "reduced", "default"] {
@@ -254,7 +254,8 @@ fn the_update_is_the_textbook_kalman_update() {
     }
 }
 
-/// A new feature is where the reading puts it, given the calibration: so its error goes with the errors of calibration.
+/// A new feature is where the reading puts it, given the calibration: so its error goes with the errors of
+/// calibration.
 #[test]
 fn a_new_feature_is_correlated_with_the_calibration_it_was_placed_by() {
     for name in ["log-range", "reduced", "ekf"] {
@@ -276,8 +277,8 @@ fn a_new_feature_is_correlated_with_the_calibration_it_was_placed_by() {
     }
 }
 
-/// A winding drive among twelve features on two rings, range and bearing, seen by robot and sensor with the calibration errors
-/// `c` (in the order of [`CalibrationParameter::ALL`]): what odometry states, and what is read.
+/// A winding drive among twelve features on two rings, range and bearing, seen by robot and sensor with the
+/// calibration errors `c` (in the order of [`CalibrationParameter::ALL`]): what odometry states, and what is read.
 fn drive(c: &[f64; 9], steps: usize, seed: u64) -> Vec<Instant> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut noise = |std: f64| {
@@ -339,8 +340,8 @@ fn block(slam: &Slam) -> DMatrix<f64> {
     slam.state().covariance.to_matrix().view((3, 3), (n, n)).into_owned()
 }
 
-/// Errors drawn from the priors are found, to within what the filter claims. The mounting yaw is off: it cannot be told from
-/// a bias of the bearing.
+/// Errors drawn from the priors are found, to within what the filter claims. The mounting yaw is off: it cannot be
+/// told from a bias of the bearing.
 #[test]
 fn errors_of_calibration_are_found_and_their_covariance_is_honest() {
     for filter in ["default", "invariant"] {
@@ -379,8 +380,8 @@ fn errors_of_calibration_are_found_and_their_covariance_is_honest() {
     }
 }
 
-/// The yaw of the mount and a bias of the bearing do the same to a reading: their difference is learned, their sum is not. And
-/// a robot that stands still learns nothing of its odometry.
+/// The yaw of the mount and a bias of the bearing do the same to a reading: their difference is learned, their sum is
+/// not. And a robot that stands still learns nothing of its odometry.
 #[test]
 fn what_cannot_be_known_stays_as_it_was() {
     let on = |sigma: f64| Prior { sigma, ..Prior::default() };

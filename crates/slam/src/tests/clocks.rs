@@ -1,5 +1,5 @@
-//! Stamps of other clocks: one that is wrong costs nothing, two that interleave neither, and a clock that was really set is
-//! followed.
+//! Stamps of other clocks: one that is wrong costs nothing, two that interleave neither, and a clock that was really
+//! set is followed.
 
 use super::*;
 use crate::{DropReason, Imu, Landmark, PoseEstimate, TimeJump};
@@ -198,8 +198,8 @@ fn a_cloud_of_another_clock_before_the_first_odometry_does_not_release_others_ea
     assert_eq!(with.counts().get(DropReason::NotStarted), 1);
 }
 
-/// What issue 14 found: after one stamp 0 with `rewind`, the true stamps were a gap of decades, and every observation was
-/// `singular` beside its noise.
+/// What issue 14 found: after one stamp 0 with `rewind`, the true stamps were a gap of decades, and every observation
+/// was `singular` beside its noise.
 #[test]
 fn one_stamp_of_zero_with_rewind_leaves_the_observations_as_good_as_they_were() {
     let instants = recording(200, 7);

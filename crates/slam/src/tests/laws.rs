@@ -81,8 +81,8 @@ fn additive_covariance(state: &State) -> DMatrix<f64> {
     &m * p * m.transpose()
 }
 
-/// Shen 2019, eq. (5.24), as printed: precision matrix and information vector of the joint distribution after the observable
-/// part x_O alone has been updated by z = C x_O + δ.
+/// Shen 2019, eq. (5.24), as printed: precision matrix and information vector of the joint distribution after the
+/// observable part x_O alone has been updated by z = C x_O + δ.
 fn information_update(
     mu: &DVector<f64>,
     sigma: &DMatrix<f64>,
@@ -273,8 +273,8 @@ fn a_motion_linearized_anew_is_that_of_features_where_they_are() {
     }
 }
 
-/// The counterexample of Julier and Uhlmann (2001): a robot that stands still and sees the same features again and again
-/// learns nothing about its own pose.
+/// The counterexample of Julier and Uhlmann (2001): a robot that stands still and sees the same features again and
+/// again learns nothing about its own pose.
 #[test]
 fn a_static_robot_learns_nothing_about_its_pose() {
     let pose_covariance = |filter: &str| {
@@ -318,8 +318,8 @@ fn a_static_robot_learns_nothing_about_its_pose() {
     assert!(ekf[(2, 2)] < 0.9 * 0.04, "the EKF is expected to shrink: {}", ekf[(2, 2)]);
 }
 
-/// Along the unobservable directions N of Shen 2019, eq. (5.7), no update may add information: Nᵀ P⁻¹ N stays, without process
-/// noise. First-estimate Jacobians keep this (chain property, eq. (5.1)); the EKF does not.
+/// Along the unobservable directions N of Shen 2019, eq. (5.7), no update may add information: Nᵀ P⁻¹ N stays, without
+/// process noise. First-estimate Jacobians keep this (chain property, eq. (5.1)); the EKF does not.
 #[test]
 fn first_estimates_keep_the_unobservable_directions_unobservable() {
     let information = |filter: &str| {
@@ -387,8 +387,8 @@ fn estimates_move_with_the_world() {
     }
 }
 
-/// Consistency on an easy problem: the mean NEES of 60 runs of 100 steps lies where χ² puts it. Steps of one run depend on
-/// each other, so the band is that of the runs.
+/// Consistency on an easy problem: the mean NEES of 60 runs of 100 steps lies where χ² puts it. Steps of one run
+/// depend on each other, so the band is that of the runs.
 #[test]
 fn on_an_easy_run_the_covariance_is_honest() {
     for filter in ["invariant", "cartesian", "log-range", "inverse-range", "reduced", "ekf", "fe-ekf"] {
