@@ -6,9 +6,9 @@ use lienav::ros::{attitude_node, simulator_node, slam_node};
 use lienav_attitude::{BODY_SPECS, BodyGroup};
 #[cfg(feature = "ros")]
 use lienav_base::settings::Spec;
+use lienav_eval::study::Study;
 use lienav_io::bag::{BAD_TRUTH, UNREADABLE};
 use lienav_io::convert::Refusal;
-use lienav_eval::study::Study;
 use lienav_io::files::write_atomically;
 use lienav_io::settings_file::to_markdown;
 use lienav_sim::Scenario;

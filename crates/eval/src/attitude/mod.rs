@@ -1,4 +1,4 @@
-//! How good an attitude is: an inertial [`recording`](InertialRecording) through the filter ([`run`](run())), held against true
+//! How good an attitude is: an inertial [`recording`](lienav_io::inertial::InertialRecording) through the filter ([`run`](run())), held against true
 //! orientations ([`errors`]); how far the gyroscope alone drifts ([`drift`]); a [`report`] in numbers and figures.
 
 pub mod drift;

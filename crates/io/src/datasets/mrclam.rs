@@ -23,10 +23,7 @@ pub const FORMAT: Format =
     Format { prefix: "mrclam", arguments: "FOLDER:ROBOT", about: "one robot of MR.CLAM", open: open_source };
 
 fn open_source(arguments: &str) -> Result<Recording, OpenError> {
-    let wrong = |problem: &str| OpenError::Source {
-        given: format!("mrclam:{arguments}"),
-        problem: problem.to_owned(),
-    };
+    let wrong = |problem: &str| OpenError::Source { given: format!("mrclam:{arguments}"), problem: problem.to_owned() };
     let (folder, robot) = arguments.rsplit_once(':').ok_or_else(|| wrong("it names no robot"))?;
     let robot = robot.parse().map_err(|_| wrong("the robot is not a number"))?;
     open(Path::new(folder), robot)
