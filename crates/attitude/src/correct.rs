@@ -1,11 +1,12 @@
-//! Kalman updates: by velocity that stays about zero, by the gyroscope's bias seen at rest, by a heading.
+//! Kalman updates: zero-velocity update, gyroscope bias measured while stationary (zero-rate update), heading.
 
 use super::DropReason;
 use super::state::{Columns, Covariance, Error, GYRO, NU, SIZE, State, XI};
 use nalgebra::{Matrix3, SVector, Vector3};
 
 impl State {
-    /// v = 0 with variances `believed` by axis over this stretch. In invariant errors 0 − v̂ = ν + ξ × v̂, so H = (−v̂^, 0, I, 0).
+    /// Zero-velocity update: v = 0 with variances `believed` by axis over the interval since the last one. In invariant
+    /// errors 0 − v̂ = ν + ξ × v̂, so H = (−v̂^, 0, I, 0).
     /// Left out where v̂ does not pass the gate: rᵀ(P + σ²)⁻¹r > `gate`, σ² = `usual` being the variances of velocities.
     ///
     /// # Errors
