@@ -36,7 +36,7 @@ impl Log {
     /// Warns where ROS has not sent something.
     pub fn sent(&mut self, outcome: r2r::Result<()>) {
         if let Err(error) = outcome {
-            self.warn_of("publish", || format!("ROS does not send: {error}"));
+            self.warn_of("publish", || format!("publishing failed: {error}"));
         }
     }
 

@@ -94,7 +94,7 @@ pub enum OpenError {
     },
     /// Not a source at all.
     #[error(
-        "'{given}' is no source: {problem}; give a bag (folder, .mcap or .db3), woods:FOLDER or mrclam:FOLDER:ROBOT"
+        "'{given}' is not a source: {problem}; give a bag (folder, .mcap or .db3), woods:FOLDER or mrclam:FOLDER:ROBOT"
     )]
     Source {
         /// What was given.
@@ -133,12 +133,12 @@ pub fn open_with(source: &str, topics: &Topics) -> Result<Recording, OpenError> 
         return datasets::open_woods(Path::new(folder));
     }
     if let Some(rest) = source.strip_prefix("mrclam:") {
-        let (folder, robot) = rest.rsplit_once(':').ok_or_else(|| wrong("it names no robot"))?;
+        let (folder, robot) = rest.rsplit_once(':').ok_or_else(|| wrong("the number of the robot is missing"))?;
         let robot = robot.parse().map_err(|_| wrong("the robot is not a number"))?;
         return datasets::open_mrclam(Path::new(folder), robot);
     }
     if !Path::new(source).exists() {
-        return Err(wrong("there is no such file or folder"));
+        return Err(wrong("no such file or folder"));
     }
     bag::load(Path::new(source), topics)
 }

@@ -266,7 +266,8 @@ fn leaves(document: &Yaml) -> Result<Vec<(String, Yaml)>, SettingsError> {
             return Ok(());
         };
         for (key, value) in entries {
-            let key = key.as_str().ok_or_else(|| SettingsError::Yaml(format!("a key below '{prefix}' is no name")))?;
+            let key =
+                key.as_str().ok_or_else(|| SettingsError::Yaml(format!("a key below '{prefix}' is not a text")))?;
             let name = if prefix.is_empty() { key.to_owned() } else { format!("{prefix}.{key}") };
             walk(&name, value, found)?;
         }
@@ -276,7 +277,7 @@ fn leaves(document: &Yaml) -> Result<Vec<(String, Yaml)>, SettingsError> {
     match document {
         Yaml::Null => Ok(found),
         Yaml::Mapping(_) => walk("", document, &mut found).map(|()| found),
-        _ => Err(SettingsError::Yaml("it holds a single value or a list".into())),
+        _ => Err(SettingsError::Yaml("the document is a single value or a list".into())),
     }
 }
 

@@ -76,7 +76,7 @@ pub fn use_sim_time(parameters: &Parameters) -> Result<bool, ParameterError> {
 /// Warns of parameters that are set and that nobody has asked for: a slip of the pen, most often.
 pub fn warn_of_unknown(parameters: &Parameters, overrides: &Overrides, log: &Log) {
     for name in parameters.unknown(overrides) {
-        log.warn(&format!("there is no parameter '{name}': it has no effect"));
+        log.warn(&format!("parameter '{name}' is unknown and has no effect; `ros2 param list` shows the known ones"));
     }
 }
 

@@ -34,7 +34,7 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     let answer = |batch: Vec<parameters::Request>| {
         for request in batch {
             if let Err(error) = request.answer(&mut parameters, |_| Ok(())) {
-                log.warn(&format!("ROS does not send an answer: {error}"));
+                log.warn(&format!("the response of a service could not be sent: {error}"));
             }
         }
     };

@@ -108,7 +108,7 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
         && (position.is_nan() || position > MAX_POSITION_STD_M)
     {
         findings.error(format!(
-            "the position has a standard deviation of {position:.1e} m, which says nothing: send initialpose or call ~/reset"
+            "the position has a standard deviation of {position:.1e} m: the estimate is unusable; send initialpose or call ~/reset"
         ));
     }
     if !now.enabled {
@@ -130,7 +130,7 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
         findings.warn(format!("{rejected} of {seen} observations left out: pose lost, or noise parameters too small?"));
     }
     if now.gate_openings > before.gate_openings {
-        findings.warn("the gate had starved the filter and was opened: was the robot moved?");
+        findings.warn("track loss: the gate rejected most observations and was opened: was the robot moved?");
     }
     if now.since_time_jump.is_some_and(|since| since <= RECENT) {
         findings.warn("time was set back");

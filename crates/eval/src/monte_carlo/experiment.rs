@@ -55,7 +55,7 @@ pub enum ExperimentError {
     #[error(transparent)]
     UnknownScenario(#[from] UnknownScenario),
     /// A scenario without clouds, in which there is nothing to judge.
-    #[error("in scenario '{0}' no cloud of features comes; let sensor.first_s be less than its duration")]
+    #[error("scenario '{0}' has no feature cloud; sensor.first_s has to be less than the duration of the trajectory")]
     NoSteps(String),
     /// No runs or no filters.
     #[error("an experiment needs at least one run and one filter")]

@@ -95,8 +95,11 @@ impl BagReader {
             }
         }
         if bag.sources.is_empty() {
-            let found = bag.warnings.join("; ");
-            let problem = if found.is_empty() { "no .mcap or .db3 file in this folder".to_owned() } else { found };
+            let problem = if !path.join(metadata::FILE_NAME).exists() && !holds_storage(path) {
+                format!("not a rosbag2 bag: it has no {}; {DATA_SETS}", metadata::FILE_NAME)
+            } else {
+                bag.warnings.join("; ")
+            };
             return Err(OpenError::bag(path, problem));
         }
         Ok(bag)
@@ -180,6 +183,13 @@ impl Iterator for BagReader {
     }
 }
 
+/// What to do with a folder that is a data set rather than a bag.
+const DATA_SETS: &str = "a data set is given as woods:FOLDER or mrclam:FOLDER:ROBOT";
+
+fn holds_storage(folder: &Path) -> bool {
+    fs::read_dir(folder).is_ok_and(|mut entries| entries.any(|entry| entry.is_ok_and(|e| is_storage(&e.path()))))
+}
+
 /// The storage files of a folder, as its `metadata.yaml` lists them; by name where there is none, as after a crash of the
 /// recorder.
 fn files_of_folder(folder: &Path, warnings: &mut Vec<String>) -> Result<(Option<Metadata>, Vec<PathBuf>), OpenError> {
@@ -188,7 +198,13 @@ fn files_of_folder(folder: &Path, warnings: &mut Vec<String>) -> Result<(Option<
             let files = metadata.file_paths(folder);
             return Ok((Some(metadata), files));
         }
-        Ok(_) => warnings.push(format!("{}: names no files", folder.join(metadata::FILE_NAME).display())),
+        Ok(_) => warnings.push(format!(
+            "{}: lists no storage files; those of the folder are read by name",
+            folder.join(metadata::FILE_NAME).display()
+        )),
+        Err(_) if !folder.join(metadata::FILE_NAME).exists() => {
+            warnings.push(format!("{}: no {}; storage files are read by name", folder.display(), metadata::FILE_NAME));
+        }
         Err(problem) => warnings.push(format!("{}: {problem}", folder.join(metadata::FILE_NAME).display())),
     }
     let entries = fs::read_dir(folder).map_err(|error| OpenError::io(folder, error))?;

@@ -140,7 +140,7 @@ impl McapFile {
             }
             let private = 0x80;
             if opcode == 0 || (opcode > op::DATA_END && opcode < private) {
-                self.warn_of_end(position, &format!("there is no record of kind {opcode:#04x}"));
+                self.warn_of_end(position, &format!("unknown record type {opcode:#04x}"));
                 return Ok(());
             }
             let end = position.saturating_add(PREFIX).saturating_add(length);

@@ -32,6 +32,10 @@ pub fn open(folder: &Path, robot: u32) -> Result<Recording, OpenError> {
         recording.true_landmarks.push((row.identity(0)?, Vector2::new(row.number(1)?, row.number(2)?)));
     }
     let odometry = read_odometry(folder, robot, &mut recording)?;
+    if odometry.is_empty() {
+        let file = folder.join(format!("Robot{robot}_Odometry.dat"));
+        return Err(OpenError::bag(&file, "no rows of odometry; expected rows of time, velocity and yaw rate"));
+    }
     let clouds = read_measurements(folder, robot, &mut recording)?;
     let first = |stamp: Option<Stamp>| stamp.unwrap_or(Stamp::MIN);
     let start = first(odometry.first().map(|o| o.stamp)).max(first(recording.truth.first().map(|t| t.0)));

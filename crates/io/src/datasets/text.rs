@@ -57,13 +57,15 @@ impl Table {
                 text.split_whitespace().collect()
             };
             let row = Row { path: &self.path, line, cells, names };
-            let is_head = std::mem::take(&mut is_first) && row.cells.iter().all(|cell| cell.parse::<f64>().is_err());
+            let names_columns = row.cells.iter().any(|cell| names.contains(cell));
+            let is_head = std::mem::take(&mut is_first)
+                && (names_columns || row.cells.iter().all(|cell| cell.parse::<f64>().is_err()));
             if is_head {
                 return if row.cells.starts_with(names) {
                     None
                 } else {
                     Some(Err(row.error(format!(
-                        "the columns are {}; expected {}",
+                        "the header is '{}'; expected '{}', more columns may follow",
                         row.cells.join(","),
                         names.join(",")
                     ))))
@@ -170,7 +172,13 @@ mod tests {
         assert_eq!(rows("0,x\n").unwrap_err(), "t.dat:1: v_mps is 'x'; expected a finite number");
         assert_eq!(rows("0 nan\n").unwrap_err(), "t.dat:1: v_mps is 'nan'; expected a finite number");
         assert_eq!(rows("\n1.2.3 4\n").unwrap_err(), "t.dat:2: t_s is '1.2.3'; expected seconds");
-        assert_eq!(rows("t,w\n").unwrap_err(), "t.dat:1: the columns are t,w; expected t_s,v_mps");
+        assert_eq!(
+            rows("t,w\n").unwrap_err(),
+            "t.dat:1: the header is 't,w'; expected 't_s,v_mps', more columns may follow"
+        );
+        let inserted = "t.dat:1: the header is 't_s,1,v_mps'; expected 't_s,v_mps', more columns may follow";
+        assert_eq!(rows("t_s,1,v_mps\n0,1,2\n").unwrap_err(), inserted);
+        assert!(rows("t_s,v_mps,1\n0,1,2\n").is_ok());
     }
 
     proptest! {

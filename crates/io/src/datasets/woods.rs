@@ -42,6 +42,10 @@ pub fn open(folder: &Path) -> Result<Recording, OpenError> {
         let observations = clouds.remove(&stamp).unwrap_or_default();
         recording.inputs.push(Input::Features(Features { stamp, kind: FeatureKind::RangeBearing, observations }));
     }
+    if recording.inputs.is_empty() {
+        let problem = "no rows of odometry; expected rows of t_s,v_mps,omega_radps";
+        return Err(OpenError::bag(&folder.join("odometry.csv"), problem));
+    }
     // Seen between two odometry messages, or after the last: not in the published files, but not to be lost either.
     for (stamp, observations) in clouds {
         recording.inputs.push(Input::Features(Features { stamp, kind: FeatureKind::RangeBearing, observations }));
