@@ -1,4 +1,5 @@
-//! Log lines of a node, by way of ROS (so that `--log-level` and `ROS_LOG_DIR` are honoured), and never a flood of them.
+//! Log lines of a node, by way of ROS (so that `--log-level` and `ROS_LOG_DIR` are honoured), and never a flood of
+//! them.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -77,8 +77,8 @@ fn without_source_lines(text: &str) -> String {
     sentences.join("; ")
 }
 
-/// Turns `node` until the end is asked for, while `work` runs in a thread of its own. Whatever has arrived goes to `take`,
-/// all of it at once. The node is destroyed after the thread has ended.
+/// Turns `node` until the end is asked for, while `work` runs in a thread of its own. Whatever has arrived goes to
+/// `take`, all of it at once. The node is destroyed after the thread has ended.
 ///
 /// # Errors
 /// The thread cannot be started, or panics.

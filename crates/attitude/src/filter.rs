@@ -212,8 +212,8 @@ impl Attitude {
         self.rest.add(step, sample, &self.config.rest);
     }
 
-    /// A gap that no polynomial should bridge: R goes on with the last rate for as long as that may be believed, and is
-    /// known the less for it; of the velocity nothing is known any more.
+    /// A gap that no polynomial should bridge: R goes on with the last rate for as long as that may be believed, and
+    /// is known the less for it; of the velocity nothing is known any more.
     fn bridge(&mut self, gap: f64, sample: &ImuSample) {
         self.gaps += 1;
         self.settle();
@@ -248,8 +248,8 @@ impl Attitude {
         }
     }
 
-    /// The periodic correction: a pseudo-measurement of about zero velocity, and at rest a zero-rate update, which takes
-    /// the mean rate for the gyroscope's bias.
+    /// The periodic correction: a pseudo-measurement of about zero velocity, and at rest a zero-rate update, which
+    /// takes the mean rate for the gyroscope's bias.
     fn correct(&mut self) {
         let duration = std::mem::take(&mut self.uncorrected_s);
         self.settle();
@@ -335,8 +335,8 @@ impl Attitude {
         self.state.orientation * Quat::exp(&(rate * self.config.gyroscope.delay_s)).unit_quaternion()
     }
 
-    /// Puts R where somebody else says, from the body to the world, with this standard deviation about each axis; before the
-    /// first sample, too.
+    /// Puts R where somebody else says, from the body to the world, with this standard deviation about each axis;
+    /// before the first sample, too.
     ///
     /// # Errors
     /// Not a rotation, or a standard deviation beyond half a turn; counted.
@@ -384,8 +384,8 @@ impl Attitude {
         (self.started, self.rested) = (false, false);
     }
 
-    /// Switches the filter off (input is counted as `disabled`) or on again. What happened meanwhile is not known: it starts
-    /// anew from the next sample, with the biases it had.
+    /// Switches the filter off (input is counted as `disabled`) or on again. What happened meanwhile is not known: it
+    /// starts anew from the next sample, with the biases it had.
     pub fn set_enabled(&mut self, enabled: bool) {
         if enabled != self.enabled {
             self.guard.clear();

@@ -62,8 +62,8 @@ impl State {
         state
     }
 
-    /// Puts R where somebody else says, with these standard deviations about the horizontal axes and the vertical. It is
-    /// then independent of the rest.
+    /// Puts R where somebody else says, with these standard deviations about the horizontal axes and the vertical. It
+    /// is then independent of the rest.
     pub fn set_orientation(&mut self, orientation: UnitQuaternion<f64>, tilt_std: f64, yaw_std: f64) {
         self.orientation = orientation;
         self.covariance.fixed_rows_mut::<3>(XI).fill(0.0);
@@ -97,8 +97,8 @@ impl State {
 
     /// Propagates the covariance over preintegrated samples, which have already moved R and v:
     ///
-    /// ξ⁺ = ξ − A δb, ν⁺ = ν + T g^ ξ − (g^ B + v̂^ A) δb − A δa, with A = ∫R̂ dt, B = ∫A dt, g the acceleration of free
-    /// fall.
+    /// ξ⁺ = ξ − A δb, ν⁺ = ν + T g^ ξ − (g^ B + v̂^ A) δb − A δa, with A = ∫R̂ dt, B = ∫A dt, g the acceleration of
+    /// free fall.
     pub fn propagate(
         &mut self,
         preintegration: &Preintegration,

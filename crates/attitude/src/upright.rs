@@ -1,15 +1,18 @@
 //! Check of the estimated vertical against the mean specific force: it finds an estimate that is upside down.
 //!
-//! A filter that is linear in the tilt does not find the vertical again from where it is upside down: seen from there, gravity
-//! is a steady fall, not a tilt, and the speed of that fall makes it believe gravity the less. But over seconds the mean of the
-//! specific force is gravity, whatever the sensor does; where it points far away from up, up is wrong.
+//! A filter that is linear in the tilt does not find the vertical again from where it is upside down: seen from there,
+//! gravity is a steady fall, not a tilt, and the speed of that fall makes it believe gravity the less. But over
+//! seconds the mean of the specific force is gravity, whatever the sensor does; where it points far away from up, up
+//! is wrong.
 
 use nalgebra::Vector3;
 
-/// Over which the mean is taken, s: longer than anything but a vehicle in flight accelerates like gravity in one direction.
+/// Over which the mean is taken, s: longer than anything but a vehicle in flight accelerates like gravity in one
+/// direction.
 const MEMORY_S: f64 = 3.0;
 
-/// The cosine of the angle to the vertical from which on up is wrong: of 60°. A steady acceleration would have to be 1.7 g.
+/// The cosine of the angle to the vertical from which on up is wrong: of 60°. A steady acceleration would have to be
+/// 1.7 g.
 const LEAST_COSINE: f64 = 0.5;
 
 /// A mean force of less than this part of gravity points nowhere: free fall.

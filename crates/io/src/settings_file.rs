@@ -314,8 +314,8 @@ fn put<T: DeserializeOwned + Described>(tree: &mut Value, name: &str, value: &Ya
     Ok(())
 }
 
-/// What of `value` is no finite number, as text. YAML has `.nan` and `.inf`; what others write for them is a word to it,
-/// which a setting that is text may be.
+/// What of `value` is no finite number, as text. YAML has `.nan` and `.inf`; what others write for them is a word to
+/// it, which a setting that is text may be.
 fn not_finite(value: &Yaml, is_text: bool) -> Option<String> {
     match value {
         Yaml::Null => Some("null".into()),

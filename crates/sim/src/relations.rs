@@ -37,8 +37,8 @@ const USED_BY: [(&str, &[PathKind]); 12] = [
 ];
 
 impl Scenario {
-    /// Checks that a setting that was named on purpose is one that this scenario's path uses. A whole scenario holds all
-    /// settings, used or not, so [`Scenario::validate`] cannot know.
+    /// Checks that a setting that was named on purpose is one that this scenario's path uses. A whole scenario holds
+    /// all settings, used or not, so [`Scenario::validate`] cannot know.
     ///
     /// # Errors
     /// The sentence to show the user: the setting has no effect on this path.

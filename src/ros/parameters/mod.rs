@@ -1,7 +1,7 @@
 //! Parameters: every setting of a table of [`Spec`]s, with its type, description, range and value.
 //!
-//! r2r has parameter services, but its descriptors hold no ranges, its handler cannot tell what may change while running
-//! from what may not, and it takes no `5` for a double. The services are therefore our own: [`Services`].
+//! r2r has parameter services, but its descriptors hold no ranges, its handler cannot tell what may change while
+//! running from what may not, and it takes no `5` for a double. The services are therefore our own: [`Services`].
 
 mod services;
 mod value;

@@ -76,8 +76,8 @@ pub struct Report {
     pub since_time_jump: Option<Duration>,
     /// Whether `imu` is to be used.
     pub use_imu: bool,
-    /// Standard deviations of position (m) and heading (rad), NaN for a variance that is negative or no number; `None` before
-    /// the first odometry.
+    /// Standard deviations of position (m) and heading (rad), NaN for a variance that is negative or no number; `None`
+    /// before the first odometry.
     pub std: Option<(f64, f64)>,
     /// From the arrival of a cloud to the publication of its pose, ms, since the last report.
     pub latency_ms: Percentiles,
@@ -85,7 +85,8 @@ pub struct Report {
     pub step_us: Percentiles,
 }
 
-/// What the node has counted, with what the filter and the queue have: every reason there is, whether it happened or not.
+/// What the node has counted, with what the filter and the queue have: every reason there is, whether it happened or
+/// not.
 pub fn all_dropped(node: &Dropped, filter: &Counts, queue_full: u64) -> Dropped {
     let of_filter = DropReason::ALL.iter().map(|&reason| (reason.word(), filter.get(reason)));
     let of_node = Refusal::WORDS.into_iter().chain([NO_ODOM_POSE]).map(|word| (word, 0));

@@ -205,8 +205,8 @@ impl Worker {
         }
     }
 
-    /// Where input stops, the last clouds wait for odometry in vain. They are released when the reorder window has passed
-    /// by both clocks: a bag that is paused stops the one, and a bag played fast outruns the other.
+    /// Where input stops, the last clouds wait for odometry in vain. They are released when the reorder window has
+    /// passed by both clocks: a bag that is paused stops the one, and a bag played fast outruns the other.
     fn release_stalled(&mut self) {
         let Some(newest) = self.newest else { return };
         let by_ros = self.clock.now().since(newest.ros_time);

@@ -103,8 +103,8 @@ fn a_turn_of_the_world_turns_the_estimate_and_nothing_else() {
 
 #[test]
 fn inclination_is_as_good_as_the_filter_says() {
-    // The motion is not drawn from the filter's model, which takes speeds for larger than these are (`motion.gain`): careful, and
-    // never proud.
+    // The motion is not drawn from the filter's model, which takes speeds for larger than these are (`motion.gain`):
+    // careful, and never proud.
     let mut nees = Vec::new();
     for seed in 0..6 {
         let mut sensor = Sensor::ordinary(seed);

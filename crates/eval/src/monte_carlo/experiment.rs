@@ -62,8 +62,8 @@ pub enum ExperimentError {
     Nothing,
 }
 
-/// The seeds of the runs, `scenario.seed` each: the first `runs` draws of a generator seeded with `seed`, cut to 53 bits.
-/// More runs have the same first ones, and runs of different seeds have none in common.
+/// The seeds of the runs, `scenario.seed` each: the first `runs` draws of a generator seeded with `seed`, cut to 53
+/// bits. More runs have the same first ones, and runs of different seeds have none in common.
 pub fn run_seeds(seed: u64, runs: usize) -> Vec<u64> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     (0..runs).map(|_| random.next_u64() >> 11).collect()

@@ -53,8 +53,8 @@ pub(super) trait Storage: Send {
     fn take_warnings(&mut self) -> Vec<String>;
 }
 
-/// A bag that is being read; an iterator over its records in the order of their `log_time`. The source is never written to.
-/// What is damaged is left out, and said in [`BagReader::warnings`].
+/// A bag that is being read; an iterator over its records in the order of their `log_time`. The source is never
+/// written to. What is damaged is left out, and said in [`BagReader::warnings`].
 pub struct BagReader {
     metadata: Option<Metadata>,
     topics: Vec<Topic>,
@@ -190,8 +190,8 @@ fn holds_storage(folder: &Path) -> bool {
     fs::read_dir(folder).is_ok_and(|mut entries| entries.any(|entry| entry.is_ok_and(|e| is_storage(&e.path()))))
 }
 
-/// The storage files of a folder, as its `metadata.yaml` lists them; by name where there is none, as after a crash of the
-/// recorder.
+/// The storage files of a folder, as its `metadata.yaml` lists them; by name where there is none, as after a crash of
+/// the recorder.
 fn files_of_folder(folder: &Path, warnings: &mut Vec<String>) -> Result<(Option<Metadata>, Vec<PathBuf>), OpenError> {
     match Metadata::read(folder) {
         Ok(metadata) if !metadata.relative_file_paths.is_empty() => {

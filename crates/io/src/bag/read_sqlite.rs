@@ -138,7 +138,8 @@ impl Storage for SqliteFile {
     }
 }
 
-/// A recorder that was killed leaves messages in a write-ahead log, which SQLite can only take in by writing: into a copy.
+/// A recorder that was killed leaves messages in a write-ahead log, which SQLite can only take in by writing: into a
+/// copy.
 fn copy_with_log(path: &Path) -> std::io::Result<Option<(TempDir, PathBuf)>> {
     let beside = |suffix: &str| {
         let mut name = OsString::from(path);

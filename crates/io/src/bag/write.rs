@@ -104,9 +104,10 @@ struct Topic {
     count: u64,
 }
 
-/// A bag that is being written. It grows in a hidden folder `.NAME…tmp` beside its place, and takes its place, whole, with
-/// [`BagWriter::finish`]; dropped before, it leaves nothing. A killed process leaves the hidden folder, whose `.mcap` file can
-/// be read up to the last chunk.
+/// A bag that is being written. It grows in a hidden folder `.NAME…tmp` beside its place, and takes its place, whole,
+/// with
+/// [`BagWriter::finish`]; dropped before, it leaves nothing. A killed process leaves the hidden folder, whose `.mcap`
+/// file can be read up to the last chunk.
 pub struct BagWriter {
     target: PathBuf,
     existing: Existing,

@@ -1,5 +1,6 @@
-//! Tables of numbers in text files: columns separated by tabs, spaces or commas; `#` and `%` begin comments; a first row of words
-//! names the columns. Stamps are kept as decimal text until they are whole nanoseconds, so that none is rounded to a double.
+//! Tables of numbers in text files: columns separated by tabs, spaces or commas; `#` and `%` begin comments; a first
+//! row of words names the columns. Stamps are kept as decimal text until they are whole nanoseconds, so that none is
+//! rounded to a double.
 
 use crate::recording::OpenError;
 use lienav_base::stamp::Stamp;
@@ -36,7 +37,8 @@ impl Table {
         Self { path, text }
     }
 
-    /// The rows, each of which has `names.len()` columns or more. Where a row of words comes first, it has to begin with `names`.
+    /// The rows, each of which has `names.len()` columns or more. Where a row of words comes first, it has to begin
+    /// with `names`.
     ///
     /// # Errors
     /// From the rows: other columns.
@@ -122,8 +124,8 @@ impl Row<'_> {
     }
 }
 
-/// Seconds in decimals as whole nanoseconds, without passing through a double; digits beyond the ninth are rounded half up. A
-/// number with an exponent, as MATLAB writes large ones, does pass through a double.
+/// Seconds in decimals as whole nanoseconds, without passing through a double; digits beyond the ninth are rounded
+/// half up. A number with an exponent, as MATLAB writes large ones, does pass through a double.
 pub fn stamp_of(text: &str) -> Option<Stamp> {
     if text.contains(['e', 'E']) {
         let seconds: f64 = text.parse().ok()?;
