@@ -58,7 +58,7 @@ const KEYS: [&str; 10] = [
 
 #[test]
 fn a_wrong_call_exits_with_2_and_names_what_is_wrong_and_where_to_look() {
-    let calls: [(&[&str], &str); 28] = [
+    let calls: [(&[&str], &str); 30] = [
         (&[], "subcommand"),
         (&["evalute"], "'evaluate'"),
         (&["evaluate"], "<SOURCE>"),
@@ -73,6 +73,11 @@ fn a_wrong_call_exits_with_2_and_names_what_is_wrong_and_where_to_look() {
         (&["play", "bag", "--rate", "0"], "--rate"),
         (&["simulate", "--out", "x", "--scenario", "thesis-square"], "thesis-circle-10hz-low-q1"),
         (&["simulate", "--out", "x", "--set", "trajectory.laps=-1"], "trajectory.laps"),
+        (
+            &["simulate", "--out", "x", "--set", "trajectory.path=line", "--set", "trajectory.laps=2"],
+            "trajectory.laps has no effect on path 'line', only on 'circle'",
+        ),
+        (&["monte-carlo", "esde", "--rnus", "3"], "see `lienav monte-carlo --help`"),
         (&["parameters", "--markdown", "--yaml"], "--yaml"),
         (&["monte-carlo"], "<SCENARIO>"),
         (&["reproduce"], "<EXPERIMENT>"),
@@ -120,6 +125,41 @@ fn what_cannot_be_done_exits_with_1_and_names_the_file() {
         let line = complaint(&[words[0], words[1], "--out", &below], 1);
         assert!(line.contains(&below) && line.contains("--out"), "{line}");
     }
+}
+
+#[test]
+fn a_failure_names_the_file_what_happened_and_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let write = |name: &str, text: &str| {
+        fs::create_dir_all(folder.path().join(name).parent().unwrap()).unwrap();
+        fs::write(folder.path().join(name), text).unwrap();
+        path(name)
+    };
+    let says = |words: &[&str], parts: &[&str]| {
+        let line = complaint(words, 1);
+        assert!(parts.iter().all(|part| line.contains(part)), "{line}");
+        line
+    };
+    write("victoria_park/notes.txt", "");
+    let no_bag =
+        "not a rosbag2 bag: it has no metadata.yaml; a data set is given as woods:FOLDER or mrclam:FOLDER:ROBOT";
+    says(&["evaluate", &path("victoria_park")], &[&path("victoria_park"), no_bag]);
+    let not_replaced = "it is a file, not the folder of a bag; choose another folder";
+    says(&["simulate", "--force", "--out", &write("file", "")], &[&path("file"), not_replaced]);
+    let passwd = write("passwd", "root:x:0:0:secret\nbin:x:1:1:secret\n");
+    let line =
+        says(&["simulate", "--out", "x", "--scenario", &passwd], &[&passwd, "not a scenario: line 1: expected a"]);
+    assert!(!line.contains("secret"), "{line}");
+    write("woods/groundtruth.csv", "");
+    write("woods/landmarks.csv", "");
+    write("woods/measurements.csv", "");
+    let woods = format!("woods:{}", path("woods"));
+    let odometry = write("woods/odometry.csv", "t_s,v_mps,omega_radps\n");
+    says(&["evaluate", &woods], &[&odometry, "no rows of odometry; expected rows of t_s,v_mps,omega_radps"]);
+    write("woods/odometry.csv", "t_s,1,v_mps,omega_radps\n0,0,0,0\n");
+    let header = "odometry.csv:1: the header is 't_s,1,v_mps,omega_radps'; expected 't_s,v_mps,omega_radps'";
+    says(&["evaluate", &woods], &[header]);
 }
 
 #[test]

@@ -54,7 +54,7 @@ impl Layers {
 pub(super) fn warn_of_others(path: &Path, text: &str) {
     let others = sections_of_others(text);
     if !others.is_empty() {
-        warn(&format!("{}: no node of lienav is called {}: no effect", path.display(), others.join(", ")));
+        warn(&format!("{}: ignored sections, which name no node of lienav: {}", path.display(), others.join(", ")));
     }
 }
 

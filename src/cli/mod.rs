@@ -106,12 +106,17 @@ fn in_one_line(message: &str) -> String {
         message.split("\n\n").map(|p| p.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     let tips = paragraphs.iter().skip(1).filter(|p| p.starts_with("tip:")).map(String::as_str);
     let usage = paragraphs.iter().find_map(|p| p.strip_prefix("Usage: "));
-    let words = usage.unwrap_or_default().split(' ').take_while(|word| word.chars().all(|c| c.is_ascii_lowercase()));
+    let words = usage.unwrap_or_default().split(' ').take_while(|word| is_command(word));
     let command = words.collect::<Vec<_>>().join(" ");
     let command = if command.is_empty() { "lienav" } else { &command };
     let what = paragraphs.first().map(|p| p.trim_start_matches("error: ")).unwrap_or_default();
     let parts: Vec<&str> = std::iter::once(what).chain(tips).collect();
     format!("{}; see `{command} --help`", parts.join("; "))
+}
+
+/// Whether a word of the usage names a command, such as `monte-carlo`, rather than an option or an argument.
+fn is_command(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_lowercase()) && word.chars().all(|c| c.is_ascii_lowercase() || c == '-')
 }
 
 /// Warnings of the modules below go to standard error; RUST_LOG says which.
@@ -142,6 +147,10 @@ mod tests {
         assert!(line.ends_with("see `lienav evaluate --help`") && !line.contains('\n'), "{line}");
         let line = explain(&["lienav", "info"]);
         assert!(line.contains("<SOURCE>") && line.ends_with("see `lienav info --help`"), "{line}");
+        let line = explain(&["lienav", "monte-carlo", "esde", "--rnus", "3"]);
+        assert!(line.ends_with("see `lienav monte-carlo --help`"), "{line}");
+        let line = explain(&["lienav", "simulate"]);
+        assert!(line.ends_with("see `lienav simulate --help`"), "{line}");
         assert!(explain(&["lienav"]).contains("subcommand"));
         assert!(explain(&["lienav", "evaluate", "x", "--filter", "kalman"]).contains("thesis-fe-ekf"));
     }

@@ -1,4 +1,5 @@
-//! Stands for the experiments with integrators in a build without the feature `lab`: names them, and says how to get them.
+//! Stands for the experiments with integrators in a build without the feature `lab`: names them, and says how to get
+//! them.
 
 use super::failure::Failure;
 use super::reproduce::Args;

@@ -14,6 +14,9 @@ pub(super) fn read(scenario: &str, settings: &[(String, String)]) -> Result<Scen
     for (name, value) in settings {
         scenario = with(&scenario, name, value).map_err(|e| Failure::WrongCall(format!("--set: {e}")))?;
     }
+    for (name, _) in settings {
+        scenario.check_effect(name).map_err(|problem| Failure::WrongCall(format!("--set: {problem}")))?;
+    }
     scenario.validate().map_err(|error| Failure::WrongCall(error.to_string()))?;
     Ok(scenario)
 }

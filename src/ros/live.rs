@@ -63,7 +63,7 @@ pub enum LiveError {
     #[error("a temporary folder: {0}")]
     Temporary(#[from] std::io::Error),
     /// Nobody said anything.
-    #[error("nothing was heard on {0}; are the nodes running, in this ROS_DOMAIN_ID?")]
+    #[error("no message was received on {0}; check that the nodes run in this ROS_DOMAIN_ID")]
     Silence(String),
 }
 
@@ -250,7 +250,7 @@ impl Subject {
             *self.run.dropped.entry(reason).or_default() += count;
         }
         if self.run.estimates.is_empty() {
-            self.run.warnings.push(format!("nothing was heard on {}", self.topic));
+            self.run.warnings.push(format!("no message was received on {}", self.topic));
         }
         self.run
     }

@@ -1,4 +1,5 @@
-//! Log lines of a node, by way of ROS (so that `--log-level` and `ROS_LOG_DIR` are honoured), and never a flood of them.
+//! Log lines of a node, by way of ROS (so that `--log-level` and `ROS_LOG_DIR` are honoured), and never a flood of
+//! them.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -36,7 +37,7 @@ impl Log {
     /// Warns where ROS has not sent something.
     pub fn sent(&mut self, outcome: r2r::Result<()>) {
         if let Err(error) = outcome {
-            self.warn_of("publish", || format!("ROS does not send: {error}"));
+            self.warn_of("publish", || format!("publishing failed: {error}"));
         }
     }
 

@@ -1,7 +1,7 @@
 //! What lies between the thread that receives and the one that computes: a bounded queue that counts what it drops.
 //!
-//! r2r gives each subscription a channel of 10 messages that silently drops the newest when it is full. It is therefore
-//! emptied into this queue after every turn of the wait set, where a burst finds room and a loss is counted.
+//! r2r gives each subscription a channel of 10 messages that silently drops the newest when it is full. It is
+//! therefore emptied into this queue after every turn of the wait set, where a burst finds room and a loss is counted.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

@@ -29,8 +29,8 @@ pub fn relay<A: 'static, B: 'static>(mut inbox: Inbox<A>, event: impl Fn(A) -> B
     Box::new(move |take| inbox(&mut |item| take(event(item))))
 }
 
-/// One turn of r2r, which waits for input no longer than `wait` and brings at most one message of each subscription. Says
-/// whether it has brought any.
+/// One turn of r2r, which waits for input no longer than `wait` and brings at most one message of each subscription.
+/// Says whether it has brought any.
 pub fn turn<E>(node: &mut r2r::Node, inboxes: &mut [Inbox<E>], wait: Duration, take: &mut dyn FnMut(E)) -> bool {
     let mut brought = false;
     node.spin_once(wait);
@@ -43,8 +43,8 @@ pub fn turn<E>(node: &mut r2r::Node, inboxes: &mut [Inbox<E>], wait: Duration, t
     brought
 }
 
-/// All that has arrived, in as many turns as that takes: with one, the rare topics would run ahead of the frequent ones after
-/// a moment without processor time. Waits for the first no longer than `wait`.
+/// All that has arrived, in as many turns as that takes: with one, the rare topics would run ahead of the frequent
+/// ones after a moment without processor time. Waits for the first no longer than `wait`.
 pub fn all<E>(node: &mut r2r::Node, inboxes: &mut [Inbox<E>], wait: Duration) -> Vec<E> {
     let mut batch = Vec::new();
     let mut brought = turn(node, inboxes, wait, &mut |event| batch.push(event));
@@ -63,8 +63,8 @@ pub trait OnTopic {
     fn stamp(&self) -> Option<(i32, u32)>;
 }
 
-/// Messages of `TOPICS` topics that have arrived together, merged by their stamps, since nobody knows which came first; those
-/// of one topic stay in their order.
+/// Messages of `TOPICS` topics that have arrived together, merged by their stamps, since nobody knows which came
+/// first; those of one topic stay in their order.
 pub fn merged<M: OnTopic, const TOPICS: usize>(batch: Vec<M>) -> Vec<M> {
     let mut topics: [VecDeque<M>; TOPICS] = std::array::from_fn(|_| VecDeque::new());
     let mut merged = Vec::with_capacity(batch.len());

@@ -16,13 +16,15 @@ pub enum StartError {
     #[error(transparent)]
     Parameter(#[from] ParameterError),
     /// ROS refuses something.
-    #[error("ROS 2: {0}; is the installation sourced, and the RMW implementation there?")]
+    #[error(
+        "ROS 2: {0}; check names and remappings on the command line, the sourced installation and RMW_IMPLEMENTATION"
+    )]
     Ros(#[from] r2r::Error),
     /// The operating system refuses a thread or a signal handler.
-    #[error("no thread or signal handler: {0}")]
+    #[error("a thread or a signal handler could not be set up: {0}")]
     System(#[from] std::io::Error),
     /// A thread ended by a panic, which is a mistake in this program.
-    #[error("the thread that computes has ended by a panic; please report what was printed")]
+    #[error("the worker thread panicked, which is a defect of lienav; please report what was printed")]
     Panic,
 }
 
@@ -62,7 +64,7 @@ pub fn context() -> Result<r2r::Context, StartError> {
     match created {
         Ok(context) => Ok(context?),
         Err(panic) => {
-            let text = panic.downcast_ref::<String>().map_or("rcl refuses the command line", String::as_str);
+            let text = panic.downcast_ref::<String>().map_or("rcl rejected the command line", String::as_str);
             Err(StartError::CommandLine(without_source_lines(text)))
         }
     }
@@ -75,8 +77,8 @@ fn without_source_lines(text: &str) -> String {
     sentences.join("; ")
 }
 
-/// Turns `node` until the end is asked for, while `work` runs in a thread of its own. Whatever has arrived goes to `take`,
-/// all of it at once. The node is destroyed after the thread has ended.
+/// Turns `node` until the end is asked for, while `work` runs in a thread of its own. Whatever has arrived goes to
+/// `take`, all of it at once. The node is destroyed after the thread has ended.
 ///
 /// # Errors
 /// The thread cannot be started, or panics.

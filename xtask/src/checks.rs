@@ -88,7 +88,8 @@ fn environment(root: &Path, ros: Option<&Ros>) -> Result<Command> {
     command.env("ROS_DOMAIN_ID", own_domain().to_string());
     command.env("RUSTDOCFLAGS", "-D warnings");
     if std::env::var_os("CI").is_some() {
-        // Nobody builds a second time or steps through a binary there, and both would cost more disk than all the rest.
+        // Nobody builds a second time or steps through a binary there, and both would cost more disk than all the
+        // rest.
         command.env("CARGO_INCREMENTAL", "0").env("CARGO_PROFILE_DEV_DEBUG", "none");
     }
     Ok(command)

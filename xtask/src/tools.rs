@@ -1,4 +1,5 @@
-//! What has to be on the machine. Each check gives what it found, or one line that names what is missing and the remedy.
+//! What has to be on the machine. Each check gives what it found, or one line that names what is missing and the
+//! remedy.
 
 use std::env;
 use std::path::{Path, PathBuf};

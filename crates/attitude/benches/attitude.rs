@@ -1,5 +1,5 @@
-//! What a step of the attitude costs: the rotation over an interval by each method, alone and with the polynomial through the
-//! samples; and the whole filter, a sample.
+//! What a step of the attitude costs: the rotation over an interval by each method, alone and with the polynomial
+//! through the samples; and the whole filter, a sample.
 //!
 //! `cargo bench -p lienav-attitude --bench attitude`
 

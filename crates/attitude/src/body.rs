@@ -1,7 +1,8 @@
 //! A rigid body under a given torque: orientation from dynamics instead of a gyroscope.
 //!
-//! A torque acts from its stamp until the next one. Over this time the body is carried by the variational integrator in unit
-//! quaternions ([`QuaternionIntegrator::step_forced`]), which makes or loses energy and momentum by the torque alone.
+//! A torque acts from its stamp until the next one. Over this time the body is carried by the variational integrator
+//! in unit quaternions ([`QuaternionIntegrator::step_forced`]), which makes or loses energy and momentum by the torque
+//! alone.
 
 use super::DropReason;
 use lienav_base::settings;
@@ -104,7 +105,8 @@ impl Body {
     /// Takes in a torque: the body moves on to its stamp, under the one before.
     ///
     /// # Errors
-    /// Why it was not used; the body is then as it was. Where its motion could not be carried on, it goes on from here.
+    /// Why it was not used; the body is then as it was. Where its motion could not be carried on, it goes on from
+    /// here.
     pub fn torque(&mut self, torque: &Torque) -> Result<(), BodyRefusal> {
         if !torque.torque.iter().all(|x| x.is_finite()) {
             return Err(DropReason::NotFinite.into());

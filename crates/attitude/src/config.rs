@@ -56,8 +56,8 @@ settings! {
         bias_z: f64 = 0.0, within -1.0..=1.0, unit "rad/s";
         /// How far the gyroscope's bias may be from that before anything is learned, rad/s.
         initial_bias_std: f64 = 0.1, within 1e-6..=1.0, unit "rad/s";
-        /// How much later rates are stamped than they were, by the sensor's low-pass filter; the orientation is carried
-        /// on by this much, s.
+        /// How much later rates are stamped than they were, by the sensor's low-pass filter; the orientation is
+        /// carried on by this much, s.
         delay_s: f64 = 0.0035, within 0.0..=0.1, unit "s", runtime;
         /// Rates beyond this are dropped as absurd, rad/s.
         max_rate: f64 = 100.0, within 0.1..=1e4, unit "rad/s", runtime;
@@ -89,8 +89,8 @@ settings! {
 }
 
 settings! {
-    /// How the sensor moves, and how gravity is told from that: its velocity is random with mean zero, so specific force
-    /// averages to gravity. How large it is, is learned from the accelerations.
+    /// How the sensor moves, and how gravity is told from that: its velocity is random with mean zero, so specific
+    /// force averages to gravity. How large it is, is learned from the accelerations.
     pub struct MotionConfig {
         /// Gravity corrects roll and pitch this often, s.
         correct_every_s: f64 = 0.05, within 1e-4..=1.0, unit "s", runtime;

@@ -1,12 +1,13 @@
-//! Kalman updates: by velocity that stays about zero, by the gyroscope's bias seen at rest, by a heading.
+//! Kalman updates: zero-velocity update, gyroscope bias measured while stationary (zero-rate update), heading.
 
 use super::DropReason;
 use super::state::{Columns, Covariance, Error, GYRO, NU, SIZE, State, XI};
 use nalgebra::{Matrix3, SVector, Vector3};
 
 impl State {
-    /// v = 0 with variances `believed` by axis over this stretch. In invariant errors 0 − v̂ = ν + ξ × v̂, so H = (−v̂^, 0, I, 0).
-    /// Left out where v̂ does not pass the gate: rᵀ(P + σ²)⁻¹r > `gate`, σ² = `usual` being the variances of velocities.
+    /// Zero-velocity update: v = 0 with variances `believed` by axis over the interval since the last one. In
+    /// invariant errors 0 − v̂ = ν + ξ × v̂, so H = (−v̂^, 0, I, 0). Left out where v̂ does not pass the gate: rᵀ(P +
+    /// σ²)⁻¹r > `gate`, σ² = `usual` being the variances of velocities.
     ///
     /// # Errors
     /// More than gravity, or no positive definite innovation covariance.
@@ -63,8 +64,8 @@ impl State {
         Ok(())
     }
 
-    /// The heading is off by `angle`, with this variance: ξ_z is measured. Roll and pitch are left as they are, for a field
-    /// that is bent must not tilt the horizon: their gain is zero, and the covariance is that of the gain taken.
+    /// The heading is off by `angle`, with this variance: ξ_z is measured. Roll and pitch are left as they are, for a
+    /// field that is bent must not tilt the horizon: their gain is zero, and the covariance is that of the gain taken.
     pub fn correct_heading(&mut self, angle: f64, variance: f64) {
         let column: Error = self.covariance.column(XI + 2).into_owned();
         let s = column[XI + 2] + variance;

@@ -33,8 +33,8 @@ pub struct FieldWatch {
 }
 
 impl FieldWatch {
-    /// The heading's error: how far the world frame of the estimate is to be turned about the vertical. `field` is in that
-    /// frame.
+    /// The heading's error: how far the world frame of the estimate is to be turned about the vertical. `field` is in
+    /// that frame.
     ///
     /// # Errors
     /// The field has no heading, or is not the usual one.

@@ -3,11 +3,11 @@
 mod magnetic;
 
 use super::field::FieldWatch;
+use super::gravity_check::GravityCheck;
 use super::motion::Motion;
+use super::preintegration::Preintegration;
 use super::rest::Rest;
 use super::state::{GYRO, InitialStd, State};
-use super::stretch::Stretch;
-use super::upright::Upright;
 use super::{Config, Counts, DropReason, Estimate, ImuSample, SPECS, TimeJump};
 use lienav_base::clock::{ClockGuard, Limits, Verdict};
 use lienav_base::settings::{OutOfRange, check_change};
@@ -47,15 +47,15 @@ pub struct Attitude {
     gates: [f64; 2],
     state: State,
     samples: Samples,
-    /// What the covariance does not know of yet.
-    stretch: Stretch,
-    /// Since the last correction by gravity, s; longer than the stretch where a magnetic field ended one.
+    /// The samples since the covariance was propagated last.
+    preintegration: Preintegration,
+    /// Time since the last correction by gravity, s; longer than the preintegration where a magnetic field ended one.
     uncorrected_s: f64,
     motion: Motion,
     rest: Rest,
-    /// Whether the sensor was at rest at the last correction.
+    /// Whether the last correction found the sensor stationary.
     rested: bool,
-    upright: Upright,
+    gravity_check: GravityCheck,
     field: FieldWatch,
     counts: Counts,
     /// The last sample that was used; `None` before the first.
@@ -85,12 +85,12 @@ impl Attitude {
             gates: gates(&config),
             state: initial_state(&config),
             samples: Samples::default(),
-            stretch: Stretch::default(),
+            preintegration: Preintegration::default(),
             uncorrected_s: 0.0,
             motion: Motion::new(&config.motion),
             rest: Rest::default(),
             rested: false,
-            upright: Upright::default(),
+            gravity_check: GravityCheck::default(),
             field: FieldWatch::default(),
             counts: Counts::default(),
             last: None,
@@ -191,7 +191,7 @@ impl Attitude {
         }
         self.samples.restart(sample.angular_velocity);
         self.rest.restart(sample);
-        self.upright = Upright::default();
+        self.gravity_check = GravityCheck::default();
         self.refresh_rotation();
     }
 
@@ -207,13 +207,13 @@ impl Attitude {
         let mut acceleration = mean * (sample.specific_force - state.accelerometer_bias);
         acceleration.z -= self.config.accelerometer.gravity;
         state.velocity += acceleration * step;
-        self.stretch.add(step, &mean, &rates.end, &acceleration);
+        self.preintegration.add(step, &mean, &rates.end, &acceleration);
         self.uncorrected_s += step;
         self.rest.add(step, sample, &self.config.rest);
     }
 
-    /// A gap that no polynomial should bridge: R goes on with the last rate for as long as that may be believed, and is
-    /// known the less for it; of the velocity nothing is known any more.
+    /// A gap that no polynomial should bridge: R goes on with the last rate for as long as that may be believed, and
+    /// is known the less for it; of the velocity nothing is known any more.
     fn bridge(&mut self, gap: f64, sample: &ImuSample) {
         self.gaps += 1;
         self.settle();
@@ -233,26 +233,27 @@ impl Attitude {
         self.state.forget_velocity(&self.motion.variance());
         self.samples.restart(sample.angular_velocity);
         self.rest.restart(sample);
-        self.upright = Upright::default();
+        self.gravity_check = GravityCheck::default();
         self.refresh_rotation();
     }
 
-    /// Takes the stretch into the covariance.
+    /// Propagates the covariance over the preintegrated samples and starts a new preintegration.
     fn settle(&mut self) {
-        if self.stretch.duration > 0.0 {
+        if self.preintegration.duration > 0.0 {
             let free_fall = Vector3::new(0.0, 0.0, -self.config.accelerometer.gravity);
-            let duration = self.stretch.duration;
-            self.upright.add(duration, &(self.stretch.velocity_change - free_fall * duration));
-            self.state.propagate(&self.stretch, &free_fall, &self.config.gyroscope, &self.config.accelerometer);
-            self.stretch = Stretch::default();
+            let duration = self.preintegration.duration;
+            self.gravity_check.add(duration, &(self.preintegration.velocity_change - free_fall * duration));
+            self.state.propagate(&self.preintegration, &free_fall, &self.config.gyroscope, &self.config.accelerometer);
+            self.preintegration = Preintegration::default();
         }
     }
 
-    /// It is time: velocity is about zero, and at rest the mean rate is the gyroscope's bias.
+    /// The periodic correction: a pseudo-measurement of about zero velocity, and at rest a zero-rate update, which
+    /// takes the mean rate for the gyroscope's bias.
     fn correct(&mut self) {
         let duration = std::mem::take(&mut self.uncorrected_s);
         self.settle();
-        if let Some(up) = self.upright.mistaken(self.config.accelerometer.gravity) {
+        if let Some(up) = self.gravity_check.true_up(self.config.accelerometer.gravity) {
             return self.level_anew(&up);
         }
         let at_rest = self.rest.is_rest(&self.config.rest);
@@ -266,9 +267,9 @@ impl Attitude {
             self.rested = at_rest;
         }
         let variance = self.motion.variance();
-        let over_the_stretch = variance * (2.0 * self.config.motion.correlation_s / duration);
+        let over_interval = variance * (2.0 * self.config.motion.correlation_s / duration);
         let [gravity, rest] = self.gates;
-        let outcome = self.state.correct_velocity(&over_the_stretch, &variance, gravity);
+        let outcome = self.state.correct_velocity(&over_interval, &variance, gravity);
         self.note(outcome);
         if at_rest {
             let variance = self.config.rest.rate_noise_density.powi(2) / duration;
@@ -280,7 +281,8 @@ impl Attitude {
         self.refresh_rotation();
     }
 
-    /// Up is where nobody thought it was, which has misled all else: everything starts anew, but for the heading.
+    /// Starts again from the vertical `up` (world frame) after the gravity check has failed: velocity and biases were
+    /// estimated with a wrong vertical and are discarded; the heading is kept.
     fn level_anew(&mut self, up: &Vector3<f64>) {
         self.levellings += 1;
         let level = UnitQuaternion::rotation_between(up, &Vector3::z())
@@ -289,7 +291,7 @@ impl Attitude {
         self.state = initial_state(&self.config);
         self.state.set_orientation(orientation, LEVELLED_STD, self.config.initial.yaw_std_rad.max(LEVELLED_STD));
         self.motion = Motion::new(&self.config.motion);
-        self.upright = Upright::default();
+        self.gravity_check = GravityCheck::default();
         self.rested = false;
         self.refresh_rotation();
     }
@@ -311,7 +313,7 @@ impl Attitude {
         Some(Estimate {
             stamp: last.stamp,
             orientation: self.carried_on(&angular_velocity),
-            orientation_covariance: self.state.orientation_covariance(&self.stretch, &self.config.gyroscope),
+            orientation_covariance: self.state.orientation_covariance(&self.preintegration, &self.config.gyroscope),
             angular_velocity,
             specific_force: last.specific_force - self.state.accelerometer_bias,
             gyro_bias: self.state.gyro_bias,
@@ -333,8 +335,8 @@ impl Attitude {
         self.state.orientation * Quat::exp(&(rate * self.config.gyroscope.delay_s)).unit_quaternion()
     }
 
-    /// Puts R where somebody else says, from the body to the world, with this standard deviation about each axis; before the
-    /// first sample, too.
+    /// Puts R where somebody else says, from the body to the world, with this standard deviation about each axis;
+    /// before the first sample, too.
     ///
     /// # Errors
     /// Not a rotation, or a standard deviation beyond half a turn; counted.
@@ -346,7 +348,7 @@ impl Attitude {
         }
         self.settle();
         self.state.set_orientation(orientation, std_rad, std_rad);
-        self.upright = Upright::default();
+        self.gravity_check = GravityCheck::default();
         self.started = true;
         self.refresh_rotation();
         Ok(())
@@ -382,8 +384,8 @@ impl Attitude {
         (self.started, self.rested) = (false, false);
     }
 
-    /// Switches the filter off (input is counted as `disabled`) or on again. What happened meanwhile is not known: it starts
-    /// anew from the next sample, with the biases it had.
+    /// Switches the filter off (input is counted as `disabled`) or on again. What happened meanwhile is not known: it
+    /// starts anew from the next sample, with the biases it had.
     pub fn set_enabled(&mut self, enabled: bool) {
         if enabled != self.enabled {
             self.guard.clear();

@@ -52,15 +52,15 @@ mod config;
 mod correct;
 mod field;
 mod filter;
+mod gravity_check;
 mod input;
 mod motion;
 mod output;
+mod preintegration;
 mod rest;
 mod state;
-mod stretch;
 #[cfg(test)]
 mod tests;
-mod upright;
 
 pub use body::{BODY_SPECS, Body, BodyConfig, BodyError, BodyGroup, BodyRefusal, Torque};
 pub use config::{

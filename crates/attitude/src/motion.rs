@@ -1,12 +1,12 @@
 //! How fast the sensor moves, learned from what the filter finds.
 //!
-//! Velocity is taken for a random process of mean zero, standard deviation σ by axis and correlation time τ: over a time T
-//! long against τ its mean is zero but for 2τσ²/T. This is what lets specific force be averaged to gravity. Too small a σ
-//! takes accelerations for tilt, too large a one does without gravity. σ² follows the mean square of the velocity as far as
-//! it is known: of the estimate and, in part, of its variance, as in expectation maximization, E v² = v̂² + P. While tilt and
-//! biases are not known, nor is the velocity, and a v̂ that stays small says little. It is at no instant less than a part of
-//! v̂² itself. The vertical has a σ of its own: a drone flies far and stays at its height, and it is the vertical
-//! that shows the accelerometer's bias.
+//! Velocity is taken for a random process of mean zero, standard deviation σ by axis and correlation time τ: over a
+//! time T long against τ its mean is zero but for 2τσ²/T. This is what lets specific force be averaged to gravity. Too
+//! small a σ takes accelerations for tilt, too large a one does without gravity. σ² follows the mean square of the
+//! velocity as far as it is known: of the estimate and, in part, of its variance, as in expectation maximization, E v²
+//! = v̂² + P. While tilt and biases are not known, nor is the velocity, and a v̂ that stays small says little. It is
+//! at no instant less than a part of v̂² itself. The vertical has a σ of its own: a drone flies far and stays at its
+//! height, and it is the vertical that shows the accelerometer's bias.
 
 use super::MotionConfig;
 use nalgebra::Vector3;

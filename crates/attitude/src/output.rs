@@ -100,7 +100,8 @@ impl DropReason {
         }
     }
 
-    /// Whether input was left out; the others are corrections that the filter did without, which is its daily business.
+    /// Whether input was left out; the others are corrections that the filter did without, which is its daily
+    /// business.
     pub const fn is_of_input(self) -> bool {
         !matches!(self, Self::NotJustGravity | Self::NotAtRest)
     }

@@ -1,9 +1,9 @@
-//! Rest: rates and forces that stay near their means for a while.
+//! Stationarity detector: the sensor is at rest while rates and forces stay near their means for a while.
 
 use super::{ImuSample, RestConfig};
 use nalgebra::Vector3;
 
-/// Watches for rest.
+/// Detects stationarity.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rest {
     mean_rate: Vector3<f64>,
@@ -32,12 +32,12 @@ impl Rest {
         self.still_for_s = if still { self.still_for_s + step } else { 0.0 };
     }
 
-    /// Whether the sensor is at rest.
+    /// Whether the sensor is stationary.
     pub fn is_rest(&self, config: &RestConfig) -> bool {
         self.still_for_s >= config.after_s
     }
 
-    /// The mean rate, rad/s: at rest the gyroscope's bias.
+    /// The mean rate, rad/s: while stationary the gyroscope's bias.
     pub fn mean_rate(&self) -> &Vector3<f64> {
         &self.mean_rate
     }

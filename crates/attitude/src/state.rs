@@ -4,7 +4,7 @@
 //! differences in the body frame. In these coordinates the propagation of (ξ, ν) does not depend on the motion (Barrau
 //! and Bonnabel 2017), and the biases enter through integrals of R̂ alone.
 
-use super::stretch::Stretch;
+use super::preintegration::Preintegration;
 use super::{AccelerometerConfig, GyroscopeConfig};
 use lienav_lie::{LieGroup, Quat, hat};
 use nalgebra::{Matrix3, SMatrix, SVector, UnitQuaternion, Vector3};
@@ -38,7 +38,7 @@ pub struct State {
     pub velocity: Vector3<f64>,
     /// a, m/s², body frame.
     pub accelerometer_bias: Vector3<f64>,
-    /// Of (ξ, b, ν, a) at the end of the last stretch.
+    /// Of (ξ, b, ν, a) at the end of the last preintegration.
     pub covariance: Covariance,
 }
 
@@ -62,8 +62,8 @@ impl State {
         state
     }
 
-    /// Puts R where somebody else says, with these standard deviations about the horizontal axes and the vertical. It is
-    /// then independent of the rest.
+    /// Puts R where somebody else says, with these standard deviations about the horizontal axes and the vertical. It
+    /// is then independent of the rest.
     pub fn set_orientation(&mut self, orientation: UnitQuaternion<f64>, tilt_std: f64, yaw_std: f64) {
         self.orientation = orientation;
         self.covariance.fixed_rows_mut::<3>(XI).fill(0.0);
@@ -95,20 +95,20 @@ impl State {
         }
     }
 
-    /// Carries the covariance over a stretch of time whose samples have already moved R and v:
+    /// Propagates the covariance over preintegrated samples, which have already moved R and v:
     ///
-    /// ξ⁺ = ξ − A δb, ν⁺ = ν + T g^ ξ − (g^ B + v̂^ A) δb − A δa, with A = ∫R̂ dt, B = ∫A dt, g the acceleration of free
-    /// fall.
+    /// ξ⁺ = ξ − A δb, ν⁺ = ν + T g^ ξ − (g^ B + v̂^ A) δb − A δa, with A = ∫R̂ dt, B = ∫A dt, g the acceleration of
+    /// free fall.
     pub fn propagate(
         &mut self,
-        stretch: &Stretch,
+        preintegration: &Preintegration,
         free_fall: &Vector3<f64>,
         gyro: &GyroscopeConfig,
         accel: &AccelerometerConfig,
     ) {
-        let (t, a) = (stretch.duration, &stretch.rotation);
+        let (t, a) = (preintegration.duration, &preintegration.rotation);
         let of_xi = hat(free_fall) * t;
-        let of_bias = hat(free_fall) * stretch.rotation_integral + hat(&self.velocity) * a;
+        let of_bias = hat(free_fall) * preintegration.rotation_integral + hat(&self.velocity) * a;
         let p = &mut self.covariance;
         let block = |p: &Covariance, i: usize| -> SMatrix<f64, 3, SIZE> { p.fixed_rows::<3>(i).into_owned() };
         let (xi, b, nu, ab) = (block(p, XI), block(p, GYRO), block(p, NU), block(p, ACCEL));
@@ -120,9 +120,9 @@ impl State {
         p.fixed_columns_mut::<3>(XI).copy_from(&(xi - b * a));
         p.fixed_columns_mut::<3>(NU).copy_from(&(nu + xi * of_xi - b * of_bias - ab * a));
         let noise = [
-            (XI, gyro.noise_density.powi(2) * t + gyro.relative_noise_density.powi(2) * stretch.rate_squared),
+            (XI, gyro.noise_density.powi(2) * t + gyro.relative_noise_density.powi(2) * preintegration.rate_squared),
             (GYRO, gyro.bias_walk.powi(2) * t),
-            (NU, accel.noise_density.powi(2) * t + accel.relative_noise_density.powi(2) * stretch.force_squared),
+            (NU, accel.noise_density.powi(2) * t + accel.relative_noise_density.powi(2) * preintegration.force_squared),
             (ACCEL, accel.bias_walk.powi(2) * t),
         ];
         for (at, variance) in noise {
@@ -132,13 +132,13 @@ impl State {
         }
     }
 
-    /// Covariance of ξ after `stretch`, which has moved R but is not in the covariance yet.
-    pub fn orientation_covariance(&self, stretch: &Stretch, gyro: &GyroscopeConfig) -> Matrix3<f64> {
+    /// Covariance of ξ after `preintegration`, which has moved R but is not in the covariance yet.
+    pub fn orientation_covariance(&self, preintegration: &Preintegration, gyro: &GyroscopeConfig) -> Matrix3<f64> {
         let p = &self.covariance;
-        let a = &stretch.rotation;
+        let a = &preintegration.rotation;
         let cross = p.fixed_view::<3, 3>(XI, GYRO) * a.transpose();
-        let noise =
-            gyro.noise_density.powi(2) * stretch.duration + gyro.relative_noise_density.powi(2) * stretch.rate_squared;
+        let noise = gyro.noise_density.powi(2) * preintegration.duration
+            + gyro.relative_noise_density.powi(2) * preintegration.rate_squared;
         p.fixed_view::<3, 3>(XI, XI) - cross - cross.transpose()
             + a * p.fixed_view::<3, 3>(GYRO, GYRO) * a.transpose()
             + Matrix3::from_diagonal_element(noise)

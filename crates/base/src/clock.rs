@@ -4,10 +4,10 @@
 //! simulation that was reset, a computer that has just heard of the time) must be followed. A single stamp cannot tell
 //! the two apart, so a change of clock has to be confirmed by a run of messages.
 //!
-//! One topic leads: odometry, or the samples of an inertial sensor. The **clock in force** is its newest stamp. A stamp
-//! is *near* if it is at most `jump_back_s` behind it and at most `min(max_ahead_s, jump_back_s)` ahead of it; every other
-//! stamp is *foreign*. `jump_back_s` bounds both, since what is accepted so far ahead would make the true stamps look like
-//! time set back.
+//! One topic leads: odometry, or the samples of an inertial sensor. The **clock in force** is its newest stamp. A
+//! stamp is *near* if it is at most `jump_back_s` behind it and at most `min(max_ahead_s, jump_back_s)` ahead of it;
+//! every other stamp is *foreign*. `jump_back_s` bounds both, since what is accepted so far ahead would make the true
+//! stamps look like time set back.
 //!
 //! | state | leading stamp is | verdict | next state |
 //! |---|---|---|---|
@@ -20,18 +20,18 @@
 //! | second clock | foreign, continues it | second clock, or jumped at the run's end | as above |
 //!
 //! A stamp continues a candidate if it is later than the candidate's newest by no more than `max_ahead_s`; one that is
-//! earlier or the same is dropped and changes nothing. A run is over after [`CONFIRMATIONS`] messages, in which no newer
-//! stamp of the clock in force has come, neither of the leading topic nor, by more than a straggler, of another topic: a
-//! driver that restarts with a clock of its own does not take the others along.
+//! earlier or the same is dropped and changes nothing. A run is over after [`CONFIRMATIONS`] messages, in which no
+//! newer stamp of the clock in force has come, neither of the leading topic nor, by more than a straggler, of another
+//! topic: a driver that restarts with a clock of its own does not take the others along.
 //!
 //! Two publishers whose clocks differ interleave, so that the run of the second ends again and again: it is a **second
-//! clock**, whose messages are dropped for as long as the first one speaks. It takes over only after [`SILENCE_S`] by its own
-//! stamps without any of the clock in force. The same holds for every clock in the `jump_back_s` after a jump, and for the
-//! clock that was left: jumps are at least that far apart. A candidate that was not heard of for [`FORGOTTEN_S`] is
-//! forgotten, so that a stray stamp of an hour ago does not make a second clock of a real jump.
+//! clock**, whose messages are dropped for as long as the first one speaks. It takes over only after [`SILENCE_S`] by
+//! its own stamps without any of the clock in force. The same holds for every clock in the `jump_back_s` after a jump,
+//! and for the clock that was left: jumps are at least that far apart. A candidate that was not heard of for
+//! [`FORGOTTEN_S`] is forgotten, so that a stray stamp of an hour ago does not make a second clock of a real jump.
 //!
-//! A stamp that is wrong by less than what is near cannot be told from one that is early or late. It can cost as much odometry
-//! as it is wrong by, and no jump.
+//! A stamp that is wrong by less than what is near cannot be told from one that is early or late. It can cost as much
+//! odometry as it is wrong by, and no jump.
 
 use super::stamp::Stamp;
 use crate::words;

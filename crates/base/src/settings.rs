@@ -41,8 +41,8 @@ pub struct Spec {
     pub runtime: bool,
 }
 
-/// The words of a line of [`settings!`](crate::settings!), each of which changes one thing of this default: no unit, any
-/// value allowed, not to be changed while running.
+/// The words of a line of [`settings!`](crate::settings!), each of which changes one thing of this default: no unit,
+/// any value allowed, not to be changed while running.
 impl Spec {
     /// A setting of which only name and meaning are known.
     pub const fn new(name: &'static str, description: &'static str) -> Self {

@@ -36,8 +36,8 @@ impl StepError {
     }
 
     /// NEES of the same estimate in the group's coordinates ξ, X_true = Exp(ξ)X̂: the exact logarithm, with the
-    /// covariance carried over to first order, ξ ≈ [[I, −Jp̂], [0, 1]] δ for δ in (x, y, θ). These are the errors of the
-    /// invariant filters, in which a heading error that turns the whole trajectory is a straight line.
+    /// covariance carried over to first order, ξ ≈ [[I, −Jp̂], [0, 1]] δ for δ in (x, y, θ). These are the errors of
+    /// the invariant filters, in which a heading error that turns the whole trajectory is a straight line.
     pub fn group_nees(&self) -> Option<f64> {
         let xi = (self.truth * self.estimate.inverse()).log();
         let p = self.estimate.p;

@@ -74,7 +74,8 @@ impl From<&Step> for Estimate {
     }
 }
 
-/// Runs the filter or batch estimate that `config` names over a recording. `observer` is told after each input how many are done.
+/// Runs the filter or batch estimate that `config` names over a recording. `observer` is told after each input how
+/// many are done.
 ///
 /// # Errors
 /// A configuration that cannot be used.

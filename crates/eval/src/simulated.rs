@@ -29,7 +29,8 @@ pub fn recording(scenario: &Scenario) -> Result<Recording, ScenarioError> {
     Ok(recording)
 }
 
-/// What arrives with one frame of a simulation, in order; readings of added sensors arrive in the order of their stamps.
+/// What arrives with one frame of a simulation, in order; readings of added sensors arrive in the order of their
+/// stamps.
 pub fn inputs(frame: Frame) -> impl Iterator<Item = Input> {
     let imu = frame.imu.map(|imu| Input::Imu(imu.into()));
     let (earlier, later): (Vec<_>, Vec<_>) = frame.added.into_iter().partition(|cloud| cloud.stamp < frame.stamp);

@@ -1,5 +1,5 @@
-//! What a study may set beside what a robot may: the open choices of a filter, one by one, to turn the effect of each on and
-//! off.
+//! What a study may set beside what a robot may: the open choices of a filter, one by one, to turn the effect of each
+//! on and off.
 
 use lienav_base::settings;
 use lienav_base::settings::{Described, Spec};

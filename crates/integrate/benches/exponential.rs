@@ -1,6 +1,6 @@
-//! One step of the exponential integrators on the nonlinear Schrödinger equation beside a pair of transforms of the same
-//! length, by number of nodes. Throughput of a step is in iterations, that of the pair in pairs: their ratio is what an
-//! iteration costs in pairs.
+//! One step of the exponential integrators on the nonlinear Schrödinger equation beside a pair of transforms of the
+//! same length, by number of nodes. Throughput of a step is in iterations, that of the pair in pairs: their ratio is
+//! what an iteration costs in pairs.
 //!
 //! `cargo bench -p lienav-integrate --bench exponential`
 

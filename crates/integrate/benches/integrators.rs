@@ -1,5 +1,5 @@
-//! What a step of each integrator of a rigid body costs: on the three balls of Shen 2019, chapter 3, on a free body, the
-//! forced step of a turning body; on the body of Ortolan's stability test and on her double spherical pendulum.
+//! What a step of each integrator of a rigid body costs: on the three balls of Shen 2019, chapter 3, on a free body,
+//! the forced step of a turning body; on the body of Ortolan's stability test and on her double spherical pendulum.
 //!
 //! `cargo bench -p lienav-integrate --bench integrators`
 

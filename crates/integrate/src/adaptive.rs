@@ -42,12 +42,12 @@ impl StepControl {
     }
 }
 
-/// Integrates from time `span.0` to `span.1` ≥ `span.0` with steps of controlled size, the first one tried `first_step`.
-/// `observe` is given each accepted time, the step to it, and the point.
+/// Integrates from time `span.0` to `span.1` ≥ `span.0` with steps of controlled size, the first one tried
+/// `first_step`. `observe` is given each accepted time, the step to it, and the point.
 ///
 /// # Errors
-/// [`IntegrationError::StepTooSmall`] where the tolerance cannot be met. A step that ends in numbers that are not finite, or
-/// does not converge, counts as rejected.
+/// [`IntegrationError::StepTooSmall`] where the tolerance cannot be met. A step that ends in numbers that are not
+/// finite, or does not converge, counts as rejected.
 pub fn integrate<M: HomogeneousSpace, F: VectorField<M>>(
     method: &(impl EmbeddedMethod<M, F> + ?Sized),
     field: &F,

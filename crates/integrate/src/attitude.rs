@@ -1,9 +1,9 @@
 //! Attitude from angular rates: q' = q ω/2 in unit quaternions, ω the body's rate as samples of a gyroscope give it.
 //!
-//! A sample is the rate at its stamp. Between stamps, which need not be evenly spaced, the rate is the polynomial through
-//! the samples at hand ([`Samples`]): the interval that ends with the newest one is bridged as in an Adams–Moulton method,
-//! so nothing waits for a sample to come. A [`Method`] turns the rates at both ends and in the middle of an interval into
-//! the rotation over it.
+//! A sample is the rate at its stamp. Between stamps, which need not be evenly spaced, the rate is the polynomial
+//! through the samples at hand ([`Samples`]): the interval that ends with the newest one is bridged as in an
+//! Adams–Moulton method, so nothing waits for a sample to come. A [`Method`] turns the rates at both ends and in the
+//! middle of an interval into the rotation over it.
 
 use lienav_lie::{LieGroup, Quat};
 use nalgebra::{UnitQuaternion, Vector3};
@@ -18,8 +18,8 @@ pub enum Method {
     Midpoint,
     /// cay(h ω̄): the implicit midpoint rule, which is Gauss' method of one stage on this linear equation; order 2.
     Cayley,
-    /// Runge–Kutta–Munthe-Kaas with the classical tableau: order 4 (Celledoni et al. 2021, section 2.2). Its brackets are gathered, those of
-    /// h⁶ and more left off.
+    /// Runge–Kutta–Munthe-Kaas with the classical tableau: order 4 (Celledoni et al. 2021, section 2.2). Its brackets
+    /// are gathered, those of h⁶ and more left off.
     Rkmk4,
     /// Two exponentials, commutator-free: order 4 (Celledoni et al. 2021, section 2.2).
     CommutatorFree4,
@@ -48,7 +48,8 @@ impl Method {
     }
 
     /// The rotation δ over an interval of h seconds, in the body frame at its beginning: q(t + h) = q(t) δ.
-    // Always in place: handed back through memory, written in halves and read whole, it would hold up the product that follows.
+    // Always in place: handed back through memory, written in halves and read whole, it would hold up the product that
+    // follows.
     #[inline(always)]
     pub fn rotation(self, h: f64, rates: &Rates) -> UnitQuaternion<f64> {
         let Rates { start, middle, end } = rates;
@@ -56,8 +57,8 @@ impl Method {
             Self::Midpoint => Quat::exp(&((start + end) * (0.5 * h))),
             Self::Cayley => Quat::cayley(&((start + end) * (0.5 * h))),
             Self::Rkmk4 => {
-                // The four stages of Θ' = dexp⁻¹_{−Θ} ω, Θ(0) = 0, multiplied out in first and second differences of the rates, of h² and
-                // h³; a triple product along m is −|m|² times the first.
+                // The four stages of Θ' = dexp⁻¹_{−Θ} ω, Θ(0) = 0, multiplied out in first and second differences of
+                // the rates, of h² and h³; a triple product along m is −|m|² times the first.
                 let (a, m, e) = (start * h, middle * h, end * h);
                 let first = m - a;
                 let second = e - m - first;
@@ -69,7 +70,8 @@ impl Method {
                 Quat::exp(&(m + (second + brackets) * (1.0 / 6.0)))
             }
             Self::CommutatorFree4 => {
-                // exp(h(3a + 4m − e)/12) exp(h(−a + 4m + 3e)/12), a, m, e the rates, by the exponents' mean and half their difference.
+                // exp(h(3a + 4m − e)/12) exp(h(−a + 4m + 3e)/12), a, m, e the rates, by the exponents' mean and half
+                // their difference.
                 let mean = (start + middle * 4.0 + end) * (h * (1.0 / 12.0));
                 Quat::exp_of_sum_and_difference(&mean, &((start - end) * (h * (1.0 / 6.0))))
             }
@@ -169,8 +171,8 @@ fn quadratic(h: f64, h1: f64) -> [f64; 3] {
     [0.5 * reach * h1 * reciprocal, 0.5 * reach * span * reciprocal, -0.25 * h * h * reciprocal]
 }
 
-/// The same of four samples, −h − h₁ − h₂ the oldest: 5/16, 15/16, −5/16 and 1/16 where they are evenly spaced. They depend on the
-/// stamps alone, so their one division is done while the rates are still on their way.
+/// The same of four samples, −h − h₁ − h₂ the oldest: 5/16, 15/16, −5/16 and 1/16 where they are evenly spaced. They
+/// depend on the stamps alone, so their one division is done while the rates are still on their way.
 #[inline]
 fn cubic(h: f64, [h1, h2]: [f64; 2]) -> [f64; 4] {
     let (h12, span2) = (h1 + h2, h + h1);
@@ -247,7 +249,8 @@ mod tests {
         }
     }
 
-    /// The inverse of the attitude, whose generator −ω does not depend on it, with the quadratic ω through the rates at 0, h/2 and h.
+    /// The inverse of the attitude, whose generator −ω does not depend on it, with the quadratic ω through the rates
+    /// at 0, h/2 and h.
     struct Turning(Rates, f64);
 
     impl VectorField<Quat> for Turning {
@@ -257,7 +260,8 @@ mod tests {
         }
     }
 
-    /// How far `method` is from the general integrator of the same name, which knows nothing of brackets that cancel, over a step of h.
+    /// How far `method` is from the general integrator of the same name, which knows nothing of brackets that cancel,
+    /// over a step of h.
     fn apart(method: Method, general: &impl LieGroupMethod<Quat, Turning>, h: f64) -> f64 {
         let rates = [0.3, 0.3 + 0.5 * h, 0.3 + h].map(|t| tumbling(t).1);
         let rates = Rates { start: rates[0], middle: rates[1], end: rates[2] };

@@ -90,8 +90,8 @@ fn coast(
     })
 }
 
-/// ½ m^ dexp_{−y}, by which m = exp(−y)Π changes with 2y: d(exp(x)Π) = (dexp_x dx) × exp(x)Π. The series of dexp are cut off
-/// where Newton's iteration cannot tell below a radian; beyond, it takes a step more.
+/// ½ m^ dexp_{−y}, by which m = exp(−y)Π changes with 2y: d(exp(x)Π) = (dexp_x dx) × exp(x)Π. The series of dexp are
+/// cut off where Newton's iteration cannot tell below a radian; beyond, it takes a step more.
 #[inline]
 fn half_turn_tangent(y: &Vector3<f64>, m: &Vector3<f64>) -> Matrix3<f64> {
     let x = y.norm_squared();

@@ -16,7 +16,8 @@ pub trait CotangentHamiltonian<G: LieGroup> {
     fn force(&self, g: &G, mu: &G::Algebra) -> G::Algebra;
 }
 
-/// The family (15)–(17), implicit and symplectic for any θ: of order 2 and symmetric for θ = 1/2, otherwise of order 1.
+/// The family (15)–(17), implicit and symplectic for any θ: of order 2 and symmetric for θ = 1/2, otherwise of order
+/// 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SymplecticLieGroup {
     /// Where in the step velocity and force are taken, 0 … 1.
@@ -28,12 +29,12 @@ impl SymplecticLieGroup {
     pub const MIDPOINT: Self = Self { theta: 0.5 };
 
     /// (g, μ) at `time` + h from that at `time`, and how often the right side was evaluated. In one step
-    /// (ξ, n̄) = h f(exp(θξ)g₀, M_θ), M_θ = dexp*_{−ξ}(μ₀ + Ad*_{exp(θξ)} n̄) − θ dexp*_{−θξ} Ad*_{exp(θξ)} n̄, and then
-    /// g₁ = exp(ξ)g₀, μ₁ = Ad*_{exp(−ξ)}(μ₀ + Ad*_{exp(θξ)} n̄).
+    /// (ξ, n̄) = h f(exp(θξ)g₀, M_θ), M_θ = dexp*_{−ξ}(μ₀ + Ad*_{exp(θξ)} n̄) − θ dexp*_{−θξ} Ad*_{exp(θξ)} n̄, and
+    /// then g₁ = exp(ξ)g₀, μ₁ = Ad*_{exp(−ξ)}(μ₀ + Ad*_{exp(θξ)} n̄).
     ///
     /// # Errors
-    /// A step that does not converge, its residual the difference of (ξ, n̄) and what it should be; numbers that are not
-    /// finite.
+    /// A step that does not converge, its residual the difference of (ξ, n̄) and what it should be; numbers that are
+    /// not finite.
     pub fn step<G: LieGroup>(
         &self,
         system: &impl CotangentHamiltonian<G>,

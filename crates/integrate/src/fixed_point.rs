@@ -23,8 +23,8 @@ const ROUNDING: f64 = 1e-16;
 /// plain one does not; and how often g was evaluated.
 ///
 /// # Errors
-/// [`IntegrationError::NotConverged`] and [`IntegrationError::NotFinite`], with `time` and `step` to name the step; the
-/// residual is ‖g(x) − x‖.
+/// [`IntegrationError::NotConverged`] and [`IntegrationError::NotFinite`], with `time` and `step` to name the step;
+/// the residual is ‖g(x) − x‖.
 pub fn solve<X: VectorSpace>(
     guess: X,
     time: f64,
@@ -76,8 +76,8 @@ impl<X: VectorSpace> History<X> {
             self.residuals[self.count % DEPTH] = residual.plus_scaled(-1.0, &last_residual);
             self.count += 1;
         }
-        // Least squares by orthogonalization, the newest difference first, for it knows best; what it makes dependent of
-        // the older ones is left out. The images go along with their residuals.
+        // Least squares by orthogonalization, the newest difference first, for it knows best; what it makes dependent
+        // of the older ones is left out. The images go along with their residuals.
         let (mut next, mut rest) = (image.clone(), residual.clone());
         let mut basis: [Option<(X, X)>; DEPTH] = std::array::from_fn(|_| None);
         for back in 0..self.count.min(DEPTH) {

@@ -1,5 +1,5 @@
-//! What every method for floating bodies claims: symplectic, symmetric, of order two, momenta kept, errors for steps that
-//! cannot be made.
+//! What every method for floating bodies claims: symplectic, symmetric, of order two, momenta kept, errors for steps
+//! that cannot be made.
 
 use super::quaternion::{Iteration, LagrangianQuaternionIntegrator, QuaternionIntegrator};
 use super::rattle::Rattle;

@@ -14,8 +14,8 @@ const ROUNDING: f64 = 1e-16;
 const FLOOR: f64 = 1e-13;
 
 /// A Runge-Kutta method of any tableau for σ̇ = dexp_σ⁻¹(f(exp(σ)·y₀)), its stages by fixed-point iteration
-/// (Ortolan 2011, 7.1.2; there Gauss-Legendre of order 4, RKMKGL4). It has the tableau's order on any manifold with a group
-/// action; what is symplectic or symmetric in a vector space need not be so here.
+/// (Ortolan 2011, 7.1.2; there Gauss-Legendre of order 4, RKMKGL4). It has the tableau's order on any manifold with a
+/// group action; what is symplectic or symmetric in a vector space need not be so here.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ImplicitRkmk<const S: usize> {
     /// The coefficients.

@@ -80,8 +80,8 @@ pub(super) fn trapezoidal_tangent(moments: &Vector3<f64>, omega: &Vector3<f64>, 
     Matrix3::new(j.x, d12 * w.z, d12 * w.y, d20 * w.z, j.y, d20 * w.x, d01 * w.y, d01 * w.x, j.z)
 }
 
-/// Close to the Ω with JΩ + (h/2) Ω × JΩ = `kicked`, for a body that turned at `omega`: the gyroscopic torque taken at the
-/// velocity half an explicit step ahead.
+/// Close to the Ω with JΩ + (h/2) Ω × JΩ = `kicked`, for a body that turned at `omega`: the gyroscopic torque taken at
+/// the velocity half an explicit step ahead.
 #[inline]
 pub(super) fn half_kicked(moments: &Vector3<f64>, omega: &Vector3<f64>, kicked: &Vector3<f64>, h: f64) -> Vector3<f64> {
     let ahead =

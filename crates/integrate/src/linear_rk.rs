@@ -1,17 +1,17 @@
 //! Runge–Kutta methods, explicit and implicit, on linear matrix equations Q̇ = S(t) Q, as those of inertial navigation
 //! (Luo and Sun 2020).
 //!
-//! The stages of an implicit method are the solution of a linear system, so they are found by elimination: a step has no
-//! tolerance, and what a method preserves it preserves to rounding. With a skew S and a tableau that answers
-//! [`Tableau::is_symplectic`], QᵀQ and dQ ∧ S dQ are preserved (theorems 3.1 and 3.2); the implicit midpoint rule then is
-//! the Cayley map, (33).
+//! The stages of an implicit method are the solution of a linear system, so they are found by elimination: a step has
+//! no tolerance, and what a method preserves it preserves to rounding. With a skew S and a tableau that answers
+//! [`Tableau::is_symplectic`], QᵀQ and dQ ∧ S dQ are preserved (theorems 3.1 and 3.2); the implicit midpoint rule then
+//! is the Cayley map, (33).
 
 use super::{IntegrationError, Tableau};
 use nalgebra::SMatrix;
 
-/// P − I of the map Q(t₀ + h) = P Q(t₀) by which a method takes one step of Q̇ = S(t) Q; `coefficients` are S(t₀ + cᵢh).
-/// For many steps with a constant S it can be kept. It is the difference to the identity because that is small where h
-/// is: applied by [`apply`], rounding in it counts the less.
+/// P − I of the map Q(t₀ + h) = P Q(t₀) by which a method takes one step of Q̇ = S(t) Q; `coefficients` are S(t₀ +
+/// cᵢh). For many steps with a constant S it can be kept. It is the difference to the identity because that is small
+/// where h is: applied by [`apply`], rounding in it counts the less.
 ///
 /// # Errors
 /// [`IntegrationError::NotFinite`], with `time` and `step` to name it, where numbers are not finite or where the stage

@@ -6,9 +6,10 @@ use super::lie_newmark::{half_kicked, trapezoidal_momentum, trapezoidal_tangent}
 use super::rigid_body::{BodyMethod, BodyState, RigidBody, Step};
 use lienav_lie::LieGroup;
 
-/// Lobatto IIIA for the attitude, IIIB for the velocity, two stages (PRK), Ortolan 2011, (4.8): [`super::ExplicitLieNewmark`]
-/// with its half kicks exchanged, the implicit one first. Symmetric, of order 2, not symplectic; with the Cayley map it
-/// keeps the spatial angular momentum of a free body, since JΩₖ₊₁ = cay(−hΩₖ₊½) JΩₖ there.
+/// Lobatto IIIA for the attitude, IIIB for the velocity, two stages (PRK), Ortolan 2011, (4.8):
+/// [`super::ExplicitLieNewmark`] with its half kicks exchanged, the implicit one first. Symmetric, of order 2, not
+/// symplectic; with the Cayley map it keeps the spatial angular momentum of a free body, since JΩₖ₊₁ = cay(−hΩₖ₊½) JΩₖ
+/// there.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PartitionedRkmk {
     /// How the attitude is updated.

@@ -1,4 +1,5 @@
-//! RATTLE for a rigid body whose attitude is a matrix in the space of all 3 × 3 matrices, held orthogonal by multipliers.
+//! RATTLE for a rigid body whose attitude is a matrix in the space of all 3 × 3 matrices, held orthogonal by
+//! multipliers.
 
 use super::floating_body::{FloatingBody, FloatingBodyMethod, FloatingBodyState, Load};
 use super::quaternion::{CarriedQuaternion, Iteration, solve};
@@ -17,9 +18,9 @@ use nalgebra::{Matrix3, Vector3};
 /// text proves; they differ in what they carry, and in what rounding does to it. Order two; symplectic; keeps momenta.
 ///
 /// Q₁ is taken from q₁ = q₀(c, v), as in the text; a product Q₀F would lose orthogonality, and with it the size of the
-/// momentum, which goes through QᵀP in every step. It also goes through J_d and back through J⁻¹, which, being rounded, undo
-/// each other only to 10⁻¹⁶ and in the same direction in every step: the angular momentum is off by some 10⁻¹⁰ after 10⁵
-/// steps, where the quaternion method, which turns Π, is off by 10⁻¹³.
+/// momentum, which goes through QᵀP in every step. It also goes through J_d and back through J⁻¹, which, being
+/// rounded, undo each other only to 10⁻¹⁶ and in the same direction in every step: the angular momentum is off by some
+/// 10⁻¹⁰ after 10⁵ steps, where the quaternion method, which turns Π, is off by 10⁻¹³.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rattle {
     /// How the equation for F is solved.

@@ -94,7 +94,8 @@ fn the_spatial_momentum_of_a_free_body_is_kept_where_it_is_claimed() {
     }
 }
 
-/// Whether the derivative of a step, by differences in the left trivialization of T*SO(3), keeps the canonical two-form.
+/// Whether the derivative of a step, by differences in the left trivialization of T*SO(3), keeps the canonical
+/// two-form.
 #[test]
 fn only_the_variational_method_is_symplectic() {
     let (body, start) = (StabilityBody::default(), StabilityBody::initial_state());

@@ -8,8 +8,8 @@ use super::tableau::{
 };
 use lienav_lie::{HomogeneousSpace, LieGroup, VectorSpace};
 
-/// An explicit Runge–Kutta method for σ̇ = dexp_σ⁻¹(f(exp(σ)·y₀)), (6). Its order is that of the tableau; what the group
-/// action keeps it keeps.
+/// An explicit Runge–Kutta method for σ̇ = dexp_σ⁻¹(f(exp(σ)·y₀)), (6). Its order is that of the tableau; what the
+/// group action keeps it keeps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rkmk<const S: usize> {
     /// The coefficients. What they say of later stages is not used.

@@ -2,8 +2,8 @@
 
 use super::IntegrationError;
 
-/// Watches the changes an iteration makes. It ends when what is still missing is lost in rounding, not at a tolerance: of
-/// a symplectic method a systematic rest, small as it is, is a drift of the energy.
+/// Watches the changes an iteration makes. It ends when what is still missing is lost in rounding, not at a tolerance:
+/// of a symplectic method a systematic rest, small as it is, is a drift of the energy.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settling {
     /// The last two changes, the latest first.
@@ -28,7 +28,8 @@ impl Settling {
         Self { last: [f64::INFINITY; 2], least: f64::INFINITY, idle: 0, iterations: 0 }
     }
 
-    /// Takes the change of an iteration, relative to the size of its variables; how many there were, if it was the last.
+    /// Takes the change of an iteration, relative to the size of its variables; how many there were, if it was the
+    /// last.
     ///
     /// # Errors
     /// After a hundred iterations, or where the change is not finite.

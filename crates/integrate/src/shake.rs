@@ -5,15 +5,16 @@ use super::{Convergence, Inertia, IntegrationError};
 use lienav_lie::So3;
 use nalgebra::{Matrix3x4, Matrix4, Matrix4x3, Quaternion, SMatrix, SVector, UnitQuaternion, Vector3, Vector4};
 
-/// SHAKE with the constraint |q|² = 1, the third method of Shen 2019, table 3.1: the variational integrator of constrained
-/// mechanics (1.39) with the discrete Lagrangian (3.16) on ℝ⁴ × ℝ⁴ (Wendlandt and Marsden 1997),
+/// SHAKE with the constraint |q|² = 1, the third method of Shen 2019, table 3.1: the variational integrator of
+/// constrained mechanics (1.39) with the discrete Lagrangian (3.16) on ℝ⁴ × ℝ⁴ (Wendlandt and Marsden 1997),
 ///
 /// p₀ = (4/h) q₁(0, Jv) + (h/2)∇V(q₀) + λ₀q₀,  |q₁|² = 1,  v = Im(q₀*q₁);
 /// p₁ = (4/h) q₀(0, Jv) − (h/2)∇V(q₁) − λ₁q₁,  q₁·p₁ = 0.
 ///
-/// The first line is solved for q₁ and λ₀ together, five equations with five unknowns. The motion is that of the quaternion method. Order two; symplectic; keeps momenta; the
-/// norm is as good as the last iteration leaves it, and does not drift. The momentum comes from Im(q₀*q₁) of rounded quaternions,
-/// so each step puts some 10⁻¹⁶·4J/h into it, which the quaternion method, working with the increment, does not.
+/// The first line is solved for q₁ and λ₀ together, five equations with five unknowns. The motion is that of the
+/// quaternion method. Order two; symplectic; keeps momenta; the norm is as good as the last iteration leaves it, and
+/// does not drift. The momentum comes from Im(q₀*q₁) of rounded quaternions, so each step puts some 10⁻¹⁶·4J/h into
+/// it, which the quaternion method, working with the increment, does not.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shake {
     /// How the five equations are solved.

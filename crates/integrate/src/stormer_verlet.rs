@@ -6,8 +6,8 @@ use super::{Convergence, Inertia, IntegrationError, RotationMap};
 use lienav_lie::{Quat, So3};
 use nalgebra::Vector3;
 
-/// The Lie group Störmer–Verlet method: Bou-Rabee and Marsden 2009, (4.15)–(4.18), one of the three of Shen 2019, table 3.1.
-/// The discrete Lagrangian is h(ℓ(ξ) − (V₀ + V₁)/2) with R₀ᵀR₁ = τ(hξ), so the step is
+/// The Lie group Störmer–Verlet method: Bou-Rabee and Marsden 2009, (4.15)–(4.18), one of the three of Shen 2019,
+/// table 3.1. The discrete Lagrangian is h(ℓ(ξ) − (V₀ + V₁)/2) with R₀ᵀR₁ = τ(hξ), so the step is
 ///
 /// (dτ⁻¹_{hξ})*Jξ = Π₀ + (h/2)τ₀;  R₁ = R₀τ(hξ);  Π₁ = (dτ⁻¹_{−hξ})*Jξ + (h/2)τ₁,
 ///

@@ -1,5 +1,5 @@
-//! Variational Runge–Kutta–Munthe-Kaas methods on T*G (VRKMK): Bogfjellmo & Marthinsen 2016, the rivals in Shen, Tran &
-//! Leok 2022, section 5.
+//! Variational Runge–Kutta–Munthe-Kaas methods on T*G (VRKMK): Bogfjellmo & Marthinsen 2016, the rivals in Shen, Tran
+//! & Leok 2022, section 5.
 
 use super::cotangent::CotangentHamiltonian;
 use super::rigid_body::RigidBody;
@@ -140,9 +140,9 @@ impl<B: RigidBody> CotangentHamiltonian<So3> for Spatial<B> {
     }
 }
 
-/// How far a map of (g, p) = (attitude, spatial momentum) is from keeping the symplectic form of T*SO(3), trivialized from
-/// the right, ω = ν₂·ξ₁ − ν₁·ξ₂ − p·(ξ₁ × ξ₂) (Celledoni et al. 2021, (13)): the greatest difference over the pairs of
-/// basis vectors, by finite differences.
+/// How far a map of (g, p) = (attitude, spatial momentum) is from keeping the symplectic form of T*SO(3), trivialized
+/// from the right, ω = ν₂·ξ₁ − ν₁·ξ₂ − p·(ξ₁ × ξ₂) (Celledoni et al. 2021, (13)): the greatest difference over the
+/// pairs of basis vectors, by finite differences.
 #[cfg(test)]
 pub(super) fn symplectic_defect(
     map: impl Fn(&(So3, Vector3<f64>)) -> (So3, Vector3<f64>),

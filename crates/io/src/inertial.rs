@@ -52,17 +52,19 @@ pub fn open(source: &str, topics: &Topics) -> Result<InertialRecording, OpenErro
         return datasets::open_euroc(Path::new(folder));
     }
     if !Path::new(source).exists() {
-        let problem = "there is no such file or folder; give broad:FILE, euroc:FOLDER or a bag";
+        let problem = "no such file or folder; give broad:FILE, euroc:FOLDER or a bag";
         return Err(OpenError::Bag { path: source.into(), problem: problem.to_owned() });
     }
     from_bag(Path::new(source), topics)
 }
 
+const NO_IMU: &str = "no topic /imu, and not exactly one topic of type sensor_msgs/msg/Imu; name the topic to read";
+
 fn from_bag(path: &Path, topics: &Topics) -> Result<InertialRecording, OpenError> {
     let mut bag = BagReader::open(path)?;
     let roles = roles_of(bag.topics(), topics).map_err(|problem| OpenError::bag(path, problem))?;
     if !roles.contains(&Some(Role::Imu)) {
-        return Err(OpenError::bag(path, "there is no topic /imu, nor just one of type sensor_msgs/msg/Imu; name it"));
+        return Err(OpenError::bag(path, NO_IMU));
     }
     let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let mut recording = InertialRecording { name, ..InertialRecording::default() };
@@ -81,7 +83,7 @@ fn from_bag(path: &Path, topics: &Topics) -> Result<InertialRecording, OpenError
         }
     }
     recording.warnings.extend_from_slice(bag.warnings());
-    recording.warnings.extend(problems.into_sentences());
+    recording.warnings.extend(problems.into_sentences(path));
     Ok(recording)
 }
 
@@ -127,5 +129,8 @@ mod tests {
         let words = ["bad_stamp", "no_angular_velocity", "no_linear_acceleration", "unknown_frame", "unreadable"];
         assert_eq!(recording.dropped, words.map(|word| (word, 1)).into());
         assert_eq!(recording.warnings.len(), words.len(), "{:?}", recording.warnings);
+        let sentence = "bag: /imu at 1.000000000 dropped as unreadable: \
+                        the message could not be decoded as sensor_msgs/msg/Imu";
+        assert!(recording.warnings.iter().any(|warning| warning.ends_with(sentence)), "{:?}", recording.warnings);
     }
 }

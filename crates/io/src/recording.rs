@@ -94,7 +94,7 @@ pub enum OpenError {
     },
     /// Not a source at all.
     #[error(
-        "'{given}' is no source: {problem}; give a bag (folder, .mcap or .db3), woods:FOLDER or mrclam:FOLDER:ROBOT"
+        "'{given}' is not a source: {problem}; give a bag (folder, .mcap or .db3), woods:FOLDER or mrclam:FOLDER:ROBOT"
     )]
     Source {
         /// What was given.
@@ -134,7 +134,7 @@ pub fn open_with(source: &str, topics: &Topics) -> Result<Recording, OpenError> 
         return (format.open)(arguments);
     }
     if !Path::new(source).exists() {
-        return Err(wrong("there is no such file or folder"));
+        return Err(wrong("no such file or folder"));
     }
     bag::load(Path::new(source), topics)
 }

@@ -266,7 +266,8 @@ fn leaves(document: &Yaml) -> Result<Vec<(String, Yaml)>, SettingsError> {
             return Ok(());
         };
         for (key, value) in entries {
-            let key = key.as_str().ok_or_else(|| SettingsError::Yaml(format!("a key below '{prefix}' is no name")))?;
+            let key =
+                key.as_str().ok_or_else(|| SettingsError::Yaml(format!("a key below '{prefix}' is not a text")))?;
             let name = if prefix.is_empty() { key.to_owned() } else { format!("{prefix}.{key}") };
             walk(&name, value, found)?;
         }
@@ -276,7 +277,7 @@ fn leaves(document: &Yaml) -> Result<Vec<(String, Yaml)>, SettingsError> {
     match document {
         Yaml::Null => Ok(found),
         Yaml::Mapping(_) => walk("", document, &mut found).map(|()| found),
-        _ => Err(SettingsError::Yaml("it holds a single value or a list".into())),
+        _ => Err(SettingsError::Yaml("the document is a single value or a list".into())),
     }
 }
 
@@ -313,8 +314,8 @@ fn put<T: DeserializeOwned + Described>(tree: &mut Value, name: &str, value: &Ya
     Ok(())
 }
 
-/// What of `value` is no finite number, as text. YAML has `.nan` and `.inf`; what others write for them is a word to it,
-/// which a setting that is text may be.
+/// What of `value` is no finite number, as text. YAML has `.nan` and `.inf`; what others write for them is a word to
+/// it, which a setting that is text may be.
 fn not_finite(value: &Yaml, is_text: bool) -> Option<String> {
     match value {
         Yaml::Null => Some("null".into()),

@@ -6,7 +6,8 @@ use lienav_slam::{Config, FeatureKind, Features, Imu as ImuInput, Observation, O
 use nalgebra::{Matrix2, Matrix3, Vector2};
 use std::path::PathBuf;
 
-/// Everything a recording can hold, with doubles that are not round, input that comes late, and one thing of each kind more.
+/// Everything a recording can hold, with doubles that are not round, input that comes late, and one thing of each kind
+/// more.
 fn recording() -> Recording {
     let at = |millis: i64| Stamp::from_nanos(millis * 1_000_003);
     let mut recording =

@@ -8,8 +8,8 @@ use lienav_eval::plot::Figure;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Writes `report.json`, `report.txt`, and of each figure an SVG and a CSV (`line,x,y`, every point) of its name, each of
-/// them whole or not at all.
+/// Writes `report.json`, `report.txt`, and of each figure an SVG and a CSV (`line,x,y`, every point) of its name, each
+/// of them whole or not at all.
 ///
 /// # Errors
 /// Which file could not be written, and why.

@@ -1,4 +1,5 @@
-//! `lienav reproduce inertial`: Luo and Sun 2020, with more methods, with a coefficient that changes, and with a gyroscope's.
+//! `lienav reproduce inertial`: Luo and Sun 2020, with more methods, with a coefficient that changes, and with a
+//! gyroscope's.
 
 use super::figures::{line, marked, of_errors, over_time};
 use super::measure::{drift, largest, order_observed, time_step};

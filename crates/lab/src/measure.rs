@@ -16,8 +16,8 @@ pub struct Fit {
     pub points: usize,
 }
 
-/// The line through `points` (x, y) by least squares. `None` of fewer than two different abscissae, or where a number is
-/// not finite.
+/// The line through `points` (x, y) by least squares. `None` of fewer than two different abscissae, or where a number
+/// is not finite.
 pub fn fit_line(points: &[(f64, f64)]) -> Option<Fit> {
     let count = points.len() as f64;
     let (x_mean, y_mean) =
@@ -45,10 +45,10 @@ const SLOPE_SPREAD: (f64, f64) = (0.08, 0.25);
 /// What is flatter than this is no convergence but the floor that rounding, tolerances or the reference leave.
 const LEAST_ORDER: f64 = 0.5;
 
-/// The order that errors over step sizes show: the slope of ln error against ln step by least squares, over the longest
-/// range of neighbouring step sizes (three at least) in which all neighbours agree on it. So neither steps that are too
-/// large to be asymptotic nor the floor at small ones spoil it; of ranges equally long, that of smaller steps counts.
-/// `None` where there is no such range.
+/// The order that errors over step sizes show: the slope of ln error against ln step by least squares, over the
+/// longest range of neighbouring step sizes (three at least) in which all neighbours agree on it. So neither steps
+/// that are too large to be asymptotic nor the floor at small ones spoil it; of ranges equally long, that of smaller
+/// steps counts. `None` where there is no such range.
 pub fn order(steps_and_errors: &[(f64, f64)]) -> Option<Fit> {
     converging(steps_and_errors).map(|(fit, _)| fit)
 }
@@ -89,9 +89,9 @@ fn logarithms(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
 const BLOCKS: usize = 32;
 
 /// The drift per unit of time of a quantity that should stay: the regression of its error on time, `points` (t, error)
-/// in the order of time. The standard error holds also for errors that oscillate, as those of symplectic methods do: the
-/// line goes through the means of 32 blocks, not through single points that know of each other.
-/// `None` of fewer than two instants, or where a number is not finite.
+/// in the order of time. The standard error holds also for errors that oscillate, as those of symplectic methods do:
+/// the line goes through the means of 32 blocks, not through single points that know of each other. `None` of fewer
+/// than two instants, or where a number is not finite.
 pub fn drift(points: &[(f64, f64)]) -> Option<Fit> {
     if points.len() < 2 * BLOCKS {
         return fit_line(points);

@@ -33,8 +33,8 @@ impl Reproduction {
     /// Runs it. `finished` is called after each part with all experiments up to there and how many of them are new.
     ///
     /// # Errors
-    /// An [`IntegrationError`] where a part cannot be run at all, such as when its reference cannot be computed; and what
-    /// `finished` returns.
+    /// An [`IntegrationError`] where a part cannot be run at all, such as when its reference cannot be computed; and
+    /// what `finished` returns.
     pub fn run<E: From<IntegrationError>>(
         &self,
         extent: Extent,

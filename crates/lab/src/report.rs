@@ -136,8 +136,8 @@ impl Failure {
 }
 
 impl Report {
-    /// `{experiment: {method: {key: number}}}`; a number that is not finite becomes null. What could not be run to its end is
-    /// in an array `failures` beside a method's numbers.
+    /// `{experiment: {method: {key: number}}}`; a number that is not finite becomes null. What could not be run to its
+    /// end is in an array `failures` beside a method's numbers.
     pub fn to_json(&self) -> Value {
         let experiments: Map<_, _> = self.experiments.iter().map(|e| (e.name.clone(), e.to_json())).collect();
         experiments.into()

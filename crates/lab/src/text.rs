@@ -44,8 +44,8 @@ fn results(experiment: &Experiment) -> Vec<Vec<String>> {
     std::iter::once(head).chain(rows).collect()
 }
 
-/// A number in a table: whole ones as they are, others with four digits, in powers of ten where they are small or large;
-/// a dash for what is not finite.
+/// A number in a table: whole ones as they are, others with four digits, in powers of ten where they are small or
+/// large; a dash for what is not finite.
 pub fn number(x: f64) -> String {
     let size = x.abs();
     if !x.is_finite() {

@@ -8,8 +8,8 @@ use lienav_slam::{
 };
 
 /// The filter's own limits of range are wider than the sensor's by this factor. Noise makes some far features seem
-/// farther: limits as tight as the sensor's would cut off one side of it, which biases ranges; without limits, two almost
-/// parallel bearings put a feature at many times its distance, which ruins a filter with Cartesian coordinates.
+/// farther: limits as tight as the sensor's would cut off one side of it, which biases ranges; without limits, two
+/// almost parallel bearings put a feature at many times its distance, which ruins a filter with Cartesian coordinates.
 const RANGE_SLACK: f64 = 1.5;
 
 /// The smallest standard deviation the filter accepts of a sensor, for sensors simulated without noise.

@@ -1,6 +1,6 @@
 //! The checks of a scenario that concern more than one value.
 
-use super::scenario::{Scenario, WorldKind};
+use super::scenario::{PathKind, Scenario, WorldKind};
 use lienav_base::settings::OutOfRange;
 
 /// A simulation of more odometry samples than this is a mistake.
@@ -18,6 +18,45 @@ pub(super) fn check_relations(scenario: &Scenario) -> Result<(), OutOfRange> {
     }
     check_points("trajectory.waypoints_y_m", &trajectory.waypoints_x_m, &trajectory.waypoints_y_m)?;
     check_points("world.features_y_m", &world.features_x_m, &world.features_y_m)
+}
+
+/// The settings of the trajectory that only some paths use.
+const USED_BY: [(&str, &[PathKind]); 12] = [
+    ("trajectory.length_m", &[PathKind::Line]),
+    ("trajectory.speed_m_s", &[PathKind::Line, PathKind::Arc]),
+    ("trajectory.radius_m", &[PathKind::Circle]),
+    ("trajectory.lap_s", &[PathKind::Circle]),
+    ("trajectory.laps", &[PathKind::Circle]),
+    ("trajectory.yaw_rate_rad_s", &[PathKind::Arc]),
+    ("trajectory.duration_s", &[PathKind::Arc, PathKind::Static]),
+    ("trajectory.waypoints_x_m", &[PathKind::General]),
+    ("trajectory.waypoints_y_m", &[PathKind::General]),
+    ("trajectory.knot_interval_s", &[PathKind::General]),
+    ("trajectory.max_speed_m_s", &[PathKind::General]),
+    ("trajectory.max_yaw_rate_rad_s", &[PathKind::General]),
+];
+
+impl Scenario {
+    /// Checks that a setting that was named on purpose is one that this scenario's path uses. A whole scenario holds
+    /// all settings, used or not, so [`Scenario::validate`] cannot know.
+    ///
+    /// # Errors
+    /// The sentence to show the user: the setting has no effect on this path.
+    pub fn check_effect(&self, name: &str) -> Result<(), String> {
+        let path = self.trajectory.path;
+        match USED_BY.iter().find(|(setting, _)| *setting == name) {
+            Some((_, paths)) if !paths.contains(&path) => {
+                let others: Vec<String> = paths.iter().map(|path| format!("'{}'", word(*path))).collect();
+                Err(format!("{name} has no effect on path '{}', only on {}", word(path), others.join(" and ")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// How a path is called in settings; the words stand in the order of the values.
+fn word(path: PathKind) -> &'static str {
+    PathKind::WORDS[path as usize]
 }
 
 /// Refuses a run so long that nobody can mean it.
@@ -65,6 +104,30 @@ mod tests {
         let text = refusal(|s| s.trajectory.waypoints_x_m[3] = f64::NAN);
         assert!(text.contains("a list with NaN"), "{text}");
         assert!(refusal(|s| s.forget_after_s = f64::INFINITY).contains("not a number"));
+    }
+
+    #[test]
+    fn a_setting_of_another_path_has_no_effect() {
+        let mut scenario = Scenario::default();
+        assert_eq!(scenario.check_effect("trajectory.laps"), Ok(()));
+        scenario.trajectory.path = PathKind::Line;
+        let refused = "trajectory.laps has no effect on path 'line', only on 'circle'";
+        assert_eq!(scenario.check_effect("trajectory.laps"), Err(refused.to_owned()));
+        for name in ["trajectory.length_m", "trajectory.start_x_m", "sensor.rate_hz"] {
+            assert_eq!(scenario.check_effect(name), Ok(()));
+        }
+        for (name, _) in USED_BY {
+            assert!(crate::SPECS.iter().any(|spec| spec.name == name), "{name}");
+        }
+    }
+
+    #[test]
+    fn of_a_file_that_is_not_a_scenario_nothing_is_repeated() {
+        for text in ["root:x:0:0:secret\ndaemon:x:1:1:secret\n", "- secret\n", "a: b\n  secret: [\n"] {
+            let error = Scenario::from_yaml(text).unwrap_err().to_string();
+            let says = error.contains("not a scenario: line ") && error.contains("YAML mapping of settings");
+            assert!(says && !error.contains("secret"), "{error}");
+        }
     }
 
     #[test]

@@ -24,8 +24,8 @@ const RATE: RangeInclusive<f64> = 1e-3..=1e4;
 const STD: RangeInclusive<f64> = 0.0..=100.0;
 
 settings! {
-    /// Everything that can be set about a simulation. Serialised, its dotted names are those of [`SPECS`]. The default is
-    /// the circle of Shen 2019, section 5.5.2, at 10 Hz, with low feature density and Q_z = 10⁻⁴.
+    /// Everything that can be set about a simulation. Serialised, its dotted names are those of [`SPECS`]. The default
+    /// is the circle of Shen 2019, section 5.5.2, at 10 Hz, with low feature density and Q_z = 10⁻⁴.
     pub struct Scenario {
         /// What the scenario is called in reports.
         name: String = "thesis-circle-10hz-low-q1".into();
@@ -57,7 +57,8 @@ words! {
     pub enum TruthModel {
         /// It is the trajectory: a solution of Shen 2019, eq. (5.3).
         Exact = "exact",
-        /// Forward Euler steps of the odometry's period with the trajectory's twist at their start (Shen 2019, eq. (5.9)).
+        /// Forward Euler steps of the odometry's period with the trajectory's twist at their start (Shen 2019, eq.
+        /// (5.9)).
         Euler = "euler",
     }
 }
@@ -159,7 +160,8 @@ settings! {
 }
 
 words! {
-    /// What motion the velocities of an odometry sample stand for, from the sample before (X) to this one (X′), Δt later.
+    /// What motion the velocities of an odometry sample stand for, from the sample before (X) to this one (X′), Δt
+    /// later.
     pub enum TwistReading {
         /// X′ = X Exp(Δt ξ): the twist ξ is kept throughout, as wheels that run evenly would have it.
         Exponential = "exponential",
@@ -211,8 +213,8 @@ settings! {
         rate_hz: f64 = 10.0, within RATE, unit "Hz";
         /// When the first cloud of features falls due, s.
         ///
-        /// At 0 the heading is as exact as the start; one step later it has the noise of that step, and so has the whole
-        /// map.
+        /// At 0 the heading is as exact as the start; one step later it has the noise of that step, and so has the
+        /// whole map.
         first_s: f64 = 0.0, within 0.0..=1e6, unit "s";
         /// Position of the sensor in the base frame, forward, m.
         x_m: f64 = 0.0, within OFFSET, unit "m";
@@ -304,7 +306,8 @@ impl Scenario {
     /// # Errors
     /// Text that is no YAML, a field nobody knows, or a value out of range: with line or name.
     pub fn from_yaml(text: &str) -> Result<Self, ScenarioError> {
-        let scenario: Self = serde_yaml_ng::from_str(text).map_err(|error| ScenarioError::Yaml(error.to_string()))?;
+        let scenario: Self =
+            serde_yaml_ng::from_str(text).map_err(|error| ScenarioError::Yaml(explain(text, &error)))?;
         scenario.validate()?;
         Ok(scenario)
     }
@@ -343,6 +346,17 @@ impl TrajectoryConfig {
     pub fn start(&self) -> Se2 {
         Se2::new(self.start_x_m, self.start_y_m, self.start_yaw_rad)
     }
+}
+
+/// Why a text is not a scenario. Of a text that is not even a mapping nothing is repeated: it is some other file,
+/// whose content may not be for a terminal.
+fn explain(text: &str, error: &serde_yaml_ng::Error) -> String {
+    let is_mapping = serde_yaml_ng::from_str::<serde_yaml_ng::Mapping>(text).is_ok();
+    if is_mapping {
+        return error.to_string();
+    }
+    let line = error.location().map_or(1, |location| location.line());
+    format!("line {line}: expected a YAML mapping of settings, for example `trajectory: {{path: line, length_m: 5}}`")
 }
 
 /// Points from their coordinates; the shorter list counts.

@@ -76,8 +76,8 @@ impl FeatureSensor {
     }
 }
 
-/// Whether the sensor sees a feature at `z` (m, sensor frame): in range, and within the angle of view, for a stereo pair
-/// of both cameras (Shen 2019, section 5.5: 120° each, features farther than 5 m are ignored).
+/// Whether the sensor sees a feature at `z` (m, sensor frame): in range, and within the angle of view, for a stereo
+/// pair of both cameras (Shen 2019, section 5.5: 120° each, features farther than 5 m are ignored).
 fn in_view(config: &FeatureSensorConfig, z: &Vector2<f64>) -> bool {
     if !(config.min_range_m..=config.max_range_m).contains(&z.norm()) {
         return false;

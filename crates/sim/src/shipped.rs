@@ -81,16 +81,16 @@ fn esde() -> Scenario {
     }
 }
 
-/// The same for filters that move by the exponential of SE(2): there, an Euler truth has a sideways motion that odometry
-/// without sideways noise rules out.
+/// The same for filters that move by the exponential of SE(2): there, an Euler truth has a sideways motion that
+/// odometry without sideways noise rules out.
 fn esde_exponential() -> Scenario {
     let mut scenario = Scenario { name: "esde-exponential".into(), ..esde() };
     scenario.odometry.twist = TwistReading::Exponential;
     scenario
 }
 
-/// A robot that does not move and knows it, sees the same features again 1,000 times, and must not learn its pose from them
-/// (Julier and Uhlmann 2001).
+/// A robot that does not move and knows it, sees the same features again 1,000 times, and must not learn its pose from
+/// them (Julier and Uhlmann 2001).
 fn standstill() -> Scenario {
     let mut scenario = Scenario { name: "static".into(), forget_after_s: 0.0, ..Scenario::default() };
     scenario.trajectory.path = PathKind::Static;

@@ -24,8 +24,8 @@ pub struct Frame {
     pub truth: Se2,
     /// True body twist at `stamp`: m/s, m/s, rad/s.
     pub true_twist: Vector3<f64>,
-    /// The motion since the frame before ([`lienav_slam::TwistHold::Before`]), with noise; in the first frame, the motion
-    /// at 0.
+    /// The motion since the frame before ([`lienav_slam::TwistHold::Before`]), with noise; in the first frame, the
+    /// motion at 0.
     pub odometry: Odometry,
     /// The inertial reading that fell due since the frame before, with a stamp of its own.
     pub imu: Option<ImuReading>,
@@ -96,8 +96,8 @@ impl Simulation {
         })
     }
 
-    /// Adds a sensor that reads at `rate_hz` from the start on: what it measures says what it reads, with its own noise. A filter
-    /// to which the same sensors were added in the same order understands them.
+    /// Adds a sensor that reads at `rate_hz` from the start on: what it measures says what it reads, with its own
+    /// noise. A filter to which the same sensors were added in the same order understands them.
     pub fn add_sensor(&mut self, sensor: Sensor, rate_hz: f64) {
         let number = self.added.len() as u8;
         self.added.push((AddedSensor::new(sensor, number, self.scenario.seed), Clock::new(rate_hz, 0.0)));

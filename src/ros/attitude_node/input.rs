@@ -44,8 +44,9 @@ impl OnTopic for Event {
     }
 }
 
-/// What has arrived together: messages in the order of their stamps, so that a magnetic field meets the orientation it was
-/// measured in; then requests, for who asks may have sent messages before, and waits for the answer before sending more.
+/// What has arrived together: messages in the order of their stamps, so that a magnetic field meets the orientation it
+/// was measured in; then requests, for who asks may have sent messages before, and waits for the answer before sending
+/// more.
 pub fn in_order(batch: Vec<Event>) -> Vec<Event> {
     let (messages, requests): (Vec<_>, Vec<_>) = batch.into_iter().partition(|event| event.stamp().is_some());
     let mut events = merged::<_, 2>(messages);

@@ -1,8 +1,9 @@
-//! `attitude_node`: an inertial sensor in; orientation, gyroscope bias and transform out. `docs/attitude.md` has the table of
-//! its topics.
+//! `attitude_node`: an inertial sensor in; orientation, gyroscope bias and transform out. `docs/attitude.md` has the
+//! table of its topics.
 //!
-//! One thread: a sample takes the filter less than a microsecond, so nothing has to wait while it is computed, and no second
-//! thread has to be woken a thousand times a second. Nor has the one, where samples may wait for each other (`batch_s`).
+//! One thread: a sample takes the filter less than a microsecond, so nothing has to wait while it is computed, and no
+//! second thread has to be woken a thousand times a second. Nor has the one, where samples may wait for each other
+//! (`batch_s`).
 
 mod input;
 mod output;
@@ -58,9 +59,9 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     Ok(())
 }
 
-/// What has come within `batch`, in order. Where something had come the last time, more will: it gathers in DDS, whose history
-/// is deep enough ([`super::qos`]), and wakes nobody. Otherwise the next message is waited for and taken at once. `emptied` is
-/// when nothing was left the last time, if something had come.
+/// What has come within `batch`, in order. Where something had come the last time, more will: it gathers in DDS, whose
+/// history is deep enough ([`super::qos`]), and wakes nobody. Otherwise the next message is waited for and taken at
+/// once. `emptied` is when nothing was left the last time, if something had come.
 fn gathered(
     node: &mut r2r::Node,
     inboxes: &mut [Inbox<Event>],

@@ -74,8 +74,8 @@ impl Outputs {
         self.transform(estimate.stamp, &estimate.orientation, settings)
     }
 
-    /// Where a body that is moved by torques is turned. Nobody knows how well: its covariance is zero, which ROS reads as
-    /// unknown; it has no accelerometer.
+    /// Where a body that is moved by torques is turned. Nobody knows how well: its covariance is zero, which ROS reads
+    /// as unknown; it has no accelerometer.
     ///
     /// # Errors
     /// ROS refuses.
@@ -113,8 +113,9 @@ impl Outputs {
     }
 }
 
-/// Whether something that is published `rate_hz` times a second at most is due at `stamp`; 0 has no limit. `slot` is when the
-/// last was due: slots are a period apart whatever the stamps are, so that the rate is kept where samples come unevenly.
+/// Whether something that is published `rate_hz` times a second at most is due at `stamp`; 0 has no limit. `slot` is
+/// when the last was due: slots are a period apart whatever the stamps are, so that the rate is kept where samples
+/// come unevenly.
 fn due(slot: &mut Option<Stamp>, stamp: Stamp, rate_hz: f64) -> bool {
     if rate_hz == 0.0 {
         return true;

@@ -94,7 +94,7 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
         findings.warn("time was set back");
     }
     if now.levellings > before.levellings {
-        findings.warn("the vertical was far off: orientation and biases start anew");
+        findings.warn("the estimated vertical contradicted gravity: orientation and biases were initialized again");
     }
     findings.verdict(|| if now.estimate.is_some_and(|e| e.at_rest) { "at rest" } else { "running" }.into())
 }

@@ -166,7 +166,7 @@ impl Worker {
         if self.attitude.time_jumps() != self.time_jumps_seen {
             self.time_jumps_seen = self.attitude.time_jumps();
             self.outputs.restart();
-            self.log.warn("time was set back");
+            self.log.warn("time jumped back: stamps of the output start anew");
         }
     }
 
@@ -178,7 +178,7 @@ impl Worker {
                 self.body.reset();
                 self.outputs.restart();
                 self.log.info("reset");
-                let message = "starting anew with the next message".to_owned();
+                let message = "the filter was reset; it starts with the next message".to_owned();
                 request.respond(Trigger::Response { success: true, message })
             }
             Event::SetEnabled(request) => {

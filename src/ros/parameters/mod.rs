@@ -1,7 +1,7 @@
 //! Parameters: every setting of a table of [`Spec`]s, with its type, description, range and value.
 //!
-//! r2r has parameter services, but its descriptors hold no ranges, its handler cannot tell what may change while running
-//! from what may not, and it takes no `5` for a double. The services are therefore our own: [`Services`].
+//! r2r has parameter services, but its descriptors hold no ranges, its handler cannot tell what may change while
+//! running from what may not, and it takes no `5` for a double. The services are therefore our own: [`Services`].
 
 mod services;
 mod value;
@@ -76,7 +76,7 @@ pub fn use_sim_time(parameters: &Parameters) -> Result<bool, ParameterError> {
 /// Warns of parameters that are set and that nobody has asked for: a slip of the pen, most often.
 pub fn warn_of_unknown(parameters: &Parameters, overrides: &Overrides, log: &Log) {
     for name in parameters.unknown(overrides) {
-        log.warn(&format!("there is no parameter '{name}': it has no effect"));
+        log.warn(&format!("parameter '{name}' is unknown and has no effect; `ros2 param list` shows the known ones"));
     }
 }
 

@@ -53,8 +53,8 @@ impl Kind {
         }
     }
 
-    /// `given` as JSON, or `None` where it is of another type. Numbers that are not finite become null, which is outside
-    /// every range.
+    /// `given` as JSON, or `None` where it is of another type. Numbers that are not finite become null, which is
+    /// outside every range.
     pub fn accept(self, given: &ParameterValue) -> Option<Value> {
         Some(match (self, given) {
             (Self::Bool, ParameterValue::Bool(b)) => Value::Bool(*b),

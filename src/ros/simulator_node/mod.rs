@@ -1,7 +1,7 @@
 //! `simulator_node`: a simulated robot, its sensors, and the truth.
 //!
-//! Topics: `odom`, `features`, `imu` (if the scenario has one), `/tf` (odom → base), `/tf_static` (base → sensor), `/clock`
-//! (if asked for), and the truth on `ground_truth/pose`, `ground_truth/path` and `ground_truth/landmarks`.
+//! Topics: `odom`, `features`, `imu` (if the scenario has one), `/tf` (odom → base), `/tf_static` (base → sensor),
+//! `/clock` (if asked for), and the truth on `ground_truth/pose`, `ground_truth/path` and `ground_truth/landmarks`.
 
 mod messages;
 mod run;
@@ -34,7 +34,7 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     let answer = |batch: Vec<parameters::Request>| {
         for request in batch {
             if let Err(error) = request.answer(&mut parameters, |_| Ok(())) {
-                log.warn(&format!("ROS does not send an answer: {error}"));
+                log.warn(&format!("the response of a service could not be sent: {error}"));
             }
         }
     };

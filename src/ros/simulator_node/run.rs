@@ -68,7 +68,7 @@ impl Run {
     pub fn play(mut self, stop: &Stop) {
         let outcome = self.play_frames(stop);
         if let Err(error) = outcome {
-            self.log.error(&format!("ROS does not send: {error}"));
+            self.log.error(&format!("publishing failed: {error}"));
         }
         if self.settings.exit_at_end {
             stop.sleep(FLUSHING);

@@ -120,8 +120,8 @@ fn path(header: &Header, poses: &VecDeque<(Stamp, Se2)>) -> Path {
     Path { header: header.clone(), poses: poses.iter().map(stamped).collect() }
 }
 
-/// `x`, `y`, `z`, the covariance, and the `id`: FLOAT32, which rviz can draw and colour by; and `x_m`, `y_m` FLOAT64 for
-/// those who compute with them.
+/// `x`, `y`, `z`, the covariance, and the `id`: FLOAT32, which rviz can draw and colour by; and `x_m`, `y_m` FLOAT64
+/// for those who compute with them.
 fn cloud(header: &Header, landmarks: &[Landmark]) -> PointCloud2 {
     const SINGLE: [&str; 7] = ["x", "y", "z", "id", "var_x", "var_y", "cov_xy"];
     const DOUBLE: [&str; 2] = ["x_m", "y_m"];
@@ -172,8 +172,8 @@ fn marker(header: &Header, id: u32) -> Marker {
     Marker { header: header.clone(), ns: "landmarks".into(), id: id.cast_signed(), ..Default::default() }
 }
 
-/// The ellipse in which the landmark lies with `probability`: semi-axes √(λᵢ χ²), χ² = −2 ln(1 − probability) being the
-/// quantile for two degrees of freedom.
+/// The ellipse in which the landmark lies with `probability`: semi-axes √(λᵢ χ²), χ² = −2 ln(1 − probability) being
+/// the quantile for two degrees of freedom.
 fn ellipse(header: &Header, landmark: &Landmark, probability: f64) -> Marker {
     /// An exact landmark is shown as a dot of this diameter, m.
     const SMALLEST: f64 = 0.01;

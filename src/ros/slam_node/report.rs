@@ -76,8 +76,8 @@ pub struct Report {
     pub since_time_jump: Option<Duration>,
     /// Whether `imu` is to be used.
     pub use_imu: bool,
-    /// Standard deviations of position (m) and heading (rad), NaN for a variance that is negative or no number; `None` before
-    /// the first odometry.
+    /// Standard deviations of position (m) and heading (rad), NaN for a variance that is negative or no number; `None`
+    /// before the first odometry.
     pub std: Option<(f64, f64)>,
     /// From the arrival of a cloud to the publication of its pose, ms, since the last report.
     pub latency_ms: Percentiles,
@@ -85,7 +85,8 @@ pub struct Report {
     pub step_us: Percentiles,
 }
 
-/// What the node has counted, with what the filter and the queue have: every reason there is, whether it happened or not.
+/// What the node has counted, with what the filter and the queue have: every reason there is, whether it happened or
+/// not.
 pub fn all_dropped(node: &Dropped, filter: &Counts, queue_full: u64) -> Dropped {
     let of_filter = DropReason::ALL.iter().map(|&reason| (reason.word(), filter.get(reason)));
     let of_node = Refusal::WORDS.into_iter().chain([NO_ODOM_POSE]).map(|word| (word, 0));
@@ -108,7 +109,7 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
         && (position.is_nan() || position > MAX_POSITION_STD_M)
     {
         findings.error(format!(
-            "the position has a standard deviation of {position:.1e} m, which says nothing: send initialpose or call ~/reset"
+            "the position has a standard deviation of {position:.1e} m: the estimate is unusable; send initialpose or call ~/reset"
         ));
     }
     if !now.enabled {
@@ -130,7 +131,7 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
         findings.warn(format!("{rejected} of {seen} observations left out: pose lost, or noise parameters too small?"));
     }
     if now.gate_openings > before.gate_openings {
-        findings.warn("the gate had starved the filter and was opened: was the robot moved?");
+        findings.warn("track loss: the gate rejected most observations and was opened: was the robot moved?");
     }
     if now.since_time_jump.is_some_and(|since| since <= RECENT) {
         findings.warn("time was set back");

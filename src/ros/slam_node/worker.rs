@@ -173,7 +173,10 @@ impl Worker {
             }
             None if self.settings.publish_tf => {
                 self.tally.dropped.add(NO_ODOM_POSE);
-                self.log.warn_of(NO_ODOM_POSE, || "odom: its pose is no pose, so there is no transform for it".into());
+                self.log.warn_of(NO_ODOM_POSE, || {
+                    "odom: the pose is not finite or its quaternion is not normalized: no map -> odom transform published"
+                        .into()
+                });
             }
             None => (),
         }
@@ -190,9 +193,9 @@ impl Worker {
         match self.slam.config().timing.on_jump_back {
             TimeJump::Reset => {
                 self.display.clear();
-                self.log.warn("time was set back: starting again with an empty map");
+                self.log.warn("time jumped back: state and map were reset (timing.on_jump_back: reset)");
             }
-            TimeJump::Rewind => self.log.warn("time was set back: going on with pose and map"),
+            TimeJump::Rewind => self.log.warn("time jumped back: pose and map are kept (timing.on_jump_back: rewind)"),
         }
     }
 
@@ -202,8 +205,8 @@ impl Worker {
         }
     }
 
-    /// Where input stops, the last clouds wait for odometry in vain. They are released when the reorder window has passed
-    /// by both clocks: a bag that is paused stops the one, and a bag played fast outruns the other.
+    /// Where input stops, the last clouds wait for odometry in vain. They are released when the reorder window has
+    /// passed by both clocks: a bag that is paused stops the one, and a bag played fast outruns the other.
     fn release_stalled(&mut self) {
         let Some(newest) = self.newest else { return };
         let by_ros = self.clock.now().since(newest.ros_time);
@@ -223,7 +226,7 @@ impl Worker {
                 self.display.clear();
                 self.newest = None;
                 self.log.info("reset");
-                let message = "at the initial pose, with an empty map".to_owned();
+                let message = "the filter was reset to the initial pose and an empty map".to_owned();
                 request.respond(Trigger::Response { success: true, message })
             }
             Request::SetEnabled(request) => {

@@ -1,8 +1,8 @@
 //! A prefix that a Rust program can be linked against and run from, without anything in its environment.
 //!
 //! The wheels are made for one Python process: their libraries look for vendored ones beside each package, want
-//! CPython's symbols, and expect a loader path that the interpreter sets. r2r's own build script needs them too, when no
-//! loader path of ours has been set yet. So the prefix holds copies, and each of them carries
+//! CPython's symbols, and expect a loader path that the interpreter sets. r2r's own build script needs them too, when
+//! no loader path of ours has been set yet. So the prefix holds copies, and each of them carries
 //! - its absolute path as SONAME, which is what a program that is linked against it will ask for, and
 //! - `$ORIGIN` as DT_RPATH, by which it finds the others, also those that it opens by name at run time.
 //!
@@ -42,13 +42,14 @@ pub fn build(private: &Private, log: &Log) -> Result<()> {
         log.run(patchelf().arg("--set-soname").args([copy, copy]))?;
     }
     stand_in_for_python(&sources, &lib, log)?;
-    // The wheels link rmw_fastrtps_cpp into rcl where a distribution has a library that chooses: r2r asks for that one.
+    // The wheels link rmw_fastrtps_cpp into rcl where a distribution has a library that chooses: r2r asks for that
+    // one.
     fs::write(lib.join("librmw_implementation.so"), "INPUT ( -lrmw_fastrtps_cpp )\n")?;
     Ok(())
 }
 
-/// Copies each library under the name that others ask for, its SONAME; its other names become links. A library of several
-/// names must be one file, or it would be loaded twice.
+/// Copies each library under the name that others ask for, its SONAME; its other names become links. A library of
+/// several names must be one file, or it would be loaded twice.
 fn copy(private: &Private, sources: &[PathBuf], lib: &Path) -> Result<Vec<PathBuf>> {
     let mut copies = Vec::new();
     for source in sources.iter().filter(|path| !is_python_part(path)) {

@@ -4,8 +4,8 @@ use super::Attitude;
 use crate::{DropReason, MagneticField};
 
 impl Attitude {
-    /// Takes in a magnetic field. It corrects the heading at the newest sample; it may be older than that by no more than
-    /// `timing.max_gap_s`, and no newer.
+    /// Takes in a magnetic field. It corrects the heading at the newest sample; it may be older than that by no more
+    /// than `timing.max_gap_s`, and no newer.
     ///
     /// # Errors
     /// Why it was not used; already counted.

@@ -1,7 +1,7 @@
 //! What has to hold by construction.
 
+use super::super::preintegration::Preintegration;
 use super::super::state::{ACCEL, Error, GYRO, InitialStd, NU, SIZE, State, XI};
-use super::super::stretch::Stretch;
 use super::*;
 use lienav_integrate::attitude::{Method, Rates};
 use lienav_lie::{LieGroup, Quat};
@@ -19,9 +19,9 @@ fn state() -> State {
 }
 
 /// Moves R and v as the filter does, over `count` steps of a tumbling motion.
-fn travel(mut state: State, count: u32) -> (State, Stretch) {
+fn travel(mut state: State, count: u32) -> (State, Preintegration) {
     const STEP: f64 = 0.001;
-    let mut stretch = Stretch::default();
+    let mut preintegration = Preintegration::default();
     for k in 0..count {
         let t = f64::from(k) * STEP;
         let rate = Vector3::new(2.0 * t.cos(), 1.5, -(3.0 * t).sin()) - state.gyro_bias;
@@ -31,9 +31,9 @@ fn travel(mut state: State, count: u32) -> (State, Stretch) {
         let force = Vector3::new(1.0, 2.0 * t, 9.0) - state.accelerometer_bias;
         let acceleration = mean * force - Vector3::z() * G;
         state.velocity += acceleration * STEP;
-        stretch.add(STEP, &mean, &rate, &acceleration);
+        preintegration.add(STEP, &mean, &rate, &acceleration);
     }
-    (state, stretch)
+    (state, preintegration)
 }
 
 /// The error with truth = retract(estimate, error).
@@ -54,7 +54,7 @@ fn errors_travel_as_the_covariance_does() {
         GyroscopeConfig { noise_density: 0.0, relative_noise_density: 0.0, bias_walk: 0.0, ..Default::default() },
         AccelerometerConfig { noise_density: 0.0, relative_noise_density: 0.0, bias_walk: 0.0, ..Default::default() },
     );
-    let (there, stretch) = travel(state(), 100);
+    let (there, preintegration) = travel(state(), 100);
     let mut jacobian = SMatrix::<f64, SIZE, SIZE>::zeros();
     for k in 0..SIZE {
         let moved = |h: f64| {
@@ -68,9 +68,9 @@ fn errors_travel_as_the_covariance_does() {
     }
     let mut carried = there;
     let before = carried.covariance;
-    carried.propagate(&stretch, &Vector3::new(0.0, 0.0, -G), &noiseless.0, &noiseless.1);
+    carried.propagate(&preintegration, &Vector3::new(0.0, 0.0, -G), &noiseless.0, &noiseless.1);
     let expected = jacobian * before * jacobian.transpose();
-    // B and v̂ are those of the end of the stretch and of sums: good to the square of its length.
+    // B and v̂ are those of the end of the interval and of sums: good to the square of its length.
     let difference = (carried.covariance - expected).abs();
     assert!(difference.max() < 2e-4 * expected.abs().max(), "{difference:.6}");
 }
@@ -103,8 +103,8 @@ fn a_turn_of_the_world_turns_the_estimate_and_nothing_else() {
 
 #[test]
 fn inclination_is_as_good_as_the_filter_says() {
-    // The motion is not drawn from the filter's model, which takes speeds for larger than these are (`motion.gain`): careful, and
-    // never proud.
+    // The motion is not drawn from the filter's model, which takes speeds for larger than these are (`motion.gain`):
+    // careful, and never proud.
     let mut nees = Vec::new();
     for seed in 0..6 {
         let mut sensor = Sensor::ordinary(seed);

@@ -25,7 +25,7 @@ fn when() -> impl Strategy<Value = i64> {
 enum Event {
     Imu(i64, [f64; 6]),
     /// Ordinary samples from here on.
-    Stretch(i64, u8),
+    Ordinary(i64, u8),
     Field(i64, [f64; 3]),
     Orientation([f64; 4], f64),
     Toggle(bool),
@@ -35,7 +35,7 @@ enum Event {
 fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         6 => (when(), [number(), number(), number(), number(), number(), number()]).prop_map(|(t, x)| Event::Imu(t, x)),
-        3 => (when(), any::<u8>()).prop_map(|(t, n)| Event::Stretch(t, n)),
+        3 => (when(), any::<u8>()).prop_map(|(t, n)| Event::Ordinary(t, n)),
         2 => (when(), prop::array::uniform3(number())).prop_map(|(t, x)| Event::Field(t, x)),
         1 => (prop::array::uniform4(number()), number()).prop_map(|(q, s)| Event::Orientation(q, s)),
         1 => any::<bool>().prop_map(Event::Toggle),
@@ -52,7 +52,7 @@ fn apply(attitude: &mut Attitude, event: &Event) {
                 specific_force: Vector3::new(x[3], x[4], x[5]),
             });
         }
-        Event::Stretch(t, n) => {
+        Event::Ordinary(t, n) => {
             for k in 0..i64::from(*n) {
                 let _ = attitude.imu(&resting(Stamp::from_nanos(t.saturating_add(10_000_000 * k))));
             }

@@ -66,9 +66,9 @@
 /// `TABLE.describe(description)` gives, an array of [`Spec`](crate::settings::Spec)s known at compile time.
 ///
 /// # What it makes
-/// The struct with public fields, `Clone`, `Debug`, `PartialEq` and serde's traits (a missing field has its default, an
-/// unknown one is an error), `Default`, and [`Described`](crate::settings::Described). The crate that calls it needs
-/// serde. Attributes above the struct are kept.
+/// The struct with public fields, `Clone`, `Debug`, `PartialEq` and serde's traits (a missing field has its default,
+/// an unknown one is an error), `Default`, and [`Described`](crate::settings::Described). The crate that calls it
+/// needs serde. Attributes above the struct are kept.
 #[macro_export]
 macro_rules! settings {
     ($(

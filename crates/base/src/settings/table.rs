@@ -1,5 +1,5 @@
-//! How [`settings!`](crate::settings!) makes a table of settings while the program is compiled: names of nested structs
-//! are joined by dots, and descriptions are taken from doc comments. A panic here is an error of the compiler.
+//! How [`settings!`](crate::settings!) makes a table of settings while the program is compiled: names of nested
+//! structs are joined by dots, and descriptions are taken from doc comments. A panic here is an error of the compiler.
 
 use super::Spec;
 

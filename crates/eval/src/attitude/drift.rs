@@ -1,4 +1,5 @@
-//! How far a gyroscope alone drifts: its rates integrated from the first true orientation, less the bias of the first seconds.
+//! How far a gyroscope alone drifts: its rates integrated from the first true orientation, less the bias of the first
+//! seconds.
 
 use lienav_integrate::attitude::{Method, Samples};
 use lienav_io::inertial::InertialRecording;
@@ -12,8 +13,8 @@ pub const HORIZONS_S: [f64; 3] = [10.0, 30.0, 180.0];
 pub struct Drift {
     /// The bias that was taken off, rad/s.
     pub bias: Vector3<f64>,
-    /// Angle of the error at each of [`HORIZONS_S`] on the clock of the recording, which starts with its first sample, rad; `None`
-    /// beyond the end.
+    /// Angle of the error at each of [`HORIZONS_S`] on the clock of the recording, which starts with its first sample,
+    /// rad; `None` beyond the end.
     pub at: [Option<f64>; 3],
     /// The same this long after the first truth, from where rates are integrated.
     pub since_truth: [Option<f64>; 3],

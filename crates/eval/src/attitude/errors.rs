@@ -1,5 +1,5 @@
-//! Errors of orientations, taken apart as BROAD does (Laidig et al. 2021, section 5): inclination, which gravity can show, and
-//! heading, which it cannot.
+//! Errors of orientations, taken apart as BROAD does (Laidig et al. 2021, section 5): inclination, which gravity can
+//! show, and heading, which it cannot.
 
 use super::{Point, Run};
 use lienav_base::stamp::Stamp;
@@ -33,8 +33,8 @@ pub struct Errors {
 
 impl Errors {
     /// Of a run, whose gyroscope had `true_bias`. Where no magnetometer shows north, heading is
-    /// known but for a constant, so the first heading's error is taken off: the mean over the last second before the body is
-    /// moved, or of the first instant where it is moved from the start.
+    /// known but for a constant, so the first heading's error is taken off: the mean over the last second before the
+    /// body is moved, or of the first instant where it is moved from the start.
     pub fn new(run: &Run, true_bias: Option<Vector3<f64>>) -> Self {
         let still = run.points.iter().take_while(|point| !point.truth.moving);
         let moves_at = still.clone().last().map(|point| point.truth.stamp);

@@ -34,8 +34,8 @@ fn inclination_deg(errors: &Errors) -> f64 {
     errors.rmse_moving(|i| i.inclination).unwrap().to_degrees()
 }
 
-/// Asked: 0.55°, 0.75°, 1.5° with one set of parameters; VQF, which has no bias of the accelerometer and no adaptive trust in
-/// gravity, reaches 0.599°, 0.804°, 1.716° online (measured).
+/// Asked: 0.55°, 0.75°, 1.5° with one set of parameters; VQF, which has no bias of the accelerometer and no adaptive
+/// trust in gravity, reaches 0.599°, 0.804°, 1.716° online (measured).
 #[test]
 fn broad_is_met_with_one_set_of_parameters() {
     for (file, asked) in [
@@ -52,9 +52,9 @@ fn broad_is_met_with_one_set_of_parameters() {
     }
 }
 
-/// Asked: 0.5°, and the bias within 0.002 rad/s after 20 s. From a cold start, in the hand and with 0.08 rad/s of bias, it is 0.53°: the
-/// first twenty seconds, in which biases are found, cost that much. With the first orientation and the bias of the first
-/// seconds, as the gyroscope alone has them, it is below.
+/// Asked: 0.5°, and the bias within 0.002 rad/s after 20 s. From a cold start, in the hand and with 0.08 rad/s of
+/// bias, it is 0.53°: the first twenty seconds, in which biases are found, cost that much. With the first orientation
+/// and the bias of the first seconds, as the gyroscope alone has them, it is below.
 #[test]
 fn euroc_is_met_from_a_cold_start_in_motion() {
     let Some(recording) = recorded("euroc", "euroc_mh01") else { return };

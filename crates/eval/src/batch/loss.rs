@@ -1,6 +1,7 @@
 //! What a squared residual counts.
 
-/// Standardised residual at which Cauchy's loss begins to discount: 95 % efficient for normal errors (Holland and Welsch 1977).
+/// Standardised residual at which Cauchy's loss begins to discount: 95 % efficient for normal errors (Holland and
+/// Welsch 1977).
 const CAUCHY_SCALE: f64 = 2.385;
 
 /// What an observation counts whose residual is s = ‖r‖²_R.

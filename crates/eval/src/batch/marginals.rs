@@ -5,9 +5,9 @@ use nalgebra_sparse::CscMatrix;
 
 /// The entries of A⁻¹ = (LLᵀ)⁻¹ where L has entries; enough for the covariance of every pose and every feature.
 ///
-/// From the last column to the first, Z = A⁻¹ obeys Z_ij = −Σ_k Z_ik L_kj/L_jj and Z_jj = 1/L_jj² − Σ_k Z_kj L_kj/L_jj with k over
-/// the entries of column j below the diagonal, and what this asks of Z lies in the pattern of L (Takahashi, Fagan, Chin 1973). It
-/// costs about as much as the factorization.
+/// From the last column to the first, Z = A⁻¹ obeys Z_ij = −Σ_k Z_ik L_kj/L_jj and Z_jj = 1/L_jj² − Σ_k Z_kj L_kj/L_jj
+/// with k over the entries of column j below the diagonal, and what this asks of Z lies in the pattern of L
+/// (Takahashi, Fagan, Chin 1973). It costs about as much as the factorization.
 pub struct Marginals<'a> {
     factor: &'a CscMatrix<f64>,
     /// On the pattern of the factor, lower triangle.

@@ -8,8 +8,8 @@ use lienav_slam::{
 };
 use nalgebra::{Matrix3, SMatrix, Vector3};
 
-/// The least standard deviation of an increment, m and rad. Odometry without sideways noise has a singular covariance; this
-/// is less than any sensor can tell, and keeps it invertible.
+/// The least standard deviation of an increment, m and rad. Odometry without sideways noise has a singular covariance;
+/// this is less than any sensor can tell, and keeps it invertible.
 const LEAST_STD: f64 = 1e-5;
 
 /// How odometry becomes motion.
@@ -50,7 +50,8 @@ impl Motion {
         self.compare(&relative(a, b), calibration, model).0
     }
 
-    /// The same, linearized for X ← X Exp(ξ), ξ = (u, ω): δs = −u_a − Js ω_a + R_aᵀR_b u_b. Columns: ξ_a, ξ_b, calibration.
+    /// The same, linearized for X ← X Exp(ξ), ξ = (u, ω): δs = −u_a − Js ω_a + R_aᵀR_b u_b. Columns: ξ_a, ξ_b,
+    /// calibration.
     pub fn linearize(&self, a: &Se2, b: &Se2, calibration: &Calibration, model: &MotionModel) -> Row<3> {
         let motion = relative(a, b);
         let (residual, by_motion, by_calibration) = self.compare(&motion, calibration, model);
@@ -64,8 +65,8 @@ impl Motion {
         Row { residual, jacobian }
     }
 
-    /// Whitened residual, and its derivatives by (s, ω) and by the calibration: what the robot did less what it was told, or what
-    /// odometry should have read less what it read.
+    /// Whitened residual, and its derivatives by (s, ω) and by the calibration: what the robot did less what it was
+    /// told, or what odometry should have read less what it read.
     fn compare(
         &self,
         motion: &Se2,

@@ -4,9 +4,10 @@ use super::normal::{AT_CALIBRATION, Columns, WIDTH};
 use super::sight::Sight;
 use lienav_slam::{CalibrationParameter, MOTION, SENSOR};
 
-/// Unknowns in the order of their elimination: features after the pose that sees them last, just before that pose itself;
-/// the calibration, which touches everything, at the end. At every moment of the elimination only the features that are in use
-/// hang together, as in the covariance of a filter, so the factor has some 3 + 2 × (features in use) entries in a column.
+/// Unknowns in the order of their elimination: features after the pose that sees them last, just before that pose
+/// itself; the calibration, which touches everything, at the end. At every moment of the elimination only the features
+/// that are in use hang together, as in the covariance of a filter, so the factor has some 3 + 2 × (features in use)
+/// entries in a column.
 #[derive(Clone, Debug)]
 pub struct Order {
     /// First of the three columns of each pose; `None` for a start that is known exactly.

@@ -1,9 +1,9 @@
 //! What odometry should have read of a motion, where its calibration is unknown.
 //!
 //! Which side the noise is on matters. A command is exact, and the robot does something else: true = (1 + s) × command + noise. A
-//! reading is of the true motion, and has noise: (1 + s) × (reading − noise) = true. Taken for a command, the noise of the reading pulls
-//! 1 + s towards zero, to σ_w²/(σ_w² + σ_n²) of itself with σ_w the size of the velocity and σ_n that of the noise of one sample,
-//! which for a slow turn is most of it.
+//! reading is of the true motion, and has noise: (1 + s) × (reading − noise) = true. Taken for a command, the noise of
+//! the reading pulls 1 + s towards zero, to σ_w²/(σ_w² + σ_n²) of itself with σ_w the size of the velocity and σ_n
+//! that of the noise of one sample, which for a slow turn is most of it.
 
 use lienav_lie::{Se2, v_matrix, wrap_angle};
 use lienav_slam::{Calibration, CalibrationParameter, Discretization, MOTION, v_matrix_derivative};
@@ -20,8 +20,9 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Of the motion (s, ω) in `duration` τ, taken for one with a constant twist, (u, ω) with V(ω)u = s: it reads a = k(ω − b_w τ),
-    /// t = l V(a)(u ± q|a|e_x), with l = 1/(1 + s_v), k = 1/(1 + s_w), and q what is lost in turns, forward or backward.
+    /// Of the motion (s, ω) in `duration` τ, taken for one with a constant twist, (u, ω) with V(ω)u = s: it reads a =
+    /// k(ω − b_w τ), t = l V(a)(u ± q|a|e_x), with l = 1/(1 + s_v), k = 1/(1 + s_w), and q what is lost in turns,
+    /// forward or backward.
     pub fn new(motion: &Se2, duration: f64, calibration: &Calibration, discretization: Discretization) -> Self {
         let scale = |parameter| 1.0 / (1.0 + calibration.get(parameter));
         let (l, k) = (scale(CalibrationParameter::ScaleV), scale(CalibrationParameter::ScaleW));

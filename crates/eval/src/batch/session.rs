@@ -9,8 +9,8 @@ use lienav_io::recording::Input;
 use lienav_slam::{Config, ConfigError, Sensor, Trace};
 use std::time::Instant;
 
-/// The filter that runs ahead of the batch estimate. What the default has before it, clouds that are linearized again, is what
-/// the batch estimate does itself.
+/// The filter that runs ahead of the batch estimate. What the default has before it, clouds that are linearized again,
+/// is what the batch estimate does itself.
 const FRONT_END: &str = "iterated";
 
 /// A batch estimate that is being fed.
@@ -48,8 +48,8 @@ impl Session {
 
     /// The same with the solution itself; `None` of a run without clouds.
     ///
-    /// Where time was set back, only what came after it is estimated. The time of a step is that of the whole by the number of
-    /// steps. The run's NIS is what is left of the whole fit, and stands at the last estimate.
+    /// Where time was set back, only what came after it is estimated. The time of a step is that of the whole by the
+    /// number of steps. The run's NIS is what is left of the whole fit, and stands at the last estimate.
     pub fn solve(mut self) -> (Run, Option<Solution>) {
         let start = Instant::now();
         self.filter.end();

@@ -31,8 +31,8 @@ impl Settings {
     /// - `batch`: what the filter `iterated` accepts, squared residuals, steps by the exponential.
     /// - `batch-euler`: the same with Euler's steps (Shen 2019, eq. (5.9)), for worlds that move so.
     /// - `batch-cauchy`: all observations, also those outside the gate, with Cauchy's loss.
-    /// - `batch-calibrated`: the same, with the scales of both velocities and the biases of range and bearing as further
-    ///   unknowns, where `calibration` does not switch on any parameter itself.
+    /// - `batch-calibrated`: the same, with the scales of both velocities and the biases of range and bearing as
+    ///   further unknowns, where `calibration` does not switch on any parameter itself.
     ///
     /// All of them estimate the parameters that `calibration` switches on.
     pub fn named(name: &str) -> Option<Self> {

@@ -22,15 +22,15 @@ pub struct Sight {
 pub type Mounted<'a> = (&'a Sensors, &'a [Mount]);
 
 impl Sight {
-    /// ρ(‖reading − h‖²), h as calibrated, of the feature in the robot frame at z = Rᵀ(p − x), or of the pose. `None` where the
-    /// sensor has no model: a feature on top of it.
+    /// ρ(‖reading − h‖²), h as calibrated, of the feature in the robot frame at z = Rᵀ(p − x), or of the pose. `None`
+    /// where the sensor has no model: a feature on top of it.
     pub fn cost(&self, sensors: Mounted<'_>, pose: &Se2, landmark: Option<&Vector2<f64>>, loss: Loss) -> Option<f64> {
         let row = self.whitened(sensors, pose, landmark)?;
         Some(loss.of(row.residual.norm_squared()))
     }
 
-    /// The whitened residual, linearized for X ← X Exp(ξ), p ← p + δ: δz = −u − Jz ω + Rᵀδ, with the weight of the loss. Columns: ξ, δ,
-    /// calibration. Rows beyond the sensor's dimension are zero.
+    /// The whitened residual, linearized for X ← X Exp(ξ), p ← p + δ: δz = −u − Jz ω + Rᵀδ, with the weight of the
+    /// loss. Columns: ξ, δ, calibration. Rows beyond the sensor's dimension are zero.
     pub fn linearize(
         &self,
         sensors: Mounted<'_>,

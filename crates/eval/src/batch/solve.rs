@@ -9,15 +9,15 @@ use nalgebra::{DMatrix, DVector, Matrix2, Matrix3, Vector2};
 use nalgebra_sparse::CscMatrix;
 use nalgebra_sparse::factorization::{CscCholesky, CscSymbolicCholesky};
 
-/// A minimum is found when the next step is shorter than the root of this in the estimate's own standard deviations, all
-/// unknowns together: a thousandth.
+/// A minimum is found when the next step is shorter than the root of this in the estimate's own standard deviations,
+/// all unknowns together: a thousandth.
 const SMALLEST_DECREMENT: f64 = 1e-6;
 
 /// Linearizations before it is given up. Ten are usual with squares; the weights of a robust loss settle more slowly.
 const MAX_ITERATIONS: usize = 100;
 
-/// The damping, relative to the diagonal, that the first failure brings, and by which factor failures raise and successes
-/// lower it.
+/// The damping, relative to the diagonal, that the first failure brings, and by which factor failures raise and
+/// successes lower it.
 const FIRST_DAMPING: f64 = 1e-6;
 const DAMPING_FACTOR: f64 = 10.0;
 const LARGEST_DAMPING: f64 = 1e9;
@@ -29,7 +29,8 @@ pub struct Solution {
     pub poses: Vec<Se2>,
     /// Covariance of each of them, of (x, y, θ), (m, m, rad); zero where the normal equations are singular.
     pub covariances: Vec<Matrix3<f64>>,
-    /// Identity, position in the map and its covariance of each feature; a feature that was forgotten comes more than once.
+    /// Identity, position in the map and its covariance of each feature; a feature that was forgotten comes more than
+    /// once.
     pub landmarks: Vec<(u32, Vector2<f64>, Matrix2<f64>)>,
     /// The parameters that were estimated.
     pub calibration: Vec<CalibrationEstimate>,

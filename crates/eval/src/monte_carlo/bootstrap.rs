@@ -34,8 +34,9 @@ impl Interval {
     }
 }
 
-/// The 95 % interval of a statistic of `count` independent runs: `statistic` is told which runs a resample consists of,
-/// by index, `count` of them with repetition. One seed gives the same resamples for every statistic. `None` without runs.
+/// The 95 % interval of a statistic of `count` independent runs: `statistic` is told which runs a resample consists
+/// of, by index, `count` of them with repetition. One seed gives the same resamples for every statistic. `None`
+/// without runs.
 pub fn interval(count: usize, seed: u64, mut statistic: impl FnMut(&[usize]) -> f64) -> Option<Interval> {
     if count == 0 {
         return None;

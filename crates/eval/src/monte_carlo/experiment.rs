@@ -55,15 +55,15 @@ pub enum ExperimentError {
     #[error(transparent)]
     UnknownScenario(#[from] UnknownScenario),
     /// A scenario without clouds, in which there is nothing to judge.
-    #[error("in scenario '{0}' no cloud of features comes; let sensor.first_s be less than its duration")]
+    #[error("scenario '{0}' has no feature cloud; sensor.first_s has to be less than the duration of the trajectory")]
     NoSteps(String),
     /// No runs or no filters.
     #[error("an experiment needs at least one run and one filter")]
     Nothing,
 }
 
-/// The seeds of the runs, `scenario.seed` each: the first `runs` draws of a generator seeded with `seed`, cut to 53 bits.
-/// More runs have the same first ones, and runs of different seeds have none in common.
+/// The seeds of the runs, `scenario.seed` each: the first `runs` draws of a generator seeded with `seed`, cut to 53
+/// bits. More runs have the same first ones, and runs of different seeds have none in common.
 pub fn run_seeds(seed: u64, runs: usize) -> Vec<u64> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     (0..runs).map(|_| random.next_u64() >> 11).collect()

@@ -8,9 +8,9 @@ use crate::plot;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Writes `report.json`, `report.txt`, `scenario.yaml`, `steps.csv` (each filter at each step, over the runs), `runs.csv`
-/// (each filter in each run, over its steps), `error_growth.svg` and `nees.svg`, each of them whole or not at all. All but
-/// the reports are the same bytes every time, and these too without times.
+/// Writes `report.json`, `report.txt`, `scenario.yaml`, `steps.csv` (each filter at each step, over the runs),
+/// `runs.csv` (each filter in each run, over its steps), `error_growth.svg` and `nees.svg`, each of them whole or not
+/// at all. All but the reports are the same bytes every time, and these too without times.
 ///
 /// # Errors
 /// Which file could not be written, and why.

@@ -29,9 +29,10 @@ const fn rms(key: &'static str, of_run: fn(&RunSummary) -> Option<f64>) -> Metri
     Metric { key, of_run, is_rms: true }
 }
 
-/// All of them. Errors of position and yaw are over all steps and runs alike, since all runs have the same steps. The mean of the
-/// runs' slopes is the slope of the mean NEES, for the same reason. `first_…_std` and `final_…_std` are what the filter claims of its
-/// first and its last pose: a robot that stands still must not come to know its pose better.
+/// All of them. Errors of position and yaw are over all steps and runs alike, since all runs have the same steps. The
+/// mean of the runs' slopes is the slope of the mean NEES, for the same reason. `first_…_std` and `final_…_std` are
+/// what the filter claims of its first and its last pose: a robot that stands still must not come to know its pose
+/// better.
 pub const METRICS: &[Metric] = &[
     mean("position_error_mean_m", |run| Some(run.position_mean_m)),
     mean("yaw_error_mean_rad", |run| Some(run.yaw_mean_rad)),

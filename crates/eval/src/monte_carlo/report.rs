@@ -26,8 +26,9 @@ pub struct Report {
     pub filters: Vec<FilterReport>,
 }
 
-/// The numbers of one filter. In JSON, the values are keys beside the other fields, with their confidence intervals under
-/// `intervals`, their standard errors under `standard_errors`, and their differences from the first filter under `differences`.
+/// The numbers of one filter. In JSON, the values are keys beside the other fields, with their confidence intervals
+/// under `intervals`, their standard errors under `standard_errors`, and their differences from the first filter under
+/// `differences`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FilterReport {
     /// The name of the filter.
@@ -39,16 +40,16 @@ pub struct FilterReport {
     pub nees_in_band_fraction: Option<f64>,
     /// The same in the group's coordinates.
     pub group_nees_in_band_fraction: Option<f64>,
-    /// Whether the filter's own error of the pose is that of the group, X_true = Exp(ξ)X̂, and not that of (x, y, θ). In JSON,
-    /// `own_nees_mean` and `own_nees_in_band_fraction` repeat the numbers in the filter's own coordinates.
+    /// Whether the filter's own error of the pose is that of the group, X_true = Exp(ξ)X̂, and not that of (x, y, θ).
+    /// In JSON, `own_nees_mean` and `own_nees_in_band_fraction` repeat the numbers in the filter's own coordinates.
     pub is_group_error: bool,
     /// The greatest change of the pose's covariance from the first to the last step of a run; see
     /// [`RunSummary::covariance_change`].
     pub pose_covariance_change_max: Option<f64>,
     /// Estimates, in all runs together, that have no NEES because their covariance was singular.
     pub nees_left_out: usize,
-    /// Mean time of a step, µs, with all threads at work; `None` where times are left out, so that the report is the same every
-    /// time.
+    /// Mean time of a step, µs, with all threads at work; `None` where times are left out, so that the report is the
+    /// same every time.
     pub step_us_mean: Option<f64>,
     /// What the filter refused in all runs together, by reason.
     pub dropped: BTreeMap<String, u64>,
@@ -63,7 +64,8 @@ pub struct Value {
     pub value: Option<f64>,
     /// Its 95 % confidence interval.
     pub interval: Option<Interval>,
-    /// Standard error of a mean over runs, as their spread tells it; `None` of root mean squares and of less than two runs.
+    /// Standard error of a mean over runs, as their spread tells it; `None` of root mean squares and of less than two
+    /// runs.
     pub standard_error: Option<f64>,
     /// This filter's number less that of the first filter, over the same runs; `None` for the first filter itself.
     pub difference: Option<Difference>,

@@ -68,8 +68,9 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
-    /// How much the covariance of the pose changes from the first step to the last: the largest entry of the change, in units
-    /// of the standard deviations of the first step. `None` where that is singular, as for a start that is known exactly.
+    /// How much the covariance of the pose changes from the first step to the last: the largest entry of the change,
+    /// in units of the standard deviations of the first step. `None` where that is singular, as for a start that is
+    /// known exactly.
     pub fn covariance_change(&self) -> Option<f64> {
         nees(&Vector3::zeros(), &self.first_covariance)?;
         let scale = self.first_covariance.diagonal().map(|variance| variance.sqrt().recip());

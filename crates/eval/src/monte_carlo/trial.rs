@@ -50,8 +50,8 @@ pub(super) struct Sample {
 pub(super) struct LandmarkSample {
     /// Squared distance to the true one in the map frame, m².
     pub(super) square_m2: f64,
-    /// The same as seen from the robot: of the estimated landmark in the estimated robot frame to the true one in the true
-    /// robot frame, m². It knows nothing of where the map as a whole lies.
+    /// The same as seen from the robot: of the estimated landmark in the estimated robot frame to the true one in the
+    /// true robot frame, m². It knows nothing of where the map as a whole lies.
     pub(super) relative_square_m2: f64,
     /// Its error squared, normalised by the claimed covariance; 2 is right. `None` where that is singular.
     pub(super) nees: Option<f64>,

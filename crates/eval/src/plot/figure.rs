@@ -159,8 +159,8 @@ fn looks(figure: &Figure) -> Vec<Look> {
     figure.lines.iter().map(look).collect()
 }
 
-/// With numbers beside the ticks of linear axes that are neither long nor close to nothing: a power of ten common to all
-/// goes into the label.
+/// With numbers beside the ticks of linear axes that are neither long nor close to nothing: a power of ten common to
+/// all goes into the label.
 fn in_readable_units(figure: &Figure) -> Cow<'_, Figure> {
     let exponent = |of: fn(&(f64, f64)) -> f64, is_log: bool| {
         let values = figure.lines.iter().flat_map(|line| &line.points).filter(|p| is_shown(figure, p)).map(of);
@@ -187,7 +187,8 @@ fn in_readable_units(figure: &Figure) -> Cow<'_, Figure> {
 /// Greatest values that ticks can tell in a few digits.
 const READABLE: Range<f64> = 1e-2..1e5;
 
-/// What an axis shows: all points that are shown, with a margin. Guides do not stretch it, unless there is nothing else.
+/// What an axis shows: all points that are shown, with a margin. Guides do not stretch it, unless there is nothing
+/// else.
 fn range(figure: &Figure, of: fn(&(f64, f64)) -> f64, is_log: bool) -> Range<f64> {
     let bounds = |guides: bool| {
         let lines = figure.lines.iter().filter(|line| guides || !line.is_guide);
@@ -205,7 +206,8 @@ fn range(figure: &Figure, of: fn(&(f64, f64)) -> f64, is_log: bool) -> Range<f64
         let power = 10_f64.powf((low / margin).log10().floor());
         return if low / margin < 1.3 * power { power } else { low / margin }..high * margin;
     }
-    // Ticks are told apart with an absolute tolerance of the machine's epsilon: errors at rounding get room around them.
+    // Ticks are told apart with an absolute tolerance of the machine's epsilon: errors at rounding get room around
+    // them.
     let margin = if high > low { (0.04 * (high - low)).max(64.0 * f64::EPSILON) } else { 0.5 * low.abs().max(1.0) };
     low - margin..high + margin
 }

@@ -45,8 +45,8 @@ pub fn error_growth(outcome: &Outcome) -> Result<String, PlotError> {
     })
 }
 
-/// Mean NEES of the pose over the runs against time, on a logarithmic axis, with the 95 % band that a consistent filter
-/// keeps to.
+/// Mean NEES of the pose over the runs against time, on a logarithmic axis, with the 95 % band that a consistent
+/// filter keeps to.
 ///
 /// # Errors
 /// None in practice; what the plotting library reports.

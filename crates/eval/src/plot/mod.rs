@@ -1,5 +1,5 @@
-//! Plots as SVG: of runs, where the robot went, how far it was off, and whether it knew; of integrators, any lines in a
-//! plane.
+//! Plots as SVG: of runs, where the robot went, how far it was off, and whether it knew; of integrators, any lines in
+//! a plane.
 
 mod canvas;
 mod comparison;

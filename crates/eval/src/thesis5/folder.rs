@@ -20,8 +20,8 @@ const FIGURES: [(&str, &str, &str); 3] = [
     ("-general-", "figure-5.5", "figure-5.6"),
 ];
 
-/// Writes `report.json`, `report.txt` and `cells.csv` (a line for each filter in each cell) of the cells there are. Called after
-/// each cell, it leaves a killed run with what it had.
+/// Writes `report.json`, `report.txt` and `cells.csv` (a line for each filter in each cell) of the cells there are.
+/// Called after each cell, it leaves a killed run with what it had.
 ///
 /// # Errors
 /// Which file could not be written, and why.
@@ -32,9 +32,9 @@ pub fn write_tables(folder: &Path, thesis: &Thesis5) -> Result<(), FolderError> 
     write_file(folder, "cells.csv", |out| write_cells(thesis, out))
 }
 
-/// Writes [the tables](write_tables) and, of the first cell of each trajectory that was run, `figure-5.1.svg` … `figure-5.6.svg`: path
-/// and features as the default filter found them in the first run, and the growth of the mean errors; and `nees-….svg`, which the
-/// thesis has no figure of.
+/// Writes [the tables](write_tables) and, of the first cell of each trajectory that was run, `figure-5.1.svg` …
+/// `figure-5.6.svg`: path and features as the default filter found them in the first run, and the growth of the mean
+/// errors; and `nees-….svg`, which the thesis has no figure of.
 ///
 /// # Errors
 /// Which file could not be written, and why.

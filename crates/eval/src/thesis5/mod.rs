@@ -55,10 +55,10 @@ pub struct Cell {
     pub report: Report,
 }
 
-/// The tables, run again. Serialised: `experiment`, `runs`, `seed`, and `cells`, each with `table`, `scenario`, `printed` (by
-/// method: `position_error_mean_m`, `yaw_error_mean_rad`), `filters` (by name, as in the report of a Monte Carlo
-/// experiment) and, where the yardstick was asked for, `final_position_rmse_to_batch` (by name: how many times it each filter's is,
-/// `ratio`, with `ratio_interval`).
+/// The tables, run again. Serialised: `experiment`, `runs`, `seed`, and `cells`, each with `table`, `scenario`,
+/// `printed` (by method: `position_error_mean_m`, `yaw_error_mean_rad`), `filters` (by name, as in the report of a
+/// Monte Carlo experiment) and, where the yardstick was asked for, `final_position_rmse_to_batch` (by name: how many
+/// times it each filter's is, `ratio`, with `ratio_interval`).
 #[derive(Clone, Debug)]
 pub struct Thesis5 {
     /// How many runs each cell has.
@@ -80,8 +80,8 @@ impl Thesis5 {
         Self { runs, seed, cells: Vec::new() }
     }
 
-    /// Runs a cell again, on the threads of the rayon pool it is called in; with `yardstick`, [`YARDSTICK`] too. `done` is called
-    /// after each run.
+    /// Runs a cell again, on the threads of the rayon pool it is called in; with `yardstick`, [`YARDSTICK`] too.
+    /// `done` is called after each run.
     ///
     /// # Errors
     /// None in practice: scenes and filters are shipped ones; otherwise those of an experiment.
@@ -125,8 +125,8 @@ impl Cell {
         self.report.filters.iter().find(|filter| filter.name == name)
     }
 
-    /// How much farther from the end a filter comes out than the yardstick: RMS of the final position, in pairs. `None` without
-    /// either.
+    /// How much farther from the end a filter comes out than the yardstick: RMS of the final position, in pairs.
+    /// `None` without either.
     pub fn to_yardstick(&self, name: &str) -> Option<Difference> {
         let runs = |name: &str| self.outcome.filters.iter().find(|filter| filter.name == name).map(|f| &f.runs);
         let metric = METRICS.iter().find(|metric| metric.key == "final_position_rmse_m")?;

@@ -3,9 +3,9 @@
 use super::{Cell, METHODS, Thesis5, YARDSTICK};
 use crate::monte_carlo::{Difference, FilterReport, table};
 
-/// The tables of the thesis, each cell a block: what is printed, ours with the thesis's choices, ours with sound ones, the
-/// default filter, and the batch estimate, where it was asked for, with how many times its final position's RMS that of each
-/// filter is.
+/// The tables of the thesis, each cell a block: what is printed, ours with the thesis's choices, ours with sound ones,
+/// the default filter, and the batch estimate, where it was asked for, with how many times its final position's RMS
+/// that of each filter is.
 pub fn to_text(thesis: &Thesis5) -> String {
     let mut text = format!(
         "Shen 2019, tables 5.1–5.6: mean errors of position [m] and yaw [rad], and NEES of the pose (3 is right); {} runs a \

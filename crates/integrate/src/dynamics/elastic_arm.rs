@@ -62,8 +62,8 @@ pub struct ElasticArm {
     pub system: ArmSystem,
 }
 
-/// $V = ℓ\cdot q + \tfrac κ4(c\cdot q)^4$ over the displacements q of the modes (the first half of the state): weight, and the pad
-/// at the tip.
+/// $V = ℓ\cdot q + \tfrac κ4(c\cdot q)^4$ over the displacements q of the modes (the first half of the state): weight,
+/// and the pad at the tip.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TipPad {
     /// ℓ.
@@ -102,7 +102,8 @@ impl ElasticArm {
         Ok(Self { system: Semilinear { linear: Oscillators::new(frequencies)?, potential } })
     }
 
-    /// The arm at rest, bent by a force at the tip until that is deflected by so much (m; positive is the way of gravity).
+    /// The arm at rest, bent by a force at the tip until that is deflected by so much (m; positive is the way of
+    /// gravity).
     pub fn bent(&self, deflection_m: f64) -> Vec<f64> {
         let (tip, frequencies) = (&self.system.potential.tip, self.system.linear.frequencies());
         // Dq = Fc, with the force F such that c·q is the deflection.

@@ -5,7 +5,8 @@ use crate::{RigidBody, TorqueGradient};
 use lienav_lie::{So3, Square};
 use nalgebra::{Matrix3, Vector3};
 
-/// Euler's free body, by its principal moments of inertia. Its energy and its spatial angular momentum RJΩ are constant.
+/// Euler's free body, by its principal moments of inertia. Its energy and its spatial angular momentum RJΩ are
+/// constant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FreeBody {
     /// The principal moments of inertia.
@@ -33,8 +34,8 @@ impl TorqueGradient for FreeBody {
 impl LeftInvariant for FreeBody {}
 
 /// The free body in n dimensions (Manakov): mass distribution Λ = diag(λ), momentum M = ΛΩ + ΩΛ, so that
-/// M_ij = (λᵢ + λⱼ)Ω_ij; Ṙ = RΩ, Ṁ = [M, Ω]. For n = 3 the moments of inertia are J₁ = λ₂ + λ₃ and so on. Its energy and
-/// the invariants of M, tr M²ᵏ, are constant.
+/// M_ij = (λᵢ + λⱼ)Ω_ij; Ṙ = RΩ, Ṁ = [M, Ω]. For n = 3 the moments of inertia are J₁ = λ₂ + λ₃ and so on. Its energy
+/// and the invariants of M, tr M²ᵏ, are constant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FreeBodyN {
     /// λ, all pairs of a positive sum.

@@ -7,8 +7,8 @@ use std::f64::consts::TAU;
 /// The equation of Korteweg and de Vries $u_t + uu_x + νu_{xxx} = 0$ with period 2π at equidistant nodes (Shen 2019,
 /// section 2.4.2): $J = -D_1$, $D = νD_2$, $V = \tfrac16\sum_jq_j^3$.
 ///
-/// Invariants of the discrete system are energy and [`mass`](Self::mass); [`momentum`](Self::momentum) is one of the equation, and
-/// kept as well as the nodes resolve the field.
+/// Invariants of the discrete system are energy and [`mass`](Self::mass); [`momentum`](Self::momentum) is one of the
+/// equation, and kept as well as the nodes resolve the field.
 pub type Kdv = Semilinear<RealFourier, Cubic>;
 
 /// $V = \tfrac16\sum_jq_j^3$.

@@ -7,8 +7,8 @@ use std::f64::consts::TAU;
 /// The defocusing nonlinear Schrödinger equation $iψ_t + ψ_{xx} - 2|ψ|^2ψ = 0$ with period 2π at equidistant nodes
 /// (Shen 2019, eqs. (2.16) and (2.20)). State: real parts, then imaginary parts; $J(q, p) = (p, -q)$, $D = -D_2$.
 ///
-/// Invariants of the discrete system are energy and [`mass`](Self::mass); [`momentum`](Self::momentum) is one of the equation, and
-/// kept as well as the nodes resolve the field.
+/// Invariants of the discrete system are energy and [`mass`](Self::mass); [`momentum`](Self::momentum) is one of the
+/// equation, and kept as well as the nodes resolve the field.
 pub type Nls = Semilinear<ComplexFourier, Quartic>;
 
 /// $V = \tfrac12\sum_j(q_j^2 + p_j^2)^2$.

@@ -1,6 +1,6 @@
 //! A chain of pendulums in space: point masses joined by massless rods and ideal joints, the first one to the origin
-//! (Celledoni et al. 2021, section 5). Rod i has the direction qᵢ ∈ S², from mass i − 1 to mass i, and the angular velocity
-//! ωᵢ ⊥ qᵢ; the third axis points up.
+//! (Celledoni et al. 2021, section 5). Rod i has the direction qᵢ ∈ S², from mass i − 1 to mass i, and the angular
+//! velocity ωᵢ ⊥ qᵢ; the third axis points up.
 
 use crate::VectorField;
 use lienav_lie::se3::join;
@@ -93,9 +93,9 @@ impl PendulumChain {
 
     /// Writes (ωᵢ, ω̇ᵢ). The forces Tᵢ in the rods, tension positive, solve
     /// (1/mᵢ + 1/mᵢ₋₁) Tᵢ − (qᵢ·qᵢ₊₁/mᵢ) Tᵢ₊₁ − (qᵢ₋₁·qᵢ/mᵢ₋₁) Tᵢ₋₁ = Lᵢ|ωᵢ|², where 1/m₀ = 0 and rod 1 has −g qᵢ·e₃
-    /// added: what keeps the rods' lengths, since mᵢẍᵢ = −mᵢg e₃ − Tᵢqᵢ + Tᵢ₊₁qᵢ₊₁. The system is tridiagonal and positive
-    /// definite, so this takes a number of operations linear in that of links, where the text's R(q)ω̇ = g takes its cube;
-    /// then ω̇ᵢ = qᵢ × (ẍᵢ − ẍᵢ₋₁)/Lᵢ. Scratch is the output itself.
+    /// added: what keeps the rods' lengths, since mᵢẍᵢ = −mᵢg e₃ − Tᵢqᵢ + Tᵢ₊₁qᵢ₊₁. The system is tridiagonal and
+    /// positive definite, so this takes a number of operations linear in that of links, where the text's R(q)ω̇ = g
+    /// takes its cube; then ω̇ᵢ = qᵢ × (ẍᵢ − ẍᵢ₋₁)/Lᵢ. Scratch is the output itself.
     fn accelerate(&self, state: impl Fn(usize) -> Ts2, out: &mut [Vector6<f64>]) {
         let count = self.links.len().min(out.len());
         // Elimination downward: Tᵢ = out[i].x + out[i].y Tᵢ₊₁.

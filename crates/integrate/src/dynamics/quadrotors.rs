@@ -1,8 +1,8 @@
-//! Two quadrotors that carry a point mass on rigid massless links (Celledoni et al. 2021, section 6, after Lee, Sreenath
-//! and Kumar 2013).
+//! Two quadrotors that carry a point mass on rigid massless links (Celledoni et al. 2021, section 6, after Lee,
+//! Sreenath and Kumar 2013).
 //!
-//! The third axis points down, along gravity. Link i has the direction qᵢ from quadrotor i to the load, so quadrotor i is
-//! at y − Lᵢqᵢ.
+//! The third axis points down, along gravity. Link i has the direction qᵢ from quadrotor i to the load, so quadrotor i
+//! is at y − Lᵢqᵢ.
 
 use crate::VectorField;
 use lienav_lie::se3::join;
@@ -109,7 +109,8 @@ impl Quadrotors {
         let links = &state.1.1;
         let wanted_pulls = control.pulls(&force);
         let pulls: [Vector3<f64>; 2] = std::array::from_fn(|i| links[i].q * links[i].q.dot(&wanted_pulls[i]));
-        // The acceleration of the load less gravity that these give, and the rate at which the wanted force then turns.
+        // The acceleration of the load less gravity that these give, and the rate at which the wanted force then
+        // turns.
         let acceleration = (pulls[0] + pulls[1]) / self.load_mass;
         let (position_gain, velocity_gain) = control.load_gains;
         let error_acceleration = acceleration + Vector3::z() * self.gravity - control.path.acceleration;
@@ -136,7 +137,8 @@ impl Quadrotors {
             inertia += link.q * link.q.transpose() * vehicle.mass;
             force += link.q * (link.q.dot(thrust) - vehicle.mass * vehicle.link * link.omega.norm_squared());
         }
-        // Positive definite for masses that are positive; otherwise the numbers stop being finite, and the step with them.
+        // Positive definite for masses that are positive; otherwise the numbers stop being finite, and the step with
+        // them.
         let acceleration =
             inertia.cholesky().map_or_else(|| Vector3::repeat(f64::NAN), |inertia| inertia.solve(&force));
         let angular = std::array::from_fn(|i| {

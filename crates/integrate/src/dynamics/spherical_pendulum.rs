@@ -17,7 +17,8 @@ impl SphericalPendulum {
         Self { mass: Diagonal([mass * length * length]), weight_moment: mass * gravity * length }
     }
 
-    /// The initial state of Ortolan 2011, 7.2.1. (The q̇ printed there is the velocity of the mass, 2 m from the joint.)
+    /// The initial state of Ortolan 2011, 7.2.1. (The q̇ printed there is the velocity of the mass, 2 m from the
+    /// joint.)
     pub fn initial_state() -> [Ts2; 1] {
         let side = 1.0 / 3.0_f64.sqrt();
         [Ts2 { q: Vector3::new(side, side, -side), omega: Vector3::new(1.0, 1.0, 2.0) }]

@@ -4,12 +4,13 @@ use crate::{FloatingBody, FloatingBodyState, Inertia, Load};
 use lienav_lie::So3;
 use nalgebra::{UnitQuaternion, Vector3};
 
-/// The planar body of Shen 2019, section 3.6: three uniform balls of unit mass, each in the potential −1/r of the origin.
-/// A uniform ball outside of the origin is pulled as its centre is, so V(x, R) = −Σ 1/|x + Rρᵢ|.
+/// The planar body of Shen 2019, section 3.6: three uniform balls of unit mass, each in the potential −1/r of the
+/// origin. A uniform ball outside of the origin is pulled as its centre is, so V(x, R) = −Σ 1/|x + Rρᵢ|.
 ///
 /// The text gives the radius of the balls, 0.1, but not the lengths of the rods (they are in a figure that is
-/// lost). Here the balls are the corners of an isosceles triangle in the body's x–y plane, symmetric about y, so that J
-/// and J_d are diagonal, as the text says of its J_d; base and height 1, the default, make the three moments different.
+/// lost). Here the balls are the corners of an isosceles triangle in the body's x–y plane, symmetric about y, so that
+/// J and J_d are diagonal, as the text says of its J_d; base and height 1, the default, make the three moments
+/// different.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ThreeBalls {
     inertia: Inertia,

@@ -10,9 +10,10 @@ use crate::IntegrationError;
 pub enum Splitting {
     /// Fixed-point iteration on all of the right side, as in the text. It needs $h\|A\|/2 < 1$.
     None,
-    /// Fixed-point iteration on the nonlinear part, the linear one solved for: $Q ← (I - \tfrac h2A)^{-1}(q + \tfrac h2f(Q))$.
-    /// Quasi-Newton with the Jacobian of the linear part; not in the text, and what the exponential methods should be held
-    /// against where $(I - \tfrac h2A)^{-1}$ costs no more than $e^{Ah}$.
+    /// Fixed-point iteration on the nonlinear part, the linear one solved for:
+    /// $Q ← (I - \tfrac h2A)^{-1}(q + \tfrac h2f(Q))$. Quasi-Newton with the Jacobian of the linear part; not in the
+    /// text, and what the exponential methods should be held against where $(I - \tfrac h2A)^{-1}$ costs no more than
+    /// $e^{Ah}$.
     Linear,
 }
 
@@ -25,8 +26,8 @@ enum Rule {
 
 /// The implicit midpoint rule, $q_{k+1} = q_k + hJ\nabla H((q_k + q_{k+1})/2)$, and the discrete gradient method
 /// $q_{k+1} = q_k + hJ\overline\nabla H(q_k, q_{k+1})$ with
-/// $\overline\nabla H = D(q_k + q_{k+1})/2 + \overline\nabla V$ (Shen 2019, eqs. (2.25) and (2.26)), both of order 2, solved by
-/// fixed-point iteration.
+/// $\overline\nabla H = D(q_k + q_{k+1})/2 + \overline\nabla V$ (Shen 2019, eqs. (2.25) and (2.26)), both of order 2,
+/// solved by fixed-point iteration.
 pub struct Classical<'a, P: SemilinearPoisson> {
     problem: &'a P,
     step: f64,

@@ -9,9 +9,10 @@ use crate::IntegrationError;
 ///
 /// $$q_{k+1} = e^{Ah}q_k + \int_0^h e^{A\tau}d\tau\;J\,\overline\nabla V(q_k, q_{k+1}),$$
 ///
-/// of order 2 and symmetric. It preserves $H$ (theorem 14) as well as the equation is solved. The iteration contracts by
-/// $\|\int_0^h e^{A\tau}d\tau\,J\,\partial\overline\nabla V\|$, and the stiffer a mode the smaller its integral: also where $J$
-/// grows with the wave number, as in the equation of Korteweg and de Vries, the step does not depend on the grid.
+/// of order 2 and symmetric. It preserves $H$ (theorem 14) as well as the equation is solved. The iteration contracts
+/// by $\|\int_0^h e^{A\tau}d\tau\,J\,\partial\overline\nabla V\|$, and the stiffer a mode the smaller its integral:
+/// also where $J$ grows with the wave number, as in the equation of Korteweg and de Vries, the step does not depend on
+/// the grid.
 pub struct EnergyPreservingExponential<'a, P: SemilinearPoisson> {
     problem: &'a P,
     step: f64,

@@ -5,8 +5,9 @@ use crate::IntegrationError;
 /// When an iteration ends.
 ///
 /// It has converged when the increment, in the maximum norm and relative to the iterate, comes down to
-/// [`tolerance`](Self::tolerance); or when it lies below 10⁻¹² and falls no longer, for then rounding is all that is left of it.
-/// What is conserved is conserved only as well as the equations are solved, so the default is to iterate down to rounding.
+/// [`tolerance`](Self::tolerance); or when it lies below 10⁻¹² and falls no longer, for then rounding is all that is
+/// left of it. What is conserved is conserved only as well as the equations are solved, so the default is to iterate
+/// down to rounding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Iteration {
     /// Relative increment that is small enough.
@@ -29,8 +30,8 @@ impl Iteration {
     /// solution in `x`.
     ///
     /// # Errors
-    /// [`IntegrationError::NotConverged`] with the last relative increment, [`IntegrationError::NotFinite`] when the iterates
-    /// have run away.
+    /// [`IntegrationError::NotConverged`] with the last relative increment, [`IntegrationError::NotFinite`] when the
+    /// iterates have run away.
     pub(super) fn solve(
         &self,
         (time, step): (f64, f64),

@@ -1,6 +1,6 @@
 //! Geometric exponential integrators for stiff Hamiltonian systems $\dot q = J(Dq + \nabla V(q))$ (X. Shen, "Geometric
-//! integration and reduction for estimation and control", 2019, chapter 2): the stiff linear part is applied exactly, and what
-//! the flow keeps, the Poisson structure or the energy, is kept.
+//! integration and reduction for estimation and control", 2019, chapter 2): the stiff linear part is applied exactly,
+//! and what the flow keeps, the Poisson structure or the energy, is kept.
 //!
 //! | method | order | keeps | what binds the step |
 //! |---|---|---|---|
@@ -10,7 +10,8 @@
 //! | [`Classical::midpoint`], [`NewtonMidpoint`] | 2 | Poisson structure, quadratic invariants | $\|A\|$, unless the linear part is solved for |
 //! | [`Classical::discrete_gradient`] | 2 | energy | the same |
 //!
-//! A system is anything that is a [`SemilinearPoisson`]; `dynamics::semilinear` makes one of a linear part and a potential.
+//! A system is anything that is a [`SemilinearPoisson`]; `dynamics::semilinear` makes one of a linear part and a
+//! potential.
 //!
 //! ```
 //! use lienav_integrate::dynamics::nls::Nls;
@@ -55,7 +56,8 @@ pub trait Method {
     /// The step size.
     fn step_size(&self) -> f64;
 
-    /// Carries `q` over one step that begins at `time` (which only errors tell of), and says how many iterations that took.
+    /// Carries `q` over one step that begins at `time` (which only errors tell of), and says how many iterations that
+    /// took.
     ///
     /// # Errors
     /// The iteration did not converge or ran away; `q` is untouched then.

@@ -6,9 +6,9 @@ use super::{Method, Workspace};
 use crate::IntegrationError;
 use nalgebra::{DMatrix, DVector, Dyn, LU};
 
-/// The implicit midpoint rule by quasi-Newton iteration (Shen 2019, section 2.5.1): the Jacobian at the beginning of the step
-/// is factorized once for each step and used until convergence. One LU factorization of dim × dim for each step is its price,
-/// and it allocates.
+/// The implicit midpoint rule by quasi-Newton iteration (Shen 2019, section 2.5.1): the Jacobian at the beginning of
+/// the step is factorized once for each step and used until convergence. One LU factorization of dim × dim for each
+/// step is its price, and it allocates.
 pub struct NewtonMidpoint<'a, P: SemilinearPoisson> {
     problem: &'a P,
     step: f64,

@@ -6,8 +6,9 @@ use nalgebra::Complex;
 ///
 /// $$\dot q = J(Dq + \nabla V(q)) = Aq + J\nabla V(q),\qquad A = JD,$$
 ///
-/// with $J^\top = -J$, $D^\top = D$ and $JD = DJ$, so that $A$ is skew-symmetric: its eigenvalues are $i\omega$, and $e^{At}$
-/// is orthogonal. States are slices of [`dim`](Self::dim) real numbers; every function expects and fills that many.
+/// with $J^\top = -J$, $D^\top = D$ and $JD = DJ$, so that $A$ is skew-symmetric: its eigenvalues are $i\omega$, and
+/// $e^{At}$ is orthogonal. States are slices of [`dim`](Self::dim) real numbers; every function expects and fills that
+/// many.
 ///
 /// The laws of $J$ and $D$ are for the implementation to check when it is made (see `dynamics::semilinear`).
 pub trait SemilinearPoisson {
@@ -22,8 +23,8 @@ pub trait SemilinearPoisson {
     /// Memory for [`apply`](Self::apply) and [`apply_structure`](Self::apply_structure).
     fn scratch(&self) -> Self::Scratch;
 
-    /// $f(A)$: the operator that multiplies the eigenvectors of eigenvalue $i\omega$ by $f(\omega)$. It is real, therefore
-    /// $f(-\omega)$ has to be the conjugate of $f(\omega)$.
+    /// $f(A)$: the operator that multiplies the eigenvectors of eigenvalue $i\omega$ by $f(\omega)$. It is real,
+    /// therefore $f(-\omega)$ has to be the conjugate of $f(\omega)$.
     fn function(&self, f: &dyn Fn(f64) -> Complex<f64>) -> Self::Operator;
 
     /// $f(A)J$, of the same kind.
@@ -35,8 +36,9 @@ pub trait SemilinearPoisson {
     /// `out` ← J · `x`; cheaper than an operator where $J$ acts point by point.
     fn apply_structure(&self, x: &[f64], out: &mut [f64], scratch: &mut Self::Scratch);
 
-    /// Called once a step: where the rounding of operators is the same in every application, the next ones are computed another way,
-    /// so that it does not add up over the steps. What operators are, up to rounding, does not change.
+    /// Called once a step: where the rounding of operators is the same in every application, the next ones are
+    /// computed another way, so that it does not add up over the steps. What operators are, up to rounding, does not
+    /// change.
     fn vary_rounding(&self, _scratch: &mut Self::Scratch) {}
 
     /// $V(q)$.
@@ -58,9 +60,9 @@ pub trait SemilinearPoisson {
 
 /// $e^{At} - I$ as a function of the frequency, without the loss of digits of a difference.
 ///
-/// Added to q, it takes the place of $e^{At}$: the rounding of a multiplier $e^{i\omega t}$, the same in every step, lets a mode's
-/// amplitude grow or decay steadily; that of $e^{i\omega t} - 1$ is smaller by $|\omega t|$ for the slow modes, which have most of
-/// the energy.
+/// Added to q, it takes the place of $e^{At}$: the rounding of a multiplier $e^{i\omega t}$, the same in every step,
+/// lets a mode's amplitude grow or decay steadily; that of $e^{i\omega t} - 1$ is smaller by $|\omega t|$ for the slow
+/// modes, which have most of the energy.
 pub(super) fn exponential_increment(t: f64) -> impl Fn(f64) -> Complex<f64> {
     move |omega| {
         let half = 0.5 * omega * t;
@@ -68,8 +70,9 @@ pub(super) fn exponential_increment(t: f64) -> impl Fn(f64) -> Complex<f64> {
     }
 }
 
-/// $\int_0^t e^{A\tau}d\tau = t\varphi_1(At)$ as a function of the frequency: $t\,\mathrm{sinc}(\omega t/2)\,e^{i\omega t/2}$,
-/// which loses no digits at $\omega t \to 0$, as $(e^{i\omega t} - 1)/i\omega$ would.
+/// $\int_0^t e^{A\tau}d\tau = t\varphi_1(At)$ as a function of the frequency:
+/// $t\,\mathrm{sinc}(\omega t/2)\,e^{i\omega t/2}$, which loses no digits at $\omega t \to 0$, as
+/// $(e^{i\omega t} - 1)/i\omega$ would.
 pub(super) fn integral(t: f64) -> impl Fn(f64) -> Complex<f64> {
     move |omega| {
         let half = 0.5 * omega * t;

@@ -20,13 +20,14 @@ pub const DISEX_WEIGHTS: [f64; 6] = [
 ///
 /// $$q_{k+1} = e^{Ah}q_k + h\,e^{Ah/2}f\Bigl(\frac{e^{Ah/2}q_k + e^{-Ah/2}q_{k+1}}{2}\Bigr),\qquad f = J\nabla V,$$
 ///
-/// and its compositions with step sizes $b_1h, …, b_sh$: the diagonally implicit symplectic exponential methods (2.10), by
-/// theorem 13. They preserve the Poisson structure (theorem 12) and quadratic invariants that linear and nonlinear part share.
+/// and its compositions with step sizes $b_1h, …, b_sh$: the diagonally implicit symplectic exponential methods
+/// (2.10), by theorem 13. They preserve the Poisson structure (theorem 12) and quadratic invariants that linear and
+/// nonlinear part share.
 ///
 /// What is iterated is not $q_{k+1}$ but the stage, (S.1): $Q = a + \tfrac{h}{2}f(Q)$ with $a = e^{Ah/2}q_k$, whence
-/// $q_{k+1} = e^{Ah/2}(2Q - a)$. The contraction is the same, as $e^{Ah/2}$ is orthogonal, but the exponentials stand outside of
-/// the iteration: it costs one evaluation of $f$, and where $J$ acts point by point no Fourier transform at all. Between the
-/// steps of a composition, two exponentials are one.
+/// $q_{k+1} = e^{Ah/2}(2Q - a)$. The contraction is the same, as $e^{Ah/2}$ is orthogonal, but the exponentials stand
+/// outside of the iteration: it costs one evaluation of $f$, and where $J$ acts point by point no Fourier transform at
+/// all. Between the steps of a composition, two exponentials are one.
 pub struct SymplecticExponential<'a, P: SemilinearPoisson> {
     problem: &'a P,
     step: f64,
@@ -51,7 +52,8 @@ impl<'a, P: SemilinearPoisson> SymplecticExponential<'a, P> {
         Self::composition(problem, step, iteration, &DISEX_WEIGHTS)
     }
 
-    /// Exponential midpoint rules with steps of `weights` times `step`, one after the other. The weights should add up to 1.
+    /// Exponential midpoint rules with steps of `weights` times `step`, one after the other. The weights should add up
+    /// to 1.
     pub fn composition(problem: &'a P, step: f64, iteration: Iteration, weights: &[f64]) -> Self {
         let halves = |i: usize| weights.get(i).map_or(0.0, |weight| 0.5 * weight * step);
         let before = |i: usize| if i == 0 { 0.0 } else { halves(i - 1) };

@@ -118,8 +118,8 @@ impl<M: Square, const S: usize> PolarVariational<M, S> {
         self.advance(&Hamiltonian(system), state, time, h)
     }
 
-    /// One step by the Lagrangian, (4.24): the Ωᵢ are unknowns, corrected until ∂L/∂Ω is the momentum of the stage. The
-    /// state holds ∂L/∂Ω as its momentum.
+    /// One step by the Lagrangian, (4.24): the Ωᵢ are unknowns, corrected until ∂L/∂Ω is the momentum of the stage.
+    /// The state holds ∂L/∂Ω as its momentum.
     ///
     /// # Errors
     /// As of [`Self::step`].

@@ -85,7 +85,8 @@ fn orders_in_four_and_five_dimensions() {
     all_orders(&body, &start, 3.0);
 }
 
-/// The three-dimensional body of λ is the one of J₁ = λ₂ + λ₃ …, and what is known at run time is what is known before.
+/// The three-dimensional body of λ is the one of J₁ = λ₂ + λ₃ …, and what is known at run time is what is known
+/// before.
 #[test]
 fn all_kinds_of_matrices_give_one_motion() {
     let (body, start) = body_in::<3>();

@@ -6,9 +6,9 @@ use nalgebra::{Quaternion, UnitQuaternion, Vector3, Vector4};
 /// A unit quaternion with what rounding has cut off it.
 ///
 /// A product q₀f of rounded numbers changes the norm by some 10⁻¹⁶, so that after N of them it is off by 10⁻¹⁶√N even
-/// where f is of unit norm. Here the product is taken as q₀ + q₀(f − 1): with f of a small turn the second term, and the
-/// rounding made in it, is smaller than q₀ by |f − 1|, and what the addition cuts off is kept and put back at the next
-/// one (the compensated sum of Kahan and Møller). The scalar part of f − 1 comes from the vector part without the
+/// where f is of unit norm. Here the product is taken as q₀ + q₀(f − 1): with f of a small turn the second term, and
+/// the rounding made in it, is smaller than q₀ by |f − 1|, and what the addition cuts off is kept and put back at the
+/// next one (the compensated sum of Kahan and Møller). The scalar part of f − 1 comes from the vector part without the
 /// cancellation of 1 − cos: √(1 − v²) − 1 = −v²/(1 + √(1 − v²)). Nothing is ever divided by the norm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CarriedQuaternion {

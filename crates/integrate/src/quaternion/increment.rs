@@ -49,7 +49,8 @@ impl Increment {
     }
 }
 
-/// π(c, v) − I for a unit quaternion: small where the turn is, so that a product R₀π = R₀ + R₀(π − I) is rounded little.
+/// π(c, v) − I for a unit quaternion: small where the turn is, so that a product R₀π = R₀ + R₀(π − I) is rounded
+/// little.
 #[inline]
 pub(crate) fn rotation_less_one(c: f64, v: &Vector3<f64>) -> Matrix3<f64> {
     (v.cross_matrix() * c + v * v.transpose() - Matrix3::from_diagonal_element(v.norm_squared())) * 2.0

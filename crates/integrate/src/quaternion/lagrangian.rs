@@ -6,8 +6,8 @@ use crate::IntegrationError;
 use crate::floating_body::{FloatingBody, FloatingBodyMethod, FloatingBodyState};
 use nalgebra::Vector3;
 
-/// The integrator on the Lagrangian side, Shen 2019, (3.19) and (3.22): (x₀, q₀, x₁, q₁) ↦ (x₁, q₁, x₂, q₂) without any
-/// momentum. The pair is kept as the first configuration and the change to the second, because a difference of
+/// The integrator on the Lagrangian side, Shen 2019, (3.19) and (3.22): (x₀, q₀, x₁, q₁) ↦ (x₁, q₁, x₂, q₂) without
+/// any momentum. The pair is kept as the first configuration and the change to the second, because a difference of
 /// neighbouring positions, divided by h², would lose what the change has.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LagrangianQuaternionIntegrator(

@@ -1,13 +1,13 @@
 //! The Lie group variational integrator of a rigid body in unit quaternions: Shen 2019, chapter 3.
 //!
-//! The discrete Lagrangian (3.16), h(m|Δx/h|²/2 + 2/h² Im(q₀*q₁)·J Im(q₀*q₁) − (V₀ + V₁)/2), gives a symplectic, symmetric
-//! map of order two that keeps the momentum map of every symmetry of the potential. Written in Π = w/2 instead of the text's w
-//! it is kick, drift, kick:
+//! The discrete Lagrangian (3.16), h(m|Δx/h|²/2 + 2/h² Im(q₀*q₁)·J Im(q₀*q₁) − (V₀ + V₁)/2), gives a symplectic,
+//! symmetric map of order two that keeps the momentum map of every symmetry of the potential. Written in Π = w/2
+//! instead of the text's w it is kick, drift, kick:
 //!
 //! Π⁺ = Π₀ + (h/2)τ₀;  c·Jv + v × Jv = (h/2)Π⁺;  q₁ = q₀(c, v);  Π₁ = (2/h)(c·Jv − v × Jv) + (h/2)τ₁.
 //!
-//! The drift is the discrete free rigid body of Moser and Veselov. Its q₁ is of unit norm because (c, v) is; how it stays
-//! so in rounded arithmetic is [`CarriedQuaternion`]'s subject.
+//! The drift is the discrete free rigid body of Moser and Veselov. Its q₁ is of unit norm because (c, v) is; how it
+//! stays so in rounded arithmetic is [`CarriedQuaternion`]'s subject.
 
 mod carried;
 mod increment;
@@ -50,9 +50,9 @@ pub struct Rotation {
 }
 
 impl QuaternionIntegrator {
-    /// The free motion over h: Π turns with the frame, so that RΠ stays as it is. Returns the number of iterations. Order
-    /// two; symplectic; |Π|, the momentum in the world frame and the energy are kept to rounding (the map of Moser and
-    /// Veselov is integrable as the true flow is).
+    /// The free motion over h: Π turns with the frame, so that RΠ stays as it is. Returns the number of iterations.
+    /// Order two; symplectic; |Π|, the momentum in the world frame and the energy are kept to rounding (the map of
+    /// Moser and Veselov is integrable as the true flow is).
     ///
     /// # Errors
     /// Where Π is not finite or no turn of less than half a revolution solves the step; `rotation` is then as it was.
@@ -73,9 +73,9 @@ impl QuaternionIntegrator {
     }
 
     /// A step under an applied torque, given in the body frame at the beginning and at the end of the step (both the
-    /// same where it is held): the discrete Lagrange–d'Alembert principle with the forces f⁻ = hτ₀/2, f⁺ = hτ₁/2. Order two
-    /// where the torque is smooth in time; the balance R₁Π₁ − R₀Π₀ = (h/2)(R₀τ₀ + R₁τ₁) holds to rounding; without
-    /// torque it is the symplectic [`drift`](Self::drift), so no energy is made or lost but by the torque.
+    /// same where it is held): the discrete Lagrange–d'Alembert principle with the forces f⁻ = hτ₀/2, f⁺ = hτ₁/2.
+    /// Order two where the torque is smooth in time; the balance R₁Π₁ − R₀Π₀ = (h/2)(R₀τ₀ + R₁τ₁) holds to rounding;
+    /// without torque it is the symplectic [`drift`](Self::drift), so no energy is made or lost but by the torque.
     ///
     /// # Errors
     /// As [`drift`](Self::drift).

@@ -120,8 +120,8 @@ pub const GAUSS6: Tableau<3> = Tableau::new(
 pub const LOBATTO_IIIA2: Tableau<2> =
     Tableau::new("Lobatto IIIA 2", 2, [[0.0, 0.0], [0.5, 0.5]], [0.5, 0.5], [0.0, 1.0]);
 
-/// Lobatto IIIB of two stages; with [`LOBATTO_IIIA2`] for the positions, Störmer–Verlet. Its c, taken from the partner,
-/// are not the row sums.
+/// Lobatto IIIB of two stages; with [`LOBATTO_IIIA2`] for the positions, Störmer–Verlet. Its c, taken from the
+/// partner, are not the row sums.
 pub const LOBATTO_IIIB2: Tableau<2> =
     Tableau::new("Lobatto IIIB 2", 2, [[0.5, 0.0], [0.5, 0.0]], [0.5, 0.5], [0.0, 1.0]);
 

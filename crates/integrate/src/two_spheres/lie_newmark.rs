@@ -5,9 +5,9 @@ use crate::IntegrationError;
 use lienav_lie::{LieGroup, So3, Ts2};
 use nalgebra::Vector3;
 
-/// The explicit Lie-Newmark method in space (ELN), Ortolan 2011, (7.1): half a kick, a turn about the fixed axis ω, half a
-/// kick. Symmetric, of order 2. It keeps |q| and q·ω to rounding: the turn is about an axis perpendicular to q, and
-/// accelerations are perpendicular to the q they belong to. Explicit but for the second half kick where the mass
+/// The explicit Lie-Newmark method in space (ELN), Ortolan 2011, (7.1): half a kick, a turn about the fixed axis ω,
+/// half a kick. Symmetric, of order 2. It keeps |q| and q·ω to rounding: the turn is about an axis perpendicular to q,
+/// and accelerations are perpendicular to the q they belong to. Explicit but for the second half kick where the mass
 /// couples directions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SphereLieNewmark;

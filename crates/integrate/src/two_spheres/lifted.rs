@@ -5,8 +5,8 @@ use crate::{AlgebraOf, VectorField};
 use lienav_lie::{S2, Translation, Ts2};
 use nalgebra::{Unit, Vector3, Vector6};
 
-/// A point of (TS²)ⁿ as (SO(3) × ℝ³)ⁿ moves it: q by a rotation, ω by adding to it (Ortolan 2011, (6.7) and 7.1.2). The
-/// action keeps |q|, and q·ω only as far as the method is accurate.
+/// A point of (TS²)ⁿ as (SO(3) × ℝ³)ⁿ moves it: q by a rotation, ω by adding to it (Ortolan 2011, (6.7) and 7.1.2).
+/// The action keeps |q|, and q·ω only as far as the method is accurate.
 pub type Lifted<const N: usize> = [(S2, Translation<Vector3<f64>>); N];
 
 /// The state as a point of the lifted space.

@@ -23,8 +23,8 @@ pub trait SphereMass<const N: usize> {
         time: f64,
         step: f64,
     ) -> Result<[Vector3<f64>; N], IntegrationError>;
-    /// The ω with ωᵢ = middleᵢ + (h/2) qᵢ × q̈ᵢ(ω), q̈ = free + M⁻¹(λq), qᵢ·q̈ᵢ = −|ωᵢ|², near `guess`: the second half of a
-    /// trapezoidal kick.
+    /// The ω with ωᵢ = middleᵢ + (h/2) qᵢ × q̈ᵢ(ω), q̈ = free + M⁻¹(λq), qᵢ·q̈ᵢ = −|ωᵢ|², near `guess`: the second
+    /// half of a trapezoidal kick.
     ///
     /// # Errors
     /// No solution near; `time` is for the message, whose residual is the last change of |ω|².

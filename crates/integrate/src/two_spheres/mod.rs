@@ -1,5 +1,5 @@
-//! Mechanical systems on products of spheres, (TS²)ⁿ, and their integrators: directions qᵢ that turn with q̇ᵢ = ωᵢ × qᵢ,
-//! under L = ½ Σ Mᵢⱼ q̇ᵢ·q̇ⱼ − V(q₁, …, qₙ) (Ortolan 2011, chapters 6 and 7).
+//! Mechanical systems on products of spheres, (TS²)ⁿ, and their integrators: directions qᵢ that turn with q̇ᵢ = ωᵢ ×
+//! qᵢ, under L = ½ Σ Mᵢⱼ q̇ᵢ·q̇ⱼ − V(q₁, …, qₙ) (Ortolan 2011, chapters 6 and 7).
 
 mod lie_newmark;
 mod lifted;
@@ -48,8 +48,8 @@ pub trait SphereSystem<const N: usize> {
         self.mass().divide(&self.gradient(q).map(|g| -g))
     }
 
-    /// ω̇ of the equations of motion, Ortolan 2011, (6.5), with ω̇ⱼ in the first of their sums. They are solved for the
-    /// n forces along the directions instead of for the 3n accelerations: q̈ = M⁻¹(−∂V + λq) with qᵢ·q̈ᵢ = −|ωᵢ|².
+    /// ω̇ of the equations of motion, Ortolan 2011, (6.5), with ω̇ⱼ in the first of their sums. They are solved for
+    /// the n forces along the directions instead of for the 3n accelerations: q̈ = M⁻¹(−∂V + λq) with qᵢ·q̈ᵢ = −|ωᵢ|².
     fn angular_acceleration(&self, state: &[Ts2; N]) -> [Vector3<f64>; N] {
         let q = state.map(|s| s.q);
         let along = state.map(|s| -s.omega.norm_squared());

@@ -5,8 +5,8 @@ use crate::IntegrationError;
 use lienav_lie::Ts2;
 use nalgebra::Vector3;
 
-/// RATTLE with the constraints |qᵢ|² = 1, Ortolan 2011, (7.4). Symplectic and symmetric, of order 2; keeps the momenta of
-/// linear symmetries. It works with velocities v = q̇; a state is brought back as ω = q × v.
+/// RATTLE with the constraints |qᵢ|² = 1, Ortolan 2011, (7.4). Symplectic and symmetric, of order 2; keeps the momenta
+/// of linear symmetries. It works with velocities v = q̇; a state is brought back as ω = q × v.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SphereRattle;
 

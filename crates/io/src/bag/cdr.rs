@@ -8,17 +8,26 @@ use byteorder::{BigEndian, LittleEndian};
 #[derive(Debug, thiserror::Error)]
 pub enum CdrError {
     /// Fewer than four bytes.
-    #[error("a message of {0} bytes has no CDR header")]
+    #[error("the message has {0} bytes, too few for a CDR header")]
     NoHeader(usize),
     /// Another encoding than plain CDR.
-    #[error("encoding {0:#06x} is not plain CDR")]
+    #[error("the message has the encoding {0:#06x}, expected plain CDR (0x0000 or 0x0001)")]
     Encoding(u16),
     /// The content does not fit the type.
-    #[error("not a {type_name}: {error}")]
+    #[error("the message could not be decoded as {type_name}")]
     Content {
         /// The type it should be.
         type_name: &'static str,
-        /// What is wrong.
+        /// What the decoder says.
+        #[source]
+        error: cdr_encoding::Error,
+    },
+    /// A message that CDR cannot express.
+    #[error("the message could not be encoded as {type_name}: {error}")]
+    Unencodable {
+        /// Its type.
+        type_name: &'static str,
+        /// What the encoder says.
         error: cdr_encoding::Error,
     },
 }
@@ -33,7 +42,7 @@ const LITTLE_ENDIAN: u16 = 0x0001;
 pub fn encode<M: Message>(message: &M) -> Result<Vec<u8>, CdrError> {
     let mut bytes = vec![0, 1, 0, 0];
     cdr_encoding::to_writer::<M, LittleEndian, _>(&mut bytes, message)
-        .map_err(|error| CdrError::Content { type_name: M::TYPE, error })?;
+        .map_err(|error| CdrError::Unencodable { type_name: M::TYPE, error })?;
     Ok(bytes)
 }
 
@@ -99,7 +108,8 @@ mod tests {
     #[test]
     fn a_length_that_lies_is_an_error_and_allocates_nothing() {
         let path = [&[0, 1, 0, 0][..], &[0; 8], &[1, 0, 0, 0, 0, 0, 0, 0], &[0xff; 4]].concat();
-        assert!(decode::<Path>(&path).is_err());
+        let error = decode::<Path>(&path).unwrap_err().to_string();
+        assert_eq!(error, "the message could not be decoded as nav_msgs/msg/Path");
         let mut lying = encode(&cloud()).unwrap();
         let at = lying.len() - 8;
         lying[at..at + 4].copy_from_slice(&[0xff, 0xff, 0xff, 0x7f]);

@@ -56,7 +56,7 @@ pub fn load(path: &Path, topics: &Topics) -> Result<Recording, OpenError> {
     recording.truth.sort_by_key(|&(stamp, _)| stamp);
     recording.truth.dedup_by_key(|&mut (stamp, _)| stamp);
     recording.warnings.extend_from_slice(bag.warnings());
-    recording.warnings.extend(problems.into_sentences());
+    recording.warnings.extend(problems.into_sentences(path));
     Ok(recording)
 }
 
@@ -95,8 +95,9 @@ impl Problems {
         self.0.entry(word).or_insert_with(|| format!("{topic} at {received} dropped as {word}: {unread}"));
     }
 
-    pub(crate) fn into_sentences(self) -> impl Iterator<Item = String> {
-        self.0.into_values()
+    /// One sentence each, with the bag in front.
+    pub(crate) fn into_sentences(self, bag: &Path) -> impl Iterator<Item = String> {
+        self.0.into_values().map(move |sentence| format!("{}: {sentence}", bag.display()))
     }
 }
 
@@ -211,7 +212,9 @@ fn warn_of_topics(topics: &[Topic], roles: &[Option<Role>], recording: &mut Reco
     for role in [Role::Odometry, Role::Features] {
         if !roles.contains(&Some(role)) {
             let (name, types) = (role.usual_name(), role.types().join(" or "));
-            recording.warnings.push(format!("there is no topic {name}, nor just one of type {types}; name it"));
+            recording
+                .warnings
+                .push(format!("no topic {name}, and not exactly one topic of type {types}; name the topic to read"));
         }
     }
     let unused = topics.iter().zip(roles).filter(|(_, role)| role.is_none());

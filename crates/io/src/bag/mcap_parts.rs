@@ -1,5 +1,5 @@
-//! The pieces of an MCAP file: where messages lie, in which order they come out, and what can be known of a record before it is
-//! trusted.
+//! The pieces of an MCAP file: where messages lie, in which order they come out, and what can be known of a record
+//! before it is trusted.
 
 use super::read::Record;
 use lienav_base::stamp::Stamp;

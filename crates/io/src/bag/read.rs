@@ -53,8 +53,8 @@ pub(super) trait Storage: Send {
     fn take_warnings(&mut self) -> Vec<String>;
 }
 
-/// A bag that is being read; an iterator over its records in the order of their `log_time`. The source is never written to.
-/// What is damaged is left out, and said in [`BagReader::warnings`].
+/// A bag that is being read; an iterator over its records in the order of their `log_time`. The source is never
+/// written to. What is damaged is left out, and said in [`BagReader::warnings`].
 pub struct BagReader {
     metadata: Option<Metadata>,
     topics: Vec<Topic>,
@@ -95,8 +95,11 @@ impl BagReader {
             }
         }
         if bag.sources.is_empty() {
-            let found = bag.warnings.join("; ");
-            let problem = if found.is_empty() { "no .mcap or .db3 file in this folder".to_owned() } else { found };
+            let problem = if !path.join(metadata::FILE_NAME).exists() && !holds_storage(path) {
+                format!("not a rosbag2 bag: it has no {}; {DATA_SETS}", metadata::FILE_NAME)
+            } else {
+                bag.warnings.join("; ")
+            };
             return Err(OpenError::bag(path, problem));
         }
         Ok(bag)
@@ -180,15 +183,28 @@ impl Iterator for BagReader {
     }
 }
 
-/// The storage files of a folder, as its `metadata.yaml` lists them; by name where there is none, as after a crash of the
-/// recorder.
+/// What to do with a folder that is a data set rather than a bag.
+const DATA_SETS: &str = "a data set is given as woods:FOLDER or mrclam:FOLDER:ROBOT";
+
+fn holds_storage(folder: &Path) -> bool {
+    fs::read_dir(folder).is_ok_and(|mut entries| entries.any(|entry| entry.is_ok_and(|e| is_storage(&e.path()))))
+}
+
+/// The storage files of a folder, as its `metadata.yaml` lists them; by name where there is none, as after a crash of
+/// the recorder.
 fn files_of_folder(folder: &Path, warnings: &mut Vec<String>) -> Result<(Option<Metadata>, Vec<PathBuf>), OpenError> {
     match Metadata::read(folder) {
         Ok(metadata) if !metadata.relative_file_paths.is_empty() => {
             let files = metadata.file_paths(folder);
             return Ok((Some(metadata), files));
         }
-        Ok(_) => warnings.push(format!("{}: names no files", folder.join(metadata::FILE_NAME).display())),
+        Ok(_) => warnings.push(format!(
+            "{}: lists no storage files; those of the folder are read by name",
+            folder.join(metadata::FILE_NAME).display()
+        )),
+        Err(_) if !folder.join(metadata::FILE_NAME).exists() => {
+            warnings.push(format!("{}: no {}; storage files are read by name", folder.display(), metadata::FILE_NAME));
+        }
         Err(problem) => warnings.push(format!("{}: {problem}", folder.join(metadata::FILE_NAME).display())),
     }
     let entries = fs::read_dir(folder).map_err(|error| OpenError::io(folder, error))?;

@@ -1,5 +1,5 @@
-//! One MCAP file, read chunk by chunk (<https://mcap.dev/spec>). Where the summary at the end is missing or does not hold, the
-//! file is scanned from the start, so that a recording that was cut off is read up to where it ends.
+//! One MCAP file, read chunk by chunk (<https://mcap.dev/spec>). Where the summary at the end is missing or does not
+//! hold, the file is scanned from the start, so that a recording that was cut off is read up to where it ends.
 
 use super::mcap_parts::{LIMIT, PREFIX, Pending, Span, records_of, stamp, trim_padding, u64_of};
 use super::read::{Record, Storage, Topic};
@@ -80,7 +80,8 @@ impl McapFile {
         Ok(Some(summary))
     }
 
-    /// Takes topics and chunks from the summary. Returns false, having taken nothing, where it does not list the chunks.
+    /// Takes topics and chunks from the summary. Returns false, having taken nothing, where it does not list the
+    /// chunks.
     fn use_summary(&mut self, summary: &[u8]) -> bool {
         let mut schemas = HashMap::new();
         let mut channels = Vec::new();
@@ -140,7 +141,7 @@ impl McapFile {
             }
             let private = 0x80;
             if opcode == 0 || (opcode > op::DATA_END && opcode < private) {
-                self.warn_of_end(position, &format!("there is no record of kind {opcode:#04x}"));
+                self.warn_of_end(position, &format!("unknown record type {opcode:#04x}"));
                 return Ok(());
             }
             let end = position.saturating_add(PREFIX).saturating_add(length);
@@ -178,8 +179,9 @@ impl McapFile {
         Ok(())
     }
 
-    /// The messages of a span, and what is wrong with it if anything is. Of a chunk at the end of a file that was cut off, the
-    /// messages before the cut are returned; one whose content is damaged is left out as a whole, since no one knows where.
+    /// The messages of a span, and what is wrong with it if anything is. Of a chunk at the end of a file that was cut
+    /// off, the messages before the cut are returned; one whose content is damaged is left out as a whole, since no
+    /// one knows where.
     fn load(
         &mut self,
         span: Span,

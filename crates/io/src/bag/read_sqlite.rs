@@ -26,8 +26,9 @@ pub(super) struct SqliteFile {
 impl SqliteFile {
     /// Opens `path`; `shown` is what messages call it.
     pub fn open(path: &Path, shown: &Path) -> Result<Self, OpenError> {
-        let problem =
-            |error: rusqlite::Error| OpenError::bag(shown, format!("no bag can be read from this database: {error}"));
+        let problem = |error: rusqlite::Error| {
+            OpenError::bag(shown, format!("the SQLite database is not a rosbag2 bag: {error}"))
+        };
         let copy = copy_with_log(path).map_err(|error| OpenError::io(shown, error))?;
         let (connection, copy) = match copy {
             Some((folder, copied)) => (Connection::open(&copied).map_err(problem)?, Some(folder)),
@@ -137,7 +138,8 @@ impl Storage for SqliteFile {
     }
 }
 
-/// A recorder that was killed leaves messages in a write-ahead log, which SQLite can only take in by writing: into a copy.
+/// A recorder that was killed leaves messages in a write-ahead log, which SQLite can only take in by writing: into a
+/// copy.
 fn copy_with_log(path: &Path) -> std::io::Result<Option<(TempDir, PathBuf)>> {
     let beside = |suffix: &str| {
         let mut name = OsString::from(path);

@@ -1,4 +1,5 @@
-//! What a bag says of the types of its messages: their definitions, so that it can be read without them, and their hashes.
+//! What a bag says of the types of its messages: their definitions, so that it can be read without them, and their
+//! hashes.
 
 use std::collections::BTreeSet;
 

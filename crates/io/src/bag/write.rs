@@ -19,7 +19,7 @@ use tempfile::TempDir;
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// The file system says no.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: cannot be written: {error}{}", path.display(), remedy(error))]
     Io {
         /// Of which file or folder.
         path: PathBuf,
@@ -30,15 +30,15 @@ pub enum WriteError {
     #[error("{} exists already; choose another folder, or replace it with --force", .0.display())]
     Exists(PathBuf),
     /// Something is there that is not a bag, so it is not replaced.
-    #[error("{} is not replaced: it holds {found}, which no bag does; choose another folder", path.display())]
+    #[error("{} is not replaced: {found}; choose another folder", path.display())]
     NotABag {
         /// The folder.
         path: PathBuf,
-        /// What is in it.
+        /// Why it is not a bag, as a clause.
         found: String,
     },
     /// A type without a definition in [`super::schema`].
-    #[error("topic {topic}: no definition of {type_name} is known")]
+    #[error("topic {topic}: the message type {type_name} is not one that lienav can write")]
     UnknownType {
         /// The topic.
         topic: String,
@@ -49,7 +49,7 @@ pub enum WriteError {
     #[error(transparent)]
     Cdr(#[from] CdrError),
     /// MCAP stamps are not negative.
-    #[error("stamp {0} lies before the epoch; a bag cannot hold it")]
+    #[error("stamp {0} s is negative; a bag can only store stamps from 0 on")]
     BeforeTheEpoch(Stamp),
     /// The MCAP writer says no.
     #[error("{}: {error}", path.display())]
@@ -59,6 +59,27 @@ pub enum WriteError {
         /// What it says.
         error: mcap::McapError,
     },
+}
+
+impl WriteError {
+    /// What the MCAP writer says; an error of the file system below it is reported as that.
+    fn mcap(path: PathBuf, error: mcap::McapError) -> Self {
+        match error {
+            mcap::McapError::Io(error) => Self::Io { path, error },
+            error => Self::Mcap { path, error },
+        }
+    }
+}
+
+/// What the user can do, as the end of a sentence.
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free space or choose a folder on another disk",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "; choose a folder that you may write to"
+        }
+        _ => "",
+    }
 }
 
 /// What to do where the folder of a new bag exists.
@@ -83,9 +104,10 @@ struct Topic {
     count: u64,
 }
 
-/// A bag that is being written. It grows in a hidden folder `.NAME…tmp` beside its place, and takes its place, whole, with
-/// [`BagWriter::finish`]; dropped before, it leaves nothing. A killed process leaves the hidden folder, whose `.mcap` file can
-/// be read up to the last chunk.
+/// A bag that is being written. It grows in a hidden folder `.NAME…tmp` beside its place, and takes its place, whole,
+/// with
+/// [`BagWriter::finish`]; dropped before, it leaves nothing. A killed process leaves the hidden folder, whose `.mcap`
+/// file can be read up to the last chunk.
 pub struct BagWriter {
     target: PathBuf,
     existing: Existing,
@@ -121,7 +143,7 @@ impl BagWriter {
             .compression(Some(mcap::Compression::Zstd))
             .compression_threads(0)
             .create(BufWriter::new(file))
-            .map_err(|error| WriteError::Mcap { path, error })?;
+            .map_err(|error| WriteError::mcap(path, error))?;
         Ok(Self {
             target: target.to_owned(),
             existing,
@@ -303,7 +325,7 @@ impl BagWriter {
             Some(mcap) => act(mcap),
             None => Err(mcap::McapError::AttemptedWriteAfterFailure),
         };
-        result.map_err(|error| WriteError::Mcap { path: self.target.join(&self.mcap_name), error })
+        result.map_err(|error| WriteError::mcap(self.target.join(&self.mcap_name), error))
     }
 
     fn io_error(&self, error: io::Error) -> WriteError {
@@ -333,7 +355,7 @@ fn check_replaceable(target: &Path, existing: Existing) -> Result<(), WriteError
     }
     let not_a_bag = |found: String| Err(WriteError::NotABag { path: target.to_owned(), found });
     if !found.is_dir() {
-        return not_a_bag("a file".to_owned());
+        return not_a_bag("it is a file, not the folder of a bag".to_owned());
     }
     let io_error = |error| WriteError::Io { path: target.to_owned(), error };
     for entry in fs::read_dir(target).map_err(io_error)? {
@@ -341,7 +363,7 @@ fn check_replaceable(target: &Path, existing: Existing) -> Result<(), WriteError
         let name = entry.file_name().to_string_lossy().into_owned();
         let of_a_bag = name == FILE_NAME || name == super::params::FILE_NAME || is_storage(Path::new(&name));
         if !of_a_bag || entry.file_type().map_err(io_error)?.is_dir() {
-            return not_a_bag(name);
+            return not_a_bag(format!("it contains '{name}', which is not part of a rosbag2 bag"));
         }
     }
     Ok(())
@@ -351,4 +373,32 @@ fn check_replaceable(target: &Path, existing: Existing) -> Result<(), WriteError
 pub(super) fn is_storage(path: &Path) -> bool {
     let plain = if path.extension().is_some_and(|e| e == "zstd") { path.with_extension("") } else { path.to_owned() };
     plain.extension().is_some_and(|e| e == "mcap" || e == "db3")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_reported_with_the_file_the_cause_and_a_remedy() {
+        let full = mcap::McapError::Io(io::ErrorKind::StorageFull.into());
+        let text = WriteError::mcap("run/run_0.mcap".into(), full).to_string();
+        let cause = io::Error::from(io::ErrorKind::StorageFull);
+        let remedy = "free space or choose a folder on another disk";
+        assert_eq!(text, format!("run/run_0.mcap: cannot be written: {cause}; {remedy}"));
+    }
+
+    #[test]
+    fn what_is_not_a_bag_is_not_replaced_and_the_reason_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("notes");
+        fs::write(&file, "").unwrap();
+        let text = |path: &Path| BagWriter::create(path, Existing::Replace).err().unwrap().to_string();
+        assert!(
+            text(&file)
+                .ends_with("notes is not replaced: it is a file, not the folder of a bag; choose another folder")
+        );
+        let reason = "it contains 'notes', which is not part of a rosbag2 bag; choose another folder";
+        assert!(text(folder.path()).ends_with(reason), "{}", text(folder.path()));
+    }
 }

@@ -1,8 +1,8 @@
 //! BROAD, the Berlin Robust Orientation Estimation Assessment Dataset: one trial as CSV, compressed or not.
 //!
-//! The data set is published as HDF5 and MATLAB files; this reads their arrays as columns of a table: time, gyroscope (rad/s),
-//! accelerometer (m/s²), optical reference quaternion (w, x, y, z; body to world; `nan` where the cameras lost it), and whether the
-//! sensor is moved.
+//! The data set is published as HDF5 and MATLAB files; this reads their arrays as columns of a table: time, gyroscope
+//! (rad/s), accelerometer (m/s²), optical reference quaternion (w, x, y, z; body to world; `nan` where the cameras
+//! lost it), and whether the sensor is moved.
 
 use super::text::Table;
 use crate::inertial::{InertialRecording, TrueOrientation};

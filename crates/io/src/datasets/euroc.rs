@@ -1,7 +1,7 @@
 //! EuRoC MAV, a sequence's inertial sensor and truth.
 //!
-//! Either the published folder (`mav0/imu0/data.csv` in nanoseconds and `mav0/state_groundtruth_estimate0/data.csv`), or a folder with
-//! `imu.csv` in seconds and `groundtruth_tum.txt` (t x y z qx qy qz qw).
+//! Either the published folder (`mav0/imu0/data.csv` in nanoseconds and `mav0/state_groundtruth_estimate0/data.csv`),
+//! or a folder with `imu.csv` in seconds and `groundtruth_tum.txt` (t x y z qx qy qz qw).
 
 use super::text::Table;
 use crate::inertial::{InertialRecording, TrueOrientation};
@@ -17,7 +17,8 @@ const TUM: &[&str] = &["t", "x", "y", "z", "qx", "qy", "qz", "qw"];
 const IMU_NANOS: &[&str] = &["timestamp", "w_x", "w_y", "w_z", "a_x", "a_y", "a_z"];
 const STATE: &[&str] = &["timestamp", "p_x", "p_y", "p_z", "q_w", "q_x", "q_y", "q_z"];
 
-/// Reads a sequence. Truth is from the body, whose axes are the sensor's, to the world, z up; the whole of it counts as moving.
+/// Reads a sequence. Truth is from the body, whose axes are the sensor's, to the world, z up; the whole of it counts
+/// as moving.
 ///
 /// # Errors
 /// A file is missing, or not as described: with its name and line.

@@ -1,7 +1,8 @@
 //! The UTIAS Multi-Robot Cooperative Localization and Mapping data set (Leung et al., IJRR 30(8), 2011).
 //!
-//! A folder `MRCLAM_DatasetN` with `RobotK_Odometry.dat` (t, v, ω), `RobotK_Measurement.dat` (t, barcode, range, bearing),
-//! `RobotK_Groundtruth.dat` (t, x, y, θ), `Landmark_Groundtruth.dat` and `Barcodes.dat`. Subjects 1–5 are robots, 6–20 landmarks.
+//! A folder `MRCLAM_DatasetN` with `RobotK_Odometry.dat` (t, v, ω), `RobotK_Measurement.dat` (t, barcode, range,
+//! bearing), `RobotK_Groundtruth.dat` (t, x, y, θ), `Landmark_Groundtruth.dat` and `Barcodes.dat`. Subjects 1–5 are
+//! robots, 6–20 landmarks.
 
 use super::Format;
 use super::text::Table;
@@ -24,14 +25,14 @@ pub const FORMAT: Format =
 
 fn open_source(arguments: &str) -> Result<Recording, OpenError> {
     let wrong = |problem: &str| OpenError::Source { given: format!("mrclam:{arguments}"), problem: problem.to_owned() };
-    let (folder, robot) = arguments.rsplit_once(':').ok_or_else(|| wrong("it names no robot"))?;
+    let (folder, robot) = arguments.rsplit_once(':').ok_or_else(|| wrong("the number of the robot is missing"))?;
     let robot = robot.parse().map_err(|_| wrong("the robot is not a number"))?;
     open(Path::new(folder), robot)
 }
 
-/// Reads one robot's part of a data set. Inputs begin where odometry and truth both have begun, and the initial pose is the truth
-/// of that instant. What is left out is counted: `other_robot`, `unknown_barcode`, `before_start` (measurements), and
-/// `repeated_row` (odometry rows of the same stamp).
+/// Reads one robot's part of a data set. Inputs begin where odometry and truth both have begun, and the initial pose
+/// is the truth of that instant. What is left out is counted: `other_robot`, `unknown_barcode`, `before_start`
+/// (measurements), and `repeated_row` (odometry rows of the same stamp).
 ///
 /// # Errors
 /// A file is missing, or not as published: with its name and line.
@@ -44,6 +45,10 @@ pub fn open(folder: &Path, robot: u32) -> Result<Recording, OpenError> {
         recording.true_landmarks.push((row.identity(0)?, Vector2::new(row.number(1)?, row.number(2)?)));
     }
     let odometry = read_odometry(folder, robot, &mut recording)?;
+    if odometry.is_empty() {
+        let file = folder.join(format!("Robot{robot}_Odometry.dat"));
+        return Err(OpenError::bag(&file, "no rows of odometry; expected rows of time, velocity and yaw rate"));
+    }
     let clouds = read_measurements(folder, robot, &mut recording)?;
     let first = |stamp: Option<Stamp>| stamp.unwrap_or(Stamp::MIN);
     let start = first(odometry.first().map(|o| o.stamp)).max(first(recording.truth.first().map(|t| t.0)));
@@ -62,18 +67,20 @@ pub fn open(folder: &Path, robot: u32) -> Result<Recording, OpenError> {
     Ok(recording)
 }
 
-/// One set for all robots, with errors of scale and bias calibrated while running. The priors are what the fleet has in common, the
-/// noises what makes the four runs (data set 6, robots 1–3, and 4, robot 3) nearest to the truth after alignment without the
-/// NEES leaving its place. The mean error of the four is flat around them: ±0.003 m for every change that was tried, of 10–100 %.
+/// One set for all robots, with errors of scale and bias calibrated while running. The priors are what the fleet has
+/// in common, the noises what makes the four runs (data set 6, robots 1–3, and 4, robot 3) nearest to the truth after
+/// alignment without the NEES leaving its place. The mean error of the four is flat around them: ±0.003 m for every
+/// change that was tried, of 10–100 %.
 ///
-/// - Residuals against the truth: of the yaw rate 0.030–0.050 rad/√s, two thirds of it a delay, an error of scale and a loss of
-///   speed in turns, which are calibrated; of the forward velocity, an error of scale; sideways 0.001–0.003 m/√s, rounded up.
-/// - Bearing: 0.006–0.011 rad (1.48 × median deviation) and a bias of up to 0.008 rad. Range: 0.12–0.19 m, not white: the error
-///   depends on distance and landmark, and stays; so ranges count with twice their deviation.
+/// - Residuals against the truth: of the yaw rate 0.030–0.050 rad/√s, two thirds of it a delay, an error of scale and
+///   a loss of speed in turns, which are calibrated; of the forward velocity, an error of scale; sideways 0.001–0.003
+///   m/√s, rounded up.
+/// - Bearing: 0.006–0.011 rad (1.48 × median deviation) and a bias of up to 0.008 rad. Range: 0.12–0.19 m, not white:
+///   the error depends on distance and landmark, and stays; so ranges count with twice their deviation.
 /// - A few gross misreads, and many small ones: a reading that is one standard deviation out counts half.
 ///
-/// The velocities are those commanded, so each holds until the next: over the gaps between rows of up to a second this leaves a third
-/// to three quarters of the error of the other reading.
+/// The velocities are those commanded, so each holds until the next: over the gaps between rows of up to a second this
+/// leaves a third to three quarters of the error of the other reading.
 fn config(start: Se2) -> Config {
     let mut config = Config::default();
     config.motion.noise = NoiseReading::SpectralDensity;

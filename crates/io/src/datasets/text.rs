@@ -1,5 +1,6 @@
-//! Tables of numbers in text files: columns separated by tabs, spaces or commas; `#` and `%` begin comments; a first row of words
-//! names the columns. Stamps are kept as decimal text until they are whole nanoseconds, so that none is rounded to a double.
+//! Tables of numbers in text files: columns separated by tabs, spaces or commas; `#` and `%` begin comments; a first
+//! row of words names the columns. Stamps are kept as decimal text until they are whole nanoseconds, so that none is
+//! rounded to a double.
 
 use crate::recording::OpenError;
 use lienav_base::stamp::Stamp;
@@ -36,7 +37,8 @@ impl Table {
         Self { path, text }
     }
 
-    /// The rows, each of which has `names.len()` columns or more. Where a row of words comes first, it has to begin with `names`.
+    /// The rows, each of which has `names.len()` columns or more. Where a row of words comes first, it has to begin
+    /// with `names`.
     ///
     /// # Errors
     /// From the rows: other columns.
@@ -57,13 +59,15 @@ impl Table {
                 text.split_whitespace().collect()
             };
             let row = Row { path: &self.path, line, cells, names };
-            let is_head = std::mem::take(&mut is_first) && row.cells.iter().all(|cell| cell.parse::<f64>().is_err());
+            let names_columns = row.cells.iter().any(|cell| names.contains(cell));
+            let is_head = std::mem::take(&mut is_first)
+                && (names_columns || row.cells.iter().all(|cell| cell.parse::<f64>().is_err()));
             if is_head {
                 return if row.cells.starts_with(names) {
                     None
                 } else {
                     Some(Err(row.error(format!(
-                        "the columns are {}; expected {}",
+                        "the header is '{}'; expected '{}', more columns may follow",
                         row.cells.join(","),
                         names.join(",")
                     ))))
@@ -120,8 +124,8 @@ impl Row<'_> {
     }
 }
 
-/// Seconds in decimals as whole nanoseconds, without passing through a double; digits beyond the ninth are rounded half up. A
-/// number with an exponent, as MATLAB writes large ones, does pass through a double.
+/// Seconds in decimals as whole nanoseconds, without passing through a double; digits beyond the ninth are rounded
+/// half up. A number with an exponent, as MATLAB writes large ones, does pass through a double.
 pub fn stamp_of(text: &str) -> Option<Stamp> {
     if text.contains(['e', 'E']) {
         let seconds: f64 = text.parse().ok()?;
@@ -170,7 +174,13 @@ mod tests {
         assert_eq!(rows("0,x\n").unwrap_err(), "t.dat:1: v_mps is 'x'; expected a finite number");
         assert_eq!(rows("0 nan\n").unwrap_err(), "t.dat:1: v_mps is 'nan'; expected a finite number");
         assert_eq!(rows("\n1.2.3 4\n").unwrap_err(), "t.dat:2: t_s is '1.2.3'; expected seconds");
-        assert_eq!(rows("t,w\n").unwrap_err(), "t.dat:1: the columns are t,w; expected t_s,v_mps");
+        assert_eq!(
+            rows("t,w\n").unwrap_err(),
+            "t.dat:1: the header is 't,w'; expected 't_s,v_mps', more columns may follow"
+        );
+        let inserted = "t.dat:1: the header is 't_s,1,v_mps'; expected 't_s,v_mps', more columns may follow";
+        assert_eq!(rows("t_s,1,v_mps\n0,1,2\n").unwrap_err(), inserted);
+        assert!(rows("t_s,v_mps,1\n0,1,2\n").is_ok());
     }
 
     proptest! {

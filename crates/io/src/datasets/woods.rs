@@ -1,7 +1,7 @@
 //! The Lost in the Woods data set (UTIAS, course AER1513): a robot among 17 tubes, known association, 10 Hz.
 //!
-//! A folder with `odometry.csv` (t, v, ω), `measurements.csv` (t, landmark, range, bearing), `groundtruth.csv` (t, x, y, θ, valid),
-//! `landmarks.csv` and `parameters.csv` (variances of the noise, forward offset of the laser).
+//! A folder with `odometry.csv` (t, v, ω), `measurements.csv` (t, landmark, range, bearing), `groundtruth.csv` (t, x,
+//! y, θ, valid), `landmarks.csv` and `parameters.csv` (variances of the noise, forward offset of the laser).
 
 use super::Format;
 use super::text::Table;
@@ -13,16 +13,16 @@ use nalgebra::Vector2;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Standard deviation of the leftward velocity of one sample, m/s. The odometry has no lateral axis, but the wheels slip: the true
-/// velocity across the heading is not zero, and a filter that takes it for zero is overconfident.
+/// Standard deviation of the leftward velocity of one sample, m/s. The odometry has no lateral axis, but the wheels
+/// slip: the true velocity across the heading is not zero, and a filter that takes it for zero is overconfident.
 const SLIP_STD: f64 = 0.03;
 
 /// `woods:FOLDER`.
 pub const FORMAT: Format =
     Format { prefix: "woods", arguments: "FOLDER", about: "Lost in the Woods", open: |folder| open(Path::new(folder)) };
 
-/// Reads the folder. There is one cloud of features for each odometry message, empty where nothing was seen; truth holds the rows
-/// that are valid; the configuration holds the published noise, the laser's place and the start.
+/// Reads the folder. There is one cloud of features for each odometry message, empty where nothing was seen; truth
+/// holds the rows that are valid; the configuration holds the published noise, the laser's place and the start.
 ///
 /// # Errors
 /// A file is missing, or not as published: with its name and line.
@@ -46,6 +46,10 @@ pub fn open(folder: &Path) -> Result<Recording, OpenError> {
         }));
         let observations = clouds.remove(&stamp).unwrap_or_default();
         recording.inputs.push(Input::Features(Features { stamp, kind: FeatureKind::RangeBearing, observations }));
+    }
+    if recording.inputs.is_empty() {
+        let problem = "no rows of odometry; expected rows of t_s,v_mps,omega_radps";
+        return Err(OpenError::bag(&folder.join("odometry.csv"), problem));
     }
     // Seen between two odometry messages, or after the last: not in the published files, but not to be lost either.
     for (stamp, observations) in clouds {
@@ -80,9 +84,10 @@ fn read_measurements(folder: &Path) -> Result<BTreeMap<Stamp, Vec<Observation>>,
     Ok(clouds)
 }
 
-/// The published model lets the velocities of row k move the robot from k − 1 to k (`motion.hold: before`), and its variances
-/// are those of the residuals so taken (yaw rate 0.088 rad/s here, 0.0905 published). Taken for the interval from k to k + 1
-/// the residual is 0.067 rad/s: that is when the data were recorded, and what is taken here, with the published variances.
+/// The published model lets the velocities of row k move the robot from k − 1 to k (`motion.hold: before`), and its
+/// variances are those of the residuals so taken (yaw rate 0.088 rad/s here, 0.0905 published). Taken for the interval
+/// from k to k + 1 the residual is 0.067 rad/s: that is when the data were recorded, and what is taken here, with the
+/// published variances.
 fn read_config(folder: &Path, start: Option<&(Stamp, Se2)>) -> Result<Config, OpenError> {
     let mut config = Config::default();
     config.motion.noise = NoiseReading::PerSample;

@@ -17,8 +17,8 @@ pub(super) fn unit_chain<const N: usize>() -> Option<(PendulumChain, [Ts2; N])> 
     Some((chain, start))
 }
 
-/// The start of the runs that the text gives no initial data for: the first pendulum as in figure 8, the second one so that
-/// the motion is not in a plane.
+/// The start of the runs that the text gives no initial data for: the first pendulum as in figure 8, the second one so
+/// that the motion is not in a plane.
 fn start_in_space() -> [Ts2; 2] {
     let half = std::f64::consts::FRAC_1_SQRT_2;
     [

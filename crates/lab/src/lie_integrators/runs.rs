@@ -70,8 +70,8 @@ pub(super) struct Convergence<'a, M, F> {
 }
 
 impl<M: HomogeneousSpace, F: VectorField<M>> Convergence<'_, M, F> {
-    /// Step sizes and errors. A step too large for the method gives an error that is no number, and is left out of orders
-    /// and figures.
+    /// Step sizes and errors. A step too large for the method gives an error that is no number, and is left out of
+    /// orders and figures.
     pub fn errors(&self, method: &dyn LieGroupMethod<M, F>) -> Vec<(f64, f64)> {
         let error = |&steps: &u32| {
             let end = advance(method, self.field, self.start, self.end, steps, |_, _| ());

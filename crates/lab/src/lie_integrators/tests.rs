@@ -7,8 +7,8 @@ fn value(experiment: &Experiment, method: &str, key: &str) -> f64 {
     found.and_then(|m| m.values.iter().find(|(k, _)| *k == key)).unwrap_or_else(|| panic!("{method} {key}")).1
 }
 
-/// On two systems at least, where there are two, and on none a lower one: before rounding sets in, a method of order 5 or 6
-/// may seem to have a higher one.
+/// On two systems at least, where there are two, and on none a lower one: before rounding sets in, a method of order 5
+/// or 6 may seem to have a higher one.
 #[test]
 fn every_method_has_its_order() {
     let parts = [

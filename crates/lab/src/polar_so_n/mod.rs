@@ -1,5 +1,5 @@
-//! `lienav reproduce polar-so-n`: the dipole on a stick of Shen, Tran & Leok 2022, section 5, figures 1–7: polar methods
-//! (VPD) against VRKMK.
+//! `lienav reproduce polar-so-n`: the dipole on a stick of Shen, Tran & Leok 2022, section 5, figures 1–7: polar
+//! methods (VPD) against VRKMK.
 
 pub(super) mod motions;
 

@@ -148,8 +148,8 @@ pub(crate) fn advance(method: &Method, h: f64, steps: usize) -> Result<Box<dyn M
     Ok(motion)
 }
 
-/// Step sizes and errors at `end`, against a motion there. A step that is too large to converge gives an error that is no
-/// number, which orders and figures leave out.
+/// Step sizes and errors at `end`, against a motion there. A step that is too large to converge gives an error that is
+/// no number, which orders and figures leave out.
 pub(crate) fn errors(method: &Method, end: f64, counts: &[usize], reference: &dyn Motion) -> Vec<(f64, f64)> {
     let error = |&steps: &usize| {
         let h = end / steps as f64;
@@ -158,8 +158,8 @@ pub(crate) fn errors(method: &Method, end: f64, counts: &[usize], reference: &dy
     counts.iter().map(error).collect()
 }
 
-/// What a long run gives: keys and numbers, and (t, error) of energy and of orthogonality for figures. Where it ended before
-/// its time there are no numbers, and figures go up to there.
+/// What a long run gives: keys and numbers, and (t, error) of energy and of orthogonality for figures. Where it ended
+/// before its time there are no numbers, and figures go up to there.
 pub(crate) struct LongRun {
     pub values: Vec<(&'static str, f64)>,
     pub energy: Vec<(f64, f64)>,

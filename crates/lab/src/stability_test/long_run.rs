@@ -20,9 +20,9 @@ pub struct StabilityTest {
     pub failed: Option<IntegrationError>,
 }
 
-/// Runs a method on [`StabilityBody`] from [`StabilityBody::initial_state`] for a time `span`; the text takes h = 0.125 and
-/// 0.25 and a span of 10 000. The method is not conjugate to a symplectic one if [`StabilityTest::drifts`]. A step that cannot
-/// be made ends the run, and what was found up to there remains.
+/// Runs a method on [`StabilityBody`] from [`StabilityBody::initial_state`] for a time `span`; the text takes h =
+/// 0.125 and 0.25 and a span of 10 000. The method is not conjugate to a symplectic one if [`StabilityTest::drifts`].
+/// A step that cannot be made ends the run, and what was found up to there remains.
 pub fn stability_test(mut stepper: Stepper, h: f64, span: f64) -> StabilityTest {
     let (body, start) = (StabilityBody::default(), StabilityBody::initial_state());
     let energy = body.energy(&start);
@@ -43,8 +43,8 @@ pub fn stability_test(mut stepper: Stepper, h: f64, span: f64) -> StabilityTest 
 }
 
 impl StabilityTest {
-    /// The regression of the energy on time: its slope is the drift per unit of time. `None` of a run that ended before its
-    /// time, which tells nothing of long ones.
+    /// The regression of the energy on time: its slope is the drift per unit of time. `None` of a run that ended
+    /// before its time, which tells nothing of long ones.
     pub fn drift(&self) -> Option<Fit> {
         measure::drift(&self.energy_error).filter(|_| self.failed.is_none())
     }
@@ -63,7 +63,8 @@ impl StabilityTest {
 /// How many standard errors a drift has to be to count as one.
 pub const SIGNIFICANCE: f64 = 5.0;
 
-/// The step sizes: the two of the text, and half of them, where the methods that lose much energy still obey their law.
+/// The step sizes: the two of the text, and half of them, where the methods that lose much energy still obey their
+/// law.
 const STEPS: [f64; 3] = [0.0625, 0.125, 0.25];
 /// Which one of them results are reported of.
 const MAIN: usize = 1;

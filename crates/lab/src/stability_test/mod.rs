@@ -1,5 +1,5 @@
-//! The long-time stability test of G. Ortolan, "Topics on geometric integration", Padova 2011, part I: whether a method
-//! for rigid bodies drifts in energy where a symplectic one, or one conjugate to it, cannot.
+//! The long-time stability test of G. Ortolan, "Topics on geometric integration", Padova 2011, part I: whether a
+//! method for rigid bodies drifts in energy where a symplectic one, or one conjugate to it, cannot.
 //!
 //! [`stability_test`] is the test, open to any method; [`contestants`] is the list of those that are put to it.
 

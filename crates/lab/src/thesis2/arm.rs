@@ -25,8 +25,8 @@ const RUNGE_KUTTA: &str = "Runge–Kutta 4, explicit";
 const STEP_KEYS: [(usize, &str); 3] =
     [(10, "step_max_s_10_elements"), (20, "step_max_s_20_elements"), (40, "step_max_s_40_elements")];
 
-/// The largest step that keeps the tip, by method and number of elements; the gain over the explicit method; and how much faster
-/// than real time that is.
+/// The largest step that keeps the tip, by method and number of elements; the gain over the explicit method; and how
+/// much faster than real time that is.
 pub(super) fn run(extent: Extent) -> Result<Experiment, IntegrationError> {
     let (time_s, keys) = match extent {
         Extent::Full => (1.0, &STEP_KEYS[..]),

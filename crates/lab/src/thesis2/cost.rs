@@ -126,8 +126,8 @@ fn fill<P: SemilinearPoisson>(
 /// At most so many runs are timed.
 const RUNS: usize = 20;
 
-/// The state at t = 1 and the time that took, s; `None` where the method does not get there. No further run begins once
-/// all have taken as long as `budget`.
+/// The state at t = 1 and the time that took, s; `None` where the method does not get there. No further run begins
+/// once all have taken as long as `budget`.
 fn timed<P: SemilinearPoisson>(
     problem: &P,
     start: &[f64],

@@ -198,9 +198,9 @@ fn figure(experiment: &Experiment, rows: &[Row], file: &str, title: &str) -> Fig
     }
 }
 
-/// Goes down until iterations converge, then looks whether this and the smaller steps are stable as well. Exponential methods
-/// that are symplectic are unstable at isolated step sizes, where $2k^2h$ comes near a multiple of 2π: one that has such a gap
-/// below it is no step to rely on.
+/// Goes down until iterations converge, then looks whether this and the smaller steps are stable as well. Exponential
+/// methods that are symplectic are unstable at isolated step sizes, where $2k^2h$ comes near a multiple of 2π: one
+/// that has such a gap below it is no step to rely on.
 fn largest_step<P: SemilinearPoisson>(
     problem: &P,
     start: &[f64],

@@ -1,7 +1,7 @@
 //! Chapter 2 of Shen 2019, geometric exponential integrators: tables 2.3 and 2.4, figures 2.1–2.8, and an elastic arm.
 //!
-//! The text gives no initial data, no tolerance of its iterations and no rule for what it calls the largest step; what is chosen
-//! here, and where that makes numbers differ, is in `docs/exponential.md`.
+//! The text gives no initial data, no tolerance of its iterations and no rule for what it calls the largest step; what
+//! is chosen here, and where that makes numbers differ, is in `docs/exponential.md`.
 
 mod arm;
 mod cost;
@@ -54,15 +54,16 @@ fn run(extent: Extent, progress: Progress<'_>) -> Result<Report, IntegrationErro
 /// ν of section 2.5.2.
 const DISPERSION: f64 = 5e-4;
 
-/// The nonlinear Schrödinger equation on `nodes` nodes, and ψ(x, 0) = 1/(2 + cos x): smooth, with Fourier coefficients of all wave
-/// numbers.
+/// The nonlinear Schrödinger equation on `nodes` nodes, and ψ(x, 0) = 1/(2 + cos x): smooth, with Fourier coefficients
+/// of all wave numbers.
 fn nls_problem(nodes: usize) -> Result<(Nls, Vec<f64>), IntegrationError> {
     let problem = Nls::new(nodes).map_err(no_problem)?;
     let start = problem.sample(|x| Complex::new(1.0 / (2.0 + x.cos()), 0.0));
     Ok((problem, start))
 }
 
-/// The equation of Korteweg and de Vries on `nodes` nodes, and u(x, 0) = sech²(5(x − π)), which breaks up into solitons.
+/// The equation of Korteweg and de Vries on `nodes` nodes, and u(x, 0) = sech²(5(x − π)), which breaks up into
+/// solitons.
 fn kdv_problem(nodes: usize) -> Result<(Kdv, Vec<f64>), IntegrationError> {
     let problem = Kdv::new(nodes, DISPERSION).map_err(no_problem)?;
     let start = problem.sample(|x| (5.0 * (x - PI)).cosh().powi(-2));

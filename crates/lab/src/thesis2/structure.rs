@@ -15,11 +15,12 @@ const NODES: usize = 9;
 /// The step size of the long runs.
 const STEP: f64 = 0.01;
 
-/// Orders are looked for among steps that are no larger: there the longest stage of DISEX, 2.02 h, takes the fastest mode,
-/// of frequency 16, through less than a radian. With larger ones its errors fall faster than h⁵, by up to h^5.6.
+/// Orders are looked for among steps that are no larger: there the longest stage of DISEX, 2.02 h, takes the fastest
+/// mode, of frequency 16, through less than a radian. With larger ones its errors fall faster than h⁵, by up to h^5.6.
 const RESOLVED_STEP: f64 = 1.0 / 40.0;
 
-/// The step that is put to the test of the Poisson structure; the fixed-point iterations without exponentials bear it, too.
+/// The step that is put to the test of the Poisson structure; the fixed-point iterations without exponentials bear it,
+/// too.
 const TESTED_STEP: f64 = 0.05;
 
 /// Every method on nine nodes: orders of convergence, |(∇φ)J(∇φ)ᵀ − J|, and the energy over 10⁴ steps.

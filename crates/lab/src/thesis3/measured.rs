@@ -211,8 +211,8 @@ fn run<M: FloatingBodyMethod, B: FloatingBody>(
     Ok(method.observe(body, &state, h))
 }
 
-/// The state at [`SPAN`] by a method of order four: of a symmetric method of order two, three steps of γh, (1 − 2γ)h, γh with
-/// 2γ³ + (1 − 2γ)³ = 0 (Yoshida 1990) leave no error of third order.
+/// The state at [`SPAN`] by a method of order four: of a symmetric method of order two, three steps of γh, (1 − 2γ)h,
+/// γh with 2γ³ + (1 − 2γ)³ = 0 (Yoshida 1990) leave no error of third order.
 fn reference<B: FloatingBody>(body: &B, initial: &FloatingBodyState) -> Result<FloatingBodyState, IntegrationError> {
     let gamma = 1.0 / (2.0 - 2.0_f64.cbrt());
     let h = 0.5_f64.powi(10);

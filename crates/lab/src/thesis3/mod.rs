@@ -1,5 +1,5 @@
-//! Shen 2019, chapter 3: the quaternion variational integrator and its rivals on a body of three balls, a heavy top and a
-//! free body.
+//! Shen 2019, chapter 3: the quaternion variational integrator and its rivals on a body of three balls, a heavy top
+//! and a free body.
 
 mod measured;
 mod methods;

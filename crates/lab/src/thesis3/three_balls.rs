@@ -47,7 +47,8 @@ fn named<'a>(measured: &'a [Measured], name: &str) -> Option<&'a Measured> {
     measured.iter().find(|m| m.name == name)
 }
 
-/// The three methods of the table, with the seconds that the text prints. It does not say how SHAKE's equations were solved.
+/// The three methods of the table, with the seconds that the text prints. It does not say how SHAKE's equations were
+/// solved.
 const PRINTED_S: [(&str, f64); 4] =
     [(LGVI, 7.46), ("Störmer–Verlet, Cayley", 7.20), ("SHAKE, |q| = 1", 11.00), ("SHAKE, |q| = 1, by Newton", 11.00)];
 

@@ -20,7 +20,8 @@ impl ConstantTwist {
         Self { twist: Vector3::new(speed_m_s, 0.0, 0.0), duration_s: length_m / speed_m_s }
     }
 
-    /// Counterclockwise around (0, `radius_m`) (Shen 2019, section 5.5.2: radius 10 m at about 1.57 m/s, so 40 s a lap).
+    /// Counterclockwise around (0, `radius_m`) (Shen 2019, section 5.5.2: radius 10 m at about 1.57 m/s, so 40 s a
+    /// lap).
     pub fn circle(radius_m: f64, lap_s: f64, laps: f64) -> Self {
         let yaw_rate = TAU / lap_s;
         Self { twist: Vector3::new(radius_m * yaw_rate, 0.0, yaw_rate), duration_s: laps * lap_s }

@@ -3,8 +3,8 @@
 /// Points inside each interval at which the limit is asked for.
 const SUBSAMPLES: usize = 16;
 
-/// The path parameter s as a function of time: ṡ ≤ 1, continuous, with ṡ² linear in s between nodes, so that s(t), ṡ(t)
-/// and s̈(t) have closed forms and agree with each other exactly.
+/// The path parameter s as a function of time: ṡ ≤ 1, continuous, with ṡ² linear in s between nodes, so that s(t),
+/// ṡ(t) and s̈(t) have closed forms and agree with each other exactly.
 #[derive(Clone, Debug)]
 pub(super) struct Retiming {
     interval: f64,

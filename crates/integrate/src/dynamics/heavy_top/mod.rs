@@ -101,8 +101,8 @@ impl VectorField<Coadjoint<So3>> for HeavyTop {
     }
 }
 
-/// The same motion in the vector space around SO(3) × ℝ³, as integrators see it that know of no group: the nine entries
-/// of Q and π.
+/// The same motion in the vector space around SO(3) × ℝ³, as integrators see it that know of no group: the nine
+/// entries of Q and π.
 impl VectorField<(Translation<Matrix3<f64>>, Translation<Vector3<f64>>)> for HeavyTop {
     fn generator(
         &self,

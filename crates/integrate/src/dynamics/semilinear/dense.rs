@@ -3,9 +3,9 @@
 use super::{LinearPart, PoissonError, ROUNDING};
 use nalgebra::{Complex, DMatrix, DVectorView, DVectorViewMut, SymmetricEigen};
 
-/// A linear part of small systems: functions of $A = JD$ are matrices, made from the eigenvectors of the Hermitian matrix
-/// $-iA$, so that $e^{At}$ is orthogonal to rounding however stiff $A$ is, as long as $\|A\|t$ stays below $10^7$: beyond, the
-/// rounding of the frequencies is seen in the phases.
+/// A linear part of small systems: functions of $A = JD$ are matrices, made from the eigenvectors of the Hermitian
+/// matrix $-iA$, so that $e^{At}$ is orthogonal to rounding however stiff $A$ is, as long as $\|A\|t$ stays below
+/// $10^7$: beyond, the rounding of the frequencies is seen in the phases.
 #[derive(Clone, Debug)]
 pub struct Dense {
     structure: DMatrix<f64>,

@@ -27,7 +27,8 @@ pub(super) fn multipliers(
     if nodes == 0 {
         return Err(PoissonError::Shape { structure: (0, 0), stiffness: (0, 0) });
     }
-    // Of an even number of nodes, the highest wave is both k and −k: it gets the mean, so that odd derivatives vanish on it.
+    // Of an even number of nodes, the highest wave is both k and −k: it gets the mean, so that odd derivatives vanish
+    // on it.
     let at = |multiplier: &dyn Fn(i64) -> Complex<f64>, k: i64| {
         if 2 * k == nodes as i64 { 0.5 * (multiplier(k) + multiplier(-k)) } else { multiplier(k) }
     };

@@ -6,12 +6,13 @@ use nalgebra::Complex;
 use rustfft::{Fft, FftPlanner};
 use std::sync::Arc;
 
-/// The linear part of a complex field ψ = q + ip at equidistant nodes of a period: the state is $(q_1, …, q_N, p_1, …, p_N)$,
-/// and $J$, $D$ multiply the Fourier coefficients of ψ by functions of the wave number. The field being complex, $J$ is skew
-/// where its multipliers are imaginary, $D$ symmetric where its are real, and they always commute.
+/// The linear part of a complex field ψ = q + ip at equidistant nodes of a period: the state is
+/// $(q_1, …, q_N, p_1, …, p_N)$, and $J$, $D$ multiply the Fourier coefficients of ψ by functions of the wave number.
+/// The field being complex, $J$ is skew where its multipliers are imaginary, $D$ symmetric where its are real, and
+/// they always commute.
 ///
-/// An operator takes one complex transform forth and one back. $N$ may be any number, odd ones included; transforms are fast
-/// for all, and fastest for products of small primes.
+/// An operator takes one complex transform forth and one back. $N$ may be any number, odd ones included; transforms
+/// are fast for all, and fastest for products of small primes.
 #[derive(Clone)]
 pub struct ComplexFourier {
     nodes: usize,

@@ -11,9 +11,9 @@ use std::sync::Arc;
 ///
 /// An operator takes one real transform forth and one back. $N$ may be any number, odd ones included.
 ///
-/// An operator that is skew is so up to the rounding of the transforms, which is the same in every application: of odd $N$,
-/// 10⁻¹⁶ of the energy goes or comes with every step. The same operator computed on the circle run through the other way,
-/// $x \to -x$, errs by as much to the other side. So steps take turns ([`LinearPart::vary_rounding`]).
+/// An operator that is skew is so up to the rounding of the transforms, which is the same in every application: of odd
+/// $N$, 10⁻¹⁶ of the energy goes or comes with every step. The same operator computed on the circle run through the
+/// other way, $x \to -x$, errs by as much to the other side. So steps take turns ([`LinearPart::vary_rounding`]).
 #[derive(Clone)]
 pub struct RealFourier {
     nodes: usize,
@@ -80,7 +80,8 @@ impl RealFourier {
         // The wave number k of a function of −x is −k of x, whose multiplier is the conjugate.
         let sign = if *mirrored { -1.0 } else { 1.0 };
         coefficients.iter_mut().zip(operator).for_each(|(c, factor)| *c *= Complex::new(factor.re, sign * factor.im));
-        // Mean and highest even wave are real; what is not finite would leave something else there, and goes into `out` as it is.
+        // Mean and highest even wave are real; what is not finite would leave something else there, and goes into
+        // `out` as it is.
         let _ = self.backward.process_with_scratch(coefficients, out, backward);
         if *mirrored {
             mirror(out);

@@ -1,8 +1,9 @@
-//! Semilinear Poisson systems $\dot q = J(Dq + \nabla V(q))$, made of a linear part $(J, D)$ and a potential $V$ (Shen 2019,
-//! eq. (2.5)).
+//! Semilinear Poisson systems $\dot q = J(Dq + \nabla V(q))$, made of a linear part $(J, D)$ and a potential $V$ (Shen
+//! 2019, eq. (2.5)).
 //!
 //! A linear part is checked when it is made: $J$ is skew-symmetric, $D$ symmetric, and they commute; otherwise
-//! [`PoissonError`] says which law fails. [`Dense`] takes matrices, [`Oscillators`] frequencies, [`ComplexFourier`] and
+//! [`PoissonError`] says which law fails. [`Dense`] takes matrices, [`Oscillators`] frequencies, [`ComplexFourier`]
+//! and
 //! [`RealFourier`] multipliers of periodic pseudo-spectral problems, whose functions of $A$ are applied by FFT.
 
 mod dense;
@@ -22,8 +23,8 @@ use crate::exponential::SemilinearPoisson;
 use nalgebra::Complex;
 use thiserror::Error;
 
-/// Why $J$ and $D$ make no semilinear Poisson system. Defects are the largest entry of what should vanish, relative to the
-/// largest entry of what it is made of.
+/// Why $J$ and $D$ make no semilinear Poisson system. Defects are the largest entry of what should vanish, relative to
+/// the largest entry of what it is made of.
 #[derive(Clone, Copy, Debug, Error, PartialEq)]
 pub enum PoissonError {
     /// $J^\top \neq -J$.

@@ -4,9 +4,10 @@ use super::{LinearPart, PoissonError};
 use nalgebra::Complex;
 
 /// Modes of a mechanical system: of state $(q_1, …, q_m, p_1, …, p_m)$, with the canonical $J$ and
-/// $D = \mathrm{diag}(\omega_i, \omega_i)$. A mode of displacement $\eta$ (of unit modal mass) and frequency $\omega > 0$ has
-/// $q = \sqrt\omega\,\eta$ and $p = \dot\eta/\sqrt\omega$: in these coordinates $J$ and $D$ commute, which in those of
-/// displacement and momentum they do not. A mode without stiffness (ω = 0) keeps its q and p; its kinetic energy belongs into V.
+/// $D = \mathrm{diag}(\omega_i, \omega_i)$. A mode of displacement $\eta$ (of unit modal mass) and frequency
+/// $\omega > 0$ has $q = \sqrt\omega\,\eta$ and $p = \dot\eta/\sqrt\omega$: in these coordinates $J$ and $D$ commute,
+/// which in those of displacement and momentum they do not. A mode without stiffness (ω = 0) keeps its q and p; its
+/// kinetic energy belongs into V.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Oscillators {
     frequencies: Vec<f64>,

@@ -1,10 +1,10 @@
-//! Samples between two corrections, summed up: all that the covariance needs to know of them.
+//! Preintegration of the samples between two corrections: the integrals that the propagation of the covariance needs.
 
 use nalgebra::{Matrix3, Vector3};
 
-/// A stretch of time in which samples have moved R̂ and v̂.
+/// Integrals over the samples that have moved R̂ and v̂ since the covariance was propagated last.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Stretch {
+pub struct Preintegration {
     /// T, s.
     pub duration: f64,
     /// A = ∫R̂ dt, s.
@@ -19,7 +19,7 @@ pub struct Stretch {
     pub force_squared: f64,
 }
 
-impl Stretch {
+impl Preintegration {
     /// Adds a step with mean rotation R̂, rate ω and acceleration f.
     #[inline]
     pub fn add(&mut self, step: f64, rotation: &Matrix3<f64>, rate: &Vector3<f64>, acceleration: &Vector3<f64>) {
