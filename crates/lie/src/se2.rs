@@ -37,6 +37,7 @@ impl Se2 {
     }
 
     /// Exp(u, a) = (V(a)u, a).
+    #[inline]
     pub fn exp(xi: &Vector3<f64>) -> Self {
         Self { p: v_matrix(xi.z) * xi.xy(), theta: xi.z }
     }
@@ -56,25 +57,30 @@ impl Se2 {
     }
 
     /// The inverse motion.
+    #[inline]
     pub fn inverse(&self) -> Self {
         Self { p: -self.rotate_back(&self.p), theta: -self.theta }
     }
 
     /// R(θ).
+    #[inline]
     pub fn rotation(&self) -> Matrix2<f64> {
         rotation(self.theta)
     }
 
     /// From the body frame to the parent frame: R(θ)x + p.
+    #[inline]
     pub fn transform(&self, x: &Vector2<f64>) -> Vector2<f64> {
         self.p + self.rotation() * x
     }
 
     /// From the parent frame to the body frame: R(θ)ᵀ(x − p).
+    #[inline]
     pub fn transform_back(&self, x: &Vector2<f64>) -> Vector2<f64> {
         self.rotate_back(&(x - self.p))
     }
 
+    #[inline]
     fn rotate_back(&self, x: &Vector2<f64>) -> Vector2<f64> {
         let (s, c) = self.theta.sin_cos();
         Vector2::new(c * x.x + s * x.y, c * x.y - s * x.x)
@@ -92,23 +98,27 @@ impl Mul for Se2 {
     type Output = Self;
     // Angles add where motions compose.
     #[allow(clippy::suspicious_arithmetic_impl)]
+    #[inline]
     fn mul(self, rhs: Self) -> Self {
         Self { p: self.transform(&rhs.p), theta: self.theta + rhs.theta }
     }
 }
 
 /// R(θ) = [[cos θ, −sin θ], [sin θ, cos θ]].
+#[inline]
 pub fn rotation(theta: f64) -> Matrix2<f64> {
     let (s, c) = theta.sin_cos();
     Matrix2::new(c, -s, s, c)
 }
 
 /// Jx, J = [[0, −1], [1, 0]]: x turned left by a right angle.
+#[inline]
 pub fn skew(x: &Vector2<f64>) -> Vector2<f64> {
     Vector2::new(-x.y, x.x)
 }
 
 /// V(a) = [[sin a, −(1 − cos a)], [1 − cos a, sin a]]/a, V(0) = I.
+#[inline]
 pub fn v_matrix(a: f64) -> Matrix2<f64> {
     let (s, c) = exp_coefficients(a * a);
     Matrix2::new(s, -a * c, a * c, s)
@@ -201,6 +211,7 @@ impl HomogeneousSpace for Se2 {
 }
 
 /// The same angle in (−π, π]. Not-a-number stays so.
+#[inline]
 pub fn wrap_angle(a: f64) -> f64 {
     if a > -PI && a <= PI {
         return a;

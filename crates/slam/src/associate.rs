@@ -190,8 +190,9 @@ impl Associated {
                 Some(Verdict::New(Newcomer { id: Some(id), reading: self.reading }))
             }
             (Role::Again, _, Some(subject)) => {
-                let matched = linearize(state, sensors, &self.reading, subject, at)?.scaled(self.noise_scale);
-                let matched = Match { linearization_point: self.linearization_point, ..matched };
+                let mut matched = linearize(state, sensors, &self.reading, subject, at)?;
+                matched.scale(self.noise_scale);
+                matched.linearization_point = self.linearization_point;
                 Some(Verdict::Known(Candidate { matched, distance: None }))
             }
             _ => None,

@@ -72,17 +72,19 @@ pub fn gate<'r>(
             gated.push(Associated::new(state.identity(matched.subject), matched.reading, Role::Gated));
             continue;
         }
-        let matched = matched.scaled(gate.inflation(distance));
-        match matched.subject {
-            Subject::Feature(i) => {
-                if matches.iter().any(|other| other.subject == matched.subject) {
-                    association.refused.add(DropReason::DuplicateFeature);
-                    continue;
-                }
-                let since = stamp.since(state.features[i].last_seen);
-                matches.push(matched.scaled(sensors.repetition(since)));
+        let inflation = gate.inflation(distance);
+        let mut repetition = 1.0;
+        if let Subject::Feature(i) = matched.subject {
+            if matches.iter().any(|other| other.subject == matched.subject) {
+                association.refused.add(DropReason::DuplicateFeature);
+                continue;
             }
-            Subject::Pose => matches.push(matched),
+            repetition = sensors.repetition(stamp.since(state.features[i].last_seen));
+        }
+        matches.push(*matched);
+        if let Some(last) = matches.last_mut() {
+            last.scale(inflation);
+            last.scale(repetition);
         }
     }
     matches

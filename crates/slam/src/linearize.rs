@@ -2,14 +2,14 @@
 
 use super::calibration::SensorJacobian;
 use super::covariance::Covariance;
-use super::measurement::Expected;
+use super::measurement::{Expected, fixed, padded};
 use super::propagate::{Rows, along};
 use super::retract::place;
 use super::sensor::{Reading, Sensors};
 use super::state::{State, additive_from_left};
 use super::{Chart, Charts, Coordinates, Linearization};
 use lienav_lie::{Se2, skew};
-use nalgebra::{Matrix2x3, Matrix3, Matrix3x2, Vector2, Vector3};
+use nalgebra::{Matrix2x3, Matrix3, Matrix3x2, SMatrix, Vector2, Vector3};
 
 /// What a reading measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,9 +67,10 @@ impl Match {
         }
     }
 
-    /// The same with a covariance `scale` times as large.
-    pub fn scaled(self, scale: f64) -> Self {
-        Self { noise: self.noise * scale, noise_scale: self.noise_scale * scale, ..self }
+    /// Makes the covariance `scale` times as large.
+    pub fn scale(&mut self, scale: f64) {
+        self.noise *= scale;
+        self.noise_scale *= scale;
     }
 }
 
@@ -198,18 +199,33 @@ fn relinearize_pose(state: &State, sensors: &Sensors, m: &mut Match, preview: &P
 
 /// H P Hᵀ + R of one match.
 pub fn innovation_covariance(state: &State, m: &Match) -> Matrix3<f64> {
+    match m.dim {
+        1 => padded(&innovation_of::<1>(state, m)),
+        2 => padded(&innovation_of::<2>(state, m)),
+        _ => innovation_of::<3>(state, m),
+    }
+}
+
+/// The same in the dimension that the reading has.
+fn innovation_of<const D: usize>(state: &State, m: &Match) -> SMatrix<f64, D, D> {
     let p = &state.covariance;
+    let by_feature: SMatrix<f64, D, 2> = fixed(&m.by_feature);
     let own = match m.subject {
-        Subject::Feature(i) => m.by_feature * p.feature_block(i, i) * m.by_feature.transpose() + m.noise,
-        Subject::Pose => m.noise,
+        Subject::Feature(i) => by_feature * p.feature_block(i, i) * by_feature.transpose() + fixed::<D, D, 3>(&m.noise),
+        Subject::Pose => fixed(&m.noise),
     };
-    let own = own + of_calibration(state, m);
+    let own = if state.calibration.sensor().next().is_some() {
+        own + fixed::<D, D, 3>(&of_calibration(state, m))
+    } else {
+        own
+    };
     if !m.sees_pose {
         return own;
     }
-    let of_pose = m.by_pose * p.pose_block() * m.by_pose.transpose();
+    let by_pose: SMatrix<f64, D, 3> = fixed(&m.by_pose);
+    let of_pose = by_pose * p.pose_block() * by_pose.transpose();
     let Subject::Feature(i) = m.subject else { return own + of_pose };
-    let cross: Matrix3<f64> = m.by_feature * p.cross_block(i) * m.by_pose.transpose();
+    let cross: SMatrix<f64, D, D> = by_feature * p.cross_block(i) * by_pose.transpose();
     own + cross + cross.transpose() + of_pose
 }
 

@@ -248,24 +248,23 @@ fn innovation(state: &State, matches: &[Match], work: &mut Workspace) {
             let w = &work.w[column * n..(column + 1) * n];
             let mut row = first;
             for matched in &matches[owner..] {
-                let mut value = match matched.subject {
-                    Subject::Feature(i) => {
+                for k in 0..matched.dim {
+                    let mut value = 0.0;
+                    if let Subject::Feature(i) = matched.subject {
                         let at = state.covariance.row_of(i);
-                        matched.by_feature * Vector2::new(w[at], w[at + 1])
+                        value = matched.by_feature[(k, 0)] * w[at] + matched.by_feature[(k, 1)] * w[at + 1];
                     }
-                    Subject::Pose => Vector3::zeros(),
-                };
-                if matched.sees_pose {
-                    value += matched.by_pose * Vector3::new(w[0], w[1], w[2]);
-                }
-                for (parameter, c) in state.calibration.sensor() {
-                    value += matched.by_calibration.column(c) * w[Covariance::calibration_row(parameter)];
-                }
-                if row == first {
-                    value += matched.noise.column(d);
-                }
-                for (k, x) in value.iter().enumerate().take(matched.dim) {
-                    work.s[(row + k) * m + column] = *x;
+                    if matched.sees_pose {
+                        let h = &matched.by_pose;
+                        value += h[(k, 0)] * w[0] + h[(k, 1)] * w[1] + h[(k, 2)] * w[2];
+                    }
+                    for (parameter, c) in state.calibration.sensor() {
+                        value += matched.by_calibration[(k, c)] * w[Covariance::calibration_row(parameter)];
+                    }
+                    if row == first {
+                        value += matched.noise[(k, d)];
+                    }
+                    work.s[(row + k) * m + column] = value;
                 }
                 row += matched.dim;
             }

@@ -57,6 +57,13 @@ impl Mount {
         self.bearing_bias = of(CalibrationParameter::BearingBias);
     }
 
+    /// From the base frame to the sensor frame, R(ψ)ᵀ(z − m), with the rotation that is at hand.
+    #[inline]
+    fn in_sensor_frame(&self, z: &Vector2<f64>) -> Vector2<f64> {
+        let (d, s, c) = (z - self.pose.p, self.rotation[(1, 0)], self.rotation[(0, 0)]);
+        Vector2::new(c * d.x + s * d.y, c * d.y - s * d.x)
+    }
+
     /// Whether anything of the sensor is estimated.
     pub fn is_calibrated(&self) -> bool {
         self.is_calibrated
@@ -222,7 +229,7 @@ impl<M: LandmarkMeasurement<D>, const D: usize> Erased for OfLandmark<M, D> {
         z: &Vector2<f64>,
         at: &Vector2<f64>,
     ) -> Option<Expected> {
-        let (z_sensor, at) = (mount.pose.transform_back(z), mount.pose.transform_back(at));
+        let (z_sensor, at) = (mount.in_sensor_frame(z), mount.in_sensor_frame(at));
         let read: SVector<f64, D> = fixed_vector(&reading.value);
         let predicted = self.measurement.predict(&z_sensor);
         let jacobian = self.measurement.jacobian(&at)?;
