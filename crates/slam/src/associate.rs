@@ -1,12 +1,12 @@
 //! Data association: the feature that each reading is of.
 
 use super::fixed_lag::{Associated, Role};
-use super::gate::{Gate, mahalanobis_squared};
+use super::gate::mahalanobis_squared;
 use super::linearize::{Match, Subject, innovation_covariance, linearize};
-use super::sensor::{Reading, Sensors};
+use super::sensor::Reading;
 use super::state::State;
 use super::step::Model;
-use super::{Counts, DropReason, FeatureKind, Linearization, Observation};
+use super::{Counts, DropReason, FeatureKind, Observation};
 
 /// The content of a cloud.
 #[derive(Clone, Copy, Debug)]
@@ -22,15 +22,6 @@ pub enum Evidence<'a> {
     Associated(&'a [Associated]),
 }
 
-/// A reading with the feature or pose that it is associated with, before the gate.
-#[derive(Clone, Copy, Debug)]
-pub struct Candidate {
-    /// The reading, linearized.
-    pub matched: Match,
-    /// Its squared Mahalanobis distance; `None` for a reading that passed its gate before.
-    pub distance: Option<f64>,
-}
-
 /// A reading of a landmark that is not in the map.
 #[derive(Clone, Copy, Debug)]
 pub struct Newcomer {
@@ -43,8 +34,8 @@ pub struct Newcomer {
 /// All readings of a cloud, associated.
 #[derive(Debug)]
 pub struct Association<'r> {
-    /// Readings of what is in the state, in the order of the observations.
-    pub candidates: &'r [Candidate],
+    /// Readings of what is in the state, linearized, in the order of the observations.
+    pub candidates: &'r mut Vec<Match>,
     /// Readings of new landmarks, in the order of the observations.
     pub newcomers: &'r [Newcomer],
     /// What was left out so far, by reason.
@@ -54,7 +45,7 @@ pub struct Association<'r> {
 /// Buffers of [`associate`], which keep their allocations.
 #[derive(Debug, Default)]
 pub struct AssociationRoom {
-    candidates: Vec<Candidate>,
+    candidates: Vec<Match>,
     newcomers: Vec<Newcomer>,
     named: Vec<u32>,
 }
@@ -66,7 +57,6 @@ pub fn associate<'r>(
     evidence: Evidence<'_>,
     room: &'r mut AssociationRoom,
 ) -> Association<'r> {
-    let (sensors, gate, at) = (&model.sensors, &model.gate, model.filter.linearization());
     let AssociationRoom { candidates, newcomers, named } = room;
     candidates.clear();
     newcomers.clear();
@@ -75,127 +65,121 @@ pub fn associate<'r>(
     match evidence {
         Evidence::Observed { kind, observations } => {
             for observation in observations {
-                match associate_one(state, sensors, at, gate, (kind, observation), named) {
-                    Ok(Verdict::Known(candidate)) => candidates.push(candidate),
-                    Ok(Verdict::New(newcomer)) => newcomers.push(newcomer),
-                    Err(reason) => refused.add(reason),
+                let associated = model.sensors.read(kind, observation).and_then(|reading| {
+                    let subject = subject_of(state, model, &reading, named)?;
+                    add(state, model, reading, subject, candidates, newcomers)
+                });
+                if let Err(reason) = associated {
+                    refused.add(reason);
                 }
             }
         }
         Evidence::Associated(readings) => {
-            for associated in readings {
-                match associated.again(state, sensors, at) {
-                    Some(Verdict::Known(candidate)) => candidates.push(candidate),
-                    Some(Verdict::New(newcomer)) => newcomers.push(newcomer),
-                    None => {}
-                }
+            for reading in readings {
+                reading.again(state, model, candidates, newcomers);
             }
         }
     }
     Association { candidates, newcomers, refused }
 }
 
-// A candidate is copied once and lives for an instant: a box would allocate in every step.
-#[allow(clippy::large_enum_variant)]
-enum Verdict {
-    Known(Candidate),
-    New(Newcomer),
-}
-
-fn associate_one(
+/// What a reading is of; `None` for a new landmark.
+///
+/// # Errors
+/// [`DropReason::DuplicateFeature`] for an identity that the cloud has named before; see also [`nearest`].
+fn subject_of(
     state: &State,
-    sensors: &Sensors,
-    at: Linearization,
-    gate: &Gate,
-    (kind, observation): (FeatureKind, &Observation),
+    model: &Model,
+    reading: &Reading,
     named: &mut Vec<u32>,
-) -> Result<Verdict, DropReason> {
-    let reading = sensors.read(kind, observation)?;
-    if sensors.is_of_pose(&reading) {
-        return candidate(state, sensors, &reading, Subject::Pose, at).map(Verdict::Known);
+) -> Result<Option<Subject<usize>>, DropReason> {
+    if model.sensors.is_of_pose(reading) {
+        return Ok(Some(Subject::Pose));
     }
-    let Some(id) = observation.id else { return by_distance(state, sensors, &reading, gate, at) };
+    let Some(id) = reading.id else { return Ok(nearest(state, model, reading)?.map(Subject::Feature)) };
     if named.contains(&id) {
         return Err(DropReason::DuplicateFeature);
     }
     named.push(id);
-    match state.find(id) {
-        Some(i) => candidate(state, sensors, &reading, Subject::Feature(i), at).map(Verdict::Known),
-        None => Ok(Verdict::New(Newcomer { id: Some(id), reading })),
-    }
+    Ok(state.find(id).map(Subject::Feature))
 }
 
-/// Linearizes a reading as one of `subject`, and computes its Mahalanobis distance.
+/// Adds a reading to the candidates, linearized and with its Mahalanobis distance, or to the newcomers.
 ///
 /// # Errors
 /// [`DropReason::Singular`] if there is no Jacobian, or the innovation covariance is not positive definite.
-fn candidate(
+fn add(
     state: &State,
-    sensors: &Sensors,
-    reading: &Reading,
-    subject: Subject<usize>,
-    at: Linearization,
-) -> Result<Candidate, DropReason> {
-    let matched = linearize(state, sensors, reading, subject, at).ok_or(DropReason::Singular)?;
-    let distance = distance(state, &matched).ok_or(DropReason::Singular)?;
-    Ok(Candidate { matched, distance: Some(distance) })
+    model: &Model,
+    reading: Reading,
+    subject: Option<Subject<usize>>,
+    candidates: &mut Vec<Match>,
+    newcomers: &mut Vec<Newcomer>,
+) -> Result<(), DropReason> {
+    let Some(subject) = subject else {
+        newcomers.push(Newcomer { id: reading.id, reading });
+        return Ok(());
+    };
+    let mut candidate = Match::new(subject, &reading);
+    candidate.distance = Some(distance(state, model, &mut candidate).ok_or(DropReason::Singular)?);
+    candidates.push(candidate);
+    Ok(())
 }
 
-/// Associates a reading without identity: with the only feature whose gate it passes, or with a new feature if it is
-/// far from all features.
+/// The feature that a reading without identity is of: the only one whose gate it passes. `None` if it is far from all
+/// features.
 ///
 /// # Errors
 /// [`DropReason::Ambiguous`] if it passes two gates, or if it passes none and is not far from all features.
-fn by_distance(
-    state: &State,
-    sensors: &Sensors,
-    reading: &Reading,
-    gate: &Gate,
-    at: Linearization,
-) -> Result<Verdict, DropReason> {
-    let dim = sensors.dim(reading);
-    let mut nearest: Option<(f64, Match)> = None;
+fn nearest(state: &State, model: &Model, reading: &Reading) -> Result<Option<usize>, DropReason> {
+    let (gate, dim) = (&model.gate, model.sensors.dim(reading));
+    let mut nearest: Option<(f64, usize)> = None;
     let mut inside = 0;
     for i in 0..state.features.len() {
-        let Some(matched) = linearize(state, sensors, reading, Subject::Feature(i), at) else { continue };
-        let Some(distance) = distance(state, &matched) else { continue };
+        let mut candidate = Match::new(Subject::Feature(i), reading);
+        let Some(distance) = distance(state, model, &mut candidate) else { continue };
         inside += usize::from(distance <= gate.known(dim));
         if nearest.is_none_or(|(least, _)| distance < least) {
-            nearest = Some((distance, matched));
+            nearest = Some((distance, i));
         }
     }
     match nearest {
-        Some((least, matched)) if least <= gate.known(dim) && inside == 1 => {
-            Ok(Verdict::Known(Candidate { matched, distance: Some(least) }))
-        }
+        Some((least, i)) if least <= gate.known(dim) && inside == 1 => Ok(Some(i)),
         Some((least, _)) if least <= gate.new_feature(dim) => Err(DropReason::Ambiguous),
-        _ => Ok(Verdict::New(Newcomer { id: None, reading: *reading })),
+        _ => Ok(None),
     }
 }
 
-fn distance(state: &State, m: &Match) -> Option<f64> {
+/// Linearizes a match, and gives the squared Mahalanobis distance of its residual. `None` if there is no Jacobian, or
+/// the innovation covariance is not positive definite.
+fn distance(state: &State, model: &Model, m: &mut Match) -> Option<f64> {
+    if !linearize(state, &model.sensors, m, model.filter.linearization()) {
+        return None;
+    }
     mahalanobis_squared(&m.residual, &innovation_covariance(state, m), m.dim)
 }
 
 impl Associated {
-    /// Associates the same reading in another state. `None` if the state does not have its feature, or already has the
-    /// feature that the reading would begin.
-    fn again(&self, state: &State, sensors: &Sensors, at: Linearization) -> Option<Verdict> {
+    /// Associates the same reading in another state; not at all if that state does not have its feature, or already
+    /// has the feature that the reading would begin.
+    fn again(&self, state: &State, model: &Model, candidates: &mut Vec<Match>, newcomers: &mut Vec<Newcomer>) {
         let known = match self.subject {
             Subject::Pose => Some(Subject::Pose),
             Subject::Feature(id) => state.find(id).map(Subject::Feature),
         };
         match (self.role, self.subject, known) {
             (Role::First, Subject::Feature(id), None) => {
-                Some(Verdict::New(Newcomer { id: Some(id), reading: self.reading }))
+                newcomers.push(Newcomer { id: Some(id), reading: self.reading });
             }
             (Role::Again, _, Some(subject)) => {
-                let mut matched = linearize(state, sensors, &self.reading, subject, at)?;
-                matched.scale(self.noise_scale);
-                matched.linearization_point = self.linearization_point;
-                Some(Verdict::Known(Candidate { matched, distance: None }))
+                let mut candidate = Match::new(subject, &self.reading);
+                if linearize(state, &model.sensors, &mut candidate, model.filter.linearization()) {
+                    candidate.scale(self.noise_scale);
+                    candidate.linearization_point = self.linearization_point;
+                    candidates.push(candidate);
+                }
             }
-            _ => None,
+            _ => {}
         }
     }
 }

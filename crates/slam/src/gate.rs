@@ -1,13 +1,12 @@
 //! Gates: probabilities turned into bounds on the squared Mahalanobis distance, by the degrees of freedom of a
 //! reading.
 
-use super::associate::{Association, Candidate};
 use super::fixed_lag::{Associated, Role};
 use super::linearize::{Match, Subject};
 use super::measurement::MAX_DIM;
 use super::state::State;
 use super::step::Model;
-use super::{DropReason, GateConfig};
+use super::{Counts, DropReason, GateConfig};
 use lienav_base::stamp::Stamp;
 use nalgebra::{Matrix3, Vector3};
 
@@ -46,48 +45,66 @@ impl Gate {
     }
 }
 
-/// The associated readings that pass their gates: the matches of the update, in the order of the candidates. Readings
-/// that are left out are counted in `association.refused`; those outside the gate of their feature are kept in
-/// `gated`.
+/// The candidates that pass their gates: the matches of the update, in their order. Candidates that are left out are
+/// counted in `refused`; those outside the gate of their feature are kept in `gated`.
 ///
 /// Readings that the fixed lag processes again passed their gates before, and are not gated again.
 pub fn gate<'r>(
     state: &State,
     model: &Model,
     stamp: Stamp,
-    association: &mut Association<'_>,
-    matches: &'r mut Vec<Match>,
+    candidates: &'r mut Vec<Match>,
     gated: &mut Vec<Associated>,
+    refused: &mut Counts,
 ) -> &'r mut [Match] {
-    let (gate, sensors) = (&model.gate, &model.sensors);
-    matches.clear();
     gated.clear();
-    for Candidate { matched, distance } in association.candidates {
-        let Some(distance) = *distance else {
-            matches.push(*matched);
-            continue;
-        };
-        if distance > gate.known(matched.dim) {
-            association.refused.add(DropReason::Gated);
-            gated.push(Associated::new(state.identity(matched.subject), matched.reading, Role::Gated));
-            continue;
-        }
-        let inflation = gate.inflation(distance);
-        let mut repetition = 1.0;
-        if let Subject::Feature(i) = matched.subject {
-            if matches.iter().any(|other| other.subject == matched.subject) {
-                association.refused.add(DropReason::DuplicateFeature);
-                continue;
+    let mut kept = 0;
+    for k in 0..candidates.len() {
+        let (passed, rest) = candidates.split_at_mut(k);
+        let candidate = &mut rest[0];
+        match check(state, model, stamp, &passed[..kept], candidate) {
+            Ok(()) => {
+                if kept < k {
+                    passed[kept] = *candidate;
+                }
+                kept += 1;
             }
-            repetition = sensors.repetition(stamp.since(state.features[i].last_seen));
-        }
-        matches.push(*matched);
-        if let Some(last) = matches.last_mut() {
-            last.scale(inflation);
-            last.scale(repetition);
+            Err(reason) => {
+                refused.add(reason);
+                if reason == DropReason::Gated {
+                    gated.push(Associated::new(state.identity(candidate.subject), candidate.reading, Role::Gated));
+                }
+            }
         }
     }
-    matches
+    candidates.truncate(kept);
+    candidates
+}
+
+/// Whether a candidate passes its gate, `passed` before it; the covariance of one that does is scaled for repetition
+/// and robustness.
+///
+/// # Errors
+/// [`DropReason::Gated`], or [`DropReason::DuplicateFeature`] where a reading of the same feature has passed.
+fn check(
+    state: &State,
+    model: &Model,
+    stamp: Stamp,
+    passed: &[Match],
+    candidate: &mut Match,
+) -> Result<(), DropReason> {
+    let Some(distance) = candidate.distance else { return Ok(()) };
+    if distance > model.gate.known(candidate.dim) {
+        return Err(DropReason::Gated);
+    }
+    candidate.scale(model.gate.inflation(distance));
+    if let Subject::Feature(i) = candidate.subject {
+        if passed.iter().any(|other| other.subject == candidate.subject) {
+            return Err(DropReason::DuplicateFeature);
+        }
+        candidate.scale(model.sensors.repetition(stamp.since(state.features[i].last_seen)));
+    }
+    Ok(())
 }
 
 /// The quantile of χ² with `dof` degrees of freedom at this probability; infinite for 1.
@@ -113,7 +130,8 @@ fn chi2_bound(dof: usize, probability: f64) -> f64 {
     }
 }
 
-/// The probability that χ² with one or three degrees of freedom exceeds x: erfc √(x/2), and √(2x/π) e^{−x/2} more for three.
+/// The probability that χ² with one or three degrees of freedom exceeds x: erfc √(x/2), and √(2x/π) e^{−x/2} more for
+/// three.
 fn survival(dof: usize, x: f64) -> f64 {
     let tail = libm::erfc((0.5 * x).sqrt());
     if dof == 1 { tail } else { tail + (x * std::f64::consts::FRAC_2_PI).sqrt() * (-0.5 * x).exp() }

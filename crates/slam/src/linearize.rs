@@ -48,23 +48,35 @@ pub struct Match {
     /// The feature in the robot frame, m, as later clouds place it: the reading is linearized there. `None` if no
     /// later cloud does.
     pub linearization_point: Option<Vector2<f64>>,
+    /// The squared Mahalanobis distance of the residual; `None` for a reading that passed its gate before.
+    pub distance: Option<f64>,
 }
 
 impl Match {
-    fn new(subject: Subject<usize>, reading: &Reading, expected: &Expected) -> Self {
+    /// A reading of `subject`, to be linearized.
+    pub fn new(subject: Subject<usize>, reading: &Reading) -> Self {
         Self {
             subject,
             reading: *reading,
-            dim: expected.dim,
-            residual: expected.residual,
+            dim: 0,
+            residual: Vector3::zeros(),
             by_pose: Matrix3::zeros(),
             sees_pose: false,
             by_feature: Matrix3x2::zeros(),
-            by_calibration: expected.by_calibration,
-            noise: expected.noise,
+            by_calibration: SensorJacobian::zeros(),
+            noise: Matrix3::zeros(),
             noise_scale: 1.0,
             linearization_point: None,
+            distance: None,
         }
+    }
+
+    /// Takes over what does not depend on coordinates.
+    fn expect(&mut self, expected: &Expected) {
+        self.dim = expected.dim;
+        self.residual = expected.residual;
+        self.by_calibration = expected.by_calibration;
+        self.noise = expected.noise;
     }
 
     /// Makes the covariance `scale` times as large.
@@ -74,32 +86,28 @@ impl Match {
     }
 }
 
-/// Linearizes `reading` as a reading of `subject`. `None` where the model has no derivative there.
-pub fn linearize(
-    state: &State,
-    sensors: &Sensors,
-    reading: &Reading,
-    subject: Subject<usize>,
-    at: Linearization,
-) -> Option<Match> {
-    match subject {
-        Subject::Feature(i) => of_feature(state, sensors, reading, i, at),
-        Subject::Pose => of_pose(state, sensors, reading, at),
+/// Linearizes a match at the state, with the covariance that the reading states. Returns false where the model has no
+/// derivative.
+pub fn linearize(state: &State, sensors: &Sensors, m: &mut Match, at: Linearization) -> bool {
+    match m.subject {
+        Subject::Feature(i) => of_feature(state, sensors, m, i, at),
+        Subject::Pose => of_pose(state, sensors, m, at),
     }
+    .is_some()
 }
 
 /// World coordinates: dz = R(θ)ᵀ(−I, −J(p_i − p), I) (Shen 2019, below eq. (5.11)), evaluated at the estimate or at
 /// first estimates; robot coordinates: dz = (0, 0, I) (below eq. (5.20)); invariant coordinates: dz = (0, 0, R(θ)ᵀ).
-fn of_feature(state: &State, sensors: &Sensors, reading: &Reading, i: usize, at: Linearization) -> Option<Match> {
+fn of_feature(state: &State, sensors: &Sensors, m: &mut Match, i: usize, at: Linearization) -> Option<()> {
     let z = state.in_robot(i);
     match state.coordinates {
         Coordinates::Robot | Coordinates::Invariant => {
-            let expected = sensors.expect(&state.mounts, reading, &z, &z)?;
-            let by_feature = match state.coordinates {
+            let expected = sensors.expect(&state.mounts, &m.reading, &z, &z)?;
+            m.expect(&expected);
+            m.by_feature = match state.coordinates {
                 Coordinates::Invariant => expected.by_landmark * state.pose.rotation().transpose(),
                 _ => expected.by_landmark,
             };
-            Some(Match { by_feature, ..Match::new(Subject::Feature(i), reading, &expected) })
         }
         Coordinates::World => {
             let (pose, p_feature) = match at {
@@ -107,31 +115,32 @@ fn of_feature(state: &State, sensors: &Sensors, reading: &Reading, i: usize, at:
                 Linearization::FirstEstimate => (state.predicted, state.features[i].first),
             };
             let z_linear = pose.transform_back(&p_feature);
-            let expected = sensors.expect(&state.mounts, reading, &z, &z_linear)?;
+            let expected = sensors.expect(&state.mounts, &m.reading, &z, &z_linear)?;
+            m.expect(&expected);
             let (back, turn) = (pose.rotation().transpose(), skew(&z_linear));
             let dz_dpose = Matrix2x3::new(-back[(0, 0)], -back[(0, 1)], -turn.x, -back[(1, 0)], -back[(1, 1)], -turn.y);
-            Some(Match {
-                by_pose: expected.by_landmark * dz_dpose,
-                sees_pose: true,
-                by_feature: expected.by_landmark * back,
-                ..Match::new(Subject::Feature(i), reading, &expected)
-            })
+            m.by_pose = expected.by_landmark * dz_dpose;
+            m.sees_pose = true;
+            m.by_feature = expected.by_landmark * back;
         }
     }
+    Some(())
 }
 
 /// With δ(p, θ) the additive error of the pose, dy = H δ(p, θ); in invariant coordinates δp = ξ_p + Jp ξ_θ, δθ = ξ_θ.
-fn of_pose(state: &State, sensors: &Sensors, reading: &Reading, at: Linearization) -> Option<Match> {
+fn of_pose(state: &State, sensors: &Sensors, m: &mut Match, at: Linearization) -> Option<()> {
     let linearized_at = match at {
         Linearization::Current => state.pose,
         Linearization::FirstEstimate => state.predicted,
     };
-    let expected = sensors.expect_pose(&state.mounts, reading, &state.pose, &linearized_at)?;
-    let by_pose = match state.coordinates {
+    let expected = sensors.expect_pose(&state.mounts, &m.reading, &state.pose, &linearized_at)?;
+    m.expect(&expected);
+    m.sees_pose = true;
+    m.by_pose = match state.coordinates {
         Coordinates::World | Coordinates::Robot => expected.by_pose,
         Coordinates::Invariant => expected.by_pose * additive_from_left(&linearized_at.p),
     };
-    Some(Match { by_pose, sees_pose: true, ..Match::new(Subject::Pose, reading, &expected) })
+    Some(())
 }
 
 /// The estimate that an update would give, computed before the update.

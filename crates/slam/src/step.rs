@@ -72,7 +72,6 @@ pub struct Outcome {
 #[derive(Debug, Default)]
 pub struct Room {
     association: AssociationRoom,
-    matches: Vec<Match>,
     gated: Vec<Associated>,
     rows: Rows,
     rests: Vec<Vector2<f64>>,
@@ -92,22 +91,21 @@ pub fn step(
     track_loss: Option<&mut TrackLoss>,
     room: &mut Room,
 ) -> Outcome {
-    let Room { association, matches, gated, rows, rests, workspace, readings } = room;
+    let Room { association, gated, rows, rests, workspace, readings } = room;
     let Input { motion, stamp, evidence } = *input;
     let before = state.pose;
 
     propagate_to(state, model, motion, stamp, rows);
-    let mut associated = associate(state, model, evidence, association);
-    let mut matched = gate(state, model, stamp, &mut associated, matches, gated);
-    if is_lost(track_loss, stamp, matched, &associated) {
-        relocate(state, model, input, rows, (association, matches, gated));
-        associated = associate(state, model, evidence, association);
-        matched = gate(state, model, stamp, &mut associated, matches, gated);
+    let Association { mut candidates, mut newcomers, mut refused } = associate(state, model, evidence, association);
+    let mut matched = gate(state, model, stamp, candidates, gated, &mut refused);
+    if is_lost(track_loss, stamp, matched.len(), &refused) {
+        relocate(state, model, input, rows, (association, gated));
+        Association { candidates, newcomers, refused } = associate(state, model, evidence, association);
+        matched = gate(state, model, stamp, candidates, gated, &mut refused);
     }
     let predicted = state.pose;
     iterate(state, model, matched, rows, rests, workspace);
     let updated = update(state, matched, &model.filter, &rows.noise, workspace);
-    let Association { newcomers, mut refused, .. } = associated;
 
     readings.clone_from(gated);
     match &updated {
@@ -135,9 +133,8 @@ fn propagate_to(state: &mut State, model: &Model, motion: &Increment, stamp: Sta
 }
 
 /// Whether the gate has left out most readings for too long.
-fn is_lost(track_loss: Option<&mut TrackLoss>, stamp: Stamp, matches: &[Match], associated: &Association) -> bool {
-    let gated = associated.refused.get(DropReason::Gated);
-    track_loss.is_some_and(|track_loss| track_loss.reached(stamp, matches.len(), gated))
+fn is_lost(track_loss: Option<&mut TrackLoss>, stamp: Stamp, passed: usize, refused: &Counts) -> bool {
+    track_loss.is_some_and(|track_loss| track_loss.reached(stamp, passed, refused.get(DropReason::Gated)))
 }
 
 /// Relocates a lost robot: moves it to where the cloud fits the map best, and increases the uncertainty of this motion
@@ -148,7 +145,7 @@ fn relocate(
     model: &Model,
     input: &Input<'_>,
     rows: &mut Rows,
-    (association, matches, gated): (&mut AssociationRoom, &mut Vec<Match>, &mut Vec<Associated>),
+    (association, gated): (&mut AssociationRoom, &mut Vec<Associated>),
 ) {
     let filter = model.filter.rigid();
     let motion = most_likely_displacement(state, model, input.evidence).unwrap_or_default();
@@ -158,9 +155,9 @@ fn relocate(
     for motion in unknown_motions(motion.p.norm().max(motion.theta.abs())) {
         propagate(state, &motion, &filter, rows);
         whole = whole.then(&motion);
-        let mut associated = associate(state, model, input.evidence, association);
-        let passed = gate(state, model, input.stamp, &mut associated, matches, gated).len();
-        if associated.refused.get(DropReason::Gated) <= passed as u64 {
+        let Association { candidates, mut refused, .. } = associate(state, model, input.evidence, association);
+        let passed = gate(state, model, input.stamp, candidates, gated, &mut refused).len();
+        if refused.get(DropReason::Gated) <= passed as u64 {
             break;
         }
     }

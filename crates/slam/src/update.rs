@@ -241,36 +241,58 @@ fn innovation(state: &State, matches: &[Match], work: &mut Workspace) {
     let (n, m) = (state.covariance.dim(), numbers(matches));
     work.s.clear();
     work.s.resize(m * m, 0.0);
-    let mut first = 0;
-    for (owner, own) in matches.iter().enumerate() {
+    let (mut rest, mut first) = (matches, 0);
+    while let Some(own) = rest.first() {
         for d in 0..own.dim {
             let column = first + d;
             let w = &work.w[column * n..(column + 1) * n];
-            let mut row = first;
-            for matched in &matches[owner..] {
-                for k in 0..matched.dim {
-                    let mut value = 0.0;
-                    if let Subject::Feature(i) = matched.subject {
-                        let at = state.covariance.row_of(i);
-                        value = matched.by_feature[(k, 0)] * w[at] + matched.by_feature[(k, 1)] * w[at + 1];
-                    }
-                    if matched.sees_pose {
-                        let h = &matched.by_pose;
-                        value += h[(k, 0)] * w[0] + h[(k, 1)] * w[1] + h[(k, 2)] * w[2];
-                    }
-                    for (parameter, c) in state.calibration.sensor() {
-                        value += matched.by_calibration[(k, c)] * w[Covariance::calibration_row(parameter)];
-                    }
-                    if row == first {
-                        value += matched.noise[(k, d)];
-                    }
-                    work.s[(row + k) * m + column] = value;
+            let mut s = work.s[first * m + column..].iter_mut().step_by(m);
+            for other in rest {
+                match other.dim {
+                    1 => fill(&mut s, product::<1>(state, other, w)),
+                    2 => fill(&mut s, product::<2>(state, other, w)),
+                    _ => fill(&mut s, product::<3>(state, other, w)),
                 }
-                row += matched.dim;
+            }
+            for k in 0..own.dim {
+                work.s[(first + k) * m + column] += own.noise[(k, d)];
             }
         }
         first += own.dim;
+        rest = &rest[1..];
     }
+}
+
+/// Writes `values` to the next places.
+#[inline]
+fn fill<'s, const D: usize>(places: &mut impl Iterator<Item = &'s mut f64>, values: [f64; D]) {
+    for (value, place) in values.into_iter().zip(places) {
+        *place = value;
+    }
+}
+
+/// The rows of H that belong to a match of D numbers, times a column w as long as the state.
+#[inline]
+fn product<const D: usize>(state: &State, m: &Match, w: &[f64]) -> [f64; D] {
+    let mut product = [0.0; D];
+    if let Subject::Feature(i) = m.subject {
+        let at = state.covariance.row_of(i);
+        let (x, y) = (w[at], w[at + 1]);
+        product = std::array::from_fn(|k| m.by_feature[(k, 0)] * x + m.by_feature[(k, 1)] * y);
+    }
+    if m.sees_pose {
+        let h = &m.by_pose;
+        for (k, sum) in product.iter_mut().enumerate() {
+            *sum += h[(k, 0)] * w[0] + h[(k, 1)] * w[1] + h[(k, 2)] * w[2];
+        }
+    }
+    for (parameter, c) in state.calibration.sensor() {
+        let known = w[Covariance::calibration_row(parameter)];
+        for (k, sum) in product.iter_mut().enumerate() {
+            *sum += m.by_calibration[(k, c)] * known;
+        }
+    }
+    product
 }
 
 /// In-place Cholesky factor of the lower triangle of the m × m matrix s.

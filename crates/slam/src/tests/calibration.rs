@@ -1,17 +1,18 @@
 //! What is calibrated while running: Jacobians, convergence with honest covariances, and what cannot be known.
 
+use super::linearized;
 use super::*;
 use crate::calibration::Calibration;
 use crate::covariance::Covariance;
-use crate::linearize::{Subject, innovation_covariance, linearize};
+use crate::linearize::innovation_covariance;
 use crate::motion::{Increment, increment};
 use crate::propagate::{Rows, propagate};
 use crate::sensor::Sensors;
 use crate::state::{Feature, State};
 use crate::update::{Workspace, update};
 use crate::{
-    CalibrationConfig, CalibrationParameter, Coordinates, Discretization, Filter, Linearization, MotionConfig, Prior,
-    SensorConfig, StereoModel,
+    CalibrationConfig, CalibrationParameter, Coordinates, Discretization, Filter, MotionConfig, Prior, SensorConfig,
+    StereoModel,
 };
 use lienav_lie::skew;
 use nalgebra::{DMatrix, DVector, Matrix2, Matrix2x3, Matrix3};
@@ -206,9 +207,7 @@ fn measurement_jacobians_against_finite_differences() {
             let sensors = sensors();
             let observation = Observation { id: None, value: value.into(), covariance: None };
             let reading = sensors.read(kind, &observation).unwrap();
-            let linearized = |state: &State| {
-                linearize(state, &sensors, &reading, Subject::Feature(1), Linearization::Current).unwrap()
-            };
+            let linearized = |state: &State| linearized(state, &sensors, &reading, 1);
             let residual =
                 |dx: &DVector<f64>| DVector::from_column_slice(linearized(&displaced(&state, dx)).residual.as_slice());
             let h = -numeric(state.covariance.dim(), residual);
@@ -233,7 +232,7 @@ fn the_update_is_the_textbook_kalman_update() {
         for i in 0..2 {
             let observation = Observation { id: None, value: [3.0, 0.2 * i as f64].into(), covariance: None };
             let reading = sensors.read(FeatureKind::RangeBearing, &observation).unwrap();
-            let m = linearize(&state, &sensors, &reading, Subject::Feature(i), Linearization::Current).unwrap();
+            let m = linearized(&state, &sensors, &reading, i);
             assert_eq!(m.dim, 2);
             h.fixed_view_mut::<2, 3>(2 * i, 0).copy_from(&m.by_pose.fixed_rows::<2>(0));
             h.fixed_view_mut::<2, 5>(2 * i, 7).copy_from(&m.by_calibration.fixed_rows::<2>(0));

@@ -1,15 +1,15 @@
 //! Laws the filters must obey whatever the data.
 
 use super::*;
-use crate::calibration::{Calibration, SensorJacobian};
-use crate::linearize::{Match, Subject, linearize};
+use crate::calibration::Calibration;
+use crate::linearize::{Match, Subject};
 use crate::measurement::padded;
 use crate::motion::Increment;
 use crate::propagate::{Rows, propagate};
 use crate::sensor::Sensors;
 use crate::state::{Feature, State};
 use crate::update::{Workspace, update};
-use crate::{Coordinates, Discretization, Filter, Linearization, NoiseAt, SensorConfig, StereoModel};
+use crate::{Coordinates, Discretization, Filter, NoiseAt, SensorConfig, StereoModel};
 use lienav_lie::skew;
 use nalgebra::{DMatrix, DVector, Matrix2, Matrix2x3, Matrix3, Vector3};
 use rand::RngExt;
@@ -127,20 +127,14 @@ fn the_reduced_update_is_equation_5_24() {
         c.fixed_view_mut::<2, 2>(2 * k, 2 * i).fill_with_identity();
         z.fixed_rows_mut::<2>(2 * k).copy_from(&value);
         q.fixed_view_mut::<2, 2>(2 * k, 2 * k).copy_from(&noise);
+        let observation = Observation { id: None, value: value.into(), covariance: None };
+        let reading = sensors.read(FeatureKind::RelativePosition, &observation).unwrap();
         matches.push(Match {
-            subject: Subject::Feature(i),
-            reading: sensors
-                .read(FeatureKind::RelativePosition, &Observation { id: None, value: value.into(), covariance: None })
-                .unwrap(),
             dim: 2,
             residual: padded(&(value - state.features[i].x)),
-            by_pose: Matrix3::zeros(),
-            sees_pose: false,
             by_feature: padded(&Matrix2::identity()),
-            by_calibration: SensorJacobian::zeros(),
             noise: padded(&noise),
-            noise_scale: 1.0,
-            linearization_point: None,
+            ..Match::new(Subject::Feature(i), &reading)
         });
     }
     let (expected_mean, expected_covariance) = information_update(&mu, &sigma, &c, &z, &q);
@@ -158,7 +152,7 @@ fn the_update_is_the_textbook_kalman_update_in_world_coordinates() {
     for i in [2, 0] {
         let observation = Observation { id: None, value: [3.0, 0.2 * i as f64].into(), covariance: None };
         let reading = sensors.read(FeatureKind::RangeBearing, &observation).unwrap();
-        matches.push(linearize(&state, &sensors, &reading, Subject::Feature(i), Linearization::Current).unwrap());
+        matches.push(linearized(&state, &sensors, &reading, i));
     }
     let (mu, p) = (mean(&state), state.covariance.to_matrix());
     let (mut h, mut r, mut y) = (DMatrix::zeros(4, 9), DMatrix::zeros(4, 4), DVector::zeros(4));
@@ -187,8 +181,7 @@ fn measurement_jacobians_against_finite_differences() {
     for coordinates in [Coordinates::World, Coordinates::Robot] {
         let mut state = correlated(coordinates, 2, 3);
         state.mounts = sensors.mounts(&state.calibration);
-        let linearized =
-            |state: &State| linearize(state, &sensors, &reading, Subject::Feature(1), Linearization::Current).unwrap();
+        let linearized = |state: &State| linearized(state, &sensors, &reading, 1);
         let at = |k: usize, h: f64| {
             let mut moved = state.clone();
             match k {

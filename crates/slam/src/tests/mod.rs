@@ -12,7 +12,10 @@ mod robustness;
 mod tilt;
 mod window;
 
-use super::{Config, FeatureKind, Observation, Odometry, Slam, Step};
+use super::linearize::{Match, Subject, linearize};
+use super::sensor::{Reading, Sensors};
+use super::state::State;
+use super::{Config, FeatureKind, Linearization, Observation, Odometry, Slam, Step};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::Vector2;
@@ -26,6 +29,13 @@ struct Instant {
     odometry: Odometry,
     truth: Se2,
     seen: Vec<Observation>,
+}
+
+/// A reading of feature `i`, linearized at the state.
+fn linearized(state: &State, sensors: &Sensors, reading: &Reading, i: usize) -> Match {
+    let mut m = Match::new(Subject::Feature(i), reading);
+    assert!(linearize(state, sensors, &mut m, Linearization::Current));
+    m
 }
 
 const DT: f64 = 0.1;
