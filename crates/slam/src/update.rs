@@ -246,13 +246,15 @@ fn innovation(state: &State, matches: &[Match], work: &mut Workspace) {
         for d in 0..own.dim {
             let column = first + d;
             let w = &work.w[column * n..(column + 1) * n];
-            let mut s = work.s[first * m + column..].iter_mut().step_by(m);
+            // From here on every m-th number is one of this column.
+            let mut below = &mut work.s[first * m + column..];
             for other in rest {
-                match other.dim {
-                    1 => fill(&mut s, product::<1>(state, other, w)),
-                    2 => fill(&mut s, product::<2>(state, other, w)),
-                    _ => fill(&mut s, product::<3>(state, other, w)),
-                }
+                let filled = match other.dim {
+                    1 => fill(below, m, product::<1>(state, other, w)),
+                    2 => fill(below, m, product::<2>(state, other, w)),
+                    _ => fill(below, m, product::<3>(state, other, w)),
+                };
+                below = below.get_mut(filled..).unwrap_or_default();
             }
             for k in 0..own.dim {
                 work.s[(first + k) * m + column] += own.noise[(k, d)];
@@ -263,12 +265,13 @@ fn innovation(state: &State, matches: &[Match], work: &mut Workspace) {
     }
 }
 
-/// Writes `values` to the next places.
+/// Writes `values` at every `stride`-th place, and returns how many places that were.
 #[inline]
-fn fill<'s, const D: usize>(places: &mut impl Iterator<Item = &'s mut f64>, values: [f64; D]) {
-    for (value, place) in values.into_iter().zip(places) {
-        *place = value;
+fn fill<const D: usize>(places: &mut [f64], stride: usize, values: [f64; D]) -> usize {
+    for (k, value) in values.into_iter().enumerate() {
+        places[k * stride] = value;
     }
+    D * stride
 }
 
 /// The rows of H that belong to a match of D numbers, times a column w as long as the state.
