@@ -9,13 +9,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use crate::ros::Ros;
-use crate::{cargo, setup, steps};
+use crate::{cargo, formulas, setup, steps};
 
 struct Check {
     name: &'static str,
     arguments: &'static [&'static str],
     needs_ros: bool,
 }
+
+const DOCUMENTATION: &str = "documentation";
 
 const CHECKS: [Check; 6] = [
     Check { name: "format", arguments: &["fmt", "--all", "--check"], needs_ros: false },
@@ -45,7 +47,7 @@ const CHECKS: [Check; 6] = [
         arguments: &["test", "-p", "lienav", "--no-fail-fast"],
         needs_ros: true,
     },
-    Check { name: "documentation", arguments: &["doc", "--workspace", "--no-deps"], needs_ros: true },
+    Check { name: DOCUMENTATION, arguments: &["doc", "--workspace", "--no-deps"], needs_ros: true },
 ];
 
 /// Runs the checks until one fails. With `quick`, only those that need no ROS 2.
@@ -62,6 +64,9 @@ pub fn run(root: &Path, quick: bool) -> Result<ExitCode> {
             eprintln!("\nfailed: {}. To repeat it:\n{}", check.name, repetition(check));
             return Ok(ExitCode::FAILURE);
         }
+        if check.name == DOCUMENTATION {
+            formulas::draw(&root.join("target/doc"))?;
+        }
         times.push((check.name, start.elapsed()));
     }
 
@@ -71,6 +76,19 @@ pub fn run(root: &Path, quick: bool) -> Result<ExitCode> {
     }
     let total: Duration = times.iter().map(|(_, time)| *time).sum();
     eprintln!("  ok  {:<34} {:>9}", "all", steps::seconds(total));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Makes the documentation of all that needs no ROS 2, and draws its formulas.
+pub fn document(root: &Path) -> Result<ExitCode> {
+    let mut command = environment(root, None)?;
+    command.args(["doc", "--workspace", "--no-deps", "--no-default-features", "--features", "lab"]);
+    if !command.status().context("cargo could not be started")?.success() {
+        return Ok(ExitCode::FAILURE);
+    }
+    let folder = root.join("target/doc");
+    let drawn = formulas::draw(&folder)?;
+    eprintln!("  ok  {drawn} formulas drawn; open {}", folder.join("lienav/index.html").display());
     Ok(ExitCode::SUCCESS)
 }
 
@@ -101,7 +119,7 @@ pub fn own_domain() -> u32 {
 }
 
 fn repetition(check: &Check) -> String {
-    let variables = if check.name == "documentation" { "RUSTDOCFLAGS='-D warnings' " } else { "" };
+    let variables = if check.name == DOCUMENTATION { "RUSTDOCFLAGS='-D warnings' " } else { "" };
     let through = if check.needs_ros { "cargo xtask run -- " } else { "" };
     format!("    {variables}{through}cargo {}", check.arguments.join(" "))
 }

@@ -5,10 +5,12 @@
 //! - [`setup`]: the private Jazzy, made of wheels once;
 //! - [`steps`]: named, timed steps on a terminal, in a pipe and in a log;
 //! - [`demo`]: simulator, filters and evaluator, each a process ([`processes`]);
-//! - [`checks`]: everything CI checks, in the order that compiles least.
+//! - [`checks`]: everything CI checks, in the order that compiles least;
+//! - [`formulas`]: the formulas in the documentation of the libraries.
 
 mod checks;
 mod demo;
+mod formulas;
 mod processes;
 mod ros;
 mod setup;
@@ -49,6 +51,8 @@ enum Task {
         #[arg(long)]
         quick: bool,
     },
+    /// Make the documentation of the libraries under target/doc/, formulas drawn
+    Doc,
     /// Run a command in the environment of the ROS 2 in use
     Run {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true, value_name = "CMD")]
@@ -78,6 +82,7 @@ fn perform(task: Task) -> Result<ExitCode> {
         }
         Task::Demo { out, seed } => demo::run(&root, &out.unwrap_or_else(|| root.join("out/demo")), seed)?,
         Task::Test { quick } => return checks::run(&root, quick),
+        Task::Doc => return checks::document(&root),
         Task::Run { command } => return run(&setup::ready(&root)?, &command),
         Task::Env => print!("{}", setup::ready(&root)?.as_shell()),
         Task::Doctor => return Ok(tools::doctor(&root)),

@@ -28,11 +28,14 @@
 //!
 //! # Equations
 //!
-//! ```text
-//! state         R ∈ SO(3), body to world with z up; b ∈ R³, bias of the gyroscope, rad/s
-//! error         R_true = Exp(ξ)R̂, ξ in the axes of the world, rad
-//! motion        Ṙ = R (ω − b)^, ω the reading of the gyroscope, rad/s
-//! measurement   f = Rᵀ(a + g e_z) + n, specific force, m/s²; a, the acceleration of the body, is unknown
+//! ```math
+//! \begin{array}{lll}
+//! \text{state} & R \in SO(3),\; b \in \mathbb{R}^3
+//!     & \text{body to world, z up; bias of the gyroscope, rad/s} \\
+//! \text{error} & R_{true} = \mathrm{Exp}(\xi)\, \hat R & \xi \text{ in the axes of the world, rad} \\
+//! \text{motion} & \dot R = R\, (\omega - b)^\wedge & \omega \text{ the reading of the gyroscope, rad/s} \\
+//! \text{measurement} & f = R^T (a + g\, e_z) + n & \text{specific force, } m/s^2 \text{; the acceleration a is unknown}
+//! \end{array}
 //! ```
 //!
 //! `docs/attitude.md` derives the filter. Units are SI; axes are those of REP 103, samples those of REP 145. The crate

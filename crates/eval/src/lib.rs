@@ -23,10 +23,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! ```text
-//! NEES          ε = δᵀ P⁻¹ δ, δ = (x, y, θ) − (x̂, ŷ, θ̂); E ε = 3 for a consistent filter
-//! NIS           ν = rᵀ S⁻¹ r; E ν is the number of values read
-//! band          the mean NEES of N runs is χ²(3N)/N: its 95 % interval
+//! ```math
+//! \begin{array}{lll}
+//! \text{NEES} & \varepsilon = \delta^T P^{-1} \delta,\; \delta = (x, y, \theta) - (\hat x, \hat y, \hat\theta)
+//!     & E\,\varepsilon = 3 \text{ for a consistent filter} \\
+//! \text{NIS} & \nu = r^T S^{-1} r & E\,\nu \text{ is the number of values read} \\
+//! \text{band} & \bar\varepsilon \sim \chi^2_{3N} / N & \text{the mean NEES of N runs: its 95 \% interval}
+//! \end{array}
 //! ```
 //!
 //! # Where to go on

@@ -35,6 +35,19 @@
 //! # Ok::<(), lienav_integrate::IntegrationError>(())
 //! ```
 //!
+//! # Equations
+//!
+//! ```math
+//! \begin{array}{lll}
+//! \text{on a homogeneous space} & \dot x = f(t, x) \cdot x,\; f \in \mathfrak{g}
+//!     & \text{a step } x_{k+1} = \exp(h\, \Theta_k) \cdot x_k \\
+//! \text{rigid body about a point} & \dot R = R\, \hat\omega,\; \dot \Pi = \Pi \times \mathbb{J}^{-1} \Pi + \tau
+//!     & \Pi = \mathbb{J}\, \omega \text{ in the axes of the body} \\
+//! \text{variational} & 0 = D_2 L_d(x_{k-1}, x_k) + D_1 L_d(x_k, x_{k+1})
+//!     & L_d \text{ approximates the action of one step}
+//! \end{array}
+//! ```
+//!
 //! # Where to go on
 //!
 //! - Problems: [`VectorField`] on a homogeneous space, [`RigidBody`] about a fixed point, [`FloatingBody`],

@@ -53,8 +53,8 @@ impl<A: HomogeneousSpace, B: HomogeneousSpace> HomogeneousSpace for (A, B) {
     }
 }
 
-/// A point of the dual of an algebra, moved along its coadjoint orbit: g·μ = Ad*_{g⁻¹}μ, so that the flow of f obeys
-/// μ̇ = −ad*_{f(μ)}μ (Celledoni et al. 2021, example 1). Whatever is constant on the orbits is kept to rounding.
+/// A point of the dual of an algebra, moved along its coadjoint orbit: `g·μ = Ad*_{g⁻¹}μ`, so that the flow of f obeys
+/// `μ̇ = −ad*_{f(μ)}μ` (Celledoni et al. 2021, example 1). Whatever is constant on the orbits is kept to rounding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coadjoint<G: LieGroup>(pub G::Algebra);
 

@@ -24,12 +24,16 @@
 //!
 //! # Conventions
 //!
-//! ```text
-//! product       a.compose(b) acts on points as b first, then a
-//! dexp          exp(ξ + δ) = exp(dexp_ξ(δ) + O(δ²)) exp(ξ)            left; Celledoni et al. 2021, (6)
-//! dexp_right    exp(ξ + δ) = exp(ξ) exp(dexp_{−ξ}(δ) + O(δ²))
-//! SE(2)         X = (p, θ), x ↦ R(θ)x + p; tangent vectors (u, a), the linear part first
+//! ```math
+//! \begin{array}{lll}
+//! \text{left differential} & \exp(\xi + \delta) = \exp(\mathrm{dexp}_\xi(\delta) + O(\delta^2)) \exp(\xi)
+//!     & \text{Celledoni et al. 2021, (6)} \\
+//! \text{right differential} & \exp(\xi + \delta) = \exp(\xi) \exp(\mathrm{dexp}_{-\xi}(\delta) + O(\delta^2)) \\
+//! SE(2) & X = (p, \theta),\quad x \mapsto R(\theta)\, x + p & \text{tangent vectors } (u, a) \text{, linear part first}
+//! \end{array}
 //! ```
+//!
+//! A product `a.compose(b)` acts on points as b first, then a.
 //!
 //! Angles are in radians.
 //!

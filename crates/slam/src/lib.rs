@@ -55,19 +55,38 @@
 //!
 //! # State, errors, equations
 //!
-//! ```text
-//! state         X = (p, θ) ∈ SE(2), pose of the base in the map; p_i ∈ R², landmarks in the map
-//! landmark      z_i = R(θ)ᵀ(p_i − p), in the robot frame                                 Shen 2019, eq. (5.4)
-//! motion        p⁺ = p + R(θ)t, θ⁺ = θ + a, t = V(a)vΔt, a = wΔt; Euler steps, t = vΔt:      eqs. (5.3), (5.9)
-//! reading       y_i = h(z_i) + b + n, n ~ N(0, R), z_i seen from the mount of the sensor
+//! ```math
+//! \begin{array}{lll}
+//! \text{state} & X = (p, \theta) \in SE(2),\; p_i \in \mathbb{R}^2
+//!     & \text{pose of the base, landmarks in the map} \\
+//! \text{landmark} & z_i = R(\theta)^T (p_i - p) & \text{in the robot frame; eq. (5.4)} \\
+//! \text{motion} & p^+ = p + R(\theta)\, t,\; \theta^+ = \theta + a
+//!     & t = V(a)\, v \Delta t,\; a = w \Delta t;\; \text{Euler: } t = v \Delta t;\; \text{eqs. (5.3), (5.9)} \\
+//! \text{reading} & y_i = h(z_i) + b + n,\; n \sim N(0, R) & z_i \text{ as seen from the mount of the sensor}
+//! \end{array}
+//! ```
 //!
-//! world         errors δp, δθ, δp_i                  F = [[I, J(p⁺ − p)], [0, 1]]                   eq. (5.11)
-//!               δz_i = R(θ)ᵀ(−δp − J(p_i − p)δθ + δp_i)
-//! robot         errors δp, δθ, δz_i                  δz_i⁺ = R(a)ᵀδz_i; H = [0 | H_O]      eqs. (5.15), (5.20)
-//! invariant     X_true = Exp(ξ)X̂, e_i = R(θ)δz_i     F = I; H = [0 | H_O], H_O = (∂h/∂z)R(θ)ᵀ
-//!               ξ⁺ = ξ + (R(θ)δt − J p⁺ δa, δa),     e_i⁺ = e_i − R(θ)δt − J(p_i − p⁺)δa
+//! Errors of three kinds, with their transition F and the Jacobian H of a reading; eqs. (5.11), (5.15) and (5.20) for
+//! the first two:
 //!
-//! update        S = H P Hᵀ + R, K = P Hᵀ S⁻¹, P⁺ = P − K S Kᵀ                     eq. (5.24), covariance form
+//! ```math
+//! \begin{array}{lll}
+//! \text{world} & \delta p,\; \delta\theta,\; \delta p_i
+//!     & F = \begin{pmatrix} I & J(p^+ - p) \\ 0 & 1 \end{pmatrix},\;
+//!     \delta z_i = R(\theta)^T(-\delta p - J(p_i - p)\,\delta\theta + \delta p_i) \\
+//! \text{robot} & \delta p,\; \delta\theta,\; \delta z_i
+//!     & \delta z_i^+ = R(a)^T \delta z_i,\; H = (0 \mid H_O) \\
+//! \text{invariant} & X_{true} = \mathrm{Exp}(\xi) \hat X,\; e_i = R(\theta)\, \delta z_i
+//!     & F = I,\; H = (0 \mid H_O),\; H_O = \tfrac{\partial h}{\partial z} R(\theta)^T \\
+//! & & \xi^+ = \xi + (R(\theta)\, \delta t - J p^+ \delta a,\; \delta a),\;
+//!     e_i^+ = e_i - R(\theta)\, \delta t - J (p_i - p^+)\, \delta a
+//! \end{array}
+//! ```
+//!
+//! The update is eq. (5.24) in covariance form:
+//!
+//! ```math
+//! S = H P H^T + R, \quad K = P H^T S^{-1}, \quad P^+ = P - K S K^T
 //! ```
 //!
 //! J = [[0, −1], [1, 0]], V(a) = ∫₀¹ R(sa) ds, and (δt, δa) is the noise of the motion (t, a). The source is X. Shen,
