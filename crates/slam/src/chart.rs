@@ -65,7 +65,11 @@ impl Chart {
             return None;
         }
         let (dot, cross) = (z.dot(next), z.x * next.y - z.y * next.x);
-        let stretch = if self == Self::LogRange { ratio.ln() } else { 1.0 - 1.0 / ratio };
+        let stretch = match self {
+            Self::Cartesian => ratio - 1.0,
+            Self::LogRange => ratio.ln(),
+            Self::InverseRange => 1.0 - 1.0 / ratio,
+        };
         Some(conformal(z) * Vector2::new(stretch, cross.atan2(dot)))
     }
 
