@@ -1,4 +1,4 @@
-//! Groups acting on manifolds: all that a Lie group method needs to know of the space its solution lives in.
+//! Group actions on manifolds: what a Lie group method needs to know about the space of its solution.
 
 use super::{LieGroup, VectorSpace};
 

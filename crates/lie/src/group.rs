@@ -1,4 +1,4 @@
-//! What every group of this house offers.
+//! The trait that every Lie group of this crate implements.
 
 use super::VectorSpace;
 use super::series::dexp_gradient_series;

@@ -27,7 +27,7 @@ impl Quat {
         Self(UnitQuaternion::identity())
     }
 
-    /// From real and imaginary part, taken at their word: w² + |v|² must be 1.
+    /// From real and imaginary part, not checked: w² + |v|² must be 1.
     #[inline]
     pub fn from_parts_unchecked(w: f64, v: Vector3<f64>) -> Self {
         Self(UnitQuaternion::new_unchecked(Quaternion::from_parts(w, v)))
@@ -64,7 +64,7 @@ impl Quat {
 
     /// exp(u + w) exp(u − w), of which no factor is made: both lengths and the product of both vectors come of |u|²,
     /// |w|² and u·w.
-    // Always in place, as what it is for.
+    // Inlined always: it is called in the innermost loop of integrators.
     #[inline(always)]
     pub fn exp_of_sum_and_difference(u: &Vector3<f64>, w: &Vector3<f64>) -> Self {
         let (uu, ww, twice_uw) = (u.norm_squared(), w.norm_squared(), 2.0 * u.dot(w));
@@ -75,7 +75,7 @@ impl Quat {
         Self::from_parts_unchecked(cos1 * cos2 - both * (uu - ww), v)
     }
 
-    /// Scaled back to norm one, if products have worn it off.
+    /// Scaled to norm one again, after the rounding errors of many products.
     pub fn renormalized(&self) -> Self {
         Self(UnitQuaternion::new_normalize(self.0.into_inner()))
     }
@@ -146,8 +146,8 @@ impl LieGroup for Quat {
         let (sin, cos) = half_angle(xi.norm_squared());
         Self::from_parts_unchecked(cos, xi * sin)
     }
-    /// Of the double cover: as long as 2π, with exp(log q) = q; take [`Self::shortest`] first for the rotation vector.
-    /// Of −1, a full turn about x.
+    /// The logarithm of the double cover, of length up to 2π, with exp(log q) = q. Take [`Self::shortest`] first for the
+    /// rotation vector. The logarithm of −1 is a full turn about x.
     #[inline]
     fn log(&self) -> Vector3<f64> {
         let (v, cos) = (self.v(), self.w());

@@ -22,11 +22,11 @@ pub(super) struct AddedSensor {
 }
 
 impl AddedSensor {
-    /// The sensor with this number, from 0.
-    pub(super) fn new(sensor: Sensor, number: u8, seed: u64) -> Self {
+    /// The sensor of this kind, with its number from 0, which chooses its stream of random numbers.
+    pub(super) fn new(sensor: Sensor, kind: FeatureKind, number: u64, seed: u64) -> Self {
         let mut noise = ChaCha8Rng::seed_from_u64(seed);
-        noise.set_stream(FIRST_STREAM + u64::from(number));
-        Self { root: factor(&sensor.noise()), sensor, kind: FeatureKind::Added(number), noise }
+        noise.set_stream(FIRST_STREAM + number);
+        Self { root: factor(&sensor.noise()), sensor, kind, noise }
     }
 
     /// What is read by a base at `robot`, with noise.

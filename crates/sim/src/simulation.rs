@@ -12,7 +12,7 @@ use super::truth::{Truth, tick};
 use super::world;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
-use lienav_slam::{Features, Odometry, Sensor};
+use lienav_slam::{FeatureKind, Features, Odometry, Sensor, TooManySensors};
 use nalgebra::{Vector2, Vector3};
 
 /// What happens up to one odometry sample, since the one before.
@@ -98,9 +98,14 @@ impl Simulation {
 
     /// Adds a sensor that reads at `rate_hz` from the start on: what it measures says what it reads, with its own
     /// noise. A filter to which the same sensors were added in the same order understands them.
-    pub fn add_sensor(&mut self, sensor: Sensor, rate_hz: f64) {
-        let number = self.added.len() as u8;
-        self.added.push((AddedSensor::new(sensor, number, self.scenario.seed), Clock::new(rate_hz, 0.0)));
+    ///
+    /// # Errors
+    /// There are as many as a filter can have.
+    pub fn add_sensor(&mut self, sensor: Sensor, rate_hz: f64) -> Result<FeatureKind, TooManySensors> {
+        let kind = FeatureKind::added(self.added.len())?;
+        let number = self.added.len() as u64;
+        self.added.push((AddedSensor::new(sensor, kind, number, self.scenario.seed), Clock::new(rate_hz, 0.0)));
+        Ok(kind)
     }
 
     /// What is simulated.

@@ -115,6 +115,19 @@ impl Covariance {
         out[j..n].copy_from_slice(&self.data[j * self.stride + j..j * self.stride + n]);
     }
 
+    /// Writes the two columns of feature `i` to `x` and `y` (`dim()` long each).
+    pub fn copy_feature_columns(&self, i: usize, x: &mut [f64], y: &mut [f64]) {
+        let (n, j) = (self.dim(), self.row_of(i));
+        let rows = x[..j].iter_mut().zip(&mut y[..j]);
+        for ((x, y), column) in rows.zip(self.data.chunks_exact(self.stride)) {
+            (*x, *y) = (column[j], column[j + 1]);
+        }
+        let (first, second) = (&self.data[j * self.stride..], &self.data[(j + 1) * self.stride..]);
+        x[j..n].copy_from_slice(&first[j..n]);
+        y[j] = first[j + 1];
+        y[j + 1..n].copy_from_slice(&second[j + 1..n]);
+    }
+
     /// Appends a feature x = C·pose + e with Cov(e) = `own`: C = 0 makes it independent of everything.
     pub fn append(&mut self, from_pose: &Matrix2x3<f64>, own: &Matrix2<f64>) {
         let new = self.features;

@@ -65,7 +65,7 @@ impl Estimator {
         &self.room.readings
     }
 
-    /// Takes over settings that may change while running.
+    /// Applies settings that may change while running.
     pub fn reconfigure(&mut self, config: &Config) {
         self.model = Model::new(self.model.filter, config, &self.added);
         self.state.mounts = self.model.sensors.mounts(&self.state.calibration);
@@ -80,14 +80,14 @@ impl Estimator {
         self.fixed_lag.clear();
     }
 
-    /// Puts the robot elsewhere, with the map around it.
+    /// Moves robot and map together, so that the robot is at the given pose.
     pub fn set_pose(&mut self, pose: Se2, covariance: &Matrix3<f64>) {
         self.settle();
         self.fixed_lag.clear();
         self.state.set_pose(pose, covariance);
     }
 
-    /// Time starts anew at `stamp`: what is in the map counts as seen then.
+    /// Restarts time at `stamp`: the features of the map count as seen at that time.
     pub fn restart_clock(&mut self, stamp: Stamp) {
         self.track_loss.forget();
         self.fixed_lag.clear();
@@ -96,7 +96,7 @@ impl Estimator {
         }
     }
 
-    /// What a stretch of odometry says, calibrated by what is known so far.
+    /// The increment of a segment of odometry, with the current calibration.
     pub fn increment(&self, s: &Segment, config: &MotionConfig) -> Increment {
         let discretization = match config.path {
             TwistPath::Arc => self.model.filter.discretization(),
@@ -105,8 +105,8 @@ impl Estimator {
         increment(&s.odometry, s.duration, s.interval, config, discretization, &self.state.calibration)
     }
 
-    /// Moves on. Rigid increments are collected and applied to the features at the next correction, which is the same
-    /// to first order in the noise and costs nothing per odometry message; Euler's are applied as they come.
+    /// Adds an increment. Rigid increments are composed and applied at the next correction; this is the same to first
+    /// order in the noise and makes an odometry message cheap. Increments of Euler's method are applied at once.
     pub fn advance(&mut self, increment: &Increment) {
         match self.model.filter.discretization() {
             Discretization::Exponential => self.pending = self.pending.then(increment),
@@ -114,7 +114,7 @@ impl Estimator {
         }
     }
 
-    /// Motion that the state does not contain yet.
+    /// The motion that is not in the state yet.
     pub fn pending(&self) -> &Increment {
         &self.pending
     }
@@ -127,7 +127,7 @@ impl Estimator {
         }
     }
 
-    /// Takes a cloud in; and the last clouds once more, where that is due.
+    /// Processes a cloud; and the clouds of the fixed lag again, where that is due.
     pub fn correct(&mut self, stamp: Stamp, kind: FeatureKind, observations: &[Observation]) -> Outcome {
         let motion = std::mem::replace(&mut self.pending, Increment::none());
         let input = Input { motion: &motion, stamp, evidence: Evidence::Observed { kind, observations } };
@@ -146,7 +146,7 @@ impl Estimator {
         outcome
     }
 
-    /// How often the robot was relocated because the gate had left out most of what was seen.
+    /// How often the robot was relocated because the gate had left out most readings.
     pub fn relocations(&self) -> u64 {
         self.track_loss.relocations()
     }

@@ -1,10 +1,9 @@
-//! The reorder buffer: odometry and features wait here, sorted by stamp, until it is certain what happened between
-//! them.
+//! The reorder buffer: odometry and clouds wait here, sorted by stamp, until the odometry up to a cloud is complete.
 //!
-//! A cloud stamped τ is due once odometry stamped τ or later is there, whichever of the two arrives first. Odometry is
-//! held back for `timing.reorder_window_s`, so that a cloud may come that much later than odometry of a later stamp
-//! and still find the filter at its own instant. What comes out depends on the stamps alone, not on the order of
-//! arrival, as long as nothing is later than the window.
+//! A cloud with stamp τ is due when odometry with stamp τ or later has arrived. Odometry is held back for
+//! `timing.reorder_window_s`: a cloud that arrives up to this much later than odometry with a later stamp is still
+//! processed at its own stamp. The output depends on the stamps only, not on the order of arrival, as long as no message
+//! is later than the window.
 
 use super::{FeatureKind, Imu, Observation, Odometry, TwistHold};
 use lienav_base::stamp::Stamp;
@@ -17,35 +16,35 @@ pub const MAX_ODOMETRY: usize = 8192;
 pub const MAX_CLOUDS: usize = 32;
 /// The most gyroscope samples that wait.
 const MAX_IMU: usize = 8192;
-/// A gyroscope sample stands for an interval that has none of its own up to this long after its stamp, s.
+/// An interval without a gyroscope sample uses the last one if that is not older than this, s.
 const IMU_FRESH_S: f64 = 0.1;
-/// No segment is longer, s: of a robot that was silent for so long nothing is known but where it was, and a clock that
-/// was set makes gaps of years, whose noise no number holds beside that of a sensor.
+/// The longest duration of a segment, s. After a longer gap only the last pose of the robot is known; and after a clock
+/// was set, a gap can be years, with a noise too large for the precision of a number beside that of a sensor.
 pub const MAX_SEGMENT_S: f64 = 60.0;
 
 /// A cloud that waits.
 #[derive(Clone, Debug)]
 pub struct Cloud {
-    /// When it was seen.
+    /// When the observations were made.
     pub stamp: Stamp,
-    /// How its observations are read.
+    /// The sensor that made them.
     pub kind: FeatureKind,
     /// The observations.
     pub observations: Vec<Observation>,
 }
 
-/// A stretch of time in which the twist is constant.
+/// A time interval with a constant twist.
 #[derive(Clone, Copy, Debug)]
 pub struct Segment {
     /// The twist.
     pub odometry: Odometry,
-    /// How long, s.
+    /// Its duration, s.
     pub duration: f64,
-    /// How long the whole message stands for, s.
+    /// The interval that the odometry message is valid for, of which this may be a part, s.
     pub interval: f64,
 }
 
-/// What waits.
+/// The messages that wait.
 #[derive(Clone, Debug)]
 pub struct Inbox {
     hold: TwistHold,
@@ -53,7 +52,7 @@ pub struct Inbox {
     imu: VecDeque<Imu>,
     clouds: VecDeque<Cloud>,
     free: Vec<Cloud>,
-    /// The last message taken out, and how long it stood for.
+    /// The last message that was removed, and the interval that it was valid for, s.
     last: Option<(Odometry, f64)>,
     newest_odometry: Option<Stamp>,
     newest_imu: Option<Stamp>,
@@ -80,7 +79,7 @@ impl Inbox {
         }
     }
 
-    /// Forgets everything, as if nothing had ever come.
+    /// Forgets all messages and all stamps.
     pub fn clear(&mut self) {
         self.odometry.clear();
         self.imu.clear();
@@ -89,7 +88,7 @@ impl Inbox {
         (self.newest_cloud, self.clock, self.ended) = (None, None, false);
     }
 
-    /// Removes clouds and inertial samples from outside of [`from`, `to`]; says how many clouds.
+    /// Removes clouds and inertial samples outside of [`from`, `to`], and returns how many clouds.
     pub fn drop_far(&mut self, from: Stamp, to: Stamp) -> usize {
         let is_near = |stamp: Stamp| (from..=to).contains(&stamp);
         self.imu.retain(|imu| is_near(imu.stamp));
@@ -136,7 +135,7 @@ impl Inbox {
         self.clouds.len() >= MAX_CLOUDS
     }
 
-    /// The very first message: it says when the run starts, and stands for what follows if twists are held after.
+    /// Takes the first message of a run: the run starts at its stamp. Its twist is used where twists are held after.
     pub fn start(&mut self, odometry: Odometry) {
         self.last = Some((odometry, 0.0));
         self.newest_odometry = Some(odometry.stamp);
@@ -177,22 +176,22 @@ impl Inbox {
         self.ended = false;
     }
 
-    /// Gives a cloud's memory back.
+    /// Keeps the memory of a cloud for the next one.
     pub fn recycle(&mut self, cloud: Cloud) {
         self.free.push(cloud);
     }
 
-    /// Tells what time it is.
+    /// Sets the current time.
     pub fn set_clock(&mut self, stamp: Stamp) {
         self.clock = Some(stamp);
     }
 
-    /// Tells that nothing more will come.
+    /// Declares that no more messages will come: every cloud is due.
     pub fn end(&mut self) {
         self.ended = true;
     }
 
-    /// The earliest cloud, if it need not wait longer.
+    /// Removes the earliest cloud if it is due.
     pub fn pop_due_cloud(&mut self, window_s: f64) -> Option<Cloud> {
         let stamp = self.first_cloud()?;
         let odometry_there = self.newest_odometry.is_some_and(|o| o >= stamp);
@@ -202,15 +201,16 @@ impl Inbox {
         if (odometry_there && gyro_there) || waited_enough { self.clouds.pop_front() } else { None }
     }
 
-    /// Stamp of the earliest odometry, if it is older than the window and no cloud waits before it.
+    /// The stamp of the earliest odometry message, if it is older than the window and no cloud with an earlier stamp
+    /// waits.
     pub fn odometry_to_commit(&self, window_s: f64) -> Option<Stamp> {
         let (first, newest) = (self.odometry.front()?.stamp, self.newest_odometry?);
         let old = newest.since(first) > window_s || self.odometry_full();
         (old && self.first_cloud().is_none_or(|cloud| first <= cloud)).then_some(first)
     }
 
-    /// Visits the segments from `from` to `to` in order, and says how many messages they use up. Beyond the newest
-    /// message its twist is taken to last.
+    /// Visits the segments from `from` to `to` in order, and returns how many messages they use up. After the newest
+    /// message, its twist is continued.
     pub fn walk(&self, from: Stamp, to: Stamp, mut visit: impl FnMut(Segment)) -> usize {
         let mut used = 0;
         let mut at = from;
@@ -240,7 +240,8 @@ impl Inbox {
         used
     }
 
-    /// `odometry`, which stands for `interval`, from `from` to `to`, with what inertial samples say of this time.
+    /// The segment from `from` to `to` of a message that is valid for `interval`, with the inertial samples of this
+    /// time.
     fn segment(&self, mut odometry: Odometry, interval: f64, from: Stamp, to: Stamp) -> Segment {
         if let Some((yaw_rate, levelling)) = self.inertial(from, to) {
             odometry = levelling.map_or(odometry, |levelling| odometry.levelled(&levelling));
@@ -264,12 +265,13 @@ impl Inbox {
         self.odometry.front().map(|odometry| odometry.stamp)
     }
 
-    /// How many messages wait before all that are stamped `stamp` or later.
+    /// How many messages with a stamp before `stamp` wait.
     pub fn odometry_before(&self, stamp: Stamp) -> usize {
         self.odometry.partition_point(|o| o.stamp < stamp)
     }
 
-    /// Removes what [`Inbox::walk`] used up to `to`.
+    /// Removes the `used` messages that [`Inbox::walk`] up to `to` reported, and inertial samples that are no longer
+    /// needed.
     pub fn consume(&mut self, used: usize, to: Stamp) {
         for _ in 0..used {
             if let Some(next) = self.odometry.pop_front() {
@@ -282,8 +284,8 @@ impl Inbox {
         }
     }
 
-    /// Mean yaw rate over (from, to] and mean levelling, of the samples that have one; those of the last sample before
-    /// where there is none, if it is fresh.
+    /// The mean yaw rate and the mean levelling matrix of the samples in (from, to]. Where there is no sample, those of
+    /// the last sample before, if that is not too old.
     fn inertial(&self, from: Stamp, to: Stamp) -> Option<(f64, Option<Matrix2<f64>>)> {
         let start = self.imu.partition_point(|s| s.stamp <= from);
         let end = self.imu.partition_point(|s| s.stamp <= to);
@@ -297,13 +299,13 @@ impl Inbox {
         Some((rates / (end - start) as f64, levelling))
     }
 
-    /// The newest inertial sample up to `stamp`, if it is fresh.
+    /// The newest inertial sample up to `stamp`, if it is not too old.
     fn imu_at(&self, stamp: Stamp) -> Option<&Imu> {
         let before = self.imu.get(self.imu.partition_point(|s| s.stamp <= stamp).checked_sub(1)?)?;
         (stamp.since(before.stamp) <= IMU_FRESH_S).then_some(before)
     }
 
-    /// How the base leans at `stamp`, where that is known.
+    /// The levelling matrix at `stamp`, if roll and pitch are known.
     pub fn levelling(&self, stamp: Stamp) -> Option<Matrix2<f64>> {
         self.imu_at(stamp)?.tilt.map(|tilt| tilt.levelling())
     }

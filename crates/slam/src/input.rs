@@ -61,7 +61,24 @@ pub enum FeatureKind {
     Added(u8),
 }
 
+/// The most sensors that a program can add to a filter.
+const MAX_ADDED_SENSORS: u8 = 253;
+
+/// One sensor more than a filter can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there are {MAX_ADDED_SENSORS} added sensors already, and a filter cannot have more")]
+pub struct TooManySensors;
+
 impl FeatureKind {
+    /// The kind of the sensor that is added when there are `others` added sensors already.
+    ///
+    /// # Errors
+    /// [`TooManySensors`]: there are 253 already.
+    pub fn added(others: usize) -> Result<Self, TooManySensors> {
+        let number = u8::try_from(others).ok().filter(|k| *k < MAX_ADDED_SENSORS);
+        number.map(Self::Added).ok_or(TooManySensors)
+    }
+
     /// Place among all sensors: the three above, then those that were added.
     pub(crate) fn index(self) -> usize {
         match self {

@@ -1,7 +1,8 @@
-//! The two loops that an update spends its time in, compiled for the vector instructions of the machine it runs on.
+//! The two loops that take most of the time of an update, compiled for the vector instructions of the machine that runs
+//! them.
 //!
-//! The order of additions does not depend on the instructions, and nothing is contracted to a fused multiplication:
-//! any machine gives the same bits.
+//! The order of additions does not depend on the instructions, and no multiplication is fused with an addition.
+//! Therefore every machine gives the same bits.
 
 use pulp::{Arch, NullaryFnOnce};
 
@@ -16,8 +17,8 @@ pub fn solve_lower(w: &mut [f64], n: usize, l: &[f64], columns: usize) {
     Arch::new().dispatch(SolveLower { w, n, l, columns });
 }
 
-/// Not a closure: what the compiler puts around a closure that changes what it borrows is not always inlined, and
-/// loops that are not inlined are compiled for any machine.
+/// This is a struct and not a closure, because the compiler does not always inline a closure that borrows mutably, and
+/// a loop that is not inlined is compiled without the machine's vector instructions.
 struct SubtractOuter<'a> {
     a: &'a mut [f64],
     stride: usize,

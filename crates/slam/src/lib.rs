@@ -201,8 +201,8 @@ pub use filter::{
     CompositionError, Coordinates, Correction, Discretization, Errors, Filter, Initialization, Linearization, NoiseAt,
     StereoModel, UnknownFilter,
 };
-pub use input::{FeatureKind, Features, Imu, Observation, Odometry};
+pub use input::{FeatureKind, Features, Imu, Observation, Odometry, TooManySensors};
 pub use lienav_base::clock::TimeJump;
 pub use output::{Counts, DropReason, Landmark, PoseEstimate, Step};
-pub use slam::{Slam, TooManySensors};
+pub use slam::Slam;
 pub use tilt::Tilt;

@@ -11,7 +11,7 @@ use super::tilt::level;
 use super::trace::Trace;
 use super::{
     CalibrationEstimate, Config, ConfigError, Counts, DropReason, FeatureKind, Filter, Imu, Landmark, Observation,
-    Odometry, PoseEstimate, SPECS, Step, TimeJump,
+    Odometry, PoseEstimate, SPECS, Step, TimeJump, TooManySensors,
 };
 use lienav_base::clock::{CONFIRMATIONS, ClockGuard, Limits, Verdict};
 use lienav_base::settings::check_change;
@@ -24,14 +24,6 @@ use std::f64::consts::PI;
 const MAX_COORDINATE_M: f64 = 1e7;
 /// A start that is less certain than this is absurd, m.
 const MAX_POSITION_STD_M: f64 = 1e5;
-
-/// Sensors are numbered by one byte, and three numbers are taken.
-const MAX_ADDED_SENSORS: u8 = 253;
-
-/// One sensor more than a filter can have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the filter has {MAX_ADDED_SENSORS} added sensors already; it cannot have more")]
-pub struct TooManySensors;
 
 /// The whole pipeline. The nodes, the offline evaluation and the tests all run this and nothing else, so the same
 /// input gives the same estimates to the last bit.
@@ -122,10 +114,9 @@ impl Slam {
     /// # Errors
     /// There are 253 sensors already.
     pub fn add_sensor(&mut self, sensor: Sensor) -> Result<FeatureKind, TooManySensors> {
-        let number = u8::try_from(self.estimator.added_sensors()).ok().filter(|k| *k < MAX_ADDED_SENSORS);
-        let number = number.ok_or(TooManySensors)?;
+        let kind = FeatureKind::added(self.estimator.added_sensors())?;
         self.estimator.add_sensor(sensor, &self.config);
-        Ok(FeatureKind::Added(number))
+        Ok(kind)
     }
 
     /// The filter in use.

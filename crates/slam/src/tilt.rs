@@ -1,19 +1,20 @@
-//! How a robot leans, and what that does to what it measures: the filter is planar, the ground need not be.
+//! Roll and pitch of the robot, and their effect on its measurements: the filter is planar, but the ground may not be.
 //!
-//! Of R = R_z(ψ) R_y(θ) R_x(φ), heading ψ is the filter's to know; pitch θ and roll φ come from an inertial sensor.
-//! They turn the rate of the body into that of the heading, and what lies in the base's x-y plane into what lies in
-//! the horizontal one: (x, y) ↦ L (x, y), L = [[cos θ, sin θ sin φ], [0, cos φ]], the upper left of R_y(θ) R_x(φ).
+//! The orientation is R = R_z(ψ) R_y(θ) R_x(φ). The filter estimates the heading ψ; an inertial sensor gives pitch θ
+//! and roll φ. With them, the angular velocity of the body becomes the rate of the heading, and a vector in the x-y
+//! plane of the base becomes its horizontal part: (x, y) ↦ L (x, y), L = [[cos θ, sin θ sin φ], [0, cos φ]], the upper
+//! left of R_y(θ) R_x(φ).
 
 use super::{FeatureKind, Noise, Observation, Odometry, SensorConfig};
 use lienav_lie::rotation;
 use nalgebra::{Matrix2, Matrix3, UnitQuaternion, Vector2, Vector3};
 
-/// Nearer to the vertical than this cosine of the pitch, heading means nothing.
+/// Where the cosine of the pitch is smaller, the x axis is almost vertical and the heading is undefined.
 const LEAST_COS_PITCH: f64 = 0.1;
-/// Ranges and bearings beyond this are left to the check of the filter.
+/// Larger ranges and bearings are not levelled; the filter's check refuses them.
 const MAX_VALUE: f64 = 1e9;
 
-/// Roll and pitch of the base (REP 103: roll leans right, pitch leans forward where they are positive).
+/// Roll and pitch of the base (REP 103: positive roll leans right, positive pitch leans forward).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tilt {
     /// φ, rad.
@@ -23,20 +24,21 @@ pub struct Tilt {
 }
 
 impl Tilt {
-    /// Of an orientation from the body to the world; `None` where the x axis is so near to the vertical that there is
-    /// no heading.
+    /// From an orientation, body to world. `None` where the x axis is so close to the vertical that the heading is
+    /// undefined.
     pub fn of(orientation: &UnitQuaternion<f64>) -> Option<Self> {
         let (roll, pitch, _) = orientation.euler_angles();
         (pitch.cos() >= LEAST_COS_PITCH).then_some(Self { roll, pitch })
     }
 
-    /// ψ̇ = (w_y sin φ + w_z cos φ)/cos θ, rad/s, of a body that turns with w, in its own frame.
+    /// The rate of the heading, ψ̇ = (w_y sin φ + w_z cos φ)/cos θ, rad/s, of a body with angular velocity w in its own
+    /// frame.
     pub fn heading_rate(&self, w: &Vector3<f64>) -> f64 {
         let (sin, cos) = self.roll.sin_cos();
         (w.y * sin + w.z * cos) / self.pitch.cos()
     }
 
-    /// L.
+    /// The matrix L that makes a vector in the plane of the base horizontal.
     pub fn levelling(&self) -> Matrix2<f64> {
         let ((sin_roll, cos_roll), (sin_pitch, cos_pitch)) = (self.roll.sin_cos(), self.pitch.sin_cos());
         Matrix2::new(cos_pitch, sin_pitch * sin_roll, 0.0, cos_roll)
@@ -48,7 +50,7 @@ impl Tilt {
 }
 
 impl Odometry {
-    /// The horizontal part of a twist whose velocity is in the leaning plane of the base.
+    /// The horizontal part of a twist whose velocity lies in the x-y plane of a base that leans.
     #[must_use]
     pub(super) fn levelled(&self, levelling: &Matrix2<f64>) -> Self {
         let mut all = Matrix3::identity();
@@ -58,9 +60,9 @@ impl Odometry {
     }
 }
 
-/// The horizontal part of what a sensor saw that leans with the base, as if it had stood upright: a thing that stands
-/// upright, such as a tree, is where its cut with the leaning plane is. Stereo bearings, which have no plane, are left
-/// as they are, and so is what is no measurement.
+/// The horizontal part of an observation by a sensor that leans with the base. A vertical object, such as a tree, is
+/// observed where it intersects the plane of the sensor. Stereo bearings have no plane and stay as they are, and so do
+/// observations that are not valid.
 pub(super) fn level(kind: FeatureKind, sensor: &SensorConfig, levelling: &Matrix2<f64>, seen: &mut [Observation]) {
     let mount = Vector2::new(sensor.x_m, sensor.y_m);
     let turn = rotation(sensor.yaw_rad);
@@ -89,7 +91,7 @@ pub(super) fn level(kind: FeatureKind, sensor: &SensorConfig, levelling: &Matrix
         };
         let turned = |c: Noise| match c.dim() {
             2 => (jacobian * c.fixed::<2>() * jacobian.transpose()).into(),
-            _ => c, // the sensor will refuse it
+            _ => c, // the check of the sensor refuses it
         };
         observation.covariance = observation.covariance.map(turned);
     }

@@ -18,7 +18,7 @@ pub struct Workspace {
     s: Vec<f64>,
     /// Residual, then L⁻¹ times it.
     y: Vec<f64>,
-    /// Two columns of P.
+    /// Columns of P: those of the pose, and two of a feature.
     columns: Vec<f64>,
     /// P Hᵀ L⁻ᵀ L⁻¹ r.
     delta: Vec<f64>,
@@ -192,30 +192,36 @@ fn noise_of_motion(state: &State, matches: &[Match], noise_rows: &[[f64; 3]], wo
 fn gather(state: &State, matches: &[Match], work: &mut Workspace) {
     let p = &state.covariance;
     let n = p.dim();
-    work.w.clear();
+    // What was there before is overwritten row by row.
     work.w.resize(numbers(matches) * n, 0.0);
-    work.columns.clear();
-    work.columns.resize(2 * n, 0.0);
+    work.columns.resize((POSE + 2) * n, 0.0);
     work.y.clear();
+    let (pose, columns) = work.columns.split_at_mut(POSE * n);
+    if matches.iter().any(|m| m.sees_pose) {
+        for (k, column) in pose.chunks_exact_mut(n).enumerate() {
+            p.copy_column(k, column);
+        }
+    }
     let mut rest = work.w.as_mut_slice();
     for m in matches {
         let (rows, behind) = rest.split_at_mut(m.dim * n);
         rest = behind;
-        let (c0, c1) = work.columns.split_at_mut(n);
-        if let Subject::Feature(i) = m.subject {
-            p.copy_column(p.row_of(i), c0);
-            p.copy_column(p.row_of(i) + 1, c1);
-            for (d, row) in rows.chunks_exact_mut(n).enumerate() {
-                let (h0, h1) = (m.by_feature[(d, 0)], m.by_feature[(d, 1)]);
-                for ((a, x), y) in row.iter_mut().zip(c0.iter()).zip(c1.iter()) {
-                    *a = h0 * x + h1 * y;
+        let (c0, c1) = columns.split_at_mut(n);
+        match m.subject {
+            Subject::Feature(i) => {
+                p.copy_feature_columns(i, c0, c1);
+                for (d, row) in rows.chunks_exact_mut(n).enumerate() {
+                    let (h0, h1) = (m.by_feature[(d, 0)], m.by_feature[(d, 1)]);
+                    for ((a, x), y) in row.iter_mut().zip(c0.iter()).zip(c1.iter()) {
+                        *a = h0 * x + h1 * y;
+                    }
                 }
             }
+            Subject::Pose => rows.fill(0.0),
         }
         if m.sees_pose {
-            for k in 0..POSE {
-                p.copy_column(k, c0);
-                add_column(rows, c0, |d| m.by_pose[(d, k)]);
+            for (k, column) in pose.chunks_exact(n).enumerate() {
+                add_column(rows, column, |d| m.by_pose[(d, k)]);
             }
         }
         for (k, column) in state.calibration.sensor() {

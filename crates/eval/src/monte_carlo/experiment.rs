@@ -4,7 +4,7 @@ use super::tally::{FilterOutcome, Tally};
 use super::trial::{Trial, trials};
 use lienav_io::settings_file::SettingsError;
 use lienav_sim::{Scenario, ScenarioError, UnknownScenario};
-use lienav_slam::{ConfigError, Sensor};
+use lienav_slam::{ConfigError, Sensor, TooManySensors};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -51,6 +51,9 @@ pub enum ExperimentError {
     /// A setting that no filter has, or of the wrong type.
     #[error(transparent)]
     Setting(#[from] SettingsError),
+    /// More sensors than a filter can have.
+    #[error(transparent)]
+    Sensors(#[from] TooManySensors),
     /// A name that is no scenario's.
     #[error(transparent)]
     UnknownScenario(#[from] UnknownScenario),

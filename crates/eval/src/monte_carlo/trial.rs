@@ -79,7 +79,7 @@ pub(super) fn trials(
 ) -> Result<Vec<Trial>, ExperimentError> {
     let mut simulation = Simulation::new(scenario)?;
     for (sensor, rate_hz) in added {
-        simulation.add_sensor(sensor.clone(), *rate_hz);
+        simulation.add_sensor(sensor.clone(), *rate_hz)?;
     }
     let sensors: Vec<Sensor> = added.iter().map(|(sensor, _)| sensor.clone()).collect();
     let truth = simulation.clone();
