@@ -57,36 +57,56 @@ pub fn associate<'r>(
     evidence: Evidence<'_>,
     room: &'r mut AssociationRoom,
 ) -> Association<'r> {
-    let AssociationRoom { candidates, newcomers, named } = room;
-    candidates.clear();
-    newcomers.clear();
-    named.clear();
+    room.candidates.clear();
+    room.newcomers.clear();
+    room.named.clear();
     let mut refused = Counts::default();
     match evidence {
         Evidence::Observed { kind, observations } => {
             for observation in observations {
-                let associated = model.sensors.read(kind, observation).and_then(|reading| {
-                    let subject = subject_of(state, model, &reading, named)?;
-                    add(state, model, reading, subject, candidates, newcomers)
-                });
+                let associated = match model.sensors.read(kind, observation) {
+                    Ok(reading) => associate_one(state, model, &reading, room),
+                    Err(reason) => Err(reason),
+                };
                 if let Err(reason) = associated {
                     refused.add(reason);
                 }
             }
         }
-        Evidence::Associated(readings) => {
-            for reading in readings {
-                reading.again(state, model, candidates, newcomers);
-            }
-        }
+        Evidence::Associated(readings) => readings.iter().for_each(|reading| reading.again(state, model, room)),
     }
+    let AssociationRoom { candidates, newcomers, .. } = room;
     Association { candidates, newcomers, refused }
+}
+
+/// Adds a reading to the candidates, linearized and with its Mahalanobis distance, or to the newcomers.
+///
+/// # Errors
+/// [`DropReason::Singular`] if there is no Jacobian, or the innovation covariance is not positive definite; those of
+/// [`subject_of`].
+fn associate_one(
+    state: &State,
+    model: &Model,
+    reading: &Reading,
+    room: &mut AssociationRoom,
+) -> Result<(), DropReason> {
+    let Some(subject) = subject_of(state, model, reading, &mut room.named)? else {
+        room.newcomers.push(Newcomer { id: reading.id, reading: *reading });
+        return Ok(());
+    };
+    let candidate = Match::add(&mut room.candidates, subject, reading);
+    candidate.distance = distance(state, model, candidate);
+    if candidate.distance.is_none() {
+        room.candidates.pop();
+        return Err(DropReason::Singular);
+    }
+    Ok(())
 }
 
 /// What a reading is of; `None` for a new landmark.
 ///
 /// # Errors
-/// [`DropReason::DuplicateFeature`] for an identity that the cloud has named before; see also [`nearest`].
+/// [`DropReason::DuplicateFeature`] for an identity that the cloud has named before; those of [`nearest`].
 fn subject_of(
     state: &State,
     model: &Model,
@@ -102,28 +122,6 @@ fn subject_of(
     }
     named.push(id);
     Ok(state.find(id).map(Subject::Feature))
-}
-
-/// Adds a reading to the candidates, linearized and with its Mahalanobis distance, or to the newcomers.
-///
-/// # Errors
-/// [`DropReason::Singular`] if there is no Jacobian, or the innovation covariance is not positive definite.
-fn add(
-    state: &State,
-    model: &Model,
-    reading: Reading,
-    subject: Option<Subject<usize>>,
-    candidates: &mut Vec<Match>,
-    newcomers: &mut Vec<Newcomer>,
-) -> Result<(), DropReason> {
-    let Some(subject) = subject else {
-        newcomers.push(Newcomer { id: reading.id, reading });
-        return Ok(());
-    };
-    let mut candidate = Match::new(subject, &reading);
-    candidate.distance = Some(distance(state, model, &mut candidate).ok_or(DropReason::Singular)?);
-    candidates.push(candidate);
-    Ok(())
 }
 
 /// The feature that a reading without identity is of: the only one whose gate it passes. `None` if it is far from all
@@ -162,21 +160,22 @@ fn distance(state: &State, model: &Model, m: &mut Match) -> Option<f64> {
 impl Associated {
     /// Associates the same reading in another state; not at all if that state does not have its feature, or already
     /// has the feature that the reading would begin.
-    fn again(&self, state: &State, model: &Model, candidates: &mut Vec<Match>, newcomers: &mut Vec<Newcomer>) {
+    fn again(&self, state: &State, model: &Model, room: &mut AssociationRoom) {
         let known = match self.subject {
             Subject::Pose => Some(Subject::Pose),
             Subject::Feature(id) => state.find(id).map(Subject::Feature),
         };
         match (self.role, self.subject, known) {
             (Role::First, Subject::Feature(id), None) => {
-                newcomers.push(Newcomer { id: Some(id), reading: self.reading });
+                room.newcomers.push(Newcomer { id: Some(id), reading: self.reading });
             }
             (Role::Again, _, Some(subject)) => {
-                let mut candidate = Match::new(subject, &self.reading);
-                if linearize(state, &model.sensors, &mut candidate, model.filter.linearization()) {
+                let candidate = Match::add(&mut room.candidates, subject, &self.reading);
+                if linearize(state, &model.sensors, candidate, model.filter.linearization()) {
                     candidate.scale(self.noise_scale);
                     candidate.linearization_point = self.linearization_point;
-                    candidates.push(candidate);
+                } else {
+                    room.candidates.pop();
                 }
             }
             _ => {}

@@ -9,7 +9,7 @@ use super::sensor::{Reading, Sensors};
 use super::state::{State, additive_from_left};
 use super::{Chart, Charts, Coordinates, Linearization};
 use lienav_lie::{Se2, skew};
-use nalgebra::{Matrix2x3, Matrix3, Matrix3x2, SMatrix, Vector2, Vector3};
+use nalgebra::{ArrayStorage, Matrix2x3, Matrix3, Matrix3x2, SMatrix, Vector2, Vector3};
 
 /// What a reading measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,23 +52,42 @@ pub struct Match {
     pub distance: Option<f64>,
 }
 
+/// A matrix of zeros, also in constants.
+const fn zeros<const R: usize, const C: usize>() -> SMatrix<f64, R, C> {
+    SMatrix::from_array_storage(ArrayStorage([[0.0; R]; C]))
+}
+
 impl Match {
+    /// Of no reading.
+    const BLANK: Self = Self {
+        subject: Subject::Pose,
+        reading: Reading::BLANK,
+        dim: 0,
+        residual: zeros(),
+        by_pose: zeros(),
+        sees_pose: false,
+        by_feature: zeros(),
+        by_calibration: zeros(),
+        noise: zeros(),
+        noise_scale: 1.0,
+        linearization_point: None,
+        distance: None,
+    };
+
     /// A reading of `subject`, to be linearized.
     pub fn new(subject: Subject<usize>, reading: &Reading) -> Self {
-        Self {
-            subject,
-            reading: *reading,
-            dim: 0,
-            residual: Vector3::zeros(),
-            by_pose: Matrix3::zeros(),
-            sees_pose: false,
-            by_feature: Matrix3x2::zeros(),
-            by_calibration: SensorJacobian::zeros(),
-            noise: Matrix3::zeros(),
-            noise_scale: 1.0,
-            linearization_point: None,
-            distance: None,
-        }
+        Self { subject, reading: *reading, ..Self::BLANK }
+    }
+
+    /// Adds a reading of `subject`, to be linearized, to a list. It is written where it stays: to make it first and
+    /// move it there costs more than to linearize it.
+    pub fn add<'m>(list: &'m mut Vec<Self>, subject: Subject<usize>, reading: &Reading) -> &'m mut Self {
+        let at = list.len();
+        list.push(Self::BLANK);
+        let added = &mut list[at];
+        added.subject = subject;
+        added.reading = *reading;
+        added
     }
 
     /// Takes over what does not depend on coordinates.

@@ -7,7 +7,7 @@ use super::measurement::{
 };
 use super::{Component, DropReason, FeatureKind, Observation, SensorConfig, StereoModel};
 use lienav_lie::Se2;
-use nalgebra::{Matrix2, Matrix3, SMatrix, Vector2, Vector3};
+use nalgebra::{ArrayStorage, Matrix2, Matrix3, SMatrix, Vector2, Vector3};
 use std::sync::Arc;
 
 /// A sensor as a program adds it to a filter: what it measures, and where it sits.
@@ -187,6 +187,14 @@ impl Sensors {
 }
 
 impl Reading {
+    /// Of nothing.
+    pub(crate) const BLANK: Self = Self {
+        sensor: 0,
+        id: None,
+        value: Vector3::from_array_storage(ArrayStorage([[0.0; 3]])),
+        covariance: Matrix3::from_array_storage(ArrayStorage([[0.0; 3]; 3])),
+    };
+
     fn index(&self) -> usize {
         usize::from(self.sensor)
     }
