@@ -247,37 +247,37 @@ fn innovation(state: &State, matches: &[Match], work: &mut Workspace) {
     let (n, m) = (state.covariance.dim(), numbers(matches));
     work.s.clear();
     work.s.resize(m * m, 0.0);
-    let (mut rest, mut first) = (matches, 0);
-    while let Some(own) = rest.first() {
-        for d in 0..own.dim {
-            let column = first + d;
-            let w = &work.w[column * n..(column + 1) * n];
-            // From here on every m-th number is one of this column.
-            let mut below = &mut work.s[first * m + column..];
-            for other in rest {
-                let filled = match other.dim {
-                    1 => fill(below, m, product::<1>(state, other, w)),
-                    2 => fill(below, m, product::<2>(state, other, w)),
-                    _ => fill(below, m, product::<3>(state, other, w)),
-                };
-                below = below.get_mut(filled..).unwrap_or_default();
-            }
-            for k in 0..own.dim {
-                work.s[(first + k) * m + column] += own.noise[(k, d)];
-            }
+    let mut first = 0;
+    for own in matches {
+        let (w, rows) = (work.w.chunks_exact(n), work.s[first * m..].chunks_exact_mut(m));
+        match own.dim {
+            1 => innovation_rows::<1>(state, own, first, w, rows),
+            2 => innovation_rows::<2>(state, own, first, w, rows),
+            _ => innovation_rows::<3>(state, own, first, w, rows),
         }
         first += own.dim;
-        rest = &rest[1..];
     }
 }
 
-/// Writes `values` at every `stride`-th place, and returns how many places that were.
-#[inline]
-fn fill<const D: usize>(places: &mut [f64], stride: usize, values: [f64; D]) -> usize {
-    for (k, value) in values.into_iter().enumerate() {
-        places[k * stride] = value;
+/// The D rows of s that belong to a match whose numbers begin at `first`, up to the diagonal block.
+fn innovation_rows<'s, const D: usize>(
+    state: &State,
+    own: &Match,
+    first: usize,
+    w: impl Iterator<Item = &'s [f64]>,
+    mut rows: impl Iterator<Item = &'s mut [f64]>,
+) {
+    let mut rows: [&mut [f64]; D] = std::array::from_fn(|_| rows.next().unwrap_or_default());
+    for (column, w) in w.take(first + D).enumerate() {
+        for (row, value) in rows.iter_mut().zip(product::<D>(state, own, w)) {
+            row[column] = value;
+        }
     }
-    D * stride
+    for (k, row) in rows.iter_mut().enumerate() {
+        for (d, s) in row[first..first + D].iter_mut().enumerate() {
+            *s += own.noise[(k, d)];
+        }
+    }
 }
 
 /// The rows of H that belong to a match of D numbers, times a column w as long as the state.
