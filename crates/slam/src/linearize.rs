@@ -94,8 +94,10 @@ impl Match {
     fn expect(&mut self, expected: &Expected) {
         self.dim = expected.dim;
         self.residual = expected.residual;
-        self.by_calibration = expected.by_calibration;
         self.noise = expected.noise;
+        if let Some(by_calibration) = expected.by_calibration {
+            self.by_calibration = by_calibration;
+        }
     }
 
     /// Makes the covariance `scale` times as large.
@@ -206,10 +208,10 @@ pub fn relinearize(
         rows.relinearize(row, &(p - preview.robot.p), &derivative);
         whole += Vector2::new(along(&rows.noise[row], &preview.noise), along(&rows.noise[row + 1], &preview.noise));
     }
+    m.expect(&expected);
     m.by_feature = expected.by_landmark * preview.robot.rotation().transpose() * derivative;
-    m.by_calibration = expected.by_calibration;
-    m.residual = expected.residual + m.by_feature * whole;
-    m.noise = expected.noise * m.noise_scale;
+    m.residual += m.by_feature * whole;
+    m.noise *= m.noise_scale;
     true
 }
 
@@ -218,10 +220,10 @@ pub fn relinearize(
 fn relinearize_pose(state: &State, sensors: &Sensors, m: &mut Match, preview: &Preview, rows: &Rows) -> bool {
     let pose = Se2::exp(&preview.rest_of_pose) * preview.robot;
     let Some(expected) = sensors.expect_pose(&state.mounts, &m.reading, &pose, &pose) else { return false };
+    m.expect(&expected);
     m.by_pose = expected.by_pose * additive_from_left(&pose.p);
-    m.by_calibration = expected.by_calibration;
-    m.residual = expected.residual + m.by_pose * (preview.rest_of_pose + rows.of_pose(&preview.noise));
-    m.noise = expected.noise * m.noise_scale;
+    m.residual += m.by_pose * (preview.rest_of_pose + rows.of_pose(&preview.noise));
+    m.noise *= m.noise_scale;
     true
 }
 

@@ -171,12 +171,12 @@ impl Sensors {
         reading: &Reading,
         z: &Vector2<f64>,
     ) -> Option<SMatrix<f64, 2, SENSOR>> {
-        if !mounts[reading.index()].is_calibrated() || self.dim(reading) != 2 {
+        if self.dim(reading) != 2 {
             return None;
         }
         let expected = self.expect(mounts, reading, z, z)?;
         let by_landmark: Matrix2<f64> = expected.by_landmark.fixed_rows::<2>(0).into_owned();
-        let by_calibration: SMatrix<f64, 2, SENSOR> = expected.by_calibration.fixed_rows::<2>(0).into_owned();
+        let by_calibration: SMatrix<f64, 2, SENSOR> = expected.by_calibration?.fixed_rows::<2>(0).into_owned();
         Some(-by_landmark.try_inverse()? * by_calibration)
     }
 

@@ -61,7 +61,9 @@ impl Sight {
                 expected
             }
         };
-        jacobian.fixed_view_mut::<3, SENSOR>(0, AT_CALIBRATION + MOTION).copy_from(&-expected.by_calibration);
+        if let Some(by_calibration) = expected.by_calibration {
+            jacobian.fixed_view_mut::<3, SENSOR>(0, AT_CALIBRATION + MOTION).copy_from(&-by_calibration);
+        }
         match expected.dim {
             1 => whiten::<1>(&expected, &jacobian),
             2 => whiten::<2>(&expected, &jacobian),

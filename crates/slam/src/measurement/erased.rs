@@ -64,11 +64,6 @@ impl Mount {
         Vector2::new(c * d.x + s * d.y, c * d.y - s * d.x)
     }
 
-    /// Whether anything of the sensor is estimated.
-    pub fn is_calibrated(&self) -> bool {
-        self.is_calibrated
-    }
-
     /// By what the numbers of a reading are off.
     fn bias<const D: usize>(&self, components: &[Component; D]) -> SVector<f64, D> {
         SVector::from_fn(|k, _| match components[k] {
@@ -90,8 +85,8 @@ pub struct Expected {
     pub by_landmark: Matrix3x2<f64>,
     /// ∂(reading)/∂(x, y, θ) of the base in the map; zero for a measurement of a landmark at z.
     pub by_pose: Matrix3<f64>,
-    /// ∂(reading)/∂(calibration); zero where nothing is calibrated.
-    pub by_calibration: SensorJacobian,
+    /// ∂(reading)/∂(calibration); `None` where nothing is calibrated.
+    pub by_calibration: Option<SensorJacobian>,
     /// Covariance of the reading.
     pub noise: Matrix3<f64>,
 }
@@ -235,10 +230,7 @@ impl<M: LandmarkMeasurement<D>, const D: usize> Erased for OfLandmark<M, D> {
         let jacobian = self.measurement.jacobian(&at)?;
         let noise = self.measurement.noise_at(&fixed(&reading.covariance), &read, &at)?;
         let in_base = jacobian * mount.rotation.transpose();
-        let by_calibration = match mount.is_calibrated {
-            true => padded(&self.by_calibration(&jacobian, &in_base, &at)),
-            false => SensorJacobian::zeros(),
-        };
+        let by_calibration = mount.is_calibrated.then(|| padded(&self.by_calibration(&jacobian, &in_base, &at)));
         let residual = residual(&self.components, &(read - mount.bias(&self.components)), &predicted);
         Some(Expected {
             dim: D,
@@ -321,14 +313,13 @@ impl<M: PoseMeasurement<D>, const D: usize> Erased for OfPose<M, D> {
         let of_sensor = self.measurement.jacobian(&(*at * mount.pose), reading.id)?;
         let (r, lever) = (at.rotation(), skew(&(at.rotation() * mount.pose.p)));
         let by_base = Matrix3::new(1.0, 0.0, lever.x, 0.0, 1.0, lever.y, 0.0, 0.0, 1.0);
-        let mut by_calibration = SensorJacobian::zeros();
-        if mount.is_calibrated {
+        let by_calibration = mount.is_calibrated.then(|| {
             let by_mount = Matrix3::new(r[(0, 0)], r[(0, 1)], 0.0, r[(1, 0)], r[(1, 1)], 0.0, 0.0, 0.0, 1.0);
             let mut jacobian = SMatrix::<f64, D, SENSOR>::zeros();
             jacobian.fixed_columns_mut::<3>(0).copy_from(&(of_sensor * by_mount));
             bias_columns(&self.components, &mut jacobian);
-            by_calibration = padded(&jacobian);
-        }
+            padded(&jacobian)
+        });
         let read: SVector<f64, D> = fixed_vector(&reading.value);
         let residual = residual(&self.components, &(read - mount.bias(&self.components)), &predicted);
         Some(Expected {
