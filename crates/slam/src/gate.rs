@@ -16,8 +16,12 @@ use nalgebra::{Matrix3, Vector3};
 pub struct Gate {
     known: [f64; MAX_DIM],
     new: [f64; MAX_DIM],
+    tied: f64,
     robust_scale: f64,
 }
+
+/// The probability of [`Gate::tied`].
+const TIED: f64 = 0.999;
 
 impl Gate {
     /// As configured.
@@ -26,7 +30,7 @@ impl Gate {
         let known = bounds(config.probability);
         let new = bounds(config.new_feature_probability);
         let new = [0, 1, 2].map(|k| new[k].max(known[k]));
-        Self { known, new, robust_scale: config.robust_scale }
+        Self { known, new, tied: chi2_bound(2, TIED), robust_scale: config.robust_scale }
     }
 
     /// The largest squared distance at which a reading of `dim` numbers passes the gate of a feature.
@@ -37,6 +41,11 @@ impl Gate {
     /// The squared distance from all features beyond which a reading of `dim` numbers begins a new feature.
     pub fn new_feature(&self, dim: usize) -> f64 {
         self.new[dim - 1]
+    }
+
+    /// The squared distance beyond which a feature cannot be where a displacement of the robot would have it.
+    pub fn tied(&self) -> f64 {
+        self.tied
     }
 
     /// The factor for the covariance of a reading that passed, from its squared Mahalanobis distance: the inverse of
