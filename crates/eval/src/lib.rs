@@ -60,5 +60,7 @@ pub mod simulated;
 pub mod study;
 #[cfg(test)]
 mod synthetic;
+#[cfg(test)]
+mod tests;
 pub mod thesis5;
 pub mod trajectory;

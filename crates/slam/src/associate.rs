@@ -1,7 +1,7 @@
 //! Data association: the feature that each reading is of.
 
 use super::fixed_lag::{Associated, Role};
-use super::gate::mahalanobis_squared;
+use super::gate::{mahalanobis_squared, relative_trace};
 use super::linearize::{Match, Subject, innovation_covariance, linearize};
 use super::sensor::Reading;
 use super::state::State;
@@ -154,7 +154,9 @@ fn distance(state: &State, model: &Model, m: &mut Match) -> Option<f64> {
     if !linearize(state, &model.sensors, m, model.filter.linearization()) {
         return None;
     }
-    mahalanobis_squared(&m.residual, &innovation_covariance(state, m), m.dim)
+    let covariance = innovation_covariance(state, m);
+    m.prior = relative_trace(&covariance, &m.noise, m.dim) - m.dim as f64;
+    mahalanobis_squared(&m.residual, &covariance, m.dim)
 }
 
 impl Associated {

@@ -77,6 +77,10 @@ settings! {
         max_speed: f64 = 50.0, within 0.01..=1000.0, unit "m/s", runtime;
         /// Yaw rates beyond this are dropped as absurd, rad/s.
         max_yaw_rate: f64 = 50.0, within 0.01..=1000.0, unit "rad/s", runtime;
+        /// A change of speed faster than this, beside noise, is a spike and dropped, m/s^2; six in a row are believed.
+        max_acceleration: f64 = 20.0, within 0.01..=1e6, unit "m/s^2", runtime;
+        /// A change of yaw rate faster than this, beside noise, is a spike and dropped, rad/s^2; likewise.
+        max_yaw_acceleration: f64 = 200.0, within 0.01..=1e6, unit "rad/s^2", runtime;
     }
 }
 
@@ -331,7 +335,7 @@ mod tests {
     #[test]
     fn the_table_has_the_names_of_the_serialised_settings_in_their_order() {
         let names: Vec<&str> = SPECS.iter().map(|spec| spec.name).collect();
-        assert_eq!((names.len(), names[0], names[1]), (69, "filter", "motion.velocity_x_std"));
+        assert_eq!((names.len(), names[0], names[1]), (71, "filter", "motion.velocity_x_std"));
         assert_eq!(
             names[names.len() - 3..],
             ["value", "sigma", "walk"].map(|leaf| format!("calibration.bearing_bias.{leaf}"))

@@ -7,7 +7,7 @@
 mod calibration;
 
 use super::kernel;
-use nalgebra::{Matrix2, Matrix2x3, Matrix3, Matrix3x2};
+use nalgebra::{Matrix2, Matrix2x3, Matrix3, Matrix3x2, Vector2};
 
 /// Rows that belong to the pose.
 pub const POSE: usize = 3;
@@ -305,6 +305,32 @@ impl Covariance {
             self.set_cross_block(i, &cross);
         }
         self.change_calibration(b, from_pose);
+    }
+
+    /// A linear change of one feature's coordinates, x ← B x + w (I − B) p, p the position of the robot: with w = 1,
+    /// what B turns is the place of the feature relative to the robot.
+    pub fn change_feature(&mut self, i: usize, b: &Matrix2<f64>, weight: f64) {
+        let (row, n) = (self.row_of(i), self.dim());
+        let of_pose = (Matrix2::identity() - b) * weight;
+        let change = |x: Vector2<f64>, p: Vector2<f64>| b * x + of_pose * p;
+        // First the columns of the feature, then its rows; elements of its own block are changed twice, as they should.
+        let column = |covariance: &Self, j: usize| {
+            let x = Vector2::new(covariance.get(row, j), covariance.get(row + 1, j));
+            change(x, Vector2::new(covariance.get(0, j), covariance.get(1, j)))
+        };
+        let (first, second) = (column(self, row), column(self, row + 1));
+        for j in (0..n).filter(|j| *j != row && *j != row + 1) {
+            let changed = column(self, j);
+            self.set(row, j, changed.x);
+            self.set(row + 1, j, changed.y);
+        }
+        // The cross block with the position is changed by now: (B P_ii + w(I − B) P_pi) Bᵀ + P⁺_ip w(I − B)ᵀ.
+        let half = Matrix2::from_columns(&[first, second]);
+        let cross = Matrix2::from_fn(|a, c| self.get(row + a, c));
+        let own = half * b.transpose() + cross * of_pose.transpose();
+        self.set(row, row, own[(0, 0)]);
+        self.set(row + 1, row, 0.5 * (own[(0, 1)] + own[(1, 0)]));
+        self.set(row + 1, row + 1, own[(1, 1)]);
     }
 
     /// Replaces the covariance of the pose, and removes its correlation with the rest of the state.

@@ -134,9 +134,8 @@ impl Estimator {
         let Self { state, model, track_loss, fixed_lag, room, .. } = self;
 
         fixed_lag.begin(state, &motion, stamp);
-        let relocations = track_loss.relocations();
         let outcome = step(state, model, &input, Some(track_loss), room);
-        if track_loss.relocations() > relocations {
+        if outcome.is_displaced {
             fixed_lag.clear();
         }
         fixed_lag.end(state, &room.readings, &outcome.moved);

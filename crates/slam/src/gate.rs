@@ -15,8 +15,12 @@ use nalgebra::{Matrix3, Vector3};
 pub struct Gate {
     known: [f64; MAX_DIM],
     new: [f64; MAX_DIM],
+    tied: f64,
     robust_scale: f64,
 }
+
+/// The probability of [`Gate::tied`].
+const TIED: f64 = 0.999;
 
 impl Gate {
     /// As configured.
@@ -25,7 +29,7 @@ impl Gate {
         let known = bounds(config.probability);
         let new = bounds(config.new_feature_probability);
         let new = [0, 1, 2].map(|k| new[k].max(known[k]));
-        Self { known, new, robust_scale: config.robust_scale }
+        Self { known, new, tied: chi2_bound(2, TIED), robust_scale: config.robust_scale }
     }
 
     /// The largest squared distance at which a reading of `dim` numbers passes the gate of a feature.
@@ -36,6 +40,11 @@ impl Gate {
     /// The squared distance from all features beyond which a reading of `dim` numbers begins a new feature.
     pub fn new_feature(&self, dim: usize) -> f64 {
         self.new[dim - 1]
+    }
+
+    /// The squared distance beyond which a feature cannot be where a displacement of the robot would have it.
+    pub fn tied(&self) -> f64 {
+        self.tied
     }
 
     /// The factor for the covariance of a reading that passed, from its squared Mahalanobis distance: the inverse of
@@ -158,6 +167,20 @@ pub fn mahalanobis_squared(r: &Vector3<f64>, s: &Matrix3<f64>, dim: usize) -> Op
     d.is_finite().then_some(d)
 }
 
+/// tr R⁻¹ S of the first `dim` rows and columns; infinite where R is not positive definite.
+pub fn relative_trace(s: &Matrix3<f64>, r: &Matrix3<f64>, dim: usize) -> f64 {
+    let trace = match dim {
+        1 => s[(0, 0)] / r[(0, 0)],
+        2 => {
+            let determinant = r[(0, 0)] * r[(1, 1)] - r[(0, 1)] * r[(1, 0)];
+            let crossed = r[(1, 1)] * s[(0, 0)] - r[(0, 1)] * s[(1, 0)] - r[(1, 0)] * s[(0, 1)] + r[(0, 0)] * s[(1, 1)];
+            crossed / determinant
+        }
+        _ => r.cholesky().map_or(f64::INFINITY, |factor| factor.solve(s).trace()),
+    };
+    if trace.is_finite() { trace } else { f64::INFINITY }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,6 +195,18 @@ mod tests {
             }
             assert_eq!(chi2_bound(dof, 1.0), f64::INFINITY);
         }
+    }
+
+    #[test]
+    fn the_relative_trace_is_the_solved_one() {
+        let s = Matrix3::new(0.5, 0.1, 0.05, 0.1, 0.2, -0.03, 0.05, -0.03, 0.4);
+        let r = Matrix3::new(0.3, 0.02, 0.01, 0.02, 0.4, -0.05, 0.01, -0.05, 0.2);
+        assert!((relative_trace(&s, &r, 1) - s[(0, 0)] / r[(0, 0)]).abs() < 1e-14);
+        let corner = |m: &Matrix3<f64>| m.fixed_view::<2, 2>(0, 0).into_owned();
+        let expected = (corner(&r).try_inverse().unwrap() * corner(&s)).trace();
+        assert!((relative_trace(&s, &r, 2) - expected).abs() < 1e-13);
+        assert!((relative_trace(&s, &r, 3) - (r.try_inverse().unwrap() * s).trace()).abs() < 1e-12);
+        assert_eq!(relative_trace(&s, &Matrix3::zeros(), 2), f64::INFINITY);
     }
 
     #[test]

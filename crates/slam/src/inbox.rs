@@ -31,6 +31,8 @@ pub struct Cloud {
     pub kind: FeatureKind,
     /// The observations.
     pub observations: Vec<Observation>,
+    /// Whether it was ahead of the odometry by more than the reorder window when it came.
+    is_early: bool,
 }
 
 /// A time interval with a constant twist.
@@ -164,16 +166,28 @@ impl Inbox {
         self.newest_imu = self.newest_imu.max(Some(imu.stamp));
     }
 
-    /// Adds a cloud at its place.
-    pub fn push_cloud(&mut self, stamp: Stamp, kind: FeatureKind, observations: &[Observation]) {
-        let mut cloud = self.free.pop().unwrap_or(Cloud { stamp, kind, observations: Vec::new() });
-        (cloud.stamp, cloud.kind) = (stamp, kind);
+    /// Adds a cloud at its place. One that came early, and is contradicted by this one, which came after it and is
+    /// older by more than the window, had a wrong stamp and is dropped; returns whether there was one.
+    pub fn push_cloud(&mut self, stamp: Stamp, kind: FeatureKind, observations: &[Observation], window_s: f64) -> bool {
+        let is_early = self.newest_odometry.is_some_and(|newest| stamp.since(newest) > window_s);
+        let before = self.clouds.back().filter(|last| last.is_early).map(|last| last.stamp);
+        let is_contradicted = before.is_some_and(|before| before.since(stamp) > window_s);
+        if is_contradicted {
+            self.free.extend(self.clouds.pop_back());
+        } else if before.is_some_and(|before| before <= stamp) {
+            self.newest_cloud = self.newest_cloud.max(before);
+        }
+        let mut cloud = self.free.pop().unwrap_or(Cloud { stamp, kind, observations: Vec::new(), is_early });
+        (cloud.stamp, cloud.kind, cloud.is_early) = (stamp, kind, is_early);
         cloud.observations.clear();
         cloud.observations.extend_from_slice(observations);
         let at = self.clouds.partition_point(|c| c.stamp < stamp);
         self.clouds.insert(at, cloud);
-        self.newest_cloud = self.newest_cloud.max(Some(stamp));
+        if !is_early {
+            self.newest_cloud = self.newest_cloud.max(Some(stamp));
+        }
         self.ended = false;
+        is_contradicted
     }
 
     /// Keeps the memory of a cloud for the next one.

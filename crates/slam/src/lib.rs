@@ -149,6 +149,7 @@ mod calibration;
 mod chart;
 mod config;
 mod covariance;
+mod early;
 mod estimator;
 mod filter;
 mod fixed_lag;
@@ -167,6 +168,7 @@ mod relocate;
 mod retract;
 mod sensor;
 mod slam;
+mod spikes;
 mod state;
 mod step;
 #[cfg(test)]
@@ -175,6 +177,7 @@ mod tilt;
 mod trace;
 mod track_loss;
 mod update;
+mod wide_prior;
 
 pub use lienav_base::stamp::Stamp;
 pub use lienav_lie::Se2;

@@ -50,6 +50,8 @@ pub struct Match {
     pub linearization_point: Option<Vector2<f64>>,
     /// The squared Mahalanobis distance of the residual; `None` for a reading that passed its gate before.
     pub distance: Option<f64>,
+    /// The variance of the prediction beside that of the reading, tr R⁻¹ H P Hᵀ, as far as it is known before the gate.
+    pub prior: f64,
 }
 
 /// A matrix of zeros, also in constants.
@@ -72,6 +74,7 @@ impl Match {
         noise_scale: 1.0,
         linearization_point: None,
         distance: None,
+        prior: 0.0,
     };
 
     /// A reading of `subject`, to be linearized.

@@ -64,6 +64,8 @@ pub enum DropReason {
     Absurd,
     /// A covariance that is not symmetric positive semidefinite.
     BadCovariance,
+    /// A velocity that the platform cannot have reached from the one before.
+    OdometrySpike,
     /// A stamp that was already used.
     DuplicateStamp,
     /// A stamp older than what the reorder buffer still holds.
@@ -86,6 +88,8 @@ pub enum DropReason {
     Gated,
     /// An observation without identity that fits more than one feature, or almost fits one.
     Ambiguous,
+    /// A reading that does not tell where a robot is that may be anywhere, until others do.
+    Undetermined,
     /// A new feature for which the map has no room.
     MapFull,
     /// The innovation covariance could not be factored.
@@ -100,10 +104,11 @@ pub enum DropReason {
 
 impl DropReason {
     /// All reasons.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 21] = [
         Self::NotFinite,
         Self::Absurd,
         Self::BadCovariance,
+        Self::OdometrySpike,
         Self::DuplicateStamp,
         Self::TooLate,
         Self::FromTheFuture,
@@ -115,6 +120,7 @@ impl DropReason {
         Self::OutOfRange,
         Self::Gated,
         Self::Ambiguous,
+        Self::Undetermined,
         Self::MapFull,
         Self::Singular,
         Self::Disabled,
@@ -128,6 +134,7 @@ impl DropReason {
             Self::NotFinite => "not_finite",
             Self::Absurd => "absurd",
             Self::BadCovariance => "bad_covariance",
+            Self::OdometrySpike => "odometry_spike",
             Self::DuplicateStamp => "duplicate_stamp",
             Self::TooLate => "too_late",
             Self::FromTheFuture => "from_the_future",
@@ -139,6 +146,7 @@ impl DropReason {
             Self::OutOfRange => "out_of_range",
             Self::Gated => "gated",
             Self::Ambiguous => "ambiguous",
+            Self::Undetermined => "undetermined",
             Self::MapFull => "map_full",
             Self::Singular => "singular",
             Self::Disabled => "disabled",

@@ -1,7 +1,9 @@
 //! Relocation: the rigid motion of the robot that makes most readings agree with the map.
 
+use super::gate::{Gate, mahalanobis_squared};
 use super::measurement::{Mount, fixed, padded};
 use super::sensor::{Reading, Sensors};
+use super::state::State;
 use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix2x3, Matrix3, Vector2, Vector3};
 use std::f64::consts::PI;
@@ -15,22 +17,66 @@ const STEPS: usize = 15;
 /// Readings beyond this many standard deviations lose weight (Cauchy): some features may have been moved, too.
 const SCALE: f64 = 3.0;
 
+/// Another minimum whose cost is higher by less than this, 3² = 9, is as good an explanation.
+const RIVAL: f64 = 9.0;
+
+/// Two motions are different ones if they are this many standard deviations apart.
+const APART: f64 = 10.0;
+
+/// Where the robot is, as readings say.
+#[derive(Clone, Copy, Debug)]
+pub struct Fit {
+    /// The motion of the base, in its estimated frame.
+    pub motion: Se2,
+    /// The information about it, of ν where X ← X Exp(ν).
+    pub information: Matrix3<f64>,
+    /// Whether no other motion explains the readings nearly as well.
+    pub is_unique: bool,
+}
+
 /// The motion of the base, in its estimated frame, that best explains readings of features at `z`: it minimizes Σ c²
 /// ln(1 + d²/c²) over their Mahalanobis distances d, and takes the features as known. `None` for fewer than two
 /// readings.
-pub fn displacement(sensors: (&Sensors, &[Mount]), readings: &[(Vector2<f64>, Reading)]) -> Option<Se2> {
+pub fn displacement(sensors: (&Sensors, &[Mount]), readings: &[(Vector2<f64>, Reading)]) -> Option<Fit> {
     if readings.len() < 2 {
         return None;
     }
     let from = |k: usize| Se2::new(0.0, 0.0, -PI + 2.0 * PI * k as f64 / HEADINGS as f64);
-    (0..HEADINGS)
-        .filter_map(|k| descend(sensors, readings, from(k)))
-        .min_by(|(_, a), (_, b)| a.total_cmp(b))
-        .map(|(motion, _)| motion)
+    let minima: [_; HEADINGS] = std::array::from_fn(|k| descend(sensors, readings, from(k)));
+    let (motion, best) = minima.iter().flatten().min_by(|(_, a), (_, b)| a.cost.total_cmp(&b.cost))?;
+    let is_rival = |(other, at): &(Se2, Normal)| {
+        let apart = (motion.inverse() * *other).log();
+        at.cost - best.cost < RIVAL && apart.dot(&(best.matrix * apart)) > APART * APART
+    };
+    let is_unique = !minima.iter().flatten().any(is_rival);
+    Some(Fit { motion: *motion, information: best.matrix, is_unique })
 }
 
-/// Gauss–Newton from `motion`, and the cost it ends at.
-fn descend(sensors: (&Sensors, &[Mount]), readings: &[(Vector2<f64>, Reading)], mut motion: Se2) -> Option<(Se2, f64)> {
+/// How many of the readings pass the gate of their feature for a base that has moved by `motion`.
+pub fn agreeing(
+    state: &State,
+    (sensors, gate): (&Sensors, &Gate),
+    readings: impl Iterator<Item = (usize, Reading)>,
+    motion: &Se2,
+) -> usize {
+    let back = motion.rotation().transpose();
+    let passes = |(i, reading): &(usize, Reading)| {
+        let z = motion.transform_back(&state.in_robot(*i));
+        let Some(expected) = sensors.expect(&state.mounts, reading, &z, &z) else { return false };
+        let to_reading = expected.by_landmark * back;
+        let covariance = to_reading * state.relative_covariance(*i) * to_reading.transpose() + expected.noise;
+        let distance = mahalanobis_squared(&expected.residual, &covariance, expected.dim);
+        distance.is_some_and(|distance| distance <= gate.known(expected.dim))
+    };
+    readings.filter(passes).count()
+}
+
+/// Gauss–Newton from `motion`, and where it ends.
+fn descend(
+    sensors: (&Sensors, &[Mount]),
+    readings: &[(Vector2<f64>, Reading)],
+    mut motion: Se2,
+) -> Option<(Se2, Normal)> {
     let mut normal = linearize(sensors, readings, &motion)?;
     for _ in 0..STEPS {
         let Some(factor) = normal.matrix.cholesky() else { break };
@@ -44,10 +90,11 @@ fn descend(sensors: (&Sensors, &[Mount]), readings: &[(Vector2<f64>, Reading)], 
         let Some((tried, next)) = better else { break };
         (motion, normal) = (tried, next);
     }
-    Some((motion, normal.cost))
+    Some((motion, normal))
 }
 
 /// Normal equations of the weighted problem at a motion, and its cost.
+#[derive(Clone, Copy, Debug)]
 struct Normal {
     matrix: Matrix3<f64>,
     vector: Vector3<f64>,

@@ -1,12 +1,14 @@
 //! The pipeline: stamped input in, in whatever order it arrives; steps out, in the order of their stamps.
 
 use super::calibration::{CalibrationParameter, MOTION};
+use super::early::{self, EarlyGate};
 use super::estimator::Estimator;
 use super::inbox::{Inbox, MAX_SEGMENT_S};
 use super::lookahead::LookAhead;
 use super::measurement::MAX_VARIANCE;
 use super::motion::Increment;
 use super::sensor::Sensor;
+use super::spikes::{self, SpikeGate};
 use super::tilt::level;
 use super::trace::Trace;
 use super::{
@@ -59,6 +61,10 @@ pub struct Slam {
     guard: ClockGuard,
     /// Odometry of a clock that is not confirmed: used when it is.
     held: Vec<Odometry>,
+    /// Odometry with a stamp ahead of its time.
+    early: EarlyGate,
+    /// Odometry that no platform could have driven.
+    spikes: SpikeGate,
     /// Motion from the first odometry that waits to the newest.
     waiting: LookAhead,
     /// Motion from `time` to the newest odometry.
@@ -99,6 +105,8 @@ impl Slam {
             last_step: None,
             guard: ClockGuard::default(),
             held: Vec::with_capacity(CONFIRMATIONS),
+            early: EarlyGate::default(),
+            spikes: SpikeGate::default(),
             waiting: LookAhead::default(),
             ahead: Increment::none(),
             newest_twist: Vector3::zeros(),
@@ -210,13 +218,49 @@ impl Slam {
     fn queue_odometry(&mut self, odometry: &Odometry) -> Result<(), DropReason> {
         let stamp = odometry.stamp;
         let Some(time) = self.time else {
+            self.early.judge(odometry, self.window_s());
+            self.spikes.judge(odometry, &self.config.motion);
             self.start(odometry);
             return Ok(());
         };
-        if self.inbox.newest_odometry() == Some(stamp) || self.inbox.has_odometry(stamp) {
+        let is_known = self.inbox.newest_odometry() == Some(stamp) || self.inbox.has_odometry(stamp);
+        if is_known || self.early.holds(stamp) {
             return Err(DropReason::DuplicateStamp);
         }
         if stamp <= time {
+            return Err(DropReason::TooLate);
+        }
+        match self.early.judge(odometry, self.window_s()) {
+            early::Verdict::Follows => {}
+            early::Verdict::Early => return Ok(()),
+            early::Verdict::Confirms(held) => {
+                let outcome = self.use_odometry(&held);
+                let _counted = self.count(outcome);
+            }
+            early::Verdict::Contradicts => self.counts.add(DropReason::FromTheFuture),
+        }
+        self.use_odometry(odometry)
+    }
+
+    /// Takes in odometry with a stamp that is confirmed.
+    fn use_odometry(&mut self, odometry: &Odometry) -> Result<(), DropReason> {
+        match self.spikes.judge(odometry, &self.config.motion) {
+            spikes::Verdict::Plausible => {}
+            spikes::Verdict::Spike => return Err(DropReason::OdometrySpike),
+            spikes::Verdict::Believed => {
+                while let Some(held) = self.spikes.take_held() {
+                    // It was counted when it was held back.
+                    let _counted = self.insert_odometry(&held);
+                }
+            }
+        }
+        self.insert_odometry(odometry)
+    }
+
+    /// Takes in odometry that is believed.
+    fn insert_odometry(&mut self, odometry: &Odometry) -> Result<(), DropReason> {
+        let stamp = odometry.stamp;
+        if self.time.is_some_and(|time| stamp <= time) {
             return Err(DropReason::TooLate);
         }
         if self.inbox.odometry_full() {
@@ -281,7 +325,9 @@ impl Slam {
         if self.inbox.clouds_full() {
             return Err(DropReason::BufferFull);
         }
-        self.inbox.push_cloud(stamp, kind, observations);
+        if self.inbox.push_cloud(stamp, kind, observations, self.window_s()) {
+            self.counts.add(DropReason::FromTheFuture);
+        }
         Ok(())
     }
 
@@ -351,6 +397,8 @@ impl Slam {
         self.estimator.settle();
         self.inbox.clear();
         self.waiting.clear();
+        self.early.clear();
+        self.spikes.clear();
         self.trace = self.trace.take().map(|_| Trace::default());
         (self.time, self.last_step) = (None, None);
         self.ahead = Increment::none();
@@ -364,6 +412,10 @@ impl Slam {
 
     /// The input has ended: features that still wait for odometry are released.
     pub fn finish(&mut self) {
+        if let Some(held) = self.early.take_held() {
+            let outcome = self.use_odometry(&held);
+            let _counted = self.count(outcome);
+        }
         self.inbox.end();
     }
 

@@ -63,7 +63,7 @@ pub struct State {
     pub covariance: Covariance,
     index: HashMap<u32, usize>,
     /// The next identity that the filter gives. Restoring an earlier state does not reset it, so that no identity is
-    /// given twice.
+    /// given twice in the life of a map; [`State::reset`] begins another map.
     next_id: u32,
 }
 
@@ -158,6 +158,22 @@ impl State {
         match self.coordinates {
             Coordinates::World | Coordinates::Invariant => self.pose.transform_back(&self.features[i].x),
             Coordinates::Robot => self.features[i].x,
+        }
+    }
+
+    /// Covariance of feature `i` in the robot frame, of δz.
+    pub fn relative_covariance(&self, i: usize) -> Matrix2<f64> {
+        let own = self.covariance.feature_block(i, i);
+        let back = self.pose.rotation().transpose();
+        match self.coordinates {
+            Coordinates::Robot => own,
+            Coordinates::Invariant => back * own * back.transpose(),
+            Coordinates::World => {
+                let by_pose = -back * lever(&(self.features[i].x - self.pose.p));
+                let cross: Matrix2<f64> = by_pose * self.covariance.cross_block(i).transpose() * back.transpose();
+                let of_pose = by_pose * self.covariance.pose_block() * by_pose.transpose();
+                of_pose + cross + cross.transpose() + back * own * back.transpose()
+            }
         }
     }
 

@@ -8,12 +8,13 @@ use super::linearize::{Match, Preview, Subject, relinearize};
 use super::motion::Increment;
 use super::propagate::{Rows, propagate};
 use super::prune::{make_room, prune};
-use super::relocate::displacement;
-use super::sensor::{Sensor, Sensors};
+use super::relocate::{agreeing, displacement};
+use super::sensor::{Reading, Sensor, Sensors};
 use super::state::State;
-use super::track_loss::{TrackLoss, unknown_motions};
+use super::track_loss::{Agreement, TrackLoss, unknown_motions};
 use super::update::{Singular, Updated, Workspace, numbers, preview, update};
-use super::{Config, Counts, DropReason, Filter, MapConfig};
+use super::wide_prior::{Place, Wide, displace, place};
+use super::{Config, Counts, DropReason, FeatureKind, Filter, MapConfig};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::Vector2;
@@ -66,12 +67,15 @@ pub struct Outcome {
     pub refused: Counts,
     /// The motion from the state before the step to the cloud, as estimated after the cloud.
     pub moved: Se2,
+    /// Whether the robot was found elsewhere than odometry has it.
+    pub is_displaced: bool,
 }
 
 /// Buffers of a step, which keep their allocations. No value in them passes from one step to the next.
 #[derive(Debug, Default)]
 pub struct Room {
     association: AssociationRoom,
+    wide: Wide,
     gated: Vec<Associated>,
     rows: Rows,
     rests: Vec<Vector2<f64>>,
@@ -88,17 +92,29 @@ pub fn step(
     state: &mut State,
     model: &Model,
     input: &Input<'_>,
-    track_loss: Option<&mut TrackLoss>,
+    mut track_loss: Option<&mut TrackLoss>,
     room: &mut Room,
 ) -> Outcome {
-    let Room { association, gated, rows, rests, workspace, readings } = room;
+    let Room { association, wide, gated, rows, rests, workspace, readings } = room;
     let Input { motion, stamp, evidence } = *input;
     let before = state.pose;
 
     propagate_to(state, model, motion, stamp, rows);
     let Association { mut candidates, mut newcomers, mut refused } = associate(state, model, evidence, association);
+    let place = place(state, model, stamp, candidates, wide, track_loss.as_deref_mut());
+    match place {
+        Place::Here => {}
+        Place::Elsewhere(motion) => {
+            displace(state, &motion, model.gate.tied());
+            // The motion contains the correction of the last motion's noise.
+            rows.noise.clear();
+            Association { candidates, newcomers, refused } = associate(state, model, evidence, association);
+        }
+        Place::Open => hold_back(candidates, wide, &mut refused),
+    }
     let mut matched = gate(state, model, stamp, candidates, gated, &mut refused);
-    if is_lost(track_loss, stamp, matched.len(), &refused) {
+    let is_lost = is_lost(track_loss.as_deref_mut(), state, model, input, matched.len(), &refused);
+    if is_lost {
         relocate(state, model, input, rows, (association, gated));
         Association { candidates, newcomers, refused } = associate(state, model, evidence, association);
         matched = gate(state, model, stamp, candidates, gated, &mut refused);
@@ -112,13 +128,31 @@ pub fn step(
         Ok(_) => note_matches(state, matched, stamp, readings),
         Err(Singular) => matched.iter().for_each(|_| refused.add(DropReason::Singular)),
     }
+    if track_loss.is_some_and(|track_loss| track_loss.is_suspected()) {
+        newcomers.iter().for_each(|_| refused.add(DropReason::Undetermined));
+        newcomers = &[];
+    }
     let added = augment_all(state, model, newcomers, stamp, &mut refused, readings);
     prune(state, &model.map, stamp);
 
     let used = if updated.is_ok() { &*matched } else { &[] };
     let Updated { nis, noise } = updated.unwrap_or_default();
     let moved = before.inverse() * Se2::exp(&rows.of_pose(&noise)) * predicted;
-    Outcome { nis, dof: numbers(used), accepted: used.len(), added, refused, moved }
+    let is_displaced = is_lost || matches!(place, Place::Elsewhere(_));
+    Outcome { nis, dof: numbers(used), accepted: used.len(), added, refused, moved, is_displaced }
+}
+
+/// Leaves out the readings with a wide prior, which do not tell where the robot is.
+fn hold_back(candidates: &mut Vec<Match>, wide: &Wide, refused: &mut Counts) {
+    let mut index = 0;
+    candidates.retain(|_| {
+        let is_wide = wide.contains(index);
+        index += 1;
+        if is_wide {
+            refused.add(DropReason::Undetermined);
+        }
+        !is_wide
+    });
 }
 
 /// Propagates the state to the pose at which the cloud at `stamp` was taken.
@@ -132,9 +166,25 @@ fn propagate_to(state: &mut State, model: &Model, motion: &Increment, stamp: Sta
     }
 }
 
-/// Whether the gate has left out most readings for too long.
-fn is_lost(track_loss: Option<&mut TrackLoss>, stamp: Stamp, passed: usize, refused: &Counts) -> bool {
-    track_loss.is_some_and(|track_loss| track_loss.reached(stamp, passed, refused.get(DropReason::Gated)))
+/// Whether the gate has left out most readings for too long, or those that it has left out agree on another place.
+fn is_lost(
+    track_loss: Option<&mut TrackLoss>,
+    state: &State,
+    model: &Model,
+    input: &Input<'_>,
+    passed: usize,
+    refused: &Counts,
+) -> bool {
+    let gated = refused.get(DropReason::Gated);
+    let agreement = || agreement(state, model, input.evidence).unwrap_or_default();
+    track_loss.is_some_and(|track_loss| track_loss.reached(input.stamp, passed, gated, agreement))
+}
+
+/// How many readings of known features one motion of the robot explains.
+fn agreement(state: &State, model: &Model, evidence: Evidence<'_>) -> Option<Agreement> {
+    let motion = most_likely_displacement(state, model, evidence)?;
+    let agreeing = agreeing(state, (&model.sensors, &model.gate), known(state, model, evidence), &motion);
+    Some(Agreement { agreeing, all: known(state, model, evidence).count() })
 }
 
 /// Relocates a lost robot: moves it to where the cloud fits the map best, and increases the uncertainty of this motion
@@ -167,13 +217,25 @@ fn relocate(
 
 /// The motion of the robot that best explains the readings of features in the map.
 fn most_likely_displacement(state: &State, model: &Model, evidence: Evidence<'_>) -> Option<Se2> {
-    let Evidence::Observed { kind, observations } = evidence else { return None };
-    let known = observations.iter().filter_map(|observation| {
+    let known = known(state, model, evidence).map(|(i, reading)| (state.in_robot(i), reading));
+    displacement((&model.sensors, &state.mounts), &known.collect::<Vec<_>>()).map(|fit| fit.motion)
+}
+
+/// The readings that name a feature of the map, with its index.
+fn known<'a>(
+    state: &'a State,
+    model: &'a Model,
+    evidence: Evidence<'a>,
+) -> impl Iterator<Item = (usize, Reading)> + 'a {
+    let (kind, observations) = match evidence {
+        Evidence::Observed { kind, observations } => (kind, observations),
+        Evidence::Associated(_) => (FeatureKind::default(), [].as_slice()),
+    };
+    observations.iter().filter_map(move |observation| {
         let i = state.find(observation.id?)?;
         let reading = model.sensors.read(kind, observation).ok()?;
-        (!model.sensors.is_of_pose(&reading)).then(|| (state.in_robot(i), reading))
-    });
-    displacement((&model.sensors, &state.mounts), &known.collect::<Vec<_>>())
+        (!model.sensors.is_of_pose(&reading)).then_some((i, reading))
+    })
 }
 
 /// Linearizes all matches, and the effect of the last motion's noise on them, again at the estimate that the update

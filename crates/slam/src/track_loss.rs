@@ -5,6 +5,9 @@
 //! not measure. The map and its covariance stay. The robot is moved to where most readings fit the map, and the
 //! uncertainty of the robot relative to the map is increased, by at least the size of that motion, until most readings
 //! pass the gate. One wrong feature beside others that fit is no track loss.
+//!
+//! Readings that were left out and agree with each other need no such patience: landmarks do not all move by one rigid
+//! motion. Where one motion of the robot explains most of them, three clouds in a row are enough.
 
 use super::motion::Increment;
 use lienav_base::stamp::Stamp;
@@ -23,37 +26,78 @@ const LARGEST: f64 = 12.0;
 /// The largest standard deviation of the heading, rad: with it, the heading is unknown.
 const LARGEST_TURN: f64 = std::f64::consts::PI;
 
+/// So many clouds in a row have to agree on where the robot is.
+const AGREED: usize = 3;
+
+/// So many readings have to agree, and more than half of all: two landmarks leave one number to be contradicted.
+const AGREEING: usize = 3;
+
+/// Readings are held back for so long, s. A world in which one landmark is in view at a time tells no more than that.
+const HELD_S: f64 = 10.0;
+
+/// How many readings of known features there are in a cloud.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Agreement {
+    /// Those that one motion of the robot explains.
+    pub agreeing: usize,
+    /// All.
+    pub all: usize,
+}
+
 /// How long the gate has left out most readings of known features.
 #[derive(Clone, Debug)]
 pub struct TrackLoss {
     /// How long it may do so, s; 0 for ever.
     pub limit_s: f64,
     since: Option<Stamp>,
+    /// How many clouds in a row agreed on another place.
+    agreed: usize,
+    /// Since when readings that do not tell where the robot is are held back.
+    held_since: Option<Stamp>,
     relocations: u64,
 }
 
 impl TrackLoss {
     /// Nothing was left out so far.
     pub fn new(limit_s: f64) -> Self {
-        Self { limit_s, since: None, relocations: 0 }
+        Self { limit_s, since: None, agreed: 0, held_since: None, relocations: 0 }
     }
 
-    /// Takes note of a cloud in which `passed` observations of known features passed and `gated` did not. Returns
-    /// whether the robot is to be relocated; if so, counts it and starts the time anew.
-    pub fn reached(&mut self, stamp: Stamp, passed: usize, gated: u64) -> bool {
+    /// Takes note of a cloud in which `passed` observations of known features passed and `gated` did not, and whether
+    /// one motion explains the readings, which is asked for only if most were left out. Returns whether the robot is
+    /// to be relocated; if so, counts it and starts the time anew.
+    pub fn reached(&mut self, stamp: Stamp, passed: usize, gated: u64, agreement: impl FnOnce() -> Agreement) -> bool {
         if gated <= passed as u64 {
             if passed > 0 {
-                self.since = None;
+                self.forget();
             }
             return false;
         }
         let since = *self.since.get_or_insert(stamp);
-        let is_reached = self.limit_s > 0.0 && stamp.since(since) > self.limit_s;
+        let Agreement { agreeing, all } = agreement();
+        let agrees = agreeing >= AGREEING && 2 * agreeing > all;
+        self.agreed = if agrees { self.agreed + 1 } else { 0 };
+        let is_reached = self.limit_s > 0.0 && (stamp.since(since) > self.limit_s || self.agreed >= AGREED);
         if is_reached {
-            self.since = None;
+            self.forget();
             self.relocations += 1;
         }
         is_reached
+    }
+
+    /// Whether the last cloud agreed on another place, which is not confirmed yet: what is new there is not placed.
+    pub fn is_suspected(&self) -> bool {
+        self.limit_s > 0.0 && self.agreed > 0
+    }
+
+    /// Whether readings that do not tell where the robot is are still to be held back at `stamp`.
+    pub fn holds(&mut self, stamp: Stamp) -> bool {
+        stamp.since(*self.held_since.get_or_insert(stamp)) <= HELD_S
+    }
+
+    /// Takes note of a cloud that tells where the robot is.
+    pub fn found(&mut self) {
+        self.held_since = None;
     }
 
     /// How often the limit was reached.
@@ -63,7 +107,7 @@ impl TrackLoss {
 
     /// Starts the time anew.
     pub fn forget(&mut self) {
-        self.since = None;
+        (self.since, self.agreed, self.held_since) = (None, 0, None);
     }
 }
 

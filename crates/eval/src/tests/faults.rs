@@ -1,0 +1,170 @@
+//! A run with faults at random, beside the same run without: what wrong stamps, gaps, clouds of points that nothing is
+//! known of, and spikes of the odometry cost.
+
+use super::gap::{config, scene};
+use crate::errors::{Errors, mean};
+use crate::run::{Run, run};
+use crate::simulated;
+use lienav_base::stamp::Stamp;
+use lienav_io::recording::{Input, Recording, open};
+use lienav_io::truth::{MAX_TRUTH_GAP_S, Truth};
+use lienav_sim::Simulation;
+use lienav_slam::{Config, FeatureKind, Features, Observation};
+use nalgebra::Vector2;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use std::path::Path;
+
+/// What may happen to the input.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Fault {
+    /// A copy of an odometry message or of a cloud with a stamp that is wrong by seconds, or 0.
+    Stamp,
+    /// All input is lost for 1 s to 6 s.
+    Gap,
+    /// A cloud of points without identity, anywhere.
+    Points,
+    /// Up to five odometry messages in a row with a velocity or a yaw rate just below the limit.
+    Spikes,
+}
+
+const ALL: [Fault; 4] = [Fault::Stamp, Fault::Gap, Fault::Points, Fault::Spikes];
+
+/// The same input with a fault of `among` in each interval, at a random instant of it.
+pub(super) fn with_faults(recording: &Recording, among: &[Fault], interval_s: f64, seed: u64) -> Recording {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut inputs = recording.inputs.clone();
+    let Some(first) = inputs.first().map(Input::stamp) else { return recording.clone() };
+    let last_s = inputs.last().map_or(0.0, |input| input.stamp().since(first));
+    let mut number = 0;
+    while f64::from(number + 1) * interval_s < last_s {
+        let at = first + interval_s * (f64::from(number) + rng.random_range(0.3..0.9));
+        let fault = among[rng.random_range(0..among.len())];
+        inject(&mut inputs, fault, at, &mut rng);
+        number += 1;
+    }
+    Recording { inputs, ..recording.clone() }
+}
+
+fn inject(inputs: &mut Vec<Input>, fault: Fault, at: Stamp, rng: &mut ChaCha8Rng) {
+    let Some(place) = inputs.iter().position(|input| input.stamp() >= at) else { return };
+    match fault {
+        Fault::Stamp => {
+            let offset = [-3.0, 0.3, 0.7, 1.5, 3.0, 5.0][rng.random_range(0..6)];
+            let stamp = if rng.random_bool(0.2) { Stamp::default() } else { inputs[place].stamp() + offset };
+            let copy = restamped(&inputs[place], stamp);
+            inputs.insert(place, copy);
+        }
+        Fault::Gap => {
+            let end = at + rng.random_range(1.0..6.0);
+            inputs.retain(|input| input.stamp() < at || input.stamp() > end);
+        }
+        Fault::Points => {
+            let mut point = || [rng.random_range(0.5..6.0), rng.random_range(-3.0..3.0)];
+            let observations: Vec<_> =
+                (0..20).map(|_| Observation { id: None, value: point().into(), covariance: None }).collect();
+            let stamp = inputs[place].stamp() - 0.003;
+            inputs.insert(place, Input::Features(Features { stamp, kind: FeatureKind::RangeBearing, observations }));
+        }
+        Fault::Spikes => {
+            let sign = if rng.random_bool(0.5) { 1.0 } else { -1.0 };
+            let (is_fast, count) = (rng.random_bool(0.5), rng.random_range(1..=5));
+            let odometry = inputs[place..].iter_mut().filter_map(|input| match input {
+                Input::Odometry(odometry) => Some(odometry),
+                _ => None,
+            });
+            for odometry in odometry.take(count) {
+                if is_fast {
+                    odometry.velocity = Vector2::new(49.0 * sign, 0.0);
+                } else {
+                    odometry.yaw_rate = 49.0 * sign;
+                }
+            }
+        }
+    }
+}
+
+pub(super) fn restamped(input: &Input, stamp: Stamp) -> Input {
+    let mut copy = input.clone();
+    match &mut copy {
+        Input::Odometry(odometry) => odometry.stamp = stamp,
+        Input::Imu(imu) => imu.stamp = stamp,
+        Input::Features(cloud) => cloud.stamp = stamp,
+    }
+    copy
+}
+
+/// Position RMSE, m, and mean NEES.
+fn judge(run: &Run, recording: &Recording) -> (f64, f64) {
+    let errors = Errors::new(run, &Truth::new(&recording.truth, &recording.true_landmarks, MAX_TRUTH_GAP_S));
+    (errors.position_rmse().unwrap_or(f64::INFINITY), mean(errors.nees()).unwrap_or(f64::INFINITY))
+}
+
+/// The same, over all `recordings` without faults and with those of `among`.
+fn without_and_with(
+    recordings: &[(Recording, Config)],
+    among: &[Fault],
+    interval_s: f64,
+    draws: u64,
+) -> [(f64, f64); 2] {
+    let all = recordings.iter().enumerate().flat_map(|(k, each)| (0..draws).map(move |draw| (k as u64, draw, each)));
+    let judged: Vec<_> = all
+        .par_bridge()
+        .map(|(k, draw, (recording, config))| {
+            let clean = judge(&run(recording, config, |_| ()).unwrap(), recording);
+            let faulty = with_faults(recording, among, interval_s, 100 * k + draw);
+            (clean, judge(&run(&faulty, config, |_| ()).unwrap(), recording))
+        })
+        .collect();
+    let over = |of: &dyn Fn(&((f64, f64), (f64, f64))) -> (f64, f64)| {
+        let rmse = mean(judged.iter().map(|each| of(each).0.powi(2))).unwrap().sqrt();
+        (rmse, mean(judged.iter().map(|each| of(each).1)).unwrap())
+    };
+    [over(&|each| each.0), over(&|each| each.1)]
+}
+
+fn assert_cheap(recordings: &[(Recording, Config)], among: &[Fault], interval_s: f64, draws: u64) {
+    let [(rmse, nees), (with_rmse, with_nees)] = without_and_with(recordings, among, interval_s, draws);
+    let found =
+        format!("{among:?}: position RMSE {rmse:.4} m → {with_rmse:.4} m, mean NEES {nees:.2} → {with_nees:.2}");
+    println!("{found}");
+    assert!(with_rmse <= 1.2 * rmse && with_nees <= 1.3 * nees, "{found}");
+}
+
+fn simulated_runs(seeds: std::ops::Range<u64>) -> Vec<(Recording, Config)> {
+    let of = |seed| {
+        let scenario = scene(seed);
+        let config = config(&Simulation::new(&scenario).unwrap(), "default");
+        (simulated::recording(&scenario).unwrap(), config)
+    };
+    seeds.map(of).collect()
+}
+
+#[test]
+fn faults_every_thirty_seconds_cost_little() {
+    assert_cheap(&simulated_runs(1..7), &ALL, 30.0, 2);
+}
+
+#[test]
+fn wrong_stamps_cost_little() {
+    assert_cheap(&simulated_runs(7..11), &[Fault::Stamp], 10.0, 1);
+}
+
+#[test]
+fn spikes_of_the_odometry_cost_little() {
+    assert_cheap(&simulated_runs(11..15), &[Fault::Spikes], 10.0, 1);
+}
+
+/// Needs the recording: `../shared/data/lost_in_the_woods` beside the project.
+#[test]
+fn faults_in_the_woods_cost_little() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/lost_in_the_woods");
+    if !folder.exists() {
+        println!("not run: there is no recording at {}", folder.display());
+        return;
+    }
+    let mut recording = open(&format!("woods:{}", folder.display())).unwrap();
+    let config = recording.config.take().unwrap();
+    assert_cheap(&[(recording, config)], &ALL, 30.0, 2);
+}

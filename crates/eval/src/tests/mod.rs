@@ -1,0 +1,5 @@
+//! Tests of filters under faults, on simulated and recorded runs.
+
+mod faults;
+mod gap;
+mod stamps;
