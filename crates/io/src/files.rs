@@ -1,8 +1,15 @@
-//! Files that are either whole or not there.
+//! Files and folders that are either whole or not there, and temporary ones that do not outlive their process.
+//!
+//! What is being written has a hidden name, `.NAME.XXXXXX.tmp`, beside its place, and is locked. A process that ends by
+//! a signal removes what it has begun ([`remove_temporaries`]); what one leaves that was killed, the next one that
+//! writes to the same place finds unlocked, and removes ([`remove_leftovers`]).
 
-use std::fs::{File, Permissions};
+use std::collections::BTreeSet;
+use std::fs::{self, File, Permissions};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use tempfile::{NamedTempFile, TempDir, TempPath};
 
 /// Writes a file under a temporary name in the same folder, syncs it, and renames it to `path`: whoever opens `path`
 /// finds the old content or the new, never a part. A process that is killed leaves at most a hidden file `.NAME…tmp`.
@@ -11,21 +18,215 @@ use std::path::Path;
 /// What `write` says, or the folder cannot be written to. `path` is untouched then and the temporary file is removed.
 pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let folder = folder_of(path);
-    let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a file name"))?;
-    let prefix = format!(".{}.", name.to_string_lossy());
+    let prefix = prefix_of(path)?;
     let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).suffix(".tmp");
-    let mode = ordinary_permissions();
+    builder.prefix(&prefix).suffix(SUFFIX);
+    let mode = ordinary_permissions(0o666);
     if let Some(mode) = mode {
         builder.permissions(mode);
     }
-    let mut out = BufWriter::new(builder.tempfile_in(folder)?);
+    let file = builder.tempfile_in(folder)?;
+    let _registered = Registered::new(file.path());
+    // Where the file system has no locks, nobody takes it for left over either.
+    let _ = file.as_file().lock();
+    let mut out = BufWriter::new(file);
     write(&mut out)?;
     let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|e| e.error)?;
     sync_folder(folder);
     Ok(())
+}
+
+/// A folder that is being filled, beside the place that it will take. Dropped before, it leaves nothing.
+pub struct StagedFolder {
+    target: PathBuf,
+    folder: TempDir,
+    _lock: Option<File>,
+    _registered: Registered,
+}
+
+impl StagedFolder {
+    /// Begins a folder that will be `target`; folders above it are made where they are missing.
+    ///
+    /// # Errors
+    /// `target` is no name of a folder, or its parent cannot be written to.
+    pub fn create(target: &Path) -> io::Result<Self> {
+        let parent = folder_of(target);
+        let prefix = prefix_of(target)?;
+        fs::create_dir_all(parent)?;
+        loop {
+            let mut builder = tempfile::Builder::new();
+            builder.prefix(&prefix).suffix(SUFFIX);
+            if let Some(mode) = ordinary_permissions(0o777) {
+                builder.permissions(mode);
+            }
+            let folder = builder.tempdir_in(parent)?;
+            let lock = File::open(folder.path()).ok().filter(|file| file.lock().is_ok());
+            // Between the two lines above, another process may have taken it for left over.
+            if folder.path().exists() {
+                let _registered = Registered::new(folder.path());
+                return Ok(Self { target: target.to_owned(), folder, _lock: lock, _registered });
+            }
+        }
+    }
+
+    /// Where it is filled.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Puts the folder in its place with one rename. A folder that is there is exchanged for it, and then removed: at
+    /// every instant, either the old one is there as a whole or the new one.
+    ///
+    /// # Errors
+    /// The file system refuses; what was there is still there then.
+    pub fn take_place(mut self) -> io::Result<()> {
+        let parent = folder_of(&self.target).to_owned();
+        if !self.target.exists() {
+            fs::rename(self.folder.path(), &self.target)?;
+            self.folder.disable_cleanup(true);
+        } else if exchange(self.folder.path(), &self.target).is_err() {
+            // Not every file system can exchange. The old folder has a name then that nobody takes for left over.
+            let aside = self.folder.path().with_extension("old");
+            fs::rename(&self.target, &aside)?;
+            if let Err(error) = fs::rename(self.folder.path(), &self.target) {
+                fs::rename(&aside, &self.target)?;
+                return Err(error);
+            }
+            self.folder.disable_cleanup(true);
+            fs::remove_dir_all(&aside)?;
+        }
+        sync_folder(&parent);
+        // Where it was exchanged, the old folder goes with the temporary one, whose name it has.
+        Ok(())
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn exchange(a: &Path, b: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn exchange(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// A file or folder among the system's temporary ones, which is removed when dropped, and by [`remove_temporaries`].
+pub(crate) struct Temporary {
+    kind: Kind,
+    _registered: Registered,
+}
+
+enum Kind {
+    File(NamedTempFile),
+    /// A file that is not written to any more.
+    Closed(TempPath),
+    Folder(TempDir),
+}
+
+impl Temporary {
+    pub fn file() -> io::Result<Self> {
+        let file = NamedTempFile::with_prefix("lienav-")?;
+        let _registered = Registered::new(file.path());
+        Ok(Self { kind: Kind::File(file), _registered })
+    }
+
+    pub fn folder() -> io::Result<Self> {
+        let folder = TempDir::with_prefix("lienav-")?;
+        let _registered = Registered::new(folder.path());
+        Ok(Self { kind: Kind::Folder(folder), _registered })
+    }
+
+    pub fn path(&self) -> &Path {
+        match &self.kind {
+            Kind::File(file) => file.path(),
+            Kind::Closed(path) => path,
+            Kind::Folder(folder) => folder.path(),
+        }
+    }
+
+    /// Lets go of the file, which stays where it is.
+    pub fn close(self) -> Self {
+        let kind = match self.kind {
+            Kind::File(file) => Kind::Closed(file.into_temp_path()),
+            other => other,
+        };
+        Self { kind, ..self }
+    }
+}
+
+impl Write for Temporary {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.kind {
+            Kind::File(file) => file.write(bytes),
+            _ => Err(io::ErrorKind::InvalidInput.into()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What this process has begun and not finished.
+static BEGUN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// A path in [`BEGUN`], for as long as this lives.
+struct Registered(PathBuf);
+
+impl Registered {
+    fn new(path: &Path) -> Self {
+        BEGUN.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
+        Self(path.to_owned())
+    }
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        BEGUN.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+    }
+}
+
+/// Removes every temporary file and folder that this process has begun: for a process that is about to end by a signal,
+/// which runs no destructors. Work on them fails from then on.
+pub fn remove_temporaries() {
+    let begun = std::mem::take(&mut *BEGUN.lock().unwrap_or_else(PoisonError::into_inner));
+    for path in begun {
+        // A folder that is being filled meanwhile may refuse once.
+        let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path)).or_else(|_| fs::remove_dir_all(&path));
+    }
+}
+
+/// Removes what killed processes have left that were writing `target`, and says where that was. What a process that
+/// lives is writing is locked, and stays.
+pub fn remove_leftovers(target: &Path) -> Vec<PathBuf> {
+    let (Ok(prefix), Ok(entries)) = (prefix_of(target), fs::read_dir(folder_of(target))) else { return Vec::new() };
+    let is_temporary = |name: &str| {
+        let middle = name.strip_prefix(&prefix).and_then(|rest| rest.strip_suffix(SUFFIX));
+        middle.is_some_and(|middle| middle.len() == 6 && middle.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+    };
+    let mut removed = Vec::new();
+    for entry in entries.flatten().filter(|entry| is_temporary(&entry.file_name().to_string_lossy())) {
+        let path = entry.path();
+        let Ok(kind) = entry.file_type() else { continue };
+        if !(kind.is_dir() || kind.is_file()) || !File::open(&path).is_ok_and(|file| file.try_lock().is_ok()) {
+            continue;
+        }
+        if if kind.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) }.is_ok() {
+            removed.push(path);
+        }
+    }
+    removed
+}
+
+const SUFFIX: &str = ".tmp";
+
+fn prefix_of(path: &Path) -> io::Result<String> {
+    let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it ends with no name"))?;
+    Ok(format!(".{}.", name.to_string_lossy()))
 }
 
 /// The folder a path lies in; `.` for a bare name.
@@ -45,13 +246,13 @@ pub(crate) fn sync_folder(folder: &Path) {
 
 /// What `File::create` would give; temporary files are private otherwise, and would stay so after the rename.
 #[cfg(unix)]
-fn ordinary_permissions() -> Option<Permissions> {
+fn ordinary_permissions(mode: u32) -> Option<Permissions> {
     use std::os::unix::fs::PermissionsExt;
-    Some(Permissions::from_mode(0o666))
+    Some(Permissions::from_mode(mode))
 }
 
 #[cfg(not(unix))]
-fn ordinary_permissions() -> Option<Permissions> {
+fn ordinary_permissions(_: u32) -> Option<Permissions> {
     None
 }
 
@@ -82,6 +283,35 @@ mod tests {
         assert_eq!(result.unwrap_err().to_string(), "disk full");
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_folder_takes_its_place_whole_and_what_a_killed_process_left_is_removed() {
+        let root = tempfile::tempdir().unwrap();
+        let target = root.path().join("deep/results");
+        let fill = |text: &str| {
+            let staged = StagedFolder::create(&target).unwrap();
+            fs::write(staged.path().join(text), text).unwrap();
+            staged
+        };
+        let names = |folder: &Path| {
+            let mut names: Vec<String> =
+                fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        };
+        fill("old").take_place().unwrap();
+        drop(fill("dropped"));
+        assert_eq!(names(&target), ["old"]);
+        fill("new").take_place().unwrap();
+        assert_eq!(names(&target), ["new"]);
+        assert_eq!(names(root.path().join("deep").as_path()), ["results"]);
+        let alive = fill("alive");
+        let killed = root.path().join("deep/.results.abc123.tmp");
+        fs::create_dir(&killed).unwrap();
+        fs::create_dir(root.path().join("deep/.results.notes.tmp")).unwrap();
+        assert_eq!(remove_leftovers(&target), [killed]);
+        assert!(alive.path().exists() && root.path().join("deep/.results.notes.tmp").exists());
     }
 
     #[cfg(unix)]

@@ -92,6 +92,19 @@ pub enum OpenError {
         /// What is wrong with it.
         problem: String,
     },
+    /// A compressed file that cannot be unpacked for want of room.
+    #[error(
+        "{}: cannot be unpacked into {}: {error}; free space there, or set TMPDIR to a folder on another disk",
+        path.display(), folder.display()
+    )]
+    NoRoom {
+        /// Which file.
+        path: PathBuf,
+        /// Where it was to be unpacked.
+        folder: PathBuf,
+        /// What the file system says.
+        error: io::Error,
+    },
     /// Not a source at all.
     #[error(
         "'{given}' is not a source: {problem}; give a bag (folder, .mcap or .db3), woods:FOLDER or mrclam:FOLDER:ROBOT"

@@ -1,6 +1,8 @@
 //! A bag as a recording.
 
+use super::bounds;
 use super::cdr::{self, CdrError};
+use super::metadata;
 use super::params;
 use super::read::{BagReader, Topic};
 use super::topics::{Role, Topics, roles_of};
@@ -42,6 +44,7 @@ pub fn load(path: &Path, topics: &Topics) -> Result<Recording, OpenError> {
     let noted_frames = read_notes(path, &bag, &mut recording)?;
     warn_of_topics(bag.topics(), &roles, &mut recording);
 
+    bag.select(&roles.iter().map(Option::is_some).collect::<Vec<_>>());
     let mut intake = Intake::new(recording, topics.frames.clone().or(noted_frames));
     let mut problems = Problems::default();
     while let Some(record) = bag.next() {
@@ -197,7 +200,14 @@ fn read_notes(path: &Path, bag: &BagReader, recording: &mut Recording) -> Result
     }
     let folder = if path.is_dir() { path } else { folder_of(path) };
     let params = folder.join(params::FILE_NAME);
-    match fs::read_to_string(&params) {
+    let file = match fs::symlink_metadata(&params) {
+        Ok(_) => match metadata::inside(folder, &params) {
+            Ok(_) => bounds::open_regular(&params),
+            Err(problem) => return Err(OpenError::bag(&params, problem)),
+        },
+        Err(error) => Err(error),
+    };
+    match file.and_then(|file| bounds::read_text(file, bounds::TEXT)) {
         Ok(text) => {
             let config = params::from_yaml(&text).map_err(|problem| OpenError::bag(&params, problem))?;
             recording.config = Some(config);
