@@ -1,6 +1,6 @@
 //! `lienav evaluate`: a recording through one filter or several, and how good they were.
 
-use super::failure::{Failure, print};
+use super::failure::{Failure, print, say_removed};
 use super::layers::Layers;
 use super::progress;
 use super::source::{TopicArgs, open};
@@ -83,6 +83,13 @@ The names batch… are no filters: they estimate the whole run at once, after it
 accepts; batch-euler moves by Euler's steps; batch-cauchy uses gated observations too, under Cauchy's loss;
 batch-calibrated also fits the scales of both velocities and the biases of range and bearing.";
 
+impl Args {
+    /// Whether it listens to running nodes.
+    pub(super) fn is_live(&self) -> bool {
+        self.live.live
+    }
+}
+
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if args.max_truth_gap.is_nan() || args.max_truth_gap < 0.0 {
         return Err(Failure::WrongCall(format!("--max-truth-gap is {}; allowed: 0 or more", args.max_truth_gap)));
@@ -130,6 +137,7 @@ fn report(runs: &[Run], truth: &Truth, output: &Output) -> Result<(), Failure> {
     let errors: Vec<Errors> = runs.iter().map(|run| Errors::new(run, truth)).collect();
     let subjects: Vec<Subject> = runs.iter().zip(&errors).map(|(run, errors)| Subject { run, truth, errors }).collect();
     if let Some(out) = &output.out {
+        say_removed(&folder::remove_leftovers(out));
         folder::write(out, &subjects).map_err(Failure::failed)?;
     }
     let reports: Vec<Report> = runs.iter().zip(&errors).map(|(run, errors)| Report::new(run, errors)).collect();

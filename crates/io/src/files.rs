@@ -4,12 +4,21 @@
 //! a signal removes what it has begun ([`remove_temporaries`]); what one leaves that was killed, the next one that
 //! writes to the same place finds unlocked, and removes ([`remove_leftovers`]).
 
+use crate::bag::bounds;
 use std::collections::BTreeSet;
 use std::fs::{self, File, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use tempfile::{NamedTempFile, TempDir, TempPath};
+
+/// Reads a text file of settings. Pipes are welcome, as in `--config <(…)`; what does not end is refused.
+///
+/// # Errors
+/// What the file system says; more than 8 MB; what is not UTF-8.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    bounds::read_text(File::open(path)?, bounds::TEXT)
+}
 
 /// Writes a file under a temporary name in the same folder, syncs it, and renames it to `path`: whoever opens `path`
 /// finds the old content or the new, never a part. A process that is killed leaves at most a hidden file `.NAME…tmp`.
@@ -43,7 +52,7 @@ pub struct StagedFolder {
     target: PathBuf,
     folder: TempDir,
     _lock: Option<File>,
-    _registered: Registered,
+    registered: Registered,
 }
 
 impl StagedFolder {
@@ -52,8 +61,9 @@ impl StagedFolder {
     /// # Errors
     /// `target` is no name of a folder, or its parent cannot be written to.
     pub fn create(target: &Path) -> io::Result<Self> {
-        let parent = folder_of(target);
-        let prefix = prefix_of(target)?;
+        let target = resolved(target);
+        let parent = folder_of(&target);
+        let prefix = prefix_of(&target)?;
         fs::create_dir_all(parent)?;
         loop {
             let mut builder = tempfile::Builder::new();
@@ -65,8 +75,9 @@ impl StagedFolder {
             let lock = File::open(folder.path()).ok().filter(|file| file.lock().is_ok());
             // Between the two lines above, another process may have taken it for left over.
             if folder.path().exists() {
-                let _registered = Registered::new(folder.path());
-                return Ok(Self { target: target.to_owned(), folder, _lock: lock, _registered });
+                File::create(folder.path().join(UNFINISHED))?;
+                let registered = Registered::new(folder.path());
+                return Ok(Self { target, folder, _lock: lock, registered });
             }
         }
     }
@@ -77,28 +88,37 @@ impl StagedFolder {
     }
 
     /// Puts the folder in its place with one rename. A folder that is there is exchanged for it, and then removed: at
-    /// every instant, either the old one is there as a whole or the new one.
+    /// every instant, either the old one is there as a whole or the new one. What is in the old one and not `ours`
+    /// moves into the new one.
     ///
     /// # Errors
     /// The file system refuses; what was there is still there then.
-    pub fn take_place(mut self) -> io::Result<()> {
-        let parent = folder_of(&self.target).to_owned();
-        if !self.target.exists() {
-            fs::rename(self.folder.path(), &self.target)?;
-            self.folder.disable_cleanup(true);
-        } else if exchange(self.folder.path(), &self.target).is_err() {
+    pub fn take_place(self, ours: &dyn Fn(&Path) -> bool) -> io::Result<()> {
+        let Self { target, mut folder, _lock, registered } = self;
+        // From here on, the hidden folder may be the old one.
+        drop(registered);
+        fs::remove_file(folder.path().join(UNFINISHED))?;
+        folder.disable_cleanup(true);
+        let hidden = folder.path().to_owned();
+        let remove_hidden = |error| {
+            let _ = fs::remove_dir_all(&hidden);
+            error
+        };
+        if fs::symlink_metadata(&target).is_err() {
+            fs::rename(&hidden, &target).map_err(remove_hidden)?;
+        } else if exchange(&hidden, &target).is_ok() {
+            rescue(&hidden, &target, ours)?;
+        } else {
             // Not every file system can exchange. The old folder has a name then that nobody takes for left over.
-            let aside = self.folder.path().with_extension("old");
-            fs::rename(&self.target, &aside)?;
-            if let Err(error) = fs::rename(self.folder.path(), &self.target) {
-                fs::rename(&aside, &self.target)?;
-                return Err(error);
+            let aside = hidden.with_extension("old");
+            fs::rename(&target, &aside).map_err(remove_hidden)?;
+            if let Err(error) = fs::rename(&hidden, &target) {
+                fs::rename(&aside, &target)?;
+                return Err(remove_hidden(error));
             }
-            self.folder.disable_cleanup(true);
-            fs::remove_dir_all(&aside)?;
+            rescue(&aside, &target, ours)?;
         }
-        sync_folder(&parent);
-        // Where it was exchanged, the old folder goes with the temporary one, whose name it has.
+        sync_folder(folder_of(&target));
         Ok(())
     }
 }
@@ -112,6 +132,30 @@ fn exchange(a: &Path, b: &Path) -> io::Result<()> {
 #[cfg(not(target_os = "linux"))]
 fn exchange(_: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Removes the folder `old`; what is in it and not `ours` moves to `target`.
+fn rescue(old: &Path, target: &Path, ours: &dyn Fn(&Path) -> bool) -> io::Result<()> {
+    for entry in fs::read_dir(old)? {
+        let entry = entry?;
+        if !ours(&entry.path()) {
+            let place = target.join(entry.file_name());
+            if place.exists() {
+                return Err(io::Error::new(
+                    io::ErrorKind::AlreadyExists,
+                    format!("{} is not moved there, where something has its name", entry.path().display()),
+                ));
+            }
+            fs::rename(entry.path(), place)?;
+        }
+    }
+    fs::remove_dir_all(old)
+}
+
+/// A place where a folder can be put: `..` and links lead somewhere, and it is put there.
+fn resolved(target: &Path) -> PathBuf {
+    let is_link = fs::symlink_metadata(target).is_ok_and(|found| found.is_symlink());
+    if is_link { target.canonicalize().unwrap_or_else(|_| target.to_owned()) } else { target.to_owned() }
 }
 
 /// A file or folder among the system's temporary ones, which is removed when dropped, and by [`remove_temporaries`].
@@ -200,10 +244,11 @@ pub fn remove_temporaries() {
     }
 }
 
-/// Removes what killed processes have left that were writing `target`, and says where that was. What a process that
-/// lives is writing is locked, and stays.
-pub fn remove_leftovers(target: &Path) -> Vec<PathBuf> {
-    let (Ok(prefix), Ok(entries)) = (prefix_of(target), fs::read_dir(folder_of(target))) else { return Vec::new() };
+/// Removes what killed processes have left that were writing the folder `target`, and says where that was. What a
+/// process that lives is writing is locked, and stays; what is not `ours` moves to `target`, if that is there.
+pub fn remove_leftovers(target: &Path, ours: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
+    let target = resolved(target);
+    let (Ok(prefix), Ok(entries)) = (prefix_of(&target), fs::read_dir(folder_of(&target))) else { return Vec::new() };
     let is_temporary = |name: &str| {
         let middle = name.strip_prefix(&prefix).and_then(|rest| rest.strip_suffix(SUFFIX));
         middle.is_some_and(|middle| middle.len() == 6 && middle.bytes().all(|byte| byte.is_ascii_alphanumeric()))
@@ -211,11 +256,12 @@ pub fn remove_leftovers(target: &Path) -> Vec<PathBuf> {
     let mut removed = Vec::new();
     for entry in entries.flatten().filter(|entry| is_temporary(&entry.file_name().to_string_lossy())) {
         let path = entry.path();
-        let Ok(kind) = entry.file_type() else { continue };
-        if !(kind.is_dir() || kind.is_file()) || !File::open(&path).is_ok_and(|file| file.try_lock().is_ok()) {
-            continue;
-        }
-        if if kind.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) }.is_ok() {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        // Held until it is removed: its process may be about to begin.
+        let Some(_lock) = File::open(&path).ok().filter(|file| is_folder && file.try_lock().is_ok()) else { continue };
+        let all = |_: &Path| true;
+        let ours: &dyn Fn(&Path) -> bool = if path.join(UNFINISHED).exists() { &all } else { ours };
+        if rescue(&path, &target, ours).is_ok() {
             removed.push(path);
         }
     }
@@ -223,6 +269,8 @@ pub fn remove_leftovers(target: &Path) -> Vec<PathBuf> {
 }
 
 const SUFFIX: &str = ".tmp";
+/// In a hidden folder that is being filled, until it is complete: nothing of such a folder is the user's.
+const UNFINISHED: &str = ".unfinished";
 
 fn prefix_of(path: &Path) -> io::Result<String> {
     let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it ends with no name"))?;
@@ -300,17 +348,19 @@ mod tests {
             names.sort();
             names
         };
-        fill("old").take_place().unwrap();
+        let ours = |path: &Path| !path.ends_with("notes");
+        fill("old").take_place(&ours).unwrap();
         drop(fill("dropped"));
         assert_eq!(names(&target), ["old"]);
-        fill("new").take_place().unwrap();
-        assert_eq!(names(&target), ["new"]);
+        fs::write(target.join("notes"), "of the user").unwrap();
+        fill("new").take_place(&ours).unwrap();
+        assert_eq!(names(&target), ["new", "notes"]);
         assert_eq!(names(root.path().join("deep").as_path()), ["results"]);
         let alive = fill("alive");
         let killed = root.path().join("deep/.results.abc123.tmp");
         fs::create_dir(&killed).unwrap();
         fs::create_dir(root.path().join("deep/.results.notes.tmp")).unwrap();
-        assert_eq!(remove_leftovers(&target), [killed]);
+        assert_eq!(remove_leftovers(&target, &ours), [killed]);
         assert!(alive.path().exists() && root.path().join("deep/.results.notes.tmp").exists());
     }
 

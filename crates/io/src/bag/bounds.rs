@@ -23,11 +23,14 @@ pub(super) const WARNINGS: usize = 50;
 /// `metadata.yaml` and `params.yaml` are not longer, bytes.
 pub(crate) const TEXT: u64 = 1 << 23;
 /// A file of a data set is not longer, bytes; unpacked, if it is compressed.
-pub(crate) const DATA_SET: u64 = 1 << 30;
+pub(crate) const DATA_SET: u64 = 1 << 28;
 
-/// A file of this length may be unpacked to this many bytes, whatever its parts are read again for.
-pub(super) const fn unpacked(file_length: u64) -> u64 {
-    (1_u64 << 32).saturating_add(file_length.saturating_mul(100))
+/// A file of this length may be unpacked to this many bytes, its parts that are read again included: a thousand times
+/// its length where it is small, a hundred times where it is large.
+pub(super) fn unpacked(file_length: u64) -> u64 {
+    let small = (1_u64 << 28).saturating_add(file_length.saturating_mul(1000));
+    let large = (1_u64 << 32).saturating_add(file_length.saturating_mul(100));
+    small.min(large)
 }
 
 /// A number of bytes for people.

@@ -259,7 +259,7 @@ impl BagWriter {
     fn take_place(self) -> Result<(), WriteError> {
         check_replaceable(&self.target, self.existing)?;
         let Self { target, folder, .. } = self;
-        folder.take_place().map_err(|error| WriteError::Io { path: target, error })
+        folder.take_place(&|_| true).map_err(|error| WriteError::Io { path: target, error })
     }
 
     fn metadata(&self) -> Metadata {
