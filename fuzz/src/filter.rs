@@ -7,6 +7,13 @@ use lienav_lie::Se2;
 use lienav_slam::{Config, FeatureKind, Filter, Imu, Observation, Odometry, Slam};
 use nalgebra::{Matrix2, Matrix3, Vector2};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How many messages and other events the filter was given so far.
+pub static EVENTS: AtomicU64 = AtomicU64::new(0);
+
+/// How many observations it has used, to see that a run is not all refusals.
+pub static USED: AtomicU64 = AtomicU64::new(0);
 
 /// No panic; poses finite, covariances symmetric with a diagonal that is not negative, stamps of steps increasing; and
 /// of everything that came in, it is known what became of it.
@@ -15,6 +22,7 @@ pub fn filter(data: &[u8]) {
     let mut slam = Slam::new(config(&mut bytes)).unwrap();
     let mut story = Story { now: 1_000_000_000, refused: 0, rejected: 0, clouds: BTreeMap::new(), last: None };
     while !bytes.is_empty() {
+        EVENTS.fetch_add(1, Ordering::Relaxed);
         story.event(&mut slam, &mut bytes);
         story.check(&mut slam);
     }
@@ -120,6 +128,7 @@ impl Story {
             check_pose(step.estimate.pose, &step.estimate.covariance);
             assert!(step.nis.is_finite() && step.nis >= 0.0, "NIS {}", step.nis);
             assert!(step.features <= slam.config().map.max_features);
+            USED.fetch_add((step.accepted + step.added) as u64, Ordering::Relaxed);
             self.rejected += step.rejected as u64;
             let seen = step.accepted + step.added + step.rejected;
             let came = self.clouds.remove(&step.estimate.stamp);

@@ -17,6 +17,7 @@ mod messages;
 mod mutate;
 
 pub use files::keep;
+pub use filter::{EVENTS, USED};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,8 +1,9 @@
 //! `cargo run --release -p lienav-fuzz -- TARGET|all [--runs N] [--seed S]`, or `-- TARGET FILE` for one input.
 
-use lienav_fuzz::{TARGETS, Target, keep, run};
+use lienav_fuzz::{EVENTS, TARGETS, USED, Target, keep, run};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 const USAGE: &str = "lienav-fuzz TARGET|all [--runs N] [--seed S], or lienav-fuzz TARGET FILE";
@@ -36,6 +37,11 @@ fn main() -> ExitCode {
                 code = ExitCode::FAILURE;
             }
         }
+    }
+    let events = EVENTS.load(Ordering::Relaxed);
+    if events > 0 {
+        let used = USED.load(Ordering::Relaxed);
+        println!("the filter was given {events} messages, and used {used} observations");
     }
     code
 }

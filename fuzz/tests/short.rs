@@ -1,6 +1,7 @@
 //! The short form, for CI: seeded, some seconds.
 
-use lienav_fuzz::{TARGETS, run};
+use lienav_fuzz::{EVENTS, TARGETS, USED, run};
+use std::sync::atomic::Ordering;
 
 #[test]
 fn no_damage_breaks_anything() {
@@ -20,4 +21,7 @@ fn no_damage_breaks_anything() {
             );
         }
     }
+    // Damage that is refused at the door tests nothing behind it.
+    let (events, used) = (EVENTS.load(Ordering::Relaxed), USED.load(Ordering::Relaxed));
+    assert!(events > 100_000 && used > 10_000, "the filter was given {events} messages and used {used} observations");
 }

@@ -83,7 +83,13 @@ pub(super) fn longest<T>(pieces: Vec<&[T]>) -> Vec<&[T]> {
     let mut lengths: Vec<usize> = pieces.iter().map(|piece| piece.len()).collect();
     lengths.sort_unstable_by(|a, b| b.cmp(a));
     let least = lengths[PIECES - 1];
-    pieces.into_iter().filter(|piece| piece.len() >= least).take(PIECES).collect()
+    let mut of_least = PIECES - lengths.partition_point(|length| *length > least);
+    let mut is_kept = |piece: &&[T]| {
+        let is_least = piece.len() == least && of_least > 0;
+        of_least -= usize::from(is_least);
+        is_least || piece.len() > least
+    };
+    pieces.into_iter().filter(|piece| is_kept(piece)).collect()
 }
 
 /// Points of which no more than one lies in each square of this width, where there are more than [`PIECES`].

@@ -19,7 +19,7 @@ mod unpack;
 mod write;
 
 pub use load::{BAD_TRUTH, DROPPED_KEY, NAME_KEY, UNREADABLE, load};
-pub(crate) use load::{Problems, Unread};
+pub(crate) use load::{Loading, Problems, Unread};
 pub use read::{BagReader, Record, Topic};
 pub use topics::{Role, Topics, roles_of};
 pub use write::{BagWriter, Existing, TopicId, WriteError};

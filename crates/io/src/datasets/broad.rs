@@ -66,9 +66,9 @@ fn read_text(path: &Path) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
     use flate2::Compression;
     use flate2::write::GzEncoder;
+    use std::fs;
     use std::io::Write;
 
     const TRIAL: &str = "t_s,gyr_x_radps,gyr_y_radps,gyr_z_radps,acc_x_mps2,acc_y_mps2,acc_z_mps2,q_w,q_x,q_y,q_z,movement\n\
