@@ -1,6 +1,6 @@
 //! `cargo run --release -p lienav-fuzz -- TARGET|all [--runs N] [--seed S]`, or `-- TARGET FILE` for one input.
 
-use lienav_fuzz::{EVENTS, TARGETS, USED, Target, keep, run};
+use lienav_fuzz::{EVENTS, TARGETS, Target, USED, keep, run};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;

@@ -123,9 +123,9 @@ fn in_one_line(message: &str) -> String {
         message.split("\n\n").map(|p| p.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     let tips = paragraphs.iter().skip(1).filter(|p| p.starts_with("tip:")).map(String::as_str);
     let usage = paragraphs.iter().find_map(|p| p.strip_prefix("Usage: "));
-    let words = usage.unwrap_or_default().split(' ').take_while(|word| is_command(word));
-    let command = words.collect::<Vec<_>>().join(" ");
-    let command = if command.is_empty() { "lienav" } else { &command };
+    // The first word is the program, whatever its file is called.
+    let words = usage.unwrap_or_default().split(' ').skip(1).take_while(|word| is_command(word));
+    let command = std::iter::once("lienav").chain(words).collect::<Vec<_>>().join(" ");
     let what = paragraphs.first().map(|p| p.trim_start_matches("error: ")).unwrap_or_default();
     let parts: Vec<&str> = std::iter::once(what).chain(tips).collect();
     format!("{}; see `{command} --help`", parts.join("; "))

@@ -15,6 +15,14 @@ pub(super) struct Source {
 }
 
 impl Source {
+    /// Opens it without reading its input.
+    ///
+    /// # Errors
+    /// As [`Source::open`].
+    pub(super) fn stream(&self) -> Result<Stream, Failure> {
+        open_stream(&self.source, &(&self.topics).into())
+    }
+
     /// Reads it.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     /// The file system says no.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: cannot be written: {error}{}", path.display(), files::remedy(error))]
     Io {
         /// Of which file.
         path: PathBuf,

@@ -20,6 +20,20 @@ pub fn read_text(path: &Path) -> io::Result<String> {
     bounds::read_text(File::open(path)?, bounds::TEXT)
 }
 
+/// What the user can do about an error of writing, as the end of a sentence; empty where nobody knows.
+pub fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free space or choose a folder on another disk",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "; choose a folder that you may write to"
+        }
+        io::ErrorKind::ResourceBusy | io::ErrorKind::CrossesDevices => {
+            "; it is where a disk is mounted: give a new folder inside of it"
+        }
+        _ => "",
+    }
+}
+
 /// Writes a file under a temporary name in the same folder, syncs it, and renames it to `path`: whoever opens `path`
 /// finds the old content or the new, never a part. A process that is killed leaves at most a hidden file `.NAME…tmp`.
 ///
@@ -34,7 +48,7 @@ pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::R
     if let Some(mode) = mode {
         builder.permissions(mode);
     }
-    let file = builder.tempfile_in(folder)?;
+    let file = builder.tempfile_in(folder).map_err(without_path)?;
     let _registered = Registered::new(file.path());
     // Where the file system has no locks, nobody takes it for left over either.
     let _ = file.as_file().lock();
@@ -71,7 +85,7 @@ impl StagedFolder {
             if let Some(mode) = ordinary_permissions(0o777) {
                 builder.permissions(mode);
             }
-            let folder = builder.tempdir_in(parent)?;
+            let folder = builder.tempdir_in(parent).map_err(without_path)?;
             let lock = File::open(folder.path()).ok().filter(|file| file.lock().is_ok());
             // Between the two lines above, another process may have taken it for left over.
             if folder.path().exists() {
@@ -173,13 +187,13 @@ enum Kind {
 
 impl Temporary {
     pub fn file() -> io::Result<Self> {
-        let file = NamedTempFile::with_prefix("lienav-")?;
+        let file = NamedTempFile::with_prefix("lienav-").map_err(without_path)?;
         let _registered = Registered::new(file.path());
         Ok(Self { kind: Kind::File(file), _registered })
     }
 
     pub fn folder() -> io::Result<Self> {
-        let folder = TempDir::with_prefix("lienav-")?;
+        let folder = TempDir::with_prefix("lienav-").map_err(without_path)?;
         let _registered = Registered::new(folder.path());
         Ok(Self { kind: Kind::Folder(folder), _registered })
     }
@@ -266,6 +280,11 @@ pub fn remove_leftovers(target: &Path, ours: &dyn Fn(&Path) -> bool) -> Vec<Path
         }
     }
     removed
+}
+
+/// The library names the hidden file in its errors, which nobody knows.
+fn without_path(error: io::Error) -> io::Error {
+    error.kind().into()
 }
 
 const SUFFIX: &str = ".tmp";

@@ -7,6 +7,7 @@ use super::sensor::{Reading, Sensors};
 use super::state::State;
 use super::step::Model;
 use super::{Counts, DropReason, FeatureKind, Linearization, Observation};
+use std::collections::HashSet;
 
 /// The content of a cloud.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +57,37 @@ pub struct Association<'r> {
 pub struct AssociationRoom {
     candidates: Vec<Candidate>,
     newcomers: Vec<Newcomer>,
-    named: Vec<u32>,
+    named: Named,
+}
+
+/// The identities that a cloud has named. A few are compared one by one, which is quicker than anything; many are
+/// looked up, or a cloud of a million would be compared a million times.
+#[derive(Debug, Default)]
+struct Named {
+    few: Vec<u32>,
+    many: HashSet<u32>,
+}
+
+/// More than a front end sees at once.
+const FEW: usize = 64;
+
+impl Named {
+    fn clear(&mut self) {
+        self.few.clear();
+        self.many.clear();
+    }
+
+    /// Whether this identity is the first of its kind.
+    fn insert(&mut self, id: u32) -> bool {
+        if self.few.contains(&id) {
+            return false;
+        }
+        if self.few.len() < FEW {
+            self.few.push(id);
+            return true;
+        }
+        self.many.insert(id)
+    }
 }
 
 /// Associates each reading by its identity if it has one, and otherwise with the only feature whose gate it passes.
@@ -108,17 +139,16 @@ fn associate_one(
     at: Linearization,
     gate: &Gate,
     (kind, observation): (FeatureKind, &Observation),
-    named: &mut Vec<u32>,
+    named: &mut Named,
 ) -> Result<Verdict, DropReason> {
     let reading = sensors.read(kind, observation)?;
     if sensors.is_of_pose(&reading) {
         return candidate(state, sensors, &reading, Subject::Pose, at).map(Verdict::Known);
     }
     let Some(id) = observation.id else { return by_distance(state, sensors, &reading, gate, at) };
-    if named.contains(&id) {
+    if !named.insert(id) {
         return Err(DropReason::DuplicateFeature);
     }
-    named.push(id);
     match state.find(id) {
         Some(i) => candidate(state, sensors, &reading, Subject::Feature(i), at).map(Verdict::Known),
         None => Ok(Verdict::New(Newcomer { id: Some(id), reading })),

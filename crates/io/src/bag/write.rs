@@ -5,7 +5,7 @@ use super::metadata::{
     Document, Duration, FILE_NAME, FileInformation, Metadata, Qos, StartingTime, TopicMetadata, TopicWithCount,
 };
 use super::schema::definition;
-use crate::files::{StagedFolder, write_atomically};
+use crate::files::{StagedFolder, remedy, write_atomically};
 use crate::messages::Message;
 use lienav_base::stamp::Stamp;
 use mcap::records::MessageHeader;
@@ -67,17 +67,6 @@ impl WriteError {
             mcap::McapError::Io(error) => Self::Io { path, error },
             error => Self::Mcap { path, error },
         }
-    }
-}
-
-/// What the user can do, as the end of a sentence.
-fn remedy(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free space or choose a folder on another disk",
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            "; choose a folder that you may write to"
-        }
-        _ => "",
     }
 }
 
