@@ -1,6 +1,6 @@
 //! `lienav attitude`: an inertial recording through the attitude filter, and how good it was.
 
-use super::failure::{Failure, print};
+use super::failure::{Failure, print, say_removed};
 use super::layers::{assignment, frames_in, warn_of_others};
 use super::progress;
 use clap::builder::PossibleValuesParser;
@@ -9,12 +9,13 @@ use lienav_eval::attitude::drift::drift;
 use lienav_eval::attitude::errors::Errors;
 use lienav_eval::attitude::report::{Report, write};
 use lienav_eval::attitude::{Begin, run as run_filter};
+use lienav_eval::folder::remove_leftovers;
 use lienav_integrate::attitude::Method;
 use lienav_io::bag::Topics;
 use lienav_io::convert::Frames;
+use lienav_io::files::read_text;
 use lienav_io::inertial::open;
 use lienav_io::settings_file::{overlay, to_markdown, with};
-use std::fs;
 use std::path::PathBuf;
 
 /// Run the attitude filter over an inertial recording and report errors of the orientation
@@ -84,6 +85,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let errors = Errors::new(&outcome, drift.as_ref().map(|drift| drift.bias));
     let report = Report::new(&recording, &config, &outcome, &errors, drift.as_ref());
     if let Some(out) = &args.out {
+        say_removed(&remove_leftovers(out));
         write(out, &report, &errors).map_err(Failure::failed)?;
     }
     if args.json {
@@ -101,7 +103,7 @@ fn config(args: &Args) -> Result<Config, Failure> {
     let mut config = Config::default();
     if let Some(path) = &args.config {
         let named = |error: &dyn std::fmt::Display| Failure::Failed(format!("{}: {error}", path.display()));
-        let text = fs::read_to_string(path).map_err(|e| named(&e))?;
+        let text = read_text(path).map_err(|e| named(&e))?;
         config = overlay(&config, &text, "attitude_node").map_err(|e| named(&e))?;
         warn_of_others(path, &text);
         config.validate().map_err(|e| named(&e))?;

@@ -1,9 +1,10 @@
 //! `lienav convert`: any source as a rosbag2 bag.
 
-use super::failure::{Failure, print};
+use super::failure::{Failure, print, say_removed};
 use super::progress;
 use super::source::Source;
 use lienav_io::bag;
+use lienav_io::files::remove_leftovers;
 use lienav_io::recording::Recording;
 use lienav_io::to_bag::to_bag;
 use std::path::{Path, PathBuf};
@@ -44,6 +45,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 /// Writes a recording as a bag and says what was written.
 pub(super) fn write(recording: &Recording, out: &Path, existing: Existing) -> Result<(), Failure> {
     let replace = if existing.force { bag::Existing::Replace } else { bag::Existing::Refuse };
+    say_removed(&remove_leftovers(out, &|_| true));
     let bar = progress::bar(recording.inputs.len(), "writing");
     let result = to_bag(recording, out, replace, &mut |done, all| {
         bar.set_length(all);
@@ -53,6 +55,10 @@ pub(super) fn write(recording: &Recording, out: &Path, existing: Existing) -> Re
     let converted = result.map_err(Failure::failed)?;
     let mut text = format!("{}: {} messages of {}\n", out.display(), converted.messages, recording.name);
     text.extend(recording.dropped.iter().map(|(reason, count)| format!("left out: {count} × {reason}\n")));
+    text.extend(converted.before_the_epoch.iter().map(|(topic, (count, first))| {
+        let cause = format!("stamped before 1970 (the first at {first} s), which a bag cannot store");
+        format!("left out: {count} × {topic}, {cause}\n")
+    }));
     text.extend(recording.warnings.iter().map(|warning| format!("warning: {warning}\n")));
     print(&text)
 }

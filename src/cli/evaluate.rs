@@ -1,19 +1,19 @@
 //! `lienav evaluate`: a recording through one filter or several, and how good they were.
 
-use super::failure::{Failure, print};
+use super::failure::{Failure, print, say_removed};
 use super::layers::Layers;
 use super::progress;
-use super::source::{TopicArgs, open};
+use super::source::{TopicArgs, open_stream};
 use clap::builder::PossibleValuesParser;
 use lienav_eval::errors::Errors;
 use lienav_eval::folder;
 use lienav_eval::method::Method;
 use lienav_eval::plot::Subject;
 use lienav_eval::report::{Report, to_json, to_text};
-use lienav_eval::run::{Run, run_study};
+use lienav_eval::run::{Run, run_stream, run_study};
 use lienav_eval::study::Study;
 use lienav_io::bag::Topics;
-use lienav_io::recording::Recording;
+use lienav_io::recording::{Input, Recording, Stream};
 use lienav_io::truth::{MAX_TRUTH_GAP_S, Truth};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -83,6 +83,13 @@ The names batch… are no filters: they estimate the whole run at once, after it
 accepts; batch-euler moves by Euler's steps; batch-cauchy uses gated observations too, under Cauchy's loss;
 batch-calibrated also fits the scales of both velocities and the biases of range and bearing.";
 
+impl Args {
+    /// Whether it listens to running nodes.
+    pub(super) fn is_live(&self) -> bool {
+        self.live.live
+    }
+}
+
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if args.max_truth_gap.is_nan() || args.max_truth_gap < 0.0 {
         return Err(Failure::WrongCall(format!("--max-truth-gap is {}; allowed: 0 or more", args.max_truth_gap)));
@@ -90,10 +97,18 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     refuse_twins(args.filters.iter().chain(args.live.poses.iter().map(|(name, _)| name)))?;
     let Some(source) = &args.source else { return live::run(args) };
     let topics = Topics { frames: args.layers.frames()?, ..(&args.topics).into() };
-    let recording = open(source, &topics)?;
-    let study = args.layers.over(recording.config.as_ref())?;
+    let mut stream = open_stream(source, &topics)?;
+    let study = args.layers.over(stream.recording().config.as_ref())?;
     let filters = if args.filters.is_empty() { std::slice::from_ref(&study.filter) } else { &args.filters };
-    let runs = filters.iter().map(|filter| run_one(&recording, &study, filter)).collect::<Result<Vec<_>, _>>()?;
+    let studies: Vec<Study> = filters.iter().map(|filter| Study { filter: filter.clone(), ..study.clone() }).collect();
+    let inputs: Vec<Input> = stream.by_ref().take(MOST_HELD).collect();
+    let (recording, runs) = if inputs.len() < MOST_HELD {
+        let recording = Recording { inputs, ..stream.finish() };
+        let runs = studies.iter().map(|study| run_one(&recording, study)).collect::<Result<Vec<_>, _>>()?;
+        (recording, runs)
+    } else {
+        run_together(inputs, stream, &studies)?
+    };
     let truth = Truth::new(&recording.truth, &recording.true_landmarks, args.max_truth_gap);
     report(&runs, &truth, &args.output)
 }
@@ -112,10 +127,23 @@ pub(super) fn refuse_twins<'a>(names: impl Iterator<Item = &'a String>) -> Resul
     Ok(())
 }
 
-fn run_one(recording: &Recording, study: &Study, filter: &str) -> Result<Run, Failure> {
-    let study = Study { filter: filter.to_owned(), ..study.clone() };
-    let bar = progress::bar(recording.inputs.len(), filter);
-    let result = run_study(recording, &study, |done| {
+/// So many messages are held in memory and given to one filter after the other; a longer recording is read once, by
+/// all of them together.
+const MOST_HELD: usize = 400_000;
+
+/// Runs all filters over the input that was read and the rest of the stream.
+fn run_together(read: Vec<Input>, mut stream: Stream, studies: &[Study]) -> Result<(Recording, Vec<Run>), Failure> {
+    let spinner = progress::spinner("evaluating".to_owned());
+    let runs = run_stream(read.into_iter().chain(stream.by_ref()), studies);
+    spinner.finish_and_clear();
+    let (mut runs, recording) = (runs.map_err(Failure::failed)?, stream.finish());
+    runs.iter_mut().for_each(|run| run.name_source(&recording));
+    Ok((recording, runs))
+}
+
+fn run_one(recording: &Recording, study: &Study) -> Result<Run, Failure> {
+    let bar = progress::bar(recording.inputs.len(), &study.filter);
+    let result = run_study(recording, study, |done| {
         // The bar's own bookkeeping would show in the time of a step.
         if done % 1000 == 0 {
             bar.set_position(done as u64);
@@ -130,6 +158,7 @@ fn report(runs: &[Run], truth: &Truth, output: &Output) -> Result<(), Failure> {
     let errors: Vec<Errors> = runs.iter().map(|run| Errors::new(run, truth)).collect();
     let subjects: Vec<Subject> = runs.iter().zip(&errors).map(|(run, errors)| Subject { run, truth, errors }).collect();
     if let Some(out) = &output.out {
+        say_removed(&folder::remove_leftovers(out));
         folder::write(out, &subjects).map_err(Failure::failed)?;
     }
     let reports: Vec<Report> = runs.iter().zip(&errors).map(|(run, errors)| Report::new(run, errors)).collect();

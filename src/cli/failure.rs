@@ -1,6 +1,7 @@
 //! How a command fails.
 
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Why a command did not do what it was asked to. The text is one line with cause and remedy.
@@ -27,7 +28,7 @@ impl Failure {
             Self::Failed(text) => (text.as_str(), 1),
             Self::ReaderGone => return ExitCode::SUCCESS,
         };
-        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let line = harmless(&text.split_whitespace().collect::<Vec<_>>().join(" "));
         // eprintln! panics where standard error is closed.
         let _ = io::Write::write_all(&mut io::stderr(), format!("lienav: {line}\n").as_bytes());
         ExitCode::from(code)
@@ -37,7 +38,29 @@ impl Failure {
 /// Says something on standard error that is no reason to stop.
 pub(super) fn warn(text: &str) {
     // eprintln! panics where standard error is closed.
-    let _ = io::Write::write_all(&mut io::stderr(), format!("lienav: {text}\n").as_bytes());
+    let _ = io::Write::write_all(&mut io::stderr(), format!("lienav: {}\n", harmless(text)).as_bytes());
+}
+
+/// Says what a run that was killed had left, and that it is gone.
+pub(super) fn say_removed(leftovers: &[PathBuf]) {
+    for path in leftovers {
+        warn(&format!("{}: removed; a run that was killed had left it unfinished", path.display()));
+    }
+}
+
+/// Text without anything that a terminal would obey: names of topics, frames and files come from whoever has made a
+/// bag. Control characters and those that turn the direction of writing are shown by their numbers, as in JSON.
+pub(super) fn harmless(text: &str) -> String {
+    let is_harmful = |c: char| match c {
+        '\n' | '\t' => false,
+        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
+        c => c.is_control(),
+    };
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_harmful(c) { shown.push_str(&format!("\\u{:04x}", c as u32)) } else { shown.push(c) }
+    }
+    shown
 }
 
 /// Writes text to standard output.
@@ -46,7 +69,7 @@ pub(super) fn warn(text: &str) {
 /// The reader has gone, or the output cannot be written to.
 pub(super) fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    let result = io::Write::write_all(&mut out, text.as_bytes()).and_then(|()| io::Write::flush(&mut out));
+    let result = io::Write::write_all(&mut out, harmless(text).as_bytes()).and_then(|()| io::Write::flush(&mut out));
     result.map_err(|error| match error.kind() {
         io::ErrorKind::BrokenPipe => Failure::ReaderGone,
         _ => Failure::Failed(format!("standard output: {error}")),
@@ -57,3 +80,14 @@ pub(super) fn print(text: &str) -> Result<(), Failure> {
 #[cfg(not(feature = "ros"))]
 pub(super) const NO_ROS: &str =
     "this build has no ROS; source a ROS 2 distribution and build without --no-default-features";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_obeys_nothing_that_a_name_says() {
+        let text = "/odom\u{1b}]0;pwned\u{7}\u{9b}31m\u{202e}txt\ttab\nline é 中";
+        assert_eq!(harmless(text), "/odom\\u001b]0;pwned\\u0007\\u009b31m\\u202etxt\ttab\nline é 中");
+    }
+}

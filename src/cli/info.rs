@@ -19,7 +19,8 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    let info = Info::of(&args.source.open()?);
+    let mut stream = args.source.stream()?;
+    let info = Info::of(&mut stream).beside(&stream.finish());
     if args.json {
         return print(&format!("{}\n", serde_json::to_string_pretty(&info).map_err(Failure::failed)?));
     }
@@ -27,7 +28,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// What a recording holds.
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Debug, Default, PartialEq, Serialize)]
 struct Info {
     name: String,
     odometry: Stream,
@@ -44,7 +45,7 @@ struct Info {
 }
 
 /// What there is of one kind of input.
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Debug, Default, PartialEq, Serialize)]
 struct Stream {
     messages: usize,
     first_stamp_s: Option<f64>,
@@ -53,38 +54,72 @@ struct Stream {
 }
 
 impl Stream {
-    fn of(stamps: impl Iterator<Item = Stamp> + Clone) -> Self {
-        let messages = stamps.clone().count();
-        let (first, last) = (stamps.clone().min(), stamps.max());
-        let duration_s = first.zip(last).map_or(0.0, |(first, last)| last.since(first));
-        let rate_hz = (duration_s > 0.0).then(|| (messages - 1) as f64 / duration_s);
-        Self { messages, first_stamp_s: first.map(Stamp::secs), duration_s, rate_hz }
+    fn of(stamps: impl Iterator<Item = Stamp>) -> Self {
+        let mut seen = Seen::default();
+        stamps.for_each(|stamp| seen.add(stamp));
+        seen.stream()
+    }
+}
+
+/// The stamps of one kind of input so far.
+#[derive(Default)]
+struct Seen {
+    messages: usize,
+    bounds: Option<(Stamp, Stamp)>,
+}
+
+impl Seen {
+    fn add(&mut self, stamp: Stamp) {
+        self.messages += 1;
+        self.bounds = Some(self.bounds.map_or((stamp, stamp), |(first, last)| (first.min(stamp), last.max(stamp))));
+    }
+
+    fn stream(&self) -> Stream {
+        let duration_s = self.bounds.map_or(0.0, |(first, last)| last.since(first));
+        let rate_hz = (duration_s > 0.0).then(|| (self.messages - 1) as f64 / duration_s);
+        let first_stamp_s = self.bounds.map(|(first, _)| first.secs());
+        Stream { messages: self.messages, first_stamp_s, duration_s, rate_hz }
     }
 }
 
 impl Info {
-    fn of(recording: &Recording) -> Self {
-        let stamps = |wanted: fn(&Input) -> bool| {
-            Stream::of(recording.inputs.iter().filter(move |input| wanted(input)).map(Input::stamp))
-        };
-        let clouds = recording.inputs.iter().filter_map(|input| match input {
-            Input::Features(cloud) => Some(cloud),
-            _ => None,
-        });
-        let identities: Vec<Option<u32>> = clouds.flat_map(|cloud| &cloud.observations).map(|o| o.id).collect();
+    /// Goes through the input once and keeps none of it.
+    fn of(inputs: &mut impl Iterator<Item = Input>) -> Self {
+        let (mut odometry, mut imu, mut features) = (Seen::default(), Seen::default(), Seen::default());
+        let (mut observations, mut without, mut identities) = (0, 0, BTreeSet::new());
+        for input in inputs {
+            match &input {
+                Input::Odometry(odometer) => odometry.add(odometer.stamp),
+                Input::Imu(sample) => imu.add(sample.stamp),
+                Input::Features(cloud) => {
+                    features.add(cloud.stamp);
+                    observations += cloud.observations.len();
+                    without += cloud.observations.iter().filter(|seen| seen.id.is_none()).count();
+                    identities.extend(cloud.observations.iter().filter_map(|seen| seen.id));
+                }
+            }
+        }
+        Self {
+            odometry: odometry.stream(),
+            imu: imu.stream(),
+            features: features.stream(),
+            observations,
+            identities: identities.len(),
+            observations_without_identity: without,
+            ..Self::default()
+        }
+    }
+
+    /// Adds what is known besides the input.
+    fn beside(self, recording: &Recording) -> Self {
         Self {
             name: recording.name.clone(),
-            odometry: stamps(|input| matches!(input, Input::Odometry(_))),
-            imu: stamps(|input| matches!(input, Input::Imu(_))),
-            features: stamps(|input| matches!(input, Input::Features(_))),
-            observations: identities.len(),
-            identities: identities.iter().flatten().collect::<BTreeSet<_>>().len(),
-            observations_without_identity: identities.iter().filter(|id| id.is_none()).count(),
             truth: Stream::of(recording.truth.iter().map(|(stamp, _)| *stamp)),
             true_landmarks: recording.true_landmarks.len(),
             has_parameters: recording.config.is_some(),
             dropped: recording.dropped.clone(),
             warnings: recording.warnings.clone(),
+            ..self
         }
     }
 
@@ -135,11 +170,8 @@ mod tests {
             kind: FeatureKind::RangeBearing,
             observations: vec![seen(Some(4)), seen(None), seen(Some(4))],
         };
-        let recording = Recording {
-            inputs: vec![odometry(2.0), Input::Features(cloud), odometry(0.0), odometry(1.0)],
-            ..Recording::default()
-        };
-        let info = Info::of(&recording);
+        let inputs = [odometry(2.0), Input::Features(cloud), odometry(0.0), odometry(1.0)];
+        let info = Info::of(&mut inputs.into_iter()).beside(&Recording::default());
         let expected = Stream { messages: 3, first_stamp_s: Some(0.0), duration_s: 2.0, rate_hz: Some(1.0) };
         assert_eq!(info.odometry, expected);
         assert_eq!((info.features.messages, info.features.rate_hz, info.imu.messages), (1, None, 0));

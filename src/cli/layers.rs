@@ -4,9 +4,9 @@ use super::failure::{Failure, warn};
 use lienav_eval::study::Study;
 use lienav_io::bag::params::{NODE, frames_from_yaml};
 use lienav_io::convert::Frames;
+use lienav_io::files::read_text;
 use lienav_io::settings_file::{overlay, sections_of_others, with};
 use lienav_slam::Config;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Where settings come from besides the source.
@@ -37,7 +37,7 @@ impl Layers {
         let mut study = Study::from(source.cloned().unwrap_or_default());
         if let Some(path) = &self.config {
             let named = |error: &dyn std::fmt::Display| Failure::Failed(format!("{}: {error}", path.display()));
-            let text = fs::read_to_string(path).map_err(|e| named(&e))?;
+            let text = read_text(path).map_err(|e| named(&e))?;
             study = overlay(&study, &text, NODE).map_err(|e| named(&e))?;
             warn_of_others(path, &text);
             study.config().validate().map_err(|e| named(&e))?;
@@ -64,7 +64,7 @@ pub(super) fn warn_of_others(path: &Path, text: &str) {
 /// The file cannot be read, or is not YAML.
 pub(super) fn frames_in(path: &Path, node: &str) -> Result<Frames, Failure> {
     let named = |error: &dyn std::fmt::Display| Failure::Failed(format!("{}: {error}", path.display()));
-    let text = fs::read_to_string(path).map_err(|e| named(&e))?;
+    let text = read_text(path).map_err(|e| named(&e))?;
     frames_from_yaml(&text, node).map_err(|e| named(&e))
 }
 

@@ -17,12 +17,14 @@ mod play;
 mod progress;
 mod reproduce;
 mod scenario;
+mod signals;
 mod simulate;
 mod source;
 
 use clap::Parser;
 use clap::error::ErrorKind;
 use failure::Failure;
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -46,13 +48,25 @@ enum Command {
     Parameters(parameters::Args),
 }
 
+impl Command {
+    /// Whether it ends in good order when it is told to by a signal.
+    fn ends_by_itself(&self) -> bool {
+        match self {
+            Self::Play(_) => true,
+            Self::Evaluate(args) => args.is_live(),
+            _ => false,
+        }
+    }
+}
+
 const ABOUT: &str =
     "Planar landmark SLAM by symmetry-reduced Kalman filtering: convert, play, simulate and evaluate recordings.
 
 A SOURCE is a rosbag2 bag (its folder, or an .mcap or .db3 file), `woods:FOLDER` (Lost in the Woods) or
 `mrclam:FOLDER:ROBOT` (MR.CLAM), both as published. A source is never written to.
 
-Exit codes: 0 done, 1 failed, 2 wrong call; one line on standard error says why.";
+Exit codes: 0 done, 1 failed, 2 wrong call; one line on standard error says why. A folder that is written with --out, and
+a bag, is there as a whole or not at all; what was there before stays until then.";
 
 const EXAMPLES: &str = "Examples:
   lienav evaluate woods:lost_in_the_woods --filter reduced --filter ekf --out results
@@ -71,6 +85,9 @@ pub fn main() -> ExitCode {
         Err(error) => return refuse(&error),
     };
     log_to_stderr();
+    if !cli.command.ends_by_itself() {
+        signals::end_cleanly();
+    }
     let result = match cli.command {
         Command::Evaluate(args) => evaluate::run(&args),
         Command::Info(args) => info::run(&args),
@@ -106,9 +123,9 @@ fn in_one_line(message: &str) -> String {
         message.split("\n\n").map(|p| p.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     let tips = paragraphs.iter().skip(1).filter(|p| p.starts_with("tip:")).map(String::as_str);
     let usage = paragraphs.iter().find_map(|p| p.strip_prefix("Usage: "));
-    let words = usage.unwrap_or_default().split(' ').take_while(|word| is_command(word));
-    let command = words.collect::<Vec<_>>().join(" ");
-    let command = if command.is_empty() { "lienav" } else { &command };
+    // The first word is the program, whatever its file is called.
+    let words = usage.unwrap_or_default().split(' ').skip(1).take_while(|word| is_command(word));
+    let command = std::iter::once("lienav").chain(words).collect::<Vec<_>>().join(" ");
     let what = paragraphs.first().map(|p| p.trim_start_matches("error: ")).unwrap_or_default();
     let parts: Vec<&str> = std::iter::once(what).chain(tips).collect();
     format!("{}; see `{command} --help`", parts.join("; "))
@@ -123,7 +140,8 @@ fn is_command(word: &str) -> bool {
 fn log_to_stderr() {
     use tracing_subscriber::{EnvFilter, fmt};
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
-    fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).init();
+    let has_colors = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty());
+    fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(has_colors).with_target(false).init();
 }
 
 #[cfg(test)]

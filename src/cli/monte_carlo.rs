@@ -1,9 +1,10 @@
 //! `lienav monte-carlo`: many simulated runs through several filters.
 
-use super::failure::{Failure, print};
+use super::failure::{Failure, print, say_removed};
 use super::layers::assignment;
 use super::{evaluate, progress, scenario};
 use clap::builder::PossibleValuesParser;
+use lienav_eval::folder::remove_leftovers;
 use lienav_eval::method::Method;
 use lienav_eval::monte_carlo::{Experiment, ExperimentError, Outcome, Report, to_text, write};
 use std::path::PathBuf;
@@ -45,7 +46,7 @@ pub(super) struct Args {
 #[derive(clap::Args)]
 pub(super) struct Output {
     /// Threads; as many as there are processors if it is not given. The numbers do not depend on it
-    #[arg(long, value_name = "N", value_parser = at_least_one())]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_THREADS))]
     threads: Option<u64>,
     /// Print JSON instead of a table
     #[arg(long)]
@@ -54,6 +55,9 @@ pub(super) struct Output {
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
 }
+
+/// More than any machine has processors.
+const MOST_THREADS: u64 = 1024;
 
 const EXAMPLES: &str = "Examples:
   lienav monte-carlo thesis-circle-10hz-low-q1 --runs 50 --filters thesis-reduced,ekf,default
@@ -85,6 +89,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let report = Report::new(&outcome);
     let report = if args.no_times { report.without_times() } else { report };
     if let Some(out) = &args.output.out {
+        say_removed(&remove_leftovers(out));
         write(out, &outcome, &report).map_err(Failure::failed)?;
     }
     if args.output.json {

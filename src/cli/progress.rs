@@ -1,5 +1,6 @@
 //! Progress on standard error where that is a terminal, nothing elsewhere.
 
+use super::failure::harmless;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ pub(super) fn bar(length: usize, what: &str) -> ProgressBar {
 
 /// A sign of life for work of unknown length.
 pub(super) fn spinner(what: String) -> ProgressBar {
-    let spinner = ProgressBar::new_spinner().with_message(what);
+    let spinner = ProgressBar::new_spinner().with_message(harmless(&what));
     spinner.enable_steady_tick(Duration::from_millis(120));
     spinner
 }

@@ -1,9 +1,10 @@
 //! Scenarios on the command line: by name or as a file, with single settings changed.
 
 use super::failure::{Failure, print};
+use lienav_io::files::read_text;
 use lienav_io::settings_file::with;
 use lienav_sim::Scenario;
-use std::fs;
+use std::path::Path;
 
 /// Reads a scenario: a shipped name (also where a file is called like it) or a YAML file; `settings` lie over it.
 ///
@@ -35,7 +36,7 @@ fn base(scenario: &str) -> Result<Scenario, Failure> {
         Err(unknown) => unknown,
     };
     let is_file_name = scenario.contains(['/', '.']);
-    match fs::read_to_string(scenario) {
+    match read_text(Path::new(scenario)) {
         Ok(text) => Scenario::from_yaml(&text).map_err(|error| Failure::Failed(format!("{scenario}: {error}"))),
         Err(error) if is_file_name => Err(Failure::Failed(format!("{scenario}: {error}"))),
         Err(_) => Err(Failure::WrongCall(unknown.to_string())),

@@ -3,7 +3,7 @@
 use super::failure::Failure;
 use super::progress;
 use lienav_io::bag::Topics;
-use lienav_io::recording::{OpenError, Recording, open_with};
+use lienav_io::recording::{OpenError, Recording, Stream, open_with, stream};
 
 /// A source and the topics to read from it.
 #[derive(clap::Args)]
@@ -15,6 +15,14 @@ pub(super) struct Source {
 }
 
 impl Source {
+    /// Opens it without reading its input.
+    ///
+    /// # Errors
+    /// As [`Source::open`].
+    pub(super) fn stream(&self) -> Result<Stream, Failure> {
+        open_stream(&self.source, &(&self.topics).into())
+    }
+
     /// Reads it.
     ///
     /// # Errors
@@ -60,8 +68,17 @@ impl From<&TopicArgs> for Topics {
 
 /// Reads a source, as [`Source::open`] does.
 pub(super) fn open(source: &str, topics: &Topics) -> Result<Recording, Failure> {
+    told(source, || open_with(source, topics))
+}
+
+/// Opens a source without reading its input.
+pub(super) fn open_stream(source: &str, topics: &Topics) -> Result<Stream, Failure> {
+    told(source, || stream(source, topics))
+}
+
+fn told<T>(source: &str, open: impl FnOnce() -> Result<T, OpenError>) -> Result<T, Failure> {
     let spinner = progress::spinner(format!("reading {source}"));
-    let result = open_with(source, topics);
+    let result = open();
     spinner.finish_and_clear();
     // A path that leads nowhere has failed; KIND:FOLDER that cannot be one is a wrong call.
     result.map_err(|error| match error {

@@ -3,7 +3,7 @@
 use super::plot::{self, PlotError, Subject};
 use super::report::{Report, to_json, to_text};
 use super::trajectory::{write_errors_csv, write_tum};
-use lienav_io::files::write_atomically;
+use lienav_io::files::{self, StagedFolder, write_atomically};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     /// The file system says no.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: cannot be written: {error}{}", path.display(), files::remedy(error))]
     Io {
         /// Of which file.
         path: PathBuf,
@@ -24,15 +24,80 @@ pub enum FolderError {
     Plot(#[from] PlotError),
 }
 
+/// The files that a folder of results may hold, of an evaluation, of an experiment or of an attitude.
+const NAMES: [&str; 13] = [
+    "report.json",
+    "report.txt",
+    "estimate.tum",
+    "truth.tum",
+    "errors.csv",
+    "trajectory.svg",
+    "errors.svg",
+    "nees.svg",
+    "comparison.svg",
+    "scenario.yaml",
+    "steps.csv",
+    "runs.csv",
+    "error_growth.svg",
+];
+
+/// Whether an entry of a folder of results is a result: a file, or the folder of a filter. Anything else is the user's.
+fn is_result(path: &Path) -> bool {
+    let is_named = |path: &Path| path.file_name().is_some_and(|name| NAMES.iter().any(|ours| name == *ours));
+    let is_file = |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
+    if is_file(path) {
+        let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+        // What a killed process of an earlier version left.
+        let is_leftover = NAMES.iter().any(|ours| name.starts_with(&format!(".{ours}."))) && name.ends_with(".tmp");
+        return is_named(path) || is_leftover;
+    }
+    let is_folder = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) && path.join(NAMES[0]).exists();
+    is_folder
+        && fs::read_dir(path).is_ok_and(|mut entries| {
+            entries.all(|entry| entry.is_ok_and(|entry| is_named(&entry.path()) && is_file(&entry.path())))
+        })
+}
+
+/// Removes what killed processes have left that were writing results to `folder`, and says where that was.
+pub fn remove_leftovers(folder: &Path) -> Vec<PathBuf> {
+    files::remove_leftovers(folder, &is_result)
+}
+
+/// Writes a folder of results as a whole: `write` fills a hidden folder beside it, which then takes its place with one
+/// rename. Results that are there are replaced, all of them; files of the user stay. Who is interrupted leaves what
+/// was there.
+///
+/// # Errors
+/// What `write` says; the folder cannot be made, or something that is no folder has its place.
+pub fn write_whole(folder: &Path, write: impl FnOnce(&Path) -> Result<(), FolderError>) -> Result<(), FolderError> {
+    let io_error = |error| FolderError::Io { path: folder.to_owned(), error };
+    if folder.exists() && !folder.is_dir() {
+        return Err(io_error(io::ErrorKind::NotADirectory.into()));
+    }
+    let staged = StagedFolder::create(folder).map_err(io_error)?;
+    write(staged.path()).map_err(|error| match error {
+        // Nobody knows the hidden name.
+        FolderError::Io { path, error } => {
+            let shown = path.strip_prefix(staged.path()).map(|rest| folder.join(rest));
+            FolderError::Io { path: shown.unwrap_or(path), error }
+        }
+        error @ FolderError::Plot(_) => error,
+    })?;
+    staged.take_place(&is_result).map_err(io_error)
+}
+
 /// Writes `report.json`, `report.txt`, `estimate.tum`, `truth.tum`, `errors.csv`, `trajectory.svg`, `errors.svg` and
-/// `nees.svg`, each of them whole or not at all. `truth.tum` holds the truth at the stamps of the estimates, so that
+/// `nees.svg`, all of them or nothing, as [`write_whole`] does. `truth.tum` holds the truth at the stamps of the estimates, so that
 /// a tool that pairs poses by their stamps finds the errors of the report. Of several runs, each gets a folder named
 /// like its filter, and the folder itself `report.json`, `report.txt` and `comparison.svg`.
 ///
 /// # Errors
 /// Which file could not be written, and why.
 pub fn write(folder: &Path, subjects: &[Subject]) -> Result<(), FolderError> {
-    create(folder)?;
+    write_whole(folder, |folder| write_into(folder, subjects))
+}
+
+fn write_into(folder: &Path, subjects: &[Subject]) -> Result<(), FolderError> {
     write_reports(folder, subjects)?;
     if let [subject] = subjects {
         return write_run(folder, subject);
@@ -130,6 +195,29 @@ mod tests {
         write(&two, &[subject, Subject { run: &other, ..subject }]).unwrap();
         assert_eq!(names(&two), ["comparison.svg", "ekf", "reduced", "report.json", "report.txt"]);
         assert_eq!(names(&two.join("ekf")), files);
+    }
+
+    #[test]
+    fn a_second_evaluation_replaces_every_result_of_the_first_and_leaves_what_is_the_users() {
+        let (run, truth) = synthetic::run(40, 2);
+        let errors = Errors::new(&run, &truth);
+        let mut other = run.clone();
+        other.filter = "ekf".into();
+        let subject = Subject { run: &run, truth: &truth, errors: &errors };
+        let root = tempfile::tempdir().unwrap();
+        let out = root.path().join("out");
+        write(&out, &[subject, Subject { run: &other, ..subject }]).unwrap();
+        fs::create_dir(out.join("bag")).unwrap();
+        fs::write(out.join("notes.txt"), "mine").unwrap();
+        write(&out, &[subject]).unwrap();
+        let found = names(&out);
+        assert!(!found.contains(&"ekf".to_owned()) && !found.contains(&"comparison.svg".to_owned()), "{found:?}");
+        assert!(found.contains(&"bag".to_owned()) && found.contains(&"notes.txt".to_owned()), "{found:?}");
+        assert_eq!(names(root.path()), ["out"]);
+        let failed = write_whole(&out, |folder| write_text(&folder.join("missing"), "report.txt", ""));
+        let text = failed.unwrap_err().to_string();
+        assert!(text.starts_with(out.join("missing/report.txt").to_str().unwrap()), "{text}");
+        assert_eq!((names(&out), names(root.path())), (found, vec!["out".to_owned()]));
     }
 
     #[test]

@@ -94,12 +94,33 @@ pub fn run_study(recording: &Recording, study: &Study, mut observer: impl FnMut(
         observer(index + 1);
     }
     let mut run = session.finish();
-    run.source.clone_from(&recording.name);
-    for (reason, count) in &recording.dropped {
-        *run.dropped.entry(reason.clone()).or_default() += count;
-    }
-    run.warnings.splice(0..0, recording.warnings.iter().cloned());
+    run.name_source(recording);
     Ok(run)
+}
+
+/// Runs several filters side by side over input that comes one by one, and is not kept. Of its source, the runs know
+/// nothing yet: [`Run::name_source`].
+///
+/// # Errors
+/// A configuration that cannot be used, or choices without effect on the filter.
+pub fn run_stream(inputs: impl Iterator<Item = Input>, studies: &[Study]) -> Result<Vec<Run>, ConfigError> {
+    let mut sessions =
+        studies.iter().map(|study| Method::of_study(study, &[])).collect::<Result<Vec<_>, ConfigError>>()?;
+    for input in inputs {
+        sessions.iter_mut().for_each(|session| session.feed(&input));
+    }
+    Ok(sessions.into_iter().map(Method::finish).collect())
+}
+
+impl Run {
+    /// Takes over what a recording says of itself: its name, what was left out of it, its warnings.
+    pub fn name_source(&mut self, recording: &Recording) {
+        self.source.clone_from(&recording.name);
+        for (reason, count) in &recording.dropped {
+            *self.dropped.entry(reason.clone()).or_default() += count;
+        }
+        self.warnings.splice(0..0, recording.warnings.iter().cloned());
+    }
 }
 
 /// A filter at work: it is fed input by input, and what comes out is kept.

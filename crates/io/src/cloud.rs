@@ -16,6 +16,9 @@ use crate::messages::PointCloud2;
 use lienav_slam::{FeatureKind, Observation};
 use nalgebra::{Matrix2, Vector2};
 
+/// The most points of a cloud of features, and of true landmarks.
+pub const MAX_POINTS: u64 = 1_000_000;
+
 /// The identity of a feature that the front end does not know.
 pub const UNKNOWN_ID: u32 = u32::MAX;
 
@@ -58,6 +61,9 @@ pub enum LayoutError {
         /// Bytes there should be.
         needed: u64,
     },
+    /// More points than any cloud of features has.
+    #[error("{0} points; a cloud of features has at most {MAX_POINTS}")]
+    TooManyPoints(u64),
     /// A part of the covariance without the rest.
     #[error("field {0} is missing, a covariance needs both variances and the covariance")]
     HalfCovariance(String),
@@ -104,6 +110,10 @@ impl PointCloud2 {
         };
         if (self.data.0.len() as u64) < needed {
             return Err(LayoutError::DataTooShort { found: self.data.0.len(), needed });
+        }
+        let points = width.saturating_mul(height);
+        if step > 0 && points > MAX_POINTS {
+            return Err(LayoutError::TooManyPoints(points));
         }
         // Points of no bytes fit into no data, in any number: there are none.
         let width = if step == 0 { 0 } else { width };

@@ -1,8 +1,38 @@
-//! Files that are either whole or not there.
+//! Files and folders that are either whole or not there, and temporary ones that do not outlive their process.
+//!
+//! What is being written has a hidden name, `.NAME.XXXXXX.tmp`, beside its place, and is locked. A process that ends by
+//! a signal removes what it has begun ([`remove_temporaries`]); what one leaves that was killed, the next one that
+//! writes to the same place finds unlocked, and removes ([`remove_leftovers`]).
 
-use std::fs::{File, Permissions};
+use crate::bag::bounds;
+use std::collections::BTreeSet;
+use std::fs::{self, File, Permissions};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use tempfile::{NamedTempFile, TempDir, TempPath};
+
+/// Reads a text file of settings. Pipes are welcome, as in `--config <(…)`; what does not end is refused.
+///
+/// # Errors
+/// What the file system says; more than 8 MB; what is not UTF-8.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    bounds::read_text(File::open(path)?, bounds::TEXT)
+}
+
+/// What the user can do about an error of writing, as the end of a sentence; empty where nobody knows.
+pub fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free space or choose a folder on another disk",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "; choose a folder that you may write to"
+        }
+        io::ErrorKind::ResourceBusy | io::ErrorKind::CrossesDevices => {
+            "; it is where a disk is mounted: give a new folder inside of it"
+        }
+        _ => "",
+    }
+}
 
 /// Writes a file under a temporary name in the same folder, syncs it, and renames it to `path`: whoever opens `path`
 /// finds the old content or the new, never a part. A process that is killed leaves at most a hidden file `.NAME…tmp`.
@@ -11,21 +41,259 @@ use std::path::Path;
 /// What `write` says, or the folder cannot be written to. `path` is untouched then and the temporary file is removed.
 pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let folder = folder_of(path);
-    let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a file name"))?;
-    let prefix = format!(".{}.", name.to_string_lossy());
+    let prefix = prefix_of(path)?;
     let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).suffix(".tmp");
-    let mode = ordinary_permissions();
+    builder.prefix(&prefix).suffix(SUFFIX);
+    let mode = ordinary_permissions(0o666);
     if let Some(mode) = mode {
         builder.permissions(mode);
     }
-    let mut out = BufWriter::new(builder.tempfile_in(folder)?);
+    let file = builder.tempfile_in(folder).map_err(without_path)?;
+    let _registered = Registered::new(file.path());
+    // Where the file system has no locks, nobody takes it for left over either.
+    let _ = file.as_file().lock();
+    let mut out = BufWriter::new(file);
     write(&mut out)?;
     let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|e| e.error)?;
     sync_folder(folder);
     Ok(())
+}
+
+/// A folder that is being filled, beside the place that it will take. Dropped before, it leaves nothing.
+pub struct StagedFolder {
+    target: PathBuf,
+    folder: TempDir,
+    _lock: Option<File>,
+    registered: Registered,
+}
+
+impl StagedFolder {
+    /// Begins a folder that will be `target`; folders above it are made where they are missing.
+    ///
+    /// # Errors
+    /// `target` is no name of a folder, or its parent cannot be written to.
+    pub fn create(target: &Path) -> io::Result<Self> {
+        let target = resolved(target);
+        let parent = folder_of(&target);
+        let prefix = prefix_of(&target)?;
+        fs::create_dir_all(parent)?;
+        loop {
+            let mut builder = tempfile::Builder::new();
+            builder.prefix(&prefix).suffix(SUFFIX);
+            if let Some(mode) = ordinary_permissions(0o777) {
+                builder.permissions(mode);
+            }
+            let folder = builder.tempdir_in(parent).map_err(without_path)?;
+            let lock = File::open(folder.path()).ok().filter(|file| file.lock().is_ok());
+            // Between the two lines above, another process may have taken it for left over.
+            if folder.path().exists() {
+                File::create(folder.path().join(UNFINISHED))?;
+                let registered = Registered::new(folder.path());
+                return Ok(Self { target, folder, _lock: lock, registered });
+            }
+        }
+    }
+
+    /// Where it is filled.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Puts the folder in its place with one rename. A folder that is there is exchanged for it, and then removed: at
+    /// every instant, either the old one is there as a whole or the new one. What is in the old one and not `ours`
+    /// moves into the new one.
+    ///
+    /// # Errors
+    /// The file system refuses; what was there is still there then.
+    pub fn take_place(self, ours: &dyn Fn(&Path) -> bool) -> io::Result<()> {
+        let Self { target, mut folder, _lock, registered } = self;
+        // From here on, the hidden folder may be the old one.
+        drop(registered);
+        fs::remove_file(folder.path().join(UNFINISHED))?;
+        folder.disable_cleanup(true);
+        let hidden = folder.path().to_owned();
+        let remove_hidden = |error| {
+            let _ = fs::remove_dir_all(&hidden);
+            error
+        };
+        if fs::symlink_metadata(&target).is_err() {
+            fs::rename(&hidden, &target).map_err(remove_hidden)?;
+        } else if exchange(&hidden, &target).is_ok() {
+            rescue(&hidden, &target, ours)?;
+        } else {
+            // Not every file system can exchange. The old folder has a name then that nobody takes for left over.
+            let aside = hidden.with_extension("old");
+            fs::rename(&target, &aside).map_err(remove_hidden)?;
+            if let Err(error) = fs::rename(&hidden, &target) {
+                fs::rename(&aside, &target)?;
+                return Err(remove_hidden(error));
+            }
+            rescue(&aside, &target, ours)?;
+        }
+        sync_folder(folder_of(&target));
+        Ok(())
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn exchange(a: &Path, b: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn exchange(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Removes the folder `old`; what is in it and not `ours` moves to `target`.
+fn rescue(old: &Path, target: &Path, ours: &dyn Fn(&Path) -> bool) -> io::Result<()> {
+    for entry in fs::read_dir(old)? {
+        let entry = entry?;
+        if !ours(&entry.path()) {
+            let place = target.join(entry.file_name());
+            if place.exists() {
+                return Err(io::Error::new(
+                    io::ErrorKind::AlreadyExists,
+                    format!("{} is not moved there, where something has its name", entry.path().display()),
+                ));
+            }
+            fs::rename(entry.path(), place)?;
+        }
+    }
+    fs::remove_dir_all(old)
+}
+
+/// A place where a folder can be put: `..` and links lead somewhere, and it is put there.
+fn resolved(target: &Path) -> PathBuf {
+    let is_link = fs::symlink_metadata(target).is_ok_and(|found| found.is_symlink());
+    if is_link { target.canonicalize().unwrap_or_else(|_| target.to_owned()) } else { target.to_owned() }
+}
+
+/// A file or folder among the system's temporary ones, which is removed when dropped, and by [`remove_temporaries`].
+pub(crate) struct Temporary {
+    kind: Kind,
+    _registered: Registered,
+}
+
+enum Kind {
+    File(NamedTempFile),
+    /// A file that is not written to any more.
+    Closed(TempPath),
+    Folder(TempDir),
+}
+
+impl Temporary {
+    pub fn file() -> io::Result<Self> {
+        let file = NamedTempFile::with_prefix("lienav-").map_err(without_path)?;
+        let _registered = Registered::new(file.path());
+        Ok(Self { kind: Kind::File(file), _registered })
+    }
+
+    pub fn folder() -> io::Result<Self> {
+        let folder = TempDir::with_prefix("lienav-").map_err(without_path)?;
+        let _registered = Registered::new(folder.path());
+        Ok(Self { kind: Kind::Folder(folder), _registered })
+    }
+
+    pub fn path(&self) -> &Path {
+        match &self.kind {
+            Kind::File(file) => file.path(),
+            Kind::Closed(path) => path,
+            Kind::Folder(folder) => folder.path(),
+        }
+    }
+
+    /// Lets go of the file, which stays where it is.
+    pub fn close(self) -> Self {
+        let kind = match self.kind {
+            Kind::File(file) => Kind::Closed(file.into_temp_path()),
+            other => other,
+        };
+        Self { kind, ..self }
+    }
+}
+
+impl Write for Temporary {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.kind {
+            Kind::File(file) => file.write(bytes),
+            _ => Err(io::ErrorKind::InvalidInput.into()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What this process has begun and not finished.
+static BEGUN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// A path in [`BEGUN`], for as long as this lives.
+struct Registered(PathBuf);
+
+impl Registered {
+    fn new(path: &Path) -> Self {
+        BEGUN.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
+        Self(path.to_owned())
+    }
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        BEGUN.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+    }
+}
+
+/// Removes every temporary file and folder that this process has begun: for a process that is about to end by a signal,
+/// which runs no destructors. Work on them fails from then on.
+pub fn remove_temporaries() {
+    let begun = std::mem::take(&mut *BEGUN.lock().unwrap_or_else(PoisonError::into_inner));
+    for path in begun {
+        // A folder that is being filled meanwhile may refuse once.
+        let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path)).or_else(|_| fs::remove_dir_all(&path));
+    }
+}
+
+/// Removes what killed processes have left that were writing the folder `target`, and says where that was. What a
+/// process that lives is writing is locked, and stays; what is not `ours` moves to `target`, if that is there.
+pub fn remove_leftovers(target: &Path, ours: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
+    let target = resolved(target);
+    let (Ok(prefix), Ok(entries)) = (prefix_of(&target), fs::read_dir(folder_of(&target))) else { return Vec::new() };
+    let is_temporary = |name: &str| {
+        let middle = name.strip_prefix(&prefix).and_then(|rest| rest.strip_suffix(SUFFIX));
+        middle.is_some_and(|middle| middle.len() == 6 && middle.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+    };
+    let mut removed = Vec::new();
+    for entry in entries.flatten().filter(|entry| is_temporary(&entry.file_name().to_string_lossy())) {
+        let path = entry.path();
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        // Held until it is removed: its process may be about to begin.
+        let Some(_lock) = File::open(&path).ok().filter(|file| is_folder && file.try_lock().is_ok()) else { continue };
+        let all = |_: &Path| true;
+        let ours: &dyn Fn(&Path) -> bool = if path.join(UNFINISHED).exists() { &all } else { ours };
+        if rescue(&path, &target, ours).is_ok() {
+            removed.push(path);
+        }
+    }
+    removed
+}
+
+/// The library names the hidden file in its errors, which nobody knows.
+fn without_path(error: io::Error) -> io::Error {
+    error.kind().into()
+}
+
+const SUFFIX: &str = ".tmp";
+/// In a hidden folder that is being filled, until it is complete: nothing of such a folder is the user's.
+const UNFINISHED: &str = ".unfinished";
+
+fn prefix_of(path: &Path) -> io::Result<String> {
+    let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it ends with no name"))?;
+    Ok(format!(".{}.", name.to_string_lossy()))
 }
 
 /// The folder a path lies in; `.` for a bare name.
@@ -45,13 +313,13 @@ pub(crate) fn sync_folder(folder: &Path) {
 
 /// What `File::create` would give; temporary files are private otherwise, and would stay so after the rename.
 #[cfg(unix)]
-fn ordinary_permissions() -> Option<Permissions> {
+fn ordinary_permissions(mode: u32) -> Option<Permissions> {
     use std::os::unix::fs::PermissionsExt;
-    Some(Permissions::from_mode(0o666))
+    Some(Permissions::from_mode(mode))
 }
 
 #[cfg(not(unix))]
-fn ordinary_permissions() -> Option<Permissions> {
+fn ordinary_permissions(_: u32) -> Option<Permissions> {
     None
 }
 
@@ -82,6 +350,37 @@ mod tests {
         assert_eq!(result.unwrap_err().to_string(), "disk full");
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_folder_takes_its_place_whole_and_what_a_killed_process_left_is_removed() {
+        let root = tempfile::tempdir().unwrap();
+        let target = root.path().join("deep/results");
+        let fill = |text: &str| {
+            let staged = StagedFolder::create(&target).unwrap();
+            fs::write(staged.path().join(text), text).unwrap();
+            staged
+        };
+        let names = |folder: &Path| {
+            let mut names: Vec<String> =
+                fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        };
+        let ours = |path: &Path| !path.ends_with("notes");
+        fill("old").take_place(&ours).unwrap();
+        drop(fill("dropped"));
+        assert_eq!(names(&target), ["old"]);
+        fs::write(target.join("notes"), "of the user").unwrap();
+        fill("new").take_place(&ours).unwrap();
+        assert_eq!(names(&target), ["new", "notes"]);
+        assert_eq!(names(root.path().join("deep").as_path()), ["results"]);
+        let alive = fill("alive");
+        let killed = root.path().join("deep/.results.abc123.tmp");
+        fs::create_dir(&killed).unwrap();
+        fs::create_dir(root.path().join("deep/.results.notes.tmp")).unwrap();
+        assert_eq!(remove_leftovers(&target, &ours), [killed]);
+        assert!(alive.path().exists() && root.path().join("deep/.results.notes.tmp").exists());
     }
 
     #[cfg(unix)]

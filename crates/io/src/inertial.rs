@@ -70,10 +70,8 @@ fn from_bag(path: &Path, topics: &Topics) -> Result<InertialRecording, OpenError
     let mut recording = InertialRecording { name, ..InertialRecording::default() };
     let mut frame = Expected::new("imu_frame", topics.frames.imu_frame.clone());
     let mut problems = Problems::default();
+    bag.select(&roles.iter().map(|role| *role == Some(Role::Imu)).collect::<Vec<_>>());
     while let Some(record) = bag.next() {
-        if roles[record.topic] != Some(Role::Imu) {
-            continue;
-        }
         match sample_of(&record.data, &mut frame) {
             Ok(sample) => recording.samples.push(sample),
             Err(unread) => {

@@ -1,6 +1,6 @@
 //! What was recorded, wherever it comes from: the filter's input in order of arrival, and the truth to compare with.
 
-use super::bag::{self, Topics};
+use super::bag::{Loading, Topics};
 use super::datasets::FORMATS;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
@@ -92,6 +92,19 @@ pub enum OpenError {
         /// What is wrong with it.
         problem: String,
     },
+    /// A compressed file that cannot be unpacked for want of room.
+    #[error(
+        "{}: cannot be unpacked into {}: {error}; free space there, or set TMPDIR to a folder on another disk",
+        path.display(), folder.display()
+    )]
+    NoRoom {
+        /// Which file.
+        path: PathBuf,
+        /// Where it was to be unpacked.
+        folder: PathBuf,
+        /// What the file system says.
+        error: io::Error,
+    },
     /// Not a source at all.
     #[error(
         "'{given}' is not a source: {problem}; give a bag (folder, .mcap or .db3), woods:FOLDER or mrclam:FOLDER:ROBOT"
@@ -128,13 +141,64 @@ pub fn open(source: &str) -> Result<Recording, OpenError> {
 /// # Errors
 /// As [`open`]; and a topic that was asked for is not in the bag.
 pub fn open_with(source: &str, topics: &Topics) -> Result<Recording, OpenError> {
+    let mut stream = stream(source, topics)?;
+    let inputs = stream.by_ref().collect();
+    Ok(Recording { inputs, ..stream.finish() })
+}
+
+/// A recording whose input comes one by one, in order of arrival. Of a bag, no more is in memory than is asked for: a
+/// filter can be run over one that is larger than the memory.
+pub struct Stream(Source);
+
+enum Source {
+    Bag(Box<Loading>),
+    /// A data set, which is small.
+    Whole(std::vec::IntoIter<Input>, Box<Recording>),
+}
+
+impl Stream {
+    /// What is known before the input: the name, and what the source says of its sensors and of the start.
+    pub fn recording(&self) -> &Recording {
+        match &self.0 {
+            Source::Bag(loading) => loading.recording(),
+            Source::Whole(_, recording) => recording,
+        }
+    }
+
+    /// What is known after the input, with the input that was not taken out.
+    pub fn finish(self) -> Recording {
+        match self.0 {
+            Source::Bag(loading) => loading.finish(),
+            Source::Whole(inputs, recording) => Recording { inputs: inputs.collect(), ..*recording },
+        }
+    }
+}
+
+impl Iterator for Stream {
+    type Item = Input;
+
+    fn next(&mut self) -> Option<Input> {
+        match &mut self.0 {
+            Source::Bag(loading) => loading.next(),
+            Source::Whole(inputs, _) => inputs.next(),
+        }
+    }
+}
+
+/// Opens a recording without reading its input.
+///
+/// # Errors
+/// As [`open_with`].
+pub fn stream(source: &str, topics: &Topics) -> Result<Stream, OpenError> {
     let wrong = |problem: &str| OpenError::Source { given: source.to_owned(), problem: problem.to_owned() };
     let (prefix, arguments) = source.split_once(':').unwrap_or_default();
     if let Some(format) = FORMATS.iter().find(|format| format.prefix == prefix) {
-        return (format.open)(arguments);
+        let mut recording = (format.open)(arguments)?;
+        let inputs = std::mem::take(&mut recording.inputs).into_iter();
+        return Ok(Stream(Source::Whole(inputs, Box::new(recording))));
     }
     if !Path::new(source).exists() {
         return Err(wrong("no such file or folder"));
     }
-    bag::load(Path::new(source), topics)
+    Loading::open(Path::new(source), topics).map(|loading| Stream(Source::Bag(Box::new(loading))))
 }

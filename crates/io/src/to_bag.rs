@@ -8,6 +8,7 @@ use super::convert::{cloud_message, features_message, imu_message, odometry_mess
 use super::messages::{Imu, Odometry, PointCloud2, PoseStamped};
 use super::recording::{Input, Recording};
 use lienav_base::stamp::Stamp;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The frames that the messages of a converted bag name.
@@ -20,20 +21,33 @@ const SENSOR_FRAME: &str = "feature_sensor";
 const PROGRESS_STEP: u64 = 1000;
 
 /// What a conversion has written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Converted {
     /// Messages on all topics.
     pub messages: u64,
+    /// How many were left out because their stamps lie before the epoch, which a bag cannot store, by topic, with the
+    /// first such stamp.
+    pub before_the_epoch: BTreeMap<&'static str, (u64, Stamp)>,
+}
+
+impl Converted {
+    /// Whether a message can be stored; counts it, if it cannot.
+    fn takes(&mut self, role: Role, stamp: Stamp) -> bool {
+        if stamp.nanos() < 0 {
+            self.before_the_epoch.entry(role.usual_name()).or_insert((0, stamp)).0 += 1;
+        }
+        stamp.nanos() >= 0
+    }
 }
 
 /// Writes a bag folder: `/odom`, `/imu` (if there is any), `/features`, `/ground_truth/pose`,
 /// `/ground_truth/landmarks`, and `params.yaml` with what the recording says of its sensors. Each message is received
-/// at its own stamp, or at that of the one before if that is later: the order of arrival stays. `progress` is told how
-/// many of how many messages are written.
+/// at its own stamp, or at that of the one before if that is later: the order of arrival stays. Messages stamped before
+/// the epoch, which a bag cannot store, are left out and counted. `progress` is told how many of how many messages are
+/// written.
 ///
 /// # Errors
-/// The folder exists and may not be replaced, a stamp lies before the epoch, or the disk says no. Nothing is left
-/// behind then.
+/// The folder exists and may not be replaced, or the disk says no. Nothing is left behind then.
 pub fn to_bag(
     recording: &Recording,
     folder: &Path,
@@ -55,7 +69,9 @@ pub fn to_bag(
         let encoded = encode_landmarks(&recording.true_landmarks);
         bag.write(topic, stamp, &cloud_message(stamp, MAP_FRAME, encoded))?;
     }
-    let mut truth = recording.truth.iter().peekable();
+    let mut converted = Converted { messages: 0, before_the_epoch: BTreeMap::new() };
+    let truth: Vec<_> = recording.truth.iter().filter(|(stamp, _)| converted.takes(Role::Truth, *stamp)).collect();
+    let mut truth = truth.into_iter().peekable();
     let mut tell = |bag: &BagWriter| {
         if bag.message_count().is_multiple_of(PROGRESS_STEP) {
             progress(bag.message_count(), total);
@@ -64,6 +80,14 @@ pub fn to_bag(
     // Truth before input of the same instant, so that a listener can compare at once.
     let mut received = Stamp::MIN;
     for input in &recording.inputs {
+        let role = match input {
+            Input::Odometry(_) => Role::Odometry,
+            Input::Features(_) => Role::Features,
+            Input::Imu(_) => Role::Imu,
+        };
+        if !converted.takes(role, input.stamp()) {
+            continue;
+        }
         received = received.max(input.stamp());
         while let Some((stamp, pose)) = truth.next_if(|(stamp, _)| *stamp <= received) {
             bag.write(topics.truth, *stamp, &pose_stamped(*stamp, pose, MAP_FRAME))?;
@@ -76,10 +100,10 @@ pub fn to_bag(
         bag.write(topics.truth, *stamp, &pose_stamped(*stamp, pose, MAP_FRAME))?;
         tell(&bag);
     }
-    let messages = bag.message_count();
+    converted.messages = bag.message_count();
     bag.finish()?;
-    progress(messages, total);
-    Ok(Converted { messages })
+    progress(converted.messages, total);
+    Ok(converted)
 }
 
 struct Topics {
@@ -120,7 +144,9 @@ impl Topics {
 
 fn first_stamp(recording: &Recording) -> Stamp {
     let first = |a: Option<Stamp>, b: Option<Stamp>| a.into_iter().chain(b).min();
-    first(recording.inputs.first().map(Input::stamp), recording.truth.first().map(|t| t.0)).unwrap_or_default()
+    first(recording.inputs.first().map(Input::stamp), recording.truth.first().map(|t| t.0))
+        .unwrap_or_default()
+        .max(Stamp::from_nanos(0))
 }
 
 #[cfg(test)]

@@ -103,13 +103,23 @@ fn what_exists_is_replaced_only_on_demand_and_only_if_it_is_a_bag() {
 }
 
 #[test]
-fn a_stamp_before_the_epoch_is_an_error_that_leaves_nothing() {
+fn what_is_stamped_before_the_epoch_is_left_out_and_counted_by_topic() {
     let folder = tempfile::tempdir().unwrap();
     let mut recording = recording();
-    recording.truth[0].0 = Stamp::from_nanos(-1);
-    let result = to_bag(&recording, &folder.path().join("bag"), Existing::Refuse, &mut |_, _| ());
-    assert!(matches!(result, Err(WriteError::BeforeTheEpoch(_))));
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    let path = folder.path().join("bag");
+    let all = to_bag(&recording, &path, Existing::Refuse, &mut |_, _| ()).unwrap();
+    let early = Stamp::from_nanos(-1);
+    recording.truth[0].0 = early;
+    let odometry = recording.inputs.iter_mut().find_map(|input| match input {
+        Input::Odometry(odometry) => Some(odometry),
+        _ => None,
+    });
+    odometry.unwrap().stamp = early;
+    let converted = to_bag(&recording, &path, Existing::Replace, &mut |_, _| ()).unwrap();
+    assert_eq!(converted.messages, all.messages - 2);
+    let expected = [("/ground_truth/pose", (1, early)), ("/odom", (1, early))];
+    assert_eq!(converted.before_the_epoch, expected.into());
+    assert_eq!(open_bag(&path).inputs.len(), recording.inputs.len() - 1);
 }
 
 #[test]

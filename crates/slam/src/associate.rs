@@ -7,6 +7,7 @@ use super::sensor::Reading;
 use super::state::State;
 use super::step::Model;
 use super::{Counts, DropReason, FeatureKind, Observation};
+use std::collections::HashSet;
 
 /// The content of a cloud.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +48,37 @@ pub struct Association<'r> {
 pub struct AssociationRoom {
     candidates: Vec<Match>,
     newcomers: Vec<Newcomer>,
-    named: Vec<u32>,
+    named: Named,
+}
+
+/// The identities that a cloud has named. A few are compared one by one, which is quicker than anything; many are
+/// looked up, or a cloud of a million would be compared a million times.
+#[derive(Debug, Default)]
+struct Named {
+    few: Vec<u32>,
+    many: HashSet<u32>,
+}
+
+/// More than a front end sees at once.
+const FEW: usize = 64;
+
+impl Named {
+    fn clear(&mut self) {
+        self.few.clear();
+        self.many.clear();
+    }
+
+    /// Whether this identity is the first of its kind.
+    fn insert(&mut self, id: u32) -> bool {
+        if self.few.contains(&id) {
+            return false;
+        }
+        if self.few.len() < FEW {
+            self.few.push(id);
+            return true;
+        }
+        self.many.insert(id)
+    }
 }
 
 /// Associates each reading by its identity if it has one, and otherwise with the only feature whose gate it passes.
@@ -111,16 +142,15 @@ fn subject_of(
     state: &State,
     model: &Model,
     reading: &Reading,
-    named: &mut Vec<u32>,
+    named: &mut Named,
 ) -> Result<Option<Subject<usize>>, DropReason> {
     if model.sensors.is_of_pose(reading) {
         return Ok(Some(Subject::Pose));
     }
     let Some(id) = reading.id else { return Ok(nearest(state, model, reading)?.map(Subject::Feature)) };
-    if named.contains(&id) {
+    if !named.insert(id) {
         return Err(DropReason::DuplicateFeature);
     }
-    named.push(id);
     Ok(state.find(id).map(Subject::Feature))
 }
 

@@ -3,7 +3,7 @@
 use super::Run;
 use super::drift::{Drift, HORIZONS_S};
 use super::errors::{Errors, Instant};
-use crate::folder::{FolderError, create, write_file, write_text};
+use crate::folder::{FolderError, write_file, write_text, write_whole};
 use crate::plot;
 use crate::plot::{Figure, Line};
 use lienav_attitude::Config;
@@ -150,16 +150,17 @@ impl Report {
     }
 }
 
-/// Writes `report.json`, `report.txt`, `errors.csv` and `errors.svg` into a folder, each of them whole or not at all.
+/// Writes `report.json`, `report.txt`, `errors.csv` and `errors.svg` into a folder, all of them or nothing.
 ///
 /// # Errors
 /// Which file could not be written, and why.
 pub fn write(folder: &Path, report: &Report, errors: &Errors) -> Result<(), FolderError> {
-    create(folder)?;
-    write_file(folder, "report.json", |out| writeln!(out, "{}", serde_json::to_string_pretty(report)?))?;
-    write_text(folder, "report.txt", &report.to_text())?;
-    write_file(folder, "errors.csv", |out| write_errors(errors, out))?;
-    write_text(folder, "errors.svg", &plot::figure(&figure(report, errors))?)
+    write_whole(folder, |folder| {
+        write_file(folder, "report.json", |out| writeln!(out, "{}", serde_json::to_string_pretty(report)?))?;
+        write_text(folder, "report.txt", &report.to_text())?;
+        write_file(folder, "errors.csv", |out| write_errors(errors, out))?;
+        write_text(folder, "errors.svg", &plot::figure(&figure(report, errors))?)
+    })
 }
 
 fn write_errors(errors: &Errors, out: &mut dyn Write) -> io::Result<()> {

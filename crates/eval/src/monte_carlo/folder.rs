@@ -3,20 +3,22 @@
 use super::experiment::Outcome;
 use super::report::Report;
 use super::text::to_text;
-use crate::folder::{FolderError, create, write_file, write_text};
+use crate::folder::{FolderError, write_file, write_text, write_whole};
 use crate::plot;
 use std::io::{self, Write};
 use std::path::Path;
 
 /// Writes `report.json`, `report.txt`, `scenario.yaml`, `steps.csv` (each filter at each step, over the runs),
-/// `runs.csv` (each filter in each run, over its steps), `error_growth.svg` and `nees.svg`, each of them whole or not
-/// at all. All but the reports are the same bytes every time, and these too without times.
+/// `runs.csv` (each filter in each run, over its steps), `error_growth.svg` and `nees.svg`, all of them or nothing. All but the reports are the same bytes every time, and these too without times.
 ///
 /// # Errors
 /// Which file could not be written, and why.
 pub fn write(folder: &Path, outcome: &Outcome, report: &Report) -> Result<(), FolderError> {
+    write_whole(folder, |folder| write_into(folder, outcome, report))
+}
+
+fn write_into(folder: &Path, outcome: &Outcome, report: &Report) -> Result<(), FolderError> {
     let scenario = &outcome.experiment.scenario;
-    create(folder)?;
     write_file(folder, "report.json", |out| writeln!(out, "{}", report.to_json()?))?;
     write_text(folder, "report.txt", &to_text(report))?;
     write_file(folder, "scenario.yaml", |out| write!(out, "{}", scenario.to_yaml().map_err(io::Error::other)?))?;

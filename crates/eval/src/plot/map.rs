@@ -1,7 +1,7 @@
 //! The plane from above: where the robot went and what it saw.
 
 use super::canvas::{Area, BLUE, Entry, GREY, HEAD_HEIGHT, Mark, ORANGE, TRUE_COLOR, at, draw, failed, font, pt, tick};
-use super::points::{bounds, ellipse, equal_scale, positions, thin_path};
+use super::points::{PIECES, bounds, ellipse, equal_scale, longest, positions, thin_path, thin_points};
 use super::{PlotError, Subject};
 use lienav_io::truth::Truth;
 use plotters::prelude::*;
@@ -62,7 +62,7 @@ pub(super) fn draw_map(area: &Area, truth: &Truth, runs: &[(&Subject, RGBColor, 
         .draw()
         .map_err(failed)?;
     let true_style = TRUE_COLOR.stroke_width(pt(1.4));
-    for piece in truth.pieces() {
+    for piece in longest(truth.pieces().collect()) {
         let path = thin_path(positions(piece), resolution);
         chart.draw_series([PathElement::new(path, true_style)]).map_err(failed)?;
     }
@@ -72,16 +72,24 @@ pub(super) fn draw_map(area: &Area, truth: &Truth, runs: &[(&Subject, RGBColor, 
     }
     for (subject, _, color) in runs {
         let style = color.stroke_width(pt(1.3));
-        let outlines = subject.run.landmarks.iter().filter_map(ellipse);
+        // Of more ellipses than anyone can tell apart, the largest.
+        let mut landmarks: Vec<_> = subject.run.landmarks.iter().collect();
+        if landmarks.len() > PIECES {
+            landmarks.sort_by(|a, b| b.covariance.trace().total_cmp(&a.covariance.trace()));
+            landmarks.truncate(PIECES);
+        }
+        let outlines = landmarks.into_iter().filter_map(ellipse);
         chart.draw_series(outlines.map(|outline| PathElement::new(outline, style))).map_err(failed)?;
         let finite = subject.run.landmarks.iter().map(|l| (l.position.x, l.position.y)).filter(is_finite);
-        chart.draw_series(finite.map(|p| Circle::new(p, at(1.6), color.filled()))).map_err(failed)?;
+        let finite = thin_points(finite, 8.0 * resolution);
+        chart.draw_series(finite.into_iter().map(|p| Circle::new(p, at(1.6), color.filled()))).map_err(failed)?;
     }
     // Hundreds of landmarks are a background, a dozen are what one looks for.
     let (size, width) = if truth.landmarks().len() > 100 { (2.2, 0.8) } else { (4.0, 1.3) };
     let cross = TRUE_COLOR.stroke_width(pt(width));
     let crosses = truth.landmarks().values().map(|p| (p.x, p.y)).filter(is_finite);
-    chart.draw_series(crosses.map(|p| Cross::new(p, at(size), cross))).map_err(failed)?;
+    let crosses = thin_points(crosses, 16.0 * resolution);
+    chart.draw_series(crosses.into_iter().map(|p| Cross::new(p, at(size), cross))).map_err(failed)?;
     Ok(())
 }
 

@@ -44,7 +44,62 @@ pub(super) fn thin_path(points: impl IntoIterator<Item = (f64, f64)>, resolution
     if let Some(last) = last.filter(|last| kept.last() != Some(last)) {
         kept.push(last);
     }
+    thin_parts(kept)
+}
+
+/// How many parts a long path is reduced to; each keeps its first and last point and those farthest in all four
+/// directions.
+const PARTS: usize = 4000;
+
+/// The most pieces of a line that is drawn with gaps, and the most ellipses.
+pub(super) const PIECES: usize = 2000;
+
+/// A path in the plane of which no extreme is lost, reduced to six points for each of [`PARTS`] parts where it has
+/// more.
+fn thin_parts(path: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    if path.len() <= 6 * PARTS {
+        return path;
+    }
+    let mut kept = Vec::with_capacity(6 * PARTS);
+    for part in path.chunks(path.len().div_ceil(PARTS)) {
+        let last = part.len() - 1;
+        let mut ends = vec![0, last];
+        for of in [|p: &(f64, f64)| p.0, |p: &(f64, f64)| p.1] {
+            let by = |&a: &usize, &b: &usize| of(&part[a]).total_cmp(&of(&part[b]));
+            ends.extend((0..=last).min_by(by).into_iter().chain((0..=last).max_by(by)));
+        }
+        ends.sort_unstable();
+        ends.dedup();
+        kept.extend(ends.into_iter().map(|index| part[index]));
+    }
     kept
+}
+
+/// The [`PIECES`] longest pieces of a line, in their order: of a million single points, none is seen.
+pub(super) fn longest<T>(pieces: Vec<&[T]>) -> Vec<&[T]> {
+    if pieces.len() <= PIECES {
+        return pieces;
+    }
+    let mut lengths: Vec<usize> = pieces.iter().map(|piece| piece.len()).collect();
+    lengths.sort_unstable_by(|a, b| b.cmp(a));
+    let least = lengths[PIECES - 1];
+    let mut of_least = PIECES - lengths.partition_point(|length| *length > least);
+    let mut is_kept = |piece: &&[T]| {
+        let is_least = piece.len() == least && of_least > 0;
+        of_least -= usize::from(is_least);
+        is_least || piece.len() > least
+    };
+    pieces.into_iter().filter(|piece| is_kept(piece)).collect()
+}
+
+/// Points of which no more than one lies in each square of this width, where there are more than [`PIECES`].
+pub(super) fn thin_points(points: impl Iterator<Item = (f64, f64)>, width: f64) -> Vec<(f64, f64)> {
+    let points: Vec<(f64, f64)> = points.collect();
+    if points.len() <= PIECES {
+        return points;
+    }
+    let mut seen = std::collections::HashSet::new();
+    points.into_iter().filter(|(x, y)| seen.insert(((x / width) as i64, (y / width) as i64))).collect()
 }
 
 /// A line over time, reduced to [`COLUMNS`] columns of `span` in which no peak is lost. Values that are not finite
@@ -111,6 +166,19 @@ mod tests {
     fn thinning_a_path_keeps_its_end() {
         let path = thin_path([(0.0, 0.0), (0.1, 0.0), (f64::NAN, 0.0), (1.0, 0.0), (1.2, 0.0)], 0.5);
         assert_eq!(path, [(0.0, 0.0), (1.0, 0.0), (1.2, 0.0)]);
+    }
+
+    #[test]
+    fn a_path_of_a_million_steps_keeps_its_extremes_in_a_few_points() {
+        let mut path: Vec<(f64, f64)> = (0..1_000_000).map(|k| (f64::from(k % 1000), f64::from(k % 77))).collect();
+        (path[123_456].0, path[654_321].1) = (-1e3, 1e3);
+        let thin = thin_path(path.iter().copied(), 1e-3);
+        assert!(thin.len() <= 6 * PARTS && thin.contains(&path[123_456]) && thin.contains(&path[654_321]));
+        assert_eq!((thin.first(), thin.last()), (path.first(), path.last()));
+        let singles: Vec<&[(f64, f64)]> = path.chunks(1).chain([&path[..9]]).collect();
+        let pieces = longest(singles);
+        assert!(pieces.len() <= PIECES && pieces.contains(&&path[..9]));
+        assert!(thin_points(path.iter().copied(), 100.0).len() <= 40);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Errors over time, and what was claimed about them.
 
 use super::canvas::{Area, BAND_OPACITY, BLUE, Entry, GREY, Mark, ORANGE, TRUE_COLOR, draw, failed, font, pt, tick};
-use super::points::thin_line;
+use super::points::{longest, thin_line};
 use super::{PlotError, Subject};
 use crate::consistency::{BAND_PROBABILITY, POSE_DOF, chi_squared_band, fraction_inside};
 use crate::errors::{StepError, mean};
@@ -166,6 +166,6 @@ fn time_span(steps: &[StepError], start: Stamp) -> Range<f64> {
     if low < high { low..high } else { 0.0..1.0 }
 }
 
-fn pieces(steps: &[StepError]) -> impl Iterator<Item = &[StepError]> {
-    steps.chunk_by(|a, b| (0.0..=MAX_JOINED_S).contains(&b.stamp.since(a.stamp)))
+fn pieces(steps: &[StepError]) -> Vec<&[StepError]> {
+    longest(steps.chunk_by(|a, b| (0.0..=MAX_JOINED_S).contains(&b.stamp.since(a.stamp))).collect())
 }

@@ -1,6 +1,8 @@
 //! A bag as a recording.
 
+use super::bounds;
 use super::cdr::{self, CdrError};
+use super::metadata;
 use super::params;
 use super::read::{BagReader, Topic};
 use super::topics::{Role, Topics, roles_of};
@@ -12,7 +14,7 @@ use lienav_slam::FeatureKind;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// `custom_data` under which a converted bag keeps the name of its source.
 pub const NAME_KEY: &str = "lienav.name";
@@ -34,30 +36,73 @@ pub const BAD_TRUTH: &str = "bad_truth";
 /// # Errors
 /// Nothing can be read, or a topic that was asked for is not there.
 pub fn load(path: &Path, topics: &Topics) -> Result<Recording, OpenError> {
-    let mut bag = BagReader::open(path)?;
-    let roles = roles_of(bag.topics(), topics).map_err(|problem| OpenError::bag(path, problem))?;
-    let name = if path.is_dir() { path.file_name() } else { path.file_stem() };
-    let name = name.map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
-    let mut recording = Recording { name, ..Recording::default() };
-    let noted_frames = read_notes(path, &bag, &mut recording)?;
-    warn_of_topics(bag.topics(), &roles, &mut recording);
+    let mut loading = Loading::open(path, topics)?;
+    let inputs: Vec<Input> = loading.by_ref().collect();
+    Ok(Recording { inputs, ..loading.finish() })
+}
 
-    let mut intake = Intake::new(recording, topics.frames.clone().or(noted_frames));
-    let mut problems = Problems::default();
-    while let Some(record) = bag.next() {
-        let Some(role) = roles[record.topic] else { continue };
-        let topic = &bag.topics()[record.topic];
-        if let Err(unread) = intake.take(role, topic, &record.data) {
-            intake.recording.drop_one(unread.word());
-            problems.note(&topic.name, record.log_time, &unread);
+/// A bag on its way to a recording: its input one by one, in order of arrival, so that no more of it is in memory than
+/// is asked for.
+pub(crate) struct Loading {
+    path: PathBuf,
+    bag: BagReader,
+    roles: Vec<Option<Role>>,
+    intake: Intake,
+    problems: Problems,
+}
+
+impl Loading {
+    /// Opens a bag, as [`load`] does.
+    pub fn open(path: &Path, topics: &Topics) -> Result<Self, OpenError> {
+        let mut bag = BagReader::open(path)?;
+        let roles = roles_of(bag.topics(), topics).map_err(|problem| OpenError::bag(path, problem))?;
+        let name = if path.is_dir() { path.file_name() } else { path.file_stem() };
+        let name = name.map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
+        let mut recording = Recording { name, ..Recording::default() };
+        let noted_frames = read_notes(path, &bag, &mut recording)?;
+        warn_of_topics(bag.topics(), &roles, &mut recording);
+
+        bag.select(&roles.iter().map(Option::is_some).collect::<Vec<_>>());
+        let intake = Intake::new(recording, topics.frames.clone().or(noted_frames));
+        Ok(Self { path: path.to_owned(), bag, roles, intake, problems: Problems::default() })
+    }
+
+    /// What is known so far besides the input.
+    pub fn recording(&self) -> &Recording {
+        &self.intake.recording
+    }
+
+    /// What is known besides the input that was taken out: the truth, what was dropped, and what is to be said.
+    pub fn finish(mut self) -> Recording {
+        let rest: Vec<Input> = self.by_ref().collect();
+        let mut recording = self.intake.recording;
+        recording.inputs = rest;
+        recording.truth.sort_by_key(|&(stamp, _)| stamp);
+        recording.truth.dedup_by_key(|&mut (stamp, _)| stamp);
+        recording.warnings.extend_from_slice(self.bag.warnings());
+        recording.warnings.extend(self.problems.into_sentences(&self.path));
+        recording
+    }
+}
+
+impl Iterator for Loading {
+    type Item = Input;
+
+    fn next(&mut self) -> Option<Input> {
+        loop {
+            let record = self.bag.next()?;
+            let Some(role) = self.roles[record.topic] else { continue };
+            let topic = &self.bag.topics()[record.topic];
+            match self.intake.take(role, topic, &record.data) {
+                Ok(Some(input)) => return Some(input),
+                Ok(None) => {}
+                Err(unread) => {
+                    self.intake.recording.drop_one(unread.word());
+                    self.problems.note(&topic.name, record.log_time, &unread);
+                }
+            }
         }
     }
-    let mut recording = intake.recording;
-    recording.truth.sort_by_key(|&(stamp, _)| stamp);
-    recording.truth.dedup_by_key(|&mut (stamp, _)| stamp);
-    recording.warnings.extend_from_slice(bag.warnings());
-    recording.warnings.extend(problems.into_sentences(path));
-    Ok(recording)
 }
 
 /// Why a message of a bag is dropped.
@@ -126,7 +171,8 @@ impl Intake {
         }
     }
 
-    fn take(&mut self, role: Role, topic: &Topic, bytes: &[u8]) -> Result<(), Unread> {
+    /// The input that a message is, if it is one.
+    fn take(&mut self, role: Role, topic: &Topic, bytes: &[u8]) -> Result<Option<Input>, Unread> {
         match role {
             Role::Odometry => {
                 let message: Odometry = cdr::decode(bytes)?;
@@ -134,26 +180,26 @@ impl Intake {
                 let (odometry, _) = convert::odometry(&message, odom.as_slice(), base.as_slice())?;
                 self.odom.learn(&message.header.frame_id);
                 self.base.learn(&message.child_frame_id);
-                self.recording.inputs.push(Input::Odometry(odometry));
+                return Ok(Some(Input::Odometry(odometry)));
             }
             Role::Imu => {
                 let message: Imu = cdr::decode(bytes)?;
                 let imu = convert::imu(&message, &or_base(&self.imu, &self.base))?;
                 self.imu.learn(&message.header.frame_id);
-                self.recording.inputs.push(Input::Imu(imu));
+                return Ok(Some(Input::Imu(imu)));
             }
             Role::Features => {
                 let message: PointCloud2 = cdr::decode(bytes)?;
                 let features = convert::features(&message, &or_base(&self.sensor, &self.base), self.preferred)?;
                 self.sensor.learn(&message.header.frame_id);
-                self.recording.inputs.push(Input::Features(features));
+                return Ok(Some(Input::Features(features)));
             }
             Role::Truth => self.take_truth(&true_pose(topic, bytes)?)?,
             Role::TrueLandmarks => {
                 self.recording.true_landmarks = convert::landmarks(&cdr::decode(bytes)?)?;
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     fn take_truth(&mut self, message: &PoseStamped) -> Result<(), Unread> {
@@ -197,7 +243,14 @@ fn read_notes(path: &Path, bag: &BagReader, recording: &mut Recording) -> Result
     }
     let folder = if path.is_dir() { path } else { folder_of(path) };
     let params = folder.join(params::FILE_NAME);
-    match fs::read_to_string(&params) {
+    let file = match fs::symlink_metadata(&params) {
+        Ok(_) => match metadata::inside(folder, &params) {
+            Ok(_) => bounds::open_regular(&params),
+            Err(problem) => return Err(OpenError::bag(&params, problem)),
+        },
+        Err(error) => Err(error),
+    };
+    match file.and_then(|file| bounds::read_text(file, bounds::TEXT)) {
         Ok(text) => {
             let config = params::from_yaml(&text).map_err(|problem| OpenError::bag(&params, problem))?;
             recording.config = Some(config);

@@ -1,5 +1,5 @@
-//! The pieces of an MCAP file: where messages lie, in which order they come out, and what can be known of a record
-//! before it is trusted.
+//! The pieces of an MCAP file (<https://mcap.dev/spec>): where messages lie, in which order they come out, and the
+//! fields of a record. Every length is checked against the bytes that are there before it is believed.
 
 use super::read::Record;
 use lienav_base::stamp::Stamp;
@@ -7,24 +7,35 @@ use std::cmp::Ordering;
 
 /// Opcode and length in front of every record.
 pub(super) const PREFIX: u64 = 1 + 8;
-/// No summary and no single message is longer than this; a length that says so is damaged.
-pub(super) const LIMIT: u64 = 1 << 28;
+/// Channel, sequence and both stamps in front of the data of a message.
+pub(super) const MESSAGE_HEADER: u64 = 2 + 4 + 8 + 8;
 
-/// A piece of the file that holds messages.
+/// A piece of the file that holds messages: a chunk, or some messages outside of chunks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Span {
     /// Earliest and latest `log_time` in it.
     pub times: (u64, u64),
-    /// Where its record begins.
+    /// Where its first record begins.
     pub offset: u64,
     /// With opcode and length; may reach beyond the end of a file that was cut off.
     pub length: u64,
 }
 
-/// A message on its way out: ordered by time, and in the order of the file where that is the same.
+/// A message's place in the order in which messages come out: by `log_time`, and in the order of the file where that
+/// is the same.
+pub(super) type Order = (u64, u64, u64);
+
+/// A message on its way out.
 pub(super) struct Pending {
-    pub order: (u64, u64, usize),
+    pub order: Order,
     pub record: Record,
+}
+
+impl Pending {
+    /// How much memory it takes.
+    pub fn size(&self) -> usize {
+        self.record.data.capacity() + size_of::<Self>()
+    }
 }
 
 impl Ord for Pending {
@@ -48,37 +59,160 @@ impl PartialEq for Pending {
 
 impl Eq for Pending {}
 
-/// Makes a chunk's record end where its data do, and returns how long a record inside may be. `None` for a header that
-/// contradicts itself, or is cut off.
-pub(super) fn trim_padding(chunk: &mut Vec<u8>) -> Option<usize> {
-    const COMPRESSION: usize = PREFIX as usize + 8 + 8 + 8 + 4;
-    let name_length = u32::from_le_bytes(chunk.get(COMPRESSION..COMPRESSION + 4)?.try_into().ok()?);
-    let size_at = COMPRESSION + 4 + usize::try_from(name_length).ok()?;
-    let compressed = u64_of(chunk.get(size_at..size_at.checked_add(8)?)?);
-    let end = (size_at as u64 + 8).checked_add(compressed)?;
-    let length = u64_of(&chunk[1..]).checked_add(PREFIX)?;
-    if end > length {
-        return None;
+/// The fields of a record, taken off one by one; `None` where the record ends before a field does.
+pub(super) struct Fields<'a>(pub &'a [u8]);
+
+impl<'a> Fields<'a> {
+    pub fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
     }
-    chunk[1..PREFIX as usize].copy_from_slice(&(end - PREFIX).to_le_bytes());
-    chunk.truncate(usize::try_from(end).ok()?);
-    let uncompressed = u64_of(chunk.get(PREFIX as usize + 16..)?);
-    Some(uncompressed.clamp(1 << 12, LIMIT) as usize)
+
+    pub fn u16(&mut self) -> Option<u16> {
+        Some(u16::from_le_bytes(*self.bytes(2)?.first_chunk()?))
+    }
+
+    pub fn u32(&mut self) -> Option<u32> {
+        Some(u32::from_le_bytes(*self.bytes(4)?.first_chunk()?))
+    }
+
+    pub fn u64(&mut self) -> Option<u64> {
+        Some(u64::from_le_bytes(*self.bytes(8)?.first_chunk()?))
+    }
+
+    /// A text; what is not UTF-8 of it is replaced.
+    pub fn text(&mut self) -> Option<String> {
+        let length = self.u32()? as usize;
+        Some(String::from_utf8_lossy(self.bytes(length)?).into_owned())
+    }
+}
+
+/// A description of a message type, as far as it is needed.
+pub(super) struct Schema {
+    pub id: u16,
+    pub name: String,
+}
+
+impl Schema {
+    pub fn parse(body: &[u8]) -> Option<Self> {
+        let mut fields = Fields(body);
+        Some(Self { id: fields.u16()?, name: fields.text()? })
+    }
+}
+
+/// A description of a topic.
+pub(super) struct Channel {
+    pub id: u16,
+    pub schema: u16,
+    pub topic: String,
+    pub encoding: String,
+    pub qos: String,
+}
+
+impl Channel {
+    pub fn parse(body: &[u8]) -> Option<Self> {
+        let mut fields = Fields(body);
+        let (id, schema, topic, encoding) = (fields.u16()?, fields.u16()?, fields.text()?, fields.text()?);
+        let length = fields.u32()? as usize;
+        let mut metadata = Fields(fields.bytes(length)?);
+        let mut qos = String::new();
+        while !metadata.0.is_empty() {
+            let (key, value) = (metadata.text()?, metadata.text()?);
+            if key == "offered_qos_profiles" {
+                qos = value;
+            }
+        }
+        Some(Self { id, schema, topic, encoding, qos })
+    }
+}
+
+/// Where a chunk lies and what is in it.
+pub(super) struct ChunkIndex {
+    pub span: Span,
+    /// The channels that it has messages of; empty where the writer has not noted them.
+    pub channels: Vec<u16>,
+}
+
+impl ChunkIndex {
+    pub fn parse(body: &[u8]) -> Option<Self> {
+        let mut fields = Fields(body);
+        let times = (fields.u64()?, fields.u64()?);
+        let (offset, length) = (fields.u64()?, fields.u64()?);
+        let size = fields.u32()? as usize;
+        let mut offsets = Fields(fields.bytes(size)?);
+        let mut channels = Vec::with_capacity(offsets.0.len() / 10);
+        while !offsets.0.is_empty() {
+            channels.push(offsets.u16()?);
+            offsets.u64()?;
+        }
+        Some(Self { span: Span { times, offset, length }, channels })
+    }
+}
+
+/// What the writer has counted.
+pub(super) struct Statistics {
+    pub messages: u64,
+    pub chunks: u32,
+    pub times: (u64, u64),
+}
+
+impl Statistics {
+    pub fn parse(body: &[u8]) -> Option<Self> {
+        let mut fields = Fields(body);
+        let messages = fields.u64()?;
+        let (_schemas, _channels, _attachments, _metadata) =
+            (fields.u16()?, fields.u32()?, fields.u32()?, fields.u32()?);
+        Some(Self { messages, chunks: fields.u32()?, times: (fields.u64()?, fields.u64()?) })
+    }
+}
+
+/// What stands in front of the compressed records of a chunk.
+pub(super) struct ChunkHeader {
+    /// How long the records are, unpacked.
+    pub unpacked: u64,
+    /// CRC-32 of the unpacked records; 0 where the writer has computed none.
+    pub crc: u32,
+    pub compression: String,
+    /// How long the records are in the file.
+    pub packed: u64,
+}
+
+/// No name of a compression is longer.
+const COMPRESSION_NAME: usize = 64;
+
+impl ChunkHeader {
+    /// The longest it can be, with opcode and length in front.
+    pub const LONGEST: u64 = PREFIX + 8 + 8 + 8 + 4 + 4 + COMPRESSION_NAME as u64 + 8;
+
+    /// Reads the header of the chunk record that `bytes` begin with, and says how long it is with opcode and length.
+    /// `None` for one that contradicts itself, or is cut off.
+    pub fn parse(bytes: &[u8]) -> Option<(Self, u64)> {
+        let mut fields = Fields(bytes);
+        let (_opcode, length) = (fields.bytes(1)?, fields.u64()?);
+        let (_first, _last) = (fields.u64()?, fields.u64()?);
+        let (unpacked, crc, name_length) = (fields.u64()?, fields.u32()?, fields.u32()? as usize);
+        if name_length > COMPRESSION_NAME {
+            return None;
+        }
+        let compression = String::from_utf8_lossy(fields.bytes(name_length)?).into_owned();
+        let packed = fields.u64()?;
+        let header = (bytes.len() - fields.0.len()) as u64;
+        // A chunk may be longer than its records: padding. It cannot be shorter.
+        let fits = header.checked_add(packed)? <= length.checked_add(PREFIX)?;
+        fits.then_some((Self { unpacked, crc, compression, packed }, header))
+    }
 }
 
 /// The records in a piece of a file, up to one that is cut off.
 pub(super) fn records_of(mut bytes: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     std::iter::from_fn(move || {
-        let (prefix, rest) = bytes.split_at_checked(PREFIX as usize)?;
-        let (body, rest) = rest.split_at_checked(usize::try_from(u64_of(&prefix[1..])).ok()?)?;
-        bytes = rest;
-        Some((prefix[0], body))
+        let mut fields = Fields(bytes);
+        let (opcode, length) = (fields.bytes(1)?[0], fields.u64()?);
+        let body = fields.bytes(usize::try_from(length).ok()?)?;
+        bytes = fields.0;
+        Some((opcode, body))
     })
-}
-
-/// The little-endian number at the start of `bytes`; 0 where there are fewer than eight.
-pub(super) fn u64_of(bytes: &[u8]) -> u64 {
-    bytes.first_chunk().map_or(0, |&eight| u64::from_le_bytes(eight))
 }
 
 pub(super) fn stamp(nanos: u64) -> Stamp {

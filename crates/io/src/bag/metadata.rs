@@ -1,5 +1,6 @@
 //! `metadata.yaml` of a rosbag2 folder: version 9 (Jazzy) is written, every version since Foxy's is read.
 
+use super::bounds;
 use serde::{Deserialize, Serialize};
 use serde_yaml_ng::Value;
 use std::collections::BTreeMap;
@@ -145,13 +146,29 @@ impl Qos {
     }
 }
 
+/// Where a file of a bag is, links resolved. What a bag names it does not choose itself: someone else may have made it.
+///
+/// # Errors
+/// The sentence to show: it lies outside of the bag's folder, or is not there.
+pub(super) fn inside(folder: &Path, file: &Path) -> Result<PathBuf, String> {
+    let canonical = |path: &Path| path.canonicalize().map_err(|error| format!("{}: {error}", file.display()));
+    let (folder, found) = (canonical(folder)?, canonical(file)?);
+    if !found.starts_with(&folder) {
+        let (file, found) = (file.display(), found.display());
+        return Err(format!("{file}: leads out of the bag's folder, to {found}; give that file itself to read it"));
+    }
+    Ok(found)
+}
+
 impl Metadata {
     /// Reads the file of a folder.
     ///
     /// # Errors
     /// Why it cannot be read, in words.
     pub fn read(folder: &Path) -> Result<Self, String> {
-        let text = std::fs::read_to_string(folder.join(FILE_NAME)).map_err(|e| e.to_string())?;
+        let path = folder.join(FILE_NAME);
+        let text = bounds::open_regular(&path).and_then(|file| bounds::read_text(file, bounds::TEXT));
+        let text = text.map_err(|e| e.to_string())?;
         let document: Document = serde_yaml_ng::from_str(&text).map_err(|e| e.to_string())?;
         Ok(document.rosbag2_bagfile_information)
     }

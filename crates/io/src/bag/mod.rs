@@ -3,8 +3,10 @@
 //! [`BagReader`] gives the records of a bag in the order of time, whichever its storage; [`load`] makes a recording of
 //! them; [`BagWriter`] writes. Below these: how messages are serialised ([`cdr`]), and their definitions ([`schema`]).
 
+pub(crate) mod bounds;
 pub mod cdr;
 mod load;
+mod mcap_chunk;
 mod mcap_parts;
 pub mod metadata;
 pub mod params;
@@ -13,10 +15,11 @@ mod read_mcap;
 mod read_sqlite;
 pub mod schema;
 mod topics;
+mod unpack;
 mod write;
 
 pub use load::{BAD_TRUTH, DROPPED_KEY, NAME_KEY, UNREADABLE, load};
-pub(crate) use load::{Problems, Unread};
+pub(crate) use load::{Loading, Problems, Unread};
 pub use read::{BagReader, Record, Topic};
 pub use topics::{Role, Topics, roles_of};
 pub use write::{BagWriter, Existing, TopicId, WriteError};

@@ -1,15 +1,18 @@
 //! Reads bags of either storage, record by record in the order of time, holding little of them in memory.
 
+use super::bounds::{self, Bytes};
 use super::metadata::{self, Metadata};
 use super::read_mcap::McapFile;
 use super::read_sqlite::SqliteFile;
+use super::unpack::{unpack_file, unpack_message};
 use super::write::is_storage;
+use crate::files::Temporary;
 use crate::recording::OpenError;
 use lienav_base::stamp::Stamp;
-use std::fs::{self, File};
-use std::io::{self, BufReader, Read};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use tempfile::TempPath;
 
 /// A topic of a bag.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +48,8 @@ pub(super) trait Storage: Send {
     fn bounds(&self) -> Option<(Stamp, Stamp)>;
     /// How many records it holds, damaged ones included.
     fn message_count(&self) -> u64;
+    /// Reads only the topics that are marked, and leaves messages out that are longer than so many bytes. Begins anew.
+    fn select(&mut self, wanted: &[bool], longest_message: u64);
     /// The next record in the order of time.
     fn next(&mut self) -> Option<Record>;
     /// Goes to the first record that was received at `from` or later.
@@ -60,15 +65,51 @@ pub struct BagReader {
     topics: Vec<Topic>,
     sources: Vec<Source>,
     messages_are_compressed: bool,
-    warnings: Vec<String>,
+    longest_message: u64,
+    /// Bytes of compressed messages so far, and what they unpacked to.
+    packed: u64,
+    unpacked: u64,
+    warnings: Warnings,
 }
 
 struct Source {
     storage: Box<dyn Storage>,
     /// Which of the bag's topics each of the storage's is.
     topics: Vec<usize>,
-    ahead: Option<Record>,
-    _unpacked: Option<TempPath>,
+    state: State,
+    _unpacked: Option<Temporary>,
+}
+
+/// A file is read from when its first record may be the next, and not before: of a bag that is split into many files,
+/// few are in memory.
+enum State {
+    Waiting,
+    Reading,
+    Ahead(Record),
+    Ended,
+}
+
+/// Sentences about damage: the first ones, and how many more there are.
+#[derive(Default)]
+struct Warnings {
+    sentences: Vec<String>,
+    more: usize,
+}
+
+impl Warnings {
+    fn push(&mut self, sentence: String) {
+        if self.sentences.len() < bounds::WARNINGS {
+            self.sentences.push(sentence);
+            return;
+        }
+        self.more += 1;
+        self.sentences.truncate(bounds::WARNINGS);
+        self.sentences.push(format!("{} more problems of this bag are not listed", self.more));
+    }
+
+    fn extend(&mut self, sentences: Vec<String>) {
+        sentences.into_iter().for_each(|sentence| self.push(sentence));
+    }
 }
 
 impl BagReader {
@@ -78,19 +119,32 @@ impl BagReader {
     /// Nothing of it can be read.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         let kind = fs::metadata(path).map_err(|error| OpenError::io(path, error))?;
-        let mut warnings = Vec::new();
+        let mut warnings = Warnings::default();
         let (metadata, files) =
             if kind.is_dir() { files_of_folder(path, &mut warnings)? } else { (None, vec![path.to_owned()]) };
-        let mut bag =
-            Self { metadata, topics: Vec::new(), sources: Vec::new(), messages_are_compressed: false, warnings };
+        let mut bag = Self {
+            metadata,
+            topics: Vec::new(),
+            sources: Vec::new(),
+            messages_are_compressed: false,
+            longest_message: bounds::MESSAGE,
+            packed: 0,
+            unpacked: 0,
+            warnings,
+        };
         if let Some(metadata) = &bag.metadata {
             let mode = metadata.compression_mode.as_deref().unwrap_or_default();
             bag.messages_are_compressed = mode.eq_ignore_ascii_case("message");
         }
+        let size = files.iter().filter_map(|file| fs::metadata(file).ok()).map(|file| file.len()).sum();
+        let mut allowance = bounds::unpacked(size);
         for file in files {
-            match open_file(&file) {
+            match open_file(&file, &mut allowance) {
                 Ok((storage, unpacked)) => bag.add_source(storage, unpacked),
-                Err(error) if kind.is_dir() => bag.warnings.push(error.to_string()),
+                // What this machine lacks is no damage of the bag.
+                Err(error) if kind.is_dir() && !matches!(error, OpenError::NoRoom { .. }) => {
+                    bag.warnings.push(error.to_string());
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -98,7 +152,7 @@ impl BagReader {
             let problem = if !path.join(metadata::FILE_NAME).exists() && !holds_storage(path) {
                 format!("not a rosbag2 bag: it has no {}; {DATA_SETS}", metadata::FILE_NAME)
             } else {
-                bag.warnings.join("; ")
+                bag.warnings.sentences.join("; ")
             };
             return Err(OpenError::bag(path, problem));
         }
@@ -128,19 +182,32 @@ impl BagReader {
 
     /// What was found to be damaged so far, one sentence each; complete when the last record was read.
     pub fn warnings(&self) -> &[String] {
-        &self.warnings
+        &self.warnings.sentences
+    }
+
+    /// Reads only the topics for which `wanted`, by the index in [`BagReader::topics`], is true: of others, nothing is
+    /// copied, and chunks that hold only others are passed over. Begins anew. Messages of more than 64 MB, which no
+    /// filter is fed with, are left out.
+    pub fn select(&mut self, wanted: &[bool]) {
+        self.longest_message = bounds::FILTER_MESSAGE;
+        for source in &mut self.sources {
+            let own: Vec<bool> = source.topics.iter().map(|&topic| wanted.get(topic) == Some(&true)).collect();
+            source.storage.select(&own, self.longest_message);
+            source.state = State::Waiting;
+        }
     }
 
     /// Goes to the first record that was received at `from` or later; `Stamp::MIN` rewinds.
     pub fn seek(&mut self, from: Stamp) {
+        (self.packed, self.unpacked) = (0, 0);
         for source in &mut self.sources {
             source.storage.seek(from);
-            source.ahead = None;
+            source.state = State::Waiting;
         }
     }
 
-    fn add_source(&mut self, mut storage: Box<dyn Storage>, unpacked: Option<TempPath>) {
-        self.warnings.append(&mut storage.take_warnings());
+    fn add_source(&mut self, mut storage: Box<dyn Storage>, unpacked: Option<Temporary>) {
+        self.warnings.extend(storage.take_warnings());
         let mut topics = Vec::with_capacity(storage.topics().len());
         for topic in storage.topics() {
             let same =
@@ -150,7 +217,42 @@ impl BagReader {
                 self.topics.len() - 1
             }));
         }
-        self.sources.push(Source { storage, topics, ahead: None, _unpacked: unpacked });
+        self.sources.push(Source { storage, topics, state: State::Waiting, _unpacked: unpacked });
+    }
+
+    /// The file whose next record is the earliest of all.
+    fn earliest(&mut self) -> Option<usize> {
+        let begins = |source: &Source| source.storage.bounds().map_or(Stamp::MIN, |(first, _)| first);
+        loop {
+            let ahead = self.sources.iter().enumerate().filter_map(|(index, source)| match &source.state {
+                State::Ahead(record) => Some((record.log_time, index)),
+                _ => None,
+            });
+            let earliest = ahead.min();
+            let may_be_earlier = |source: &Source| match source.state {
+                State::Waiting => earliest.is_none_or(|(stamp, _)| begins(source) <= stamp),
+                State::Reading => true,
+                State::Ahead(_) | State::Ended => false,
+            };
+            let behind = (0..self.sources.len()).filter(|&index| may_be_earlier(&self.sources[index]));
+            let Some(next) = behind.min_by_key(|&index| begins(&self.sources[index])) else {
+                return earliest.map(|(_, index)| index);
+            };
+            let source = &mut self.sources[next];
+            source.state = source.storage.next().map_or(State::Ended, State::Ahead);
+            self.warnings.extend(source.storage.take_warnings());
+        }
+    }
+
+    fn unpack(&mut self, record: &mut Record) -> Result<(), String> {
+        self.packed += record.data.len() as u64;
+        let allowance = bounds::unpacked(self.packed).saturating_sub(self.unpacked);
+        let limit = self.longest_message.min(allowance);
+        let data = unpack_message(&record.data, limit).map_err(|error| error.to_string())?;
+        let Some(data) = data else { return Err(format!("it is longer than {}", Bytes(limit))) };
+        self.unpacked += data.len() as u64;
+        record.data = data;
+        Ok(())
     }
 }
 
@@ -159,24 +261,16 @@ impl Iterator for BagReader {
 
     fn next(&mut self) -> Option<Record> {
         loop {
-            for source in self.sources.iter_mut().filter(|source| source.ahead.is_none()) {
-                source.ahead = source.storage.next();
-                self.warnings.append(&mut source.storage.take_warnings());
-            }
-            let stamp = |source: &Source| source.ahead.as_ref().map(|record| record.log_time);
-            let source = self.sources.iter_mut().filter(|s| s.ahead.is_some()).min_by_key(|s| stamp(s))?;
-            let mut record = source.ahead.take()?;
+            let index = self.earliest()?;
+            let source = &mut self.sources[index];
+            let State::Ahead(mut record) = std::mem::replace(&mut source.state, State::Reading) else { continue };
             record.topic = *source.topics.get(record.topic)?;
-            if self.messages_are_compressed {
-                match unpack_message(&record.data) {
-                    Ok(data) => record.data = data,
-                    Err(error) => {
-                        let topic = &self.topics[record.topic].name;
-                        self.warnings
-                            .push(format!("a message of {topic} at {} cannot be unpacked: {error}", record.log_time));
-                        continue;
-                    }
-                }
+            if self.messages_are_compressed
+                && let Err(problem) = self.unpack(&mut record)
+            {
+                let (topic, stamp) = (self.topics[record.topic].name.escape_debug(), record.log_time);
+                self.warnings.push(format!("a message of {topic} at {stamp} cannot be unpacked: {problem}"));
+                continue;
             }
             return Some(record);
         }
@@ -192,10 +286,20 @@ fn holds_storage(folder: &Path) -> bool {
 
 /// The storage files of a folder, as its `metadata.yaml` lists them; by name where there is none, as after a crash of
 /// the recorder.
-fn files_of_folder(folder: &Path, warnings: &mut Vec<String>) -> Result<(Option<Metadata>, Vec<PathBuf>), OpenError> {
+fn files_of_folder(folder: &Path, warnings: &mut Warnings) -> Result<(Option<Metadata>, Vec<PathBuf>), OpenError> {
+    let io_error = |error| OpenError::io(folder, error);
     match Metadata::read(folder) {
         Ok(metadata) if !metadata.relative_file_paths.is_empty() => {
-            let files = metadata.file_paths(folder);
+            let mut files = Vec::new();
+            let mut seen = BTreeSet::new();
+            for file in metadata.file_paths(folder) {
+                // A name that leads nowhere is reported where it is opened.
+                match metadata::inside(folder, &file) {
+                    Ok(canonical) if seen.insert(canonical.clone()) => files.push(file),
+                    Ok(_) => warnings.push(format!("{}: is listed twice; it is read once", file.display())),
+                    Err(problem) => warnings.push(problem),
+                }
+            }
             return Ok((Some(metadata), files));
         }
         Ok(_) => warnings.push(format!(
@@ -207,23 +311,29 @@ fn files_of_folder(folder: &Path, warnings: &mut Vec<String>) -> Result<(Option<
         }
         Err(problem) => warnings.push(format!("{}: {problem}", folder.join(metadata::FILE_NAME).display())),
     }
-    let entries = fs::read_dir(folder).map_err(|error| OpenError::io(folder, error))?;
+    let entries = fs::read_dir(folder).map_err(io_error)?;
     let mut files: Vec<PathBuf> =
         entries.filter_map(|entry| entry.ok().map(|e| e.path())).filter(|path| is_storage(path)).collect();
     // rosbag2 numbers the files of a split bag without padding: shorter names come first.
     files.sort_by_key(|path| (path.as_os_str().len(), path.clone()));
+    files.retain(|file| match metadata::inside(folder, file) {
+        Ok(_) => true,
+        Err(problem) => {
+            warnings.push(problem);
+            false
+        }
+    });
     Ok((None, files))
 }
 
-fn open_file(path: &Path) -> Result<(Box<dyn Storage>, Option<TempPath>), OpenError> {
-    let unpacked = if path.extension().is_some_and(|e| e == "zstd") {
-        Some(unpack_file(path).map_err(|error| OpenError::io(path, error))?)
-    } else {
-        None
-    };
-    let plain: &Path = unpacked.as_deref().unwrap_or(path);
+type Opened = (Box<dyn Storage>, Option<Temporary>);
+
+fn open_file(path: &Path, allowance: &mut u64) -> Result<Opened, OpenError> {
+    let is_packed = path.extension().is_some_and(|e| e == "zstd");
+    let unpacked = if is_packed { Some(unpack_file(path, allowance)?) } else { None };
+    let plain: &Path = unpacked.as_ref().map_or(path, Temporary::path);
     let mut magic = Vec::new();
-    let file = File::open(plain).map_err(|error| OpenError::io(path, error))?;
+    let file = bounds::open_regular(plain).map_err(|error| OpenError::io(path, error))?;
     file.take(16).read_to_end(&mut magic).map_err(|error| OpenError::io(path, error))?;
     let storage: Box<dyn Storage> = if magic.starts_with(mcap::MAGIC) {
         Box::new(McapFile::open(plain, path)?)
@@ -233,21 +343,4 @@ fn open_file(path: &Path) -> Result<(Box<dyn Storage>, Option<TempPath>), OpenEr
         return Err(OpenError::bag(path, "neither an MCAP file nor an SQLite database"));
     };
     Ok((storage, unpacked))
-}
-
-/// Unpacks a file as far as it can be: a cut one gives its beginning.
-fn unpack_file(path: &Path) -> io::Result<TempPath> {
-    let mut packed = zstd::Decoder::new(BufReader::new(File::open(path)?))?;
-    let mut plain = tempfile::NamedTempFile::new()?;
-    match io::copy(&mut packed, &mut plain) {
-        Err(error) if plain.as_file().metadata()?.len() == 0 => Err(error),
-        _ => Ok(plain.into_temp_path()),
-    }
-}
-
-fn unpack_message(packed: &[u8]) -> io::Result<Vec<u8>> {
-    const LIMIT: u64 = 1 << 28;
-    let mut data = Vec::new();
-    zstd::Decoder::new(packed)?.take(LIMIT).read_to_end(&mut data)?;
-    Ok(data)
 }

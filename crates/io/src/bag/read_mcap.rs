@@ -1,78 +1,112 @@
 //! One MCAP file, read chunk by chunk (<https://mcap.dev/spec>). Where the summary at the end is missing or does not
 //! hold, the file is scanned from the start, so that a recording that was cut off is read up to where it ends.
+//!
+//! Messages come out in the order of time, though chunks overlap and are not sorted inside. Those that wait for their
+//! turn take [`WAITING`] bytes at most: where there are more, the latest are forgotten and their chunks read again
+//! later. A file whose chunks all span the whole time takes several passes so, and no more memory.
 
-use super::mcap_parts::{LIMIT, PREFIX, Pending, Span, records_of, stamp, trim_padding, u64_of};
+use super::bounds::{self, Bytes, DESCRIPTION, DESCRIPTIONS, SUMMARY, WAITING};
+use super::mcap_chunk::{Outcome, Positioned, visit};
+use super::mcap_parts::{
+    Channel, ChunkIndex, Fields, MESSAGE_HEADER, Order, PREFIX, Pending, Schema, Span, Statistics, records_of, stamp,
+};
 use super::read::{Record, Storage, Topic};
 use crate::recording::OpenError;
 use lienav_base::stamp::Stamp;
-use mcap::records::{self, op};
-use mcap::sans_io::{LinearReadEvent, LinearReader, LinearReaderOptions};
+use mcap::records::op;
 use std::collections::{BinaryHeap, HashMap};
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// The footer record with the magic bytes behind it.
 const FOOTER: u64 = PREFIX + 20 + 8;
+/// Messages outside of chunks are taken together up to this many bytes.
+const RUN: u64 = 1 << 18;
+
 /// An MCAP file.
 pub(super) struct McapFile {
     path: PathBuf,
-    file: File,
+    file: Positioned,
     file_length: u64,
     topics: Vec<Topic>,
     topic_of_channel: HashMap<u16, usize>,
-    spans: Vec<Span>,
+    /// Bytes that all descriptions of topics and types take.
+    described: u64,
+    /// Which topics are read; all where it is empty.
+    wanted: Vec<bool>,
+    longest_message: u64,
+    pieces: Vec<Piece>,
     bounds: Option<(u64, u64)>,
     message_count: u64,
-    next_span: usize,
-    from: u64,
+    next_piece: usize,
+    /// Messages from here on come out in this pass,
+    low: Order,
+    /// and those before this.
+    cut: Option<Order>,
     heap: BinaryHeap<Pending>,
+    /// Bytes that the heap takes.
+    waiting: usize,
+    /// Bytes that may still be unpacked.
+    allowance: u64,
     warnings: Vec<String>,
+}
+
+struct Piece {
+    span: Span,
+    /// The channels it has messages of; empty where that is not known.
+    channels: Box<[u16]>,
+    is_damaged: bool,
 }
 
 impl McapFile {
     /// Opens `path`; `shown` is what messages call it.
     pub fn open(path: &Path, shown: &Path) -> Result<Self, OpenError> {
         let io_error = |error| OpenError::io(shown, error);
-        let file = File::open(path).map_err(io_error)?;
+        let file = bounds::open_regular(path).map_err(io_error)?;
         let file_length = file.metadata().map_err(io_error)?.len();
         let mut mcap = Self {
             path: shown.to_owned(),
-            file,
+            file: Positioned::new(file),
             file_length,
             topics: Vec::new(),
             topic_of_channel: HashMap::new(),
-            spans: Vec::new(),
+            described: 0,
+            wanted: Vec::new(),
+            longest_message: bounds::MESSAGE,
+            pieces: Vec::new(),
             bounds: None,
             message_count: 0,
-            next_span: 0,
-            from: 0,
+            next_piece: 0,
+            low: (0, 0, 0),
+            cut: None,
             heap: BinaryHeap::new(),
+            waiting: 0,
+            allowance: bounds::unpacked(file_length),
             warnings: Vec::new(),
         };
         let summary = mcap.read_summary().map_err(io_error)?;
         if !summary.is_some_and(|summary| mcap.use_summary(&summary)) {
             mcap.scan().map_err(io_error)?;
         }
-        mcap.spans.sort_by_key(|span| (span.times.0, span.offset));
+        mcap.pieces.sort_by_key(|piece| (piece.span.times.0, piece.span.offset));
+        mcap.seek(Stamp::MIN);
         Ok(mcap)
     }
 
     /// The records of the summary section, if the file has an intact one.
     fn read_summary(&mut self) -> io::Result<Option<Vec<u8>>> {
         let Some(footer_start) = self.file_length.checked_sub(FOOTER) else { return Ok(None) };
-        let footer = self.read_at(footer_start, FOOTER)?;
-        let number = |at: usize| footer.get(at..at + 8).map_or(0, u64_of);
-        if footer[0] != op::FOOTER || number(1) != 20 || !footer.ends_with(mcap::MAGIC) {
+        let footer = self.file.read_at(footer_start, FOOTER)?;
+        let mut fields = Fields(&footer);
+        let found = (fields.bytes(1), fields.u64(), fields.u64(), fields.u64(), fields.u32(), fields.0);
+        let (Some(&[op::FOOTER]), Some(20), Some(start), Some(_), Some(saved), mcap::MAGIC) = found else {
             return Ok(None);
-        }
-        let start = number(9);
+        };
         let length = match footer_start.checked_sub(start) {
-            Some(length) if start > 0 && length <= LIMIT => length,
+            Some(length) if start > 0 && length <= SUMMARY => length,
             _ => return Ok(None),
         };
-        let mut summary = self.read_at(start, length + PREFIX + 16)?;
-        let saved = footer[25..29].iter().rev().fold(0, |crc, &byte| crc << 8 | u32::from(byte));
+        let mut summary = self.file.read_at(start, length + PREFIX + 16)?;
         if saved != 0 && crc32fast::hash(&summary) != saved {
             return Ok(None);
         }
@@ -81,43 +115,46 @@ impl McapFile {
     }
 
     /// Takes topics and chunks from the summary. Returns false, having taken nothing, where it does not list the
-    /// chunks.
+    /// chunks, or lists what cannot be: a chunk twice, chunks that overlap in the file.
     fn use_summary(&mut self, summary: &[u8]) -> bool {
         let mut schemas = HashMap::new();
         let mut channels = Vec::new();
-        let mut spans = Vec::new();
+        let mut pieces = Vec::new();
         let mut statistics = None;
         for (opcode, body) in records_of(summary) {
-            if !matches!(opcode, op::SCHEMA | op::CHANNEL | op::CHUNK_INDEX | op::STATISTICS) {
-                continue;
-            }
-            match mcap::parse_record(opcode, body) {
-                Ok(records::Record::Schema { header, .. }) => drop(schemas.insert(header.id, header.name)),
-                Ok(records::Record::Channel(channel)) => channels.push(channel),
-                Ok(records::Record::ChunkIndex(index)) => spans.push(Span {
-                    times: (index.message_start_time, index.message_end_time),
-                    offset: index.chunk_start_offset,
-                    length: index.chunk_length,
+            let is_read = match opcode {
+                op::SCHEMA => Schema::parse(body).map(|schema| drop(schemas.insert(schema.id, schema.name))),
+                op::CHANNEL => Channel::parse(body).map(|channel| channels.push(channel)),
+                op::CHUNK_INDEX => ChunkIndex::parse(body).map(|index| {
+                    pieces.push(Piece { span: index.span, channels: index.channels.into(), is_damaged: false });
                 }),
-                Ok(records::Record::Statistics(found)) => statistics = Some(found),
-                _ => return false,
+                op::STATISTICS => Statistics::parse(body).map(|found| statistics = Some(found)),
+                _ => Some(()),
+            };
+            if is_read.is_none() {
+                return false;
             }
         }
         let Some(statistics) = statistics else { return false };
-        let inside = |span: &Span| span.offset.checked_add(span.length).is_some_and(|end| end <= self.file_length);
-        if statistics.chunk_count as usize != spans.len()
-            || !spans.iter().all(inside)
-            || (spans.is_empty() && statistics.message_count > 0)
+        pieces.sort_by_key(|piece| piece.span.offset);
+        let mut end = 0;
+        let is_behind = |piece: &Piece| {
+            let begins_behind = piece.span.offset >= end && piece.span.length > 0;
+            end = piece.span.offset.saturating_add(piece.span.length);
+            begins_behind && end <= self.file_length
+        };
+        if statistics.chunks as usize != pieces.len()
+            || !pieces.iter().all(is_behind)
+            || (pieces.is_empty() && statistics.messages > 0)
         {
             return false;
         }
         for channel in channels {
             self.add_channel(channel, &schemas);
         }
-        self.message_count = statistics.message_count;
-        self.bounds =
-            (statistics.message_count > 0).then_some((statistics.message_start_time, statistics.message_end_time));
-        self.spans = spans;
+        self.message_count = statistics.messages;
+        self.bounds = (statistics.messages > 0).then_some(statistics.times);
+        self.pieces = pieces;
         true
     }
 
@@ -125,149 +162,241 @@ impl McapFile {
     fn scan(&mut self) -> io::Result<()> {
         let mut schemas = HashMap::new();
         let mut position = mcap::MAGIC.len() as u64;
+        // Messages outside of chunks that lie one behind the other.
+        let mut run: Option<Span> = None;
         loop {
             if position + PREFIX > self.file_length {
                 self.warn_of_end(position, "the file was cut off");
-                return Ok(());
+                break;
             }
-            let prefix = self.read_at(position, PREFIX)?;
-            let (opcode, length) = (prefix[0], u64_of(&prefix[1..]));
+            let prefix = self.file.read_at(position, PREFIX)?;
+            let mut fields = Fields(&prefix);
+            let (opcode, length) = (fields.bytes(1).map_or(0, |one| one[0]), fields.u64().unwrap_or(0));
             if opcode == op::DATA_END || opcode == op::FOOTER {
                 let magic_length = mcap::MAGIC.len() as u64;
-                if self.read_at(self.file_length - magic_length, magic_length)? != mcap::MAGIC {
+                if self.file.read_at(self.file_length - magic_length, magic_length)? != mcap::MAGIC {
                     self.warn_of_end(self.file_length, "its index was cut off, its messages are whole");
                 }
-                return Ok(());
+                break;
             }
             let private = 0x80;
             if opcode == 0 || (opcode > op::DATA_END && opcode < private) {
                 self.warn_of_end(position, &format!("unknown record type {opcode:#04x}"));
-                return Ok(());
+                break;
             }
             let end = position.saturating_add(PREFIX).saturating_add(length);
             match opcode {
-                op::CHUNK | op::MESSAGE => {
-                    self.scan_span(Span { times: (0, 0), offset: position, length: end - position }, &mut schemas)?;
-                }
-                op::SCHEMA | op::CHANNEL if end <= self.file_length && length <= LIMIT => {
-                    let body = self.read_at(position + PREFIX, length)?;
+                op::CHUNK => self.scan_chunk(position, end - position, &mut schemas),
+                op::MESSAGE if end <= self.file_length => self.scan_message(position, end, &mut run)?,
+                op::SCHEMA | op::CHANNEL if end <= self.file_length => {
+                    let body = self.file.read_at(position + PREFIX, length.min(DESCRIPTION + 1))?;
                     self.learn(opcode, &body, &mut schemas);
                 }
                 _ => {}
             }
             if end > self.file_length {
                 self.warn_of_end(position, "the file was cut off in the middle of a record");
-                return Ok(());
+                break;
             }
             position = end;
         }
-    }
-
-    /// Reads a span once, for its topics, times and number of messages.
-    fn scan_span(&mut self, mut span: Span, schemas: &mut HashMap<u16, String>) -> io::Result<()> {
-        let (messages, damage) = self.load(span, Some(schemas))?;
-        if let Some(damage) = damage {
-            self.warnings.push(damage);
-        }
-        let times = messages.iter().map(|message| (message.order.0, message.order.0));
-        if let Some(times) = times.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) {
-            span.times = times;
-            self.bounds = Some(self.bounds.map_or(times, |b| (b.0.min(times.0), b.1.max(times.1))));
-            self.message_count += messages.len() as u64;
-            self.spans.push(span);
-        }
+        self.keep_run(run);
         Ok(())
     }
 
-    /// The messages of a span, and what is wrong with it if anything is. Of a chunk at the end of a file that was cut
-    /// off, the messages before the cut are returned; one whose content is damaged is left out as a whole, since no
-    /// one knows where.
-    fn load(
-        &mut self,
-        span: Span,
-        mut schemas: Option<&mut HashMap<u16, String>>,
-    ) -> io::Result<(Vec<Pending>, Option<String>)> {
-        let available = span.length.min(self.file_length.saturating_sub(span.offset));
-        let is_cut = available < span.length;
-        let mut bytes = self.read_at(span.offset, available)?;
-        let place = format!("{}: the chunk at byte {}", self.path.display(), span.offset);
-        let mut messages = Vec::new();
-        match bytes.first() {
-            Some(&op::MESSAGE) if !is_cut => {
-                self.push_message(&bytes[PREFIX as usize..], span.offset, &mut messages);
-                return Ok((messages, None));
-            }
-            Some(&op::MESSAGE) => return Ok((messages, None)),
-            Some(&op::CHUNK) => {}
-            _ => return Ok((messages, Some(format!("{place} is not there")))),
-        }
-        let Some(limit) = trim_padding(&mut bytes) else {
-            let damage = (!is_cut).then(|| format!("{place} is damaged and was left out"));
-            return Ok((messages, damage));
-        };
-        let options = LinearReaderOptions::default()
-            .with_skip_start_magic(true)
-            .with_skip_end_magic(true)
-            .with_validate_chunk_crcs(true)
-            .with_record_length_limit(limit);
-        let mut reader = LinearReader::new_with_options(options);
-        let mut input = bytes.as_slice();
-        loop {
-            match reader.next_event() {
-                None => return Ok((messages, None)),
-                Some(Ok(LinearReadEvent::ReadRequest(wanted))) => {
-                    let (now, later) = input.split_at(wanted.min(input.len()));
-                    reader.insert(now.len()).copy_from_slice(now);
-                    reader.notify_read(now.len());
-                    input = later;
-                }
-                Some(Ok(LinearReadEvent::Record { data, opcode: op::MESSAGE })) => {
-                    self.push_message(data, span.offset, &mut messages);
-                }
-                Some(Ok(LinearReadEvent::Record { data, opcode })) => {
-                    if let Some(schemas) = schemas.as_deref_mut() {
-                        self.learn(opcode, data, schemas);
+    /// Reads a chunk once, for its topics, times and number of messages.
+    fn scan_chunk(&mut self, offset: u64, length: u64, schemas: &mut HashMap<u16, String>) {
+        let span = Span { times: (0, 0), offset, length };
+        let mut times: Option<(u64, u64)> = None;
+        let mut count = 0;
+        // Messages may come before the description of their channel only in a file that nobody can read.
+        let mut known: Vec<u16> = self.topic_of_channel.keys().copied().collect();
+        known.sort_unstable();
+        let mut descriptions = Vec::new();
+        let outcome = self.visit(span, &mut |opcode, length, body| {
+            match opcode {
+                op::MESSAGE => {
+                    let (channel, log_time, _) = message_header(length, body)?;
+                    if known.binary_search(&channel).is_ok() {
+                        count += 1;
+                        times = Some(times.map_or((log_time, log_time), |t| (t.0.min(log_time), t.1.max(log_time))));
                     }
                 }
-                Some(Err(_)) if is_cut => return Ok((messages, None)),
-                Some(Err(error)) => {
-                    return Ok((Vec::new(), Some(format!("{place} is damaged ({error}) and was left out"))));
+                op::SCHEMA | op::CHANNEL if descriptions.len() < usize::from(u16::MAX) => {
+                    let mut bytes = Vec::new();
+                    body.take(DESCRIPTION + 1).read_to_end(&mut bytes)?;
+                    if let (op::CHANNEL, Some(channel)) = (opcode, Channel::parse(&bytes))
+                        && let Err(place) = known.binary_search(&channel.id)
+                    {
+                        known.insert(place, channel.id);
+                    }
+                    descriptions.push((opcode, bytes));
                 }
+                _ => {}
             }
+            Ok(())
+        });
+        if let Outcome::Damaged(cause) = outcome {
+            self.warn_of_chunk(offset, &cause);
+            return;
+        }
+        for (opcode, bytes) in descriptions {
+            self.learn(opcode, &bytes, schemas);
+        }
+        if let Some(times) = times {
+            self.add_times(times, count);
+            self.pieces.push(Piece { span: Span { times, ..span }, channels: Box::default(), is_damaged: false });
         }
     }
 
-    fn push_message(&self, body: &[u8], offset: u64, messages: &mut Vec<Pending>) {
-        let Some((header, data)) = body.split_at_checked(22) else { return };
-        let channel = u16::from_le_bytes([header[0], header[1]]);
-        let (log_time, publish_time) = (u64_of(&header[6..]), u64_of(&header[14..]));
-        let Some(&topic) = self.topic_of_channel.get(&channel) else { return };
-        messages.push(Pending {
-            order: (log_time, offset, messages.len()),
-            record: Record { topic, log_time: stamp(log_time), publish_time: stamp(publish_time), data: data.to_vec() },
+    /// Takes in a message outside of any chunk.
+    fn scan_message(&mut self, position: u64, end: u64, run: &mut Option<Span>) -> io::Result<()> {
+        let (channel, log_time, _) = message_header(end - position - PREFIX, &mut self.file)?;
+        if !self.topic_of_channel.contains_key(&channel) {
+            return Ok(());
+        }
+        self.add_times((log_time, log_time), 1);
+        if let Some(run) = run
+            && run.offset + run.length == position
+            && end - run.offset <= RUN
+        {
+            run.length = end - run.offset;
+            run.times = (run.times.0.min(log_time), run.times.1.max(log_time));
+            return Ok(());
+        }
+        let finished = run.replace(Span { times: (log_time, log_time), offset: position, length: end - position });
+        self.keep_run(finished);
+        Ok(())
+    }
+
+    fn keep_run(&mut self, run: Option<Span>) {
+        self.pieces.extend(run.map(|span| Piece { span, channels: Box::default(), is_damaged: false }));
+    }
+
+    fn add_times(&mut self, times: (u64, u64), count: u64) {
+        self.bounds = Some(self.bounds.map_or(times, |b| (b.0.min(times.0), b.1.max(times.1))));
+        self.message_count += count;
+    }
+
+    fn visit(&mut self, span: Span, on_record: &mut super::mcap_chunk::OnRecord<'_>) -> Outcome {
+        if self.allowance == 0 {
+            return Outcome::TooMuch;
+        }
+        let available = span.length.min(self.file_length.saturating_sub(span.offset));
+        let outcome = visit(&mut self.file, span, available, &mut self.allowance, on_record);
+        if let Outcome::TooMuch = outcome {
+            let (path, size) = (self.path.display(), Bytes(self.file_length));
+            self.warnings.push(format!(
+                "{path}: unpacks to more than {}, which no recording of {size} does; what follows was left out",
+                Bytes(bounds::unpacked(self.file_length))
+            ));
+        }
+        outcome
+    }
+
+    /// Takes the messages of a piece that come out in this pass into the heap. Of a chunk at the end of a file that was
+    /// cut off, the messages before the cut are taken; one whose content is damaged is left out as a whole, since no
+    /// one knows where.
+    fn load(&mut self, index: usize) {
+        let Some(&Piece { span, ref channels, is_damaged }) = self.pieces.get(index) else { return };
+        let is_wanted = |topic: usize| self.wanted.is_empty() || self.wanted.get(topic) == Some(&true);
+        let topic_of = |channel| self.topic_of_channel.get(channel).copied().filter(|&topic| is_wanted(topic));
+        if is_damaged || (!channels.is_empty() && !channels.iter().any(|channel| topic_of(channel).is_some())) {
+            return;
+        }
+        let topics: HashMap<u16, usize> =
+            self.topic_of_channel.keys().filter_map(|channel| Some((*channel, topic_of(channel)?))).collect();
+        let (low, mut cut, longest) = (self.low, self.cut, self.longest_message);
+        let mut messages: Vec<Pending> = Vec::new();
+        let (mut held, mut place, mut outside, mut too_long) = (0, 0, 0_u64, None);
+        let outcome = self.visit(span, &mut |opcode, length, body| {
+            if opcode != op::MESSAGE {
+                return Ok(());
+            }
+            let (channel, log_time, publish_time) = message_header(length, body)?;
+            let order = (log_time, span.offset, place);
+            place += 1;
+            let Some(&topic) = topics.get(&channel) else { return Ok(()) };
+            if !(span.times.0..=span.times.1).contains(&log_time) {
+                outside += 1;
+                return Ok(());
+            }
+            if order < low || cut.is_some_and(|cut| order >= cut) {
+                return Ok(());
+            }
+            if length - MESSAGE_HEADER > longest {
+                too_long = Some((topic, length - MESSAGE_HEADER));
+                return Ok(());
+            }
+            let data = read_exactly(body, length - MESSAGE_HEADER)?;
+            let record = Record { topic, log_time: stamp(log_time), publish_time: stamp(publish_time), data };
+            let message = Pending { order, record };
+            held += message.size();
+            messages.push(message);
+            if held > WAITING {
+                cut = forget_latest(&mut messages, &mut held).or(cut);
+            }
+            Ok(())
         });
+        if let Outcome::Damaged(cause) = outcome {
+            self.pieces[index].is_damaged = true;
+            self.warn_of_chunk(span.offset, &cause);
+            return;
+        }
+        if outside > 0 {
+            let cause = format!("{outside} messages lie outside of the times that the index states");
+            self.warnings.push(format!("{} and were left out", self.place(span.offset, &cause)));
+        }
+        if let Some((topic, length)) = too_long {
+            let (name, length) = (self.topics[topic].name.escape_debug(), Bytes(length));
+            let cause = format!("a message of {name} has {length}, more than {}", Bytes(longest));
+            self.warnings.push(format!("{} and was left out", self.place(span.offset, &cause)));
+        }
+        self.heap.extend(messages);
+        self.waiting += held;
+        if cut != self.cut {
+            self.cut = cut;
+            self.heap.retain(|pending| cut.is_none_or(|cut| pending.order < cut));
+            self.waiting = self.heap.iter().map(Pending::size).sum();
+        }
+        if self.waiting > WAITING {
+            let mut all = std::mem::take(&mut self.heap).into_vec();
+            self.cut = forget_latest(&mut all, &mut self.waiting).or(self.cut);
+            self.heap = all.into();
+        }
     }
 
     /// Takes in a schema or a channel.
     fn learn(&mut self, opcode: u8, body: &[u8], schemas: &mut HashMap<u16, String>) {
-        if !matches!(opcode, op::SCHEMA | op::CHANNEL) {
-            return;
+        self.described += body.len() as u64;
+        if body.len() as u64 <= DESCRIPTION && self.described <= DESCRIPTIONS {
+            let learnt = match opcode {
+                op::SCHEMA => Schema::parse(body).map(|schema| drop(schemas.insert(schema.id, schema.name))),
+                _ => Channel::parse(body).map(|channel| self.add_channel(channel, schemas)),
+            };
+            if learnt.is_some() {
+                return;
+            }
         }
-        match mcap::parse_record(opcode, body) {
-            Ok(records::Record::Schema { header, .. }) => drop(schemas.insert(header.id, header.name)),
-            Ok(records::Record::Channel(channel)) => self.add_channel(channel, schemas),
-            _ => self.warnings.push(format!("{}: a damaged description of a topic was left out", self.path.display())),
-        }
+        self.warnings.push(format!("{}: a damaged description of a topic was left out", self.path.display()));
     }
 
-    fn add_channel(&mut self, channel: records::Channel, schemas: &HashMap<u16, String>) {
+    fn add_channel(&mut self, channel: Channel, schemas: &HashMap<u16, String>) {
         if self.topic_of_channel.contains_key(&channel.id) {
             return;
         }
-        let qos = channel.metadata.get("offered_qos_profiles").cloned().unwrap_or_default();
-        let type_name = schemas.get(&channel.schema_id).cloned().unwrap_or_default();
+        let type_name = schemas.get(&channel.schema).cloned().unwrap_or_default();
         self.topic_of_channel.insert(channel.id, self.topics.len());
-        self.topics.push(Topic { name: channel.topic, type_name, encoding: channel.message_encoding, qos });
+        self.topics.push(Topic { name: channel.topic, type_name, encoding: channel.encoding, qos: channel.qos });
+    }
+
+    fn warn_of_chunk(&mut self, offset: u64, cause: &str) {
+        let place = self.place(offset, "is damaged");
+        self.warnings.push(format!("{place} ({cause}) and was left out"));
+    }
+
+    fn place(&self, offset: u64, what: &str) -> String {
+        format!("{}: the chunk at byte {offset}: {what}", self.path.display())
     }
 
     fn warn_of_end(&mut self, position: u64, cause: &str) {
@@ -278,16 +407,48 @@ impl McapFile {
         let (path, length) = (self.path.display(), self.file_length);
         self.warnings.push(format!("{path}: ends at byte {position} of {length}: {cause}; {read}"));
     }
+}
 
-    fn read_at(&mut self, offset: u64, length: u64) -> io::Result<Vec<u8>> {
-        self.file.seek(SeekFrom::Start(offset))?;
-        let mut bytes = Vec::with_capacity(length.min(self.file_length) as usize);
-        self.file.by_ref().take(length).read_to_end(&mut bytes)?;
-        if (bytes.len() as u64) < length {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        Ok(bytes)
+/// Channel, `log_time` and `publish_time` of a message.
+fn message_header(length: u64, body: &mut dyn Read) -> io::Result<(u16, u64, u64)> {
+    if length < MESSAGE_HEADER {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a message of {length} bytes")));
     }
+    let mut header = [0; MESSAGE_HEADER as usize];
+    body.read_exact(&mut header)?;
+    let mut fields = Fields(&header);
+    let found = (fields.u16(), fields.u32(), fields.u64(), fields.u64());
+    let (Some(channel), Some(_), Some(log_time), Some(publish_time)) = found else {
+        return Err(io::ErrorKind::InvalidData.into());
+    };
+    Ok((channel, log_time, publish_time))
+}
+
+fn read_exactly(from: &mut dyn Read, length: u64) -> io::Result<Vec<u8>> {
+    let mut data = Vec::new();
+    // The memory is asked for, and not taken: what the file does not hold is never touched.
+    data.try_reserve_exact(length as usize).map_err(io::Error::other)?;
+    from.take(length).read_to_end(&mut data)?;
+    if (data.len() as u64) < length {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(data)
+}
+
+/// Leaves the earliest messages, in half of the memory that may be taken but at least one, and says where the order
+/// goes on: with the first of those that are gone.
+fn forget_latest(messages: &mut Vec<Pending>, held: &mut usize) -> Option<Order> {
+    messages.sort_unstable_by_key(|message| message.order);
+    let mut kept = 0;
+    let fits = |message: &&Pending| {
+        kept += message.size();
+        kept <= WAITING / 2
+    };
+    let count = messages.iter().take_while(fits).count().max(1);
+    let cut = messages.get(count).map(|message| message.order);
+    messages.truncate(count);
+    *held = messages.iter().map(Pending::size).sum();
+    cut
 }
 
 impl Storage for McapFile {
@@ -303,32 +464,43 @@ impl Storage for McapFile {
         self.message_count
     }
 
+    fn select(&mut self, wanted: &[bool], longest_message: u64) {
+        (self.wanted, self.longest_message) = (wanted.to_vec(), longest_message);
+        self.seek(Stamp::MIN);
+    }
+
     fn next(&mut self) -> Option<Record> {
-        // A chunk is read when it may hold the next message, and not before.
-        while let Some(&span) = self.spans.get(self.next_span) {
-            if self.heap.peek().is_some_and(|pending| pending.order.0 < span.times.0) {
-                break;
-            }
-            self.next_span += 1;
-            if span.times.1 < self.from {
-                continue;
-            }
-            match self.load(span, None) {
-                Ok((messages, damage)) => {
-                    self.warnings.extend(damage);
-                    let from = self.from;
-                    self.heap.extend(messages.into_iter().filter(|message| message.order.0 >= from));
+        loop {
+            // A piece is read when it may hold the next message, and not before.
+            while let Some(piece) = self.pieces.get(self.next_piece) {
+                let (first, last) = piece.span.times;
+                if self.heap.peek().is_some_and(|pending| pending.order.0 < first)
+                    || self.cut.is_some_and(|cut| cut.0 < first)
+                    || self.allowance == 0
+                {
+                    break;
                 }
-                Err(error) => self.warnings.push(format!("{}: {error}", self.path.display())),
+                if last >= self.low.0 {
+                    self.load(self.next_piece);
+                }
+                self.next_piece += 1;
             }
+            if let Some(pending) = self.heap.pop() {
+                self.waiting = self.waiting.saturating_sub(pending.size());
+                return Some(pending.record);
+            }
+            self.low = self.cut.take().filter(|_| self.allowance > 0)?;
+            self.next_piece = 0;
         }
-        self.heap.pop().map(|pending| pending.record)
     }
 
     fn seek(&mut self, from: Stamp) {
-        self.from = from.nanos().max(0) as u64;
-        self.next_span = 0;
+        self.low = (from.nanos().max(0) as u64, 0, 0);
+        self.cut = None;
+        self.next_piece = 0;
         self.heap.clear();
+        self.waiting = 0;
+        self.allowance = bounds::unpacked(self.file_length);
     }
 
     fn take_warnings(&mut self) -> Vec<String> {

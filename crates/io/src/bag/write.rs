@@ -5,7 +5,7 @@ use super::metadata::{
     Document, Duration, FILE_NAME, FileInformation, Metadata, Qos, StartingTime, TopicMetadata, TopicWithCount,
 };
 use super::schema::definition;
-use crate::files::{folder_of, sync_folder, write_atomically};
+use crate::files::{StagedFolder, remedy, write_atomically};
 use crate::messages::Message;
 use lienav_base::stamp::Stamp;
 use mcap::records::MessageHeader;
@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
-use tempfile::TempDir;
 
 /// A bag that cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -71,17 +70,6 @@ impl WriteError {
     }
 }
 
-/// What the user can do, as the end of a sentence.
-fn remedy(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free space or choose a folder on another disk",
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            "; choose a folder that you may write to"
-        }
-        _ => "",
-    }
-}
-
 /// What to do where the folder of a new bag exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
@@ -105,15 +93,14 @@ struct Topic {
 }
 
 /// A bag that is being written. It grows in a hidden folder `.NAME…tmp` beside its place, and takes its place, whole,
-/// with
-/// [`BagWriter::finish`]; dropped before, it leaves nothing. A killed process leaves the hidden folder, whose `.mcap`
+/// with [`BagWriter::finish`]; dropped before, it leaves nothing. A killed process leaves the hidden folder, whose `.mcap`
 /// file can be read up to the last chunk.
 pub struct BagWriter {
     target: PathBuf,
     existing: Existing,
     mcap: Option<mcap::Writer<BufWriter<File>>>,
     mcap_name: String,
-    folder: TempDir,
+    folder: StagedFolder,
     topics: Vec<Topic>,
     bounds: Option<(Stamp, Stamp)>,
     custom_data: BTreeMap<String, String>,
@@ -126,14 +113,9 @@ impl BagWriter {
     /// The folder exists and `existing` does not let it be replaced, or its parent cannot be written to.
     pub fn create(target: &Path, existing: Existing) -> Result<Self, WriteError> {
         check_replaceable(target, existing)?;
-        let parent = folder_of(target);
         let io_error = |error| WriteError::Io { path: target.to_owned(), error };
-        fs::create_dir_all(parent).map_err(io_error)?;
-        let name = target
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned())
-            .ok_or_else(|| io_error(io::Error::new(io::ErrorKind::InvalidInput, "not a folder name")))?;
-        let folder = temporary_folder(parent, &name).map_err(io_error)?;
+        let folder = StagedFolder::create(target).map_err(io_error)?;
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
         let mcap_name = format!("{name}_0.mcap");
         let path = folder.path().join(&mcap_name);
         let file = File::create(&path).map_err(io_error)?;
@@ -263,26 +245,10 @@ impl BagWriter {
         }
     }
 
-    fn take_place(&mut self) -> Result<(), WriteError> {
+    fn take_place(self) -> Result<(), WriteError> {
         check_replaceable(&self.target, self.existing)?;
-        let parent = folder_of(&self.target).to_owned();
-        // The old bag stays whole under another name until the new one has its place.
-        let old = if self.target.exists() {
-            let aside = temporary_folder(&parent, "replaced").map_err(|error| self.io_error(error))?;
-            fs::rename(&self.target, aside.path().join("bag")).map_err(|error| self.io_error(error))?;
-            Some(aside)
-        } else {
-            None
-        };
-        if let Err(error) = fs::rename(self.folder.path(), &self.target) {
-            if let Some(aside) = old {
-                let _ = fs::rename(aside.path().join("bag"), &self.target);
-            }
-            return Err(self.io_error(error));
-        }
-        self.folder.disable_cleanup(true);
-        sync_folder(&parent);
-        Ok(())
+        let Self { target, folder, .. } = self;
+        folder.take_place(&|_| true).map_err(|error| WriteError::Io { path: target, error })
     }
 
     fn metadata(&self) -> Metadata {
@@ -335,16 +301,6 @@ impl BagWriter {
 
 fn yaml<T: serde::Serialize + ?Sized>(value: &T) -> String {
     serde_yaml_ng::to_string(value).unwrap_or_default()
-}
-
-/// A hidden folder with ordinary permissions (it becomes the bag), removed when dropped.
-fn temporary_folder(parent: &Path, name: &str) -> io::Result<TempDir> {
-    let prefix = format!(".{name}.");
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).suffix(".tmp");
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
-    builder.tempdir_in(parent)
 }
 
 /// Whether the folder may be taken: it is not there, or it may be replaced and holds nothing but a bag.

@@ -5,13 +5,13 @@
 //! lost it), and whether the sensor is moved.
 
 use super::text::Table;
+use crate::bag::bounds;
 use crate::inertial::{InertialRecording, TrueOrientation};
 use crate::recording::OpenError;
 use flate2::read::MultiGzDecoder;
 use lienav_attitude::ImuSample;
 use nalgebra::{Quaternion, UnitQuaternion, Vector3};
-use std::fs::{self, File};
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader};
 use std::path::Path;
 
 const COLUMNS: &[&str] = &[
@@ -56,12 +56,11 @@ pub fn open(path: &Path) -> Result<InertialRecording, OpenError> {
 }
 
 fn read_text(path: &Path) -> io::Result<String> {
+    let file = bounds::open_regular(path)?;
     if path.extension().is_none_or(|ending| ending != "gz") {
-        return fs::read_to_string(path);
+        return bounds::read_text(file, bounds::DATA_SET);
     }
-    let mut text = String::new();
-    MultiGzDecoder::new(BufReader::new(File::open(path)?)).read_to_string(&mut text)?;
-    Ok(text)
+    bounds::read_text(MultiGzDecoder::new(BufReader::new(file)), bounds::DATA_SET)
 }
 
 #[cfg(test)]
@@ -69,6 +68,7 @@ mod tests {
     use super::*;
     use flate2::Compression;
     use flate2::write::GzEncoder;
+    use std::fs;
     use std::io::Write;
 
     const TRIAL: &str = "t_s,gyr_x_radps,gyr_y_radps,gyr_z_radps,acc_x_mps2,acc_y_mps2,acc_z_mps2,q_w,q_x,q_y,q_z,movement\n\

@@ -2,9 +2,9 @@
 //! row of words names the columns. Stamps are kept as decimal text until they are whole nanoseconds, so that none is
 //! rounded to a double.
 
+use crate::bag::bounds;
 use crate::recording::OpenError;
 use lienav_base::stamp::Stamp;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A text file that was read.
@@ -28,7 +28,8 @@ impl Table {
     /// The file is not there or not text.
     pub fn read(folder: &Path, name: &str) -> Result<Self, OpenError> {
         let path = folder.join(name);
-        let text = fs::read_to_string(&path).map_err(|error| OpenError::io(&path, error))?;
+        let text = bounds::open_regular(&path).and_then(|file| bounds::read_text(file, bounds::DATA_SET));
+        let text = text.map_err(|error| OpenError::io(&path, error))?;
         Ok(Self::of(path, text))
     }
 

@@ -1,0 +1,167 @@
+//! Serialised messages, their conversion, and clouds of features.
+
+use crate::bytes::Bytes;
+use lienav_base::stamp::Stamp;
+use lienav_io::bag::cdr;
+use lienav_io::cloud::MAX_POINTS;
+use lienav_io::convert::{self, Frame};
+use lienav_io::messages::{
+    Clock, Imu, MagneticField, Message, Odometry, Path, PointCloud2, PointField, PoseStamped,
+    PoseWithCovarianceStamped, TfMessage, WrenchStamped,
+};
+use lienav_slam::{FeatureKind, Features, Observation};
+use nalgebra::Matrix2;
+
+const KINDS: [FeatureKind; 3] = [FeatureKind::RelativePosition, FeatureKind::RangeBearing, FeatureKind::StereoBearings];
+
+/// The bytes as a message of each kind. What is decoded takes no more memory than a few times the bytes, and is the
+/// same after it is written and read again.
+pub fn cdr(data: &[u8]) {
+    again::<Odometry>(data);
+    again::<PointCloud2>(data);
+    again::<Imu>(data);
+    again::<MagneticField>(data);
+    again::<WrenchStamped>(data);
+    again::<PoseStamped>(data);
+    again::<PoseWithCovarianceStamped>(data);
+    again::<TfMessage>(data);
+    again::<Path>(data);
+    again::<Clock>(data);
+}
+
+fn again<M: Message + std::fmt::Debug>(data: &[u8]) {
+    let Ok(message) = cdr::decode::<M>(data) else { return };
+    let bytes = cdr::encode(&message).unwrap();
+    assert!(bytes.len() <= 8 * data.len() + 4096, "{} bytes became {}", data.len(), bytes.len());
+    let second = cdr::encode(&cdr::decode::<M>(&bytes).unwrap()).unwrap();
+    assert_eq!(second, bytes);
+}
+
+/// The bytes as a message of each kind, converted into input of a filter.
+pub fn conversion(data: &[u8]) {
+    let frames = [Frame::parameter("odom_frame", "odom")];
+    for frames in [&frames[..], &[]] {
+        if let Ok(message) = cdr::decode::<Odometry>(data) {
+            let _ = convert::odometry(&message, frames, frames);
+        }
+        if let Ok(message) = cdr::decode::<Imu>(data) {
+            let _ = convert::imu(&message, frames);
+            let _ = convert::imu_sample(&message, frames);
+        }
+        if let Ok(message) = cdr::decode::<MagneticField>(data) {
+            let _ = convert::magnetic_field(&message, frames);
+        }
+        if let Ok(message) = cdr::decode::<WrenchStamped>(data) {
+            let _ = convert::torque(&message, frames);
+        }
+        if let Ok(message) = cdr::decode::<PoseStamped>(data) {
+            let _ = convert::pose_of(&message.pose);
+        }
+        if let Ok(message) = cdr::decode::<PointCloud2>(data) {
+            convert_cloud(&message, frames);
+        }
+    }
+}
+
+fn convert_cloud(message: &PointCloud2, frames: &[Frame<'_>]) {
+    for preferred in KINDS {
+        let Ok(features) = convert::features(message, frames, preferred) else { continue };
+        assert!(features.observations.len() as u64 <= MAX_POINTS);
+        assert!(features.observations.len() <= message.data.0.len());
+        // What is written is read back to the last bit, unless it is not-a-number.
+        let written = convert::features_message(&features, "laser");
+        let read = convert::features(&written, &[], features.kind).unwrap();
+        assert_eq!(read.observations.len(), features.observations.len());
+        let is_plain = features.observations.iter().all(|seen| {
+            let numbers_are = format!("{seen:?}");
+            !numbers_are.contains("NaN")
+        });
+        if is_plain && features.observations.iter().all(|seen| seen.id.is_some() && seen.covariance.is_some()) {
+            assert_eq!(read.observations, features.observations);
+        }
+    }
+    if let Ok(landmarks) = convert::landmarks(message) {
+        assert!(landmarks.len() <= message.data.0.len());
+    }
+}
+
+/// Clouds whose layout is read from the bytes: sizes, steps and fields that contradict each other.
+pub fn cloud(data: &[u8]) {
+    const NAMES: [&str; 12] = [
+        "x",
+        "y",
+        "z",
+        "id",
+        "range",
+        "bearing",
+        "bearing_left",
+        "bearing_right",
+        "var_x",
+        "var_y",
+        "cov_xy",
+        "var_range",
+    ];
+    let mut bytes = Bytes(data);
+    let size = |bytes: &mut Bytes<'_>| match bytes.byte() {
+        small @ 0..200 => u32::from(small) % 40,
+        200..220 => u32::MAX - u32::from(bytes.byte()),
+        _ => bytes.long() as u32,
+    };
+    let mut message = PointCloud2 {
+        height: if bytes.byte() < 200 { 1 } else { size(&mut bytes) },
+        width: size(&mut bytes),
+        is_bigendian: bytes.byte() > 127,
+        point_step: size(&mut bytes),
+        row_step: size(&mut bytes),
+        ..PointCloud2::default()
+    };
+    for _ in 0..bytes.byte() % 8 {
+        let name = NAMES[usize::from(bytes.byte()) % NAMES.len()].to_owned();
+        let (offset, datatype) = (size(&mut bytes), bytes.byte() % 10);
+        message.fields.push(PointField { name, offset, datatype, count: u32::from(bytes.byte() % 3) });
+    }
+    message.data.0 = bytes.0.to_vec();
+    convert_cloud(&message, &[]);
+}
+
+pub fn clouds() -> Vec<Vec<u8>> {
+    // height 1, width 3, little endian, step 24, row 72; id, range, bearing, all of them double.
+    let mut one = vec![0, 3, 0, 24, 72, 3, 3, 0, 6, 1, 4, 8, 8, 1, 5, 16, 8, 1];
+    one.extend((0..72).map(|k: u8| k.wrapping_mul(37)));
+    let mut two = vec![0, 5, 200, 12, 60, 3, 0, 4, 7, 1, 1, 8, 7, 1, 3, 0, 6, 0];
+    two.extend((0..60).map(|k: u8| k.wrapping_mul(91)));
+    vec![one, two, Vec::new()]
+}
+
+pub fn corpus() -> Vec<Vec<u8>> {
+    let stamp = Stamp::from_nanos(1_700_000_000_000_000_001);
+    let header = convert::header(stamp, "odom");
+    let mut odometry = Odometry { header: header.clone(), child_frame_id: "base_link".into(), ..Odometry::default() };
+    odometry.twist.twist.linear.x = 0.5;
+    odometry.pose.pose.orientation.w = 1.0;
+    let seen = |k: u32| Observation {
+        id: Some(k),
+        value: [1.0 + f64::from(k), 0.1].into(),
+        covariance: Some(Matrix2::new(0.1, 0.01, 0.01, 0.2).into()),
+    };
+    let features = Features { stamp, kind: FeatureKind::RangeBearing, observations: (0..4).map(seen).collect() };
+    let mut path = Path { header: header.clone(), ..Path::default() };
+    path.poses = vec![PoseStamped { header: header.clone(), ..PoseStamped::default() }; 2];
+    let mut corpus = vec![
+        cdr::encode(&odometry),
+        cdr::encode(&convert::features_message(&features, "laser")),
+        cdr::encode(&Imu { header: header.clone(), ..Imu::default() }),
+        cdr::encode(&MagneticField { header: header.clone(), ..MagneticField::default() }),
+        cdr::encode(&WrenchStamped { header: header.clone(), ..WrenchStamped::default() }),
+        cdr::encode(&PoseStamped { header: header.clone(), ..PoseStamped::default() }),
+        cdr::encode(&PoseWithCovarianceStamped { header, ..PoseWithCovarianceStamped::default() }),
+        cdr::encode(&path),
+        cdr::encode(&TfMessage { transforms: vec![Default::default(); 2] }),
+        cdr::encode(&Clock::default()),
+    ]
+    .into_iter()
+    .collect::<Result<Vec<_>, _>>()
+    .unwrap();
+    corpus.push(Vec::new());
+    corpus
+}
