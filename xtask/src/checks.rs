@@ -75,7 +75,7 @@ pub fn run(root: &Path, quick: bool) -> Result<ExitCode> {
 }
 
 /// Cargo in an environment where the processes of a run meet one another and nobody else.
-fn environment(root: &Path, ros: Option<&Ros>) -> Result<Command> {
+pub fn environment(root: &Path, ros: Option<&Ros>) -> Result<Command> {
     let cargo = cargo();
     let mut command = match ros {
         Some(ros) => ros.command(cargo.get_program()),

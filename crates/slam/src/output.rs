@@ -86,6 +86,8 @@ pub enum DropReason {
     Gated,
     /// An observation without identity that fits more than one feature, or almost fits one.
     Ambiguous,
+    /// An observation beyond `sensor.max_points` of its cloud, or a cloud that is a raw scan.
+    TooManyPoints,
     /// A new feature for which the map has no room.
     MapFull,
     /// The innovation covariance could not be factored.
@@ -100,7 +102,7 @@ pub enum DropReason {
 
 impl DropReason {
     /// All reasons.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::NotFinite,
         Self::Absurd,
         Self::BadCovariance,
@@ -115,6 +117,7 @@ impl DropReason {
         Self::OutOfRange,
         Self::Gated,
         Self::Ambiguous,
+        Self::TooManyPoints,
         Self::MapFull,
         Self::Singular,
         Self::Disabled,
@@ -139,6 +142,7 @@ impl DropReason {
             Self::OutOfRange => "out_of_range",
             Self::Gated => "gated",
             Self::Ambiguous => "ambiguous",
+            Self::TooManyPoints => "too_many_points",
             Self::MapFull => "map_full",
             Self::Singular => "singular",
             Self::Disabled => "disabled",
