@@ -1,10 +1,14 @@
 //! How a node begins, turns and ends.
 
-use super::log::Log;
+use super::log::{self, Log};
 use super::parameters::ParameterError;
 use super::receive::{self, Inbox};
 use super::stop::Stop;
 use std::process::ExitCode;
+use std::time::Duration;
+
+/// So long is waited at the end for a log that does not take its lines.
+const FLUSHING: Duration = Duration::from_millis(500);
 
 /// Why a node does not start.
 #[derive(Debug, thiserror::Error)]
@@ -41,13 +45,18 @@ impl StartError {
 /// The whole of a node's `main`: runs `node` until SIGINT or SIGTERM, and reports why it could not.
 pub fn main(name: &str, node: impl FnOnce(&Stop) -> Result<(), StartError>) -> ExitCode {
     let outcome = Stop::on_signals().map_err(StartError::from).and_then(|stop| node(&stop));
-    match outcome {
+    let code = match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             Log::new(name).error(&error.to_string());
             error.exit_code()
         }
+    };
+    if !log::flush(FLUSHING) {
+        // Who does not take the log now never will, and C++ would wait for it when the process exits.
+        std::process::abort();
     }
+    code
 }
 
 /// The ROS context of this process, from its command line.

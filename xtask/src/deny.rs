@@ -25,7 +25,9 @@ pub fn run(root: &Path) -> Result<ExitCode> {
     if has_database(&program, root) {
         return Ok(if check(&["advisories"])? { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
-    eprintln!("warning: advisories were not checked: their database cannot be fetched from here (`cargo deny fetch db`)");
+    eprintln!(
+        "warning: advisories were not checked: their database cannot be fetched from here (`cargo deny fetch db`)"
+    );
     Ok(ExitCode::SUCCESS)
 }
 

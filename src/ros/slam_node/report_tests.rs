@@ -101,7 +101,12 @@ fn every_reason_is_listed_also_where_it_never_happened() {
     let (before, now) = healthy();
     let status = status("slam_node", &before, &now);
     assert_eq!((status.level, status.name.as_str()), (0, "slam_node: filter"));
-    let reasons = DropReason::ALL.iter().map(|r| r.word()).chain(Refusal::WORDS).chain([QUEUE_FULL, STALE, NO_ODOM_POSE, UNREADABLE]);
+    let reasons = DropReason::ALL.iter().map(|r| r.word()).chain(Refusal::WORDS).chain([
+        QUEUE_FULL,
+        STALE,
+        NO_ODOM_POSE,
+        UNREADABLE,
+    ]);
     for word in reasons {
         let listed = status.values.iter().filter(|v| v.key == format!("dropped.{word}") && v.value == "0").count();
         assert_eq!(listed, 1, "{word}");
