@@ -24,6 +24,7 @@ struct State<R, M, const TOPICS: usize> {
     requests: VecDeque<R>,
     messages: VecDeque<(Instant, M)>,
     waiting: [usize; TOPICS],
+    weight: [usize; TOPICS],
     load: Load<TOPICS>,
 }
 
@@ -55,14 +56,15 @@ impl<R, M: OnTopic, const TOPICS: usize> Queue<R, M, TOPICS> {
     /// A queue of at most `capacity` messages.
     pub fn new(capacity: usize) -> Self {
         let load = Load { dropped: 0, superseded: 0, oldest: None, heard: [None; TOPICS] };
-        let state = State { requests: VecDeque::new(), messages: VecDeque::new(), waiting: [0; TOPICS], load };
+        let state = State { requests: VecDeque::new(), messages: VecDeque::new(), waiting: [0; TOPICS], weight: [0; TOPICS], load };
         let capacity = capacity.max(1);
-        Self { state: Mutex::new(state), changed: Condvar::new(), capacity, most: [capacity; TOPICS] }
+        Self { state: Mutex::new(state), changed: Condvar::new(), capacity, most: [usize::MAX; TOPICS] }
     }
 
-    /// The same, with at most `most` messages of `topic`: large ones that are soon worth nothing.
+    /// The same, with messages of `topic` that weigh no more than `most` together: large ones that are soon worth nothing.
+    /// There is always room for one.
     pub fn holding(mut self, topic: usize, most: usize) -> Self {
-        self.most[topic] = most.max(1);
+        self.most[topic] = most;
         self
     }
 
@@ -79,13 +81,16 @@ impl<R, M: OnTopic, const TOPICS: usize> Queue<R, M, TOPICS> {
     /// Adds a message. Where there is no room, the oldest message goes and is counted: what is newest is worth most.
     pub fn push_message(&self, message: M) {
         let (mut state, topic, now) = (self.lock(), message.topic(), Instant::now());
-        if state.waiting[topic] >= self.most[topic] {
+        let room = self.most[topic].saturating_sub(message.weight());
+        while state.waiting[topic] > 0 && state.weight[topic] > room {
             state.remove_oldest_of(topic);
-        } else if state.messages.len() >= self.capacity && state.pop().is_some() {
+        }
+        if state.messages.len() >= self.capacity && state.pop().is_some() {
             state.load.dropped += 1;
         }
         state.load.heard[topic] = Some(now);
         state.waiting[topic] += 1;
+        state.weight[topic] += message.weight();
         state.messages.push_back((now, message));
         drop(state);
         self.changed.notify_one();
@@ -124,18 +129,20 @@ impl<R, M: OnTopic, const TOPICS: usize> Queue<R, M, TOPICS> {
 impl<R, M: OnTopic, const TOPICS: usize> State<R, M, TOPICS> {
     fn pop(&mut self) -> Option<(Instant, M)> {
         let popped = self.messages.pop_front();
-        if let Some((_, message)) = &popped {
-            self.waiting[message.topic()] -= 1;
-        }
-        popped
+        popped.inspect(|(_, message)| self.left(message))
     }
 
     fn remove_oldest_of(&mut self, topic: usize) {
         let oldest = self.messages.iter().position(|(_, message)| message.topic() == topic);
         if let Some((_, message)) = oldest.and_then(|i| self.messages.remove(i)) {
-            self.waiting[message.topic()] -= 1;
+            self.left(&message);
             self.load.superseded += 1;
         }
+    }
+
+    fn left(&mut self, message: &M) {
+        self.waiting[message.topic()] -= 1;
+        self.weight[message.topic()] -= message.weight();
     }
 }
 
@@ -151,6 +158,10 @@ mod tests {
 
         fn stamp(&self) -> Option<(i32, u32)> {
             None
+        }
+
+        fn weight(&self) -> usize {
+            if *self < 200 { 1 } else { 5 }
         }
     }
 
@@ -170,12 +181,16 @@ mod tests {
     }
 
     #[test]
-    fn of_a_topic_of_which_few_may_wait_the_oldest_goes_and_the_others_stay() {
+    fn of_a_topic_whose_messages_are_too_heavy_the_oldest_go_and_the_others_stay() {
         let queue = Queue::new(10).holding(1, 2);
         [1, 100, 2, 101, 102, 3].into_iter().for_each(|i| queue.push_message(i));
         assert_eq!((queue.waiting(0), queue.waiting(1)), (3, 2));
         assert_eq!(std::iter::from_fn(|| take(&queue)).collect::<Vec<_>>(), [1, 2, 101, 102, 3]);
         assert_eq!((queue.load().dropped, queue.load().superseded), (0, 1));
+        // One that is too heavy for the room has it alone.
+        [4, 100, 101, 200, 5].into_iter().for_each(|i| queue.push_message(i));
+        assert_eq!(std::iter::from_fn(|| take(&queue)).collect::<Vec<_>>(), [4, 200, 5]);
+        assert_eq!(queue.load().superseded, 3);
     }
 
     #[test]

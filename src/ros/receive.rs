@@ -76,6 +76,11 @@ pub trait OnTopic {
     /// Which topic it was, from 0 on: those of one stamp are taken in this order.
     fn topic(&self) -> usize;
 
+    /// What it takes of the room for its topic in a [`Queue`](super::queue::Queue).
+    fn weight(&self) -> usize {
+        1
+    }
+
     /// Its stamp, as it is; `None` for what is not part of a stream of measurements, and goes first.
     fn stamp(&self) -> Option<(i32, u32)>;
 }

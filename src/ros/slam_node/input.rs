@@ -74,6 +74,13 @@ impl OnTopic for Message {
         Some((stamp.sec, stamp.nanosec))
     }
 
+    fn weight(&self) -> usize {
+        match self {
+            Self::Features(message) => message.data.0.len(),
+            _ => 1,
+        }
+    }
+
     fn topic(&self) -> usize {
         let topic = match self {
             Self::InitialPose(_) => Topic::InitialPose,

@@ -25,8 +25,8 @@ use input::{Event, Request, Topic};
 use lienav_slam::{Config, Slam};
 use worker::Worker;
 
-/// So many clouds may wait for the filter. They are large, and those that wait for long are skipped anyway.
-const MOST_CLOUDS: usize = 100;
+/// Clouds of so many bytes may wait for the filter; those that wait for long are skipped anyway.
+const MOST_CLOUDS: usize = 64 << 20;
 
 /// Runs the node until `stop`.
 ///
