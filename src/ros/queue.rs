@@ -56,7 +56,13 @@ impl<R, M: OnTopic, const TOPICS: usize> Queue<R, M, TOPICS> {
     /// A queue of at most `capacity` messages.
     pub fn new(capacity: usize) -> Self {
         let load = Load { dropped: 0, superseded: 0, oldest: None, heard: [None; TOPICS] };
-        let state = State { requests: VecDeque::new(), messages: VecDeque::new(), waiting: [0; TOPICS], weight: [0; TOPICS], load };
+        let state = State {
+            requests: VecDeque::new(),
+            messages: VecDeque::new(),
+            waiting: [0; TOPICS],
+            weight: [0; TOPICS],
+            load,
+        };
         let capacity = capacity.max(1);
         Self { state: Mutex::new(state), changed: Condvar::new(), capacity, most: [usize::MAX; TOPICS] }
     }

@@ -12,3 +12,4 @@ mod faults;
 mod nodes;
 mod peers;
 mod process;
+mod security;

@@ -33,7 +33,7 @@ const MOST_CLOUDS: usize = 64 << 20;
 /// # Errors
 /// The command line, a parameter, or ROS.
 pub fn run(stop: &Stop) -> Result<(), StartError> {
-    let mut node = r2r::Node::create(start::context()?, "slam_node", "")?;
+    let mut node = start::node("slam_node")?;
     let log = Log::new(node.logger());
     let parameters = declare(&node, &log)?;
     let settings: Settings = parameters.read(SPECS)?;
