@@ -148,7 +148,7 @@ mod tests {
     }
 
     /// The middleware's own encoding of a message, decoded as a node decodes it, says the same in every field.
-    fn is_understood<P: Message>(message: &(impl WrappedTypesupport + Serialize + DeserializeOwned)) {
+    fn is_understood<P: Message>(message: &impl WrappedTypesupport) {
         let message = filled(message);
         let decoded: P = cdr::decode(&message.to_serialized_bytes().unwrap()).unwrap();
         assert_eq!(numbers(&serde_json::to_value(&message).unwrap()), numbers(&serde_json::to_value(decoded).unwrap()));

@@ -242,6 +242,30 @@ def driver_killed(robot, long):
     return 'SIGKILL of the driver; the robot is carried'
 
 
+def wants_imu(robot):
+    """A parameter that asks for what is not there."""
+    robot.slam_parameters['use_imu'] = 'true'
+
+
+@fault(words='no message has come on imu', prepare=wants_imu)
+def no_imu(robot, long):
+    """use_imu is set, and there is none."""
+    robot.run(1.0)
+    return 'use_imu: true without imu'
+
+
+def small_map(robot):
+    """Room for fewer landmarks than there are."""
+    robot.slam_parameters['map.max_features'] = 8
+
+
+@fault(words='the map is full', counts={'map_full': 10}, prepare=small_map)
+def full_map(robot, long):
+    """There are more landmarks than the map holds."""
+    robot.run(1.0)
+    return 'map.max_features: 8'
+
+
 def full_disk_for_log(robot):
     """A log folder without room: a small file system if that is allowed, otherwise files that may not grow."""
     folder = tempfile.mkdtemp(prefix='lienav-full-')
@@ -331,7 +355,7 @@ def examine(name, robot, long):
             'worst_m': max(robot.errors(begun), default=math.nan),
             'after_m': max(robot.errors(finished - 1.0), default=math.nan),
             'recovers_s': recovery(robot, ended, finished),
-            'age_ms': max((float(s[3].get('output_age_ms', 0)) for s in statuses), default=math.nan),
+            'age_ms': max((float(s[3].get('output_age_ms', s[3].get('latency_ms.max', 0))) for s in statuses), default=math.nan),
             'level': LEVELS[worst[1]],
             'words': worst[2],
             'at_end': LEVELS[statuses[-1][1]] if statuses else 'none',

@@ -76,6 +76,8 @@ fn a_wrong_parameter_stops_a_node_at_start_and_says_which_what_and_what_else() {
     refused(&["-p", "motion.max_speed:=fast"], &["'motion.max_speed' is \"fast\"", "a number"]);
     refused(&["-p", "filter:=ukf"], &["'filter' is \"ukf\"", "thesis-reduced"]);
     refused(&["-p", "sensor.range_std_m:=.nan"], &["'sensor.range_std_m' is NaN", "0.000000001 … 100"]);
+    refused(&["-p", "map_frame:=odom"], &["'map_frame' and 'odom_frame' are both 'odom'"]);
+    refused(&["-p", "map_frame:=''"], &["'map_frame' is empty"]);
     refused(&["-p", "marker_probability:=1.0"], &["'marker_probability' is 1.0", "0.01 … 0.9999"]);
 }
 

@@ -189,10 +189,11 @@ class Robot(Node):
         truth = self.truth.get(self.source.get(ns))
         if truth is None:
             return
-        if self.anchor_wanted:
-            self.anchor, self.anchor_wanted = truth, False
-        expected = product(inverse(self.anchor), truth)
         estimate = planar(message.pose.pose)
+        if self.anchor_wanted:
+            # What was said before this could be heard is in the estimate.
+            self.anchor, self.anchor_wanted = product(truth, inverse(estimate)), False
+        expected = product(inverse(self.anchor), truth)
         error = math.hypot(estimate[0] - expected[0], estimate[1] - expected[1])
         variance = message.pose.covariance[0] + message.pose.covariance[7]
         self.samples.append((time.monotonic(), error, math.sqrt(variance) if variance >= 0.0 else math.nan))

@@ -27,7 +27,7 @@ class Soak(Robot):
         """Nothing runs yet."""
         super().__init__(slam_node, simulator_node)
         self.sent, self.answered, self.worst_m = {'odom': 0, 'features': 0}, {'odom': 0, 'features': 0}, 0.0
-        self.levels, self.worst_words = {}, ''
+        self.levels, self.worst_words, self.is_over = {}, '', False
         self.create_subscription(PoseWithCovarianceStamped, 'pose', lambda m: self.count(self.answered, 'features'), 1000)
 
     def count(self, where, what):
@@ -57,7 +57,7 @@ class Soak(Robot):
         super().hear_status(message)
         for _, level, words, _ in self.statuses[before:]:
             self.levels[LEVELS[level]] = self.levels.get(LEVELS[level], 0) + 1
-            if level and self.sent['odom'] > 200:
+            if level and self.sent['odom'] > 200 and not self.is_over:
                 self.worst_words = words
         del self.statuses[:-3]
 
@@ -76,6 +76,7 @@ def soak(arguments):
             measured.append((at, *[(robot.memory_mb(name), robot.descriptors(name)) for name in ('slam', 'simulator')]))
     assert robot.is_running('slam'), robot.last_words()
     # No more is sent: what is on its way arrives.
+    robot.is_over = True
     robot.processes['simulator'].terminate()
     robot.run(1.5)
     values = robot.statuses[-1][3]

@@ -10,6 +10,7 @@
 //! | WARN | more than half of at least [`FEW`] observations were left out |
 //! | WARN | the gate was opened: it had left out most of what was seen for too long |
 //! | WARN | time was set back, in the last [`RECENT`] |
+//! | WARN | the map was full: new features were left out |
 //! | WARN | messages of a second clock were dropped |
 //! | WARN | overload: clouds were skipped, the queue was full, or the output was older than `max_latency_s` |
 //! | ERROR | overload, and the output was older than [`LATE_S`] |
@@ -175,6 +176,12 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
     }
     if now.since_time_jump.is_some_and(|since| since <= RECENT) {
         findings.warn("time was set back");
+    }
+    let full = DropReason::MapFull.word();
+    if dropped.iter().any(|(word, _)| *word == full) {
+        findings.warn(
+            "the map is full: raise map.max_features, set map.forget_after_s, or set map.when_full to drop_oldest",
+        );
     }
     let second_clock = DropReason::SecondClock.word();
     if dropped.iter().any(|(word, _)| *word == second_clock) {
