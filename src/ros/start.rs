@@ -26,7 +26,8 @@ pub enum StartError {
     Ros(#[from] r2r::Error),
     /// ROS refuses the node, and is to be secure.
     #[error(
-        "ROS 2: {0}; ROS_SECURITY_ENABLE is true: look whether ROS_SECURITY_KEYSTORE has the enclave (--enclave), and whether the middleware was built with its security plug-in (docs/security.md)"
+        "ROS 2: {0}; ROS_SECURITY_ENABLE is true: look whether ROS_SECURITY_KEYSTORE has the enclave (--enclave), and whether \
+         the middleware was built with its security plug-in (docs/security.md)"
     )]
     Secured(r2r::Error),
     /// The operating system refuses a thread or a signal handler.

@@ -6,8 +6,8 @@ const NODES: [&str; 2] = [env!("CARGO_BIN_EXE_slam_node"), env!("CARGO_BIN_EXE_s
 
 #[test]
 fn every_fault_leaves_a_node_that_says_so_and_recovers() {
-    let domains = [domain(), domain(), domain()].join(",");
-    let arguments = [&NODES[..], &["--jobs", "3", "--domains", &domains]].concat();
+    let domains = [domain(), domain(), domain(), domain()].join(",");
+    let arguments = [&NODES[..], &["--jobs", "4", "--domains", &domains]].concat();
     if let Some(said) = run_peer("faults.py", &domain(), &arguments) {
         println!("{said}");
     }

@@ -134,6 +134,7 @@ class Robot(Node):
         self.processes[name].kill()
         self.processes[name].wait()
         if name == 'slam':
+            self.run(0.3)  # what the old one has said is heard before the new one speaks
             self.anchor_wanted = True
         self.start(name)
 

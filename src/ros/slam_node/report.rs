@@ -200,7 +200,9 @@ fn overload(findings: &mut Findings, before: &Report, now: &Report) {
         return;
     }
     let sentence = format!(
-        "overload: the output is up to {age_s:.2} s old (max_latency_s is {}), a step takes up to {:.0} ms, {skipped} clouds were skipped and {lost} messages lost: send fewer points, lower sensor.max_points or map.max_features, or give the node more processor time",
+        "overload: the output is up to {age_s:.2} s old (max_latency_s is {}), a step takes up to {:.0} ms, \
+         {skipped} clouds were skipped and {lost} messages lost: send fewer points, lower sensor.max_points or \
+         map.max_features, or give the node more processor time",
         now.max_latency_s,
         now.step_us.max / 1e3,
     );

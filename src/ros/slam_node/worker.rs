@@ -148,7 +148,8 @@ impl Worker {
         let limit = self.settings.max_latency_s;
         self.log.warn_of(STALE, || {
             format!(
-                "features dropped as {STALE}: the cloud has waited {waited:.2} s, a step takes {step:.2} s, max_latency_s is {limit} s, and a newer cloud waits: the machine does not keep up"
+                "features dropped as {STALE}: the cloud has waited {waited:.2} s, a step takes {step:.2} s, \
+                 max_latency_s is {limit} s, and a newer cloud waits: the machine does not keep up"
             )
         });
     }
