@@ -79,6 +79,12 @@ ARGUMENTS = [
         description='Whether time comes from /clock: true with a simulator or a bag.',
     ),
     DeclareLaunchArgument(
+        'enclave',
+        default_value='',
+        description='SROS2 enclave to run in, such as /lienav/attitude_node; empty: none. The security of '
+        'ROS 2 is switched on by ROS_SECURITY_ENABLE and ROS_SECURITY_KEYSTORE.',
+    ),
+    DeclareLaunchArgument(
         'log_level',
         default_value='info',
         choices=['debug', 'info', 'warn', 'error', 'fatal'],
@@ -125,10 +131,16 @@ def attitude(context):
             namespace=LaunchConfiguration('namespace'),
             parameters=[LaunchConfiguration('params_file'), overrides],
             remappings=[(topic, LaunchConfiguration(topic)) for topic in TOPICS],
-            ros_arguments=['--log-level', LaunchConfiguration('log_level')],
+            ros_arguments=['--log-level', LaunchConfiguration('log_level'), *enclave(context)],
             output='screen',
         )
     ]
+
+
+def enclave(context):
+    """Return the arguments that name the enclave, if one was given."""
+    name = given(context, 'enclave')
+    return ['--enclave', name] if name else []
 
 
 def rviz(context):

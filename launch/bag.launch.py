@@ -143,6 +143,8 @@ def slam(context, bag):
         launch_arguments=[
             ('params_file', params_file or str(SHARE / 'config' / 'slam.yaml')),
             ('use_sim_time', 'true'),
+            # However fast the bag is played, every cloud is to be used.
+            ('max_latency_s', '60.0'),
             *((name, LaunchConfiguration(name)) for name in passed_on),
         ],
     )

@@ -73,10 +73,22 @@ ARGUMENTS = [
         'says.',
     ),
     DeclareLaunchArgument(
+        'max_latency_s',
+        default_value='',
+        description='Where a newer cloud waits, one whose pose would come out later than this is '
+        'skipped, s; empty: as params_file says. 60.0 for data that is played fast.',
+    ),
+    DeclareLaunchArgument(
         'use_sim_time',
         default_value='false',
         choices=['true', 'false'],
         description='Whether time comes from /clock: true with a simulator or a bag.',
+    ),
+    DeclareLaunchArgument(
+        'enclave',
+        default_value='',
+        description='SROS2 enclave to run in, such as /lienav/slam_node; empty: none. The security of '
+        'ROS 2 is switched on by ROS_SECURITY_ENABLE and ROS_SECURITY_KEYSTORE.',
     ),
     DeclareLaunchArgument(
         'log_level',
@@ -111,7 +123,7 @@ def slam(context):
         # launch only warns of it, and the robot would drive with the defaults.
         raise RuntimeError(f"params_file: there is no file '{given(context, 'params_file')}'")
     overrides = {'use_sim_time': typed('use_sim_time', bool)}
-    for name, kind in (('filter', str), ('publish_tf', bool)):
+    for name, kind in (('filter', str), ('publish_tf', bool), ('max_latency_s', float)):
         if given(context, name):
             overrides[name] = typed(name, kind)
     return [
@@ -124,10 +136,16 @@ def slam(context):
             remappings=[
                 (topic, LaunchConfiguration(topic)) for topic in ('odom', 'features', 'imu')
             ],
-            ros_arguments=['--log-level', LaunchConfiguration('log_level')],
+            ros_arguments=['--log-level', LaunchConfiguration('log_level'), *enclave(context)],
             output='screen',
         )
     ]
+
+
+def enclave(context):
+    """Return the arguments that name the enclave, if one was given."""
+    name = given(context, 'enclave')
+    return ['--enclave', name] if name else []
 
 
 def rviz(context):

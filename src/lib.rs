@@ -37,6 +37,7 @@
 //! - `examples/01_range_bearing_slam.rs` to `05_attitude.rs` are programs with their equations; `docs/running.md`
 //!   describes nodes, topics and parameters, `docs/filters.md` the filters.
 
+#![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
 pub mod cli;

@@ -206,6 +206,7 @@ class Started(unittest.TestCase):
         self.assertEqual(set(calls), {'slam_node'})
         argv = calls['slam_node']['argv']
         self.assertIn('odom:=odom', argv)
+        self.assertNotIn('--enclave', argv)
         self.assertIn('__node:=slam_node', argv)
         parameters = self.parameters(calls['slam_node'])
         self.assertEqual(parameters['use_sim_time'], False)
@@ -222,12 +223,16 @@ class Started(unittest.TestCase):
             publish_tf='false',
             use_sim_time='true',
             log_level='debug',
+            enclave='/lienav/slam_node',
+            max_latency_s='2.0',
         )
         argv = calls['slam_node']['argv']
         for expected in (
             '__ns:=/robot_1',
             'odom:=/wheels/odometry',
             'features:=tubes',
+            '--enclave',
+            '/lienav/slam_node',
             'imu:=imu/data',
             'debug',
         ):
@@ -236,6 +241,7 @@ class Started(unittest.TestCase):
         self.assertEqual(parameters['filter'], 'fe-ekf')
         self.assertIs(parameters['publish_tf'], False)
         self.assertIs(parameters['use_sim_time'], True)
+        self.assertEqual(parameters['max_latency_s'], 2.0)
 
     def test_slam_leaves_to_the_file_what_it_is_not_given(self):
         params = self.folder / 'mine.yaml'

@@ -1,5 +1,7 @@
 //! Planar landmark SLAM as a ROS 2 node.
 
+#![forbid(unsafe_code)]
+
 use std::process::ExitCode;
 
 #[cfg(feature = "ros")]

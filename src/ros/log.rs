@@ -1,8 +1,17 @@
 //! Log lines of a node, by way of ROS (so that `--log-level` and `ROS_LOG_DIR` are honoured), and never a flood of
 //! them.
+//!
+//! Lines are written by a thread of their own. A disk that is slow, a journal that hangs or a terminal that was stopped
+//! would otherwise stop the filter, too: a write to such an end waits until somebody takes what is written.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::time::{Duration, Instant};
+
+/// Lines that may wait to be written; beyond, the newest are lost and counted.
+const WAITING: usize = 256;
 
 /// Writes under the name of its node.
 #[derive(Clone, Debug)]
@@ -19,12 +28,12 @@ impl Log {
 
     /// What a user may want to know.
     pub fn info(&self, text: &str) {
-        r2r::log_info!(&self.name, "{}", printable(text));
+        self.write(Severity::Info, text);
     }
 
     /// What a user should know.
     pub fn warn(&self, text: &str) {
-        r2r::log_warn!(&self.name, "{}", printable(text));
+        self.write(Severity::Warn, text);
     }
 
     /// The same of what may come in floods: a line of each reason a second, see [`Throttle`].
@@ -43,7 +52,105 @@ impl Log {
 
     /// What stops the node, or part of it.
     pub fn error(&self, text: &str) {
-        r2r::log_error!(&self.name, "{}", printable(text));
+        self.write(Severity::Error, text);
+    }
+
+    fn write(&self, severity: Severity, text: &str) {
+        writer().write(Line { severity, name: self.name.clone(), text: printable(text) });
+    }
+}
+
+/// Waits until all lines are written, but no longer than `limit`; says whether they are.
+pub fn flush(limit: Duration) -> bool {
+    let (done, is_done) = mpsc::sync_channel(1);
+    let deadline = Instant::now() + limit;
+    let mut entry = Entry::Flush(done);
+    loop {
+        match writer().entries.try_send(entry) {
+            Ok(()) => return is_done.recv_timeout(deadline.saturating_duration_since(Instant::now())).is_ok(),
+            Err(TrySendError::Full(back)) if Instant::now() < deadline => entry = back,
+            Err(_) => return false,
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Severity {
+    Info,
+    Warn,
+    Error,
+}
+
+struct Line {
+    severity: Severity,
+    name: String,
+    text: String,
+}
+
+impl Line {
+    fn give_to_ros(&self) {
+        match self.severity {
+            Severity::Info => r2r::log_info!(&self.name, "{}", self.text),
+            Severity::Warn => r2r::log_warn!(&self.name, "{}", self.text),
+            Severity::Error => r2r::log_error!(&self.name, "{}", self.text),
+        }
+    }
+}
+
+enum Entry {
+    Line(Line),
+    Flush(SyncSender<()>),
+}
+
+/// The way to the thread that writes.
+struct Writer {
+    entries: SyncSender<Entry>,
+    lost: AtomicU64,
+}
+
+/// That of this process, which is started with the first line.
+fn writer() -> &'static Writer {
+    static WRITER: OnceLock<Writer> = OnceLock::new();
+    WRITER.get_or_init(|| {
+        let (started, entries) = Writer::new(WAITING);
+        // Where there is no thread to be had, nothing is logged; what the node does matters more.
+        let _thread = std::thread::Builder::new().name("log".into()).spawn(move || {
+            write_all(&entries, |line| {
+                line.give_to_ros();
+                let lost = writer().lost.swap(0, Ordering::Relaxed);
+                if lost > 0 {
+                    let text = format!("{lost} log lines were lost: what is logged is not taken fast enough");
+                    Line { severity: Severity::Warn, text, ..line }.give_to_ros();
+                }
+            });
+        });
+        started
+    })
+}
+
+/// Writes what comes, in its order, until nobody can send any more.
+fn write_all(entries: &Receiver<Entry>, mut write: impl FnMut(Line)) {
+    for entry in entries {
+        match entry {
+            Entry::Line(line) => write(line),
+            // Who asked may have given up.
+            Entry::Flush(done) => drop(done.try_send(())),
+        }
+    }
+}
+
+impl Writer {
+    fn new(waiting: usize) -> (Self, Receiver<Entry>) {
+        let (entries, received) = mpsc::sync_channel(waiting);
+        (Self { entries, lost: AtomicU64::new(0) }, received)
+    }
+
+    /// Never waits.
+    fn write(&self, line: Line) {
+        if self.entries.try_send(Entry::Line(line)).is_err() {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
     }
 }
 
@@ -101,6 +208,18 @@ mod tests {
         assert_eq!(at(999, "gated"), None);
         assert_eq!(at(1000, "gated"), Some("GATED (and 2 more since the last such line)".into()));
         assert_eq!(at(2500, "gated"), Some("GATED".into()));
+    }
+
+    #[test]
+    fn a_line_that_is_not_taken_stops_nobody_and_those_beyond_are_counted() {
+        let (writer, entries) = Writer::new(2);
+        let line = |text: &str| Line { severity: Severity::Info, name: "node".into(), text: text.into() };
+        ["a", "b", "c", "d"].into_iter().for_each(|text| writer.write(line(text)));
+        assert_eq!(writer.lost.load(Ordering::Relaxed), 2);
+        drop(writer);
+        let mut written = Vec::new();
+        write_all(&entries, |line| written.push(line.text));
+        assert_eq!(written, ["a", "b"]);
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! - [`player`] and [`live`]: `lienav play`, `lienav evaluate --live`;
 //! - [`start`], [`stop`]: how a node begins, turns and ends;
 //! - [`parameters`]: every setting with type, range and description; its services;
-//! - [`from_r2r`], [`tf`]: from and to messages of r2r; what they mean, [`lienav_io::convert`] says;
+//! - `receive`: from bytes on a topic to plain messages, as from a bag; what they mean, [`lienav_io::convert`] says;
+//! - [`tf`]: to messages of r2r;
 //! - [`queue`]: between the thread that receives and the one that computes;
 //! - [`diagnostics`], [`log`]: what a node says about itself;
 //! - [`clock`], [`pace`], [`qos`]: time, and quality of service.
@@ -12,7 +13,6 @@
 pub mod attitude_node;
 pub mod clock;
 pub mod diagnostics;
-pub mod from_r2r;
 pub mod live;
 pub mod log;
 pub mod pace;

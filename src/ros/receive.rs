@@ -1,6 +1,9 @@
 //! From r2r's streams to one place: whatever arrives, as an event of one type.
 
 use futures::{FutureExt, Stream, StreamExt};
+use lienav_io::bag::cdr::{self, CdrError};
+use lienav_io::messages::Message;
+use r2r::{Node, QosProfile};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -22,6 +25,20 @@ pub fn receive<T: 'static, E: 'static>(
             take(event(item));
         }
     })
+}
+
+/// Subscribes to a topic. Messages are taken as the bytes that came and decoded here, as those of a bag are: what the
+/// middleware cannot decode it throws away without a word, and nobody could count it.
+///
+/// # Errors
+/// ROS refuses the subscription.
+pub fn subscribe<M: Message + 'static, E: 'static>(
+    node: &mut Node,
+    topic: &str,
+    qos: QosProfile,
+    event: impl Fn(Result<M, CdrError>) -> E + Send + 'static,
+) -> r2r::Result<Inbox<E>> {
+    Ok(receive(node.subscribe_raw(topic, M::TYPE, qos)?, move |bytes: Vec<u8>| event(cdr::decode(&bytes))))
 }
 
 /// An inbox whose events become those of another type.
@@ -59,6 +76,11 @@ pub trait OnTopic {
     /// Which topic it was, from 0 on: those of one stamp are taken in this order.
     fn topic(&self) -> usize;
 
+    /// What it takes of the room for its topic in a [`Queue`](super::queue::Queue).
+    fn weight(&self) -> usize {
+        1
+    }
+
     /// Its stamp, as it is; `None` for what is not part of a stream of measurements, and goes first.
     fn stamp(&self) -> Option<(i32, u32)>;
 }
@@ -79,6 +101,11 @@ pub fn merged<M: OnTopic, const TOPICS: usize>(batch: Vec<M>) -> Vec<M> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lienav_io::messages as plain;
+    use r2r::{WrappedTypesupport, geometry_msgs, nav_msgs, sensor_msgs};
+    use serde::Serialize;
+    use serde::de::DeserializeOwned;
+    use serde_json::Value;
 
     impl OnTopic for (usize, i32) {
         fn topic(&self) -> usize {
@@ -98,6 +125,55 @@ mod tests {
         assert_eq!(merged::<_, 2>(vec![(0, 30), (1, 20), (0, 10)]), [(1, 20), (0, 30), (0, 10)]);
         assert_eq!(merged::<_, 3>(vec![(1, 0), (0, 7), (2, -1)]), [(2, -1), (1, 0), (0, 7)], "no stamp goes first");
         assert_eq!(merged::<_, 2>(vec![(1, 3), (1, 2)]), [(1, 3), (1, 2)]);
+    }
+
+    /// `message` with every number in it another one, in the order of the fields, and a name for every string.
+    fn filled<M: WrappedTypesupport + Serialize + DeserializeOwned>(message: &M) -> M {
+        fn fill(value: &mut Value, next: &mut u32) {
+            match value {
+                Value::Number(_) => {
+                    *next += 1;
+                    *value = (*next).into();
+                }
+                Value::String(text) => *text = format!("name {next}"),
+                Value::Array(items) => items.iter_mut().for_each(|item| fill(item, next)),
+                Value::Object(fields) => fields.values_mut().for_each(|field| fill(field, next)),
+                Value::Bool(flag) => *flag = true,
+                Value::Null => (),
+            }
+        }
+        let mut value = serde_json::to_value(message).unwrap();
+        fill(&mut value, &mut 0);
+        serde_json::from_value(value).unwrap()
+    }
+
+    /// The middleware's own encoding of a message, decoded as a node decodes it, says the same in every field.
+    fn is_understood<P: Message>(message: &impl WrappedTypesupport) {
+        let message = filled(message);
+        let decoded: P = cdr::decode(&message.to_serialized_bytes().unwrap()).unwrap();
+        assert_eq!(numbers(&serde_json::to_value(&message).unwrap()), numbers(&serde_json::to_value(decoded).unwrap()));
+    }
+
+    /// The same with all numbers as floating ones.
+    fn numbers(value: &Value) -> Value {
+        match value {
+            Value::Number(number) => number.as_f64().into(),
+            Value::Array(items) => items.iter().map(numbers).collect(),
+            Value::Object(fields) => fields.iter().map(|(name, field)| (name.clone(), numbers(field))).collect(),
+            other => other.clone(),
+        }
+    }
+
+    #[test]
+    fn a_message_of_the_middleware_is_understood_in_every_field() {
+        is_understood::<plain::Odometry>(&nav_msgs::msg::Odometry::default());
+        is_understood::<plain::Imu>(&sensor_msgs::msg::Imu::default());
+        is_understood::<plain::MagneticField>(&sensor_msgs::msg::MagneticField::default());
+        is_understood::<plain::WrenchStamped>(&geometry_msgs::msg::WrenchStamped::default());
+        is_understood::<plain::PoseWithCovarianceStamped>(&geometry_msgs::msg::PoseWithCovarianceStamped::default());
+        let fields = vec![sensor_msgs::msg::PointField::default(); 2];
+        let cloud = sensor_msgs::msg::PointCloud2 { fields, data: vec![0; 3], ..Default::default() };
+        is_understood::<plain::PointCloud2>(&cloud);
     }
 
     #[test]

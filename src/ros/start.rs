@@ -1,10 +1,14 @@
 //! How a node begins, turns and ends.
 
-use super::log::Log;
+use super::log::{self, Log};
 use super::parameters::ParameterError;
 use super::receive::{self, Inbox};
 use super::stop::Stop;
 use std::process::ExitCode;
+use std::time::Duration;
+
+/// So long is waited at the end for a log that does not take its lines.
+const FLUSHING: Duration = Duration::from_millis(500);
 
 /// Why a node does not start.
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +24,12 @@ pub enum StartError {
         "ROS 2: {0}; check names and remappings on the command line, the sourced installation and RMW_IMPLEMENTATION"
     )]
     Ros(#[from] r2r::Error),
+    /// ROS refuses the node, and is to be secure.
+    #[error(
+        "ROS 2: {0}; ROS_SECURITY_ENABLE is true: look whether ROS_SECURITY_KEYSTORE has the enclave (--enclave), and whether \
+         the middleware was built with its security plug-in (docs/security.md)"
+    )]
+    Secured(r2r::Error),
     /// The operating system refuses a thread or a signal handler.
     #[error("a thread or a signal handler could not be set up: {0}")]
     System(#[from] std::io::Error),
@@ -33,7 +43,7 @@ impl StartError {
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Self::CommandLine(_) | Self::Parameter(_) => ExitCode::from(2),
-            Self::Ros(_) | Self::System(_) | Self::Panic => ExitCode::FAILURE,
+            Self::Ros(_) | Self::Secured(_) | Self::System(_) | Self::Panic => ExitCode::FAILURE,
         }
     }
 }
@@ -41,13 +51,28 @@ impl StartError {
 /// The whole of a node's `main`: runs `node` until SIGINT or SIGTERM, and reports why it could not.
 pub fn main(name: &str, node: impl FnOnce(&Stop) -> Result<(), StartError>) -> ExitCode {
     let outcome = Stop::on_signals().map_err(StartError::from).and_then(|stop| node(&stop));
-    match outcome {
+    let code = match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             Log::new(name).error(&error.to_string());
             error.exit_code()
         }
+    };
+    if !log::flush(FLUSHING) {
+        // Who does not take the log now never will, and C++ would wait for it when the process exits.
+        std::process::abort();
     }
+    code
+}
+
+/// The node of this name, before remapping.
+///
+/// # Errors
+/// The command line, or what ROS says.
+pub fn node(name: &str) -> Result<r2r::Node, StartError> {
+    let is_secured = std::env::var("ROS_SECURITY_ENABLE").is_ok_and(|value| value == "true");
+    let node = r2r::Node::create(context()?, name, "");
+    node.map_err(|error| if is_secured { StartError::Secured(error) } else { error.into() })
 }
 
 /// The ROS context of this process, from its command line.

@@ -97,7 +97,7 @@ fn each_reason_to_drop_input_has_a_remedy() {
     let reasons = DropReason::ALL.iter().map(|reason| reason.word()).chain(Refusal::WORDS);
     let reasons = reasons.chain([UNREADABLE, BAD_TRUTH]);
     #[cfg(feature = "ros")]
-    let reasons = reasons.chain([slam_node::QUEUE_FULL, slam_node::NO_ODOM_POSE]);
+    let reasons = reasons.chain([slam_node::QUEUE_FULL, slam_node::STALE, slam_node::NO_ODOM_POSE]);
     for reason in reasons {
         assert!(text.contains(&format!("\n| `{reason}` |")), "docs/running.md says nothing of '{reason}'");
     }

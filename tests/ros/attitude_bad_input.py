@@ -81,6 +81,11 @@ def samples():
     bad('duplicate_stamp', keep, ns=sensor.now_ns)
     bad('too_late', keep, ns=sensor.now_ns - SECOND)
     bad('from_the_future', keep, ns=sensor.now_ns + 1000 * SECOND)
+    for publisher in (sensor.imu, sensor.mag):
+        publisher.publish(b'\x00\x01\x00\x00\x07')
+        expect('unreadable')
+        sensor.feed(0.05)
+        check('bytes that are no message')
     # An orientation that is nonsense does not matter: it is not read.
     message = sensor.sample(ns=sensor.now_ns + STEP_NS // 2)
     message.orientation.w = math.nan

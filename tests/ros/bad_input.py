@@ -191,6 +191,10 @@ def pose_cases():
     bad('not_finite', lambda m: setattr(m.pose.pose.position, 'y', math.nan))
     bad('bad_orientation', lambda m: setattr(m.pose.pose.orientation, 'w', math.nan))
     bad('bad_covariance', negative)
+    for x in (1e308, -1e308, 1e12):
+        bad('absurd', lambda m: setattr(m.pose.pose.position, 'x', x))
+    for variance in (1e308, 1e12):
+        bad('absurd', lambda m: m.pose.covariance.__setitem__(0, variance))
 
 
 def time_jump():

@@ -177,6 +177,14 @@ def damaged_imu():
         send(peer.imu, message)
 
 
+def no_messages():
+    """Bytes that are no message of the topic's type: cut off, without header, of another encoding, of wild lengths."""
+    for publisher, message in ((peer.odom, peer.odometry()), (peer.features, peer.seen()), (peer.imu, peer.turned())):
+        whole = serialize_message(message)
+        for data in (whole[:4], whole[:7], whole[:-9], b'\x00\x01\x00\x00' + b'\xff' * 64, b'\x7f\x7f' + whole[2:]):
+            send(publisher, data)
+
+
 def before_the_epoch():
     """Negative seconds are stamps like others; these are so old that time was set back."""
     for publisher, message in ((peer.imu, peer.turned()), (peer.features, peer.seen()), (peer.odom, peer.odometry())):
@@ -199,6 +207,7 @@ with open(sys.argv[1], 'wb') as file:
     damaged_odometry()
     damaged_clouds()
     damaged_imu()
+    no_messages()
     before_the_epoch()
 
 

@@ -8,6 +8,8 @@
 mod attitude;
 mod bags;
 mod damaged;
+mod faults;
 mod nodes;
 mod peers;
 mod process;
+mod security;

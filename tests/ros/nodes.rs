@@ -8,7 +8,7 @@ const END: Duration = Duration::from_secs(1);
 const SOON: Duration = Duration::from_secs(20);
 
 /// The noise that the default scenario makes (Shen 2019, section 5.5).
-const THESIS_NOISE: [&str; 12] = [
+const THESIS_NOISE: [&str; 14] = [
     "-p",
     "sensor.kind:=stereo_bearings",
     "-p",
@@ -21,6 +21,9 @@ const THESIS_NOISE: [&str; 12] = [
     "motion.velocity_y_std:=0.1",
     "-p",
     "use_sim_time:=true",
+    // Ten times as fast as a robot, and without optimization: every cloud is to be used, however long it takes.
+    "-p",
+    "max_latency_s:=60.0",
 ];
 
 #[test]
@@ -73,6 +76,8 @@ fn a_wrong_parameter_stops_a_node_at_start_and_says_which_what_and_what_else() {
     refused(&["-p", "motion.max_speed:=fast"], &["'motion.max_speed' is \"fast\"", "a number"]);
     refused(&["-p", "filter:=ukf"], &["'filter' is \"ukf\"", "thesis-reduced"]);
     refused(&["-p", "sensor.range_std_m:=.nan"], &["'sensor.range_std_m' is NaN", "0.000000001 … 100"]);
+    refused(&["-p", "map_frame:=odom"], &["'map_frame' and 'odom_frame' are both 'odom'"]);
+    refused(&["-p", "map_frame:=''"], &["'map_frame' is empty"]);
     refused(&["-p", "marker_probability:=1.0"], &["'marker_probability' is 1.0", "0.01 … 0.9999"]);
 }
 

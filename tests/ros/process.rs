@@ -18,7 +18,6 @@ fn command(program: &str, domain: &str) -> Command {
     let mut command = Command::new(program);
     command.env("ROS_DOMAIN_ID", domain).env("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST");
     command.env("ROS_LOG_DIR", env!("CARGO_TARGET_TMPDIR"));
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
@@ -41,13 +40,19 @@ pub fn attitude_node(domain: &str, arguments: &[&str]) -> Process {
 pub fn start(program: &str, domain: &str, arguments: &[&str]) -> Process {
     let mut command = command(program, domain);
     command.args(arguments);
-    Process(Some(command.spawn().unwrap_or_else(|e| panic!("{program}: {e}"))))
+    Process::of(command)
 }
 
 /// A process that is ended if the test does not wait for its end.
 pub struct Process(Option<Child>);
 
 impl Process {
+    /// That of a command; what it prints and logs can be read here.
+    pub fn of(mut command: Command) -> Self {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self(Some(command.spawn().unwrap_or_else(|e| panic!("{command:?}: {e}"))))
+    }
+
     fn child(&mut self) -> &mut Child {
         self.0.as_mut().expect("a process that was waited for is gone")
     }

@@ -93,7 +93,7 @@ pub fn document(root: &Path) -> Result<ExitCode> {
 }
 
 /// Cargo in an environment where the processes of a run meet one another and nobody else.
-fn environment(root: &Path, ros: Option<&Ros>) -> Result<Command> {
+pub fn environment(root: &Path, ros: Option<&Ros>) -> Result<Command> {
     let cargo = cargo();
     let mut command = match ros {
         Some(ros) => ros.command(cargo.get_program()),

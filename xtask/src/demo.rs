@@ -108,6 +108,8 @@ impl Cast<'_> {
             &format!("filter:={filter}"),
             "-p",
             "publish_tf:=false", // one transform is one node's business
+            "-p",
+            "max_latency_s:=60.0", // it plays faster than a robot, and every cloud is to be used
             "-r",
             &format!("__ns:=/{namespace}"),
             "-r",

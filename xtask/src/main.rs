@@ -5,17 +5,23 @@
 //! - [`setup`]: the private Jazzy, made of wheels once;
 //! - [`steps`]: named, timed steps on a terminal, in a pipe and in a log;
 //! - [`demo`]: simulator, filters and evaluator, each a process ([`processes`]);
+//! - [`trials`]: the nodes under faults, and for hours;
+//! - [`deny`]: licences, sources and advisories of what is compiled in;
 //! - [`checks`]: everything CI checks, in the order that compiles least;
 //! - [`formulas`]: the formulas in the documentation of the libraries.
 
+#![forbid(unsafe_code)]
+
 mod checks;
 mod demo;
+mod deny;
 mod formulas;
 mod processes;
 mod ros;
 mod setup;
 mod steps;
 mod tools;
+mod trials;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -53,6 +59,38 @@ enum Task {
     },
     /// Make the documentation of the libraries under target/doc/, formulas drawn
     Doc,
+    /// Run the nodes under a list of faults, and print a table: what happened, how far off, how soon well again
+    Faults {
+        /// Longer faults, and those that take long
+        #[arg(long)]
+        long: bool,
+        /// Faults at a time
+        #[arg(long, default_value_t = 2)]
+        jobs: u32,
+        /// With the optimized nodes
+        #[arg(long)]
+        release: bool,
+        /// A file for all that was found, as JSON
+        #[arg(long, value_name = "FILE")]
+        json: Option<PathBuf>,
+        /// Only these faults
+        #[arg(value_name = "FAULT")]
+        only: Vec<String>,
+    },
+    /// Let the nodes run for long, and hold memory, descriptors and losses against bounds
+    Soak {
+        /// How long
+        #[arg(long, default_value_t = 60.0)]
+        minutes: f64,
+        /// With the optimized nodes
+        #[arg(long)]
+        release: bool,
+        /// A file for all that was found, as JSON
+        #[arg(long, value_name = "FILE")]
+        json: Option<PathBuf>,
+    },
+    /// Check licences, sources, duplicates and, where the database is reachable, advisories of all dependencies
+    Deny,
     /// Run a command in the environment of the ROS 2 in use
     Run {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true, value_name = "CMD")]
@@ -83,11 +121,34 @@ fn perform(task: Task) -> Result<ExitCode> {
         Task::Demo { out, seed } => demo::run(&root, &out.unwrap_or_else(|| root.join("out/demo")), seed)?,
         Task::Test { quick } => return checks::run(&root, quick),
         Task::Doc => return checks::document(&root),
+        Task::Faults { long, jobs, release, json, only } => {
+            let mut arguments = vec!["--jobs".into(), jobs.to_string(), "--domains".into(), trials::domains(jobs)];
+            arguments.extend(long.then(|| "--long".to_owned()));
+            arguments.extend(as_json(json)?);
+            if !only.is_empty() {
+                arguments.push("--only".into());
+                arguments.extend(only);
+            }
+            return trials::run(&root, "faults.py", release, &arguments);
+        }
+        Task::Soak { minutes, release, json } => {
+            let mut arguments = vec!["--minutes".into(), minutes.to_string()];
+            arguments.extend(as_json(json)?);
+            return trials::run(&root, "soak.py", release, &arguments);
+        }
+        Task::Deny => return deny::run(&root),
         Task::Run { command } => return run(&setup::ready(&root)?, &command),
         Task::Env => print!("{}", setup::ready(&root)?.as_shell()),
         Task::Doctor => return Ok(tools::doctor(&root)),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The option of a script, with a path that holds wherever it runs.
+fn as_json(file: Option<PathBuf>) -> Result<Vec<String>> {
+    let Some(file) = file else { return Ok(Vec::new()) };
+    let file = std::path::absolute(&file).with_context(|| format!("no path: {}", file.display()))?;
+    Ok(vec!["--json".into(), file.to_string_lossy().into_owned()])
 }
 
 /// Runs the user's command as if it had been typed in an environment with ROS 2; its exit code is ours.

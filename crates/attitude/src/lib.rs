@@ -50,6 +50,8 @@
 //! - `lienav-integrate` has the integrators of the rates, `lienav-lie` the groups; `lienav-eval` judges a recorded
 //!   run.
 
+#![forbid(unsafe_code)]
+
 mod body;
 mod config;
 mod correct;

@@ -4,10 +4,11 @@
 //! simulation that was reset, a computer that has just heard of the time) must be followed. A single stamp cannot tell
 //! the two apart, so a change of clock has to be confirmed by a run of messages.
 //!
-//! One topic leads: odometry, or the samples of an inertial sensor. The **clock in force** is its newest stamp. A
-//! stamp is *near* if it is at most `jump_back_s` behind it and at most `min(max_ahead_s, jump_back_s)` ahead of it;
-//! every other stamp is *foreign*. `jump_back_s` bounds both, since what is accepted so far ahead would make the true
-//! stamps look like time set back.
+//! One topic leads: odometry, or the samples of an inertial sensor. The **clock in force** is its newest stamp. A stamp
+//! is *near* if it is at most `jump_back_s` behind it and at most `min(max_ahead_s, jump_back_s)` ahead of it; every
+//! other stamp is *foreign*. Where others have gone on for longer than that without the leading topic, *ahead* is
+//! counted from what they have reached: it comes back to where they are. `jump_back_s` bounds both, since what is
+//! accepted so far ahead would make the true stamps look like time set back.
 //!
 //! | state | leading stamp is | verdict | next state |
 //! |---|---|---|---|
@@ -144,7 +145,9 @@ impl ClockGuard {
             return Verdict::InForce;
         };
         let ahead = stamp.since(force.newest);
-        if !(-limits.jump_back_s..=limits.near_s()).contains(&ahead) {
+        let has_been_silent = force.reached.since(force.newest) > limits.near_s();
+        let from = if has_been_silent { force.reached } else { force.newest };
+        if ahead < -limits.jump_back_s || stamp.since(from) > limits.near_s() {
             return self.judge_foreign(stamp, limits);
         }
         if ahead > 0.0 {

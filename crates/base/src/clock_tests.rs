@@ -91,6 +91,23 @@ fn other_topics_that_go_on_hold_a_jump_up_and_stragglers_do_not() {
 }
 
 #[test]
+fn a_leading_topic_that_was_silent_comes_back_to_where_the_others_went_on() {
+    for silence in [2.1, 10.0, 600.0] {
+        let mut guard = running(200.0);
+        let clouds = (silence / 0.1) as usize;
+        (1..=clouds).for_each(|k| {
+            guard.judge_follower(at(200.0 + 0.1 * k as f64), &LIMITS);
+        });
+        assert!(
+            matches!(guard.judge(at(203.0 + silence), &LIMITS), Verdict::Unconfirmed { .. }),
+            "3 s ahead of the others"
+        );
+        assert_eq!(guard.judge(at(200.02 + silence), &LIMITS), Verdict::InForce, "{silence}");
+        assert_eq!(guard.judge(at(200.04 + silence), &LIMITS), Verdict::InForce, "{silence}");
+    }
+}
+
+#[test]
 fn a_follower_may_not_be_far_from_the_clock_in_force() {
     let mut guard = running(200.0);
     assert_eq!(guard.judge_follower(at(201.9), &LIMITS), Verdict::InForce);

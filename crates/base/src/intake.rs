@@ -33,6 +33,11 @@ impl<R: Reason, const N: usize> Counts<R, N> {
         self.counts[reason.index()] += 1;
     }
 
+    /// `n` more of `reason`.
+    pub fn add_many(&mut self, reason: R, n: u64) {
+        self.counts[reason.index()] += n;
+    }
+
     /// All of `other` besides.
     pub fn add_all(&mut self, other: &Self) {
         for (mine, theirs) in self.counts.iter_mut().zip(other.counts) {

@@ -36,6 +36,8 @@
 //! - `lienav-slam` and `lienav-attitude` are the filters that use this crate; `lienav-io` reads and writes settings as
 //!   files. `examples/01_range_bearing_slam.rs` and `05_attitude.rs` use stamps and settings in a program.
 
+#![forbid(unsafe_code)]
+
 pub mod clock;
 pub mod intake;
 pub mod settings;

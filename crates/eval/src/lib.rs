@@ -45,6 +45,8 @@
 //! - `examples/02_stereo.rs` compares three filters on one recording, `04_monte_carlo.rs` on many runs. `lienav-slam`
 //!   has the filters, `lienav-sim` the scenarios, `lienav-io` the recordings; `lienav-lab` judges integrators.
 
+#![forbid(unsafe_code)]
+
 pub mod align;
 pub mod attitude;
 pub mod batch;

@@ -61,6 +61,8 @@
 //! - `docs/integrators.md` and `docs/exponential.md` have equations and sources; `lienav-lab` runs the published
 //!   experiments. `lienav-attitude` uses these methods in a filter; `examples/05_attitude.rs` shows it.
 
+#![forbid(unsafe_code)]
+
 pub mod adaptive;
 pub mod attitude;
 pub mod commutator_free;

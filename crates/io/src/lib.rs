@@ -39,6 +39,8 @@
 //! - Input goes to `lienav-slam` or `lienav-attitude`, runs to `lienav-eval`; `lienav-sim` simulates what this crate
 //!   records. `examples/02_stereo.rs` evaluates a recording.
 
+#![forbid(unsafe_code)]
+
 pub mod bag;
 pub mod cloud;
 pub mod convert;

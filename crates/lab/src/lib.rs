@@ -44,6 +44,8 @@
 //!   `docs/exponential.md` describe methods and experiments. The numbered examples use filters;
 //!   `examples/05_attitude.rs` uses an integrator.
 
+#![forbid(unsafe_code)]
+
 mod figures;
 mod folder;
 mod inertial;

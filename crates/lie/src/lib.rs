@@ -48,6 +48,8 @@
 //! - Property tests check the same laws for all groups: associativity, exp and log, dexp against differences, duals.
 //! - `lienav-slam` builds planar filters on [`Se2`], `lienav-integrate` one-step methods on [`HomogeneousSpace`].
 
+#![forbid(unsafe_code)]
+
 #[cfg(test)]
 mod accuracy;
 mod action;

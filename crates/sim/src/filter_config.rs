@@ -87,6 +87,7 @@ fn sensor(scenario: &Scenario) -> SensorConfig {
         baseline_m: sensor.baseline_m,
         min_range_m: (sensor.min_range_m / RANGE_SLACK).min(1000.0),
         max_range_m: (sensor.max_range_m * RANGE_SLACK).min(10_000.0),
+        ..SensorConfig::default()
     }
 }
 

@@ -42,6 +42,8 @@
 //! - `lienav-slam` has the filters, `lienav-eval` the evaluation and Monte Carlo runs. `examples/02_stereo.rs`,
 //!   `03_a_sensor_of_your_own.rs` and `04_monte_carlo.rs` are built on simulations.
 
+#![forbid(unsafe_code)]
+
 mod added;
 mod filter_config;
 mod imu;

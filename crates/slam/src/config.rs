@@ -1,5 +1,6 @@
 //! The settings of the filter, in groups; [`SPECS`] describes each.
 
+use super::bound::MAX_POINTS;
 use super::{CompositionError, FeatureKind, Filter, TooManySensors, UnknownFilter};
 use lienav_base::clock::TimeJump;
 use lienav_base::settings::{Described, OutOfRange, Spec, check};
@@ -140,6 +141,10 @@ settings! {
         min_range_m: f64 = 0.05, within 0.0..=1000.0, unit "m", runtime;
         /// Features farther than this are left out, m.
         max_range_m: f64 = 100.0, within 0.0..=10_000.0, unit "m", runtime;
+        /// The most points of a cloud that are processed: those that name a feature of the map first, then the nearest.
+        ///
+        /// The rest are counted as `too_many_points`. This and `map.max_features` bound the time of a step.
+        max_points: usize = 200, within 1.0..=MAX_POINTS as f64, runtime;
     }
 }
 
@@ -335,7 +340,7 @@ mod tests {
     #[test]
     fn the_table_has_the_names_of_the_serialised_settings_in_their_order() {
         let names: Vec<&str> = SPECS.iter().map(|spec| spec.name).collect();
-        assert_eq!((names.len(), names[0], names[1]), (71, "filter", "motion.velocity_x_std"));
+        assert_eq!((names.len(), names[0], names[1]), (72, "filter", "motion.velocity_x_std"));
         assert_eq!(
             names[names.len() - 3..],
             ["value", "sigma", "walk"].map(|leaf| format!("calibration.bearing_bias.{leaf}"))

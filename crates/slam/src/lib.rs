@@ -143,8 +143,11 @@
 //! - `lienav-lie` has the groups ([`Se2`] is from there) and `lienav-base` the stamps ([`Stamp`]) and the settings;
 //!   `lienav-sim` makes input from a seed, `lienav-io` reads bags and data sets, and `lienav-eval` judges runs.
 
+#![forbid(unsafe_code)]
+
 mod associate;
 mod augment;
+mod bound;
 mod calibration;
 mod chart;
 mod config;

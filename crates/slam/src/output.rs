@@ -90,6 +90,8 @@ pub enum DropReason {
     Ambiguous,
     /// A reading that does not tell where a robot is that may be anywhere, until others do.
     Undetermined,
+    /// An observation beyond `sensor.max_points` of its cloud, or a cloud that is a raw scan.
+    TooManyPoints,
     /// A new feature for which the map has no room.
     MapFull,
     /// The innovation covariance could not be factored.
@@ -104,7 +106,7 @@ pub enum DropReason {
 
 impl DropReason {
     /// All reasons.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::NotFinite,
         Self::Absurd,
         Self::BadCovariance,
@@ -121,6 +123,7 @@ impl DropReason {
         Self::Gated,
         Self::Ambiguous,
         Self::Undetermined,
+        Self::TooManyPoints,
         Self::MapFull,
         Self::Singular,
         Self::Disabled,
@@ -147,6 +150,7 @@ impl DropReason {
             Self::Gated => "gated",
             Self::Ambiguous => "ambiguous",
             Self::Undetermined => "undetermined",
+            Self::TooManyPoints => "too_many_points",
             Self::MapFull => "map_full",
             Self::Singular => "singular",
             Self::Disabled => "disabled",

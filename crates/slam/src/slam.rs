@@ -1,5 +1,6 @@
 //! The pipeline: stamped input in, in whatever order it arrives; steps out, in the order of their stamps.
 
+use super::bound::{Bound, MAX_POINTS};
 use super::calibration::{CalibrationParameter, MOTION};
 use super::early::{self, EarlyGate};
 use super::estimator::Estimator;
@@ -52,6 +53,7 @@ pub struct Slam {
     config: Config,
     pub(super) estimator: Estimator,
     inbox: Inbox,
+    bound: Bound,
     counts: Counts,
     /// The instant the state holds for; `None` before the first odometry.
     time: Option<Stamp>,
@@ -99,6 +101,7 @@ impl Slam {
         Ok(Self {
             estimator: Estimator::new(&config, filter),
             inbox: Inbox::new(config.motion.hold),
+            bound: Bound::default(),
             config,
             counts: Counts::default(),
             time: None,
@@ -315,6 +318,9 @@ impl Slam {
         observations: &[Observation],
     ) -> Result<(), DropReason> {
         self.check_enabled()?;
+        if observations.len() > MAX_POINTS {
+            return Err(DropReason::TooManyPoints);
+        }
         self.check_follower(stamp)?;
         if self.last_step == Some(stamp) || self.inbox.has_cloud(stamp) {
             return Err(DropReason::DuplicateStamp);
@@ -431,7 +437,10 @@ impl Slam {
                     if let Some(levelling) = self.inbox.levelling(cloud.stamp) {
                         level(cloud.kind, &self.config.sensor, &levelling, &mut cloud.observations);
                     }
-                    let outcome = self.estimator.correct(cloud.stamp, cloud.kind, &cloud.observations);
+                    let most = self.config.sensor.max_points;
+                    let excess = self.bound.choose(&mut cloud.observations, cloud.kind, &self.estimator.state, most);
+                    let mut outcome = self.estimator.correct(cloud.stamp, cloud.kind, &cloud.observations);
+                    outcome.refused.add_many(DropReason::TooManyPoints, excess as u64);
                     self.counts.add_all(&outcome.refused);
                     self.last_step = Some(cloud.stamp);
                     self.trace_step();

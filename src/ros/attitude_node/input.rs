@@ -1,10 +1,11 @@
 //! What `attitude_node` listens to: topics, and services.
 
 use super::{Mode, Settings};
-use crate::ros::receive::{Inbox, OnTopic, merged, receive};
-use crate::ros::{from_r2r, parameters, qos};
+use crate::ros::receive::{Inbox, OnTopic, merged, receive, subscribe};
+use crate::ros::{parameters, qos};
 use lienav_attitude::Config;
-use lienav_io::messages::{Imu, MagneticField, WrenchStamped};
+use lienav_io::bag::cdr::CdrError;
+use lienav_io::messages::{self, Imu, MagneticField, WrenchStamped};
 use r2r::std_srvs::srv::{SetBool, Trigger};
 use r2r::{Node, QosProfile, ServiceRequest};
 
@@ -16,6 +17,8 @@ pub enum Event {
     MagneticField(MagneticField),
     /// `wrench`
     Wrench(WrenchStamped),
+    /// Bytes on a topic that are no message of its type.
+    Unreadable(&'static str, CdrError),
     /// About parameters.
     Parameters(parameters::Request),
     /// `~/reset`
@@ -29,7 +32,7 @@ impl OnTopic for Event {
         match self {
             Self::Imu(_) | Self::Wrench(_) => 0,
             Self::MagneticField(_) => 1,
-            Self::Parameters(_) | Self::Reset(_) | Self::SetEnabled(_) => 2,
+            Self::Unreadable(..) | Self::Parameters(_) | Self::Reset(_) | Self::SetEnabled(_) => 2,
         }
     }
 
@@ -38,7 +41,7 @@ impl OnTopic for Event {
             Self::Imu(message) => &message.header.stamp,
             Self::MagneticField(message) => &message.header.stamp,
             Self::Wrench(message) => &message.header.stamp,
-            Self::Parameters(_) | Self::Reset(_) | Self::SetEnabled(_) => return None,
+            Self::Unreadable(..) | Self::Parameters(_) | Self::Reset(_) | Self::SetEnabled(_) => return None,
         };
         Some((stamp.sec, stamp.nanosec))
     }
@@ -62,18 +65,26 @@ pub fn listen(node: &mut Node, settings: &Settings, config: &Config) -> r2r::Res
     let mut inboxes: Vec<Inbox<Event>> = Vec::new();
     match settings.mode {
         Mode::Imu => {
-            inboxes.push(receive(node.subscribe("imu", qos::fast_sensor_data())?, |m| Event::Imu(from_r2r::imu(m))));
+            inboxes.push(hear(node, "imu", Event::Imu)?);
             if config.magnetometer.enabled {
-                inboxes.push(receive(node.subscribe("mag", qos::fast_sensor_data())?, |m| {
-                    Event::MagneticField(from_r2r::magnetic_field(m))
-                }));
+                inboxes.push(hear(node, "mag", Event::MagneticField)?);
             }
         }
-        Mode::Dynamics => inboxes
-            .push(receive(node.subscribe("wrench", qos::fast_sensor_data())?, |m| Event::Wrench(from_r2r::wrench(m)))),
+        Mode::Dynamics => inboxes.push(hear(node, "wrench", Event::Wrench)?),
     }
     let services = QosProfile::services_default;
     inboxes.push(receive(node.create_service("~/reset", services())?, Event::Reset));
     inboxes.push(receive(node.create_service("~/set_enabled", services())?, Event::SetEnabled));
     Ok(inboxes)
+}
+
+/// Subscribes to one topic.
+fn hear<M: messages::Message + Send + 'static>(
+    node: &mut Node,
+    topic: &'static str,
+    event: fn(M) -> Event,
+) -> r2r::Result<Inbox<Event>> {
+    subscribe(node, topic, qos::fast_sensor_data(), move |decoded: Result<M, CdrError>| {
+        decoded.map_or_else(|error| Event::Unreadable(topic, error), event)
+    })
 }

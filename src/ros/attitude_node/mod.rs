@@ -30,7 +30,7 @@ use worker::Worker;
 /// # Errors
 /// The command line, a parameter, or ROS.
 pub fn run(stop: &Stop) -> Result<(), StartError> {
-    let mut node = r2r::Node::create(start::context()?, "attitude_node", "")?;
+    let mut node = start::node("attitude_node")?;
     let log = Log::new(node.logger());
     let parameters = declare(&node, &log)?;
     let settings: Settings = parameters.read(SPECS)?;

@@ -13,6 +13,7 @@
 
 use crate::ros::diagnostics::{Dropped, Findings, Level, Percentiles, Received, Values, listed};
 use lienav_attitude::{Attitude, Counts, DropReason, Estimate};
+use lienav_io::bag::UNREADABLE;
 use lienav_io::convert::Refusal;
 use r2r::diagnostic_msgs::msg::DiagnosticStatus;
 use std::time::Duration;
@@ -48,7 +49,7 @@ pub struct Report {
 /// What the node has counted, with what the filter has: every reason there is, whether it happened or not.
 fn all_dropped(node: &Dropped, filter: &Counts) -> Dropped {
     let of_filter = DropReason::ALL.iter().map(|&reason| (reason.word(), filter.get(reason)));
-    let of_node = Refusal::WORDS.into_iter().chain([NOT_INTEGRATED]).map(|word| (word, 0));
+    let of_node = Refusal::WORDS.into_iter().chain([NOT_INTEGRATED, UNREADABLE]).map(|word| (word, 0));
     node.with(of_filter.chain(of_node))
 }
 
@@ -160,7 +161,7 @@ mod tests {
     fn every_reason_is_listed_whether_it_happened_or_not() {
         let status = status("robot/attitude_node", &running(), &running());
         assert_eq!(status.name, "robot/attitude_node: attitude");
-        for word in DropReason::ALL.iter().map(|r| r.word()).chain(Refusal::WORDS) {
+        for word in DropReason::ALL.iter().map(|r| r.word()).chain(Refusal::WORDS).chain([UNREADABLE]) {
             let key = format!("dropped.{word}");
             assert!(status.values.iter().any(|v| v.key == key && v.value == "0"), "{key}");
         }

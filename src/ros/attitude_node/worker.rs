@@ -9,6 +9,8 @@ use crate::ros::diagnostics::{Diagnostics, Dropped, Percentiles, Received};
 use crate::ros::log::Log;
 use crate::ros::parameters::{Events, Parameters};
 use lienav_attitude::{Attitude, Body, BodyRefusal, DropReason};
+use lienav_io::bag::UNREADABLE;
+use lienav_io::bag::cdr::CdrError;
 use lienav_io::convert::{self, Refusal};
 use lienav_io::messages::{Imu, MagneticField, WrenchStamped};
 use r2r::Node;
@@ -93,6 +95,7 @@ impl Worker {
             Event::Imu(message) => self.imu(&message),
             Event::MagneticField(message) => self.magnetic_field(&message),
             Event::Wrench(message) => self.wrench(&message),
+            Event::Unreadable(topic, error) => self.unreadable(topic, &error),
             request => self.answer(request),
         }
     }
@@ -188,7 +191,7 @@ impl Worker {
                 self.log.info(&message);
                 request.respond(SetBool::Response { success: true, message })
             }
-            Event::Imu(_) | Event::MagneticField(_) | Event::Wrench(_) => Ok(()),
+            Event::Imu(_) | Event::MagneticField(_) | Event::Wrench(_) | Event::Unreadable(..) => Ok(()),
         };
         self.log.sent(answered);
     }
@@ -225,6 +228,16 @@ impl Worker {
         self.last_report = report;
         let published = self.diagnostics.publish(&self.clock, status);
         self.log.sent(published);
+    }
+
+    /// Counted with those that came, so that a topic of nothing else is an error.
+    fn unreadable(&mut self, topic: &str, error: &CdrError) {
+        match topic {
+            "mag" => self.field.received += 1,
+            _ => self.input.received += 1,
+        }
+        self.dropped.add(UNREADABLE);
+        self.log.warn_of(UNREADABLE, || format!("{topic} dropped as {UNREADABLE}: {error}"));
     }
 
     fn refuse(&mut self, topic: &str, refusal: &Refusal) {

@@ -74,12 +74,18 @@ fn cloud(header: Header, encoded: Encoded) -> PointCloud2 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ros::from_r2r;
+    use lienav_io::bag::cdr;
     use lienav_io::convert::{self, Frame};
+    use lienav_io::messages::Message;
     use lienav_slam::{FeatureKind, Observation};
 
     const ODOM: Frame<'static> = Frame::parameter("odom_frame", "odom");
     const BASE: Frame<'static> = Frame::parameter("base_frame", "base_link");
+
+    /// A message as a node gets it.
+    fn sent<P: Message>(message: &impl r2r::WrappedTypesupport) -> P {
+        cdr::decode(&message.to_serialized_bytes().unwrap()).unwrap()
+    }
 
     #[test]
     fn what_is_sent_is_what_is_read_bit_by_bit() {
@@ -92,17 +98,17 @@ mod tests {
         };
         let pose = Se2::new(1.0, 2.0, 0.3);
         let message = odometry(stamp, &input, pose, "odom", "base_link");
-        let (read, read_pose) = convert::odometry(&from_r2r::odometry(message), &[ODOM], &[BASE]).unwrap();
+        let (read, read_pose) = convert::odometry(&sent(&message), &[ODOM], &[BASE]).unwrap();
         assert_eq!(read, input);
         assert!((read_pose.unwrap().theta - 0.3).abs() < 1e-15);
 
         let observation = Observation { id: Some(3), value: [0.1f64.exp(), 1.0 / 7.0].into(), covariance: None };
         let seen = Features { stamp, kind: FeatureKind::StereoBearings, observations: vec![observation] };
         let message = features(stamp, &seen, "base_link");
-        assert_eq!(convert::features(&from_r2r::cloud(message), &[BASE], FeatureKind::RangeBearing).unwrap(), seen);
+        assert_eq!(convert::features(&sent(&message), &[BASE], FeatureKind::RangeBearing).unwrap(), seen);
 
         let reading = ImuReading { stamp, yaw_rate: 0.1f64.cos(), acceleration: Vector2::zeros() };
         let message = imu(stamp, &reading, "base_link");
-        assert_eq!(convert::imu(&from_r2r::imu(message), &[BASE]).unwrap(), reading.into());
+        assert_eq!(convert::imu(&sent(&message), &[BASE]).unwrap(), reading.into());
     }
 }

@@ -21,7 +21,7 @@ use run::Run;
 /// # Errors
 /// The command line, a parameter, or ROS.
 pub fn run(stop: &Stop) -> Result<(), StartError> {
-    let mut node = r2r::Node::create(start::context()?, "simulator_node", "")?;
+    let mut node = start::node("simulator_node")?;
     let log = Log::new(node.logger());
     let mut parameters = declare(&node, &log)?;
     let settings: Settings = parameters.read(SPECS)?;

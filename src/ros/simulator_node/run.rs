@@ -21,7 +21,9 @@ const SIMULATION_EPOCH: Stamp = Stamp::from_parts(1, 0);
 const SETTLING: Duration = Duration::from_millis(300);
 /// What was sent last may still be on its way for this long.
 const FLUSHING: Duration = Duration::from_millis(300);
-/// How often `ground_truth/path` is published, which grows.
+/// Poses in `ground_truth/path`; beyond, the oldest go: a simulation of hours does not grow.
+const PATH_LENGTH: usize = 5000;
+/// How often `ground_truth/path` is published.
 const PATH_PERIOD: Duration = Duration::from_millis(500);
 /// Distance from one pose of `ground_truth/path` to the next, m.
 const PATH_SPACING_M: f64 = 0.1;
@@ -191,6 +193,9 @@ impl TruePath {
         if self.last.is_none_or(|last| (pose.p - last.p).norm() >= PATH_SPACING_M) {
             self.last = Some(pose);
             self.message.header = tf::header(stamp, &self.message.header.frame_id);
+            if self.message.poses.len() >= PATH_LENGTH {
+                self.message.poses.drain(..PATH_LENGTH / 10);
+            }
             self.message.poses.push(PoseStamped { header: self.message.header.clone(), pose: tf::pose(pose) });
         }
     }
@@ -236,5 +241,7 @@ mod tests {
         (0..100).for_each(|k| path.add(Stamp::from_nanos(k), Se2::new(0.03 * k as f64, 0.0, 0.0)));
         assert_eq!(path.message().poses.len(), 25);
         assert_eq!(path.message().header.frame_id, "map");
+        (100..20_000).for_each(|k| path.add(Stamp::from_nanos(k), Se2::new(k as f64, 0.0, 0.0)));
+        assert!((4500..=5000).contains(&path.message().poses.len()));
     }
 }

@@ -1,11 +1,35 @@
 //! What `slam_node` listens to: topics, and services.
 
 use super::Settings;
-use crate::ros::receive::{Inbox, OnTopic, merged, receive};
-use crate::ros::{from_r2r, parameters, qos};
-use lienav_io::messages::{Imu, Odometry, PointCloud2, PoseWithCovarianceStamped};
+use crate::ros::receive::{Inbox, OnTopic, merged, receive, subscribe};
+use crate::ros::{parameters, qos};
+use lienav_io::bag::cdr::CdrError;
+use lienav_io::messages::{self, Imu, Odometry, PointCloud2, PoseWithCovarianceStamped};
 use r2r::std_srvs::srv::{SetBool, Trigger};
 use r2r::{Node, QosProfile, ServiceRequest};
+
+/// The topics, in the order in which messages of one stamp are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topic {
+    /// `initialpose`
+    InitialPose,
+    /// `odom`
+    Odometry,
+    /// `imu`
+    Imu,
+    /// `features`
+    Features,
+}
+
+impl Topic {
+    /// How many there are.
+    pub const COUNT: usize = 4;
+
+    /// Its name, before remapping.
+    pub fn name(self) -> &'static str {
+        ["initialpose", "odom", "imu", "features"][self as usize]
+    }
+}
 
 /// A message of one of the topics.
 pub enum Message {
@@ -17,6 +41,8 @@ pub enum Message {
     Features(Box<PointCloud2>),
     /// `initialpose`
     InitialPose(Box<PoseWithCovarianceStamped>),
+    /// Bytes that are no message of their topic's type.
+    Unreadable(Topic, CdrError),
 }
 
 /// Somebody waits for an answer.
@@ -43,18 +69,27 @@ impl OnTopic for Message {
             Self::Odometry(message) => &message.header.stamp,
             Self::Imu(message) => &message.header.stamp,
             Self::Features(message) => &message.header.stamp,
-            Self::InitialPose(_) => return None,
+            Self::InitialPose(_) | Self::Unreadable(..) => return None,
         };
         Some((stamp.sec, stamp.nanosec))
     }
 
-    fn topic(&self) -> usize {
+    fn weight(&self) -> usize {
         match self {
-            Self::InitialPose(_) => 0,
-            Self::Odometry(_) => 1,
-            Self::Imu(_) => 2,
-            Self::Features(_) => 3,
+            Self::Features(message) => message.data.0.len(),
+            _ => 1,
         }
+    }
+
+    fn topic(&self) -> usize {
+        let topic = match self {
+            Self::InitialPose(_) => Topic::InitialPose,
+            Self::Odometry(_) => Topic::Odometry,
+            Self::Imu(_) => Topic::Imu,
+            Self::Features(_) => Topic::Features,
+            Self::Unreadable(topic, _) => *topic,
+        };
+        topic as usize
     }
 }
 
@@ -67,7 +102,7 @@ pub fn sort(batch: Vec<Event>) -> (Vec<Request>, Vec<Message>) {
             Event::Message(message) => messages.push(message),
         }
     }
-    (requests, merged::<_, 4>(messages))
+    (requests, merged::<_, { Topic::COUNT }>(messages))
 }
 
 /// Subscribes to the topics, `imu` only where it is wanted, and offers the services.
@@ -76,25 +111,29 @@ pub fn sort(batch: Vec<Event>) -> (Vec<Request>, Vec<Message>) {
 /// ROS refuses one of them.
 pub fn listen(node: &mut Node, settings: &Settings) -> r2r::Result<Vec<Inbox<Event>>> {
     let mut inboxes: Vec<Inbox<Event>> = Vec::new();
-    inboxes.push(receive(node.subscribe("odom", qos::sensor_data())?, |m| {
-        Event::Message(Message::Odometry(Box::new(from_r2r::odometry(m))))
-    }));
+    inboxes.push(hear(node, Topic::Odometry, qos::sensor_data(), Message::Odometry)?);
     if settings.use_imu {
-        inboxes.push(receive(node.subscribe("imu", qos::fast_sensor_data())?, |m| {
-            Event::Message(Message::Imu(Box::new(from_r2r::imu(m))))
-        }));
+        inboxes.push(hear(node, Topic::Imu, qos::fast_sensor_data(), Message::Imu)?);
     }
-    inboxes.push(receive(node.subscribe("features", qos::sensor_data())?, |m| {
-        Event::Message(Message::Features(Box::new(from_r2r::cloud(m))))
-    }));
-    inboxes.push(receive(node.subscribe("initialpose", qos::reliable())?, |m| {
-        Event::Message(Message::InitialPose(Box::new(from_r2r::pose_stamped(m))))
-    }));
+    inboxes.push(hear(node, Topic::Features, qos::sensor_data(), Message::Features)?);
+    inboxes.push(hear(node, Topic::InitialPose, qos::reliable(), Message::InitialPose)?);
     let services = QosProfile::services_default;
     inboxes.push(receive(node.create_service("~/reset", services())?, |r| Event::Request(Request::Reset(r))));
     inboxes
         .push(receive(node.create_service("~/set_enabled", services())?, |r| Event::Request(Request::SetEnabled(r))));
     Ok(inboxes)
+}
+
+/// Subscribes to one topic.
+fn hear<M: messages::Message + Send + 'static>(
+    node: &mut Node,
+    topic: Topic,
+    qos: QosProfile,
+    message: fn(Box<M>) -> Message,
+) -> r2r::Result<Inbox<Event>> {
+    subscribe(node, topic.name(), qos, move |decoded: Result<M, CdrError>| {
+        Event::Message(decoded.map_or_else(|error| Message::Unreadable(topic, error), |m| message(Box::new(m))))
+    })
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ mod settings;
 mod tally;
 mod worker;
 
-pub use report::{NO_ODOM_POSE, QUEUE_FULL};
+pub use report::{NO_ODOM_POSE, QUEUE_FULL, STALE};
 pub use settings::{SPECS, Settings};
 
 use super::clock::RosClock;
@@ -21,16 +21,19 @@ use super::queue::Queue;
 use super::receive::relay;
 use super::start::{self, StartError};
 use super::stop::Stop;
-use input::{Event, Request};
+use input::{Event, Request, Topic};
 use lienav_slam::{Config, Slam};
 use worker::Worker;
+
+/// Clouds of so many bytes may wait for the filter; those that wait for long are skipped anyway.
+const MOST_CLOUDS: usize = 64 << 20;
 
 /// Runs the node until `stop`.
 ///
 /// # Errors
 /// The command line, a parameter, or ROS.
 pub fn run(stop: &Stop) -> Result<(), StartError> {
-    let mut node = r2r::Node::create(start::context()?, "slam_node", "")?;
+    let mut node = start::node("slam_node")?;
     let log = Log::new(node.logger());
     let parameters = declare(&node, &log)?;
     let settings: Settings = parameters.read(SPECS)?;
@@ -42,7 +45,7 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     let (requests, events) = parameters::Services::of(&mut node)?.split();
     let mut inboxes = input::listen(&mut node, &settings)?;
     inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, |r| Event::Request(Request::Parameters(r)))));
-    let queue = Queue::new(settings.queue_size);
+    let queue = Queue::new(settings.queue_size).holding(Topic::Features as usize, MOST_CLOUDS);
     let worker = Worker::of(&mut node, slam, parameters, settings, events, clock, log)?;
 
     let take = |batch: Vec<Event>| {

@@ -10,13 +10,20 @@
 //! | WARN | more than half of at least [`FEW`] observations were left out |
 //! | WARN | the gate was opened: it had left out most of what was seen for too long |
 //! | WARN | time was set back, in the last [`RECENT`] |
+//! | WARN | the map was full: new features were left out |
 //! | WARN | messages of a second clock were dropped |
+//! | WARN | overload: clouds were skipped, the queue was full, or the output was older than `max_latency_s` |
+//! | ERROR | overload, and the output was older than [`LATE_S`] |
+//! | WARN | odometry is older than [`OLD_S`] by the clock of ROS when it arrives, and not by hours |
 //! | WARN | `use_imu` is set, and odometry came but nothing on `imu` |
 //! | OK | otherwise |
 //!
 //! Every reason is listed with its count since the start, whether it happened or not: `dropped.<reason>`.
 
+use super::input::Topic;
 use crate::ros::diagnostics::{Dropped, Findings, Level, Percentiles, Received, Values, listed};
+use crate::ros::queue::Load;
+use lienav_io::bag::UNREADABLE;
 use lienav_io::convert::Refusal;
 use lienav_slam::{CalibrationEstimate, Counts, DropReason};
 use r2r::diagnostic_msgs::msg::DiagnosticStatus;
@@ -37,6 +44,18 @@ pub const ORDINARY: [DropReason; 4] =
 
 /// Input that was lost before anybody read it.
 pub const QUEUE_FULL: &str = "queue_full";
+
+/// A cloud that was skipped because it had waited for too long and a newer one was there.
+pub const STALE: &str = "stale";
+
+/// Output that is older than this is of no use to a robot that drives, s.
+pub const LATE_S: f64 = 2.0;
+
+/// Odometry that is older than this when it arrives was delayed, or its clock is another one, s.
+pub const OLD_S: f64 = 1.0;
+
+/// Odometry that is older than this was recorded, s.
+const RECORDED_S: f64 = 3600.0;
 
 /// An odometry message whose pose is no pose: it was used, but there is no map → odom for it.
 pub const NO_ODOM_POSE: &str = "no_odom_pose";
@@ -81,16 +100,32 @@ pub struct Report {
     pub std: Option<(f64, f64)>,
     /// From the arrival of a cloud to the publication of its pose, ms, since the last report.
     pub latency_ms: Percentiles,
+    /// From the arrival of odometry to the publication of what belongs to it, ms, since the last report.
+    pub odometry_latency_ms: Percentiles,
+    /// So long has the message waited that is next, ms.
+    pub waited_ms: f64,
+    /// Older output than this, s, is overload.
+    pub max_latency_s: f64,
+    /// How old the newest odometry was by the clock of ROS when it had been processed, s; `None` if none came since the
+    /// last report.
+    pub input_age_s: Option<f64>,
     /// Computing time of a step, µs, since the last report.
     pub step_us: Percentiles,
 }
 
+impl Report {
+    /// The greatest age of what was published since the last report or is next to be, from the arrival of its input, ms.
+    fn output_age_ms(&self) -> f64 {
+        self.latency_ms.max.max(self.odometry_latency_ms.max).max(self.waited_ms)
+    }
+}
+
 /// What the node has counted, with what the filter and the queue have: every reason there is, whether it happened or
 /// not.
-pub fn all_dropped(node: &Dropped, filter: &Counts, queue_full: u64) -> Dropped {
+pub fn all_dropped(node: &Dropped, filter: &Counts, load: &Load<{ Topic::COUNT }>) -> Dropped {
     let of_filter = DropReason::ALL.iter().map(|&reason| (reason.word(), filter.get(reason)));
-    let of_node = Refusal::WORDS.into_iter().chain([NO_ODOM_POSE]).map(|word| (word, 0));
-    node.with(of_filter.chain(of_node).chain([(QUEUE_FULL, queue_full)]))
+    let of_node = Refusal::WORDS.into_iter().chain([NO_ODOM_POSE, UNREADABLE]).map(|word| (word, 0));
+    node.with(of_filter.chain(of_node).chain([(QUEUE_FULL, load.dropped), (STALE, load.superseded)]))
 }
 
 /// Level and sentence for the time between two reports, by the table of this module.
@@ -112,6 +147,7 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
             "the position has a standard deviation of {position:.1e} m: the estimate is unusable; send initialpose or call ~/reset"
         ));
     }
+    overload(&mut findings, before, now);
     if !now.enabled {
         findings.warn("switched off");
     }
@@ -121,6 +157,11 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
         findings.warn(format!("use_imu is true, but no message {ever} on imu: remap it, or set use_imu to false"));
     }
     findings.silence("odometry", now.odometry_silence);
+    if let Some(age) = now.input_age_s.filter(|age| (OLD_S..RECORDED_S).contains(age)) {
+        findings.warn(format!(
+            "odom is {age:.1} s old when it arrives: the clock of its publisher differs, or messages are delayed on the way"
+        ));
+    }
     let ordinary = |word: &str| ORDINARY.iter().any(|reason| reason.word() == word);
     if dropped.iter().any(|(word, _)| !ordinary(word)) {
         findings.warn(format!("dropped: {}", listed(&dropped)));
@@ -136,12 +177,36 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
     if now.since_time_jump.is_some_and(|since| since <= RECENT) {
         findings.warn("time was set back");
     }
+    let full = DropReason::MapFull.word();
+    if dropped.iter().any(|(word, _)| *word == full) {
+        findings.warn(
+            "the map is full: raise map.max_features, set map.forget_after_s, or set map.when_full to drop_oldest",
+        );
+    }
     let second_clock = DropReason::SecondClock.word();
     if dropped.iter().any(|(word, _)| *word == second_clock) {
         findings
             .warn("two clocks on one topic, the second is dropped: look for another publisher (ros2 topic info -v)");
     }
     findings.verdict(|| format!("running, {} features", now.map_features))
+}
+
+/// Whether the machine keeps up with what comes.
+fn overload(findings: &mut Findings, before: &Report, now: &Report) {
+    let come = |word: &str| now.dropped.get(word).saturating_sub(before.dropped.get(word));
+    let (skipped, lost) = (come(STALE), come(QUEUE_FULL));
+    let age_s = now.output_age_ms() / 1e3;
+    if skipped == 0 && lost == 0 && age_s <= now.max_latency_s {
+        return;
+    }
+    let sentence = format!(
+        "overload: the output is up to {age_s:.2} s old (max_latency_s is {}), a step takes up to {:.0} ms, \
+         {skipped} clouds were skipped and {lost} messages lost: send fewer points, lower sensor.max_points or \
+         map.max_features, or give the node more processor time",
+        now.max_latency_s,
+        now.step_us.max / 1e3,
+    );
+    if age_s > LATE_S { findings.error(sentence) } else { findings.warn(sentence) }
 }
 
 /// The message for the time between two reports. `name` is that of the node.
@@ -171,6 +236,12 @@ pub fn status(name: &str, before: &Report, now: &Report) -> DiagnosticStatus {
         values.say("nis_per_dof", format_args!("{:.3}", (now.nis.0 - before.nis.0) / dof as f64));
     }
     values.percentiles("latency_ms", now.latency_ms);
+    values.percentiles("odom_latency_ms", now.odometry_latency_ms);
+    values.say("queue.waited_ms", format_args!("{:.3}", now.waited_ms));
+    values.say("output_age_ms", format_args!("{:.3}", now.output_age_ms()));
+    if let Some(age) = now.input_age_s {
+        values.say("input_age_s", format_args!("{age:.3}"));
+    }
     values.percentiles("step_us", now.step_us);
     values.dropped(&now.dropped);
     values.status(format!("{name}: filter"), judge(before, now))

@@ -1,9 +1,14 @@
 use super::*;
 
+fn load(dropped: u64, superseded: u64) -> Load<{ Topic::COUNT }> {
+    Load { dropped, superseded, oldest: None, heard: [None; Topic::COUNT] }
+}
+
 fn healthy() -> (Report, Report) {
     let before = Report {
         enabled: true,
-        dropped: all_dropped(&Dropped::default(), &Counts::default(), 0),
+        dropped: all_dropped(&Dropped::default(), &Counts::default(), &load(0, 0)),
+        max_latency_s: 0.5,
         ..Default::default()
     };
     let now = Report {
@@ -47,6 +52,20 @@ fn every_row_of_the_table_is_reached() {
     expect(|r| r.since_time_jump = Some(Duration::from_secs(9)), Level::Warn, "time was set back");
     expect(|r| r.since_time_jump = Some(Duration::from_secs(11)), Level::Ok, "running");
     expect(|r| r.dropped.add(DropReason::SecondClock.word()), Level::Warn, "two clocks on one topic");
+    expect(|r| r.dropped.add(DropReason::MapFull.word()), Level::Warn, "the map is full: raise map.max_features");
+    expect(|r| r.dropped.add("unreadable"), Level::Warn, "dropped: unreadable 1");
+    expect(|r| r.dropped.add(DropReason::TooManyPoints.word()), Level::Warn, "dropped: too_many_points 1");
+    expect(|r| r.dropped.add(STALE), Level::Warn, "overload: the output is up to 0.00 s old (max_latency_s is 0.5)");
+    expect(|r| r.dropped.add(STALE), Level::Warn, "1 clouds were skipped and 0 messages lost");
+    expect(|r| r.dropped.add(QUEUE_FULL), Level::Warn, "overload");
+    expect(|r| r.latency_ms.max = 501.0, Level::Warn, "overload: the output is up to 0.50 s old");
+    expect(|r| r.odometry_latency_ms.max = 501.0, Level::Warn, "overload");
+    expect(|r| (r.waited_ms, r.step_us.max) = (6800.0, 650_000.0), Level::Error, "6.80 s old");
+    expect(|r| (r.waited_ms, r.step_us.max) = (6800.0, 650_000.0), Level::Error, "a step takes up to 650 ms");
+    expect(|r| r.latency_ms.max = 499.0, Level::Ok, "running");
+    expect(|r| r.input_age_s = Some(3.0), Level::Warn, "odom is 3.0 s old when it arrives");
+    expect(|r| r.input_age_s = Some(0.9), Level::Ok, "running");
+    expect(|r| r.input_age_s = Some(1e9), Level::Ok, "running");
     expect(|r| r.use_imu = true, Level::Warn, "no message has come on imu: remap it");
     expect(|r| (r.use_imu, r.imu.received) = (true, 9), Level::Ok, "running");
     expect(|r| r.std = Some((999.0, 1.0)), Level::Ok, "running");
@@ -83,7 +102,12 @@ fn every_reason_is_listed_also_where_it_never_happened() {
     let (before, now) = healthy();
     let status = status("slam_node", &before, &now);
     assert_eq!((status.level, status.name.as_str()), (0, "slam_node: filter"));
-    let reasons = DropReason::ALL.iter().map(|r| r.word()).chain(Refusal::WORDS).chain([QUEUE_FULL, NO_ODOM_POSE]);
+    let reasons = DropReason::ALL.iter().map(|r| r.word()).chain(Refusal::WORDS).chain([
+        QUEUE_FULL,
+        STALE,
+        NO_ODOM_POSE,
+        UNREADABLE,
+    ]);
     for word in reasons {
         let listed = status.values.iter().filter(|v| v.key == format!("dropped.{word}") && v.value == "0").count();
         assert_eq!(listed, 1, "{word}");
@@ -96,6 +120,7 @@ fn the_counts_of_filter_queue_and_node_are_added() {
     filter.add(DropReason::Gated);
     let mut own = Dropped::default();
     own.add("bad_layout");
-    let all = all_dropped(&own, &filter, 3);
-    assert_eq!((all.get("gated"), all.get("bad_layout"), all.get(QUEUE_FULL)), (1, 1, 3));
+    own.add(STALE);
+    let all = all_dropped(&own, &filter, &load(3, 4));
+    assert_eq!((all.get("gated"), all.get("bad_layout"), all.get(QUEUE_FULL), all.get(STALE)), (1, 1, 3, 5));
 }

@@ -26,6 +26,8 @@ settings! {
         use_imu: bool = false;
         /// Messages that may wait for the filter; beyond, the oldest go.
         queue_size: usize = 2000, within 10.0..=100_000.0;
+        /// Where a newer cloud waits, one whose pose would come out later than this after its arrival is skipped, s.
+        max_latency_s: f64 = 0.5, within 0.02..=60.0, unit "s", runtime;
         /// Poses in path; beyond, the oldest go. 0 for no path.
         path_length: usize = 5000, within 0.0..=100_000.0, runtime;
         /// Distance from one pose of path to the next, m.

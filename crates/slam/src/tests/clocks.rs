@@ -176,6 +176,26 @@ fn a_clock_that_is_set_ahead_by_years_keeps_the_map_and_a_covariance_that_can_be
 }
 
 #[test]
+fn odometry_that_was_silent_while_clouds_came_is_used_again_at_once() {
+    for silent in [25, 45, 120] {
+        let instants = recording(300, 5);
+        let mut slam = filter(TimeJump::Reset);
+        drive_on(&mut slam, &instants[..100], 0.0);
+        for cloud in messages(&instants[100..100 + silent], START_S).iter().skip(2).step_by(3) {
+            let _some_are_too_far_ahead = give(&mut slam, cloud);
+        }
+        let lost = slam.counts().get(DropReason::SecondClock) + slam.counts().get(DropReason::UnconfirmedJump);
+        let steps = drive_on(&mut slam, &instants[100 + silent..], 0.0);
+        assert_eq!((slam.time_jumps(), lost, slam.counts().get(DropReason::SecondClock)), (0, 0, 0), "{silent}");
+        assert!(steps.len() >= 199 - silent, "{silent}: {} steps", steps.len());
+        if silent < 50 {
+            let (step, truth) = (steps.last().unwrap(), instants.last().unwrap().truth);
+            assert!((step.estimate.pose.p - truth.p).norm() < 0.3, "{silent}: {:?}", step.estimate.pose);
+        }
+    }
+}
+
+#[test]
 fn a_first_message_with_a_wrong_stamp_costs_a_few_messages() {
     for first in [0.0, START_S + 1e6] {
         let instants = recording(100, 5);

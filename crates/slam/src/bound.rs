@@ -1,0 +1,69 @@
+//! The bound on the readings of one cloud, so that the time of a step is bounded, too.
+//!
+//! A reading without identity is compared with every feature of the map, and each match adds rows to the update: what
+//! a step costs grows with the readings times the features. Which readings stay depends on the cloud and the map
+//! alone, not on time or on the order of arrival.
+
+use super::state::State;
+use super::{FeatureKind, Observation};
+
+/// A cloud of more readings than this holds no landmarks: it is a raw scan. It is refused as a whole, before it takes
+/// memory.
+pub const MAX_POINTS: usize = 10_000;
+
+/// Buffer of [`Bound::choose`], which keeps its allocation.
+#[derive(Debug, Default)]
+pub struct Bound {
+    ranked: Vec<Rank>,
+    kept: Vec<bool>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Rank {
+    is_new: bool,
+    distance: f64,
+    place: usize,
+}
+
+impl Bound {
+    /// Removes all but `most` readings, and returns how many were removed. Those that name a feature of the map stay
+    /// first, then the nearest; of equals those that come first. The order of those that stay does not change.
+    pub fn choose(&mut self, seen: &mut Vec<Observation>, kind: FeatureKind, state: &State, most: usize) -> usize {
+        let excess = seen.len().saturating_sub(most);
+        if excess == 0 {
+            return 0;
+        }
+        let rank = |(place, observation): (usize, &Observation)| Rank {
+            is_new: observation.id.and_then(|id| state.find(id)).is_none(),
+            distance: distance(kind, &observation.value),
+            place,
+        };
+        self.ranked.clear();
+        self.ranked.extend(seen.iter().enumerate().map(rank));
+        self.ranked.select_nth_unstable_by(most, |a, b| {
+            let by_distance = || a.distance.total_cmp(&b.distance);
+            a.is_new.cmp(&b.is_new).then_with(by_distance).then(a.place.cmp(&b.place))
+        });
+        self.kept.clear();
+        self.kept.resize(seen.len(), false);
+        for rank in &self.ranked[..most] {
+            self.kept[rank.place] = true;
+        }
+        let mut kept = self.kept.iter();
+        seen.retain(|_| kept.next().copied().unwrap_or(false));
+        excess
+    }
+}
+
+/// How far away the landmark of a reading is, in a measure that only serves to compare; what makes no sense is
+/// farthest. Of a sensor that a program has added nothing is known: all are equally far.
+fn distance(kind: FeatureKind, value: &[f64]) -> f64 {
+    let distance = match (kind, value) {
+        (FeatureKind::RelativePosition, [x, y, ..]) => x.hypot(*y),
+        (FeatureKind::RangeBearing, [range, ..]) => *range,
+        (FeatureKind::StereoBearings, [left, right, ..]) => 1.0 / (left - right).abs(),
+        (FeatureKind::Added(_), _) => 0.0,
+        _ => f64::INFINITY,
+    };
+    if distance >= 0.0 { distance } else { f64::INFINITY }
+}

@@ -1,0 +1,58 @@
+"""Compares what the SROS2 policies allow a node with what running nodes use: neither more nor less.
+
+usage: policies.py POLICIES ENCLAVE NODE [NODE …]
+The nodes are of one kind, in the modes it has; together they use all that the enclave allows.
+"""
+
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+
+import rclpy
+from rclpy.node import Node
+
+policies, enclave, *names = sys.argv[1:]
+
+
+def full(name, node):
+    """A name without its abbreviations, with ~ kept for the node."""
+    if name.startswith(f'/{node}/'):
+        return name.replace(f'/{node}/', '~/', 1)
+    return name if name.startswith(('~', '/')) else f'/{name}'
+
+
+def allowed():
+    """(what, name) of all that the enclave allows."""
+    found = set()
+    root = ElementTree.parse(policies).getroot()
+    for profile in root.findall(f".//enclave[@path='{enclave}']/profiles/profile"):
+        for group in profile:
+            actions = [action for action, rule in group.attrib.items() if rule == 'ALLOW']
+            assert actions and len(group), f'{enclave}: a group without effect'
+            found |= {(action, full(item.text, profile.get('node'))) for action in actions for item in group}
+    assert found, f'{policies} says nothing of {enclave}'
+    return found
+
+
+def used(observer, name):
+    """(what, name) of all that a node uses."""
+    questions = {
+        'publish': observer.get_publisher_names_and_types_by_node,
+        'subscribe': observer.get_subscriber_names_and_types_by_node,
+        'reply': observer.get_service_names_and_types_by_node,
+        'request': observer.get_client_names_and_types_by_node,
+    }
+    return {(what, full(topic, name)) for what, ask in questions.items() for topic, _ in ask(name, '/')}
+
+
+rclpy.init()
+observer = Node('observer')
+deadline = time.monotonic() + 15.0
+while not set(names) <= set(observer.get_node_names()):
+    assert time.monotonic() < deadline, f'{names} are not all there'
+    rclpy.spin_once(observer, timeout_sec=0.1)
+wanted = allowed()
+while (uses := set().union(*[used(observer, name) for name in names])) != wanted and time.monotonic() < deadline:
+    rclpy.spin_once(observer, timeout_sec=0.1)
+assert uses == wanted, f'not allowed, but used: {sorted(uses - wanted)}; allowed, but not used: {sorted(wanted - uses)}'
+print(f'{enclave}: {len(uses)} permissions')

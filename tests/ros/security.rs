@@ -1,0 +1,55 @@
+//! SROS2: the policies, nodes in enclaves, and nodes that cannot be secure.
+
+use super::process::{Process, attitude_node, domain, run_peer, simulator_node, slam_node};
+use std::process::Command;
+use std::time::Duration;
+
+const POLICIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/config/sros2/policies.xml");
+
+fn allows_what_is_used(domain: &str, enclave: &str, nodes: &[&str], running: Vec<Process>) {
+    if let Some(said) = run_peer("policies.py", domain, &[&[POLICIES, enclave], nodes].concat()) {
+        println!("{said}");
+    }
+    drop(running);
+}
+
+#[test]
+fn the_policies_allow_what_the_nodes_use_and_no_more() {
+    let on = domain();
+    let slam = slam_node(&on, &["-p", "use_imu:=true", "-p", "use_sim_time:=true"]);
+    allows_what_is_used(&on, "/lienav/slam_node", &["slam_node"], vec![slam]);
+    let on = domain();
+    let common = ["-p", "use_sim_time:=true", "-p", "magnetometer.enabled:=true", "-p", "publish_tf:=true"];
+    let dynamics = ["-p", "mode:=dynamics", "-r", "__node:=attitude_of_a_body"];
+    let nodes = [attitude_node(&on, &common), attitude_node(&on, &[&common[..], &dynamics].concat())];
+    allows_what_is_used(&on, "/lienav/attitude_node", &["attitude_node", "attitude_of_a_body"], nodes.into());
+    let on = domain();
+    let simulator = simulator_node(&on, &["-p", "publish_clock:=true"]);
+    allows_what_is_used(&on, "/lienav/simulator_node", &["simulator_node"], vec![simulator]);
+}
+
+#[test]
+fn an_enclave_without_permission_hears_nothing() {
+    let nodes = [env!("CARGO_BIN_EXE_slam_node"), env!("CARGO_BIN_EXE_simulator_node")];
+    if let Some(said) = run_peer("security.py", &domain(), &[&[POLICIES], &nodes[..]].concat()) {
+        println!("{said}");
+    }
+}
+
+/// Whatever the reason: a node that was told to be secure does not run without.
+#[test]
+fn a_node_that_cannot_be_secure_does_not_start() {
+    let keystore = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let enclave = keystore.path().join("enclaves/lienav/slam_node");
+    std::fs::create_dir_all(&enclave).unwrap();
+    for named in ["/lienav/slam_node", "/lienav/somebody_else"] {
+        let mut node = Command::new(env!("CARGO_BIN_EXE_slam_node"));
+        node.args(["--ros-args", "--enclave", named]).env("ROS_DOMAIN_ID", domain());
+        node.env("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST").env("ROS_LOG_DIR", env!("CARGO_TARGET_TMPDIR"));
+        node.env("ROS_SECURITY_ENABLE", "true").env("ROS_SECURITY_STRATEGY", "Enforce");
+        node.env("ROS_SECURITY_KEYSTORE", keystore.path());
+        let (status, log, _) = Process::of(node).wait(Duration::from_secs(20));
+        assert!(!status.success() && !log.contains("panicked"), "{log}");
+        assert!(log.contains("SECURITY"), "{log}");
+    }
+}
