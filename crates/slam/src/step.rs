@@ -104,16 +104,16 @@ pub fn step(
     propagate_to(state, model, motion, stamp, rows);
     let mut associated = associate(state, model, evidence, association);
     let mut is_displaced = false;
-    match place(state, &model.sensors, &model.filter, associated.candidates, wide) {
-        Place::Elsewhere(motion) => {
-            displace(state, &motion, model.gate.tied());
-            // What the noise of the last motion did is corrected; the rest is small.
-            rows.noise.clear();
-            is_displaced = true;
-            associated = associate(state, model, evidence, association);
-        }
-        Place::Open if wide.holds(stamp) => hold_back(&mut associated, wide, narrow),
-        Place::Open | Place::Here => {}
+    let place = place(state, &model.sensors, &model.filter, associated.candidates, wide);
+    if let Place::Elsewhere(motion) = place {
+        displace(state, &motion, &wide.members, model.gate.displaced());
+        // What the noise of the last motion did is corrected; the rest is small.
+        rows.noise.clear();
+        is_displaced = true;
+        associated = associate(state, model, evidence, association);
+    }
+    if place != Place::Open || wide.holds(stamp, associated.candidates.len() - wide.candidates.len()) {
+        hold_back(&mut associated, wide, narrow);
     }
     let mut matched = gate(state, model, stamp, &mut associated, matches, gated);
     if is_lost(track_loss.as_deref_mut(), state, model, input, matched, &associated) {
@@ -147,10 +147,13 @@ pub fn step(
     Outcome { nis, dof: numbers(used), accepted: used.len(), added, refused, moved, is_displaced }
 }
 
-/// Leaves out the readings that a wide prior has, and that do not tell where the robot is.
+/// Leaves out the readings with a wide prior that do not tell where the robot is.
 fn hold_back<'r>(associated: &mut Association<'r>, wide: &Wide, narrow: &'r mut Vec<Candidate>) {
+    if wide.candidates.is_empty() {
+        return;
+    }
     narrow.clear();
-    let kept = associated.candidates.iter().enumerate().filter(|(index, _)| !wide.contains(*index));
+    let kept = associated.candidates.iter().enumerate().filter(|(index, _)| !wide.is_open(*index));
     narrow.extend(kept.map(|(_, candidate)| *candidate));
     for _ in &wide.candidates {
         associated.refused.add(DropReason::Undetermined);

@@ -70,7 +70,7 @@ impl TrackLoss {
         }
         let since = *self.since.get_or_insert(stamp);
         let Agreement { agreeing, all } = agreement();
-        let agrees = agreeing >= AGREEING && 2 * agreeing > all;
+        let agrees = agreeing >= AGREEING.max(4 * passed) && 2 * agreeing > all;
         self.agreed = if agrees { self.agreed + 1 } else { 0 };
         let is_reached = self.limit_s > 0.0 && (stamp.since(since) > self.limit_s || self.agreed >= AGREED);
         if is_reached {

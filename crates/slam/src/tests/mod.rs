@@ -10,6 +10,7 @@ mod map;
 mod order;
 mod robustness;
 mod tilt;
+mod wide_prior;
 mod window;
 
 use super::{Config, FeatureKind, Observation, Odometry, Slam, Step};
