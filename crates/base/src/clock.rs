@@ -31,8 +31,9 @@
 //! and for the clock that was left: jumps are at least that far apart. A candidate that was not heard of for
 //! [`FORGOTTEN_S`] is forgotten, so that a stray stamp of an hour ago does not make a second clock of a real jump.
 //!
-//! A stamp that is wrong by less than what is near cannot be told from one that is early or late. It can cost as much
-//! odometry as it is wrong by, and no jump.
+//! A stamp that is wrong by less than what is near is in force here: it costs no jump. Whoever queues messages can tell
+//! more by the one that comes next (in `lienav-slam`, one odometry message or cloud that is ahead of its time costs
+//! itself).
 
 use super::stamp::Stamp;
 use crate::words;

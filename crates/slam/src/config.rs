@@ -81,7 +81,7 @@ settings! {
         /// A change of speed faster than this, beside noise, is a spike and dropped, m/s^2; six in a row are believed.
         max_acceleration: f64 = 20.0, within 0.01..=1e6, unit "m/s^2", runtime;
         /// A change of yaw rate faster than this, beside noise, is a spike and dropped, rad/s^2; likewise.
-        max_yaw_acceleration: f64 = 200.0, within 0.01..=1e6, unit "rad/s^2", runtime;
+        max_yaw_acceleration: f64 = 100.0, within 0.01..=1e6, unit "rad/s^2", runtime;
     }
 }
 

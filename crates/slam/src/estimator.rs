@@ -3,7 +3,7 @@
 use super::associate::Evidence;
 use super::fixed_lag::{Associated, FixedLag};
 use super::inbox::Segment;
-use super::motion::{Increment, increment};
+use super::motion::Increment;
 use super::propagate::{Rows, propagate};
 use super::sensor::Sensor;
 use super::state::State;
@@ -102,7 +102,7 @@ impl Estimator {
             TwistPath::Arc => self.model.filter.discretization(),
             TwistPath::Chord => Discretization::Euler,
         };
-        increment(&s.odometry, s.duration, s.interval, config, discretization, &self.state.calibration)
+        s.increment(config, discretization, &self.state.calibration)
     }
 
     /// Adds an increment. Rigid increments are composed and applied at the next correction; this is the same to first

@@ -15,12 +15,12 @@ use nalgebra::{Matrix3, Vector3};
 pub struct Gate {
     known: [f64; MAX_DIM],
     new: [f64; MAX_DIM],
-    tied: f64,
+    displaced: [f64; 2],
     robust_scale: f64,
 }
 
-/// The probability of [`Gate::tied`].
-const TIED: f64 = 0.999;
+/// The probability of [`Gate::displaced`].
+const DISPLACED: f64 = 0.999;
 
 impl Gate {
     /// As configured.
@@ -29,7 +29,7 @@ impl Gate {
         let known = bounds(config.probability);
         let new = bounds(config.new_feature_probability);
         let new = [0, 1, 2].map(|k| new[k].max(known[k]));
-        Self { known, new, tied: chi2_bound(2, TIED), robust_scale: config.robust_scale }
+        Self { known, new, displaced: [2, 3].map(|dof| chi2_bound(dof, DISPLACED)), robust_scale: config.robust_scale }
     }
 
     /// The largest squared distance at which a reading of `dim` numbers passes the gate of a feature.
@@ -42,9 +42,10 @@ impl Gate {
         self.new[dim - 1]
     }
 
-    /// The squared distance beyond which a feature cannot be where a displacement of the robot would have it.
-    pub fn tied(&self) -> f64 {
-        self.tied
+    /// The squared distances, of two and three numbers, beyond which a feature or the robot cannot be where it would
+    /// have to be displaced to.
+    pub fn displaced(&self) -> [f64; 2] {
+        self.displaced
     }
 
     /// The factor for the covariance of a reading that passed, from its squared Mahalanobis distance: the inverse of

@@ -7,7 +7,7 @@
 
 use super::{FeatureKind, Imu, Observation, Odometry, TwistHold};
 use lienav_base::stamp::Stamp;
-use nalgebra::Matrix2;
+use nalgebra::{Matrix2, Vector2};
 use std::collections::VecDeque;
 
 /// The most odometry messages that wait.
@@ -44,6 +44,16 @@ pub struct Segment {
     pub duration: f64,
     /// The interval that the odometry message is valid for, of which this may be a part, s.
     pub interval: f64,
+    /// The greatest speed, m/s, and yaw rate, rad/s, of late: a robot of which nothing was heard may have moved so.
+    pub fastest: Vector2<f64>,
+}
+
+/// Speeds are remembered for about so long, s.
+const FASTEST_MEMORY_S: f64 = 60.0;
+
+/// Speed and yaw rate, without their signs.
+fn speeds(odometry: &Odometry) -> Vector2<f64> {
+    Vector2::new(odometry.velocity.norm(), odometry.yaw_rate.abs())
 }
 
 /// The messages that wait.
@@ -56,6 +66,8 @@ pub struct Inbox {
     free: Vec<Cloud>,
     /// The last message that was removed, and the interval that it was valid for, s.
     last: Option<(Odometry, f64)>,
+    /// The greatest speed and yaw rate of those taken out, fading.
+    fastest: Vector2<f64>,
     newest_odometry: Option<Stamp>,
     newest_imu: Option<Stamp>,
     newest_cloud: Option<Stamp>,
@@ -73,6 +85,7 @@ impl Inbox {
             clouds: VecDeque::with_capacity(MAX_CLOUDS),
             free: Vec::with_capacity(MAX_CLOUDS),
             last: None,
+            fastest: Vector2::zeros(),
             newest_odometry: None,
             newest_imu: None,
             newest_cloud: None,
@@ -88,6 +101,7 @@ impl Inbox {
         self.free.extend(self.clouds.drain(..));
         (self.last, self.newest_odometry, self.newest_imu) = (None, None, None);
         (self.newest_cloud, self.clock, self.ended) = (None, None, false);
+        self.fastest = Vector2::zeros();
     }
 
     /// Removes clouds and inertial samples outside of [`from`, `to`], and returns how many clouds.
@@ -140,6 +154,7 @@ impl Inbox {
     /// Takes the first message of a run: the run starts at its stamp. Its twist is used where twists are held after.
     pub fn start(&mut self, odometry: Odometry) {
         self.last = Some((odometry, 0.0));
+        self.fastest = speeds(&odometry);
         self.newest_odometry = Some(odometry.stamp);
     }
 
@@ -241,7 +256,8 @@ impl Inbox {
                 (TwistHold::After, Some(_), None) | (_, None, None) => return used,
             };
             if end > at {
-                visit(self.segment(odometry, interval, at, end));
+                let fastest = last.map_or(self.fastest, |(last, _)| self.fastest.sup(&speeds(&last)));
+                visit(self.segment(odometry, interval, fastest, at, end));
             }
             if let Some(next) = next
                 && next.stamp <= to
@@ -256,12 +272,13 @@ impl Inbox {
 
     /// The segment from `from` to `to` of a message that is valid for `interval`, with the inertial samples of this
     /// time.
-    fn segment(&self, mut odometry: Odometry, interval: f64, from: Stamp, to: Stamp) -> Segment {
+    fn segment(&self, mut odometry: Odometry, interval: f64, fastest: Vector2<f64>, from: Stamp, to: Stamp) -> Segment {
         if let Some((yaw_rate, levelling)) = self.inertial(from, to) {
             odometry = levelling.map_or(odometry, |levelling| odometry.levelled(&levelling));
             odometry.yaw_rate = yaw_rate;
         }
-        Segment { odometry, duration: to.since(from).min(MAX_SEGMENT_S), interval: interval.min(MAX_SEGMENT_S) }
+        let (duration, interval) = (to.since(from).min(MAX_SEGMENT_S), interval.min(MAX_SEGMENT_S));
+        Segment { odometry, duration, interval, fastest: fastest.sup(&speeds(&odometry)) }
     }
 
     /// The whole segment between the waiting messages `index` and `index` + 1.
@@ -271,7 +288,8 @@ impl Inbox {
             TwistHold::Before => other,
             TwistHold::After => one,
         };
-        Some(self.segment(*held, other.stamp.since(one.stamp), one.stamp, other.stamp))
+        let fastest = self.fastest.sup(&speeds(one)).sup(&speeds(other));
+        Some(self.segment(*held, other.stamp.since(one.stamp), fastest, one.stamp, other.stamp))
     }
 
     /// Stamp of the earliest odometry that waits.
@@ -290,6 +308,7 @@ impl Inbox {
         for _ in 0..used {
             if let Some(next) = self.odometry.pop_front() {
                 let interval = self.last.map_or(0.0, |(last, _)| next.stamp.since(last.stamp));
+                self.fastest = (self.fastest * (-interval / FASTEST_MEMORY_S).exp()).sup(&speeds(&next));
                 self.last = Some((next, interval));
             }
         }

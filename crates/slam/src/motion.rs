@@ -1,6 +1,7 @@
 //! From odometry to relative motion with its noise.
 
 use super::calibration::{Calibration, MotionJacobian};
+use super::inbox::Segment;
 use super::{Discretization, MotionConfig, NoiseReading, Odometry};
 use lienav_lie::{Se2, rotation, skew, v_matrix};
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
@@ -175,6 +176,27 @@ pub fn increment(
     step.then(&Increment { motion: Se2::identity(), covariance, drift: None })
 }
 
+impl Segment {
+    /// [`increment`] of this segment. Where nothing is known, the robot may also have moved as fast as it has of late.
+    pub fn increment(
+        &self,
+        config: &MotionConfig,
+        discretization: Discretization,
+        calibration: &Calibration,
+    ) -> Increment {
+        let step = increment(&self.odometry, self.duration, self.interval, config, discretization, calibration);
+        let blind = self.duration - config.max_step_s;
+        if blind <= 0.0 {
+            return step;
+        }
+        let twist = calibration.twist(&self.odometry.twist());
+        let more = |fastest: f64, known: f64| (fastest * fastest - known * known).max(0.0) * blind * blind;
+        let (reach, turn) = (more(self.fastest.x, twist.xy().norm()), more(self.fastest.y, twist.z));
+        let covariance = Matrix3::from_diagonal(&Vector3::new(reach, reach, turn));
+        step.then(&Increment { motion: Se2::identity(), covariance, drift: None })
+    }
+}
+
 /// z⁺ = A z − b, the motion of a feature in the robot frame, with A = [[c, −s], [s, c]]: the rigid R(a)ᵀ(z − t), or
 /// Euler's (I − aJ)z − d (Shen 2019, eq. (5.19)), which is not rigid.
 #[derive(Clone, Copy, Debug)]
@@ -304,6 +326,21 @@ mod tests {
         let step = increment(&message, 10.5, 10.5, &config, Discretization::Exponential, &uncalibrated());
         assert!((step.motion.p - Vector2::new(0.5, 0.0)).norm() < 1e-12);
         assert!(step.covariance[(0, 0)] > 100.0);
+    }
+
+    /// A robot that stands before the gap and after it may have driven meanwhile.
+    #[test]
+    fn in_a_gap_a_robot_may_have_moved_as_fast_as_of_late() {
+        let config = MotionConfig { max_step_s: 0.5, use_message_covariance: false, ..MotionConfig::default() };
+        let segment = |v: f64, fastest: Vector2<f64>| {
+            let odometry = twist(Vector2::new(v, 0.0), 0.0);
+            let segment = Segment { odometry, duration: 10.5, interval: 10.5, fastest };
+            segment.increment(&config, Discretization::Exponential, &uncalibrated()).covariance.map_diagonal(f64::sqrt)
+        };
+        let standing = segment(0.0, Vector2::new(2.0, 0.3));
+        assert!((standing - Vector3::new(20.0, 20.0, 3.0)).norm() < 0.5, "{standing}");
+        let driving = segment(2.0, Vector2::new(1.0, 0.0));
+        assert!((driving - Vector3::new(20.0, 20.0, 0.2)).norm() < 0.7, "{driving}");
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 use super::motion::noise_density;
 use super::{MotionConfig, Odometry};
+use lienav_base::stamp::Stamp;
 
 /// So many implausible messages in a row that continue each other are believed.
 pub const BELIEVED: usize = 6;
@@ -31,31 +32,37 @@ pub enum Verdict {
 /// Judges each message by what came before.
 #[derive(Clone, Debug, Default)]
 pub struct SpikeGate {
+    /// The newest that was plausible.
     last: Option<Odometry>,
+    /// Those that were held back since.
     held: Vec<Odometry>,
+    /// The newest stamp.
+    newest: Option<Stamp>,
 }
 
 impl SpikeGate {
     /// Forgets what came before.
     pub fn clear(&mut self) {
-        self.last = None;
-        self.held.clear();
+        *self = Self::default();
     }
 
     /// Judges a message.
     pub fn judge(&mut self, odometry: &Odometry, config: &MotionConfig) -> Verdict {
+        // While messages come, a velocity has the time from one to the next to change, also where they are held back.
+        let duration = self.newest.map_or(0.0, |newest| odometry.stamp.since(newest).abs());
+        self.newest = self.newest.max(Some(odometry.stamp));
         let Some(last) = &self.last else {
             self.last = Some(*odometry);
             return Verdict::Plausible;
         };
-        if continues(odometry, last, config) {
+        if continues(odometry, last, duration, config) {
             if odometry.stamp > last.stamp {
                 self.last = Some(*odometry);
             }
             self.held.clear();
             return Verdict::Plausible;
         }
-        if self.held.last().is_some_and(|held| !continues(odometry, held, config)) {
+        if self.held.last().is_some_and(|held| !continues(odometry, held, duration, config)) {
             self.held.clear();
         }
         if self.held.len() + 1 < BELIEVED {
@@ -72,9 +79,9 @@ impl SpikeGate {
     }
 }
 
-/// Whether the platform can have come from the velocities of `before` to those of `odometry`, or the other way round.
-fn continues(odometry: &Odometry, before: &Odometry, config: &MotionConfig) -> bool {
-    let duration = odometry.stamp.since(before.stamp).abs().max(SHORTEST_S);
+/// Whether the platform can have come from the velocities of `before` to those of `odometry` in `duration` seconds.
+fn continues(odometry: &Odometry, before: &Odometry, duration: f64, config: &MotionConfig) -> bool {
+    let duration = duration.max(SHORTEST_S);
     // What a message that may be a spike claims of its own noise is not asked.
     let variance = noise_density(before, duration, config) / duration;
     let noise = |k: usize| NOISE_STDS * (2.0 * variance[(k, k)]).max(0.0).sqrt();
@@ -86,7 +93,6 @@ fn continues(odometry: &Odometry, before: &Odometry, config: &MotionConfig) -> b
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lienav_base::stamp::Stamp;
     use nalgebra::Vector2;
 
     fn message(k: i64, v: f64, w: f64) -> Odometry {
@@ -110,6 +116,17 @@ mod tests {
                 let is_spike = |k: usize| (10..10 + length).contains(&k);
                 assert!(found.iter().enumerate().all(|(k, v)| (*v == Verdict::Spike) == is_spike(k)), "{found:?}");
             }
+        }
+    }
+
+    /// At 10 Hz a platform can change its velocity by much from message to message, and by more in half a second.
+    #[test]
+    fn the_time_that_a_burst_takes_is_no_time_to_accelerate_in() {
+        let mut gate = SpikeGate::default();
+        for k in 0..30 {
+            let is_spike = (10..15).contains(&k);
+            let message = message(5 * k, 1.0, if is_spike { 15.0 } else { 0.2 });
+            assert_eq!(gate.judge(&message, &MotionConfig::default()) == Verdict::Spike, is_spike, "{k}");
         }
     }
 

@@ -101,16 +101,15 @@ pub fn step(
 
     propagate_to(state, model, motion, stamp, rows);
     let Association { mut candidates, mut newcomers, mut refused } = associate(state, model, evidence, association);
-    let place = place(state, model, stamp, candidates, wide, track_loss.as_deref_mut());
-    match place {
-        Place::Here => {}
-        Place::Elsewhere(motion) => {
-            displace(state, &motion, model.gate.tied());
-            // The motion contains the correction of the last motion's noise.
-            rows.noise.clear();
-            Association { candidates, newcomers, refused } = associate(state, model, evidence, association);
-        }
-        Place::Open => hold_back(candidates, wide, &mut refused),
+    let place = place(state, model, candidates, wide);
+    if let Place::Elsewhere(motion) = place {
+        displace(state, &motion, &wide.members, model.gate.displaced());
+        // The motion contains the correction of the last motion's noise.
+        rows.noise.clear();
+        Association { candidates, newcomers, refused } = associate(state, model, evidence, association);
+    }
+    if track_loss.as_deref_mut().is_some_and(|track_loss| track_loss.holds_back(stamp, place, candidates.len(), wide)) {
+        hold_back(candidates, wide, &mut refused);
     }
     let mut matched = gate(state, model, stamp, candidates, gated, &mut refused);
     let is_lost = is_lost(track_loss.as_deref_mut(), state, model, input, matched.len(), &refused);
@@ -142,16 +141,16 @@ pub fn step(
     Outcome { nis, dof: numbers(used), accepted: used.len(), added, refused, moved, is_displaced }
 }
 
-/// Leaves out the readings with a wide prior, which do not tell where the robot is.
+/// Leaves out the readings with a wide prior that do not tell where the robot is.
 fn hold_back(candidates: &mut Vec<Match>, wide: &Wide, refused: &mut Counts) {
     let mut index = 0;
     candidates.retain(|_| {
-        let is_wide = wide.contains(index);
+        let is_open = wide.is_open(index);
         index += 1;
-        if is_wide {
+        if is_open {
             refused.add(DropReason::Undetermined);
         }
-        !is_wide
+        !is_open
     });
 }
 

@@ -10,6 +10,7 @@
 //! motion. Where one motion of the robot explains most of them, three clouds in a row are enough.
 
 use super::motion::Increment;
+use super::wide_prior::{Place, Wide};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::{Matrix3, Vector3};
@@ -75,7 +76,7 @@ impl TrackLoss {
         }
         let since = *self.since.get_or_insert(stamp);
         let Agreement { agreeing, all } = agreement();
-        let agrees = agreeing >= AGREEING && 2 * agreeing > all;
+        let agrees = agreeing >= AGREEING.max(4 * passed) && 2 * agreeing > all;
         self.agreed = if agrees { self.agreed + 1 } else { 0 };
         let is_reached = self.limit_s > 0.0 && (stamp.since(since) > self.limit_s || self.agreed >= AGREED);
         if is_reached {
@@ -90,14 +91,14 @@ impl TrackLoss {
         self.limit_s > 0.0 && self.agreed > 0
     }
 
-    /// Whether readings that do not tell where the robot is are still to be held back at `stamp`.
-    pub fn holds(&mut self, stamp: Stamp) -> bool {
-        stamp.since(*self.held_since.get_or_insert(stamp)) <= HELD_S
-    }
-
-    /// Takes note of a cloud that tells where the robot is.
-    pub fn found(&mut self) {
-        self.held_since = None;
+    /// Whether readings that do not tell where the robot is are left out of a cloud of `candidates` readings at `stamp`:
+    /// always if others tell, and otherwise for [`HELD_S`] at most.
+    pub fn holds_back(&mut self, stamp: Stamp, place: Place, candidates: usize, wide: &Wide) -> bool {
+        if place != Place::Open {
+            self.held_since = None;
+            return true;
+        }
+        candidates > wide.candidates.len() || stamp.since(*self.held_since.get_or_insert(stamp)) <= HELD_S
     }
 
     /// How often the limit was reached.

@@ -14,7 +14,8 @@
 //! - They do not: one landmark leaves a circle. Whatever a linear update would claim is a tangent of it. These readings
 //!   are held back until others tell.
 //!
-//! Features that the robot has come to know since move along with it.
+//! Features that the robot has come to know since move along with it. Where it is the robot whose place in the map is
+//! known, and others are not (a part of the map that was begun in between), these move instead.
 
 use super::gate::mahalanobis_squared;
 use super::linearize::{Match, Subject};
@@ -23,14 +24,15 @@ use super::relocate::displacement;
 use super::sensor::{Reading, Sensors};
 use super::state::State;
 use super::step::Model;
-use super::track_loss::TrackLoss;
 use super::{Coordinates, Errors, Filter, Initialization};
-use lienav_base::stamp::Stamp;
-use lienav_lie::{Se2, skew};
+use lienav_lie::{Se2, skew, wrap_angle};
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
 
 /// So many readings are enough to find the robot: more cost time and tell nothing that the update would not tell.
 const ENOUGH: usize = 32;
+
+/// A reading agrees with a fit up to this squared distance for each of its numbers, 5²: the map has errors of its own.
+const AGREES: f64 = 25.0;
 
 /// What the readings of features whose place relative to the robot is uncertain say of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,28 +48,24 @@ pub enum Place {
 /// Buffers of [`place`], which keep their allocations.
 #[derive(Debug, Default)]
 pub struct Wide {
-    /// The candidates with a wide prior, by their index.
+    /// The candidates with a wide prior that do not tell where the robot is, by their index.
     pub candidates: Vec<usize>,
     readings: Vec<(Vector2<f64>, Reading)>,
+    /// Those of one part of the map, by their index.
+    part: Vec<usize>,
+    /// The features of the map that tell where the robot is.
+    pub members: Vec<usize>,
 }
 
 impl Wide {
-    /// Whether the candidate `index` has a wide prior.
-    pub fn contains(&self, index: usize) -> bool {
+    /// Whether the candidate `index` has a wide prior and does not tell where the robot is.
+    pub fn is_open(&self, index: usize) -> bool {
         self.candidates.binary_search(&index).is_ok()
     }
 }
 
-/// Judges the readings of a cloud, before the gate. Without `track_loss`, and after a time without an answer, readings
-/// that do not tell enough are used as they are.
-pub fn place(
-    state: &State,
-    model: &Model,
-    stamp: Stamp,
-    candidates: &[Match],
-    wide: &mut Wide,
-    track_loss: Option<&mut TrackLoss>,
-) -> Place {
+/// Judges the readings of a cloud, before the gate.
+pub fn place(state: &State, model: &Model, candidates: &[Match], wide: &mut Wide) -> Place {
     wide.candidates.clear();
     wide.readings.clear();
     let sensors = &model.sensors;
@@ -84,13 +82,15 @@ pub fn place(
             wide.readings.push((z, candidate.reading));
         }
     }
-    let place = if wide.readings.is_empty() { Place::Here } else { find(state, sensors, &wide.readings) };
-    let Some(track_loss) = track_loss else { return if place == Place::Open { Place::Here } else { place } };
-    if place != Place::Open {
-        track_loss.found();
-        return place;
+    if wide.readings.is_empty() {
+        return Place::Here;
     }
-    if states_its_prior(&model.filter) && track_loss.holds(stamp) { Place::Open } else { Place::Here }
+    let place = find(state, sensors, candidates, wide);
+    if place == Place::Open && !states_its_prior(&model.filter) {
+        wide.candidates.clear();
+        return Place::Here;
+    }
+    place
 }
 
 /// Features that are begun without the error of the pose seem uncertain although they were just seen.
@@ -100,14 +100,15 @@ fn states_its_prior(filter: &Filter) -> bool {
 
 /// Whether a landmark at `z` in the robot frame, with this covariance, is read off the tangent by more than the noise
 /// of the reading. Seen from r away, a shift by σ across the line of sight and by τ along it leaves the tangent by
-/// σ²/2r along it and by στ/r across.
+/// σ²/2r along it and by στ/r across. A range that is vague although the direction is known is the landmark's own and
+/// not of a robot that may be elsewhere: τ is taken to be σ at most.
 fn bends(z: &Vector2<f64>, covariance: &Matrix2<f64>, expected: &Expected) -> bool {
-    let range = z.norm();
-    let along = z / range.max(f64::MIN_POSITIVE);
+    let range = z.norm().max(f64::MIN_POSITIVE);
+    let along = z / range;
     let across = skew(&along);
-    let (tau, sigma) =
-        (along.dot(&(covariance * along)).max(0.0).sqrt(), across.dot(&(covariance * across)).max(0.0).sqrt());
-    let bend = (along * (0.5 * sigma) + across * tau) * (sigma / range);
+    let std = |axis: &Vector2<f64>| axis.dot(&(covariance * axis)).max(0.0).sqrt();
+    let (tau, sigma) = (std(&along), std(&across));
+    let bend = (along * (0.5 * sigma) + across * tau.min(sigma)) * (sigma / range);
     exceeds_noise(&(expected.by_landmark * bend), expected)
 }
 
@@ -116,23 +117,81 @@ fn exceeds_noise(error: &Vector3<f64>, expected: &Expected) -> bool {
     mahalanobis_squared(error, &expected.noise, expected.dim).is_none_or(|d| d > expected.dim as f64)
 }
 
-fn find(state: &State, sensors: &Sensors, readings: &[(Vector2<f64>, Reading)]) -> Place {
-    let Some(fit) = displacement((sensors, &state.mounts), readings) else { return Place::Open };
+/// Finds the robot by the readings of `wide` that are of one part of the map. Others, and those that do not agree, stay
+/// in [`Wide::candidates`].
+fn find(state: &State, sensors: &Sensors, candidates: &[Match], wide: &mut Wide) -> Place {
+    let mut open = keep_one_part(state, candidates, wide);
+    let Some(fit) = displacement((sensors, &state.mounts), &wide.readings) else { return Place::Open };
     let Some(covariance) = fit.information.try_inverse().filter(|_| fit.is_unique) else { return Place::Open };
     let shift = fit.motion.log();
-    let mut is_elsewhere = false;
-    for (z, reading) in readings {
+    let (mut is_elsewhere, mut agreeing) = (false, 0);
+    wide.members.clear();
+    for ((z, reading), index) in wide.readings.iter().zip(&wide.part) {
         let seen = fit.motion.transform_back(z);
         let expect = |z: &Vector2<f64>| sensors.expect(&state.mounts, reading, z, z);
-        let (Some(here), Some(there)) = (expect(z), expect(&seen)) else { continue };
+        let (Some(here), Some(there)) = (expect(z), expect(&seen)) else {
+            open.push(*index);
+            continue;
+        };
+        let distance = mahalanobis_squared(&there.residual, &there.noise, there.dim);
+        if distance.is_none_or(|distance| distance > AGREES * there.dim as f64) {
+            open.push(*index);
+            continue;
+        }
         let by_motion = by_motion(&seen);
         if bends(&seen, &(by_motion * covariance * by_motion.transpose()), &there) {
             return Place::Open;
         }
+        agreeing += 1;
+        if let Subject::Feature(i) = candidates[*index].subject {
+            wide.members.push(i);
+        }
         let linear = here.by_landmark * (self::by_motion(z) * shift);
         is_elsewhere |= exceeds_noise(&(here.residual - there.residual - linear), &here);
     }
+    if agreeing < 2 {
+        return Place::Open;
+    }
+    open.sort_unstable();
+    wide.candidates = open;
     if is_elsewhere { Place::Elsewhere(fit.motion) } else { Place::Here }
+}
+
+/// Keeps the readings of the largest part of the map whose distances from one landmark of it are known as well as the
+/// readings could tell, and gives back the indices of the rest. Only such a part moves as one body against the robot.
+fn keep_one_part(state: &State, candidates: &[Match], wide: &mut Wide) -> Vec<usize> {
+    let is_known = |one: usize, other: usize| one == other || distance_is_known(state, candidates, one, other);
+    let all = &wide.candidates;
+    let count = |one: usize| all.iter().filter(|other| is_known(one, **other)).count();
+    // Of equals the first.
+    let seed = all.iter().rev().copied().max_by_key(|one| count(*one));
+    let is_part = |index: usize| seed.is_some_and(|seed| is_known(seed, index));
+    let open = all.iter().copied().filter(|index| !is_part(*index)).collect();
+    let mut parts = all.iter().map(|index| is_part(*index));
+    wide.readings.retain(|_| parts.next().unwrap_or(false));
+    wide.part.clear();
+    wide.part.extend(all.iter().copied().filter(|index| is_part(*index)));
+    open
+}
+
+/// The direction from one feature to another, in the coordinates of the state, and the variance of their distance, m².
+fn distance_variance(state: &State, i: usize, k: usize) -> Option<(Vector2<f64>, f64)> {
+    let along = (state.features[i].x - state.features[k].x).try_normalize(1e-9)?;
+    let block = |i: usize, k: usize| along.dot(&(state.covariance.feature_block(i, k) * along));
+    Some((along, block(i, i) + block(k, k) - 2.0 * block(i, k)))
+}
+
+/// Whether the distance of two landmarks is known to [`AGREES`] times the variance of their readings. The distance does
+/// not depend on where the robot is.
+fn distance_is_known(state: &State, candidates: &[Match], one: usize, other: usize) -> bool {
+    let (one, other) = (&candidates[one], &candidates[other]);
+    let (Subject::Feature(i), Subject::Feature(k)) = (one.subject, other.subject) else { return false };
+    let Some((along, variance)) = distance_variance(state, i, k) else { return false };
+    let noise = |matched: &Match| {
+        let change = matched.by_feature * along;
+        mahalanobis_squared(&change, &matched.noise, matched.dim).map_or(0.0, |information| 1.0 / information)
+    };
+    variance <= AGREES * (noise(one) + noise(other))
 }
 
 /// ∂z/∂ν of a landmark at z for a base that moves by Exp(ν): −[I, J z].
@@ -141,35 +200,33 @@ fn by_motion(z: &Vector2<f64>) -> Matrix2x3<f64> {
     Matrix2x3::new(-1.0, 0.0, -lever.x, 0.0, -1.0, -lever.y)
 }
 
-/// Moves the estimate of the robot by `motion` among the features. Those whose covariance, seen from the robot, does
-/// not allow for that move along with it: `bound` is on their squared Mahalanobis distance.
-pub fn displace(state: &mut State, motion: &Se2, bound: f64) {
+/// Moves the robot by `motion` against the features `members`. Every other feature stays beside those of the two to
+/// which its place is known better. If the covariance of the robot in the map does not allow for the motion, and that
+/// of the members does, the robot stays and they move instead. `bounds` are on the squared Mahalanobis distance of what
+/// is allowed for, for two and three degrees of freedom.
+pub fn displace(state: &mut State, motion: &Se2, members: &[usize], bounds: [f64; 2]) {
     let moved = state.pose * *motion;
     let in_map = moved * state.pose.inverse();
+    let is_robot_moved = is_robot_moved(state, motion, members, bounds);
     for i in 0..state.features.len() {
-        let z = state.in_robot(i);
-        let next = motion.transform_back(&z);
-        let distance = squared_distance(&(next - z), &state.relative_covariance(i));
-        let is_tied = distance.is_none_or(|distance| distance > bound);
-        match (state.coordinates, is_tied) {
-            (Coordinates::Robot, true) | (Coordinates::World | Coordinates::Invariant, false) => {}
-            (Coordinates::Robot, false) => {
-                state.features[i].x = next;
+        let is_beside = is_beside(state, i, members);
+        if state.coordinates == Coordinates::Robot {
+            if is_beside {
+                state.features[i].x = motion.transform_back(&state.features[i].x);
                 state.covariance.change_feature(i, &motion.rotation().transpose(), 0.0);
             }
-            (Coordinates::Invariant, true) => {
-                let feature = &mut state.features[i];
-                feature.x = in_map.transform(&feature.x);
-                feature.anchor = in_map.transform(&feature.anchor);
-                state.covariance.change_feature(i, &in_map.rotation(), 0.0);
-            }
-            (Coordinates::World, true) => {
-                let feature = &mut state.features[i];
-                feature.x = in_map.transform(&feature.x);
-                feature.first = in_map.transform(&feature.first);
-                state.covariance.change_feature(i, &in_map.rotation(), 1.0);
-            }
+        } else if is_beside != is_robot_moved {
+            let by = if is_robot_moved { in_map } else { in_map.inverse() };
+            let feature = &mut state.features[i];
+            feature.x = by.transform(&feature.x);
+            feature.first = by.transform(&feature.first);
+            feature.anchor = by.transform(&feature.anchor);
+            let weight = if state.coordinates == Coordinates::World { 1.0 } else { 0.0 };
+            state.covariance.change_feature(i, &by.rotation(), weight);
         }
+    }
+    if !is_robot_moved {
+        return;
     }
     if state.coordinates == Coordinates::Robot {
         // What is uncertain there is where the robot stood: the error of its heading turns the way from there.
@@ -181,6 +238,32 @@ pub fn displace(state: &mut State, motion: &Se2, bound: f64) {
     state.predicted = moved;
 }
 
-fn squared_distance(shift: &Vector2<f64>, covariance: &Matrix2<f64>) -> Option<f64> {
-    Some(shift.dot(&(covariance.try_inverse()? * shift)))
+/// Whether feature `i` is known better beside `members` than beside the robot.
+fn is_beside(state: &State, i: usize, members: &[usize]) -> bool {
+    let variances = members.iter().filter(|k| **k != i).filter_map(|k| distance_variance(state, i, *k));
+    members.contains(&i)
+        || variances.map(|(_, variance)| variance).fold(0.0, f64::max) < state.relative_covariance(i).trace()
+}
+
+/// Whether it is the robot that moves in the map: its covariance allows for it, or those of most members do not.
+fn is_robot_moved(state: &State, motion: &Se2, members: &[usize], [bound, bound_of_pose]: [f64; 2]) -> bool {
+    let moved = state.pose * *motion;
+    let shift = moved.p - state.pose.p;
+    let change = Vector3::new(shift.x, shift.y, wrap_angle(moved.theta - state.pose.theta));
+    let factor = state.pose_covariance().cholesky();
+    if factor.is_some_and(|factor| change.dot(&factor.solve(&change)) <= bound_of_pose) {
+        return true;
+    }
+    let back = state.pose * moved.inverse();
+    let is_uncertain = |i: &&usize| {
+        let landmark = state.landmark(**i);
+        let shift = back.transform(&landmark.position) - landmark.position;
+        allows(&landmark.covariance, &shift, bound)
+    };
+    2 * members.iter().filter(is_uncertain).count() <= members.len()
+}
+
+/// Whether a covariance allows for an error, up to a squared Mahalanobis distance.
+fn allows(covariance: &Matrix2<f64>, error: &Vector2<f64>, bound: f64) -> bool {
+    covariance.try_inverse().is_some_and(|inverse| error.dot(&(inverse * error)) <= bound)
 }

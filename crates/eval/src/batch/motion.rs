@@ -4,7 +4,7 @@ use super::normal::{AT_CALIBRATION, Row, WIDTH};
 use super::scaled::Reading;
 use lienav_lie::{Se2, skew, wrap_angle};
 use lienav_slam::{
-    Calibration, CalibrationConfig, Discretization, Increment, MOTION, MotionConfig, Segment, TwistHold, increment,
+    Calibration, CalibrationConfig, Discretization, Increment, MOTION, MotionConfig, Segment, TwistHold,
 };
 use nalgebra::{Matrix3, SMatrix, Vector3};
 
@@ -109,7 +109,7 @@ impl MotionModel {
     fn increment(&self, segments: &[Segment], calibration: &Calibration) -> Increment {
         segments.iter().fold(Increment::none(), |sum, s| {
             let how = self.discretization;
-            sum.then(&increment(&s.odometry, s.duration, s.interval, &self.config, how, calibration))
+            sum.then(&s.increment(&self.config, how, calibration))
         })
     }
 }
@@ -132,7 +132,7 @@ mod tests {
 
     fn segment(v: Vector2<f64>, w: f64, duration: f64) -> Segment {
         let odometry = Odometry { stamp: Stamp::default(), velocity: v, yaw_rate: w, covariance: None };
-        Segment { odometry, duration, interval: duration }
+        Segment { odometry, duration, interval: duration, fastest: Vector2::new(v.norm(), w.abs()) }
     }
 
     fn calibration() -> Calibration {

@@ -11,6 +11,7 @@ mod map;
 mod order;
 mod robustness;
 mod tilt;
+mod wide_prior;
 mod window;
 
 use super::linearize::{Match, Subject, linearize};

@@ -1,0 +1,114 @@
+//! A robot that may be anywhere in a map that it knows: what it claims after clouds that tell where, or do not.
+
+use super::*;
+use crate::motion::Increment;
+use crate::{DropReason, Filter};
+use lienav_lie::wrap_angle;
+use nalgebra::{Matrix3, Vector3};
+use std::f64::consts::PI;
+
+/// The standard deviations of (x, y, θ).
+const STD: Vector3<f64> = Vector3::new(5.0, 5.0, PI);
+
+/// Where `recording` has landmark `i`.
+fn landmark(i: usize) -> Vector2<f64> {
+    Se2::new(0.0, 3.0, i as f64 * std::f64::consts::FRAC_PI_4).transform(&Vector2::new(4.0, 0.0))
+}
+
+/// The robot has known landmarks of `known` for 60 clouds. Then it is anywhere, by a draw from N(0, diag(STD²)), which
+/// the filter knows of, and sees those that `seen` gives for each cloud.
+fn lost(filter: &str, seed: u64, known: &[u32], seen: impl Fn(usize) -> Vec<u32>) -> (Slam, Vec<(Step, Se2)>) {
+    let mut instants = recording(90, seed);
+    let landmarks: [_; 8] = std::array::from_fn(landmark);
+    let mut rng = ChaCha8Rng::seed_from_u64(1000 + seed);
+    let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
+    let away = Se2::new(STD.x * normal(), STD.y * normal(), STD.z * normal());
+    let before = instants[59].truth;
+    let keep = |instant: &mut Instant, ids: &[u32]| instant.seen.retain(|o| o.id.is_some_and(|id| ids.contains(&id)));
+    for (k, instant) in instants[60..].iter_mut().enumerate() {
+        let old = instant.truth;
+        instant.truth = before * away * before.inverse() * old;
+        for (o, p) in instant.seen.iter_mut().zip(&landmarks) {
+            let noise = o.value.xy() - old.transform_back(p);
+            o.value = (instant.truth.transform_back(p) + noise).into();
+        }
+        keep(instant, &seen(k));
+    }
+    instants[..60].iter_mut().for_each(|instant| keep(instant, known));
+    let (mut slam, _) = run(filter, &instants[..60]);
+    let covariance = Matrix3::from_diagonal(&STD.component_mul(&STD));
+    slam.estimator.advance(&Increment { motion: Se2::identity(), covariance, drift: None });
+    let steps = instants[60..].iter().flat_map(|i| feed(&mut slam, i).into_iter().map(|step| (step, i.truth)));
+    let steps = steps.collect();
+    (slam, steps)
+}
+
+fn nees(step: &Step, truth: &Se2) -> f64 {
+    let pose = step.estimate.pose;
+    let error = Vector3::new(pose.p.x - truth.p.x, pose.p.y - truth.p.y, wrap_angle(pose.theta - truth.theta));
+    error.dot(&step.estimate.covariance.cholesky().unwrap().solve(&error))
+}
+
+const ALL: [u32; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
+
+/// The means over 30 runs of the NEES after each of the first clouds; a consistent filter has 3 ± 0.45.
+fn mean_nees(filter: &str, known: &[u32], seen: impl Fn(usize) -> Vec<u32>, clouds: usize) -> Vec<f64> {
+    let runs: Vec<_> = (1..=30).map(|seed| lost(filter, seed, known, &seen).1).collect();
+    (0..clouds).map(|k| runs.iter().map(|steps| nees(&steps[k].0, &steps[k].1)).sum::<f64>() / 30.0).collect()
+}
+
+#[test]
+fn a_start_anywhere_in_a_known_map_is_worth_what_it_claims_after_one_cloud() {
+    for (filter, _) in Filter::TABLE.iter().filter(|(name, _)| !name.starts_with("thesis")) {
+        let found = mean_nees(filter, &ALL, |_| ALL.to_vec(), 10);
+        assert!(found.iter().all(|nees| *nees < 5.0), "{filter}: {found:?}");
+    }
+    let (_, steps) = lost("default", 1, &ALL, |_| ALL.to_vec());
+    assert!(steps[0].0.estimate.covariance[(0, 0)].sqrt() < 0.2);
+}
+
+#[test]
+fn two_landmarks_tell_where_the_robot_is() {
+    let found = mean_nees("default", &ALL, |k| vec![k as u32 % 8, (k as u32 + 3) % 8], 10);
+    assert!(found.iter().all(|nees| *nees < 5.0), "{found:?}");
+}
+
+#[test]
+fn one_landmark_leaves_a_circle_and_is_held_back_until_another_is_seen() {
+    let seen = |k: usize| if k < 10 { vec![2] } else { vec![2, 5] };
+    for filter in ["default", "reduced", "ekf"] {
+        let found = mean_nees(filter, &ALL, seen, 20);
+        assert!(found.iter().all(|nees| *nees < 5.0), "{filter}: {found:?}");
+        let (slam, steps) = lost(filter, 2, &ALL, seen);
+        assert_eq!(slam.counts().get(DropReason::Undetermined), 10);
+        let std = |k: usize| steps[k].0.estimate.covariance[(0, 0)].sqrt();
+        assert!(std(9) > 3.0 && std(10) < 0.3, "{filter}: {} {}", std(9), std(10));
+    }
+}
+
+/// What the robot has come to know while it was lost moves with it when it meets its old map.
+#[test]
+fn a_map_that_was_begun_while_lost_is_joined_to_the_old_one_where_it_belongs() {
+    let seen = |k: usize| if k < 10 { vec![4, 5, 6, 7] } else { ALL.to_vec() };
+    // Not the EKF: with a heading that may be any, it takes the landmarks that it sees anew for a compass.
+    for filter in ["default", "invariant", "reduced", "fe-ekf"] {
+        let found = mean_nees(filter, &ALL[..4], seen, 20);
+        assert!(found.iter().all(|nees| *nees < 5.0), "{filter}: {found:?}");
+        for seed in 1..=10 {
+            let (slam, _) = lost(filter, seed, &ALL[..4], seen);
+            for found in slam.landmarks() {
+                let error = (found.position - landmark(found.id as usize)).norm();
+                assert!(error < 0.6, "{filter}, {seed}: landmark {} is {error} m off", found.id);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_ordinary_run_holds_nothing_back_and_relocates_nothing() {
+    // Forward Euler steps spoil the map of `thesis-reduced` until it is lost.
+    for (filter, _) in Filter::TABLE.iter().filter(|(name, _)| *name != "thesis-reduced") {
+        let (slam, _) = run(filter, &recording(200, 31));
+        assert_eq!((slam.counts().get(DropReason::Undetermined), slam.gate_openings()), (0, 0), "{filter}");
+    }
+}
