@@ -20,7 +20,6 @@
 use super::associate::Candidate;
 use super::gate::mahalanobis_squared;
 use super::linearize::{Match, Subject};
-use super::measurement::Expected;
 use super::relocate::displacement;
 use super::sensor::{Reading, Sensors};
 use super::state::State;
@@ -79,14 +78,16 @@ impl Wide {
 pub fn place(state: &State, sensors: &Sensors, filter: &Filter, candidates: &[Candidate], wide: &mut Wide) -> Place {
     wide.candidates.clear();
     wide.readings.clear();
+    let turn = state.pose.rotation();
     for (index, Candidate { matched, distance }) in candidates.iter().enumerate() {
         let Subject::Feature(i) = matched.subject else { continue };
         if distance.is_none() || wide.readings.len() == ENOUGH {
             continue;
         }
         let z = state.in_robot(i);
-        let Some(expected) = sensors.expect(&state.mounts, &matched.reading, &z, &z) else { continue };
-        if bends(&z, &state.relative_covariance(i), &expected) {
+        let bend = bend(&z, &state.relative_covariance(i));
+        let bend = if state.coordinates == Coordinates::Robot { bend } else { turn * bend };
+        if exceeds_noise(&(matched.by_feature * bend), &matched.noise, matched.dim) {
             wide.candidates.push(index);
             wide.readings.push((z, matched.reading));
         }
@@ -111,23 +112,22 @@ fn states_its_prior(filter: &Filter) -> bool {
     !matches!(filter.errors, Errors::World { initialization: Initialization::Independent, .. })
 }
 
-/// Whether a landmark at `z` in the robot frame, with this covariance, is read off the tangent by more than the noise
-/// of the reading. Seen from r away, a shift by σ across the line of sight and by τ along it leaves the tangent by
-/// σ²/2r along it and by στ/r across. A range that is vague although the direction is known is the landmark's own and
-/// not of a robot that may be elsewhere: τ is taken to be σ at most.
-fn bends(z: &Vector2<f64>, covariance: &Matrix2<f64>, expected: &Expected) -> bool {
+/// How far a landmark at `z` in the robot frame, with this covariance, is from where a linear motion of the robot has it,
+/// m. Seen from r away, a shift by σ across the line of sight and by τ along it leaves the tangent by σ²/2r along it and
+/// by στ/r across. A range that is vague although the direction is known is the landmark's own and not of a robot that
+/// may be elsewhere: τ is taken to be σ at most.
+fn bend(z: &Vector2<f64>, covariance: &Matrix2<f64>) -> Vector2<f64> {
     let range = z.norm().max(f64::MIN_POSITIVE);
     let along = z / range;
     let across = skew(&along);
     let std = |axis: &Vector2<f64>| axis.dot(&(covariance * axis)).max(0.0).sqrt();
     let (tau, sigma) = (std(&along), std(&across));
-    let bend = (along * (0.5 * sigma) + across * tau.min(sigma)) * (sigma / range);
-    exceeds_noise(&(expected.by_landmark * bend), expected)
+    (along * (0.5 * sigma) + across * tau.min(sigma)) * (sigma / range)
 }
 
 /// Whether an error of the prediction is larger than the noise of the reading, on average over its numbers.
-fn exceeds_noise(error: &Vector3<f64>, expected: &Expected) -> bool {
-    mahalanobis_squared(error, &expected.noise, expected.dim).is_none_or(|d| d > expected.dim as f64)
+fn exceeds_noise(error: &Vector3<f64>, noise: &Matrix3<f64>, dim: usize) -> bool {
+    mahalanobis_squared(error, noise, dim).is_none_or(|d| d > dim as f64)
 }
 
 /// Finds the robot by the readings of `wide` that are of one part of the map. Others, and those that do not agree, stay
@@ -152,7 +152,8 @@ fn find(state: &State, sensors: &Sensors, candidates: &[Candidate], wide: &mut W
             continue;
         }
         let by_motion = by_motion(&seen);
-        if bends(&seen, &(by_motion * covariance * by_motion.transpose()), &there) {
+        let bend = bend(&seen, &(by_motion * covariance * by_motion.transpose()));
+        if exceeds_noise(&(there.by_landmark * bend), &there.noise, there.dim) {
             return Place::Open;
         }
         agreeing += 1;
@@ -160,7 +161,7 @@ fn find(state: &State, sensors: &Sensors, candidates: &[Candidate], wide: &mut W
             wide.members.push(i);
         }
         let linear = here.by_landmark * (self::by_motion(z) * shift);
-        is_elsewhere |= exceeds_noise(&(here.residual - there.residual - linear), &here);
+        is_elsewhere |= exceeds_noise(&(here.residual - there.residual - linear), &here.noise, here.dim);
     }
     if agreeing < 2 {
         return Place::Open;
