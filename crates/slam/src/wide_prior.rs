@@ -92,6 +92,10 @@ pub fn place(state: &State, sensors: &Sensors, filter: &Filter, candidates: &[Ca
             wide.readings.push((z, matched.reading));
         }
     }
+    let readings = candidates.iter().filter(|c| matches!(c.matched.subject, Subject::Feature(_))).count();
+    if wide.readings.len() < readings {
+        leave_out_loners(state, candidates, wide);
+    }
     if wide.readings.is_empty() {
         wide.held_since = None;
         return Place::Here;
@@ -105,6 +109,21 @@ pub fn place(state: &State, sensors: &Sensors, filter: &Filter, candidates: &[Ca
         wide.held_since = None;
     }
     place
+}
+
+/// Leaves out landmarks that are uncertain by themselves, as those with a vague range that are seen from another side.
+/// They are no part of a body that the robot may have moved against: their distance from no other is known.
+fn leave_out_loners(state: &State, candidates: &[Candidate], wide: &mut Wide) {
+    let is_part = |index: usize| {
+        let matched = &candidates[index].matched;
+        let Subject::Feature(i) = matched.subject else { return false };
+        let is_known =
+            |(along, variance): (Vector2<f64>, f64)| variance <= 2.0 * AGREES * variance_along(matched, &along);
+        (0..state.features.len()).any(|k| k != i && distance_variance(state, i, k).is_some_and(is_known))
+    };
+    let mut parts = wide.candidates.iter().map(|index| is_part(*index));
+    wide.readings.retain(|_| parts.next().unwrap_or(false));
+    wide.candidates.retain(|index| is_part(*index));
 }
 
 /// Features that are begun without the error of the pose seem uncertain although they were just seen.
@@ -201,11 +220,13 @@ fn distance_is_known(state: &State, candidates: &[Candidate], one: usize, other:
     let (one, other) = (&candidates[one].matched, &candidates[other].matched);
     let (Subject::Feature(i), Subject::Feature(k)) = (one.subject, other.subject) else { return false };
     let Some((along, variance)) = distance_variance(state, i, k) else { return false };
-    let noise = |matched: &Match| {
-        let change = matched.by_feature * along;
-        mahalanobis_squared(&change, &matched.noise, matched.dim).map_or(0.0, |information| 1.0 / information)
-    };
-    variance <= AGREES * (noise(one) + noise(other))
+    variance <= AGREES * (variance_along(one, &along) + variance_along(other, &along))
+}
+
+/// The variance, m², with which a reading tells where its feature is along a direction; infinite where it does not.
+fn variance_along(matched: &Match, along: &Vector2<f64>) -> f64 {
+    let change = matched.by_feature * along;
+    mahalanobis_squared(&change, &matched.noise, matched.dim).map_or(f64::INFINITY, |information| 1.0 / information)
 }
 
 /// ∂z/∂ν of a landmark at z for a base that moves by Exp(ν): −[I, J z].
