@@ -19,7 +19,6 @@
 
 use super::gate::mahalanobis_squared;
 use super::linearize::{Match, Subject};
-use super::measurement::Expected;
 use super::relocate::displacement;
 use super::sensor::{Reading, Sensors};
 use super::state::State;
@@ -68,24 +67,29 @@ impl Wide {
 pub fn place(state: &State, model: &Model, candidates: &[Match], wide: &mut Wide) -> Place {
     wide.candidates.clear();
     wide.readings.clear();
-    let sensors = &model.sensors;
+    let mut readings = 0;
     for (index, candidate) in candidates.iter().enumerate() {
         let Subject::Feature(i) = candidate.subject else { continue };
+        readings += 1;
         // A prior that is narrower than the noise has no room to bend.
         if candidate.prior <= 1.0 || wide.readings.len() == ENOUGH {
             continue;
         }
         let z = state.in_robot(i);
-        let Some(expected) = sensors.expect(&state.mounts, &candidate.reading, &z, &z) else { continue };
-        if bends(&z, &state.relative_covariance(i), &expected) {
+        let bend = bend(&z, &state.relative_covariance(i));
+        let bend = if state.coordinates == Coordinates::Robot { bend } else { state.pose.rotation() * bend };
+        if exceeds_noise(&(candidate.by_feature * bend), &candidate.noise, candidate.dim) {
             wide.candidates.push(index);
             wide.readings.push((z, candidate.reading));
         }
     }
+    if wide.readings.len() < readings {
+        leave_out_loners(state, candidates, wide);
+    }
     if wide.readings.is_empty() {
         return Place::Here;
     }
-    let place = find(state, sensors, candidates, wide);
+    let place = find(state, &model.sensors, candidates, wide);
     if place == Place::Open && !states_its_prior(&model.filter) {
         wide.candidates.clear();
         return Place::Here;
@@ -93,28 +97,42 @@ pub fn place(state: &State, model: &Model, candidates: &[Match], wide: &mut Wide
     place
 }
 
+/// Leaves out landmarks that are uncertain by themselves, as those with a vague range that are seen from another side.
+/// They are no part of a body that the robot may have moved against: their distance from no other is known.
+fn leave_out_loners(state: &State, candidates: &[Match], wide: &mut Wide) {
+    let is_part = |index: usize| {
+        let matched = &candidates[index];
+        let Subject::Feature(i) = matched.subject else { return false };
+        let is_known =
+            |(along, variance): (Vector2<f64>, f64)| variance <= 2.0 * AGREES * variance_along(matched, &along);
+        (0..state.features.len()).any(|k| k != i && distance_variance(state, i, k).is_some_and(is_known))
+    };
+    let mut parts = wide.candidates.iter().map(|index| is_part(*index));
+    wide.readings.retain(|_| parts.next().unwrap_or(false));
+    wide.candidates.retain(|index| is_part(*index));
+}
+
 /// Features that are begun without the error of the pose seem uncertain although they were just seen.
 fn states_its_prior(filter: &Filter) -> bool {
     !matches!(filter.errors, Errors::World { initialization: Initialization::Independent, .. })
 }
 
-/// Whether a landmark at `z` in the robot frame, with this covariance, is read off the tangent by more than the noise
-/// of the reading. Seen from r away, a shift by σ across the line of sight and by τ along it leaves the tangent by
-/// σ²/2r along it and by στ/r across. A range that is vague although the direction is known is the landmark's own and
-/// not of a robot that may be elsewhere: τ is taken to be σ at most.
-fn bends(z: &Vector2<f64>, covariance: &Matrix2<f64>, expected: &Expected) -> bool {
+/// How far a landmark at `z` in the robot frame, with this covariance, is from where a linear motion of the robot has it,
+/// m. Seen from r away, a shift by σ across the line of sight and by τ along it leaves the tangent by σ²/2r along it and
+/// by στ/r across. A range that is vague although the direction is known is the landmark's own and not of a robot that
+/// may be elsewhere: τ is taken to be σ at most.
+fn bend(z: &Vector2<f64>, covariance: &Matrix2<f64>) -> Vector2<f64> {
     let range = z.norm().max(f64::MIN_POSITIVE);
     let along = z / range;
     let across = skew(&along);
     let std = |axis: &Vector2<f64>| axis.dot(&(covariance * axis)).max(0.0).sqrt();
     let (tau, sigma) = (std(&along), std(&across));
-    let bend = (along * (0.5 * sigma) + across * tau.min(sigma)) * (sigma / range);
-    exceeds_noise(&(expected.by_landmark * bend), expected)
+    (along * (0.5 * sigma) + across * tau.min(sigma)) * (sigma / range)
 }
 
 /// Whether an error of the prediction is larger than the noise of the reading, on average over its numbers.
-fn exceeds_noise(error: &Vector3<f64>, expected: &Expected) -> bool {
-    mahalanobis_squared(error, &expected.noise, expected.dim).is_none_or(|d| d > expected.dim as f64)
+fn exceeds_noise(error: &Vector3<f64>, noise: &Matrix3<f64>, dim: usize) -> bool {
+    mahalanobis_squared(error, noise, dim).is_none_or(|d| d > dim as f64)
 }
 
 /// Finds the robot by the readings of `wide` that are of one part of the map. Others, and those that do not agree, stay
@@ -139,7 +157,8 @@ fn find(state: &State, sensors: &Sensors, candidates: &[Match], wide: &mut Wide)
             continue;
         }
         let by_motion = by_motion(&seen);
-        if bends(&seen, &(by_motion * covariance * by_motion.transpose()), &there) {
+        let bend = bend(&seen, &(by_motion * covariance * by_motion.transpose()));
+        if exceeds_noise(&(there.by_landmark * bend), &there.noise, there.dim) {
             return Place::Open;
         }
         agreeing += 1;
@@ -147,7 +166,7 @@ fn find(state: &State, sensors: &Sensors, candidates: &[Match], wide: &mut Wide)
             wide.members.push(i);
         }
         let linear = here.by_landmark * (self::by_motion(z) * shift);
-        is_elsewhere |= exceeds_noise(&(here.residual - there.residual - linear), &here);
+        is_elsewhere |= exceeds_noise(&(here.residual - there.residual - linear), &here.noise, here.dim);
     }
     if agreeing < 2 {
         return Place::Open;
@@ -187,11 +206,13 @@ fn distance_is_known(state: &State, candidates: &[Match], one: usize, other: usi
     let (one, other) = (&candidates[one], &candidates[other]);
     let (Subject::Feature(i), Subject::Feature(k)) = (one.subject, other.subject) else { return false };
     let Some((along, variance)) = distance_variance(state, i, k) else { return false };
-    let noise = |matched: &Match| {
-        let change = matched.by_feature * along;
-        mahalanobis_squared(&change, &matched.noise, matched.dim).map_or(0.0, |information| 1.0 / information)
-    };
-    variance <= AGREES * (noise(one) + noise(other))
+    variance <= AGREES * (variance_along(one, &along) + variance_along(other, &along))
+}
+
+/// The variance, m², with which a reading tells where its feature is along a direction; infinite where it does not.
+fn variance_along(matched: &Match, along: &Vector2<f64>) -> f64 {
+    let change = matched.by_feature * along;
+    mahalanobis_squared(&change, &matched.noise, matched.dim).map_or(f64::INFINITY, |information| 1.0 / information)
 }
 
 /// ∂z/∂ν of a landmark at z for a base that moves by Exp(ν): −[I, J z].

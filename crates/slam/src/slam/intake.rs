@@ -1,0 +1,157 @@
+//! The intake of odometry: which messages are of the clock in force, have a stamp that may be believed, and velocities
+//! that the platform can have reached.
+
+use super::{Slam, check_covariance};
+use crate::early;
+use crate::inbox::MAX_SEGMENT_S;
+use crate::spikes;
+use crate::{DropReason, Odometry, TimeJump};
+use lienav_base::clock::Verdict;
+use lienav_base::stamp::Stamp;
+
+impl Slam {
+    pub(super) fn take_odometry(&mut self, odometry: &Odometry) -> Result<(), DropReason> {
+        self.check_enabled()?;
+        self.check_odometry(odometry)?;
+        let stamp = odometry.stamp + self.config.motion.delay_s;
+        let odometry = Odometry { stamp, ..*odometry };
+        match self.guard.judge(stamp, &self.limits()) {
+            Verdict::InForce => {}
+            Verdict::JumpedAhead => self.follow_jump_ahead(self.held.first().unwrap_or(&odometry).stamp),
+            Verdict::JumpedBack => self.follow_jump_back(),
+            Verdict::Unconfirmed { run, is_ahead } => {
+                if run == 1 {
+                    self.held.clear();
+                }
+                self.held.push(odometry);
+                return Err(unconfirmed(is_ahead));
+            }
+            Verdict::Stray { is_ahead } => return Err(unconfirmed(is_ahead)),
+            Verdict::SecondClock => {
+                self.held.clear();
+                return Err(DropReason::SecondClock);
+            }
+        }
+        self.queue_odometry(&odometry)
+    }
+
+    /// Takes in odometry of the clock in force.
+    fn queue_odometry(&mut self, odometry: &Odometry) -> Result<(), DropReason> {
+        let stamp = odometry.stamp;
+        let Some(time) = self.time else {
+            self.early.judge(odometry, self.window_s());
+            self.spikes.judge(odometry, &self.config.motion);
+            self.start(odometry);
+            return Ok(());
+        };
+        let is_known = self.inbox.newest_odometry() == Some(stamp) || self.inbox.has_odometry(stamp);
+        if is_known || self.early.holds(stamp) {
+            return Err(DropReason::DuplicateStamp);
+        }
+        if stamp <= time {
+            return Err(DropReason::TooLate);
+        }
+        match self.early.judge(odometry, self.window_s()) {
+            early::Verdict::Follows => {}
+            early::Verdict::Early => return Ok(()),
+            early::Verdict::Confirms(held) => {
+                let outcome = self.use_odometry(&held);
+                let _counted = self.count(outcome);
+            }
+            early::Verdict::Contradicts => self.counts.add(DropReason::FromTheFuture),
+        }
+        self.use_odometry(odometry)
+    }
+
+    /// Takes in odometry with a stamp that is confirmed.
+    pub(super) fn use_odometry(&mut self, odometry: &Odometry) -> Result<(), DropReason> {
+        match self.spikes.judge(odometry, &self.config.motion) {
+            spikes::Verdict::Plausible => {}
+            spikes::Verdict::Spike => return Err(DropReason::OdometrySpike),
+            spikes::Verdict::Believed => {
+                while let Some(held) = self.spikes.take_held() {
+                    // It was counted when it was held back.
+                    let _counted = self.insert_odometry(&held);
+                }
+            }
+        }
+        self.insert_odometry(odometry)
+    }
+
+    /// Takes in odometry that is believed.
+    fn insert_odometry(&mut self, odometry: &Odometry) -> Result<(), DropReason> {
+        let stamp = odometry.stamp;
+        if self.time.is_some_and(|time| stamp <= time) {
+            return Err(DropReason::TooLate);
+        }
+        if self.inbox.odometry_full() {
+            return Err(DropReason::BufferFull);
+        }
+        if self.inbox.newest_odometry().is_none_or(|newest| stamp > newest) {
+            self.newest_twist = odometry.twist();
+        }
+        self.waiting_changes_from(stamp);
+        self.inbox.push_odometry(*odometry);
+        self.commit();
+        self.look_ahead();
+        Ok(())
+    }
+
+    /// The first odometry starts the clock. What waits of other topics and is far from it is of another clock.
+    fn start(&mut self, odometry: &Odometry) {
+        let (stamp, limits) = (odometry.stamp, self.limits());
+        let foreign = self.inbox.drop_far(stamp - limits.jump_back_s, stamp + limits.near_s());
+        (0..foreign).for_each(|_| self.counts.add(DropReason::NotStarted));
+        self.inbox.start(*odometry);
+        self.time = Some(stamp);
+        self.estimator.restart_clock(stamp);
+        self.newest_twist = odometry.twist();
+    }
+
+    fn check_odometry(&self, odometry: &Odometry) -> Result<(), DropReason> {
+        let (v, w) = (odometry.velocity, odometry.yaw_rate);
+        if !(v.x.is_finite() && v.y.is_finite() && w.is_finite()) {
+            return Err(DropReason::NotFinite);
+        }
+        if v.norm() > self.config.motion.max_speed || w.abs() > self.config.motion.max_yaw_rate {
+            return Err(DropReason::Absurd);
+        }
+        odometry.covariance.as_ref().map_or(Ok(()), check_covariance)
+    }
+
+    fn follow_jump_back(&mut self) {
+        self.time_jumps += 1;
+        match self.config.timing.on_jump_back {
+            TimeJump::Reset => self.start_again(),
+            TimeJump::Rewind => self.forget_time(),
+        }
+        self.queue_held();
+    }
+
+    /// Goes on at `to` after a gap. Where the gap is longer than any that odometry could bridge, the clock was set:
+    /// what is in the map counts as seen now, and before the first step nothing has happened yet.
+    fn follow_jump_ahead(&mut self, to: Stamp) {
+        if self.inbox.newest_odometry().is_some_and(|newest| to.since(newest) > MAX_SEGMENT_S) {
+            if self.last_step.is_none() {
+                self.forget_time();
+            }
+            self.estimator.restart_clock(to);
+        }
+        self.queue_held();
+    }
+
+    /// What was held back is confirmed. It is used, although it was counted when it was dropped.
+    fn queue_held(&mut self) {
+        let mut held = std::mem::take(&mut self.held);
+        for odometry in held.drain(..) {
+            let outcome = self.queue_odometry(&odometry);
+            let _counted = self.count(outcome);
+        }
+        self.held = held;
+    }
+}
+
+/// Why a stamp of a clock that is not in force is not used.
+pub(super) fn unconfirmed(is_ahead: bool) -> DropReason {
+    if is_ahead { DropReason::FromTheFuture } else { DropReason::UnconfirmedJump }
+}
