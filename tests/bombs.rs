@@ -238,7 +238,8 @@ fn a_packed_file_is_not_unpacked_without_limit() {
 #[test]
 fn a_database_runs_nothing() {
     let rosbag = "CREATE TABLE topics(id INTEGER PRIMARY KEY, name TEXT, type TEXT, serialization_format TEXT,
-                  offered_qos_profiles TEXT); INSERT INTO topics VALUES (1, '/odom', 'nav_msgs/msg/Odometry', 'cdr', '');";
+                  offered_qos_profiles TEXT);
+                  INSERT INTO topics VALUES (1, '/odom', 'nav_msgs/msg/Odometry', 'cdr', '');";
     let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)";
     let cases = [
         (

@@ -58,7 +58,7 @@ const KEYS: [&str; 10] = [
 
 #[test]
 fn a_wrong_call_exits_with_2_and_names_what_is_wrong_and_where_to_look() {
-    let calls: [(&[&str], &str); 30] = [
+    let calls: [(&[&str], &str); 31] = [
         (&[], "subcommand"),
         (&["evalute"], "'evaluate'"),
         (&["evaluate"], "<SOURCE>"),
@@ -89,6 +89,7 @@ fn a_wrong_call_exits_with_2_and_names_what_is_wrong_and_where_to_look() {
         (&["monte-carlo", "thesis-square"], "thesis-circle-10hz-low-q1"),
         (&["monte-carlo", "esde", "--runs", "0"], "--runs"),
         (&["monte-carlo", "esde", "--threads", "0"], "--threads"),
+        (&["monte-carlo", "esde", "--threads", "1000000"], "1..=1024"),
         (&["monte-carlo", "esde", "--filters", "kalman"], "kalman"),
         (&["monte-carlo", "esde", "--filters", "ekf,ekf"], "twice"),
         (&["monte-carlo", "esde", "--set", "sensor.first_s=500"], "sensor.first_s"),

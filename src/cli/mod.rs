@@ -65,8 +65,8 @@ const ABOUT: &str =
 A SOURCE is a rosbag2 bag (its folder, or an .mcap or .db3 file), `woods:FOLDER` (Lost in the Woods) or
 `mrclam:FOLDER:ROBOT` (MR.CLAM), both as published. A source is never written to.
 
-Exit codes: 0 done, 1 failed, 2 wrong call; one line on standard error says why. A folder that is written with --out, and
-a bag, is there as a whole or not at all; what was there before stays until then.";
+Exit codes: 0 done, 1 failed, 2 wrong call; one line on standard error says why. Results and bags are written as a whole
+or not at all; what was there before stays until then.";
 
 const EXAMPLES: &str = "Examples:
   lienav evaluate woods:lost_in_the_woods --filter reduced --filter ekf --out results

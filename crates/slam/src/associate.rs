@@ -214,3 +214,18 @@ impl Associated {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_identity_is_new_once_among_few_and_among_many() {
+        let mut named = Named::default();
+        for count in [FEW as u32 / 2, 10 * FEW as u32] {
+            named.clear();
+            assert!((0..count).all(|id| named.insert(id)));
+            assert!((0..count).all(|id| !named.insert(id)));
+        }
+    }
+}

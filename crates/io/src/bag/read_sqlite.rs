@@ -226,8 +226,8 @@ fn check_tables(connection: &Connection) -> Result<(), Refusal> {
             }
         }
         let mut statement = connection.prepare("SELECT name FROM pragma_table_xinfo(?1) WHERE hidden > 1")?;
-        for column in statement.query_map([name], |row| row.get::<_, String>(0))? {
-            let column = column?;
+        let mut computed = statement.query_map([name], |row| row.get::<_, String>(0))?;
+        if let Some(column) = computed.next().transpose()? {
             let column = column.escape_debug();
             return Err(Refusal::NotPlain(format!(
                 "column '{column}' of '{name}' is computed; a rosbag2 bag has none, and only stored columns are read"

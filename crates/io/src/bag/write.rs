@@ -93,8 +93,8 @@ struct Topic {
 }
 
 /// A bag that is being written. It grows in a hidden folder `.NAME…tmp` beside its place, and takes its place, whole,
-/// with [`BagWriter::finish`]; dropped before, it leaves nothing. A killed process leaves the hidden folder, whose `.mcap`
-/// file can be read up to the last chunk.
+/// with [`BagWriter::finish`]; dropped before, it leaves nothing. A killed process leaves the hidden folder, whose
+/// `.mcap` file can be read up to the last chunk, until [`crate::files::remove_leftovers`].
 pub struct BagWriter {
     target: PathBuf,
     existing: Existing,
