@@ -33,6 +33,9 @@ const ENOUGH: usize = 32;
 /// A reading agrees with a fit up to this squared distance for each of its numbers, 5²: the map has errors of its own.
 const AGREES: f64 = 25.0;
 
+/// Two directions differ if the sine of the angle between them is more than this: 30°.
+const ACROSS: f64 = 0.5;
+
 /// What the readings of features whose place relative to the robot is uncertain say of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Place {
@@ -90,7 +93,13 @@ pub fn place(state: &State, model: &Model, candidates: &[Match], wide: &mut Wide
         return Place::Here;
     }
     let place = find(state, &model.sensors, candidates, wide);
-    if place == Place::Open && !states_its_prior(&model.filter) {
+    // A range that was vague and may still be is the feature's own, from whichever side it is seen.
+    let is_own = |index: &usize| match candidates[*index].subject {
+        Subject::Feature(i) => state.features[i].is_relinearized(),
+        Subject::Pose => true,
+    };
+    let are_own = wide.candidates.len() < readings && wide.candidates.iter().all(is_own);
+    if place == Place::Open && (are_own || !states_its_prior(&model.filter)) {
         wide.candidates.clear();
         return Place::Here;
     }
@@ -98,14 +107,18 @@ pub fn place(state: &State, model: &Model, candidates: &[Match], wide: &mut Wide
 }
 
 /// Leaves out landmarks that are uncertain by themselves, as those with a vague range that are seen from another side.
-/// They are no part of a body that the robot may have moved against: their distance from no other is known.
+/// They are no part of a body that the robot may have moved against: their distances from others are known in one
+/// direction at most.
 fn leave_out_loners(state: &State, candidates: &[Match], wide: &mut Wide) {
     let is_part = |index: usize| {
         let matched = &candidates[index];
         let Subject::Feature(i) = matched.subject else { return false };
-        let is_known =
-            |(along, variance): (Vector2<f64>, f64)| variance <= 2.0 * AGREES * variance_along(matched, &along);
-        (0..state.features.len()).any(|k| k != i && distance_variance(state, i, k).is_some_and(is_known))
+        let mut first: Option<Vector2<f64>> = None;
+        (0..state.features.len()).filter(|k| *k != i).any(|k| {
+            let Some((along, variance)) = distance_variance(state, i, k) else { return false };
+            let is_known = variance <= 2.0 * AGREES * variance_along(matched, &along);
+            is_known && skew(first.get_or_insert(along)).dot(&along).abs() > ACROSS
+        })
     };
     let mut parts = wide.candidates.iter().map(|index| is_part(*index));
     wide.readings.retain(|_| parts.next().unwrap_or(false));
