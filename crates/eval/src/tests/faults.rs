@@ -124,11 +124,12 @@ fn without_and_with(recordings: &[(Recording, Config)], plan: &Plan, draws: u64)
             (clean, judge(&run(&faulty, config, |_| ()).unwrap(), recording))
         })
         .collect();
-    let over = |of: &dyn Fn(&((f64, f64), (f64, f64))) -> (f64, f64)| {
-        let rmse = mean(judged.iter().map(|each| of(each).0.powi(2))).unwrap().sqrt();
-        (rmse, mean(judged.iter().map(|each| of(each).1)).unwrap())
+    let over = |judged: Vec<(f64, f64)>| {
+        let rmse = mean(judged.iter().map(|(rmse, _)| rmse * rmse)).unwrap().sqrt();
+        (rmse, mean(judged.iter().map(|(_, nees)| *nees)).unwrap())
     };
-    [over(&|each| each.0), over(&|each| each.1)]
+    let (clean, faulty) = judged.into_iter().unzip();
+    [over(clean), over(faulty)]
 }
 
 fn assert_cheap(recordings: &[(Recording, Config)], plan: &Plan, draws: u64) {
