@@ -44,8 +44,7 @@ impl Slam {
             self.start(odometry);
             return Ok(());
         };
-        let is_known = self.inbox.newest_odometry() == Some(stamp) || self.inbox.has_odometry(stamp);
-        if is_known || self.early.holds(stamp) {
+        if self.knows_odometry(stamp) || self.early.holds(stamp) {
             return Err(DropReason::DuplicateStamp);
         }
         if stamp <= time {
@@ -78,11 +77,20 @@ impl Slam {
         self.insert_odometry(odometry)
     }
 
+    /// Whether odometry with this stamp waits, or is the newest.
+    fn knows_odometry(&self, stamp: Stamp) -> bool {
+        self.inbox.newest_odometry() == Some(stamp) || self.inbox.has_odometry(stamp)
+    }
+
     /// Takes in odometry that is believed.
     fn insert_odometry(&mut self, odometry: &Odometry) -> Result<(), DropReason> {
         let stamp = odometry.stamp;
         if self.time.is_some_and(|time| stamp <= time) {
             return Err(DropReason::TooLate);
+        }
+        // Messages that were held back may have the stamp of one that was not.
+        if self.knows_odometry(stamp) {
+            return Err(DropReason::DuplicateStamp);
         }
         if self.inbox.odometry_full() {
             return Err(DropReason::BufferFull);

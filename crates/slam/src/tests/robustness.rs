@@ -166,3 +166,20 @@ fn a_pose_from_outside_is_taken_or_refused_and_never_spoils_the_covariance() {
         }
     }
 }
+
+/// Two spikes with one stamp are held back, and later believed: the second one is a duplicate.
+#[test]
+fn spikes_with_one_stamp_that_are_believed_end_no_filter() {
+    let mut slam = Slam::new(config("default")).unwrap();
+    let send = |slam: &mut Slam, k: i64, v: f64| {
+        let stamp = Stamp::from_nanos(20_000_000 * k);
+        slam.odometry(&Odometry { stamp, velocity: Vector2::new(v, 0.0), yaw_rate: 0.0, covariance: None })
+    };
+    (0..50).for_each(|k| send(&mut slam, k, 0.0).unwrap());
+    for k in [50, 51, 51, 52, 53, 54, 55, 56, 57] {
+        let _held_or_not = send(&mut slam, k, 20.0);
+    }
+    (58..120).for_each(|k| send(&mut slam, k, 20.0).unwrap());
+    assert!(slam.predicted().unwrap().pose.p.x > 20.0);
+    assert_eq!(slam.counts().get(DropReason::OdometrySpike), 5);
+}
