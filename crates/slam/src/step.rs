@@ -143,6 +143,9 @@ pub fn step(
 
 /// Leaves out the readings with a wide prior that do not tell where the robot is.
 fn hold_back(candidates: &mut Vec<Match>, wide: &Wide, refused: &mut Counts) {
+    if wide.candidates.is_empty() {
+        return;
+    }
     let mut index = 0;
     candidates.retain(|_| {
         let is_open = wide.is_open(index);
