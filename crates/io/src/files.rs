@@ -2,7 +2,8 @@
 //!
 //! What is being written has a hidden name, `.NAME.XXXXXX.tmp`, beside its place, and is locked. A process that ends by
 //! a signal removes what it has begun ([`remove_temporaries`]); what one leaves that was killed, the next one that
-//! writes to the same place finds unlocked, and removes ([`remove_leftovers`]).
+//! writes to the same place finds unlocked, and removes ([`remove_leftovers`]). A folder that is about to change places
+//! with an old one is `.NAME.XXXXXX.new`: until the user's files are out of it, nothing of it is removed.
 
 use crate::bag::bounds;
 use std::collections::BTreeSet;
@@ -89,7 +90,6 @@ impl StagedFolder {
             let lock = File::open(folder.path()).ok().filter(|file| file.lock().is_ok());
             // Between the two lines above, another process may have taken it for left over.
             if folder.path().exists() {
-                File::create(folder.path().join(UNFINISHED))?;
                 let registered = Registered::new(folder.path());
                 return Ok(Self { target, folder, _lock: lock, registered });
             }
@@ -110,12 +110,12 @@ impl StagedFolder {
     pub fn take_place(self, ours: &dyn Fn(&Path) -> bool) -> io::Result<()> {
         let Self { target, mut folder, _lock, registered } = self;
         // From here on, the hidden folder may be the old one.
-        drop(registered);
-        fs::remove_file(folder.path().join(UNFINISHED))?;
+        registered.release();
+        let hidden = folder.path().with_extension(COMPLETE);
+        fs::rename(folder.path(), &hidden)?;
         folder.disable_cleanup(true);
-        let hidden = folder.path().to_owned();
         let remove_hidden = |error| {
-            let _ = fs::remove_dir_all(&hidden);
+            let _ = remove(&hidden);
             error
         };
         if fs::symlink_metadata(&target).is_err() {
@@ -163,7 +163,15 @@ fn rescue(old: &Path, target: &Path, ours: &dyn Fn(&Path) -> bool) -> io::Result
             fs::rename(entry.path(), place)?;
         }
     }
-    fs::remove_dir_all(old)
+    remove(old)
+}
+
+/// Removes a hidden folder of which nothing is the user's. Half of one of ours would look like the user's: its name says
+/// first that it is not.
+fn remove(hidden: &Path) -> io::Result<()> {
+    let garbage = hidden.with_extension(UNFINISHED);
+    fs::rename(hidden, &garbage)?;
+    fs::remove_dir_all(garbage)
 }
 
 /// A place where a folder can be put: `..` and links lead somewhere, and it is put there.
@@ -240,6 +248,15 @@ impl Registered {
         BEGUN.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
         Self(path.to_owned())
     }
+
+    /// Takes the path out of what a signal removes. Where one is removing it already, this never returns: the process
+    /// is about to end, and must not put what is half removed in its place.
+    fn release(self) {
+        let was_there = BEGUN.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+        while !was_there {
+            std::thread::park();
+        }
+    }
 }
 
 impl Drop for Registered {
@@ -263,19 +280,22 @@ pub fn remove_temporaries() {
 pub fn remove_leftovers(target: &Path, ours: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
     let target = resolved(target);
     let (Ok(prefix), Ok(entries)) = (prefix_of(&target), fs::read_dir(folder_of(&target))) else { return Vec::new() };
-    let is_temporary = |name: &str| {
-        let middle = name.strip_prefix(&prefix).and_then(|rest| rest.strip_suffix(SUFFIX));
+    let is_hidden = |name: &str, extension: &str| {
+        let middle = name.strip_prefix(&prefix).and_then(|rest| rest.strip_suffix(extension)?.strip_suffix('.'));
         middle.is_some_and(|middle| middle.len() == 6 && middle.bytes().all(|byte| byte.is_ascii_alphanumeric()))
     };
     let mut removed = Vec::new();
-    for entry in entries.flatten().filter(|entry| is_temporary(&entry.file_name().to_string_lossy())) {
-        let path = entry.path();
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+    for entry in entries.flatten() {
+        let (name, path) = (entry.file_name(), entry.path());
+        let [is_unfinished, is_complete] =
+            [UNFINISHED, COMPLETE].map(|extension| is_hidden(&name.to_string_lossy(), extension));
+        if !(is_unfinished || is_complete) || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
         // Held until it is removed: its process may be about to begin.
-        let Some(_lock) = File::open(&path).ok().filter(|file| is_folder && file.try_lock().is_ok()) else { continue };
-        let all = |_: &Path| true;
-        let ours: &dyn Fn(&Path) -> bool = if path.join(UNFINISHED).exists() { &all } else { ours };
-        if rescue(&path, &target, ours).is_ok() {
+        let Some(_lock) = File::open(&path).ok().filter(|file| file.try_lock().is_ok()) else { continue };
+        let result = if is_unfinished { fs::remove_dir_all(&path) } else { rescue(&path, &target, ours) };
+        if result.is_ok() {
             removed.push(path);
         }
     }
@@ -288,8 +308,10 @@ fn without_path(error: io::Error) -> io::Error {
 }
 
 const SUFFIX: &str = ".tmp";
-/// In a hidden folder that is being filled, until it is complete: nothing of such a folder is the user's.
-const UNFINISHED: &str = ".unfinished";
+/// Of a hidden folder of which nothing is the user's.
+const UNFINISHED: &str = "tmp";
+/// Of a hidden folder that is complete, or that was in the place before: something in it may be the user's.
+const COMPLETE: &str = "new";
 
 fn prefix_of(path: &Path) -> io::Result<String> {
     let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it ends with no name"))?;
@@ -379,7 +401,13 @@ mod tests {
         let killed = root.path().join("deep/.results.abc123.tmp");
         fs::create_dir(&killed).unwrap();
         fs::create_dir(root.path().join("deep/.results.notes.tmp")).unwrap();
-        assert_eq!(remove_leftovers(&target, &ours), [killed]);
+        fs::create_dir(killed.join("notes")).unwrap();
+        let replaced = root.path().join("deep/.results.abc123.new");
+        fs::create_dir_all(replaced.join("notes.d")).unwrap();
+        let ours = |path: &Path| !path.ends_with("notes") && !path.ends_with("notes.d");
+        assert_eq!(remove_leftovers(&target, &ours).len(), 2);
+        assert!(!killed.exists() && !replaced.exists());
+        assert_eq!(names(&target), ["new", "notes", "notes.d"]);
         assert!(alive.path().exists() && root.path().join("deep/.results.notes.tmp").exists());
     }
 
