@@ -161,6 +161,7 @@ mod gate;
 mod inbox;
 mod input;
 mod kernel;
+mod landmark_map;
 mod linearize;
 mod lookahead;
 mod measurement;
@@ -209,6 +210,7 @@ pub use filter::{
     StereoModel, UnknownFilter,
 };
 pub use input::{FeatureKind, Features, Imu, Observation, Odometry, TooManySensors};
+pub use landmark_map::{LandmarkMap, LandmarkMapError, MapLandmark};
 pub use lienav_base::clock::TimeJump;
 pub use output::{Counts, DropReason, Landmark, PoseEstimate, Step};
 pub use slam::Slam;
