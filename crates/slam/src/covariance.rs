@@ -204,18 +204,29 @@ impl Covariance {
         }
     }
 
-    /// Transforms each feature by its own matrix: P ← T P Tᵀ, T = blockdiag(I, T_1, …, T_N).
+    /// Transforms each feature by its own matrix: P ← T P Tᵀ, T = blockdiag(I, T_1, …, T_N). What two identities
+    /// transform is left alone: features that have been out of view have no other.
     pub fn transport(&mut self, features: &[Matrix2<f64>]) {
+        let identity = Matrix2::identity();
+        if features.iter().all(|t| *t == identity) {
+            return;
+        }
         for (k, tk) in features.iter().enumerate().take(self.features) {
-            let cross = tk * self.cross_block(k);
-            self.set_cross_block(k, &cross);
+            let stays = *tk == identity;
             let right = tk.transpose();
+            if !stays {
+                let cross = tk * self.cross_block(k);
+                self.set_cross_block(k, &cross);
+            }
             let (j, n) = (self.row_of(k), self.dim());
             self.data[(j + 1) * self.stride + j] = self.data[j * self.stride + j + 1];
             let (left, rest) = self.data.split_at_mut((j + 1) * self.stride);
             let first = &mut left[j * self.stride + j..j * self.stride + n];
             let second = &mut rest[j..n];
             for ((x, y), ti) in first.chunks_exact_mut(2).zip(second.chunks_exact_mut(2)).zip(&features[k..]) {
+                if stays && *ti == identity {
+                    continue;
+                }
                 let block = ti * Matrix2::new(x[0], y[0], x[1], y[1]) * right;
                 (x[0], x[1], y[0], y[1]) = (block[(0, 0)], block[(1, 0)], block[(0, 1)], block[(1, 1)]);
             }
@@ -464,7 +475,9 @@ mod tests {
         p.add_outer3(&g);
         close(&p.to_matrix(), &expected);
 
-        let blocks: Vec<Matrix2<f64>> = (0..4).map(|i| Matrix2::new(1.0, 0.1 * i as f64, -0.2, 0.9)).collect();
+        let blocks: Vec<Matrix2<f64>> = [0, 1, 2, 3]
+            .map(|i| if i % 3 == 1 { Matrix2::identity() } else { Matrix2::new(1.0, 0.1 * f64::from(i), -0.2, 0.9) })
+            .to_vec();
         let mut t = DMatrix::identity(n, n);
         for (i, block) in blocks.iter().enumerate() {
             t.fixed_view_mut::<2, 2>(p.row_of(i), p.row_of(i)).copy_from(block);

@@ -4,7 +4,7 @@
 //! The order of additions does not depend on the instructions, and no multiplication is fused with an addition.
 //! Therefore every machine gives the same bits.
 
-use pulp::{Arch, NullaryFnOnce};
+use pulp::{Arch, NullaryFnOnce, Simd, WithSimd};
 
 /// A ← A − W Wᵀ for the lower triangle of an `n` × `n` matrix, column by column at `stride`; W has `columns` columns
 /// of `n`.
@@ -27,12 +27,84 @@ struct SubtractOuter<'a> {
     columns: usize,
 }
 
-impl NullaryFnOnce for SubtractOuter<'_> {
+impl WithSimd for SubtractOuter<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn call(self) {
-        subtract_outer_plain(self.a, self.stride, self.n, self.w, self.columns);
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { a, stride, n, w, columns } = self;
+        let (fours, others) = w[..columns * n].split_at(columns / 4 * 4 * n);
+        let whole = n / TILE * TILE;
+        for j in (0..whole).step_by(TILE) {
+            let mut targets = Targets::<S, TILE>::new(a, stride, n, j);
+            fours.chunks_exact(4 * n).for_each(|four| targets.subtract_four(simd, four, n, j));
+            others.chunks_exact(n).for_each(|one| targets.subtract_one(simd, &one[j..]));
+        }
+        for j in whole..n {
+            let mut targets = Targets::<S, 1>::new(a, stride, n, j);
+            fours.chunks_exact(4 * n).for_each(|four| targets.subtract_four(simd, four, n, j));
+            others.chunks_exact(n).for_each(|one| targets.subtract_one(simd, &one[j..]));
+        }
+    }
+}
+
+/// So many columns of the target are changed at once: what is loaded of W serves all of them.
+const TILE: usize = 4;
+
+/// C columns of the target from the row of the first of them on: vectors, and the rows that fill no vector. The second
+/// and later ones begin above the diagonal.
+struct Targets<'a, S: Simd, const C: usize> {
+    vectors: [&'a mut [S::f64s]; C],
+    rests: [&'a mut [f64]; C],
+}
+
+impl<'a, S: Simd, const C: usize> Targets<'a, S, C> {
+    #[inline(always)]
+    fn new(a: &'a mut [f64], stride: usize, n: usize, j: usize) -> Self {
+        let mut columns = a[j * stride..].chunks_mut(stride);
+        let mut targets =
+            Self { vectors: [(); C].map(|()| Default::default()), rests: [(); C].map(|()| Default::default()) };
+        for (vectors, rest) in targets.vectors.iter_mut().zip(&mut targets.rests) {
+            (*vectors, *rest) = S::as_mut_simd_f64s(&mut columns.next().unwrap_or_default()[j..n]);
+        }
+        targets
+    }
+
+    /// Subtracts four columns of W of `n` rows times their rows from `j` on.
+    #[inline(always)]
+    fn subtract_four(&mut self, simd: S, four: &[f64], n: usize, j: usize) {
+        let (left, right) = four.split_at(2 * n);
+        let ((w0, w1), (w2, w3)) = (left.split_at(n), right.split_at(n));
+        let [(v0, r0), (v1, r1), (v2, r2), (v3, r3)] = [w0, w1, w2, w3].map(|w| S::as_simd_f64s(&w[j..]));
+        let f: [[f64; 4]; C] = std::array::from_fn(|c| [w0[j + c], w1[j + c], w2[j + c], w3[j + c]]);
+        let splat = f.map(|f| f.map(|f| simd.splat_f64s(f)));
+        for (i, (((x0, x1), x2), x3)) in v0.iter().zip(v1).zip(v2).zip(v3).enumerate() {
+            for (vectors, f) in self.vectors.iter_mut().zip(&splat) {
+                let first = simd.add_f64s(simd.mul_f64s(f[0], *x0), simd.mul_f64s(f[1], *x1));
+                let second = simd.add_f64s(simd.mul_f64s(f[2], *x2), simd.mul_f64s(f[3], *x3));
+                vectors[i] = simd.sub_f64s(vectors[i], simd.add_f64s(first, second));
+            }
+        }
+        for (i, (((x0, x1), x2), x3)) in r0.iter().zip(r1).zip(r2).zip(r3).enumerate() {
+            for (rest, f) in self.rests.iter_mut().zip(&f) {
+                rest[i] -= (f[0] * x0 + f[1] * x1) + (f[2] * x2 + f[3] * x3);
+            }
+        }
+    }
+
+    /// Subtracts one column of W, given from the row of the first target on, times its rows.
+    #[inline(always)]
+    fn subtract_one(&mut self, simd: S, one: &[f64]) {
+        let (vectors, rest) = S::as_simd_f64s(one);
+        for ((targets, rests), f) in self.vectors.iter_mut().zip(&mut self.rests).zip(one) {
+            let splat = simd.splat_f64s(*f);
+            for (t, x) in targets.iter_mut().zip(vectors) {
+                *t = simd.sub_f64s(*t, simd.mul_f64s(splat, *x));
+            }
+            for (t, x) in rests.iter_mut().zip(rest) {
+                *t -= f * x;
+            }
+        }
     }
 }
 
@@ -49,31 +121,6 @@ impl NullaryFnOnce for SolveLower<'_> {
     #[inline(always)]
     fn call(self) {
         solve_lower_plain(self.w, self.n, self.l, self.columns);
-    }
-}
-
-#[inline(always)]
-fn subtract_outer_plain(a: &mut [f64], stride: usize, n: usize, w: &[f64], columns: usize) {
-    for j in 0..n {
-        let target = &mut a[j * stride + j..j * stride + n];
-        let mut k = 0;
-        // Four columns at once: the target is loaded and stored a quarter as often.
-        while k + 4 <= columns {
-            let [w0, w1, w2, w3] = [0, 1, 2, 3].map(|q| &w[(k + q) * n + j..(k + q + 1) * n]);
-            let (f0, f1, f2, f3) = (w0[0], w1[0], w2[0], w3[0]);
-            for ((((t, a), b), c), d) in target.iter_mut().zip(w0).zip(w1).zip(w2).zip(w3) {
-                *t -= (f0 * a + f1 * b) + (f2 * c + f3 * d);
-            }
-            k += 4;
-        }
-        while k < columns {
-            let column = &w[k * n + j..(k + 1) * n];
-            let factor = column[0];
-            for (t, a) in target.iter_mut().zip(column) {
-                *t -= factor * a;
-            }
-            k += 1;
-        }
     }
 }
 
@@ -114,16 +161,33 @@ mod tests {
         (0..count).map(|_| random.random_range(-1.0..1.0)).collect()
     }
 
+    /// Column by column, four columns of W at once: the order of additions that tiles keep.
+    fn subtract_outer_naive(a: &mut [f64], stride: usize, n: usize, w: &[f64], columns: usize) {
+        for j in 0..n {
+            for i in j..n {
+                let product = |k: usize| w[k * n + j] * w[k * n + i];
+                let t = &mut a[j * stride + i];
+                let fours = columns - columns % 4;
+                for k in (0..fours).step_by(4) {
+                    *t -= (product(k) + product(k + 1)) + (product(k + 2) + product(k + 3));
+                }
+                (fours..columns).for_each(|k| *t -= product(k));
+            }
+        }
+    }
+
     /// Sizes with and without remainders of any vector's length.
     #[test]
     fn vector_instructions_give_the_bits_of_plain_ones() {
         for (n, columns) in [(1, 1), (5, 3), (13, 4), (31, 7), (64, 16), (67, 21)] {
             let stride = n + 3;
             let (a, w) = (drawn(stride * n, 1), drawn(n * columns, 2));
-            let (mut fast, mut plain) = (a.clone(), a);
+            let (mut fast, mut naive) = (a.clone(), a);
             subtract_outer(&mut fast, stride, n, &w, columns);
-            subtract_outer_plain(&mut plain, stride, n, &w, columns);
-            assert_eq!(fast, plain);
+            subtract_outer_naive(&mut naive, stride, n, &w, columns);
+            for j in 0..n {
+                assert_eq!(fast[j * stride + j..j * stride + n], naive[j * stride + j..j * stride + n]);
+            }
 
             let mut l = drawn(columns * columns, 3);
             (0..columns).for_each(|k| l[k * columns + k] = 1.5);
