@@ -1,7 +1,7 @@
 //! SLAM with ranges and bearings, from a program of its own.
 //!
-//! A robot drives round a circle among eight posts at unknown places. Only `lienav_slam` is needed for this; the other crates
-//! used here make the noise and draw the picture.
+//! A robot drives round a circle among eight posts at unknown places. Only `lienav_slam` is needed for this; the other
+//! crates used here make the noise and draw the picture.
 //!
 //! | | |
 //! |---|---|

@@ -1,7 +1,8 @@
 //! The same scene through three filters: why coordinates matter.
 //!
-//! A pair of cameras 0.5 m apart sees features by two bearings. The thesis triangulates them to a position, which is biased in
-//! range; the default filter takes the bearings as they are, in charts that stay where a feature was first seen.
+//! A pair of cameras 0.5 m apart sees features by two bearings. The thesis triangulates them to a position, which is
+//! biased in range; the default filter takes the bearings as they are, in charts that stay where a feature was first
+//! seen.
 //!
 //! | | |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! Two measurements that lienav does not have, written in this file alone: a bearing to beacons that were surveyed, and a pose
-//! of three numbers. The filter, the simulator, Monte Carlo and the batch estimate take them as they are.
+//! Two measurements that lienav does not have, written in this file alone: a bearing to beacons that were surveyed, and
+//! a pose of three numbers. The filter, the simulator, Monte Carlo and the batch estimate take them as they are.
 //!
 //! | | |
 //! |---|---|

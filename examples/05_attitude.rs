@@ -1,7 +1,7 @@
 //! Orientation from a gyroscope and an accelerometer.
 //!
-//! A sensor that is at rest for five seconds, then swings about two axes for a minute. `lienav_attitude` gives roll, pitch and
-//! the bias of the gyroscope with their covariances; the heading is relative to the start.
+//! A sensor that is at rest for five seconds, then swings about two axes for a minute. `lienav_attitude` gives roll,
+//! pitch and the bias of the gyroscope with their covariances; the heading is relative to the start.
 //!
 //! | | |
 //! |---|---|

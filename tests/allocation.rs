@@ -1,5 +1,6 @@
-//! The steady state of the filter allocates nothing: once every feature is in the map, a step (several odometry messages, one
-//! cloud) leaves the allocator alone. Nor do samples of the attitude filter, nor the exponential integrators, once they are set up.
+//! The steady state of the filter allocates nothing: once every feature is in the map, a step (several odometry
+//! messages, one cloud) leaves the allocator alone. Nor do samples of the attitude filter, nor the exponential
+//! integrators, once they are set up.
 
 // A counting allocator is unsafe to write; this test is the only place.
 #![allow(unsafe_code)]

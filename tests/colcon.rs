@@ -1,4 +1,5 @@
-//! The package as a user builds it: with colcon, in a workspace, beside a package of messages; then what was installed is run.
+//! The package as a user builds it: with colcon, in a workspace, beside a package of messages; then what was installed
+//! is run.
 
 use std::error::Error;
 use std::ffi::OsString;

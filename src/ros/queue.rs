@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Requests, which are few and wait for an answer, go before messages, which are many and may be dropped. Messages are of
-/// `TOPICS` topics.
+/// Requests, which are few and wait for an answer, go before messages, which are many and may be dropped. Messages are
+/// of `TOPICS` topics.
 #[derive(Debug)]
 pub struct Queue<R, M, const TOPICS: usize> {
     state: Mutex<State<R, M, TOPICS>>,
@@ -67,8 +67,8 @@ impl<R, M: OnTopic, const TOPICS: usize> Queue<R, M, TOPICS> {
         Self { state: Mutex::new(state), changed: Condvar::new(), capacity, most: [usize::MAX; TOPICS] }
     }
 
-    /// The same, with messages of `topic` that weigh no more than `most` together: large ones that are soon worth nothing.
-    /// There is always room for one.
+    /// The same, with messages of `topic` that weigh no more than `most` together: large ones that are soon worth
+    /// nothing. There is always room for one.
     pub fn holding(mut self, topic: usize, most: usize) -> Self {
         self.most[topic] = most;
         self

@@ -26,8 +26,8 @@ pub enum StartError {
     Ros(#[from] r2r::Error),
     /// ROS refuses the node, and is to be secure.
     #[error(
-        "ROS 2: {0}; ROS_SECURITY_ENABLE is true: look whether ROS_SECURITY_KEYSTORE has the enclave (--enclave), and whether \
-         the middleware was built with its security plug-in (docs/security.md)"
+        "ROS 2: {0}; ROS_SECURITY_ENABLE is true: look whether ROS_SECURITY_KEYSTORE has the enclave (--enclave), and \
+         whether the middleware was built with its security plug-in (docs/security.md)"
     )]
     Secured(r2r::Error),
     /// The operating system refuses a thread or a signal handler.
@@ -135,7 +135,8 @@ mod tests {
 
     #[test]
     fn errors_of_rcl_lose_their_source_lines() {
-        let text = "Couldn't parse params file: '--params-file /x.yaml'. Error: Error opening YAML file, at ./src/parser.c:270, at ./src/rcl/arguments.c:406";
+        let text = "Couldn't parse params file: '--params-file /x.yaml'. Error: Error opening YAML file, at \
+            ./src/parser.c:270, at ./src/rcl/arguments.c:406";
         assert_eq!(
             without_source_lines(text),
             "Couldn't parse params file: '--params-file /x.yaml'. Error: Error opening YAML file"

@@ -53,7 +53,8 @@ fn ros_type(value: &Value) -> &'static str {
     }
 }
 
-/// `defaults` with those parameters of a file that are among `specs`: every one of them known, of its type and in range.
+/// `defaults` with those parameters of a file that are among `specs`: every one of them known, of its type and in
+/// range.
 fn configured<T: Serialize + DeserializeOwned>(file: &str, defaults: &T, specs: &[Spec]) -> T {
     let mut tree = serde_json::to_value(defaults).unwrap();
     for (name, value) in parameters(file) {
@@ -77,8 +78,8 @@ fn names(specs: &[Spec]) -> BTreeSet<String> {
     specs.iter().map(|spec| spec.name.to_owned()).collect()
 }
 
-/// The parameters of a node itself have names without a dot, and those of the filter (but one) names with one. Where ROS
-/// is not built in, the former are not known here.
+/// The parameters of a node itself have names without a dot, and those of the filter (but one) names with one. Where
+/// ROS is not built in, the former are not known here.
 fn is_the_nodes_own(name: &str) -> bool {
     !name.contains('.') && name != "filter"
 }

@@ -65,8 +65,8 @@ fn damaged_messages_from_topics_and_from_a_bag_are_dropped_for_the_same_reasons(
     println!("{} pieces of bad input: {live:?}", live.values().sum::<u64>());
 
     assert!(live.remove(NODE_ALONE).is_some(), "two poses are of no use");
-    // What cannot be read, and what the filter can say of a message or an observation by itself; attitude_node alone needs
-    // an acceleration.
+    // What cannot be read, and what the filter can say of a message or an observation by itself; attitude_node alone
+    // needs an acceleration.
     let reasons = Refusal::WORDS.into_iter().filter(|word| *word != "no_linear_acceleration").chain([
         UNREADABLE,
         "not_finite",

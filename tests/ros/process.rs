@@ -126,8 +126,8 @@ pub fn python() -> Option<String> {
     [std::env::var("LIENAV_PYTHON").ok(), Some("python3".to_owned())].into_iter().flatten().find(has_rclpy)
 }
 
-/// Runs a script of this folder in `domain`, which has to end well; its arguments are passed on. Returns what it printed,
-/// or `None` where there is no rclpy.
+/// Runs a script of this folder in `domain`, which has to end well; its arguments are passed on. Returns what it
+/// printed, or `None` where there is no rclpy.
 pub fn run_peer(script: &str, domain: &str, arguments: &[&str]) -> Option<String> {
     let Some(python) = python() else {
         println!("skipped: no Python with rclpy; set LIENAV_PYTHON to one");

@@ -1,5 +1,5 @@
-//! Formulas in the HTML of rustdoc: a code block of language `math` holds LaTeX, and becomes MathML, which browsers draw
-//! without a script and without a network.
+//! Formulas in the HTML of rustdoc: a code block of language `math` holds LaTeX, and becomes MathML, which browsers
+//! draw without a script and without a network.
 
 use std::fs;
 use std::path::Path;

@@ -187,8 +187,9 @@ impl Session {
         let features = self.slam.landmarks().count();
         (refused > 0 && 10 * blind > self.estimates.len()).then(|| {
             format!(
-                "the map is full ({features} features): {blind} of {} clouds had nothing that could be used, and the pose \
-                 was carried on by odometry alone; raise 'map.max_features' or set 'map.when_full' to 'drop_oldest'",
+                "the map is full ({features} features): {blind} of {} clouds had nothing that could be used, and the \
+                 pose was carried on by odometry alone; raise 'map.max_features' or set 'map.when_full' to \
+                 'drop_oldest'",
                 self.estimates.len()
             )
         })

@@ -122,8 +122,8 @@ impl ChoicesConfig {
             Errors::Invariant(_) if chosen == Discretization::Exponential => {}
             Errors::Invariant(_) => {
                 return Err(CompositionError(
-                    "choices.discretization 'euler' is not for invariant filters: their errors stay what they are only under \
-                     rigid motions; leave it out, or take the filter ekf, fe-ekf or reduced",
+                    "choices.discretization 'euler' is not for invariant filters: their errors stay what they are only \
+                     under rigid motions; leave it out, or take the filter ekf, fe-ekf or reduced",
                 ));
             }
         }
@@ -181,8 +181,9 @@ impl ChoicesConfig {
         }
         let Errors::Invariant(Correction::Charts { charts, iterations, fixed_lag, .. }) = &mut filter.errors else {
             return Err(CompositionError(
-                "choices.iterations, choices.centre and choices.window have no effect on this filter: it has no charts; leave \
-                 them out, or take an invariant filter with charts (default, anchored, iterated, inverse-range, log-range, …)",
+                "choices.iterations, choices.centre and choices.window have no effect on this filter: it has no charts; \
+                 leave them out, or take an invariant filter with charts (default, anchored, iterated, inverse-range, \
+                 log-range, …)",
             ));
         };
         charts.centre = centre.unwrap_or(charts.centre);

@@ -166,8 +166,8 @@ fn rescue(old: &Path, target: &Path, ours: &dyn Fn(&Path) -> bool) -> io::Result
     remove(old)
 }
 
-/// Removes a hidden folder of which nothing is the user's. Half of one of ours would look like the user's: its name says
-/// first that it is not.
+/// Removes a hidden folder of which nothing is the user's. Half of one of ours would look like the user's: its name
+/// says first that it is not.
 fn remove(hidden: &Path) -> io::Result<()> {
     let garbage = hidden.with_extension(UNFINISHED);
     fs::rename(hidden, &garbage)?;

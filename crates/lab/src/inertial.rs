@@ -82,9 +82,9 @@ fn equation_36(extent: Extent) -> Result<Experiment, IntegrationError> {
         name: "equation-36".into(),
         about: format!(
             "Q' = S Q with S of (36), Q(0) = I, [0, {}], h = 0.1. Energy tr QᵀQ less 3 (figure 1); determinant less 1; \
-             orthogonality ‖QᵀQ − I‖; attitude against exp(tS). The text says of figure 1 that the energy of the implicit \
-             midpoint rule \"fluctuates tiny\" and that of the explicit one grows. A method that meets (22) shows a \
-             symplectic defect of rounding.",
+             orthogonality ‖QᵀQ − I‖; attitude against exp(tS). The text says of figure 1 that the energy of the \
+             implicit midpoint rule \"fluctuates tiny\" and that of the explicit one grows. A method that meets (22) \
+             shows a symplectic defect of rounding.",
             f64::from(steps) * h
         ),
         ..Experiment::default()

@@ -146,8 +146,8 @@ impl LieGroup for Quat {
         let (sin, cos) = half_angle(xi.norm_squared());
         Self::from_parts_unchecked(cos, xi * sin)
     }
-    /// The logarithm of the double cover, of length up to 2π, with exp(log q) = q. Take [`Self::shortest`] first for the
-    /// rotation vector. The logarithm of −1 is a full turn about x.
+    /// The logarithm of the double cover, of length up to 2π, with exp(log q) = q. Take [`Self::shortest`] first for
+    /// the rotation vector. The logarithm of −1 is a full turn about x.
     #[inline]
     fn log(&self) -> Vector3<f64> {
         let (v, cos) = (self.v(), self.w());

@@ -228,8 +228,8 @@ impl Filter {
         }
         if charts == (Charts { kind: Chart::Cartesian, centre: Centre::FirstSight }) {
             return Err(CompositionError(
-                "the centre of a Cartesian chart has no effect: corrections are additions wherever it is; give the centre \
-                 'robot', or another chart",
+                "the centre of a Cartesian chart has no effect: corrections are additions wherever it is; give the \
+                 centre 'robot', or another chart",
             ));
         }
         Ok(())

@@ -2,8 +2,8 @@
 //!
 //! A cloud with stamp τ is due when odometry with stamp τ or later has arrived. Odometry is held back for
 //! `timing.reorder_window_s`: a cloud that arrives up to this much later than odometry with a later stamp is still
-//! processed at its own stamp. The output depends on the stamps only, not on the order of arrival, as long as no message
-//! is later than the window.
+//! processed at its own stamp. The output depends on the stamps only, not on the order of arrival, as long as no
+//! message is later than the window.
 
 use super::{FeatureKind, Imu, Observation, Odometry, TwistHold};
 use lienav_base::stamp::Stamp;

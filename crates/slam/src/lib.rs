@@ -47,8 +47,8 @@
 //! 6. **Prune**: drop the landmarks that were not seen for longer than [`MapConfig::forget_after_s`].
 //!
 //! If the gate leaves out most readings for too long (track loss), the step relocates the robot in the map and gates
-//! again. If the robot may be so far from its estimate that readings are not linear (a gap of the input), the step moves
-//! it to where the readings have it before it gates, or leaves them out until they tell where that is.
+//! again. If the robot may be so far from its estimate that readings are not linear (a gap of the input), the step
+//! moves it to where the readings have it before it gates, or leaves them out until they tell where that is.
 //!
 //! With a **fixed lag**, the filter keeps the last clouds while ranges of new landmarks are uncertain. It goes back
 //! from time to time and takes these clouds in again, each linearized at what is known now. It calls the same step for

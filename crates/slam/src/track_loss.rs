@@ -91,8 +91,8 @@ impl TrackLoss {
         self.limit_s > 0.0 && self.agreed > 0
     }
 
-    /// Whether readings that do not tell where the robot is are left out of a cloud of `candidates` readings at `stamp`:
-    /// always if others tell, and otherwise for [`HELD_S`] at most.
+    /// Whether readings that do not tell where the robot is are left out of a cloud of `candidates` readings at
+    /// `stamp`: always if others tell, and otherwise for [`HELD_S`] at most.
     pub fn holds_back(&mut self, stamp: Stamp, place: Place, candidates: usize, wide: &Wide) -> bool {
         if place != Place::Open {
             self.held_since = None;

@@ -130,10 +130,10 @@ fn states_its_prior(filter: &Filter) -> bool {
     !matches!(filter.errors, Errors::World { initialization: Initialization::Independent, .. })
 }
 
-/// How far a landmark at `z` in the robot frame, with this covariance, is from where a linear motion of the robot has it,
-/// m. Seen from r away, a shift by σ across the line of sight and by τ along it leaves the tangent by σ²/2r along it and
-/// by στ/r across. A range that is vague although the direction is known is the landmark's own and not of a robot that
-/// may be elsewhere: τ is taken to be σ at most.
+/// How far a landmark at `z` in the robot frame, with this covariance, is from where a linear motion of the robot has
+/// it, m. Seen from r away, a shift by σ across the line of sight and by τ along it leaves the tangent by σ²/2r along
+/// it and by στ/r across. A range that is vague although the direction is known is the landmark's own and not of a
+/// robot that may be elsewhere: τ is taken to be σ at most.
 fn bend(z: &Vector2<f64>, covariance: &Matrix2<f64>) -> Vector2<f64> {
     let range = z.norm().max(f64::MIN_POSITIVE);
     let along = z / range;

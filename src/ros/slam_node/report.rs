@@ -114,7 +114,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// The greatest age of what was published since the last report or is next to be, from the arrival of its input, ms.
+    /// The greatest age of what was published since the last report or is next to be, from the arrival of its input,
+    /// ms.
     fn output_age_ms(&self) -> f64 {
         self.latency_ms.max.max(self.odometry_latency_ms.max).max(self.waited_ms)
     }
@@ -144,7 +145,8 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
         && (position.is_nan() || position > MAX_POSITION_STD_M)
     {
         findings.error(format!(
-            "the position has a standard deviation of {position:.1e} m: the estimate is unusable; send initialpose or call ~/reset"
+            "the position has a standard deviation of {position:.1e} m: the estimate is unusable; send initialpose or \
+            call ~/reset"
         ));
     }
     overload(&mut findings, before, now);
@@ -159,7 +161,8 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
     findings.silence("odometry", now.odometry_silence);
     if let Some(age) = now.input_age_s.filter(|age| (OLD_S..RECORDED_S).contains(age)) {
         findings.warn(format!(
-            "odom is {age:.1} s old when it arrives: the clock of its publisher differs, or messages are delayed on the way"
+            "odom is {age:.1} s old when it arrives: the clock of its publisher differs, or messages are delayed on \
+            the way"
         ));
     }
     let ordinary = |word: &str| ORDINARY.iter().any(|reason| reason.word() == word);

@@ -206,7 +206,8 @@ impl Worker {
             None if self.settings.publish_tf => {
                 self.tally.dropped.add(NO_ODOM_POSE);
                 self.log.warn_of(NO_ODOM_POSE, || {
-                    "odom: the pose is not finite or its quaternion is not normalized: no map -> odom transform published"
+                    "odom: the pose is not finite or its quaternion is not normalized: no map -> odom transform \
+                    published"
                         .into()
                 });
             }

@@ -6,13 +6,15 @@ use super::report::{FilterReport, Report};
 pub fn to_text(report: &Report) -> String {
     let Report { scenario, runs, seed, steps, filters } = report;
     let mut text = format!("scenario: {scenario}, {runs} runs of {steps} steps, seed {seed}\n");
-    text += "Means over steps and runs, [95 % confidence intervals]. A NEES of 3 and an NIS per degree of freedom of 1 are right.\n\n";
+    text += "Means over steps and runs, [95 % confidence intervals]. A NEES of 3 and an NIS per degree of freedom of 1 \
+        are right.\n\n";
     let head = ["filter", "position mean [m]", "yaw mean [rad]", "final position RMS [m]", "NEES", "in band"];
     let more = ["NEES in ξ", "in band", "NIS/dof", "map RMS [m]", "step [µs]"];
     let mut rows = vec![head.iter().chain(&more).map(ToString::to_string).collect()];
     rows.extend(filters.iter().map(row));
     text += &table(&rows);
-    text += "\nover time: slope of the NEES ± standard error [1/1000 s], and what is claimed of the pose at the first and the last step:\n\n";
+    text += "\nover time: slope of the NEES ± standard error [1/1000 s], and what is claimed of the pose at the first \
+        and the last step:\n\n";
     let about = [
         "filter",
         "NEES",

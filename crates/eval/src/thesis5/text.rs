@@ -8,8 +8,8 @@ use crate::monte_carlo::{Difference, FilterReport, table};
 /// that of each filter is.
 pub fn to_text(thesis: &Thesis5) -> String {
     let mut text = format!(
-        "Shen 2019, tables 5.1–5.6: mean errors of position [m] and yaw [rad], and NEES of the pose (3 is right); {} runs a \
-         cell, seed {}\n",
+        "Shen 2019, tables 5.1–5.6: mean errors of position [m] and yaw [rad], and NEES of the pose (3 is right); {} \
+         runs a cell, seed {}\n",
         thesis.runs, thesis.seed
     );
     for cells in thesis.cells.chunk_by(|a, b| a.printed.table == b.printed.table) {

@@ -4,8 +4,8 @@ use crate::RigidBody;
 use lienav_lie::So3;
 use nalgebra::Vector3;
 
-/// The dipole on a stick of Bogfjellmo and Marthinsen, as in Shen, Tran & Leok 2022, (29): two charges ±q of mass m/2 at
-/// y± = (0, ±α, −1) of a body that turns about the origin, gravity along −e₃, and a charge β at z:
+/// The dipole on a stick of Bogfjellmo and Marthinsen, as in Shen, Tran & Leok 2022, (29): two charges ±q of mass m/2
+/// at y± = (0, ±α, −1) of a body that turns about the origin, gravity along −e₃, and a charge β at z:
 /// U(R) = m e₃·R e₃ + qβ(1/|Ry₊ − z| − 1/|Ry₋ − z|), J = m·diag(1 + α², 1, α²). In the text's units.
 ///
 /// The text's potential has gravity's sign as if the masses were at +e₃; it is kept.

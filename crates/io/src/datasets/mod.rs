@@ -21,8 +21,8 @@ pub use woods::open as open_woods;
 
 use crate::recording::{OpenError, Recording};
 
-/// A format that a source may be given in, as `PREFIX:ARGUMENTS`. A reader of another data set is a file in this folder with
-/// such a value, and a line in [`FORMATS`].
+/// A format that a source may be given in, as `PREFIX:ARGUMENTS`. A reader of another data set is a file in this folder
+/// with such a value, and a line in [`FORMATS`].
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
     /// What the source begins with, before the colon.

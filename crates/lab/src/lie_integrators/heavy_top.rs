@@ -11,8 +11,8 @@ use lienav_lie::se3::{join, split};
 use lienav_lie::{Coadjoint, HomogeneousSpace, So3, Translation};
 use nalgebra::Vector3;
 
-pub(super) const TOP: &str = "Heavy top of section 3.4.4: 𝕀 = diag(0.234375, 0.46875, 0.234375), M = 15, ℓ = 2, 𝒳 = (0, 1, 0), \
-                   Γ₀ = (0, 0, −9.81) with signs as printed, Q(0) = I, Π(0) = 𝕀(0, 150, −4.61538)";
+pub(super) const TOP: &str = "Heavy top of section 3.4.4: 𝕀 = diag(0.234375, 0.46875, 0.234375), M = 15, ℓ = 2, 𝒳 = (0, \
+                   1, 0), Γ₀ = (0, 0, −9.81) with signs as printed, Q(0) = I, Π(0) = 𝕀(0, 150, −4.61538)";
 
 pub(super) fn steps_of(extent: Extent, full: u32, quick: u32) -> u32 {
     if extent == Extent::Full { full } else { quick }
@@ -68,9 +68,9 @@ pub(super) fn free_body(extent: Extent) -> Result<Experiment, IntegrationError> 
         result.values.push(("step_with_attitude_ns", step_ns(&*method, &body, &full, h)));
     }
     experiment.about = format!(
-        "Free rigid body of section 2.1 on so(3)* by the coadjoint action: moments (1, 2, 2.5), Π(0) = (0.4, −1.1, 0.9) (ours; \
-             the text gives no numbers). Orders at t = 4; energy over {steps} steps of h = 0.1; the constraint is |Π|. \
-             step_ns is for Π alone, step_with_attitude_ns for (Q, π) on SO(3) × R³."
+        "Free rigid body of section 2.1 on so(3)* by the coadjoint action: moments (1, 2, 2.5), Π(0) = (0.4, −1.1, 0.9) \
+             (ours; the text gives no numbers). Orders at t = 4; energy over {steps} steps of h = 0.1; the constraint \
+             is |Π|. step_ns is for Π alone, step_with_attitude_ns for (Q, π) on SO(3) × R³."
     );
     experiment.figures = vec![convergence_figure("free-rigid-body", "Free rigid body: error at t = 4", lines)];
     Ok(experiment)
@@ -97,8 +97,8 @@ pub(super) fn canonical(extent: Extent) -> Result<Experiment, IntegrationError> 
     let energy = |y: &Canonical| CotangentHamiltonian::<So3>::energy(&top, &y.0, &y.1.0);
     long_run(&mut experiment, &methods, &top, &start, long, energy, |y| y.0.orthogonality_error());
     experiment.about = format!(
-        "{TOP}. (Q, π) on SO(3) × R³, (21) and (22). Orders at t = 1; energy (H(0) = 5276.3) over {} steps of h = 0.002; the \
-             constraint is orthogonality.",
+        "{TOP}. (Q, π) on SO(3) × R³, (21) and (22). Orders at t = 1; energy (H(0) = 5276.3) over {} steps of h = \
+             0.002; the constraint is orthogonality.",
         long.1
     );
     experiment.figures =

@@ -46,11 +46,12 @@ pub(super) fn classical(
 pub(super) fn convergence(extent: Extent) -> Result<Experiment, IntegrationError> {
     let mut experiment = Experiment {
         name: "double-pendulum".into(),
-        about: "Two pendulums of mass 1 and length 1, g = 9.81, on (TS²)² by SE(3)². For figures 5-7 the text gives no initial \
-                data, and those of figure 8 would stay in a plane: q₁ = (√2/2, 0, √2/2), ω₁ = (0, 1, 0), q₂ = (0, 0.6, 0.8), ω₂ = \
-                (1, −0.8, 0.6). Orders at t = 1 against the pair 5(4) of Dormand \
+        about:
+            "Two pendulums of mass 1 and length 1, g = 9.81, on (TS²)² by SE(3)². For figures 5-7 the text gives no \
+                initial data, and those of figure 8 would stay in a plane: q₁ = (√2/2, 0, √2/2), ω₁ = (0, 1, 0), q₂ = \
+                (0, 0.6, 0.8), ω₂ = (1, −0.8, 0.6). Orders at t = 1 against the pair 5(4) of Dormand \
                 and Prince in R¹² with tolerance 1e-13 (the text: ODE45)."
-            .into(),
+                .into(),
         ..Experiment::default()
     };
     let Some((chain, _)) = unit_chain::<2>() else { return Ok(experiment) };
@@ -71,9 +72,9 @@ pub(super) fn constraints(extent: Extent) -> Result<Experiment, IntegrationError
     let mut experiment = Experiment {
         name: "double-pendulum-constraints".into(),
         about: format!(
-            "The same over [0, {end}], {steps} steps: the largest |1 − qᵢᵀqᵢ| (figure 6) and |qᵢᵀωᵢ| (figure 7; the text has \
-             1e-14 to 1e-15 for the Lie group methods). Classical methods work in R¹²; ODE45 stands for the pair 5(4) of \
-             Dormand and Prince with tolerance 1e-6."
+            "The same over [0, {end}], {steps} steps: the largest |1 − qᵢᵀqᵢ| (figure 6) and |qᵢᵀωᵢ| (figure 7; the \
+             text has 1e-14 to 1e-15 for the Lie group methods). Classical methods work in R¹²; ODE45 stands for the \
+             pair 5(4) of Dormand and Prince with tolerance 1e-6."
         ),
         ..Experiment::default()
     };

@@ -9,10 +9,11 @@ use lienav_integrate::rkmk::{RKMK4, RKMK54};
 use lienav_lie::{So3, Translation, Ts2};
 use nalgebra::{Vector3, Vector6};
 
-const ABOUT: &str = "Two quadrotors and a point mass, attitudes without moments as in section 6.2. The text gives no numbers: \
-                     m_y = 0.5, mᵢ = 0.755, Jᵢ = diag(0.0820, 0.0845, 0.1377), Lᵢ = 1, g = 9.81; y_d = (t, 0.5t, −2t + 0.4t²), the \
-                     third axis down; links 0.5 rad to both sides of the force; gains 4 and 3 for the load, 60 and 12 for the \
-                     links; y(0) = (0.3, −0.2, 0.1), v(0) = 0, links 0.3 to 0.5 rad off their directions, Ω = (2, ±3, −1.5)";
+const ABOUT: &str = "Two quadrotors and a point mass, attitudes without moments as in section 6.2. The text gives no \
+                     numbers: m_y = 0.5, mᵢ = 0.755, Jᵢ = diag(0.0820, 0.0845, 0.1377), Lᵢ = 1, g = 9.81; y_d = (t, \
+                     0.5t, −2t + 0.4t²), the third axis down; links 0.5 rad to both sides of the force; gains 4 and 3 \
+                     for the load, 60 and 12 for the links; y(0) = (0.3, −0.2, 0.1), v(0) = 0, links 0.3 to 0.5 rad \
+                     off their directions, Ω = (2, ±3, −1.5)";
 
 /// Where orders are taken: while the links still turn to their directions, so that their errors have not decayed.
 const ORDER_END: f64 = 0.4;
@@ -45,8 +46,8 @@ pub(super) fn convergence(extent: Extent) -> Result<Experiment, IntegrationError
     Ok(Experiment {
         name: "quadrotors".into(),
         about: format!(
-            "{ABOUT}. On R⁶ × (SO(3) × R³)² × (TS²)². Orders at t = {ORDER_END} against RKMK 5(4) with 4000 steps (the text: four RKMK \
-             methods against ODE45)."
+            "{ABOUT}. On R⁶ × (SO(3) × R³)² × (TS²)². Orders at t = {ORDER_END} against RKMK 5(4) with 4000 steps (the \
+             text: four RKMK methods against ODE45)."
         ),
         methods,
         figures: vec![convergence_figure("figure-13", "Two quadrotors: error at the end (figure 13)", lines)],

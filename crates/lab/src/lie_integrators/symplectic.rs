@@ -70,9 +70,9 @@ pub(super) fn symplectic(extent: Extent) -> Result<Experiment, IntegrationError>
     let mut experiment = Experiment {
         name: "heavy-top-symplectic".into(),
         about: format!(
-            "{TOP}. Symplectic Lie group integrators (15)-(17) on (21)-(22) (SLGI) and on (29)-(32) (SLGIKK). Orders at t = 1; \
-             energy over {steps} steps of h = {STEP}, where the body turns 1.5 rad in a step (figure 3: 6000). The text: \
-             θ = 1/2 attains order 2."
+            "{TOP}. Symplectic Lie group integrators (15)-(17) on (21)-(22) (SLGI) and on (29)-(32) (SLGIKK). Orders at \
+             t = 1; energy over {steps} steps of h = {STEP}, where the body turns 1.5 rad in a step (figure 3: 6000). \
+             The text: θ = 1/2 attains order 2."
         ),
         ..Experiment::default()
     };

@@ -23,10 +23,11 @@ const FIRST_STEP: f64 = 0.01;
 pub(super) fn two_pendulums(extent: Extent) -> Result<Experiment, IntegrationError> {
     let mut experiment = Experiment {
         name: "variable-step-two-pendulums".into(),
-        about: "Two pendulums over [0, 3] with step control (33): θ = 0.85, steps changing by factors of 0.2 to 5, first step \
-                0.01 (ours). Errors at t = 3 in R¹² against the pair 5(4) in R¹² with tolerance 1e-12 (ODE45 in the text). \
-                Columns are for tolerance 1e-6: error, accepted and rejected steps, wall time; error_constant is that of the \
-                same method with as many constant steps; tolerance_exponent is the slope of ln error against ln tolerance."
+        about: "Two pendulums over [0, 3] with step control (33): θ = 0.85, steps changing by factors of 0.2 to 5, \
+                first step 0.01 (ours). Errors at t = 3 in R¹² against the pair 5(4) in R¹² with tolerance 1e-12 (ODE45 \
+                in the text). Columns are for tolerance 1e-6: error, accepted and rejected steps, wall time; \
+                error_constant is that of the same method with as many constant steps; tolerance_exponent is the slope \
+                of ln error against ln tolerance."
             .into(),
         ..Experiment::default()
     };
@@ -167,9 +168,10 @@ pub(super) fn chains(extent: Extent) -> Result<Experiment, IntegrationError> {
     let counts: &[usize] = if extent == Extent::Full { &[2, 4, 6, 8, 10, 12, 14, 16, 18, 20] } else { &[2, 5] };
     let mut experiment = Experiment {
         name: "pendulum-chains".into(),
-        about: "Chains of N pendulums, masses 1, over [0, 3] from q = (√2/2, 0, √2/2), ω = (0, 1, 0), with lengths 1 (figure 8) and \
-                5/N (figure 10): RKMK 5(4), tolerance 1e-6, against RKMK 5 with as many constant steps. Errors at t = 3 in R⁶ᴺ \
-                against the pair 5(4) in R⁶ᴺ with tolerance 1e-12; values are for the longest chain."
+        about: "Chains of N pendulums, masses 1, over [0, 3] from q = (√2/2, 0, √2/2), ω = (0, 1, 0), with lengths 1 \
+                (figure 8) and 5/N (figure 10): RKMK 5(4), tolerance 1e-6, against RKMK 5 with as many constant steps. \
+                Errors at t = 3 in R⁶ᴺ against the pair 5(4) in R⁶ᴺ with tolerance 1e-12; values are for the longest \
+                chain."
             .into(),
         ..Experiment::default()
     };

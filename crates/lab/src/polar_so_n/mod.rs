@@ -17,8 +17,8 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction::of_parts(
     PARTS,
 );
 
-const DIPOLE: &str = "Dipole on a stick, section 5: m = q = β = 1, α = 0.1, z = (0, 0, −3/2), g(0) = rotation by 90° about e₁, \
-                      p(0) = g(0)Jg(0)ᵀe₂";
+const DIPOLE: &str = "Dipole on a stick, section 5: m = q = β = 1, α = 0.1, z = (0, 0, −3/2), g(0) = rotation by 90° \
+                      about e₁, p(0) = g(0)Jg(0)ᵀe₂";
 
 const PARTS: &[Part] = &[
     (|extent, _| orders(extent), 0.1),
@@ -45,8 +45,8 @@ fn orders(extent: Extent) -> Result<Experiment, IntegrationError> {
     let mut experiment = Experiment {
         name: "dipole-order".into(),
         about: format!(
-            "{DIPOLE}. Figure 1: errors of attitude and body momentum at t = 0.5, ‖g − g_ref‖₂ + ‖p̃ − p̃_ref‖₂, against VPD 6 \
-             with h = 0.001. The text: all have their order, VPD 2 a noticeably smaller constant."
+            "{DIPOLE}. Figure 1: errors of attitude and body momentum at t = 0.5, ‖g − g_ref‖₂ + ‖p̃ − p̃_ref‖₂, \
+             against VPD 6 with h = 0.001. The text: all have their order, VPD 2 a noticeably smaller constant."
         ),
         ..Experiment::default()
     };
@@ -116,9 +116,9 @@ fn long_time(extent: Extent, progress: Progress<'_>) -> Experiment {
         name: "dipole-long-time".into(),
         about: format!(
             "{DIPOLE}. Figures 2–6: {steps} steps of h = 0.01, of order 6 of h = 1/26. The constraint is orthogonality, \
-             ‖gᵀg − I‖. The text: VPD keeps it to rounding and its energy error stays; VRKMK's orthogonality wears \
+              ‖gᵀg − I‖. The text: VPD keeps it to rounding and its energy error stays; VRKMK's orthogonality wears \
              off, and of order 6 its energy increases slowly, also when projected. Here the iterations go on until only \
-             rounding is left, and no energy drifts; ended a little earlier, of order 6 both do."
+              rounding is left, and no energy drifts; ended a little earlier, of order 6 both do."
         ),
         methods: runs
             .iter()
@@ -143,8 +143,8 @@ fn run_time() -> Experiment {
     let mut experiment = Experiment {
         name: "dipole-run-time".into(),
         about: format!(
-            "{DIPOLE}. Figure 7: time of a run over half a unit of time, by step size. The text, in Mathematica: VPD takes \
-             longer on average."
+            "{DIPOLE}. Figure 7: time of a run over half a unit of time, by step size. The text, in Mathematica: VPD \
+             takes longer on average."
         ),
         ..Experiment::default()
     };

@@ -69,8 +69,8 @@ const STEPS: [f64; 3] = [0.0625, 0.125, 0.25];
 /// Which one of them results are reported of.
 const MAIN: usize = 1;
 
-const TABLE: &str = "Figure 4.1: the drift and its growth with h. Where it goes with h² it is 4 times as large at twice the \
-                     step; TLN at h = 0.25 has lost what it can lose before T = 10 000 and is below.";
+const TABLE: &str = "Figure 4.1: the drift and its growth with h. Where it goes with h² it is 4 times as large at twice \
+                     the step; TLN at h = 0.25 has lost what it can lose before T = 10 000 and is below.";
 
 pub(super) fn experiment(extent: Extent, progress: Progress<'_>) -> Experiment {
     of(&contestants(), extent, progress)
@@ -86,7 +86,7 @@ fn of(all: &[Contestant<StabilityBody>], extent: Extent, progress: Progress<'_>)
         about: format!(
             "Ortolan 2011, section 4.2: J = diag(2, 2, 4), R₀ = exp(0, 0.7227, 0), ω₀ = (0, 0, 0.625), α = 0.3, \
              R_m = exp((2.5, 0, 2.5)/√2); h = 0.125, also 0.25 and 0.0625, to T = {span}. Drifts are regressions of the \
-             energy on time; they count where they are {SIGNIFICANCE} standard errors or more. Errors beyond \
+              energy on time; they count where they are {SIGNIFICANCE} standard errors or more. Errors beyond \
              {DRAWN_UP_TO} are not drawn."
         ),
         ..Experiment::default()

@@ -41,8 +41,8 @@ fn potential_body() -> (StabilityBody, BodyState) {
     (StabilityBody::default(), StabilityBody::initial_state())
 }
 
-const ACCURACY: &str = "Ortolan 2011, figure 4.2: the body in the potential (3.2) to T = 5, h = 1 … 2⁻⁹, against Gauss 6 \
-                        with h = 2⁻⁹.";
+const ACCURACY: &str = "Ortolan 2011, figure 4.2: the body in the potential (3.2) to T = 5, h = 1 … 2⁻⁹, against Gauss \
+                        6 with h = 2⁻⁹.";
 const FREE: &str = "The same for a free body, J = diag(1, 2, 2.5), for a second system to observe the order on.";
 
 fn free_body() -> (FreeBody, BodyState) {
@@ -77,7 +77,8 @@ fn cost(extent: Extent) -> Experiment {
         let (low, high) = points.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), p| (low.min(p.1), high.max(p.1)));
         vec![(*name).to_owned(), printed.to_owned(), number(low), number(high)]
     });
-    let title = "Figure 4.3 (b): running time to T = 5 for h = 1 … 2⁻⁹, as multiples of ELN's (the text gives words, not numbers)";
+    let title = "Figure 4.3 (b): running time to T = 5 for h = 1 … 2⁻⁹, as multiples of ELN's (the text gives words, \
+        not numbers)";
     let columns = ["method", "text", "ours, least", "ours, greatest"].map(str::to_owned).into();
     experiment.tables.push(Table { title: title.to_owned(), columns, rows: rows.collect() });
     let lines = |of: &[(&str, Vec<(f64, f64)>)]| of.iter().map(|(name, points)| marked(name, points.clone())).collect();
@@ -91,8 +92,8 @@ fn cost(extent: Extent) -> Experiment {
     experiment
 }
 
-const COST: &str = "Ortolan 2011, figure 4.3: time of a step in the potential (3.2), h = 0.125, and of runs to T = 5 of the \
-                    methods of the text; one core.";
+const COST: &str = "Ortolan 2011, figure 4.3: time of a step in the potential (3.2), h = 0.125, and of runs to T = 5 of \
+                    the methods of the text; one core.";
 
 /// A method's name, and points of a figure.
 type Curve = (&'static str, Vec<(f64, f64)>);

@@ -35,9 +35,10 @@ pub(super) fn run(extent: Extent) -> Result<Experiment, IntegrationError> {
     let mut experiment = Experiment {
         name: "elastic-arm".into(),
         about: format!(
-            "A metre of aluminium strip, clamped, with 200 g at its tip, bent to {RELEASED_M} m, let go and caught by a stiffening \
-             pad, {time_s} s. Largest step ({SAMPLED_S} s by 1, 2, 3, 4, 6, 8, 12, …) that keeps the tip within {TOLERANCE_M} m; midpoint by \
-             quasi-Newton is left out, as it takes the steps of the one with the linear part solved."
+            "A metre of aluminium strip, clamped, with 200 g at its tip, bent to {RELEASED_M} m, let go and caught by a \
+             stiffening pad, {time_s} s. Largest step ({SAMPLED_S} s by 1, 2, 3, 4, 6, 8, 12, …) that keeps the tip \
+             within {TOLERANCE_M} m; midpoint by quasi-Newton is left out, as it takes the steps of the one with the \
+             linear part solved."
         ),
         ..Experiment::default()
     };

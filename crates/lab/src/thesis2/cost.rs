@@ -68,8 +68,9 @@ fn budget(extent: Extent) -> Duration {
     Duration::from_millis(if extent == Extent::Full { 500 } else { 1 })
 }
 
-const MEASURED: &str = "Error: the largest of a nodal value at t = 1 against DISEX with half the smallest step. Time: the \
-                        shortest of up to twenty runs on one core; step sizes with which a method does not get there are left out.";
+const MEASURED: &str = "Error: the largest of a nodal value at t = 1 against DISEX with half the smallest step. Time: \
+                        the shortest of up to twenty runs on one core; step sizes with which a method does not get \
+                        there are left out.";
 
 /// from, 2 from, 4 from, … up to `to`.
 fn doubled(from: usize, to: usize) -> Vec<usize> {

@@ -83,9 +83,10 @@ pub(super) fn kdv(extent: Extent, progress: Progress<'_>) -> Experiment {
 
 fn about(system: &str, search: &Search) -> String {
     format!(
-        "{system}. Largest step with which, and with all smaller ones of the same decade, iterations converge (tolerance {:e}, \
-         100 at most) and the relative energy error stays below {ENERGY_BOUND} until t = {} or for {} steps (quasi-Newton: \
-         {}); tried are 1, 2, 3, 4, 5, 6, 8 of every decade up to {}. Iterations: mean over the first {AVERAGED_STEPS} steps.",
+        "{system}. Largest step with which, and with all smaller ones of the same decade, iterations converge \
+         (tolerance {:e}, 100 at most) and the relative energy error stays below {ENERGY_BOUND} until t = {} or for {} \
+         steps (quasi-Newton: {}); tried are 1, 2, 3, 4, 5, 6, 8 of every decade up to {}. Iterations: mean over the \
+         first {AVERAGED_STEPS} steps.",
         ITERATION.tolerance, search.time, search.steps, search.newton_steps, search.top
     )
 }

@@ -52,8 +52,8 @@ pub(super) fn kdv(extent: Extent) -> Result<Experiment, IntegrationError> {
         Run { method: ENERGY_PRESERVING, figure: "2.7", step: 0.005, time },
     ];
     let about = format!(
-        "Korteweg–de Vries equation, ν = 5·10⁻⁴, n = 401, u(x, 0) = sech²(5(x − π)), to t = {time}; trajectories compared to \
-         t = {compared}"
+        "Korteweg–de Vries equation, ν = 5·10⁻⁴, n = 401, u(x, 0) = sech²(5(x − π)), to t = {time}; trajectories \
+         compared to t = {compared}"
     );
     let mut experiment = compare("kdv-long-time", &about, &problem, &start, &runs, (compared, reference))?;
     if extent == Extent::Full {
@@ -114,8 +114,8 @@ fn compare<P: SemilinearPoisson + Sync>(
     let mut experiment = Experiment {
         name: name.into(),
         about: format!(
-            "{about}. Trajectory errors are the largest of a nodal value against DISEX with h = {reference_step} (which has \
-             converged to far below what is compared)."
+            "{about}. Trajectory errors are the largest of a nodal value against DISEX with h = {reference_step} (which \
+             has converged to far below what is compared)."
         ),
         ..Experiment::default()
     };

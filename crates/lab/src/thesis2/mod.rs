@@ -22,7 +22,8 @@ use std::f64::consts::PI;
 /// `lienav reproduce thesis-2`.
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     name: "thesis-2",
-    about: "tables 2.3-2.4 and figures 2.1-2.8 of Shen 2019, chapter 2: geometric exponential integrators; an elastic arm",
+    about: "tables 2.3-2.4 and figures 2.1-2.8 of Shen 2019, chapter 2: geometric exponential integrators; an elastic \
+        arm",
     run,
 };
 

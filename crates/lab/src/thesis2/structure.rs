@@ -36,7 +36,8 @@ pub(super) fn run(extent: Extent) -> Result<Experiment, IntegrationError> {
         about: format!(
             "Nonlinear Schrödinger equation, n = {NODES}: orders from the error at t = 1 with steps from \
              {RESOLVED_STEP} down, the defect of the Poisson structure of \
-             one step of {TESTED_STEP} by differences of order 4, and the relative energy error over {steps} steps of {STEP}."
+             one step of {TESTED_STEP} by differences of order 4, and the relative energy error over {steps} steps of \
+             {STEP}."
         ),
         ..Experiment::default()
     };

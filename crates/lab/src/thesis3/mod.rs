@@ -34,9 +34,10 @@ fn heavy_top(extent: Extent, progress: Progress<'_>) -> Result<Experiment, Integ
     let measured = Measured::of(&system, extent, progress)?;
     let mut experiment = Experiment {
         name: "heavy-top".to_owned(),
-        about: "Not in the text: a heavy top without symmetry, J = diag(1, 1.4, 0.7), mρ = (0.1, 0, 0.5), g = 1. Orders at t \
-                = 5; energy, constraint and vertical angular momentum over 100,000 steps of h = 0.05."
-            .to_owned(),
+        about:
+            "Not in the text: a heavy top without symmetry, J = diag(1, 1.4, 0.7), mρ = (0.1, 0, 0.5), g = 1. Orders \
+                at t = 5; energy, constraint and vertical angular momentum over 100,000 steps of h = 0.05."
+                .to_owned(),
         figures: vec![measured::order_figure("figure-orders-heavy-top", "heavy top", &measured)],
         ..Experiment::default()
     };

@@ -28,9 +28,9 @@ pub(super) fn experiment(extent: Extent, progress: Progress<'_>) -> Result<Exper
     figures.extend([cost_figure(&measured), order_figure("figure-orders-three-balls", "three balls", &measured)]);
     let mut experiment = Experiment {
         name: "three-balls".to_owned(),
-        about: "Shen 2019, section 3.6: three balls of unit mass and radius 0.1 on massless rods (corners of an isosceles \
-                triangle of base and height 1; the text's lengths are lost with its figure 3.1), each in −1/r. x₀ = (8, 0, \
-                0), q₀ = 1, p₀ = (0, 1, 0), w₀ = (1, 2, 3); h = 0.01, T = 1000. Orders at t = 5."
+        about: "Shen 2019, section 3.6: three balls of unit mass and radius 0.1 on massless rods (corners of an \
+                isosceles triangle of base and height 1; the text's lengths are lost with its figure 3.1), each in \
+                −1/r. x₀ = (8, 0, 0), q₀ = 1, p₀ = (0, 1, 0), w₀ = (1, 2, 3); h = 0.01, T = 1000. Orders at t = 5."
             .to_owned(),
         tables: vec![table_3_1(&measured)],
         figures,

@@ -41,9 +41,10 @@ fn in_dimensions<const N: usize>(extent: Extent) -> Result<Experiment, Integrati
     let mut experiment = Experiment {
         name: format!("free-body-so{N}"),
         about: format!(
-            "Free body in {N} dimensions (Manakov), not in the text: M = ΛΩ + ΩΛ, Λ = diag(1, …, {N}), g(0) = I. Orders of \
-             the error of attitude and momentum at t = 5 (4.26); energy, orthogonality and spatial momentum over {steps} steps \
-             of h = 0.2; step_ns of the reduced step (4.27) with n known to the compiler, step_dynamic_ns at run time."
+            "Free body in {N} dimensions (Manakov), not in the text: M = ΛΩ + ΩΛ, Λ = diag(1, …, {N}), g(0) = I. Orders \
+             of the error of attitude and momentum at t = 5 (4.26); energy, orthogonality and spatial momentum over \
+             {steps} steps of h = 0.2; step_ns of the reduced step (4.27) with n known to the compiler, \
+             step_dynamic_ns at run time."
         ),
         ..Experiment::default()
     };

@@ -86,8 +86,8 @@ fn reduced(extent: Extent) -> Result<Experiment, IntegrationError> {
         name: "free-rigid-body".into(),
         about: format!(
             "{BODY}, reduced Lie–Poisson method (4.27). Orders of the greatest error over [0, 100] of the trajectory \
-             (order_observed) and of the energy; energy over {steps} steps of h = 0.2; the constraint is |μ|. The text, of \
-             Gauss 4: energy in a band, trajectory error linear in time, both of about fourth order."
+             (order_observed) and of the energy; energy over {steps} steps of h = 0.2; the constraint is |μ|. The text, \
+             of Gauss 4: energy in a band, trajectory error linear in time, both of about fourth order."
         ),
         ..Experiment::default()
     };
@@ -219,9 +219,9 @@ fn with_attitude(extent: Extent) -> Result<Experiment, IntegrationError> {
     let mut experiment = Experiment {
         name: "free-rigid-body-attitude".into(),
         about: format!(
-            "{BODY}, R(0) = I, with its attitude: VPD on the Hamiltonian side (4.26) and on the Lagrangian (4.24), and VRKMK. \
-             Orders of the error of attitude and body momentum at t = 10; energy, orthogonality (the constraint) and spatial \
-             momentum over {steps} steps of h = 0.2."
+            "{BODY}, R(0) = I, with its attitude: VPD on the Hamiltonian side (4.26) and on the Lagrangian (4.24), and \
+             VRKMK. Orders of the error of attitude and body momentum at t = 10; energy, orthogonality (the constraint) \
+             and spatial momentum over {steps} steps of h = 0.2."
         ),
         ..Experiment::default()
     };

@@ -54,8 +54,8 @@ fn double_pendulum() -> Case<2, DoubleSphericalPendulum> {
 fn dipoles() -> Case<16, DipoleArray<16>> {
     Case {
         name: "magnetic-dipoles",
-        about: "Ortolan 2011, 7.2.3: 16 magnetic needles on a square grid (the text gives no step and no length for this \
-                run: those of the other two)",
+        about: "Ortolan 2011, 7.2.3: 16 magnetic needles on a square grid (the text gives no step and no length for \
+                this run: those of the other two)",
         figures: ["7.7", "7.8", "7.9"],
         table: "7.3",
         printed_energy: ["bounded", "drift", "drift", "bounded"],

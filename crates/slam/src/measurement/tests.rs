@@ -165,7 +165,8 @@ proptest! {
                     expect(&sensors.mounts(&moved), &reading).residual
                 };
                 let numeric = (at(-1.0) - at(1.0)) / (2.0 * h);
-                prop_assert!((numeric - jacobian.column(k)).norm() < 1e-6 * (1.0 + numeric.norm()), "{kind:?} {k}: {numeric}");
+                prop_assert!((numeric - jacobian.column(k)).norm() < 1e-6 * (1.0 + numeric.norm()), "{kind:?} {k}: \
+                    {numeric}");
             }
         }
     }

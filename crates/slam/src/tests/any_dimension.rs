@@ -76,8 +76,8 @@ fn give(slam: &mut Slam, kind: FeatureKind, (stamp, seen): (Stamp, Observation))
     steps[0]
 }
 
-/// P⁺ = (P⁻¹ + R⁻¹)⁻¹, and the mean weighted by both: exact in additive coordinates, and to second order of the correction in
-/// those from the left.
+/// P⁺ = (P⁻¹ + R⁻¹)⁻¹, and the mean weighted by both: exact in additive coordinates, and to second order of the
+/// correction in those from the left.
 #[test]
 fn a_reading_of_the_pose_is_weighed_by_its_information() {
     for filter in FILTERS {
@@ -97,8 +97,8 @@ fn a_reading_of_the_pose_is_weighed_by_its_information() {
     }
 }
 
-/// A landmark seen from an uncertain place, then the pose, then the landmark's range: what the pose tells reaches the landmark
-/// through the correlation, and every filter comes to the same numbers, that are those of one batch.
+/// A landmark seen from an uncertain place, then the pose, then the landmark's range: what the pose tells reaches the
+/// landmark through the correlation, and every filter comes to the same numbers, that are those of one batch.
 #[test]
 fn what_is_learned_of_the_pose_reaches_the_map() {
     let landmark = Vector2::new(6.0, 1.0);

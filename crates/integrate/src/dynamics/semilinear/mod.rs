@@ -45,8 +45,8 @@ pub enum PoissonError {
     },
     /// $JD \neq DJ$.
     #[error(
-        "J and D do not commute: JD − DJ is {defect:e} of |J||D|; scale the variables (as to modal coordinates), or move what \
-         does not commute into V"
+        "J and D do not commute: JD − DJ is {defect:e} of |J||D|; scale the variables (as to modal coordinates), or \
+         move what does not commute into V"
     )]
     NotCommuting {
         /// |JD − DJ| / (|J| |D|).
@@ -54,7 +54,8 @@ pub enum PoissonError {
     },
     /// A multiplier does not carry real functions over into real ones.
     #[error(
-        "the multiplier of wave number {wave_number} is not the conjugate of that of its negative; real fields need that"
+        "the multiplier of wave number {wave_number} is not the conjugate of that of its negative; real fields need \
+        that"
     )]
     NotReal {
         /// The wave number.
