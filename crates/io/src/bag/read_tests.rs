@@ -323,8 +323,8 @@ fn split_packed_and_differently_stored_files_make_one_bag() {
     let metadata = |first: &str, second: &str| {
         let text = format!(
             "rosbag2_bagfile_information:\n  version: 3\n  storage_identifier: sqlite3\n  \
-             relative_file_paths: [old_name/{first}, {second}]\n  topics_with_message_count:\n    - topic_metadata:\n   \
-              name: /odom\n        offered_qos_profiles: '- history: 3'\n"
+             relative_file_paths: [old_name/{first}, {second}]\n  topics_with_message_count:\n    - topic_metadata:\n        \
+             name: /odom\n        offered_qos_profiles: '- history: 3'\n"
         );
         fs::write(bag.join(FILE_NAME), text).unwrap();
     };
