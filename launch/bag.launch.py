@@ -69,6 +69,12 @@ ARGUMENTS = [
         'imu', default_value='/imu', description='Topic of the gyroscope in the bag.'
     ),
     DeclareLaunchArgument(
+        'use_imu',
+        default_value='params',
+        choices=['true', 'false', 'params'],
+        description='Whether the yaw rate comes from the gyroscope; params: as params_file says.',
+    ),
+    DeclareLaunchArgument(
         'player',
         default_value='auto',
         choices=['auto', 'ros2', 'lienav'],
@@ -105,6 +111,13 @@ def play_and_evaluate(context):
     bag = Path(LaunchConfiguration('bag').perform(context)).expanduser()
     if not bag.exists():
         raise RuntimeError(f"bag: there is no folder or file '{bag}'")
+    rate = LaunchConfiguration('rate').perform(context)
+    try:
+        is_usable = float(rate) > 0.0
+    except ValueError:
+        is_usable = False
+    if not is_usable:
+        raise RuntimeError(f"rate: '{rate}' is not a number above 0")
     player = ExecuteProcess(cmd=player_command(context, bag), name='player', output='screen')
     out = LaunchConfiguration('out').perform(context)
     evaluator = ExecuteProcess(
@@ -137,7 +150,7 @@ def slam(context, bag):
     of_bag = (bag if bag.is_dir() else bag.parent) / 'params.yaml'
     if not params_file and of_bag.is_file():
         params_file = str(of_bag)
-    passed_on = ('filter', 'odom', 'features', 'imu', 'rviz', 'log_level')
+    passed_on = ('filter', 'odom', 'features', 'imu', 'use_imu', 'rviz', 'log_level')
     return IncludeLaunchDescription(
         PythonLaunchDescriptionSource(str(SHARE / 'launch' / 'slam.launch.py')),
         launch_arguments=[

@@ -23,6 +23,9 @@ FILTERS = (
     'ekf fe-ekf thesis-reduced thesis-ekf thesis-fe-ekf'
 ).split()
 
+# What is in the namespace of an isolated simulation.
+SHARED_TOPICS = ('tf', 'tf_static', 'clock')
+
 # The heading a path starts with, where that is not 0: slam_node is told where it starts.
 START_YAW_RAD = {'general': -0.2190703526952924}
 
@@ -68,6 +71,13 @@ ARGUMENTS = [
         'namespace', default_value='', description='Namespace of the nodes and of their topics.'
     ),
     DeclareLaunchArgument(
+        'isolated',
+        default_value='false',
+        choices=['true', 'false'],
+        description='Whether /tf, /tf_static and /clock are those of the namespace: for several '
+        'simulations beside each other.',
+    ),
+    DeclareLaunchArgument(
         'params_file',
         default_value=str(SHARE / 'config' / 'simulation.yaml'),
         description='Parameters of slam_node; the default states the noise that the simulator '
@@ -89,13 +99,45 @@ ARGUMENTS = [
 
 def generate_launch_description():
     """Return the simulator, slam_node and, unless told otherwise, rviz2."""
-    return LaunchDescription([*ARGUMENTS, OpaqueFunction(function=slam), simulator()])
+    return LaunchDescription(
+        [
+            *ARGUMENTS,
+            OpaqueFunction(function=check),
+            OpaqueFunction(function=slam),
+            OpaqueFunction(function=simulator),
+        ]
+    )
+
+
+def check(context):
+    """Refuse arguments that cannot be used, by name, before anything starts."""
+    for name, kind, words in (('seed', int, 'a whole number'), ('rate', float, 'a number')):
+        text = LaunchConfiguration(name).perform(context)
+        try:
+            value = kind(text)
+        except ValueError:
+            raise RuntimeError(f"{name}: '{text}' is not {words}") from None
+        if not (value >= 0 if kind is int else 0.01 <= value <= 1000.0):
+            limits = 'be 0 or more' if kind is int else 'lie between 0.01 and 1000'
+            raise RuntimeError(f'{name}: {text} has to {limits}')
+    file = LaunchConfiguration('simulator_params_file').perform(context)
+    if not Path(file).is_file():
+        # launch only warns of it, and the simulation would run with the defaults.
+        raise RuntimeError(f"simulator_params_file: there is no file '{file}'")
 
 
 def slam(context):
     """Return slam_node at the start of the trajectory."""
     trajectory = LaunchConfiguration('trajectory').perform(context)
-    passed_on = ('namespace', 'params_file', 'filter', 'use_sim_time', 'log_level', 'rviz')
+    passed_on = (
+        'namespace',
+        'params_file',
+        'filter',
+        'use_sim_time',
+        'log_level',
+        'rviz',
+        'isolated',
+    )
     return [
         GroupAction(
             [
@@ -109,9 +151,10 @@ def slam(context):
     ]
 
 
-def simulator():
+def simulator(context):
     """Return the simulator, which begins when slam_node listens."""
-    return Node(
+    is_isolated = LaunchConfiguration('isolated').perform(context) == 'true'
+    node = Node(
         package='lienav',
         executable='simulator_node',
         name='simulator_node',
@@ -132,7 +175,9 @@ def simulator():
                 'wait_for_subscribers': 1,
             },
         ],
+        remappings=[(f'/{topic}', topic) for topic in SHARED_TOPICS if is_isolated],
         ros_arguments=['--log-level', LaunchConfiguration('log_level')],
         output='screen',
         on_exit=Shutdown(reason='the simulator has ended'),
     )
+    return [node]

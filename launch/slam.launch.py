@@ -30,6 +30,17 @@ RVIZ_TOPICS = (
     'ground_truth/landmarks',
 )
 
+# What is in the namespace of an isolated robot, as Nav2 has it.
+SHARED_TOPICS = ('tf', 'tf_static', 'clock')
+
+FRAMES = {
+    'map_frame': 'map',
+    'odom_frame': 'odom',
+    'base_frame': 'base_link',
+    'sensor_frame': 'feature_sensor',
+    'imu_frame': 'imu_link',
+}
+
 FILTERS = (
     'default invariant cartesian log-range inverse-range unsplit iterated anchored reduced '
     'ekf fe-ekf thesis-reduced thesis-ekf thesis-fe-ekf'
@@ -63,7 +74,14 @@ ARGUMENTS = [
     DeclareLaunchArgument(
         'imu',
         default_value='imu',
-        description='Topic of the gyroscope (sensor_msgs/Imu); it may stay silent.',
+        description='Topic of the gyroscope (sensor_msgs/Imu); naming another one means to use it.',
+    ),
+    DeclareLaunchArgument(
+        'use_imu',
+        default_value='auto',
+        choices=['auto', 'true', 'false', 'params'],
+        description='Whether the yaw rate comes from the gyroscope. auto: where imu names another '
+        'topic than its default, and otherwise as params_file says; params: as params_file says.',
     ),
     DeclareLaunchArgument(
         'publish_tf',
@@ -83,6 +101,19 @@ ARGUMENTS = [
         default_value='false',
         choices=['true', 'false'],
         description='Whether time comes from /clock: true with a simulator or a bag.',
+    ),
+    DeclareLaunchArgument(
+        'frame_prefix',
+        default_value='',
+        description='Put before the names of all frames, such as robot_1/; the names are then the '
+        'defaults, not those of params_file.',
+    ),
+    DeclareLaunchArgument(
+        'isolated',
+        default_value='false',
+        choices=['true', 'false'],
+        description='Whether /tf, /tf_static and /clock are those of the namespace: for several '
+        'robots beside each other whose frames have the same names.',
     ),
     DeclareLaunchArgument(
         'enclave',
@@ -122,7 +153,8 @@ def slam(context):
     if not Path(given(context, 'params_file')).is_file():
         # launch only warns of it, and the robot would drive with the defaults.
         raise RuntimeError(f"params_file: there is no file '{given(context, 'params_file')}'")
-    overrides = {'use_sim_time': typed('use_sim_time', bool)}
+    number(context, 'max_latency_s')
+    overrides = {'use_sim_time': typed('use_sim_time', bool), **imu(context), **frames(context)}
     for name, kind in (('filter', str), ('publish_tf', bool), ('max_latency_s', float)):
         if given(context, name):
             overrides[name] = typed(name, kind)
@@ -134,12 +166,42 @@ def slam(context):
             namespace=LaunchConfiguration('namespace'),
             parameters=[LaunchConfiguration('params_file'), overrides],
             remappings=[
-                (topic, LaunchConfiguration(topic)) for topic in ('odom', 'features', 'imu')
+                *((topic, LaunchConfiguration(topic)) for topic in ('odom', 'features', 'imu')),
+                *isolation(context),
             ],
             ros_arguments=['--log-level', LaunchConfiguration('log_level'), *enclave(context)],
             output='screen',
         )
     ]
+
+
+def imu(context):
+    """Return the parameter that says whether the gyroscope is used, or leave it to params_file."""
+    use, topic = given(context, 'use_imu'), given(context, 'imu')
+    if use == 'auto' and topic != 'imu':
+        use = 'true'
+    return {'use_imu': use == 'true'} if use in ('true', 'false') else {}
+
+
+def frames(context):
+    """Return the names of the frames with the prefix, if one was given."""
+    prefix = given(context, 'frame_prefix')
+    return {parameter: prefix + name for parameter, name in FRAMES.items()} if prefix else {}
+
+
+def isolation(context):
+    """Return the remappings that put what robots share into the namespace, where asked for."""
+    is_isolated = given(context, 'isolated') == 'true'
+    return [(f'/{topic}', topic) for topic in SHARED_TOPICS] if is_isolated else []
+
+
+def number(context, name):
+    """Refuse an argument that is neither empty nor a number, before anything starts."""
+    text = given(context, name)
+    try:
+        float(text or '0')
+    except ValueError:
+        raise RuntimeError(f"{name}: '{text}' is not a number") from None
 
 
 def enclave(context):
@@ -164,7 +226,10 @@ def rviz(context):
             namespace=LaunchConfiguration('namespace'),
             arguments=['-d', LaunchConfiguration('rviz_config')],
             parameters=[{'use_sim_time': typed('use_sim_time', bool)}],
-            remappings=[(f'/{topic}', topic) for topic in RVIZ_TOPICS],
+            remappings=[
+                *((f'/{topic}', topic) for topic in RVIZ_TOPICS),
+                *isolation(context),
+            ],
             output='log',
         )
     ]

@@ -272,6 +272,36 @@ class Started(unittest.TestCase):
         self.assertEqual(self.launch('slam', ends_with=1, params_file='/no/such.yaml'), {})
         self.assertEqual(self.launch('bag', ends_with=1, bag='/no/such/bag'), {})
 
+    def test_arguments_that_are_no_numbers_start_nothing(self):
+        for file, wrong in (
+            ('simulation', {'seed': 'abc'}),
+            ('simulation', {'seed': '-1'}),
+            ('simulation', {'rate': 'abc'}),
+            ('simulation', {'rate': '0'}),
+            ('simulation', {'simulator_params_file': '/no/such.yaml'}),
+            ('slam', {'max_latency_s': 'soon'}),
+            ('bag', {'bag': str(self.folder), 'rate': 'fast'}),
+        ):
+            with self.subTest(file, **wrong):
+                self.assertEqual(self.launch(file, ends_with=1, **wrong), {})
+
+    def test_a_gyroscope_that_is_named_is_used(self):
+        use = lambda **a: self.parameters(self.launch('slam', **a)['slam_node']).get('use_imu')
+        self.assertIs(use(imu='/imu/data'), True)
+        self.assertIs(use(imu='/imu/data', use_imu='params'), use())
+        self.assertIs(use(imu='/imu/data', use_imu='false'), False)
+        self.assertIs(use(use_imu='true'), True)
+
+    def test_robots_beside_each_other_share_neither_transforms_nor_time(self):
+        calls = self.launch('simulation', namespace='robot_1', isolated='true')
+        for name in ('slam_node', 'simulator_node'):
+            for remapping in ('/tf:=tf', '/tf_static:=tf_static', '/clock:=clock'):
+                self.assertIn(remapping, calls[name]['argv'])
+        calls = self.launch('simulation', namespace='robot_1')
+        self.assertNotIn('/tf:=tf', calls['slam_node']['argv'])
+        slam = self.launch('slam', frame_prefix='robot_1/')['slam_node']
+        self.assertEqual(self.parameters(slam)['base_frame'], 'robot_1/base_link')
+
     def test_rviz_shows_the_namespace_of_the_node(self):
         self.install('rviz2', 'lib/rviz2/rviz2')
         calls = self.launch('slam', rviz='true', namespace='robot_1')
@@ -279,7 +309,7 @@ class Started(unittest.TestCase):
         self.assertIn('__ns:=/robot_1', argv)
         shown = topics_of_rviz(ROOT / 'config' / 'lienav.rviz') - {'/tf', '/tf_static'}
         remapped = {word.split(':=')[0] for word in argv if word.startswith('/') and ':=' in word}
-        self.assertEqual(shown, remapped)
+        self.assertEqual(shown, remapped - {'/tf', '/tf_static', '/clock'})
 
     def test_simulation_starts_both_on_one_clock(self):
         calls = self.launch(
