@@ -131,10 +131,17 @@ def attitude(context):
             namespace=LaunchConfiguration('namespace'),
             parameters=[LaunchConfiguration('params_file'), overrides],
             remappings=[(topic, LaunchConfiguration(topic)) for topic in TOPICS],
-            ros_arguments=['--log-level', LaunchConfiguration('log_level'), *enclave(context)],
+            ros_arguments=[*log_level(context), *enclave(context)],
             output='screen',
         )
     ]
+
+
+def log_level(context):
+    """Return the arguments that set the level of the node's own lines; rcl's debug would drown them."""
+    level = LaunchConfiguration('log_level').perform(context)
+    of_rcl = ['--log-level', 'rcl:=info'] if level == 'debug' else []
+    return ['--log-level', level, *of_rcl]
 
 
 def enclave(context):

@@ -151,6 +151,13 @@ def slam(context):
     ]
 
 
+def log_level(context):
+    """Return the arguments that set the level of the node's own lines; rcl's debug would drown them."""
+    level = LaunchConfiguration('log_level').perform(context)
+    of_rcl = ['--log-level', 'rcl:=info'] if level == 'debug' else []
+    return ['--log-level', level, *of_rcl]
+
+
 def simulator(context):
     """Return the simulator, which begins when slam_node listens."""
     is_isolated = LaunchConfiguration('isolated').perform(context) == 'true'
@@ -176,7 +183,7 @@ def simulator(context):
             },
         ],
         remappings=[(f'/{topic}', topic) for topic in SHARED_TOPICS if is_isolated],
-        ros_arguments=['--log-level', LaunchConfiguration('log_level')],
+        ros_arguments=log_level(context),
         output='screen',
         on_exit=Shutdown(reason='the simulator has ended'),
     )

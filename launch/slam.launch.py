@@ -169,7 +169,7 @@ def slam(context):
                 *((topic, LaunchConfiguration(topic)) for topic in ('odom', 'features', 'imu')),
                 *isolation(context),
             ],
-            ros_arguments=['--log-level', LaunchConfiguration('log_level'), *enclave(context)],
+            ros_arguments=[*log_level(context), *enclave(context)],
             output='screen',
         )
     ]
@@ -202,6 +202,13 @@ def number(context, name):
         float(text or '0')
     except ValueError:
         raise RuntimeError(f"{name}: '{text}' is not a number") from None
+
+
+def log_level(context):
+    """Return the arguments that set the level of the node's own lines; rcl's debug would drown them."""
+    level = LaunchConfiguration('log_level').perform(context)
+    of_rcl = ['--log-level', 'rcl:=info'] if level == 'debug' else []
+    return ['--log-level', level, *of_rcl]
 
 
 def enclave(context):

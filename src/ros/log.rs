@@ -1,14 +1,18 @@
-//! Log lines of a node, by way of ROS (so that `--log-level` and `ROS_LOG_DIR` are honoured), and never a flood of
-//! them.
+//! Log lines of a node, by way of ROS (so that `--log-level` and `ROS_LOG_DIR` are honoured) and on `/rosout`, and never
+//! a flood of them.
 //!
 //! Lines are written by a thread of their own. A disk that is slow, a journal that hangs or a terminal that was stopped
 //! would otherwise stop the filter, too: a write to such an end waits until somebody takes what is written.
 
+use super::arguments::{RosArguments, Severity};
+use super::qos;
+use r2r::Publisher;
+use r2r::builtin_interfaces::msg::Time;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Lines that may wait to be written; beyond, the newest are lost and counted.
 const WAITING: usize = 256;
@@ -17,13 +21,22 @@ const WAITING: usize = 256;
 #[derive(Clone, Debug)]
 pub struct Log {
     name: String,
+    level: Severity,
     throttle: Throttle,
 }
 
 impl Log {
-    /// For the node of this name.
+    /// For the logger of this name, at the level of the command line.
     pub fn new(name: &str) -> Self {
-        Self { name: name.replace('\0', ""), throttle: Throttle::default() }
+        let level = RosArguments::read(std::env::args()).level(name);
+        Self { name: name.replace('\0', ""), level, throttle: Throttle::default() }
+    }
+
+    /// What helps to find out why something happens; the text is made only where somebody asks for it.
+    pub fn debug(&self, text: impl FnOnce() -> String) {
+        if self.level <= Severity::Debug {
+            self.write(Severity::Debug, &text());
+        }
     }
 
     /// What a user may want to know.
@@ -56,8 +69,23 @@ impl Log {
     }
 
     fn write(&self, severity: Severity, text: &str) {
-        writer().write(Line { severity, name: self.name.clone(), text: printable(text) });
+        let is_published = severity >= self.level;
+        writer().write(Line { severity, is_published, name: self.name.clone(), text: printable(text) });
     }
+}
+
+/// Has every line of this process that is logged from now on published on `/rosout` by `node`, too, unless the command
+/// line says otherwise.
+///
+/// # Errors
+/// What ROS says.
+pub fn publish_with(node: &mut r2r::Node) -> r2r::Result<()> {
+    if !RosArguments::read(std::env::args()).without_rosout {
+        let publisher = node.create_publisher("/rosout", qos::rosout())?;
+        // Where the thread is busy for so long, its lines are lost anyway.
+        let _ = writer().entries.try_send(Entry::Publisher(publisher));
+    }
+    Ok(())
 }
 
 /// Waits until all lines are written, but no longer than `limit`; says whether they are.
@@ -75,31 +103,45 @@ pub fn flush(limit: Duration) -> bool {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Severity {
-    Info,
-    Warn,
-    Error,
-}
-
 struct Line {
     severity: Severity,
+    /// Whether the level of the logger lets it out.
+    is_published: bool,
     name: String,
     text: String,
 }
 
 impl Line {
-    fn give_to_ros(&self) {
+    fn give_to_ros(&self, publisher: Option<&Publisher<r2r::rcl_interfaces::msg::Log>>) {
         match self.severity {
+            Severity::Debug => r2r::log_debug!(&self.name, "{}", self.text),
             Severity::Info => r2r::log_info!(&self.name, "{}", self.text),
             Severity::Warn => r2r::log_warn!(&self.name, "{}", self.text),
-            Severity::Error => r2r::log_error!(&self.name, "{}", self.text),
+            Severity::Error | Severity::Fatal => r2r::log_error!(&self.name, "{}", self.text),
+        }
+        if let Some(publisher) = publisher.filter(|_| self.is_published) {
+            // A node that has ended has no publisher any more; the line is on the terminal.
+            let _ = publisher.publish(&self.message());
+        }
+    }
+
+    fn message(&self) -> r2r::rcl_interfaces::msg::Log {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let sec = i32::try_from(now.as_secs()).unwrap_or(i32::MAX);
+        r2r::rcl_interfaces::msg::Log {
+            stamp: Time { sec, nanosec: now.subsec_nanos() },
+            level: self.severity.value(),
+            name: self.name.clone(),
+            msg: self.text.clone(),
+            ..Default::default()
         }
     }
 }
 
 enum Entry {
     Line(Line),
+    /// Lines are published with it from now on.
+    Publisher(Publisher<r2r::rcl_interfaces::msg::Log>),
     Flush(SyncSender<()>),
 }
 
@@ -116,12 +158,12 @@ fn writer() -> &'static Writer {
         let (started, entries) = Writer::new(WAITING);
         // Where there is no thread to be had, nothing is logged; what the node does matters more.
         let _thread = std::thread::Builder::new().name("log".into()).spawn(move || {
-            write_all(&entries, |line| {
-                line.give_to_ros();
+            write_all(&entries, |line, publisher| {
+                line.give_to_ros(publisher);
                 let lost = writer().lost.swap(0, Ordering::Relaxed);
                 if lost > 0 {
                     let text = format!("{lost} log lines were lost: what is logged is not taken fast enough");
-                    Line { severity: Severity::Warn, text, ..line }.give_to_ros();
+                    Line { severity: Severity::Warn, text, ..line }.give_to_ros(publisher);
                 }
             });
         });
@@ -130,10 +172,15 @@ fn writer() -> &'static Writer {
 }
 
 /// Writes what comes, in its order, until nobody can send any more.
-fn write_all(entries: &Receiver<Entry>, mut write: impl FnMut(Line)) {
+fn write_all(
+    entries: &Receiver<Entry>,
+    mut write: impl FnMut(Line, Option<&Publisher<r2r::rcl_interfaces::msg::Log>>),
+) {
+    let mut publisher = None;
     for entry in entries {
         match entry {
-            Entry::Line(line) => write(line),
+            Entry::Line(line) => write(line, publisher.as_ref()),
+            Entry::Publisher(new) => publisher = Some(new),
             // Who asked may have given up.
             Entry::Flush(done) => drop(done.try_send(())),
         }
@@ -213,12 +260,13 @@ mod tests {
     #[test]
     fn a_line_that_is_not_taken_stops_nobody_and_those_beyond_are_counted() {
         let (writer, entries) = Writer::new(2);
-        let line = |text: &str| Line { severity: Severity::Info, name: "node".into(), text: text.into() };
+        let line =
+            |text: &str| Line { severity: Severity::Info, is_published: true, name: "node".into(), text: text.into() };
         ["a", "b", "c", "d"].into_iter().for_each(|text| writer.write(line(text)));
         assert_eq!(writer.lost.load(Ordering::Relaxed), 2);
         drop(writer);
         let mut written = Vec::new();
-        write_all(&entries, |line| written.push(line.text));
+        write_all(&entries, |line, _| written.push(line.text));
         assert_eq!(written, ["a", "b"]);
     }
 

@@ -2,7 +2,7 @@
 //!
 //! - [`slam_node`], [`attitude_node`] and [`simulator_node`]: one folder each;
 //! - [`player`] and [`live`]: `lienav play`, `lienav evaluate --live`;
-//! - [`start`], [`stop`]: how a node begins, turns and ends;
+//! - [`start`], [`stop`], [`arguments`]: how a node begins, turns and ends, and what its command line says;
 //! - [`parameters`]: every setting with type, range and description; its services;
 //! - `receive`: from bytes on a topic to plain messages, as from a bag; what they mean, [`lienav_io::convert`] says;
 //! - [`tf`]: to messages of r2r;
@@ -10,6 +10,7 @@
 //! - [`diagnostics`], [`log`]: what a node says about itself;
 //! - [`clock`], [`pace`], [`qos`]: time, and quality of service.
 
+pub mod arguments;
 pub mod attitude_node;
 pub mod clock;
 pub mod diagnostics;

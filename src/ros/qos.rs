@@ -22,3 +22,8 @@ pub fn reliable() -> QosProfile {
 pub fn latched() -> QosProfile {
     QosProfile::default().reliable().transient_local().keep_last(1)
 }
+
+/// For log lines, as rclcpp has it: reliable, and the last thousand for those who come later.
+pub fn rosout() -> QosProfile {
+    QosProfile::default().reliable().transient_local().keep_last(1000)
+}

@@ -1,7 +1,8 @@
 //! How a node begins, turns and ends.
 
+use super::arguments::RosArguments;
 use super::log::{self, Log};
-use super::parameters::ParameterError;
+use super::parameters::{self, ParameterError};
 use super::receive::{self, Inbox};
 use super::stop::Stop;
 use std::process::ExitCode;
@@ -71,8 +72,11 @@ pub fn main(name: &str, node: impl FnOnce(&Stop) -> Result<(), StartError>) -> E
 /// The command line, or what ROS says.
 pub fn node(name: &str) -> Result<r2r::Node, StartError> {
     let is_secured = std::env::var("ROS_SECURITY_ENABLE").is_ok_and(|value| value == "true");
-    let node = r2r::Node::create(context()?, name, "");
-    node.map_err(|error| if is_secured { StartError::Secured(error) } else { error.into() })
+    let refused = |error| if is_secured { StartError::Secured(error) } else { StartError::from(error) };
+    let mut node = r2r::Node::create(context()?, name, "").map_err(refused)?;
+    log::publish_with(&mut node).map_err(refused)?;
+    parameters::warn_of_entries(&node, &Log::new(node.logger()));
+    Ok(node)
 }
 
 /// The ROS context of this process, from its command line.
@@ -80,6 +84,14 @@ pub fn node(name: &str) -> Result<r2r::Node, StartError> {
 /// # Errors
 /// What rcl says about the command line or its parameter files.
 pub fn context() -> Result<r2r::Context, StartError> {
+    let unknown = RosArguments::read(std::env::args()).unknown;
+    if !unknown.is_empty() {
+        return Err(StartError::CommandLine(format!(
+            "unknown ROS arguments: {}; behind --ros-args stand -r, -p, --params-file, --log-level, --enclave, \
+             --enable-… and --disable-…, and -- ends them",
+            unknown.join(" ")
+        )));
+    }
     // r2r panics where rcl refuses the command line: a missing parameter file is enough. The panic carries rcl's own
     // sentence, which is what the user needs; the hook is taken away so that it is not printed as a crash.
     let hook = std::panic::take_hook();

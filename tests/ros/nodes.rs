@@ -82,6 +82,15 @@ fn a_wrong_parameter_stops_a_node_at_start_and_says_which_what_and_what_else() {
 }
 
 #[test]
+fn ros_arguments_that_nobody_knows_are_refused() {
+    for node in [slam_node, simulator_node] {
+        let (status, log, _) = node(&domain(), &["--bogus", "1"]).wait(SOON);
+        assert_eq!(status.code(), Some(2), "{log}");
+        assert!(log.contains("unknown ROS arguments: --bogus 1"), "{log}");
+    }
+}
+
+#[test]
 fn a_parameter_file_that_is_missing_or_broken_is_named() {
     let (status, log, _) = slam_node(&domain(), &["--params-file", "/nowhere/slam.yaml"]).wait(SOON);
     assert_eq!(status.code(), Some(2), "{log}");

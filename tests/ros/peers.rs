@@ -39,6 +39,17 @@ fn rclpy_finds_topics_frames_transforms_parameters_and_services_as_documented() 
 }
 
 #[test]
+fn log_lines_are_heard_on_rosout_at_the_level_that_was_asked_for() {
+    let domain = domain();
+    let levels = ["--log-level", "debug", "--log-level", "rcl:=info"];
+    let node = slam_node(&domain, &[&["-r", "__ns:=/robot1"], &levels[..]].concat());
+    if let Some(said) = run_peer("log.py", &domain, &[]) {
+        println!("{said}");
+        end(node);
+    }
+}
+
+#[test]
 fn bad_input_is_dropped_and_counted_and_harms_no_pose() {
     let domain = domain();
     let node = slam_node(&domain, &["-p", "use_imu:=true"]);

@@ -9,14 +9,17 @@ mod value;
 pub use services::{Events, Request, Services};
 pub use value::Kind;
 
+use crate::ros::arguments::RosArguments;
 use crate::ros::log::Log;
 use lienav_base::settings;
 use lienav_base::settings::{Allowed, Described, OutOfRange, Spec, assign, check, lookup};
+use lienav_io::files::read_text;
 use r2r::ParameterValue;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// A parameter that cannot be used: name, value, and what is allowed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -78,6 +81,45 @@ pub fn warn_of_unknown(parameters: &Parameters, overrides: &Overrides, log: &Log
     for name in parameters.unknown(overrides) {
         log.warn(&format!("parameter '{name}' is unknown and has no effect; `ros2 param list` shows the known ones"));
     }
+}
+
+/// Warns of entries of parameter files that look as if they were for `node`, and that ROS does not give to it.
+pub fn warn_of_entries(node: &r2r::Node, log: &Log) {
+    let (Ok(name), Ok(full_name)) = (node.name(), node.fully_qualified_name()) else { return };
+    for path in RosArguments::read(std::env::args()).params_files {
+        // What is no file or no YAML, rcl has refused.
+        let Ok(text) = read_text(Path::new(&path)) else { continue };
+        for entry in entries_that_miss(&text, &name, &full_name) {
+            log.warn(&format!(
+                "{path}: the entry '{entry}' has no effect on the node '{full_name}'; write '{name}', '{full_name}' or \
+                 '/**'"
+            ));
+        }
+    }
+}
+
+/// The entries of a parameter file that have a wildcard or the name of the node, and do not reach it.
+fn entries_that_miss(text: &str, name: &str, full_name: &str) -> Vec<String> {
+    fn add(prefix: &str, value: &serde_yaml_ng::Value, found: &mut Vec<String>) {
+        for (key, value) in value.as_mapping().into_iter().flatten() {
+            match key.as_str() {
+                Some("ros__parameters") => found.push(prefix.to_owned()),
+                Some(key) if prefix.is_empty() => add(key, value, found),
+                Some(key) => add(&format!("{prefix}/{key}"), value, found),
+                None => (),
+            }
+        }
+    }
+    let mut entries = Vec::new();
+    if let Ok(value) = serde_yaml_ng::from_str(text) {
+        add("", &value, &mut entries);
+    }
+    let misses = |entry: &String| {
+        let reaches = ["/**", "**", name, full_name].contains(&entry.as_str());
+        !reaches && (entry.contains('*') || entry.rsplit('/').next() == Some(name))
+    };
+    entries.retain(misses);
+    entries
 }
 
 /// All parameters of a node, in the order of their declaration.
@@ -205,6 +247,21 @@ mod tests {
     #[test]
     fn without_overrides_the_defaults_are_read_back() {
         assert_eq!(declared(&[]).unwrap().read::<Config>(SPECS), Ok(Config::default()));
+    }
+
+    #[test]
+    fn entries_that_reach_no_node_are_found() {
+        let file = |key: &str| format!("{key}:\n  ros__parameters: {{filter: ekf}}\n");
+        let misses = |text: &str| entries_that_miss(text, "slam_node", "/robot_1/slam_node");
+        for key in ["slam_node", "/**", "/robot_1/slam_node", "amcl", "/robot_2/amcl"] {
+            assert_eq!(misses(&file(key)), [""; 0], "{key}");
+        }
+        for key in ["/**/slam_node", "/*/slam_node", "/robot_2/slam_node", "/slam_node"] {
+            assert_eq!(misses(&file(key)), [key]);
+        }
+        let nested = "robot_2:\n  slam_node:\n    ros__parameters: {filter: ekf}\n";
+        assert_eq!(misses(nested), ["robot_2/slam_node"]);
+        assert_eq!(misses("no: [yaml"), [""; 0]);
     }
 
     #[test]

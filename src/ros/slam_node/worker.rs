@@ -18,7 +18,7 @@ use lienav_io::bag::cdr::CdrError;
 use lienav_io::convert::{self, Refusal};
 use lienav_io::messages;
 use lienav_lie::Se2;
-use lienav_slam::{DropReason, Slam, TimeJump};
+use lienav_slam::{DropReason, Slam, Step, TimeJump};
 use r2r::Node;
 use r2r::std_srvs::srv::{SetBool, Trigger};
 use std::time::{Duration, Instant};
@@ -186,6 +186,7 @@ impl Worker {
             let Some(step) = self.slam.poll() else { return };
             let ended = Instant::now();
             self.tally.step(&step, ended - begun);
+            self.log.debug(|| describe(&step));
             let published = self.outputs.corrected(&step.estimate);
             self.tally.published(step.estimate.stamp, Instant::now());
             self.log.sent(published);
@@ -318,4 +319,15 @@ impl Worker {
     fn drop(&mut self, topic: &str, reason: DropReason) {
         self.log.warn_of(reason.word(), || format!("{topic} dropped as {reason}"));
     }
+}
+
+/// What a step did, for those who want to know why.
+fn describe(step: &Step) -> String {
+    let Step { estimate, nis, dof, accepted, added, rejected, features } = step;
+    let stds: [f64; 3] = std::array::from_fn(|k| estimate.covariance[(k, k)].max(0.0).sqrt());
+    format!(
+        "cloud of {}: {accepted} used (NIS {nis:.1} of {dof}), {added} new, {rejected} left out, {features} in the map; \
+         standard deviations {:.3} m, {:.3} m, {:.4} rad",
+        estimate.stamp, stds[0], stds[1], stds[2]
+    )
 }
