@@ -104,6 +104,22 @@ fn a_parameter_file_that_is_missing_or_broken_is_named() {
 }
 
 #[test]
+fn the_parameters_of_a_simulator_can_be_written_to_a_file_and_read_back() {
+    let (domain, file) = (domain(), std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("dumped.yaml"));
+    let file = file.to_str().unwrap();
+    let mut node = simulator_node(&domain, &["-p", "wait_for_subscribers:=1", "-p", "seed:=77"]);
+    node.wait_for_line("waiting for 1 subscribers");
+    let Some(said) = run_peer("dump.py", &domain, &["simulator_node", file]) else { return };
+    println!("{said}");
+    drop(node);
+    assert!(std::fs::read_to_string(file).unwrap().contains("seed: 77"));
+    let mut again = simulator_node(&domain, &["--params-file", file]);
+    again.wait_for_line("waiting for 1 subscribers");
+    again.signal("INT");
+    assert_eq!(again.wait(END).0.code(), Some(0));
+}
+
+#[test]
 fn a_scenario_that_nobody_knows_is_named() {
     let (status, log, _) = simulator_node(&domain(), &["-p", "scenario:=moon"]).wait(SOON);
     assert_eq!(status.code(), Some(2), "{log}");

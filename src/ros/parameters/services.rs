@@ -13,6 +13,7 @@ use r2r::rcl_interfaces::srv::{
     DescribeParameters, GetParameterTypes, GetParameters, ListParameters, SetParameters, SetParametersAtomically,
 };
 use r2r::{Node, ParameterValue, Publisher, QosProfile, ServiceRequest};
+use serde_json::Value;
 
 /// Somebody wants to know or to change parameters.
 pub enum Request {
@@ -137,7 +138,9 @@ impl Request {
                 request.respond(DescribeParameters::Response { descriptors })
             }
             Self::List(request) => {
-                let names = parameters.entries.iter().map(|e| e.spec.name);
+                // Of an empty list, `ros2 param dump` writes `[]`, which no node can read back: a list of no type.
+                let is_empty = |value: &Value| value.as_array().is_some_and(Vec::is_empty);
+                let names = parameters.entries.iter().filter(|e| !is_empty(&e.value)).map(|e| e.spec.name);
                 let result = list(names, &request.message.prefixes, request.message.depth);
                 request.respond(ListParameters::Response { result })
             }
