@@ -171,7 +171,7 @@ def player_command(context, bag):
     odom, features, imu = (
         LaunchConfiguration(name).perform(context) for name in ('odom', 'features', 'imu')
     )
-    extras = [topic for topic in (imu, *EXTRAS) if f'name: {topic}\n' in metadata(bag)]
+    extras = [topic for topic in (imu, *EXTRAS, *own(bag)) if f'name: {topic}\n' in metadata(bag)]
     ros2 = ['ros2', 'bag', 'play', '--disable-keyboard-controls']
     return [
         *(ros2 if player == 'ros2' else [LIENAV, 'play']),
@@ -179,6 +179,12 @@ def player_command(context, bag):
         *('--clock', '100', '--rate', LaunchConfiguration('rate'), '--delay', str(DISCOVERY_S)),
         *('--topics', odom, features, *extras),
     ]
+
+
+def own(bag):
+    """Return the topics that only bags of `lienav convert` and `simulate` are played with."""
+    # In a bag of a robot, /tf may hold the transform from map to odom, which slam_node gives here.
+    return ('/tf',) if 'lienav.name' in metadata(bag) else ()
 
 
 def rosbag2_reads(bag):

@@ -4,10 +4,15 @@ use super::bag::cdr;
 use super::bag::metadata::Qos;
 use super::bag::{BagWriter, DROPPED_KEY, Existing, NAME_KEY, Role, TopicId, WriteError, params};
 use super::cloud::encode_landmarks;
-use super::convert::{cloud_message, features_message, imu_message, odometry_message, pose_stamped};
-use super::messages::{Imu, Odometry, PointCloud2, PoseStamped};
+use super::convert::{
+    cloud_message, features_message, imu_message, odometry_message, pose_message, pose_stamped, transform_message,
+};
+use super::messages::{Imu, Odometry, PointCloud2, PoseStamped, TfMessage};
 use super::recording::{Input, Recording};
 use lienav_base::stamp::Stamp;
+use lienav_lie::Se2;
+use lienav_slam::SensorConfig;
+use nalgebra::Vector3;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -40,8 +45,9 @@ impl Converted {
     }
 }
 
-/// Writes a bag folder: `/odom`, `/imu` (if there is any), `/features`, `/ground_truth/pose`,
-/// `/ground_truth/landmarks`, and `params.yaml` with what the recording says of its sensors. Each message is received
+/// Writes a bag folder: `/odom` and `/tf` with the pose that the odometry adds up to, `/tf_static` with the mount of the
+/// sensor, `/imu` (if there is any), `/features`, `/ground_truth/pose`, `/ground_truth/landmarks`, and `params.yaml` with
+/// what the recording says of its sensors. Each message is received
 /// at its own stamp, or at that of the one before if that is later: the order of arrival stays. Messages stamped before
 /// the epoch, which a bag cannot store, are left out and counted. `progress` is told how many of how many messages are
 /// written.
@@ -62,8 +68,16 @@ pub fn to_bag(
     if let Some(config) = &recording.config {
         bag.add_file(params::FILE_NAME, &params::to_yaml(config))?;
     }
-    let topics = Topics::add(recording, &mut bag)?;
-    let total = (recording.inputs.len() + recording.truth.len() + usize::from(topics.landmarks.is_some())) as u64;
+    let mut topics = Topics::add(recording, &mut bag)?;
+    let transforms = recording.inputs.iter().filter(|input| matches!(input, Input::Odometry(_))).count();
+    let at_once = usize::from(topics.landmarks.is_some()) + usize::from(topics.mount.is_some());
+    let total = (recording.inputs.len() + transforms + recording.truth.len() + at_once) as u64;
+    if let (Some(topic), Some(config)) = (topics.mount, &recording.config) {
+        let stamp = first_stamp(recording);
+        let SensorConfig { x_m, y_m, yaw_rad, .. } = config.sensor;
+        let mount = Se2::new(x_m, y_m, yaw_rad);
+        bag.write(topic, stamp, &transform_message(stamp, &mount, BASE_FRAME, SENSOR_FRAME))?;
+    }
     if let Some(topic) = topics.landmarks {
         let stamp = first_stamp(recording);
         let encoded = encode_landmarks(&recording.true_landmarks);
@@ -108,6 +122,10 @@ pub fn to_bag(
 
 struct Topics {
     odometry: TopicId,
+    transforms: TopicId,
+    /// Where the sensor sits, if the recording says so.
+    mount: Option<TopicId>,
+    reckoning: DeadReckoning,
     features: TopicId,
     imu: Option<TopicId>,
     truth: TopicId,
@@ -117,9 +135,13 @@ struct Topics {
 impl Topics {
     fn add(recording: &Recording, bag: &mut BagWriter) -> Result<Self, WriteError> {
         let has_imu = recording.inputs.iter().any(|input| matches!(input, Input::Imu(_)));
+        let has_mount = recording.config.is_some();
         let has_landmarks = !recording.true_landmarks.is_empty();
         Ok(Self {
             odometry: bag.add_topic::<Odometry>(Role::Odometry.usual_name(), Qos::RELIABLE)?,
+            transforms: bag.add_topic::<TfMessage>("/tf", Qos::RELIABLE)?,
+            mount: has_mount.then(|| bag.add_topic::<TfMessage>("/tf_static", Qos::LATCHED)).transpose()?,
+            reckoning: DeadReckoning::default(),
             features: bag.add_topic::<PointCloud2>(Role::Features.usual_name(), Qos::RELIABLE)?,
             imu: has_imu.then(|| bag.add_topic::<Imu>(Role::Imu.usual_name(), Qos::RELIABLE)).transpose()?,
             truth: bag.add_topic::<PoseStamped>(Role::Truth.usual_name(), Qos::RELIABLE)?,
@@ -129,16 +151,44 @@ impl Topics {
         })
     }
 
-    fn write(&self, input: &Input, received: Stamp, bag: &mut BagWriter) -> Result<(), WriteError> {
+    fn write(&mut self, input: &Input, received: Stamp, bag: &mut BagWriter) -> Result<(), WriteError> {
         let (topic, bytes) = match (input, self.imu) {
             (Input::Odometry(odometry), _) => {
-                (self.odometry, cdr::encode(&odometry_message(odometry, ODOM_FRAME, BASE_FRAME))?)
+                let pose = self.reckoning.add(odometry);
+                let transform = transform_message(odometry.stamp, &pose, ODOM_FRAME, BASE_FRAME);
+                bag.write_serialized(self.transforms, received, odometry.stamp, &cdr::encode(&transform)?)?;
+                let mut message = odometry_message(odometry, ODOM_FRAME, BASE_FRAME);
+                message.pose.pose = pose_message(&pose);
+                (self.odometry, cdr::encode(&message)?)
             }
             (Input::Features(features), _) => (self.features, cdr::encode(&features_message(features, SENSOR_FRAME))?),
             (Input::Imu(imu), Some(topic)) => (topic, cdr::encode(&imu_message(imu, BASE_FRAME))?),
             (Input::Imu(_), None) => return Ok(()),
         };
         bag.write_serialized(topic, received, input.stamp(), &bytes)
+    }
+}
+
+/// Twists added up to a pose in the odometry's frame, as the driver of a robot does it.
+#[derive(Default)]
+struct DeadReckoning {
+    pose: Se2,
+    last: Option<Stamp>,
+}
+
+impl DeadReckoning {
+    /// Longer intervals are gaps, in which nobody knows how the robot moved, s.
+    const GAP_S: f64 = 1.0;
+
+    /// The pose at a sample. One that comes late changes nothing.
+    fn add(&mut self, odometry: &lienav_slam::Odometry) -> Se2 {
+        let elapsed = self.last.map_or(0.0, |last| odometry.stamp.since(last));
+        if elapsed > 0.0 && elapsed <= Self::GAP_S {
+            let twist = Vector3::new(odometry.velocity.x, odometry.velocity.y, odometry.yaw_rate);
+            self.pose = self.pose * Se2::exp(&(twist * elapsed));
+        }
+        self.last = self.last.max(Some(odometry.stamp));
+        self.pose
     }
 }
 

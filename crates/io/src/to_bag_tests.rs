@@ -103,6 +103,24 @@ fn what_exists_is_replaced_only_on_demand_and_only_if_it_is_a_bag() {
 }
 
 #[test]
+fn transforms_lead_from_the_odometry_to_the_sensor() {
+    let mut reckoning = DeadReckoning::default();
+    let sample = |millis: i64| OdometryInput {
+        stamp: Stamp::from_nanos(millis * 1_000_000),
+        velocity: Vector2::new(2.0, 0.0),
+        yaw_rate: 0.5,
+        covariance: None,
+    };
+    for k in 0..=20 {
+        reckoning.add(&sample(100 * k));
+    }
+    let quarter = Se2::exp(&Vector3::new(4.0, 0.0, 1.0));
+    assert!((reckoning.add(&sample(1500)).p - quarter.p).norm() < 1e-12, "late");
+    assert!((reckoning.add(&sample(9000)).p - quarter.p).norm() < 1e-12, "a gap");
+    assert!((reckoning.add(&sample(9100)).p - quarter.p).norm() > 0.1);
+}
+
+#[test]
 fn what_is_stamped_before_the_epoch_is_left_out_and_counted_by_topic() {
     let folder = tempfile::tempdir().unwrap();
     let mut recording = recording();
@@ -116,7 +134,8 @@ fn what_is_stamped_before_the_epoch_is_left_out_and_counted_by_topic() {
     });
     odometry.unwrap().stamp = early;
     let converted = to_bag(&recording, &path, Existing::Replace, &mut |_, _| ()).unwrap();
-    assert_eq!(converted.messages, all.messages - 2);
+    // The transform of the odometry message, too.
+    assert_eq!(converted.messages, all.messages - 3);
     let expected = [("/ground_truth/pose", (1, early)), ("/odom", (1, early))];
     assert_eq!(converted.before_the_epoch, expected.into());
     assert_eq!(open_bag(&path).inputs.len(), recording.inputs.len() - 1);

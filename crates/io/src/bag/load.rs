@@ -8,7 +8,7 @@ use super::read::{BagReader, Topic};
 use super::topics::{Role, Topics, roles_of};
 use crate::convert::{self, Expected, Frame, Frames, Refusal, pose_of, stamp_of};
 use crate::files::folder_of;
-use crate::messages::{Imu, Message, Odometry, PointCloud2, PoseStamped, PoseWithCovarianceStamped};
+use crate::messages::{Imu, Message, Odometry, PointCloud2, PoseStamped, PoseWithCovarianceStamped, TfMessage};
 use crate::recording::{Input, OpenError, Recording};
 use lienav_slam::FeatureKind;
 use std::collections::BTreeMap;
@@ -270,7 +270,9 @@ fn warn_of_topics(topics: &[Topic], roles: &[Option<Role>], recording: &mut Reco
                 .push(format!("no topic {name}, and not exactly one topic of type {types}; name the topic to read"));
         }
     }
-    let unused = topics.iter().zip(roles).filter(|(_, role)| role.is_none());
+    // Transforms are in every bag, and nobody expects them to be read.
+    let is_missed = |topic: &Topic| topic.type_name != TfMessage::TYPE;
+    let unused = topics.iter().zip(roles).filter(|(topic, role)| role.is_none() && is_missed(topic));
     let unused: Vec<String> = unused.map(|(topic, _)| format!("{} ({})", topic.name, topic.type_name)).collect();
     if !unused.is_empty() {
         recording.warnings.push(format!("topics that were not read: {}", unused.join(", ")));

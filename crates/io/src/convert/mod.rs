@@ -30,7 +30,10 @@ pub use read::{
     torque, yaw_of,
 };
 pub use refusal::Refusal;
-pub use write::{cloud_message, features_message, header, imu_message, odometry_message, pose_message, pose_stamped};
+pub use write::{
+    cloud_message, features_message, header, imu_message, odometry_message, pose_message, pose_stamped,
+    transform_message,
+};
 
 /// Where (x, y, rotation about Z) stand among the six of ROS (x, y, z, rotations about X, Y, Z).
 pub const PLANAR: [usize; 3] = [0, 1, 5];

@@ -4,7 +4,8 @@
 use super::PLANAR;
 use crate::cloud::{Encoded, encode_features};
 use crate::messages::{
-    Bytes, Header, Imu, Odometry, Point, PointCloud2, PointField, Pose, PoseStamped, Quaternion, Time,
+    Bytes, Header, Imu, Odometry, Point, PointCloud2, PointField, Pose, PoseStamped, Quaternion, TfMessage, Time,
+    Transform, TransformStamped, Vector3,
 };
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
@@ -60,6 +61,14 @@ pub fn imu_message(imu: &lienav_slam::Imu, frame: &str) -> Imu {
 pub fn pose_message(pose: &Se2) -> Pose {
     let (z, w) = half_angle(pose.theta);
     Pose { position: Point { x: pose.p.x, y: pose.p.y, z: 0.0 }, orientation: Quaternion { x: 0.0, y: 0.0, z, w } }
+}
+
+/// The transform from a frame to one at `pose` in it, at an instant.
+pub fn transform_message(stamp: Stamp, pose: &Se2, frame: &str, child: &str) -> TfMessage {
+    let Pose { position: Point { x, y, z }, orientation: rotation } = pose_message(pose);
+    let transform = Transform { translation: Vector3 { x, y, z }, rotation };
+    let header = header(stamp, frame);
+    TfMessage { transforms: vec![TransformStamped { header, child_frame_id: child.to_owned(), transform }] }
 }
 
 /// A pose in the plane at an instant.
