@@ -24,7 +24,9 @@ import threading
 import time
 from pathlib import Path
 
+from geometry_msgs.msg import PoseWithCovarianceStamped
 from peer import UNKNOWN, cloud, nanos, stamp_into
+from rclpy.serialization import serialize_message
 from robot import LEVELS, Robot, main
 
 SECOND = 1_000_000_000
@@ -111,6 +113,42 @@ def undecodable(robot, long):
         if i % 3 == 2:
             robot.run(0.005)
     return '1200 pieces of bytes on odom, features and initialpose'
+
+
+@fault(recovers_s=math.inf)
+def mutated(robot, long):
+    """True messages with a few of their bytes changed, as fast as they go. What is not refused counts as an observation, so
+    the map may be worth nothing in the end; the node has to live, and to go on from there.
+    """
+    draw, topics = random.Random(5), [robot.odom, robot.features, robot.initialpose]
+    originals = {}
+    pose = PoseWithCovarianceStamped()
+    pose.header.frame_id, pose.pose.pose.orientation.w = 'map', 1.0
+
+    def keep(publisher, message):
+        originals[publisher] = bytearray(serialize_message(message))
+        return [message]
+
+    robot.changes.append(keep)
+    robot.until(lambda: len(originals) == 2, 'messages')
+    originals[robot.initialpose] = bytearray(serialize_message(pose))
+    count, before = 1_000_000 if long else 3_000, robot.memory_mb()
+    for i in range(count):
+        # A pose of chance now and then; the others are most of what comes.
+        topic = topics[2] if i % 100 == 99 else topics[i % 2]
+        message = bytearray(originals[topic])
+        for _ in range(draw.choice((1, 1, 2, 8))):
+            message[draw.randrange(4, len(message))] = draw.randrange(256)
+        if draw.random() < 0.05:
+            del message[draw.randrange(4, len(message)) :]
+        topic.publish(bytes(message))
+        if i % 10 == 9:
+            robot.run(0.001)
+    robot.changes.clear()
+    robot.run(1.0)
+    robot.anchor_wanted, grown = True, robot.memory_mb() - before
+    assert grown < 200.0, f'{grown:.0f} MB more'
+    return f'{count} mutated messages; {grown:+.0f} MB'
 
 
 @fault(words='no odometry for')
