@@ -30,16 +30,30 @@ pub(super) struct Args {
     /// Wait this long before the first message, s
     #[arg(short, long, default_value_t = 0.0, value_name = "SECONDS")]
     delay: f64,
+    /// Play so much of the bag, s
+    #[arg(long, value_name = "SECONDS")]
+    playback_duration: Option<f64>,
+    /// Begin with a pause
+    #[arg(short = 'p', long)]
+    start_paused: bool,
+    /// Listen to no keys (space: pause; left, right: 5 s; up, down: speed)
+    #[arg(long)]
+    disable_keyboard_controls: bool,
+    /// YAML file: reliability, durability, history, depth by topic
+    #[arg(long, value_name = "FILE")]
+    qos_profile_overrides_path: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "Examples:
   lienav play circle --clock --rate 2
+  lienav play circle --start-offset 10 --playback-duration 20
   lienav play circle --topics /odom /features --remap /odom:=/robot1/odom";
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     for (name, value, positive) in [
         ("--rate", Some(args.rate), true),
         ("--clock", args.clock, true),
+        ("--playback-duration", args.playback_duration, true),
         ("--start-offset", Some(args.start_offset), false),
         ("--delay", Some(args.delay), false),
     ] {
@@ -73,8 +87,18 @@ mod player {
 mod player {
     use super::super::failure::Failure;
     use super::super::progress;
-    use crate::ros::player::{Options, play};
+    use crate::ros::player::{Options, QosOverride, play};
     use crate::ros::stop::Stop;
+    use lienav_io::files::read_text;
+    use std::collections::BTreeMap;
+    use std::path::Path;
+
+    /// Quality of service by topic, from a file.
+    fn overrides(path: &Path) -> Result<BTreeMap<String, QosOverride>, Failure> {
+        let wrong = |error: &dyn std::fmt::Display| Failure::WrongCall(format!("{}: {error}", path.display()));
+        let text = read_text(path).map_err(|error| wrong(&error))?;
+        serde_yaml_ng::from_str(&text).map_err(|error| wrong(&error))
+    }
 
     /// The bar counts thousandths.
     const WHOLE: usize = 1000;
@@ -90,6 +114,10 @@ mod player {
             repeat: args.repeat,
             start_offset_s: args.start_offset,
             delay_s: args.delay,
+            duration_s: args.playback_duration,
+            start_paused: args.start_paused,
+            has_keys: !args.disable_keyboard_controls,
+            qos: args.qos_profile_overrides_path.as_deref().map_or_else(|| Ok(BTreeMap::new()), overrides)?,
         };
         let bar = progress::bar(WHOLE, "playing");
         let played = play(&options, &stop, |part| bar.set_position((part * WHOLE as f64) as u64));

@@ -1,7 +1,7 @@
 //! The ROS face: the nodes, and the only place that names r2r.
 //!
 //! - [`slam_node`], [`attitude_node`] and [`simulator_node`]: one folder each;
-//! - [`player`] and [`live`]: `lienav play`, `lienav evaluate --live`;
+//! - [`player`], [`playback`] and [`live`]: `lienav play`, `lienav evaluate --live`;
 //! - [`start`], [`stop`], [`arguments`]: how a node begins, turns and ends, and what its command line says;
 //! - [`parameters`]: every setting with type, range and description; its services;
 //! - `receive`: from bytes on a topic to plain messages, as from a bag; what they mean, [`lienav_io::convert`] says;
@@ -18,6 +18,7 @@ pub mod live;
 pub mod log;
 pub mod pace;
 pub mod parameters;
+pub mod playback;
 pub mod player;
 pub mod qos;
 pub mod queue;

@@ -1,6 +1,7 @@
 //! Plays stamped data at a multiple of its own speed, and tells the time on `/clock` on the way.
 
 use super::clock::to_time;
+use super::playback::Control;
 use super::qos;
 use super::stop::Stop;
 use lienav_base::stamp::Stamp;
@@ -55,6 +56,20 @@ impl ClockSource {
     }
 }
 
+/// How a wait ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Waited {
+    /// The data are due.
+    Due,
+    /// The user wants to go on at this stamp.
+    Jump(Stamp),
+    /// The end was asked for.
+    Stopped,
+}
+
+/// A wish of the user is seen after this long, at most.
+const ATTENTION: Duration = Duration::from_millis(50);
+
 /// Waits for data to fall due, publishing `/clock` meanwhile if there is one.
 pub struct Player<'a> {
     pace: Pace,
@@ -83,6 +98,40 @@ impl<'a> Player<'a> {
             let until = self.clock.map_or(due, |clock| due.min(now + clock.period));
             if stop.sleep_until(until) {
                 return Ok(false);
+            }
+        }
+    }
+
+    /// The same with a user who may pause, jump, and change the speed.
+    ///
+    /// # Errors
+    /// ROS does not publish `/clock`.
+    pub fn wait_with(&mut self, control: &Control, rate: f64, stamp: Stamp, stop: &Stop) -> r2r::Result<Waited> {
+        loop {
+            let now = Instant::now();
+            let reached = self.pace.stamp_at(now).min(stamp);
+            let jump = control.take_jump();
+            if jump != 0.0 {
+                return Ok(Waited::Jump(reached + jump));
+            }
+            if control.is_paused() {
+                if stop.sleep(ATTENTION) {
+                    return Ok(Waited::Stopped);
+                }
+                self.pace = Pace::from_now(reached, self.pace.rate);
+                continue;
+            }
+            if self.pace.rate != rate * control.speed() {
+                self.pace = Pace::from_now(reached, rate * control.speed());
+            }
+            self.tell(reached)?;
+            let due = self.pace.due(stamp);
+            if now >= due {
+                return Ok(if stop.is_requested() { Waited::Stopped } else { Waited::Due });
+            }
+            let until = self.clock.map_or(due, |clock| due.min(now + clock.period)).min(now + ATTENTION);
+            if stop.sleep_until(until) {
+                return Ok(Waited::Stopped);
             }
         }
     }

@@ -1,6 +1,7 @@
 //! `lienav play`: a bag on its topics, at a multiple of its speed.
 
-use super::pace::{ClockSource, Player};
+use super::pace::{ClockSource, Player, Waited};
+use super::playback::{Control, Request, listen_to_keys};
 use super::qos;
 use super::start::{self, StartError};
 use super::stop::Stop;
@@ -8,6 +9,8 @@ use lienav_base::stamp::Stamp;
 use lienav_io::bag::{BagReader, Topic};
 use lienav_io::recording::OpenError;
 use r2r::{Node, PublisherUntyped, QosProfile, WrappedNativeMsgUntyped};
+use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -30,6 +33,66 @@ pub struct Options {
     pub start_offset_s: f64,
     /// Wait this long before the first message, s.
     pub delay_s: f64,
+    /// Play so much of the bag, s; `None` for all.
+    pub duration_s: Option<f64>,
+    /// Begin with a pause.
+    pub start_paused: bool,
+    /// Listen to keys where standard input is a terminal.
+    pub has_keys: bool,
+    /// Quality of service by topic, instead of the usual.
+    pub qos: BTreeMap<String, QosOverride>,
+}
+
+/// Quality of service of one topic, as in the files of `ros2 bag play --qos-profile-overrides-path`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QosOverride {
+    reliability: Option<Reliability>,
+    durability: Option<Durability>,
+    history: Option<History>,
+    depth: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Reliability {
+    Reliable,
+    BestEffort,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Durability {
+    TransientLocal,
+    Volatile,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum History {
+    KeepLast,
+    KeepAll,
+}
+
+impl QosOverride {
+    /// The profile with what is overridden.
+    fn of(&self, mut qos: QosProfile) -> QosProfile {
+        qos = match self.reliability {
+            Some(Reliability::Reliable) => qos.reliable(),
+            Some(Reliability::BestEffort) => qos.best_effort(),
+            None => qos,
+        };
+        qos = match self.durability {
+            Some(Durability::TransientLocal) => qos.transient_local(),
+            Some(Durability::Volatile) => qos.volatile(),
+            None => qos,
+        };
+        match (self.history, self.depth) {
+            (Some(History::KeepAll), _) => qos.keep_all(),
+            (_, Some(depth)) => qos.keep_last(depth),
+            (_, None) => qos,
+        }
+    }
 }
 
 /// What was played.
@@ -77,47 +140,95 @@ const FLUSHING: Duration = Duration::from_millis(300);
 ///
 /// # Errors
 /// The bag cannot be read, holds nothing that can be played, or ROS refuses.
-pub fn play(options: &Options, stop: &Stop, mut progress: impl FnMut(f64)) -> Result<Played, PlayError> {
+pub fn play(options: &Options, stop: &Stop, mut progress: impl FnMut(f64) + Send) -> Result<Played, PlayError> {
     let mut bag = BagReader::open(&options.bag)?;
     let mut node = Node::create(start::context()?, "lienav_player", "")?;
     let mut played = Played::default();
     let channels = advertise(&mut node, bag.topics(), options, &mut played.warnings)?;
-    let Some((first, last)) = bag.bounds().filter(|_| channels.iter().any(Option::is_some)) else {
+    if bag.bounds().is_none() || channels.iter().all(Option::is_none) {
         let names: Vec<&str> = bag.topics().iter().map(|t| t.name.as_str()).collect();
         let found = if names.is_empty() { "it is empty".into() } else { format!("it holds {}", names.join(", ")) };
         let reasons: Vec<String> = std::iter::once(found).chain(played.warnings).collect();
         return Err(PlayError::Nothing { bag: options.bag.clone(), reason: reasons.join("; ") });
-    };
+    }
     let clock = options.clock_hz.map(|hz| ClockSource::of(&mut node, hz)).transpose()?;
-    let begin = first + options.start_offset_s;
-    let whole = last.since(begin).max(1e-9);
     if stop.sleep(SETTLING + Duration::from_secs_f64(options.delay_s.clamp(0.0, 1e6))) {
         return Ok(played);
     }
-    loop {
-        bag.seek(if options.start_offset_s > 0.0 { begin } else { Stamp::MIN });
-        let mut player = Player::from_now(begin, options.rate, clock.as_ref());
-        for record in bag.by_ref() {
-            let Some(channel) = &channels[record.topic] else { continue };
-            if !player.wait_for(record.log_time, stop)? {
-                return Ok(played);
-            }
-            match channel.publish(&record.data)? {
-                true => played.messages += 1,
-                false => played.damaged += 1,
-            }
-            progress((record.log_time.since(begin) / whole).clamp(0.0, 1.0));
+    let requests = Request::services(&mut node)?;
+    let control = Control::new(options.start_paused);
+    let (over, mut outcome) = (stop.clone(), Ok(true));
+    let answer = |batch: Vec<Request>| {
+        // Who asked may have gone.
+        batch.into_iter().for_each(|request| drop(request.answer(&control)));
+    };
+    let mut channels = Channels { channels, played: &mut played };
+    std::thread::scope(|scope| {
+        if options.has_keys {
+            scope.spawn(|| listen_to_keys(&control, &over));
         }
-        if !options.repeat {
-            break;
-        }
-    }
+        start::spin(node, requests, stop, answer, || {
+            // Moved, since it may be sent to another thread and not shared.
+            let clock = clock;
+            outcome = play_all(&mut bag, &mut channels, options, &control, clock.as_ref(), stop, &mut progress);
+            if matches!(outcome, Ok(true)) {
+                stop.sleep(FLUSHING);
+            }
+        })
+    })?;
+    outcome?;
     played.warnings.extend_from_slice(bag.warnings());
     if played.damaged > 0 {
         played.warnings.push(format!("{} damaged messages were left out", played.damaged));
     }
-    stop.sleep(FLUSHING);
     Ok(played)
+}
+
+/// The topics that are played, by their index in the bag.
+struct Channels<'a> {
+    channels: Vec<Option<Channel>>,
+    played: &'a mut Played,
+}
+
+/// Plays to the end; false where that was asked for earlier.
+fn play_all(
+    bag: &mut BagReader,
+    channels: &mut Channels,
+    options: &Options,
+    control: &Control,
+    clock: Option<&ClockSource>,
+    stop: &Stop,
+    progress: &mut (impl FnMut(f64) + ?Sized),
+) -> r2r::Result<bool> {
+    let Some((first, last)) = bag.bounds() else { return Ok(true) };
+    let begin = first + options.start_offset_s;
+    let end = options.duration_s.map_or(last, |duration| last.min(begin + duration));
+    let whole = end.since(begin).max(1e-9);
+    loop {
+        bag.seek(if options.start_offset_s > 0.0 { begin } else { Stamp::MIN });
+        let mut player = Player::from_now(begin, options.rate * control.speed(), clock);
+        while let Some(record) = bag.next().filter(|record| record.log_time <= end) {
+            let Some(channel) = &channels.channels[record.topic] else { continue };
+            match player.wait_with(control, options.rate, record.log_time, stop)? {
+                Waited::Stopped => return Ok(false),
+                Waited::Jump(to) => {
+                    let to = to.clamp(begin, end.max(begin));
+                    bag.seek(to);
+                    player = Player::from_now(to, options.rate * control.speed(), clock);
+                    continue;
+                }
+                Waited::Due => (),
+            }
+            match channel.publish(&record.data)? {
+                true => channels.played.messages += 1,
+                false => channels.played.damaged += 1,
+            }
+            progress((record.log_time.since(begin) / whole).clamp(0.0, 1.0));
+        }
+        if !options.repeat {
+            return Ok(true);
+        }
+    }
 }
 
 /// A topic that is played.
@@ -164,7 +275,9 @@ fn advertise(
         }
         let renamed = options.remap.iter().find(|(from, _)| same(from, &topic.name));
         let name = renamed.map_or(topic.name.as_str(), |(_, to)| to.as_str());
-        let publisher = node.create_publisher_untyped(name, &topic.type_name, offered(&topic.qos))?;
+        let named = options.qos.iter().find(|(name, _)| same(name, &topic.name));
+        let qos = named.map_or_else(|| offered(&topic.qos), |(_, own)| own.of(offered(&topic.qos)));
+        let publisher = node.create_publisher_untyped(name, &topic.type_name, qos)?;
         channels.push(Some(Channel { publisher, type_name: topic.type_name.clone() }));
     }
     for name in options.topics.iter().filter(|name| !topics.iter().any(|t| same(name, &t.name))) {
@@ -184,6 +297,16 @@ fn offered(recorded: &str) -> QosProfile {
 mod tests {
     use super::*;
     use r2r::qos::DurabilityPolicy;
+
+    #[test]
+    fn quality_of_service_is_overridden_where_the_file_says_so() {
+        let text = "/odom:\n  reliability: best_effort\n  history: keep_last\n  depth: 7\n";
+        let overrides: BTreeMap<String, QosOverride> = serde_yaml_ng::from_str(text).unwrap();
+        let qos = overrides["/odom"].of(offered(""));
+        assert!(matches!(qos.reliability, r2r::qos::ReliabilityPolicy::BestEffort));
+        assert_eq!(qos.depth, 7);
+        assert!(serde_yaml_ng::from_str::<BTreeMap<String, QosOverride>>("/odom: {speed: 3}").is_err());
+    }
 
     #[test]
     fn what_was_latched_is_latched_again() {

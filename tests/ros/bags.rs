@@ -1,6 +1,6 @@
 //! A bag through the player and the node gives what the evaluator gets from the bag itself.
 
-use super::process::{Process, domain, start};
+use super::process::{Process, domain, run_peer, start};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -52,4 +52,22 @@ fn a_bag_played_twenty_times_as_fast_gives_the_numbers_of_the_bag_itself() {
     for key in ["position_rmse_m", "nees_mean", "steps"] {
         assert_eq!(again[key].take(), offline[key], "{key}");
     }
+}
+
+#[test]
+fn a_bag_that_is_played_can_be_paused_and_ends_after_its_duration() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let bag = folder.path().join("circle").to_str().unwrap().to_owned();
+    let domain = domain();
+    run_to_end(lienav(&domain, &["simulate", "--seed", "5", "--out", &bag]));
+    let mut player = lienav(&domain, &["play", &bag, "--rate", "2", "--start-paused"]);
+    let Some(said) = run_peer("playback.py", &domain, &[]) else { return };
+    println!("{said}");
+    player.signal("INT");
+    run_to_end(player);
+
+    let begun = std::time::Instant::now();
+    run_to_end(lienav(&domain, &["play", &bag, "--start-offset", "3", "--playback-duration", "2"]));
+    let took = begun.elapsed().as_secs_f64();
+    assert!((2.0..20.0).contains(&took), "{took} s for 2 s of 40");
 }
