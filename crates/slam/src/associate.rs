@@ -1,12 +1,13 @@
 //! Data association: the feature that each reading is of.
 
+use super::enter::Neighbourhood;
 use super::fixed_lag::{Associated, Role};
 use super::gate::{mahalanobis_squared, relative_trace};
 use super::linearize::{Match, Subject, innovation_covariance, linearize};
 use super::sensor::Reading;
 use super::state::State;
 use super::step::Model;
-use super::{Counts, DropReason, FeatureKind, Observation};
+use super::{Counts, DropReason, FeatureKind, MapMode, Observation};
 use std::collections::HashSet;
 
 /// The content of a cloud.
@@ -161,9 +162,15 @@ fn subject_of(
 /// [`DropReason::Ambiguous`] if it passes two gates, or if it passes none and is not far from all features.
 fn nearest(state: &State, model: &Model, reading: &Reading) -> Result<Option<usize>, DropReason> {
     let (gate, dim) = (&model.gate, model.sensors.dim(reading));
+    // Beside a known map many are in the state, and few near.
+    let is_mapping = model.map.mode == MapMode::Mapping;
+    let near = if is_mapping { None } else { Neighbourhood::of(state, model, reading) };
     let mut nearest: Option<(f64, usize)> = None;
     let mut inside = 0;
     for i in 0..state.features.len() {
+        if near.is_some_and(|near| !near.reaches(state, i)) {
+            continue;
+        }
         let mut candidate = Match::new(Subject::Feature(i), reading);
         let Some(distance) = distance(state, model, &mut candidate) else { continue };
         inside += usize::from(distance <= gate.known(dim));

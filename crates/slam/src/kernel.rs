@@ -6,10 +6,10 @@
 
 use pulp::{Arch, NullaryFnOnce};
 
-/// A ← A − W Wᵀ for the lower triangle of an `n` × `n` matrix, column by column at `stride`; W has `columns` columns
-/// of `n`.
-pub fn subtract_outer(a: &mut [f64], stride: usize, n: usize, w: &[f64], columns: usize) {
-    Arch::new().dispatch(SubtractOuter { a, stride, n, w, columns });
+/// The first `open` columns of A ← A − W Wᵀ, for the lower triangle of an `n` × `n` matrix, column by column at
+/// `stride`; W has `columns` columns of `n`.
+pub fn subtract_outer(a: &mut [f64], stride: usize, (n, open): (usize, usize), w: &[f64], columns: usize) {
+    Arch::new().dispatch(SubtractOuter { a, stride, n, open, w, columns });
 }
 
 /// W ← W L⁻ᵀ for W of `columns` columns of `n`, and L lower triangular with positive diagonal, row by row.
@@ -23,6 +23,7 @@ struct SubtractOuter<'a> {
     a: &'a mut [f64],
     stride: usize,
     n: usize,
+    open: usize,
     w: &'a [f64],
     columns: usize,
 }
@@ -32,7 +33,7 @@ impl NullaryFnOnce for SubtractOuter<'_> {
 
     #[inline(always)]
     fn call(self) {
-        subtract_outer_plain(self.a, self.stride, self.n, self.w, self.columns);
+        subtract_outer_plain(self.a, self.stride, (self.n, self.open), self.w, self.columns);
     }
 }
 
@@ -53,8 +54,8 @@ impl NullaryFnOnce for SolveLower<'_> {
 }
 
 #[inline(always)]
-fn subtract_outer_plain(a: &mut [f64], stride: usize, n: usize, w: &[f64], columns: usize) {
-    for j in 0..n {
+fn subtract_outer_plain(a: &mut [f64], stride: usize, (n, open): (usize, usize), w: &[f64], columns: usize) {
+    for j in 0..open {
         let target = &mut a[j * stride + j..j * stride + n];
         let mut k = 0;
         // Four columns at once: the target is loaded and stored a quarter as often.
@@ -121,9 +122,11 @@ mod tests {
             let stride = n + 3;
             let (a, w) = (drawn(stride * n, 1), drawn(n * columns, 2));
             let (mut fast, mut plain) = (a.clone(), a);
-            subtract_outer(&mut fast, stride, n, &w, columns);
-            subtract_outer_plain(&mut plain, stride, n, &w, columns);
-            assert_eq!(fast, plain);
+            for open in [n, n.min(5)] {
+                subtract_outer(&mut fast, stride, (n, open), &w, columns);
+                subtract_outer_plain(&mut plain, stride, (n, open), &w, columns);
+                assert_eq!(fast, plain);
+            }
 
             let mut l = drawn(columns * columns, 3);
             (0..columns).for_each(|k| l[k * columns + k] = 1.5);

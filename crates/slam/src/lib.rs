@@ -146,6 +146,9 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(test)]
+extern crate self as lienav_slam;
+
 mod associate;
 mod augment;
 mod bound;
@@ -154,6 +157,7 @@ mod chart;
 mod config;
 mod covariance;
 mod early;
+mod enter;
 mod estimator;
 mod filter;
 mod fixed_lag;
@@ -161,6 +165,7 @@ mod gate;
 mod inbox;
 mod input;
 mod kernel;
+mod known_map;
 mod landmark_map;
 mod linearize;
 mod lookahead;
@@ -173,6 +178,7 @@ mod relocate;
 mod retract;
 mod sensor;
 mod slam;
+mod spatial_hash;
 mod spikes;
 mod state;
 mod step;
@@ -202,8 +208,8 @@ pub use trace::{Trace, TracedReading, TracedStep};
 pub use calibration::{CalibrationEstimate, CalibrationParameter};
 pub use chart::{Centre, Chart, Charts};
 pub use config::{
-    CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, MapConfig, MotionConfig, NoiseReading, Prior,
-    SPECS, SensorConfig, TimingConfig, TwistHold, TwistPath, WhenFull,
+    CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, MapConfig, MapMode, MotionConfig, NoiseReading,
+    Prior, SPECS, SensorConfig, TimingConfig, TwistHold, TwistPath, WhenFull,
 };
 pub use filter::{
     CompositionError, Coordinates, Correction, Discretization, Errors, Filter, Initialization, Linearization, NoiseAt,

@@ -6,7 +6,7 @@ use super::measurement::{Expected, fixed, padded};
 use super::propagate::{Rows, along};
 use super::retract::place;
 use super::sensor::{Reading, Sensors};
-use super::state::{State, additive_from_left};
+use super::state::{State, additive_from_left, lever};
 use super::{Chart, Charts, Coordinates, Linearization};
 use lienav_lie::{Se2, skew};
 use nalgebra::{ArrayStorage, Matrix2x3, Matrix3, Matrix3x2, SMatrix, Vector2, Vector3};
@@ -132,6 +132,9 @@ fn of_feature(state: &State, sensors: &Sensors, m: &mut Match, i: usize, at: Lin
                 Coordinates::Invariant => expected.by_landmark * state.pose.rotation().transpose(),
                 _ => expected.by_landmark,
             };
+            if state.is_frozen {
+                of_frozen(m, &state.features[i].x);
+            }
         }
         Coordinates::World => {
             let (pose, p_feature) = match at {
@@ -149,6 +152,12 @@ fn of_feature(state: &State, sensors: &Sensors, m: &mut Match, i: usize, at: Lin
         }
     }
     Some(())
+}
+
+/// A frozen landmark has the error δp_i = e_i + [I, J p_i]ξ, so that a reading of it sees the pose.
+fn of_frozen(m: &mut Match, p: &Vector2<f64>) {
+    m.by_pose = -m.by_feature * lever(p);
+    m.sees_pose = true;
 }
 
 /// With δ(p, θ) the additive error of the pose, dy = H δ(p, θ); in invariant coordinates δp = ξ_p + Jp ξ_θ, δθ = ξ_θ.
@@ -195,6 +204,9 @@ pub fn relinearize(
     rows: &mut Rows,
 ) -> bool {
     let Subject::Feature(i) = m.subject else { return relinearize_pose(state, sensors, m, preview, rows) };
+    if state.is_frozen {
+        return relinearize_frozen(state, sensors, m, preview, (i, rows));
+    }
     let feature = &state.features[i];
     let chart = if feature.is_mapped { Chart::Cartesian } else { preview.charts.kind };
     let origin = preview.charts.origin(feature, &state.pose.p);
@@ -225,6 +237,26 @@ fn relinearize_pose(state: &State, sensors: &Sensors, m: &mut Match, preview: &P
     let Some(expected) = sensors.expect_pose(&state.mounts, &m.reading, &pose, &pose) else { return false };
     m.expect(&expected);
     m.by_pose = expected.by_pose * additive_from_left(&pose.p);
+    m.residual += m.by_pose * (preview.rest_of_pose + rows.of_pose(&preview.noise));
+    m.noise *= m.noise_scale;
+    true
+}
+
+/// The same for a reading of a landmark that stays where it is: the pose alone is corrected.
+fn relinearize_frozen(
+    state: &State,
+    sensors: &Sensors,
+    m: &mut Match,
+    preview: &Preview,
+    (i, rows): (usize, &Rows),
+) -> bool {
+    let pose = Se2::exp(&preview.rest_of_pose) * preview.robot;
+    let p = state.features[i].x;
+    let z = pose.transform_back(&p);
+    let Some(expected) = sensors.expect(&state.mounts, &m.reading, &z, &z) else { return false };
+    m.expect(&expected);
+    m.by_feature = expected.by_landmark * pose.rotation().transpose();
+    of_frozen(m, &p);
     m.residual += m.by_pose * (preview.rest_of_pose + rows.of_pose(&preview.noise));
     m.noise *= m.noise_scale;
     true

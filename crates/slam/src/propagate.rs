@@ -132,6 +132,10 @@ fn noise_rows(state: &State, increment: &Increment, filter: &Filter, mut visit: 
     };
     of_position.into_iter().chain([[0.0, 0.0, 1.0]]).for_each(&mut visit);
     (0..state.covariance.calibration()).for_each(|_| visit([0.0; 3]));
+    if state.is_frozen {
+        // Noise moves the robot, and landmarks have errors of their own.
+        return;
+    }
     let map = FeatureMotion::new(&increment.motion, filter.discretization());
     for feature in &state.features {
         let pair = match filter.coordinates() {
@@ -160,8 +164,8 @@ fn spread_calibration(state: &mut State, drift: &Drift, rows: &mut Rows) {
         }
     }
     rows.spread.clear();
-    rows.spread.extend(rows.effect.iter().enumerate().map(|(i, g)| {
-        let mut m = own * Vector3::from(*g);
+    rows.spread.extend((0..p.dim()).map(|i| {
+        let mut m = rows.effect.get(i).map_or_else(Vector3::zeros, |g| own * Vector3::from(*g));
         for (k, a) in state.calibration.motion() {
             m += drift.jacobian.column(a) * p.get(Covariance::calibration_row(k), i);
         }

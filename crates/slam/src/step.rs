@@ -2,8 +2,10 @@
 
 use super::associate::{Association, AssociationRoom, Evidence, Newcomer, associate};
 use super::augment::augment;
+use super::enter::enter;
 use super::fixed_lag::{Associated, Role};
 use super::gate::{Gate, gate};
+use super::known_map::KnownMap;
 use super::linearize::{Match, Preview, Subject, relinearize};
 use super::motion::Increment;
 use super::propagate::{Rows, propagate};
@@ -14,7 +16,7 @@ use super::state::State;
 use super::track_loss::{Agreement, TrackLoss, unknown_motions};
 use super::update::{Singular, Updated, Workspace, numbers, preview, update};
 use super::wide_prior::{Place, Wide, displace, place};
-use super::{Config, Counts, DropReason, FeatureKind, Filter, MapConfig};
+use super::{Config, Counts, DropReason, FeatureKind, Filter, MapConfig, MapMode};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::Vector2;
@@ -30,6 +32,8 @@ pub struct Model {
     pub sensors: Sensors,
     pub gate: Gate,
     pub map: MapConfig,
+    /// The landmarks that are known before the run.
+    pub known: KnownMap,
 }
 
 impl Model {
@@ -40,6 +44,7 @@ impl Model {
             sensors: Sensors::new(&config.sensor, filter.stereo, added),
             gate: Gate::new(&config.gate),
             map: config.map.clone(),
+            known: KnownMap::default(),
         }
     }
 }
@@ -100,12 +105,14 @@ pub fn step(
     let before = state.pose;
 
     propagate_to(state, model, motion, stamp, rows);
+    enter(state, model, evidence, stamp);
     let Association { mut candidates, mut newcomers, mut refused } = associate(state, model, evidence, association);
     let place = place(state, model, candidates, wide);
     if let Place::Elsewhere(motion) = place {
         displace(state, &motion, &wide.members, model.gate.displaced());
         // The motion contains the correction of the last motion's noise.
         rows.noise.clear();
+        enter(state, model, evidence, stamp);
         Association { candidates, newcomers, refused } = associate(state, model, evidence, association);
     }
     if track_loss.as_deref_mut().is_some_and(|track_loss| track_loss.holds_back(stamp, place, candidates.len(), wide)) {
@@ -131,8 +138,12 @@ pub fn step(
         newcomers.iter().for_each(|_| refused.add(DropReason::Undetermined));
         newcomers = &[];
     }
+    if model.map.mode == MapMode::Localization {
+        newcomers.iter().for_each(|_| refused.add(DropReason::UnknownLandmark));
+        newcomers = &[];
+    }
     let added = augment_all(state, model, newcomers, stamp, &mut refused, readings);
-    prune(state, &model.map, stamp);
+    prune(state, model, stamp);
 
     let used = if updated.is_ok() { &*matched } else { &[] };
     let Updated { nis, noise } = updated.unwrap_or_default();
@@ -207,6 +218,7 @@ fn relocate(
     for motion in unknown_motions(motion.p.norm().max(motion.theta.abs())) {
         propagate(state, &motion, &filter, rows);
         whole = whole.then(&motion);
+        enter(state, model, input.evidence, input.stamp);
         let Association { candidates, mut refused, .. } = associate(state, model, input.evidence, association);
         let passed = gate(state, model, input.stamp, candidates, gated, &mut refused).len();
         if refused.get(DropReason::Gated) <= passed as u64 {

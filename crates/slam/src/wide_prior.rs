@@ -240,6 +240,10 @@ fn by_motion(z: &Vector2<f64>) -> Matrix2x3<f64> {
 /// is allowed for, for two and three degrees of freedom.
 pub fn displace(state: &mut State, motion: &Se2, members: &[usize], bounds: [f64; 2]) {
     let moved = state.pose * *motion;
+    if state.is_frozen {
+        (state.pose, state.predicted) = (moved, moved);
+        return;
+    }
     let in_map = moved * state.pose.inverse();
     let is_robot_moved = is_robot_moved(state, motion, members, bounds);
     for i in 0..state.features.len() {

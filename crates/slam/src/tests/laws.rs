@@ -40,6 +40,7 @@ fn correlated(coordinates: Coordinates, features: usize, seed: u64) -> State {
         let own = Matrix2::from_fn(|_, _| 0.4 * draw());
         let first = x + Vector2::new(0.1 * draw(), 0.1 * draw());
         let feature = Feature {
+            wanted: Stamp::default(),
             id,
             x,
             first,
