@@ -155,8 +155,8 @@ fn subject_of(
     Ok(state.find(id).map(Subject::Feature))
 }
 
-/// The feature that a reading without identity is of: the only one whose gate it passes. `None` if it is far from all
-/// features.
+/// The feature that a reading without identity is of: the only one whose gate it passes; of a known map, one that is
+/// nearer than any other by as much as the gate is wide. `None` if it is far from all features.
 ///
 /// # Errors
 /// [`DropReason::Ambiguous`] if it passes two gates, or if it passes none and is not far from all features.
@@ -166,7 +166,7 @@ fn nearest(state: &State, model: &Model, reading: &Reading) -> Result<Option<usi
     let is_mapping = model.map.mode == MapMode::Mapping;
     let near = if is_mapping { None } else { Neighbourhood::of(state, model, reading) };
     let mut nearest: Option<(f64, usize)> = None;
-    let mut inside = 0;
+    let (mut inside, mut rival) = (0, f64::INFINITY);
     for i in 0..state.features.len() {
         if near.is_some_and(|near| !near.reaches(state, i)) {
             continue;
@@ -175,11 +175,17 @@ fn nearest(state: &State, model: &Model, reading: &Reading) -> Result<Option<usi
         let Some(distance) = distance(state, model, &mut candidate) else { continue };
         inside += usize::from(distance <= gate.known(dim));
         if nearest.is_none_or(|(least, _)| distance < least) {
+            rival = nearest.map_or(rival, |(least, _)| least);
             nearest = Some((distance, i));
+        } else {
+            rival = rival.min(distance);
         }
     }
+    // A landmark of a known map that is one of the few outside of its gate stays there, and so would the mistake: its
+    // neighbour is not taken for it, unless it is so much likelier.
+    let is_clear = |least: f64| if is_mapping { inside == 1 } else { rival - least > gate.known(dim) };
     match nearest {
-        Some((least, i)) if least <= gate.known(dim) && inside == 1 => Ok(Some(i)),
+        Some((least, i)) if least <= gate.known(dim) && is_clear(least) => Ok(Some(i)),
         Some((least, _)) if least <= gate.new_feature(dim) => Err(DropReason::Ambiguous),
         _ => Ok(None),
     }

@@ -134,6 +134,7 @@ fn of_feature(state: &State, sensors: &Sensors, m: &mut Match, i: usize, at: Lin
             };
             if state.is_frozen {
                 of_frozen(m, &state.features[i].x);
+                m.noise += noise_of_bend(state, i, &z, &expected);
             }
         }
         Coordinates::World => {
@@ -149,6 +150,9 @@ fn of_feature(state: &State, sensors: &Sensors, m: &mut Match, i: usize, at: Lin
             m.by_pose = expected.by_landmark * dz_dpose;
             m.sees_pose = true;
             m.by_feature = expected.by_landmark * back;
+            if state.is_frozen {
+                m.noise += noise_of_bend(state, i, &z, &expected);
+            }
         }
     }
     Some(())
@@ -158,6 +162,21 @@ fn of_feature(state: &State, sensors: &Sensors, m: &mut Match, i: usize, at: Lin
 fn of_frozen(m: &mut Match, p: &Vector2<f64>) {
     m.by_pose = -m.by_feature * lever(p);
     m.sees_pose = true;
+}
+
+/// What the error of a frozen landmark does to its reading to second order. The readings never make it smaller, so that
+/// it matters as often as the robot passes closely: a landmark at distance r that is off by σ across the line of sight
+/// and by τ along it is farther by σ²/2r than to first order, and by στ/r across.
+fn noise_of_bend(state: &State, i: usize, z: &Vector2<f64>, expected: &Expected) -> Matrix3<f64> {
+    let turn = state.pose.rotation() * z.try_normalize(1e-9).unwrap_or_else(Vector2::x);
+    let own = state.covariance.feature_block(i, i);
+    let across = skew(&turn);
+    let (tau, sigma) = (turn.dot(&(own * turn)), across.dot(&(own * across)));
+    let square = z.norm_squared().max(1e-9);
+    let along = z / square.sqrt();
+    let along = expected.by_landmark * along;
+    let across = expected.by_landmark * skew(&(z / square.sqrt()));
+    (along * along.transpose() * (0.75 * sigma * sigma) + across * across.transpose() * (sigma * tau)) / square
 }
 
 /// With δ(p, θ) the additive error of the pose, dy = H δ(p, θ); in invariant coordinates δp = ξ_p + Jp ξ_θ, δθ = ξ_θ.
@@ -257,6 +276,7 @@ fn relinearize_frozen(
     m.expect(&expected);
     m.by_feature = expected.by_landmark * pose.rotation().transpose();
     of_frozen(m, &p);
+    m.noise += noise_of_bend(state, i, &z, &expected);
     m.residual += m.by_pose * (preview.rest_of_pose + rows.of_pose(&preview.noise));
     m.noise *= m.noise_scale;
     true

@@ -88,7 +88,9 @@ fn table_of_consistency() {
         ("staying", Way::Staying),
     ];
     for (name, way) in ways {
-        for map_std in [0.01, 0.1, 0.3] {
+        for map_std in
+            std::env::var("STDS").map_or(vec![0.01, 0.1, 0.3], |s| s.split(',').map(|x| x.parse().unwrap()).collect())
+        {
             for active in [16, 64, 500] {
                 for with_identities in [true, false] {
                     let study = Study { way, map_std, active, with_identities, ..STUDY };
