@@ -182,7 +182,7 @@ settings! {
         /// In localization, so many landmarks of the known map are in the filter at once: those last seen.
         ///
         /// It has to be more than are in view at once. Correlated landmarks fill `map.max_features`.
-        active_features: usize = 64, within 8.0..=5000.0, runtime;
+        active_features: usize = 48, within 8.0..=5000.0, runtime;
     }
 }
 

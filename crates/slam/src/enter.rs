@@ -15,12 +15,13 @@ use super::associate::Evidence;
 use super::known_map::{Known, KnownMap};
 use super::linearize::Subject;
 use super::measurement::MAX_DIM;
+use super::propagate::Rows;
 use super::sensor::Reading;
 use super::state::{Feature, State, lever};
 use super::step::Model;
 use super::{Coordinates, MapMode};
 use lienav_base::stamp::Stamp;
-use nalgebra::{Matrix2, Vector2};
+use nalgebra::{Matrix2, Matrix2x3, Vector2};
 
 /// So many landmarks enter for one reading without identity. Where more may be meant, it is ambiguous anyhow.
 const RIVALS: usize = 8;
@@ -67,11 +68,26 @@ impl Neighbourhood {
     }
 }
 
-/// Brings the known landmarks into the state that the readings of a cloud name, or may be of.
-pub fn enter(state: &mut State, model: &Model, evidence: Evidence<'_>, stamp: Stamp) {
+/// Brings the known landmarks into the state that the readings of a cloud name, or may be of. `rows` are those of the
+/// last motion: its noise is part of the error of the pose, and of theirs.
+pub fn enter(state: &mut State, model: &Model, (evidence, stamp): (Evidence<'_>, Stamp), rows: &mut Rows) {
     if model.map.mode == MapMode::Mapping || model.known.len() == 0 {
         return;
     }
+    let before = state.features.len();
+    enter_wanted(state, model, evidence, stamp);
+    if !state.is_frozen {
+        for i in before..state.features.len() {
+            let p = match state.coordinates {
+                Coordinates::Robot => state.pose.transform(&state.features[i].x),
+                Coordinates::World | Coordinates::Invariant => state.features[i].x,
+            };
+            rows.add_feature(&by_pose(state, &p));
+        }
+    }
+}
+
+fn enter_wanted(state: &mut State, model: &Model, evidence: Evidence<'_>, stamp: Stamp) {
     match evidence {
         Evidence::Observed { kind, observations } => {
             for observation in observations {
@@ -141,18 +157,12 @@ fn append(state: &mut State, known: &KnownMap, k: usize, stamp: Stamp) {
         is_mapped: true,
     };
     // In which axes the errors of the places stand in the state.
-    let mut axes = Matrix2::identity();
-    match state.coordinates {
-        Coordinates::Robot => {
-            axes = state.pose.rotation().transpose();
-            let from_pose = -axes * lever(&(p - state.pose.p));
-            state.append(feature(state.pose.transform_back(&p)), &from_pose, &(axes * covariance * axes.transpose()));
-        }
-        Coordinates::Invariant if !state.is_frozen => state.append(feature(p), &-lever(&p), &covariance),
-        Coordinates::World | Coordinates::Invariant => {
-            state.append(feature(p), &nalgebra::Matrix2x3::zeros(), &covariance);
-        }
-    }
+    let (x, axes) = match state.coordinates {
+        Coordinates::Robot => (state.pose.transform_back(&p), state.pose.rotation().transpose()),
+        Coordinates::World | Coordinates::Invariant => (p, Matrix2::identity()),
+    };
+    let from_pose = by_pose(state, &p);
+    state.append(feature(x), &from_pose, &(axes * covariance * axes.transpose()));
     if known.has_joint() {
         let new = state.features.len() - 1;
         for i in 0..new {
@@ -161,6 +171,15 @@ fn append(state: &mut State, known: &KnownMap, k: usize, stamp: Stamp) {
                 state.covariance.add_to_feature_block(new, i, &block);
             }
         }
+    }
+}
+
+/// What the error of the pose does to that of a landmark at `p` in the map, whose own place is independent of it.
+fn by_pose(state: &State, p: &Vector2<f64>) -> Matrix2x3<f64> {
+    match state.coordinates {
+        Coordinates::Robot => -state.pose.rotation().transpose() * lever(&(p - state.pose.p)),
+        Coordinates::Invariant if !state.is_frozen => -lever(p),
+        Coordinates::World | Coordinates::Invariant => Matrix2x3::zeros(),
     }
 }
 

@@ -88,8 +88,8 @@ impl Estimator {
 
     /// Takes over a mode of the map that was another one before.
     fn change_mode(&mut self, before: MapMode) {
-        if before == MapMode::Mapping {
-            // What was mapped is known from now on, and its errors are correlated.
+        if before != MapMode::Localization {
+            // What was estimated is known from now on, and its errors are correlated.
             for i in 0..self.state.features.len() {
                 self.model.known.write(&self.state.landmark(i));
                 self.model.known.correlate();

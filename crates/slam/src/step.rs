@@ -105,14 +105,14 @@ pub fn step(
     let before = state.pose;
 
     propagate_to(state, model, motion, stamp, rows);
-    enter(state, model, evidence, stamp);
+    enter(state, model, (evidence, stamp), rows);
     let Association { mut candidates, mut newcomers, mut refused } = associate(state, model, evidence, association);
     let place = place(state, model, candidates, wide);
     if let Place::Elsewhere(motion) = place {
         displace(state, &motion, &wide.members, model.gate.displaced());
         // The motion contains the correction of the last motion's noise.
         rows.noise.clear();
-        enter(state, model, evidence, stamp);
+        enter(state, model, (evidence, stamp), rows);
         Association { candidates, newcomers, refused } = associate(state, model, evidence, association);
     }
     if track_loss.as_deref_mut().is_some_and(|track_loss| track_loss.holds_back(stamp, place, candidates.len(), wide)) {
@@ -218,7 +218,7 @@ fn relocate(
     for motion in unknown_motions(motion.p.norm().max(motion.theta.abs())) {
         propagate(state, &motion, &filter, rows);
         whole = whole.then(&motion);
-        enter(state, model, input.evidence, input.stamp);
+        enter(state, model, (input.evidence, input.stamp), rows);
         let Association { candidates, mut refused, .. } = associate(state, model, input.evidence, association);
         let passed = gate(state, model, input.stamp, candidates, gated, &mut refused).len();
         if refused.get(DropReason::Gated) <= passed as u64 {

@@ -50,10 +50,6 @@ impl Noise {
         let x: f64 = StandardNormal.sample(&mut self.0);
         std * x
     }
-
-    pub fn place(&mut self, std: f64) -> Vector2<f64> {
-        Vector2::new(self.normal(std), self.normal(std))
-    }
 }
 
 /// The true places of `side`² landmarks about the origin.
@@ -133,7 +129,8 @@ pub fn config_from(start: Se2, stds: (f64, f64), filter: &str, mode: MapMode, se
     let (mut config, mut noise) = (config(filter, mode), Noise::new(seed));
     let initial = &mut config.initial;
     (initial.x_m, initial.y_m) = (start.p.x + noise.normal(stds.0), start.p.y + noise.normal(stds.0));
-    initial.yaw_rad = start.theta + noise.normal(stds.1);
+    let yaw = start.theta + noise.normal(stds.1);
+    initial.yaw_rad = yaw.sin().atan2(yaw.cos());
     (initial.position_std_m, initial.yaw_std_rad) = stds;
     config
 }
