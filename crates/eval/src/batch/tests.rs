@@ -8,7 +8,7 @@ use crate::simulated;
 use lienav_io::recording::Recording;
 use lienav_lie::wrap_angle;
 use lienav_sim::{PathKind, Scenario};
-use lienav_slam::{CalibrationParameter, Config, FeatureKind, Filter, Trace};
+use lienav_slam::{CalibrationParameter, Config, FeatureKind, Filter, LandmarkMap, Trace};
 use nalgebra::{DVector, Vector3};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -107,8 +107,13 @@ fn the_gradient_is_that_of_the_cost() {
     let recording = simulated::recording(&scenario).unwrap();
     for name in Settings::NAMES {
         let settings = Settings::named(name).unwrap();
-        let (problem, guess) =
-            Problem::new(&traced(&recording), &config(&recording, "default"), &settings, &[]).unwrap();
+        let (problem, guess) = Problem::new(
+            &traced(&recording),
+            (&config(&recording, "default"), &LandmarkMap::default()),
+            &settings,
+            &[],
+        )
+        .unwrap();
         let mut random = ChaCha8Rng::seed_from_u64(2);
         let mut draw =
             |size: f64| DVector::from_fn(problem.order.columns, |_, _| size * random.random_range(-1.0..1.0));
