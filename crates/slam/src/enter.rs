@@ -19,7 +19,7 @@ use super::propagate::Rows;
 use super::sensor::Reading;
 use super::state::{Feature, State, lever};
 use super::step::Model;
-use super::{Coordinates, MapMode};
+use super::{Coordinates, LandmarkStatus, MapMode};
 use lienav_base::stamp::Stamp;
 use nalgebra::{Matrix2, Matrix2x3, Vector2};
 
@@ -117,7 +117,7 @@ pub fn enter_all(state: &mut State, known: &KnownMap, stamp: Stamp) {
 fn want(state: &mut State, known: &KnownMap, id: u32, stamp: Stamp) {
     if let Some(i) = state.find(id) {
         state.features[i].wanted = stamp;
-    } else if let Some(k) = known.find(id) {
+    } else if let Some(k) = known.find(id).filter(|k| known.landmarks()[*k].belief.status != LandmarkStatus::Moved) {
         append(state, known, k, stamp);
     }
 }
@@ -130,6 +130,9 @@ fn enter_near(state: &mut State, model: &Model, reading: &Reading, stamp: Stamp)
     let Some(Neighbourhood { centre, radius }) = Neighbourhood::of(state, model, reading) else { return };
     let mut nearest = [(f64::INFINITY, usize::MAX); RIVALS];
     model.known.within(&centre, radius, |k, square| {
+        if model.known.landmarks()[k].belief.status != LandmarkStatus::Ok {
+            return;
+        }
         let place = nearest.partition_point(|(other, index)| (*other, *index) < (square, k));
         if place < RIVALS {
             nearest[place..].rotate_right(1);
@@ -143,7 +146,7 @@ fn enter_near(state: &mut State, model: &Model, reading: &Reading, stamp: Stamp)
 
 /// Appends landmark `k` of the known map to the state.
 fn append(state: &mut State, known: &KnownMap, k: usize, stamp: Stamp) {
-    let Known { landmark, last_seen, observations } = &known.landmarks()[k];
+    let Known { landmark, last_seen, observations, belief: _ } = &known.landmarks()[k];
     let (p, covariance) = (landmark.position, landmark.covariance);
     let feature = |x: Vector2<f64>| Feature {
         id: landmark.id,

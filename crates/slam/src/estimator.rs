@@ -1,6 +1,7 @@
 //! The filter itself: a state, moved by increments and corrected by clouds of features.
 
 use super::associate::Evidence;
+use super::belief::Watch;
 use super::enter::{enter_all, leave, leave_all, most_active};
 use super::fixed_lag::{Associated, FixedLag};
 use super::inbox::Segment;
@@ -32,6 +33,10 @@ pub struct Estimator {
     room: Room,
     /// A buffer of [`leave`].
     order: Vec<(Stamp, u32)>,
+    /// Who watches the known map.
+    watch: Watch,
+    /// A buffer of [`Watch::judge`].
+    lost: Vec<u32>,
 }
 
 impl Estimator {
@@ -41,6 +46,8 @@ impl Estimator {
         Self {
             filter,
             order: Vec::new(),
+            watch: Watch::default(),
+            lost: Vec::new(),
             state: initial_state(config, &model),
             added: Vec::new(),
             pending: Increment::none(),
@@ -111,6 +118,7 @@ impl Estimator {
             self.state.swap_remove(i);
         }
         self.model.known = KnownMap::new(map);
+        self.watch = Watch::default();
         self.enter_whole();
     }
 
@@ -200,7 +208,7 @@ impl Estimator {
     pub fn correct(&mut self, stamp: Stamp, kind: FeatureKind, observations: &[Observation]) -> Outcome {
         let motion = std::mem::replace(&mut self.pending, Increment::none());
         let input = Input { motion: &motion, stamp, evidence: Evidence::Observed { kind, observations } };
-        let Self { state, model, track_loss, fixed_lag, room, order, .. } = self;
+        let Self { state, model, track_loss, fixed_lag, room, order, watch, lost, .. } = self;
 
         fixed_lag.begin(state, &motion, stamp);
         let outcome = step(state, model, &input, Some(track_loss), room);
@@ -210,6 +218,17 @@ impl Estimator {
         fixed_lag.end(state, &room.readings, &outcome.moved);
         if fixed_lag.is_due() {
             fixed_lag.relinearize(state, model);
+        }
+        if model.map.mode != MapMode::Mapping && !track_loss.is_suspected() {
+            watch.judge((state, &mut model.known), (&room.readings, &outcome), stamp, lost);
+            for id in lost.iter() {
+                if let Some(i) = state.find(*id) {
+                    state.swap_remove(i);
+                }
+            }
+            if !lost.is_empty() {
+                fixed_lag.clear();
+            }
         }
         leave(state, model, fixed_lag.oldest().unwrap_or(stamp).min(stamp), order);
         outcome

@@ -1,6 +1,7 @@
 //! The known map: landmarks that are known before the run, by identity and by place. Of these the state holds the ones
 //! near the robot.
 
+use super::belief::Belief;
 use super::spatial_hash::SpatialHash;
 use super::{Landmark, LandmarkMap, MapLandmark};
 use lienav_base::stamp::Stamp;
@@ -16,6 +17,8 @@ pub struct Known {
     pub last_seen: Stamp,
     /// How many observations of it were used.
     pub observations: u32,
+    /// Whether it is where the map has it.
+    pub belief: Belief,
 }
 
 /// Landmarks by identity and by place.
@@ -39,7 +42,7 @@ impl KnownMap {
         let places: Vec<Vector2<f64>> = map.landmarks.iter().map(|landmark| landmark.position).collect();
         let index = map.landmarks.iter().enumerate().map(|(k, landmark)| (landmark.id, k as u32)).collect();
         let largest_std = map.landmarks.iter().map(|landmark| std_of(&landmark.covariance)).fold(0.0, f64::max);
-        let never = |landmark| Known { landmark, last_seen: Stamp::MIN, observations: 0 };
+        let never = |landmark| Known { landmark, last_seen: Stamp::MIN, observations: 0, belief: Belief::default() };
         Self {
             landmarks: map.landmarks.into_iter().map(never).collect(),
             index,
@@ -63,6 +66,12 @@ impl KnownMap {
     /// The place of a landmark in [`KnownMap::landmarks`].
     pub fn find(&self, id: u32) -> Option<usize> {
         self.index.get(&id).map(|k| *k as usize)
+    }
+
+    /// What is believed of a landmark.
+    pub fn belief_mut(&mut self, id: u32) -> Option<&mut Belief> {
+        let k = self.find(id)?;
+        self.landmarks.get_mut(k).map(|known| &mut known.belief)
     }
 
     /// The covariance of the places of two landmarks; zero if nothing is known of it.
@@ -108,12 +117,13 @@ impl KnownMap {
             self.places.insert(k as u32, &position);
             (known.landmark.position, known.landmark.covariance) = (position, covariance);
             (known.last_seen, known.observations) = (last_seen, observations);
+            known.belief = Belief::default();
         } else {
             let k = self.landmarks.len() as u32;
             self.index.insert(id, k);
             self.places.insert(k, &position);
             let landmark = MapLandmark { id, class: 0, position, covariance };
-            self.landmarks.push(Known { landmark, last_seen, observations });
+            self.landmarks.push(Known { landmark, last_seen, observations, belief: Belief::default() });
         }
     }
 

@@ -151,6 +151,7 @@ extern crate self as lienav_slam;
 
 mod associate;
 mod augment;
+mod belief;
 mod bound;
 mod calibration;
 mod chart;
@@ -205,6 +206,7 @@ pub use motion::{Increment, increment, v_matrix_derivative};
 pub use sensor::{Reading, Sensor, Sensors};
 pub use trace::{Trace, TracedReading, TracedStep};
 
+pub use belief::LandmarkStatus;
 pub use calibration::{CalibrationEstimate, CalibrationParameter};
 pub use chart::{Centre, Chart, Charts};
 pub use config::{

@@ -16,7 +16,7 @@ use super::tilt::level;
 use super::trace::Trace;
 use super::{
     CalibrationEstimate, Config, ConfigError, Counts, DropReason, FeatureKind, Filter, Imu, Landmark, LandmarkMap,
-    LandmarkMapError, MapMode, Observation, Odometry, PoseEstimate, SPECS, Step, TooManySensors,
+    LandmarkMapError, LandmarkStatus, MapMode, Observation, Odometry, PoseEstimate, SPECS, Step, TooManySensors,
 };
 use intake::unconfirmed;
 use lienav_base::clock::{CONFIRMATIONS, ClockGuard, Limits, Verdict};
@@ -421,6 +421,12 @@ impl Slam {
             self.config.map.mode = mode;
             self.estimator.reconfigure(&self.config);
         }
+    }
+
+    /// The landmarks of the known map that are no longer believed, and why. [`Slam::set_map`] makes all believed again.
+    pub fn lost_landmarks(&self) -> impl Iterator<Item = (u32, LandmarkStatus)> + '_ {
+        let known = self.estimator.model.known.landmarks().iter();
+        known.map(|known| (known.landmark.id, known.belief.status)).filter(|(_, status)| *status != LandmarkStatus::Ok)
     }
 
     /// The map as it is known now: in `localization` and `extend`, with the landmarks that are not in the filter at

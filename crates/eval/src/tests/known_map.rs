@@ -45,6 +45,22 @@ fn judge(run: &Run, recording: &Recording) -> (f64, f64, f64) {
 fn run(recording: &Recording, config: &Config, filter: &str, mode: MapMode) -> Run {
     let mut config = Config { filter: filter.into(), ..config.clone() };
     config.map.mode = mode;
+    if let Ok(text) = std::env::var("START") {
+        let v: Vec<f64> = text.split(',').map(|x| x.parse().unwrap()).collect();
+        (config.initial.position_std_m, config.initial.yaw_std_rad) = (v[0], v[1]);
+    }
+    for (name, value) in std::env::vars() {
+        match name.as_str() {
+            "ROBUST" => config.gate.robust_scale = value.parse().unwrap(),
+            "CORR" => config.sensor.correlation_s = value.parse().unwrap(),
+            "RSTD" => config.sensor.range_std_m = value.parse().unwrap(),
+            "BSTD" => config.sensor.bearing_std_rad = value.parse().unwrap(),
+            "VY" => config.motion.velocity_y_std = value.parse().unwrap(),
+            "VX" => config.motion.velocity_x_std = value.parse().unwrap(),
+            "W" => config.motion.yaw_rate_std = value.parse().unwrap(),
+            _ => {}
+        }
+    }
     run_in_map(recording, &Study::from(config), &true_map(recording, SURVEY_STD_M), |_| ()).unwrap()
 }
 
@@ -65,6 +81,20 @@ fn table_of_mrclam() {
         ] {
             let run = run(if with_identities { &recording } else { &unnamed }, &config, filter, mode);
             let (position, heading, nees) = judge(&run, &recording);
+            if std::env::var("PARTS").is_ok() {
+                let errors =
+                    Errors::new(&run, &Truth::new(&recording.truth, &recording.true_landmarks, MAX_TRUTH_GAP_S));
+                let n = errors.steps.len();
+                for part in errors.steps.chunks(n / 12 + 1) {
+                    let m = part.len() as f64;
+                    let x = part.iter().map(|s| s.error.xy().norm_squared()).sum::<f64>() / m;
+                    let t = part.iter().map(|s| s.error.z * s.error.z).sum::<f64>() / m;
+                    let st = part.iter().map(|s| s.covariance[(2, 2)]).sum::<f64>() / m;
+                    let sx = part.iter().map(|s| s.covariance[(0, 0)] + s.covariance[(1, 1)]).sum::<f64>() / m;
+                    let e = part.iter().filter_map(|s| s.nees).sum::<f64>() / m;
+                    println!("     {:.3}+- {:.3} m {:.3}+-{:.3} rad {e:.2}", x.sqrt(), sx.sqrt(), t.sqrt(), st.sqrt());
+                }
+            }
             println!(
                 "D{dataset} R{robot} {name:30} {position:.4} m {heading:.4} rad NEES {nees:6.2} {:?}",
                 run.dropped

@@ -453,3 +453,66 @@ fn the_covariance_counts_the_errors_of_the_map() {
     let mut slam = slam_with(start_of_circle("default", MapMode::Localization, 4), wrong);
     assert!(run(&mut slam, &instants, true).nees > 6.0);
 }
+
+/// A drive in which landmark `id` is `elsewhere` from the middle on; `None` takes it away.
+fn changed(id: u32, elsewhere: Option<Vector2<f64>>) -> (Vec<Vector2<f64>>, Vec<Instant>) {
+    let (truth, mut instants) = short_drive(900, 7);
+    let late = instants.len() / 3;
+    for instant in &mut instants[late..] {
+        instant.seen.retain(|seen| seen.id != Some(id));
+        let z = elsewhere.map(|p| instant.truth.transform_back(&p)).filter(|z| z.norm() < hall::VIEW_M);
+        let value = |z: Vector2<f64>| [z.norm(), z.y.atan2(z.x)].into();
+        instant.seen.extend(z.map(|z| Observation { id: Some(id), value: value(z), covariance: None }));
+    }
+    (truth, instants)
+}
+
+#[test]
+fn a_landmark_that_was_moved_or_taken_away_is_noticed() {
+    use crate::LandmarkStatus::{Gone, Moved};
+    let id = 29;
+    let (truth, _) = short_drive(1, 7);
+    let place = truth[id as usize] + Vector2::new(1.0, 0.6);
+    for mode in [MapMode::Localization, MapMode::Extend] {
+        for with_identities in [true, false] {
+            for elsewhere in [Some(place), None] {
+                let (truth, instants) = changed(id, elsewhere);
+                let mut slam = slam_with(start_of_circle("default", mode, 9), map(&truth, 0.05, 3));
+                let result = run(&mut slam, &instants, with_identities);
+                let lost: Vec<_> = slam.lost_landmarks().collect();
+                let what = format!("{mode:?}, identities {with_identities}, {elsewhere:?}: {lost:?}, {result:?}");
+                match (mode, with_identities, elsewhere) {
+                    // What was taken away and stands elsewhere without a name is gone, and another one is new.
+                    (_, false, _) | (_, true, None) => assert_eq!(lost, [(id, Gone)], "{what}"),
+                    (_, true, Some(_)) => assert_eq!(lost, [(id, Moved)], "{what}"),
+                }
+                assert!(result.rmse_m < 0.1 && result.nees < 7.0, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_wrong_pose_or_a_narrow_view_takes_no_landmark_from_the_map() {
+    let (truth, mut instants) = short_drive(900, 8);
+    // One in ten is missed, and nothing is seen behind.
+    let mut noise = hall::Noise::new(10);
+    for instant in &mut instants {
+        instant.seen.retain(|seen| noise.normal(1.0).abs() < 1.64 && seen.value[1].abs() < 1.8);
+    }
+    let map = map(&truth, 0.05, 3);
+    for with_identities in [true, false] {
+        let mut slam = slam_with(start_of_circle("default", MapMode::Localization, 9), map.clone());
+        run(&mut slam, &instants, with_identities);
+        assert_eq!(slam.lost_landmarks().collect::<Vec<_>>(), []);
+    }
+    // The robot is told that it is elsewhere, and is sure of it.
+    let mut slam = slam_with(start_of_circle("default", MapMode::Localization, 9), map);
+    run(&mut slam, &instants[..200], true);
+    let wrong = instants[200].truth * Se2::new(1.5, -0.7, 0.4);
+    slam.set_pose(wrong, &(Matrix3::identity() * 1e-4)).unwrap();
+    run(&mut slam, &instants[200..], true);
+    assert_eq!(slam.lost_landmarks().collect::<Vec<_>>(), []);
+    let last = slam.predicted().unwrap().pose;
+    assert!((last.p - instants[899].truth.p).norm() < 0.3, "{last:?}");
+}
