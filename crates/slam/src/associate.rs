@@ -7,6 +7,7 @@ use super::linearize::{Match, Subject, innovation_covariance, linearize};
 use super::sensor::Reading;
 use super::state::State;
 use super::step::Model;
+use super::unclear::{UnclearRoom, resolve};
 use super::{Counts, DropReason, FeatureKind, MapMode, Observation};
 use std::collections::HashSet;
 
@@ -50,6 +51,7 @@ pub struct AssociationRoom {
     candidates: Vec<Match>,
     newcomers: Vec<Newcomer>,
     named: Named,
+    unclear: UnclearRoom,
 }
 
 /// The identities that a cloud has named. A few are compared one by one, which is quicker than anything; many are
@@ -92,12 +94,19 @@ pub fn associate<'r>(
     room.candidates.clear();
     room.newcomers.clear();
     room.named.clear();
+    room.unclear.readings.clear();
     let mut refused = Counts::default();
     match evidence {
         Evidence::Observed { kind, observations } => {
             for observation in observations {
                 let associated = match model.sensors.read(kind, observation) {
-                    Ok(reading) => associate_one(state, model, &reading, room),
+                    Ok(reading) => match associate_one(state, model, &reading, room) {
+                        Err(DropReason::Ambiguous) if state.is_frozen => {
+                            room.unclear.readings.push(reading);
+                            Ok(())
+                        }
+                        outcome => outcome,
+                    },
                     Err(reason) => Err(reason),
                 };
                 if let Err(reason) = associated {
@@ -107,7 +116,10 @@ pub fn associate<'r>(
         }
         Evidence::Associated(readings) => readings.iter().for_each(|reading| reading.again(state, model, room)),
     }
-    let AssociationRoom { candidates, newcomers, .. } = room;
+    let AssociationRoom { candidates, newcomers, unclear, .. } = room;
+    if !unclear.readings.is_empty() {
+        refused.add_many(DropReason::Ambiguous, resolve(state, model, unclear, candidates) as u64);
+    }
     Association { candidates, newcomers, refused }
 }
 
@@ -193,7 +205,7 @@ fn nearest(state: &State, model: &Model, reading: &Reading) -> Result<Option<usi
 
 /// Linearizes a match, and gives the squared Mahalanobis distance of its residual. `None` if there is no Jacobian, or
 /// the innovation covariance is not positive definite.
-fn distance(state: &State, model: &Model, m: &mut Match) -> Option<f64> {
+pub fn distance(state: &State, model: &Model, m: &mut Match) -> Option<f64> {
     if !linearize(state, &model.sensors, m, model.filter.linearization()) {
         return None;
     }

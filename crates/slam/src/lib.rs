@@ -188,6 +188,7 @@ mod tests;
 mod tilt;
 mod trace;
 mod track_loss;
+mod unclear;
 mod update;
 mod wide_prior;
 

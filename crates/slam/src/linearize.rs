@@ -48,6 +48,8 @@ pub struct Match {
     /// The feature in the robot frame, m, as later clouds place it: the reading is linearized there. `None` if no
     /// later cloud does.
     pub linearization_point: Option<Vector2<f64>>,
+    /// By how much the residual is another one because the reading may be of other landmarks, and the spread of that.
+    pub blur: Option<(Vector3<f64>, Matrix3<f64>)>,
     /// The squared Mahalanobis distance of the residual; `None` for a reading that passed its gate before.
     pub distance: Option<f64>,
     /// The variance of the prediction beside that of the reading, tr R⁻¹ H P Hᵀ, as far as it is known before the gate.
@@ -73,6 +75,7 @@ impl Match {
         noise: zeros(),
         noise_scale: 1.0,
         linearization_point: None,
+        blur: None,
         distance: None,
         prior: 0.0,
     };
@@ -101,6 +104,13 @@ impl Match {
         if let Some(by_calibration) = expected.by_calibration {
             self.by_calibration = by_calibration;
         }
+    }
+
+    /// The reading may be of other landmarks: this changes the residual by `shift`, with `spread` as further noise.
+    pub fn blur(&mut self, shift: &Vector3<f64>, spread: &Matrix3<f64>) {
+        self.residual += shift;
+        self.noise += spread;
+        self.blur = Some((*shift, *spread));
     }
 
     /// Makes the covariance `scale` times as large.
@@ -277,6 +287,9 @@ fn relinearize_frozen(
     m.by_feature = expected.by_landmark * pose.rotation().transpose();
     of_frozen(m, &p);
     m.noise += noise_of_bend(state, i, &z, &expected);
+    if let Some((shift, spread)) = m.blur {
+        m.blur(&shift, &spread);
+    }
     m.residual += m.by_pose * (preview.rest_of_pose + rows.of_pose(&preview.noise));
     m.noise *= m.noise_scale;
     true

@@ -7,6 +7,7 @@ use lienav_io::recording::{Input, Recording, open};
 use lienav_io::settings_file::overlay;
 use lienav_io::truth::{MAX_TRUTH_GAP_S, Truth};
 use lienav_slam::{Config, MapMode};
+use rayon::prelude::*;
 use std::path::Path;
 
 /// The survey of MR.CLAM is good to this, m.
@@ -62,6 +63,24 @@ fn run(recording: &Recording, config: &Config, filter: &str, mode: MapMode) -> R
         }
     }
     run_in_map(recording, &Study::from(config), &true_map(recording, SURVEY_STD_M), |_| ()).unwrap()
+}
+
+/// Position RMSE, m, of the filter and of the batch estimate of what came before, at `instants` of the run.
+fn against_what_came_before(recording: &Recording, config: &Config, filtered: &Run, instants: usize) -> (f64, f64) {
+    let truth = Truth::new(&recording.truth, &recording.true_landmarks, MAX_TRUTH_GAP_S);
+    let count = filtered.estimates.len();
+    let squares = (1..=instants).into_par_iter().filter_map(|k| {
+        let ours = filtered.estimates[k * count / instants - 1];
+        let mut before = recording.clone();
+        before.inputs.retain(|input| input.stamp() <= ours.stamp);
+        let batch = run(&before, config, "batch-cauchy", MapMode::Localization);
+        let last = batch.estimates.iter().rfind(|estimate| estimate.stamp == ours.stamp)?;
+        let at = truth.at(ours.stamp)?;
+        Some(((ours.pose.p - at.p).norm_squared(), (last.pose.p - at.p).norm_squared()))
+    });
+    let squares: Vec<(f64, f64)> = squares.collect();
+    let root = |sum: f64| (sum / squares.len() as f64).sqrt();
+    (root(squares.iter().map(|pair| pair.0).sum()), root(squares.iter().map(|pair| pair.1).sum()))
 }
 
 /// `cargo test --release -p lienav-eval tests::known_map -- --ignored --nocapture`
