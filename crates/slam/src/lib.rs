@@ -50,6 +50,10 @@
 //! again. If the robot may be so far from its estimate that readings are not linear (a gap of the input), the step moves
 //! it to where the readings have it before it gates, or leaves them out until they tell where that is.
 //!
+//! In a **known map** ([`Slam::set_map`], [`MapMode`]), the landmarks near the robot enter the state before the readings
+//! are associated, and leave it when others are nearer. A map that stays as it is is considered and not estimated
+//! (Schmidt–Kalman): its errors count, and no reading changes them. `docs/localization.md` has the equations.
+//!
 //! With a **fixed lag**, the filter keeps the last clouds while ranges of new landmarks are uncertain. It goes back
 //! from time to time and takes these clouds in again, each linearized at what is known now. It calls the same step for
 //! this.
