@@ -7,12 +7,12 @@
 //!
 //! Clouds judge landmarks only if most of their readings fit: a wrong pose says nothing of the map.
 
-use super::DropReason;
 use super::fixed_lag::{Associated, Role};
 use super::known_map::KnownMap;
 use super::linearize::Subject;
 use super::state::State;
 use super::step::Outcome;
+use super::{Coordinates, DropReason};
 use lienav_base::stamp::Stamp;
 use nalgebra::Vector2;
 use serde::Serialize;
@@ -142,24 +142,34 @@ impl Watch {
             .flatten()
             .for_each(|(expected, read)| (*expected, *read) = (FADE * *expected, FADE * *read));
         for i in 0..state.features.len() {
-            let id = state.features[i].id;
+            let feature = &state.features[i];
+            let id = feature.id;
+            let distance = match state.coordinates {
+                Coordinates::Robot => feature.x.norm(),
+                Coordinates::World | Coordinates::Invariant => (feature.x - state.pose.p).norm(),
+            };
+            let is_read = readings.iter().any(|reading| reading.subject == Subject::Feature(id));
+            let is_near = distance * self.distance.1 < NEARBY * self.distance.0;
+            if is_read {
+                self.distance = (self.distance.0 + distance, self.distance.1 + 1.0);
+            }
+            if !is_near {
+                continue;
+            }
             let Some(belief) = known.belief_mut(id) else { continue };
             let z = state.in_robot(i);
-            let is_read = readings.iter().any(|reading| reading.subject == Subject::Feature(id));
             let bin = self.bin(&z);
             bin.0 += 1.0;
             if is_read {
                 bin.1 += 1.0;
-                self.distance = (self.distance.0 + z.norm(), self.distance.1 + 1.0);
                 continue;
             }
             // The prior is that of a sensor that sees nothing: four looks.
             let probability = (bin.1 / (bin.0 + 4.0)).min(MOST_SURE);
             let robot = state.pose.p;
-            let is_near = z.norm() * self.distance.1 < NEARBY * self.distance.0;
             let is_new_look = belief.looked_from.is_none_or(|from| (robot - from).norm() > APART_M);
             let side = (robot - state.pose.transform(&z)).try_normalize(1e-6);
-            let (true, true, Some(side)) = (is_near, is_new_look, side) else { continue };
+            let (true, Some(side)) = (is_new_look, side) else { continue };
             belief.looked_from = Some(robot);
             belief.absence += (1.0 - probability).ln();
             belief.is_from_two_sides |= belief.first_side.get_or_insert(side).dot(&side) < OTHER_SIDE;
