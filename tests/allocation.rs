@@ -14,8 +14,10 @@ use lienav_integrate::exponential::{
     Classical, EnergyPreservingExponential, Iteration, Method, SemilinearPoisson, Splitting, SymplecticExponential,
 };
 use lienav_lie::Se2;
-use lienav_slam::{CalibrationConfig, Config, FeatureKind, Observation, Odometry, Prior, Slam};
-use nalgebra::{Complex, Vector2, Vector3};
+use lienav_slam::{
+    CalibrationConfig, Config, FeatureKind, LandmarkMap, MapLandmark, MapMode, Observation, Odometry, Prior, Slam,
+};
+use nalgebra::{Complex, Matrix2, Vector2, Vector3};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -109,6 +111,51 @@ fn a_step_allocates_nothing_once_the_map_stands() {
             let counts: Vec<u64> = (0..200).map(|k| step(&mut slam, k, &mut truth, &mut seen, with_id)).collect();
             assert!(counts[0] > 0, "the counter counts");
             assert_eq!(counts[20..].iter().sum::<u64>(), 0, "{filter}, identities {with_id}: {counts:?}");
+        }
+    }
+}
+
+/// A circle in a hall of 400 known landmarks, of which 24 are in the filter at once: they come and go all the time.
+#[test]
+fn nor_does_a_step_in_a_known_map() {
+    let truth: Vec<Vector2<f64>> =
+        (0..400).map(|k| Vector2::new(3.0 * f64::from(k % 20) - 28.5, 3.0 * f64::from(k / 20) - 28.5)).collect();
+    let landmark = |(id, p): (usize, &Vector2<f64>)| MapLandmark {
+        id: id as u32,
+        class: 0,
+        position: *p,
+        covariance: Matrix2::identity() * 1e-4,
+    };
+    let map = LandmarkMap { landmarks: truth.iter().enumerate().map(landmark).collect(), joint: None };
+    for filter in ["default", "ekf", "reduced"] {
+        for with_id in [true, false] {
+            let mut config = Config { filter: filter.into(), ..Config::default() };
+            (config.map.mode, config.map.active_features) = (MapMode::Localization, 24);
+            (config.initial.x_m, config.initial.yaw_rad) = (10.0, std::f64::consts::FRAC_PI_2);
+            let mut slam = Slam::new(config).expect("the settings are valid");
+            slam.set_map(map.clone()).expect("a map");
+            let (mut pose, mut seen) = (Se2::new(10.0, 0.0, std::f64::consts::FRAC_PI_2), Vec::with_capacity(32));
+            let mut counts = Vec::with_capacity(2000);
+            for k in 0..2000 {
+                let stamp = Stamp::from_nanos(100_000_000 * k);
+                seen.clear();
+                seen.extend(truth.iter().enumerate().filter(|(_, p)| (*p - pose.p).norm() < 4.0).map(|(id, p)| {
+                    let z = pose.transform_back(p);
+                    let value = Vector2::new(z.norm(), z.y.atan2(z.x)).into();
+                    Observation { id: with_id.then_some(id as u32), value, covariance: None }
+                }));
+                let odometry = Odometry { stamp, velocity: Vector2::new(1.0, 0.0), yaw_rate: 0.1, covariance: None };
+                let before = ALLOCATIONS.get();
+                assert_eq!(slam.odometry(&odometry), Ok(()));
+                assert_eq!(slam.features(stamp, FeatureKind::RangeBearing, &seen), Ok(()));
+                while let Some(step) = slam.poll() {
+                    assert!(step.rejected == 0, "{k} {step:?}");
+                }
+                counts.push(ALLOCATIONS.get() - before);
+                pose = pose * Se2::exp(&Vector3::new(0.1, 0.0, 0.01));
+            }
+            assert!(counts[0] > 0, "the counter counts");
+            assert_eq!(counts[700..].iter().sum::<u64>(), 0, "{filter}, identities {with_id}");
         }
     }
 }

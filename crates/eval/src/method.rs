@@ -4,7 +4,7 @@ use super::batch;
 use super::run::{Run, Session};
 use super::study::Study;
 use lienav_io::recording::Input;
-use lienav_slam::{Config, ConfigError, Filter, Sensor};
+use lienav_slam::{Config, ConfigError, Filter, LandmarkMap, LandmarkMapError, Sensor};
 
 /// Something that makes a run of a recording.
 pub enum Method {
@@ -37,6 +37,17 @@ impl Method {
             Some(settings) => Self::Batch(Box::new(batch::Session::new(study, settings, sensors)?)),
             None => Self::Filter(Box::new(Session::new(study.composed(&study.filter)?, &study.config(), sensors)?)),
         })
+    }
+
+    /// Gives it a map that is known before the run; `map.mode` says how it is used.
+    ///
+    /// # Errors
+    /// Landmarks that are no map.
+    pub fn set_map(&mut self, map: &LandmarkMap) -> Result<(), LandmarkMapError> {
+        match self {
+            Self::Filter(session) => session.slam.set_map(map.clone()),
+            Self::Batch(session) => session.set_map(map),
+        }
     }
 
     /// Takes in the next input.

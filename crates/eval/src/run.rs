@@ -6,8 +6,11 @@ use super::study::Study;
 use lienav_base::stamp::Stamp;
 use lienav_io::recording::{Input, Recording};
 use lienav_lie::Se2;
-use lienav_slam::{CalibrationEstimate, Config, ConfigError, DropReason, Filter, Landmark, Sensor, Slam, Step};
-use nalgebra::Matrix3;
+use lienav_slam::{
+    CalibrationEstimate, Config, ConfigError, DropReason, Filter, Landmark, LandmarkMap, LandmarkMapError, MapLandmark,
+    Sensor, Slam, Step,
+};
+use nalgebra::{Matrix2, Matrix3};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -96,6 +99,46 @@ pub fn run_study(recording: &Recording, study: &Study, mut observer: impl FnMut(
     let mut run = session.finish();
     run.name_source(recording);
     Ok(run)
+}
+
+/// The same in a known map; `map.mode` says how it is used.
+///
+/// # Errors
+/// A configuration that cannot be used, choices without effect on the filter, or landmarks that are no map.
+pub fn run_in_map(
+    recording: &Recording,
+    study: &Study,
+    map: &LandmarkMap,
+    mut observer: impl FnMut(usize),
+) -> Result<Run, RunError> {
+    let mut session = Method::of_study(study, &[])?;
+    session.set_map(map)?;
+    for (index, input) in recording.inputs.iter().enumerate() {
+        session.feed(input);
+        observer(index + 1);
+    }
+    let mut run = session.finish();
+    run.name_source(recording);
+    Ok(run)
+}
+
+/// Why there is no run.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RunError {
+    /// A configuration that cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A map that cannot be used.
+    #[error("the map cannot be used: {0}")]
+    Map(#[from] LandmarkMapError),
+}
+
+/// The true landmarks of a recording as a map with errors of this standard deviation, m, in either coordinate. It is not
+/// wrong by that much: the truth is.
+pub fn true_map(recording: &Recording, std_m: f64) -> LandmarkMap {
+    let covariance = Matrix2::identity() * (std_m * std_m);
+    let landmark = |&(id, position): &(u32, _)| MapLandmark { id, class: 0, position, covariance };
+    LandmarkMap { landmarks: recording.true_landmarks.iter().map(landmark).collect(), joint: None }
 }
 
 /// Runs several filters side by side over input that comes one by one, and is not kept. Of its source, the runs know

@@ -1,12 +1,14 @@
 //! Data association: the feature that each reading is of.
 
+use super::enter::Neighbourhood;
 use super::fixed_lag::{Associated, Role};
 use super::gate::{mahalanobis_squared, relative_trace};
 use super::linearize::{Match, Subject, innovation_covariance, linearize};
 use super::sensor::Reading;
 use super::state::State;
 use super::step::Model;
-use super::{Counts, DropReason, FeatureKind, Observation};
+use super::unclear::{UnclearRoom, resolve};
+use super::{Counts, DropReason, FeatureKind, MapMode, Observation};
 use std::collections::HashSet;
 
 /// The content of a cloud.
@@ -49,6 +51,7 @@ pub struct AssociationRoom {
     candidates: Vec<Match>,
     newcomers: Vec<Newcomer>,
     named: Named,
+    unclear: UnclearRoom,
 }
 
 /// The identities that a cloud has named. A few are compared one by one, which is quicker than anything; many are
@@ -91,12 +94,19 @@ pub fn associate<'r>(
     room.candidates.clear();
     room.newcomers.clear();
     room.named.clear();
+    room.unclear.readings.clear();
     let mut refused = Counts::default();
     match evidence {
         Evidence::Observed { kind, observations } => {
             for observation in observations {
                 let associated = match model.sensors.read(kind, observation) {
-                    Ok(reading) => associate_one(state, model, &reading, room),
+                    Ok(reading) => match associate_one(state, model, &reading, room) {
+                        Err(DropReason::Ambiguous) if state.is_frozen => {
+                            room.unclear.readings.push(reading);
+                            Ok(())
+                        }
+                        outcome => outcome,
+                    },
                     Err(reason) => Err(reason),
                 };
                 if let Err(reason) = associated {
@@ -106,7 +116,10 @@ pub fn associate<'r>(
         }
         Evidence::Associated(readings) => readings.iter().for_each(|reading| reading.again(state, model, room)),
     }
-    let AssociationRoom { candidates, newcomers, .. } = room;
+    let AssociationRoom { candidates, newcomers, unclear, .. } = room;
+    if !unclear.readings.is_empty() {
+        refused.add_many(DropReason::Ambiguous, resolve(state, model, unclear, candidates) as u64);
+    }
     Association { candidates, newcomers, refused }
 }
 
@@ -154,25 +167,37 @@ fn subject_of(
     Ok(state.find(id).map(Subject::Feature))
 }
 
-/// The feature that a reading without identity is of: the only one whose gate it passes. `None` if it is far from all
-/// features.
+/// The feature that a reading without identity is of: the only one whose gate it passes; of a known map, one that is
+/// nearer than any other by as much as the gate is wide. `None` if it is far from all features.
 ///
 /// # Errors
 /// [`DropReason::Ambiguous`] if it passes two gates, or if it passes none and is not far from all features.
 fn nearest(state: &State, model: &Model, reading: &Reading) -> Result<Option<usize>, DropReason> {
     let (gate, dim) = (&model.gate, model.sensors.dim(reading));
+    // Beside a known map many are in the state, and few near.
+    let is_mapping = model.map.mode == MapMode::Mapping;
+    let near = if is_mapping { None } else { Neighbourhood::of(state, model, reading) };
     let mut nearest: Option<(f64, usize)> = None;
-    let mut inside = 0;
+    let (mut inside, mut rival) = (0, f64::INFINITY);
     for i in 0..state.features.len() {
+        if near.is_some_and(|near| !near.reaches(state, i)) {
+            continue;
+        }
         let mut candidate = Match::new(Subject::Feature(i), reading);
         let Some(distance) = distance(state, model, &mut candidate) else { continue };
         inside += usize::from(distance <= gate.known(dim));
         if nearest.is_none_or(|(least, _)| distance < least) {
+            rival = nearest.map_or(rival, |(least, _)| least);
             nearest = Some((distance, i));
+        } else {
+            rival = rival.min(distance);
         }
     }
+    // A landmark of a known map that is one of the few outside of its gate stays there, and so would the mistake: its
+    // neighbour is not taken for it, unless it is so much likelier.
+    let is_clear = |least: f64| if is_mapping { inside == 1 } else { rival - least > gate.known(dim) };
     match nearest {
-        Some((least, i)) if least <= gate.known(dim) && inside == 1 => Ok(Some(i)),
+        Some((least, i)) if least <= gate.known(dim) && is_clear(least) => Ok(Some(i)),
         Some((least, _)) if least <= gate.new_feature(dim) => Err(DropReason::Ambiguous),
         _ => Ok(None),
     }
@@ -180,7 +205,7 @@ fn nearest(state: &State, model: &Model, reading: &Reading) -> Result<Option<usi
 
 /// Linearizes a match, and gives the squared Mahalanobis distance of its residual. `None` if there is no Jacobian, or
 /// the innovation covariance is not positive definite.
-fn distance(state: &State, model: &Model, m: &mut Match) -> Option<f64> {
+pub fn distance(state: &State, model: &Model, m: &mut Match) -> Option<f64> {
     if !linearize(state, &model.sensors, m, model.filter.linearization()) {
         return None;
     }

@@ -26,8 +26,17 @@ pub fn augment(
     let Some((z, covariance)) = sensors.place(&state.mounts, reading) else { return false };
     let anchor = state.pose.p;
     let is_vague = z.dot(&(covariance * z)) > (VAGUE * z.norm_squared()).powi(2);
-    let feature =
-        |x| Feature { id, x, first: x, anchor, is_vague, last_seen: stamp, observations: 1, is_mapped: false };
+    let feature = |x| Feature {
+        id,
+        x,
+        first: x,
+        anchor,
+        is_vague,
+        last_seen: stamp,
+        observations: 1,
+        wanted: stamp,
+        is_mapped: false,
+    };
     let (r, p_feature) = (state.pose.rotation(), state.pose.transform(&z));
     match filter.errors {
         Errors::Robot { .. } => state.append(feature(z), &Matrix2x3::zeros(), &covariance),

@@ -172,7 +172,31 @@ settings! {
         /// What happens to a new feature when the map is full.
         when_full: WhenFull = WhenFull::Refuse, one_of WhenFull::WORDS, runtime;
         /// Features not seen for this long are dropped, s; 0 keeps them for ever.
+        ///
+        /// Landmarks of a known map are kept.
         forget_after_s: f64 = 0.0, within 0.0..=1e9, unit "s", runtime;
+        /// What becomes of the map: all of it is estimated, it is known and stays as it is, or it is known and extended.
+        ///
+        /// See [`MapMode`].
+        mode: MapMode = MapMode::Mapping, one_of MapMode::WORDS, runtime;
+        /// In localization, so many landmarks of the known map are in the filter at once: those last seen.
+        ///
+        /// It has to be more than are in view at once. Correlated landmarks fill `map.max_features`.
+        active_features: usize = 48, within 8.0..=5000.0, runtime;
+    }
+}
+
+words! {
+    /// What becomes of the map.
+    pub enum MapMode {
+        /// Every landmark is estimated with the pose; a known map is not used.
+        Mapping = "mapping",
+        /// The known map is as it is: readings tell where the robot is, and nothing of the map. The errors of the map
+        /// count (Schmidt–Kalman). Readings of landmarks that are not in it are left out as `unknown_landmark`.
+        Localization = "localization",
+        /// Landmarks of the known map start with their place and covariance there, and are estimated further; others are
+        /// added.
+        Extend = "extend",
     }
 }
 
@@ -340,7 +364,7 @@ mod tests {
     #[test]
     fn the_table_has_the_names_of_the_serialised_settings_in_their_order() {
         let names: Vec<&str> = SPECS.iter().map(|spec| spec.name).collect();
-        assert_eq!((names.len(), names[0], names[1]), (72, "filter", "motion.velocity_x_std"));
+        assert_eq!((names.len(), names[0], names[1]), (74, "filter", "motion.velocity_x_std"));
         assert_eq!(
             names[names.len() - 3..],
             ["value", "sigma", "walk"].map(|leaf| format!("calibration.bearing_bias.{leaf}"))

@@ -93,6 +93,17 @@ impl Covariance {
         Matrix2::from_fn(|a, b| self.get(self.row_of(i) + a, self.row_of(k) + b))
     }
 
+    /// Adds to the covariance of feature `i` with another one, `k`.
+    pub fn add_to_feature_block(&mut self, i: usize, k: usize, block: &Matrix2<f64>) {
+        for a in 0..2 {
+            for b in 0..2 {
+                let (row, column) = (self.row_of(i) + a, self.row_of(k) + b);
+                let sum = self.get(row, column) + block[(a, b)];
+                self.set(row, column, sum);
+            }
+        }
+    }
+
     /// Covariance of feature `i` with the pose.
     pub fn cross_block(&self, i: usize) -> Matrix2x3<f64> {
         Matrix2x3::from_fn(|a, b| self.get(self.row_of(i) + a, b))
@@ -187,15 +198,16 @@ impl Covariance {
         self.reset_calibration(calibration);
     }
 
-    /// P ← P − W Wᵀ, W given column by column, `dim()` rows and `columns` columns.
-    pub fn subtract_outer(&mut self, w: &[f64], columns: usize) {
+    /// P ← P − W Wᵀ, W given column by column, `dim()` rows and `columns` columns; of rows and columns beyond `open`,
+    /// only what they have in common with those before.
+    pub fn subtract_outer(&mut self, w: &[f64], columns: usize, open: usize) {
         let n = self.dim();
-        kernel::subtract_outer(&mut self.data, self.stride, n, w, columns);
+        kernel::subtract_outer(&mut self.data, self.stride, (n, open.min(n)), w, columns);
     }
 
-    /// P ← P + g gᵀ, g of `dim()` rows of three.
+    /// P ← P + g gᵀ, g of `dim()` rows of three, or of fewer where the rest is zero.
     pub fn add_outer3(&mut self, g: &[[f64; 3]]) {
-        let n = self.dim();
+        let n = self.dim().min(g.len());
         for (j, gj) in g.iter().enumerate().take(n) {
             let target = &mut self.data[j * self.stride + j..j * self.stride + n];
             for (t, gi) in target.iter_mut().zip(&g[j..n]) {
@@ -441,8 +453,15 @@ mod tests {
             let n = p.dim();
             let w = DMatrix::from_fn(n, columns, |i, j| ((i * 7 + j * 3) % 11) as f64 * 0.01);
             let expected = p.to_matrix() - &w * w.transpose();
-            p.subtract_outer(w.as_slice(), columns);
+            let mut partly = p.clone();
+            p.subtract_outer(w.as_slice(), columns, n);
             close(&p.to_matrix(), &expected);
+
+            let before = partly.to_matrix();
+            partly.subtract_outer(w.as_slice(), columns, 3);
+            let mut expected = expected;
+            expected.view_mut((3, 3), (n - 3, n - 3)).copy_from(&before.view((3, 3), (n - 3, n - 3)));
+            close(&partly.to_matrix(), &expected);
         }
     }
 

@@ -1,15 +1,18 @@
 //! The filter itself: a state, moved by increments and corrected by clouds of features.
 
 use super::associate::Evidence;
+use super::belief::Watch;
+use super::enter::{enter_all, leave, leave_all, most_active};
 use super::fixed_lag::{Associated, FixedLag};
 use super::inbox::Segment;
+use super::known_map::KnownMap;
 use super::motion::Increment;
 use super::propagate::{Rows, propagate};
 use super::sensor::Sensor;
 use super::state::State;
 use super::step::{Input, Model, Outcome, Room, step};
 use super::track_loss::TrackLoss;
-use super::{Config, Discretization, FeatureKind, Filter, MotionConfig, Observation, TwistPath};
+use super::{Config, Discretization, FeatureKind, Filter, LandmarkMap, MapMode, MotionConfig, Observation, TwistPath};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::Matrix3;
@@ -19,6 +22,8 @@ pub struct Estimator {
     /// The estimate.
     pub state: State,
     pub model: Model,
+    /// The filter as chosen; the one of the model may be in other coordinates while the map is frozen.
+    filter: Filter,
     added: Vec<Sensor>,
     /// Motion since the last correction, not yet applied.
     pending: Increment,
@@ -26,13 +31,23 @@ pub struct Estimator {
     fixed_lag: FixedLag,
     rows: Rows,
     room: Room,
+    /// A buffer of [`leave`].
+    order: Vec<(Stamp, u32)>,
+    /// Who watches the known map.
+    watch: Watch,
+    /// A buffer of [`Watch::judge`].
+    lost: Vec<u32>,
 }
 
 impl Estimator {
     /// At the initial pose, with an empty map.
     pub fn new(config: &Config, filter: Filter) -> Self {
-        let model = Model::new(filter, config, &[]);
+        let model = Model::new(in_mode(filter, config.map.mode), config, &[]);
         Self {
+            filter,
+            order: Vec::new(),
+            watch: Watch::default(),
+            lost: Vec::new(),
             state: initial_state(config, &model),
             added: Vec::new(),
             pending: Increment::none(),
@@ -46,7 +61,7 @@ impl Estimator {
 
     /// The filter in use.
     pub fn filter(&self) -> &Filter {
-        &self.model.filter
+        &self.filter
     }
 
     /// Adds a sensor behind those that were added before.
@@ -67,24 +82,86 @@ impl Estimator {
 
     /// Applies settings that may change while running.
     pub fn reconfigure(&mut self, config: &Config) {
-        self.model = Model::new(self.model.filter, config, &self.added);
+        let (before, known) = (self.model.map.mode, std::mem::take(&mut self.model.known));
+        self.model = Model::new(in_mode(self.filter, config.map.mode), config, &self.added);
+        self.model.known = known;
+        if config.map.mode != before {
+            self.change_mode(before);
+        }
         self.state.mounts = self.model.sensors.mounts(&self.state.calibration);
         self.track_loss.limit_s = config.gate.starvation_limit_s;
         self.fixed_lag.clear();
     }
 
-    /// Back to the initial pose and an empty map.
+    /// Takes over a mode of the map that was another one before.
+    fn change_mode(&mut self, before: MapMode) {
+        if before != MapMode::Localization {
+            // What was estimated is known from now on, and its errors are correlated.
+            for i in 0..self.state.features.len() {
+                self.model.known.write(&self.state.landmark(i));
+                self.model.known.correlate();
+            }
+        }
+        match self.model.map.mode {
+            MapMode::Localization => self.state.freeze(),
+            MapMode::Mapping | MapMode::Extend => self.state.thaw(self.filter.coordinates()),
+        }
+        self.enter_whole();
+    }
+
+    /// The landmarks that are known from now on. What the filter has mapped by itself is forgotten, and the pose is taken
+    /// as independent of the map.
+    pub fn set_map(&mut self, map: LandmarkMap) {
+        self.settle();
+        self.fixed_lag.clear();
+        for i in (0..self.state.features.len()).rev() {
+            self.state.swap_remove(i);
+        }
+        self.model.known = KnownMap::new(map);
+        self.watch = Watch::default();
+        self.enter_whole();
+    }
+
+    /// The map as it is known now, with the joint covariance if the filter has it of all landmarks.
+    pub fn landmark_map(&self) -> LandmarkMap {
+        let mode = self.model.map.mode;
+        let mut known = if mode == MapMode::Mapping { KnownMap::default() } else { self.model.known.clone() };
+        if mode != MapMode::Localization {
+            (0..self.state.features.len()).for_each(|i| known.write(&self.state.landmark(i)));
+        }
+        let mut map = known.to_map();
+        let is_correlated = mode != MapMode::Localization || known.is_correlated();
+        if map.joint.is_none() && is_correlated && map.landmarks.len() == self.state.features.len() {
+            map.joint = Some(self.state.joint_of_places(map.landmarks.iter().map(|landmark| landmark.id)));
+        }
+        map
+    }
+
+    /// Where errors of known landmarks are correlated and all have room, all are in the state.
+    fn enter_whole(&mut self) {
+        let known = &self.model.known;
+        if self.model.map.mode != MapMode::Mapping && known.has_joint() && known.len() <= most_active(&self.model) {
+            enter_all(&mut self.state, known, Stamp::MIN);
+        }
+    }
+
+    /// Back to the initial pose and an empty map; what was known before stays known.
     pub fn reset(&mut self, config: &Config) {
         self.state.reset(config.initial.pose(), &config.initial.covariance(), &config.calibration);
         self.pending = Increment::none();
         self.fixed_lag.clear();
+        self.enter_whole();
     }
 
-    /// Moves robot and map together, so that the robot is at the given pose.
+    /// Moves robot and map together, so that the robot is at the given pose; a known map stays where it is.
     pub fn set_pose(&mut self, pose: Se2, covariance: &Matrix3<f64>) {
         self.settle();
         self.fixed_lag.clear();
+        if self.model.map.mode != MapMode::Mapping {
+            leave_all(&mut self.state, &mut self.model);
+        }
         self.state.set_pose(pose, covariance);
+        self.enter_whole();
     }
 
     /// Restarts time at `stamp`: the features of the map count as seen at that time.
@@ -131,7 +208,7 @@ impl Estimator {
     pub fn correct(&mut self, stamp: Stamp, kind: FeatureKind, observations: &[Observation]) -> Outcome {
         let motion = std::mem::replace(&mut self.pending, Increment::none());
         let input = Input { motion: &motion, stamp, evidence: Evidence::Observed { kind, observations } };
-        let Self { state, model, track_loss, fixed_lag, room, .. } = self;
+        let Self { state, model, track_loss, fixed_lag, room, order, watch, lost, .. } = self;
 
         fixed_lag.begin(state, &motion, stamp);
         let outcome = step(state, model, &input, Some(track_loss), room);
@@ -142,6 +219,18 @@ impl Estimator {
         if fixed_lag.is_due() {
             fixed_lag.relinearize(state, model);
         }
+        if model.map.mode != MapMode::Mapping && !track_loss.is_suspected() {
+            watch.judge((state, &mut model.known), (&room.readings, &outcome), stamp, lost);
+            for id in lost.iter() {
+                if let Some(i) = state.find(*id) {
+                    state.swap_remove(i);
+                }
+            }
+            if !lost.is_empty() {
+                fixed_lag.clear();
+            }
+        }
+        leave(state, model, fixed_lag.oldest().unwrap_or(stamp).min(stamp), order);
         outcome
     }
 
@@ -151,8 +240,17 @@ impl Estimator {
     }
 }
 
+/// The filter that runs in this mode of the map.
+fn in_mode(filter: Filter, mode: MapMode) -> Filter {
+    if mode == MapMode::Localization { filter.in_map() } else { filter }
+}
+
 fn initial_state(config: &Config, model: &Model) -> State {
     let capacity = config.map.max_features.min(64);
     let start = (config.initial.pose(), &config.initial.covariance());
-    State::new(model.filter.coordinates(), start, &config.calibration, &model.sensors, capacity)
+    let mut state = State::new(model.filter.coordinates(), start, &config.calibration, &model.sensors, capacity);
+    if config.map.mode == MapMode::Localization {
+        state.freeze();
+    }
+    state
 }

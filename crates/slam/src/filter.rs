@@ -272,6 +272,14 @@ impl Filter {
         filter
     }
 
+    /// The same for a map that stays as it is: landmarks that are frozen have errors in the map, and robot coordinates
+    /// have no room for these.
+    pub(crate) fn in_map(self) -> Self {
+        let Errors::Robot { discretization } = self.errors else { return self };
+        let (linearization, initialization) = (Linearization::Current, Initialization::Correlated);
+        Self { errors: Errors::World { linearization, initialization, discretization }, ..self }
+    }
+
     /// The charts of the features, where there are any.
     pub const fn charts(&self) -> Option<Charts> {
         match self.errors {

@@ -147,6 +147,11 @@ impl FixedLag {
         }
     }
 
+    /// The stamp of the oldest cloud that is kept.
+    pub fn oldest(&self) -> Option<Stamp> {
+        self.past.front().map(|past| past.stamp)
+    }
+
     /// Whether the clouds are to be linearized again, because a block has just become full.
     pub fn is_due(&self) -> bool {
         !self.past.is_empty() && self.past.len().is_multiple_of(self.block)

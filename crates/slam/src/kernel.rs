@@ -6,10 +6,10 @@
 
 use pulp::{Arch, NullaryFnOnce, Simd, WithSimd};
 
-/// A ← A − W Wᵀ for the lower triangle of an `n` × `n` matrix, column by column at `stride`; W has `columns` columns
-/// of `n`.
-pub fn subtract_outer(a: &mut [f64], stride: usize, n: usize, w: &[f64], columns: usize) {
-    Arch::new().dispatch(SubtractOuter { a, stride, n, w, columns });
+/// The first `open` columns of A ← A − W Wᵀ, for the lower triangle of an `n` × `n` matrix, column by column at
+/// `stride`; W has `columns` columns of `n`.
+pub fn subtract_outer(a: &mut [f64], stride: usize, (n, open): (usize, usize), w: &[f64], columns: usize) {
+    Arch::new().dispatch(SubtractOuter { a, stride, n, open, w, columns });
 }
 
 /// W ← W L⁻ᵀ for W of `columns` columns of `n`, and L lower triangular with positive diagonal, row by row.
@@ -23,6 +23,7 @@ struct SubtractOuter<'a> {
     a: &'a mut [f64],
     stride: usize,
     n: usize,
+    open: usize,
     w: &'a [f64],
     columns: usize,
 }
@@ -32,15 +33,15 @@ impl WithSimd for SubtractOuter<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { a, stride, n, w, columns } = self;
+        let Self { a, stride, n, open, w, columns } = self;
         let (fours, others) = w[..columns * n].split_at(columns / 4 * 4 * n);
-        let whole = n / TILE * TILE;
+        let whole = open / TILE * TILE;
         for j in (0..whole).step_by(TILE) {
             let mut targets = Targets::<S, TILE>::new(a, stride, n, j);
             fours.chunks_exact(4 * n).for_each(|four| targets.subtract_four(simd, four, n, j));
             others.chunks_exact(n).for_each(|one| targets.subtract_one(simd, &one[j..]));
         }
-        for j in whole..n {
+        for j in whole..open {
             let mut targets = Targets::<S, 1>::new(a, stride, n, j);
             fours.chunks_exact(4 * n).for_each(|four| targets.subtract_four(simd, four, n, j));
             others.chunks_exact(n).for_each(|one| targets.subtract_one(simd, &one[j..]));
@@ -162,8 +163,8 @@ mod tests {
     }
 
     /// Column by column, four columns of W at once: the order of additions that tiles keep.
-    fn subtract_outer_naive(a: &mut [f64], stride: usize, n: usize, w: &[f64], columns: usize) {
-        for j in 0..n {
+    fn subtract_outer_naive(a: &mut [f64], stride: usize, (n, open): (usize, usize), w: &[f64], columns: usize) {
+        for j in 0..open {
             for i in j..n {
                 let product = |k: usize| w[k * n + j] * w[k * n + i];
                 let t = &mut a[j * stride + i];
@@ -183,10 +184,12 @@ mod tests {
             let stride = n + 3;
             let (a, w) = (drawn(stride * n, 1), drawn(n * columns, 2));
             let (mut fast, mut naive) = (a.clone(), a);
-            subtract_outer(&mut fast, stride, n, &w, columns);
-            subtract_outer_naive(&mut naive, stride, n, &w, columns);
-            for j in 0..n {
-                assert_eq!(fast[j * stride + j..j * stride + n], naive[j * stride + j..j * stride + n]);
+            for open in [n, n.min(5)] {
+                subtract_outer(&mut fast, stride, (n, open), &w, columns);
+                subtract_outer_naive(&mut naive, stride, (n, open), &w, columns);
+                for j in 0..n {
+                    assert_eq!(fast[j * stride + j..j * stride + n], naive[j * stride + j..j * stride + n]);
+                }
             }
 
             let mut l = drawn(columns * columns, 3);

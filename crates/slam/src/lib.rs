@@ -50,6 +50,10 @@
 //! again. If the robot may be so far from its estimate that readings are not linear (a gap of the input), the step
 //! moves it to where the readings have it before it gates, or leaves them out until they tell where that is.
 //!
+//! In a **known map** ([`Slam::set_map`], [`MapMode`]), the landmarks near the robot enter the state before the readings
+//! are associated, and leave it when others are nearer. A map that stays as it is is considered and not estimated
+//! (Schmidt–Kalman): its errors count, and no reading changes them. `docs/localization.md` has the equations.
+//!
 //! With a **fixed lag**, the filter keeps the last clouds while ranges of new landmarks are uncertain. It goes back
 //! from time to time and takes these clouds in again, each linearized at what is known now. It calls the same step for
 //! this.
@@ -146,14 +150,19 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(test)]
+extern crate self as lienav_slam;
+
 mod associate;
 mod augment;
+mod belief;
 mod bound;
 mod calibration;
 mod chart;
 mod config;
 mod covariance;
 mod early;
+mod enter;
 mod estimator;
 mod filter;
 mod fixed_lag;
@@ -161,6 +170,7 @@ mod gate;
 mod inbox;
 mod input;
 mod kernel;
+mod known_map;
 mod landmark_map;
 mod linearize;
 mod lookahead;
@@ -173,6 +183,7 @@ mod relocate;
 mod retract;
 mod sensor;
 mod slam;
+mod spatial_hash;
 mod spikes;
 mod state;
 mod step;
@@ -181,6 +192,7 @@ mod tests;
 mod tilt;
 mod trace;
 mod track_loss;
+mod unclear;
 mod update;
 mod wide_prior;
 
@@ -199,11 +211,12 @@ pub use motion::{Increment, increment, v_matrix_derivative};
 pub use sensor::{Reading, Sensor, Sensors};
 pub use trace::{Trace, TracedReading, TracedStep};
 
+pub use belief::LandmarkStatus;
 pub use calibration::{CalibrationEstimate, CalibrationParameter};
 pub use chart::{Centre, Chart, Charts};
 pub use config::{
-    CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, MapConfig, MotionConfig, NoiseReading, Prior,
-    SPECS, SensorConfig, TimingConfig, TwistHold, TwistPath, WhenFull,
+    CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, MapConfig, MapMode, MotionConfig, NoiseReading,
+    Prior, SPECS, SensorConfig, TimingConfig, TwistHold, TwistPath, WhenFull,
 };
 pub use filter::{
     CompositionError, Coordinates, Correction, Discretization, Errors, Filter, Initialization, Linearization, NoiseAt,

@@ -6,7 +6,7 @@ use super::measurement::{Expected, fixed, padded};
 use super::propagate::{Rows, along};
 use super::retract::place;
 use super::sensor::{Reading, Sensors};
-use super::state::{State, additive_from_left};
+use super::state::{State, additive_from_left, lever};
 use super::{Chart, Charts, Coordinates, Linearization};
 use lienav_lie::{Se2, skew};
 use nalgebra::{ArrayStorage, Matrix2x3, Matrix3, Matrix3x2, SMatrix, Vector2, Vector3};
@@ -48,6 +48,8 @@ pub struct Match {
     /// The feature in the robot frame, m, as later clouds place it: the reading is linearized there. `None` if no
     /// later cloud does.
     pub linearization_point: Option<Vector2<f64>>,
+    /// By how much the residual is another one because the reading may be of other landmarks, and the spread of that.
+    pub blur: Option<(Vector3<f64>, Matrix3<f64>)>,
     /// The squared Mahalanobis distance of the residual; `None` for a reading that passed its gate before.
     pub distance: Option<f64>,
     /// The variance of the prediction beside that of the reading, tr R⁻¹ H P Hᵀ, as far as it is known before the gate.
@@ -73,6 +75,7 @@ impl Match {
         noise: zeros(),
         noise_scale: 1.0,
         linearization_point: None,
+        blur: None,
         distance: None,
         prior: 0.0,
     };
@@ -101,6 +104,13 @@ impl Match {
         if let Some(by_calibration) = expected.by_calibration {
             self.by_calibration = by_calibration;
         }
+    }
+
+    /// The reading may be of other landmarks: this changes the residual by `shift`, with `spread` as further noise.
+    pub fn blur(&mut self, shift: &Vector3<f64>, spread: &Matrix3<f64>) {
+        self.residual += shift;
+        self.noise += spread;
+        self.blur = Some((*shift, *spread));
     }
 
     /// Makes the covariance `scale` times as large.
@@ -132,6 +142,10 @@ fn of_feature(state: &State, sensors: &Sensors, m: &mut Match, i: usize, at: Lin
                 Coordinates::Invariant => expected.by_landmark * state.pose.rotation().transpose(),
                 _ => expected.by_landmark,
             };
+            if state.is_frozen {
+                of_frozen(m, &state.features[i].x);
+                m.noise += noise_of_bend(state, i, &z, &expected);
+            }
         }
         Coordinates::World => {
             let (pose, p_feature) = match at {
@@ -146,9 +160,33 @@ fn of_feature(state: &State, sensors: &Sensors, m: &mut Match, i: usize, at: Lin
             m.by_pose = expected.by_landmark * dz_dpose;
             m.sees_pose = true;
             m.by_feature = expected.by_landmark * back;
+            if state.is_frozen {
+                m.noise += noise_of_bend(state, i, &z, &expected);
+            }
         }
     }
     Some(())
+}
+
+/// A frozen landmark has the error δp_i = e_i + [I, J p_i]ξ, so that a reading of it sees the pose.
+fn of_frozen(m: &mut Match, p: &Vector2<f64>) {
+    m.by_pose = -m.by_feature * lever(p);
+    m.sees_pose = true;
+}
+
+/// What the error of a frozen landmark does to its reading to second order. The readings never make it smaller, so that
+/// it matters as often as the robot passes closely: a landmark at distance r that is off by σ across the line of sight
+/// and by τ along it is farther by σ²/2r than to first order, and by στ/r across.
+fn noise_of_bend(state: &State, i: usize, z: &Vector2<f64>, expected: &Expected) -> Matrix3<f64> {
+    let turn = state.pose.rotation() * z.try_normalize(1e-9).unwrap_or_else(Vector2::x);
+    let own = state.covariance.feature_block(i, i);
+    let across = skew(&turn);
+    let (tau, sigma) = (turn.dot(&(own * turn)), across.dot(&(own * across)));
+    let square = z.norm_squared().max(1e-9);
+    let along = z / square.sqrt();
+    let along = expected.by_landmark * along;
+    let across = expected.by_landmark * skew(&(z / square.sqrt()));
+    (along * along.transpose() * (0.75 * sigma * sigma) + across * across.transpose() * (sigma * tau)) / square
 }
 
 /// With δ(p, θ) the additive error of the pose, dy = H δ(p, θ); in invariant coordinates δp = ξ_p + Jp ξ_θ, δθ = ξ_θ.
@@ -195,6 +233,9 @@ pub fn relinearize(
     rows: &mut Rows,
 ) -> bool {
     let Subject::Feature(i) = m.subject else { return relinearize_pose(state, sensors, m, preview, rows) };
+    if state.is_frozen {
+        return relinearize_frozen(state, sensors, m, preview, (i, rows));
+    }
     let feature = &state.features[i];
     let chart = if feature.is_mapped { Chart::Cartesian } else { preview.charts.kind };
     let origin = preview.charts.origin(feature, &state.pose.p);
@@ -225,6 +266,30 @@ fn relinearize_pose(state: &State, sensors: &Sensors, m: &mut Match, preview: &P
     let Some(expected) = sensors.expect_pose(&state.mounts, &m.reading, &pose, &pose) else { return false };
     m.expect(&expected);
     m.by_pose = expected.by_pose * additive_from_left(&pose.p);
+    m.residual += m.by_pose * (preview.rest_of_pose + rows.of_pose(&preview.noise));
+    m.noise *= m.noise_scale;
+    true
+}
+
+/// The same for a reading of a landmark that stays where it is: the pose alone is corrected.
+fn relinearize_frozen(
+    state: &State,
+    sensors: &Sensors,
+    m: &mut Match,
+    preview: &Preview,
+    (i, rows): (usize, &Rows),
+) -> bool {
+    let pose = Se2::exp(&preview.rest_of_pose) * preview.robot;
+    let p = state.features[i].x;
+    let z = pose.transform_back(&p);
+    let Some(expected) = sensors.expect(&state.mounts, &m.reading, &z, &z) else { return false };
+    m.expect(&expected);
+    m.by_feature = expected.by_landmark * pose.rotation().transpose();
+    of_frozen(m, &p);
+    m.noise += noise_of_bend(state, i, &z, &expected);
+    if let Some((shift, spread)) = m.blur {
+        m.blur(&shift, &spread);
+    }
     m.residual += m.by_pose * (preview.rest_of_pose + rows.of_pose(&preview.noise));
     m.noise *= m.noise_scale;
     true

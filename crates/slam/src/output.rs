@@ -102,11 +102,13 @@ pub enum DropReason {
     WrongDimension,
     /// A reading of a sensor that was not added to the filter.
     UnknownSensor,
+    /// A reading of a landmark that is not in the known map, or is no longer believed, while the map stays as it is.
+    UnknownLandmark,
 }
 
 impl DropReason {
     /// All reasons.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::NotFinite,
         Self::Absurd,
         Self::BadCovariance,
@@ -129,6 +131,7 @@ impl DropReason {
         Self::Disabled,
         Self::WrongDimension,
         Self::UnknownSensor,
+        Self::UnknownLandmark,
     ];
 
     /// The reason as one word, `snake_case`.
@@ -156,6 +159,7 @@ impl DropReason {
             Self::Disabled => "disabled",
             Self::WrongDimension => "wrong_dimension",
             Self::UnknownSensor => "unknown_sensor",
+            Self::UnknownLandmark => "unknown_landmark",
         }
     }
 }

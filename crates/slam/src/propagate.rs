@@ -5,7 +5,7 @@ use super::motion::{Drift, FeatureMotion, Increment};
 use super::state::State;
 use super::{Coordinates, Filter, Linearization};
 use lienav_lie::skew;
-use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
+use nalgebra::{Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
 
 /// The product of a row of three with the noise of a motion.
 pub fn along(row: &[f64; 3], noise: &[f64; 3]) -> f64 {
@@ -52,6 +52,14 @@ impl Rows {
     /// ν, the effect of the noise n on the pose; zero if there was no motion.
     pub fn of_pose(&self, noise: &[f64; 3]) -> Vector3<f64> {
         Vector3::from([0, 1, 2].map(|row| self.noise.get(row).map_or(0.0, |row| along(row, noise))))
+    }
+
+    /// A feature was appended whose error depends on that of the pose as `by_pose` says.
+    pub fn add_feature(&mut self, by_pose: &Matrix2x3<f64>) {
+        let [Some(x), Some(y), Some(turn)] = [0, 1, 2].map(|row| self.noise.get(row).copied()) else { return };
+        for row in by_pose.row_iter() {
+            self.noise.push([0, 1, 2].map(|k| row[0] * x[k] + row[1] * y[k] + row[2] * turn[k]));
+        }
     }
 
     /// Prepares calls of [`Rows::relinearize`], which [`Rows::apply`] concludes.
@@ -132,6 +140,10 @@ fn noise_rows(state: &State, increment: &Increment, filter: &Filter, mut visit: 
     };
     of_position.into_iter().chain([[0.0, 0.0, 1.0]]).for_each(&mut visit);
     (0..state.covariance.calibration()).for_each(|_| visit([0.0; 3]));
+    if state.is_frozen {
+        // Noise moves the robot, and landmarks have errors of their own.
+        return;
+    }
     let map = FeatureMotion::new(&increment.motion, filter.discretization());
     for feature in &state.features {
         let pair = match filter.coordinates() {
@@ -160,8 +172,8 @@ fn spread_calibration(state: &mut State, drift: &Drift, rows: &mut Rows) {
         }
     }
     rows.spread.clear();
-    rows.spread.extend(rows.effect.iter().enumerate().map(|(i, g)| {
-        let mut m = own * Vector3::from(*g);
+    rows.spread.extend((0..p.dim()).map(|i| {
+        let mut m = rows.effect.get(i).map_or_else(Vector3::zeros, |g| own * Vector3::from(*g));
         for (k, a) in state.calibration.motion() {
             m += drift.jacobian.column(a) * p.get(Covariance::calibration_row(k), i);
         }

@@ -1,17 +1,21 @@
 //! Pruning: dropping features from the map.
 
-use super::state::State;
-use super::{MapConfig, WhenFull};
+use super::state::{Feature, State};
+use super::step::Model;
+use super::{MapConfig, MapMode, WhenFull};
 use lienav_base::stamp::Stamp;
 
-/// Drops the features that were not seen for longer than `map.forget_after_s`.
-pub fn prune(state: &mut State, map: &MapConfig, stamp: Stamp) {
-    if map.forget_after_s <= 0.0 {
+/// Drops the features that were not seen for longer than `map.forget_after_s`; not those of a known map.
+pub fn prune(state: &mut State, model: &Model, stamp: Stamp) {
+    let map = &model.map;
+    if map.forget_after_s <= 0.0 || map.mode == MapMode::Localization {
         return;
     }
     let mut i = 0;
     while i < state.features.len() {
-        if stamp.since(state.features[i].last_seen) > map.forget_after_s {
+        let Feature { id, last_seen, .. } = state.features[i];
+        let is_known = map.mode == MapMode::Extend && model.known.find(id).is_some();
+        if stamp.since(last_seen) > map.forget_after_s && !is_known {
             state.swap_remove(i);
         } else {
             i += 1;

@@ -11,10 +11,25 @@ use nalgebra::{Matrix2, Vector2, Vector3};
 /// new estimate: it is constant in the coordinates in which the correction is an addition.
 pub fn retract(state: &mut State, delta: &[f64], rigid: &[f64], errors: Errors, blocks: &mut Vec<Matrix2<f64>>) {
     state.correct_calibration(&delta[POSE..]);
+    if state.is_frozen {
+        return robot_alone(state, delta, rigid, errors);
+    }
     match errors {
         Errors::World { .. } | Errors::Robot { .. } => additive(state, delta),
         Errors::Invariant(Correction::Group) => group(state, delta),
         Errors::Invariant(Correction::Charts { charts, .. }) => in_charts(state, delta, rigid, charts, blocks),
+    }
+}
+
+/// The same where landmarks stay where the map has them, to the last bit.
+fn robot_alone(state: &mut State, delta: &[f64], rigid: &[f64], errors: Errors) {
+    let (d, nu) = (pose_part(delta), pose_part(rigid));
+    match errors {
+        Errors::World { .. } | Errors::Robot { .. } => {
+            state.pose.p += d.xy();
+            state.pose.theta += d.z;
+        }
+        Errors::Invariant(_) => state.pose = Se2::exp(&(d - nu)) * Se2::exp(&nu) * state.pose,
     }
 }
 

@@ -15,8 +15,8 @@ use super::spikes::SpikeGate;
 use super::tilt::level;
 use super::trace::Trace;
 use super::{
-    CalibrationEstimate, Config, ConfigError, Counts, DropReason, FeatureKind, Filter, Imu, Landmark, Observation,
-    Odometry, PoseEstimate, SPECS, Step, TooManySensors,
+    CalibrationEstimate, Config, ConfigError, Counts, DropReason, FeatureKind, Filter, Imu, Landmark, LandmarkMap,
+    LandmarkMapError, LandmarkStatus, MapMode, Observation, Odometry, PoseEstimate, SPECS, Step, TooManySensors,
 };
 use intake::unconfirmed;
 use lienav_base::clock::{CONFIRMATIONS, ClockGuard, Limits, Verdict};
@@ -401,7 +401,42 @@ impl Slam {
         self.time.map(|_| self.estimate(stamp, &self.ahead, self.newest_twist))
     }
 
-    /// The features of the map, with covariances in the map frame, as of the last step.
+    /// Gives the filter a known map. It is used while `map.mode` is `localization` or `extend`, and is in the same frame
+    /// as the pose. What the filter has mapped so far is forgotten; the pose stays and is taken as independent of the
+    /// map.
+    ///
+    /// # Errors
+    /// Landmarks that are no map; nothing is changed then.
+    pub fn set_map(&mut self, map: LandmarkMap) -> Result<(), LandmarkMapError> {
+        map.check()?;
+        self.estimator.set_map(map);
+        self.look_ahead();
+        Ok(())
+    }
+
+    /// Changes `map.mode`. From `mapping` on, what was mapped is the known map, with the correlations that it has; to
+    /// `mapping`, the landmarks in the filter at this time are those of the map.
+    pub fn set_mode(&mut self, mode: MapMode) {
+        if mode != self.config.map.mode {
+            self.config.map.mode = mode;
+            self.estimator.reconfigure(&self.config);
+        }
+    }
+
+    /// The landmarks of the known map that are no longer believed, and why. [`Slam::set_map`] makes all believed again.
+    pub fn lost_landmarks(&self) -> impl Iterator<Item = (u32, LandmarkStatus)> + '_ {
+        let known = self.estimator.model.known.landmarks().iter();
+        known.map(|known| (known.landmark.id, known.belief.status)).filter(|(_, status)| *status != LandmarkStatus::Ok)
+    }
+
+    /// The map as it is known now: in `localization` and `extend`, with the landmarks that are not in the filter at
+    /// this time. It has a joint covariance if the filter has one of all landmarks.
+    pub fn landmark_map(&self) -> LandmarkMap {
+        self.estimator.landmark_map()
+    }
+
+    /// The features of the map, with covariances in the map frame, as of the last step; of a known map, those that are in
+    /// the filter at this time.
     pub fn landmarks(&self) -> impl Iterator<Item = Landmark> + '_ {
         (0..self.estimator.state.features.len()).map(|i| self.estimator.state.landmark(i))
     }
@@ -450,7 +485,7 @@ impl Slam {
         (self.twist, self.newest_twist) = (Vector3::zeros(), Vector3::zeros());
     }
 
-    /// Puts the robot at a pose given from outside; the map moves with it, rigidly.
+    /// Puts the robot at a pose given from outside; the map moves with it, rigidly. A known map stays where it is.
     ///
     /// # Errors
     /// A non-finite pose or one farther than 10⁷ m from the origin, or a covariance of (x, y, θ) that is not symmetric

@@ -9,7 +9,7 @@ use super::sensor::Sensors;
 use super::{CalibrationConfig, CalibrationEstimate, Coordinates, Landmark};
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, skew};
-use nalgebra::{Matrix2, Matrix2x3, Matrix3, Vector2};
+use nalgebra::{DMatrix, Matrix2, Matrix2x3, Matrix3, Vector2};
 use std::collections::HashMap;
 
 /// A feature in the state.
@@ -30,6 +30,8 @@ pub struct Feature {
     pub last_seen: Stamp,
     /// How many observations went into it.
     pub observations: u32,
+    /// When a cloud last had a reading that may be of it; only features of a known map have that.
+    pub wanted: Stamp,
     /// Whether it has been out of view since it was added. Its uncertainty then comes from the motion of the robot
     /// rather than from its range, and corrections no longer use a chart.
     pub is_mapped: bool,
@@ -49,6 +51,9 @@ impl Feature {
 pub struct State {
     /// What the features' coordinates are.
     pub coordinates: Coordinates,
+    /// Whether features are landmarks of a map that no reading corrects. Their errors are then δp_i, those of their
+    /// places in the map, in invariant coordinates, too; robot coordinates do not have frozen features.
+    pub is_frozen: bool,
     /// Pose of the base in the map.
     pub pose: Se2,
     /// The pose as it was predicted, before the last update: the first estimate of the newest pose.
@@ -84,6 +89,7 @@ impl State {
         let covariance = Covariance::new(&from_additive(coordinates, &pose, covariance), &variances, capacity);
         Self {
             coordinates,
+            is_frozen: false,
             pose,
             predicted: pose,
             mounts: sensors.mounts(&calibration),
@@ -97,8 +103,20 @@ impl State {
 
     /// Becomes a copy of another state, and keeps its allocations.
     pub fn copy_from(&mut self, other: &Self) {
-        let Self { coordinates, pose, predicted, calibration, mounts, features, covariance, index, next_id: _ } = other;
-        (self.coordinates, self.pose, self.predicted) = (*coordinates, *pose, *predicted);
+        let Self {
+            coordinates,
+            is_frozen,
+            pose,
+            predicted,
+            calibration,
+            mounts,
+            features,
+            covariance,
+            index,
+            next_id: _,
+        } = other;
+        (self.coordinates, self.is_frozen) = (*coordinates, *is_frozen);
+        (self.pose, self.predicted) = (*pose, *predicted);
         self.calibration.clone_from(calibration);
         self.mounts.clone_from(mounts);
         self.features.clone_from(features);
@@ -167,9 +185,13 @@ impl State {
         let back = self.pose.rotation().transpose();
         match self.coordinates {
             Coordinates::Robot => own,
-            Coordinates::Invariant => back * own * back.transpose(),
-            Coordinates::World => {
-                let by_pose = -back * lever(&(self.features[i].x - self.pose.p));
+            Coordinates::Invariant if !self.is_frozen => back * own * back.transpose(),
+            Coordinates::Invariant | Coordinates::World => {
+                let arm = match self.coordinates {
+                    Coordinates::Invariant => self.features[i].x,
+                    _ => self.features[i].x - self.pose.p,
+                };
+                let by_pose = -back * lever(&arm);
                 let cross: Matrix2<f64> = by_pose * self.covariance.cross_block(i).transpose() * back.transpose();
                 let of_pose = by_pose * self.covariance.pose_block() * by_pose.transpose();
                 of_pose + cross + cross.transpose() + back * own * back.transpose()
@@ -233,6 +255,7 @@ impl State {
         };
         let (position, covariance) = match self.coordinates {
             Coordinates::World => (feature.x, own),
+            Coordinates::Invariant if self.is_frozen => (feature.x, own),
             Coordinates::Robot => {
                 let r = self.pose.rotation();
                 (self.pose.transform(&feature.x), spread(lever(&(r * feature.x)), r))
@@ -241,6 +264,72 @@ impl State {
         };
         let Feature { id, last_seen, observations, .. } = *feature;
         Landmark { id, position, covariance, last_seen, observations }
+    }
+
+    /// Freezes the features: their errors become those of their places in the map, with the covariance that they have.
+    pub fn freeze(&mut self) {
+        match self.coordinates {
+            _ if self.is_frozen => {}
+            Coordinates::World => {}
+            Coordinates::Invariant => {
+                let levers: Vec<_> = self.features.iter().map(|feature| lever(&feature.x)).collect();
+                self.covariance.change_features(&Matrix2::identity(), |i| levers[i]);
+            }
+            Coordinates::Robot => {
+                let r = self.pose.rotation();
+                let levers: Vec<_> = self.features.iter().map(|feature| lever(&(r * feature.x))).collect();
+                self.covariance.change_features(&r, |i| levers[i]);
+                for feature in &mut self.features {
+                    feature.x = self.pose.transform(&feature.x);
+                }
+                self.coordinates = Coordinates::World;
+            }
+        }
+        self.is_frozen = true;
+        for feature in &mut self.features {
+            (feature.first, feature.is_mapped, feature.is_vague) = (feature.x, true, false);
+        }
+    }
+
+    /// The opposite of [`State::freeze`], to errors in `coordinates`.
+    pub fn thaw(&mut self, coordinates: Coordinates) {
+        if !self.is_frozen {
+            return;
+        }
+        match coordinates {
+            Coordinates::World => {}
+            Coordinates::Invariant => {
+                let levers: Vec<_> = self.features.iter().map(|feature| -lever(&feature.x)).collect();
+                self.covariance.change_features(&Matrix2::identity(), |i| levers[i]);
+            }
+            Coordinates::Robot => {
+                let back = self.pose.rotation().transpose();
+                let levers: Vec<_> =
+                    self.features.iter().map(|feature| -back * lever(&(feature.x - self.pose.p))).collect();
+                self.covariance.change_features(&back, |i| levers[i]);
+                for feature in &mut self.features {
+                    feature.x = self.pose.transform_back(&feature.x);
+                }
+            }
+        }
+        (self.coordinates, self.is_frozen) = (coordinates, false);
+    }
+
+    /// The joint covariance of the places of these features in the map; rows of zeros for those that are not there.
+    pub fn joint_of_places(&self, ids: impl Iterator<Item = u32>) -> DMatrix<f64> {
+        let mut state = self.clone();
+        state.freeze();
+        let rows: Vec<Option<usize>> =
+            ids.flat_map(|id| [0, 1].map(|axis| state.find(id).map(|i| state.covariance.row_of(i) + axis))).collect();
+        DMatrix::from_fn(rows.len(), rows.len(), |i, j| match (rows[i], rows[j]) {
+            (Some(i), Some(j)) => state.covariance.get(i, j),
+            _ => 0.0,
+        })
+    }
+
+    /// How many rows an update corrects: those of frozen features it does not.
+    pub fn open_rows(&self) -> usize {
+        if self.is_frozen { self.covariance.row_of(0) } else { self.covariance.dim() }
     }
 
     /// Sets the pose, and moves the map with it: the estimate of the features relative to the robot stays, and the
@@ -293,7 +382,7 @@ impl State {
 }
 
 /// [I, J l]: the displacement of a point at l by a translation and a rotation of its frame.
-fn lever(l: &Vector2<f64>) -> Matrix2x3<f64> {
+pub fn lever(l: &Vector2<f64>) -> Matrix2x3<f64> {
     let turned = skew(l);
     Matrix2x3::new(1.0, 0.0, turned.x, 0.0, 1.0, turned.y)
 }

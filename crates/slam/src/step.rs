@@ -2,9 +2,11 @@
 
 use super::associate::{Association, AssociationRoom, Evidence, Newcomer, associate};
 use super::augment::augment;
+use super::enter::enter;
 use super::fixed_lag::{Associated, Role};
-use super::gate::{Gate, gate};
-use super::linearize::{Match, Preview, Subject, relinearize};
+use super::gate::{Gate, gate, mahalanobis_squared};
+use super::known_map::KnownMap;
+use super::linearize::{Match, Preview, Subject, innovation_covariance, relinearize};
 use super::motion::Increment;
 use super::propagate::{Rows, propagate};
 use super::prune::{make_room, prune};
@@ -13,8 +15,8 @@ use super::sensor::{Reading, Sensor, Sensors};
 use super::state::State;
 use super::track_loss::{Agreement, TrackLoss, unknown_motions};
 use super::update::{Singular, Updated, Workspace, numbers, preview, update};
-use super::wide_prior::{Place, Wide, displace, place};
-use super::{Config, Counts, DropReason, FeatureKind, Filter, MapConfig};
+use super::wide_prior::{Place, Wide, displace, may_have_moved, place};
+use super::{Config, Counts, DropReason, FeatureKind, Filter, MapConfig, MapMode};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::Vector2;
@@ -30,6 +32,8 @@ pub struct Model {
     pub sensors: Sensors,
     pub gate: Gate,
     pub map: MapConfig,
+    /// The landmarks that are known before the run.
+    pub known: KnownMap,
 }
 
 impl Model {
@@ -40,6 +44,7 @@ impl Model {
             sensors: Sensors::new(&config.sensor, filter.stereo, added),
             gate: Gate::new(&config.gate),
             map: config.map.clone(),
+            known: KnownMap::default(),
         }
     }
 }
@@ -100,12 +105,23 @@ pub fn step(
     let before = state.pose;
 
     propagate_to(state, model, motion, stamp, rows);
+    enter(state, model, (evidence, stamp), rows);
     let Association { mut candidates, mut newcomers, mut refused } = associate(state, model, evidence, association);
-    let place = place(state, model, candidates, wide);
-    if let Place::Elsewhere(motion) = place {
+    let mut place = place(state, model, candidates, wide);
+    if let Place::Elsewhere(motion) = place
+        && state.is_frozen
+        && !may_have_moved(state, &motion, model.gate.displaced()[1])
+    {
+        // What is known of the robot in the map speaks against it.
+        place = Place::Here;
+    }
+    if let Place::Elsewhere(motion) = place
+        && !linearize_there(state, model, candidates, &motion)
+    {
         displace(state, &motion, &wide.members, model.gate.displaced());
         // The motion contains the correction of the last motion's noise.
         rows.noise.clear();
+        enter(state, model, (evidence, stamp), rows);
         Association { candidates, newcomers, refused } = associate(state, model, evidence, association);
     }
     if track_loss.as_deref_mut().is_some_and(|track_loss| track_loss.holds_back(stamp, place, candidates.len(), wide)) {
@@ -131,14 +147,40 @@ pub fn step(
         newcomers.iter().for_each(|_| refused.add(DropReason::Undetermined));
         newcomers = &[];
     }
+    if model.map.mode == MapMode::Localization {
+        newcomers.iter().for_each(|_| refused.add(DropReason::UnknownLandmark));
+        newcomers = &[];
+    }
     let added = augment_all(state, model, newcomers, stamp, &mut refused, readings);
-    prune(state, &model.map, stamp);
+    prune(state, model, stamp);
 
     let used = if updated.is_ok() { &*matched } else { &[] };
     let Updated { nis, noise } = updated.unwrap_or_default();
     let moved = before.inverse() * Se2::exp(&rows.of_pose(&noise)) * predicted;
     let is_displaced = is_lost || matches!(place, Place::Elsewhere(_));
     Outcome { nis, dof: numbers(used), accepted: used.len(), added, refused, moved, is_displaced }
+}
+
+/// A robot turned by more than this is moved before the update, rad: beyond, the rotations of the prior and those of the
+/// update are not the same to first order.
+const TURNED: f64 = 0.5;
+
+/// Linearizes readings of frozen landmarks for a robot that is a `motion` away from the estimate, and leaves the estimate
+/// where it is, with all that is known of it. Returns false if the filter cannot, or the motion is too large.
+fn linearize_there(state: &State, model: &Model, candidates: &mut Vec<Match>, motion: &Se2) -> bool {
+    let Some(charts) = model.filter.charts().filter(|_| state.is_frozen && motion.theta.abs() < TURNED) else {
+        return false;
+    };
+    let rest_of_pose = (state.pose * *motion * state.pose.inverse()).log();
+    let preview = Preview { noise: [0.0; 3], robot: state.pose, rest_of_pose, charts };
+    let rows = &mut Rows::default();
+    candidates.retain_mut(|candidate| {
+        relinearize(state, &model.sensors, candidate, &preview, &Vector2::zeros(), rows);
+        let covariance = innovation_covariance(state, candidate);
+        candidate.distance = mahalanobis_squared(&candidate.residual, &covariance, candidate.dim);
+        candidate.distance.is_some()
+    });
+    true
 }
 
 /// Leaves out the readings with a wide prior that do not tell where the robot is.
@@ -207,6 +249,7 @@ fn relocate(
     for motion in unknown_motions(motion.p.norm().max(motion.theta.abs())) {
         propagate(state, &motion, &filter, rows);
         whole = whole.then(&motion);
+        enter(state, model, (input.evidence, input.stamp), rows);
         let Association { candidates, mut refused, .. } = associate(state, model, input.evidence, association);
         let passed = gate(state, model, input.stamp, candidates, gated, &mut refused).len();
         if refused.get(DropReason::Gated) <= passed as u64 {

@@ -48,6 +48,9 @@ pub struct Updated {
 /// this is the reduced Bayesian update (Shen 2019, eq. (5.24)) in covariance form: where Σ_NO = 0 the rows of W that
 /// belong to the pose are exactly zero.
 ///
+/// Of a frozen map this is the Schmidt–Kalman update: with the rows of the gain that belong to landmarks set to zero,
+/// P ← P − W Wᵀ in the rows and columns of pose and calibration alone, and the covariance of the map stays.
+///
 /// # Errors
 /// [`Singular`].
 pub fn update(
@@ -72,12 +75,13 @@ pub fn update(
 
     work.delta.clear();
     work.delta.resize(n, 0.0);
+    let open = state.open_rows();
     for (column, y) in work.w.chunks_exact(n).zip(&work.y) {
-        for (d, w) in work.delta.iter_mut().zip(column) {
+        for (d, w) in work.delta[..open].iter_mut().zip(column) {
             *d += w * y;
         }
     }
-    state.covariance.subtract_outer(&work.w, m);
+    state.covariance.subtract_outer(&work.w, m, open);
     work.rigid.clear();
     work.rigid.resize(n, 0.0);
     let mut noise = [0.0; 3];
@@ -131,7 +135,9 @@ pub fn preview(
     let rigid = |row: usize| noise_rows.get(row).map_or(0.0, |row| along(row, &noise));
     let columns = || work.w.chunks_exact(n).zip(&work.y);
     rests.clear();
-    rests.extend(matches.iter().map(|matched| {
+    // Landmarks that are frozen are not corrected.
+    let corrected = if state.is_frozen { 0 } else { matches.len() };
+    rests.extend(matches[..corrected].iter().map(|matched| {
         let Subject::Feature(i) = matched.subject else { return Vector2::zeros() };
         let row = state.covariance.row_of(i);
         let mut whole = Vector2::zeros();
@@ -141,7 +147,7 @@ pub fn preview(
         whole - Vector2::new(rigid(row), rigid(row + 1))
     }));
     let mut rest_of_pose = Vector3::zeros();
-    if matches.iter().any(|m| m.subject == Subject::Pose) {
+    if matches.iter().any(|m| m.subject == Subject::Pose) || state.is_frozen {
         for (w, y) in columns() {
             rest_of_pose += Vector3::new(w[0], w[1], w[2]) * *y;
         }
@@ -166,7 +172,7 @@ fn noise_of_motion(state: &State, matches: &[Match], noise_rows: &[[f64; 3]], wo
         let (y, rest) = ys.split_at(m.dim);
         ys = rest;
         match m.subject {
-            Subject::Feature(i) => {
+            Subject::Feature(i) if !state.is_frozen => {
                 let row = state.covariance.row_of(i);
                 let Some([first, second]) = noise_rows.get(row..row + 2) else { continue };
                 let pull = |c: usize| y.iter().enumerate().map(|(d, y)| m.by_feature[(d, c)] * y).sum::<f64>();
@@ -175,7 +181,7 @@ fn noise_of_motion(state: &State, matches: &[Match], noise_rows: &[[f64; 3]], wo
                     *sum += first[k] * x + second[k] * y;
                 }
             }
-            Subject::Pose => {
+            Subject::Feature(_) | Subject::Pose => {
                 for (row, c) in noise_rows.iter().zip(0..POSE) {
                     let pull = y.iter().enumerate().map(|(d, y)| m.by_pose[(d, c)] * y).sum::<f64>();
                     for (k, sum) in noise.iter_mut().enumerate() {

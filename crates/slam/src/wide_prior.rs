@@ -240,6 +240,10 @@ fn by_motion(z: &Vector2<f64>) -> Matrix2x3<f64> {
 /// is allowed for, for two and three degrees of freedom.
 pub fn displace(state: &mut State, motion: &Se2, members: &[usize], bounds: [f64; 2]) {
     let moved = state.pose * *motion;
+    if state.is_frozen {
+        (state.pose, state.predicted) = (moved, moved);
+        return;
+    }
     let in_map = moved * state.pose.inverse();
     let is_robot_moved = is_robot_moved(state, motion, members, bounds);
     for i in 0..state.features.len() {
@@ -279,15 +283,21 @@ fn is_beside(state: &State, i: usize, members: &[usize]) -> bool {
         || variances.map(|(_, variance)| variance).fold(0.0, f64::max) < state.relative_covariance(i).trace()
 }
 
-/// Whether it is the robot that moves in the map: its covariance allows for it, or those of most members do not.
-fn is_robot_moved(state: &State, motion: &Se2, members: &[usize], [bound, bound_of_pose]: [f64; 2]) -> bool {
+/// Whether the covariance of the robot allows for the motion, up to a squared Mahalanobis distance.
+pub fn may_have_moved(state: &State, motion: &Se2, bound: f64) -> bool {
     let moved = state.pose * *motion;
     let shift = moved.p - state.pose.p;
     let change = Vector3::new(shift.x, shift.y, wrap_angle(moved.theta - state.pose.theta));
     let factor = state.pose_covariance().cholesky();
-    if factor.is_some_and(|factor| change.dot(&factor.solve(&change)) <= bound_of_pose) {
+    factor.is_some_and(|factor| change.dot(&factor.solve(&change)) <= bound)
+}
+
+/// Whether it is the robot that moves in the map: its covariance allows for it, or those of most members do not.
+fn is_robot_moved(state: &State, motion: &Se2, members: &[usize], [bound, bound_of_pose]: [f64; 2]) -> bool {
+    if may_have_moved(state, motion, bound_of_pose) {
         return true;
     }
+    let moved = state.pose * *motion;
     let back = state.pose * moved.inverse();
     let is_uncertain = |i: &&usize| {
         let landmark = state.landmark(**i);

@@ -82,6 +82,13 @@ impl Order {
         columns
     }
 
+    /// Of a row about a feature alone.
+    pub fn of_landmark(&self, landmark: usize) -> Columns {
+        let mut columns = self.of(None, Some(self.landmarks[landmark]), 2);
+        columns[AT_CALIBRATION..].fill(None);
+        columns
+    }
+
     /// Of a row about the calibration.
     pub fn of_calibration(&self) -> Columns {
         self.of(None, None, 0)

@@ -7,9 +7,10 @@ use super::sight::Sight;
 use super::{Loss, Settings};
 use lienav_lie::{Se2, wrap_angle};
 use lienav_slam::{
-    Calibration, CalibrationParameter, Config, MOTION, Role, SENSOR, Sensor, Sensors, StereoModel, Subject, Trace,
+    Calibration, CalibrationParameter, Config, LandmarkMap, MOTION, MapLandmark, Role, SENSOR, Sensor, Sensors,
+    StereoModel, Subject, Trace,
 };
-use nalgebra::{DVector, Matrix3, SMatrix, SVector, Vector2, Vector3};
+use nalgebra::{DVector, Matrix2, Matrix3, SMatrix, SVector, Vector2, Vector3};
 use std::collections::HashMap;
 
 /// Everything that is known.
@@ -20,6 +21,8 @@ pub struct Problem {
     /// Expectation and standard deviation of each parameter that is estimated.
     calibration: Vec<(CalibrationParameter, f64, f64)>,
     prior: Prior,
+    /// What is known of features beforehand: which one, where, and the root of the information.
+    known: Vec<(usize, Vector2<f64>, Matrix2<f64>)>,
     /// One from each pose to the next.
     motions: Vec<Motion>,
     sights: Vec<Sight>,
@@ -49,8 +52,14 @@ enum Prior {
 }
 
 impl Problem {
-    /// The problem of a traced run, and the filter's estimates as a first guess. `None` of a run without clouds.
-    pub fn new(trace: &Trace, config: &Config, settings: &Settings, added: &[Sensor]) -> Option<(Self, Unknowns)> {
+    /// The problem of a traced run, and the filter's estimates as a first guess. Landmarks of `map` are known beforehand,
+    /// as well as it says; their joint covariance is not used. `None` of a run without clouds.
+    pub fn new(
+        trace: &Trace,
+        (config, map): (&Config, &LandmarkMap),
+        settings: &Settings,
+        added: &[Sensor],
+    ) -> Option<(Self, Unknowns)> {
         let sensors = Sensors::new(&config.sensor, StereoModel::Bearings, added);
         let priors = settings.priors(&config.calibration);
         let calibration = Calibration::new(&priors);
@@ -59,6 +68,8 @@ impl Problem {
         let mut poses = if moved_first { vec![config.initial.pose()] } else { Vec::new() };
         let (mut landmarks, mut identities, mut sights, mut motions) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut landmark_of = HashMap::new();
+        let is_known: HashMap<u32, &MapLandmark> = map.landmarks.iter().map(|known| (known.id, known)).collect();
+        let mut known = Vec::new();
         for step in &trace.steps {
             if !poses.is_empty() {
                 motions.push(Motion::new(&step.segments, &model, &calibration));
@@ -73,6 +84,12 @@ impl Problem {
                 if traced.role == Role::First {
                     landmark_of.insert(feature, landmarks.len());
                     landmarks.push(position);
+                    identities.push(feature);
+                }
+                if let (Some(of_map), false) = (is_known.get(&feature), landmark_of.contains_key(&feature)) {
+                    known.push((landmarks.len(), of_map.position, root_of_information(&of_map.covariance)?));
+                    landmark_of.insert(feature, landmarks.len());
+                    landmarks.push(of_map.position);
                     identities.push(feature);
                 }
                 let Some(&landmark) = landmark_of.get(&feature) else { continue };
@@ -91,8 +108,8 @@ impl Problem {
         } else {
             Prior::Normal { pose: start, whitening: whitening(&covariance) }
         };
-        let known = matches!(prior, Prior::Known);
-        let order = Order::new(poses.len(), landmarks.len(), &sights, known, calibration.active());
+        let start_is_known = matches!(prior, Prior::Known);
+        let order = Order::new(poses.len(), landmarks.len(), &sights, start_is_known, calibration.active());
         let duration = motions.iter().map(Motion::duration).sum::<f64>();
         let prior_of = |parameter: &CalibrationParameter| {
             let prior = priors.prior(*parameter);
@@ -104,6 +121,7 @@ impl Problem {
             loss: settings.loss,
             calibration: calibration.active().iter().map(prior_of).collect(),
             prior,
+            known,
             motions,
             sights,
             order,
@@ -115,7 +133,8 @@ impl Problem {
 
     /// Numbers that are measured less numbers that are estimated: what χ² of the solution should be about.
     pub fn degrees_of_freedom(&self) -> usize {
-        let priors = if matches!(self.prior, Prior::Known) { 0 } else { 3 } + self.calibration.len();
+        let priors =
+            if matches!(self.prior, Prior::Known) { 0 } else { 3 } + self.calibration.len() + 2 * self.known.len();
         let numbers: usize = self.sights.iter().map(|sight| self.sensors.dim(&sight.reading)).sum();
         (3 * self.motions.len() + numbers + priors).saturating_sub(self.order.columns)
     }
@@ -136,6 +155,7 @@ impl Problem {
             sight.cost(sensors, &at.poses[sight.pose], self.landmark(sight, at), self.loss)
         });
         let priors = self.prior_row(at).map_or(0.0, |row| row.residual.norm_squared())
+            + self.known_rows(at).map(|(_, row)| row.residual.norm_squared()).sum::<f64>()
             + self.calibration_row(at).residual.norm_squared();
         motions.sum::<f64>() + sights.sum::<f64>() + priors
     }
@@ -156,6 +176,9 @@ impl Problem {
         if let Some(row) = self.prior_row(at) {
             normal.add(&row, &self.order.of_start());
         }
+        for (landmark, row) in self.known_rows(at) {
+            normal.add(&row, &self.order.of_landmark(landmark));
+        }
         normal.add(&self.calibration_row(at), &self.order.of_calibration());
         normal
     }
@@ -169,6 +192,15 @@ impl Problem {
         let mut jacobian = SMatrix::<f64, 3, WIDTH>::zeros();
         jacobian.fixed_view_mut::<3, 3>(0, 0).copy_from(&map_from_body(first));
         Some(Row { residual: whitening * residual, jacobian: whitening * jacobian })
+    }
+
+    /// Each known landmark, and p − p₀ of it, whitened.
+    fn known_rows<'a>(&'a self, at: &'a Unknowns) -> impl Iterator<Item = (usize, Row<2>)> + 'a {
+        self.known.iter().map(|(landmark, position, root)| {
+            let mut jacobian = SMatrix::<f64, 2, WIDTH>::zeros();
+            jacobian.fixed_view_mut::<2, 2>(0, 3).copy_from(root);
+            (*landmark, Row { residual: root * (at.landmarks[*landmark] - position), jacobian })
+        })
     }
 
     /// Each parameter less its expectation, by its standard deviation.
@@ -199,6 +231,15 @@ impl Problem {
         next.calibration.correct(&correction);
         next
     }
+}
+
+/// A map that claims to be exact is taken to be so to a micrometre, m².
+const LEAST_VARIANCE: f64 = 1e-12;
+
+/// W with WᵀW = Σ⁻¹; `None` where Σ is no covariance.
+fn root_of_information(covariance: &Matrix2<f64>) -> Option<Matrix2<f64>> {
+    let information = (covariance + Matrix2::identity() * LEAST_VARIANCE).try_inverse()?;
+    Some(information.cholesky()?.l().transpose())
 }
 
 /// ∂(x, y, θ)/∂ξ of X Exp(ξ): blockdiag(R(θ), 1).

@@ -6,7 +6,7 @@ use super::solve::{Solution, solve};
 use crate::run::{self, Run, Update};
 use crate::study::Study;
 use lienav_io::recording::Input;
-use lienav_slam::{Config, ConfigError, Sensor, Trace};
+use lienav_slam::{Config, ConfigError, LandmarkMap, LandmarkMapError, MapMode, Sensor, Trace};
 use std::time::Instant;
 
 /// The filter that runs ahead of the batch estimate. What the default has before it, clouds that are linearized again,
@@ -21,6 +21,8 @@ pub struct Session {
     config: Config,
     settings: Settings,
     sensors: Vec<Sensor>,
+    /// What is known beforehand.
+    map: LandmarkMap,
 }
 
 impl Session {
@@ -33,7 +35,20 @@ impl Session {
         let config = Config { filter: FRONT_END.into(), ..study.config() };
         let mut filter = run::Session::new(study.composed(FRONT_END)?, &config, sensors)?;
         filter.slam.keep_trace();
-        Ok(Self { filter, name, config, settings, sensors: sensors.to_vec() })
+        Ok(Self { filter, name, config, settings, sensors: sensors.to_vec(), map: LandmarkMap::default() })
+    }
+
+    /// Landmarks that are known before the run, as well as the map says. They are estimated with the rest, in every mode
+    /// of the map but `mapping`.
+    ///
+    /// # Errors
+    /// Landmarks that are no map.
+    pub fn set_map(&mut self, map: &LandmarkMap) -> Result<(), LandmarkMapError> {
+        self.filter.slam.set_map(map.clone())?;
+        if self.config.map.mode != MapMode::Mapping {
+            self.map.clone_from(map);
+        }
+        Ok(())
     }
 
     /// Takes in the next input.
@@ -56,7 +71,8 @@ impl Session {
         let trace = self.filter.slam.trace().cloned().unwrap_or_default();
         let mut run = self.filter.finish();
         run.filter = self.name;
-        let Some((problem, guess)) = Problem::new(&trace, &self.config, &self.settings, &self.sensors) else {
+        let Some((problem, guess)) = Problem::new(&trace, (&self.config, &self.map), &self.settings, &self.sensors)
+        else {
             return (run, None);
         };
         let solution = solve(&problem, guess);

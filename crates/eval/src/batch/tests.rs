@@ -3,13 +3,13 @@
 use super::problem::Problem;
 use super::{Session, Settings, Solution};
 use crate::consistency::{chi_squared_band, nees};
-use crate::run::{self, Run};
+use crate::run::{self, Run, true_map};
 use crate::simulated;
 use lienav_io::recording::Recording;
 use lienav_lie::wrap_angle;
 use lienav_sim::{PathKind, Scenario};
-use lienav_slam::{CalibrationParameter, Config, FeatureKind, Filter, Trace};
-use nalgebra::{DVector, Vector3};
+use lienav_slam::{CalibrationParameter, Config, FeatureKind, Filter, Role, Subject, Trace};
+use nalgebra::{DVector, Matrix2, Vector3};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -97,7 +97,7 @@ fn all_poses_are_at_least_as_certain_as_the_filters_and_the_first_is_known() {
     }
 }
 
-/// With every part there is: an uncertain start, sights outside the gate, a calibration.
+/// With every part there is: an uncertain start, sights outside the gate, a calibration, landmarks that are known.
 #[test]
 fn the_gradient_is_that_of_the_cost() {
     let mut scenario = short(2.0, 5);
@@ -107,8 +107,20 @@ fn the_gradient_is_that_of_the_cost() {
     let recording = simulated::recording(&scenario).unwrap();
     for name in Settings::NAMES {
         let settings = Settings::named(name).unwrap();
-        let (problem, guess) =
-            Problem::new(&traced(&recording), &config(&recording, "default"), &settings, &[]).unwrap();
+        let mut map = true_map(&recording, 0.05);
+        map.landmarks.truncate(map.landmarks.len() / 2);
+        map.landmarks.iter_mut().for_each(|known| known.covariance += Matrix2::new(0.003, 0.002, 0.002, 0.001));
+        let mut trace = traced(&recording);
+        for reading in trace.steps.iter_mut().flat_map(|step| &mut step.readings) {
+            let is_known = |id: u32| map.landmarks.iter().any(|known| known.id == id);
+            if let (Role::First, Subject::Feature((id, _))) = (reading.role, reading.subject)
+                && is_known(id)
+            {
+                reading.role = Role::Again;
+            }
+        }
+        let (problem, guess) = Problem::new(&trace, (&config(&recording, "default"), &map), &settings, &[]).unwrap();
+        assert!(problem.normal(&guess).gradient.norm() > 0.0);
         let mut random = ChaCha8Rng::seed_from_u64(2);
         let mut draw =
             |size: f64| DVector::from_fn(problem.order.columns, |_, _| size * random.random_range(-1.0..1.0));

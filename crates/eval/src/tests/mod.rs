@@ -2,4 +2,5 @@
 
 mod faults;
 mod gap;
+mod known_map;
 mod stamps;

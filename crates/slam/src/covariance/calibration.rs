@@ -101,14 +101,19 @@ impl Covariance {
         }
     }
 
-    /// P ← P + g mᵀ + m gᵀ, g and m of `dim()` rows of three.
+    /// P ← P + g mᵀ + m gᵀ, g and m of `dim()` rows of three; g of fewer where the rest is zero.
     pub fn add_symmetric3(&mut self, g: &[[f64; 3]], m: &[[f64; 3]]) {
         let n = self.dim();
+        let given = g.len().min(n);
         let dot = |a: &[f64; 3], b: &[f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-        for j in 0..n {
-            let target = &mut self.data[j * self.stride + j..j * self.stride + n];
-            for ((t, gi), mi) in target.iter_mut().zip(&g[j..n]).zip(&m[j..n]) {
+        for j in 0..given {
+            let column = &mut self.data[j * self.stride + j..j * self.stride + n];
+            let (target, rest) = column.split_at_mut(given - j);
+            for ((t, gi), mi) in target.iter_mut().zip(&g[j..given]).zip(&m[j..given]) {
                 *t += dot(gi, &m[j]) + dot(mi, &g[j]);
+            }
+            for (t, mi) in rest.iter_mut().zip(&m[given..n]) {
+                *t += dot(mi, &g[j]);
             }
         }
     }

@@ -36,6 +36,7 @@ fn correlated(coordinates: Coordinates, seed: u64) -> State {
     for id in 0..2 {
         let x = Vector2::new(3.0 + draw(), 4.0 * draw());
         let feature = Feature {
+            wanted: Stamp::default(),
             id,
             x,
             first: x,

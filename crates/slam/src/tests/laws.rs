@@ -23,7 +23,7 @@ fn sensors(config: &SensorConfig) -> Sensors {
 }
 
 /// A state with correlations everywhere.
-fn correlated(coordinates: Coordinates, features: usize, seed: u64) -> State {
+pub(super) fn correlated(coordinates: Coordinates, features: usize, seed: u64) -> State {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut draw = || rng.random_range(-1.0..1.0);
     let root = Matrix3::from_fn(|_, _| 0.3 * draw());
@@ -40,6 +40,7 @@ fn correlated(coordinates: Coordinates, features: usize, seed: u64) -> State {
         let own = Matrix2::from_fn(|_, _| 0.4 * draw());
         let first = x + Vector2::new(0.1 * draw(), 0.1 * draw());
         let feature = Feature {
+            wanted: Stamp::default(),
             id,
             x,
             first,

@@ -5,6 +5,8 @@ mod bound;
 mod calibration;
 mod clocks;
 mod gate;
+mod hall;
+mod known_map;
 mod laws;
 mod lookahead;
 mod map;

@@ -1,0 +1,241 @@
+//! Entering: a known landmark comes into the state when a cloud may have a reading of it, and leaves when others are
+//! nearer.
+//!
+//! The place p_i of a known landmark is independent of the pose, Cov(δp_i) = Σ_i. In the errors of the state,
+//!
+//! - world coordinates, and frozen landmarks in any: δp_i itself;
+//! - invariant coordinates: e_i = δp_i − [I, J p_i] ξ;
+//! - robot coordinates: δz_i = R(θ)ᵀ(δp_i − δp − J(p_i − p) δθ).
+//!
+//! What a landmark has come to have in common with the pose while it was in the state is given up when it leaves. The
+//! one not wanted for the longest time leaves first: its share in the error of the pose has faded since, as the
+//! robot has seen others (docs/localization.md has the measurement).
+
+use super::associate::Evidence;
+use super::known_map::{Known, KnownMap};
+use super::linearize::Subject;
+use super::measurement::MAX_DIM;
+use super::propagate::Rows;
+use super::sensor::Reading;
+use super::state::{Feature, State, lever};
+use super::step::Model;
+use super::{Coordinates, LandmarkStatus, MapMode};
+use lienav_base::stamp::Stamp;
+use nalgebra::{Matrix2, Matrix2x3, Vector2};
+
+/// So many landmarks enter for one reading without identity. Where more may be meant, it is ambiguous anyhow.
+const RIVALS: usize = 8;
+
+/// The radius of a gate that is linearized is taken to be larger by this factor.
+const MARGIN: f64 = 1.2;
+
+/// Where in the map the landmark of a reading may be: everything that its gates reach is within `radius` of `centre`.
+#[derive(Clone, Copy, Debug)]
+pub struct Neighbourhood {
+    /// In the map, m.
+    pub centre: Vector2<f64>,
+    /// m.
+    pub radius: f64,
+}
+
+impl Neighbourhood {
+    /// Of a reading; `None` if it does not say where its landmark is.
+    pub fn of(state: &State, model: &Model, reading: &Reading) -> Option<Self> {
+        let (z, noise) = model.sensors.place(&state.mounts, reading)?;
+        let pose = state.pose_covariance();
+        let lever = z.norm();
+        let mut std = noise.trace().max(0.0).sqrt()
+            + (pose.m11 + pose.m22).max(0.0).sqrt()
+            + lever * pose.m33.max(0.0).sqrt()
+            + model.known.largest_std();
+        if state.calibration.sensor().next().is_some() {
+            // Offsets in metres, and angles that act at the distance of the landmark.
+            let stds = state.calibration_estimates().map(|estimate| estimate.std * lever.max(1.0));
+            std += stds.sum::<f64>();
+        }
+        let radius = MARGIN * model.gate.new_feature(MAX_DIM).sqrt() * std;
+        let centre = state.pose.transform(&z);
+        (radius.is_finite() && centre.iter().all(|x| x.is_finite())).then_some(Self { centre, radius })
+    }
+
+    /// Whether feature `i` may be meant.
+    pub fn reaches(&self, state: &State, i: usize) -> bool {
+        let p = match state.coordinates {
+            Coordinates::World | Coordinates::Invariant => state.features[i].x,
+            Coordinates::Robot => state.pose.transform(&state.features[i].x),
+        };
+        (p - self.centre).norm_squared() <= self.radius * self.radius
+    }
+}
+
+/// Brings the known landmarks into the state that the readings of a cloud name, or may be of. `rows` are those of the
+/// last motion: its noise is part of the error of the pose, and of theirs.
+pub fn enter(state: &mut State, model: &Model, (evidence, stamp): (Evidence<'_>, Stamp), rows: &mut Rows) {
+    if model.map.mode == MapMode::Mapping || model.known.len() == 0 {
+        return;
+    }
+    let before = state.features.len();
+    enter_wanted(state, model, evidence, stamp);
+    if !state.is_frozen {
+        for i in before..state.features.len() {
+            let p = match state.coordinates {
+                Coordinates::Robot => state.pose.transform(&state.features[i].x),
+                Coordinates::World | Coordinates::Invariant => state.features[i].x,
+            };
+            rows.add_feature(&by_pose(state, &p));
+        }
+    }
+}
+
+fn enter_wanted(state: &mut State, model: &Model, evidence: Evidence<'_>, stamp: Stamp) {
+    match evidence {
+        Evidence::Observed { kind, observations } => {
+            for observation in observations {
+                if let Some(id) = observation.id {
+                    want(state, &model.known, id, stamp);
+                } else if let Ok(reading) = model.sensors.read(kind, observation) {
+                    enter_near(state, model, &reading, stamp);
+                }
+            }
+        }
+        Evidence::Associated(readings) => {
+            for reading in readings {
+                if let Subject::Feature(id) = reading.subject {
+                    want(state, &model.known, id, stamp);
+                }
+            }
+        }
+    }
+}
+
+/// Brings all known landmarks into the state: their errors are correlated, and it has room for them.
+pub fn enter_all(state: &mut State, known: &KnownMap, stamp: Stamp) {
+    (0..known.len()).for_each(|k| want(state, known, known.landmarks()[k].landmark.id, stamp));
+}
+
+/// A landmark is wanted: it is in the state afterwards, if it is known.
+fn want(state: &mut State, known: &KnownMap, id: u32, stamp: Stamp) {
+    if let Some(i) = state.find(id) {
+        state.features[i].wanted = stamp;
+    } else if let Some(k) = known.find(id).filter(|k| known.landmarks()[*k].belief.status != LandmarkStatus::Moved) {
+        append(state, known, k, stamp);
+    }
+}
+
+/// The landmarks that a reading without identity may be of are wanted; the nearest of them, if there are too many.
+fn enter_near(state: &mut State, model: &Model, reading: &Reading, stamp: Stamp) {
+    if model.sensors.is_of_pose(reading) {
+        return;
+    }
+    let Some(Neighbourhood { centre, radius }) = Neighbourhood::of(state, model, reading) else { return };
+    let mut nearest = [(f64::INFINITY, usize::MAX); RIVALS];
+    model.known.within(&centre, radius, |k, square| {
+        if model.known.landmarks()[k].belief.status != LandmarkStatus::Ok {
+            return;
+        }
+        let place = nearest.partition_point(|(other, index)| (*other, *index) < (square, k));
+        if place < RIVALS {
+            nearest[place..].rotate_right(1);
+            nearest[place] = (square, k);
+        }
+    });
+    for (_, k) in nearest.into_iter().take_while(|(square, _)| square.is_finite()) {
+        want(state, &model.known, model.known.landmarks()[k].landmark.id, stamp);
+    }
+}
+
+/// Appends landmark `k` of the known map to the state.
+fn append(state: &mut State, known: &KnownMap, k: usize, stamp: Stamp) {
+    let Known { landmark, last_seen, observations, belief: _ } = &known.landmarks()[k];
+    let (p, covariance) = (landmark.position, landmark.covariance);
+    let feature = |x: Vector2<f64>| Feature {
+        id: landmark.id,
+        x,
+        first: x,
+        anchor: state.pose.p,
+        is_vague: false,
+        last_seen: *last_seen,
+        observations: *observations,
+        wanted: stamp,
+        is_mapped: true,
+    };
+    // In which axes the errors of the places stand in the state.
+    let (x, axes) = match state.coordinates {
+        Coordinates::Robot => (state.pose.transform_back(&p), state.pose.rotation().transpose()),
+        Coordinates::World | Coordinates::Invariant => (p, Matrix2::identity()),
+    };
+    let from_pose = by_pose(state, &p);
+    state.append(feature(x), &from_pose, &(axes * covariance * axes.transpose()));
+    if known.has_joint() {
+        let new = state.features.len() - 1;
+        for i in 0..new {
+            if let Some(other) = known.find(state.features[i].id) {
+                let block = axes * known.shared(k, other) * axes.transpose();
+                state.covariance.add_to_feature_block(new, i, &block);
+            }
+        }
+    }
+}
+
+/// What the error of the pose does to that of a landmark at `p` in the map, whose own place is independent of it.
+fn by_pose(state: &State, p: &Vector2<f64>) -> Matrix2x3<f64> {
+    match state.coordinates {
+        Coordinates::Robot => -state.pose.rotation().transpose() * lever(&(p - state.pose.p)),
+        Coordinates::Invariant if !state.is_frozen => -lever(p),
+        Coordinates::World | Coordinates::Invariant => Matrix2x3::zeros(),
+    }
+}
+
+/// How many features of a known map the state holds at most.
+pub fn most_active(model: &Model) -> usize {
+    let room = model.map.max_features;
+    match model.map.mode {
+        MapMode::Mapping => usize::MAX,
+        // What was learned of one landmark concerns the others, and is lost where it leaves.
+        MapMode::Extend => room - room / 8,
+        MapMode::Localization if model.known.is_correlated() => room,
+        MapMode::Localization => model.map.active_features.min(room),
+    }
+}
+
+/// Removes landmarks from the state that were not wanted for the longest time, where there are too many, and writes what
+/// was learned of them to the known map. Those that were wanted since `since` stay. An eighth is removed at once, so that
+/// the search for them is rare.
+pub fn leave(state: &mut State, model: &mut Model, since: Stamp, order: &mut Vec<(Stamp, u32)>) {
+    let most = most_active(model);
+    if state.features.len() <= most {
+        return;
+    }
+    order.clear();
+    order.extend(state.features.iter().map(|feature| (feature.wanted.max(feature.last_seen), feature.id)));
+    let excess = (state.features.len() - (most - most / 8)).min(order.len());
+    if excess < order.len() {
+        order.select_nth_unstable(excess);
+    }
+    for (_, id) in order[..excess].iter().filter(|(wanted, _)| *wanted < since) {
+        if let Some(i) = state.find(*id) {
+            keep(state, model, i);
+            state.swap_remove(i);
+        }
+    }
+}
+
+/// Removes all landmarks from the state, and writes what was learned of them to the known map.
+pub fn leave_all(state: &mut State, model: &mut Model) {
+    for i in (0..state.features.len()).rev() {
+        keep(state, model, i);
+        state.swap_remove(i);
+    }
+}
+
+/// Writes what is known of feature `i` to the known map.
+fn keep(state: &State, model: &mut Model, i: usize) {
+    let landmark = state.landmark(i);
+    let is_known = model.known.find(landmark.id).is_some();
+    if model.map.mode == MapMode::Localization && is_known {
+        // The map is as it was.
+        model.known.note_seen(&landmark);
+    } else {
+        model.known.write(&landmark);
+    }
+}
