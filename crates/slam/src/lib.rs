@@ -158,6 +158,7 @@ mod estimator;
 mod filter;
 mod fixed_lag;
 mod gate;
+mod global;
 mod inbox;
 mod input;
 mod kernel;
@@ -189,6 +190,7 @@ pub use lienav_lie::Se2;
 
 pub use calibration::{Calibration, MOTION, SENSOR};
 pub use fixed_lag::Role;
+pub use global::{Candidate, Finder, FinderConfig, GlobalLocalization, Sighting, Verdict};
 pub use inbox::Segment;
 pub use linearize::Subject;
 pub use measurement::{

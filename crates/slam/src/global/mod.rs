@@ -1,0 +1,464 @@
+//! Global localization: where in a known map is a robot that knows neither its pose nor which landmark it sees?
+//!
+//! 1. **Constellation.** Clouds are joined by odometry to a local map in the base frame: landmarks, each once, with
+//!    their joint covariance. It needs no pose.
+//! 2. **Votes.** Two landmarks of it are as far apart as two of the map: each such pair gives a rigid motion. The other
+//!    landmarks say which motions are worth a look.
+//! 3. **Weights.** A motion is fitted with all landmarks that match it, and weighed: by the fit, by what matches
+//!    nothing, and by what the map has in view and was not seen.
+//! 4. **Verdict.** Weights are compared with each other and with that of a place that is not in the map at all. A pose
+//!    is [`Found`](Verdict::Found) if it has all but 10⁻³ of the sum, for several clouds, with several landmarks.
+//!
+//! `docs/global-localization.md` has the equations and measurements.
+
+mod constellation;
+mod hypothesis;
+mod index;
+mod localization;
+mod search;
+#[cfg(test)]
+mod tests;
+mod visibility;
+
+pub use localization::GlobalLocalization;
+
+use crate::motion::Increment;
+use crate::{LandmarkMap, LandmarkMapError};
+use constellation::Constellation;
+use hypothesis::{Evidence, Fit, Judgement, Matches};
+use index::MapIndex;
+use lienav_lie::{Se2, wrap_angle};
+use nalgebra::{Matrix2, Matrix3, Vector2};
+use search::Proposal;
+use visibility::{Detection, Views};
+
+/// A reading of a landmark, in the base frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sighting {
+    /// Where it is from the base, m.
+    pub position: Vector2<f64>,
+    /// Covariance of that, m².
+    pub covariance: Matrix2<f64>,
+    /// Which landmark, where the front end knows.
+    pub id: Option<u32>,
+    /// What kind of thing; 0 if nobody knows.
+    pub class: u32,
+}
+
+/// What a [`Finder`] takes for granted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FinderConfig {
+    /// The range of the sensor, m, from the base; `None` to learn it from what is seen.
+    pub max_range_m: Option<f64>,
+    /// The field of view of the sensor, rad, symmetric about straight ahead; `None` to learn it from what is seen.
+    pub field_of_view_rad: Option<f64>,
+    /// The probability of seeing a landmark within range and field of view, before anything is learned.
+    pub detection_probability: f64,
+    /// The share of landmarks that are seen and are not in the map.
+    pub unmapped: f64,
+    /// A pose is found if it has all of the probability but this.
+    pub doubt: f64,
+    /// For so many clouds in a row.
+    pub clouds: u32,
+    /// With so many landmarks, if they have no identity.
+    pub landmarks: usize,
+    /// The most hypotheses that are kept.
+    pub max_hypotheses: usize,
+    /// The most readings of a cloud that are used: the nearest.
+    pub max_sightings: usize,
+}
+
+impl Default for FinderConfig {
+    fn default() -> Self {
+        Self {
+            max_range_m: None,
+            field_of_view_rad: None,
+            detection_probability: 0.7,
+            unmapped: 0.1,
+            doubt: 1e-3,
+            clouds: 5,
+            landmarks: 4,
+            max_hypotheses: 128,
+            max_sightings: 40,
+        }
+    }
+}
+
+/// A pose that the robot may have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Candidate {
+    /// Of the base in the map frame.
+    pub pose: Se2,
+    /// Covariance of (x, y, θ) in the map frame, m and rad.
+    pub covariance: Matrix3<f64>,
+    /// Its share of the probability; the rest is that of others, and of places that are not among them.
+    pub probability: f64,
+    /// How many landmarks it explains.
+    pub landmarks: usize,
+}
+
+/// What the evidence comes to so far.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Verdict {
+    /// Not enough was seen.
+    Searching,
+    /// The robot is at one of the candidates, and nothing that was seen tells which.
+    Ambiguous,
+    /// The robot is here.
+    Found(Candidate),
+    /// What was seen is not in this map.
+    Nothing,
+}
+
+/// Landmarks of the constellation that are kept: enough to tell places apart, few enough for a cloud to take
+/// milliseconds.
+const MAX_LANDMARKS: usize = 32;
+/// Pairs of the map that are indexed.
+const MAX_PAIRS: usize = 200_000;
+/// Motions that are tried for one cloud, and those of them that are fitted.
+const MOST_TRIED: usize = 6000;
+const MOST_FITTED: usize = 64;
+/// A hypothesis goes if its weight is less than this share of the greatest, as a logarithm.
+const NEGLIGIBLE: f64 = -16.0;
+/// Pairs of the constellation that have to be swept before a pose can be found: if one has a landmark that the map has
+/// not, others have none.
+const SWEEPS: u32 = 3;
+/// Without identities, this many landmarks have to be seen before they contradict the map.
+const MIN_CONTRADICTION: usize = 8;
+/// A motion of which less is known says nothing about where the constellation is, m and rad.
+const MAX_MOTION_STD_M: f64 = 3.0;
+const MAX_MOTION_STD_RAD: f64 = 0.3;
+
+/// Finds a robot in a map.
+///
+/// The same input gives the same output. Work and memory are bounded: with the default configuration a cloud takes at
+/// most 6000 motions with 12 landmarks each, and 192 fits with 32 landmarks.
+#[derive(Clone, Debug)]
+pub struct Finder {
+    config: FinderConfig,
+    index: MapIndex,
+    constellation: Constellation,
+    detection: Detection,
+    views: Views,
+    hypotheses: Vec<Hypothesis>,
+    /// Which base is swept next, and from which pair on.
+    turn: (usize, usize),
+    /// Sweeps over all of the map that have ended.
+    sweeps: u32,
+    /// The log weight of motions that the last sweep had no room for.
+    log_left_out: f64,
+    /// For how many clouds in a row the best one has been as good as certain.
+    certain: u32,
+    next_number: u64,
+    candidates: Vec<Candidate>,
+    elsewhere: f64,
+    verdict: Verdict,
+}
+
+/// A pose that is followed.
+#[derive(Clone, Debug)]
+struct Hypothesis {
+    number: u64,
+    fit: Fit,
+    matches: Matches,
+    named: usize,
+    /// Log weight by what is in the constellation and in the views.
+    log_present: f64,
+    /// Log weight by what has left them.
+    log_past: f64,
+}
+
+impl Hypothesis {
+    fn log_weight(&self) -> f64 {
+        self.log_present + self.log_past
+    }
+}
+
+impl Finder {
+    /// For a map.
+    ///
+    /// # Errors
+    /// Those of [`LandmarkMap::check`].
+    pub fn new(map: &LandmarkMap, config: FinderConfig) -> Result<Self, LandmarkMapError> {
+        let index = MapIndex::new(map, MAX_PAIRS)?;
+        Ok(Self {
+            config,
+            index,
+            constellation: Constellation::default(),
+            detection: Detection::new(
+                config.detection_probability,
+                config.max_range_m,
+                config.field_of_view_rad,
+            ),
+            views: Views::default(),
+            hypotheses: Vec::new(),
+            turn: (0, 0),
+            sweeps: 0,
+            log_left_out: f64::NEG_INFINITY,
+            certain: 0,
+            next_number: 0,
+            candidates: Vec::new(),
+            elsewhere: 1.0,
+            verdict: Verdict::Searching,
+        })
+    }
+
+    /// Forgets everything but the map, and what was learned of the sensor.
+    pub fn restart(&mut self) {
+        self.constellation = Constellation::default();
+        self.views = Views::default();
+        self.hypotheses.clear();
+        (self.turn, self.sweeps, self.certain) = ((0, 0), 0, 0);
+        self.log_left_out = f64::NEG_INFINITY;
+        self.judge();
+    }
+
+    /// What the evidence comes to so far.
+    pub fn verdict(&self) -> Verdict {
+        self.verdict
+    }
+
+    /// The poses that the robot may have, the most probable first.
+    pub fn candidates(&self) -> &[Candidate] {
+        &self.candidates
+    }
+
+    /// The probability that the robot is at none of them: elsewhere in the map, or not in it.
+    pub fn elsewhere(&self) -> f64 {
+        self.elsewhere
+    }
+
+    /// The robot has moved by `step` since the last cloud, and sees this one. Readings with numbers that are not finite
+    /// or a covariance that is not positive definite are left out.
+    pub fn observe(&mut self, step: &Increment, sightings: &[Sighting]) -> Verdict {
+        self.carry(step);
+        let (sightings, horizon_m) = self.usable(sightings);
+        self.views.add(horizon_m);
+        let detection = &self.detection;
+        let outcome = self.constellation.take(&sightings, |place| detection.at(place));
+        for (place, is_seen) in outcome.iter().filter(|(place, _)| place.norm() < horizon_m) {
+            self.detection.learn(place, *is_seen);
+        }
+        self.make_room();
+        let mut hypotheses = std::mem::take(&mut self.hypotheses);
+        hypotheses.retain_mut(|hypothesis| self.weigh(hypothesis));
+        self.hypotheses = hypotheses;
+        self.sweep();
+        self.select();
+        self.judge();
+        self.verdict
+    }
+
+    fn carry(&mut self, step: &Increment) {
+        let variances = step.covariance.diagonal();
+        let is_known = variances.x.max(variances.y) < MAX_MOTION_STD_M * MAX_MOTION_STD_M
+            && variances.z < MAX_MOTION_STD_RAD * MAX_MOTION_STD_RAD
+            && step.motion.p.iter().all(|x| x.is_finite());
+        if !is_known {
+            self.restart();
+            return;
+        }
+        self.constellation.carry(step);
+        self.views.carry(step);
+        for hypothesis in &mut self.hypotheses {
+            hypothesis.fit.pose = hypothesis.fit.pose * step.motion;
+        }
+    }
+
+    /// The sightings that can be used, in an order of their own, and how far they reach if that is not all.
+    fn usable(&self, sightings: &[Sighting]) -> (Vec<Sighting>, f64) {
+        let is_usable = |sighting: &&Sighting| {
+            let Sighting { position, covariance, .. } = sighting;
+            let is_finite = position.iter().chain(covariance).all(|x| x.is_finite());
+            is_finite && covariance[(0, 0)] > 0.0 && covariance.determinant() > 0.0 && position.norm() < 1e6
+        };
+        let mut usable: Vec<Sighting> = sightings.iter().filter(is_usable).copied().collect();
+        let key = |sighting: &Sighting| (sighting.position.norm(), sighting.position.x, sighting.position.y);
+        usable.sort_by(|one, other| {
+            let (one_key, other_key) = (key(one), key(other));
+            let by_place = one_key.0.total_cmp(&other_key.0).then(one_key.1.total_cmp(&other_key.1));
+            by_place.then(one_key.2.total_cmp(&other_key.2)).then(one.id.cmp(&other.id))
+        });
+        if usable.len() <= self.config.max_sightings {
+            return (usable, f64::INFINITY);
+        }
+        usable.truncate(self.config.max_sightings);
+        let horizon_m = usable.last().map_or(0.0, |sighting| sighting.position.norm());
+        (usable, horizon_m)
+    }
+
+    fn evidence(&self) -> Evidence<'_> {
+        Evidence {
+            index: &self.index,
+            constellation: &self.constellation,
+            detection: &self.detection,
+            views: &self.views,
+            unmapped: self.config.unmapped,
+            area: self.index.area(self.detection.reach().max(1.0)),
+            without: None,
+            skipped_views: 0,
+        }
+    }
+
+    /// What is left out of constellation and views from now on stays in the weights.
+    fn make_room(&mut self) {
+        while let Some(i) = self.constellation.surplus(MAX_LANDMARKS) {
+            self.keep_past(Some(i), 0);
+            self.constellation.remove(i);
+        }
+        if self.views.is_full() {
+            self.keep_past(None, 1);
+            self.views.drop_oldest();
+        }
+    }
+
+    fn keep_past(&mut self, without: Option<usize>, skipped_views: usize) {
+        let mut hypotheses = std::mem::take(&mut self.hypotheses);
+        for hypothesis in &mut hypotheses {
+            let all = self.evidence();
+            let less = Evidence { without, skipped_views, ..all };
+            let Fit { pose, relative, .. } = hypothesis.fit;
+            if let (Some(with), Some(without)) = (all.judge(&pose, &relative), less.judge(&pose, &relative)) {
+                hypothesis.log_past += with.log_weight - without.log_weight;
+            }
+        }
+        self.hypotheses = hypotheses;
+    }
+
+    /// Weighs a hypothesis by all that is there now, and says whether it still is one.
+    fn weigh(&self, hypothesis: &mut Hypothesis) -> bool {
+        let Some(judgement) = self.evidence().judge(&hypothesis.fit.pose, &hypothesis.fit.relative) else {
+            return false;
+        };
+        let Judgement { fit, matches, log_weight, named } = judgement;
+        (hypothesis.fit, hypothesis.matches, hypothesis.named) = (fit, matches, named);
+        hypothesis.log_present = log_weight;
+        true
+    }
+
+    /// Looks for poses that are not followed yet.
+    fn sweep(&mut self) {
+        let bases = search::bases(&self.constellation, &self.index);
+        let (turn, first) = self.turn;
+        if bases.is_empty() {
+            return;
+        }
+        let base = bases[turn % bases.len()];
+        let result = search::sweep(&self.evidence(), base, first, MOST_TRIED, MOST_FITTED);
+        self.turn = match result.rest {
+            Some(rest) => (turn, rest),
+            None => ((turn + 1) % search::BASES, 0),
+        };
+        self.sweeps = self.sweeps.saturating_add(u32::from(result.rest.is_none()));
+        self.log_left_out = if first == 0 {
+            result.log_left_out
+        } else {
+            log_sum([self.log_left_out, result.log_left_out].into_iter())
+        };
+        for proposal in result.proposals {
+            self.propose(&proposal);
+        }
+    }
+
+    fn propose(&mut self, proposal: &Proposal) {
+        let is_known = |hypothesis: &Hypothesis| is_same(&hypothesis.fit.pose, &proposal.pose, 0.2, 0.1);
+        if self.hypotheses.iter().any(is_known) {
+            return;
+        }
+        let evidence = self.evidence();
+        let Some(fit) = evidence.fit(&proposal.base, &proposal.pose) else { return };
+        let Some(Judgement { fit, matches, log_weight, named }) = evidence.judge(&fit.pose, &fit.relative) else {
+            return;
+        };
+        let is_twin = |hypothesis: &Hypothesis| hypothesis.matches == matches;
+        if self.hypotheses.iter().any(is_twin) {
+            return;
+        }
+        self.next_number += 1;
+        let (number, log_present, log_past) = (self.next_number, log_weight, 0.0);
+        self.hypotheses.push(Hypothesis { number, fit, matches, named, log_present, log_past });
+    }
+
+    /// Sorts, merges what has become the same, and drops what is negligible or too much.
+    fn select(&mut self) {
+        let mut hypotheses = std::mem::take(&mut self.hypotheses);
+        hypotheses.sort_by(|one, other| {
+            other.log_weight().total_cmp(&one.log_weight()).then(one.number.cmp(&other.number))
+        });
+        let best = hypotheses.first().map_or(0.0, |hypothesis| hypothesis.log_weight().max(0.0));
+        hypotheses.retain(|hypothesis| hypothesis.log_weight() > best + NEGLIGIBLE);
+        let mut kept: Vec<Hypothesis> = Vec::with_capacity(hypotheses.len());
+        for hypothesis in hypotheses {
+            let is_twin = |other: &Hypothesis| {
+                other.matches == hypothesis.matches || is_same(&other.fit.pose, &hypothesis.fit.pose, 0.1, 0.05)
+            };
+            if kept.iter().any(is_twin) {
+                continue;
+            }
+            if kept.len() < self.config.max_hypotheses {
+                kept.push(hypothesis);
+            } else {
+                self.log_left_out = log_sum([self.log_left_out, hypothesis.log_weight()].into_iter());
+            }
+        }
+        self.hypotheses = kept;
+    }
+
+    /// Probabilities, and what follows from them. A place among landmarks that are in no map has a weight of 1.
+    fn judge(&mut self) {
+        let weights = self.hypotheses.iter().map(Hypothesis::log_weight);
+        let elsewhere = log_sum([0.0, self.log_left_out].into_iter());
+        let total = log_sum(weights.chain([elsewhere]));
+        self.elsewhere = (elsewhere - total).exp();
+        self.candidates = self
+            .hypotheses
+            .iter()
+            .map(|hypothesis| Candidate {
+                pose: hypothesis.fit.pose,
+                covariance: hypothesis.fit.covariance(),
+                probability: (hypothesis.log_weight() - total).exp(),
+                landmarks: hypothesis.matches.len(),
+            })
+            .collect();
+        let others = |best: &Hypothesis| {
+            let rest = self.hypotheses.iter().filter(|other| other.number != best.number);
+            (log_sum(rest.map(Hypothesis::log_weight).chain([elsewhere])) - total).exp()
+        };
+        let best = self.hypotheses.first();
+        let is_certain = best.is_some_and(|best| others(best) < self.config.doubt);
+        self.certain = if is_certain { self.certain + 1 } else { 0 };
+        let confirmed = self.constellation.confirmed().count();
+        self.verdict = match (best, self.candidates.first()) {
+            (Some(best), Some(candidate)) if is_certain => {
+                let is_named = best.named >= 2;
+                let is_proven = best.matches.len() >= self.config.landmarks
+                    && self.certain >= self.config.clouds
+                    && self.sweeps >= SWEEPS;
+                if is_named || is_proven { Verdict::Found(*candidate) } else { Verdict::Searching }
+            }
+            (Some(_), _) if self.elsewhere < self.config.doubt => Verdict::Ambiguous,
+            _ if confirmed >= MIN_CONTRADICTION
+                && self.sweeps >= SWEEPS
+                && 1.0 - self.elsewhere < self.config.doubt
+                && self.log_left_out < self.config.doubt.ln() =>
+            {
+                Verdict::Nothing
+            }
+            _ => Verdict::Searching,
+        };
+    }
+}
+
+/// Whether two poses are one, but for what a fit brings together.
+fn is_same(one: &Se2, other: &Se2, near_m: f64, near_rad: f64) -> bool {
+    (one.p - other.p).norm_squared() < near_m * near_m && wrap_angle(one.theta - other.theta).abs() < near_rad
+}
+
+/// log Σ exp.
+fn log_sum(logs: impl Iterator<Item = f64> + Clone) -> f64 {
+    let greatest = logs.clone().fold(f64::NEG_INFINITY, f64::max);
+    if greatest == f64::NEG_INFINITY {
+        return greatest;
+    }
+    greatest + logs.map(|log| (log - greatest).exp()).sum::<f64>().ln()
+}

@@ -1,0 +1,4 @@
+//! Tests of global localization as a whole.
+
+mod found;
+pub mod scene;
