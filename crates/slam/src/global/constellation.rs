@@ -144,16 +144,17 @@ impl Constellation {
         outcome
     }
 
-    /// The confirmed landmark that has to make room for others: the one not seen for longest, and of those the
-    /// farthest. `None` while there are no more than `most`.
-    pub fn surplus(&self, most: usize) -> Option<usize> {
-        if self.confirmed().count() <= most {
-            return None;
-        }
-        self.confirmed().max_by(|i, j| {
+    /// The confirmed landmarks that are more than `most`, the last in the constellation first: those not seen for
+    /// longest, and of those the farthest.
+    pub fn surplus(&self, most: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = self.confirmed().collect();
+        order.sort_by(|i, j| {
             let far = self.places[*i].norm_squared().total_cmp(&self.places[*j].norm_squared());
             self.tracks[*i].unseen.cmp(&self.tracks[*j].unseen).then(far)
-        })
+        });
+        let mut surplus = order.split_off(most.min(order.len()));
+        surplus.sort_unstable_by(|i, j| j.cmp(i));
+        surplus
     }
 
     /// Drops a landmark.

@@ -44,8 +44,8 @@ pub struct Evidence<'a> {
     pub unmapped: f64,
     /// Poses of the base are sought over this area, m².
     pub area: f64,
-    /// A landmark of the constellation, and whether the oldest view, are left out: what would be without them.
-    pub without: Option<usize>,
+    /// Landmarks of the constellation, and how many of the oldest views, are left out: what would be without them.
+    pub without: &'a [usize],
     pub skipped_views: usize,
 }
 
@@ -90,11 +90,8 @@ impl Evidence<'_> {
         let mut matches = self.matches(pose, relative);
         let mut fit = self.fit(&matches, pose)?;
         // Some may come in, or go out, from where it fits.
-        for _ in 0..2 {
-            let again = self.matches(&fit.pose, &fit.relative);
-            if again == matches {
-                break;
-            }
+        let again = self.matches(&fit.pose, &fit.relative);
+        if again != matches {
             matches = again;
             fit = self.fit(&matches, &fit.pose)?;
         }
@@ -105,7 +102,7 @@ impl Evidence<'_> {
 
     /// The landmarks of the constellation that count.
     pub fn tracks(&self) -> impl Iterator<Item = usize> + '_ {
-        self.constellation.confirmed().filter(|i| Some(*i) != self.without)
+        self.constellation.confirmed().filter(|i| !self.without.contains(i))
     }
 
     /// The landmark of the map for each of the constellation: the nearest ones first, one for each.
@@ -244,14 +241,11 @@ impl Evidence<'_> {
     fn log_missing(&self, pose: &Se2, matches: &[(usize, u32)]) -> f64 {
         // What was seen, but not often enough to be confirmed, says nothing.
         let mut excused: Vec<u32> = matches.iter().map(|(_, k)| *k).collect();
-        for i in (0..self.constellation.len()).filter(|i| !self.constellation.tracks[*i].is_confirmed()) {
+        let is_silent = |i: &usize| !self.constellation.tracks[*i].is_confirmed() || self.without.contains(i);
+        for i in (0..self.constellation.len()).filter(is_silent) {
             let image = pose.transform(&self.constellation.places[i]);
             let reach = (GATE * self.constellation.block(i, i).trace()).sqrt().min(MAX_GATE_M);
             self.index.within(&image, reach, |k, _| excused.push(k));
-        }
-        if let Some(i) = self.without {
-            let reach = (GATE * self.constellation.block(i, i).trace()).sqrt().min(MAX_GATE_M);
-            self.index.within(&pose.transform(&self.constellation.places[i]), reach, |k, _| excused.push(k));
         }
         excused.sort_unstable();
         let mut missing: Vec<(u32, f64)> = Vec::new();

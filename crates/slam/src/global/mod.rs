@@ -112,7 +112,7 @@ pub enum Verdict {
 
 /// Landmarks of the constellation that are kept: enough to tell places apart, few enough for a cloud to take
 /// milliseconds.
-const MAX_LANDMARKS: usize = 32;
+const MAX_LANDMARKS: usize = 24;
 /// Pairs of the map that are indexed.
 const MAX_PAIRS: usize = 200_000;
 /// Motions that are tried for one cloud, and those of them that are fitted.
@@ -147,6 +147,8 @@ pub struct Finder {
     sweeps: u32,
     /// The log weight of motions that the last sweep had no room for.
     log_left_out: f64,
+    /// Whether poses were left out when evidence went into the past that could have spoken for them.
+    is_past_partial: bool,
     /// For how many clouds in a row the best one has been as good as certain.
     certain: u32,
     next_number: u64,
@@ -195,6 +197,7 @@ impl Finder {
             turn: (0, 0),
             sweeps: 0,
             log_left_out: f64::NEG_INFINITY,
+            is_past_partial: false,
             certain: 0,
             next_number: 0,
             candidates: Vec::new(),
@@ -209,7 +212,7 @@ impl Finder {
         self.views = Views::default();
         self.hypotheses.clear();
         (self.turn, self.sweeps, self.certain) = ((0, 0), 0, 0);
-        self.log_left_out = f64::NEG_INFINITY;
+        (self.log_left_out, self.is_past_partial) = (f64::NEG_INFINITY, false);
         self.judge();
     }
 
@@ -239,10 +242,10 @@ impl Finder {
         for (place, is_seen) in outcome.iter().filter(|(place, _)| place.norm() < horizon_m) {
             self.detection.learn(place, *is_seen);
         }
-        self.make_room();
         let mut hypotheses = std::mem::take(&mut self.hypotheses);
         hypotheses.retain_mut(|hypothesis| self.weigh(hypothesis));
         self.hypotheses = hypotheses;
+        self.make_room();
         self.sweep();
         self.select();
         self.judge();
@@ -295,34 +298,42 @@ impl Finder {
             views: &self.views,
             unmapped: self.config.unmapped,
             area: self.index.area(self.detection.reach().max(1.0)),
-            without: None,
+            without: &[],
             skipped_views: 0,
         }
     }
 
-    /// What is left out of constellation and views from now on stays in the weights.
+    /// Drops what constellation and views have no room for. What it said stays in the weights.
     fn make_room(&mut self) {
-        while let Some(i) = self.constellation.surplus(MAX_LANDMARKS) {
-            self.keep_past(Some(i), 0);
-            self.constellation.remove(i);
+        let without = self.constellation.surplus(MAX_LANDMARKS);
+        let skipped_views = usize::from(self.views.is_full());
+        if without.is_empty() && skipped_views == 0 {
+            return;
         }
-        if self.views.is_full() {
-            self.keep_past(None, 1);
+        let mut hypotheses = std::mem::take(&mut self.hypotheses);
+        let less = Evidence { without: &without, skipped_views, ..self.evidence() };
+        hypotheses.retain_mut(|hypothesis| {
+            let Some(judgement) = less.judge(&hypothesis.fit.pose, &hypothesis.fit.relative) else { return false };
+            hypothesis.log_past += hypothesis.log_present - judgement.log_weight;
+            hypothesis.log_present = judgement.log_weight;
+            true
+        });
+        self.hypotheses = hypotheses;
+        without.iter().for_each(|i| self.constellation.remove(*i));
+        if skipped_views > 0 {
             self.views.drop_oldest();
         }
+        let best = self.hypotheses.iter().map(Hypothesis::log_weight).fold(0.0, f64::max);
+        self.is_past_partial |= self.log_left_out > best + self.config.doubt.ln();
     }
 
-    fn keep_past(&mut self, without: Option<usize>, skipped_views: usize) {
-        let mut hypotheses = std::mem::take(&mut self.hypotheses);
-        for hypothesis in &mut hypotheses {
-            let all = self.evidence();
-            let less = Evidence { without, skipped_views, ..all };
-            let Fit { pose, relative, .. } = hypothesis.fit;
-            if let (Some(with), Some(without)) = (all.judge(&pose, &relative), less.judge(&pose, &relative)) {
-                hypothesis.log_past += with.log_weight - without.log_weight;
-            }
+    /// What the past says of a pose that was not followed then: nothing, unless poses had to be left out that the past
+    /// may have said as much of as of the best.
+    fn log_past_of_others(&self) -> f64 {
+        if !self.is_past_partial {
+            return 0.0;
         }
-        self.hypotheses = hypotheses;
+        self.hypotheses.iter().map(|hypothesis| hypothesis.log_past).fold(0.0, f64::max)
     }
 
     /// Weighs a hypothesis by all that is there now, and says whether it still is one.
@@ -344,39 +355,55 @@ impl Finder {
             return;
         }
         let base = bases[turn % bases.len()];
-        let result = search::sweep(&self.evidence(), base, first, MOST_TRIED, MOST_FITTED);
+        let result = search::sweep(&self.evidence(), base, first, MOST_TRIED);
         self.turn = match result.rest {
             Some(rest) => (turn, rest),
             None => ((turn + 1) % search::BASES, 0),
         };
         self.sweeps = self.sweeps.saturating_add(u32::from(result.rest.is_none()));
-        self.log_left_out = if first == 0 {
-            result.log_left_out
-        } else {
-            log_sum([self.log_left_out, result.log_left_out].into_iter())
-        };
-        for proposal in result.proposals {
-            self.propose(&proposal);
-        }
+        let log_left_out = self.propose(&result.proposals) + self.log_past_of_others();
+        let before = if first == 0 { f64::NEG_INFINITY } else { self.log_left_out };
+        self.log_left_out = log_sum([before, log_left_out].into_iter());
     }
 
-    fn propose(&mut self, proposal: &Proposal) {
-        let is_known = |hypothesis: &Hypothesis| is_same(&hypothesis.fit.pose, &proposal.pose, 0.2, 0.1);
-        if self.hypotheses.iter().any(is_known) {
-            return;
+    /// Takes the best that are not followed yet. Gives the log weight of the rest, by what the evidence is for those
+    /// that were taken, or are followed, beside their score.
+    fn propose(&mut self, proposals: &[Proposal]) -> f64 {
+        let mut beside_score = f64::NEG_INFINITY;
+        let mut fitted = 0;
+        let mut left_out = Vec::new();
+        for proposal in proposals {
+            let known = self.hypotheses.iter().find(|one| is_same(&one.fit.pose, &proposal.pose, 0.2, 0.1));
+            let log_present = match known {
+                Some(hypothesis) => Some(hypothesis.log_present),
+                None if fitted < MOST_FITTED => {
+                    fitted += 1;
+                    self.follow(proposal)
+                }
+                None => {
+                    left_out.push(proposal.score);
+                    continue;
+                }
+            };
+            if let Some(log_present) = log_present {
+                beside_score = beside_score.max(log_present - proposal.score);
+            }
         }
+        let log_left_out = log_sum(left_out.into_iter());
+        if beside_score.is_finite() { log_left_out + beside_score } else { log_left_out }
+    }
+
+    /// Makes a hypothesis of a proposal, unless it is one already. Gives what the evidence says.
+    fn follow(&mut self, proposal: &Proposal) -> Option<f64> {
         let evidence = self.evidence();
-        let Some(fit) = evidence.fit(&proposal.base, &proposal.pose) else { return };
-        let Some(Judgement { fit, matches, log_weight, named }) = evidence.judge(&fit.pose, &fit.relative) else {
-            return;
-        };
-        let is_twin = |hypothesis: &Hypothesis| hypothesis.matches == matches;
-        if self.hypotheses.iter().any(is_twin) {
-            return;
+        let fit = evidence.fit(&proposal.base, &proposal.pose)?;
+        let Judgement { fit, matches, log_weight, named } = evidence.judge(&fit.pose, &fit.relative)?;
+        if !self.hypotheses.iter().any(|hypothesis| hypothesis.matches == matches) {
+            self.next_number += 1;
+            let (number, log_present, log_past) = (self.next_number, log_weight, self.log_past_of_others());
+            self.hypotheses.push(Hypothesis { number, fit, matches, named, log_present, log_past });
         }
-        self.next_number += 1;
-        let (number, log_present, log_past) = (self.next_number, log_weight, 0.0);
-        self.hypotheses.push(Hypothesis { number, fit, matches, named, log_present, log_past });
+        Some(log_weight)
     }
 
     /// Sorts, merges what has become the same, and drops what is negligible or too much.
@@ -436,7 +463,7 @@ impl Finder {
                     && self.sweeps >= SWEEPS;
                 if is_named || is_proven { Verdict::Found(*candidate) } else { Verdict::Searching }
             }
-            (Some(_), _) if self.elsewhere < self.config.doubt => Verdict::Ambiguous,
+            (Some(_), _) if -total < self.config.doubt.ln() => Verdict::Ambiguous,
             _ if confirmed >= MIN_CONTRADICTION
                 && self.sweeps >= SWEEPS
                 && 1.0 - self.elsewhere < self.config.doubt

@@ -10,8 +10,6 @@ use std::f64::consts::TAU;
 
 /// Lengths agree within this many standard deviations.
 const LENGTH_GATE: f64 = 4.0;
-/// Landmarks of the constellation that a motion is tried with.
-const WITNESSES: usize = 12;
 /// The most pairs of the constellation that take turns.
 pub const BASES: usize = 12;
 /// A pair is of use only from this length on, m.
@@ -54,10 +52,8 @@ pub struct Proposal {
 /// What one sweep found.
 #[derive(Clone, Debug, Default)]
 pub struct Sweep {
-    /// The best, best first.
+    /// Best first.
     pub proposals: Vec<Proposal>,
-    /// The log weight of all that were left out of these; −∞ for none.
-    pub log_left_out: f64,
     /// Which pair to go on with, if there was no time for all.
     pub rest: Option<usize>,
 }
@@ -95,16 +91,10 @@ pub fn bases(constellation: &Constellation, index: &MapIndex) -> Vec<(usize, usi
     chosen
 }
 
-/// All rigid motions that bring a pair of the constellation onto one of the map, from pair `first` on: at most
-/// `most_tried` of them, and the best `most_kept`.
-pub fn sweep(
-    evidence: &Evidence,
-    (a, b): (usize, usize),
-    first: usize,
-    most_tried: usize,
-    most_kept: usize,
-) -> Sweep {
-    let mut result = Sweep { log_left_out: f64::NEG_INFINITY, ..Sweep::default() };
+/// All rigid motions that bring a pair of the constellation onto one of the map, from pair `first` on and at most
+/// `most_tried` of them, save those that most others contradict.
+pub fn sweep(evidence: &Evidence, (a, b): (usize, usize), first: usize, most_tried: usize) -> Sweep {
+    let mut result = Sweep::default();
     let Some(base) = Base::new(evidence, a, b) else { return result };
     let index = evidence.index;
     let tolerance = LENGTH_GATE * (base.variance + 2.0 * index.largest_variance).sqrt();
@@ -126,13 +116,8 @@ pub fn sweep(
             result.rest = (to < range.end).then(|| to - range.start);
         }
     }
-    let mut found = search.found;
-    found.sort_by(|one, other| other.score.total_cmp(&one.score).then(one.base.cmp(&other.base)));
-    let best = found.first().map_or(0.0, |proposal| proposal.score);
-    let left_out: f64 = found.iter().skip(most_kept).map(|proposal| (proposal.score - best).exp()).sum();
-    result.log_left_out = best + left_out.ln();
-    found.truncate(most_kept);
-    result.proposals = found;
+    result.proposals = search.found;
+    result.proposals.sort_by(|one, other| other.score.total_cmp(&one.score).then(one.base.cmp(&other.base)));
     result
 }
 
@@ -233,7 +218,6 @@ impl Base {
         witnesses.sort_by(|one, other| {
             one.covariance.trace().total_cmp(&other.covariance.trace()).then(one.i.cmp(&other.i))
         });
-        witnesses.truncate(WITNESSES);
         Some(Self { a, b, length, variance, witnesses })
     }
 }

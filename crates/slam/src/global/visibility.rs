@@ -30,6 +30,8 @@ pub struct Detection {
     field_of_view_rad: Option<f64>,
     seen: [[f64; SECTORS]; RANGES],
     trials: [[f64; SECTORS]; RANGES],
+    /// What they say.
+    learned: [[f64; SECTORS]; RANGES],
     /// The farthest that was seen in each sector, m.
     farthest: [f64; SECTORS],
 }
@@ -43,6 +45,7 @@ impl Detection {
             field_of_view_rad,
             seen: [[0.0; SECTORS]; RANGES],
             trials: [[0.0; SECTORS]; RANGES],
+            learned: [[probability; SECTORS]; RANGES],
             farthest: [0.0; SECTORS],
         }
     }
@@ -54,6 +57,13 @@ impl Detection {
         if is_seen {
             self.seen[range][sector] += 1.0;
             self.farthest[sector] = self.farthest[sector].max(place.norm());
+        }
+        let (seen, trials) = (&self.seen[range], &self.trials[range]);
+        let expected = PRIOR_TRIALS * self.probability;
+        let at_this_range = (seen.iter().sum::<f64>() + expected) / (trials.iter().sum::<f64>() + PRIOR_TRIALS);
+        for sector in 0..SECTORS {
+            self.learned[range][sector] =
+                (seen[sector] + PRIOR_TRIALS * at_this_range) / (trials[sector] + PRIOR_TRIALS);
         }
     }
 
@@ -70,10 +80,7 @@ impl Detection {
         if !within {
             return 0.0;
         }
-        let (seen, trials) = (self.seen[range].iter().sum::<f64>(), self.trials[range].iter().sum::<f64>());
-        let at_this_range = (seen + PRIOR_TRIALS * self.probability) / (trials + PRIOR_TRIALS);
-        let (seen, trials) = (self.seen[range][sector], self.trials[range][sector]);
-        (seen + PRIOR_TRIALS * at_this_range) / (trials + PRIOR_TRIALS)
+        self.learned[range][sector]
     }
 
     /// Beyond this nothing is seen, m.
