@@ -1,5 +1,6 @@
 //! Tests of filters under faults, on simulated and recorded runs.
 
 mod faults;
+mod found;
 mod gap;
 mod stamps;

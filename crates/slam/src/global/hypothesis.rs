@@ -1,11 +1,11 @@
 //! A hypothesis: a pose, the landmarks that it makes of the constellation, and how probable that is.
 //!
-//! Everything is relative to a robot among landmarks that are in no map, with the density that the map has: what is
-//! seen is then as probable anywhere. A landmark of the constellation that is one of the map gains, one that is none
-//! costs, and so does one of the map that should have been seen and was not:
+//! Everything is relative to a robot among landmarks that are in no map and stand at random, as dense as those of the
+//! map: what is seen is then as probable anywhere. A landmark of the constellation that is one of the map gains, one
+//! that is none costs, and so does one of the map that should have been seen and was not:
 //!
 //! ```math
-//! \log w = \log \frac{1}{2\pi A}\int N(r(T);\, 0,\, S)\, dT + \sum_{matched} \log\frac{1 - \varepsilon}{\rho_i}
+//! \log w = \log \frac{1}{2\pi A}\int N(r(T);\, 0,\, S)\, dT + \sum_{matched} \log\frac{1 - \varepsilon}{\rho}
 //!     + \sum_{others} \log \varepsilon + \sum_{not seen} \log\Big(g + (1 - g) \prod_v (o + (1 - o)(1 - P_D)^{n_v})\Big)
 //! ```
 //!
@@ -225,16 +225,20 @@ impl Evidence<'_> {
 
     /// log (1 − ε)/ρ of a match.
     pub fn log_gain(&self, i: usize, k: u32) -> f64 {
-        let determinant = (self.constellation.block(i, i) + self.index.local_covariance(k)).determinant();
-        let density = self.density(determinant);
         let name = if self.is_named(i, k) { -MISNAMED.ln() } else { 0.0 };
-        (1.0 - self.unmapped).ln() - density.ln() + name
+        (1.0 - self.unmapped).ln() - self.index.density.ln() + name
     }
 
-    /// Landmarks in a square metre where one with a covariance of this determinant would come to lie by chance.
-    pub fn density(&self, determinant: f64) -> f64 {
-        let peak = 1.0 / (TAU * determinant.sqrt());
-        self.index.density.max(self.index.density_alike.min(MOST_ALIKE * peak))
+    /// The log weight of a place that is not in the map, but made like it: where a map repeats itself, the next place
+    /// of its kind has landmarks where this one has, more often than by chance.
+    pub fn log_elsewhere(&self) -> f64 {
+        let of_one = |i: usize| {
+            let variance = Matrix2::identity() * self.index.typical_variance;
+            let peak = 1.0 / (TAU * (self.constellation.block(i, i) + variance).determinant().sqrt());
+            let density = self.index.density_alike.min(MOST_ALIKE * peak);
+            (density / self.index.density).ln().max(0.0)
+        };
+        self.tracks().map(of_one).sum()
     }
 
     /// What landmarks of the map say that are not in the constellation.

@@ -147,6 +147,8 @@ pub struct Finder {
     sweeps: u32,
     /// The log weight of motions that the last sweep had no room for.
     log_left_out: f64,
+    /// The log weight of a place that is not in the map, by what has left the constellation.
+    log_past_elsewhere: f64,
     /// Whether poses were left out when evidence went into the past that could have spoken for them.
     is_past_partial: bool,
     /// For how many clouds in a row the best one has been as good as certain.
@@ -197,6 +199,7 @@ impl Finder {
             turn: (0, 0),
             sweeps: 0,
             log_left_out: f64::NEG_INFINITY,
+            log_past_elsewhere: 0.0,
             is_past_partial: false,
             certain: 0,
             next_number: 0,
@@ -212,7 +215,7 @@ impl Finder {
         self.views = Views::default();
         self.hypotheses.clear();
         (self.turn, self.sweeps, self.certain) = ((0, 0), 0, 0);
-        (self.log_left_out, self.is_past_partial) = (f64::NEG_INFINITY, false);
+        (self.log_left_out, self.log_past_elsewhere, self.is_past_partial) = (f64::NEG_INFINITY, 0.0, false);
         self.judge();
     }
 
@@ -318,6 +321,7 @@ impl Finder {
             hypothesis.log_present = judgement.log_weight;
             true
         });
+        self.log_past_elsewhere += self.evidence().log_elsewhere() - less.log_elsewhere();
         self.hypotheses = hypotheses;
         without.iter().for_each(|i| self.constellation.remove(*i));
         if skipped_views > 0 {
@@ -431,10 +435,11 @@ impl Finder {
         self.hypotheses = kept;
     }
 
-    /// Probabilities, and what follows from them. A place among landmarks that are in no map has a weight of 1.
+    /// Probabilities, and what follows from them.
     fn judge(&mut self) {
         let weights = self.hypotheses.iter().map(Hypothesis::log_weight);
-        let elsewhere = log_sum([0.0, self.log_left_out].into_iter());
+        let strange = self.evidence().log_elsewhere() + self.log_past_elsewhere;
+        let elsewhere = log_sum([strange, self.log_left_out].into_iter());
         let total = log_sum(weights.chain([elsewhere]));
         self.elsewhere = (elsewhere - total).exp();
         self.candidates = self
@@ -463,11 +468,11 @@ impl Finder {
                     && self.sweeps >= SWEEPS;
                 if is_named || is_proven { Verdict::Found(*candidate) } else { Verdict::Searching }
             }
-            (Some(_), _) if -total < self.config.doubt.ln() => Verdict::Ambiguous,
+            (Some(_), _) if strange - total < self.config.doubt.ln() => Verdict::Ambiguous,
             _ if confirmed >= MIN_CONTRADICTION
                 && self.sweeps >= SWEEPS
                 && 1.0 - self.elsewhere < self.config.doubt
-                && self.log_left_out < self.config.doubt.ln() =>
+                && self.log_left_out - total < self.config.doubt.ln() =>
             {
                 Verdict::Nothing
             }

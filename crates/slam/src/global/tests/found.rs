@@ -37,10 +37,11 @@ fn start(map: &LandmarkMap, world: &LandmarkMap, sensing: Sensing, seconds: f64,
         if std::env::var("LIENAV_TRACE").is_ok() {
             let right = finder.candidates().iter().position(|c| is_right(&c.pose, &robot.pose));
             println!(
-                "{k} {:?} elsewhere {:.1e}, {} candidates, true one {right:?} {:?}, best {:?}, tracks {}, sweeps {}",
-                std::mem::discriminant(&outcome.last), finder.elsewhere(), finder.candidates().len(),
+                "{k} {:.1?} {:?} elsewhere {:.1e} left {:.1}, {} candidates, true one {right:?} {:?}, best {:?}, tracks {}, sweeps {}",
+                robot.pose.p.as_slice(),
+                std::mem::discriminant(&outcome.last), finder.elsewhere(), finder.log_left_out, finder.candidates().len(),
                 right.map(|r| finder.candidates()[r].probability),
-                finder.candidates().first().map(|c| (c.probability, c.landmarks)),
+                finder.hypotheses.iter().take(4).map(|h| (h.log_present as f32, h.log_past as f32, h.matches.len())).collect::<Vec<_>>(),
                 finder.constellation.confirmed().count(), finder.sweeps,
             );
         }
@@ -129,4 +130,17 @@ fn others() {
     strangers("another hall 5 m", &grid(40, 25, 3.0, 0.3, 1), &|seed| grid(40, 25, 3.0, 0.3, 100 + seed), Sensing { range_m: 5.0, ..SENSING });
     strangers("another forest", &random_map(400, 60.0, 3), &|seed| random_map(400, 60.0, 100 + seed), SENSING);
     strangers("forest in hall", &grid(40, 25, 3.0, 0.3, 1), &|seed| random_map(400, 60.0, 100 + seed), SENSING);
+}
+
+#[test]
+#[ignore = "scratch"]
+fn scratch() {
+    let map = random_map(60, 25.0, 247);
+    start(&map, &map, Sensing { range_m: 8.0, ..SENSING }, 1.5, 247);
+    println!("-----");
+    use nalgebra::Vector2;
+    let posts = |k: f64| [Vector2::new(3.0 * k, 0.0), Vector2::new(3.0 * k, 3.0)];
+    let corridor: Vec<Vector2<f64>> = (0..12).flat_map(|k| posts(f64::from(k))).collect();
+    let odd = super::scene::map(corridor.into_iter().chain([Vector2::new(34.5, 1.2), Vector2::new(31.0, 4.2)]), 0.01);
+    start(&odd, &odd, Sensing { range_m: 5.0, ..SENSING }, 32.0, 1);
 }

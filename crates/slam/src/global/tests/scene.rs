@@ -8,7 +8,7 @@ use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
-use std::f64::consts::{PI, TAU};
+use std::f64::consts::TAU;
 
 pub fn normal(rng: &mut ChaCha8Rng) -> f64 {
     StandardNormal.sample(rng)
@@ -73,6 +73,8 @@ pub const SENSING: Sensing = Sensing {
 /// A robot that drives about at 1 m/s and turns back where the landmarks end.
 pub struct Robot {
     pub pose: Se2,
+    /// It keeps to this y, m, towards greater x; or drives about.
+    pub lane: Option<f64>,
     yaw_rate: f64,
     landmarks: Vec<(u32, Vector2<f64>)>,
     low: Vector2<f64>,
@@ -101,7 +103,7 @@ impl Robot {
         let share = Vector2::new(rng.random::<f64>(), rng.random::<f64>());
         let p = low + (high - low).component_mul(&share);
         let pose = Se2 { p, theta: TAU * rng.random::<f64>() };
-        Self { pose, yaw_rate: 0.0, landmarks, low, high, sensing, rng }
+        Self { pose, lane: None, yaw_rate: 0.0, landmarks, low, high, sensing, rng }
     }
 
     /// The motion to the next cloud as odometry has it, and the cloud.
@@ -109,7 +111,9 @@ impl Robot {
         let dt = 1.0 / self.sensing.rate_hz;
         let margin = (self.high - self.low).min().min(4.0) * 0.25;
         let inside = self.pose.p.inf(&self.high.add_scalar(-margin)).sup(&self.low.add_scalar(margin));
-        self.yaw_rate = if inside == self.pose.p {
+        self.yaw_rate = if let Some(lane) = self.lane {
+            ((lane - self.pose.p.y).atan2(2.0) - self.pose.theta).clamp(-0.6, 0.6)
+        } else if inside == self.pose.p {
             (0.95 * self.yaw_rate + 0.25 * dt.sqrt() * normal(&mut self.rng)).clamp(-0.6, 0.6)
         } else {
             let back = inside - self.pose.p;
@@ -166,9 +170,4 @@ impl Robot {
 /// Whether a pose is the true one, as far as sensors go: within 0.5 m and 0.2 rad (issue 15 says "right").
 pub fn is_right(pose: &Se2, truth: &Se2) -> bool {
     (pose.p - truth.p).norm() < 0.5 && wrap_angle(pose.theta - truth.theta).abs() < 0.2
-}
-
-/// Half a turn about a place.
-pub fn half_turn(about: Vector2<f64>) -> Se2 {
-    Se2 { p: about * 2.0, theta: PI }
 }
