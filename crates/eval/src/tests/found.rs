@@ -27,13 +27,14 @@ struct Outcome {
     nees: f64,
 }
 
-fn woods() -> Option<Recording> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/lost_in_the_woods");
+/// A recording of `../shared/data` beside the project, if it is there.
+fn recording(prefix: &str, folder: &str, robot: &str) -> Option<Recording> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(folder);
     if !folder.exists() {
         println!("not run: there is no recording at {}", folder.display());
         return None;
     }
-    Some(open(&format!("woods:{}", folder.display())).unwrap())
+    Some(open(&format!("{prefix}:{}{robot}", folder.display())).unwrap())
 }
 
 fn map(recording: &Recording) -> LandmarkMap {
@@ -118,14 +119,34 @@ fn report(name: &str, outcomes: &[Outcome]) {
     }
 }
 
+fn runs(default: usize) -> usize {
+    std::env::var("LIENAV_RUNS").ok().and_then(|n| n.parse().ok()).unwrap_or(default)
+}
+
 /// `LIENAV_RUNS=1000 cargo test --release -p lienav-eval --lib found -- --ignored --nocapture`
 #[test]
 #[ignore = "minutes"]
 fn in_the_woods() {
-    let Some(recording) = woods() else { return };
-    let count = std::env::var("LIENAV_RUNS").ok().and_then(|n| n.parse().ok()).unwrap_or(100);
+    let Some(recording) = recording("woods", "lost_in_the_woods", "") else { return };
+    let count = runs(100);
     report("learned", &starts(&recording, FinderConfig::default(), count));
-    let given =
-        FinderConfig { max_range_m: Some(5.6), field_of_view_rad: Some(240_f64.to_radians()), ..FinderConfig::default() };
+    let (max_range_m, field_of_view_rad) = (Some(5.6), Some(240_f64.to_radians()));
+    let given = FinderConfig { max_range_m, field_of_view_rad, ..FinderConfig::default() };
     report("limits given", &starts(&recording, given, count));
+    if let Ok(shares) = std::env::var("LIENAV_SHARES") {
+        for share in shares.split(',').map(|share| share.parse().unwrap()) {
+            report(&format!("{share}"), &starts(&recording, FinderConfig { repeating: share, ..FinderConfig::default() }, count));
+        }
+    }
+}
+
+/// Cameras that see few landmarks now and then, and odometry that is not free of bias.
+#[test]
+#[ignore = "minutes"]
+fn among_barcodes() {
+    for (folder, robot) in [("6", 1), ("6", 2), ("6", 3), ("4", 3)] {
+        let folder = format!("mrclam/MRCLAM_Dataset{folder}");
+        let Some(recording) = recording("mrclam", &folder, &format!(":{robot}")) else { return };
+        report(&format!("{folder}:{robot}"), &starts(&recording, FinderConfig::default(), runs(100)));
+    }
 }

@@ -36,6 +36,8 @@ pub struct Track {
     pub unseen: u32,
     /// How often it should have been seen since it was last seen.
     pub missed: f64,
+    /// Variance of its last reading along either axis, m².
+    pub noise: f64,
 }
 
 impl Track {
@@ -125,6 +127,7 @@ impl Constellation {
         for (sighting, track) in sightings.iter().zip(&matches) {
             if let Some(i) = *track {
                 self.correct(i, sighting);
+                self.tracks[i].noise = 0.5 * sighting.covariance.trace();
                 if self.tracks[i].class == 0 {
                     self.tracks[i].class = sighting.class;
                 }
@@ -230,7 +233,8 @@ impl Constellation {
         self.covariance = covariance.resize(n + 2, n + 2, 0.0);
         self.covariance.fixed_view_mut::<2, 2>(n, n).copy_from(&sighting.covariance);
         self.places.push(sighting.position);
-        self.tracks.push(Track { id: sighting.id, class: sighting.class, hits: 1, unseen: 0, missed: 0.0 });
+        let noise = 0.5 * sighting.covariance.trace();
+        self.tracks.push(Track { id: sighting.id, class: sighting.class, hits: 1, unseen: 0, missed: 0.0, noise });
     }
 
     fn retain(&mut self, keep: impl Fn(&Track, f64) -> bool) {

@@ -42,6 +42,8 @@ pub struct Evidence<'a> {
     pub views: &'a Views,
     /// Of a landmark that is in no map, among those that were confirmed.
     pub unmapped: f64,
+    /// Of the variance of a reading, what all readings of a landmark share.
+    pub repeating: f64,
     /// Poses of the base are sought over this area, m².
     pub area: f64,
     /// Landmarks of the constellation, and how many of the oldest views, are left out: what would be without them.
@@ -100,6 +102,12 @@ impl Evidence<'_> {
         Some(Judgement { fit, matches, log_weight, named })
     }
 
+    /// The covariance of a landmark of the constellation: what its readings left of it, and what they share.
+    pub fn block(&self, i: usize) -> Matrix2<f64> {
+        let shared = self.repeating * self.constellation.tracks[i].noise;
+        self.constellation.block(i, i) + Matrix2::identity() * shared
+    }
+
     /// The landmarks of the constellation that count.
     pub fn tracks(&self) -> impl Iterator<Item = usize> + '_ {
         self.constellation.confirmed().filter(|i| !self.without.contains(i))
@@ -112,7 +120,7 @@ impl Evidence<'_> {
         for i in self.tracks() {
             let place = self.constellation.places[i];
             let levers = lever(&place);
-            let covariance = self.constellation.block(i, i) + levers * relative * levers.transpose();
+            let covariance = self.block(i) + levers * relative * levers.transpose();
             let covariance = rotation * covariance * rotation.transpose();
             let image = pose.transform(&place);
             self.near(i, &image, &covariance, |k, distance| near.push((distance, i, k)));
@@ -168,7 +176,7 @@ impl Evidence<'_> {
         let mut covariance = DMatrix::zeros(rows, rows);
         for (a, &(i, k)) in matches.iter().enumerate() {
             for (b, &(j, l)) in matches.iter().enumerate().take(a + 1) {
-                let mut block = self.constellation.block(i, j);
+                let mut block = if i == j { self.block(i) } else { self.constellation.block(i, j) };
                 if a == b || self.index.is_joint() {
                     block += back * self.index.covariance(k, l) * back.transpose();
                 }
@@ -210,7 +218,7 @@ impl Evidence<'_> {
         let mut information = Matrix3::zeros();
         for &(i, k) in matches {
             let covariance =
-                self.constellation.block(i, i) + back * self.index.local_covariance(k) * back.transpose();
+                self.block(i) + back * self.index.local_covariance(k) * back.transpose();
             let levers = lever(&self.constellation.places[i]);
             information += levers.transpose() * covariance.try_inverse()? * levers;
         }
@@ -234,7 +242,7 @@ impl Evidence<'_> {
     pub fn log_elsewhere(&self) -> f64 {
         let of_one = |i: usize| {
             let variance = Matrix2::identity() * self.index.typical_variance;
-            let peak = 1.0 / (TAU * (self.constellation.block(i, i) + variance).determinant().sqrt());
+            let peak = 1.0 / (TAU * (self.block(i) + variance).determinant().sqrt());
             let density = self.index.density_alike.min(MOST_ALIKE * peak);
             (density / self.index.density).ln().max(0.0)
         };
@@ -248,7 +256,7 @@ impl Evidence<'_> {
         let is_silent = |i: &usize| !self.constellation.tracks[*i].is_confirmed() || self.without.contains(i);
         for i in (0..self.constellation.len()).filter(is_silent) {
             let image = pose.transform(&self.constellation.places[i]);
-            let reach = (GATE * self.constellation.block(i, i).trace()).sqrt().min(MAX_GATE_M);
+            let reach = (GATE * self.block(i).trace()).sqrt().min(MAX_GATE_M);
             self.index.within(&image, reach, |k, _| excused.push(k));
         }
         excused.sort_unstable();

@@ -7,6 +7,8 @@ use crate::motion::Increment;
 use crate::sensor::Sensors;
 use crate::{Config, Filter, LandmarkMap, LandmarkMapError, Observation, Sensor};
 use crate::{Counts, DropReason, FeatureKind};
+use lienav_lie::Se2;
+use nalgebra::Matrix3;
 
 /// Finds a robot in a map from odometry and observations as [`Slam`](crate::Slam) takes them.
 #[derive(Debug)]
@@ -85,8 +87,9 @@ impl GlobalLocalization {
         self.finder.elsewhere()
     }
 
-    /// Motion since the last cloud: a pose that was found is carried through it to the present.
-    pub fn motion(&self) -> &Increment {
-        &self.motion
+    /// Pose and covariance of (x, y, θ) at the end of all motion so far, if the robot was found.
+    pub fn found(&self) -> Option<(Se2, Matrix3<f64>)> {
+        let Verdict::Found(Candidate { pose, covariance, .. }) = self.verdict() else { return None };
+        Some(self.motion.carry(&pose, &covariance))
     }
 }

@@ -56,6 +56,9 @@ pub struct FinderConfig {
     pub detection_probability: f64,
     /// The share of landmarks that are seen and are not in the map.
     pub unmapped: f64,
+    /// What all readings of a landmark have in common of their error, as a share of the variance of one: a landmark
+    /// that is seen fifty times is not known seven times better.
+    pub repeating: f64,
     /// A pose is found if it has all of the probability but this.
     pub doubt: f64,
     /// For so many clouds in a row.
@@ -75,6 +78,7 @@ impl Default for FinderConfig {
             field_of_view_rad: None,
             detection_probability: 0.7,
             unmapped: 0.1,
+            repeating: 0.2,
             doubt: 1e-3,
             clouds: 5,
             landmarks: 4,
@@ -300,6 +304,7 @@ impl Finder {
             detection: &self.detection,
             views: &self.views,
             unmapped: self.config.unmapped,
+            repeating: self.config.repeating,
             area: self.index.area(self.detection.reach().max(1.0)),
             without: &[],
             skipped_views: 0,

@@ -193,7 +193,7 @@ impl Base {
             return None;
         }
         let (along, across) = ((z_b - z_a) / length, skew(&(z_b - z_a)) / length);
-        let blocks = [constellation.block(a, a), constellation.block(a, b), constellation.block(b, b)];
+        let blocks = [evidence.block(a), constellation.block(a, b), evidence.block(b)];
         let apart = blocks[0] + blocks[2] - blocks[1] - blocks[1].transpose();
         let variance = along.dot(&(apart * along));
         let middle = 0.5 * (z_a + z_b);
@@ -205,7 +205,7 @@ impl Base {
                 let offset = constellation.places[i] - middle;
                 let turn: Matrix2<f64> = skew(&offset) * across.transpose() / length;
                 let weights: [Matrix2<f64>; 2] = [turn - 0.5 * Matrix2::identity(), -turn - 0.5 * Matrix2::identity()];
-                let (mut covariance, mut of_map) = (constellation.block(i, i), Matrix2::zeros());
+                let (mut covariance, mut of_map) = (evidence.block(i), Matrix2::zeros());
                 for (n, (w, j)) in weights.iter().zip([a, b]).enumerate() {
                     let cross: Matrix2<f64> = w * constellation.block(j, i);
                     covariance += cross + cross.transpose() + w * blocks[2 * n] * w.transpose();

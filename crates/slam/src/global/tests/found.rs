@@ -4,7 +4,6 @@ use super::scene::{Robot, SENSING, Sensing, grid, is_right, random_map};
 use crate::global::{Finder, FinderConfig, Verdict};
 use crate::LandmarkMap;
 use std::f64::consts::PI;
-use std::time::Instant;
 
 /// What came of one start.
 #[derive(Clone, Copy, Debug)]
@@ -28,23 +27,12 @@ fn start(map: &LandmarkMap, world: &LandmarkMap, sensing: Sensing, seconds: f64,
         Outcome { found: None, last: Verdict::Searching, mean_s: 0.0, worst_s: 0.0, in_view: 0.0, nees: 0.0 };
     for k in 1..=clouds {
         let (step, cloud) = robot.step();
-        let before = Instant::now();
+        let before = processor_s();
         outcome.last = finder.observe(&step, &cloud);
-        let taken = before.elapsed().as_secs_f64();
+        let taken = processor_s() - before;
         outcome.mean_s += (taken - outcome.mean_s) / k as f64;
         outcome.worst_s = outcome.worst_s.max(taken);
         outcome.in_view += (cloud.len() as f64 - outcome.in_view) / k as f64;
-        if std::env::var("LIENAV_TRACE").is_ok() {
-            let right = finder.candidates().iter().position(|c| is_right(&c.pose, &robot.pose));
-            println!(
-                "{k} {:.1?} {:?} elsewhere {:.1e} left {:.1}, {} candidates, true one {right:?} {:?}, best {:?}, tracks {}, sweeps {}",
-                robot.pose.p.as_slice(),
-                std::mem::discriminant(&outcome.last), finder.elsewhere(), finder.log_left_out, finder.candidates().len(),
-                right.map(|r| finder.candidates()[r].probability),
-                finder.hypotheses.iter().take(4).map(|h| (h.log_present as f32, h.log_past as f32, h.matches.len())).collect::<Vec<_>>(),
-                finder.constellation.confirmed().count(), finder.sweeps,
-            );
-        }
         if let Verdict::Found(candidate) = outcome.last {
             let right = is_right(&candidate.pose, &robot.pose);
             outcome.found = Some((k as f64 / sensing.rate_hz, right));
@@ -55,6 +43,12 @@ fn start(map: &LandmarkMap, world: &LandmarkMap, sensing: Sensing, seconds: f64,
         }
     }
     outcome
+}
+
+/// Processor time of this thread, s: other programs do not count. To a few milliseconds.
+fn processor_s() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).map_or(0.0, |ns| 1e-9 * ns)
 }
 
 fn runs(default: u64) -> u64 {
@@ -92,55 +86,66 @@ fn many(name: &str, map: &LandmarkMap, sensing: Sensing, seconds: f64, starts: u
     count(name, &outcomes)
 }
 
+fn hall() -> LandmarkMap {
+    grid(40, 25, 3.0, 0.3, 1)
+}
+
+/// The bar of the issue, on few starts; [`in_halls`] has the thousand.
+#[test]
+fn in_a_hall_of_a_thousand_reflectors_a_robot_is_found() {
+    let few = Sensing { range_m: 10.0, field_of_view_rad: 0.5 * PI, ..SENSING };
+    for (name, sensing) in [("10 m", SENSING), ("10 m, 90 degrees", few)] {
+        assert_eq!(many(name, &hall(), sensing, 10.0, 12), (12, 0));
+    }
+}
+
+/// `LIENAV_RUNS=1000 cargo test --release -p lienav-slam --lib global::tests::found::in_halls -- --ignored --nocapture`
 #[test]
 #[ignore = "minutes"]
-fn hall() {
-    let map = grid(40, 25, 3.0, 0.3, 1);
+fn in_halls() {
     let starts = runs(100);
-    many("hall, 10 m", &map, SENSING, 10.0, starts);
-    many("hall, 8 m", &map, Sensing { range_m: 8.0, ..SENSING }, 10.0, starts);
-    many("hall, 15 m, 5 Hz", &map, Sensing { range_m: 15.0, rate_hz: 5.0, ..SENSING }, 10.0, starts);
-    many("hall, 5 m", &map, Sensing { range_m: 5.0, ..SENSING }, 10.0, starts);
-    many("hall, 10 m, 90 deg", &map, Sensing { field_of_view_rad: 0.5 * PI, ..SENSING }, 10.0, starts);
+    many("hall, 10 m", &hall(), SENSING, 10.0, starts);
+    many("hall, 8 m", &hall(), Sensing { range_m: 8.0, ..SENSING }, 10.0, starts);
+    many("hall, 15 m, 5 Hz", &hall(), Sensing { range_m: 15.0, rate_hz: 5.0, ..SENSING }, 10.0, starts);
+    many("hall, 5 m", &hall(), Sensing { range_m: 5.0, ..SENSING }, 10.0, starts);
+    many("hall, 10 m, 90 degrees", &hall(), Sensing { field_of_view_rad: 0.5 * PI, ..SENSING }, 10.0, starts);
+    let coarse = Sensing { range_m: 8.0, field_of_view_rad: 0.5 * PI, rate_hz: 5.0, ..SENSING };
+    many("hall, 8 m, 90 degrees, 5 Hz", &hall(), coarse, 10.0, starts);
+    many("hall of 10,000, 10 m", &grid(100, 100, 3.0, 0.3, 1), SENSING, 10.0, starts.min(100));
 }
 
 #[test]
 #[ignore = "minutes"]
-fn regular() {
-    let starts = runs(30);
-    many("corridor", &grid(20, 2, 3.0, 0.0, 3), SENSING, 30.0, starts);
-    many("exact grid", &grid(20, 20, 3.0, 0.0, 3), SENSING, 30.0, starts);
-    many("exact grid 5 m", &grid(20, 20, 3.0, 0.0, 3), Sensing { range_m: 5.0, ..SENSING }, 30.0, starts);
+fn in_other_places() {
+    let starts = runs(100);
+    many("100, 3 m, jitter 1 m", &grid(10, 10, 3.0, 1.0, 2), SENSING, 10.0, starts);
+    many("100, 6 m, jitter 1 m", &grid(10, 10, 6.0, 1.0, 2), SENSING, 10.0, starts);
+    let forest = random_map(400, 60.0, 3);
+    many("forest, 10 m", &forest, SENSING, 10.0, starts);
+    let narrow = Sensing { range_m: 5.0, field_of_view_rad: PI, ..SENSING };
+    many("forest, 5 m, 180 degrees", &forest, narrow, 10.0, starts);
+    many("forest, half of it clutter", &forest, Sensing { clutter: 1.0, ..SENSING }, 10.0, starts);
+    many("corridor of equal posts", &grid(20, 2, 3.0, 0.0, 3), SENSING, 30.0, starts.min(100));
+    many("exact grid", &grid(20, 20, 3.0, 0.0, 3), SENSING, 30.0, starts.min(30));
+    many("exact grid, 5 m", &grid(20, 20, 3.0, 0.0, 3), Sensing { range_m: 5.0, ..SENSING }, 30.0, starts.min(30));
 }
 
+/// Everything else that a robot may be in than the map that it has.
 #[test]
 #[ignore = "minutes"]
-fn others() {
+fn in_places_that_are_not_in_the_map() {
     let starts = runs(100);
-    many("hall of 100, jitter 1 m", &grid(10, 10, 3.0, 1.0, 2), SENSING, 10.0, starts);
-    many("sparse hall, 6 m, jitter 1 m", &grid(10, 10, 6.0, 1.0, 2), SENSING, 10.0, starts);
-    many("forest", &random_map(400, 60.0, 3), SENSING, 10.0, starts);
-    many("forest 5 m 180", &random_map(400, 60.0, 3), Sensing { range_m: 5.0, field_of_view_rad: PI, ..SENSING }, 10.0, starts);
-    let strangers = |name: &str, map: &LandmarkMap, worlds: &dyn Fn(u64) -> LandmarkMap, sensing| {
+    let strangers = |name: &str, map: &LandmarkMap, world: &dyn Fn(u64) -> LandmarkMap, range_m| {
+        let sensing = Sensing { range_m, ..SENSING };
         let outcomes: Vec<Outcome> =
-            (1..=starts).map(|seed| start(map, &worlds(seed), sensing, 10.0, seed)).collect();
-        count(name, &outcomes)
+            (1..=starts).map(|seed| start(map, &world(100 + seed), sensing, 10.0, seed)).collect();
+        count(name, &outcomes);
     };
-    strangers("another hall", &grid(40, 25, 3.0, 0.3, 1), &|seed| grid(40, 25, 3.0, 0.3, 100 + seed), SENSING);
-    strangers("another hall 5 m", &grid(40, 25, 3.0, 0.3, 1), &|seed| grid(40, 25, 3.0, 0.3, 100 + seed), Sensing { range_m: 5.0, ..SENSING });
-    strangers("another forest", &random_map(400, 60.0, 3), &|seed| random_map(400, 60.0, 100 + seed), SENSING);
-    strangers("forest in hall", &grid(40, 25, 3.0, 0.3, 1), &|seed| random_map(400, 60.0, 100 + seed), SENSING);
-}
-
-#[test]
-#[ignore = "scratch"]
-fn scratch() {
-    let map = random_map(60, 25.0, 247);
-    start(&map, &map, Sensing { range_m: 8.0, ..SENSING }, 1.5, 247);
-    println!("-----");
-    use nalgebra::Vector2;
-    let posts = |k: f64| [Vector2::new(3.0 * k, 0.0), Vector2::new(3.0 * k, 3.0)];
-    let corridor: Vec<Vector2<f64>> = (0..12).flat_map(|k| posts(f64::from(k))).collect();
-    let odd = super::scene::map(corridor.into_iter().chain([Vector2::new(34.5, 1.2), Vector2::new(31.0, 4.2)]), 0.01);
-    start(&odd, &odd, Sensing { range_m: 5.0, ..SENSING }, 32.0, 1);
+    let (other_hall, other_forest) = (|seed| grid(40, 25, 3.0, 0.3, seed), |seed| random_map(400, 60.0, seed));
+    for range_m in [5.0, 10.0] {
+        strangers(&format!("another hall, {range_m} m"), &hall(), &other_hall, range_m);
+        strangers(&format!("another forest, {range_m} m"), &random_map(400, 60.0, 3), &other_forest, range_m);
+        strangers(&format!("a forest, map of a hall, {range_m} m"), &hall(), &other_forest, range_m);
+        strangers(&format!("a hall, map of a forest, {range_m} m"), &random_map(400, 60.0, 3), &other_hall, range_m);
+    }
 }

@@ -5,3 +5,4 @@ mod found;
 mod laws;
 mod oracle;
 pub mod scene;
+mod sensors;
