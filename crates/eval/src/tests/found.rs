@@ -15,7 +15,6 @@ use std::path::Path;
 const MAP_STD_M: f64 = 0.01;
 /// Slower than this, a robot does not drive, m/s and rad/s.
 const STANDING: (f64, f64) = (0.02, 0.05);
-const DRIVE_S: f64 = 10.0;
 
 /// What came of a start.
 #[derive(Clone, Copy, Debug)]
@@ -38,13 +37,13 @@ fn recording(prefix: &str, folder: &str, robot: &str) -> Option<Recording> {
 }
 
 fn map(recording: &Recording) -> LandmarkMap {
-    let covariance = Matrix2::identity() * (MAP_STD_M * MAP_STD_M);
+    let covariance = Matrix2::identity() * std::env::var("LIENAV_MAP").map_or(MAP_STD_M, |s| s.parse().unwrap()).powi(2);
     let landmark = |&(id, position): &(u32, _)| MapLandmark { id, class: 0, position, covariance };
     LandmarkMap { landmarks: recording.true_landmarks.iter().map(landmark).collect(), joint: None }
 }
 
-/// From input `first` on, until the robot is found or has driven for [`DRIVE_S`].
-fn start(recording: &Recording, map: &LandmarkMap, truth: &Truth, config: FinderConfig, first: usize) -> Outcome {
+/// From input `first` on, until the robot is found or has driven for `drive_s`.
+fn start(recording: &Recording, map: &LandmarkMap, truth: &Truth, config: FinderConfig, first: usize, drive_s: f64) -> Outcome {
     let settings = recording.config.clone().unwrap();
     let filter = settings.validate().unwrap();
     let mut search = GlobalLocalization::new(map, config, &filter, &settings, &[]).unwrap();
@@ -83,20 +82,20 @@ fn start(recording: &Recording, map: &LandmarkMap, truth: &Truth, config: Finder
             }
             Input::Imu(_) => {}
         }
-        if driven > DRIVE_S {
+        if driven > drive_s {
             break;
         }
     }
     outcome
 }
 
-fn starts(recording: &Recording, config: FinderConfig, count: usize) -> Vec<Outcome> {
+fn starts(recording: &Recording, config: FinderConfig, count: usize, drive_s: f64) -> Vec<Outcome> {
     let truth = Truth::new(&recording.truth, &recording.true_landmarks, MAX_TRUTH_GAP_S);
     let map = map(recording);
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let last = recording.inputs.len() - 2 * 120;
     let firsts: Vec<usize> = std::iter::repeat_with(|| rng.random_range(0..last)).take(count).collect();
-    firsts.par_iter().map(|first| start(recording, &map, &truth, config, *first)).collect()
+    firsts.par_iter().map(|first| start(recording, &map, &truth, config, *first, drive_s)).collect()
 }
 
 fn report(name: &str, outcomes: &[Outcome]) {
@@ -106,6 +105,8 @@ fn report(name: &str, outcomes: &[Outcome]) {
         times.sort_by(f64::total_cmp);
         [0.5, 0.9, 0.99, 1.0].map(|q| times.get(((times.len().max(1) - 1) as f64 * q).round() as usize).copied())
     };
+    let mut nees: Vec<f64> = outcomes.iter().filter(|o| o.found.is_some()).map(|o| o.nees).collect();
+    println!("{:.1?}", percentiles(&mut nees));
     println!(
         "{name}: {} starts, right {right}, wrong {}, driven s {:.1?}, passed s {:.1?}, NEES {:.2}",
         outcomes.len(), found().count() - right,
@@ -114,7 +115,7 @@ fn report(name: &str, outcomes: &[Outcome]) {
         outcomes.iter().filter(|outcome| outcome.found.is_some()).map(|outcome| outcome.nees).sum::<f64>()
             / right.max(1) as f64,
     );
-    for outcome in outcomes.iter().filter(|outcome| outcome.found.is_none_or(|found| !found.1)) {
+    for outcome in outcomes.iter().filter(|outcome| outcome.found.is_some_and(|found| !found.1)) {
         println!("    {outcome:?}");
     }
 }
@@ -129,13 +130,13 @@ fn runs(default: usize) -> usize {
 fn in_the_woods() {
     let Some(recording) = recording("woods", "lost_in_the_woods", "") else { return };
     let count = runs(100);
-    report("learned", &starts(&recording, FinderConfig::default(), count));
+    report("learned", &starts(&recording, FinderConfig::default(), count, 10.0));
     let (max_range_m, field_of_view_rad) = (Some(5.6), Some(240_f64.to_radians()));
     let given = FinderConfig { max_range_m, field_of_view_rad, ..FinderConfig::default() };
-    report("limits given", &starts(&recording, given, count));
+    report("limits given", &starts(&recording, given, count, 10.0));
     if let Ok(shares) = std::env::var("LIENAV_SHARES") {
         for share in shares.split(',').map(|share| share.parse().unwrap()) {
-            report(&format!("{share}"), &starts(&recording, FinderConfig { repeating: share, ..FinderConfig::default() }, count));
+            report(&format!("{share}"), &starts(&recording, FinderConfig { repeating: share, ..FinderConfig::default() }, count, 10.0));
         }
     }
 }
@@ -147,6 +148,6 @@ fn among_barcodes() {
     for (folder, robot) in [("6", 1), ("6", 2), ("6", 3), ("4", 3)] {
         let folder = format!("mrclam/MRCLAM_Dataset{folder}");
         let Some(recording) = recording("mrclam", &folder, &format!(":{robot}")) else { return };
-        report(&format!("{folder}:{robot}"), &starts(&recording, FinderConfig::default(), runs(100)));
+        report(&format!("{folder}:{robot}"), &starts(&recording, FinderConfig::default(), runs(100), 60.0));
     }
 }

@@ -14,8 +14,10 @@ use nalgebra::{DMatrix, Matrix2, Matrix2x3, Vector2};
 const GATE: f64 = 16.0;
 /// Readings without identity make a landmark if it was seen this often; clutter seldom comes to the same place so often.
 const CONFIRMED: u32 = 3;
-/// A landmark that is not confirmed goes if this many clouds in a row do not have it.
-const FORGOTTEN: u32 = 4;
+/// A landmark that is not confirmed goes if it should have been seen so much oftener than it was seen, or if so many
+/// clouds in a row do not have it.
+const DOUBTFUL: f64 = 1.5;
+const FORGOTTEN: u32 = 30;
 /// A confirmed landmark goes if it should have been seen this often in a row, and was not: something that moved.
 const GONE: f64 = 12.0;
 /// A landmark known worse than this no longer says anything, m.
@@ -134,9 +136,12 @@ impl Constellation {
             }
         }
         self.retain(|track, spread| {
-            if track.is_confirmed() { track.missed < GONE && spread < VAGUE_M } else { track.unseen < FORGOTTEN }
+            let is_doubtful = track.missed > 1.0 + DOUBTFUL * f64::from(track.hits) || track.unseen > FORGOTTEN;
+            if track.is_confirmed() { track.missed < GONE && spread < VAGUE_M } else { !is_doubtful }
         });
-        let mut room = MAX_CANDIDATES.saturating_sub(self.tracks.iter().filter(|track| !track.is_confirmed()).count());
+        let strangers = matches.iter().filter(|track| track.is_none()).count().min(MAX_CANDIDATES);
+        self.forget_candidates(MAX_CANDIDATES - strangers);
+        let mut room = strangers;
         for (sighting, track) in sightings.iter().zip(&matches) {
             let is_double = sighting.id.is_some() && self.tracks.iter().any(|track| track.id == sighting.id);
             if track.is_none() && !is_double && room > 0 {
@@ -166,6 +171,15 @@ impl Constellation {
         self.places.remove(i);
         let covariance = std::mem::replace(&mut self.covariance, DMatrix::zeros(0, 0));
         self.covariance = covariance.remove_rows(2 * i, 2).remove_columns(2 * i, 2);
+    }
+
+    /// Drops those that are not confirmed and not seen for longest, but for `most` of them.
+    fn forget_candidates(&mut self, most: usize) {
+        let mut candidates: Vec<usize> = (0..self.len()).filter(|i| !self.tracks[*i].is_confirmed()).collect();
+        candidates.sort_by_key(|i| (self.tracks[*i].unseen, std::cmp::Reverse(self.tracks[*i].hits), *i));
+        let mut dropped = candidates.split_off(most.min(candidates.len()));
+        dropped.sort_unstable_by(|i, j| j.cmp(i));
+        dropped.into_iter().for_each(|i| self.remove(i));
     }
 
     /// The landmark of each sighting. Pairs are taken in the order of their distances, one of each.

@@ -4,6 +4,7 @@ use super::scene::{Robot, SENSING, Sensing, grid, is_right, random_map};
 use crate::global::{Finder, FinderConfig, Verdict};
 use crate::LandmarkMap;
 use std::f64::consts::PI;
+use std::time::Instant;
 
 /// What came of one start.
 #[derive(Clone, Copy, Debug)]
@@ -27,9 +28,9 @@ fn start(map: &LandmarkMap, world: &LandmarkMap, sensing: Sensing, seconds: f64,
         Outcome { found: None, last: Verdict::Searching, mean_s: 0.0, worst_s: 0.0, in_view: 0.0, nees: 0.0 };
     for k in 1..=clouds {
         let (step, cloud) = robot.step();
-        let before = processor_s();
+        let before = Instant::now();
         outcome.last = finder.observe(&step, &cloud);
-        let taken = processor_s() - before;
+        let taken = before.elapsed().as_secs_f64();
         outcome.mean_s += (taken - outcome.mean_s) / k as f64;
         outcome.worst_s = outcome.worst_s.max(taken);
         outcome.in_view += (cloud.len() as f64 - outcome.in_view) / k as f64;
@@ -43,12 +44,6 @@ fn start(map: &LandmarkMap, world: &LandmarkMap, sensing: Sensing, seconds: f64,
         }
     }
     outcome
-}
-
-/// Processor time of this thread, s: other programs do not count. To a few milliseconds.
-fn processor_s() -> f64 {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    text.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).map_or(0.0, |ns| 1e-9 * ns)
 }
 
 fn runs(default: u64) -> u64 {
