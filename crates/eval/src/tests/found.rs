@@ -11,8 +11,9 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use std::path::Path;
 
-/// The truth of the landmarks is of a motion capture system.
-const MAP_STD_M: f64 = 0.01;
+/// By so much a batch estimate of all readings differs from the published landmarks (0.025 m, `data/README.md`): where
+/// the laser has a tube is not quite where motion capture has it.
+const MAP_STD_M: f64 = 0.025;
 /// Slower than this, a robot does not drive, m/s and rad/s.
 const STANDING: (f64, f64) = (0.02, 0.05);
 
@@ -37,13 +38,20 @@ fn recording(prefix: &str, folder: &str, robot: &str) -> Option<Recording> {
 }
 
 fn map(recording: &Recording) -> LandmarkMap {
-    let covariance = Matrix2::identity() * std::env::var("LIENAV_MAP").map_or(MAP_STD_M, |s| s.parse().unwrap()).powi(2);
+    let covariance = Matrix2::identity() * (MAP_STD_M * MAP_STD_M);
     let landmark = |&(id, position): &(u32, _)| MapLandmark { id, class: 0, position, covariance };
     LandmarkMap { landmarks: recording.true_landmarks.iter().map(landmark).collect(), joint: None }
 }
 
 /// From input `first` on, until the robot is found or has driven for `drive_s`.
-fn start(recording: &Recording, map: &LandmarkMap, truth: &Truth, config: FinderConfig, first: usize, drive_s: f64) -> Outcome {
+fn start(
+    recording: &Recording,
+    map: &LandmarkMap,
+    truth: &Truth,
+    config: FinderConfig,
+    first: usize,
+    drive_s: f64,
+) -> Outcome {
     let settings = recording.config.clone().unwrap();
     let filter = settings.validate().unwrap();
     let mut search = GlobalLocalization::new(map, config, &filter, &settings, &[]).unwrap();
@@ -105,11 +113,10 @@ fn report(name: &str, outcomes: &[Outcome]) {
         times.sort_by(f64::total_cmp);
         [0.5, 0.9, 0.99, 1.0].map(|q| times.get(((times.len().max(1) - 1) as f64 * q).round() as usize).copied())
     };
-    let mut nees: Vec<f64> = outcomes.iter().filter(|o| o.found.is_some()).map(|o| o.nees).collect();
-    println!("{:.1?}", percentiles(&mut nees));
     println!(
         "{name}: {} starts, right {right}, wrong {}, driven s {:.1?}, passed s {:.1?}, NEES {:.2}",
-        outcomes.len(), found().count() - right,
+        outcomes.len(),
+        found().count() - right,
         percentiles(&mut found().map(|found| found.3).collect()),
         percentiles(&mut found().map(|found| found.2).collect()),
         outcomes.iter().filter(|outcome| outcome.found.is_some()).map(|outcome| outcome.nees).sum::<f64>()
@@ -134,11 +141,16 @@ fn in_the_woods() {
     let (max_range_m, field_of_view_rad) = (Some(5.6), Some(240_f64.to_radians()));
     let given = FinderConfig { max_range_m, field_of_view_rad, ..FinderConfig::default() };
     report("limits given", &starts(&recording, given, count, 10.0));
-    if let Ok(shares) = std::env::var("LIENAV_SHARES") {
-        for share in shares.split(',').map(|share| share.parse().unwrap()) {
-            report(&format!("{share}"), &starts(&recording, FinderConfig { repeating: share, ..FinderConfig::default() }, count, 10.0));
-        }
-    }
+}
+
+/// The bar of issue 15 on few starts; [`in_the_woods`] has the thousand.
+#[test]
+fn in_the_woods_a_robot_is_found_anywhere() {
+    let Some(recording) = recording("woods", "lost_in_the_woods", "") else { return };
+    let outcomes = starts(&recording, FinderConfig::default(), 40, 10.0);
+    let right = outcomes.iter().filter(|outcome| outcome.found.is_some_and(|found| found.1)).count();
+    let nees = outcomes.iter().map(|outcome| outcome.nees).sum::<f64>() / 40.0;
+    assert!(right == 40 && (1.0..6.0).contains(&nees), "{right} of 40 right, NEES {nees}");
 }
 
 /// Cameras that see few landmarks now and then, and odometry that is not free of bias.

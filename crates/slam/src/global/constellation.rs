@@ -24,6 +24,8 @@ const GONE: f64 = 12.0;
 const VAGUE_M: f64 = 2.0;
 /// The most landmarks that are not confirmed.
 const MAX_CANDIDATES: usize = 24;
+/// A landmark that so many clouds have not had may make room for others.
+pub const STALE: u32 = 10;
 
 /// A landmark of the constellation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -104,13 +106,15 @@ impl Constellation {
         }
     }
 
-    /// Takes in a cloud. `expected` is the probability that the sensor has of seeing what is at a place. Gives for each
-    /// confirmed landmark that there was before where it is, and whether it was seen.
+    /// Takes in a cloud; `most` landmarks are followed, those that came first. `expected` is the probability that the
+    /// sensor has of seeing what is at a place. Gives for each confirmed landmark that there was before where it is,
+    /// and whether it was seen; and how far away the nearest is that there was no room for.
     pub fn take(
         &mut self,
         sightings: &[Sighting],
+        most: usize,
         expected: impl Fn(&Vector2<f64>) -> f64,
-    ) -> Vec<(Vector2<f64>, bool)> {
+    ) -> (Vec<(Vector2<f64>, bool)>, f64) {
         let matches = self.associate(sightings);
         let confirmed: Vec<usize> = self.confirmed().collect();
         let mut is_seen = vec![false; self.len()];
@@ -139,26 +143,35 @@ impl Constellation {
             let is_doubtful = track.missed > 1.0 + DOUBTFUL * f64::from(track.hits) || track.unseen > FORGOTTEN;
             if track.is_confirmed() { track.missed < GONE && spread < VAGUE_M } else { !is_doubtful }
         });
-        let strangers = matches.iter().filter(|track| track.is_none()).count().min(MAX_CANDIDATES);
-        self.forget_candidates(MAX_CANDIDATES - strangers);
-        let mut room = strangers;
-        for (sighting, track) in sightings.iter().zip(&matches) {
-            let is_double = sighting.id.is_some() && self.tracks.iter().any(|track| track.id == sighting.id);
-            if track.is_none() && !is_double && room > 0 {
+        let is_double = |tracks: &[Track], sighting: &Sighting| {
+            sighting.id.is_some() && tracks.iter().any(|track| track.id == sighting.id)
+        };
+        let strangers: Vec<&Sighting> = sightings
+            .iter()
+            .zip(&matches)
+            .filter(|(sighting, track)| track.is_none() && !is_double(&self.tracks, sighting))
+            .map(|(sighting, _)| sighting)
+            .collect();
+        let room = most.saturating_sub(self.confirmed().filter(|i| self.tracks[*i].unseen < STALE).count());
+        let room = if room == 0 { 0 } else { (2 * room + 4).min(MAX_CANDIDATES) };
+        self.forget_candidates(room.saturating_sub(strangers.len()));
+        for sighting in strangers.iter().take(room) {
+            if !is_double(&self.tracks, sighting) {
                 self.append(sighting);
-                room -= 1;
             }
         }
-        outcome
+        // The nearest come first.
+        (outcome, strangers.get(room).map_or(f64::INFINITY, |sighting| sighting.position.norm()))
     }
 
     /// The confirmed landmarks that are more than `most`, the last in the constellation first: those not seen for
-    /// longest, and of those the farthest.
+    /// longest, and of those that were seen least.
     pub fn surplus(&self, most: usize) -> Vec<usize> {
         let mut order: Vec<usize> = self.confirmed().collect();
         order.sort_by(|i, j| {
             let far = self.places[*i].norm_squared().total_cmp(&self.places[*j].norm_squared());
-            self.tracks[*i].unseen.cmp(&self.tracks[*j].unseen).then(far)
+            let (one, other) = (&self.tracks[*i], &self.tracks[*j]);
+            one.unseen.cmp(&other.unseen).then(other.hits.cmp(&one.hits)).then(far)
         });
         let mut surplus = order.split_off(most.min(order.len()));
         surplus.sort_unstable_by(|i, j| j.cmp(i));
@@ -193,8 +206,7 @@ impl Constellation {
                     near.push((f64::NEG_INFINITY, k, i));
                     continue;
                 }
-                if sighting.id.is_some() || (sighting.class != 0 && track.class != 0 && sighting.class != track.class)
-                {
+                if sighting.id.is_some() || (sighting.class != 0 && track.class != 0 && sighting.class != track.class) {
                     continue;
                 }
                 let residual = sighting.position - self.places[i];

@@ -14,7 +14,7 @@
 
 use super::constellation::Constellation;
 use super::index::MapIndex;
-use super::visibility::{Detection, Views};
+use super::visibility::{Detection, View, Views};
 use lienav_lie::{Se2, skew};
 use nalgebra::{DMatrix, DVector, Dyn, Matrix2, Matrix2x3, Matrix3, OMatrix, U3, Vector2};
 use std::f64::consts::TAU;
@@ -46,9 +46,45 @@ pub struct Evidence<'a> {
     pub repeating: f64,
     /// Poses of the base are sought over this area, m².
     pub area: f64,
-    /// Landmarks of the constellation, and how many of the oldest views, are left out: what would be without them.
-    pub without: &'a [usize],
-    pub skipped_views: usize,
+}
+
+/// What was seen, or not, before: by landmark of the map, sorted, so that none counts twice.
+#[derive(Clone, Debug, Default)]
+pub struct Past {
+    /// What the match of a landmark was worth that has left the constellation.
+    pub matched: Vec<(u32, f64)>,
+    /// The log probability of not having seen it from the views that are forgotten.
+    pub unseen: Vec<(u32, f64)>,
+}
+
+/// The most landmarks of the map that the past of a hypothesis remembers.
+const MAX_PAST: usize = 512;
+
+impl Past {
+    /// Of the landmarks that are not matched now.
+    pub fn log_matched(&self, matches: &[(usize, u32)]) -> f64 {
+        self.matched.iter().filter(|(k, _)| matches.iter().all(|(_, l)| l != k)).map(|(_, gain)| gain).sum()
+    }
+
+    /// What a landmark was worth; once more, if it was there before.
+    pub fn keep_match(&mut self, k: u32, gain: f64) {
+        match self.matched.binary_search_by_key(&k, |(k, _)| *k) {
+            Ok(place) => self.matched[place].1 = gain,
+            Err(place) if self.matched.len() < MAX_PAST => self.matched.insert(place, (k, gain)),
+            Err(_) => {}
+        }
+    }
+
+    /// Landmarks that were not seen from one view.
+    pub fn keep_unseen(&mut self, unseen: &[(u32, f64)]) {
+        for (k, log) in unseen {
+            match self.unseen.binary_search_by_key(k, |(k, _)| *k) {
+                Ok(place) => self.unseen[place].1 += log,
+                Err(place) if self.unseen.len() < MAX_PAST => self.unseen.insert(place, (*k, *log)),
+                Err(_) => {}
+            }
+        }
+    }
 }
 
 /// Landmarks of the constellation with those of the map.
@@ -88,7 +124,7 @@ pub struct Judgement {
 
 impl Evidence<'_> {
     /// Matches, fits and weighs. `None` where fewer than two landmarks match.
-    pub fn judge(&self, pose: &Se2, relative: &Matrix3<f64>) -> Option<Judgement> {
+    pub fn judge(&self, pose: &Se2, relative: &Matrix3<f64>, past: &Past) -> Option<Judgement> {
         let mut matches = self.matches(pose, relative);
         let mut fit = self.fit(&matches, pose)?;
         // Some may come in, or go out, from where it fits.
@@ -98,7 +134,7 @@ impl Evidence<'_> {
             fit = self.fit(&matches, &fit.pose)?;
         }
         let named = matches.iter().filter(|(i, k)| self.is_named(*i, *k)).count();
-        let log_weight = fit.log_evidence + self.log_matched(&matches) + self.log_missing(&fit.pose, &matches);
+        let log_weight = fit.log_evidence + self.log_matched(&matches) + self.log_missing(&fit.pose, &matches, past);
         Some(Judgement { fit, matches, log_weight, named })
     }
 
@@ -110,7 +146,7 @@ impl Evidence<'_> {
 
     /// The landmarks of the constellation that count.
     pub fn tracks(&self) -> impl Iterator<Item = usize> + '_ {
-        self.constellation.confirmed().filter(|i| !self.without.contains(i))
+        self.constellation.confirmed()
     }
 
     /// The landmark of the map for each of the constellation: the nearest ones first, one for each.
@@ -186,8 +222,7 @@ impl Evidence<'_> {
         let factor = nalgebra::Cholesky::new(covariance)?;
         let (mut pose, mut in_body, mut squared) = (*pose, Matrix3::zeros(), 0.0);
         for step in 0..3 {
-            let (mut residual, mut jacobian) =
-                (DVector::zeros(rows), OMatrix::<f64, Dyn, U3>::zeros(rows));
+            let (mut residual, mut jacobian) = (DVector::zeros(rows), OMatrix::<f64, Dyn, U3>::zeros(rows));
             for (a, &(i, k)) in matches.iter().enumerate() {
                 let expected = pose.transform_back(&self.index.landmark(k).position);
                 let difference = self.constellation.places[i] - expected;
@@ -217,8 +252,7 @@ impl Evidence<'_> {
         let back = pose.rotation().transpose();
         let mut information = Matrix3::zeros();
         for &(i, k) in matches {
-            let covariance =
-                self.block(i) + back * self.index.local_covariance(k) * back.transpose();
+            let covariance = self.block(i) + back * self.index.local_covariance(k) * back.transpose();
             let levers = lever(&self.constellation.places[i]);
             information += levers.transpose() * covariance.try_inverse()? * levers;
         }
@@ -240,41 +274,33 @@ impl Evidence<'_> {
     /// The log weight of a place that is not in the map, but made like it: where a map repeats itself, the next place
     /// of its kind has landmarks where this one has, more often than by chance.
     pub fn log_elsewhere(&self) -> f64 {
-        let of_one = |i: usize| {
-            let variance = Matrix2::identity() * self.index.typical_variance;
-            let peak = 1.0 / (TAU * (self.block(i) + variance).determinant().sqrt());
-            let density = self.index.density_alike.min(MOST_ALIKE * peak);
-            (density / self.index.density).ln().max(0.0)
-        };
-        self.tracks().map(of_one).sum()
+        self.tracks().map(|i| self.log_likeness(i)).sum()
+    }
+
+    /// How much more probable a landmark is where this one is in a place that is made like the map than by chance.
+    fn log_likeness(&self, i: usize) -> f64 {
+        let variance = Matrix2::identity() * self.index.typical_variance;
+        let peak = 1.0 / (TAU * (self.block(i) + variance).determinant().sqrt());
+        let density = self.index.density_alike.min(MOST_ALIKE * peak);
+        (density / self.index.density).ln().max(0.0)
+    }
+
+    /// What a match is worth where the pose is known, beside a place that is not in the map.
+    pub fn log_worth(&self, pose: &Se2, i: usize, k: u32) -> Option<f64> {
+        let back = pose.rotation().transpose();
+        let covariance = self.block(i) + back * self.index.local_covariance(k) * back.transpose();
+        let residual = self.constellation.places[i] - pose.transform_back(&self.index.landmark(k).position);
+        let squared = residual.dot(&(covariance.try_inverse()? * residual));
+        let log_normal = -0.5 * (squared + covariance.determinant().ln()) - TAU.ln();
+        Some(self.log_gain(i, k) + log_normal - self.log_likeness(i))
     }
 
     /// What landmarks of the map say that are not in the constellation.
-    fn log_missing(&self, pose: &Se2, matches: &[(usize, u32)]) -> f64 {
-        // What was seen, but not often enough to be confirmed, says nothing.
-        let mut excused: Vec<u32> = matches.iter().map(|(_, k)| *k).collect();
-        let is_silent = |i: &usize| !self.constellation.tracks[*i].is_confirmed() || self.without.contains(i);
-        for i in (0..self.constellation.len()).filter(is_silent) {
-            let image = pose.transform(&self.constellation.places[i]);
-            let reach = (GATE * self.block(i).trace()).sqrt().min(MAX_GATE_M);
-            self.index.within(&image, reach, |k, _| excused.push(k));
-        }
-        excused.sort_unstable();
-        let mut missing: Vec<(u32, f64)> = Vec::new();
-        for view in self.views.iter().skip(self.skipped_views) {
-            let from = *pose * view.pose;
-            let reach = self.detection.reach().min(view.horizon_m);
-            self.index.within(&from.p, reach, |k, _| {
-                if excused.binary_search(&k).is_ok() {
-                    return;
-                }
-                let chance = self.detection.at(&from.transform_back(&self.index.landmark(k).position));
-                if chance > 0.0 {
-                    let unseen = HIDDEN + (1.0 - HIDDEN) * (1.0 - chance).powi(view.clouds.min(1000) as i32);
-                    missing.push((k, unseen.ln()));
-                }
-            });
-        }
+    fn log_missing(&self, pose: &Se2, matches: &[(usize, u32)], past: &Past) -> f64 {
+        let excused = self.excused(pose, matches);
+        let is_missing = |(k, _): &&(u32, f64)| excused.binary_search(k).is_err();
+        let mut missing: Vec<(u32, f64)> = past.unseen.iter().filter(is_missing).copied().collect();
+        self.views.iter().for_each(|view| self.unseen(pose, view, &excused, &mut missing));
         missing.sort_by_key(|(k, _)| *k);
         missing
             .chunk_by(|one, other| one.0 == other.0)
@@ -283,6 +309,35 @@ impl Evidence<'_> {
                 (ABSENT + (1.0 - ABSENT) * unseen.exp()).ln()
             })
             .sum()
+    }
+
+    /// Landmarks of the map that are not missing, sorted: those that match, and those of which something was seen, but
+    /// not often enough to be confirmed.
+    pub fn excused(&self, pose: &Se2, matches: &[(usize, u32)]) -> Vec<u32> {
+        let mut excused: Vec<u32> = matches.iter().map(|(_, k)| *k).collect();
+        for i in (0..self.constellation.len()).filter(|i| !self.constellation.tracks[*i].is_confirmed()) {
+            let image = pose.transform(&self.constellation.places[i]);
+            let reach = (GATE * self.block(i).trace()).sqrt().min(MAX_GATE_M);
+            self.index.within(&image, reach, |k, _| excused.push(k));
+        }
+        excused.sort_unstable();
+        excused
+    }
+
+    /// Adds the landmarks that should have been seen from a view, with the log probability of not having seen them.
+    pub fn unseen(&self, pose: &Se2, view: &View, excused: &[u32], missing: &mut Vec<(u32, f64)>) {
+        let from = *pose * view.pose;
+        let reach = self.detection.reach().min(view.horizon_m);
+        self.index.within(&from.p, reach, |k, _| {
+            if excused.binary_search(&k).is_ok() {
+                return;
+            }
+            let chance = self.detection.at(&from.transform_back(&self.index.landmark(k).position));
+            if chance > 0.0 {
+                let unseen = HIDDEN + (1.0 - HIDDEN) * (1.0 - chance).powi(view.clouds.min(1000) as i32);
+                missing.push((k, unseen.ln()));
+            }
+        });
     }
 }
 

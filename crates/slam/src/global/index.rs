@@ -177,13 +177,7 @@ impl MapIndex {
         }
     }
 
-    fn visit_cell(
-        &self,
-        place: &Vector2<f64>,
-        bound: f64,
-        (from, to): (u32, u32),
-        visit: &mut impl FnMut(u32, f64),
-    ) {
+    fn visit_cell(&self, place: &Vector2<f64>, bound: f64, (from, to): (u32, u32), visit: &mut impl FnMut(u32, f64)) {
         for &k in self.order[from as usize..to as usize].iter().take(CELL_LIMIT) {
             let squared = (self.landmark(k).position - place).norm_squared();
             if squared <= bound {
@@ -273,8 +267,7 @@ impl MapIndex {
             let mut best = vec![f64::INFINITY; self.len()];
             for Pair { a, b, .. } in &self.pairs {
                 let across = self.covariance(*a, *b);
-                let apart =
-                    0.5 * (self.covariance(*a, *a) + self.covariance(*b, *b) - across - across.transpose());
+                let apart = 0.5 * (self.covariance(*a, *a) + self.covariance(*b, *b) - across - across.transpose());
                 for k in [*a as usize, *b as usize] {
                     if apart.trace() < best[k].min(self.local[k].trace()) {
                         best[k] = apart.trace();

@@ -24,8 +24,8 @@ pub use localization::GlobalLocalization;
 
 use crate::motion::Increment;
 use crate::{LandmarkMap, LandmarkMapError};
-use constellation::Constellation;
-use hypothesis::{Evidence, Fit, Judgement, Matches};
+use constellation::{Constellation, STALE};
+use hypothesis::{Evidence, Fit, Judgement, Matches, Past};
 use index::MapIndex;
 use lienav_lie::{Se2, wrap_angle};
 use nalgebra::{Matrix2, Matrix3, Vector2};
@@ -82,7 +82,7 @@ impl Default for FinderConfig {
             doubt: 1e-3,
             clouds: 5,
             landmarks: 4,
-            max_hypotheses: 128,
+            max_hypotheses: 96,
             max_sightings: 40,
         }
     }
@@ -121,12 +121,14 @@ const MAX_LANDMARKS: usize = 24;
 const MAX_PAIRS: usize = 200_000;
 /// Motions that are tried for one cloud, and those of them that are fitted.
 const MOST_TRIED: usize = 6000;
-const MOST_FITTED: usize = 64;
+const MOST_FITTED: usize = 48;
 /// A hypothesis goes if its weight is less than this share of the greatest, as a logarithm.
 const NEGLIGIBLE: f64 = -16.0;
 /// Pairs of the constellation that have to be swept before a pose can be found: if one has a landmark that the map has
 /// not, others have none.
 const SWEEPS: u32 = 3;
+/// Sweeps that are remembered: a landmark is in three of the pairs at most.
+const MEMORY: usize = 6;
 /// Without identities, this many landmarks have to be seen before they contradict the map.
 const MIN_CONTRADICTION: usize = 8;
 /// A motion of which less is known says nothing about where the constellation is, m and rad.
@@ -136,7 +138,7 @@ const MAX_MOTION_STD_RAD: f64 = 0.3;
 /// Finds a robot in a map.
 ///
 /// The same input gives the same output. Work and memory are bounded: with the default configuration a cloud takes at
-/// most 6000 motions with 12 landmarks each, and 192 fits with 32 landmarks.
+/// most 6000 motions with 12 landmarks each, and 240 fits with 24 landmarks.
 #[derive(Clone, Debug)]
 pub struct Finder {
     config: FinderConfig,
@@ -149,10 +151,9 @@ pub struct Finder {
     turn: (usize, usize),
     /// Sweeps over all of the map that have ended.
     sweeps: u32,
-    /// The log weight of motions that the last sweep had no room for.
-    log_left_out: f64,
-    /// The log weight of a place that is not in the map, by what has left the constellation.
-    log_past_elsewhere: f64,
+    /// The log weight of motions that each of the last sweeps had no room for, the newest last: a sweep from a pair with
+    /// a landmark that is not in the map sees none of them.
+    left_out: [f64; MEMORY],
     /// Whether poses were left out when evidence went into the past that could have spoken for them.
     is_past_partial: bool,
     /// For how many clouds in a row the best one has been as good as certain.
@@ -172,13 +173,19 @@ struct Hypothesis {
     named: usize,
     /// Log weight by what is in the constellation and in the views.
     log_present: f64,
-    /// Log weight by what has left them.
-    log_past: f64,
+    /// What has left them.
+    past: Past,
+    /// Log weight for a past in which it was not followed.
+    log_benefit: f64,
 }
 
 impl Hypothesis {
     fn log_weight(&self) -> f64 {
-        self.log_present + self.log_past
+        self.log_present + self.log_past()
+    }
+
+    fn log_past(&self) -> f64 {
+        self.log_benefit + self.past.log_matched(&self.matches)
     }
 }
 
@@ -193,17 +200,12 @@ impl Finder {
             config,
             index,
             constellation: Constellation::default(),
-            detection: Detection::new(
-                config.detection_probability,
-                config.max_range_m,
-                config.field_of_view_rad,
-            ),
+            detection: Detection::new(config.detection_probability, config.max_range_m, config.field_of_view_rad),
             views: Views::default(),
             hypotheses: Vec::new(),
             turn: (0, 0),
             sweeps: 0,
-            log_left_out: f64::NEG_INFINITY,
-            log_past_elsewhere: 0.0,
+            left_out: [f64::NEG_INFINITY; MEMORY],
             is_past_partial: false,
             certain: 0,
             next_number: 0,
@@ -219,7 +221,8 @@ impl Finder {
         self.views = Views::default();
         self.hypotheses.clear();
         (self.turn, self.sweeps, self.certain) = ((0, 0), 0, 0);
-        (self.log_left_out, self.log_past_elsewhere, self.is_past_partial) = (f64::NEG_INFINITY, 0.0, false);
+        self.left_out = [f64::NEG_INFINITY; MEMORY];
+        self.is_past_partial = false;
         self.judge();
     }
 
@@ -243,17 +246,18 @@ impl Finder {
     pub fn observe(&mut self, step: &Increment, sightings: &[Sighting]) -> Verdict {
         self.carry(step);
         let (sightings, horizon_m) = self.usable(sightings);
-        self.views.add(horizon_m);
         let detection = &self.detection;
-        let outcome = self.constellation.take(&sightings, |place| detection.at(place));
+        let (outcome, ignored_m) = self.constellation.take(&sightings, MAX_LANDMARKS, |place| detection.at(place));
+        let horizon_m = horizon_m.min(ignored_m);
+        self.views.add(horizon_m);
         for (place, is_seen) in outcome.iter().filter(|(place, _)| place.norm() < horizon_m) {
             self.detection.learn(place, *is_seen);
         }
         let mut hypotheses = std::mem::take(&mut self.hypotheses);
         hypotheses.retain_mut(|hypothesis| self.weigh(hypothesis));
         self.hypotheses = hypotheses;
-        self.make_room();
         self.sweep();
+        self.make_room();
         self.select();
         self.judge();
         self.verdict
@@ -306,34 +310,45 @@ impl Finder {
             unmapped: self.config.unmapped,
             repeating: self.config.repeating,
             area: self.index.area(self.detection.reach().max(1.0)),
-            without: &[],
-            skipped_views: 0,
         }
     }
 
-    /// Drops what constellation and views have no room for. What it said stays in the weights.
+    /// Drops what constellation and views have no room for. What it said stays in the weights: of landmarks that have
+    /// gone out of view what they were worth, of views what was not seen.
     fn make_room(&mut self) {
-        let without = self.constellation.surplus(MAX_LANDMARKS);
-        let skipped_views = usize::from(self.views.is_full());
-        if without.is_empty() && skipped_views == 0 {
-            return;
+        let surplus = self.constellation.surplus(MAX_LANDMARKS);
+        let stale: Vec<usize> =
+            surplus.iter().copied().filter(|i| self.constellation.tracks[*i].unseen >= STALE).collect();
+        let view = self.views.surplus().copied();
+        if !stale.is_empty() || view.is_some() {
+            let best = self.hypotheses.iter().map(Hypothesis::log_weight).fold(0.0, f64::max);
+            self.is_past_partial |= self.log_left_out() > best + self.config.doubt.ln();
         }
         let mut hypotheses = std::mem::take(&mut self.hypotheses);
-        let less = Evidence { without: &without, skipped_views, ..self.evidence() };
-        hypotheses.retain_mut(|hypothesis| {
-            let Some(judgement) = less.judge(&hypothesis.fit.pose, &hypothesis.fit.relative) else { return false };
-            hypothesis.log_past += hypothesis.log_present - judgement.log_weight;
-            hypothesis.log_present = judgement.log_weight;
-            true
-        });
-        self.log_past_elsewhere += self.evidence().log_elsewhere() - less.log_elsewhere();
+        let (evidence, mut unseen) = (self.evidence(), Vec::new());
+        for hypothesis in &mut hypotheses {
+            let pose = hypothesis.fit.pose;
+            for &(i, k) in hypothesis.matches.iter().filter(|(i, _)| stale.contains(i)) {
+                if let Some(worth) = evidence.log_worth(&pose, i, k) {
+                    hypothesis.past.keep_match(k, worth);
+                }
+            }
+            if let Some(view) = &view {
+                unseen.clear();
+                evidence.unseen(&pose, view, &evidence.excused(&pose, &hypothesis.matches), &mut unseen);
+                hypothesis.past.keep_unseen(&unseen);
+            }
+        }
         self.hypotheses = hypotheses;
-        without.iter().for_each(|i| self.constellation.remove(*i));
-        if skipped_views > 0 {
+        surplus.iter().for_each(|i| self.constellation.remove(*i));
+        if view.is_some() {
             self.views.drop_oldest();
         }
-        let best = self.hypotheses.iter().map(Hypothesis::log_weight).fold(0.0, f64::max);
-        self.is_past_partial |= self.log_left_out > best + self.config.doubt.ln();
+        if !surplus.is_empty() {
+            let mut hypotheses = std::mem::take(&mut self.hypotheses);
+            hypotheses.retain_mut(|hypothesis| self.weigh(hypothesis));
+            self.hypotheses = hypotheses;
+        }
     }
 
     /// What the past says of a pose that was not followed then: nothing, unless poses had to be left out that the past
@@ -342,14 +357,13 @@ impl Finder {
         if !self.is_past_partial {
             return 0.0;
         }
-        self.hypotheses.iter().map(|hypothesis| hypothesis.log_past).fold(0.0, f64::max)
+        self.hypotheses.iter().map(Hypothesis::log_past).fold(0.0, f64::max)
     }
 
     /// Weighs a hypothesis by all that is there now, and says whether it still is one.
     fn weigh(&self, hypothesis: &mut Hypothesis) -> bool {
-        let Some(judgement) = self.evidence().judge(&hypothesis.fit.pose, &hypothesis.fit.relative) else {
-            return false;
-        };
+        let Fit { pose, relative, .. } = hypothesis.fit;
+        let Some(judgement) = self.evidence().judge(&pose, &relative, &hypothesis.past) else { return false };
         let Judgement { fit, matches, log_weight, named } = judgement;
         (hypothesis.fit, hypothesis.matches, hypothesis.named) = (fit, matches, named);
         hypothesis.log_present = log_weight;
@@ -371,34 +385,48 @@ impl Finder {
         };
         self.sweeps = self.sweeps.saturating_add(u32::from(result.rest.is_none()));
         let log_left_out = self.propose(&result.proposals) + self.log_past_of_others();
-        let before = if first == 0 { f64::NEG_INFINITY } else { self.log_left_out };
-        self.log_left_out = log_sum([before, log_left_out].into_iter());
+        if first == 0 {
+            self.left_out.rotate_left(1);
+            self.left_out[MEMORY - 1] = log_left_out;
+        } else {
+            self.leave_out(log_left_out);
+        }
     }
 
-    /// Takes the best that are not followed yet. Gives the log weight of the rest, by what the evidence is for those
-    /// that were taken, or are followed, beside their score.
+    /// Adds a weight to what the last sweep had no room for.
+    fn leave_out(&mut self, log_weight: f64) {
+        let last = &mut self.left_out[MEMORY - 1];
+        *last = log_sum([*last, log_weight].into_iter());
+    }
+
+    fn log_left_out(&self) -> f64 {
+        self.left_out.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+    }
+
+    /// Takes the best that are not followed yet, and others in turn: what speaks against some is not in their score.
+    /// Gives the log weight of the rest, by what the evidence is for those that were taken, or are followed, beside
+    /// their score.
     fn propose(&mut self, proposals: &[Proposal]) -> f64 {
         let mut beside_score = f64::NEG_INFINITY;
-        let mut fitted = 0;
-        let mut left_out = Vec::new();
+        let mut fresh = Vec::new();
         for proposal in proposals {
             let known = self.hypotheses.iter().find(|one| is_same(&one.fit.pose, &proposal.pose, 0.2, 0.1));
-            let log_present = match known {
-                Some(hypothesis) => Some(hypothesis.log_present),
-                None if fitted < MOST_FITTED => {
-                    fitted += 1;
-                    self.follow(proposal)
-                }
-                None => {
-                    left_out.push(proposal.score);
-                    continue;
-                }
-            };
-            if let Some(log_present) = log_present {
+            match known {
+                Some(hypothesis) => beside_score = beside_score.max(hypothesis.log_present - proposal.score),
+                None => fresh.push(*proposal),
+            }
+        }
+        if fresh.len() > MOST_FITTED {
+            let others = &mut fresh[MOST_FITTED / 2..];
+            let turns = self.sweeps as usize * (MOST_FITTED / 2) % others.len();
+            others.rotate_left(turns);
+        }
+        for proposal in fresh.iter().take(MOST_FITTED) {
+            if let Some(log_present) = self.follow(proposal) {
                 beside_score = beside_score.max(log_present - proposal.score);
             }
         }
-        let log_left_out = log_sum(left_out.into_iter());
+        let log_left_out = log_sum(fresh.iter().skip(MOST_FITTED).map(|proposal| proposal.score));
         if beside_score.is_finite() { log_left_out + beside_score } else { log_left_out }
     }
 
@@ -406,11 +434,13 @@ impl Finder {
     fn follow(&mut self, proposal: &Proposal) -> Option<f64> {
         let evidence = self.evidence();
         let fit = evidence.fit(&proposal.base, &proposal.pose)?;
-        let Judgement { fit, matches, log_weight, named } = evidence.judge(&fit.pose, &fit.relative)?;
+        let Judgement { fit, matches, log_weight, named } =
+            evidence.judge(&fit.pose, &fit.relative, &Past::default())?;
         if !self.hypotheses.iter().any(|hypothesis| hypothesis.matches == matches) {
             self.next_number += 1;
-            let (number, log_present, log_past) = (self.next_number, log_weight, self.log_past_of_others());
-            self.hypotheses.push(Hypothesis { number, fit, matches, named, log_present, log_past });
+            let (number, log_present, past) = (self.next_number, log_weight, Past::default());
+            let log_benefit = self.log_past_of_others();
+            self.hypotheses.push(Hypothesis { number, fit, matches, named, log_present, past, log_benefit });
         }
         Some(log_weight)
     }
@@ -418,9 +448,8 @@ impl Finder {
     /// Sorts, merges what has become the same, and drops what is negligible or too much.
     fn select(&mut self) {
         let mut hypotheses = std::mem::take(&mut self.hypotheses);
-        hypotheses.sort_by(|one, other| {
-            other.log_weight().total_cmp(&one.log_weight()).then(one.number.cmp(&other.number))
-        });
+        hypotheses
+            .sort_by(|one, other| other.log_weight().total_cmp(&one.log_weight()).then(one.number.cmp(&other.number)));
         let best = hypotheses.first().map_or(0.0, |hypothesis| hypothesis.log_weight().max(0.0));
         hypotheses.retain(|hypothesis| hypothesis.log_weight() > best + NEGLIGIBLE);
         let mut kept: Vec<Hypothesis> = Vec::with_capacity(hypotheses.len());
@@ -434,7 +463,7 @@ impl Finder {
             if kept.len() < self.config.max_hypotheses {
                 kept.push(hypothesis);
             } else {
-                self.log_left_out = log_sum([self.log_left_out, hypothesis.log_weight()].into_iter());
+                self.leave_out(hypothesis.log_weight());
             }
         }
         self.hypotheses = kept;
@@ -443,8 +472,8 @@ impl Finder {
     /// Probabilities, and what follows from them.
     fn judge(&mut self) {
         let weights = self.hypotheses.iter().map(Hypothesis::log_weight);
-        let strange = self.evidence().log_elsewhere() + self.log_past_elsewhere;
-        let elsewhere = log_sum([strange, self.log_left_out].into_iter());
+        let strange = self.evidence().log_elsewhere();
+        let elsewhere = log_sum([strange, self.log_left_out()].into_iter());
         let total = log_sum(weights.chain([elsewhere]));
         self.elsewhere = (elsewhere - total).exp();
         self.candidates = self
@@ -477,7 +506,7 @@ impl Finder {
             _ if confirmed >= MIN_CONTRADICTION
                 && self.sweeps >= SWEEPS
                 && 1.0 - self.elsewhere < self.config.doubt
-                && self.log_left_out - total < self.config.doubt.ln() =>
+                && self.log_left_out() - total < self.config.doubt.ln() =>
             {
                 Verdict::Nothing
             }

@@ -71,8 +71,7 @@ pub fn bases(constellation: &Constellation, index: &MapIndex) -> Vec<(usize, usi
                 continue;
             }
             let across = constellation.block(a, b);
-            let apart =
-                constellation.block(a, a) + constellation.block(b, b) - across - across.transpose();
+            let apart = constellation.block(a, a) + constellation.block(b, b) - across - across.transpose();
             let names = [a, b].iter().filter(|i| constellation.tracks[**i].id.is_some()).count();
             ranked.push((names, length * length / (apart.trace() + 2.0 * index.largest_variance + 1e-6), a, b));
         }
@@ -175,8 +174,7 @@ impl Search<'_> {
         if self.constant.is_none() {
             // The length fits not quite; what it costs is in the score already.
             let log_fit = evidence.fit(&pair, &pose).map(|fit| fit.log_evidence + 0.5 * squared);
-            self.constant =
-                log_fit.map(|log| log + evidence.log_gain(base.a, k) + evidence.log_gain(base.b, l));
+            self.constant = log_fit.map(|log| log + evidence.log_gain(base.a, k) + evidence.log_gain(base.b, l));
         }
         if let Some(constant) = self.constant {
             self.found.push(Proposal { pose, base: pair, score: score + constant });

@@ -133,9 +133,9 @@ impl Views {
         }
     }
 
-    /// Whether there is one more than is kept.
-    pub fn is_full(&self) -> bool {
-        self.0.len() > VIEWS
+    /// The oldest, if there is one more than is kept.
+    pub fn surplus(&self) -> Option<&View> {
+        self.0.front().filter(|_| self.0.len() > VIEWS)
     }
 
     /// Forgets the oldest.

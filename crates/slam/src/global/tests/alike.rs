@@ -8,7 +8,13 @@ use nalgebra::Vector2;
 use std::f64::consts::PI;
 
 /// The verdicts of a drive, and the finder at its end.
-fn drive(map: &LandmarkMap, world: &LandmarkMap, sensing: Sensing, clouds: usize, seed: u64) -> (Vec<Verdict>, Finder, Se2) {
+fn drive(
+    map: &LandmarkMap,
+    world: &LandmarkMap,
+    sensing: Sensing,
+    clouds: usize,
+    seed: u64,
+) -> (Vec<Verdict>, Finder, Se2) {
     let mut robot = Robot::new(world, sensing, seed);
     let mut finder = Finder::new(map, FinderConfig::default()).unwrap();
     let verdicts = (0..clouds)

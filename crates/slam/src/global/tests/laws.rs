@@ -167,7 +167,7 @@ fn whatever_comes_the_room_is_bounded() {
             let step = Increment { motion: Se2::new(0.1, 0.0, 0.02), covariance, drift: None };
             let verdict = finder.observe(&step, &clouds[k % clouds.len()]);
             assert!(found(&verdict).is_none(), "{verdict:?}");
-            assert!(finder.constellation.len() <= 24 + 64 && finder.hypotheses.len() <= 128);
+            assert!(finder.constellation.len() <= 24 + 64 && finder.hypotheses.len() <= 96);
             assert!(finder.candidates().iter().all(|c| c.probability.is_finite()));
         }
     }

@@ -1,6 +1,7 @@
 //! The naive search: every pose of a fine grid, fitted and weighed.
 
 use super::scene::{Robot, SENSING, Sensing, grid};
+use crate::global::hypothesis::Past;
 use crate::global::{Finder, FinderConfig, is_same};
 use lienav_lie::Se2;
 use nalgebra::{Matrix3, Vector3};
@@ -17,8 +18,8 @@ fn search_all(finder: &Finder, side_m: f64) -> Vec<(Se2, f64)> {
         for y in -2..cells + 2 {
             for turn in 0..(TAU / step_rad) as i32 {
                 let pose = Se2::new(f64::from(x) * step_m, f64::from(y) * step_m, f64::from(turn) * step_rad);
-                let Some(judgement) = evidence.judge(&pose, &about) else { continue };
-                let again = evidence.judge(&judgement.fit.pose, &judgement.fit.relative);
+                let Some(judgement) = evidence.judge(&pose, &about, &Past::default()) else { continue };
+                let again = evidence.judge(&judgement.fit.pose, &judgement.fit.relative, &Past::default());
                 let Some(judgement) = again else { continue };
                 let (pose, weight) = (judgement.fit.pose, judgement.log_weight);
                 match found.iter_mut().find(|(other, _)| is_same(other, &pose, 0.1, 0.05)) {
@@ -49,9 +50,10 @@ fn nothing_of_weight_is_overlooked() {
         let Some(&(_, best)) = expected.first() else { continue };
         ambiguous += usize::from(expected.len() > 1 && expected[1].1 > best - 5.0);
         for (pose, weight) in expected.iter().filter(|(_, weight)| *weight > best.max(0.0) - 5.0) {
-            let is_there = finder.hypotheses.iter().any(|one| {
-                is_same(&one.fit.pose, pose, 0.1, 0.05) && one.log_present > weight - 0.5
-            });
+            let is_there = finder
+                .hypotheses
+                .iter()
+                .any(|one| is_same(&one.fit.pose, pose, 0.1, 0.05) && one.log_present > weight - 0.5);
             assert!(is_there, "{seed}: {pose:?} of {weight:.1}, best {best:.1}");
         }
     }

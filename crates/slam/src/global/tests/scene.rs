@@ -37,8 +37,7 @@ pub fn grid(columns: usize, rows: usize, spacing: f64, jitter: f64, seed: u64) -
 /// So many anywhere in a square of `side` metres.
 pub fn random_map(count: usize, side: f64, seed: u64) -> LandmarkMap {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let places: Vec<_> =
-        (0..count).map(|_| Vector2::new(rng.random::<f64>(), rng.random::<f64>()) * side).collect();
+    let places: Vec<_> = (0..count).map(|_| Vector2::new(rng.random::<f64>(), rng.random::<f64>()) * side).collect();
     map(places, 0.01)
 }
 

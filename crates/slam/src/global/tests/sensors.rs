@@ -11,9 +11,7 @@ use nalgebra::{Matrix3, Vector2, Vector3};
 fn look(from: &Se2, places: &[Vector2<f64>]) -> Vec<Observation> {
     let sensor = *from * Se2::new(0.4, 0.1, 0.3);
     let in_view = places.iter().map(|place| sensor.transform_back(place)).filter(|z| z.norm() < 8.0);
-    in_view
-        .map(|z| Observation { id: None, value: [z.norm(), z.y.atan2(z.x)].into(), covariance: None })
-        .collect()
+    in_view.map(|z| Observation { id: None, value: [z.norm(), z.y.atan2(z.x)].into(), covariance: None }).collect()
 }
 
 #[test]
@@ -23,8 +21,7 @@ fn a_filter_that_is_told_where_it_was_found_is_there() {
     let mut config = Config::default();
     (config.sensor.x_m, config.sensor.y_m, config.sensor.yaw_rad) = (0.4, 0.1, 0.3);
     let mut slam = Slam::new(config.clone()).unwrap();
-    let mut search =
-        GlobalLocalization::new(&map, FinderConfig::default(), slam.filter(), &config, &[]).unwrap();
+    let mut search = GlobalLocalization::new(&map, FinderConfig::default(), slam.filter(), &config, &[]).unwrap();
     let half = Increment {
         motion: Se2::new(0.05, 0.0, 0.01),
         covariance: Matrix3::from_diagonal(&Vector3::repeat(1e-5)),
