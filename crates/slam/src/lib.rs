@@ -137,6 +137,8 @@
 //!
 //! # Where to go on
 //!
+//! - [`GlobalLocalization`] finds a robot in a known [`LandmarkMap`], without a start and without identities:
+//!   `docs/global-localization.md`.
 //! - [`Config`] lists all settings with units and ranges; `docs/parameters.md` is the same table.
 //! - `examples/01_range_bearing_slam.rs` is the program above with noise and a map of eight posts, `02_stereo.rs`
 //!   compares three filters, `03_a_sensor_of_your_own.rs` adds two measurements, and `04_monte_carlo.rs` tests the

@@ -4,7 +4,7 @@ use lienav_io::recording::{Input, Recording, open};
 use lienav_io::truth::{MAX_TRUTH_GAP_S, Truth};
 use lienav_lie::wrap_angle;
 use lienav_slam::{Calibration, Candidate, Discretization, FinderConfig, GlobalLocalization, LandmarkMap, MapLandmark};
-use lienav_slam::{Observation, Stamp, Verdict, increment};
+use lienav_slam::{Observation, Verdict, increment};
 use nalgebra::Matrix2;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -20,7 +20,6 @@ const STANDING: (f64, f64) = (0.02, 0.05);
 /// What came of a start.
 #[derive(Clone, Copy, Debug)]
 struct Outcome {
-    start: Stamp,
     /// The pose that was found, whether it is right, and after how many seconds, and seconds of driving.
     found: Option<(Candidate, bool, f64, f64)>,
     last: Verdict,
@@ -58,7 +57,7 @@ fn start(
     let calibration = Calibration::new(&settings.calibration);
     let mut moving: Option<lienav_slam::Odometry> = None;
     let begin = recording.inputs[first].stamp();
-    let mut outcome = Outcome { start: begin, found: None, last: Verdict::Searching, nees: 0.0 };
+    let mut outcome = Outcome { found: None, last: Verdict::Searching, nees: 0.0 };
     let mut driven = 0.0;
     for input in &recording.inputs[first..] {
         match input {

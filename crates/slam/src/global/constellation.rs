@@ -98,8 +98,8 @@ impl Constellation {
             .collect();
         for i in 0..self.len() {
             let scaled = noise[i] * step.covariance;
-            for j in 0..=i {
-                let block = back * self.block(i, j) * back.transpose() + scaled * noise[j].transpose();
+            for (j, of_other) in noise.iter().enumerate().take(i + 1) {
+                let block = back * self.block(i, j) * back.transpose() + scaled * of_other.transpose();
                 self.covariance.fixed_view_mut::<2, 2>(2 * i, 2 * j).copy_from(&block);
                 self.covariance.fixed_view_mut::<2, 2>(2 * j, 2 * i).copy_from(&block.transpose());
             }

@@ -138,7 +138,7 @@ const MAX_MOTION_STD_RAD: f64 = 0.3;
 /// Finds a robot in a map.
 ///
 /// The same input gives the same output. Work and memory are bounded: with the default configuration a cloud takes at
-/// most 6000 motions with 12 landmarks each, and 240 fits with 24 landmarks.
+/// most 6000 motions with 24 landmarks each, and 240 fits with 48.
 #[derive(Clone, Debug)]
 pub struct Finder {
     config: FinderConfig,
