@@ -141,6 +141,8 @@
 //!
 //! # Where to go on
 //!
+//! - [`GlobalLocalization`] finds a robot in a known [`LandmarkMap`], without a start and without identities:
+//!   `docs/global-localization.md`.
 //! - [`Config`] lists all settings with units and ranges; `docs/parameters.md` is the same table.
 //! - `examples/01_range_bearing_slam.rs` is the program above with noise and a map of eight posts, `02_stereo.rs`
 //!   compares three filters, `03_a_sensor_of_your_own.rs` adds two measurements, and `04_monte_carlo.rs` tests the
@@ -167,6 +169,7 @@ mod estimator;
 mod filter;
 mod fixed_lag;
 mod gate;
+mod global;
 mod inbox;
 mod input;
 mod kernel;
@@ -201,6 +204,7 @@ pub use lienav_lie::Se2;
 
 pub use calibration::{Calibration, MOTION, SENSOR};
 pub use fixed_lag::Role;
+pub use global::{Candidate, Finder, FinderConfig, GlobalLocalization, Sighting, Verdict};
 pub use inbox::Segment;
 pub use linearize::Subject;
 pub use measurement::{

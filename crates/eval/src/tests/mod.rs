@@ -1,6 +1,7 @@
 //! Tests of filters under faults, on simulated and recorded runs.
 
 mod faults;
+mod found;
 mod gap;
 mod known_map;
 mod stamps;

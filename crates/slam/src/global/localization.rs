@@ -1,0 +1,95 @@
+//! A [`Finder`] that is fed with the input of a filter.
+
+use super::{Candidate, Finder, FinderConfig, Sighting, Verdict};
+use crate::calibration::Calibration;
+use crate::measurement::Mount;
+use crate::motion::Increment;
+use crate::sensor::Sensors;
+use crate::{Config, Filter, LandmarkMap, LandmarkMapError, Observation, Sensor};
+use crate::{Counts, DropReason, FeatureKind};
+use lienav_lie::Se2;
+use nalgebra::Matrix3;
+
+/// Finds a robot in a map from odometry and observations as [`Slam`](crate::Slam) takes them.
+#[derive(Debug)]
+pub struct GlobalLocalization {
+    finder: Finder,
+    sensors: Sensors,
+    mounts: Vec<Mount>,
+    /// Motion since the last cloud.
+    motion: Increment,
+    sightings: Vec<Sighting>,
+}
+
+impl GlobalLocalization {
+    /// With the sensors of a filter: those of its configuration, and those that were added to it.
+    ///
+    /// # Errors
+    /// Those of [`LandmarkMap::check`].
+    pub fn new(
+        map: &LandmarkMap,
+        config: FinderConfig,
+        filter: &Filter,
+        slam: &Config,
+        added: &[Sensor],
+    ) -> Result<Self, LandmarkMapError> {
+        let sensors = Sensors::new(&slam.sensor, filter.stereo, added);
+        let mounts = sensors.mounts(&Calibration::new(&slam.calibration));
+        let finder = Finder::new(map, config)?;
+        Ok(Self { finder, sensors, mounts, motion: Increment::none(), sightings: Vec::new() })
+    }
+
+    /// The robot moves.
+    pub fn advance(&mut self, step: &Increment) {
+        self.motion = self.motion.then(step);
+    }
+
+    /// A cloud, at the end of all motion so far. Gives what was left out, by reason; readings that put a landmark
+    /// nowhere, as those of the pose, do not count as such.
+    pub fn observe(&mut self, kind: FeatureKind, observations: &[Observation]) -> Counts {
+        let mut refused = Counts::default();
+        self.sightings.clear();
+        for observation in observations {
+            match self.sensors.read(kind, observation) {
+                Ok(reading) if self.sensors.is_of_pose(&reading) => {}
+                Ok(reading) => match self.sensors.place(&self.mounts, &reading) {
+                    Some((position, covariance)) => {
+                        self.sightings.push(Sighting { position, covariance, id: observation.id, class: 0 });
+                    }
+                    None => refused.add(DropReason::Singular),
+                },
+                Err(reason) => refused.add(reason),
+            }
+        }
+        let motion = std::mem::replace(&mut self.motion, Increment::none());
+        self.finder.observe(&motion, &self.sightings);
+        refused
+    }
+
+    /// Forgets all evidence: the robot may be anywhere.
+    pub fn restart(&mut self) {
+        self.motion = Increment::none();
+        self.finder.restart();
+    }
+
+    /// What the evidence comes to so far, at the last cloud.
+    pub fn verdict(&self) -> Verdict {
+        self.finder.verdict()
+    }
+
+    /// The poses that the robot may have, at the last cloud.
+    pub fn candidates(&self) -> &[Candidate] {
+        self.finder.candidates()
+    }
+
+    /// The probability that the robot is at none of them.
+    pub fn elsewhere(&self) -> f64 {
+        self.finder.elsewhere()
+    }
+
+    /// Pose and covariance of (x, y, θ) at the end of all motion so far, if the robot was found.
+    pub fn found(&self) -> Option<(Se2, Matrix3<f64>)> {
+        let Verdict::Found(Candidate { pose, covariance, .. }) = self.verdict() else { return None };
+        Some(self.motion.carry(&pose, &covariance))
+    }
+}

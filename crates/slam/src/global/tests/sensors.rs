@@ -1,0 +1,50 @@
+//! From observations of a filter's sensors to a pose that the filter can take.
+
+use super::scene::random_map;
+use crate::global::{FinderConfig, GlobalLocalization, Verdict};
+use crate::motion::Increment;
+use crate::{Config, DropReason, FeatureKind, Observation, Slam};
+use lienav_lie::{Se2, wrap_angle};
+use nalgebra::{Matrix3, Vector2, Vector3};
+
+/// Exact readings of a lidar 0.4 m ahead and 0.1 m to the left of the base, turned by 0.3 rad.
+fn look(from: &Se2, places: &[Vector2<f64>]) -> Vec<Observation> {
+    let sensor = *from * Se2::new(0.4, 0.1, 0.3);
+    let in_view = places.iter().map(|place| sensor.transform_back(place)).filter(|z| z.norm() < 8.0);
+    in_view.map(|z| Observation { id: None, value: [z.norm(), z.y.atan2(z.x)].into(), covariance: None }).collect()
+}
+
+#[test]
+fn a_filter_that_is_told_where_it_was_found_is_there() {
+    let map = random_map(60, 25.0, 3);
+    let places: Vec<Vector2<f64>> = map.landmarks.iter().map(|landmark| landmark.position).collect();
+    let mut config = Config::default();
+    (config.sensor.x_m, config.sensor.y_m, config.sensor.yaw_rad) = (0.4, 0.1, 0.3);
+    let mut slam = Slam::new(config.clone()).unwrap();
+    let mut search = GlobalLocalization::new(&map, FinderConfig::default(), slam.filter(), &config, &[]).unwrap();
+    let half = Increment {
+        motion: Se2::new(0.05, 0.0, 0.01),
+        covariance: Matrix3::from_diagonal(&Vector3::repeat(1e-5)),
+        drift: None,
+    };
+    let mut truth = Se2::new(12.0, 9.0, 2.0);
+    for _ in 0..12 {
+        for _ in 0..2 {
+            search.advance(&half);
+            truth = truth * half.motion;
+        }
+        let mut cloud = look(&truth, &places);
+        cloud.push(Observation { id: None, value: [f64::NAN, 0.0].into(), covariance: None });
+        let refused = search.observe(FeatureKind::RangeBearing, &cloud);
+        assert_eq!((refused.total(), refused.get(DropReason::NotFinite)), (1, 1));
+    }
+    search.advance(&half);
+    truth = truth * half.motion;
+    let Verdict::Found(found) = search.verdict() else { panic!("{:?}", search.verdict()) };
+    let (pose, covariance) = search.found().unwrap();
+    assert!((pose.p - truth.p).norm() < 0.02 && wrap_angle(pose.theta - truth.theta).abs() < 0.005);
+    assert!(search.elsewhere() < 1e-3 && search.candidates()[0] == found);
+    slam.set_pose(pose, &covariance).unwrap();
+    search.restart();
+    assert_eq!((search.verdict(), search.candidates().len(), search.found()), (Verdict::Searching, 0, None));
+}
