@@ -336,7 +336,7 @@ fn nearest<T: Described>(name: &str, most: usize) -> Option<&'static str> {
 
 /// How many letters have to be put in, left out, exchanged or swapped with their neighbour to get from `a` to `b`
 /// (optimal string alignment).
-fn distance(a: &str, b: &str) -> usize {
+pub(crate) fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let (mut before, mut last): (Vec<usize>, Vec<usize>) = (Vec::new(), (0..=b.len()).collect());
     for i in 1..=a.len() {
@@ -366,7 +366,7 @@ fn from_tree<T: DeserializeOwned>(tree: &Value) -> Result<T, SettingsError> {
     serde_json::from_value(tree.clone()).map_err(|e| SettingsError::Yaml(one_line(&e)))
 }
 
-fn one_line(error: &dyn std::fmt::Display) -> String {
+pub(crate) fn one_line(error: &dyn std::fmt::Display) -> String {
     error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
