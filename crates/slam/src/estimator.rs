@@ -1,18 +1,20 @@
 //! The filter itself: a state, moved by increments and corrected by clouds of features.
 
 use super::associate::Evidence;
+use super::calibration::Calibration;
 use super::fixed_lag::{Associated, FixedLag};
 use super::inbox::Segment;
 use super::motion::Increment;
 use super::propagate::{Rows, propagate};
 use super::sensor::Sensor;
-use super::state::State;
+use super::state::{Damage, State};
 use super::step::{Input, Model, Outcome, Room, step};
 use super::track_loss::TrackLoss;
-use super::{Config, Discretization, FeatureKind, Filter, MotionConfig, Observation, TwistPath};
+use super::{Component, Config, Discretization, FeatureKind, Filter, MotionConfig, Observation, TwistPath};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::Matrix3;
+use serde::{Deserialize, Serialize};
 
 /// State and model of one filter.
 pub struct Estimator {
@@ -26,6 +28,27 @@ pub struct Estimator {
     fixed_lag: FixedLag,
     rows: Rows,
     room: Room,
+}
+
+/// What is saved of an estimator.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SavedEstimator {
+    state: State,
+    pending: Increment,
+    track_loss: TrackLoss,
+    fixed_lag: FixedLag,
+}
+
+impl SavedEstimator {
+    /// The estimate.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// How many features there are.
+    pub fn features(&self) -> usize {
+        self.state.features.len()
+    }
 }
 
 impl Estimator {
@@ -58,6 +81,42 @@ impl Estimator {
     /// How many sensors were added.
     pub fn added_sensors(&self) -> usize {
         self.added.len()
+    }
+
+    /// What the numbers of each added sensor are.
+    pub fn sensors(&self) -> Vec<Vec<Component>> {
+        self.added.iter().map(|sensor| sensor.components().to_vec()).collect()
+    }
+
+    /// A copy of what the next step needs.
+    pub fn save(&self) -> SavedEstimator {
+        let Self { state, pending, track_loss, fixed_lag, .. } = self;
+        SavedEstimator {
+            state: state.clone(),
+            pending: *pending,
+            track_loss: track_loss.clone(),
+            fixed_lag: fixed_lag.clone(),
+        }
+    }
+
+    /// Completes what was saved with what is known without it.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn complete(&self, saved: &mut SavedEstimator, config: &Config) -> Result<(), Damage> {
+        let Model { filter, sensors, .. } = &self.model;
+        let prior = Calibration::new(&config.calibration);
+        let complete = |state: &mut State| state.complete(filter.coordinates(), &prior, sensors);
+        complete(&mut saved.state)?;
+        saved.fixed_lag.complete(filter.fixed_lag(), sensors, complete)
+    }
+
+    /// Goes on from what [`Estimator::complete`] has completed.
+    pub fn restore(&mut self, saved: SavedEstimator, config: &Config) {
+        let SavedEstimator { state, pending, track_loss, fixed_lag } = saved;
+        (self.state, self.pending) = (state, pending);
+        (self.track_loss, self.fixed_lag) = (track_loss, fixed_lag);
+        self.track_loss.limit_s = config.gate.starvation_limit_s;
     }
 
     /// What the readings of the last cloud were associated with.

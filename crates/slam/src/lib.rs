@@ -213,5 +213,5 @@ pub use input::{FeatureKind, Features, Imu, Observation, Odometry, TooManySensor
 pub use landmark_map::{LandmarkMap, LandmarkMapError, MapLandmark};
 pub use lienav_base::clock::TimeJump;
 pub use output::{Counts, DropReason, Landmark, PoseEstimate, Step};
-pub use slam::Slam;
+pub use slam::{ResumeError, SavedState, Slam, TakeMapError};
 pub use tilt::Tilt;

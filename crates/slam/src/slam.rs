@@ -1,6 +1,9 @@
 //! The pipeline: stamped input in, in whatever order it arrives; steps out, in the order of their stamps.
 
 mod intake;
+mod map;
+mod saved;
+mod take_map;
 
 use super::bound::{Bound, MAX_POINTS};
 use super::calibration::{CalibrationParameter, MOTION};
@@ -24,7 +27,9 @@ use lienav_base::settings::check_change;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::{Matrix3, SymmetricEigen, Vector3};
+pub use saved::{ResumeError, SavedState};
 use std::f64::consts::PI;
+pub use take_map::TakeMapError;
 
 /// Coordinates beyond this are absurd, m: those of a map of the world (UTM) are within.
 const MAX_COORDINATE_M: f64 = 1e7;
@@ -466,8 +471,7 @@ impl Slam {
     /// Switches the filter off (input is counted as `disabled`) or on again. It continues from its last pose.
     pub fn set_enabled(&mut self, enabled: bool) {
         if enabled != self.enabled {
-            self.forget_clocks();
-            self.forget_time();
+            self.restart_clock();
             self.enabled = enabled;
         }
     }

@@ -10,6 +10,8 @@ mod lookahead;
 mod map;
 mod order;
 mod robustness;
+mod saved;
+mod take_map;
 mod tilt;
 mod wide_prior;
 mod window;
