@@ -19,6 +19,7 @@ mod mutate;
 
 pub use files::keep;
 pub use filter::{EVENTS, USED};
+pub use maps::RESUMED;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use std::panic::{AssertUnwindSafe, catch_unwind};

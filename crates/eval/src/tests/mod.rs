@@ -2,4 +2,5 @@
 
 mod faults;
 mod gap;
+mod saved;
 mod stamps;

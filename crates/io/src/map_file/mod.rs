@@ -57,7 +57,7 @@ pub use state::{StateFile, state_from_text};
 
 use crate::bag::bounds;
 use crate::files::write_atomically;
-use lienav_slam::LandmarkMap;
+use lienav_slam::{LandmarkMap, SavedState};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -68,6 +68,8 @@ pub struct MapFile {
     pub frame: Option<String>,
     /// The landmarks, with their joint covariance if it is known.
     pub map: LandmarkMap,
+    /// The filter as it was when it made this map, with [`SavedState::map`] as `map`: a run can go on from there.
+    pub filter: Option<SavedState>,
     /// What was left out, as sentences: empty where the whole of it was read.
     pub warnings: Vec<String>,
 }
@@ -107,6 +109,13 @@ fn others(problems: &[Problem], path: &Path) -> String {
 /// A map may be saved again between the reading of its two files: then it is read anew, so many times.
 const ATTEMPTS: usize = 3;
 
+impl From<SavedState> for MapFile {
+    /// The map of a run, and all that it needs to go on.
+    fn from(saved: SavedState) -> Self {
+        Self { map: saved.map(), filter: Some(saved), ..Self::default() }
+    }
+}
+
 impl MapFile {
     /// Reads a map, and its state where there is one.
     ///
@@ -119,7 +128,8 @@ impl MapFile {
             let Some(companion) = companion else { return Ok(found) };
             match state::read(path, &companion, &found.map) {
                 Ok(state) => {
-                    found.map.joint = state.joint;
+                    (found.map.joint, found.filter) = (state.joint, state.filter);
+                    found.warnings = state.warnings;
                     return Ok(found);
                 }
                 Err(_) if attempt < ATTEMPTS && Self::names_another(path, &companion) => attempt += 1,
@@ -141,7 +151,7 @@ impl MapFile {
         let file = bounds::open_regular(path).map_err(failed)?;
         let text = bounds::read_text(file, bounds::MAP).map_err(failed)?;
         let parsed = parse(&text).map_err(|problems| MapFileError::Bad { path: path.to_owned(), problems })?;
-        Ok((Self { frame: parsed.frame, map: parsed.map, warnings: Vec::new() }, parsed.state))
+        Ok((Self { frame: parsed.frame, map: parsed.map, ..Self::default() }, parsed.state))
     }
 
     fn names_another(path: &Path, companion: &Companion) -> bool {

@@ -4,7 +4,7 @@ use super::{Companion, MapFile};
 use crate::bag::bounds;
 use crate::files::{folder_of, remove_leftover_files, write_atomically};
 use crate::settings_file::one_line;
-use lienav_slam::LandmarkMap;
+use lienav_slam::{LandmarkMap, SavedState};
 use nalgebra::DMatrix;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -20,9 +20,22 @@ const VERSION: u32 = 1;
 pub struct StateFile {
     /// The joint covariance of the landmarks, m².
     pub joint: Option<DMatrix<f64>>,
+    /// The filter as it was.
+    pub filter: Option<SavedState>,
+    /// What was left out, as sentences.
+    pub warnings: Vec<String>,
 }
 
-/// The file as it is read and written.
+/// The file as it is written.
+#[derive(Serialize)]
+struct Written<'a> {
+    #[serde(flatten)]
+    content: Content,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    filter: Option<&'a SavedState>,
+}
+
+/// What every version of the filter can read.
 #[derive(Serialize, Deserialize)]
 struct Content {
     lienav_state: u32,
@@ -31,6 +44,13 @@ struct Content {
     /// The lower triangle, row by row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     joint: Option<Triangle>,
+}
+
+/// What only the version that wrote it can be expected to read.
+#[derive(Deserialize)]
+struct Filter {
+    #[serde(default)]
+    filter: Option<SavedState>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -62,15 +82,21 @@ pub(super) fn write(path: &Path, file: &MapFile) -> io::Result<Option<Companion>
         let rows = (0..joint.nrows()).flat_map(|i| (0..=i).map(move |j| (i, j)));
         Triangle(rows.map(|at| joint[at]).collect())
     });
-    if joint.is_none() {
+    if joint.is_none() && file.filter.is_none() {
         return Ok(None);
     }
     let content = Content { lienav_state: VERSION, landmarks_crc32: fingerprint(&file.map), joint };
-    let bytes = serde_json::to_vec(&content)?;
+    let bytes = serde_json::to_vec(&Written { content, filter: file.filter.as_ref() })?;
     if bytes.len() as u64 > bounds::STATE {
         return Err(io::Error::new(
             io::ErrorKind::FileTooLarge,
-            format!("the joint covariance of {} landmarks is too large to be kept", file.map.landmarks.len()),
+            format!(
+                "the joint covariance of {} landmarks takes {}, and no more than {} are kept: save the landmarks alone, \
+                 or lower map.max_features",
+                file.map.landmarks.len(),
+                bounds::Bytes(bytes.len() as u64),
+                bounds::Bytes(bounds::STATE)
+            ),
         ));
     }
     let crc32 = crc32fast::hash(&bytes);
@@ -129,7 +155,18 @@ pub fn state_from_text(bytes: &[u8], map: &LandmarkMap) -> Result<StateFile, Str
         return Err("it is of other landmarks: the map was edited after it was saved".to_owned());
     }
     let joint = content.joint.map(|Triangle(numbers)| joint_of(&numbers, map)).transpose()?;
-    Ok(StateFile { joint })
+    let (filter, warnings) = match serde_json::from_slice::<Filter>(bytes) {
+        Ok(Filter { filter }) => (filter, Vec::new()),
+        Err(error) => {
+            let warning = format!(
+                "the filter as it was cannot be read ({}): another version of lienav may have saved it; the landmarks \
+                 are used with their joint covariance",
+                one_line(&error)
+            );
+            (None, vec![warning])
+        }
+    };
+    Ok(StateFile { joint, filter, warnings })
 }
 
 /// A covariance whose diagonal is that of the landmarks.

@@ -1,5 +1,6 @@
 use super::*;
-use lienav_slam::MapLandmark;
+use lienav_base::stamp::Stamp;
+use lienav_slam::{Config, FeatureKind, MapLandmark, Observation, Odometry, Slam};
 use nalgebra::{DMatrix, Matrix2, Vector2};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -124,7 +125,7 @@ fn a_map_comes_back_from_its_files_bit_for_bit() {
         names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect::<Vec<_>>()
     };
     for seed in 0..3 {
-        let file = MapFile { frame: Some("hall: 1".into()), map: drawn(9, seed), warnings: Vec::new() };
+        let file = MapFile { frame: Some("hall: 1".into()), map: drawn(9, seed), ..MapFile::default() };
         file.write(&path).unwrap();
         let read = MapFile::read(&path).unwrap();
         assert_eq!((&read.map, &read.frame, read.warnings.len()), (&file.map, &file.frame, 0));
@@ -203,6 +204,44 @@ fn a_state_with_a_covariance_that_is_none_is_refused() {
     assert!(changed(4, 4, 100.0).contains("differs from that of landmark 6"));
     assert!(state_from_text(&bytes(DMatrix::zeros(4, 4)), &map).unwrap_err().contains("not of 3 landmarks"));
     assert!(state_from_text(b"{\"lienav_state\":2,\"landmarks_crc32\":0}", &map).unwrap_err().contains("version 2"));
+}
+
+/// A filter that has seen three posts.
+fn seen() -> SavedState {
+    let mut slam = Slam::new(Config::default()).unwrap();
+    let stamp = Stamp::from_nanos(5);
+    slam.odometry(&Odometry { stamp, velocity: Vector2::new(0.5, 0.0), yaw_rate: 0.1, covariance: None }).unwrap();
+    let post = |id: u32| Observation { id: Some(id), value: [3.0 + f64::from(id) / 3.0, 0.1].into(), covariance: None };
+    slam.features(stamp, FeatureKind::RangeBearing, &[post(1), post(2), post(3)]).unwrap();
+    slam.poll().unwrap();
+    slam.save()
+}
+
+#[test]
+fn a_run_comes_back_from_its_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.yaml");
+    let saved = seen();
+    MapFile::from(saved.clone()).write(&path).unwrap();
+    let read = MapFile::read(&path).unwrap();
+    assert_eq!((&read.map, read.warnings.len()), (&saved.map(), 0));
+    let text = |saved: &SavedState| serde_json::to_string(saved).unwrap();
+    assert_eq!(text(read.filter.as_ref().unwrap()), text(&saved));
+    let resumed = Slam::resume(Config::default(), read.filter.unwrap()).unwrap();
+    assert_eq!(resumed.map(), saved.map());
+}
+
+#[test]
+fn of_a_filter_that_cannot_be_read_the_joint_covariance_is_left() {
+    let file = MapFile::from(seen());
+    let folder = tempfile::tempdir().unwrap();
+    let companion = state::write(&folder.path().join("m"), &file).unwrap().unwrap();
+    let text = fs::read_to_string(folder.path().join(companion.file)).unwrap();
+    let later = text.replacen("\"next_id\"", "\"first_id\"", 1);
+    assert_ne!(text, later);
+    let state = state_from_text(later.as_bytes(), &file.map).unwrap();
+    assert_eq!((state.joint, state.filter.is_none()), (file.map.joint, true));
+    assert!(state.warnings[0].contains("another version of lienav"), "{:?}", state.warnings);
 }
 
 #[test]
