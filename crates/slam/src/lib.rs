@@ -165,6 +165,7 @@ mod landmark_map;
 mod linearize;
 mod lookahead;
 mod measurement;
+mod merge_maps;
 mod motion;
 mod output;
 mod propagate;
@@ -212,6 +213,7 @@ pub use filter::{
 pub use input::{FeatureKind, Features, Imu, Observation, Odometry, TooManySensors};
 pub use landmark_map::{LandmarkMap, LandmarkMapError, MapLandmark};
 pub use lienav_base::clock::TimeJump;
+pub use merge_maps::{MergeError, Merged, SharedLandmark};
 pub use output::{Counts, DropReason, Landmark, PoseEstimate, Step};
 pub use slam::{ResumeError, SavedState, Slam, TakeMapError};
 pub use tilt::Tilt;

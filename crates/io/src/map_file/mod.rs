@@ -45,6 +45,7 @@
 //! # let _ = MapFile::default();
 //! ```
 
+pub mod foreign;
 mod state;
 #[cfg(test)]
 mod tests;

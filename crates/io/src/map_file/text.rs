@@ -133,9 +133,11 @@ fn landmark_lines(text: &str, count: usize) -> Option<Vec<usize>> {
     (found.len() == count).then_some(found)
 }
 
-struct Reader {
+/// Collects what is wrong.
+#[derive(Default)]
+pub(super) struct Reader {
     lines: HashMap<String, usize>,
-    problems: Vec<Problem>,
+    pub problems: Vec<Problem>,
 }
 
 /// A landmark whose identity may be open.
@@ -222,7 +224,8 @@ impl Reader {
         }
     }
 
-    fn landmarks(
+    /// The landmarks of a list, and how many of them came without an identity.
+    pub fn landmarks(
         &mut self,
         entries: &[Yaml],
         sigma: Option<f64>,
