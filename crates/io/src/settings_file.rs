@@ -10,6 +10,9 @@ use std::fmt::Write as _;
 /// The key below which a ROS parameter file has the parameters of a node.
 const PARAMETERS: &str = "ros__parameters";
 
+/// What `slam_node` has itself in a group of the filter's settings.
+const OF_SLAM_NODE: [&str; 2] = ["map.file", "map.autosave_s"];
+
 /// The nodes of this package.
 const NODES: [&str; 3] = ["slam_node", "attitude_node", "simulator_node"];
 
@@ -284,6 +287,10 @@ fn leaves(document: &Yaml) -> Result<Vec<(String, Yaml)>, SettingsError> {
 /// Whether a parameter of a section belongs to none of the groups of these settings, and not for a slip of the pen.
 fn is_foreign<T: Described>(tree: &Value, name: &str) -> bool {
     let knows_group = name.split('.').next().is_some_and(|group| tree.get(group).is_some());
+    let is_anothers = OF_SLAM_NODE.contains(&name) || lienav_slam::SPECS.iter().any(|spec| spec.name == name);
+    if is_anothers && lookup(tree, name).is_none() {
+        return true;
+    }
     !knows_group && nearest::<T>(name, (name.len() / 4).min(2)).is_none()
 }
 

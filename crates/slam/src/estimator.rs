@@ -40,6 +40,11 @@ pub struct SavedEstimator {
 }
 
 impl SavedEstimator {
+    /// Counts as if the robot had been relocated so often.
+    pub fn set_relocations(&mut self, relocations: u64) {
+        self.track_loss.set_relocations(relocations);
+    }
+
     /// The estimate.
     pub fn state(&self) -> &State {
         &self.state

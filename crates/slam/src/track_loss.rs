@@ -107,6 +107,11 @@ impl TrackLoss {
         self.relocations
     }
 
+    /// Counts as if the limit had been reached so often.
+    pub fn set_relocations(&mut self, relocations: u64) {
+        self.relocations = relocations;
+    }
+
     /// Starts the time anew.
     pub fn forget(&mut self) {
         (self.since, self.agreed, self.held_since) = (None, 0, None);

@@ -124,6 +124,14 @@ const SETTINGS_OF_THE_STATE: [&str; 7] = [
 const ABSURD_COUNT: u64 = 1 << 62;
 
 impl SavedState {
+    /// The same for a process that goes on with it as one of its own: what the process has counted, and whether its
+    /// filter is switched on, are those of `slam`.
+    pub fn joining(mut self, slam: &Slam) -> Self {
+        (self.counts, self.time_jumps, self.enabled) = (slam.counts, slam.time_jumps, slam.enabled);
+        self.estimator.set_relocations(slam.gate_openings());
+        self
+    }
+
     /// The settings that it was saved with.
     pub fn config(&self) -> &Config {
         &self.config
