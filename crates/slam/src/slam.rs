@@ -471,7 +471,8 @@ impl Slam {
     /// Switches the filter off (input is counted as `disabled`) or on again. It continues from its last pose.
     pub fn set_enabled(&mut self, enabled: bool) {
         if enabled != self.enabled {
-            self.restart_clock();
+            self.forget_clocks();
+            self.forget_time();
             self.enabled = enabled;
         }
     }

@@ -241,8 +241,12 @@ impl Slam {
         Ok(())
     }
 
-    /// Keeps pose and map; the next odometry says what time it is, as after a start. What waits is forgotten.
+    /// Keeps pose and map, those of [`Slam::predicted`]; the next odometry says what time it is, as after a start.
+    /// Clouds that wait are forgotten.
     pub fn restart_clock(&mut self) {
+        if let (Some(time), Some(newest)) = (self.time, self.inbox.newest_odometry()) {
+            self.advance(time, newest.max(time));
+        }
         self.forget_clocks();
         self.forget_time();
     }

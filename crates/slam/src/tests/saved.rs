@@ -189,6 +189,16 @@ fn what_does_not_belong_together_is_refused() {
 #[test]
 fn after_a_restart_of_the_clock_pose_and_map_go_on_at_any_time() {
     let (mut slam, _) = run("default", &recording(40, 33));
+    // Odometry that no step has used is not lost.
+    let ahead = Odometry { stamp: stamp(40), ..recording(40, 33)[39].odometry };
+    let mut waiting = Slam::resume(config("default"), slam.save()).unwrap();
+    waiting.odometry(&ahead).unwrap();
+    let predicted = waiting.predicted().unwrap();
+    waiting.restart_clock();
+    waiting.odometry(&Odometry { stamp: Stamp::from_secs(-50.0), ..ahead }).unwrap();
+    let after = waiting.predicted().unwrap();
+    assert!((after.pose.p - predicted.pose.p).norm() < 1e-12, "{after:?} {predicted:?}");
+    assert!((after.covariance - predicted.covariance).amax() < 1e-12);
     slam.restart_clock();
     let mut resumed = Slam::resume(config("default"), through_text(&slam.save())).unwrap();
     assert!(resumed.predicted().is_none() && resumed.landmarks().count() == 8);
