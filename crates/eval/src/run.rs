@@ -6,7 +6,9 @@ use super::study::Study;
 use lienav_base::stamp::Stamp;
 use lienav_io::recording::{Input, Recording};
 use lienav_lie::Se2;
-use lienav_slam::{CalibrationEstimate, Config, ConfigError, DropReason, Filter, Landmark, Sensor, Slam, Step};
+use lienav_slam::{
+    CalibrationEstimate, Config, ConfigError, DropReason, Filter, Landmark, SavedState, Sensor, Slam, Step,
+};
 use nalgebra::Matrix3;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -177,6 +179,13 @@ impl Session {
             estimates: self.estimates,
             step_us: self.step_us,
         }
+    }
+
+    /// The same, and the filter as it is at the end, for a run that goes on from there.
+    pub fn finish_saving(mut self) -> (Run, SavedState) {
+        self.end();
+        let saved = self.slam.save();
+        (self.finish(), saved)
     }
 
     /// A full map has no room for what is seen elsewhere: there the filter goes on by odometry alone.
