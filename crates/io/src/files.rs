@@ -259,8 +259,10 @@ impl Registered {
     /// is about to end, and must not put what is half removed in its place.
     fn release(self) {
         let was_there = BEGUN.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
-        while !was_there {
-            std::thread::park();
+        if !was_there {
+            loop {
+                std::thread::park();
+            }
         }
     }
 }
