@@ -1,6 +1,7 @@
 //! Maps of landmarks, and the states beside them.
 
 use lienav_base::stamp::Stamp;
+use lienav_io::map_file::foreign::{self, Format, Options};
 use lienav_io::map_file::{MapFile, parse, state_from_text, to_text};
 use lienav_slam::{Config, FeatureKind, LandmarkMap, MapLandmark, Observation, Odometry, SavedState, Slam};
 use nalgebra::{DMatrix, Matrix2, Vector2};
@@ -14,9 +15,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// States that a filter went on from, so far.
 pub static RESUMED: AtomicU64 = AtomicU64::new(0);
 
-/// The bytes as a map.
+/// The bytes as a map, and as the map of another package.
 pub fn map_file(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
+    for (_, format) in Format::TABLE {
+        if let Ok(read) = foreign::read(&text, format, &Options { sigma_m: Some(0.1), ..Options::default() }) {
+            read.content.check().unwrap();
+        }
+    }
     match parse(&text) {
         Ok(parsed) => {
             parsed.map.check().unwrap();
@@ -128,6 +134,9 @@ pub fn map_file_corpus() -> Vec<Vec<u8>> {
                   - {x_m: 4, y_m: 0.5, sigma_m: 0.05, class: 2}\n- id: 9\n  x_m: 1e1\n  y_m: 2\n  \
                   covariance_m2: [0.04, 0.01, 0.09]\n";
     let mut corpus = vec![by_hand.as_bytes().to_vec(), to_text(&survey(), Some("map"), None).into_bytes()];
+    corpus.extend(
+        Format::TABLE.map(|(_, format)| foreign::to_text(&survey(), format, &Options::default()).content.into_bytes()),
+    );
     corpus.extend(saved().into_iter().map(|(_, bytes)| bytes));
     corpus
 }

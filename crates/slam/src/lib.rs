@@ -135,6 +135,13 @@
 //! - Data do not cause a panic: bad values, covariances and stamps are refused with a [`DropReason`] and change
 //!   nothing.
 //!
+//! # A map that outlives the run
+//!
+//! [`Slam::save`] gives a [`SavedState`], plain data for serde, and [`Slam::resume`] goes on where it was saved: with
+//! the same input from there on, the estimates are those of the run that was not interrupted, bit for bit.
+//! [`Slam::map`] is the map with the joint covariance of its landmarks in the map frame, and [`Slam::take_map`] begins
+//! with the landmarks of a survey, or of a run of another filter. `lienav-io` has both as files.
+//!
 //! # Where to go on
 //!
 //! - [`Config`] lists all settings with units and ranges; `docs/parameters.md` is the same table.

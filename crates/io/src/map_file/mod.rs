@@ -25,8 +25,10 @@
 //! | `x_m`, `y_m` | m | position in the map frame, up to 10⁷ m from its origin |
 //! | `sigma_m` | m | standard deviation of either coordinate, 0 … 10⁵ m; or `covariance_m2` instead |
 //! | `covariance_m2` | m² | `[xx, xy, yy]` |
-//! | `id` | | what the sensor calls it, 0 … 4294967294; no two are the same. Without one, the landmark gets a number from 2147483648 on, which no sensor reports |
+//! | `id` | | what the sensor calls it, 0 … 4294967294; no two are the same |
 //! | `class` | | what kind of thing it is, 0 … 4294967295; 0, unknown, if it is left out |
+//!
+//! A landmark without `id` gets a number from 2147483648 on, which no sensor reports.
 //!
 //! Beside the map `hall.yaml` may lie its state, `hall.yaml.XXXXXXXX.state`: the joint covariance of the landmarks, and
 //! the filter as it was. The map names its state with length and checksum, and the state has a checksum of the

@@ -76,7 +76,7 @@ fn name_of(path: &Path, crc32: u32) -> io::Result<OsString> {
 }
 
 /// Writes what belongs beside a map, under a name that no map refers to yet. Nothing where the landmarks are
-/// independent.
+/// independent; without the filter where that would be too large.
 pub(super) fn write(path: &Path, file: &MapFile) -> io::Result<Option<Companion>> {
     let joint = file.map.joint.as_ref().map(|joint| {
         let rows = (0..joint.nrows()).flat_map(|i| (0..=i).map(move |j| (i, j)));
@@ -88,11 +88,13 @@ pub(super) fn write(path: &Path, file: &MapFile) -> io::Result<Option<Companion>
     let content = Content { lienav_state: VERSION, landmarks_crc32: fingerprint(&file.map), joint };
     let bytes = serde_json::to_vec(&Written { content, filter: file.filter.as_ref() })?;
     if bytes.len() as u64 > bounds::STATE {
+        if file.filter.is_some() {
+            return write(path, &MapFile { filter: None, ..file.clone() });
+        }
         return Err(io::Error::new(
             io::ErrorKind::FileTooLarge,
             format!(
-                "the joint covariance of {} landmarks takes {}, and no more than {} are kept: save the landmarks alone, \
-                 or lower map.max_features",
+                "the joint covariance of {} landmarks takes {}, and no more than {} are kept: lower map.max_features",
                 file.map.landmarks.len(),
                 bounds::Bytes(bytes.len() as u64),
                 bounds::Bytes(bounds::STATE)

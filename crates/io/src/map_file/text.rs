@@ -93,8 +93,8 @@ pub fn parse(text: &str) -> Result<Parsed, Vec<Problem>> {
 
 fn foreign(why: &str) -> String {
     format!(
-        "this is no map of lienav: {why}; a map begins with 'lienav_map: {VERSION}', and `lienav map convert` makes one \
-         of CSV, GeoJSON and the files of other packages"
+        "this is no map of lienav: {why}; a map begins with 'lienav_map: {VERSION}', and `lienav map convert` makes \
+         one of CSV, GeoJSON and the files of other packages"
     )
 }
 
@@ -301,8 +301,8 @@ fn landmark(entry: &Yaml, default_sigma: Option<f64>) -> Result<Entry, Vec<Strin
         (Some(value), None) => sigma(value).map(round),
         (None, Some(value)) => self::covariance(value),
         (None, None) => default_sigma.map(round).ok_or_else(|| {
-            "sigma_m is missing; give the standard deviation of either coordinate in metres here, or above the list for \
-             all landmarks"
+            "sigma_m is missing; give the standard deviation of either coordinate in metres here, or above the list \
+             for all landmarks"
                 .to_owned()
         }),
     };

@@ -59,8 +59,8 @@ pub enum ResumeError {
     Config(#[from] ConfigError),
     /// It is another filter's.
     #[error(
-        "the state was saved by the filter '{saved}', and this one is '{now}': set parameter 'filter' to go on with it; \
-         its landmarks can be used as a map"
+        "the state was saved by the filter '{saved}', and this one is '{now}': set parameter 'filter' to go on with \
+         it; its landmarks can be used as a map"
     )]
     OtherFilter {
         /// The filter that was saved, by its name.
@@ -89,7 +89,8 @@ pub enum ResumeError {
     OtherSensors,
     /// The map has more features than the settings allow.
     #[error(
-        "the state has {features} features, and parameter 'map.max_features' is {most}: raise it to go on with the state"
+        "the state has {features} features, and parameter 'map.max_features' is {most}: raise it to go on with the \
+         state"
     )]
     TooManyFeatures {
         /// In the state.

@@ -15,7 +15,8 @@ pub enum TakeMapError {
     NoMap(#[from] LandmarkMapError),
     /// The filter has no room for it.
     #[error(
-        "the map has {landmarks} landmarks, and parameter 'map.max_features' is {most}: raise it, or take a part of the map"
+        "the map has {landmarks} landmarks, and parameter 'map.max_features' is {most}: raise it, or take a part of \
+         the map"
     )]
     TooManyLandmarks {
         /// In the map.

@@ -2,11 +2,14 @@
 //!
 //! | format | what it is | what it does not hold |
 //! |---|---|---|
-//! | [`Format::Csv`] | a table with a row of names: `id,class,x_m,y_m` with `sigma_m`, or with `xx_m2,xy_m2,yy_m2` | joint covariance |
-//! | [`Format::GeoJson`] | a `FeatureCollection` of points in metres of the map frame, properties as in a map of lienav | joint covariance |
-//! | [`Format::AprilTag`] | `tag_bundles` of apriltag_ros (ROS 1) and its successors: a bundle is a map | uncertainty, classes |
+//! | [`Format::Csv`] | a table whose first row names its columns | joint covariance |
+//! | [`Format::GeoJson`] | a `FeatureCollection` of points in metres of the map frame | joint covariance |
+//! | [`Format::AprilTag`] | `tag_bundles` of apriltag_ros (ROS 1): a bundle is a map | uncertainty, classes |
 //! | [`Format::TagSlam`] | `bodies` of TagSLAM: the tags of static bodies | correlation, classes |
 //! | [`Format::Fiducials`] | the map of fiducial_slam, one line for each marker | correlation, classes |
+//!
+//! The columns of a table are `id`, `class`, `x_m`, `y_m` and either `sigma_m` or `xx_m2`, `xy_m2`, `yy_m2`; points
+//! have the same as properties, with `covariance_m2` as in a map of lienav.
 //!
 //! A pose in space is projected onto the plane z = 0 of its map: x and y stay, height and orientation are left out.
 

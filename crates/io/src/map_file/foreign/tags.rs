@@ -190,21 +190,20 @@ pub(super) fn write_bundle(map: &LandmarkMap, size: Option<f64>) -> String {
 
 pub(super) fn write_bodies(map: &LandmarkMap, size: Option<f64>) -> String {
     let size = number(size.unwrap_or(SIZE_M));
-    let zero = "{x: 0.0, y: 0.0, z: 0.0}";
+    let (zero, small) = ("{x: 0.0, y: 0.0, z: 0.0}", "{x: 1.0e-6, y: 1.0e-6, z: 1.0e-6}");
     // A standard deviation of 0 is none to an optimizer.
     let noise = |variance: f64| number(variance.max(1e-12).sqrt());
     let mut text = format!(
         "bodies:\n- map:\n    is_static: true\n    type: simple\n    default_tag_size: {size}\n    pose:\n      position: \
-         {zero}\n      rotation: {zero}\n      position_noise: {{x: 1.0e-6, y: 1.0e-6, z: 1.0e-6}}\n      rotation_noise: \
-         {{x: 1.0e-6, y: 1.0e-6, z: 1.0e-6}}\n    tags:\n"
+         {zero}\n      rotation: {zero}\n      position_noise: {small}\n      rotation_noise: {small}\n    tags:\n"
     );
     for landmark in &map.landmarks {
         let (p, c) = (&landmark.position, &landmark.covariance);
         let [x, y, noise_x, noise_y] = [number(p.x), number(p.y), noise(c.m11), noise(c.m22)];
         text.push_str(&format!(
-            "    - id: {}\n      size: {size}\n      pose:\n        position: {{x: {x}, y: {y}, z: 0.0}}\n        rotation: \
-             {zero}\n        position_noise: {{x: {noise_x}, y: {noise_y}, z: 1.0}}\n        rotation_noise: {{x: 1.0, y: \
-             1.0, z: 1.0}}\n",
+            "    - id: {}\n      size: {size}\n      pose:\n        position: {{x: {x}, y: {y}, z: 0.0}}\n        \
+             rotation: {zero}\n        position_noise: {{x: {noise_x}, y: {noise_y}, z: 1.0}}\n        \
+             rotation_noise: {{x: 1.0, y: 1.0, z: 1.0}}\n",
             landmark.id
         ));
     }

@@ -71,8 +71,8 @@ fn bodies_and_their_tags_are_put_together() {
     // A body turned by 90° about z at (10, 0, 1): its x axis is y of the map.
     let text = "bodies:\n- wall:\n    is_static: true\n    pose:\n      position: {x: 10, y: 0, z: 1}\n      \
                 rotation: {x: 0, y: 0, z: 1.5707963267948966}\n    tags:\n    - id: 4\n      pose:\n        \
-                position: {x: 2, y: 1, z: 3}\n        position_noise: {x: 0.1, y: 0.2, z: 0.3}\n    - id: 5\n- rig:\n    \
-                is_static: false\n    tags:\n    - {id: 6, pose: {position: {x: 1, y: 1, z: 1}}}\n";
+                position: {x: 2, y: 1, z: 3}\n        position_noise: {x: 0.1, y: 0.2, z: 0.3}\n    - id: 5\n\
+                - rig:\n    is_static: false\n    tags:\n    - {id: 6, pose: {position: {x: 1, y: 1, z: 1}}}\n";
     let read = read(text, Format::TagSlam, &Options::default()).unwrap();
     let [tag] = &read.content.landmarks[..] else { panic!("{:?}", read.content) };
     assert!((tag.position - Vector2::new(9.0, 2.0)).norm() < 1e-12);
