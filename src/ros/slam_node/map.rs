@@ -9,6 +9,8 @@ use lienav_slam::{SavedState, Slam};
 use r2r::ServiceRequest;
 use r2r::std_srvs::srv::Trigger;
 use std::collections::VecDeque;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -121,6 +123,10 @@ impl Keeper {
 
 fn perform(job: Job) -> Done {
     match job {
+        Job::Save { path, .. } if !may_be_replaced(&path) => Done::Saved(Err(format!(
+            "{}: it is no map, and is not replaced; remove it, or set map.file to another name",
+            path.display()
+        ))),
         Job::Save { path, frame, saved } => {
             let file = MapFile { frame: Some(frame), ..MapFile::from(*saved) };
             let written = file.write(&path).map(|()| file.map.landmarks.len());
@@ -128,6 +134,18 @@ fn perform(job: Job) -> Done {
         }
         Job::Load { path } => Done::Loaded(read(&path)),
     }
+}
+
+/// Whether there is nothing at `path`, or a map, be it a damaged one. Parameters come from whoever is on the network, or
+/// from a slip of the pen: neither is to cost a file of somebody else.
+fn may_be_replaced(path: &Path) -> bool {
+    /// So far down is the line that says what it is, bytes.
+    const HEAD: u64 = 1 << 16;
+    let Ok(found) = path.metadata() else { return !path.is_symlink() };
+    let mut head = Vec::new();
+    // A pipe may never end, or never begin.
+    let is_read = found.is_file() && File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head)).is_ok();
+    is_read && (head.is_empty() || String::from_utf8_lossy(&head).lines().any(|line| line.starts_with("lienav_map:")))
 }
 
 /// Reads a map.
@@ -204,6 +222,26 @@ mod tests {
         let (said, warnings) = take(&mut other, *read, "map").unwrap();
         assert!(said.contains("the pose stays") && warnings[0].contains("by the filter 'default'"), "{warnings:?}");
         assert_eq!(other.landmarks().count(), 2);
+    }
+
+    #[test]
+    fn what_is_no_map_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("notes.txt");
+        let slam = Slam::new(Config::default()).unwrap();
+        let save = || {
+            let job = Job::Save { path: path.clone(), frame: "map".into(), saved: Box::new(slam.save()) };
+            let Done::Saved(result) = perform(job) else { panic!("something else was done") };
+            result
+        };
+        std::fs::write(&path, "of somebody else").unwrap();
+        let refused = save().unwrap_err();
+        assert!(refused.contains("notes.txt: it is no map, and is not replaced"), "{refused}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "of somebody else");
+        for replaced in ["lienav_map: 1\nlandmarks:\n- {", ""] {
+            std::fs::write(&path, replaced).unwrap();
+            assert_eq!(save(), Ok(0));
+        }
     }
 
     #[test]
