@@ -2,6 +2,9 @@
 //!
 //! A short form; `LIENAV_KILLS=500 cargo test --release --no-default-features --test kills` is a long one.
 
+use lienav_io::map_file::MapFile;
+use lienav_slam::{LandmarkMap, MapLandmark};
+use nalgebra::{DMatrix, Vector2};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
@@ -76,6 +79,75 @@ fn kill_at_any_instant(place: &Path, commands: [Vec<String>; 2], kills: usize, r
     assert_eq!(content(place), wholes[1 - current]);
     assert_eq!(neighbours(), alone, "left over: {:?}", fs::read_dir(parent).unwrap().collect::<Vec<_>>());
     counts
+}
+
+/// Two maps of sixty landmarks, with the joint covariance beside them.
+fn maps() -> [MapFile; 2] {
+    [1.0, 2.0].map(|scale| {
+        let joint =
+            DMatrix::from_fn(120, 120, |i, j| scale * if i == j { 2.0 } else { 1.0 / (1 + i.abs_diff(j)) as f64 });
+        let landmark = |id: u32| MapLandmark {
+            id,
+            class: 0,
+            position: Vector2::new(scale, f64::from(id)),
+            covariance: joint.fixed_view::<2, 2>(2 * id as usize, 2 * id as usize).into_owned(),
+        };
+        let landmarks = (0..60).map(landmark).collect();
+        MapFile { map: LandmarkMap { landmarks, joint: Some(joint) }, ..MapFile::default() }
+    })
+}
+
+/// Where the process that is killed saves.
+const SAVE_TO: &str = "LIENAV_SAVE_TO";
+
+#[test]
+#[ignore = "the process that the next test kills"]
+fn a_map_is_saved_again_and_again() {
+    let Some(path) = std::env::var_os(SAVE_TO) else { return };
+    for map in maps().iter().cycle() {
+        map.write(Path::new(&path)).unwrap();
+    }
+}
+
+#[test]
+fn whenever_a_map_that_is_saved_is_killed_the_next_read_finds_the_last_good_one() {
+    let kills: usize = std::env::var("LIENAV_KILLS").map_or(8, |kills| kills.parse().unwrap());
+    let mut random = ChaCha8Rng::seed_from_u64(2);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("map.yaml");
+    let maps = maps();
+    let names = || fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
+    let (mut counts, mut interrupted) = ([0, 0], 0);
+    maps[0].write(&path).unwrap();
+    for _ in 0..kills {
+        let mut saver = Command::new(std::env::current_exe().unwrap())
+            .args(["a_map_is_saved_again_and_again", "--exact", "--ignored"])
+            .env(SAVE_TO, &path)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let begun = fs::read(&path).unwrap();
+        // At work: the map is another one than that which it found.
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while fs::read(&path).unwrap() == begun {
+            assert!(Instant::now() < deadline, "nothing is saved");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(Duration::from_micros(random.random_range(0..20_000)));
+        saver.kill().unwrap();
+        saver.wait().unwrap();
+        interrupted += usize::from(names().len() > 2);
+        let read = MapFile::read(&path).unwrap();
+        assert_eq!(read.warnings, [] as [&str; 0]);
+        let found = maps.iter().position(|map| map.map == read.map);
+        counts[found.expect("neither of the two maps")] += 1;
+    }
+    println!("map: {kills} kills: {counts:?} times either map, with its state; {interrupted} times within a save");
+    assert!(interrupted * 4 > kills, "only {interrupted} of {kills} kills were within a save");
+    // What was left over goes with the next save.
+    maps[1].write(&path).unwrap();
+    assert_eq!((MapFile::read(&path).unwrap().map, names().len()), (maps[1].map.clone(), 2), "{:?}", names());
 }
 
 #[test]

@@ -13,11 +13,13 @@
 mod bytes;
 mod files;
 mod filter;
+mod maps;
 mod messages;
 mod mutate;
 
 pub use files::keep;
 pub use filter::{EVENTS, USED};
+pub use maps::RESUMED;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -33,13 +35,15 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 12] = [
     Target { name: "mcap", run: files::mcap, corpus: files::mcap_corpus },
     Target { name: "sqlite", run: files::sqlite, corpus: files::sqlite_corpus },
     Target { name: "metadata", run: files::metadata, corpus: files::metadata_corpus },
     Target { name: "params", run: files::params, corpus: files::settings_corpus },
     Target { name: "settings", run: files::settings, corpus: files::settings_corpus },
     Target { name: "data_sets", run: files::data_sets, corpus: files::data_sets_corpus },
+    Target { name: "map_file", run: maps::map_file, corpus: maps::map_file_corpus },
+    Target { name: "map_state", run: maps::map_state, corpus: maps::map_state_corpus },
     Target { name: "cdr", run: messages::cdr, corpus: messages::corpus },
     Target { name: "cloud", run: messages::cloud, corpus: messages::clouds },
     Target { name: "conversion", run: messages::conversion, corpus: messages::corpus },

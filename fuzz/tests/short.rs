@@ -1,6 +1,6 @@
 //! The short form, for CI: seeded, some seconds.
 
-use lienav_fuzz::{EVENTS, TARGETS, USED, run};
+use lienav_fuzz::{EVENTS, RESUMED, TARGETS, USED, run};
 use std::sync::atomic::Ordering;
 
 #[test]
@@ -21,6 +21,8 @@ fn no_damage_breaks_anything() {
             );
         }
     }
+    let resumed = RESUMED.load(Ordering::Relaxed);
+    assert!(resumed > 20, "a filter went on from {resumed} states");
     // Damage that is refused at the door tests nothing behind it.
     let (events, used) = (EVENTS.load(Ordering::Relaxed), USED.load(Ordering::Relaxed));
     assert!(events > 100_000 && used > 10_000, "the filter was given {events} messages and used {used} observations");

@@ -13,10 +13,12 @@ use lienav_eval::report::{Report, to_json, to_text};
 use lienav_eval::run::{Run, run_stream, run_study};
 use lienav_eval::study::Study;
 use lienav_io::bag::Topics;
+use lienav_io::files::remedy;
+use lienav_io::map_file::MapFile;
 use lienav_io::recording::{Input, Recording, Stream};
 use lienav_io::truth::{MAX_TRUTH_GAP_S, Truth};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Run filters over a recording, or listen to the nodes, and report errors and consistency
 #[derive(clap::Args)]
@@ -47,6 +49,9 @@ struct Output {
     /// Print JSON instead of a table: an object for one filter, an array for several
     #[arg(long)]
     json: bool,
+    /// Also write the map at the end of the run, and the filter as it is then: slam_node can go on from there
+    #[arg(long, value_name = "FILE", conflicts_with = "live")]
+    save_map: Option<PathBuf>,
     /// Also write report, trajectories (TUM), errors (CSV) and plots (SVG) into this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -75,6 +80,7 @@ const EXAMPLES: &str = "Examples:
   lienav evaluate woods:lost_in_the_woods --filter ekf --filter reduced --out results
   lienav evaluate woods:lost_in_the_woods --filter default --filter batch
   lienav evaluate mrclam:MRCLAM_Dataset6:1 --set gate.probability=0.99 --json
+  lienav evaluate my_bag --save-map hall.yaml                the map at the end, for slam_node's map.file
   lienav evaluate --live --pose ekf=/ekf/pose --pose reduced=/reduced/pose --duration 60 --out results
 
 Errors are in the map frame without alignment, which supposes that the initial pose is given; the numbers \"after
@@ -101,6 +107,11 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let study = args.layers.over(stream.recording().config.as_ref())?;
     let filters = if args.filters.is_empty() { std::slice::from_ref(&study.filter) } else { &args.filters };
     let studies: Vec<Study> = filters.iter().map(|filter| Study { filter: filter.clone(), ..study.clone() }).collect();
+    if let Some(path) = &args.output.save_map {
+        let (recording, run) = run_saving(stream, &studies, path)?;
+        let truth = Truth::new(&recording.truth, &recording.true_landmarks, args.max_truth_gap);
+        return report(&[run], &truth, &args.output);
+    }
     let inputs: Vec<Input> = stream.by_ref().take(MOST_HELD).collect();
     let (recording, runs) = if inputs.len() < MOST_HELD {
         let recording = Recording { inputs, ..stream.finish() };
@@ -139,6 +150,27 @@ fn run_together(read: Vec<Input>, mut stream: Stream, studies: &[Study]) -> Resu
     let (mut runs, recording) = (runs.map_err(Failure::failed)?, stream.finish());
     runs.iter_mut().for_each(|run| run.name_source(&recording));
     Ok((recording, runs))
+}
+
+/// Runs one filter over a stream, and saves its map.
+fn run_saving(mut stream: Stream, studies: &[Study], path: &Path) -> Result<(Recording, Run), Failure> {
+    let [study] = studies else {
+        return Err(Failure::WrongCall("--save-map saves the map of one filter; give --filter once".to_owned()));
+    };
+    let mut method = Method::of_study(study, &[]).map_err(Failure::failed)?;
+    let spinner = progress::spinner(study.filter.clone());
+    stream.by_ref().for_each(|input| method.feed(&input));
+    spinner.finish_and_clear();
+    let (mut run, saved) = method.finish_saving();
+    let Some(saved) = saved else {
+        let what = format!("'{}' is no filter, and has no map that a run could go on with", study.filter);
+        return Err(Failure::WrongCall(format!("{what}; give the name of a filter to --save-map")));
+    };
+    let written = MapFile::from(saved).write(path);
+    written.map_err(|error| Failure::Failed(format!("{}: {error}{}", path.display(), remedy(&error))))?;
+    let recording = stream.finish();
+    run.name_source(&recording);
+    Ok((recording, run))
 }
 
 fn run_one(recording: &Recording, study: &Study) -> Result<Run, Failure> {

@@ -11,6 +11,7 @@ mod laboratory;
 #[path = "no_laboratory.rs"]
 mod laboratory;
 mod layers;
+mod map;
 mod monte_carlo;
 mod parameters;
 mod play;
@@ -40,6 +41,7 @@ enum Command {
     Evaluate(evaluate::Args),
     Info(info::Args),
     Convert(convert::Args),
+    Map(map::Args),
     Play(play::Args),
     Simulate(simulate::Args),
     MonteCarlo(monte_carlo::Args),
@@ -74,6 +76,7 @@ const EXAMPLES: &str = "Examples:
   lienav play d6r1 --clock --rate 4
   lienav simulate --seed 1 --out circle && lienav evaluate circle --json
   lienav monte-carlo esde --runs 100 --filters ekf,reduced,default
+  lienav map convert survey.csv hall.yaml --sigma-m 0.02 && lienav map draw hall.yaml --out hall.svg
   lienav reproduce thesis-5 --out thesis-5";
 
 /// Reads the command line, does what it says, and reports failure in one line on standard error.
@@ -92,6 +95,7 @@ pub fn main() -> ExitCode {
         Command::Evaluate(args) => evaluate::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Convert(args) => convert::run(&args),
+        Command::Map(args) => map::run(&args),
         Command::Play(args) => play::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::MonteCarlo(args) => monte_carlo::run(&args),

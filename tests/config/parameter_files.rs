@@ -81,7 +81,7 @@ fn names(specs: &[Spec]) -> BTreeSet<String> {
 /// The parameters of a node itself have names without a dot, and those of the filter (but one) names with one. Where
 /// ROS is not built in, the former are not known here.
 fn is_the_nodes_own(name: &str) -> bool {
-    !name.contains('.') && name != "filter"
+    !name.contains('.') && name != "filter" || ["map.file", "map.autosave_s"].contains(&name)
 }
 
 /// Every parameter of slam_node that is known here.

@@ -37,6 +37,7 @@
 
 use super::stamp::Stamp;
 use crate::words;
+use serde::{Deserialize, Serialize};
 
 /// So many messages in a row, each later than the one before, make a jump of time.
 pub const CONFIRMATIONS: usize = 5;
@@ -99,7 +100,7 @@ pub enum Verdict {
 }
 
 /// A clock that may become the one in force.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Candidate {
     /// Its newest stamp.
     newest: Stamp,
@@ -116,7 +117,7 @@ struct Candidate {
 }
 
 /// The clock in force.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Force {
     /// Newest stamp of the leading topic.
     newest: Stamp,
@@ -127,7 +128,7 @@ struct Force {
 }
 
 /// Judges each stamp by what came before, as the module's table says.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct ClockGuard {
     force: Option<Force>,
     candidate: Option<Candidate>,
@@ -201,7 +202,7 @@ impl ClockGuard {
             if interrupted {
                 candidate = Candidate { is_second: true, ..anew };
             }
-            candidate.run += 1;
+            candidate.run = candidate.run.saturating_add(1);
             candidate.newest = stamp;
         }
         candidate.heard_at = force.newest;

@@ -1,5 +1,6 @@
 //! Counting what was left out, and why: the part of the intake that every filter shares.
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// Why input was left out. An enum without fields, numbered from 0 in the order of [`Reason::ALL`].
@@ -27,6 +28,24 @@ impl<R, const N: usize> Default for Counts<R, N> {
     }
 }
 
+/// As a map from words to counts: a reason that is not known any more is left out.
+impl<R: Reason, const N: usize> Serialize for Counts<R, N> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.by_word().serialize(serializer)
+    }
+}
+
+impl<'de, R: Reason, const N: usize> Deserialize<'de> for Counts<R, N> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let by_word = BTreeMap::<String, u64>::deserialize(deserializer)?;
+        let mut counts = Self::default();
+        for &reason in R::ALL {
+            counts.counts[reason.index()] = by_word.get(reason.word()).copied().unwrap_or_default();
+        }
+        Ok(counts)
+    }
+}
+
 impl<R: Reason, const N: usize> Counts<R, N> {
     /// One more of `reason`.
     pub fn add(&mut self, reason: R) {
@@ -48,6 +67,11 @@ impl<R: Reason, const N: usize> Counts<R, N> {
     /// How many of `reason`.
     pub fn get(&self, reason: R) -> u64 {
         self.counts[reason.index()]
+    }
+
+    /// Of the reason that happened most.
+    pub fn largest(&self) -> u64 {
+        self.counts.iter().copied().max().unwrap_or_default()
     }
 
     /// Of all reasons together.

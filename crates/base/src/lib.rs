@@ -31,6 +31,7 @@
 //! - [`clock`]: [`ClockGuard`](clock::ClockGuard) decides which stamps belong to the clock in force. One wrong stamp
 //!   costs one message; a jump of time is followed once a run of messages confirms it.
 //! - [`intake`]: [`Counts`](intake::Counts), how often each reason of refusal occurred.
+//! - [`bits`]: lists of numbers in files, without loss.
 //! - [`settings`](mod@settings): [`settings!`] and [`words!`] declare settings, [`check`](settings::check) checks
 //!   ranges.
 //! - `lienav-slam` and `lienav-attitude` are the filters that use this crate; `lienav-io` reads and writes settings as
@@ -38,6 +39,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod bits;
 pub mod clock;
 pub mod intake;
 pub mod settings;

@@ -4,7 +4,7 @@ use super::batch;
 use super::run::{Run, Session};
 use super::study::Study;
 use lienav_io::recording::Input;
-use lienav_slam::{Config, ConfigError, Filter, LandmarkMap, LandmarkMapError, Sensor};
+use lienav_slam::{Config, ConfigError, Filter, LandmarkMap, LandmarkMapError, SavedState, Sensor};
 
 /// Something that makes a run of a recording.
 pub enum Method {
@@ -55,6 +55,17 @@ impl Method {
         match self {
             Self::Filter(session) => session.feed(input),
             Self::Batch(session) => session.feed(input),
+        }
+    }
+
+    /// The same, and the filter as it is at the end; a batch estimate has none.
+    pub fn finish_saving(self) -> (Run, Option<SavedState>) {
+        match self {
+            Self::Filter(session) => {
+                let (run, saved) = session.finish_saving();
+                (run, Some(saved))
+            }
+            Self::Batch(session) => (session.finish(), None),
         }
     }
 

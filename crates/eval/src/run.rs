@@ -8,7 +8,7 @@ use lienav_io::recording::{Input, Recording};
 use lienav_lie::Se2;
 use lienav_slam::{
     CalibrationEstimate, Config, ConfigError, DropReason, Filter, Landmark, LandmarkMap, LandmarkMapError, MapLandmark,
-    Sensor, Slam, Step,
+    SavedState, Sensor, Slam, Step,
 };
 use nalgebra::{Matrix2, Matrix3};
 use std::collections::BTreeMap;
@@ -220,6 +220,13 @@ impl Session {
             estimates: self.estimates,
             step_us: self.step_us,
         }
+    }
+
+    /// The same, and the filter as it is at the end, for a run that goes on from there.
+    pub fn finish_saving(mut self) -> (Run, SavedState) {
+        self.end();
+        let saved = self.slam.save();
+        (self.finish(), saved)
     }
 
     /// A full map has no room for what is seen elsewhere: there the filter goes on by odometry alone.

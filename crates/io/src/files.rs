@@ -43,16 +43,22 @@ pub fn remedy(error: &io::Error) -> &'static str {
 pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let folder = folder_of(path);
     let prefix = prefix_of(path)?;
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).suffix(SUFFIX);
-    let mode = ordinary_permissions(0o666);
-    if let Some(mode) = mode {
-        builder.permissions(mode);
-    }
-    let file = builder.tempfile_in(folder).map_err(without_path)?;
-    let _registered = Registered::new(file.path());
-    // Where the file system has no locks, nobody takes it for left over either.
-    let _ = file.as_file().lock();
+    let (file, _registered) = loop {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(&prefix).suffix(SUFFIX);
+        let mode = ordinary_permissions(0o666);
+        if let Some(mode) = mode {
+            builder.permissions(mode);
+        }
+        let file = builder.tempfile_in(folder).map_err(without_path)?;
+        let registered = Registered::new(file.path());
+        // Where the file system has no locks, nobody takes it for left over either.
+        let _ = file.as_file().lock();
+        // Between the two lines above, another process may have taken it for left over.
+        if file.path().exists() {
+            break (file, registered);
+        }
+    };
     let mut out = BufWriter::new(file);
     write(&mut out)?;
     let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -253,8 +259,10 @@ impl Registered {
     /// is about to end, and must not put what is half removed in its place.
     fn release(self) {
         let was_there = BEGUN.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
-        while !was_there {
-            std::thread::park();
+        if !was_there {
+            loop {
+                std::thread::park();
+            }
         }
     }
 }
@@ -280,15 +288,11 @@ pub fn remove_temporaries() {
 pub fn remove_leftovers(target: &Path, ours: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
     let target = resolved(target);
     let (Ok(prefix), Ok(entries)) = (prefix_of(&target), fs::read_dir(folder_of(&target))) else { return Vec::new() };
-    let is_hidden = |name: &str, extension: &str| {
-        let middle = name.strip_prefix(&prefix).and_then(|rest| rest.strip_suffix(extension)?.strip_suffix('.'));
-        middle.is_some_and(|middle| middle.len() == 6 && middle.bytes().all(|byte| byte.is_ascii_alphanumeric()))
-    };
     let mut removed = Vec::new();
     for entry in entries.flatten() {
         let (name, path) = (entry.file_name(), entry.path());
         let [is_unfinished, is_complete] =
-            [UNFINISHED, COMPLETE].map(|extension| is_hidden(&name.to_string_lossy(), extension));
+            [UNFINISHED, COMPLETE].map(|extension| is_hidden(&name.to_string_lossy(), &prefix, extension));
         if !(is_unfinished || is_complete) || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;
         }
@@ -300,6 +304,31 @@ pub fn remove_leftovers(target: &Path, ours: &dyn Fn(&Path) -> bool) -> Vec<Path
         }
     }
     removed
+}
+
+/// Removes what killed processes have left in `folder` that were writing files with such names. What a process that
+/// lives is writing is locked, and stays.
+pub(crate) fn remove_leftover_files(folder: &Path, is_target: impl Fn(&str) -> bool) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        // `.TARGET.XXXXXX.tmp`
+        let target = name.strip_prefix('.').and_then(|rest| rest.rsplitn(3, '.').last());
+        let is_left =
+            target.is_some_and(|target| is_target(target) && is_hidden(&name, &format!(".{target}."), UNFINISHED));
+        if !is_left || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            continue;
+        }
+        // Held until it is removed: its process may be about to begin.
+        let Some(_lock) = File::open(entry.path()).ok().filter(|file| file.try_lock().is_ok()) else { continue };
+        let _ = fs::remove_file(entry.path());
+    }
+}
+
+/// Whether a name is that of a hidden file or folder that will take the place of another.
+fn is_hidden(name: &str, prefix: &str, extension: &str) -> bool {
+    let middle = name.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(extension)?.strip_suffix('.'));
+    middle.is_some_and(|middle| middle.len() == 6 && middle.bytes().all(|byte| byte.is_ascii_alphanumeric()))
 }
 
 /// The library names the hidden file in its errors, which nobody knows.

@@ -10,6 +10,9 @@ use std::fmt::Write as _;
 /// The key below which a ROS parameter file has the parameters of a node.
 const PARAMETERS: &str = "ros__parameters";
 
+/// What `slam_node` has itself in a group of the filter's settings.
+const OF_SLAM_NODE: [&str; 2] = ["map.file", "map.autosave_s"];
+
 /// The nodes of this package.
 const NODES: [&str; 3] = ["slam_node", "attitude_node", "simulator_node"];
 
@@ -284,6 +287,10 @@ fn leaves(document: &Yaml) -> Result<Vec<(String, Yaml)>, SettingsError> {
 /// Whether a parameter of a section belongs to none of the groups of these settings, and not for a slip of the pen.
 fn is_foreign<T: Described>(tree: &Value, name: &str) -> bool {
     let knows_group = name.split('.').next().is_some_and(|group| tree.get(group).is_some());
+    let is_anothers = OF_SLAM_NODE.contains(&name) || lienav_slam::SPECS.iter().any(|spec| spec.name == name);
+    if is_anothers && lookup(tree, name).is_none() {
+        return true;
+    }
     !knows_group && nearest::<T>(name, (name.len() / 4).min(2)).is_none()
 }
 
@@ -336,7 +343,7 @@ fn nearest<T: Described>(name: &str, most: usize) -> Option<&'static str> {
 
 /// How many letters have to be put in, left out, exchanged or swapped with their neighbour to get from `a` to `b`
 /// (optimal string alignment).
-fn distance(a: &str, b: &str) -> usize {
+pub(crate) fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let (mut before, mut last): (Vec<usize>, Vec<usize>) = (Vec::new(), (0..=b.len()).collect());
     for i in 1..=a.len() {
@@ -366,7 +373,7 @@ fn from_tree<T: DeserializeOwned>(tree: &Value) -> Result<T, SettingsError> {
     serde_json::from_value(tree.clone()).map_err(|e| SettingsError::Yaml(one_line(&e)))
 }
 
-fn one_line(error: &dyn std::fmt::Display) -> String {
+pub(crate) fn one_line(error: &dyn std::fmt::Display) -> String {
     error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -7,7 +7,7 @@
 
 use super::{CalibrationConfig, Prior};
 use nalgebra::{SMatrix, SVector, Vector3};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Parameters that change the motion.
 pub const MOTION: usize = 4;
@@ -20,7 +20,7 @@ pub type MotionJacobian = SMatrix<f64, 3, MOTION>;
 pub type SensorJacobian = SMatrix<f64, 3, SENSOR>;
 
 /// What can be calibrated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CalibrationParameter {
     /// s_v: the true velocity is (1 + s_v) times the one that odometry states.
@@ -96,7 +96,7 @@ pub struct CalibrationEstimate {
 }
 
 /// The estimates, and which of them are in the state.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     values: [f64; MOTION + SENSOR],
     /// In the order of [`CalibrationParameter::ALL`]; parameter k of the state is `active[k]`.
@@ -115,6 +115,12 @@ impl Calibration {
         let motion = active.iter().filter(|p| (**p as usize) < MOTION).count();
         let of = |what: fn(&Prior) -> f64| CalibrationParameter::ALL.map(|p| what(config.prior(p)));
         Self { values: of(|p| p.value), active, motion, walks: of(|p| p.walk) }
+    }
+
+    /// Whether the same parameters are in the state, and wander as fast.
+    pub fn is_alike(&self, other: &Self) -> bool {
+        (&self.active, self.motion, self.walks) == (&other.active, other.motion, other.walks)
+            && self.values.iter().all(|value| value.is_finite())
     }
 
     /// The parameters in the state, in its order.

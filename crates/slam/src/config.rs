@@ -201,6 +201,17 @@ words! {
 }
 
 words! {
+    /// What is known of the start.
+    pub enum StartMode {
+        /// The pose of the configuration, with its standard deviations.
+        Given = "given",
+        /// Nothing: in `localization` and `extend`, there are no estimates until the robot is found in the known map. A
+        /// robot that is lost in a map without identities is searched for, too.
+        Unknown = "unknown",
+    }
+}
+
+words! {
     /// What happens to a new feature when the map is full.
     pub enum WhenFull {
         /// It is left out, and counted as `map_full`.
@@ -227,6 +238,10 @@ settings! {
 settings! {
     /// Where the robot starts.
     pub struct InitialConfig {
+        /// Whether the start is given, or unknown: the robot is then searched for in the known map.
+        ///
+        /// See [`StartMode`].
+        mode: StartMode = StartMode::Given, one_of StartMode::WORDS;
         /// Where the robot starts, m.
         x_m: f64 = 0.0, within -1e6..=1e6, unit "m";
         /// Where the robot starts, m.
@@ -364,7 +379,7 @@ mod tests {
     #[test]
     fn the_table_has_the_names_of_the_serialised_settings_in_their_order() {
         let names: Vec<&str> = SPECS.iter().map(|spec| spec.name).collect();
-        assert_eq!((names.len(), names[0], names[1]), (74, "filter", "motion.velocity_x_std"));
+        assert_eq!((names.len(), names[0], names[1]), (75, "filter", "motion.velocity_x_std"));
         assert_eq!(
             names[names.len() - 3..],
             ["value", "sigma", "walk"].map(|leaf| format!("calibration.bearing_bias.{leaf}"))

@@ -5,15 +5,19 @@
 //! added and removed without moving the rest.
 
 mod calibration;
+mod saved;
 
 use super::kernel;
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Matrix3x2, Vector2};
+use saved::Saved;
+use serde::{Deserialize, Serialize};
 
 /// Rows that belong to the pose.
 pub const POSE: usize = 3;
 
 /// The joint covariance.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(into = "Saved", try_from = "Saved")]
 pub struct Covariance {
     /// Column-major, element (i, j) with i ≥ j at `j * stride + i`; what lies above the diagonal is never read.
     data: Vec<f64>,
@@ -58,7 +62,6 @@ impl Covariance {
     }
 
     /// Number of features.
-    #[cfg(test)]
     pub fn features(&self) -> usize {
         self.features
     }
@@ -93,13 +96,12 @@ impl Covariance {
         Matrix2::from_fn(|a, b| self.get(self.row_of(i) + a, self.row_of(k) + b))
     }
 
-    /// Adds to the covariance of feature `i` with another one, `k`.
+    /// Adds to the covariance of feature `i` with another feature `k`.
     pub fn add_to_feature_block(&mut self, i: usize, k: usize, block: &Matrix2<f64>) {
+        let sum = self.feature_block(i, k) + block;
         for a in 0..2 {
             for b in 0..2 {
-                let (row, column) = (self.row_of(i) + a, self.row_of(k) + b);
-                let sum = self.get(row, column) + block[(a, b)];
-                self.set(row, column, sum);
+                self.set(self.row_of(i) + a, self.row_of(k) + b, sum[(a, b)]);
             }
         }
     }

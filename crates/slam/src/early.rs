@@ -7,6 +7,7 @@
 
 use super::Odometry;
 use lienav_base::stamp::Stamp;
+use serde::{Deserialize, Serialize};
 
 /// A message is early if it is ahead by so many periods of the odometry, and by more than the reorder window.
 const PERIODS: f64 = 4.0;
@@ -31,7 +32,7 @@ pub enum Verdict {
 }
 
 /// Judges each message by its stamp and those before it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct EarlyGate {
     newest: Option<Stamp>,
     held: Option<Odometry>,
@@ -74,7 +75,7 @@ impl EarlyGate {
             (None, false) => Verdict::Follows,
         };
         if ahead > 0.0 && !is_early {
-            self.count = (self.count + 1).min(MEMORY);
+            self.count = self.count.saturating_add(1).min(MEMORY);
             self.period_s += (ahead - self.period_s) / f64::from(self.count);
         }
         self.newest = Some(newest.max(stamp));

@@ -2,6 +2,7 @@
 
 use super::associate::Evidence;
 use super::belief::Watch;
+use super::calibration::Calibration;
 use super::enter::{enter_all, leave, leave_all, most_active};
 use super::fixed_lag::{Associated, FixedLag};
 use super::inbox::Segment;
@@ -9,13 +10,16 @@ use super::known_map::KnownMap;
 use super::motion::Increment;
 use super::propagate::{Rows, propagate};
 use super::sensor::Sensor;
-use super::state::State;
+use super::state::{Damage, State};
 use super::step::{Input, Model, Outcome, Room, step};
 use super::track_loss::TrackLoss;
-use super::{Config, Discretization, FeatureKind, Filter, LandmarkMap, MapMode, MotionConfig, Observation, TwistPath};
+use super::{
+    Component, Config, Discretization, FeatureKind, Filter, LandmarkMap, MapMode, MotionConfig, Observation, TwistPath,
+};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::Matrix3;
+use serde::{Deserialize, Serialize};
 
 /// State and model of one filter.
 pub struct Estimator {
@@ -37,6 +41,32 @@ pub struct Estimator {
     watch: Watch,
     /// A buffer of [`Watch::judge`].
     lost: Vec<u32>,
+}
+
+/// What is saved of an estimator.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SavedEstimator {
+    state: State,
+    pending: Increment,
+    track_loss: TrackLoss,
+    fixed_lag: FixedLag,
+}
+
+impl SavedEstimator {
+    /// Counts as if the robot had been relocated so often.
+    pub fn set_relocations(&mut self, relocations: u64) {
+        self.track_loss.set_relocations(relocations);
+    }
+
+    /// The estimate.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// How many features there are.
+    pub fn features(&self) -> usize {
+        self.state.features.len()
+    }
 }
 
 impl Estimator {
@@ -70,9 +100,50 @@ impl Estimator {
         self.reconfigure(config);
     }
 
+    /// The sensors that were added.
+    pub fn added(&self) -> &[Sensor] {
+        &self.added
+    }
+
     /// How many sensors were added.
     pub fn added_sensors(&self) -> usize {
         self.added.len()
+    }
+
+    /// What the numbers of each added sensor are.
+    pub fn sensors(&self) -> Vec<Vec<Component>> {
+        self.added.iter().map(|sensor| sensor.components().to_vec()).collect()
+    }
+
+    /// A copy of what the next step needs.
+    pub fn save(&self) -> SavedEstimator {
+        let Self { state, pending, track_loss, fixed_lag, .. } = self;
+        SavedEstimator {
+            state: state.clone(),
+            pending: *pending,
+            track_loss: track_loss.clone(),
+            fixed_lag: fixed_lag.clone(),
+        }
+    }
+
+    /// Completes what was saved with what is known without it.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn complete(&self, saved: &mut SavedEstimator, config: &Config) -> Result<(), Damage> {
+        let Model { filter, sensors, .. } = &self.model;
+        let prior = Calibration::new(&config.calibration);
+        let complete = |state: &mut State| state.complete(filter.coordinates(), &prior, sensors);
+        complete(&mut saved.state)?;
+        saved.fixed_lag.complete(filter.fixed_lag(), sensors, complete)
+    }
+
+    /// Goes on from what [`Estimator::complete`] has completed.
+    pub fn restore(&mut self, saved: SavedEstimator, config: &Config) {
+        let SavedEstimator { state, pending, track_loss, fixed_lag } = saved;
+        (self.state, self.pending) = (state, pending);
+        (self.track_loss, self.fixed_lag) = (track_loss, fixed_lag);
+        self.track_loss.limit_s = config.gate.starvation_limit_s;
     }
 
     /// What the readings of the last cloud were associated with.
@@ -122,15 +193,15 @@ impl Estimator {
         self.enter_whole();
     }
 
-    /// The map as it is known now, with the joint covariance if the filter has it of all landmarks.
-    pub fn landmark_map(&self) -> LandmarkMap {
-        let mode = self.model.map.mode;
-        let mut known = if mode == MapMode::Mapping { KnownMap::default() } else { self.model.known.clone() };
-        if mode != MapMode::Localization {
+    /// The known map with what was learned of it, and with the joint covariance if the filter has it of all landmarks.
+    pub fn known_map(&self) -> LandmarkMap {
+        let mut known = self.model.known.clone();
+        let is_frozen = self.model.map.mode == MapMode::Localization;
+        if !is_frozen {
             (0..self.state.features.len()).for_each(|i| known.write(&self.state.landmark(i)));
         }
         let mut map = known.to_map();
-        let is_correlated = mode != MapMode::Localization || known.is_correlated();
+        let is_correlated = !is_frozen || known.is_correlated();
         if map.joint.is_none() && is_correlated && map.landmarks.len() == self.state.features.len() {
             map.joint = Some(self.state.joint_of_places(map.landmarks.iter().map(|landmark| landmark.id)));
         }

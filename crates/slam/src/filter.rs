@@ -5,6 +5,7 @@
 //! to invariant errors. [`Filter::check`] refuses the rest.
 
 use super::{Centre, Chart, Charts};
+use serde::{Deserialize, Serialize};
 
 /// The choices that make a filter. Each choice that the thesis makes or leaves open (Shen 2019, ch. 5) is one of them.
 ///
@@ -19,7 +20,8 @@ use super::{Centre, Chart, Charts};
 /// assert!(filter.check().is_ok());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub struct Filter {
     /// In which coordinates the errors of the state are kept, and how corrections are applied to them.
     pub errors: Errors,
@@ -28,7 +30,8 @@ pub struct Filter {
 }
 
 /// Coordinates of the errors, with the choices that belong to them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Errors {
     /// Positions in the map, p_i (Shen 2019, eq. (5.3)): the EKF and the first-estimate EKF.
     World {
@@ -51,7 +54,8 @@ pub enum Errors {
 }
 
 /// How a correction of invariant errors is applied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Correction {
     /// By the exponential of SE_{1+N}(2), all at once: the right-invariant EKF.
     Group,
@@ -71,7 +75,8 @@ pub enum Correction {
 }
 
 /// The kind of [`Errors`], without the choices that belong to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Coordinates {
     /// [`Errors::World`].
     World,
@@ -82,7 +87,8 @@ pub enum Coordinates {
 }
 
 /// Where Jacobians are evaluated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Linearization {
     /// At the current estimate.
     Current,
@@ -91,7 +97,8 @@ pub enum Linearization {
 }
 
 /// How a velocity becomes a motion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Discretization {
     /// Forward Euler, eqs. (5.9) and (5.18).
     Euler,
@@ -100,7 +107,8 @@ pub enum Discretization {
 }
 
 /// How a new feature is correlated with the rest of the state, in coordinates of the map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Initialization {
     /// Not correlated, as in the thesis: its covariance is that of the measurement, which leaves out the error of the
     /// pose.
@@ -110,7 +118,8 @@ pub enum Initialization {
 }
 
 /// Where the covariance of a triangulated position, Q_z J Jᵀ, takes its Jacobian J.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum NoiseAt {
     /// At the measured point: correlates weight with error, and biases range.
     Measured,
@@ -119,7 +128,8 @@ pub enum NoiseAt {
 }
 
 /// What of a stereo pair is used as the measurement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum StereoModel {
     /// The position at which both bearings meet, as in the thesis. Its range is biased.
     Triangulated(NoiseAt),

@@ -10,16 +10,17 @@ use super::associate::Evidence;
 use super::calibration::Calibration;
 use super::linearize::Subject;
 use super::motion::Increment;
-use super::sensor::Reading;
-use super::state::State;
+use super::sensor::{Reading, Sensors};
+use super::state::{Damage, State};
 use super::step::{Input, Model, Room, step};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::Vector2;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// What the filter did with an observation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
     /// It began the feature.
     First,
@@ -30,7 +31,7 @@ pub enum Role {
 }
 
 /// A reading, and what it was associated with.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Associated {
     /// The feature, by its identity, or the pose.
     pub subject: Subject<u32>,
@@ -52,7 +53,7 @@ impl Associated {
 }
 
 /// A past cloud, with the motion before it.
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Past {
     /// The state before the motion to this cloud; only the first cloud of a block has it.
     before: Option<State>,
@@ -71,24 +72,54 @@ struct Past {
 /// The last clouds, in two blocks. They are kept only while features with a vague range are in view. When a block is
 /// full, all clouds are linearized again, and then the older block is dropped. Therefore only the states before the
 /// blocks are kept, three at most, and not one for each cloud.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct FixedLag {
     /// Clouds in a block; 0 keeps none.
     block: usize,
     past: VecDeque<Past>,
     /// Unused entries, which keep their allocations.
+    #[serde(skip)]
     spare: Vec<Past>,
     /// Unused states, which keep their allocations.
+    #[serde(skip)]
     spare_states: Vec<State>,
     /// Whether the last cloud had a feature with a vague range.
     is_wanted: bool,
+    #[serde(skip)]
     room: Room,
+}
+
+/// A copy of the clouds; its buffers are its own.
+impl Clone for FixedLag {
+    fn clone(&self) -> Self {
+        Self { block: self.block, past: self.past.clone(), is_wanted: self.is_wanted, ..Self::default() }
+    }
 }
 
 impl FixedLag {
     /// A lag of `length` clouds, rounded up to an even number; 0 keeps none.
     pub fn new(length: usize) -> Self {
         Self { block: length.div_ceil(2), ..Self::default() }
+    }
+
+    /// Completes clouds that were saved, with what `complete` does to a state.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn complete(
+        &mut self,
+        length: usize,
+        sensors: &Sensors,
+        complete: impl Fn(&mut State) -> Result<(), Damage>,
+    ) -> Result<(), Damage> {
+        if self.block != length.div_ceil(2) || self.past.front().is_some_and(|first| first.before.is_none()) {
+            return Err(Damage("the clouds of the fixed lag have no beginning"));
+        }
+        let mut readings = self.past.iter().flat_map(|past| &past.readings);
+        if !readings.all(|associated| sensors.has(&associated.reading)) {
+            return Err(Damage("a reading is of a sensor that there is not"));
+        }
+        self.past.iter_mut().filter_map(|past| past.before.as_mut()).try_for_each(complete)
     }
 
     /// Forgets all clouds. Call it when something else than a step has changed the state.

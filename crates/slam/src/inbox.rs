@@ -8,6 +8,7 @@
 use super::{FeatureKind, Imu, Observation, Odometry, TwistHold};
 use lienav_base::stamp::Stamp;
 use nalgebra::{Matrix2, Vector2};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// The most odometry messages that wait.
@@ -23,16 +24,32 @@ const IMU_FRESH_S: f64 = 0.1;
 pub const MAX_SEGMENT_S: f64 = 60.0;
 
 /// A cloud that waits.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Cloud {
     /// When the observations were made.
     pub stamp: Stamp,
     /// The sensor that made them.
+    #[serde(with = "sensor_index")]
     pub kind: FeatureKind,
     /// The observations.
     pub observations: Vec<Observation>,
     /// Whether it was ahead of the odometry by more than the reorder window when it came.
     is_early: bool,
+}
+
+/// A sensor as it is saved: by its place among all.
+mod sensor_index {
+    use crate::FeatureKind;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(kind: &FeatureKind, serializer: S) -> Result<S::Ok, S::Error> {
+        kind.index().serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<FeatureKind, D::Error> {
+        let index = usize::deserialize(deserializer)?;
+        FeatureKind::at(index).ok_or_else(|| D::Error::custom("there is no such sensor"))
+    }
 }
 
 /// A time interval with a constant twist.
@@ -57,12 +74,13 @@ fn speeds(odometry: &Odometry) -> Vector2<f64> {
 }
 
 /// The messages that wait.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Inbox {
     hold: TwistHold,
     odometry: VecDeque<Odometry>,
     imu: VecDeque<Imu>,
     clouds: VecDeque<Cloud>,
+    #[serde(skip)]
     free: Vec<Cloud>,
     /// The last message that was removed, and the interval that it was valid for, s.
     last: Option<(Odometry, f64)>,
@@ -102,6 +120,13 @@ impl Inbox {
         (self.last, self.newest_odometry, self.newest_imu) = (None, None, None);
         (self.newest_cloud, self.clock, self.ended) = (None, None, false);
         self.fastest = Vector2::zeros();
+    }
+
+    /// Whether messages are in the order of their stamps, as they have to be.
+    pub fn is_sorted(&self) -> bool {
+        self.odometry.iter().is_sorted_by_key(|o| o.stamp)
+            && self.imu.iter().is_sorted_by_key(|s| s.stamp)
+            && self.clouds.iter().is_sorted_by_key(|c| c.stamp)
     }
 
     /// Removes clouds and inertial samples outside of [`from`, `to`], and returns how many clouds.

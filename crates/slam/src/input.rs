@@ -6,7 +6,7 @@ use nalgebra::{Matrix3, Vector2, Vector3};
 use serde::{Deserialize, Serialize};
 
 /// The velocity of the base, as wheels or a drive model measure it, in the base frame (REP 103).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Odometry {
     /// When it was measured; [`super::MotionConfig::hold`] says for which interval the velocities hold.
     pub stamp: Stamp,
@@ -26,7 +26,7 @@ impl Odometry {
 }
 
 /// A sample of an inertial sensor: its yaw rate replaces that of the odometry while it is fresh.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Imu {
     /// When it was sampled.
     pub stamp: Stamp,
@@ -79,6 +79,16 @@ impl FeatureKind {
         number.map(Self::Added).ok_or(TooManySensors)
     }
 
+    /// The inverse of [`FeatureKind::index`].
+    pub(crate) fn at(index: usize) -> Option<Self> {
+        match index {
+            0 => Some(Self::RelativePosition),
+            1 => Some(Self::RangeBearing),
+            2 => Some(Self::StereoBearings),
+            _ => Self::added(index - 3).ok(),
+        }
+    }
+
     /// Place among all sensors: the three above, then those that were added.
     pub(crate) fn index(self) -> usize {
         match self {
@@ -91,7 +101,7 @@ impl FeatureKind {
 }
 
 /// One reading of a landmark, or of the pose.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
     /// Which feature, where the front end knows.
     pub id: Option<u32>,

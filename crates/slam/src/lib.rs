@@ -139,6 +139,13 @@
 //! - Data do not cause a panic: bad values, covariances and stamps are refused with a [`DropReason`] and change
 //!   nothing.
 //!
+//! # A map that outlives the run
+//!
+//! [`Slam::save`] gives a [`SavedState`], plain data for serde, and [`Slam::resume`] goes on where it was saved: with
+//! the same input from there on, the estimates are those of the run that was not interrupted, bit for bit.
+//! [`Slam::map`] is the map with the joint covariance of its landmarks in the map frame, and [`Slam::take_map`] begins
+//! with the landmarks of a survey, or of a run of another filter. `lienav-io` has both as files.
+//!
 //! # Where to go on
 //!
 //! - [`GlobalLocalization`] finds a robot in a known [`LandmarkMap`], without a start and without identities:
@@ -178,6 +185,7 @@ mod landmark_map;
 mod linearize;
 mod lookahead;
 mod measurement;
+mod merge_maps;
 mod motion;
 mod output;
 mod propagate;
@@ -220,7 +228,7 @@ pub use calibration::{CalibrationEstimate, CalibrationParameter};
 pub use chart::{Centre, Chart, Charts};
 pub use config::{
     CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, MapConfig, MapMode, MotionConfig, NoiseReading,
-    Prior, SPECS, SensorConfig, TimingConfig, TwistHold, TwistPath, WhenFull,
+    Prior, SPECS, SensorConfig, StartMode, TimingConfig, TwistHold, TwistPath, WhenFull,
 };
 pub use filter::{
     CompositionError, Coordinates, Correction, Discretization, Errors, Filter, Initialization, Linearization, NoiseAt,
@@ -229,6 +237,7 @@ pub use filter::{
 pub use input::{FeatureKind, Features, Imu, Observation, Odometry, TooManySensors};
 pub use landmark_map::{LandmarkMap, LandmarkMapError, MapLandmark};
 pub use lienav_base::clock::TimeJump;
+pub use merge_maps::{MergeError, Merged, SharedLandmark};
 pub use output::{Counts, DropReason, Landmark, PoseEstimate, Step};
-pub use slam::Slam;
+pub use slam::{RelocalizeError, ResumeError, SavedState, Slam, TakeMapError};
 pub use tilt::Tilt;

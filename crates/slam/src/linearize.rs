@@ -10,9 +10,10 @@ use super::state::{State, additive_from_left, lever};
 use super::{Chart, Charts, Coordinates, Linearization};
 use lienav_lie::{Se2, skew};
 use nalgebra::{ArrayStorage, Matrix2x3, Matrix3, Matrix3x2, SMatrix, Vector2, Vector3};
+use serde::{Deserialize, Serialize};
 
 /// What a reading measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Subject<F> {
     /// A feature of the map.
     Feature(F),

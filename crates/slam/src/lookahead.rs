@@ -10,16 +10,17 @@
 
 use super::calibration::MOTION;
 use super::motion::Increment;
+use serde::{Deserialize, Serialize};
 
 /// One increment, and the composition of all between it and where the stacks meet, with it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Element {
     own: Increment,
     whole: Increment,
 }
 
 /// A queue of increments that knows their composition.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LookAhead {
     /// The oldest is last; each whole ends with the first.
     front: Vec<Element>,

@@ -5,10 +5,11 @@ use super::inbox::Segment;
 use super::{Discretization, MotionConfig, NoiseReading, Odometry};
 use lienav_lie::{Se2, rotation, skew, v_matrix};
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
+use serde::{Deserialize, Serialize};
 
 /// A motion of the base over some interval, seen from its frame at the beginning: translation t and angle a, with the
 /// covariance of (δt, δa) where t_true = t + δt, a_true = a + δa.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Increment {
     /// The motion.
     pub motion: Se2,
@@ -19,7 +20,7 @@ pub struct Increment {
 }
 
 /// How errors of calibration make a motion wrong: (δt, δa) = `jacobian`·(δs_v, δs_w, δb_w, δl).
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Drift {
     /// ∂(t, a)/∂(s_v, s_w, b_w, l).
     pub jacobian: MotionJacobian,

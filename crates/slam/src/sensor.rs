@@ -8,6 +8,7 @@ use super::measurement::{
 use super::{Component, DropReason, FeatureKind, Observation, SensorConfig, StereoModel};
 use lienav_lie::Se2;
 use nalgebra::{ArrayStorage, Matrix2, Matrix3, SMatrix, Vector2, Vector3};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A sensor as a program adds it to a filter: what it measures, and where it sits.
@@ -67,7 +68,7 @@ impl Sensor {
 }
 
 /// An observation that has passed the checks of its sensor.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Reading {
     /// The sensor, by its index.
     pub(crate) sensor: u8,
@@ -122,6 +123,11 @@ impl Sensors {
     pub fn repetition(&self, since: f64) -> f64 {
         let lasting = self.correlation_s;
         if lasting <= 0.0 { 1.0 } else { 1.0 / (0.5 * since.max(1e-3) / lasting).tanh() }
+    }
+
+    /// Whether there is the sensor of this reading.
+    pub fn has(&self, reading: &Reading) -> bool {
+        reading.index() < self.all.len()
     }
 
     /// Whether a reading is of the pose, and not of a landmark.

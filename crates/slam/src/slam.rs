@@ -1,6 +1,10 @@
 //! The pipeline: stamped input in, in whatever order it arrives; steps out, in the order of their stamps.
 
 mod intake;
+mod map;
+mod saved;
+mod search;
+mod take_map;
 
 use super::bound::{Bound, MAX_POINTS};
 use super::calibration::{CalibrationParameter, MOTION};
@@ -15,8 +19,9 @@ use super::spikes::SpikeGate;
 use super::tilt::level;
 use super::trace::Trace;
 use super::{
-    CalibrationEstimate, Config, ConfigError, Counts, DropReason, FeatureKind, Filter, Imu, Landmark, LandmarkMap,
-    LandmarkMapError, LandmarkStatus, MapMode, Observation, Odometry, PoseEstimate, SPECS, Step, TooManySensors,
+    CalibrationEstimate, Config, ConfigError, Counts, DropReason, FeatureKind, Filter, GlobalLocalization, Imu,
+    Landmark, LandmarkMap, LandmarkMapError, LandmarkStatus, MapMode, Observation, Odometry, PoseEstimate, SPECS, Step,
+    TooManySensors,
 };
 use intake::unconfirmed;
 use lienav_base::clock::{CONFIRMATIONS, ClockGuard, Limits, Verdict};
@@ -24,7 +29,10 @@ use lienav_base::settings::check_change;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::{Matrix3, SymmetricEigen, Vector3};
+pub use saved::{ResumeError, SavedState};
+pub use search::RelocalizeError;
 use std::f64::consts::PI;
+pub use take_map::TakeMapError;
 
 /// Coordinates beyond this are absurd, m: those of a map of the world (UTM) are within.
 const MAX_COORDINATE_M: f64 = 1e7;
@@ -80,6 +88,10 @@ pub struct Slam {
     twist: Vector3<f64>,
     time_jumps: u64,
     enabled: bool,
+    /// While nobody knows where in the known map the robot is.
+    search: Option<Box<GlobalLocalization>>,
+    /// Since when most readings without identity are of nothing in the known map.
+    unmatched_since: Option<Stamp>,
     /// Kept where somebody asks for it.
     pub(super) trace: Option<Trace>,
 }
@@ -119,6 +131,8 @@ impl Slam {
             twist: Vector3::zeros(),
             time_jumps: 0,
             enabled: true,
+            search: None,
+            unmatched_since: None,
             trace: None,
         })
     }
@@ -302,11 +316,17 @@ impl Slam {
                     }
                     let most = self.config.sensor.max_points;
                     let excess = self.bound.choose(&mut cloud.observations, cloud.kind, &self.estimator.state, most);
+                    if self.search.is_some() && !self.seek(cloud.kind, &cloud.observations) {
+                        self.inbox.recycle(cloud);
+                        self.look_ahead();
+                        continue;
+                    }
                     let mut outcome = self.estimator.correct(cloud.stamp, cloud.kind, &cloud.observations);
                     outcome.refused.add_many(DropReason::TooManyPoints, excess as u64);
                     self.counts.add_all(&outcome.refused);
                     self.last_step = Some(cloud.stamp);
                     self.trace_step();
+                    self.search_if_lost(cloud.stamp, outcome.accepted, &cloud.observations);
                     Ok(Step {
                         estimate: self.estimate(cloud.stamp, &Increment::none(), self.twist),
                         nis: outcome.nis,
@@ -398,7 +418,7 @@ impl Slam {
     /// The pose at the newest odometry: the last step, carried on. `None` before the first odometry.
     pub fn predicted(&self) -> Option<PoseEstimate> {
         let stamp = self.inbox.newest_odometry().max(self.time)?;
-        self.time.map(|_| self.estimate(stamp, &self.ahead, self.newest_twist))
+        self.time.filter(|_| self.search.is_none()).map(|_| self.estimate(stamp, &self.ahead, self.newest_twist))
     }
 
     /// Gives the filter a known map. It is used while `map.mode` is `localization` or `extend`, and is in the same frame
@@ -410,6 +430,8 @@ impl Slam {
     pub fn set_map(&mut self, map: LandmarkMap) -> Result<(), LandmarkMapError> {
         map.check()?;
         self.estimator.set_map(map);
+        self.search = None;
+        self.search_at_start();
         self.look_ahead();
         Ok(())
     }
@@ -427,12 +449,6 @@ impl Slam {
     pub fn lost_landmarks(&self) -> impl Iterator<Item = (u32, LandmarkStatus)> + '_ {
         let known = self.estimator.model.known.landmarks().iter();
         known.map(|known| (known.landmark.id, known.belief.status)).filter(|(_, status)| *status != LandmarkStatus::Ok)
-    }
-
-    /// The map as it is known now: in `localization` and `extend`, with the landmarks that are not in the filter at
-    /// this time. It has a joint covariance if the filter has one of all landmarks.
-    pub fn landmark_map(&self) -> LandmarkMap {
-        self.estimator.landmark_map()
     }
 
     /// The features of the map, with covariances in the map frame, as of the last step; of a known map, those that are in
@@ -482,6 +498,8 @@ impl Slam {
     fn start_again(&mut self) {
         self.forget_time();
         self.estimator.reset(&self.config);
+        self.search = None;
+        self.search_at_start();
         (self.twist, self.newest_twist) = (Vector3::zeros(), Vector3::zeros());
     }
 
@@ -493,6 +511,7 @@ impl Slam {
     pub fn set_pose(&mut self, pose: Se2, covariance: &Matrix3<f64>) -> Result<(), DropReason> {
         let outcome = check_pose(&pose, covariance);
         if outcome.is_ok() {
+            self.search = None;
             self.estimator.set_pose(pose, covariance);
         }
         self.count(outcome)

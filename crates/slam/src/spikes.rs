@@ -8,6 +8,7 @@
 use super::motion::noise_density;
 use super::{MotionConfig, Odometry};
 use lienav_base::stamp::Stamp;
+use serde::{Deserialize, Serialize};
 
 /// So many implausible messages in a row that continue each other are believed.
 pub const BELIEVED: usize = 6;
@@ -30,7 +31,7 @@ pub enum Verdict {
 }
 
 /// Judges each message by what came before.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SpikeGate {
     /// The newest that was plausible.
     last: Option<Odometry>,

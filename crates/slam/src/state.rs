@@ -6,14 +6,15 @@ use super::linearize::Subject;
 use super::measurement::Mount;
 use super::motion::Increment;
 use super::sensor::Sensors;
-use super::{CalibrationConfig, CalibrationEstimate, Coordinates, Landmark};
+use super::{CalibrationConfig, CalibrationEstimate, Coordinates, Landmark, LandmarkMap, MapLandmark};
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, skew};
 use nalgebra::{DMatrix, Matrix2, Matrix2x3, Matrix3, Vector2};
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// A feature in the state.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Feature {
     /// Its identity.
     pub id: u32,
@@ -47,7 +48,7 @@ impl Feature {
 
 /// Pose, calibration, features and joint covariance. Errors are additive, (δp, δθ, δc, δx_1 … δx_N), except in
 /// invariant coordinates, where they are (ξ, δc, e_1 … e_N), X_true = Exp(ξ)X̂, e_i = R(θ)δz_i.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct State {
     /// What the features' coordinates are.
     pub coordinates: Coordinates,
@@ -61,16 +62,22 @@ pub struct State {
     /// The estimated calibration of odometry and sensor.
     pub calibration: Calibration,
     /// The mounts and biases of the sensors, as calibrated.
+    #[serde(skip)]
     pub mounts: Vec<Mount>,
     /// The features, in no particular order.
     pub features: Vec<Feature>,
     /// The joint covariance of pose, calibration and features, in this order.
     pub covariance: Covariance,
+    #[serde(skip)]
     index: HashMap<u32, usize>,
     /// The next identity that the filter gives. Restoring an earlier state does not reset it, so that no identity is
     /// given twice in the life of a map; [`State::reset`] begins another map.
     next_id: u32,
 }
+
+/// Why a saved state cannot be gone on from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Damage(pub &'static str);
 
 /// Identities that the filter gives to features that come without one start here.
 const FIRST_OWN_ID: u32 = 0x8000_0000;
@@ -122,6 +129,29 @@ impl State {
         self.features.clone_from(features);
         self.covariance.copy_from(covariance);
         self.index.clone_from(index);
+    }
+
+    /// Completes a state that was saved, whose mounts and index are not: those of `sensors`.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn complete(&mut self, coordinates: Coordinates, prior: &Calibration, sensors: &Sensors) -> Result<(), Damage> {
+        let is_finite = |v: &Vector2<f64>| v.iter().all(|x| x.is_finite());
+        let are_finite = self.features.iter().all(|f| is_finite(&f.x) && is_finite(&f.first) && is_finite(&f.anchor))
+            && [self.pose, self.predicted].iter().all(|pose| is_finite(&pose.p) && pose.theta.is_finite());
+        let is_whole = self.coordinates == coordinates
+            && self.calibration.is_alike(prior)
+            && self.covariance.features() == self.features.len()
+            && self.covariance.calibration() == self.calibration.active().len();
+        if !is_whole {
+            return Err(Damage("pose, features and covariance do not belong together"));
+        }
+        if !are_finite || !self.covariance.is_finite() {
+            return Err(Damage("a number is not finite"));
+        }
+        self.mounts = sensors.mounts(&self.calibration);
+        self.index = self.features.iter().enumerate().map(|(i, feature)| (feature.id, i)).collect();
+        if self.index.len() == self.features.len() { Ok(()) } else { Err(Damage("two features share an identity")) }
     }
 
     /// Adds a correction of the calibration.
@@ -245,25 +275,70 @@ impl State {
 
     /// Feature `i` in the map frame, with its covariance there.
     pub fn landmark(&self, i: usize) -> Landmark {
-        let feature = &self.features[i];
+        let Feature { id, last_seen, observations, .. } = self.features[i];
         let own = self.covariance.feature_block(i, i);
-        // δp_i = L·(pose error) + B·(feature error).
-        let spread = |lever: Matrix2x3<f64>, b: Matrix2<f64>| {
-            let cross: Matrix2<f64> = lever * self.covariance.cross_block(i).transpose() * b.transpose();
-            let pose = lever * self.covariance.pose_block() * lever.transpose();
-            pose + cross + cross.transpose() + b * own * b.transpose()
+        let covariance = match self.coordinates {
+            Coordinates::World => own,
+            Coordinates::Robot | Coordinates::Invariant => {
+                // δp_i = L·(pose error) + B·(feature error).
+                let (lever, b) = self.position_error(i);
+                let cross: Matrix2<f64> = lever * self.covariance.cross_block(i).transpose() * b.transpose();
+                let pose = lever * self.covariance.pose_block() * lever.transpose();
+                pose + cross + cross.transpose() + b * own * b.transpose()
+            }
         };
-        let (position, covariance) = match self.coordinates {
-            Coordinates::World => (feature.x, own),
-            Coordinates::Invariant if self.is_frozen => (feature.x, own),
+        Landmark { id, position: self.in_map(i), covariance, last_seen, observations }
+    }
+
+    /// Position of feature `i` in the map.
+    fn in_map(&self, i: usize) -> Vector2<f64> {
+        match self.coordinates {
+            Coordinates::World | Coordinates::Invariant => self.features[i].x,
+            Coordinates::Robot => self.pose.transform(&self.features[i].x),
+        }
+    }
+
+    /// L and B of δp_i = L·(pose error) + B·(feature error), the error of feature `i` in the map.
+    fn position_error(&self, i: usize) -> (Matrix2x3<f64>, Matrix2<f64>) {
+        let x = &self.features[i].x;
+        match self.coordinates {
+            Coordinates::World => (Matrix2x3::zeros(), Matrix2::identity()),
+            Coordinates::Invariant if self.is_frozen => (Matrix2x3::zeros(), Matrix2::identity()),
             Coordinates::Robot => {
                 let r = self.pose.rotation();
-                (self.pose.transform(&feature.x), spread(lever(&(r * feature.x)), r))
+                (lever(&(r * x)), r)
             }
-            Coordinates::Invariant => (feature.x, spread(lever(&feature.x), Matrix2::identity())),
+            Coordinates::Invariant => (lever(x), Matrix2::identity()),
+        }
+    }
+
+    /// All features in the map frame, with their joint covariance there: P_ik = L_i P_NN L_kᵀ + L_i P_Nk Bᵀ + B P_iN
+    /// L_kᵀ + B P_ik Bᵀ.
+    pub fn landmark_map(&self) -> LandmarkMap {
+        let count = self.features.len();
+        let pose = self.covariance.pose_block();
+        let errors: Vec<_> = (0..count).map(|i| self.position_error(i)).collect();
+        let mut joint = DMatrix::zeros(2 * count, 2 * count);
+        for (k, (lever_k, b_k)) in errors.iter().enumerate() {
+            let cross_k = self.covariance.cross_block(k).transpose() * b_k.transpose();
+            let with_pose = pose * lever_k.transpose() + cross_k;
+            for (i, (lever_i, b_i)) in errors.iter().enumerate().skip(k) {
+                let own = self.covariance.feature_block(i, k) * b_k.transpose();
+                let crossed = self.covariance.cross_block(i) * lever_k.transpose();
+                let block: Matrix2<f64> = lever_i * with_pose + b_i * (crossed + own);
+                joint.fixed_view_mut::<2, 2>(2 * i, 2 * k).copy_from(&block);
+            }
+            let own: Matrix2<f64> = joint.fixed_view::<2, 2>(2 * k, 2 * k).into_owned();
+            joint.fixed_view_mut::<2, 2>(2 * k, 2 * k).copy_from(&(0.5 * (own + own.transpose())));
+        }
+        joint.fill_upper_triangle_with_lower_triangle();
+        let landmark = |i: usize| MapLandmark {
+            id: self.features[i].id,
+            class: 0,
+            position: self.in_map(i),
+            covariance: joint.fixed_view::<2, 2>(2 * i, 2 * i).into_owned(),
         };
-        let Feature { id, last_seen, observations, .. } = *feature;
-        Landmark { id, position, covariance, last_seen, observations }
+        LandmarkMap { landmarks: (0..count).map(landmark).collect(), joint: Some(joint) }
     }
 
     /// Freezes the features: their errors become those of their places in the map, with the covariance that they have.

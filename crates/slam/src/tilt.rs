@@ -8,6 +8,7 @@
 use super::{FeatureKind, Noise, Observation, Odometry, SensorConfig};
 use lienav_lie::rotation;
 use nalgebra::{Matrix2, Matrix3, UnitQuaternion, Vector2, Vector3};
+use serde::{Deserialize, Serialize};
 
 /// Where the cosine of the pitch is smaller, the x axis is almost vertical and the heading is undefined.
 const LEAST_COS_PITCH: f64 = 0.1;
@@ -15,7 +16,7 @@ const LEAST_COS_PITCH: f64 = 0.1;
 const MAX_VALUE: f64 = 1e9;
 
 /// Roll and pitch of the base (REP 103: positive roll leans right, positive pitch leans forward).
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tilt {
     /// φ, rad.
     pub roll: f64,

@@ -14,6 +14,7 @@ use super::wide_prior::{Place, Wide};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::{Matrix3, Vector3};
+use serde::{Deserialize, Serialize};
 
 /// The smallest standard deviation of an assumed motion, m and rad.
 const FIRST: f64 = 0.02;
@@ -46,7 +47,7 @@ pub struct Agreement {
 }
 
 /// How long the gate has left out most readings of known features.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TrackLoss {
     /// How long it may do so, s; 0 for ever.
     pub limit_s: f64,
@@ -77,11 +78,11 @@ impl TrackLoss {
         let since = *self.since.get_or_insert(stamp);
         let Agreement { agreeing, all } = agreement();
         let agrees = agreeing >= AGREEING.max(4 * passed) && 2 * agreeing > all;
-        self.agreed = if agrees { self.agreed + 1 } else { 0 };
+        self.agreed = if agrees { self.agreed.saturating_add(1) } else { 0 };
         let is_reached = self.limit_s > 0.0 && (stamp.since(since) > self.limit_s || self.agreed >= AGREED);
         if is_reached {
             self.forget();
-            self.relocations += 1;
+            self.relocations = self.relocations.saturating_add(1);
         }
         is_reached
     }
@@ -104,6 +105,11 @@ impl TrackLoss {
     /// How often the limit was reached.
     pub fn relocations(&self) -> u64 {
         self.relocations
+    }
+
+    /// Counts as if the limit had been reached so often.
+    pub fn set_relocations(&mut self, relocations: u64) {
+        self.relocations = relocations;
     }
 
     /// Starts the time anew.

@@ -51,6 +51,10 @@ pub enum Request {
     Parameters(parameters::Request),
     /// `~/reset`
     Reset(ServiceRequest<Trigger::Service>),
+    /// `~/save_map`
+    SaveMap(ServiceRequest<Trigger::Service>),
+    /// `~/load_map`
+    LoadMap(ServiceRequest<Trigger::Service>),
     /// `~/set_enabled`
     SetEnabled(ServiceRequest<SetBool::Service>),
 }
@@ -119,6 +123,8 @@ pub fn listen(node: &mut Node, settings: &Settings) -> r2r::Result<Vec<Inbox<Eve
     inboxes.push(hear(node, Topic::InitialPose, qos::reliable(), Message::InitialPose)?);
     let services = QosProfile::services_default;
     inboxes.push(receive(node.create_service("~/reset", services())?, |r| Event::Request(Request::Reset(r))));
+    inboxes.push(receive(node.create_service("~/save_map", services())?, |r| Event::Request(Request::SaveMap(r))));
+    inboxes.push(receive(node.create_service("~/load_map", services())?, |r| Event::Request(Request::LoadMap(r))));
     inboxes
         .push(receive(node.create_service("~/set_enabled", services())?, |r| Event::Request(Request::SetEnabled(r))));
     Ok(inboxes)

@@ -5,6 +5,7 @@
 
 mod display;
 mod input;
+mod map;
 mod output;
 mod report;
 mod settings;
@@ -12,7 +13,7 @@ mod tally;
 mod worker;
 
 pub use report::{NO_ODOM_POSE, QUEUE_FULL, STALE};
-pub use settings::{SPECS, Settings};
+pub use settings::{MapSettings, SPECS, Settings};
 
 use super::clock::RosClock;
 use super::log::Log;

@@ -11,6 +11,7 @@
 //! | WARN | the gate was opened: it had left out most of what was seen for too long |
 //! | WARN | time was set back, in the last [`RECENT`] |
 //! | WARN | the map was full: new features were left out |
+//! | WARN | the map could not be read from its file, or not be saved |
 //! | WARN | messages of a second clock were dropped |
 //! | WARN | overload: clouds were skipped, the queue was full, or the output was older than `max_latency_s` |
 //! | ERROR | overload, and the output was older than [`LATE_S`] |
@@ -89,6 +90,10 @@ pub struct Report {
     pub calibration: Vec<CalibrationEstimate>,
     /// Features in the map.
     pub map_features: usize,
+    /// Maps saved.
+    pub map_saves: u64,
+    /// What is wrong with the file of the map, until it is read or written as it should be.
+    pub map_problem: Option<String>,
     /// How often time was set back.
     pub time_jumps: u64,
     /// Time since a report first had the last of them; `None` if there was none.
@@ -186,6 +191,9 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
             "the map is full: raise map.max_features, set map.forget_after_s, or set map.when_full to drop_oldest",
         );
     }
+    if let Some(problem) = &now.map_problem {
+        findings.warn(format!("the file of the map: {problem}"));
+    }
     let second_clock = DropReason::SecondClock.word();
     if dropped.iter().any(|(word, _)| *word == second_clock) {
         findings
@@ -223,6 +231,7 @@ pub fn status(name: &str, before: &Report, now: &Report) -> DiagnosticStatus {
     values.say("observations.used", now.observations_used);
     values.say("observations.rejected", now.observations_rejected);
     values.say("map.features", now.map_features);
+    values.say("map.saves", now.map_saves);
     values.say("gate.openings", now.gate_openings);
     values.say("time_jumps", now.time_jumps);
     if let Some((position, yaw)) = now.std {

@@ -36,6 +36,18 @@ settings! {
         display_rate_hz: f64 = 5.0, within 0.1..=50.0, unit "Hz", runtime;
         /// Probability with which a feature lies in its ellipse.
         marker_probability: f64 = 0.95, within 0.01..=0.9999, runtime;
+        /// Where the map is kept.
+        map: MapSettings;
+    }
+}
+
+settings! {
+    /// Where the map is kept.
+    pub struct MapSettings {
+        /// File of the map: read at the start if it exists, and by ~/load_map, written by ~/save_map; empty for none.
+        file: String = String::new(), runtime;
+        /// While the map changes, it is saved so often, and at the end, s; 0 for never.
+        autosave_s: f64 = 0.0, within 0.0..=86_400.0, unit "s", runtime;
     }
 }
 

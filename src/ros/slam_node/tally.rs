@@ -27,6 +27,10 @@ pub struct Tally {
     pub dropped: Dropped,
     /// Times the clock was set back that the output has already followed.
     pub time_jumps_seen: u64,
+    /// Maps saved.
+    pub map_saves: u64,
+    /// What is wrong with the file of the map.
+    pub map_problem: Option<String>,
     /// Whether `imu` is to be used.
     use_imu: bool,
     last_time_jump: Option<Instant>,
@@ -54,6 +58,11 @@ impl Tally {
     pub fn odometry_answered(&mut self, received: Instant, age_s: f64) {
         keep(&mut self.odometry_latency_ms, received.elapsed().as_secs_f64() * 1e3);
         self.input_age_s = Some(age_s);
+    }
+
+    /// Clouds processed.
+    pub fn steps(&self) -> u64 {
+        self.steps
     }
 
     /// How long the last step took.
@@ -115,6 +124,8 @@ impl Tally {
             gate_openings: slam.gate_openings(),
             calibration: slam.calibration().collect(),
             map_features: slam.landmarks().count(),
+            map_saves: self.map_saves,
+            map_problem: self.map_problem.clone(),
             time_jumps: slam.time_jumps(),
             since_time_jump: self.last_time_jump.map(|at| now.saturating_duration_since(at)),
             use_imu: self.use_imu,

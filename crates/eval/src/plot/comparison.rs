@@ -33,7 +33,7 @@ pub fn comparison(subjects: &[Subject]) -> Result<String, PlotError> {
         let nothing = Truth::default();
         let truth = subjects.first().map_or(&nothing, |subject| subject.truth);
         let runs: Vec<_> = colored.iter().map(|(subject, color)| (*subject, *color, *color)).collect();
-        draw_map(&map, truth, &runs)?;
+        draw_map(&map, truth, &runs, false)?;
         let panels = panels.split_evenly((rows, COMPONENTS.len()));
         for (row, (subject, color)) in panels.chunks(COMPONENTS.len()).zip(&colored) {
             for (panel, (component, label)) in row.iter().zip(COMPONENTS) {

@@ -3,7 +3,11 @@
 use super::canvas::{Area, BLUE, Entry, GREY, HEAD_HEIGHT, Mark, ORANGE, TRUE_COLOR, at, draw, failed, font, pt, tick};
 use super::points::{PIECES, bounds, ellipse, equal_scale, longest, positions, thin_path, thin_points};
 use super::{PlotError, Subject};
+use crate::errors::Errors;
+use crate::run::Run;
+use lienav_base::stamp::Stamp;
 use lienav_io::truth::Truth;
+use lienav_slam::{Landmark, LandmarkMap, MapLandmark};
 use plotters::prelude::*;
 
 /// Width of the trajectory's plot, and the heights it may have, in points.
@@ -28,15 +32,48 @@ pub fn trajectory(subject: &Subject) -> Result<String, PlotError> {
     ];
     let title = subject.title("Trajectory");
     let runs = [(subject, BLUE, ORANGE)];
-    // As high as the map needs where it takes the whole width, with room for title and legend.
-    let (_, size) = bounds(extent(subject.truth, &runs));
-    let height = HEAD_HEIGHT + LABELS.1 + (WIDTH - LABELS.0) * 1.06 * size.y / size.x.max(1e-3);
-    let size = (WIDTH, height.clamp(HEIGHTS.0, HEIGHTS.1).round());
-    draw(size, &title, &legend, |area| draw_map(area, subject.truth, &runs))
+    draw(size(subject.truth, &runs), &title, &legend, |area| draw_map(area, subject.truth, &runs, false))
 }
 
+/// The landmarks of a map with their identities and 95 % ellipses; both axes to one scale.
+///
+/// # Errors
+/// None in practice; what the plotting library reports.
+pub fn landmarks(title: &str, map: &LandmarkMap) -> Result<String, PlotError> {
+    let landmark = |&MapLandmark { id, position, covariance, .. }: &MapLandmark| Landmark {
+        id,
+        position,
+        covariance,
+        last_seen: Stamp::default(),
+        observations: 0,
+    };
+    let run = Run { landmarks: map.landmarks.iter().map(landmark).collect(), ..Run::default() };
+    let truth = Truth::default();
+    let errors = Errors::new(&run, &truth);
+    let subject = Subject { run: &run, truth: &truth, errors: &errors };
+    let legend = [Entry::new("landmark with 95 % ellipse", ORANGE, Mark::Ellipse)];
+    let runs = [(&subject, BLUE, ORANGE)];
+    let title = format!("Map: {title}, {} landmarks", map.landmarks.len());
+    draw(size(&truth, &runs), &title, &legend, |area| draw_map(area, &truth, &runs, true))
+}
+
+/// As high as the map needs where it takes the whole width, with room for title and legend.
+fn size(truth: &Truth, runs: &[(&Subject, RGBColor, RGBColor)]) -> (f64, f64) {
+    let (_, size) = bounds(extent(truth, runs));
+    let height = HEAD_HEIGHT + LABELS.1 + (WIDTH - LABELS.0) * 1.06 * size.y / size.x.max(1e-3);
+    (WIDTH, height.clamp(HEIGHTS.0, HEIGHTS.1).round())
+}
+
+/// Of so many landmarks, each has room for its identity.
+const MOST_NAMED: usize = 200;
+
 /// Draws runs into one map: each with the colour of its trajectory and that of its features.
-pub(super) fn draw_map(area: &Area, truth: &Truth, runs: &[(&Subject, RGBColor, RGBColor)]) -> Result<(), PlotError> {
+pub(super) fn draw_map(
+    area: &Area,
+    truth: &Truth,
+    runs: &[(&Subject, RGBColor, RGBColor)],
+    is_named: bool,
+) -> Result<(), PlotError> {
     let (width, height) = area.dim_in_pixel();
     let inner = |all: u32, labels: f64| (f64::from(all) - f64::from(pt(labels + 2.0 * MARGIN))).max(1.0);
     let (x, y) = equal_scale(bounds(extent(truth, runs)), inner(width, LABELS.0), inner(height, LABELS.1));
@@ -83,6 +120,11 @@ pub(super) fn draw_map(area: &Area, truth: &Truth, runs: &[(&Subject, RGBColor, 
         let finite = subject.run.landmarks.iter().map(|l| (l.position.x, l.position.y)).filter(is_finite);
         let finite = thin_points(finite, 8.0 * resolution);
         chart.draw_series(finite.into_iter().map(|p| Circle::new(p, at(1.6), color.filled()))).map_err(failed)?;
+    }
+    for landmark in runs.iter().flat_map(|(subject, ..)| &subject.run.landmarks).take(MOST_NAMED).filter(|_| is_named) {
+        let place = (landmark.position.x, landmark.position.y);
+        let name = EmptyElement::at(place) + Text::new(landmark.id.to_string(), (at(3.0), at(-12.0)), font(10.0));
+        chart.draw_series([name]).map_err(failed)?;
     }
     // Hundreds of landmarks are a background, a dozen are what one looks for.
     let (size, width) = if truth.landmarks().len() > 100 { (2.2, 0.8) } else { (4.0, 1.3) };

@@ -12,7 +12,7 @@ mod series;
 pub use comparison::comparison;
 pub use figure::{Figure, Line, figure};
 pub use growth::{error_growth, run_mean_nees};
-pub use map::trajectory;
+pub use map::{landmarks, trajectory};
 pub use series::{errors, nees};
 
 use super::errors::Errors;
@@ -45,6 +45,8 @@ pub struct PlotError(String);
 mod tests {
     use super::super::synthetic;
     use super::*;
+    use lienav_slam::{LandmarkMap, MapLandmark};
+    use nalgebra::{Matrix2, Vector2};
 
     fn is_svg(text: &str) -> bool {
         text.starts_with("<svg") && text.trim_end().ends_with("</svg>") && !text.contains("NaN")
@@ -62,6 +64,22 @@ mod tests {
         }
         let svg = comparison(&[subject, subject]).unwrap();
         assert!(is_svg(&svg));
+    }
+
+    #[test]
+    fn a_map_is_drawn_with_its_ids() {
+        let landmark = |id: u32| MapLandmark {
+            id,
+            class: 0,
+            position: Vector2::new(f64::from(id), 0.5 * f64::from(id % 7)),
+            covariance: Matrix2::new(0.04, 0.01, 0.01, 0.09),
+        };
+        let map = |count: u32| LandmarkMap { landmarks: (0..count).map(landmark).collect(), joint: None };
+        let svg = landmarks("hall.yaml", &map(30)).unwrap();
+        assert!(is_svg(&svg) && svg.contains("hall.yaml") && svg.contains("\n29\n"));
+        let svg = landmarks("hall.yaml", &map(20_000)).unwrap();
+        assert!(is_svg(&svg) && svg.len() < 2_000_000, "{}", svg.len());
+        assert!(is_svg(&landmarks("empty", &map(0)).unwrap()));
     }
 
     #[test]

@@ -163,7 +163,7 @@ fn spikes_of_the_odometry_cost_little() {
 }
 
 /// The first `seconds` of the recording `../shared/data/lost_in_the_woods` beside the project, if it is there.
-fn woods(seconds: f64) -> Option<(Recording, Config)> {
+pub(super) fn woods(seconds: f64) -> Option<(Recording, Config)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/lost_in_the_woods");
     if !folder.exists() {
         println!("not run: there is no recording at {}", folder.display());

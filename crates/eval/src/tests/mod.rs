@@ -4,4 +4,5 @@ mod faults;
 mod found;
 mod gap;
 mod known_map;
+mod saved;
 mod stamps;

@@ -25,6 +25,11 @@ pub(crate) const TEXT: u64 = 1 << 23;
 /// A file of a data set is not longer, bytes; unpacked, if it is compressed.
 pub(crate) const DATA_SET: u64 = 1 << 28;
 
+/// A map of landmarks is not longer, bytes: a hundred thousand of them.
+pub(crate) const MAP: u64 = 1 << 25;
+/// The state of a filter beside a map is not longer, bytes: two thousand features.
+pub(crate) const STATE: u64 = 1 << 30;
+
 /// A file of this length may be unpacked to this many bytes, its parts that are read again included: a thousand times
 /// its length where it is small, a hundred times where it is large.
 pub(super) fn unpacked(file_length: u64) -> u64 {

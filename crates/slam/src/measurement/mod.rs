@@ -25,13 +25,15 @@ pub(crate) use value::{fixed, padded};
 use crate::DropReason;
 use lienav_lie::Se2;
 use nalgebra::{Matrix2, SMatrix, SVector, Vector2};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Below this distance from the sensor, a direction is undefined, m.
 pub const TOO_NEAR_M: f64 = 1e-6;
 
 /// What a component of a reading is: whether it wraps around, and which bias of the sensor it has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Component {
     /// A coordinate or anything else that is compared by subtraction.
     Linear,

@@ -2,6 +2,7 @@
 
 use crate::DropReason;
 use nalgebra::{Matrix2, Matrix3, SMatrix, SVector, Vector2, Vector3};
+use serde::{Deserialize, Serialize};
 use std::ops::{Deref, DerefMut};
 
 /// The most numbers that one reading has.
@@ -17,7 +18,8 @@ pub const MAX_VARIANCE: f64 = 1e12;
 /// let range_bearing = Value::from([3.2, -0.4]);
 /// assert_eq!((range_bearing.len(), range_bearing[1]), (2, -0.4));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Bits", try_from = "Bits")]
 pub struct Value {
     len: usize,
     numbers: [f64; MAX_DIM],
@@ -80,7 +82,8 @@ impl From<Vector3<f64>> for Value {
 }
 
 /// The covariance of one to three numbers, row by row.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Bits", try_from = "Bits")]
 pub struct Noise {
     dim: usize,
     matrix: Matrix3<f64>,
@@ -113,6 +116,49 @@ impl From<Matrix2<f64>> for Noise {
 impl From<Matrix3<f64>> for Noise {
     fn from(matrix: Matrix3<f64>) -> Self {
         Self { dim: 3, matrix }
+    }
+}
+
+/// Numbers as they are saved: what waits for its check may be infinite or no number.
+#[derive(Serialize, Deserialize)]
+#[serde(transparent)]
+struct Bits(#[serde(with = "lienav_base::bits")] Vec<f64>);
+
+impl From<Value> for Bits {
+    fn from(value: Value) -> Self {
+        Self(value.to_vec())
+    }
+}
+
+impl TryFrom<Bits> for Value {
+    type Error = &'static str;
+
+    fn try_from(Bits(numbers): Bits) -> Result<Self, Self::Error> {
+        match numbers[..] {
+            [x] => Ok([x].into()),
+            [x, y] => Ok([x, y].into()),
+            [x, y, z] => Ok([x, y, z].into()),
+            _ => Err("a reading has one to three numbers"),
+        }
+    }
+}
+
+impl From<Noise> for Bits {
+    fn from(noise: Noise) -> Self {
+        Self(noise.matrix.view((0, 0), (noise.dim, noise.dim)).iter().copied().collect())
+    }
+}
+
+impl TryFrom<Bits> for Noise {
+    type Error = &'static str;
+
+    fn try_from(Bits(numbers): Bits) -> Result<Self, Self::Error> {
+        match numbers.len() {
+            1 => Ok(numbers[0].into()),
+            4 => Ok(Matrix2::from_column_slice(&numbers).into()),
+            9 => Ok(Matrix3::from_column_slice(&numbers).into()),
+            _ => Err("a covariance is of one to three numbers"),
+        }
     }
 }
 

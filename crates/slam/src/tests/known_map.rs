@@ -298,7 +298,7 @@ fn frozen_landmarks_stay_where_they_are_to_the_last_bit() {
             let given = &map.landmarks[landmark.id as usize];
             assert_eq!((landmark.position, landmark.covariance), (given.position, given.covariance), "{filter}");
         }
-        assert_eq!(slam.landmark_map(), map);
+        assert_eq!(slam.map(), map);
         assert_eq!(slam.filter(), &Filter::named(filter).unwrap());
     }
 }
@@ -356,7 +356,7 @@ fn landmarks_out_of_view_leave_and_come_back() {
         }
         assert!(most <= 24 && met.len() > 30, "{mode:?}: {most} at once, {} in all", met.len());
         assert_eq!(slam.counts().get(DropReason::UnknownLandmark), 0);
-        assert_eq!(slam.landmark_map().landmarks.len(), 64);
+        assert_eq!(slam.map().landmarks.len(), 64);
     }
 }
 
@@ -374,7 +374,7 @@ fn what_is_not_in_the_map_is_left_out_or_added_as_the_mode_says() {
     let mut slam = slam_with(start_of_circle("default", MapMode::Extend, 8), half.clone());
     run(&mut slam, &instants, true);
     assert_eq!(slam.counts().get(DropReason::UnknownLandmark), 0);
-    let extended = slam.landmark_map();
+    let extended = slam.map();
     assert!(extended.landmarks.len() > half.landmarks.len() + 5);
     for landmark in &extended.landmarks {
         let (d, p) = (landmark.position - truth[landmark.id as usize], landmark.covariance);
@@ -400,11 +400,11 @@ fn modes_change_while_running() {
             for (landmark, (id, position)) in slam.landmarks().zip(&before) {
                 assert!(landmark.id == *id && (landmark.position - position).norm() < 1e-9);
             }
-            let count = slam.landmark_map();
+            let count = slam.map();
             let result = run(&mut slam, part, true);
             assert!(result.rmse_m < 0.25 && result.nees < 12.0, "{filter}, {mode:?}: {result:?}");
             if mode == MapMode::Localization {
-                assert_eq!(slam.landmark_map(), count, "{filter}");
+                assert_eq!(slam.map(), count, "{filter}");
                 assert!(count.joint.is_some());
             }
         }

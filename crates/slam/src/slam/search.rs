@@ -1,0 +1,103 @@
+//! The robot that may be anywhere in a known map: until it is found, there are no estimates.
+
+use super::Slam;
+use crate::{Config, Discretization, FinderConfig, GlobalLocalization, LandmarkMapError, MapMode, Sensor, StartMode};
+use crate::{FeatureKind, Observation, SensorConfig};
+use lienav_base::stamp::Stamp;
+
+/// Why the robot cannot be searched for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RelocalizeError {
+    /// The map is being made.
+    #[error(
+        "parameter 'map.mode' is 'mapping': a map that is being made has its frame from the robot; set map.mode to \
+         'localization' or 'extend'"
+    )]
+    Mapping,
+    /// The map has no landmarks.
+    #[error("there is no known map: load one, or set parameter 'map.file'")]
+    NoMap,
+    /// The filter moves by Euler's steps.
+    #[error("the filter '{0}' moves by Euler's steps, which a search does not: set parameter 'filter' to another one")]
+    Euler(String),
+    /// The landmarks are no map.
+    #[error(transparent)]
+    BadMap(#[from] LandmarkMapError),
+}
+
+impl Slam {
+    /// Searches for the robot in the known map, wherever it may be. Until it is found, [`Slam::poll`] gives no steps and
+    /// [`Slam::predicted`] gives nothing; [`Slam::search`] says how far the search is. [`Slam::set_pose`] ends it.
+    ///
+    /// # Errors
+    /// [`RelocalizeError`]; nothing is changed then.
+    pub fn relocalize(&mut self) -> Result<(), RelocalizeError> {
+        if self.config.map.mode == MapMode::Mapping {
+            return Err(RelocalizeError::Mapping);
+        }
+        if self.filter().discretization() == Discretization::Euler {
+            return Err(RelocalizeError::Euler(self.config.filter.clone()));
+        }
+        let map = self.map();
+        if map.landmarks.is_empty() {
+            return Err(RelocalizeError::NoMap);
+        }
+        let added: Vec<Sensor> = self.estimator.added().to_vec();
+        let search = GlobalLocalization::new(&map, finder_config(&self.config), self.filter(), &self.config, &added)?;
+        self.search = Some(Box::new(search));
+        Ok(())
+    }
+
+    /// The search for the robot; `None` if its pose is known.
+    pub fn search(&self) -> Option<&GlobalLocalization> {
+        self.search.as_deref()
+    }
+
+    /// Begins a search where the configuration says that the start is unknown, and there is a map to search in.
+    pub(super) fn search_at_start(&mut self) {
+        if self.config.initial.mode == StartMode::Unknown {
+            // Without a map there is nothing to search in yet.
+            let _ = self.relocalize();
+        }
+    }
+
+    /// Gives a cloud at the end of all motion so far to the search; whether the robot is found now.
+    pub(super) fn seek(&mut self, kind: FeatureKind, observations: &[Observation]) -> bool {
+        let Some(search) = &mut self.search else { return false };
+        search.advance(self.estimator.pending());
+        self.estimator.settle();
+        let refused = search.observe(kind, observations);
+        self.counts.add_all(&refused);
+        let Some((pose, covariance)) = search.found() else { return false };
+        self.search = None;
+        self.estimator.set_pose(pose, &covariance);
+        true
+    }
+
+    /// Searches for a robot that is lost in a map without identities: for longer than `gate.starvation_limit_s`, most
+    /// readings of each cloud were of nothing that is there. Readings with identities tell by themselves where it is.
+    pub(super) fn search_if_lost(&mut self, stamp: Stamp, accepted: usize, observations: &[Observation]) {
+        let is_nameless = !observations.is_empty() && observations.iter().all(|o| o.id.is_none());
+        if !is_nameless || self.config.map.mode == MapMode::Mapping || self.config.initial.mode == StartMode::Given {
+            return;
+        }
+        if 2 * accepted >= observations.len() {
+            self.unmatched_since = None;
+            return;
+        }
+        let since = *self.unmatched_since.get_or_insert(stamp);
+        let limit = self.config.gate.starvation_limit_s;
+        if limit > 0.0 && stamp.since(since) > limit {
+            self.unmatched_since = None;
+            // Where there cannot be a search, the filter goes on as it is.
+            let _ = self.relocalize();
+        }
+    }
+}
+
+/// A range that the user has stated is one; the default is no statement.
+fn finder_config(config: &Config) -> FinderConfig {
+    let stated = config.sensor.max_range_m;
+    let is_stated = stated != SensorConfig::default().max_range_m;
+    FinderConfig { max_range_m: is_stated.then_some(stated), ..FinderConfig::default() }
+}

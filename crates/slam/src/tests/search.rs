@@ -1,0 +1,116 @@
+//! The filter that does not know where it is: no estimates, and then the right one.
+
+use super::hall::{self, Instant, Way, drive, landmarks, map, start};
+use crate::{Config, FeatureKind, MapMode, Observation, RelocalizeError, ResumeError, Slam, StartMode, Step};
+use nalgebra::Matrix3;
+
+const SIDE: usize = 20;
+
+fn unknown(filter: &str, mode: MapMode) -> Config {
+    let mut config = hall::config(filter, mode);
+    config.initial.mode = StartMode::Unknown;
+    config
+}
+
+/// Feeds one instant; the step, if there is one.
+fn feed(slam: &mut Slam, instant: &Instant, with_identities: bool) -> Option<Step> {
+    let hide = |o: &Observation| Observation { id: o.id.filter(|_| with_identities), ..*o };
+    let seen: Vec<Observation> = instant.seen.iter().map(hide).collect();
+    slam.odometry(&instant.odometry).unwrap();
+    slam.features(instant.odometry.stamp, FeatureKind::RangeBearing, &seen).unwrap();
+    slam.poll()
+}
+
+fn distance(step: &Step, instant: &Instant) -> f64 {
+    (step.estimate.pose.p - instant.truth.p).norm()
+}
+
+#[test]
+fn there_are_no_estimates_until_the_robot_is_found_and_then_the_right_ones() {
+    let truth = landmarks(SIDE, 1);
+    let instants = drive(&truth, SIDE, Way::Winding, 150, 2);
+    for filter in ["default", "ekf", "reduced"] {
+        for (mode, with_identities) in
+            [(MapMode::Localization, false), (MapMode::Localization, true), (MapMode::Extend, false)]
+        {
+            let mut slam = Slam::new(unknown(filter, mode)).unwrap();
+            slam.set_map(map(&truth, 0.02, 3)).unwrap();
+            assert!(slam.search().is_some());
+            let mut found = None;
+            for (k, instant) in instants.iter().enumerate() {
+                let step = feed(&mut slam, instant, with_identities);
+                assert_eq!(step.is_some(), slam.search().is_none());
+                assert_eq!(slam.predicted().is_some(), step.is_some());
+                if let Some(step) = step {
+                    found.get_or_insert(k);
+                    assert!(distance(&step, instant) < 0.5, "{filter} {mode:?}: {} m at {k}", distance(&step, instant));
+                }
+            }
+            assert!(found.is_some_and(|k| k < 100), "{filter} {mode:?} {with_identities}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn a_search_is_asked_for_ended_by_a_pose_and_begun_again_by_a_reset() {
+    let truth = landmarks(SIDE, 1);
+    let instants = drive(&truth, SIDE, Way::Winding, 60, 2);
+    let mut slam = Slam::new(hall::config("default", MapMode::Localization)).unwrap();
+    assert_eq!(slam.relocalize(), Err(RelocalizeError::NoMap));
+    slam.set_map(map(&truth, 0.02, 3)).unwrap();
+    assert!(slam.search().is_none() && feed(&mut slam, &instants[0], false).is_some());
+    slam.relocalize().unwrap();
+    assert!(feed(&mut slam, &instants[1], false).is_none() && slam.search().is_some());
+    slam.set_pose(start(Way::Winding, SIDE), &(Matrix3::identity() * 0.01)).unwrap();
+    assert!(feed(&mut slam, &instants[2], false).is_some());
+
+    let mut slam = Slam::new(unknown("default", MapMode::Localization)).unwrap();
+    slam.set_map(map(&truth, 0.02, 3)).unwrap();
+    slam.set_pose(start(Way::Winding, SIDE), &(Matrix3::identity() * 0.01)).unwrap();
+    assert!(slam.search().is_none());
+    slam.reset();
+    assert!(slam.search().is_some());
+
+    let mut slam = Slam::new(hall::config("default", MapMode::Mapping)).unwrap();
+    assert_eq!(slam.relocalize(), Err(RelocalizeError::Mapping));
+    let mut slam = Slam::new(hall::config("thesis-ekf", MapMode::Localization)).unwrap();
+    slam.set_map(map(&truth, 0.02, 3)).unwrap();
+    assert_eq!(slam.relocalize(), Err(RelocalizeError::Euler("thesis-ekf".into())));
+}
+
+#[test]
+fn a_robot_that_is_carried_away_among_landmarks_without_identity_is_found_again() {
+    let truth = landmarks(SIDE, 1);
+    let mut config = hall::config("default", MapMode::Localization);
+    config.gate.starvation_limit_s = 1.0;
+    let at = start(Way::Winding, SIDE);
+    (config.initial.x_m, config.initial.y_m, config.initial.yaw_rad) = (at.p.x, at.p.y, at.theta);
+    config.initial.mode = StartMode::Unknown;
+    let mut slam = Slam::new(config).unwrap();
+    slam.set_map(map(&truth, 0.02, 3)).unwrap();
+    slam.set_pose(at, &(Matrix3::identity() * 1e-4)).unwrap();
+    let (before, after) = (drive(&truth, SIDE, Way::Winding, 50, 2), drive(&truth, SIDE, Way::Circle(6.0), 400, 4));
+    before.iter().for_each(|instant| assert!(distance(&feed(&mut slam, instant, false).unwrap(), instant) < 0.3));
+    let mut last = f64::INFINITY;
+    for instant in &after {
+        let mut instant = instant.clone();
+        instant.odometry.stamp = instant.odometry.stamp + 5.0;
+        if let Some(step) = feed(&mut slam, &instant, false) {
+            last = distance(&step, &instant);
+        }
+    }
+    assert!(slam.search().is_none() && last < 0.3, "{last} m");
+}
+
+#[test]
+fn a_state_goes_on_while_mapping_only() {
+    let truth = landmarks(SIDE, 1);
+    let mut slam = Slam::new(hall::config("default", MapMode::Localization)).unwrap();
+    slam.set_map(map(&truth, 0.02, 3)).unwrap();
+    let saved = slam.save();
+    let error = Slam::resume(hall::config("default", MapMode::Localization), saved).err().unwrap();
+    assert!(matches!(error, ResumeError::KnownMap { .. }));
+    assert!(error.to_string().contains("'localization'"), "{error}");
+    // Of the landmarks, none is lost, also where they are not in the filter at this time.
+    assert_eq!(slam.map().landmarks.len(), SIDE * SIDE);
+}

@@ -1,0 +1,254 @@
+//! The map of `slam_node` as a file: saved and read by a thread of its own, so that the filter never waits for a disk.
+//!
+//! The filter's thread makes a copy between two steps, and takes what was read between two steps. Everything else
+//! (the joint covariance, the text, the disk) is the other thread's.
+
+use lienav_io::files::remedy;
+use lienav_io::map_file::MapFile;
+use lienav_slam::{SavedState, Slam};
+use r2r::ServiceRequest;
+use r2r::std_srvs::srv::Trigger;
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Somebody who waits for an answer.
+pub type Waiting = ServiceRequest<Trigger::Service>;
+
+enum Job {
+    Save { path: PathBuf, frame: String, saved: Box<SavedState> },
+    Load { path: PathBuf },
+}
+
+/// What became of a job.
+pub enum Done {
+    /// So many landmarks were saved, or why none.
+    Saved(Result<usize, String>),
+    /// What was read, or why nothing.
+    Loaded(Result<Box<MapFile>, String>),
+}
+
+/// Saves and reads, in the order in which it was asked to.
+pub struct Keeper {
+    jobs: Option<Sender<Job>>,
+    done: Receiver<Done>,
+    thread: Option<JoinHandle<()>>,
+    /// For each job that is not done, who waits for it.
+    waiting: VecDeque<Option<Waiting>>,
+    /// When the map was last saved, or the node started.
+    last: Instant,
+    /// The steps that the last saved map has.
+    saved_steps: u64,
+    /// Whether the file could not be read: it is not replaced unless somebody asks for it.
+    is_held: bool,
+}
+
+impl Keeper {
+    /// Starts the thread.
+    pub fn new() -> Self {
+        let (jobs, to_do) = channel();
+        let (report, done) = channel();
+        let work =
+            move || to_do.iter().map(perform).map(|done| report.send(done)).take_while(Result::is_ok).for_each(drop);
+        // Where the system has no thread left, every job is refused with a sentence.
+        let thread = thread::Builder::new().name("map".into()).spawn(work).ok();
+        let (waiting, last) = (VecDeque::new(), Instant::now());
+        Self { jobs: Some(jobs), done, thread, waiting, last, saved_steps: 0, is_held: false }
+    }
+
+    /// Saves the map as it is now, `steps` steps after the start.
+    pub fn save(&mut self, slam: &Slam, steps: u64, (file, frame): (&str, &str), waiting: Option<Waiting>) {
+        let saved = Box::new(slam.save());
+        (self.last, self.saved_steps) = (Instant::now(), steps);
+        self.give(Job::Save { path: file.into(), frame: frame.to_owned(), saved }, waiting);
+    }
+
+    /// Reads the map.
+    pub fn load(&mut self, file: &str, waiting: Waiting) {
+        self.give(Job::Load { path: file.into() }, Some(waiting));
+    }
+
+    fn give(&mut self, job: Job, waiting: Option<Waiting>) {
+        self.waiting.push_back(waiting);
+        // A thread that is gone shows where its answer is awaited.
+        let _ = self.jobs.as_ref().map(|jobs| jobs.send(job));
+    }
+
+    /// What was done since, and who waits for it.
+    pub fn done(&mut self) -> Option<(Done, Option<Waiting>)> {
+        if self.waiting.is_empty() {
+            return None;
+        }
+        let done = match self.done.try_recv() {
+            Ok(done) => done,
+            Err(std::sync::mpsc::TryRecvError::Empty) => return None,
+            Err(std::sync::mpsc::TryRecvError::Disconnected) => {
+                Done::Saved(Err("the thread that keeps the map has ended; restart the node".to_owned()))
+            }
+        };
+        Some((done, self.waiting.pop_front().flatten()))
+    }
+
+    /// The file was read or written as it should be, or not.
+    pub fn hold(&mut self, is_held: bool) {
+        self.is_held = is_held;
+    }
+
+    /// Whether the map is to be saved by itself, `steps` steps after the start.
+    pub fn is_due(&self, steps: u64, autosave_s: f64) -> bool {
+        autosave_s > 0.0
+            && self.waiting.is_empty()
+            && self.last.elapsed() >= Duration::from_secs_f64(autosave_s)
+            && self.is_worth_it(steps)
+    }
+
+    /// Whether there is something that the file does not have, and the file may be replaced.
+    pub fn is_worth_it(&self, steps: u64) -> bool {
+        !self.is_held && steps > self.saved_steps
+    }
+
+    /// Waits until all is done.
+    pub fn finish(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic of that thread has been written by its own hook.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn perform(job: Job) -> Done {
+    match job {
+        Job::Save { path, .. } if !may_be_replaced(&path) => Done::Saved(Err(format!(
+            "{}: it is no map, and is not replaced; remove it, or set map.file to another name",
+            path.display()
+        ))),
+        Job::Save { path, frame, saved } => {
+            let file = MapFile { frame: Some(frame), ..MapFile::from(*saved) };
+            let written = file.write(&path).map(|()| file.map.landmarks.len());
+            Done::Saved(written.map_err(|error| format!("{}: {error}{}", path.display(), remedy(&error))))
+        }
+        Job::Load { path } => Done::Loaded(read(&path)),
+    }
+}
+
+/// Whether there is nothing at `path`, or a map, be it a damaged one. Parameters come from whoever is on the network, or
+/// from a slip of the pen: neither is to cost a file of somebody else.
+fn may_be_replaced(path: &Path) -> bool {
+    /// So far down is the line that says what it is, bytes.
+    const HEAD: u64 = 1 << 16;
+    let Ok(found) = path.metadata() else { return !path.is_symlink() };
+    let mut head = Vec::new();
+    // A pipe may never end, or never begin.
+    let is_read = found.is_file() && File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head)).is_ok();
+    is_read && (head.is_empty() || String::from_utf8_lossy(&head).lines().any(|line| line.starts_with("lienav_map:")))
+}
+
+/// Reads a map.
+///
+/// # Errors
+/// Why it cannot be read, with what to do.
+pub fn read(path: &Path) -> Result<Box<MapFile>, String> {
+    MapFile::read(path).map(Box::new).map_err(|error| error.to_string())
+}
+
+/// Takes a map into the filter: all of the run that made it, or its landmarks. Returns what was done, and what was
+/// not, as sentences.
+///
+/// # Errors
+/// Why nothing was taken.
+pub fn take(slam: &mut Slam, file: MapFile, map_frame: &str) -> Result<(String, Vec<String>), String> {
+    if let Some(frame) = file.frame.as_deref().filter(|frame| *frame != map_frame) {
+        return Err(format!(
+            "the map is in frame '{frame}', and parameter 'map_frame' is '{map_frame}': set one of them to the other"
+        ));
+    }
+    let MapFile { map, filter, mut warnings, .. } = file;
+    if let Some(saved) = filter {
+        match slam.restore(saved.joining(slam)) {
+            Ok(()) => {
+                // Between the two runs lies a time of which nothing is known, and perhaps another clock.
+                slam.restart_clock();
+                return Ok((
+                    format!("{} landmarks; pose and map go on where they were saved", map.landmarks.len()),
+                    warnings,
+                ));
+            }
+            Err(why) => warnings.push(why.to_string()),
+        }
+    }
+    slam.take_map(&map).map_err(|error| error.to_string())?;
+    Ok((format!("{} landmarks; the pose stays as it was", map.landmarks.len()), warnings))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lienav_io::map_file::parse;
+    use lienav_slam::Config;
+
+    fn survey(frame: &str) -> MapFile {
+        let text = "lienav_map: 1\nsigma_m: 0.1\nlandmarks:\n- {id: 3, x_m: 1, y_m: 2}\n- {id: 4, x_m: 3, y_m: 2}\n";
+        MapFile { map: parse(text).unwrap().map, frame: Some(frame.to_owned()), ..MapFile::default() }
+    }
+
+    #[test]
+    fn a_map_is_saved_read_and_taken_up_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("map.yaml");
+        let file = path.to_str().unwrap();
+        let mut slam = Slam::new(Config::default()).unwrap();
+        let (said, warnings) = take(&mut slam, survey("map"), "map").unwrap();
+        assert_eq!((said.as_str(), warnings.len()), ("2 landmarks; the pose stays as it was", 0));
+        let mut keeper = Keeper::new();
+        assert!(!keeper.is_due(0, 0.001) && !keeper.is_due(5, 0.0));
+        keeper.save(&slam, 5, (file, "map"), None);
+        keeper.finish();
+        let Some((Done::Saved(Ok(2)), None)) = keeper.done() else { panic!("not saved") };
+        assert!(!keeper.is_worth_it(5) && keeper.is_worth_it(6));
+        keeper.hold(true);
+        assert!(!keeper.is_worth_it(6));
+
+        let read = read(&path).unwrap();
+        let mut again = Slam::new(Config::default()).unwrap();
+        let (said, _) = take(&mut again, *read.clone(), "map").unwrap();
+        assert!(said.contains("go on where they were saved") && again.map() == slam.map());
+        // Of another filter, the landmarks are taken.
+        let mut other = Slam::new(Config { filter: "ekf".into(), ..Config::default() }).unwrap();
+        let (said, warnings) = take(&mut other, *read, "map").unwrap();
+        assert!(said.contains("the pose stays") && warnings[0].contains("by the filter 'default'"), "{warnings:?}");
+        assert_eq!(other.landmarks().count(), 2);
+    }
+
+    #[test]
+    fn what_is_no_map_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("notes.txt");
+        let slam = Slam::new(Config::default()).unwrap();
+        let save = || {
+            let job = Job::Save { path: path.clone(), frame: "map".into(), saved: Box::new(slam.save()) };
+            let Done::Saved(result) = perform(job) else { panic!("something else was done") };
+            result
+        };
+        std::fs::write(&path, "of somebody else").unwrap();
+        let refused = save().unwrap_err();
+        assert!(refused.contains("notes.txt: it is no map, and is not replaced"), "{refused}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "of somebody else");
+        for replaced in ["lienav_map: 1\nlandmarks:\n- {", ""] {
+            std::fs::write(&path, replaced).unwrap();
+            assert_eq!(save(), Ok(0));
+        }
+    }
+
+    #[test]
+    fn a_map_in_another_frame_is_refused_by_name() {
+        let mut slam = Slam::new(Config::default()).unwrap();
+        let refused = take(&mut slam, survey("yard"), "map").unwrap_err();
+        assert!(refused.contains("in frame 'yard', and parameter 'map_frame' is 'map'"), "{refused}");
+        assert_eq!(slam.landmarks().count(), 0);
+    }
+}
