@@ -62,6 +62,25 @@ ARGUMENTS = [
         description='Which filter runs; empty: as params_file says.',
     ),
     DeclareLaunchArgument(
+        'map',
+        default_value='',
+        description='File of the map: read at the start, written by ~/save_map; empty: as '
+        'params_file says.',
+    ),
+    DeclareLaunchArgument(
+        'mode',
+        default_value='',
+        choices=['', 'mapping', 'localization', 'extend'],
+        description='What becomes of the map; empty: as params_file says.',
+    ),
+    DeclareLaunchArgument(
+        'start',
+        default_value='',
+        choices=['', 'given', 'unknown'],
+        description='Whether the start is known; unknown: the robot is searched for in the map. '
+        'Empty: as params_file says.',
+    ),
+    DeclareLaunchArgument(
         'odom',
         default_value='odom',
         description='Topic of the odometry (nav_msgs/Odometry, of which the twist is used).',
@@ -158,6 +177,9 @@ def slam(context):
     for name, kind in (('filter', str), ('publish_tf', bool), ('max_latency_s', float)):
         if given(context, name):
             overrides[name] = typed(name, kind)
+    for name, parameter in (('map', 'map.file'), ('mode', 'map.mode'), ('start', 'initial.mode')):
+        if given(context, name):
+            overrides[parameter] = typed(name, str)
     return [
         Node(
             package='lienav',

@@ -17,6 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = sorted((ROOT / 'launch').glob('*.launch.py'))
+NEEDED_ARGUMENTS = {('bag.launch.py', 'bag'), ('localization.launch.py', 'map')}
 NEEDED = ('launch', 'launch_ros', 'ament_index_python', 'yaml')
 MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
 
@@ -66,6 +67,7 @@ class Text(unittest.TestCase):
             [
                 'attitude.launch.py',
                 'bag.launch.py',
+                'localization.launch.py',
                 'simulation.launch.py',
                 'slam.launch.py',
             ],
@@ -198,7 +200,7 @@ class Started(unittest.TestCase):
                 with self.subTest(file=path.name, argument=argument.name):
                     said = argument.description.split(' Valid choices are')[0]
                     self.assertTrue(said.endswith('.'), said)
-                    if (path.name, argument.name) != ('bag.launch.py', 'bag'):
+                    if (path.name, argument.name) not in NEEDED_ARGUMENTS:
                         self.assertIsNotNone(argument.default_value)
 
     def test_slam_starts_as_configured(self):
@@ -271,6 +273,17 @@ class Started(unittest.TestCase):
         self.assertEqual(self.launch('attitude', ends_with=1, params_file='/no/such.yaml'), {})
         self.assertEqual(self.launch('slam', ends_with=1, params_file='/no/such.yaml'), {})
         self.assertEqual(self.launch('bag', ends_with=1, bag='/no/such/bag'), {})
+        self.assertEqual(self.launch('localization', ends_with=1, map='/no/such.yaml'), {})
+
+    def test_a_robot_is_localized_in_its_map(self):
+        file = self.folder / 'hall.yaml'
+        file.write_text('lienav_map: 1')
+        call = self.launch('localization', map=str(file), odom='/wheels/odometry')['slam_node']
+        parameters = self.parameters(call)
+        self.assertEqual(parameters['map.file'], str(file.resolve()))
+        self.assertEqual(parameters['map.mode'], 'localization')
+        self.assertEqual(parameters['initial.mode'], 'unknown')
+        self.assertIn('odom:=/wheels/odometry', call['argv'])
 
     def test_arguments_that_are_no_numbers_start_nothing(self):
         for file, wrong in (

@@ -10,13 +10,14 @@ use lienav_eval::folder;
 use lienav_eval::method::Method;
 use lienav_eval::plot::Subject;
 use lienav_eval::report::{Report, to_json, to_text};
-use lienav_eval::run::{Run, run_stream, run_study};
+use lienav_eval::run::{Run, run_in_map, run_stream, run_study, true_map};
 use lienav_eval::study::Study;
 use lienav_io::bag::Topics;
 use lienav_io::files::remedy;
 use lienav_io::map_file::MapFile;
 use lienav_io::recording::{Input, Recording, Stream};
 use lienav_io::truth::{MAX_TRUTH_GAP_S, Truth};
+use lienav_slam::{LandmarkMap, MapMode};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -36,11 +37,61 @@ pub(super) struct Args {
     #[arg(long, value_name = "SECONDS", default_value_t = MAX_TRUTH_GAP_S)]
     max_truth_gap: f64,
     #[command(flatten)]
+    map: MapArgs,
+    #[command(flatten)]
     output: Output,
     #[command(flatten)]
     live: LiveArgs,
     #[command(flatten)]
     topics: TopicArgs,
+}
+
+/// What is known before the run.
+#[derive(clap::Args)]
+#[command(next_help_heading = "In a known map")]
+struct MapArgs {
+    /// A map file, or `truth`: the true landmarks of the source. map.mode is `localization` unless it is set
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["live", "save_map"])]
+    map: Option<PathBuf>,
+    /// Standard deviation of the true landmarks, m
+    #[arg(long, value_name = "METRES", default_value_t = 0.02, requires = "map")]
+    map_std: f64,
+    /// Take the identities of observations away
+    #[arg(long, conflicts_with_all = ["live", "save_map"])]
+    ignore_ids: bool,
+}
+
+impl MapArgs {
+    /// The map that is known, if there is one.
+    fn known(&self, recording: &Recording) -> Result<Option<LandmarkMap>, Failure> {
+        let Some(path) = &self.map else { return Ok(None) };
+        if path.as_os_str() == "truth" {
+            if !(self.map_std.is_finite() && self.map_std >= 0.0) {
+                return Err(Failure::WrongCall(format!("--map-std is {}; allowed: 0 or more", self.map_std)));
+            }
+            if recording.true_landmarks.is_empty() {
+                return Err(Failure::Failed("--map truth: the source has no true landmarks; give a map file".into()));
+            }
+            return Ok(Some(true_map(recording, self.map_std)));
+        }
+        let file = MapFile::read(path).map_err(Failure::failed)?;
+        file.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+        Ok(Some(file.map))
+    }
+
+    /// Puts the map in force, unless a mode is set.
+    fn set_mode(&self, study: &mut Study) {
+        if self.map.is_some() && study.map.mode == MapMode::Mapping {
+            study.map.mode = MapMode::Localization;
+        }
+    }
+
+    /// Hides what is to be hidden of the input.
+    fn hide(&self, input: &mut Input) {
+        if let (true, Input::Features(features)) = (self.ignore_ids, input) {
+            features.observations.iter_mut().for_each(|observation| observation.id = None);
+        }
+    }
 }
 
 /// Where the report goes.
@@ -80,6 +131,7 @@ const EXAMPLES: &str = "Examples:
   lienav evaluate woods:lost_in_the_woods --filter ekf --filter reduced --out results
   lienav evaluate woods:lost_in_the_woods --filter default --filter batch
   lienav evaluate mrclam:MRCLAM_Dataset6:1 --set gate.probability=0.99 --json
+  lienav evaluate my_bag --map hall.yaml --set initial.mode=unknown   where in this map the robot is
   lienav evaluate my_bag --save-map hall.yaml                the map at the end, for slam_node's map.file
   lienav evaluate --live --pose ekf=/ekf/pose --pose reduced=/reduced/pose --duration 60 --out results
 
@@ -104,7 +156,8 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let Some(source) = &args.source else { return live::run(args) };
     let topics = Topics { frames: args.layers.frames()?, ..(&args.topics).into() };
     let mut stream = open_stream(source, &topics)?;
-    let study = args.layers.over(stream.recording().config.as_ref())?;
+    let mut study = args.layers.over(stream.recording().config.as_ref())?;
+    args.map.set_mode(&mut study);
     let filters = if args.filters.is_empty() { std::slice::from_ref(&study.filter) } else { &args.filters };
     let studies: Vec<Study> = filters.iter().map(|filter| Study { filter: filter.clone(), ..study.clone() }).collect();
     if let Some(path) = &args.output.save_map {
@@ -112,11 +165,17 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         let truth = Truth::new(&recording.truth, &recording.true_landmarks, args.max_truth_gap);
         return report(&[run], &truth, &args.output);
     }
-    let inputs: Vec<Input> = stream.by_ref().take(MOST_HELD).collect();
+    let mut inputs: Vec<Input> = stream.by_ref().take(MOST_HELD).collect();
     let (recording, runs) = if inputs.len() < MOST_HELD {
+        inputs.iter_mut().for_each(|input| args.map.hide(input));
         let recording = Recording { inputs, ..stream.finish() };
-        let runs = studies.iter().map(|study| run_one(&recording, study)).collect::<Result<Vec<_>, _>>()?;
+        let map = args.map.known(&recording)?;
+        let run = |study| run_one(&recording, study, map.as_ref());
+        let runs = studies.iter().map(run).collect::<Result<Vec<_>, _>>()?;
         (recording, runs)
+    } else if args.map.map.is_some() || args.map.ignore_ids {
+        let refused = format!("--map and --ignore-ids take recordings of up to {MOST_HELD} messages; cut this one");
+        return Err(Failure::WrongCall(refused));
     } else {
         run_together(inputs, stream, &studies)?
     };
@@ -173,16 +232,20 @@ fn run_saving(mut stream: Stream, studies: &[Study], path: &Path) -> Result<(Rec
     Ok((recording, run))
 }
 
-fn run_one(recording: &Recording, study: &Study) -> Result<Run, Failure> {
+fn run_one(recording: &Recording, study: &Study, map: Option<&LandmarkMap>) -> Result<Run, Failure> {
     let bar = progress::bar(recording.inputs.len(), &study.filter);
-    let result = run_study(recording, study, |done| {
+    let observer = |done| {
         // The bar's own bookkeeping would show in the time of a step.
         if done % 1000 == 0 {
             bar.set_position(done as u64);
         }
-    });
+    };
+    let result = match map {
+        Some(map) => run_in_map(recording, study, map, observer).map_err(Failure::failed),
+        None => run_study(recording, study, observer).map_err(Failure::failed),
+    };
     bar.finish_and_clear();
-    result.map_err(Failure::failed)
+    result
 }
 
 /// Prints the report of runs that share one truth, and writes the folder where one is asked for.

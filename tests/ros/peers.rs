@@ -68,3 +68,15 @@ fn time_that_is_set_back_rewinds_where_the_parameter_says_so() {
         end(node);
     }
 }
+
+#[test]
+fn a_robot_with_an_unknown_start_is_found_in_its_map() {
+    let (domain, folder) = (domain(), tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap());
+    let map = folder.path().join("hall.yaml").to_str().unwrap().to_owned();
+    let file = format!("map.file:={map}");
+    let node = slam_node(&domain, &["-p", &file, "-p", "map.mode:=localization", "-p", "initial.mode:=unknown"]);
+    if let Some(said) = run_peer("localize.py", &domain, &[&map]) {
+        println!("{said}");
+        end(node);
+    }
+}

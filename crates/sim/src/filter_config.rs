@@ -41,6 +41,7 @@ impl Simulation {
             yaw_rad: wrap_angle(pose.theta),
             position_std_m: error.position_std_m,
             yaw_std_rad: error.yaw_std_rad,
+            ..InitialConfig::default()
         }
     }
 }

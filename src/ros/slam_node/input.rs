@@ -55,6 +55,8 @@ pub enum Request {
     SaveMap(ServiceRequest<Trigger::Service>),
     /// `~/load_map`
     LoadMap(ServiceRequest<Trigger::Service>),
+    /// `~/relocalize`
+    Relocalize(ServiceRequest<Trigger::Service>),
     /// `~/set_enabled`
     SetEnabled(ServiceRequest<SetBool::Service>),
 }
@@ -125,6 +127,7 @@ pub fn listen(node: &mut Node, settings: &Settings) -> r2r::Result<Vec<Inbox<Eve
     inboxes.push(receive(node.create_service("~/reset", services())?, |r| Event::Request(Request::Reset(r))));
     inboxes.push(receive(node.create_service("~/save_map", services())?, |r| Event::Request(Request::SaveMap(r))));
     inboxes.push(receive(node.create_service("~/load_map", services())?, |r| Event::Request(Request::LoadMap(r))));
+    inboxes.push(receive(node.create_service("~/relocalize", services())?, |r| Event::Request(Request::Relocalize(r))));
     inboxes
         .push(receive(node.create_service("~/set_enabled", services())?, |r| Event::Request(Request::SetEnabled(r))));
     Ok(inboxes)

@@ -5,7 +5,7 @@
 
 use lienav_io::files::remedy;
 use lienav_io::map_file::MapFile;
-use lienav_slam::{SavedState, Slam};
+use lienav_slam::{LandmarkMap, MapMode, SavedState, Slam};
 use r2r::ServiceRequest;
 use r2r::std_srvs::srv::Trigger;
 use std::collections::VecDeque;
@@ -20,8 +20,32 @@ use std::time::{Duration, Instant};
 pub type Waiting = ServiceRequest<Trigger::Service>;
 
 enum Job {
-    Save { path: PathBuf, frame: String, saved: Box<SavedState> },
+    Save { path: PathBuf, frame: String, saved: Saved },
     Load { path: PathBuf },
+}
+
+/// What is saved.
+enum Saved {
+    /// A run that makes a map, and can be gone on with.
+    Run(Box<SavedState>),
+    /// A known map, with what was learned of it.
+    Map(LandmarkMap),
+}
+
+impl Saved {
+    fn of(slam: &Slam) -> Self {
+        match slam.config().map.mode {
+            MapMode::Mapping => Self::Run(Box::new(slam.save())),
+            MapMode::Localization | MapMode::Extend => Self::Map(slam.map()),
+        }
+    }
+
+    fn into_file(self) -> MapFile {
+        match self {
+            Self::Run(saved) => MapFile::from(*saved),
+            Self::Map(map) => MapFile { map, ..MapFile::default() },
+        }
+    }
 }
 
 /// What became of a job.
@@ -62,7 +86,7 @@ impl Keeper {
 
     /// Saves the map as it is now, `steps` steps after the start.
     pub fn save(&mut self, slam: &Slam, steps: u64, (file, frame): (&str, &str), waiting: Option<Waiting>) {
-        let saved = Box::new(slam.save());
+        let saved = Saved::of(slam);
         (self.last, self.saved_steps) = (Instant::now(), steps);
         self.give(Job::Save { path: file.into(), frame: frame.to_owned(), saved }, waiting);
     }
@@ -128,7 +152,7 @@ fn perform(job: Job) -> Done {
             path.display()
         ))),
         Job::Save { path, frame, saved } => {
-            let file = MapFile { frame: Some(frame), ..MapFile::from(*saved) };
+            let file = MapFile { frame: Some(frame), ..saved.into_file() };
             let written = file.write(&path).map(|()| file.map.landmarks.len());
             Done::Saved(written.map_err(|error| format!("{}: {error}{}", path.display(), remedy(&error))))
         }
@@ -168,7 +192,8 @@ pub fn take(slam: &mut Slam, file: MapFile, map_frame: &str) -> Result<(String, 
         ));
     }
     let MapFile { map, filter, mut warnings, .. } = file;
-    if let Some(saved) = filter {
+    let is_mapping = slam.config().map.mode == MapMode::Mapping;
+    if let Some(saved) = filter.filter(|_| is_mapping) {
         match slam.restore(saved.joining(slam)) {
             Ok(()) => {
                 // Between the two runs lies a time of which nothing is known, and perhaps another clock.
@@ -182,14 +207,15 @@ pub fn take(slam: &mut Slam, file: MapFile, map_frame: &str) -> Result<(String, 
         }
     }
     slam.take_map(&map).map_err(|error| error.to_string())?;
-    Ok((format!("{} landmarks; the pose stays as it was", map.landmarks.len()), warnings))
+    let what = if slam.search().is_some() { "the robot is searched for" } else { "the pose stays as it was" };
+    Ok((format!("{} landmarks; {what}", map.landmarks.len()), warnings))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use lienav_io::map_file::parse;
-    use lienav_slam::Config;
+    use lienav_slam::{Config, StartMode};
 
     fn survey(frame: &str) -> MapFile {
         let text = "lienav_map: 1\nsigma_m: 0.1\nlandmarks:\n- {id: 3, x_m: 1, y_m: 2}\n- {id: 4, x_m: 3, y_m: 2}\n";
@@ -225,12 +251,27 @@ mod tests {
     }
 
     #[test]
+    fn a_known_map_is_saved_as_a_whole_and_a_robot_with_an_unknown_start_is_searched_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("map.yaml");
+        let mut config = Config::default();
+        (config.map.mode, config.initial.mode) = (MapMode::Localization, StartMode::Unknown);
+        let mut slam = Slam::new(config).unwrap();
+        let (said, _) = take(&mut slam, survey("map"), "map").unwrap();
+        assert_eq!(said, "2 landmarks; the robot is searched for");
+        let mut keeper = Keeper::new();
+        keeper.save(&slam, 5, (path.to_str().unwrap(), "map"), None);
+        keeper.finish();
+        assert_eq!(read(&path).unwrap().map.landmarks, survey("map").map.landmarks);
+    }
+
+    #[test]
     fn what_is_no_map_is_not_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("notes.txt");
         let slam = Slam::new(Config::default()).unwrap();
         let save = || {
-            let job = Job::Save { path: path.clone(), frame: "map".into(), saved: Box::new(slam.save()) };
+            let job = Job::Save { path: path.clone(), frame: "map".into(), saved: Saved::of(&slam) };
             let Done::Saved(result) = perform(job) else { panic!("something else was done") };
             result
         };

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | ERROR | odometry came and none of it could be used; or clouds came and none could |
 //! | ERROR | the position's standard deviation is beyond [`MAX_POSITION_STD_M`], or is no number |
+//! | ERROR | the robot is searched for, and what is seen is not in the map |
+//! | WARN | the robot is searched for in the known map, or may be at several poses that nothing tells apart |
 //! | WARN | the filter is switched off |
 //! | WARN | no odometry yet, or none for more than a second |
 //! | WARN | input was dropped for a reason that is not [`ORDINARY`] |
@@ -26,7 +28,7 @@ use crate::ros::diagnostics::{Dropped, Findings, Level, Percentiles, Received, V
 use crate::ros::queue::Load;
 use lienav_io::bag::UNREADABLE;
 use lienav_io::convert::Refusal;
-use lienav_slam::{CalibrationEstimate, Counts, DropReason};
+use lienav_slam::{CalibrationEstimate, Counts, DropReason, GlobalLocalization, Verdict};
 use r2r::diagnostic_msgs::msg::DiagnosticStatus;
 use std::time::Duration;
 
@@ -90,6 +92,8 @@ pub struct Report {
     pub calibration: Vec<CalibrationEstimate>,
     /// Features in the map.
     pub map_features: usize,
+    /// How far the search for the robot in the known map is; `None` if its pose is known.
+    pub search: Option<Search>,
     /// Maps saved.
     pub map_saves: u64,
     /// What is wrong with the file of the map, until it is read or written as it should be.
@@ -116,6 +120,51 @@ pub struct Report {
     pub input_age_s: Option<f64>,
     /// Computing time of a step, µs, since the last report.
     pub step_us: Percentiles,
+}
+
+/// A search for the robot in the known map.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Search {
+    /// Poses that the robot may have.
+    pub candidates: usize,
+    /// The probability of the most probable of them.
+    pub best: f64,
+    /// The probability that it is at none of them.
+    pub elsewhere: f64,
+    /// Whether nothing that was seen tells them apart.
+    pub is_ambiguous: bool,
+    /// Whether what was seen is not in the map.
+    pub is_refuted: bool,
+}
+
+impl Search {
+    /// As it stands.
+    pub fn of(search: &GlobalLocalization) -> Self {
+        let (candidates, verdict) = (search.candidates(), search.verdict());
+        Self {
+            candidates: candidates.len(),
+            best: candidates.iter().map(|candidate| candidate.probability).fold(0.0, f64::max),
+            elsewhere: search.elsewhere(),
+            is_ambiguous: verdict == Verdict::Ambiguous,
+            is_refuted: verdict == Verdict::Nothing,
+        }
+    }
+
+    fn judge(&self, findings: &mut Findings) {
+        let Self { candidates, best, elsewhere, .. } = self;
+        if self.is_refuted {
+            findings.error("what is seen is not in this map: is it the right one, and is map_frame its frame?");
+        } else if self.is_ambiguous {
+            findings.warn(format!(
+                "the robot is at one of {candidates} poses that nothing tells apart: drive on, or send initialpose"
+            ));
+        } else {
+            findings.warn(format!(
+                "searching for the robot: {candidates} poses, the best with probability {best:.3}, none of them with \
+                 {elsewhere:.3}"
+            ));
+        }
+    }
 }
 
 impl Report {
@@ -155,6 +204,9 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
         ));
     }
     overload(&mut findings, before, now);
+    if let Some(search) = &now.search {
+        search.judge(&mut findings);
+    }
     if !now.enabled {
         findings.warn("switched off");
     }
@@ -232,6 +284,11 @@ pub fn status(name: &str, before: &Report, now: &Report) -> DiagnosticStatus {
     values.say("observations.rejected", now.observations_rejected);
     values.say("map.features", now.map_features);
     values.say("map.saves", now.map_saves);
+    if let Some(search) = &now.search {
+        values.say("search.candidates", search.candidates);
+        values.say("search.best", format_args!("{:.6}", search.best));
+        values.say("search.elsewhere", format_args!("{:.6}", search.elsewhere));
+    }
     values.say("gate.openings", now.gate_openings);
     values.say("time_jumps", now.time_jumps);
     if let Some((position, yaw)) = now.std {

@@ -1,7 +1,7 @@
 //! What `slam_node` counts and times, for `/diagnostics` and the log.
 
 use super::input::Topic;
-use super::report::{self, Report};
+use super::report::{self, Report, Search};
 use crate::ros::diagnostics::{Dropped, Percentiles, Received};
 use crate::ros::queue::Load;
 use lienav_base::stamp::Stamp;
@@ -124,6 +124,7 @@ impl Tally {
             gate_openings: slam.gate_openings(),
             calibration: slam.calibration().collect(),
             map_features: slam.landmarks().count(),
+            search: slam.search().map(Search::of),
             map_saves: self.map_saves,
             map_problem: self.map_problem.clone(),
             time_jumps: slam.time_jumps(),

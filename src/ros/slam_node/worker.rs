@@ -20,7 +20,7 @@ use lienav_io::convert::{self, Refusal};
 use lienav_io::map_file::MapFile;
 use lienav_io::messages;
 use lienav_lie::Se2;
-use lienav_slam::{DropReason, Slam, Step, TimeJump};
+use lienav_slam::{DropReason, MapMode, Slam, Step, TimeJump};
 use r2r::Node;
 use r2r::std_srvs::srv::{SetBool, Trigger};
 use std::path::PathBuf;
@@ -189,11 +189,16 @@ impl Worker {
     fn publish_steps(&mut self) {
         self.follow_time_jumps();
         loop {
+            let was_searching = self.slam.search().is_some();
             let begun = Instant::now();
             let Some(step) = self.slam.poll() else { return };
             let ended = Instant::now();
             self.tally.step(&step, ended - begun);
             self.log.debug(|| describe(&step));
+            if was_searching {
+                let pose = step.estimate.pose;
+                self.log.info(&format!("found at x {:.2} y {:.2} yaw {:.2}", pose.p.x, pose.p.y, pose.theta));
+            }
             let published = self.outputs.corrected(&step.estimate);
             self.tally.published(step.estimate.stamp, Instant::now());
             self.log.sent(published);
@@ -272,6 +277,22 @@ impl Worker {
             }
             Request::SaveMap(request) => return self.save_map(request),
             Request::LoadMap(request) => return self.load_map(request),
+            Request::Relocalize(request) => {
+                let outcome = self.slam.relocalize();
+                let success = outcome.is_ok();
+                let message = outcome.map_or_else(
+                    |why| why.to_string(),
+                    |()| {
+                        "the robot is searched for in the known map; until it is found, no pose is published".to_owned()
+                    },
+                );
+                if success {
+                    self.log.info(&message)
+                } else {
+                    self.log.warn(&message)
+                }
+                request.respond(Trigger::Response { success, message })
+            }
             Request::SetEnabled(request) => {
                 let enabled = request.message.data;
                 self.slam.set_enabled(enabled);
@@ -323,7 +344,8 @@ impl Worker {
     /// Saves the map where that is due, and answers what the thread of the map has done.
     fn keep_map(&mut self) {
         let MapSettings { file, autosave_s } = &self.settings.map;
-        if !file.is_empty() && self.keeper.is_due(self.tally.steps(), *autosave_s) {
+        let is_frozen = self.slam.config().map.mode == MapMode::Localization;
+        if !file.is_empty() && !is_frozen && self.keeper.is_due(self.tally.steps(), *autosave_s) {
             self.keeper.save(&self.slam, self.tally.steps(), (file, &self.settings.map_frame), None);
         }
         while let Some((done, waiting)) = self.keeper.done() {
