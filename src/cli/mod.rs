@@ -38,7 +38,7 @@ struct Cli {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    Evaluate(evaluate::Args),
+    Evaluate(Box<evaluate::Args>),
     Info(info::Args),
     Convert(convert::Args),
     Map(map::Args),
