@@ -20,8 +20,7 @@ use super::tilt::level;
 use super::trace::Trace;
 use super::{
     CalibrationEstimate, Config, ConfigError, Counts, DropReason, FeatureKind, Filter, GlobalLocalization, Imu,
-    Landmark, LandmarkMap, LandmarkMapError, LandmarkStatus, MapMode, Observation, Odometry, PoseEstimate, SPECS, Step,
-    TooManySensors,
+    Landmark, Observation, Odometry, PoseEstimate, SPECS, Step, TooManySensors,
 };
 use intake::unconfirmed;
 use lienav_base::clock::{CONFIRMATIONS, ClockGuard, Limits, Verdict};
@@ -419,36 +418,6 @@ impl Slam {
     pub fn predicted(&self) -> Option<PoseEstimate> {
         let stamp = self.inbox.newest_odometry().max(self.time)?;
         self.time.filter(|_| self.search.is_none()).map(|_| self.estimate(stamp, &self.ahead, self.newest_twist))
-    }
-
-    /// Gives the filter a known map. It is used while `map.mode` is `localization` or `extend`, and is in the same frame
-    /// as the pose. What the filter has mapped so far is forgotten; the pose stays and is taken as independent of the
-    /// map.
-    ///
-    /// # Errors
-    /// Landmarks that are no map; nothing is changed then.
-    pub fn set_map(&mut self, map: LandmarkMap) -> Result<(), LandmarkMapError> {
-        map.check()?;
-        self.estimator.set_map(map);
-        self.search = None;
-        self.search_at_start();
-        self.look_ahead();
-        Ok(())
-    }
-
-    /// Changes `map.mode`. From `mapping` on, what was mapped is the known map, with the correlations that it has; to
-    /// `mapping`, the landmarks in the filter at this time are those of the map.
-    pub fn set_mode(&mut self, mode: MapMode) {
-        if mode != self.config.map.mode {
-            self.config.map.mode = mode;
-            self.estimator.reconfigure(&self.config);
-        }
-    }
-
-    /// The landmarks of the known map that are no longer believed, and why. [`Slam::set_map`] makes all believed again.
-    pub fn lost_landmarks(&self) -> impl Iterator<Item = (u32, LandmarkStatus)> + '_ {
-        let known = self.estimator.model.known.landmarks().iter();
-        known.map(|known| (known.landmark.id, known.belief.status)).filter(|(_, status)| *status != LandmarkStatus::Ok)
     }
 
     /// The features of the map, with covariances in the map frame, as of the last step; of a known map, those that are in

@@ -1,9 +1,39 @@
-//! The map that outlives a run.
+//! The map that outlives a run, and the map that is known before it.
 
 use super::{SavedState, Slam};
-use crate::{LandmarkMap, MapMode};
+use crate::{LandmarkMap, LandmarkMapError, LandmarkStatus, MapMode};
 
 impl Slam {
+    /// Gives the filter a known map. It is used while `map.mode` is `localization` or `extend`, and is in the same frame
+    /// as the pose. What the filter has mapped so far is forgotten; the pose stays and is taken as independent of the
+    /// map.
+    ///
+    /// # Errors
+    /// Landmarks that are no map; nothing is changed then.
+    pub fn set_map(&mut self, map: LandmarkMap) -> Result<(), LandmarkMapError> {
+        map.check()?;
+        self.estimator.set_map(map);
+        self.search = None;
+        self.search_at_start();
+        self.look_ahead();
+        Ok(())
+    }
+
+    /// Changes `map.mode`. From `mapping` on, what was mapped is the known map, with the correlations that it has; to
+    /// `mapping`, the landmarks in the filter at this time are those of the map.
+    pub fn set_mode(&mut self, mode: MapMode) {
+        if mode != self.config.map.mode {
+            self.config.map.mode = mode;
+            self.estimator.reconfigure(&self.config);
+        }
+    }
+
+    /// The landmarks of the known map that are no longer believed, and why. [`Slam::set_map`] makes all believed again.
+    pub fn lost_landmarks(&self) -> impl Iterator<Item = (u32, LandmarkStatus)> + '_ {
+        let known = self.estimator.model.known.landmarks().iter();
+        known.map(|known| (known.landmark.id, known.belief.status)).filter(|(_, status)| *status != LandmarkStatus::Ok)
+    }
+
     /// The features with their joint covariance in the map frame, as of the last step. In `localization` and `extend`,
     /// the known map as it is now, with the landmarks that are not in the filter at this time; it has a joint covariance
     /// if the filter has one of all landmarks.
