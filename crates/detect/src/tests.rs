@@ -1,0 +1,6 @@
+mod bad_scans;
+mod circles;
+mod laws;
+mod scenes;
+mod tally;
+mod tracks;

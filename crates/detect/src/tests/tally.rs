@@ -1,0 +1,175 @@
+//! Precision, recall and consistency over simulated scenes.
+
+use super::scenes::{Scene, scan_of};
+use crate::{Class, Config, Detection, Detector, Tracker};
+use lienav_base::stamp::Stamp;
+use lienav_lie::se2::Se2;
+use lienav_sim::scan::{Cast, Disc, Seen};
+use nalgebra::Vector2;
+
+/// Detections within this of a landmark are of it, m.
+const SAME_M: f64 = 0.25;
+
+/// What detections were and what they should have been.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    /// Detections of a landmark.
+    pub right: usize,
+    /// Detections of something else.
+    pub wrong: usize,
+    /// Landmarks that were whole and hit by enough rays.
+    pub there: usize,
+    /// Those of them that were found.
+    pub found: usize,
+    /// Sum of the squared errors by their covariances, over `there` and found.
+    pub nees: f64,
+    /// Sum of the squared errors, m².
+    pub squared_error: f64,
+}
+
+impl Tally {
+    pub fn precision(&self) -> f64 {
+        self.right as f64 / (self.right + self.wrong).max(1) as f64
+    }
+    pub fn recall(&self) -> f64 {
+        self.found as f64 / self.there.max(1) as f64
+    }
+    pub fn mean_nees(&self) -> f64 {
+        self.nees / self.found.max(1) as f64
+    }
+    pub fn rmse(&self) -> f64 {
+        (self.squared_error / self.found.max(1) as f64).sqrt()
+    }
+    pub fn add(&mut self, other: &Self) {
+        self.right += other.right;
+        self.wrong += other.wrong;
+        self.there += other.there;
+        self.found += other.found;
+        self.nees += other.nees;
+        self.squared_error += other.squared_error;
+    }
+}
+
+/// Poles and reflectors, each told in single scans and by the tracker, and poles by how many rays hit them.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    pub poles_alone: Tally,
+    pub poles: Tally,
+    pub reflectors: Tally,
+    /// In single scans, hit by 3, 4–5, 6–9, 10–19, 20 and more rays.
+    pub by_rays: [Tally; 5],
+}
+
+/// How many rays hit a disc, if it is whole: with nothing nearer beside it and within the scan.
+fn whole(cast: &Cast, k: usize) -> Option<usize> {
+    let hit = |ray: &usize| cast.seen[*ray] == Seen::Disc(k);
+    let first = (0..cast.seen.len()).find(hit)?;
+    let last = (0..cast.seen.len()).rfind(hit)?;
+    let rays = (first..=last).filter(hit).count();
+    let passes = |ray: Option<usize>, edge: usize| {
+        let ray = ray.filter(|&ray| ray < cast.seen.len())?;
+        (cast.seen[ray] == Seen::Nothing || cast.ranges[ray] > cast.ranges[edge].min(100.0) - 0.03).then_some(())
+    };
+    passes(first.checked_sub(1), first)?;
+    passes(Some(last + 1), last)?;
+    (rays == last - first + 1).then_some(rays)
+}
+
+fn is_reflector(disc: &Disc) -> bool {
+    disc.reflectivity > 5.0
+}
+
+/// Judges the detections of one scan.
+fn judge(
+    scene: &Scene,
+    cast: &Cast,
+    pose: &Se2,
+    detections: &[Detection],
+    reflectors: bool,
+    mut each: impl FnMut(usize, Option<(f64, f64)>),
+) -> (usize, usize) {
+    let (mut right, mut wrong) = (0, 0);
+    let of_kind = |detection: &&Detection| (detection.class == Class::Reflector) == reflectors;
+    for detection in detections.iter().filter(of_kind) {
+        let at = pose.transform(&detection.position);
+        let near = |disc: &Disc| is_reflector(disc) == reflectors && (disc.centre - at).norm() < SAME_M;
+        if scene.world.discs.iter().any(near) {
+            right += 1;
+        } else {
+            wrong += 1;
+        }
+    }
+    for (k, disc) in scene.world.discs.iter().enumerate().filter(|(_, disc)| is_reflector(disc) == reflectors) {
+        let truth: Vector2<f64> = pose.transform_back(&disc.centre);
+        if truth.norm() > 14.8 {
+            continue;
+        }
+        let least = if reflectors { 1 } else { 3 };
+        let Some(rays) = whole(cast, k).filter(|&rays| rays >= least) else { continue };
+        let distance = |detection: &&Detection| (detection.position - truth).norm();
+        let nearest = detections.iter().filter(of_kind).min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        each(
+            rays,
+            nearest.filter(|nearest| distance(nearest) < SAME_M).map(|nearest| {
+                let error = nearest.position - truth;
+                let inverse = nearest.covariance.try_inverse().unwrap();
+                (error.norm_squared(), (error.transpose() * inverse * error).x)
+            }),
+        );
+    }
+    (right, wrong)
+}
+
+fn count(tally: &mut Tally, found: Option<(f64, f64)>) {
+    tally.there += 1;
+    if let Some((squared, nees)) = found {
+        tally.found += 1;
+        tally.squared_error += squared;
+        tally.nees += nees;
+    }
+}
+
+/// Drives through a scene, with a scan each 0.1 s, and judges from 1.5 s on, when the tracker may have found what it
+/// saw from the start.
+pub fn run(scene: &Scene, config: &Config, report: &mut Report) {
+    let mut detector = Detector::new(config.clone()).unwrap();
+    let mut tracker = Tracker::new(config.persistence.clone());
+    let mut rng = scene.noise();
+    for k in 0..20 {
+        let time = 0.1 * f64::from(k);
+        let pose = scene.pose(time);
+        let cast = scene.scanner.cast(&scene.world, &pose, &scene.twist, time, &mut rng);
+        let detections = detector.detect(&scan_of(scene, &cast)).unwrap();
+        let standing = tracker.update(Stamp::from_secs(time), &pose, detections);
+        if k < 15 || k % 2 == 0 {
+            continue;
+        }
+        let alone: Vec<_> = detections.iter().copied().filter(|detection| detection.isolated).collect();
+        let tally = &mut report.poles_alone;
+        let bins = &mut report.by_rays;
+        let (right, wrong) = judge(scene, &cast, &pose, &alone, false, |rays, found| {
+            count(tally, found);
+            let bin = [4, 6, 10, 20].iter().filter(|&&least| rays >= least).count();
+            count(&mut bins[bin], found);
+        });
+        tally.right += right;
+        tally.wrong += wrong;
+        for (tally, reflectors) in [(&mut report.poles, false), (&mut report.reflectors, true)] {
+            let (right, wrong) = judge(scene, &cast, &pose, standing, reflectors, |_, found| count(tally, found));
+            tally.right += right;
+            tally.wrong += wrong;
+        }
+    }
+}
+
+/// A line of the table in docs/detector.md.
+pub fn line(name: &str, tally: &Tally) -> String {
+    format!(
+        "| {name} | {} | {:.3} | {:.3} | {:.2} | {:.1} |",
+        tally.there,
+        tally.precision(),
+        tally.recall(),
+        tally.mean_nees(),
+        1000.0 * tally.rmse()
+    )
+}
