@@ -19,9 +19,12 @@ const NODES: [(f64, f64); 4] = [
     (0.669_990_521_792_428_1, 0.326_072_577_431_273_07),
     (0.930_568_155_797_026_3, 0.173_927_422_568_726_93),
 ];
-const CELL: usize = NODES.len() * NODES.len();
+/// Most panels of the quadrature over one edge.
+const PANELS: usize = 4;
+/// Probability that a ray by itself beside an edge met the edge, and no thing of its own.
+const MIXED: f64 = 0.8;
 
-/// Where a tangent of the circle is: between a ray that passed and one that hit, each blurred by the beam.
+/// Where a tangent of the circle is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edge {
     /// Angle of the ray that passed, rad.
@@ -30,6 +33,8 @@ pub(crate) struct Edge {
     pub hit: f64,
     /// Half the width of the beam, rad.
     pub blur: f64,
+    /// Whether the ray that passed seems to have met the edge with a part of its beam.
+    pub mixed: bool,
 }
 
 impl Edge {
@@ -38,15 +43,57 @@ impl Edge {
         (self.passed.min(self.hit) - self.blur, self.passed.max(self.hit) + self.blur)
     }
 
-    /// Probability that one ray hit and the other passed for a tangent at `angle`: each beam in proportion to its part.
+    /// Density of a tangent at `angle`, but for a factor: that one ray hit and the other passed, each beam in proportion
+    /// to its part; and that a mixed one did neither.
     fn likelihood(&self, angle: f64) -> f64 {
-        if self.blur == 0.0 {
-            return 1.0;
-        }
         let outward = if self.hit >= self.passed { -1.0 } else { 1.0 };
-        let part = |ray: f64| (0.5 + 0.5 * outward * (angle - ray) / self.blur).clamp(0.0, 1.0);
-        part(self.hit) * (1.0 - part(self.passed))
+        let part = |ray: f64| match self.blur {
+            0.0 => 1.0,
+            blur => (0.5 + 0.5 * outward * (angle - ray) / blur).clamp(0.0, 1.0),
+        };
+        let hit = part(self.hit);
+        if !self.mixed {
+            return if self.blur == 0.0 { 1.0 } else { hit * (1.0 - part(self.passed)) };
+        }
+        let (low, high) = self.bounds();
+        let within = (angle - self.passed).abs() <= self.blur;
+        hit * if within { MIXED / (2.0 * self.blur) } else { (1.0 - MIXED) / (high - low - 2.0 * self.blur).max(1e-9) }
     }
+
+    /// Calls `visit` with angles and weights of a quadrature over the tangent.
+    fn quadrature(&self, panels: usize, mut visit: impl FnMut(f64, f64)) {
+        let (low, high) = self.bounds();
+        let mut over = |from: f64, to: f64, panels: usize| {
+            let width = (to - from) / panels as f64;
+            for panel in 0..panels {
+                for (u, weight) in NODES {
+                    let angle = from + (panel as f64 + u) * width;
+                    visit(angle, weight * width * self.likelihood(angle));
+                }
+            }
+        };
+        // The density of a mixed ray jumps: each part has panels of its own.
+        match (self.mixed && self.blur > 0.0, self.hit >= self.passed) {
+            (false, _) => over(low, high, panels),
+            (true, true) => {
+                over(low, low + 2.0 * self.blur, 1);
+                over(low + 2.0 * self.blur, high, panels);
+            }
+            (true, false) => {
+                over(low, high - 2.0 * self.blur, panels);
+                over(high - 2.0 * self.blur, high, 1);
+            }
+        }
+    }
+}
+
+/// A ray that hit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hit {
+    /// Angle from the middle ray of the object, rad.
+    pub angle: f64,
+    /// Range, m.
+    pub range: f64,
 }
 
 /// What is known of the radius before the rays.
@@ -71,7 +118,8 @@ pub(crate) struct Circle {
     pub ends: [f64; 2],
 }
 
-#[derive(Clone, Copy, Default)]
+/// A circle that may be.
+#[derive(Clone, Copy, Debug, Default)]
 struct Node {
     phi: f64,
     half_angle: f64,
@@ -81,41 +129,155 @@ struct Node {
     chi_squared: f64,
 }
 
-/// Circle through `rays` (angle from the direction `middle`, range), whose tangents are in `edges` (angles likewise).
-/// `None` if no circle of that radius has these edges.
-pub(crate) fn fit(
-    rays: &[(f64, f64)],
-    middle: f64,
-    edges: &[Edge; 2],
-    radius: Radius,
-    range_std: f64,
-) -> Option<Circle> {
-    let mut nodes = [Node::default(); CELL];
-    let count = match radius {
-        Radius::Known(radius) => on_a_line(rays, edges, radius, &mut nodes),
-        Radius::Between(..) => in_the_cell(edges, &mut nodes),
-    };
-    let nodes = &mut nodes[..count];
-    let best = weigh(rays, nodes, range_std)?;
-    let within = |node: &Node| match radius {
-        Radius::Known(_) => true,
-        Radius::Between(min, max) => (min..=max).contains(&(node.distance * node.half_angle.sin())),
-    };
-    moments(nodes, within).map(|(centre, covariance, radius, radius_std)| {
-        let (sin, cos) = middle.sin_cos();
-        let turn = Matrix2::new(cos, -sin, sin, cos);
-        let residual = |ray: Option<&(f64, f64)>| {
-            ray.map_or(0.0, |ray| (ray.1 - best.distance * shape(ray.0 - best.phi, best.half_angle)) / range_std)
-        };
-        Circle {
-            centre: turn * centre,
-            covariance: turn * covariance * turn.transpose(),
-            radius,
-            radius_std,
-            chi_squared: best.chi_squared,
-            ends: [residual(rays.first()), residual(rays.last())],
+/// A hit as the quadrature needs it.
+#[derive(Clone, Copy, Debug)]
+struct Ray {
+    sin: f64,
+    cos: f64,
+    range: f64,
+    /// 1 over the variance, 1/m².
+    information: f64,
+}
+
+/// Fits circles. Its buffers are used again.
+#[derive(Debug, Default)]
+pub(crate) struct Fit {
+    nodes: Vec<Node>,
+    right: Vec<(f64, f64)>,
+    rays: Vec<Ray>,
+}
+
+impl Fit {
+    /// Circle through `hits` around the direction `middle`, whose tangents are in `edges` (angles from the middle
+    /// likewise). `None` if no circle of that radius has these edges.
+    pub fn circle(
+        &mut self,
+        hits: &[Hit],
+        middle: f64,
+        edges: &[Edge; 2],
+        radius: Radius,
+        range_std: f64,
+    ) -> Option<Circle> {
+        self.load(hits, edges, range_std);
+        match radius {
+            Radius::Known(radius) => self.on_a_line(hits, edges, radius),
+            Radius::Between(..) => self.in_the_cell(hits, edges, range_std),
         }
-    })
+        let best = self.weigh()?;
+        let within = |node: &Node| match radius {
+            Radius::Known(_) => true,
+            Radius::Between(min, max) => (min..=max).contains(&(node.distance * node.half_angle.sin())),
+        };
+        moments(&self.nodes, within).map(|(centre, covariance, radius, radius_std)| {
+            let (sin, cos) = middle.sin_cos();
+            let turn = Matrix2::new(cos, -sin, sin, cos);
+            let residual = |hit: Option<&Hit>| {
+                let predicted = |hit: &Hit| best.distance * shape(hit.angle - best.phi, best.half_angle);
+                hit.map_or(0.0, |hit| (hit.range - predicted(hit)) / range_std)
+            };
+            Circle {
+                centre: turn * centre,
+                covariance: turn * covariance * turn.transpose(),
+                radius,
+                radius_std,
+                chi_squared: best.chi_squared,
+                ends: [residual(hits.first()), residual(hits.last())],
+            }
+        })
+    }
+
+    /// The hits with their variances: that of a range and, near the edges, what the width of the beam makes of the slope.
+    fn load(&mut self, hits: &[Hit], edges: &[Edge; 2], range_std: f64) {
+        let middle = |edge: &Edge| 0.5 * (edge.passed + edge.hit);
+        let (left, right) = (middle(&edges[0]), middle(&edges[1]));
+        let (phi, half) = (0.5 * (left + right), (0.5 * (right - left)).max(1e-9));
+        let blur = edges[0].blur;
+        let floor = (blur / half).clamp(1e-3, 1.0);
+        self.rays.clear();
+        for hit in hits {
+            let (sin, cos) = hit.angle.sin_cos();
+            let part = ((hit.angle - phi) / half).clamp(-1.0, 1.0);
+            let slope = part / (1.0 - part * part).max(floor).sqrt();
+            let variance = range_std * range_std + (hit.range * blur * slope).powi(2) / 3.0;
+            self.rays.push(Ray { sin, cos, range: hit.range, information: 1.0 / variance });
+        }
+    }
+
+    /// Nodes over both tangents: any radius.
+    fn in_the_cell(&mut self, hits: &[Hit], edges: &[Edge; 2], range_std: f64) {
+        let range = hits.get(hits.len() / 2).map_or(0.0, |hit| hit.range);
+        let panels = |edge: &Edge| {
+            let (low, high) = edge.bounds();
+            // A panel is as wide as the ranges resolve.
+            let wanted = (high - low) * range * (hits.len() as f64).sqrt() / (8.0 * range_std);
+            (wanted.ceil().max(1.0) as usize).min(PANELS)
+        };
+        let Self { nodes, right, .. } = self;
+        nodes.clear();
+        right.clear();
+        edges[1].quadrature(panels(&edges[1]), |angle, weight| right.push((angle, weight)));
+        edges[0].quadrature(panels(&edges[0]), |a, weight_left| {
+            for &(b, weight_right) in right.iter() {
+                let weight = weight_left * weight_right;
+                if weight > 0.0 && b > a && b - a < 3.0 {
+                    nodes.push(Node { phi: 0.5 * (a + b), half_angle: 0.5 * (b - a), weight, ..Node::default() });
+                }
+            }
+        });
+    }
+
+    /// Nodes over the direction alone: the radius and the middle range give the half angle.
+    fn on_a_line(&mut self, hits: &[Hit], edges: &[Edge; 2], radius: f64) {
+        self.nodes.clear();
+        let (left, right) = (edges[0].bounds(), edges[1].bounds());
+        let range = hits.get(hits.len() / 2).map_or(0.0, |hit| hit.range);
+        let half_angle = (radius / (range + radius)).clamp(0.0, 1.0).asin();
+        let low = (left.0 + half_angle).max(right.0 - half_angle);
+        let high = (left.1 + half_angle).min(right.1 - half_angle);
+        if low >= high {
+            return;
+        }
+        let width = (high - low) / PANELS as f64;
+        for panel in 0..PANELS {
+            for (u, weight) in NODES {
+                let phi = low + (panel as f64 + u) * width;
+                let weight = weight * edges[0].likelihood(phi - half_angle) * edges[1].likelihood(phi + half_angle);
+                if weight > 0.0 {
+                    self.nodes.push(Node { phi, half_angle, weight, ..Node::default() });
+                }
+            }
+        }
+    }
+
+    /// Gives every node its distance and its weight after the ranges; returns the best one.
+    fn weigh(&mut self) -> Option<Node> {
+        for node in &mut self.nodes {
+            let (sin_phi, cos_phi) = node.phi.sin_cos();
+            let half = node.half_angle.sin().powi(2);
+            let (mut gg, mut gr, mut rr) = (0.0, 0.0, 0.0);
+            for ray in &self.rays {
+                let sin = ray.sin * cos_phi - ray.cos * sin_phi;
+                let cos = ray.cos * cos_phi + ray.sin * sin_phi;
+                let g = cos - (half - sin * sin).max(0.0).sqrt();
+                gg += ray.information * g * g;
+                gr += ray.information * g * ray.range;
+                rr += ray.information * ray.range * ray.range;
+            }
+            if gg.is_nan() || gg <= 0.0 {
+                node.weight = 0.0;
+                continue;
+            }
+            node.distance = gr / gg;
+            node.variance = 1.0 / gg;
+            node.chi_squared = (rr - gr * node.distance).max(0.0);
+        }
+        let possible = self.nodes.iter().filter(|node| node.weight > 0.0);
+        let best = *possible.min_by(|a, b| a.chi_squared.total_cmp(&b.chi_squared))?;
+        for node in &mut self.nodes {
+            node.weight *= (0.5 * (best.chi_squared - node.chi_squared)).exp() * node.variance.sqrt();
+        }
+        Some(best)
+    }
 }
 
 /// g: range over distance of the centre, for a ray at `angle` from it.
@@ -124,87 +286,13 @@ fn shape(angle: f64, half_angle: f64) -> f64 {
     cos - (half_angle.sin().powi(2) - sin * sin).max(0.0).sqrt()
 }
 
-/// Nodes over both tangents: any radius.
-fn in_the_cell(edges: &[Edge; 2], nodes: &mut [Node; CELL]) -> usize {
-    let (left, right) = (edges[0].bounds(), edges[1].bounds());
-    let mut count = 0;
-    for (u, weight_left) in NODES {
-        let a = left.0 + u * (left.1 - left.0);
-        for (v, weight_right) in NODES {
-            let b = right.0 + v * (right.1 - right.0);
-            let weight = weight_left * weight_right * edges[0].likelihood(a) * edges[1].likelihood(b);
-            if weight > 0.0 && b > a && b - a < 3.0 {
-                nodes[count] = Node { phi: 0.5 * (a + b), half_angle: 0.5 * (b - a), weight, ..Node::default() };
-                count += 1;
-            }
-        }
-    }
-    count
-}
-
-/// Nodes over the direction alone: the radius and the nearest range give the half angle.
-fn on_a_line(rays: &[(f64, f64)], edges: &[Edge; 2], radius: f64, nodes: &mut [Node; CELL]) -> usize {
-    let (left, right) = (edges[0].bounds(), edges[1].bounds());
-    let middle = rays.get(rays.len() / 2).map_or(0.0, |ray| ray.1);
-    let half_angle = (radius / (middle + radius)).clamp(0.0, 1.0).asin();
-    let (low, high) =
-        ((left.0 + half_angle).max(right.0 - half_angle), (left.1 + half_angle).min(right.1 - half_angle));
-    if low >= high {
-        return 0;
-    }
-    let mut count = 0;
-    // Two halves, since the likelihood has a corner inside.
-    for half in 0..2 {
-        for (u, weight) in NODES {
-            let phi = low + 0.5 * (f64::from(half) + u) * (high - low);
-            let weight = weight * edges[0].likelihood(phi - half_angle) * edges[1].likelihood(phi + half_angle);
-            if weight > 0.0 {
-                nodes[count] = Node { phi, half_angle, weight, ..Node::default() };
-                count += 1;
-            }
-        }
-    }
-    count
-}
-
-/// Gives every node its distance and its weight after the ranges; returns the best one.
-fn weigh(rays: &[(f64, f64)], nodes: &mut [Node], range_std: f64) -> Option<Node> {
-    let variance = range_std * range_std;
-    for node in &mut *nodes {
-        let (sin_phi, cos_phi) = node.phi.sin_cos();
-        let half = node.half_angle.sin().powi(2);
-        let (mut gg, mut gr, mut rr) = (0.0, 0.0, 0.0);
-        for &(angle, range) in rays {
-            // Angles from the middle are small: a sine and its cosine cost less than they look.
-            let (s, c) = angle.sin_cos();
-            let (sin, cos) = (s * cos_phi - c * sin_phi, c * cos_phi + s * sin_phi);
-            let g = cos - (half - sin * sin).max(0.0).sqrt();
-            gg += g * g;
-            gr += g * range;
-            rr += range * range;
-        }
-        if !(gg > 0.0) {
-            node.weight = 0.0;
-            continue;
-        }
-        node.distance = gr / gg;
-        node.variance = variance / gg;
-        node.chi_squared = ((rr - gr * node.distance) / variance).max(0.0);
-    }
-    let best = *nodes.iter().filter(|node| node.weight > 0.0).min_by(|a, b| a.chi_squared.total_cmp(&b.chi_squared))?;
-    for node in nodes {
-        node.weight *= (0.5 * (best.chi_squared - node.chi_squared)).exp() * node.variance.sqrt();
-    }
-    Some(best)
-}
-
 /// Mean and covariance of the centre, mean and deviation of the radius, over the nodes `within` the prior. `None` if
 /// they have less than half of the weight.
 fn moments(nodes: &[Node], within: impl Fn(&Node) -> bool) -> Option<(Vector2<f64>, Matrix2<f64>, f64, f64)> {
     let all: f64 = nodes.iter().map(|node| node.weight).sum();
     let inside = || nodes.iter().filter(|node| node.weight > 0.0 && within(node));
     let total: f64 = inside().map(|node| node.weight).sum();
-    if !(total > 0.5 * all) {
+    if total.is_nan() || total <= 0.5 * all {
         return None;
     }
     let (mut mean, mut radius) = (Vector2::zeros(), 0.0);

@@ -1,7 +1,7 @@
 //! One scan at a time: [`Detector`].
 
 use crate::bright::Threshold;
-use crate::circle::{Circle, Edge, Radius, fit};
+use crate::circle::{Circle, Edge, Fit, Hit, Radius};
 use crate::config::{Config, ConfigError};
 use crate::output::{Class, Counts, Detection, Rejection};
 use crate::scan::{Ray, Rays, Scan, ScanError};
@@ -19,7 +19,8 @@ pub struct Detector {
     bright: Vec<Segment>,
     small: Vec<Small>,
     sample: Vec<(f64, f64)>,
-    arc: Vec<(f64, f64)>,
+    arc: Vec<Hit>,
+    fit: Fit,
     found: Vec<Detection>,
 }
 
@@ -51,6 +52,7 @@ impl Detector {
             small: Vec::new(),
             sample: Vec::new(),
             arc: Vec::new(),
+            fit: Fit::default(),
             found: Vec::new(),
         })
     }
@@ -203,7 +205,7 @@ impl Detector {
         loop {
             let middle = self.rays.rays[usize::midpoint(segment.first, segment.last)];
             let edges = self.prepare(&segment, &middle);
-            let circle = fit(&self.arc, middle.angle, &edges, radius, range_std).ok_or(Rejection::Size)?;
+            let circle = self.fit.circle(&self.arc, middle.angle, &edges, radius, range_std).ok_or(Rejection::Size)?;
             if circle.chi_squared <= chi_squared_bound(self.arc.len(), probability) {
                 return Ok((circle, middle.time));
             }
@@ -237,7 +239,7 @@ impl Detector {
         self.arc.clear();
         for ray in &self.rays.rays[segment.first..=segment.last] {
             let after = ray.time - middle.time;
-            self.arc.push((ray.angle - middle.angle + rate * after, ray.range + ahead * after));
+            self.arc.push(Hit { angle: ray.angle - middle.angle + rate * after, range: ray.range + ahead * after });
         }
         let blur = 0.5 * self.config.scanner.beam_divergence_rad;
         let by_angle = self.rays.time_step / self.rays.step;
@@ -246,14 +248,14 @@ impl Detector {
             offset + rate * offset * by_angle
         };
         let ends = [segment.first, segment.last].map(|k| self.rays.rays[k].angle);
-        std::array::from_fn(|k| match segment.sides[k] {
-            // A beam that hit the edge with a part of it has the tangent within.
-            Side::Mixed(angle) => {
-                let width = blur.max(1e-6);
-                Edge { passed: corrected(angle) - width, hit: corrected(angle) + width, blur: 0.0 }
-            }
-            Side::Free(angle) => Edge { passed: corrected(angle), hit: corrected(ends[k]), blur },
-            Side::Hidden => Edge { passed: corrected(ends[k]), hit: corrected(ends[k]), blur },
+        std::array::from_fn(|k| {
+            let hit = corrected(ends[k]);
+            let (passed, mixed) = match segment.sides[k] {
+                Side::Mixed(angle) => (corrected(angle), blur > 0.0),
+                Side::Free(angle) => (corrected(angle), false),
+                Side::Hidden => (hit, false),
+            };
+            Edge { passed, hit, blur, mixed }
         })
     }
 

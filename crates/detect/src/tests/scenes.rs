@@ -188,6 +188,7 @@ fn table() {
     for (name, kind) in kinds {
         let report = report(&kind, 1000..1000 + runs);
         println!("{}", line(&format!("{name}: poles, tracked"), &report.poles));
+        println!("{}", line(&format!("{name}: poles, tracked, in view for 1.2 s"), &report.poles_in_view));
         println!("{}", line(&format!("{name}: poles, one scan"), &report.poles_alone));
         println!("{}", line(&format!("{name}: reflectors"), &report.reflectors));
         for (rays, tally) in ["3", "4–5", "6–9", "10–19", "20+"].iter().zip(&report.by_rays) {

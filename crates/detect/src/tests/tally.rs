@@ -7,6 +7,8 @@ use lienav_lie::se2::Se2;
 use lienav_sim::scan::{Cast, Disc, Seen};
 use nalgebra::Vector2;
 
+/// Scans of a drive.
+const SCANS: usize = 30;
 /// Detections within this of a landmark are of it, m.
 const SAME_M: f64 = 0.25;
 
@@ -40,21 +42,16 @@ impl Tally {
     pub fn rmse(&self) -> f64 {
         (self.squared_error / self.found.max(1) as f64).sqrt()
     }
-    pub fn add(&mut self, other: &Self) {
-        self.right += other.right;
-        self.wrong += other.wrong;
-        self.there += other.there;
-        self.found += other.found;
-        self.nees += other.nees;
-        self.squared_error += other.squared_error;
-    }
 }
 
 /// Poles and reflectors, each told in single scans and by the tracker, and poles by how many rays hit them.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     pub poles_alone: Tally,
+    /// Those that the tracker lets pass, over all that are whole.
     pub poles: Tally,
+    /// The same over those that were whole in two thirds of the scans of the last 1.2 s, the first of them too.
+    pub poles_in_view: Tally,
     pub reflectors: Tally,
     /// In single scans, hit by 3, 4–5, 6–9, 10–19, 20 and more rays.
     pub by_rays: [Tally; 5],
@@ -86,7 +83,7 @@ fn judge(
     pose: &Se2,
     detections: &[Detection],
     reflectors: bool,
-    mut each: impl FnMut(usize, Option<(f64, f64)>),
+    mut each: impl FnMut(usize, usize, Option<(f64, f64)>),
 ) -> (usize, usize) {
     let (mut right, mut wrong) = (0, 0);
     let of_kind = |detection: &&Detection| (detection.class == Class::Reflector) == reflectors;
@@ -109,6 +106,7 @@ fn judge(
         let distance = |detection: &&Detection| (detection.position - truth).norm();
         let nearest = detections.iter().filter(of_kind).min_by(|a, b| distance(a).total_cmp(&distance(b)));
         each(
+            k,
             rays,
             nearest.filter(|nearest| distance(nearest) < SAME_M).map(|nearest| {
                 let error = nearest.position - truth;
@@ -135,30 +133,48 @@ pub fn run(scene: &Scene, config: &Config, report: &mut Report) {
     let mut detector = Detector::new(config.clone()).unwrap();
     let mut tracker = Tracker::new(config.persistence.clone());
     let mut rng = scene.noise();
-    for k in 0..20 {
-        let time = 0.1 * f64::from(k);
+    let mut in_view = vec![[false; SCANS]; scene.world.discs.len()];
+    for k in 0..SCANS {
+        let time = 0.1 * k as f64;
         let pose = scene.pose(time);
         let cast = scene.scanner.cast(&scene.world, &pose, &scene.twist, time, &mut rng);
         let detections = detector.detect(&scan_of(scene, &cast)).unwrap();
         let standing = tracker.update(Stamp::from_secs(time), &pose, detections);
+        for (disc, view) in in_view.iter_mut().enumerate() {
+            view[k] = whole(&cast, disc).is_some_and(|rays| rays >= 3);
+        }
         if k < 15 || k % 2 == 0 {
             continue;
         }
         let alone: Vec<_> = detections.iter().copied().filter(|detection| detection.isolated).collect();
         let tally = &mut report.poles_alone;
         let bins = &mut report.by_rays;
-        let (right, wrong) = judge(scene, &cast, &pose, &alone, false, |rays, found| {
+        let (right, wrong) = judge(scene, &cast, &pose, &alone, false, |_, rays, found| {
             count(tally, found);
             let bin = [4, 6, 10, 20].iter().filter(|&&least| rays >= least).count();
             count(&mut bins[bin], found);
         });
         tally.right += right;
         tally.wrong += wrong;
-        for (tally, reflectors) in [(&mut report.poles, false), (&mut report.reflectors, true)] {
-            let (right, wrong) = judge(scene, &cast, &pose, standing, reflectors, |_, found| count(tally, found));
+        let long = |disc: usize| {
+            let view = &in_view[disc][k - 12..=k];
+            view[0] && view.iter().filter(|whole| **whole).count() >= 9
+        };
+        let (tally, steady) = (&mut report.poles, &mut report.poles_in_view);
+        let (right, wrong) = judge(scene, &cast, &pose, standing, false, |disc, _, found| {
+            count(tally, found);
+            if long(disc) {
+                count(steady, found);
+            }
+        });
+        for tally in [tally, steady] {
             tally.right += right;
             tally.wrong += wrong;
         }
+        let tally = &mut report.reflectors;
+        let (right, wrong) = judge(scene, &cast, &pose, standing, true, |_, _, found| count(tally, found));
+        tally.right += right;
+        tally.wrong += wrong;
     }
 }
 
