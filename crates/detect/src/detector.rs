@@ -33,6 +33,8 @@ struct Small {
 
 /// Widest thing that counts as small, m.
 const SMALL_M: f64 = 0.45;
+/// A ray beside a bright one is of the same reflector from this part of its intensity on.
+const SAME_REFLECTOR: f64 = 0.3;
 /// How many small things to both sides are looked at.
 const NEIGHBOURS: usize = 32;
 
@@ -109,23 +111,23 @@ impl Detector {
         }
         let list = &self.rays.rays;
         for segment in &self.segments {
-            let mut run: Option<usize> = None;
-            for k in segment.first..=segment.last {
-                let bright = threshold.passes(list[k].range, list[k].intensity);
-                if bright && run.is_none() {
-                    run = Some(k);
+            let mut next = segment.first;
+            while let Some(seed) = (next..=segment.last).find(|&k| threshold.passes(list[k].range, list[k].intensity)) {
+                // Rays beside a bright one that are not much less bright are of the same reflector.
+                let mut brightest = list[seed].intensity;
+                let (mut first, mut last) = (seed, seed);
+                while last < segment.last && list[last + 1].intensity > SAME_REFLECTOR * brightest {
+                    last += 1;
+                    brightest = brightest.max(list[last].intensity);
                 }
-                if let Some(first) = run
-                    && (!bright || k == segment.last)
-                {
-                    let last = if bright { k } else { k - 1 };
-                    // Inside of a segment the surface goes on beside the reflector.
-                    let left =
-                        if first == segment.first { segment.sides[0] } else { Side::Free(list[first - 1].angle) };
-                    let right = if last == segment.last { segment.sides[1] } else { Side::Free(list[last + 1].angle) };
-                    self.bright.push(Segment { first, last, sides: [left, right] });
-                    run = None;
+                while first > next && list[first - 1].intensity > SAME_REFLECTOR * brightest {
+                    first -= 1;
                 }
+                // Inside of a segment the surface goes on beside the reflector.
+                let left = if first == segment.first { segment.sides[0] } else { Side::Free(list[first - 1].angle) };
+                let right = if last == segment.last { segment.sides[1] } else { Side::Free(list[last + 1].angle) };
+                self.bright.push(Segment { first, last, sides: [left, right] });
+                next = last + 1;
             }
         }
     }
@@ -179,9 +181,11 @@ impl Detector {
         };
         let diameter = 2.0 * circle.radius;
         let of_class = [Class::Pole, Class::Trunk, Class::Cone];
-        let slack = 0.5 * circle.radius_std;
-        let class =
-            classes.iter().position(|class| class.2 > 0.0 && (class.1 - slack..=class.2 + slack).contains(&diameter));
+        // How far the diameter is outside of what a class has; 99 % of those at its limits are within 2.5 deviations.
+        let outside = |class: &(&str, f64, f64)| (class.1 - diameter).max(diameter - class.2).max(0.0);
+        let possible = classes.iter().enumerate().filter(|(_, class)| class.2 > 0.0);
+        let nearest = possible.min_by(|a, b| outside(a.1).total_cmp(&outside(b.1)));
+        let class = nearest.filter(|(_, class)| outside(class) <= 5.0 * circle.radius_std).map(|(k, _)| k);
         let Some(class) = class else { return self.counts.add(Rejection::Size) };
         let isolated = self.isolated(place);
         self.report(of_class[class], small.segment, &circle, time, isolated);
