@@ -12,8 +12,8 @@ pub(crate) enum Threshold {
     None,
     /// The same at every range.
     Fixed(f64),
-    /// ln I = a + b ln r.
-    Line(f64, f64),
+    /// ln I = a + b ln r, for ranges from `from` on; nearer ones as there.
+    Line { a: f64, b: f64, from: f64 },
 }
 
 impl Threshold {
@@ -22,7 +22,7 @@ impl Threshold {
         match *self {
             Self::None => false,
             Self::Fixed(least) => intensity >= least,
-            Self::Line(a, b) => intensity > 0.0 && intensity.ln() > a + b * range.ln(),
+            Self::Line { a, b, from } => intensity > 0.0 && intensity.ln() > a + b * range.max(from).ln(),
         }
     }
 
@@ -32,7 +32,6 @@ impl Threshold {
         sample.clear();
         let stride = rays.rays.len().div_ceil(SAMPLE).max(1);
         let positive = rays.rays.iter().step_by(stride).filter(|ray| ray.intensity > 0.0);
-        // A map that sorted by the second number finds the median.
         sample.extend(positive.map(|ray| (ray.range.ln(), ray.intensity.ln())));
         if sample.len() < 5 {
             return Self::None;
@@ -54,6 +53,10 @@ impl Threshold {
             b = if spread > 1e-3 * w { ((xy - x * y / w) / spread).clamp(-2.5, 0.5) } else { 0.0 };
             a = (y - b * x) / w;
         }
-        Self::Line(a + contrast.ln(), b)
+        // Near the scanner light does not grow as the line has it, and where no surface is near nothing is known: the
+        // line ends at half of the range that a tenth of the rays fall short of.
+        sample.sort_unstable_by(|p, q| p.0.total_cmp(&q.0));
+        let from = 0.5 * sample[sample.len() / 10].0.exp();
+        Self::Line { a: a + contrast.ln(), b, from }
     }
 }

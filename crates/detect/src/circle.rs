@@ -24,6 +24,9 @@ const PANELS: usize = 4;
 /// Probability that a ray by itself beside an edge met the edge, and no thing of its own.
 const MIXED: f64 = 0.8;
 
+/// Least deviation of a direction where the radius is known, as a part of the step between the rays.
+const LEAST_PART: f64 = 0.04;
+
 /// Where a tangent of the circle is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edge {
@@ -168,9 +171,15 @@ impl Fit {
             Radius::Known(_) => true,
             Radius::Between(min, max) => (min..=max).contains(&(node.distance * node.half_angle.sin())),
         };
+        let prior = radius;
         moments(&self.nodes, within).map(|(centre, covariance, radius, radius_std)| {
             let (sin, cos) = middle.sin_cos();
             let turn = Matrix2::new(cos, -sin, sin, cos);
+            let covariance = match prior {
+                // Edges that hardly admit the known radius confine the direction to nothing: the model is not that good.
+                Radius::Known(_) => covariance + across(&centre, LEAST_PART * (edges[0].hit - edges[0].passed)),
+                Radius::Between(..) => covariance,
+            };
             let residual = |hit: Option<&Hit>| {
                 let predicted = |hit: &Hit| best.distance * shape(hit.angle - best.phi, best.half_angle);
                 hit.map_or(0.0, |hit| (hit.range - predicted(hit)) / range_std)
@@ -278,6 +287,12 @@ impl Fit {
         }
         Some(best)
     }
+}
+
+/// Variance of a direction with this deviation, rad, as a covariance of the point it points to.
+fn across(point: &Vector2<f64>, deviation: f64) -> Matrix2<f64> {
+    let aside = Vector2::new(-point.y, point.x) * deviation;
+    aside * aside.transpose()
 }
 
 /// g: range over distance of the centre, for a ray at `angle` from it.

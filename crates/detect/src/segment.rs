@@ -44,9 +44,16 @@ impl Jump {
     }
 
     fn between(&self, a: &Ray, b: &Ray) -> bool {
-        b.angle - a.angle > 2.5 * self.step || (a.range - b.range).abs() > self.threshold(a.range.min(b.range), 1.0)
+        b.angle - a.angle > 2.5 * self.step || self.apart(a, b)
+    }
+
+    fn apart(&self, a: &Ray, b: &Ray) -> bool {
+        (a.range - b.range).abs() > self.threshold(a.range.min(b.range), 1.0)
     }
 }
+
+/// Surfaces farther apart give two echoes, not one between, m.
+const MIXES_M: f64 = 1.5;
 
 /// Cuts the rays into segments, from left to right.
 pub(crate) fn segments(rays: &mut Rays, jump: &Jump, found: &mut Vec<Segment>) {
@@ -69,9 +76,8 @@ pub(crate) fn segments(rays: &mut Rays, jump: &Jump, found: &mut Vec<Segment>) {
             first = k;
         }
     }
-    for place in 0..found.len() {
-        let segment = found[place];
-        found[place].sides = [left(rays, &segment, jump), right(rays, &segment, jump)];
+    for segment in found {
+        segment.sides = [left(rays, segment, jump), right(rays, segment, jump)];
     }
 }
 
@@ -103,15 +109,9 @@ fn side(ray: Option<Ray>, beyond: Option<Ray>, edge: &Ray, outward: f64, jump: &
         return Side::Hidden;
     }
     // A ray by itself, between this surface and one behind, is a mixed pixel.
-    let alone = beyond.is_some_and(|beyond| beyond.range > ray.range && jump.between_unordered(&ray, &beyond));
-    let behind = ray.range - edge.range < 1.5;
+    let alone = beyond.is_some_and(|beyond| beyond.range > ray.range && jump.apart(&ray, &beyond));
+    let behind = ray.range - edge.range < MIXES_M;
     if alone && behind { Side::Mixed(ray.angle) } else { Side::Free(ray.angle) }
-}
-
-impl Jump {
-    fn between_unordered(&self, a: &Ray, b: &Ray) -> bool {
-        (a.range - b.range).abs() > self.threshold(a.range.min(b.range), 1.0)
-    }
 }
 
 fn left(rays: &Rays, segment: &Segment, jump: &Jump) -> Side {

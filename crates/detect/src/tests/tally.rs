@@ -180,10 +180,11 @@ pub fn run(scene: &Scene, config: &Config, report: &mut Report) {
 
 /// A line of the table in docs/detector.md.
 pub fn line(name: &str, tally: &Tally) -> String {
+    let judged = tally.right + tally.wrong > 0;
+    let precision = if judged { format!("{:.3}", tally.precision()) } else { "–".into() };
     format!(
-        "| {name} | {} | {:.3} | {:.3} | {:.2} | {:.1} |",
+        "| {name} | {} | {precision} | {:.3} | {:.2} | {:.1} |",
         tally.there,
-        tally.precision(),
         tally.recall(),
         tally.mean_nees(),
         1000.0 * tally.rmse()
