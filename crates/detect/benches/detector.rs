@@ -17,7 +17,11 @@ fn world(poles: u32) -> World {
     let disc = |k: u32| {
         let (angle, range) = (f64::from(k) / f64::from(poles) * 4.4 - 2.2, 2.0 + f64::from(k * 7 % 11));
         let radius = 0.03 + 0.01 * f64::from(k % 12);
-        if k % 4 == 0 { Disc::reflector(polar(range, angle), 0.04) } else { Disc::pole(polar(range, angle), radius) }
+        if k.is_multiple_of(4) {
+            Disc::reflector(polar(range, angle), 0.04)
+        } else {
+            Disc::pole(polar(range, angle), radius)
+        }
     };
     let person = |k: u32| Person {
         position: polar(3.0 + f64::from(k), 1.1 * f64::from(k) - 2.0),

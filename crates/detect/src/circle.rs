@@ -46,8 +46,8 @@ impl Edge {
         (self.passed.min(self.hit) - self.blur, self.passed.max(self.hit) + self.blur)
     }
 
-    /// Density of a tangent at `angle`, but for a factor: that one ray hit and the other passed, each beam in proportion
-    /// to its part; and that a mixed one did neither.
+    /// Density of a tangent at `angle`, but for a factor: that one ray hit and the other passed, each beam in
+    /// proportion to its part; and that a mixed one did neither.
     fn likelihood(&self, angle: f64) -> f64 {
         let outward = if self.hit >= self.passed { -1.0 } else { 1.0 };
         let part = |ray: f64| match self.blur {
@@ -176,7 +176,8 @@ impl Fit {
             let (sin, cos) = middle.sin_cos();
             let turn = Matrix2::new(cos, -sin, sin, cos);
             let covariance = match prior {
-                // Edges that hardly admit the known radius confine the direction to nothing: the model is not that good.
+                // Edges that hardly admit the known radius confine the direction to nothing, and the model is not that
+                // good.
                 Radius::Known(_) => covariance + across(&centre, LEAST_PART * (edges[0].hit - edges[0].passed)),
                 Radius::Between(..) => covariance,
             };
@@ -195,7 +196,8 @@ impl Fit {
         })
     }
 
-    /// The hits with their variances: that of a range and, near the edges, what the width of the beam makes of the slope.
+    /// The hits with their variances: that of a range and, near the edges, what the width of the beam makes of the
+    /// slope.
     fn load(&mut self, hits: &[Hit], edges: &[Edge; 2], range_std: f64) {
         let middle = |edge: &Edge| 0.5 * (edge.passed + edge.hit);
         let (left, right) = (middle(&edges[0]), middle(&edges[1]));

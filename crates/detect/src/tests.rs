@@ -1,5 +1,6 @@
 mod bad_scans;
 mod circles;
+mod documents;
 mod laws;
 mod scenes;
 mod tally;

@@ -26,6 +26,8 @@ pub struct Kind {
     pub poles: usize,
     pub reflectors: usize,
     pub people: usize,
+    /// The σ that the settings have, if it is not that of the scanner, m.
+    pub believed_std_m: Option<f64>,
     /// Part of the people who stand.
     pub stand: f64,
     pub walls: usize,
@@ -33,7 +35,15 @@ pub struct Kind {
 
 impl Kind {
     pub fn usual() -> Self {
-        Self { scanner: Scanner::default(), poles: 12, reflectors: 6, people: 4, stand: 0.0, walls: 4 }
+        Self {
+            scanner: Scanner::default(),
+            poles: 12,
+            reflectors: 6,
+            people: 4,
+            believed_std_m: None,
+            stand: 0.0,
+            walls: 4,
+        }
     }
     fn noise(self, range_std_m: f64) -> Self {
         Self { scanner: Scanner { range_std_m, ..self.scanner }, ..self }
@@ -152,7 +162,9 @@ pub fn settings(scanner: &Scanner) -> Config {
 fn report(kind: &Kind, seeds: std::ops::Range<u64>) -> Report {
     let mut report = Report::default();
     for seed in seeds {
-        run(&Scene::new(kind, seed), &settings(&kind.scanner), &mut report);
+        let mut settings = settings(&kind.scanner);
+        settings.scanner.range_std_m = kind.believed_std_m.unwrap_or(settings.scanner.range_std_m);
+        run(&Scene::new(kind, seed), &settings, &mut report);
     }
     report
 }
@@ -181,6 +193,8 @@ fn table() {
         ("all stand", Kind { stand: 1.0, ..usual }),
         ("noise 2 cm", usual.noise(0.02)),
         ("noise 3 cm", usual.noise(0.03)),
+        ("2 cm, believed 1 cm", Kind { believed_std_m: Some(0.01), ..usual.noise(0.02) }),
+        ("1 cm, believed 2 cm", Kind { believed_std_m: Some(0.02), ..usual }),
         ("0.5°", usual.resolution(0.5)),
         ("1°", usual.resolution(1.0)),
         ("1°, 3 cm", usual.resolution(1.0).noise(0.03)),
