@@ -31,7 +31,7 @@ struct Small {
     centre: Vector2<f64>,
 }
 
-/// Widest thing that counts as small, m.
+/// Widest thing that counts as small, if no class is wider, m: people are.
 const SMALL_M: f64 = 0.45;
 /// A ray beside a bright one is of the same reflector from this part of its intensity on.
 const SAME_REFLECTOR: f64 = 0.3;
@@ -81,7 +81,7 @@ impl Detector {
         let jump = self.jump();
         segments(&mut self.rays, &jump, &mut self.segments);
         self.find_bright();
-        self.find_small();
+        self.find_small(SMALL_M.max(2.2 * jump.max_radius));
         for k in 0..self.bright.len() {
             self.consider_bright(self.bright[k]);
         }
@@ -133,7 +133,7 @@ impl Detector {
     }
 
     /// Segments that are small and in front of what is beside them.
-    fn find_small(&mut self) {
+    fn find_small(&mut self, widest_m: f64) {
         self.small.clear();
         let list = &self.rays.rays;
         let mut bright = self.bright.iter().peekable();
@@ -146,7 +146,7 @@ impl Detector {
             let width = (b.angle - a.angle) * a.range.min(b.range);
             let hidden = segment.sides.map(|side| side == Side::Hidden);
             // A single ray with something nearer beside it is a mixed pixel or a piece of a wall seen from its end.
-            if width > SMALL_M || hidden == [true; 2] || (segment.rays() == 1 && hidden != [false; 2]) {
+            if width > widest_m || hidden == [true; 2] || (segment.rays() == 1 && hidden != [false; 2]) {
                 continue;
             }
             let (angle, range) = (0.5 * (a.angle + b.angle), a.range.min(b.range));

@@ -100,7 +100,7 @@ fn classes_follow_from_diameter_and_brightness() {
     let discs = vec![
         Disc::reflector(Vector2::new(6.0, 0.0), 0.04),
         Disc::pole(Vector2::new(4.0, 2.0), 0.08),
-        Disc::pole(Vector2::new(4.0, -3.0), 0.25),
+        Disc::pole(Vector2::new(4.0, -3.0), 0.38),
     ];
     let world = World { discs, walls: behind(), people: vec![] };
     let classes = |config: &Config| {

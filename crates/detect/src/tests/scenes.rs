@@ -24,6 +24,8 @@ pub struct Scene {
 pub struct Kind {
     pub scanner: Scanner,
     pub poles: usize,
+    /// Least and largest diameter of what is not a reflector, m.
+    pub diameters_m: [f64; 2],
     pub reflectors: usize,
     pub people: usize,
     /// The σ that the settings have, if it is not that of the scanner, m.
@@ -38,6 +40,7 @@ impl Kind {
         Self {
             scanner: Scanner::default(),
             poles: 12,
+            diameters_m: [0.05, 0.3],
             reflectors: 6,
             people: 4,
             believed_std_m: None,
@@ -75,6 +78,7 @@ impl Scene {
             walls.push(Wall { from, to: from + aside, reflectivity });
         }
         walls.retain(|wall| distance_to(wall, &Vector2::zeros()) > 1.5);
+        let [least, most] = kind.diameters_m;
         let mut discs: Vec<Disc> = Vec::new();
         for k in 0..kind.poles + kind.reflectors {
             for _ in 0..100 {
@@ -85,7 +89,7 @@ impl Scene {
                 if clear {
                     let pole = Disc {
                         reflectivity: rng.random_range(0.1..0.9),
-                        ..Disc::pole(centre, rng.random_range(0.025..0.15))
+                        ..Disc::pole(centre, 0.5 * rng.random_range(least..most))
                     };
                     discs.push(if k < kind.poles { pole } else { Disc::reflector(centre, 0.04) });
                     break;
@@ -164,6 +168,9 @@ fn report(kind: &Kind, seeds: std::ops::Range<u64>) -> Report {
     for seed in seeds {
         let mut settings = settings(&kind.scanner);
         settings.scanner.range_std_m = kind.believed_std_m.unwrap_or(settings.scanner.range_std_m);
+        if kind.diameters_m[1] > 0.3 {
+            (settings.sizes.trunk_min_m, settings.sizes.trunk_max_m) = (0.3, kind.diameters_m[1]);
+        }
         run(&Scene::new(kind, seed), &settings, &mut report);
     }
     report
@@ -195,6 +202,7 @@ fn table() {
         ("noise 3 cm", usual.noise(0.03)),
         ("2 cm, believed 1 cm", Kind { believed_std_m: Some(0.01), ..usual.noise(0.02) }),
         ("1 cm, believed 2 cm", Kind { believed_std_m: Some(0.02), ..usual }),
+        ("trunks of 20–80 cm", Kind { diameters_m: [0.2, 0.8], ..usual }),
         ("0.5°", usual.resolution(0.5)),
         ("1°", usual.resolution(1.0)),
         ("1°, 3 cm", usual.resolution(1.0).noise(0.03)),
