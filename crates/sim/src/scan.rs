@@ -1,6 +1,6 @@
 //! Scans of a planar laser scanner by ray casting: discs (poles, trunks, reflectors), walls and people who walk.
 //!
-//! A ray is a narrow beam, a bundle of [`BUNDLE`] directions over the divergence. A beam that falls on two surfaces at
+//! A ray is a narrow beam, a bundle of directions over the divergence. A beam that falls on two surfaces at
 //! an edge reads one of them or, with a stated probability, something between: a mixed pixel. Rays leave one after the
 //! other while the scanner moves and people walk. Every reading keeps what the middle of its beam met, so that a test
 //! knows how many rays hit a pole and whether something stood before it.
