@@ -37,6 +37,7 @@
 //!   [`Simulation::add_sensor`] adds a sensor; [`Simulation::filter_config`] tells a filter the noise of all of them.
 //! - World, odometry, feature sensor, misreads, gyroscope and initial error have a stream of random numbers each: a
 //!   change of one leaves the others as they are.
+//! - [`scan`] casts the rays of a laser scanner among poles, walls and people.
 //! - [`trajectory`] gives pose, twist and acceleration along a path in closed form.
 //! - Units are SI, axes those of REP 103.
 //! - `lienav-slam` has the filters, `lienav-eval` the evaluation and Monte Carlo runs. `examples/02_stereo.rs`,
@@ -50,6 +51,7 @@ mod imu;
 mod odometry;
 mod random;
 mod relations;
+pub mod scan;
 mod scenario;
 mod sensors;
 mod shipped;

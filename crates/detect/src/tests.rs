@@ -1,0 +1,7 @@
+mod bad_scans;
+mod circles;
+mod documents;
+mod laws;
+mod scenes;
+mod tally;
+mod tracks;
