@@ -44,7 +44,10 @@ fn colcon_builds_and_installs_the_package() -> Outcome {
         assert_eq!(names_in(&installed)?, names_in(&project.join(folder))?, "{}", installed.display());
     }
     let executables = install.join("lienav/lib/lienav");
-    assert_eq!(names_in(&executables)?, ["attitude_node", "lienav", "simulator_node", "slam_node"]);
+    assert_eq!(
+        names_in(&executables)?,
+        ["attitude_node", "landmark_detector_node", "lienav", "simulator_node", "slam_node"]
+    );
 
     let version = Command::new(executables.join("lienav")).arg("--version").output()?;
     assert!(version.status.success());

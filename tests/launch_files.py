@@ -67,6 +67,7 @@ class Text(unittest.TestCase):
             [
                 'attitude.launch.py',
                 'bag.launch.py',
+                'landmark_detector.launch.py',
                 'localization.launch.py',
                 'simulation.launch.py',
                 'slam.launch.py',
@@ -132,6 +133,7 @@ class Started(unittest.TestCase):
             'lienav',
             'lib/lienav/slam_node',
             'lib/lienav/attitude_node',
+            'lib/lienav/landmark_detector_node',
             'lib/lienav/simulator_node',
             'lib/lienav/lienav',
         )
@@ -274,6 +276,10 @@ class Started(unittest.TestCase):
         self.assertEqual(self.launch('slam', ends_with=1, params_file='/no/such.yaml'), {})
         self.assertEqual(self.launch('bag', ends_with=1, bag='/no/such/bag'), {})
         self.assertEqual(self.launch('localization', ends_with=1, map='/no/such.yaml'), {})
+
+    def test_the_detector_hears_the_scanner_that_is_named(self):
+        call = self.launch('landmark_detector', scan='/laser/scan')['landmark_detector_node']
+        self.assertIn('scan:=/laser/scan', call['argv'])
 
     def test_a_robot_is_localized_in_its_map(self):
         file = self.folder / 'hall.yaml'

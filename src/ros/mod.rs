@@ -1,6 +1,6 @@
 //! The ROS face: the nodes, and the only place that names r2r.
 //!
-//! - [`slam_node`], [`attitude_node`] and [`simulator_node`]: one folder each;
+//! - [`slam_node`], [`attitude_node`], [`landmark_detector_node`] and [`simulator_node`]: one folder each;
 //! - [`player`], [`playback`] and [`live`]: `lienav play`, `lienav evaluate --live`;
 //! - [`start`], [`stop`], [`arguments`]: how a node begins, turns and ends, and what its command line says;
 //! - [`parameters`]: every setting with type, range and description; its services;
@@ -14,6 +14,7 @@ pub mod arguments;
 pub mod attitude_node;
 pub mod clock;
 pub mod diagnostics;
+pub mod landmark_detector_node;
 pub mod live;
 pub mod log;
 pub mod pace;

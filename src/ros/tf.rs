@@ -1,11 +1,13 @@
-//! The transform map → odom (REP 105), and planar poses as ROS has them.
+//! The transform map → odom (REP 105), and planar poses and clouds as ROS has them.
 
 use super::clock::to_time;
 use lienav_base::stamp::Stamp;
+use lienav_io::cloud::Encoded;
 use lienav_io::convert::PLANAR;
 use lienav_lie::Se2;
 use nalgebra::Matrix3;
 use r2r::geometry_msgs::msg::{Point, Pose, PoseWithCovariance, Quaternion, Transform, TransformStamped, Vector3};
+use r2r::sensor_msgs::msg::{PointCloud2, PointField};
 use r2r::std_msgs::msg::Header;
 
 /// map → odom from the pose of the base in the map, and that in the odometry frame at the same instant.
@@ -50,6 +52,27 @@ pub fn pose_with_covariance(estimate: Se2, covariance: &Matrix3<f64>) -> PoseWit
         }
     }
     PoseWithCovariance { pose: pose(estimate), covariance: out }
+}
+
+/// A cloud as it was laid out.
+pub fn cloud(header: Header, encoded: Encoded) -> PointCloud2 {
+    let field = |(name, offset, datatype): &(&str, u32, u8)| PointField {
+        name: (*name).to_owned(),
+        offset: *offset,
+        datatype: *datatype,
+        count: 1,
+    };
+    PointCloud2 {
+        header,
+        height: 1,
+        width: encoded.width,
+        fields: encoded.fields.iter().map(field).collect(),
+        is_bigendian: false,
+        point_step: encoded.point_step,
+        row_step: encoded.point_step * encoded.width,
+        data: encoded.data,
+        is_dense: true,
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::read;
 #[cfg(feature = "ros")]
-use lienav::ros::{attitude_node, simulator_node, slam_node};
+use lienav::ros::{attitude_node, landmark_detector_node, simulator_node, slam_node};
 use lienav_attitude::{BODY_SPECS, BodyGroup};
 #[cfg(feature = "ros")]
 use lienav_base::settings::Spec;
@@ -28,6 +28,12 @@ fn tables() -> Vec<(&'static str, String)> {
         (
             "## attitude_node itself",
             to_markdown(&attitude_node::Settings::default(), &without_body(attitude_node::SPECS)),
+        ),
+        ("## The landmark detector", to_markdown(&lienav_detect::Config::default(), lienav_detect::SPECS)),
+        #[cfg(feature = "ros")]
+        (
+            "## landmark_detector_node itself",
+            to_markdown(&landmark_detector_node::Settings::default(), landmark_detector_node::SPECS),
         ),
         ("## The simulation", to_markdown(&Scenario::default(), lienav_sim::SPECS)),
         #[cfg(feature = "ros")]

@@ -1,6 +1,6 @@
 //! A node as a peer of another make sees it: rclpy.
 
-use super::process::{Process, domain, run_peer, slam_node};
+use super::process::{Process, domain, run_peer, slam_node, start};
 use std::time::Duration;
 
 const NODE: [&str; 14] = [
@@ -76,6 +76,16 @@ fn a_robot_with_an_unknown_start_is_found_in_its_map() {
     let file = format!("map.file:={map}");
     let node = slam_node(&domain, &["-p", &file, "-p", "map.mode:=localization", "-p", "initial.mode:=unknown"]);
     if let Some(said) = run_peer("localize.py", &domain, &[&map]) {
+        println!("{said}");
+        end(node);
+    }
+}
+
+#[test]
+fn poles_are_found_in_scans_and_what_is_no_scan_is_counted() {
+    let domain = domain();
+    let node = start(env!("CARGO_BIN_EXE_landmark_detector_node"), &domain, &[]);
+    if let Some(said) = run_peer("detector.py", &domain, &[]) {
         println!("{said}");
         end(node);
     }

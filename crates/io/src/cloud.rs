@@ -272,6 +272,36 @@ pub fn encode_features(kind: FeatureKind, observations: &[Observation]) -> Encod
     })
 }
 
+/// What is known of a landmark besides its place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Label {
+    /// What kind of thing it is; 0 if nobody knows.
+    pub class: u32,
+    /// Diameter, m.
+    pub diameter_m: f64,
+    /// Standard deviation of that, m.
+    pub diameter_std_m: f64,
+}
+
+/// Lays out positions of landmarks relative to the sensor, m, with their covariance (zero where there is none) and
+/// labels: `id`, `class` UINT32, the rest FLOAT64.
+pub fn encode_labelled(observations: &[Observation], labels: &[Label]) -> Encoded {
+    let mut layout = Layout::new();
+    layout.field("id", UINT32);
+    layout.field("class", UINT32);
+    for name in names_of(FeatureKind::RelativePosition).iter().chain(&["diameter", "diameter_std"]) {
+        layout.field(name, FLOAT64);
+    }
+    layout.encode(observations.len().min(labels.len()), |i, out| {
+        let (Observation { id, value, covariance }, label) = (&observations[i], &labels[i]);
+        out.extend(id.unwrap_or(UNKNOWN_ID).to_le_bytes());
+        out.extend(label.class.to_le_bytes());
+        let (v, c) = (value.xy(), covariance.map_or(Matrix2::zeros(), |c| c.fixed::<2>()));
+        let numbers = [v.x, v.y, c.m11, c.m22, c.m12, label.diameter_m, label.diameter_std_m];
+        out.extend(numbers.into_iter().flat_map(f64::to_le_bytes));
+    })
+}
+
 /// Lays out true positions of landmarks, m: `id` UINT32; `x`, `y`, `z` FLOAT32 for rviz, which draws no doubles; and
 /// `x_m`, `y_m` FLOAT64 for those who compute with them.
 pub fn encode_landmarks(landmarks: &[(u32, Vector2<f64>)]) -> Encoded {

@@ -127,3 +127,22 @@ fn landmarks_keep_their_doubles() {
     let single = decode_landmarks(&cloud).unwrap();
     assert_eq!(single[0].1.x, f64::from(0.1f32));
 }
+
+#[test]
+fn what_is_labelled_is_read_as_features() {
+    let seen = |x: f64| Observation {
+        id: None,
+        value: [x, -x].into(),
+        covariance: Some(Matrix2::new(0.1, 0.02, 0.02, 0.3).into()),
+    };
+    let label = Label { class: 2, diameter_m: 0.1, diameter_std_m: 0.01 };
+    let observations = [seen(1.0), seen(2.0)];
+    let cloud = crate::convert::cloud_message(
+        lienav_base::stamp::Stamp::default(),
+        "laser",
+        encode_labelled(&observations, &[label; 2]),
+    );
+    let (kind, read) = decode_features(&cloud, FeatureKind::RangeBearing).unwrap();
+    assert_eq!((kind, read.as_slice()), (FeatureKind::RelativePosition, observations.as_slice()));
+    assert_eq!(&cloud.data.0[4..8], &2_u32.to_le_bytes());
+}

@@ -88,6 +88,19 @@ messages! {
         linear_acceleration: Vector3,
         linear_acceleration_covariance: [f64; 9],
     }
+    /// A sweep of a planar laser scanner: rad, s, m.
+    "sensor_msgs/msg/LaserScan" LaserScan {
+        header: Header,
+        angle_min: f32,
+        angle_max: f32,
+        angle_increment: f32,
+        time_increment: f32,
+        scan_time: f32,
+        range_min: f32,
+        range_max: f32,
+        ranges: Vec<f32>,
+        intensities: Vec<f32>,
+    }
     /// A magnetic field, T.
     "sensor_msgs/msg/MagneticField" MagneticField {
         header: Header,

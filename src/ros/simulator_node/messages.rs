@@ -2,14 +2,13 @@
 
 use crate::ros::tf;
 use lienav_base::stamp::Stamp;
-use lienav_io::cloud::{Encoded, encode_features, encode_landmarks};
+use lienav_io::cloud::{encode_features, encode_landmarks};
 use lienav_lie::Se2;
 use lienav_sim::ImuReading;
 use lienav_slam::{Features, Odometry};
 use nalgebra::{Matrix3, Vector2};
 use r2r::geometry_msgs::msg::Vector3;
-use r2r::sensor_msgs::msg::{PointCloud2, PointField};
-use r2r::std_msgs::msg::Header;
+use r2r::sensor_msgs::msg::PointCloud2;
 use r2r::{nav_msgs, sensor_msgs};
 
 /// Standard gravity, m/s².
@@ -34,12 +33,12 @@ pub fn odometry(stamp: Stamp, input: &Odometry, pose: Se2, odom: &str, base: &st
 
 /// A cloud of features.
 pub fn features(stamp: Stamp, seen: &Features, sensor: &str) -> PointCloud2 {
-    cloud(tf::header(stamp, sensor), encode_features(seen.kind, &seen.observations))
+    tf::cloud(tf::header(stamp, sensor), encode_features(seen.kind, &seen.observations))
 }
 
 /// All features there are, at their true places.
 pub fn landmarks(stamp: Stamp, landmarks: &[(u32, Vector2<f64>)], map: &str) -> PointCloud2 {
-    cloud(tf::header(stamp, map), encode_landmarks(landmarks))
+    tf::cloud(tf::header(stamp, map), encode_landmarks(landmarks))
 }
 
 /// An inertial reading of a sensor that has no orientation of its own.
@@ -49,26 +48,6 @@ pub fn imu(stamp: Stamp, reading: &ImuReading, base: &str) -> sensor_msgs::msg::
     message.angular_velocity.z = reading.yaw_rate;
     message.linear_acceleration = Vector3 { x: reading.acceleration.x, y: reading.acceleration.y, z: GRAVITY };
     message
-}
-
-fn cloud(header: Header, encoded: Encoded) -> PointCloud2 {
-    let field = |(name, offset, datatype): &(&str, u32, u8)| PointField {
-        name: (*name).to_owned(),
-        offset: *offset,
-        datatype: *datatype,
-        count: 1,
-    };
-    PointCloud2 {
-        header,
-        height: 1,
-        width: encoded.width,
-        fields: encoded.fields.iter().map(field).collect(),
-        is_bigendian: false,
-        point_step: encoded.point_step,
-        row_step: encoded.point_step * encoded.width,
-        data: encoded.data,
-        is_dense: true,
-    }
 }
 
 #[cfg(test)]

@@ -46,7 +46,10 @@ impl<'a> Frame<'a> {
 }
 
 /// Checks that a field of a message names one of the `allowed` frames. If none is listed, any will do.
-pub(crate) fn check_frame(field: &'static str, found: &str, allowed: &[Frame<'_>]) -> Result<(), Refusal> {
+///
+/// # Errors
+/// [`Refusal::UnknownFrame`].
+pub fn check_frame(field: &'static str, found: &str, allowed: &[Frame<'_>]) -> Result<(), Refusal> {
     let Some(first) = allowed.first() else { return Ok(()) };
     if allowed.iter().any(|frame| frame.is(found)) {
         return Ok(());

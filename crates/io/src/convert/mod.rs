@@ -23,8 +23,7 @@ mod read;
 mod refusal;
 mod write;
 
-pub(crate) use frame::check_frame;
-pub use frame::{Expected, Frame, Frames, Origin};
+pub use frame::{Expected, Frame, Frames, Origin, check_frame};
 pub use read::{
     features, imu, imu_sample, initial_pose, landmarks, magnetic_field, odometry, planar_block, pose_of, stamp_of,
     torque, yaw_of,

@@ -1,0 +1,91 @@
+//! `landmark_detector_node`: a laser scanner in; reflectors, poles, trunks and cones out, as `features` of `slam_node`.
+//! `docs/detector.md` has the method.
+//!
+//! One thread: a scan takes the detector a tenth of a millisecond.
+
+mod motion;
+mod settings;
+mod worker;
+
+pub use settings::{MountConfig, SPECS, Settings};
+
+use super::clock::RosClock;
+use super::log::Log;
+use super::parameters::{self, ParameterError, Parameters};
+use super::qos;
+use super::receive::{Inbox, WAIT, relay, subscribe, turn};
+use super::start::{self, StartError};
+use super::stop::Stop;
+use lienav_detect::{Config, Detector};
+use lienav_io::bag::cdr::CdrError;
+use lienav_io::messages::{LaserScan, Odometry};
+use worker::Worker;
+
+/// Whatever arrives.
+enum Event {
+    /// `scan`
+    Scan(LaserScan),
+    /// `odom`
+    Odometry(Odometry),
+    /// Bytes on a topic that are no message of its type.
+    Unreadable(&'static str, CdrError),
+    /// About parameters.
+    Parameters(parameters::Request),
+}
+
+/// Runs the node until `stop`.
+///
+/// # Errors
+/// The command line, a parameter, or ROS.
+pub fn run(stop: &Stop) -> Result<(), StartError> {
+    let mut node = start::node("landmark_detector_node")?;
+    let log = Log::new(node.logger());
+    let mut parameters = declare(&node, &log)?;
+    let settings: Settings = parameters.read(SPECS)?;
+    let config: Config = parameters.read(lienav_detect::SPECS)?;
+    let detector = Detector::new(config.clone()).map_err(|error| ParameterError::Unusable(error.to_string()))?;
+    let clock = RosClock::of(&mut node, parameters::use_sim_time(&parameters)?)?;
+    let (requests, _) = parameters::Services::of(&mut node)?.split();
+    let mut inboxes = listen(&mut node, &settings)?;
+    inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, Event::Parameters)));
+    let mut worker = Worker::of(&mut node, detector, config.persistence, settings, clock, log.clone())?;
+    while !stop.is_requested() {
+        turn(&mut node, &mut inboxes, WAIT, &mut |event| match event {
+            Event::Scan(message) => worker.scan(&message),
+            Event::Odometry(message) => worker.odometry(&message),
+            Event::Unreadable(topic, error) => worker.unreadable(topic, &error),
+            // Nothing can be changed while it runs.
+            Event::Parameters(request) => {
+                if let Err(error) = request.answer(&mut parameters, |_| Ok(())) {
+                    log.warn(&format!("the response of a service could not be sent: {error}"));
+                }
+            }
+        });
+        worker.look_after();
+    }
+    Ok(())
+}
+
+fn listen(node: &mut r2r::Node, settings: &Settings) -> r2r::Result<Vec<Inbox<Event>>> {
+    let scans = subscribe(node, "scan", qos::sensor_data(), |decoded: Result<LaserScan, CdrError>| {
+        decoded.map_or_else(|error| Event::Unreadable("scan", error), Event::Scan)
+    })?;
+    let mut inboxes = vec![scans];
+    if settings.use_odom {
+        inboxes.push(subscribe(node, "odom", qos::sensor_data(), |decoded: Result<Odometry, CdrError>| {
+            decoded.map_or_else(|error| Event::Unreadable("odom", error), Event::Odometry)
+        })?);
+    }
+    Ok(inboxes)
+}
+
+/// All parameters, with what the user has set; warns of names that nobody has asked for.
+fn declare(node: &r2r::Node, log: &Log) -> Result<Parameters, ParameterError> {
+    let overrides = parameters::overrides(node);
+    let mut all = Parameters::default();
+    all.declare(&Config::default(), lienav_detect::SPECS, &overrides)?;
+    all.declare(&Settings::default(), SPECS, &overrides)?;
+    all.declare(&parameters::Time::default(), parameters::TIME_SPECS, &overrides)?;
+    parameters::warn_of_unknown(&all, &overrides, log);
+    Ok(all)
+}

@@ -1,0 +1,217 @@
+//! What the node does with whatever arrives: convert, detect, follow, publish.
+
+use super::Settings;
+use super::motion::Motion;
+use crate::ros::clock::RosClock;
+use crate::ros::diagnostics::{Diagnostics, Dropped, Findings, Percentiles, Received, Values, listed};
+use crate::ros::log::Log;
+use crate::ros::{qos, tf};
+use lienav_base::intake::Reason;
+use lienav_base::stamp::Stamp;
+use lienav_detect::{Detection, Detector, PersistenceConfig, Rejection, Scan, Tracker};
+use lienav_io::bag::UNREADABLE;
+use lienav_io::bag::cdr::CdrError;
+use lienav_io::cloud::{Label, encode_labelled};
+use lienav_io::convert::{self, Frame, Refusal};
+use lienav_io::messages::{self, LaserScan};
+use lienav_slam::Observation;
+use nalgebra::Vector3;
+use r2r::sensor_msgs::msg::PointCloud2;
+use r2r::{Node, Publisher};
+use std::time::Instant;
+
+/// A scan that cannot be one.
+const BAD_SCAN: &str = "bad_scan";
+/// A scan that no odometry is near.
+const NO_ODOM: &str = "no_odom";
+/// A scan that is not newer than the one before.
+const OLD_STAMP: &str = "old_stamp";
+/// A stamp this far behind the newest means that time was set back, s.
+const JUMP_BACK_S: f64 = 2.0;
+
+/// The detector with all that surrounds it.
+pub struct Worker {
+    detector: Detector,
+    tracker: Tracker,
+    motion: Motion,
+    settings: Settings,
+    features: Publisher<PointCloud2>,
+    diagnostics: Diagnostics,
+    clock: RosClock,
+    log: Log,
+    scans: Received,
+    odometry: Received,
+    landmarks: u64,
+    dropped: Dropped,
+    last_scan: Option<Instant>,
+    newest: Option<Stamp>,
+    step_us: Vec<f64>,
+    before: (Received, Dropped),
+}
+
+impl Worker {
+    /// Advertises the topics of `node`.
+    ///
+    /// # Errors
+    /// ROS refuses one of them.
+    pub fn of(
+        node: &mut Node,
+        detector: Detector,
+        persistence: PersistenceConfig,
+        settings: Settings,
+        clock: RosClock,
+        log: Log,
+    ) -> r2r::Result<Self> {
+        Ok(Self {
+            features: node.create_publisher("features", qos::reliable())?,
+            diagnostics: Diagnostics::of(node)?,
+            tracker: Tracker::new(persistence),
+            motion: Motion::default(),
+            detector,
+            settings,
+            clock,
+            log,
+            scans: Received::default(),
+            odometry: Received::default(),
+            landmarks: 0,
+            dropped: Dropped::default(),
+            last_scan: None,
+            newest: None,
+            step_us: Vec::new(),
+            before: (Received::default(), Dropped::default()),
+        })
+    }
+
+    /// Takes in the motion of the robot.
+    pub fn odometry(&mut self, message: &messages::Odometry) {
+        self.odometry.received += 1;
+        match convert::odometry(message, &self.settings.odom(), &self.settings.base()) {
+            Ok((odometry, pose))
+                if odometry.velocity.iter().all(|v| v.is_finite()) && odometry.yaw_rate.is_finite() =>
+            {
+                self.odometry.used += 1;
+                self.motion.odometry(odometry, pose);
+            }
+            Ok(_) => self.drop("odom", "not_finite", "the twist is not finite"),
+            Err(refusal) => self.drop("odom", refusal.word(), &refusal.to_string()),
+        }
+    }
+
+    /// Finds landmarks in a scan.
+    pub fn scan(&mut self, message: &LaserScan) {
+        let begun = Instant::now();
+        self.scans.received += 1;
+        self.last_scan = Some(begun);
+        let stamp = match stamp_of(message, &self.settings.sensor()) {
+            Ok(stamp) => stamp,
+            Err(refusal) => return self.drop("scan", refusal.word(), &refusal.to_string()),
+        };
+        if self.newest.is_some_and(|newest| stamp <= newest && newest.since(stamp) < JUMP_BACK_S) {
+            return self.drop("scan", OLD_STAMP, "its stamp is not above that of the scan before");
+        }
+        self.newest = Some(stamp);
+        let moved = self.motion.scanner(stamp, &self.settings.mount.pose());
+        if self.settings.use_odom && moved.is_none() {
+            return self.drop("scan", NO_ODOM, "no odometry within 0.3 s of its stamp; look at odom and its clock");
+        }
+        let twist = moved.map_or_else(Vector3::zeros, |(_, twist)| twist);
+        let found = match self.detector.detect(&scan_of(message, twist)) {
+            Ok(found) => found,
+            Err(error) => {
+                let text = error.to_string();
+                return self.drop("scan", BAD_SCAN, &text);
+            }
+        };
+        let standing = match &moved {
+            Some((pose, _)) => self.tracker.update(stamp, pose, found),
+            None => found,
+        };
+        let published = self.features.publish(&cloud_of(message, standing));
+        self.landmarks += standing.len() as u64;
+        self.scans.used += 1;
+        self.step_us.push(begun.elapsed().as_secs_f64() * 1e6);
+        self.log.sent(published);
+    }
+
+    /// Counts what is no message.
+    pub fn unreadable(&mut self, topic: &'static str, error: &CdrError) {
+        match topic {
+            "odom" => self.odometry.received += 1,
+            _ => self.scans.received += 1,
+        }
+        self.drop(topic, UNREADABLE, &error.to_string());
+    }
+
+    fn drop(&mut self, topic: &str, word: &'static str, why: &str) {
+        self.dropped.add(word);
+        self.log.warn_of(word, || format!("{topic} dropped as {word}: {why}"));
+    }
+
+    /// What is due by the clock and not by input.
+    pub fn look_after(&mut self) {
+        let now = Instant::now();
+        if !self.diagnostics.is_due(now) {
+            return;
+        }
+        let mut findings = Findings::default();
+        let dropped = self.dropped.since(&self.before.1);
+        let (received, used) = self.scans.since(self.before.0);
+        if received > 0 && used == 0 {
+            findings.error(format!("none of {received} scans could be used: {}", listed(&dropped)));
+        } else if !dropped.is_empty() {
+            findings.warn(format!("dropped: {}", listed(&dropped)));
+        }
+        findings.silence("scan", self.last_scan.map(|at| now.saturating_duration_since(at)));
+        let mut values = Values::default();
+        values.received("scan", self.scans);
+        values.received("odom", self.odometry);
+        values.say("landmarks", self.landmarks);
+        for rejection in Rejection::ALL {
+            values.say(&format!("rejected.{}", rejection.word()), self.detector.rejected().get(*rejection));
+        }
+        values.percentiles("step_us", Percentiles::of(&mut self.step_us));
+        values.dropped(&self.dropped);
+        let landmarks = self.landmarks;
+        let verdict = findings.verdict(|| format!("running, {landmarks} landmarks seen"));
+        let status = values.status(format!("{}: detector", self.diagnostics.node()), verdict);
+        self.before = (self.scans, self.dropped.clone());
+        self.step_us.clear();
+        let published = self.diagnostics.publish(&self.clock, status);
+        self.log.sent(published);
+    }
+}
+
+fn stamp_of(message: &LaserScan, frames: &[Frame<'_>]) -> Result<Stamp, Refusal> {
+    convert::check_frame("frame_id", &message.header.frame_id, frames)?;
+    convert::stamp_of(&message.header.stamp)
+}
+
+fn scan_of(message: &LaserScan, twist: Vector3<f64>) -> Scan<'_> {
+    Scan {
+        angle_min_rad: f64::from(message.angle_min),
+        angle_increment_rad: f64::from(message.angle_increment),
+        time_increment_s: f64::from(message.time_increment),
+        range_min_m: f64::from(message.range_min),
+        range_max_m: f64::from(message.range_max),
+        ranges: &message.ranges,
+        intensities: &message.intensities,
+        twist,
+    }
+}
+
+fn cloud_of(message: &LaserScan, standing: &[Detection]) -> PointCloud2 {
+    let observation = |found: &Detection| Observation {
+        id: None,
+        value: [found.position.x, found.position.y].into(),
+        covariance: Some(found.covariance.into()),
+    };
+    let label = |found: &Detection| Label {
+        class: found.class as u32,
+        diameter_m: found.diameter_m,
+        diameter_std_m: found.diameter_std_m,
+    };
+    let observations: Vec<Observation> = standing.iter().map(observation).collect();
+    let labels: Vec<Label> = standing.iter().map(label).collect();
+    let stamp = Stamp::from_parts(message.header.stamp.sec, message.header.stamp.nanosec);
+    tf::cloud(tf::header(stamp, &message.header.frame_id), encode_labelled(&observations, &labels))
+}
