@@ -1,6 +1,6 @@
 //! SROS2: the policies, nodes in enclaves, and nodes that cannot be secure.
 
-use super::process::{Process, attitude_node, domain, run_peer, simulator_node, slam_node};
+use super::process::{Process, attitude_node, domain, run_peer, simulator_node, slam_node, start};
 use std::process::Command;
 use std::time::Duration;
 
@@ -23,6 +23,10 @@ fn the_policies_allow_what_the_nodes_use_and_no_more() {
     let dynamics = ["-p", "mode:=dynamics", "-r", "__node:=attitude_of_a_body"];
     let nodes = [attitude_node(&on, &common), attitude_node(&on, &[&common[..], &dynamics].concat())];
     allows_what_is_used(&on, "/lienav/attitude_node", &["attitude_node", "attitude_of_a_body"], nodes.into());
+    let on = domain();
+    let program = env!("CARGO_BIN_EXE_landmark_detector_node");
+    let detector = start(program, &on, &["--ros-args", "-p", "use_sim_time:=true"]);
+    allows_what_is_used(&on, "/lienav/landmark_detector_node", &["landmark_detector_node"], vec![detector]);
     let on = domain();
     let simulator = simulator_node(&on, &["-p", "publish_clock:=true"]);
     allows_what_is_used(&on, "/lienav/simulator_node", &["simulator_node"], vec![simulator]);
