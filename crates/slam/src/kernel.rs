@@ -37,15 +37,32 @@ impl WithSimd for SubtractOuter<'_> {
         let (fours, others) = w[..columns * n].split_at(columns / 4 * 4 * n);
         let whole = open / TILE * TILE;
         for j in (0..whole).step_by(TILE) {
-            let mut targets = Targets::<S, TILE>::new(a, stride, n, j);
-            fours.chunks_exact(4 * n).for_each(|four| targets.subtract_four(simd, four, n, j));
-            others.chunks_exact(n).for_each(|one| targets.subtract_one(simd, &one[j..]));
+            subtract_tile::<S, TILE>(simd, a, stride, (n, j), fours, others);
         }
         for j in whole..open {
-            let mut targets = Targets::<S, 1>::new(a, stride, n, j);
-            fours.chunks_exact(4 * n).for_each(|four| targets.subtract_four(simd, four, n, j));
-            others.chunks_exact(n).for_each(|one| targets.subtract_one(simd, &one[j..]));
+            subtract_tile::<S, 1>(simd, a, stride, (n, j), fours, others);
         }
+    }
+}
+
+/// C columns of A from j on; W has the columns of `fours`, and up to three `others`.
+#[inline(always)]
+fn subtract_tile<S: Simd, const C: usize>(
+    simd: S,
+    a: &mut [f64],
+    stride: usize,
+    (n, j): (usize, usize),
+    fours: &[f64],
+    others: &[f64],
+) {
+    let mut targets = Targets::<S, C>::new(a, stride, n, j);
+    fours.chunks_exact(4 * n).for_each(|four| targets.subtract_four(simd, four, n, j));
+    let mut pairs = others.chunks_exact(2 * n);
+    for pair in &mut pairs {
+        targets.subtract_two(simd, pair, n, j);
+    }
+    if let Some(one) = pairs.remainder().get(j..) {
+        targets.subtract_one(simd, one);
     }
 }
 
@@ -89,6 +106,23 @@ impl<'a, S: Simd, const C: usize> Targets<'a, S, C> {
         for (i, (((x0, x1), x2), x3)) in r0.iter().zip(r1).zip(r2).zip(r3).enumerate() {
             for (rest, f) in self.rests.iter_mut().zip(&f) {
                 rest[i] -= (f[0] * x0 + f[1] * x1) + (f[2] * x2 + f[3] * x3);
+            }
+        }
+    }
+
+    /// Subtracts two columns of W times their rows from `j` on, one after the other.
+    #[inline(always)]
+    fn subtract_two(&mut self, simd: S, pair: &[f64], n: usize, j: usize) {
+        let (w0, w1) = pair.split_at(n);
+        let [(v0, r0), (v1, r1)] = [w0, w1].map(|w| S::as_simd_f64s(&w[j..]));
+        for c in 0..C {
+            let (f0, f1) = (w0[j + c], w1[j + c]);
+            let (s0, s1) = (simd.splat_f64s(f0), simd.splat_f64s(f1));
+            for ((t, x0), x1) in self.vectors[c].iter_mut().zip(v0).zip(v1) {
+                *t = simd.sub_f64s(simd.sub_f64s(*t, simd.mul_f64s(s0, *x0)), simd.mul_f64s(s1, *x1));
+            }
+            for ((t, x0), x1) in self.rests[c].iter_mut().zip(r0).zip(r1) {
+                *t = *t - f0 * x0 - f1 * x1;
             }
         }
     }
