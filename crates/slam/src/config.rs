@@ -45,42 +45,42 @@ settings! {
 settings! {
     /// Odometry and its noise.
     pub struct MotionConfig {
-        /// Noise of the forward velocity, m/s per sample (or m/sqrt(s), see motion.noise).
+        /// Standard deviation of the forward velocity, m/s per sample (or m/sqrt(s), see motion.noise).
         velocity_x_std: f64 = 0.1, within STD, unit "m/s", runtime;
-        /// Noise of the leftward velocity: the slip of wheels; same unit.
+        /// Standard deviation of the lateral velocity (wheel slip), same unit.
         velocity_y_std: f64 = 0.03, within STD, unit "m/s", runtime;
-        /// Noise of the yaw rate, rad/s per sample (or rad/sqrt(s)).
+        /// Standard deviation of the yaw rate, rad/s per sample (or rad/sqrt(s)).
         yaw_rate_std: f64 = 0.1, within STD, unit "rad/s", runtime;
-        /// Noise of the forward velocity for each m/s of it, added in squares.
+        /// Standard deviation of the forward velocity proportional to it, m/s per m/s; variances add.
         velocity_ratio_std: f64 = 0.0, within STD, runtime;
-        /// Noise of the yaw rate for each rad/s of it, added in squares.
+        /// Standard deviation of the yaw rate proportional to it, rad/s per rad/s; variances add.
         yaw_rate_ratio_std: f64 = 0.0, within STD, runtime;
-        /// Whether the noises above are of one sample or the root of a spectral density.
+        /// Whether the three standard deviations above apply to each sample or are roots of spectral densities.
         noise: NoiseReading = NoiseReading::PerSample, one_of NoiseReading::WORDS, runtime;
-        /// Take the twist covariance of an odometry message where it has one.
+        /// Use the twist covariance of an odometry message if it has one.
         use_message_covariance: bool = true, runtime;
-        /// Whether a twist stands for the interval before its stamp (measured) or after it (commanded).
+        /// Whether a twist applies to the interval before its stamp (measured) or after it (commanded).
         hold: TwistHold = TwistHold::Before, one_of TwistHold::WORDS;
-        /// Whether the robot drove an arc with the twist, or straight and then turned (a forward Euler step).
+        /// Path of the robot during an interval: an arc, or a straight line and then a turn (forward Euler).
         path: TwistPath = TwistPath::Arc, one_of TwistPath::WORDS, runtime;
-        /// Dead time between the stamp of an odometry message and the motion it speaks of, s.
+        /// Delay from the stamp of an odometry message to the motion that it describes, s.
         delay_s: f64 = 0.0, within -1.0..=1.0, unit "s";
-        /// Where imu has an orientation, its roll and pitch project velocities and features onto the horizontal plane;
-        /// its axes have to be those of base_frame.
+        /// Project velocities and features onto the horizontal plane with the roll and pitch of imu, whose axes have to
+        /// be those of base_frame.
         ///
         /// See [`Imu`](super::Imu).
         use_tilt: bool = false, runtime;
-        /// The longest interval one odometry message may stand for, s.
+        /// The longest interval that one odometry message covers, s.
         ///
         /// Where it is longer, the robot is taken to have moved with the last twist for this long only.
         max_step_s: f64 = 0.5, within 0.001..=60.0, unit "s", runtime;
-        /// Speeds beyond this are dropped as absurd, m/s.
+        /// Odometry with a higher speed is dropped as absurd, m/s.
         max_speed: f64 = 50.0, within 0.01..=1000.0, unit "m/s", runtime;
-        /// Yaw rates beyond this are dropped as absurd, rad/s.
+        /// Odometry with a higher yaw rate is dropped as absurd, rad/s.
         max_yaw_rate: f64 = 50.0, within 0.01..=1000.0, unit "rad/s", runtime;
-        /// A change of speed faster than this, beside noise, is a spike and dropped, m/s^2; six in a row are believed.
+        /// Odometry whose speed changes faster than this, beyond noise, is dropped as a spike, m/s^2; six in a row are used.
         max_acceleration: f64 = 20.0, within 0.01..=1e6, unit "m/s^2", runtime;
-        /// A change of yaw rate faster than this, beside noise, is a spike and dropped, rad/s^2; likewise.
+        /// Odometry whose yaw rate changes faster than this, beyond noise, is dropped as a spike, rad/s^2; likewise.
         max_yaw_acceleration: f64 = 100.0, within 0.01..=1e6, unit "rad/s^2", runtime;
     }
 }
@@ -119,7 +119,7 @@ words! {
 settings! {
     /// The feature sensor and its noise.
     pub struct SensorConfig {
-        /// How a feature is measured, where the cloud's fields leave it open.
+        /// How a feature is measured if the fields of the cloud allow more than one kind.
         kind: FeatureKind = FeatureKind::RangeBearing, one_of FeatureKind::WORDS;
         /// Position of the sensor in the base frame, forward, m.
         x_m: f64 = 0.0, within LENGTH, unit "m";
@@ -127,21 +127,21 @@ settings! {
         y_m: f64 = 0.0, within LENGTH, unit "m";
         /// Heading of the sensor in the base frame, rad.
         yaw_rad: f64 = 0.0, within ANGLE, unit "rad";
-        /// Noise of either coordinate of a relative position, m.
+        /// Standard deviation of each coordinate of a relative position, m.
         position_std_m: f64 = 0.1, within SENSOR_STD, unit "m", runtime;
-        /// Noise of a range, m.
+        /// Standard deviation of a range, m.
         range_std_m: f64 = 0.05, within SENSOR_STD, unit "m", runtime;
-        /// Noise of a bearing, also of each camera of a stereo pair, rad.
+        /// Standard deviation of a bearing, also of each camera of a stereo pair, rad.
         bearing_std_rad: f64 = 0.02, within SENSOR_STD, unit "rad", runtime;
-        /// How long the errors of readings of one feature stay alike, s; 0 takes each for independent.
+        /// Correlation time of the errors of readings of one feature, s; 0 for independent errors.
         correlation_s: f64 = 0.0, within 0.0..=1000.0, unit "s", runtime;
         /// Distance between the cameras of a stereo pair, m.
         baseline_m: f64 = 0.5, within 1e-3..=10.0, unit "m";
-        /// Features nearer than this are left out, m.
+        /// Features nearer than this are ignored, m.
         min_range_m: f64 = 0.05, within 0.0..=1000.0, unit "m", runtime;
-        /// Features farther than this are left out, m.
+        /// Features farther than this are ignored, m.
         max_range_m: f64 = 100.0, within 0.0..=10_000.0, unit "m", runtime;
-        /// The most points of a cloud that are processed: those that name a feature of the map first, then the nearest.
+        /// The most points of a cloud that are processed: first those with the identity of a known feature, then the nearest.
         ///
         /// The rest are counted as `too_many_points`. This and `map.max_features` bound the time of a step.
         max_points: usize = 200, within 1.0..=MAX_POINTS as f64, runtime;
@@ -151,13 +151,13 @@ settings! {
 settings! {
     /// Which observations are believed.
     pub struct GateConfig {
-        /// Probability with which a true observation passes the gate; 1 switches it off.
+        /// Probability that a correct observation passes the gate; 1 disables the gate.
         probability: f64 = 0.999, within 0.5..=1.0, runtime;
-        /// An observation without identity outside this probability of every feature starts a new one.
+        /// An observation without identity starts a new feature if it lies outside this probability of every known one.
         new_feature_probability: f64 = 0.999_999, within 0.5..=1.0, runtime;
-        /// Believed observations this many standard deviations out count half (Cauchy); 0 lets all count whole.
+        /// Robust loss (Cauchy): an observation this many standard deviations off gets half its weight; 0 disables it.
         robust_scale: f64 = 0.0, within 0.0..=100.0, runtime;
-        /// When the gate has left most observations out for this long, the pose counts as lost, s; 0 for never.
+        /// The pose counts as lost if the gate rejects most observations for this long, s; 0 for never.
         ///
         /// Its covariance is then widened until they pass.
         starvation_limit_s: f64 = 10.0, within 0.0..=1e9, unit "s", runtime;
@@ -167,19 +167,19 @@ settings! {
 settings! {
     /// Which features are kept.
     pub struct MapConfig {
-        /// The most features the map holds.
+        /// The most features in the map.
         max_features: usize = 500, within 1.0..=5000.0;
         /// What happens to a new feature when the map is full.
         when_full: WhenFull = WhenFull::Refuse, one_of WhenFull::WORDS, runtime;
-        /// Features not seen for this long are dropped, s; 0 keeps them for ever.
+        /// Features not seen for this long are removed, s; 0 keeps them for ever.
         ///
         /// Landmarks of a known map are kept.
         forget_after_s: f64 = 0.0, within 0.0..=1e9, unit "s", runtime;
-        /// What becomes of the map: all of it is estimated, it is known and stays as it is, or it is known and extended.
+        /// Whether a map is made (mapping), a known map is used unchanged (localization), or used and extended (extend).
         ///
         /// See [`MapMode`].
         mode: MapMode = MapMode::Mapping, one_of MapMode::WORDS, runtime;
-        /// In localization, so many landmarks of the known map are in the filter at once: those last seen.
+        /// In localization, the most landmarks of the known map in the filter at once: those last seen.
         ///
         /// It has to be more than are in view at once. Correlated landmarks fill `map.max_features`.
         active_features: usize = 48, within 8.0..=5000.0, runtime;
@@ -224,13 +224,13 @@ words! {
 settings! {
     /// Order of arrival, and jumps of time.
     pub struct TimingConfig {
-        /// Features may arrive this much later than odometry of a later stamp, s.
+        /// Features may arrive this much later than odometry with a later stamp, s.
         reorder_window_s: f64 = 0.2, within 0.0..=5.0, unit "s";
         /// A stamp ahead of the newest by more than this is dropped, s.
         max_ahead_s: f64 = 5.0, within 0.1..=3600.0, unit "s", runtime;
-        /// A stamp behind the newest by more than this means that time was set back, s.
+        /// A stamp behind the newest by more than this is a jump back of time, s.
         jump_back_s: f64 = 2.0, within 0.1..=1e9, unit "s", runtime;
-        /// When time is set back: start again, or keep pose and map.
+        /// What a jump back of time does: reset the filter, or keep pose and map (rewind).
         on_jump_back: TimeJump = TimeJump::Reset, one_of TimeJump::WORDS, runtime;
     }
 }
@@ -238,21 +238,21 @@ settings! {
 settings! {
     /// Where the robot starts.
     pub struct InitialConfig {
-        /// Whether the start is given, or unknown: the robot is then searched for in the known map.
+        /// Whether the initial pose is given, or unknown: the robot is then searched for in the known map.
         ///
         /// See [`StartMode`].
         mode: StartMode = StartMode::Given, one_of StartMode::WORDS;
-        /// Where the robot starts, m.
+        /// Initial position, x, m.
         x_m: f64 = 0.0, within -1e6..=1e6, unit "m";
-        /// Where the robot starts, m.
+        /// Initial position, y, m.
         y_m: f64 = 0.0, within -1e6..=1e6, unit "m";
-        /// Heading at the start, rad.
+        /// Initial heading, rad.
         yaw_rad: f64 = 0.0, within ANGLE, unit "rad";
-        /// Standard deviation of either coordinate of the start, m.
+        /// Standard deviation of each coordinate of the initial position, m.
         ///
         /// 0 where the map frame is defined by the start.
         position_std_m: f64 = 0.0, within STD, unit "m";
-        /// Standard deviation of the heading at the start, rad.
+        /// Standard deviation of the initial heading, rad.
         yaw_std_rad: f64 = 0.0, within STD, unit "rad";
     }
 }
@@ -260,23 +260,23 @@ settings! {
 settings! {
     /// What odometry and sensor get wrong by a constant amount, and whether it is estimated.
     pub struct CalibrationConfig {
-        /// Error of scale of the velocity: the true one is 1 + this times the stated one; expected, or known.
+        /// Scale error of the velocity: true = (1 + this) × measured; expected value.
         scale_v: Prior, specs PriorSpecs::up_to(0.5, "", "1/sqrt(s)");
-        /// Error of scale of the yaw rate, also of a gyroscope's; expected, or known.
+        /// Scale error of the yaw rate, also of a gyroscope; expected value.
         scale_w: Prior, specs PriorSpecs::up_to(0.5, "", "1/sqrt(s)");
-        /// Added to the yaw rate, also to a gyroscope's, rad/s; expected, or known.
+        /// Bias that is added to the yaw rate, also of a gyroscope, rad/s; expected value.
         bias_w: Prior, specs PriorSpecs::up_to(1.0, "rad/s", "rad/s/sqrt(s)");
-        /// Speed lost in turns, m/s per rad/s; expected, or known.
+        /// Speed lost in turns, m/s per rad/s; expected value.
         turn_slip: Prior, specs PriorSpecs::up_to(1.0, "m", "m/sqrt(s)");
-        /// Added to sensor.x_m, m; expected, or known.
+        /// Error of sensor.x_m, added to it, m; expected value.
         sensor_x: Prior, specs PriorSpecs::up_to(10.0, "m", "m/sqrt(s)");
-        /// Added to sensor.y_m, m; expected, or known.
+        /// Error of sensor.y_m, added to it, m; expected value.
         sensor_y: Prior, specs PriorSpecs::up_to(10.0, "m", "m/sqrt(s)");
-        /// Added to sensor.yaw_rad, rad; expected, or known.
+        /// Error of sensor.yaw_rad, added to it, rad; expected value.
         sensor_yaw: Prior, specs PriorSpecs::up_to(PI, "rad", "rad/sqrt(s)");
-        /// By which ranges are read too long, m; expected, or known.
+        /// Bias of measured ranges (positive: too long), m; expected value.
         range_bias: Prior, specs PriorSpecs::up_to(10.0, "m", "m/sqrt(s)");
-        /// By which bearings are read too far to the left, rad; expected, or known.
+        /// Bias of measured bearings (positive: too far left), rad; expected value.
         bearing_bias: Prior, specs PriorSpecs::up_to(1.0, "rad", "rad/sqrt(s)");
     }
 }
@@ -307,8 +307,8 @@ impl PriorSpecs {
     }
 
     const fn describe(self, value: &'static str) -> [Spec; 3] {
-        const SIGMA: &str = "Standard deviation of that; estimated where this or walk is not 0.";
-        const WALK: &str = "How fast it wanders, per root of a second.";
+        const SIGMA: &str = "Standard deviation of that value; the parameter is estimated if this or walk is not 0.";
+        const WALK: &str = "Random walk of the parameter, per sqrt(s).";
         [
             Spec::new("value", value).within(-self.limit..=self.limit).unit(self.unit),
             Spec::new("sigma", SIGMA).within(0.0..=self.limit).unit(self.unit),

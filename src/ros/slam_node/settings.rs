@@ -12,7 +12,7 @@ settings! {
     pub struct Settings {
         /// Frame of the map: that of the estimates.
         map_frame: String = "map".into();
-        /// Frame the odometry drifts in; frame_id of odom has to be this.
+        /// Frame of the odometry (REP 105); frame_id of odom has to be this.
         odom_frame: String = "odom".into();
         /// Frame of the robot; child_frame_id of odom has to be this.
         base_frame: String = "base_link".into();
@@ -22,19 +22,19 @@ settings! {
         imu_frame: String = "imu_link".into();
         /// Publish the transform from map_frame to odom_frame.
         publish_tf: bool = true;
-        /// Take the yaw rate from imu instead of odom.
+        /// Use the yaw rate of imu instead of that of odom.
         use_imu: bool = false;
-        /// Messages that may wait for the filter; beyond, the oldest go.
+        /// The most messages that wait for the filter; beyond it, the oldest are dropped.
         queue_size: usize = 2000, within 10.0..=100_000.0;
-        /// Where a newer cloud waits, one whose pose would come out later than this after its arrival is skipped, s.
+        /// A cloud whose pose would be later than this after its arrival is skipped if a newer cloud waits, s.
         max_latency_s: f64 = 0.5, within 0.02..=60.0, unit "s", runtime;
-        /// Poses in path; beyond, the oldest go. 0 for no path.
+        /// The most poses in path; beyond it, the oldest are removed. 0 for no path.
         path_length: usize = 5000, within 0.0..=100_000.0, runtime;
         /// Distance from one pose of path to the next, m.
         path_spacing_m: f64 = 0.05, within 0.0..=1000.0, unit "m", runtime;
-        /// path, landmarks and markers a second, at most, Hz.
+        /// The highest rate of path, landmarks and markers, Hz.
         display_rate_hz: f64 = 5.0, within 0.1..=50.0, unit "Hz", runtime;
-        /// Probability with which a feature lies in its ellipse.
+        /// Probability that a feature lies in its ellipse.
         marker_probability: f64 = 0.95, within 0.01..=0.9999, runtime;
         /// Where the map is kept.
         map: MapSettings;
