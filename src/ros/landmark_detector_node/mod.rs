@@ -26,7 +26,7 @@ enum Event {
     /// `scan`
     Scan(LaserScan),
     /// `odom`
-    Odometry(Odometry),
+    Odometry(Box<Odometry>),
     /// Bytes on a topic that are no message of its type.
     Unreadable(&'static str, CdrError),
     /// About parameters.
@@ -73,7 +73,7 @@ fn listen(node: &mut r2r::Node, settings: &Settings) -> r2r::Result<Vec<Inbox<Ev
     let mut inboxes = vec![scans];
     if settings.use_odom {
         inboxes.push(subscribe(node, "odom", qos::sensor_data(), |decoded: Result<Odometry, CdrError>| {
-            decoded.map_or_else(|error| Event::Unreadable("odom", error), Event::Odometry)
+            decoded.map_or_else(|error| Event::Unreadable("odom", error), |message| Event::Odometry(Box::new(message)))
         })?);
     }
     Ok(inboxes)

@@ -4,6 +4,7 @@ use lienav_base::settings;
 use lienav_base::settings::{Described, Spec};
 use lienav_io::convert::Frame;
 use lienav_lie::Se2;
+use std::f64::consts::TAU;
 
 /// Every setting of [`Settings`], in the order of its fields.
 pub const SPECS: &[Spec] = Settings::SPECS;
@@ -34,7 +35,7 @@ settings! {
         /// Position of the scanner in the base frame, left, m.
         y_m: f64 = 0.0, within -100.0..=100.0, unit "m";
         /// Heading of the scanner in the base frame, rad.
-        yaw_rad: f64 = 0.0, within -6.283185307179586..=6.283185307179586, unit "rad";
+        yaw_rad: f64 = 0.0, within -TAU..=TAU, unit "rad";
     }
 }
 
