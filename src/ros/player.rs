@@ -167,6 +167,8 @@ pub fn play(options: &Options, stop: &Stop, mut progress: impl FnMut(f64) + Send
         if options.has_keys {
             scope.spawn(|| listen_to_keys(&control, &over));
         }
+        // Whatever it ends of, the keys are not waited for.
+        let _ends_all = stop.when_dropped();
         start::spin(node, requests, stop, answer, || {
             // Moved, since it may be sent to another thread and not shared.
             let clock = clock;

@@ -165,7 +165,11 @@ impl Slam {
         check_change(&self.config, &config, SPECS)?;
         self.estimator.reconfigure(&config);
         self.waiting.clear();
+        let concerns_search = config.map.mode != self.config.map.mode || config.sensor != self.config.sensor;
         self.config = config;
+        if concerns_search {
+            self.search_again();
+        }
         Ok(())
     }
 
@@ -284,6 +288,7 @@ impl Slam {
         self.trace = self.trace.take().map(|_| Trace::default());
         (self.time, self.last_step) = (None, None);
         self.ahead = Increment::none();
+        self.forget_search();
     }
 
     /// Tells the filter the current time, so that features wait for missing odometry no longer than
@@ -315,14 +320,17 @@ impl Slam {
                     }
                     let most = self.config.sensor.max_points;
                     let excess = self.bound.choose(&mut cloud.observations, cloud.kind, &self.estimator.state, most);
-                    if self.search.is_some() && !self.seek(cloud.kind, &cloud.observations) {
+                    let mut outcome = match &self.search {
+                        None => self.estimator.correct(cloud.stamp, cloud.kind, &cloud.observations),
+                        Some(_) => self.seek(cloud.kind, &cloud.observations),
+                    };
+                    outcome.refused.add_many(DropReason::TooManyPoints, excess as u64);
+                    self.counts.add_all(&outcome.refused);
+                    if self.search.is_some() {
                         self.inbox.recycle(cloud);
                         self.look_ahead();
                         continue;
                     }
-                    let mut outcome = self.estimator.correct(cloud.stamp, cloud.kind, &cloud.observations);
-                    outcome.refused.add_many(DropReason::TooManyPoints, excess as u64);
-                    self.counts.add_all(&outcome.refused);
                     self.last_step = Some(cloud.stamp);
                     self.trace_step();
                     self.search_if_lost(cloud.stamp, outcome.accepted, &cloud.observations);

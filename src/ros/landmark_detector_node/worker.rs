@@ -14,7 +14,7 @@ use lienav_io::bag::cdr::CdrError;
 use lienav_io::cloud::{Label, encode_labelled};
 use lienav_io::convert::{self, Frame, Refusal};
 use lienav_io::messages::{self, LaserScan};
-use lienav_slam::Observation;
+use lienav_slam::{Observation, Odometry};
 use nalgebra::Vector3;
 use r2r::sensor_msgs::msg::PointCloud2;
 use r2r::{Node, Publisher};
@@ -22,6 +22,8 @@ use std::time::Instant;
 
 /// A scan that cannot be one.
 const BAD_SCAN: &str = "bad_scan";
+/// Odometry that no robot can have.
+const ABSURD: &str = "absurd";
 /// A scan that no odometry is near.
 const NO_ODOM: &str = "no_odom";
 /// A scan that is not newer than the one before.
@@ -92,7 +94,7 @@ impl Worker {
                 self.odometry.used += 1;
                 self.motion.odometry(odometry, pose);
             }
-            Ok(_) => self.drop("odom", "not_finite", "the twist is not finite"),
+            Ok(_) => self.drop("odom", ABSURD, "its twist is not finite, or beyond 100 m/s or rad/s"),
             Err(refusal) => self.drop("odom", refusal.word(), &refusal.to_string()),
         }
     }
@@ -109,11 +111,11 @@ impl Worker {
         if self.newest.is_some_and(|newest| stamp <= newest && newest.since(stamp) < JUMP_BACK_S) {
             return self.drop("scan", OLD_STAMP, "its stamp is not above that of the scan before");
         }
-        self.newest = Some(stamp);
         let moved = self.motion.scanner(stamp, &self.settings.mount.pose());
         if self.settings.use_odom && moved.is_none() {
             return self.drop("scan", NO_ODOM, "no odometry within 0.3 s of its stamp; look at odom and its clock");
         }
+        self.newest = Some(stamp);
         let twist = moved.map_or_else(Vector3::zeros, |(_, twist)| twist);
         let found = match self.detector.detect(&scan_of(message, twist)) {
             Ok(found) => found,
@@ -179,6 +181,11 @@ impl Worker {
         let published = self.diagnostics.publish(&self.clock, status);
         self.log.sent(published);
     }
+}
+
+/// Whether a robot can move like this; what it cannot would never leave the pose that twists add up to.
+fn is_plausible(odometry: &Odometry) -> bool {
+    odometry.velocity.iter().chain([&odometry.yaw_rate]).all(|x| x.abs() <= 100.0)
 }
 
 fn stamp_of(message: &LaserScan, frames: &[Frame<'_>]) -> Result<Stamp, Refusal> {

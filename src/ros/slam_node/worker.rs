@@ -272,7 +272,12 @@ impl Worker {
                 self.display.clear();
                 self.newest = None;
                 self.log.info("reset");
-                let message = "the filter was reset to the initial pose and an empty map".to_owned();
+                let message = match (self.slam.config().map.mode, self.slam.search()) {
+                    (MapMode::Mapping, _) => "the filter was reset to the initial pose and an empty map",
+                    (_, None) => "the filter was reset to the initial pose; the known map stays",
+                    (_, Some(_)) => "the filter was reset; the robot is searched for in the known map",
+                }
+                .to_owned();
                 request.respond(Trigger::Response { success: true, message })
             }
             Request::SaveMap(request) => return self.save_map(request),

@@ -13,8 +13,11 @@ impl Slam {
     pub fn set_map(&mut self, map: LandmarkMap) -> Result<(), LandmarkMapError> {
         map.check()?;
         self.estimator.set_map(map);
-        self.search = None;
-        self.search_at_start();
+        if self.search.is_some() {
+            self.search_again();
+        } else {
+            self.search_at_start();
+        }
         self.look_ahead();
         Ok(())
     }
@@ -25,6 +28,7 @@ impl Slam {
         if mode != self.config.map.mode {
             self.config.map.mode = mode;
             self.estimator.reconfigure(&self.config);
+            self.search_again();
         }
     }
 

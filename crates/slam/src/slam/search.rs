@@ -1,6 +1,7 @@
 //! The robot that may be anywhere in a known map: until it is found, there are no estimates.
 
 use super::Slam;
+use crate::step::Outcome;
 use crate::{Config, Discretization, FinderConfig, GlobalLocalization, LandmarkMapError, MapMode, Sensor, StartMode};
 use crate::{FeatureKind, Observation, SensorConfig};
 use lienav_base::stamp::Stamp;
@@ -61,17 +62,34 @@ impl Slam {
         }
     }
 
-    /// Gives a cloud at the end of all motion so far to the search; whether the robot is found now.
-    pub(super) fn seek(&mut self, kind: FeatureKind, observations: &[Observation]) -> bool {
-        let Some(search) = &mut self.search else { return false };
+    /// Gives a cloud at the end of all motion so far to the search, which ends if the robot is found. The readings of that
+    /// cloud are in the pose then, and correct it no second time.
+    pub(super) fn seek(&mut self, kind: FeatureKind, observations: &[Observation]) -> Outcome {
+        let Some(search) = &mut self.search else { return Outcome::default() };
         search.advance(self.estimator.pending());
         self.estimator.settle();
         let refused = search.observe(kind, observations);
-        self.counts.add_all(&refused);
-        let Some((pose, covariance)) = search.found() else { return false };
-        self.search = None;
-        self.estimator.set_pose(pose, &covariance);
-        true
+        if let Some((pose, covariance)) = search.found() {
+            self.search = None;
+            self.estimator.set_pose(pose, &covariance);
+        }
+        Outcome { refused, ..Outcome::default() }
+    }
+
+    /// A search that runs begins again, with the map, the sensors and the mode that are in force now.
+    pub(super) fn search_again(&mut self) {
+        if self.search.take().is_some() {
+            // While a map is made there is nothing to search in.
+            let _ = self.relocalize();
+        }
+    }
+
+    /// The evidence of a search is of a time that is over.
+    pub(super) fn forget_search(&mut self) {
+        self.unmatched_since = None;
+        if let Some(search) = &mut self.search {
+            search.restart();
+        }
     }
 
     /// Searches for a robot that is lost in a map without identities: for longer than `gate.starvation_limit_s`, most

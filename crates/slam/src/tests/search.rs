@@ -79,6 +79,38 @@ fn a_search_is_asked_for_ended_by_a_pose_and_begun_again_by_a_reset() {
 }
 
 #[test]
+fn the_cloud_that_finds_the_robot_corrects_it_no_second_time() {
+    let truth = landmarks(SIDE, 1);
+    let mut slam = Slam::new(unknown("default", MapMode::Localization)).unwrap();
+    slam.set_map(map(&truth, 0.02, 3)).unwrap();
+    let found = drive(&truth, SIDE, Way::Winding, 100, 2).iter().find_map(|instant| feed(&mut slam, instant, false));
+    let found = found.unwrap();
+    assert_eq!((found.accepted, found.dof, found.features), (0, 0, 0));
+}
+
+#[test]
+fn what_changes_while_the_robot_is_searched_for_does_not_end_the_search() {
+    let truth = landmarks(SIDE, 1);
+    let instants = drive(&truth, SIDE, Way::Winding, 100, 2);
+    let mut slam = Slam::new(hall::config("default", MapMode::Localization)).unwrap();
+    slam.set_map(map(&truth, 0.02, 3)).unwrap();
+    slam.relocalize().unwrap();
+    // Another map says no more of where the robot is.
+    slam.set_map(map(&truth, 0.03, 4)).unwrap();
+    assert!(slam.search().is_some());
+    instants[..3].iter().for_each(|instant| assert!(feed(&mut slam, instant, false).is_none()));
+    // A gap of which nobody knows the length ends the evidence, not the search.
+    (slam.set_enabled(false), slam.set_enabled(true));
+    assert!(slam.search().is_some_and(|search| search.candidates().is_empty()));
+    let found = instants[3..].iter().find_map(|instant| Some((feed(&mut slam, instant, false)?, instant)));
+    assert!(found.is_some_and(|(step, instant)| distance(&step, instant) < 0.5));
+    // A map that is being made has its frame from the robot: there is nothing to search for.
+    slam.relocalize().unwrap();
+    slam.set_mode(MapMode::Mapping);
+    assert!(slam.search().is_none());
+}
+
+#[test]
 fn a_robot_that_is_carried_away_among_landmarks_without_identity_is_found_again() {
     let truth = landmarks(SIDE, 1);
     let mut config = hall::config("default", MapMode::Localization);
