@@ -99,4 +99,13 @@ scans.publish(scan(begun + 9_000_000_000, x))
 said = lambda word: any(v.key == f'dropped.{word}' and int(v.value) > 0 for s in statuses[-3:] for v in s.values)
 for word in ('bad_scan', 'unknown_frame', 'no_odom'):
     until(lambda: said(word), word)
+# Neither the stamp ahead nor a speed that nobody has costs what comes after.
+absurd = motion(begun + 3_030_000_000, x)
+absurd.twist.twist.linear.x = 1e300
+odom.publish(absurd)
+count = len(clouds)
+odom.publish(motion(begun + 3_040_000_000, 1.52))
+until(lambda: said('absurd'), 'absurd')
+scans.publish(scan(begun + 3_040_000_000, 1.52))
+until(lambda: len(clouds) > count and len(list(points(clouds[-1]))) == len(POLES), 'features after bad input')
 print(len(clouds), 'clouds')

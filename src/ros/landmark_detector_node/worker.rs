@@ -88,9 +88,7 @@ impl Worker {
     pub fn odometry(&mut self, message: &messages::Odometry) {
         self.odometry.received += 1;
         match convert::odometry(message, &self.settings.odom(), &self.settings.base()) {
-            Ok((odometry, pose))
-                if odometry.velocity.iter().all(|v| v.is_finite()) && odometry.yaw_rate.is_finite() =>
-            {
+            Ok((odometry, pose)) if is_plausible(&odometry) => {
                 self.odometry.used += 1;
                 self.motion.odometry(odometry, pose);
             }
