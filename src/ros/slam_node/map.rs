@@ -16,6 +16,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+/// So many jobs wait at most.
+const MOST_WAITING: usize = 8;
+
 /// Somebody who waits for an answer.
 pub type Waiting = ServiceRequest<Trigger::Service>;
 
@@ -89,6 +92,11 @@ impl Keeper {
         let saved = Saved::of(slam);
         (self.last, self.saved_steps) = (Instant::now(), steps);
         self.give(Job::Save { path: file.into(), frame: frame.to_owned(), saved }, waiting);
+    }
+
+    /// Whether so many jobs wait that no other is taken: each holds a copy of the filter.
+    pub fn is_busy(&self) -> bool {
+        self.waiting.len() >= MOST_WAITING
     }
 
     /// Reads the map.
@@ -235,7 +243,9 @@ mod tests {
         keeper.save(&slam, 5, (file, "map"), None);
         keeper.finish();
         let Some((Done::Saved(Ok(2)), None)) = keeper.done() else { panic!("not saved") };
-        assert!(!keeper.is_worth_it(5) && keeper.is_worth_it(6));
+        assert!(!keeper.is_worth_it(5) && keeper.is_worth_it(6) && !keeper.is_busy());
+        (0..MOST_WAITING).for_each(|_| keeper.save(&slam, 5, (file, "map"), None));
+        assert!(keeper.is_busy());
         keeper.hold(true);
         assert!(!keeper.is_worth_it(6));
 

@@ -336,10 +336,14 @@ impl Worker {
 
     /// The request, if a file is set; otherwise it is refused.
     fn with_file(&mut self, request: Waiting) -> Option<Waiting> {
-        if !self.settings.map.file.is_empty() {
-            return Some(request);
+        let message = match self.settings.map.file.is_empty() {
+            true => "parameter 'map.file' is empty: set it to the file of the map",
+            false if self.keeper.is_busy() => {
+                "the disk does not keep up with what was asked for before: ask again later"
+            }
+            false => return Some(request),
         }
-        let message = "parameter 'map.file' is empty: set it to the file of the map".to_owned();
+        .to_owned();
         self.log.warn(&message);
         let answered = request.respond(Trigger::Response { success: false, message });
         self.log.sent(answered);

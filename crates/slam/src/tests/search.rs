@@ -100,7 +100,8 @@ fn what_changes_while_the_robot_is_searched_for_does_not_end_the_search() {
     assert!(slam.search().is_some());
     instants[..3].iter().for_each(|instant| assert!(feed(&mut slam, instant, false).is_none()));
     // A gap of which nobody knows the length ends the evidence, not the search.
-    (slam.set_enabled(false), slam.set_enabled(true));
+    slam.set_enabled(false);
+    slam.set_enabled(true);
     assert!(slam.search().is_some_and(|search| search.candidates().is_empty()));
     let found = instants[3..].iter().find_map(|instant| Some((feed(&mut slam, instant, false)?, instant)));
     assert!(found.is_some_and(|(step, instant)| distance(&step, instant) < 0.5));
