@@ -1,0 +1,314 @@
+//! What association remembers from cloud to cloud: landmarks without identity, each with the odds that it exists, and
+//! the rates of the sensor.
+//!
+//! A reading of no known landmark begins a candidate. Each cloud in which it should be read changes the odds that it is
+//! a landmark and not clutter: by P_D over the probability that clutter falls into its gate where it is read, by 1 − P_D
+//! where it is not (integrated probabilistic data association; Mušicki, Evans, Stanković 1994). Candidates are in the
+//! filter like landmarks, but not in its output; they leave it if the odds fall, or if they are out of view.
+
+use super::rates::Rates;
+use crate::fixed_lag::{Associated, Role};
+use crate::input::Label;
+use crate::linearize::Subject;
+use crate::state::State;
+use crate::step::Model;
+use lienav_base::stamp::Stamp;
+use nalgebra::Vector2;
+use serde::{Deserialize, Serialize};
+
+/// The logarithm of the odds at which a candidate becomes a landmark: 1,000 to one.
+const CONFIRMED: f64 = 6.9;
+/// And at which it is dropped: one to 20.
+const DROPPED: f64 = -3.0;
+/// What one look tells at most, however sure the sensor: 20 to one. Clutter comes back, too.
+const MOST_TOLD: f64 = 3.0;
+/// A candidate that was not read in so many clouds is dropped.
+const PATIENCE: u64 = 30;
+/// A landmark that was read in one of so many clouds is near its last place.
+const RECENT: usize = 10;
+/// Looks count where the place of a landmark relative to the robot is known so well beside its distance, and this, m.
+const PLACED: f64 = 0.1;
+const PLACED_M: f64 = 0.3;
+/// Landmarks that are one are looked for with each of so many clouds.
+const MERGE_EVERY: u64 = 4;
+/// So many classes are counted of one landmark.
+const CLASSES: usize = 4;
+/// What a diameter or a class says at most: trunks are not round.
+const LABEL_TELLS: (f64, f64) = (-4.0, 3.0);
+
+/// What is known of a landmark without identity, besides its place.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Life {
+    /// The identity that the filter gave it.
+    pub id: u32,
+    /// The cloud that began it.
+    pub first: u64,
+    /// The cloud that last had a reading of it.
+    pub last: u64,
+    /// Logarithm of the odds that it is a landmark.
+    odds: f64,
+    /// Whether it counts as a landmark.
+    pub is_confirmed: bool,
+    /// Logarithm of the probability that it was missed in all looks since it was last read, if it is there.
+    pub missed: f64,
+    classes: [(u32, f64); CLASSES],
+    /// Mean and variance of its diameter, m and m²; a variance of 0 where nothing is known.
+    diameter: (f64, f64),
+}
+
+impl Life {
+    fn new(id: u32, cloud: u64, odds: f64, label: &Label) -> Self {
+        let mut life = Self {
+            id,
+            first: cloud,
+            last: cloud,
+            odds,
+            is_confirmed: false,
+            missed: 0.0,
+            classes: [(0, 0.0); CLASSES],
+            diameter: (0.0, 0.0),
+        };
+        life.label(label);
+        life
+    }
+
+    /// Takes over what a reading says of class and diameter.
+    fn label(&mut self, label: &Label) {
+        if label.class != 0 {
+            let known = self.classes.iter().position(|(class, count)| *class == label.class || *count == 0.0);
+            if let Some((class, count)) = known.map(|k| &mut self.classes[k]) {
+                (*class, *count) = (label.class, *count + 1.0);
+            }
+        }
+        if label.diameter_m > 0.0 && label.diameter_std_m > 0.0 {
+            let variance = label.diameter_std_m * label.diameter_std_m;
+            if self.diameter.1 > 0.0 {
+                let gain = self.diameter.1 / (self.diameter.1 + variance);
+                self.diameter.0 += gain * (label.diameter_m - self.diameter.0);
+                self.diameter.1 *= 1.0 - gain;
+            } else {
+                self.diameter = (label.diameter_m, variance);
+            }
+        }
+    }
+
+    /// The logarithm of how much likelier a label is of this landmark than of any.
+    fn fits(&self, label: &Label, rates: &Rates) -> f64 {
+        let mut told = 0.0;
+        let counted: f64 = self.classes.iter().map(|(_, count)| count).sum();
+        if label.class != 0 && counted > 0.0 {
+            let common = rates.class(label.class);
+            let own = self.classes.iter().find(|(class, _)| *class == label.class).map_or(0.0, |(_, count)| *count);
+            told += ((own + common) / ((counted + 1.0) * common)).ln();
+        }
+        if label.diameter_m > 0.0
+            && self.diameter.1 > 0.0
+            && let Some((mean, spread)) = rates.diameters()
+        {
+            let ln_density = |d: f64, variance: f64| -0.5 * (d * d / variance + variance.ln());
+            let own = self.diameter.1 + label.diameter_std_m * label.diameter_std_m;
+            told += ln_density(label.diameter_m - self.diameter.0, own)
+                - ln_density(label.diameter_m - mean, spread.max(own));
+        }
+        told.clamp(LABEL_TELLS.0, LABEL_TELLS.1)
+    }
+}
+
+/// What association remembers.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Memory {
+    pub rates: Rates,
+    /// By their identity.
+    lives: Vec<Life>,
+    /// How many clouds there were.
+    pub cloud: u64,
+    /// The stamps of the last ones.
+    stamps: Vec<Stamp>,
+    pub tally: Tally,
+    #[serde(skip)]
+    dropped: Vec<u32>,
+}
+
+/// What association without identities did so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Clouds with readings without identity.
+    pub clouds: u64,
+    /// Candidates that became landmarks.
+    pub confirmed: u64,
+    /// Candidates that did not.
+    pub dropped: u64,
+    /// Pairs of landmarks that turned out to be one.
+    pub merged: u64,
+    /// Joint merges that closed a loop: of landmarks that were out of view for long.
+    pub loops: u64,
+    /// Clouds that had to be searched, because readings were not clear one by one.
+    pub searched: u64,
+}
+
+impl Memory {
+    /// Whether there was no reading without identity so far.
+    pub fn is_idle(&self) -> bool {
+        self.cloud == 0
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// What is known of a landmark without identity.
+    pub fn life(&self, id: u32) -> Option<&Life> {
+        self.place(id).ok().map(|k| &self.lives[k])
+    }
+
+    fn place(&self, id: u32) -> Result<usize, usize> {
+        self.lives.binary_search_by_key(&id, |life| life.id)
+    }
+
+    /// Whether a feature counts as a landmark.
+    pub fn is_landmark(&self, id: u32) -> bool {
+        self.life(id).is_none_or(|life| life.is_confirmed)
+    }
+
+    /// Whether it is time to look for landmarks that are one.
+    pub fn is_merge_due(&self) -> bool {
+        self.cloud.is_multiple_of(MERGE_EVERY)
+    }
+
+    /// How many features of the filter are no landmarks yet.
+    pub fn candidates(&self) -> usize {
+        self.lives.iter().filter(|life| !life.is_confirmed).count()
+    }
+
+    /// Landmarks last seen at this stamp or later are near their last place.
+    pub fn recent(&self) -> Stamp {
+        self.stamps.first().copied().unwrap_or(Stamp::MIN)
+    }
+
+    /// The logarithm of what speaks for a reading with this label being of a feature at `z` in the robot frame, beside
+    /// its residual and against being of none: ln P_D/(1 − P_D), and what the label tells.
+    pub fn weight(&self, id: u32, z: &Vector2<f64>, label: &Label) -> f64 {
+        let mut detection = self.rates.detection(z);
+        let mut fits = 0.0;
+        if let Some(life) = self.life(id) {
+            if !life.is_confirmed {
+                detection *= 1.0 / (1.0 + (-life.odds).exp());
+            }
+            fits = life.fits(label, &self.rates);
+        }
+        (detection / (1.0 - detection)).ln() + fits
+    }
+
+    /// Learns from a cloud that was associated, and gives the features that are to be dropped.
+    pub fn learn(&mut self, state: &State, model: &Model, readings: &[Associated], stamp: Stamp) -> &[u32] {
+        self.cloud += 1;
+        self.tally.clouds += 1;
+        if self.stamps.len() == RECENT {
+            self.stamps.remove(0);
+        }
+        self.stamps.push(stamp);
+        let added = readings.iter().filter(|reading| reading.role == Role::First).count();
+        let again = readings.iter().filter(|reading| reading.role == Role::Again).count();
+        self.rates.cloud(again, added);
+        let prior = self.rates.prior_of_candidate();
+        for Associated { subject, reading, role, .. } in readings {
+            let Subject::Feature(id) = *subject else { continue };
+            let Some((z, noise)) = model.sensors.place(&state.mounts, reading) else { continue };
+            self.rates.reading(&z, &reading.label);
+            if reading.id.is_some() {
+                continue;
+            }
+            match (self.place(id), role) {
+                (Err(k), Role::First) => self.lives.insert(k, Life::new(id, self.cloud, prior, &reading.label)),
+                (Ok(k), Role::Again) => {
+                    let gate = model.gate.known(2);
+                    let by_chance = std::f64::consts::TAU * gate * noise.determinant().max(0.0).sqrt();
+                    let told = self.rates.detection(&z) / (by_chance * self.rates.extraneous_density());
+                    let life = &mut self.lives[k];
+                    life.odds = (life.odds + told.ln().clamp(0.0, MOST_TOLD)).min(2.0 * CONFIRMED);
+                    (life.last, life.missed) = (self.cloud, 0.0);
+                    life.label(&reading.label);
+                    if life.odds >= CONFIRMED && !life.is_confirmed {
+                        life.is_confirmed = true;
+                        self.rates.outcome(true);
+                        self.tally.confirmed += 1;
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.look(state);
+        self.dropped.clear();
+        for life in &self.lives {
+            let is_gone = state.find(life.id).is_none();
+            let is_hopeless = !life.is_confirmed && (life.odds < DROPPED || self.cloud - life.last > PATIENCE);
+            if is_gone || is_hopeless {
+                self.dropped.push(life.id);
+            }
+        }
+        for k in 0..self.dropped.len() {
+            self.forget(self.dropped[k]);
+        }
+        &self.dropped
+    }
+
+    /// Which features in view were read, and which were missed.
+    fn look(&mut self, state: &State) {
+        for i in 0..state.features.len() {
+            let feature = &state.features[i];
+            let z = state.in_robot(i);
+            let distance = z.norm();
+            let spread = state.relative_spread(i).max(0.0).sqrt();
+            if spread > PLACED * distance + PLACED_M {
+                continue;
+            }
+            let place = self.place(feature.id);
+            let is_read = self.stamps.last().is_some_and(|stamp| feature.last_seen == *stamp);
+            let detection = self.rates.detection(&z);
+            match place {
+                Ok(k) => {
+                    let life = &mut self.lives[k];
+                    if life.first == self.cloud {
+                        continue;
+                    }
+                    if !is_read {
+                        life.missed += (1.0 - detection).ln();
+                        if !life.is_confirmed {
+                            life.odds += (1.0 - detection).ln();
+                        }
+                    }
+                    if life.is_confirmed {
+                        self.rates.look(&z, is_read);
+                    }
+                }
+                Err(_) => self.rates.look(&z, is_read),
+            }
+        }
+    }
+
+    /// A feature is no more.
+    fn forget(&mut self, id: u32) {
+        if let Ok(k) = self.place(id) {
+            if !self.lives.remove(k).is_confirmed {
+                self.rates.outcome(false);
+                self.tally.dropped += 1;
+            }
+        }
+    }
+
+    /// The landmark `gone` is `kept`.
+    pub fn merge(&mut self, kept: u32, gone: u32) {
+        let Some(young) = self.life(gone).copied() else { return };
+        if let Ok(k) = self.place(kept) {
+            let life = &mut self.lives[k];
+            (life.last, life.missed) = (young.last, 0.0);
+            life.odds = life.odds.max(young.odds);
+            life.is_confirmed |= young.is_confirmed;
+        }
+        if let Ok(k) = self.place(gone) {
+            self.lives.remove(k);
+        }
+        self.tally.merged += 1;
+    }
+}

@@ -1,0 +1,222 @@
+//! Landmarks that turn out to be one.
+//!
+//! After a long way, the place of an old landmark relative to the robot is uncertain by more than landmarks are apart.
+//! Readings then begin landmarks anew, and nothing is lost by that: a landmark that two features stand for is the
+//! constraint x_a − x_b = 0 on the state, at any later time. Young features against old ones are the same joint search
+//! as readings against features, with the covariance that the filter has of their differences,
+//!
+//! ```math
+//! S_{ab,cd} = P_{ac} - P_{ad} - P_{bc} + P_{bd}
+//! ```
+//!
+//! and it is decided when many clouds have made the young ones certain: a loop is closed by all of them together, or by
+//! none. What a hypothesis leaves out counts, too: an old landmark that should be in view where it has the robot, and is
+//! none of the young ones.
+
+use super::beam::{Beam, Item, Joint, Pair};
+use super::memory::Memory;
+use crate::state::State;
+use crate::step::Model;
+use crate::update::{Workspace, identify};
+use lienav_lie::{Se2, rotation, skew};
+use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
+
+/// So many young landmarks are merged at once: those nearest to the robot.
+const YOUNG: usize = 12;
+/// So many old landmarks one of them may be.
+const RIVALS: usize = 32;
+/// The least odds of a merge: it is not taken back.
+const SURE: f64 = 3000.0;
+/// Looks without a reading tell at most this, as a logarithm.
+const MOST_MISSED: f64 = 6.0;
+/// A loop is closed by so many landmarks at least: two make a rigid motion.
+const CLOSING: usize = 3;
+/// Young landmarks whose differences from old ones are wider than this many times the distance of gates close a loop, m².
+const WIDE_M2: f64 = 1.0;
+
+/// Buffers, which keep their allocations.
+#[derive(Debug, Default)]
+pub struct MergeRoom {
+    young: Vec<(f64, usize)>,
+    pairs: Vec<Pair>,
+    /// The young and the old feature of each pair.
+    ends: Vec<(usize, usize)>,
+    found: Vec<(f64, usize, Pair)>,
+    items: Vec<Item>,
+    beam: Beam,
+    accepted: Vec<(usize, usize)>,
+    work: Workspace,
+}
+
+struct Differences<'a>(&'a State, &'a [(usize, usize)]);
+
+impl Joint for Differences<'_> {
+    fn covariance(&self, a: usize, b: usize) -> Matrix3<f64> {
+        difference(self.0, self.1[a], self.1[b])
+    }
+}
+
+/// The covariance of x_a − x_b with x_c − x_d.
+fn difference(state: &State, (a, b): (usize, usize), (c, d): (usize, usize)) -> Matrix3<f64> {
+    let p = &state.covariance;
+    let block: Matrix2<f64> =
+        p.feature_block(a, c) - p.feature_block(a, d) - p.feature_block(b, c) + p.feature_block(b, d);
+    Matrix3::new(block.m11, block.m12, 0.0, block.m21, block.m22, 0.0, 0.0, 0.0, 0.0)
+}
+
+/// Merges young landmarks with old ones where that is sure. Returns how many, with the identities that are gone in
+/// `gone`.
+pub fn merge(
+    state: &mut State,
+    (model, memory): (&Model, &mut Memory),
+    room: &mut MergeRoom,
+    gone: &mut Vec<u32>,
+) -> usize {
+    gone.clear();
+    room.collect(state, model, memory);
+    if room.pairs.is_empty() {
+        return 0;
+    }
+    let gate = [1, 2, 3].map(|dim| model.gate.known(dim));
+    let MergeRoom { beam, pairs, items, ends, .. } = room;
+    {
+        let (state, memory, ends) = (&*state, &*memory, &*ends);
+        beam.search((pairs, items), &Differences(state, ends), gate, |path| absence(state, memory, path, ends));
+    }
+    if beam.is_exhausted {
+        return 0;
+    }
+    room.accepted.clear();
+    let mut widest: f64 = 0.0;
+    for pair in &room.beam.best {
+        let share = room.beam.shares[*pair];
+        if share > SURE * (1.0 - share) {
+            room.accepted.push(room.ends[*pair]);
+            widest = widest.max(room.pairs[*pair].covariance.trace());
+        }
+    }
+    let is_loop = widest > WIDE_M2;
+    if room.accepted.is_empty() || (is_loop && room.accepted.len() < CLOSING) {
+        return 0;
+    }
+    // The old one is kept.
+    let pairs: Vec<(usize, usize)> = room.accepted.iter().map(|(young, old)| (*old, *young)).collect();
+    let ids: Vec<(u32, u32)> =
+        pairs.iter().map(|(old, young)| (state.features[*old].id, state.features[*young].id)).collect();
+    if identify(state, &pairs, &model.filter, &mut room.work).is_err() {
+        return 0;
+    }
+    for (kept, lost) in ids {
+        let (Some(k), Some(l)) = (state.find(kept), state.find(lost)) else { continue };
+        let young = state.features[l];
+        let feature = &mut state.features[k];
+        feature.last_seen = feature.last_seen.max(young.last_seen);
+        feature.observations = feature.observations.saturating_add(young.observations);
+        state.swap_remove(l);
+        memory.merge(kept, lost);
+        gone.push(lost);
+    }
+    memory.tally.loops += u64::from(is_loop);
+    gone.len()
+}
+
+impl MergeRoom {
+    /// The young landmarks in view, and what old ones each of them may be.
+    fn collect(&mut self, state: &State, model: &Model, memory: &Memory) {
+        let recent = memory.recent();
+        self.young.clear();
+        self.pairs.clear();
+        self.ends.clear();
+        self.items.clear();
+        for (i, feature) in state.features.iter().enumerate() {
+            if feature.last_seen >= recent && memory.life(feature.id).is_some_and(|life| life.is_confirmed) {
+                self.young.push((state.in_robot(i).norm_squared(), i));
+            }
+        }
+        self.young.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let gate = model.gate.known(2);
+        let density = memory.rates.landmark_density().ln();
+        for (_, young) in &self.young {
+            if self.items.len() == YOUNG {
+                break;
+            }
+            let Some(life) = memory.life(state.features[*young].id) else { continue };
+            let (x, spread) = (state.features[*young].x, state.relative_spread(*young));
+            self.found.clear();
+            for (old, feature) in state.features.iter().enumerate() {
+                let Some(other) = memory.life(feature.id).filter(|other| other.last < life.first) else { continue };
+                let apart = feature.x - x;
+                // Var(a − b) ≤ 2(Var a + Var b).
+                if apart.norm_squared() > 2.0 * gate * (spread + state.relative_spread(old)) {
+                    continue;
+                }
+                let covariance = difference(state, (*young, old), (*young, old));
+                let weight = (-other.missed).min(MOST_MISSED) - density;
+                let residual = Vector3::new(apart.x, apart.y, 0.0);
+                let pair = Pair { target: old, dim: 2, residual, covariance, weight };
+                let Some((square, _)) = super::beam::distance(&residual, &covariance, 2) else { continue };
+                if square <= gate
+                    && let Some(alone) = pair.alone()
+                {
+                    self.found.push((alone, old, pair));
+                }
+            }
+            if self.found.is_empty() {
+                continue;
+            }
+            self.found.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            let first = self.pairs.len();
+            for (_, old, pair) in self.found.iter().take(RIVALS) {
+                self.pairs.push(*pair);
+                self.ends.push((*young, *old));
+            }
+            self.items.push(Item { first, last: self.pairs.len(), is_clear: false });
+        }
+    }
+}
+
+/// The logarithm of the probability that old landmarks were missed that a hypothesis has in view.
+fn absence(state: &State, memory: &Memory, path: &[usize], ends: &[(usize, usize)]) -> f64 {
+    if path.len() < 2 {
+        return 0.0;
+    }
+    // The rigid motion that brings the young ones to the old ones.
+    let count = path.len() as f64;
+    let mean = |of: fn(&(usize, usize)) -> usize| {
+        path.iter().map(|p| state.features[of(&ends[*p])].x).sum::<Vector2<f64>>() / count
+    };
+    let (young, old) = (mean(|ends| ends.0), mean(|ends| ends.1));
+    let (mut cos, mut sin) = (0.0, 0.0);
+    for p in path {
+        let (a, b) = (state.features[ends[*p].0].x - young, state.features[ends[*p].1].x - old);
+        cos += a.dot(&b);
+        sin += skew(&a).dot(&b);
+    }
+    let turn = sin.atan2(cos);
+    let shift = old - rotation(turn) * young;
+    let motion = Se2::new(shift.x, shift.y, turn);
+    let robot = motion * state.pose;
+    let recent = memory.recent();
+    let mut sum = 0.0;
+    for (k, feature) in state.features.iter().enumerate() {
+        if feature.last_seen >= recent || memory.life(feature.id).is_none_or(|life| !life.is_confirmed) {
+            continue;
+        }
+        let z = robot.transform_back(&feature.x);
+        let detection = memory.rates.detection(&z);
+        if detection < 0.5 || path.iter().any(|p| ends[*p].1 == k) {
+            continue;
+        }
+        // One that a young landmark is near may be that one.
+        let is_near = |other: &crate::state::Feature| {
+            other.last_seen >= recent && (motion.transform(&other.x) - feature.x).norm_squared() < NEAR_M2
+        };
+        if !state.features.iter().any(is_near) {
+            sum += (1.0 - detection).ln();
+        }
+    }
+    sum
+}
+
+/// m².
+const NEAR_M2: f64 = 1.0;
