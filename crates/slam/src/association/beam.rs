@@ -40,13 +40,21 @@ pub struct Pair {
     pub covariance: Matrix3<f64>,
     /// What speaks for the pair beside the residual: a logarithm of a density.
     pub weight: f64,
+    /// The logarithm of the weight of this pair alone.
+    pub alone: f64,
 }
 
 impl Pair {
-    /// The logarithm of the weight of this pair alone. `None` where the covariance is not positive definite.
-    pub fn alone(&self) -> Option<f64> {
-        let (square, ln_det) = distance(&self.residual, &self.covariance, self.dim)?;
-        Some(self.weight - 0.5 * (square + ln_det))
+    /// Of an item and a target that `residual` separates, with its covariance. `None` where this is not positive definite.
+    pub fn new(
+        target: usize,
+        (residual, covariance): (Vector3<f64>, Matrix3<f64>),
+        dim: usize,
+        weight: f64,
+    ) -> Option<Self> {
+        let (square, ln_det) = distance(&residual, &covariance, dim)?;
+        let alone = weight - 0.5 * (square + ln_det);
+        Some(Self { target, dim, residual, covariance, weight, alone })
     }
 }
 
@@ -61,6 +69,15 @@ pub struct Item {
     pub is_clear: bool,
 }
 
+/// What a pair may say.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// The bounds on the squared distance of one pair given those before, by its numbers.
+    pub gate: [f64; MAX_DIM],
+    /// What one pair adds to [`Beam::evidence`] at most, unless it says more alone.
+    pub most_told: f64,
+}
+
 /// What residuals of two pairs have in common.
 pub trait Joint {
     /// The covariance of the residual of pair `a` with that of pair `b`; zeros beyond their numbers.
@@ -73,6 +90,8 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 struct Hypothesis {
     score: f64,
+    /// The same with what one pair adds limited.
+    guarded: f64,
     /// Its last choice, in [`Beam::choices`].
     choice: u32,
     rows: usize,
@@ -89,6 +108,7 @@ struct Child {
     parent: u32,
     pair: u32,
     score: f64,
+    guarded: f64,
     /// How many rows it adds.
     rows: usize,
     below: [[f64; ROWS]; MAX_DIM],
@@ -110,42 +130,42 @@ pub struct Beam {
     pub shares: Vec<f64>,
     /// The pairs of the likeliest hypothesis.
     pub best: Vec<usize>,
-    /// The logarithm of its weight beside the one that all items are of none.
+    /// The logarithm of its weight beside the one that all items are of none, with what one pair adds limited.
     pub evidence: f64,
-    /// Whether hypotheses were left out because there were more than [`WIDTH`].
-    pub is_exhausted: bool,
 }
 
 impl Beam {
-    /// Weighs all ways in which `items` are of their targets. `gate` are the bounds on the squared distance of one pair
-    /// given those before, by its numbers; `adjust` adds to the logarithm of the weight of a whole hypothesis.
+    /// Weighs all ways in which `items` are of their targets. `adjust` adds to the logarithm of the weight of a whole hypothesis.
     pub fn search(
         &mut self,
         (pairs, items): (&[Pair], &[Item]),
         joint: &impl Joint,
-        gate: [f64; MAX_DIM],
+        limits: &Limits,
         mut adjust: impl FnMut(&[usize]) -> f64,
     ) {
         self.begin(pairs.len());
         for item in items {
-            self.branch(pairs, item, joint, gate);
+            self.branch(pairs, item, joint, limits);
             self.bound();
         }
         // What hypotheses are worth as a whole, and the sums over them.
-        let mut scores_best = f64::NEG_INFINITY;
+        let mut highest = f64::NEG_INFINITY;
         for k in 0..self.now.len() {
             self.walk(k);
-            self.now[k].score += adjust(&self.path);
-            if self.now[k].score > scores_best {
-                scores_best = self.now[k].score;
+            let adjustment = adjust(&self.path);
+            let hypothesis = &mut self.now[k];
+            hypothesis.score += adjustment;
+            hypothesis.guarded += adjustment;
+            if hypothesis.score > highest {
+                highest = hypothesis.score;
+                self.evidence = hypothesis.guarded;
                 self.best.clone_from(&self.path);
             }
         }
         self.best.reverse();
-        self.evidence = scores_best;
         let mut whole = 0.0;
         for k in 0..self.now.len() {
-            let weight = (self.now[k].score - scores_best).exp();
+            let weight = (self.now[k].score - highest).exp();
             whole += weight;
             self.walk(k);
             for pair in &self.path {
@@ -161,9 +181,9 @@ impl Beam {
         self.shares.clear();
         self.shares.resize(pairs, 0.0);
         self.best.clear();
-        self.is_exhausted = false;
         self.now.push(Hypothesis {
             score: 0.0,
+            guarded: 0.0,
             choice: NONE,
             rows: 0,
             anchors: 0,
@@ -184,7 +204,7 @@ impl Beam {
     }
 
     /// All ways in which the hypotheses go on.
-    fn branch(&mut self, pairs: &[Pair], item: &Item, joint: &impl Joint, gate: [f64; MAX_DIM]) {
+    fn branch(&mut self, pairs: &[Pair], item: &Item, joint: &impl Joint, limits: &Limits) {
         self.children.clear();
         for k in 0..self.now.len() {
             self.walk(k);
@@ -195,7 +215,7 @@ impl Beam {
                 if self.path.iter().any(|other| pairs[*other].target == pair.target) {
                     continue;
                 }
-                let Some(child) = extend(hypothesis, k, pairs, index, joint, gate[pair.dim - 1]) else { continue };
+                let Some(child) = extend((hypothesis, k), pairs, index, joint, limits) else { continue };
                 passed = true;
                 self.children.push(child);
             }
@@ -204,6 +224,7 @@ impl Beam {
                     parent: k as u32,
                     pair: NONE,
                     score: hypothesis.score,
+                    guarded: hypothesis.guarded,
                     rows: 0,
                     below: [[0.0; ROWS]; MAX_DIM],
                     own: Matrix3::zeros(),
@@ -223,7 +244,6 @@ impl Beam {
             let score = |k: &u32| children[*k as usize].score;
             self.order.sort_unstable_by(|a, b| score(b).total_cmp(&score(a)).then(a.cmp(b)));
         }
-        self.is_exhausted |= self.order.len() > WIDTH;
         self.order.truncate(WIDTH);
         self.next.clear();
         for k in &self.order {
@@ -231,7 +251,7 @@ impl Beam {
             let parent = &self.now[child.parent as usize];
             self.next.push(*parent);
             let Some(hypothesis) = self.next.last_mut() else { continue };
-            hypothesis.score = child.score;
+            (hypothesis.score, hypothesis.guarded) = (child.score, child.guarded);
             if child.pair == NONE {
                 continue;
             }
@@ -252,12 +272,11 @@ fn row(k: usize) -> usize {
 
 /// A hypothesis with one more pair; `None` if it does not pass the gate.
 fn extend(
-    hypothesis: &Hypothesis,
-    parent: usize,
+    (hypothesis, parent): (&Hypothesis, usize),
     pairs: &[Pair],
     index: usize,
     joint: &impl Joint,
-    gate: f64,
+    limits: &Limits,
 ) -> Option<Child> {
     let pair = &pairs[index];
     let (rows, dim) = (hypothesis.rows, pair.dim);
@@ -300,13 +319,15 @@ fn extend(
         ln_det += 2.0 * own[(a, a)].ln() + LN_TAU;
     }
     let square: f64 = (0..dim).map(|a| whitened[a] * whitened[a]).sum();
-    if square.is_nan() || square > gate {
+    if square.is_nan() || square > limits.gate[dim - 1] {
         return None;
     }
-    let score = hypothesis.score + pair.weight - 0.5 * (square + ln_det);
+    let told = pair.weight - 0.5 * (square + ln_det);
+    let score = hypothesis.score + told;
+    let guarded = hypothesis.guarded + told.min(limits.most_told.max(pair.alone));
     let has_room = hypothesis.anchors < ANCHORS && rows + dim <= ROWS;
     let rows = if has_room { dim } else { 0 };
-    Some(Child { parent: parent as u32, pair: index as u32, score, rows, below, own, whitened })
+    Some(Child { parent: parent as u32, pair: index as u32, score, guarded, rows, below, own, whitened })
 }
 
 /// Adds the rows of a child to the factor.

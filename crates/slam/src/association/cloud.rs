@@ -5,12 +5,11 @@
 //! others in a second search; where that does not decide, the reading begins a candidate, and
 //! [`merge`](super::merge) joins the two when more is known.
 
-use super::beam::{Beam, Item, Joint, Pair, WINDOW};
+use super::beam::{Beam, Item, Joint, Limits, Pair, WINDOW};
 use super::memory::Memory;
 use crate::associate::Newcomer;
 use crate::gate::mahalanobis_squared;
 use crate::linearize::{Match, Subject, innovation_covariance, linearize, shared_covariance};
-use crate::measurement::MAX_DIM;
 use crate::sensor::Reading;
 use crate::state::State;
 use crate::step::Model;
@@ -190,10 +189,8 @@ impl CloudRoom {
             let weight =
                 memory.weight(state.features[target.feature].id, &state.in_robot(target.feature), &reading.label)
                     + surprise(&candidate, gate, memory.rates.extraneous_density());
-            let residual = candidate.residual;
-            let pair = Pair { target: target.feature, dim, residual, covariance, weight };
-            if let Some(alone) = pair.alone() {
-                self.found.push((alone, candidate, pair, is_local));
+            if let Some(pair) = Pair::new(target.feature, (candidate.residual, covariance), dim, weight) {
+                self.found.push((pair.alone, candidate, pair, is_local));
             }
         }
         self.found.sort_unstable_by(|a, b| {
@@ -262,8 +259,8 @@ impl CloudRoom {
             Some(pair) => Item { first: pair, last: pair + 1, is_clear: true },
             None => Item { first: opens[*k].pairs[stage], last: opens[*k].pairs[stage + 1], is_clear: false },
         }));
-        let gates: [f64; MAX_DIM] = [1, 2, 3].map(|dim| model.gate.known(dim));
-        beam.search((pairs, items), &Pairs(state, matches), gates, |_| 0.0);
+        let limits = Limits { gate: [1, 2, 3].map(|dim| model.gate.known(dim)), most_told: f64::INFINITY };
+        beam.search((pairs, items), &Pairs(state, matches), &limits, |_| 0.0);
         for k in order.iter() {
             let best = range(&opens[*k]).max_by(|a, b| beam.shares[*a].total_cmp(&beam.shares[*b]).then(b.cmp(a)));
             let Some(best) = best else { continue };

@@ -49,8 +49,6 @@ pub struct Life {
     odds: f64,
     /// Whether it counts as a landmark.
     pub is_confirmed: bool,
-    /// Logarithm of the probability that it was missed in all looks since it was last read, if it is there.
-    pub missed: f64,
     classes: [(u32, f64); CLASSES],
     /// Mean and variance of its diameter, m and m²; a variance of 0 where nothing is known.
     diameter: (f64, f64),
@@ -64,7 +62,6 @@ impl Life {
             last: cloud,
             odds,
             is_confirmed: false,
-            missed: 0.0,
             classes: [(0, 0.0); CLASSES],
             diameter: (0.0, 0.0),
         };
@@ -125,6 +122,8 @@ pub struct Memory {
     /// The stamps of the last ones.
     stamps: Vec<Stamp>,
     pub tally: Tally,
+    /// The last feature that was compared with others at its place.
+    pub swept: usize,
     #[serde(skip)]
     dropped: Vec<u32>,
 }
@@ -227,7 +226,7 @@ impl Memory {
                     let told = self.rates.detection(&z) / (by_chance * self.rates.extraneous_density());
                     let life = &mut self.lives[k];
                     life.odds = (life.odds + told.ln().clamp(0.0, MOST_TOLD)).min(2.0 * CONFIRMED);
-                    (life.last, life.missed) = (self.cloud, 0.0);
+                    life.last = self.cloud;
                     life.label(&reading.label);
                     if life.odds >= CONFIRMED && !life.is_confirmed {
                         life.is_confirmed = true;
@@ -272,11 +271,8 @@ impl Memory {
                     if life.first == self.cloud {
                         continue;
                     }
-                    if !is_read {
-                        life.missed += (1.0 - detection).ln();
-                        if !life.is_confirmed {
-                            life.odds += (1.0 - detection).ln();
-                        }
+                    if !is_read && !life.is_confirmed {
+                        life.odds += (1.0 - detection).ln();
                     }
                     if life.is_confirmed {
                         self.rates.look(&z, is_read);
@@ -302,7 +298,7 @@ impl Memory {
         let Some(young) = self.life(gone).copied() else { return };
         if let Ok(k) = self.place(kept) {
             let life = &mut self.lives[k];
-            (life.last, life.missed) = (young.last, 0.0);
+            life.last = young.last;
             life.odds = life.odds.max(young.odds);
             life.is_confirmed |= young.is_confirmed;
         }

@@ -13,9 +13,9 @@
 //! none. What a hypothesis leaves out counts, too: an old landmark that should be in view where it has the robot, and is
 //! none of the young ones.
 
-use super::beam::{Beam, Item, Joint, Pair};
+use super::beam::{Beam, Item, Joint, Limits, Pair};
 use super::memory::Memory;
-use crate::state::State;
+use crate::state::{Feature, State};
 use crate::step::Model;
 use crate::update::{Workspace, identify};
 use lienav_lie::{Se2, rotation, skew};
@@ -23,12 +23,24 @@ use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 
 /// So many young landmarks are merged at once: those nearest to the robot.
 const YOUNG: usize = 12;
+/// And were read in one of so many clouds.
+const YOUNG_FOR: u64 = 40;
+/// So many landmarks are looked at for others at the same place.
+const SWEPT: usize = 16;
 /// So many old landmarks one of them may be.
 const RIVALS: usize = 32;
 /// The least odds of a merge: it is not taken back.
 const SURE: f64 = 3000.0;
-/// Looks without a reading tell at most this, as a logarithm.
+/// The odds of one pair of a merge that is sure against its young landmark being another one.
+const SURE_OF_ONE: f64 = 20.0;
+/// What one look without a reading tells, and all of them at most, as logarithms.
+const MISSED: f64 = 0.7;
 const MOST_MISSED: f64 = 6.0;
+/// Of an old landmark whose place relative to the young ones is known better than this, m².
+const PLACED_M2: f64 = 0.25;
+/// What one pair tells at most, as a logarithm. Landmarks stand in rows and grids, where one that fits makes it likelier
+/// that the next does: ten to one.
+const MOST_TOLD: f64 = 2.3;
 /// A loop is closed by so many landmarks at least: two make a rigid motion.
 const CLOSING: usize = 3;
 /// Young landmarks whose differences from old ones are wider than this many times the distance of gates close a loop, m².
@@ -44,6 +56,7 @@ pub struct MergeRoom {
     found: Vec<(f64, usize, Pair)>,
     items: Vec<Item>,
     beam: Beam,
+    /// The old and the young feature of each pair that is sure.
     accepted: Vec<(usize, usize)>,
     work: Workspace,
 }
@@ -64,8 +77,7 @@ fn difference(state: &State, (a, b): (usize, usize), (c, d): (usize, usize)) -> 
     Matrix3::new(block.m11, block.m12, 0.0, block.m21, block.m22, 0.0, 0.0, 0.0, 0.0)
 }
 
-/// Merges young landmarks with old ones where that is sure. Returns how many, with the identities that are gone in
-/// `gone`.
+/// Merges landmarks where that is sure. Returns how many, with the identities that are gone in `gone`.
 pub fn merge(
     state: &mut State,
     (model, memory): (&Model, &mut Memory),
@@ -73,69 +85,65 @@ pub fn merge(
     gone: &mut Vec<u32>,
 ) -> usize {
     gone.clear();
+    sweep(state, (model, memory), room, gone);
+    merge_young(state, (model, memory), room, gone);
+    gone.len()
+}
+
+/// Merges young landmarks in view with old ones.
+fn merge_young(state: &mut State, (model, memory): (&Model, &mut Memory), room: &mut MergeRoom, gone: &mut Vec<u32>) {
     room.collect(state, model, memory);
     if room.pairs.is_empty() {
-        return 0;
+        return;
     }
-    let gate = [1, 2, 3].map(|dim| model.gate.known(dim));
+    let limits = Limits { gate: [1, 2, 3].map(|dim| model.gate.known(dim)), most_told: MOST_TOLD };
     let MergeRoom { beam, pairs, items, ends, .. } = room;
     {
         let (state, memory, ends) = (&*state, &*memory, &*ends);
-        beam.search((pairs, items), &Differences(state, ends), gate, |path| absence(state, memory, path, ends));
+        beam.search((pairs, items), &Differences(state, ends), &limits, |path| absence(state, memory, path, ends));
     }
-    if beam.is_exhausted {
-        return 0;
+    if beam.evidence < SURE.ln() {
+        return;
     }
     room.accepted.clear();
     let mut widest: f64 = 0.0;
     for pair in &room.beam.best {
+        let Some(item) = room.items.iter().find(|item| (item.first..item.last).contains(pair)) else { continue };
         let share = room.beam.shares[*pair];
-        if share > SURE * (1.0 - share) {
-            room.accepted.push(room.ends[*pair]);
+        let of_others = room.beam.shares[item.first..item.last].iter().sum::<f64>() - share;
+        let of_none = 1.0 - share - of_others;
+        if share > SURE * of_others && share > SURE_OF_ONE * of_none {
+            let (young, old) = room.ends[*pair];
+            room.accepted.push((old, young));
             widest = widest.max(room.pairs[*pair].covariance.trace());
         }
     }
     let is_loop = widest > WIDE_M2;
     if room.accepted.is_empty() || (is_loop && room.accepted.len() < CLOSING) {
-        return 0;
+        return;
     }
     // The old one is kept.
-    let pairs: Vec<(usize, usize)> = room.accepted.iter().map(|(young, old)| (*old, *young)).collect();
-    let ids: Vec<(u32, u32)> =
-        pairs.iter().map(|(old, young)| (state.features[*old].id, state.features[*young].id)).collect();
-    if identify(state, &pairs, &model.filter, &mut room.work).is_err() {
-        return 0;
-    }
-    for (kept, lost) in ids {
-        let (Some(k), Some(l)) = (state.find(kept), state.find(lost)) else { continue };
-        let young = state.features[l];
-        let feature = &mut state.features[k];
-        feature.last_seen = feature.last_seen.max(young.last_seen);
-        feature.observations = feature.observations.saturating_add(young.observations);
-        state.swap_remove(l);
-        memory.merge(kept, lost);
-        gone.push(lost);
+    if !join(state, (model, memory), &room.accepted, &mut room.work, gone) {
+        return;
     }
     memory.tally.loops += u64::from(is_loop);
-    gone.len()
 }
 
 impl MergeRoom {
     /// The young landmarks in view, and what old ones each of them may be.
     fn collect(&mut self, state: &State, model: &Model, memory: &Memory) {
-        let recent = memory.recent();
         self.young.clear();
         self.pairs.clear();
         self.ends.clear();
         self.items.clear();
         for (i, feature) in state.features.iter().enumerate() {
-            if feature.last_seen >= recent && memory.life(feature.id).is_some_and(|life| life.is_confirmed) {
+            if memory.life(feature.id).is_some_and(|life| life.is_confirmed && life.last + YOUNG_FOR >= memory.cloud) {
                 self.young.push((state.in_robot(i).norm_squared(), i));
             }
         }
         self.young.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let gate = model.gate.known(2);
-        let density = memory.rates.landmark_density().ln();
+        let density = memory.rates.landmark_density();
         for (_, young) in &self.young {
             if self.items.len() == YOUNG {
                 break;
@@ -150,16 +158,11 @@ impl MergeRoom {
                 if apart.norm_squared() > 2.0 * gate * (spread + state.relative_spread(old)) {
                     continue;
                 }
-                let covariance = difference(state, (*young, old), (*young, old));
-                let weight = (-other.missed).min(MOST_MISSED) - density;
-                let residual = Vector3::new(apart.x, apart.y, 0.0);
-                let pair = Pair { target: old, dim: 2, residual, covariance, weight };
-                let Some((square, _)) = super::beam::distance(&residual, &covariance, 2) else { continue };
-                if square <= gate
-                    && let Some(alone) = pair.alone()
-                {
-                    self.found.push((alone, old, pair));
-                }
+                let (alone, pair) = match pair(state, model, (*young, old), density) {
+                    Some(pair) => (pair.alone, pair),
+                    None => continue,
+                };
+                self.found.push((alone, old, pair));
             }
             if self.found.is_empty() {
                 continue;
@@ -173,6 +176,74 @@ impl MergeRoom {
             self.items.push(Item { first, last: self.pairs.len(), is_clear: false });
         }
     }
+}
+
+/// A young and an old landmark as a pair; `None` outside of the gate.
+fn pair(state: &State, model: &Model, (young, old): (usize, usize), density: f64) -> Option<Pair> {
+    let apart = state.features[old].x - state.features[young].x;
+    let covariance = difference(state, (young, old), (young, old));
+    let residual = Vector3::new(apart.x, apart.y, 0.0);
+    // At the same place they were in view alike: the old one was missed as often as the young one was read.
+    let missed = if covariance.trace() < PLACED_M2 {
+        (MISSED * f64::from(state.features[young].observations)).min(MOST_MISSED)
+    } else {
+        0.0
+    };
+    let pair = Pair::new(old, (residual, covariance), 2, missed - density.ln())?;
+    let (square, _) = super::beam::distance(&residual, &covariance, 2)?;
+    (square <= model.gate.known(2)).then_some(pair)
+}
+
+/// Merges landmarks that are at the same place, whenever they were seen: those that a closed loop has brought together.
+/// Looks at a few in each call.
+fn sweep(state: &mut State, (model, memory): (&Model, &mut Memory), room: &mut MergeRoom, gone: &mut Vec<u32>) {
+    let density = memory.rates.landmark_density();
+    let reach = 4.0 * model.gate.known(2) * PLACED_M2;
+    for _ in 0..SWEPT.min(state.features.len()) {
+        memory.swept = if memory.swept + 1 < state.features.len() { memory.swept + 1 } else { 0 };
+        let young = memory.swept;
+        let Some(life) = memory.life(state.features[young].id).filter(|life| life.is_confirmed).copied() else {
+            continue;
+        };
+        let x = state.features[young].x;
+        let is_near = |(_, other): &(usize, &Feature)| (other.x - x).norm_squared() < reach;
+        let old = state.features.iter().enumerate().filter(is_near);
+        let old = old.filter(|(_, other)| memory.life(other.id).is_some_and(|other| other.last < life.first));
+        let pairs = old.filter_map(|(old, _)| pair(state, model, (young, old), density));
+        let placed = pairs.filter(|pair| pair.covariance.trace() < PLACED_M2);
+        let best = placed.max_by(|a, b| a.alone.total_cmp(&b.alone));
+        if let Some(best) = best.filter(|best| best.alone > SURE.ln()) {
+            join(state, (model, memory), &[(best.target, young)], &mut room.work, gone);
+        }
+    }
+}
+
+/// Makes one landmark of each pair of an old and a young one.
+fn join(
+    state: &mut State,
+    (model, memory): (&Model, &mut Memory),
+    pairs: &[(usize, usize)],
+    work: &mut Workspace,
+    gone: &mut Vec<u32>,
+) -> bool {
+    let first = gone.len();
+    if identify(state, pairs, &model.filter, work).is_err() {
+        return false;
+    }
+    for (old, young) in pairs {
+        let young = state.features[*young];
+        let feature = &mut state.features[*old];
+        feature.last_seen = feature.last_seen.max(young.last_seen);
+        feature.observations = feature.observations.saturating_add(young.observations);
+        memory.merge(feature.id, young.id);
+        gone.push(young.id);
+    }
+    for id in &gone[first..] {
+        if let Some(i) = state.find(*id) {
+            state.swap_remove(i);
+        }
+    }
+    true
 }
 
 /// The logarithm of the probability that old landmarks were missed that a hypothesis has in view.
@@ -208,7 +279,7 @@ fn absence(state: &State, memory: &Memory, path: &[usize], ends: &[(usize, usize
             continue;
         }
         // One that a young landmark is near may be that one.
-        let is_near = |other: &crate::state::Feature| {
+        let is_near = |other: &Feature| {
             other.last_seen >= recent && (motion.transform(&other.x) - feature.x).norm_squared() < NEAR_M2
         };
         if !state.features.iter().any(is_near) {
