@@ -20,7 +20,7 @@
 //! for k in 0..=10_i32 {
 //!     let stamp = Stamp::from_secs(0.1 * f64::from(k));
 //!     slam.odometry(&Odometry { stamp, velocity: Vector2::new(1.1, 0.0), yaw_rate: 0.0, covariance: None })?;
-//!     let post = Observation { id: Some(7), value: [5.0 - 0.1 * f64::from(k), 0.0].into(), covariance: None };
+//!     let post = Observation::new(Some(7), [5.0 - 0.1 * f64::from(k), 0.0]);
 //!     slam.features(stamp, FeatureKind::RangeBearing, &[post])?;
 //!     while let Some(step) = slam.poll() {
 //!         println!("{} {:?}", step.estimate.stamp, step.estimate.pose);
@@ -234,7 +234,7 @@ pub use filter::{
     CompositionError, Coordinates, Correction, Discretization, Errors, Filter, Initialization, Linearization, NoiseAt,
     StereoModel, UnknownFilter,
 };
-pub use input::{FeatureKind, Features, Imu, Observation, Odometry, TooManySensors};
+pub use input::{FeatureKind, Features, Imu, Label, Observation, Odometry, TooManySensors};
 pub use landmark_map::{LandmarkMap, LandmarkMapError, MapLandmark};
 pub use lienav_base::clock::TimeJump;
 pub use merge_maps::{MergeError, Merged, SharedLandmark};

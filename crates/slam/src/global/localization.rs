@@ -54,7 +54,8 @@ impl GlobalLocalization {
                 Ok(reading) if self.sensors.is_of_pose(&reading) => {}
                 Ok(reading) => match self.sensors.place(&self.mounts, &reading) {
                     Some((position, covariance)) => {
-                        self.sightings.push(Sighting { position, covariance, id: observation.id, class: 0 });
+                        let Observation { id, label, .. } = *observation;
+                        self.sightings.push(Sighting { position, covariance, id, class: label.class });
                     }
                     None => refused.add(DropReason::Singular),
                 },

@@ -11,7 +11,7 @@ use nalgebra::{Matrix3, Vector2, Vector3};
 fn look(from: &Se2, places: &[Vector2<f64>]) -> Vec<Observation> {
     let sensor = *from * Se2::new(0.4, 0.1, 0.3);
     let in_view = places.iter().map(|place| sensor.transform_back(place)).filter(|z| z.norm() < 8.0);
-    in_view.map(|z| Observation { id: None, value: [z.norm(), z.y.atan2(z.x)].into(), covariance: None }).collect()
+    in_view.map(|z| Observation::new(None, [z.norm(), z.y.atan2(z.x)])).collect()
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn a_filter_that_is_told_where_it_was_found_is_there() {
             truth = truth * half.motion;
         }
         let mut cloud = look(&truth, &places);
-        cloud.push(Observation { id: None, value: [f64::NAN, 0.0].into(), covariance: None });
+        cloud.push(Observation::new(None, [f64::NAN, 0.0]));
         let refused = search.observe(FeatureKind::RangeBearing, &cloud);
         assert_eq!((refused.total(), refused.get(DropReason::NotFinite)), (1, 1));
     }
