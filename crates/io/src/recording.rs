@@ -2,6 +2,7 @@
 
 use super::bag::{Loading, Topics};
 use super::datasets::FORMATS;
+use super::identities::Identities;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use lienav_slam::{Config, Features, Imu, Odometry};
@@ -43,6 +44,9 @@ pub struct Recording {
     pub truth: Vec<(Stamp, Se2)>,
     /// True positions of features in the map frame, m, by identity; empty where nobody knows.
     pub true_landmarks: Vec<(u32, Vector2<f64>)>,
+    /// What readings without identity are of, where a judge may know; `None` where identities are known to all or to
+    /// nobody.
+    pub identities: Option<Identities>,
     /// Positions of one point of the robot, where somebody has them; no truth, but a check.
     pub fixes: Option<PositionFixes>,
     /// What the source says of its sensors and of the start; `None` where it says nothing.

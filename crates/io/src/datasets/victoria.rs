@@ -7,7 +7,7 @@ use super::Format;
 use super::text::Table;
 use crate::recording::{Input, OpenError, PositionFixes, Recording};
 use lienav_base::stamp::Stamp;
-use lienav_slam::{Config, FeatureKind, Features, Observation, Odometry};
+use lienav_slam::{Config, FeatureKind, Features, Label, Observation, Odometry};
 use nalgebra::{Matrix2, Matrix3, Matrix3x2, Vector2};
 use std::collections::BTreeMap;
 use std::f64::consts::FRAC_PI_2;
@@ -27,6 +27,11 @@ const SLIP: f64 = 0.05;
 const STEERING: f64 = 0.0087;
 /// A car at rest may still creep: m/√s.
 const CREEP: f64 = 1e-3;
+
+/// Between two rays of the laser, rad.
+const RAYS_RAD: f64 = 0.5 * std::f64::consts::PI / 180.0;
+/// What a diameter is wrong by at a short range, m.
+const BARK_M: f64 = 0.1;
 
 /// No row of inputs stands for a longer time, s; they come every 25 ms.
 const LONGEST_ROW_S: f64 = 1.0;
@@ -101,10 +106,17 @@ fn read_measurements(folder: &Path) -> Result<BTreeMap<Stamp, Vec<Observation>>,
     for row in Table::read(folder, "measurements.dat")?.rows(names) {
         let row = row?;
         let value = Vector2::new(row.number(1)?, row.number(2)? - FRAC_PI_2);
-        let observation = Observation { id: None, value: value.into(), covariance: None };
+        let label = Label { diameter_m: row.number(3)?.max(0.0), diameter_std_m: diameter_std(value.x), class: 0 };
+        let observation = Observation { label, ..Observation::new(None, value) };
         clouds.entry(row.stamp(0)?).or_default().push(observation);
     }
     Ok(clouds)
+}
+
+/// Standard deviation of the diameter of a trunk at this range, m. Either edge lies somewhere between two rays; bark,
+/// branches and other trunks that cover a part do the rest.
+fn diameter_std(range_m: f64) -> f64 {
+    (BARK_M * BARK_M + (RAYS_RAD * range_m).powi(2) / 6.0).sqrt()
 }
 
 fn read_fixes(folder: &Path) -> Result<PositionFixes, OpenError> {
