@@ -51,11 +51,14 @@ pub struct Associations {
 /// The landmark that a reading went to, and whether the reading corrected it.
 type Used = Option<(u32, bool)>;
 
+/// The readings of a cloud: what each is of, and where it went.
+type JudgedCloud = (Stamp, Vec<(Option<u32>, Used)>);
+
 impl Associations {
     /// Judges the matches of a run, and says what each landmark of the filter truly is. `None` where the run kept no
     /// matches, or nothing is known of them.
     pub fn judge(run: &Run, identities: &Identities) -> Option<(Self, BTreeMap<u32, Option<u32>>)> {
-        let clouds: Vec<(Stamp, Vec<(Option<u32>, Used)>)> =
+        let clouds: Vec<JudgedCloud> =
             run.matches.iter().map(|cloud| (cloud.stamp, judged(cloud, identities))).collect();
         if clouds.iter().all(|(_, readings)| readings.is_empty()) {
             return None;
@@ -148,7 +151,7 @@ fn most_frequent(counts: &BTreeMap<Option<u32>, u64>) -> Option<u32> {
 }
 
 /// How often true landmarks came back, and how often they were found again.
-fn returns(clouds: &[(Stamp, Vec<(Option<u32>, Used)>)], is_of: impl Fn(u32, Option<u32>) -> bool) -> (usize, usize) {
+fn returns(clouds: &[JudgedCloud], is_of: impl Fn(u32, Option<u32>) -> bool) -> (usize, usize) {
     #[derive(Default)]
     struct Visits {
         last: Stamp,

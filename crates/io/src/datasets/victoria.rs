@@ -18,7 +18,7 @@ const WHEELBASE_M: f64 = 2.83;
 /// From the middle of the rear axle to the wheel with the encoder, to the left, m: H.
 const ENCODER_LEFT_M: f64 = 0.76;
 /// Laser and antenna, from the middle of the rear axle, m: L + a ahead and b to the left, with a = 0.95 and b = 0.5.
-const LASER_M: Vector2<f64> = Vector2::new(WHEELBASE_M + 0.95, 0.5);
+const LASER_M: Vector2<f64> = Vector2::new(3.78, 0.5);
 
 /// Wheel slip: what the speed and the sideways speed are wrong by, as a part of the speed, root of a spectral density,
 /// √s.
