@@ -197,8 +197,11 @@ mod tests {
     use lienav_slam::{FeatureKind, Features, Landmark, Observation};
     use nalgebra::{Matrix2, Vector2, Vector3};
 
-    /// A run of clouds at 1 Hz, each reading of which is (true landmark, landmark it went to, role).
-    fn run(clouds: &[&[(Option<u32>, Option<(u32, Role)>)]], map: &[u32]) -> (Run, Identities) {
+    /// A reading by its true landmark, the landmark it went to, and its role there.
+    type ByHand = (Option<u32>, Option<(u32, Role)>);
+
+    /// A run of clouds at 1 Hz.
+    fn run(clouds: &[&[ByHand]], map: &[u32]) -> (Run, Identities) {
         let (mut run, mut identities) = (Run::default(), Identities::default());
         for (second, readings) in clouds.iter().enumerate() {
             let stamp = Stamp::from_secs(second as f64);
@@ -206,7 +209,7 @@ mod tests {
             let observations = (0..readings.len()).map(|k| Observation::new(None, value(k))).collect();
             let cloud = Features { stamp, kind: FeatureKind::RangeBearing, observations };
             identities.keep(&cloud, readings.iter().map(|(id, _)| *id));
-            let matched = |(k, (_, used)): (usize, &(Option<u32>, Option<(u32, Role)>))| {
+            let matched = |(k, (_, used)): (usize, &ByHand)| {
                 let [x, y] = value(k);
                 used.map(|(landmark, role)| MatchedReading { value: Vector3::new(x, y, 0.0), landmark, role })
             };
@@ -252,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_landmark_that_comes_back_is_found_by_what_it_was_before() {
-        let away: &[(Option<u32>, Option<(u32, Role)>)] = &[];
+        let away: &[ByHand] = &[];
         let mut clouds = vec![away; 30];
         clouds[0] = &[(Some(1), Some((10, Role::First))), (Some(2), Some((20, Role::First)))];
         clouds[15] = &[(Some(1), Some((10, Role::Again))), (Some(2), Some((21, Role::First)))];
