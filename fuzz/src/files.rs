@@ -121,15 +121,18 @@ const MRCLAM: [&str; 5] = [
     "Barcodes.dat",
 ];
 
+const VICTORIA: [&str; 3] = ["inputs.dat", "measurements.dat", "gps.dat"];
+
 /// The first byte says which data set; the others are its files, one behind the other.
 pub fn data_sets(data: &[u8]) {
     let Some((which, rest)) = data.split_first() else { return };
     let folder = tempfile::tempdir().unwrap();
     let files = rest.split(|byte| *byte == NEXT_FILE);
     let path = folder.path().to_str().unwrap();
-    let names: &[&str] = match which % 5 {
+    let names: &[&str] = match which % 6 {
         0 => &WOODS,
         1 => &MRCLAM,
+        5 => &VICTORIA,
         2 => &["01_trial.csv"],
         3 => &["01_trial.csv.gz"],
         _ => &["mav0/imu0/data.csv", "mav0/state_groundtruth_estimate0/data.csv"],
@@ -139,7 +142,8 @@ pub fn data_sets(data: &[u8]) {
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(file, content).unwrap();
     }
-    match which % 5 {
+    match which % 6 {
+        5 => open(&format!("victoria:{path}")).into_iter().for_each(|recording| use_recording(&recording)),
         0 => open(&format!("woods:{path}")).into_iter().for_each(|recording| use_recording(&recording)),
         1 => open(&format!("mrclam:{path}:1")).into_iter().for_each(|recording| use_recording(&recording)),
         2 | 3 => drop(inertial::open(&format!("broad:{path}/{}", names[0]), &Topics::default())),
@@ -299,6 +303,14 @@ pub fn data_sets_corpus() -> Vec<Vec<u8>> {
             &[
                 "#timestamp [ns],w,w,w,a,a,a\n1403636579758555392,0.1,0.1,0.1,9.8,0.1,0.1\n",
                 "#timestamp,p,p,p,qw,qx,qy,qz\n1403636579758555392,0,0,0,1,0,0,0,0,0,0,0,0,0,0,0,0\n",
+            ],
+        ),
+        set(
+            5,
+            &[
+                "0.973 0.000 -0.0035\n0.998 1.0 0.1\n1.023 2.0 -0.5\n",
+                "0.998 20.46 0.88575 0.354\n0.998 29.6 1.02 0.257\n1.2 10 1.57 0.1\n",
+                "0.000 -2.023 -1.923\n1.001 -2.066 -1.840\n",
             ],
         ),
     ]

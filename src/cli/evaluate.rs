@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(super) struct Args {
-    /// Bag (folder, .mcap or .db3), woods:FOLDER or mrclam:FOLDER:ROBOT
+    /// Bag (folder, .mcap or .db3), woods:FOLDER, mrclam:FOLDER:ROBOT or victoria:FOLDER
     #[arg(required_unless_present = "live")]
     source: Option<String>,
     /// Which filter, or the batch estimate; may be given several times
@@ -56,7 +56,7 @@ struct MapArgs {
     /// Standard deviation of the true landmarks, m
     #[arg(long, value_name = "METRES", default_value_t = 0.02, requires = "map")]
     map_std: f64,
-    /// Take the identities of observations away
+    /// Take the identities of observations away, and report how right the associations were
     #[arg(long, conflicts_with_all = ["live", "save_map"])]
     ignore_ids: bool,
 }
@@ -86,10 +86,16 @@ impl MapArgs {
         }
     }
 
-    /// Hides what is to be hidden of the input.
-    fn hide(&self, input: &mut Input) {
-        if let (true, Input::Features(features)) = (self.ignore_ids, input) {
-            features.observations.iter_mut().for_each(|observation| observation.id = None);
+    /// Hides what is to be hidden of the input; what is hidden is there for the judge.
+    fn hide(&self, recording: &mut Recording) {
+        if !self.ignore_ids {
+            return;
+        }
+        let identities = recording.identities.get_or_insert_default();
+        for input in &mut recording.inputs {
+            if let Input::Features(features) = input {
+                identities.hide(features);
+            }
         }
     }
 }
@@ -162,13 +168,13 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let studies: Vec<Study> = filters.iter().map(|filter| Study { filter: filter.clone(), ..study.clone() }).collect();
     if let Some(path) = &args.output.save_map {
         let (recording, run) = run_saving(stream, &studies, path)?;
-        let truth = Truth::new(&recording.truth, &recording.true_landmarks, args.max_truth_gap);
+        let truth = Truth::of(&recording, args.max_truth_gap);
         return report(&[run], &truth, &args.output);
     }
-    let mut inputs: Vec<Input> = stream.by_ref().take(MOST_HELD).collect();
+    let inputs: Vec<Input> = stream.by_ref().take(MOST_HELD).collect();
     let (recording, runs) = if inputs.len() < MOST_HELD {
-        inputs.iter_mut().for_each(|input| args.map.hide(input));
-        let recording = Recording { inputs, ..stream.finish() };
+        let mut recording = Recording { inputs, ..stream.finish() };
+        args.map.hide(&mut recording);
         let map = args.map.known(&recording)?;
         let run = |study| run_one(&recording, study, map.as_ref());
         let runs = studies.iter().map(run).collect::<Result<Vec<_>, _>>()?;
@@ -179,7 +185,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     } else {
         run_together(inputs, stream, &studies)?
     };
-    let truth = Truth::new(&recording.truth, &recording.true_landmarks, args.max_truth_gap);
+    let truth = Truth::of(&recording, args.max_truth_gap);
     report(&runs, &truth, &args.output)
 }
 

@@ -64,8 +64,8 @@ impl Command {
 const ABOUT: &str =
     "Planar landmark SLAM by symmetry-reduced Kalman filtering: convert, play, simulate and evaluate recordings.
 
-A SOURCE is a rosbag2 bag (its folder, or an .mcap or .db3 file), `woods:FOLDER` (Lost in the Woods) or
-`mrclam:FOLDER:ROBOT` (MR.CLAM), both as published. A source is never written to.
+A SOURCE is a rosbag2 bag (its folder, or an .mcap or .db3 file), `woods:FOLDER` (Lost in the Woods),
+`mrclam:FOLDER:ROBOT` (MR.CLAM) or `victoria:FOLDER` (Victoria Park), as published. A source is never written to.
 
 Exit codes: 0 done, 1 failed, 2 wrong call; one line on standard error says why. Results and bags are written as a whole
 or not at all; what was there before stays until then.";

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Files for slam_node that hold only what differs from the defaults.
-const PRESETS: [&str; 4] = ["lost_in_the_woods", "mrclam", "simulation", "stereo"];
+const PRESETS: [&str; 5] = ["lost_in_the_woods", "mrclam", "simulation", "stereo", "victoria"];
 
 /// The parameters of a file, by dotted name, as ROS reads them: nested mappings under `/**`.
 fn parameters(file: &str) -> BTreeMap<String, Value> {
@@ -145,6 +145,7 @@ fn the_presets_of_data_sets_are_what_the_converter_writes() {
     for (file, source) in [
         ("lost_in_the_woods", format!("woods:{data}/lost_in_the_woods")),
         ("mrclam", format!("mrclam:{data}/mrclam/MRCLAM_Dataset6:1")),
+        ("victoria", format!("victoria:{data}/victoria_park")),
     ] {
         if !Path::new(data).exists() {
             println!("skipped: {source} is not here");

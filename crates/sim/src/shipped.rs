@@ -1,5 +1,6 @@
 //! The scenarios that have a name: those of the thesis, that of the esde study, and some that ask harder questions.
 
+use super::cones::ConeTrack;
 use super::scenario::{
     FeatureSensorConfig, InitialErrorConfig, OdometryConfig, PathKind, Scenario, TrajectoryConfig, TruthModel,
     TwistReading, UnknownScenario, WorldConfig, WorldKind,
@@ -177,6 +178,7 @@ fn all() -> Vec<Scenario> {
         close_pass(),
         features_behind(),
         robot(),
+        ConeTrack::generated().scenario(),
     ]);
     scenarios
 }
@@ -203,7 +205,7 @@ mod tests {
     #[test]
     fn all_shipped_scenarios_are_valid_and_have_names_of_their_own() {
         let names = Scenario::names();
-        assert_eq!(names.len(), 36 + 10);
+        assert_eq!(names.len(), 36 + 11);
         for name in &names {
             assert_eq!(names.iter().filter(|other| *other == name).count(), 1);
             assert_eq!(Scenario::named(name).unwrap().validate(), Ok(()), "{name}");

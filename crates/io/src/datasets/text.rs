@@ -5,6 +5,7 @@
 use crate::bag::bounds;
 use crate::recording::OpenError;
 use lienav_base::stamp::Stamp;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 /// A text file that was read.
@@ -91,6 +92,15 @@ impl Row<'_> {
     pub fn number(&self, column: usize) -> Result<f64, OpenError> {
         let value: Option<f64> = self.cells[column].parse().ok();
         value.filter(|value| value.is_finite()).ok_or_else(|| self.bad_cell(column, "a finite number"))
+    }
+
+    /// A number in a closed interval, which `expected` describes.
+    ///
+    /// # Errors
+    /// The cell holds something else.
+    pub fn number_within(&self, column: usize, range: RangeInclusive<f64>, expected: &str) -> Result<f64, OpenError> {
+        let value = self.number(column).ok().filter(|value| range.contains(value));
+        value.ok_or_else(|| self.bad_cell(column, expected))
     }
 
     /// A whole number that is not negative; `6.0` is one too.
