@@ -347,7 +347,7 @@ impl Estimator {
                 state.swap_remove(i);
             }
         }
-        if memory.is_merge_due() && merge(state, (model, memory), merging, lost) > 0 {
+        if merge(state, (model, memory), merging, lost) > 0 {
             fixed_lag.clear();
         }
     }

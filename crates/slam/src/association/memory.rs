@@ -6,6 +6,7 @@
 //! where it is not (integrated probabilistic data association; Mušicki, Evans, Stanković 1994). Candidates are in the
 //! filter like landmarks, but not in its output; they leave it if the odds fall, or if they are out of view.
 
+use super::merge::difference;
 use super::rates::Rates;
 use crate::fixed_lag::{Associated, Role};
 use crate::input::Label;
@@ -20,6 +21,8 @@ use serde::{Deserialize, Serialize};
 const CONFIRMED: f64 = 6.9;
 /// And at which it is dropped: one to 20.
 const DROPPED: f64 = -3.0;
+/// Two landmarks that were read in one cloud are two.
+const CONTRADICTED: f64 = 50.0;
 /// What one look tells at most, however sure the sensor: 20 to one. Clutter comes back, too.
 const MOST_TOLD: f64 = 3.0;
 /// A candidate that was not read in so many clouds is dropped.
@@ -49,6 +52,8 @@ pub struct Life {
     odds: f64,
     /// Whether it counts as a landmark.
     pub is_confirmed: bool,
+    /// Another landmark at its place, and the logarithm of the odds that they are one.
+    twin: (u32, f64),
     classes: [(u32, f64); CLASSES],
     /// Mean and variance of its diameter, m and m²; a variance of 0 where nothing is known.
     diameter: (f64, f64),
@@ -62,6 +67,7 @@ impl Life {
             last: cloud,
             odds,
             is_confirmed: false,
+            twin: (id, 0.0),
             classes: [(0, 0.0); CLASSES],
             diameter: (0.0, 0.0),
         };
@@ -126,6 +132,9 @@ pub struct Memory {
     pub swept: usize,
     #[serde(skip)]
     dropped: Vec<u32>,
+    /// Pairs at one place of which never both were read; the one with fewer readings first.
+    #[serde(skip)]
+    pub twins: Vec<(u32, u32)>,
 }
 
 /// What association without identities did so far.
@@ -238,6 +247,7 @@ impl Memory {
             }
         }
         self.look(state);
+        self.compare_neighbours(state, model, readings);
         self.dropped.clear();
         for life in &self.lives {
             let is_gone = state.find(life.id).is_none();
@@ -279,6 +289,39 @@ impl Memory {
                     }
                 }
                 Err(_) => self.rates.look(&z, is_read),
+            }
+        }
+    }
+
+    /// Landmarks so near to each other that a reading does not tell them apart, and of which never both are read, are one:
+    /// each cloud in which one is read and the other is not says so by 1 − P_D.
+    fn compare_neighbours(&mut self, state: &State, model: &Model, readings: &[Associated]) {
+        self.twins.clear();
+        let gate = model.gate.new_feature(2);
+        for Associated { subject, reading, role, .. } in readings {
+            let (Subject::Feature(one), Role::Again) = (*subject, role) else { continue };
+            let (Some(i), Ok(_)) = (state.find(one), self.place(one)) else { continue };
+            let Some((_, noise)) = model.sensors.place(&state.mounts, reading) else { continue };
+            let near = gate * noise.trace();
+            for (k, feature) in state.features.iter().enumerate() {
+                if k == i || (feature.x - state.features[i].x).norm_squared() > near {
+                    continue;
+                }
+                let Ok(place) = self.place(feature.id) else { continue };
+                if difference(state, (i, k), (i, k)).trace() > noise.trace() {
+                    continue;
+                }
+                let detection = self.rates.detection(&state.in_robot(k));
+                let (cloud, life) = (self.cloud, &mut self.lives[place]);
+                if life.twin.0 != one {
+                    life.twin = (one, 0.0);
+                }
+                life.twin.1 = if life.last == cloud { -CONTRADICTED } else { life.twin.1 - (1.0 - detection).ln() };
+                if life.twin.1 > CONFIRMED {
+                    life.twin.1 = 0.0;
+                    let is_weaker = feature.observations < state.features[i].observations;
+                    self.twins.push(if is_weaker { (feature.id, one) } else { (one, feature.id) });
+                }
             }
         }
     }

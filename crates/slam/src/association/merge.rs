@@ -70,7 +70,7 @@ impl Joint for Differences<'_> {
 }
 
 /// The covariance of x_a − x_b with x_c − x_d.
-fn difference(state: &State, (a, b): (usize, usize), (c, d): (usize, usize)) -> Matrix3<f64> {
+pub fn difference(state: &State, (a, b): (usize, usize), (c, d): (usize, usize)) -> Matrix3<f64> {
     let p = &state.covariance;
     let block: Matrix2<f64> =
         p.feature_block(a, c) - p.feature_block(a, d) - p.feature_block(b, c) + p.feature_block(b, d);
@@ -85,6 +85,10 @@ pub fn merge(
     gone: &mut Vec<u32>,
 ) -> usize {
     gone.clear();
+    merge_twins(state, (model, memory), room, gone);
+    if !memory.is_merge_due() {
+        return gone.len();
+    }
     sweep(state, (model, memory), room, gone);
     merge_young(state, (model, memory), room, gone);
     gone.len()
@@ -192,6 +196,21 @@ fn pair(state: &State, model: &Model, (young, old): (usize, usize), density: f64
     let pair = Pair::new(old, (residual, covariance), 2, missed - density.ln())?;
     let (square, _) = super::beam::distance(&residual, &covariance, 2)?;
     (square <= model.gate.known(2)).then_some(pair)
+}
+
+/// Makes one landmark of those that are at one place and are never read together. Where their difference is larger than
+/// their covariance has it, the one with fewer readings was made of outliers, and is dropped.
+fn merge_twins(state: &mut State, (model, memory): (&Model, &mut Memory), room: &mut MergeRoom, gone: &mut Vec<u32>) {
+    for k in 0..memory.twins.len() {
+        let (weaker, stronger) = memory.twins[k];
+        let (Some(weak), Some(strong)) = (state.find(weaker), state.find(stronger)) else { continue };
+        let is_within = pair(state, model, (weak, strong), 1.0).is_some();
+        if !(is_within && join(state, (model, memory), &[(strong, weak)], &mut room.work, gone)) {
+            state.swap_remove(weak);
+            memory.merge(stronger, weaker);
+            gone.push(weaker);
+        }
+    }
 }
 
 /// Merges landmarks that are at the same place, whenever they were seen: those that a closed loop has brought together.
