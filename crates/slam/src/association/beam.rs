@@ -69,14 +69,9 @@ pub struct Item {
     pub is_clear: bool,
 }
 
-/// What a pair may say.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// The bounds on the squared distance of one pair given those before, by its numbers.
-    pub gate: [f64; MAX_DIM],
-    /// What one pair adds to [`Beam::evidence`] at most, unless it says more alone.
-    pub most_told: f64,
-}
+/// What one pair tells at most where it does not tell so much alone, as a logarithm. Landmarks stand in rows and grids,
+/// where one that fits makes it likelier that the next does: ten to one.
+pub const MOST_TOLD: f64 = 2.3;
 
 /// What residuals of two pairs have in common.
 pub trait Joint {
@@ -123,33 +118,38 @@ pub struct Beam {
     next: Vec<Hypothesis>,
     children: Vec<Child>,
     order: Vec<u32>,
-    /// Who comes before, and the pair.
-    choices: Vec<(u32, u32)>,
+    /// Who comes before, the pair, and what it adds to the evidence.
+    choices: Vec<(u32, u32, f64)>,
     path: Vec<usize>,
     /// The probability of each pair.
     pub shares: Vec<f64>,
     /// The pairs of the likeliest hypothesis.
     pub best: Vec<usize>,
-    /// The logarithm of its weight beside the one that all items are of none, with what one pair adds limited.
+    /// What each of them adds to the evidence.
+    pub told: Vec<f64>,
+    /// The logarithm of its weight beside the one that all items are of none, with what one pair adds limited to
+    /// [`MOST_TOLD`].
     pub evidence: f64,
 }
 
 impl Beam {
-    /// Weighs all ways in which `items` are of their targets. `adjust` adds to the logarithm of the weight of a whole hypothesis.
+    /// Weighs all ways in which `items` are of their targets. `gate` has the bounds on the squared distance of one pair
+    /// given those before, by its numbers; `adjust` adds to the logarithm of the weight of a whole hypothesis.
     pub fn search(
         &mut self,
         (pairs, items): (&[Pair], &[Item]),
         joint: &impl Joint,
-        limits: &Limits,
+        gate: &[f64; MAX_DIM],
         mut adjust: impl FnMut(&[usize]) -> f64,
     ) {
         self.begin(pairs.len());
         for item in items {
-            self.branch(pairs, item, joint, limits);
+            self.branch(pairs, item, joint, gate);
             self.bound();
         }
         // What hypotheses are worth as a whole, and the sums over them.
         let mut highest = f64::NEG_INFINITY;
+        let mut best = NONE;
         for k in 0..self.now.len() {
             self.walk(k);
             let adjustment = adjust(&self.path);
@@ -160,9 +160,16 @@ impl Beam {
                 highest = hypothesis.score;
                 self.evidence = hypothesis.guarded;
                 self.best.clone_from(&self.path);
+                best = hypothesis.choice;
             }
         }
         self.best.reverse();
+        self.told.clear();
+        while let Some(&(before, _, told)) = self.choices.get(best as usize) {
+            self.told.push(told);
+            best = before;
+        }
+        self.told.reverse();
         let mut whole = 0.0;
         for k in 0..self.now.len() {
             let weight = (self.now[k].score - highest).exp();
@@ -181,6 +188,7 @@ impl Beam {
         self.shares.clear();
         self.shares.resize(pairs, 0.0);
         self.best.clear();
+        self.told.clear();
         self.now.push(Hypothesis {
             score: 0.0,
             guarded: 0.0,
@@ -197,14 +205,14 @@ impl Beam {
     fn walk(&mut self, k: usize) {
         self.path.clear();
         let mut choice = self.now[k].choice;
-        while let Some(&(before, pair)) = self.choices.get(choice as usize) {
+        while let Some(&(before, pair, _)) = self.choices.get(choice as usize) {
             self.path.push(pair as usize);
             choice = before;
         }
     }
 
     /// All ways in which the hypotheses go on.
-    fn branch(&mut self, pairs: &[Pair], item: &Item, joint: &impl Joint, limits: &Limits) {
+    fn branch(&mut self, pairs: &[Pair], item: &Item, joint: &impl Joint, gate: &[f64; MAX_DIM]) {
         self.children.clear();
         for k in 0..self.now.len() {
             self.walk(k);
@@ -215,7 +223,7 @@ impl Beam {
                 if self.path.iter().any(|other| pairs[*other].target == pair.target) {
                     continue;
                 }
-                let Some(child) = extend((hypothesis, k), pairs, index, joint, limits) else { continue };
+                let Some(child) = extend((hypothesis, k), pairs, index, joint, gate) else { continue };
                 passed = true;
                 self.children.push(child);
             }
@@ -255,7 +263,7 @@ impl Beam {
             if child.pair == NONE {
                 continue;
             }
-            self.choices.push((parent.choice, child.pair));
+            self.choices.push((parent.choice, child.pair, child.guarded - parent.guarded));
             hypothesis.choice = self.choices.len() as u32 - 1;
             if child.rows > 0 {
                 grow(hypothesis, child);
@@ -276,7 +284,7 @@ fn extend(
     pairs: &[Pair],
     index: usize,
     joint: &impl Joint,
-    limits: &Limits,
+    gate: &[f64; MAX_DIM],
 ) -> Option<Child> {
     let pair = &pairs[index];
     let (rows, dim) = (hypothesis.rows, pair.dim);
@@ -319,12 +327,12 @@ fn extend(
         ln_det += 2.0 * own[(a, a)].ln() + LN_TAU;
     }
     let square: f64 = (0..dim).map(|a| whitened[a] * whitened[a]).sum();
-    if square.is_nan() || square > limits.gate[dim - 1] {
+    if square.is_nan() || square > gate[dim - 1] {
         return None;
     }
     let told = pair.weight - 0.5 * (square + ln_det);
     let score = hypothesis.score + told;
-    let guarded = hypothesis.guarded + told.min(limits.most_told.max(pair.alone));
+    let guarded = hypothesis.guarded + told.min(MOST_TOLD.max(pair.alone));
     let has_room = hypothesis.anchors < ANCHORS && rows + dim <= ROWS;
     let rows = if has_room { dim } else { 0 };
     Some(Child { parent: parent as u32, pair: index as u32, score, guarded, rows, below, own, whitened })

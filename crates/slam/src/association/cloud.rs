@@ -5,7 +5,7 @@
 //! others in a second search; where that does not decide, the reading begins a candidate, and
 //! [`merge`](super::merge) joins the two when more is known.
 
-use super::beam::{Beam, Item, Joint, Limits, Pair, WINDOW};
+use super::beam::{Beam, Item, Joint, Pair, WINDOW};
 use super::memory::Memory;
 use crate::associate::Newcomer;
 use crate::gate::mahalanobis_squared;
@@ -185,10 +185,13 @@ impl CloudRoom {
                 continue;
             }
             candidate.distance = Some(distance);
+            // Nobody knows whether the place that a reading is at was seen before, where this is not known so well.
+            let density = memory.rates.extraneous_density();
+            let density = if is_local { density } else { density.max(memory.rates.landmark_density()) };
             candidate.prior = crate::gate::relative_trace(&covariance, &candidate.noise, dim) - dim as f64;
             let weight =
                 memory.weight(state.features[target.feature].id, &state.in_robot(target.feature), &reading.label)
-                    + surprise(&candidate, gate, memory.rates.extraneous_density());
+                    + surprise(&candidate, gate, density);
             if let Some(pair) = Pair::new(target.feature, (candidate.residual, covariance), dim, weight) {
                 self.found.push((pair.alone, candidate, pair, is_local));
             }
@@ -259,8 +262,11 @@ impl CloudRoom {
             Some(pair) => Item { first: pair, last: pair + 1, is_clear: true },
             None => Item { first: opens[*k].pairs[stage], last: opens[*k].pairs[stage + 1], is_clear: false },
         }));
-        let limits = Limits { gate: [1, 2, 3].map(|dim| model.gate.known(dim)), most_told: f64::INFINITY };
-        beam.search((pairs, items), &Pairs(state, matches), &limits, |_| 0.0);
+        let gate = [1, 2, 3].map(|dim| model.gate.known(dim));
+        beam.search((pairs, items), &Pairs(state, matches), &gate, |_| 0.0);
+        // What all pairs say together that are not sure one by one.
+        let said = beam.best.iter().zip(&beam.told).filter(|(pair, _)| alone[**pair] < WRONG.ln());
+        let said: f64 = said.map(|(_, told)| told).sum();
         for k in order.iter() {
             let best = range(&opens[*k]).max_by(|a, b| beam.shares[*a].total_cmp(&beam.shares[*b]).then(b.cmp(a)));
             let Some(best) = best else { continue };
@@ -270,7 +276,8 @@ impl CloudRoom {
             let is_sure = if stage == 0 {
                 share > SURE_NEAR * of_others && share > of_none
             } else {
-                share > required(&pairs[best], &matches[best]) * (1.0 - share)
+                let is_told = alone[best].max(said) > WRONG.ln();
+                is_told && share > required(&pairs[best], &matches[best]) * (1.0 - share)
             };
             if is_sure {
                 opens[*k].fate = Fate::Matched(best);

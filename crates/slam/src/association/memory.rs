@@ -33,7 +33,7 @@ const RECENT: usize = 10;
 const PLACED: f64 = 0.1;
 const PLACED_M: f64 = 0.3;
 /// Landmarks that are one are looked for with each of so many clouds.
-const MERGE_EVERY: u64 = 4;
+const MERGE_EVERY: u64 = 1;
 /// So many classes are counted of one landmark.
 const CLASSES: usize = 4;
 /// What a diameter or a class says at most: trunks are not round.
@@ -218,7 +218,10 @@ impl Memory {
         self.stamps.push(stamp);
         let added = readings.iter().filter(|reading| reading.role == Role::First).count();
         let again = readings.iter().filter(|reading| reading.role == Role::Again).count();
-        self.rates.cloud(again, added);
+        // Before there is a map, that a reading is of none says nothing.
+        if self.cloud > 1 {
+            self.rates.cloud(again, added);
+        }
         let prior = self.rates.prior_of_candidate();
         for Associated { subject, reading, role, .. } in readings {
             let Subject::Feature(id) = *subject else { continue };

@@ -13,7 +13,7 @@
 //! none. What a hypothesis leaves out counts, too: an old landmark that should be in view where it has the robot, and is
 //! none of the young ones.
 
-use super::beam::{Beam, Item, Joint, Limits, Pair};
+use super::beam::{Beam, Item, Joint, Pair};
 use super::memory::Memory;
 use crate::state::{Feature, State};
 use crate::step::Model;
@@ -23,6 +23,8 @@ use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 
 /// So many young landmarks are merged at once: those nearest to the robot.
 const YOUNG: usize = 12;
+/// They were read so often.
+const SEEN: u32 = 2;
 /// And were read in one of so many clouds.
 const YOUNG_FOR: u64 = 40;
 /// So many landmarks are looked at for others at the same place.
@@ -38,9 +40,6 @@ const MISSED: f64 = 0.7;
 const MOST_MISSED: f64 = 6.0;
 /// Of an old landmark whose place relative to the young ones is known better than this, m².
 const PLACED_M2: f64 = 0.25;
-/// What one pair tells at most, as a logarithm. Landmarks stand in rows and grids, where one that fits makes it likelier
-/// that the next does: ten to one.
-const MOST_TOLD: f64 = 2.3;
 /// A loop is closed by so many landmarks at least: two make a rigid motion.
 const CLOSING: usize = 3;
 /// Young landmarks whose differences from old ones are wider than this many times the distance of gates close a loop, m².
@@ -100,11 +99,11 @@ fn merge_young(state: &mut State, (model, memory): (&Model, &mut Memory), room: 
     if room.pairs.is_empty() {
         return;
     }
-    let limits = Limits { gate: [1, 2, 3].map(|dim| model.gate.known(dim)), most_told: MOST_TOLD };
+    let gate = [1, 2, 3].map(|dim| model.gate.known(dim));
     let MergeRoom { beam, pairs, items, ends, .. } = room;
     {
         let (state, memory, ends) = (&*state, &*memory, &*ends);
-        beam.search((pairs, items), &Differences(state, ends), &limits, |path| absence(state, memory, path, ends));
+        beam.search((pairs, items), &Differences(state, ends), &gate, |path| absence(state, memory, path, ends));
     }
     if beam.evidence < SURE.ln() {
         return;
@@ -141,7 +140,9 @@ impl MergeRoom {
         self.ends.clear();
         self.items.clear();
         for (i, feature) in state.features.iter().enumerate() {
-            if memory.life(feature.id).is_some_and(|life| life.is_confirmed && life.last + YOUNG_FOR >= memory.cloud) {
+            if memory.life(feature.id).is_some_and(|life| {
+                life.last + YOUNG_FOR >= memory.cloud && (life.is_confirmed || feature.observations >= SEEN)
+            }) {
                 self.young.push((state.in_robot(i).norm_squared(), i));
             }
         }
