@@ -18,6 +18,9 @@ use nalgebra::{Matrix2, Matrix3, Vector2};
 
 /// So many landmarks one reading may be of, in each of the two searches: those likeliest by themselves.
 const RIVALS: usize = 8;
+/// So many readings are weighed together, the surest; of a larger cloud the others are used only where they are clear by
+/// themselves.
+const TOGETHER: usize = 64;
 /// A landmark is known as well as a reading if its covariance is larger by this factor at most.
 const AS_GOOD: f64 = 4.0;
 /// One reading in so many may be used wrongly, where that matters: the odds of a match have to be higher by the
@@ -153,7 +156,7 @@ impl CloudRoom {
     fn open(&mut self, state: &State, model: &Model, memory: &Memory, k: usize) {
         let reading = self.readings[k];
         let dim = model.sensors.dim(&reading);
-        let (gate, new) = (model.gate.known(dim), model.gate.new_feature(dim));
+        let [gate, new] = model.gate.associated(dim);
         let by_calibration = if state.calibration.sensor().next().is_some() {
             state.calibration_estimates().map(|estimate| estimate.std).sum::<f64>()
         } else {
@@ -257,12 +260,19 @@ impl CloudRoom {
         // The surest first: they tell where the others are.
         let surest = |k: usize| range(&opens[k]).map(|pair| alone[pair]).fold(f64::NEG_INFINITY, f64::max);
         order.sort_unstable_by(|a, b| surest(*b).total_cmp(&surest(*a)).then(a.cmp(b)));
+        // What is clear beside more than can be weighed together stays clear.
+        for k in order.iter().skip(TOGETHER) {
+            if let Some(pair) = is_clear(*k, &opens[*k]) {
+                opens[*k].fate = Fate::Matched(pair);
+            }
+        }
+        order.truncate(TOGETHER);
         items.clear();
         items.extend(order.iter().map(|k| match is_clear(*k, &opens[*k]) {
             Some(pair) => Item { first: pair, last: pair + 1, is_clear: true },
             None => Item { first: opens[*k].pairs[stage], last: opens[*k].pairs[stage + 1], is_clear: false },
         }));
-        let gate = [1, 2, 3].map(|dim| model.gate.known(dim));
+        let gate = [1, 2, 3].map(|dim| model.gate.associated(dim)[0]);
         beam.search((pairs, items), &Pairs(state, matches), &gate, |_| 0.0);
         // What all pairs say together that are not sure one by one.
         let said = beam.best.iter().zip(&beam.told).filter(|(pair, _)| alone[**pair] < WRONG.ln());

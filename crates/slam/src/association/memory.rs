@@ -233,7 +233,7 @@ impl Memory {
             match (self.place(id), role) {
                 (Err(k), Role::First) => self.lives.insert(k, Life::new(id, self.cloud, prior, &reading.label)),
                 (Ok(k), Role::Again) => {
-                    let gate = model.gate.known(2);
+                    let gate = model.gate.associated(2)[0];
                     let by_chance = std::f64::consts::TAU * gate * noise.determinant().max(0.0).sqrt();
                     let told = self.rates.detection(&z) / (by_chance * self.rates.extraneous_density());
                     let life = &mut self.lives[k];
@@ -300,7 +300,7 @@ impl Memory {
     /// each cloud in which one is read and the other is not says so by 1 − P_D.
     fn compare_neighbours(&mut self, state: &State, model: &Model, readings: &[Associated]) {
         self.twins.clear();
-        let gate = model.gate.new_feature(2);
+        let gate = model.gate.associated(2)[1];
         for Associated { subject, reading, role, .. } in readings {
             let (Subject::Feature(one), Role::Again) = (*subject, role) else { continue };
             let (Some(i), Ok(_)) = (state.find(one), self.place(one)) else { continue };

@@ -99,7 +99,7 @@ fn merge_young(state: &mut State, (model, memory): (&Model, &mut Memory), room: 
     if room.pairs.is_empty() {
         return;
     }
-    let gate = [1, 2, 3].map(|dim| model.gate.known(dim));
+    let gate = [1, 2, 3].map(|dim| model.gate.associated(dim)[0]);
     let MergeRoom { beam, pairs, items, ends, .. } = room;
     {
         let (state, memory, ends) = (&*state, &*memory, &*ends);
@@ -147,7 +147,7 @@ impl MergeRoom {
             }
         }
         self.young.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let gate = model.gate.known(2);
+        let gate = model.gate.associated(2)[0];
         let density = memory.rates.landmark_density();
         for (_, young) in &self.young {
             if self.items.len() == YOUNG {
@@ -157,7 +157,9 @@ impl MergeRoom {
             let (x, spread) = (state.features[*young].x, state.relative_spread(*young));
             self.found.clear();
             for (old, feature) in state.features.iter().enumerate() {
-                let Some(other) = memory.life(feature.id).filter(|other| other.last < life.first) else { continue };
+                if memory.life(feature.id).is_none_or(|other| other.last >= life.first) {
+                    continue;
+                }
                 let apart = feature.x - x;
                 // Var(a − b) ≤ 2(Var a + Var b).
                 if apart.norm_squared() > 2.0 * gate * (spread + state.relative_spread(old)) {
@@ -196,7 +198,7 @@ fn pair(state: &State, model: &Model, (young, old): (usize, usize), density: f64
     };
     let pair = Pair::new(old, (residual, covariance), 2, missed - density.ln())?;
     let (square, _) = super::beam::distance(&residual, &covariance, 2)?;
-    (square <= model.gate.known(2)).then_some(pair)
+    (square <= model.gate.associated(2)[0]).then_some(pair)
 }
 
 /// Makes one landmark of those that are at one place and are never read together. Where their difference is larger than
@@ -218,7 +220,7 @@ fn merge_twins(state: &mut State, (model, memory): (&Model, &mut Memory), room: 
 /// Looks at a few in each call.
 fn sweep(state: &mut State, (model, memory): (&Model, &mut Memory), room: &mut MergeRoom, gone: &mut Vec<u32>) {
     let density = memory.rates.landmark_density();
-    let reach = 4.0 * model.gate.known(2) * PLACED_M2;
+    let reach = 4.0 * model.gate.associated(2)[0] * PLACED_M2;
     for _ in 0..SWEPT.min(state.features.len()) {
         memory.swept = if memory.swept + 1 < state.features.len() { memory.swept + 1 } else { 0 };
         let young = memory.swept;
