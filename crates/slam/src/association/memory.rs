@@ -25,10 +25,15 @@ const DROPPED: f64 = -3.0;
 const CONTRADICTED: f64 = 50.0;
 /// What one look tells at most, however sure the sensor: 20 to one. Clutter comes back, too.
 const MOST_TOLD: f64 = 3.0;
-/// A candidate that was not read in so many clouds is dropped.
-const PATIENCE: u64 = 30;
-/// A landmark that was read in one of so many clouds is near its last place.
-const RECENT: usize = 10;
+/// A candidate that was not read in so many clouds is dropped, if they had so many readings: some sensors read one
+/// landmark at a time.
+const PATIENCE: (u64, u64) = (30, 240);
+/// A landmark that was read in one of so many clouds is near its last place, and in more if they had less readings.
+const RECENT: (usize, u64) = (10, 60);
+/// The most clouds of which this is remembered.
+const MOST_RECENT: usize = 60;
+/// A landmark is young if it was read in one of so many clouds, and in more if they had less readings.
+const YOUNG: (u64, u64) = (40, 320);
 /// Looks count where the place of a landmark relative to the robot is known so well beside its distance, and this, m.
 const PLACED: f64 = 0.1;
 const PLACED_M: f64 = 0.3;
@@ -48,6 +53,8 @@ pub struct Life {
     pub first: u64,
     /// The cloud that last had a reading of it.
     pub last: u64,
+    /// How many readings there had been then.
+    last_reading: u64,
     /// Logarithm of the odds that it is a landmark.
     odds: f64,
     /// Whether it counts as a landmark.
@@ -65,6 +72,7 @@ impl Life {
             id,
             first: cloud,
             last: cloud,
+            last_reading: 0,
             odds,
             is_confirmed: false,
             twin: (id, 0.0),
@@ -125,8 +133,10 @@ pub struct Memory {
     lives: Vec<Life>,
     /// How many clouds there were.
     pub cloud: u64,
-    /// The stamps of the last ones.
-    stamps: Vec<Stamp>,
+    /// How many readings were used.
+    readings: u64,
+    /// The stamps of the last clouds, and how many readings there had been then.
+    stamps: Vec<(Stamp, u64)>,
     pub tally: Tally,
     /// The last feature that was compared with others at its place.
     pub swept: usize,
@@ -184,6 +194,16 @@ impl Memory {
         self.cloud.is_multiple_of(MERGE_EVERY)
     }
 
+    /// Whether a landmark was last read before so many clouds, and so many readings.
+    fn is_older(&self, life: &Life, (clouds, readings): (u64, u64)) -> bool {
+        self.cloud - life.last > clouds && self.readings - life.last_reading > readings
+    }
+
+    /// Whether a landmark was read not long ago.
+    pub fn is_young(&self, life: &Life) -> bool {
+        !self.is_older(life, YOUNG)
+    }
+
     /// How many features of the filter are no landmarks yet.
     pub fn candidates(&self) -> usize {
         self.lives.iter().filter(|life| !life.is_confirmed).count()
@@ -191,7 +211,7 @@ impl Memory {
 
     /// Landmarks last seen at this stamp or later are near their last place.
     pub fn recent(&self) -> Stamp {
-        self.stamps.first().copied().unwrap_or(Stamp::MIN)
+        self.stamps.first().map_or(Stamp::MIN, |(stamp, _)| *stamp)
     }
 
     /// The logarithm of what speaks for a reading with this label being of a feature at `z` in the robot frame, beside
@@ -212,10 +232,15 @@ impl Memory {
     pub fn learn(&mut self, state: &State, model: &Model, readings: &[Associated], stamp: Stamp) -> &[u32] {
         self.cloud += 1;
         self.tally.clouds += 1;
-        if self.stamps.len() == RECENT {
+        let before = self.readings;
+        self.readings += readings.len() as u64;
+        let is_old = |next: &(Stamp, u64)| self.readings - next.1 >= RECENT.1;
+        while self.stamps.len() >= MOST_RECENT
+            || (self.stamps.len() >= RECENT.0 && self.stamps.get(1).is_some_and(is_old))
+        {
             self.stamps.remove(0);
         }
-        self.stamps.push(stamp);
+        self.stamps.push((stamp, before));
         let added = readings.iter().filter(|reading| reading.role == Role::First).count();
         let again = readings.iter().filter(|reading| reading.role == Role::Again).count();
         // Before there is a map, that a reading is of none says nothing.
@@ -231,14 +256,18 @@ impl Memory {
                 continue;
             }
             match (self.place(id), role) {
-                (Err(k), Role::First) => self.lives.insert(k, Life::new(id, self.cloud, prior, &reading.label)),
+                (Err(k), Role::First) => {
+                    let mut life = Life::new(id, self.cloud, prior, &reading.label);
+                    life.last_reading = self.readings;
+                    self.lives.insert(k, life);
+                }
                 (Ok(k), Role::Again) => {
                     let gate = model.gate.associated(2)[0];
                     let by_chance = std::f64::consts::TAU * gate * noise.determinant().max(0.0).sqrt();
                     let told = self.rates.detection(&z) / (by_chance * self.rates.extraneous_density());
                     let life = &mut self.lives[k];
                     life.odds = (life.odds + told.ln().clamp(0.0, MOST_TOLD)).min(2.0 * CONFIRMED);
-                    life.last = self.cloud;
+                    (life.last, life.last_reading) = (self.cloud, self.readings);
                     life.label(&reading.label);
                     if life.odds >= CONFIRMED && !life.is_confirmed {
                         life.is_confirmed = true;
@@ -254,7 +283,7 @@ impl Memory {
         self.dropped.clear();
         for life in &self.lives {
             let is_gone = state.find(life.id).is_none();
-            let is_hopeless = !life.is_confirmed && (life.odds < DROPPED || self.cloud - life.last > PATIENCE);
+            let is_hopeless = !life.is_confirmed && (life.odds < DROPPED || self.is_older(life, PATIENCE));
             if is_gone || is_hopeless {
                 self.dropped.push(life.id);
             }
@@ -276,7 +305,7 @@ impl Memory {
                 continue;
             }
             let place = self.place(feature.id);
-            let is_read = self.stamps.last().is_some_and(|stamp| feature.last_seen == *stamp);
+            let is_read = self.stamps.last().is_some_and(|(stamp, _)| feature.last_seen == *stamp);
             let detection = self.rates.detection(&z);
             match place {
                 Ok(k) => {
@@ -344,7 +373,7 @@ impl Memory {
         let Some(young) = self.life(gone).copied() else { return };
         if let Ok(k) = self.place(kept) {
             let life = &mut self.lives[k];
-            life.last = young.last;
+            (life.last, life.last_reading) = (young.last, young.last_reading);
             life.odds = life.odds.max(young.odds);
             life.is_confirmed |= young.is_confirmed;
         }

@@ -25,8 +25,6 @@ use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 const YOUNG: usize = 12;
 /// They were read so often.
 const SEEN: u32 = 2;
-/// And were read in one of so many clouds.
-const YOUNG_FOR: u64 = 40;
 /// So many landmarks are looked at for others at the same place.
 const SWEPT: usize = 16;
 /// So many old landmarks one of them may be.
@@ -140,9 +138,10 @@ impl MergeRoom {
         self.ends.clear();
         self.items.clear();
         for (i, feature) in state.features.iter().enumerate() {
-            if memory.life(feature.id).is_some_and(|life| {
-                life.last + YOUNG_FOR >= memory.cloud && (life.is_confirmed || feature.observations >= SEEN)
-            }) {
+            if memory
+                .life(feature.id)
+                .is_some_and(|life| memory.is_young(life) && (life.is_confirmed || feature.observations >= SEEN))
+            {
                 self.young.push((state.in_robot(i).norm_squared(), i));
             }
         }
