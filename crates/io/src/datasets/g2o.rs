@@ -2,7 +2,7 @@
 //! `LANDMARK`, as iSAM and GTSAM have them), compressed or not.
 //!
 //! The edges from one pose to the next are the odometry, one a second; edges to landmarks are readings of relative
-//! positions with the stated noise. Other edges between poses close loops, which an odometry does not: they are counted
+//! positions with the stated noise, in a cloud for each pose. Other edges between poses close loops, which an odometry does not: they are counted
 //! and left out. Truth is another graph, without noise.
 
 use super::Format;
@@ -13,7 +13,7 @@ use flate2::read::MultiGzDecoder;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use lienav_slam::{Config, FeatureKind, Features, InitialConfig, Observation, Odometry};
-use nalgebra::{Matrix2, Matrix3, SMatrix, Vector2, Vector3};
+use nalgebra::{Matrix2, Matrix3, SMatrix, Vector2};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufReader};
 use std::ops::RangeInclusive;
@@ -133,7 +133,8 @@ pub fn open(file: &Path, truth: Option<&Path>, noise: Option<StatedNoise>) -> Re
         let stamp = Stamp::from_secs(k as f64 * PERIOD_S);
         let edge = k.checked_sub(1).and_then(|before| graph.edges.get(&(chain[before], pose)));
         recording.inputs.push(Input::Odometry(odometry(stamp, edge)));
-        let Some(sights) = graph.sights.get(&pose) else { continue };
+        // A pose from which nothing is seen has an empty cloud: every pose is judged.
+        let sights = graph.sights.get(&pose).map(Vec::as_slice).unwrap_or_default();
         landmarks.extend(sights.iter().map(|sight| sight.landmark));
         let observation = |sight: &Sight| Observation {
             covariance: Some(sight.covariance.into()),
@@ -357,6 +358,7 @@ fn read_text(path: &Path) -> io::Result<String> {
 mod tests {
     use super::*;
     use crate::recording::open as open_any;
+    use nalgebra::Vector3;
     use std::fs;
 
     fn read(text: &str, truth: Option<&str>, noise: Option<StatedNoise>) -> Result<Recording, OpenError> {
@@ -386,7 +388,7 @@ mod tests {
         assert_eq!(stamps, [0.0, 1.0, 2.0]);
         let pose = Se2::exp(&odometry[1].twist());
         assert!((pose.p - Vector2::new(1.0, 0.5)).norm() < 1e-12 && (pose.theta - 1.5).abs() < 1e-12);
-        let Input::Features(cloud) = &recording.inputs[2] else { panic!("{:?}", recording.inputs) };
+        let Input::Features(cloud) = &recording.inputs[3] else { panic!("{:?}", recording.inputs) };
         assert_eq!((cloud.kind, cloud.stamp.secs()), (FeatureKind::RelativePosition, 1.0));
         let observation = &cloud.observations[0];
         assert_eq!((observation.id, observation.value), (Some(1), [3.0, -1.0].into()));
