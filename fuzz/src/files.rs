@@ -129,7 +129,9 @@ pub fn data_sets(data: &[u8]) {
     let folder = tempfile::tempdir().unwrap();
     let files = rest.split(|byte| *byte == NEXT_FILE);
     let path = folder.path().to_str().unwrap();
-    let names: &[&str] = match which % 6 {
+    let names: &[&str] = match which % 8 {
+        6 => &["run.graph", "truth.graph"],
+        7 => &["run.graph.gz"],
         0 => &WOODS,
         1 => &MRCLAM,
         5 => &VICTORIA,
@@ -142,7 +144,9 @@ pub fn data_sets(data: &[u8]) {
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(file, content).unwrap();
     }
-    match which % 6 {
+    match which % 8 {
+        6 => open(&format!("g2o:{path}/run.graph:{path}/truth.graph")).into_iter().for_each(|r| use_recording(&r)),
+        7 => open(&format!("g2o:{path}/run.graph.gz")).into_iter().for_each(|r| use_recording(&r)),
         5 => open(&format!("victoria:{path}")).into_iter().for_each(|recording| use_recording(&recording)),
         0 => open(&format!("woods:{path}")).into_iter().for_each(|recording| use_recording(&recording)),
         1 => open(&format!("mrclam:{path}:1")).into_iter().for_each(|recording| use_recording(&recording)),
@@ -305,6 +309,15 @@ pub fn data_sets_corpus() -> Vec<Vec<u8>> {
                 "#timestamp,p,p,p,qw,qx,qy,qz\n1403636579758555392,0,0,0,1,0,0,0,0,0,0,0,0,0,0,0,0\n",
             ],
         ),
+        set(
+            6,
+            &[
+                "VERTEX_SE2 0 0 0 0\nEDGE_SE2 0 1 1 0 0.1 50 0 0 50 0 100\nEDGE2 1 2 1 0 -3.1 50 0 0 50 0 100\n\
+                 LANDMARK 1 7 -2.4 2.5 10.0 0.0 10.0\nEDGE_SE2_XY 2 8 1 1 4 0 4\nEDGE2 2 0 1 0 0 1 0 0 1 0 1\n",
+                "ODOMETRY 0 1 1 0 0.1 1 0 0 1 0 1\nEDGE2 1 2 1 0 -3.1 1 0 0 1 0 1\nVERTEX_XY 8 1 1\n",
+            ],
+        ),
+        set(7, &["EDGE2 0 1 1 0 0.1 50 0 0 50 0 100\n"]),
         set(
             5,
             &[

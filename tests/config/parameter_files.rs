@@ -166,7 +166,7 @@ fn simulator_holds_every_parameter_of_the_simulation_at_its_default() {
         .map(|spec| spec.name.to_owned())
         .collect();
     // ROS has no parameter files with empty lists.
-    assert_eq!(missing, ["world.features_x_m", "world.features_y_m"]);
+    assert_eq!(missing, ["world.features_x_m", "world.features_y_m", "world.features_class"]);
 }
 
 #[cfg(feature = "ros")]

@@ -192,9 +192,13 @@ fn returns(clouds: &[JudgedCloud], is_of: impl Fn(u32, Option<u32>) -> bool) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::run::MatchedReading;
+    use super::super::errors::Errors;
+    use super::super::run::{self, MatchedReading};
+    use super::super::synthetic;
     use super::*;
-    use lienav_slam::{FeatureKind, Features, Landmark, Observation};
+    use lienav_io::recording::Input;
+    use lienav_io::truth::Truth;
+    use lienav_slam::{Config, FeatureKind, Features, Landmark, Observation};
     use nalgebra::{Matrix2, Vector2, Vector3};
 
     /// A reading by its true landmark, the landmark it went to, and its role there.
@@ -265,6 +269,29 @@ mod tests {
         let found = Associations::judge(&run, &identities).unwrap().0;
         assert_eq!((found.returns, found.returns_found, found.duplicates), (4, 2, 1));
         assert_eq!(found.is_loop_closed(), Some(false));
+    }
+
+    /// Six landmarks that are well apart, through the filter.
+    #[test]
+    fn what_the_filter_makes_of_withheld_identities_is_judged() {
+        let mut recording = synthetic::recording(300, 4);
+        let with_identities = run::run(&recording, &Config::default(), |_| ()).unwrap();
+        assert!(with_identities.matches.is_empty());
+        let mut identities = Identities::default();
+        for input in &mut recording.inputs {
+            if let Input::Features(cloud) = input {
+                identities.hide(cloud);
+            }
+        }
+        recording.identities = Some(identities);
+        let run = run::run(&recording, &Config::default(), |_| ()).unwrap();
+        let errors = Errors::new(&run, &Truth::of(&recording, 0.5));
+        let found = errors.associations.unwrap();
+        assert_eq!((found.pair_precision, found.wrong, found.clutter), (Some(1.0), 0, 0));
+        assert!(found.pair_recall.unwrap() > 0.95 && found.readings == 6 * 151, "{found:?}");
+        assert_eq!((found.duplicates, found.landmarks_per_true()), (0, Some(1.0)));
+        // Landmarks are compared by what they are, not by the numbers that the filter gave them.
+        assert!(errors.landmarks.len() == 6 && errors.landmark_rmse().unwrap() < 0.5);
     }
 
     #[test]

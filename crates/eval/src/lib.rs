@@ -56,6 +56,7 @@ pub mod consistency;
 pub mod errors;
 pub mod fixes;
 pub mod folder;
+pub mod harder;
 pub mod method;
 pub mod monte_carlo;
 pub mod plot;

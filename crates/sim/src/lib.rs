@@ -47,8 +47,10 @@
 #![forbid(unsafe_code)]
 
 mod added;
+mod closed_line;
 mod cones;
 mod filter_config;
+mod grids;
 mod imu;
 mod odometry;
 mod random;

@@ -160,9 +160,9 @@ settings! {
         features_y_m: Vec<f64> = Vec::new(), unit "m";
         /// Classes of the listed features, whole numbers from 1; an empty list for none.
         features_class: Vec<f64> = Vec::new();
-        /// Columns of the grid, along y.
+        /// Features of each row of the grid, along x.
         grid_columns: u32 = 40, within 0.0..=1e5;
-        /// Rows of the grid, along x.
+        /// Rows of the grid, one beside the other along y.
         grid_rows: u32 = 25, within 0.0..=1e5;
         /// Distance between features of a row, m.
         grid_step_m: f64 = 3.0, within LENGTH, unit "m";

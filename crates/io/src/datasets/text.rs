@@ -84,6 +84,30 @@ impl Table {
     }
 }
 
+impl Table {
+    /// The rows of a file without columns of its own: [`Row::named`] says what they are.
+    pub fn records(&self) -> impl Iterator<Item = Row<'_>> {
+        (1..).zip(self.text.lines()).filter_map(|(line, text)| {
+            let cells: Vec<&str> = text.split('#').next().unwrap_or_default().split_whitespace().collect();
+            (!cells.is_empty()).then_some(Row { path: &self.path, line, cells, names: &["record"] })
+        })
+    }
+}
+
+impl<'a> Row<'a> {
+    /// The same row with these columns.
+    ///
+    /// # Errors
+    /// There are fewer.
+    pub fn named(self, names: &'static [&'static str]) -> Result<Row<'a>, OpenError> {
+        if self.cells.len() < names.len() {
+            let problem = format!("{} columns; expected {}: {}", self.cells.len(), names.len(), names.join(", "));
+            return Err(self.error(problem));
+        }
+        Ok(Self { names, ..self })
+    }
+}
+
 impl Row<'_> {
     /// A finite number.
     ///
@@ -130,7 +154,8 @@ impl Row<'_> {
         self.error(format!("{} is '{}'; expected {expected}", self.names[column], self.cells[column]))
     }
 
-    fn error(&self, problem: String) -> OpenError {
+    /// An error in this line.
+    pub fn error(&self, problem: String) -> OpenError {
         OpenError::Text { path: self.path.to_owned(), line: self.line, problem }
     }
 }
