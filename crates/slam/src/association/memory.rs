@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 /// The logarithm of the odds at which a candidate becomes a landmark: 1,000 to one.
 const CONFIRMED: f64 = 6.9;
-/// And at which it is dropped: one to 20.
+/// And the fall of the odds at which it is dropped: to one in 20.
 const DROPPED: f64 = -3.0;
 /// Two landmarks that were read in one cloud are two.
 const CONTRADICTED: f64 = 50.0;
@@ -55,8 +55,9 @@ pub struct Life {
     pub last: u64,
     /// How many readings there had been then.
     last_reading: u64,
-    /// Logarithm of the odds that it is a landmark.
+    /// Logarithm of the odds that it is a landmark, and what they were when it began.
     odds: f64,
+    prior: f64,
     /// Whether it counts as a landmark.
     pub is_confirmed: bool,
     /// Another landmark at its place, and the logarithm of the odds that they are one.
@@ -74,6 +75,7 @@ impl Life {
             last: cloud,
             last_reading: 0,
             odds,
+            prior: odds,
             is_confirmed: false,
             twin: (id, 0.0),
             classes: [(0, 0.0); CLASSES],
@@ -283,7 +285,7 @@ impl Memory {
         self.dropped.clear();
         for life in &self.lives {
             let is_gone = state.find(life.id).is_none();
-            let is_hopeless = !life.is_confirmed && (life.odds < DROPPED || self.is_older(life, PATIENCE));
+            let is_hopeless = !life.is_confirmed && (life.odds < life.prior + DROPPED || self.is_older(life, PATIENCE));
             if is_gone || is_hopeless {
                 self.dropped.push(life.id);
             }
