@@ -1,19 +1,20 @@
 //! The joint search: which items are of which targets, all together.
 //!
-//! An item (a reading, or a young landmark) is of one of its targets or of none, and a target is of one item at most. A
-//! hypothesis says so for all items. Its weight, beside that of the hypothesis that all are of none, is
+//! An item (a reading, or a young landmark) is of one of its targets or of none, and a target is of one item at most.
+//! A hypothesis says so for all items. Its weight, beside that of the hypothesis that all are of none, is
 //!
 //! ```math
 //! \ln w = \sum_{\text{pairs}} c_p - \tfrac12\, r^T S^{-1} r - \tfrac12 \ln\det 2\pi S
 //! ```
 //!
 //! with the residuals r of all its pairs and their joint covariance S. Both terms come from the Cholesky factor of S,
-//! which grows by the rows of one pair with each item: what is added is the distance and the density of that pair given
-//! those before.
+//! which grows by the rows of one pair with each item: what is added is the distance and the density of that pair
+//! given those before.
 //!
-//! Items are taken one after the other, and all hypotheses that are not worse than the best by more than [`WINDOW`] go
-//! on: branch and bound in the breadth. At most [`WIDTH`] go on, and pairs beyond the first [`ANCHORS`] are compared
-//! with these alone, so that n items with k targets each take at most n·k·WIDTH products with a factor of 24 rows.
+//! Items are taken one after the other, and all hypotheses that are not worse than the best by more than [`WINDOW`]
+//! go on: branch and bound in the breadth. At most [`WIDTH`] go on, and pairs beyond the first [`ANCHORS`] are
+//! compared with these alone, so that n items with k targets each take at most n·k·WIDTH products with a factor of 24
+//! rows.
 
 use crate::measurement::MAX_DIM;
 use nalgebra::{Matrix3, Vector3};
@@ -45,7 +46,8 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Of an item and a target that `residual` separates, with its covariance. `None` where this is not positive definite.
+    /// Of an item and a target that `residual` separates, with its covariance. `None` where this is not positive
+    /// definite.
     pub fn new(
         target: usize,
         (residual, covariance): (Vector3<f64>, Matrix3<f64>),
@@ -69,8 +71,8 @@ pub struct Item {
     pub is_clear: bool,
 }
 
-/// What one pair tells at most where it does not tell so much alone, as a logarithm. Landmarks stand in rows and grids,
-/// where one that fits makes it likelier that the next does: ten to one.
+/// What one pair tells at most where it does not tell so much alone, as a logarithm. Landmarks stand in rows and
+/// grids, where one that fits makes it likelier that the next does: ten to one.
 pub const MOST_TOLD: f64 = 2.3;
 
 /// What residuals of two pairs have in common.
@@ -133,8 +135,8 @@ pub struct Beam {
 }
 
 impl Beam {
-    /// Weighs all ways in which `items` are of their targets. `gate` has the bounds on the squared distance of one pair
-    /// given those before, by its numbers; `adjust` adds to the logarithm of the weight of a whole hypothesis.
+    /// Weighs all ways in which `items` are of their targets. `gate` has the bounds on the squared distance of one
+    /// pair given those before, by its numbers; `adjust` adds to the logarithm of the weight of a whole hypothesis.
     pub fn search(
         &mut self,
         (pairs, items): (&[Pair], &[Item]),

@@ -1,8 +1,8 @@
 //! The readings of one cloud that have no identity, associated jointly.
 //!
-//! First with the landmarks whose place relative to the robot is as good as it was when they were last read: those read
-//! in the last clouds, and those that are known as well as a reading. What none of these explains is compared with the
-//! others in a second search; where that does not decide, the reading begins a candidate, and
+//! First with the landmarks whose place relative to the robot is as good as it was when they were last read: those
+//! read in the last clouds, and those that are known as well as a reading. What none of these explains is compared
+//! with the others in a second search; where that does not decide, the reading begins a candidate, and
 //! [`merge`](super::merge) joins the two when more is known.
 
 use super::beam::{Beam, Item, Joint, Pair, WINDOW};
@@ -18,8 +18,8 @@ use nalgebra::{Matrix2, Matrix3, Vector2};
 
 /// So many landmarks one reading may be of, in each of the two searches: those likeliest by themselves.
 const RIVALS: usize = 8;
-/// So many readings are weighed together, the surest; of a larger cloud the others are used only where they are clear by
-/// themselves.
+/// So many readings are weighed together, the surest; of a larger cloud the others are used only where they are clear
+/// by themselves.
 const TOGETHER: usize = 64;
 /// A landmark is known as well as a reading if its covariance is larger by this factor at most.
 const AS_GOOD: f64 = 4.0;
@@ -310,9 +310,9 @@ fn required(pair: &Pair, matched: &Match) -> f64 {
     (WRONG * told.min(1.0)).max(LEAST_ODDS)
 }
 
-/// −ln β of readings of no known landmark, with β in the units of the reading: that by area at the landmark, `density`,
-/// over |det ∂h/∂z|. Readings of one or of three numbers have no area; one at the edge of the gate of a landmark that is
-/// known exactly is then as likely of none.
+/// −ln β of readings of no known landmark, with β in the units of the reading: that by area at the landmark,
+/// `density`, over |det ∂h/∂z|. Readings of one or of three numbers have no area; one at the edge of the gate of a
+/// landmark that is known exactly is then as likely of none.
 fn surprise(matched: &Match, gate: f64, density: f64) -> f64 {
     if matched.dim == 2 {
         let jacobian: Matrix2<f64> = matched.by_feature.fixed_rows::<2>(0).into_owned();

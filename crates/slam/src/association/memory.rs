@@ -1,10 +1,10 @@
 //! What association remembers from cloud to cloud: landmarks without identity, each with the odds that it exists, and
 //! the rates of the sensor.
 //!
-//! A reading of no known landmark begins a candidate. Each cloud in which it should be read changes the odds that it is
-//! a landmark and not clutter: by P_D over the probability that clutter falls into its gate where it is read, by 1 − P_D
-//! where it is not (integrated probabilistic data association; Mušicki, Evans, Stanković 1994). Candidates are in the
-//! filter like landmarks, but not in its output; they leave it if the odds fall, or if they are out of view.
+//! A reading of no known landmark begins a candidate. Each cloud in which it should be read changes the odds that it
+//! is a landmark and not clutter: by P_D over the probability that clutter falls into its gate where it is read, by 1
+//! − P_D where it is not (integrated probabilistic data association; Mušicki, Evans, Stanković 1994). Candidates are
+//! in the filter like landmarks, but not in its output; they leave it if the odds fall, or if they are out of view.
 
 use super::merge::difference;
 use super::rates::Rates;
@@ -285,7 +285,8 @@ impl Memory {
         self.dropped.clear();
         for life in &self.lives {
             let is_gone = state.find(life.id).is_none();
-            let is_hopeless = !life.is_confirmed && (life.odds < life.prior + DROPPED || self.is_older(life, PATIENCE));
+            let is_unlikely = life.odds < life.prior + DROPPED;
+            let is_hopeless = !life.is_confirmed && (is_unlikely || self.is_older(life, PATIENCE));
             if is_gone || is_hopeless {
                 self.dropped.push(life.id);
             }
@@ -327,8 +328,8 @@ impl Memory {
         }
     }
 
-    /// Landmarks so near to each other that a reading does not tell them apart, and of which never both are read, are one:
-    /// each cloud in which one is read and the other is not says so by 1 − P_D.
+    /// Landmarks so near to each other that a reading does not tell them apart, and of which never both are read, are
+    /// one: each cloud in which one is read and the other is not says so by 1 − P_D.
     fn compare_neighbours(&mut self, state: &State, model: &Model, readings: &[Associated]) {
         self.twins.clear();
         let gate = model.gate.associated(2)[1];
@@ -362,11 +363,10 @@ impl Memory {
 
     /// A feature is no more.
     fn forget(&mut self, id: u32) {
-        if let Ok(k) = self.place(id) {
-            if !self.lives.remove(k).is_confirmed {
-                self.rates.outcome(false);
-                self.tally.dropped += 1;
-            }
+        let Ok(k) = self.place(id) else { return };
+        if !self.lives.remove(k).is_confirmed {
+            self.rates.outcome(false);
+            self.tally.dropped += 1;
         }
     }
 

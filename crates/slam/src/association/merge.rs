@@ -1,17 +1,17 @@
 //! Landmarks that turn out to be one.
 //!
-//! After a long way, the place of an old landmark relative to the robot is uncertain by more than landmarks are apart.
-//! Readings then begin landmarks anew, and nothing is lost by that: a landmark that two features stand for is the
-//! constraint x_a − x_b = 0 on the state, at any later time. Young features against old ones are the same joint search
-//! as readings against features, with the covariance that the filter has of their differences,
+//! After a long way, the place of an old landmark relative to the robot is uncertain by more than landmarks are
+//! apart. Readings then begin landmarks anew, and nothing is lost by that: a landmark that two features stand for is
+//! the constraint x_a − x_b = 0 on the state, at any later time. Young features against old ones are the same joint
+//! search as readings against features, with the covariance that the filter has of their differences,
 //!
 //! ```math
 //! S_{ab,cd} = P_{ac} - P_{ad} - P_{bc} + P_{bd}
 //! ```
 //!
-//! and it is decided when many clouds have made the young ones certain: a loop is closed by all of them together, or by
-//! none. What a hypothesis leaves out counts, too: an old landmark that should be in view where it has the robot, and is
-//! none of the young ones.
+//! and it is decided when many clouds have made the young ones certain: a loop is closed by all of them together, or
+//! by none. What a hypothesis leaves out counts, too: an old landmark that should be in view where it has the robot,
+//! and is none of the young ones.
 
 use super::beam::{Beam, Item, Joint, Pair};
 use super::memory::Memory;
@@ -40,8 +40,10 @@ const MOST_MISSED: f64 = 6.0;
 const PLACED_M2: f64 = 0.25;
 /// A loop is closed by so many landmarks at least: two make a rigid motion.
 const CLOSING: usize = 3;
-/// Young landmarks whose differences from old ones are wider than this many times the distance of gates close a loop, m².
+/// A merge closes a loop if a difference has a larger variance than this, m².
 const WIDE_M2: f64 = 1.0;
+/// A young landmark may be the old one that is so near where a hypothesis brings it, m².
+const NEAR_M2: f64 = 1.0;
 
 /// Buffers, which keep their allocations.
 #[derive(Debug, Default)]
@@ -200,8 +202,8 @@ fn pair(state: &State, model: &Model, (young, old): (usize, usize), density: f64
     (square <= model.gate.associated(2)[0]).then_some(pair)
 }
 
-/// Makes one landmark of those that are at one place and are never read together. Where their difference is larger than
-/// their covariance has it, the one with fewer readings was made of outliers, and is dropped.
+/// Makes one landmark of those that are at one place and are never read together. Where their difference is larger
+/// than their covariance has it, the one with fewer readings was made of outliers, and is dropped.
 fn merge_twins(state: &mut State, (model, memory): (&Model, &mut Memory), room: &mut MergeRoom, gone: &mut Vec<u32>) {
     for k in 0..memory.twins.len() {
         let (weaker, stronger) = memory.twins[k];
@@ -215,8 +217,8 @@ fn merge_twins(state: &mut State, (model, memory): (&Model, &mut Memory), room: 
     }
 }
 
-/// Merges landmarks that are at the same place, whenever they were seen: those that a closed loop has brought together.
-/// Looks at a few in each call.
+/// Merges landmarks that are at the same place, whenever they were seen: those that a closed loop has brought
+/// together. Looks at a few in each call.
 fn sweep(state: &mut State, (model, memory): (&Model, &mut Memory), room: &mut MergeRoom, gone: &mut Vec<u32>) {
     let density = memory.rates.landmark_density();
     let reach = 4.0 * model.gate.associated(2)[0] * PLACED_M2;
@@ -309,6 +311,3 @@ fn absence(state: &State, memory: &Memory, path: &[usize], ends: &[(usize, usize
     }
     sum
 }
-
-/// m².
-const NEAR_M2: f64 = 1.0;

@@ -115,7 +115,8 @@ impl Rates {
         ((read + PRIOR) / (expected + 2.0 * PRIOR)).clamp(SURE.0, SURE.1)
     }
 
-    /// The area that is in view, m²: that of a disc in which readings are evenly spread, in the sectors that have some.
+    /// The area that is in view, m²: that of a disc in which readings are evenly spread, in the sectors that have
+    /// some.
     fn area(&self) -> f64 {
         let [square, count] = self.square;
         let least = IN_VIEW * count;
