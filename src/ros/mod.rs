@@ -3,6 +3,7 @@
 //! - [`slam_node`], [`attitude_node`], [`landmark_detector_node`] and [`simulator_node`]: one folder each;
 //! - [`player`], [`playback`] and [`live`]: `lienav play`, `lienav evaluate --live`;
 //! - [`start`], [`stop`], [`arguments`]: how a node begins, turns and ends, and what its command line says;
+//! - [`lifecycle`]: the states of a managed node, and their services;
 //! - [`parameters`]: every setting with type, range and description; its services;
 //! - `receive`: from bytes on a topic to plain messages, as from a bag; what they mean, [`lienav_io::convert`] says;
 //! - [`tf`]: to messages of r2r;
@@ -15,6 +16,7 @@ pub mod attitude_node;
 pub mod clock;
 pub mod diagnostics;
 pub mod landmark_detector_node;
+pub mod lifecycle;
 pub mod live;
 pub mod log;
 pub mod pace;

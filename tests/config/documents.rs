@@ -2,7 +2,7 @@
 
 use super::read;
 #[cfg(feature = "ros")]
-use lienav::ros::{attitude_node, landmark_detector_node, simulator_node, slam_node};
+use lienav::ros::{attitude_node, landmark_detector_node, lifecycle, parameters, simulator_node, slam_node};
 use lienav_attitude::{BODY_SPECS, BodyGroup};
 #[cfg(feature = "ros")]
 use lienav_base::settings::Spec;
@@ -20,6 +20,10 @@ fn tables() -> Vec<(&'static str, String)> {
     vec![
         ("## The filter", to_markdown(&Config::default(), lienav_slam::SPECS)),
         ("## Choices of a study", to_markdown(&Study::default(), &Study::choices())),
+        #[cfg(feature = "ros")]
+        ("## Every node", to_markdown(&parameters::Time::default(), parameters::TIME_SPECS)),
+        #[cfg(feature = "ros")]
+        ("## Managed nodes", to_markdown(&lifecycle::Start::default(), lifecycle::START_SPECS)),
         #[cfg(feature = "ros")]
         ("## slam_node itself", to_markdown(&slam_node::Settings::default(), slam_node::SPECS)),
         ("## The attitude filter", to_markdown(&lienav_attitude::Config::default(), lienav_attitude::SPECS)),

@@ -6,6 +6,7 @@
 //! (`batch_s`).
 
 mod input;
+mod managed;
 mod output;
 mod report;
 mod settings;
@@ -15,6 +16,7 @@ pub use report::NOT_INTEGRATED;
 pub use settings::{Mode, SPECS, Settings};
 
 use super::clock::RosClock;
+use super::lifecycle;
 use super::log::Log;
 use super::parameters::{self, ParameterError, Parameters};
 use super::receive::{Inbox, WAIT, all, relay, turn};
@@ -41,10 +43,13 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     let (requests, events) = parameters::Services::of(&mut node)?.split();
     let mut inboxes = input::listen(&mut node, &settings, &config)?;
     inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, Event::Parameters)));
+    let (requests, lifecycle) = lifecycle::Services::of(&mut node)?.split();
+    inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, Event::Lifecycle)));
+    let autostart = parameters.read::<lifecycle::Start>(lifecycle::START_SPECS)?.autostart;
     let attitude = Attitude::new(config).map_err(ParameterError::from)?;
-    let mut worker = Worker::of(&mut node, attitude, body, parameters, settings, events, clock, log)?;
+    let mut worker = Worker::of(&mut node, attitude, body, parameters, settings, events, clock, lifecycle, log)?;
 
-    worker.greet();
+    worker.begin(autostart);
     let mut emptied = None;
     while !stop.is_requested() {
         let batch = worker.batch();
@@ -87,6 +92,7 @@ fn declare(node: &r2r::Node, log: &Log) -> Result<Parameters, ParameterError> {
     let mut all = Parameters::default();
     all.declare(&Config::default(), lienav_attitude::SPECS, &overrides)?;
     all.declare(&Settings::default(), SPECS, &overrides)?;
+    all.declare(&lifecycle::Start::default(), lifecycle::START_SPECS, &overrides)?;
     all.declare(&parameters::Time::default(), parameters::TIME_SPECS, &overrides)?;
     parameters::warn_of_unknown(&all, &overrides, log);
     Ok(all)

@@ -10,6 +10,7 @@ mod worker;
 pub use settings::{MountConfig, SPECS, Settings};
 
 use super::clock::RosClock;
+use super::lifecycle;
 use super::log::Log;
 use super::parameters::{self, ParameterError, Parameters};
 use super::qos;
@@ -31,6 +32,8 @@ enum Event {
     Unreadable(&'static str, CdrError),
     /// About parameters.
     Parameters(parameters::Request),
+    /// About the state of the node.
+    Lifecycle(lifecycle::Request),
 }
 
 /// Runs the node until `stop`.
@@ -48,12 +51,18 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     let (requests, _) = parameters::Services::of(&mut node)?.split();
     let mut inboxes = listen(&mut node, &settings)?;
     inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, Event::Parameters)));
-    let mut worker = Worker::of(&mut node, detector, config.persistence, settings, clock, log.clone())?;
+    let (requests, managed) = lifecycle::Services::of(&mut node)?.split();
+    inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, Event::Lifecycle)));
+    let autostart = parameters.read::<lifecycle::Start>(lifecycle::START_SPECS)?.autostart;
+    let mut worker = Worker::of(&mut node, detector, config, settings, clock, managed, log.clone())?;
+    lifecycle::begin(&mut worker, autostart, &log);
     while !stop.is_requested() {
         turn(&mut node, &mut inboxes, WAIT, &mut |event| match event {
+            Event::Scan(_) | Event::Odometry(_) | Event::Unreadable(..) if !worker.is_active() => (),
             Event::Scan(message) => worker.scan(&message),
             Event::Odometry(message) => worker.odometry(&message),
             Event::Unreadable(topic, error) => worker.unreadable(topic, &error),
+            Event::Lifecycle(request) => worker.answer_about_lifecycle(request),
             // Nothing can be changed while it runs.
             Event::Parameters(request) => {
                 if let Err(error) = request.answer(&mut parameters, |_| Ok(())) {
@@ -85,6 +94,7 @@ fn declare(node: &r2r::Node, log: &Log) -> Result<Parameters, ParameterError> {
     let mut all = Parameters::default();
     all.declare(&Config::default(), lienav_detect::SPECS, &overrides)?;
     all.declare(&Settings::default(), SPECS, &overrides)?;
+    all.declare(&lifecycle::Start::default(), lifecycle::START_SPECS, &overrides)?;
     all.declare(&parameters::Time::default(), parameters::TIME_SPECS, &overrides)?;
     parameters::warn_of_unknown(&all, &overrides, log);
     Ok(all)

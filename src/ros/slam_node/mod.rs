@@ -16,6 +16,7 @@ pub use report::{NO_ODOM_POSE, QUEUE_FULL, STALE};
 pub use settings::{MapSettings, SPECS, Settings};
 
 use super::clock::RosClock;
+use super::lifecycle;
 use super::log::Log;
 use super::parameters::{self, ParameterError, Parameters};
 use super::queue::Queue;
@@ -46,8 +47,11 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     let (requests, events) = parameters::Services::of(&mut node)?.split();
     let mut inboxes = input::listen(&mut node, &settings)?;
     inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, |r| Event::Request(Request::Parameters(r)))));
+    let (requests, lifecycle) = lifecycle::Services::of(&mut node)?.split();
+    inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, |r| Event::Request(Request::Lifecycle(r)))));
+    let managed = (lifecycle, parameters.read::<lifecycle::Start>(lifecycle::START_SPECS)?.autostart);
     let queue = Queue::new(settings.queue_size).holding(Topic::Features as usize, MOST_CLOUDS);
-    let worker = Worker::of(&mut node, slam, parameters, settings, events, clock, log)?;
+    let worker = Worker::of(&mut node, slam, parameters, settings, events, clock, managed, log)?;
 
     let take = |batch: Vec<Event>| {
         let (requests, messages) = input::sort(batch);
@@ -63,6 +67,7 @@ fn declare(node: &r2r::Node, log: &Log) -> Result<Parameters, ParameterError> {
     let mut all = Parameters::default();
     all.declare(&Config::default(), lienav_slam::SPECS, &overrides)?;
     all.declare(&Settings::default(), SPECS, &overrides)?;
+    all.declare(&lifecycle::Start::default(), lifecycle::START_SPECS, &overrides)?;
     all.declare(&parameters::Time::default(), parameters::TIME_SPECS, &overrides)?;
     parameters::warn_of_unknown(&all, &overrides, log);
     Ok(all)

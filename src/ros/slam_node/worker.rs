@@ -1,5 +1,7 @@
 //! The thread that computes: receive, convert, check, step, publish.
 
+mod managed;
+
 use super::display::Display;
 use super::input::{Message, Request, Topic};
 use super::map::{self, Done, Keeper, Waiting};
@@ -9,6 +11,7 @@ use super::tally::Tally;
 use super::{MapSettings, SPECS, Settings};
 use crate::ros::clock::RosClock;
 use crate::ros::diagnostics::Diagnostics;
+use crate::ros::lifecycle::Lifecycle;
 use crate::ros::log::Log;
 use crate::ros::parameters::{Events, Parameters};
 use crate::ros::queue::{Next, Queue};
@@ -45,6 +48,11 @@ pub struct Worker {
     clock: RosClock,
     newest: Option<Arrival>,
     keeper: Keeper,
+    lifecycle: Lifecycle,
+    /// Whether the node begins to work by itself.
+    autostart: bool,
+    /// What `~/set_enabled` has said last.
+    is_switched_on: bool,
     log: Log,
 }
 
@@ -61,15 +69,19 @@ impl Worker {
     ///
     /// # Errors
     /// ROS refuses one of them.
+    #[allow(clippy::too_many_arguments)]
     pub fn of(
         node: &mut Node,
-        slam: Slam,
+        mut slam: Slam,
         parameters: Parameters,
         settings: Settings,
         events: Events,
         clock: RosClock,
+        (lifecycle, autostart): (Lifecycle, bool),
         log: Log,
     ) -> r2r::Result<Self> {
+        // Until the node is activated.
+        slam.set_enabled(false);
         Ok(Self {
             outputs: Outputs::of(node, &settings)?,
             display: Display::of(node, &settings)?,
@@ -77,6 +89,9 @@ impl Worker {
             tally: Tally::new(settings.use_imu),
             newest: None,
             keeper: Keeper::new(),
+            lifecycle,
+            autostart,
+            is_switched_on: true,
             slam,
             parameters,
             settings,
@@ -88,10 +103,10 @@ impl Worker {
 
     /// Works until `stop`.
     pub fn run(mut self, queue: &Inputs, stop: &Stop) {
-        self.log.info(&format!("filter '{}'", self.slam.config().filter));
-        self.load_at_start();
+        self.begin();
         while !stop.is_requested() {
             match queue.next(Instant::now() + TURN) {
+                Next::Message(..) | Next::Idle if !self.lifecycle.is_active() => (),
                 Next::Message(received, Message::Odometry(message)) => self.odometry(received, &message),
                 Next::Message(received, Message::Features(message)) => {
                     let is_newest = queue.waiting(Topic::Features as usize) == 0;
@@ -264,8 +279,12 @@ impl Worker {
     }
 
     fn answer(&mut self, request: Request) {
+        let Some(request) = self.unless_idle(request) else { return };
         let answered = match request {
             Request::Parameters(request) => self.answer_about_parameters(request),
+            Request::Lifecycle(request) => request.answer(self).map(|refused| {
+                refused.inspect(|why| self.log.warn(why));
+            }),
             Request::Reset(request) => {
                 self.slam.reset();
                 self.outputs.restart();
@@ -360,7 +379,11 @@ impl Worker {
         while let Some((done, waiting)) = self.keeper.done() {
             match done {
                 Done::Saved(result) => self.map_saved(result, waiting),
-                Done::Loaded(result) => self.take_map(result.map(|file| *file), waiting),
+                Done::Loaded(result) => {
+                    // The node may have been deactivated while the file was read.
+                    let read = result.and_then(|file| self.lifecycle.idle_sentence().map_or(Ok(*file), Err));
+                    self.take_map(read, waiting);
+                }
             }
         }
     }
@@ -434,12 +457,14 @@ impl Worker {
     fn look_after(&mut self, queue: &Inputs) {
         self.keep_map();
         let now = Instant::now();
-        let shown = self.display.show(now, self.slam.landmarks(), &self.settings);
-        self.log.sent(shown);
+        if self.lifecycle.is_active() {
+            let shown = self.display.show(now, self.slam.landmarks(), &self.settings);
+            self.log.sent(shown);
+        }
         if self.diagnostics.is_due(now) {
             let (name, limit) = (self.diagnostics.node(), self.settings.max_latency_s);
             let status = self.tally.status(name, now, &self.slam, &queue.load(), limit);
-            let published = self.diagnostics.publish(&self.clock, status);
+            let published = self.diagnostics.publish(&self.clock, self.lifecycle.with_state(status));
             self.log.sent(published);
         }
     }

@@ -1,0 +1,34 @@
+//! Nodes that a lifecycle manager drives.
+
+use super::process::{Process, attitude_node, domain, run_peer, slam_node, start};
+use std::time::Duration;
+
+/// A node that was driven through its states, and shut down in the end, still ends well.
+fn drive(domain: &str, name: &str, mut node: Process) {
+    if let Some(said) = run_peer("lifecycle.py", domain, &[name]) {
+        println!("{said}");
+        node.signal("INT");
+        let (status, log, _) = node.wait(Duration::from_secs(5));
+        assert!(status.success() && !log.contains("panicked"), "{log}");
+    }
+}
+
+#[test]
+fn slam_node_follows_its_manager_in_every_order_and_refuses_what_is_wrong() {
+    let domain = domain();
+    drive(&domain, "slam_node", slam_node(&domain, &["-p", "autostart:=false"]));
+}
+
+#[test]
+fn attitude_node_follows_its_manager() {
+    let domain = domain();
+    drive(&domain, "attitude_node", attitude_node(&domain, &["-p", "autostart:=false"]));
+}
+
+#[test]
+fn the_landmark_detector_follows_its_manager() {
+    let domain = domain();
+    let program = env!("CARGO_BIN_EXE_landmark_detector_node");
+    let node = start(program, &domain, &["--ros-args", "-p", "autostart:=false"]);
+    drive(&domain, "landmark_detector_node", node);
+}
