@@ -9,6 +9,7 @@
 //! - [`tf`]: to messages of r2r;
 //! - [`queue`]: between the thread that receives and the one that computes;
 //! - [`diagnostics`], [`log`]: what a node says about itself;
+//! - [`type_description`]: what the types of a node look like;
 //! - [`clock`], [`pace`], [`qos`]: time, and quality of service.
 
 pub mod arguments;
@@ -31,3 +32,4 @@ pub mod slam_node;
 pub mod start;
 pub mod stop;
 pub mod tf;
+pub mod type_description;

@@ -1,6 +1,6 @@
-//! Nodes that a lifecycle manager drives.
+//! Nodes that a lifecycle manager drives, and what else production asks of a node.
 
-use super::process::{Process, attitude_node, domain, run_peer, slam_node, start};
+use super::process::{Process, attitude_node, domain, run_peer, simulator_node, slam_node, start};
 use std::time::Duration;
 
 /// A node that was driven through its states, and shut down in the end, still ends well.
@@ -31,4 +31,20 @@ fn the_landmark_detector_follows_its_manager() {
     let program = env!("CARGO_BIN_EXE_landmark_detector_node");
     let node = start(program, &domain, &["--ros-args", "-p", "autostart:=false"]);
     drive(&domain, "landmark_detector_node", node);
+}
+
+#[test]
+fn every_type_of_every_node_is_described_as_rclpy_describes_it() {
+    let domain = domain();
+    let imu = ["-p", "magnetometer.enabled:=true", "-p", "publish_tf:=true"];
+    let _nodes = [
+        slam_node(&domain, &["-p", "use_imu:=true"]),
+        attitude_node(&domain, &imu),
+        simulator_node(&domain, &["-p", "publish_clock:=true", "-p", "wait_for_subscribers:=1"]),
+        start(env!("CARGO_BIN_EXE_landmark_detector_node"), &domain, &[]),
+    ];
+    let names = ["slam_node", "attitude_node", "simulator_node", "landmark_detector_node"];
+    if let Some(said) = run_peer("type_description.py", &domain, &names) {
+        println!("{said}");
+    }
 }

@@ -22,10 +22,22 @@ use super::parameters::{self, ParameterError, Parameters};
 use super::receive::{Inbox, WAIT, all, relay, turn};
 use super::start::{self, StartError};
 use super::stop::Stop;
+use super::type_description;
 use input::Event;
 use lienav_attitude::{Attitude, Body, Config};
 use std::time::{Duration, Instant};
 use worker::Worker;
+
+/// The types of its topics and services, beside those that every node has.
+const TYPES: [&str; 7] = [
+    "geometry_msgs/msg/Vector3Stamped",
+    "geometry_msgs/msg/WrenchStamped",
+    "sensor_msgs/msg/Imu",
+    "sensor_msgs/msg/MagneticField",
+    "std_srvs/srv/SetBool",
+    "std_srvs/srv/Trigger",
+    "tf2_msgs/msg/TFMessage",
+];
 
 /// Runs the node until `stop`.
 ///
@@ -45,6 +57,7 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, Event::Parameters)));
     let (requests, lifecycle) = lifecycle::Services::of(&mut node)?.split();
     inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, Event::Lifecycle)));
+    inboxes.extend(type_description::offer(&mut node, &[&TYPES, &type_description::COMMON])?);
     let autostart = parameters.read::<lifecycle::Start>(lifecycle::START_SPECS)?.autostart;
     let attitude = Attitude::new(config).map_err(ParameterError::from)?;
     let mut worker = Worker::of(&mut node, attitude, body, parameters, settings, events, clock, lifecycle, log)?;

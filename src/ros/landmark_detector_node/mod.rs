@@ -17,6 +17,7 @@ use super::qos;
 use super::receive::{Inbox, WAIT, relay, subscribe, turn};
 use super::start::{self, StartError};
 use super::stop::Stop;
+use super::type_description;
 use lienav_detect::{Config, Detector};
 use lienav_io::bag::cdr::CdrError;
 use lienav_io::messages::{LaserScan, Odometry};
@@ -36,6 +37,9 @@ enum Event {
     Lifecycle(lifecycle::Request),
 }
 
+/// The types of its topics, beside those that every node has.
+const TYPES: [&str; 3] = ["nav_msgs/msg/Odometry", "sensor_msgs/msg/LaserScan", "sensor_msgs/msg/PointCloud2"];
+
 /// Runs the node until `stop`.
 ///
 /// # Errors
@@ -53,6 +57,7 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, Event::Parameters)));
     let (requests, managed) = lifecycle::Services::of(&mut node)?.split();
     inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, Event::Lifecycle)));
+    inboxes.extend(type_description::offer(&mut node, &[&TYPES, &type_description::COMMON])?);
     let autostart = parameters.read::<lifecycle::Start>(lifecycle::START_SPECS)?.autostart;
     let mut worker = Worker::of(&mut node, detector, config, settings, clock, managed, log.clone())?;
     lifecycle::begin(&mut worker, autostart, &log);

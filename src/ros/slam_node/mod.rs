@@ -23,12 +23,26 @@ use super::queue::Queue;
 use super::receive::relay;
 use super::start::{self, StartError};
 use super::stop::Stop;
+use super::type_description;
 use input::{Event, Request, Topic};
 use lienav_slam::{Config, Slam};
 use worker::Worker;
 
 /// Clouds of so many bytes may wait for the filter; those that wait for long are skipped anyway.
 const MOST_CLOUDS: usize = 64 << 20;
+
+/// The types of its topics and services, beside those that every node has.
+const TYPES: [&str; 9] = [
+    "geometry_msgs/msg/PoseWithCovarianceStamped",
+    "nav_msgs/msg/Odometry",
+    "nav_msgs/msg/Path",
+    "sensor_msgs/msg/Imu",
+    "sensor_msgs/msg/PointCloud2",
+    "std_srvs/srv/SetBool",
+    "std_srvs/srv/Trigger",
+    "tf2_msgs/msg/TFMessage",
+    "visualization_msgs/msg/MarkerArray",
+];
 
 /// Runs the node until `stop`.
 ///
@@ -49,6 +63,7 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, |r| Event::Request(Request::Parameters(r)))));
     let (requests, lifecycle) = lifecycle::Services::of(&mut node)?.split();
     inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, |r| Event::Request(Request::Lifecycle(r)))));
+    inboxes.extend(type_description::offer(&mut node, &[&TYPES, &type_description::COMMON])?);
     let managed = (lifecycle, parameters.read::<lifecycle::Start>(lifecycle::START_SPECS)?.autostart);
     let queue = Queue::new(settings.queue_size).holding(Topic::Features as usize, MOST_CLOUDS);
     let worker = Worker::of(&mut node, slam, parameters, settings, events, clock, managed, log)?;
