@@ -2,6 +2,7 @@
 
 use super::clock::{RosClock, to_time};
 use super::qos;
+use super::qos_overrides::publisher;
 use r2r::diagnostic_msgs::msg::{DiagnosticArray, DiagnosticStatus, KeyValue};
 use r2r::{Node, Publisher};
 use std::collections::BTreeMap;
@@ -183,7 +184,7 @@ impl Diagnostics {
     /// ROS refuses the publisher.
     pub fn of(node: &mut Node) -> r2r::Result<Self> {
         Ok(Self {
-            publisher: node.create_publisher("/diagnostics", qos::reliable())?,
+            publisher: publisher(node, "/diagnostics", qos::reliable())?,
             due: Instant::now() + PERIOD,
             node: node.fully_qualified_name()?.trim_start_matches('/').to_owned(),
         })

@@ -10,7 +10,8 @@
 //! - [`queue`]: between the thread that receives and the one that computes;
 //! - [`diagnostics`], [`log`]: what a node says about itself;
 //! - [`type_description`]: what the types of a node look like;
-//! - [`clock`], [`pace`], [`qos`]: time, and quality of service.
+//! - [`clock`], [`pace`], [`qos`], [`qos_overrides`]: time, and quality of service;
+//! - [`names`]: what a topic is called in the end.
 
 pub mod arguments;
 pub mod attitude_node;
@@ -20,11 +21,13 @@ pub mod landmark_detector_node;
 pub mod lifecycle;
 pub mod live;
 pub mod log;
+pub mod names;
 pub mod pace;
 pub mod parameters;
 pub mod playback;
 pub mod player;
 pub mod qos;
+pub mod qos_overrides;
 pub mod queue;
 mod receive;
 pub mod simulator_node;

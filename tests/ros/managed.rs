@@ -48,3 +48,39 @@ fn every_type_of_every_node_is_described_as_rclpy_describes_it() {
         println!("{said}");
     }
 }
+
+#[test]
+fn the_clock_of_a_running_node_and_the_quality_of_service_of_its_topics_can_be_set() {
+    let domain = domain();
+    let slam = [
+        "-r",
+        "__ns:=/robot1",
+        "-r",
+        "odom:=/wheels/odom",
+        "-p",
+        "qos_overrides./wheels/odom.subscription.reliability:=reliable",
+        "-p",
+        "qos_overrides./wheels/odom.subscription.depth:=17",
+        "-p",
+        "qos_overrides./robot1/pose.publisher.durability:=transient_local",
+        "-p",
+        "qos_overrides./robot1/pose.publisher.reliability:=best_effort",
+        "-p",
+        "qos_overrides./odom.subscription.depth:=3",
+    ];
+    let mut slam = slam_node(&domain, &slam);
+    slam.wait_for_line("'qos_overrides./odom.subscription.depth' has no effect");
+    let _nodes = [slam, attitude_node(&domain, &[]), start(env!("CARGO_BIN_EXE_landmark_detector_node"), &domain, &[])];
+    let names = ["/robot1/slam_node", "/attitude_node", "/landmark_detector_node"];
+    if let Some(said) = run_peer("settings.py", &domain, &names) {
+        println!("{said}");
+    }
+}
+
+#[test]
+fn a_policy_that_is_none_stops_a_node_at_start() {
+    let wrong = ["-p", "qos_overrides./odom.subscription.reliability:=sometimes"];
+    let (status, log, _) = slam_node(&domain(), &wrong).wait(Duration::from_secs(20));
+    assert_eq!(status.code(), Some(2), "{log}");
+    assert!(log.contains("./odom.subscription.reliability'") && log.contains("best_effort"), "{log}");
+}

@@ -20,7 +20,7 @@ use super::lifecycle;
 use super::log::Log;
 use super::parameters::{self, ParameterError, Parameters};
 use super::receive::{Inbox, WAIT, all, relay, turn};
-use super::start::{self, StartError};
+use super::start::{self, StartError, clock_follower};
 use super::stop::Stop;
 use super::type_description;
 use input::Event;
@@ -60,9 +60,12 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     inboxes.extend(type_description::offer(&mut node, &[&TYPES, &type_description::COMMON])?);
     let autostart = parameters.read::<lifecycle::Start>(lifecycle::START_SPECS)?.autostart;
     let attitude = Attitude::new(config).map_err(ParameterError::from)?;
-    let mut worker = Worker::of(&mut node, attitude, body, parameters, settings, events, clock, lifecycle, log)?;
+    let mut worker =
+        Worker::of(&mut node, attitude, body, parameters, settings, events, clock.clone(), lifecycle, log.clone())?;
 
+    parameters::declare_qos(worker.parameters(), &node, &log);
     worker.begin(autostart);
+    let mut follow_clock = clock_follower(clock, log);
     let mut emptied = None;
     while !stop.is_requested() {
         let batch = worker.batch();
@@ -73,6 +76,7 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
             events.into_iter().for_each(|event| worker.take(event));
         }
         worker.look_after();
+        follow_clock(&mut node);
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use crate::ros::clock::RosClock;
 use crate::ros::diagnostics::{Diagnostics, Dropped, Percentiles, Received};
 use crate::ros::lifecycle::Lifecycle;
 use crate::ros::log::Log;
-use crate::ros::parameters::{Events, Parameters};
+use crate::ros::parameters::{Events, Parameters, use_sim_time};
 use lienav_attitude::{Attitude, Body, BodyRefusal, DropReason};
 use lienav_io::bag::UNREADABLE;
 use lienav_io::bag::cdr::CdrError;
@@ -78,6 +78,11 @@ impl Worker {
             lifecycle,
             log,
         })
+    }
+
+    /// All parameters.
+    pub fn parameters(&mut self) -> &mut Parameters {
+        &mut self.parameters
     }
 
     /// The longest that samples wait to be taken together; zero for each at once.
@@ -198,10 +203,11 @@ impl Worker {
 
     fn answer_about_parameters(&mut self, request: crate::ros::parameters::Request) -> r2r::Result<()> {
         let before = self.parameters.clone();
-        let (attitude, settings) = (&mut self.attitude, &mut self.settings);
+        let (attitude, settings, clock) = (&mut self.attitude, &mut self.settings, &self.clock);
         request.answer(&mut self.parameters, |changed| {
             let node_settings: Settings = changed.read(SPECS).map_err(|e| e.to_string())?;
             attitude.reconfigure(changed.read(lienav_attitude::SPECS).map_err(|e| e.to_string())?)?;
+            clock.simulate(use_sim_time(changed).map_err(|e| e.to_string())?);
             *settings = node_settings;
             Ok(())
         })?;

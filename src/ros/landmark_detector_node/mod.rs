@@ -12,10 +12,10 @@ pub use settings::{MountConfig, SPECS, Settings};
 use super::clock::RosClock;
 use super::lifecycle;
 use super::log::Log;
-use super::parameters::{self, ParameterError, Parameters};
+use super::parameters::{self, ParameterError, Parameters, use_sim_time};
 use super::qos;
 use super::receive::{Inbox, WAIT, relay, subscribe, turn};
-use super::start::{self, StartError};
+use super::start::{self, StartError, clock_follower};
 use super::stop::Stop;
 use super::type_description;
 use lienav_detect::{Config, Detector};
@@ -59,8 +59,10 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, Event::Lifecycle)));
     inboxes.extend(type_description::offer(&mut node, &[&TYPES, &type_description::COMMON])?);
     let autostart = parameters.read::<lifecycle::Start>(lifecycle::START_SPECS)?.autostart;
-    let mut worker = Worker::of(&mut node, detector, config, settings, clock, managed, log.clone())?;
+    let mut worker = Worker::of(&mut node, detector, config, settings, clock.clone(), managed, log.clone())?;
+    parameters::declare_qos(&mut parameters, &node, &log);
     lifecycle::begin(&mut worker, autostart, &log);
+    let mut follow_clock = clock_follower(clock.clone(), log.clone());
     while !stop.is_requested() {
         turn(&mut node, &mut inboxes, WAIT, &mut |event| match event {
             Event::Scan(_) | Event::Odometry(_) | Event::Unreadable(..) if !worker.is_active() => (),
@@ -68,14 +70,19 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
             Event::Odometry(message) => worker.odometry(&message),
             Event::Unreadable(topic, error) => worker.unreadable(topic, &error),
             Event::Lifecycle(request) => worker.answer_about_lifecycle(request),
-            // Nothing can be changed while it runs.
+            // Nothing but the clock can be changed while it runs.
             Event::Parameters(request) => {
-                if let Err(error) = request.answer(&mut parameters, |_| Ok(())) {
+                let apply = |changed: &Parameters| {
+                    clock.simulate(use_sim_time(changed).map_err(|e| e.to_string())?);
+                    Ok(())
+                };
+                if let Err(error) = request.answer(&mut parameters, apply) {
                     log.warn(&format!("the response of a service could not be sent: {error}"));
                 }
             }
         });
         worker.look_after();
+        follow_clock(&mut node);
     }
     Ok(())
 }

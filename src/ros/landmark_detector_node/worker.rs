@@ -6,6 +6,7 @@ use crate::ros::clock::RosClock;
 use crate::ros::diagnostics::{Diagnostics, Dropped, Findings, Percentiles, Received, Values, listed};
 use crate::ros::lifecycle::{self, Action, Lifecycle, Managed};
 use crate::ros::log::Log;
+use crate::ros::qos_overrides::publisher;
 use crate::ros::{qos, tf};
 use lienav_base::intake::Reason;
 use lienav_base::stamp::Stamp;
@@ -69,7 +70,7 @@ impl Worker {
         log: Log,
     ) -> r2r::Result<Self> {
         Ok(Self {
-            features: node.create_publisher("features", qos::reliable())?,
+            features: publisher(node, "features", qos::reliable())?,
             diagnostics: Diagnostics::of(node)?,
             tracker: Tracker::new(config.persistence.clone()),
             motion: Motion::default(),

@@ -41,6 +41,7 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     let (mut requests, _) = parameters::Services::of(&mut node)?.split();
     requests.extend(type_description::offer(&mut node, &[&TYPES, &type_description::COMMON])?);
     let run = Run::of(&mut node, simulation, settings, log.clone())?;
+    parameters::declare_qos(&mut parameters, &node, &log);
 
     // Nothing can be changed while the run lasts, so parameters are answered for beside it.
     let answer = |batch: Vec<parameters::Request>| {
@@ -50,7 +51,7 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
             }
         }
     };
-    start::spin(node, requests, stop, answer, || run.play(stop))
+    start::spin(node, requests, stop, answer, |_| (), || run.play(stop))
 }
 
 /// All parameters, with what the user has set. The scenario that is named gives the defaults of the rest.

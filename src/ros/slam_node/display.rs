@@ -2,6 +2,7 @@
 //! while somebody listens.
 
 use super::Settings;
+use crate::ros::qos_overrides::publisher;
 use crate::ros::{qos, tf};
 use lienav_base::stamp::Stamp;
 use lienav_io::cloud::{FLOAT32, FLOAT64, UINT32};
@@ -38,9 +39,9 @@ impl Display {
     /// ROS refuses one of them.
     pub fn of(node: &mut Node, settings: &Settings) -> r2r::Result<Self> {
         Ok(Self {
-            path: node.create_publisher("path", qos::reliable())?,
-            landmarks: node.create_publisher("landmarks", qos::reliable())?,
-            markers: node.create_publisher("markers", qos::reliable())?,
+            path: publisher(node, "path", qos::reliable())?,
+            landmarks: publisher(node, "landmarks", qos::reliable())?,
+            markers: publisher(node, "markers", qos::reliable())?,
             map: settings.map_frame.clone(),
             poses: VecDeque::new(),
             shown: BTreeSet::new(),

@@ -21,7 +21,7 @@ use super::log::Log;
 use super::parameters::{self, ParameterError, Parameters};
 use super::queue::Queue;
 use super::receive::relay;
-use super::start::{self, StartError};
+use super::start::{self, StartError, clock_follower};
 use super::stop::Stop;
 use super::type_description;
 use input::{Event, Request, Topic};
@@ -66,14 +66,16 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     inboxes.extend(type_description::offer(&mut node, &[&TYPES, &type_description::COMMON])?);
     let managed = (lifecycle, parameters.read::<lifecycle::Start>(lifecycle::START_SPECS)?.autostart);
     let queue = Queue::new(settings.queue_size).holding(Topic::Features as usize, MOST_CLOUDS);
-    let worker = Worker::of(&mut node, slam, parameters, settings, events, clock, managed, log)?;
+    let follow_clock = clock_follower(clock.clone(), log.clone());
+    let mut worker = Worker::of(&mut node, slam, parameters, settings, events, clock, managed, log.clone())?;
+    parameters::declare_qos(worker.parameters(), &node, &log);
 
     let take = |batch: Vec<Event>| {
         let (requests, messages) = input::sort(batch);
         requests.into_iter().for_each(|request| queue.push_request(request));
         messages.into_iter().for_each(|message| queue.push_message(message));
     };
-    start::spin(node, inboxes, stop, take, || worker.run(&queue, stop))
+    start::spin(node, inboxes, stop, take, follow_clock, || worker.run(&queue, stop))
 }
 
 /// All parameters, with what the user has set; warns of names that nobody has asked for.

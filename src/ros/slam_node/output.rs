@@ -1,6 +1,7 @@
 //! What `slam_node` says for every input: poses and the transform map → odom.
 
 use super::Settings;
+use crate::ros::qos_overrides::publisher;
 use crate::ros::{qos, tf};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
@@ -39,9 +40,9 @@ impl Outputs {
     /// ROS refuses one of them.
     pub fn of(node: &mut Node, settings: &Settings) -> r2r::Result<Self> {
         Ok(Self {
-            pose: node.create_publisher("pose", qos::reliable())?,
-            filtered: node.create_publisher("odometry/filtered", qos::reliable())?,
-            tf: if settings.publish_tf { Some(node.create_publisher("/tf", qos::reliable())?) } else { None },
+            pose: publisher(node, "pose", qos::reliable())?,
+            filtered: publisher(node, "odometry/filtered", qos::reliable())?,
+            tf: if settings.publish_tf { Some(publisher(node, "/tf", qos::reliable())?) } else { None },
             map: settings.map_frame.clone(),
             odom: settings.odom_frame.clone(),
             base: settings.base_frame.clone(),

@@ -13,7 +13,7 @@ use crate::ros::clock::RosClock;
 use crate::ros::diagnostics::Diagnostics;
 use crate::ros::lifecycle::Lifecycle;
 use crate::ros::log::Log;
-use crate::ros::parameters::{Events, Parameters};
+use crate::ros::parameters::{Events, Parameters, use_sim_time};
 use crate::ros::queue::{Next, Queue};
 use crate::ros::stop::Stop;
 use lienav_base::stamp::Stamp;
@@ -99,6 +99,11 @@ impl Worker {
             clock,
             log,
         })
+    }
+
+    /// All parameters.
+    pub fn parameters(&mut self) -> &mut Parameters {
+        &mut self.parameters
     }
 
     /// Works until `stop`.
@@ -443,10 +448,11 @@ impl Worker {
 
     fn answer_about_parameters(&mut self, request: crate::ros::parameters::Request) -> r2r::Result<()> {
         let before = self.parameters.clone();
-        let (slam, settings) = (&mut self.slam, &mut self.settings);
+        let (slam, settings, clock) = (&mut self.slam, &mut self.settings, &self.clock);
         request.answer(&mut self.parameters, |changed| {
             let node_settings: Settings = changed.read(SPECS).map_err(|e| e.to_string())?;
             slam.reconfigure(changed.read(lienav_slam::SPECS).map_err(|e| e.to_string())?)?;
+            clock.simulate(use_sim_time(changed).map_err(|e| e.to_string())?);
             *settings = node_settings;
             Ok(())
         })?;
