@@ -204,12 +204,12 @@ impl Diagnostics {
         is_due
     }
 
-    /// Publishes a status.
+    /// Publishes what there is to say.
     ///
     /// # Errors
     /// ROS does not send it.
-    pub fn publish(&self, clock: &RosClock, status: DiagnosticStatus) -> r2r::Result<()> {
-        let mut message = DiagnosticArray { status: vec![status], ..Default::default() };
+    pub fn publish(&self, clock: &RosClock, status: Vec<DiagnosticStatus>) -> r2r::Result<()> {
+        let mut message = DiagnosticArray { status, ..Default::default() };
         message.header.stamp = to_time(clock.now());
         self.publisher.publish(&message)
     }

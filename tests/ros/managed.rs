@@ -84,3 +84,14 @@ fn a_policy_that_is_none_stops_a_node_at_start() {
     assert_eq!(status.code(), Some(2), "{log}");
     assert!(log.contains("./odom.subscription.reliability'") && log.contains("best_effort"), "{log}");
 }
+
+#[test]
+fn the_quality_of_the_pose_follows_what_speaks_for_it() {
+    let (domain, folder) = (domain(), tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap());
+    let map = folder.path().join("hall.yaml").to_str().unwrap().to_owned();
+    let node = slam_node(&domain, &["-p", &format!("map.file:={map}")]);
+    if let Some(said) = run_peer("quality.py", &domain, &[&map]) {
+        println!("{said}");
+    }
+    drop(node);
+}

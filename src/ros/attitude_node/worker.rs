@@ -232,7 +232,7 @@ impl Worker {
         self.step_us.clear();
         let status = report::status(self.diagnostics.node(), &self.last_report, &report);
         self.last_report = report;
-        let published = self.diagnostics.publish(&self.clock, self.lifecycle.with_state(status));
+        let published = self.diagnostics.publish(&self.clock, vec![self.lifecycle.with_state(status)]);
         self.log.sent(published);
     }
 

@@ -202,7 +202,7 @@ impl Worker {
         let status = values.status(format!("{}: detector", self.diagnostics.node()), verdict);
         self.before = (self.scans, self.dropped.clone());
         self.step_us.clear();
-        let published = self.diagnostics.publish(&self.clock, self.lifecycle.with_state(status));
+        let published = self.diagnostics.publish(&self.clock, vec![self.lifecycle.with_state(status)]);
         self.log.sent(published);
     }
 }

@@ -7,11 +7,13 @@ mod display;
 mod input;
 mod map;
 mod output;
+mod quality;
 mod report;
 mod settings;
 mod tally;
 mod worker;
 
+pub use quality::QualitySettings;
 pub use report::{NO_ODOM_POSE, QUEUE_FULL, STALE};
 pub use settings::{MapSettings, SPECS, Settings};
 
@@ -32,7 +34,8 @@ use worker::Worker;
 const MOST_CLOUDS: usize = 64 << 20;
 
 /// The types of its topics and services, beside those that every node has.
-const TYPES: [&str; 9] = [
+const TYPES: [&str; 10] = [
+    "diagnostic_msgs/msg/DiagnosticStatus",
     "geometry_msgs/msg/PoseWithCovarianceStamped",
     "nav_msgs/msg/Odometry",
     "nav_msgs/msg/Path",

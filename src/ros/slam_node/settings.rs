@@ -1,5 +1,6 @@
 //! The parameters of `slam_node` beside those of the filter ([`lienav_slam::SPECS`]).
 
+use super::quality::QualitySettings;
 use lienav_base::settings;
 use lienav_base::settings::{Described, Spec};
 use lienav_io::convert::Frame;
@@ -38,6 +39,8 @@ settings! {
         marker_probability: f64 = 0.95, within 0.01..=0.9999, runtime;
         /// Where the map is kept.
         map: MapSettings;
+        /// What the user asks of the pose.
+        quality: QualitySettings;
     }
 }
 

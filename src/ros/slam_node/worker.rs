@@ -6,6 +6,7 @@ use super::display::Display;
 use super::input::{Message, Request, Topic};
 use super::map::{self, Done, Keeper, Waiting};
 use super::output::Outputs;
+use super::quality::Window;
 use super::report::{NO_ODOM_POSE, STALE};
 use super::tally::Tally;
 use super::{MapSettings, SPECS, Settings};
@@ -14,6 +15,8 @@ use crate::ros::diagnostics::Diagnostics;
 use crate::ros::lifecycle::Lifecycle;
 use crate::ros::log::Log;
 use crate::ros::parameters::{Events, Parameters, use_sim_time};
+use crate::ros::qos;
+use crate::ros::qos_overrides::publisher;
 use crate::ros::queue::{Next, Queue};
 use crate::ros::stop::Stop;
 use lienav_base::stamp::Stamp;
@@ -24,8 +27,9 @@ use lienav_io::map_file::MapFile;
 use lienav_io::messages;
 use lienav_lie::Se2;
 use lienav_slam::{DropReason, MapMode, Slam, Step, TimeJump};
-use r2r::Node;
+use r2r::diagnostic_msgs::msg::DiagnosticStatus;
 use r2r::std_srvs::srv::{SetBool, Trigger};
+use r2r::{Node, Publisher};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -48,6 +52,10 @@ pub struct Worker {
     clock: RosClock,
     newest: Option<Arrival>,
     keeper: Keeper,
+    quality: Window,
+    quality_says: Publisher<DiagnosticStatus>,
+    /// The clouds that the quality was judged after.
+    judged_steps: u64,
     lifecycle: Lifecycle,
     /// Whether the node begins to work by itself.
     autostart: bool,
@@ -89,6 +97,9 @@ impl Worker {
             tally: Tally::new(settings.use_imu),
             newest: None,
             keeper: Keeper::new(),
+            quality: Window::default(),
+            quality_says: publisher(node, "~/pose_quality", qos::latched())?,
+            judged_steps: 0,
             lifecycle,
             autostart,
             is_switched_on: true,
@@ -223,6 +234,7 @@ impl Worker {
             self.tally.published(step.estimate.stamp, Instant::now());
             self.log.sent(published);
             self.display.add(&step.estimate, &self.settings);
+            self.quality.add(&step, &self.slam);
         }
     }
 
@@ -256,6 +268,7 @@ impl Worker {
         self.tally.time_jumps_seen = self.slam.time_jumps();
         self.outputs.restart();
         self.newest = None;
+        self.quality.restart();
         match self.slam.config().timing.on_jump_back {
             TimeJump::Reset => {
                 self.display.clear();
@@ -295,6 +308,7 @@ impl Worker {
                 self.outputs.restart();
                 self.display.clear();
                 self.newest = None;
+                self.quality.restart();
                 self.log.info("reset");
                 let message = match (self.slam.config().map.mode, self.slam.search()) {
                     (MapMode::Mapping, _) => "the filter was reset to the initial pose and an empty map",
@@ -413,6 +427,7 @@ impl Worker {
                 self.outputs.restart();
                 self.display.clear();
                 self.newest = None;
+                self.quality.restart();
                 Ok(format!("{}: {said}", self.settings.map.file))
             }
             Err(why) => Err(format!("no map was loaded: {why}")),
@@ -464,15 +479,35 @@ impl Worker {
         self.keep_map();
         let now = Instant::now();
         if self.lifecycle.is_active() {
+            if self.tally.steps() != self.judged_steps {
+                self.judged_steps = self.tally.steps();
+                self.say_quality(queue, false);
+            }
             let shown = self.display.show(now, self.slam.landmarks(), &self.settings);
             self.log.sent(shown);
         }
         if self.diagnostics.is_due(now) {
             let (name, limit) = (self.diagnostics.node(), self.settings.max_latency_s);
             let status = self.tally.status(name, now, &self.slam, &queue.load(), limit);
-            let published = self.diagnostics.publish(&self.clock, self.lifecycle.with_state(status));
+            let quality = self.lifecycle.is_active().then(|| self.say_quality(queue, true)).flatten();
+            let said = [Some(self.lifecycle.with_state(status)), quality].into_iter().flatten().collect();
+            let published = self.diagnostics.publish(&self.clock, said);
             self.log.sent(published);
         }
+    }
+
+    /// Publishes how good the pose is: each second, and at once where it is another word than before.
+    fn say_quality(&mut self, queue: &Inputs, is_due: bool) -> Option<DiagnosticStatus> {
+        let heard = queue.load().heard[Topic::Odometry as usize];
+        let silence = heard.map(|at| at.elapsed());
+        let evidence = self.quality.evidence(&self.slam, silence, &self.settings.quality);
+        let (quality, status) = evidence.status(self.diagnostics.node());
+        if !(self.quality.is_news(quality) || is_due) {
+            return None;
+        }
+        let published = self.quality_says.publish(&status);
+        self.log.sent(published);
+        Some(status)
     }
 
     /// Counted with those that came, so that a topic of nothing else is an error.

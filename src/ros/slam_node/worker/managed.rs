@@ -3,6 +3,7 @@
 use super::{Request, Worker};
 use crate::ros::lifecycle::{Action, Lifecycle, Managed, begin, table};
 use crate::ros::slam_node::MapSettings;
+use crate::ros::slam_node::quality::Window;
 use lienav_base::stamp::Stamp;
 use lienav_slam::Slam;
 use r2r::std_srvs::srv::{SetBool, Trigger};
@@ -75,6 +76,7 @@ impl Worker {
         fresh.set_enabled(false);
         self.slam = fresh;
         self.is_switched_on = true;
+        self.quality = Window::default();
         self.keeper.forget(steps);
         self.outputs.restart();
         self.display.clear();
