@@ -5,6 +5,7 @@
 
 mod display;
 mod input;
+mod local;
 mod map;
 mod output;
 mod quality;
@@ -15,7 +16,7 @@ mod worker;
 
 pub use quality::QualitySettings;
 pub use report::{NO_ODOM_POSE, QUEUE_FULL, STALE};
-pub use settings::{MapSettings, SPECS, Settings};
+pub use settings::{LocalOdometry, MapSettings, SPECS, Settings};
 
 use super::clock::RosClock;
 use super::lifecycle;

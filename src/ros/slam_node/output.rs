@@ -89,17 +89,18 @@ impl Outputs {
         })
     }
 
-    /// map → odom, from the pose of the base in both frames at one instant.
+    /// map → odom, from the pose of the base in both frames at one instant; stamped ahead by `tolerance_s`, for which it
+    /// is taken to stay as it is.
     ///
     /// # Errors
     /// ROS refuses.
-    pub fn map_to_odom(&mut self, estimate: &PoseEstimate, base_in_odom: Se2) -> r2r::Result<()> {
+    pub fn map_to_odom(&mut self, estimate: &PoseEstimate, base_in_odom: Se2, tolerance_s: f64) -> r2r::Result<()> {
         let Some(publisher) = &self.tf else { return Ok(()) };
         if !later(&mut self.newest_tf, estimate.stamp) {
             return Ok(());
         }
         let map_to_odom = tf::map_to_odom(estimate.pose, base_in_odom);
-        let transform = tf::transform(estimate.stamp, &self.map, &self.odom, map_to_odom);
+        let transform = tf::transform(estimate.stamp + tolerance_s, &self.map, &self.odom, map_to_odom);
         publisher.publish(&TFMessage { transforms: vec![transform] })
     }
 }

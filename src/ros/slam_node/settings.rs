@@ -1,8 +1,8 @@
 //! The parameters of `slam_node` beside those of the filter ([`lienav_slam::SPECS`]).
 
 use super::quality::QualitySettings;
-use lienav_base::settings;
 use lienav_base::settings::{Described, Spec};
+use lienav_base::{settings, words};
 use lienav_io::convert::Frame;
 
 /// Every setting of [`Settings`], in the order of its fields.
@@ -23,6 +23,10 @@ settings! {
         imu_frame: String = "imu_link".into();
         /// Publish the transform from map_frame to odom_frame.
         publish_tf: bool = true;
+        /// The transform from map_frame to odom_frame is stamped ahead of the odometry by this, as AMCL does, s.
+        transform_tolerance_s: f64 = 0.0, within 0.0..=10.0, unit "s", runtime;
+        /// Odometry without corrections, which never jumps: not published, on odometry/local, or there and as the transform from odom_frame to base_frame.
+        local_odometry: LocalOdometry = LocalOdometry::Off, one_of LocalOdometry::WORDS;
         /// Use the yaw rate of imu instead of that of odom.
         use_imu: bool = false;
         /// The most messages that wait for the filter; beyond it, the oldest are dropped.
@@ -51,6 +55,18 @@ settings! {
         file: String = String::new(), runtime;
         /// While the map changes, it is saved so often, and at the end, s; 0 for never.
         autosave_s: f64 = 0.0, within 0.0..=86_400.0, unit "s", runtime;
+    }
+}
+
+words! {
+    /// What is published of odometry without corrections.
+    pub enum LocalOdometry {
+        /// Nothing.
+        Off = "off",
+        /// `odometry/local`.
+        Topic = "topic",
+        /// `odometry/local`, and the transform from odometry to robot, which nobody else may publish then.
+        Tf = "tf",
     }
 }
 

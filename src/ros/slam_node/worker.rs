@@ -4,6 +4,7 @@ mod managed;
 
 use super::display::Display;
 use super::input::{Message, Request, Topic};
+use super::local::Local;
 use super::map::{self, Done, Keeper, Waiting};
 use super::output::Outputs;
 use super::quality::Window;
@@ -45,6 +46,7 @@ pub struct Worker {
     parameters: Parameters,
     settings: Settings,
     outputs: Outputs,
+    local: Option<Local>,
     display: Display,
     diagnostics: Diagnostics,
     tally: Tally,
@@ -92,6 +94,7 @@ impl Worker {
         slam.set_enabled(false);
         Ok(Self {
             outputs: Outputs::of(node, &settings)?,
+            local: Local::of(node, &settings)?,
             display: Display::of(node, &settings)?,
             diagnostics: Diagnostics::of(node)?,
             tally: Tally::new(settings.use_imu),
@@ -150,6 +153,7 @@ impl Worker {
             Err(reason) => return self.drop("odom", reason),
         }
         self.note_arrival(input.stamp, received);
+        let base_in_odom = self.publish_local(input.stamp, base_in_odom);
         self.publish_steps();
         self.publish_prediction(input.stamp, base_in_odom);
         self.tally.odometry_answered(received, self.clock.now().since(input.stamp));
@@ -238,6 +242,16 @@ impl Worker {
         }
     }
 
+    /// Odometry without corrections; says where the base is in the odometry frame, by whoever publishes that.
+    fn publish_local(&mut self, stamp: Stamp, base_in_odom: Option<Se2>) -> Option<Se2> {
+        self.follow_time_jumps();
+        let Some(local) = &mut self.local else { return base_in_odom };
+        let published = local.publish(stamp, base_in_odom, &self.slam);
+        let base_in_odom = local.base_in_odom().or(base_in_odom);
+        self.log.sent(published);
+        base_in_odom
+    }
+
     /// The estimate carried on to the odometry of `stamp`, if that is the newest.
     fn publish_prediction(&mut self, stamp: Stamp, base_in_odom: Option<Se2>) {
         let Some(estimate) = self.slam.predicted().filter(|e| e.stamp == stamp) else { return };
@@ -245,7 +259,7 @@ impl Worker {
         self.log.sent(published);
         match base_in_odom {
             Some(base_in_odom) => {
-                let published = self.outputs.map_to_odom(&estimate, base_in_odom);
+                let published = self.outputs.map_to_odom(&estimate, base_in_odom, self.settings.transform_tolerance_s);
                 self.log.sent(published);
             }
             None if self.settings.publish_tf => {
@@ -267,6 +281,7 @@ impl Worker {
         }
         self.tally.time_jumps_seen = self.slam.time_jumps();
         self.outputs.restart();
+        self.restart_local();
         self.newest = None;
         self.quality.restart();
         match self.slam.config().timing.on_jump_back {
@@ -275,6 +290,13 @@ impl Worker {
                 self.log.warn("time jumped back: state and map were reset (timing.on_jump_back: reset)");
             }
             TimeJump::Rewind => self.log.warn("time jumped back: pose and map are kept (timing.on_jump_back: rewind)"),
+        }
+    }
+
+    /// Stamps of odometry without corrections start anew.
+    fn restart_local(&mut self) {
+        if let Some(local) = &mut self.local {
+            local.restart();
         }
     }
 
@@ -306,6 +328,7 @@ impl Worker {
             Request::Reset(request) => {
                 self.slam.reset();
                 self.outputs.restart();
+                self.restart_local();
                 self.display.clear();
                 self.newest = None;
                 self.quality.restart();

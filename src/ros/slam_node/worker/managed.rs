@@ -54,6 +54,7 @@ impl Worker {
     /// Goes on where the filter stopped; what time it is, the next odometry says.
     fn activate(&mut self) {
         self.slam.set_enabled(self.is_switched_on);
+        self.restart_local();
         self.newest = None;
     }
 
