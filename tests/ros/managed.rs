@@ -95,3 +95,35 @@ fn the_quality_of_the_pose_follows_what_speaks_for_it() {
     }
     drop(node);
 }
+
+#[test]
+fn odometry_without_corrections_never_jumps_and_its_transforms_fit() {
+    let domain = domain();
+    let parameters =
+        ["-p", "local_odometry:=tf", "-p", "transform_tolerance_s:=0.25", "-p", "calibration.scale_v.value:=0.1"];
+    let _node = slam_node(&domain, &parameters);
+    if let Some(said) = run_peer("local.py", &domain, &[]) {
+        println!("{said}");
+    }
+}
+
+#[test]
+fn landmarks_are_drawn_as_what_is_known_of_them() {
+    let (domain, folder) = (domain(), tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap());
+    let map = folder.path().join("hall.yaml").to_str().unwrap().to_owned();
+    let file = format!("map.file:={map}");
+    let _node = slam_node(&domain, &["-p", &file, "-p", "display_rate_hz:=50.0"]);
+    if let Some(said) = run_peer("markers.py", &domain, &[&map]) {
+        println!("{said}");
+    }
+}
+
+#[test]
+fn the_layout_of_foxglove_shows_what_the_nodes_publish() {
+    let domain = domain();
+    let _nodes = [slam_node(&domain, &[]), simulator_node(&domain, &["-p", "wait_for_subscribers:=9"])];
+    let layout = concat!(env!("CARGO_MANIFEST_DIR"), "/config/lienav.foxglove.json");
+    if let Some(said) = run_peer("foxglove.py", &domain, &[layout, "slam_node", "simulator_node"]) {
+        println!("{said}");
+    }
+}

@@ -7,6 +7,7 @@ mod display;
 mod input;
 mod local;
 mod map;
+mod markers;
 mod output;
 mod quality;
 mod report;

@@ -506,7 +506,7 @@ impl Worker {
                 self.judged_steps = self.tally.steps();
                 self.say_quality(queue, false);
             }
-            let shown = self.display.show(now, self.slam.landmarks(), &self.settings);
+            let shown = self.display.show(now, &self.slam, &self.settings);
             self.log.sent(shown);
         }
         if self.diagnostics.is_due(now) {
