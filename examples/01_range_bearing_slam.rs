@@ -67,7 +67,7 @@ pub fn main() -> Result<(), Box<dyn Error>> {
                 .map(|(id, z)| {
                     let range = z.norm() + RANGE_STD_M * normal();
                     let bearing = z.y.atan2(z.x) + BEARING_STD_RAD * normal();
-                    Observation { id: Some(id), value: [range, bearing].into(), covariance: None }
+                    Observation::new(Some(id), [range, bearing])
                 })
                 .collect();
             slam.features(stamp, FeatureKind::RangeBearing, &seen)?;

@@ -57,7 +57,7 @@ fn step(slam: &mut Slam, k: i64, truth: &mut Se2, seen: &mut Vec<Observation>, w
         let z = truth.transform_back(&feature);
         if k < 3 || (id + k as u32).is_multiple_of(3) {
             let value = Vector2::new(z.norm(), z.y.atan2(z.x));
-            seen.push(Observation { id: with_id.then_some(id), value: value.into(), covariance: None });
+            seen.push(Observation::new(with_id.then_some(id), value));
         }
     }
     let before = ALLOCATIONS.get();
@@ -141,8 +141,8 @@ fn nor_does_a_step_in_a_known_map() {
                 seen.clear();
                 seen.extend(truth.iter().enumerate().filter(|(_, p)| (*p - pose.p).norm() < 4.0).map(|(id, p)| {
                     let z = pose.transform_back(p);
-                    let value = Vector2::new(z.norm(), z.y.atan2(z.x)).into();
-                    Observation { id: with_id.then_some(id as u32), value, covariance: None }
+                    let value = Vector2::new(z.norm(), z.y.atan2(z.x));
+                    Observation::new(with_id.then_some(id as u32), value)
                 }));
                 let odometry = Odometry { stamp, velocity: Vector2::new(1.0, 0.0), yaw_rate: 0.1, covariance: None };
                 let before = ALLOCATIONS.get();
@@ -195,7 +195,7 @@ fn nor_do_clouds_that_are_linearized_again() {
         seen.clear();
         seen.extend((0..8).map(|id| {
             let bearing = |camera: f64| (f64::from(id) - 4.0 - camera).atan2(4.5 - x);
-            Observation { id: Some(id as u32), value: [bearing(0.25), bearing(-0.25)].into(), covariance: None }
+            Observation::new(Some(id as u32), [bearing(0.25), bearing(-0.25)])
         }));
         let before = ALLOCATIONS.get();
         let stamp = Stamp::from_nanos(100_000_000 * k);

@@ -18,7 +18,7 @@ fn recording() -> Recording {
         let odometry = Odometry { stamp, velocity: Vector2::new(x, 0.0), yaw_rate: x.sin(), covariance: None };
         recording.inputs.push(Input::Odometry(odometry));
         recording.inputs.push(Input::Imu(Imu { stamp, yaw_rate: x.cos(), tilt: None }));
-        let seen = |k| Observation { id: Some(k), value: [x, 0.1].into(), covariance: None };
+        let seen = |k| Observation::new(Some(k), [x, 0.1]);
         let features =
             Features { stamp, kind: FeatureKind::RangeBearing, observations: (0..i as u32 % 4).map(seen).collect() };
         recording.inputs.push(Input::Features(features));

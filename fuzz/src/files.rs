@@ -159,7 +159,7 @@ fn messages() -> Vec<(Stamp, usize, Vec<u8>)> {
         odometry.child_frame_id = "base_link".into();
         odometry.twist.twist.linear.x = 0.5;
         messages.push((stamp(k), 0, cdr::encode(&odometry).unwrap()));
-        let seen = |id: u32| Observation { id: Some(id), value: [3.0, 0.1 * f64::from(id)].into(), covariance: None };
+        let seen = |id: u32| Observation::new(Some(id), [3.0, 0.1 * f64::from(id)]);
         let features =
             Features { stamp: stamp(k), kind: FeatureKind::RangeBearing, observations: (0..3).map(seen).collect() };
         messages.push((stamp(k), 1, cdr::encode(&convert::features_message(&features, "laser")).unwrap()));

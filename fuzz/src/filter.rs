@@ -4,7 +4,7 @@
 use crate::bytes::Bytes;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
-use lienav_slam::{Config, FeatureKind, Filter, Imu, Observation, Odometry, Slam};
+use lienav_slam::{Config, FeatureKind, Filter, Imu, Label, Observation, Odometry, Slam};
 use nalgebra::{Matrix2, Matrix3, Vector2};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -160,7 +160,11 @@ fn observation(bytes: &mut Bytes<'_>) -> Observation {
     let id = u32::from(bytes.byte() % 40);
     let value: [f64; 2] = bytes.numbers();
     let covariance = (bytes.byte() > 230).then(|| Matrix2::from_row_slice(&bytes.numbers::<4>()).into());
-    Observation { id: (id < 35).then_some(id), value: value.into(), covariance }
+    let label = match bytes.byte() {
+        class @ 0..20 => Label { class: u32::from(class), diameter_m: value[0], diameter_std_m: value[1] },
+        _ => Label::default(),
+    };
+    Observation { covariance, label, ..Observation::new((id < 35).then_some(id), value) }
 }
 
 fn covariance3(bytes: &mut Bytes<'_>) -> Matrix3<f64> {

@@ -101,7 +101,7 @@ fn go_on_from(data: &[u8], map: &LandmarkMap) {
 /// Odometry, and two posts.
 fn drive(slam: &mut Slam, stamp: Stamp) {
     let _ = slam.odometry(&Odometry { stamp, velocity: Vector2::new(0.5, 0.0), yaw_rate: 0.1, covariance: None });
-    let post = |id: u32| Observation { id: Some(id), value: [3.0, 0.1 * f64::from(id)].into(), covariance: None };
+    let post = |id: u32| Observation::new(Some(id), [3.0, 0.1 * f64::from(id)]);
     let _ = slam.features(stamp, FeatureKind::RangeBearing, &[post(1), post(2)]);
     while slam.poll().is_some() {}
 }

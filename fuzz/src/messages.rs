@@ -140,9 +140,8 @@ pub fn corpus() -> Vec<Vec<u8>> {
     odometry.twist.twist.linear.x = 0.5;
     odometry.pose.pose.orientation.w = 1.0;
     let seen = |k: u32| Observation {
-        id: Some(k),
-        value: [1.0 + f64::from(k), 0.1].into(),
         covariance: Some(Matrix2::new(0.1, 0.01, 0.01, 0.2).into()),
+        ..Observation::new(Some(k), [1.0 + f64::from(k), 0.1])
     };
     let features = Features { stamp, kind: FeatureKind::RangeBearing, observations: (0..4).map(seen).collect() };
     let mut path = Path { header: header.clone(), ..Path::default() };

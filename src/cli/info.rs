@@ -164,7 +164,7 @@ mod tests {
             let stamp = Stamp::from_secs(seconds);
             Input::Odometry(Odometry { stamp, velocity: Vector2::zeros(), yaw_rate: 0.0, covariance: None })
         };
-        let seen = |id| Observation { id, value: [0.0, 0.0].into(), covariance: None };
+        let seen = |id| Observation::new(id, [0.0, 0.0]);
         let cloud = Features {
             stamp: Stamp::from_secs(1.0),
             kind: FeatureKind::RangeBearing,

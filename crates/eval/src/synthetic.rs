@@ -79,7 +79,7 @@ pub(super) fn recording(steps: usize, seed: u64) -> Recording {
             let mut see = |&(id, place): &(u32, Vector2<f64>)| {
                 let z = pose.transform_back(&place);
                 let value = Vector2::new(z.norm() + normal(0.05), z.y.atan2(z.x) + normal(0.02));
-                Observation { id: Some(id), value: value.into(), covariance: None }
+                Observation::new(Some(id), value)
             };
             let observations = landmarks.iter().map(&mut see).collect();
             recording.inputs.push(Input::Features(Features { stamp, kind: FeatureKind::RangeBearing, observations }));

@@ -10,10 +10,13 @@
 //! | `range` m, `bearing` rad | `var_range`, `var_bearing`, `cov_range_bearing` |
 //! | `bearing_left`, `bearing_right` rad | `var_bearing_left`, `var_bearing_right`, `cov_bearing_left_right` |
 //!
+//! Optional: `class` (UINT32 or INT32; 0 or negative = unknown), `diameter` and `diameter_std` (m; 0 = unknown); of
+//! other types they are ignored.
+//!
 //! Values are FLOAT64 or FLOAT32, at any offset, in either byte order; other fields are ignored.
 
 use crate::messages::PointCloud2;
-use lienav_slam::{FeatureKind, Observation};
+use lienav_slam::{FeatureKind, Label, Observation};
 use nalgebra::{Matrix2, Vector2};
 
 /// The most points of a cloud of features, and of true landmarks.
@@ -221,6 +224,10 @@ pub fn decode_features(
         None
     };
     let id = cloud.reader("id", Wanted::Identity)?;
+    // Fields of these names that are of another type are somebody else's.
+    let class = cloud.reader("class", Wanted::Identity).ok().flatten();
+    let [diameter, diameter_std] =
+        ["diameter", "diameter_std"].map(|name| cloud.reader(name, Wanted::Number).ok().flatten());
     let data = &cloud.data.0;
     let observations = cloud
         .point_offsets()?
@@ -231,6 +238,11 @@ pub fn decode_features(
                 let [aa, bb, ab] = fields.map(|f| f.number(data, point));
                 (!(aa.is_nan() && bb.is_nan() && ab.is_nan())).then(|| Matrix2::new(aa, ab, ab, bb).into())
             }),
+            label: Label {
+                class: class.and_then(|class| class.identity(data, point)).unwrap_or(0),
+                diameter_m: diameter.map_or(0.0, |f| f.number(data, point)),
+                diameter_std_m: diameter_std.map_or(0.0, |f| f.number(data, point)),
+            },
         })
         .collect();
     Ok((kind, observations))
@@ -249,55 +261,36 @@ pub struct Encoded {
     pub data: Vec<u8>,
 }
 
-/// Lays out features: `id` UINT32, the rest FLOAT64, so that no bit is lost. The covariance fields are written if any
-/// observation has one; an observation without gets not-a-number there, which readers take for none of their own.
+/// Lays out features: `id` and `class` UINT32, the rest FLOAT64, so that no bit is lost. The fields of the covariance
+/// are written if any observation has one, those of the label likewise; an observation without covariance gets
+/// not-a-number there, which readers take for none of its own.
 pub fn encode_features(kind: FeatureKind, observations: &[Observation]) -> Encoded {
     let with_covariance = observations.iter().any(|o| o.covariance.is_some());
+    let with_label = observations.iter().any(|o| o.label != Label::default());
     let names = &names_of(kind)[..if with_covariance { 5 } else { 2 }];
     let mut layout = Layout::new();
     layout.field("id", UINT32);
-    for name in names {
+    if with_label {
+        layout.field("class", UINT32);
+    }
+    for name in names.iter().chain(if with_label { ["diameter", "diameter_std"].as_slice() } else { &[] }) {
         layout.field(name, FLOAT64);
     }
     layout.encode(observations.len(), |i, out| {
-        let Observation { id, value, covariance } = &observations[i];
+        let Observation { id, value, covariance, label } = &observations[i];
         out.extend(id.unwrap_or(UNKNOWN_ID).to_le_bytes());
+        if with_label {
+            out.extend(label.class.to_le_bytes());
+        }
         let v = value.xy();
         let mut numbers = vec![v.x, v.y];
         if with_covariance {
             let c = covariance.map_or(Matrix2::repeat(f64::NAN), |c| c.fixed::<2>());
             numbers.extend([c.m11, c.m22, c.m12]);
         }
-        out.extend(numbers.into_iter().flat_map(f64::to_le_bytes));
-    })
-}
-
-/// What is known of a landmark besides its place.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Label {
-    /// What kind of thing it is; 0 if nobody knows.
-    pub class: u32,
-    /// Diameter, m.
-    pub diameter_m: f64,
-    /// Standard deviation of that, m.
-    pub diameter_std_m: f64,
-}
-
-/// Lays out positions of landmarks relative to the sensor, m, with their covariance (zero where there is none) and
-/// labels: `id`, `class` UINT32, the rest FLOAT64.
-pub fn encode_labelled(observations: &[Observation], labels: &[Label]) -> Encoded {
-    let mut layout = Layout::new();
-    layout.field("id", UINT32);
-    layout.field("class", UINT32);
-    for name in names_of(FeatureKind::RelativePosition).iter().chain(&["diameter", "diameter_std"]) {
-        layout.field(name, FLOAT64);
-    }
-    layout.encode(observations.len().min(labels.len()), |i, out| {
-        let (Observation { id, value, covariance }, label) = (&observations[i], &labels[i]);
-        out.extend(id.unwrap_or(UNKNOWN_ID).to_le_bytes());
-        out.extend(label.class.to_le_bytes());
-        let (v, c) = (value.xy(), covariance.map_or(Matrix2::zeros(), |c| c.fixed::<2>()));
-        let numbers = [v.x, v.y, c.m11, c.m22, c.m12, label.diameter_m, label.diameter_std_m];
+        if with_label {
+            numbers.extend([label.diameter_m, label.diameter_std_m]);
+        }
         out.extend(numbers.into_iter().flat_map(f64::to_le_bytes));
     })
 }

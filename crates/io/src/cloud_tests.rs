@@ -19,10 +19,15 @@ fn kind() -> impl Strategy<Value = FeatureKind> {
 fn observation() -> impl Strategy<Value = Observation> {
     let number = || prop_oneof![any::<f64>(), Just(f64::INFINITY), -10.0..10.0f64];
     let covariance = prop::option::of((0.0..1.0f64, 0.0..1.0f64, -0.1..0.1f64));
-    (prop::option::of(0..UNKNOWN_ID), number(), number(), covariance).prop_map(|(id, a, b, c)| Observation {
-        id,
-        value: [a, b].into(),
-        covariance: c.map(|(aa, bb, ab)| Matrix2::new(aa, ab, ab, bb).into()),
+    let label = (0..3u32, number(), number());
+    let label = label.prop_map(|(class, diameter_m, diameter_std_m)| Label { class, diameter_m, diameter_std_m });
+    let label = prop_oneof![Just(Label::default()), label];
+    (prop::option::of(0..UNKNOWN_ID), number(), number(), covariance, label).prop_map(|(id, a, b, c, label)| {
+        Observation {
+            covariance: c.map(|(aa, bb, ab)| Matrix2::new(aa, ab, ab, bb).into()),
+            label,
+            ..Observation::new(id, [a, b])
+        }
     })
 }
 
@@ -88,8 +93,8 @@ fn single_precision_big_endian_rows_with_gaps_and_foreign_fields_are_read() {
     let cloud = PointCloud2 { fields, is_bigendian: true, data, ..sizes };
     let (kind, seen) = decode_features(&cloud, FeatureKind::RangeBearing).unwrap();
     assert_eq!(kind, FeatureKind::RelativePosition);
-    assert_eq!(seen[0], Observation { id: Some(7), value: [1.5, -2.0].into(), covariance: None });
-    assert_eq!(seen[1], Observation { id: None, value: [0.25, 4.0].into(), covariance: None });
+    assert_eq!(seen[0], Observation::new(Some(7), [1.5, -2.0]));
+    assert_eq!(seen[1], Observation::new(None, [0.25, 4.0]));
 }
 
 #[test]
@@ -111,7 +116,8 @@ fn a_wrong_layout_is_named() {
 
 #[test]
 fn half_a_covariance_is_an_error() {
-    let observation = Observation { id: None, value: [0.0, 0.0].into(), covariance: Some(Matrix2::identity().into()) };
+    let observation =
+        Observation { covariance: Some(Matrix2::identity().into()), ..Observation::new(None, [0.0, 0.0]) };
     let mut cloud = cloud(encode_features(FeatureKind::RangeBearing, &[observation]));
     cloud.fields.truncate(5);
     let error = decode_features(&cloud, FeatureKind::RangeBearing).unwrap_err();
@@ -129,19 +135,13 @@ fn landmarks_keep_their_doubles() {
 }
 
 #[test]
-fn what_is_labelled_is_read_as_features() {
-    let seen = |x: f64| Observation {
-        id: None,
-        value: [x, -x].into(),
-        covariance: Some(Matrix2::new(0.1, 0.02, 0.02, 0.3).into()),
-    };
+fn labels_are_written_where_there_are_any_and_read_again() {
     let label = Label { class: 2, diameter_m: 0.1, diameter_std_m: 0.01 };
-    let observations = [seen(1.0), seen(2.0)];
-    let cloud = crate::convert::cloud_message(
-        lienav_base::stamp::Stamp::default(),
-        "laser",
-        encode_labelled(&observations, &[label; 2]),
-    );
+    let plain = Observation::new(Some(4), [1.0, -1.0]);
+    let observations = [Observation { label, ..plain }, plain];
+    let encoded = encode_features(FeatureKind::RelativePosition, &observations);
+    assert_eq!(encode_features(FeatureKind::RelativePosition, &[plain]).fields.len(), 3);
+    let cloud = cloud(encoded);
     let (kind, read) = decode_features(&cloud, FeatureKind::RangeBearing).unwrap();
     assert_eq!((kind, read.as_slice()), (FeatureKind::RelativePosition, observations.as_slice()));
     assert_eq!(&cloud.data.0[4..8], &2_u32.to_le_bytes());

@@ -25,9 +25,8 @@ fn recording() -> Recording {
             tilt: None,
         }));
         let seen = |k: i32| Observation {
-            id: (k != 1).then_some(k as u32),
-            value: [x + f64::from(k), 0.1 * f64::from(k)].into(),
             covariance: (k == 2).then(|| Matrix2::new(0.1, 0.02, 0.02, x + 1.0).into()),
+            ..Observation::new((k != 1).then_some(k as u32), [x + f64::from(k), 0.1 * f64::from(k)])
         };
         let kinds = [FeatureKind::RangeBearing, FeatureKind::RelativePosition, FeatureKind::StereoBearings];
         let features = Features {

@@ -40,7 +40,7 @@ impl AddedSensor {
                     *x = wrap_angle(*x);
                 }
             }
-            Observation { id, value: of_dim(&value, self.sensor.dim()), covariance: None }
+            Observation::new(id, of_dim(&value, self.sensor.dim()))
         });
         Features { stamp, kind: self.kind, observations: observations.collect() }
     }

@@ -45,7 +45,7 @@ impl FeatureSensor {
                 continue;
             }
             let id = self.config.identified.then_some(*id);
-            observations.push(Observation { id, value: value.into(), covariance: None });
+            observations.push(Observation::new(id, value));
         }
         Features { stamp, kind: self.config.kind, observations }
     }

@@ -50,8 +50,8 @@ impl Scene {
             .map(|k| {
                 let id = (self.step as usize * 7 + k * (n / in_view.min(n))) % n;
                 let z = self.truth.transform_back(&self.features[id]);
-                let value = [z.norm(), z.y.atan2(z.x)].into();
-                Observation { id: Some(id as u32), value, covariance: None }
+                let value = [z.norm(), z.y.atan2(z.x)];
+                Observation::new(Some(id as u32), value)
             })
             .collect();
         let velocity = Vector2::new(v, 0.0);

@@ -100,6 +100,17 @@ impl FeatureKind {
     }
 }
 
+/// What a front end knows of a landmark besides its identity and its place. The default says nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Label {
+    /// What kind of thing it is, as the front end numbers them; 0 = unknown.
+    pub class: u32,
+    /// Diameter, m; 0 = unknown.
+    pub diameter_m: f64,
+    /// Standard deviation of the diameter, m.
+    pub diameter_std_m: f64,
+}
+
 /// One reading of a landmark, or of the pose.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
@@ -109,6 +120,16 @@ pub struct Observation {
     pub value: Value,
     /// Their covariance; `None` leaves it to the sensor.
     pub covariance: Option<Noise>,
+    /// Class and diameter, where the front end knows.
+    #[serde(default)]
+    pub label: Label,
+}
+
+impl Observation {
+    /// A reading whose covariance is left to the sensor, without label.
+    pub fn new(id: Option<u32>, value: impl Into<Value>) -> Self {
+        Self { id, value: value.into(), covariance: None, label: Label::default() }
+    }
 }
 
 /// All features seen at one instant.

@@ -51,7 +51,7 @@ const MAX_POSITION_STD_M: f64 = 1e5;
 ///     let stamp = Stamp::from_nanos(100_000_000 * k);
 ///     slam.odometry(&Odometry { stamp, velocity: Vector2::new(1.0, 0.0), yaw_rate: 0.0, covariance: None })?;
 ///     let range = 5.0 - stamp.secs();
-///     let seen = Observation { id: Some(7), value: [range, 0.0].into(), covariance: None };
+///     let seen = Observation::new(Some(7), [range, 0.0]);
 ///     slam.features(stamp, FeatureKind::RangeBearing, &[seen])?;
 ///     while let Some(step) = slam.poll() {
 ///         println!("{} {:?}", step.estimate.stamp, step.estimate.pose);

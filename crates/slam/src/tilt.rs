@@ -108,7 +108,7 @@ mod tests {
     }
 
     fn levelled(kind: FeatureKind, tilt: &Tilt, value: Vector2<f64>, covariance: Option<Matrix2<f64>>) -> Observation {
-        let mut seen = [Observation { id: None, value: value.into(), covariance: covariance.map(Noise::from) }];
+        let mut seen = [Observation { covariance: covariance.map(Noise::from), ..Observation::new(None, value) }];
         level(kind, &sensor(), &tilt.levelling(), &mut seen);
         seen[0]
     }

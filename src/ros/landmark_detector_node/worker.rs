@@ -13,10 +13,10 @@ use lienav_base::stamp::Stamp;
 use lienav_detect::{Config, Detection, Detector, Rejection, Scan, Tracker};
 use lienav_io::bag::UNREADABLE;
 use lienav_io::bag::cdr::CdrError;
-use lienav_io::cloud::{Label, encode_labelled};
+use lienav_io::cloud::encode_features;
 use lienav_io::convert::{self, Frame, Refusal};
 use lienav_io::messages::{self, LaserScan};
-use lienav_slam::{Observation, Odometry};
+use lienav_slam::{FeatureKind, Label, Observation, Odometry};
 use nalgebra::Vector3;
 use r2r::sensor_msgs::msg::PointCloud2;
 use r2r::{Node, Publisher};
@@ -256,17 +256,14 @@ fn scan_of(message: &LaserScan, twist: Vector3<f64>) -> Scan<'_> {
 
 fn cloud_of(message: &LaserScan, standing: &[Detection]) -> PointCloud2 {
     let observation = |found: &Detection| Observation {
-        id: None,
-        value: [found.position.x, found.position.y].into(),
         covariance: Some(found.covariance.into()),
-    };
-    let label = |found: &Detection| Label {
-        class: found.class as u32,
-        diameter_m: found.diameter_m,
-        diameter_std_m: found.diameter_std_m,
+        label: Label { class: found.class as u32, diameter_m: found.diameter_m, diameter_std_m: found.diameter_std_m },
+        ..Observation::new(None, [found.position.x, found.position.y])
     };
     let observations: Vec<Observation> = standing.iter().map(observation).collect();
-    let labels: Vec<Label> = standing.iter().map(label).collect();
     let stamp = Stamp::from_parts(message.header.stamp.sec, message.header.stamp.nanosec);
-    tf::cloud(tf::header(stamp, &message.header.frame_id), encode_labelled(&observations, &labels))
+    tf::cloud(
+        tf::header(stamp, &message.header.frame_id),
+        encode_features(FeatureKind::RelativePosition, &observations),
+    )
 }

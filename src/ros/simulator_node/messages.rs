@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(read, input);
         assert!((read_pose.unwrap().theta - 0.3).abs() < 1e-15);
 
-        let observation = Observation { id: Some(3), value: [0.1f64.exp(), 1.0 / 7.0].into(), covariance: None };
+        let observation = Observation::new(Some(3), [0.1f64.exp(), 1.0 / 7.0]);
         let seen = Features { stamp, kind: FeatureKind::StereoBearings, observations: vec![observation] };
         let message = features(stamp, &seen, "base_link");
         assert_eq!(convert::features(&sent(&message), &[BASE], FeatureKind::RangeBearing).unwrap(), seen);

@@ -110,7 +110,7 @@ mod tests {
             (FeatureKind::StereoBearings, Vector2::new(-0.6, -0.4)),
         ];
         for (kind, value) in readings {
-            let observation = Observation { id: None, value: value.into(), covariance: None };
+            let observation = Observation::new(None, value);
             let reading = sensors.read(kind, &observation).unwrap();
             let sight = Sight { pose: 0, landmark: Some(0), reading };
             let at = |step: &SMatrix<f64, WIDTH, 1>| {

@@ -74,8 +74,7 @@ fn inject(inputs: &mut Vec<Input>, fault: Fault, at: Stamp, rng: &mut ChaCha8Rng
         }
         Fault::Points => {
             let mut point = || [rng.random_range(0.5..6.0), rng.random_range(-3.0..3.0)];
-            let observations: Vec<_> =
-                (0..20).map(|_| Observation { id: None, value: point().into(), covariance: None }).collect();
+            let observations: Vec<_> = (0..20).map(|_| Observation::new(None, point())).collect();
             let stamp = inputs[place].stamp() - 0.003;
             inputs.insert(place, Input::Features(Features { stamp, kind: FeatureKind::RangeBearing, observations }));
         }

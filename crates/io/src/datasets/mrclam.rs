@@ -160,7 +160,7 @@ fn read_measurements(
             Some(&subject) => {
                 let value = Vector2::new(row.number(2)?, row.number(3)?);
                 let seen = clouds.entry(row.stamp(0)?).or_default();
-                let observation = Observation { id: Some(subject), value: value.into(), covariance: None };
+                let observation = Observation::new(Some(subject), value);
                 if seen.contains(&observation) {
                     recording.drop_one("repeated_row");
                 } else {

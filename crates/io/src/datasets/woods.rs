@@ -78,7 +78,7 @@ fn read_measurements(folder: &Path) -> Result<BTreeMap<Stamp, Vec<Observation>>,
     for row in Table::read(folder, "measurements.csv")?.rows(&["t_s", "landmark", "range_m", "bearing_rad"]) {
         let row = row?;
         let value = Vector2::new(row.number(2)?, row.number(3)?);
-        let observation = Observation { id: Some(row.identity(1)?), value: value.into(), covariance: None };
+        let observation = Observation::new(Some(row.identity(1)?), value);
         clouds.entry(row.stamp(0)?).or_default().push(observation);
     }
     Ok(clouds)

@@ -211,7 +211,7 @@ fn seen() -> SavedState {
     let mut slam = Slam::new(Config::default()).unwrap();
     let stamp = Stamp::from_nanos(5);
     slam.odometry(&Odometry { stamp, velocity: Vector2::new(0.5, 0.0), yaw_rate: 0.1, covariance: None }).unwrap();
-    let post = |id: u32| Observation { id: Some(id), value: [3.0 + f64::from(id) / 3.0, 0.1].into(), covariance: None };
+    let post = |id: u32| Observation::new(Some(id), [3.0 + f64::from(id) / 3.0, 0.1]);
     slam.features(stamp, FeatureKind::RangeBearing, &[post(1), post(2), post(3)]).unwrap();
     slam.poll().unwrap();
     slam.save()

@@ -66,7 +66,7 @@ fn sensors(stereo: StereoModel) -> (Sensors, Vec<Mount>) {
 const TRIANGULATED: StereoModel = StereoModel::Triangulated(NoiseAt::Measured);
 
 fn observation(value: impl Into<Value>) -> Observation {
-    Observation { id: None, value: value.into(), covariance: None }
+    Observation::new(None, value)
 }
 
 /// What a perfect sensor reads of a landmark at `z` in the sensor frame.
@@ -181,7 +181,7 @@ proptest! {
             _ => (Value::from([x, y, a]), Noise::from(Matrix3::new(a, b, x, b, a, y, x, y, a))),
         };
         for kind in KINDS.into_iter().chain([FeatureKind::Added(0), FeatureKind::Added(1), FeatureKind::Added(2)]) {
-            if let Ok(reading) = sensors.read(kind, &Observation { id: Some(3), value, covariance: Some(covariance) }) {
+            if let Ok(reading) = sensors.read(kind, &Observation { covariance: Some(covariance), ..Observation::new(Some(3), value) }) {
                 let _ = sensors.place(&mounts, &reading);
                 let _ = sensors.expect(&mounts, &reading, &Vector2::new(y, x), &Vector2::new(a, b));
                 let _ = sensors.expect_pose(&mounts, &reading, &Se2::new(x, y, a), &Se2::new(a, b, x));

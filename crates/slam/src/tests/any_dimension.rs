@@ -47,7 +47,7 @@ impl LandmarkMeasurement<1> for RangeAlone {
 }
 
 fn at(k: usize, value: impl Into<crate::Value>, id: Option<u32>) -> (Stamp, Observation) {
-    (stamp(k), Observation { id, value: value.into(), covariance: None })
+    (stamp(k), Observation::new(id, value))
 }
 
 /// A robot that stands at an uncertain place, with the two sensors.

@@ -4,7 +4,7 @@ use super::*;
 use crate::DropReason;
 
 fn seen(id: Option<u32>, x: f64, y: f64) -> Observation {
-    Observation { id, value: [x, y].into(), covariance: None }
+    Observation::new(id, [x, y])
 }
 
 /// A filter that has four features, 3 m to 6 m ahead.
@@ -74,7 +74,7 @@ fn the_disparity_of_a_stereo_pair_says_what_is_near() {
     let mut slam = Slam::new(config).unwrap();
     let pair = |id, x: f64| {
         let half = (0.25 / x).atan();
-        Observation { id: Some(id), value: [-half, half].into(), covariance: None }
+        Observation::new(Some(id), [-half, half])
     };
     let still = Odometry { stamp: stamp(0), velocity: Vector2::zeros(), yaw_rate: 0.0, covariance: None };
     slam.odometry(&still).unwrap();

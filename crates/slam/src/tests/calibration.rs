@@ -206,7 +206,7 @@ fn measurement_jacobians_against_finite_differences() {
         let state = correlated(coordinates, 3);
         for (kind, value) in readings {
             let sensors = sensors();
-            let observation = Observation { id: None, value: value.into(), covariance: None };
+            let observation = Observation::new(None, value);
             let reading = sensors.read(kind, &observation).unwrap();
             let linearized = |state: &State| linearized(state, &sensors, &reading, 1);
             let residual =
@@ -231,7 +231,7 @@ fn the_update_is_the_textbook_kalman_update() {
         let (mut h, mut r, mut y) = (DMatrix::zeros(4, n), DMatrix::zeros(4, 4), DVector::zeros(4));
         let mut matches = Vec::new();
         for i in 0..2 {
-            let observation = Observation { id: None, value: [3.0, 0.2 * i as f64].into(), covariance: None };
+            let observation = Observation::new(None, [3.0, 0.2 * i as f64]);
             let reading = sensors.read(FeatureKind::RangeBearing, &observation).unwrap();
             let m = linearized(&state, &sensors, &reading, i);
             assert_eq!(m.dim, 2);
@@ -261,8 +261,10 @@ fn a_new_feature_is_correlated_with_the_calibration_it_was_placed_by() {
     for name in ["log-range", "reduced", "ekf"] {
         let (filter, sensors) = (Filter::named(name).unwrap(), sensors());
         let state = correlated(filter.coordinates(), 5);
-        let observation =
-            Observation { id: None, value: [3.0, 0.2].into(), covariance: Some((Matrix2::identity() * 1e-12).into()) };
+        let observation = Observation {
+            covariance: Some((Matrix2::identity() * 1e-12).into()),
+            ..Observation::new(None, [3.0, 0.2])
+        };
         let added = |dx: &DVector<f64>| {
             let mut state = displaced(&state, dx);
             let reading = sensors.read(FeatureKind::RangeBearing, &observation).unwrap();
@@ -306,7 +308,7 @@ fn drive(c: &[f64; 9], steps: usize, seed: u64) -> Vec<Instant> {
                 .map(|i| {
                     let z = mount.transform_back(&truth.transform_back(&feature(i)));
                     let reading = [z.norm() + c[7] + noise(0.05), z.y.atan2(z.x) + c[8] + noise(0.01)];
-                    Observation { id: Some(i as u32), value: reading.into(), covariance: None }
+                    Observation::new(Some(i as u32), reading)
                 })
                 .collect();
             Instant { odometry: Odometry { stamp: stamp(k), velocity, yaw_rate, covariance: None }, truth, seen }

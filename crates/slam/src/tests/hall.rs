@@ -103,7 +103,7 @@ pub fn drive(truth: &[Vector2<f64>], side: usize, way: Way, steps: usize, seed: 
             let mut see = |(id, p): (usize, &Vector2<f64>)| {
                 let z = pose.transform_back(p);
                 let value = [z.norm() + noise.normal(RANGE_STD), z.y.atan2(z.x) + noise.normal(BEARING_STD)];
-                Observation { id: Some(id as u32), value: value.into(), covariance: None }
+                Observation::new(Some(id as u32), value)
             };
             let seen = near.map(&mut see).collect();
             let velocity = Vector2::new(v + noise.normal(VELOCITY_STD), noise.normal(VELOCITY_STD));

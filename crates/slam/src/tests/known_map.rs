@@ -214,7 +214,7 @@ fn matches_of(state: &State, sensors: &Sensors) -> Vec<Match> {
     let read = |i: usize| {
         let z = state.in_robot(i);
         let value = [z.norm() + 0.02, z.y.atan2(z.x) - 0.01];
-        let observation = Observation { id: None, value: value.into(), covariance: None };
+        let observation = Observation::new(None, value);
         linearized(state, sensors, &sensors.read(FeatureKind::RangeBearing, &observation).unwrap(), i)
     };
     [2, 0, 3].map(read).to_vec()
@@ -461,8 +461,8 @@ fn changed(id: u32, elsewhere: Option<Vector2<f64>>) -> (Vec<Vector2<f64>>, Vec<
     for instant in &mut instants[late..] {
         instant.seen.retain(|seen| seen.id != Some(id));
         let z = elsewhere.map(|p| instant.truth.transform_back(&p)).filter(|z| z.norm() < hall::VIEW_M);
-        let value = |z: Vector2<f64>| [z.norm(), z.y.atan2(z.x)].into();
-        instant.seen.extend(z.map(|z| Observation { id: Some(id), value: value(z), covariance: None }));
+        let value = |z: Vector2<f64>| [z.norm(), z.y.atan2(z.x)];
+        instant.seen.extend(z.map(|z| Observation::new(Some(id), value(z))));
     }
     (truth, instants)
 }

@@ -128,7 +128,7 @@ fn the_reduced_update_is_equation_5_24() {
         c.fixed_view_mut::<2, 2>(2 * k, 2 * i).fill_with_identity();
         z.fixed_rows_mut::<2>(2 * k).copy_from(&value);
         q.fixed_view_mut::<2, 2>(2 * k, 2 * k).copy_from(&noise);
-        let observation = Observation { id: None, value: value.into(), covariance: None };
+        let observation = Observation::new(None, value);
         let reading = sensors.read(FeatureKind::RelativePosition, &observation).unwrap();
         matches.push(Match {
             dim: 2,
@@ -151,7 +151,7 @@ fn the_update_is_the_textbook_kalman_update_in_world_coordinates() {
     let sensors = sensors(&SensorConfig::default());
     let mut matches = Vec::new();
     for i in [2, 0] {
-        let observation = Observation { id: None, value: [3.0, 0.2 * i as f64].into(), covariance: None };
+        let observation = Observation::new(None, [3.0, 0.2 * i as f64]);
         let reading = sensors.read(FeatureKind::RangeBearing, &observation).unwrap();
         matches.push(linearized(&state, &sensors, &reading, i));
     }
@@ -177,7 +177,7 @@ fn the_update_is_the_textbook_kalman_update_in_world_coordinates() {
 #[test]
 fn measurement_jacobians_against_finite_differences() {
     let sensors = sensors(&SensorConfig { x_m: 0.3, yaw_rad: 0.2, ..SensorConfig::default() });
-    let observation = Observation { id: None, value: [3.0, 0.2].into(), covariance: None };
+    let observation = Observation::new(None, [3.0, 0.2]);
     let reading = sensors.read(FeatureKind::RangeBearing, &observation).unwrap();
     for coordinates in [Coordinates::World, Coordinates::Robot] {
         let mut state = correlated(coordinates, 2, 3);

@@ -8,8 +8,8 @@ fn sees(ids: &[u32]) -> Vec<Observation> {
     ids.iter()
         .map(|&id| {
             let angle = id as f64 * 0.61;
-            let value = Se2::new(0.0, 0.0, angle).transform(&Vector2::new(3.0 + 0.05 * id as f64, 0.0)).into();
-            Observation { id: Some(id), value, covariance: None }
+            let value = Se2::new(0.0, 0.0, angle).transform(&Vector2::new(3.0 + 0.05 * id as f64, 0.0));
+            Observation::new(Some(id), value)
         })
         .collect()
 }
@@ -107,7 +107,7 @@ fn without_identities_it_finds_the_same_map() {
 #[test]
 fn an_observation_between_two_features_is_ambiguous() {
     let mut slam = Slam::new(config("reduced")).unwrap();
-    let at = |x: f64, id| Observation { id, value: [3.0, x].into(), covariance: None };
+    let at = |x: f64, id| Observation::new(id, [3.0, x]);
     slam.odometry(&still(0)).unwrap();
     slam.features(stamp(0), FeatureKind::RelativePosition, &[at(0.0, Some(1)), at(0.12, Some(2))]).unwrap();
     slam.poll().unwrap();

@@ -6,6 +6,7 @@ mod calibration;
 mod clocks;
 mod dead_reckoning;
 mod gate;
+mod global_localization;
 mod hall;
 mod known_map;
 mod laws;
@@ -89,7 +90,7 @@ fn recording(steps: usize, seed: u64) -> Vec<Instant> {
                 .enumerate()
                 .map(|(id, p)| {
                     let z = truth.transform_back(p) + Vector2::new(noise(POSITION_STD), noise(POSITION_STD));
-                    Observation { id: Some(id as u32), value: z.into(), covariance: None }
+                    Observation::new(Some(id as u32), z)
                 })
                 .collect();
             Instant { odometry: Odometry { stamp: stamp(k), velocity, yaw_rate, covariance: None }, truth, seen }

@@ -61,9 +61,8 @@ fn apply(slam: &mut Slam, event: &Event) {
             let seen: Vec<Observation> = seen
                 .iter()
                 .map(|(id, x, c)| Observation {
-                    id: (*id < 5).then_some(*id),
-                    value: (*x).into(),
                     covariance: c.map(|c| Matrix2::from_row_slice(&c).into()),
+                    ..Observation::new((*id < 5).then_some(*id), *x)
                 })
                 .collect();
             let _ = slam.features(Stamp::from_nanos(*t), kind, &seen);

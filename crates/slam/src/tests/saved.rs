@@ -39,7 +39,7 @@ fn inputs() -> Vec<Input> {
         if let Some(last) = seen.last_mut() {
             last.id = None;
         }
-        seen.push(Observation { id: Some(70), value: [f64::NAN, 0.0].into(), covariance: None });
+        seen.push(Observation::new(Some(70), [f64::NAN, 0.0]));
         let cloud = Input::Features(stamp + 0.03, FeatureKind::RelativePosition, seen);
         inputs.extend(late.take());
         if k % 4 == 1 {
@@ -48,8 +48,8 @@ fn inputs() -> Vec<Input> {
             inputs.push(cloud)
         }
         if k % 5 == 2 {
-            let value = [4.0 + 0.01 * k as f64, 0.3].into();
-            let seen = vec![Observation { id: Some(3), value, covariance: None }];
+            let value = [4.0 + 0.01 * k as f64, 0.3];
+            let seen = vec![Observation::new(Some(3), value)];
             inputs.push(Input::Features(stamp + 0.06, FeatureKind::Added(0), seen));
         }
     }

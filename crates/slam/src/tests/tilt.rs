@@ -76,8 +76,8 @@ fn drive(use_tilt: bool, has_orientation: bool, kind: Option<FeatureKind>) -> Sl
             let seen = |(id, pole): (usize, &[f64; 2])| {
                 let cut = mount.inverse().transform(&slope.seen(now.stamp.secs(), &Vector2::from(*pole)));
                 let polar = Vector2::new(cut.norm(), cut.y.atan2(cut.x));
-                let value = if kind == FeatureKind::RangeBearing { polar } else { cut }.into();
-                Observation { id: Some(id as u32), value, covariance: None }
+                let value = if kind == FeatureKind::RangeBearing { polar } else { cut };
+                Observation::new(Some(id as u32), value)
             };
             let cloud: Vec<Observation> = POLES.iter().enumerate().map(seen).collect();
             slam.features(now.stamp, kind, &cloud).unwrap();

@@ -43,8 +43,8 @@ fn lifted_on_the_bend(steps: usize, seed: u64, lifted: usize, away: Se2) -> Vec<
                 if z.x > 0.5 * z.norm() && z.norm() < 5.0 {
                     let bearing = |y: f64| (z.y - y).atan2(z.x);
                     let (left, right) = (bearing(0.5 * BASELINE), bearing(-0.5 * BASELINE));
-                    let value = [left + noise(BEARING_STD), right + noise(BEARING_STD)].into();
-                    seen.push(Observation { id: Some(id as u32), value, covariance: None });
+                    let value = [left + noise(BEARING_STD), right + noise(BEARING_STD)];
+                    seen.push(Observation::new(Some(id as u32), value));
                 }
             }
             Instant { odometry: Odometry { stamp: stamp(k), velocity, yaw_rate, covariance: None }, truth, seen }
