@@ -1,5 +1,5 @@
-//! The full name of a topic, as rcl makes it: expanded by namespace and node, and remapped by the command line. r2r does not
-//! say what a topic is called in the end.
+//! The full name of a topic, as rcl makes it: expanded by namespace and node, and remapped by the command line. r2r
+//! does not say what a topic is called in the end.
 
 use super::arguments::RosArguments;
 

@@ -28,8 +28,9 @@ pub fn receive<T: 'static, E: 'static>(
     })
 }
 
-/// Subscribes to a topic, with this quality of service or as the user has it ([`qos_overrides`]). Messages are taken as the bytes that came and decoded here, as those of a bag are: what the
-/// middleware cannot decode it throws away without a word, and nobody could count it.
+/// Subscribes to a topic, with this quality of service or as the user has it ([`qos_overrides`]). Messages are taken as
+/// the bytes that came and decoded here, as those of a bag are: what the middleware cannot decode it throws away
+/// without a word, and nobody could count it.
 ///
 /// # Errors
 /// ROS refuses the subscription.

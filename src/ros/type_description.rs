@@ -28,8 +28,8 @@ pub const COMMON: [&str; 15] = [
     "rosgraph_msgs/msg/Clock",
 ];
 
-/// Offers the service for a node that uses the types of `lists`; it answers by itself, and gives no events. `None` where
-/// this ROS 2 has no such service.
+/// Offers the service for a node that uses the types of `lists`; it answers by itself, and gives no events. `None`
+/// where this ROS 2 has no such service.
 ///
 /// # Errors
 /// ROS refuses the service.
@@ -38,8 +38,8 @@ pub fn offer<E>(_: &mut Node, _: &[&[&'static str]]) -> r2r::Result<Option<Inbox
     Ok(None)
 }
 
-/// Offers the service for a node that uses the types of `lists`; it answers by itself, and gives no events. `None` where
-/// this ROS 2 has no such service.
+/// Offers the service for a node that uses the types of `lists`; it answers by itself, and gives no events. `None`
+/// where this ROS 2 has no such service.
 ///
 /// # Errors
 /// ROS refuses the service.

@@ -213,7 +213,8 @@ impl Managed for Worker {
     }
 
     fn carry_out(&mut self, action: Action) -> Result<(), String> {
-        // What was followed before is of a time that is over; what was learned of the scanner is forgotten at a cleanup.
+        // What was followed before is of a time that is over; what was learned of the scanner is forgotten at a
+        // cleanup.
         match action {
             Action::Activate => self.forget_scene(),
             Action::Cleanup => {

@@ -2,8 +2,8 @@
 //! `ros2 lifecycle` and `nav2_lifecycle_manager` can drive ours.
 //!
 //! r2r has no such node. [`table`] has the states and transitions of `rcl_lifecycle`, with their numbers and labels;
-//! [`Lifecycle`] is the state that a node is in; [`Services`] are the five services and the topic of its changes. What a
-//! change does is the node's business: [`Managed`].
+//! [`Lifecycle`] is the state that a node is in; [`Services`] are the five services and the topic of its changes. What
+//! a change does is the node's business: [`Managed`].
 
 mod services;
 pub mod table;
@@ -127,8 +127,8 @@ impl Lifecycle {
     }
 }
 
-/// Takes the node along a transition that was asked for from outside, and through the one that follows from how it went.
-/// Says how it went: the sentence of an error is for the log.
+/// Takes the node along a transition that was asked for from outside, and through the one that follows from how it
+/// went. Says how it went: the sentence of an error is for the log.
 ///
 /// # Errors
 /// The state has no such transition, or the node refuses it.

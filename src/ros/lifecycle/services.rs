@@ -51,7 +51,8 @@ impl Services {
 }
 
 impl Request {
-    /// Answers for `node`, which changes its state if that is asked for. Gives a sentence for the log where it does not.
+    /// Answers for `node`, which changes its state if that is asked for. Gives a sentence for the log where it does
+    /// not.
     ///
     /// # Errors
     /// ROS cannot send the answer.

@@ -90,7 +90,7 @@ pub fn declare_qos(parameters: &mut Parameters, node: &r2r::Node, log: &Log) {
     for (name, parameter) in given.iter().filter(|(name, _)| name.starts_with(qos_overrides::PREFIX)) {
         if parameter.description != qos_overrides::DESCRIPTION {
             log.warn(&format!(
-                "parameter '{name}' has no effect: the node has no such topic; names are full and remapped, as                  `ros2 node info` shows them"
+                "parameter '{name}' has no effect: the node has no such topic; they are full and remapped"
             ));
             continue;
         }

@@ -70,7 +70,7 @@ impl Local {
     /// # Errors
     /// ROS refuses a topic.
     pub fn of(node: &mut Node, settings: &Settings) -> r2r::Result<Option<Self>> {
-        if settings.local_odometry == LocalOdometry::Off {
+        if settings.local_odometry == LocalOdometry::Nothing {
             return Ok(None);
         }
         let has_tf = settings.local_odometry == LocalOdometry::Tf;

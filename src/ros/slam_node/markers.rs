@@ -5,7 +5,7 @@
 //! | `landmarks` | estimated, seen more than once | blue ellipse |
 //! | `candidates` | seen once: nothing has confirmed it yet | orange ellipse |
 //! | `frozen` | of the known map, which stays as it is (`map.mode: localization`) | grey ellipse |
-//! | `lost` | of the known map, and no longer believed: moved or gone | red box, where the map has it; gone: nearly transparent |
+//! | `lost` | of the known map, and no longer believed: moved or gone | red box where the map has it; gone: pale |
 
 use crate::ros::tf;
 use lienav_lie::Se2;

@@ -89,8 +89,8 @@ impl Outputs {
         })
     }
 
-    /// map → odom, from the pose of the base in both frames at one instant; stamped ahead by `tolerance_s`, for which it
-    /// is taken to stay as it is.
+    /// map → odom, from the pose of the base in both frames at one instant; stamped ahead by `tolerance_s`, for which
+    /// it is taken to stay as it is.
     ///
     /// # Errors
     /// ROS refuses.

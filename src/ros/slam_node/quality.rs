@@ -2,15 +2,15 @@
 //!
 //! | word | when |
 //! |---|---|
-//! | lost | there is no pose: no odometry yet, none for more than a second, switched off, or the robot is searched for |
-//! | lost | the standard deviation of the position is no number, or not less than `sensor.max_range_m`: two landmarks in sight may be confused wherever they stand |
-//! | lost | the standard deviation of the heading is no number, or not less than that of a heading of which nothing is known, π/√3 |
-//! | lost | of at least [`FEW`] readings of known landmarks in the last [`WINDOW`] clouds, every one was outside its gate |
+//! | lost | no odometry yet, none for more than a second, switched off, or the robot is searched for |
+//! | lost | the standard deviation of the position is no number, or at least `sensor.max_range_m` |
+//! | lost | the standard deviation of the heading is no number, or at least π/√3, that of any heading |
+//! | lost | in the last [`WINDOW`] clouds, all of at least [`FEW`] readings of known landmarks were outside their gates |
 //! | degraded | more than half of them were |
 //! | degraded | the gate was opened within these clouds: what was published before was wrong |
-//! | degraded | the NIS of these clouds is beyond the χ² quantile of [`PROBABILITY`]: errors are larger than the covariance says |
+//! | degraded | the NIS of these clouds is beyond the χ² quantile of [`PROBABILITY`] |
 //! | degraded | no landmark was used for more than a second: the pose is that of the odometry since |
-//! | degraded | a standard deviation is beyond what the user asks for, `quality.max_position_std_m` or `quality.max_yaw_std_rad` |
+//! | degraded | a standard deviation is beyond `quality.max_position_std_m` or `quality.max_yaw_std_rad`, if set |
 //! | ok | otherwise |
 //!
 //! The filter's numbers speak for themselves here: no bound is tuned to a robot.

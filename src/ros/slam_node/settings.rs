@@ -25,8 +25,8 @@ settings! {
         publish_tf: bool = true;
         /// The transform from map_frame to odom_frame is stamped ahead of the odometry by this, as AMCL does, s.
         transform_tolerance_s: f64 = 0.0, within 0.0..=10.0, unit "s", runtime;
-        /// Odometry without corrections, which never jumps: not published, on odometry/local, or there and as the transform from odom_frame to base_frame.
-        local_odometry: LocalOdometry = LocalOdometry::Off, one_of LocalOdometry::WORDS;
+        /// Odometry without corrections: none, on odometry/local, or there and as transform odom_frame to base_frame.
+        local_odometry: LocalOdometry = LocalOdometry::Nothing, one_of LocalOdometry::WORDS;
         /// Use the yaw rate of imu instead of that of odom.
         use_imu: bool = false;
         /// The most messages that wait for the filter; beyond it, the oldest are dropped.
@@ -62,7 +62,7 @@ words! {
     /// What is published of odometry without corrections.
     pub enum LocalOdometry {
         /// Nothing.
-        Off = "off",
+        Nothing = "none",
         /// `odometry/local`.
         Topic = "topic",
         /// `odometry/local`, and the transform from odometry to robot, which nobody else may publish then.

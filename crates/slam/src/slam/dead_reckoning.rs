@@ -4,9 +4,9 @@ use super::Slam;
 use crate::{Increment, Stamp};
 
 impl Slam {
-    /// The motion from the odometry message of `stamp` to the newest one, as the filter has it now: calibrated, with the
-    /// yaw rate of an inertial sensor as far as it has come. No motion where none is newer. To be asked for after each
-    /// [`Slam::odometry`] and before [`Slam::poll`], which uses up what waits.
+    /// The motion from the odometry message of `stamp` to the newest one, as the filter has it now: calibrated, with
+    /// the yaw rate of an inertial sensor as far as it has come. No motion where none is newer. To be asked for after
+    /// each [`Slam::odometry`] and before [`Slam::poll`], which uses up what waits.
     ///
     /// What these motions add up to, each taken once, never jumps: corrections and readings that come later change what
     /// follows and not what was.
