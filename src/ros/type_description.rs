@@ -1,5 +1,5 @@
-//! `~/get_type_description`: what the types of a node's topics and services look like (REP 2016), for programs such as
-//! `ros2 bag record` and Foxglove that meet a type which they do not have.
+//! `~/get_type_description`: what the types of a node's topics and services look like (REP 2016), for programs that
+//! meet a type which they do not have.
 //!
 //! `rcl_node_type_description_service_init` would answer from what is compiled in. It wants the `rcl_node_t`, which r2r
 //! 0.9.7 keeps private (`Node::node_handle`). The same descriptions are installed as files beside the interfaces, from
