@@ -15,8 +15,7 @@ impl Managed for Worker {
     fn carry_out(&mut self, action: Action) -> Result<(), String> {
         match action {
             Action::Configure => self.greet(),
-            // The last orientation is of a time that is over.
-            Action::Activate => self.forget(),
+            Action::Activate => self.begin_anew(),
             Action::Cleanup | Action::Shutdown(table::INACTIVE | table::ACTIVE) => {
                 self.forget();
                 self.attitude.set_enabled(true);
@@ -45,6 +44,15 @@ impl Worker {
             Mode::Imu => self.log.info(&format!("orientation from imu, method '{}'", self.attitude.method().name())),
             Mode::Dynamics => self.log.info("orientation from wrench, by the dynamics of a rigid body"),
         }
+    }
+
+    /// The last orientation is of a time that is over; biases are kept.
+    fn begin_anew(&mut self) {
+        let is_switched_on = self.attitude.enabled();
+        self.attitude.set_enabled(false);
+        self.attitude.set_enabled(is_switched_on);
+        self.body.reset();
+        self.outputs.restart();
     }
 
     fn forget(&mut self) {

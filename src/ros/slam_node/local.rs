@@ -88,6 +88,11 @@ impl Local {
         self.driven.newest = None;
     }
 
+    /// The robot is where the next odometry message has it.
+    pub fn forget(&mut self) {
+        self.driven = Driven::default();
+    }
+
     /// Where the robot was at the newest message, if the transform says so.
     pub fn base_in_odom(&self) -> Option<Se2> {
         let sum = self.tf.as_ref().and(self.driven.sum)?;

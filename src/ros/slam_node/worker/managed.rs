@@ -77,6 +77,9 @@ impl Worker {
         fresh.set_enabled(false);
         self.slam = fresh;
         self.is_switched_on = true;
+        if let Some(local) = &mut self.local {
+            local.forget();
+        }
         self.quality = Window::default();
         self.keeper.forget(steps);
         self.outputs.restart();
