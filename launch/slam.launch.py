@@ -116,6 +116,13 @@ ARGUMENTS = [
         'skipped, s; empty: as params_file says. 60.0 for data that is played fast.',
     ),
     DeclareLaunchArgument(
+        'autostart',
+        default_value='',
+        choices=['', 'true', 'false'],
+        description='Whether the node configures and activates itself; false: a lifecycle manager '
+        'does. Empty: as params_file says.',
+    ),
+    DeclareLaunchArgument(
         'use_sim_time',
         default_value='false',
         choices=['true', 'false'],
@@ -174,7 +181,12 @@ def slam(context):
         raise RuntimeError(f"params_file: there is no file '{given(context, 'params_file')}'")
     number(context, 'max_latency_s')
     overrides = {'use_sim_time': typed('use_sim_time', bool), **imu(context), **frames(context)}
-    for name, kind in (('filter', str), ('publish_tf', bool), ('max_latency_s', float)):
+    for name, kind in (
+        ('filter', str),
+        ('publish_tf', bool),
+        ('autostart', bool),
+        ('max_latency_s', float),
+    ):
         if given(context, name):
             overrides[name] = typed(name, kind)
     for name, parameter in (('map', 'map.file'), ('mode', 'map.mode'), ('start', 'initial.mode')):

@@ -78,10 +78,11 @@ fn names(specs: &[Spec]) -> BTreeSet<String> {
     specs.iter().map(|spec| spec.name.to_owned()).collect()
 }
 
-/// The parameters of a node itself have names without a dot, and those of the filter (but one) names with one. Where
-/// ROS is not built in, the former are not known here.
+/// The parameters of a node itself have names without a dot (but for two groups), and those of the filter (but one)
+/// names with one. Where ROS is not built in, the former are not known here.
 fn is_the_nodes_own(name: &str) -> bool {
-    !name.contains('.') && name != "filter" || ["map.file", "map.autosave_s"].contains(&name)
+    let is_of_a_group = ["map.file", "map.autosave_s"].contains(&name) || name.starts_with("quality.");
+    !name.contains('.') && name != "filter" || is_of_a_group
 }
 
 /// Every parameter of slam_node that is known here.

@@ -2,7 +2,7 @@
 
 use super::Settings;
 use crate::ros::receive::{Inbox, OnTopic, merged, receive, subscribe};
-use crate::ros::{parameters, qos};
+use crate::ros::{lifecycle, parameters, qos};
 use lienav_io::bag::cdr::CdrError;
 use lienav_io::messages::{self, Imu, Odometry, PointCloud2, PoseWithCovarianceStamped};
 use r2r::std_srvs::srv::{SetBool, Trigger};
@@ -49,6 +49,8 @@ pub enum Message {
 pub enum Request {
     /// About parameters.
     Parameters(parameters::Request),
+    /// About the state of the node.
+    Lifecycle(lifecycle::Request),
     /// `~/reset`
     Reset(ServiceRequest<Trigger::Service>),
     /// `~/save_map`

@@ -5,6 +5,7 @@ mod association;
 mod bound;
 mod calibration;
 mod clocks;
+mod dead_reckoning;
 mod gate;
 mod global_localization;
 mod hall;
