@@ -230,8 +230,7 @@ mod tests {
 
     #[test]
     fn a_grid_has_rows_and_columns_and_is_off_by_its_jitter_at_most() {
-        let mut scenario = Scenario::default();
-        scenario.world = WorldConfig {
+        let world = WorldConfig {
             layout: WorldKind::Grid,
             grid_rows: 3,
             grid_columns: 200,
@@ -242,6 +241,7 @@ mod tests {
             grid_y_m: 5.0,
             ..WorldConfig::default()
         };
+        let mut scenario = Scenario { world, ..Scenario::default() };
         let features = generate(&scenario);
         assert_eq!(features.len(), 600);
         let off = |&(id, p): &(u32, Vector2<f64>)| {

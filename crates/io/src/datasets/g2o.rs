@@ -14,6 +14,7 @@ use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use lienav_slam::{Config, FeatureKind, Features, InitialConfig, Observation, Odometry};
 use nalgebra::{Matrix2, Matrix3, SMatrix, Vector2};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufReader};
 use std::ops::RangeInclusive;
@@ -253,10 +254,11 @@ impl Graph {
             motion = back;
         }
         let ends = (from.min(to), from.max(to));
-        if self.edges.contains_key(&ends) {
-            self.leave_out("repeated_edge");
-        } else {
-            self.edges.insert(ends, PoseEdge { motion, covariance });
+        match self.edges.entry(ends) {
+            Entry::Vacant(place) => {
+                place.insert(PoseEdge { motion, covariance });
+            }
+            Entry::Occupied(_) => self.leave_out("repeated_edge"),
         }
         Ok(())
     }
