@@ -316,14 +316,15 @@ impl Memory {
                     if life.first == self.cloud {
                         continue;
                     }
+                    // A candidate counts by the probability that it is there: a sensor that reads each landmark
+                    // rarely would drop all before it knew that.
+                    let weight = if life.is_confirmed { 1.0 } else { 1.0 / (1.0 + (-life.odds).exp()) };
                     if !is_read && !life.is_confirmed {
                         life.odds += (1.0 - detection).ln();
                     }
-                    if life.is_confirmed {
-                        self.rates.look(&z, is_read);
-                    }
+                    self.rates.look(&z, is_read, weight);
                 }
-                Err(_) => self.rates.look(&z, is_read),
+                Err(_) => self.rates.look(&z, is_read, 1.0),
             }
         }
     }

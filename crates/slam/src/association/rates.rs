@@ -97,11 +97,11 @@ impl Rates {
         }
     }
 
-    /// A landmark that is known to be at `z` in the robot frame was read, or not.
-    pub fn look(&mut self, z: &Vector2<f64>, is_read: bool) {
+    /// A landmark at `z` in the robot frame was read, or not; `weight` is the probability that it is there.
+    pub fn look(&mut self, z: &Vector2<f64>, is_read: bool, weight: f64) {
         let look = &mut self.looks[bin(z)];
-        look[0] += 1.0;
-        look[1] += f64::from(u8::from(is_read));
+        look[0] += weight;
+        look[1] += if is_read { weight } else { 0.0 };
     }
 
     /// A candidate has become a landmark, or not.
