@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Files for slam_node that hold only what differs from the defaults.
-const PRESETS: [&str; 4] = ["lost_in_the_woods", "mrclam", "simulation", "stereo"];
+const PRESETS: [&str; 5] = ["lost_in_the_woods", "mrclam", "simulation", "stereo", "victoria"];
 
 /// The parameters of a file, by dotted name, as ROS reads them: nested mappings under `/**`.
 fn parameters(file: &str) -> BTreeMap<String, Value> {
@@ -146,6 +146,7 @@ fn the_presets_of_data_sets_are_what_the_converter_writes() {
     for (file, source) in [
         ("lost_in_the_woods", format!("woods:{data}/lost_in_the_woods")),
         ("mrclam", format!("mrclam:{data}/mrclam/MRCLAM_Dataset6:1")),
+        ("victoria", format!("victoria:{data}/victoria_park")),
     ] {
         if !Path::new(data).exists() {
             println!("skipped: {source} is not here");
@@ -166,7 +167,7 @@ fn simulator_holds_every_parameter_of_the_simulation_at_its_default() {
         .map(|spec| spec.name.to_owned())
         .collect();
     // ROS has no parameter files with empty lists.
-    assert_eq!(missing, ["world.features_x_m", "world.features_y_m"]);
+    assert_eq!(missing, ["world.features_x_m", "world.features_y_m", "world.features_class"]);
 }
 
 #[cfg(feature = "ros")]
