@@ -58,8 +58,14 @@ impl Associations {
     /// Judges the matches of a run, and says what each landmark of the filter truly is. `None` where the run kept no
     /// matches, or nothing is known of them.
     pub fn judge(run: &Run, identities: &Identities) -> Option<(Self, BTreeMap<u32, Option<u32>>)> {
-        let clouds: Vec<JudgedCloud> =
-            run.matches.iter().map(|cloud| (cloud.stamp, judged(cloud, identities))).collect();
+        // A landmark that was merged later is the one that was kept, from the beginning.
+        let mut kept = BTreeMap::new();
+        for (gone, one) in run.merged.iter().rev() {
+            kept.insert(*gone, kept.get(one).copied().unwrap_or(*one));
+        }
+        let now = |used: Used| used.map(|(id, again)| (kept.get(&id).copied().unwrap_or(id), again));
+        let judged = |cloud| judged(cloud, identities).into_iter().map(|(id, used)| (id, now(used))).collect();
+        let clouds: Vec<JudgedCloud> = run.matches.iter().map(|cloud| (cloud.stamp, judged(cloud))).collect();
         if clouds.iter().all(|(_, readings)| readings.is_empty()) {
             return None;
         }
@@ -234,6 +240,17 @@ mod tests {
 
     const FIRST: fn(u32) -> Option<(u32, Role)> = |landmark| Some((landmark, Role::First));
     const AGAIN: fn(u32) -> Option<(u32, Role)> = |landmark| Some((landmark, Role::Again));
+
+    #[test]
+    fn landmarks_that_are_merged_later_are_one_from_the_beginning() {
+        let clouds: [&[ByHand]; 3] = [&[(Some(1), FIRST(10))], &[(Some(1), FIRST(11))], &[(Some(1), FIRST(12))]];
+        let (mut run, identities) = run(&clouds, &[10]);
+        let recall = |run: &Run| Associations::judge(run, &identities).unwrap().0.pair_recall;
+        assert_eq!(recall(&run), Some(0.0));
+        // 12 is 11, which turns out to be 10.
+        run.merged = vec![(12, 11), (11, 10)];
+        assert_eq!(recall(&run), Some(1.0));
+    }
 
     #[test]
     fn a_run_by_hand_has_the_numbers_computed_by_hand() {

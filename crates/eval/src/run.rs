@@ -27,6 +27,9 @@ pub struct Run {
     pub step_us: Vec<f64>,
     /// What the readings of each cloud were taken for; empty where it was not asked for.
     pub matches: Vec<CloudMatches>,
+    /// Landmarks that turned out to be one, in the order of the merges: the identity that is gone, and the one that was
+    /// kept. Empty where matches are not kept.
+    pub merged: Vec<(u32, u32)>,
     /// The map at the end.
     pub landmarks: Vec<Landmark>,
     /// What was calibrated while running, as known at the end.
@@ -202,6 +205,7 @@ pub struct Session {
     since_last_step_us: f64,
     /// What the readings were taken for, where it is asked for.
     matches: Option<Vec<CloudMatches>>,
+    merged: Vec<(u32, u32)>,
 }
 
 impl Session {
@@ -214,7 +218,14 @@ impl Session {
         for sensor in sensors {
             slam.add_sensor(sensor.clone())?;
         }
-        Ok(Self { slam, estimates: Vec::new(), step_us: Vec::new(), since_last_step_us: 0.0, matches: None })
+        Ok(Self {
+            slam,
+            estimates: Vec::new(),
+            step_us: Vec::new(),
+            since_last_step_us: 0.0,
+            matches: None,
+            merged: Vec::new(),
+        })
     }
 
     /// Keeps what readings are taken for from now on; meant to be called before the first input.
@@ -256,6 +267,7 @@ impl Session {
             estimates: self.estimates,
             step_us: self.step_us,
             matches: self.matches.unwrap_or_default(),
+            merged: self.merged,
         }
     }
 
@@ -306,6 +318,7 @@ impl Session {
             self.estimates.push(Estimate::from(&step));
             if let Some(matches) = &mut self.matches {
                 matches.push(CloudMatches { stamp: step.estimate.stamp, readings: last_matches(&self.slam) });
+                self.merged.extend_from_slice(self.slam.merged_landmarks());
             }
             self.step_us.push(std::mem::take(&mut self.since_last_step_us));
         }

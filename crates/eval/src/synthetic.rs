@@ -48,6 +48,7 @@ pub(super) fn run(steps: usize, seed: u64) -> (Run, Truth) {
         landmarks: places.iter().map(landmark).collect(),
         estimates,
         matches: Vec::new(),
+        merged: Vec::new(),
         calibration: Vec::new(),
         gate_openings: 0,
         dropped: [("gated".to_owned(), 3)].into(),

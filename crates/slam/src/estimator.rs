@@ -328,6 +328,7 @@ impl Estimator {
             }
         }
         leave(state, model, fixed_lag.oldest().unwrap_or(stamp).min(stamp), order);
+        self.memory.merged.clear();
         if observations.iter().any(|observation| observation.id.is_none()) || !self.memory.is_idle() {
             self.remember(stamp, &outcome);
         }
@@ -360,6 +361,11 @@ impl Estimator {
     /// How many features count as landmarks.
     pub fn landmarks(&self) -> usize {
         self.state.features.len() - self.memory.candidates()
+    }
+
+    /// Landmarks that the last cloud merged: the one that is gone, and the one that was kept.
+    pub fn merged(&self) -> &[(u32, u32)] {
+        &self.memory.merged
     }
 
     /// What association without identities did so far.

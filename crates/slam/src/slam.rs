@@ -437,6 +437,11 @@ impl Slam {
         features.filter(|(_, feature)| self.estimator.is_landmark(feature.id)).map(|(i, _)| state.landmark(i))
     }
 
+    /// The landmarks that turned out to be one with the last step: the identity that is gone, and the one that was kept.
+    pub fn merged_landmarks(&self) -> &[(u32, u32)] {
+        self.estimator.merged()
+    }
+
     /// What association without identities did so far.
     pub fn association(&self) -> AssociationTally {
         self.estimator.tally()

@@ -144,6 +144,9 @@ pub struct Memory {
     pub swept: usize,
     #[serde(skip)]
     dropped: Vec<u32>,
+    /// Landmarks that the last cloud merged: the one that is gone, and the one that was kept.
+    #[serde(skip)]
+    pub merged: Vec<(u32, u32)>,
     /// Pairs at one place of which never both were read; the one with fewer readings first.
     #[serde(skip)]
     pub twins: Vec<(u32, u32)>,
@@ -384,5 +387,6 @@ impl Memory {
             self.lives.remove(k);
         }
         self.tally.merged += 1;
+        self.merged.push((gone, kept));
     }
 }
