@@ -128,6 +128,11 @@ impl Sensors {
         Self { all: built_in.into_iter().chain(added).collect(), correlation_s: config.correlation_s }
     }
 
+    /// Where a sensor sits, without calibration.
+    pub fn nominal(&self, kind: FeatureKind) -> Option<Se2> {
+        self.all.get(kind.index()).map(|(_, mount)| *mount)
+    }
+
     /// The mounts, with this calibration.
     pub fn mounts(&self, calibration: &Calibration) -> Vec<Mount> {
         self.all.iter().map(|(_, mount)| Mount::new(*mount, calibration)).collect()

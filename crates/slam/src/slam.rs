@@ -165,6 +165,12 @@ impl Slam {
         Ok(())
     }
 
+    /// Where a sensor sits in the base frame, as configured, added or placed, without what is calibrated; `None` if there
+    /// is none of this kind.
+    pub fn mount(&self, kind: FeatureKind) -> Option<Se2> {
+        self.estimator.model.sensors.nominal(kind)
+    }
+
     /// The filter in use.
     pub fn filter(&self) -> &Filter {
         self.estimator.filter()

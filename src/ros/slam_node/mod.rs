@@ -5,6 +5,7 @@
 
 mod display;
 mod input;
+mod inputs;
 mod map;
 mod output;
 mod report;
@@ -12,6 +13,10 @@ mod settings;
 mod tally;
 mod worker;
 
+pub use inputs::{
+    FallbackSettings, FeaturesMessage, NAMED_SPECS, OdometryMessage, OdometrySettings, STANDBY, SensorSettings,
+    TagSettings,
+};
 pub use report::{NO_ODOM_POSE, QUEUE_FULL, STALE};
 pub use settings::{MapSettings, SPECS, Settings};
 
@@ -23,6 +28,7 @@ use super::receive::relay;
 use super::start::{self, StartError};
 use super::stop::Stop;
 use input::{Event, Request, Topic};
+use inputs::Inputs;
 use lienav_slam::{Config, Slam};
 use worker::Worker;
 
@@ -36,18 +42,20 @@ const MOST_CLOUDS: usize = 64 << 20;
 pub fn run(stop: &Stop) -> Result<(), StartError> {
     let mut node = start::node("slam_node")?;
     let log = Log::new(node.logger());
-    let parameters = declare(&node, &log)?;
+    let (parameters, inputs) = declare(&node, &log)?;
     let settings: Settings = parameters.read(SPECS)?;
     check_frames(&settings).map_err(ParameterError::Unusable)?;
     let config: Config = parameters.read(lienav_slam::SPECS)?;
-    let slam = Slam::new(config).map_err(|e| ParameterError::Unusable(e.to_string()))?;
+    let mut slam = Slam::new(config).map_err(|e| ParameterError::Unusable(e.to_string()))?;
+    inputs.equip(&mut slam).map_err(|e| ParameterError::Unusable(e.to_string()))?;
     let clock = RosClock::of(&mut node, parameters::use_sim_time(&parameters)?)?;
 
     let (requests, events) = parameters::Services::of(&mut node)?.split();
-    let mut inboxes = input::listen(&mut node, &settings)?;
+    let mut inboxes = input::listen(&mut node, &settings, &inputs)?;
     inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, |r| Event::Request(Request::Parameters(r)))));
-    let queue = Queue::new(settings.queue_size).holding(Topic::Features as usize, MOST_CLOUDS);
-    let worker = Worker::of(&mut node, slam, parameters, settings, events, clock, log)?;
+    let empty = Queue::new(settings.queue_size);
+    let queue = Topic::of_features().fold(empty, |queue, topic| queue.holding(topic.index(), MOST_CLOUDS));
+    let worker = Worker::of(&mut node, (slam, inputs), parameters, settings, events, clock, log)?;
 
     let take = |batch: Vec<Event>| {
         let (requests, messages) = input::sort(batch);
@@ -58,14 +66,15 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
 }
 
 /// All parameters, with what the user has set; warns of names that nobody has asked for.
-fn declare(node: &r2r::Node, log: &Log) -> Result<Parameters, ParameterError> {
+fn declare(node: &r2r::Node, log: &Log) -> Result<(Parameters, Inputs), ParameterError> {
     let overrides = parameters::overrides(node);
     let mut all = Parameters::default();
     all.declare(&Config::default(), lienav_slam::SPECS, &overrides)?;
     all.declare(&Settings::default(), SPECS, &overrides)?;
     all.declare(&parameters::Time::default(), parameters::TIME_SPECS, &overrides)?;
+    let inputs = Inputs::declare(&mut all, &overrides)?;
     parameters::warn_of_unknown(&all, &overrides, log);
-    Ok(all)
+    Ok((all, inputs))
 }
 
 /// Frames that are empty, or one where there have to be two, make a tree of transforms that nobody can use.

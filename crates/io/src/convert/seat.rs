@@ -24,6 +24,11 @@ pub struct Seat {
 }
 
 impl Seat {
+    /// Of a level sensor at `mount` in the base frame.
+    pub fn level_at(mount: Se2) -> Self {
+        Self { mount, levelling: Matrix3::identity() }
+    }
+
     /// Of a sensor at `pose` in the base frame.
     pub fn of(pose: &Isometry3<f64>) -> Self {
         let rotation = pose.rotation.to_rotation_matrix();
