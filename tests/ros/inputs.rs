@@ -42,7 +42,7 @@ fn tags_on_tf_are_landmarks_with_the_number_in_their_name() {
 
 #[test]
 fn a_pose_array_is_features_without_identity() {
-    run("poses", &["-p", "features_message:=pose_array"]);
+    run("poses", &["-r", "features:=boxes", "-p", "features_message:=pose_array"]);
 }
 
 #[test]
