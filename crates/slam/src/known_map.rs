@@ -2,9 +2,9 @@
 //! near the robot.
 
 use super::belief::Belief;
-use super::spatial_hash::SpatialHash;
 use super::{Landmark, LandmarkMap, MapLandmark};
 use lienav_base::stamp::Stamp;
+use lienav_map::SpatialHash;
 use nalgebra::{DMatrix, Matrix2, Vector2};
 use std::collections::HashMap;
 

@@ -176,16 +176,14 @@ mod estimator;
 mod filter;
 mod fixed_lag;
 mod gate;
-mod global;
+mod global_localization;
 mod inbox;
 mod input;
 mod kernel;
 mod known_map;
-mod landmark_map;
 mod linearize;
 mod lookahead;
 mod measurement;
-mod merge_maps;
 mod motion;
 mod output;
 mod propagate;
@@ -194,7 +192,6 @@ mod relocate;
 mod retract;
 mod sensor;
 mod slam;
-mod spatial_hash;
 mod spikes;
 mod state;
 mod step;
@@ -209,10 +206,14 @@ mod wide_prior;
 
 pub use lienav_base::stamp::Stamp;
 pub use lienav_lie::Se2;
+pub use lienav_map::{
+    Candidate, Finder, FinderConfig, LandmarkMap, LandmarkMapError, MapLandmark, MergeError, Merged, SharedLandmark,
+    Sighting, Verdict,
+};
 
 pub use calibration::{Calibration, MOTION, SENSOR};
 pub use fixed_lag::Role;
-pub use global::{Candidate, Finder, FinderConfig, GlobalLocalization, Sighting, Verdict};
+pub use global_localization::GlobalLocalization;
 pub use inbox::Segment;
 pub use linearize::Subject;
 pub use measurement::{
@@ -235,9 +236,7 @@ pub use filter::{
     StereoModel, UnknownFilter,
 };
 pub use input::{FeatureKind, Features, Imu, Label, Observation, Odometry, TooManySensors};
-pub use landmark_map::{LandmarkMap, LandmarkMapError, MapLandmark};
 pub use lienav_base::clock::TimeJump;
-pub use merge_maps::{MergeError, Merged, SharedLandmark};
 pub use output::{Counts, DropReason, Landmark, PoseEstimate, Step};
 pub use slam::{RelocalizeError, ResumeError, SavedState, Slam, TakeMapError};
 pub use tilt::Tilt;

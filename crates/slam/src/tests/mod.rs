@@ -5,6 +5,7 @@ mod bound;
 mod calibration;
 mod clocks;
 mod gate;
+mod global_localization;
 mod hall;
 mod known_map;
 mod laws;

@@ -5,4 +5,3 @@ mod found;
 mod laws;
 mod oracle;
 pub mod scene;
-mod sensors;

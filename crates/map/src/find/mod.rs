@@ -14,15 +14,11 @@
 mod constellation;
 mod hypothesis;
 mod index;
-mod localization;
 mod search;
 #[cfg(test)]
 mod tests;
 mod visibility;
 
-pub use localization::GlobalLocalization;
-
-use crate::motion::Increment;
 use crate::{LandmarkMap, LandmarkMapError};
 use constellation::{Constellation, STALE};
 use hypothesis::{Evidence, Fit, Judgement, Matches, Past};
@@ -31,6 +27,22 @@ use lienav_lie::{Se2, wrap_angle};
 use nalgebra::{Matrix2, Matrix3, Vector2};
 use search::Proposal;
 use visibility::{Detection, Views};
+
+/// How the base moved from one cloud to the next, seen from its frame at the first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Displacement {
+    /// The motion.
+    pub motion: Se2,
+    /// Covariance of the translation, m², and of the angle, rad².
+    pub covariance: Matrix3<f64>,
+}
+
+impl Displacement {
+    /// No motion, exactly.
+    pub fn none() -> Self {
+        Self { motion: Se2::identity(), covariance: Matrix3::zeros() }
+    }
+}
 
 /// A reading of a landmark, in the base frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -243,7 +255,7 @@ impl Finder {
 
     /// The robot has moved by `step` since the last cloud, and sees this one. Readings with numbers that are not finite
     /// or a covariance that is not positive definite are left out.
-    pub fn observe(&mut self, step: &Increment, sightings: &[Sighting]) -> Verdict {
+    pub fn observe(&mut self, step: &Displacement, sightings: &[Sighting]) -> Verdict {
         self.carry(step);
         let (sightings, horizon_m) = self.usable(sightings);
         let detection = &self.detection;
@@ -263,7 +275,7 @@ impl Finder {
         self.verdict
     }
 
-    fn carry(&mut self, step: &Increment) {
+    fn carry(&mut self, step: &Displacement) {
         let variances = step.covariance.diagonal();
         let is_known = variances.x.max(variances.y) < MAX_MOTION_STD_M * MAX_MOTION_STD_M
             && variances.z < MAX_MOTION_STD_RAD * MAX_MOTION_STD_RAD

@@ -1,6 +1,6 @@
 //! What the sensor sees of what is there, and where it has looked.
 
-use crate::motion::Increment;
+use super::Displacement;
 use lienav_lie::Se2;
 use nalgebra::Vector2;
 use std::collections::VecDeque;
@@ -117,7 +117,7 @@ pub struct Views(VecDeque<View>);
 
 impl Views {
     /// The base moves.
-    pub fn carry(&mut self, step: &Increment) {
+    pub fn carry(&mut self, step: &Displacement) {
         let back = step.motion.inverse();
         self.0.iter_mut().for_each(|view| view.pose = back * view.pose);
     }

@@ -5,8 +5,7 @@
 //! filter whose only linearization is that of the turn of the base. A landmark that is seen again and again is one
 //! landmark, with an error that shrinks as it should: what is compared with the map afterwards counts each once.
 
-use super::Sighting;
-use crate::motion::Increment;
+use super::{Displacement, Sighting};
 use lienav_lie::skew;
 use nalgebra::{DMatrix, Matrix2, Matrix2x3, Vector2};
 
@@ -82,7 +81,7 @@ impl Constellation {
     }
 
     /// The base moves: z⁺ = R(a)ᵀ(z − t), δz⁺ = R(a)ᵀ(δz − δt) − J z⁺ δa.
-    pub fn carry(&mut self, step: &Increment) {
+    pub fn carry(&mut self, step: &Displacement) {
         if step.motion == lienav_lie::Se2::identity() && step.covariance.iter().all(|x| *x == 0.0) {
             return;
         }

@@ -1,8 +1,7 @@
 //! What must hold whatever the map: the answer moves with the map, and does not depend on the order of readings.
 
 use super::scene::{Robot, SENSING, Sensing, is_right, random_map};
-use crate::global::{Candidate, Finder, FinderConfig, Sighting, Verdict};
-use crate::motion::Increment;
+use crate::find::{Candidate, Displacement, Finder, FinderConfig, Sighting, Verdict};
 use crate::{LandmarkMap, MapLandmark};
 use lienav_lie::{Se2, wrap_angle};
 use nalgebra::{Matrix2, Matrix3, Vector2};
@@ -11,7 +10,7 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-type Drive = Vec<(Increment, Vec<Sighting>, Se2)>;
+type Drive = Vec<(Displacement, Vec<Sighting>, Se2)>;
 
 /// So many clouds, with the true pose at each.
 fn drive(map: &LandmarkMap, sensing: Sensing, clouds: usize, seed: u64) -> Drive {
@@ -164,7 +163,7 @@ fn whatever_comes_the_room_is_bounded() {
         let mut finder = Finder::new(&map, FinderConfig::default()).unwrap();
         for k in 0..40 {
             let covariance = Matrix3::identity() * if k == 33 { f64::NAN } else { 1e-4 };
-            let step = Increment { motion: Se2::new(0.1, 0.0, 0.02), covariance, drift: None };
+            let step = Displacement { motion: Se2::new(0.1, 0.0, 0.02), covariance };
             let verdict = finder.observe(&step, &clouds[k % clouds.len()]);
             assert!(found(&verdict).is_none(), "{verdict:?}");
             assert!(finder.constellation.len() <= 24 + 64 && finder.hypotheses.len() <= 96);
@@ -174,6 +173,6 @@ fn whatever_comes_the_room_is_bounded() {
     let mut finder = Finder::new(&random_map(300, 30.0, 2), FinderConfig::default()).unwrap();
     let usable = clouds[2].iter().chain(&clouds[3]).filter(|s| !finder.usable(&[**s]).0.is_empty()).count();
     assert_eq!(usable, 1);
-    assert_eq!(finder.observe(&Increment::none(), &clouds[2]), Verdict::Searching);
+    assert_eq!(finder.observe(&Displacement::none(), &clouds[2]), Verdict::Searching);
     assert_eq!(finder.constellation.len(), 0);
 }

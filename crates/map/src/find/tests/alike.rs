@@ -2,7 +2,7 @@
 
 use super::scene::{Robot, SENSING, Sensing, grid, is_right, map, random_map};
 use crate::LandmarkMap;
-use crate::global::{Finder, FinderConfig, Verdict};
+use crate::find::{Finder, FinderConfig, Verdict};
 use lienav_lie::Se2;
 use nalgebra::Vector2;
 use std::f64::consts::PI;

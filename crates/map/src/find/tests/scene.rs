@@ -1,7 +1,6 @@
 //! Simulated robots among landmarks, from a seed.
 
-use crate::global::Sighting;
-use crate::motion::Increment;
+use crate::find::{Displacement, Sighting};
 use crate::{LandmarkMap, MapLandmark};
 use lienav_lie::{Se2, wrap_angle};
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
@@ -56,7 +55,7 @@ pub struct Sensing {
     pub with_ids: bool,
 }
 
-/// Issue 15, and wheels that are neither good nor bad.
+/// A lidar among reflectors, and wheels that are neither good nor bad.
 pub const SENSING: Sensing = Sensing {
     rate_hz: 10.0,
     range_m: 10.0,
@@ -106,7 +105,7 @@ impl Robot {
     }
 
     /// The motion to the next cloud as odometry has it, and the cloud.
-    pub fn step(&mut self) -> (Increment, Vec<Sighting>) {
+    pub fn step(&mut self) -> (Displacement, Vec<Sighting>) {
         let dt = 1.0 / self.sensing.rate_hz;
         let margin = (self.high - self.low).min().min(4.0) * 0.25;
         let inside = self.pose.p.inf(&self.high.add_scalar(-margin)).sup(&self.low.add_scalar(margin));
@@ -122,9 +121,17 @@ impl Robot {
         self.pose = self.pose * Se2::exp(&(twist * dt));
         let std = self.sensing.velocity_std;
         let noisy = twist + Vector3::from_fn(|k, _| std[k] * normal(&mut self.rng));
-        let density = Matrix3::from_diagonal(&(std.component_mul(&std) * dt));
-        let exponential = crate::Discretization::Exponential;
-        let step = Increment::from_twist(&noisy.xy(), noisy.z, dt, &density, exponential);
+        // ∂(t, a)/∂(v, w) by central differences.
+        let at = |change: Vector3<f64>| Se2::exp(&((noisy + change) * dt));
+        let column = |k: usize| {
+            let h = Vector3::from_fn(|i, _| if i == k { 1e-5 } else { 0.0 });
+            let (one, other) = (at(h), at(-h));
+            Vector3::new(one.p.x - other.p.x, one.p.y - other.p.y, one.theta - other.theta) / 2e-5
+        };
+        let by_twist = Matrix3::from_columns(&[0, 1, 2].map(column));
+        let variance = Matrix3::from_diagonal(&std.component_mul(&std));
+        let covariance = by_twist * variance * by_twist.transpose();
+        let step = Displacement { motion: at(Vector3::zeros()), covariance };
         (step, self.look())
     }
 

@@ -2,7 +2,7 @@
 
 use super::scene::{Robot, SENSING, Sensing, grid, is_right, random_map};
 use crate::LandmarkMap;
-use crate::global::{Finder, FinderConfig, Verdict};
+use crate::find::{Finder, FinderConfig, Verdict};
 use std::f64::consts::PI;
 use std::time::Instant;
 
@@ -98,7 +98,7 @@ fn in_a_hall_of_a_thousand_reflectors_a_robot_is_found() {
     }
 }
 
-/// `LIENAV_RUNS=1000 cargo test --release -p lienav-slam --lib global::tests::found::in_halls -- --ignored --nocapture`
+/// `LIENAV_RUNS=1000 cargo test --release -p lienav-map --lib find::tests::found::in_halls -- --ignored --nocapture`
 #[test]
 #[ignore = "minutes"]
 fn in_halls() {

@@ -1,13 +1,13 @@
 //! A [`Finder`] that is fed with the input of a filter.
 
-use super::{Candidate, Finder, FinderConfig, Sighting, Verdict};
 use crate::calibration::Calibration;
 use crate::measurement::Mount;
 use crate::motion::Increment;
 use crate::sensor::Sensors;
-use crate::{Config, Filter, LandmarkMap, LandmarkMapError, Observation, Sensor};
+use crate::{Config, Filter, Observation, Sensor};
 use crate::{Counts, DropReason, FeatureKind};
 use lienav_lie::Se2;
+use lienav_map::{Candidate, Displacement, Finder, FinderConfig, LandmarkMap, LandmarkMapError, Sighting, Verdict};
 use nalgebra::Matrix3;
 
 /// Finds a robot in a map from odometry and observations as [`Slam`](crate::Slam) takes them.
@@ -62,8 +62,8 @@ impl GlobalLocalization {
                 Err(reason) => refused.add(reason),
             }
         }
-        let motion = std::mem::replace(&mut self.motion, Increment::none());
-        self.finder.observe(&motion, &self.sightings);
+        let Increment { motion, covariance, .. } = std::mem::replace(&mut self.motion, Increment::none());
+        self.finder.observe(&Displacement { motion, covariance }, &self.sightings);
         refused
     }
 

@@ -1,8 +1,8 @@
 //! The naive search: every pose of a fine grid, fitted and weighed.
 
 use super::scene::{Robot, SENSING, Sensing, grid};
-use crate::global::hypothesis::Past;
-use crate::global::{Finder, FinderConfig, is_same};
+use crate::find::hypothesis::Past;
+use crate::find::{Finder, FinderConfig, is_same};
 use lienav_lie::Se2;
 use nalgebra::{Matrix3, Vector3};
 use std::f64::consts::TAU;

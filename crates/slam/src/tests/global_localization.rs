@@ -1,11 +1,12 @@
 //! From observations of a filter's sensors to a pose that the filter can take.
 
-use super::scene::random_map;
-use crate::global::{FinderConfig, GlobalLocalization, Verdict};
 use crate::motion::Increment;
-use crate::{Config, DropReason, FeatureKind, Observation, Slam};
+use crate::{Config, DropReason, FeatureKind, GlobalLocalization, LandmarkMap, MapLandmark, Observation, Slam};
+use crate::{FinderConfig, Verdict};
 use lienav_lie::{Se2, wrap_angle};
-use nalgebra::{Matrix3, Vector2, Vector3};
+use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 
 /// Exact readings of a lidar 0.4 m ahead and 0.1 m to the left of the base, turned by 0.3 rad.
 fn look(from: &Se2, places: &[Vector2<f64>]) -> Vec<Observation> {
@@ -16,7 +17,11 @@ fn look(from: &Se2, places: &[Vector2<f64>]) -> Vec<Observation> {
 
 #[test]
 fn a_filter_that_is_told_where_it_was_found_is_there() {
-    let map = random_map(60, 25.0, 3);
+    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    let mut place = || Vector2::new(rng.random::<f64>(), rng.random::<f64>()) * 25.0;
+    let covariance = Matrix2::identity() * 1e-4;
+    let landmarks = (1..=60).map(|id| MapLandmark { id, class: 0, position: place(), covariance }).collect();
+    let map = LandmarkMap { landmarks, joint: None };
     let places: Vec<Vector2<f64>> = map.landmarks.iter().map(|landmark| landmark.position).collect();
     let mut config = Config::default();
     (config.sensor.x_m, config.sensor.y_m, config.sensor.yaw_rad) = (0.4, 0.1, 0.3);

@@ -361,7 +361,7 @@ impl Hull {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::global::tests::scene::{grid, random_map};
+    use crate::find::tests::scene::{grid, random_map};
 
     #[test]
     fn what_is_near_is_what_a_search_through_all_finds() {
