@@ -273,7 +273,7 @@ def odometry():
     # The transform is unknown at first: the other source is all there is.
     level, dropped = drive_in_vain(robot, 'visual/twist', stand_in)
     values = counted(robot)[2]
-    assert values['odom.source'] == 'visual/twist' and dropped['no_transform'] == robot.k + 1, (values, dropped)
+    assert values['odom.source'] == 'visual/twist' and dropped['unknown_frame'] == robot.k + 1, (values, dropped)
     assert level == WARN and int(values['odom.switches']) == 0, values
     robot.check_pose('by the other source', tolerance=1e-3)
 

@@ -83,13 +83,18 @@ impl Run {
         let shown = self.simulation.scenario();
         let (name, seed, duration_s) = (shown.name.clone(), shown.seed, self.simulation.duration_s());
         self.log.info(&format!("scenario '{name}', seed {seed}, {duration_s:.1} s at rate {}", self.settings.rate));
+        self.publish_mount()?;
         if !self.wait_for_subscribers(stop)? {
             return Ok(());
         }
         let epoch = if self.settings.publish_clock { SIMULATION_EPOCH } else { system_time() };
         // Later by the epoch; whole nanoseconds, so that intervals stay what they are.
         let shift = |stamp: Stamp| Stamp::from_nanos(stamp.nanos() + epoch.nanos());
-        self.publish_what_lasts(epoch)?;
+        self.true_landmarks.publish(&messages::landmarks(
+            epoch,
+            self.simulation.landmarks(),
+            &self.settings.map_frame,
+        ))?;
         let clock = self.clock.take();
         let mut player = Player::from_now(epoch, self.settings.rate, clock.as_ref());
         let mut reckoned = Se2::identity();
@@ -133,15 +138,16 @@ impl Run {
         }
     }
 
-    fn publish_what_lasts(&self, epoch: Stamp) -> r2r::Result<()> {
-        let Settings { map_frame, base_frame, sensor_frame, .. } = &self.settings;
+    /// Where the sensor sits holds at any time, and who waits for its clouds needs it before the first.
+    fn publish_mount(&self) -> r2r::Result<()> {
+        let Settings { base_frame, sensor_frame, publish_tf, .. } = &self.settings;
+        if !publish_tf {
+            return Ok(());
+        }
         let sensor = &self.simulation.scenario().sensor;
         let mount = Se2::new(sensor.x_m, sensor.y_m, sensor.yaw_rad);
-        if self.settings.publish_tf {
-            let transforms = vec![tf::transform(epoch, base_frame, sensor_frame, mount)];
-            self.tf_static.publish(&TFMessage { transforms })?;
-        }
-        self.true_landmarks.publish(&messages::landmarks(epoch, self.simulation.landmarks(), map_frame))
+        let transforms = vec![tf::transform(Stamp::default(), base_frame, sensor_frame, mount)];
+        self.tf_static.publish(&TFMessage { transforms })
     }
 
     fn publish_frame(&self, frame: &Frame, reckoned: Se2, shift: impl Fn(Stamp) -> Stamp) -> r2r::Result<()> {

@@ -24,7 +24,7 @@ use super::input::Topic;
 use crate::ros::diagnostics::{Received, Values};
 use crate::ros::parameters::{Overrides, ParameterError, Parameters};
 use lienav_base::stamp::Stamp;
-use lienav_io::convert::{self, Frame, Refusal, TagPattern};
+use lienav_io::convert::{self, Frame, Origin, Refusal, TagPattern};
 use lienav_io::messages::{self, PointCloud2, PoseArray, TfMessage, TwistWithCovarianceStamped};
 use lienav_io::transforms::StaticTransforms;
 use lienav_lie::Se2;
@@ -231,19 +231,11 @@ impl Inputs {
         frame: &str,
         settings: &Settings,
     ) -> Result<Option<Isometry3<f64>>, Refusal> {
-        let of_base = convert::check_frame(field, frame, &[settings.base()]);
-        if of_base.is_ok() {
-            return Ok(None);
+        let base = Frame { origin: Origin::OnRobot("base_frame"), ..settings.base() };
+        match convert::check_frame(field, frame, &[base]) {
+            Ok(()) => Ok(None),
+            Err(unknown) => self.tree.between(&settings.base_frame, frame).map(Some).ok_or(unknown),
         }
-        if frame.is_empty() {
-            return of_base.map(|()| None);
-        }
-        let pose = self.tree.between(&settings.base_frame, frame);
-        pose.map(Some).ok_or_else(|| Refusal::NoTransform {
-            base: settings.base_frame.clone(),
-            frame: frame.to_owned(),
-            otherwise: "set base_frame to the frame of the odometry",
-        })
     }
 
     /// Whether messages of this source have a pose in the frame of the odometry.
@@ -373,8 +365,10 @@ mod tests {
         let (mut inputs, settings) = inputs(&[]).unwrap();
         assert!(inputs.odometry(0, &odometry("base_link", 0), &settings).unwrap().1.is_some());
         let refusal = inputs.odometry(0, &odometry("base_footprint", 0), &settings).unwrap_err();
-        assert_eq!(refusal.word(), "no_transform");
-        assert_eq!(inputs.odometry(0, &odometry("", 0), &settings).unwrap_err().word(), "unknown_frame");
+        let sentence =
+            "child_frame_id is 'base_footprint', expected 'base_link' (parameter base_frame, or a frame with a";
+        assert!(refusal.word() == "unknown_frame" && refusal.to_string().starts_with(sentence), "{refusal}");
+        assert!(inputs.odometry(0, &odometry("", 0), &settings).is_err());
         let mut up = TransformStamped { child_frame_id: "base_link".into(), ..TransformStamped::default() };
         up.header.frame_id = "base_footprint".into();
         (up.transform.translation.y, up.transform.translation.z, up.transform.rotation.w) = (-0.2, 0.1, 1.0);
