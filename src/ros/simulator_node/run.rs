@@ -17,6 +17,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Stamps begin here where the simulation gives the time: 0 means "no time yet" to ROS.
 const SIMULATION_EPOCH: Stamp = Stamp::from_parts(1, 0);
+/// A subscriber of `/tf_static` may not be there at all: it is waited for no longer than this.
+const STATIC_WAIT: Duration = Duration::from_secs(2);
 /// A subscriber that is seen from here may need this long until it sees us.
 const SETTLING: Duration = Duration::from_millis(300);
 /// What was sent last may still be on its way for this long.
@@ -87,6 +89,8 @@ impl Run {
         if !self.wait_for_subscribers(stop)? {
             return Ok(());
         }
+        // Who comes late gets what was said before only with the next heartbeat of the middleware, after seconds.
+        self.publish_mount()?;
         let epoch = if self.settings.publish_clock { SIMULATION_EPOCH } else { system_time() };
         // Later by the epoch; whole nanoseconds, so that intervals stay what they are.
         let shift = |stamp: Stamp| Stamp::from_nanos(stamp.nanos() + epoch.nanos());
@@ -126,11 +130,16 @@ impl Run {
             return Ok(!stop.is_requested());
         }
         self.log.info(&format!("waiting for {wanted} subscribers of odom and of features"));
+        let mut complete_since = None;
         loop {
             let odometry = self.odometry.get_inter_process_subscription_count()?;
             let features = self.features.get_inter_process_subscription_count()?;
             if odometry.min(features) >= wanted {
-                return Ok(!stop.sleep(SETTLING));
+                // Whoever wants the place of the sensor wants it before its first cloud.
+                let waited = complete_since.get_or_insert_with(Instant::now).elapsed();
+                if self.tf_static.get_inter_process_subscription_count()? > 0 || waited > STATIC_WAIT {
+                    return Ok(!stop.sleep(SETTLING));
+                }
             }
             if stop.sleep(Duration::from_millis(20)) {
                 return Ok(false);
