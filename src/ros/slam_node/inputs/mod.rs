@@ -111,6 +111,10 @@ impl Inputs {
     /// There are too many, which the bounds on their number exclude.
     pub fn equip(&self, slam: &mut Slam) -> Result<(), TooManySensors> {
         let parts = if self.tags.are_wanted() { MOST_PARTS } else { 0 };
+        let Some(last) = (self.first_part + parts).checked_sub(1) else { return Ok(()) };
+        if slam.mount(FeatureKind::added(last)?).is_some() {
+            return Ok(());
+        }
         let tags = (0..parts).map(|_| Sensor::of_landmarks(TAG_ON_BASE, Se2::identity()));
         let all = self.sensors.iter().flat_map(SensorInput::measurements).chain(tags);
         for (k, sensor) in all.enumerate() {
@@ -262,11 +266,9 @@ impl Inputs {
 
     /// The clouds of tags in a message of `/tf`, under the filter's numbers; beside them, why some cannot be used.
     pub fn tags(&mut self, message: &TfMessage, settings: &Settings) -> (Vec<TagsSeen>, Vec<Refusal>) {
-        if !self.tags.are_in(message) {
-            return (Vec::new(), Vec::new());
-        }
-        self.tags_received.received += 1;
         let (clouds, refusals) = self.tags.clouds(message, (&settings.base_frame, &self.tree), &settings.tags);
+        // Tags that are too far away, or that came before, are no fault and no input.
+        self.tags_received.received += u64::from(!clouds.is_empty() || !refusals.is_empty());
         let numbered = |cloud: TagCloud| {
             let part = FeatureKind::added(self.first_part + cloud.part.min(MOST_PARTS - 1)).ok()?;
             Some((part, cloud))
@@ -277,11 +279,6 @@ impl Inputs {
     /// The filter has taken a cloud of tags.
     pub fn tags_used(&mut self) {
         self.tags_received.used += 1;
-    }
-
-    /// Messages with tags that came.
-    pub fn tags_received(&self) -> Received {
-        self.tags_received
     }
 
     /// The topic that odometry comes from in the place of a better one.

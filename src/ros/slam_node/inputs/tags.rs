@@ -51,11 +51,6 @@ impl Tags {
         !self.patterns.is_empty()
     }
 
-    /// Whether a message has a tag.
-    pub fn are_in(&self, message: &TfMessage) -> bool {
-        message.transforms.iter().any(|transform| self.identity(transform).is_some())
-    }
-
     fn identity(&self, transform: &TransformStamped) -> Option<u32> {
         self.patterns.iter().find_map(|pattern| pattern.identity(&transform.child_frame_id))
     }

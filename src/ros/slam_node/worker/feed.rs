@@ -63,9 +63,8 @@ impl Worker {
 
     /// Tags that a detector has published on `/tf`.
     pub(super) fn transforms(&mut self, received: Instant, message: &TfMessage) {
-        let before = self.inputs.tags_received().received;
         let (clouds, refusals) = self.inputs.tags(message, &self.settings);
-        if self.inputs.tags_received().received == before || !self.is_equipped() {
+        if clouds.is_empty() && refusals.is_empty() || !self.is_equipped() {
             return;
         }
         self.tally.features.received += clouds.len().max(1) as u64;
