@@ -73,6 +73,13 @@ ARGUMENTS = [
         'params_file says, or true with rviz.',
     ),
     DeclareLaunchArgument(
+        'autostart',
+        default_value='',
+        choices=['', 'true', 'false'],
+        description='Whether the node configures and activates itself; false: a lifecycle manager '
+        'does. Empty: as params_file says.',
+    ),
+    DeclareLaunchArgument(
         'use_sim_time',
         default_value='false',
         choices=['true', 'false'],
@@ -117,7 +124,8 @@ def attitude(context):
         # launch only warns of it, and the robot would move with the defaults.
         raise RuntimeError(f"params_file: there is no file '{given(context, 'params_file')}'")
     overrides = {'use_sim_time': typed('use_sim_time', bool)}
-    for name, kind in (('method', str), ('mode', str), ('publish_tf', bool)):
+    kinds = {'method': str, 'mode': str, 'publish_tf': bool, 'autostart': bool}
+    for name, kind in kinds.items():
         if given(context, name):
             overrides[name] = typed(name, kind)
     if given(context, 'rviz') == 'true':

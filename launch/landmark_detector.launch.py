@@ -29,6 +29,13 @@ ARGUMENTS = [
         'features', default_value='features', description='Topic of what is found.'
     ),
     DeclareLaunchArgument(
+        'autostart',
+        default_value='',
+        choices=['', 'true', 'false'],
+        description='Whether the node configures and activates itself; false: a lifecycle manager '
+        'does. Empty: as params_file says.',
+    ),
+    DeclareLaunchArgument(
         'use_sim_time',
         default_value='false',
         choices=['true', 'false'],
@@ -53,14 +60,16 @@ def detector(context):
     file = LaunchConfiguration('params_file').perform(context)
     if file and not Path(file).is_file():
         raise RuntimeError(f"params_file: there is no file '{file}'")
-    use_sim_time = ParameterValue(LaunchConfiguration('use_sim_time'), value_type=bool)
+    overrides = {'use_sim_time': ParameterValue(LaunchConfiguration('use_sim_time'), value_type=bool)}
+    if LaunchConfiguration('autostart').perform(context):
+        overrides['autostart'] = ParameterValue(LaunchConfiguration('autostart'), value_type=bool)
     return [
         Node(
             package='lienav',
             executable='landmark_detector_node',
             name='landmark_detector_node',
             namespace=LaunchConfiguration('namespace'),
-            parameters=[*([file] if file else []), {'use_sim_time': use_sim_time}],
+            parameters=[*([file] if file else []), overrides],
             remappings=[(topic, LaunchConfiguration(topic)) for topic in TOPICS],
             ros_arguments=['--log-level', LaunchConfiguration('log_level')],
             output='screen',

@@ -29,6 +29,13 @@ ARGUMENTS = [
         choices=['given', 'unknown'],
         description='Whether the robot starts where params_file says, or is searched for.',
     ),
+    DeclareLaunchArgument(
+        'autostart',
+        default_value='true',
+        choices=['true', 'false'],
+        description='Whether the node configures and activates itself; false: a lifecycle manager '
+        'such as that of Nav2 does.',
+    ),
 ]
 
 
@@ -56,6 +63,7 @@ def localizer(context):
                 ('map', file),
                 ('mode', LaunchConfiguration('mode')),
                 ('start', LaunchConfiguration('start')),
+                ('autostart', LaunchConfiguration('autostart')),
             ],
         )
     ]

@@ -141,6 +141,13 @@ ARGUMENTS = [
         'skipped, s; empty: as params_file says. 60.0 for data that is played fast.',
     ),
     DeclareLaunchArgument(
+        'autostart',
+        default_value='',
+        choices=['', 'true', 'false'],
+        description='Whether the node configures and activates itself; false: a lifecycle manager '
+        'does. Empty: as params_file says.',
+    ),
+    DeclareLaunchArgument(
         'use_sim_time',
         default_value='false',
         choices=['true', 'false'],
@@ -200,7 +207,12 @@ def slam(context):
     number(context, 'max_latency_s')
     number(context, 'tag_size_m')
     overrides = {'use_sim_time': typed('use_sim_time', bool), **imu(context), **frames(context)}
-    for name, kind in (('filter', str), ('publish_tf', bool), ('max_latency_s', float)):
+    for name, kind in (
+        ('filter', str),
+        ('publish_tf', bool),
+        ('autostart', bool),
+        ('max_latency_s', float),
+    ):
         if given(context, name):
             overrides[name] = typed(name, kind)
     for name, parameter in (('map', 'map.file'), ('mode', 'map.mode'), ('start', 'initial.mode')):

@@ -290,6 +290,21 @@ class Started(unittest.TestCase):
         self.assertEqual(parameters['map.mode'], 'localization')
         self.assertEqual(parameters['initial.mode'], 'unknown')
         self.assertIn('odom:=/wheels/odometry', call['argv'])
+        self.assertIs(parameters['autostart'], True)
+
+    def test_managed_nodes_wait_for_their_manager_where_they_are_told_to(self):
+        file = self.folder / 'hall.yaml'
+        file.write_text('lienav_map: 1')
+        for name, node, arguments in (
+            ('slam', 'slam_node', {}),
+            ('localization', 'slam_node', {'map': str(file)}),
+            ('attitude', 'attitude_node', {}),
+            ('landmark_detector', 'landmark_detector_node', {}),
+        ):
+            with self.subTest(name):
+                call = self.launch(name, autostart='false', **arguments)[node]
+                self.assertIs(self.parameters(call)['autostart'], False)
+        self.assertNotIn('autostart', self.parameters(self.launch('slam')['slam_node']))
 
     def test_arguments_that_are_no_numbers_start_nothing(self):
         for file, wrong in (

@@ -121,15 +121,20 @@ const MRCLAM: [&str; 5] = [
     "Barcodes.dat",
 ];
 
+const VICTORIA: [&str; 3] = ["inputs.dat", "measurements.dat", "gps.dat"];
+
 /// The first byte says which data set; the others are its files, one behind the other.
 pub fn data_sets(data: &[u8]) {
     let Some((which, rest)) = data.split_first() else { return };
     let folder = tempfile::tempdir().unwrap();
     let files = rest.split(|byte| *byte == NEXT_FILE);
     let path = folder.path().to_str().unwrap();
-    let names: &[&str] = match which % 5 {
+    let names: &[&str] = match which % 8 {
+        6 => &["run.graph", "truth.graph"],
+        7 => &["run.graph.gz"],
         0 => &WOODS,
         1 => &MRCLAM,
+        5 => &VICTORIA,
         2 => &["01_trial.csv"],
         3 => &["01_trial.csv.gz"],
         _ => &["mav0/imu0/data.csv", "mav0/state_groundtruth_estimate0/data.csv"],
@@ -139,7 +144,10 @@ pub fn data_sets(data: &[u8]) {
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(file, content).unwrap();
     }
-    match which % 5 {
+    match which % 8 {
+        6 => open(&format!("g2o:{path}/run.graph:{path}/truth.graph")).into_iter().for_each(|r| use_recording(&r)),
+        7 => open(&format!("g2o:{path}/run.graph.gz")).into_iter().for_each(|r| use_recording(&r)),
+        5 => open(&format!("victoria:{path}")).into_iter().for_each(|recording| use_recording(&recording)),
         0 => open(&format!("woods:{path}")).into_iter().for_each(|recording| use_recording(&recording)),
         1 => open(&format!("mrclam:{path}:1")).into_iter().for_each(|recording| use_recording(&recording)),
         2 | 3 => drop(inertial::open(&format!("broad:{path}/{}", names[0]), &Topics::default())),
@@ -299,6 +307,23 @@ pub fn data_sets_corpus() -> Vec<Vec<u8>> {
             &[
                 "#timestamp [ns],w,w,w,a,a,a\n1403636579758555392,0.1,0.1,0.1,9.8,0.1,0.1\n",
                 "#timestamp,p,p,p,qw,qx,qy,qz\n1403636579758555392,0,0,0,1,0,0,0,0,0,0,0,0,0,0,0,0\n",
+            ],
+        ),
+        set(
+            6,
+            &[
+                "VERTEX_SE2 0 0 0 0\nEDGE_SE2 0 1 1 0 0.1 50 0 0 50 0 100\nEDGE2 1 2 1 0 -3.1 50 0 0 50 0 100\n\
+                 LANDMARK 1 7 -2.4 2.5 10.0 0.0 10.0\nEDGE_SE2_XY 2 8 1 1 4 0 4\nEDGE2 2 0 1 0 0 1 0 0 1 0 1\n",
+                "ODOMETRY 0 1 1 0 0.1 1 0 0 1 0 1\nEDGE2 1 2 1 0 -3.1 1 0 0 1 0 1\nVERTEX_XY 8 1 1\n",
+            ],
+        ),
+        set(7, &["EDGE2 0 1 1 0 0.1 50 0 0 50 0 100\n"]),
+        set(
+            5,
+            &[
+                "0.973 0.000 -0.0035\n0.998 1.0 0.1\n1.023 2.0 -0.5\n",
+                "0.998 20.46 0.88575 0.354\n0.998 29.6 1.02 0.257\n1.2 10 1.57 0.1\n",
+                "0.000 -2.023 -1.923\n1.001 -2.066 -1.840\n",
             ],
         ),
     ]

@@ -36,7 +36,8 @@ const EXAMPLES: &str = "Examples:
 
 The bag has /odom, /imu where there is one, /features, /ground_truth/pose and /ground_truth/landmarks.
 A folder for `woods:` holds odometry.csv, measurements.csv, groundtruth.csv, landmarks.csv and parameters.csv, one for
-`mrclam:` the .dat files of the data set.";
+`mrclam:` the .dat files of the data set, one for `victoria:` inputs.dat (t, speed, steering), measurements.dat (t,
+range, bearing, diameter) and gps.dat (t, x, y).";
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     write(&args.source.open()?, &args.out, args.existing)

@@ -6,12 +6,12 @@ use super::progress;
 use super::source::{TopicArgs, open_stream};
 use clap::builder::PossibleValuesParser;
 use lienav_eval::errors::Errors;
-use lienav_eval::folder;
 use lienav_eval::method::Method;
 use lienav_eval::plot::Subject;
 use lienav_eval::report::{Report, to_json, to_text};
 use lienav_eval::run::{Run, run_in_map, run_stream, run_study, true_map};
 use lienav_eval::study::Study;
+use lienav_eval::{folder, harder};
 use lienav_io::bag::Topics;
 use lienav_io::files::remedy;
 use lienav_io::map_file::MapFile;
@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(super) struct Args {
-    /// Bag (folder, .mcap or .db3), woods:FOLDER or mrclam:FOLDER:ROBOT
+    /// Bag (folder, .mcap or .db3), woods:FOLDER, mrclam:FOLDER:ROBOT, victoria:FOLDER or g2o:FILE[:TRUTH]
     #[arg(required_unless_present = "live")]
     source: Option<String>,
     /// Which filter, or the batch estimate; may be given several times
@@ -38,6 +38,8 @@ pub(super) struct Args {
     max_truth_gap: f64,
     #[command(flatten)]
     map: MapArgs,
+    #[command(flatten)]
+    harder: Harder,
     #[command(flatten)]
     output: Output,
     #[command(flatten)]
@@ -56,7 +58,7 @@ struct MapArgs {
     /// Standard deviation of the true landmarks, m
     #[arg(long, value_name = "METRES", default_value_t = 0.02, requires = "map")]
     map_std: f64,
-    /// Take the identities of observations away
+    /// Take the identities of observations away, and report how right the associations were
     #[arg(long, conflicts_with_all = ["live", "save_map"])]
     ignore_ids: bool,
 }
@@ -86,10 +88,48 @@ impl MapArgs {
         }
     }
 
-    /// Hides what is to be hidden of the input.
-    fn hide(&self, input: &mut Input) {
-        if let (true, Input::Features(features)) = (self.ignore_ids, input) {
-            features.observations.iter_mut().for_each(|observation| observation.id = None);
+    /// Hides what is to be hidden of the input; what is hidden is there for the judge.
+    fn hide(&self, recording: &mut Recording) {
+        if !self.ignore_ids {
+            return;
+        }
+        let identities = recording.identities.get_or_insert_default();
+        for input in &mut recording.inputs {
+            if let Input::Features(features) = input {
+                identities.hide(features);
+            }
+        }
+    }
+}
+
+/// What makes the source harder.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Made harder")]
+struct Harder {
+    /// Use only every N-th cloud of features
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = super::monte_carlo::at_least_one(),
+          conflicts_with_all = ["live", "save_map"])]
+    every: u64,
+    /// Add so many false readings to every cloud, as far and wide as the true ones
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=10_000),
+          conflicts_with_all = ["live", "save_map"])]
+    clutter: u64,
+    /// Where these come from
+    #[arg(long, value_name = "SEED", default_value_t = 1, requires = "clutter")]
+    clutter_seed: u64,
+}
+
+impl Harder {
+    fn is_asked_for(&self) -> bool {
+        self.every > 1 || self.clutter > 0
+    }
+
+    fn make(&self, recording: &mut Recording) {
+        if self.every > 1 {
+            harder::keep_every(recording, usize::try_from(self.every).unwrap_or(usize::MAX));
+        }
+        if self.clutter > 0 {
+            harder::add_clutter(recording, usize::try_from(self.clutter).unwrap_or(usize::MAX), self.clutter_seed);
         }
     }
 }
@@ -132,6 +172,8 @@ const EXAMPLES: &str = "Examples:
   lienav evaluate woods:lost_in_the_woods --filter default --filter batch
   lienav evaluate mrclam:MRCLAM_Dataset6:1 --set gate.probability=0.99 --json
   lienav evaluate my_bag --map hall.yaml --set initial.mode=unknown   where in this map the robot is
+  lienav evaluate victoria:victoria_park --clutter 10       trunks without identity, judged by the GPS fixes
+  lienav evaluate g2o:run_0.graph.gz:truth.graph.gz --ignore-ids
   lienav evaluate my_bag --save-map hall.yaml                the map at the end, for slam_node's map.file
   lienav evaluate --live --pose ekf=/ekf/pose --pose reduced=/reduced/pose --duration 60 --out results
 
@@ -162,24 +204,26 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let studies: Vec<Study> = filters.iter().map(|filter| Study { filter: filter.clone(), ..study.clone() }).collect();
     if let Some(path) = &args.output.save_map {
         let (recording, run) = run_saving(stream, &studies, path)?;
-        let truth = Truth::new(&recording.truth, &recording.true_landmarks, args.max_truth_gap);
+        let truth = Truth::of(&recording, args.max_truth_gap);
         return report(&[run], &truth, &args.output);
     }
-    let mut inputs: Vec<Input> = stream.by_ref().take(MOST_HELD).collect();
+    let inputs: Vec<Input> = stream.by_ref().take(MOST_HELD).collect();
     let (recording, runs) = if inputs.len() < MOST_HELD {
-        inputs.iter_mut().for_each(|input| args.map.hide(input));
-        let recording = Recording { inputs, ..stream.finish() };
+        let mut recording = Recording { inputs, ..stream.finish() };
+        args.harder.make(&mut recording);
+        args.map.hide(&mut recording);
         let map = args.map.known(&recording)?;
         let run = |study| run_one(&recording, study, map.as_ref());
         let runs = studies.iter().map(run).collect::<Result<Vec<_>, _>>()?;
         (recording, runs)
-    } else if args.map.map.is_some() || args.map.ignore_ids {
-        let refused = format!("--map and --ignore-ids take recordings of up to {MOST_HELD} messages; cut this one");
+    } else if args.map.map.is_some() || args.map.ignore_ids || args.harder.is_asked_for() {
+        let options = "--map, --ignore-ids, --every and --clutter";
+        let refused = format!("{options} take recordings of up to {MOST_HELD} messages; cut this one");
         return Err(Failure::WrongCall(refused));
     } else {
         run_together(inputs, stream, &studies)?
     };
-    let truth = Truth::new(&recording.truth, &recording.true_landmarks, args.max_truth_gap);
+    let truth = Truth::of(&recording, args.max_truth_gap);
     report(&runs, &truth, &args.output)
 }
 

@@ -41,6 +41,8 @@ pub struct RosArguments {
     levels: Vec<(String, Severity)>,
     /// Whether log lines are not to be published on `/rosout`.
     pub without_rosout: bool,
+    /// Remappings (from, to), in their order.
+    pub remappings: Vec<(String, String)>,
     /// The parameter files, in their order.
     pub params_files: Vec<String>,
     /// Words between `--ros-args` and `--` that rcl does not know.
@@ -79,16 +81,23 @@ impl RosArguments {
                     let value = words.next().unwrap_or_default();
                     match flag {
                         "--log-level" => arguments.add_level(&value),
+                        "-r" | "--remap" => arguments.add_remapping(&value),
                         "--params-file" => arguments.params_files.push(value),
                         _ => (),
                     }
                 }
                 // The form of before Foxy, which rcl still takes for a remapping.
-                rule if rule.contains(":=") => (),
+                rule if rule.contains(":=") => arguments.add_remapping(rule),
                 flag => arguments.switch(flag),
             }
         }
         arguments
+    }
+
+    fn add_remapping(&mut self, rule: &str) {
+        if let Some((from, to)) = rule.split_once(":=") {
+            self.remappings.push((from.to_owned(), to.to_owned()));
+        }
     }
 
     fn add_level(&mut self, value: &str) {
@@ -134,6 +143,8 @@ mod tests {
             __node:=n --disable-stdout-logs --enable-external-lib-logs -- --yours";
         assert_eq!(read(known).unknown, [""; 0]);
         assert_eq!(read(known).params_files, ["f.yaml"]);
+        let rules = [("a", "b"), ("__node", "n")].map(|(from, to)| (from.to_owned(), to.to_owned()));
+        assert_eq!(read(known).remappings, rules);
         assert_eq!(read("node --ros-args --bogus 1 -p a:=1").unknown, ["--bogus", "1"]);
         assert_eq!(read("node --ros-args --disable-everything").unknown, ["--disable-everything"]);
         assert_eq!(read("node --bogus 1").unknown, [""; 0]);

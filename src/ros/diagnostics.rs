@@ -2,6 +2,7 @@
 
 use super::clock::{RosClock, to_time};
 use super::qos;
+use super::qos_overrides::publisher;
 use r2r::diagnostic_msgs::msg::{DiagnosticArray, DiagnosticStatus, KeyValue};
 use r2r::{Node, Publisher};
 use std::collections::BTreeMap;
@@ -183,7 +184,7 @@ impl Diagnostics {
     /// ROS refuses the publisher.
     pub fn of(node: &mut Node) -> r2r::Result<Self> {
         Ok(Self {
-            publisher: node.create_publisher("/diagnostics", qos::reliable())?,
+            publisher: publisher(node, "/diagnostics", qos::reliable())?,
             due: Instant::now() + PERIOD,
             node: node.fully_qualified_name()?.trim_start_matches('/').to_owned(),
         })
@@ -203,12 +204,12 @@ impl Diagnostics {
         is_due
     }
 
-    /// Publishes a status.
+    /// Publishes what there is to say.
     ///
     /// # Errors
     /// ROS does not send it.
-    pub fn publish(&self, clock: &RosClock, status: DiagnosticStatus) -> r2r::Result<()> {
-        let mut message = DiagnosticArray { status: vec![status], ..Default::default() };
+    pub fn publish(&self, clock: &RosClock, status: Vec<DiagnosticStatus>) -> r2r::Result<()> {
+        let mut message = DiagnosticArray { status, ..Default::default() };
         message.header.stamp = to_time(clock.now());
         self.publisher.publish(&message)
     }

@@ -169,14 +169,21 @@ pub fn play(options: &Options, stop: &Stop, mut progress: impl FnMut(f64) + Send
         }
         // Whatever it ends of, the keys are not waited for.
         let _ends_all = stop.when_dropped();
-        start::spin(node, requests, stop, answer, || {
-            // Moved, since it may be sent to another thread and not shared.
-            let clock = clock;
-            outcome = play_all(&mut bag, &mut channels, options, &control, clock.as_ref(), stop, &mut progress);
-            if matches!(outcome, Ok(true)) {
-                stop.sleep(FLUSHING);
-            }
-        })
+        start::spin(
+            node,
+            requests,
+            stop,
+            answer,
+            |_| (),
+            || {
+                // Moved, since it may be sent to another thread and not shared.
+                let clock = clock;
+                outcome = play_all(&mut bag, &mut channels, options, &control, clock.as_ref(), stop, &mut progress);
+                if matches!(outcome, Ok(true)) {
+                    stop.sleep(FLUSHING);
+                }
+            },
+        )
     })?;
     outcome?;
     played.warnings.extend_from_slice(bag.warnings());

@@ -1,5 +1,6 @@
 //! From r2r's streams to one place: whatever arrives, as an event of one type.
 
+use super::qos_overrides;
 use futures::{FutureExt, Stream, StreamExt};
 use lienav_io::bag::cdr::{self, CdrError};
 use lienav_io::messages::Message;
@@ -27,8 +28,9 @@ pub fn receive<T: 'static, E: 'static>(
     })
 }
 
-/// Subscribes to a topic. Messages are taken as the bytes that came and decoded here, as those of a bag are: what the
-/// middleware cannot decode it throws away without a word, and nobody could count it.
+/// Subscribes to a topic, with this quality of service or as the user has it ([`qos_overrides`]). Messages are taken as
+/// the bytes that came and decoded here, as those of a bag are: what the middleware cannot decode it throws away
+/// without a word, and nobody could count it.
 ///
 /// # Errors
 /// ROS refuses the subscription.
@@ -38,6 +40,7 @@ pub fn subscribe<M: Message + 'static, E: 'static>(
     qos: QosProfile,
     event: impl Fn(Result<M, CdrError>) -> E + Send + 'static,
 ) -> r2r::Result<Inbox<E>> {
+    let qos = qos_overrides::subscription(node, topic, qos)?;
     Ok(receive(node.subscribe_raw(topic, M::TYPE, qos)?, move |bytes: Vec<u8>| event(cdr::decode(&bytes))))
 }
 

@@ -1,8 +1,10 @@
 //! How a node begins, turns and ends.
 
 use super::arguments::RosArguments;
+use super::clock::RosClock;
 use super::log::{self, Log};
 use super::parameters::{self, ParameterError};
+use super::qos_overrides;
 use super::receive::{self, Inbox};
 use super::stop::Stop;
 use std::process::ExitCode;
@@ -75,6 +77,7 @@ pub fn node(name: &str) -> Result<r2r::Node, StartError> {
     let refused = |error| if is_secured { StartError::Secured(error) } else { StartError::from(error) };
     let mut node = r2r::Node::create(context()?, name, "").map_err(refused)?;
     log::publish_with(&mut node).map_err(refused)?;
+    qos_overrides::check(&parameters::overrides(&node))?;
     parameters::warn_of_entries(&node, &Log::new(node.logger()));
     Ok(node)
 }
@@ -115,7 +118,8 @@ fn without_source_lines(text: &str) -> String {
 }
 
 /// Turns `node` until the end is asked for, while `work` runs in a thread of its own. Whatever has arrived goes to
-/// `take`, all of it at once. The node is destroyed after the thread has ended.
+/// `take`, all of it at once; `look_after` gets the node after each turn. The node is destroyed after the thread has
+/// ended.
 ///
 /// # Errors
 /// The thread cannot be started, or panics.
@@ -124,6 +128,7 @@ pub fn spin<E>(
     mut inboxes: Vec<Inbox<E>>,
     stop: &Stop,
     mut take: impl FnMut(Vec<E>),
+    mut look_after: impl FnMut(&mut r2r::Node),
     work: impl FnOnce() + Send,
 ) -> Result<(), StartError> {
     std::thread::scope(|scope| {
@@ -136,9 +141,19 @@ pub fn spin<E>(
             if !batch.is_empty() {
                 take(batch);
             }
+            look_after(&mut node);
         }
         worker.join().map_err(|_| StartError::Panic)
     })
+}
+
+/// Keeps the clock of a node as its parameter `use_sim_time` says, to be called after each turn.
+pub fn clock_follower(clock: RosClock, mut log: Log) -> impl FnMut(&mut r2r::Node) {
+    move |node| {
+        if let Err(error) = clock.adjust(node) {
+            log.warn_of("clock", || format!("use_sim_time: /clock cannot be subscribed to: {error}"));
+        }
+    }
 }
 
 #[cfg(test)]

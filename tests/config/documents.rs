@@ -2,7 +2,7 @@
 
 use super::read;
 #[cfg(feature = "ros")]
-use lienav::ros::{attitude_node, landmark_detector_node, simulator_node, slam_node};
+use lienav::ros::{attitude_node, landmark_detector_node, lifecycle, parameters, simulator_node, slam_node};
 use lienav_attitude::{BODY_SPECS, BodyGroup};
 #[cfg(feature = "ros")]
 use lienav_base::settings::Spec;
@@ -20,6 +20,10 @@ fn tables() -> Vec<(&'static str, String)> {
     vec![
         ("## The filter", to_markdown(&Config::default(), lienav_slam::SPECS)),
         ("## Choices of a study", to_markdown(&Study::default(), &Study::choices())),
+        #[cfg(feature = "ros")]
+        ("## Every node", to_markdown(&parameters::Time::default(), parameters::TIME_SPECS)),
+        #[cfg(feature = "ros")]
+        ("## Managed nodes", to_markdown(&lifecycle::Start::default(), lifecycle::START_SPECS)),
         #[cfg(feature = "ros")]
         ("## slam_node itself", to_markdown(&slam_node::Settings::default(), slam_node::SPECS)),
         #[cfg(feature = "ros")]
@@ -125,4 +129,52 @@ fn each_reason_of_the_attitude_filter_has_a_remedy() {
     for reason in reasons {
         assert!(text.contains(&format!("\n| `{reason}` |")), "docs/attitude.md says nothing of '{reason}'");
     }
+}
+
+/// Every parameter of slam_node in the snippet for Nav2 is one of its own, with a value that it takes.
+#[cfg(feature = "ros")]
+#[test]
+fn the_snippet_for_nav2_is_of_parameters_that_there_are() {
+    use lienav::ros::parameters::{Overrides, Parameters};
+    use serde_json::Value;
+
+    let text = read("docs/localization.md");
+    let start = text.find("\n    slam_node:\n").expect("a snippet") + 1;
+    let block: String =
+        text[start..].lines().take_while(|line| line.starts_with("    ")).map(|l| format!("{}\n", &l[4..])).collect();
+    let snippet: Value = serde_yaml_ng::from_str(&block).unwrap();
+    fn leaves(prefix: &str, node: &Value, found: &mut Vec<(String, Value)>) {
+        match node.as_object() {
+            Some(group) => group.iter().for_each(|(key, value)| {
+                leaves(&if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") }, value, found);
+            }),
+            None => found.push((prefix.to_owned(), node.clone())),
+        }
+    }
+    let mut given = Vec::new();
+    leaves("", &snippet["slam_node"]["ros__parameters"], &mut given);
+    assert!(given.len() >= 8, "{given:?}");
+    let overrides: Overrides = given
+        .into_iter()
+        .map(|(name, value)| {
+            let value = match value {
+                Value::Bool(flag) => r2r::ParameterValue::Bool(flag),
+                Value::Number(number) => r2r::ParameterValue::Double(number.as_f64().unwrap()),
+                Value::String(text) => r2r::ParameterValue::String(text),
+                other => panic!("{name}: {other}"),
+            };
+            (name, value)
+        })
+        .collect();
+    let mut all = Parameters::default();
+    all.declare(&Config::default(), lienav_slam::SPECS, &overrides).unwrap();
+    all.declare(&slam_node::Settings::default(), slam_node::SPECS, &overrides).unwrap();
+    all.declare(&lifecycle::Start::default(), lifecycle::START_SPECS, &overrides).unwrap();
+    assert_eq!(all.unknown(&overrides).collect::<Vec<_>>(), [""; 0]);
+    let manager = &snippet["lifecycle_manager_localization"]["ros__parameters"];
+    assert!(manager["node_names"].as_array().unwrap().contains(&Value::from("slam_node")));
+    assert_eq!(
+        (&manager["bond_timeout"], &snippet["slam_node"]["ros__parameters"]["autostart"]),
+        (&Value::from(0.0), &Value::from(false))
+    );
 }

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Files for slam_node that hold only what differs from the defaults.
-const PRESETS: [&str; 4] = ["lost_in_the_woods", "mrclam", "simulation", "stereo"];
+const PRESETS: [&str; 5] = ["lost_in_the_woods", "mrclam", "simulation", "stereo", "victoria"];
 
 /// The parameters of a file, by dotted name, as ROS reads them: nested mappings under `/**`.
 fn parameters(file: &str) -> BTreeMap<String, Value> {
@@ -78,11 +78,12 @@ fn names(specs: &[Spec]) -> BTreeSet<String> {
     specs.iter().map(|spec| spec.name.to_owned()).collect()
 }
 
-/// The parameters of a node itself have names without a dot, and those of the filter (but one) names with one. Where
-/// ROS is not built in, the former are not known here.
+/// The parameters of a node itself have names without a dot (but for a few groups), and those of the filter (but one)
+/// names with one. Where ROS is not built in, the former are not known here.
 fn is_the_nodes_own(name: &str) -> bool {
     let group = name.split('.').next().unwrap_or_default();
-    let is_of_group = ["odometry", "tags"].contains(&group) || ["map.file", "map.autosave_s"].contains(&name);
+    let is_of_group =
+        ["odometry", "quality", "tags"].contains(&group) || ["map.file", "map.autosave_s"].contains(&name);
     !name.contains('.') && name != "filter" || is_of_group
 }
 
@@ -159,6 +160,7 @@ fn the_presets_of_data_sets_are_what_the_converter_writes() {
     for (file, source) in [
         ("lost_in_the_woods", format!("woods:{data}/lost_in_the_woods")),
         ("mrclam", format!("mrclam:{data}/mrclam/MRCLAM_Dataset6:1")),
+        ("victoria", format!("victoria:{data}/victoria_park")),
     ] {
         if !Path::new(data).exists() {
             println!("skipped: {source} is not here");
@@ -179,7 +181,7 @@ fn simulator_holds_every_parameter_of_the_simulation_at_its_default() {
         .map(|spec| spec.name.to_owned())
         .collect();
     // ROS has no parameter files with empty lists.
-    assert_eq!(missing, ["world.features_x_m", "world.features_y_m"]);
+    assert_eq!(missing, ["world.features_x_m", "world.features_y_m", "world.features_class"]);
 }
 
 #[cfg(feature = "ros")]

@@ -158,7 +158,6 @@ refusals = {
     'sensor__kind': ('stereo_bearings', 'start'),
     'motion__max_speed': ('fast', 'a number'),
     'gate__probabilty': (0.9, "no parameter 'gate.probabilty'"),
-    'use_sim_time': (False, 'start'),
     'path_length': (-1, '0 … 100000'),
 }
 for name, (x, reason) in refusals.items():

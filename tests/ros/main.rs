@@ -10,6 +10,7 @@ mod bags;
 mod damaged;
 mod faults;
 mod inputs;
+mod managed;
 mod map;
 mod nodes;
 mod peers;

@@ -1,5 +1,6 @@
 //! The demo: a simulated robot on a circle, the three filters of the thesis beside the default one, and the evaluator,
-//! each in a process of its own over ROS 2.
+//! each in a process of its own over ROS 2. In its second act a node is switched on in the middle of a lap, with the map
+//! that the default filter has saved, and without a start or identities: it has to find itself.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -16,10 +17,14 @@ use crate::{cargo, checks, setup, steps};
 /// Names of filters, and of the namespaces that their nodes get.
 const FILTERS: [(&str, &str); 4] =
     [("default", "default_filter"), ("reduced", "reduced"), ("ekf", "ekf"), ("fe-ekf", "fe_ekf")];
+/// The map of the default filter, in the folder of the results.
+const MAP: &str = "map.yaml";
 /// Simulated seconds in a second: the 40 s of a lap in 8.
 const RATE: &str = "5.0";
 /// The run takes a tenth of this.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// The lap has gone on for so long before the localizer is switched on: a quarter of it.
+const LATE: Duration = Duration::from_secs(2);
 /// What was sent last may still be on its way for this long.
 const SETTLING: Duration = Duration::from_secs(1);
 
@@ -39,20 +44,39 @@ pub fn run(root: &Path, out: &Path, seed: u64) -> Result<()> {
         for (filter, namespace) in FILTERS {
             cast.start_filter(filter, namespace, &root.join("config/simulation.yaml"))?;
         }
-        cast.start_simulator(seed)?;
+        cast.start_simulator(seed, FILTERS.len() + 1, &[])?;
         cast.running.wait_for("simulator_node", PATIENCE, &interrupted)?;
         std::thread::sleep(SETTLING);
         cast.running.interrupt("evaluate")?;
         cast.running.wait_for("evaluate", PATIENCE, &interrupted)
     })?;
     cast.running.stop()?;
+    let map = cast.map();
+    if !map.is_file() {
+        bail!("the default filter has saved no map: see {}", out.join("logs").display());
+    }
+    steps::quiet("the same lap again: a localizer is switched on somewhere, with the saved map alone", || {
+        cast.start_judge_of_localizer()?;
+        cast.start_simulator(seed, 1, &["sensor.identified:=false"])?;
+        std::thread::sleep(LATE);
+        cast.start_localizer(&root.join("config/simulation.yaml"))?;
+        cast.running.wait_for("simulator_node", PATIENCE, &interrupted)?;
+        std::thread::sleep(SETTLING);
+        cast.running.interrupt("evaluate-found")?;
+        cast.running.wait_for("evaluate-found", PATIENCE, &interrupted)
+    })?;
+    cast.running.stop()?;
 
     print!("\n{}", fs::read_to_string(out.join("report.txt")).context("the evaluator wrote no report")?);
-    println!("\nbag    {}", out.join("bag").display());
+    println!("\nSwitched on in the middle of the lap, in the map that the default filter had saved:");
+    print!("\n{}", fs::read_to_string(out.join("found/report.txt")).context("the evaluator wrote no report")?);
+    println!("\nmap    {}", map.display());
+    println!("bag    {}", out.join("bag").display());
     println!("plots  {}", out.join("comparison.svg").display());
     for (filter, _) in FILTERS {
         println!("       {}/{{trajectory,errors,nees}}.svg", out.join(filter).display());
     }
+    println!("       {}/{{trajectory,errors,nees}}.svg", out.join("found").display());
     Ok(())
 }
 
@@ -77,6 +101,14 @@ fn prepared(out: &Path) -> Result<PathBuf> {
     if bag.join("metadata.yaml").is_file() {
         fs::remove_dir_all(&bag).with_context(|| format!("could not remove {}", bag.display()))?;
     }
+    for old in [MAP.to_owned(), format!("{MAP}.state")] {
+        match fs::remove_file(out.join(&old)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(error).with_context(|| format!("could not remove {old}"));
+            }
+            _ => {}
+        }
+    }
     Ok(out)
 }
 
@@ -100,8 +132,49 @@ impl Cast<'_> {
         self.start("evaluate", "lienav", &arguments)
     }
 
-    fn start_filter(&mut self, filter: &str, namespace: &str, parameters: &Path) -> Result<()> {
+    fn map(&self) -> PathBuf {
+        self.out.join(MAP)
+    }
+
+    fn start_judge_of_localizer(&mut self) -> Result<()> {
+        let out = self.out.join("found");
+        fs::create_dir_all(&out).with_context(|| format!("could not make {}", out.display()))?;
+        let out = out.display().to_string();
+        let arguments = ["evaluate", "--live", "--pose", "found=/localizer/pose", "--out", &out].map(str::to_owned);
+        self.start("evaluate-found", "lienav", &arguments)
+    }
+
+    fn start_localizer(&mut self, parameters: &Path) -> Result<()> {
         let arguments = ros_arguments(&[
+            "--params-file",
+            &parameters.display().to_string(),
+            "-p",
+            &format!("map.file:={}", self.map().display()),
+            "-p",
+            "map.mode:=localization",
+            "-p",
+            "initial.mode:=unknown",
+            "-p",
+            "publish_tf:=false",
+            "-p",
+            "max_latency_s:=60.0",
+            "-r",
+            "__ns:=/localizer",
+            "-r",
+            "odom:=/odom",
+            "-r",
+            "features:=/features",
+        ]);
+        self.start("localizer", "slam_node", &arguments)
+    }
+
+    fn start_filter(&mut self, filter: &str, namespace: &str, parameters: &Path) -> Result<()> {
+        let saved = if filter == "default" { self.map().display().to_string() } else { String::new() };
+        let arguments = ros_arguments(&[
+            "-p",
+            &format!("map.file:={saved}"),
+            "-p",
+            &format!("map.autosave_s:={}", if saved.is_empty() { "0.0" } else { "5.0" }),
             "--params-file",
             &parameters.display().to_string(),
             "-p",
@@ -120,9 +193,9 @@ impl Cast<'_> {
         self.start(&format!("slam_node-{filter}"), "slam_node", &arguments)
     }
 
-    fn start_simulator(&mut self, seed: u64) -> Result<()> {
-        let listeners = FILTERS.len() + 1;
-        let arguments = ros_arguments(&[
+    /// The run of `seed`; it begins when there are so many listeners.
+    fn start_simulator(&mut self, seed: u64, listeners: usize, parameters: &[&str]) -> Result<()> {
+        let mut arguments = ros_arguments(&[
             "-p",
             &format!("seed:={seed}"),
             "-p",
@@ -132,6 +205,7 @@ impl Cast<'_> {
             "-p",
             "exit_at_end:=true",
         ]);
+        arguments.extend(parameters.iter().flat_map(|parameter| ["-p".to_owned(), (*parameter).to_owned()]));
         self.start("simulator_node", "simulator_node", &arguments)
     }
 

@@ -12,10 +12,11 @@ use anyhow::{Result, bail};
 const KNOWN_TO_R2R: [&str; 7] = ["foxy", "galactic", "humble", "iron", "jazzy", "lyrical", "rolling"];
 
 /// The packages whose messages the nodes use, as ROS 2 installs them.
-const NEEDED: [&str; 10] = [
+const NEEDED: [&str; 11] = [
     "rcl",
     "diagnostic_msgs",
     "geometry_msgs",
+    "lifecycle_msgs",
     "nav_msgs",
     "rosgraph_msgs",
     "sensor_msgs",

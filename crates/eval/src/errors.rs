@@ -1,7 +1,9 @@
 //! How far a run was from the truth.
 
 use super::align;
+use super::associations::Associations;
 use super::consistency::nees;
+use super::fixes::FixErrors;
 use super::run::{Estimate, Run};
 use lienav_base::stamp::Stamp;
 use lienav_io::truth::Truth;
@@ -62,18 +64,31 @@ pub struct Errors {
     pub alignment: Option<Se2>,
     /// Estimated and true position of each landmark that is known in both maps, m.
     pub landmarks: Vec<(Vector2<f64>, Vector2<f64>)>,
+    /// How right the associations were, where identities were withheld.
+    pub associations: Option<Associations>,
+    /// How far the way was from position fixes, where there are some.
+    pub fixes: Option<FixErrors>,
 }
 
 impl Errors {
-    /// Compares every estimate with the truth at its own stamp, and landmarks by identity.
+    /// Compares every estimate with the truth at its own stamp, and landmarks by identity: where identities were
+    /// withheld, by that of most readings of a landmark.
     pub fn new(run: &Run, truth: &Truth) -> Self {
         let steps: Vec<_> = run.estimates.iter().filter_map(|e| Some(StepError::new(e, truth.at(e.stamp)?))).collect();
         let positions: Vec<_> = steps.iter().map(|step| (step.estimate.p, step.truth.p)).collect();
-        let pair = |landmark: &Landmark| Some((landmark.position, truth.landmark(landmark.id)?));
+        let judged = truth.identities().map(|identities| Associations::judge(run, identities));
+        // Without identities, the filter's numbers are not those of the world.
+        let identity = |id: u32| match &judged {
+            None => Some(id),
+            Some(judged) => judged.as_ref().and_then(|(_, identity)| *identity.get(&id)?),
+        };
+        let pair = |landmark: &Landmark| Some((landmark.position, truth.landmark(identity(landmark.id)?)?));
         Self {
             steps_without_truth: run.estimates.len() - steps.len(),
             alignment: align::rigid(&positions),
             landmarks: run.landmarks.iter().filter_map(pair).collect(),
+            associations: judged.flatten().map(|(associations, _)| associations),
+            fixes: truth.fixes().and_then(|fixes| FixErrors::new(&run.estimates, fixes)),
             steps,
         }
     }

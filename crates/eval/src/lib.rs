@@ -36,7 +36,8 @@
 //!
 //! - One run: [`run`](mod@run) feeds a recording to a filter, [`errors`] compares with the truth after [`align`]ment,
 //!   [`consistency`] judges covariances, [`report`] gives the numbers as a table and as JSON, [`folder`] writes
-//!   everything.
+//!   everything. Where identities are withheld, [`associations`] judges what the filter made of that; [`fixes`] compares
+//!   with a satellite receiver.
 //! - Many runs: [`monte_carlo`], with paired differences between filters and bootstrap intervals.
 //! - References: [`batch`] is the maximum-likelihood estimate of a whole run; [`thesis5`] the tables of Shen 2019,
 //!   chapter 5.
@@ -48,11 +49,14 @@
 #![forbid(unsafe_code)]
 
 pub mod align;
+pub mod associations;
 pub mod attitude;
 pub mod batch;
 pub mod consistency;
 pub mod errors;
+pub mod fixes;
 pub mod folder;
+pub mod harder;
 pub mod method;
 pub mod monte_carlo;
 pub mod plot;

@@ -50,6 +50,15 @@ impl Method {
         }
     }
 
+    /// Keeps what readings are taken for from now on, for [`Run::matches`]. A batch estimate takes them for what the
+    /// filter before it does.
+    pub fn keep_matches(&mut self) {
+        match self {
+            Self::Filter(session) => session.keep_matches(),
+            Self::Batch(session) => session.keep_matches(),
+        }
+    }
+
     /// Takes in the next input.
     pub fn feed(&mut self, input: &Input) {
         match self {

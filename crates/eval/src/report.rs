@@ -1,7 +1,9 @@
 //! What a run comes to, in numbers: a table for people, JSON for programs.
 
+use super::associations::Associations;
 use super::consistency::{BAND_PROBABILITY, POSE_DOF, chi_squared_band, fraction_inside};
 use super::errors::{Errors, mean};
+use super::fixes::FixErrors;
 use super::run::{Run, Update};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -62,6 +64,12 @@ pub struct Report {
     pub rejected: Option<usize>,
     /// What the reader should know.
     pub warnings: Vec<String>,
+    /// How right the associations were, where identities were withheld; otherwise the key is not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub associations: Option<Associations>,
+    /// How far the way was from position fixes, where the source has some; otherwise the key is not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fixes: Option<FixErrors>,
 }
 
 /// A calibration parameter at the end of a run.
@@ -133,6 +141,8 @@ impl Report {
             added: total(|update| update.added),
             rejected: total(|update| update.rejected),
             warnings: run.warnings.clone(),
+            associations: errors.associations,
+            fixes: errors.fixes,
         }
     }
 }
@@ -176,8 +186,46 @@ pub fn to_text(reports: &[Report]) -> String {
         for warning in &report.warnings {
             let _ = writeln!(text, "warning: {warning}");
         }
+        text += &report.associations.as_ref().map(|found| of_associations(&report.filter, found)).unwrap_or_default();
+        text += &report.fixes.as_ref().map(|found| of_fixes(&report.filter, found)).unwrap_or_default();
     }
     text
+}
+
+/// How right the associations were, in sentences.
+fn of_associations(filter: &str, found: &Associations) -> String {
+    let part = |part: Option<f64>, digits: usize| part.map_or("–".to_owned(), |part| format!("{part:.digits$}"));
+    let percent = |part: Option<f64>| part.map_or("–".to_owned(), |part| format!("{:.3} %", 100.0 * part));
+    format!(
+        "associations by {filter}: precision {} and recall {} of pairs of readings ({} of those used); {} of {} matches \
+         wrong ({}); {} of {} readings used, {} of clutter\nmap by {filter}: {} landmarks for {} true ones ({}), {} \
+         duplicates, {} of clutter; recognized {} of {} that came back\n",
+        part(found.pair_precision, 4),
+        part(found.pair_recall, 4),
+        part(found.used_pair_recall, 4),
+        found.wrong,
+        found.matched,
+        percent(found.wrong_fraction()),
+        found.used,
+        found.readings,
+        found.clutter,
+        found.map_landmarks,
+        found.true_landmarks,
+        part(found.landmarks_per_true(), 3),
+        found.duplicates,
+        found.false_landmarks,
+        found.returns_found,
+        found.returns,
+    )
+}
+
+/// How far the way was from position fixes, in a sentence.
+fn of_fixes(filter: &str, found: &FixErrors) -> String {
+    format!(
+        "GPS fixes by {filter}: median {:.3} m, RMS of the nearest 90 % {:.3} m, after the rigid motion that fits these \
+         best; {} fixes, {} without estimate\n",
+        found.median_m, found.nearest_90_rms_m, found.count, found.without_estimate
+    )
 }
 
 /// The first column of the table; [`column`] fills the others in this order.

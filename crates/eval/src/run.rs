@@ -8,9 +8,9 @@ use lienav_io::recording::{Input, Recording};
 use lienav_lie::Se2;
 use lienav_slam::{
     CalibrationEstimate, Config, ConfigError, DropReason, Filter, Landmark, LandmarkMap, LandmarkMapError, MapLandmark,
-    SavedState, Sensor, Slam, Step,
+    Role, SavedState, Sensor, Slam, Step, Subject,
 };
-use nalgebra::{Matrix2, Matrix3};
+use nalgebra::{Matrix2, Matrix3, Vector3};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -25,6 +25,8 @@ pub struct Run {
     pub estimates: Vec<Estimate>,
     /// Time of each step, µs: the odometry since the last step, and the step itself. Empty where it was not measured.
     pub step_us: Vec<f64>,
+    /// What the readings of each cloud were taken for; empty where it was not asked for.
+    pub matches: Vec<CloudMatches>,
     /// The map at the end.
     pub landmarks: Vec<Landmark>,
     /// What was calibrated while running, as known at the end.
@@ -48,6 +50,26 @@ pub struct Estimate {
     pub covariance: Matrix3<f64>,
     /// What the cloud did; `None` where it is not known.
     pub update: Option<Update>,
+}
+
+/// What the readings of a cloud were taken for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CloudMatches {
+    /// When.
+    pub stamp: Stamp,
+    /// Those that were associated at all.
+    pub readings: Vec<MatchedReading>,
+}
+
+/// What a reading was taken for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MatchedReading {
+    /// What was read; zeros beyond the sensor's dimension.
+    pub value: Vector3<f64>,
+    /// The landmark, by the number that the filter gave it.
+    pub landmark: u32,
+    /// What the filter did with it.
+    pub role: Role,
 }
 
 /// What a cloud of features did to the filter.
@@ -92,6 +114,9 @@ pub fn run(recording: &Recording, config: &Config, observer: impl FnMut(usize)) 
 /// A configuration that cannot be used, or choices without effect on the filter.
 pub fn run_study(recording: &Recording, study: &Study, mut observer: impl FnMut(usize)) -> Result<Run, ConfigError> {
     let mut session = Method::of_study(study, &[])?;
+    if recording.identities.is_some() {
+        session.keep_matches();
+    }
     for (index, input) in recording.inputs.iter().enumerate() {
         session.feed(input);
         observer(index + 1);
@@ -113,6 +138,9 @@ pub fn run_in_map(
 ) -> Result<Run, RunError> {
     let mut session = Method::of_study(study, &[])?;
     session.set_map(map)?;
+    if recording.identities.is_some() {
+        session.keep_matches();
+    }
     for (index, input) in recording.inputs.iter().enumerate() {
         session.feed(input);
         observer(index + 1);
@@ -172,6 +200,8 @@ pub struct Session {
     estimates: Vec<Estimate>,
     step_us: Vec<f64>,
     since_last_step_us: f64,
+    /// What the readings were taken for, where it is asked for.
+    matches: Option<Vec<CloudMatches>>,
 }
 
 impl Session {
@@ -184,7 +214,13 @@ impl Session {
         for sensor in sensors {
             slam.add_sensor(sensor.clone())?;
         }
-        Ok(Self { slam, estimates: Vec::new(), step_us: Vec::new(), since_last_step_us: 0.0 })
+        Ok(Self { slam, estimates: Vec::new(), step_us: Vec::new(), since_last_step_us: 0.0, matches: None })
+    }
+
+    /// Keeps what readings are taken for from now on; meant to be called before the first input.
+    pub fn keep_matches(&mut self) {
+        self.slam.keep_trace();
+        self.matches = Some(Vec::new());
     }
 
     /// Takes in the next input and every step that is due then. What the filter refuses it counts itself.
@@ -219,6 +255,7 @@ impl Session {
             warnings: set_back.into_iter().chain(opened).chain(full).collect(),
             estimates: self.estimates,
             step_us: self.step_us,
+            matches: self.matches.unwrap_or_default(),
         }
     }
 
@@ -267,9 +304,24 @@ impl Session {
             self.since_last_step_us += start.elapsed().as_secs_f64() * 1e6;
             let Some(step) = step else { return };
             self.estimates.push(Estimate::from(&step));
+            if let Some(matches) = &mut self.matches {
+                matches.push(CloudMatches { stamp: step.estimate.stamp, readings: last_matches(&self.slam) });
+            }
             self.step_us.push(std::mem::take(&mut self.since_last_step_us));
         }
     }
+}
+
+/// What the readings of the last step were taken for.
+fn last_matches(slam: &Slam) -> Vec<MatchedReading> {
+    let readings = slam.trace().and_then(|trace| trace.steps.last()).map(|step| step.readings.as_slice());
+    let matched = |traced: &lienav_slam::TracedReading| match traced.subject {
+        Subject::Feature((landmark, _)) => {
+            Some(MatchedReading { value: *traced.reading.value(), landmark, role: traced.role })
+        }
+        Subject::Pose => None,
+    };
+    readings.unwrap_or_default().iter().filter_map(matched).collect()
 }
 
 #[cfg(test)]

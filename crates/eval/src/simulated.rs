@@ -1,5 +1,6 @@
 //! A simulation as a recording, so that it goes the way of every other.
 
+use lienav_io::identities::Identities;
 use lienav_io::recording::{Input, Recording};
 use lienav_sim::{Frame, Scenario, ScenarioError, Simulation};
 
@@ -18,7 +19,9 @@ pub fn recording(scenario: &Scenario) -> Result<Recording, ScenarioError> {
         ..Recording::default()
     };
     let truth = simulation.clone();
+    recording.identities = withheld(&simulation);
     for frame in simulation {
+        keep_identities(&mut recording.identities, &frame);
         for input in inputs(frame) {
             recording.truth.push((input.stamp(), truth.truth(input.stamp())));
             recording.inputs.push(input);
@@ -27,6 +30,18 @@ pub fn recording(scenario: &Scenario) -> Result<Recording, ScenarioError> {
     recording.truth.sort_by_key(|(stamp, _)| *stamp);
     recording.truth.dedup_by_key(|(stamp, _)| *stamp);
     Ok(recording)
+}
+
+/// Where the true identities are kept of a feature sensor that does not say them.
+pub fn withheld(simulation: &Simulation) -> Option<Identities> {
+    (!simulation.scenario().sensor.identified).then(Identities::default)
+}
+
+/// Keeps the true identities of the features of a frame, where they are withheld.
+pub fn keep_identities(identities: &mut Option<Identities>, frame: &Frame) {
+    if let (Some(identities), Some(cloud)) = (identities, &frame.features) {
+        identities.keep(cloud, frame.identities.iter().copied());
+    }
 }
 
 /// What arrives with one frame of a simulation, in order; readings of added sensors arrive in the order of their

@@ -47,6 +47,7 @@ pub(super) fn run(steps: usize, seed: u64) -> (Run, Truth) {
         step_us: (0..steps).map(|step| 1.0 + (step % 7) as f64).collect(),
         landmarks: places.iter().map(landmark).collect(),
         estimates,
+        matches: Vec::new(),
         calibration: Vec::new(),
         gate_openings: 0,
         dropped: [("gated".to_owned(), 3)].into(),

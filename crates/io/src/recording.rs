@@ -2,6 +2,7 @@
 
 use super::bag::{Loading, Topics};
 use super::datasets::FORMATS;
+use super::identities::Identities;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use lienav_slam::{Config, Features, Imu, Odometry};
@@ -43,12 +44,27 @@ pub struct Recording {
     pub truth: Vec<(Stamp, Se2)>,
     /// True positions of features in the map frame, m, by identity; empty where nobody knows.
     pub true_landmarks: Vec<(u32, Vector2<f64>)>,
+    /// What readings without identity are of, where a judge may know; `None` where identities are known to all or to
+    /// nobody.
+    pub identities: Option<Identities>,
+    /// Positions of one point of the robot, where somebody has them; no truth, but a check.
+    pub fixes: Option<PositionFixes>,
     /// What the source says of its sensors and of the start; `None` where it says nothing.
     pub config: Option<Config>,
     /// Input that could not be read or does not belong to this run, by reason.
     pub dropped: BTreeMap<String, u64>,
     /// What the reader should know, one sentence each: where a damaged file ends, which topics were left out.
     pub warnings: Vec<String>,
+}
+
+/// Where one point of the robot was, as a satellite receiver or another device had it, in a frame of its own: with
+/// errors, jumps and gaps, and without a heading.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PositionFixes {
+    /// The point, in the base frame, m: the antenna.
+    pub antenna: Vector2<f64>,
+    /// Its positions, m, by increasing stamp.
+    pub fixes: Vec<(Stamp, Vector2<f64>)>,
 }
 
 impl Recording {
@@ -107,7 +123,8 @@ pub enum OpenError {
     },
     /// Not a source at all.
     #[error(
-        "'{given}' is not a source: {problem}; give a bag (folder, .mcap or .db3), woods:FOLDER or mrclam:FOLDER:ROBOT"
+        "'{given}' is not a source: {problem}; give a bag (folder, .mcap or .db3), woods:FOLDER, mrclam:FOLDER:ROBOT, \
+         victoria:FOLDER or g2o:FILE[:TRUTH]"
     )]
     Source {
         /// What was given.
@@ -127,7 +144,8 @@ impl OpenError {
     }
 }
 
-/// Reads a recording. `source` is a bag (folder, `.mcap` or `.db3` file), `woods:FOLDER` or `mrclam:FOLDER:ROBOT`.
+/// Reads a recording. `source` is a bag (folder, `.mcap` or `.db3` file), `woods:FOLDER`,
+/// `mrclam:FOLDER:ROBOT`, `victoria:FOLDER` or `g2o:FILE[:TRUTH]`.
 ///
 /// # Errors
 /// Nothing can be read: [`OpenError`] names file, cause and remedy. A damaged bag of which a part can be read is no

@@ -1,5 +1,7 @@
 //! What a run is measured against: the true trajectory, at any instant it covers, and the true landmarks.
 
+use crate::identities::Identities;
+use crate::recording::{PositionFixes, Recording};
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, wrap_angle};
 use nalgebra::Vector2;
@@ -14,6 +16,8 @@ pub struct Truth {
     poses: Vec<(Stamp, Se2)>,
     landmarks: BTreeMap<u32, Vector2<f64>>,
     max_gap_s: f64,
+    fixes: Option<PositionFixes>,
+    identities: Option<Identities>,
 }
 
 impl Truth {
@@ -24,7 +28,26 @@ impl Truth {
         let mut poses: Vec<_> = poses.iter().copied().filter(|(_, pose)| finite(pose)).collect();
         poses.sort_by_key(|(stamp, _)| *stamp);
         poses.dedup_by_key(|(stamp, _)| *stamp);
-        Self { poses, landmarks: landmarks.iter().copied().collect(), max_gap_s }
+        Self { poses, landmarks: landmarks.iter().copied().collect(), max_gap_s, ..Self::default() }
+    }
+
+    /// All that a recording knows; `max_gap_s` as for [`Truth::new`].
+    pub fn of(recording: &Recording, max_gap_s: f64) -> Self {
+        Self {
+            fixes: recording.fixes.clone(),
+            identities: recording.identities.clone(),
+            ..Self::new(&recording.truth, &recording.true_landmarks, max_gap_s)
+        }
+    }
+
+    /// Positions of one point of the robot, which are no truth.
+    pub fn fixes(&self) -> Option<&PositionFixes> {
+        self.fixes.as_ref()
+    }
+
+    /// What readings without identity are of.
+    pub fn identities(&self) -> Option<&Identities> {
+        self.identities.as_ref()
     }
 
     /// The true pose at `stamp`: position linear in time, heading along the shorter arc. `None` before the first pose,

@@ -103,8 +103,10 @@ fn gate(scenario: &Scenario) -> GateConfig {
 /// Room for every feature where the map is kept.
 fn map(scenario: &Scenario, landmarks: usize) -> MapConfig {
     let defaults = MapConfig::default();
+    // Without identities, clutter begins features as well, and some features are begun twice.
+    let wanted = if scenario.sensor.identified { landmarks } else { 2 * landmarks };
     MapConfig {
-        max_features: defaults.max_features.max(landmarks).min(5000),
+        max_features: defaults.max_features.max(wanted).min(5000),
         forget_after_s: scenario.forget_after_s,
         ..defaults
     }

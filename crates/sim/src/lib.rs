@@ -33,10 +33,11 @@
 //!
 //! - [`Scenario`] states world, trajectory, sensors and noise, and is read from YAML; [`Scenario::named`] has those of
 //!   Shen 2019, chapter 5, and others. `docs/scenarios.md` lists them.
+//! - [`ConeTrack`] makes a scenario of a track of cones.
 //! - [`Simulation`] is an iterator over [`Frame`]s: what the sensors read at one instant, and the truth.
 //!   [`Simulation::add_sensor`] adds a sensor; [`Simulation::filter_config`] tells a filter the noise of all of them.
-//! - World, odometry, feature sensor, misreads, gyroscope and initial error have a stream of random numbers each: a
-//!   change of one leaves the others as they are.
+//! - World, odometry, feature sensor, misreads, missed features, clutter, classes, gyroscope and initial error have a
+//!   stream of random numbers each: a change of one leaves the others as they are.
 //! - [`scan`] casts the rays of a laser scanner among poles, walls and people.
 //! - [`trajectory`] gives pose, twist and acceleration along a path in closed form.
 //! - Units are SI, axes those of REP 103.
@@ -46,7 +47,10 @@
 #![forbid(unsafe_code)]
 
 mod added;
+mod closed_line;
+mod cones;
 mod filter_config;
+mod grids;
 mod imu;
 mod odometry;
 mod random;
@@ -62,6 +66,7 @@ pub mod trajectory;
 mod truth;
 mod world;
 
+pub use cones::ConeTrack;
 pub use imu::ImuReading;
 pub use scenario::{
     FeatureSensorConfig, ImuConfig, InitialErrorConfig, OdometryConfig, PathKind, SPECS, Scenario, ScenarioError,

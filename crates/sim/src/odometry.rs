@@ -29,14 +29,29 @@ impl Odometer {
     /// The sample for the true motion (v_x, v_y, w) in m/s and rad/s since the sample before: v_m = s_v v + n_v,
     /// w_m = s_w w + b + n_w.
     pub(super) fn measure(&mut self, stamp: Stamp, true_twist: &Vector3<f64>) -> Odometry {
-        let noise = Vector3::from_fn(|i, _| self.sample_std[i] * normal(&mut self.noise));
+        let std = self.std(true_twist);
+        let noise = Vector3::from_fn(|i, _| std[i] * normal(&mut self.noise));
         let config = &self.config;
         Odometry {
             stamp,
             velocity: config.velocity_scale * true_twist.xy() + noise.xy(),
             yaw_rate: config.yaw_rate_scale * true_twist.z + config.yaw_rate_bias_rad_s + noise.z,
-            covariance: config.report_covariance.then(|| Matrix3::from_diagonal(&self.sample_std.map(|s| s * s))),
+            covariance: config.report_covariance.then(|| Matrix3::from_diagonal(&std.map(|s| s * s))),
         }
+    }
+}
+
+impl Odometer {
+    /// Standard deviations of a sample. Over 1/rate the robot travels |v|/rate, which adds σ²|v|/rate to the variance of
+    /// the motion, and σ²|v| rate to that of the velocity.
+    fn std(&self, true_twist: &Vector3<f64>) -> Vector3<f64> {
+        let OdometryConfig { travel_std, travel_yaw_std, rate_hz, .. } = self.config;
+        if travel_std == 0.0 && travel_yaw_std == 0.0 {
+            return self.sample_std;
+        }
+        let root = (true_twist.xy().norm() * rate_hz).sqrt();
+        let std = self.sample_std;
+        Vector3::new(std.x.hypot(travel_std * root), std.y, std.z.hypot(travel_yaw_std * root))
     }
 }
 
@@ -66,6 +81,40 @@ mod tests {
             }
             let chi_squared = sum / variance;
             assert!((chi_squared - 15_000.0).abs() < 3.0 * 173.2, "{noise:?} at {rate_hz} Hz: {chi_squared}");
+        }
+    }
+
+    /// After 100 m at any rate and speed, the sum of the noise has 100 times the variance of a metre: 2 · 1,000 squares
+    /// of unit variance, whose sum has a standard deviation of 63.
+    #[test]
+    fn noise_that_grows_with_travel_depends_on_the_way_alone() {
+        for (rate_hz, speed) in [(10.0, 5.0), (50.0, 2.0)] {
+            let config = OdometryConfig {
+                velocity_x_std: 0.0,
+                velocity_y_std: 0.0,
+                yaw_rate_std: 0.0,
+                travel_std: 0.02,
+                travel_yaw_std: 0.01,
+                rate_hz,
+                report_covariance: true,
+                ..Scenario::default().odometry
+            };
+            let mut odometer = Odometer::new(&config, 3);
+            let twist = Vector3::new(speed, 0.0, 0.1);
+            let samples = (100.0 / speed * rate_hz) as usize;
+            let mut squares = 0.0;
+            for _ in 0..1000 {
+                let (mut x, mut yaw, mut stated) = (0.0, 0.0, 0.0);
+                for _ in 0..samples {
+                    let sample = odometer.measure(Stamp::default(), &twist);
+                    x += (sample.velocity.x - speed) / rate_hz;
+                    yaw += (sample.yaw_rate - 0.1) / rate_hz;
+                    stated += sample.covariance.unwrap()[(0, 0)] / rate_hz.powi(2);
+                }
+                assert!((stated - 100.0 * 0.02 * 0.02).abs() < 1e-12);
+                squares += (x / 0.2).powi(2) + (yaw / 0.1).powi(2);
+            }
+            assert!((squares - 2000.0).abs() < 3.0 * 63.3, "{rate_hz} Hz: {squares}");
         }
     }
 

@@ -15,6 +15,9 @@ pub(super) enum Purpose {
     Misreads = 3,
     Imu = 4,
     Initial = 5,
+    Detections = 6,
+    Clutter = 7,
+    Classes = 8,
 }
 
 /// The generator of one purpose: ChaCha with 8 rounds, the stream number being the purpose.

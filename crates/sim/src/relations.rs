@@ -6,6 +6,9 @@ use lienav_base::settings::OutOfRange;
 /// A simulation of more odometry samples than this is a mistake.
 const MAX_SAMPLES: f64 = 1e8;
 
+/// No world has more classes.
+const MAX_CLASS: f64 = 255.0;
+
 /// The checks that concern more than one value, and the lists.
 pub(super) fn check_relations(scenario: &Scenario) -> Result<(), OutOfRange> {
     let (odometry, sensor, imu) = (&scenario.odometry, &scenario.sensor, &scenario.imu);
@@ -17,7 +20,8 @@ pub(super) fn check_relations(scenario: &Scenario) -> Result<(), OutOfRange> {
         at_most("world.clearance_m", world.clearance_m, world.margin_m, "world.margin_m")?;
     }
     check_points("trajectory.waypoints_y_m", &trajectory.waypoints_x_m, &trajectory.waypoints_y_m)?;
-    check_points("world.features_y_m", &world.features_x_m, &world.features_y_m)
+    check_points("world.features_y_m", &world.features_x_m, &world.features_y_m)?;
+    check_classes(&world.features_class, world.features_x_m.len())
 }
 
 /// The settings of the trajectory that only some paths use.
@@ -83,6 +87,18 @@ fn check_points(name: &'static str, x: &[f64], y: &[f64]) -> Result<(), OutOfRan
     }
 }
 
+/// A class for each listed feature, or for none.
+fn check_classes(classes: &[f64], features: usize) -> Result<(), OutOfRange> {
+    let error = |value: String, allowed: String| Err(OutOfRange { name: "world.features_class", value, allowed });
+    if !classes.is_empty() && classes.len() != features {
+        return error(format!("a list of {}", classes.len()), format!("as many as listed features, {features}"));
+    }
+    match classes.iter().find(|class| class.fract() != 0.0 || !(1.0..=MAX_CLASS).contains(*class)) {
+        Some(class) => error(format!("a list with {class}"), format!("whole numbers, 1 … {MAX_CLASS}")),
+        None => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,6 +117,16 @@ mod tests {
         assert_eq!(text, "parameter 'sensor.rate_hz' is 20; allowed: at most 10, which is odometry.rate_hz");
         let text = refusal(|s| s.trajectory.waypoints_x_m.truncate(2));
         assert!(text.contains("'trajectory.waypoints_y_m' is a list of 13; allowed: as many y as x"), "{text}");
+        let text = refusal(|s| s.world.features_class = vec![1.0]);
+        assert!(
+            text.contains("'world.features_class' is a list of 1; allowed: as many as listed features, 0"),
+            "{text}"
+        );
+        let text = refusal(|s| {
+            (s.world.features_x_m, s.world.features_y_m) = (vec![1.0], vec![2.0]);
+            s.world.features_class = vec![1.5];
+        });
+        assert!(text.contains("a list with 1.5; allowed: whole numbers, 1 … 255"), "{text}");
         let text = refusal(|s| s.trajectory.waypoints_x_m[3] = f64::NAN);
         assert!(text.contains("a list with NaN"), "{text}");
         assert!(refusal(|s| s.forget_after_s = f64::INFINITY).contains("not a number"));

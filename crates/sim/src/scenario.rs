@@ -130,6 +130,8 @@ words! {
         Ring = "ring",
         /// Where `features_x_m` and `features_y_m` say.
         Listed = "listed",
+        /// In rows and columns: `grid_…`.
+        Grid = "grid",
     }
 }
 
@@ -156,6 +158,22 @@ settings! {
         features_x_m: Vec<f64> = Vec::new(), unit "m";
         /// Listed features, m.
         features_y_m: Vec<f64> = Vec::new(), unit "m";
+        /// Classes of the listed features, whole numbers from 1; an empty list for none.
+        features_class: Vec<f64> = Vec::new();
+        /// Features of each row of the grid, along x.
+        grid_columns: u32 = 40, within 0.0..=1e5;
+        /// Rows of the grid, one beside the other along y.
+        grid_rows: u32 = 25, within 0.0..=1e5;
+        /// Distance between features of a row, m.
+        grid_step_m: f64 = 3.0, within LENGTH, unit "m";
+        /// Distance between rows, m.
+        grid_spacing_m: f64 = 3.0, within LENGTH, unit "m";
+        /// Features of the grid are off their places by at most this in either coordinate, m.
+        grid_jitter_m: f64 = 0.0, within DISTANCE, unit "m";
+        /// The first feature of the first row, m.
+        grid_x_m: f64 = 0.0, within COORDINATE, unit "m";
+        /// The first feature of the first row, m.
+        grid_y_m: f64 = 0.0, within COORDINATE, unit "m";
     }
 }
 
@@ -191,6 +209,12 @@ settings! {
         yaw_rate_std: f64 = 0.1, within STD, unit "rad/s";
         /// Whether these three are of one sample or the root of a spectral density.
         noise: NoiseReading = NoiseReading::SpectralDensity, one_of NoiseReading::WORDS;
+        /// Noise of the distance that grows with it, for the root of a metre travelled, m/sqrt(m); variances add.
+        ///
+        /// The settings of a filter have no such noise; `odometry.report_covariance` tells it.
+        travel_std: f64 = 0.0, within STD;
+        /// Noise of the heading for the root of a metre travelled, rad/sqrt(m); likewise.
+        travel_yaw_std: f64 = 0.0, within STD;
         /// Measured velocities are the true ones times this.
         velocity_scale: f64 = 1.0, within 0.01..=100.0;
         /// The measured yaw rate is the true one times this.
@@ -248,6 +272,16 @@ settings! {
         bearing_bias_rad: f64 = 0.0, within ANGLE, unit "rad";
         /// Probability that an observation is of a random place.
         misread_probability: f64 = 0.0, within 0.0..=1.0;
+        /// Probability that a feature in view is seen.
+        detection_probability: f64 = 1.0, within 0.0..=1.0;
+        /// False observations for each feature in view, on average, at random places in view.
+        ///
+        /// A sensor that says which feature it sees does not report them.
+        clutter: f64 = 0.0, within 0.0..=1e3;
+        /// Whether observations say of which class a feature is.
+        classified: bool = false;
+        /// Probability that an observation says another class than the right one.
+        class_confusion: f64 = 0.0, within 0.0..=1.0;
         /// Whether observations say which feature they are of.
         identified: bool = true;
     }
@@ -295,6 +329,9 @@ pub enum ScenarioError {
     /// Waypoints that make no path.
     #[error("parameters 'trajectory.waypoints_x_m' and 'trajectory.waypoints_y_m': {0}")]
     Waypoints(#[from] SplineError),
+    /// Text that is no track.
+    #[error("not a track of cones: {0}")]
+    Track(String),
     /// Text that is no scenario.
     #[error("not a scenario: {0}")]
     Yaml(String),

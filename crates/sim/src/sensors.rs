@@ -4,10 +4,11 @@ use super::random::{Purpose, generator, normal};
 use super::scenario::FeatureSensorConfig;
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, wrap_angle};
-use lienav_slam::{FeatureKind, Features, Observation};
+use lienav_slam::{FeatureKind, Features, Label, Observation};
 use nalgebra::Vector2;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, Poisson};
 use std::f64::consts::TAU;
 
 /// A feature sensor with its noise.
@@ -15,13 +16,25 @@ use std::f64::consts::TAU;
 pub(super) struct FeatureSensor {
     config: FeatureSensorConfig,
     pose_in_base: Se2,
+    /// The class of each feature, by its id; empty where there are none.
+    classes: Vec<u32>,
+    /// The classes that there are.
+    class_count: u32,
     noise: ChaCha8Rng,
     misreads: ChaCha8Rng,
+    detections: ChaCha8Rng,
+    clutter: ChaCha8Rng,
+    confusions: ChaCha8Rng,
 }
 
 impl FeatureSensor {
-    pub(super) fn new(config: &FeatureSensorConfig, seed: u64) -> Self {
+    pub(super) fn new(config: &FeatureSensorConfig, classes: Vec<u32>, seed: u64) -> Self {
         Self {
+            class_count: classes.iter().copied().max().unwrap_or(0),
+            classes,
+            detections: generator(seed, Purpose::Detections),
+            clutter: generator(seed, Purpose::Clutter),
+            confusions: generator(seed, Purpose::Classes),
             config: config.clone(),
             pose_in_base: Se2::new(config.x_m, config.y_m, config.yaw_rad),
             noise: generator(seed, Purpose::Features),
@@ -29,35 +42,95 @@ impl FeatureSensor {
         }
     }
 
-    /// What is seen from `robot`, in the order of `landmarks`. A range that noise makes negative is not reported.
-    pub(super) fn observe(&mut self, stamp: Stamp, robot: &Se2, landmarks: &[(u32, Vector2<f64>)]) -> Features {
+    /// What is seen from `robot`, in the order of `landmarks`, clutter behind it; and what each observation is of. A
+    /// range that noise makes negative is not reported.
+    pub(super) fn observe(
+        &mut self,
+        stamp: Stamp,
+        robot: &Se2,
+        landmarks: &[(u32, Vector2<f64>)],
+    ) -> (Features, Vec<Option<u32>>) {
         let sensor = *robot * self.pose_in_base;
-        let mut observations = Vec::new();
+        let (mut observations, mut identities) = (Vec::new(), Vec::new());
+        let mut in_view_count = 0;
         for (id, p_world) in landmarks {
             let z = sensor.transform_back(p_world);
             if !in_view(&self.config, &z) {
                 continue;
             }
             let noise = Vector2::new(normal(&mut self.noise), normal(&mut self.noise));
-            let seen = self.misread().unwrap_or(z);
-            let value = self.disturbed(project(&self.config, &seen), &noise);
+            let misread = self.misread();
+            let value = self.disturbed(project(&self.config, &misread.unwrap_or(z)), &noise);
+            in_view_count += 1;
+            if !self.is_detected() {
+                continue;
+            }
             if self.config.kind == FeatureKind::RangeBearing && value.x <= 0.0 {
                 continue;
             }
-            let id = self.config.identified.then_some(*id);
-            observations.push(Observation::new(id, value));
+            let class = self.classes.get(*id as usize).map_or(0, |class| *class);
+            let label = Label { class: self.read_class(class), ..Label::default() };
+            let said = self.config.identified.then_some(*id);
+            observations.push(Observation { label, ..Observation::new(said, value) });
+            identities.push(misread.is_none().then_some(*id));
         }
-        Features { stamp, kind: self.config.kind, observations }
+        self.add_clutter(in_view_count, &mut observations);
+        identities.resize(observations.len(), None);
+        (Features { stamp, kind: self.config.kind, observations }, identities)
     }
 
-    /// Where a misread puts the feature, in the sensor frame: bearing and range uniform over the field of view.
+    /// Whether a feature in view is seen. One number for every feature: another probability hides others as well.
+    fn is_detected(&mut self) -> bool {
+        self.detections.random::<f64>() < self.config.detection_probability
+    }
+
+    /// The class that an observation says; 0 for none. One that is confused is any of the others with equal
+    /// probability.
+    fn read_class(&mut self, class: u32) -> u32 {
+        if !self.config.classified || class == 0 {
+            return 0;
+        }
+        let [chance, other]: [f64; 2] = self.confusions.random();
+        if chance >= self.config.class_confusion || self.class_count < 2 {
+            return class;
+        }
+        let other = 1 + ((other * f64::from(self.class_count - 1)) as u32).min(self.class_count - 2);
+        if other < class { other } else { other + 1 }
+    }
+
+    /// Observations of nothing, where `in_view` features are in view: a Poisson number of them. A sensor that says which
+    /// feature it sees knows that these are none.
+    fn add_clutter(&mut self, in_view: usize, observations: &mut Vec<Observation>) {
+        let mean = self.config.clutter * in_view as f64;
+        let Ok(number) = Poisson::new(mean) else { return };
+        for _ in 0..number.sample(&mut self.clutter) as usize {
+            let [bearing, range, class]: [f64; 3] = self.clutter.random();
+            let value = project(&self.config, &self.place(bearing, range));
+            let class = match self.config.classified {
+                true => (1 + (class * f64::from(self.class_count)) as u32).min(self.class_count),
+                false => 0,
+            };
+            if !self.config.identified {
+                let label = Label { class, ..Label::default() };
+                observations.push(Observation { label, ..Observation::new(None, value) });
+            }
+        }
+    }
+
+    /// Where a misread puts the feature, in the sensor frame.
     fn misread(&mut self) -> Option<Vector2<f64>> {
         // Three numbers for every feature, misread or not: a higher probability adds misreads and changes none.
         let [chance, bearing, range]: [f64; 3] = self.misreads.random();
+        (chance < self.config.misread_probability).then(|| self.place(bearing, range))
+    }
+
+    /// Of two numbers uniform over [0, 1), a place with bearing and range uniform over the field of view, in the sensor
+    /// frame, m.
+    fn place(&self, bearing: f64, range: f64) -> Vector2<f64> {
         let config = &self.config;
         let (sin, cos) = ((bearing - 0.5) * config.field_of_view_rad).sin_cos();
         let range_m = config.min_range_m + range * (config.max_range_m - config.min_range_m);
-        (chance < config.misread_probability).then(|| range_m * Vector2::new(cos, sin))
+        range_m * Vector2::new(cos, sin)
     }
 
     /// With bias and noise; `noise` is a draw from N(0, I).
@@ -149,7 +222,7 @@ mod tests {
             let robot = Se2::new(5.0, -7.0, theta);
             let z = Vector2::new(x, y);
             let p_world = (robot * Se2::new(0.3, -0.1, 0.4)).transform(&z);
-            let seen = FeatureSensor::new(&mounted, 1).observe(Stamp::default(), &robot, &[(9, p_world)]);
+            let seen = FeatureSensor::new(&mounted, Vec::new(), 1).observe(Stamp::default(), &robot, &[(9, p_world)]).0;
             prop_assert_eq!((seen.kind, seen.observations[0].id), (kind, Some(9)));
             let value = seen.observations[0].value.xy();
             let found = match kind {
@@ -192,7 +265,7 @@ mod tests {
     fn a_full_circle_sees_straight_behind() {
         let config = FeatureSensorConfig { field_of_view_rad: TAU, ..exact(FeatureKind::RangeBearing) };
         let behind = [(0, Vector2::new(-2.0, 1e-12)), (1, Vector2::new(-2.0, -1e-12))];
-        let seen = FeatureSensor::new(&config, 1).observe(Stamp::default(), &Se2::identity(), &behind);
+        let seen = FeatureSensor::new(&config, Vec::new(), 1).observe(Stamp::default(), &Se2::identity(), &behind).0;
         let bearings: Vec<f64> = seen.observations.iter().map(|o| o.value[1]).collect();
         assert!((bearings[0] - PI).abs() < 1e-9 && (bearings[1] + PI).abs() < 1e-9);
     }
@@ -210,10 +283,10 @@ mod tests {
             };
             let z = Vector2::new(2.0, 0.5);
             let truth = project(&config, &z) + Vector2::new(bias.0, bias.1);
-            let mut sensor = FeatureSensor::new(&config, 11);
+            let mut sensor = FeatureSensor::new(&config, Vec::new(), 11);
             let mut sum = 0.0;
             for _ in 0..5000 {
-                let seen = sensor.observe(Stamp::default(), &Se2::identity(), &[(0, z)]);
+                let seen = sensor.observe(Stamp::default(), &Se2::identity(), &[(0, z)]).0;
                 let error = seen.observations[0].value.xy() - truth;
                 sum += (error.x / std.0).powi(2) + (error.y / std.1).powi(2);
             }
@@ -225,13 +298,13 @@ mod tests {
     fn misreads_come_as_often_as_stated_and_spare_the_others() {
         let clean = config(FeatureKind::RangeBearing);
         let dirty = FeatureSensorConfig { misread_probability: 0.1, ..clean.clone() };
-        let (mut a, mut b) = (FeatureSensor::new(&clean, 3), FeatureSensor::new(&dirty, 3));
+        let (mut a, mut b) = (FeatureSensor::new(&clean, Vec::new(), 3), FeatureSensor::new(&dirty, Vec::new(), 3));
         let landmark = [(0, Vector2::new(2.0, 0.5))];
         let mut misread = 0;
         for _ in 0..5000 {
             let (x, y) = (
-                a.observe(Stamp::default(), &Se2::identity(), &landmark),
-                b.observe(Stamp::default(), &Se2::identity(), &landmark),
+                a.observe(Stamp::default(), &Se2::identity(), &landmark).0,
+                b.observe(Stamp::default(), &Se2::identity(), &landmark).0,
             );
             misread += u32::from(x != y);
         }
@@ -239,10 +312,59 @@ mod tests {
         assert!((437..=563).contains(&misread), "{misread}");
     }
 
+    /// 5,000 clouds of one feature: 4,500 ± 21 are seen, 1,000 ± 32 false ones, 450 ± 20 of another class.
+    #[test]
+    fn detection_clutter_and_confusion_come_as_often_as_stated() {
+        let config = FeatureSensorConfig {
+            detection_probability: 0.9,
+            clutter: 0.2,
+            classified: true,
+            class_confusion: 0.1,
+            identified: false,
+            ..config(FeatureKind::RangeBearing)
+        };
+        let mut sensor = FeatureSensor::new(&config, vec![2, 1], 5);
+        let (mut seen, mut clutter, mut confused) = (0, 0, 0);
+        for _ in 0..5000 {
+            let (cloud, of) = sensor.observe(Stamp::default(), &Se2::identity(), &[(0, polar(2.0, 0.1))]);
+            assert_eq!(cloud.observations.len(), of.len());
+            for (observation, of) in cloud.observations.iter().zip(of) {
+                assert!(observation.id.is_none() && (1..=2).contains(&observation.label.class));
+                match of {
+                    Some(id) => {
+                        assert_eq!(id, 0);
+                        seen += 1;
+                        confused += u32::from(observation.label.class == 1);
+                    }
+                    None => {
+                        assert!(observation.value[0] <= 5.0 && observation.value[1].abs() <= FRAC_PI_3 + 1e-9);
+                        clutter += 1;
+                    }
+                }
+            }
+        }
+        assert!((4437..=4563).contains(&seen), "{seen}");
+        assert!((905..=1095).contains(&clutter), "{clutter}");
+        assert!((390..=510).contains(&confused), "{confused}");
+
+        // A sensor that identifies sees the same, without clutter.
+        let named = FeatureSensorConfig { identified: true, ..config.clone() };
+        let (mut a, mut b) = (FeatureSensor::new(&config, vec![2], 5), FeatureSensor::new(&named, vec![2], 5));
+        for _ in 0..100 {
+            let landmark = [(0, polar(2.0, 0.1))];
+            let (dirty, of) = a.observe(Stamp::default(), &Se2::identity(), &landmark);
+            let (clean, _) = b.observe(Stamp::default(), &Se2::identity(), &landmark);
+            let real = dirty.observations.iter().zip(of).filter(|(_, of)| of.is_some());
+            assert!(real.map(|(o, _)| o.value).eq(clean.observations.iter().map(|o| o.value)));
+        }
+    }
+
     #[test]
     fn an_anonymous_sensor_gives_no_ids() {
         let config = FeatureSensorConfig { identified: false, ..config(FeatureKind::RangeBearing) };
-        let seen = FeatureSensor::new(&config, 1).observe(Stamp::default(), &Se2::identity(), &[(4, polar(2.0, 0.0))]);
+        let seen = FeatureSensor::new(&config, Vec::new(), 1)
+            .observe(Stamp::default(), &Se2::identity(), &[(4, polar(2.0, 0.0))])
+            .0;
         assert_eq!(seen.observations[0].id, None);
     }
 }

@@ -1,5 +1,7 @@
 //! The scenarios that have a name: those of the thesis, that of the esde study, and some that ask harder questions.
 
+use super::cones::ConeTrack;
+use super::grids::{hall, orchard_named};
 use super::scenario::{
     FeatureSensorConfig, InitialErrorConfig, OdometryConfig, PathKind, Scenario, TrajectoryConfig, TruthModel,
     TwistReading, UnknownScenario, WorldConfig, WorldKind,
@@ -177,7 +179,10 @@ fn all() -> Vec<Scenario> {
         close_pass(),
         features_behind(),
         robot(),
+        ConeTrack::generated().scenario(),
+        hall(),
     ]);
+    scenarios.extend(orchard_named("orchard"));
     scenarios
 }
 
@@ -187,12 +192,13 @@ impl Scenario {
         all().into_iter().map(|scenario| scenario.name).collect()
     }
 
-    /// A shipped scenario, by name.
+    /// A shipped scenario, by name; `orchard:N` is an orchard of N trees, 20 to 30,000.
     ///
     /// # Errors
     /// [`UnknownScenario`], which lists the names there are.
     pub fn named(name: &str) -> Result<Self, UnknownScenario> {
-        all().into_iter().find(|scenario| scenario.name == name).ok_or_else(|| UnknownScenario(name.to_owned()))
+        let shipped = || all().into_iter().find(|scenario| scenario.name == name);
+        shipped().or_else(|| orchard_named(name)).ok_or_else(|| UnknownScenario(name.to_owned()))
     }
 }
 
@@ -203,7 +209,7 @@ mod tests {
     #[test]
     fn all_shipped_scenarios_are_valid_and_have_names_of_their_own() {
         let names = Scenario::names();
-        assert_eq!(names.len(), 36 + 10);
+        assert_eq!(names.len(), 36 + 13);
         for name in &names {
             assert_eq!(names.iter().filter(|other| *other == name).count(), 1);
             assert_eq!(Scenario::named(name).unwrap().validate(), Ok(()), "{name}");

@@ -32,6 +32,8 @@ pub struct Frame {
     /// The features seen since the frame before. Their stamp is that of the frame where the rates divide; otherwise
     /// [`Simulation::truth`] has the true pose for it.
     pub features: Option<Features>,
+    /// The true feature of each observation of `features`, whether it says so or not; `None` of clutter and misreads.
+    pub identities: Vec<Option<u32>>,
     /// The readings of sensors that were added ([`Simulation::add_sensor`]) since the frame before.
     pub added: Vec<Features>,
 }
@@ -82,7 +84,7 @@ impl Simulation {
         Ok(Self {
             initial: initial_pose(scenario, truth.pose(Stamp::default())),
             odometer: Odometer::new(&scenario.odometry, scenario.seed),
-            feature_sensor: FeatureSensor::new(&scenario.sensor, scenario.seed),
+            feature_sensor: FeatureSensor::new(&scenario.sensor, world::classes(&scenario.world), scenario.seed),
             inertial_sensor: InertialSensor::new(&scenario.imu, scenario.seed),
             added: Vec::new(),
             frames: Clock::new(rate_hz, 0.0),
@@ -143,13 +145,15 @@ impl Iterator for Simulation {
         }
         let (from, to) = (self.frames.before(), self.frames.now()?);
         self.frames.advance();
+        let (features, identities) = self.features_until(to).unzip();
         Some(Frame {
             stamp: to,
             truth: self.truth.pose(to),
             true_twist: self.truth.twist(to),
             odometry: self.odometer.measure(to, &self.truth.mean_twist(self.scenario.odometry.twist, from, to)),
             imu: self.imu_until(to),
-            features: self.features_until(to),
+            features,
+            identities: identities.unwrap_or_default(),
             added: self.added_until(to),
         })
     }
@@ -170,7 +174,7 @@ impl Simulation {
         Some(self.inertial_sensor.measure(stamp, yaw_rate, &self.truth.acceleration(stamp)))
     }
 
-    fn features_until(&mut self, end: Stamp) -> Option<Features> {
+    fn features_until(&mut self, end: Stamp) -> Option<(Features, Vec<Option<u32>>)> {
         let stamp = self.clouds.now().filter(|due| *due <= end)?;
         self.clouds.advance();
         Some(self.feature_sensor.observe(stamp, &self.truth.pose(stamp), &self.landmarks))

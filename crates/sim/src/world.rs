@@ -31,6 +31,7 @@ pub(super) fn landmarks(scenario: &Scenario, trajectory: &Trajectory) -> Result<
         }
         WorldKind::Ring => ring(world),
         WorldKind::Listed => points(&world.features_x_m, &world.features_y_m),
+        WorldKind::Grid => grid(world, &mut generator(scenario.seed, Purpose::World))?,
     };
     Ok((0..).zip(local.iter().map(|p| trajectory.start().transform(p))).collect())
 }
@@ -44,6 +45,37 @@ fn ring(world: &WorldConfig) -> Vec<Vector2<f64>> {
             centre + world.ring_radius_m * Vector2::new(cos, sin)
         })
         .collect()
+}
+
+/// Rows along x, one beside the other along y, each feature off its place.
+fn grid(world: &WorldConfig, rng: &mut impl Rng) -> Result<Vec<Vector2<f64>>, OutOfRange> {
+    let count = f64::from(world.grid_rows) * f64::from(world.grid_columns);
+    if count > MAX_FEATURES {
+        let allowed = format!(
+            "at most {:.0} here: more than a million features otherwise",
+            MAX_FEATURES / f64::from(world.grid_columns)
+        );
+        return Err(OutOfRange { name: "world.grid_rows", value: world.grid_rows.to_string(), allowed });
+    }
+    let mut off = || world.grid_jitter_m * (2.0 * rng.random::<f64>() - 1.0);
+    let mut place = |row: u32, column: u32| {
+        let x = world.grid_x_m + f64::from(column) * world.grid_step_m;
+        let y = world.grid_y_m + f64::from(row) * world.grid_spacing_m;
+        Vector2::new(x + off(), y + off())
+    };
+    let mut features = Vec::with_capacity(count as usize);
+    for row in 0..world.grid_rows {
+        features.extend((0..world.grid_columns).map(|column| place(row, column)));
+    }
+    Ok(features)
+}
+
+/// The classes of the features of a scenario, in the order of their ids; empty where they have none.
+pub(super) fn classes(world: &WorldConfig) -> Vec<u32> {
+    match world.layout {
+        WorldKind::Listed => world.features_class.iter().map(|class| *class as u32).collect(),
+        WorldKind::Scattered | WorldKind::Ring | WorldKind::Grid => Vec::new(),
+    }
 }
 
 fn outline(world: &WorldConfig, trajectory: &Trajectory) -> Result<Vec<Vector2<f64>>, OutOfRange> {
@@ -194,6 +226,35 @@ mod tests {
         assert!(features.iter().all(|(_, p)| ((p - Vector2::new(0.1251, 3.3318)).norm() - 4.333).abs() < 1e-12));
         let gap = (features[1].1 - features[0].1).norm();
         assert!(features.windows(2).all(|pair| ((pair[1].1 - pair[0].1).norm() - gap).abs() < 1e-12));
+    }
+
+    #[test]
+    fn a_grid_has_rows_and_columns_and_is_off_by_its_jitter_at_most() {
+        let world = WorldConfig {
+            layout: WorldKind::Grid,
+            grid_rows: 3,
+            grid_columns: 200,
+            grid_step_m: 2.0,
+            grid_spacing_m: 4.0,
+            grid_jitter_m: 0.3,
+            grid_x_m: -1.0,
+            grid_y_m: 5.0,
+            ..WorldConfig::default()
+        };
+        let mut scenario = Scenario { world, ..Scenario::default() };
+        let features = generate(&scenario);
+        assert_eq!(features.len(), 600);
+        let off = |&(id, p): &(u32, Vector2<f64>)| {
+            p - Vector2::new(-1.0 + 2.0 * f64::from(id % 200), 5.0 + 4.0 * f64::from(id / 200))
+        };
+        assert!(features.iter().map(off).all(|off| off.amax() <= 0.3));
+        // Uniform over 0.6 m: a variance of 0.03 m² with a standard deviation of the mean of 1,200 squares of 0.0008.
+        let variance = features.iter().map(|feature| off(feature).norm_squared()).sum::<f64>() / 1200.0;
+        assert!((variance - 0.03).abs() < 0.0025, "{variance}");
+        scenario.world.grid_rows = 100_000;
+        let trajectory = Trajectory::new(&scenario.trajectory).unwrap();
+        let text = landmarks(&scenario, &trajectory).unwrap_err().to_string();
+        assert!(text.contains("world.grid_rows") && text.contains("at most 5000 here"), "{text}");
     }
 
     #[test]

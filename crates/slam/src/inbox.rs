@@ -318,6 +318,24 @@ impl Inbox {
         Some(self.segment(*held, other.stamp.since(one.stamp), fastest, one.stamp, other.stamp))
     }
 
+    /// Visits the whole segments between messages of `stamp` or later, in order; the first may begin with the message
+    /// that was used last.
+    pub fn segments_since(&self, stamp: Stamp, mut visit: impl FnMut(Segment)) {
+        if let (Some((last, _)), Some(first)) = (self.last, self.odometry.front())
+            && stamp <= last.stamp
+            && last.stamp < first.stamp
+        {
+            let held = match self.hold {
+                TwistHold::Before => first,
+                TwistHold::After => &last,
+            };
+            let fastest = self.fastest.sup(&speeds(&last));
+            visit(self.segment(*held, first.stamp.since(last.stamp), fastest, last.stamp, first.stamp));
+        }
+        let begun = self.odometry_before(stamp);
+        (begun..self.odometry.len()).filter_map(|index| self.segment_after(index)).for_each(visit);
+    }
+
     /// Stamp of the earliest odometry that waits.
     pub fn first_odometry(&self) -> Option<Stamp> {
         self.odometry.front().map(|odometry| odometry.stamp)

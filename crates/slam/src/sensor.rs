@@ -228,6 +228,11 @@ impl Sensors {
 }
 
 impl Reading {
+    /// The numbers that were read, as its sensor takes them; zeros beyond its dimension.
+    pub fn value(&self) -> &Vector3<f64> {
+        &self.value
+    }
+
     /// Of nothing.
     pub(crate) const BLANK: Self = Self {
         sensor: 0,

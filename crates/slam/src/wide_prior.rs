@@ -33,6 +33,9 @@ const ENOUGH: usize = 32;
 /// A reading agrees with a fit up to this squared distance for each of its numbers, 5²: the map has errors of its own.
 const AGREES: f64 = 25.0;
 
+/// The robot is known in a part of the map that it is known beside so many landmarks of.
+const ENOUGH_NARROW: usize = 3;
+
 /// Two directions differ if the sine of the angle between them is more than this: 30°.
 const ACROSS: f64 = 0.5;
 
@@ -120,9 +123,16 @@ fn leave_out_loners(state: &State, candidates: &[Match], wide: &mut Wide) {
             is_known && skew(first.get_or_insert(along)).dot(&along).abs() > ACROSS
         })
     };
-    let mut parts = wide.candidates.iter().map(|index| is_part(*index));
-    wide.readings.retain(|_| parts.next().unwrap_or(false));
-    wide.candidates.retain(|index| is_part(*index));
+    // Nor does one that stands in a part among others to which the robot is known: it is near, and bends by itself.
+    let is_known_among = |index: usize| {
+        let narrow = (0..candidates.len()).filter(|other| wide.candidates.binary_search(other).is_err());
+        narrow.filter(|other| distance_is_known(state, candidates, index, *other)).nth(ENOUGH_NARROW - 1).is_some()
+    };
+    wide.part.clear();
+    wide.part.extend(wide.candidates.iter().copied().filter(|index| is_part(*index) && !is_known_among(*index)));
+    let mut kept = wide.candidates.iter().map(|index| wide.part.binary_search(index).is_ok());
+    wide.readings.retain(|_| kept.next().unwrap_or(false));
+    std::mem::swap(&mut wide.candidates, &mut wide.part);
 }
 
 /// Features that are begun without the error of the pose seem uncertain although they were just seen.
@@ -185,8 +195,42 @@ fn find(state: &State, sensors: &Sensors, candidates: &[Match], wide: &mut Wide)
         return Place::Open;
     }
     open.sort_unstable();
+    if is_elsewhere && contradicting(state, sensors, candidates, (&wide.part, &open), &fit.motion) >= agreeing {
+        // The robot is known among others of the same part: these readings are left to them.
+        open.extend_from_slice(&wide.part);
+        open.sort_unstable();
+        open.dedup();
+        wide.candidates = open;
+        return Place::Open;
+    }
     wide.candidates = open;
     if is_elsewhere { Place::Elsewhere(fit.motion) } else { Place::Here }
+}
+
+/// How many readings with a narrow prior, of the same part of the map, the motion would turn from right to wrong.
+fn contradicting(
+    state: &State,
+    sensors: &Sensors,
+    candidates: &[Match],
+    (part, open): (&[usize], &[usize]),
+    motion: &Se2,
+) -> usize {
+    let is_narrow = |index: &usize| part.binary_search(index).is_err() && open.binary_search(index).is_err();
+    let is_beside = |index: usize| part.iter().any(|member| distance_is_known(state, candidates, index, *member));
+    let is_wrong = |index: usize, z: &Vector2<f64>| {
+        let reading = &candidates[index].reading;
+        let expected = sensors.expect(&state.mounts, reading, z, z);
+        let distance = expected.and_then(|there| mahalanobis_squared(&there.residual, &there.noise, there.dim));
+        distance.is_none_or(|distance| distance > AGREES * candidates[index].dim as f64)
+    };
+    let of_narrow = |index: &usize| match candidates[*index].subject {
+        Subject::Feature(i) => {
+            let z = state.in_robot(i);
+            is_beside(*index) && is_wrong(*index, &motion.transform_back(&z)) && !is_wrong(*index, &z)
+        }
+        Subject::Pose => false,
+    };
+    (0..candidates.len()).filter(is_narrow).filter(of_narrow).count()
 }
 
 /// Keeps the readings of the largest part of the map whose distances from one landmark of it are known as well as the

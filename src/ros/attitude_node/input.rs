@@ -2,7 +2,7 @@
 
 use super::{Mode, Settings};
 use crate::ros::receive::{Inbox, OnTopic, merged, receive, subscribe};
-use crate::ros::{parameters, qos};
+use crate::ros::{lifecycle, parameters, qos};
 use lienav_attitude::Config;
 use lienav_io::bag::cdr::CdrError;
 use lienav_io::messages::{self, Imu, MagneticField, WrenchStamped};
@@ -21,6 +21,8 @@ pub enum Event {
     Unreadable(&'static str, CdrError),
     /// About parameters.
     Parameters(parameters::Request),
+    /// About the state of the node.
+    Lifecycle(lifecycle::Request),
     /// `~/reset`
     Reset(ServiceRequest<Trigger::Service>),
     /// `~/set_enabled`
@@ -32,7 +34,7 @@ impl OnTopic for Event {
         match self {
             Self::Imu(_) | Self::Wrench(_) => 0,
             Self::MagneticField(_) => 1,
-            Self::Unreadable(..) | Self::Parameters(_) | Self::Reset(_) | Self::SetEnabled(_) => 2,
+            _ => 2,
         }
     }
 
@@ -41,7 +43,7 @@ impl OnTopic for Event {
             Self::Imu(message) => &message.header.stamp,
             Self::MagneticField(message) => &message.header.stamp,
             Self::Wrench(message) => &message.header.stamp,
-            Self::Unreadable(..) | Self::Parameters(_) | Self::Reset(_) | Self::SetEnabled(_) => return None,
+            _ => return None,
         };
         Some((stamp.sec, stamp.nanosec))
     }

@@ -6,6 +6,7 @@
 //! (`batch_s`).
 
 mod input;
+mod managed;
 mod output;
 mod report;
 mod settings;
@@ -15,15 +16,28 @@ pub use report::NOT_INTEGRATED;
 pub use settings::{Mode, SPECS, Settings};
 
 use super::clock::RosClock;
+use super::lifecycle;
 use super::log::Log;
 use super::parameters::{self, ParameterError, Parameters};
 use super::receive::{Inbox, WAIT, all, relay, turn};
-use super::start::{self, StartError};
+use super::start::{self, StartError, clock_follower};
 use super::stop::Stop;
+use super::type_description;
 use input::Event;
 use lienav_attitude::{Attitude, Body, Config};
 use std::time::{Duration, Instant};
 use worker::Worker;
+
+/// The types of its topics and services, beside those that every node has.
+const TYPES: [&str; 7] = [
+    "geometry_msgs/msg/Vector3Stamped",
+    "geometry_msgs/msg/WrenchStamped",
+    "sensor_msgs/msg/Imu",
+    "sensor_msgs/msg/MagneticField",
+    "std_srvs/srv/SetBool",
+    "std_srvs/srv/Trigger",
+    "tf2_msgs/msg/TFMessage",
+];
 
 /// Runs the node until `stop`.
 ///
@@ -41,10 +55,17 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     let (requests, events) = parameters::Services::of(&mut node)?.split();
     let mut inboxes = input::listen(&mut node, &settings, &config)?;
     inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, Event::Parameters)));
+    let (requests, lifecycle) = lifecycle::Services::of(&mut node)?.split();
+    inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, Event::Lifecycle)));
+    inboxes.extend(type_description::offer(&mut node, &[&TYPES, &type_description::COMMON])?);
+    let autostart = parameters.read::<lifecycle::Start>(lifecycle::START_SPECS)?.autostart;
     let attitude = Attitude::new(config).map_err(ParameterError::from)?;
-    let mut worker = Worker::of(&mut node, attitude, body, parameters, settings, events, clock, log)?;
+    let mut worker =
+        Worker::of(&mut node, attitude, body, parameters, settings, events, clock.clone(), lifecycle, log.clone())?;
 
-    worker.greet();
+    parameters::declare_qos(worker.parameters(), &node, &log);
+    worker.begin(autostart);
+    let mut follow_clock = clock_follower(clock, log);
     let mut emptied = None;
     while !stop.is_requested() {
         let batch = worker.batch();
@@ -55,6 +76,7 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
             events.into_iter().for_each(|event| worker.take(event));
         }
         worker.look_after();
+        follow_clock(&mut node);
     }
     Ok(())
 }
@@ -87,6 +109,7 @@ fn declare(node: &r2r::Node, log: &Log) -> Result<Parameters, ParameterError> {
     let mut all = Parameters::default();
     all.declare(&Config::default(), lienav_attitude::SPECS, &overrides)?;
     all.declare(&Settings::default(), SPECS, &overrides)?;
+    all.declare(&lifecycle::Start::default(), lifecycle::START_SPECS, &overrides)?;
     all.declare(&parameters::Time::default(), parameters::TIME_SPECS, &overrides)?;
     parameters::warn_of_unknown(&all, &overrides, log);
     Ok(all)

@@ -2,6 +2,7 @@
 
 use super::Settings;
 use crate::ros::clock::to_time;
+use crate::ros::qos_overrides::publisher;
 use crate::ros::{qos, tf};
 use lienav_attitude::{Body, Estimate};
 use lienav_base::stamp::Stamp;
@@ -33,9 +34,9 @@ impl Outputs {
     pub fn of(node: &mut Node, settings: &Settings) -> r2r::Result<Self> {
         let message = Imu { header: tf::header(Stamp::default(), &settings.imu_frame), ..Imu::default() };
         Ok(Self {
-            attitude: node.create_publisher("attitude", qos::reliable())?,
-            gyro_bias: node.create_publisher("gyro_bias", qos::reliable())?,
-            tf: if settings.publish_tf { Some(node.create_publisher("/tf", qos::reliable())?) } else { None },
+            attitude: publisher(node, "attitude", qos::reliable())?,
+            gyro_bias: publisher(node, "gyro_bias", qos::reliable())?,
+            tf: if settings.publish_tf { Some(publisher(node, "/tf", qos::reliable())?) } else { None },
             message,
             world: settings.world_frame.clone(),
             newest_attitude: None,

@@ -3,11 +3,12 @@
 use super::input::Event;
 use super::output::Outputs;
 use super::report::{self, NOT_INTEGRATED, Report};
-use super::{Mode, SPECS, Settings};
+use super::{SPECS, Settings};
 use crate::ros::clock::RosClock;
 use crate::ros::diagnostics::{Diagnostics, Dropped, Percentiles, Received};
+use crate::ros::lifecycle::Lifecycle;
 use crate::ros::log::Log;
-use crate::ros::parameters::{Events, Parameters};
+use crate::ros::parameters::{Events, Parameters, use_sim_time};
 use lienav_attitude::{Attitude, Body, BodyRefusal, DropReason};
 use lienav_io::bag::UNREADABLE;
 use lienav_io::bag::cdr::CdrError;
@@ -22,11 +23,11 @@ const SAMPLES: usize = 4096;
 
 /// The filter, or the body, with all that surrounds it.
 pub struct Worker {
-    attitude: Attitude,
-    body: Body,
+    pub(super) attitude: Attitude,
+    pub(super) body: Body,
     parameters: Parameters,
-    settings: Settings,
-    outputs: Outputs,
+    pub(super) settings: Settings,
+    pub(super) outputs: Outputs,
     diagnostics: Diagnostics,
     input: Received,
     field: Received,
@@ -36,8 +37,9 @@ pub struct Worker {
     last_report: Report,
     time_jumps_seen: u64,
     events: Events,
-    clock: RosClock,
-    log: Log,
+    pub(super) clock: RosClock,
+    pub(super) lifecycle: Lifecycle,
+    pub(super) log: Log,
 }
 
 impl Worker {
@@ -54,6 +56,7 @@ impl Worker {
         settings: Settings,
         events: Events,
         clock: RosClock,
+        lifecycle: Lifecycle,
         log: Log,
     ) -> r2r::Result<Self> {
         Ok(Self {
@@ -72,16 +75,14 @@ impl Worker {
             settings,
             events,
             clock,
+            lifecycle,
             log,
         })
     }
 
-    /// What is said at the start.
-    pub fn greet(&self) {
-        match self.settings.mode {
-            Mode::Imu => self.log.info(&format!("orientation from imu, method '{}'", self.attitude.method().name())),
-            Mode::Dynamics => self.log.info("orientation from wrench, by the dynamics of a rigid body"),
-        }
+    /// All parameters.
+    pub fn parameters(&mut self) -> &mut Parameters {
+        &mut self.parameters
     }
 
     /// The longest that samples wait to be taken together; zero for each at once.
@@ -91,6 +92,7 @@ impl Worker {
 
     /// Takes whatever arrives.
     pub fn take(&mut self, event: Event) {
+        let Some(event) = self.unless_idle(event) else { return };
         match event {
             Event::Imu(message) => self.imu(&message),
             Event::MagneticField(message) => self.magnetic_field(&message),
@@ -176,6 +178,9 @@ impl Worker {
     fn answer(&mut self, request: Event) {
         let answered = match request {
             Event::Parameters(request) => self.answer_about_parameters(request),
+            Event::Lifecycle(request) => request.answer(self).map(|refused| {
+                refused.inspect(|why| self.log.warn(why));
+            }),
             Event::Reset(request) => {
                 self.attitude.reset();
                 self.body.reset();
@@ -198,10 +203,11 @@ impl Worker {
 
     fn answer_about_parameters(&mut self, request: crate::ros::parameters::Request) -> r2r::Result<()> {
         let before = self.parameters.clone();
-        let (attitude, settings) = (&mut self.attitude, &mut self.settings);
+        let (attitude, settings, clock) = (&mut self.attitude, &mut self.settings, &self.clock);
         request.answer(&mut self.parameters, |changed| {
             let node_settings: Settings = changed.read(SPECS).map_err(|e| e.to_string())?;
             attitude.reconfigure(changed.read(lienav_attitude::SPECS).map_err(|e| e.to_string())?)?;
+            clock.simulate(use_sim_time(changed).map_err(|e| e.to_string())?);
             *settings = node_settings;
             Ok(())
         })?;
@@ -226,7 +232,7 @@ impl Worker {
         self.step_us.clear();
         let status = report::status(self.diagnostics.node(), &self.last_report, &report);
         self.last_report = report;
-        let published = self.diagnostics.publish(&self.clock, status);
+        let published = self.diagnostics.publish(&self.clock, vec![self.lifecycle.with_state(status)]);
         self.log.sent(published);
     }
 

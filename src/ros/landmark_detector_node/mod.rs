@@ -10,12 +10,14 @@ mod worker;
 pub use settings::{MountConfig, SPECS, Settings};
 
 use super::clock::RosClock;
+use super::lifecycle;
 use super::log::Log;
-use super::parameters::{self, ParameterError, Parameters};
+use super::parameters::{self, ParameterError, Parameters, use_sim_time};
 use super::qos;
 use super::receive::{Inbox, WAIT, relay, subscribe, turn};
-use super::start::{self, StartError};
+use super::start::{self, StartError, clock_follower};
 use super::stop::Stop;
+use super::type_description;
 use lienav_detect::{Config, Detector};
 use lienav_io::bag::cdr::CdrError;
 use lienav_io::messages::{LaserScan, Odometry};
@@ -31,7 +33,12 @@ enum Event {
     Unreadable(&'static str, CdrError),
     /// About parameters.
     Parameters(parameters::Request),
+    /// About the state of the node.
+    Lifecycle(lifecycle::Request),
 }
+
+/// The types of its topics, beside those that every node has.
+const TYPES: [&str; 3] = ["nav_msgs/msg/Odometry", "sensor_msgs/msg/LaserScan", "sensor_msgs/msg/PointCloud2"];
 
 /// Runs the node until `stop`.
 ///
@@ -48,20 +55,34 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     let (requests, _) = parameters::Services::of(&mut node)?.split();
     let mut inboxes = listen(&mut node, &settings)?;
     inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, Event::Parameters)));
-    let mut worker = Worker::of(&mut node, detector, config.persistence, settings, clock, log.clone())?;
+    let (requests, managed) = lifecycle::Services::of(&mut node)?.split();
+    inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, Event::Lifecycle)));
+    inboxes.extend(type_description::offer(&mut node, &[&TYPES, &type_description::COMMON])?);
+    let autostart = parameters.read::<lifecycle::Start>(lifecycle::START_SPECS)?.autostart;
+    let mut worker = Worker::of(&mut node, detector, config, settings, clock.clone(), managed, log.clone())?;
+    parameters::declare_qos(&mut parameters, &node, &log);
+    lifecycle::begin(&mut worker, autostart, &log);
+    let mut follow_clock = clock_follower(clock.clone(), log.clone());
     while !stop.is_requested() {
         turn(&mut node, &mut inboxes, WAIT, &mut |event| match event {
+            Event::Scan(_) | Event::Odometry(_) | Event::Unreadable(..) if !worker.is_active() => (),
             Event::Scan(message) => worker.scan(&message),
             Event::Odometry(message) => worker.odometry(&message),
             Event::Unreadable(topic, error) => worker.unreadable(topic, &error),
-            // Nothing can be changed while it runs.
+            Event::Lifecycle(request) => worker.answer_about_lifecycle(request),
+            // Nothing but the clock can be changed while it runs.
             Event::Parameters(request) => {
-                if let Err(error) = request.answer(&mut parameters, |_| Ok(())) {
+                let apply = |changed: &Parameters| {
+                    clock.simulate(use_sim_time(changed).map_err(|e| e.to_string())?);
+                    Ok(())
+                };
+                if let Err(error) = request.answer(&mut parameters, apply) {
                     log.warn(&format!("the response of a service could not be sent: {error}"));
                 }
             }
         });
         worker.look_after();
+        follow_clock(&mut node);
     }
     Ok(())
 }
@@ -85,6 +106,7 @@ fn declare(node: &r2r::Node, log: &Log) -> Result<Parameters, ParameterError> {
     let mut all = Parameters::default();
     all.declare(&Config::default(), lienav_detect::SPECS, &overrides)?;
     all.declare(&Settings::default(), SPECS, &overrides)?;
+    all.declare(&lifecycle::Start::default(), lifecycle::START_SPECS, &overrides)?;
     all.declare(&parameters::Time::default(), parameters::TIME_SPECS, &overrides)?;
     parameters::warn_of_unknown(&all, &overrides, log);
     Ok(all)

@@ -4,11 +4,13 @@ use super::Settings;
 use super::motion::Motion;
 use crate::ros::clock::RosClock;
 use crate::ros::diagnostics::{Diagnostics, Dropped, Findings, Percentiles, Received, Values, listed};
+use crate::ros::lifecycle::{self, Action, Lifecycle, Managed};
 use crate::ros::log::Log;
+use crate::ros::qos_overrides::publisher;
 use crate::ros::{qos, tf};
 use lienav_base::intake::Reason;
 use lienav_base::stamp::Stamp;
-use lienav_detect::{Detection, Detector, PersistenceConfig, Rejection, Scan, Tracker};
+use lienav_detect::{Config, Detection, Detector, Rejection, Scan, Tracker};
 use lienav_io::bag::UNREADABLE;
 use lienav_io::bag::cdr::CdrError;
 use lienav_io::cloud::encode_features;
@@ -33,6 +35,7 @@ const JUMP_BACK_S: f64 = 2.0;
 
 /// The detector with all that surrounds it.
 pub struct Worker {
+    config: Config,
     detector: Detector,
     tracker: Tracker,
     motion: Motion,
@@ -40,6 +43,7 @@ pub struct Worker {
     features: Publisher<PointCloud2>,
     diagnostics: Diagnostics,
     clock: RosClock,
+    lifecycle: Lifecycle,
     log: Log,
     scans: Received,
     odometry: Received,
@@ -59,19 +63,22 @@ impl Worker {
     pub fn of(
         node: &mut Node,
         detector: Detector,
-        persistence: PersistenceConfig,
+        config: Config,
         settings: Settings,
         clock: RosClock,
+        lifecycle: Lifecycle,
         log: Log,
     ) -> r2r::Result<Self> {
         Ok(Self {
-            features: node.create_publisher("features", qos::reliable())?,
+            features: publisher(node, "features", qos::reliable())?,
             diagnostics: Diagnostics::of(node)?,
-            tracker: Tracker::new(persistence),
+            tracker: Tracker::new(config.persistence.clone()),
             motion: Motion::default(),
+            config,
             detector,
             settings,
             clock,
+            lifecycle,
             log,
             scans: Received::default(),
             odometry: Received::default(),
@@ -147,6 +154,25 @@ impl Worker {
         self.log.warn_of(word, || format!("{topic} dropped as {word}: {why}"));
     }
 
+    /// Whether scans are to be looked at.
+    pub fn is_active(&self) -> bool {
+        self.lifecycle.is_active()
+    }
+
+    /// Answers about the state of the node.
+    pub fn answer_about_lifecycle(&mut self, request: lifecycle::Request) {
+        match request.answer(self) {
+            Ok(Some(refused)) => self.log.warn(&refused),
+            Ok(None) => (),
+            Err(error) => self.log.sent(Err(error)),
+        }
+    }
+
+    fn forget_scene(&mut self) {
+        self.tracker = Tracker::new(self.config.persistence.clone());
+        (self.motion, self.newest) = (Motion::default(), None);
+    }
+
     /// What is due by the clock and not by input.
     pub fn look_after(&mut self) {
         let now = Instant::now();
@@ -176,8 +202,33 @@ impl Worker {
         let status = values.status(format!("{}: detector", self.diagnostics.node()), verdict);
         self.before = (self.scans, self.dropped.clone());
         self.step_us.clear();
-        let published = self.diagnostics.publish(&self.clock, status);
+        let published = self.diagnostics.publish(&self.clock, vec![self.lifecycle.with_state(status)]);
         self.log.sent(published);
+    }
+}
+
+impl Managed for Worker {
+    fn lifecycle(&mut self) -> &mut Lifecycle {
+        &mut self.lifecycle
+    }
+
+    fn carry_out(&mut self, action: Action) -> Result<(), String> {
+        // What was followed before is of a time that is over; what was learned of the scanner is forgotten at a
+        // cleanup.
+        match action {
+            Action::Activate => self.forget_scene(),
+            Action::Cleanup => {
+                self.forget_scene();
+                self.detector = Detector::new(self.config.clone()).map_err(|error| error.to_string())?;
+            }
+            Action::Configure | Action::Deactivate | Action::Shutdown(_) => (),
+        }
+        self.log.info(action.done());
+        Ok(())
+    }
+
+    fn now(&self) -> Stamp {
+        self.clock.now()
     }
 }
 

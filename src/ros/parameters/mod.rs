@@ -11,6 +11,7 @@ pub use value::Kind;
 
 use crate::ros::arguments::RosArguments;
 use crate::ros::log::Log;
+use crate::ros::qos_overrides;
 use lienav_base::settings;
 use lienav_base::settings::{Allowed, Described, OutOfRange, Spec, assign, check, lookup};
 use lienav_io::files::read_text;
@@ -61,7 +62,7 @@ settings! {
     /// Whose time counts; every ROS node has this parameter.
     pub struct Time {
         /// Take the time from /clock instead of the system.
-        use_sim_time: bool = false;
+        use_sim_time: bool = false, runtime;
     }
 }
 
@@ -78,8 +79,29 @@ pub fn use_sim_time(parameters: &Parameters) -> Result<bool, ParameterError> {
 
 /// Warns of parameters that are set and that nobody has asked for: a slip of the pen, most often.
 pub fn warn_of_unknown(parameters: &Parameters, overrides: &Overrides, log: &Log) {
-    for name in parameters.unknown(overrides) {
+    for name in parameters.unknown(overrides).filter(|name| !name.starts_with(qos_overrides::PREFIX)) {
         log.warn(&format!("parameter '{name}' is unknown and has no effect; `ros2 param list` shows the known ones"));
+    }
+}
+
+/// Declares the quality of service of the topics of `node`, which all have been made; warns of that of others.
+pub fn declare_qos(parameters: &mut Parameters, node: &r2r::Node, log: &Log) {
+    let given = node.params.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    for (name, parameter) in given.iter().filter(|(name, _)| name.starts_with(qos_overrides::PREFIX)) {
+        if parameter.description != qos_overrides::DESCRIPTION {
+            log.warn(&format!(
+                "parameter '{name}' has no effect: the node has no such topic; they are full and remapped"
+            ));
+            continue;
+        }
+        let value = match &parameter.value {
+            ParameterValue::Integer(depth) => Value::from(*depth),
+            ParameterValue::String(word) => Value::from(word.as_str()),
+            _ => continue,
+        };
+        // Once, at the start: a table of settings has names that last as long as the process.
+        let spec = Spec::new(Box::leak(name.clone().into_boxed_str()), qos_overrides::DESCRIPTION);
+        parameters.entries.push(Entry { spec, kind: Kind::of(&spec, &value), value });
     }
 }
 

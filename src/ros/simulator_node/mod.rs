@@ -13,8 +13,19 @@ use super::log::Log;
 use super::parameters::{self, ParameterError, Parameters};
 use super::start::{self, StartError};
 use super::stop::Stop;
+use super::type_description;
 use lienav_sim::{Scenario, Simulation};
 use run::Run;
+
+/// The types of its topics, beside those that every node has.
+const TYPES: [&str; 6] = [
+    "geometry_msgs/msg/PoseStamped",
+    "nav_msgs/msg/Odometry",
+    "nav_msgs/msg/Path",
+    "sensor_msgs/msg/Imu",
+    "sensor_msgs/msg/PointCloud2",
+    "tf2_msgs/msg/TFMessage",
+];
 
 /// Runs the node until `stop`, or to the end of the run if `exit_at_end`.
 ///
@@ -27,8 +38,10 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     let settings: Settings = parameters.read(SPECS)?;
     let scenario: Scenario = parameters.read(lienav_sim::SPECS)?;
     let simulation = Simulation::new(&scenario).map_err(|e| ParameterError::Unusable(e.to_string()))?;
-    let (requests, _) = parameters::Services::of(&mut node)?.split();
+    let (mut requests, _) = parameters::Services::of(&mut node)?.split();
+    requests.extend(type_description::offer(&mut node, &[&TYPES, &type_description::COMMON])?);
     let run = Run::of(&mut node, simulation, settings, log.clone())?;
+    parameters::declare_qos(&mut parameters, &node, &log);
 
     // Nothing can be changed while the run lasts, so parameters are answered for beside it.
     let answer = |batch: Vec<parameters::Request>| {
@@ -38,7 +51,7 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
             }
         }
     };
-    start::spin(node, requests, stop, answer, || run.play(stop))
+    start::spin(node, requests, stop, answer, |_| (), || run.play(stop))
 }
 
 /// All parameters, with what the user has set. The scenario that is named gives the defaults of the rest.

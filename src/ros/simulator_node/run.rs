@@ -3,6 +3,7 @@
 use super::{Settings, messages};
 use crate::ros::log::Log;
 use crate::ros::pace::{CLOCK_HZ, ClockSource, Player};
+use crate::ros::qos_overrides::publisher;
 use crate::ros::stop::Stop;
 use crate::ros::{qos, tf};
 use lienav_base::stamp::Stamp;
@@ -53,14 +54,14 @@ impl Run {
     /// ROS refuses one of them.
     pub fn of(node: &mut Node, simulation: Simulation, settings: Settings, log: Log) -> r2r::Result<Self> {
         Ok(Self {
-            odometry: node.create_publisher("odom", qos::reliable())?,
-            features: node.create_publisher("features", qos::reliable())?,
-            imu: node.create_publisher("imu", qos::reliable())?,
-            tf: node.create_publisher("/tf", qos::reliable())?,
-            tf_static: node.create_publisher("/tf_static", qos::latched())?,
-            true_pose: node.create_publisher("ground_truth/pose", qos::reliable())?,
-            true_path: node.create_publisher("ground_truth/path", qos::latched())?,
-            true_landmarks: node.create_publisher("ground_truth/landmarks", qos::latched())?,
+            odometry: publisher(node, "odom", qos::reliable())?,
+            features: publisher(node, "features", qos::reliable())?,
+            imu: publisher(node, "imu", qos::reliable())?,
+            tf: publisher(node, "/tf", qos::reliable())?,
+            tf_static: publisher(node, "/tf_static", qos::latched())?,
+            true_pose: publisher(node, "ground_truth/pose", qos::reliable())?,
+            true_path: publisher(node, "ground_truth/path", qos::latched())?,
+            true_landmarks: publisher(node, "ground_truth/landmarks", qos::latched())?,
             clock: if settings.publish_clock { Some(ClockSource::of(node, CLOCK_HZ)?) } else { None },
             simulation,
             settings,

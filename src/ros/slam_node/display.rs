@@ -2,19 +2,20 @@
 //! while somebody listens.
 
 use super::Settings;
+use super::markers::{self, Shown};
+use crate::ros::qos_overrides::publisher;
 use crate::ros::{qos, tf};
 use lienav_base::stamp::Stamp;
 use lienav_io::cloud::{FLOAT32, FLOAT64, UINT32};
 use lienav_lie::Se2;
-use lienav_slam::{Landmark, PoseEstimate};
-use nalgebra::SymmetricEigen;
-use r2r::geometry_msgs::msg::{PoseStamped, Vector3};
+use lienav_slam::{Landmark, PoseEstimate, Slam};
+use r2r::geometry_msgs::msg::PoseStamped;
 use r2r::nav_msgs::msg::Path;
 use r2r::sensor_msgs::msg::{PointCloud2, PointField};
-use r2r::std_msgs::msg::{ColorRGBA, Header};
-use r2r::visualization_msgs::msg::{Marker, MarkerArray};
+use r2r::std_msgs::msg::Header;
+use r2r::visualization_msgs::msg::MarkerArray;
 use r2r::{Node, Publisher, WrappedTypesupport};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 /// The publishers, and what they have shown.
@@ -24,7 +25,7 @@ pub struct Display {
     markers: Publisher<MarkerArray>,
     map: String,
     poses: VecDeque<(Stamp, Se2)>,
-    shown: BTreeSet<u32>,
+    shown: Shown,
     newest: Option<Stamp>,
     changed: bool,
     listeners: usize,
@@ -38,12 +39,12 @@ impl Display {
     /// ROS refuses one of them.
     pub fn of(node: &mut Node, settings: &Settings) -> r2r::Result<Self> {
         Ok(Self {
-            path: node.create_publisher("path", qos::reliable())?,
-            landmarks: node.create_publisher("landmarks", qos::reliable())?,
-            markers: node.create_publisher("markers", qos::reliable())?,
+            path: publisher(node, "path", qos::reliable())?,
+            landmarks: publisher(node, "landmarks", qos::reliable())?,
+            markers: publisher(node, "markers", qos::reliable())?,
             map: settings.map_frame.clone(),
             poses: VecDeque::new(),
-            shown: BTreeSet::new(),
+            shown: Shown::default(),
             newest: None,
             changed: false,
             listeners: 0,
@@ -67,12 +68,7 @@ impl Display {
     ///
     /// # Errors
     /// ROS refuses.
-    pub fn show(
-        &mut self,
-        now: Instant,
-        landmarks: impl Iterator<Item = Landmark>,
-        settings: &Settings,
-    ) -> r2r::Result<()> {
+    pub fn show(&mut self, now: Instant, slam: &Slam, settings: &Settings) -> r2r::Result<()> {
         if now < self.due {
             return Ok(());
         }
@@ -90,9 +86,10 @@ impl Display {
             self.path.publish(&path(&header, &self.poses))?;
         }
         if listeners[1] + listeners[2] > 0 {
-            let landmarks: Vec<Landmark> = landmarks.collect();
+            let landmarks: Vec<Landmark> = slam.landmarks().collect();
             self.landmarks.publish(&cloud(&header, &landmarks))?;
-            self.markers.publish(&markers(&header, &landmarks, &mut self.shown, settings.marker_probability))?;
+            let kinds = markers::sorted(slam, &landmarks);
+            self.markers.publish(&self.shown.markers(&header, &kinds, settings.marker_probability))?;
         }
         Ok(())
     }
@@ -157,41 +154,6 @@ fn cloud(header: &Header, landmarks: &[Landmark]) -> PointCloud2 {
     }
 }
 
-/// An ellipse for each landmark, and the removal of those `shown` before that are no longer there.
-fn markers(header: &Header, landmarks: &[Landmark], shown: &mut BTreeSet<u32>, probability: f64) -> MarkerArray {
-    let now: BTreeSet<u32> = landmarks.iter().map(|l| l.id).collect();
-    let vanished = shown.difference(&now).map(|&id| Marker { action: Marker::DELETE as i32, ..marker(header, id) });
-    let ellipses = landmarks.iter().map(|landmark| ellipse(header, landmark, probability));
-    let markers = vanished.chain(ellipses).collect();
-    *shown = now;
-    MarkerArray { markers }
-}
-
-fn marker(header: &Header, id: u32) -> Marker {
-    // Identities are unsigned, those of markers signed: what matters is that different ones stay different.
-    Marker { header: header.clone(), ns: "landmarks".into(), id: id.cast_signed(), ..Default::default() }
-}
-
-/// The ellipse in which the landmark lies with `probability`: semi-axes √(λᵢ χ²), χ² = −2 ln(1 − probability) being
-/// the quantile for two degrees of freedom.
-fn ellipse(header: &Header, landmark: &Landmark, probability: f64) -> Marker {
-    /// An exact landmark is shown as a dot of this diameter, m.
-    const SMALLEST: f64 = 0.01;
-    let eigen = SymmetricEigen::new(landmark.covariance);
-    let chi_square = -2.0 * (1.0 - probability).ln();
-    let diameter = |i: usize| (2.0 * (eigen.eigenvalues[i].max(0.0) * chi_square).sqrt()).max(SMALLEST);
-    let axis = eigen.eigenvectors.column(0);
-    let pose = Se2 { p: landmark.position, theta: axis[1].atan2(axis[0]) };
-    Marker {
-        type_: Marker::CYLINDER as i32,
-        action: Marker::ADD as i32,
-        pose: tf::pose(pose),
-        scale: Vector3 { x: diameter(0), y: diameter(1), z: SMALLEST },
-        color: ColorRGBA { r: 0.1, g: 0.4, b: 0.9, a: 0.5 },
-        ..marker(header, landmark.id)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,34 +161,6 @@ mod tests {
 
     fn landmark(id: u32, covariance: Matrix2<f64>) -> Landmark {
         Landmark { id, position: Vector2::new(1.0, 2.0), covariance, last_seen: Stamp::default(), observations: 3 }
-    }
-
-    #[test]
-    fn an_ellipse_has_the_axes_of_the_covariance_at_the_stated_probability() {
-        let turned = lienav_lie::rotation(0.6);
-        let covariance = turned * Matrix2::new(0.04, 0.0, 0.0, 0.01) * turned.transpose();
-        let shown = ellipse(&tf::header(Stamp::default(), "map"), &landmark(1, covariance), 0.95);
-        let axes = [shown.scale.x, shown.scale.y];
-        let (long, short) = (axes[0].max(axes[1]), axes[0].min(axes[1]));
-        // χ²₂(0.95) = 5.991.
-        assert!((long - 2.0 * (0.04f64 * 5.991).sqrt()).abs() < 1e-4 && (short - long / 2.0).abs() < 1e-4);
-        let heading = 2.0 * shown.pose.orientation.z.atan2(shown.pose.orientation.w);
-        let along = if axes[0] > axes[1] { heading } else { heading + std::f64::consts::FRAC_PI_2 };
-        assert!((along - 0.6).sin().abs() < 1e-9, "{along}");
-    }
-
-    #[test]
-    fn an_ellipse_goes_when_its_landmark_goes() {
-        let header = tf::header(Stamp::default(), "map");
-        let mut shown = BTreeSet::new();
-        let of = |ids: &[u32], shown: &mut BTreeSet<u32>| {
-            let landmarks: Vec<_> = ids.iter().map(|&id| landmark(id, Matrix2::identity())).collect();
-            let markers = markers(&header, &landmarks, shown, 0.95).markers;
-            markers.iter().map(|m| (m.id, m.action)).collect::<Vec<_>>()
-        };
-        assert_eq!(of(&[1, u32::MAX - 1], &mut shown), [(1, 0), (-2, 0)]);
-        assert_eq!(of(&[1], &mut shown), [(-2, 2), (1, 0)]);
-        assert_eq!(of(&[1], &mut shown), [(1, 0)]);
     }
 
     #[test]

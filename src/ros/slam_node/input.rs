@@ -5,7 +5,7 @@ use super::inputs::{
     FEATURE_TOPICS, FeaturesMessage, FeaturesOf, Inputs, ODOMETRY_TOPICS, OdometryMessage, OdometryOf,
 };
 use crate::ros::receive::{Inbox, OnTopic, merged, receive, subscribe};
-use crate::ros::{parameters, qos};
+use crate::ros::{lifecycle, parameters, qos};
 use lienav_io::bag::cdr::CdrError;
 use lienav_io::messages::{self, Imu, PoseWithCovarianceStamped, TfMessage};
 use r2r::std_srvs::srv::{SetBool, Trigger};
@@ -77,6 +77,8 @@ pub enum Message {
 pub enum Request {
     /// About parameters.
     Parameters(parameters::Request),
+    /// About the state of the node.
+    Lifecycle(lifecycle::Request),
     /// `~/reset`
     Reset(ServiceRequest<Trigger::Service>),
     /// `~/save_map`

@@ -143,6 +143,11 @@ impl Keeper {
         !self.is_held && steps > self.saved_steps
     }
 
+    /// What is mapped from here on, `steps` steps after the start, is another map.
+    pub fn forget(&mut self, steps: u64) {
+        (self.saved_steps, self.is_held) = (steps, false);
+    }
+
     /// Waits until all is done.
     pub fn finish(&mut self) {
         self.jobs = None;

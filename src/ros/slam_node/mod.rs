@@ -6,8 +6,11 @@
 mod display;
 mod input;
 mod inputs;
+mod local;
 mod map;
+mod markers;
 mod output;
+mod quality;
 mod report;
 mod settings;
 mod tally;
@@ -17,16 +20,19 @@ pub use inputs::{
     FallbackSettings, FeaturesMessage, NAMED_SPECS, OdometryMessage, OdometrySettings, STANDBY, SensorSettings,
     TagSettings,
 };
+pub use quality::QualitySettings;
 pub use report::{NO_ODOM_POSE, QUEUE_FULL, STALE};
-pub use settings::{MapSettings, SPECS, Settings};
+pub use settings::{LocalOdometry, MapSettings, SPECS, Settings};
 
 use super::clock::RosClock;
+use super::lifecycle;
 use super::log::Log;
 use super::parameters::{self, ParameterError, Parameters};
 use super::queue::Queue;
 use super::receive::relay;
-use super::start::{self, StartError};
+use super::start::{self, StartError, clock_follower};
 use super::stop::Stop;
+use super::type_description;
 use input::{Event, Request, Topic};
 use inputs::Inputs;
 use lienav_slam::{Config, Slam};
@@ -34,6 +40,22 @@ use worker::Worker;
 
 /// Clouds of so many bytes may wait for the filter; those that wait for long are skipped anyway.
 const MOST_CLOUDS: usize = 64 << 20;
+
+/// The types of its topics and services, beside those that every node has.
+const TYPES: [&str; 12] = [
+    "diagnostic_msgs/msg/DiagnosticStatus",
+    "geometry_msgs/msg/PoseArray",
+    "geometry_msgs/msg/PoseWithCovarianceStamped",
+    "geometry_msgs/msg/TwistWithCovarianceStamped",
+    "nav_msgs/msg/Odometry",
+    "nav_msgs/msg/Path",
+    "sensor_msgs/msg/Imu",
+    "sensor_msgs/msg/PointCloud2",
+    "std_srvs/srv/SetBool",
+    "std_srvs/srv/Trigger",
+    "tf2_msgs/msg/TFMessage",
+    "visualization_msgs/msg/MarkerArray",
+];
 
 /// Runs the node until `stop`.
 ///
@@ -53,16 +75,23 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     let (requests, events) = parameters::Services::of(&mut node)?.split();
     let mut inboxes = input::listen(&mut node, &settings, &inputs)?;
     inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, |r| Event::Request(Request::Parameters(r)))));
+    let (requests, lifecycle) = lifecycle::Services::of(&mut node)?.split();
+    inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, |r| Event::Request(Request::Lifecycle(r)))));
+    inboxes.extend(type_description::offer(&mut node, &[&TYPES, &type_description::COMMON])?);
+    let managed = (lifecycle, parameters.read::<lifecycle::Start>(lifecycle::START_SPECS)?.autostart);
     let empty = Queue::new(settings.queue_size);
     let queue = Topic::of_features().fold(empty, |queue, topic| queue.holding(topic.index(), MOST_CLOUDS));
-    let worker = Worker::of(&mut node, (slam, inputs), parameters, settings, events, clock, log)?;
+    let follow_clock = clock_follower(clock.clone(), log.clone());
+    let fed = (slam, inputs);
+    let mut worker = Worker::of(&mut node, fed, parameters, settings, events, clock, managed, log.clone())?;
+    parameters::declare_qos(worker.parameters(), &node, &log);
 
     let take = |batch: Vec<Event>| {
         let (requests, messages) = input::sort(batch);
         requests.into_iter().for_each(|request| queue.push_request(request));
         messages.into_iter().for_each(|message| queue.push_message(message));
     };
-    start::spin(node, inboxes, stop, take, || worker.run(&queue, stop))
+    start::spin(node, inboxes, stop, take, follow_clock, || worker.run(&queue, stop))
 }
 
 /// All parameters, with what the user has set; warns of names that nobody has asked for.
@@ -71,6 +100,7 @@ fn declare(node: &r2r::Node, log: &Log) -> Result<(Parameters, Inputs), Paramete
     let mut all = Parameters::default();
     all.declare(&Config::default(), lienav_slam::SPECS, &overrides)?;
     all.declare(&Settings::default(), SPECS, &overrides)?;
+    all.declare(&lifecycle::Start::default(), lifecycle::START_SPECS, &overrides)?;
     all.declare(&parameters::Time::default(), parameters::TIME_SPECS, &overrides)?;
     let inputs = Inputs::declare(&mut all, &overrides)?;
     parameters::warn_of_unknown(&all, &overrides, log);

@@ -1,6 +1,7 @@
 //! What `slam_node` says for every input: poses and the transform map → odom.
 
 use super::Settings;
+use crate::ros::qos_overrides::publisher;
 use crate::ros::{qos, tf};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
@@ -39,9 +40,9 @@ impl Outputs {
     /// ROS refuses one of them.
     pub fn of(node: &mut Node, settings: &Settings) -> r2r::Result<Self> {
         Ok(Self {
-            pose: node.create_publisher("pose", qos::reliable())?,
-            filtered: node.create_publisher("odometry/filtered", qos::reliable())?,
-            tf: if settings.publish_tf { Some(node.create_publisher("/tf", qos::reliable())?) } else { None },
+            pose: publisher(node, "pose", qos::reliable())?,
+            filtered: publisher(node, "odometry/filtered", qos::reliable())?,
+            tf: if settings.publish_tf { Some(publisher(node, "/tf", qos::reliable())?) } else { None },
             map: settings.map_frame.clone(),
             odom: settings.odom_frame.clone(),
             base: settings.base_frame.clone(),
@@ -88,17 +89,18 @@ impl Outputs {
         })
     }
 
-    /// map → odom, from the pose of the base in both frames at one instant.
+    /// map → odom, from the pose of the base in both frames at one instant; stamped ahead by `tolerance_s`, for which
+    /// it is taken to stay as it is.
     ///
     /// # Errors
     /// ROS refuses.
-    pub fn map_to_odom(&mut self, estimate: &PoseEstimate, base_in_odom: Se2) -> r2r::Result<()> {
+    pub fn map_to_odom(&mut self, estimate: &PoseEstimate, base_in_odom: Se2, tolerance_s: f64) -> r2r::Result<()> {
         let Some(publisher) = &self.tf else { return Ok(()) };
         if !later(&mut self.newest_tf, estimate.stamp) {
             return Ok(());
         }
         let map_to_odom = tf::map_to_odom(estimate.pose, base_in_odom);
-        let transform = tf::transform(estimate.stamp, &self.map, &self.odom, map_to_odom);
+        let transform = tf::transform(estimate.stamp + tolerance_s, &self.map, &self.odom, map_to_odom);
         publisher.publish(&TFMessage { transforms: vec![transform] })
     }
 }

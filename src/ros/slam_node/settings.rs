@@ -1,8 +1,9 @@
 //! The parameters of `slam_node` beside those of the filter ([`lienav_slam::SPECS`]).
 
 use super::inputs::{FeaturesMessage, OdometrySettings, TagSettings};
-use lienav_base::settings;
+use super::quality::QualitySettings;
 use lienav_base::settings::{Described, Spec};
+use lienav_base::{settings, words};
 use lienav_io::convert::Frame;
 
 /// Every setting of [`Settings`], in the order of its fields.
@@ -25,6 +26,10 @@ settings! {
         imu_frame: String = "imu_link".into();
         /// Publish the transform from map_frame to odom_frame.
         publish_tf: bool = true;
+        /// The transform from map_frame to odom_frame is stamped ahead of the odometry by this, as AMCL does, s.
+        transform_tolerance_s: f64 = 0.0, within 0.0..=10.0, unit "s", runtime;
+        /// Odometry without corrections: none, on odometry/local, or there and as transform odom_frame to base_frame.
+        local_odometry: LocalOdometry = LocalOdometry::Nothing, one_of LocalOdometry::WORDS;
         /// Use the yaw rate of imu instead of that of odom.
         use_imu: bool = false;
         /// The most messages that wait for the filter; beyond it, the oldest are dropped.
@@ -51,6 +56,8 @@ settings! {
         tags: TagSettings;
         /// Where the map is kept.
         map: MapSettings;
+        /// What the user asks of the pose.
+        quality: QualitySettings;
     }
 }
 
@@ -61,6 +68,18 @@ settings! {
         file: String = String::new(), runtime;
         /// While the map changes, it is saved so often, and at the end, s; 0 for never.
         autosave_s: f64 = 0.0, within 0.0..=86_400.0, unit "s", runtime;
+    }
+}
+
+words! {
+    /// What is published of odometry without corrections.
+    pub enum LocalOdometry {
+        /// Nothing.
+        Nothing = "none",
+        /// `odometry/local`.
+        Topic = "topic",
+        /// `odometry/local`, and the transform from odometry to robot, which nobody else may publish then.
+        Tf = "tf",
     }
 }
 

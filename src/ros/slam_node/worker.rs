@@ -1,19 +1,25 @@
 //! The thread that computes: receive, convert, check, step, publish.
 
 mod feed;
+mod managed;
 
 use super::display::Display;
 use super::input::{Message, Request, Topic};
 use super::inputs;
+use super::local::Local;
 use super::map::{self, Done, Keeper, Waiting};
 use super::output::Outputs;
+use super::quality::Window;
 use super::report::{NO_ODOM_POSE, STALE};
 use super::tally::Tally;
 use super::{MapSettings, SPECS, Settings};
 use crate::ros::clock::RosClock;
 use crate::ros::diagnostics::Diagnostics;
+use crate::ros::lifecycle::Lifecycle;
 use crate::ros::log::Log;
-use crate::ros::parameters::{Events, Parameters};
+use crate::ros::parameters::{Events, Parameters, use_sim_time};
+use crate::ros::qos;
+use crate::ros::qos_overrides::publisher;
 use crate::ros::queue::{Next, Queue};
 use crate::ros::stop::Stop;
 use lienav_base::stamp::Stamp;
@@ -22,8 +28,9 @@ use lienav_io::map_file::MapFile;
 use lienav_io::messages;
 use lienav_lie::Se2;
 use lienav_slam::{DropReason, MapMode, Slam, Step, TimeJump};
-use r2r::Node;
+use r2r::diagnostic_msgs::msg::DiagnosticStatus;
 use r2r::std_srvs::srv::{SetBool, Trigger};
+use r2r::{Node, Publisher};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -40,6 +47,7 @@ pub struct Worker {
     parameters: Parameters,
     settings: Settings,
     outputs: Outputs,
+    local: Option<Local>,
     display: Display,
     diagnostics: Diagnostics,
     tally: Tally,
@@ -47,6 +55,15 @@ pub struct Worker {
     clock: RosClock,
     newest: Option<Arrival>,
     keeper: Keeper,
+    quality: Window,
+    quality_says: Publisher<DiagnosticStatus>,
+    /// The clouds that the quality was judged after.
+    judged_steps: u64,
+    lifecycle: Lifecycle,
+    /// Whether the node begins to work by itself.
+    autostart: bool,
+    /// What `~/set_enabled` has said last.
+    is_switched_on: bool,
     log: Log,
 }
 
@@ -63,22 +80,33 @@ impl Worker {
     ///
     /// # Errors
     /// ROS refuses one of them.
+    #[allow(clippy::too_many_arguments)]
     pub fn of(
         node: &mut Node,
-        (slam, inputs): (Slam, inputs::Inputs),
+        (mut slam, inputs): (Slam, inputs::Inputs),
         parameters: Parameters,
         settings: Settings,
         events: Events,
         clock: RosClock,
+        (lifecycle, autostart): (Lifecycle, bool),
         log: Log,
     ) -> r2r::Result<Self> {
+        // Until the node is activated.
+        slam.set_enabled(false);
         Ok(Self {
             outputs: Outputs::of(node, &settings)?,
+            local: Local::of(node, &settings)?,
             display: Display::of(node, &settings)?,
             diagnostics: Diagnostics::of(node)?,
             tally: Tally::new(settings.use_imu),
             newest: None,
             keeper: Keeper::new(),
+            quality: Window::default(),
+            quality_says: publisher(node, "~/pose_quality", qos::latched())?,
+            judged_steps: 0,
+            lifecycle,
+            autostart,
+            is_switched_on: true,
             slam,
             inputs,
             parameters,
@@ -89,14 +117,19 @@ impl Worker {
         })
     }
 
+    /// All parameters.
+    pub fn parameters(&mut self) -> &mut Parameters {
+        &mut self.parameters
+    }
+
     /// Works until `stop`.
     pub fn run(mut self, queue: &Inputs, stop: &Stop) {
-        self.log.info(&format!("filter '{}'", self.slam.config().filter));
-        self.load_at_start();
+        self.begin();
         while !stop.is_requested() {
             match queue.next(Instant::now() + TURN) {
                 // They come once only: what a robot looks like is learned whatever else the node does.
                 Next::Message(_, Message::StaticTransforms(message)) => self.static_transforms(&message),
+                Next::Message(..) | Next::Idle if !self.lifecycle.is_active() => (),
                 Next::Message(received, Message::Odometry(source, message)) => {
                     self.odometry(received, source, &message)
                 }
@@ -177,7 +210,18 @@ impl Worker {
             self.tally.published(step.estimate.stamp, Instant::now());
             self.log.sent(published);
             self.display.add(&step.estimate, &self.settings);
+            self.quality.add(&step, &self.slam);
         }
+    }
+
+    /// Odometry without corrections; says where the base is in the odometry frame, by whoever publishes that.
+    fn publish_local(&mut self, stamp: Stamp, base_in_odom: Option<Se2>) -> Option<Se2> {
+        self.follow_time_jumps();
+        let Some(local) = &mut self.local else { return base_in_odom };
+        let published = local.publish(stamp, base_in_odom, &self.slam);
+        let base_in_odom = local.base_in_odom().or(base_in_odom);
+        self.log.sent(published);
+        base_in_odom
     }
 
     /// The estimate carried on to the odometry of `stamp`, if that is the newest.
@@ -187,7 +231,7 @@ impl Worker {
         self.log.sent(published);
         match base_in_odom {
             Some(base_in_odom) => {
-                let published = self.outputs.map_to_odom(&estimate, base_in_odom);
+                let published = self.outputs.map_to_odom(&estimate, base_in_odom, self.settings.transform_tolerance_s);
                 self.log.sent(published);
             }
             None if self.settings.publish_tf && has_pose => {
@@ -210,13 +254,22 @@ impl Worker {
         self.tally.time_jumps_seen = self.slam.time_jumps();
         self.outputs.restart();
         self.inputs.restart();
+        self.restart_local();
         self.newest = None;
+        self.quality.restart();
         match self.slam.config().timing.on_jump_back {
             TimeJump::Reset => {
                 self.display.clear();
                 self.log.warn("time jumped back: state and map were reset (timing.on_jump_back: reset)");
             }
             TimeJump::Rewind => self.log.warn("time jumped back: pose and map are kept (timing.on_jump_back: rewind)"),
+        }
+    }
+
+    /// Stamps of odometry without corrections start anew.
+    fn restart_local(&mut self) {
+        if let Some(local) = &mut self.local {
+            local.restart();
         }
     }
 
@@ -239,14 +292,20 @@ impl Worker {
     }
 
     fn answer(&mut self, request: Request) {
+        let Some(request) = self.unless_idle(request) else { return };
         let answered = match request {
             Request::Parameters(request) => self.answer_about_parameters(request),
+            Request::Lifecycle(request) => request.answer(self).map(|refused| {
+                refused.inspect(|why| self.log.warn(why));
+            }),
             Request::Reset(request) => {
                 self.slam.reset();
                 self.outputs.restart();
                 self.inputs.restart();
+                self.restart_local();
                 self.display.clear();
                 self.newest = None;
+                self.quality.restart();
                 self.log.info("reset");
                 let message = match (self.slam.config().map.mode, self.slam.search()) {
                     (MapMode::Mapping, _) => "the filter was reset to the initial pose and an empty map",
@@ -336,7 +395,11 @@ impl Worker {
         while let Some((done, waiting)) = self.keeper.done() {
             match done {
                 Done::Saved(result) => self.map_saved(result, waiting),
-                Done::Loaded(result) => self.take_map(result.map(|file| *file), waiting),
+                Done::Loaded(result) => {
+                    // The node may have been deactivated while the file was read.
+                    let read = result.and_then(|file| self.lifecycle.idle_sentence().map_or(Ok(*file), Err));
+                    self.take_map(read, waiting);
+                }
             }
         }
     }
@@ -361,6 +424,7 @@ impl Worker {
                 self.outputs.restart();
                 self.display.clear();
                 self.newest = None;
+                self.quality.restart();
                 Ok(format!("{}: {said}", self.settings.map.file))
             }
             Err(why) => Err(format!("no map was loaded: {why}")),
@@ -396,10 +460,11 @@ impl Worker {
 
     fn answer_about_parameters(&mut self, request: crate::ros::parameters::Request) -> r2r::Result<()> {
         let before = self.parameters.clone();
-        let (slam, settings) = (&mut self.slam, &mut self.settings);
+        let (slam, settings, clock) = (&mut self.slam, &mut self.settings, &self.clock);
         request.answer(&mut self.parameters, |changed| {
             let node_settings: Settings = changed.read(SPECS).map_err(|e| e.to_string())?;
             slam.reconfigure(changed.read(lienav_slam::SPECS).map_err(|e| e.to_string())?)?;
+            clock.simulate(use_sim_time(changed).map_err(|e| e.to_string())?);
             *settings = node_settings;
             Ok(())
         })?;
@@ -410,14 +475,37 @@ impl Worker {
     fn look_after(&mut self, queue: &Inputs) {
         self.keep_map();
         let now = Instant::now();
-        let shown = self.display.show(now, self.slam.landmarks(), &self.settings);
-        self.log.sent(shown);
+        if self.lifecycle.is_active() {
+            if self.tally.steps() != self.judged_steps {
+                self.judged_steps = self.tally.steps();
+                self.say_quality(queue, false);
+            }
+            let shown = self.display.show(now, &self.slam, &self.settings);
+            self.log.sent(shown);
+        }
         if self.diagnostics.is_due(now) {
             let (name, limit) = (self.diagnostics.node(), self.settings.max_latency_s);
             let status = self.tally.status(name, now, &self.slam, &self.inputs, &queue.load(), limit);
-            let published = self.diagnostics.publish(&self.clock, status);
+            let quality = self.lifecycle.is_active().then(|| self.say_quality(queue, true)).flatten();
+            let said = [Some(self.lifecycle.with_state(status)), quality].into_iter().flatten().collect();
+            let published = self.diagnostics.publish(&self.clock, said);
             self.log.sent(published);
         }
+    }
+
+    /// Publishes how good the pose is: each second, and at once where it is another word than before.
+    fn say_quality(&mut self, queue: &Inputs, is_due: bool) -> Option<DiagnosticStatus> {
+        let load = queue.load();
+        let heard = Topic::of_odometry().filter_map(|topic| load.heard[topic.index()]).max();
+        let silence = heard.map(|at| at.elapsed());
+        let evidence = self.quality.evidence(&self.slam, silence, &self.settings.quality);
+        let (quality, status) = evidence.status(self.diagnostics.node());
+        if !(self.quality.is_news(quality) || is_due) {
+            return None;
+        }
+        let published = self.quality_says.publish(&status);
+        self.log.sent(published);
+        Some(status)
     }
 
     fn refuse(&mut self, topic: &str, refusal: &Refusal) {

@@ -51,6 +51,11 @@ impl Session {
         Ok(())
     }
 
+    /// Keeps what the filter ahead takes readings for.
+    pub fn keep_matches(&mut self) {
+        self.filter.keep_matches();
+    }
+
     /// Takes in the next input.
     pub fn feed(&mut self, input: &Input) {
         self.filter.feed(input);

@@ -3,7 +3,8 @@
 use super::bootstrap::{Interval, interval};
 use super::experiment::Outcome;
 use super::metrics::{METRICS, Metric};
-use super::tally::{FilterOutcome, RunMean, RunSummary, StepSummary};
+use super::tally::{FilterOutcome, RunAssociations, RunMean, RunSummary, StepSummary};
+use crate::associations::Associations;
 use crate::errors::mean;
 use lienav_slam::{Coordinates, Filter};
 use serde::Serialize;
@@ -53,6 +54,56 @@ pub struct FilterReport {
     pub step_us_mean: Option<f64>,
     /// What the filter refused in all runs together, by reason.
     pub dropped: BTreeMap<String, u64>,
+    /// How right the associations were, where identities were withheld; otherwise JSON has no such key.
+    pub associations: Option<AssociationReport>,
+}
+
+/// How right the associations of many runs were; numbers are means over runs, but for the counts of runs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct AssociationReport {
+    /// Of the pairs of readings that went to one landmark, the part that is of one true landmark.
+    pub pair_precision: Option<f64>,
+    /// Of the pairs of readings of one true landmark, the part that went to one landmark.
+    pub pair_recall: Option<f64>,
+    /// The same of the readings that were used only.
+    pub used_pair_recall: Option<f64>,
+    /// The part of the matches that is wrong.
+    pub wrong_fraction: Option<f64>,
+    /// The part of the readings of true landmarks that was used.
+    pub used_fraction: Option<f64>,
+    /// Landmarks of the final map that are of a true one that another one is of already.
+    pub duplicates: f64,
+    /// Landmarks of the final map that are of nothing.
+    pub false_landmarks: f64,
+    /// Landmarks of the final map by true landmarks that were read.
+    pub landmarks_per_true: Option<f64>,
+    /// How many runs had a loop: true landmarks came back.
+    pub loops: usize,
+    /// How many of them recognized most of what came back.
+    pub loops_closed: usize,
+    /// 99 of 100 steps of a run took no longer, µs; `None` where times are left out.
+    pub step_us_p99: Option<f64>,
+}
+
+impl AssociationReport {
+    /// `None` of no runs.
+    fn new(runs: &[RunAssociations]) -> Option<Self> {
+        let over = |value: fn(&Associations) -> Option<f64>| mean(runs.iter().filter_map(|run| value(&run.found)));
+        let count = |is: fn(&Associations) -> bool| runs.iter().filter(|run| is(&run.found)).count();
+        Some(Self {
+            pair_precision: over(|found| found.pair_precision),
+            pair_recall: over(|found| found.pair_recall),
+            used_pair_recall: over(|found| found.used_pair_recall),
+            wrong_fraction: over(Associations::wrong_fraction),
+            used_fraction: over(|found| (found.readings > 0).then(|| found.used as f64 / found.readings as f64)),
+            duplicates: over(|found| Some(found.duplicates as f64))?,
+            false_landmarks: over(|found| Some(found.false_landmarks as f64))?,
+            landmarks_per_true: over(Associations::landmarks_per_true),
+            loops: count(|found| found.is_loop_closed().is_some()),
+            loops_closed: count(|found| found.is_loop_closed() == Some(true)),
+            step_us_p99: mean(runs.iter().map(|run| run.step_us_p99)),
+        })
+    }
 }
 
 /// A number with what is known about it.
@@ -104,7 +155,12 @@ impl Report {
 
     /// Leaves out what is different every time: the times of steps.
     pub fn without_times(mut self) -> Self {
-        self.filters.iter_mut().for_each(|filter| filter.step_us_mean = None);
+        for filter in &mut self.filters {
+            filter.step_us_mean = None;
+            if let Some(associations) = &mut filter.associations {
+                associations.step_us_p99 = None;
+            }
+        }
         self
     }
 
@@ -136,6 +192,7 @@ impl FilterReport {
             nees_left_out: filter.nees_left_out,
             step_us_mean: Some(filter.step_us_mean),
             dropped: filter.dropped.clone(),
+            associations: AssociationReport::new(&filter.associations),
         }
     }
 
@@ -212,6 +269,9 @@ impl Serialize for FilterReport {
         map.serialize_entry("nees_left_out", &self.nees_left_out)?;
         map.serialize_entry("step_us_mean", &self.step_us_mean)?;
         map.serialize_entry("dropped", &self.dropped)?;
+        if let Some(associations) = &self.associations {
+            map.serialize_entry("associations", associations)?;
+        }
         let intervals: BTreeMap<_, _> = self.values.iter().map(|value| (value.key, value.interval)).collect();
         map.serialize_entry("intervals", &intervals)?;
         let errors: BTreeMap<_, _> =

@@ -186,3 +186,34 @@ fn what_cannot_be_run_is_an_error() {
     late.scenario.sensor.first_s = -1.0;
     assert!(matches!(late.run(|| ()), Err(ExperimentError::Scenario(_))));
 }
+
+#[test]
+fn associations_are_judged_where_identities_are_withheld_and_only_there() {
+    let mut scenario = Scenario::named("cones").unwrap();
+    scenario.trajectory.waypoints_x_m.truncate(30);
+    scenario.trajectory.waypoints_y_m.truncate(30);
+    let report = |identified: bool| {
+        let mut scenario = scenario.clone();
+        scenario.sensor.identified = identified;
+        let experiment = Experiment {
+            scenario,
+            filters: vec!["default".into()],
+            settings: Vec::new(),
+            sensors: Vec::new(),
+            runs: 2,
+            seed: 1,
+        };
+        Report::new(&experiment.run(|| ()).unwrap())
+    };
+    let withheld = report(false);
+    let found = withheld.filters[0].associations.unwrap();
+    assert!(found.pair_precision.unwrap() > 0.9 && found.used_fraction.unwrap() > 0.8, "{found:?}");
+    assert!(found.false_landmarks > 1.0 && found.loops == 0 && found.step_us_p99.is_some(), "{found:?}");
+    assert!(withheld.filters[0].get("landmark_rmse_m").unwrap().value.unwrap() < 3.0);
+    let json = withheld.clone().without_times().to_json().unwrap();
+    assert!(json.contains("\"pair_recall\"") && json.contains("\"step_us_p99\": null"), "{json}");
+    assert!(to_text(&withheld).contains("against identities that were withheld"));
+    let known = report(true);
+    assert_eq!(known.filters[0].associations, None);
+    assert!(!known.to_json().unwrap().contains("associations") && !to_text(&known).contains("withheld"));
+}

@@ -37,6 +37,7 @@ pub fn to_text(report: &Report) -> String {
         rows.extend(others.iter().map(|filter| differences(filter, keys)));
         text += &table(&rows);
     }
+    text += &associations(filters);
     for filter in filters.iter().filter(|filter| !filter.dropped.is_empty()) {
         let reasons: Vec<String> = filter.dropped.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
         text += &format!("\ndropped by {}: {}", filter.name, reasons.join(", "));
@@ -45,6 +46,37 @@ pub fn to_text(report: &Report) -> String {
         text.push('\n');
     }
     text
+}
+
+/// How right the associations were, where identities were withheld; nothing otherwise.
+fn associations(filters: &[FilterReport]) -> String {
+    let head = ["filter", "precision", "recall", "of used", "wrong", "used", "duplicates", "of clutter"];
+    let more = ["landmarks by true", "loops closed", "p99 [µs]"];
+    let mut rows = vec![head.iter().chain(&more).map(ToString::to_string).collect()];
+    let percent = |part: Option<f64>| part.map_or("–".to_owned(), |part| format!("{:.3} %", 100.0 * part));
+    for filter in filters {
+        let Some(found) = &filter.associations else { continue };
+        rows.push(vec![
+            filter.name.clone(),
+            number(found.pair_precision, 4),
+            number(found.pair_recall, 4),
+            number(found.used_pair_recall, 4),
+            percent(found.wrong_fraction),
+            percent(found.used_fraction),
+            format!("{:.2}", found.duplicates),
+            format!("{:.2}", found.false_landmarks),
+            number(found.landmarks_per_true, 3),
+            format!("{} of {}", found.loops_closed, found.loops),
+            number(found.step_us_p99, 1),
+        ]);
+    }
+    match rows.len() {
+        1 => String::new(),
+        _ => format!(
+            "\nassociations, against identities that were withheld; precision and recall of pairs of readings:\n\n{}",
+            table(&rows)
+        ),
+    }
 }
 
 /// Cells laid out in columns: the first to the left, the others to the right.

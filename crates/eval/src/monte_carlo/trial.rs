@@ -1,12 +1,14 @@
 //! One run of a scenario through several filters.
 
 use super::experiment::ExperimentError;
+use crate::associations::Associations;
 use crate::errors::StepError;
 use crate::method::Method;
 use crate::run::Run;
-use crate::simulated::inputs;
+use crate::simulated::{inputs, keep_identities, withheld};
 use crate::study::Study;
 use lienav_base::stamp::Stamp;
+use lienav_io::identities::Identities;
 use lienav_io::settings_file::with;
 use lienav_sim::{Scenario, Simulation};
 use lienav_slam::{Landmark, Sensor};
@@ -27,6 +29,8 @@ pub(super) struct Trial {
     pub(super) step_us: Vec<f64>,
     /// What the filter refused, by reason.
     pub(super) dropped: BTreeMap<String, u64>,
+    /// How right the associations were, where identities were withheld.
+    pub(super) associations: Option<Associations>,
 }
 
 /// The errors of one estimate.
@@ -89,20 +93,34 @@ pub(super) fn trials(
         Ok::<_, ExperimentError>(Method::of_study(&study, &sensors)?)
     };
     let mut sessions = filters.iter().map(session).collect::<Result<Vec<_>, _>>()?;
-    for input in simulation.flat_map(inputs) {
-        sessions.iter_mut().for_each(|session| session.feed(&input));
+    let mut identities = withheld(&simulation);
+    if identities.is_some() {
+        sessions.iter_mut().for_each(Method::keep_matches);
     }
-    Ok(sessions.into_iter().map(|session| Trial::new(session.finish(), &truth)).collect())
+    for frame in simulation {
+        keep_identities(&mut identities, &frame);
+        for input in inputs(frame) {
+            sessions.iter_mut().for_each(|session| session.feed(&input));
+        }
+    }
+    let trial = |session: Method| Trial::new(session.finish(), &truth, identities.as_ref());
+    Ok(sessions.into_iter().map(trial).collect())
 }
 
 impl Trial {
-    pub(super) fn new(run: Run, truth: &Simulation) -> Self {
+    pub(super) fn new(run: Run, truth: &Simulation, identities: Option<&Identities>) -> Self {
+        // Without identities, the filter's numbers are not those of the world.
+        let judged = identities.map(|identities| Associations::judge(&run, identities));
+        let identity = |id: u32| match &judged {
+            None => Some(id),
+            Some(judged) => judged.as_ref().and_then(|(_, identity)| *identity.get(&id)?),
+        };
         let samples = run.estimates.iter().map(|e| Sample::from(&StepError::new(e, truth.truth(e.stamp))));
         let updates = || run.estimates.iter().filter_map(|estimate| estimate.update);
         let places: BTreeMap<u32, Vector2<f64>> = truth.landmarks().iter().copied().collect();
         let ends = run.estimates.last().map(|last| (last.pose, truth.truth(last.stamp)));
         let sample = |l: &Landmark| {
-            let (place, (estimate, true_pose)) = (places.get(&l.id)?, ends?);
+            let (place, (estimate, true_pose)) = (places.get(&identity(l.id)?)?, ends?);
             let error = l.position - place;
             let relative = estimate.transform_back(&l.position) - true_pose.transform_back(place);
             let nees = l.covariance.cholesky().map(|factor| error.dot(&factor.solve(&error)));
@@ -116,11 +134,8 @@ impl Trial {
             samples: samples.collect(),
             nis_sum: updates().map(|update| update.nis).sum(),
             dof_sum: updates().map(|update| update.dof).sum(),
-            // Without identities, the filter's numbers are not those of the world.
-            landmarks: match truth.scenario().sensor.identified {
-                true => run.landmarks.iter().filter_map(sample).collect(),
-                false => Vec::new(),
-            },
+            landmarks: run.landmarks.iter().filter_map(sample).collect(),
+            associations: judged.flatten().map(|(associations, _)| associations),
             step_us: run.step_us,
             dropped: run.dropped,
         }

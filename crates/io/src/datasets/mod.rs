@@ -4,19 +4,26 @@
 //!   its arrays written as CSV, values unchanged.
 //! - [`open_mrclam`]: UTIAS Multi-Robot Cooperative Localization and Mapping, from the data set pages of the same
 //!   laboratory.
+//! - [`open_victoria`]: Victoria Park, of the Australian Centre for Field Robotics (Nebot, Guivant), with its trunks
+//!   detected and its arrays written as text.
+//! - [`open_g2o`]: graphs of poses and landmarks, g2o's and its older form, as of the iSAM distribution.
 //! - [`open_broad`]: BROAD, the Berlin Robust Orientation Estimation Assessment Dataset (Laidig et al. 2021), CC BY
 //!   4.0, a trial as compressed CSV.
 //! - [`open_euroc`]: EuRoC MAV (Burri et al. 2016), its inertial sensor and the truth.
 
 mod broad;
 mod euroc;
+mod g2o;
 mod mrclam;
 mod text;
+mod victoria;
 mod woods;
 
 pub use broad::open as open_broad;
 pub use euroc::open as open_euroc;
+pub use g2o::{StatedNoise, open as open_g2o};
 pub use mrclam::open as open_mrclam;
+pub use victoria::open as open_victoria;
 pub use woods::open as open_woods;
 
 use crate::recording::{OpenError, Recording};
@@ -36,7 +43,7 @@ pub struct Format {
 }
 
 /// The formats of data sets that a robot among landmarks recorded.
-pub const FORMATS: &[Format] = &[woods::FORMAT, mrclam::FORMAT];
+pub const FORMATS: &[Format] = &[woods::FORMAT, mrclam::FORMAT, victoria::FORMAT, g2o::FORMAT];
 
 #[cfg(test)]
 mod tests;

@@ -111,6 +111,43 @@ fn what_is_no_landmark_is_counted_and_rows_of_one_stamp_are_one_cloud() {
     assert_eq!(recording.true_landmarks, [(6, Vector2::new(0.5, -4.25)), (7, Vector2::new(1.0, 2.0))]);
 }
 
+const VICTORIA: [(&str, &str); 3] = [
+    (
+        "inputs.dat",
+        "     0.973      0.000    -0.0035\n     0.998      1.000    0.1000\n     1.023      1.000    0.1000\n",
+    ),
+    (
+        "measurements.dat",
+        "     0.998   20.46202    0.88575    0.35404\n     0.998   10.0    1.5707963267948966    0.2\n     1.2   9.0 1.0  -1\n",
+    ),
+    ("gps.dat", "     1.401     -2.062     -1.878\n     0.000     -2.023     -1.923\n"),
+];
+
+#[test]
+fn the_park_has_clouds_without_identity_trunks_with_a_diameter_and_fixes_of_the_antenna() {
+    let folder = folder(&VICTORIA);
+    let recording = open(&format!("victoria:{}", folder.path().display())).unwrap();
+    assert_eq!((odometry(&recording).len(), recording.truth.len()), (3, 0));
+    let cloud = clouds(&recording);
+    let sizes: Vec<usize> = cloud.iter().map(|cloud| cloud.observations.len()).collect();
+    assert_eq!(sizes, [2, 1]);
+    let ahead = &cloud[0].observations[1];
+    assert_eq!((ahead.id, ahead.value), (None, [10.0, 0.0].into()));
+    assert_eq!(ahead.label.diameter_m, 0.2);
+    assert!(ahead.label.diameter_std_m < cloud[0].observations[0].label.diameter_std_m);
+    // A diameter that is none says nothing.
+    assert_eq!(cloud[1].observations[0].label.diameter_m, 0.0);
+    let fixes = recording.fixes.unwrap();
+    assert_eq!((fixes.fixes[0].0.nanos(), fixes.fixes[1].1.x), (0, -2.062));
+    assert_eq!(fixes.antenna, Vector2::new(3.78, 0.5));
+
+    fs::write(folder.path().join("inputs.dat"), "0.1 1.0 1.6\n").unwrap();
+    let error = open_victoria(folder.path()).unwrap_err().to_string();
+    assert!(error.ends_with("steering_rad is '1.6'; expected an angle of steering from -1.5 to 1.5 rad"), "{error}");
+    fs::write(folder.path().join("inputs.dat"), "\n").unwrap();
+    assert!(open_victoria(folder.path()).unwrap_err().to_string().contains("no rows of speed and steering"));
+}
+
 #[test]
 fn sources_that_are_none_say_what_would_be_one() {
     for (source, problem) in [

@@ -5,6 +5,7 @@
 use crate::bag::bounds;
 use crate::recording::OpenError;
 use lienav_base::stamp::Stamp;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 /// A text file that was read.
@@ -83,6 +84,30 @@ impl Table {
     }
 }
 
+impl Table {
+    /// The rows of a file without columns of its own: [`Row::named`] says what they are.
+    pub fn records(&self) -> impl Iterator<Item = Row<'_>> {
+        (1..).zip(self.text.lines()).filter_map(|(line, text)| {
+            let cells: Vec<&str> = text.split('#').next().unwrap_or_default().split_whitespace().collect();
+            (!cells.is_empty()).then_some(Row { path: &self.path, line, cells, names: &["record"] })
+        })
+    }
+}
+
+impl<'a> Row<'a> {
+    /// The same row with these columns.
+    ///
+    /// # Errors
+    /// There are fewer.
+    pub fn named(self, names: &'static [&'static str]) -> Result<Row<'a>, OpenError> {
+        if self.cells.len() < names.len() {
+            let problem = format!("{} columns; expected {}: {}", self.cells.len(), names.len(), names.join(", "));
+            return Err(self.error(problem));
+        }
+        Ok(Self { names, ..self })
+    }
+}
+
 impl Row<'_> {
     /// A finite number.
     ///
@@ -91,6 +116,15 @@ impl Row<'_> {
     pub fn number(&self, column: usize) -> Result<f64, OpenError> {
         let value: Option<f64> = self.cells[column].parse().ok();
         value.filter(|value| value.is_finite()).ok_or_else(|| self.bad_cell(column, "a finite number"))
+    }
+
+    /// A number in a closed interval, which `expected` describes.
+    ///
+    /// # Errors
+    /// The cell holds something else.
+    pub fn number_within(&self, column: usize, range: RangeInclusive<f64>, expected: &str) -> Result<f64, OpenError> {
+        let value = self.number(column).ok().filter(|value| range.contains(value));
+        value.ok_or_else(|| self.bad_cell(column, expected))
     }
 
     /// A whole number that is not negative; `6.0` is one too.
@@ -120,7 +154,8 @@ impl Row<'_> {
         self.error(format!("{} is '{}'; expected {expected}", self.names[column], self.cells[column]))
     }
 
-    fn error(&self, problem: String) -> OpenError {
+    /// An error in this line.
+    pub fn error(&self, problem: String) -> OpenError {
         OpenError::Text { path: self.path.to_owned(), line: self.line, problem }
     }
 }

@@ -1,7 +1,7 @@
 //! The map that outlives a run, and the map that is known before it.
 
 use super::{SavedState, Slam};
-use crate::{LandmarkMap, LandmarkMapError, LandmarkStatus, MapMode};
+use crate::{LandmarkMap, LandmarkMapError, LandmarkStatus, MapLandmark, MapMode};
 
 impl Slam {
     /// Gives the filter a known map. It is used while `map.mode` is `localization` or `extend`, and is in the same frame
@@ -34,8 +34,13 @@ impl Slam {
 
     /// The landmarks of the known map that are no longer believed, and why. [`Slam::set_map`] makes all believed again.
     pub fn lost_landmarks(&self) -> impl Iterator<Item = (u32, LandmarkStatus)> + '_ {
+        self.lost_places().map(|(landmark, status)| (landmark.id, status))
+    }
+
+    /// The same with the places where the map has them.
+    pub fn lost_places(&self) -> impl Iterator<Item = (&MapLandmark, LandmarkStatus)> + '_ {
         let known = self.estimator.model.known.landmarks().iter();
-        known.map(|known| (known.landmark.id, known.belief.status)).filter(|(_, status)| *status != LandmarkStatus::Ok)
+        known.map(|known| (&known.landmark, known.belief.status)).filter(|(_, status)| *status != LandmarkStatus::Ok)
     }
 
     /// The features with their joint covariance in the map frame, as of the last step. In `localization` and `extend`,

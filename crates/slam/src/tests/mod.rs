@@ -4,6 +4,7 @@ mod any_dimension;
 mod bound;
 mod calibration;
 mod clocks;
+mod dead_reckoning;
 mod gate;
 mod global_localization;
 mod hall;

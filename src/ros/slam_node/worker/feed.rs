@@ -32,6 +32,7 @@ impl Worker {
             self.log.warn(&switched);
         }
         self.note_arrival(input.stamp, received);
+        let base_in_odom = self.publish_local(input.stamp, base_in_odom);
         self.publish_steps();
         self.publish_prediction(input.stamp, base_in_odom, self.inputs.has_pose(source));
         self.tally.odometry_answered(received, self.clock.now().since(input.stamp));

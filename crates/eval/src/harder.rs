@@ -1,0 +1,98 @@
+//! Recordings made harder: fewer clouds, and readings of nothing.
+
+use lienav_io::recording::{Input, Recording};
+use lienav_slam::{FeatureKind, Features, Observation};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// Keeps the first cloud of features, and then every `n`-th; 0 counts as 1.
+pub fn keep_every(recording: &mut Recording, n: usize) {
+    let mut clouds = 0;
+    recording.inputs.retain(|input| {
+        let is_cloud = matches!(input, Input::Features(_));
+        clouds += usize::from(is_cloud);
+        !is_cloud || (clouds - 1).is_multiple_of(n.max(1))
+    });
+}
+
+/// Adds so many false readings without identity to every cloud: ranges and bearings uniform between the least and the
+/// greatest ones of the recording, labels and noise those of true readings. Clouds of other sensors than those of
+/// ranges and bearings or positions stay as they are.
+pub fn add_clutter(recording: &mut Recording, per_cloud: usize, seed: u64) {
+    let polar: Vec<[f64; 2]> = clouds(&mut recording.inputs)
+        .flat_map(|cloud| cloud.observations.iter().filter_map(|observation| polar(cloud.kind, observation)))
+        .collect();
+    let span = |of: fn(&[f64; 2]) -> f64| {
+        let (low, high) =
+            polar.iter().map(of).fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
+        move |part: f64| low + part * (high - low)
+    };
+    let (range, bearing) = (span(|z| z[0]), span(|z| z[1]));
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    for cloud in clouds(&mut recording.inputs) {
+        let true_readings = cloud.observations.len();
+        for _ in 0..if true_readings > 0 { per_cloud } else { 0 } {
+            let [range_part, bearing_part]: [f64; 2] = random.random();
+            let like = cloud.observations[random.random_range(0..true_readings)];
+            let (range_m, bearing_rad) = (range(range_part), bearing(bearing_part));
+            let value = match cloud.kind {
+                FeatureKind::RelativePosition => [range_m * bearing_rad.cos(), range_m * bearing_rad.sin()],
+                _ => [range_m, bearing_rad],
+            };
+            cloud.observations.push(Observation { id: None, value: value.into(), ..like });
+        }
+    }
+}
+
+/// The clouds that clutter can be added to.
+fn clouds(inputs: &mut [Input]) -> impl Iterator<Item = &mut Features> {
+    inputs.iter_mut().filter_map(|input| match input {
+        Input::Features(cloud) => {
+            matches!(cloud.kind, FeatureKind::RangeBearing | FeatureKind::RelativePosition).then_some(cloud)
+        }
+        _ => None,
+    })
+}
+
+/// Range and bearing; `None` where they are no numbers.
+fn polar(kind: FeatureKind, observation: &Observation) -> Option<[f64; 2]> {
+    let z = observation.value.xy();
+    let polar = if kind == FeatureKind::RelativePosition { [z.norm(), z.y.atan2(z.x)] } else { [z.x, z.y] };
+    polar.iter().all(|x| x.is_finite()).then_some(polar)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::synthetic;
+    use super::*;
+
+    #[test]
+    fn every_third_cloud_is_kept_and_all_odometry() {
+        let mut recording = synthetic::recording(300, 4);
+        let count =
+            |recording: &Recording| recording.inputs.iter().filter(|input| matches!(input, Input::Features(_))).count();
+        let (inputs, before) = (recording.inputs.len(), count(&recording));
+        keep_every(&mut recording, 3);
+        assert_eq!(count(&recording), before.div_ceil(3));
+        assert_eq!(inputs - recording.inputs.len(), before - before.div_ceil(3));
+    }
+
+    #[test]
+    fn clutter_lies_where_readings_lie_and_a_seed_repeats_it() {
+        let clean = synthetic::recording(50, 4);
+        let harder = |seed| {
+            let mut recording = clean.clone();
+            add_clutter(&mut recording, 10, seed);
+            recording
+        };
+        let dirty = harder(1);
+        assert_eq!(dirty, harder(1));
+        assert_ne!(dirty, harder(2));
+        for (input, before) in dirty.inputs.iter().zip(&clean.inputs) {
+            let (Input::Features(cloud), Input::Features(before)) = (input, before) else { continue };
+            let (true_readings, clutter) = cloud.observations.split_at(before.observations.len());
+            assert_eq!((true_readings, clutter.len()), (&before.observations[..], 10));
+            assert!(clutter.iter().all(|o| o.id.is_none() && (2.0..20.0).contains(&o.value[0])), "{clutter:?}");
+        }
+    }
+}
