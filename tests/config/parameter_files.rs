@@ -78,13 +78,13 @@ fn names(specs: &[Spec]) -> BTreeSet<String> {
     specs.iter().map(|spec| spec.name.to_owned()).collect()
 }
 
-/// The parameters of a node itself have names without a dot (but for a few groups), and those of the filter (but one)
+/// The parameters of a node itself have names without a dot (but for a few groups), and those of the filter (but two)
 /// names with one. Where ROS is not built in, the former are not known here.
 fn is_the_nodes_own(name: &str) -> bool {
     let group = name.split('.').next().unwrap_or_default();
     let is_of_group =
         ["odometry", "quality", "tags"].contains(&group) || ["map.file", "map.autosave_s"].contains(&name);
-    !name.contains('.') && name != "filter" || is_of_group
+    !name.contains('.') && !["association", "filter"].contains(&name) || is_of_group
 }
 
 /// Every parameter of slam_node that is known here.

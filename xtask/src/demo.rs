@@ -169,12 +169,7 @@ impl Cast<'_> {
     }
 
     fn start_filter(&mut self, filter: &str, namespace: &str, parameters: &Path) -> Result<()> {
-        let saved = if filter == "default" { self.map().display().to_string() } else { String::new() };
-        let arguments = ros_arguments(&[
-            "-p",
-            &format!("map.file:={saved}"),
-            "-p",
-            &format!("map.autosave_s:={}", if saved.is_empty() { "0.0" } else { "5.0" }),
+        let mut arguments = ros_arguments(&[
             "--params-file",
             &parameters.display().to_string(),
             "-p",
@@ -190,6 +185,10 @@ impl Cast<'_> {
             "-r",
             "features:=/features",
         ]);
+        if filter == "default" {
+            let file = format!("map.file:={}", self.map().display());
+            arguments.extend(["-p", &file, "-p", "map.autosave_s:=5.0"].map(str::to_owned));
+        }
         self.start(&format!("slam_node-{filter}"), "slam_node", &arguments)
     }
 

@@ -4,8 +4,8 @@
 use lienav_base::settings;
 use lienav_base::settings::{Described, Spec};
 use lienav_slam::{
-    CalibrationConfig, Centre, CompositionError, Config, ConfigError, Correction, Discretization, Errors, Filter,
-    GateConfig, InitialConfig, Initialization, MapConfig, MotionConfig, NoiseAt, SensorConfig, StereoModel,
+    Association, CalibrationConfig, Centre, CompositionError, Config, ConfigError, Correction, Discretization, Errors,
+    Filter, GateConfig, InitialConfig, Initialization, MapConfig, MotionConfig, NoiseAt, SensorConfig, StereoModel,
     TimingConfig,
 };
 
@@ -14,6 +14,8 @@ settings! {
     pub struct Study {
         /// Which filter runs.
         filter: String = "default".into(), one_of Filter::NAMES;
+        /// Which landmarks readings are of: by identity where they have one, and otherwise jointly (auto).
+        association: Association = Association::Auto, one_of Association::WORDS, runtime;
         /// Which of its choices are to be others.
         choices: ChoicesConfig;
         /// Odometry and its noise.
@@ -64,8 +66,8 @@ impl Study {
 
     /// The settings of the filter.
     pub fn config(&self) -> Config {
-        let Self { filter, motion, sensor, gate, map, timing, initial, calibration, .. } = self.clone();
-        Config { filter, motion, sensor, gate, map, timing, initial, calibration }
+        let Self { filter, association, motion, sensor, gate, map, timing, initial, calibration, .. } = self.clone();
+        Config { filter, association, motion, sensor, gate, map, timing, initial, calibration }
     }
 
     /// The filter of this name with the choices that are made.
@@ -79,9 +81,9 @@ impl Study {
 
 impl From<Config> for Study {
     fn from(config: Config) -> Self {
-        let Config { filter, motion, sensor, gate, map, timing, initial, calibration } = config;
+        let Config { filter, association, motion, sensor, gate, map, timing, initial, calibration } = config;
         let choices = ChoicesConfig::default();
-        Self { filter, choices, motion, sensor, gate, map, timing, initial, calibration }
+        Self { filter, association, choices, motion, sensor, gate, map, timing, initial, calibration }
     }
 }
 

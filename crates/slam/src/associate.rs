@@ -1,5 +1,6 @@
 //! Data association: the feature that each reading is of.
 
+use super::association::{CloudRoom, Memory, cloud};
 use super::enter::Neighbourhood;
 use super::fixed_lag::{Associated, Role};
 use super::gate::{mahalanobis_squared, relative_trace};
@@ -8,7 +9,7 @@ use super::sensor::Reading;
 use super::state::State;
 use super::step::Model;
 use super::unclear::{UnclearRoom, resolve};
-use super::{Counts, DropReason, FeatureKind, MapMode, Observation};
+use super::{Association, Counts, DropReason, FeatureKind, MapMode, Observation};
 use std::collections::HashSet;
 
 /// The content of a cloud.
@@ -20,6 +21,8 @@ pub enum Evidence<'a> {
         kind: FeatureKind,
         /// The observations.
         observations: &'a [Observation],
+        /// What association remembers from cloud to cloud.
+        memory: &'a Memory,
     },
     /// Readings that were associated before; the fixed lag processes them again.
     Associated(&'a [Associated]),
@@ -36,13 +39,15 @@ pub struct Newcomer {
 
 /// All readings of a cloud, associated.
 #[derive(Debug)]
-pub struct Association<'r> {
+pub struct Associations<'r> {
     /// Readings of what is in the state, linearized, in the order of the observations.
     pub candidates: &'r mut Vec<Match>,
     /// Readings of new landmarks, in the order of the observations.
     pub newcomers: &'r [Newcomer],
     /// What was left out so far, by reason.
     pub refused: Counts,
+    /// Whether readings without identity had to be searched for, because they were not clear one by one.
+    pub is_searched: bool,
 }
 
 /// Buffers of [`associate`], which keep their allocations.
@@ -52,6 +57,8 @@ pub struct AssociationRoom {
     newcomers: Vec<Newcomer>,
     named: Named,
     unclear: UnclearRoom,
+    cloud: CloudRoom,
+    near: Vec<(f64, usize, Match)>,
 }
 
 /// The identities that a cloud has named. A few are compared one by one, which is quicker than anything; many are
@@ -84,22 +91,27 @@ impl Named {
     }
 }
 
-/// Associates each reading by its identity if it has one, and otherwise with the only feature whose gate it passes.
+/// Associates each reading by its identity if it has one, and otherwise as [`Association`] says.
 pub fn associate<'r>(
     state: &State,
     model: &Model,
     evidence: Evidence<'_>,
     room: &'r mut AssociationRoom,
-) -> Association<'r> {
+) -> Associations<'r> {
     room.candidates.clear();
     room.newcomers.clear();
     room.named.clear();
     room.unclear.readings.clear();
+    room.cloud.readings.clear();
     let mut refused = Counts::default();
     match evidence {
-        Evidence::Observed { kind, observations } => {
+        Evidence::Observed { kind, observations, .. } => {
             for observation in observations {
                 let associated = match model.sensors.read(kind, observation) {
+                    Ok(reading) if is_for_later(model, &reading) => {
+                        room.cloud.readings.push(reading);
+                        Ok(())
+                    }
                     Ok(reading) => match associate_one(state, model, &reading, room) {
                         Err(DropReason::Ambiguous) if state.is_frozen => {
                             room.unclear.readings.push(reading);
@@ -116,11 +128,66 @@ pub fn associate<'r>(
         }
         Evidence::Associated(readings) => readings.iter().for_each(|reading| reading.again(state, model, room)),
     }
-    let AssociationRoom { candidates, newcomers, unclear, .. } = room;
+    let AssociationRoom { candidates, newcomers, unclear, cloud, near, .. } = room;
+    let mut is_searched = false;
+    if !cloud.readings.is_empty()
+        && let Evidence::Observed { memory, .. } = evidence
+    {
+        match model.association {
+            Association::Ids => refused.add_many(DropReason::UnknownLandmark, cloud.readings.len() as u64),
+            Association::Nearest => {
+                by_distance(state, model, &cloud.readings, near, (candidates, newcomers, &mut refused))
+            }
+            _ => {
+                is_searched = cloud::associate(state, (model, memory), cloud, candidates, newcomers, &mut refused);
+            }
+        }
+    }
     if !unclear.readings.is_empty() {
         refused.add_many(DropReason::Ambiguous, resolve(state, model, unclear, candidates) as u64);
     }
-    Association { candidates, newcomers, refused }
+    Associations { candidates, newcomers, refused, is_searched }
+}
+
+/// Whether a reading has no identity, and is associated when all that have one are.
+fn is_for_later(model: &Model, reading: &Reading) -> bool {
+    reading.id.is_none() && model.association != Association::Unique && !model.sensors.is_of_pose(reading)
+}
+
+/// Associates each reading with the nearest feature in whose gate it lies, and each feature with the nearest reading.
+fn by_distance(
+    state: &State,
+    model: &Model,
+    readings: &[Reading],
+    near: &mut Vec<(f64, usize, Match)>,
+    (candidates, newcomers, refused): (&mut Vec<Match>, &mut Vec<Newcomer>, &mut Counts),
+) {
+    near.clear();
+    for (k, reading) in readings.iter().enumerate() {
+        let (gate, dim) = (&model.gate, model.sensors.dim(reading));
+        let mut nearest: Option<Match> = None;
+        for i in 0..state.features.len() {
+            let mut candidate = Match::new(Subject::Feature(i), reading);
+            candidate.distance = distance(state, model, &mut candidate);
+            let is_nearer = |other: &Match| candidate.distance < other.distance;
+            if candidate.distance.is_some() && nearest.as_ref().is_none_or(is_nearer) {
+                nearest = Some(candidate);
+            }
+        }
+        match nearest.and_then(|nearest| nearest.distance.map(|distance| (distance, nearest))) {
+            Some((distance, nearest)) if distance <= gate.known(dim) => near.push((distance, k, nearest)),
+            Some((distance, _)) if distance <= gate.new_feature(dim) => refused.add(DropReason::Ambiguous),
+            _ => newcomers.push(Newcomer { id: None, reading: *reading }),
+        }
+    }
+    near.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    for (_, _, matched) in near.iter() {
+        if candidates.iter().any(|other| other.subject == matched.subject) {
+            refused.add(DropReason::DuplicateFeature);
+        } else {
+            candidates.push(*matched);
+        }
+    }
 }
 
 /// Adds a reading to the candidates, linearized and with its Mahalanobis distance, or to the newcomers.

@@ -25,6 +25,10 @@ settings! {
     pub struct Config {
         /// Which filter runs.
         filter: String = "default".into(), one_of Filter::NAMES;
+        /// Which landmarks readings are of: by identity where they have one, and otherwise jointly (auto).
+        ///
+        /// See [`Association`].
+        association: Association = Association::Auto, one_of Association::WORDS, runtime;
         /// Odometry and its noise.
         motion: MotionConfig;
         /// The feature sensor and its noise.
@@ -82,6 +86,24 @@ settings! {
         max_acceleration: f64 = 20.0, within 0.01..=1e6, unit "m/s^2", runtime;
         /// Odometry whose yaw rate changes faster than this, beyond noise, is dropped as a spike, rad/s^2; likewise.
         max_yaw_acceleration: f64 = 100.0, within 0.01..=1e6, unit "rad/s^2", runtime;
+    }
+}
+
+words! {
+    /// How readings are associated with landmarks. A reading with an identity is of the landmark with that identity in
+    /// any case; the words say what becomes of one without.
+    pub enum Association {
+        /// `joint` while a map is made; in a known map, `unique`.
+        Auto = "auto",
+        /// It is left out.
+        Ids = "ids",
+        /// All readings of a cloud together, by the joint probability of their innovations; new landmarks are candidates
+        /// at first, and landmarks that turn out to be one are merged.
+        Joint = "joint",
+        /// It is of the nearest landmark in whose gate it lies; of two such readings, the nearer one is.
+        Nearest = "nearest",
+        /// It is of the only landmark in whose gate it lies, and left out if there are two.
+        Unique = "unique",
     }
 }
 
@@ -383,7 +405,7 @@ mod tests {
     #[test]
     fn the_table_has_the_names_of_the_serialised_settings_in_their_order() {
         let names: Vec<&str> = SPECS.iter().map(|spec| spec.name).collect();
-        assert_eq!((names.len(), names[0], names[1]), (76, "filter", "motion.velocity_x_std"));
+        assert_eq!((names.len(), names[0], names[1]), (77, "filter", "association"));
         assert_eq!(
             names[names.len() - 3..],
             ["value", "sigma", "walk"].map(|leaf| format!("calibration.bearing_bias.{leaf}"))

@@ -89,7 +89,7 @@ pub fn enter(state: &mut State, model: &Model, (evidence, stamp): (Evidence<'_>,
 
 fn enter_wanted(state: &mut State, model: &Model, evidence: Evidence<'_>, stamp: Stamp) {
     match evidence {
-        Evidence::Observed { kind, observations } => {
+        Evidence::Observed { kind, observations, .. } => {
             for observation in observations {
                 if let Some(id) = observation.id {
                     want(state, &model.known, id, stamp);

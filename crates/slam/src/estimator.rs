@@ -1,6 +1,7 @@
 //! The filter itself: a state, moved by increments and corrected by clouds of features.
 
 use super::associate::Evidence;
+use super::association::{Memory, MergeRoom, Tally, merge};
 use super::belief::Watch;
 use super::calibration::Calibration;
 use super::enter::{enter_all, leave, leave_all, most_active};
@@ -14,8 +15,8 @@ use super::state::{Damage, State};
 use super::step::{Input, Model, Outcome, Room, step};
 use super::track_loss::TrackLoss;
 use super::{
-    Component, Config, Discretization, DropReason, FeatureKind, Filter, LandmarkMap, MapMode, MotionConfig,
-    Observation, SensorConfig, TwistPath,
+    Association, Component, Config, Discretization, DropReason, FeatureKind, Filter, LandmarkMap, MapMode,
+    MotionConfig, Observation, SensorConfig, TwistPath,
 };
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
@@ -44,6 +45,9 @@ pub struct Estimator {
     watch: Watch,
     /// A buffer of [`Watch::judge`].
     lost: Vec<u32>,
+    /// What association remembers.
+    memory: Memory,
+    merging: MergeRoom,
 }
 
 /// What is saved of an estimator.
@@ -53,6 +57,8 @@ pub struct SavedEstimator {
     pending: Increment,
     track_loss: TrackLoss,
     fixed_lag: FixedLag,
+    #[serde(default)]
+    memory: Memory,
 }
 
 impl SavedEstimator {
@@ -61,9 +67,9 @@ impl SavedEstimator {
         self.track_loss.set_relocations(relocations);
     }
 
-    /// The estimate.
-    pub fn state(&self) -> &State {
-        &self.state
+    /// The features that count as landmarks, with their joint covariance in the map frame.
+    pub fn landmark_map(&self) -> LandmarkMap {
+        self.state.landmark_map(|id| self.memory.is_landmark(id))
     }
 
     /// How many features there are.
@@ -89,6 +95,8 @@ impl Estimator {
             fixed_lag: FixedLag::new(filter.fixed_lag()),
             rows: Rows::default(),
             room: Room::default(),
+            memory: Memory::default(),
+            merging: MergeRoom::default(),
             model,
         }
     }
@@ -145,12 +153,13 @@ impl Estimator {
 
     /// A copy of what the next step needs.
     pub fn save(&self) -> SavedEstimator {
-        let Self { state, pending, track_loss, fixed_lag, .. } = self;
+        let Self { state, pending, track_loss, fixed_lag, memory, .. } = self;
         SavedEstimator {
             state: state.clone(),
             pending: *pending,
             track_loss: track_loss.clone(),
             fixed_lag: fixed_lag.clone(),
+            memory: memory.clone(),
         }
     }
 
@@ -168,7 +177,8 @@ impl Estimator {
 
     /// Goes on from what [`Estimator::complete`] has completed.
     pub fn restore(&mut self, saved: SavedEstimator, config: &Config) {
-        let SavedEstimator { state, pending, track_loss, fixed_lag } = saved;
+        let SavedEstimator { state, pending, track_loss, fixed_lag, memory } = saved;
+        self.memory = memory;
         (self.state, self.pending) = (state, pending);
         (self.track_loss, self.fixed_lag) = (track_loss, fixed_lag);
         self.track_loss.limit_s = config.gate.starvation_limit_s;
@@ -195,6 +205,9 @@ impl Estimator {
 
     /// Takes over a mode of the map that was another one before.
     fn change_mode(&mut self, before: MapMode) {
+        if before == MapMode::Mapping {
+            self.drop_candidates();
+        }
         if before != MapMode::Localization {
             // What was estimated is known from now on, and its errors are correlated.
             for i in 0..self.state.features.len() {
@@ -207,6 +220,16 @@ impl Estimator {
             MapMode::Mapping | MapMode::Extend => self.state.thaw(self.filter.coordinates()),
         }
         self.enter_whole();
+    }
+
+    /// Forgets what does not count as a landmark yet.
+    fn drop_candidates(&mut self) {
+        for i in (0..self.state.features.len()).rev() {
+            if !self.memory.is_landmark(self.state.features[i].id) {
+                self.state.swap_remove(i);
+            }
+        }
+        self.memory.clear();
     }
 
     /// The landmarks that are known from now on. What the filter has mapped by itself is forgotten, and the pose is taken
@@ -250,6 +273,7 @@ impl Estimator {
         self.state.reset(config.initial.pose(), &config.initial.covariance(), &config.calibration);
         self.pending = Increment::none();
         self.fixed_lag.clear();
+        self.memory.clear();
         self.enter_whole();
     }
 
@@ -307,7 +331,8 @@ impl Estimator {
     /// Processes a cloud; and the clouds of the fixed lag again, where that is due.
     pub fn correct(&mut self, stamp: Stamp, kind: FeatureKind, observations: &[Observation]) -> Outcome {
         let motion = std::mem::replace(&mut self.pending, Increment::none());
-        let input = Input { motion: &motion, stamp, evidence: Evidence::Observed { kind, observations } };
+        let input =
+            Input { motion: &motion, stamp, evidence: Evidence::Observed { kind, observations, memory: &self.memory } };
         let Self { state, model, track_loss, fixed_lag, room, order, watch, lost, .. } = self;
 
         fixed_lag.begin(state, &motion, stamp);
@@ -331,7 +356,48 @@ impl Estimator {
             }
         }
         leave(state, model, fixed_lag.oldest().unwrap_or(stamp).min(stamp), order);
+        if observations.iter().any(|observation| observation.id.is_none()) || !self.memory.is_idle() {
+            self.remember(stamp, &outcome);
+        }
         outcome
+    }
+
+    /// Learns from the association of a cloud, drops candidates that are no landmarks, and merges landmarks that are one.
+    fn remember(&mut self, stamp: Stamp, outcome: &Outcome) {
+        let Self { state, model, fixed_lag, room, memory, merging, lost, .. } = self;
+        if model.association != Association::Joint || model.map.mode != MapMode::Mapping {
+            return;
+        }
+        memory.tally.searched += u64::from(outcome.is_searched);
+        for id in memory.learn(state, model, &room.readings, stamp) {
+            fixed_lag.forget_feature(*id);
+            if let Some(i) = state.find(*id) {
+                state.swap_remove(i);
+            }
+        }
+        if merge(state, (model, memory), merging, lost) > 0 {
+            fixed_lag.clear();
+        }
+    }
+
+    /// Whether a feature counts as a landmark, and is not a candidate.
+    pub fn is_landmark(&self, id: u32) -> bool {
+        self.memory.is_landmark(id)
+    }
+
+    /// How many features count as landmarks.
+    pub fn landmarks(&self) -> usize {
+        self.state.features.len() - self.memory.candidates()
+    }
+
+    /// What association without identities did so far.
+    pub fn tally(&self) -> Tally {
+        self.memory.tally
+    }
+
+    /// The features that count as landmarks, with their joint covariance in the map frame.
+    pub fn landmark_map(&self) -> LandmarkMap {
+        self.state.landmark_map(|id| self.memory.is_landmark(id))
     }
 
     /// How often the robot was relocated because the gate had left out most readings.

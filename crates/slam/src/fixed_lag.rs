@@ -128,6 +128,18 @@ impl FixedLag {
         self.is_wanted = false;
     }
 
+    /// Forgets the readings of a feature that turned out to be none.
+    pub fn forget_feature(&mut self, id: u32) {
+        for past in &mut self.past {
+            past.readings.retain(|reading| reading.subject != Subject::Feature(id));
+            if let Some(before) = &mut past.before
+                && let Some(i) = before.find(id)
+            {
+                before.swap_remove(i);
+            }
+        }
+    }
+
     /// Forgets the oldest clouds.
     fn forget(&mut self, count: usize) {
         for mut past in self.past.drain(..count) {

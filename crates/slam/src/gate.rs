@@ -15,10 +15,13 @@ use nalgebra::{Matrix3, Vector3};
 pub struct Gate {
     known: [f64; MAX_DIM],
     new: [f64; MAX_DIM],
+    associated: [[f64; MAX_DIM]; 2],
     displaced: [f64; 2],
     robust_scale: f64,
 }
 
+/// The largest probability of [`Gate::associated`].
+const FURTHEST: f64 = 0.999_999_99;
 /// The probability of [`Gate::displaced`].
 const DISPLACED: f64 = 0.999;
 
@@ -29,7 +32,15 @@ impl Gate {
         let known = bounds(config.probability);
         let new = bounds(config.new_feature_probability);
         let new = [0, 1, 2].map(|k| new[k].max(known[k]));
-        Self { known, new, displaced: [2, 3].map(|dof| chi2_bound(dof, DISPLACED)), robust_scale: config.robust_scale }
+        let furthest = bounds(FURTHEST);
+        let associated = [known, new].map(|bounds| [0, 1, 2].map(|k| bounds[k].min(furthest[k])));
+        Self {
+            known,
+            new,
+            associated,
+            displaced: [2, 3].map(|dof| chi2_bound(dof, DISPLACED)),
+            robust_scale: config.robust_scale,
+        }
     }
 
     /// The largest squared distance at which a reading of `dim` numbers passes the gate of a feature.
@@ -40,6 +51,12 @@ impl Gate {
     /// The squared distance from all features beyond which a reading of `dim` numbers begins a new feature.
     pub fn new_feature(&self, dim: usize) -> f64 {
         self.new[dim - 1]
+    }
+
+    /// [`Gate::known`] and [`Gate::new_feature`] for readings without identity: one that may be of any landmark, at
+    /// whatever distance, is of none.
+    pub fn associated(&self, dim: usize) -> [f64; 2] {
+        self.associated.map(|bounds| bounds[dim - 1])
     }
 
     /// The squared distances, of two and three numbers, beyond which a feature or the robot cannot be where it would

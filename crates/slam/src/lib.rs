@@ -163,6 +163,7 @@
 extern crate self as lienav_slam;
 
 mod associate;
+mod association;
 mod augment;
 mod belief;
 mod bound;
@@ -224,12 +225,13 @@ pub use motion::{Increment, increment, v_matrix_derivative};
 pub use sensor::{Reading, Sensor, Sensors};
 pub use trace::{Trace, TracedReading, TracedStep};
 
+pub use association::Tally as AssociationTally;
 pub use belief::LandmarkStatus;
 pub use calibration::{CalibrationEstimate, CalibrationParameter};
 pub use chart::{Centre, Chart, Charts};
 pub use config::{
-    CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, MapConfig, MapMode, MotionConfig, NoiseReading,
-    Prior, SPECS, SensorConfig, StartMode, TimingConfig, TwistHold, TwistPath, WhenFull,
+    Association, CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, MapConfig, MapMode, MotionConfig,
+    NoiseReading, Prior, SPECS, SensorConfig, StartMode, TimingConfig, TwistHold, TwistPath, WhenFull,
 };
 pub use filter::{
     CompositionError, Coordinates, Correction, Discretization, Errors, Filter, Initialization, Linearization, NoiseAt,

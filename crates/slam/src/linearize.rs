@@ -305,7 +305,50 @@ pub fn innovation_covariance(state: &State, m: &Match) -> Matrix3<f64> {
     }
 }
 
-/// The same in the dimension that the reading has.
+/// H_a P H_bᵀ of two matches, of different readings.
+pub fn shared_covariance(state: &State, a: &Match, b: &Match) -> Matrix3<f64> {
+    let p = &state.covariance;
+    let mut sum = match (a.subject, b.subject) {
+        (Subject::Feature(i), Subject::Feature(k)) => a.by_feature * (p.feature_block(i, k) * b.by_feature.transpose()),
+        _ => Matrix3::zeros(),
+    };
+    if b.sees_pose
+        && let Subject::Feature(i) = a.subject
+    {
+        sum += a.by_feature * (p.cross_block(i) * b.by_pose.transpose());
+    }
+    if a.sees_pose
+        && let Subject::Feature(k) = b.subject
+    {
+        sum += a.by_pose * (p.cross_block(k).transpose() * b.by_feature.transpose());
+    }
+    if a.sees_pose && b.sees_pose {
+        sum += a.by_pose * p.pose_block() * b.by_pose.transpose();
+    }
+    for (k, column) in state.calibration.sensor() {
+        sum += with_calibration(state, a, k) * b.by_calibration.column(column).transpose();
+        sum += a.by_calibration.column(column) * with_calibration(state, b, k).transpose();
+        for (l, other) in state.calibration.sensor() {
+            let shared = p.get(Covariance::calibration_row(k), Covariance::calibration_row(l));
+            sum += a.by_calibration.column(column) * b.by_calibration.column(other).transpose() * shared;
+        }
+    }
+    sum
+}
+
+/// What the landmark and the pose of a match have in common with calibration parameter `k`.
+fn with_calibration(state: &State, m: &Match, k: usize) -> Vector3<f64> {
+    let mut with_state = match m.subject {
+        Subject::Feature(i) => m.by_feature * state.covariance.feature_calibration(i, k),
+        Subject::Pose => Vector3::zeros(),
+    };
+    if m.sees_pose {
+        with_state += m.by_pose * state.covariance.pose_calibration(k);
+    }
+    with_state
+}
+
+/// [`innovation_covariance`] in the dimension that the reading has.
 fn innovation_of<const D: usize>(state: &State, m: &Match) -> SMatrix<f64, D, D> {
     let p = &state.covariance;
     let by_feature: SMatrix<f64, D, 2> = fixed(&m.by_feature);
@@ -333,14 +376,7 @@ fn of_calibration(state: &State, m: &Match) -> Matrix3<f64> {
     let (p, h) = (&state.covariance, &m.by_calibration);
     let mut sum = Matrix3::zeros();
     for (k, a) in state.calibration.sensor() {
-        let mut with_state = match m.subject {
-            Subject::Feature(i) => m.by_feature * p.feature_calibration(i, k),
-            Subject::Pose => Vector3::zeros(),
-        };
-        if m.sees_pose {
-            with_state += m.by_pose * p.pose_calibration(k);
-        }
-        let cross = with_state * h.column(a).transpose();
+        let cross = with_calibration(state, m, k) * h.column(a).transpose();
         sum += cross + cross.transpose();
         for (l, b) in state.calibration.sensor() {
             let shared = p.get(Covariance::calibration_row(k), Covariance::calibration_row(l));

@@ -5,7 +5,7 @@ use super::measurement::{
     Erased, Expected, LandmarkMeasurement, Mount, OfLandmark, OfPose, PoseMeasurement, Position, RangeBearing,
     StereoBearings, Triangulated,
 };
-use super::{Component, DropReason, FeatureKind, Observation, SensorConfig, StereoModel};
+use super::{Component, DropReason, FeatureKind, Label, Observation, SensorConfig, StereoModel};
 use lienav_lie::Se2;
 use nalgebra::{ArrayStorage, Matrix2, Matrix3, SMatrix, Vector2, Vector3};
 use serde::{Deserialize, Serialize};
@@ -84,6 +84,9 @@ pub struct Reading {
     pub(crate) value: Vector3<f64>,
     /// Their covariance, or that of the numbers that they were computed from.
     pub(crate) covariance: Matrix3<f64>,
+    /// Class and diameter, where the front end knows.
+    #[serde(default)]
+    pub(crate) label: Label,
 }
 
 /// Some of the sensors of a robot.
@@ -147,7 +150,7 @@ impl Sensors {
         let index = kind.index();
         let (measurement, _) = self.all.get(index).ok_or(DropReason::UnknownSensor)?;
         let (value, covariance) = measurement.read(observation)?;
-        Ok(Reading { sensor: index as u8, id: observation.id, value, covariance })
+        Ok(Reading { sensor: index as u8, id: observation.id, value, covariance, label: observation.label })
     }
 
     /// The factor for the covariance of a reading if the last reading of the same feature was `since` seconds ago.
@@ -239,6 +242,7 @@ impl Reading {
         id: None,
         value: Vector3::from_array_storage(ArrayStorage([[0.0; 3]])),
         covariance: Matrix3::from_array_storage(ArrayStorage([[0.0; 3]; 3])),
+        label: Label { class: 0, diameter_m: 0.0, diameter_std_m: 0.0 },
     };
 
     fn index(&self) -> usize {

@@ -20,8 +20,8 @@ use super::spikes::SpikeGate;
 use super::tilt::level;
 use super::trace::Trace;
 use super::{
-    CalibrationEstimate, Config, ConfigError, Counts, DropReason, FeatureKind, Filter, GlobalLocalization, Imu,
-    Landmark, Observation, Odometry, PoseEstimate, SPECS, Step, TooManySensors,
+    AssociationTally, CalibrationEstimate, Config, ConfigError, Counts, DropReason, FeatureKind, Filter,
+    GlobalLocalization, Imu, Landmark, Observation, Odometry, PoseEstimate, SPECS, Step, TooManySensors,
 };
 use intake::unconfirmed;
 use lienav_base::clock::{CONFIRMATIONS, ClockGuard, Limits, Verdict};
@@ -374,7 +374,7 @@ impl Slam {
                         accepted: outcome.accepted,
                         added: outcome.added,
                         rejected: outcome.refused.total() as usize,
-                        features: self.estimator.state.features.len(),
+                        features: self.estimator.landmarks(),
                     })
                 }
             };
@@ -477,7 +477,14 @@ impl Slam {
     /// The features of the map, with covariances in the map frame, as of the last step; of a known map, those that are in
     /// the filter at this time.
     pub fn landmarks(&self) -> impl Iterator<Item = Landmark> + '_ {
-        (0..self.estimator.state.features.len()).map(|i| self.estimator.state.landmark(i))
+        let state = &self.estimator.state;
+        let features = state.features.iter().enumerate();
+        features.filter(|(_, feature)| self.estimator.is_landmark(feature.id)).map(|(i, _)| state.landmark(i))
+    }
+
+    /// What association without identities did so far.
+    pub fn association(&self) -> AssociationTally {
+        self.estimator.tally()
     }
 
     /// What is known of each calibration parameter that is estimated, as of the last step; nothing where all are off.

@@ -229,6 +229,18 @@ impl State {
         }
     }
 
+    /// The trace of [`State::relative_covariance`], m².
+    pub fn relative_spread(&self, i: usize) -> f64 {
+        match self.coordinates {
+            Coordinates::Invariant if self.is_frozen => self.relative_covariance(i).trace(),
+            Coordinates::World => self.relative_covariance(i).trace(),
+            Coordinates::Robot | Coordinates::Invariant => {
+                let row = self.covariance.row_of(i);
+                self.covariance.get(row, row) + self.covariance.get(row + 1, row + 1)
+            }
+        }
+    }
+
     /// Covariance of (p, θ) − (p̂, θ̂).
     pub fn pose_covariance(&self) -> Matrix3<f64> {
         let block = self.covariance.pose_block();
@@ -312,33 +324,33 @@ impl State {
         }
     }
 
-    /// All features in the map frame, with their joint covariance there: P_ik = L_i P_NN L_kᵀ + L_i P_Nk Bᵀ + B P_iN
+    /// The features that `counts` says of, in the map frame, with their joint covariance there: P_ik = L_i P_NN L_kᵀ + L_i P_Nk Bᵀ + B P_iN
     /// L_kᵀ + B P_ik Bᵀ.
-    pub fn landmark_map(&self) -> LandmarkMap {
-        let count = self.features.len();
+    pub fn landmark_map(&self, counts: impl Fn(u32) -> bool) -> LandmarkMap {
+        let chosen: Vec<usize> = (0..self.features.len()).filter(|i| counts(self.features[*i].id)).collect();
         let pose = self.covariance.pose_block();
-        let errors: Vec<_> = (0..count).map(|i| self.position_error(i)).collect();
-        let mut joint = DMatrix::zeros(2 * count, 2 * count);
-        for (k, (lever_k, b_k)) in errors.iter().enumerate() {
-            let cross_k = self.covariance.cross_block(k).transpose() * b_k.transpose();
+        let errors: Vec<_> = chosen.iter().map(|i| self.position_error(*i)).collect();
+        let mut joint = DMatrix::zeros(2 * chosen.len(), 2 * chosen.len());
+        for (c, (k, (lever_k, b_k))) in chosen.iter().zip(&errors).enumerate() {
+            let cross_k = self.covariance.cross_block(*k).transpose() * b_k.transpose();
             let with_pose = pose * lever_k.transpose() + cross_k;
-            for (i, (lever_i, b_i)) in errors.iter().enumerate().skip(k) {
-                let own = self.covariance.feature_block(i, k) * b_k.transpose();
-                let crossed = self.covariance.cross_block(i) * lever_k.transpose();
+            for (r, (i, (lever_i, b_i))) in chosen.iter().zip(&errors).enumerate().skip(c) {
+                let own = self.covariance.feature_block(*i, *k) * b_k.transpose();
+                let crossed = self.covariance.cross_block(*i) * lever_k.transpose();
                 let block: Matrix2<f64> = lever_i * with_pose + b_i * (crossed + own);
-                joint.fixed_view_mut::<2, 2>(2 * i, 2 * k).copy_from(&block);
+                joint.fixed_view_mut::<2, 2>(2 * r, 2 * c).copy_from(&block);
             }
-            let own: Matrix2<f64> = joint.fixed_view::<2, 2>(2 * k, 2 * k).into_owned();
-            joint.fixed_view_mut::<2, 2>(2 * k, 2 * k).copy_from(&(0.5 * (own + own.transpose())));
+            let own: Matrix2<f64> = joint.fixed_view::<2, 2>(2 * c, 2 * c).into_owned();
+            joint.fixed_view_mut::<2, 2>(2 * c, 2 * c).copy_from(&(0.5 * (own + own.transpose())));
         }
         joint.fill_upper_triangle_with_lower_triangle();
-        let landmark = |i: usize| MapLandmark {
-            id: self.features[i].id,
+        let landmark = |(r, i): (usize, &usize)| MapLandmark {
+            id: self.features[*i].id,
             class: 0,
-            position: self.in_map(i),
-            covariance: joint.fixed_view::<2, 2>(2 * i, 2 * i).into_owned(),
+            position: self.in_map(*i),
+            covariance: joint.fixed_view::<2, 2>(2 * r, 2 * r).into_owned(),
         };
-        LandmarkMap { landmarks: (0..count).map(landmark).collect(), joint: Some(joint) }
+        LandmarkMap { landmarks: chosen.iter().enumerate().map(landmark).collect(), joint: Some(joint) }
     }
 
     /// Freezes the features: their errors become those of their places in the map, with the covariance that they have.

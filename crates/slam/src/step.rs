@@ -1,6 +1,6 @@
 //! One step of the filter: propagate, associate, gate, update, augment, prune.
 
-use super::associate::{Association, AssociationRoom, Evidence, Newcomer, associate};
+use super::associate::{AssociationRoom, Associations, Evidence, Newcomer, associate};
 use super::augment::augment;
 use super::enter::enter;
 use super::fixed_lag::{Associated, Role};
@@ -16,7 +16,7 @@ use super::state::State;
 use super::track_loss::{Agreement, TrackLoss, unknown_motions};
 use super::update::{Singular, Updated, Workspace, numbers, preview, update};
 use super::wide_prior::{Place, Wide, displace, may_have_moved, place};
-use super::{Config, Counts, DropReason, FeatureKind, Filter, MapConfig, MapMode};
+use super::{Association, Config, Counts, DropReason, FeatureKind, Filter, MapConfig, MapMode};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::Vector2;
@@ -32,6 +32,8 @@ pub struct Model {
     pub sensors: Sensors,
     pub gate: Gate,
     pub map: MapConfig,
+    /// How readings without identity are associated; never [`Association::Auto`].
+    pub association: Association,
     /// The landmarks that are known before the run.
     pub known: KnownMap,
 }
@@ -44,8 +46,18 @@ impl Model {
             sensors: Sensors::new(&config.sensor, filter.stereo, added),
             gate: Gate::new(&config.gate),
             map: config.map.clone(),
+            association: rule(config),
             known: KnownMap::default(),
         }
+    }
+}
+
+/// What [`Association::Auto`] stands for.
+fn rule(config: &Config) -> Association {
+    match (config.association, config.map.mode) {
+        (Association::Auto, MapMode::Mapping) => Association::Joint,
+        (Association::Auto, MapMode::Localization | MapMode::Extend) => Association::Unique,
+        (rule, _) => rule,
     }
 }
 
@@ -70,6 +82,8 @@ pub struct Outcome {
     pub added: usize,
     /// Observations left out, by reason.
     pub refused: Counts,
+    /// Whether readings without identity had to be searched for, because they were not clear one by one.
+    pub is_searched: bool,
     /// The motion from the state before the step to the cloud, as estimated after the cloud.
     pub moved: Se2,
     /// Whether the robot was found elsewhere than odometry has it.
@@ -106,7 +120,8 @@ pub fn step(
 
     propagate_to(state, model, motion, stamp, rows);
     enter(state, model, (evidence, stamp), rows);
-    let Association { mut candidates, mut newcomers, mut refused } = associate(state, model, evidence, association);
+    let Associations { mut candidates, mut newcomers, mut refused, is_searched } =
+        associate(state, model, evidence, association);
     let mut place = place(state, model, candidates, wide);
     if let Place::Elsewhere(motion) = place
         && state.is_frozen
@@ -122,7 +137,7 @@ pub fn step(
         // The motion contains the correction of the last motion's noise.
         rows.noise.clear();
         enter(state, model, (evidence, stamp), rows);
-        Association { candidates, newcomers, refused } = associate(state, model, evidence, association);
+        Associations { candidates, newcomers, refused, .. } = associate(state, model, evidence, association);
     }
     if track_loss.as_deref_mut().is_some_and(|track_loss| track_loss.holds_back(stamp, place, candidates.len(), wide)) {
         hold_back(candidates, wide, &mut refused);
@@ -131,7 +146,7 @@ pub fn step(
     let is_lost = is_lost(track_loss.as_deref_mut(), state, model, input, matched.len(), &refused);
     if is_lost {
         relocate(state, model, input, rows, (association, gated));
-        Association { candidates, newcomers, refused } = associate(state, model, evidence, association);
+        Associations { candidates, newcomers, refused, .. } = associate(state, model, evidence, association);
         matched = gate(state, model, stamp, candidates, gated, &mut refused);
     }
     let predicted = state.pose;
@@ -158,7 +173,7 @@ pub fn step(
     let Updated { nis, noise } = updated.unwrap_or_default();
     let moved = before.inverse() * Se2::exp(&rows.of_pose(&noise)) * predicted;
     let is_displaced = is_lost || matches!(place, Place::Elsewhere(_));
-    Outcome { nis, dof: numbers(used), accepted: used.len(), added, refused, moved, is_displaced }
+    Outcome { nis, dof: numbers(used), accepted: used.len(), added, refused, is_searched, moved, is_displaced }
 }
 
 /// A robot turned by more than this is moved before the update, rad: beyond, the rotations of the prior and those of the
@@ -250,7 +265,7 @@ fn relocate(
         propagate(state, &motion, &filter, rows);
         whole = whole.then(&motion);
         enter(state, model, (input.evidence, input.stamp), rows);
-        let Association { candidates, mut refused, .. } = associate(state, model, input.evidence, association);
+        let Associations { candidates, mut refused, .. } = associate(state, model, input.evidence, association);
         let passed = gate(state, model, input.stamp, candidates, gated, &mut refused).len();
         if refused.get(DropReason::Gated) <= passed as u64 {
             break;
@@ -273,7 +288,7 @@ fn known<'a>(
     evidence: Evidence<'a>,
 ) -> impl Iterator<Item = (usize, Reading)> + 'a {
     let (kind, observations) = match evidence {
-        Evidence::Observed { kind, observations } => (kind, observations),
+        Evidence::Observed { kind, observations, .. } => (kind, observations),
         Evidence::Associated(_) => (FeatureKind::default(), [].as_slice()),
     };
     observations.iter().filter_map(move |observation| {

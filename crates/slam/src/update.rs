@@ -96,6 +96,58 @@ pub fn update(
     Ok(Updated { nis, noise })
 }
 
+/// Takes pairs of features as one: x_a − x_b = 0 without noise. Errors of landmarks in the map are all relative to the
+/// same frame, so that the pose has no part in it, in any coordinates.
+///
+/// # Errors
+/// [`Singular`]: nothing was changed.
+pub fn identify(
+    state: &mut State,
+    pairs: &[(usize, usize)],
+    filter: &Filter,
+    work: &mut Workspace,
+) -> Result<(), Singular> {
+    let (n, m) = (state.covariance.dim(), 2 * pairs.len());
+    work.w.resize(m * n, 0.0);
+    work.columns.resize((POSE + 2) * n, 0.0);
+    work.y.clear();
+    for ((a, b), rows) in pairs.iter().zip(work.w.chunks_exact_mut(2 * n)) {
+        let (w0, w1) = rows.split_at_mut(n);
+        let (c0, c1) = work.columns[..2 * n].split_at_mut(n);
+        state.covariance.copy_feature_columns(*a, w0, w1);
+        state.covariance.copy_feature_columns(*b, c0, c1);
+        w0.iter_mut().zip(c0).for_each(|(w, c)| *w -= *c);
+        w1.iter_mut().zip(c1).for_each(|(w, c)| *w -= *c);
+        let apart = state.features[*b].x - state.features[*a].x;
+        work.y.extend_from_slice(apart.as_slice());
+    }
+    work.s.clear();
+    work.s.resize(m * m, 0.0);
+    for (k, (a, b)) in pairs.iter().enumerate() {
+        let (a, b) = (state.covariance.row_of(*a), state.covariance.row_of(*b));
+        for (column, w) in work.w.chunks_exact(n).enumerate().take(2 * k + 2) {
+            for d in 0..2 {
+                work.s[(2 * k + d) * m + column] = w[a + d] - w[b + d];
+            }
+        }
+    }
+    factor(&mut work.s, m)?;
+    solve(work, n, m);
+    work.delta.clear();
+    work.delta.resize(n, 0.0);
+    for (column, y) in work.w.chunks_exact(n).zip(&work.y) {
+        work.delta.iter_mut().zip(column).for_each(|(d, w)| *d += w * y);
+    }
+    if !work.delta.iter().all(|d| d.is_finite()) {
+        return Err(Singular);
+    }
+    state.covariance.subtract_outer(&work.w, m, n);
+    work.rigid.clear();
+    work.rigid.resize(n, 0.0);
+    retract(state, &work.delta, &work.rigid, filter.errors, &mut work.blocks);
+    Ok(())
+}
+
 /// How many numbers all matches have together.
 pub fn numbers(matches: &[Match]) -> usize {
     matches.iter().map(|m| m.dim).sum()

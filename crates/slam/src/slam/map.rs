@@ -48,7 +48,7 @@ impl Slam {
     /// if the filter has one of all landmarks.
     pub fn map(&self) -> LandmarkMap {
         match self.config.map.mode {
-            MapMode::Mapping => self.estimator.state.landmark_map(),
+            MapMode::Mapping => self.estimator.landmark_map(),
             MapMode::Localization | MapMode::Extend => self.estimator.known_map(),
         }
     }
@@ -58,6 +58,6 @@ impl SavedState {
     /// The features with their joint covariance in the map frame. For a map of 500 features this takes some ten
     /// milliseconds, which need not be those of the thread that steps the filter.
     pub fn map(&self) -> LandmarkMap {
-        self.estimator.state().landmark_map()
+        self.estimator.landmark_map()
     }
 }

@@ -1,6 +1,7 @@
 //! Tests of the filter as a whole; each room has its own tests beside it.
 
 mod any_dimension;
+mod association;
 mod bound;
 mod calibration;
 mod clocks;

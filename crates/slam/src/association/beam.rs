@@ -1,0 +1,494 @@
+//! The joint search: which items are of which targets, all together.
+//!
+//! An item (a reading, or a young landmark) is of one of its targets or of none, and a target is of one item at most.
+//! A hypothesis says so for all items. Its weight, beside that of the hypothesis that all are of none, is
+//!
+//! ```math
+//! \ln w = \sum_{\text{pairs}} c_p - \tfrac12\, r^T S^{-1} r - \tfrac12 \ln\det 2\pi S
+//! ```
+//!
+//! with the residuals r of all its pairs and their joint covariance S. Both terms come from the Cholesky factor of S,
+//! which grows by the rows of one pair with each item: what is added is the distance and the density of that pair
+//! given those before.
+//!
+//! Items are taken one after the other, and all hypotheses that are not worse than the best by more than [`WINDOW`]
+//! go on: branch and bound in the breadth. At most [`WIDTH`] go on, and pairs beyond the first [`ANCHORS`] are
+//! compared with these alone, so that n items with k targets each take at most n·k·WIDTH products with a factor of 24
+//! rows.
+
+use crate::measurement::MAX_DIM;
+use nalgebra::{Matrix3, Vector3};
+
+/// A hypothesis less likely than the best by this factor, as a logarithm, is left out: e⁻⁹ is one in 8,000.
+pub const WINDOW: f64 = 9.0;
+/// So many hypotheses go on.
+pub const WIDTH: usize = 64;
+/// So many pairs of a hypothesis tell where the others are: three numbers make a rigid motion, two a pair.
+pub const ANCHORS: usize = 12;
+/// So many numbers the anchors have.
+const ROWS: usize = 24;
+
+/// An item and what it may be of.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair {
+    /// The target, which only one item is of.
+    pub target: usize,
+    /// How many numbers the residual has.
+    pub dim: usize,
+    /// What separates item and target.
+    pub residual: Vector3<f64>,
+    /// The covariance of that.
+    pub covariance: Matrix3<f64>,
+    /// What speaks for the pair beside the residual: a logarithm of a density.
+    pub weight: f64,
+    /// The logarithm of the weight of this pair alone.
+    pub alone: f64,
+}
+
+impl Pair {
+    /// Of an item and a target that `residual` separates, with its covariance. `None` where this is not positive
+    /// definite.
+    pub fn new(
+        target: usize,
+        (residual, covariance): (Vector3<f64>, Matrix3<f64>),
+        dim: usize,
+        weight: f64,
+    ) -> Option<Self> {
+        let (square, ln_det) = distance(&residual, &covariance, dim)?;
+        let alone = weight - 0.5 * (square + ln_det);
+        Some(Self { target, dim, residual, covariance, weight, alone })
+    }
+}
+
+/// The pairs of one item, and whether it is of one of them in any case.
+#[derive(Clone, Copy, Debug)]
+pub struct Item {
+    /// The first of its pairs.
+    pub first: usize,
+    /// Behind the last one.
+    pub last: usize,
+    /// Whether that it is of none was excluded before.
+    pub is_clear: bool,
+}
+
+/// What one pair tells at most where it does not tell so much alone, as a logarithm. Landmarks stand in rows and
+/// grids, where one that fits makes it likelier that the next does: ten to one.
+pub const MOST_TOLD: f64 = 2.3;
+
+/// What residuals of two pairs have in common.
+pub trait Joint {
+    /// The covariance of the residual of pair `a` with that of pair `b`; zeros beyond their numbers.
+    fn covariance(&self, a: usize, b: usize) -> Matrix3<f64>;
+}
+
+/// Of no pair.
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Hypothesis {
+    score: f64,
+    /// The same with what one pair adds limited.
+    guarded: f64,
+    /// Its last choice, in [`Beam::choices`].
+    choice: u32,
+    rows: usize,
+    anchors: usize,
+    anchor: [u32; ANCHORS],
+    /// The Cholesky factor of the joint covariance, row by row.
+    factor: [f64; ROWS * (ROWS + 1) / 2],
+    /// The factor's inverse times the residuals.
+    whitened: [f64; ROWS],
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Child {
+    parent: u32,
+    pair: u32,
+    score: f64,
+    guarded: f64,
+    /// How many rows it adds.
+    rows: usize,
+    below: [[f64; ROWS]; MAX_DIM],
+    own: Matrix3<f64>,
+    whitened: Vector3<f64>,
+}
+
+/// Buffers of a search, which keep their allocations, and what it has found.
+#[derive(Debug, Default)]
+pub struct Beam {
+    now: Vec<Hypothesis>,
+    next: Vec<Hypothesis>,
+    children: Vec<Child>,
+    order: Vec<u32>,
+    /// Who comes before, the pair, and what it adds to the evidence.
+    choices: Vec<(u32, u32, f64)>,
+    path: Vec<usize>,
+    /// The probability of each pair.
+    pub shares: Vec<f64>,
+    /// The pairs of the likeliest hypothesis.
+    pub best: Vec<usize>,
+    /// What each of them adds to the evidence.
+    pub told: Vec<f64>,
+    /// The logarithm of its weight beside the one that all items are of none, with what one pair adds limited to
+    /// [`MOST_TOLD`].
+    pub evidence: f64,
+}
+
+impl Beam {
+    /// Weighs all ways in which `items` are of their targets. `gate` has the bounds on the squared distance of one
+    /// pair given those before, by its numbers; `adjust` adds to the logarithm of the weight of a whole hypothesis.
+    pub fn search(
+        &mut self,
+        (pairs, items): (&[Pair], &[Item]),
+        joint: &impl Joint,
+        gate: &[f64; MAX_DIM],
+        mut adjust: impl FnMut(&[usize]) -> f64,
+    ) {
+        self.begin(pairs.len());
+        for item in items {
+            self.branch(pairs, item, joint, gate);
+            self.bound();
+        }
+        // What hypotheses are worth as a whole, and the sums over them.
+        let mut highest = f64::NEG_INFINITY;
+        let mut best = NONE;
+        for k in 0..self.now.len() {
+            self.walk(k);
+            let adjustment = adjust(&self.path);
+            let hypothesis = &mut self.now[k];
+            hypothesis.score += adjustment;
+            hypothesis.guarded += adjustment;
+            if hypothesis.score > highest {
+                highest = hypothesis.score;
+                self.evidence = hypothesis.guarded;
+                self.best.clone_from(&self.path);
+                best = hypothesis.choice;
+            }
+        }
+        self.best.reverse();
+        self.told.clear();
+        while let Some(&(before, _, told)) = self.choices.get(best as usize) {
+            self.told.push(told);
+            best = before;
+        }
+        self.told.reverse();
+        let mut whole = 0.0;
+        for k in 0..self.now.len() {
+            let weight = (self.now[k].score - highest).exp();
+            whole += weight;
+            self.walk(k);
+            for pair in &self.path {
+                self.shares[*pair] += weight;
+            }
+        }
+        self.shares.iter_mut().for_each(|share| *share /= whole);
+    }
+
+    fn begin(&mut self, pairs: usize) {
+        self.now.clear();
+        self.choices.clear();
+        self.shares.clear();
+        self.shares.resize(pairs, 0.0);
+        self.best.clear();
+        self.told.clear();
+        self.now.push(Hypothesis {
+            score: 0.0,
+            guarded: 0.0,
+            choice: NONE,
+            rows: 0,
+            anchors: 0,
+            anchor: [0; ANCHORS],
+            factor: [0.0; ROWS * (ROWS + 1) / 2],
+            whitened: [0.0; ROWS],
+        });
+    }
+
+    /// The pairs of hypothesis `k`, the last one first.
+    fn walk(&mut self, k: usize) {
+        self.path.clear();
+        let mut choice = self.now[k].choice;
+        while let Some(&(before, pair, _)) = self.choices.get(choice as usize) {
+            self.path.push(pair as usize);
+            choice = before;
+        }
+    }
+
+    /// All ways in which the hypotheses go on.
+    fn branch(&mut self, pairs: &[Pair], item: &Item, joint: &impl Joint, gate: &[f64; MAX_DIM]) {
+        self.children.clear();
+        for k in 0..self.now.len() {
+            self.walk(k);
+            let hypothesis = &self.now[k];
+            let mut passed = false;
+            for index in item.first..item.last {
+                let pair = &pairs[index];
+                if self.path.iter().any(|other| pairs[*other].target == pair.target) {
+                    continue;
+                }
+                let Some(child) = extend((hypothesis, k), pairs, index, joint, gate) else { continue };
+                passed = true;
+                self.children.push(child);
+            }
+            if !(item.is_clear && passed) {
+                self.children.push(Child {
+                    parent: k as u32,
+                    pair: NONE,
+                    score: hypothesis.score,
+                    guarded: hypothesis.guarded,
+                    rows: 0,
+                    below: [[0.0; ROWS]; MAX_DIM],
+                    own: Matrix3::zeros(),
+                    whitened: Vector3::zeros(),
+                });
+            }
+        }
+    }
+
+    /// The children that go on become the hypotheses.
+    fn bound(&mut self) {
+        let children = &self.children;
+        let best = children.iter().map(|child| child.score).fold(f64::NEG_INFINITY, f64::max);
+        self.order.clear();
+        self.order.extend((0..children.len() as u32).filter(|k| children[*k as usize].score >= best - WINDOW));
+        if self.order.len() > 1 {
+            let score = |k: &u32| children[*k as usize].score;
+            self.order.sort_unstable_by(|a, b| score(b).total_cmp(&score(a)).then(a.cmp(b)));
+        }
+        self.order.truncate(WIDTH);
+        self.next.clear();
+        for k in &self.order {
+            let child = &self.children[*k as usize];
+            let parent = &self.now[child.parent as usize];
+            self.next.push(*parent);
+            let Some(hypothesis) = self.next.last_mut() else { continue };
+            (hypothesis.score, hypothesis.guarded) = (child.score, child.guarded);
+            if child.pair == NONE {
+                continue;
+            }
+            self.choices.push((parent.choice, child.pair, child.guarded - parent.guarded));
+            hypothesis.choice = self.choices.len() as u32 - 1;
+            if child.rows > 0 {
+                grow(hypothesis, child);
+            }
+        }
+        std::mem::swap(&mut self.now, &mut self.next);
+    }
+}
+
+/// Where row `k` of a factor begins.
+fn row(k: usize) -> usize {
+    k * (k + 1) / 2
+}
+
+/// A hypothesis with one more pair; `None` if it does not pass the gate.
+fn extend(
+    (hypothesis, parent): (&Hypothesis, usize),
+    pairs: &[Pair],
+    index: usize,
+    joint: &impl Joint,
+    gate: &[f64; MAX_DIM],
+) -> Option<Child> {
+    let pair = &pairs[index];
+    let (rows, dim) = (hypothesis.rows, pair.dim);
+    let mut below = [[0.0; ROWS]; MAX_DIM];
+    let mut at = 0;
+    for anchor in &hypothesis.anchor[..hypothesis.anchors] {
+        let anchor = *anchor as usize;
+        let shared = joint.covariance(index, anchor);
+        let width = pairs[anchor].dim;
+        for (d, below) in below.iter_mut().enumerate().take(dim) {
+            for c in 0..width {
+                below[at + c] = shared[(d, c)];
+            }
+        }
+        at += width;
+    }
+    let (mut covariance, mut residual) = (pair.covariance, pair.residual);
+    for below in below.iter_mut().take(dim) {
+        for k in 0..rows {
+            let factor = &hypothesis.factor[row(k)..row(k) + k + 1];
+            let known: f64 = factor[..k].iter().zip(&below[..k]).map(|(l, w)| l * w).sum();
+            below[k] = (below[k] - known) / factor[k];
+        }
+    }
+    for a in 0..dim {
+        residual[a] -= below[a][..rows].iter().zip(&hypothesis.whitened).map(|(w, y)| w * y).sum::<f64>();
+        for b in 0..=a {
+            let known: f64 = below[a][..rows].iter().zip(&below[b][..rows]).map(|(x, y)| x * y).sum();
+            covariance[(a, b)] -= known;
+        }
+    }
+    let own = factored(&covariance, dim)?;
+    let mut whitened = residual;
+    let mut ln_det = 0.0;
+    for a in 0..dim {
+        for b in 0..a {
+            whitened[a] -= own[(a, b)] * whitened[b];
+        }
+        whitened[a] /= own[(a, a)];
+        ln_det += 2.0 * own[(a, a)].ln() + LN_TAU;
+    }
+    let square: f64 = (0..dim).map(|a| whitened[a] * whitened[a]).sum();
+    if square.is_nan() || square > gate[dim - 1] {
+        return None;
+    }
+    let told = pair.weight - 0.5 * (square + ln_det);
+    let score = hypothesis.score + told;
+    let guarded = hypothesis.guarded + told.min(MOST_TOLD.max(pair.alone));
+    let has_room = hypothesis.anchors < ANCHORS && rows + dim <= ROWS;
+    let rows = if has_room { dim } else { 0 };
+    Some(Child { parent: parent as u32, pair: index as u32, score, guarded, rows, below, own, whitened })
+}
+
+/// Adds the rows of a child to the factor.
+fn grow(hypothesis: &mut Hypothesis, child: &Child) {
+    for a in 0..child.rows {
+        let k = hypothesis.rows;
+        let own = &mut hypothesis.factor[row(k)..row(k) + k + 1];
+        let (before, rest) = own.split_at_mut(k - a);
+        before.copy_from_slice(&child.below[a][..k - a]);
+        for (b, value) in rest.iter_mut().enumerate() {
+            *value = child.own[(a, b)];
+        }
+        hypothesis.whitened[k] = child.whitened[a];
+        hypothesis.rows += 1;
+    }
+    hypothesis.anchor[hypothesis.anchors] = child.pair;
+    hypothesis.anchors += 1;
+}
+
+/// ln 2π.
+const LN_TAU: f64 = 1.837_877_066_409_345_3;
+
+/// The Cholesky factor of the first `dim` rows and columns, of which the lower triangle is read.
+fn factored(s: &Matrix3<f64>, dim: usize) -> Option<Matrix3<f64>> {
+    let mut l = Matrix3::zeros();
+    for a in 0..dim {
+        for b in 0..=a {
+            let sum = s[(a, b)] - (0..b).map(|k| l[(a, k)] * l[(b, k)]).sum::<f64>();
+            if a == b {
+                if !(sum > 0.0 && sum.is_finite()) {
+                    return None;
+                }
+                l[(a, a)] = sum.sqrt();
+            } else {
+                l[(a, b)] = sum / l[(b, b)];
+            }
+        }
+    }
+    Some(l)
+}
+
+/// rᵀ S⁻¹ r and ln det 2πS of the first `dim` numbers.
+pub fn distance(r: &Vector3<f64>, s: &Matrix3<f64>, dim: usize) -> Option<(f64, f64)> {
+    let l = factored(s, dim)?;
+    let (mut square, mut ln_det, mut y) = (0.0, 0.0, *r);
+    for a in 0..dim {
+        for b in 0..a {
+            y[a] -= l[(a, b)] * y[b];
+        }
+        y[a] /= l[(a, a)];
+        square += y[a] * y[a];
+        ln_det += 2.0 * l[(a, a)].ln() + LN_TAU;
+    }
+    square.is_finite().then_some((square, ln_det))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nalgebra::{DMatrix, DVector};
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    struct Dense(DMatrix<f64>);
+
+    impl Joint for Dense {
+        fn covariance(&self, a: usize, b: usize) -> Matrix3<f64> {
+            let mut block = Matrix3::zeros();
+            block.fixed_view_mut::<2, 2>(0, 0).copy_from(&self.0.view((2 * a, 2 * b), (2, 2)));
+            block
+        }
+    }
+
+    /// The logarithm of the weight of a hypothesis, from the dense matrix.
+    fn weight(pairs: &[Pair], joint: &DMatrix<f64>, chosen: &[usize]) -> f64 {
+        let rows: Vec<usize> = chosen.iter().flat_map(|pair| [2 * pair, 2 * pair + 1]).collect();
+        let s = joint.select_rows(&rows).select_columns(&rows);
+        let r = DVector::from_iterator(rows.len(), rows.iter().map(|row| pairs[row / 2].residual[row % 2]));
+        let prior: f64 = chosen.iter().map(|pair| pairs[*pair].weight).sum();
+        if chosen.is_empty() {
+            return 0.0;
+        }
+        let factor = s.cholesky().unwrap();
+        prior - 0.5 * (r.dot(&factor.solve(&r)) + factor.determinant().ln() + rows.len() as f64 * LN_TAU)
+    }
+
+    #[test]
+    fn shares_are_those_of_all_hypotheses_one_by_one() {
+        let mut random = ChaCha8Rng::seed_from_u64(3);
+        for _ in 0..40 {
+            // Three items, each of which may be of three targets, with a common error.
+            let mut draw = |width: f64| random.random_range(-width..width);
+            let common = DMatrix::from_fn(18, 3, |_, _| draw(1.0));
+            let joint = &common * common.transpose() + DMatrix::identity(18, 18) * 0.3;
+            let pairs: Vec<Pair> = (0..9)
+                .map(|k| {
+                    let residual = Vector3::new(draw(2.0), draw(2.0), 0.0);
+                    Pair::new(k % 3, (residual, Dense(joint.clone()).covariance(k, k)), 2, 3.0 + draw(1.0)).unwrap()
+                })
+                .collect();
+            let items = [0, 3, 6].map(|first| Item { first, last: first + 3, is_clear: false });
+            let mut beam = Beam::default();
+            beam.search((&pairs, &items), &Dense(joint.clone()), &[f64::INFINITY; 3], |_| 0.0);
+
+            let (mut whole, mut shares, mut best) = (0.0, [0.0; 9], f64::NEG_INFINITY);
+            for choice in 0..64 {
+                let chosen: Vec<usize> = (0..3)
+                    .filter_map(|i| Some((choice >> (2 * i)) & 3).filter(|t| *t < 3).map(|t| 3 * i + t))
+                    .collect();
+                let mut targets: Vec<usize> = chosen.iter().map(|pair| pairs[*pair].target).collect();
+                targets.sort_unstable();
+                targets.dedup();
+                if targets.len() < chosen.len() {
+                    continue;
+                }
+                let own = weight(&pairs, &joint, &chosen);
+                best = f64::max(best, own);
+                whole += own.exp();
+                chosen.iter().for_each(|pair| shares[*pair] += own.exp());
+            }
+            for (share, expected) in beam.shares.iter().zip(shares) {
+                assert!((share - expected / whole).abs() < 2e-3, "{share} is not {}", expected / whole);
+            }
+            let found = weight(&pairs, &joint, &beam.best);
+            assert!((found - best).abs() < 1e-9, "{found} is not {best}");
+        }
+    }
+
+    #[test]
+    fn what_one_pair_adds_to_the_evidence_is_limited_unless_it_says_so_alone() {
+        let pair = |target, covariance: f64| {
+            let s = Matrix3::from_diagonal_element(covariance);
+            Pair::new(target, (Vector3::zeros(), s), 2, 2.0).unwrap()
+        };
+        let item = |first| Item { first, last: first + 1, is_clear: false };
+        // One common error: the second pair says much given the first.
+        let mut joint = DMatrix::from_element(4, 4, 0.0);
+        for d in 0..2 {
+            for (a, b) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                joint[(2 * a + d, 2 * b + d)] = if a == b { 1.0001 } else { 1.0 };
+            }
+        }
+        let pairs = [pair(0, 1.0001), pair(1, 1.0001)];
+        let mut beam = Beam::default();
+        beam.search((&pairs, &[item(0), item(1)]), &Dense(joint), &[14.0; 3], |_| 0.0);
+        assert_eq!(beam.best, [0, 1]);
+        assert!((beam.evidence - pairs[0].alone - MOST_TOLD).abs() < 1e-9, "{}", beam.evidence);
+        assert_eq!(beam.told.len(), 2);
+        // One that is certain by itself.
+        let sure = [pair(0, 1e-4)];
+        beam.search((&sure, &[item(0)]), &Dense(DMatrix::zeros(2, 2)), &[14.0; 3], |_| 0.0);
+        assert!((beam.evidence - sure[0].alone).abs() < 1e-9 && beam.evidence > 2.0 * MOST_TOLD);
+    }
+}

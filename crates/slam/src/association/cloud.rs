@@ -1,0 +1,323 @@
+//! The readings of one cloud that have no identity, associated jointly.
+//!
+//! First with the landmarks whose place relative to the robot is as good as it was when they were last read: those
+//! read in the last clouds, and those that are known as well as a reading. What none of these explains is compared
+//! with the others in a second search; where that does not decide, the reading begins a candidate, and
+//! [`merge`](super::merge) joins the two when more is known.
+
+use super::beam::{Beam, Item, Joint, Pair, WINDOW};
+use super::memory::Memory;
+use crate::associate::Newcomer;
+use crate::gate::mahalanobis_squared;
+use crate::linearize::{Match, Subject, innovation_covariance, linearize, shared_covariance};
+use crate::sensor::Reading;
+use crate::state::State;
+use crate::step::Model;
+use crate::{Coordinates, Counts, DropReason};
+use nalgebra::{Matrix2, Matrix3, Vector2};
+
+/// So many landmarks one reading may be of, in each of the two searches: those likeliest by themselves.
+const RIVALS: usize = 8;
+/// So many readings are weighed together, the surest; of a larger cloud the others are used only where they are clear
+/// by themselves.
+const TOGETHER: usize = 64;
+/// A landmark is known as well as a reading if its covariance is larger by this factor at most.
+const AS_GOOD: f64 = 4.0;
+/// One reading in so many may be used wrongly, where that matters: the odds of a match have to be higher by the
+/// information that the reading would bring.
+const WRONG: f64 = 1000.0;
+/// Odds below which no match is used.
+const LEAST_ODDS: f64 = 10.0;
+/// The odds of a match in the first search against matches with other landmarks.
+const SURE_NEAR: f64 = 20.0;
+
+/// A reading, and how far its association is.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    reading: Reading,
+    /// Its pairs: those of the first search, then those of the second.
+    pairs: [usize; 3],
+    fate: Fate,
+    /// Whether a landmark of the first search is so near that it begins no other one.
+    is_near: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Open,
+    Matched(usize),
+    LeftOut,
+}
+
+/// A feature that readings are compared with.
+#[derive(Clone, Copy, Debug)]
+struct Target {
+    feature: usize,
+    p: Vector2<f64>,
+    /// The trace of its covariance relative to the robot, m².
+    spread: f64,
+    is_recent: bool,
+}
+
+/// Buffers, which keep their allocations.
+#[derive(Debug, Default)]
+pub struct CloudRoom {
+    /// The readings to associate.
+    pub readings: Vec<Reading>,
+    opens: Vec<Open>,
+    targets: Vec<Target>,
+    matches: Vec<Match>,
+    pairs: Vec<Pair>,
+    /// Of one reading: the weight of each pair alone.
+    found: Vec<(f64, Match, Pair, bool)>,
+    alone: Vec<f64>,
+    /// The best claim on each feature, of which reading, and the best of another.
+    claims: Vec<(f64, usize, f64)>,
+    order: Vec<usize>,
+    items: Vec<Item>,
+    beam: Beam,
+}
+
+struct Pairs<'a>(&'a State, &'a [Match]);
+
+impl Joint for Pairs<'_> {
+    fn covariance(&self, a: usize, b: usize) -> Matrix3<f64> {
+        shared_covariance(self.0, &self.1[a], &self.1[b])
+    }
+}
+
+/// Associates the readings of `room`: matches are added to `candidates`, readings of new landmarks to `newcomers`.
+/// Landmarks that `candidates` has already are taken. Returns whether a search was needed.
+///
+/// The result does not depend on the order of the readings.
+pub fn associate(
+    state: &State,
+    (model, memory): (&Model, &Memory),
+    room: &mut CloudRoom,
+    candidates: &mut Vec<Match>,
+    newcomers: &mut Vec<Newcomer>,
+    refused: &mut Counts,
+) -> bool {
+    let taken = candidates.len();
+    room.readings.sort_unstable_by(compare);
+    room.collect_targets(state, memory, &candidates[..taken]);
+    room.matches.clear();
+    room.pairs.clear();
+    room.alone.clear();
+    room.opens.clear();
+    for k in 0..room.readings.len() {
+        room.open(state, model, memory, k);
+    }
+    let searched_near = room.resolve(state, model, 0);
+    for open in room.opens.iter_mut().filter(|open| open.fate == Fate::Open && open.is_near) {
+        open.fate = Fate::LeftOut;
+    }
+    let searched_far = room.resolve(state, model, 1);
+    for open in &room.opens {
+        match open.fate {
+            Fate::Matched(pair) => candidates.push(room.matches[pair]),
+            Fate::Open => newcomers.push(Newcomer { id: None, reading: open.reading }),
+            Fate::LeftOut => refused.add(DropReason::Ambiguous),
+        }
+    }
+    searched_near || searched_far
+}
+
+/// An order of readings that depends on what they are.
+fn compare(a: &Reading, b: &Reading) -> std::cmp::Ordering {
+    let numbers = |reading: &Reading| {
+        let Reading { value: v, covariance: c, label, .. } = *reading;
+        let class = f64::from(label.class);
+        [v.x, v.y, v.z, c.m11, c.m22, c.m33, c.m12, class, label.diameter_m, label.diameter_std_m]
+    };
+    let by_value = || numbers(a).iter().zip(numbers(b)).map(|(a, b)| a.total_cmp(&b)).find(|order| order.is_ne());
+    a.sensor.cmp(&b.sensor).then_with(|| by_value().unwrap_or(std::cmp::Ordering::Equal))
+}
+
+impl CloudRoom {
+    /// The features that no other reading is of, with what says how near a reading has to be.
+    fn collect_targets(&mut self, state: &State, memory: &Memory, taken: &[Match]) {
+        let recent = memory.recent();
+        self.targets.clear();
+        for (feature, f) in state.features.iter().enumerate() {
+            if taken.iter().any(|other| other.subject == Subject::Feature(feature)) {
+                continue;
+            }
+            let p = match state.coordinates {
+                Coordinates::World | Coordinates::Invariant => f.x,
+                Coordinates::Robot => state.pose.transform(&f.x),
+            };
+            let spread = state.relative_spread(feature);
+            self.targets.push(Target { feature, p, spread, is_recent: f.last_seen >= recent });
+        }
+    }
+
+    /// Finds what reading `k` may be of.
+    fn open(&mut self, state: &State, model: &Model, memory: &Memory, k: usize) {
+        let reading = self.readings[k];
+        let dim = model.sensors.dim(&reading);
+        let [gate, new] = model.gate.associated(dim);
+        let by_calibration = if state.calibration.sensor().next().is_some() {
+            state.calibration_estimates().map(|estimate| estimate.std).sum::<f64>()
+        } else {
+            0.0
+        };
+        let place = model.sensors.place(&state.mounts, &reading).map(|(z, noise)| {
+            let by_calibration = by_calibration * z.norm().max(1.0);
+            (state.pose.transform(&z), noise.trace().max(0.0) + by_calibration * by_calibration)
+        });
+        let mut is_near = false;
+        self.found.clear();
+        for target in &self.targets {
+            // D² ≤ G is possible only within √(G tr S) of the place.
+            if let Some((p, noise)) = place
+                && (target.p - p).norm_squared() > MARGIN * new * (target.spread + noise)
+            {
+                continue;
+            }
+            let mut candidate = Match::new(Subject::Feature(target.feature), &reading);
+            if !linearize(state, &model.sensors, &mut candidate, model.filter.linearization()) {
+                continue;
+            }
+            let covariance = innovation_covariance(state, &candidate);
+            let Some(distance) = mahalanobis_squared(&candidate.residual, &covariance, dim) else { continue };
+            let is_good = place.is_none_or(|(_, noise)| target.spread <= AS_GOOD * noise);
+            let is_local = target.is_recent || is_good;
+            is_near |= is_local && distance <= new;
+            if distance > gate {
+                continue;
+            }
+            candidate.distance = Some(distance);
+            // Nobody knows whether the place that a reading is at was seen before, where this is not known so well.
+            let density = memory.rates.extraneous_density();
+            let density = if is_local { density } else { density.max(memory.rates.landmark_density()) };
+            candidate.prior = crate::gate::relative_trace(&covariance, &candidate.noise, dim) - dim as f64;
+            let weight =
+                memory.weight(state.features[target.feature].id, &state.in_robot(target.feature), &reading.label)
+                    + surprise(&candidate, gate, density);
+            if let Some(pair) = Pair::new(target.feature, (candidate.residual, covariance), dim, weight) {
+                self.found.push((pair.alone, candidate, pair, is_local));
+            }
+        }
+        self.found.sort_unstable_by(|a, b| {
+            let by_weight = || b.0.total_cmp(&a.0).then(a.2.target.cmp(&b.2.target));
+            b.3.cmp(&a.3).then_with(by_weight)
+        });
+        let first = self.pairs.len();
+        let mut pairs = [first; 3];
+        for (k, local) in [true, false].into_iter().enumerate() {
+            for (alone, candidate, pair, _) in self.found.iter().filter(|found| found.3 == local).take(RIVALS) {
+                self.alone.push(*alone);
+                self.matches.push(*candidate);
+                self.pairs.push(*pair);
+            }
+            pairs[k + 1] = self.pairs.len();
+        }
+        self.opens.push(Open { reading, pairs, fate: Fate::Open, is_near });
+    }
+
+    /// Associates what is open with the landmarks of the first search (0) or the second (1).
+    fn resolve(&mut self, state: &State, model: &Model, stage: usize) -> bool {
+        let Self { opens, pairs, matches, alone, claims, order, items, beam, .. } = self;
+        let range = |open: &Open| open.pairs[stage]..open.pairs[stage + 1];
+        let is_open = |open: &Open| open.fate == Fate::Open && !range(open).is_empty();
+        claims.clear();
+        claims.resize(state.features.len(), (f64::NEG_INFINITY, usize::MAX, f64::NEG_INFINITY));
+        for (k, open) in opens.iter().enumerate().filter(|(_, open)| is_open(open)) {
+            for pair in range(open) {
+                let claim = &mut claims[pairs[pair].target];
+                if alone[pair] > claim.0 {
+                    *claim = (alone[pair], k, claim.0);
+                } else {
+                    claim.2 = claim.2.max(alone[pair]);
+                }
+            }
+        }
+        let is_clear = |k: usize, open: &Open| {
+            let mut best = open.pairs[stage];
+            let mut second = 0.0;
+            for pair in range(open).skip(1) {
+                if alone[pair] > alone[best] {
+                    (best, second) = (pair, f64::max(second, alone[best]));
+                } else {
+                    second = f64::max(second, alone[pair]);
+                }
+            }
+            let claim = claims[pairs[best].target];
+            let is_clear = alone[best] >= second + WINDOW && claim.1 == k && claim.2 <= claim.0 - WINDOW;
+            is_clear.then_some(best)
+        };
+        order.clear();
+        order.extend((0..opens.len()).filter(|k| is_open(&opens[*k])));
+        if order.iter().all(|k| is_clear(*k, &opens[*k]).is_some()) {
+            for k in order.iter() {
+                if let Some(pair) = is_clear(*k, &opens[*k]) {
+                    opens[*k].fate = Fate::Matched(pair);
+                }
+            }
+            return false;
+        }
+        // The surest first: they tell where the others are.
+        let surest = |k: usize| range(&opens[k]).map(|pair| alone[pair]).fold(f64::NEG_INFINITY, f64::max);
+        order.sort_unstable_by(|a, b| surest(*b).total_cmp(&surest(*a)).then(a.cmp(b)));
+        // What is clear beside more than can be weighed together stays clear.
+        for k in order.iter().skip(TOGETHER) {
+            if let Some(pair) = is_clear(*k, &opens[*k]) {
+                opens[*k].fate = Fate::Matched(pair);
+            }
+        }
+        order.truncate(TOGETHER);
+        items.clear();
+        items.extend(order.iter().map(|k| match is_clear(*k, &opens[*k]) {
+            Some(pair) => Item { first: pair, last: pair + 1, is_clear: true },
+            None => Item { first: opens[*k].pairs[stage], last: opens[*k].pairs[stage + 1], is_clear: false },
+        }));
+        let gate = [1, 2, 3].map(|dim| model.gate.associated(dim)[0]);
+        beam.search((pairs, items), &Pairs(state, matches), &gate, |_| 0.0);
+        // What all pairs say together that are not sure one by one.
+        let said = beam.best.iter().zip(&beam.told).filter(|(pair, _)| alone[**pair] < WRONG.ln());
+        let said: f64 = said.map(|(_, told)| told).sum();
+        for k in order.iter() {
+            let best = range(&opens[*k]).max_by(|a, b| beam.shares[*a].total_cmp(&beam.shares[*b]).then(b.cmp(a)));
+            let Some(best) = best else { continue };
+            let share = beam.shares[best];
+            let of_others = range(&opens[*k]).map(|pair| beam.shares[pair]).sum::<f64>() - share;
+            let of_none = 1.0 - share - of_others;
+            let is_sure = if stage == 0 {
+                share > SURE_NEAR * of_others && share > of_none
+            } else {
+                let is_told = alone[best].max(said) > WRONG.ln();
+                is_told && share > required(&pairs[best], &matches[best]) * (1.0 - share)
+            };
+            if is_sure {
+                opens[*k].fate = Fate::Matched(best);
+            }
+        }
+        true
+    }
+}
+
+/// A linearized gate is taken to be larger by this factor, squared.
+const MARGIN: f64 = 1.5;
+
+/// The odds at which a pair is used: a match that tells much has to be surer. What it tells is ½ ln det S/det R.
+fn required(pair: &Pair, matched: &Match) -> f64 {
+    let ln_det = |m: &Matrix3<f64>| {
+        let corner = m.view((0, 0), (pair.dim, pair.dim)).determinant();
+        corner.max(f64::MIN_POSITIVE).ln()
+    };
+    let told = 0.5 * (ln_det(&pair.covariance) - ln_det(&matched.noise)).max(0.0);
+    (WRONG * told.min(1.0)).max(LEAST_ODDS)
+}
+
+/// −ln β of readings of no known landmark, with β in the units of the reading: that by area at the landmark,
+/// `density`, over |det ∂h/∂z|. Readings of one or of three numbers have no area; one at the edge of the gate of a
+/// landmark that is known exactly is then as likely of none.
+fn surprise(matched: &Match, gate: f64, density: f64) -> f64 {
+    if matched.dim == 2 {
+        let jacobian: Matrix2<f64> = matched.by_feature.fixed_rows::<2>(0).into_owned();
+        return jacobian.determinant().abs().max(f64::MIN_POSITIVE).ln() - density.ln();
+    }
+    let noise = matched.noise.view((0, 0), (matched.dim, matched.dim)).determinant().max(f64::MIN_POSITIVE);
+    0.5 * (gate.min(100.0) + noise.ln() + matched.dim as f64 * std::f64::consts::TAU.ln())
+}

@@ -1,0 +1,388 @@
+//! What association remembers from cloud to cloud: landmarks without identity, each with the odds that it exists, and
+//! the rates of the sensor.
+//!
+//! A reading of no known landmark begins a candidate. Each cloud in which it should be read changes the odds that it
+//! is a landmark and not clutter: by P_D over the probability that clutter falls into its gate where it is read, by 1
+//! − P_D where it is not (integrated probabilistic data association; Mušicki, Evans, Stanković 1994). Candidates are
+//! in the filter like landmarks, but not in its output; they leave it if the odds fall, or if they are out of view.
+
+use super::merge::difference;
+use super::rates::Rates;
+use crate::fixed_lag::{Associated, Role};
+use crate::input::Label;
+use crate::linearize::Subject;
+use crate::state::State;
+use crate::step::Model;
+use lienav_base::stamp::Stamp;
+use nalgebra::Vector2;
+use serde::{Deserialize, Serialize};
+
+/// The logarithm of the odds at which a candidate becomes a landmark: 1,000 to one.
+const CONFIRMED: f64 = 6.9;
+/// And the fall of the odds at which it is dropped: to one in 20.
+const DROPPED: f64 = -3.0;
+/// Two landmarks that were read in one cloud are two.
+const CONTRADICTED: f64 = 50.0;
+/// What one look tells at most, however sure the sensor: 20 to one. Clutter comes back, too.
+const MOST_TOLD: f64 = 3.0;
+/// A candidate that was not read in so many clouds is dropped, if they had so many readings: some sensors read one
+/// landmark at a time.
+const PATIENCE: (u64, u64) = (30, 240);
+/// A landmark that was read in one of so many clouds is near its last place, and in more if they had less readings.
+const RECENT: (usize, u64) = (10, 60);
+/// The most clouds of which this is remembered.
+const MOST_RECENT: usize = 60;
+/// A landmark is young if it was read in one of so many clouds, and in more if they had less readings.
+const YOUNG: (u64, u64) = (40, 320);
+/// Looks count where the place of a landmark relative to the robot is known so well beside its distance, and this, m.
+const PLACED: f64 = 0.1;
+const PLACED_M: f64 = 0.3;
+/// Landmarks that are one are looked for with each of so many clouds.
+const MERGE_EVERY: u64 = 1;
+/// So many classes are counted of one landmark.
+const CLASSES: usize = 4;
+/// What a diameter or a class says at most: trunks are not round.
+const LABEL_TELLS: (f64, f64) = (-4.0, 3.0);
+
+/// What is known of a landmark without identity, besides its place.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Life {
+    /// The identity that the filter gave it.
+    pub id: u32,
+    /// The cloud that began it.
+    pub first: u64,
+    /// The cloud that last had a reading of it.
+    pub last: u64,
+    /// How many readings there had been then.
+    last_reading: u64,
+    /// Logarithm of the odds that it is a landmark, and what they were when it began.
+    odds: f64,
+    prior: f64,
+    /// Whether it counts as a landmark.
+    pub is_confirmed: bool,
+    /// Another landmark at its place, and the logarithm of the odds that they are one.
+    twin: (u32, f64),
+    classes: [(u32, f64); CLASSES],
+    /// Mean and variance of its diameter, m and m²; a variance of 0 where nothing is known.
+    diameter: (f64, f64),
+}
+
+impl Life {
+    fn new(id: u32, cloud: u64, odds: f64, label: &Label) -> Self {
+        let mut life = Self {
+            id,
+            first: cloud,
+            last: cloud,
+            last_reading: 0,
+            odds,
+            prior: odds,
+            is_confirmed: false,
+            twin: (id, 0.0),
+            classes: [(0, 0.0); CLASSES],
+            diameter: (0.0, 0.0),
+        };
+        life.label(label);
+        life
+    }
+
+    /// Takes over what a reading says of class and diameter.
+    fn label(&mut self, label: &Label) {
+        if label.class != 0 {
+            let known = self.classes.iter().position(|(class, count)| *class == label.class || *count == 0.0);
+            if let Some((class, count)) = known.map(|k| &mut self.classes[k]) {
+                (*class, *count) = (label.class, *count + 1.0);
+            }
+        }
+        if label.diameter_m > 0.0 && label.diameter_std_m > 0.0 {
+            let variance = label.diameter_std_m * label.diameter_std_m;
+            if self.diameter.1 > 0.0 {
+                let gain = self.diameter.1 / (self.diameter.1 + variance);
+                self.diameter.0 += gain * (label.diameter_m - self.diameter.0);
+                self.diameter.1 *= 1.0 - gain;
+            } else {
+                self.diameter = (label.diameter_m, variance);
+            }
+        }
+    }
+
+    /// The logarithm of how much likelier a label is of this landmark than of any.
+    fn fits(&self, label: &Label, rates: &Rates) -> f64 {
+        let mut told = 0.0;
+        let counted: f64 = self.classes.iter().map(|(_, count)| count).sum();
+        if label.class != 0 && counted > 0.0 {
+            let common = rates.class(label.class);
+            let own = self.classes.iter().find(|(class, _)| *class == label.class).map_or(0.0, |(_, count)| *count);
+            told += ((own + common) / ((counted + 1.0) * common)).ln();
+        }
+        if label.diameter_m > 0.0
+            && self.diameter.1 > 0.0
+            && let Some((mean, spread)) = rates.diameters()
+        {
+            let ln_density = |d: f64, variance: f64| -0.5 * (d * d / variance + variance.ln());
+            let own = self.diameter.1 + label.diameter_std_m * label.diameter_std_m;
+            told += ln_density(label.diameter_m - self.diameter.0, own)
+                - ln_density(label.diameter_m - mean, spread.max(own));
+        }
+        told.clamp(LABEL_TELLS.0, LABEL_TELLS.1)
+    }
+}
+
+/// What association remembers.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Memory {
+    pub rates: Rates,
+    /// By their identity.
+    lives: Vec<Life>,
+    /// How many clouds there were.
+    pub cloud: u64,
+    /// How many readings were used.
+    readings: u64,
+    /// The stamps of the last clouds, and how many readings there had been then.
+    stamps: Vec<(Stamp, u64)>,
+    pub tally: Tally,
+    /// The last feature that was compared with others at its place.
+    pub swept: usize,
+    #[serde(skip)]
+    dropped: Vec<u32>,
+    /// Pairs at one place of which never both were read; the one with fewer readings first.
+    #[serde(skip)]
+    pub twins: Vec<(u32, u32)>,
+}
+
+/// What association without identities did so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Clouds with readings without identity.
+    pub clouds: u64,
+    /// Candidates that became landmarks.
+    pub confirmed: u64,
+    /// Candidates that did not.
+    pub dropped: u64,
+    /// Pairs of landmarks that turned out to be one.
+    pub merged: u64,
+    /// Joint merges that closed a loop: of landmarks that were out of view for long.
+    pub loops: u64,
+    /// Clouds that had to be searched, because readings were not clear one by one.
+    pub searched: u64,
+}
+
+impl Memory {
+    /// Whether there was no reading without identity so far.
+    pub fn is_idle(&self) -> bool {
+        self.cloud == 0
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// What is known of a landmark without identity.
+    pub fn life(&self, id: u32) -> Option<&Life> {
+        self.place(id).ok().map(|k| &self.lives[k])
+    }
+
+    fn place(&self, id: u32) -> Result<usize, usize> {
+        self.lives.binary_search_by_key(&id, |life| life.id)
+    }
+
+    /// Whether a feature counts as a landmark.
+    pub fn is_landmark(&self, id: u32) -> bool {
+        self.life(id).is_none_or(|life| life.is_confirmed)
+    }
+
+    /// Whether it is time to look for landmarks that are one.
+    pub fn is_merge_due(&self) -> bool {
+        self.cloud.is_multiple_of(MERGE_EVERY)
+    }
+
+    /// Whether a landmark was last read before so many clouds, and so many readings.
+    fn is_older(&self, life: &Life, (clouds, readings): (u64, u64)) -> bool {
+        self.cloud - life.last > clouds && self.readings - life.last_reading > readings
+    }
+
+    /// Whether a landmark was read not long ago.
+    pub fn is_young(&self, life: &Life) -> bool {
+        !self.is_older(life, YOUNG)
+    }
+
+    /// How many features of the filter are no landmarks yet.
+    pub fn candidates(&self) -> usize {
+        self.lives.iter().filter(|life| !life.is_confirmed).count()
+    }
+
+    /// Landmarks last seen at this stamp or later are near their last place.
+    pub fn recent(&self) -> Stamp {
+        self.stamps.first().map_or(Stamp::MIN, |(stamp, _)| *stamp)
+    }
+
+    /// The logarithm of what speaks for a reading with this label being of a feature at `z` in the robot frame, beside
+    /// its residual and against being of none: ln P_D/(1 − P_D), and what the label tells.
+    pub fn weight(&self, id: u32, z: &Vector2<f64>, label: &Label) -> f64 {
+        let mut detection = self.rates.detection(z);
+        let mut fits = 0.0;
+        if let Some(life) = self.life(id) {
+            if !life.is_confirmed {
+                detection *= 1.0 / (1.0 + (-life.odds).exp());
+            }
+            fits = life.fits(label, &self.rates);
+        }
+        (detection / (1.0 - detection)).ln() + fits
+    }
+
+    /// Learns from a cloud that was associated, and gives the features that are to be dropped.
+    pub fn learn(&mut self, state: &State, model: &Model, readings: &[Associated], stamp: Stamp) -> &[u32] {
+        self.cloud += 1;
+        self.tally.clouds += 1;
+        let before = self.readings;
+        self.readings += readings.len() as u64;
+        let is_old = |next: &(Stamp, u64)| self.readings - next.1 >= RECENT.1;
+        while self.stamps.len() >= MOST_RECENT
+            || (self.stamps.len() >= RECENT.0 && self.stamps.get(1).is_some_and(is_old))
+        {
+            self.stamps.remove(0);
+        }
+        self.stamps.push((stamp, before));
+        let added = readings.iter().filter(|reading| reading.role == Role::First).count();
+        let again = readings.iter().filter(|reading| reading.role == Role::Again).count();
+        // Before there is a map, that a reading is of none says nothing.
+        if self.cloud > 1 {
+            self.rates.cloud(again, added);
+        }
+        let prior = self.rates.prior_of_candidate();
+        for Associated { subject, reading, role, .. } in readings {
+            let Subject::Feature(id) = *subject else { continue };
+            let Some((z, noise)) = model.sensors.place(&state.mounts, reading) else { continue };
+            self.rates.reading(&z, &reading.label);
+            if reading.id.is_some() {
+                continue;
+            }
+            match (self.place(id), role) {
+                (Err(k), Role::First) => {
+                    let mut life = Life::new(id, self.cloud, prior, &reading.label);
+                    life.last_reading = self.readings;
+                    self.lives.insert(k, life);
+                }
+                (Ok(k), Role::Again) => {
+                    let gate = model.gate.associated(2)[0];
+                    let by_chance = std::f64::consts::TAU * gate * noise.determinant().max(0.0).sqrt();
+                    let told = self.rates.detection(&z) / (by_chance * self.rates.extraneous_density());
+                    let life = &mut self.lives[k];
+                    life.odds = (life.odds + told.ln().clamp(0.0, MOST_TOLD)).min(2.0 * CONFIRMED);
+                    (life.last, life.last_reading) = (self.cloud, self.readings);
+                    life.label(&reading.label);
+                    if life.odds >= CONFIRMED && !life.is_confirmed {
+                        life.is_confirmed = true;
+                        self.rates.outcome(true);
+                        self.tally.confirmed += 1;
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.look(state);
+        self.compare_neighbours(state, model, readings);
+        self.dropped.clear();
+        for life in &self.lives {
+            let is_gone = state.find(life.id).is_none();
+            let is_unlikely = life.odds < life.prior + DROPPED;
+            let is_hopeless = !life.is_confirmed && (is_unlikely || self.is_older(life, PATIENCE));
+            if is_gone || is_hopeless {
+                self.dropped.push(life.id);
+            }
+        }
+        for k in 0..self.dropped.len() {
+            self.forget(self.dropped[k]);
+        }
+        &self.dropped
+    }
+
+    /// Which features in view were read, and which were missed.
+    fn look(&mut self, state: &State) {
+        for i in 0..state.features.len() {
+            let feature = &state.features[i];
+            let z = state.in_robot(i);
+            let distance = z.norm();
+            let spread = state.relative_spread(i).max(0.0).sqrt();
+            if spread > PLACED * distance + PLACED_M {
+                continue;
+            }
+            let place = self.place(feature.id);
+            let is_read = self.stamps.last().is_some_and(|(stamp, _)| feature.last_seen == *stamp);
+            let detection = self.rates.detection(&z);
+            match place {
+                Ok(k) => {
+                    let life = &mut self.lives[k];
+                    if life.first == self.cloud {
+                        continue;
+                    }
+                    // A candidate counts by the probability that it is there: a sensor that reads each landmark
+                    // rarely would drop all before it knew that.
+                    let weight = if life.is_confirmed { 1.0 } else { 1.0 / (1.0 + (-life.odds).exp()) };
+                    if !is_read && !life.is_confirmed {
+                        life.odds += (1.0 - detection).ln();
+                    }
+                    self.rates.look(&z, is_read, weight);
+                }
+                Err(_) => self.rates.look(&z, is_read, 1.0),
+            }
+        }
+    }
+
+    /// Landmarks so near to each other that a reading does not tell them apart, and of which never both are read, are
+    /// one: each cloud in which one is read and the other is not says so by 1 − P_D.
+    fn compare_neighbours(&mut self, state: &State, model: &Model, readings: &[Associated]) {
+        self.twins.clear();
+        let gate = model.gate.associated(2)[1];
+        for Associated { subject, reading, role, .. } in readings {
+            let (Subject::Feature(one), Role::Again) = (*subject, role) else { continue };
+            let (Some(i), Ok(_)) = (state.find(one), self.place(one)) else { continue };
+            let Some((_, noise)) = model.sensors.place(&state.mounts, reading) else { continue };
+            let near = gate * noise.trace();
+            for (k, feature) in state.features.iter().enumerate() {
+                if k == i || (feature.x - state.features[i].x).norm_squared() > near {
+                    continue;
+                }
+                let Ok(place) = self.place(feature.id) else { continue };
+                if difference(state, (i, k), (i, k)).trace() > noise.trace() {
+                    continue;
+                }
+                let detection = self.rates.detection(&state.in_robot(k));
+                let (cloud, life) = (self.cloud, &mut self.lives[place]);
+                if life.twin.0 != one {
+                    life.twin = (one, 0.0);
+                }
+                life.twin.1 = if life.last == cloud { -CONTRADICTED } else { life.twin.1 - (1.0 - detection).ln() };
+                if life.twin.1 > CONFIRMED {
+                    life.twin.1 = 0.0;
+                    let is_weaker = feature.observations < state.features[i].observations;
+                    self.twins.push(if is_weaker { (feature.id, one) } else { (one, feature.id) });
+                }
+            }
+        }
+    }
+
+    /// A feature is no more.
+    fn forget(&mut self, id: u32) {
+        let Ok(k) = self.place(id) else { return };
+        if !self.lives.remove(k).is_confirmed {
+            self.rates.outcome(false);
+            self.tally.dropped += 1;
+        }
+    }
+
+    /// The landmark `gone` is `kept`.
+    pub fn merge(&mut self, kept: u32, gone: u32) {
+        let Some(young) = self.life(gone).copied() else { return };
+        if let Ok(k) = self.place(kept) {
+            let life = &mut self.lives[k];
+            (life.last, life.last_reading) = (young.last, young.last_reading);
+            life.odds = life.odds.max(young.odds);
+            life.is_confirmed |= young.is_confirmed;
+        }
+        if let Ok(k) = self.place(gone) {
+            self.lives.remove(k);
+        }
+        self.tally.merged += 1;
+    }
+}

@@ -1,0 +1,18 @@
+//! Association of readings without identity.
+//!
+//! `docs/association.md` has the derivation. In short:
+//!
+//! - [`cloud`]: the readings of a cloud, all together, by the joint density of their innovations ([`beam`]).
+//! - [`memory`]: what begins anew is a candidate until it was seen often enough beside how often it was missed; the
+//!   rates of detections and of clutter are learned ([`rates`]).
+//! - [`merge`]: landmarks that turn out to be one become one, many at once; so loops are closed.
+
+mod beam;
+pub mod cloud;
+pub mod memory;
+pub mod merge;
+mod rates;
+
+pub use cloud::CloudRoom;
+pub use memory::{Memory, Tally};
+pub use merge::{MergeRoom, merge};

@@ -1,0 +1,156 @@
+//! Rates that are learned: how often a landmark in view is read, and how many readings are of none.
+//!
+//! Both are counts with a prior that a few clouds outweigh, and that fade, so that they follow a world that changes.
+
+use crate::input::Label;
+use nalgebra::Vector2;
+use serde::{Deserialize, Serialize};
+use std::f64::consts::{PI, TAU};
+
+const SECTORS: usize = 24;
+const OCTAVES: usize = 12;
+/// Weight of what came before, with each cloud.
+const FADE: f64 = 0.9995;
+/// Counts before the first cloud: half of two looks.
+const PRIOR: f64 = 1.0;
+/// A detection is never surer than this, nor more unlikely than that: something may stand in the way.
+const SURE: (f64, f64) = (0.02, 0.95);
+/// So many clouds with one reading of no landmark are the prior of the extraneous ones.
+const PRIOR_CLOUDS: f64 = 10.0;
+/// A sector is in view if it has this part of all readings.
+const IN_VIEW: f64 = 0.005;
+/// So many classes are told apart.
+const CLASSES: usize = 8;
+
+/// What clouds were like so far.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Rates {
+    /// Expected, and read, by bearing and octave of the distance.
+    looks: Vec<[f64; 2]>,
+    /// Readings by bearing.
+    sectors: [f64; SECTORS],
+    /// The sum of the squared distances of readings, and how many.
+    square: [f64; 2],
+    clouds: f64,
+    extraneous: f64,
+    matched: f64,
+    /// Candidates that became landmarks, and those that did not.
+    outcomes: [f64; 2],
+    /// How often each class was read.
+    classes: [(u32, f64); CLASSES],
+    /// Sum of diameters, of their squares, and how many.
+    diameters: [f64; 3],
+}
+
+impl Default for Rates {
+    fn default() -> Self {
+        Self {
+            looks: vec![[0.0; 2]; SECTORS * OCTAVES],
+            sectors: [0.0; SECTORS],
+            square: [0.0; 2],
+            clouds: 0.0,
+            extraneous: 0.0,
+            matched: 0.0,
+            outcomes: [0.0; 2],
+            classes: [(0, 0.0); CLASSES],
+            diameters: [0.0; 3],
+        }
+    }
+}
+
+fn sector(z: &Vector2<f64>) -> usize {
+    (((z.y.atan2(z.x) / TAU + 0.5) * SECTORS as f64) as usize).min(SECTORS - 1)
+}
+
+fn bin(z: &Vector2<f64>) -> usize {
+    // From 1/8 m on.
+    let octave = (z.norm().max(0.125).log2() + 3.0) as usize;
+    sector(z) * OCTAVES + octave.min(OCTAVES - 1)
+}
+
+impl Rates {
+    /// A cloud with so many readings of known landmarks and so many of others.
+    pub fn cloud(&mut self, matched: usize, extraneous: usize) {
+        self.looks.iter_mut().flatten().for_each(|x| *x *= FADE);
+        self.sectors.iter_mut().chain(&mut self.square).for_each(|x| *x *= FADE);
+        self.clouds = FADE * self.clouds + 1.0;
+        self.extraneous = FADE * self.extraneous + extraneous as f64;
+        self.matched = FADE * self.matched + matched as f64;
+    }
+
+    /// A reading of something at `z` in the robot frame.
+    pub fn reading(&mut self, z: &Vector2<f64>, label: &Label) {
+        self.sectors[sector(z)] += 1.0;
+        self.square[0] += z.norm_squared();
+        self.square[1] += 1.0;
+        if label.class != 0 {
+            let known = self.classes.iter().position(|(class, count)| *class == label.class || *count == 0.0);
+            if let Some((class, count)) = known.map(|k| &mut self.classes[k]) {
+                (*class, *count) = (label.class, *count + 1.0);
+            }
+        }
+        if label.diameter_m > 0.0 {
+            let d = label.diameter_m;
+            for (sum, x) in self.diameters.iter_mut().zip([d, d * d, 1.0]) {
+                *sum += x;
+            }
+        }
+    }
+
+    /// A landmark at `z` in the robot frame was read, or not; `weight` is the probability that it is there.
+    pub fn look(&mut self, z: &Vector2<f64>, is_read: bool, weight: f64) {
+        let look = &mut self.looks[bin(z)];
+        look[0] += weight;
+        look[1] += if is_read { weight } else { 0.0 };
+    }
+
+    /// A candidate has become a landmark, or not.
+    pub fn outcome(&mut self, is_landmark: bool) {
+        self.outcomes[usize::from(!is_landmark)] += 1.0;
+    }
+
+    /// The probability that a landmark at `z` in the robot frame is read.
+    pub fn detection(&self, z: &Vector2<f64>) -> f64 {
+        let [expected, read] = self.looks[bin(z)];
+        ((read + PRIOR) / (expected + 2.0 * PRIOR)).clamp(SURE.0, SURE.1)
+    }
+
+    /// The area that is in view, m²: that of a disc in which readings are evenly spread, in the sectors that have
+    /// some.
+    fn area(&self) -> f64 {
+        let [square, count] = self.square;
+        let least = IN_VIEW * count;
+        let sectors = self.sectors.iter().filter(|n| **n > least).count().max(1);
+        let mean = if count > 0.0 { square / count } else { 1.0 };
+        (TAU * mean * sectors as f64 / SECTORS as f64).max(PI * 1e-4)
+    }
+
+    /// How many readings of no known landmark there are in a cloud, by area, 1/m².
+    pub fn extraneous_density(&self) -> f64 {
+        (self.extraneous + 1.0) / (self.clouds + PRIOR_CLOUDS) / self.area()
+    }
+
+    /// How many landmarks there are, by area, 1/m².
+    pub fn landmark_density(&self) -> f64 {
+        (self.matched + self.extraneous + 1.0) / (self.clouds + 1.0) / self.area()
+    }
+
+    /// The logarithm of the odds that a reading of no known landmark is of a new one, and not clutter.
+    pub fn prior_of_candidate(&self) -> f64 {
+        ((self.outcomes[0] + 1.0) / (self.outcomes[1] + 1.0)).ln().clamp(-3.0, 3.0)
+    }
+
+    /// How common a class is.
+    pub fn class(&self, class: u32) -> f64 {
+        let whole: f64 = self.classes.iter().map(|(_, count)| count).sum();
+        let own = self.classes.iter().find(|(other, _)| *other == class).map_or(0.0, |(_, count)| *count);
+        (own + 1.0) / (whole + 2.0)
+    }
+
+    /// The mean of all diameters and their variance, m and m²; `None` before there are enough.
+    pub fn diameters(&self) -> Option<(f64, f64)> {
+        let [sum, squares, count] = self.diameters;
+        let mean = sum / count;
+        (count >= 8.0).then(|| (mean, (squares / count - mean * mean).max(1e-6)))
+    }
+}

@@ -1,0 +1,259 @@
+//! Association of readings without identity, as a run sees it.
+
+use super::{config, drain, feed, recording, stamp};
+use crate::{Association, Config, DropReason, FeatureKind, Label, Observation, Odometry, Slam, Step};
+use lienav_lie::Se2;
+use nalgebra::Vector2;
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+/// A robot that goes round twice among posts, of which it sees those within 9 m ahead. Returns the run, and where it
+/// ended; `clutter` is the number of false readings in a cloud.
+struct Track {
+    clouds: Vec<(Odometry, Vec<Observation>)>,
+    posts: usize,
+    truth: Se2,
+}
+
+const DT: f64 = 0.1;
+
+fn still(k: usize) -> Odometry {
+    Odometry { stamp: stamp(k), velocity: Vector2::zeros(), yaw_rate: 0.0, covariance: None }
+}
+
+fn track(seed: u64, clutter: usize, names: bool) -> Track {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut around: Vec<Vector2<f64>> = Vec::new();
+    let mut phase: f64 = 0.0;
+    while phase < std::f64::consts::TAU - 0.1 {
+        for radius in [17.0, 23.0] {
+            let at = phase + random.random_range(-0.03..0.03);
+            around.push(Vector2::new(0.0, 20.0) + Vector2::new(at.sin(), -at.cos()) * radius);
+        }
+        phase += random.random_range(0.15..0.25);
+    }
+    let mut normal = |std: f64| -> f64 {
+        let x: f64 = StandardNormal.sample(&mut random);
+        std * x
+    };
+    let mut truth = Se2::identity();
+    let (v, w) = (4.0, 0.2);
+    let steps = (2.0 * std::f64::consts::TAU / (w * DT)) as usize + 5;
+    let mut false_at = ChaCha8Rng::seed_from_u64(seed + 1000);
+    let clouds = (0..steps)
+        .map(|k| {
+            if k > 0 {
+                truth = truth * Se2::exp(&nalgebra::Vector3::new(v * DT, 0.0, w * DT));
+            }
+            let velocity = Vector2::new(v + normal(0.1), 0.0);
+            let odometry = Odometry { stamp: stamp(k), velocity, yaw_rate: w + normal(0.05), covariance: None };
+            let mut seen = Vec::new();
+            for (id, post) in around.iter().enumerate() {
+                let z = truth.transform_back(post);
+                let is_read = false_at.random_range(0.0..1.0) < 0.9;
+                if z.norm() < 9.0 && z.x > 0.0 && is_read {
+                    let read = z + Vector2::new(normal(0.08), normal(0.08));
+                    seen.push(Observation::new(names.then_some(id as u32), read));
+                }
+            }
+            for _ in 0..clutter {
+                let at = Vector2::new(false_at.random_range(0.0..9.0), false_at.random_range(-9.0..9.0));
+                if !names {
+                    seen.push(Observation::new(None, at));
+                }
+            }
+            (odometry, seen)
+        })
+        .collect();
+    Track { clouds, posts: around.len(), truth }
+}
+
+fn on_track(association: Association) -> Config {
+    let mut config = Config { association, ..config("default") };
+    config.motion.velocity_x_std = 0.1;
+    config.motion.velocity_y_std = 0.01;
+    config.motion.yaw_rate_std = 0.05;
+    config.sensor.position_std_m = 0.08;
+    config
+}
+
+fn drive(slam: &mut Slam, clouds: &[(Odometry, Vec<Observation>)]) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for (odometry, seen) in clouds {
+        slam.odometry(odometry).unwrap();
+        slam.features(odometry.stamp, FeatureKind::RelativePosition, seen).unwrap();
+        steps.extend(drain(slam));
+    }
+    steps
+}
+
+#[test]
+fn the_loop_closes_and_every_post_is_one_landmark() {
+    let (mut squares, mut named_squares) = (0.0, 0.0);
+    for seed in 0..6 {
+        let error = |names: bool| {
+            let track = track(seed, usize::from(!names), names);
+            let mut slam = Slam::new(on_track(Association::Auto)).unwrap();
+            let steps = drive(&mut slam, &track.clouds);
+            let end = steps.last().unwrap().estimate.pose;
+            ((end.p - track.truth.p).norm(), slam, track.posts)
+        };
+        let (with_names, ..) = error(true);
+        let (without, slam, posts) = error(false);
+        assert_eq!(slam.landmarks().count(), posts, "seed {seed}: {:?}", slam.association());
+        squares += without * without;
+        named_squares += with_names * with_names;
+        assert!(without < 0.5, "seed {seed}: {without} m, {with_names} m with identities");
+    }
+    assert!(squares < 2.0 * named_squares + 0.01, "{squares} {named_squares}");
+}
+
+#[test]
+fn the_order_of_the_readings_does_not_matter() {
+    let track = track(3, 2, false);
+    let mut random = ChaCha8Rng::seed_from_u64(5);
+    let mut slam = Slam::new(on_track(Association::Joint)).unwrap();
+    let steps = drive(&mut slam, &track.clouds);
+    let mut shuffled = track.clouds.clone();
+    shuffled.iter_mut().for_each(|(_, seen)| seen.shuffle(&mut random));
+    let mut other = Slam::new(on_track(Association::Joint)).unwrap();
+    assert_eq!(drive(&mut other, &shuffled), steps);
+    let landmarks: Vec<_> = slam.landmarks().collect();
+    assert_eq!(other.landmarks().collect::<Vec<_>>(), landmarks);
+}
+
+#[test]
+fn with_identities_the_rule_for_those_without_changes_no_bit() {
+    let instants = recording(60, 4);
+    let run = |association| {
+        let mut slam = Slam::new(Config { association, ..config("default") }).unwrap();
+        instants.iter().flat_map(|instant| feed(&mut slam, instant)).collect::<Vec<_>>()
+    };
+    let expected = run(Association::Unique);
+    for association in [Association::Auto, Association::Ids, Association::Joint, Association::Nearest] {
+        assert_eq!(run(association), expected, "{association:?}");
+    }
+}
+
+#[test]
+fn where_all_are_well_apart_every_rule_finds_what_identities_say() {
+    let run = |association, names: bool| {
+        let mut slam = Slam::new(Config { association, ..config("default") }).unwrap();
+        let mut steps = Vec::new();
+        for mut instant in recording(60, 6) {
+            if !names {
+                instant.seen.iter_mut().for_each(|reading| reading.id = None);
+            }
+            steps.extend(feed(&mut slam, &instant));
+        }
+        assert_eq!(slam.landmarks().count(), 8, "{association:?}");
+        steps
+    };
+    let expected = run(Association::Ids, true);
+    for association in [Association::Joint, Association::Nearest, Association::Unique] {
+        for (step, expected) in run(association, false).iter().zip(&expected) {
+            assert_eq!(step.accepted, expected.accepted, "{association:?} {:?}", step.estimate.stamp);
+            let apart = expected.estimate.pose.inverse() * step.estimate.pose;
+            assert!(apart.log().norm() < 1e-9, "{association:?}: {apart:?}");
+        }
+    }
+}
+
+#[test]
+fn names_and_readings_without_mix_in_one_cloud() {
+    let mut slam = Slam::new(config("default")).unwrap();
+    for mut instant in recording(60, 8) {
+        instant.seen.iter_mut().skip(3).for_each(|reading| reading.id = None);
+        feed(&mut slam, &instant);
+    }
+    let mut own: Vec<u32> = slam.landmarks().map(|landmark| landmark.id).collect();
+    own.sort_unstable();
+    assert_eq!((own.len(), &own[..3]), (8, [0, 1, 2].as_slice()));
+    assert_eq!(slam.counts().get(DropReason::DuplicateFeature), 0);
+}
+
+#[test]
+fn with_ids_alone_readings_without_are_left_out_and_counted() {
+    let mut slam = Slam::new(Config { association: Association::Ids, ..config("default") }).unwrap();
+    for mut instant in recording(5, 8) {
+        instant.seen.iter_mut().skip(3).for_each(|reading| reading.id = None);
+        feed(&mut slam, &instant);
+    }
+    assert_eq!(slam.landmarks().count(), 3);
+    assert_eq!(slam.counts().get(DropReason::UnknownLandmark), 25);
+}
+
+#[test]
+fn clutter_alone_becomes_no_map() {
+    let mut random = ChaCha8Rng::seed_from_u64(2);
+    let mut slam = Slam::new(config("default")).unwrap();
+    for k in 0..100 {
+        let mut at = || Vector2::new(random.random_range(-20.0..20.0), random.random_range(-20.0..20.0));
+        let seen: Vec<Observation> = (0..6).map(|_| Observation::new(None, at())).collect();
+        slam.odometry(&still(k)).unwrap();
+        slam.features(stamp(k), FeatureKind::RelativePosition, &seen).unwrap();
+        drain(&mut slam);
+    }
+    assert!(slam.landmarks().count() <= 2, "{}", slam.landmarks().count());
+    assert!(slam.state().features.len() < 250, "{} are kept", slam.state().features.len());
+}
+
+#[test]
+fn a_thousand_readings_at_one_place_end_and_are_counted() {
+    let mut config = config("default");
+    config.sensor.max_points = 1000;
+    let mut slam = Slam::new(config).unwrap();
+    for k in 0..4 {
+        let seen = vec![Observation::new(None, [3.0, 1.0]); 1000];
+        slam.odometry(&still(k)).unwrap();
+        slam.features(stamp(k), FeatureKind::RelativePosition, &seen).unwrap();
+        let step = drain(&mut slam)[0];
+        assert_eq!(step.accepted + step.added + step.rejected, 1000, "cloud {k}");
+        assert!(step.accepted <= slam.state().features.len());
+    }
+}
+
+#[test]
+fn classes_tell_apart_what_places_do_not() {
+    // Two posts so near to each other that a reading may be of either; one is read at a time.
+    let run = |classes: bool| {
+        let mut slam = Slam::new(config("default")).unwrap();
+        let mut random = ChaCha8Rng::seed_from_u64(9);
+        for k in 0..80 {
+            let mut noise = || -> f64 {
+                let x: f64 = StandardNormal.sample(&mut random);
+                0.05 * x
+            };
+            let post = |class: u32, y: f64, noise: &mut dyn FnMut() -> f64| {
+                let mut reading = Observation::new(None, [4.0 + noise(), y + noise()]);
+                reading.label = Label { class: if classes { class } else { 0 }, ..Label::default() };
+                reading
+            };
+            let mut seen = vec![post(1, 0.0, &mut noise), post(2, 0.32, &mut noise)];
+            if k > 10 {
+                seen.truncate(1 + k % 2);
+            }
+            slam.odometry(&still(k)).unwrap();
+            slam.features(stamp(k), FeatureKind::RelativePosition, &seen).unwrap();
+            drain(&mut slam);
+        }
+        (slam.counts().get(DropReason::Ambiguous), slam.landmarks().count())
+    };
+    let (with, landmarks) = run(true);
+    let (without, _) = run(false);
+    assert_eq!(landmarks, 2);
+    assert!(with < without || without == 0, "{with} left out with classes, {without} without");
+}
+
+#[test]
+fn a_run_goes_on_bit_for_bit_where_it_was_saved() {
+    let track = track(1, 1, false);
+    let half = track.clouds.len() * 6 / 10;
+    let mut slam = Slam::new(on_track(Association::Auto)).unwrap();
+    drive(&mut slam, &track.clouds[..half]);
+    let mut resumed = Slam::resume(on_track(Association::Auto), slam.save()).unwrap();
+    assert_eq!(drive(&mut resumed, &track.clouds[half..]), drive(&mut slam, &track.clouds[half..]));
+    assert_eq!(resumed.association(), slam.association());
+}
