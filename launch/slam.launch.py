@@ -83,12 +83,37 @@ ARGUMENTS = [
     DeclareLaunchArgument(
         'odom',
         default_value='odom',
-        description='Topic of the odometry (nav_msgs/Odometry, of which the twist is used).',
+        description='Topic of the odometry, of which the twist is used; see odom_message.',
     ),
     DeclareLaunchArgument(
         'features',
         default_value='features',
-        description='Topic of the features (sensor_msgs/PointCloud2).',
+        description='Topic of the features; see features_message.',
+    ),
+    DeclareLaunchArgument(
+        'features_message',
+        default_value='',
+        choices=['', 'cloud', 'pose_array'],
+        description='Type of the messages on features: sensor_msgs/PointCloud2 (cloud) or '
+        'geometry_msgs/PoseArray (pose_array); empty: as params_file says.',
+    ),
+    DeclareLaunchArgument(
+        'odom_message',
+        default_value='',
+        choices=['', 'odometry', 'twist'],
+        description='Type of the messages on odom: nav_msgs/Odometry (odometry) or '
+        'geometry_msgs/TwistWithCovarianceStamped (twist); empty: as params_file says.',
+    ),
+    DeclareLaunchArgument(
+        'tags',
+        default_value='',
+        description='Pattern of the frames of tags on /tf, such as tag36h11:{id} of apriltag_ros or '
+        'marker_{id} of aruco_opencv; empty: as params_file says.',
+    ),
+    DeclareLaunchArgument(
+        'tag_size_m',
+        default_value='',
+        description='Edge of a tag, m; empty: as params_file says.',
     ),
     DeclareLaunchArgument(
         'imu',
@@ -180,6 +205,7 @@ def slam(context):
         # launch only warns of it, and the robot would drive with the defaults.
         raise RuntimeError(f"params_file: there is no file '{given(context, 'params_file')}'")
     number(context, 'max_latency_s')
+    number(context, 'tag_size_m')
     overrides = {'use_sim_time': typed('use_sim_time', bool), **imu(context), **frames(context)}
     for name, kind in (
         ('filter', str),
@@ -192,6 +218,7 @@ def slam(context):
     for name, parameter in (('map', 'map.file'), ('mode', 'map.mode'), ('start', 'initial.mode')):
         if given(context, name):
             overrides[parameter] = typed(name, str)
+    overrides |= inputs(context)
     return [
         Node(
             package='lienav',
@@ -207,6 +234,25 @@ def slam(context):
             output='screen',
         )
     ]
+
+
+def inputs(context):
+    """Return the parameters that say what the messages are; an argument left empty leaves its own."""
+    found = {}
+    for name, parameter in (
+        ('features_message', 'features_message'),
+        ('odom_message', 'odometry.message'),
+    ):
+        if given(context, name):
+            found[parameter] = typed(name, str)
+    pattern = given(context, 'tags')
+    if pattern:
+        if '{id' not in pattern:
+            raise RuntimeError(f"tags: '{pattern}' has no {{id}}, as tag36h11:{{id}} has")
+        found['tags.frame_patterns'] = [pattern]
+    if given(context, 'tag_size_m'):
+        found['tags.size_m'] = typed('tag_size_m', float)
+    return found
 
 
 def imu(context):

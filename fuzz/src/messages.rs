@@ -4,11 +4,12 @@ use crate::bytes::Bytes;
 use lienav_base::stamp::Stamp;
 use lienav_io::bag::cdr;
 use lienav_io::cloud::MAX_POINTS;
-use lienav_io::convert::{self, Frame};
+use lienav_io::convert::{self, Frame, Seat, TagCamera, TagPattern};
 use lienav_io::messages::{
-    Clock, Imu, MagneticField, Message, Odometry, Path, PointCloud2, PointField, PoseStamped,
-    PoseWithCovarianceStamped, TfMessage, WrenchStamped,
+    Clock, Imu, MagneticField, Message, Odometry, Path, PointCloud2, PointField, PoseArray, PoseStamped,
+    PoseWithCovarianceStamped, TfMessage, TransformStamped, TwistWithCovarianceStamped, WrenchStamped,
 };
+use lienav_io::transforms::StaticTransforms;
 use lienav_slam::{FeatureKind, Features, Observation};
 use nalgebra::Matrix2;
 
@@ -25,6 +26,8 @@ pub fn cdr(data: &[u8]) {
     again::<PoseStamped>(data);
     again::<PoseWithCovarianceStamped>(data);
     again::<TfMessage>(data);
+    again::<PoseArray>(data);
+    again::<TwistWithCovarianceStamped>(data);
     again::<Path>(data);
     again::<Clock>(data);
 }
@@ -39,6 +42,7 @@ fn again<M: Message + std::fmt::Debug>(data: &[u8]) {
 
 /// The bytes as a message of each kind, converted into input of a filter.
 pub fn conversion(data: &[u8]) {
+    transforms(data);
     let frames = [Frame::parameter("odom_frame", "odom")];
     for frames in [&frames[..], &[]] {
         if let Ok(message) = cdr::decode::<Odometry>(data) {
@@ -60,6 +64,49 @@ pub fn conversion(data: &[u8]) {
         if let Ok(message) = cdr::decode::<PointCloud2>(data) {
             convert_cloud(&message, frames);
         }
+    }
+}
+
+/// The bytes as transforms: of a robot, which other messages are brought to its base by, and of tags. A reading of a tag
+/// is finite where it is one, with a covariance that has a root.
+fn transforms(data: &[u8]) {
+    let Ok(message) = cdr::decode::<TfMessage>(data) else { return };
+    let mut tree = StaticTransforms::default();
+    for transform in &message.transforms {
+        let _ = tree.insert(transform);
+    }
+    let pattern: TagPattern = "*{id}".parse().unwrap();
+    let camera = TagCamera {
+        size_m: 0.16,
+        focal_px: 600.0,
+        pixel_std: 0.5,
+        scale_std: 0.01,
+        max_range_m: 10.0,
+        max_view_angle_rad: 1.3,
+    };
+    for transform in &message.transforms {
+        let Some(pose) = tree.between(&transform.header.frame_id, &transform.child_frame_id) else { continue };
+        let seat = Seat::of(&pose);
+        for kind in KINDS {
+            let observations = vec![Observation::new(None, [1.0, 0.5])];
+            let mut features = Features { stamp: Stamp::default(), kind, observations };
+            let _ = seat.level(&mut features, &[0.3]);
+        }
+        let mut odometry = Odometry::default();
+        odometry.pose.pose.orientation.w = 1.0;
+        let _ = convert::placed_odometry(&odometry, &[], &pose);
+        let id = pattern.identity(&transform.child_frame_id).unwrap_or(0);
+        if let Ok(Some(seen)) = camera.reading(id, transform, &pose) {
+            let c = seen.covariance.unwrap().fixed::<2>();
+            assert!(seen.value.iter().all(|x| x.is_finite()) || !pose.translation.vector.iter().all(|x| x.is_finite()));
+            assert!(c.m11 > 0.0 && c.determinant() > 0.0, "{c}");
+        }
+    }
+    if let Ok(message) = cdr::decode::<PoseArray>(data) {
+        let _ = convert::pose_array(&message, &Seat::level_at(lienav_lie::Se2::identity()));
+    }
+    if let Ok(message) = cdr::decode::<TwistWithCovarianceStamped>(data) {
+        let _ = convert::twist(&message, &nalgebra::Isometry3::identity());
     }
 }
 
@@ -144,6 +191,13 @@ pub fn corpus() -> Vec<Vec<u8>> {
         ..Observation::new(Some(k), [1.0 + f64::from(k), 0.1])
     };
     let features = Features { stamp, kind: FeatureKind::RangeBearing, observations: (0..4).map(seen).collect() };
+    let tag = |parent: &str, child: &str, z: f64| {
+        let header = convert::header(stamp, parent);
+        let mut tag = TransformStamped { header, child_frame_id: child.into(), ..TransformStamped::default() };
+        (tag.transform.translation.x, tag.transform.translation.z, tag.transform.rotation.w) = (0.3, z, 1.0);
+        tag
+    };
+    let tags = TfMessage { transforms: vec![tag("base", "camera", 0.5), tag("camera", "tag36h11:5", 2.0)] };
     let mut path = Path { header: header.clone(), ..Path::default() };
     path.poses = vec![PoseStamped { header: header.clone(), ..PoseStamped::default() }; 2];
     let mut corpus = vec![
@@ -153,7 +207,10 @@ pub fn corpus() -> Vec<Vec<u8>> {
         cdr::encode(&MagneticField { header: header.clone(), ..MagneticField::default() }),
         cdr::encode(&WrenchStamped { header: header.clone(), ..WrenchStamped::default() }),
         cdr::encode(&PoseStamped { header: header.clone(), ..PoseStamped::default() }),
-        cdr::encode(&PoseWithCovarianceStamped { header, ..PoseWithCovarianceStamped::default() }),
+        cdr::encode(&PoseWithCovarianceStamped { header: header.clone(), ..PoseWithCovarianceStamped::default() }),
+        cdr::encode(&TwistWithCovarianceStamped { header: header.clone(), twist: odometry.twist.clone() }),
+        cdr::encode(&PoseArray { header, poses: vec![odometry.pose.pose.clone(); 2] }),
+        cdr::encode(&tags),
         cdr::encode(&path),
         cdr::encode(&TfMessage { transforms: vec![Default::default(); 2] }),
         cdr::encode(&Clock::default()),

@@ -23,6 +23,11 @@ pub fn latched() -> QosProfile {
     QosProfile::default().reliable().transient_local().keep_last(1)
 }
 
+/// For static transforms, of however many publishers: reliable, and what was said before.
+pub fn static_transforms() -> QosProfile {
+    latched().keep_last(100)
+}
+
 /// For log lines, as rclcpp has it: reliable, and the last thousand for those who come later.
 pub fn rosout() -> QosProfile {
     QosProfile::default().reliable().transient_local().keep_last(1000)

@@ -9,6 +9,7 @@ mod attitude;
 mod bags;
 mod damaged;
 mod faults;
+mod inputs;
 mod managed;
 mod map;
 mod nodes;

@@ -6,11 +6,13 @@ import time
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import PoseWithCovarianceStamped
+from geometry_msgs.msg import PoseWithCovarianceStamped, TransformStamped
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import Imu, PointCloud2, PointField
+from tf2_msgs.msg import TFMessage
 
 STEP_NS = 20_000_000  # odometry at 50 Hz
 CLOUD_EVERY = 5
@@ -50,17 +52,32 @@ def cloud(ns, rows, names=('range', 'bearing'), frame='feature_sensor'):
     return message
 
 
+def transform(parent, child, xyz=(0.0, 0.0, 0.0), quaternion=(0.0, 0.0, 0.0, 1.0), ns=0):
+    """A transform from one frame to another."""
+    message = TransformStamped()
+    stamp_into(message.header.stamp, ns)
+    message.header.frame_id, message.child_frame_id = parent, child
+    t, q = message.transform.translation, message.transform.rotation
+    t.x, t.y, t.z = xyz
+    q.x, q.y, q.z, q.w = quaternion
+    return message
+
+
 class Peer(Node):
     """A driver that feeds slam_node, and listens to what it says."""
 
-    def __init__(self, namespace='', odom='odom', use_sim_time=False):
-        """Connect to the node in both directions."""
+    def __init__(self, namespace='', odom='odom', use_sim_time=False, seat=transform('base_link', 'feature_sensor')):
+        """Connect to the node in both directions; the sensor sits as `seat` says."""
         overrides = [Parameter('use_sim_time', value=use_sim_time)]
         super().__init__('peer', namespace=namespace, parameter_overrides=overrides)
         self.odom = self.create_publisher(Odometry, odom, 100)
         self.features = self.create_publisher(PointCloud2, 'features', 100)
         self.imu = self.create_publisher(Imu, 'imu', 100)
         self.initialpose = self.create_publisher(PoseWithCovarianceStamped, 'initialpose', 10)
+        latched = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        self.static = self.create_publisher(TFMessage, '/tf_static', latched)
+        if seat:
+            self.static.publish(TFMessage(transforms=[seat]))
         self.poses, self.filtered, self.diagnostics = [], [], []
         self.create_subscription(PoseWithCovarianceStamped, 'pose', self.poses.append, 100)
         self.create_subscription(Odometry, 'odometry/filtered', self.filtered.append, 100)

@@ -37,7 +37,7 @@ WORLD = {
     'sensor.max_range_m': 8.0,
     **{f'odometry.{name}': value for name, value in NOISE.items()},
 }
-FILTER = {'motion.use_message_covariance': 'false', **{f'motion.{name}': value for name, value in NOISE.items()}}
+FILTER = {'sensor.x_m': 0.0, 'motion.use_message_covariance': 'false', **{f'motion.{name}': value for name, value in NOISE.items()}}
 LEVELS = ['OK', 'WARN', 'ERROR', 'STALE']
 
 

@@ -17,7 +17,8 @@ fn allows_what_is_used(domain: &str, enclave: &str, nodes: &[&str], running: Vec
 fn the_policies_allow_what_the_nodes_use_and_no_more() {
     let on = domain();
     let common = ["-p", "use_imu:=true", "-p", "use_sim_time:=true", "-p", "local_odometry:=tf"];
-    let slam = slam_node(&on, &common);
+    let tags = ["-p", "tags.frame_patterns:=['tag36h11:{id}']"];
+    let slam = slam_node(&on, &[&common[..], &tags].concat());
     allows_what_is_used(&on, "/lienav/slam_node", &["slam_node"], vec![slam]);
     let on = domain();
     let common = ["-p", "use_sim_time:=true", "-p", "magnetometer.enabled:=true", "-p", "publish_tf:=true"];

@@ -65,6 +65,12 @@ impl Spec {
         self
     }
 
+    /// A list of names.
+    pub const fn names(mut self) -> Self {
+        self.allowed = Allowed::Names;
+        self
+    }
+
     /// The unit of the number.
     pub const fn unit(mut self, unit: &'static str) -> Self {
         self.unit = unit;
@@ -87,6 +93,8 @@ pub enum Allowed {
     Range(f64, f64),
     /// One of these words.
     Words(&'static [&'static str]),
+    /// A list of names, which may be empty.
+    Names,
 }
 
 impl Allowed {
@@ -96,6 +104,7 @@ impl Allowed {
             Self::Any => "any".into(),
             Self::Range(low, high) => format!("{low} … {high}"),
             Self::Words(words) => words.join(" | "),
+            Self::Names => "a list of names".into(),
         }
     }
 
@@ -104,6 +113,7 @@ impl Allowed {
             Self::Any => true,
             Self::Range(low, high) => value.as_f64().is_some_and(|x| (*low..=*high).contains(&x)),
             Self::Words(words) => value.as_str().is_some_and(|w| words.contains(&w)),
+            Self::Names => value.as_array().is_some_and(|names| names.iter().all(Value::is_string)),
         }
     }
 }

@@ -54,4 +54,5 @@ pub mod messages;
 pub mod recording;
 pub mod settings_file;
 pub mod to_bag;
+pub mod transforms;
 pub mod truth;

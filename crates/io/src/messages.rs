@@ -51,6 +51,13 @@ messages! {
     "geometry_msgs/msg/Twist" Twist { linear: Vector3, angular: Vector3 }
     /// Velocities with their covariance, ordered as that of a pose.
     "geometry_msgs/msg/TwistWithCovariance" TwistWithCovariance { twist: Twist, covariance: Covariance6 }
+    /// The same at an instant, in the frame of the header.
+    "geometry_msgs/msg/TwistWithCovarianceStamped" TwistWithCovarianceStamped {
+        header: Header,
+        twist: TwistWithCovariance,
+    }
+    /// Poses at an instant, in one frame.
+    "geometry_msgs/msg/PoseArray" PoseArray { header: Header, poses: Vec<Pose> }
     /// A frame in its parent.
     "geometry_msgs/msg/Transform" Transform { translation: Vector3, rotation: Quaternion }
     /// The same at an instant, with both names.

@@ -248,6 +248,10 @@ settings! {
     pub struct TimingConfig {
         /// Features may arrive this much later than odometry with a later stamp, s.
         reorder_window_s: f64 = 0.2, within 0.0..=5.0, unit "s";
+        /// Features wait for odometry that is this much later, so that those of a slower sensor are taken in before, s.
+        ///
+        /// The greatest difference between the delays of two sensors; no more than `timing.reorder_window_s` counts.
+        hold_features_s: f64 = 0.0, within 0.0..=5.0, unit "s", runtime;
         /// A stamp ahead of the newest by more than this is dropped, s.
         max_ahead_s: f64 = 5.0, within 0.1..=3600.0, unit "s", runtime;
         /// A stamp behind the newest by more than this is a jump back of time, s.
@@ -401,7 +405,7 @@ mod tests {
     #[test]
     fn the_table_has_the_names_of_the_serialised_settings_in_their_order() {
         let names: Vec<&str> = SPECS.iter().map(|spec| spec.name).collect();
-        assert_eq!((names.len(), names[0], names[1]), (76, "filter", "association"));
+        assert_eq!((names.len(), names[0], names[1]), (77, "filter", "association"));
         assert_eq!(
             names[names.len() - 3..],
             ["value", "sigma", "walk"].map(|leaf| format!("calibration.bearing_bias.{leaf}"))

@@ -15,8 +15,8 @@ use super::state::{Damage, State};
 use super::step::{Input, Model, Outcome, Room, step};
 use super::track_loss::TrackLoss;
 use super::{
-    Association, Component, Config, Discretization, FeatureKind, Filter, LandmarkMap, MapMode, MotionConfig,
-    Observation, TwistPath,
+    Association, Component, Config, Discretization, DropReason, FeatureKind, Filter, LandmarkMap, MapMode,
+    MotionConfig, Observation, SensorConfig, TwistPath,
 };
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
@@ -31,6 +31,8 @@ pub struct Estimator {
     /// The filter as chosen; the one of the model may be in other coordinates while the map is frozen.
     filter: Filter,
     added: Vec<Sensor>,
+    /// Where the sensor of the configuration sits, if that was learned after the start.
+    mount: Option<Se2>,
     /// Motion since the last correction, not yet applied.
     pending: Increment,
     track_loss: TrackLoss,
@@ -87,6 +89,7 @@ impl Estimator {
             lost: Vec::new(),
             state: initial_state(config, &model),
             added: Vec::new(),
+            mount: None,
             pending: Increment::none(),
             track_loss: TrackLoss::new(config.gate.starvation_limit_s),
             fixed_lag: FixedLag::new(filter.fixed_lag()),
@@ -107,6 +110,30 @@ impl Estimator {
     pub fn add_sensor(&mut self, sensor: Sensor, config: &Config) {
         self.added.push(sensor);
         self.reconfigure(config);
+    }
+
+    /// Moves a sensor; those of the configuration sit all at one place. Readings that wait are taken from there, too.
+    pub fn place_sensor(&mut self, kind: FeatureKind, mount: Se2, config: &Config) -> Result<(), DropReason> {
+        match kind {
+            FeatureKind::Added(k) => {
+                let sensor = self.added.get_mut(usize::from(k)).ok_or(DropReason::UnknownSensor)?;
+                *sensor = sensor.clone().moved(mount);
+            }
+            FeatureKind::RelativePosition | FeatureKind::RangeBearing | FeatureKind::StereoBearings => {
+                self.mount = Some(mount);
+            }
+        }
+        self.reconfigure(config);
+        Ok(())
+    }
+
+    /// The configured sensor, where it sits.
+    pub fn sensor(&self, configured: &SensorConfig) -> SensorConfig {
+        let (at, mut sensor) = (self.mount, configured.clone());
+        if let Some(Se2 { p, theta }) = at {
+            (sensor.x_m, sensor.y_m, sensor.yaw_rad) = (p.x, p.y, theta);
+        }
+        sensor
     }
 
     /// The sensors that were added.
@@ -165,6 +192,7 @@ impl Estimator {
     /// Applies settings that may change while running.
     pub fn reconfigure(&mut self, config: &Config) {
         let (before, known) = (self.model.map.mode, std::mem::take(&mut self.model.known));
+        let config = &Config { sensor: self.sensor(&config.sensor), ..config.clone() };
         self.model = Model::new(in_mode(self.filter, config.map.mode), config, &self.added);
         self.model.known = known;
         if config.map.mode != before {

@@ -161,9 +161,9 @@ impl Inbox {
         self.odometry.binary_search_by_key(&stamp, |o| o.stamp).is_ok()
     }
 
-    /// Whether a cloud of this stamp waits.
-    pub fn has_cloud(&self, stamp: Stamp) -> bool {
-        self.clouds.iter().any(|c| c.stamp == stamp)
+    /// Whether a cloud of this sensor with this stamp waits.
+    pub fn has_cloud(&self, stamp: Stamp, kind: FeatureKind) -> bool {
+        self.clouds.iter().any(|c| c.stamp == stamp && c.kind == kind)
     }
 
     /// Whether there is room for one more odometry message.
@@ -221,7 +221,7 @@ impl Inbox {
         (cloud.stamp, cloud.kind, cloud.is_early) = (stamp, kind, is_early);
         cloud.observations.clear();
         cloud.observations.extend_from_slice(observations);
-        let at = self.clouds.partition_point(|c| c.stamp < stamp);
+        let at = self.clouds.partition_point(|c| (c.stamp, c.kind.index()) < (stamp, kind.index()));
         self.clouds.insert(at, cloud);
         if !is_early {
             self.newest_cloud = self.newest_cloud.max(Some(stamp));
@@ -245,10 +245,11 @@ impl Inbox {
         self.ended = true;
     }
 
-    /// Removes the earliest cloud if it is due.
-    pub fn pop_due_cloud(&mut self, window_s: f64) -> Option<Cloud> {
+    /// Removes the earliest cloud if it is due: odometry is there up to `hold_s` after it, so that clouds of slower
+    /// sensors may still come before it, or nothing more is to be waited for.
+    pub fn pop_due_cloud(&mut self, window_s: f64, hold_s: f64) -> Option<Cloud> {
         let stamp = self.first_cloud()?;
-        let odometry_there = self.newest_odometry.is_some_and(|o| o >= stamp);
+        let odometry_there = self.newest_odometry.is_some_and(|o| o >= stamp && o.since(stamp) >= hold_s);
         let newest = self.newest_odometry.max(self.newest_cloud).max(self.clock).unwrap_or(stamp);
         let gyro_there = self.newest_imu.is_none_or(|i| i >= stamp || newest.since(i) > IMU_FRESH_S);
         let waited_enough = newest.since(stamp) > window_s || self.clouds_full() || self.ended;

@@ -20,7 +20,7 @@ pub struct PoseEstimate {
     pub twist: nalgebra::Vector3<f64>,
 }
 
-/// The result of processing one cloud of features.
+/// The result of processing the clouds of one stamp: one, where there is one sensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     /// The estimate after the update.
@@ -37,6 +37,20 @@ pub struct Step {
     pub rejected: usize,
     /// Features in the map after the step.
     pub features: usize,
+}
+
+impl Step {
+    /// This one, and a second one of the same stamp after it.
+    pub(crate) fn joined_by(self, after: Self) -> Self {
+        Self {
+            nis: self.nis + after.nis,
+            dof: self.dof + after.dof,
+            accepted: self.accepted + after.accepted,
+            added: self.added + after.added,
+            rejected: self.rejected + after.rejected,
+            ..after
+        }
+    }
 }
 
 /// A feature of the map.

@@ -65,6 +65,12 @@ impl Sensor {
     pub fn noise(&self) -> Matrix3<f64> {
         self.measurement.noise()
     }
+
+    /// The same measurement from another mount in the base frame.
+    #[must_use]
+    pub fn moved(self, mount: Se2) -> Self {
+        Self { mount, ..self }
+    }
 }
 
 /// An observation that has passed the checks of its sensor.
@@ -83,6 +89,30 @@ pub struct Reading {
     pub(crate) label: Label,
 }
 
+/// Some of the sensors of a robot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SensorSet([u64; 4]);
+
+impl SensorSet {
+    /// Whether it has this one.
+    pub fn has(&self, kind: FeatureKind) -> bool {
+        let (word, bit) = Self::place(kind);
+        self.0[word] & bit != 0
+    }
+
+    /// Adds one.
+    pub fn insert(&mut self, kind: FeatureKind) {
+        let (word, bit) = Self::place(kind);
+        self.0[word] |= bit;
+    }
+
+    /// A filter has no more than 256 sensors.
+    fn place(kind: FeatureKind) -> (usize, u64) {
+        let index = kind.index();
+        (index / 64 % 4, 1 << (index % 64))
+    }
+}
+
 /// All sensors of a robot: those of [`FeatureKind`], then those that were added. The state has a [`Mount`] for each,
 /// which says where it is, as calibrated.
 #[derive(Clone, Debug)]
@@ -99,6 +129,11 @@ impl Sensors {
         let built_in = built_in(config, stereo).map(|measurement| (measurement, mount));
         let added = added.iter().map(|sensor| (sensor.measurement.clone(), sensor.mount));
         Self { all: built_in.into_iter().chain(added).collect(), correlation_s: config.correlation_s }
+    }
+
+    /// Where a sensor sits, without calibration.
+    pub fn nominal(&self, kind: FeatureKind) -> Option<Se2> {
+        self.all.get(kind.index()).map(|(_, mount)| *mount)
     }
 
     /// The mounts, with this calibration.

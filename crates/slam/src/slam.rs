@@ -11,11 +11,11 @@ use super::bound::{Bound, MAX_POINTS};
 use super::calibration::{CalibrationParameter, MOTION};
 use super::early::EarlyGate;
 use super::estimator::Estimator;
-use super::inbox::Inbox;
+use super::inbox::{Cloud, Inbox};
 use super::lookahead::LookAhead;
 use super::measurement::MAX_VARIANCE;
 use super::motion::Increment;
-use super::sensor::Sensor;
+use super::sensor::{Sensor, SensorSet};
 use super::spikes::SpikeGate;
 use super::tilt::level;
 use super::trace::Trace;
@@ -70,6 +70,8 @@ pub struct Slam {
     time: Option<Stamp>,
     /// Stamp of the last step.
     last_step: Option<Stamp>,
+    /// Whose clouds were in it.
+    last_sensors: SensorSet,
     /// Which odometry belongs to the clock in force.
     guard: ClockGuard,
     /// Odometry of a clock that is not confirmed: used when it is.
@@ -121,6 +123,7 @@ impl Slam {
             counts: Counts::default(),
             time: None,
             last_step: None,
+            last_sensors: SensorSet::default(),
             guard: ClockGuard::default(),
             held: Vec::with_capacity(CONFIRMATIONS),
             early: EarlyGate::default(),
@@ -145,6 +148,28 @@ impl Slam {
         let kind = FeatureKind::added(self.estimator.added_sensors())?;
         self.estimator.add_sensor(sensor, &self.config);
         Ok(kind)
+    }
+
+    /// Says where a sensor sits in the base frame, if that was not known when it was added. The kinds of the
+    /// configuration sit all at one place, which replaces `sensor.x_m`, `sensor.y_m` and `sensor.yaw_rad`.
+    ///
+    /// # Errors
+    /// [`DropReason::UnknownSensor`]: no such sensor was added. [`DropReason::NotFinite`]: the mount is not finite.
+    pub fn place_sensor(&mut self, kind: FeatureKind, mount: Se2) -> Result<(), DropReason> {
+        if !(mount.p.iter().all(|x| x.is_finite()) && mount.theta.is_finite()) {
+            return Err(DropReason::NotFinite);
+        }
+        self.estimator.place_sensor(kind, mount, &self.config)?;
+        self.waiting.clear();
+        self.look_ahead();
+        self.search_again();
+        Ok(())
+    }
+
+    /// Where a sensor sits in the base frame, as configured, added or placed, without what is calibrated; `None` if there
+    /// is none of this kind.
+    pub fn mount(&self, kind: FeatureKind) -> Option<Se2> {
+        self.estimator.model.sensors.nominal(kind)
     }
 
     /// The filter in use.
@@ -245,7 +270,8 @@ impl Slam {
             return Err(DropReason::TooManyPoints);
         }
         self.check_follower(stamp)?;
-        if self.last_step == Some(stamp) || self.inbox.has_cloud(stamp) {
+        let was_used = self.last_step == Some(stamp) && self.last_sensors.has(kind);
+        if was_used || self.inbox.has_cloud(stamp, kind) {
             return Err(DropReason::DuplicateStamp);
         }
         if self.time.is_some_and(|time| stamp < time) {
@@ -307,17 +333,23 @@ impl Slam {
         self.inbox.end();
     }
 
-    /// The next cloud that can be processed, processed. One step a cloud, stamps strictly increasing.
+    /// The next cloud that can be processed, processed; and with it those of other sensors with the same stamp. One step
+    /// a stamp, in the order of the stamps. A stamp comes again only where a cloud of another sensor was late for it.
     pub fn poll(&mut self) -> Option<Step> {
+        let mut joined: Option<Step> = None;
         loop {
-            let mut cloud = self.inbox.pop_due_cloud(self.window_s())?;
+            if joined.as_ref().is_some_and(|step| self.inbox.first_cloud() != Some(step.estimate.stamp)) {
+                return joined;
+            }
+            let Some(mut cloud) = self.pop_due_cloud() else { return joined };
             let step = match self.time {
                 None => Err(DropReason::NotStarted),
                 Some(time) if cloud.stamp < time => Err(DropReason::NotStarted),
                 Some(time) => {
                     self.advance(time, cloud.stamp);
                     if let Some(levelling) = self.inbox.levelling(cloud.stamp) {
-                        level(cloud.kind, &self.config.sensor, &levelling, &mut cloud.observations);
+                        let sensor = self.estimator.sensor(&self.config.sensor);
+                        level(cloud.kind, &sensor, &levelling, &mut cloud.observations);
                     }
                     let most = self.config.sensor.max_points;
                     let excess = self.bound.choose(&mut cloud.observations, cloud.kind, &self.estimator.state, most);
@@ -332,7 +364,7 @@ impl Slam {
                         self.look_ahead();
                         continue;
                     }
-                    self.last_step = Some(cloud.stamp);
+                    self.note_step(cloud.stamp, cloud.kind);
                     self.trace_step();
                     self.search_if_lost(cloud.stamp, outcome.accepted, &cloud.observations);
                     Ok(Step {
@@ -350,11 +382,24 @@ impl Slam {
             match step {
                 Ok(step) => {
                     self.look_ahead();
-                    return Some(step);
+                    joined = Some(joined.map_or(step, |before| before.joined_by(step)));
                 }
                 Err(reason) => self.counts.add(reason),
             }
         }
+    }
+
+    fn pop_due_cloud(&mut self) -> Option<Cloud> {
+        let timing = &self.config.timing;
+        self.inbox.pop_due_cloud(self.window_s(), timing.hold_features_s.min(timing.reorder_window_s))
+    }
+
+    fn note_step(&mut self, stamp: Stamp, kind: FeatureKind) {
+        if self.last_step != Some(stamp) {
+            self.last_sensors = SensorSet::default();
+        }
+        self.last_step = Some(stamp);
+        self.last_sensors.insert(kind);
     }
 
     /// Takes odometry older than the reorder window into the state.

@@ -101,7 +101,7 @@ pub fn declare_qos(parameters: &mut Parameters, node: &r2r::Node, log: &Log) {
         };
         // Once, at the start: a table of settings has names that last as long as the process.
         let spec = Spec::new(Box::leak(name.clone().into_boxed_str()), qos_overrides::DESCRIPTION);
-        parameters.entries.push(Entry { spec, kind: Kind::of(&value), value });
+        parameters.entries.push(Entry { spec, kind: Kind::of(&spec, &value), value });
     }
 }
 
@@ -177,13 +177,54 @@ impl Parameters {
         let tree = serde_json::to_value(defaults).map_err(|e| ParameterError::Unusable(e.to_string()))?;
         for spec in specs {
             let value = lookup(&tree, spec.name).ok_or_else(|| ParameterError::Unknown(spec.name.to_owned()))?;
-            let mut entry = Entry { spec: *spec, kind: Kind::of(&value), value };
+            let mut entry = Entry { spec: *spec, kind: Kind::of(spec, &value), value };
             if let Some(given) = overrides.get(spec.name) {
                 entry.value = entry.accept(given)?;
             }
             self.entries.push(entry);
         }
         Ok(())
+    }
+
+    /// Declares a group of settings under a name that the user has given; its names are those of `specs` behind a dot.
+    ///
+    /// # Errors
+    /// As [`Parameters::declare`].
+    pub fn declare_group<T: Serialize + Default>(
+        &mut self,
+        group: &str,
+        specs: &[Spec],
+        overrides: &Overrides,
+    ) -> Result<(), ParameterError> {
+        let tree = serde_json::to_value(T::default()).map_err(|e| ParameterError::Unusable(e.to_string()))?;
+        let tree = Value::Object(std::iter::once((group.to_owned(), tree)).collect());
+        // Parameters are declared once, at the start, and their names are wanted until the end.
+        let named = |spec: &Spec| Spec { name: Box::leak(format!("{group}.{}", spec.name).into_boxed_str()), ..*spec };
+        self.declare(&tree, &specs.iter().map(named).collect::<Vec<_>>(), overrides)
+    }
+
+    /// The settings of a group, as a struct.
+    ///
+    /// # Errors
+    /// A setting that was not declared, or values that `T` cannot hold.
+    pub fn read_group<T: Serialize + DeserializeOwned + Default>(
+        &self,
+        group: &str,
+        specs: &[Spec],
+    ) -> Result<T, ParameterError> {
+        let unusable = |e: serde_json::Error| ParameterError::Unusable(e.to_string());
+        let mut tree = serde_json::to_value(T::default()).map_err(unusable)?;
+        for spec in specs {
+            let name = format!("{group}.{}", spec.name);
+            let entry = self.entry(&name).ok_or(ParameterError::Unknown(name))?;
+            assign(&mut tree, spec.name, entry.value.clone());
+        }
+        serde_json::from_value(tree).map_err(unusable)
+    }
+
+    /// The names of all parameters.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|entry| entry.spec.name)
     }
 
     /// The settings that `specs` names, as a struct.

@@ -78,7 +78,7 @@ impl Events {
         let pairs = before.entries.iter().zip(&after.entries);
         let changed: Vec<_> = pairs
             .filter(|(old, new)| old.value != new.value)
-            .map(|(_, new)| Parameter { name: new.spec.name.to_owned(), value: value::to_msg(&new.value) })
+            .map(|(_, new)| Parameter { name: new.spec.name.to_owned(), value: value::to_msg(new.kind, &new.value) })
             .collect();
         if changed.is_empty() {
             return Ok(());
@@ -124,7 +124,8 @@ impl Request {
                 request.respond(SetParametersAtomically::Response { result })
             }
             Self::Get(request) => {
-                let find = |name: &String| parameters.entry(name).map(|e| value::to_msg(&e.value)).unwrap_or_default();
+                let find =
+                    |name: &String| parameters.entry(name).map(|e| value::to_msg(e.kind, &e.value)).unwrap_or_default();
                 let values = request.message.names.iter().map(find).collect();
                 request.respond(GetParameters::Response { values })
             }
@@ -168,7 +169,7 @@ fn descriptor(parameters: &Parameters, name: &str) -> ParameterDescriptor {
             out.floating_point_range = vec![FloatingPointRange { from_value: low, to_value: high, step: 0.0 }];
         }
         (Allowed::Words(_), _) => out.additional_constraints = format!("one of: {}", entry.spec.allowed.describe()),
-        (Allowed::Any, _) => (),
+        (Allowed::Any | Allowed::Names, _) => (),
     }
     out
 }

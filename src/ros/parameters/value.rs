@@ -1,5 +1,6 @@
 //! Values of parameters: between ROS, which types them, and the JSON trees of settings.
 
+use lienav_base::settings::{Allowed, Spec};
 use r2r::ParameterValue;
 use r2r::rcl_interfaces::msg;
 use serde_json::{Number, Value};
@@ -17,12 +18,15 @@ pub enum Kind {
     String,
     /// `double_array`; an `integer_array` is taken for one.
     Doubles,
+    /// `string_array`.
+    Strings,
 }
 
 impl Kind {
-    /// Of a value of a settings tree. Nothing but a list of numbers is a list there.
-    pub fn of(value: &Value) -> Self {
+    /// Of a setting with this value in a settings tree.
+    pub fn of(spec: &Spec, value: &Value) -> Self {
         match value {
+            _ if spec.allowed == Allowed::Names => Self::Strings,
             Value::Bool(_) => Self::Bool,
             Value::Number(n) if n.is_f64() => Self::Double,
             Value::Number(_) => Self::Integer,
@@ -39,6 +43,7 @@ impl Kind {
             Self::Double => "a number",
             Self::String => "a string",
             Self::Doubles => "a list of numbers",
+            Self::Strings => "a list of strings",
         }
     }
 
@@ -50,6 +55,7 @@ impl Kind {
             Self::Double => 3,
             Self::String => 4,
             Self::Doubles => 8,
+            Self::Strings => 9,
         }
     }
 
@@ -64,6 +70,7 @@ impl Kind {
             (Self::String, ParameterValue::String(s)) => Value::from(s.as_str()),
             (Self::Doubles, ParameterValue::DoubleArray(xs)) => xs.iter().map(|x| number(*x)).collect(),
             (Self::Doubles, ParameterValue::IntegerArray(xs)) => xs.iter().map(|i| number(*i as f64)).collect(),
+            (Self::Strings, ParameterValue::StringArray(xs)) => xs.iter().map(|x| Value::from(x.as_str())).collect(),
             _ => return None,
         })
     }
@@ -74,8 +81,7 @@ fn number(x: f64) -> Value {
 }
 
 /// As a message has it, for the services.
-pub fn to_msg(value: &Value) -> msg::ParameterValue {
-    let kind = Kind::of(value);
+pub fn to_msg(kind: Kind, value: &Value) -> msg::ParameterValue {
     let mut out = msg::ParameterValue { type_: kind.code(), ..Default::default() };
     match kind {
         Kind::Bool => out.bool_value = value.as_bool().unwrap_or_default(),
@@ -85,6 +91,10 @@ pub fn to_msg(value: &Value) -> msg::ParameterValue {
         Kind::Doubles => {
             let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
             out.double_array_value = items.iter().map(|x| x.as_f64().unwrap_or(f64::NAN)).collect();
+        }
+        Kind::Strings => {
+            let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
+            out.string_array_value = items.iter().filter_map(Value::as_str).map(str::to_owned).collect();
         }
     }
     out
@@ -141,8 +151,14 @@ mod tests {
 
     #[test]
     fn messages_round_trip() {
+        let (any, names) = (Spec::new("a", "b"), Spec::new("a", "b").names());
         for value in [json!(true), json!(-3), json!(0.5), json!("reduced"), json!([1.5, 2.0])] {
-            assert_eq!(Kind::of(&value).accept(&from_msg(to_msg(&value))), Some(value));
+            let kind = Kind::of(&any, &value);
+            assert_eq!(kind.accept(&from_msg(to_msg(kind, &value))), Some(value));
+        }
+        for value in [json!([]), json!(["front", "rear"])] {
+            let kind = Kind::of(&names, &value);
+            assert_eq!((kind, kind.accept(&from_msg(to_msg(kind, &value)))), (Kind::Strings, Some(value)));
         }
     }
 }

@@ -18,6 +18,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Stamps begin here where the simulation gives the time: 0 means "no time yet" to ROS.
 const SIMULATION_EPOCH: Stamp = Stamp::from_parts(1, 0);
+/// A subscriber of `/tf_static` may not be there at all: it is waited for no longer than this.
+const STATIC_WAIT: Duration = Duration::from_secs(2);
 /// A subscriber that is seen from here may need this long until it sees us.
 const SETTLING: Duration = Duration::from_millis(300);
 /// What was sent last may still be on its way for this long.
@@ -84,13 +86,20 @@ impl Run {
         let shown = self.simulation.scenario();
         let (name, seed, duration_s) = (shown.name.clone(), shown.seed, self.simulation.duration_s());
         self.log.info(&format!("scenario '{name}', seed {seed}, {duration_s:.1} s at rate {}", self.settings.rate));
+        self.publish_mount()?;
         if !self.wait_for_subscribers(stop)? {
             return Ok(());
         }
+        // Who comes late gets what was said before only with the next heartbeat of the middleware, after seconds.
+        self.publish_mount()?;
         let epoch = if self.settings.publish_clock { SIMULATION_EPOCH } else { system_time() };
         // Later by the epoch; whole nanoseconds, so that intervals stay what they are.
         let shift = |stamp: Stamp| Stamp::from_nanos(stamp.nanos() + epoch.nanos());
-        self.publish_what_lasts(epoch)?;
+        self.true_landmarks.publish(&messages::landmarks(
+            epoch,
+            self.simulation.landmarks(),
+            &self.settings.map_frame,
+        ))?;
         let clock = self.clock.take();
         let mut player = Player::from_now(epoch, self.settings.rate, clock.as_ref());
         let mut reckoned = Se2::identity();
@@ -122,11 +131,16 @@ impl Run {
             return Ok(!stop.is_requested());
         }
         self.log.info(&format!("waiting for {wanted} subscribers of odom and of features"));
+        let mut complete_since = None;
         loop {
             let odometry = self.odometry.get_inter_process_subscription_count()?;
             let features = self.features.get_inter_process_subscription_count()?;
             if odometry.min(features) >= wanted {
-                return Ok(!stop.sleep(SETTLING));
+                // Whoever wants the place of the sensor wants it before its first cloud.
+                let waited = complete_since.get_or_insert_with(Instant::now).elapsed();
+                if self.tf_static.get_inter_process_subscription_count()? > 0 || waited > STATIC_WAIT {
+                    return Ok(!stop.sleep(SETTLING));
+                }
             }
             if stop.sleep(Duration::from_millis(20)) {
                 return Ok(false);
@@ -134,15 +148,16 @@ impl Run {
         }
     }
 
-    fn publish_what_lasts(&self, epoch: Stamp) -> r2r::Result<()> {
-        let Settings { map_frame, base_frame, sensor_frame, .. } = &self.settings;
+    /// Where the sensor sits holds at any time, and who waits for its clouds needs it before the first.
+    fn publish_mount(&self) -> r2r::Result<()> {
+        let Settings { base_frame, sensor_frame, publish_tf, .. } = &self.settings;
+        if !publish_tf {
+            return Ok(());
+        }
         let sensor = &self.simulation.scenario().sensor;
         let mount = Se2::new(sensor.x_m, sensor.y_m, sensor.yaw_rad);
-        if self.settings.publish_tf {
-            let transforms = vec![tf::transform(epoch, base_frame, sensor_frame, mount)];
-            self.tf_static.publish(&TFMessage { transforms })?;
-        }
-        self.true_landmarks.publish(&messages::landmarks(epoch, self.simulation.landmarks(), map_frame))
+        let transforms = vec![tf::transform(Stamp::default(), base_frame, sensor_frame, mount)];
+        self.tf_static.publish(&TFMessage { transforms })
     }
 
     fn publish_frame(&self, frame: &Frame, reckoned: Se2, shift: impl Fn(Stamp) -> Stamp) -> r2r::Result<()> {

@@ -1,10 +1,13 @@
 //! What `slam_node` listens to: topics, and services.
 
 use super::Settings;
+use super::inputs::{
+    FEATURE_TOPICS, FeaturesMessage, FeaturesOf, Inputs, ODOMETRY_TOPICS, OdometryMessage, OdometryOf,
+};
 use crate::ros::receive::{Inbox, OnTopic, merged, receive, subscribe};
 use crate::ros::{lifecycle, parameters, qos};
 use lienav_io::bag::cdr::CdrError;
-use lienav_io::messages::{self, Imu, Odometry, PointCloud2, PoseWithCovarianceStamped};
+use lienav_io::messages::{self, Imu, PoseWithCovarianceStamped, TfMessage};
 use r2r::std_srvs::srv::{SetBool, Trigger};
 use r2r::{Node, QosProfile, ServiceRequest};
 
@@ -13,32 +16,57 @@ use r2r::{Node, QosProfile, ServiceRequest};
 pub enum Topic {
     /// `initialpose`
     InitialPose,
-    /// `odom`
-    Odometry,
+    /// `/tf_static`
+    StaticTransforms,
+    /// `odom`, and the other sources of odometry behind it
+    Odometry(u8),
     /// `imu`
     Imu,
-    /// `features`
-    Features,
+    /// `/tf`
+    Transforms,
+    /// `features`, and those of named sensors behind it
+    Features(u8),
 }
 
 impl Topic {
-    /// How many there are.
-    pub const COUNT: usize = 4;
+    /// How many there can be.
+    pub const COUNT: usize = 4 + ODOMETRY_TOPICS + FEATURE_TOPICS;
 
-    /// Its name, before remapping.
-    pub fn name(self) -> &'static str {
-        ["initialpose", "odom", "imu", "features"][self as usize]
+    /// Its place among them.
+    pub fn index(self) -> usize {
+        match self {
+            Self::InitialPose => 0,
+            Self::StaticTransforms => 1,
+            Self::Odometry(k) => 2 + usize::from(k).min(ODOMETRY_TOPICS - 1),
+            Self::Imu => 2 + ODOMETRY_TOPICS,
+            Self::Transforms => 3 + ODOMETRY_TOPICS,
+            Self::Features(k) => 4 + ODOMETRY_TOPICS + usize::from(k).min(FEATURE_TOPICS - 1),
+        }
+    }
+
+    /// Those of features.
+    pub fn of_features() -> impl Iterator<Item = Self> {
+        (0..FEATURE_TOPICS as u8).map(Self::Features)
+    }
+
+    /// Those of odometry.
+    pub fn of_odometry() -> impl Iterator<Item = Self> {
+        (0..ODOMETRY_TOPICS as u8).map(Self::Odometry)
     }
 }
 
 /// A message of one of the topics.
 pub enum Message {
-    /// `odom`
-    Odometry(Box<Odometry>),
+    /// Of a source of odometry.
+    Odometry(u8, OdometryOf),
     /// `imu`
     Imu(Box<Imu>),
-    /// `features`
-    Features(Box<PointCloud2>),
+    /// Of a feature sensor.
+    Features(u8, FeaturesOf),
+    /// `/tf_static`
+    StaticTransforms(Box<TfMessage>),
+    /// `/tf`
+    Transforms(Box<TfMessage>),
     /// `initialpose`
     InitialPose(Box<PoseWithCovarianceStamped>),
     /// Bytes that are no message of their topic's type.
@@ -74,17 +102,21 @@ pub enum Event {
 impl OnTopic for Message {
     fn stamp(&self) -> Option<(i32, u32)> {
         let stamp = match self {
-            Self::Odometry(message) => &message.header.stamp,
+            Self::Odometry(_, OdometryOf::Odometry(message)) => &message.header.stamp,
+            Self::Odometry(_, OdometryOf::Twist(message)) => &message.header.stamp,
             Self::Imu(message) => &message.header.stamp,
-            Self::Features(message) => &message.header.stamp,
-            Self::InitialPose(_) | Self::Unreadable(..) => return None,
+            Self::Features(_, FeaturesOf::Cloud(message)) => &message.header.stamp,
+            Self::Features(_, FeaturesOf::Poses(message)) => &message.header.stamp,
+            Self::Transforms(message) => &message.transforms.first()?.header.stamp,
+            Self::InitialPose(_) | Self::StaticTransforms(_) | Self::Unreadable(..) => return None,
         };
         Some((stamp.sec, stamp.nanosec))
     }
 
     fn weight(&self) -> usize {
         match self {
-            Self::Features(message) => message.data.0.len(),
+            Self::Features(_, FeaturesOf::Cloud(message)) => message.data.0.len(),
+            Self::Features(_, FeaturesOf::Poses(message)) => message.poses.len() * size_of::<messages::Pose>(),
             _ => 1,
         }
     }
@@ -92,12 +124,14 @@ impl OnTopic for Message {
     fn topic(&self) -> usize {
         let topic = match self {
             Self::InitialPose(_) => Topic::InitialPose,
-            Self::Odometry(_) => Topic::Odometry,
+            Self::Odometry(source, _) => Topic::Odometry(*source),
             Self::Imu(_) => Topic::Imu,
-            Self::Features(_) => Topic::Features,
+            Self::Features(sensor, _) => Topic::Features(*sensor),
+            Self::StaticTransforms(_) => Topic::StaticTransforms,
+            Self::Transforms(_) => Topic::Transforms,
             Self::Unreadable(topic, _) => *topic,
         };
-        topic as usize
+        topic.index()
     }
 }
 
@@ -117,14 +151,39 @@ pub fn sort(batch: Vec<Event>) -> (Vec<Request>, Vec<Message>) {
 ///
 /// # Errors
 /// ROS refuses one of them.
-pub fn listen(node: &mut Node, settings: &Settings) -> r2r::Result<Vec<Inbox<Event>>> {
+pub fn listen(node: &mut Node, settings: &Settings, inputs: &Inputs) -> r2r::Result<Vec<Inbox<Event>>> {
     let mut inboxes: Vec<Inbox<Event>> = Vec::new();
-    inboxes.push(hear(node, Topic::Odometry, qos::sensor_data(), Message::Odometry)?);
-    if settings.use_imu {
-        inboxes.push(hear(node, Topic::Imu, qos::fast_sensor_data(), Message::Imu)?);
+    let of_robot = (Topic::StaticTransforms, "/tf_static");
+    inboxes.push(hear(node, of_robot, qos::static_transforms(), Message::StaticTransforms)?);
+    for (k, source) in (0..).zip(inputs.odometry_sources()) {
+        let topic = (Topic::Odometry(k), source.topic.as_str());
+        inboxes.push(match source.message {
+            OdometryMessage::Odometry => {
+                hear(node, topic, qos::sensor_data(), move |m| Message::Odometry(k, OdometryOf::Odometry(m)))?
+            }
+            OdometryMessage::Twist => {
+                hear(node, topic, qos::sensor_data(), move |m| Message::Odometry(k, OdometryOf::Twist(m)))?
+            }
+        });
     }
-    inboxes.push(hear(node, Topic::Features, qos::sensor_data(), Message::Features)?);
-    inboxes.push(hear(node, Topic::InitialPose, qos::reliable(), Message::InitialPose)?);
+    if settings.use_imu {
+        inboxes.push(hear(node, (Topic::Imu, "imu"), qos::fast_sensor_data(), Message::Imu)?);
+    }
+    for (k, (topic, message)) in (0..).zip(inputs.feature_topics()) {
+        let topic = (Topic::Features(k), topic);
+        inboxes.push(match message {
+            FeaturesMessage::Cloud => {
+                hear(node, topic, qos::sensor_data(), move |m| Message::Features(k, FeaturesOf::Cloud(m)))?
+            }
+            FeaturesMessage::PoseArray => {
+                hear(node, topic, qos::sensor_data(), move |m| Message::Features(k, FeaturesOf::Poses(m)))?
+            }
+        });
+    }
+    if inputs.wants_tags() {
+        inboxes.push(hear(node, (Topic::Transforms, "/tf"), qos::sensor_data(), Message::Transforms)?);
+    }
+    inboxes.push(hear(node, (Topic::InitialPose, "initialpose"), qos::reliable(), Message::InitialPose)?);
     let services = QosProfile::services_default;
     inboxes.push(receive(node.create_service("~/reset", services())?, |r| Event::Request(Request::Reset(r))));
     inboxes.push(receive(node.create_service("~/save_map", services())?, |r| Event::Request(Request::SaveMap(r))));
@@ -138,11 +197,11 @@ pub fn listen(node: &mut Node, settings: &Settings) -> r2r::Result<Vec<Inbox<Eve
 /// Subscribes to one topic.
 fn hear<M: messages::Message + Send + 'static>(
     node: &mut Node,
-    topic: Topic,
+    (topic, name): (Topic, &str),
     qos: QosProfile,
-    message: fn(Box<M>) -> Message,
+    message: impl Fn(Box<M>) -> Message + Send + 'static,
 ) -> r2r::Result<Inbox<Event>> {
-    subscribe(node, topic.name(), qos, move |decoded: Result<M, CdrError>| {
+    subscribe(node, name, qos, move |decoded: Result<M, CdrError>| {
         Event::Message(decoded.map_or_else(|error| Message::Unreadable(topic, error), |m| message(Box::new(m))))
     })
 }
@@ -152,19 +211,24 @@ mod tests {
     use super::*;
     use lienav_base::stamp::Stamp;
     use lienav_io::convert::header;
+    use lienav_io::messages::{Odometry, PointCloud2};
 
     fn odometry(ms: i64) -> Event {
         let header = header(Stamp::from_nanos(1_000_000 * ms), "odom");
-        Event::Message(Message::Odometry(Box::new(Odometry { header, ..Default::default() })))
+        let message = Box::new(Odometry { header, ..Default::default() });
+        Event::Message(Message::Odometry(0, OdometryOf::Odometry(message)))
     }
 
     fn features(ms: i64) -> Event {
         let header = header(Stamp::from_nanos(1_000_000 * ms), "feature_sensor");
-        Event::Message(Message::Features(Box::new(PointCloud2 { header, ..Default::default() })))
+        let message = Box::new(PointCloud2 { header, ..Default::default() });
+        Event::Message(Message::Features(0, FeaturesOf::Cloud(message)))
     }
 
     fn shown(batch: Vec<Event>) -> Vec<(char, u32)> {
-        let show = |m: &Message| (if m.topic() == 1 { 'o' } else { 'f' }, m.stamp().unwrap().1 / 1_000_000);
+        let show = |m: &Message| {
+            (if m.topic() == Topic::Odometry(0).index() { 'o' } else { 'f' }, m.stamp().unwrap().1 / 1_000_000)
+        };
         sort(batch).1.iter().map(show).collect()
     }
 
@@ -173,6 +237,15 @@ mod tests {
         // What two turns of r2r bring after a while without processor time: one of each, then one of each.
         let batch = vec![odometry(5), features(5), odometry(10), features(55), odometry(50), odometry(55)];
         assert_eq!(shown(batch), [('o', 5), ('f', 5), ('o', 10), ('o', 50), ('o', 55), ('f', 55)]);
+    }
+
+    #[test]
+    fn every_topic_has_a_place_of_its_own() {
+        let others = [Topic::InitialPose, Topic::StaticTransforms, Topic::Imu, Topic::Transforms];
+        let all = others.into_iter().chain(Topic::of_features()).chain(Topic::of_odometry());
+        let mut places: Vec<usize> = all.map(Topic::index).collect();
+        places.sort_unstable();
+        assert_eq!(places, (0..Topic::COUNT).collect::<Vec<_>>());
     }
 
     #[test]

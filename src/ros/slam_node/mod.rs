@@ -5,6 +5,7 @@
 
 mod display;
 mod input;
+mod inputs;
 mod local;
 mod map;
 mod markers;
@@ -15,6 +16,10 @@ mod settings;
 mod tally;
 mod worker;
 
+pub use inputs::{
+    FallbackSettings, FeaturesMessage, NAMED_SPECS, OdometryMessage, OdometrySettings, STANDBY, SensorSettings,
+    TagSettings,
+};
 pub use quality::QualitySettings;
 pub use report::{NO_ODOM_POSE, QUEUE_FULL, STALE};
 pub use settings::{LocalOdometry, MapSettings, SPECS, Settings};
@@ -29,6 +34,7 @@ use super::start::{self, StartError, clock_follower};
 use super::stop::Stop;
 use super::type_description;
 use input::{Event, Request, Topic};
+use inputs::Inputs;
 use lienav_slam::{Config, Slam};
 use worker::Worker;
 
@@ -36,9 +42,11 @@ use worker::Worker;
 const MOST_CLOUDS: usize = 64 << 20;
 
 /// The types of its topics and services, beside those that every node has.
-const TYPES: [&str; 10] = [
+const TYPES: [&str; 12] = [
     "diagnostic_msgs/msg/DiagnosticStatus",
+    "geometry_msgs/msg/PoseArray",
     "geometry_msgs/msg/PoseWithCovarianceStamped",
+    "geometry_msgs/msg/TwistWithCovarianceStamped",
     "nav_msgs/msg/Odometry",
     "nav_msgs/msg/Path",
     "sensor_msgs/msg/Imu",
@@ -56,23 +64,26 @@ const TYPES: [&str; 10] = [
 pub fn run(stop: &Stop) -> Result<(), StartError> {
     let mut node = start::node("slam_node")?;
     let log = Log::new(node.logger());
-    let parameters = declare(&node, &log)?;
+    let (parameters, inputs) = declare(&node, &log)?;
     let settings: Settings = parameters.read(SPECS)?;
     check_frames(&settings).map_err(ParameterError::Unusable)?;
     let config: Config = parameters.read(lienav_slam::SPECS)?;
-    let slam = Slam::new(config).map_err(|e| ParameterError::Unusable(e.to_string()))?;
+    let mut slam = Slam::new(config).map_err(|e| ParameterError::Unusable(e.to_string()))?;
+    inputs.equip(&mut slam).map_err(|e| ParameterError::Unusable(e.to_string()))?;
     let clock = RosClock::of(&mut node, parameters::use_sim_time(&parameters)?)?;
 
     let (requests, events) = parameters::Services::of(&mut node)?.split();
-    let mut inboxes = input::listen(&mut node, &settings)?;
+    let mut inboxes = input::listen(&mut node, &settings, &inputs)?;
     inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, |r| Event::Request(Request::Parameters(r)))));
     let (requests, lifecycle) = lifecycle::Services::of(&mut node)?.split();
     inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, |r| Event::Request(Request::Lifecycle(r)))));
     inboxes.extend(type_description::offer(&mut node, &[&TYPES, &type_description::COMMON])?);
     let managed = (lifecycle, parameters.read::<lifecycle::Start>(lifecycle::START_SPECS)?.autostart);
-    let queue = Queue::new(settings.queue_size).holding(Topic::Features as usize, MOST_CLOUDS);
+    let empty = Queue::new(settings.queue_size);
+    let queue = Topic::of_features().fold(empty, |queue, topic| queue.holding(topic.index(), MOST_CLOUDS));
     let follow_clock = clock_follower(clock.clone(), log.clone());
-    let mut worker = Worker::of(&mut node, slam, parameters, settings, events, clock, managed, log.clone())?;
+    let fed = (slam, inputs);
+    let mut worker = Worker::of(&mut node, fed, parameters, settings, events, clock, managed, log.clone())?;
     parameters::declare_qos(worker.parameters(), &node, &log);
 
     let take = |batch: Vec<Event>| {
@@ -84,15 +95,16 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
 }
 
 /// All parameters, with what the user has set; warns of names that nobody has asked for.
-fn declare(node: &r2r::Node, log: &Log) -> Result<Parameters, ParameterError> {
+fn declare(node: &r2r::Node, log: &Log) -> Result<(Parameters, Inputs), ParameterError> {
     let overrides = parameters::overrides(node);
     let mut all = Parameters::default();
     all.declare(&Config::default(), lienav_slam::SPECS, &overrides)?;
     all.declare(&Settings::default(), SPECS, &overrides)?;
     all.declare(&lifecycle::Start::default(), lifecycle::START_SPECS, &overrides)?;
     all.declare(&parameters::Time::default(), parameters::TIME_SPECS, &overrides)?;
+    let inputs = Inputs::declare(&mut all, &overrides)?;
     parameters::warn_of_unknown(&all, &overrides, log);
-    Ok(all)
+    Ok((all, inputs))
 }
 
 /// Frames that are empty, or one where there have to be two, make a tree of transforms that nobody can use.

@@ -17,6 +17,7 @@
 //! | WARN | messages of a second clock were dropped |
 //! | WARN | overload: clouds were skipped, the queue was full, or the output was older than `max_latency_s` |
 //! | ERROR | overload, and the output was older than [`LATE_S`] |
+//! | WARN | odometry comes from one of `odometry.fallbacks`, since a better source is silent |
 //! | WARN | odometry is older than [`OLD_S`] by the clock of ROS when it arrives, and not by hours |
 //! | WARN | `use_imu` is set, and odometry came but nothing on `imu` |
 //! | OK | otherwise |
@@ -24,6 +25,7 @@
 //! Every reason is listed with its count since the start, whether it happened or not: `dropped.<reason>`.
 
 use super::input::Topic;
+use super::inputs::STANDBY;
 use crate::ros::diagnostics::{Dropped, Findings, Level, Percentiles, Received, Values, listed};
 use crate::ros::queue::Load;
 use lienav_io::bag::UNREADABLE;
@@ -104,6 +106,8 @@ pub struct Report {
     pub since_time_jump: Option<Duration>,
     /// Whether `imu` is to be used.
     pub use_imu: bool,
+    /// The topic that odometry comes from while `odom` is silent.
+    pub standing_in: Option<String>,
     /// Standard deviations of position (m) and heading (rad), NaN for a variance that is negative or no number; `None`
     /// before the first odometry.
     pub std: Option<(f64, f64)>,
@@ -179,7 +183,7 @@ impl Report {
 /// not.
 pub fn all_dropped(node: &Dropped, filter: &Counts, load: &Load<{ Topic::COUNT }>) -> Dropped {
     let of_filter = DropReason::ALL.iter().map(|&reason| (reason.word(), filter.get(reason)));
-    let of_node = Refusal::WORDS.into_iter().chain([NO_ODOM_POSE, UNREADABLE]).map(|word| (word, 0));
+    let of_node = Refusal::WORDS.into_iter().chain([NO_ODOM_POSE, UNREADABLE, STANDBY]).map(|word| (word, 0));
     node.with(of_filter.chain(of_node).chain([(QUEUE_FULL, load.dropped), (STALE, load.superseded)]))
 }
 
@@ -216,13 +220,16 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
         findings.warn(format!("use_imu is true, but no message {ever} on imu: remap it, or set use_imu to false"));
     }
     findings.silence("odometry", now.odometry_silence);
+    if let Some(topic) = &now.standing_in {
+        findings.warn(format!("odometry comes from {topic}, since a better source is silent"));
+    }
     if let Some(age) = now.input_age_s.filter(|age| (OLD_S..RECORDED_S).contains(age)) {
         findings.warn(format!(
             "odom is {age:.1} s old when it arrives: the clock of its publisher differs, or messages are delayed on \
             the way"
         ));
     }
-    let ordinary = |word: &str| ORDINARY.iter().any(|reason| reason.word() == word);
+    let ordinary = |word: &str| word == STANDBY || ORDINARY.iter().any(|reason| reason.word() == word);
     if dropped.iter().any(|(word, _)| !ordinary(word)) {
         findings.warn(format!("dropped: {}", listed(&dropped)));
     }
@@ -273,12 +280,14 @@ fn overload(findings: &mut Findings, before: &Report, now: &Report) {
 }
 
 /// The message for the time between two reports. `name` is that of the node.
-pub fn status(name: &str, before: &Report, now: &Report) -> DiagnosticStatus {
+/// `others` says what is to be said of other inputs.
+pub fn status(name: &str, before: &Report, now: &Report, others: impl FnOnce(&mut Values)) -> DiagnosticStatus {
     let mut values = Values::default();
     values.say("enabled", now.enabled);
     values.received("odom", now.odometry);
     values.received("features", now.features);
     values.received("imu", now.imu);
+    others(&mut values);
     values.say("steps", now.steps);
     values.say("observations.used", now.observations_used);
     values.say("observations.rejected", now.observations_rejected);

@@ -93,7 +93,7 @@ fn what_was_dropped_before_the_last_report_is_listed_but_no_longer_warned_of() {
     before.dropped.add("absurd");
     now.dropped.add("absurd");
     assert_eq!(judge(&before, &now).0, Level::Ok);
-    let status = status("slam_node", &before, &now);
+    let status = status("slam_node", &before, &now, |_| ());
     let value = |key: &str| status.values.iter().find(|v| v.key == key).map(|v| v.value.as_str());
     assert_eq!(value("dropped.absurd"), Some("1"));
 }
@@ -101,7 +101,7 @@ fn what_was_dropped_before_the_last_report_is_listed_but_no_longer_warned_of() {
 #[test]
 fn every_reason_is_listed_also_where_it_never_happened() {
     let (before, now) = healthy();
-    let status = status("slam_node", &before, &now);
+    let status = status("slam_node", &before, &now, |_| ());
     assert_eq!((status.level, status.name.as_str()), (0, "slam_node: filter"));
     let reasons = DropReason::ALL.iter().map(|r| r.word()).chain(Refusal::WORDS).chain([
         QUEUE_FULL,

@@ -1,5 +1,6 @@
 //! The parameters of `slam_node` beside those of the filter ([`lienav_slam::SPECS`]).
 
+use super::inputs::{FeaturesMessage, OdometrySettings, TagSettings};
 use super::quality::QualitySettings;
 use lienav_base::settings::{Described, Spec};
 use lienav_base::{settings, words};
@@ -15,9 +16,11 @@ settings! {
         map_frame: String = "map".into();
         /// Frame of the odometry (REP 105); frame_id of odom has to be this.
         odom_frame: String = "odom".into();
-        /// Frame of the robot; child_frame_id of odom has to be this.
+        /// Frame of the robot; child_frame_id of odom is this, or a frame with a static transform to it.
         base_frame: String = "base_link".into();
-        /// Frame of the feature sensor; frame_id of features is this or base_frame.
+        /// Frame of the feature sensor where sensor.x_m and so on are given: frame_id of features is this or base_frame.
+        ///
+        /// Where they are not given, any frame with a static transform to base_frame will do.
         sensor_frame: String = "feature_sensor".into();
         /// Frame of the gyroscope; frame_id of imu is this or base_frame.
         imu_frame: String = "imu_link".into();
@@ -41,6 +44,16 @@ settings! {
         display_rate_hz: f64 = 5.0, within 0.1..=50.0, unit "Hz", runtime;
         /// Probability that a feature lies in its ellipse.
         marker_probability: f64 = 0.95, within 0.01..=0.9999, runtime;
+        /// Type of the messages on features: sensor_msgs/PointCloud2 (cloud), or geometry_msgs/PoseArray (pose_array).
+        features_message: FeaturesMessage = FeaturesMessage::Cloud, one_of FeaturesMessage::WORDS;
+        /// Names of further sensors.
+        ///
+        /// Each has parameters of its own, such as `<name>.topic` ([`SensorSettings`](super::SensorSettings)).
+        sensors: Vec<String> = Vec::new(), names;
+        /// Where odometry comes from.
+        odometry: OdometrySettings;
+        /// Tags on /tf.
+        tags: TagSettings;
         /// Where the map is kept.
         map: MapSettings;
         /// What the user asks of the pose.

@@ -1,6 +1,7 @@
 //! What `slam_node` counts and times, for `/diagnostics` and the log.
 
 use super::input::Topic;
+use super::inputs::Inputs;
 use super::report::{self, Report, Search};
 use crate::ros::diagnostics::{Dropped, Percentiles, Received};
 use crate::ros::queue::Load;
@@ -104,6 +105,7 @@ impl Tally {
         name: &str,
         now: Instant,
         slam: &Slam,
+        inputs: &Inputs,
         load: &Load<{ Topic::COUNT }>,
         max_latency_s: f64,
     ) -> r2r::diagnostic_msgs::msg::DiagnosticStatus {
@@ -115,7 +117,10 @@ impl Tally {
             odometry: self.odometry,
             features: self.features,
             imu: self.imu,
-            odometry_silence: load.heard[Topic::Odometry as usize].map(|at| now.saturating_duration_since(at)),
+            odometry_silence: Topic::of_odometry()
+                .filter_map(|topic| load.heard[topic.index()])
+                .max()
+                .map(|at| now.saturating_duration_since(at)),
             steps: self.steps,
             observations_used: self.observations_used,
             observations_rejected: self.observations_rejected,
@@ -130,6 +135,7 @@ impl Tally {
             time_jumps: slam.time_jumps(),
             since_time_jump: self.last_time_jump.map(|at| now.saturating_duration_since(at)),
             use_imu: self.use_imu,
+            standing_in: inputs.standing_in().map(str::to_owned),
             std: slam.predicted().map(|e| (std(e.covariance.m11 + e.covariance.m22), std(e.covariance.m33))),
             latency_ms: Percentiles::of(&mut self.latency_ms),
             odometry_latency_ms: Percentiles::of(&mut self.odometry_latency_ms),
@@ -141,7 +147,7 @@ impl Tally {
         self.latency_ms.clear();
         self.odometry_latency_ms.clear();
         self.step_us.clear();
-        let status = report::status(name, &self.last_report, &report);
+        let status = report::status(name, &self.last_report, &report, |values| inputs.say(values));
         self.last_report = report;
         status
     }

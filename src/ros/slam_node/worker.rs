@@ -1,9 +1,11 @@
 //! The thread that computes: receive, convert, check, step, publish.
 
+mod feed;
 mod managed;
 
 use super::display::Display;
 use super::input::{Message, Request, Topic};
+use super::inputs;
 use super::local::Local;
 use super::map::{self, Done, Keeper, Waiting};
 use super::output::Outputs;
@@ -21,8 +23,6 @@ use crate::ros::qos_overrides::publisher;
 use crate::ros::queue::{Next, Queue};
 use crate::ros::stop::Stop;
 use lienav_base::stamp::Stamp;
-use lienav_io::bag::UNREADABLE;
-use lienav_io::bag::cdr::CdrError;
 use lienav_io::convert::{self, Refusal};
 use lienav_io::map_file::MapFile;
 use lienav_io::messages;
@@ -43,6 +43,7 @@ pub type Inputs = Queue<Request, Message, { Topic::COUNT }>;
 /// The filter with all that surrounds it.
 pub struct Worker {
     slam: Slam,
+    inputs: inputs::Inputs,
     parameters: Parameters,
     settings: Settings,
     outputs: Outputs,
@@ -82,7 +83,7 @@ impl Worker {
     #[allow(clippy::too_many_arguments)]
     pub fn of(
         node: &mut Node,
-        mut slam: Slam,
+        (mut slam, inputs): (Slam, inputs::Inputs),
         parameters: Parameters,
         settings: Settings,
         events: Events,
@@ -107,6 +108,7 @@ impl Worker {
             autostart,
             is_switched_on: true,
             slam,
+            inputs,
             parameters,
             settings,
             events,
@@ -125,12 +127,17 @@ impl Worker {
         self.begin();
         while !stop.is_requested() {
             match queue.next(Instant::now() + TURN) {
+                // They come once only: what a robot looks like is learned whatever else the node does.
+                Next::Message(_, Message::StaticTransforms(message)) => self.static_transforms(&message),
                 Next::Message(..) | Next::Idle if !self.lifecycle.is_active() => (),
-                Next::Message(received, Message::Odometry(message)) => self.odometry(received, &message),
-                Next::Message(received, Message::Features(message)) => {
-                    let is_newest = queue.waiting(Topic::Features as usize) == 0;
-                    self.features(received, is_newest, &message);
+                Next::Message(received, Message::Odometry(source, message)) => {
+                    self.odometry(received, source, &message)
                 }
+                Next::Message(received, Message::Features(sensor, message)) => {
+                    let is_newest = queue.waiting(Topic::Features(sensor).index()) == 0;
+                    self.features(received, is_newest, sensor, &message);
+                }
+                Next::Message(received, Message::Transforms(message)) => self.transforms(received, &message),
                 Next::Message(_, Message::Imu(message)) => self.imu(&message),
                 Next::Message(_, Message::InitialPose(message)) => self.initial_pose(&message),
                 Next::Message(_, Message::Unreadable(topic, error)) => self.unreadable(topic, &error),
@@ -140,41 +147,6 @@ impl Worker {
             self.look_after(queue);
         }
         self.save_at_the_end();
-    }
-
-    fn odometry(&mut self, received: Instant, message: &messages::Odometry) {
-        self.tally.odometry.received += 1;
-        let (input, base_in_odom) = match convert::odometry(message, &[self.settings.odom()], &[self.settings.base()]) {
-            Ok(converted) => converted,
-            Err(refusal) => return self.refuse("odom", &refusal),
-        };
-        match self.slam.odometry(&input) {
-            Ok(()) => self.tally.odometry.used += 1,
-            Err(reason) => return self.drop("odom", reason),
-        }
-        self.note_arrival(input.stamp, received);
-        let base_in_odom = self.publish_local(input.stamp, base_in_odom);
-        self.publish_steps();
-        self.publish_prediction(input.stamp, base_in_odom);
-        self.tally.odometry_answered(received, self.clock.now().since(input.stamp));
-    }
-
-    fn features(&mut self, received: Instant, is_newest: bool, message: &messages::PointCloud2) {
-        self.tally.features.received += 1;
-        if !is_newest && self.would_be_late(received) {
-            return self.skip(received);
-        }
-        let kind = self.slam.config().sensor.kind;
-        let input = match convert::features(message, &self.settings.sensor(), kind) {
-            Ok(converted) => converted,
-            Err(refusal) => return self.refuse("features", &refusal),
-        };
-        match self.slam.features(input.stamp, input.kind, &input.observations) {
-            Ok(()) => self.tally.cloud_waits(input.stamp, received),
-            Err(reason) => return self.drop("features", reason),
-        }
-        self.note_arrival(input.stamp, received);
-        self.publish_steps();
     }
 
     /// Whether the pose of a cloud that arrived at `received` would come out too late, if a step takes as long as the
@@ -253,7 +225,7 @@ impl Worker {
     }
 
     /// The estimate carried on to the odometry of `stamp`, if that is the newest.
-    fn publish_prediction(&mut self, stamp: Stamp, base_in_odom: Option<Se2>) {
+    fn publish_prediction(&mut self, stamp: Stamp, base_in_odom: Option<Se2>, has_pose: bool) {
         let Some(estimate) = self.slam.predicted().filter(|e| e.stamp == stamp) else { return };
         let published = self.outputs.predicted(&estimate);
         self.log.sent(published);
@@ -262,7 +234,7 @@ impl Worker {
                 let published = self.outputs.map_to_odom(&estimate, base_in_odom, self.settings.transform_tolerance_s);
                 self.log.sent(published);
             }
-            None if self.settings.publish_tf => {
+            None if self.settings.publish_tf && has_pose => {
                 self.tally.dropped.add(NO_ODOM_POSE);
                 self.log.warn_of(NO_ODOM_POSE, || {
                     "odom: the pose is not finite or its quaternion is not normalized: no map -> odom transform \
@@ -281,6 +253,7 @@ impl Worker {
         }
         self.tally.time_jumps_seen = self.slam.time_jumps();
         self.outputs.restart();
+        self.inputs.restart();
         self.restart_local();
         self.newest = None;
         self.quality.restart();
@@ -328,6 +301,7 @@ impl Worker {
             Request::Reset(request) => {
                 self.slam.reset();
                 self.outputs.restart();
+                self.inputs.restart();
                 self.restart_local();
                 self.display.clear();
                 self.newest = None;
@@ -511,7 +485,7 @@ impl Worker {
         }
         if self.diagnostics.is_due(now) {
             let (name, limit) = (self.diagnostics.node(), self.settings.max_latency_s);
-            let status = self.tally.status(name, now, &self.slam, &queue.load(), limit);
+            let status = self.tally.status(name, now, &self.slam, &self.inputs, &queue.load(), limit);
             let quality = self.lifecycle.is_active().then(|| self.say_quality(queue, true)).flatten();
             let said = [Some(self.lifecycle.with_state(status)), quality].into_iter().flatten().collect();
             let published = self.diagnostics.publish(&self.clock, said);
@@ -521,7 +495,8 @@ impl Worker {
 
     /// Publishes how good the pose is: each second, and at once where it is another word than before.
     fn say_quality(&mut self, queue: &Inputs, is_due: bool) -> Option<DiagnosticStatus> {
-        let heard = queue.load().heard[Topic::Odometry as usize];
+        let load = queue.load();
+        let heard = Topic::of_odometry().filter_map(|topic| load.heard[topic.index()]).max();
         let silence = heard.map(|at| at.elapsed());
         let evidence = self.quality.evidence(&self.slam, silence, &self.settings.quality);
         let (quality, status) = evidence.status(self.diagnostics.node());
@@ -531,18 +506,6 @@ impl Worker {
         let published = self.quality_says.publish(&status);
         self.log.sent(published);
         Some(status)
-    }
-
-    /// Counted with those that came, so that a topic of nothing else is an error.
-    fn unreadable(&mut self, topic: Topic, error: &CdrError) {
-        match topic {
-            Topic::Odometry => self.tally.odometry.received += 1,
-            Topic::Imu => self.tally.imu.received += 1,
-            Topic::Features => self.tally.features.received += 1,
-            Topic::InitialPose => (),
-        }
-        self.tally.dropped.add(UNREADABLE);
-        self.log.warn_of(UNREADABLE, || format!("{} dropped as {UNREADABLE}: {error}", topic.name()));
     }
 
     fn refuse(&mut self, topic: &str, refusal: &Refusal) {

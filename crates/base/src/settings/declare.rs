@@ -58,6 +58,7 @@
 /// |---|---|---|
 /// | `within 0.0..=1.0` | a finite number in this interval | any value of the type |
 /// | `one_of WhenFull::WORDS` | one of these words | any value of the type |
+/// | `names` | a list of names | any value of the type |
 /// | `unit "m/s"` | unit of the number | a pure number, or no number |
 /// | `runtime` | may change while running | a change needs a restart |
 ///

@@ -19,6 +19,8 @@ pub struct Frame<'a> {
 pub enum Origin {
     /// From this parameter.
     Parameter(&'static str),
+    /// From this parameter; a frame with a static transform to it would do as well.
+    OnRobot(&'static str),
     /// From the first message of the topic.
     FirstMessage,
 }
@@ -27,6 +29,9 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Parameter(name) => write!(f, "parameter {name}"),
+            Self::OnRobot(name) => {
+                write!(f, "parameter {name}, or a frame with a transform to it, of which none has come on /tf_static")
+            }
             Self::FirstMessage => write!(f, "as in the first message of the topic"),
         }
     }

@@ -19,16 +19,22 @@
 //! ```
 
 mod frame;
+mod placed;
 mod read;
 mod refusal;
+mod seat;
+mod tags;
 mod write;
 
 pub use frame::{Expected, Frame, Frames, Origin, check_frame};
+pub use placed::{isometry_of, placed_odometry, pose_array, seated_features, twist};
 pub use read::{
     features, imu, imu_sample, initial_pose, landmarks, magnetic_field, odometry, planar_block, pose_of, stamp_of,
     torque, yaw_of,
 };
 pub use refusal::Refusal;
+pub use seat::{MAX_TILT_RAD, Seat};
+pub use tags::{TagCamera, TagPattern, TagPatternError};
 pub use write::{
     cloud_message, features_message, header, imu_message, odometry_message, pose_message, pose_stamped,
     transform_message,

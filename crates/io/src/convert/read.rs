@@ -51,7 +51,7 @@ pub fn odometry(
 }
 
 /// The covariance of (v_x, v_y, ω); `None` where the message states none: nothing but zeros, or −1 first.
-fn stated_covariance(covariance: &Covariance6) -> Option<Matrix3<f64>> {
+pub(super) fn stated_covariance(covariance: &Covariance6) -> Option<Matrix3<f64>> {
     let states_one = covariance.0[0] != -1.0 && covariance.0.iter().any(|&x| x != 0.0);
     states_one.then(|| planar_block(covariance))
 }
@@ -80,7 +80,7 @@ pub fn pose_of(pose: &Pose) -> Result<Se2, Refusal> {
 /// How far the length of a quaternion may be from 1: drivers send rounded ones.
 const NORM_TOLERANCE: f64 = 1e-3;
 
-fn check_orientation(q: &Quaternion) -> Result<(), Refusal> {
+pub(super) fn check_orientation(q: &Quaternion) -> Result<(), Refusal> {
     let norm = nalgebra::Quaternion::new(q.w, q.x, q.y, q.z).norm();
     // Not-a-number is farther than everything.
     if (norm - 1.0).abs() < NORM_TOLERANCE { Ok(()) } else { Err(Refusal::BadOrientation { norm }) }

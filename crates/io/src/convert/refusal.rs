@@ -22,6 +22,40 @@ pub enum Refusal {
         /// Where the expected frame is stated.
         origin: Origin,
     },
+    /// A frame of which it is not known where it is on the robot.
+    #[error(
+        "no static transform from '{base}' to '{frame}' has come yet: publish it on /tf_static (robot_state_publisher, \
+         static_transform_publisher), or {otherwise}"
+    )]
+    NoTransform {
+        /// The frame of the robot.
+        base: String,
+        /// The frame of the message.
+        frame: String,
+        /// What else can be done.
+        otherwise: &'static str,
+    },
+    /// A sensor that leans, with readings that are meant in the plane.
+    #[error(
+        "the frame of the sensor leans by {tilt_deg:.0} degrees, and {what}: send positions x, y, z, or put the frame \
+         upright"
+    )]
+    TiltedSensor {
+        /// The angle from the vertical, degrees.
+        tilt_deg: f64,
+        /// Why that is not used.
+        what: &'static str,
+    },
+    /// A transform that is none.
+    #[error("the transform from '{parent}' to '{child}': {why}")]
+    BadTransform {
+        /// `frame_id`.
+        parent: String,
+        /// `child_frame_id`.
+        child: String,
+        /// What is wrong.
+        why: &'static str,
+    },
     /// A stamp with a second or more of nanoseconds.
     #[error("stamp.nanosec is {0}, expected less than 1000000000")]
     BadStamp(u32),
@@ -41,13 +75,16 @@ pub enum Refusal {
 
 impl Refusal {
     /// All words of [`Refusal::word`].
-    pub const WORDS: [&'static str; 6] = [
+    pub const WORDS: [&'static str; 9] = [
         "bad_layout",
         "unknown_frame",
         "bad_stamp",
         "bad_orientation",
         "no_angular_velocity",
         "no_linear_acceleration",
+        "no_transform",
+        "tilted_sensor",
+        "bad_transform",
     ];
 
     /// The reason as one word: the one it is counted under in `/diagnostics` and in reports.
@@ -59,6 +96,9 @@ impl Refusal {
             Self::BadOrientation { .. } => Self::WORDS[3],
             Self::NoAngularVelocity => Self::WORDS[4],
             Self::NoLinearAcceleration => Self::WORDS[5],
+            Self::NoTransform { .. } => Self::WORDS[6],
+            Self::TiltedSensor { .. } => Self::WORDS[7],
+            Self::BadTransform { .. } => Self::WORDS[8],
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::estimator::SavedEstimator;
 use crate::inbox::Inbox;
 use crate::lookahead::LookAhead;
 use crate::motion::Increment;
+use crate::sensor::SensorSet;
 use crate::spikes::SpikeGate;
 use crate::state::Damage;
 use crate::{Component, Config, ConfigError, Counts, Filter, MapMode, Odometry};
@@ -39,6 +40,8 @@ pub struct SavedState {
     counts: Counts,
     time: Option<Stamp>,
     last_step: Option<Stamp>,
+    #[serde(default)]
+    last_sensors: SensorSet,
     guard: ClockGuard,
     held: Vec<Odometry>,
     early: EarlyGate,
@@ -174,6 +177,7 @@ impl Slam {
             counts: self.counts,
             time: self.time,
             last_step: self.last_step,
+            last_sensors: self.last_sensors,
             guard: self.guard,
             held: self.held.clone(),
             early: self.early.clone(),
@@ -217,7 +221,7 @@ impl Slam {
         self.estimator.restore(saved.estimator, &self.config);
         self.inbox = saved.inbox;
         (self.counts, self.time_jumps, self.enabled) = (saved.counts, saved.time_jumps, saved.enabled);
-        (self.time, self.last_step) = (saved.time, saved.last_step);
+        (self.time, self.last_step, self.last_sensors) = (saved.time, saved.last_step, saved.last_sensors);
         (self.guard, self.held, self.early, self.spikes) = (saved.guard, saved.held, saved.early, saved.spikes);
         (self.waiting, self.ahead) = (saved.waiting, saved.ahead);
         (self.newest_twist, self.twist) = (saved.newest_twist, saved.twist);

@@ -44,7 +44,8 @@ impl Slam {
             return Err(RelocalizeError::NoMap);
         }
         let added: Vec<Sensor> = self.estimator.added().to_vec();
-        let search = GlobalLocalization::new(&map, finder_config(&self.config), self.filter(), &self.config, &added)?;
+        let config = Config { sensor: self.estimator.sensor(&self.config.sensor), ..self.config.clone() };
+        let search = GlobalLocalization::new(&map, finder_config(&config), self.filter(), &config, &added)?;
         self.search = Some(Box::new(search));
         Ok(())
     }

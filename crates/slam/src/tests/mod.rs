@@ -17,6 +17,7 @@ mod order;
 mod robustness;
 mod saved;
 mod search;
+mod sensors;
 mod take_map;
 mod tilt;
 mod wide_prior;

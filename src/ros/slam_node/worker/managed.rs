@@ -74,6 +74,8 @@ impl Worker {
         if !file.is_empty() && *autosave_s > 0.0 && self.keeper.is_worth_it(steps) {
             self.keeper.save(&self.slam, steps, (file, &self.settings.map_frame), None);
         }
+        self.inputs.equip(&mut fresh).map_err(|error| error.to_string())?;
+        self.inputs.restart();
         fresh.set_enabled(false);
         self.slam = fresh;
         self.is_switched_on = true;

@@ -1,0 +1,167 @@
+//! Where a sensor sits, from a transform in space: the plane's part of it, and what it takes to bring readings there.
+
+use super::refusal::Refusal;
+use lienav_lie::Se2;
+use lienav_slam::{FeatureKind, Features, Noise};
+use nalgebra::{Isometry3, Matrix3, Vector3};
+
+/// A sensor that leans by no more than this counts as level, rad: a range is then too long by half a percent at most.
+pub const MAX_TILT_RAD: f64 = 0.1;
+
+/// Below this, an axis is taken to have no horizontal direction.
+const STEEP: f64 = 0.1;
+
+/// A rotation so near to one about the vertical is one, but for rounding.
+const EXACT: f64 = 1e-9;
+
+/// Where a sensor sits on the base, and how its readings come into the plane.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seat {
+    /// Its place in the base frame. The heading is that of its X axis, or of its Y axis less 90° where X is vertical.
+    pub mount: Se2,
+    /// From the sensor to one at the same place with that heading, level: what is left of the rotation.
+    levelling: Matrix3<f64>,
+}
+
+impl Seat {
+    /// Of a level sensor at `mount` in the base frame.
+    pub fn level_at(mount: Se2) -> Self {
+        Self { mount, levelling: Matrix3::identity() }
+    }
+
+    /// Of a sensor at `pose` in the base frame.
+    pub fn of(pose: &Isometry3<f64>) -> Self {
+        let rotation = pose.rotation.to_rotation_matrix();
+        let (x, y) = (rotation.matrix().column(0), rotation.matrix().column(1));
+        let heading = if x.x.hypot(x.y) > STEEP { x.y.atan2(x.x) } else { (-y.x).atan2(y.y) };
+        let turn = nalgebra::Rotation3::from_axis_angle(&Vector3::z_axis(), heading);
+        let t = pose.translation.vector;
+        Self { mount: Se2::new(t.x, t.y, heading), levelling: (turn.inverse() * rotation).into_inner() }
+    }
+
+    /// By how much the sensor leans from upright, or, upside down, from that, rad.
+    pub fn tilt_rad(&self) -> f64 {
+        self.levelling.m33.abs().min(1.0).acos()
+    }
+
+    /// Whether it hangs upside down.
+    pub fn is_upside_down(&self) -> bool {
+        self.levelling.m33 < 0.0
+    }
+
+    /// Makes the readings those of a level sensor at [`Seat::mount`]. `heights` are the third coordinates of positions,
+    /// m; zeros where there are none. Bearings of a sensor that leans by less than [`MAX_TILT_RAD`] stay what they are,
+    /// and those of one upside down change their sign.
+    ///
+    /// # Errors
+    /// [`Refusal::TiltedSensor`]: bearings, or covariances of two coordinates, of a sensor that leans by more.
+    pub fn level(&self, features: &mut Features, heights: &[f64]) -> Result<(), Refusal> {
+        if (self.levelling - Matrix3::identity()).amax() < EXACT {
+            return Ok(());
+        }
+        let is_level = self.tilt_rad() <= MAX_TILT_RAD;
+        let refused = |what| Refusal::TiltedSensor { tilt_deg: self.tilt_rad().to_degrees(), what };
+        let l = &self.levelling;
+        match features.kind {
+            FeatureKind::RelativePosition => {
+                let planar = l.fixed_view::<2, 2>(0, 0).into_owned();
+                if !is_level && features.observations.iter().any(|o| o.covariance.is_some()) {
+                    return Err(refused("a covariance of x and y says nothing of the third coordinate"));
+                }
+                for (i, observation) in features.observations.iter_mut().enumerate() {
+                    let v = observation.value.xy();
+                    let height = heights.get(i).copied().unwrap_or(0.0);
+                    observation.value = (l * Vector3::new(v.x, v.y, height)).xy().into();
+                    let turned = |c: Noise| (planar * c.fixed::<2>() * planar.transpose()).into();
+                    observation.covariance = observation.covariance.map(turned);
+                }
+                Ok(())
+            }
+            FeatureKind::RangeBearing if is_level => {
+                if self.is_upside_down() {
+                    for observation in &mut features.observations {
+                        let v = observation.value.xy();
+                        observation.value = [v.x, -v.y].into();
+                        let mirrored = |c: Noise| {
+                            let mut c = c.fixed::<2>();
+                            (c.m12, c.m21) = (-c.m12, -c.m21);
+                            c.into()
+                        };
+                        observation.covariance = observation.covariance.map(mirrored);
+                    }
+                }
+                Ok(())
+            }
+            FeatureKind::RangeBearing => Err(refused("ranges and bearings lie in its own plane")),
+            FeatureKind::StereoBearings if is_level && !self.is_upside_down() => Ok(()),
+            FeatureKind::StereoBearings => Err(refused("bearings of cameras lie in their own plane")),
+            FeatureKind::Added(_) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lienav_base::stamp::Stamp;
+    use lienav_slam::Observation;
+    use nalgebra::{Matrix2, Translation3, UnitQuaternion, Vector2};
+    use proptest::prelude::*;
+    use std::f64::consts::PI;
+
+    fn seat(roll: f64, pitch: f64, yaw: f64) -> (Isometry3<f64>, Seat) {
+        let rotation = UnitQuaternion::from_euler_angles(roll, pitch, yaw);
+        let pose = Isometry3::from_parts(Translation3::new(0.3, -0.2, 1.1), rotation);
+        (pose, Seat::of(&pose))
+    }
+
+    fn features(kind: FeatureKind, value: [f64; 2]) -> Features {
+        Features { stamp: Stamp::default(), kind, observations: vec![Observation::new(Some(1), value)] }
+    }
+
+    proptest! {
+        #[test]
+        fn positions_of_any_sensor_come_where_they_are_on_the_base(
+            roll in -PI..PI, pitch in -1.6..1.6f64, yaw in -PI..PI, p in prop::array::uniform3(-9.0..9.0f64),
+        ) {
+            let (pose, seat) = seat(roll, pitch, yaw);
+            let mut seen = features(FeatureKind::RelativePosition, [p[0], p[1]]);
+            seat.level(&mut seen, &[p[2]]).unwrap();
+            let found = seat.mount.transform(&seen.observations[0].value.xy());
+            let expected = (pose * nalgebra::Point3::from(Vector3::from(p))).coords.xy();
+            prop_assert!((found - expected).norm() < 1e-12 * (1.0 + expected.norm()), "{found} {expected}");
+        }
+
+        #[test]
+        fn bearings_of_a_level_sensor_come_where_they_are_also_upside_down(
+            yaw in -PI..PI, range in 0.1..20.0f64, bearing in -3.0..3.0f64, over in any::<bool>(),
+        ) {
+            let (pose, seat) = seat(if over { PI } else { 0.0 }, 0.0, yaw);
+            prop_assert_eq!(seat.is_upside_down(), over);
+            let mut seen = features(FeatureKind::RangeBearing, [range, bearing]);
+            seen.observations[0].covariance = Some(Matrix2::new(0.04, 0.01, 0.01, 0.09).into());
+            seat.level(&mut seen, &[]).unwrap();
+            let v = seen.observations[0].value.xy();
+            let found = seat.mount.transform(&(v.x * Vector2::new(v.y.cos(), v.y.sin())));
+            let read = nalgebra::Point3::new(range * bearing.cos(), range * bearing.sin(), 0.0);
+            prop_assert!((found - (pose * read).coords.xy()).norm() < 1e-12 * (1.0 + range));
+            let sign = if over { -1.0 } else { 1.0 };
+            prop_assert_eq!(seen.observations[0].covariance.unwrap().fixed::<2>().m12, sign * 0.01);
+        }
+    }
+
+    #[test]
+    fn bearings_of_a_sensor_that_leans_are_refused_with_its_angle() {
+        let (_, little) = seat(0.05, -0.05, 1.0);
+        assert_eq!(little.level(&mut features(FeatureKind::RangeBearing, [3.0, 0.2]), &[]), Ok(()));
+        let (_, much) = seat(0.0, 0.5, 1.0);
+        assert!((much.mount.theta - 1.0).abs() < 1e-12);
+        let refusal = much.level(&mut features(FeatureKind::RangeBearing, [3.0, 0.2]), &[]).unwrap_err();
+        assert_eq!(refusal.word(), "tilted_sensor");
+        assert!(refusal.to_string().contains("29 degrees"), "{refusal}");
+        assert!(much.level(&mut features(FeatureKind::StereoBearings, [0.3, 0.2]), &[]).is_err());
+        let mut stated = features(FeatureKind::RelativePosition, [3.0, 0.2]);
+        stated.observations[0].covariance = Some(Matrix2::identity().into());
+        assert!(much.level(&mut stated, &[0.0]).is_err());
+    }
+}

@@ -1,0 +1,255 @@
+//! The feature sensors: what each sends, and where it sits.
+
+use super::settings::{FeaturesMessage, Named, SensorSettings};
+use lienav_io::convert::{Frame, Origin, Refusal, Seat, check_frame, pose_array, seated_features};
+use lienav_io::messages::{PointCloud2, PoseArray};
+use lienav_io::transforms::StaticTransforms;
+use lienav_lie::Se2;
+use lienav_slam::{FeatureKind, Features, Position, RangeBearing, Sensor, Slam, StereoBearings};
+
+/// The kinds that a cloud can be of.
+const KINDS: [FeatureKind; 3] = [FeatureKind::RelativePosition, FeatureKind::RangeBearing, FeatureKind::StereoBearings];
+
+/// A sensor of the node.
+#[derive(Clone, Debug)]
+pub struct SensorInput {
+    /// Its topic, before remapping.
+    pub topic: String,
+    /// The type of its messages.
+    pub message: FeaturesMessage,
+    /// The kind that counts where a cloud has the fields of several; `None` for that of the filter's configuration.
+    kind: Option<FeatureKind>,
+    /// Where it sits, if the user has said so.
+    stated: Option<Se2>,
+    /// The frame of its first message.
+    frame: Option<String>,
+    seat: Option<Seat>,
+    /// For each of [`KINDS`], the filter's number for it.
+    sensors: [FeatureKind; 3],
+    /// What it measures, for a filter that has not heard of it.
+    noise: Option<SensorSettings>,
+}
+
+/// The features of a message, and what somebody should know about where the sensor sits.
+#[derive(Debug)]
+pub struct Seen {
+    /// The features, of a kind that the filter knows.
+    pub features: Features,
+    /// Where the sensor sits, if that is new.
+    pub placed: Option<String>,
+}
+
+impl SensorInput {
+    /// That of `features`, which the filter's configuration describes. It has a stated place if the user has given one.
+    pub fn main(message: FeaturesMessage, stated: Option<Se2>) -> Self {
+        Self {
+            topic: "features".into(),
+            message,
+            kind: None,
+            stated,
+            frame: None,
+            seat: None,
+            sensors: KINDS,
+            noise: None,
+        }
+    }
+
+    /// One that the user has named; `first` is how many sensors were added to the filter before.
+    pub fn named(named: &Named<SensorSettings>, first: usize) -> Self {
+        let Named { name, settings, is_placed } = named;
+        let topic = if settings.topic.is_empty() { format!("{name}/features") } else { settings.topic.clone() };
+        let place = Se2::new(settings.x_m, settings.y_m, settings.yaw_rad);
+        // There are far fewer than a filter can have.
+        let sensors = [0, 1, 2].map(|k| FeatureKind::added(first + k).unwrap_or_default());
+        Self {
+            topic,
+            message: settings.message,
+            kind: Some(settings.kind),
+            stated: is_placed.then_some(place),
+            frame: None,
+            seat: None,
+            sensors,
+            noise: Some(settings.clone()),
+        }
+    }
+
+    /// What a filter has to have for this sensor, in the order of its numbers.
+    pub fn measurements(&self) -> Vec<Sensor> {
+        let Some(noise) = &self.noise else { return Vec::new() };
+        let SensorSettings { position_std_m, range_std_m, bearing_std_rad, .. } = *noise;
+        let SensorSettings { baseline_m, min_range_m, max_range_m, .. } = *noise;
+        let mount = Se2::identity();
+        vec![
+            Sensor::of_landmarks(Position { std_m: position_std_m, min_range_m, max_range_m }, mount),
+            Sensor::of_landmarks(RangeBearing { range_std_m, bearing_std_rad, min_range_m, max_range_m }, mount),
+            Sensor::of_landmarks(StereoBearings { baseline_m, bearing_std_rad, min_range_m, max_range_m }, mount),
+        ]
+    }
+
+    /// The features of a cloud. `expected` are the frames that it may be in where the place is stated.
+    ///
+    /// # Errors
+    /// Why it cannot be used.
+    pub fn cloud(
+        &mut self,
+        message: &PointCloud2,
+        slam: &mut Slam,
+        (base, tree): (&str, &StaticTransforms),
+        expected: &[Frame<'_>],
+    ) -> Result<Seen, Refusal> {
+        let (seat, placed) = self.seat(&message.header.frame_id, (base, tree), expected)?;
+        let preferred = self.kind.unwrap_or(slam.config().sensor.kind);
+        let features = seated_features(message, preferred, &seat)?;
+        Ok(self.taken(features, &seat, placed, slam))
+    }
+
+    /// The features of an array of poses, likewise.
+    ///
+    /// # Errors
+    /// Why it cannot be used.
+    pub fn poses(
+        &mut self,
+        message: &PoseArray,
+        slam: &mut Slam,
+        (base, tree): (&str, &StaticTransforms),
+        expected: &[Frame<'_>],
+    ) -> Result<Seen, Refusal> {
+        let (seat, placed) = self.seat(&message.header.frame_id, (base, tree), expected)?;
+        let features = pose_array(message, &seat)?;
+        Ok(self.taken(features, &seat, placed, slam))
+    }
+
+    /// Where the sensor sits whose message is in `frame`: as stated, else as `/tf_static` says. It has one frame.
+    fn seat(
+        &mut self,
+        frame: &str,
+        (base, tree): (&str, &StaticTransforms),
+        expected: &[Frame<'_>],
+    ) -> Result<(Seat, Option<String>), Refusal> {
+        if let Some(place) = self.stated {
+            check_frame("frame_id", frame, expected)?;
+            let said = || format!("{} sits at {}, as its parameters say", self.topic, shown(&place));
+            let placed = self.seat.is_none().then(said);
+            let seat = Seat::level_at(place);
+            self.seat = Some(seat);
+            return Ok((seat, placed));
+        }
+        if let Some(first) = &self.frame {
+            check_frame("frame_id", frame, &[Frame { name: first, origin: Origin::FirstMessage }])?;
+        }
+        let pose = tree.between(base, frame).ok_or_else(|| Refusal::NoTransform {
+            base: base.to_owned(),
+            frame: frame.to_owned(),
+            otherwise: "set x_m, y_m and yaw_rad of the sensor (sensor.x_m … for features)",
+        })?;
+        let seat = Seat::of(&pose);
+        let is_new = self.seat != Some(seat);
+        let over = if seat.is_upside_down() { ", upside down" } else { "" };
+        let said =
+            || format!("{} sits at {}{over}, as /tf_static says ({base} -> {frame})", self.topic, shown(&seat.mount));
+        let placed = is_new.then(said);
+        (self.frame, self.seat) = (Some(frame.to_owned()), Some(seat));
+        Ok((seat, placed))
+    }
+
+    /// The same features under the filter's number for them; the filter is told where the sensor sits, if it does not
+    /// know yet.
+    fn taken(&self, mut features: Features, seat: &Seat, placed: Option<String>, slam: &mut Slam) -> Seen {
+        if let Some(k) = KINDS.iter().position(|kind| *kind == features.kind) {
+            features.kind = self.sensors[k];
+        }
+        if slam.mount(features.kind).is_some_and(|mount| mount != seat.mount) {
+            // Transforms are finite, and the filter has the sensor.
+            let _ = slam.place_sensor(features.kind, seat.mount);
+        }
+        Seen { features, placed }
+    }
+}
+
+fn shown(place: &Se2) -> String {
+    format!("x {:.3} y {:.3} yaw {:.3}", place.p.x, place.p.y, place.theta)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lienav_base::stamp::Stamp;
+    use lienav_io::convert::{features_message, header};
+    use lienav_io::messages::TransformStamped;
+    use lienav_slam::{Config, Observation};
+
+    const EXPECTED: [Frame<'static>; 1] = [Frame::parameter("sensor_frame", "feature_sensor")];
+
+    fn cloud(frame: &str) -> PointCloud2 {
+        let observations = vec![Observation::new(Some(3), [4.0, 0.1])];
+        features_message(&Features { stamp: Stamp::default(), kind: FeatureKind::RangeBearing, observations }, frame)
+    }
+
+    fn tree(frame: &str, x: f64) -> StaticTransforms {
+        let mut transform = TransformStamped {
+            header: header(Stamp::default(), "base"),
+            child_frame_id: frame.into(),
+            ..Default::default()
+        };
+        (transform.transform.translation.x, transform.transform.rotation.w) = (x, 1.0);
+        let mut tree = StaticTransforms::default();
+        tree.insert(&transform).unwrap();
+        tree
+    }
+
+    #[test]
+    fn without_a_stated_place_a_cloud_waits_for_its_transform_and_then_keeps_its_frame() {
+        let mut slam = Slam::new(Config::default()).unwrap();
+        let mut sensor = SensorInput::main(FeaturesMessage::Cloud, None);
+        let none = StaticTransforms::default();
+        let refusal = sensor.cloud(&cloud("lidar"), &mut slam, ("base", &none), &EXPECTED).unwrap_err();
+        assert_eq!(refusal.word(), "no_transform");
+        assert!(refusal.to_string().contains("'base' to 'lidar'") && refusal.to_string().contains("sensor.x_m"));
+        let tree = tree("lidar", 0.3);
+        let seen = sensor.cloud(&cloud("lidar"), &mut slam, ("base", &tree), &EXPECTED).unwrap();
+        assert_eq!(
+            seen.placed.unwrap(),
+            "features sits at x 0.300 y 0.000 yaw 0.000, as /tf_static says (base -> lidar)"
+        );
+        assert_eq!(
+            (seen.features.kind, slam.mount(FeatureKind::RangeBearing)),
+            (FeatureKind::RangeBearing, Some(Se2::new(0.3, 0.0, 0.0)))
+        );
+        assert!(sensor.cloud(&cloud("lidar"), &mut slam, ("base", &tree), &EXPECTED).unwrap().placed.is_none());
+        let refusal = sensor.cloud(&cloud("base"), &mut slam, ("base", &tree), &EXPECTED).unwrap_err();
+        assert_eq!(refusal.word(), "unknown_frame", "two sensors on one topic would be taken for one");
+        // A filter that was made anew is told again.
+        let mut fresh = Slam::new(Config::default()).unwrap();
+        sensor.cloud(&cloud("lidar"), &mut fresh, ("base", &tree), &EXPECTED).unwrap();
+        assert_eq!(fresh.mount(FeatureKind::RangeBearing), Some(Se2::new(0.3, 0.0, 0.0)));
+    }
+
+    #[test]
+    fn a_stated_place_overrides_transforms() {
+        let mut slam = Slam::new(Config::default()).unwrap();
+        let place = Se2::new(0.1, 0.2, 0.3);
+        let mut sensor = SensorInput::main(FeaturesMessage::Cloud, Some(place));
+        let tree = tree("feature_sensor", 0.3);
+        let seen = sensor.cloud(&cloud("feature_sensor"), &mut slam, ("base", &tree), &EXPECTED).unwrap();
+        assert_eq!(seen.placed.unwrap(), "features sits at x 0.100 y 0.200 yaw 0.300, as its parameters say");
+        assert_eq!(slam.mount(FeatureKind::RangeBearing), Some(place));
+        let refusal = sensor.cloud(&cloud("lidar"), &mut slam, ("base", &tree), &EXPECTED).unwrap_err();
+        assert_eq!(refusal.word(), "unknown_frame");
+    }
+
+    #[test]
+    fn a_named_sensor_has_numbers_of_its_own() {
+        let mut slam = Slam::new(Config::default()).unwrap();
+        let settings = SensorSettings { x_m: 1.0, ..SensorSettings::default() };
+        let named = Named { name: "rear".into(), settings, is_placed: true };
+        let mut sensor = SensorInput::named(&named, 0);
+        for measurement in sensor.measurements() {
+            slam.add_sensor(measurement).unwrap();
+        }
+        let none = StaticTransforms::default();
+        let seen = sensor.cloud(&cloud("anything"), &mut slam, ("base", &none), &[]).unwrap();
+        assert_eq!((sensor.topic.as_str(), seen.features.kind), ("rear/features", FeatureKind::Added(1)));
+        assert_eq!(slam.mount(FeatureKind::Added(1)), Some(Se2::new(1.0, 0.0, 0.0)));
+        assert_eq!(slam.mount(FeatureKind::Added(9)), None);
+    }
+}

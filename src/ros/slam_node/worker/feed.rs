@@ -1,0 +1,141 @@
+//! What comes in goes to the filter: odometry, features and tags, in frames that `/tf_static` places on the robot.
+
+use super::Worker;
+use crate::ros::slam_node::input::Topic;
+use crate::ros::slam_node::inputs::{FeaturesOf, OdometryOf, STANDBY};
+use lienav_base::stamp::Stamp;
+use lienav_io::bag::UNREADABLE;
+use lienav_io::bag::cdr::CdrError;
+use lienav_io::convert::Refusal;
+use lienav_io::messages::TfMessage;
+use lienav_slam::{FeatureKind, Observation};
+use std::time::Instant;
+
+impl Worker {
+    pub(super) fn odometry(&mut self, received: Instant, source: u8, message: &OdometryOf) {
+        self.tally.odometry.received += 1;
+        let topic = Topic::Odometry(source);
+        let (input, base_in_odom) = match self.inputs.odometry(source, message, &self.settings) {
+            Ok(converted) => converted,
+            Err(refusal) => return self.refuse_on(topic, &refusal),
+        };
+        if !self.inputs.counts(source, input.stamp, &self.settings, self.slam.config()) {
+            return self.tally.dropped.add(STANDBY);
+        }
+        match self.slam.odometry(&input) {
+            Ok(()) => self.tally.odometry.used += 1,
+            Err(reason) => {
+                return self.log.warn_of(reason.word(), || format!("{} dropped as {reason}", self.inputs.name(topic)));
+            }
+        }
+        if let Some(switched) = self.inputs.odometry_used(source, input.stamp) {
+            self.log.warn(&switched);
+        }
+        self.note_arrival(input.stamp, received);
+        let base_in_odom = self.publish_local(input.stamp, base_in_odom);
+        self.publish_steps();
+        self.publish_prediction(input.stamp, base_in_odom, self.inputs.has_pose(source));
+        self.tally.odometry_answered(received, self.clock.now().since(input.stamp));
+    }
+
+    pub(super) fn features(&mut self, received: Instant, is_newest: bool, sensor: u8, message: &FeaturesOf) {
+        self.tally.features.received += 1;
+        self.inputs.features_came(sensor);
+        if !is_newest && self.would_be_late(received) {
+            return self.skip(received);
+        }
+        let topic = Topic::Features(sensor);
+        if !self.is_equipped() {
+            return;
+        }
+        let seen = match self.inputs.features(sensor, message, &mut self.slam, &self.settings) {
+            Ok(converted) => converted,
+            Err(refusal) => return self.refuse_on(topic, &refusal),
+        };
+        if let Some(placed) = &seen.placed {
+            self.log.info(placed);
+        }
+        let input = seen.features;
+        if self.take_cloud(received, (input.stamp, input.kind, &input.observations), topic) {
+            self.inputs.features_used(sensor);
+            self.publish_steps();
+        }
+    }
+
+    /// Tags that a detector has published on `/tf`.
+    pub(super) fn transforms(&mut self, received: Instant, message: &TfMessage) {
+        let (clouds, refusals) = self.inputs.tags(message, &self.settings);
+        if clouds.is_empty() && refusals.is_empty() || !self.is_equipped() {
+            return;
+        }
+        self.tally.features.received += clouds.len().max(1) as u64;
+        for refusal in &refusals {
+            self.refuse_on(Topic::Transforms, refusal);
+        }
+        let mut is_used = false;
+        for (kind, cloud) in &clouds {
+            is_used |= self.take_cloud(received, (cloud.stamp, *kind, &cloud.observations), Topic::Transforms);
+        }
+        if is_used {
+            self.inputs.tags_used();
+            self.publish_steps();
+        }
+    }
+
+    /// Where sensors sit.
+    pub(super) fn static_transforms(&mut self, message: &TfMessage) {
+        for refusal in self.inputs.take_static(message) {
+            self.refuse_on(Topic::StaticTransforms, &refusal);
+        }
+    }
+
+    /// Whether the filter has all sensors: one that was made anew gets them first.
+    fn is_equipped(&mut self) -> bool {
+        let equipped = self.inputs.equip(&mut self.slam);
+        if let Err(error) = &equipped {
+            self.log.error(&error.to_string());
+        }
+        equipped.is_ok()
+    }
+
+    /// Gives a cloud to the filter; says whether it was taken.
+    fn take_cloud(
+        &mut self,
+        received: Instant,
+        (stamp, kind, observations): (Stamp, FeatureKind, &[Observation]),
+        topic: Topic,
+    ) -> bool {
+        match self.slam.features(stamp, kind, observations) {
+            Ok(()) => {
+                self.tally.cloud_waits(stamp, received);
+                self.note_arrival(stamp, received);
+                true
+            }
+            Err(reason) => {
+                self.log.warn_of(reason.word(), || format!("{} dropped as {reason}", self.inputs.name(topic)));
+                false
+            }
+        }
+    }
+
+    /// Counted with those that came, so that a topic of nothing else is an error.
+    pub(super) fn unreadable(&mut self, topic: Topic, error: &CdrError) {
+        match topic {
+            Topic::Odometry(_) => self.tally.odometry.received += 1,
+            Topic::Imu => self.tally.imu.received += 1,
+            Topic::Features(sensor) => {
+                self.tally.features.received += 1;
+                self.inputs.features_came(sensor);
+            }
+            Topic::InitialPose | Topic::Transforms | Topic::StaticTransforms => (),
+        }
+        self.tally.dropped.add(UNREADABLE);
+        self.log.warn_of(UNREADABLE, || format!("{} dropped as {UNREADABLE}: {error}", self.inputs.name(topic)));
+    }
+
+    fn refuse_on(&mut self, topic: Topic, refusal: &Refusal) {
+        let word = refusal.word();
+        self.tally.dropped.add(word);
+        self.log.warn_of(word, || format!("{} dropped as {word}: {refusal}", self.inputs.name(topic)));
+    }
+}

@@ -1,0 +1,312 @@
+"""Sensors, tags and odometry as the packages of others send them, to a running slam_node.
+
+usage: inputs.py place | tilted | sensors | tags | poses | odometry
+"""
+
+import math
+import sys
+import time
+
+import rclpy
+from geometry_msgs.msg import Pose, PoseArray, TwistWithCovarianceStamped
+from peer import SPEED, STEP_NS, WORLD, Peer, cloud, nanos, stamp_into, transform
+from sensor_msgs.msg import PointCloud2
+from tf2_msgs.msg import TFMessage
+
+WARN, ERROR = 1, 2
+
+
+def product(p, q):
+    """Composition of two rotations (x, y, z, w)."""
+    (a, b, c, d), (e, f, g, h) = p, q
+    return (
+        d * e + a * h + b * g - c * f,
+        d * f - a * g + b * h + c * e,
+        d * g + a * f - b * e + c * h,
+        d * h - a * e - b * f - c * g,
+    )
+
+
+def turned(q, v):
+    """A vector turned by a rotation."""
+    x, y, z, _ = product(product(q, (*v, 0.0)), (-q[0], -q[1], -q[2], q[3]))
+    return (x, y, z)
+
+
+def about(axis, angle):
+    """The rotation about x, y or z."""
+    q = [0.0, 0.0, 0.0, math.cos(angle / 2)]
+    q['xyz'.index(axis)] = math.sin(angle / 2)
+    return tuple(q)
+
+
+def inverse(q):
+    """The rotation back."""
+    return (-q[0], -q[1], -q[2], q[3])
+
+
+# x to the right, y down, z forward (REP 103), of a camera that looks ahead.
+OPTICAL = product(about('z', -math.pi / 2), about('x', -math.pi / 2))
+
+
+class Robot(Peer):
+    """A robot whose features are seen by a sensor at some place, in space."""
+
+    def __init__(self, xyz, rotation, frame, **kwargs):
+        """Sit there; nobody is told."""
+        super().__init__(seat=None, **kwargs)
+        self.xyz, self.rotation, self.frame = xyz, rotation, frame
+
+    def tell(self):
+        """Publish where the sensor sits, through a frame between."""
+        half = tuple(c / 2 for c in self.xyz)
+        self.static.publish(TFMessage(transforms=[transform('base_link', 'mast', half)]))
+        self.static.publish(TFMessage(transforms=[transform('mast', self.frame, half, self.rotation)]))
+
+    def in_sensor(self, landmark, height=0.0):
+        """Where a landmark is in the frame of the sensor."""
+        x, y = WORLD[landmark]
+        on_base = (x - self.x, y, height)
+        return turned(inverse(self.rotation), [p - t for p, t in zip(on_base, self.xyz)])
+
+
+
+def drive_in_vain(robot, reason, beside=lambda: None):
+    """Drive on until the diagnostics say why no cloud is used: the level, and what was dropped."""
+    heard = len(robot.diagnostics)
+
+    def said():
+        statuses = [m.status[0] for m in robot.diagnostics[heard:]]
+        found = [s for s in statuses if reason in s.message]
+        return found[-1] if found else None
+
+    for _ in range(400):
+        robot.k += robot.running
+        robot.running = True
+        robot.odom.publish(robot.odometry())
+        beside()
+        if robot.k % 5 == 0:
+            robot.features.publish(robot.seen())
+        time.sleep(0.02)
+        for _ in range(4):
+            rclpy.spin_once(robot, timeout_sec=0.0)
+        if said():
+            break
+    status = said()
+    assert status, [m.status[0].message for m in robot.diagnostics[heard:]]
+    level = status.level[0] if isinstance(status.level, bytes) else status.level
+    return level, counted(robot)[3]
+
+
+class Lidar(Robot):
+    """Range and bearing, in the plane of the sensor."""
+
+    def seen(self, ns=None, **kwargs):
+        """A cloud of what it sees."""
+        places = {i: self.in_sensor(i, self.xyz[2]) for i in WORLD}
+        rows = [(i, math.hypot(x, y), math.atan2(y, x)) for i, (x, y, _) in places.items()]
+        return cloud(self.now_ns if ns is None else ns, rows, frame=self.frame)
+
+
+class Camera(Robot):
+    """Publishes tags on /tf as apriltag_ros and aruco_opencv do: one message an image, frames by family and number."""
+
+    def __init__(self, *args, **kwargs):
+        """See tags."""
+        super().__init__(*args, **kwargs)
+        self.features = self.create_publisher(TFMessage, '/tf', 100)
+
+    def seen(self, ns=None, **kwargs):
+        """The tags before the camera, upright and facing the robot's start, 0.8 m above the floor."""
+        ns = self.now_ns if ns is None else ns
+        found = []
+        for i in WORLD:
+            p = self.in_sensor(i, 0.8)
+            if p[2] < 0.5:
+                continue
+            # Three of apriltag's family, the others aruco's, whose Z axis comes out of the marker.
+            child, facing = (f'tag36h11:{i}', (0.0, 0.0, 0.0, 1.0)) if i < 4 else (f'marker_{i}', about('x', math.pi))
+            found.append(transform(self.frame, child, p, facing, ns))
+        return TFMessage(transforms=found)
+
+
+class Finder(Robot):
+    """Publishes what it finds as poses, without identity."""
+
+    def __init__(self, *args, **kwargs):
+        """Find things."""
+        super().__init__(*args, **kwargs)
+        self.features = self.create_publisher(PoseArray, 'boxes', 100)
+
+    def seen(self, ns=None, **kwargs):
+        """All things, in an order that says nothing."""
+        message = PoseArray()
+        stamp_into(message.header.stamp, self.now_ns if ns is None else ns)
+        message.header.frame_id = self.frame
+        for i in sorted(WORLD, key=lambda i: (i * (self.k + 3)) % 7):
+            pose = Pose()
+            pose.position.x, pose.position.y, pose.position.z = self.in_sensor(i, 0.4)
+            message.poses.append(pose)
+        return message
+
+
+def counted(robot):
+    """The values of the next status, and what was dropped."""
+    level, sentence, values = robot.next_status()
+    dropped = {key.removeprefix('dropped.'): int(n) for key, n in values.items() if key.startswith('dropped.')}
+    return level, sentence, values, {reason: n for reason, n in dropped.items() if n}
+
+
+def place():
+    """A lidar that hangs upside down waits for its transform, and is then where it says."""
+    rotation = product(about('z', 1.0), about('x', math.pi))
+    lidar = Lidar((0.3, -0.1, 0.9), rotation, 'ceiling_lidar')
+    lidar.connect()
+    level, dropped = drive_in_vain(lidar, 'no_transform')
+    assert level == ERROR and not lidar.poses and list(dropped) == ['no_transform'], dropped
+    lidar.tell()
+    time.sleep(0.3)
+    lidar.drive(100)
+    lidar.check_pose('with its place from /tf_static', tolerance=1e-3)
+    used = int(lidar.next_status()[2]['observations.used'])
+    assert used >= 90, used
+
+
+def tilted():
+    """Ranges and bearings of a sensor that leans are refused, with its angle."""
+    lidar = Lidar((0.3, 0.0, 0.9), about('y', 0.6), 'nodding_lidar')
+    lidar.connect()
+    lidar.tell()
+    time.sleep(0.3)
+    level, dropped = drive_in_vain(lidar, 'tilted_sensor')
+    assert level == ERROR and list(dropped) == ['tilted_sensor'], dropped
+
+
+def sensors():
+    """Two sensors of two kinds, on two topics, with the same stamps: both count."""
+    lidar = Lidar((0.3, 0.0, 0.2), about('z', 0.3), 'front_lidar')
+    rear = lidar.create_publisher(PointCloud2, 'radar', 100)
+    lidar.until(rear.get_subscription_count, 'the second sensor')
+    whole = lidar.seen
+
+    def seen(ns=None):
+        # The parameters say: 0.5 m behind, 0.1 m to the left, looking back.
+        rows = [(100 + i, -(x - lidar.x) - 0.5, -(y - 0.1)) for i, (x, y) in WORLD.items()]
+        rear.publish(cloud(lidar.now_ns, rows, names=('x', 'y'), frame='whatever'))
+        return whole(ns)
+
+    lidar.seen = seen
+    lidar.tell()
+    lidar.connect()
+    time.sleep(0.3)
+    lidar.drive(100)
+    lidar.check_pose('with two sensors')
+    _, sentence, values, dropped = counted(lidar)
+    assert not dropped, (sentence, dropped)
+    clouds = 20
+    assert values['map.features'] == '10', values['map.features']
+    assert int(values['observations.used']) == 10 * clouds, values['observations.used']
+    assert int(values['features.used']) == 2 * clouds and int(values['radar.used']) == clouds, values
+
+
+def tags():
+    """Tags on /tf, of a camera that looks a little up and to the side."""
+    rotation = product(product(about('z', 0.2), about('y', -0.15)), OPTICAL)
+    camera = Camera((0.2, 0.05, 0.6), rotation, 'camera_optical')
+    camera.connect()
+    level, dropped = drive_in_vain(camera, 'no_transform')
+    assert level == ERROR and list(dropped) == ['no_transform'], dropped
+    camera.tell()
+    time.sleep(0.3)
+    camera.drive(60)
+    camera.check_pose('by tags', tolerance=0.01)
+    _, _, values, _ = counted(camera)
+    # The fourth landmark is behind the robot; the fifth is an aruco marker.
+    assert values['map.features'] == '4', values['map.features']
+    assert int(values['tags.used']) >= 10, values
+    # Again the same image, as a relay or a second detector sends it.
+    image = camera.seen()
+    before = counted(camera)[3]
+    for _ in range(3):
+        camera.features.publish(image)
+    camera.drive(50)
+    camera.check_pose('after the same image thrice', tolerance=0.01)
+    assert counted(camera)[3] == before, 'a tag that comes again is not a fault'
+
+
+def poses():
+    """A PoseArray of a camera's frame: positions without identity."""
+    finder = Finder((0.2, 0.0, 0.5), OPTICAL, 'camera_optical')
+    finder.tell()
+    finder.connect()
+    time.sleep(0.3)
+    finder.drive(100)
+    finder.check_pose('by poses', tolerance=0.02)
+    _, sentence, values, dropped = counted(finder)
+    assert values['map.features'] == '5' and not dropped, (values['map.features'], dropped, sentence)
+
+
+def odometry():
+    """Odometry of a frame beside the base; it falls silent, and velocities of another source stand in for it."""
+    robot = Peer()
+    plain = robot.odometry
+
+    def of_footprint(ns=None):
+        # 0.3 m ahead of the base, turned by a right angle: driving ahead is driving to the right there.
+        message = plain(ns)
+        message.child_frame_id = 'base_footprint'
+        message.twist.twist.linear.x, message.twist.twist.linear.y = 0.0, -SPEED
+        return message
+
+    robot.odometry = of_footprint
+    other = robot.create_publisher(TwistWithCovarianceStamped, 'visual/twist', 100)
+    robot.until(other.get_subscription_count, 'the other source')
+    robot.connect()
+
+    def stand_in():
+        message = TwistWithCovarianceStamped()
+        stamp_into(message.header.stamp, robot.now_ns)
+        message.header.frame_id = 'base_link'
+        message.twist.twist.linear.x = SPEED
+        other.publish(message)
+
+    # The transform is unknown at first: the other source is all there is.
+    level, dropped = drive_in_vain(robot, 'visual/twist', stand_in)
+    values = counted(robot)[2]
+    assert values['odom.source'] == 'visual/twist' and dropped['unknown_frame'] == robot.k + 1, (values, dropped)
+    assert level == WARN and int(values['odom.switches']) == 0, values
+    robot.check_pose('by the other source', tolerance=1e-3)
+
+    # From the footprint to the base: its parent is the frame of the odometry, as robots with a footprint have it.
+    robot.static.publish(TFMessage(transforms=[transform('base_footprint', 'base_link', (0.0, -0.3, 0.1), about('z', -math.pi / 2))]))
+    time.sleep(0.3)
+    footprint = robot.odom.publish
+
+    def both(message):
+        footprint(message)
+        stand_in()
+
+    robot.odom.publish = both
+    robot.drive(60)
+    robot.check_pose('by odometry of the footprint', tolerance=1e-3)
+    _, _, values, dropped = counted(robot)
+    assert values['odom.source'] == 'odom' and int(values['odom.switches']) == 1, values
+    assert dropped['standby'] >= 59, dropped
+
+    robot.odom.publish = lambda message: stand_in()
+    silent_since = robot.now_ns
+    robot.drive(60)
+    robot.check_pose('while odom is silent', tolerance=1e-3)
+    level, sentence, values, _ = counted(robot)
+    assert values['odom.source'] == 'visual/twist' and level == WARN, (sentence, values)
+    assert nanos(robot.filtered[-1].header.stamp) > silent_since + 50 * STEP_NS
+    robot.odom.publish = both
+    robot.drive(60)
+    robot.check_pose('with odom again', tolerance=1e-3)
+    _, sentence, values, _ = counted(robot)
+    assert values['odom.source'] == 'odom' and int(values['odom.switches']) == 3, (sentence, values)
+
+
+rclpy.init()
+{f.__name__: f for f in (place, tilted, sensors, tags, poses, odometry)}[sys.argv[1]]()
+print(f'{sys.argv[1]}: as it should be')

@@ -1,0 +1,68 @@
+//! Inputs as the packages of others send them: sensors placed by `/tf_static`, several of them, tags on `/tf`, poses,
+//! and odometry of other frames and sources.
+
+use super::process::{domain, run_peer, slam_node};
+use std::time::Duration;
+
+/// Runs a part of the script against a node with these arguments, and ends the node.
+fn run(part: &str, arguments: &[&str]) {
+    let domain = domain();
+    let mut node = slam_node(&domain, arguments);
+    if let Some(said) = run_peer("inputs.py", &domain, &[part]) {
+        println!("{said}");
+        node.signal("INT");
+        let (status, log, _) = node.wait(Duration::from_secs(5));
+        assert_eq!(status.code(), Some(0), "{log}");
+        assert!(!log.contains("panicked"), "{log}");
+        println!("{log}");
+    }
+}
+
+#[test]
+fn a_sensor_waits_for_its_place_on_tf_static_and_is_there_then() {
+    run("place", &[]);
+}
+
+#[test]
+fn bearings_of_a_sensor_that_leans_are_an_error() {
+    run("tilted", &[]);
+}
+
+#[test]
+fn clouds_of_two_sensors_with_one_stamp_both_count() {
+    let named = ["-p", "sensors:=[radar]", "-p", "radar.topic:=radar"];
+    let placed = ["-p", "radar.x_m:=-0.5", "-p", "radar.y_m:=0.1", "-p", "radar.yaw_rad:=3.141592653589793"];
+    run("sensors", &[&named[..], &placed[..]].concat());
+}
+
+#[test]
+fn tags_on_tf_are_landmarks_with_the_number_in_their_name() {
+    run("tags", &["-p", "tags.frame_patterns:=['tag36h11:{id}', 'marker_{id+1000}']", "-p", "tags.max_range_m:=30.0"]);
+}
+
+#[test]
+fn a_pose_array_is_features_without_identity() {
+    run("poses", &["-r", "features:=boxes", "-p", "features_message:=pose_array"]);
+}
+
+#[test]
+fn odometry_of_another_frame_is_moved_to_the_base_and_another_source_stands_in_for_it() {
+    let fallback =
+        ["-p", "odometry.fallbacks:=[visual]", "-p", "visual.message:=twist", "-p", "visual.topic:=visual/twist"];
+    run("odometry", &fallback);
+}
+
+#[test]
+fn inputs_that_cannot_be_used_stop_the_node_at_start() {
+    let refused = |arguments: &[&str], words: &[&str]| {
+        let (status, log, _) = slam_node(&domain(), arguments).wait(Duration::from_secs(20));
+        assert_eq!(status.code(), Some(2), "{log}");
+        assert!(words.iter().all(|word| log.contains(word)) && !log.contains("panicked"), "{words:?} in {log}");
+    };
+    refused(&["-p", "sensors:=[map]"], &["'sensors' has the name 'map'", "choose another one"]);
+    refused(&["-p", "sensors:=[a, b, c, d, e, f, g, h, i]"], &["9 names; at most 8"]);
+    refused(&["-p", "sensors:=[a]", "-p", "a.kind:=smell"], &["'a.kind' is \"smell\"", "range_bearing"]);
+    refused(&["-p", "sensors:=front"], &["'sensors' is \"front\"", "a list of strings"]);
+    refused(&["-p", "tags.frame_patterns:=[tag36h11]"], &["'tag36h11' is no pattern of tags"]);
+    refused(&["-p", "odometry.message:=laser"], &["'odometry.message' is \"laser\"", "twist"]);
+}
