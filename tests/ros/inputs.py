@@ -1,6 +1,6 @@
 """Sensors, tags and odometry as the packages of others send them, to a running slam_node.
 
-usage: inputs.py place | tilted | sensors | tags | poses | odometry
+usage: inputs.py place | tilted | sensors | tags | survey | found | poses | odometry
 """
 
 import math
@@ -11,6 +11,7 @@ import rclpy
 from geometry_msgs.msg import Pose, PoseArray, TwistWithCovarianceStamped
 from peer import SPEED, STEP_NS, WORLD, Peer, cloud, nanos, stamp_into, transform
 from sensor_msgs.msg import PointCloud2
+from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
 WARN, ERROR = 1, 2
@@ -68,7 +69,6 @@ class Robot(Peer):
         x, y = WORLD[landmark]
         on_base = (x - self.x, y, height)
         return turned(inverse(self.rotation), [p - t for p, t in zip(on_base, self.xyz)])
-
 
 
 def drive_in_vain(robot, reason, beside=lambda: None):
@@ -234,6 +234,36 @@ def tags():
     assert counted(camera)[3] == before, 'a tag that comes again is not a fault'
 
 
+def camera_ahead():
+    """A camera as docs/apriltag.md has it: 0.2 m ahead, 0.6 m high, level."""
+    camera = Camera((0.2, 0.0, 0.6), OPTICAL, 'camera_optical')
+    camera.tell()
+    camera.connect()
+    time.sleep(0.3)
+    return camera
+
+
+def survey():
+    """Tags are mapped, and the map is saved."""
+    camera = camera_ahead()
+    camera.drive(150)
+    camera.check_pose('while the map is made', tolerance=0.01)
+    client = camera.create_client(Trigger, 'slam_node/save_map')
+    assert client.wait_for_service(5.0)
+    saved = client.call_async(Trigger.Request())
+    rclpy.spin_until_future_complete(camera, saved, timeout_sec=5.0)
+    assert saved.result().success, saved.result().message
+
+
+def found():
+    """A robot that begins elsewhere in this map, and is not told where, finds itself."""
+    camera = camera_ahead()
+    camera.start(2_000 * 1_000_000_000, x=2.0)
+    camera.drive(150)
+    pose = camera.poses[-1].pose.pose.position
+    assert math.hypot(pose.x - camera.x, pose.y) < 0.05, (pose.x, pose.y, camera.x)
+
+
 def poses():
     """A PoseArray of a camera's frame: positions without identity."""
     finder = Finder((0.2, 0.0, 0.5), OPTICAL, 'camera_optical')
@@ -308,5 +338,5 @@ def odometry():
 
 
 rclpy.init()
-{f.__name__: f for f in (place, tilted, sensors, tags, poses, odometry)}[sys.argv[1]]()
+{f.__name__: f for f in (place, tilted, sensors, tags, survey, found, poses, odometry)}[sys.argv[1]]()
 print(f'{sys.argv[1]}: as it should be')

@@ -40,6 +40,18 @@ fn tags_on_tf_are_landmarks_with_the_number_in_their_name() {
     run("tags", &["-p", "tags.frame_patterns:=['tag36h11:{id}', 'marker_{id+1000}']", "-p", "tags.max_range_m:=30.0"]);
 }
 
+/// What docs/apriltag.md does, with the messages of apriltag_ros and aruco_opencv.
+#[test]
+fn tags_are_mapped_and_the_robot_finds_itself_among_them_after_a_restart() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let file = format!("map.file:={}", folder.path().join("room.yaml").display());
+    let patterns = "tags.frame_patterns:=['tag36h11:{id}', 'marker_{id+1000}']";
+    let mapping = ["-p", patterns, "-p", "tags.size_m:=0.16", "-p", "tags.max_range_m:=30.0", "-p", &file];
+    run("survey", &mapping);
+    let found = ["-p", "map.mode:=localization", "-p", "initial.mode:=unknown"];
+    run("found", &[&mapping[..], &found[..]].concat());
+}
+
 #[test]
 fn a_pose_array_is_features_without_identity() {
     run("poses", &["-r", "features:=boxes", "-p", "features_message:=pose_array"]);

@@ -56,6 +56,11 @@ impl StaticTransforms {
         Ok(true)
     }
 
+    /// Whether there is no transform yet.
+    pub fn is_empty(&self) -> bool {
+        self.parents.is_empty()
+    }
+
     /// The pose of `frame` in `base`; `None` if no chain of transforms joins them yet.
     pub fn between(&self, base: &str, frame: &str) -> Option<Isometry3<f64>> {
         let (base, frame) = (plain(base), plain(frame));

@@ -30,7 +30,7 @@ use crate::ros::diagnostics::{Dropped, Findings, Level, Percentiles, Received, V
 use crate::ros::queue::Load;
 use lienav_io::bag::UNREADABLE;
 use lienav_io::convert::Refusal;
-use lienav_slam::{CalibrationEstimate, Counts, DropReason, GlobalLocalization, Verdict};
+use lienav_slam::{AssociationTally, CalibrationEstimate, Counts, DropReason, GlobalLocalization, Verdict};
 use r2r::diagnostic_msgs::msg::DiagnosticStatus;
 use std::time::Duration;
 
@@ -94,6 +94,8 @@ pub struct Report {
     pub calibration: Vec<CalibrationEstimate>,
     /// Features in the map.
     pub map_features: usize,
+    /// What association without identities did so far.
+    pub association: AssociationTally,
     /// How far the search for the robot in the known map is; `None` if its pose is known.
     pub search: Option<Search>,
     /// Maps saved.
@@ -293,6 +295,13 @@ pub fn status(name: &str, before: &Report, now: &Report, others: impl FnOnce(&mu
     values.say("observations.rejected", now.observations_rejected);
     values.say("map.features", now.map_features);
     values.say("map.saves", now.map_saves);
+    let AssociationTally { clouds, confirmed, dropped, merged, loops, searched } = now.association;
+    if clouds > 0 {
+        let counts = [confirmed, dropped, merged, loops, searched];
+        for (word, count) in ["confirmed", "dropped", "merged", "loops", "searched"].into_iter().zip(counts) {
+            values.say(&format!("association.{word}"), count);
+        }
+    }
     if let Some(search) = &now.search {
         values.say("search.candidates", search.candidates);
         values.say("search.best", format_args!("{:.6}", search.best));

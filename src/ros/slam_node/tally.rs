@@ -129,6 +129,7 @@ impl Tally {
             gate_openings: slam.gate_openings(),
             calibration: slam.calibration().collect(),
             map_features: slam.landmarks().count(),
+            association: slam.association(),
             search: slam.search().map(Search::of),
             map_saves: self.map_saves,
             map_problem: self.map_problem.clone(),

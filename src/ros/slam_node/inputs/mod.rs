@@ -30,9 +30,11 @@ use lienav_io::transforms::StaticTransforms;
 use lienav_lie::Se2;
 use lienav_slam::{Config, FeatureKind, Odometry, Position, Sensor, Slam, TooManySensors};
 use nalgebra::Isometry3;
+pub use sensors::Placed;
 use sensors::{Seen, SensorInput};
 use settings::{MOST_FALLBACKS, MOST_SENSORS, Named, is_placed, named};
 use sources::Sources;
+use std::time::{Duration, Instant};
 use tags::{MOST_PARTS, TagCloud, Tags};
 
 /// Topics of odometry: `odom`, and the fallbacks.
@@ -60,7 +62,13 @@ pub struct Inputs {
     /// The filter's number of the first part of tags.
     first_part: usize,
     tree: StaticTransforms,
+    /// Since when transforms are listened to.
+    since: Instant,
 }
+
+/// A robot that has said nothing on `/tf_static` for so long has nothing to say: what is latched there comes with the
+/// discovery of its publisher.
+const SILENT: Duration = Duration::from_secs(1);
 
 impl Inputs {
     /// Declares and reads the parameters of what the user has named.
@@ -102,6 +110,7 @@ impl Inputs {
             tags_received: Received::default(),
             first_part: added,
             tree: StaticTransforms::default(),
+            since: Instant::now(),
         })
     }
 
@@ -191,9 +200,11 @@ impl Inputs {
         // Only the sensor of `features` has a frame that a parameter names.
         let expected: &[Frame<'_>] = if sensor == 0 { &settings.sensor() } else { &[] };
         let base = (settings.base_frame.as_str(), &self.tree);
+        let is_untold = self.tree.is_empty() && self.since.elapsed() > SILENT;
         let Some(input) = self.sensors.get_mut(usize::from(sensor)) else {
             return Err(unknown_sensor(settings));
         };
+        input.is_untold = is_untold;
         match message {
             FeaturesOf::Cloud(message) => input.cloud(message, slam, base, expected),
             FeaturesOf::Poses(message) => input.poses(message, slam, base, expected),

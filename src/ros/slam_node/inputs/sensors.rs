@@ -21,6 +21,8 @@ pub struct SensorInput {
     kind: Option<FeatureKind>,
     /// Where it sits, if the user has said so.
     stated: Option<Se2>,
+    /// Nobody says where anything sits, and nobody will: a robot without `/tf_static`.
+    pub is_untold: bool,
     /// The frame of its first message.
     frame: Option<String>,
     seat: Option<Seat>,
@@ -36,7 +38,16 @@ pub struct Seen {
     /// The features, of a kind that the filter knows.
     pub features: Features,
     /// Where the sensor sits, if that is new.
-    pub placed: Option<String>,
+    pub placed: Option<Placed>,
+}
+
+/// What is said about where a sensor sits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Placed {
+    /// Somebody has told.
+    Told(String),
+    /// Nobody has.
+    Assumed(String),
 }
 
 impl SensorInput {
@@ -47,6 +58,7 @@ impl SensorInput {
             message,
             kind: None,
             stated,
+            is_untold: false,
             frame: None,
             seat: None,
             sensors: KINDS,
@@ -66,6 +78,7 @@ impl SensorInput {
             message: settings.message,
             kind: Some(settings.kind),
             stated: is_placed.then_some(place),
+            is_untold: false,
             frame: None,
             seat: None,
             sensors,
@@ -125,11 +138,11 @@ impl SensorInput {
         frame: &str,
         (base, tree): (&str, &StaticTransforms),
         expected: &[Frame<'_>],
-    ) -> Result<(Seat, Option<String>), Refusal> {
+    ) -> Result<(Seat, Option<Placed>), Refusal> {
         if let Some(place) = self.stated {
             check_frame("frame_id", frame, expected)?;
             let said = || format!("{} sits at {}, as its parameters say", self.topic, shown(&place));
-            let placed = self.seat.is_none().then(said);
+            let placed = self.seat.is_none().then(|| Placed::Told(said()));
             let seat = Seat::level_at(place);
             self.seat = Some(seat);
             return Ok((seat, placed));
@@ -137,7 +150,22 @@ impl SensorInput {
         if let Some(first) = &self.frame {
             check_frame("frame_id", frame, &[Frame { name: first, origin: Origin::FirstMessage }])?;
         }
-        let pose = tree.between(base, frame).ok_or_else(|| Refusal::NoTransform {
+        let pose = tree.between(base, frame);
+        if pose.is_none() && self.is_untold && !expected.is_empty() && check_frame("frame_id", frame, expected).is_ok()
+        {
+            let seat = Seat::level_at(Se2::identity());
+            let said = || {
+                format!(
+                    "{} is taken to sit at {base}: nothing comes on /tf_static, and no sensor.x_m, sensor.y_m or \
+                     sensor.yaw_rad is given; say where it is in either way",
+                    self.topic
+                )
+            };
+            let placed = (self.seat != Some(seat)).then(|| Placed::Assumed(said()));
+            self.seat = Some(seat);
+            return Ok((seat, placed));
+        }
+        let pose = pose.ok_or_else(|| Refusal::NoTransform {
             base: base.to_owned(),
             frame: frame.to_owned(),
             otherwise: "set x_m, y_m and yaw_rad of the sensor (sensor.x_m … for features)",
@@ -147,14 +175,14 @@ impl SensorInput {
         let over = if seat.is_upside_down() { ", upside down" } else { "" };
         let said =
             || format!("{} sits at {}{over}, as /tf_static says ({base} -> {frame})", self.topic, shown(&seat.mount));
-        let placed = is_new.then(said);
+        let placed = is_new.then(|| Placed::Told(said()));
         (self.frame, self.seat) = (Some(frame.to_owned()), Some(seat));
         Ok((seat, placed))
     }
 
     /// The same features under the filter's number for them; the filter is told where the sensor sits, if it does not
     /// know yet.
-    fn taken(&self, mut features: Features, seat: &Seat, placed: Option<String>, slam: &mut Slam) -> Seen {
+    fn taken(&self, mut features: Features, seat: &Seat, placed: Option<Placed>, slam: &mut Slam) -> Seen {
         if let Some(k) = KINDS.iter().position(|kind| *kind == features.kind) {
             features.kind = self.sensors[k];
         }
@@ -209,7 +237,7 @@ mod tests {
         let seen = sensor.cloud(&cloud("lidar"), &mut slam, ("base", &tree), &EXPECTED).unwrap();
         assert_eq!(
             seen.placed.unwrap(),
-            "features sits at x 0.300 y 0.000 yaw 0.000, as /tf_static says (base -> lidar)"
+            Placed::Told("features sits at x 0.300 y 0.000 yaw 0.000, as /tf_static says (base -> lidar)".into())
         );
         assert_eq!(
             (seen.features.kind, slam.mount(FeatureKind::RangeBearing)),
@@ -225,13 +253,33 @@ mod tests {
     }
 
     #[test]
+    fn on_a_robot_without_transforms_a_sensor_in_its_own_frame_sits_at_the_base_until_somebody_tells() {
+        let mut slam = Slam::new(Config::default()).unwrap();
+        let mut sensor = SensorInput::main(FeaturesMessage::Cloud, None);
+        let none = StaticTransforms::default();
+        sensor.is_untold = true;
+        let refusal = sensor.cloud(&cloud("lidar"), &mut slam, ("base", &none), &EXPECTED).unwrap_err();
+        assert_eq!(refusal.word(), "no_transform", "a frame that nobody has named is no guess");
+        let seen = sensor.cloud(&cloud("feature_sensor"), &mut slam, ("base", &none), &EXPECTED).unwrap();
+        let Some(Placed::Assumed(said)) = seen.placed else { panic!("{:?}", seen.placed) };
+        assert!(said.contains("/tf_static") && said.contains("sensor.x_m"));
+        assert_eq!(slam.mount(FeatureKind::RangeBearing), Some(Se2::identity()));
+        sensor.is_untold = false;
+        let tree = tree("feature_sensor", 0.3);
+        let seen = sensor.cloud(&cloud("feature_sensor"), &mut slam, ("base", &tree), &EXPECTED).unwrap();
+        assert!(matches!(seen.placed, Some(Placed::Told(_))));
+        assert_eq!(slam.mount(FeatureKind::RangeBearing), Some(Se2::new(0.3, 0.0, 0.0)));
+    }
+
+    #[test]
     fn a_stated_place_overrides_transforms() {
         let mut slam = Slam::new(Config::default()).unwrap();
         let place = Se2::new(0.1, 0.2, 0.3);
         let mut sensor = SensorInput::main(FeaturesMessage::Cloud, Some(place));
         let tree = tree("feature_sensor", 0.3);
         let seen = sensor.cloud(&cloud("feature_sensor"), &mut slam, ("base", &tree), &EXPECTED).unwrap();
-        assert_eq!(seen.placed.unwrap(), "features sits at x 0.100 y 0.200 yaw 0.300, as its parameters say");
+        let told = "features sits at x 0.100 y 0.200 yaw 0.300, as its parameters say";
+        assert_eq!(seen.placed.unwrap(), Placed::Told(told.into()));
         assert_eq!(slam.mount(FeatureKind::RangeBearing), Some(place));
         let refusal = sensor.cloud(&cloud("lidar"), &mut slam, ("base", &tree), &EXPECTED).unwrap_err();
         assert_eq!(refusal.word(), "unknown_frame");

@@ -2,7 +2,7 @@
 
 use super::Worker;
 use crate::ros::slam_node::input::Topic;
-use crate::ros::slam_node::inputs::{FeaturesOf, OdometryOf, STANDBY};
+use crate::ros::slam_node::inputs::{FeaturesOf, OdometryOf, Placed, STANDBY};
 use lienav_base::stamp::Stamp;
 use lienav_io::bag::UNREADABLE;
 use lienav_io::bag::cdr::CdrError;
@@ -52,8 +52,10 @@ impl Worker {
             Ok(converted) => converted,
             Err(refusal) => return self.refuse_on(topic, &refusal),
         };
-        if let Some(placed) = &seen.placed {
-            self.log.info(placed);
+        match &seen.placed {
+            Some(Placed::Told(said)) => self.log.info(said),
+            Some(Placed::Assumed(said)) => self.log.warn(said),
+            None => {}
         }
         let input = seen.features;
         if self.take_cloud(received, (input.stamp, input.kind, &input.observations), topic) {
