@@ -1,6 +1,6 @@
 //! The demo: a simulated robot on a circle, the three filters of the thesis beside the default one, and the evaluator,
 //! each in a process of its own over ROS 2. In its second act a node is switched on in the middle of a lap, with the map
-//! that the default filter has saved, and without a start or identities: it has to find itself.
+//! of the lap before, and without a start or identities: it has to find itself.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -17,7 +17,9 @@ use crate::{cargo, checks, setup, steps};
 /// Names of filters, and of the namespaces that their nodes get.
 const FILTERS: [(&str, &str); 4] =
     [("default", "default_filter"), ("reduced", "reduced"), ("ekf", "ekf"), ("fe-ekf", "fe_ekf")];
-/// The map of the default filter, in the folder of the results.
+/// What the simulator of the second act has instead of a stereo pair.
+const LIDAR: [&str; 3] = ["sensor.kind:=range_bearing", "sensor.range_std_m:=0.05", "sensor.bearing_std_rad:=0.02"];
+/// The map of the second act, in the folder of the results.
 const MAP: &str = "map.yaml";
 /// Simulated seconds in a second: the 40 s of a lap in 8.
 const RATE: &str = "5.0";
@@ -51,26 +53,14 @@ pub fn run(root: &Path, out: &Path, seed: u64) -> Result<()> {
         cast.running.wait_for("evaluate", PATIENCE, &interrupted)
     })?;
     cast.running.stop()?;
-    let map = cast.map();
-    if !map.is_file() {
-        bail!("the default filter has saved no map: see {}", out.join("logs").display());
-    }
-    steps::quiet("the same lap again: a localizer is switched on somewhere, with the saved map alone", || {
-        cast.start_judge_of_localizer()?;
-        cast.start_simulator(seed, 1, &["sensor.identified:=false"])?;
-        std::thread::sleep(LATE);
-        cast.start_localizer(&root.join("config/simulation.yaml"))?;
-        cast.running.wait_for("simulator_node", PATIENCE, &interrupted)?;
-        std::thread::sleep(SETTLING);
-        cast.running.interrupt("evaluate-found")?;
-        cast.running.wait_for("evaluate-found", PATIENCE, &interrupted)
-    })?;
-    cast.running.stop()?;
+    second_act(&mut cast, &root.join("config/simulation.yaml"), seed, &interrupted)?;
 
     print!("\n{}", fs::read_to_string(out.join("report.txt")).context("the evaluator wrote no report")?);
-    println!("\nSwitched on in the middle of the lap, in the map that the default filter had saved:");
+    println!(
+        "\nSwitched on in the middle of the lap, without a start and without identities, in the map of the lap before:"
+    );
     print!("\n{}", fs::read_to_string(out.join("found/report.txt")).context("the evaluator wrote no report")?);
-    println!("\nmap    {}", map.display());
+    println!("\nmap    {}", out.join(MAP).display());
     println!("bag    {}", out.join("bag").display());
     println!("plots  {}", out.join("comparison.svg").display());
     for (filter, _) in FILTERS {
@@ -78,6 +68,34 @@ pub fn run(root: &Path, out: &Path, seed: u64) -> Result<()> {
     }
     println!("       {}/{{trajectory,errors,nees}}.svg", out.join("found").display());
     Ok(())
+}
+
+/// A lap with a lidar, of which the map is saved; and the same lap again, without identities: a localizer is switched on
+/// somewhere on the way, and has nothing but the map.
+fn second_act(cast: &mut Cast<'_>, parameters: &Path, seed: u64, interrupted: &AtomicBool) -> Result<()> {
+    let map = cast.map();
+    steps::quiet("the lap again with a lidar, and its map saved", || {
+        cast.start_on_lidar("mapper", parameters, &["map.forget_after_s:=0.0", "map.autosave_s:=5.0"])?;
+        cast.start_simulator(seed, 1, &LIDAR)?;
+        cast.running.wait_for("simulator_node", PATIENCE, interrupted)?;
+        std::thread::sleep(SETTLING);
+        cast.running.interrupt("mapper")?;
+        cast.running.wait_for("mapper", PATIENCE, interrupted)
+    })?;
+    if !map.is_file() {
+        bail!("no map was saved: see {}", cast.out.join("logs").display());
+    }
+    steps::quiet("and again: a localizer is switched on somewhere, with this map and without identities", || {
+        cast.start_judge_of_localizer()?;
+        cast.start_simulator(seed, 1, &[&LIDAR[..], &["sensor.identified:=false"]].concat())?;
+        std::thread::sleep(LATE);
+        cast.start_on_lidar("localizer", parameters, &["map.mode:=localization", "initial.mode:=unknown"])?;
+        cast.running.wait_for("simulator_node", PATIENCE, interrupted)?;
+        std::thread::sleep(SETTLING);
+        cast.running.interrupt("evaluate-found")?;
+        cast.running.wait_for("evaluate-found", PATIENCE, interrupted)
+    })?;
+    cast.running.stop()
 }
 
 /// Builds the executables; the folder that they are in is that of xtask, since both are of one workspace and profile.
@@ -97,9 +115,10 @@ fn prepared(out: &Path) -> Result<PathBuf> {
     let logs = out.join("logs");
     fs::create_dir_all(&logs).with_context(|| format!("could not make {}", logs.display()))?;
     let out = out.canonicalize()?;
-    let bag = out.join("bag");
-    if bag.join("metadata.yaml").is_file() {
-        fs::remove_dir_all(&bag).with_context(|| format!("could not remove {}", bag.display()))?;
+    for bag in ["bag", "found/bag"].map(|bag| out.join(bag)) {
+        if bag.join("metadata.yaml").is_file() {
+            fs::remove_dir_all(&bag).with_context(|| format!("could not remove {}", bag.display()))?;
+        }
     }
     for old in [MAP.to_owned(), format!("{MAP}.state")] {
         match fs::remove_file(out.join(&old)) {
@@ -139,37 +158,39 @@ impl Cast<'_> {
     fn start_judge_of_localizer(&mut self) -> Result<()> {
         let out = self.out.join("found");
         fs::create_dir_all(&out).with_context(|| format!("could not make {}", out.display()))?;
-        let out = out.display().to_string();
-        let arguments = ["evaluate", "--live", "--pose", "found=/localizer/pose", "--out", &out].map(str::to_owned);
+        // The simulator begins when the bag is listening, and not when the localizer is there.
+        let (bag, out) = (out.join("bag").display().to_string(), out.display().to_string());
+        let arguments = ["evaluate", "--live", "--pose", "found=/localizer/pose", "--bag", &bag, "--out", &out];
+        let arguments = arguments.map(str::to_owned);
         self.start("evaluate-found", "lienav", &arguments)
     }
 
-    fn start_localizer(&mut self, parameters: &Path) -> Result<()> {
-        let arguments = ros_arguments(&[
+    /// A slam_node that knows the lidar and has the map of the second act.
+    fn start_on_lidar(&mut self, name: &str, parameters: &Path, settings: &[&str]) -> Result<()> {
+        let mut arguments = ros_arguments(&[
             "--params-file",
             &parameters.display().to_string(),
             "-p",
             &format!("map.file:={}", self.map().display()),
             "-p",
-            "map.mode:=localization",
-            "-p",
-            "initial.mode:=unknown",
-            "-p",
             "publish_tf:=false",
             "-p",
             "max_latency_s:=60.0",
             "-r",
-            "__ns:=/localizer",
+            &format!("__ns:=/{name}"),
             "-r",
             "odom:=/odom",
             "-r",
             "features:=/features",
         ]);
-        self.start("localizer", "slam_node", &arguments)
+        // Without identities, gates tell landmarks apart.
+        let sensor = LIDAR.iter().chain(&["gate.probability:=0.999"]).chain(settings);
+        arguments.extend(sensor.flat_map(|setting| ["-p".to_owned(), (*setting).to_owned()]));
+        self.start(name, "slam_node", &arguments)
     }
 
     fn start_filter(&mut self, filter: &str, namespace: &str, parameters: &Path) -> Result<()> {
-        let mut arguments = ros_arguments(&[
+        let arguments = ros_arguments(&[
             "--params-file",
             &parameters.display().to_string(),
             "-p",
@@ -185,10 +206,6 @@ impl Cast<'_> {
             "-r",
             "features:=/features",
         ]);
-        if filter == "default" {
-            let file = format!("map.file:={}", self.map().display());
-            arguments.extend(["-p", &file, "-p", "map.autosave_s:=5.0"].map(str::to_owned));
-        }
         self.start(&format!("slam_node-{filter}"), "slam_node", &arguments)
     }
 
