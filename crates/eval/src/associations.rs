@@ -66,7 +66,8 @@ impl Associations {
         let now = |used: Used| used.map(|(id, again)| (kept.get(&id).copied().unwrap_or(id), again));
         let judged = |cloud| judged(cloud, identities).into_iter().map(|(id, used)| (id, now(used))).collect();
         let clouds: Vec<JudgedCloud> = run.matches.iter().map(|cloud| (cloud.stamp, judged(cloud))).collect();
-        if clouds.iter().all(|(_, readings)| readings.is_empty()) {
+        // A source without any identity tells nothing, as one without readings.
+        if clouds.iter().flat_map(|(_, readings)| readings).all(|(id, _)| id.is_none()) {
             return None;
         }
         let all = || clouds.iter().flat_map(|(_, readings)| readings.iter().copied());
@@ -240,6 +241,13 @@ mod tests {
 
     const FIRST: fn(u32) -> Option<(u32, Role)> = |landmark| Some((landmark, Role::First));
     const AGAIN: fn(u32) -> Option<(u32, Role)> = |landmark| Some((landmark, Role::Again));
+
+    #[test]
+    fn a_source_without_identities_is_not_judged() {
+        let clouds: [&[ByHand]; 2] = [&[(None, FIRST(10))], &[(None, AGAIN(10))]];
+        let (run, identities) = run(&clouds, &[10]);
+        assert!(Associations::judge(&run, &identities).is_none());
+    }
 
     #[test]
     fn landmarks_that_are_merged_later_are_one_from_the_beginning() {
