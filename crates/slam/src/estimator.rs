@@ -172,6 +172,9 @@ impl Estimator {
         let prior = Calibration::new(&config.calibration);
         let complete = |state: &mut State| state.complete(filter.coordinates(), &prior, sensors);
         complete(&mut saved.state)?;
+        if !saved.memory.is_sound() {
+            return Err(Damage("what is remembered of landmarks without identity is damaged"));
+        }
         saved.fixed_lag.complete(filter.fixed_lag(), sensors, complete)
     }
 
@@ -388,7 +391,11 @@ impl Estimator {
 
     /// How many features count as landmarks.
     pub fn landmarks(&self) -> usize {
-        self.state.features.len() - self.memory.candidates()
+        // What is remembered may be of features that have been dropped since.
+        match self.memory.candidates() {
+            0 => self.state.features.len(),
+            _ => self.state.features.iter().filter(|feature| self.memory.is_landmark(feature.id)).count(),
+        }
     }
 
     /// Landmarks that the last cloud merged: the one that is gone, and the one that was kept.

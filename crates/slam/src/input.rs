@@ -111,6 +111,18 @@ pub struct Label {
     pub diameter_std_m: f64,
 }
 
+/// A thicker landmark is a fault of the front end, m.
+const MAX_DIAMETER_M: f64 = 100.0;
+
+impl Label {
+    /// The label without a diameter that cannot be: the reading counts all the same.
+    pub(crate) fn checked(self) -> Self {
+        let Self { class, diameter_m, diameter_std_m } = self;
+        let is_within = |x: f64| (0.0..=MAX_DIAMETER_M).contains(&x);
+        if is_within(diameter_m) && is_within(diameter_std_m) { self } else { Self { class, ..Self::default() } }
+    }
+}
+
 /// One reading of a landmark, or of the pose.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Observation {

@@ -150,7 +150,7 @@ impl Sensors {
         let index = kind.index();
         let (measurement, _) = self.all.get(index).ok_or(DropReason::UnknownSensor)?;
         let (value, covariance) = measurement.read(observation)?;
-        Ok(Reading { sensor: index as u8, id: observation.id, value, covariance, label: observation.label })
+        Ok(Reading { sensor: index as u8, id: observation.id, value, covariance, label: observation.label.checked() })
     }
 
     /// The factor for the covariance of a reading if the last reading of the same feature was `since` seconds ago.

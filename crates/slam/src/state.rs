@@ -324,8 +324,8 @@ impl State {
         }
     }
 
-    /// The features that `counts` says of, in the map frame, with their joint covariance there: P_ik = L_i P_NN L_kᵀ + L_i P_Nk Bᵀ + B P_iN
-    /// L_kᵀ + B P_ik Bᵀ.
+    /// The features that `counts` says of, in the map frame, with their joint covariance there: P_ik = L_i P_NN L_kᵀ +
+    /// L_i P_Nk Bᵀ + B P_iN L_kᵀ + B P_ik Bᵀ.
     pub fn landmark_map(&self, counts: impl Fn(u32) -> bool) -> LandmarkMap {
         let chosen: Vec<usize> = (0..self.features.len()).filter(|i| counts(self.features[*i].id)).collect();
         let pose = self.covariance.pose_block();

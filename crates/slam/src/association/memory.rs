@@ -170,6 +170,17 @@ pub struct Tally {
 }
 
 impl Memory {
+    /// Whether a memory that was saved can be gone on with.
+    pub fn is_sound(&self) -> bool {
+        let is_life_sound = |life: &Life| {
+            let Life { odds, prior, twin, classes, diameter, .. } = life;
+            let numbers = [*odds, *prior, twin.1, diameter.0, diameter.1];
+            numbers.into_iter().chain(classes.iter().map(|(_, count)| *count)).all(f64::is_finite)
+        };
+        let is_in_order = self.lives.windows(2).all(|pair| pair[0].id < pair[1].id);
+        self.rates.is_sound() && is_in_order && self.lives.iter().all(is_life_sound)
+    }
+
     /// Whether there was no reading without identity so far.
     pub fn is_idle(&self) -> bool {
         self.cloud == 0

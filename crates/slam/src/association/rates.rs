@@ -69,6 +69,14 @@ fn bin(z: &Vector2<f64>) -> usize {
 }
 
 impl Rates {
+    /// Whether it can be gone on with: as many bins as there are, and counts.
+    pub fn is_sound(&self) -> bool {
+        let Self { looks, sectors, square, clouds, extraneous, matched, outcomes, classes, diameters } = self;
+        let counts = looks.iter().flatten().chain(sectors).chain(square).chain(outcomes).chain(diameters);
+        let counts = counts.chain([clouds, extraneous, matched]).chain(classes.iter().map(|(_, count)| count));
+        looks.len() == SECTORS * OCTAVES && counts.into_iter().all(|count| count.is_finite() && *count >= 0.0)
+    }
+
     /// A cloud with so many readings of known landmarks and so many of others.
     pub fn cloud(&mut self, matched: usize, extraneous: usize) {
         self.looks.iter_mut().flatten().for_each(|x| *x *= FADE);

@@ -257,3 +257,40 @@ fn a_run_goes_on_bit_for_bit_where_it_was_saved() {
     assert_eq!(drive(&mut resumed, &track.clouds[half..]), drive(&mut slam, &track.clouds[half..]));
     assert_eq!(resumed.association(), slam.association());
 }
+
+/// A front end that sends nonsense for a diameter is believed about the place, and about nothing else.
+#[test]
+fn an_absurd_diameter_leaves_no_trace() {
+    let clouds = track(5, 1, false).clouds;
+    let end = |diameters: &[f64]| {
+        let mut slam = Slam::new(on_track(Association::Joint)).unwrap();
+        let mut nonsense = diameters.iter().cycle();
+        for (odometry, seen) in &clouds[..60] {
+            let mut seen = seen.clone();
+            for (observation, diameter_m) in seen.iter_mut().zip(&mut nonsense) {
+                observation.label = Label { diameter_m: *diameter_m, diameter_std_m: -*diameter_m, class: 0 };
+            }
+            drive(&mut slam, &[(*odometry, seen)]);
+        }
+        format!("{:?}", slam.predicted())
+    };
+    assert_eq!(end(&[f64::NAN, f64::INFINITY, 1e300, -1.0, 3.0]), end(&[0.0]));
+}
+
+/// Candidates may be forgotten, and the rule may change while there are some: what counts is what is there.
+#[test]
+fn landmarks_are_counted_whatever_becomes_of_candidates() {
+    let clouds = track(6, 3, false).clouds;
+    let mut config = on_track(Association::Joint);
+    config.map.forget_after_s = 0.3;
+    let mut slam = Slam::new(config.clone()).unwrap();
+    for (k, cloud) in clouds[..80].iter().enumerate() {
+        if k % 20 == 19 {
+            config.association = if k % 40 == 19 { Association::Unique } else { Association::Joint };
+            slam.reconfigure(config.clone()).unwrap();
+        }
+        for step in drive(&mut slam, std::slice::from_ref(cloud)) {
+            assert_eq!(step.features, slam.landmarks().count());
+        }
+    }
+}

@@ -183,6 +183,12 @@ fn what_does_not_belong_together_is_refused() {
         refused(|t| t["estimator"]["fixed_lag"]["past"][0]["readings"][0]["reading"]["sensor"] = 9.into())
             .contains("of a sensor that there is not")
     );
+    let remembered = "without identity is damaged";
+    assert!(
+        refused(|t| drop(t["estimator"]["memory"]["rates"]["looks"].as_array_mut().unwrap().pop()))
+            .contains(remembered)
+    );
+    assert!(refused(|t| t["estimator"]["memory"]["rates"]["clouds"] = (-1.0).into()).contains(remembered));
     assert!(refused(|t| t["time_jumps"] = u64::MAX.into()).contains("absurd"));
 }
 

@@ -11,6 +11,9 @@ use std::collections::VecDeque;
 /// The most clouds of one stamp: of several cameras, or of a detector that sends each tag by itself.
 pub const MOST_PARTS: usize = 16;
 
+/// The most tags of a message, and of a stamp: no image has more, and each is compared with the others.
+const MOST_TAGS: usize = 2000;
+
 /// So many stamps are remembered.
 const MEMORY: usize = 16;
 
@@ -70,8 +73,15 @@ impl Tags {
     ) -> (Vec<TagCloud>, Vec<Refusal>) {
         let (mut clouds, mut refusals) = (Vec::<(&str, TagCloud)>::new(), Vec::new());
         let model = settings.camera();
+        let mut tags = 0;
         for transform in &message.transforms {
             let Some(id) = self.identity(transform) else { continue };
+            tags += 1;
+            if tags > MOST_TAGS {
+                let (parent, child) = (transform.header.frame_id.clone(), transform.child_frame_id.clone());
+                refusals.push(Refusal::BadTransform { parent, child, why: "there are too many tags in one message" });
+                break;
+            }
             let camera = transform.header.frame_id.as_str();
             let read = || {
                 let stamp = stamp_of(&transform.header.stamp)?;
@@ -116,7 +126,7 @@ impl Tags {
 
     fn is_new(&mut self, stamp: Stamp, camera: &str, id: u32) -> bool {
         let seen = &mut self.of(stamp).seen;
-        let is_new = !seen.iter().any(|(frame, known)| *known == id && frame == camera);
+        let is_new = seen.len() < MOST_TAGS && !seen.iter().any(|(frame, known)| *known == id && frame == camera);
         if is_new {
             seen.push((camera.to_owned(), id));
         }
@@ -174,6 +184,9 @@ mod tests {
         assert_eq!(take(vec![tag(5, "left", "tag36h11:4", 2.0)]).0, [(5, 2, vec![4])]);
         let both = vec![tag(9, "left", "tag36h11:1", 2.0), tag(9, "right", "tag36h11:1", 2.0)];
         assert_eq!(take(both).0, [(9, 0, vec![1]), (9, 1, vec![1])]);
+        let flood = (0..5000).map(|k| tag(11, "left", &format!("tag36h11:{k}"), 2.0)).collect();
+        let (found, refused) = take(flood);
+        assert_eq!((found[0].2.len(), refused), (MOST_TAGS, vec!["bad_transform"]));
         let unknown = vec![tag(9, "map", "tag36h11:1", 2.0), tag(10, "left", "tag36h11:6", f64::NAN)];
         assert_eq!(take(unknown), (vec![], vec!["no_transform", "bad_transform"]));
     }
