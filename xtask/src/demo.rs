@@ -98,11 +98,16 @@ fn second_act(cast: &mut Cast<'_>, parameters: &Path, seed: u64, interrupted: &A
     cast.running.stop()
 }
 
-/// Builds the executables; the folder that they are in is that of xtask, since both are of one workspace and profile.
+/// Builds the executables of the tests' profile: those of dev are not optimized. The folder that they are in is that of
+/// xtask, since cargo puts both profiles there.
 fn built(root: &Path, ros: &Ros) -> Result<PathBuf> {
     eprintln!("Building the nodes (minutes the first time, seconds later).");
     let mut build = ros.command(cargo().get_program());
-    let status = build.current_dir(root).args(["build", "--bins"]).status().context("cargo could not be started")?;
+    let status = build
+        .current_dir(root)
+        .args(["build", "--profile", "test", "--bins"])
+        .status()
+        .context("cargo could not be started")?;
     if !status.success() {
         bail!("the nodes could not be built: see above, and `cargo xtask doctor` for what this machine lacks");
     }

@@ -16,7 +16,7 @@ use crate::{exit_code, setup};
 pub fn run(root: &Path, script: &str, release: bool, arguments: &[String]) -> Result<ExitCode> {
     let ros = setup::ready(root)?;
     let mut build = environment(root, Some(&ros))?;
-    build.args(["build", "--bins"]).args(release.then_some("--release"));
+    build.args(["build", "--profile", if release { "release" } else { "test" }, "--bins"]);
     if !build.status().context("cargo could not be started")?.success() {
         bail!("the nodes could not be built");
     }
