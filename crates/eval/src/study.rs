@@ -5,8 +5,8 @@ use lienav_base::settings;
 use lienav_base::settings::{Described, Spec};
 use lienav_slam::{
     Association, CalibrationConfig, Centre, CompositionError, Config, ConfigError, Correction, Discretization, Errors,
-    Filter, GateConfig, InitialConfig, Initialization, MapConfig, MotionConfig, NoiseAt, SensorConfig, StereoModel,
-    TimingConfig,
+    Filter, GateConfig, InitialConfig, Initialization, LearningConfig, MapConfig, MotionConfig, NoiseAt, SensorConfig,
+    StereoModel, TimingConfig,
 };
 
 settings! {
@@ -32,6 +32,8 @@ settings! {
         initial: InitialConfig;
         /// What is calibrated while running.
         calibration: CalibrationConfig;
+        /// Which noise is learned while running.
+        learning: LearningConfig;
     }
 }
 
@@ -66,8 +68,9 @@ impl Study {
 
     /// The settings of the filter.
     pub fn config(&self) -> Config {
-        let Self { filter, association, motion, sensor, gate, map, timing, initial, calibration, .. } = self.clone();
-        Config { filter, association, motion, sensor, gate, map, timing, initial, calibration }
+        let Self { filter, association, motion, sensor, gate, map, timing, initial, calibration, learning, .. } =
+            self.clone();
+        Config { filter, association, motion, sensor, gate, map, timing, initial, calibration, learning }
     }
 
     /// The filter of this name with the choices that are made.
@@ -81,9 +84,9 @@ impl Study {
 
 impl From<Config> for Study {
     fn from(config: Config) -> Self {
-        let Config { filter, association, motion, sensor, gate, map, timing, initial, calibration } = config;
+        let Config { filter, association, motion, sensor, gate, map, timing, initial, calibration, learning } = config;
         let choices = ChoicesConfig::default();
-        Self { filter, association, choices, motion, sensor, gate, map, timing, initial, calibration }
+        Self { filter, association, choices, motion, sensor, gate, map, timing, initial, calibration, learning }
     }
 }
 

@@ -43,6 +43,8 @@ settings! {
         initial: InitialConfig;
         /// What is calibrated while running.
         calibration: CalibrationConfig;
+        /// Which noise is learned while running.
+        learning: LearningConfig;
     }
 }
 
@@ -167,6 +169,20 @@ settings! {
         ///
         /// The rest are counted as `too_many_points`. This and `map.max_features` bound the time of a step.
         max_points: usize = 200, within 1.0..=MAX_POINTS as f64, runtime;
+    }
+}
+
+settings! {
+    /// Which noise is learned while running.
+    pub struct LearningConfig {
+        /// Learn the variances of readings and of odometry from what they contradict.
+        enabled: bool = false, runtime;
+        /// The stated standard deviations of readings are right to within this factor; 1 if they are exact.
+        sensor_factor: f64 = 2.0, within 1.0..=100.0, runtime;
+        /// The stated standard deviations of odometry are right to within this factor; 1 if they are exact.
+        odometry_factor: f64 = 2.0, within 1.0..=100.0, runtime;
+        /// What was learned fades within so many clouds.
+        memory: f64 = 1000.0, within 10.0..=1e9, runtime;
     }
 }
 
@@ -405,7 +421,7 @@ mod tests {
     #[test]
     fn the_table_has_the_names_of_the_serialised_settings_in_their_order() {
         let names: Vec<&str> = SPECS.iter().map(|spec| spec.name).collect();
-        assert_eq!((names.len(), names[0], names[1]), (77, "filter", "association"));
+        assert_eq!((names.len(), names[0], names[1]), (81, "filter", "association"));
         assert_eq!(
             names[names.len() - 3..],
             ["value", "sigma", "walk"].map(|leaf| format!("calibration.bearing_bias.{leaf}"))

@@ -9,6 +9,7 @@ use super::fixed_lag::{Associated, FixedLag};
 use super::inbox::Segment;
 use super::known_map::KnownMap;
 use super::motion::Increment;
+use super::noise::{NoiseFactors, scaled};
 use super::propagate::{Rows, propagate};
 use super::sensor::Sensor;
 use super::state::{Damage, State};
@@ -39,6 +40,8 @@ pub struct Estimator {
     fixed_lag: FixedLag,
     rows: Rows,
     room: Room,
+    /// What was learned of the noise, where it is.
+    learned: Option<NoiseFactors>,
     /// A buffer of [`leave`].
     order: Vec<(Stamp, u32)>,
     /// Who watches the known map.
@@ -84,6 +87,7 @@ impl Estimator {
         let model = Model::new(in_mode(filter, config.map.mode), config, &[]);
         Self {
             filter,
+            learned: config.learning.enabled.then(|| NoiseFactors::new(&config.learning, model.sensors.len())),
             order: Vec::new(),
             watch: Watch::default(),
             lost: Vec::new(),
@@ -201,6 +205,9 @@ impl Estimator {
         if config.map.mode != before {
             self.change_mode(before);
         }
+        if let Some(learned) = self.learned.as_ref().filter(|learned| learned.is_of(self.model.sensors.len())) {
+            self.model.sensors.set_noise(learned);
+        }
         self.state.mounts = self.model.sensors.mounts(&self.state.calibration);
         self.track_loss.limit_s = config.gate.starvation_limit_s;
         self.fixed_lag.clear();
@@ -306,7 +313,13 @@ impl Estimator {
             TwistPath::Arc => self.model.filter.discretization(),
             TwistPath::Chord => Discretization::Euler,
         };
-        s.increment(config, discretization, &self.state.calibration)
+        let increment = s.increment(config, discretization, &self.state.calibration);
+        match &self.learned {
+            Some(learned) => {
+                Increment { covariance: scaled(&increment.covariance, &learned.of_odometry()), ..increment }
+            }
+            None => increment,
+        }
     }
 
     /// Adds an increment. Rigid increments are composed and applied at the next correction; this is the same to first
@@ -336,10 +349,13 @@ impl Estimator {
         let motion = std::mem::replace(&mut self.pending, Increment::none());
         let input =
             Input { motion: &motion, stamp, evidence: Evidence::Observed { kind, observations, memory: &self.memory } };
-        let Self { state, model, track_loss, fixed_lag, room, order, watch, lost, .. } = self;
+        let Self { state, model, track_loss, fixed_lag, room, order, watch, lost, learned, .. } = self;
 
         fixed_lag.begin(state, &motion, stamp);
-        let outcome = step(state, model, &input, Some(track_loss), room);
+        let outcome = step(state, model, &input, Some(track_loss), learned.as_mut(), room);
+        if let Some(learned) = learned {
+            model.sensors.set_noise(learned);
+        }
         if outcome.is_displaced {
             fixed_lag.clear();
         }

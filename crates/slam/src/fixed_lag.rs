@@ -214,7 +214,7 @@ impl FixedLag {
             past.calibration.clone_from(&state.calibration);
             let evidence = Evidence::Associated(&past.readings);
             let input = Input { motion: &past.motion, stamp: past.stamp, evidence };
-            past.moved = step(state, model, &input, None, &mut self.room).moved;
+            past.moved = step(state, model, &input, None, None, &mut self.room).moved;
         }
         if self.past.len() > self.block {
             self.forget(self.block);

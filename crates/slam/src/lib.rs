@@ -186,6 +186,7 @@ mod linearize;
 mod lookahead;
 mod measurement;
 mod motion;
+mod noise;
 mod output;
 mod propagate;
 mod prune;
@@ -230,8 +231,8 @@ pub use belief::LandmarkStatus;
 pub use calibration::{CalibrationEstimate, CalibrationParameter};
 pub use chart::{Centre, Chart, Charts};
 pub use config::{
-    Association, CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, MapConfig, MapMode, MotionConfig,
-    NoiseReading, Prior, SPECS, SensorConfig, StartMode, TimingConfig, TwistHold, TwistPath, WhenFull,
+    Association, CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, LearningConfig, MapConfig, MapMode,
+    MotionConfig, NoiseReading, Prior, SPECS, SensorConfig, StartMode, TimingConfig, TwistHold, TwistPath, WhenFull,
 };
 pub use filter::{
     CompositionError, Coordinates, Correction, Discretization, Errors, Filter, Initialization, Linearization, NoiseAt,

@@ -5,6 +5,7 @@ use super::measurement::{
     Erased, Expected, LandmarkMeasurement, Mount, OfLandmark, OfPose, PoseMeasurement, Position, RangeBearing,
     StereoBearings, Triangulated,
 };
+use super::noise::NoiseFactors;
 use super::{Component, DropReason, FeatureKind, Label, Observation, SensorConfig, StereoModel};
 use lienav_lie::Se2;
 use nalgebra::{ArrayStorage, Matrix2, Matrix3, SMatrix, Vector2, Vector3};
@@ -120,6 +121,8 @@ pub struct Sensors {
     all: Vec<(Arc<dyn Erased>, Se2)>,
     /// The correlation time of the errors of readings of one landmark, s; 0 for independent errors.
     correlation_s: f64,
+    /// Factors for the standard deviations of each sensor's numbers, where they are learned.
+    scales: Vec<Vector3<f64>>,
 }
 
 impl Sensors {
@@ -128,7 +131,22 @@ impl Sensors {
         let mount = Se2::new(config.x_m, config.y_m, config.yaw_rad);
         let built_in = built_in(config, stereo).map(|measurement| (measurement, mount));
         let added = added.iter().map(|sensor| (sensor.measurement.clone(), sensor.mount));
-        Self { all: built_in.into_iter().chain(added).collect(), correlation_s: config.correlation_s }
+        Self {
+            all: built_in.into_iter().chain(added).collect(),
+            correlation_s: config.correlation_s,
+            scales: Vec::new(),
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Multiplies the variances of all readings from now on by what was learned of their noise.
+    pub fn set_noise(&mut self, factors: &NoiseFactors) {
+        self.scales.clear();
+        self.scales.extend((0..self.all.len()).map(|k| factors.of_sensor(k).map(f64::sqrt)));
     }
 
     /// Where a sensor sits, without calibration.
@@ -149,7 +167,10 @@ impl Sensors {
     pub fn read(&self, kind: FeatureKind, observation: &Observation) -> Result<Reading, DropReason> {
         let index = kind.index();
         let (measurement, _) = self.all.get(index).ok_or(DropReason::UnknownSensor)?;
-        let (value, covariance) = measurement.read(observation)?;
+        let (value, mut covariance) = measurement.read(observation)?;
+        if let Some(scale) = self.scales.get(index) {
+            covariance.component_mul_assign(&(scale * scale.transpose()));
+        }
         Ok(Reading { sensor: index as u8, id: observation.id, value, covariance, label: observation.label.checked() })
     }
 

@@ -8,6 +8,7 @@ use super::gate::{Gate, gate, mahalanobis_squared};
 use super::known_map::KnownMap;
 use super::linearize::{Match, Preview, Subject, innovation_covariance, relinearize};
 use super::motion::Increment;
+use super::noise::NoiseFactors;
 use super::propagate::{Rows, propagate};
 use super::prune::{make_room, prune};
 use super::relocate::{agreeing, displacement};
@@ -112,6 +113,7 @@ pub fn step(
     model: &Model,
     input: &Input<'_>,
     mut track_loss: Option<&mut TrackLoss>,
+    learned: Option<&mut NoiseFactors>,
     room: &mut Room,
 ) -> Outcome {
     let Room { association, wide, gated, rows, rests, workspace, readings } = room;
@@ -153,6 +155,9 @@ pub fn step(
     iterate(state, model, matched, rows, rests, workspace);
     let updated = update(state, matched, &model.filter, &rows.noise, workspace);
 
+    if let Some(learned) = learned.filter(|_| updated.is_ok() && !is_lost && place == Place::Here) {
+        learned.learn(state, matched, (&motion.covariance, &rows.noise), workspace);
+    }
     readings.clone_from(gated);
     match &updated {
         Ok(_) => note_matches(state, matched, stamp, readings),

@@ -28,6 +28,18 @@ pub struct Workspace {
     blocks: Vec<Matrix2<f64>>,
 }
 
+impl Workspace {
+    /// How many numbers the last update had.
+    pub fn numbers(&self) -> usize {
+        self.y.len()
+    }
+
+    /// The Cholesky factor of the innovation covariance of the last update, lower triangle, row by row.
+    pub fn factor_of_innovation(&self) -> &[f64] {
+        &self.s
+    }
+}
+
 /// The innovation covariance is not positive definite: nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Singular;
@@ -244,6 +256,24 @@ fn noise_of_motion(state: &State, matches: &[Match], noise_rows: &[[f64; 3]], wo
         }
     }
     noise
+}
+
+/// Row `d` of H G L: what the noise n of the last motion does to a number of a match.
+pub fn noise_of_motion_by(state: &State, m: &Match, noise_rows: &[[f64; 3]], d: usize) -> [f64; 3] {
+    let mut sum = [0.0; 3];
+    let mut add = |factor: f64, row: &[f64; 3]| sum.iter_mut().zip(row).for_each(|(to, x)| *to += factor * x);
+    match m.subject {
+        Subject::Feature(i) if !state.is_frozen => {
+            let row = state.covariance.row_of(i);
+            let Some([first, second]) = noise_rows.get(row..row + 2) else { return sum };
+            add(m.by_feature[(d, 0)], first);
+            add(m.by_feature[(d, 1)], second);
+        }
+        Subject::Feature(_) | Subject::Pose => {
+            noise_rows.iter().zip(0..POSE).for_each(|(row, c)| add(m.by_pose[(d, c)], row));
+        }
+    }
+    sum
 }
 
 /// w = P Hᵀ and y = r.

@@ -1,0 +1,325 @@
+//! Noise that is learned: factors for the variances of readings and of odometry, from innovations.
+//!
+//! The variance of component j of a sensor, or of the odometry, is α_j times the stated one. An innovation r of a cloud
+//! has the covariance S = H P Hᵀ + R, in which A_j = ∂S/∂ln α_j is known: of a component of a sensor, its part of R; of
+//! one of the odometry, H G l_j l_jᵀ Gᵀ Hᵀ, where the noise of the last motion is Q = Σ l_j l_jᵀ. If S is right, then
+//! E(r rᵀ) = S, and for whatever A_j
+//!
+//! g_j = ½ (rᵀ S⁻¹ A_j S⁻¹ r − tr S⁻¹ A_j)
+//!
+//! is zero in the mean: g is the part of the score of the innovations that concerns the noise of this instant, and its
+//! information is F_jk = ½ tr S⁻¹ A_j S⁻¹ A_k. That the prior P depends on earlier noise is left out; it changes the
+//! weights of the innovations, and not the root. Scores and informations are summed with a memory that fades, onto a
+//! prior for ln α_j: what the data do not tell stays there, and a robot that stands learns nothing of its odometry,
+//! because no motion, no noise.
+
+use super::LearningConfig;
+use super::covariance::factor3;
+use super::linearize::Match;
+use super::state::State;
+use super::update::{Workspace, noise_of_motion_by};
+use nalgebra::{Matrix3, Vector3};
+use serde::{Deserialize, Serialize};
+
+/// The components of odometry: forward, leftward, turning.
+const ODOMETRY: usize = 3;
+
+/// A cloud is used up to so many numbers: what is learned from it costs their cube.
+const MOST_NUMBERS: usize = 48;
+
+/// The factors of the variances, and what is known of them.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct NoiseFactors {
+    /// α: of odometry, then three for each sensor.
+    factors: Vec<f64>,
+    /// Λ, the information on ln α, row by row.
+    information: Vec<f64>,
+    #[serde(skip)]
+    config: LearningConfig,
+    #[serde(skip)]
+    room: Buffers,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Buffers {
+    inverse: Vec<f64>,
+    weighted: Vec<f64>,
+    /// S⁻¹ H G L, three columns.
+    moved: Vec<[f64; 3]>,
+    score: Vec<f64>,
+    fisher: Vec<f64>,
+    factor: Vec<f64>,
+}
+
+impl NoiseFactors {
+    /// Of odometry and so many sensors, all as stated.
+    pub fn new(config: &LearningConfig, sensors: usize) -> Self {
+        let count = ODOMETRY + 3 * sensors;
+        Self {
+            factors: vec![1.0; count],
+            information: vec![0.0; count * count],
+            config: config.clone(),
+            room: Buffers::default(),
+        }
+    }
+
+    /// Whether there are factors for so many sensors.
+    pub fn is_of(&self, sensors: usize) -> bool {
+        self.factors.len() == ODOMETRY + 3 * sensors
+    }
+
+    /// The factors of the variances of odometry: forward, leftward, turning.
+    pub fn of_odometry(&self) -> Vector3<f64> {
+        Vector3::from_fn(|k, _| self.factors.get(k).copied().unwrap_or(1.0))
+    }
+
+    /// The factors of the variances of a sensor's numbers.
+    pub fn of_sensor(&self, sensor: usize) -> Vector3<f64> {
+        Vector3::from_fn(|k, _| self.factors.get(ODOMETRY + 3 * sensor + k).copied().unwrap_or(1.0))
+    }
+
+    /// Learns from the innovations of an update by `matches`; `work` is what it left, `rows` the effect G L of the last
+    /// motion's noise with the covariance `motion` = L Lᵀ.
+    pub fn learn(
+        &mut self,
+        state: &State,
+        matches: &[Match],
+        (motion, rows): (&Matrix3<f64>, &[[f64; 3]]),
+        work: &Workspace,
+    ) {
+        let n = self.factors.len();
+        let whole = work.numbers();
+        let (used, m) = leading(matches);
+        if m == 0 {
+            return;
+        }
+        let Buffers { inverse, weighted, moved, score, fisher, factor } = &mut self.room;
+        invert(work.factor_of_innovation(), whole, m, inverse, factor);
+        let residuals = matches[..used].iter().flat_map(|m| m.residual.iter().take(m.dim).copied());
+        weighted.clear();
+        weighted.resize(m, 0.0);
+        for (k, r) in residuals.enumerate() {
+            for (sum, s) in weighted.iter_mut().zip(&inverse[k * m..(k + 1) * m]) {
+                *sum += s * r;
+            }
+        }
+
+        score.clear();
+        score.resize(n, 0.0);
+        fisher.clear();
+        fisher.resize(n * n, 0.0);
+
+        // Odometry: S⁻¹ H G L, then along the directions l_j.
+        moved.clear();
+        moved.resize(m, [0.0; 3]);
+        let directions = directions(motion).filter(|_| !rows.is_empty());
+        if let Some(v) = &directions {
+            let mut row = 0;
+            for matched in &matches[..used] {
+                for d in 0..matched.dim {
+                    let h = noise_of_motion_by(state, matched, rows, d);
+                    for (to, s) in moved.iter_mut().zip(&inverse[row * m..(row + 1) * m]) {
+                        (0..3).for_each(|k| to[k] += s * h[k]);
+                    }
+                    row += 1;
+                }
+            }
+            let mut pull = Vector3::zeros();
+            let mut information = Matrix3::zeros();
+            row = 0;
+            for matched in &matches[..used] {
+                for d in 0..matched.dim {
+                    let h = Vector3::from(noise_of_motion_by(state, matched, rows, d));
+                    pull += h * weighted[row];
+                    information += h * Vector3::from(moved[row]).transpose();
+                    row += 1;
+                }
+            }
+            let pull = v.transpose() * pull;
+            let information = v.transpose() * information * v;
+            for j in 0..ODOMETRY {
+                score[j] = 0.5 * (pull[j] * pull[j] - information[(j, j)]);
+                for k in 0..ODOMETRY {
+                    fisher[j * n + k] = 0.5 * information[(j, k)] * information[(j, k)];
+                }
+            }
+            for w in moved.iter_mut() {
+                *w = (v.transpose() * Vector3::from(*w)).into();
+            }
+        }
+
+        // Sensors.
+        let mut row = 0;
+        for matched in &matches[..used] {
+            let first = ODOMETRY + 3 * usize::from(matched.reading.sensor);
+            if first + 3 > n {
+                return;
+            }
+            for d in 0..matched.dim {
+                let (a, j) = (row + d, first + d);
+                let noise = |e: usize| matched.noise[(d, e)];
+                let by_residual: f64 = (0..matched.dim).map(|e| noise(e) * weighted[row + e]).sum();
+                let by_spread: f64 = (0..matched.dim).map(|e| noise(e) * inverse[a * m + row + e]).sum();
+                score[j] += 0.5 * (weighted[a] * by_residual - by_spread);
+                for k in 0..ODOMETRY {
+                    let both = 0.5 * noise(d) * moved[a][k] * moved[a][k];
+                    fisher[j * n + k] += both;
+                    fisher[k * n + j] += both;
+                }
+                let mut other_row = 0;
+                for other in &matches[..used] {
+                    let other_first = ODOMETRY + 3 * usize::from(other.reading.sensor);
+                    for e in 0..other.dim {
+                        let s = inverse[a * m + other_row + e];
+                        fisher[j * n + other_first + e] += 0.5 * noise(d) * other.noise[(e, e)] * s * s;
+                    }
+                    other_row += other.dim;
+                }
+            }
+            row += matched.dim;
+        }
+        self.take();
+    }
+
+    /// α ← α (1 + Λ⁻¹ g), Λ ← λΛ + F + (1 − λ)Λ₀.
+    fn take(&mut self) {
+        let config = &self.config;
+        let n = self.factors.len();
+        let keep = (-1.0 / config.memory).exp();
+        let Buffers { score, fisher, factor, .. } = &mut self.room;
+        let prior = |j: usize| {
+            let known_to = if j < ODOMETRY { config.odometry_factor } else { config.sensor_factor };
+            // Of a variance, the square of the factor of a standard deviation.
+            let std = 2.0 * known_to.max(1.0 + 1e-6).ln();
+            1.0 / (std * std)
+        };
+        for j in 0..n {
+            for k in 0..n {
+                let at = j * n + k;
+                self.information[at] = keep * self.information[at] + fisher[at];
+            }
+            score[j] -= (1.0 - keep) * prior(j) * self.factors[j].ln();
+        }
+        factor.clear();
+        factor.extend_from_slice(&self.information);
+        for j in 0..n {
+            factor[j * n + j] += prior(j);
+        }
+        if !solve_positive(factor, n, score) {
+            return;
+        }
+        for (alpha, step) in self.factors.iter_mut().zip(&*score) {
+            let change = if *step >= 0.0 { 1.0 + step } else { 1.0 / (1.0 - step) };
+            let changed = *alpha * change;
+            if changed.is_finite() {
+                *alpha = changed.clamp(1e-6, 1e6);
+            }
+        }
+    }
+}
+
+/// How many of the matches are used, and how many numbers they have.
+fn leading(matches: &[Match]) -> (usize, usize) {
+    let mut numbers = 0;
+    for (k, matched) in matches.iter().enumerate() {
+        if numbers + matched.dim > MOST_NUMBERS {
+            return (k, numbers);
+        }
+        numbers += matched.dim;
+    }
+    (matches.len(), numbers)
+}
+
+/// The columns L⁻¹ l_j for j = forward, leftward, turning, where Q = Σ l_j l_jᵀ = L Lᵀ: turning takes all that is
+/// correlated with it, then forward what is left, then leftward. `None` if Q is singular.
+fn directions(q: &Matrix3<f64>) -> Option<Matrix3<f64>> {
+    let l = factor3(q);
+    if l.diagonal().iter().any(|pivot| *pivot <= 0.0) {
+        return None;
+    }
+    let parts = parts(q);
+    l.solve_lower_triangular(&parts)
+}
+
+/// l_j as columns forward, leftward, turning: Q = Σ l_j l_jᵀ.
+fn parts(q: &Matrix3<f64>) -> Matrix3<f64> {
+    // In the order turning, forward, leftward it is Cholesky's factor.
+    let order = [2, 0, 1];
+    let turned = Matrix3::from_fn(|i, j| q[(order[i], order[j])]);
+    let l = factor3(&turned);
+    let mut parts = Matrix3::zeros();
+    for (i, row) in order.iter().enumerate() {
+        for (j, column) in order.iter().enumerate() {
+            parts[(*row, *column)] = l[(i, j)];
+        }
+    }
+    parts
+}
+
+/// The covariance of a motion whose components have these factors for their variances.
+pub fn scaled(q: &Matrix3<f64>, factors: &Vector3<f64>) -> Matrix3<f64> {
+    let parts = parts(q);
+    parts * Matrix3::from_diagonal(factors) * parts.transpose()
+}
+
+/// The inverse of the leading m × m block of S, whose Cholesky factor is the leading block of `l`, of rows of `whole`
+/// numbers.
+fn invert(l: &[f64], whole: usize, m: usize, inverse: &mut Vec<f64>, lower: &mut Vec<f64>) {
+    // L⁻¹, row by row, lower triangle.
+    lower.clear();
+    lower.resize(m * m, 0.0);
+    for i in 0..m {
+        let pivot = 1.0 / l[i * whole + i];
+        let (above, row) = lower.split_at_mut(i * m);
+        for k in 0..i {
+            let factor = l[i * whole + k];
+            for (to, from) in row[..=k].iter_mut().zip(&above[k * m..=k * m + k]) {
+                *to -= factor * from;
+            }
+        }
+        row[..i].iter_mut().for_each(|x| *x *= pivot);
+        row[i] = pivot;
+    }
+    inverse.clear();
+    inverse.resize(m * m, 0.0);
+    for k in 0..m {
+        let row = &lower[k * m..=k * m + k];
+        for (i, a) in row.iter().enumerate() {
+            for (to, b) in inverse[i * m..=i * m + i].iter_mut().zip(row) {
+                *to += a * b;
+            }
+        }
+    }
+    for i in 0..m {
+        for j in 0..i {
+            inverse[j * m + i] = inverse[i * m + j];
+        }
+    }
+}
+
+/// x ← A⁻¹ x by Cholesky, A overwritten. Returns false if A is not positive definite.
+fn solve_positive(a: &mut [f64], n: usize, x: &mut [f64]) -> bool {
+    for i in 0..n {
+        for j in 0..=i {
+            let known: f64 = (0..j).map(|k| a[i * n + k] * a[j * n + k]).sum();
+            let rest = a[i * n + j] - known;
+            if i == j {
+                if !rest.is_finite() || rest <= 0.0 {
+                    return false;
+                }
+                a[i * n + i] = rest.sqrt();
+            } else {
+                a[i * n + j] = rest / a[j * n + j];
+            }
+        }
+    }
+    for i in 0..n {
+        let known: f64 = (0..i).map(|k| a[i * n + k] * x[k]).sum();
+        x[i] = (x[i] - known) / a[i * n + i];
+    }
+    for i in (0..n).rev() {
+        let known: f64 = (i + 1..n).map(|k| a[k * n + i] * x[k]).sum();
+        x[i] = (x[i] - known) / a[i * n + i];
+    }
+    true
+}
