@@ -82,6 +82,7 @@ fn calibrating() -> CalibrationConfig {
         scale_w: small,
         bias_w: small,
         turn_slip: small,
+        drive_yaw: small,
         sensor_x: small,
         sensor_y: small,
         sensor_yaw: small,

@@ -5,6 +5,7 @@ use super::consistency::{BAND_PROBABILITY, POSE_DOF, chi_squared_band, fraction_
 use super::errors::{Errors, mean};
 use super::fixes::FixErrors;
 use super::run::{Run, Update};
+use lienav_slam::{LearnedNoise, LearnedSensor};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -37,6 +38,9 @@ pub struct Report {
     pub gate_openings: u64,
     /// What was calibrated while running, as known at the end; empty where nothing was.
     pub calibration: BTreeMap<&'static str, Calibrated>,
+    /// What was learned of the noise, as known at the end; where nothing is learned, the key is not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise: Option<LearnedNoise>,
 
     /// Where the input came from.
     pub source: String,
@@ -128,6 +132,7 @@ impl Report {
                 .iter()
                 .map(|c| (c.parameter.word(), Calibrated { value: c.value, sigma: c.std }))
                 .collect(),
+            noise: run.noise.clone(),
             source: run.source.clone(),
             steps_without_truth: errors.steps_without_truth,
             aligned_landmark_rmse_m: errors.aligned_landmark_rmse(),
@@ -183,11 +188,28 @@ pub fn to_text(reports: &[Report]) -> String {
             let found: Vec<String> = report.calibration.iter().map(one).collect();
             let _ = writeln!(text, "calibrated by {}: {}", report.filter, found.join(", "));
         }
+        text += &report.noise.as_ref().map(|noise| of_noise(&report.filter, noise)).unwrap_or_default();
         for warning in &report.warnings {
             let _ = writeln!(text, "warning: {warning}");
         }
         text += &report.associations.as_ref().map(|found| of_associations(&report.filter, found)).unwrap_or_default();
         text += &report.fixes.as_ref().map(|found| of_fixes(&report.filter, found)).unwrap_or_default();
+    }
+    text
+}
+
+/// What was learned of the noise, in sentences.
+fn of_noise(filter: &str, noise: &LearnedNoise) -> String {
+    let [forward, leftward, turning] = noise.odometry;
+    let mut text = format!(
+        "\nnoise learned by {filter}: standard deviations of odometry × {forward:.2} forward, × {leftward:.2} leftward, × \
+         {turning:.2} turning\n"
+    );
+    for LearnedSensor { sensor, std, correlation_s } in &noise.sensors {
+        let kind =
+            ["relative positions", "ranges and bearings", "stereo bearings"].get(*sensor).unwrap_or(&"added sensor");
+        let factors = std.map(|factor| format!("× {factor:.2}")).join(", ");
+        let _ = writeln!(text, "  of {kind} {factors}; errors stay alike for {correlation_s:.2} s");
     }
     text
 }

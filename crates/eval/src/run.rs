@@ -7,8 +7,8 @@ use lienav_base::stamp::Stamp;
 use lienav_io::recording::{Input, Recording};
 use lienav_lie::Se2;
 use lienav_slam::{
-    CalibrationEstimate, Config, ConfigError, DropReason, Filter, Landmark, LandmarkMap, LandmarkMapError, MapLandmark,
-    Role, SavedState, Sensor, Slam, Step, Subject,
+    CalibrationEstimate, Config, ConfigError, DropReason, Filter, Landmark, LandmarkMap, LandmarkMapError,
+    LearnedNoise, MapLandmark, Role, SavedState, Sensor, Slam, Step, Subject,
 };
 use nalgebra::{Matrix2, Matrix3, Vector3};
 use std::collections::BTreeMap;
@@ -34,6 +34,8 @@ pub struct Run {
     pub landmarks: Vec<Landmark>,
     /// What was calibrated while running, as known at the end.
     pub calibration: Vec<CalibrationEstimate>,
+    /// What was learned of the noise, as known at the end.
+    pub noise: Option<LearnedNoise>,
     /// How often the gate was opened because it had starved the filter; 0 where it is not known.
     pub gate_openings: u64,
     /// What was left out, by reason: unreadable input, and what the filter refused.
@@ -261,6 +263,7 @@ impl Session {
             filter: slam.config().filter.clone(),
             landmarks: slam.landmarks().collect(),
             calibration: slam.calibration().collect(),
+            noise: slam.learned_noise(),
             gate_openings: slam.gate_openings(),
             dropped: slam.counts().by_word().into_iter().map(|(reason, count)| (reason.to_owned(), count)).collect(),
             warnings: set_back.into_iter().chain(opened).chain(full).collect(),

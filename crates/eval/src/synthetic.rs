@@ -50,6 +50,7 @@ pub(super) fn run(steps: usize, seed: u64) -> (Run, Truth) {
         matches: Vec::new(),
         merged: Vec::new(),
         calibration: Vec::new(),
+        noise: None,
         gate_openings: 0,
         dropped: [("gated".to_owned(), 3)].into(),
         warnings: Vec::new(),

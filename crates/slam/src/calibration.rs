@@ -1,20 +1,21 @@
 //! Calibration while running: what odometry and sensor get wrong by a constant amount is part of the state.
 //!
 //! A calibration parameter is an addition to its nominal value, with an error of its own in the state, right behind
-//! that of the pose. It acts on the motion exactly as the noise of the twist does, v = (1 + s_v)v_m − l|w_m|, w = (1 +
-//! s_w)w_m + b_w, and on the readings through the pose of the sensor and their biases. Parameters that are switched
+//! that of the pose. It acts on the motion exactly as the noise of the twist does, v = R(δ)((1 + s_v)v_m − l|w_m|), w =
+//! (1 + s_w)w_m + b_w, and on the readings through the pose of the sensor and their biases. Parameters that are switched
 //! off take no room in the state, and what they cost is nothing.
 
 use super::{CalibrationConfig, Prior};
-use nalgebra::{SMatrix, SVector, Vector3};
+use lienav_lie::{rotation, skew};
+use nalgebra::{SMatrix, SVector, Vector2, Vector3};
 use serde::{Deserialize, Serialize};
 
 /// Parameters that change the motion.
-pub const MOTION: usize = 4;
+pub const MOTION: usize = 5;
 /// Parameters that change readings.
 pub const SENSOR: usize = 5;
 
-/// ∂/∂(s_v, s_w, b_w, l) of a twist (v_x, v_y, w), or of a motion (t, a).
+/// ∂/∂(s_v, s_w, b_w, l, δ) of a twist (v_x, v_y, w), or of a motion (t, a).
 pub type MotionJacobian = SMatrix<f64, 3, MOTION>;
 /// ∂/∂(x, y, yaw of the sensor, range bias, bearing bias) of a reading of up to three numbers.
 pub type SensorJacobian = SMatrix<f64, 3, SENSOR>;
@@ -32,6 +33,9 @@ pub enum CalibrationParameter {
     /// l, m: in turns the robot is slower by l|w|, forward or backward, as wheels that are dragged sideways are; it
     /// never turns back for it.
     TurnSlip,
+    /// δ, rad: straight ahead, the robot drives this far left of where its base frame points, as one does whose wheels
+    /// or whose truth are not aligned with the base.
+    DriveYaw,
     /// Of the sensor in the base frame, forward, added to `sensor.x_m`.
     SensorX,
     /// Of the sensor in the base frame, left, added to `sensor.y_m`.
@@ -51,6 +55,7 @@ impl CalibrationParameter {
         Self::ScaleW,
         Self::BiasW,
         Self::TurnSlip,
+        Self::DriveYaw,
         Self::SensorX,
         Self::SensorY,
         Self::SensorYaw,
@@ -65,6 +70,7 @@ impl CalibrationParameter {
             Self::ScaleW => "scale_w",
             Self::BiasW => "bias_w",
             Self::TurnSlip => "turn_slip",
+            Self::DriveYaw => "drive_yaw",
             Self::SensorX => "sensor_x",
             Self::SensorY => "sensor_y",
             Self::SensorYaw => "sensor_yaw",
@@ -79,7 +85,7 @@ impl CalibrationParameter {
             Self::ScaleV | Self::ScaleW => "",
             Self::BiasW => "rad/s",
             Self::TurnSlip | Self::SensorX | Self::SensorY | Self::RangeBias => "m",
-            Self::SensorYaw | Self::BearingBias => "rad",
+            Self::DriveYaw | Self::SensorYaw | Self::BearingBias => "rad",
         }
     }
 }
@@ -167,11 +173,15 @@ impl Calibration {
 
     /// (v_x, v_y, w) as odometry should have stated it.
     pub fn twist(&self, stated: &Vector3<f64>) -> Vector3<f64> {
-        let [scale_v, scale_w, bias_w, turn_slip, ..] = self.values;
+        let [scale_v, scale_w, bias_w, turn_slip, drive_yaw, ..] = self.values;
         let (x, y) = (stated.x * (1.0 + scale_v), stated.y * (1.0 + scale_v));
         let slip = turn_slip * stated.z.abs();
         let x = if slip < x.abs() { x - slip * x.signum() } else { 0.0 };
-        Vector3::new(x, y, stated.z * (1.0 + scale_w) + bias_w)
+        let mut v = Vector2::new(x, y);
+        if drive_yaw != 0.0 {
+            v = rotation(drive_yaw) * v;
+        }
+        Vector3::new(v.x, v.y, stated.z * (1.0 + scale_w) + bias_w)
     }
 
     /// Its derivative; `None` where nothing is in the state.
@@ -179,13 +189,18 @@ impl Calibration {
         if self.active.is_empty() {
             return None;
         }
-        let forward = self.twist(stated).x;
+        let driven = self.twist(stated);
+        let turn = rotation(self.get(CalibrationParameter::DriveYaw));
+        let forward = (turn.transpose() * driven.xy()).x;
         let (x, slip) = if forward == 0.0 { (0.0, 0.0) } else { (stated.x, -stated.z.abs() * forward.signum()) };
+        let by_scale = turn * Vector2::new(x, stated.y);
+        let by_slip = turn * Vector2::new(slip, 0.0);
+        let by_yaw = skew(&driven.xy());
         #[rustfmt::skip]
         let jacobian = MotionJacobian::new(
-            x, 0.0, 0.0, slip,
-            stated.y, 0.0, 0.0, 0.0,
-            0.0, stated.z, 1.0, 0.0,
+            by_scale.x, 0.0, 0.0, by_slip.x, by_yaw.x,
+            by_scale.y, 0.0, 0.0, by_slip.y, by_yaw.y,
+            0.0, stated.z, 1.0, 0.0, 0.0,
         );
         Some(jacobian)
     }
@@ -199,6 +214,7 @@ impl CalibrationConfig {
             CalibrationParameter::ScaleW => &self.scale_w,
             CalibrationParameter::BiasW => &self.bias_w,
             CalibrationParameter::TurnSlip => &self.turn_slip,
+            CalibrationParameter::DriveYaw => &self.drive_yaw,
             CalibrationParameter::SensorX => &self.sensor_x,
             CalibrationParameter::SensorY => &self.sensor_y,
             CalibrationParameter::SensorYaw => &self.sensor_yaw,
@@ -214,6 +230,7 @@ impl CalibrationConfig {
             CalibrationParameter::ScaleW => &mut self.scale_w,
             CalibrationParameter::BiasW => &mut self.bias_w,
             CalibrationParameter::TurnSlip => &mut self.turn_slip,
+            CalibrationParameter::DriveYaw => &mut self.drive_yaw,
             CalibrationParameter::SensorX => &mut self.sensor_x,
             CalibrationParameter::SensorY => &mut self.sensor_y,
             CalibrationParameter::SensorYaw => &mut self.sensor_yaw,

@@ -157,6 +157,12 @@ settings! {
         range_std_m: f64 = 0.05, within SENSOR_STD, unit "m", runtime;
         /// Standard deviation of a bearing, also of each camera of a stereo pair, rad.
         bearing_std_rad: f64 = 0.02, within SENSOR_STD, unit "rad", runtime;
+        /// Standard deviation of a range for each metre of it, beside that of every range.
+        range_std_per_m: f64 = 0.0, within 0.0..=1.0, runtime;
+        /// Standard deviation of the point of a landmark that is read from its position, in any direction, m.
+        ///
+        /// Of ranges and bearings: a trunk is not read at its centre. It makes bearings of near landmarks uncertain.
+        landmark_std_m: f64 = 0.0, within 0.0..=10.0, unit "m", runtime;
         /// Correlation time of the errors of readings of one feature, s; 0 for independent errors.
         correlation_s: f64 = 0.0, within 0.0..=1000.0, unit "s", runtime;
         /// Distance between the cameras of a stereo pair, m.
@@ -310,6 +316,8 @@ settings! {
         bias_w: Prior, specs PriorSpecs::up_to(1.0, "rad/s", "rad/s/sqrt(s)");
         /// Speed lost in turns, m/s per rad/s; expected value.
         turn_slip: Prior, specs PriorSpecs::up_to(1.0, "m", "m/sqrt(s)");
+        /// Direction of driving, left of where the base frame points, rad; expected value.
+        drive_yaw: Prior, specs PriorSpecs::up_to(1.0, "rad", "rad/sqrt(s)");
         /// Error of sensor.x_m, added to it, m; expected value.
         sensor_x: Prior, specs PriorSpecs::up_to(10.0, "m", "m/sqrt(s)");
         /// Error of sensor.y_m, added to it, m; expected value.
@@ -421,7 +429,7 @@ mod tests {
     #[test]
     fn the_table_has_the_names_of_the_serialised_settings_in_their_order() {
         let names: Vec<&str> = SPECS.iter().map(|spec| spec.name).collect();
-        assert_eq!((names.len(), names[0], names[1]), (81, "filter", "association"));
+        assert_eq!((names.len(), names[0], names[1]), (86, "filter", "association"));
         assert_eq!(
             names[names.len() - 3..],
             ["value", "sigma", "walk"].map(|leaf| format!("calibration.bearing_bias.{leaf}"))

@@ -9,7 +9,7 @@ use super::fixed_lag::{Associated, FixedLag};
 use super::inbox::Segment;
 use super::known_map::KnownMap;
 use super::motion::Increment;
-use super::noise::{NoiseFactors, scaled};
+use super::noise::{LearnedNoise, NoiseFactors, scaled};
 use super::propagate::{Rows, propagate};
 use super::sensor::Sensor;
 use super::state::{Damage, State};
@@ -62,6 +62,8 @@ pub struct SavedEstimator {
     fixed_lag: FixedLag,
     #[serde(default)]
     memory: Memory,
+    #[serde(default)]
+    learned: Option<NoiseFactors>,
 }
 
 impl SavedEstimator {
@@ -87,7 +89,10 @@ impl Estimator {
         let model = Model::new(in_mode(filter, config.map.mode), config, &[]);
         Self {
             filter,
-            learned: config.learning.enabled.then(|| NoiseFactors::new(&config.learning, model.sensors.len())),
+            learned: config
+                .learning
+                .enabled
+                .then(|| NoiseFactors::new(&config.learning, &config.sensor, model.sensors.len())),
             order: Vec::new(),
             watch: Watch::default(),
             lost: Vec::new(),
@@ -131,6 +136,11 @@ impl Estimator {
         Ok(())
     }
 
+    /// What was learned of the noise.
+    pub fn learned_noise(&self) -> Option<LearnedNoise> {
+        self.learned.as_ref().map(NoiseFactors::learned)
+    }
+
     /// The configured sensor, where it sits.
     pub fn sensor(&self, configured: &SensorConfig) -> SensorConfig {
         let (at, mut sensor) = (self.mount, configured.clone());
@@ -157,13 +167,14 @@ impl Estimator {
 
     /// A copy of what the next step needs.
     pub fn save(&self) -> SavedEstimator {
-        let Self { state, pending, track_loss, fixed_lag, memory, .. } = self;
+        let Self { state, pending, track_loss, fixed_lag, memory, learned, .. } = self;
         SavedEstimator {
             state: state.clone(),
             pending: *pending,
             track_loss: track_loss.clone(),
             fixed_lag: fixed_lag.clone(),
             memory: memory.clone(),
+            learned: learned.clone(),
         }
     }
 
@@ -179,13 +190,20 @@ impl Estimator {
         if !saved.memory.is_sound() {
             return Err(Damage("what is remembered of landmarks without identity is damaged"));
         }
+        if saved.learned.as_ref().is_some_and(|learned| !learned.is_of(sensors.len())) {
+            return Err(Damage("what was learned of the noise is damaged"));
+        }
         saved.fixed_lag.complete(filter.fixed_lag(), sensors, complete)
     }
 
     /// Goes on from what [`Estimator::complete`] has completed.
     pub fn restore(&mut self, saved: SavedEstimator, config: &Config) {
-        let SavedEstimator { state, pending, track_loss, fixed_lag, memory } = saved;
+        let SavedEstimator { state, pending, track_loss, fixed_lag, memory, learned } = saved;
         self.memory = memory;
+        if let (Some(now), Some(saved)) = (&mut self.learned, learned) {
+            now.go_on(saved);
+            self.model.sensors.set_noise(now);
+        }
         (self.state, self.pending) = (state, pending);
         (self.track_loss, self.fixed_lag) = (track_loss, fixed_lag);
         self.track_loss.limit_s = config.gate.starvation_limit_s;

@@ -129,7 +129,7 @@ fn check(
         if passed.iter().any(|other| other.subject == candidate.subject) {
             return Err(DropReason::DuplicateFeature);
         }
-        candidate.scale(model.sensors.repetition(stamp.since(state.features[i].last_seen)));
+        candidate.scale(model.sensors.repetition(&candidate.reading, stamp.since(state.features[i].last_seen)));
     }
     Ok(())
 }

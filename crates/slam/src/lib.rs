@@ -126,7 +126,7 @@
 //! let errors = Errors::Robot { discretization: Discretization::Exponential };
 //! let reduced = Filter { errors, stereo: StereoModel::Triangulated(NoiseAt::Predicted) };
 //! let mut slam = Slam::with_filter(reduced, Config::default())?;
-//! let lidar = RangeBearing { range_std_m: 0.03, bearing_std_rad: 0.01, min_range_m: 0.1, max_range_m: 25.0 };
+//! let lidar = RangeBearing { range_std_m: 0.03, bearing_std_rad: 0.01, min_range_m: 0.1, max_range_m: 25.0, ..RangeBearing::default() };
 //! let kind = slam.add_sensor(Sensor::of_landmarks(lidar, Se2::new(0.2, 0.0, 0.0)))?;
 //! assert_eq!((kind, *slam.filter()), (FeatureKind::Added(0), Filter::named("reduced")?));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -182,6 +182,7 @@ mod inbox;
 mod input;
 mod kernel;
 mod known_map;
+mod lasting;
 mod linearize;
 mod lookahead;
 mod measurement;
@@ -240,6 +241,7 @@ pub use filter::{
 };
 pub use input::{FeatureKind, Features, Imu, Label, Observation, Odometry, TooManySensors};
 pub use lienav_base::clock::TimeJump;
+pub use noise::{LearnedNoise, LearnedSensor};
 pub use output::{Counts, DropReason, Landmark, PoseEstimate, Step};
 pub use slam::{RelocalizeError, ResumeError, SavedState, Slam, TakeMapError};
 pub use tilt::Tilt;

@@ -12,12 +12,20 @@
 //! weights of the innovations, and not the root. Scores and informations are summed with a memory that fades, onto a
 //! prior for ln α_j: what the data do not tell stays there, and a robot that stands learns nothing of its odometry,
 //! because no motion, no noise.
+//!
+//! Where errors of the readings of one landmark stay alike for a while, the update takes a reading for less than it
+//! states (`Sensors::repetition`); the score takes R as it is, and counts for as much less. How long errors stay alike
+//! is the business of [`Lasting`].
 
-use super::LearningConfig;
 use super::covariance::factor3;
+use super::fixed_lag::Associated;
+use super::lasting::Lasting;
 use super::linearize::Match;
+use super::sensor::Reading;
 use super::state::State;
-use super::update::{Workspace, noise_of_motion_by};
+use super::update::{Workspace, factor, noise_of_motion_by};
+use super::{LearningConfig, SensorConfig};
+use lienav_base::stamp::Stamp;
 use nalgebra::{Matrix3, Vector3};
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +35,26 @@ const ODOMETRY: usize = 3;
 /// A cloud is used up to so many numbers: what is learned from it costs their cube.
 const MOST_NUMBERS: usize = 48;
 
+/// What was learned of the noise: factors for the standard deviations that are stated, and how long errors stay alike.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LearnedNoise {
+    /// Of odometry: forward, leftward, turning.
+    pub odometry: [f64; 3],
+    /// Of each sensor that has been read, by the index of its kind, in the order of its numbers.
+    pub sensors: Vec<LearnedSensor>,
+}
+
+/// What was learned of the noise of a sensor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct LearnedSensor {
+    /// Which one: 0 relative positions, 1 range and bearing, 2 stereo bearings, then those that were added.
+    pub sensor: usize,
+    /// Factors for the standard deviations of its numbers; 1 beyond.
+    pub std: [f64; 3],
+    /// How long the errors of readings of one landmark stay alike, s; 0 for independent errors.
+    pub correlation_s: f64,
+}
+
 /// The factors of the variances, and what is known of them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct NoiseFactors {
@@ -34,6 +62,11 @@ pub struct NoiseFactors {
     factors: Vec<f64>,
     /// Λ, the information on ln α, row by row.
     information: Vec<f64>,
+    /// How long errors of readings stay alike.
+    lasting: Lasting,
+    /// Of the readings that the gate left out, the score that they are given with the next update.
+    #[serde(skip)]
+    left_out: Vec<f64>,
     #[serde(skip)]
     config: LearningConfig,
     #[serde(skip)]
@@ -42,22 +75,27 @@ pub struct NoiseFactors {
 
 #[derive(Clone, Debug, Default)]
 struct Buffers {
+    /// S, then its factor.
+    s: Vec<f64>,
     inverse: Vec<f64>,
+    rests: Vec<f64>,
     weighted: Vec<f64>,
     /// S⁻¹ H G L, three columns.
     moved: Vec<[f64; 3]>,
     score: Vec<f64>,
     fisher: Vec<f64>,
-    factor: Vec<f64>,
+    lower: Vec<f64>,
 }
 
 impl NoiseFactors {
     /// Of odometry and so many sensors, all as stated.
-    pub fn new(config: &LearningConfig, sensors: usize) -> Self {
+    pub fn new(config: &LearningConfig, sensor: &SensorConfig, sensors: usize) -> Self {
         let count = ODOMETRY + 3 * sensors;
         Self {
             factors: vec![1.0; count],
             information: vec![0.0; count * count],
+            lasting: Lasting::new(sensor.correlation_s, sensors),
+            left_out: vec![0.0; count],
             config: config.clone(),
             room: Buffers::default(),
         }
@@ -65,7 +103,17 @@ impl NoiseFactors {
 
     /// Whether there are factors for so many sensors.
     pub fn is_of(&self, sensors: usize) -> bool {
-        self.factors.len() == ODOMETRY + 3 * sensors
+        let n = ODOMETRY + 3 * sensors;
+        (self.factors.len(), self.information.len()) == (n, n * n)
+            && self.factors.iter().all(|factor| factor.is_finite() && *factor > 0.0)
+            && self.information.iter().all(|x| x.is_finite())
+            && self.lasting.is_of(sensors)
+    }
+
+    /// Goes on with what `saved` had learned.
+    pub fn go_on(&mut self, saved: Self) {
+        let left_out = vec![0.0; self.factors.len()];
+        *self = Self { config: std::mem::take(&mut self.config), left_out, ..saved };
     }
 
     /// The factors of the variances of odometry: forward, leftward, turning.
@@ -78,6 +126,48 @@ impl NoiseFactors {
         Vector3::from_fn(|k, _| self.factors.get(ODOMETRY + 3 * sensor + k).copied().unwrap_or(1.0))
     }
 
+    /// What was learned.
+    pub fn learned(&self) -> LearnedNoise {
+        let std = |factors: Vector3<f64>| factors.map(f64::sqrt).into();
+        let n = self.factors.len();
+        let sensors = (0..(n - ODOMETRY) / 3).filter(|k| {
+            let first = ODOMETRY + 3 * k;
+            (first..first + 3).any(|j| self.information[j * n + j] > 0.0)
+        });
+        let of = |sensor| LearnedSensor {
+            sensor,
+            std: std(self.of_sensor(sensor)),
+            correlation_s: self.correlation_s(sensor),
+        };
+        LearnedNoise { odometry: std(self.of_odometry()), sensors: sensors.map(of).collect() }
+    }
+
+    /// How long errors of a sensor's readings of one landmark stay alike, s.
+    pub fn correlation_s(&self, sensor: usize) -> f64 {
+        self.lasting.correlation_s(sensor)
+    }
+
+    /// Readings that the gate left out, of `dim` numbers each: they count as if they lay on its bound, at this squared
+    /// distance. Without them, a variance that is too small would leave out what tells that it is.
+    pub fn note_left_out(
+        &mut self,
+        gated: &[Associated],
+        bound: impl Fn(usize) -> f64,
+        dim: impl Fn(&Reading) -> usize,
+    ) {
+        for associated in gated {
+            let dim = dim(&associated.reading);
+            let bound = bound(dim);
+            let first = ODOMETRY + 3 * usize::from(associated.reading.sensor);
+            if !bound.is_finite() || first + dim > self.left_out.len() {
+                continue;
+            }
+            for score in &mut self.left_out[first..first + dim] {
+                *score += 0.5 * (bound / dim as f64 - 1.0);
+            }
+        }
+    }
+
     /// Learns from the innovations of an update by `matches`; `work` is what it left, `rows` the effect G L of the last
     /// motion's noise with the covariance `motion` = L Lᵀ.
     pub fn learn(
@@ -86,6 +176,7 @@ impl NoiseFactors {
         matches: &[Match],
         (motion, rows): (&Matrix3<f64>, &[[f64; 3]]),
         work: &Workspace,
+        stamp: Stamp,
     ) {
         let n = self.factors.len();
         let whole = work.numbers();
@@ -93,8 +184,19 @@ impl NoiseFactors {
         if m == 0 {
             return;
         }
-        let Buffers { inverse, weighted, moved, score, fisher, factor } = &mut self.room;
-        invert(work.factor_of_innovation(), whole, m, inverse, factor);
+        let Buffers { s, inverse, rests, weighted, moved, score, fisher, lower } = &mut self.room;
+        as_stated(&matches[..used], (work.factor_of_innovation(), whole), m, s);
+        self.lasting.learn(state, &matches[..used], (rows, s), rests, (stamp, self.config.memory));
+        if factor(s, m).is_err() {
+            return;
+        }
+        invert(s, m, inverse, lower);
+        // Of readings that are alike, each tells less.
+        let alone = |matched: &Match| 1.0 / matched.noise_scale.max(1.0);
+        // The noise of a motion is a small part of what a reading tells. Where errors are alike, the sum of both is not
+        // known that well.
+        let of_all = matches[..used].iter().map(alone).sum::<f64>() / used as f64;
+        let of_motion = of_all.powi(4);
         let residuals = matches[..used].iter().flat_map(|m| m.residual.iter().take(m.dim).copied());
         weighted.clear();
         weighted.resize(m, 0.0);
@@ -138,9 +240,9 @@ impl NoiseFactors {
             let pull = v.transpose() * pull;
             let information = v.transpose() * information * v;
             for j in 0..ODOMETRY {
-                score[j] = 0.5 * (pull[j] * pull[j] - information[(j, j)]);
+                score[j] = 0.5 * of_motion * (pull[j] * pull[j] - information[(j, j)]);
                 for k in 0..ODOMETRY {
-                    fisher[j * n + k] = 0.5 * information[(j, k)] * information[(j, k)];
+                    fisher[j * n + k] = 0.5 * of_motion * information[(j, k)] * information[(j, k)];
                 }
             }
             for w in moved.iter_mut() {
@@ -155,14 +257,15 @@ impl NoiseFactors {
             if first + 3 > n {
                 return;
             }
+            let alone = alone(matched);
             for d in 0..matched.dim {
                 let (a, j) = (row + d, first + d);
-                let noise = |e: usize| matched.noise[(d, e)];
+                let noise = |e: usize| matched.noise[(d, e)] / matched.noise_scale;
                 let by_residual: f64 = (0..matched.dim).map(|e| noise(e) * weighted[row + e]).sum();
                 let by_spread: f64 = (0..matched.dim).map(|e| noise(e) * inverse[a * m + row + e]).sum();
-                score[j] += 0.5 * (weighted[a] * by_residual - by_spread);
+                score[j] += 0.5 * alone * (weighted[a] * by_residual - by_spread);
                 for k in 0..ODOMETRY {
-                    let both = 0.5 * noise(d) * moved[a][k] * moved[a][k];
+                    let both = 0.5 * of_motion * noise(d) * moved[a][k] * moved[a][k];
                     fisher[j * n + k] += both;
                     fisher[k * n + j] += both;
                 }
@@ -171,7 +274,8 @@ impl NoiseFactors {
                     let other_first = ODOMETRY + 3 * usize::from(other.reading.sensor);
                     for e in 0..other.dim {
                         let s = inverse[a * m + other_row + e];
-                        fisher[j * n + other_first + e] += 0.5 * noise(d) * other.noise[(e, e)] * s * s;
+                        let other = other.noise[(e, e)] / other.noise_scale;
+                        fisher[j * n + other_first + e] += 0.5 * alone * noise(d) * other * s * s;
                     }
                     other_row += other.dim;
                 }
@@ -186,7 +290,10 @@ impl NoiseFactors {
         let config = &self.config;
         let n = self.factors.len();
         let keep = (-1.0 / config.memory).exp();
-        let Buffers { score, fisher, factor, .. } = &mut self.room;
+        let Buffers { score, fisher, lower, .. } = &mut self.room;
+        for (score, left_out) in score.iter_mut().zip(&mut self.left_out) {
+            *score += std::mem::take(left_out);
+        }
         let prior = |j: usize| {
             let known_to = if j < ODOMETRY { config.odometry_factor } else { config.sensor_factor };
             // Of a variance, the square of the factor of a standard deviation.
@@ -200,12 +307,12 @@ impl NoiseFactors {
             }
             score[j] -= (1.0 - keep) * prior(j) * self.factors[j].ln();
         }
-        factor.clear();
-        factor.extend_from_slice(&self.information);
+        lower.clear();
+        lower.extend_from_slice(&self.information);
         for j in 0..n {
-            factor[j * n + j] += prior(j);
+            lower[j * n + j] += prior(j);
         }
-        if !solve_positive(factor, n, score) {
+        if !solve_positive(lower, n, score) {
             return;
         }
         for (alpha, step) in self.factors.iter_mut().zip(&*score) {
@@ -262,17 +369,39 @@ pub fn scaled(q: &Matrix3<f64>, factors: &Vector3<f64>) -> Matrix3<f64> {
     parts * Matrix3::from_diagonal(factors) * parts.transpose()
 }
 
-/// The inverse of the leading m × m block of S, whose Cholesky factor is the leading block of `l`, of rows of `whole`
-/// numbers.
-fn invert(l: &[f64], whole: usize, m: usize, inverse: &mut Vec<f64>, lower: &mut Vec<f64>) {
+/// The covariance of the first m numbers of an innovation, lower triangle, with the covariance of the readings as it is
+/// stated; from the factor of the one that was used, in rows of `whole` numbers.
+fn as_stated(matches: &[Match], (l, whole): (&[f64], usize), m: usize, s: &mut Vec<f64>) {
+    s.clear();
+    s.resize(m * m, 0.0);
+    for i in 0..m {
+        for j in 0..=i {
+            let (a, b) = (&l[i * whole..=i * whole + j], &l[j * whole..=j * whole + j]);
+            s[i * m + j] = a.iter().zip(b).map(|(a, b)| a * b).sum();
+        }
+    }
+    let mut row = 0;
+    for matched in matches {
+        let more = 1.0 - 1.0 / matched.noise_scale;
+        for d in 0..matched.dim {
+            for e in 0..=d {
+                s[(row + d) * m + row + e] -= more * matched.noise[(d, e)];
+            }
+        }
+        row += matched.dim;
+    }
+}
+
+/// The inverse of the m × m matrix S = L Lᵀ from its factor `l`.
+fn invert(l: &[f64], m: usize, inverse: &mut Vec<f64>, lower: &mut Vec<f64>) {
     // L⁻¹, row by row, lower triangle.
     lower.clear();
     lower.resize(m * m, 0.0);
     for i in 0..m {
-        let pivot = 1.0 / l[i * whole + i];
+        let pivot = 1.0 / l[i * m + i];
         let (above, row) = lower.split_at_mut(i * m);
         for k in 0..i {
-            let factor = l[i * whole + k];
+            let factor = l[i * m + k];
             for (to, from) in row[..=k].iter_mut().zip(&above[k * m..=k * m + k]) {
                 *to -= factor * from;
             }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// use lienav_lie::Se2;
 /// use lienav_slam::{RangeBearing, Sensor};
 ///
-/// let lidar = RangeBearing { range_std_m: 0.03, bearing_std_rad: 0.01, min_range_m: 0.1, max_range_m: 25.0 };
+/// let lidar = RangeBearing { range_std_m: 0.03, bearing_std_rad: 0.01, min_range_m: 0.1, max_range_m: 25.0, ..RangeBearing::default() };
 /// let sensor = Sensor::of_landmarks(lidar, Se2::new(0.2, 0.0, 0.0));
 /// assert_eq!(sensor.dim(), 2);
 /// ```
@@ -121,6 +121,8 @@ pub struct Sensors {
     all: Vec<(Arc<dyn Erased>, Se2)>,
     /// The correlation time of the errors of readings of one landmark, s; 0 for independent errors.
     correlation_s: f64,
+    /// The correlation times of each sensor, where they are learned.
+    correlations: Vec<f64>,
     /// Factors for the standard deviations of each sensor's numbers, where they are learned.
     scales: Vec<Vector3<f64>>,
 }
@@ -134,6 +136,7 @@ impl Sensors {
         Self {
             all: built_in.into_iter().chain(added).collect(),
             correlation_s: config.correlation_s,
+            correlations: Vec::new(),
             scales: Vec::new(),
         }
     }
@@ -147,6 +150,8 @@ impl Sensors {
     pub fn set_noise(&mut self, factors: &NoiseFactors) {
         self.scales.clear();
         self.scales.extend((0..self.all.len()).map(|k| factors.of_sensor(k).map(f64::sqrt)));
+        self.correlations.clear();
+        self.correlations.extend((0..self.all.len()).map(|k| factors.correlation_s(k)));
     }
 
     /// Where a sensor sits, without calibration.
@@ -179,8 +184,8 @@ impl Sensors {
     /// Errors with a correlation of ρ = exp(−Δt/T) from one reading to the next tell exactly as much about what they
     /// have in common as one reading with their variance σ², and for each that follows an independent one with σ²(1 +
     /// ρ)/(1 − ρ) = σ² coth(Δt/2T).
-    pub fn repetition(&self, since: f64) -> f64 {
-        let lasting = self.correlation_s;
+    pub fn repetition(&self, reading: &Reading, since: f64) -> f64 {
+        let lasting = self.correlations.get(reading.index()).copied().unwrap_or(self.correlation_s);
         if lasting <= 0.0 { 1.0 } else { 1.0 / (0.5 * since.max(1e-3) / lasting).tanh() }
     }
 
@@ -273,12 +278,28 @@ impl Reading {
 
 /// In the order of [`FeatureKind::index`].
 fn built_in(config: &SensorConfig, stereo: StereoModel) -> [Arc<dyn Erased>; 3] {
-    let SensorConfig { min_range_m, max_range_m, baseline_m, bearing_std_rad, range_std_m, position_std_m, .. } =
-        *config;
+    let SensorConfig {
+        min_range_m,
+        max_range_m,
+        baseline_m,
+        bearing_std_rad,
+        range_std_m,
+        range_std_per_m,
+        landmark_std_m,
+        position_std_m,
+        ..
+    } = *config;
     let cameras = StereoBearings { baseline_m, bearing_std_rad, min_range_m, max_range_m };
     [
         Arc::new(OfLandmark::new(Position { std_m: position_std_m, min_range_m, max_range_m })),
-        Arc::new(OfLandmark::new(RangeBearing { range_std_m, bearing_std_rad, min_range_m, max_range_m })),
+        Arc::new(OfLandmark::new(RangeBearing {
+            range_std_m,
+            bearing_std_rad,
+            range_std_per_m,
+            landmark_std_m,
+            min_range_m,
+            max_range_m,
+        })),
         match stereo {
             StereoModel::Bearings => Arc::new(OfLandmark::new(cameras)),
             StereoModel::Triangulated(noise_at) => Arc::new(OfLandmark::new(Triangulated { cameras, noise_at })),

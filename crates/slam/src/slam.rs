@@ -15,6 +15,7 @@ use super::inbox::{Cloud, Inbox};
 use super::lookahead::LookAhead;
 use super::measurement::MAX_VARIANCE;
 use super::motion::Increment;
+use super::noise::LearnedNoise;
 use super::sensor::{Sensor, SensorSet};
 use super::spikes::SpikeGate;
 use super::tilt::level;
@@ -490,6 +491,11 @@ impl Slam {
     /// What association without identities did so far.
     pub fn association(&self) -> AssociationTally {
         self.estimator.tally()
+    }
+
+    /// What was learned of the noise; `None` where it is not learned.
+    pub fn learned_noise(&self) -> Option<LearnedNoise> {
+        self.estimator.learned_noise()
     }
 
     /// What is known of each calibration parameter that is estimated, as of the last step; nothing where all are off.

@@ -156,7 +156,8 @@ pub fn step(
     let updated = update(state, matched, &model.filter, &rows.noise, workspace);
 
     if let Some(learned) = learned.filter(|_| updated.is_ok() && !is_lost && place == Place::Here) {
-        learned.learn(state, matched, (&motion.covariance, &rows.noise), workspace);
+        learned.note_left_out(gated, |dim| model.gate.known(dim), |reading| model.sensors.dim(reading));
+        learned.learn(state, matched, (&motion.covariance, &rows.noise), workspace, stamp);
     }
     readings.clone_from(gated);
     match &updated {

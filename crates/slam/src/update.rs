@@ -393,7 +393,7 @@ fn product<const D: usize>(state: &State, m: &Match, w: &[f64]) -> [f64; D] {
 }
 
 /// In-place Cholesky factor of the lower triangle of the m × m matrix s.
-fn factor(s: &mut [f64], m: usize) -> Result<(), Singular> {
+pub fn factor(s: &mut [f64], m: usize) -> Result<(), Singular> {
     for i in 0..m {
         let (above, row) = s.split_at_mut(i * m);
         for j in 0..i {

@@ -5,7 +5,7 @@
 //! for a command, the noise of the reading pulls 1 + s towards zero, to σ_w²/(σ_w² + σ_n²) of itself with σ_w the size
 //! of the velocity and σ_n that of the noise of one sample, which for a slow turn is most of it.
 
-use lienav_lie::{Se2, v_matrix, wrap_angle};
+use lienav_lie::{Se2, rotation, skew, v_matrix, wrap_angle};
 use lienav_slam::{Calibration, CalibrationParameter, Discretization, MOTION, v_matrix_derivative};
 use nalgebra::{Matrix2, Matrix3, SMatrix, Vector2, Vector3};
 
@@ -15,13 +15,13 @@ pub struct Reading {
     pub increment: Se2,
     /// ∂(t, a)/∂(s, ω).
     pub by_motion: Matrix3<f64>,
-    /// ∂(t, a)/∂(s_v, s_w, b_w, l), l the slip in turns.
+    /// ∂(t, a)/∂(s_v, s_w, b_w, l, δ), l the slip in turns, δ the direction of driving.
     pub by_calibration: SMatrix<f64, 3, MOTION>,
 }
 
 impl Reading {
     /// Of the motion (s, ω) in `duration` τ, taken for one with a constant twist, (u, ω) with V(ω)u = s: it reads a =
-    /// k(ω − b_w τ), t = l V(a)(u ± q|a|e_x), with l = 1/(1 + s_v), k = 1/(1 + s_w), and q what is lost in turns,
+    /// k(ω − b_w τ), t = l V(a)(R(−δ)u ± q|a|e_x), with l = 1/(1 + s_v), k = 1/(1 + s_w), and q what is lost in turns,
     /// forward or backward.
     pub fn new(motion: &Se2, duration: f64, calibration: &Calibration, discretization: Discretization) -> Self {
         let scale = |parameter| 1.0 / (1.0 + calibration.get(parameter));
@@ -37,14 +37,15 @@ impl Reading {
         };
         // V is singular at full turns only, and ω is less.
         let back = v.try_inverse().unwrap_or_else(Matrix2::identity);
-        let u = back * motion.p;
+        let along = rotation(-calibration.get(CalibrationParameter::DriveYaw));
+        let u = along * back * motion.p;
         // What was lost of the way the wheels turned for.
         let lost = Vector2::new(if u.x < 0.0 { -a.abs() } else { a.abs() }, 0.0);
         let slip = calibration.get(CalibrationParameter::TurnSlip);
         let turned = u + slip * lost;
         let lost_by_a = if a == 0.0 { Vector2::zeros() } else { lost / a };
-        let (by_s, by_a) = (l * v_read * back, l * (dv_read * turned + v_read * lost_by_a * slip));
-        let (by_omega, t) = (k * by_a - by_s * dv * u, l * v_read * turned);
+        let (by_s, by_a) = (l * v_read * along * back, l * (dv_read * turned + v_read * lost_by_a * slip));
+        let (by_omega, t) = (k * by_a - by_s * dv * back * motion.p, l * v_read * turned);
         let t_by_slip = l * v_read * lost;
         // ∂l/∂s_v = −l², ∂a/∂s_w = −k²(ω − b_w τ), ∂a/∂b_w = −kτ.
         let (a_by_scale, a_by_bias) = (-k * k * unbiased, -k * duration);
@@ -62,6 +63,7 @@ impl Reading {
                 with(t_by_scale_w, a_by_scale),
                 with(t_by_bias, a_by_bias),
                 with(t_by_slip, 0.0),
+                with(-l * v_read * skew(&u), 0.0),
             ]),
         }
     }

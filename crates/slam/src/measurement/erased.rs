@@ -128,7 +128,7 @@ pub trait Erased: fmt::Debug + Send + Sync {
 /// The numbers of an observation and its covariance, checked.
 fn numbers<const D: usize>(
     observation: &Observation,
-    noise: impl FnOnce() -> SMatrix<f64, D, D>,
+    noise: impl FnOnce(&SVector<f64, D>) -> SMatrix<f64, D, D>,
 ) -> Result<(SVector<f64, D>, SMatrix<f64, D, D>), DropReason> {
     if observation.value.len() != D {
         return Err(DropReason::WrongDimension);
@@ -140,7 +140,7 @@ fn numbers<const D: usize>(
     let covariance = match &observation.covariance {
         Some(stated) if stated.dim() != D => return Err(DropReason::WrongDimension),
         Some(stated) => checked_covariance(&stated.fixed::<D>())?,
-        None => noise(),
+        None => noise(&value),
     };
     Ok((value, covariance))
 }
@@ -212,7 +212,7 @@ impl<M: LandmarkMeasurement<D>, const D: usize> Erased for OfLandmark<M, D> {
     }
 
     fn read(&self, observation: &Observation) -> Result<(Vector3<f64>, Matrix3<f64>), DropReason> {
-        let (value, covariance) = numbers::<D>(observation, || self.measurement.noise())?;
+        let (value, covariance) = numbers::<D>(observation, |read| self.measurement.noise_of(read))?;
         Ok((padded_vector(&self.measurement.read(&value)?), padded(&covariance)))
     }
 
@@ -298,7 +298,7 @@ impl<M: PoseMeasurement<D>, const D: usize> Erased for OfPose<M, D> {
     }
 
     fn read(&self, observation: &Observation) -> Result<(Vector3<f64>, Matrix3<f64>), DropReason> {
-        let (value, covariance) = numbers::<D>(observation, || self.measurement.noise())?;
+        let (value, covariance) = numbers::<D>(observation, |_| self.measurement.noise())?;
         Ok((padded_vector(&self.measurement.read(&value, observation.id)?), padded(&covariance)))
     }
 

@@ -64,6 +64,12 @@ pub trait LandmarkMeasurement<const D: usize>: fmt::Debug + Send + Sync {
     /// R for an observation that states no covariance.
     fn noise(&self) -> SMatrix<f64, D, D>;
 
+    /// R for an observation that states no covariance, from what it reads: errors may grow with the distance.
+    fn noise_of(&self, read: &SVector<f64, D>) -> SMatrix<f64, D, D> {
+        let _ = read;
+        self.noise()
+    }
+
     /// h(z): what a perfect sensor reads of a landmark at `z`.
     fn predict(&self, z: &Vector2<f64>) -> SVector<f64, D>;
 

@@ -10,12 +10,19 @@ use nalgebra::{Matrix2, Vector2};
 pub(super) const MAX_BEARING_RAD: f64 = 4.0 * std::f64::consts::PI;
 
 /// (range in m, bearing in rad, counterclockwise from the sensor's x axis): h(z) = (|z|, ∠z).
-#[derive(Clone, Debug, PartialEq)]
+///
+/// The variances at the range r are σ_r² + (k r)² + d² and σ_b² + (d/r)²: a range that is measured by triangulation or by
+/// the size of a tag is worse far away, and the point of a landmark that is read is not its centre.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RangeBearing {
     /// Standard deviation of a range, m.
     pub range_std_m: f64,
     /// Standard deviation of a bearing, rad.
     pub bearing_std_rad: f64,
+    /// k: standard deviation of a range for each metre of it.
+    pub range_std_per_m: f64,
+    /// d: standard deviation of the point that is read from the landmark's position, in any direction, m.
+    pub landmark_std_m: f64,
     /// Nearer landmarks are not read, m.
     pub min_range_m: f64,
     /// Farther landmarks are not read, m.
@@ -30,6 +37,18 @@ impl LandmarkMeasurement<2> for RangeBearing {
     fn noise(&self) -> Matrix2<f64> {
         let (a, b) = (self.range_std_m, self.bearing_std_rad);
         Matrix2::new(a * a, 0.0, 0.0, b * b)
+    }
+
+    fn noise_of(&self, read: &Vector2<f64>) -> Matrix2<f64> {
+        let mut noise = self.noise();
+        if self.range_std_per_m > 0.0 || self.landmark_std_m > 0.0 {
+            let (d, far) = (self.landmark_std_m, self.range_std_per_m * read.x);
+            // What is nearer than its own size is seen in any direction.
+            let across = (d / read.x.max(self.min_range_m).max(TOO_NEAR_M)).min(1.0);
+            noise[(0, 0)] += far * far + d * d;
+            noise[(1, 1)] += across * across;
+        }
+        noise
     }
 
     fn predict(&self, z: &Vector2<f64>) -> Vector2<f64> {

@@ -198,9 +198,9 @@ fn readings_that_repeat_one_another_tell_what_they_tell_together() {
     let (n, dt) = (12, 0.3);
     let sigma = nalgebra::DMatrix::from_fn(n, n, |i, j| (-dt * (i as f64 - j as f64).abs() / 2.0).exp());
     let together = sigma.try_inverse().unwrap().sum();
-    let one_by_one = 1.0 + (n - 1) as f64 / s.repetition(dt);
+    let one_by_one = 1.0 + (n - 1) as f64 / s.repetition(&Reading::BLANK, dt);
     assert!((together / one_by_one - 1.0).abs() < 1e-12);
-    assert!((s.repetition(1e3) - 1.0).abs() < 1e-12);
+    assert!((s.repetition(&Reading::BLANK, 1e3) - 1.0).abs() < 1e-12);
 }
 
 #[test]

@@ -19,12 +19,23 @@ use nalgebra::{DMatrix, DVector, Matrix2, Matrix2x3, Matrix3};
 use rand::RngExt;
 
 /// Standard deviations of the priors of these tests, in the order of [`CalibrationParameter::ALL`].
-const SIGMAS: [f64; 9] = [0.05, 0.05, 0.02, 0.05, 0.05, 0.05, 0.05, 0.1, 0.03];
+const SIGMAS: [f64; 10] = [0.05, 0.05, 0.02, 0.05, 0.04, 0.05, 0.05, 0.05, 0.1, 0.03];
 
 fn all_on() -> CalibrationConfig {
-    let [scale_v, scale_w, bias_w, turn_slip, sensor_x, sensor_y, sensor_yaw, range_bias, bearing_bias] =
+    let [scale_v, scale_w, bias_w, turn_slip, drive_yaw, sensor_x, sensor_y, sensor_yaw, range_bias, bearing_bias] =
         SIGMAS.map(|sigma| Prior { value: 0.0, sigma, walk: 0.0 });
-    CalibrationConfig { scale_v, scale_w, bias_w, turn_slip, sensor_x, sensor_y, sensor_yaw, range_bias, bearing_bias }
+    CalibrationConfig {
+        scale_v,
+        scale_w,
+        bias_w,
+        turn_slip,
+        drive_yaw,
+        sensor_x,
+        sensor_y,
+        sensor_yaw,
+        range_bias,
+        bearing_bias,
+    }
 }
 
 /// A state with correlations everywhere and calibration away from zero.

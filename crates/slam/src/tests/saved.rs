@@ -68,7 +68,13 @@ fn vague(filter: &str) -> Config {
 
 fn new(config: Config) -> Slam {
     let mut slam = Slam::new(config).unwrap();
-    let lidar = RangeBearing { range_std_m: 0.3, bearing_std_rad: 0.05, min_range_m: 0.1, max_range_m: 25.0 };
+    let lidar = RangeBearing {
+        range_std_m: 0.3,
+        bearing_std_rad: 0.05,
+        min_range_m: 0.1,
+        max_range_m: 25.0,
+        ..RangeBearing::default()
+    };
     slam.add_sensor(Sensor::of_landmarks(lidar, Se2::new(0.2, 0.0, 0.0))).unwrap();
     slam
 }

@@ -11,7 +11,13 @@ const PERIOD_S: f64 = 0.1;
 const LANDMARKS: [(u32, [f64; 2]); 4] = [(1, [5.0, 2.0]), (2, [4.0, -3.0]), (3, [-4.0, 1.0]), (4, [-6.0, -2.0])];
 
 fn lidar(mount: Se2) -> Sensor {
-    let measurement = RangeBearing { range_std_m: 0.05, bearing_std_rad: 0.02, min_range_m: 0.1, max_range_m: 50.0 };
+    let measurement = RangeBearing {
+        range_std_m: 0.05,
+        bearing_std_rad: 0.02,
+        min_range_m: 0.1,
+        max_range_m: 50.0,
+        ..RangeBearing::default()
+    };
     Sensor::of_landmarks(measurement, mount)
 }
 

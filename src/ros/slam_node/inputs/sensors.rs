@@ -94,7 +94,10 @@ impl SensorInput {
         let mount = Se2::identity();
         vec![
             Sensor::of_landmarks(Position { std_m: position_std_m, min_range_m, max_range_m }, mount),
-            Sensor::of_landmarks(RangeBearing { range_std_m, bearing_std_rad, min_range_m, max_range_m }, mount),
+            Sensor::of_landmarks(
+                RangeBearing { range_std_m, bearing_std_rad, min_range_m, max_range_m, ..RangeBearing::default() },
+                mount,
+            ),
             Sensor::of_landmarks(StereoBearings { baseline_m, bearing_std_rad, min_range_m, max_range_m }, mount),
         ]
     }
