@@ -432,7 +432,7 @@ mod tests {
         assert_eq!((names.len(), names[0], names[1]), (86, "filter", "association"));
         assert_eq!(
             names[names.len() - 3..],
-            ["value", "sigma", "walk"].map(|leaf| format!("calibration.bearing_bias.{leaf}"))
+            ["sensor_factor", "odometry_factor", "memory"].map(|leaf| format!("learning.{leaf}"))
         );
         let tree = serde_json::to_value(Config::default()).unwrap();
         assert!(names.iter().all(|name| lookup(&tree, name).is_some_and(|value| !value.is_object())));

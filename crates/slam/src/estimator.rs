@@ -223,7 +223,16 @@ impl Estimator {
         if config.map.mode != before {
             self.change_mode(before);
         }
-        if let Some(learned) = self.learned.as_ref().filter(|learned| learned.is_of(self.model.sensors.len())) {
+        let sensors = self.model.sensors.len();
+        self.learned = self.learned.take().filter(|_| config.learning.enabled);
+        match &mut self.learned {
+            Some(learned) => learned.reconfigure(&config.learning, &config.sensor, sensors),
+            None if config.learning.enabled => {
+                self.learned = Some(NoiseFactors::new(&config.learning, &config.sensor, sensors));
+            }
+            None => {}
+        }
+        if let Some(learned) = &self.learned {
             self.model.sensors.set_noise(learned);
         }
         self.state.mounts = self.model.sensors.mounts(&self.state.calibration);

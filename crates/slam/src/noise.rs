@@ -14,7 +14,8 @@
 //! because no motion, no noise.
 //!
 //! Where errors of the readings of one landmark stay alike for a while, the update takes a reading for less than it
-//! states (`Sensors::repetition`); the score takes R as it is, and counts for as much less. How long errors stay alike
+//! states (`Sensors::repetition`); the score takes R as it is, and counts for as much less. Of errors that last, the
+//! estimate takes in a part, and innovations show the rest: then no variance is learned to be smaller than stated. How long errors stay alike
 //! is the business of [`Lasting`].
 
 use super::covariance::factor3;
@@ -98,6 +99,22 @@ impl NoiseFactors {
             left_out: vec![0.0; count],
             config: config.clone(),
             room: Buffers::default(),
+        }
+    }
+
+    /// Takes over settings, for so many sensors; what was learned stays.
+    pub fn reconfigure(&mut self, config: &LearningConfig, sensor: &SensorConfig, sensors: usize) {
+        let (before, n) = (self.factors.len(), ODOMETRY + 3 * sensors);
+        self.config = config.clone();
+        if before != n {
+            let new = Self::new(config, sensor, sensors);
+            let old = std::mem::replace(self, new);
+            let both = before.min(n);
+            self.factors[..both].copy_from_slice(&old.factors[..both]);
+            for j in 0..both {
+                self.information[j * n..j * n + both].copy_from_slice(&old.information[j * before..j * before + both]);
+            }
+            self.lasting.take_over(old.lasting);
         }
     }
 
@@ -315,11 +332,14 @@ impl NoiseFactors {
         if !solve_positive(lower, n, score) {
             return;
         }
-        for (alpha, step) in self.factors.iter_mut().zip(&*score) {
+        let sensors = (n - ODOMETRY) / 3;
+        let any_lasts = (0..sensors).any(|sensor| self.lasting.lasts(sensor));
+        for (j, (alpha, step)) in self.factors.iter_mut().zip(&*score).enumerate() {
             let change = if *step >= 0.0 { 1.0 + step } else { 1.0 / (1.0 - step) };
             let changed = *alpha * change;
+            let lasts = if j < ODOMETRY { any_lasts } else { self.lasting.lasts((j - ODOMETRY) / 3) };
             if changed.is_finite() {
-                *alpha = changed.clamp(1e-6, 1e6);
+                *alpha = changed.clamp(if lasts { 1.0 } else { 1e-6 }, 1e6);
             }
         }
     }

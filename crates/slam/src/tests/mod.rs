@@ -13,6 +13,7 @@ mod known_map;
 mod laws;
 mod lookahead;
 mod map;
+mod noise;
 mod order;
 mod robustness;
 mod saved;

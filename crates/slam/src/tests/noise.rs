@@ -1,0 +1,120 @@
+//! Noise that is learned while running.
+
+use super::*;
+use crate::SavedState;
+use std::f64::consts::FRAC_PI_4;
+
+/// Learns, and is told these factors of the true standard deviations of readings and of odometry.
+fn learning(sensor: f64, odometry: f64) -> Config {
+    let mut config = config("default");
+    config.learning.enabled = true;
+    config.learning.sensor_factor = 4.0;
+    config.learning.odometry_factor = 4.0;
+    config.sensor.position_std_m *= sensor;
+    config.motion.velocity_x_std *= odometry;
+    config.motion.velocity_y_std *= odometry;
+    config.motion.yaw_rate_std *= odometry;
+    config
+}
+
+/// The same readings with errors that stay alike, by ρ from one to the next.
+fn alike(mut instants: Vec<Instant>, rho: f64, seed: u64) -> Vec<Instant> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut errors = [Vector2::<f64>::zeros(); 8];
+    for (k, instant) in instants.iter_mut().enumerate() {
+        for (i, (error, seen)) in errors.iter_mut().zip(&mut instant.seen).enumerate() {
+            let mut draw = || -> f64 { StandardNormal.sample(&mut rng) };
+            let fresh = Vector2::new(draw(), draw()) * POSITION_STD;
+            *error = if k == 0 { fresh } else { *error * rho + fresh * (1.0 - rho * rho).sqrt() };
+            let p = Se2::new(0.0, 3.0, i as f64 * FRAC_PI_4).transform(&Vector2::new(4.0, 0.0));
+            seen.value = (instant.truth.transform_back(&p) + *error).into();
+        }
+    }
+    instants
+}
+
+fn learned(config: Config, instants: &[Instant]) -> (Slam, crate::LearnedNoise) {
+    let mut slam = Slam::new(config).unwrap();
+    for instant in instants {
+        feed(&mut slam, instant);
+    }
+    let noise = slam.learned_noise().unwrap();
+    (slam, noise)
+}
+
+#[test]
+fn wrong_standard_deviations_of_readings_are_learned() {
+    for told in [0.25, 0.5, 1.0, 2.0, 4.0] {
+        let (_, noise) = learned(learning(told, 1.0), &recording(1200, 5));
+        let [sensor] = &noise.sensors[..] else { panic!("{noise:?}") };
+        for factor in &sensor.std[..2] {
+            assert!((factor * told - 1.0).abs() < 0.08, "told {told}: {noise:?}");
+        }
+        assert!(sensor.correlation_s < 0.04, "independent errors are taken for that: {noise:?}");
+    }
+}
+
+#[test]
+fn wrong_standard_deviations_of_odometry_are_learned() {
+    for told in [0.5, 1.0, 2.0] {
+        let (_, noise) = learned(learning(1.0, told), &recording(3000, 6));
+        let [forward, _, turning] = noise.odometry.map(|factor| factor * told);
+        assert!((forward - 1.0).abs() < 0.35 && (turning - 1.0).abs() < 0.35, "told {told}: {noise:?}");
+    }
+}
+
+#[test]
+fn a_robot_at_rest_learns_nothing_of_its_odometry() {
+    let mut config = learning(2.0, 1.0);
+    // At rest, noise of a part of the velocity is none.
+    (config.motion.velocity_x_std, config.motion.velocity_y_std, config.motion.yaw_rate_std) = (0.0, 0.0, 0.0);
+    let mut instants = recording(600, 7);
+    let first = instants[0].clone();
+    for instant in &mut instants {
+        instant.odometry.velocity = Vector2::zeros();
+        instant.odometry.yaw_rate = 0.0;
+        instant.truth = first.truth;
+    }
+    let (_, noise) = learned(config, &alike(instants, 0.0, 8));
+    assert_eq!(noise.odometry, [1.0; 3], "{noise:?}");
+    assert!((noise.sensors[0].std[0] * 2.0 - 1.0).abs() < 0.1, "{noise:?}");
+}
+
+#[test]
+fn errors_that_stay_alike_are_found_and_not_taken_for_small_ones() {
+    for lasting_s in [0.3, 1.0, 3.0] {
+        let rho = (-DT / lasting_s).exp();
+        let (_, noise) = learned(learning(1.0, 1.0), &alike(recording(1500, 9), rho, 10));
+        let [sensor] = &noise.sensors[..] else { panic!("{noise:?}") };
+        let ratio = sensor.correlation_s / lasting_s;
+        assert!((0.4..=1.5).contains(&ratio), "{lasting_s} s: {noise:?}");
+        assert!(sensor.std[..2].iter().all(|factor| *factor >= 1.0), "{lasting_s} s: {noise:?}");
+        assert!(noise.odometry.iter().all(|factor| *factor >= 1.0), "{lasting_s} s: {noise:?}");
+    }
+}
+
+#[test]
+fn a_stated_correlation_is_given_up_where_there_is_none() {
+    let mut config = learning(1.0, 1.0);
+    config.sensor.correlation_s = 0.5;
+    let (_, noise) = learned(config, &recording(1500, 11));
+    assert!(noise.sensors[0].correlation_s < 0.06, "{noise:?}");
+}
+
+#[test]
+fn what_was_learned_is_saved() {
+    let instants = recording(300, 12);
+    let (mut whole, _) = learned(learning(2.0, 1.0), &instants[..200]);
+    let text = serde_json::to_string(&whole.save()).unwrap();
+    let saved: SavedState = serde_json::from_str(&text).unwrap();
+    let mut resumed = Slam::resume(learning(2.0, 1.0), saved).unwrap();
+    assert_eq!(resumed.learned_noise(), whole.learned_noise());
+    for instant in &instants[200..] {
+        assert_eq!(feed(&mut resumed, instant), feed(&mut whole, instant));
+    }
+    assert_eq!(resumed.learned_noise(), whole.learned_noise());
+    let damaged = text.replacen("\"factors\":[", "\"factors\":[1.0,", 1);
+    assert!(damaged != text);
+    let damaged: SavedState = serde_json::from_str(&damaged).unwrap();
+    assert!(Slam::resume(learning(2.0, 1.0), damaged).is_err());
+}
