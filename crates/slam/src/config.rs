@@ -157,8 +157,8 @@ settings! {
         range_std_m: f64 = 0.05, within SENSOR_STD, unit "m", runtime;
         /// Standard deviation of a bearing, also of each camera of a stereo pair, rad.
         bearing_std_rad: f64 = 0.02, within SENSOR_STD, unit "rad", runtime;
-        /// Standard deviation of a range for each metre of it, beside that of every range.
-        range_std_per_m: f64 = 0.0, within 0.0..=1.0, runtime;
+        /// Standard deviation of a range as a share of it, beside `sensor.range_std_m`.
+        range_std_ratio: f64 = 0.0, within 0.0..=1.0, runtime;
         /// Standard deviation of the point of a landmark that is read from its position, in any direction, m.
         ///
         /// Of ranges and bearings: a trunk is not read at its centre. It makes bearings of near landmarks uncertain.

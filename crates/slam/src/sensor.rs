@@ -284,7 +284,7 @@ fn built_in(config: &SensorConfig, stereo: StereoModel) -> [Arc<dyn Erased>; 3] 
         baseline_m,
         bearing_std_rad,
         range_std_m,
-        range_std_per_m,
+        range_std_ratio,
         landmark_std_m,
         position_std_m,
         ..
@@ -295,7 +295,7 @@ fn built_in(config: &SensorConfig, stereo: StereoModel) -> [Arc<dyn Erased>; 3] 
         Arc::new(OfLandmark::new(RangeBearing {
             range_std_m,
             bearing_std_rad,
-            range_std_per_m,
+            range_std_ratio,
             landmark_std_m,
             min_range_m,
             max_range_m,

@@ -203,10 +203,6 @@ fn find(state: &State, sensors: &Sensors, candidates: &[Match], wide: &mut Wide)
         return Place::Open;
     }
     if is_elsewhere && agreeing < ENOUGH_TO_MOVE && !is_across {
-        if std::env::var_os("WP2").is_some() {
-            wide.candidates.clear();
-            return Place::Here;
-        }
         return Place::Open;
     }
     open.sort_unstable();

@@ -19,8 +19,8 @@ pub struct RangeBearing {
     pub range_std_m: f64,
     /// Standard deviation of a bearing, rad.
     pub bearing_std_rad: f64,
-    /// k: standard deviation of a range for each metre of it.
-    pub range_std_per_m: f64,
+    /// k: standard deviation of a range as a share of it, beside the former.
+    pub range_std_ratio: f64,
     /// d: standard deviation of the point that is read from the landmark's position, in any direction, m.
     pub landmark_std_m: f64,
     /// Nearer landmarks are not read, m.
@@ -41,8 +41,8 @@ impl LandmarkMeasurement<2> for RangeBearing {
 
     fn noise_of(&self, read: &Vector2<f64>) -> Matrix2<f64> {
         let mut noise = self.noise();
-        if self.range_std_per_m > 0.0 || self.landmark_std_m > 0.0 {
-            let (d, far) = (self.landmark_std_m, self.range_std_per_m * read.x);
+        if self.range_std_ratio > 0.0 || self.landmark_std_m > 0.0 {
+            let (d, far) = (self.landmark_std_m, self.range_std_ratio * read.x);
             // What is nearer than its own size is seen in any direction.
             let across = (d / read.x.max(self.min_range_m).max(TOO_NEAR_M)).min(1.0);
             noise[(0, 0)] += far * far + d * d;
