@@ -8,6 +8,7 @@
 //! - [`trials`]: the nodes under faults, and for hours;
 //! - [`deny`]: licences, sources and advisories of what is compiled in;
 //! - [`checks`]: everything CI checks, in the order that compiles least;
+//! - [`site`]: the documentation as one site;
 //! - [`formulas`]: the formulas in the documentation of the libraries.
 
 #![forbid(unsafe_code)]
@@ -19,6 +20,7 @@ mod formulas;
 mod processes;
 mod ros;
 mod setup;
+mod site;
 mod steps;
 mod tools;
 mod trials;
@@ -59,6 +61,12 @@ enum Task {
     },
     /// Make the documentation of the libraries under target/doc/, formulas drawn
     Doc,
+    /// Make the documentation as one site with search, under target/site/html/
+    Docs {
+        /// With the documentation of the libraries, under rust/
+        #[arg(long)]
+        libraries: bool,
+    },
     /// Run the nodes under a list of faults, and print a table: what happened, how far off, how soon well again
     Faults {
         /// Longer faults, and those that take long
@@ -121,6 +129,7 @@ fn perform(task: Task) -> Result<ExitCode> {
         Task::Demo { out, seed } => demo::run(&root, &out.unwrap_or_else(|| root.join("out/demo")), seed)?,
         Task::Test { quick } => return checks::run(&root, quick),
         Task::Doc => return checks::document(&root),
+        Task::Docs { libraries } => return site::build(&root, libraries),
         Task::Faults { long, jobs, release, json, only } => {
             let mut arguments = vec!["--jobs".into(), jobs.to_string(), "--domains".into(), trials::domains(jobs)];
             arguments.extend(long.then(|| "--long".to_owned()));
