@@ -3,6 +3,8 @@
 mod attitude;
 mod compare;
 mod convert;
+#[cfg(test)]
+mod documents;
 mod evaluate;
 mod expect;
 mod failure;

@@ -57,7 +57,9 @@ fn lay_out(root: &Path, source: &Path) -> Result<usize> {
                 fs::write(source.join(&name), for_site(&text, "docs"))?;
                 pages.insert(name);
             }
-            Some("svg" | "png" | "webp") => drop(fs::copy(&path, source.join(&name))?),
+            Some("svg" | "png" | "webp") => {
+                fs::copy(&path, source.join(&name))?;
+            }
             _ => {}
         }
     }
@@ -181,7 +183,11 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     for entry in fs::read_dir(from)? {
         let path: PathBuf = entry?.path();
         let Some(name) = path.file_name() else { continue };
-        if path.is_dir() { copy(&path, &to.join(name))? } else { drop(fs::copy(&path, to.join(name))?) }
+        if path.is_dir() {
+            copy(&path, &to.join(name))?;
+        } else {
+            fs::copy(&path, to.join(name))?;
+        }
     }
     Ok(())
 }
