@@ -144,9 +144,11 @@ def check_file(path):
         dark = browser.open(address, dark=True)
         check(dark.evaluate("document.documentElement.dataset.theme") == "dark", "the system's dark theme is not taken")
         with tempfile.TemporaryDirectory() as folder:
+            dark.evaluate("window.addEventListener('beforeprint', () => { window.paper = document.documentElement.dataset.theme; })")
             dark.pdf(pathlib.Path(folder) / "report.pdf")
             size = (pathlib.Path(folder) / "report.pdf").stat().st_size
         check(size > 20_000, f"printed on {size} bytes")
+        check(dark.evaluate("window.paper") == "light", "paper is not white")
         check(dark.evaluate("document.documentElement.dataset.theme") == "dark", "after printing, the theme is another")
         phone = browser.open(address, 390, 844, touch=True)
         phone.settle()

@@ -147,7 +147,7 @@ struct Output {
     /// Also write the map at the end of the run, and the filter as it is then: slam_node can go on from there
     #[arg(long, value_name = "FILE", conflicts_with = "live")]
     save_map: Option<PathBuf>,
-    /// Also write report, a page to look at (report.html), trajectories (TUM), errors (CSV) and plots (SVG) into this folder
+    /// Also write report, page (report.html), trajectories (TUM), errors (CSV) and plots (SVG) into this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }

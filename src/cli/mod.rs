@@ -79,8 +79,8 @@ graph of poses and landmarks (EDGE_SE2, EDGE_SE2_XY; EDGE2, ODOMETRY, LANDMARK; 
 `information` (EDGE_SE2), `sqrt_information` (the others) or as NOISE says, `covariance` too. A source is never
 written to.
 
-Exit codes: 0 done, 1 failed, 2 wrong call, 3 an expectation of --expect does not hold; one line on standard error says why. Results and bags are written as a whole
-or not at all; what was there before stays until then.";
+Exit codes: 0 done, 1 failed, 2 wrong call, 3 an expectation of --expect does not hold; one line on standard error says
+why. Results and bags are written as a whole or not at all; what was there before stays until then.";
 
 const EXAMPLES: &str = "Examples:
   lienav evaluate woods:lost_in_the_woods --filter reduced --filter ekf --out results

@@ -90,7 +90,8 @@ function askForMap() {
 
 function drawMap() {
   const { canvas } = map;
-  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+  // On paper, the stage has this shape (page.css).
+  const [width, height] = page.isPrinting ? [760, 340] : [canvas.clientWidth, canvas.clientHeight];
   if (width === 0 || height === 0) return;
   const isResized = width !== map.size.width || height !== map.size.height;
   map.size = { width, height };

@@ -73,30 +73,6 @@ page.listeners.push((what) => {
   askForMap();
 });
 
-function makeTheme() {
-  const dark = matchMedia('(prefers-color-scheme: dark)');
-  let chosen = null;
-  const apply = () => {
-    const isDark = !page.isPrinting && (chosen ?? dark.matches);
-    document.documentElement.dataset.theme = isDark ? 'dark' : 'light';
-    byId('theme').textContent = isDark ? '☀ Light' : '☾ Dark';
-    byId('theme').setAttribute('aria-pressed', String(isDark));
-    byId('theme').setAttribute('aria-label', isDark ? 'Change to the light theme' : 'Change to the dark theme');
-    if (map.canvas && page.data.filters.length > 0) drawMap();
-  };
-  byId('theme').addEventListener('click', () => { chosen = !(chosen ?? dark.matches); apply(); });
-  dark.addEventListener('change', apply);
-  const print = (isPrinting) => {
-    page.isPrinting = isPrinting;
-    apply();
-    charts.forEach((one) => one.draw());
-  };
-  window.addEventListener('beforeprint', () => print(true));
-  window.addEventListener('afterprint', () => print(false));
-  byId('print').addEventListener('click', () => window.print());
-  apply();
-}
-
 /** Asks the server for newer data as long as it answers. */
 function keepUpToDate(address) {
   const sign = byId('live');
@@ -116,7 +92,10 @@ function keepUpToDate(address) {
   ask();
 }
 
-makeTheme();
+makeTheme(() => {
+  charts.forEach((one) => one.draw());
+  if (map.canvas && page.data.filters.length > 0) drawMap();
+});
 show(JSON.parse(byId('data').textContent));
 new ResizeObserver(() => {
   charts.forEach((one) => one.draw());

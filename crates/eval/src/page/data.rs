@@ -391,7 +391,7 @@ fn learned(run: &Run, time: &dyn Fn(Stamp) -> f64) -> BTreeMap<&'static str, Lea
 }
 
 /// A number with so many digits that count: its shortest text is short. What is not finite becomes `null`.
-fn significant(value: f64, digits: usize) -> f64 {
+pub(super) fn significant(value: f64, digits: usize) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
     }

@@ -5,22 +5,27 @@
 //! reduced to what can be seen, and no extreme is lost ([`rows`]); sums and the numbers of the report are of all steps.
 
 mod data;
+mod experiment;
 mod rows;
 
+use super::monte_carlo::{Outcome, Report};
 use super::plot::Subject;
 use std::fmt::Write as _;
 
 const MARKUP: &str = include_str!("../../page/report.html");
 const STYLE: &str = include_str!("../../page/page.css");
-const SCRIPTS: [&str; 7] = [
-    include_str!("../../page/elements.js"),
-    include_str!("../../page/chart.js"),
+const EXPERIMENT: &str = include_str!("../../page/experiment.html");
+/// What every page needs.
+const COMMON: [&str; 3] =
+    [include_str!("../../page/elements.js"), include_str!("../../page/theme.js"), include_str!("../../page/chart.js")];
+const OF_REPORT: [&str; 5] = [
     include_str!("../../page/map.js"),
     include_str!("../../page/headline.js"),
     include_str!("../../page/consistency.js"),
     include_str!("../../page/causes.js"),
     include_str!("../../page/report.js"),
 ];
+const OF_EXPERIMENT: [&str; 1] = [include_str!("../../page/experiment.js")];
 
 /// What a page is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +41,16 @@ pub enum Use {
 /// # Errors
 /// None in practice; serde's, should the data ever hold what JSON cannot say.
 pub fn html(subjects: &[Subject], used_as: Use) -> serde_json::Result<String> {
-    Ok(fill(&data_json(subjects)?, used_as))
+    Ok(fill(MARKUP, &OF_REPORT, &data_json(subjects)?, used_as))
+}
+
+/// The page of a Monte Carlo experiment, as HTML; `report` is that of the outcome, with or without times.
+///
+/// # Errors
+/// As [`html`].
+pub fn experiment(outcome: &Outcome, report: &Report) -> serde_json::Result<String> {
+    let json = serde_json::to_string(&experiment::Page::new(outcome, report))?;
+    Ok(fill(EXPERIMENT, &OF_EXPERIMENT, &json, Use::File))
 }
 
 /// The data of that page, as JSON.
@@ -48,13 +62,13 @@ pub fn data_json(subjects: &[Subject]) -> serde_json::Result<String> {
 }
 
 /// The page with data in it.
-fn fill(json: &str, used_as: Use) -> String {
+fn fill(markup: &str, scripts: &[&str], json: &str, used_as: Use) -> String {
     let connect = match used_as {
         Use::File => "'none'",
         Use::Live => "'self'",
     };
-    let mut page = String::with_capacity(MARKUP.len() + STYLE.len() + json.len() + 100_000);
-    let mut rest = MARKUP;
+    let mut page = String::with_capacity(markup.len() + STYLE.len() + json.len() + 100_000);
+    let mut rest = markup;
     while let Some((before, after)) = rest.split_once("{{") {
         let (name, after) = after.split_once("}}").unwrap_or((after, ""));
         page.push_str(before);
@@ -64,7 +78,7 @@ fn fill(json: &str, used_as: Use) -> String {
             "live" => page.push_str(if used_as == Use::Live { "data.json" } else { "" }),
             // Names of topics and files come from whoever has made a bag: none of them ends the element.
             "data" => page.push_str(&json.replace('<', "\\u003c")),
-            "script" => SCRIPTS.iter().for_each(|script| {
+            "script" => COMMON.iter().chain(scripts).for_each(|script| {
                 // Writing to a String cannot fail.
                 let _ = writeln!(page, "{script}");
             }),
