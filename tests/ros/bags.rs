@@ -49,8 +49,7 @@ fn a_bag_played_twenty_times_as_fast_gives_the_numbers_of_the_bag_itself() {
         &["--ros-args", "--params-file", parameters, "-p", "use_sim_time:=true"],
     );
     let port = free_port();
-    let mut listener =
-        lienav(&domain, &["evaluate", "--live", "--page", "--port", &port, "--json", "--bag", &heard]);
+    let mut listener = lienav(&domain, &["evaluate", "--live", "--page", "--port", &port, "--json", "--bag", &heard]);
     run_to_end(lienav(&domain, &["play", &bag, "--clock", "--rate", "20", "--delay", "1.5"]));
     // The clouds that still wait for odometry at the end are released after the reorder window.
     std::thread::sleep(Duration::from_millis(1500));

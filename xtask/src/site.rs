@@ -54,6 +54,8 @@ fn lay_out(root: &Path, source: &Path) -> Result<usize> {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("md") if name != "SUMMARY.md" => {
                 let text = fs::read_to_string(&path)?;
+                // A name in angle brackets is no markup.
+                let text = text.replace("<name>", "&lt;name&gt;");
                 fs::write(source.join(&name), for_site(&text, "docs"))?;
                 pages.insert(name);
             }

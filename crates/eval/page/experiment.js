@@ -20,9 +20,10 @@ function makeHeadline() {
     const nees = numberOf(filter, 'nees_mean').value;
     const factor = Math.sqrt(nees / 3);
     const word = !known(nees) ? 'without NEES' : factor > 1.3 ? 'overconfident' : factor < 0.7 ? 'too cautious' : 'consistent';
-    return [element('b', {}, filter.name), ` is off by ${withUnit(numberOf(filter, 'position_rmse_m').value, 'm')} and ${word} (NEES ${digits(nees)}); `];
+    return [element('b', {}, filter.name), ` is off by ${withUnit(numberOf(filter, 'position_rmse_m').value, 'm')} and ${word} (NEES ${digits(nees)})`];
   });
-  byId('verdict').replaceChildren(`${whole(data.runs)} runs of ${data.scenario}: `, ...told.flat());
+  const joined = told.flatMap((one, k) => (k ? ['; ', ...one] : one));
+  byId('verdict').replaceChildren(`${whole(data.runs)} runs of ${data.scenario}: `, ...joined, '.');
   const best = NUMBERS.map(([, , key, better]) => {
     const values = data.filters.map((filter) => numberOf(filter, key).value).filter(known);
     if (!better || values.length < 2) return null;
@@ -69,6 +70,15 @@ function makeCharts() {
   charts.forEach((one) => one.draw());
 }
 
+/** Values at which a logarithmic axis is labelled. */
+function oneTwoFive(low, high) {
+  const decades = Math.log10(high / low);
+  const factors = decades < 2.2 ? [1, 2, 5] : [1];
+  const found = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power += 1) found.push(...factors.map((factor) => factor * 10 ** power));
+  return found.filter((value) => value >= low && value <= high);
+}
+
 /** Every run as a point on a logarithmic axis, a row for each filter; the middle half is marked. */
 function makeRuns(parent, title, get, right) {
   const plot = element('div', { class: 'plot', role: 'img' });
@@ -83,8 +93,7 @@ function makeRuns(parent, title, get, right) {
     const at = (value) => left + ((Math.log(value) - Math.log(low)) / (Math.log(high) - Math.log(low))) * (width - left - 12);
     const drawing = drawn('svg', { viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true' });
     if (all.length > 0) {
-      for (const value of high / low < 20 ? ticks(low, high, width / 110) : powersOfTen(low, high)) {
-        if (value < low) continue;
+      for (const value of oneTwoFive(low, high)) {
         drawing.append(drawn('line', { class: 'tick', x1: at(value), x2: at(value), y1: 0, y2: height - 22 }), drawn('text', { x: at(value), y: height - 7, 'text-anchor': 'middle' }, label(value, 3)));
       }
     }
@@ -133,4 +142,4 @@ byId('notes').append(element('ul', {}, [
   'Drag over a chart to see a part of the time, double-click for all; by keyboard, arrow keys, + and −, and 0.',
   `Made by lienav ${page.data.version}. This file needs no network and sends nothing. All numbers are in report.json, steps.csv and runs.csv beside it.`,
 ].map((note) => element('li', {}, note))));
-new ResizeObserver(() => charts.forEach((one) => one.draw())).observe(document.body);
+onOtherWidth(() => charts.forEach((one) => one.draw()));

@@ -97,9 +97,9 @@ makeTheme(() => {
   if (map.canvas && page.data.filters.length > 0) drawMap();
 });
 show(JSON.parse(byId('data').textContent));
-new ResizeObserver(() => {
+onOtherWidth(() => {
   charts.forEach((one) => one.draw());
   if (page.data.filters.length > 0) askForMap();
-}).observe(document.body);
+});
 const live = document.querySelector('meta[name="lienav-live"]').content;
 if (live) keepUpToDate(live);

@@ -1,4 +1,4 @@
-// Light and dark: as the system has it, until the reader chooses. Paper is white.
+// How the page is dressed: light or dark, as the system has it until the reader chooses; paper is white; any width.
 
 /** Makes the buttons of the head; `redraw` is called when colours or the size of the page have changed. */
 function makeTheme(redraw) {
@@ -19,4 +19,14 @@ function makeTheme(redraw) {
   window.addEventListener('afterprint', () => print(false));
   byId('print').addEventListener('click', () => window.print());
   apply();
+}
+
+/** Calls `redraw` when the page has become wider or narrower. */
+function onOtherWidth(redraw) {
+  let width = document.body.clientWidth;
+  new ResizeObserver(() => {
+    if (document.body.clientWidth === width) return;
+    width = document.body.clientWidth;
+    redraw();
+  }).observe(document.body);
 }
