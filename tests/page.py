@@ -160,6 +160,33 @@ def check_file(path):
     print(f"opened in {seconds:.2f} s; slider, map, charts, keys, themes, phone and paper are as they should be")
 
 
+def check_experiment(path):
+    """The page of a Monte Carlo experiment."""
+    address = pathlib.Path(path).resolve().as_uri()
+    with Browser() as browser:
+        page = browser.open(address)
+        page.settle()
+        chart = "#growth-charts .plot"
+        ticks = f"[...document.querySelectorAll('{chart} text')].map((one) => one.textContent).join(' ')"
+        whole = page.evaluate(ticks)
+        left, top, width, height = page.box(chart)
+        page.drag((left + 0.4 * width, top + height / 2), (left + 0.6 * width, top + height / 2))
+        check(page.evaluate(ticks) != whole, "dragging over a chart does not zoom")
+        lines = "document.querySelectorAll('#growth-charts .plot path').length"
+        drawn = page.evaluate(lines)
+        page.evaluate("document.querySelector('#table input[type=checkbox]').click()")
+        check(page.evaluate(lines) < drawn, "a filter that is not to be drawn is")
+        check(page.evaluate("document.querySelectorAll('#runs-charts circle').length") > 0, "no runs are drawn")
+        check("undefined" not in page.evaluate("document.body.innerText"), "a number is undefined")
+        fits(page, 1280)
+        nothing_is_wrong(page, address)
+        phone = browser.open(address, 390, 844, dark=True, touch=True)
+        phone.settle()
+        fits(phone, 390)
+        nothing_is_wrong(phone, address)
+    print("the page of an experiment is as it should be")
+
+
 def check_live(address):
     """The page of a run that goes on: it shows data that come after it was opened."""
     with Browser() as browser:
@@ -178,7 +205,12 @@ def main():
         print("skipped: no Chromium on this machine")
         return
     try:
-        check_live(page) if page.startswith("http:") else check_file(page)
+        if page.startswith("http:"):
+            check_live(page)
+        elif "growth-charts" in pathlib.Path(page).read_text():
+            check_experiment(page)
+        else:
+            check_file(page)
     except AssertionError as wrong:
         sys.exit(f"{page}: {wrong}")
 

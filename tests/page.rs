@@ -43,6 +43,16 @@ fn a_page_opens_in_a_browser_and_does_what_it_is_told_by_mouse_and_by_keyboard()
     assert!(said.contains("as they should be") || said.contains("skipped"), "{said}");
 }
 
+#[test]
+fn the_page_of_an_experiment_opens_in_a_browser() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("mc").to_str().unwrap().to_owned();
+    let filters = ["--filters", "reduced,ekf", "--runs", "3"];
+    done(&[&["monte-carlo", "thesis-circle-10hz-low-q1", "--out", &out][..], &filters].concat());
+    let said = browse(&format!("{out}/report.html"));
+    assert!(said.contains("as it should be") || said.contains("skipped"), "{said}");
+}
+
 /// A child that does not outlive its test.
 struct Guard(Child);
 

@@ -46,6 +46,8 @@ pub fn make(root: &Path, check: bool) -> Result<ExitCode> {
         vendor.current_dir(&inside).args(["vendor", "--quiet", "--locked", "--versioned-dirs", VENDOR]);
         log.run(&mut vendor)
     })?;
+    // colcon would take every crate of others for a package.
+    fs::write(inside.join(VENDOR).join("COLCON_IGNORE"), "")?;
     let config = inside.join(".cargo/config.toml");
     let text = fs::read_to_string(&config).with_context(|| format!("could not read {}", config.display()))?;
     fs::write(&config, text + SOURCES)?;
