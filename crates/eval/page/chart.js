@@ -134,7 +134,7 @@ function chart(parent, spec) {
         below = `L${x} ${yAt(layer.low[k]).toFixed(1)}${below}`;
       }
       const path = drawn('path', { d: above ? `${above}${below}Z` : '' });
-      path.style.cssText = `fill: ${layer.color}; opacity: .17`;
+      path.style.cssText = `fill: ${layer.color}; opacity: var(--band)`;
       body.append(path);
     } else if (layer.kind === 'line') {
       const [from, to] = stretch(layer.t);

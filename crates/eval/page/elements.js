@@ -70,7 +70,8 @@ function digits(value, count = 3) {
   const size = Math.abs(value);
   if (size !== 0 && (size >= 1e6 || size < 1e-4)) return value.toExponential(count - 1).replace('e+', 'e').replaceAll('-', '−');
   const fixed = size === 0 ? 0 : clamp(count - 1 - Math.floor(Math.log10(size)), 0, 8);
-  return value.toLocaleString('en', { minimumFractionDigits: fixed, maximumFractionDigits: fixed, useGrouping: size >= 1e4 }).replace('-', '−');
+  // Zero has no sign.
+  return (value + 0).toLocaleString('en', { minimumFractionDigits: fixed, maximumFractionDigits: fixed, useGrouping: size >= 1e4 }).replace('-', '−');
 }
 
 /** The same without zeros at the end, for axes and round numbers. */
