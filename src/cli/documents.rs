@@ -154,10 +154,10 @@ fn launch_files_tasks_and_examples_that_documents_call_are_there() {
                 }
                 _ => {
                     let example = words.iter().skip_while(|word| *word != "--example").nth(1);
-                    if let Some(example) = example.filter(|name| !name.contains('…')) {
-                        if !root.join(format!("examples/{example}.rs")).exists() {
-                            miss(example);
-                        }
+                    let is_missing =
+                        |name: &&String| !name.contains('…') && !root.join(format!("examples/{name}.rs")).exists();
+                    if let Some(example) = example.filter(is_missing) {
+                        miss(example);
                     }
                 }
             }
