@@ -43,3 +43,4 @@
 pub mod cli;
 #[cfg(feature = "ros")]
 pub mod ros;
+mod serve;

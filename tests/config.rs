@@ -4,6 +4,8 @@
 mod documents;
 #[path = "config/parameter_files.rs"]
 mod parameter_files;
+#[path = "config/plotjuggler.rs"]
+mod plotjuggler;
 #[path = "config/rviz.rs"]
 mod rviz;
 #[path = "config/scenarios.rs"]

@@ -75,7 +75,8 @@ def without_times(text):
 
 def contents(folder):
     files = {}
-    for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.suffix != ".txt"):
+    # Texts and pages show the same numbers again, with times.
+    for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.suffix not in (".txt", ".html")):
         raw = path.read_bytes()
         is_text = path.suffix in ("", ".json")
         files[str(path.relative_to(folder))] = without_times(raw.decode()) if is_text else raw

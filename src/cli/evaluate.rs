@@ -1,15 +1,17 @@
 //! `lienav evaluate`: a recording through one filter or several, and how good they were.
 
+use super::expect::Expect;
 use super::failure::{Failure, print, say_removed};
 use super::layers::Layers;
 use super::progress;
 use super::source::{TopicArgs, open_stream};
 use clap::builder::PossibleValuesParser;
 use lienav_eval::errors::Errors;
+use lienav_eval::expect::Expectations;
 use lienav_eval::method::Method;
 use lienav_eval::plot::Subject;
 use lienav_eval::report::{Report, to_json, to_text};
-use lienav_eval::run::{Run, run_in_map, run_stream, run_study, true_map};
+use lienav_eval::run::{Run, run_in_map, run_stream, run_study, run_watched, true_map};
 use lienav_eval::study::Study;
 use lienav_eval::{folder, harder};
 use lienav_io::bag::Topics;
@@ -42,6 +44,8 @@ pub(super) struct Args {
     harder: Harder,
     #[command(flatten)]
     output: Output,
+    #[command(flatten)]
+    expect: Expect,
     #[command(flatten)]
     live: LiveArgs,
     #[command(flatten)]
@@ -143,7 +147,7 @@ struct Output {
     /// Also write the map at the end of the run, and the filter as it is then: slam_node can go on from there
     #[arg(long, value_name = "FILE", conflicts_with = "live")]
     save_map: Option<PathBuf>,
-    /// Also write report, trajectories (TUM), errors (CSV) and plots (SVG) into this folder
+    /// Also write report, page (report.html), trajectories (TUM), errors (CSV) and plots (SVG) into this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -161,6 +165,12 @@ struct LiveArgs {
     /// Stop listening after this long, s; otherwise Ctrl-C ends it, or 5 s of silence
     #[arg(long, value_name = "SECONDS", requires = "live")]
     duration: Option<f64>,
+    /// Show the report as a page on this machine while it listens
+    #[arg(long, requires = "live")]
+    page: bool,
+    /// The port of that page; 0 is any that is free
+    #[arg(long, value_name = "PORT", default_value_t = 8033, requires = "page")]
+    port: u16,
     /// Keep what was heard as a bag: a folder that is made
     #[arg(long, value_name = "DIR", requires = "live")]
     bag: Option<PathBuf>,
@@ -174,7 +184,9 @@ const EXAMPLES: &str = "Examples:
   lienav evaluate my_bag --map hall.yaml --set initial.mode=unknown   where in this map the robot is
   lienav evaluate victoria:victoria_park --clutter 10       trunks without identity, judged by the GPS fixes
   lienav evaluate g2o:run_0.graph.gz:truth.graph.gz --ignore-ids
+  lienav evaluate my_bag --expect expectations.yaml --junit lienav.xml     as a test: docs/report.md
   lienav evaluate my_bag --save-map hall.yaml                the map at the end, for slam_node's map.file
+  lienav evaluate --live --page                               the page of the report while the robot drives
   lienav evaluate --live --pose ekf=/ekf/pose --pose reduced=/reduced/pose --duration 60 --out results
 
 Errors are in the map frame without alignment, which supposes that the initial pose is given; the numbers \"after
@@ -195,7 +207,12 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         return Err(Failure::WrongCall(format!("--max-truth-gap is {}; allowed: 0 or more", args.max_truth_gap)));
     }
     refuse_twins(args.filters.iter().chain(args.live.poses.iter().map(|(name, _)| name)))?;
-    let Some(source) = &args.source else { return live::run(args) };
+    let expected = args.expect.read()?;
+    let told = |runs: &[Run], truth: &Truth| report(runs, truth, args, expected.as_ref());
+    let Some(source) = &args.source else {
+        let (runs, truth) = live::run(args)?;
+        return told(&runs, &truth);
+    };
     let topics = Topics { frames: args.layers.frames()?, ..(&args.topics).into() };
     let mut stream = open_stream(source, &topics)?;
     let mut study = args.layers.over(stream.recording().config.as_ref())?;
@@ -205,7 +222,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(path) = &args.output.save_map {
         let (recording, run) = run_saving(stream, &studies, path)?;
         let truth = Truth::of(&recording, args.max_truth_gap);
-        return report(&[run], &truth, &args.output);
+        return told(&[run], &truth);
     }
     let inputs: Vec<Input> = stream.by_ref().take(MOST_HELD).collect();
     let (recording, runs) = if inputs.len() < MOST_HELD {
@@ -213,7 +230,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         args.harder.make(&mut recording);
         args.map.hide(&mut recording);
         let map = args.map.known(&recording)?;
-        let run = |study| run_one(&recording, study, map.as_ref());
+        let run = |study| run_one(&recording, study, map.as_ref(), args.output.out.is_some());
         let runs = studies.iter().map(run).collect::<Result<Vec<_>, _>>()?;
         (recording, runs)
     } else if args.map.map.is_some() || args.map.ignore_ids || args.harder.is_asked_for() {
@@ -224,7 +241,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         run_together(inputs, stream, &studies)?
     };
     let truth = Truth::of(&recording, args.max_truth_gap);
-    report(&runs, &truth, &args.output)
+    told(&runs, &truth)
 }
 
 /// Names are those of columns and folders.
@@ -261,6 +278,7 @@ fn run_saving(mut stream: Stream, studies: &[Study], path: &Path) -> Result<(Rec
         return Err(Failure::WrongCall("--save-map saves the map of one filter; give --filter once".to_owned()));
     };
     let mut method = Method::of_study(study, &[]).map_err(Failure::failed)?;
+    method.keep_timeline();
     let spinner = progress::spinner(study.filter.clone());
     stream.by_ref().for_each(|input| method.feed(&input));
     spinner.finish_and_clear();
@@ -276,7 +294,7 @@ fn run_saving(mut stream: Stream, studies: &[Study], path: &Path) -> Result<(Rec
     Ok((recording, run))
 }
 
-fn run_one(recording: &Recording, study: &Study, map: Option<&LandmarkMap>) -> Result<Run, Failure> {
+fn run_one(recording: &Recording, study: &Study, map: Option<&LandmarkMap>, is_watched: bool) -> Result<Run, Failure> {
     let bar = progress::bar(recording.inputs.len(), &study.filter);
     let observer = |done| {
         // The bar's own bookkeeping would show in the time of a step.
@@ -285,6 +303,8 @@ fn run_one(recording: &Recording, study: &Study, map: Option<&LandmarkMap>) -> R
         }
     };
     let result = match map {
+        // A page shows what happened over time.
+        map if is_watched => run_watched(recording, study, map, observer).map_err(Failure::failed),
         Some(map) => run_in_map(recording, study, map, observer).map_err(Failure::failed),
         None => run_study(recording, study, observer).map_err(Failure::failed),
     };
@@ -292,8 +312,10 @@ fn run_one(recording: &Recording, study: &Study, map: Option<&LandmarkMap>) -> R
     result
 }
 
-/// Prints the report of runs that share one truth, and writes the folder where one is asked for.
-fn report(runs: &[Run], truth: &Truth, output: &Output) -> Result<(), Failure> {
+/// Prints the report of runs that share one truth, writes the folder where one is asked for, and holds the numbers
+/// against what is expected.
+fn report(runs: &[Run], truth: &Truth, args: &Args, expected: Option<&Expectations>) -> Result<(), Failure> {
+    let output = &args.output;
     let errors: Vec<Errors> = runs.iter().map(|run| Errors::new(run, truth)).collect();
     let subjects: Vec<Subject> = runs.iter().zip(&errors).map(|(run, errors)| Subject { run, truth, errors }).collect();
     if let Some(out) = &output.out {
@@ -302,13 +324,12 @@ fn report(runs: &[Run], truth: &Truth, output: &Output) -> Result<(), Failure> {
     }
     let reports: Vec<Report> = runs.iter().zip(&errors).map(|(run, errors)| Report::new(run, errors)).collect();
     if output.json {
-        return print(&format!("{}\n", to_json(&reports).map_err(Failure::failed)?));
+        print(&format!("{}\n", to_json(&reports).map_err(Failure::failed)?))?;
+    } else {
+        print(&to_text(&reports))?;
+        output.out.as_ref().map_or(Ok(()), |out| print(&format!("\nwritten to {}\n", out.display())))?;
     }
-    print(&to_text(&reports))?;
-    match &output.out {
-        Some(out) => print(&format!("\nwritten to {}\n", out.display())),
-        None => Ok(()),
-    }
+    args.expect.hold(expected, &reports)
 }
 
 /// The name becomes that of a folder and of a column.
@@ -324,7 +345,10 @@ fn named_topic(text: &str) -> Result<(String, String), String> {
 mod live {
     use super::super::failure::{Failure, NO_ROS};
 
-    pub(super) fn run(_: &super::Args) -> Result<(), Failure> {
+    use lienav_eval::run::Run;
+    use lienav_io::truth::Truth;
+
+    pub(super) fn run(_: &super::Args) -> Result<(Vec<Run>, Truth), Failure> {
         Err(Failure::Failed(NO_ROS.into()))
     }
 }
@@ -332,18 +356,20 @@ mod live {
 #[cfg(feature = "ros")]
 mod live {
     use super::super::failure::Failure;
+    use super::super::live_page::LivePage;
     use super::super::progress;
-    use super::report;
     use crate::ros::live::{Options, listen};
     use crate::ros::stop::Stop;
+    use lienav_eval::run::Run;
     use lienav_io::bag::Existing;
+    use lienav_io::recording::Recording;
     use lienav_io::truth::Truth;
     use std::time::Duration;
 
     /// A run is over when nothing has come for this long.
     const SILENCE: Duration = Duration::from_secs(5);
 
-    pub(super) fn run(args: &super::Args) -> Result<(), Failure> {
+    pub(super) fn run(args: &super::Args) -> Result<(Vec<Run>, Truth), Failure> {
         let live = &args.live;
         let duration = live.duration.map(Duration::try_from_secs_f64).transpose();
         let duration = duration.map_err(|error| Failure::WrongCall(format!("--duration: {error}")))?;
@@ -356,11 +382,17 @@ mod live {
             bag: live.bag.clone().map(|path| (path, Existing::Refuse)),
         };
         let stop = Stop::on_signals().map_err(Failure::failed)?;
+        let page = live.page.then(|| LivePage::start(live.port)).transpose()?;
+        let mut tell = |runs: &[Run], heard: &Recording| {
+            if let Some(page) = &page {
+                page.show(runs, &Truth::of(heard, args.max_truth_gap));
+            }
+        };
         let spinner = progress::spinner("listening".to_owned());
-        let heard = listen(&options, &stop);
+        let heard = listen(&options, &stop, page.is_some().then_some(&mut tell));
         spinner.finish_and_clear();
         let heard = heard.map_err(Failure::failed)?;
         let truth = Truth::new(&heard.recording.truth, &heard.recording.true_landmarks, args.max_truth_gap);
-        report(&heard.runs, &truth, &args.output)
+        Ok((heard.runs, truth))
     }
 }

@@ -11,6 +11,8 @@ pub(super) enum Failure {
     WrongCall(String),
     /// What was asked for could not be done.
     Failed(String),
+    /// All was done, and an expectation of the user does not hold.
+    Unmet(String),
     /// Nobody reads the output any more, as in `lienav … | head`: no failure.
     ReaderGone,
 }
@@ -26,6 +28,7 @@ impl Failure {
         let (text, code) = match self {
             Self::WrongCall(text) => (text.as_str(), 2),
             Self::Failed(text) => (text.as_str(), 1),
+            Self::Unmet(text) => (text.as_str(), 3),
             Self::ReaderGone => return ExitCode::SUCCESS,
         };
         let line = harmless(&text.split_whitespace().collect::<Vec<_>>().join(" "));

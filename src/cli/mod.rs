@@ -1,8 +1,12 @@
 //! The command line `lienav`: one file for each command.
 
 mod attitude;
+mod compare;
 mod convert;
+#[cfg(test)]
+mod documents;
 mod evaluate;
+mod expect;
 mod failure;
 mod info;
 #[cfg(feature = "lab")]
@@ -11,6 +15,8 @@ mod laboratory;
 #[path = "no_laboratory.rs"]
 mod laboratory;
 mod layers;
+#[cfg(any(feature = "ros", test))]
+mod live_page;
 mod map;
 mod monte_carlo;
 mod parameters;
@@ -18,6 +24,7 @@ mod play;
 mod progress;
 mod reproduce;
 mod scenario;
+mod serve;
 mod signals;
 mod simulate;
 mod source;
@@ -48,6 +55,8 @@ enum Command {
     Reproduce(reproduce::Args),
     Attitude(attitude::Args),
     Parameters(parameters::Args),
+    Serve(serve::Args),
+    Compare(compare::Args),
 }
 
 impl Command {
@@ -70,8 +79,8 @@ graph of poses and landmarks (EDGE_SE2, EDGE_SE2_XY; EDGE2, ODOMETRY, LANDMARK; 
 `information` (EDGE_SE2), `sqrt_information` (the others) or as NOISE says, `covariance` too. A source is never
 written to.
 
-Exit codes: 0 done, 1 failed, 2 wrong call; one line on standard error says why. Results and bags are written as a whole
-or not at all; what was there before stays until then.";
+Exit codes: 0 done, 1 failed, 2 wrong call, 3 an expectation of --expect does not hold; one line on standard error says
+why. Results and bags are written as a whole or not at all; what was there before stays until then.";
 
 const EXAMPLES: &str = "Examples:
   lienav evaluate woods:lost_in_the_woods --filter reduced --filter ekf --out results
@@ -84,7 +93,8 @@ const EXAMPLES: &str = "Examples:
 
 /// Reads the command line, does what it says, and reports failure in one line on standard error.
 ///
-/// Exit codes: 0 done (also where the reader of the output has gone), 1 failed, 2 wrong call.
+/// Exit codes: 0 done (also where the reader of the output has gone), 1 failed, 2 wrong call, 3 an expectation does not
+/// hold.
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -105,6 +115,8 @@ pub fn main() -> ExitCode {
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Attitude(args) => attitude::run(&args),
         Command::Parameters(args) => parameters::run(&args),
+        Command::Serve(args) => serve::run(&args),
+        Command::Compare(args) => compare::run(&args),
     };
     match result {
         Ok(()) | Err(Failure::ReaderGone) => ExitCode::SUCCESS,

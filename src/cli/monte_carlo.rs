@@ -51,7 +51,7 @@ pub(super) struct Output {
     /// Print JSON instead of a table
     #[arg(long)]
     pub(super) json: bool,
-    /// Also write report, numbers by step and by run (CSV) and plots (SVG) into this folder
+    /// Also write report, page (report.html), numbers by step and by run (CSV) and plots (SVG) into this folder
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
 }

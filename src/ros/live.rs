@@ -10,7 +10,7 @@ use super::stop::Stop;
 use lienav_base::stamp::Stamp;
 use lienav_eval::run::{Estimate, Run};
 use lienav_io::bag::metadata::Qos;
-use lienav_io::bag::{BagWriter, Existing, Role, TopicId, Topics, UNREADABLE, WriteError, cdr, load};
+use lienav_io::bag::{BagWriter, Existing, HeardTruth, Role, TopicId, Topics, UNREADABLE, WriteError, cdr, load};
 use lienav_io::cloud::{Wanted, decode_landmarks};
 use lienav_io::convert::{Refusal, planar_block, pose_of, stamp_of};
 use lienav_io::messages::{Message, PointCloud2, PoseWithCovarianceStamped};
@@ -76,11 +76,17 @@ impl From<r2r::Error> for LiveError {
 /// The longest a turn of ROS lasts.
 const TURN: Duration = Duration::from_millis(50);
 
-/// Listens until `stop`, the end of [`Options::duration`], or [`Options::silence`].
+/// What is told of a run that goes on: the runs so far, of their sources the topics, and the truth so far.
+pub type Watcher<'a> = &'a mut dyn FnMut(&[Run], &Recording);
+
+/// How often a watcher is told.
+const GLANCE: Duration = Duration::from_secs(1);
+
+/// Listens until `stop`, the end of [`Options::duration`], or [`Options::silence`], and tells `watcher` once a second.
 ///
 /// # Errors
 /// ROS refuses, the bag cannot be written, or no pose was heard.
-pub fn listen(options: &Options, stop: &Stop) -> Result<Heard, LiveError> {
+pub fn listen(options: &Options, stop: &Stop, mut watcher: Option<Watcher>) -> Result<Heard, LiveError> {
     let mut node = Node::create(start::context()?, "lienav_evaluate", "")?;
     let temporary;
     let (path, existing) = match &options.bag {
@@ -101,13 +107,18 @@ pub fn listen(options: &Options, stop: &Stop) -> Result<Heard, LiveError> {
 
     let mut statuses = BTreeMap::new();
     let begun = Instant::now();
-    let mut last_heard = None;
+    let (mut last_heard, mut last_told) = (None, begun);
     while !stop.is_requested() {
         node.spin_once(TURN);
         if ears.hear(&mut writer, &mut subjects)? {
             last_heard = Some(Instant::now());
         }
         diagnostics(&mut |message| statuses.extend(message.status.into_iter().map(|s| (s.name.clone(), s))));
+        if let Some(tell) = watcher.as_mut().filter(|_| last_told.elapsed() >= GLANCE) {
+            let runs: Vec<Run> = subjects.iter().map(|subject| subject.so_far(&statuses)).collect();
+            tell(&runs, ears.truth.recording());
+            last_told = Instant::now();
+        }
         let too_long = options.duration.is_some_and(|limit| begun.elapsed() >= limit);
         let silent = last_heard.is_some_and(|at: Instant| at.elapsed() >= options.silence);
         if too_long || silent {
@@ -130,13 +141,15 @@ pub fn listen(options: &Options, stop: &Stop) -> Result<Heard, LiveError> {
 #[derive(Default)]
 struct Ears {
     inboxes: Vec<(Inbox<Vec<u8>>, TopicId, Use)>,
+    /// For a watcher; the report reads the bag.
+    truth: HeardTruth,
 }
 
 /// What becomes of a message beside being written down.
 #[derive(Clone, Copy)]
 enum Use {
-    /// Nothing: the bag is read later.
-    Recorded,
+    /// What the bag is read for later.
+    Recorded(Role),
     /// A pose of this subject.
     Pose(usize),
     /// The map of this subject.
@@ -155,7 +168,7 @@ impl Ears {
             };
             let name = name.as_deref().unwrap_or(role.usual_name());
             let latched = role == Role::TrueLandmarks;
-            self.open(node, writer, name, role.types()[0], latched, Use::Recorded)?;
+            self.open(node, writer, name, role.types()[0], latched, Use::Recorded(role))?;
         }
         Ok(())
     }
@@ -206,7 +219,7 @@ impl Ears {
             let (_, topic, what) = &self.inboxes[*index];
             writer.write_serialized(*topic, now, now, bytes)?;
             match *what {
-                Use::Recorded => (),
+                Use::Recorded(role) => self.truth.take(role, role.types()[0], bytes),
                 Use::Pose(subject) => subjects[subject].hear_pose(bytes),
                 Use::Map(subject) => subjects[subject].hear_map(bytes),
             }
@@ -235,6 +248,16 @@ impl Subject {
         if let Ok(landmarks) = landmarks_of(&message) {
             self.run.landmarks = landmarks;
         }
+    }
+
+    /// The run so far; what the node has dropped is what it last said.
+    fn so_far(&self, statuses: &BTreeMap<String, DiagnosticStatus>) -> Run {
+        let mut run = Run { source: format!("live {}", self.topic), ..self.run.clone() };
+        run.estimates.sort_by_key(|estimate| estimate.stamp);
+        for (reason, count) in dropped_by(&self.namespace, statuses) {
+            *run.dropped.entry(reason).or_default() += count;
+        }
+        run
     }
 
     fn into_run(mut self, recording: &Recording, statuses: &BTreeMap<String, DiagnosticStatus>) -> Run {

@@ -2,6 +2,8 @@
 
 use super::process::{Process, domain, run_peer, start};
 use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 const LIENAV: &str = env!("CARGO_BIN_EXE_lienav");
@@ -20,6 +22,20 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
+/// A port that nobody listens at.
+fn free_port() -> String {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string()
+}
+
+/// The data of a live page.
+fn page_data(port: &str) -> Value {
+    let mut stream = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
+    write!(stream, "GET /data.json HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    json(text.split_once("\r\n\r\n").unwrap().1)
+}
+
 #[test]
 fn a_bag_played_twenty_times_as_fast_gives_the_numbers_of_the_bag_itself() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -32,13 +48,19 @@ fn a_bag_played_twenty_times_as_fast_gives_the_numbers_of_the_bag_itself() {
         &domain,
         &["--ros-args", "--params-file", parameters, "-p", "use_sim_time:=true"],
     );
-    let mut listener = lienav(&domain, &["evaluate", "--live", "--json", "--bag", &heard]);
+    let port = free_port();
+    let mut listener = lienav(&domain, &["evaluate", "--live", "--page", "--port", &port, "--json", "--bag", &heard]);
     run_to_end(lienav(&domain, &["play", &bag, "--clock", "--rate", "20", "--delay", "1.5"]));
     // The clouds that still wait for odometry at the end are released after the reorder window.
-    std::thread::sleep(Duration::from_secs(1));
+    std::thread::sleep(Duration::from_millis(1500));
+    let shown = page_data(&port);
     listener.signal("INT");
     let live = json(&run_to_end(listener));
     drop(node);
+    // The page had been told the same while it listened.
+    let shown = &shown["filters"][0];
+    assert_eq!((&shown["steps"], &shown["name"]), (&live["steps"], &Value::from("slam")));
+    assert_eq!(shown["report"]["position_rmse_m"], live["position_rmse_m"]);
 
     let offline = json(&run_to_end(lienav(&domain, &["evaluate", &bag, "--json"])));
     assert_eq!(live["dropped"], offline["dropped"]);

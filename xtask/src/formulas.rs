@@ -11,18 +11,26 @@ use math_core::{LatexToMathML, MathCoreConfig, MathDisplay};
 const BEGIN: &str = "<div class=\"example-wrap\"><pre class=\"language-math\"><code>";
 const END: &str = "</code></pre></div>";
 
-/// Draws the formulas of every page under `folder`, and returns how many there were. A page that was drawn before is
-/// left as it is.
+/// Draws the formulas of every page of rustdoc under `folder`, and returns how many there were. A page that was drawn
+/// before is left as it is.
 pub fn draw(folder: &Path) -> Result<usize> {
-    let converter = converter()?;
+    draw_between(folder, (BEGIN, END))
+}
+
+/// The same of pages of another maker, by what it makes of the beginning and of the end of such a block.
+pub fn draw_between(folder: &Path, marks: (&str, &str)) -> Result<usize> {
+    draw_all(folder, marks, &converter()?)
+}
+
+fn draw_all(folder: &Path, marks: (&str, &str), converter: &LatexToMathML) -> Result<usize> {
     let mut drawn = 0;
     for entry in fs::read_dir(folder).with_context(|| format!("could not read {}", folder.display()))? {
         let path = entry?.path();
         if path.is_dir() {
-            drawn += draw(&path)?;
+            drawn += draw_all(&path, marks, converter)?;
         } else if path.extension().is_some_and(|extension| extension == "html") {
             let page = fs::read_to_string(&path).with_context(|| format!("could not read {}", path.display()))?;
-            let (page, formulas) = drawn_page(&page, &converter).with_context(|| path.display().to_string())?;
+            let (page, formulas) = drawn_page(&page, marks, converter).with_context(|| path.display().to_string())?;
             if formulas > 0 {
                 fs::write(&path, page).with_context(|| format!("could not write {}", path.display()))?;
             }
@@ -38,12 +46,12 @@ fn converter() -> Result<LatexToMathML> {
 }
 
 /// The page with its formulas drawn, and how many these are.
-fn drawn_page(page: &str, converter: &LatexToMathML) -> Result<(String, usize)> {
-    let mut pieces = page.split(BEGIN);
+fn drawn_page(page: &str, (begin, end): (&str, &str), converter: &LatexToMathML) -> Result<(String, usize)> {
+    let mut pieces = page.split(begin);
     let mut drawn = pieces.next().unwrap_or_default().to_owned();
     let mut formulas = 0;
     for piece in pieces {
-        let (latex, rest) = piece.split_once(END).context("a formula that does not end")?;
+        let (latex, rest) = piece.split_once(end).context("a formula that does not end")?;
         let latex = unescaped(latex);
         let math = converter
             .convert_with_local_counter(&latex, MathDisplay::Block)
@@ -70,17 +78,17 @@ mod tests {
     fn a_formula_becomes_mathml_and_the_rest_stays() {
         let page = format!("<p>before</p>{BEGIN}a &amp;= \\frac{{b}}{{2}} &lt; c{END}<p>after</p>");
         let page = page.replace("&amp;=", "=");
-        let (drawn, formulas) = drawn_page(&page, &converter().unwrap()).unwrap();
+        let (drawn, formulas) = drawn_page(&page, (BEGIN, END), &converter().unwrap()).unwrap();
         assert_eq!(formulas, 1);
         assert!(drawn.starts_with("<p>before</p>") && drawn.ends_with("<p>after</p>"), "{drawn}");
         assert!(drawn.contains("<math") && drawn.contains("<mfrac>") && !drawn.contains("language-math"), "{drawn}");
-        let (again, formulas) = drawn_page(&drawn, &converter().unwrap()).unwrap();
+        let (again, formulas) = drawn_page(&drawn, (BEGIN, END), &converter().unwrap()).unwrap();
         assert_eq!((again, formulas), (drawn, 0));
     }
 
     #[test]
     fn what_cannot_be_drawn_is_shown() {
-        let error = drawn_page(&format!("{BEGIN}\\frac{{1{END}"), &converter().unwrap()).unwrap_err();
+        let error = drawn_page(&format!("{BEGIN}\\frac{{1{END}"), (BEGIN, END), &converter().unwrap()).unwrap_err();
         assert!(error.to_string().contains("\\frac{1"), "{error}");
     }
 }

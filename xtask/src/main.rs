@@ -8,10 +8,13 @@
 //! - [`trials`]: the nodes under faults, and for hours;
 //! - [`deny`]: licences, sources and advisories of what is compiled in;
 //! - [`checks`]: everything CI checks, in the order that compiles least;
+//! - [`archive`]: sources with all dependencies, for builds without a network;
+//! - [`site`]: the documentation as one site;
 //! - [`formulas`]: the formulas in the documentation of the libraries.
 
 #![forbid(unsafe_code)]
 
+mod archive;
 mod checks;
 mod demo;
 mod deny;
@@ -19,6 +22,7 @@ mod formulas;
 mod processes;
 mod ros;
 mod setup;
+mod site;
 mod steps;
 mod tools;
 mod trials;
@@ -59,6 +63,18 @@ enum Task {
     },
     /// Make the documentation of the libraries under target/doc/, formulas drawn
     Doc,
+    /// Make the documentation as one site with search, under target/site/html/
+    Docs {
+        /// With the documentation of the libraries, under rust/
+        #[arg(long)]
+        libraries: bool,
+    },
+    /// Make a source archive with all dependencies, target/archive/lienav-VERSION.tar.gz, of what is committed
+    Archive {
+        /// Also build the command line from it, without a network (some minutes)
+        #[arg(long)]
+        check: bool,
+    },
     /// Run the nodes under a list of faults, and print a table: what happened, how far off, how soon well again
     Faults {
         /// Longer faults, and those that take long
@@ -121,6 +137,8 @@ fn perform(task: Task) -> Result<ExitCode> {
         Task::Demo { out, seed } => demo::run(&root, &out.unwrap_or_else(|| root.join("out/demo")), seed)?,
         Task::Test { quick } => return checks::run(&root, quick),
         Task::Doc => return checks::document(&root),
+        Task::Archive { check } => return archive::make(&root, check),
+        Task::Docs { libraries } => return site::build(&root, libraries),
         Task::Faults { long, jobs, release, json, only } => {
             let mut arguments = vec!["--jobs".into(), jobs.to_string(), "--domains".into(), trials::domains(jobs)];
             arguments.extend(long.then(|| "--long".to_owned()));

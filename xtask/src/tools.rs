@@ -10,6 +10,31 @@ use anyhow::{Context, Result, anyhow, bail};
 use crate::ros::Ros;
 use crate::setup;
 
+/// A program that cargo installs: that on PATH, else one of our own of this version, which is built once in
+/// `target/tools` (some minutes).
+///
+/// Errors: it is not on PATH and cannot be built.
+pub fn own(root: &Path, name: &str, version: &str, options: &[&str]) -> Result<PathBuf> {
+    let on_path = Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if on_path.is_ok_and(|status| status.success()) {
+        return Ok(name.into());
+    }
+    let folder = root.join("target/tools");
+    let own = folder.join("bin").join(name);
+    if !own.exists() {
+        eprintln!("{name} is not on PATH: building {version} in {} (once, some minutes)", folder.display());
+        let mut install = crate::cargo();
+        install.args(["install", name, "--locked", "--version", version, "--root"]).arg(&folder).args(options);
+        install.arg("--target-dir").arg(folder.join("build"));
+        if !install.status().context("cargo could not be started")?.success() {
+            bail!("{name} could not be built: install it, for example with `cargo install --locked {name}`");
+        }
+        // What was made on the way is larger than all the rest, and is not needed again.
+        let _ = std::fs::remove_dir_all(folder.join("build"));
+    }
+    Ok(own)
+}
+
 /// The C compiler: `$CC` or `cc`.
 pub fn c_compiler() -> Result<String> {
     compiler("C", &program_of("CC", "cc"))

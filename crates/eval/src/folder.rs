@@ -1,5 +1,6 @@
 //! A folder with everything about an evaluation: numbers, trajectories, errors and plots.
 
+use super::page;
 use super::plot::{self, PlotError, Subject};
 use super::report::{Report, to_json, to_text};
 use super::trajectory::{write_errors_csv, write_tum};
@@ -25,8 +26,9 @@ pub enum FolderError {
 }
 
 /// The files that a folder of results may hold, of an evaluation, of an experiment or of an attitude.
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 14] = [
     "report.json",
+    "report.html",
     "report.txt",
     "estimate.tum",
     "truth.tum",
@@ -89,7 +91,8 @@ pub fn write_whole(folder: &Path, write: impl FnOnce(&Path) -> Result<(), Folder
 /// Writes `report.json`, `report.txt`, `estimate.tum`, `truth.tum`, `errors.csv`, `trajectory.svg`, `errors.svg` and
 /// `nees.svg`, all of them or nothing, as [`write_whole`] does. `truth.tum` holds the truth at the stamps of the
 /// estimates, so that a tool that pairs poses by their stamps finds the errors of the report. Of several runs, each
-/// gets a folder named like its filter, and the folder itself `report.json`, `report.txt` and `comparison.svg`.
+/// gets a folder named like its filter, and the folder itself `report.json`, `report.txt` and `comparison.svg`. In either
+/// case, `report.html` is all of it as a page.
 ///
 /// # Errors
 /// Which file could not be written, and why.
@@ -99,6 +102,8 @@ pub fn write(folder: &Path, subjects: &[Subject]) -> Result<(), FolderError> {
 
 fn write_into(folder: &Path, subjects: &[Subject]) -> Result<(), FolderError> {
     write_reports(folder, subjects)?;
+    let page = |out: &mut dyn Write| out.write_all(page::html(subjects, page::Use::File)?.as_bytes());
+    write_file(folder, "report.html", page)?;
     if let [subject] = subjects {
         return write_run(folder, subject);
     }
@@ -191,9 +196,9 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let (one, two) = (root.path().join("one/deep"), root.path().join("two"));
         write(&one, &[subject]).unwrap();
-        assert_eq!(names(&one), files);
+        assert_eq!(names(&one), [&files[..4], &["report.html"], &files[4..]].concat());
         write(&two, &[subject, Subject { run: &other, ..subject }]).unwrap();
-        assert_eq!(names(&two), ["comparison.svg", "ekf", "reduced", "report.json", "report.txt"]);
+        assert_eq!(names(&two), ["comparison.svg", "ekf", "reduced", "report.html", "report.json", "report.txt"]);
         assert_eq!(names(&two.join("ekf")), files);
     }
 

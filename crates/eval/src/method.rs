@@ -59,6 +59,15 @@ impl Method {
         }
     }
 
+    /// Keeps what is done over time from now on, for [`Run::timeline`]. A batch estimate reads what the filter before it
+    /// does, and has one map.
+    pub fn keep_timeline(&mut self) {
+        match self {
+            Self::Filter(session) => session.keep_timeline(),
+            Self::Batch(session) => session.keep_timeline(),
+        }
+    }
+
     /// Takes in the next input.
     pub fn feed(&mut self, input: &Input) {
         match self {

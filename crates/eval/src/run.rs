@@ -3,6 +3,7 @@
 
 use super::method::Method;
 use super::study::Study;
+use super::timeline::Timeline;
 use lienav_base::stamp::Stamp;
 use lienav_io::recording::{Input, Recording};
 use lienav_lie::Se2;
@@ -42,6 +43,8 @@ pub struct Run {
     pub dropped: BTreeMap<String, u64>,
     /// What the reader of the report should know.
     pub warnings: Vec<String>,
+    /// What the filter did over time; `None` where it was not asked for.
+    pub timeline: Option<Timeline>,
 }
 
 /// The pose after one cloud of features.
@@ -117,18 +120,8 @@ pub fn run(recording: &Recording, config: &Config, observer: impl FnMut(usize)) 
 ///
 /// # Errors
 /// A configuration that cannot be used, or choices without effect on the filter.
-pub fn run_study(recording: &Recording, study: &Study, mut observer: impl FnMut(usize)) -> Result<Run, ConfigError> {
-    let mut session = Method::of_study(study, &[])?;
-    if recording.identities.is_some() {
-        session.keep_matches();
-    }
-    for (index, input) in recording.inputs.iter().enumerate() {
-        session.feed(input);
-        observer(index + 1);
-    }
-    let mut run = session.finish();
-    run.name_source(recording);
-    Ok(run)
+pub fn run_study(recording: &Recording, study: &Study, observer: impl FnMut(usize)) -> Result<Run, ConfigError> {
+    Ok(feed_all(Method::of_study(study, &[])?, recording, observer))
 }
 
 /// The same in a known map; `map.mode` says how it is used.
@@ -139,20 +132,40 @@ pub fn run_in_map(
     recording: &Recording,
     study: &Study,
     map: &LandmarkMap,
-    mut observer: impl FnMut(usize),
+    observer: impl FnMut(usize),
 ) -> Result<Run, RunError> {
-    let mut session = Method::of_study(study, &[])?;
-    session.set_map(map)?;
+    let mut method = Method::of_study(study, &[])?;
+    method.set_map(map)?;
+    Ok(feed_all(method, recording, observer))
+}
+
+/// The same, with or without a known map, and with a [`Timeline`] for a page.
+///
+/// # Errors
+/// As [`run_in_map`].
+pub fn run_watched(
+    recording: &Recording,
+    study: &Study,
+    map: Option<&LandmarkMap>,
+    observer: impl FnMut(usize),
+) -> Result<Run, RunError> {
+    let mut method = Method::of_study(study, &[])?;
+    map.map_or(Ok(()), |map| method.set_map(map))?;
+    method.keep_timeline();
+    Ok(feed_all(method, recording, observer))
+}
+
+fn feed_all(mut method: Method, recording: &Recording, mut observer: impl FnMut(usize)) -> Run {
     if recording.identities.is_some() {
-        session.keep_matches();
+        method.keep_matches();
     }
     for (index, input) in recording.inputs.iter().enumerate() {
-        session.feed(input);
+        method.feed(input);
         observer(index + 1);
     }
-    let mut run = session.finish();
+    let mut run = method.finish();
     run.name_source(recording);
-    Ok(run)
+    run
 }
 
 /// Why there is no run.
@@ -175,13 +188,14 @@ pub fn true_map(recording: &Recording, std_m: f64) -> LandmarkMap {
 }
 
 /// Runs several filters side by side over input that comes one by one, and is not kept. Of its source, the runs know
-/// nothing yet: [`Run::name_source`].
+/// nothing yet: [`Run::name_source`]. They have a [`Timeline`].
 ///
 /// # Errors
 /// A configuration that cannot be used, or choices without effect on the filter.
 pub fn run_stream(inputs: impl Iterator<Item = Input>, studies: &[Study]) -> Result<Vec<Run>, ConfigError> {
     let mut sessions =
         studies.iter().map(|study| Method::of_study(study, &[])).collect::<Result<Vec<_>, ConfigError>>()?;
+    sessions.iter_mut().for_each(Method::keep_timeline);
     for input in inputs {
         sessions.iter_mut().for_each(|session| session.feed(&input));
     }
@@ -208,6 +222,7 @@ pub struct Session {
     /// What the readings were taken for, where it is asked for.
     matches: Option<Vec<CloudMatches>>,
     merged: Vec<(u32, u32)>,
+    timeline: Option<Timeline>,
 }
 
 impl Session {
@@ -227,6 +242,7 @@ impl Session {
             since_last_step_us: 0.0,
             matches: None,
             merged: Vec::new(),
+            timeline: None,
         })
     }
 
@@ -234,6 +250,11 @@ impl Session {
     pub fn keep_matches(&mut self) {
         self.slam.keep_trace();
         self.matches = Some(Vec::new());
+    }
+
+    /// Keeps what the filter does over time from now on, for [`Run::timeline`].
+    pub fn keep_timeline(&mut self) {
+        self.timeline = Some(Timeline::default());
     }
 
     /// Takes in the next input and every step that is due then. What the filter refuses it counts itself.
@@ -271,6 +292,7 @@ impl Session {
             step_us: self.step_us,
             matches: self.matches.unwrap_or_default(),
             merged: self.merged,
+            timeline: self.timeline,
         }
     }
 
@@ -304,6 +326,9 @@ impl Session {
             Ok(())
         });
         self.collect_steps();
+        if let (Some(timeline), Some(last)) = (&mut self.timeline, self.estimates.last()) {
+            timeline.end(last.stamp, &self.slam);
+        }
     }
 
     fn timed(&mut self, work: impl FnOnce(&mut Slam) -> Result<(), DropReason>) {
@@ -322,6 +347,9 @@ impl Session {
             if let Some(matches) = &mut self.matches {
                 matches.push(CloudMatches { stamp: step.estimate.stamp, readings: last_matches(&self.slam) });
                 self.merged.extend_from_slice(self.slam.merged_landmarks());
+            }
+            if let Some(timeline) = &mut self.timeline {
+                timeline.note(step.estimate.stamp, &self.slam);
             }
             self.step_us.push(std::mem::take(&mut self.since_last_step_us));
         }

@@ -54,6 +54,7 @@ pub(super) fn run(steps: usize, seed: u64) -> (Run, Truth) {
         gate_openings: 0,
         dropped: [("gated".to_owned(), 3)].into(),
         warnings: Vec::new(),
+        timeline: None,
     };
     (run, Truth::new(&truth, &places, MAX_TRUTH_GAP_S))
 }

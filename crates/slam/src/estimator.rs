@@ -11,7 +11,7 @@ use super::known_map::KnownMap;
 use super::motion::Increment;
 use super::noise::{LearnedNoise, NoiseFactors, scaled};
 use super::propagate::{Rows, propagate};
-use super::sensor::Sensor;
+use super::sensor::{Reading, Sensor};
 use super::state::{Damage, State};
 use super::step::{Input, Model, Outcome, Room, step};
 use super::track_loss::TrackLoss;
@@ -21,7 +21,7 @@ use super::{
 };
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
-use nalgebra::Matrix3;
+use nalgebra::{Matrix3, Vector2};
 use serde::{Deserialize, Serialize};
 
 /// State and model of one filter.
@@ -212,6 +212,11 @@ impl Estimator {
     /// What the readings of the last cloud were associated with.
     pub fn readings(&self) -> &[Associated] {
         &self.room.readings
+    }
+
+    /// Where a reading alone puts its landmark, in the base frame, m.
+    pub fn place(&self, reading: &Reading) -> Option<Vector2<f64>> {
+        self.model.sensors.place(&self.state.mounts, reading).map(|(place, _)| place)
     }
 
     /// Applies settings that may change while running.

@@ -225,7 +225,7 @@ pub use measurement::{
 pub use measurement::{Expected, Mount};
 pub use motion::{Increment, increment, v_matrix_derivative};
 pub use sensor::{Reading, Sensor, Sensors};
-pub use trace::{Trace, TracedReading, TracedStep};
+pub use trace::{SeenReading, Trace, TracedReading, TracedStep};
 
 pub use association::Tally as AssociationTally;
 pub use belief::LandmarkStatus;

@@ -40,7 +40,35 @@ pub struct TracedReading {
     pub role: Role,
 }
 
+/// A reading of the last step as a picture shows it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SeenReading {
+    /// The landmark it was taken for, by its identity; `None` for a reading of the pose.
+    pub landmark: Option<u32>,
+    /// Where the reading alone puts the landmark, in the base frame, m; `None` where it does not say, as a bearing.
+    pub place: Option<Vector2<f64>>,
+    /// Where the landmark is in the map after the step, m; `None` where it is not in the map any more.
+    pub in_map: Option<Vector2<f64>>,
+    /// What the filter did with it.
+    pub role: Role,
+}
+
 impl Slam {
+    /// The readings of the last step that were associated, in the order of the cloud. Those that were left out before
+    /// they could be (ambiguous, out of range …) are only in [`Slam::counts`].
+    pub fn seen(&self) -> impl Iterator<Item = SeenReading> + '_ {
+        let state = &self.estimator.state;
+        self.estimator.readings().iter().map(move |&Associated { subject, reading, role, .. }| match subject {
+            Subject::Feature(id) => SeenReading {
+                landmark: Some(id),
+                place: self.estimator.place(&reading),
+                in_map: state.find(id).map(|index| state.landmark(index).position),
+                role,
+            },
+            Subject::Pose => SeenReading { landmark: None, place: None, in_map: None, role },
+        })
+    }
+
     /// Keeps a [`Trace`] from now on; meant to be called before the first input.
     pub fn keep_trace(&mut self) {
         self.trace = Some(Trace::default());

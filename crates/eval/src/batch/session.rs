@@ -56,6 +56,11 @@ impl Session {
         self.filter.keep_matches();
     }
 
+    /// Keeps what the filter ahead reads and leaves out over time.
+    pub fn keep_timeline(&mut self) {
+        self.filter.keep_timeline();
+    }
+
     /// Takes in the next input.
     pub fn feed(&mut self, input: &Input) {
         self.filter.feed(input);
@@ -103,6 +108,10 @@ fn take_over(run: &mut Run, solution: &Solution, trace: &Trace) {
         (update.nis, update.dof) = (solution.chi_squared, solution.degrees_of_freedom);
     }
     run.calibration.clone_from(&solution.calibration);
+    if let Some(timeline) = &mut run.timeline {
+        // Those of the filter ahead: the estimate has one map and one calibration for all times.
+        (timeline.maps, timeline.calibration) = Default::default();
+    }
     for landmark in &mut run.landmarks {
         // Of a feature that came back, the map has the last life.
         if let Some((_, position, covariance)) = solution.landmarks.iter().rfind(|(id, ..)| *id == landmark.id) {

@@ -4,11 +4,12 @@ use super::experiment::Outcome;
 use super::report::Report;
 use super::text::to_text;
 use crate::folder::{FolderError, write_file, write_text, write_whole};
+use crate::page;
 use crate::plot;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Writes `report.json`, `report.txt`, `scenario.yaml`, `steps.csv` (each filter at each step, over the runs),
+/// Writes `report.json`, `report.txt`, `report.html`, `scenario.yaml`, `steps.csv` (each filter at each step, over the runs),
 /// `runs.csv` (each filter in each run, over its steps), `error_growth.svg` and `nees.svg`, all of them or nothing. All
 /// but the reports are the same bytes every time, and these too without times.
 ///
@@ -22,6 +23,7 @@ fn write_into(folder: &Path, outcome: &Outcome, report: &Report) -> Result<(), F
     let scenario = &outcome.experiment.scenario;
     write_file(folder, "report.json", |out| writeln!(out, "{}", report.to_json()?))?;
     write_text(folder, "report.txt", &to_text(report))?;
+    write_file(folder, "report.html", |out| out.write_all(page::experiment(outcome, report)?.as_bytes()))?;
     write_file(folder, "scenario.yaml", |out| write!(out, "{}", scenario.to_yaml().map_err(io::Error::other)?))?;
     write_file(folder, "steps.csv", |out| write_steps(outcome, out))?;
     write_file(folder, "runs.csv", |out| write_runs(outcome, out))?;

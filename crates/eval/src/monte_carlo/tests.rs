@@ -32,7 +32,16 @@ fn on_threads(threads: usize, experiment: &Experiment) -> Outcome {
 fn bytes(outcome: &Outcome) -> Vec<Vec<u8>> {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), outcome, &Report::new(outcome).without_times()).unwrap();
-    let names = ["report.json", "report.txt", "steps.csv", "runs.csv", "scenario.yaml", "error_growth.svg", "nees.svg"];
+    let names = [
+        "report.json",
+        "report.txt",
+        "report.html",
+        "steps.csv",
+        "runs.csv",
+        "scenario.yaml",
+        "error_growth.svg",
+        "nees.svg",
+    ];
     names.map(|name| fs::read(folder.path().join(name)).unwrap()).into()
 }
 

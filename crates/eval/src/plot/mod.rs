@@ -6,7 +6,7 @@ mod comparison;
 mod figure;
 mod growth;
 mod map;
-mod points;
+pub(crate) mod points;
 mod series;
 
 pub use comparison::comparison;

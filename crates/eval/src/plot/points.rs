@@ -31,7 +31,7 @@ pub(super) fn ellipse(landmark: &Landmark) -> Option<Vec<(f64, f64)>> {
 
 /// A path in the plane without the points that lie closer than `resolution` (m) to the last one that was kept, and
 /// without those that are not finite.
-pub(super) fn thin_path(points: impl IntoIterator<Item = (f64, f64)>, resolution: f64) -> Vec<(f64, f64)> {
+pub(crate) fn thin_path(points: impl IntoIterator<Item = (f64, f64)>, resolution: f64) -> Vec<(f64, f64)> {
     let mut kept: Vec<(f64, f64)> = Vec::new();
     let mut last = None;
     for point in points.into_iter().filter(|(x, y)| x.is_finite() && y.is_finite()) {
@@ -52,7 +52,7 @@ pub(super) fn thin_path(points: impl IntoIterator<Item = (f64, f64)>, resolution
 const PARTS: usize = 4000;
 
 /// The most pieces of a line that is drawn with gaps, and the most ellipses.
-pub(super) const PIECES: usize = 2000;
+pub(crate) const PIECES: usize = 2000;
 
 /// A path in the plane of which no extreme is lost, reduced to six points for each of [`PARTS`] parts where it has
 /// more.

@@ -93,7 +93,7 @@ impl Iterator for Loading {
             let record = self.bag.next()?;
             let Some(role) = self.roles[record.topic] else { continue };
             let topic = &self.bag.topics()[record.topic];
-            match self.intake.take(role, topic, &record.data) {
+            match self.intake.take(role, &topic.type_name, &record.data) {
                 Ok(Some(input)) => return Some(input),
                 Ok(None) => {}
                 Err(unread) => {
@@ -146,6 +146,31 @@ impl Problems {
     }
 }
 
+/// Truth that is heard message by message, while a robot drives: the checks are those of [`load`], and what does not
+/// pass them is left out.
+pub struct HeardTruth(Intake);
+
+impl Default for HeardTruth {
+    fn default() -> Self {
+        Self(Intake::new(Recording::default(), Frames::default()))
+    }
+}
+
+impl HeardTruth {
+    /// Takes a message of [`Role::Truth`] or [`Role::TrueLandmarks`]; other roles are no truth and left out.
+    pub fn take(&mut self, role: Role, type_name: &str, bytes: &[u8]) {
+        if matches!(role, Role::Truth | Role::TrueLandmarks) {
+            // It is counted where the whole recording is read.
+            let _left_out = self.0.take(role, type_name, bytes);
+        }
+    }
+
+    /// What has been heard: poses and landmarks.
+    pub fn recording(&self) -> &Recording {
+        &self.0.recording
+    }
+}
+
 /// What messages are taken into.
 struct Intake {
     recording: Recording,
@@ -172,7 +197,7 @@ impl Intake {
     }
 
     /// The input that a message is, if it is one.
-    fn take(&mut self, role: Role, topic: &Topic, bytes: &[u8]) -> Result<Option<Input>, Unread> {
+    fn take(&mut self, role: Role, type_name: &str, bytes: &[u8]) -> Result<Option<Input>, Unread> {
         match role {
             Role::Odometry => {
                 let message: Odometry = cdr::decode(bytes)?;
@@ -194,7 +219,7 @@ impl Intake {
                 self.sensor.learn(&message.header.frame_id);
                 return Ok(Some(Input::Features(features)));
             }
-            Role::Truth => self.take_truth(&true_pose(topic, bytes)?)?,
+            Role::Truth => self.take_truth(&true_pose(type_name, bytes)?)?,
             Role::TrueLandmarks => {
                 self.recording.true_landmarks = convert::landmarks(&cdr::decode(bytes)?)?;
             }
@@ -221,8 +246,8 @@ fn or_base<'a>(own: &'a Expected, base: &'a Expected) -> Vec<Frame<'a>> {
     own.frame().map_or_else(Vec::new, |own| std::iter::once(own).chain(base.frame()).collect())
 }
 
-fn true_pose(topic: &Topic, bytes: &[u8]) -> Result<PoseStamped, CdrError> {
-    match topic.type_name.as_str() {
+fn true_pose(type_name: &str, bytes: &[u8]) -> Result<PoseStamped, CdrError> {
+    match type_name {
         PoseStamped::TYPE => cdr::decode(bytes),
         PoseWithCovarianceStamped::TYPE => {
             cdr::decode::<PoseWithCovarianceStamped>(bytes).map(|m| PoseStamped { header: m.header, pose: m.pose.pose })

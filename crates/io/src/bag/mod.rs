@@ -18,7 +18,7 @@ mod topics;
 mod unpack;
 mod write;
 
-pub use load::{BAD_TRUTH, DROPPED_KEY, NAME_KEY, UNREADABLE, load};
+pub use load::{BAD_TRUTH, DROPPED_KEY, HeardTruth, NAME_KEY, UNREADABLE, load};
 pub(crate) use load::{Loading, Problems, Unread};
 pub use read::{BagReader, Record, Topic};
 pub use topics::{Role, Topics, roles_of};

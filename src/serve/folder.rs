@@ -1,0 +1,262 @@
+//! A folder of results as pages: an index of all reports below it, and their files.
+
+use super::{Answer, HTML, JSON, TEXT};
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+/// The names of files that are shown, by their ends, and what they are.
+const KINDS: [(&str, &str); 8] = [
+    ("html", HTML),
+    ("json", JSON),
+    ("txt", TEXT),
+    ("csv", "text/csv; charset=utf-8"),
+    ("tum", TEXT),
+    ("yaml", TEXT),
+    ("xml", "application/xml"),
+    ("svg", "image/svg+xml"),
+];
+
+/// So deep below the folder reports are looked for, and so many are listed.
+const DEPTH: usize = 5;
+const MOST_REPORTS: usize = 1000;
+/// A larger file is not shown, bytes: no report is.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// A folder that is shown. What is asked for lies in it, links followed, or is not answered.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    root: PathBuf,
+}
+
+impl Folder {
+    /// Of a folder that is there.
+    ///
+    /// # Errors
+    /// It is not there, or no folder.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let root = path.canonicalize()?;
+        if root.is_dir() { Ok(Self { root }) } else { Err(io::ErrorKind::NotADirectory.into()) }
+    }
+
+    /// What a request for a path gets: the index, the report of a folder, or a file.
+    pub fn answer(&self, path: &str) -> Answer {
+        if path == "/" || path == "/index.html" {
+            return Answer::found(HTML, self.index());
+        }
+        let Some(wanted) = self.place(path) else { return Answer::refused(404, "no such report") };
+        let wanted = if wanted.is_dir() && path.ends_with('/') { wanted.join("report.html") } else { wanted };
+        let Some(kind) = kind_of(&wanted) else { return Answer::refused(404, "no such report") };
+        // A report that is a link out of the folder is none of its files either.
+        let is_inside = wanted.canonicalize().is_ok_and(|found| found.starts_with(&self.root) && found.is_file());
+        let is_small = fs::metadata(&wanted).is_ok_and(|found| found.len() <= MOST_BYTES);
+        match fs::read(&wanted) {
+            Ok(body) if is_inside && is_small => Answer {
+                headers: vec![("content-security-policy", PICTURES_ONLY)]
+                    .into_iter()
+                    .filter(|_| kind != HTML)
+                    .collect(),
+                ..Answer::found(kind, body)
+            },
+            _ => Answer::refused(404, "no such report"),
+        }
+    }
+
+    /// Where a path of a request leads, if it leads into the folder.
+    fn place(&self, path: &str) -> Option<PathBuf> {
+        let mut place = self.root.clone();
+        for part in path.split('/').filter(|part| !part.is_empty()) {
+            let part = decoded(part)?;
+            let is_plain = matches!(Path::new(&part).components().collect::<Vec<_>>()[..], [Component::Normal(only)] if only == part.as_str());
+            if !is_plain || part.starts_with('.') || part.contains(['/', '\\', '\0']) {
+                return None;
+            }
+            place.push(part);
+        }
+        let place = place.canonicalize().ok()?;
+        place.starts_with(&self.root).then_some(place)
+    }
+
+    /// The page with all reports.
+    fn index(&self) -> String {
+        let mut found = Vec::new();
+        look_into(&self.root, DEPTH, &mut found);
+        found.sort();
+        let mut rows = String::new();
+        for folder in &found {
+            let name = folder.strip_prefix(&self.root).unwrap_or(folder).to_string_lossy().into_owned();
+            // Writing to a String cannot fail.
+            let _ = writeln!(rows, "{}", row(folder, &name));
+        }
+        if found.is_empty() {
+            rows = "<tr><td colspan=\"4\">No report yet: <code>lienav evaluate … --out FOLDER</code> writes one.</td></tr>".into();
+        }
+        let shown = escaped(&self.root.to_string_lossy());
+        INDEX.replace("{{folder}}", &shown).replace("{{rows}}", &rows)
+    }
+}
+
+/// What an SVG may do when it is opened alone: nothing.
+const PICTURES_ONLY: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
+
+const INDEX: &str = include_str!("index.html");
+
+fn kind_of(path: &Path) -> Option<&'static str> {
+    let end = path.extension()?.to_str()?;
+    KINDS.iter().find(|(known, _)| *known == end).map(|(_, kind)| *kind)
+}
+
+/// Folders with a page; hidden ones and links are left out.
+fn look_into(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    if found.len() >= MOST_REPORTS {
+        return;
+    }
+    if folder.join("report.html").is_file() {
+        found.push(folder.to_owned());
+    }
+    let Some(depth) = depth.checked_sub(1) else { return };
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder && !entry.file_name().to_string_lossy().starts_with('.') {
+            look_into(&entry.path(), depth, found);
+        }
+    }
+}
+
+/// A row of the index: a link, and of each filter what matters most.
+fn row(folder: &Path, name: &str) -> String {
+    let link: String =
+        name.split('/').filter(|part| !part.is_empty()).map(|part| format!("{}/", encoded(part))).collect();
+    let link = if link.is_empty() { "report.html".to_owned() } else { link };
+    let label = if name.is_empty() { "." } else { name };
+    let text = fs::read_to_string(folder.join("report.json")).unwrap_or_default();
+    let report: Value = serde_json::from_str(&text).unwrap_or_default();
+    let runs = match &report {
+        Value::Array(runs) => runs.iter().collect(),
+        one => vec![one],
+    };
+    let cell = |key: &str, unit: &str| -> String {
+        let said = runs.iter().map(|run| match &run[key] {
+            Value::Number(number) => number.as_f64().map_or_else(|| "–".into(), |value| format!("{value:.4}{unit}")),
+            Value::String(text) => escaped(text),
+            _ => "–".into(),
+        });
+        said.collect::<Vec<_>>().join("<br>")
+    };
+    format!(
+        "<tr><td><a href=\"{link}\">{}</a></td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td></tr>",
+        escaped(label),
+        cell("filter", ""),
+        cell("position_rmse_m", " m"),
+        cell("nees_mean", ""),
+    )
+}
+
+/// Text as markup shows it.
+fn escaped(text: &str) -> String {
+    text.chars().fold(String::with_capacity(text.len()), |mut escaped, c| {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            c => escaped.push(c),
+        }
+        escaped
+    })
+}
+
+/// A part of a path as an address has it.
+fn encoded(part: &str) -> String {
+    part.bytes().fold(String::new(), |mut encoded, byte| {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+        encoded
+    })
+}
+
+/// A part of an address as a path has it; `None` where that is no text.
+fn decoded(part: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(part.len());
+    let mut rest = part.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        if first == b'%' {
+            let code = std::str::from_utf8(after.get(..2)?).ok()?;
+            bytes.push(u8::from_str_radix(code, 16).ok()?);
+            rest = &after[2..];
+        } else {
+            bytes.push(first);
+            rest = after;
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn results() -> (tempfile::TempDir, Folder) {
+        let around = tempfile::tempdir().unwrap();
+        let root = around.path().join("results");
+        fs::create_dir_all(root.join("run <1>/ekf")).unwrap();
+        fs::write(root.join("run <1>/report.html"), "<p>page</p>").unwrap();
+        fs::write(root.join("run <1>/report.json"), r#"{"filter":"<b>","position_rmse_m":0.0316,"nees_mean":null}"#)
+            .unwrap();
+        fs::write(root.join("run <1>/ekf/nees.svg"), "<svg/>").unwrap();
+        fs::write(root.join("run <1>/key.pem"), "secret").unwrap();
+        fs::create_dir(root.join(".git")).unwrap();
+        fs::write(root.join(".git/report.html"), "hidden").unwrap();
+        fs::write(around.path().join("outside.txt"), "secret").unwrap();
+        std::os::unix::fs::symlink(around.path().join("outside.txt"), root.join("link.txt")).unwrap();
+        std::os::unix::fs::symlink(around.path(), root.join("up")).unwrap();
+        let folder = Folder::open(&root).unwrap();
+        (around, folder)
+    }
+
+    #[test]
+    fn the_index_lists_reports_and_their_pages_are_found() {
+        let (_around, folder) = results();
+        let index = String::from_utf8(folder.answer("/").body).unwrap();
+        assert!(index.contains("href=\"run%20%3C1%3E/\"") && index.contains("run &lt;1&gt;"), "{index}");
+        assert!(index.contains("&lt;b&gt;") && index.contains("0.0316 m") && !index.contains("hidden"), "{index}");
+        assert_eq!(folder.answer("/run%20%3C1%3E/").body, b"<p>page</p>");
+        let picture = folder.answer("/run%20%3C1%3E/ekf/nees.svg");
+        assert_eq!((picture.status, picture.kind), (200, "image/svg+xml"));
+        assert!(picture.headers.iter().any(|(name, _)| *name == "content-security-policy"));
+    }
+
+    #[test]
+    fn nothing_outside_of_the_folder_nothing_hidden_and_no_other_kind_of_file_is_given_away() {
+        let (_around, folder) = results();
+        for path in [
+            "/../outside.txt",
+            "/%2e%2e/outside.txt",
+            "/..%2foutside.txt",
+            "/run%20%3C1%3E/../../outside.txt",
+            "/run%20%3C1%3E/%2e%2e/%2e%2e/outside.txt",
+            "//etc/passwd",
+            "/%2fetc%2fpasswd",
+            "/link.txt",
+            "/up/outside.txt",
+            "/.git/report.html",
+            "/.git/",
+            "/run%20%3C1%3E/key.pem",
+            "/run%20%3C1%3E/ekf",
+            "/%",
+            "/%zz",
+            "/%00",
+            "/..\\outside.txt",
+            "",
+        ] {
+            let answer = folder.answer(path);
+            assert_eq!(answer.status, 404, "{path}");
+            assert!(!String::from_utf8_lossy(&answer.body).contains("secret"), "{path}");
+        }
+    }
+}

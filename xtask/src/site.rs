@@ -1,0 +1,244 @@
+//! The documentation as one site with search: `docs/` in the order of `docs/SUMMARY.md`, the command line as it explains
+//! itself, and the libraries. mdBook makes it; what it takes is laid out in `target/site/src` first.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{cargo, checks, formulas, tools};
+
+const MDBOOK: &str = "0.5.4";
+
+/// What mdBook makes of the beginning and of the end of a block of language `math`.
+const FORMULA: (&str, &str) = ("<pre><code class=\"language-math\">", "</code></pre>");
+
+/// Makes the site in `target/site/html`, and says where.
+pub fn build(root: &Path, with_libraries: bool) -> Result<ExitCode> {
+    let site = root.join("target/site");
+    let pages = lay_out(root, &site.join("src"))?;
+    fs::write(site.join("src/command-line.md"), command_line(root)?)?;
+    fs::copy(root.join("docs/book.toml"), site.join("book.toml")).context("docs/book.toml")?;
+    let mdbook = tools::own(root, "mdbook", MDBOOK, &["--no-default-features", "--features", "search"])?;
+    let done = Command::new(mdbook).arg("build").arg(&site).status().context("mdbook could not be started")?;
+    if !done.success() {
+        bail!("mdbook failed; what it was given is in {}", site.join("src").display());
+    }
+    let html = site.join("html");
+    let drawn = formulas::draw_between(&html, FORMULA)?;
+    if with_libraries {
+        if checks::document(root)? != ExitCode::SUCCESS {
+            return Ok(ExitCode::FAILURE);
+        }
+        copy(&root.join("target/doc"), &html.join("rust"))?;
+    }
+    eprintln!("  ok  {pages} pages, {drawn} formulas drawn; open {}", html.join("index.html").display());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Lays out the pages of `docs/` and the README, with links that hold there; returns how many there are. A page that the
+/// summary forgets is put at its end.
+fn lay_out(root: &Path, source: &Path) -> Result<usize> {
+    if source.exists() {
+        fs::remove_dir_all(source).with_context(|| format!("could not empty {}", source.display()))?;
+    }
+    fs::create_dir_all(source)?;
+    let mut summary = fs::read_to_string(root.join("docs/SUMMARY.md")).context("docs/SUMMARY.md")?;
+    let listed = links(&summary);
+    let mut pages = BTreeSet::new();
+    for entry in fs::read_dir(root.join("docs"))? {
+        let path = entry?.path();
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("md") if name != "SUMMARY.md" => {
+                let text = fs::read_to_string(&path)?;
+                // A name in angle brackets is no markup.
+                let text = text.replace("<name>", "&lt;name&gt;");
+                fs::write(source.join(&name), for_site(&text, "docs"))?;
+                pages.insert(name);
+            }
+            Some("svg" | "png" | "webp") => {
+                fs::copy(&path, source.join(&name))?;
+            }
+            _ => {}
+        }
+    }
+    for (name, path) in
+        [("README.md", "README.md"), ("CONTRIBUTING.md", "CONTRIBUTING.md"), ("CHANGELOG.md", "CHANGELOG.md")]
+    {
+        let Ok(text) = fs::read_to_string(root.join(path)) else { continue };
+        fs::write(source.join(name), for_site(&text, ""))?;
+        pages.insert(name.to_owned());
+    }
+    let generated = BTreeSet::from(["command-line.md".to_owned()]);
+    if let Some(missing) = listed.iter().find(|name| !pages.contains(*name) && !generated.contains(*name)) {
+        bail!("docs/SUMMARY.md lists {missing}, which is not there: correct its name, or take it out");
+    }
+    let forgotten: Vec<&String> = pages.iter().filter(|name| !listed.contains(*name)).collect();
+    if !forgotten.is_empty() {
+        summary.push_str("\n# More\n\n");
+        for name in &forgotten {
+            let text = fs::read_to_string(source.join(name))?;
+            let title = text.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or(name);
+            summary.push_str(&format!("- [{title}]({name})\n"));
+        }
+    }
+    fs::write(source.join("SUMMARY.md"), summary)?;
+    Ok(pages.len() + generated.len())
+}
+
+/// The pages that a text links to, without anchors.
+fn links(text: &str) -> BTreeSet<String> {
+    let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    targets.map(|target| target.split('#').next().unwrap_or(target).to_owned()).filter(|t| t.ends_with(".md")).collect()
+}
+
+/// A page as the site has it: links between pages lead to pages, and what is linked in the repository is named instead.
+/// `folder` is where the page lies, "" for the root.
+fn for_site(text: &str, folder: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("](") {
+        let (before, after) = rest.split_at(at);
+        let Some(end) = after.find(')') else { break };
+        let target = &after[2..end];
+        rest = &after[end + 1..];
+        match place(target, folder) {
+            Place::Page(page) => out.push_str(&format!("{before}]({page})")),
+            Place::Elsewhere => out.push_str(&format!("{before}]({target})")),
+            Place::Repository(path) => {
+                // The words of the link stay, and the path follows them.
+                let open = before.rfind('[').unwrap_or(before.len());
+                let words = &before[(open + 1).min(before.len())..];
+                let named = if words.contains(&path) { words.to_owned() } else { format!("{words} (`{path}`)") };
+                out.push_str(&format!("{}{named}", &before[..open]));
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+enum Place {
+    Page(String),
+    Repository(String),
+    Elsewhere,
+}
+
+fn place(target: &str, folder: &str) -> Place {
+    if target.contains("://") || target.starts_with('#') || target.starts_with("mailto:") {
+        return Place::Elsewhere;
+    }
+    let from_root = match (folder, target.strip_prefix("../")) {
+        ("", _) => target.to_owned(),
+        (_, Some(above)) => above.to_owned(),
+        (folder, None) => format!("{folder}/{target}"),
+    };
+    let (path, anchor) = from_root.split_once('#').unwrap_or((&from_root, ""));
+    let is_page = |path: &str| ["md", "svg", "png", "webp"].iter().any(|end| path.ends_with(&format!(".{end}")));
+    let on_site =
+        path.strip_prefix("docs/").or(["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].contains(&path).then_some(path));
+    match on_site {
+        Some(name) if is_page(name) && !name.contains('/') => {
+            Place::Page(if anchor.is_empty() { name.to_owned() } else { format!("{name}#{anchor}") })
+        }
+        _ => Place::Repository(path.to_owned()),
+    }
+}
+
+/// The command line, as `lienav help` explains it.
+fn command_line(root: &Path) -> Result<String> {
+    let help = |words: &[&str]| -> Result<String> {
+        let mut command = cargo();
+        command.current_dir(root).args(["run", "--quiet", "--no-default-features", "--bin", "lienav", "--"]);
+        let done = command.args(words).arg("--help").output().context("cargo could not be started")?;
+        if !done.status.success() {
+            bail!("`lienav {} --help` failed: {}", words.join(" "), String::from_utf8_lossy(&done.stderr));
+        }
+        Ok(String::from_utf8_lossy(&done.stdout).into_owned())
+    };
+    let top = help(&[])?;
+    let mut page =
+        format!("# The command line\n\nAs `lienav --help` explains it.\n\n```text\n{}\n```\n", top.trim_end());
+    for name in commands(&top) {
+        let text = help(&[&name])?;
+        page.push_str(&format!("\n## lienav {name}\n\n```text\n{}\n```\n", text.trim_end()));
+        for below in commands(&text) {
+            let text = help(&[&name, &below])?;
+            page.push_str(&format!("\n### lienav {name} {below}\n\n```text\n{}\n```\n", text.trim_end()));
+        }
+    }
+    Ok(page)
+}
+
+/// The commands that a help text lists.
+fn commands(help: &str) -> Vec<String> {
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| line.starts_with("  "));
+    let names = listed.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "help").map(str::to_owned).collect()
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let path: PathBuf = entry?.path();
+        let Some(name) = path.file_name() else { continue };
+        if path.is_dir() {
+            copy(&path, &to.join(name))?;
+        } else {
+            fs::copy(&path, to.join(name))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn root() -> PathBuf {
+        crate::project_root()
+    }
+
+    #[test]
+    fn links_hold_on_the_site_and_what_is_in_the_repository_is_named() {
+        let page = "[a](running.md#in), [b](../README.md), [`Filter`](../crates/slam/src/filter.rs), ![p](demo.svg), [w](https://x.org)";
+        let expected = "[a](running.md#in), [b](README.md), `Filter` (`crates/slam/src/filter.rs`), ![p](demo.svg), [w](https://x.org)";
+        assert_eq!(for_site(page, "docs"), expected);
+        assert_eq!(
+            for_site("[x](docs/filters.md) [docs](docs) [LICENSE](LICENSE)", ""),
+            "[x](filters.md) docs LICENSE"
+        );
+    }
+
+    #[test]
+    fn every_page_has_its_place_and_every_link_between_pages_leads_somewhere() {
+        let folder = std::env::temp_dir().join(format!("lienav-site-{}", std::process::id()));
+        lay_out(&root(), &folder).unwrap();
+        let mut broken = Vec::new();
+        let listed = links(&fs::read_to_string(folder.join("SUMMARY.md")).unwrap());
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if !name.ends_with(".md") {
+                continue;
+            }
+            assert!(name == "SUMMARY.md" || listed.contains(&name), "{name} is not in the summary");
+            let text = fs::read_to_string(&path).unwrap();
+            let missing = |target: &String| {
+                target != "command-line.md" && !target.contains("://") && !folder.join(target).exists()
+            };
+            broken.extend(links(&text).into_iter().filter(missing).map(|target| format!("{name}: {target}")));
+        }
+        fs::remove_dir_all(&folder).unwrap();
+        assert!(broken.is_empty(), "{broken:?}");
+    }
+
+    #[test]
+    fn the_commands_of_a_help_text_are_found() {
+        let help = "About\n\nCommands:\n  evaluate  Run filters\n              and more\n  map       Maps\n  help      Print\n\nOptions:\n  -h";
+        assert_eq!(commands(help), ["evaluate", "map"]);
+    }
+}
