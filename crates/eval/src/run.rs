@@ -116,17 +116,11 @@ pub fn run(recording: &Recording, config: &Config, observer: impl FnMut(usize)) 
 /// # Errors
 /// A configuration that cannot be used, or choices without effect on the filter.
 pub fn run_study(recording: &Recording, study: &Study, mut observer: impl FnMut(usize)) -> Result<Run, ConfigError> {
-    let mut session = Method::of_study(study, &[])?;
-    if recording.identities.is_some() {
-        session.keep_matches();
-    }
-    for (index, input) in recording.inputs.iter().enumerate() {
-        session.feed(input);
-        observer(index + 1);
-    }
-    let mut run = session.finish();
-    run.name_source(recording);
-    Ok(run)
+    let session = Method::of_study(study, &[])?;
+    Ok(fed(session, recording, |done| {
+        observer(done);
+        true
+    }))
 }
 
 /// The same in a known map; `map.mode` says how it is used.
@@ -139,18 +133,42 @@ pub fn run_in_map(
     map: &LandmarkMap,
     mut observer: impl FnMut(usize),
 ) -> Result<Run, RunError> {
+    run_while(recording, study, Some(map), |done| {
+        observer(done);
+        true
+    })
+}
+
+/// The same, with or without a map, for as long as `goes_on` is true, which is told after each input how many are done.
+///
+/// # Errors
+/// As [`run_in_map`].
+pub fn run_while(
+    recording: &Recording,
+    study: &Study,
+    map: Option<&LandmarkMap>,
+    goes_on: impl FnMut(usize) -> bool,
+) -> Result<Run, RunError> {
     let mut session = Method::of_study(study, &[])?;
-    session.set_map(map)?;
+    if let Some(map) = map {
+        session.set_map(map)?;
+    }
+    Ok(fed(session, recording, goes_on))
+}
+
+fn fed(mut session: Method, recording: &Recording, mut goes_on: impl FnMut(usize) -> bool) -> Run {
     if recording.identities.is_some() {
         session.keep_matches();
     }
     for (index, input) in recording.inputs.iter().enumerate() {
         session.feed(input);
-        observer(index + 1);
+        if !goes_on(index + 1) {
+            break;
+        }
     }
     let mut run = session.finish();
     run.name_source(recording);
-    Ok(run)
+    run
 }
 
 /// Why there is no run.

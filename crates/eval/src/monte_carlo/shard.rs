@@ -252,8 +252,11 @@ fn whole_lines(file: &mut File, path: &Path, header: &Header) -> Result<(Vec<(us
         });
         return if is_ours { Ok((Vec::new(), 1)) } else { Err(ShardError::NoShard(path.to_owned())) };
     };
-    if let Some(what) = header.difference(&found).or((header.shard != found.shard).then_some("--shard")) {
-        return Err(ShardError::Other { path: path.to_owned(), what });
+    let differs = header.difference(&found).or((header.shard != found.shard).then_some("--shard"));
+    if let Some(what) = differs {
+        // A call that was wrong has left its first line at most.
+        let has_runs = lines.next_line().map_err(io_error)?.is_some();
+        return if has_runs { Err(ShardError::Other { path: path.to_owned(), what }) } else { Ok((Vec::new(), 0)) };
     }
     let mine: BTreeSet<usize> = header.shard.runs(header.runs).collect();
     let (mut whole, mut seen, mut damaged) = (Vec::new(), BTreeSet::new(), 0);
