@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Executor, Future
+from concurrent.futures import FIRST_COMPLETED, Executor, Future
 from concurrent.futures import wait as wait_for
 from typing import TYPE_CHECKING, Any
 
@@ -128,9 +129,17 @@ def _gather(executor: Executor, spec: str, tasks: list[range], threads: int, ret
     waiting: dict[Future[list[str]], range] = {}
     tries = dict.fromkeys(tasks, 0)
     lines: list[str] = []
+
+    def submit(task: range) -> None:
+        try:
+            waiting[executor.submit(run_part, spec, list(task), threads)] = task
+        except RuntimeError as error:  # a pool whose process has died takes nothing more
+            problem = f"the executor takes no more tasks: {error or type(error).__name__}; make a new one"
+            raise Failed(problem) from error
+
     try:
         for task in tasks:
-            waiting[executor.submit(run_part, spec, list(task), threads)] = task
+            submit(task)
         while waiting:
             # By hand, as an executor's futures need not be those of the standard library.
             for future, task in list(waiting.items()):
@@ -144,7 +153,7 @@ def _gather(executor: Executor, spec: str, tasks: list[range], threads: int, ret
                     raise error
                 elif tries[task] < retries:
                     tries[task] += 1
-                    waiting[executor.submit(run_part, spec, list(task), threads)] = task
+                    submit(task)
                 else:
                     first = error or "it was cancelled"
                     raise Failed(
@@ -161,10 +170,8 @@ def _gather(executor: Executor, spec: str, tasks: list[range], threads: int, ret
 
 def _wait(waiting: Mapping[Future[list[str]], range]) -> None:
     """Until one is done, or for a moment; Ctrl-C is heard in between."""
-    import time
-
     if waiting and all(isinstance(future, Future) for future in waiting):
-        wait_for(list(waiting), timeout=0.2, return_when=FIRST_EXCEPTION)
+        wait_for(list(waiting), timeout=0.2, return_when=FIRST_COMPLETED)
     elif waiting and not any(future.done() for future in waiting):
         time.sleep(0.02)
 

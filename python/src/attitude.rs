@@ -31,7 +31,7 @@ fn refusal(outcome: Result<(), DropReason>) -> Option<&'static str> {
     outcome.err().map(DropReason::word)
 }
 
-#[pyclass(module = "lienav._lienav")]
+#[pyclass(subclass, module = "lienav._lienav")]
 pub struct Attitude(Filter);
 
 #[pymethods]

@@ -8,6 +8,7 @@
 //! - [`trials`]: the nodes under faults, and for hours;
 //! - [`deny`]: licences, sources and advisories of what is compiled in;
 //! - [`checks`]: everything CI checks, in the order that compiles least;
+//! - [`python`]: the Python module and its tests;
 //! - [`formulas`]: the formulas in the documentation of the libraries.
 
 #![forbid(unsafe_code)]
@@ -17,6 +18,7 @@ mod demo;
 mod deny;
 mod formulas;
 mod processes;
+mod python;
 mod ros;
 mod setup;
 mod steps;
