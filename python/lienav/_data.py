@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ._errors import Error
 
 if TYPE_CHECKING:
-    import pandas
+    import pandas  # type: ignore[import-untyped,unused-ignore]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -28,10 +28,16 @@ def to_ns(seconds: npt.ArrayLike) -> Any:
     return int(rounded) if rounded.ndim == 0 else rounded
 
 
+def seconds_since_first(stamp_ns: Integers) -> Floats:
+    """Seconds since the first of these stamps."""
+    since: Integers = stamp_ns - stamp_ns[:1] if len(stamp_ns) else stamp_ns
+    return since.astype(np.float64) * 1e-9
+
+
 def pandas_module() -> Any:
     """pandas, where it is installed."""
     try:
-        import pandas
+        import pandas  # type: ignore[import-untyped,unused-ignore]
     except ImportError:
         raise Error("pandas is not installed; `pip install pandas` gives frames") from None
     return pandas
@@ -54,8 +60,7 @@ class _Frame:
                 flat = value.reshape(len(value), -1)
                 columns.update({name: flat[:, k] for k, name in names})
         if "stamp_ns" in columns and len(columns["stamp_ns"]):
-            stamps = columns["stamp_ns"]
-            columns = {"time_s": (stamps - stamps[0]) * 1e-9, **columns}
+            columns = {"time_s": seconds_since_first(columns["stamp_ns"]), **columns}
         return pandas_module().DataFrame(columns)
 
 
@@ -143,8 +148,7 @@ class Features:
     def to_frame(self) -> pandas.DataFrame:
         """The readings as a pandas frame, a row for each."""
         stamps = np.repeat(self.stamp_ns, np.diff(self.first))
-        time = (stamps - stamps[0]) * 1e-9 if len(stamps) else stamps * 1e-9
-        columns = {"time_s": time, "stamp_ns": stamps, "id": self.ids}
+        columns: dict[str, Any] = {"time_s": seconds_since_first(stamps), "stamp_ns": stamps, "id": self.ids}
         columns.update({"value_0": self.values[:, 0], "value_1": self.values[:, 1]})
         return pandas_module().DataFrame(columns)
 
@@ -176,7 +180,7 @@ class Steps(_Frame):
     @property
     def time_s(self) -> Floats:
         """(n,): seconds since the first."""
-        return (self.stamp_ns - self.stamp_ns[:1]) * 1e-9
+        return seconds_since_first(self.stamp_ns)
 
 
 @dataclass(frozen=True)
@@ -204,7 +208,7 @@ class Errors(_Frame):
     @property
     def time_s(self) -> Floats:
         """(n,): seconds since the first."""
-        return (self.stamp_ns - self.stamp_ns[:1]) * 1e-9
+        return seconds_since_first(self.stamp_ns)
 
 
 @dataclass(frozen=True)
@@ -259,7 +263,7 @@ class RunMeans(_Frame):
     @property
     def time_s(self) -> Floats:
         """(n,): seconds since the first."""
-        return (self.stamp_ns - self.stamp_ns[:1]) * 1e-9
+        return seconds_since_first(self.stamp_ns)
 
 
 @dataclass(frozen=True)

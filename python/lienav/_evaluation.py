@@ -12,7 +12,7 @@ from ._data import Errors, Floats, Landmarks, Steps, pandas_module
 from ._recording import Recording, open
 
 if TYPE_CHECKING:
-    import pandas
+    import pandas  # type: ignore[import-untyped,unused-ignore]
     from matplotlib.figure import Figure
 
 
@@ -37,7 +37,7 @@ class Report(Mapping[str, Any]):
     @property
     def filter(self) -> str:
         """The name of the filter."""
-        return self._numbers["filter"]
+        return str(self._numbers["filter"])
 
     @property
     def recording(self) -> Recording:
@@ -168,7 +168,8 @@ def batch(
 
     `method` is "batch", "batch-euler", "batch-cauchy" or "batch-calibrated"; `options` are those of :func:`evaluate`.
     """
-    return evaluate(source, method, settings=settings, **options)[0]
+    report: Report = evaluate(source, method, settings=settings, **options)[0]
+    return report
 
 
 def filters() -> list[str]:

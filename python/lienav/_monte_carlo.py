@@ -16,7 +16,7 @@ from ._errors import Error, Failed, WrongCall
 from ._settings import as_pairs
 
 if TYPE_CHECKING:
-    import pandas
+    import pandas  # type: ignore[import-untyped,unused-ignore]
     from matplotlib.figure import Figure
 
 
@@ -180,7 +180,7 @@ def merge_shards(paths: Sequence[str | os.PathLike[str]] | str | os.PathLike[str
     """The parts that `lienav monte-carlo … --shard K/N --out FOLDER` has made, added up: `lienav merge`."""
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     files: list[str] = []
-    for path in map(os.fspath, given):
+    for path in [os.fspath(path) for path in given]:
         if os.path.isdir(path):
             names = sorted(name for name in os.listdir(path) if name.startswith("shard-") and name.endswith(".jsonl"))
             files += [os.path.join(path, name) for name in names]

@@ -57,6 +57,7 @@ def _draw_truth(axes: Any, report: Report) -> None:
 def plot_report(report: Report) -> Figure:
     """See Report.plot."""
     plt = _pyplot()
+    figure: Figure
     figure, axes = plt.subplot_mosaic(
         [["map", "x"], ["map", "y"], ["map", "yaw"], ["map", "nees"]], figsize=(11, 7), layout="constrained"
     )
@@ -82,6 +83,7 @@ def plot_report(report: Report) -> Figure:
 def plot_evaluation(evaluation: Evaluation) -> Figure:
     """See Evaluation.plot."""
     plt = _pyplot()
+    figure: Figure
     figure, axes = plt.subplot_mosaic([["map", "error"], ["map", "nees"]], figsize=(11, 5.5), layout="constrained")
     for k, report in enumerate(evaluation):
         color = f"C{k}"
@@ -101,6 +103,7 @@ def plot_evaluation(evaluation: Evaluation) -> Figure:
 def plot_monte_carlo(outcome: MonteCarlo) -> Figure:
     """See MonteCarlo.plot."""
     plt = _pyplot()
+    figure: Figure
     figure, axes = plt.subplots(2, 1, figsize=(9, 6), sharex=True, layout="constrained")
     for k, name in enumerate(outcome.filters):
         steps = outcome.steps(name)

@@ -20,7 +20,7 @@ def contiguous(given: Any, of: tuple[str, ...]) -> dict[str, Any] | None:
     """Arrays of a data class as the compiled module takes them."""
     if given is None:
         return None
-    found = {}
+    found: dict[str, Any] = {}
     for name in of:
         value = getattr(given, name)
         if name == "kind":
@@ -79,7 +79,10 @@ class Recording:
         they arrive by their stamps, features last. `truth` is (stamps (n,) ns, poses (n, 3) of x m, y m, θ rad);
         `true_landmarks` is (ids (n,), positions (n, 2) m). `settings` are those of the sensors, for every run.
         """
-        pair = lambda given: None if given is None else (as_integers(given[0]), np.asarray(given[1], np.float64))  # noqa: E731
+
+        def pair(given: tuple[npt.ArrayLike, npt.ArrayLike] | None) -> tuple[Integers, Floats] | None:
+            return None if given is None else (as_integers(given[0]), np.asarray(given[1], np.float64))
+
         arrays = input_arrays(odometry, imu, features, order)
         return cls(_lienav.recording_of_arrays(arrays, name, pair(truth), pair(true_landmarks), settings))
 
@@ -122,7 +125,8 @@ class Recording:
     def settings(self) -> dict[str, Any] | None:
         """What the source says of its sensors and of the start; None where it says nothing."""
         text = self._compiled.settings_json()
-        return None if text is None else json.loads(text)
+        found: dict[str, Any] | None = None if text is None else json.loads(text)
+        return found
 
     @property
     def dropped(self) -> dict[str, int]:

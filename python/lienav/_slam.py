@@ -31,7 +31,7 @@ class Slam(_lienav.Slam):
     ...     _ = slam.features(k * 100_000_000, [[5.0 - 0.1 * k, 0.0]], [7])
     ...     while (step := slam.poll()) is not None:
     ...         pass
-    >>> abs(slam.predicted().pose[0] - 1.0) < 0.02
+    >>> bool(abs(slam.predicted().pose[0] - 1.0) < 0.02)
     True
     """
 
@@ -58,7 +58,8 @@ class Slam(_lienav.Slam):
     @property
     def settings(self) -> dict[str, Any]:
         """All settings in force."""
-        return json.loads(self.settings_json())
+        found: dict[str, Any] = json.loads(self.settings_json())
+        return found
 
     @classmethod
     def resume(

@@ -32,13 +32,14 @@ pub fn numbers<T: Element + Copy>(
         let problem = format!("{name} has the shape ({}); expected: ({})", found.join(", "), expected.join(", "));
         return Err(wrong_call(problem));
     }
+    // A slice is in the order of the memory, which may be that of the columns.
     Ok(match array.as_slice() {
-        Ok(slice) => slice.to_vec(),
-        Err(_) => array.as_array().iter().copied().collect(),
+        Ok(slice) if array.is_c_contiguous() => slice.to_vec(),
+        _ => array.as_array().iter().copied().collect(),
     })
 }
 
-/// The name of a covariance or the like, whose absence a row of not-a-number stands for.
+/// A covariance row by row; not-a-number stands for one that there is not.
 pub fn matrix3_rows(matrix: Option<&Matrix3<f64>>) -> [f64; 9] {
     matrix.map_or([f64::NAN; 9], |m| std::array::from_fn(|k| m[(k / 3, k % 3)]))
 }

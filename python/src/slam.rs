@@ -338,7 +338,7 @@ impl Slam {
             observations.extend(values.as_chunks::<2>().0.iter().map(one));
         };
         match values.extract::<PyReadonlyArray2<'_, f64>>() {
-            Ok(array) if array.shape()[1] == 2 && array.as_slice().is_ok() => add(array.as_slice()?),
+            Ok(array) if array.shape()[1] == 2 && array.is_c_contiguous() => add(array.as_slice()?),
             _ => {
                 let array: Floats<'_> = values.extract()?;
                 add(&numbers("values", &array, &[None, Some(2)])?);

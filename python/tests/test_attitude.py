@@ -35,12 +35,17 @@ def test_samples_and_arrays_agree_to_the_last_bit_and_follow_the_truth():
 
 
 def test_a_magnetic_field_gives_the_heading():
-    stamps, rates, forces, _ = swinging()
-    settings = {"magnetometer.use": True} if "magnetometer.use" in str(lienav.Attitude.__doc__) else None
-    attitude = lienav.Attitude(settings)
-    field = np.tile([2e-5, 0.0, -4e-5], (len(stamps) // 10, 1))
-    estimates = attitude.run(stamps, rates, forces, stamps[::10], field)
-    assert np.isfinite(estimates.orientation).all()
+    stamps, rates, forces, roll = swinging()
+    # North is to the left of the body's x axis, and below the horizon; the body leans.
+    north = np.array([0.0, 2e-5, -4e-5])
+    field = np.stack([np.zeros(len(roll)), np.cos(roll) * north[1] + np.sin(roll) * north[2],
+                      -np.sin(roll) * north[1] + np.cos(roll) * north[2]], axis=1)
+    attitude = lienav.Attitude({"magnetometer.enabled": True})
+    with_field = attitude.run(stamps, rates, forces, stamps[::10], field[::10])
+    without = lienav.Attitude().run(stamps, rates, forces)
+    heading = lambda estimates: estimates.orientation_covariance[-1, 2, 2]  # noqa: E731
+    assert np.isfinite(with_field.orientation).all()
+    assert heading(with_field) < 0.5 * heading(without)
     assert attitude.set_orientation([0.0, 0.0, 0.0, 2.0], 0.1) == "absurd"
     attitude.reset()
     assert attitude.estimate() is None
@@ -56,14 +61,19 @@ def test_what_is_wrong_is_named():
     assert attitude.dropped == {"not_finite": 1}
 
 
-def test_a_bag_is_judged_as_by_the_command_line(command, tmp_path):
-    bag = tmp_path / "bag"
-    lienav.simulate("range-bearing", settings={"imu.rate_hz": 100.0}).to_bag(bag)
-    theirs = json.loads(command("attitude", bag, "--json"))
-    ours = lienav.evaluate_attitude(bag)
+def test_a_recording_is_judged_as_by_the_command_line(command, tmp_path):
+    stamps, rates, forces, roll = swinging(3000)
+    half = np.stack([np.cos(roll / 2), np.sin(roll / 2), 0 * roll, 0 * roll], axis=1)
+    columns = "t_s gyr_x_radps gyr_y_radps gyr_z_radps acc_x_mps2 acc_y_mps2 acc_z_mps2 q_w q_x q_y q_z movement"
+    table = np.column_stack([stamps * 1e-9, rates, forces, half, np.ones(len(roll))])
+    np.savetxt(tmp_path / "swing.csv", table, delimiter=",", header=columns.replace(" ", ","), comments="", fmt="%.12g")
+    source = f"broad:{tmp_path / 'swing.csv'}"
+    theirs = json.loads(command("attitude", source, "--method", "cayley", "--json"))
+    ours = lienav.evaluate_attitude(source, settings={"method": "cayley"})
     times = {"sample_ns": None}
-    assert {**ours, **times} == {**theirs, **times} and ours["samples"] > 0
-    assert "samples" in str(ours)
+    assert {**ours, **times} == {**theirs, **times}
+    assert ours["samples"] == 3000 and 0.0 < ours["inclination_rmse_deg"] < 2.0
+    assert "inclination" in str(ours)
     with pytest.raises(lienav.Failed) as raised:
         lienav.evaluate_attitude("nowhere")
     assert str(raised.value) == command("attitude", "nowhere", fails=1)

@@ -88,11 +88,11 @@ def test_any_numeric_array_will_do_and_a_covariance_counts():
                 pass
         return slam.landmarks()
 
-    values, ids = np.array([[4.0, 0.1], [6.0, -0.2]]), np.array([3, 9])
+    values, ids = np.array([[4.0, 0.125], [6.0, -0.25]]), np.array([3, 9])
     plain = run(values, ids)
     others = [
         run(values.tolist(), ids.tolist()),
-        run(values.astype(np.float32).astype(object).astype(float), ids.astype(np.uint8)),
+        run(values.astype(np.float32), ids.astype(np.uint8)),
         run(np.asfortranarray(values), ids[::1]),
         run(np.repeat(values, 2, axis=0)[::2], np.repeat(ids, 2)[::2]),
     ]

@@ -37,8 +37,7 @@ pub fn test(root: &Path) -> Result<bool> {
     Ok(tests.status().context("pytest could not be started")?.success())
 }
 
-const PIP: [&str; 6] =
-    ["-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar=off"];
+const PIP: [&str; 6] = ["-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar=off"];
 
 /// All that the environment depends on. The place is part of it: scripts hold absolute paths.
 fn recipe(venv: &Path) -> String {
