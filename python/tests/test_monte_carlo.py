@@ -3,8 +3,6 @@
 import concurrent.futures
 import os
 import signal
-import threading
-import time
 
 import numpy as np
 import pytest
@@ -137,31 +135,33 @@ def test_dask_gives_the_bytes_of_one_machine_though_a_worker_is_killed(tmp_path)
     distributed = pytest.importorskip("distributed")
     runs = int(os.environ.get("LIENAV_DASK_RUNS", "60"))
     experiment = {**EXPERIMENT, "runs": runs}
-    killed = []
+    done, killed = [], []
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
-        first = {address: name for address, name in client.run(os.getpid).items()}
-        assert len(first) == 2 and os.getpid() not in first.values()
+        workers = list(client.run(os.getpid).values())
+        assert len(set(workers)) == 2 and os.getpid() not in workers
+        dask = client.get_executor()
 
-        def kill():
-            address, process = next(iter(first.items()))
-            deadline = time.monotonic() + 60
-            while time.monotonic() < deadline:
-                held = client.has_what().get(address, ())
-                if len(held) >= 3:
-                    os.kill(process, signal.SIGKILL)
-                    killed.append(len(held))
-                    return
-                time.sleep(0.005)
+        class Watched(concurrent.futures.Executor):
+            """Dask's executor; when a third of the tasks is done, a worker is killed."""
 
-        killer = threading.Thread(target=kill)
-        killer.start()
-        outcome = lienav.monte_carlo(CIRCLE, **experiment, executor=client.get_executor(), parts=runs)
-        killer.join()
-    assert killed and killed[0] < runs, "the worker was not killed in the middle"
+            def submit(self, function, /, *arguments):
+                future = dask.submit(function, *arguments)
+                future.add_done_callback(self.count)
+                return future
+
+            def count(self, future):
+                done.append(future)
+                if len(done) >= runs // 3 and not killed:
+                    killed.append(workers[0])
+                    os.kill(workers[0], signal.SIGKILL)
+
+        outcome = lienav.monte_carlo(CIRCLE, **experiment, executor=Watched(), parts=runs)
+        now = client.run(os.getpid).values()
+    assert killed and killed[0] not in now and len(done) == runs
     whole = lienav.monte_carlo(CIRCLE, **experiment)
     assert bytes_of(outcome, tmp_path / "dask") == bytes_of(whole, tmp_path / "whole")
