@@ -6,6 +6,7 @@ mod attitude;
 mod errors;
 mod evaluation;
 mod lie;
+mod messages;
 mod monte_carlo;
 mod recording;
 mod settings;

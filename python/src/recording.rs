@@ -1,7 +1,8 @@
 //! Recordings: bags, data sets, simulations and arrays.
 
-use crate::arrays::{Floats, Integers, array, data, matrix2, matrix2_rows, matrix3, matrix3_rows, numbers};
+use crate::arrays::{Floats, Integers, array, data, matrix2_rows, matrix3_rows, numbers};
 use crate::errors::{failed, wrong_call};
+use crate::messages::{InputArrays, KINDS, Messages, identity};
 use crate::settings::{scenario, study};
 use crate::wait::interruptible;
 use lienav_base::stamp::Stamp;
@@ -9,34 +10,13 @@ use lienav_eval::{harder, simulated};
 use lienav_io::bag::{Existing, Topics};
 use lienav_io::recording::{Input, Recording as Recorded, stream};
 use lienav_io::to_bag::to_bag;
-use lienav_slam::{FeatureKind, Features, Imu, Label, Noise, Observation, Odometry, Se2, Tilt};
+use lienav_slam::{FeatureKind, Features, Imu, Label, Observation, Odometry, Se2};
 use nalgebra::Vector2;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// What numbers of a kind mean, by its place in `Features.kind`.
-pub const KINDS: [(&str, FeatureKind); 3] = [
-    ("position", FeatureKind::RelativePosition),
-    ("range_bearing", FeatureKind::RangeBearing),
-    ("stereo_bearings", FeatureKind::StereoBearings),
-];
-
-/// A kind by its name.
-pub fn kind_named(name: &str) -> PyResult<FeatureKind> {
-    let found = KINDS.iter().find(|(word, _)| *word == name).map(|(_, kind)| *kind);
-    found.ok_or_else(|| wrong_call(format!("kind is '{name}'; allowed: {}", KINDS.map(|(word, _)| word).join(" | "))))
-}
-
-/// An identity; -1 is unknown.
-pub fn identity(id: i64) -> PyResult<Option<u32>> {
-    match id {
-        -1 => Ok(None),
-        id => u32::try_from(id).map(Some).map_err(|_| wrong_call(format!("an id is {id}; allowed: -1 … 4294967295"))),
-    }
-}
 
 #[pyclass(frozen, module = "lienav._lienav")]
 pub struct Recording(pub Arc<Recorded>);
@@ -82,148 +62,7 @@ pub fn simulate(
     Ok(Recording(Arc::new(recording.map_err(wrong_call)?)))
 }
 
-/// The arrays of one kind of input, as the fields of `lienav._data`.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub struct OdometryArrays<'py> {
-    stamp_ns: Integers<'py>,
-    twist: Floats<'py>,
-    covariance: Option<Floats<'py>>,
-}
-
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub struct ImuArrays<'py> {
-    stamp_ns: Integers<'py>,
-    yaw_rate: Floats<'py>,
-    tilt: Option<Floats<'py>>,
-}
-
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub struct FeatureArrays<'py> {
-    stamp_ns: Integers<'py>,
-    first: Integers<'py>,
-    ids: Integers<'py>,
-    values: Floats<'py>,
-    kind: Vec<String>,
-    covariance: Option<Floats<'py>>,
-    label: Option<Floats<'py>>,
-}
-
-/// All input of a filter as arrays.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub struct InputArrays<'py> {
-    odometry: Option<OdometryArrays<'py>>,
-    imu: Option<ImuArrays<'py>>,
-    features: Option<FeatureArrays<'py>>,
-    order: Option<Integers<'py>>,
-}
-
-impl InputArrays<'_> {
-    /// The messages in the order of their arrival: as `order` says, or by their stamps.
-    pub fn inputs(&self) -> PyResult<Vec<Input>> {
-        let odometry = self.odometry.as_ref().map_or(Ok(Vec::new()), odometry_inputs)?;
-        let imu = self.imu.as_ref().map_or(Ok(Vec::new()), imu_inputs)?;
-        let features = self.features.as_ref().map_or(Ok(Vec::new()), feature_inputs)?;
-        let Some(order) = &self.order else {
-            // At one stamp, a cloud comes last: what tells of the motion until then is there.
-            let mut all: Vec<Input> = imu.into_iter().chain(odometry).chain(features).collect();
-            all.sort_by_key(Input::stamp);
-            return Ok(all);
-        };
-        let order = numbers("order", order, &[None])?;
-        let total = odometry.len() + imu.len() + features.len();
-        let mut kinds = [odometry.into_iter(), imu.into_iter(), features.into_iter()];
-        let mut next = |kind: &i64| usize::try_from(*kind).ok().and_then(|kind| kinds.get_mut(kind)?.next());
-        let inputs: Option<Vec<Input>> = order.iter().map(&mut next).collect();
-        inputs.filter(|inputs| inputs.len() == total).ok_or_else(|| {
-            wrong_call("order does not fit the messages; give 0 for each odometry, 1 for each imu, 2 for each cloud")
-        })
-    }
-}
-
-fn odometry_inputs(arrays: &OdometryArrays<'_>) -> PyResult<Vec<Input>> {
-    let stamps = numbers("odometry.stamp_ns", &arrays.stamp_ns, &[None])?;
-    let n = Some(stamps.len());
-    let twists = numbers("odometry.twist", &arrays.twist, &[n, Some(3)])?;
-    let three = Some(3);
-    let covariances = arrays.covariance.as_ref();
-    let covariances = covariances.map(|c| numbers("odometry.covariance", c, &[n, three, three])).transpose()?;
-    let one = |(k, (stamp, twist)): (usize, (&i64, &[f64]))| {
-        Input::Odometry(Odometry {
-            stamp: Stamp::from_nanos(*stamp),
-            velocity: Vector2::new(twist[0], twist[1]),
-            yaw_rate: twist[2],
-            covariance: covariances.as_ref().and_then(|all| matrix3(&all[9 * k..9 * k + 9])),
-        })
-    };
-    Ok(stamps.iter().zip(twists.chunks_exact(3)).enumerate().map(one).collect())
-}
-
-fn imu_inputs(arrays: &ImuArrays<'_>) -> PyResult<Vec<Input>> {
-    let stamps = numbers("imu.stamp_ns", &arrays.stamp_ns, &[None])?;
-    let n = Some(stamps.len());
-    let rates = numbers("imu.yaw_rate", &arrays.yaw_rate, &[n])?;
-    let tilts = arrays.tilt.as_ref().map(|tilt| numbers("imu.tilt", tilt, &[n, Some(2)])).transpose()?;
-    let tilt = |k: usize| {
-        let [roll, pitch] = *tilts.as_ref()?.get(2 * k..2 * k + 2)?.as_array()?;
-        (!roll.is_nan() || !pitch.is_nan()).then_some(Tilt { roll, pitch })
-    };
-    let one = |(k, (stamp, yaw_rate)): (usize, (&i64, &f64))| {
-        Input::Imu(Imu { stamp: Stamp::from_nanos(*stamp), yaw_rate: *yaw_rate, tilt: tilt(k) })
-    };
-    Ok(stamps.iter().zip(&rates).enumerate().map(one).collect())
-}
-
-fn feature_inputs(arrays: &FeatureArrays<'_>) -> PyResult<Vec<Input>> {
-    let stamps = numbers("features.stamp_ns", &arrays.stamp_ns, &[None])?;
-    let first = numbers("features.first", &arrays.first, &[Some(stamps.len() + 1)])?;
-    let ids = numbers("features.ids", &arrays.ids, &[None])?;
-    let n = Some(ids.len());
-    let values = numbers("features.values", &arrays.values, &[n, Some(2)])?;
-    let two = Some(2);
-    let covariances = arrays.covariance.as_ref();
-    let covariances = covariances.map(|c| numbers("features.covariance", c, &[n, two, two])).transpose()?;
-    let labels = arrays.label.as_ref().map(|label| numbers("features.label", label, &[n, Some(3)])).transpose()?;
-    let kinds = arrays.kind.iter().map(|name| kind_named(name)).collect::<PyResult<Vec<_>>>()?;
-    if kinds.len() != 1 && kinds.len() != stamps.len() {
-        return Err(wrong_call(format!("features.kind has {} names for {} clouds", kinds.len(), stamps.len())));
-    }
-    let observation = |k: usize| {
-        let label = labels.as_ref().and_then(|all| all[3 * k..3 * k + 3].as_array::<3>().copied());
-        Ok(Observation {
-            id: identity(ids[k])?,
-            value: [values[2 * k], values[2 * k + 1]].into(),
-            covariance: covariances.as_ref().and_then(|all| matrix2(&all[4 * k..4 * k + 4])).map(Noise::from),
-            label: label.map_or_else(Label::default, |[class, diameter_m, diameter_std_m]| Label {
-                class: class as u32,
-                diameter_m,
-                diameter_std_m,
-            }),
-        })
-    };
-    let cloud = |(k, stamp): (usize, &i64)| {
-        let range = usize::try_from(first[k]).ok().zip(usize::try_from(first[k + 1]).ok());
-        let (from, to) = range.filter(|(from, to)| from <= to && *to <= ids.len()).ok_or_else(|| {
-            wrong_call(format!(
-                "features.first goes from {} to {} at cloud {k}; it has to increase from 0 to {}",
-                first[k],
-                first[k + 1],
-                ids.len()
-            ))
-        })?;
-        Ok(Input::Features(Features {
-            stamp: Stamp::from_nanos(*stamp),
-            kind: kinds[if kinds.len() == 1 { 0 } else { k }],
-            observations: (from..to).map(observation).collect::<PyResult<_>>()?,
-        }))
-    };
-    stamps.iter().enumerate().map(cloud).collect()
-}
-
-/// Input as a recording; `known` is what is known besides.
+/// Input as a recording, with what is known besides.
 #[pyfunction]
 #[pyo3(signature = (arrays, name, truth, true_landmarks, settings))]
 pub fn recording_of_arrays(
@@ -233,7 +72,7 @@ pub fn recording_of_arrays(
     true_landmarks: Option<(Integers<'_>, Floats<'_>)>,
     settings: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Recording> {
-    let mut recording = Recorded { name, inputs: arrays.inputs()?, ..Recorded::default() };
+    let mut recording = Recorded { name, inputs: Messages::of(&arrays)?.inputs(), ..Recorded::default() };
     if let Some((stamps, poses)) = truth {
         let stamps = numbers("truth.stamp_ns", &stamps, &[None])?;
         let poses = numbers("truth.pose", &poses, &[Some(stamps.len()), Some(3)])?;

@@ -2,7 +2,8 @@
 
 use crate::arrays::{Floats, array, data, matrix2_rows, matrix3, matrix3_rows, numbers};
 use crate::errors::{failed, wrong_call};
-use crate::recording::{InputArrays, Recording, identity, kind_named};
+use crate::messages::{InputArrays, Kind, Messages, identity, kind_named};
+use crate::recording::Recording;
 use crate::settings::{set_mode, study};
 use lienav_base::stamp::Stamp;
 use lienav_io::files::remedy;
@@ -222,8 +223,17 @@ impl Slam {
         arrays: InputArrays<'py>,
         finish: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let inputs = arrays.inputs()?;
-        self.run_inputs(py, &inputs, finish)
+        let messages = Messages::of(&arrays)?;
+        let mut observations = Vec::new();
+        let take = |slam: &mut Filter, &(kind, k): &(Kind, usize)| match kind {
+            Kind::Odometry => slam.odometry(&messages.odometry(k)),
+            Kind::Imu => slam.imu(&messages.imu(k)),
+            Kind::Features => {
+                let (stamp, kind) = messages.cloud(k, &mut observations);
+                slam.features(stamp, kind, &observations)
+            }
+        };
+        self.run_all(py, &messages.order, take, finish)
     }
 
     /// All messages of a recording, then all steps that are due.
@@ -233,8 +243,12 @@ impl Slam {
         recording: &Recording,
         finish: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let recording = recording.0.clone();
-        self.run_inputs(py, &recording.inputs, finish)
+        let take = |slam: &mut Filter, input: &Input| match input {
+            Input::Odometry(odometry) => slam.odometry(odometry),
+            Input::Imu(imu) => slam.imu(imu),
+            Input::Features(cloud) => slam.features(cloud.stamp, cloud.kind, &cloud.observations),
+        };
+        self.run_all(py, &recording.0.inputs, take, finish)
     }
 
     /// The pose at the newest odometry; None before any.
@@ -370,17 +384,19 @@ impl Slam {
         Ok(())
     }
 
-    fn run_inputs<'py>(&mut self, py: Python<'py>, inputs: &[Input], finish: bool) -> PyResult<Bound<'py, PyAny>> {
-        for some in inputs.chunks(AT_ONCE) {
-            let (slam, waiting) = (&mut self.slam, &mut self.waiting);
+    fn run_all<'py, M: Sync>(
+        &mut self,
+        py: Python<'py>,
+        messages: &[M],
+        mut take: impl FnMut(&mut Filter, &M) -> Result<(), DropReason> + Send,
+        finish: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        for some in messages.chunks(AT_ONCE) {
+            let (slam, waiting, take) = (&mut self.slam, &mut self.waiting, &mut take);
             py.detach(|| {
-                for input in some {
+                for message in some {
                     // What is refused is counted.
-                    let _counted = match input {
-                        Input::Odometry(odometry) => slam.odometry(odometry),
-                        Input::Imu(imu) => slam.imu(imu),
-                        Input::Features(cloud) => slam.features(cloud.stamp, cloud.kind, &cloud.observations),
-                    };
+                    let _counted = take(slam, message);
                     while let Some(step) = slam.poll() {
                         waiting.push_back(step);
                     }
