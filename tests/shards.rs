@@ -102,3 +102,24 @@ fn a_wrong_call_is_refused_before_anything_is_run() {
     words.extend(["--filter-set", "gate.probability=7"]);
     assert!(complaint(&words, 2).contains("gate.probability"));
 }
+
+/// The script is run as Slurm runs it, each task by itself.
+#[test]
+fn the_job_array_of_the_examples_gives_the_bytes_of_one_machine() {
+    let root = tempfile::tempdir().unwrap();
+    let path = |name: &str| root.path().join(name).to_str().unwrap().to_owned();
+    fs::write(path("short.yaml"), "name: short\ntrajectory: {laps: 0.05}\n").unwrap();
+    let folder = Path::new(env!("CARGO_BIN_EXE_lienav")).parent().unwrap();
+    let programs = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap_or_default());
+    for task in 1..=8 {
+        let mut job = Command::new("bash");
+        job.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/monte_carlo.slurm"));
+        job.env("PATH", &programs).env("SLURM_ARRAY_TASK_ID", task.to_string()).env("RUNS", "12");
+        job.env("SCENARIO", path("short.yaml")).env("OUT", path("parts"));
+        let done = job.output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    }
+    let scenario = path("short.yaml");
+    let whole = ["monte-carlo", &scenario, "--runs", "12", "--filters", "default,ekf", "--no-times", "--json"];
+    assert_eq!(output(&["merge", &path("parts"), "--no-times", "--json"]), output(&whole));
+}
