@@ -177,7 +177,7 @@ impl Messages {
     /// The k-th rate of the heading.
     pub fn imu(&self, k: usize) -> Imu {
         let ImuRows { stamps, rates, tilts } = &self.imu;
-        let tilt = tilts.as_ref().and_then(|all| all[2 * k..2 * k + 2].as_array::<2>().copied());
+        let tilt = tilts.as_ref().and_then(|all| all[2 * k..].first_chunk::<2>().copied());
         let tilt = tilt.filter(|tilt| !tilt.iter().all(|x| x.is_nan())).map(|[roll, pitch]| Tilt { roll, pitch });
         Imu { stamp: Stamp::from_nanos(stamps[k]), yaw_rate: rates[k], tilt }
     }
@@ -187,7 +187,7 @@ impl Messages {
         let FeatureRows { stamps, first, ids, values, kinds, covariances, labels } = &self.features;
         observations.clear();
         observations.extend((first[k]..first[k + 1]).map(|i| {
-            let label = labels.as_ref().and_then(|all| all[3 * i..3 * i + 3].as_array::<3>().copied());
+            let label = labels.as_ref().and_then(|all| all[3 * i..].first_chunk::<3>().copied());
             Observation {
                 id: ids[i],
                 value: [values[2 * i], values[2 * i + 1]].into(),

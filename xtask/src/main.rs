@@ -59,6 +59,8 @@ enum Task {
         #[arg(long)]
         quick: bool,
     },
+    /// Install the Python module as a user does, and run its tests
+    Python,
     /// Make the documentation of the libraries under target/doc/, formulas drawn
     Doc,
     /// Run the nodes under a list of faults, and print a table: what happened, how far off, how soon well again
@@ -122,6 +124,12 @@ fn perform(task: Task) -> Result<ExitCode> {
         }
         Task::Demo { out, seed } => demo::run(&root, &out.unwrap_or_else(|| root.join("out/demo")), seed)?,
         Task::Test { quick } => return checks::run(&root, quick),
+        Task::Python => {
+            let mut build = checks::environment(&root, None)?;
+            build.args(["build", "--no-default-features", "--bin", "lienav"]);
+            let passes = build.status().context("cargo could not be started")?.success() && python::test(&root)?;
+            return Ok(if passes { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+        }
         Task::Doc => return checks::document(&root),
         Task::Faults { long, jobs, release, json, only } => {
             let mut arguments = vec!["--jobs".into(), jobs.to_string(), "--domains".into(), trials::domains(jobs)];

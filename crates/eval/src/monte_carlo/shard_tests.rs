@@ -30,6 +30,16 @@ fn shards(experiment: &Experiment, of: usize, folder: &Path) -> Vec<PathBuf> {
     (1..=of).map(|k| one(k).path).collect()
 }
 
+fn records_of(experiment: &Experiment, runs: &[usize]) -> Vec<RunRecord> {
+    let records = Mutex::new(Vec::new());
+    let take = |record| {
+        records.lock().unwrap().push(record);
+        Ok::<_, ExperimentError>(())
+    };
+    experiment.run_some(runs, take).unwrap();
+    records.into_inner().unwrap()
+}
+
 fn refusal(paths: &[PathBuf]) -> String {
     merge(paths).unwrap_err().to_string()
 }
@@ -54,9 +64,7 @@ fn withheld_identities_and_numbers_that_are_not_there_survive_the_file() {
     cones.scenario.trajectory.waypoints_x_m.truncate(12);
     cones.scenario.trajectory.waypoints_y_m.truncate(12);
     cones.scenario.sensor.identified = false;
-    let records = Mutex::new(Vec::new());
-    cones.run_some::<ExperimentError>(&[0, 1], |record| Ok(records.lock().unwrap().push(record))).unwrap();
-    let records = records.into_inner().unwrap();
+    let records = records_of(&cones, &[0, 1]);
     for record in &records {
         assert_eq!(RunRecord::from_line(&record.to_line().unwrap()).as_ref(), Some(record));
     }
@@ -133,9 +141,7 @@ fn what_does_not_belong_together_is_refused_with_the_place_and_the_remedy() {
 #[test]
 fn records_are_counted_once_and_missed_by_name() {
     let experiment = experiment(3);
-    let records = Mutex::new(Vec::new());
-    experiment.run_some::<ExperimentError>(&[2, 0, 1, 99], |r| Ok(records.lock().unwrap().push(r))).unwrap();
-    let records = records.into_inner().unwrap();
+    let records = records_of(&experiment, &[2, 0, 1, 99]);
     assert_eq!(bytes(&merge_records(&experiment, records.clone()).unwrap()), bytes(&experiment.run(|| ()).unwrap()));
     let say = |records: Vec<RunRecord>| merge_records(&experiment, records).unwrap_err().to_string();
     let of = |runs: &[usize]| -> Vec<RunRecord> {
