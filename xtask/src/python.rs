@@ -68,6 +68,11 @@ fn make(root: &Path, folder: &Path, venv: &Path, log: &Log) -> Result<()> {
 fn in_environment(root: &Path, program: &Path) -> Result<Command> {
     let mut command = Command::new(program);
     command.current_dir(root);
+    // pip looks for maturin there.
+    let folder = program.parent().map(Path::to_path_buf);
+    let rest = std::env::var_os("PATH").unwrap_or_default();
+    let all = folder.into_iter().chain(std::env::split_paths(&rest));
+    command.env("PATH", std::env::join_paths(all).context("PATH has a folder with a colon in its name")?);
     for (name, value) in environment(root, None)?.get_envs() {
         if let Some(value) = value {
             command.env(name, value);
