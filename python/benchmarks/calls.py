@@ -2,8 +2,8 @@
 
     python python/benchmarks/calls.py woods:FOLDER
 
-The last of these three hands the filter what Rust has read, and is the loop that a program in Rust has. Times are those of
-the processor, and the least of some repetitions counts: others are disturbed.
+The last of these three hands the filter what Rust has read, and is the loop that a program in Rust has. Times are those
+of the processor, and the least of some repetitions counts: others are disturbed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Arrays that go into lienav and come out of it. Units are SI: metres, radians, seconds; stamps are whole nanoseconds."""
+"""Arrays that go into lienav and come out of it. Units are SI; stamps are whole nanoseconds."""
 
 from __future__ import annotations
 

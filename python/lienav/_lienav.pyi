@@ -118,8 +118,8 @@ class Slam:
     def set_pose(
         self, x: float, y: float, theta: float, covariance: npt.ArrayLike | None = None
     ) -> str | None:
-        """Puts the robot at a pose, m, m, rad, with its (3, 3) covariance; None is exact. A map that is being made moves
-        with it."""
+        """Puts the robot at a pose, m, m, rad, with its (3, 3) covariance; None is exact. A map that is being made
+        moves with it."""
     def reset(self) -> None:
         """Begins anew: the initial pose, and an empty map."""
     def save(self) -> bytes:

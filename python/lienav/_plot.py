@@ -111,7 +111,8 @@ def plot_monte_carlo(outcome: MonteCarlo) -> Figure:
         axes[1].plot(steps.time_s, steps.nees_mean, color=f"C{k}", linewidth=1.0)
         if k == 0:
             low, high = steps.nees_band.T
-            axes[1].fill_between(steps.time_s, low, high, color="#dddddd", linewidth=0.0, label="95 % of a right filter")
+            band = {"color": "#dddddd", "linewidth": 0.0, "label": "95 % of a right filter"}
+            axes[1].fill_between(steps.time_s, low, high, **band)
     axes[0].set(ylabel="position RMSE over runs [m]", title=f"{outcome['scenario']}, {outcome['runs']} runs")
     axes[0].legend(loc="best")
     axes[1].set(xlabel="time [s]", ylabel="mean NEES (3 is right)")

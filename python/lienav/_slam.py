@@ -47,8 +47,8 @@ class Slam(_lienav.Slam):
     ) -> Steps:
         """Takes a recording, or arrays of messages, and gives all steps that are due.
 
-        Without `order` (0 odometry, 1 imu, 2 features, in the order of arrival), arrays arrive by their stamps. `finish`
-        says that the input has ended: clouds that still wait for odometry are then released. After Ctrl-C, the filter
+        Without `order` (0 odometry, 1 imu, 2 features, in the order of arrival), arrays arrive by their stamps.
+        `finish` says that the input has ended: clouds that still wait for odometry are then released. After Ctrl-C, the filter
         has taken the messages until then, and the next call gives their steps.
         """
         if recording is not None:

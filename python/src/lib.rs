@@ -1,5 +1,5 @@
-//! The Python module `lienav._lienav`: what `python/lienav` is a face of. It computes nothing itself: every number comes
-//! from the crates that the command line and the nodes call.
+//! The Python module `lienav._lienav`: what `python/lienav` is a face of. It computes nothing itself: every number
+//! comes from the crates that the command line and the nodes call.
 
 mod arrays;
 mod attitude;

@@ -77,7 +77,8 @@ pub fn set_mode(study: &mut Study) {
     }
 }
 
-/// A scenario: the name of a shipped one, `cones:FILE`, a YAML file, YAML as text, or a mapping; `settings` lie over it.
+/// A scenario: the name of a shipped one, `cones:FILE`, a YAML file, YAML as text, or a mapping; `settings` lie
+/// over it.
 pub fn scenario(given: &Bound<'_, PyAny>, settings: &[(String, String)]) -> PyResult<Scenario> {
     let mut scenario = base(given)?;
     for (name, value) in settings {

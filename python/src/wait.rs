@@ -22,8 +22,8 @@ impl Wanted {
     }
 }
 
-/// Does `work` on a thread of its own. After Ctrl-C, or whatever else a signal handler raises, it is told to stop and not
-/// waited for.
+/// Does `work` on a thread of its own. After Ctrl-C, or whatever else a signal handler raises, it is told to stop and
+/// not waited for.
 pub fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce(&Wanted) -> T + Send + 'static,

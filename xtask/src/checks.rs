@@ -74,9 +74,7 @@ pub fn run(root: &Path, quick: bool) -> Result<ExitCode> {
             let start = Instant::now();
             eprintln!("\n==> tests in Python: python/tests");
             if !python::test(root)? {
-                eprintln!(
-                    "\nfailed: tests in Python. To repeat them:\n    target/python/venv/bin/python -m pytest python/tests"
-                );
+                eprintln!("\nfailed: tests in Python. To repeat them:\n    cargo xtask python");
                 return Ok(ExitCode::FAILURE);
             }
             times.push(("tests in Python", start.elapsed()));
