@@ -18,6 +18,7 @@ mod layers;
 #[cfg(any(feature = "ros", test))]
 mod live_page;
 mod map;
+mod merge;
 mod monte_carlo;
 mod parameters;
 mod play;
@@ -52,6 +53,7 @@ enum Command {
     Play(play::Args),
     Simulate(simulate::Args),
     MonteCarlo(monte_carlo::Args),
+    Merge(merge::Args),
     Reproduce(reproduce::Args),
     Attitude(attitude::Args),
     Parameters(parameters::Args),
@@ -112,6 +114,7 @@ pub fn main() -> ExitCode {
         Command::Play(args) => play::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::MonteCarlo(args) => monte_carlo::run(&args),
+        Command::Merge(args) => merge::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Attitude(args) => attitude::run(&args),
         Command::Parameters(args) => parameters::run(&args),

@@ -1,13 +1,13 @@
 //! `lienav monte-carlo`: many simulated runs through several filters.
 
-use super::failure::{Failure, print, say_removed};
+use super::failure::{Failure, print, say_removed, warn};
 use super::layers::assignment;
 use super::{evaluate, progress, scenario};
 use clap::builder::PossibleValuesParser;
 use lienav_eval::folder::remove_leftovers;
 use lienav_eval::method::Method;
-use lienav_eval::monte_carlo::{Experiment, ExperimentError, Outcome, Report, to_text, write};
-use std::path::PathBuf;
+use lienav_eval::monte_carlo::{Experiment, ExperimentError, Outcome, Report, Shard, ShardError, make, to_text, write};
+use std::path::{Path, PathBuf};
 
 /// Simulate many runs of a scenario, run filters over them, and report errors and consistency
 #[derive(clap::Args)]
@@ -35,6 +35,10 @@ pub(super) struct Args {
     /// Leave the times of steps out, so that the report is the same every time, to the last byte
     #[arg(long)]
     no_times: bool,
+    /// Make only the K-th of N parts of the runs, as a file in the folder --out; `lienav merge` adds the parts up.
+    /// Called again, it goes on where it was stopped
+    #[arg(long, value_name = "K/N", requires = "out", conflicts_with_all = ["json", "no_times", "list"])]
+    shard: Option<Shard>,
     #[command(flatten)]
     output: Output,
     /// List the shipped scenarios
@@ -64,6 +68,8 @@ const EXAMPLES: &str = "Examples:
   lienav monte-carlo thesis-line-10hz-low-q4 --runs 20 --filters batch,default,invariant
   lienav monte-carlo my_scenario.yaml --runs 200 --seed 7 --set sensor.range_bias_m=0.1 --json --out results
   lienav monte-carlo thesis-line-10hz-low-q1 --filters thesis-reduced --filter-set choices.noise_at=predicted
+  lienav monte-carlo esde --runs 400 --no-times --shard 3/8 --out parts     on each of eight machines, then
+  lienav merge parts --no-times --out results
   lienav monte-carlo --list
 
 Every filter gets the same runs. `lienav evaluate --help` names the filters; `batch` is the maximum-likelihood estimate
@@ -85,18 +91,48 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         seed: args.seed,
     };
     args.output.make_folder()?;
-    let outcome = args.output.on_threads(|| carry_out(&experiment))??;
-    let report = Report::new(&outcome);
-    let report = if args.no_times { report.without_times() } else { report };
-    if let Some(out) = &args.output.out {
-        say_removed(&remove_leftovers(out));
-        write(out, &outcome, &report).map_err(Failure::failed)?;
+    if let (Some(shard), Some(out)) = (args.shard, &args.output.out) {
+        return args.output.on_threads(|| carry_out_shard(&experiment, shard, out))?;
     }
-    if args.output.json {
+    let outcome = args.output.on_threads(|| carry_out(&experiment))??;
+    tell(&outcome, args.no_times, &args.output)
+}
+
+/// Prints the report of an experiment, and writes the folder where one is asked for.
+pub(super) fn tell(outcome: &Outcome, no_times: bool, output: &Output) -> Result<(), Failure> {
+    let report = Report::new(outcome);
+    let report = if no_times { report.without_times() } else { report };
+    if let Some(out) = &output.out {
+        say_removed(&remove_leftovers(out));
+        write(out, outcome, &report).map_err(Failure::failed)?;
+    }
+    if output.json {
         return print(&format!("{}\n", report.to_json().map_err(Failure::failed)?));
     }
     print(&to_text(&report))?;
-    args.output.say_where()
+    output.say_where()
+}
+
+/// Makes one part of the runs behind a progress bar.
+fn carry_out_shard(experiment: &Experiment, shard: Shard, folder: &Path) -> Result<(), Failure> {
+    let expected = shard.runs(experiment.runs).count();
+    let bar = progress::bar(expected, &format!("shard {shard}"));
+    bar.tick();
+    let done = || {
+        bar.inc(1);
+        true
+    };
+    let made = make(experiment, shard, folder, done);
+    bar.finish_and_clear();
+    let made = made.map_err(|error| match error {
+        ShardError::Experiment(error) => of_experiment(error),
+        error => Failure::failed(error),
+    })?;
+    if made.damaged > 0 {
+        warn(&format!("{}: {} damaged lines were made anew", made.path.display(), made.damaged));
+    }
+    let kept = if made.kept > 0 { format!(", {} of them from before", made.kept) } else { String::new() };
+    print(&format!("shard {shard}: {} runs{kept}, in {}\n", made.runs, made.path.display()))
 }
 
 impl Output {
@@ -138,13 +174,17 @@ fn carry_out(experiment: &Experiment) -> Result<Outcome, Failure> {
     bar.tick();
     let outcome = experiment.run(|| bar.inc(1));
     bar.finish_and_clear();
-    outcome.map_err(|error| match error {
+    outcome.map_err(of_experiment)
+}
+
+fn of_experiment(error: ExperimentError) -> Failure {
+    match error {
         ExperimentError::Scenario(_)
         | ExperimentError::NoSteps(_)
         | ExperimentError::Config(_)
         | ExperimentError::Setting(_) => Failure::WrongCall(error.to_string()),
         _ => Failure::failed(error),
-    })
+    }
 }
 
 pub(super) fn at_least_one() -> clap::builder::RangedU64ValueParser {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use crate::ros::Ros;
-use crate::{cargo, formulas, setup, steps};
+use crate::{cargo, formulas, python, setup, steps};
 
 struct Check {
     name: &'static str,
@@ -18,6 +18,8 @@ struct Check {
 }
 
 const DOCUMENTATION: &str = "documentation";
+/// The tests that leave a command line, which those in Python compare with.
+const WITHOUT_ROS: &str = "tests without ROS";
 
 const CHECKS: [Check; 6] = [
     Check { name: "format", arguments: &["fmt", "--all", "--check"], needs_ros: false },
@@ -37,7 +39,7 @@ const CHECKS: [Check; 6] = [
         needs_ros: false,
     },
     Check {
-        name: "tests without ROS",
+        name: WITHOUT_ROS,
         arguments: &["test", "--workspace", "--no-default-features", "--features", "lab", "--no-fail-fast"],
         needs_ros: false,
     },
@@ -68,6 +70,15 @@ pub fn run(root: &Path, quick: bool) -> Result<ExitCode> {
             formulas::draw(&root.join("target/doc"))?;
         }
         times.push((check.name, start.elapsed()));
+        if check.name == WITHOUT_ROS && !quick {
+            let start = Instant::now();
+            eprintln!("\n==> tests in Python: python/tests");
+            if !python::test(root)? {
+                eprintln!("\nfailed: tests in Python. To repeat them:\n    cargo xtask python");
+                return Ok(ExitCode::FAILURE);
+            }
+            times.push(("tests in Python", start.elapsed()));
+        }
     }
 
     eprintln!();

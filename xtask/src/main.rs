@@ -10,6 +10,7 @@
 //! - [`checks`]: everything CI checks, in the order that compiles least;
 //! - [`archive`]: sources with all dependencies, for builds without a network;
 //! - [`site`]: the documentation as one site;
+//! - [`python`]: the Python module and its tests;
 //! - [`formulas`]: the formulas in the documentation of the libraries.
 
 #![forbid(unsafe_code)]
@@ -20,6 +21,7 @@ mod demo;
 mod deny;
 mod formulas;
 mod processes;
+mod python;
 mod ros;
 mod setup;
 mod site;
@@ -61,6 +63,8 @@ enum Task {
         #[arg(long)]
         quick: bool,
     },
+    /// Install the Python module as a user does, and run its tests
+    Python,
     /// Make the documentation of the libraries under target/doc/, formulas drawn
     Doc,
     /// Make the documentation as one site with search, under target/site/html/
@@ -136,6 +140,12 @@ fn perform(task: Task) -> Result<ExitCode> {
         }
         Task::Demo { out, seed } => demo::run(&root, &out.unwrap_or_else(|| root.join("out/demo")), seed)?,
         Task::Test { quick } => return checks::run(&root, quick),
+        Task::Python => {
+            let mut build = checks::environment(&root, None)?;
+            build.args(["build", "--no-default-features", "--bin", "lienav"]);
+            let passes = build.status().context("cargo could not be started")?.success() && python::test(&root)?;
+            return Ok(if passes { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+        }
         Task::Doc => return checks::document(&root),
         Task::Archive { check } => return archive::make(&root, check),
         Task::Docs { libraries } => return site::build(&root, libraries),

@@ -8,14 +8,14 @@ use super::run::{CloudMatches, Run};
 use lienav_base::stamp::Stamp;
 use lienav_io::identities::{Identities, Known};
 use lienav_slam::Role;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A landmark that was not read for this long and is read again has come back, s.
 const RETURN_AFTER_S: f64 = 10.0;
 
 /// What the associations of a run were worth.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Associations {
     /// Readings of true landmarks, in the clouds that were processed.
     pub readings: usize,

@@ -121,7 +121,7 @@ pub fn run(recording: &Recording, config: &Config, observer: impl FnMut(usize)) 
 /// # Errors
 /// A configuration that cannot be used, or choices without effect on the filter.
 pub fn run_study(recording: &Recording, study: &Study, observer: impl FnMut(usize)) -> Result<Run, ConfigError> {
-    Ok(feed_all(Method::of_study(study, &[])?, recording, observer))
+    Ok(feed_all(Method::of_study(study, &[])?, recording, always(observer)))
 }
 
 /// The same in a known map; `map.mode` says how it is used.
@@ -134,9 +134,22 @@ pub fn run_in_map(
     map: &LandmarkMap,
     observer: impl FnMut(usize),
 ) -> Result<Run, RunError> {
+    run_while(recording, study, Some(map), always(observer))
+}
+
+/// The same, with or without a map, for as long as `goes_on` is true, which is told after each input how many are done.
+///
+/// # Errors
+/// As [`run_in_map`].
+pub fn run_while(
+    recording: &Recording,
+    study: &Study,
+    map: Option<&LandmarkMap>,
+    goes_on: impl FnMut(usize) -> bool,
+) -> Result<Run, RunError> {
     let mut method = Method::of_study(study, &[])?;
-    method.set_map(map)?;
-    Ok(feed_all(method, recording, observer))
+    map.map_or(Ok(()), |map| method.set_map(map))?;
+    Ok(feed_all(method, recording, goes_on))
 }
 
 /// The same, with or without a known map, and with a [`Timeline`] for a page.
@@ -152,16 +165,26 @@ pub fn run_watched(
     let mut method = Method::of_study(study, &[])?;
     map.map_or(Ok(()), |map| method.set_map(map))?;
     method.keep_timeline();
-    Ok(feed_all(method, recording, observer))
+    Ok(feed_all(method, recording, always(observer)))
 }
 
-fn feed_all(mut method: Method, recording: &Recording, mut observer: impl FnMut(usize)) -> Run {
+/// An observer that never ends a run.
+fn always(mut observer: impl FnMut(usize)) -> impl FnMut(usize) -> bool {
+    move |done| {
+        observer(done);
+        true
+    }
+}
+
+fn feed_all(mut method: Method, recording: &Recording, mut goes_on: impl FnMut(usize) -> bool) -> Run {
     if recording.identities.is_some() {
         method.keep_matches();
     }
     for (index, input) in recording.inputs.iter().enumerate() {
         method.feed(input);
-        observer(index + 1);
+        if !goes_on(index + 1) {
+            break;
+        }
     }
     let mut run = method.finish();
     run.name_source(recording);

@@ -1,7 +1,8 @@
 //! What is run, and running it.
 
-use super::tally::{FilterOutcome, Tally};
-use super::trial::{Trial, trials};
+use super::record::RunRecord;
+use super::tally::{FilterOutcome, FilterRun, Tally};
+use super::trial::trials;
 use lienav_io::settings_file::SettingsError;
 use lienav_sim::{Scenario, ScenarioError, UnknownScenario};
 use lienav_slam::{ConfigError, Sensor, TooManySensors};
@@ -78,29 +79,77 @@ impl Experiment {
     /// # Errors
     /// What makes a scenario or a filter unusable; nothing depends on the seed.
     pub fn run(&self, done: impl Fn() + Sync) -> Result<Outcome, ExperimentError> {
-        if self.runs == 0 || self.filters.is_empty() {
-            return Err(ExperimentError::Nothing);
+        self.check()?;
+        let mut sum = Sum::new(self);
+        let seeds: Vec<(usize, u64)> = run_seeds(self.seed, self.runs).into_iter().enumerate().collect();
+        for some in seeds.chunks(RUNS_AT_ONCE) {
+            let one = |&(run, seed): &(usize, u64)| {
+                let record = self.one(run, seed)?;
+                done();
+                Ok(record)
+            };
+            let records: Vec<RunRecord> = some.par_iter().map(one).collect::<Result<_, ExperimentError>>()?;
+            records.iter().for_each(|record| sum.add(record));
         }
-        let mut tallies: Vec<Tally> = self.filters.iter().map(|name| Tally::new(name)).collect();
-        for seeds in run_seeds(self.seed, self.runs).chunks(RUNS_AT_ONCE) {
-            let runs: Vec<Vec<Trial>> =
-                seeds.par_iter().map(|&seed| self.one(seed, &done)).collect::<Result<_, _>>()?;
-            for (&seed, trials) in seeds.iter().zip(&runs) {
-                for (tally, trial) in tallies.iter_mut().zip(trials) {
-                    tally.add(seed, trial);
-                }
-            }
-        }
-        let filters = tallies.into_iter().map(Tally::finish).collect();
-        Ok(Outcome { experiment: self.clone(), filters })
+        Ok(sum.finish())
     }
 
-    fn one(&self, seed: u64, done: &(impl Fn() + Sync)) -> Result<Vec<Trial>, ExperimentError> {
+    /// Makes some of the runs, on the threads of the rayon pool it is called in, and gives each to `take`, in any order
+    /// and from any thread; numbers that are not below [`Experiment::runs`] are left out. [`Sum`] adds the records up.
+    /// Where `take` gives an error, no more runs are begun.
+    ///
+    /// # Errors
+    /// As [`Experiment::run`], and what `take` says.
+    pub fn run_some<E: From<ExperimentError> + Send>(
+        &self,
+        runs: &[usize],
+        take: impl Fn(RunRecord) -> Result<(), E> + Sync,
+    ) -> Result<(), E> {
+        self.check()?;
+        let seeds = run_seeds(self.seed, self.runs);
+        let one = |&run: &usize| match seeds.get(run) {
+            Some(&seed) => take(self.one(run, seed)?),
+            None => Ok(()),
+        };
+        // One at a time: runs are long, and what is taken is safe.
+        runs.par_iter().with_max_len(1).try_for_each(one)
+    }
+
+    /// # Errors
+    /// There is nothing to run.
+    pub(super) fn check(&self) -> Result<(), ExperimentError> {
+        if self.runs == 0 || self.filters.is_empty() { Err(ExperimentError::Nothing) } else { Ok(()) }
+    }
+
+    fn one(&self, run: usize, seed: u64) -> Result<RunRecord, ExperimentError> {
         let trials = trials(&Scenario { seed, ..self.scenario.clone() }, &self.filters, &self.settings, &self.sensors)?;
-        done();
         if trials.iter().any(|trial| trial.samples.is_empty()) {
             return Err(ExperimentError::NoSteps(self.scenario.name.clone()));
         }
-        Ok(trials)
+        Ok(RunRecord { run, filters: trials.iter().map(|trial| FilterRun::new(seed, trial)).collect() })
+    }
+}
+
+/// The runs of an experiment, being added up.
+pub(super) struct Sum<'a> {
+    experiment: &'a Experiment,
+    tallies: Vec<Tally>,
+}
+
+impl<'a> Sum<'a> {
+    pub(super) fn new(experiment: &'a Experiment) -> Self {
+        Self { experiment, tallies: experiment.filters.iter().map(|name| Tally::new(name)).collect() }
+    }
+
+    /// Adds a run. Sums depend on the order in their last bits, so runs are added in theirs.
+    pub(super) fn add(&mut self, record: &RunRecord) {
+        for (tally, run) in self.tallies.iter_mut().zip(&record.filters) {
+            tally.add(run);
+        }
+    }
+
+    pub(super) fn finish(self) -> Outcome {
+        let filters = self.tallies.into_iter().map(Tally::finish).collect();
+        Outcome { experiment: self.experiment.clone(), filters }
     }
 }

@@ -4,12 +4,19 @@
 //! the same input: differences between filters are paired. Runs share the processor's cores; they are added up in
 //! their order, so the numbers are the same, to the last bit, for any number of threads. Only times are not; a report
 //! without them is the same bytes.
+//!
+//! Runs may also be made on several machines: [`make`] writes a [`Shard`] of them to a file, [`merge`] adds the shards
+//! up to what one machine gives, to the last bit.
 
 mod bootstrap;
 mod experiment;
 mod folder;
 mod metrics;
+mod record;
 mod report;
+mod shard;
+#[cfg(test)]
+mod shard_tests;
 mod tally;
 #[cfg(test)]
 mod tests;
@@ -20,6 +27,8 @@ pub use bootstrap::{Interval, interval};
 pub use experiment::{Experiment, ExperimentError, Outcome, run_seeds};
 pub use folder::write;
 pub use metrics::{METRICS, Metric};
+pub use record::RunRecord;
 pub use report::{Difference, FilterReport, Report, Value, difference};
+pub use shard::{Made, MergeError, Shard, ShardError, make, merge, merge_records};
 pub use tally::{FilterOutcome, RunSummary, StepSummary};
 pub use text::{table, to_text};

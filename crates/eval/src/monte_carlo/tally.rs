@@ -141,6 +141,57 @@ impl RunMean {
     }
 }
 
+/// What one filter made of one run, as far as it is added up: what travels where runs are made on several machines.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct FilterRun {
+    pub(super) summary: RunSummary,
+    /// One for each step, in the order of their stamps.
+    pub(super) samples: Vec<StepSample>,
+    pub(super) dropped: BTreeMap<String, u64>,
+    pub(super) associations: Option<RunAssociations>,
+    /// Time of all steps together, µs, and how many they were.
+    pub(super) step_us_sum: f64,
+    pub(super) step_count: usize,
+}
+
+/// The errors of one estimate, without its covariance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct StepSample {
+    pub(super) stamp: Stamp,
+    /// ‖δp‖, m.
+    pub(super) position_m: f64,
+    /// |δθ|, rad.
+    pub(super) yaw_rad: f64,
+    /// NEES in (x, y, θ); `None` where the covariance is singular.
+    pub(super) nees: Option<f64>,
+    /// NEES in the group's coordinates.
+    pub(super) group_nees: Option<f64>,
+}
+
+impl FilterRun {
+    pub(super) fn new(seed: u64, trial: &Trial) -> Self {
+        let sample = |sample: &Sample| StepSample {
+            stamp: sample.stamp,
+            position_m: sample.position_m,
+            yaw_rad: sample.yaw_rad,
+            nees: sample.nees,
+            group_nees: sample.group_nees,
+        };
+        let associations = |found| RunAssociations {
+            found,
+            step_us_p99: StepTime::new(&trial.step_us).map_or(f64::NAN, |time| time.p99),
+        };
+        Self {
+            summary: RunSummary::new(seed, trial),
+            samples: trial.samples.iter().map(sample).collect(),
+            dropped: trial.dropped.clone(),
+            associations: trial.associations.map(associations),
+            step_us_sum: trial.step_us.iter().sum(),
+            step_count: trial.step_us.len(),
+        }
+    }
+}
+
 /// Runs of one filter, being added up.
 pub(super) struct Tally {
     name: String,
@@ -179,21 +230,18 @@ impl Tally {
     }
 
     /// Adds a run. Sums depend on the order in their last bits, so runs are added in theirs.
-    pub(super) fn add(&mut self, seed: u64, trial: &Trial) {
-        self.runs.push(RunSummary::new(seed, trial));
-        for sample in &trial.samples {
+    pub(super) fn add(&mut self, run: &FilterRun) {
+        self.runs.push(run.summary);
+        for sample in &run.samples {
             self.steps.entry(sample.stamp).or_default().add(sample);
             self.nees_left_out += usize::from(sample.nees.is_none());
         }
-        for (reason, count) in &trial.dropped {
+        for (reason, count) in &run.dropped {
             *self.dropped.entry(reason.clone()).or_default() += count;
         }
-        self.associations.extend(trial.associations.map(|found| RunAssociations {
-            found,
-            step_us_p99: StepTime::new(&trial.step_us).map_or(f64::NAN, |time| time.p99),
-        }));
-        self.step_us_sum += trial.step_us.iter().sum::<f64>();
-        self.step_count += trial.step_us.len();
+        self.associations.extend(run.associations);
+        self.step_us_sum += run.step_us_sum;
+        self.step_count += run.step_count;
     }
 
     pub(super) fn finish(self) -> FilterOutcome {
@@ -210,7 +258,7 @@ impl Tally {
 }
 
 impl Sums {
-    fn add(&mut self, sample: &Sample) {
+    fn add(&mut self, sample: &StepSample) {
         self.count += 1.0;
         self.position += sample.position_m;
         self.position_square += sample.position_m.powi(2);

@@ -1,6 +1,6 @@
 //! Whole experiments, short ones.
 
-use super::tally::Tally;
+use super::tally::{FilterRun, Tally};
 use super::trial::{Sample, Trial, trials};
 use super::*;
 use crate::errors::StepError;
@@ -101,7 +101,7 @@ fn the_nees_of_a_filter_that_is_right_is_three_and_lies_in_its_band() {
         let (run, truth) = synthetic::run(200, seed);
         let sample = |e| Sample::from(&StepError::new(e, truth.at(e.stamp).unwrap()));
         let trial = Trial { samples: run.estimates.iter().map(sample).collect(), ..Trial::default() };
-        tally.add(seed, &trial);
+        tally.add(&FilterRun::new(seed, &trial));
     }
     let experiment = experiment(&["right"], 40);
     let report = Report::new(&Outcome { experiment, filters: vec![tally.finish()] });

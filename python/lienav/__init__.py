@@ -1,0 +1,68 @@
+"""Planar landmark SLAM by symmetry-reduced Kalman filtering, attitude by Lie group integrators, simulation, evaluation.
+
+- :class:`Slam` is the filter: messages in, steps out. :class:`Attitude` estimates orientation.
+- :func:`open` reads bags and data sets, :func:`simulate` simulates, :class:`Recording` also takes arrays.
+- :func:`evaluate` runs filters over a recording and judges them; :func:`batch` is the estimate from all data at once;
+  :func:`monte_carlo` does it for many simulated runs, on one machine or many.
+- :mod:`lienav.lie` has the Lie groups.
+
+Numbers are those of the command line, to the last bit. Errors are :class:`Error`, with the same sentences.
+"""
+
+from . import lie
+from ._attitude import Attitude, AttitudeReport, evaluate_attitude
+from ._data import (
+    AttitudeEstimate,
+    Attitudes,
+    Errors,
+    Features,
+    Imu,
+    Landmarks,
+    Odometry,
+    Pose,
+    RunMeans,
+    Steps,
+    to_ns,
+)
+from ._errors import Error, Failed, WrongCall
+from ._evaluation import Evaluation, Report, batch, evaluate, filters
+from ._lienav import Step, __version__
+from ._monte_carlo import MonteCarlo, merge_shards, monte_carlo
+from ._recording import Recording, open, scenarios, simulate  # noqa: A004
+from ._slam import Slam
+
+__all__ = [
+    "Attitude",
+    "AttitudeEstimate",
+    "AttitudeReport",
+    "Attitudes",
+    "Error",
+    "Errors",
+    "Evaluation",
+    "Failed",
+    "Features",
+    "Imu",
+    "Landmarks",
+    "MonteCarlo",
+    "Odometry",
+    "Pose",
+    "Recording",
+    "Report",
+    "RunMeans",
+    "Slam",
+    "Step",
+    "Steps",
+    "WrongCall",
+    "__version__",
+    "batch",
+    "evaluate",
+    "evaluate_attitude",
+    "filters",
+    "lie",
+    "merge_shards",
+    "monte_carlo",
+    "open",
+    "scenarios",
+    "simulate",
+    "to_ns",
+]

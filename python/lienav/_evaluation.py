@@ -1,0 +1,177 @@
+"""Filters over a recording, and how good they were."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import _lienav
+from ._data import Errors, Floats, Landmarks, Steps, pandas_module
+from ._recording import Recording, open
+
+if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped,unused-ignore]
+    from matplotlib.figure import Figure
+
+
+class Report(Mapping[str, Any]):
+    """The numbers of one filter, by the keys of the JSON report: `report["position_rmse_m"]`. What cannot be known is
+    None. The arrays behind them are :attr:`steps`, :attr:`errors` and :attr:`landmarks`."""
+
+    def __init__(self, evaluation: Evaluation, which: int) -> None:
+        self._evaluation = evaluation
+        self._which = which
+        self._numbers: dict[str, Any] = json.loads(evaluation._compiled.json(which))
+
+    def __getitem__(self, key: str) -> Any:
+        return self._numbers[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @property
+    def filter(self) -> str:
+        """The name of the filter."""
+        return str(self._numbers["filter"])
+
+    @property
+    def recording(self) -> Recording:
+        """What it was run on."""
+        return self._evaluation.recording
+
+    @property
+    def steps(self) -> Steps:
+        """All estimates."""
+        return self._evaluation._compiled.steps(self._which)
+
+    @property
+    def errors(self) -> Errors:
+        """The estimates whose true pose is known, beside it."""
+        return self._evaluation._compiled.errors(self._which)
+
+    @property
+    def landmarks(self) -> Landmarks:
+        """The map at the end."""
+        return self._evaluation._compiled.landmarks(self._which)
+
+    @property
+    def step_us(self) -> Floats:
+        """(n,): time of each step, µs; another one each time."""
+        return self._evaluation._compiled.step_us(self._which)
+
+    def to_json(self) -> str:
+        """As `lienav evaluate --json` prints it."""
+        return self._evaluation._compiled.json(self._which)
+
+    def plot(self) -> Figure:
+        """Trajectory and map, errors in their 3σ bands, NEES in its band: a matplotlib figure."""
+        from ._plot import plot_report
+
+        return plot_report(self)
+
+    def __repr__(self) -> str:
+        rmse, nees = self["position_rmse_m"], self["nees_mean"]
+        shown = f"position RMSE {rmse:.4g} m" if rmse is not None else "no truth"
+        shown += f", NEES {nees:.3g}" if nees is not None else ""
+        return f"<lienav.Report {self.filter}: {self['steps']} steps, {shown}>"
+
+
+class Evaluation(Sequence[Report]):
+    """Filters on one recording: a sequence of :class:`Report`, also by the name of the filter."""
+
+    def __init__(self, compiled: _lienav.Evaluation, recording: Recording) -> None:
+        self._compiled = compiled
+        self.recording = recording
+        """What they were run on."""
+        self._reports = [Report(self, which) for which in range(len(compiled))]
+
+    def __getitem__(self, which: Any) -> Any:
+        if isinstance(which, str):
+            for report in self._reports:
+                if report.filter == which:
+                    return report
+            raise KeyError(f"no filter '{which}'; there are {', '.join(r.filter for r in self._reports)}")
+        return self._reports[which]
+
+    def __len__(self) -> int:
+        return len(self._reports)
+
+    def __str__(self) -> str:
+        return self._compiled.text()
+
+    def __repr__(self) -> str:
+        return f"<lienav.Evaluation of {', '.join(report.filter for report in self)} on {self.recording.name!r}>"
+
+    def to_json(self) -> str:
+        """As `lienav evaluate --json` prints it: an object for one filter, an array for several."""
+        return self._compiled.json()
+
+    def to_frame(self) -> pandas.DataFrame:
+        """The numbers that are plain ones, a row for each filter."""
+        plain = (int, float, str, type(None))
+        rows = [{key: value for key, value in report.items() if isinstance(value, plain)} for report in self]
+        return pandas_module().DataFrame(rows).set_index("filter")
+
+    def write(self, folder: str | os.PathLike[str]) -> None:
+        """Writes the folder of `lienav evaluate --out`: reports, TUM trajectories, CSV and SVG."""
+        self._compiled.write(os.fspath(folder))
+
+    def plot(self) -> Figure:
+        """The filters side by side: trajectories, position errors and NEES over time."""
+        from ._plot import plot_evaluation
+
+        return plot_evaluation(self)
+
+
+def evaluate(
+    source: Recording | str | os.PathLike[str],
+    filters: str | Sequence[str] | None = None,
+    *,
+    settings: Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    map: str | os.PathLike[str] | None = None,  # noqa: A002
+    map_std_m: float = 0.02,
+    ignore_ids: bool = False,
+    every: int = 1,
+    clutter: int = 0,
+    clutter_seed: int = 1,
+    max_truth_gap_s: float | None = None,
+) -> Evaluation:
+    """Runs filters over a recording and judges them: `lienav evaluate`, with the same numbers to the last bit.
+
+    `filters` are names of `lienav.filters()`, or of batch estimates; without them, the one that the settings name.
+    `settings` lie over what the source says of its sensors. `map` is a map file, or "truth": the true landmarks with
+    `map_std_m` of standard deviation. `ignore_ids`, `every` and `clutter` make the source harder. Gaps in the truth of
+    up to `max_truth_gap_s` are bridged, usually half a second.
+    """
+    recording = source if isinstance(source, Recording) else open(source)
+    if every > 1 or clutter > 0 or ignore_ids:
+        recording = recording.harder(every=every, clutter=clutter, clutter_seed=clutter_seed, ignore_ids=ignore_ids)
+    names = [] if filters is None else [filters] if isinstance(filters, str) else list(filters)
+    known = None if map is None else os.fspath(map)
+    compiled = _lienav.evaluate(recording._compiled, names, settings, known, map_std_m, max_truth_gap_s)
+    return Evaluation(compiled, recording)
+
+
+def batch(
+    source: Recording | str | os.PathLike[str],
+    *,
+    settings: Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    method: str = "batch",
+    **options: Any,
+) -> Report:
+    """The maximum-likelihood estimate of a whole run, from all data at once: the least error that they allow.
+
+    `method` is "batch", "batch-euler", "batch-cauchy" or "batch-calibrated"; `options` are those of :func:`evaluate`.
+    """
+    report: Report = evaluate(source, method, settings=settings, **options)[0]
+    return report
+
+
+def filters() -> list[str]:
+    """The names of filters, then those of batch estimates."""
+    return _lienav.filter_names()

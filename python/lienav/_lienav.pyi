@@ -1,0 +1,240 @@
+"""The compiled part of lienav; `lienav` is its face."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy.typing as npt
+
+from ._data import (
+    AttitudeEstimate,
+    Attitudes,
+    Errors,
+    Features,
+    Floats,
+    Imu,
+    Integers,
+    Landmarks,
+    Odometry,
+    Pose,
+    RunMeans,
+    Steps,
+)
+
+__version__: str
+
+_Settings = Mapping[str, Any] | str | os.PathLike[str] | None
+_Scenario = str | Mapping[str, Any] | os.PathLike[str]
+
+class Step:
+    """The result of the clouds of one stamp."""
+
+    @property
+    def stamp_ns(self) -> int:
+        """When, ns."""
+    @property
+    def x(self) -> float:
+        """Position of the base in the map frame, m."""
+    @property
+    def y(self) -> float:
+        """Position of the base in the map frame, m."""
+    @property
+    def theta(self) -> float:
+        """Heading, rad."""
+    @property
+    def pose(self) -> Floats:
+        """(3,): x m, y m, θ rad."""
+    @property
+    def covariance(self) -> Floats:
+        """(3, 3) of (x, y, θ) in the map frame."""
+    @property
+    def nis(self) -> float:
+        """Normalised innovation squared of all accepted readings together."""
+    @property
+    def dof(self) -> int:
+        """Its degrees of freedom."""
+    @property
+    def accepted(self) -> int:
+        """Readings used."""
+    @property
+    def added(self) -> int:
+        """Readings of new landmarks."""
+    @property
+    def rejected(self) -> int:
+        """Readings left out."""
+    @property
+    def features(self) -> int:
+        """Landmarks in the map after the step."""
+
+class Slam:
+    def __new__(cls, settings: _Settings = None, *, map: str | os.PathLike[str] | None = None) -> Slam: ...
+    def odometry(
+        self,
+        stamp_ns: int,
+        vx: float,
+        vy: float = 0.0,
+        yaw_rate: float = 0.0,
+        covariance: npt.ArrayLike | None = None,
+    ) -> str | None:
+        """Takes in a velocity of the base: forward m/s, leftward m/s, rad/s, with its (3, 3) covariance where it is
+        known. Gives None, or the word for why it was not used; that is counted in `dropped`."""
+    def imu(self, stamp_ns: int, yaw_rate: float, tilt: tuple[float, float] | None = None) -> str | None:
+        """Takes in a rate of the heading, rad/s, and (roll, pitch) rad where they are known."""
+    def features(
+        self,
+        stamp_ns: int,
+        values: npt.ArrayLike,
+        ids: npt.ArrayLike | None = None,
+        *,
+        kind: str = "range_bearing",
+        covariance: npt.ArrayLike | None = None,
+    ) -> str | None:
+        """Takes in a cloud of n readings: values (n, 2), ids (n,) with -1 for unknown, covariances (n, 2, 2). `kind` is
+        "range_bearing" (m, rad), "position" (m, m) or "stereo_bearings" (rad, rad)."""
+    def poll(self) -> Step | None:
+        """The next step that is due; None where there is none."""
+    def finish(self) -> None:
+        """The input has ended: clouds that still wait for odometry are released."""
+    def run_arrays(self, arrays: Mapping[str, Any], finish: bool) -> Steps: ...
+    def run_recording(self, recording: Recording, finish: bool) -> Steps: ...
+    def predicted(self) -> Pose | None:
+        """The pose at the newest odometry; None before any."""
+    def landmarks(self) -> Landmarks:
+        """The map."""
+    def calibration(self) -> dict[str, tuple[float, float]]:
+        """What is calibrated while running: estimate and standard deviation, by name."""
+    @property
+    def dropped(self) -> dict[str, int]:
+        """How often input was not used, by reason."""
+    @property
+    def gate_openings(self) -> int:
+        """How often the gate was opened because it had starved the filter."""
+    @property
+    def time_jumps(self) -> int:
+        """How often time was set back."""
+    def settings_json(self) -> str: ...
+    def reconfigure(self, settings: Mapping[str, Any] | str | os.PathLike[str]) -> None:
+        """Changes settings that may change while running."""
+    def set_pose(
+        self, x: float, y: float, theta: float, covariance: npt.ArrayLike | None = None
+    ) -> str | None:
+        """Puts the robot at a pose, m, m, rad, with its (3, 3) covariance; None is exact. A map that is being made
+        moves with it."""
+    def reset(self) -> None:
+        """Begins anew: the initial pose, and an empty map."""
+    def save(self) -> bytes:
+        """All that `resume` needs to go on from here."""
+    def restore(self, state: bytes) -> None:
+        """Goes on where `save` was called; what this filter has estimated is forgotten."""
+    def save_map(self, path: str | os.PathLike[str]) -> None:
+        """Writes the map as a file, with the state of the filter beside it: slam_node can go on from there."""
+
+class Recording:
+    @property
+    def name(self) -> str: ...
+    @property
+    def dropped(self) -> dict[str, int]: ...
+    @property
+    def warnings(self) -> list[str]: ...
+    def settings_json(self) -> str | None: ...
+    def __len__(self) -> int: ...
+    def odometry(self) -> Odometry: ...
+    def imu(self) -> Imu: ...
+    def features(self) -> Features: ...
+    def order(self) -> Integers: ...
+    def truth(self) -> tuple[Integers, Floats]: ...
+    def true_landmarks(self) -> tuple[Integers, Floats]: ...
+    def to_bag(self, path: str | os.PathLike[str], replace: bool) -> int: ...
+    def harder(self, every: int, clutter: int, clutter_seed: int, ignore_ids: bool) -> Recording: ...
+
+class Evaluation:
+    def __len__(self) -> int: ...
+    def text(self) -> str: ...
+    def json(self, which: int | None = None) -> str: ...
+    def write(self, path: str | os.PathLike[str]) -> None: ...
+    def steps(self, which: int) -> Steps: ...
+    def errors(self, which: int) -> Errors: ...
+    def landmarks(self, which: int) -> Landmarks: ...
+    def step_us(self, which: int) -> Floats: ...
+
+class Experiment:
+    def __new__(
+        cls,
+        given: _Scenario,
+        filters: Sequence[str],
+        settings: Sequence[tuple[str, str]],
+        filter_settings: Sequence[tuple[str, str]],
+        runs: int,
+        seed: int,
+    ) -> Experiment: ...
+    @staticmethod
+    def from_spec(spec: str) -> Experiment: ...
+    def spec(self) -> str: ...
+    @property
+    def runs(self) -> int: ...
+    def run(self, threads: int) -> Outcome: ...
+    def run_some(self, runs: Sequence[int], threads: int) -> list[str]: ...
+    def merge(self, lines: Sequence[str]) -> Outcome: ...
+
+class Outcome:
+    def text(self, times: bool) -> str: ...
+    def json(self, times: bool) -> str: ...
+    def write(self, path: str | os.PathLike[str], times: bool) -> None: ...
+    def filters(self) -> list[str]: ...
+    def steps(self, which: int) -> RunMeans: ...
+    def runs(self, which: int) -> dict[str, Floats]: ...
+
+class Attitude:
+    def __new__(cls, settings: _Settings = None) -> Attitude: ...
+    def imu(
+        self, stamp_ns: int, angular_velocity: npt.ArrayLike, specific_force: npt.ArrayLike
+    ) -> str | None:
+        """Takes in a sample: rad/s (3,), m/s² (3,), in the body frame. Gives None, or why it was not used."""
+    def magnetic_field(self, stamp_ns: int, field: npt.ArrayLike) -> str | None:
+        """Takes in a magnetic field (3,) in any unit, in the body frame."""
+    def run(
+        self,
+        stamp_ns: npt.ArrayLike,
+        angular_velocity: npt.ArrayLike,
+        specific_force: npt.ArrayLike,
+        field_stamp_ns: npt.ArrayLike | None = None,
+        field: npt.ArrayLike | None = None,
+    ) -> Attitudes:
+        """Takes arrays of samples, (n,) ns, (n, 3) rad/s, (n, 3) m/s², with magnetic fields in between by their stamps:
+        the estimate after each sample."""
+    def estimate(self) -> AttitudeEstimate | None:
+        """The estimate at the newest sample; None before any."""
+    def set_orientation(self, orientation: npt.ArrayLike, std_rad: float) -> str | None:
+        """Puts the body to an orientation, quaternion (x, y, z, w), with the standard deviation of each axis."""
+    @property
+    def dropped(self) -> dict[str, int]:
+        """How often input was not used, by reason."""
+    def reset(self) -> None:
+        """Begins anew."""
+
+def open_recording(source: str, topics: Mapping[str, str | None]) -> Recording: ...
+def simulate(
+    given: _Scenario, seed: int | None, settings: Sequence[tuple[str, str]]
+) -> Recording: ...
+def recording_of_arrays(
+    arrays: Mapping[str, Any],
+    name: str,
+    truth: tuple[Integers, Floats] | None,
+    true_landmarks: tuple[Integers, Floats] | None,
+    settings: _Settings,
+) -> Recording: ...
+def evaluate(
+    recording: Recording,
+    filters: Sequence[str],
+    settings: _Settings,
+    map: str | os.PathLike[str] | None,
+    map_std_m: float,
+    max_truth_gap_s: float | None,
+) -> Evaluation: ...
+def filter_names() -> list[str]: ...
+def scenario_names() -> list[str]: ...
+def merge_shards(paths: Sequence[str | os.PathLike[str]]) -> Outcome: ...
+def evaluate_attitude(
+    source: str, settings: _Settings, first_orientation: bool, bias_window_s: float, imu_topic: str | None
+) -> tuple[str, str]: ...
+def lie(group: str, operation: str, a: npt.ArrayLike, b: npt.ArrayLike | None = None) -> Floats: ...

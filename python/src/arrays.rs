@@ -1,0 +1,73 @@
+//! Numbers between Rust and numpy.
+
+use crate::errors::wrong_call;
+use nalgebra::{Matrix2, Matrix3, Vector3};
+use numpy::{AllowTypeChange, Element, PyArray1, PyArrayLikeDyn, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+/// An array of floats as Python gives it: of any numeric type, a list too.
+pub type Floats<'py> = PyArrayLikeDyn<'py, f64, AllowTypeChange>;
+/// An array of stamps or identities; floats are refused, which would lose nanoseconds.
+pub type Integers<'py> = PyArrayLikeDyn<'py, i64>;
+
+/// An array of this shape, from its numbers row by row.
+pub fn array<'py, T: Element>(py: Python<'py>, numbers: Vec<T>, shape: &[usize]) -> PyResult<Bound<'py, PyAny>> {
+    Ok(PyArray1::from_vec(py, numbers).reshape(shape.to_vec())?.into_any())
+}
+
+/// The numbers row by row, of an array of this shape; a size of `None` is free.
+pub fn numbers<T: Element + Copy>(
+    name: &str,
+    array: &numpy::PyReadonlyArrayDyn<'_, T>,
+    shape: &[Option<usize>],
+) -> PyResult<Vec<T>> {
+    use numpy::PyUntypedArrayMethods;
+    let found = array.shape();
+    let fits = found.len() == shape.len() && found.iter().zip(shape).all(|(n, m)| m.is_none_or(|m| m == *n));
+    if !fits {
+        let word = |size: &Option<usize>| size.map_or("n".to_owned(), |size| size.to_string());
+        let expected: Vec<String> = shape.iter().map(word).collect();
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        let problem = format!("{name} has the shape ({}); expected: ({})", found.join(", "), expected.join(", "));
+        return Err(wrong_call(problem));
+    }
+    // A slice is in the order of the memory, which may be that of the columns.
+    Ok(match array.as_slice() {
+        Ok(slice) if array.is_c_contiguous() => slice.to_vec(),
+        _ => array.as_array().iter().copied().collect(),
+    })
+}
+
+/// A covariance row by row; not-a-number stands for one that there is not.
+pub fn matrix3_rows(matrix: Option<&Matrix3<f64>>) -> [f64; 9] {
+    matrix.map_or([f64::NAN; 9], |m| std::array::from_fn(|k| m[(k / 3, k % 3)]))
+}
+
+/// The same of two by two.
+pub fn matrix2_rows(matrix: Option<&Matrix2<f64>>) -> [f64; 4] {
+    matrix.map_or([f64::NAN; 4], |m| std::array::from_fn(|k| m[(k / 2, k % 2)]))
+}
+
+/// A covariance from nine numbers; `None` where they are not numbers.
+pub fn matrix3(rows: &[f64]) -> Option<Matrix3<f64>> {
+    let is_absent = rows.iter().all(|x| x.is_nan());
+    (rows.len() == 9 && !is_absent).then(|| Matrix3::from_row_slice(rows))
+}
+
+/// The same of four.
+pub fn matrix2(rows: &[f64]) -> Option<Matrix2<f64>> {
+    let is_absent = rows.iter().all(|x| x.is_nan());
+    (rows.len() == 4 && !is_absent).then(|| Matrix2::from_row_slice(rows))
+}
+
+/// A vector of three numbers.
+pub fn vector3(name: &str, array: &Floats<'_>) -> PyResult<Vector3<f64>> {
+    let numbers = numbers(name, array, &[Some(3)])?;
+    Ok(Vector3::from_column_slice(&numbers))
+}
+
+/// An instance of a class of `lienav._data` with these fields.
+pub fn data<'py>(py: Python<'py>, class: &str, fields: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>> {
+    py.import("lienav._data")?.getattr(class)?.call(PyTuple::empty(py), Some(fields))
+}

@@ -1,0 +1,268 @@
+//! Messages as arrays: checked once, then given out one by one, without a copy of all of them.
+
+use crate::arrays::{Floats, Integers, matrix2, matrix3, numbers};
+use crate::errors::wrong_call;
+use lienav_base::stamp::Stamp;
+use lienav_io::recording::Input;
+use lienav_slam::{FeatureKind, Features, Imu, Label, Noise, Observation, Odometry, Tilt};
+use nalgebra::Vector2;
+use pyo3::prelude::*;
+
+/// What numbers of a kind mean, by its place in `Features.kind`.
+pub const KINDS: [(&str, FeatureKind); 3] = [
+    ("position", FeatureKind::RelativePosition),
+    ("range_bearing", FeatureKind::RangeBearing),
+    ("stereo_bearings", FeatureKind::StereoBearings),
+];
+
+/// A kind by its name.
+pub fn kind_named(name: &str) -> PyResult<FeatureKind> {
+    let found = KINDS.iter().find(|(word, _)| *word == name).map(|(_, kind)| *kind);
+    found.ok_or_else(|| wrong_call(format!("kind is '{name}'; allowed: {}", KINDS.map(|(word, _)| word).join(" | "))))
+}
+
+/// An identity; -1 is unknown.
+pub fn identity(id: i64) -> PyResult<Option<u32>> {
+    match id {
+        -1 => Ok(None),
+        id => u32::try_from(id).map(Some).map_err(|_| wrong_call(format!("an id is {id}; allowed: -1 … 4294967295"))),
+    }
+}
+
+/// The arrays of one kind of input, as the fields of `lienav._data`.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct OdometryArrays<'py> {
+    stamp_ns: Integers<'py>,
+    twist: Floats<'py>,
+    covariance: Option<Floats<'py>>,
+}
+
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct ImuArrays<'py> {
+    stamp_ns: Integers<'py>,
+    yaw_rate: Floats<'py>,
+    tilt: Option<Floats<'py>>,
+}
+
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct FeatureArrays<'py> {
+    stamp_ns: Integers<'py>,
+    first: Integers<'py>,
+    ids: Integers<'py>,
+    values: Floats<'py>,
+    kind: Vec<String>,
+    covariance: Option<Floats<'py>>,
+    label: Option<Floats<'py>>,
+}
+
+/// All input of a filter as arrays.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct InputArrays<'py> {
+    odometry: Option<OdometryArrays<'py>>,
+    imu: Option<ImuArrays<'py>>,
+    features: Option<FeatureArrays<'py>>,
+    order: Option<Integers<'py>>,
+}
+
+/// All input of a filter, in the order of its arrival.
+pub struct Messages {
+    odometry: OdometryRows,
+    imu: ImuRows,
+    features: FeatureRows,
+    /// Of each message, which kind it is, and the how manieth of it.
+    pub order: Vec<(Kind, usize)>,
+}
+
+/// A kind of message.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// At one stamp, a cloud comes last: what tells of the motion until then is there.
+    Imu,
+    Odometry,
+    Features,
+}
+
+#[derive(Default)]
+struct OdometryRows {
+    stamps: Vec<i64>,
+    twists: Vec<f64>,
+    covariances: Option<Vec<f64>>,
+}
+
+#[derive(Default)]
+struct ImuRows {
+    stamps: Vec<i64>,
+    rates: Vec<f64>,
+    tilts: Option<Vec<f64>>,
+}
+
+#[derive(Default)]
+struct FeatureRows {
+    stamps: Vec<i64>,
+    first: Vec<usize>,
+    ids: Vec<Option<u32>>,
+    values: Vec<f64>,
+    kinds: Vec<FeatureKind>,
+    covariances: Option<Vec<f64>>,
+    labels: Option<Vec<f64>>,
+}
+
+impl Messages {
+    /// # Errors
+    /// Arrays that do not fit each other, by their names.
+    pub fn of(arrays: &InputArrays<'_>) -> PyResult<Self> {
+        let odometry = arrays.odometry.as_ref().map(OdometryRows::of).transpose()?.unwrap_or_default();
+        let imu = arrays.imu.as_ref().map(ImuRows::of).transpose()?.unwrap_or_default();
+        let features = arrays.features.as_ref().map(FeatureRows::of).transpose()?.unwrap_or_default();
+        let mut messages = Self { odometry, imu, features, order: Vec::new() };
+        messages.order = match &arrays.order {
+            Some(order) => messages.ordered(&numbers("order", order, &[None])?)?,
+            None => messages.by_stamp(),
+        };
+        Ok(messages)
+    }
+
+    fn stamps(&self, kind: Kind) -> &[i64] {
+        match kind {
+            Kind::Imu => &self.imu.stamps,
+            Kind::Odometry => &self.odometry.stamps,
+            Kind::Features => &self.features.stamps,
+        }
+    }
+
+    fn by_stamp(&self) -> Vec<(Kind, usize)> {
+        let kinds = [Kind::Imu, Kind::Odometry, Kind::Features];
+        let mut order: Vec<(Kind, usize)> =
+            kinds.into_iter().flat_map(|kind| (0..self.stamps(kind).len()).map(move |k| (kind, k))).collect();
+        order.sort_by_key(|&(kind, k)| self.stamps(kind)[k]);
+        order
+    }
+
+    fn ordered(&self, given: &[i64]) -> PyResult<Vec<(Kind, usize)>> {
+        let mut next = [0_usize; 3];
+        let mut one = |kind: &i64| {
+            let word = match kind {
+                0 => Kind::Odometry,
+                1 => Kind::Imu,
+                2 => Kind::Features,
+                _ => return None,
+            };
+            let k = &mut next[word as usize];
+            *k += 1;
+            (*k <= self.stamps(word).len()).then_some((word, *k - 1))
+        };
+        let order: Option<Vec<_>> = given.iter().map(&mut one).collect();
+        let total: usize = [Kind::Imu, Kind::Odometry, Kind::Features].map(|kind| self.stamps(kind).len()).iter().sum();
+        order.filter(|order| order.len() == total).ok_or_else(|| {
+            wrong_call("order does not fit the messages; give 0 for each odometry, 1 for each imu, 2 for each cloud")
+        })
+    }
+
+    /// The k-th odometry.
+    pub fn odometry(&self, k: usize) -> Odometry {
+        let OdometryRows { stamps, twists, covariances } = &self.odometry;
+        let twist = &twists[3 * k..3 * k + 3];
+        Odometry {
+            stamp: Stamp::from_nanos(stamps[k]),
+            velocity: Vector2::new(twist[0], twist[1]),
+            yaw_rate: twist[2],
+            covariance: covariances.as_ref().and_then(|all| matrix3(&all[9 * k..9 * k + 9])),
+        }
+    }
+
+    /// The k-th rate of the heading.
+    pub fn imu(&self, k: usize) -> Imu {
+        let ImuRows { stamps, rates, tilts } = &self.imu;
+        let tilt = tilts.as_ref().and_then(|all| all[2 * k..].first_chunk::<2>().copied());
+        let tilt = tilt.filter(|tilt| !tilt.iter().all(|x| x.is_nan())).map(|[roll, pitch]| Tilt { roll, pitch });
+        Imu { stamp: Stamp::from_nanos(stamps[k]), yaw_rate: rates[k], tilt }
+    }
+
+    /// The k-th cloud; its readings go to `observations`, in place of what is there.
+    pub fn cloud(&self, k: usize, observations: &mut Vec<Observation>) -> (Stamp, FeatureKind) {
+        let FeatureRows { stamps, first, ids, values, kinds, covariances, labels } = &self.features;
+        observations.clear();
+        observations.extend((first[k]..first[k + 1]).map(|i| {
+            let label = labels.as_ref().and_then(|all| all[3 * i..].first_chunk::<3>().copied());
+            Observation {
+                id: ids[i],
+                value: [values[2 * i], values[2 * i + 1]].into(),
+                covariance: covariances.as_ref().and_then(|all| matrix2(&all[4 * i..4 * i + 4])).map(Noise::from),
+                label: label.map_or_else(Label::default, |[class, diameter_m, diameter_std_m]| Label {
+                    class: class as u32,
+                    diameter_m,
+                    diameter_std_m,
+                }),
+            }
+        }));
+        (Stamp::from_nanos(stamps[k]), kinds[if kinds.len() == 1 { 0 } else { k }])
+    }
+
+    /// All of them, as a recording has them.
+    pub fn inputs(&self) -> Vec<Input> {
+        let input = |&(kind, k): &(Kind, usize)| match kind {
+            Kind::Imu => Input::Imu(self.imu(k)),
+            Kind::Odometry => Input::Odometry(self.odometry(k)),
+            Kind::Features => {
+                let mut observations = Vec::new();
+                let (stamp, kind) = self.cloud(k, &mut observations);
+                Input::Features(Features { stamp, kind, observations })
+            }
+        };
+        self.order.iter().map(input).collect()
+    }
+}
+
+impl OdometryRows {
+    fn of(arrays: &OdometryArrays<'_>) -> PyResult<Self> {
+        let stamps = numbers("odometry.stamp_ns", &arrays.stamp_ns, &[None])?;
+        let (n, three) = (Some(stamps.len()), Some(3));
+        let twists = numbers("odometry.twist", &arrays.twist, &[n, three])?;
+        let covariances = arrays.covariance.as_ref();
+        let covariances = covariances.map(|c| numbers("odometry.covariance", c, &[n, three, three])).transpose()?;
+        Ok(Self { stamps, twists, covariances })
+    }
+}
+
+impl ImuRows {
+    fn of(arrays: &ImuArrays<'_>) -> PyResult<Self> {
+        let stamps = numbers("imu.stamp_ns", &arrays.stamp_ns, &[None])?;
+        let n = Some(stamps.len());
+        let rates = numbers("imu.yaw_rate", &arrays.yaw_rate, &[n])?;
+        let tilts = arrays.tilt.as_ref().map(|tilt| numbers("imu.tilt", tilt, &[n, Some(2)])).transpose()?;
+        Ok(Self { stamps, rates, tilts })
+    }
+}
+
+impl FeatureRows {
+    fn of(arrays: &FeatureArrays<'_>) -> PyResult<Self> {
+        let stamps = numbers("features.stamp_ns", &arrays.stamp_ns, &[None])?;
+        let first = numbers("features.first", &arrays.first, &[Some(stamps.len() + 1)])?;
+        let ids = numbers("features.ids", &arrays.ids, &[None])?;
+        let (n, two) = (Some(ids.len()), Some(2));
+        let values = numbers("features.values", &arrays.values, &[n, two])?;
+        let covariances = arrays.covariance.as_ref();
+        let covariances = covariances.map(|c| numbers("features.covariance", c, &[n, two, two])).transpose()?;
+        let labels = arrays.label.as_ref().map(|label| numbers("features.label", label, &[n, Some(3)])).transpose()?;
+        let kinds = arrays.kind.iter().map(|name| kind_named(name)).collect::<PyResult<Vec<_>>>()?;
+        if kinds.len() != 1 && kinds.len() != stamps.len() {
+            return Err(wrong_call(format!("features.kind has {} names for {} clouds", kinds.len(), stamps.len())));
+        }
+        let wrong = |(k, pair): (usize, &[i64])| {
+            let (from, to) = (pair[0], pair[1]);
+            let fits = from >= 0 && from <= to && usize::try_from(to).is_ok_and(|to| to <= ids.len());
+            (!fits).then_some((k, from, to))
+        };
+        if let Some((k, from, to)) = first.windows(2).enumerate().find_map(wrong) {
+            let problem = format!("features.first goes from {from} to {to} at cloud {k}");
+            return Err(wrong_call(format!("{problem}; it has to increase from 0 to {}", ids.len())));
+        }
+        let first = first.iter().map(|&first| usize::try_from(first).unwrap_or_default()).collect();
+        let ids = ids.iter().map(|&id| identity(id)).collect::<PyResult<_>>()?;
+        Ok(Self { stamps, first, ids, values, kinds, covariances, labels })
+    }
+}
