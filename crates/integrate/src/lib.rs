@@ -56,6 +56,7 @@
 //!   [`adaptive`] steps with an [`EmbeddedMethod`].
 //! - Methods for rigid bodies ([`BodyMethod`], [`FloatingBodyMethod`]): [`VariationalLieVerlet`], [`LieMidpoint`],
 //!   [`rattle`], [`shake`], [`quaternion`], [`polar`], [`vrkmk`], and others.
+//! - The basics on vector spaces, also with constraints and with Poisson structures: [`canonical`].
 //! - Orientation from the samples of a gyroscope: [`mod@attitude`].
 //! - An implicit step that does not converge is an [`IntegrationError`] with its residual.
 //! - `docs/integrators.md` and `docs/exponential.md` have equations and sources; `lienav-lab` runs the published
@@ -65,6 +66,7 @@
 
 pub mod adaptive;
 pub mod attitude;
+pub mod canonical;
 pub mod commutator_free;
 mod convected;
 mod convergence;

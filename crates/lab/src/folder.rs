@@ -1,5 +1,6 @@
 //! The folder of a reproduction: numbers, tables and figures.
 
+use super::looks;
 use super::report::Report;
 use super::text::to_text;
 use lienav_eval::folder::{FolderError, create, write_file, write_text};
@@ -27,7 +28,9 @@ pub fn write_part(folder: &Path, report: &Report, new: usize) -> Result<(), Fold
     write_text(folder, "report.txt", &to_text(report))?;
     let written = report.experiments.len().saturating_sub(new);
     for figure in report.experiments[written..].iter().flat_map(|experiment| &experiment.figures) {
-        write_text(folder, &format!("{}.svg", figure.file), &plot::figure(figure)?)?;
+        let mut drawn = figure.clone();
+        looks::assign(&mut drawn);
+        write_text(folder, &format!("{}.svg", figure.file), &plot::figure(&drawn)?)?;
         write_file(folder, &format!("{}.csv", figure.file), |out| write_points(figure, out))?;
     }
     Ok(())

@@ -50,6 +50,7 @@ mod figures;
 mod folder;
 mod inertial;
 mod lie_integrators;
+mod looks;
 pub mod measure;
 mod parts;
 mod polar_so_n;

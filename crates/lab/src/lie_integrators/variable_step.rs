@@ -78,6 +78,7 @@ pub(super) fn two_pendulums(extent: Extent) -> Result<Experiment, IntegrationErr
         x_log: true,
         y_log: true,
         lines: work,
+        ..Figure::default()
     });
     Ok(experiment)
 }
@@ -115,7 +116,7 @@ fn figures_of_two(chain: &PendulumChain, start: &[Ts2; 2]) -> Result<Vec<Figure>
         name: name.into(),
         points: trace.iter().map(|(t, y)| (*t, value(y))).collect(),
         marked,
-        is_guide: false,
+        ..Line::default()
     };
     let mut figures = Vec::new();
     for (index, file) in ["figure-9a", "figure-9b"].into_iter().enumerate() {
@@ -246,6 +247,7 @@ pub(super) fn chains(extent: Extent) -> Result<Experiment, IntegrationError> {
             x_log: false,
             y_log: true,
             lines: vec![line("RKMK 5(4), variable", variable_line), line("RKMK 5, constant", constant_line)],
+            ..Figure::default()
         });
         experiment.tables.push(table);
     }
