@@ -3,6 +3,8 @@
 mod attitude;
 mod convert;
 mod evaluate;
+#[cfg(feature = "lab")]
+mod everything;
 mod failure;
 mod info;
 #[cfg(feature = "lab")]

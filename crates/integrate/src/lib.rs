@@ -72,6 +72,7 @@ mod convected;
 mod convergence;
 pub mod cotangent;
 pub mod dynamics;
+mod energy_momentum;
 mod error;
 pub mod exponential;
 mod field;
@@ -101,6 +102,7 @@ pub mod vrkmk;
 
 pub use convected::{KoziaraBicanic, LieMidpoint, ModifiedCrouchGrossman};
 pub use convergence::Convergence;
+pub use energy_momentum::EnergyMomentum;
 pub use error::IntegrationError;
 pub use field::{AlgebraOf, EmbeddedMethod, LieGroupMethod, VectorField};
 pub use floating_body::{FloatingBody, FloatingBodyMethod, FloatingBodyState, Inertia, InertiaError, Load};

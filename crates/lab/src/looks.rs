@@ -14,6 +14,7 @@ const LOOKS: &[(&str, usize, usize)] = &[
     ("MCG", 4, 0),
     ("NEW3", 0, 1),
     ("VLV", 6, 0),
+    ("energy-momentum, exponential", 3, 0),
     ("energy-momentum", 6, 1),
     // Shen 2019, chapter 3.
     ("quaternion (3.23), by (3.25)", 0, 1),

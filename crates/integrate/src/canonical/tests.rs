@@ -290,11 +290,9 @@ fn noncanonical_structures_are_kept_by_flows_of_parts_and_by_nothing_else_here()
         let h = 0.05;
         let split = poisson_defect(|x| strang(system, x, 0.0, h), &x, |x| system.structure(x)).unwrap();
         assert!(split < 1e-7, "{name}: {split:e}");
-        for tableau in [IMPLICIT_MIDPOINT] {
-            let step = |x: &DVector<f64>| runge_kutta(&tableau, system, x, 0.0, h);
-            let defect = poisson_defect(step, &x, |x| system.structure(x)).unwrap();
-            assert!(defect > 1e-6, "{name}, {}: {defect:e}", tableau.name);
-        }
+        let midpoint = |x: &DVector<f64>| runge_kutta(&IMPLICIT_MIDPOINT, system, x, 0.0, h);
+        let defect = poisson_defect(midpoint, &x, |x| system.structure(x)).unwrap();
+        assert!(defect > 1e-6, "{name}: {defect:e}");
         let advance = |n: u32, splitting: bool| {
             let h = 0.4 / f64::from(n);
             let step = |x: DVector<f64>, _| {

@@ -4,6 +4,7 @@ use super::pendulums::{classical, second_angular_accelerations, unit_chain};
 use super::runs::{advance, time_figure};
 use crate::measure::log_slope;
 use crate::{Experiment, Extent, Figure, Line, MethodResult, Table, number};
+use lienav_eval::plot::Look;
 use lienav_integrate::adaptive::{StepControl, integrate};
 use lienav_integrate::commutator_free::{CF32A, CF32B, CF43};
 use lienav_integrate::dynamics::pendulum_chain::PendulumChain;
@@ -98,6 +99,16 @@ impl<M: HomogeneousSpace, F: VectorField<M>> LieGroupMethod<M, F> for ConstantSt
     }
 }
 
+/// The six components of a pendulum's state.
+const COMPONENTS: [(&str, fn(&Ts2) -> f64); 6] = [
+    ("q x", |rod| rod.q.x),
+    ("q y", |rod| rod.q.y),
+    ("q z", |rod| rod.q.z),
+    ("ω x", |rod| rod.omega.x),
+    ("ω y", |rod| rod.omega.y),
+    ("ω z", |rod| rod.omega.z),
+];
+
 /// Figures 9 and 11: RKMK 5(4) with variable and RKMK 5 with constant steps, and the reference.
 fn figures_of_two(chain: &PendulumChain, start: &[Ts2; 2]) -> Result<Vec<Figure>, IntegrationError> {
     type Trace = Vec<(f64, Vec<Ts2>)>;
@@ -119,14 +130,16 @@ fn figures_of_two(chain: &PendulumChain, start: &[Ts2; 2]) -> Result<Vec<Figure>
         ..Line::default()
     };
     let mut figures = Vec::new();
+    let runs = [("variable", &variable), ("constant", &constant), ("strict", &reference)];
     for (index, file) in ["figure-9a", "figure-9b"].into_iter().enumerate() {
         let mut lines = Vec::new();
-        for (k, axis) in ["x", "y", "z"].into_iter().enumerate() {
-            lines.push(line(&format!("q {axis}, variable"), &variable, false, &|y| y[index].q[k]));
-            lines.push(line(&format!("ω {axis}, variable"), &variable, false, &|y| y[index].omega[k]));
+        // A colour for each of the six components, a stroke for each of the three solutions.
+        for (color, (name, component)) in COMPONENTS.iter().enumerate() {
+            for (stroke, (run, trace)) in runs.iter().enumerate() {
+                let line = line(&format!("{name}, {run}"), trace, false, &|y| component(&y[index]));
+                lines.push(Line { look: Some(Look { color, stroke }), ..line });
+            }
         }
-        lines.push(line("ω y, constant", &constant, true, &|y| y[index].omega.y));
-        lines.push(line("ω y, strict", &reference, false, &|y| y[index].omega.y));
         let title = format!("Components of pendulum {} (figure 9)", index + 1);
         figures.push(time_figure(file, &title, "q, ω", false, lines));
     }
