@@ -86,6 +86,8 @@ mod lie_verlet;
 pub mod linear_rk;
 mod partitioned_rkmk;
 pub mod polar;
+#[cfg(test)]
+mod printed_tests;
 pub mod quaternion;
 pub mod rattle;
 mod rigid_body;

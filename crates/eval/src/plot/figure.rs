@@ -338,8 +338,7 @@ fn tick_of(is_log: bool, span: &Range<f64>) -> impl Fn(&f64) -> String + use<> {
         let is_told = match decades {
             ..=1.0 => true,
             ..=2.5 => is_one_of(&[1.0, 2.0, 5.0]),
-            ..=24.0 => is_one_of(&[1.0]),
-            _ => is_one_of(&[1.0]) && exponent.rem_euclid(5) == 0,
+            _ => is_one_of(&[1.0]),
         };
         if !is_told {
             return String::new();

@@ -331,6 +331,30 @@ fn energies_of_symplectic_methods_oscillate_and_that_of_euler_grows() {
     assert!(largest(&PartitionedRungeKutta::of_one(EULER)) > 1e80);
 }
 
+/// Ortolan 2011, proposition 1.2.15: the trapezoidal rule is not symplectic, but χ ∘ midpoint ∘ χ⁻¹ with half a step of
+/// Euler's method as χ, and its energy stays in bounds.
+#[test]
+fn what_is_conjugate_to_a_symplectic_method_keeps_the_energy_in_bounds() {
+    let trapezoidal = PartitionedRungeKutta::of_one(LOBATTO_IIIA2);
+    let midpoint = PartitionedRungeKutta::of_one(IMPLICIT_MIDPOINT);
+    let euler = PartitionedRungeKutta::of_one(EULER);
+    let (start, h) = (PhasePoint::new(&[1.2], &[0.4]), 0.3);
+    let step = |method: &dyn CanonicalMethod, at: &PhasePoint, h: f64| method.step(&Pendulum, at, 0.0, h).unwrap();
+    let map = |x: &DVector<f64>| Ok(step(&trapezoidal, &PhasePoint::of_stacked(x), h).stacked());
+    assert!(symplectic_defect(map, &start.stacked()).unwrap() > 1e-4);
+    // Half explicit Euler, then the midpoint rule over h/2 + h/2: T(h) = E(h/2)⁻¹ … as maps, χT = Mχ.
+    let chi = |at: &PhasePoint| step(&euler, at, 0.5 * h);
+    let (left, right) = (chi(&step(&trapezoidal, &start, h)), step(&midpoint, &chi(&start), h));
+    assert!(left.distance(&right) < 1e-14, "{}", left.distance(&right));
+    let energy = |at: &PhasePoint| Pendulum.energy(&at.q, &at.p);
+    let mut at = start.clone();
+    let largest = (0..20_000).fold(0.0_f64, |largest, _| {
+        at = step(&trapezoidal, &at, h);
+        largest.max((energy(&at) - energy(&start)).abs())
+    });
+    assert!(largest < 0.02, "{largest}");
+}
+
 #[test]
 fn what_cannot_be_solved_is_an_error() {
     let at = PhasePoint::new(&[0.0, 0.0], &[0.0, 0.0]);

@@ -10,7 +10,7 @@ use lienav_integrate::vrkmk::{Spatial, Vrkmk};
 use lienav_lie::{Rotation, So3};
 
 /// Where the iterations end: at rounding, and at changes of these sizes. The text ends them at 1e-15 of each variable.
-const ENDS: [Option<f64>; 5] = [None, Some(1e-15), Some(1e-14), Some(1e-13), Some(1e-12)];
+const ENDS: [Option<f64>; 5] = [None, Some(1e-15), Some(1e-12), Some(1e-10), Some(1e-8)];
 
 pub(super) fn experiment(extent: Extent) -> Experiment {
     let steps = if extent == Extent::Full { 100_000 } else { 5_000 };
@@ -21,7 +21,9 @@ pub(super) fn experiment(extent: Extent) -> Experiment {
             "Shen, Tran and Leok 2022, figure 5 and the end of section 5.2: the energy of VRKMK 6 rises slowly there, and \
              more when projected on the group; the text blames rounding of the products. Here {steps} steps of h = 1/26 \
              on the dipole with iterations that end at rounding, or as soon as no variable changes by a tolerance \
-             (the text's is 1e-15), plain and projected. A growth that goes with the tolerance comes from the iteration."
+             (the text's is 1e-15), plain and projected. Up to 1e-12 nothing grows, projected or not: neither rounding of the \
+             products nor the end of the iterations is the text's reason. What is left is what the text says of its \
+             rival, series that are cut off, and was not tried."
         ),
         ..Experiment::default()
     };
@@ -78,8 +80,10 @@ pub(super) fn experiment(extent: Extent) -> Experiment {
 mod tests {
     use super::*;
 
+    /// At the text's tolerance and at a thousand times it nothing grows; where the iterations are as good as left out,
+    /// the energy does.
     #[test]
-    fn what_iterations_leave_is_what_grows() {
+    fn neither_rounding_nor_the_end_of_the_iterations_makes_the_energy_grow() {
         let experiment = experiment(Extent::Quick);
         let error = |name: &str| {
             let method = experiment.methods.iter().find(|m| m.name == name).unwrap();
@@ -87,6 +91,11 @@ mod tests {
         };
         let whole = error("VRKMK 6, iterations to rounding");
         assert!(whole < 1e-10, "{whole:e}");
-        assert!(error("VRKMK 6, iterations to 1e-12") > 1.5 * whole, "{:e}", error("VRKMK 6, iterations to 1e-12"));
+        for end in
+            ["VRKMK 6, iterations to 1e-15", "VRKMK 6, iterations to 1e-12", "VRKMK 6, projected, iterations to 1e-12"]
+        {
+            assert!(error(end) < 1.2 * whole, "{end}: {:e}", error(end));
+        }
+        assert!(error("VRKMK 6, iterations to 1e-8") > 2.0 * whole, "{:e}", error("VRKMK 6, iterations to 1e-8"));
     }
 }

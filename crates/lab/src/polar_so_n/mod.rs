@@ -121,8 +121,8 @@ fn long_time(extent: Extent, progress: Progress<'_>) -> Experiment {
         about: format!(
             "{DIPOLE}. Figures 2–6: {steps} steps of h = 0.01, of order 6 of h = 1/26. The constraint is orthogonality, \
               ‖gᵀg − I‖. The text: VPD keeps it to rounding and its energy error stays; VRKMK's orthogonality wears \
-             off, and of order 6 its energy increases slowly, also when projected. Here the iterations go on until only \
-              rounding is left, and no energy drifts; ended a little earlier, of order 6 both do."
+             off, and of order 6 its energy increases slowly, also when projected. Here no energy \
+              drifts (see vrkmk-6-iterations)."
         ),
         methods: runs
             .iter()

@@ -169,8 +169,11 @@ pub(super) fn experiment() -> Experiment {
                 |body, s| Vector3::z() * (s.attitude * body.momentum(&s.angular_velocity)).z;
             if let Some(kept) = of_name::<Top>(ours).and_then(|c| kept(&c, &Top, &start(), vertical)) {
                 potential_found = kept.words();
-                if potential_found[1] == "nearly" && drifts_in_the_test(ours) {
-                    potential_found[1] = "drifts";
+                if drifts_in_the_test(ours) {
+                    potential_found[1] = match potential_found[1] {
+                        "✓" => "✓ of a weight, drifts in (3.2)",
+                        _ => "drifts",
+                    };
                 }
                 values.extend([
                     ("top_symplectic_defect", kept.symplectic_defect),
