@@ -70,10 +70,10 @@ const METHODS: [&dyn Method; 9] =
     [&IMPLICIT_MIDPOINT, &EXPLICIT_MIDPOINT, &EULER, &KUTTA3, &RK4, &GAUSS4, &GAUSS6, &RADAU_IIA5, &LOBATTO_IIIA4];
 
 const PARTS: &[Part] = &[
-    (|extent, _| super::inertial_form::experiment(extent), 0.0),
     (|extent, _| equation_36(extent), 0.4),
     (|_, _| coning(), 0.2),
     (|extent, _| recorded(extent, Path::new(RECORDING)), 0.4),
+    (|extent, _| super::inertial_form::experiment(extent), 0.0),
 ];
 
 fn equation_36(extent: Extent) -> Result<Experiment, IntegrationError> {
