@@ -99,8 +99,11 @@ impl<M: HomogeneousSpace, F: VectorField<M>> LieGroupMethod<M, F> for ConstantSt
     }
 }
 
+/// A component's name, and where it is.
+type Component = (&'static str, fn(&Ts2) -> f64);
+
 /// The six components of a pendulum's state.
-const COMPONENTS: [(&str, fn(&Ts2) -> f64); 6] = [
+const COMPONENTS: [Component; 6] = [
     ("q x", |rod| rod.q.x),
     ("q y", |rod| rod.q.y),
     ("q z", |rod| rod.q.z),

@@ -44,7 +44,7 @@ fn levels(number: &str, attraction: f64, axis: &str, [right, above]: [usize; 2],
         if v.norm() <= PI { body.potential(&So3::exp(&v)) } else { f64::NAN }
     };
     let lines = LEVELS.iter().filter_map(|level| {
-        let points = points_of_level(&potential, *level);
+        let points = points_of_level(potential, *level);
         let named = line(&format!("U = {level}"), points);
         (!named.points.is_empty()).then_some(Line { is_scattered: true, ..named })
     });

@@ -21,6 +21,9 @@ const METHODS: [(&str, usize, Step); 5] = [
     ("Euler", 1, |system, x, t, h| runge_kutta(&EULER, system, x, t, h)),
 ];
 
+/// A function of the state that stays.
+type Invariant = dyn Fn(&DVector<f64>) -> f64;
+
 /// What is run: a system, its start, a step, and a second invariant if it has one.
 struct Case<'a> {
     name: &'a str,
@@ -29,7 +32,7 @@ struct Case<'a> {
     start: DVector<f64>,
     h: f64,
     steps: usize,
-    invariant: Option<&'a dyn Fn(&DVector<f64>) -> f64>,
+    invariant: Option<&'a Invariant>,
 }
 
 impl Case<'_> {
@@ -136,7 +139,7 @@ pub(super) fn ablowitz_ladik(extent: Extent) -> Result<Experiment, IntegrationEr
     let about = "Shen 2019, section 1.1.4: the model of Ablowitz and Ladik on a ring of eleven, \
                  pₗ = 0.5 sin 1.3l, qₗ = 0.5 sin(1.3l + 14.3). The norm Σ ln(1 + pₗ² + qₗ²) is an invariant, too.";
     let start = DVector::from_iterator(22, (0..22).map(|k| 0.5 * (1.3 * f64::from(k)).sin()));
-    let invariant: &dyn Fn(&DVector<f64>) -> f64 = &|x| AblowitzLadik.norm(x);
+    let invariant: &Invariant = &|x: &DVector<f64>| AblowitzLadik.norm(x);
     let (name, steps) = ("ablowitz-ladik", steps_of(extent) / 5);
     let case = Case { name, about, system: &AblowitzLadik, start, h: 0.02, steps, invariant: Some(invariant) };
     Ok(case.experiment()?.0)
