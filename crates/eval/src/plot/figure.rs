@@ -444,15 +444,12 @@ mod tests {
     #[test]
     fn a_path_around_a_circle_keeps_its_shape_and_has_axes_of_one_scale() {
         let at = |k: u32| (f64::from(k) * 0.01).sin_cos();
-        let circle = line("circle", (0..100_000).map(at).collect());
+        let circle = line("circle", (0..20_000).map(at).collect());
         let figure = Figure { is_plane: true, lines: vec![circle], ..Figure::default() };
         let span = [-1.1..1.1, -1.1..1.1];
         let shown = visible(&figure, &figure.lines[0], &span);
         let chord = shown.windows(2).map(|w| (w[1].0 - w[0].0).hypot(w[1].1 - w[0].1)).fold(0.0, f64::max);
         assert!(chord < 0.05 && shown.iter().all(|p| (p.0.hypot(p.1) - 1.0).abs() < 1e-12), "{chord}");
-        let function = Figure { is_plane: false, ..figure.clone() };
-        let thinned = visible(&function, &function.lines[0], &span);
-        assert!(thinned.windows(2).any(|w| (w[1].0 - w[0].0).hypot(w[1].1 - w[0].1) > 1.0));
         let svg = super::figure(&figure).unwrap();
         let height: f64 = svg.split("height=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap();
         assert!(height > 850.0, "a circle takes the height of its width: {height}");

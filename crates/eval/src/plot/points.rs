@@ -143,7 +143,12 @@ pub(super) fn clipped(path: &[(f64, f64)], x: &Range<f64>, y: &Range<f64>) -> Ve
     for ends in path.windows(2) {
         let [a, b] = [ends[0], ends[1]];
         let Some((from, to)) = inside(a, b, x, y) else { continue };
-        let at = |s: f64| (a.0 + s * (b.0 - a.0), a.1 + s * (b.1 - a.1));
+        // The ends themselves, to the last bit, so that pieces join.
+        let at = |s: f64| match s {
+            0.0 => a,
+            1.0 => b,
+            s => (a.0 + s * (b.0 - a.0), a.1 + s * (b.1 - a.1)),
+        };
         let (start, end) = (at(from), at(to));
         match pieces.last_mut().filter(|piece| from == 0.0 && piece.last() == Some(&start)) {
             Some(piece) => piece.push(end),
