@@ -354,7 +354,7 @@ fn a_scenario_is_a_name_or_a_file_and_the_shipped_ones_are_listed() {
 #[test]
 fn every_reproduction_is_listed() {
     let list = output(&["reproduce", "list"]);
-    for name in ["thesis-2 ", "two-spheres ", "thesis-5 "] {
+    for name in ["thesis-1 ", "thesis-2 ", "two-spheres ", "thesis-5 ", "all "] {
         assert!(list.lines().any(|line| line.starts_with(name)), "{list}");
     }
 }
@@ -377,6 +377,41 @@ fn a_quick_reproduction_gives_json_and_a_folder() {
         assert!(fs::metadata(out.join(name)).is_ok_and(|file| file.len() > 0), "{name}");
     }
     assert_eq!(json(&fs::read_to_string(out.join("report.json")).unwrap()), report);
+}
+
+/// Killed after its second part, `reproduce all` keeps what it had and goes on behind it.
+#[cfg(feature = "lab")]
+#[test]
+fn all_reproductions_go_on_where_they_were_killed() {
+    use std::time::{Duration, Instant};
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("everything");
+    let part = |number: u32| out.join(format!("thesis-1/part-{number:02}.json"));
+    let until = |number: u32| {
+        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_lienav"))
+            .args(["reproduce", "all", "--quick", "--out", out.to_str().unwrap()])
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let begun = Instant::now();
+        while !part(number).exists() && begun.elapsed() < Duration::from_secs(120) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    };
+    until(2);
+    assert!(part(2).exists() && !part(6).exists());
+    let first = fs::read(part(1)).unwrap();
+    let written = fs::metadata(part(1)).unwrap().modified().unwrap();
+    until(4);
+    assert_eq!((fs::read(part(1)).unwrap(), fs::metadata(part(1)).unwrap().modified().unwrap()), (first, written));
+    let kept: serde_json::Value = serde_json::from_slice(&fs::read(part(4)).unwrap()).unwrap();
+    for picture in kept["pictures"].as_array().unwrap() {
+        assert!(out.join(format!("thesis-1/{}.svg", picture["file"].as_str().unwrap())).exists());
+    }
+    assert!(complaint(&["reproduce", "all"], 2).contains("--out"));
+    assert!(complaint(&["reproduce", "all", "--out", out.to_str().unwrap(), "--json"], 2).contains("--json"));
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 #[path = "config/documents.rs"]
 mod documents;
+#[path = "config/papers.rs"]
+mod papers;
 #[path = "config/parameter_files.rs"]
 mod parameter_files;
 #[path = "config/plotjuggler.rs"]

@@ -11,6 +11,14 @@ pub(super) fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
     REPRODUCTIONS.iter().map(|reproduction| (reproduction.name, reproduction.about))
 }
 
+/// All of them, and the filters' chapter.
+pub(super) const ALL: (&str, &str) = super::everything::NAME;
+
+/// Runs all of them.
+pub(super) fn run_all(args: &Args) -> Result<(), Failure> {
+    super::everything::run(args)
+}
+
 impl From<IntegrationError> for Failure {
     fn from(error: IntegrationError) -> Self {
         Self::failed(error)

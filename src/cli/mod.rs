@@ -6,6 +6,8 @@ mod convert;
 #[cfg(test)]
 mod documents;
 mod evaluate;
+#[cfg(feature = "lab")]
+mod everything;
 mod expect;
 mod failure;
 mod info;

@@ -21,5 +21,22 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     )))
 }
 
-const NAMES: [&str; 8] =
-    ["thesis-2", "thesis-3", "thesis-4", "polar-so-n", "lie-integrators", "inertial", "stability-test", "two-spheres"];
+/// All of them, and the filters' chapter.
+pub(super) const ALL: (&str, &str) = ("all", ABOUT);
+
+/// Says that this build has only the filters' chapter.
+pub(super) fn run_all(args: &Args) -> Result<(), Failure> {
+    run(args)
+}
+
+const NAMES: [&str; 9] = [
+    "thesis-1",
+    "thesis-2",
+    "thesis-3",
+    "thesis-4",
+    "polar-so-n",
+    "lie-integrators",
+    "inertial",
+    "stability-test",
+    "two-spheres",
+];

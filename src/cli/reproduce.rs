@@ -17,12 +17,12 @@ pub(super) struct Args {
     /// Shorten it to seconds (not of thesis-5: there, give fewer --runs)
     #[arg(long)]
     pub(super) quick: bool,
-    /// Of thesis-5: how many runs each cell of the tables has [default: 50]
+    /// Of thesis-5 and all: how many runs each cell of the tables has [default: 50]
     #[arg(long, value_name = "N", value_parser = at_least_one())]
-    runs: Option<u64>,
-    /// Of thesis-5: the seeds of the runs come from this [default: 1]
+    pub(super) runs: Option<u64>,
+    /// Of thesis-5 and all: the seeds of the runs come from this [default: 1]
     #[arg(long)]
-    seed: Option<u64>,
+    pub(super) seed: Option<u64>,
     /// Of thesis-5: only these tables, separated by commas
     #[arg(long, value_name = "5.1,…", value_delimiter = ',',
           value_parser = PossibleValuesParser::new(PRINTED.chunk_by(|a, b| a.table == b.table).map(|cells| cells[0].table)))]
@@ -38,12 +38,18 @@ const EXAMPLES: &str = "Examples:
   lienav reproduce list
   lienav reproduce thesis-2 --quick
   lienav reproduce thesis-2 --out thesis-2
+  lienav reproduce all --out everything
   lienav reproduce thesis-5 --runs 50 --batch --out thesis-5
   lienav reproduce thesis-5 --tables 5.3,5.4 --json";
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     match args.experiment.as_str() {
         "list" => list(),
+        name if name == laboratory::ALL.0 => {
+            let tables = [("--tables", !args.tables.is_empty()), ("--batch", args.batch)];
+            refuse_foreign(args, &tables)?;
+            laboratory::run_all(args)
+        }
         name if name == thesis5::NAME.0 => {
             refuse_foreign(args, &[("--quick", args.quick)])?;
             filters(args)
@@ -63,7 +69,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 
 /// What can be run again, by name, and what it is.
 fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
-    laboratory::names().chain([thesis5::NAME])
+    laboratory::names().chain([thesis5::NAME, laboratory::ALL])
 }
 
 fn list() -> Result<(), Failure> {

@@ -56,6 +56,7 @@
 //!   [`adaptive`] steps with an [`EmbeddedMethod`].
 //! - Methods for rigid bodies ([`BodyMethod`], [`FloatingBodyMethod`]): [`VariationalLieVerlet`], [`LieMidpoint`],
 //!   [`rattle`], [`shake`], [`quaternion`], [`polar`], [`vrkmk`], and others.
+//! - The basics on vector spaces, also with constraints and with Poisson structures: [`canonical`].
 //! - Orientation from the samples of a gyroscope: [`mod@attitude`].
 //! - An implicit step that does not converge is an [`IntegrationError`] with its residual.
 //! - `docs/integrators.md` and `docs/exponential.md` have equations and sources; `lienav-lab` runs the published
@@ -65,11 +66,13 @@
 
 pub mod adaptive;
 pub mod attitude;
+pub mod canonical;
 pub mod commutator_free;
 mod convected;
 mod convergence;
 pub mod cotangent;
 pub mod dynamics;
+mod energy_momentum;
 mod error;
 pub mod exponential;
 mod field;
@@ -83,6 +86,8 @@ mod lie_verlet;
 pub mod linear_rk;
 mod partitioned_rkmk;
 pub mod polar;
+#[cfg(test)]
+mod printed_tests;
 pub mod quaternion;
 pub mod rattle;
 mod rigid_body;
@@ -99,6 +104,7 @@ pub mod vrkmk;
 
 pub use convected::{KoziaraBicanic, LieMidpoint, ModifiedCrouchGrossman};
 pub use convergence::Convergence;
+pub use energy_momentum::EnergyMomentum;
 pub use error::IntegrationError;
 pub use field::{AlgebraOf, EmbeddedMethod, LieGroupMethod, VectorField};
 pub use floating_body::{FloatingBody, FloatingBodyMethod, FloatingBodyState, Inertia, InertiaError, Load};

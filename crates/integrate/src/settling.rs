@@ -28,6 +28,11 @@ impl Settling {
         Self { last: [f64::INFINITY; 2], least: f64::INFINITY, idle: 0, iterations: 0 }
     }
 
+    /// How many changes it was given.
+    pub fn iterations(&self) -> usize {
+        self.iterations
+    }
+
     /// Takes the change of an iteration, relative to the size of its variables; how many there were, if it was the
     /// last.
     ///

@@ -21,12 +21,19 @@ use nalgebra::Vector3;
 pub struct Vrkmk<const S: usize> {
     a: [[f64; S]; S],
     b: [f64; S],
+    early_end: Option<f64>,
 }
 
 impl<const S: usize> Vrkmk<S> {
     /// `None` where a weight of the tableau vanishes: there is no partner then.
     pub fn new(tableau: &Tableau<S>) -> Option<Self> {
-        tableau.symplectic_partner().map(|_| Self { a: tableau.a, b: tableau.b })
+        tableau.symplectic_partner().map(|_| Self { a: tableau.a, b: tableau.b, early_end: None })
+    }
+
+    /// The same with iterations that end as soon as no variable changes by `tolerance`, not at rounding: what they leave
+    /// adds up over many steps.
+    pub fn ending_early(self, tolerance: f64) -> Self {
+        Self { early_end: Some(tolerance), ..self }
     }
 
     /// (g, p) at `time` + h from that at `time`, and how often the stages were evaluated.
@@ -53,7 +60,9 @@ impl<const S: usize> Vrkmk<S> {
             let next: [_; S] = std::array::from_fn(|i| self.stage(system, g, &lambda, &stages, i, h));
             let change: f64 = stages.iter().zip(&next).map(|(old, new)| old.distance(new)).sum();
             stages = next;
-            if let Some(iterations) = settling.after(h.abs() / size * change, time, h)? {
+            let settled = settling.after(h.abs() / size * change, time, h)?;
+            let ended = self.early_end.filter(|tolerance| change < *tolerance).map(|_| settling.iterations());
+            if let Some(iterations) = settled.or(ended) {
                 let (sigma, momentum) = self.end(&stages, p, h);
                 let turn = G::exp(&sigma);
                 return Ok(((turn.compose(g), turn.inverse().coadjoint_apply(&momentum)), iterations));

@@ -43,10 +43,14 @@ pub(super) fn plain(file: &str, title: &str, (x_label, y_label): (&str, &str), l
         title: title.to_owned(),
         x_label: x_label.to_owned(),
         y_label: y_label.to_owned(),
-        x_log: false,
-        y_log: false,
         lines,
+        ..Figure::default()
     }
+}
+
+/// Paths in a plane whose axes have one scale.
+pub(super) fn plane(file: &str, title: &str, axes: (&str, &str), lines: Vec<Line>) -> Figure {
+    Figure { is_plane: true, ..plain(file, title, axes, lines) }
 }
 
 /// A line without marks.

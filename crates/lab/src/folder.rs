@@ -1,5 +1,6 @@
 //! The folder of a reproduction: numbers, tables and figures.
 
+use super::looks;
 use super::report::Report;
 use super::text::to_text;
 use lienav_eval::folder::{FolderError, create, write_file, write_text};
@@ -27,10 +28,17 @@ pub fn write_part(folder: &Path, report: &Report, new: usize) -> Result<(), Fold
     write_text(folder, "report.txt", &to_text(report))?;
     let written = report.experiments.len().saturating_sub(new);
     for figure in report.experiments[written..].iter().flat_map(|experiment| &experiment.figures) {
-        write_text(folder, &format!("{}.svg", figure.file), &plot::figure(figure)?)?;
-        write_file(folder, &format!("{}.csv", figure.file), |out| write_points(figure, out))?;
+        write_figure(folder, figure)?;
     }
     Ok(())
+}
+
+/// A figure's SVG and CSV.
+pub(super) fn write_figure(folder: &Path, figure: &Figure) -> Result<(), FolderError> {
+    let mut drawn = figure.clone();
+    looks::assign(&mut drawn);
+    write_text(folder, &format!("{}.svg", figure.file), &plot::figure(&drawn)?)?;
+    write_file(folder, &format!("{}.csv", figure.file), |out| write_points(figure, out))
 }
 
 fn write_points(figure: &Figure, out: &mut dyn Write) -> io::Result<()> {

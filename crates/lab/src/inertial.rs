@@ -73,6 +73,7 @@ const PARTS: &[Part] = &[
     (|extent, _| equation_36(extent), 0.4),
     (|_, _| coning(), 0.2),
     (|extent, _| recorded(extent, Path::new(RECORDING)), 0.4),
+    (|extent, _| super::inertial_form::experiment(extent), 0.0),
 ];
 
 fn equation_36(extent: Extent) -> Result<Experiment, IntegrationError> {

@@ -37,6 +37,7 @@
 //!
 //! - [`REPRODUCTIONS`] lists the experiments; each [`Reproduction`] gives a [`Report`] of numbers, tables and figures,
 //!   part by part.
+//! - [`keep`] runs one part by part into a folder and goes on where it was ended; [`write_page`] links all of them.
 //! - [`to_text`] prints a report, [`write()`] writes it with its figures.
 //! - [`measure`] has what the experiments share: observed orders, drifts, the time of a step.
 //! - [`mod@stability_test`] is the long-time test for a method of your own.
@@ -46,29 +47,38 @@
 
 #![forbid(unsafe_code)]
 
+mod axonometric;
 mod figures;
 mod folder;
 mod inertial;
+mod inertial_form;
+mod keep;
 mod lie_integrators;
+mod looks;
 pub mod measure;
+mod page;
 mod parts;
 mod polar_so_n;
 mod report;
 pub mod stability_test;
 mod text;
+mod thesis1;
 mod thesis2;
 mod thesis3;
 mod thesis4;
 mod two_spheres;
 
 pub use folder::{write, write_part};
+pub use keep::{KeepError, keep};
 pub use lienav_eval::plot::{Figure, Line};
+pub use page::{Picture, Section, write_page};
 pub use parts::{Part, Reproduction};
 pub use report::{Experiment, Extent, Failure, MethodResult, Progress, Report, Table};
 pub use text::{number, to_text};
 
 /// All experiments with integrators, in the order they are listed.
 pub const REPRODUCTIONS: &[Reproduction] = &[
+    thesis1::REPRODUCTION,
     Reproduction::whole(&thesis2::REPRODUCTION),
     thesis3::REPRODUCTION,
     thesis4::REPRODUCTION,

@@ -85,6 +85,20 @@ fn logarithms(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     logarithms.filter(|(x, y)| x.is_finite() && y.is_finite()).collect()
 }
 
+/// The mean of independent numbers and half the width of its 95 % interval, by Student's t. `None` of fewer than two,
+/// or where one is not finite.
+pub fn mean_and_interval(numbers: &[f64]) -> Option<(f64, f64)> {
+    /// The 0.975 quantile of Student's t with 1, 2, … degrees of freedom; further ones are taken for the last.
+    const T: [f64; 15] =
+        [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131];
+    let count = numbers.len() as f64;
+    let mean = numbers.iter().sum::<f64>() / count;
+    let variance = numbers.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    let t = T.get(numbers.len().checked_sub(2)?.min(T.len() - 1))?;
+    let half = t * (variance / count).sqrt();
+    (mean.is_finite() && half.is_finite()).then_some((mean, half))
+}
+
 /// Over how many blocks a drift is taken.
 const BLOCKS: usize = 32;
 
@@ -175,6 +189,13 @@ mod tests {
         let moving = drift(&(0..10_000).map(|k| error(k, 1e-8)).collect::<Vec<_>>()).unwrap();
         assert!((moving.slope - 1e-8).abs() < 3.0 * moving.standard_error + 1e-10, "{moving:?}");
         assert!(moving.slope > 5.0 * moving.standard_error, "{moving:?}");
+    }
+
+    #[test]
+    fn an_interval_needs_two_numbers_and_widens_with_their_spread() {
+        assert_eq!((mean_and_interval(&[1.0]), mean_and_interval(&[1.0, f64::NAN])), (None, None));
+        let (mean, half) = mean_and_interval(&[1.0, 2.0, 3.0, 4.0]).unwrap();
+        assert!((mean - 2.5).abs() < 1e-15 && (half - 3.182 * (5.0_f64 / 12.0).sqrt()).abs() < 1e-12, "{half}");
     }
 
     #[test]

@@ -30,6 +30,28 @@ impl Reproduction {
         Self { name: of.name, about: of.about, work: Work::Whole(of.run) }
     }
 
+    /// How many parts it has.
+    pub fn parts(&self) -> usize {
+        match self.work {
+            Work::Parts(parts) => parts.len(),
+            Work::Whole(_) => 1,
+        }
+    }
+
+    /// Runs one part alone, counted from 0; nothing where there is no such part.
+    ///
+    /// # Errors
+    /// An [`IntegrationError`] where it cannot be run at all.
+    pub fn run_part(&self, part: usize, extent: Extent, progress: Progress<'_>) -> Result<Report, IntegrationError> {
+        match self.work {
+            Work::Parts(parts) => {
+                let experiments = parts.get(part).map(|(run, _)| run(extent, progress)).transpose()?;
+                Ok(Report { experiments: experiments.into_iter().collect() })
+            }
+            Work::Whole(run) => run(extent, progress),
+        }
+    }
+
     /// Runs it. `finished` is called after each part with all experiments up to there and how many of them are new.
     ///
     /// # Errors

@@ -50,6 +50,7 @@ pub(super) fn font(points: f64) -> TextStyle<'static> {
 pub(super) enum Mark {
     Line,
     Dashes,
+    Dots,
     Band,
     Ellipse,
     Cross,
@@ -138,6 +139,10 @@ fn draw_legend(area: &Area, legend: &[Entry]) -> Result<(), PlotError> {
                 let first = area.draw(&PathElement::new(vec![from, gap[0]], line));
                 first.and_then(|()| area.draw(&PathElement::new(vec![gap[1], to], line)))
             }
+            Mark::Dots => (0..6).try_fold((), |(), k| {
+                let start = left + 4.0 * f64::from(k);
+                area.draw(&PathElement::new(vec![(at(start), at(10.0)), (at(start + 1.6), at(10.0))], line))
+            }),
             Mark::Band => {
                 let corners = [(at(left), at(4.0)), (at(left + 22.0), at(16.0))];
                 area.draw(&Rectangle::new(corners, color.mix(BAND_OPACITY).filled()))

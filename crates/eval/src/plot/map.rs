@@ -1,7 +1,7 @@
 //! The plane from above: where the robot went and what it saw.
 
 use super::canvas::{Area, BLUE, Entry, GREY, HEAD_HEIGHT, Mark, ORANGE, TRUE_COLOR, at, draw, failed, font, pt, tick};
-use super::points::{PIECES, bounds, ellipse, equal_scale, longest, positions, thin_path, thin_points};
+use super::points::{PIECES, bounds, clipped, ellipse, equal_scale, longest, positions, thin_path, thin_points};
 use super::{PlotError, Subject};
 use crate::errors::Errors;
 use crate::run::Run;
@@ -82,7 +82,7 @@ pub(super) fn draw_map(
         .margin(pt(MARGIN))
         .x_label_area_size(pt(LABELS.1))
         .y_label_area_size(pt(LABELS.0))
-        .build_cartesian_2d(x, y)
+        .build_cartesian_2d(x.clone(), y.clone())
         .map_err(failed)?;
     chart
         .configure_mesh()
@@ -115,7 +115,7 @@ pub(super) fn draw_map(
             landmarks.sort_by(|a, b| b.covariance.trace().total_cmp(&a.covariance.trace()));
             landmarks.truncate(PIECES);
         }
-        let outlines = landmarks.into_iter().filter_map(ellipse);
+        let outlines = landmarks.into_iter().filter_map(ellipse).flat_map(|outline| clipped(&outline, &x, &y));
         chart.draw_series(outlines.map(|outline| PathElement::new(outline, style))).map_err(failed)?;
         let finite = subject.run.landmarks.iter().map(|l| (l.position.x, l.position.y)).filter(is_finite);
         let finite = thin_points(finite, 8.0 * resolution);

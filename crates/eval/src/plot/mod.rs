@@ -10,7 +10,7 @@ pub(crate) mod points;
 mod series;
 
 pub use comparison::comparison;
-pub use figure::{Figure, Line, figure};
+pub use figure::{Figure, Line, Look, figure};
 pub use growth::{error_growth, run_mean_nees};
 pub use map::{landmarks, trajectory};
 pub use series::{errors, nees};

@@ -137,6 +137,40 @@ pub(super) fn bounds(points: impl IntoIterator<Item = (f64, f64)>) -> (Vector2<f
     (0.5 * (low + high), high - low)
 }
 
+/// The pieces of a path that lie in a box: what is outside is left out, not moved to the border.
+pub(super) fn clipped(path: &[(f64, f64)], x: &Range<f64>, y: &Range<f64>) -> Vec<Vec<(f64, f64)>> {
+    let mut pieces: Vec<Vec<(f64, f64)>> = Vec::new();
+    for ends in path.windows(2) {
+        let [a, b] = [ends[0], ends[1]];
+        let Some((from, to)) = inside(a, b, x, y) else { continue };
+        // The ends themselves, to the last bit, so that pieces join.
+        let at = |s: f64| match s {
+            0.0 => a,
+            1.0 => b,
+            s => (a.0 + s * (b.0 - a.0), a.1 + s * (b.1 - a.1)),
+        };
+        let (start, end) = (at(from), at(to));
+        match pieces.last_mut().filter(|piece| from == 0.0 && piece.last() == Some(&start)) {
+            Some(piece) => piece.push(end),
+            None => pieces.push(vec![start, end]),
+        }
+    }
+    pieces
+}
+
+/// The part of a line from a to b in a box, as parameters of [0, 1] (Liang and Barsky 1984).
+fn inside(a: (f64, f64), b: (f64, f64), x: &Range<f64>, y: &Range<f64>) -> Option<(f64, f64)> {
+    let (dx, dy) = (b.0 - a.0, b.1 - a.1);
+    let borders = [(-dx, a.0 - x.start), (dx, x.end - a.0), (-dy, a.1 - y.start), (dy, y.end - a.1)];
+    borders.into_iter().try_fold((0.0_f64, 1.0_f64), |(from, to), (rate, room)| {
+        if rate == 0.0 {
+            return (room >= 0.0).then_some((from, to));
+        }
+        let (from, to) = if rate < 0.0 { (from.max(room / rate), to) } else { (from, to.min(room / rate)) };
+        (from < to).then_some((from, to))
+    })
+}
+
 /// The ranges of both axes that show a box with a margin and have one scale on a field of `width` × `height`.
 pub(super) fn equal_scale(
     (middle, size): (Vector2<f64>, Vector2<f64>),
@@ -179,6 +213,18 @@ mod tests {
         let pieces = longest(singles);
         assert!(pieces.len() <= PIECES && pieces.contains(&&path[..9]));
         assert!(thin_points(path.iter().copied(), 100.0).len() <= 40);
+    }
+
+    #[test]
+    fn a_circle_that_leaves_the_frame_is_cut_and_not_flattened() {
+        let circle: Vec<_> =
+            (0..=360).map(|k| (f64::from(k).to_radians().cos(), f64::from(k).to_radians().sin())).collect();
+        let pieces = clipped(&circle, &(-2.0..0.5), &(-2.0..2.0));
+        assert_eq!(pieces.len(), 1);
+        assert!(pieces[0].iter().all(|p| p.0 <= 0.5 + 1e-12 && (p.0.hypot(p.1) - 1.0).abs() < 1e-4));
+        assert!((pieces[0][0].0 - 0.5).abs() < 1e-12 && pieces[0].len() > 200);
+        assert_eq!(clipped(&circle, &(2.0..3.0), &(0.0..1.0)), Vec::<Vec<(f64, f64)>>::new());
+        assert_eq!(clipped(&circle, &(-2.0..2.0), &(-2.0..2.0)), [circle]);
     }
 
     #[test]

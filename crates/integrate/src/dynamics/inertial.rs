@@ -24,6 +24,12 @@ pub fn orthogonality_error(q: &Matrix3<f64>) -> f64 {
     (q.tr_mul(q) - Matrix3::identity()).norm()
 }
 
+/// (dQ ∧ S dQ)(X, Y) = 2 tr XᵀSY, the form of Luo and Sun 2020, (13), of two matrices for a skew S: dP ∧ dQ sums the
+/// wedge products of entries (9).
+pub fn pseudo_symplectic_form(s: &Matrix3<f64>, x: &Matrix3<f64>, y: &Matrix3<f64>) -> f64 {
+    x.dot(&(s * y)) - y.dot(&(s * x))
+}
+
 /// Coning: an axis of the body runs around a cone, the motion that costs strapdown algorithms most.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coning {
@@ -110,6 +116,20 @@ mod tests {
         assert_eq!(coefficient(&omega), luo_sun());
         let q = So3::exp(&(-omega * 0.7));
         assert!((generalized_energy(q.matrix()) - 3.0).abs() < 1e-14 && orthogonality_error(q.matrix()) < 1e-15);
+    }
+
+    /// (13): the exact flow keeps the form, whatever the two matrices; a stretched one does not.
+    #[test]
+    fn the_flow_of_equation_36_keeps_its_form() {
+        let s = luo_sun();
+        let (x, y) =
+            (Matrix3::from_fn(|i, j| (1.0 + i as f64 - 0.7 * j as f64).sin()), Matrix3::from_fn(|i, j| (i * j) as f64));
+        let flow = *So3::exp(&(-Vector3::new(0.0, 0.1, 2.0) * 0.7)).matrix();
+        let form = |p: &Matrix3<f64>| pseudo_symplectic_form(&s, &(p * x), &(p * y));
+        let before = form(&Matrix3::identity());
+        assert!((before - 2.0 * (x.transpose() * s * y).trace()).abs() < 1e-13 && before.abs() > 1.0);
+        assert!((form(&flow) - before).abs() < 1e-13);
+        assert!((form(&(flow * 1.01)) - before).abs() > 1e-2);
     }
 
     #[test]

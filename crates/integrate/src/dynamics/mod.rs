@@ -4,6 +4,7 @@ mod dipole_array;
 mod dipole_on_a_stick;
 pub mod elastic_arm;
 mod free_body;
+pub mod hamiltonian_chain;
 pub mod heavy_top;
 pub mod inertial;
 pub mod kdv;

@@ -63,6 +63,11 @@ impl PendulumChain {
         &self.links
     }
 
+    /// The acceleration of gravity, m/s².
+    pub fn gravity(&self) -> f64 {
+        self.gravity
+    }
+
     /// The state of section 5.3 with every link alike, q = (√2/2, 0, √2/2), ω = (0, 1, 0).
     pub fn start_of_celledoni(&self) -> Vec<Ts2> {
         let half = std::f64::consts::FRAC_1_SQRT_2;

@@ -1,6 +1,7 @@
 //! Section 6.2: two quadrotors carry a payload along a parabola (figures 13 to 18).
 
 use super::runs::{Convergence, advance, all, convergence_figure, doublings, time_figure};
+use crate::figures::plane;
 use crate::measure::largest;
 use crate::{Experiment, Extent, Line, MethodResult};
 use lienav_integrate::IntegrationError;
@@ -119,10 +120,8 @@ fn snapshots(system: &Quadrotors, states: &[(f64, State)]) -> crate::Figure {
         let points = [vehicle(0), y, vehicle(1)].map(|point: Vector3<f64>| (point.x, -point.z)).into();
         Line { name: format!("t = {t:.1}"), points, marked: true, ..Line::default() }
     });
-    let mut figure =
-        time_figure("figure-14", "Both quadrotors and the load (figure 14)", "height, m", false, lines.collect());
-    figure.x_label = "x, m".into();
-    figure
+    let axes = ("x, m", "height, m");
+    plane("figure-14", "Both quadrotors and the load (figure 14)", axes, lines.collect())
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 use super::heavy_top::{TOP, canonical_reference, steps_of};
 use super::runs::{convergence_figure, doublings, time_figure};
+use crate::axonometric::{self, seen};
 use crate::measure::{drift, largest, order_observed, time_step};
-use crate::{Experiment, Extent, Figure, Line, MethodResult};
+use crate::{Experiment, Extent, Line, MethodResult};
 use lienav_integrate::IntegrationError;
 use lienav_integrate::cotangent::{CotangentHamiltonian, SymplecticLieGroup};
 use lienav_integrate::dynamics::heavy_top::{Extended, HeavyTop};
@@ -89,7 +90,7 @@ pub(super) fn symplectic(extent: Extent) -> Result<Experiment, IntegrationError>
 
         let (mut weight, mut axis): (Vec<_>, [Vec<_>; 3]) = Default::default();
         let fine = method.run(&top, 1.0 / f64::from(FINE_STEPS), FINE_STEPS, |t, y, _| {
-            weight.push(weight_in_body(&top, y));
+            weight.push(seen(&weight_in_body(&top, y)));
             let direction = y.0 * Vector3::y();
             axis.iter_mut().enumerate().for_each(|(k, points)| points.push((t, direction[k])));
         });
@@ -102,33 +103,29 @@ pub(super) fn symplectic(extent: Extent) -> Result<Experiment, IntegrationError>
         run.energy_errors.truncate(drawn as usize);
         run.weight.truncate(drawn as usize);
         lines[2].push(line(run.energy_errors.iter().map(|(t, error)| (*t, error.abs())).collect()));
-        lines[3].push(line(run.weight));
+        let dots = run.weight.iter().map(seen).collect();
+        lines[3].push(Line { is_scattered: true, ..line(dots) });
     }
     let [left, center, top_lines, bottom] = lines;
+    let size = top.gravity.norm() * top.first_moment.norm();
     experiment.figures = vec![
-        plane_figure(
+        axonometric::figure(
             "figure-2-left",
-            "MℓQ⁻¹Γ₀ over [0, 1], h = 0.001, seen along the second axis (figure 2, left)",
+            "MℓQ⁻¹Γ₀ over [0, 1], h = 0.001, in the body (figure 2, left)",
+            1.2 * size,
             left,
         ),
         time_figure("figure-2-center", "Components of Q𝒳, h = 0.001 (figure 2, centre)", "Q𝒳", false, center),
         convergence_figure("figure-2-right", "Symplectic methods: error at t = 1 (figure 2, right)", convergence),
         time_figure("figure-3-top", "Energy error, h = 0.01 (figure 3, top)", "|H − H(0)|", true, top_lines),
-        plane_figure("figure-3-bottom", "MℓQ⁻¹Γ₀, h = 0.01, seen along the second axis (figure 3, bottom)", bottom),
+        axonometric::figure("figure-3-bottom", "MℓQ⁻¹Γ₀, h = 0.01, in the body (figure 3, bottom)", 1.2 * size, bottom),
     ];
     Ok(experiment)
 }
 
-/// First and third component of MℓQ⁻¹Γ₀.
-fn weight_in_body(top: &HeavyTop, (attitude, _): &Cotangent) -> (f64, f64) {
-    let weight = attitude.rotate_back(&top.gravity) * top.first_moment.norm();
-    (weight.x, weight.z)
-}
-
-fn plane_figure(file: &str, title: &str, lines: Vec<Line>) -> Figure {
-    let mut figure = time_figure(file, title, "third component", false, lines);
-    figure.x_label = "first component".into();
-    figure
+/// MℓQ⁻¹Γ₀, a vector of constant length.
+fn weight_in_body(top: &HeavyTop, (attitude, _): &Cotangent) -> Vector3<f64> {
+    attitude.rotate_back(&top.gravity) * top.first_moment.norm()
 }
 
 impl Symplectic {
@@ -173,7 +170,7 @@ impl Symplectic {
 #[derive(Default)]
 struct LongRun {
     energy_errors: Vec<(f64, f64)>,
-    weight: Vec<(f64, f64)>,
+    weight: Vec<Vector3<f64>>,
     orthogonality: f64,
     vertical_momentum: f64,
     evaluations: usize,

@@ -4,6 +4,7 @@ use super::pendulums::{classical, second_angular_accelerations, unit_chain};
 use super::runs::{advance, time_figure};
 use crate::measure::log_slope;
 use crate::{Experiment, Extent, Figure, Line, MethodResult, Table, number};
+use lienav_eval::plot::Look;
 use lienav_integrate::adaptive::{StepControl, integrate};
 use lienav_integrate::commutator_free::{CF32A, CF32B, CF43};
 use lienav_integrate::dynamics::pendulum_chain::PendulumChain;
@@ -78,6 +79,7 @@ pub(super) fn two_pendulums(extent: Extent) -> Result<Experiment, IntegrationErr
         x_log: true,
         y_log: true,
         lines: work,
+        ..Figure::default()
     });
     Ok(experiment)
 }
@@ -97,6 +99,19 @@ impl<M: HomogeneousSpace, F: VectorField<M>> LieGroupMethod<M, F> for ConstantSt
     }
 }
 
+/// A component's name, and where it is.
+type Component = (&'static str, fn(&Ts2) -> f64);
+
+/// The six components of a pendulum's state.
+const COMPONENTS: [Component; 6] = [
+    ("q x", |rod| rod.q.x),
+    ("q y", |rod| rod.q.y),
+    ("q z", |rod| rod.q.z),
+    ("ω x", |rod| rod.omega.x),
+    ("ω y", |rod| rod.omega.y),
+    ("ω z", |rod| rod.omega.z),
+];
+
 /// Figures 9 and 11: RKMK 5(4) with variable and RKMK 5 with constant steps, and the reference.
 fn figures_of_two(chain: &PendulumChain, start: &[Ts2; 2]) -> Result<Vec<Figure>, IntegrationError> {
     type Trace = Vec<(f64, Vec<Ts2>)>;
@@ -115,17 +130,19 @@ fn figures_of_two(chain: &PendulumChain, start: &[Ts2; 2]) -> Result<Vec<Figure>
         name: name.into(),
         points: trace.iter().map(|(t, y)| (*t, value(y))).collect(),
         marked,
-        is_guide: false,
+        ..Line::default()
     };
     let mut figures = Vec::new();
+    let runs = [("variable", &variable), ("constant", &constant), ("strict", &reference)];
     for (index, file) in ["figure-9a", "figure-9b"].into_iter().enumerate() {
         let mut lines = Vec::new();
-        for (k, axis) in ["x", "y", "z"].into_iter().enumerate() {
-            lines.push(line(&format!("q {axis}, variable"), &variable, false, &|y| y[index].q[k]));
-            lines.push(line(&format!("ω {axis}, variable"), &variable, false, &|y| y[index].omega[k]));
+        // A colour for each of the six components, a stroke for each of the three solutions.
+        for (color, (name, component)) in COMPONENTS.iter().enumerate() {
+            for (stroke, (run, trace)) in runs.iter().enumerate() {
+                let line = line(&format!("{name}, {run}"), trace, false, &|y| component(&y[index]));
+                lines.push(Line { look: Some(Look { color, stroke }), ..line });
+            }
         }
-        lines.push(line("ω y, constant", &constant, true, &|y| y[index].omega.y));
-        lines.push(line("ω y, strict", &reference, false, &|y| y[index].omega.y));
         let title = format!("Components of pendulum {} (figure 9)", index + 1);
         figures.push(time_figure(file, &title, "q, ω", false, lines));
     }
@@ -246,6 +263,7 @@ pub(super) fn chains(extent: Extent) -> Result<Experiment, IntegrationError> {
             x_log: false,
             y_log: true,
             lines: vec![line("RKMK 5(4), variable", variable_line), line("RKMK 5, constant", constant_line)],
+            ..Figure::default()
         });
         experiment.tables.push(table);
     }

@@ -1,6 +1,8 @@
 //! `lienav reproduce polar-so-n`: the dipole on a stick of Shen, Tran & Leok 2022, section 5, figures 1–7: polar
 //! methods (VPD) against VRKMK.
 
+mod early_end;
+mod equal_cost;
 pub(super) mod motions;
 
 use super::figures::{absolute, marked, of_errors, over_time, plain};
@@ -22,7 +24,9 @@ const DIPOLE: &str = "Dipole on a stick, section 5: m = q = β = 1, α = 0.1, z 
 
 const PARTS: &[Part] = &[
     (|extent, _| orders(extent), 0.1),
-    (|extent, progress| Ok(long_time(extent, progress)), 0.8),
+    (|extent, progress| Ok(long_time(extent, progress)), 0.6),
+    (|extent, _| Ok(early_end::experiment(extent)), 0.1),
+    (|extent, _| equal_cost::experiment(extent), 0.1),
     (|_, _| Ok(run_time()), 0.1),
 ];
 
@@ -117,8 +121,8 @@ fn long_time(extent: Extent, progress: Progress<'_>) -> Experiment {
         about: format!(
             "{DIPOLE}. Figures 2–6: {steps} steps of h = 0.01, of order 6 of h = 1/26. The constraint is orthogonality, \
               ‖gᵀg − I‖. The text: VPD keeps it to rounding and its energy error stays; VRKMK's orthogonality wears \
-             off, and of order 6 its energy increases slowly, also when projected. Here the iterations go on until only \
-              rounding is left, and no energy drifts; ended a little earlier, of order 6 both do."
+             off, and of order 6 its energy increases slowly, also when projected. Here no energy \
+              drifts (see vrkmk-6-iterations)."
         ),
         methods: runs
             .iter()

@@ -15,8 +15,9 @@ use lienav_integrate::shake::{Shake, ShakeSolver};
 use lienav_integrate::stormer_verlet::StormerVerlet;
 use lienav_integrate::tableau::{GAUSS4, GAUSS6, IMPLICIT_MIDPOINT, KUTTA3};
 use lienav_integrate::{
-    BodyState, Convergence, ExplicitLieNewmark, ImplicitRkmk, IntegrationError, KoziaraBicanic, LieMidpoint,
-    ModifiedCrouchGrossman, PartitionedRkmk, RotationMap, TorqueGradient, TrapezoidalLieNewmark, VariationalLieVerlet,
+    BodyState, Convergence, EnergyMomentum, ExplicitLieNewmark, ImplicitRkmk, IntegrationError, KoziaraBicanic,
+    LieMidpoint, ModifiedCrouchGrossman, PartitionedRkmk, RotationMap, TorqueGradient, TrapezoidalLieNewmark,
+    VariationalLieVerlet,
 };
 
 /// A body that every method of the list can be run on.
@@ -126,6 +127,7 @@ pub fn contestants<B: TestBody>() -> Vec<Contestant<B>> {
     all.extend(variational());
     all.extend(symplectic_of_any_order());
     all.extend(for_vector_fields());
+    all.extend(energy_momentum());
     all
 }
 
@@ -216,6 +218,15 @@ fn for_vector_fields<B: TestBody>() -> Vec<Contestant<B>> {
         of("CF 4(3)", 4, |b, s, h| field_method(&CF43, b, s, h)),
         of("RKMKGL4", 4, |b, s, h| field_method(&ImplicitRkmk { tableau: GAUSS4 }, b, s, h)),
         of("RKMKGL6", 6, |b, s, h| field_method(&ImplicitRkmk { tableau: GAUSS6 }, b, s, h)),
+    ]
+}
+
+/// Of table 2.1 of Ortolan 2011, what its text describes in words.
+fn energy_momentum<B: TestBody>() -> Vec<Contestant<B>> {
+    const EXP: RotationMap = RotationMap::Exponential;
+    vec![
+        of("energy-momentum, Cayley", 2, |b, s, h| body_method(&EnergyMomentum::default(), b, s, h)),
+        of("energy-momentum, exponential", 2, |b, s, h| body_method(&EnergyMomentum { map: EXP }, b, s, h)),
     ]
 }
 

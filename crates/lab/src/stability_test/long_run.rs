@@ -7,7 +7,7 @@ use crate::report::{Experiment, Extent, MethodResult, Progress, Table};
 use crate::text::number;
 use lienav_eval::plot::{Figure, Line};
 use lienav_integrate::dynamics::StabilityBody;
-use lienav_integrate::{IntegrationError, RigidBody};
+use lienav_integrate::{BodyState, IntegrationError, RigidBody};
 
 /// What the test found.
 #[derive(Clone, Debug)]
@@ -23,11 +23,16 @@ pub struct StabilityTest {
 /// Runs a method on [`StabilityBody`] from [`StabilityBody::initial_state`] for a time `span`; the text takes h =
 /// 0.125 and 0.25 and a span of 10 000. The method is not conjugate to a symplectic one if [`StabilityTest::drifts`].
 /// A step that cannot be made ends the run, and what was found up to there remains.
-pub fn stability_test(mut stepper: Stepper, h: f64, span: f64) -> StabilityTest {
-    let (body, start) = (StabilityBody::default(), StabilityBody::initial_state());
-    let energy = body.energy(&start);
+pub fn stability_test(stepper: Stepper, h: f64, span: f64) -> StabilityTest {
+    stability_test_from(&StabilityBody::initial_state(), stepper, h, span)
+}
+
+/// The same from another state, at which the stepper stands.
+pub(super) fn stability_test_from(start: &BodyState, mut stepper: Stepper, h: f64, span: f64) -> StabilityTest {
+    let body = StabilityBody::default();
+    let energy = body.energy(start);
     let steps = (span / h).round() as usize;
-    let (mut state, mut failed) = (start, None);
+    let (mut state, mut failed) = (*start, None);
     let mut energy_error = Vec::with_capacity(steps);
     for k in 0..steps {
         match stepper(k as f64 * h) {
@@ -55,7 +60,7 @@ impl StabilityTest {
     }
 
     /// What could not even be begun.
-    fn not_begun(error: IntegrationError) -> Self {
+    pub(super) fn not_begun(error: IntegrationError) -> Self {
         Self { energy_error: Vec::new(), orthogonality_error: f64::NAN, failed: Some(error) }
     }
 }
@@ -199,7 +204,6 @@ fn figure(family: Family, index: usize, lines: &[(Family, [Line; 3])]) -> Figure
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lienav_integrate::BodyState;
 
     /// Goes on for a tenth of the time, and then does not converge; with the largest step it does not even begin.
     fn failing() -> Contestant<StabilityBody> {

@@ -7,6 +7,10 @@ mod accuracy;
 mod adapters;
 mod contestants;
 mod long_run;
+mod maps;
+mod potential;
+mod several_starts;
+mod table_2_1;
 
 pub use contestants::{Contestant, Drift, Family, Start, Stepper, TestBody, contestants};
 pub use long_run::{SIGNIFICANCE, StabilityTest, stability_test};
@@ -31,7 +35,11 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction::of_parts(
 );
 
 const PARTS: &[Part] = &[
-    (|extent, progress| Ok(long_run::experiment(extent, progress)), 0.7),
+    (|_, _| Ok(potential::experiment()), 0.0),
+    (|_, _| Ok(maps::experiment()), 0.0),
+    (|_, _| Ok(table_2_1::experiment()), 0.0),
+    (|extent, progress| Ok(long_run::experiment(extent, progress)), 0.35),
+    (|extent, progress| Ok(several_starts::experiment(extent, progress)), 0.35),
     (|extent, _| accuracy::experiment("accuracy", ACCURACY, potential_body(), extent), 0.1),
     (|extent, _| accuracy::experiment("free-body", FREE, free_body(), extent), 0.1),
     (|extent, _| Ok(cost(extent)), 0.1),

@@ -80,10 +80,10 @@ pub(super) fn run(extent: Extent) -> Result<Experiment, IntegrationError> {
                 y_label: "step [s]".into(),
                 x_log: true,
                 y_log: true,
-                lines: Vec::new(),
+                ..Figure::default()
             });
         }
-        experiment.figures[0].lines.push(Line { name: name.into(), points: steps, marked: true, is_guide: false });
+        experiment.figures[0].lines.push(Line { name: name.into(), points: steps, marked: true, ..Line::default() });
     }
     Ok(experiment)
 }

@@ -110,7 +110,7 @@ fn fill<P: SemilinearPoisson>(
             ("seconds_at_step_max", by_time[0].0),
         ];
         experiment.methods.push(MethodResult { name: candidate.name.into(), values });
-        lines.push(Line { name: candidate.name.into(), points: by_time, marked: true, is_guide: false });
+        lines.push(Line { name: candidate.name.into(), points: by_time, marked: true, ..Line::default() });
     }
     experiment.figures.push(Figure {
         file: file.into(),
@@ -120,6 +120,7 @@ fn fill<P: SemilinearPoisson>(
         x_log: true,
         y_log: true,
         lines,
+        ..Figure::default()
     });
     Ok(())
 }

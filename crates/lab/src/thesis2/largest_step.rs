@@ -57,7 +57,7 @@ pub(super) fn nls(extent: Extent, progress: Progress<'_>) -> Experiment {
     let guide = |order: i32, at_first: f64| {
         let first = rows[0].nodes as f64;
         let points = rows.iter().map(|row| (row.nodes as f64, at_first * (row.nodes as f64 / first).powi(order)));
-        Line { name: format!("n^{order}"), points: points.collect(), marked: false, is_guide: true }
+        Line { name: format!("n^{order}"), points: points.collect(), is_guide: true, ..Line::default() }
     };
     let figure = figure(&experiment, rows, "figure-2.1", "Figure 2.1: largest step by number of nodes, NLS");
     experiment.figures.push(Figure { lines: [figure.lines, vec![guide(-1, 0.2), guide(-2, 0.06)]].concat(), ..figure });
@@ -186,7 +186,7 @@ fn figure(experiment: &Experiment, rows: &[Row], file: &str, title: &str) -> Fig
     let line = |method: &MethodResult| {
         let step = |row: &Row| method.values.iter().find(|(key, _)| *key == row.keys.0).map(|(_, step)| *step);
         let points = rows.iter().filter_map(|row| Some((row.nodes as f64, step(row)?))).collect();
-        Line { name: method.name.clone(), points, marked: true, is_guide: false }
+        Line { name: method.name.clone(), points, marked: true, ..Line::default() }
     };
     Figure {
         file: file.into(),
@@ -196,6 +196,7 @@ fn figure(experiment: &Experiment, rows: &[Row], file: &str, title: &str) -> Fig
         x_log: true,
         y_log: true,
         lines: experiment.methods.iter().map(line).collect(),
+        ..Figure::default()
     }
 }
 

@@ -64,7 +64,7 @@ pub(super) fn run(extent: Extent) -> Result<Experiment, IntegrationError> {
             ("energy_drift_standard_error", drift.map_or(f64::NAN, |fit| fit.standard_error)),
         ];
         experiment.methods.push(MethodResult { name: candidate.name.into(), values });
-        lines.push(Line { name: candidate.name.into(), points: errors, marked: true, is_guide: false });
+        lines.push(Line { name: candidate.name.into(), points: errors, marked: true, ..Line::default() });
     }
     experiment.figures.push(Figure {
         file: "order".into(),
@@ -74,6 +74,7 @@ pub(super) fn run(extent: Extent) -> Result<Experiment, IntegrationError> {
         x_log: true,
         y_log: true,
         lines,
+        ..Figure::default()
     });
     Ok(experiment)
 }

@@ -1,7 +1,7 @@
 //! Section 3.6: the body of three balls; figures 3.2 to 3.5 and table 3.1.
 
 use super::measured::{Measured, Sample, System, order_figure};
-use crate::figures::{line, marked, over_time, plain};
+use crate::figures::{line, marked, over_time, plain, plane};
 use crate::report::{Experiment, Extent, Progress, Table};
 use crate::text::number;
 use lienav_eval::plot::{Figure, Line};
@@ -75,7 +75,7 @@ fn drawn(samples: &[Sample], value: impl Fn(&Sample) -> f64) -> Vec<(f64, f64)> 
 
 fn trajectory(of: &Measured) -> Figure {
     let points = of.samples.iter().step_by(10).map(|sample| (sample.state.position.x, sample.state.position.y));
-    plain(
+    plane(
         "figure-3.2a",
         "Figure 3.2 (a): trajectory of the centre of mass",
         ("x", "y"),
@@ -99,7 +99,7 @@ fn motion(of: &Measured, body: &ThreeBalls) -> Figure {
         corners.push(corners[0]);
         marked(&format!("t = {:.0}", sample.time), corners)
     });
-    plain("figure-3.2b", "Figure 3.2 (b): motion of the body over one orbit", ("x", "y"), triangles.collect())
+    plane("figure-3.2b", "Figure 3.2 (b): motion of the body over one orbit", ("x", "y"), triangles.collect())
 }
 
 fn errors(number: &str, method: &str, of: &Measured) -> [Figure; 3] {

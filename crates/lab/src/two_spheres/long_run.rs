@@ -66,6 +66,11 @@ impl LongRun {
         run
     }
 
+    /// The drift of the energy per second; `None` of a run that ended before its time.
+    pub fn slope(&self) -> Option<f64> {
+        drift(&self.energy).map(|fit| fit.slope).filter(|_| self.failed.is_none())
+    }
+
     /// Whether the regression of the energy on time stands out from its oscillation.
     pub fn drifts(&self) -> bool {
         drift(&self.energy).is_some_and(|fit| fit.slope.abs() > SIGNIFICANCE * fit.standard_error)

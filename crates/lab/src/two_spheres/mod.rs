@@ -4,6 +4,7 @@ mod case;
 mod contestants;
 mod convergence;
 mod long_run;
+mod several_starts;
 
 use super::parts::{Part, Reproduction};
 use case::Case;
@@ -18,7 +19,8 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction::of_parts(
 const PARTS: &[Part] = &[
     (|extent, progress| single_pendulum().experiment(extent, progress), 0.15),
     (|extent, progress| double_pendulum().experiment(extent, progress), 0.25),
-    (|extent, progress| dipoles().experiment(extent, progress), 0.6),
+    (|extent, progress| several_starts::experiment(extent, progress), 0.2),
+    (|extent, progress| dipoles().experiment(extent, progress), 0.4),
 ];
 
 fn single_pendulum() -> Case<1, SphericalPendulum> {
