@@ -123,7 +123,8 @@ pub enum Initialization {
 pub enum NoiseAt {
     /// At the measured point: correlates weight with error, and biases range.
     Measured,
-    /// At the point where the measurement is linearized.
+    /// At the predicted point, where the estimate places the feature; also where Jacobians are evaluated at first
+    /// estimates.
     Predicted,
 }
 
