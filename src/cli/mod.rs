@@ -13,6 +13,7 @@ mod laboratory;
 mod layers;
 mod map;
 mod monte_carlo;
+mod observability;
 mod parameters;
 mod play;
 mod progress;
@@ -45,6 +46,7 @@ enum Command {
     Play(play::Args),
     Simulate(simulate::Args),
     MonteCarlo(monte_carlo::Args),
+    Observability(observability::Args),
     Reproduce(reproduce::Args),
     Attitude(attitude::Args),
     Parameters(parameters::Args),
@@ -102,6 +104,7 @@ pub fn main() -> ExitCode {
         Command::Play(args) => play::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::MonteCarlo(args) => monte_carlo::run(&args),
+        Command::Observability(args) => observability::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Attitude(args) => attitude::run(&args),
         Command::Parameters(args) => parameters::run(&args),

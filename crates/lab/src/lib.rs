@@ -62,6 +62,7 @@ mod thesis4;
 mod two_spheres;
 
 pub use folder::{write, write_part};
+pub use inertial::{RecordingError, recorded_gyroscope};
 pub use lienav_eval::plot::{Figure, Line};
 pub use parts::{Part, Reproduction};
 pub use report::{Experiment, Extent, Failure, MethodResult, Progress, Report, Table};
@@ -69,7 +70,7 @@ pub use text::{number, to_text};
 
 /// All experiments with integrators, in the order they are listed.
 pub const REPRODUCTIONS: &[Reproduction] = &[
-    Reproduction::whole(&thesis2::REPRODUCTION),
+    thesis2::REPRODUCTION,
     thesis3::REPRODUCTION,
     thesis4::REPRODUCTION,
     polar_so_n::REPRODUCTION,
