@@ -39,7 +39,7 @@ DRAIN_S = 1.0
 
 FILTERS = (
     'default invariant cartesian log-range inverse-range unsplit iterated anchored reduced '
-    'ekf fe-ekf thesis-reduced thesis-ekf thesis-fe-ekf'
+    'ekf fe-ekf oc-ekf thesis-reduced thesis-ekf thesis-fe-ekf thesis-oc-ekf'
 ).split()
 
 ARGUMENTS = [

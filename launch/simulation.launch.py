@@ -20,7 +20,7 @@ SHARE = Path(get_package_share_directory('lienav'))
 
 FILTERS = (
     'default invariant cartesian log-range inverse-range unsplit iterated anchored reduced '
-    'ekf fe-ekf thesis-reduced thesis-ekf thesis-fe-ekf'
+    'ekf fe-ekf oc-ekf thesis-reduced thesis-ekf thesis-fe-ekf thesis-oc-ekf'
 ).split()
 
 # What is in the namespace of an isolated simulation.

@@ -58,7 +58,7 @@ const KEYS: [&str; 10] = [
 
 #[test]
 fn a_wrong_call_exits_with_2_and_names_what_is_wrong_and_where_to_look() {
-    let calls: [(&[&str], &str); 31] = [
+    let calls: [(&[&str], &str); 34] = [
         (&[], "subcommand"),
         (&["evalute"], "'evaluate'"),
         (&["evaluate"], "<SOURCE>"),
@@ -85,6 +85,9 @@ fn a_wrong_call_exits_with_2_and_names_what_is_wrong_and_where_to_look() {
         (&["reproduce", "thesis-5", "--tables", "5.7"], "5.7"),
         (&["reproduce", "thesis-5", "--quick"], "--quick"),
         (&["reproduce", "thesis-2", "--runs", "3"], "--runs"),
+        (&["reproduce", "thesis-5", "--recording", "imu.csv"], "--recording"),
+        (&["observability", "thesis-line-10hz-low-q1", "--filters", "kalman"], "thesis-fe-ekf"),
+        (&["observability", "woods:nowhere", "--set", "seed=2"], "--set seed"),
         (&["reproduce", "thesis-2", "--tables", "5.1"], "--tables"),
         (&["monte-carlo", "thesis-square"], "thesis-circle-10hz-low-q1"),
         (&["monte-carlo", "esde", "--runs", "0"], "--runs"),
@@ -310,6 +313,24 @@ const MONTE_CARLO_KEYS: [&str; 9] = [
     "nees_in_band_fraction",
     "step_us_mean",
 ];
+
+#[test]
+fn observability_finds_the_null_space_of_each_filter() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("observability");
+    let call =
+        ["observability", "thesis-line-10hz-low-q1", "--set", "trajectory.length_m=3", "--clouds", "5", "--json"];
+    let more = ["--filters", "thesis-ekf,thesis-reduced", "--out", out.to_str().unwrap()];
+    let report = json(&output(&[&call[..], &more].concat()));
+    for (filter, nullity, invents) in [(0, "2", true), (1, "3", false)] {
+        let filter = &report["filters"][filter];
+        assert_eq!(filter["nullities"].as_object().unwrap().keys().collect::<Vec<_>>(), [nullity], "{filter}");
+        assert_eq!(filter["invented"]["heading_information"].as_f64().unwrap() > 0.0, invents, "{filter}");
+    }
+    assert!(fs::read_to_string(out.join("heading.svg")).unwrap().contains("thesis-reduced (nothing)"));
+    let told = complaint(&["observability", "thesis-line-10hz-low-q1", "--clouds", "100000"], 1);
+    assert!(told.contains("--clouds"), "{told}");
+}
 
 #[test]
 fn monte_carlo_has_the_promised_keys_and_the_same_bytes_on_one_thread_and_two() {

@@ -4,7 +4,7 @@ use super::failure::{Failure, print};
 use super::progress;
 use super::reproduce::Args;
 use lienav_integrate::IntegrationError;
-use lienav_lab::{Extent, REPRODUCTIONS, to_text, write_part};
+use lienav_lab::{Extent, REPRODUCTIONS, recorded_gyroscope, to_text, write_part};
 
 /// What can be run again, by name, and what it is.
 pub(super) fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -25,6 +25,9 @@ impl From<IntegrationError> for Failure {
     }
 }
 
+/// The experiment that also takes a recorded gyroscope.
+const WITH_RECORDING: &str = "inertial";
+
 /// How finely the bar of an experiment with integrators moves.
 const BAR_STEPS: u32 = 1000;
 
@@ -37,6 +40,12 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
             args.experiment
         )));
     };
+    if args.recording.is_some() && reproduction.name != WITH_RECORDING {
+        return Err(Failure::WrongCall(format!(
+            "--recording does not apply to {}, only to {WITH_RECORDING}; leave it out",
+            args.experiment
+        )));
+    }
     let extent = if args.quick { Extent::Quick } else { Extent::Full };
     args.output.make_folder()?;
     let bar = progress::bar(BAR_STEPS as usize, reproduction.name);
@@ -50,7 +59,14 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         })
     });
     bar.finish_and_clear();
-    let report = report??;
+    let mut report = report??;
+    if let Some(recording) = &args.recording {
+        let recorded = args.output.on_threads(|| recorded_gyroscope(extent, recording))?;
+        report.experiments.push(recorded.map_err(Failure::failed)?);
+        if let Some(out) = &args.output.out {
+            write_part(out, &report, 1).map_err(Failure::failed)?;
+        }
+    }
     if args.output.json {
         return print(&format!("{:#}\n", report.to_json()));
     }

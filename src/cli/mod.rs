@@ -22,6 +22,7 @@ mod live_page;
 mod map;
 mod merge;
 mod monte_carlo;
+mod observability;
 mod parameters;
 mod play;
 mod progress;
@@ -56,6 +57,7 @@ enum Command {
     Simulate(simulate::Args),
     MonteCarlo(monte_carlo::Args),
     Merge(merge::Args),
+    Observability(observability::Args),
     Reproduce(reproduce::Args),
     Attitude(attitude::Args),
     Parameters(parameters::Args),
@@ -117,6 +119,7 @@ pub fn main() -> ExitCode {
         Command::Simulate(args) => simulate::run(&args),
         Command::MonteCarlo(args) => monte_carlo::run(&args),
         Command::Merge(args) => merge::run(&args),
+        Command::Observability(args) => observability::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Attitude(args) => attitude::run(&args),
         Command::Parameters(args) => parameters::run(&args),

@@ -6,6 +6,7 @@ use super::monte_carlo::{Output, at_least_one};
 use super::progress;
 use clap::builder::PossibleValuesParser;
 use lienav_eval::thesis5::{self, PRINTED, Thesis5};
+use std::path::PathBuf;
 
 /// Run a published experiment again and hold it against what was printed
 #[derive(clap::Args)]
@@ -30,6 +31,9 @@ pub(super) struct Args {
     /// Of thesis-5: also the maximum-likelihood estimate of each whole run, to compare with
     #[arg(long)]
     batch: bool,
+    /// Of inertial: also the gyroscope of this recording, a CSV file with t_s, gyr_x_radps, gyr_y_radps, gyr_z_radps
+    #[arg(long, value_name = "FILE")]
+    pub(super) recording: Option<PathBuf>,
     #[command(flatten)]
     pub(super) output: Output,
 }
@@ -39,6 +43,7 @@ const EXAMPLES: &str = "Examples:
   lienav reproduce thesis-2 --quick
   lienav reproduce thesis-2 --out thesis-2
   lienav reproduce all --out everything
+  lienav reproduce inertial --recording imu.csv
   lienav reproduce thesis-5 --runs 50 --batch --out thesis-5
   lienav reproduce thesis-5 --tables 5.3,5.4 --json";
 
@@ -51,7 +56,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
             laboratory::run_all(args)
         }
         name if name == thesis5::NAME.0 => {
-            refuse_foreign(args, &[("--quick", args.quick)])?;
+            refuse_foreign(args, &[("--quick", args.quick), ("--recording", args.recording.is_some())])?;
             filters(args)
         }
         _ => {

@@ -41,6 +41,7 @@
 //! - Many runs: [`monte_carlo`], with paired differences between filters and bootstrap intervals.
 //! - References: [`batch`] is the maximum-likelihood estimate of a whole run; [`thesis5`] the tables of Shen 2019,
 //!   chapter 5.
+//! - [`observability`] finds what a filter takes for observable, from the Jacobians that it used.
 //! - [`study`] sets the open choices of a filter one by one. [`attitude`] judges orientations.
 //! - [`plot`] draws SVG, [`trajectory`] writes TUM and CSV files for other tools.
 //! - `examples/02_stereo.rs` compares three filters on one recording, `04_monte_carlo.rs` on many runs. `lienav-slam`
@@ -61,6 +62,7 @@ pub mod folder;
 pub mod harder;
 pub mod method;
 pub mod monte_carlo;
+pub mod observability;
 pub mod page;
 pub mod plot;
 pub mod report;

@@ -13,17 +13,14 @@ use lienav_integrate::tableau::{
 use lienav_integrate::{IntegrationError, Tableau, linear_rk};
 use lienav_lie::{LieGroup, So3};
 use nalgebra::{Matrix3, Vector3};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction::of_parts(
     "inertial",
-    "Luo, Sun 2020: Runge-Kutta methods on Q' = S Q; equation (36), figure 1, coning, a recorded gyroscope",
+    "Luo, Sun 2020: Runge-Kutta methods on Q' = S Q; equation (36), figure 1, coning; with --recording, a gyroscope",
     PARTS,
 );
-
-/// Where a recording of the EuRoC MAV data set is looked for: columns t_s, gyr_x_radps, gyr_y_radps, gyr_z_radps.
-const RECORDING: &str = "../shared/data/euroc_mh01/imu.csv";
 
 /// A tableau of any number of stages.
 trait Method: Sync {
@@ -70,9 +67,8 @@ const METHODS: [&dyn Method; 9] =
     [&IMPLICIT_MIDPOINT, &EXPLICIT_MIDPOINT, &EULER, &KUTTA3, &RK4, &GAUSS4, &GAUSS6, &RADAU_IIA5, &LOBATTO_IIIA4];
 
 const PARTS: &[Part] = &[
-    (|extent, _| equation_36(extent), 0.4),
-    (|_, _| coning(), 0.2),
-    (|extent, _| recorded(extent, Path::new(RECORDING)), 0.4),
+    (|extent, _| equation_36(extent), 0.7),
+    (|_, _| coning(), 0.3),
     (|extent, _| super::inertial_form::experiment(extent), 0.0),
 ];
 
@@ -196,13 +192,44 @@ fn coning() -> Result<Experiment, IntegrationError> {
 
 /// The gyroscope's samples joined by straight lines, integrated with steps from sample to sample, against steps of a
 /// fourth of that with Gauss 6.
-fn recorded(extent: Extent, path: &Path) -> Result<Experiment, IntegrationError> {
+/// What cannot be done with a recording.
+#[derive(Debug)]
+pub enum RecordingError {
+    /// There is no such file, or none with these columns.
+    Unreadable(PathBuf),
+    /// A method has failed, or the reference.
+    Integration(IntegrationError),
+}
+
+impl std::fmt::Display for RecordingError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unreadable(path) => {
+                let columns = COLUMNS.join(", ");
+                write!(f, "{}: no gyroscope is recorded there; give a CSV file with columns {columns}", path.display())
+            }
+            Self::Integration(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for RecordingError {}
+
+impl From<IntegrationError> for RecordingError {
+    fn from(error: IntegrationError) -> Self {
+        Self::Integration(error)
+    }
+}
+
+/// The experiment `recorded-gyroscope` of `inertial`: the methods on a recorded gyroscope, a CSV file with the columns
+/// t_s, gyr_x_radps, gyr_y_radps, gyr_z_radps; a quick one takes 2,000 samples.
+///
+/// # Errors
+/// No such file, or an [`IntegrationError`] where there is no reference.
+pub fn recorded_gyroscope(extent: Extent, path: &Path) -> Result<Experiment, RecordingError> {
     let mut experiment = Experiment { name: "recorded-gyroscope".into(), ..Experiment::default() };
-    let Some(gyroscope) = read(path) else {
-        experiment.about =
-            format!("skipped: no recording at {} (columns t_s, gyr_x_radps, gyr_y_radps, gyr_z_radps)", path.display());
-        return Ok(experiment);
-    };
+    let gyroscope = read(path).ok_or_else(|| RecordingError::Unreadable(path.to_owned()))?;
+    let name = path.display();
     let samples = if extent == Extent::Full {
         gyroscope.samples()
     } else {
@@ -218,7 +245,7 @@ fn recorded(extent: Extent, path: &Path) -> Result<Experiment, IntegrationError>
     }
     let duration = samples.last().map_or(0.0, |last| last.0) - samples.first().map_or(0.0, |first| first.0);
     experiment.about = format!(
-        "S(t) of {} samples ({duration:.1} s) of the gyroscope of EuRoC MH_01, straight lines between them; steps from \
+        "S(t) of {} samples ({duration:.1} s) of the gyroscope of {name}, straight lines between them; steps from \
          sample to sample, and from each to the one after the next. Attitude against Gauss 6 at a fourth of the step.",
         samples.len()
     );
@@ -240,8 +267,8 @@ fn recorded(extent: Extent, path: &Path) -> Result<Experiment, IntegrationError>
         experiment.methods.push(MethodResult { name: method.name().into(), values });
         lines.push(line(method.name(), defects));
     }
-    let title = "EuRoC MH_01: orthogonality, steps from sample to sample";
-    experiment.figures.push(over_time("figure-recorded", title, ("t, s", "‖QᵀQ − I‖, Frobenius"), true, lines));
+    let title = format!("{name}: orthogonality, steps from sample to sample");
+    experiment.figures.push(over_time("figure-recorded", &title, ("t, s", "‖QᵀQ − I‖, Frobenius"), true, lines));
     Ok(experiment)
 }
 
@@ -268,9 +295,11 @@ fn along(
     Ok(q)
 }
 
+/// The columns of a recording.
+const COLUMNS: [&str; 4] = ["t_s", "gyr_x_radps", "gyr_y_radps", "gyr_z_radps"];
+
 /// The gyroscope of a recording with these columns, time from its first sample. None where there is no such file.
 fn read(path: &Path) -> Option<Gyroscope> {
-    const COLUMNS: [&str; 4] = ["t_s", "gyr_x_radps", "gyr_y_radps", "gyr_z_radps"];
     let mut reader = csv::Reader::from_path(path).ok()?;
     let headers = reader.headers().ok()?.clone();
     let columns = COLUMNS.map(|name| headers.iter().position(|header| header == name));
@@ -315,21 +344,21 @@ mod tests {
 
     #[test]
     fn a_recording_is_read_or_said_to_be_missing() {
-        let missing = recorded(Extent::Quick, Path::new("no/such/file.csv")).unwrap();
-        assert!(missing.about.starts_with("skipped: ") && missing.methods.is_empty());
+        let missing = recorded_gyroscope(Extent::Quick, Path::new("no/such/file.csv")).unwrap_err().to_string();
+        assert!(missing.contains("no/such/file.csv") && missing.contains("gyr_z_radps"), "{missing}");
         let file = tempfile::NamedTempFile::new().unwrap();
         let text =
             "t_s,gyr_x_radps,gyr_y_radps,gyr_z_radps\n5.0,0.1,0.2,0.3\nx,1,1,1\n5.5,0.1,0.2,0.3\n6.0,0.1,0.2,0.3\n";
         std::fs::write(file.path(), text).unwrap();
         assert_eq!(read(file.path()).unwrap().samples().len(), 3);
-        let short = recorded(Extent::Full, file.path()).unwrap();
+        let short = recorded_gyroscope(Extent::Full, file.path()).unwrap();
         assert!(short.methods.iter().all(|method| method.values[2].1 < 0.1), "{short:?}");
-        let euroc = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(RECORDING);
+        let euroc = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/euroc_mh01/imu.csv");
         if !euroc.exists() {
             println!("skipped: no {}", euroc.display());
             return;
         }
-        let report = recorded(Extent::Quick, &euroc).unwrap();
+        let report = recorded_gyroscope(Extent::Quick, &euroc).unwrap();
         assert!(report.methods[0].values[2].1 < 1e-13 && report.methods[2].values[2].1 > 1e-6);
     }
 }

@@ -69,6 +69,7 @@ mod thesis4;
 mod two_spheres;
 
 pub use folder::{write, write_part};
+pub use inertial::{RecordingError, recorded_gyroscope};
 pub use keep::{KeepError, keep};
 pub use lienav_eval::plot::{Figure, Line};
 pub use page::{Picture, Section, write_page};
@@ -79,7 +80,7 @@ pub use text::{number, to_text};
 /// All experiments with integrators, in the order they are listed.
 pub const REPRODUCTIONS: &[Reproduction] = &[
     thesis1::REPRODUCTION,
-    Reproduction::whole(&thesis2::REPRODUCTION),
+    thesis2::REPRODUCTION,
     thesis3::REPRODUCTION,
     thesis4::REPRODUCTION,
     polar_so_n::REPRODUCTION,

@@ -1,6 +1,6 @@
 //! Reproductions that are run part by part, so that what is finished can be kept while the rest is under way.
 
-use super::report::{self, Experiment, Extent, Progress, Report};
+use super::report::{Experiment, Extent, Progress, Report};
 use lienav_integrate::IntegrationError;
 
 /// An experiment to be run, and roughly its share of the work, in [0, 1].
@@ -12,30 +12,17 @@ pub struct Reproduction {
     pub name: &'static str,
     /// A line for `lienav reproduce list`.
     pub about: &'static str,
-    work: Work,
-}
-
-enum Work {
-    Parts(&'static [Part]),
-    Whole(fn(Extent, Progress<'_>) -> Result<Report, IntegrationError>),
+    parts: &'static [Part],
 }
 
 impl Reproduction {
     pub(super) const fn of_parts(name: &'static str, about: &'static str, parts: &'static [Part]) -> Self {
-        Self { name, about, work: Work::Parts(parts) }
-    }
-
-    /// One that gives its experiments all at once.
-    pub(super) const fn whole(of: &report::Reproduction) -> Self {
-        Self { name: of.name, about: of.about, work: Work::Whole(of.run) }
+        Self { name, about, parts }
     }
 
     /// How many parts it has.
     pub fn parts(&self) -> usize {
-        match self.work {
-            Work::Parts(parts) => parts.len(),
-            Work::Whole(_) => 1,
-        }
+        self.parts.len()
     }
 
     /// Runs one part alone, counted from 0; nothing where there is no such part.
@@ -43,13 +30,8 @@ impl Reproduction {
     /// # Errors
     /// An [`IntegrationError`] where it cannot be run at all.
     pub fn run_part(&self, part: usize, extent: Extent, progress: Progress<'_>) -> Result<Report, IntegrationError> {
-        match self.work {
-            Work::Parts(parts) => {
-                let experiments = parts.get(part).map(|(run, _)| run(extent, progress)).transpose()?;
-                Ok(Report { experiments: experiments.into_iter().collect() })
-            }
-            Work::Whole(run) => run(extent, progress),
-        }
+        let experiment = self.parts.get(part).map(|(run, _)| run(extent, progress)).transpose()?;
+        Ok(Report { experiments: experiment.into_iter().collect() })
     }
 
     /// Runs it. `finished` is called after each part with all experiments up to there and how many of them are new.
@@ -63,16 +45,8 @@ impl Reproduction {
         progress: Progress<'_>,
         mut finished: impl FnMut(&Report, usize) -> Result<(), E>,
     ) -> Result<Report, E> {
-        let parts = match self.work {
-            Work::Parts(parts) => parts,
-            Work::Whole(run) => {
-                let report = run(extent, progress)?;
-                finished(&report, report.experiments.len())?;
-                return Ok(report);
-            }
-        };
         let (mut report, mut done) = (Report::default(), 0.0);
-        for (run, share) in parts {
+        for (run, share) in self.parts {
             report.experiments.push(run(extent, &|of_part| progress(done + share * of_part))?);
             done += share;
             progress(done);
@@ -116,8 +90,7 @@ mod tests {
     #[test]
     fn shares_add_up_to_the_whole() {
         for reproduction in super::super::REPRODUCTIONS {
-            let Work::Parts(parts) = reproduction.work else { continue };
-            let sum: f64 = parts.iter().map(|part| part.1).sum();
+            let sum: f64 = reproduction.parts.iter().map(|part| part.1).sum();
             assert!((sum - 1.0).abs() < 1e-9, "{}: {sum}", reproduction.name);
         }
     }

@@ -74,16 +74,6 @@ pub enum Extent {
 /// Called with the fraction that is done, in [0, 1].
 pub type Progress<'a> = &'a (dyn Fn(f64) + Sync);
 
-/// Something that is run again as a whole.
-pub struct Reproduction {
-    /// As `lienav reproduce` takes it.
-    pub name: &'static str,
-    /// A line for `lienav reproduce list`.
-    pub about: &'static str,
-    /// Runs it.
-    pub run: fn(Extent, Progress<'_>) -> Result<Report, lienav_integrate::IntegrationError>,
-}
-
 impl Experiment {
     /// What was found, or nothing, and then a failure of the method in this run is noted.
     pub fn found<T>(&mut self, method: &str, during: &str, found: Result<T, IntegrationError>) -> Option<T> {

@@ -4,7 +4,8 @@ use super::scenario::{Scenario, TwistReading};
 use super::simulation::Simulation;
 use lienav_lie::wrap_angle;
 use lienav_slam::{
-    Config, GateConfig, InitialConfig, MapConfig, MotionConfig, NoiseReading, SensorConfig, TwistHold, TwistPath,
+    Config, Filter, GateConfig, InitialConfig, MapConfig, MotionConfig, NoiseAt, NoiseReading, SensorConfig,
+    StereoModel, TwistHold, TwistPath,
 };
 
 /// The filter's own limits of range are wider than the sensor's by this factor. Noise makes some far features seem
@@ -18,14 +19,15 @@ const SMALLEST_STD: f64 = 1e-9;
 impl Simulation {
     /// Settings for the filter called `filter`, with noise, geometry and start as simulated. The gate is open where
     /// identities are known and nothing is misread (Shen 2019, section 5.5: "no errors introduced during feature
-    /// detection and matching"). Where there is a gyroscope, the noise of the yaw rate is that of the gyroscope. Scale
+    /// detection and matching"). Filters with the choices of the thesis have the limit of range of
+    /// `thesis_range_factor`. Where there is a gyroscope, the noise of the yaw rate is that of the gyroscope. Scale
     /// errors and biases are not told.
     pub fn filter_config(&self, filter: &str) -> Config {
         let scenario = self.scenario();
         Config {
             filter: filter.to_owned(),
             motion: motion(scenario),
-            sensor: sensor(scenario),
+            sensor: sensor(scenario, range_factor(scenario, filter)),
             gate: gate(scenario),
             map: map(scenario, self.landmarks().len()),
             initial: self.initial_config(),
@@ -74,7 +76,15 @@ fn motion(scenario: &Scenario) -> MotionConfig {
     }
 }
 
-fn sensor(scenario: &Scenario) -> SensorConfig {
+/// The limit of range of a filter, as a multiple of the sensor's. A filter that judges a triangulated position by where
+/// it was measured judges by the same whether it is in range.
+fn range_factor(scenario: &Scenario, filter: &str) -> f64 {
+    let is_thesis =
+        Filter::named(filter).is_ok_and(|filter| filter.stereo == StereoModel::Triangulated(NoiseAt::Measured));
+    if is_thesis { scenario.thesis_range_factor } else { RANGE_SLACK }
+}
+
+fn sensor(scenario: &Scenario, range_factor: f64) -> SensorConfig {
     let sensor = &scenario.sensor;
     SensorConfig {
         kind: sensor.kind,
@@ -86,8 +96,8 @@ fn sensor(scenario: &Scenario) -> SensorConfig {
         bearing_std_rad: sensor.bearing_std_rad.max(SMALLEST_STD),
         correlation_s: 0.0,
         baseline_m: sensor.baseline_m,
-        min_range_m: (sensor.min_range_m / RANGE_SLACK).min(1000.0),
-        max_range_m: (sensor.max_range_m * RANGE_SLACK).min(10_000.0),
+        min_range_m: (sensor.min_range_m / range_factor).min(1000.0),
+        max_range_m: (sensor.max_range_m * range_factor).min(10_000.0),
         ..SensorConfig::default()
     }
 }
@@ -135,6 +145,20 @@ mod tests {
         assert_eq!((config.motion.noise, config.motion.yaw_rate_std), (NoiseReading::SpectralDensity, 0.1));
         assert_eq!((config.sensor.kind, config.sensor.bearing_std_rad), (FeatureKind::StereoBearings, 0.02));
         assert_eq!((config.gate.probability, config.initial.covariance().norm()), (1.0, 0.0));
+    }
+
+    /// The thesis ignores features beyond 5 m; a robot's filters do not cut one side of the noise off.
+    #[test]
+    fn in_the_scenes_of_the_thesis_its_filters_end_where_the_sensor_ends() {
+        let limit = |scenario: &Scenario, filter: &str| {
+            Simulation::new(scenario).unwrap().filter_config(filter).sensor.max_range_m
+        };
+        let thesis = Scenario::named("thesis-line-10hz-low-q1").unwrap();
+        for (filter, expected) in [("thesis-ekf", 5.0), ("thesis-reduced", 5.0), ("ekf", 7.5), ("default", 7.5)] {
+            assert_eq!(limit(&thesis, filter), expected, "{filter}");
+            assert_eq!(limit(&Scenario::default(), filter), 7.5, "{filter}");
+            assert_eq!(limit(&Scenario { thesis_range_factor: 1.5, ..thesis.clone() }, filter), 7.5, "{filter}");
+        }
     }
 
     #[test]

@@ -25,7 +25,8 @@ const STD: RangeInclusive<f64> = 0.0..=100.0;
 
 settings! {
     /// Everything that can be set about a simulation. Serialised, its dotted names are those of [`SPECS`]. The default
-    /// is the circle of Shen 2019, section 5.5.2, at 10 Hz, with low feature density and Q_z = 10⁻⁴.
+    /// is the circle of Shen 2019, section 5.5.2, at 10 Hz, with low feature density and Q_z = 10⁻⁴, but for the filters'
+    /// limit of range, `thesis_range_factor`.
     pub struct Scenario {
         /// What the scenario is called in reports.
         name: String = "thesis-circle-10hz-low-q1".into();
@@ -49,6 +50,11 @@ settings! {
         initial: InitialErrorConfig;
         /// The filter drops features not seen for this long, s; 0 keeps them.
         forget_after_s: f64 = 2.0, within 0.0..=1e9, unit "s";
+        /// Limit of range of filters thesis-…, as a multiple of the sensor's; of all others it is 1.5.
+        ///
+        /// 1 in the scenes of the thesis, which ignores features farther than 5 m (Shen 2019, section 5.5); 1.5 for
+        /// 7.5 m.
+        thesis_range_factor: f64 = 1.5, within 1.0..=100.0;
     }
 }
 

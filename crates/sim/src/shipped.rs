@@ -35,6 +35,7 @@ fn thesis(path: PathKind, rate_hz: f64, high: bool, q: u32) -> Scenario {
     scenario.odometry.rate_hz = rate_hz;
     scenario.sensor.rate_hz = rate_hz;
     scenario.sensor.bearing_std_rad = (f64::from(q) * 1e-4).sqrt();
+    scenario.thesis_range_factor = 1.0;
     scenario
 }
 
@@ -217,8 +218,9 @@ mod tests {
     }
 
     #[test]
-    fn the_default_is_the_thesis_circle() {
-        assert_eq!(Scenario::named("thesis-circle-10hz-low-q1"), Ok(Scenario::default()));
+    fn the_default_is_the_thesis_circle_with_a_wider_limit_of_range() {
+        let thesis = Scenario { thesis_range_factor: 1.0, ..Scenario::default() };
+        assert_eq!(Scenario::named("thesis-circle-10hz-low-q1"), Ok(thesis));
     }
 
     #[test]

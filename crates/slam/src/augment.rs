@@ -5,7 +5,7 @@ use super::state::{Feature, State};
 use super::{Coordinates, Errors, Filter, Initialization, Linearization};
 use lienav_base::stamp::Stamp;
 use lienav_lie::skew;
-use nalgebra::{Matrix2, Matrix2x3};
+use nalgebra::{Matrix2, Matrix2x3, Vector2};
 
 /// A range is vague if its standard deviation exceeds this fraction of it.
 const VAGUE: f64 = 0.05;
@@ -43,18 +43,8 @@ pub fn augment(
         Errors::Invariant(_) => {
             state.append(feature(p_feature), &Matrix2x3::zeros(), &(r * covariance * r.transpose()));
         }
-        Errors::World { linearization, initialization, .. } => {
-            let from_pose = match initialization {
-                Initialization::Independent => Matrix2x3::zeros(),
-                Initialization::Correlated => {
-                    let p = match linearization {
-                        Linearization::Current => state.pose.p,
-                        Linearization::FirstEstimate => state.predicted.p,
-                    };
-                    let lever = skew(&(p_feature - p));
-                    Matrix2x3::new(1.0, 0.0, lever.x, 0.0, 1.0, lever.y)
-                }
-            };
+        Errors::World { .. } => {
+            let from_pose = by_pose(state, &p_feature, filter.errors);
             state.append(feature(p_feature), &from_pose, &(r * covariance * r.transpose()));
         }
     }
@@ -67,4 +57,17 @@ pub fn augment(
         state.covariance.add_to_feature(state.features.len() - 1, columns);
     }
     true
+}
+
+/// ∂(error of a new feature at `x`)/∂(error of the pose), before the state moves on.
+pub fn by_pose(state: &State, x: &Vector2<f64>, errors: Errors) -> Matrix2x3<f64> {
+    let Errors::World { linearization, initialization: Initialization::Correlated, .. } = errors else {
+        return Matrix2x3::zeros();
+    };
+    let p = match linearization {
+        Linearization::Current => state.pose.p,
+        Linearization::FirstEstimate | Linearization::ObservabilityConstrained => state.predicted.p,
+    };
+    let lever = skew(&(x - p));
+    Matrix2x3::new(1.0, 0.0, lever.x, 0.0, 1.0, lever.y)
 }

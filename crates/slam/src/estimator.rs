@@ -8,6 +8,7 @@ use super::enter::{enter_all, leave, leave_all, most_active};
 use super::fixed_lag::{Associated, FixedLag};
 use super::inbox::Segment;
 use super::known_map::KnownMap;
+use super::linearized::LinearizedStep;
 use super::motion::Increment;
 use super::noise::{LearnedNoise, NoiseFactors, scaled};
 use super::propagate::{Rows, propagate};
@@ -51,6 +52,8 @@ pub struct Estimator {
     /// What association remembers.
     memory: Memory,
     merging: MergeRoom,
+    /// What the steps were linearized as, where somebody asks for it.
+    linearized: Vec<LinearizedStep>,
 }
 
 /// What is saved of an estimator.
@@ -106,6 +109,7 @@ impl Estimator {
             room: Room::default(),
             memory: Memory::default(),
             merging: MergeRoom::default(),
+            linearized: Vec::new(),
             model,
         }
     }
@@ -411,7 +415,28 @@ impl Estimator {
         if observations.iter().any(|observation| observation.id.is_none()) || !self.memory.is_idle() {
             self.remember(stamp, &outcome);
         }
+        self.record(stamp);
         outcome
+    }
+
+    /// Keeps what every step is linearized as from now on.
+    pub fn keep_linearization(&mut self) {
+        self.rows.record = Some(Box::default());
+        self.room.rows.record = Some(Box::default());
+    }
+
+    /// What was kept.
+    pub fn linearization(&self) -> &[LinearizedStep] {
+        &self.linearized
+    }
+
+    /// Adds the step that was made to those that are kept. Increments of Euler's method were noted before it.
+    fn record(&mut self, stamp: Stamp) {
+        let (Some(motions), Some(step)) = (&mut self.rows.record, &mut self.room.rows.record) else { return };
+        let mut step = std::mem::take(&mut **step).after(&std::mem::take(&mut **motions));
+        step.stamp = stamp;
+        step.features.extend(self.state.features.iter().map(|feature| feature.id));
+        self.linearized.push(step);
     }
 
     /// Learns from the association of a cloud, drops candidates that are no landmarks, and merges landmarks that are one.

@@ -94,6 +94,10 @@ pub enum Linearization {
     Current,
     /// At the first estimate of each quantity (FE-EKF; Huang, Mourikis, Roumeliotis 2008; chain property (5.1)).
     FirstEstimate,
+    /// At points as near to the estimate as observability allows: that of the pose after an update is a p* with which
+    /// p* − (predicted p) is added to the point of every feature, which keeps the chain property (5.1); of these, the
+    /// one with the least sum of squared distances to the estimates (OC-EKF; Huang, Mourikis, Roumeliotis 2010).
+    ObservabilityConstrained,
 }
 
 /// How a velocity becomes a motion.
@@ -123,7 +127,8 @@ pub enum Initialization {
 pub enum NoiseAt {
     /// At the measured point: correlates weight with error, and biases range.
     Measured,
-    /// At the point where the measurement is linearized.
+    /// At the predicted point, where the estimate places the feature; also where Jacobians are evaluated at first
+    /// estimates.
     Predicted,
 }
 
@@ -179,10 +184,11 @@ impl Filter {
     ///   `inverse-range` without the first of these; `iterated`: `inverse-range` with the update linearized twice;
     ///   `anchored`: `iterated` with charts centred where each feature was first seen from. All of them take stereo
     ///   bearings as they are.
-    /// - `reduced`, `ekf`, `fe-ekf`: the three filters of the thesis with sound choices.
+    /// - `reduced`, `ekf`, `fe-ekf`: the three filters of the thesis with sound choices; `oc-ekf`: the rival that its
+    ///   introduction names, the observability-constrained EKF.
     /// - `thesis-reduced`, `thesis-ekf`, `thesis-fe-ekf`: Shen 2019, ch. 5, with its choices: Euler steps, independent
-    ///   initialization, covariance of a triangulated position at the measured point.
-    pub const TABLE: [(&'static str, Self); 14] = [
+    ///   initialization, covariance of a triangulated position at the measured point; `thesis-oc-ekf` with the same.
+    pub const TABLE: [(&'static str, Self); 16] = [
         ("default", charts(Chart::InverseRange, Centre::FirstSight, true, 2, 20)),
         ("invariant", Self { errors: Errors::Invariant(Correction::Group), stereo: StereoModel::Bearings }),
         ("cartesian", charts(Chart::Cartesian, Centre::Robot, true, 1, 0)),
@@ -194,9 +200,11 @@ impl Filter {
         ("reduced", robot(false)),
         ("ekf", world(Linearization::Current, false)),
         ("fe-ekf", world(Linearization::FirstEstimate, false)),
+        ("oc-ekf", world(Linearization::ObservabilityConstrained, false)),
         ("thesis-reduced", robot(true)),
         ("thesis-ekf", world(Linearization::Current, true)),
         ("thesis-fe-ekf", world(Linearization::FirstEstimate, true)),
+        ("thesis-oc-ekf", world(Linearization::ObservabilityConstrained, true)),
     ];
 
     /// The names of [`Filter::TABLE`], in its order.

@@ -95,9 +95,9 @@
 //! ```
 //!
 //! J = [[0, −1], [1, 0]], V(a) = ∫₀¹ R(sa) ds, and (δt, δa) is the noise of the motion (t, a). The source is X. Shen,
-//! "Geometric integration and reduction for estimation and control", 2019, chapter 5; `docs/filters.md` derives the
-//! rest. Units are SI: metres, radians, seconds. Axes are those of REP 103: x forward, y left, angles
-//! counterclockwise.
+//! "Geometric Integrators for Stiff Systems, Lie Groups and Control Systems", PhD thesis, UC San Diego, 2019, chapter 5;
+//! `docs/filters.md` derives the rest. Units are SI: metres, radians, seconds. Axes are those of REP 103: x forward, y
+//! left, angles counterclockwise.
 //!
 //! # A filter is a value
 //!
@@ -109,7 +109,7 @@
 //! - Invariant errors have a [`Correction`]: the exponential of the group, or [`Charts`] with a number of iterations
 //!   and a fixed lag.
 //!
-//! [`Filter::TABLE`] has fourteen of them with names, for [`Config::filter`]. [`Slam::with_filter`] takes any other,
+//! [`Filter::TABLE`] has sixteen of them with names, for [`Config::filter`]. [`Slam::with_filter`] takes any other,
 //! and refuses a choice that has no effect.
 //!
 //! # A measurement is a type
@@ -184,6 +184,7 @@ mod kernel;
 mod known_map;
 mod lasting;
 mod linearize;
+mod linearized;
 mod lookahead;
 mod measurement;
 mod motion;
@@ -219,6 +220,7 @@ pub use fixed_lag::Role;
 pub use global_localization::GlobalLocalization;
 pub use inbox::Segment;
 pub use linearize::Subject;
+pub use linearized::{LinearizedReading, LinearizedStep};
 pub use measurement::{
     Component, LandmarkMeasurement, Noise, PoseMeasurement, Position, RangeBearing, StereoBearings, Triangulated, Value,
 };

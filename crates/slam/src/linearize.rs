@@ -151,7 +151,9 @@ fn of_feature(state: &State, sensors: &Sensors, m: &mut Match, i: usize, at: Lin
         Coordinates::World => {
             let (pose, p_feature) = match at {
                 Linearization::Current => (state.pose, state.features[i].x),
-                Linearization::FirstEstimate => (state.predicted, state.features[i].first),
+                Linearization::FirstEstimate | Linearization::ObservabilityConstrained => {
+                    (state.predicted, state.features[i].first)
+                }
             };
             let z_linear = pose.transform_back(&p_feature);
             let expected = sensors.expect(&state.mounts, &m.reading, &z, &z_linear)?;
@@ -194,7 +196,7 @@ fn noise_of_bend(state: &State, i: usize, z: &Vector2<f64>, expected: &Expected)
 fn of_pose(state: &State, sensors: &Sensors, m: &mut Match, at: Linearization) -> Option<()> {
     let linearized_at = match at {
         Linearization::Current => state.pose,
-        Linearization::FirstEstimate => state.predicted,
+        Linearization::FirstEstimate | Linearization::ObservabilityConstrained => state.predicted,
     };
     let expected = sensors.expect_pose(&state.mounts, &m.reading, &state.pose, &linearized_at)?;
     m.expect(&expected);

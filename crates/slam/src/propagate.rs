@@ -1,6 +1,7 @@
 //! Propagation: moving the state along the odometry.
 
 use super::covariance::{Covariance, factor3};
+use super::linearized::LinearizedStep;
 use super::motion::{Drift, FeatureMotion, Increment};
 use super::state::State;
 use super::{Coordinates, Filter, Linearization};
@@ -31,6 +32,8 @@ pub struct Rows {
     effect: Vec<[f64; 3]>,
     /// The term from the correlation with the calibration, row by row.
     spread: Vec<[f64; 3]>,
+    /// What is linearized, where somebody asks for it.
+    pub record: Option<Box<LinearizedStep>>,
 }
 
 impl Rows {
@@ -100,6 +103,7 @@ pub fn propagate(state: &mut State, increment: &Increment, filter: &Filter, rows
     let linearized_at = match filter.linearization() {
         Linearization::Current => state.pose.p,
         Linearization::FirstEstimate => state.predicted.p,
+        Linearization::ObservabilityConstrained => state.predicted.p + shift_features(state),
     };
     let (transition, noise) = increment.pose_jacobians(&state.pose, &linearized_at);
     rows.effect.clear();
@@ -107,6 +111,9 @@ pub fn propagate(state: &mut State, increment: &Increment, filter: &Filter, rows
         noise_rows(state, increment, filter, |row| rows.effect.push(row));
     }
     rows.note_noise(state, increment, filter);
+    if let Some(record) = &mut rows.record {
+        record.note_motion(&transition, &increment.motion, filter);
+    }
     match filter.coordinates() {
         Coordinates::World => {
             state.covariance.move_pose(&transition, &(noise * increment.covariance * noise.transpose()));
@@ -125,6 +132,25 @@ pub fn propagate(state: &mut State, increment: &Increment, filter: &Filter, rows
     }
     state.pose = state.pose * increment.motion;
     state.predicted = state.pose;
+}
+
+/// Moves the points where readings of features are linearized by the d = p* − p_predicted that it returns, p* the point
+/// where the next motion is linearized.
+///
+/// With the points p_j* of all past motions, the direction N of eq. (5.7) stays unobservable, H Φ ⋯ Φ N = 0, if the
+/// point of each feature is its first estimate plus Σ (p_j* − p_j,predicted) over the motions since (first estimates
+/// are the choice 0 for every term). Of all d, this one makes |p* − p|² + Σ |(point of i) − p_i|² least.
+fn shift_features(state: &mut State) -> Vector2<f64> {
+    if state.is_frozen || state.pose == state.predicted {
+        return Vector2::zeros();
+    }
+    let errors = state.features.iter().map(|feature| feature.x - feature.first);
+    let sum = errors.fold(state.pose.p - state.predicted.p, |sum, error| sum + error);
+    let shift = sum / (1 + state.features.len()) as f64;
+    for feature in &mut state.features {
+        feature.first += shift;
+    }
+    shift
 }
 
 /// G, ∂(error)/∂(δt, δa), row by row, before the state has moved.

@@ -20,7 +20,8 @@ pub struct Feature {
     pub id: u32,
     /// Its position, m: in the robot frame for robot coordinates, in the map otherwise.
     pub x: Vector2<f64>,
-    /// The first estimate of `x`; only first-estimate linearization uses it.
+    /// The first estimate of `x`, where first-estimate linearization takes place; with observability-constrained
+    /// linearization, that estimate as [`propagate`](super::propagate::propagate) has moved it.
     pub first: Vector2<f64>,
     /// The position of the robot in the map when it first saw the feature, m; it moves with the map. Only charts that
     /// are centred there use it.

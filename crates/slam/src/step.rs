@@ -91,13 +91,14 @@ pub struct Outcome {
     pub is_displaced: bool,
 }
 
-/// Buffers of a step, which keep their allocations. No value in them passes from one step to the next.
+/// Buffers of a step, which keep their allocations. No value in them passes from one step to the next but the record of
+/// what is linearized.
 #[derive(Debug, Default)]
 pub struct Room {
     association: AssociationRoom,
     wide: Wide,
     gated: Vec<Associated>,
-    rows: Rows,
+    pub rows: Rows,
     rests: Vec<Vector2<f64>>,
     workspace: Workspace,
     /// What the readings of the last cloud were associated with.
@@ -161,7 +162,12 @@ pub fn step(
     }
     readings.clone_from(gated);
     match &updated {
-        Ok(_) => note_matches(state, matched, stamp, readings),
+        Ok(_) => {
+            note_matches(state, matched, stamp, readings);
+            if let Some(record) = &mut rows.record {
+                record.note_matches(state, matched);
+            }
+        }
         Err(Singular) => matched.iter().for_each(|_| refused.add(DropReason::Singular)),
     }
     if track_loss.is_some_and(|track_loss| track_loss.is_suspected()) {
@@ -173,6 +179,9 @@ pub fn step(
         newcomers = &[];
     }
     let added = augment_all(state, model, newcomers, stamp, &mut refused, readings);
+    if let Some(record) = &mut rows.record {
+        record.note_begun(state, &model.filter, readings);
+    }
     prune(state, model, stamp);
 
     let used = if updated.is_ok() { &*matched } else { &[] };

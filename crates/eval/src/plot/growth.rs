@@ -20,12 +20,20 @@ const WIDTH: f64 = 1000.0;
 /// # Errors
 /// None in practice; what the plotting library reports.
 pub fn error_growth(outcome: &Outcome) -> Result<String, PlotError> {
+    numbered_error_growth("", outcome)
+}
+
+/// The same as a figure of a text: `number` stands before the title.
+///
+/// # Errors
+/// None in practice; what the plotting library reports.
+pub fn numbered_error_growth(number: &str, outcome: &Outcome) -> Result<String, PlotError> {
     let legend: Vec<Entry> = lines(outcome).map(|(filter, line)| line.entry(&filter.name)).collect();
     type Panel = (&'static str, fn(&StepSummary) -> f64);
     let panels: [Panel; 2] =
         [("mean position error [m]", |step| step.position_mean_m), ("mean yaw error [rad]", |step| step.yaw_mean_rad)];
     let size = (WIDTH.max(legend_width(&legend)), 720.0);
-    draw(size, &title("Error growth", outcome), &legend, |area| {
+    draw(size, &format!("{number}{}", title("Error growth", outcome)), &legend, |area| {
         for (panel, (label, value)) in area.split_evenly((2, 1)).iter().zip(panels) {
             let greatest = all_steps(outcome).map(value).filter(|value| value.is_finite()).fold(1e-9, f64::max);
             let mut chart = ChartBuilder::on(panel)

@@ -24,13 +24,21 @@ const MARGIN: f64 = 12.0;
 /// # Errors
 /// None in practice; what the plotting library reports.
 pub fn trajectory(subject: &Subject) -> Result<String, PlotError> {
+    numbered_trajectory("", subject)
+}
+
+/// The same as a figure of a text: `number` stands before the title.
+///
+/// # Errors
+/// None in practice; what the plotting library reports.
+pub fn numbered_trajectory(number: &str, subject: &Subject) -> Result<String, PlotError> {
     let legend = [
         Entry::new("truth", TRUE_COLOR, Mark::Line),
         Entry::new("estimate", BLUE, Mark::Line),
         Entry::new("feature with 95 % ellipse", ORANGE, Mark::Ellipse),
         Entry::new("true landmark", TRUE_COLOR, Mark::Cross),
     ];
-    let title = subject.title("Trajectory");
+    let title = format!("{number}{}", subject.title("Trajectory"));
     let runs = [(subject, BLUE, ORANGE)];
     draw(size(subject.truth, &runs), &title, &legend, |area| draw_map(area, subject.truth, &runs, false))
 }

@@ -11,8 +11,8 @@ mod series;
 
 pub use comparison::comparison;
 pub use figure::{Figure, Line, Look, figure};
-pub use growth::{error_growth, run_mean_nees};
-pub use map::{landmarks, trajectory};
+pub use growth::{error_growth, numbered_error_growth, run_mean_nees};
+pub use map::{landmarks, numbered_trajectory, trajectory};
 pub use series::{errors, nees};
 
 use super::errors::Errors;

@@ -4,21 +4,36 @@ use super::{Cell, METHODS, Thesis5, to_text};
 use crate::errors::Errors;
 use crate::folder::{FolderError, create, write_file, write_text};
 use crate::monte_carlo::run_seeds;
-use crate::plot::{self, Subject};
+use crate::plot::{self, Figure, Line, Subject};
 use crate::run::run;
 use crate::simulated;
 use lienav_io::truth::{MAX_TRUTH_GAP_S, Truth};
 use lienav_sim::Scenario;
+use lienav_sim::trajectory::Trajectory;
 use lienav_slam::Config;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// The trajectory, its figure of path and features, and that of error growth.
-const FIGURES: [(&str, &str, &str); 3] = [
-    ("-line-", "figure-5.1", "figure-5.2"),
-    ("-circle-", "figure-5.3", "figure-5.4"),
-    ("-general-", "figure-5.5", "figure-5.6"),
+/// The figures of a trajectory.
+struct Figures {
+    /// Part of the names of its scenes.
+    path: &'static str,
+    /// Number of the figure of path and features, (a) at low and (b) at high density.
+    scene: &'static str,
+    /// Number of the figure of error growth.
+    growth: &'static str,
+    /// Whether the thesis shows its velocity, as (c).
+    has_velocity: bool,
+}
+
+const FIGURES: [Figures; 3] = [
+    Figures { path: "-line-", scene: "5.1", growth: "5.2", has_velocity: false },
+    Figures { path: "-circle-", scene: "5.3", growth: "5.4", has_velocity: true },
+    Figures { path: "-general-", scene: "5.5", growth: "5.6", has_velocity: true },
 ];
+
+/// Points of the figure of a velocity.
+const VELOCITY_POINTS: u32 = 1200;
 
 /// Writes `report.json`, `report.txt` and `cells.csv` (a line for each filter in each cell) of the cells there are.
 /// Called after each cell, it leaves a killed run with what it had.
@@ -32,27 +47,62 @@ pub fn write_tables(folder: &Path, thesis: &Thesis5) -> Result<(), FolderError> 
     write_file(folder, "cells.csv", |out| write_cells(thesis, out))
 }
 
-/// Writes [the tables](write_tables) and, of the first cell of each trajectory that was run, `figure-5.1.svg` …
-/// `figure-5.6.svg`: path and features as the default filter found them in the first run, and the growth of the mean
-/// errors; and `nees-….svg`, which the thesis has no figure of.
+/// Writes [the tables](write_tables) and the figures, by their numbers: `figure-5.1a.svg`, `figure-5.1b.svg`, … are
+/// path and features at low and high density, as the default filter found them in the first run of the first cell of
+/// each; `figure-5.2.svg`, … the growth of the mean errors in the first cell of the trajectory; `figure-5.3c.svg` and
+/// `figure-5.5c.svg` the velocity; and `nees-….svg`, which the thesis has no figure of, the NEES.
 ///
 /// # Errors
 /// Which file could not be written, and why.
 pub fn write(folder: &Path, thesis: &Thesis5) -> Result<(), FolderError> {
     write_tables(folder, thesis)?;
-    for (path, scene, growth) in FIGURES {
-        let Some(cell) = thesis.cells.iter().find(|cell| cell.printed.scenario.contains(path)) else { continue };
-        write_text(folder, &format!("{growth}.svg"), &plot::error_growth(&cell.outcome)?)?;
-        write_text(folder, &format!("nees{}.svg", path.trim_end_matches('-')), &plot::run_mean_nees(&cell.outcome)?)?;
-        if let Some(drawn) = scene_of(cell)? {
-            write_text(folder, &format!("{scene}.svg"), &drawn)?;
+    for figures in FIGURES {
+        let first = |density: &str| {
+            let is_of = |cell: &&Cell| [figures.path, density].iter().all(|part| cell.printed.scenario.contains(part));
+            thesis.cells.iter().find(is_of)
+        };
+        for (density, letter) in [("-low-", 'a'), ("-high-", 'b')] {
+            let Some(cell) = first(density) else { continue };
+            if let Some(drawn) = scene_of(cell, &format!("Figure {} ({letter}). ", figures.scene))? {
+                write_text(folder, &format!("figure-{}{letter}.svg", figures.scene), &drawn)?;
+            }
+        }
+        let Some(cell) = first("") else { continue };
+        let growth = plot::numbered_error_growth(&format!("Figure {}. ", figures.growth), &cell.outcome)?;
+        write_text(folder, &format!("figure-{}.svg", figures.growth), &growth)?;
+        let name = figures.path.trim_end_matches('-');
+        write_text(folder, &format!("nees{name}.svg"), &plot::run_mean_nees(&cell.outcome)?)?;
+        if figures.has_velocity
+            && let Some(figure) = velocity_of(cell, figures.scene)
+        {
+            write_text(folder, &format!("{}.svg", figure.file), &plot::figure(&figure)?)?;
         }
     }
     Ok(())
 }
 
+/// The velocity along a cell's trajectory: its amount and the yaw rate. `None` of a scenario without a trajectory.
+fn velocity_of(cell: &Cell, number: &str) -> Option<Figure> {
+    let scenario = &cell.outcome.experiment.scenario;
+    let trajectory = Trajectory::new(&scenario.trajectory).ok()?;
+    let time = |k: u32| f64::from(k) / f64::from(VELOCITY_POINTS) * trajectory.duration_s();
+    let twists = || (0..=VELOCITY_POINTS).map(|k| (time(k), trajectory.at(time(k)).twist));
+    let line = |name: &str, points| Line { name: name.into(), points, ..Line::default() };
+    Some(Figure {
+        file: format!("figure-{number}c"),
+        title: format!("Figure {number} (c). Velocity: {}", scenario.name),
+        x_label: "time [s]".into(),
+        y_label: "speed [m/s], yaw rate [rad/s]".into(),
+        lines: vec![
+            line("speed", twists().map(|(t, twist)| (t, twist.xy().norm())).collect()),
+            line("yaw rate", twists().map(|(t, twist)| (t, twist.z)).collect()),
+        ],
+        ..Figure::default()
+    })
+}
+
 /// Path and features of a cell's first run. `None` of a cell without runs.
-fn scene_of(cell: &Cell) -> Result<Option<String>, FolderError> {
+fn scene_of(cell: &Cell, number: &str) -> Result<Option<String>, FolderError> {
     let experiment = &cell.outcome.experiment;
     let Some(&seed) = run_seeds(experiment.seed, 1).first() else { return Ok(None) };
     // The scenario has been run already, so neither it nor its settings are refused here.
@@ -65,7 +115,7 @@ fn scene_of(cell: &Cell) -> Result<Option<String>, FolderError> {
     let Ok(run) = run(&recording, &config, |_| ()) else { return Ok(None) };
     let truth = Truth::new(&recording.truth, &recording.true_landmarks, MAX_TRUTH_GAP_S);
     let errors = Errors::new(&run, &truth);
-    Ok(Some(plot::trajectory(&Subject { run: &run, truth: &truth, errors: &errors })?))
+    Ok(Some(plot::numbered_trajectory(number, &Subject { run: &run, truth: &truth, errors: &errors })?))
 }
 
 const COLUMNS: [&str; 16] = [

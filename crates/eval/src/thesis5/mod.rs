@@ -8,7 +8,9 @@ pub use folder::{write, write_tables};
 pub use tables::{PRINTED, PrintedCell};
 pub use text::to_text;
 
-use crate::monte_carlo::{Difference, Experiment, ExperimentError, FilterReport, METRICS, Outcome, Report, difference};
+use crate::monte_carlo::{
+    Difference, Experiment, ExperimentError, FilterReport, METRICS, Outcome, Report, RunSummary, difference,
+};
 use lienav_sim::Scenario;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -38,8 +40,24 @@ pub const METHODS: [Method; 3] = [
     Method { name: "Reduced EKF", as_printed: "thesis-reduced", sound: "reduced" },
 ];
 
+/// The rival that the thesis names and does not run (its § 5.1).
+pub const RIVAL: Method = Method { name: "OC-EKF", as_printed: "thesis-oc-ekf", sound: "oc-ekf" };
+
 /// All filters that run in a cell. The first is the one the others are compared with.
-pub const FILTERS: [&str; 7] = ["default", "thesis-ekf", "thesis-fe-ekf", "thesis-reduced", "ekf", "fe-ekf", "reduced"];
+pub const FILTERS: [&str; 9] = [
+    "default",
+    "thesis-ekf",
+    "thesis-fe-ekf",
+    "thesis-reduced",
+    "ekf",
+    "fe-ekf",
+    "reduced",
+    RIVAL.as_printed,
+    RIVAL.sound,
+];
+
+/// Over so many realizations the printed numbers are means.
+pub const REALIZATIONS: usize = 20;
 
 /// The maximum-likelihood estimate of each whole run, on demand: what its data allow.
 pub const YARDSTICK: &str = "batch";
@@ -56,7 +74,8 @@ pub struct Cell {
 }
 
 /// The tables, run again. Serialised: `experiment`, `runs`, `seed`, and `cells`, each with `table`, `scenario`,
-/// `printed` (by method: `position_error_mean_m`, `yaw_error_mean_rad`), `filters` (by name, as in the report of a
+/// `printed` (by method: `position_error_mean_m`, `yaw_error_mean_rad`, and what [`Cell::sampling_error`] gives as
+/// `position_error_std_error_m`, `yaw_error_std_error_rad`), `filters` (by name, as in the report of a
 /// Monte Carlo experiment) and, where the yardstick was asked for, `final_position_rmse_to_batch` (by name: how many
 /// times it each filter's is, `ratio`, with `ratio_interval`).
 #[derive(Clone, Debug)]
@@ -125,6 +144,18 @@ impl Cell {
         self.report.filters.iter().find(|filter| filter.name == name)
     }
 
+    /// Standard errors that a mean over the [`REALIZATIONS`] of the thesis has, of position, m, and yaw, rad, if its
+    /// runs differ as those of this filter do. `None` without two runs of it.
+    pub fn sampling_error(&self, name: &str) -> Option<(f64, f64)> {
+        let runs = &self.outcome.filters.iter().find(|filter| filter.name == name)?.runs;
+        let of = |value: fn(&RunSummary) -> f64| {
+            let mean = runs.iter().map(value).sum::<f64>() / runs.len() as f64;
+            let squares = runs.iter().map(|run| (value(run) - mean).powi(2)).sum::<f64>();
+            (squares / (runs.len() - 1) as f64 / REALIZATIONS as f64).sqrt()
+        };
+        (runs.len() > 1).then(|| (of(|run| run.position_mean_m), of(|run| run.yaw_mean_rad)))
+    }
+
     /// How much farther from the end a filter comes out than the yardstick: RMS of the final position, in pairs.
     /// `None` without either.
     pub fn to_yardstick(&self, name: &str) -> Option<Difference> {
@@ -153,6 +184,8 @@ impl Serialize for Cell {
         struct Errors {
             position_error_mean_m: f64,
             yaw_error_mean_rad: f64,
+            position_error_std_error_m: Option<f64>,
+            yaw_error_std_error_rad: Option<f64>,
         }
         #[derive(Serialize)]
         struct Document<'a> {
@@ -163,11 +196,17 @@ impl Serialize for Cell {
             #[serde(skip_serializing_if = "BTreeMap::is_empty")]
             final_position_rmse_to_batch: BTreeMap<&'a str, Difference>,
         }
-        let errors = |&(position_error_mean_m, yaw_error_mean_rad): &(f64, f64)| Errors {
-            position_error_mean_m,
-            yaw_error_mean_rad,
+        let errors = |(method, &(position_error_mean_m, yaw_error_mean_rad)): (&Method, &(f64, f64))| {
+            let sampling = self.sampling_error(method.as_printed);
+            let errors = Errors {
+                position_error_mean_m,
+                yaw_error_mean_rad,
+                position_error_std_error_m: sampling.map(|error| error.0),
+                yaw_error_std_error_rad: sampling.map(|error| error.1),
+            };
+            (method.name, errors)
         };
-        let printed = METHODS.iter().map(|method| method.name).zip(self.printed.errors.iter().map(errors)).collect();
+        let printed = METHODS.iter().zip(&self.printed.errors).map(errors).collect();
         let filters = self.report.filters.iter().map(|filter| (filter.name.as_str(), filter)).collect();
         let names = self.report.filters.iter().map(|filter| filter.name.as_str()).filter(|name| *name != YARDSTICK);
         Document {
@@ -200,7 +239,7 @@ mod tests {
                 (["5.1", "5.2"].contains(&cell.table), ["5.1", "5.3", "5.5"].contains(&cell.table))
             );
         }
-        for method in METHODS {
+        for method in METHODS.into_iter().chain([RIVAL]) {
             assert!([method.as_printed, method.sound].iter().all(|name| FILTERS.contains(name)));
         }
         assert!(FILTERS.iter().all(|name| Filter::named(name).is_ok()));
@@ -239,17 +278,35 @@ mod tests {
         assert_eq!((&json["experiment"], json["cells"].as_array().map(Vec::len)), (&"thesis-5".into(), Some(2)));
         let cell = &json["cells"][1];
         assert_eq!((&cell["table"], &cell["printed"]["EKF"]["position_error_mean_m"]), (&"5.3".into(), &0.955.into()));
+        // Of two runs the standard deviation is their difference over √2, and that of a mean of 20 its √20th part.
+        let runs = &thesis.cells[1].outcome.filters[1].runs;
+        let expected = (runs[0].position_mean_m - runs[1].position_mean_m).abs() / 40_f64.sqrt();
+        let told = cell["printed"]["EKF"]["position_error_std_error_m"].as_f64().unwrap();
+        assert!((told / expected - 1.0).abs() < 1e-9, "{told} {expected}");
         for filter in FILTERS.into_iter().chain([YARDSTICK]) {
             assert!(cell["filters"][filter]["nees_mean"].is_f64(), "{filter}: {cell}");
         }
         assert!(cell["final_position_rmse_to_batch"]["default"]["ratio"].as_f64().is_some_and(|ratio| ratio > 0.1));
         let text = to_text(&thesis);
-        assert!(text.contains("Table 5.1") && text.contains("Table 5.3") && text.contains("0.955"), "{text}");
+        assert!(text.contains("Table 5.1") && text.contains("Table 5.3") && text.contains("0.955 ±"), "{text}");
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), &thesis).unwrap();
-        for name in ["report.json", "report.txt", "cells.csv", "figure-5.1.svg", "figure-5.2.svg", "figure-5.4.svg"] {
+        for name in [
+            "report.json",
+            "report.txt",
+            "cells.csv",
+            "figure-5.1a.svg",
+            "figure-5.2.svg",
+            "figure-5.3a.svg",
+            "figure-5.3c.svg",
+            "figure-5.4.svg",
+        ] {
             assert!(fs::metadata(folder.path().join(name)).is_ok_and(|file| file.len() > 0), "{name}");
         }
-        assert!(!folder.path().join("figure-5.6.svg").exists(), "no cell of the general trajectory was run");
+        for name in ["figure-5.1b.svg", "figure-5.1c.svg", "figure-5.6.svg"] {
+            assert!(!folder.path().join(name).exists(), "{name}: no cell of it was run, or the thesis has none");
+        }
+        let growth = fs::read_to_string(folder.path().join("figure-5.2.svg")).unwrap();
+        assert!(growth.contains("Figure 5.2. Error growth"));
     }
 }

@@ -1,5 +1,5 @@
-//! Tables 5.1–5.6 of X. Shen, "Geometric integration and reduction for estimation and control", 2019, section 5.5, as
-//! printed.
+//! Tables 5.1–5.6 of X. Shen, "Geometric Integrators for Stiff Systems, Lie Groups and Control Systems", PhD thesis, UC
+//! San Diego, 2019, section 5.5, as printed.
 
 /// One column of one row of the tables: a trajectory, a density, a rate and a Q_z.
 #[derive(Clone, Copy, Debug, PartialEq)]

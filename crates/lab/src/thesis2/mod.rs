@@ -11,7 +11,7 @@ mod methods;
 mod printed;
 mod structure;
 
-use super::report::{Experiment, Extent, Progress, Report, Reproduction};
+use super::parts::{Part, Reproduction};
 use lienav_integrate::IntegrationError;
 use lienav_integrate::dynamics::kdv::Kdv;
 use lienav_integrate::dynamics::nls::Nls;
@@ -20,17 +20,13 @@ use nalgebra::Complex;
 use std::f64::consts::PI;
 
 /// `lienav reproduce thesis-2`.
-pub(super) const REPRODUCTION: Reproduction = Reproduction {
-    name: "thesis-2",
-    about: "tables 2.3-2.4 and figures 2.1-2.8 of Shen 2019, chapter 2: geometric exponential integrators; an elastic \
-        arm",
-    run,
-};
+pub(super) const REPRODUCTION: Reproduction = Reproduction::of_parts(
+    "thesis-2",
+    "tables 2.3-2.4 and figures 2.1-2.8 of Shen 2019, chapter 2: geometric exponential integrators; an elastic arm",
+    PARTS,
+);
 
-/// A part of the chapter, and roughly its share of the work.
-type Part = (fn(Extent, Progress<'_>) -> Result<Experiment, IntegrationError>, f64);
-
-const PARTS: [Part; 8] = [
+const PARTS: &[Part] = &[
     (|extent, _| structure::run(extent), 0.01),
     (|extent, progress| Ok(largest_step::nls(extent, progress)), 0.25),
     (|extent, _| long_time::nls(extent), 0.05),
@@ -40,17 +36,6 @@ const PARTS: [Part; 8] = [
     (|extent, _| cost::kdv(extent), 0.07),
     (|extent, _| arm::run(extent), 0.02),
 ];
-
-fn run(extent: Extent, progress: Progress<'_>) -> Result<Report, IntegrationError> {
-    let mut done = 0.0;
-    let experiments = PARTS.iter().map(|(part, share)| {
-        let experiment = part(extent, &|of_part| progress(done + share * of_part));
-        done += share;
-        progress(done);
-        experiment
-    });
-    Ok(Report { experiments: experiments.collect::<Result<_, _>>()? })
-}
 
 /// ν of section 2.5.2.
 const DISPERSION: f64 = 5e-4;
@@ -79,6 +64,7 @@ fn no_problem(_: PoissonError) -> IntegrationError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Extent;
 
     fn value(report: &serde_json::Value, experiment: &str, method: &str, key: &str) -> f64 {
         report[experiment][method][key].as_f64().unwrap_or_else(|| panic!("{experiment} {method} {key}"))
@@ -86,7 +72,14 @@ mod tests {
 
     #[test]
     fn a_quick_run_shows_what_the_chapter_claims() {
-        let report = run(Extent::Quick, &|_| ()).unwrap();
+        let mut kept = Vec::new();
+        let finished = |report: &crate::Report, new: usize| {
+            kept.push((report.experiments.len(), new));
+            Ok::<_, IntegrationError>(())
+        };
+        let report = REPRODUCTION.run(Extent::Quick, &|_| (), finished).unwrap();
+        // Each part is told of when it is finished, and is kept whatever becomes of the rest.
+        assert_eq!(kept, (1..=8).map(|part| (part, 1)).collect::<Vec<_>>());
         let json = report.to_json();
         for (method, order) in [("exponential midpoint", 2.0), ("DISEX", 5.0), ("energy-preserving exponential", 2.0)] {
             let observed = value(&json, "nls-small", method, "order_observed");

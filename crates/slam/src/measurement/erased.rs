@@ -228,7 +228,9 @@ impl<M: LandmarkMeasurement<D>, const D: usize> Erased for OfLandmark<M, D> {
         let read: SVector<f64, D> = fixed_vector(&reading.value);
         let predicted = self.measurement.predict(&z_sensor);
         let jacobian = self.measurement.jacobian(&at)?;
-        let noise = self.measurement.noise_at(&fixed(&reading.covariance), &read, &at)?;
+        // Where the feature is believed to be: first estimates are for Jacobians alone, which have to agree with each
+        // other; the noise of a reading depends on where its feature is.
+        let noise = self.measurement.noise_at(&fixed(&reading.covariance), &read, &z_sensor)?;
         let in_base = jacobian * mount.rotation.transpose();
         let by_calibration = mount.is_calibrated.then(|| padded(&self.by_calibration(&jacobian, &in_base, &at)));
         let residual = residual(&self.components, &(read - mount.bias(&self.components)), &predicted);

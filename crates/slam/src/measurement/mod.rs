@@ -86,7 +86,7 @@ pub trait LandmarkMeasurement<const D: usize>: fmt::Debug + Send + Sync {
     }
 
     /// R of a reading: `stated` is the observation's own covariance or [`noise`](Self::noise), `read` what
-    /// [`read`](Self::read) gave, `z` where the measurement is linearized. `None` where R does not exist.
+    /// [`read`](Self::read) gave, `z` where the estimate places the landmark. `None` where R does not exist.
     fn noise_at(
         &self,
         stated: &SMatrix<f64, D, D>,

@@ -191,6 +191,19 @@ proptest! {
 }
 
 /// 1ᵀΣ⁻¹1 of readings that are alike for a time, against the sum of the information of independent ones.
+/// R = J Q Jᵀ is that of the place the feature is believed to be at, also for a filter whose Jacobians are evaluated at
+/// first estimates.
+#[test]
+fn the_noise_of_a_triangulated_position_is_that_of_the_predicted_point() {
+    let (sensors, mounts) = sensors(StereoModel::Triangulated(NoiseAt::Predicted));
+    let (z, first) = (Vector2::new(3.0, 0.4), Vector2::new(4.5, 0.7));
+    let reading = sensors.read(FeatureKind::StereoBearings, &perfect(FeatureKind::StereoBearings, &z)).unwrap();
+    let noise = |linearized_at: &Vector2<f64>| sensors.expect(&mounts, &reading, &z, linearized_at).unwrap().noise;
+    assert_eq!(noise(&first), noise(&z));
+    let farther = sensors.expect(&mounts, &reading, &first, &z).unwrap().noise;
+    assert!(farther.trace() > 2.0 * noise(&z).trace(), "{farther}");
+}
+
 #[test]
 fn readings_that_repeat_one_another_tell_what_they_tell_together() {
     let config = SensorConfig { correlation_s: 2.0, ..SensorConfig::default() };

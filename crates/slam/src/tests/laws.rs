@@ -337,12 +337,16 @@ fn first_estimates_keep_the_unobservable_directions_unobservable() {
                 (n[(row, 2)], n[(row + 1, 2)]) = (turn.x, turn.y);
             };
             put(0, &state.predicted.p);
+            // The points where the readings of the last cloud were linearized.
             for (i, feature) in state.features.iter().enumerate() {
                 put(state.covariance.row_of(i), &feature.first);
             }
             n[(2, 2)] = 1.0;
             let inverse = state.covariance.to_matrix().try_inverse().unwrap();
-            (n.transpose() * inverse * n)[(2, 2)]
+            let m = n.transpose() * inverse * n;
+            // Of turning about any point: what a shift of the points takes part in is left out.
+            let shift = m.view((0, 0), (2, 2)).try_inverse().unwrap();
+            m[(2, 2)] - (m.view((2, 0), (1, 2)) * shift * m.view((0, 2), (2, 1)))[(0, 0)]
         };
         feed(&mut slam, &instants[0]);
         let first = gauge(&slam);
@@ -352,9 +356,30 @@ fn first_estimates_keep_the_unobservable_directions_unobservable() {
         assert_eq!(coordinates, Coordinates::World);
         gauge(&slam) / first
     };
-    let kept = information("fe-ekf");
-    assert!((kept - 1.0).abs() < 1e-6, "{kept}");
+    for filter in ["fe-ekf", "oc-ekf"] {
+        let kept = information(filter);
+        assert!((kept - 1.0).abs() < 1e-6, "{filter}: {kept}");
+    }
     assert!(information("ekf") > 1.05, "the EKF is expected to invent information");
+}
+
+/// The shift of the linearization points is the one with the least sum of squared distances to the estimates.
+#[test]
+fn constrained_points_are_as_near_to_the_estimates_as_one_shift_brings_them() {
+    let (slam, _) = run("oc-ekf", &recording(60, 11));
+    let before = slam.state();
+    let mut after = before.clone();
+    let motion = Increment { motion: Se2::new(0.1, 0.0, 0.03), ..Increment::none() };
+    propagate(&mut after, &motion, slam.filter(), &mut Rows::default());
+    let shift = after.features[0].first - before.features[0].first;
+    let distance = |shift: Vector2<f64>| {
+        let of_features = before.features.iter().map(|f| (f.first + shift - f.x).norm_squared()).sum::<f64>();
+        (before.predicted.p + shift - before.pose.p).norm_squared() + of_features
+    };
+    for other in [Vector2::zeros(), shift + Vector2::new(1e-3, 0.0), shift - Vector2::new(0.0, 1e-3)] {
+        assert!(distance(shift) < distance(other), "{shift} against {other}");
+    }
+    assert!(after.features.iter().zip(&before.features).all(|(a, b)| (a.first - b.first - shift).norm() < 1e-15));
 }
 
 /// Where the map frame lies is nobody's business: turned and moved, estimates move with it and covariances turn.
@@ -385,7 +410,7 @@ fn estimates_move_with_the_world() {
 /// depend on each other, so the band is that of the runs.
 #[test]
 fn on_an_easy_run_the_covariance_is_honest() {
-    for filter in ["invariant", "cartesian", "log-range", "inverse-range", "reduced", "ekf", "fe-ekf"] {
+    for filter in ["invariant", "cartesian", "log-range", "inverse-range", "reduced", "ekf", "fe-ekf", "oc-ekf"] {
         let runs = 60;
         let mut total = 0.0;
         for seed in 0..runs {

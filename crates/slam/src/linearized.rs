@@ -1,0 +1,112 @@
+//! What the steps of a run were linearized as: the record for who studies what a filter takes for observable.
+
+use super::augment::by_pose;
+use super::fixed_lag::{Associated, Role};
+use super::linearize::{Match, Subject};
+use super::motion::FeatureMotion;
+use super::state::State;
+use super::{Coordinates, Filter, Slam};
+use lienav_base::stamp::Stamp;
+use lienav_lie::Se2;
+use nalgebra::{Matrix2, Matrix2x3, Matrix3, Matrix3x2};
+
+/// One cloud: how errors were carried to it, and what its readings say of them, with the Jacobians that the filter
+/// used. The error of the state has the pose first, three numbers, then each feature, two numbers, in the coordinates
+/// of the filter. Calibration counts as known. What charts do to the error of a feature by itself is not in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinearizedStep {
+    /// When.
+    pub stamp: Stamp,
+    /// Φ since the step before, of the pose.
+    pub pose_transition: Matrix3<f64>,
+    /// Φ since the step before, of each feature.
+    pub feature_transition: Matrix2<f64>,
+    /// The readings of the update.
+    pub readings: Vec<LinearizedReading>,
+    /// The features that were begun after the update, by identity, with ∂(error of the feature)/∂(error of the pose).
+    pub begun: Vec<(u32, Matrix2x3<f64>)>,
+    /// The features in the state after the step, by identity.
+    pub features: Vec<u32>,
+}
+
+/// A reading as the update used it; rows beyond `dim` are zero.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinearizedReading {
+    /// What was measured; a feature by its identity.
+    pub subject: Subject<u32>,
+    /// How many numbers the reading has.
+    pub dim: usize,
+    /// ∂(reading)/∂(error of the pose).
+    pub by_pose: Matrix3<f64>,
+    /// ∂(reading)/∂(error of the feature).
+    pub by_feature: Matrix3x2<f64>,
+    /// Covariance of the reading.
+    pub noise: Matrix3<f64>,
+}
+
+impl Default for LinearizedStep {
+    fn default() -> Self {
+        Self {
+            stamp: Stamp::default(),
+            pose_transition: Matrix3::identity(),
+            feature_transition: Matrix2::identity(),
+            readings: Vec::new(),
+            begun: Vec::new(),
+            features: Vec::new(),
+        }
+    }
+}
+
+impl LinearizedStep {
+    /// A motion, with the transition of the additive error of the pose.
+    pub(super) fn note_motion(&mut self, transition: &Matrix3<f64>, motion: &Se2, filter: &Filter) {
+        match filter.coordinates() {
+            Coordinates::World => self.pose_transition = transition * self.pose_transition,
+            Coordinates::Robot => {
+                let map = FeatureMotion::new(motion, filter.discretization());
+                self.pose_transition = transition * self.pose_transition;
+                self.feature_transition = Matrix2::new(map.c, -map.s, map.s, map.c) * self.feature_transition;
+            }
+            Coordinates::Invariant => {}
+        }
+    }
+
+    /// The readings that the state was updated by.
+    pub(super) fn note_matches(&mut self, state: &State, matches: &[Match]) {
+        self.readings.extend(matches.iter().map(|m| LinearizedReading {
+            subject: state.identity(m.subject),
+            dim: m.dim,
+            by_pose: m.by_pose,
+            by_feature: m.by_feature,
+            noise: m.noise,
+        }));
+    }
+
+    /// The features that were begun by the readings of this step.
+    pub(super) fn note_begun(&mut self, state: &State, filter: &Filter, readings: &[Associated]) {
+        for reading in readings.iter().filter(|reading| reading.role == Role::First) {
+            let Subject::Feature(id) = reading.subject else { continue };
+            let Some(i) = state.find(id) else { continue };
+            self.begun.push((id, by_pose(state, &state.features[i].x, filter.errors)));
+        }
+    }
+
+    /// This step, preceded by motions that were noted elsewhere.
+    pub(super) fn after(mut self, motions: &Self) -> Self {
+        self.pose_transition *= motions.pose_transition;
+        self.feature_transition *= motions.feature_transition;
+        self
+    }
+}
+
+impl Slam {
+    /// Keeps what every step is linearized as from now on; meant to be called before the first input.
+    pub fn keep_linearization(&mut self) {
+        self.estimator.keep_linearization();
+    }
+
+    /// What was kept since [`Slam::keep_linearization`] was called.
+    pub fn linearization(&self) -> &[LinearizedStep] {
+        self.estimator.linearization()
+    }
+}
