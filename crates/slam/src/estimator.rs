@@ -95,7 +95,7 @@ impl Estimator {
             learned: config
                 .learning
                 .enabled
-                .then(|| NoiseFactors::new(&config.learning, &config.sensor, model.sensors.len())),
+                .then(|| NoiseFactors::new(&config.learning, &config.sensor, model.sensors.count())),
             order: Vec::new(),
             watch: Watch::default(),
             lost: Vec::new(),
@@ -194,7 +194,7 @@ impl Estimator {
         if !saved.memory.is_sound() {
             return Err(Damage("what is remembered of landmarks without identity is damaged"));
         }
-        if saved.learned.as_ref().is_some_and(|learned| !learned.is_of(sensors.len())) {
+        if saved.learned.as_ref().is_some_and(|learned| !learned.is_of(sensors.count())) {
             return Err(Damage("what was learned of the noise is damaged"));
         }
         saved.fixed_lag.complete(filter.fixed_lag(), sensors, complete)
@@ -232,7 +232,7 @@ impl Estimator {
         if config.map.mode != before {
             self.change_mode(before);
         }
-        let sensors = self.model.sensors.len();
+        let sensors = self.model.sensors.count();
         self.learned = self.learned.take().filter(|_| config.learning.enabled);
         match &mut self.learned {
             Some(learned) => learned.reconfigure(&config.learning, &config.sensor, sensors),

@@ -142,7 +142,7 @@ impl Sensors {
     }
 
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.all.len()
     }
 
