@@ -49,11 +49,13 @@
 mod added;
 mod closed_line;
 mod cones;
+mod disturbed;
 mod filter_config;
 mod grids;
 mod imu;
 mod odometry;
 mod random;
+mod reading_noise;
 mod relations;
 pub mod scan;
 mod scenario;
@@ -68,6 +70,7 @@ mod world;
 
 pub use cones::ConeTrack;
 pub use imu::ImuReading;
+pub use reading_noise::NoiseConfig;
 pub use scenario::{
     FeatureSensorConfig, ImuConfig, InitialErrorConfig, OdometryConfig, PathKind, SPECS, Scenario, ScenarioError,
     TrajectoryConfig, TruthModel, TwistReading, UnknownScenario, WorldConfig, WorldKind,

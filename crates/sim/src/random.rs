@@ -18,6 +18,7 @@ pub(super) enum Purpose {
     Detections = 6,
     Clutter = 7,
     Classes = 8,
+    Tails = 20,
 }
 
 /// The generator of one purpose: ChaCha with 8 rounds, the stream number being the purpose.

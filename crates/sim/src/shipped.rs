@@ -1,6 +1,7 @@
 //! The scenarios that have a name: those of the thesis, that of the esde study, and some that ask harder questions.
 
 use super::cones::ConeTrack;
+use super::disturbed::disturbed;
 use super::grids::{hall, orchard_named};
 use super::scenario::{
     FeatureSensorConfig, InitialErrorConfig, OdometryConfig, PathKind, Scenario, TrajectoryConfig, TruthModel,
@@ -183,6 +184,7 @@ fn all() -> Vec<Scenario> {
         ConeTrack::generated().scenario(),
         hall(),
     ]);
+    scenarios.extend(disturbed(&range_bearing()));
     scenarios.extend(orchard_named("orchard"));
     scenarios
 }
@@ -210,7 +212,7 @@ mod tests {
     #[test]
     fn all_shipped_scenarios_are_valid_and_have_names_of_their_own() {
         let names = Scenario::names();
-        assert_eq!(names.len(), 36 + 13);
+        assert_eq!(names.len(), 36 + 20);
         for name in &names {
             assert_eq!(names.iter().filter(|other| *other == name).count(), 1);
             assert_eq!(Scenario::named(name).unwrap().validate(), Ok(()), "{name}");

@@ -83,8 +83,13 @@ impl Simulation {
         let truth = Truth::new(trajectory, scenario.truth, rate_hz, last_frame);
         Ok(Self {
             initial: initial_pose(scenario, truth.pose(Stamp::default())),
-            odometer: Odometer::new(&scenario.odometry, scenario.seed),
-            feature_sensor: FeatureSensor::new(&scenario.sensor, world::classes(&scenario.world), scenario.seed),
+            odometer: Odometer::new(&scenario.odometry, &scenario.noise, scenario.seed),
+            feature_sensor: FeatureSensor::new(
+                &scenario.sensor,
+                &scenario.noise,
+                world::classes(&scenario.world),
+                scenario.seed,
+            ),
             inertial_sensor: InertialSensor::new(&scenario.imu, scenario.seed),
             added: Vec::new(),
             frames: Clock::new(rate_hz, 0.0),
@@ -177,7 +182,8 @@ impl Simulation {
     fn features_until(&mut self, end: Stamp) -> Option<(Features, Vec<Option<u32>>)> {
         let stamp = self.clouds.now().filter(|due| *due <= end)?;
         self.clouds.advance();
-        Some(self.feature_sensor.observe(stamp, &self.truth.pose(stamp), &self.landmarks))
+        let taken = self.truth.pose(stamp - self.scenario.noise.cloud_delay_s);
+        Some(self.feature_sensor.observe(stamp, &taken, &self.landmarks))
     }
 }
 
