@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// What can be run again, by name, and what it is.
 pub(super) const NAME: (&str, &str) =
-    ("all", "every experiment of this list into --out DIR; goes on where it was ended");
+    ("all", "every published experiment of this list into --out DIR; goes on where it was ended");
 
 /// How finely the bar of a part moves.
 const BAR_STEPS: u32 = 1000;

@@ -6,8 +6,8 @@
 //! the error of the robot's motion in common, which a filter that is told too small a noise drags along: the innovations
 //! are therefore taken without what the motion explains, by least squares over its three numbers with a prior: a noise of
 //! four times what is stated. Without that prior, a cloud of two readings would leave next to nothing, and that would be
-//! taken for independent errors. Landmarks that are not well known yet weigh less. What is left is compared with what was left of the same landmark
-//! before: Σ e e′ / Σ ½(e² + e′²) is ρ at the mean Δt of the pairs.
+//! taken for independent errors. Landmarks that are not well known yet weigh less. What is left is compared with what was
+//! left of the same landmark before: Σ e e′ / Σ ½(e² + e′²) is ρ at the mean Δt of the pairs.
 
 use super::linearize::{Match, Subject};
 use super::state::State;

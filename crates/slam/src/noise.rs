@@ -209,9 +209,8 @@ impl NoiseFactors {
             return;
         }
         invert(s, m, inverse, lower);
-        // Of readings that are alike, each tells less.
+        // Of readings whose errors are alike, each tells less, of its own noise and of that of the motion.
         let alone = |matched: &Match| 1.0 / matched.noise_scale.max(1.0);
-        // Nor does a cloud of them tell the noise of the motion.
         let of_motion = matches[..used].iter().map(alone).sum::<f64>() / used as f64;
         let residuals = matches[..used].iter().flat_map(|m| m.residual.iter().take(m.dim).copied());
         weighted.clear();
