@@ -73,7 +73,7 @@ def flood_of(robot, points, template=[]):
     return template[0]
 
 
-@fault(words='too_many_points', counts={'too_many_points': 1800 * 15})
+@fault(words='too_many_points', counts={'too_many_points': 1800})
 def flood(robot, long):
     """Clouds of 2,000 points without id at 10 Hz beside the true ones."""
     sent = repeat(robot, 10.0 if long else 3.0, 0.1, lambda: robot.features.publish(flood_of(robot, 2000)))
