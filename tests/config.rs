@@ -1,5 +1,7 @@
 //! Everything in `config/` and `docs/parameters.md` against what the code really knows.
 
+#[path = "config/colcon.rs"]
+mod colcon;
 #[path = "config/documents.rs"]
 mod documents;
 #[path = "config/papers.rs"]

@@ -1,7 +1,7 @@
 //! The whole filter: bytes as a sequence of odometry, features, gyroscope samples and initial poses, with any numbers
 //! and any stamps, in any order.
 
-use crate::bytes::Bytes;
+use super::bytes::Bytes;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use lienav_slam::{Config, FeatureKind, Filter, Imu, Label, Observation, Odometry, Slam};

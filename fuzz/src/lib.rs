@@ -1,14 +1,9 @@
 //! Damaged and hostile input for every parser, the conversion and the whole filter.
 //!
 //! A [`Target`] is a plain function of bytes that panics where something is broken, with a few inputs to begin with.
-//! Three drivers call it: `cargo test -p lienav-fuzz` for seconds, in CI; `cargo run --release -p lienav-fuzz -- all
+//! Three drivers call it: `cargo test --test fuzz` for seconds, in CI; `cargo run --release --example fuzz -- all
 //! --runs 100000` for as long as one likes, on stable Rust and reproducible from a seed; and cargo-fuzz, in the folder
 //! `cargo-fuzz`, which is guided by coverage and needs a nightly compiler.
-//!
-//! ```
-//! let target = lienav_fuzz::TARGETS.iter().find(|target| target.name == "cdr").unwrap();
-//! lienav_fuzz::run(target, 1, 100).unwrap();
-//! ```
 
 mod bytes;
 mod files;

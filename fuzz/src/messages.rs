@@ -1,6 +1,6 @@
 //! Serialised messages, their conversion, and clouds of features.
 
-use crate::bytes::Bytes;
+use super::bytes::Bytes;
 use lienav_base::stamp::Stamp;
 use lienav_io::bag::cdr;
 use lienav_io::cloud::MAX_POINTS;

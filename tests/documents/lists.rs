@@ -105,7 +105,7 @@ pub const ELSEWHERE: &[(&str, &str, &str)] = &[
         "range_bearing_slam::main()",
     ),
     ("cargo run --release --no-default-features --features lab -- reproduce list", "tests/config/papers.rs", "list"),
-    ("cargo run --release -p lienav-fuzz -- filter", "fuzz/tests/short.rs", "run(target, 1, runs)"),
+    ("cargo run --release --example fuzz -- filter", "fuzz/short.rs", "run(target, 1, runs)"),
     ("python3 -m venv v", "xtask/src/python.rs", "[\"-m\", \"venv\"]"),
     ("v/bin/pip install ./python", "xtask/src/python.rs", "\"./python\"]"),
     ("v/bin/jupyter notebook", "python/tests/test_face.py", "notebooks"),

@@ -23,8 +23,34 @@ const WITHOUT_ROS: &str = "tests without ROS";
 /// The tests that leave the nodes, which the demo starts.
 const WITH_ROS: &str = "tests with ROS, rclpy and colcon";
 
-const CHECKS: [Check; 6] = [
+/// A workspace of its own, so that the project's stays small enough for colcon.
+const XTASK: &str = "xtask/Cargo.toml";
+/// Where the alias `cargo xtask` builds.
+const TARGET: &str = "target/xtask";
+
+const CHECKS: [Check; 9] = [
     Check { name: "format", arguments: &["fmt", "--all", "--check"], needs_ros: false },
+    Check { name: "format of xtask", arguments: &["fmt", "--manifest-path", XTASK, "--check"], needs_ros: false },
+    Check {
+        name: "clippy of xtask",
+        arguments: &[
+            "clippy",
+            "--manifest-path",
+            XTASK,
+            "--target-dir",
+            TARGET,
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ],
+        needs_ros: false,
+    },
+    Check {
+        name: "tests of xtask",
+        arguments: &["test", "--manifest-path", XTASK, "--target-dir", TARGET],
+        needs_ros: false,
+    },
     Check {
         name: "clippy without ROS",
         arguments: &[

@@ -14,10 +14,16 @@ const VERSION: &str = "0.20.2";
 pub fn run(root: &Path) -> Result<ExitCode> {
     let program = tools::own(root, "cargo-deny", VERSION, &[])?;
     let check = |what: &[&str]| -> Result<bool> {
-        let mut command = Command::new(&program);
-        command.current_dir(root).args(["--workspace", "--all-features", "check"]).args(what);
-        eprintln!("==> cargo deny check {}", what.join(" "));
-        Ok(command.status().context("cargo-deny could not be started")?.success())
+        for manifest in ["Cargo.toml", "xtask/Cargo.toml"] {
+            let mut command = Command::new(&program);
+            command.current_dir(root).args(["--manifest-path", manifest, "--workspace", "--all-features", "check"]);
+            eprintln!("==> cargo deny check {} of {manifest}", what.join(" "));
+            let config = ["--config", "deny.toml"];
+            if !command.args(config).args(what).status().context("cargo-deny could not be started")?.success() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     };
     if !check(&["licenses", "sources", "bans"])? {
         return Ok(ExitCode::FAILURE);

@@ -1,12 +1,16 @@
-//! `cargo run --release -p lienav-fuzz -- TARGET|all [--runs N] [--seed S]`, or `-- TARGET FILE` for one input.
+//! `cargo run --release --example fuzz -- TARGET|all [--runs N] [--seed S]`, or `-- TARGET FILE` for one input.
 
-use lienav_fuzz::{EVENTS, TARGETS, Target, USED, keep, run};
+#[path = "src/lib.rs"]
+#[allow(dead_code)] // each driver uses its part
+mod targets;
+
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
+use targets::{EVENTS, TARGETS, Target, USED, keep, run};
 
-const USAGE: &str = "lienav-fuzz TARGET|all [--runs N] [--seed S], or lienav-fuzz TARGET FILE";
+const USAGE: &str = "fuzz TARGET|all [--runs N] [--seed S], or fuzz TARGET FILE";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
