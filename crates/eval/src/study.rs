@@ -4,9 +4,9 @@
 use lienav_base::settings;
 use lienav_base::settings::{Described, Spec};
 use lienav_slam::{
-    Association, CalibrationConfig, Centre, CompositionError, Config, ConfigError, Correction, Discretization, Errors,
-    Filter, GateConfig, InitialConfig, Initialization, MapConfig, MotionConfig, NoiseAt, SensorConfig, StereoModel,
-    TimingConfig,
+    AbsoluteConfig, Association, CalibrationConfig, Centre, CompositionError, Config, ConfigError, Correction,
+    Discretization, Errors, Filter, GateConfig, InitialConfig, Initialization, MapConfig, MotionConfig, NoiseAt,
+    SensorConfig, StereoModel, TimingConfig,
 };
 
 settings! {
@@ -22,6 +22,8 @@ settings! {
         motion: MotionConfig;
         /// The feature sensor and its noise.
         sensor: SensorConfig;
+        /// Positions and poses from outside.
+        absolute: AbsoluteConfig;
         /// Which observations are believed.
         gate: GateConfig;
         /// Which features are kept.
@@ -66,8 +68,9 @@ impl Study {
 
     /// The settings of the filter.
     pub fn config(&self) -> Config {
-        let Self { filter, association, motion, sensor, gate, map, timing, initial, calibration, .. } = self.clone();
-        Config { filter, association, motion, sensor, gate, map, timing, initial, calibration }
+        let Self { filter, association, motion, sensor, gate, map, timing, initial, calibration, absolute, .. } =
+            self.clone();
+        Config { filter, association, motion, sensor, gate, map, timing, initial, calibration, absolute }
     }
 
     /// The filter of this name with the choices that are made.
@@ -81,9 +84,9 @@ impl Study {
 
 impl From<Config> for Study {
     fn from(config: Config) -> Self {
-        let Config { filter, association, motion, sensor, gate, map, timing, initial, calibration } = config;
+        let Config { filter, association, motion, sensor, gate, map, timing, initial, calibration, absolute } = config;
         let choices = ChoicesConfig::default();
-        Self { filter, association, choices, motion, sensor, gate, map, timing, initial, calibration }
+        Self { filter, association, choices, motion, sensor, gate, map, timing, initial, calibration, absolute }
     }
 }
 

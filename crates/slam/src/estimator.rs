@@ -33,6 +33,8 @@ pub struct Estimator {
     added: Vec<Sensor>,
     /// Where the sensor of the configuration sits, if that was learned after the start.
     mount: Option<Se2>,
+    /// Where the antenna of what measures in the world sits, likewise.
+    antenna: Option<Se2>,
     /// Motion since the last correction, not yet applied.
     pending: Increment,
     track_loss: TrackLoss,
@@ -69,7 +71,7 @@ impl SavedEstimator {
 
     /// The features that count as landmarks, with their joint covariance in the map frame.
     pub fn landmark_map(&self) -> LandmarkMap {
-        self.state.landmark_map(|id| self.memory.is_landmark(id))
+        self.state.landmark_map(|id| self.memory.is_landmark(id) && !self.state.is_hypothesis(id))
     }
 
     /// How many features there are.
@@ -90,6 +92,7 @@ impl Estimator {
             state: initial_state(config, &model),
             added: Vec::new(),
             mount: None,
+            antenna: None,
             pending: Increment::none(),
             track_loss: TrackLoss::new(config.gate.starvation_limit_s),
             fixed_lag: FixedLag::new(filter.fixed_lag()),
@@ -119,7 +122,12 @@ impl Estimator {
                 let sensor = self.added.get_mut(usize::from(k)).ok_or(DropReason::UnknownSensor)?;
                 *sensor = sensor.clone().moved(mount);
             }
-            FeatureKind::RelativePosition | FeatureKind::RangeBearing | FeatureKind::StereoBearings => {
+            FeatureKind::WorldPosition | FeatureKind::WorldPose => self.antenna = Some(mount),
+            FeatureKind::RelativePosition
+            | FeatureKind::RangeBearing
+            | FeatureKind::StereoBearings
+            | FeatureKind::Range
+            | FeatureKind::Bearing => {
                 self.mount = Some(mount);
             }
         }
@@ -195,7 +203,11 @@ impl Estimator {
     /// Applies settings that may change while running.
     pub fn reconfigure(&mut self, config: &Config) {
         let (before, known) = (self.model.map.mode, std::mem::take(&mut self.model.known));
-        let config = &Config { sensor: self.sensor(&config.sensor), ..config.clone() };
+        let mut absolute = config.absolute.clone();
+        if let Some(Se2 { p, theta }) = self.antenna {
+            (absolute.x_m, absolute.y_m, absolute.yaw_rad) = (p.x, p.y, theta);
+        }
+        let config = &Config { sensor: self.sensor(&config.sensor), absolute, ..config.clone() };
         self.model = Model::new(in_mode(self.filter, config.map.mode), config, &self.added);
         self.model.known = known;
         if config.map.mode != before {
@@ -228,7 +240,7 @@ impl Estimator {
     /// Forgets what does not count as a landmark yet.
     fn drop_candidates(&mut self) {
         for i in (0..self.state.features.len()).rev() {
-            if !self.memory.is_landmark(self.state.features[i].id) {
+            if !self.is_landmark(self.state.features[i].id) {
                 self.state.swap_remove(i);
             }
         }
@@ -253,7 +265,8 @@ impl Estimator {
         let mut known = self.model.known.clone();
         let is_frozen = self.model.map.mode == MapMode::Localization;
         if !is_frozen {
-            (0..self.state.features.len()).for_each(|i| known.write(&self.state.landmark(i)));
+            let of_landmarks = |i: &usize| !self.state.features[*i].is_hypothesis;
+            (0..self.state.features.len()).filter(of_landmarks).for_each(|i| known.write(&self.state.landmark(i)));
         }
         let mut map = known.to_map();
         let is_correlated = !is_frozen || known.is_correlated();
@@ -386,15 +399,15 @@ impl Estimator {
 
     /// Whether a feature counts as a landmark, and is not a candidate.
     pub fn is_landmark(&self, id: u32) -> bool {
-        self.memory.is_landmark(id)
+        self.memory.is_landmark(id) && !self.state.is_hypothesis(id)
     }
 
     /// How many features count as landmarks.
     pub fn landmarks(&self) -> usize {
         // What is remembered may be of features that have been dropped since.
         match self.memory.candidates() {
-            0 => self.state.features.len(),
-            _ => self.state.features.iter().filter(|feature| self.memory.is_landmark(feature.id)).count(),
+            0 if self.state.hypotheses.is_empty() => self.state.features.len(),
+            _ => self.state.features.iter().filter(|feature| self.is_landmark(feature.id)).count(),
         }
     }
 
@@ -410,7 +423,7 @@ impl Estimator {
 
     /// The features that count as landmarks, with their joint covariance in the map frame.
     pub fn landmark_map(&self) -> LandmarkMap {
-        self.state.landmark_map(|id| self.memory.is_landmark(id))
+        self.state.landmark_map(|id| self.is_landmark(id))
     }
 
     /// How often the robot was relocated because the gate had left out most readings.

@@ -178,6 +178,7 @@ mod filter;
 mod fixed_lag;
 mod gate;
 mod global_localization;
+mod hypotheses;
 mod inbox;
 mod input;
 mod kernel;
@@ -198,6 +199,7 @@ mod state;
 mod step;
 #[cfg(test)]
 mod tests;
+mod tie;
 mod tilt;
 mod trace;
 mod track_loss;
@@ -218,7 +220,8 @@ pub use global_localization::GlobalLocalization;
 pub use inbox::Segment;
 pub use linearize::Subject;
 pub use measurement::{
-    Component, LandmarkMeasurement, Noise, PoseMeasurement, Position, RangeBearing, StereoBearings, Triangulated, Value,
+    Bearing, Component, LandmarkMeasurement, Noise, PoseMeasurement, Position, Range, RangeBearing, StereoBearings,
+    Triangulated, Value,
 };
 pub use measurement::{Expected, Mount};
 pub use motion::{Increment, increment, v_matrix_derivative};
@@ -230,8 +233,9 @@ pub use belief::LandmarkStatus;
 pub use calibration::{CalibrationEstimate, CalibrationParameter};
 pub use chart::{Centre, Chart, Charts};
 pub use config::{
-    Association, CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, MapConfig, MapMode, MotionConfig,
-    NoiseReading, Prior, SPECS, SensorConfig, StartMode, TimingConfig, TwistHold, TwistPath, WhenFull,
+    AbsoluteConfig, Association, CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, MapConfig, MapMode,
+    MotionConfig, NoiseReading, Prior, SPECS, SensorConfig, StartMode, TimingConfig, TwistHold, TwistPath, WhenFull,
+    WorldConfig, WorldFrame,
 };
 pub use filter::{
     CompositionError, Coordinates, Correction, Discretization, Errors, Filter, Initialization, Linearization, NoiseAt,

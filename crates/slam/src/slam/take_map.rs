@@ -83,6 +83,7 @@ impl Estimator {
                 wanted: stamp,
                 observations: 0,
                 is_mapped: true,
+                is_hypothesis: false,
             };
             let own = 0.5 * (covariance + covariance.transpose());
             state.append(feature, &from_pose, &(to_error * own * to_error.transpose()));

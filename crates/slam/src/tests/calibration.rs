@@ -19,12 +19,24 @@ use nalgebra::{DMatrix, DVector, Matrix2, Matrix2x3, Matrix3};
 use rand::RngExt;
 
 /// Standard deviations of the priors of these tests, in the order of [`CalibrationParameter::ALL`].
-const SIGMAS: [f64; 9] = [0.05, 0.05, 0.02, 0.05, 0.05, 0.05, 0.05, 0.1, 0.03];
+const SIGMAS: [f64; 10] = [0.05, 0.05, 0.02, 0.05, 0.05, 0.05, 0.05, 0.1, 0.03, 0.02];
 
 fn all_on() -> CalibrationConfig {
-    let [scale_v, scale_w, bias_w, turn_slip, sensor_x, sensor_y, sensor_yaw, range_bias, bearing_bias] =
+    let [scale_v, scale_w, bias_w, turn_slip, sensor_x, sensor_y, sensor_yaw, range_bias, bearing_bias, range_scale] =
         SIGMAS.map(|sigma| Prior { value: 0.0, sigma, walk: 0.0 });
-    CalibrationConfig { scale_v, scale_w, bias_w, turn_slip, sensor_x, sensor_y, sensor_yaw, range_bias, bearing_bias }
+    CalibrationConfig {
+        scale_v,
+        scale_w,
+        bias_w,
+        turn_slip,
+        sensor_x,
+        sensor_y,
+        sensor_yaw,
+        range_bias,
+        bearing_bias,
+        range_scale,
+        ..CalibrationConfig::default()
+    }
 }
 
 /// A state with correlations everywhere and calibration away from zero.
@@ -45,6 +57,7 @@ fn correlated(coordinates: Coordinates, seed: u64) -> State {
             last_seen: Stamp::default(),
             observations: 1,
             is_mapped: false,
+            is_hypothesis: false,
         };
         state.append(feature, &Matrix2x3::zeros(), &(Matrix2::identity() * 0.05));
     }
@@ -213,9 +226,10 @@ fn measurement_jacobians_against_finite_differences() {
                 |dx: &DVector<f64>| DVector::from_column_slice(linearized(&displaced(&state, dx)).residual.as_slice());
             let h = -numeric(state.covariance.dim(), residual);
             let m = linearized(&state);
-            // The sensor's five parameters are the last of the nine.
-            assert!((h.fixed_view::<3, 5>(0, 7) - m.by_calibration).amax() < 1e-7, "{coordinates:?} {kind:?}");
-            assert!((h.fixed_view::<3, 2>(0, 14) - m.by_feature).amax() < 1e-7);
+            // The sensor's six parameters are the last of the ten.
+            let by_sensor = m.by_calibration.fixed_columns::<6>(0);
+            assert!((h.fixed_view::<3, 6>(0, 7) - by_sensor).amax() < 1e-7, "{coordinates:?} {kind:?}");
+            assert!((h.fixed_view::<3, 2>(0, 15) - m.by_feature).amax() < 1e-7);
         }
     }
 }
@@ -236,7 +250,7 @@ fn the_update_is_the_textbook_kalman_update() {
             let m = linearized(&state, &sensors, &reading, i);
             assert_eq!(m.dim, 2);
             h.fixed_view_mut::<2, 3>(2 * i, 0).copy_from(&m.by_pose.fixed_rows::<2>(0));
-            h.fixed_view_mut::<2, 5>(2 * i, 7).copy_from(&m.by_calibration.fixed_rows::<2>(0));
+            h.fixed_view_mut::<2, 6>(2 * i, 7).copy_from(&m.by_calibration.fixed_view::<2, 6>(0, 0));
             h.fixed_view_mut::<2, 2>(2 * i, state.covariance.row_of(i)).copy_from(&m.by_feature.fixed_rows::<2>(0));
             r.fixed_view_mut::<2, 2>(2 * i, 2 * i).copy_from(&m.noise.fixed_view::<2, 2>(0, 0));
             y.fixed_rows_mut::<2>(2 * i).copy_from(&m.residual.fixed_rows::<2>(0));
@@ -281,7 +295,7 @@ fn a_new_feature_is_correlated_with_the_calibration_it_was_placed_by() {
 
 /// A winding drive among twelve features on two rings, range and bearing, seen by robot and sensor with the
 /// calibration errors `c` (in the order of [`CalibrationParameter::ALL`]): what odometry states, and what is read.
-fn drive(c: &[f64; 9], steps: usize, seed: u64) -> Vec<Instant> {
+fn drive(c: &[f64; 10], steps: usize, seed: u64) -> Vec<Instant> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut noise = |std: f64| {
         let x: f64 = StandardNormal.sample(&mut rng);
@@ -307,7 +321,7 @@ fn drive(c: &[f64; 9], steps: usize, seed: u64) -> Vec<Instant> {
             let seen = (0..12)
                 .map(|i| {
                     let z = mount.transform_back(&truth.transform_back(&feature(i)));
-                    let reading = [z.norm() + c[7] + noise(0.05), z.y.atan2(z.x) + c[8] + noise(0.01)];
+                    let reading = [(z.norm() + c[7]) / (1.0 + c[9]) + noise(0.05), z.y.atan2(z.x) + c[8] + noise(0.01)];
                     Observation::new(Some(i as u32), reading)
                 })
                 .collect();
@@ -388,7 +402,7 @@ fn errors_of_calibration_are_found_and_their_covariance_is_honest() {
 fn what_cannot_be_known_stays_as_it_was() {
     let on = |sigma: f64| Prior { sigma, ..Prior::default() };
     let both = CalibrationConfig { sensor_yaw: on(0.03), bearing_bias: on(0.03), ..CalibrationConfig::default() };
-    let (slam, _) = calibrate(calibrating("default", both), &drive(&[0.0; 9], 150, 1));
+    let (slam, _) = calibrate(calibrating("default", both), &drive(&[0.0; 10], 150, 1));
     let p = block(&slam);
     let (sum, difference) = (p[(0, 0)] + p[(1, 1)] + 2.0 * p[(0, 1)], p[(0, 0)] + p[(1, 1)] - 2.0 * p[(0, 1)]);
     assert!((sum / (2.0 * 0.03_f64.powi(2)) - 1.0).abs() < 1e-9, "{sum}");
@@ -396,7 +410,7 @@ fn what_cannot_be_known_stays_as_it_was() {
 
     let odometry_only =
         CalibrationConfig { scale_v: on(0.05), scale_w: on(0.05), turn_slip: on(0.1), ..CalibrationConfig::default() };
-    let mut instants = drive(&[0.0; 9], 1, 2);
+    let mut instants = drive(&[0.0; 10], 1, 2);
     let still = instants.remove(0);
     let instants: Vec<Instant> = (0..50)
         .map(|k| {
@@ -440,7 +454,7 @@ fn a_walk_keeps_the_filter_from_being_sure() {
         scale_v: Prior { value: 0.0, sigma, walk },
         ..CalibrationConfig::default()
     };
-    let instants = drive(&[0.0; 9], 150, 3);
+    let instants = drive(&[0.0; 10], 150, 3);
     let std =
         |c: CalibrationConfig| calibrate(calibrating("default", c), &instants).0.calibration().next().unwrap().std;
     assert!(std(walking(0.05, 0.02)) > 1.5 * std(walking(0.05, 0.0)));
