@@ -20,7 +20,7 @@ use super::prune::make_room;
 use super::sensor::{Reading, Sensors};
 use super::state::{Feature, State};
 use super::step::Model;
-use super::{Coordinates, DropReason};
+use super::{Coordinates, DropReason, Linearization};
 use lienav_base::stamp::Stamp;
 use nalgebra::{Matrix2, Matrix2x3, SymmetricEigen, Vector2};
 use serde::{Deserialize, Serialize};
@@ -31,8 +31,13 @@ const IMPROBABLE: f64 = -10.0;
 const MISREAD: f64 = 0.02;
 /// How far a misread may be off, in the standard deviations of the reading.
 const MISREAD_WIDTH: f64 = 100.0;
+/// The factor for the variance of readings of a landmark that may be in several places: what is linearized far from the
+/// place tells less than it seems to.
+const CAUTION: f64 = 2.0;
 /// The largest error of linearization in the place that becomes a landmark, in standard deviations of the reading.
-const BEND: f64 = 0.5;
+const BEND: f64 = 0.15;
+/// The same in a place that stands for two.
+const UNITED: f64 = 1.0;
 /// Two hypotheses that are nearer than this, in standard deviations of their distance, cannot be told apart.
 const ALIKE: f64 = 2.0;
 /// After so many readings in a row that fit no hypothesis, none of them is true.
@@ -163,14 +168,14 @@ fn correct(state: &mut State, model: &Model, set: &mut Hypotheses, reading: &Rea
     for (member, weight) in &mut set.members {
         let Some(i) = state.find(*member) else { continue };
         let mut m = Match::new(Subject::Feature(i), reading);
-        if !linearize(state, &model.sensors, &mut m, model.filter.linearization()) {
+        if !linearize(state, &model.sensors, &mut m, Linearization::Current) {
             *weight = f64::NEG_INFINITY;
             continue;
         }
         let std = m.noise[(0, 0)].sqrt();
         let (shift, spread) = bend(state, &model.sensors, reading, i);
         m.residual.x -= shift;
-        m.noise[(0, 0)] += spread;
+        m.noise[(0, 0)] = m.noise[(0, 0)] * CAUTION + spread;
         let covariance = innovation_covariance(state, &m);
         let Some(distance) = mahalanobis_squared(&m.residual, &covariance, 1) else {
             *weight = f64::NEG_INFINITY;
@@ -285,7 +290,7 @@ fn stays_straight(state: &State, model: &Model, (i, k): (usize, usize), share: f
     let std = reading.covariance[(0, 0)].sqrt();
     let (_, first) = bend(state, &model.sensors, reading, i);
     let (_, second) = bend(state, &model.sensors, reading, k);
-    (one + other - 2.0 * here).abs() < 2.0 * BEND * std && first.max(second).sqrt() < 2.0 * BEND * std
+    (one + other - 2.0 * here).abs() < UNITED * std && first.max(second).sqrt() < UNITED * std
 }
 
 /// Makes a landmark of the last hypothesis, if the measurement is nearly linear there; says whether it did.

@@ -10,7 +10,7 @@ use nalgebra::{Matrix1, Matrix1x2, Matrix2, Vector1, Vector2};
 use std::f64::consts::TAU;
 
 /// The most places that one reading begins a landmark with.
-pub const MAX_HYPOTHESES: usize = 32;
+pub const MAX_HYPOTHESES: usize = 48;
 
 /// A range, m: h(z) = |z|. Radio beacons and sonar give it. A part of the readings may be too long, because something
 /// stood in the line of sight; none is too short.
@@ -57,10 +57,10 @@ impl LandmarkMeasurement<1> for Range {
     }
 
     /// Normal distributions on a circle of the radius that was read, as many as keep each nearly straight: an arc of
-    /// standard deviation α has a sagitta of rα²/2, which is to be no more than the noise of the range.
+    /// standard deviation α has a sagitta of rα²/2, which is to be no more than a part of the noise of the range.
     fn hypotheses(&self, read: &Vector1<f64>, stated: &Matrix1<f64>) -> Vec<(Vector2<f64>, Matrix2<f64>)> {
         let (r, std) = (read.x, stated.x.sqrt());
-        let wanted = TAU / (SPACING * (2.0 * std / r).sqrt());
+        let wanted = TAU / (SPACING * (2.0 * SAGITTA * std / r).sqrt());
         let count = wanted.ceil().clamp(4.0, MAX_HYPOTHESES as f64);
         let square = (TAU / (SPACING * count)).powi(2);
         // The mean of r cos a and the variances of r cos a and r sin a, a ~ N(0, α²).
@@ -152,5 +152,7 @@ impl LandmarkMeasurement<1> for Bearing {
 
 /// From one of equal normal distributions to the next, in standard deviations: their sum is level to three hundredths.
 const SPACING: f64 = 1.7;
+/// The sagitta of a normal distribution on a circle, in standard deviations of the range.
+const SAGITTA: f64 = 0.3;
 /// The standard deviation of a distance along a line of sight, as a part of the distance.
-const DEPTH: f64 = 0.25;
+const DEPTH: f64 = 0.15;
