@@ -37,6 +37,7 @@ pub fn augment(
         wanted: stamp,
         is_mapped: false,
         is_hypothesis: false,
+        misfits: 0,
     };
     let (r, p_feature) = (state.pose.rotation(), state.pose.transform(&z));
     match filter.errors {

@@ -159,6 +159,7 @@ fn append(state: &mut State, known: &KnownMap, k: usize, stamp: Stamp) {
         wanted: stamp,
         is_mapped: true,
         is_hypothesis: false,
+        misfits: 0,
     };
     // In which axes the errors of the places stand in the state.
     let (x, axes) = match state.coordinates {

@@ -14,6 +14,7 @@
 //! mirror image for a robot that drives straight on, both stay.
 
 use super::covariance::Covariance;
+use super::fixed_lag::Associated;
 use super::gate::mahalanobis_squared;
 use super::linearize::{Match, Subject, innovation_covariance, linearize};
 use super::prune::make_room;
@@ -38,8 +39,18 @@ const CAUTION: f64 = 2.0;
 const BEND: f64 = 0.15;
 /// The same in a place that stands for two.
 const UNITED: f64 = 1.0;
+/// The largest standard deviation of a place that becomes a landmark, as a part of its distance: from elsewhere the
+/// measurement would not be linear over a larger one.
+const SPREAD: f64 = 0.04;
 /// Two hypotheses that are nearer than this, in standard deviations of their distance, cannot be told apart.
 const ALIKE: f64 = 2.0;
+/// A landmark is dropped after so many readings in a row that do not fit.
+const WRONG: u8 = 30;
+/// If so many others fit.
+const OTHERS: usize = 2;
+/// Two readings that differ by more than this, in standard deviations, beside the way between them, do not confirm each
+/// other.
+const CONFIRMED: f64 = 4.0;
 /// After so many readings in a row that fit no hypothesis, none of them is true.
 const MISFITS: u32 = 8;
 
@@ -54,6 +65,9 @@ pub struct Hypotheses {
     misfits: u32,
     /// How many readings there were.
     readings: u32,
+    /// The first reading, and where the robot was then, until a second one confirms it: there are no members before.
+    #[serde(default)]
+    unconfirmed: Option<(f64, Vector2<f64>)>,
 }
 
 /// What became of a reading of a landmark that is not in the map.
@@ -86,11 +100,28 @@ pub fn take(
         let says_where = !model.sensors.hypotheses(&state.mounts, reading).is_empty();
         return Err(if says_where { DropReason::UnknownLandmark } else { DropReason::OutOfRange });
     };
-    state.hypotheses.retain(|known| !known.members.is_empty());
+    state.hypotheses.retain(|known| !known.members.is_empty() || known.unconfirmed.is_some());
     let Some(at) = state.hypotheses.iter().position(|known| known.id == id) else {
+        if model.sensors.may_be_late(reading) {
+            let unconfirmed = Some((reading.value.x, state.pose.p));
+            state.hypotheses.push(Hypotheses { id, members: Vec::new(), misfits: 0, readings: 0, unconfirmed });
+            return Err(DropReason::Undetermined);
+        }
         return begin(state, model, id, reading, stamp);
     };
     let mut set = state.hypotheses.swap_remove(at);
+    if let Some((value, place)) = set.unconfirmed {
+        // A reading that is too long begins nothing.
+        let bound = CONFIRMED * reading.covariance[(0, 0)].sqrt() + (state.pose.p - place).norm();
+        if !model.sensors.may_be_late(reading) || (reading.value.x - value).abs() <= bound {
+            return begin(state, model, id, reading, stamp);
+        }
+        if reading.value.x < value {
+            set.unconfirmed = Some((reading.value.x, state.pose.p));
+        }
+        state.hypotheses.push(set);
+        return Err(DropReason::Undetermined);
+    }
     set.members.retain(|(member, _)| state.find(*member).is_some());
     correct(state, model, &mut set, reading, stamp);
     if set.members.is_empty() || set.misfits >= MISFITS {
@@ -117,9 +148,30 @@ fn begin(state: &mut State, model: &Model, id: u32, reading: &Reading, stamp: St
         }
         append(state, model, (z, covariance), reading, stamp);
     }
-    let members = state.features[first..].iter().map(|feature| (feature.id, 0.0)).collect();
-    state.hypotheses.push(Hypotheses { id, members, misfits: 0, readings: 1 });
+    // As many landmarks are to be expected in each as it has area: those far away on a line of sight stand for more.
+    let weights = places.iter().map(|(_, covariance)| 0.5 * covariance.determinant().max(f64::MIN_POSITIVE).ln());
+    let most = weights.clone().fold(f64::NEG_INFINITY, f64::max);
+    let members = state.features[first..].iter().zip(weights).map(|(feature, weight)| (feature.id, weight - most));
+    let members = members.collect();
+    state.hypotheses.push(Hypotheses { id, members, misfits: 0, readings: 1, unconfirmed: None });
     Ok(Taken::Begun)
+}
+
+/// Takes note of readings of one number that the gate has left out. A landmark that they leave for so long, while most
+/// others are where they were, is a wrong one, and is dropped: the next reading begins it anew.
+pub fn note_misfits(state: &mut State, model: &Model, gated: &[Associated]) {
+    for Associated { subject, reading, .. } in gated {
+        let Subject::Feature(id) = *subject else { continue };
+        if model.sensors.dim(reading) != 1 || state.is_frozen {
+            continue;
+        }
+        let Some(i) = state.find(id) else { continue };
+        state.features[i].misfits = state.features[i].misfits.saturating_add(1);
+        let fit = state.features.iter().filter(|other| !other.is_hypothesis && other.misfits == 0).count();
+        if state.features[i].misfits >= WRONG && fit >= OTHERS {
+            state.swap_remove(i);
+        }
+    }
 }
 
 /// Adds the feature of a hypothesis at z, in the robot frame.
@@ -152,6 +204,7 @@ fn append(
         // Corrections of a mapped feature use no chart: a hypothesis is as good as straight.
         is_mapped: true,
         is_hypothesis: true,
+        misfits: 0,
     };
     state.append(feature, &from_pose, &own);
     let expected = model.sensors.expect(&state.mounts, reading, z, z);
@@ -299,7 +352,8 @@ fn promote(state: &mut State, model: &Model, set: &Hypotheses, reading: &Reading
     let Some(i) = state.find(member) else { return true };
     let (shift, spread) = bend(state, &model.sensors, reading, i);
     let std = reading.covariance[(0, 0)].sqrt();
-    if (shift * shift + spread).sqrt() > BEND * std || set.readings < 3 {
+    let is_wide = state.relative_spread(i) > SPREAD * SPREAD * state.in_robot(i).norm_squared();
+    if is_wide || (shift * shift + spread).sqrt() > BEND * std || set.readings < 3 {
         return false;
     }
     state.rename(i, set.id);

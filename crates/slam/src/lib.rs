@@ -116,8 +116,8 @@
 //!
 //! A [`LandmarkMeasurement`] of D numbers predicts what a sensor reads of a landmark at z, with its Jacobian; a
 //! [`PoseMeasurement`] predicts what a sensor reads at a pose. D is 1, 2 or 3, and gates follow from it. [`Position`],
-//! [`RangeBearing`], [`StereoBearings`] and [`Triangulated`] are in the crate; a program implements either trait for
-//! its own. A [`Sensor`] is a measurement on its mount, and [`Slam::add_sensor`] adds it to a filter:
+//! [`RangeBearing`], [`Range`], [`Bearing`], [`StereoBearings`] and [`Triangulated`] are in the crate; a program
+//! implements either trait for its own. A [`Sensor`] is a measurement on its mount, and [`Slam::add_sensor`] adds it to a filter:
 //!
 //! ```
 //! use lienav_slam::{Config, Discretization, Errors, FeatureKind, Filter, NoiseAt, StereoModel};

@@ -235,6 +235,12 @@ impl Sensors {
         self.of(reading).trust(residual, covariance)
     }
 
+    /// Whether a reading may be one of a disturbed sensor.
+    pub fn may_be_late(&self, reading: &Reading) -> bool {
+        let far = Vector3::new(20.0 * reading.covariance[(0, 0)].sqrt(), 0.0, 0.0);
+        self.trust(reading, &far, &reading.covariance) < 1.0
+    }
+
     /// How the place that [`Sensors::place`] gives depends on the calibration: ∂z/∂c = −(∂h/∂z)⁻¹ ∂h/∂c. `None` where
     /// nothing of the sensor is calibrated, or the model has no inverse.
     pub fn place_by_calibration(

@@ -41,6 +41,9 @@ pub struct Feature {
     /// Whether it is one of several places where a landmark may be, and no landmark.
     #[serde(default)]
     pub is_hypothesis: bool,
+    /// How many readings of one number in a row its gate has left out.
+    #[serde(default)]
+    pub misfits: u8,
 }
 
 impl Feature {

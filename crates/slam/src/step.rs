@@ -5,7 +5,7 @@ use super::augment::augment;
 use super::enter::enter;
 use super::fixed_lag::{Associated, Role};
 use super::gate::{Gate, gate, mahalanobis_squared};
-use super::hypotheses::{Taken, is_hypothetical, take};
+use super::hypotheses::{Taken, is_hypothetical, note_misfits, take};
 use super::known_map::KnownMap;
 use super::linearize::{Match, Preview, Subject, innovation_covariance, relinearize};
 use super::motion::Increment;
@@ -157,7 +157,10 @@ pub fn step(
 
     readings.clone_from(gated);
     match &updated {
-        Ok(_) => note_matches(state, matched, stamp, readings),
+        Ok(_) => {
+            note_matches(state, matched, stamp, readings);
+            note_misfits(state, model, gated);
+        }
         Err(Singular) => matched.iter().for_each(|_| refused.add(DropReason::Singular)),
     }
     newcomers = tie_to_world(state, model, newcomers, stamp, &mut refused, readings);
@@ -337,6 +340,7 @@ fn note_matches(state: &mut State, matches: &[Match], stamp: Stamp, readings: &m
             let feature = &mut state.features[i];
             feature.last_seen = stamp;
             feature.observations = feature.observations.saturating_add(1);
+            feature.misfits = 0;
         }
         readings.push(Associated {
             noise_scale: m.noise_scale,

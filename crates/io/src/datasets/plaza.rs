@@ -103,7 +103,6 @@ fn config(start: Option<&(Stamp, Se2)>) -> Config {
     config.sensor.range_std_m = 0.5;
     config.sensor.max_range_m = 200.0;
     config.sensor.late_probability = 0.1;
-    config.sensor.correlation_s = 2.0;
     config.gate.robust_scale = 2.0;
     config.gate.probability = 0.9999;
     config.calibration.range_bias = Prior { sigma: 0.5, ..Prior::default() };

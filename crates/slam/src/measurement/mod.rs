@@ -3,8 +3,8 @@
 //! A measurement is one type. [`LandmarkMeasurement`] is a function of where a landmark is in the sensor frame, y =
 //! h(z) + b + n; [`PoseMeasurement`] a function of where the sensor is in the map. Both state their dimension D in
 //! their type, and the filter, the batch estimate and the simulator take them as a [`Sensor`](crate::Sensor): a
-//! measurement on its mount. [`Position`], [`RangeBearing`], [`StereoBearings`] and [`Triangulated`] are written
-//! against the same interface that a program outside of this crate has.
+//! measurement on its mount. [`Position`], [`RangeBearing`], [`Range`], [`Bearing`], [`StereoBearings`] and
+//! [`Triangulated`] are written against the same interface that a program outside of this crate has.
 
 mod erased;
 mod position;
@@ -103,8 +103,8 @@ pub trait LandmarkMeasurement<const D: usize>: fmt::Debug + Send + Sync {
     }
 
     /// Where the landmark of a reading without bias may be, if a single reading does not determine it: normal
-    /// distributions of equal weight, as means, m, and covariances in the sensor frame. Each is to be so narrow that
-    /// the measurement is nearly linear in it. The filter corrects all of them until one is left.
+    /// distributions, as means, m, and covariances in the sensor frame, with weights that follow from their areas. Each
+    /// is to be so narrow that the measurement is nearly linear in it. The filter corrects all of them until one is left.
     fn hypotheses(&self, read: &SVector<f64, D>, stated: &SMatrix<f64, D, D>) -> Vec<(Vector2<f64>, Matrix2<f64>)> {
         let _ = (read, stated);
         Vec::new()

@@ -155,4 +155,4 @@ const SPACING: f64 = 1.7;
 /// The sagitta of a normal distribution on a circle, in standard deviations of the range.
 const SAGITTA: f64 = 0.3;
 /// The standard deviation of a distance along a line of sight, as a part of the distance.
-const DEPTH: f64 = 0.15;
+const DEPTH: f64 = 0.1;

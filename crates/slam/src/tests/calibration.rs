@@ -55,6 +55,7 @@ fn correlated(coordinates: Coordinates, seed: u64) -> State {
             observations: 1,
             is_mapped: false,
             is_hypothesis: false,
+            misfits: 0,
         };
         state.append(feature, &Matrix2x3::zeros(), &(Matrix2::identity() * 0.05));
     }
