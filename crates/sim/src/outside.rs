@@ -63,3 +63,36 @@ impl OutsideConfig {
         if self.yaw_std_rad > 0.0 { FeatureKind::WorldPose } else { FeatureKind::WorldPosition }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Scenario;
+
+    /// 4,000 readings 2 s apart of a robot at rest: the variance is that of both parts, and the lasting one has the stated
+    /// correlation from one to the next, e^{-2/20}.
+    #[test]
+    fn the_lasting_error_has_the_stated_variance_and_correlation() {
+        let config = Scenario::named("gnss").unwrap().outside;
+        let mut outside = Outside::new(&OutsideConfig { outage_s: 0.0, ..config.clone() }, 7);
+        let at = |k: i32| Stamp::from_secs(2.0 * f64::from(k));
+        let errors: Vec<Vector2<f64>> = (0..4000)
+            .filter_map(|k| outside.observe(at(k), &Se2::identity()))
+            .map(|seen| seen.observations[0].value.xy() - Vector2::new(config.x_m, config.y_m))
+            .collect();
+        let count = errors.len() as f64;
+        let variance = errors.iter().map(Vector2::norm_squared).sum::<f64>() / (2.0 * count);
+        let shared = errors.windows(2).map(|pair| pair[0].dot(&pair[1])).sum::<f64>() / (2.0 * (count - 1.0));
+        // About 400 independent ones of two coordinates: 5 %.
+        assert!((variance / 0.26 - 1.0).abs() < 0.2, "{variance}");
+        assert!((shared / (0.25 * (-0.1_f64).exp()) - 1.0).abs() < 0.2, "{shared}");
+    }
+
+    #[test]
+    fn nothing_is_read_in_an_outage() {
+        let mut outside = Outside::new(&Scenario::named("gnss-outage").unwrap().outside, 7);
+        let seen = |outside: &mut Outside, at: f64| outside.observe(Stamp::from_secs(at), &Se2::identity()).is_some();
+        assert!(seen(&mut outside, 99.0) && !seen(&mut outside, 100.0) && !seen(&mut outside, 159.0));
+        assert!(seen(&mut outside, 160.0));
+    }
+}

@@ -294,9 +294,9 @@ mod tests {
             prop_assert_eq!((seen.kind, seen.observations[0].id), (kind, Some(9)));
             let value = seen.observations[0].value.xy();
             let found = match kind {
-                FeatureKind::RelativePosition | FeatureKind::Added(_) => value,
                 FeatureKind::RangeBearing => polar(value.x, value.y),
                 FeatureKind::StereoBearings => triangulated(mounted.baseline_m, &value),
+                _ => value,
             };
             prop_assert!((found - z).norm() < 1e-9);
         }
@@ -345,9 +345,9 @@ mod tests {
         for kind in [FeatureKind::RelativePosition, FeatureKind::RangeBearing, FeatureKind::StereoBearings] {
             let config = FeatureSensorConfig { bearing_bias_rad: 0.1, range_bias_m: -0.2, ..config(kind) };
             let (std, bias) = match kind {
-                FeatureKind::RelativePosition | FeatureKind::Added(_) => ((0.1, 0.1), (0.0, 0.0)),
                 FeatureKind::RangeBearing => ((0.05, 0.01), (-0.2, 0.1)),
                 FeatureKind::StereoBearings => ((0.01, 0.01), (0.1, 0.1)),
+                _ => ((0.1, 0.1), (0.0, 0.0)),
             };
             let z = Vector2::new(2.0, 0.5);
             let truth = project(&config, &z) + Vector2::new(bias.0, bias.1);
@@ -360,6 +360,23 @@ mod tests {
             }
             assert!((sum - 10_000.0).abs() < 3.0 * 141.4, "{kind:?}: {sum}");
         }
+    }
+
+    /// 5,000 ranges, of which a twentieth is too long by 1–5 m, none too short: 250 ± 15, by 3 m ± 1.15 m.
+    #[test]
+    fn late_ranges_come_as_often_as_stated_and_are_only_too_long() {
+        let config = FeatureSensorConfig { late_probability: 0.05, range_std_m: 1e-6, ..config(FeatureKind::Range) };
+        let mut sensor = FeatureSensor::new(&config, Vec::new(), 5);
+        let z = Vector2::new(3.0, 0.5);
+        let mut read = || {
+            let seen = sensor.observe(Stamp::default(), &Se2::identity(), &[(0, z)]).0.observations[0];
+            assert_eq!(seen.value.len(), 1);
+            seen.value[0] - z.norm()
+        };
+        let late: Vec<f64> = (0..5000).map(|_| read()).filter(|error| error.abs() > 1e-3).collect();
+        assert!((205..=295).contains(&late.len()), "{}", late.len());
+        let mean = late.iter().sum::<f64>() / late.len() as f64;
+        assert!(late.iter().all(|error| (0.99..5.01).contains(error)) && (mean - 3.0).abs() < 0.3, "{mean}");
     }
 
     #[test]
