@@ -69,7 +69,7 @@ mod tests {
         assert!((north.y - 111.131_8).abs() < 2e-3 && north.x.abs() < 1e-6, "{north}");
         assert!((east.x - 78.846_8).abs() < 2e-3 && east.y.abs() < 1e-3, "{east}");
         assert_eq!(datum.plane(45.0, 10.0, 0.0).unwrap(), Vector2::zeros());
-        assert!(datum.plane(45.0, 370.0, 0.0).unwrap().norm() < 1e-6, "a turn is no way");
+        assert!(datum.plane(45.0, -350.0, 0.0).unwrap().norm() < 1e-6, "a turn is no way");
         assert!(datum.plane(45.0, 10.0, 100.0).unwrap().norm() < 1e-6, "up is not in the plane");
     }
 
