@@ -53,6 +53,7 @@ mod filter_config;
 mod grids;
 mod imu;
 mod odometry;
+mod outside;
 mod random;
 mod relations;
 pub mod scan;
@@ -69,7 +70,8 @@ mod world;
 pub use cones::ConeTrack;
 pub use imu::ImuReading;
 pub use scenario::{
-    FeatureSensorConfig, ImuConfig, InitialErrorConfig, OdometryConfig, PathKind, SPECS, Scenario, ScenarioError,
-    TrajectoryConfig, TruthModel, TwistReading, UnknownScenario, WorldConfig, WorldKind,
+    FeatureSensorConfig, ImuConfig, InitialErrorConfig, OdometryConfig, OutsideConfig, PathKind, SPECS, Scenario,
+    ScenarioError, SingleSensorConfig, TrajectoryConfig, TruthModel, TwistReading, UnknownScenario, WorldConfig,
+    WorldKind,
 };
 pub use simulation::{Frame, Simulation};

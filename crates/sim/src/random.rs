@@ -18,6 +18,8 @@ pub(super) enum Purpose {
     Detections = 6,
     Clutter = 7,
     Classes = 8,
+    Late = 9,
+    Outside = 10,
 }
 
 /// The generator of one purpose: ChaCha with 8 rounds, the stream number being the purpose.

@@ -36,6 +36,8 @@ pub fn augment(
         observations: 1,
         wanted: stamp,
         is_mapped: false,
+        is_hypothesis: false,
+        misfits: 0,
     };
     let (r, p_feature) = (state.pose.rotation(), state.pose.transform(&z));
     match filter.errors {

@@ -35,6 +35,8 @@ pub struct Estimator {
     added: Vec<Sensor>,
     /// Where the sensor of the configuration sits, if that was learned after the start.
     mount: Option<Se2>,
+    /// Where the antenna of what measures in the world sits, likewise.
+    antenna: Option<Se2>,
     /// Motion since the last correction, not yet applied.
     pending: Increment,
     track_loss: TrackLoss,
@@ -77,7 +79,7 @@ impl SavedEstimator {
 
     /// The features that count as landmarks, with their joint covariance in the map frame.
     pub fn landmark_map(&self) -> LandmarkMap {
-        self.state.landmark_map(|id| self.memory.is_landmark(id))
+        self.state.landmark_map(|id| self.memory.is_landmark(id) && !self.state.is_hypothesis(id))
     }
 
     /// How many features there are.
@@ -95,13 +97,14 @@ impl Estimator {
             learned: config
                 .learning
                 .enabled
-                .then(|| NoiseFactors::new(&config.learning, &config.sensor, model.sensors.len())),
+                .then(|| NoiseFactors::new(&config.learning, &config.sensor, model.sensors.count())),
             order: Vec::new(),
             watch: Watch::default(),
             lost: Vec::new(),
             state: initial_state(config, &model),
             added: Vec::new(),
             mount: None,
+            antenna: None,
             pending: Increment::none(),
             track_loss: TrackLoss::new(config.gate.starvation_limit_s),
             fixed_lag: FixedLag::new(filter.fixed_lag()),
@@ -132,7 +135,12 @@ impl Estimator {
                 let sensor = self.added.get_mut(usize::from(k)).ok_or(DropReason::UnknownSensor)?;
                 *sensor = sensor.clone().moved(mount);
             }
-            FeatureKind::RelativePosition | FeatureKind::RangeBearing | FeatureKind::StereoBearings => {
+            FeatureKind::WorldPosition | FeatureKind::WorldPose => self.antenna = Some(mount),
+            FeatureKind::RelativePosition
+            | FeatureKind::RangeBearing
+            | FeatureKind::StereoBearings
+            | FeatureKind::Range
+            | FeatureKind::Bearing => {
                 self.mount = Some(mount);
             }
         }
@@ -194,7 +202,7 @@ impl Estimator {
         if !saved.memory.is_sound() {
             return Err(Damage("what is remembered of landmarks without identity is damaged"));
         }
-        if saved.learned.as_ref().is_some_and(|learned| !learned.is_of(sensors.len())) {
+        if saved.learned.as_ref().is_some_and(|learned| !learned.is_of(sensors.count())) {
             return Err(Damage("what was learned of the noise is damaged"));
         }
         saved.fixed_lag.complete(filter.fixed_lag(), sensors, complete)
@@ -226,13 +234,17 @@ impl Estimator {
     /// Applies settings that may change while running.
     pub fn reconfigure(&mut self, config: &Config) {
         let (before, known) = (self.model.map.mode, std::mem::take(&mut self.model.known));
-        let config = &Config { sensor: self.sensor(&config.sensor), ..config.clone() };
+        let mut absolute = config.absolute.clone();
+        if let Some(Se2 { p, theta }) = self.antenna {
+            (absolute.x_m, absolute.y_m, absolute.yaw_rad) = (p.x, p.y, theta);
+        }
+        let config = &Config { sensor: self.sensor(&config.sensor), absolute, ..config.clone() };
         self.model = Model::new(in_mode(self.filter, config.map.mode), config, &self.added);
         self.model.known = known;
         if config.map.mode != before {
             self.change_mode(before);
         }
-        let sensors = self.model.sensors.len();
+        let sensors = self.model.sensors.count();
         self.learned = self.learned.take().filter(|_| config.learning.enabled);
         match &mut self.learned {
             Some(learned) => learned.reconfigure(&config.learning, &config.sensor, sensors),
@@ -271,7 +283,7 @@ impl Estimator {
     /// Forgets what does not count as a landmark yet.
     fn drop_candidates(&mut self) {
         for i in (0..self.state.features.len()).rev() {
-            if !self.memory.is_landmark(self.state.features[i].id) {
+            if !self.is_landmark(self.state.features[i].id) {
                 self.state.swap_remove(i);
             }
         }
@@ -296,7 +308,8 @@ impl Estimator {
         let mut known = self.model.known.clone();
         let is_frozen = self.model.map.mode == MapMode::Localization;
         if !is_frozen {
-            (0..self.state.features.len()).for_each(|i| known.write(&self.state.landmark(i)));
+            let of_landmarks = |i: &usize| !self.state.features[*i].is_hypothesis;
+            (0..self.state.features.len()).filter(of_landmarks).for_each(|i| known.write(&self.state.landmark(i)));
         }
         let mut map = known.to_map();
         let is_correlated = !is_frozen || known.is_correlated();
@@ -459,15 +472,15 @@ impl Estimator {
 
     /// Whether a feature counts as a landmark, and is not a candidate.
     pub fn is_landmark(&self, id: u32) -> bool {
-        self.memory.is_landmark(id)
+        self.memory.is_landmark(id) && !self.state.is_hypothesis(id)
     }
 
     /// How many features count as landmarks.
     pub fn landmarks(&self) -> usize {
         // What is remembered may be of features that have been dropped since.
         match self.memory.candidates() {
-            0 => self.state.features.len(),
-            _ => self.state.features.iter().filter(|feature| self.memory.is_landmark(feature.id)).count(),
+            0 if self.state.hypotheses.is_empty() => self.state.features.len(),
+            _ => self.state.features.iter().filter(|feature| self.is_landmark(feature.id)).count(),
         }
     }
 
@@ -483,7 +496,7 @@ impl Estimator {
 
     /// The features that count as landmarks, with their joint covariance in the map frame.
     pub fn landmark_map(&self) -> LandmarkMap {
-        self.state.landmark_map(|id| self.memory.is_landmark(id))
+        self.state.landmark_map(|id| self.is_landmark(id))
     }
 
     /// How often the robot was relocated because the gate had left out most readings.

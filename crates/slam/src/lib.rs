@@ -116,8 +116,8 @@
 //!
 //! A [`LandmarkMeasurement`] of D numbers predicts what a sensor reads of a landmark at z, with its Jacobian; a
 //! [`PoseMeasurement`] predicts what a sensor reads at a pose. D is 1, 2 or 3, and gates follow from it. [`Position`],
-//! [`RangeBearing`], [`StereoBearings`] and [`Triangulated`] are in the crate; a program implements either trait for
-//! its own. A [`Sensor`] is a measurement on its mount, and [`Slam::add_sensor`] adds it to a filter:
+//! [`RangeBearing`], [`Range`], [`Bearing`], [`StereoBearings`] and [`Triangulated`] are in the crate; a program
+//! implements either trait for its own. A [`Sensor`] is a measurement on its mount, and [`Slam::add_sensor`] adds it to a filter:
 //!
 //! ```
 //! use lienav_slam::{Config, Discretization, Errors, FeatureKind, Filter, NoiseAt, StereoModel};
@@ -178,6 +178,7 @@ mod filter;
 mod fixed_lag;
 mod gate;
 mod global_localization;
+mod hypotheses;
 mod inbox;
 mod input;
 mod kernel;
@@ -201,6 +202,7 @@ mod state;
 mod step;
 #[cfg(test)]
 mod tests;
+mod tie;
 mod tilt;
 mod trace;
 mod track_loss;
@@ -222,7 +224,8 @@ pub use inbox::Segment;
 pub use linearize::Subject;
 pub use linearized::{LinearizedReading, LinearizedStep};
 pub use measurement::{
-    Component, LandmarkMeasurement, Noise, PoseMeasurement, Position, RangeBearing, StereoBearings, Triangulated, Value,
+    Bearing, Component, LandmarkMeasurement, Noise, PoseMeasurement, Position, Range, RangeBearing, StereoBearings,
+    Triangulated, Value,
 };
 pub use measurement::{Expected, Mount};
 pub use motion::{Increment, increment, v_matrix_derivative};
@@ -234,8 +237,9 @@ pub use belief::LandmarkStatus;
 pub use calibration::{CalibrationEstimate, CalibrationParameter};
 pub use chart::{Centre, Chart, Charts};
 pub use config::{
-    Association, CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, LearningConfig, MapConfig, MapMode,
-    MotionConfig, NoiseReading, Prior, SPECS, SensorConfig, StartMode, TimingConfig, TwistHold, TwistPath, WhenFull,
+    AbsoluteConfig, Association, CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, LearningConfig,
+    MapConfig, MapMode, MotionConfig, NoiseReading, Prior, SPECS, SensorConfig, StartMode, TimingConfig, TwistHold,
+    TwistPath, WhenFull, WorldConfig, WorldFrame,
 };
 pub use filter::{
     CompositionError, Coordinates, Correction, Discretization, Errors, Filter, Initialization, Linearization, NoiseAt,

@@ -317,12 +317,11 @@ impl NoiseFactors {
             let std = 2.0 * known_to.max(1.0 + 1e-6).ln();
             1.0 / (std * std)
         };
-        for j in 0..n {
-            for k in 0..n {
-                let at = j * n + k;
-                self.information[at] = keep * self.information[at] + fisher[at];
-            }
-            score[j] -= (1.0 - keep) * prior(j) * self.factors[j].ln();
+        for (known, told) in self.information.iter_mut().zip(&*fisher) {
+            *known = keep * *known + told;
+        }
+        for (j, (score, factor)) in score.iter_mut().zip(&self.factors).enumerate() {
+            *score -= (1.0 - keep) * prior(j) * factor.ln();
         }
         lower.clear();
         lower.extend_from_slice(&self.information);

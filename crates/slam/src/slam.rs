@@ -267,6 +267,8 @@ impl Slam {
         observations: &[Observation],
     ) -> Result<(), DropReason> {
         self.check_enabled()?;
+        let is_of_world = matches!(kind, FeatureKind::WorldPosition | FeatureKind::WorldPose);
+        let stamp = if is_of_world { stamp + -self.config.absolute.delay_s } else { stamp };
         if observations.len() > MAX_POINTS {
             return Err(DropReason::TooManyPoints);
         }

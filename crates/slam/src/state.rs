@@ -2,11 +2,13 @@
 
 use super::calibration::Calibration;
 use super::covariance::Covariance;
+use super::hypotheses::Hypotheses;
 use super::linearize::Subject;
 use super::measurement::Mount;
 use super::motion::Increment;
 use super::sensor::Sensors;
-use super::{CalibrationConfig, CalibrationEstimate, Coordinates, Landmark, LandmarkMap, MapLandmark};
+use super::tie::Untied;
+use super::{CalibrationConfig, CalibrationEstimate, Coordinates, Landmark, LandmarkMap, MapLandmark, WorldFrame};
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, skew};
 use nalgebra::{DMatrix, Matrix2, Matrix2x3, Matrix3, Vector2};
@@ -37,6 +39,12 @@ pub struct Feature {
     /// Whether it has been out of view since it was added. Its uncertainty then comes from the motion of the robot
     /// rather than from its range, and corrections no longer use a chart.
     pub is_mapped: bool,
+    /// Whether it is one of several places where a landmark may be, and no landmark.
+    #[serde(default)]
+    pub is_hypothesis: bool,
+    /// How many readings of one number in a row its gate has left out.
+    #[serde(default)]
+    pub misfits: u8,
 }
 
 impl Feature {
@@ -69,6 +77,13 @@ pub struct State {
     pub features: Vec<Feature>,
     /// The joint covariance of pose, calibration and features, in this order.
     pub covariance: Covariance,
+    /// Landmarks that may be in several places.
+    #[serde(default)]
+    pub hypotheses: Vec<Hypotheses>,
+    /// What is known of where the map lies in the world, while that is too little; `None` when the map is tied to it, or
+    /// is in its frame.
+    #[serde(default)]
+    pub tie: Option<Untied>,
     #[serde(skip)]
     index: HashMap<u32, usize>,
     /// The next identity that the filter gives. Restoring an earlier state does not reset it, so that no identity is
@@ -104,6 +119,8 @@ impl State {
             calibration,
             features: Vec::with_capacity(capacity),
             covariance,
+            hypotheses: Vec::new(),
+            tie: untied(config),
             index: HashMap::with_capacity(2 * capacity),
             next_id: FIRST_OWN_ID,
         }
@@ -120,6 +137,8 @@ impl State {
             mounts,
             features,
             covariance,
+            hypotheses,
+            tie,
             index,
             next_id: _,
         } = other;
@@ -129,6 +148,8 @@ impl State {
         self.mounts.clone_from(mounts);
         self.features.clone_from(features);
         self.covariance.copy_from(covariance);
+        self.hypotheses.clone_from(hypotheses);
+        self.tie = *tie;
         self.index.clone_from(index);
     }
 
@@ -152,12 +173,38 @@ impl State {
         }
         self.mounts = sensors.mounts(&self.calibration);
         self.index = self.features.iter().enumerate().map(|(i, feature)| (feature.id, i)).collect();
-        if self.index.len() == self.features.len() { Ok(()) } else { Err(Damage("two features share an identity")) }
+        if self.index.len() != self.features.len() {
+            return Err(Damage("two features share an identity"));
+        }
+        if !self.hypotheses.iter().all(|set| set.is_sound(|id| self.index.contains_key(&id))) {
+            return Err(Damage("a place where a landmark may be is missing"));
+        }
+        Ok(())
     }
 
     /// Adds a correction of the calibration.
     pub fn correct_calibration(&mut self, delta: &[f64]) {
         self.calibration.correct(delta);
+        self.mounts.iter_mut().for_each(|mount| mount.calibrate(&self.calibration));
+    }
+
+    /// Sets the pose of the map in the world.
+    pub fn set_world(&mut self, world: &Se2) {
+        self.calibration.set_world(world);
+        self.mounts.iter_mut().for_each(|mount| mount.calibrate(&self.calibration));
+    }
+
+    /// The lasting error of positions in the world fades for this long, s, and a fresh one comes up.
+    pub fn fade(&mut self, duration: f64) {
+        let (std, time) = self.calibration.lasting();
+        if std <= 0.0 || duration <= 0.0 {
+            return;
+        }
+        let rho = (-duration / time).exp();
+        for k in self.calibration.fade(rho) {
+            self.covariance.scale_row(Covariance::calibration_row(k), rho);
+            self.covariance.add_calibration_variance(k, std * std * (1.0 - rho * rho));
+        }
         self.mounts.iter_mut().for_each(|mount| mount.calibrate(&self.calibration));
     }
 
@@ -190,6 +237,31 @@ impl State {
         self.covariance.append(from_pose, own);
         self.index.insert(feature.id, self.features.len());
         self.features.push(feature);
+    }
+
+    /// Gives feature `i` another identity, which no feature has.
+    pub fn rename(&mut self, i: usize, id: u32) {
+        self.index.remove(&self.features[i].id);
+        self.features[i].id = id;
+        self.index.insert(id, i);
+    }
+
+    /// Feature `i` becomes the mixture of itself, with this share, and of feature `k`, which the caller drops.
+    pub fn blend(&mut self, i: usize, k: usize, share: f64) {
+        let apart = self.features[k].x - self.features[i].x;
+        self.features[i].x += apart * (1.0 - share);
+        self.covariance.blend(i, k, share, &apart);
+    }
+
+    /// Whether the feature with this identity is a place where a landmark may be, and no landmark.
+    pub fn is_hypothesis(&self, id: u32) -> bool {
+        !self.hypotheses.is_empty() && self.find(id).is_some_and(|i| self.features[i].is_hypothesis)
+    }
+
+    /// The feature with this identity, or the most probable place of a landmark that may be in several, by index.
+    pub fn most_probable(&self, id: u32) -> Option<usize> {
+        let guess = || self.hypotheses.iter().find(|set| set.id == id)?.best().and_then(|best| self.find(best));
+        self.find(id).or_else(guess)
     }
 
     /// Drops feature `i`; the last one takes its place.
@@ -458,6 +530,8 @@ impl State {
     /// Removes all features, sets the pose, and restores the prior of the calibration.
     pub fn reset(&mut self, pose: Se2, covariance: &Matrix3<f64>, config: &CalibrationConfig) {
         self.features.clear();
+        self.hypotheses.clear();
+        self.tie = untied(config);
         self.index.clear();
         self.next_id = FIRST_OWN_ID;
         self.calibration = Calibration::new(config);
@@ -467,6 +541,11 @@ impl State {
         self.pose = pose;
         self.predicted = pose;
     }
+}
+
+/// The map is tied to the world by the first readings from there, where that is to be estimated.
+fn untied(config: &CalibrationConfig) -> Option<Untied> {
+    (config.world.frame == WorldFrame::Estimated).then(Untied::default)
 }
 
 /// [I, J l]: the displacement of a point at l by a translation and a rotation of its frame.

@@ -38,6 +38,8 @@ pub struct TracedReading {
     pub reading: Reading,
     /// What the filter did with it.
     pub role: Role,
+    /// Whether it says by itself where its landmark is, or the landmark has been placed since.
+    pub is_placed: bool,
 }
 
 /// A reading of the last step as a picture shows it.
@@ -85,10 +87,14 @@ impl Slam {
         let state = &self.estimator.state;
         let traced = |&Associated { subject, reading, role, .. }: &Associated| {
             let subject = match subject {
-                Subject::Feature(id) => Subject::Feature((id, state.landmark(state.find(id)?).position)),
+                Subject::Feature(id) => Subject::Feature((id, state.landmark(state.most_probable(id)?).position)),
                 Subject::Pose => Subject::Pose,
             };
-            Some(TracedReading { subject, reading, role })
+            let is_placed = match subject {
+                Subject::Feature((id, _)) => state.find(id).is_some(),
+                Subject::Pose => true,
+            };
+            Some(TracedReading { subject, reading, role, is_placed })
         };
         trace.steps.push(TracedStep {
             pose: state.pose,

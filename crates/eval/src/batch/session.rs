@@ -81,7 +81,8 @@ impl Session {
         let trace = self.filter.slam.trace().cloned().unwrap_or_default();
         let mut run = self.filter.finish();
         run.filter = self.name;
-        let Some((problem, guess)) = Problem::new(&trace, (&self.config, &self.map), &self.settings, &self.sensors)
+        let Some((problem, guess)) =
+            Problem::new(&trace, (&self.config, &self.map), &self.settings, &self.sensors, &run.calibration)
         else {
             return (run, None);
         };

@@ -19,6 +19,7 @@ mod robustness;
 mod saved;
 mod search;
 mod sensors;
+mod single;
 mod take_map;
 mod tilt;
 mod wide_prior;

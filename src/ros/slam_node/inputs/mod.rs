@@ -156,6 +156,8 @@ impl Inputs {
             Topic::Features(k) => self.sensors.get(usize::from(k)).map_or("features", |sensor| &sensor.topic),
             Topic::InitialPose => "initialpose",
             Topic::Imu => "imu",
+            Topic::AbsolutePose => "absolute_pose",
+            Topic::Fix => "fix",
             Topic::StaticTransforms => "/tf_static",
             Topic::Transforms => "/tf",
         }
