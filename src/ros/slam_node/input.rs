@@ -262,7 +262,14 @@ mod tests {
 
     #[test]
     fn every_topic_has_a_place_of_its_own() {
-        let others = [Topic::InitialPose, Topic::StaticTransforms, Topic::Imu, Topic::Transforms];
+        let others = [
+            Topic::InitialPose,
+            Topic::StaticTransforms,
+            Topic::Imu,
+            Topic::Transforms,
+            Topic::AbsolutePose,
+            Topic::Fix,
+        ];
         let all = others.into_iter().chain(Topic::of_features()).chain(Topic::of_odometry());
         let mut places: Vec<usize> = all.map(Topic::index).collect();
         places.sort_unstable();

@@ -407,7 +407,7 @@ mod tests {
         let mut slam = Slam::new(Config::default()).unwrap();
         inputs.equip(&mut slam).unwrap();
         inputs.equip(&mut slam).unwrap();
-        let added = 6 + MOST_PARTS;
+        let added = 10 + MOST_PARTS;
         assert!(slam.mount(FeatureKind::added(added - 1).unwrap()).is_some());
         assert!(slam.mount(FeatureKind::added(added).unwrap()).is_none());
     }
