@@ -32,7 +32,8 @@ def test_numbers_are_those_of_the_command_line(whole, command, tmp_path):
     assert whole.to_json(times=False) + "\n" == command(*words, "--json")
     command(*words, "--out", tmp_path / "theirs")
     theirs = {path.name: path.read_bytes() for path in sorted((tmp_path / "theirs").iterdir())}
-    assert bytes_of(whole, tmp_path / "ours") == theirs and len(theirs) == 7
+    assert bytes_of(whole, tmp_path / "ours") == theirs
+    assert {"report.html", "report.json", "runs.csv", "steps.csv", "nees.svg"} < set(theirs)
     for k in (1, 2):
         command(*words[:-1], "--shard", f"{k}/2", "--out", tmp_path / "parts")
     assert lienav.merge_shards(tmp_path / "parts").to_json(times=False) == whole.to_json(times=False)

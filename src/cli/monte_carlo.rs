@@ -68,7 +68,7 @@ const EXAMPLES: &str = "Examples:
   lienav monte-carlo thesis-line-10hz-low-q4 --runs 20 --filters batch,default,invariant
   lienav monte-carlo my_scenario.yaml --runs 200 --seed 7 --set sensor.range_bias_m=0.1 --json --out results
   lienav monte-carlo thesis-line-10hz-low-q1 --filters thesis-reduced --filter-set choices.noise_at=predicted
-  lienav monte-carlo esde --runs 400 --no-times --shard 3/8 --out parts     on each of eight machines, then
+  lienav monte-carlo esde --runs 400 --shard 3/8 --out parts     on each of eight machines, then
   lienav merge parts --no-times --out results
   lienav monte-carlo --list
 

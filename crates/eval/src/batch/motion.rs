@@ -139,6 +139,7 @@ mod tests {
         let mut config = Settings::named("batch-calibrated").unwrap().priors(&CalibrationConfig::default());
         config.bias_w = Prior { sigma: 0.1, ..Prior::default() };
         config.turn_slip = Prior { sigma: 0.1, ..Prior::default() };
+        config.drive_yaw = Prior { sigma: 0.1, ..Prior::default() };
         Calibration::new(&config)
     }
 
@@ -162,7 +163,7 @@ mod tests {
         let (a, b) = (Se2::new(3.0, -2.0, 0.4), Se2::new(3.7, -1.5, 0.5));
         let mut calibration = calibration();
         assert_eq!(calibration.active()[..MOTION], CalibrationParameter::ALL[..MOTION]);
-        calibration.correct(&[0.05, -0.08, 0.03, 0.02, 0.0, 0.0]);
+        calibration.correct(&[0.05, -0.08, 0.03, 0.02, 0.06, 0.0, 0.0]);
         for model in cases() {
             let motion = Motion::new(&segments, &model, &calibration);
             let at = |delta: &SMatrix<f64, WIDTH, 1>| {

@@ -95,7 +95,7 @@ impl Experiment {
     }
 
     /// Makes some of the runs, on the threads of the rayon pool it is called in, and gives each to `take`, in any order
-    /// and from any thread; numbers that are not below [`Experiment::runs`] are left out. [`Sum`] adds the records up.
+    /// and from any thread; numbers that are not below [`Experiment::runs`] are left out. `Sum` adds the records up.
     /// Where `take` gives an error, no more runs are begun.
     ///
     /// # Errors

@@ -1,8 +1,8 @@
 //! A report as one page: a single HTML file with everything in it, which a browser opens from a disk, without network.
 //!
 //! The page shows what a reader asks in this order: how good, where, whether the covariance says so, and why not. Its
-//! script, style and markup are plain files in `crates/eval/page/`; data go in as JSON ([`data`]). A long run is
-//! reduced to what can be seen, and no extreme is lost ([`rows`]); sums and the numbers of the report are of all steps.
+//! script, style and markup are plain files in `crates/eval/page/`; data go in as JSON (`data`). A long run is
+//! reduced to what can be seen, and no extreme is lost (`rows`); sums and the numbers of the report are of all steps.
 
 mod data;
 mod experiment;
