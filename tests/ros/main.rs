@@ -13,6 +13,7 @@ mod inputs;
 mod managed;
 mod map;
 mod nodes;
+mod outside;
 mod peers;
 mod process;
 mod security;
