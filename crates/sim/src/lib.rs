@@ -49,12 +49,14 @@
 mod added;
 mod closed_line;
 mod cones;
+mod disturbed;
 mod filter_config;
 mod grids;
 mod imu;
 mod odometry;
 mod outside;
 mod random;
+mod reading_noise;
 mod relations;
 pub mod scan;
 mod scenario;
@@ -69,6 +71,7 @@ mod world;
 
 pub use cones::ConeTrack;
 pub use imu::ImuReading;
+pub use reading_noise::NoiseConfig;
 pub use scenario::{
     FeatureSensorConfig, ImuConfig, InitialErrorConfig, OdometryConfig, OutsideConfig, PathKind, SPECS, Scenario,
     ScenarioError, SingleSensorConfig, TrajectoryConfig, TruthModel, TwistReading, UnknownScenario, WorldConfig,

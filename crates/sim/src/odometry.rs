@@ -1,6 +1,7 @@
 //! Wheels: body velocity and yaw rate with noise.
 
 use super::random::{Purpose, generator, normal};
+use super::reading_noise::NoiseConfig;
 use super::scenario::OdometryConfig;
 use lienav_base::stamp::Stamp;
 use lienav_slam::{NoiseReading, Odometry};
@@ -12,25 +13,27 @@ use rand_chacha::ChaCha8Rng;
 pub(super) struct Odometer {
     config: OdometryConfig,
     sample_std: Vector3<f64>,
+    change: NoiseConfig,
     noise: ChaCha8Rng,
 }
 
 impl Odometer {
-    pub(super) fn new(config: &OdometryConfig, seed: u64) -> Self {
+    pub(super) fn new(config: &OdometryConfig, change: &NoiseConfig, seed: u64) -> Self {
         let std = Vector3::new(config.velocity_x_std, config.velocity_y_std, config.yaw_rate_std);
         let sample_std = match config.noise {
             NoiseReading::PerSample => std,
             // A sample is the mean of white noise over 1/rate: variance Q · rate.
             NoiseReading::SpectralDensity => std * config.rate_hz.sqrt(),
         };
-        Self { config: config.clone(), sample_std, noise: generator(seed, Purpose::Odometry) }
+        Self { config: config.clone(), sample_std, change: change.clone(), noise: generator(seed, Purpose::Odometry) }
     }
 
     /// The sample for the true motion (v_x, v_y, w) in m/s and rad/s since the sample before: v_m = s_v v + n_v,
     /// w_m = s_w w + b + n_w.
     pub(super) fn measure(&mut self, stamp: Stamp, true_twist: &Vector3<f64>) -> Odometry {
         let std = self.std(true_twist);
-        let noise = Vector3::from_fn(|i, _| std[i] * normal(&mut self.noise));
+        let factor = self.change.of_odometry(stamp);
+        let noise = Vector3::from_fn(|i, _| factor * std[i] * normal(&mut self.noise));
         let config = &self.config;
         Odometry {
             stamp,
@@ -70,7 +73,7 @@ mod tests {
             (NoiseReading::SpectralDensity, 20.0, 0.2),
         ] {
             let config = OdometryConfig { noise, rate_hz, report_covariance: true, ..Scenario::default().odometry };
-            let mut odometer = Odometer::new(&config, 5);
+            let mut odometer = Odometer::new(&config, &NoiseConfig::default(), 5);
             let twist = Vector3::new(1.0, 0.0, 0.2);
             let mut sum = 0.0;
             for _ in 0..5000 {
@@ -99,7 +102,7 @@ mod tests {
                 report_covariance: true,
                 ..Scenario::default().odometry
             };
-            let mut odometer = Odometer::new(&config, 3);
+            let mut odometer = Odometer::new(&config, &NoiseConfig::default(), 3);
             let twist = Vector3::new(speed, 0.0, 0.1);
             let samples = (100.0 / speed * rate_hz) as usize;
             let mut squares = 0.0;
@@ -129,7 +132,8 @@ mod tests {
             yaw_rate_bias_rad_s: 0.01,
             ..Scenario::default().odometry
         };
-        let sample = Odometer::new(&config, 1).measure(Stamp::from_secs(2.0), &Vector3::new(2.0, -1.0, 0.4));
+        let sample = Odometer::new(&config, &NoiseConfig::default(), 1)
+            .measure(Stamp::from_secs(2.0), &Vector3::new(2.0, -1.0, 0.4));
         assert_eq!((sample.velocity.x, sample.velocity.y, sample.yaw_rate), (2.1, -1.05, 0.95 * 0.4 + 0.01));
         assert_eq!((sample.stamp, sample.covariance), (Stamp::from_secs(2.0), None));
     }

@@ -20,6 +20,7 @@ pub(super) enum Purpose {
     Classes = 8,
     Late = 9,
     Outside = 10,
+    Tails = 20,
 }
 
 /// The generator of one purpose: ChaCha with 8 rounds, the stream number being the purpose.

@@ -1,5 +1,6 @@
 //! What is simulated: a struct that is read from YAML, in groups, with the circle of the thesis as its default.
 
+use super::reading_noise::NoiseConfig;
 use super::relations::check_relations;
 use super::shipped::{GENERAL_X_M, GENERAL_Y_M, thesis_density};
 use super::trajectory::{Limits, SplineError};
@@ -52,6 +53,8 @@ settings! {
         outside: OutsideConfig;
         /// Gyroscope and accelerometer.
         imu: ImuConfig;
+        /// Noise that no filter is told of.
+        noise: NoiseConfig;
         /// How wrong the filter is about its start.
         initial: InitialErrorConfig;
         /// The filter drops features not seen for this long, s; 0 keeps them.

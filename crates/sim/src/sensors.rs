@@ -1,6 +1,7 @@
 //! The feature sensor: what is in view, and what is measured of it.
 
-use super::random::{Purpose, generator, normal};
+use super::random::{Purpose, generator};
+use super::reading_noise::{NoiseConfig, ReadingNoise};
 use super::scenario::FeatureSensorConfig;
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, wrap_angle};
@@ -20,7 +21,9 @@ pub(super) struct FeatureSensor {
     classes: Vec<u32>,
     /// The classes that there are.
     class_count: u32,
-    noise: ChaCha8Rng,
+    noise: ReadingNoise,
+    /// Measured ranges are the true ones times this.
+    range_scale: f64,
     misreads: ChaCha8Rng,
     detections: ChaCha8Rng,
     clutter: ChaCha8Rng,
@@ -52,7 +55,7 @@ impl Share {
 }
 
 impl FeatureSensor {
-    pub(super) fn new(config: &FeatureSensorConfig, classes: Vec<u32>, seed: u64) -> Self {
+    pub(super) fn new(config: &FeatureSensorConfig, noise: &NoiseConfig, classes: Vec<u32>, seed: u64) -> Self {
         Self {
             class_count: classes.iter().copied().max().unwrap_or(0),
             classes,
@@ -63,7 +66,8 @@ impl FeatureSensor {
             share: Share::All,
             config: config.clone(),
             pose_in_base: Se2::new(config.x_m, config.y_m, config.yaw_rad),
-            noise: generator(seed, Purpose::Features),
+            noise: ReadingNoise::new(noise, seed),
+            range_scale: noise.range_scale,
             misreads: generator(seed, Purpose::Misreads),
         }
     }
@@ -84,7 +88,7 @@ impl FeatureSensor {
             if !self.share.has(*id) || !in_view(&self.config, &z) {
                 continue;
             }
-            let noise = Vector2::new(normal(&mut self.noise), normal(&mut self.noise));
+            let noise = self.noise.draw(stamp, *id);
             let misread = self.misread();
             let value = self.disturbed(project(&self.config, &misread.unwrap_or(z)), &noise);
             let value = value + Vector2::new(self.lateness(), 0.0);
@@ -193,10 +197,14 @@ impl FeatureSensor {
         match config.kind {
             FeatureKind::RelativePosition => value + config.position_std_m * noise,
             FeatureKind::RangeBearing => {
-                Vector2::new(value.x + config.range_bias_m + config.range_std_m * noise.x, bearing(value.y, noise.y))
+                let range = self.range_scale * value.x + config.range_bias_m + config.range_std_m * noise.x;
+                Vector2::new(range, bearing(value.y, noise.y))
             }
             FeatureKind::StereoBearings => Vector2::new(bearing(value.x, noise.x), bearing(value.y, noise.y)),
-            FeatureKind::Range => Vector2::new(value.x + config.range_bias_m + config.range_std_m * noise.x, 0.0),
+            FeatureKind::Range => {
+                let range = self.range_scale * value.x + config.range_bias_m + config.range_std_m * noise.x;
+                Vector2::new(range, 0.0)
+            }
             FeatureKind::Bearing => Vector2::new(bearing(value.x, noise.x), 0.0),
             _ => value,
         }
@@ -290,7 +298,7 @@ mod tests {
             let robot = Se2::new(5.0, -7.0, theta);
             let z = Vector2::new(x, y);
             let p_world = (robot * Se2::new(0.3, -0.1, 0.4)).transform(&z);
-            let seen = FeatureSensor::new(&mounted, Vec::new(), 1).observe(Stamp::default(), &robot, &[(9, p_world)]).0;
+            let seen = FeatureSensor::new(&mounted, &NoiseConfig::default(), Vec::new(), 1).observe(Stamp::default(), &robot, &[(9, p_world)]).0;
             prop_assert_eq!((seen.kind, seen.observations[0].id), (kind, Some(9)));
             let value = seen.observations[0].value.xy();
             let found = match kind {
@@ -333,7 +341,9 @@ mod tests {
     fn a_full_circle_sees_straight_behind() {
         let config = FeatureSensorConfig { field_of_view_rad: TAU, ..exact(FeatureKind::RangeBearing) };
         let behind = [(0, Vector2::new(-2.0, 1e-12)), (1, Vector2::new(-2.0, -1e-12))];
-        let seen = FeatureSensor::new(&config, Vec::new(), 1).observe(Stamp::default(), &Se2::identity(), &behind).0;
+        let seen = FeatureSensor::new(&config, &NoiseConfig::default(), Vec::new(), 1)
+            .observe(Stamp::default(), &Se2::identity(), &behind)
+            .0;
         let bearings: Vec<f64> = seen.observations.iter().map(|o| o.value[1]).collect();
         assert!((bearings[0] - PI).abs() < 1e-9 && (bearings[1] + PI).abs() < 1e-9);
     }
@@ -351,7 +361,7 @@ mod tests {
             };
             let z = Vector2::new(2.0, 0.5);
             let truth = project(&config, &z) + Vector2::new(bias.0, bias.1);
-            let mut sensor = FeatureSensor::new(&config, Vec::new(), 11);
+            let mut sensor = FeatureSensor::new(&config, &NoiseConfig::default(), Vec::new(), 11);
             let mut sum = 0.0;
             for _ in 0..5000 {
                 let seen = sensor.observe(Stamp::default(), &Se2::identity(), &[(0, z)]).0;
@@ -366,7 +376,7 @@ mod tests {
     #[test]
     fn late_ranges_come_as_often_as_stated_and_are_only_too_long() {
         let config = FeatureSensorConfig { late_probability: 0.05, range_std_m: 1e-6, ..config(FeatureKind::Range) };
-        let mut sensor = FeatureSensor::new(&config, Vec::new(), 5);
+        let mut sensor = FeatureSensor::new(&config, &NoiseConfig::default(), Vec::new(), 5);
         let z = Vector2::new(3.0, 0.5);
         let mut read = || {
             let seen = sensor.observe(Stamp::default(), &Se2::identity(), &[(0, z)]).0.observations[0];
@@ -383,7 +393,10 @@ mod tests {
     fn misreads_come_as_often_as_stated_and_spare_the_others() {
         let clean = config(FeatureKind::RangeBearing);
         let dirty = FeatureSensorConfig { misread_probability: 0.1, ..clean.clone() };
-        let (mut a, mut b) = (FeatureSensor::new(&clean, Vec::new(), 3), FeatureSensor::new(&dirty, Vec::new(), 3));
+        let (mut a, mut b) = (
+            FeatureSensor::new(&clean, &NoiseConfig::default(), Vec::new(), 3),
+            FeatureSensor::new(&dirty, &NoiseConfig::default(), Vec::new(), 3),
+        );
         let landmark = [(0, Vector2::new(2.0, 0.5))];
         let mut misread = 0;
         for _ in 0..5000 {
@@ -408,7 +421,7 @@ mod tests {
             identified: false,
             ..config(FeatureKind::RangeBearing)
         };
-        let mut sensor = FeatureSensor::new(&config, vec![2, 1], 5);
+        let mut sensor = FeatureSensor::new(&config, &NoiseConfig::default(), vec![2, 1], 5);
         let (mut seen, mut clutter, mut confused) = (0, 0, 0);
         for _ in 0..5000 {
             let (cloud, of) = sensor.observe(Stamp::default(), &Se2::identity(), &[(0, polar(2.0, 0.1))]);
@@ -434,7 +447,10 @@ mod tests {
 
         // A sensor that identifies sees the same, without clutter.
         let named = FeatureSensorConfig { identified: true, ..config.clone() };
-        let (mut a, mut b) = (FeatureSensor::new(&config, vec![2], 5), FeatureSensor::new(&named, vec![2], 5));
+        let (mut a, mut b) = (
+            FeatureSensor::new(&config, &NoiseConfig::default(), vec![2], 5),
+            FeatureSensor::new(&named, &NoiseConfig::default(), vec![2], 5),
+        );
         for _ in 0..100 {
             let landmark = [(0, polar(2.0, 0.1))];
             let (dirty, of) = a.observe(Stamp::default(), &Se2::identity(), &landmark);
@@ -447,7 +463,7 @@ mod tests {
     #[test]
     fn an_anonymous_sensor_gives_no_ids() {
         let config = FeatureSensorConfig { identified: false, ..config(FeatureKind::RangeBearing) };
-        let seen = FeatureSensor::new(&config, Vec::new(), 1)
+        let seen = FeatureSensor::new(&config, &NoiseConfig::default(), Vec::new(), 1)
             .observe(Stamp::default(), &Se2::identity(), &[(4, polar(2.0, 0.0))])
             .0;
         assert_eq!(seen.observations[0].id, None);

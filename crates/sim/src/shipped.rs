@@ -1,6 +1,7 @@
 //! The scenarios that have a name: those of the thesis, that of the esde study, and some that ask harder questions.
 
 use super::cones::ConeTrack;
+use super::disturbed::disturbed;
 use super::grids::{hall, orchard_named};
 use super::scenario::{
     FeatureSensorConfig, InitialErrorConfig, OdometryConfig, PathKind, Scenario, SingleSensorConfig, TrajectoryConfig,
@@ -258,6 +259,7 @@ fn all() -> Vec<Scenario> {
         gnss("gnss-outage", 60.0),
         mixed(),
     ]);
+    scenarios.extend(disturbed(&range_bearing()));
     scenarios.extend(orchard_named("orchard"));
     scenarios
 }
@@ -285,7 +287,7 @@ mod tests {
     #[test]
     fn all_shipped_scenarios_are_valid_and_have_names_of_their_own() {
         let names = Scenario::names();
-        assert_eq!(names.len(), 36 + 19);
+        assert_eq!(names.len(), 36 + 26);
         for name in &names {
             assert_eq!(names.iter().filter(|other| *other == name).count(), 1);
             assert_eq!(Scenario::named(name).unwrap().validate(), Ok(()), "{name}");

@@ -88,9 +88,14 @@ impl Simulation {
         let truth = Truth::new(trajectory, scenario.truth, rate_hz, last_frame);
         Ok(Self {
             initial: initial_pose(scenario, truth.pose(Stamp::default())),
-            odometer: Odometer::new(&scenario.odometry, scenario.seed),
-            feature_sensor: FeatureSensor::new(&scenario.sensor, world::classes(&scenario.world), scenario.seed)
-                .of(main_share(scenario)),
+            odometer: Odometer::new(&scenario.odometry, &scenario.noise, scenario.seed),
+            feature_sensor: FeatureSensor::new(
+                &scenario.sensor,
+                &scenario.noise,
+                world::classes(&scenario.world),
+                scenario.seed,
+            )
+            .of(main_share(scenario)),
             single: [FeatureKind::Range, FeatureKind::Bearing].map(|kind| single(scenario, kind)),
             outside: (Outside::new(&scenario.outside, scenario.seed), Clock::new(scenario.outside.rate_hz, 0.0)),
             inertial_sensor: InertialSensor::new(&scenario.imu, scenario.seed),
@@ -185,7 +190,8 @@ impl Simulation {
     fn features_until(&mut self, end: Stamp) -> Option<(Features, Vec<Option<u32>>)> {
         let stamp = self.clouds.now().filter(|due| *due <= end)?;
         self.clouds.advance();
-        Some(self.feature_sensor.observe(stamp, &self.truth.pose(stamp), &self.landmarks))
+        let taken = self.truth.pose(stamp - self.scenario.noise.cloud_delay_s);
+        Some(self.feature_sensor.observe(stamp, &taken, &self.landmarks))
     }
 }
 
@@ -231,7 +237,8 @@ fn single(scenario: &Scenario, kind: FeatureKind) -> (FeatureSensor, Clock) {
         field_of_view_rad: TAU,
         ..FeatureSensorConfig::default()
     };
-    let sensor = FeatureSensor::new(&sensor, Vec::new(), scenario.seed + offset).of(Share::Every(config.every));
+    let sensor =
+        FeatureSensor::new(&sensor, &scenario.noise, Vec::new(), scenario.seed + offset).of(Share::Every(config.every));
     (sensor, Clock::new(config.rate_hz, 0.0))
 }
 

@@ -61,6 +61,10 @@ struct Last {
     rest: [f64; 3],
 }
 
+fn is_amount(x: f64) -> bool {
+    x.is_finite() && x >= 0.0
+}
+
 impl Lasting {
     /// As stated, for so many sensors.
     pub fn new(stated_s: f64, sensors: usize) -> Self {
@@ -77,8 +81,11 @@ impl Lasting {
 
     /// Whether it is of so many sensors, and whole.
     pub fn is_of(&self, sensors: usize) -> bool {
-        let finite = |s: &Sums| [s.product, s.square, s.time, s.pairs].iter().all(|x| x.is_finite());
-        self.sums.len() == sensors && self.last.len() == PLACES && self.sums.iter().all(finite)
+        let whole = |s: &Sums| s.product.is_finite() && [s.square, s.time, s.pairs].iter().all(|x| is_amount(*x));
+        is_amount(self.stated_s)
+            && (self.sums.len(), self.last.len()) == (sensors, PLACES)
+            && self.sums.iter().all(whole)
+            && self.last.iter().all(|last| last.rest.iter().all(|x| x.is_finite()))
     }
 
     /// The correlation time of a sensor, s; 0 for independent errors.
@@ -131,6 +138,10 @@ impl Lasting {
                 // A landmark that is known as well as it is read counts half.
                 let known = own / s[(first + d) * m + first + d];
                 rest[d] = rests[first + d] * known;
+            }
+            // A number that is none would stay in the sums for ever.
+            if !rest.iter().all(|x| x.is_finite()) {
+                continue;
             }
             let id = state.features[i].id;
             let last = &mut self.last[id as usize % PLACES];

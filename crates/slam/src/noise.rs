@@ -15,8 +15,8 @@
 //!
 //! Where errors of the readings of one landmark stay alike for a while, the update takes a reading for less than it
 //! states (`Sensors::repetition`); the score takes R as it is, and counts for as much less. Of errors that last, the
-//! estimate takes in a part, and innovations show the rest: then no variance is learned to be smaller than stated. How long errors stay alike
-//! is the business of [`Lasting`].
+//! estimate takes in a part, and innovations show the rest: then no variance is learned to be smaller than stated. How
+//! long errors stay alike is the business of [`Lasting`].
 
 use super::covariance::factor3;
 use super::fixed_lag::Associated;
@@ -124,6 +124,7 @@ impl NoiseFactors {
         (self.factors.len(), self.information.len()) == (n, n * n)
             && self.factors.iter().all(|factor| factor.is_finite() && *factor > 0.0)
             && self.information.iter().all(|x| x.is_finite())
+            && (0..n).all(|j| self.information[j * n + j] >= 0.0)
             && self.lasting.is_of(sensors)
     }
 

@@ -113,8 +113,17 @@ fn what_was_learned_is_saved() {
         assert_eq!(feed(&mut resumed, instant), feed(&mut whole, instant));
     }
     assert_eq!(resumed.learned_noise(), whole.learned_noise());
-    let damaged = text.replacen("\"factors\":[", "\"factors\":[1.0,", 1);
-    assert!(damaged != text);
-    let damaged: SavedState = serde_json::from_str(&damaged).unwrap();
-    assert!(Slam::resume(learning(2.0, 1.0), damaged).is_err());
+    let tree = serde_json::to_value(whole.save()).unwrap();
+    let refused = |change: fn(&mut serde_json::Value)| {
+        let mut tree = tree.clone();
+        change(&mut tree["estimator"]["learned"]);
+        let damaged: SavedState = serde_json::from_value(tree).unwrap();
+        Slam::resume(learning(2.0, 1.0), damaged).is_err()
+    };
+    assert!(!refused(|_| ()));
+    assert!(refused(|noise| noise["factors"].as_array_mut().unwrap().push(1.0.into())));
+    assert!(refused(|noise| noise["factors"][0] = (-1.0).into()));
+    assert!(refused(|noise| noise["information"][0] = (-1.0).into()));
+    assert!(refused(|noise| noise["lasting"]["sums"][0]["square"] = (-1.0).into()));
+    assert!(refused(|noise| noise["lasting"]["stated_s"] = (-1.0).into()));
 }
