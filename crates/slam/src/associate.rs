@@ -166,7 +166,7 @@ fn by_distance(
     for (k, reading) in readings.iter().enumerate() {
         let (gate, dim) = (&model.gate, model.sensors.dim(reading));
         let mut nearest: Option<Match> = None;
-        for i in (0..state.features.len()).filter(|i| !state.features[*i].is_hypothesis) {
+        for i in (0..state.features.len()).filter(|i| !state.features[*i].is_viewpoint) {
             let mut candidate = Match::new(Subject::Feature(i), reading);
             candidate.distance = distance(state, model, &mut candidate);
             let is_nearer = |other: &Match| candidate.distance < other.distance;
@@ -252,7 +252,7 @@ fn nearest(state: &State, model: &Model, reading: &Reading) -> Result<Option<usi
     let mut nearest: Option<(f64, usize)> = None;
     let (mut inside, mut rival) = (0, f64::INFINITY);
     for i in 0..state.features.len() {
-        if state.features[i].is_hypothesis || near.is_some_and(|near| !near.reaches(state, i)) {
+        if state.features[i].is_viewpoint || near.is_some_and(|near| !near.reaches(state, i)) {
             continue;
         }
         let mut candidate = Match::new(Subject::Feature(i), reading);

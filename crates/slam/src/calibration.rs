@@ -7,7 +7,7 @@
 
 use super::{CalibrationConfig, Prior, WorldFrame};
 use lienav_lie::{Se2, rotation, skew};
-use nalgebra::{SMatrix, SVector, Vector2, Vector3};
+use nalgebra::{ArrayStorage, SMatrix, SVector, Vector2, Vector3};
 use serde::{Deserialize, Serialize};
 
 /// Parameters that change the motion.
@@ -17,9 +17,51 @@ pub const SENSOR: usize = 11;
 
 /// ∂/∂(s_v, s_w, b_w, l, δ) of a twist (v_x, v_y, w), or of a motion (t, a).
 pub type MotionJacobian = SMatrix<f64, 3, MOTION>;
-/// ∂/∂(x, y, yaw of the sensor, range bias, bearing bias, range scale, x, y, yaw of the map in the
-/// world, x, y of the lasting error there) of a reading of up to three numbers.
-pub type SensorJacobian = SMatrix<f64, 3, SENSOR>;
+/// The most parameters that change a reading of one kind.
+pub const OF_ONE_KIND: usize = 6;
+
+/// The derivative of a reading of up to three numbers by calibration. Readings of landmarks depend on the first
+/// [`OF_ONE_KIND`] parameters of the sensor, (x, y, yaw of the sensor, range bias, bearing bias, range scale), readings
+/// in the world on the others, (x, y, yaw of the map in the world, x, y of the lasting error there), so that one half is
+/// enough to keep: there is one in every match.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SensorJacobian {
+    columns: SMatrix<f64, 3, OF_ONE_KIND>,
+    /// The parameter of the first column, among those of the sensor.
+    first: usize,
+}
+
+impl SensorJacobian {
+    /// Of a reading that calibration does not change.
+    pub const ZERO: Self =
+        Self { columns: SMatrix::from_array_storage(ArrayStorage([[0.0; 3]; OF_ONE_KIND])), first: 0 };
+
+    /// By the parameters of the sensor itself.
+    pub fn of_sensor(columns: SMatrix<f64, 3, OF_ONE_KIND>) -> Self {
+        Self { columns, first: 0 }
+    }
+
+    /// By the pose of the map in the world and the lasting error there.
+    pub fn of_world(columns: &SMatrix<f64, 3, { SENSOR - OF_ONE_KIND }>) -> Self {
+        let mut all = SMatrix::<f64, 3, OF_ONE_KIND>::zeros();
+        all.fixed_columns_mut::<{ SENSOR - OF_ONE_KIND }>(0).copy_from(columns);
+        Self { columns: all, first: OF_ONE_KIND }
+    }
+
+    /// By one parameter, as [`Calibration::sensor`] counts them.
+    #[inline]
+    pub fn column(&self, parameter: usize) -> Vector3<f64> {
+        match parameter.checked_sub(self.first) {
+            Some(k) if k < OF_ONE_KIND => self.columns.column(k).into_owned(),
+            _ => Vector3::zeros(),
+        }
+    }
+
+    /// By all parameters of the sensor.
+    pub fn whole(&self) -> SMatrix<f64, 3, SENSOR> {
+        SMatrix::from_fn(|row, parameter| self.column(parameter)[row])
+    }
+}
 
 /// What can be calibrated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -190,7 +232,7 @@ impl Calibration {
         self.active[..self.motion].iter().enumerate().map(|(k, p)| (k, *p as usize))
     }
 
-    /// Parameters of the sensor: place in the state, column of a `SensorJacobian`.
+    /// Parameters of the sensor: place in the state, column of a [`SensorJacobian`].
     pub fn sensor(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         (self.motion..).zip(&self.active[self.motion..]).map(|(k, p)| (k, *p as usize - MOTION))
     }

@@ -358,39 +358,6 @@ impl Covariance {
         self.set(row + 1, row + 1, own[(1, 1)]);
     }
 
-    /// Feature `i` is corrected by the gain `k`, and nothing else: of w = P Hᵀ, P_hj ← P_hj − k w_jᵀ. The gain is k =
-    /// w_h/S, so that the block of the feature stays symmetric.
-    pub fn correct_feature(&mut self, i: usize, gain: &Vector2<f64>, w: &[f64]) {
-        let row = self.row_of(i);
-        for (j, w) in w.iter().enumerate().take(self.dim()) {
-            if j == row {
-                continue;
-            }
-            self.set(row, j, self.get(row, j) - gain.x * w);
-            if j != row + 1 {
-                self.set(row + 1, j, self.get(row + 1, j) - gain.y * w);
-            }
-        }
-        self.set(row, row, self.get(row, row) - gain.x * w[row]);
-        self.set(row + 1, row + 1, self.get(row + 1, row + 1) - gain.y * w[row + 1]);
-    }
-
-    /// Feature `i` becomes the mixture of itself, with this share, and of feature `k`, which is `apart` from it. The rows
-    /// of `k` stay.
-    pub fn blend(&mut self, i: usize, k: usize, share: f64, apart: &Vector2<f64>) {
-        let own = self.feature_block(i, i) * share + self.feature_block(k, k) * (1.0 - share);
-        let own = own + apart * apart.transpose() * (share * (1.0 - share));
-        let (row, other) = (self.row_of(i), self.row_of(k));
-        for j in (0..self.dim()).filter(|j| *j != row && *j != row + 1) {
-            for a in 0..2 {
-                self.set(row + a, j, share * self.get(row + a, j) + (1.0 - share) * self.get(other + a, j));
-            }
-        }
-        for (a, b) in [(0, 0), (1, 0), (1, 1)] {
-            self.set(row + a, row + b, own[(a, b)]);
-        }
-    }
-
     /// Replaces the covariance of the pose, and removes its correlation with the rest of the state.
     pub fn replace_pose(&mut self, block: &Matrix3<f64>) {
         self.set_pose_block(block);

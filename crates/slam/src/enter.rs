@@ -158,7 +158,7 @@ fn append(state: &mut State, known: &KnownMap, k: usize, stamp: Stamp) {
         observations: *observations,
         wanted: stamp,
         is_mapped: true,
-        is_hypothesis: false,
+        is_viewpoint: false,
         misfits: 0,
     };
     // In which axes the errors of the places stand in the state.
@@ -232,7 +232,7 @@ pub fn leave_all(state: &mut State, model: &mut Model) {
 
 /// Writes what is known of feature `i` to the known map.
 fn keep(state: &State, model: &mut Model, i: usize) {
-    if state.features[i].is_hypothesis {
+    if state.features[i].is_viewpoint {
         return;
     }
     let landmark = state.landmark(i);

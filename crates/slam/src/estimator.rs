@@ -4,6 +4,7 @@ use super::associate::Evidence;
 use super::association::{Memory, MergeRoom, Tally, merge};
 use super::belief::Watch;
 use super::calibration::Calibration;
+use super::delayed;
 use super::enter::{enter_all, leave, leave_all, most_active};
 use super::fixed_lag::{Associated, FixedLag};
 use super::inbox::Segment;
@@ -79,7 +80,7 @@ impl SavedEstimator {
 
     /// The features that count as landmarks, with their joint covariance in the map frame.
     pub fn landmark_map(&self) -> LandmarkMap {
-        self.state.landmark_map(|id| self.memory.is_landmark(id) && !self.state.is_hypothesis(id))
+        self.state.landmark_map(|id| self.memory.is_landmark(id) && !self.state.is_viewpoint(id))
     }
 
     /// How many features there are.
@@ -266,6 +267,7 @@ impl Estimator {
         if before == MapMode::Mapping {
             self.drop_candidates();
         }
+        delayed::give_up(&mut self.state);
         if before != MapMode::Localization {
             // What was estimated is known from now on, and its errors are correlated.
             for i in 0..self.state.features.len() {
@@ -308,7 +310,7 @@ impl Estimator {
         let mut known = self.model.known.clone();
         let is_frozen = self.model.map.mode == MapMode::Localization;
         if !is_frozen {
-            let of_landmarks = |i: &usize| !self.state.features[*i].is_hypothesis;
+            let of_landmarks = |i: &usize| !self.state.features[*i].is_viewpoint;
             (0..self.state.features.len()).filter(of_landmarks).for_each(|i| known.write(&self.state.landmark(i)));
         }
         let mut map = known.to_map();
@@ -472,14 +474,14 @@ impl Estimator {
 
     /// Whether a feature counts as a landmark, and is not a candidate.
     pub fn is_landmark(&self, id: u32) -> bool {
-        self.memory.is_landmark(id) && !self.state.is_hypothesis(id)
+        self.memory.is_landmark(id) && !self.state.is_viewpoint(id)
     }
 
     /// How many features count as landmarks.
     pub fn landmarks(&self) -> usize {
         // What is remembered may be of features that have been dropped since.
         match self.memory.candidates() {
-            0 if self.state.hypotheses.is_empty() => self.state.features.len(),
+            0 if self.state.viewpoints.is_empty() => self.state.features.len(),
             _ => self.state.features.iter().filter(|feature| self.is_landmark(feature.id)).count(),
         }
     }

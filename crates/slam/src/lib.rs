@@ -171,6 +171,7 @@ mod calibration;
 mod chart;
 mod config;
 mod covariance;
+mod delayed;
 mod early;
 mod enter;
 mod estimator;
@@ -178,7 +179,6 @@ mod filter;
 mod fixed_lag;
 mod gate;
 mod global_localization;
-mod hypotheses;
 mod inbox;
 mod input;
 mod kernel;
@@ -217,7 +217,7 @@ pub use lienav_map::{
     Sighting, Verdict,
 };
 
-pub use calibration::{Calibration, MOTION, SENSOR};
+pub use calibration::{Calibration, MOTION, SENSOR, SensorJacobian};
 pub use fixed_lag::Role;
 pub use global_localization::GlobalLocalization;
 pub use inbox::Segment;

@@ -1,6 +1,6 @@
 //! A sensor: a measurement on its mount.
 
-use super::calibration::{Calibration, SENSOR};
+use super::calibration::{Calibration, OF_ONE_KIND};
 use super::measurement::{
     Bearing, Erased, Expected, LandmarkMeasurement, Mount, OfLandmark, OfPose, OfWorld, PoseMeasurement, Position,
     Range, RangeBearing, StereoBearings, Triangulated,
@@ -261,10 +261,17 @@ impl Sensors {
         self.of(reading).trust(residual, covariance)
     }
 
-    /// Whether a reading may be one of a disturbed sensor.
-    pub fn may_be_late(&self, reading: &Reading) -> bool {
-        let far = Vector3::new(20.0 * reading.covariance[(0, 0)].sqrt(), 0.0, 0.0);
-        self.trust(reading, &far, &reading.covariance) < 1.0
+    /// Whether what is read of a landmark depends on the heading of the base: not of a range from the base's origin.
+    pub fn sees_heading(&self, mounts: &[Mount], reading: &Reading) -> bool {
+        let mount = &mounts[reading.index()];
+        !matches!(self.of(reading).components(), [Component::Range]) || mount.is_off_centre()
+    }
+
+    /// The same of a reading of one number.
+    pub fn trust_of_one(&self, reading: &Reading, residual: f64, variance: f64) -> f64 {
+        let mut covariance = Matrix3::zeros();
+        covariance[(0, 0)] = variance;
+        self.trust(reading, &Vector3::new(residual, 0.0, 0.0), &covariance)
     }
 
     /// How the place that [`Sensors::place`] gives depends on the calibration: ∂z/∂c = −(∂h/∂z)⁻¹ ∂h/∂c. `None` where
@@ -274,14 +281,15 @@ impl Sensors {
         mounts: &[Mount],
         reading: &Reading,
         z: &Vector2<f64>,
-    ) -> Option<SMatrix<f64, 2, SENSOR>> {
+    ) -> Option<SMatrix<f64, 2, OF_ONE_KIND>> {
         if self.dim(reading) != 2 {
             return None;
         }
         let expected = self.expect(mounts, reading, z, z)?;
         let by_landmark: Matrix2<f64> = expected.by_landmark.fixed_rows::<2>(0).into_owned();
-        let by_calibration: SMatrix<f64, 2, SENSOR> = expected.by_calibration?.fixed_rows::<2>(0).into_owned();
-        Some(-by_landmark.try_inverse()? * by_calibration)
+        let by_calibration = expected.by_calibration?;
+        let of_sensor = SMatrix::<f64, 2, OF_ONE_KIND>::from_fn(|row, k| by_calibration.column(k)[row]);
+        Some(-by_landmark.try_inverse()? * of_sensor)
     }
 
     /// Readings come from [`Sensors::read`], and sensors never go away.

@@ -2,7 +2,7 @@
 
 use super::calibration::Calibration;
 use super::covariance::Covariance;
-use super::hypotheses::Hypotheses;
+use super::delayed::{Viewpoint, Waiting};
 use super::linearize::Subject;
 use super::measurement::Mount;
 use super::motion::Increment;
@@ -39,9 +39,9 @@ pub struct Feature {
     /// Whether it has been out of view since it was added. Its uncertainty then comes from the motion of the robot
     /// rather than from its range, and corrections no longer use a chart.
     pub is_mapped: bool,
-    /// Whether it is one of several places where a landmark may be, and no landmark.
+    /// Whether it is a point of a viewpoint, and no landmark.
     #[serde(default)]
-    pub is_hypothesis: bool,
+    pub is_viewpoint: bool,
     /// How many readings of one number in a row its gate has left out.
     #[serde(default)]
     pub misfits: u8,
@@ -77,9 +77,12 @@ pub struct State {
     pub features: Vec<Feature>,
     /// The joint covariance of pose, calibration and features, in this order.
     pub covariance: Covariance,
-    /// Landmarks that may be in several places.
+    /// Landmarks whose readings do not tell yet where they are.
     #[serde(default)]
-    pub hypotheses: Vec<Hypotheses>,
+    pub waiting: Vec<Waiting>,
+    /// Where the base was when they were read.
+    #[serde(default)]
+    pub viewpoints: Vec<Viewpoint>,
     /// What is known of where the map lies in the world, while that is too little; `None` when the map is tied to it, or
     /// is in its frame.
     #[serde(default)]
@@ -119,7 +122,8 @@ impl State {
             calibration,
             features: Vec::with_capacity(capacity),
             covariance,
-            hypotheses: Vec::new(),
+            waiting: Vec::new(),
+            viewpoints: Vec::new(),
             tie: untied(config),
             index: HashMap::with_capacity(2 * capacity),
             next_id: FIRST_OWN_ID,
@@ -137,7 +141,8 @@ impl State {
             mounts,
             features,
             covariance,
-            hypotheses,
+            waiting,
+            viewpoints,
             tie,
             index,
             next_id: _,
@@ -148,7 +153,8 @@ impl State {
         self.mounts.clone_from(mounts);
         self.features.clone_from(features);
         self.covariance.copy_from(covariance);
-        self.hypotheses.clone_from(hypotheses);
+        self.waiting.clone_from(waiting);
+        self.viewpoints.clone_from(viewpoints);
         self.tie = *tie;
         self.index.clone_from(index);
     }
@@ -176,8 +182,8 @@ impl State {
         if self.index.len() != self.features.len() {
             return Err(Damage("two features share an identity"));
         }
-        if !self.hypotheses.iter().all(|set| set.is_sound(|id| self.index.contains_key(&id))) {
-            return Err(Damage("a place where a landmark may be is missing"));
+        if !self.waiting.iter().all(|waiting| waiting.is_sound(sensors)) {
+            return Err(Damage("a reading is of a sensor that there is not"));
         }
         Ok(())
     }
@@ -239,29 +245,22 @@ impl State {
         self.features.push(feature);
     }
 
-    /// Gives feature `i` another identity, which no feature has.
-    pub fn rename(&mut self, i: usize, id: u32) {
-        self.index.remove(&self.features[i].id);
-        self.features[i].id = id;
-        self.index.insert(id, i);
+    /// Whether the feature with this identity is a point of a viewpoint, and no landmark.
+    pub fn is_viewpoint(&self, id: u32) -> bool {
+        !self.viewpoints.is_empty() && self.find(id).is_some_and(|i| self.features[i].is_viewpoint)
     }
 
-    /// Feature `i` becomes the mixture of itself, with this share, and of feature `k`, which the caller drops.
-    pub fn blend(&mut self, i: usize, k: usize, share: f64) {
-        let apart = self.features[k].x - self.features[i].x;
-        self.features[i].x += apart * (1.0 - share);
-        self.covariance.blend(i, k, share, &apart);
+    /// How many features are points of viewpoints.
+    pub fn points(&self) -> usize {
+        if self.viewpoints.is_empty() {
+            return 0;
+        }
+        self.features.iter().filter(|feature| feature.is_viewpoint).count()
     }
 
-    /// Whether the feature with this identity is a place where a landmark may be, and no landmark.
-    pub fn is_hypothesis(&self, id: u32) -> bool {
-        !self.hypotheses.is_empty() && self.find(id).is_some_and(|i| self.features[i].is_hypothesis)
-    }
-
-    /// The feature with this identity, or the most probable place of a landmark that may be in several, by index.
-    pub fn most_probable(&self, id: u32) -> Option<usize> {
-        let guess = || self.hypotheses.iter().find(|set| set.id == id)?.best().and_then(|best| self.find(best));
-        self.find(id).or_else(guess)
+    /// Whether a landmark waits for its place.
+    pub fn is_waiting(&self, id: u32) -> bool {
+        self.waiting.iter().any(|waiting| waiting.id == id)
     }
 
     /// Drops feature `i`; the last one takes its place.
@@ -530,7 +529,8 @@ impl State {
     /// Removes all features, sets the pose, and restores the prior of the calibration.
     pub fn reset(&mut self, pose: Se2, covariance: &Matrix3<f64>, config: &CalibrationConfig) {
         self.features.clear();
-        self.hypotheses.clear();
+        self.waiting.clear();
+        self.viewpoints.clear();
         self.tie = untied(config);
         self.index.clear();
         self.next_id = FIRST_OWN_ID;

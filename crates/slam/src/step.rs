@@ -2,10 +2,10 @@
 
 use super::associate::{AssociationRoom, Associations, Evidence, Newcomer, associate};
 use super::augment::augment;
+use super::delayed::{Taken, give_up, is_placeless, note_misfits, settle, take};
 use super::enter::enter;
 use super::fixed_lag::{Associated, Role};
 use super::gate::{Gate, gate, mahalanobis_squared};
-use super::hypotheses::{Taken, is_hypothetical, note_misfits, take};
 use super::known_map::KnownMap;
 use super::linearize::{Match, Preview, Subject, innovation_covariance, relinearize};
 use super::motion::Increment;
@@ -138,6 +138,8 @@ pub fn step(
     if let Place::Elsewhere(motion) = place
         && !linearize_there(state, model, candidates, &motion)
     {
+        // Where readings that wait were taken from is not known any more.
+        give_up(state);
         displace(state, &motion, &wide.members, model.gate.displaced());
         // The motion contains the correction of the last motion's noise.
         rows.noise.clear();
@@ -150,6 +152,7 @@ pub fn step(
     let mut matched = gate(state, model, stamp, candidates, gated, &mut refused);
     let is_lost = is_lost(track_loss.as_deref_mut(), state, model, input, matched.len(), &refused);
     if is_lost {
+        give_up(state);
         relocate(state, model, input, rows, (association, gated));
         Associations { candidates, newcomers, refused, .. } = associate(state, model, evidence, association);
         matched = gate(state, model, stamp, candidates, gated, &mut refused);
@@ -397,7 +400,7 @@ fn augment_all(
 ) -> usize {
     let mut added = 0;
     for Newcomer { id, reading } in newcomers {
-        if is_hypothetical(&model.sensors, reading) {
+        if is_placeless(&model.sensors, reading) {
             match take(state, model, *id, reading, stamp) {
                 Ok(taken) => readings.push(Associated::new(
                     Subject::Feature(id.unwrap_or_default()),
@@ -420,5 +423,6 @@ fn augment_all(
             refused.add(DropReason::OutOfRange);
         }
     }
+    settle(state, model, stamp);
     added
 }

@@ -87,7 +87,12 @@ impl Slam {
         let state = &self.estimator.state;
         let traced = |&Associated { subject, reading, role, .. }: &Associated| {
             let subject = match subject {
-                Subject::Feature(id) => Subject::Feature((id, state.landmark(state.most_probable(id)?).position)),
+                Subject::Feature(id) => {
+                    // As long as a landmark waits for its place, any place does.
+                    let waits = || state.is_waiting(id).then_some(state.pose.p);
+                    let place = state.find(id).map(|i| state.landmark(i).position);
+                    Subject::Feature((id, place.or_else(waits)?))
+                }
                 Subject::Pose => Subject::Pose,
             };
             let is_placed = match subject {

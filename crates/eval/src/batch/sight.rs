@@ -74,7 +74,7 @@ impl Sight {
             }
         };
         if let Some(by_calibration) = expected.by_calibration {
-            jacobian.fixed_view_mut::<3, SENSOR>(0, AT_CALIBRATION + MOTION).copy_from(&-by_calibration);
+            jacobian.fixed_view_mut::<3, SENSOR>(0, AT_CALIBRATION + MOTION).copy_from(&-by_calibration.whole());
         }
         match expected.dim {
             1 => whiten::<1>(&expected, &jacobian),

@@ -3,7 +3,7 @@
 
 use super::value::{checked_covariance, fixed, padded};
 use super::{Component, LandmarkMeasurement, MAX_DIM, PoseMeasurement};
-use crate::calibration::{Calibration, SENSOR, SensorJacobian};
+use crate::calibration::{Calibration, OF_ONE_KIND, SensorJacobian};
 use crate::sensor::Reading;
 use crate::{CalibrationParameter, DropReason, Observation};
 use lienav_lie::{Se2, skew, wrap_angle};
@@ -71,6 +71,11 @@ impl Mount {
     /// Without calibration.
     pub fn nominal(&self) -> Se2 {
         self.nominal
+    }
+
+    /// Whether it is, or may be, elsewhere than at the base's origin.
+    pub fn is_off_centre(&self) -> bool {
+        self.nominal.p != Vector2::zeros() || self.pose.p != Vector2::zeros() || self.is_calibrated
     }
 
     /// Whether anything about the sensor is estimated.
@@ -216,8 +221,8 @@ impl<M: LandmarkMeasurement<D>, const D: usize> OfLandmark<M, D> {
         in_sensor: &SMatrix<f64, D, 2>,
         in_base: &SMatrix<f64, D, 2>,
         z_sensor: &Vector2<f64>,
-    ) -> SMatrix<f64, D, SENSOR> {
-        let mut jacobian = SMatrix::<f64, D, SENSOR>::zeros();
+    ) -> SMatrix<f64, D, OF_ONE_KIND> {
+        let mut jacobian = SMatrix::<f64, D, OF_ONE_KIND>::zeros();
         jacobian.fixed_columns_mut::<2>(0).copy_from(&-in_base);
         jacobian.set_column(2, &-(in_sensor * skew(z_sensor)));
         bias_columns(&self.components, read, &mut jacobian);
@@ -228,7 +233,7 @@ impl<M: LandmarkMeasurement<D>, const D: usize> OfLandmark<M, D> {
 fn bias_columns<const D: usize>(
     components: &[Component; D],
     read: &SVector<f64, D>,
-    jacobian: &mut SMatrix<f64, D, SENSOR>,
+    jacobian: &mut SMatrix<f64, D, OF_ONE_KIND>,
 ) {
     for (k, component) in components.iter().enumerate() {
         match component {
@@ -269,7 +274,9 @@ impl<M: LandmarkMeasurement<D>, const D: usize> Erased for OfLandmark<M, D> {
         // other; the noise of a reading depends on where its feature is.
         let noise = self.measurement.noise_at(&fixed(&reading.covariance), &read, &z_sensor)?;
         let in_base = jacobian * mount.rotation.transpose();
-        let by_calibration = mount.is_calibrated.then(|| padded(&self.by_calibration(&read, &jacobian, &in_base, &at)));
+        let by_calibration = mount
+            .is_calibrated
+            .then(|| SensorJacobian::of_sensor(padded(&self.by_calibration(&read, &jacobian, &in_base, &at))));
         let residual = residual(&self.components, &mount.unbiased(&self.components, read), &predicted);
         Some(Expected {
             dim: D,
@@ -368,10 +375,10 @@ impl<M: PoseMeasurement<D>, const D: usize> Erased for OfPose<M, D> {
         let by_base = Matrix3::new(1.0, 0.0, lever.x, 0.0, 1.0, lever.y, 0.0, 0.0, 1.0);
         let by_calibration = mount.is_calibrated.then(|| {
             let by_mount = Matrix3::new(r[(0, 0)], r[(0, 1)], 0.0, r[(1, 0)], r[(1, 1)], 0.0, 0.0, 0.0, 1.0);
-            let mut jacobian = SMatrix::<f64, D, SENSOR>::zeros();
+            let mut jacobian = SMatrix::<f64, D, OF_ONE_KIND>::zeros();
             jacobian.fixed_columns_mut::<3>(0).copy_from(&(of_sensor * by_mount));
             bias_columns(&self.components, &fixed_vector(&reading.value), &mut jacobian);
-            padded(&jacobian)
+            SensorJacobian::of_sensor(padded(&jacobian))
         });
         let read: SVector<f64, D> = fixed_vector(&reading.value);
         let residual = residual(&self.components, &mount.unbiased(&self.components, read), &predicted);

@@ -11,7 +11,7 @@
 use super::erased::{Erased, Expected, Mount, numbers, residual};
 use super::value::{fixed, padded};
 use super::{Component, MAX_VARIANCE};
-use crate::calibration::SENSOR;
+use crate::calibration::SensorJacobian;
 use crate::sensor::Reading;
 use crate::{DropReason, Observation};
 use lienav_lie::{Se2, skew};
@@ -84,10 +84,10 @@ impl<const D: usize> Erased for OfWorld<D> {
         };
         let rows = |whole: &Matrix3<f64>| Matrix3::from_fn(|i, j| if i < D { whole[(i, j)] } else { 0.0 });
         let by_calibration = mount.is_calibrated().then(|| {
-            let mut jacobian = SMatrix::<f64, 3, SENSOR>::zeros();
-            jacobian.fixed_columns_mut::<3>(6).copy_from(&rows(&with_turn(&Matrix2::identity(), &antenna)));
-            (jacobian[(0, 9)], jacobian[(1, 10)]) = (1.0, 1.0);
-            jacobian
+            let mut jacobian = SMatrix::<f64, 3, 5>::zeros();
+            jacobian.fixed_columns_mut::<3>(0).copy_from(&rows(&with_turn(&Matrix2::identity(), &antenna)));
+            (jacobian[(0, 3)], jacobian[(1, 4)]) = (1.0, 1.0);
+            SensorJacobian::of_world(&jacobian)
         });
         Some(Expected {
             dim: D,

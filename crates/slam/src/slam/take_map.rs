@@ -83,7 +83,7 @@ impl Estimator {
                 wanted: stamp,
                 observations: 0,
                 is_mapped: true,
-                is_hypothesis: false,
+                is_viewpoint: false,
                 misfits: 0,
             };
             let own = 0.5 * (covariance + covariance.transpose());

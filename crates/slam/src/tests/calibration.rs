@@ -66,7 +66,7 @@ fn correlated(coordinates: Coordinates, seed: u64) -> State {
             last_seen: Stamp::default(),
             observations: 1,
             is_mapped: false,
-            is_hypothesis: false,
+            is_viewpoint: false,
             misfits: 0,
         };
         state.append(feature, &Matrix2x3::zeros(), &(Matrix2::identity() * 0.05));
@@ -237,7 +237,7 @@ fn measurement_jacobians_against_finite_differences() {
             let h = -numeric(state.covariance.dim(), residual);
             let m = linearized(&state);
             // The sensor's six parameters are the last of the eleven.
-            let by_sensor = m.by_calibration.fixed_columns::<6>(0);
+            let by_sensor = m.by_calibration.whole().fixed_columns::<6>(0).into_owned();
             assert!((h.fixed_view::<3, 6>(0, 8) - by_sensor).amax() < 1e-7, "{coordinates:?} {kind:?}");
             assert!((h.fixed_view::<3, 2>(0, 16) - m.by_feature).amax() < 1e-7);
         }
@@ -260,7 +260,7 @@ fn the_update_is_the_textbook_kalman_update() {
             let m = linearized(&state, &sensors, &reading, i);
             assert_eq!(m.dim, 2);
             h.fixed_view_mut::<2, 3>(2 * i, 0).copy_from(&m.by_pose.fixed_rows::<2>(0));
-            h.fixed_view_mut::<2, 6>(2 * i, 8).copy_from(&m.by_calibration.fixed_view::<2, 6>(0, 0));
+            h.fixed_view_mut::<2, 6>(2 * i, 8).copy_from(&m.by_calibration.whole().fixed_view::<2, 6>(0, 0));
             h.fixed_view_mut::<2, 2>(2 * i, state.covariance.row_of(i)).copy_from(&m.by_feature.fixed_rows::<2>(0));
             r.fixed_view_mut::<2, 2>(2 * i, 2 * i).copy_from(&m.noise.fixed_view::<2, 2>(0, 0));
             y.fixed_rows_mut::<2>(2 * i).copy_from(&m.residual.fixed_rows::<2>(0));
