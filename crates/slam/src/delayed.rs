@@ -44,7 +44,7 @@ const SPREAD: f64 = 0.04;
 /// The fewest readings that tell a place: two tell it and nothing confirms them.
 const FEWEST: usize = 3;
 /// The most viewpoints in the state.
-const VIEWPOINTS: usize = 48;
+const VIEWPOINTS: usize = 96;
 /// A landmark is given up if it was not read for so long before it had a place, s.
 const FORGOTTEN_S: f64 = 60.0;
 /// The variance of a landmark that nothing is known of, as a multiple of what its readings leave.

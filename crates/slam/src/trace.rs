@@ -86,18 +86,14 @@ impl Slam {
         let Some(trace) = &mut self.trace else { return };
         let state = &self.estimator.state;
         let traced = |&Associated { subject, reading, role, .. }: &Associated| {
-            let subject = match subject {
+            // As long as a landmark waits for its place, any place does.
+            let waits = |id| state.is_waiting(id).then_some(state.pose.p);
+            let (subject, is_placed) = match subject {
                 Subject::Feature(id) => {
-                    // As long as a landmark waits for its place, any place does.
-                    let waits = || state.is_waiting(id).then_some(state.pose.p);
                     let place = state.find(id).map(|i| state.landmark(i).position);
-                    Subject::Feature((id, place.or_else(waits)?))
+                    (Subject::Feature((id, place.or_else(|| waits(id))?)), place.is_some())
                 }
-                Subject::Pose => Subject::Pose,
-            };
-            let is_placed = match subject {
-                Subject::Feature((id, _)) => state.find(id).is_some(),
-                Subject::Pose => true,
+                Subject::Pose => (Subject::Pose, true),
             };
             Some(TracedReading { subject, reading, role, is_placed })
         };
