@@ -212,7 +212,13 @@ settings! {
     /// Which features are kept.
     pub struct MapConfig {
         /// The most features in the map.
-        max_features: usize = 500, within 1.0..=5000.0;
+        ///
+        /// More than 5000 only if the map is made in parts: see `map.local_features`.
+        max_features: usize = 500, within 1.0..=1e6;
+        /// The map is made in parts of about so many features, which are joined; 0: in one.
+        ///
+        /// Cost and memory then grow in proportion to the map. More than twice what is in view at once.
+        local_features: usize = 0, within 0.0..=1000.0;
         /// What happens to a new feature when the map is full.
         when_full: WhenFull = WhenFull::Refuse, one_of WhenFull::WORDS, runtime;
         /// Features not seen for this long are removed, s; 0 keeps them for ever.
@@ -429,7 +435,7 @@ mod tests {
     #[test]
     fn the_table_has_the_names_of_the_serialised_settings_in_their_order() {
         let names: Vec<&str> = SPECS.iter().map(|spec| spec.name).collect();
-        assert_eq!((names.len(), names[0], names[1]), (86, "filter", "association"));
+        assert_eq!((names.len(), names[0], names[1]), (87, "filter", "association"));
         assert_eq!(
             names[names.len() - 3..],
             ["sensor_factor", "odometry_factor", "memory"].map(|leaf| format!("learning.{leaf}"))

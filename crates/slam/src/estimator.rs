@@ -334,6 +334,12 @@ impl Estimator {
         self.enter_whole();
     }
 
+    /// Forgets the clouds of the fixed lag, and what association remembers.
+    pub fn forget_clouds(&mut self) {
+        self.fixed_lag.clear();
+        self.memory.clear();
+    }
+
     /// Restarts time at `stamp`: the features of the map count as seen at that time.
     pub fn restart_clock(&mut self, stamp: Stamp) {
         self.track_loss.forget();

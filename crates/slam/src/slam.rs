@@ -3,6 +3,7 @@
 mod dead_reckoning;
 mod intake;
 mod map;
+mod part;
 mod saved;
 mod search;
 mod take_map;
@@ -30,6 +31,7 @@ use lienav_base::settings::check_change;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::{Matrix3, SymmetricEigen, Vector3};
+pub use part::LocalMap;
 pub use saved::{ResumeError, SavedState};
 pub use search::RelocalizeError;
 use std::f64::consts::PI;
