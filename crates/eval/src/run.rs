@@ -7,6 +7,7 @@ use super::timeline::Timeline;
 use lienav_base::stamp::Stamp;
 use lienav_io::recording::{Input, Recording};
 use lienav_lie::Se2;
+use lienav_parts::{Parts, Status, Worker};
 use lienav_slam::{
     CalibrationEstimate, Config, ConfigError, DropReason, Filter, Landmark, LandmarkMap, LandmarkMapError,
     LearnedNoise, MapLandmark, Role, SavedState, Sensor, Slam, Step, Subject,
@@ -45,6 +46,8 @@ pub struct Run {
     pub warnings: Vec<String>,
     /// What the filter did over time; `None` where it was not asked for.
     pub timeline: Option<Timeline>,
+    /// Of a map in parts: what became of them, and the time that was spent beside the filter, s.
+    pub parts: Option<(Status, f64)>,
 }
 
 /// The pose after one cloud of features.
@@ -239,6 +242,10 @@ impl Run {
 /// A filter at work: it is fed input by input, and what comes out is kept.
 pub struct Session {
     pub(super) slam: Slam,
+    /// Of a map in parts.
+    parts: Option<Parts>,
+    /// What is done beside the filter, in place here, s.
+    beside_s: f64,
     estimates: Vec<Estimate>,
     step_us: Vec<f64>,
     since_last_step_us: f64,
@@ -258,8 +265,11 @@ impl Session {
         for sensor in sensors {
             slam.add_sensor(sensor.clone())?;
         }
+        let parts = Parts::new(&mut slam, Worker::InPlace)?;
         Ok(Self {
             slam,
+            parts,
+            beside_s: 0.0,
             estimates: Vec::new(),
             step_us: Vec::new(),
             since_last_step_us: 0.0,
@@ -293,6 +303,15 @@ impl Session {
     /// The input has ended: the steps that still wait, and everything about the run but the name of its source.
     pub fn finish(mut self) -> Run {
         self.end();
+        let landmarks = match &mut self.parts {
+            Some(parts) => {
+                let start = Instant::now();
+                parts.finish(&mut self.slam);
+                self.beside_s += start.elapsed().as_secs_f64();
+                parts.landmarks()
+            }
+            None => self.slam.landmarks().collect(),
+        };
         let slam = &self.slam;
         let set_back = (slam.time_jumps() > 0).then(|| format!("time was set back {} times", slam.time_jumps()));
         let opened = (slam.gate_openings() > 0).then(|| {
@@ -305,7 +324,7 @@ impl Session {
         Run {
             source: String::new(),
             filter: slam.config().filter.clone(),
-            landmarks: slam.landmarks().collect(),
+            landmarks,
             calibration: slam.calibration().collect(),
             noise: slam.learned_noise(),
             gate_openings: slam.gate_openings(),
@@ -316,6 +335,7 @@ impl Session {
             matches: self.matches.unwrap_or_default(),
             merged: self.merged,
             timeline: self.timeline,
+            parts: self.parts.map(|parts| (parts.status().clone(), self.beside_s)),
         }
     }
 
@@ -366,16 +386,33 @@ impl Session {
             let step = self.slam.poll();
             self.since_last_step_us += start.elapsed().as_secs_f64() * 1e6;
             let Some(step) = step else { return };
+            let step = self.joined(step);
             self.estimates.push(Estimate::from(&step));
             if let Some(matches) = &mut self.matches {
                 matches.push(CloudMatches { stamp: step.estimate.stamp, readings: last_matches(&self.slam) });
                 self.merged.extend_from_slice(self.slam.merged_landmarks());
             }
-            if let Some(timeline) = &mut self.timeline {
+            if let Some(timeline) = &mut self.timeline
+                && self.parts.is_none()
+            {
                 timeline.note(step.estimate.stamp, &self.slam);
             }
             self.step_us.push(std::mem::take(&mut self.since_last_step_us));
         }
+    }
+}
+
+impl Session {
+    /// The step in the map, where that is made in parts. What is done beside the filter takes no time of the step.
+    fn joined(&mut self, step: Step) -> Step {
+        let Some(parts) = &mut self.parts else { return step };
+        let start = Instant::now();
+        parts.collect();
+        let begun = Instant::now();
+        let step = parts.join(&mut self.slam, step);
+        self.beside_s += begun.duration_since(start).as_secs_f64();
+        self.since_last_step_us += begun.elapsed().as_secs_f64() * 1e6;
+        step
     }
 }
 

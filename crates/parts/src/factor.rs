@@ -255,12 +255,7 @@ fn eliminate(front: &mut DMatrix<f64>, own: usize) -> Result<(), NotPositive> {
         while at < n {
             let columns = PANEL.min(n - at);
             let left = panel.rows(at - from, n - at);
-            front.view_mut((at, at), (n - at, columns)).gemm(
-                -1.0,
-                &left,
-                &turned.columns(at - from, columns),
-                1.0,
-            );
+            front.view_mut((at, at), (n - at, columns)).gemm(-1.0, &left, &turned.columns(at - from, columns), 1.0);
             at += columns;
         }
         start = from;
@@ -309,8 +304,11 @@ mod tests {
         let n = (0..rows.len()).filter(|unknown| order.places[*unknown].is_some()).map(|unknown| rows[unknown]).sum();
         let (mut dense, mut right) = (DMatrix::zeros(n, n), DVector::zeros(n));
         for element in &elements {
-            let places: Vec<usize> =
-                element.unknowns.iter().flat_map(|unknown| starts[*unknown]..starts[*unknown] + rows[*unknown]).collect();
+            let places: Vec<usize> = element
+                .unknowns
+                .iter()
+                .flat_map(|unknown| starts[*unknown]..starts[*unknown] + rows[*unknown])
+                .collect();
             for (i, row) in places.iter().enumerate() {
                 right[*row] += element.gradient[i];
                 for (j, column) in places.iter().enumerate() {

@@ -6,7 +6,9 @@ mod order;
 mod part;
 mod parts;
 mod problem;
+#[cfg(test)]
+mod tests;
 mod work;
-pub use parts::{Parts, PartsError, Status};
+pub use parts::{Parts, Status};
 pub use problem::SolveError;
 pub use work::Worker;

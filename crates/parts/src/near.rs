@@ -130,14 +130,15 @@ impl Near {
         }
         let mut spread = DMatrix::zeros(rows, rows);
         for (k, (i, a)) in shared.iter().enumerate() {
-            let of_place = crossed.fixed_rows::<2>(mine + 3 + 2 * i)
-                + lever(&part.places[*i]) * crossed.fixed_rows::<3>(mine);
+            let of_place =
+                crossed.fixed_rows::<2>(mine + 3 + 2 * i) + lever(&part.places[*i]) * crossed.fixed_rows::<3>(mine);
             let block = crossed.fixed_rows::<2>(3 + 2 * a) - of_place;
             spread.fixed_rows_mut::<2>(2 * k).copy_from(&block);
         }
         let root = spread.cholesky()?.unpack();
         let mut whitened = crossed.transpose();
-        (root.solve_lower_triangular_mut(&mut whitened) && root.solve_lower_triangular_mut(&mut difference)).then_some(())?;
+        (root.solve_lower_triangular_mut(&mut whitened) && root.solve_lower_triangular_mut(&mut difference))
+            .then_some(())?;
         let correction = -whitened.tr_mul(&difference);
 
         let (beta, xi) = (correction.fixed_rows::<3>(0).into_owned(), correction.fixed_rows::<3>(mine).into_owned());
@@ -147,9 +148,17 @@ impl Near {
         let to_exit = part.exit.inverse().adjoint();
         // The rows of the result: of the end, then of the landmarks that are kept. Each is a sum of rows of both.
         let mut result = Rows::new(self, part, &whitened);
-        let mut next = Self { closed: self.closed + 1, base, landmarks: Vec::new(), places: Vec::new(), ..self.clone() };
+        let mut next =
+            Self { closed: self.closed + 1, base, landmarks: Vec::new(), places: Vec::new(), ..self.clone() };
         for row in to_exit.row_iter() {
-            result.push(&[(0, row[0]), (1, row[1]), (2, row[2]), (mine, row[0]), (mine + 1, row[1]), (mine + 2, row[2])]);
+            result.push(&[
+                (0, row[0]),
+                (1, row[1]),
+                (2, row[2]),
+                (mine, row[0]),
+                (mine + 1, row[1]),
+                (mine + 2, row[2]),
+            ]);
         }
         let of_new = numbers.iter().enumerate().map(|(i, number)| (*number, Source::New(i)));
         let is_new: HashMap<usize, ()> = numbers.iter().map(|number| (*number, ())).collect();
@@ -215,17 +224,8 @@ impl Near {
         let arm = self.base.rotation() * moved.p;
         let turn = self.base.rotation();
         let turned = skew(&arm);
-        let to_map = Matrix3::new(
-            turn[(0, 0)],
-            turn[(0, 1)],
-            turned.x,
-            turn[(1, 0)],
-            turn[(1, 1)],
-            turned.y,
-            0.0,
-            0.0,
-            1.0,
-        );
+        let to_map =
+            Matrix3::new(turn[(0, 0)], turn[(0, 1)], turned.x, turn[(1, 0)], turn[(1, 1)], turned.y, 0.0, 0.0, 1.0);
         let covariance = to_map * covariance * to_map.transpose();
         let covariance = 0.5 * (covariance + covariance.transpose());
         Joined { pose: self.base * moved, covariance, shared: room.shared.len() }

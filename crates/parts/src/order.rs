@@ -43,11 +43,8 @@ impl Order {
                 holders[unknown].push(e);
             }
         }
-        let mut order = Self {
-            places: vec![None; unknowns],
-            heights: (0..unknowns).map(rows).collect(),
-            ..Self::default()
-        };
+        let mut order =
+            Self { places: vec![None; unknowns], heights: (0..unknowns).map(rows).collect(), ..Self::default() };
         let mut block_of = BTreeMap::new();
         for (unknown, holders) in holders.iter().enumerate().filter(|(_, holders)| !holders.is_empty()) {
             let block = *block_of.entry(holders.as_slice()).or_insert_with(|| {

@@ -5,8 +5,9 @@ use lienav_lie::{Se2, skew};
 use lienav_slam::LocalMap;
 use nalgebra::{DMatrix, DVector, Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
 
-/// The least standard deviation of what a part says, m and rad: odometry without noise has no information matrix.
-const LEAST_STD: f64 = 1e-5;
+/// The least standard deviation of the pose at the end of a part, m and rad: odometry without noise has no information
+/// matrix.
+const LEAST_STD: f64 = 1e-6;
 
 /// A Gaussian over the pose E at the end of a part and the landmarks p_i that it has seen, relative to its base B, in
 /// the errors of the filter that has made it:
@@ -49,8 +50,13 @@ impl Part {
     }
 
     /// The same of its parts.
-    pub fn from_parts(exit: Se2, ids: Vec<u32>, places: Vec<Vector2<f64>>, mut covariance: DMatrix<f64>) -> Option<Self> {
-        (0..covariance.nrows()).for_each(|i| covariance[(i, i)] += LEAST_STD * LEAST_STD);
+    pub fn from_parts(
+        exit: Se2,
+        ids: Vec<u32>,
+        places: Vec<Vector2<f64>>,
+        mut covariance: DMatrix<f64>,
+    ) -> Option<Self> {
+        (0..3).for_each(|i| covariance[(i, i)] += LEAST_STD * LEAST_STD);
         let information = covariance.clone().cholesky()?.inverse();
         information.iter().all(|value| value.is_finite()).then_some(Self { exit, ids, places, covariance, information })
     }
@@ -142,8 +148,9 @@ pub mod tests {
     pub fn random_part(seed: u64, landmarks: u32) -> Part {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let n = 3 + 2 * landmarks as usize;
-        let root = DMatrix::from_fn(n, n, |_, _| random.random_range(-0.02..0.02)) + DMatrix::identity(n, n) * 0.02;
-        let places = (0..landmarks).map(|_| Vector2::new(random.random_range(-3.0..9.0), random.random_range(-4.0..4.0)));
+        let root = DMatrix::from_fn(n, n, |_, _| random.random_range(-0.005..0.005)) + DMatrix::identity(n, n) * 0.02;
+        let places =
+            (0..landmarks).map(|_| Vector2::new(random.random_range(-3.0..9.0), random.random_range(-4.0..4.0)));
         let places = places.collect();
         let exit = Se2::new(6.0, random.random_range(-1.0..1.0), random.random_range(-1.0..1.0));
         Part::from_parts(exit, (0..landmarks).collect(), places, &root * root.transpose()).unwrap()

@@ -6,7 +6,7 @@ use super::problem::{FULLY, NEARLY, Placed, Problem, Solution, SolveError, Start
 use super::work::{Job, Worker};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
-use lienav_slam::{Config, Landmark, LocalMap, MapMode, PoseEstimate, Slam, Step};
+use lienav_slam::{CompositionError, Config, Landmark, LocalMap, MapMode, PoseEstimate, Slam, Step};
 use nalgebra::{Matrix2, Vector2};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -22,25 +22,17 @@ const SOLVE_CLOUDS: u64 = 10;
 /// Landmarks are asked for again at the earliest after so many clouds.
 const ASK_CLOUDS: u64 = 5;
 
-/// Why a filter's map cannot be made in parts.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PartsError {
-    /// Its errors are others.
-    #[error(
-        "parameter 'map.local_features' makes the map in parts, which the filter '{0}' cannot: set parameter 'filter' to \
-         'default' or another invariant filter, or map.local_features to 0"
-    )]
-    Filter(String),
-    /// Parts would share what is calibrated.
-    #[error(
-        "parameter 'map.local_features' makes the map in parts, which are independent of each other, and calibration \
-         parameters are estimated: set their sigma and walk to 0, or map.local_features to 0"
-    )]
-    Calibration,
-    /// The map is known.
-    #[error("parameter 'map.local_features' makes the map in parts, and map.mode is not 'mapping': set one of both back")]
-    KnownMap,
-}
+const OTHER_FILTER: CompositionError = CompositionError(
+    "parameter 'map.local_features' makes the map in parts, which this filter cannot do: set parameter 'filter' to \
+     'default' or another invariant filter, or map.local_features to 0",
+);
+const CALIBRATED: CompositionError = CompositionError(
+    "parameter 'map.local_features' makes the map in parts that are independent of each other, and calibration \
+     parameters that are estimated are common to all: set their sigma and walk to 0, or map.local_features to 0",
+);
+const KNOWN_MAP: CompositionError = CompositionError(
+    "parameter 'map.local_features' makes the map in parts, and map.mode is not 'mapping': set one of both back",
+);
 
 /// What is known of the parts.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -100,20 +92,20 @@ impl Parts {
     /// For a filter that has not begun yet. `None` if `map.local_features` is 0: the map is one.
     ///
     /// # Errors
-    /// [`PartsError`].
-    pub fn new(slam: &mut Slam, worker: Worker) -> Result<Option<Self>, PartsError> {
+    /// The filter, `map.mode` or a calibration that cannot be made in parts, as a sentence.
+    pub fn new(slam: &mut Slam, worker: Worker) -> Result<Option<Self>, CompositionError> {
         let config = slam.config().clone();
         if config.map.local_features == 0 {
             return Ok(None);
         }
         if config.map.mode != MapMode::Mapping {
-            return Err(PartsError::KnownMap);
+            return Err(KNOWN_MAP);
         }
         if slam.calibration().next().is_some() {
-            return Err(PartsError::Calibration);
+            return Err(CALIBRATED);
         }
         if slam.local().is_none() {
-            return Err(PartsError::Filter(config.filter));
+            return Err(OTHER_FILTER);
         }
         let start = Start::new(config.initial.pose(), &config.initial.covariance());
         let mut parts = Self {
@@ -249,7 +241,8 @@ impl Parts {
     fn take_near(&mut self, near: Near) {
         let mut near = near;
         for placed in &self.problem.parts[near.closed..] {
-            let Some(after) = near.after(&placed.part, &placed.landmarks, |_, place| place.norm() < f64::INFINITY) else {
+            let Some(after) = near.after(&placed.part, &placed.landmarks, |_, place| place.norm() < f64::INFINITY)
+            else {
                 return;
             };
             near = after;
@@ -386,8 +379,13 @@ impl Parts {
             } else {
                 Matrix2::zeros()
             };
-            (self.numbers.get(&id) == Some(&number))
-                .then_some(Landmark { id, position: *position, covariance, last_seen, observations })
+            (self.numbers.get(&id) == Some(&number)).then_some(Landmark {
+                id,
+                position: *position,
+                covariance,
+                last_seen,
+                observations,
+            })
         };
         solution.landmarks.iter().enumerate().filter_map(landmark).collect()
     }
@@ -431,10 +429,7 @@ fn near(
     for (k, placed) in chain.iter().enumerate() {
         let is_last = k + 1 == chain.len();
         let keeps = |number: usize, seen: &Vector2<f64>| {
-            !is_last
-                || wanted.contains(&number)
-                || open.contains(&number)
-                || (seen - robot.p).norm() <= radius
+            !is_last || wanted.contains(&number) || open.contains(&number) || (seen - robot.p).norm() <= radius
         };
         known = known.after(&placed.part, &placed.landmarks, keeps)?;
     }

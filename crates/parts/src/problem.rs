@@ -17,7 +17,7 @@ pub const NEARLY: f64 = 1e-2;
 /// The same, for a result that is compared with others.
 pub const FULLY: f64 = 1e-12;
 /// The least standard deviation of the start, m and rad, where it is not exact.
-const LEAST_STD: f64 = 1e-5;
+const LEAST_STD: f64 = 1e-6;
 
 /// What is known of the first base.
 #[derive(Clone, Debug)]

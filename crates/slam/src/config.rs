@@ -236,6 +236,13 @@ settings! {
     }
 }
 
+/// The most features of a map that is not made in parts: their joint covariance has the square of it.
+const MOST_IN_ONE: usize = 5000;
+const TOO_MANY_IN_ONE: CompositionError = CompositionError(
+    "parameter 'map.max_features' is above 5000, which one joint covariance cannot be for: set map.local_features, to 50 \
+     for example, so that the map is made in parts, or lower it",
+);
+
 words! {
     /// What becomes of the map.
     pub enum MapMode {
@@ -423,7 +430,11 @@ impl Config {
     /// # Errors
     /// The first one that is not.
     pub fn check_ranges(&self) -> Result<(), ConfigError> {
-        Ok(check(self, SPECS)?)
+        check(self, SPECS)?;
+        if self.map.max_features > MOST_IN_ONE && self.map.local_features == 0 {
+            return Err(TOO_MANY_IN_ONE.into());
+        }
+        Ok(())
     }
 }
 

@@ -76,8 +76,7 @@ impl LocalMap<'_> {
     /// The covariance of ξ and of the e_i of these features, in their order.
     pub fn covariance(&self, features: &[usize]) -> DMatrix<f64> {
         let p = &self.state.covariance;
-        let rows: Vec<usize> =
-            (0..3).chain(features.iter().flat_map(|i| [p.row_of(*i), p.row_of(*i) + 1])).collect();
+        let rows: Vec<usize> = (0..3).chain(features.iter().flat_map(|i| [p.row_of(*i), p.row_of(*i) + 1])).collect();
         DMatrix::from_fn(rows.len(), rows.len(), |i, j| p.get(rows[i], rows[j]))
     }
 }
