@@ -265,7 +265,7 @@ impl Session {
         for sensor in sensors {
             slam.add_sensor(sensor.clone())?;
         }
-        let parts = Parts::new(&mut slam, Worker::InPlace)?;
+        let parts = Parts::new(&slam, Worker::InPlace)?;
         Ok(Self {
             slam,
             parts,
@@ -339,10 +339,10 @@ impl Session {
         }
     }
 
-    /// The same, and the filter as it is at the end, for a run that goes on from there.
-    pub fn finish_saving(mut self) -> (Run, SavedState) {
+    /// The same, and the filter as it is at the end, for a run that goes on from there; a map in parts is not saved.
+    pub fn finish_saving(mut self) -> (Run, Option<SavedState>) {
         self.end();
-        let saved = self.slam.save();
+        let saved = self.parts.is_none().then(|| self.slam.save());
         (self.finish(), saved)
     }
 

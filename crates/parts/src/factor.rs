@@ -39,13 +39,12 @@ pub struct Factor {
 pub struct NotPositive;
 
 impl Factor {
-    /// Of the sum of `elements`, the ones that `order` was made for, in the same order.
+    /// Of the sum of the `given` elements that `order` was made for, which `element` makes when they are needed.
     ///
     /// # Errors
     /// [`NotPositive`].
-    pub fn new(order: Order, elements: impl Iterator<Item = Element>) -> Result<Self, NotPositive> {
-        let mut open: Vec<Option<Element>> = elements.map(Some).collect();
-        let given = open.len();
+    pub fn new(order: Order, given: usize, element: impl Fn(usize) -> Element) -> Result<Self, NotPositive> {
+        let mut open: Vec<Option<Element>> = Vec::with_capacity(order.steps.len());
         let steps = order.steps.len();
         let mut factor = Self { step_of: vec![0; steps], ..Self::default() };
         let mut starts = vec![0; order.blocks.len()];
@@ -60,7 +59,13 @@ impl Factor {
             }
             let (mut front, mut gradient) = (DMatrix::zeros(rows, rows), DVector::zeros(rows));
             for input in &step.inputs {
-                let Some(element) = open[*input].take() else { continue };
+                let element = match input.checked_sub(given) {
+                    None => element(*input),
+                    Some(made) => match open[made].take() {
+                        Some(element) => element,
+                        None => continue,
+                    },
+                };
                 // Elements that a step has made list blocks instead of unknowns.
                 let places = element.unknowns.iter().flat_map(|unknown| {
                     let (start, count) = if *input < given {
@@ -317,7 +322,7 @@ mod tests {
             }
         }
         let inverse = dense.try_inverse().unwrap();
-        let factor = Factor::new(order.clone(), elements.into_iter()).unwrap();
+        let factor = Factor::new(order.clone(), elements.len(), |k| elements[k].clone()).unwrap();
         let (steps, decrease) = factor.step();
         let expected: DVector<f64> = -&inverse * &right;
         assert!((decrease + expected.dot(&right)).abs() < 1e-9 * decrease);
@@ -344,7 +349,7 @@ mod tests {
         };
         for information in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             let order = Order::new(&[vec![0]], 1, |_| 1);
-            assert!(Factor::new(order, std::iter::once(element(information))).is_err(), "{information}");
+            assert!(Factor::new(order, 1, |_| element(information)).is_err(), "{information}");
         }
     }
 }

@@ -6,7 +6,7 @@ use super::problem::{FULLY, NEARLY, Placed, Problem, Solution, SolveError, Start
 use super::work::{Job, Worker};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
-use lienav_slam::{CompositionError, Config, Landmark, LocalMap, MapMode, PoseEstimate, Slam, Step};
+use lienav_slam::{CompositionError, Landmark, LocalMap, MapMode, PoseEstimate, Slam, Step, TimeJump};
 use nalgebra::{Matrix2, Vector2};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -93,7 +93,7 @@ impl Parts {
     ///
     /// # Errors
     /// The filter, `map.mode` or a calibration that cannot be made in parts, as a sentence.
-    pub fn new(slam: &mut Slam, worker: Worker) -> Result<Option<Self>, CompositionError> {
+    pub fn new(slam: &Slam, worker: Worker) -> Result<Option<Self>, CompositionError> {
         let config = slam.config().clone();
         if config.map.local_features == 0 {
             return Ok(None);
@@ -130,13 +130,13 @@ impl Parts {
             status: Status::default(),
             estimate: None,
         };
-        parts.reset(slam);
+        parts.forget(slam);
         Ok(Some(parts))
     }
 
-    /// Forgets all parts; the filter begins the first one where the configuration has the start.
-    pub fn reset(&mut self, slam: &mut Slam) {
-        let config: &Config = slam.config();
+    /// Forgets all parts; call it when the filter was reset. The first part begins where the configuration has the start.
+    pub fn forget(&mut self, slam: &Slam) {
+        let config = slam.config();
         (self.local_features, self.max_features) = (config.map.local_features.max(1), config.map.max_features);
         self.start = Start::new(config.initial.pose(), &config.initial.covariance());
         (self.problem, self.near) = (empty(&self.start), Near::start(&self.start));
@@ -145,7 +145,6 @@ impl Parts {
         self.seen.clear();
         self.index.clear();
         (self.status, self.time_jumps) = (Status::default(), slam.time_jumps());
-        slam.begin_part();
     }
 
     /// What is known of the parts.
@@ -185,6 +184,9 @@ impl Parts {
         self.status.age_clouds += 1;
         if slam.time_jumps() != self.time_jumps {
             self.time_jumps = slam.time_jumps();
+            if slam.config().timing.on_jump_back == TimeJump::Reset {
+                self.forget(slam);
+            }
         }
         let Some(local) = slam.local() else { return step };
         let joined = self.near.join(&local, &self.index, &mut self.room);
@@ -276,28 +278,30 @@ impl Parts {
             })
             .collect();
         let Some(part) = Part::new(local, &chosen) else { return false };
-        self.status.without_room += news.saturating_sub(room) as u64;
-        let mut numbers = Vec::with_capacity(chosen.len());
-        for i in &chosen {
-            let id = local.id(*i);
-            let is_moved = self.room.contradicted.contains(&id);
-            let number = match self.numbers.get(&id).filter(|_| !is_moved) {
-                Some(number) => *number,
-                None => {
-                    self.status.moved += u64::from(is_moved);
-                    self.numbers.insert(id, self.seen.len());
-                    self.seen.push((id, Stamp::MIN, 0));
-                    self.seen.len() - 1
-                }
-            };
-            let (_, stamp, count) = &mut self.seen[number];
-            (*stamp, *count) = (local.last_seen(*i), count.saturating_add(local.observations(*i)));
-            numbers.push(number);
-        }
-        let mut distances: Vec<f64> = chosen.iter().map(|i| (local.place(*i) - part.exit.p).norm()).collect();
+        // The number of each landmark; one that is not where the closed parts have it gets a new one.
+        let mut next = self.seen.len();
+        let mut number_of = |id: u32| {
+            let known = self.numbers.get(&id).filter(|_| !self.room.contradicted.contains(&id));
+            known.copied().unwrap_or_else(|| {
+                next += 1;
+                next - 1
+            })
+        };
+        let numbers: Vec<usize> = part.ids.iter().map(|id| number_of(*id)).collect();
+        let mut distances: Vec<f64> = part.places.iter().map(|place| (place - part.exit.p).norm()).collect();
         distances.sort_unstable_by(f64::total_cmp);
         let reach = distances.get(CARRIED).copied().unwrap_or(f64::INFINITY);
         let Some(near) = self.near.after(&part, &numbers, |_, place| place.norm() <= reach) else { return false };
+        self.status.without_room += news.saturating_sub(room) as u64;
+        for (number, i) in numbers.iter().zip(&chosen) {
+            if *number == self.seen.len() {
+                let id = local.id(*i);
+                self.status.moved += u64::from(self.numbers.insert(id, *number).is_some());
+                self.seen.push((id, Stamp::MIN, 0));
+            }
+            let (_, stamp, count) = &mut self.seen[*number];
+            (*stamp, *count) = (local.last_seen(*i), count.saturating_add(local.observations(*i)));
+        }
         self.problem.landmarks.resize(self.seen.len(), Vector2::repeat(f64::NAN));
         for (number, place) in numbers.iter().zip(&part.places) {
             let guess = &mut self.problem.landmarks[*number];

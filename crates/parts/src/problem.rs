@@ -5,7 +5,7 @@ use super::order::Order;
 use super::part::{At, Part};
 use lienav_lie::Se2;
 use lienav_map::SpatialHash;
-use nalgebra::{DVector, Matrix3, Vector2, Vector3};
+use nalgebra::{DMatrix, DVector, Matrix3, Vector2, Vector3};
 use std::sync::Arc;
 
 /// Iterations of Gauss and Newton, at most.
@@ -128,7 +128,8 @@ impl Problem {
         let order = Order::new(&lists, count + landmarks.len(), |unknown| if unknown < count { 3 } else { 2 });
         let mut cost = self.cost(&bases, &landmarks);
         for iteration in 1..=ITERATIONS {
-            let factor = Factor::new(order.clone(), self.elements(&bases, &landmarks, &lists))?;
+            let element = |k: usize| self.element(k, &bases, &landmarks, &lists[k]);
+            let factor = Factor::new(order.clone(), lists.len(), element)?;
             let (steps, decrease) = factor.step();
             let mut scale = 1.0;
             for _ in 0..HALVINGS {
@@ -173,31 +174,23 @@ impl Problem {
         parts.chain((!is_known).then(|| vec![0])).collect()
     }
 
-    fn elements<'a>(
-        &'a self,
-        bases: &'a [Se2],
-        landmarks: &'a [Vector2<f64>],
-        lists: &'a [Vec<usize>],
-    ) -> impl Iterator<Item = Element> + 'a {
-        let is_known = matches!(self.start, Start::Known(_));
-        let of_part = move |(k, placed): (usize, &Placed)| {
+    /// The normal equations of a part, and behind them those of the start.
+    fn element(&self, k: usize, bases: &[Se2], landmarks: &[Vector2<f64>], unknowns: &[usize]) -> Element {
+        let (is_known, unknowns) = (matches!(self.start, Start::Known(_)), unknowns.to_vec());
+        if let Some(placed) = self.parts.get(k) {
             let places: Vec<Vector2<f64>> = placed.landmarks.iter().map(|landmark| landmarks[*landmark]).collect();
             let at = At { base: bases[k], exit: bases[k + 1], landmarks: &places };
-            placed.part.element(&at, lists[k].clone(), k == 0 && is_known)
+            return placed.part.element(&at, unknowns, k == 0 && is_known);
+        }
+        let (information, gradient) = match &self.start {
+            Start::Known(_) => (Matrix3::zeros(), Vector3::zeros()),
+            Start::Normal(pose, information) => (*information, information * (pose.inverse() * bases[0]).log()),
         };
-        let start = match &self.start {
-            Start::Known(_) => None,
-            Start::Normal(pose, information) => {
-                let error = (pose.inverse() * bases[0]).log();
-                let gradient = information * error;
-                Some(Element {
-                    unknowns: vec![0],
-                    information: nalgebra::DMatrix::from_column_slice(3, 3, information.as_slice()),
-                    gradient: DVector::from_column_slice(gradient.as_slice()),
-                })
-            }
-        };
-        self.parts.iter().enumerate().map(of_part).chain(start)
+        Element {
+            unknowns,
+            information: DMatrix::from_column_slice(3, 3, information.as_slice()),
+            gradient: DVector::from_column_slice(gradient.as_slice()),
+        }
     }
 
     fn cost(&self, bases: &[Se2], landmarks: &[Vector2<f64>]) -> f64 {

@@ -151,7 +151,7 @@ fn run(
 ) -> (Vec<Step>, Vec<Landmark>, super::Status, Vec<Se2>) {
     let mut world = World::new(seed, noise);
     let mut slam = Slam::new(world.config(local_features)).unwrap();
-    let mut parts = Parts::new(&mut slam, worker).unwrap();
+    let mut parts = Parts::new(&slam, worker).unwrap();
     let (mut steps, mut truth) = (Vec::new(), Vec::new());
     while world.time < 130.0 {
         let Some(step) = world.advance(&mut slam) else { continue };
@@ -275,7 +275,7 @@ fn what_parts_cannot_do_is_refused() {
     let refused = |change: fn(&mut Config)| {
         let mut config = World::new(1, 0.1).config(10);
         change(&mut config);
-        Parts::new(&mut Slam::new(config).unwrap(), Worker::InPlace).err().unwrap().to_string()
+        Parts::new(&Slam::new(config).unwrap(), Worker::InPlace).err().unwrap().to_string()
     };
     assert!(refused(|config| config.filter = "ekf".into()).contains("filter"));
     assert!(refused(|config| config.calibration.scale_v.sigma = 0.1).contains("calibration"));
@@ -290,7 +290,7 @@ fn what_parts_cannot_do_is_refused() {
 fn a_landmark_that_has_moved_is_reported_and_not_averaged() {
     let mut world = World::new(2, 0.1);
     let mut slam = Slam::new(world.config(10)).unwrap();
-    let mut parts = Parts::new(&mut slam, Worker::InPlace).unwrap().unwrap();
+    let mut parts = Parts::new(&slam, Worker::InPlace).unwrap().unwrap();
     let mut steps = Vec::new();
     let moved = Vector2::new(1.2, -1.0);
     let post = World::post(3);

@@ -217,7 +217,8 @@ settings! {
         max_features: usize = 500, within 1.0..=1e6;
         /// The map is made in parts of about so many features, which are joined; 0: in one.
         ///
-        /// Cost and memory then grow in proportion to the map. More than twice what is in view at once.
+        /// Cost and memory then grow in proportion to the map. More than twice what is in view at once. The filter itself
+        /// has the open part, in the frame of its base: `lienav-parts` joins it with the others.
         local_features: usize = 0, within 0.0..=1000.0;
         /// What happens to a new feature when the map is full.
         when_full: WhenFull = WhenFull::Refuse, one_of WhenFull::WORDS, runtime;
