@@ -39,6 +39,8 @@ pub struct Joined {
     pub covariance: Matrix3<f64>,
     /// Landmarks that both know.
     pub shared: usize,
+    /// The mean of β + ξ.
+    pub correction: Vector3<f64>,
 }
 
 /// Buffers of [`Near::join`].
@@ -228,7 +230,7 @@ impl Near {
             Matrix3::new(turn[(0, 0)], turn[(0, 1)], turned.x, turn[(1, 0)], turn[(1, 1)], turned.y, 0.0, 0.0, 1.0);
         let covariance = to_map * covariance * to_map.transpose();
         let covariance = 0.5 * (covariance + covariance.transpose());
-        Joined { pose: self.base * moved, covariance, shared: room.shared.len() }
+        Joined { pose: self.base * moved, covariance, shared: room.shared.len(), correction }
     }
 
     /// Cov(d_i, d_k).

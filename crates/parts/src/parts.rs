@@ -1,6 +1,6 @@
 //! A filter's map, part by part.
 
-use super::near::{Near, Room};
+use super::near::{Joined, Near, Room};
 use super::part::Part;
 use super::problem::{FULLY, NEARLY, Placed, Problem, Solution, SolveError, Start};
 use super::work::{Job, Worker};
@@ -21,6 +21,12 @@ const NEAR_CLOUDS: u64 = 3;
 const SOLVE_CLOUDS: u64 = 10;
 /// Landmarks are asked for again at the earliest after so many clouds.
 const ASK_CLOUDS: u64 = 5;
+
+/// A part has at least so many clouds.
+const BENT_CLOUDS: u64 = 8;
+/// What a correction does to second order, beside the standard deviation of the position in its best direction: a loop
+/// that has closed with more than this is closed in the least squares, too, and does not wait until the part is full.
+const BENT: f64 = 0.1;
 
 const OTHER_FILTER: CompositionError = CompositionError(
     "parameter 'map.local_features' makes the map in parts, which this filter cannot do: set parameter 'filter' to \
@@ -80,6 +86,8 @@ pub struct Parts {
     asked_at: u64,
     clouds: u64,
     begun_at: u64,
+    /// When the open part was begun.
+    opened_at: u64,
     time_jumps: u64,
     /// The farthest landmark of the open part that was seen lately, m.
     view_m: f64,
@@ -124,6 +132,7 @@ impl Parts {
             asked_at: 0,
             clouds: 0,
             begun_at: 0,
+            opened_at: 0,
             time_jumps: 0,
             view_m: 0.0,
             room: Room::default(),
@@ -195,8 +204,11 @@ impl Parts {
         let in_view = step.accepted + step.added;
         self.look_around(&local, step.estimate.stamp);
         let is_full = local.len() >= self.local_features.max(2 * in_view);
-        let closed = if is_full { self.close(&local) } else { false };
+        let is_bent =
+            self.clouds >= self.opened_at + BENT_CLOUDS && joined.shared >= 2 && is_bent(&joined, self.view_m);
+        let closed = if is_full || is_bent { self.close(&local) } else { false };
         if closed {
+            self.opened_at = self.clouds;
             slam.begin_part();
         }
         Step { estimate, features: self.seen.len(), ..step }
@@ -393,6 +405,13 @@ impl Parts {
         };
         solution.landmarks.iter().enumerate().filter_map(landmark).collect()
     }
+}
+
+/// Whether a correction is so large that what it does to second order is no longer small.
+fn is_bent(joined: &Joined, view_m: f64) -> bool {
+    let (shift, turn) = (joined.correction.xy().norm(), joined.correction.z.abs());
+    let best = joined.covariance.fixed_view::<2, 2>(0, 0).symmetric_eigenvalues().min().max(0.0).sqrt();
+    turn * (shift + turn * view_m) > BENT * best
 }
 
 fn empty(start: &Start) -> Problem {
