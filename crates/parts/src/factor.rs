@@ -99,7 +99,7 @@ impl Factor {
     }
 
     /// Numbers that are stored.
-    pub fn len(&self) -> usize {
+    pub fn entries(&self) -> usize {
         self.columns.iter().map(DMatrix::len).sum()
     }
 
@@ -277,7 +277,7 @@ mod tests {
     /// Cliques in a grid, with unknowns of two and of three rows.
     fn elements() -> (Vec<Element>, Vec<usize>) {
         let mut random = ChaCha8Rng::seed_from_u64(5);
-        let rows = |unknown: usize| 2 + usize::from(unknown % 5 == 0);
+        let rows = |unknown: usize| 2 + usize::from(unknown.is_multiple_of(5));
         let mut elements = Vec::new();
         for r in 0..4 {
             for c in 0..5 {

@@ -55,6 +55,10 @@ pub struct Status {
     pub age_clouds: u64,
     /// How often its normal equations were factored.
     pub iterations: usize,
+    /// Half of its χ²: of what the parts say of the same landmarks.
+    pub cost: f64,
+    /// Numbers in the factor of its normal equations.
+    pub factor_entries: usize,
     /// Solutions that failed; the last good one stayed in force.
     pub failed: u64,
     /// Why the last one failed.
@@ -358,6 +362,7 @@ impl Parts {
         }
         self.status.solutions += 1;
         (self.status.solved_parts, self.status.iterations) = (solved - 1, solution.iterations);
+        (self.status.cost, self.status.factor_entries) = (solution.cost, solution.factor.entries());
         self.status.age_clouds = self.clouds - self.begun_at;
         self.solution = Some(Arc::new(solution));
         // What is near is asked for again at the next step.

@@ -95,8 +95,6 @@ pub struct Solution {
     pub iterations: usize,
     /// Half of χ².
     pub cost: f64,
-    /// Whether base 0 is not estimated.
-    pub start_is_known: bool,
 }
 
 /// Why there is no solution.
@@ -152,8 +150,7 @@ impl Problem {
             }
             if decrease <= self.tolerance {
                 let hash = SpatialHash::new(&landmarks);
-                let start_is_known = matches!(self.start, Start::Known(_));
-                return Ok(Solution { bases, landmarks, factor, hash, iterations: iteration, cost, start_is_known });
+                return Ok(Solution { bases, landmarks, factor, hash, iterations: iteration, cost });
             }
             if scale < 0.5_f64.powi(HALVINGS as i32 - 1) {
                 return Err(SolveError::NotConverged);

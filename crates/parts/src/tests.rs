@@ -5,7 +5,7 @@ use super::part::{Part, tests::random_part};
 use super::problem::{FULLY, Placed, Problem, Start};
 use super::{Parts, Worker};
 use lienav_lie::Se2;
-use lienav_slam::{Config, FeatureKind, Landmark, Observation, Odometry, Slam, Stamp, Step};
+use lienav_slam::{Config, FeatureKind, Filter, Landmark, Observation, Odometry, Slam, Stamp, Step};
 use nalgebra::{Matrix2, Matrix3, SMatrix, Vector2, Vector3};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -142,6 +142,10 @@ impl World {
     }
 }
 
+fn of_parts(config: Config) -> Slam {
+    Slam::of_parts(Filter::named(&config.filter).unwrap(), config).unwrap()
+}
+
 /// The steps of a run, its landmarks at the end, and the status.
 fn run(
     seed: u64,
@@ -150,7 +154,7 @@ fn run(
     worker: Worker,
 ) -> (Vec<Step>, Vec<Landmark>, super::Status, Vec<Se2>) {
     let mut world = World::new(seed, noise);
-    let mut slam = Slam::new(world.config(local_features)).unwrap();
+    let mut slam = of_parts(world.config(local_features));
     let mut parts = Parts::new(&slam, worker).unwrap();
     let (mut steps, mut truth) = (Vec::new(), Vec::new());
     while world.time < 130.0 {
@@ -243,7 +247,7 @@ fn joining_is_the_end_of_a_part() {
     let (problem, _) = chain();
     let near = chained(&problem);
     let mut world = World::new(5, 1e-3);
-    let mut slam = Slam::new(world.config(0)).unwrap();
+    let mut slam = of_parts(world.config(0));
     slam.begin_part();
     for _ in 0..40 {
         world.advance(&mut slam);
@@ -275,11 +279,13 @@ fn what_parts_cannot_do_is_refused() {
     let refused = |change: fn(&mut Config)| {
         let mut config = World::new(1, 0.1).config(10);
         change(&mut config);
-        Parts::new(&Slam::new(config).unwrap(), Worker::InPlace).err().unwrap().to_string()
+        Parts::new(&of_parts(config), Worker::InPlace).err().unwrap().to_string()
     };
     assert!(refused(|config| config.filter = "ekf".into()).contains("filter"));
     assert!(refused(|config| config.calibration.scale_v.sigma = 0.1).contains("calibration"));
     assert!(refused(|config| config.map.mode = lienav_slam::MapMode::Localization).contains("map.mode"));
+    let alone = Slam::new(World::new(1, 0.1).config(10)).err().unwrap().to_string();
+    assert!(alone.contains("map.local_features") && alone.contains("lienav_parts"), "{alone}");
     let mut dense = Config::default();
     dense.map.max_features = 5001;
     assert!(Slam::new(dense).err().unwrap().to_string().contains("map.local_features"));
@@ -289,7 +295,7 @@ fn what_parts_cannot_do_is_refused() {
 #[test]
 fn a_landmark_that_has_moved_is_reported_and_not_averaged() {
     let mut world = World::new(2, 0.1);
-    let mut slam = Slam::new(world.config(10)).unwrap();
+    let mut slam = of_parts(world.config(10));
     let mut parts = Parts::new(&slam, Worker::InPlace).unwrap().unwrap();
     let mut steps = Vec::new();
     let moved = Vector2::new(1.2, -1.0);
