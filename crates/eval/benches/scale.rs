@@ -1,11 +1,13 @@
 //! A map in parts beside the dense filter and the batch estimate, over the size of the map.
 //!
-//! `cargo bench -p lienav-eval --bench scale -- marked-orchard:300 --runs 5 --parts 0,50 --batch`
+//! `cargo bench -p lienav-eval --bench scale -- marked-orchard:300 --runs 5 --parts 0,50 --batch`; instead of a scenario,
+//! a source as of `lienav evaluate`.
 
 use lienav_eval::errors::Errors;
 use lienav_eval::run::{Run, run};
 use lienav_eval::simulated;
-use lienav_io::recording::Recording;
+use lienav_io::bag::Topics;
+use lienav_io::recording::{Recording, open_with};
 use lienav_io::truth::{MAX_TRUTH_GAP_S, Truth};
 use lienav_sim::Scenario;
 use lienav_slam::Config;
@@ -26,7 +28,7 @@ fn main() {
     let value = |name: &str| arguments.iter().position(|word| word == name).and_then(|k| arguments.get(k + 1));
     let Some(scenario) = arguments.first().filter(|word| !word.starts_with("--")) else {
         println!(
-            "usage: scale -- SCENARIO [--runs N] [--parts 0,50] [--filter NAME] [--batch] [--repeats N] [--trace]"
+            "usage: scale -- SCENARIO|SOURCE [--runs N] [--parts 0,50] [--filter NAME] [--batch] [--repeats N] [--trace]"
         );
         return;
     };
@@ -46,8 +48,10 @@ fn main() {
     println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
     let mut rows: Vec<Vec<Row>> = methods.iter().map(|_| Vec::new()).collect();
     for seed in 1..=runs {
-        let scenario = Scenario { seed, ..Scenario::named(scenario).expect("the scenario is one of ours") };
-        let recording = simulated::recording(&scenario).expect("it can be simulated");
+        let recording = match Scenario::named(scenario) {
+            Ok(scenario) => simulated::recording(&Scenario { seed, ..scenario }).expect("it can be simulated"),
+            Err(_) => open_with(scenario, &Topics::default()).expect("it is neither a scenario nor a source"),
+        };
         for (rows, (filter, parts)) in rows.iter_mut().zip(&methods) {
             let config = recording.config.clone().unwrap_or_default();
             let mut config = Config { filter: filter.clone(), ..config };
