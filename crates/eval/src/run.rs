@@ -324,6 +324,7 @@ impl Session {
             )
         });
         let full = self.full_map();
+        let of_parts = self.parts.as_ref().map(|parts| of_parts(parts.status())).unwrap_or_default();
         Run {
             source: String::new(),
             filter: slam.config().filter.clone(),
@@ -332,7 +333,7 @@ impl Session {
             noise: slam.learned_noise(),
             gate_openings: slam.gate_openings(),
             dropped: slam.counts().by_word().into_iter().map(|(reason, count)| (reason.to_owned(), count)).collect(),
-            warnings: set_back.into_iter().chain(opened).chain(full).collect(),
+            warnings: set_back.into_iter().chain(opened).chain(full).chain(of_parts).collect(),
             estimates: self.estimates,
             step_us: self.step_us,
             matches: self.matches.unwrap_or_default(),
@@ -403,6 +404,27 @@ impl Session {
             self.step_us.push(std::mem::take(&mut self.since_last_step_us));
         }
     }
+}
+
+/// What the reader should know of a map in parts.
+fn of_parts(status: &Status) -> Vec<String> {
+    let failed = (status.failed > 0).then(|| {
+        let why = status.failure.map_or_else(String::new, |failure| format!(": {failure}"));
+        format!(
+            "the parts of the map were not joined {} times, and the last good map stayed in force{why}",
+            status.failed
+        )
+    });
+    let moved = (status.moved > 0).then(|| {
+        format!(
+            "{} landmarks were elsewhere than an earlier part of the map has them, and count as others since",
+            status.moved
+        )
+    });
+    let without_room = (status.without_room > 0).then(|| {
+        format!("the map had no room for landmarks of its parts, {} times; raise 'map.max_features'", status.without_room)
+    });
+    failed.into_iter().chain(moved).chain(without_room).collect()
 }
 
 impl Session {
