@@ -422,7 +422,10 @@ fn of_parts(status: &Status) -> Vec<String> {
         )
     });
     let without_room = (status.without_room > 0).then(|| {
-        format!("the map had no room for landmarks of its parts, {} times; raise 'map.max_features'", status.without_room)
+        format!(
+            "the map had no room for landmarks of its parts, {} times; raise 'map.max_features'",
+            status.without_room
+        )
     });
     failed.into_iter().chain(moved).chain(without_room).collect()
 }

@@ -15,7 +15,9 @@ const HALVINGS: usize = 6;
 /// The cost falls by no more than this, to first order: a tenth of a standard deviation of the worst direction.
 pub const NEARLY: f64 = 1e-2;
 /// The same, for a result that is compared with others.
-pub const FULLY: f64 = 1e-12;
+pub const FULLY: f64 = 1e-10;
+/// And by no more than this share of it: less is rounding.
+const ROUNDING: f64 = 1e-11;
 /// The least standard deviation of the start, m and rad, where it is not exact.
 const LEAST_STD: f64 = 1e-6;
 
@@ -142,13 +144,13 @@ impl Problem {
                 };
                 let shifted: Vec<Vector2<f64>> = landmarks.iter().enumerate().map(shifted).collect();
                 let found = self.cost(&next, &shifted);
-                if found <= cost + 1e-9 * cost.abs() + 0.5 * self.tolerance {
+                if found <= cost * (1.0 + ROUNDING) + 0.5 * self.tolerance {
                     (bases, landmarks, cost) = (next, shifted, found);
                     break;
                 }
                 scale *= 0.5;
             }
-            if decrease <= self.tolerance {
+            if decrease <= self.tolerance.max(ROUNDING * cost) {
                 let hash = SpatialHash::new(&landmarks);
                 return Ok(Solution { bases, landmarks, factor, hash, iterations: iteration, cost });
             }
