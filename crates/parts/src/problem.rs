@@ -9,7 +9,7 @@ use nalgebra::{DMatrix, DVector, Matrix3, Vector2, Vector3};
 use std::sync::Arc;
 
 /// Iterations of Gauss and Newton, at most.
-const ITERATIONS: usize = 12;
+const ITERATIONS: usize = 20;
 /// How often a step is halved that does not lower the cost, at most.
 const HALVINGS: usize = 6;
 /// The cost falls by no more than this, to first order: a tenth of a standard deviation of the worst direction.
@@ -117,11 +117,21 @@ impl From<NotPositive> for SolveError {
 }
 
 impl Problem {
-    /// Gauss–Newton from the guess; a step that does not lower the cost is halved.
+    /// Gauss–Newton from the guess. Where a loop has closed, the first steps may raise the cost before they lower it:
+    /// steps are halved that do not lower it only if whole steps lead nowhere.
     ///
     /// # Errors
     /// [`SolveError`].
     pub fn solve(&self) -> Result<Solution, SolveError> {
+        let before = self.cost(&self.bases, &self.landmarks);
+        match self.descend(0) {
+            Ok(solution) if solution.cost <= before * (1.0 + ROUNDING) + self.tolerance => Ok(solution),
+            _ => self.descend(HALVINGS),
+        }
+    }
+
+    /// Gauss–Newton with steps that are halved so often, at most, until they lower the cost.
+    fn descend(&self, halvings: usize) -> Result<Solution, SolveError> {
         let (mut bases, mut landmarks) = (self.bases.clone(), self.landmarks.clone());
         let count = bases.len();
         let lists: Vec<Vec<usize>> = self.lists();
@@ -132,7 +142,7 @@ impl Problem {
             let factor = Factor::new(order.clone(), lists.len(), element)?;
             let (steps, decrease) = factor.step();
             let mut scale = 1.0;
-            for _ in 0..HALVINGS {
+            for halving in 0..=halvings {
                 let moved = |(k, base): (usize, &Se2)| match steps[k].len() {
                     3 => *base * Se2::exp(&(steps[k].fixed_rows::<3>(0) * scale)),
                     _ => *base,
@@ -144,18 +154,19 @@ impl Problem {
                 };
                 let shifted: Vec<Vector2<f64>> = landmarks.iter().enumerate().map(shifted).collect();
                 let found = self.cost(&next, &shifted);
-                if found <= cost * (1.0 + ROUNDING) + 0.5 * self.tolerance {
+                let is_lower = found <= cost * (1.0 + ROUNDING) + 0.5 * self.tolerance;
+                if is_lower || (halvings == 0 && found.is_finite()) {
                     (bases, landmarks, cost) = (next, shifted, found);
                     break;
+                }
+                if halving == halvings {
+                    return Err(SolveError::NotConverged);
                 }
                 scale *= 0.5;
             }
             if decrease <= self.tolerance.max(ROUNDING * cost) {
                 let hash = SpatialHash::new(&landmarks);
                 return Ok(Solution { bases, landmarks, factor, hash, iterations: iteration, cost });
-            }
-            if scale < 0.5_f64.powi(HALVINGS as i32 - 1) {
-                return Err(SolveError::NotConverged);
             }
         }
         Err(SolveError::NotConverged)
