@@ -28,6 +28,9 @@ const BENT_CLOUDS: u64 = 8;
 /// that has closed with more than this is closed in the least squares, too, and does not wait until the part is full.
 const BENT: f64 = 0.1;
 
+/// What the heading of the open part does to its end to second order, m: a part that is longer is closed.
+const LONG_M: f64 = 0.01;
+
 const OTHER_FILTER: CompositionError = CompositionError(
     "parameter 'map.local_features' makes the map in parts, which this filter cannot do: set parameter 'filter' to \
      'default' or another invariant filter, or map.local_features to 0",
@@ -210,7 +213,8 @@ impl Parts {
         let is_full = local.len() >= self.local_features.max(2 * in_view);
         let is_bent =
             self.clouds >= self.opened_at + BENT_CLOUDS && joined.shared >= 2 && is_bent(&joined, self.view_m);
-        let closed = if is_full || is_bent { self.close(&local) } else { false };
+        let is_settled = self.clouds >= self.opened_at + BENT_CLOUDS;
+        let closed = if is_full || is_bent || (is_settled && is_long(&local)) { self.close(&local) } else { false };
         if closed {
             self.opened_at = self.clouds;
             slam.begin_part();
@@ -417,6 +421,12 @@ fn is_bent(joined: &Joined, view_m: f64) -> bool {
     let (shift, turn) = (joined.correction.xy().norm(), joined.correction.z.abs());
     let best = joined.covariance.fixed_view::<2, 2>(0, 0).symmetric_eigenvalues().min().max(0.0).sqrt();
     turn * (shift + turn * view_m) > BENT * best
+}
+
+/// Whether the way from the base is so long, with a heading so uncertain, that it is no straight line any more where the
+/// robot may be: it has driven without landmarks.
+fn is_long(local: &LocalMap<'_>) -> bool {
+    0.5 * local.of_pose()[(2, 2)] * local.pose().p.norm() > LONG_M
 }
 
 fn empty(start: &Start) -> Problem {
