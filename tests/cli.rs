@@ -400,6 +400,26 @@ fn a_quick_reproduction_gives_json_and_a_folder() {
     assert_eq!(json(&fs::read_to_string(out.join("report.json")).unwrap()), report);
 }
 
+/// A recording with config/robot.yaml, through each filter and the batch estimate.
+#[test]
+fn honesty_of_a_recording_is_told_beside_batch() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (bag, out) = (scratch.path().join("bag"), scratch.path().join("honesty"));
+    let (bag, out) = (bag.to_str().unwrap(), out.to_str().unwrap());
+    output(&["simulate", "--scenario", "range-bearing", "--set", "trajectory.laps=0.2", "--out", bag]);
+    let told = output(&["reproduce", "honesty", "--source", bag, "--recordings-only", "--out", out, "--json"]);
+    let rows = json(&told)["recordings"].as_array().unwrap().clone();
+    let names: Vec<_> = rows.iter().map(|row| row["filter"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(names, ["default", "ekf", "reduced", "batch"]);
+    for row in &rows {
+        let [position, nees] = ["position_rmse_m", "nees_mean"].map(|key| row[key].as_f64().unwrap());
+        assert!(position < 1.0 && nees > 0.0, "{row}");
+    }
+    assert!(fs::read_to_string(Path::new(out).join("report.txt")).unwrap().contains("| batch |"));
+    assert!(complaint(&["reproduce", "honesty", "--recordings-only"], 2).contains("--source"));
+    assert!(complaint(&["reproduce", "thesis-5", "--source", bag], 2).contains("--source"));
+}
+
 /// Killed after its second part, `reproduce all` keeps what it had and goes on behind it.
 #[cfg(feature = "lab")]
 #[test]

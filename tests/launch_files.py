@@ -9,6 +9,8 @@ import ast
 import importlib.util
 import json
 import os
+import re
+import shlex
 import stat
 import sys
 import tempfile
@@ -47,6 +49,15 @@ with open(log + '.part', 'w') as out:
     json.dump(dict(argv=sys.argv[1:], files=files, ended_by=ended_by), out)
 os.rename(log + '.part', log)
 """
+
+
+def documented():
+    """Yield page, launch file and arguments of every `ros2 launch lienav …` in code of the documents."""
+    for page in sorted((ROOT / 'docs').glob('*.md')) + [ROOT / 'README.md']:
+        text = page.read_text().replace('\\\n', ' ')
+        for line in re.findall(r'^    .*?(ros2 launch lienav .*)$', text, re.MULTILINE):
+            words = shlex.split(line, comments=True)[3:]
+            yield page.name, words[0], dict(word.split(':=', 1) for word in words[1:])
 
 
 def declared_arguments(tree):
@@ -370,8 +381,35 @@ class Started(unittest.TestCase):
         self.install('rviz2', 'lib/rviz2/rviz2')
         self.assertIn('rviz2', self.launch('simulation'))
 
-    def bag(self, storage):
-        bag = self.folder / 'bag'
+    def test_every_call_in_a_document_starts_what_it_says(self):
+        nodes = {
+            'attitude.launch.py': 'attitude_node',
+            'landmark_detector.launch.py': 'landmark_detector_node',
+        }
+        self.install('rviz2', 'lib/rviz2/rviz2')
+        self.bag('mcap', 'a_bag')
+        (self.folder / 'a_file.yaml').write_text('lienav_map: 1')
+        (self.folder / 'params.yaml').write_text('/**:\n  ros__parameters: {}\n')
+        stand_ins = {'params_file': 'params.yaml', 'map': 'a_file.yaml', 'bag': 'a_bag', 'out': 'out'}
+        found = list(documented())
+        self.assertGreater(len(found), 20)
+        for page, file, arguments in found:
+            with self.subTest(page, file=file, **arguments):
+                for log in self.log.iterdir():
+                    log.unlink()
+                given = {
+                    name: str(self.folder / stand_ins[name]) if name in stand_ins else value
+                    for name, value in arguments.items()
+                }
+                calls = self.launch(file.removesuffix('.launch.py'), **given)
+                call = calls[nodes.get(file, 'slam_node')]
+                for topic in {'odom', 'features', 'imu', 'scan', 'attitude'} & set(arguments):
+                    self.assertIn(f'{topic}:={arguments[topic]}', call['argv'])
+                seen = arguments.get('rviz', str(file == 'simulation.launch.py').lower())
+                self.assertEqual('rviz2' in calls, seen == 'true')
+
+    def bag(self, storage, name='bag'):
+        bag = self.folder / name
         bag.mkdir()
         (bag / 'metadata.yaml').write_text(
             f'rosbag2_bagfile_information:\n  storage_identifier: {storage}\n'

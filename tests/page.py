@@ -5,6 +5,7 @@ keyboard, and prints it. It prints `skipped: …` where there is no Chromium, an
 """
 
 import argparse
+import json
 import pathlib
 import sys
 import tempfile
@@ -189,10 +190,14 @@ def check_experiment(path):
 
 def check_live(address):
     """The page of a run that goes on: it shows data that come after it was opened."""
+    shows = """new Promise((done) => {{ const look = () => document.querySelector('#live').textContent.includes('live')
+        && {} ? done(1) : setTimeout(look, 100); look(); }})"""
     with Browser() as browser:
         page = browser.open(address)
-        page.evaluate("""new Promise((done) => { const look = () => document.querySelector('#live').textContent.includes('live')
-            && document.querySelector('#moment').textContent ? done(1) : setTimeout(look, 100); look(); })""")
+        page.evaluate(shows.format("document.querySelector('#moment').textContent"))
+        first, seen = text(page, "#subtitle"), picture(page)
+        page.evaluate(shows.format(f"document.querySelector('#subtitle').textContent !== {json.dumps(first)}"))
+        check(picture(page) != seen, f"the map did not change from '{first}' to '{text(page, '#subtitle')}'")
         check(not page.complaints(), f"the console says: {page.complaints()}")
         print(f"live: {text(page, '#subtitle')}")
 

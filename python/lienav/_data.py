@@ -156,8 +156,22 @@ class Features:
         return pandas_module().DataFrame(columns)
 
 
+class _Estimates(_Frame):
+    """Frames with a row for each stamp."""
+
+    stamp_ns: Integers
+
+    def __len__(self) -> int:
+        return len(self.stamp_ns)
+
+    @property
+    def time_s(self) -> Floats:
+        """(n,): seconds since the first."""
+        return seconds_since_first(self.stamp_ns)
+
+
 @dataclass(frozen=True)
-class Steps(_Frame):
+class Steps(_Estimates):
     """Estimates, one for each stamp of clouds."""
 
     stamp_ns: Integers
@@ -177,17 +191,9 @@ class Steps(_Frame):
     rejected: Integers
     """(n,) int64: readings left out."""
 
-    def __len__(self) -> int:
-        return len(self.stamp_ns)
-
-    @property
-    def time_s(self) -> Floats:
-        """(n,): seconds since the first."""
-        return seconds_since_first(self.stamp_ns)
-
 
 @dataclass(frozen=True)
-class Errors(_Frame):
+class Errors(_Estimates):
     """Estimates beside the truth, where it is known."""
 
     stamp_ns: Integers
@@ -204,14 +210,6 @@ class Errors(_Frame):
     """(n,): normalised estimation error squared of (x, y, θ); NaN where the covariance is singular. 3 is right."""
     group_nees: Floats
     """(n,): the same in the coordinates ξ of the group, X_true = Exp(ξ)X̂."""
-
-    def __len__(self) -> int:
-        return len(self.stamp_ns)
-
-    @property
-    def time_s(self) -> Floats:
-        """(n,): seconds since the first."""
-        return seconds_since_first(self.stamp_ns)
 
 
 @dataclass(frozen=True)
@@ -270,7 +268,7 @@ class RunMeans(_Frame):
 
 
 @dataclass(frozen=True)
-class Attitudes(_Frame):
+class Attitudes(_Estimates):
     """Orientations, one for each inertial sample; NaN before the first that could be used."""
 
     stamp_ns: Integers
@@ -283,9 +281,6 @@ class Attitudes(_Frame):
     """(n, 3): rad/s."""
     at_rest: npt.NDArray[np.bool_]
     """(n,): whether the sensor is at rest."""
-
-    def __len__(self) -> int:
-        return len(self.stamp_ns)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ mod evaluate;
 mod everything;
 mod expect;
 mod failure;
+mod honesty;
 mod info;
 #[cfg(feature = "lab")]
 mod laboratory;

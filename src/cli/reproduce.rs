@@ -1,10 +1,12 @@
 //! `lienav reproduce`: published experiments, run again.
 
 use super::failure::{Failure, print};
+use super::honesty as of_noise;
 use super::laboratory;
 use super::monte_carlo::{Output, at_least_one};
 use super::progress;
 use clap::builder::PossibleValuesParser;
+use lienav_eval::honesty;
 use lienav_eval::thesis5::{self, PRINTED, Thesis5};
 use std::path::PathBuf;
 
@@ -21,7 +23,7 @@ pub(super) struct Args {
     /// Of thesis-5 and all: how many runs each cell of the tables has [default: 50]
     #[arg(long, value_name = "N", value_parser = at_least_one())]
     pub(super) runs: Option<u64>,
-    /// Of thesis-5 and all: the seeds of the runs come from this [default: 1]
+    /// Of thesis-5, honesty and all: the seeds of the runs come from this [default: 1]
     #[arg(long)]
     pub(super) seed: Option<u64>,
     /// Of thesis-5: only these tables, separated by commas
@@ -34,6 +36,12 @@ pub(super) struct Args {
     /// Of inertial: also the gyroscope of this recording, a CSV file with t_s, gyr_x_radps, gyr_y_radps, gyr_z_radps
     #[arg(long, value_name = "FILE")]
     pub(super) recording: Option<PathBuf>,
+    /// Of honesty: also this recording, as `evaluate` takes it, with config/robot.yaml; may be given several times
+    #[arg(long = "source", value_name = "SOURCE")]
+    pub(super) sources: Vec<String>,
+    /// Of honesty: leave the scenarios out
+    #[arg(long, requires = "sources")]
+    pub(super) recordings_only: bool,
     #[command(flatten)]
     pub(super) output: Output,
 }
@@ -44,6 +52,7 @@ const EXAMPLES: &str = "Examples:
   lienav reproduce thesis-2 --out thesis-2
   lienav reproduce all --out everything
   lienav reproduce inertial --recording imu.csv
+  lienav reproduce honesty --source woods:lost_in_the_woods --out honesty
   lienav reproduce thesis-5 --runs 50 --batch --out thesis-5
   lienav reproduce thesis-5 --tables 5.3,5.4 --json";
 
@@ -51,30 +60,42 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     match args.experiment.as_str() {
         "list" => list(),
         name if name == laboratory::ALL.0 => {
-            let tables = [("--tables", !args.tables.is_empty()), ("--batch", args.batch)];
-            refuse_foreign(args, &tables)?;
+            refuse_foreign(args, &of_tables(args))?;
+            refuse_foreign(args, &of_honesty(args))?;
             laboratory::run_all(args)
         }
         name if name == thesis5::NAME.0 => {
             refuse_foreign(args, &[("--quick", args.quick), ("--recording", args.recording.is_some())])?;
+            refuse_foreign(args, &of_honesty(args))?;
             filters(args)
         }
+        name if name == honesty::NAME.0 => {
+            refuse_foreign(args, &of_tables(args))?;
+            refuse_foreign(args, &[("--recording", args.recording.is_some())])?;
+            of_noise::run(args)
+        }
         _ => {
-            let of_filters = [
-                ("--runs", args.runs.is_some()),
-                ("--seed", args.seed.is_some()),
-                ("--tables", !args.tables.is_empty()),
-                ("--batch", args.batch),
-            ];
-            refuse_foreign(args, &of_filters)?;
+            refuse_foreign(args, &[("--runs", args.runs.is_some()), ("--seed", args.seed.is_some())])?;
+            refuse_foreign(args, &of_tables(args))?;
+            refuse_foreign(args, &of_honesty(args))?;
             laboratory::run(args)
         }
     }
 }
 
+/// What only the chapter of filters takes.
+fn of_tables(args: &Args) -> [(&'static str, bool); 2] {
+    [("--tables", !args.tables.is_empty()), ("--batch", args.batch)]
+}
+
+/// What only the tables of honesty take.
+fn of_honesty(args: &Args) -> [(&'static str, bool); 2] {
+    [("--source", !args.sources.is_empty()), ("--recordings-only", args.recordings_only)]
+}
+
 /// What can be run again, by name, and what it is.
 fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
-    laboratory::names().chain([thesis5::NAME, laboratory::ALL])
+    laboratory::names().chain([thesis5::NAME, honesty::NAME, laboratory::ALL])
 }
 
 fn list() -> Result<(), Failure> {

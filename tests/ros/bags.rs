@@ -23,7 +23,7 @@ fn json(text: &str) -> Value {
 }
 
 /// A port that nobody listens at.
-fn free_port() -> String {
+pub fn free_port() -> String {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string()
 }
 

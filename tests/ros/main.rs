@@ -10,6 +10,7 @@ mod bags;
 mod damaged;
 mod faults;
 mod inputs;
+mod live_page;
 mod managed;
 mod map;
 mod nodes;

@@ -1,9 +1,13 @@
 """Compares what the SROS2 policies allow a node with what running nodes use: neither more nor less.
 
 usage: policies.py POLICIES ENCLAVE NODE [NODE …]
-The nodes are of one kind, in the modes it has; together they use all that the enclave allows.
+The nodes are of one kind, in the modes it has; together they use all that the enclave allows. docs/topics.md has the
+same with types; with LIENAV_UPDATE_DOCS in the environment, its table is written anew.
 """
 
+import os
+import pathlib
+import re
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
@@ -42,7 +46,32 @@ def used(observer, name):
         'reply': observer.get_service_names_and_types_by_node,
         'request': observer.get_client_names_and_types_by_node,
     }
-    return {(what, full(topic, name)) for what, ask in questions.items() for topic, _ in ask(name, '/')}
+    return {
+        (what, full(topic, name)): ' or '.join(sorted(types))
+        for what, ask in questions.items()
+        for topic, types in ask(name, '/')
+    }
+
+
+def compare_with_the_page(types):
+    """Hold the section of docs/topics.md of this enclave against what is used."""
+    page = pathlib.Path(policies).resolve().parents[2] / 'docs/topics.md'
+    words = {'subscribe': 'hears', 'publish': 'says', 'reply': 'answers', 'request': 'asks'}
+    rows = [
+        f'| {word} | `{topic}` | {types[what, topic].replace("/msg/", "/").replace("/srv/", "/")} |'
+        for what, word in words.items()
+        for _, topic in sorted(key for key in types if key[0] == what)
+    ]
+    table = '\n'.join(['| | name | type |', '|---|---|---|', *rows])
+    text = page.read_text()
+    heading = f'## {enclave.split("/")[-1]}\n'
+    assert heading in text, f'{page} has no section {heading}'
+    before, after = text.split(heading, 1)
+    section = re.match(r'(?s)(.*?)(?=\n## |\Z)', after).group(1)
+    if section.strip() == table:
+        return
+    assert 'LIENAV_UPDATE_DOCS' in os.environ, f'{page}, {heading}: LIENAV_UPDATE_DOCS=1 writes\n{table}'
+    page.write_text(f'{before}{heading}\n{table}\n{after[len(section):]}')
 
 
 rclpy.init()
@@ -52,7 +81,11 @@ while not set(names) <= set(observer.get_node_names()):
     assert time.monotonic() < deadline, f'{names} are not all there'
     rclpy.spin_once(observer, timeout_sec=0.1)
 wanted = allowed()
-while (uses := set().union(*[used(observer, name) for name in names])) != wanted and time.monotonic() < deadline:
+while True:
+    types = {key: kinds for name in names for key, kinds in used(observer, name).items()}
+    if (uses := set(types)) == wanted or time.monotonic() >= deadline:
+        break
     rclpy.spin_once(observer, timeout_sec=0.1)
 assert uses == wanted, f'not allowed, but used: {sorted(uses - wanted)}; allowed, but not used: {sorted(wanted - uses)}'
+compare_with_the_page(types)
 print(f'{enclave}: {len(uses)} permissions')

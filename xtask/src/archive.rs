@@ -109,4 +109,28 @@ mod tests {
             stated("Cargo.toml", format!("lienav-{name} = {{ path = \"crates/{name}\", version = \"{version}\" }}"));
         }
     }
+
+    /// There is not always a docker to try it with: its steps are those that CI takes.
+    #[test]
+    fn the_image_takes_the_steps_of_ci() {
+        let root = crate::project_root();
+        let read = |path: &str| fs::read_to_string(root.join(path)).unwrap();
+        let (recipe, manifest) = (read("Dockerfile").replace("\\\n", ""), read("Cargo.toml"));
+        let stages: Vec<&str> = recipe.split("\nFROM ").skip(1).collect();
+        let [test, build, last] = stages[..] else { panic!("three stages: {stages:?}") };
+        let rust = manifest.split("rust-version = \"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+        for stage in [test, build] {
+            assert!(stage.starts_with(&format!("rust:{rust}-bookworm")), "Cargo.toml says Rust {rust}: {stage}");
+        }
+        // What `tools::doctor` and the tests look for.
+        for package in ["g++", "git", "python3", "python3-venv", "chromium"] {
+            assert!(test.split_whitespace().any(|word| word == package), "{package} is not installed: {test}");
+        }
+        assert!(test.trim_end().ends_with("ENV CI=true\nRUN bash .ci/run"), "{test}");
+        assert!(read(".ci/run").trim_end().ends_with("exec cargo xtask test"));
+        let command = build.lines().find_map(|line| line.strip_prefix("RUN cargo ")).unwrap();
+        assert_eq!(command, "build --release --locked --no-default-features --features lab --bin lienav");
+        assert!(manifest.contains("\nlab = ["), "the feature of that command");
+        assert!(last.contains("COPY --from=build /lienav/target/release/lienav /usr/local/bin/lienav"), "{last}");
+    }
 }

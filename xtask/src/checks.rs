@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use crate::ros::Ros;
-use crate::{cargo, formulas, python, setup, steps};
+use crate::{cargo, demo, formulas, python, setup, steps, tools};
 
 struct Check {
     name: &'static str,
@@ -20,6 +20,8 @@ struct Check {
 const DOCUMENTATION: &str = "documentation";
 /// The tests that leave a command line, which those in Python compare with.
 const WITHOUT_ROS: &str = "tests without ROS";
+/// The tests that leave the nodes, which the demo starts.
+const WITH_ROS: &str = "tests with ROS, rclpy and colcon";
 
 const CHECKS: [Check; 6] = [
     Check { name: "format", arguments: &["fmt", "--all", "--check"], needs_ros: false },
@@ -44,11 +46,7 @@ const CHECKS: [Check; 6] = [
         needs_ros: false,
     },
     Check { name: "clippy", arguments: &["clippy", "--all-targets", "--", "-D", "warnings"], needs_ros: true },
-    Check {
-        name: "tests with ROS, rclpy and colcon",
-        arguments: &["test", "-p", "lienav", "--no-fail-fast"],
-        needs_ros: true,
-    },
+    Check { name: WITH_ROS, arguments: &["test", "-p", "lienav", "--no-fail-fast"], needs_ros: true },
     Check { name: DOCUMENTATION, arguments: &["doc", "--workspace", "--no-deps"], needs_ros: true },
 ];
 
@@ -56,6 +54,9 @@ const CHECKS: [Check; 6] = [
 pub fn run(root: &Path, quick: bool) -> Result<ExitCode> {
     let ros = if quick { None } else { Some(setup::ready(root)?) };
     let mut times = Vec::new();
+    if !quick && tools::doctor(root) != ExitCode::SUCCESS {
+        return Ok(ExitCode::FAILURE);
+    }
     for check in CHECKS.iter().filter(|check| !(quick && check.needs_ros)) {
         let start = Instant::now();
         let mut command = environment(root, ros.as_ref())?;
@@ -78,6 +79,12 @@ pub fn run(root: &Path, quick: bool) -> Result<ExitCode> {
                 return Ok(ExitCode::FAILURE);
             }
             times.push(("tests in Python", start.elapsed()));
+        }
+        if check.name == WITH_ROS {
+            let start = Instant::now();
+            eprintln!("\n==> the demo, as the README has it: cargo xtask demo");
+            demo::run(root, &root.join("target/demo"), 1)?;
+            times.push(("demo", start.elapsed()));
         }
     }
 

@@ -12,6 +12,9 @@ use crate::{cargo, checks, formulas, tools};
 
 const MDBOOK: &str = "0.5.4";
 
+/// Pages that are made of the code, and are nowhere in the repository.
+const GENERATED: [&str; 3] = ["command-line.md", "python-reference.md", "rust.md"];
+
 /// What mdBook makes of the beginning and of the end of a block of language `math`.
 const FORMULA: (&str, &str) = ("<pre><code class=\"language-math\">", "</code></pre>");
 
@@ -19,7 +22,13 @@ const FORMULA: (&str, &str) = ("<pre><code class=\"language-math\">", "</code></
 pub fn build(root: &Path, with_libraries: bool) -> Result<ExitCode> {
     let site = root.join("target/site");
     let pages = lay_out(root, &site.join("src"))?;
-    fs::write(site.join("src/command-line.md"), command_line(root)?)?;
+    for (name, text) in [
+        ("command-line.md", command_line(root)?),
+        ("python-reference.md", python_module(root)?),
+        ("rust.md", crates(root, with_libraries)?),
+    ] {
+        fs::write(site.join("src").join(name), text)?;
+    }
     fs::copy(root.join("docs/book.toml"), site.join("book.toml")).context("docs/book.toml")?;
     let mdbook = tools::own(root, "mdbook", MDBOOK, &["--no-default-features", "--features", "search"])?;
     let done = Command::new(mdbook).arg("build").arg(&site).status().context("mdbook could not be started")?;
@@ -72,8 +81,8 @@ fn lay_out(root: &Path, source: &Path) -> Result<usize> {
         fs::write(source.join(name), for_site(&text, ""))?;
         pages.insert(name.to_owned());
     }
-    let generated = BTreeSet::from(["command-line.md".to_owned()]);
-    if let Some(missing) = listed.iter().find(|name| !pages.contains(*name) && !generated.contains(*name)) {
+    let is_there = |name: &String| pages.contains(name) || GENERATED.contains(&name.as_str());
+    if let Some(missing) = listed.iter().find(|name| !is_there(name)) {
         bail!("docs/SUMMARY.md lists {missing}, which is not there: correct its name, or take it out");
     }
     let forgotten: Vec<&String> = pages.iter().filter(|name| !listed.contains(*name)).collect();
@@ -86,7 +95,7 @@ fn lay_out(root: &Path, source: &Path) -> Result<usize> {
         }
     }
     fs::write(source.join("SUMMARY.md"), summary)?;
-    Ok(pages.len() + generated.len())
+    Ok(pages.len() + GENERATED.len())
 }
 
 /// The pages that a text links to, without anchors.
@@ -173,6 +182,43 @@ fn command_line(root: &Path) -> Result<String> {
     Ok(page)
 }
 
+/// The Python module, as its docstrings explain it.
+fn python_module(root: &Path) -> Result<String> {
+    let done = Command::new("python3").current_dir(root).arg("python/reference.py").output();
+    let done = done.context("python3 could not be started")?;
+    if !done.status.success() {
+        bail!("python/reference.py failed: {}", String::from_utf8_lossy(&done.stderr));
+    }
+    Ok(String::from_utf8(done.stdout)?)
+}
+
+/// The crates, each with the first paragraph of its documentation, and a link where that is on the site, too.
+fn crates(root: &Path, is_linked: bool) -> Result<String> {
+    let mut page = "# The Rust libraries\n\n".to_owned();
+    page.push_str(if is_linked {
+        "A crate's name leads to its documentation.\n"
+    } else {
+        "`cargo xtask doc` makes their documentation under `target/doc/`; `cargo xtask docs --libraries` puts it here.\n"
+    });
+    let mut folders: Vec<PathBuf> = fs::read_dir(root.join("crates"))?.flatten().map(|entry| entry.path()).collect();
+    folders.sort();
+    folders.push(root.to_path_buf());
+    for folder in folders {
+        let Ok(source) = fs::read_to_string(folder.join("src/lib.rs")) else { continue };
+        let manifest = fs::read_to_string(folder.join("Cargo.toml"))?;
+        let name = manifest.lines().find_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
+        let name = name.with_context(|| format!("{} states no name", folder.join("Cargo.toml").display()))?;
+        let words = source.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim);
+        let first: Vec<&str> = words.skip_while(|line| line.is_empty()).take_while(|line| !line.is_empty()).collect();
+        // A link between items leads nowhere on this page.
+        let first = first.join(" ").replace("[`", "`").replace("`]", "`");
+        let title =
+            if is_linked { format!("[{name}](rust/{}/index.html)", name.replace('-', "_")) } else { name.into() };
+        page.push_str(&format!("\n## {title}\n\n{first}\n"));
+    }
+    Ok(page)
+}
+
 /// The commands that a help text lists.
 fn commands(help: &str) -> Vec<String> {
     let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| line.starts_with("  "));
@@ -228,12 +274,34 @@ mod tests {
             assert!(name == "SUMMARY.md" || listed.contains(&name), "{name} is not in the summary");
             let text = fs::read_to_string(&path).unwrap();
             let missing = |target: &String| {
-                target != "command-line.md" && !target.contains("://") && !folder.join(target).exists()
+                !GENERATED.contains(&target.as_str()) && !target.contains("://") && !folder.join(target).exists()
             };
             broken.extend(links(&text).into_iter().filter(missing).map(|target| format!("{name}: {target}")));
         }
         fs::remove_dir_all(&folder).unwrap();
         assert!(broken.is_empty(), "{broken:?}");
+    }
+
+    #[test]
+    fn the_reference_has_every_crate_and_what_the_python_module_offers() {
+        let page = crates(&root(), true).unwrap();
+        for name in ["lienav", "lienav-slam", "lienav-lie", "lienav-eval"] {
+            assert!(page.contains(&format!("## [{name}](rust/{}/index.html)\n\n", name.replace('-', "_"))), "{page}");
+        }
+        let page = python_module(&root()).unwrap();
+        let face = fs::read_to_string(root().join("python/lienav/__init__.py")).unwrap();
+        let offered =
+            face.split("__all__ = [").nth(1).unwrap().lines().filter_map(|line| line.trim().strip_prefix('"'));
+        let names: Vec<&str> =
+            offered.filter_map(|line| line.strip_suffix("\",")).filter(|n| !n.starts_with('_')).collect();
+        assert!(names.len() > 25, "{names:?}");
+        for name in names {
+            let heading = [format!("## {name}\n"), format!("## lienav.{name}\n")];
+            assert!(heading.iter().any(|heading| page.contains(heading)), "python/reference.py leaves out {name}");
+        }
+        // What a compiled class brings is there, with shapes and units.
+        assert!(page.contains("### Slam.odometry") && page.contains("forward m/s, leftward m/s, rad/s"), "{page}");
+        assert!(page.contains("| `covariance` | `Floats` | (3, 3) of (x, y, θ) in the map frame. |"), "{page}");
     }
 
     #[test]

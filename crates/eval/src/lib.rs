@@ -60,6 +60,7 @@ pub mod expect;
 pub mod fixes;
 pub mod folder;
 pub mod harder;
+pub mod honesty;
 pub mod method;
 pub mod monte_carlo;
 pub mod observability;

@@ -8,7 +8,7 @@ pub(super) fn disturbed(base: &Scenario) -> Vec<Scenario> {
     let with = |name: &str, noise: NoiseConfig| Scenario { name: name.into(), noise, ..base.clone() };
     let usual = NoiseConfig::default;
     let alike = |name: &str, alike_s: f64| with(name, NoiseConfig { alike_s, ..usual() });
-    let mut scales = with("scales-off", NoiseConfig { range_scale: 1.03, ..usual() });
+    let mut scales = with("scales-off", usual());
     scales.odometry.velocity_scale = 1.03;
     scales.odometry.yaw_rate_scale = 0.97;
     vec![
@@ -47,9 +47,11 @@ mod tests {
 
     #[test]
     fn ranges_are_scaled() {
-        let (usual, scaled) = (clouds("range-bearing"), clouds("scales-off"));
-        let sum = |clouds: &[Features]| -> f64 {
-            clouds.iter().flat_map(|cloud| &cloud.observations).map(|o| o.value[0]).sum()
+        let usual = Scenario::named("range-bearing").unwrap();
+        let scaled = Scenario { noise: NoiseConfig { range_scale: 1.03, ..usual.noise.clone() }, ..usual.clone() };
+        let sum = |scenario: &Scenario| -> f64 {
+            let clouds = Simulation::new(scenario).unwrap().filter_map(|frame| frame.features);
+            clouds.flat_map(|cloud| cloud.observations).map(|o| o.value[0]).sum()
         };
         assert!((sum(&scaled) / sum(&usual) - 1.03).abs() < 1e-3);
     }

@@ -218,7 +218,14 @@ settings! {
     /// Which features are kept.
     pub struct MapConfig {
         /// The most features in the map.
-        max_features: usize = 500, within 1.0..=5000.0;
+        ///
+        /// More than 5000 only if the map is made in parts: see `map.local_features`.
+        max_features: usize = 500, within 1.0..=1e6;
+        /// The map is made in parts of about so many features, which `lienav evaluate` joins and the node does not; 0: in one.
+        ///
+        /// Cost and memory then grow in proportion to the map. More than twice what is in view at once. The filter itself
+        /// has the open part, in the frame of its base: `lienav-parts` joins it with the others.
+        local_features: usize = 0, within 0.0..=1000.0;
         /// What happens to a new feature when the map is full.
         when_full: WhenFull = WhenFull::Refuse, one_of WhenFull::WORDS, runtime;
         /// Features not seen for this long are removed, s; 0 keeps them for ever.
@@ -235,6 +242,13 @@ settings! {
         active_features: usize = 48, within 8.0..=5000.0, runtime;
     }
 }
+
+/// The most features of a map that is not made in parts: their joint covariance has the square of it.
+const MOST_IN_ONE: usize = 5000;
+const TOO_MANY_IN_ONE: CompositionError = CompositionError(
+    "parameter 'map.max_features' is above 5000, which one joint covariance cannot be for: set map.local_features, to 50 \
+     for example, so that the map is made in parts, or lower it",
+);
 
 words! {
     /// What becomes of the map.
@@ -471,7 +485,11 @@ impl Config {
     /// # Errors
     /// The first one that is not.
     pub fn check_ranges(&self) -> Result<(), ConfigError> {
-        Ok(check(self, SPECS)?)
+        check(self, SPECS)?;
+        if self.map.max_features > MOST_IN_ONE && self.map.local_features == 0 {
+            return Err(TOO_MANY_IN_ONE.into());
+        }
+        Ok(())
     }
 }
 
@@ -483,7 +501,7 @@ mod tests {
     #[test]
     fn the_table_has_the_names_of_the_serialised_settings_in_their_order() {
         let names: Vec<&str> = SPECS.iter().map(|spec| spec.name).collect();
-        assert_eq!((names.len(), names[0], names[1]), (100, "filter", "association"));
+        assert_eq!((names.len(), names[0], names[1]), (101, "filter", "association"));
         assert_eq!(
             names[names.len() - 3..],
             ["sensor_factor", "odometry_factor", "memory"].map(|leaf| format!("learning.{leaf}"))

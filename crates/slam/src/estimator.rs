@@ -331,7 +331,8 @@ impl Estimator {
 
     /// Back to the initial pose and an empty map; what was known before stays known.
     pub fn reset(&mut self, config: &Config) {
-        self.state.reset(config.initial.pose(), &config.initial.covariance(), &config.calibration);
+        let (pose, covariance) = start(config);
+        self.state.reset(pose, &covariance, &config.calibration);
         self.pending = Increment::none();
         self.fixed_lag.clear();
         self.memory.clear();
@@ -347,6 +348,12 @@ impl Estimator {
         }
         self.state.set_pose(pose, covariance);
         self.enter_whole();
+    }
+
+    /// Forgets the clouds of the fixed lag, and what association remembers.
+    pub fn forget_clouds(&mut self) {
+        self.fixed_lag.clear();
+        self.memory.clear();
     }
 
     /// Restarts time at `stamp`: the features of the map count as seen at that time.
@@ -512,9 +519,18 @@ fn in_mode(filter: Filter, mode: MapMode) -> Filter {
     if mode == MapMode::Localization { filter.in_map() } else { filter }
 }
 
+/// Where the filter begins: a map in parts has the first one in its own frame.
+fn start(config: &Config) -> (Se2, Matrix3<f64>) {
+    match config.map.local_features {
+        0 => (config.initial.pose(), config.initial.covariance()),
+        _ => (Se2::identity(), Matrix3::zeros()),
+    }
+}
+
 fn initial_state(config: &Config, model: &Model) -> State {
     let capacity = config.map.max_features.min(64);
-    let start = (config.initial.pose(), &config.initial.covariance());
+    let (pose, covariance) = start(config);
+    let start = (pose, &covariance);
     let mut state = State::new(model.filter.coordinates(), start, &config.calibration, &model.sensors, capacity);
     if config.map.mode == MapMode::Localization {
         state.freeze();

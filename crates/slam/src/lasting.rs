@@ -4,8 +4,9 @@
 //! errors are alike from one reading of a landmark to its next, by ρ = exp(−Δt/T), and N of them tell less than N
 //! independent ones. An innovation is the error of the reading less that of the prediction. Predictions of one cloud have
 //! the error of the robot's motion in common, which a filter that is told too small a noise drags along: the innovations
-//! are therefore taken without what any motion could explain, by least squares over the three numbers of the motion.
-//! Landmarks that are not well known yet weigh less. What is left is compared with what was left of the same landmark
+//! are therefore taken without what the motion explains, by least squares over its three numbers with a prior: a noise of
+//! four times what is stated. Without that prior, a cloud of two readings would leave next to nothing, and that would be
+//! taken for independent errors. Landmarks that are not well known yet weigh less. What is left is compared with what was left of the same landmark
 //! before: Σ e e′ / Σ ½(e² + e′²) is ρ at the mean Δt of the pairs.
 
 use super::linearize::{Match, Subject};
@@ -26,6 +27,9 @@ const PLACES: usize = 256;
 
 /// Errors last if their correlation time is this many times the time between readings: ρ = 0.3.
 const LASTS: f64 = 0.83;
+
+/// The variance that the noise of a motion may have, as a multiple of the stated one.
+const MOST_OF_MOTION: f64 = 16.0;
 
 /// The correlation is not believed beyond this.
 const MOST_ALIKE: f64 = 0.98;
@@ -166,7 +170,8 @@ impl Lasting {
     }
 }
 
-/// The residuals beside the standard deviations of the readings, without the part that a motion explains.
+/// The residuals beside the standard deviations of the readings, without the part that the most likely noise of the last
+/// motion explains; `rows` is its effect for unit variances.
 fn without_motion(state: &State, matches: &[Match], rows: &[[f64; 3]], rests: &mut Vec<f64>) {
     rests.clear();
     let std = |matched: &Match, d: usize| (matched.noise[(d, d)] / matched.noise_scale).sqrt();
@@ -182,7 +187,7 @@ fn without_motion(state: &State, matches: &[Match], rows: &[[f64; 3]], rests: &m
             rests.push(rest);
         }
     }
-    let Some(inverse) = (normal + Matrix3::identity() * (1e-9 + 1e-6 * normal.trace())).try_inverse() else { return };
+    let Some(inverse) = (normal + Matrix3::identity() / MOST_OF_MOTION).try_inverse() else { return };
     let motion = inverse * pull;
     let mut rests = rests.iter_mut();
     for matched in matches {

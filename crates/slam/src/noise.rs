@@ -211,10 +211,8 @@ impl NoiseFactors {
         invert(s, m, inverse, lower);
         // Of readings that are alike, each tells less.
         let alone = |matched: &Match| 1.0 / matched.noise_scale.max(1.0);
-        // The noise of a motion is a small part of what a reading tells. Where errors are alike, the sum of both is not
-        // known that well.
-        let of_all = matches[..used].iter().map(alone).sum::<f64>() / used as f64;
-        let of_motion = of_all.powi(4);
+        // Nor does a cloud of them tell the noise of the motion.
+        let of_motion = matches[..used].iter().map(alone).sum::<f64>() / used as f64;
         let residuals = matches[..used].iter().flat_map(|m| m.residual.iter().take(m.dim).copied());
         weighted.clear();
         weighted.resize(m, 0.0);

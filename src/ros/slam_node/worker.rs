@@ -2,17 +2,18 @@
 
 mod feed;
 mod managed;
+mod maps;
 
 use super::display::Display;
 use super::input::{Message, Request, Topic};
 use super::inputs;
 use super::local::Local;
-use super::map::{self, Done, Keeper, Waiting};
+use super::map::Keeper;
 use super::output::Outputs;
 use super::quality::Window;
 use super::report::{NO_ODOM_POSE, STALE};
 use super::tally::Tally;
-use super::{MapSettings, SPECS, Settings};
+use super::{SPECS, Settings};
 use crate::ros::clock::RosClock;
 use crate::ros::diagnostics::Diagnostics;
 use crate::ros::lifecycle::Lifecycle;
@@ -25,14 +26,12 @@ use crate::ros::stop::Stop;
 use lienav_base::stamp::Stamp;
 use lienav_io::convert::{self, Refusal};
 use lienav_io::geodesy::Datum;
-use lienav_io::map_file::MapFile;
 use lienav_io::messages;
 use lienav_lie::Se2;
 use lienav_slam::{DropReason, MapMode, Slam, Step, TimeJump};
 use r2r::diagnostic_msgs::msg::DiagnosticStatus;
 use r2r::std_srvs::srv::{SetBool, Trigger};
 use r2r::{Node, Publisher};
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// The longest the thread waits for input before it looks after displays, diagnostics and the end.
@@ -354,120 +353,6 @@ impl Worker {
             }
         };
         self.log.sent(answered);
-    }
-
-    /// Goes on with the map that is there, if it is.
-    fn load_at_start(&mut self) {
-        let path = PathBuf::from(&self.settings.map.file);
-        if path.as_os_str().is_empty() {
-            return;
-        }
-        if !path.exists() {
-            return self.log.info(&format!("{}: there is no map yet, it begins empty", path.display()));
-        }
-        self.take_map(map::read(&path).map(|file| *file), None);
-    }
-
-    fn save_map(&mut self, request: Waiting) {
-        if let Some(request) = self.with_file(request) {
-            let (file, frame) = (&self.settings.map.file, &self.settings.map_frame);
-            self.keeper.save(&self.slam, self.tally.steps(), (file, frame), Some(request));
-        }
-    }
-
-    fn load_map(&mut self, request: Waiting) {
-        if let Some(request) = self.with_file(request) {
-            self.keeper.load(&self.settings.map.file, request);
-        }
-    }
-
-    /// The request, if a file is set; otherwise it is refused.
-    fn with_file(&mut self, request: Waiting) -> Option<Waiting> {
-        let message = match self.settings.map.file.is_empty() {
-            true => "parameter 'map.file' is empty: set it to the file of the map",
-            false if self.keeper.is_busy() => {
-                "the disk does not keep up with what was asked for before: ask again later"
-            }
-            false => return Some(request),
-        }
-        .to_owned();
-        self.log.warn(&message);
-        let answered = request.respond(Trigger::Response { success: false, message });
-        self.log.sent(answered);
-        None
-    }
-
-    /// Saves the map where that is due, and answers what the thread of the map has done.
-    fn keep_map(&mut self) {
-        let MapSettings { file, autosave_s } = &self.settings.map;
-        let is_frozen = self.slam.config().map.mode == MapMode::Localization;
-        if !file.is_empty() && !is_frozen && self.keeper.is_due(self.tally.steps(), *autosave_s) {
-            self.keeper.save(&self.slam, self.tally.steps(), (file, &self.settings.map_frame), None);
-        }
-        while let Some((done, waiting)) = self.keeper.done() {
-            match done {
-                Done::Saved(result) => self.map_saved(result, waiting),
-                Done::Loaded(result) => {
-                    // The node may have been deactivated while the file was read.
-                    let read = result.and_then(|file| self.lifecycle.idle_sentence().map_or(Ok(*file), Err));
-                    self.take_map(read, waiting);
-                }
-            }
-        }
-    }
-
-    fn map_saved(&mut self, result: Result<usize, String>, waiting: Option<Waiting>) {
-        let file = &self.settings.map.file;
-        let result = result.map(|landmarks| format!("{file}: {landmarks} landmarks saved"));
-        if result.is_ok() {
-            self.tally.map_saves += 1;
-            self.keeper.hold(false);
-        }
-        self.tell(result, waiting);
-    }
-
-    /// Takes a map that was read, between two steps; without one, the node goes on with what it has.
-    fn take_map(&mut self, read: Result<MapFile, String>, waiting: Option<Waiting>) {
-        let taken = read.and_then(|file| map::take(&mut self.slam, file, &self.settings.map_frame));
-        self.keeper.hold(taken.is_err());
-        let result = match taken {
-            Ok((said, warnings)) => {
-                warnings.iter().for_each(|warning| self.log.warn(warning));
-                self.outputs.restart();
-                self.display.clear();
-                self.newest = None;
-                self.quality.restart();
-                Ok(format!("{}: {said}", self.settings.map.file))
-            }
-            Err(why) => Err(format!("no map was loaded: {why}")),
-        };
-        self.tell(result, waiting);
-    }
-
-    /// Says how it went, to the log, the diagnostics, and whoever waits for it.
-    fn tell(&mut self, result: Result<String, String>, waiting: Option<Waiting>) {
-        match &result {
-            Ok(message) => self.log.info(message),
-            Err(message) => self.log.error(message),
-        }
-        self.tally.map_problem = result.as_ref().err().cloned();
-        if let Some(request) = waiting {
-            let success = result.is_ok();
-            let message = result.unwrap_or_else(|message| message);
-            let answered = request.respond(Trigger::Response { success, message });
-            self.log.sent(answered);
-        }
-    }
-
-    /// What has changed since the map was last saved is saved, where the node saves by itself.
-    fn save_at_the_end(&mut self) {
-        let MapSettings { file, autosave_s } = &self.settings.map;
-        let steps = self.tally.steps();
-        if !file.is_empty() && *autosave_s > 0.0 && self.keeper.is_worth_it(steps) {
-            self.keeper.save(&self.slam, steps, (file, &self.settings.map_frame), None);
-        }
-        self.keeper.finish();
-        self.keep_map();
     }
 
     fn answer_about_parameters(&mut self, request: crate::ros::parameters::Request) -> r2r::Result<()> {

@@ -12,20 +12,43 @@ use super::monte_carlo::{Outcome, Report};
 use super::plot::Subject;
 use std::fmt::Write as _;
 
-const MARKUP: &str = include_str!("../../page/report.html");
+const MARKUP: &str = include_str!("../../page/page.html");
 const STYLE: &str = include_str!("../../page/page.css");
-const EXPERIMENT: &str = include_str!("../../page/experiment.html");
 /// What every page needs.
 const COMMON: [&str; 3] =
     [include_str!("../../page/elements.js"), include_str!("../../page/theme.js"), include_str!("../../page/chart.js")];
-const OF_REPORT: [&str; 5] = [
-    include_str!("../../page/map.js"),
-    include_str!("../../page/headline.js"),
-    include_str!("../../page/consistency.js"),
-    include_str!("../../page/causes.js"),
-    include_str!("../../page/report.js"),
-];
-const OF_EXPERIMENT: [&str; 1] = [include_str!("../../page/experiment.js")];
+
+/// What one page has and the other has not.
+struct Kind {
+    title: &'static str,
+    /// The link that a keyboard comes to first.
+    skip: &'static str,
+    /// Above the heading.
+    kicker: &'static str,
+    sections: &'static str,
+    scripts: &'static [&'static str],
+}
+
+const REPORT: Kind = Kind {
+    title: "lienav report",
+    skip: "<a class=\"skip\" href=\"#map\">Skip to the map</a>",
+    kicker: "lienav report <span id=\"live\" hidden role=\"status\"></span>",
+    sections: include_str!("../../page/report.html"),
+    scripts: &[
+        include_str!("../../page/map.js"),
+        include_str!("../../page/headline.js"),
+        include_str!("../../page/consistency.js"),
+        include_str!("../../page/causes.js"),
+        include_str!("../../page/report.js"),
+    ],
+};
+const EXPERIMENT: Kind = Kind {
+    title: "lienav Monte Carlo",
+    skip: "<a class=\"skip\" href=\"#growth\">Skip to the charts</a>",
+    kicker: "lienav Monte Carlo",
+    sections: include_str!("../../page/experiment.html"),
+    scripts: &[include_str!("../../page/experiment.js")],
+};
 
 /// What a page is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +64,7 @@ pub enum Use {
 /// # Errors
 /// None in practice; serde's, should the data ever hold what JSON cannot say.
 pub fn html(subjects: &[Subject], used_as: Use) -> serde_json::Result<String> {
-    Ok(fill(MARKUP, &OF_REPORT, &data_json(subjects)?, used_as))
+    Ok(fill(&REPORT, &data_json(subjects)?, used_as))
 }
 
 /// The page of a Monte Carlo experiment, as HTML; `report` is that of the outcome, with or without times.
@@ -50,7 +73,7 @@ pub fn html(subjects: &[Subject], used_as: Use) -> serde_json::Result<String> {
 /// As [`html`].
 pub fn experiment(outcome: &Outcome, report: &Report) -> serde_json::Result<String> {
     let json = serde_json::to_string(&experiment::Page::new(outcome, report))?;
-    Ok(fill(EXPERIMENT, &OF_EXPERIMENT, &json, Use::File))
+    Ok(fill(&EXPERIMENT, &json, Use::File))
 }
 
 /// The data of that page, as JSON.
@@ -62,23 +85,27 @@ pub fn data_json(subjects: &[Subject]) -> serde_json::Result<String> {
 }
 
 /// The page with data in it.
-fn fill(markup: &str, scripts: &[&str], json: &str, used_as: Use) -> String {
+fn fill(kind: &Kind, json: &str, used_as: Use) -> String {
     let connect = match used_as {
         Use::File => "'none'",
         Use::Live => "'self'",
     };
-    let mut page = String::with_capacity(markup.len() + STYLE.len() + json.len() + 100_000);
-    let mut rest = markup;
+    let mut page = String::with_capacity(MARKUP.len() + STYLE.len() + json.len() + 100_000);
+    let mut rest = MARKUP;
     while let Some((before, after)) = rest.split_once("{{") {
         let (name, after) = after.split_once("}}").unwrap_or((after, ""));
         page.push_str(before);
         match name {
             "connect" => page.push_str(connect),
+            "title" => page.push_str(kind.title),
+            "skip" => page.push_str(kind.skip),
+            "kicker" => page.push_str(kind.kicker),
+            "sections" => page.push_str(kind.sections),
             "style" => page.push_str(STYLE),
             "live" => page.push_str(if used_as == Use::Live { "data.json" } else { "" }),
             // Names of topics and files come from whoever has made a bag: none of them ends the element.
             "data" => page.push_str(&json.replace('<', "\\u003c")),
-            "script" => COMMON.iter().chain(scripts).for_each(|script| {
+            "script" => COMMON.iter().chain(kind.scripts).for_each(|script| {
                 // Writing to a String cannot fail.
                 let _ = writeln!(page, "{script}");
             }),
@@ -111,7 +138,7 @@ mod tests {
         let subject = Subject { run: &run, truth: &truth, errors: &errors };
         let page = html(&[subject], Use::File).unwrap();
         assert!(page.contains("connect-src 'none'"));
-        for name in ["connect", "style", "live", "data", "script"] {
+        for name in ["connect", "title", "skip", "kicker", "sections", "style", "live", "data", "script"] {
             assert!(!page.contains(&format!("{{{{{name}}}}}")), "{name}");
         }
         for outside in ["http://", "https://", "src=\"", "@import", "url("] {

@@ -1,0 +1,125 @@
+//! What the worker does with its map: loads, saves, and says how it went.
+
+use super::Worker;
+use crate::ros::slam_node::MapSettings;
+use crate::ros::slam_node::map::{self, Done, Waiting};
+use lienav_io::map_file::MapFile;
+use lienav_slam::MapMode;
+use r2r::std_srvs::srv::Trigger;
+use std::path::PathBuf;
+
+impl Worker {
+    /// Goes on with the map that is there, if it is.
+    pub(super) fn load_at_start(&mut self) {
+        let path = PathBuf::from(&self.settings.map.file);
+        if path.as_os_str().is_empty() {
+            return;
+        }
+        if !path.exists() {
+            return self.log.info(&format!("{}: there is no map yet, it begins empty", path.display()));
+        }
+        self.take_map(map::read(&path).map(|file| *file), None);
+    }
+
+    pub(super) fn save_map(&mut self, request: Waiting) {
+        if let Some(request) = self.with_file(request) {
+            let (file, frame) = (&self.settings.map.file, &self.settings.map_frame);
+            self.keeper.save(&self.slam, self.tally.steps(), (file, frame), Some(request));
+        }
+    }
+
+    pub(super) fn load_map(&mut self, request: Waiting) {
+        if let Some(request) = self.with_file(request) {
+            self.keeper.load(&self.settings.map.file, request);
+        }
+    }
+
+    /// The request, if a file is set; otherwise it is refused.
+    fn with_file(&mut self, request: Waiting) -> Option<Waiting> {
+        let message = match self.settings.map.file.is_empty() {
+            true => "parameter 'map.file' is empty: set it to the file of the map",
+            false if self.keeper.is_busy() => {
+                "the disk does not keep up with what was asked for before: ask again later"
+            }
+            false => return Some(request),
+        }
+        .to_owned();
+        self.log.warn(&message);
+        let answered = request.respond(Trigger::Response { success: false, message });
+        self.log.sent(answered);
+        None
+    }
+
+    /// Saves the map where that is due, and answers what the thread of the map has done.
+    pub(super) fn keep_map(&mut self) {
+        let MapSettings { file, autosave_s } = &self.settings.map;
+        let is_frozen = self.slam.config().map.mode == MapMode::Localization;
+        if !file.is_empty() && !is_frozen && self.keeper.is_due(self.tally.steps(), *autosave_s) {
+            self.keeper.save(&self.slam, self.tally.steps(), (file, &self.settings.map_frame), None);
+        }
+        while let Some((done, waiting)) = self.keeper.done() {
+            match done {
+                Done::Saved(result) => self.map_saved(result, waiting),
+                Done::Loaded(result) => {
+                    // The node may have been deactivated while the file was read.
+                    let read = result.and_then(|file| self.lifecycle.idle_sentence().map_or(Ok(*file), Err));
+                    self.take_map(read, waiting);
+                }
+            }
+        }
+    }
+
+    fn map_saved(&mut self, result: Result<usize, String>, waiting: Option<Waiting>) {
+        let file = &self.settings.map.file;
+        let result = result.map(|landmarks| format!("{file}: {landmarks} landmarks saved"));
+        if result.is_ok() {
+            self.tally.map_saves += 1;
+            self.keeper.hold(false);
+        }
+        self.tell(result, waiting);
+    }
+
+    /// Takes a map that was read, between two steps; without one, the node goes on with what it has.
+    fn take_map(&mut self, read: Result<MapFile, String>, waiting: Option<Waiting>) {
+        let taken = read.and_then(|file| map::take(&mut self.slam, file, &self.settings.map_frame));
+        self.keeper.hold(taken.is_err());
+        let result = match taken {
+            Ok((said, warnings)) => {
+                warnings.iter().for_each(|warning| self.log.warn(warning));
+                self.outputs.restart();
+                self.display.clear();
+                self.newest = None;
+                self.quality.restart();
+                Ok(format!("{}: {said}", self.settings.map.file))
+            }
+            Err(why) => Err(format!("no map was loaded: {why}")),
+        };
+        self.tell(result, waiting);
+    }
+
+    /// Says how it went, to the log, the diagnostics, and whoever waits for it.
+    fn tell(&mut self, result: Result<String, String>, waiting: Option<Waiting>) {
+        match &result {
+            Ok(message) => self.log.info(message),
+            Err(message) => self.log.error(message),
+        }
+        self.tally.map_problem = result.as_ref().err().cloned();
+        if let Some(request) = waiting {
+            let success = result.is_ok();
+            let message = result.unwrap_or_else(|message| message);
+            let answered = request.respond(Trigger::Response { success, message });
+            self.log.sent(answered);
+        }
+    }
+
+    /// What has changed since the map was last saved is saved, where the node saves by itself.
+    pub(super) fn save_at_the_end(&mut self) {
+        let MapSettings { file, autosave_s } = &self.settings.map;
+        let steps = self.tally.steps();
+        if !file.is_empty() && *autosave_s > 0.0 && self.keeper.is_worth_it(steps) {
+            self.keeper.save(&self.slam, steps, (file, &self.settings.map_frame), None);
+        }
+        self.keeper.finish();
+        self.keep_map();
+    }
+}

@@ -1,0 +1,126 @@
+//! A folder with what the commands of the documents speak of.
+
+use lienav_io::bag::{BagReader, Record};
+use rusqlite::Connection;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+
+/// Data sets, where `../shared/data` is there: the name in the documents, the folder or file.
+const DATA: [(&str, &str); 10] = [
+    ("lost_in_the_woods", "lost_in_the_woods"),
+    ("Lost_in_the_Woods", "lost_in_the_woods"),
+    ("victoria_park", "victoria_park"),
+    ("MRCLAM_Dataset6", "mrclam/MRCLAM_Dataset6"),
+    ("run_0.graph.gz", "city_trees/run_0.graph.gz"),
+    ("truth.graph.gz", "city_trees/truth.graph.gz"),
+    ("imu.csv", "euroc_mh01/imu.csv"),
+    ("FSG23.yaml", "cone_tracks/FSG23.yaml"),
+    ("MH_01_easy", "euroc_mh01"),
+    ("01_undisturbed_slow_rotation_A.csv.gz", "broad/01_undisturbed_slow_rotation_A.csv.gz"),
+];
+
+/// Files that are there in more than one copy: the name in the documents, and of what it is a copy.
+const COPIES: [(&str, &str); 5] = [
+    ("monday.yaml", "hall.yaml"),
+    ("tuesday.yaml", "hall.yaml"),
+    ("north.yaml", "hall.yaml"),
+    ("south.yaml", "hall.yaml"),
+    ("east.yaml", "hall.yaml"),
+];
+
+/// Whether a command reads a published data set.
+pub fn wants_data(command: &str) -> bool {
+    DATA.iter().any(|(name, _)| command.contains(name))
+}
+
+/// A command as a reader gives it, with this `lienav` before all others.
+pub fn shell(command: &str, folder: &Path) -> Command {
+    let mut shell = Command::new("sh");
+    let own = Path::new(env!("CARGO_BIN_EXE_lienav")).parent().unwrap().to_path_buf();
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let paths = std::env::join_paths([own].into_iter().chain(std::env::split_paths(&paths))).unwrap();
+    shell.args(["-euc", command]).current_dir(folder).env("PATH", paths).env_remove("RUST_LOG");
+    shell
+}
+
+/// Makes the folder; whether the data sets are there.
+pub fn prepare(folder: &Path) -> bool {
+    let root = super::root();
+    let scenario =
+        "--scenario range-bearing --set imu.rate_hz=10 --set imu.gyro_std_rad_s=0.01 --set trajectory.laps=0.3";
+    for command in [
+        &format!("lienav simulate --seed 3 {scenario} --out my_bag")[..],
+        "lienav evaluate my_bag --save-map hall.yaml",
+        "lienav map convert hall.yaml survey.csv",
+        "mkdir maps && lienav map convert survey.csv maps/hall.yaml",
+        "lienav map convert hall.yaml tags.yaml --to apriltag --tag-size-m 0.16",
+    ] {
+        let done = shell(command, folder).output().unwrap();
+        assert!(done.status.success(), "{command}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+    for (copy, of) in COPIES {
+        fs::copy(folder.join(of), folder.join(copy)).unwrap();
+    }
+    fs::copy(root.join("examples/ci/expectations.yaml"), folder.join("expectations.yaml")).unwrap();
+    // The scenario that the page about scenarios shows.
+    let page = fs::read_to_string(root.join("docs/scenarios.md")).unwrap();
+    let shown = page.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    fs::write(folder.join("my_scenario.yaml"), shown).unwrap();
+    sqlite_copy(&folder.join("my_bag"), &folder.join("old.db3"));
+    symlink(root.join("config"), folder.join("config")).unwrap();
+    let data = root.join("../shared/data");
+    if data.exists() {
+        for (name, place) in DATA {
+            symlink(data.join(place), folder.join(name)).unwrap();
+        }
+    }
+    data.exists()
+}
+
+/// Gives a text a folder of its own: files as copies, which a command may replace, folders and data as links.
+pub fn link(shared: &Path, folder: &Path) {
+    for entry in fs::read_dir(shared).unwrap().map(|entry| entry.unwrap()) {
+        let (from, to) = (entry.path(), folder.join(entry.file_name()));
+        if entry.file_type().unwrap().is_file() {
+            fs::copy(from, to).unwrap();
+        } else {
+            symlink(from, to).unwrap();
+        }
+    }
+}
+
+/// Takes away a file that the command is to make: nothing is overwritten unless `--force` says so.
+pub fn make_room(command: &str, folder: &Path) {
+    let words: Vec<&str> = command.split(' ').collect();
+    let after_out = words.iter().position(|word| *word == "--out").and_then(|at| words.get(at + 1));
+    let target = if command.starts_with("lienav map convert ") { words.get(4) } else { after_out };
+    if let Some(file) = target.map(|name| folder.join(name)).filter(|path| path.is_file()) {
+        fs::remove_file(file).unwrap();
+    }
+}
+
+/// The bag as rosbag2 wrote bags by default before Iron.
+fn sqlite_copy(bag: &Path, file: &Path) {
+    let connection = Connection::open(file).unwrap();
+    connection
+        .execute_batch(
+            "CREATE TABLE topics(id INTEGER PRIMARY KEY, name TEXT NOT NULL, type TEXT NOT NULL,
+                                 serialization_format TEXT NOT NULL, offered_qos_profiles TEXT NOT NULL);
+             CREATE TABLE messages(id INTEGER PRIMARY KEY, topic_id INTEGER NOT NULL, timestamp INTEGER NOT NULL,
+                                   data BLOB NOT NULL);
+             BEGIN;",
+        )
+        .unwrap();
+    let reader = BagReader::open(bag).unwrap();
+    for (id, topic) in reader.topics().iter().enumerate() {
+        let row = (id as i64, &topic.name, &topic.type_name);
+        connection.execute("INSERT INTO topics VALUES (?1, ?2, ?3, 'cdr', '')", row).unwrap();
+    }
+    for Record { topic, log_time, data, .. } in reader {
+        let row = (topic as i64, log_time.nanos(), data);
+        connection.execute("INSERT INTO messages(topic_id, timestamp, data) VALUES (?1, ?2, ?3)", row).unwrap();
+    }
+    connection.execute_batch("COMMIT").unwrap();
+}
