@@ -234,7 +234,7 @@ fn the_place(state: &State, model: &Model, waiting: &Waiting, latest: &Reading) 
     let mut all = places(state, model, &waiting.sightings);
     all.sort_by(|a, b| b.evidence.total_cmp(&a.evidence));
     let best = all.first()?.clone();
-    if all.get(1).is_some_and(|second| best.evidence - second.evidence < MARGIN) {
+    if !best.is_settled || all.get(1).is_some_and(|second| best.evidence - second.evidence < MARGIN) {
         return None;
     }
     let (z, covariance) = match state.coordinates {

@@ -26,6 +26,11 @@ const LEFT_OUT: f64 = 0.4;
 /// Farther away than this multiple of the farthest start, a landmark has no place.
 const BEYOND: f64 = 2.0;
 
+/// Iterations with the errors of the viewpoints taken into account, at most.
+const WEIGHED: usize = 5;
+/// The last of them moves a place by less than this, in standard deviations.
+const SETTLED: f64 = 0.1;
+
 /// A place where the landmark may be.
 #[derive(Clone, Debug)]
 pub struct Place {
@@ -35,6 +40,8 @@ pub struct Place {
     pub covariance: Matrix2<f64>,
     /// The logarithm of the probability of the readings, up to a constant.
     pub evidence: f64,
+    /// Whether the search has ended there: the covariance is that of where it ended, and says nothing elsewhere.
+    pub is_settled: bool,
     /// How far each reading is to be trusted; 0 for one that the place does not explain.
     pub used: Vec<f64>,
 }
@@ -131,7 +138,7 @@ fn descend(
 /// it does not explain them.
 fn weigh(state: &State, model: &Model, sightings: &[Sighting], mut x: Vector2<f64>) -> Option<Place> {
     let mut place = None;
-    for _ in 0..2 {
+    for _ in 0..WEIGHED {
         let rows: Vec<Option<Row>> = sightings.iter().map(|s| s.linearize(state, &model.sensors, &x)).collect();
         let (mut left_out, mut trusted, mut used) =
             (0.0, Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len()));
@@ -173,7 +180,11 @@ fn weigh(state: &State, model: &Model, sightings: &[Sighting], mut x: Vector2<f6
         let normal = 0.5 * (square + (n as f64) * std::f64::consts::TAU.ln()) + log_det;
         x += step;
         let evidence = left_out - normal - 0.5 * information.determinant().ln();
-        place = Some(Place { x, covariance, evidence, used: trusted });
+        let is_settled = step.dot(&(information * step)) < SETTLED * SETTLED;
+        place = Some(Place { x, covariance, evidence, is_settled, used: trusted });
+        if is_settled {
+            break;
+        }
     }
     place.filter(|place| place.evidence.is_finite() && place.x.iter().all(|v| v.is_finite()))
 }
