@@ -41,6 +41,9 @@ const BEND: f64 = 0.15;
 /// The largest standard deviation of a place that becomes a landmark, as a part of its distance: from elsewhere the
 /// measurement would not be linear over a larger one.
 const SPREAD: f64 = 0.04;
+/// After so many readings twice as much is allowed for both, after twice as many three times: where odometry is poor and
+/// the sensor good, waiting does not make a place better.
+const PATIENCE: f64 = 24.0;
 /// The fewest readings that tell a place: two tell it and nothing confirms them.
 const FEWEST: usize = 3;
 /// The most viewpoints in the state.
@@ -246,7 +249,9 @@ fn the_place(state: &State, model: &Model, waiting: &Waiting, latest: &Reading) 
     };
     let std = latest.covariance[(0, 0)].sqrt();
     let bend = places::bend(state, &model.sensors, latest, &z, &covariance)?;
-    (covariance.trace() <= SPREAD * SPREAD * z.norm_squared() && bend <= BEND * std).then_some(best)
+    let allowed = 1.0 + (waiting.sightings.len() as f64 / PATIENCE).floor();
+    let is_narrow = covariance.trace() <= (SPREAD * allowed).powi(2) * z.norm_squared();
+    (is_narrow && bend <= BEND * allowed * std).then_some(best)
 }
 
 fn append_landmark(state: &mut State, waiting: &Waiting, place: &Place, stamp: Stamp) {
