@@ -88,6 +88,8 @@ fn calibrating() -> CalibrationConfig {
         sensor_yaw: small,
         range_bias: small,
         bearing_bias: small,
+        range_scale: small,
+        ..CalibrationConfig::default()
     }
 }
 

@@ -115,11 +115,14 @@ class Features:
     ids: Integers
     """(n,) int64: which landmark each reading is of; -1 is unknown."""
     values: Floats
-    """(n, 2): (range m, bearing rad), or (x, y) m, or (left bearing, right bearing) rad, in the sensor frame."""
+    """(n, 2): (range m, bearing rad), or (x, y) m, or (left bearing, right bearing) rad, in the sensor frame. Of kinds of
+    one number the first column counts; of "world_pose", (x m, y m, yaw rad), there are three."""
     kind: Sequence[str] = ("range_bearing",)
-    """What the values are: "range_bearing", "position" or "stereo_bearings"; one for all clouds, or one for each."""
+    """What the values are: "range_bearing", "position", "stereo_bearings", "range", "bearing", "world_position" or
+    "world_pose"; one for all clouds, or one for each."""
     covariance: Floats | None = None
-    """(n, 2, 2) of the values, or None: as `sensor` in the settings says."""
+    """(n, 2, 2) of the values, as many rows and columns as those have columns, or None: as `sensor` in the settings
+    says."""
     label: Floats | None = None
     """(n, 3): class, diameter m, its standard deviation m; 0 is unknown. Or None."""
 
@@ -140,7 +143,7 @@ class Features:
             stamps[starts],
             np.r_[starts, len(stamps)].astype(np.int64),
             np.full(len(stamps), -1, np.int64) if ids is None else np.asarray(ids, dtype=np.int64),
-            np.asarray(values, dtype=np.float64).reshape(len(stamps), 2),
+            np.asarray(values, dtype=np.float64).reshape(len(stamps), -1 if len(stamps) else 2),
             (kind,),
             None if covariance is None else np.asarray(covariance, dtype=np.float64),
         )
@@ -149,7 +152,7 @@ class Features:
         """The readings as a pandas frame, a row for each."""
         stamps = np.repeat(self.stamp_ns, np.diff(self.first))
         columns: dict[str, Any] = {"time_s": seconds_since_first(stamps), "stamp_ns": stamps, "id": self.ids}
-        columns.update({"value_0": self.values[:, 0], "value_1": self.values[:, 1]})
+        columns.update({f"value_{k}": self.values[:, k] for k in range(self.values.shape[1])})
         return pandas_module().DataFrame(columns)
 
 

@@ -89,8 +89,9 @@ class Slam:
         kind: str = "range_bearing",
         covariance: npt.ArrayLike | None = None,
     ) -> str | None:
-        """Takes in a cloud of n readings: values (n, 2), ids (n,) with -1 for unknown, covariances (n, 2, 2). `kind` is
-        "range_bearing" (m, rad), "position" (m, m) or "stereo_bearings" (rad, rad)."""
+        """Takes in a cloud of n readings: values (n, d), ids (n,) with -1 for unknown, covariances (n, d, d). `kind` is
+        "range_bearing" (m, rad), "position" (m, m), "stereo_bearings" (rad, rad), "range" (m) or "bearing" (rad), of
+        landmarks; or "world_position" (m, m) or "world_pose" (m, m, rad), of the robot in the world."""
     def poll(self) -> Step | None:
         """The next step that is due; None where there is none."""
     def finish(self) -> None:

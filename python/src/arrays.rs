@@ -1,6 +1,7 @@
 //! Numbers between Rust and numpy.
 
 use crate::errors::wrong_call;
+use lienav_slam::{Noise, Value};
 use nalgebra::{Matrix2, Matrix3, Vector3};
 use numpy::{AllowTypeChange, Element, PyArray1, PyArrayLikeDyn, PyArrayMethods};
 use pyo3::prelude::*;
@@ -44,6 +45,13 @@ pub fn matrix3_rows(matrix: Option<&Matrix3<f64>>) -> [f64; 9] {
     matrix.map_or([f64::NAN; 9], |m| std::array::from_fn(|k| m[(k / 3, k % 3)]))
 }
 
+/// The same of a reading of `dim` numbers, in the corner of a matrix of `width` rows.
+pub fn noise_rows(noise: Option<&Noise>, width: usize) -> Vec<f64> {
+    let (whole, dim) = (noise.map(|noise| noise.fixed::<3>()), noise.map_or(0, Noise::dim));
+    let at = |i: usize, j: usize| whole.filter(|_| i < dim && j < dim).map_or(f64::NAN, |whole| whole[(i, j)]);
+    (0..width * width).map(|k| at(k / width, k % width)).collect()
+}
+
 /// The same of two by two.
 pub fn matrix2_rows(matrix: Option<&Matrix2<f64>>) -> [f64; 4] {
     matrix.map_or([f64::NAN; 4], |m| std::array::from_fn(|k| m[(k / 2, k % 2)]))
@@ -55,10 +63,24 @@ pub fn matrix3(rows: &[f64]) -> Option<Matrix3<f64>> {
     (rows.len() == 9 && !is_absent).then(|| Matrix3::from_row_slice(rows))
 }
 
-/// The same of four.
-pub fn matrix2(rows: &[f64]) -> Option<Matrix2<f64>> {
-    let is_absent = rows.iter().all(|x| x.is_nan());
-    (rows.len() == 4 && !is_absent).then(|| Matrix2::from_row_slice(rows))
+/// One to three numbers of a reading.
+pub fn value(numbers: &[f64]) -> Value {
+    match *numbers {
+        [x] => [x].into(),
+        [x, y] => [x, y].into(),
+        _ => [0, 1, 2].map(|k| numbers.get(k).copied().unwrap_or(f64::NAN)).into(),
+    }
+}
+
+/// Their covariance, the first `dim` rows and columns of a matrix of `width`; `None` where these are not numbers.
+pub fn noise(rows: &[f64], width: usize, dim: usize) -> Option<Noise> {
+    let at = |i: usize, j: usize| rows.get(i * width + j).copied().unwrap_or(f64::NAN);
+    let is_absent = (0..dim * dim).all(|k| at(k / dim, k % dim).is_nan());
+    (!is_absent).then(|| match dim {
+        1 => Noise::from(at(0, 0)),
+        2 => Noise::from(Matrix2::from_fn(at)),
+        _ => Noise::from(Matrix3::from_fn(at)),
+    })
 }
 
 /// A vector of three numbers.

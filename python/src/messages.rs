@@ -1,24 +1,28 @@
 //! Messages as arrays: checked once, then given out one by one, without a copy of all of them.
 
-use crate::arrays::{Floats, Integers, matrix2, matrix3, numbers};
+use crate::arrays::{Floats, Integers, matrix3, noise, numbers, value};
 use crate::errors::wrong_call;
 use lienav_base::stamp::Stamp;
 use lienav_io::recording::Input;
-use lienav_slam::{FeatureKind, Features, Imu, Label, Noise, Observation, Odometry, Tilt};
+use lienav_slam::{FeatureKind, Features, Imu, Label, Observation, Odometry, Tilt};
 use nalgebra::Vector2;
 use pyo3::prelude::*;
 
-/// What numbers of a kind mean, by its place in `Features.kind`.
-pub const KINDS: [(&str, FeatureKind); 3] = [
-    ("position", FeatureKind::RelativePosition),
-    ("range_bearing", FeatureKind::RangeBearing),
-    ("stereo_bearings", FeatureKind::StereoBearings),
+/// The kinds of readings by their names, and how many numbers one has.
+pub const KINDS: [(&str, FeatureKind, usize); 7] = [
+    ("position", FeatureKind::RelativePosition, 2),
+    ("range_bearing", FeatureKind::RangeBearing, 2),
+    ("stereo_bearings", FeatureKind::StereoBearings, 2),
+    ("range", FeatureKind::Range, 1),
+    ("bearing", FeatureKind::Bearing, 1),
+    ("world_position", FeatureKind::WorldPosition, 2),
+    ("world_pose", FeatureKind::WorldPose, 3),
 ];
 
-/// A kind by its name.
-pub fn kind_named(name: &str) -> PyResult<FeatureKind> {
-    let found = KINDS.iter().find(|(word, _)| *word == name).map(|(_, kind)| *kind);
-    found.ok_or_else(|| wrong_call(format!("kind is '{name}'; allowed: {}", KINDS.map(|(word, _)| word).join(" | "))))
+/// A kind by its name, and how many numbers a reading has.
+pub fn kind_named(name: &str) -> PyResult<(FeatureKind, usize)> {
+    let found = KINDS.iter().find(|(word, ..)| *word == name).map(|(_, kind, numbers)| (*kind, *numbers));
+    found.ok_or_else(|| wrong_call(format!("kind is '{name}'; allowed: {}", KINDS.map(|(word, ..)| word).join(" | "))))
 }
 
 /// An identity; -1 is unknown.
@@ -106,7 +110,9 @@ struct FeatureRows {
     first: Vec<usize>,
     ids: Vec<Option<u32>>,
     values: Vec<f64>,
-    kinds: Vec<FeatureKind>,
+    /// Numbers in a row of `values`; readings of fewer have them first.
+    width: usize,
+    kinds: Vec<(FeatureKind, usize)>,
     covariances: Option<Vec<f64>>,
     labels: Option<Vec<f64>>,
 }
@@ -184,14 +190,15 @@ impl Messages {
 
     /// The k-th cloud; its readings go to `observations`, in place of what is there.
     pub fn cloud(&self, k: usize, observations: &mut Vec<Observation>) -> (Stamp, FeatureKind) {
-        let FeatureRows { stamps, first, ids, values, kinds, covariances, labels } = &self.features;
+        let FeatureRows { stamps, first, ids, values, width, kinds, covariances, labels } = &self.features;
+        let (w, (kind, dim)) = (*width, kinds[if kinds.len() == 1 { 0 } else { k }]);
         observations.clear();
         observations.extend((first[k]..first[k + 1]).map(|i| {
             let label = labels.as_ref().and_then(|all| all[3 * i..].first_chunk::<3>().copied());
             Observation {
                 id: ids[i],
-                value: [values[2 * i], values[2 * i + 1]].into(),
-                covariance: covariances.as_ref().and_then(|all| matrix2(&all[4 * i..4 * i + 4])).map(Noise::from),
+                value: value(&values[w * i..w * i + dim]),
+                covariance: covariances.as_ref().and_then(|all| noise(&all[w * w * i..w * w * (i + 1)], w, dim)),
                 label: label.map_or_else(Label::default, |[class, diameter_m, diameter_std_m]| Label {
                     class: class as u32,
                     diameter_m,
@@ -199,7 +206,7 @@ impl Messages {
                 }),
             }
         }));
-        (Stamp::from_nanos(stamps[k]), kinds[if kinds.len() == 1 { 0 } else { k }])
+        (Stamp::from_nanos(stamps[k]), kind)
     }
 
     /// All of them, as a recording has them.
@@ -243,12 +250,17 @@ impl FeatureRows {
         let stamps = numbers("features.stamp_ns", &arrays.stamp_ns, &[None])?;
         let first = numbers("features.first", &arrays.first, &[Some(stamps.len() + 1)])?;
         let ids = numbers("features.ids", &arrays.ids, &[None])?;
-        let (n, two) = (Some(ids.len()), Some(2));
-        let values = numbers("features.values", &arrays.values, &[n, two])?;
-        let covariances = arrays.covariance.as_ref();
-        let covariances = covariances.map(|c| numbers("features.covariance", c, &[n, two, two])).transpose()?;
-        let labels = arrays.label.as_ref().map(|label| numbers("features.label", label, &[n, Some(3)])).transpose()?;
         let kinds = arrays.kind.iter().map(|name| kind_named(name)).collect::<PyResult<Vec<_>>>()?;
+        let most = kinds.iter().map(|(_, numbers)| *numbers).max().unwrap_or(2);
+        let n = Some(ids.len());
+        let values = numbers("features.values", &arrays.values, &[n, None])?;
+        let width = values.len().checked_div(ids.len()).unwrap_or(most);
+        if width < most {
+            return Err(wrong_call(format!("features.values has {width} columns; expected: {most} for these kinds")));
+        }
+        let (covariances, w) = (arrays.covariance.as_ref(), Some(width));
+        let covariances = covariances.map(|c| numbers("features.covariance", c, &[n, w, w])).transpose()?;
+        let labels = arrays.label.as_ref().map(|label| numbers("features.label", label, &[n, Some(3)])).transpose()?;
         if kinds.len() != 1 && kinds.len() != stamps.len() {
             return Err(wrong_call(format!("features.kind has {} names for {} clouds", kinds.len(), stamps.len())));
         }
@@ -263,6 +275,6 @@ impl FeatureRows {
         }
         let first = first.iter().map(|&first| usize::try_from(first).unwrap_or_default()).collect();
         let ids = ids.iter().map(|&id| identity(id)).collect::<PyResult<_>>()?;
-        Ok(Self { stamps, first, ids, values, kinds, covariances, labels })
+        Ok(Self { stamps, first, ids, values, width, kinds, covariances, labels })
     }
 }

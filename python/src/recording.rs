@@ -1,6 +1,6 @@
 //! Recordings: bags, data sets, simulations and arrays.
 
-use crate::arrays::{Floats, Integers, array, data, matrix2_rows, matrix3_rows, numbers};
+use crate::arrays::{Floats, Integers, array, data, matrix3_rows, noise_rows, numbers};
 use crate::errors::{failed, wrong_call};
 use crate::messages::{InputArrays, KINDS, Messages, identity};
 use crate::settings::{scenario, study};
@@ -174,20 +174,25 @@ impl Recording {
         }
         fields.set_item("first", array(py, first, &[m + 1])?)?;
         fields.set_item("ids", array(py, readings().map(|o| o.id.map_or(-1, i64::from)).collect(), &[n])?)?;
-        let value = |o: &Observation| std::array::from_fn::<f64, 2, _>(|k| o.value.get(k).copied().unwrap_or(f64::NAN));
-        fields.set_item("values", array(py, readings().flat_map(value).collect(), &[n, 2])?)?;
-        let name = |kind: FeatureKind| KINDS.iter().find(|(_, k)| *k == kind).map_or("range_bearing", |(word, _)| word);
+        let w = readings().map(|o| o.value.len()).max().unwrap_or(2).max(2);
+        let value = |o: &Observation| {
+            let numbers = o.value;
+            (0..w).map(move |k| numbers.get(k).copied().unwrap_or(f64::NAN))
+        };
+        fields.set_item("values", array(py, readings().flat_map(value).collect(), &[n, w])?)?;
+        let name = |kind: FeatureKind| {
+            KINDS.iter().find(|(_, known, _)| *known == kind).map_or("range_bearing", |(word, ..)| word)
+        };
         let mut kinds: Vec<&str> = clouds.iter().map(|cloud| name(cloud.kind)).collect();
         if kinds.windows(2).all(|pair| pair[0] == pair[1]) {
             kinds.truncate(1);
         }
         let kinds = if kinds.is_empty() { vec![KINDS[1].0] } else { kinds };
         fields.set_item("kind", kinds)?;
-        let covariance = readings().any(|o| o.covariance.is_some()).then(|| {
-            let one = |o: &Observation| matrix2_rows(o.covariance.map(|noise| noise.fixed::<2>()).as_ref());
-            readings().flat_map(one).collect::<Vec<f64>>()
-        });
-        fields.set_item("covariance", covariance.map(|c| array(py, c, &[n, 2, 2])).transpose()?)?;
+        let covariance = readings()
+            .any(|o| o.covariance.is_some())
+            .then(|| readings().flat_map(|o| noise_rows(o.covariance.as_ref(), w)).collect::<Vec<f64>>());
+        fields.set_item("covariance", covariance.map(|c| array(py, c, &[n, w, w])).transpose()?)?;
         let label = readings().any(|o| o.label != Label::default()).then(|| {
             let one = |o: &Observation| [f64::from(o.label.class), o.label.diameter_m, o.label.diameter_std_m];
             readings().flat_map(one).collect::<Vec<f64>>()

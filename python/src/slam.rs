@@ -1,6 +1,6 @@
 //! The filter itself: message by message, or many at a time.
 
-use crate::arrays::{Floats, array, data, matrix2_rows, matrix3, matrix3_rows, numbers};
+use crate::arrays::{Floats, array, data, matrix2_rows, matrix3, matrix3_rows, noise, numbers, value};
 use crate::errors::{failed, wrong_call};
 use crate::messages::{InputArrays, Kind, Messages, identity, kind_named};
 use crate::recording::Recording;
@@ -10,10 +10,10 @@ use lienav_io::files::remedy;
 use lienav_io::map_file::MapFile;
 use lienav_io::recording::Input;
 use lienav_slam::{
-    DropReason, FeatureKind, Imu, Landmark, Noise, Observation, Odometry, PoseEstimate, SavedState, Se2,
-    Slam as Filter, Step as Stepped, Tilt,
+    DropReason, FeatureKind, Imu, Landmark, Observation, Odometry, PoseEstimate, SavedState, Se2, Slam as Filter,
+    Step as Stepped, Tilt,
 };
-use nalgebra::{Matrix2, Matrix3, Vector2};
+use nalgebra::{Matrix3, Vector2};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -186,8 +186,9 @@ impl Slam {
         refusal(self.slam.imu(&Imu { stamp: Stamp::from_nanos(stamp_ns), yaw_rate, tilt }))
     }
 
-    /// Takes in a cloud of n readings: values (n, 2), ids (n,) with -1 for unknown, covariances (n, 2, 2). `kind` is
-    /// "range_bearing" (m, rad), "position" (m, m) or "stereo_bearings" (rad, rad).
+    /// Takes in a cloud of n readings: values (n, d), ids (n,) with -1 for unknown, covariances (n, d, d). `kind` is
+    /// "range_bearing" (m, rad), "position" (m, m), "stereo_bearings" (rad, rad), "range" (m) or "bearing" (rad), of
+    /// landmarks; or "world_position" (m, m) or "world_pose" (m, m, rad), of the robot in the world.
     #[pyo3(signature = (stamp_ns, values, ids=None, *, kind="range_bearing", covariance=None))]
     fn features(
         &mut self,
@@ -197,8 +198,8 @@ impl Slam {
         kind: &str,
         covariance: Option<Floats<'_>>,
     ) -> PyResult<Option<&'static str>> {
-        let kind = if kind == "range_bearing" { FeatureKind::RangeBearing } else { kind_named(kind)? };
-        self.read(values, ids, covariance)?;
+        let (kind, dim) = if kind == "range_bearing" { (FeatureKind::RangeBearing, 2) } else { kind_named(kind)? };
+        self.read(values, ids, covariance, dim)?;
         Ok(refusal(self.slam.features(Stamp::from_nanos(stamp_ns), kind, &self.observations)))
     }
 
@@ -344,18 +345,18 @@ impl Slam {
         values: &Bound<'_, PyAny>,
         ids: Option<&Bound<'_, PyAny>>,
         covariance: Option<Floats<'_>>,
+        dim: usize,
     ) -> PyResult<()> {
         self.observations.clear();
         let observations = &mut self.observations;
         let mut add = |values: &[f64]| {
-            let one = |pair: &[f64; 2]| Observation::new(None, *pair);
-            observations.extend(values.as_chunks::<2>().0.iter().map(one));
+            observations.extend(values.chunks_exact(dim).map(|numbers| Observation::new(None, value(numbers))));
         };
         match values.extract::<PyReadonlyArray2<'_, f64>>() {
-            Ok(array) if array.shape()[1] == 2 && array.is_c_contiguous() => add(array.as_slice()?),
+            Ok(array) if array.shape()[1] == dim && array.is_c_contiguous() => add(array.as_slice()?),
             _ => {
                 let array: Floats<'_> = values.extract()?;
-                add(&numbers("values", &array, &[None, Some(2)])?);
+                add(&numbers("values", &array, &[None, Some(dim)])?);
             }
         }
         let n = self.observations.len();
@@ -376,9 +377,9 @@ impl Slam {
             }
         }
         if let Some(covariance) = covariance {
-            let rows = numbers("covariance", &covariance, &[Some(n), Some(2), Some(2)])?;
-            for (observation, rows) in self.observations.iter_mut().zip(rows.chunks_exact(4)) {
-                observation.covariance = Some(Noise::from(Matrix2::from_row_slice(rows)));
+            let rows = numbers("covariance", &covariance, &[Some(n), Some(dim), Some(dim)])?;
+            for (observation, rows) in self.observations.iter_mut().zip(rows.chunks_exact(dim * dim)) {
+                observation.covariance = noise(rows, dim, dim);
             }
         }
         Ok(())

@@ -63,6 +63,58 @@ def test_messages_arrays_a_recording_and_the_command_line_agree_to_the_last_bit(
         assert theirs and theirs == (tmp_path / "ours" / name).read_bytes(), name
 
 
+def on_a_circle(k):
+    """Where a robot is at step k, x, y and heading: 1 m/s and 0.4 rad/s, ten steps a second."""
+    turned = 0.04 * k
+    return 2.5 * np.sin(turned), 2.5 * (1.0 - np.cos(turned)), turned
+
+
+def reading(kind, k, place):
+    """What a sensor reads of a landmark, or of the robot."""
+    x, y, heading = on_a_circle(k)
+    apart = np.array(place) - (x, y)
+    return {
+        "range": [np.hypot(*apart)],
+        "bearing": [np.arctan2(apart[1], apart[0]) - heading],
+        "world_position": [x, y],
+        "world_pose": [x, y, heading],
+    }[kind]
+
+
+@pytest.mark.parametrize(("kind", "numbers"), [("range", 1), ("bearing", 1), ("world_position", 2), ("world_pose", 3)])
+def test_every_kind_of_reading_singly_and_in_arrays(kind, numbers):
+    settings = {"sensor.max_range_m": 60.0, "sensor.range_std_m": 0.02, "sensor.bearing_std_rad": 0.002}
+    if numbers > 1:
+        settings |= {"initial.y_m": 2.0, "initial.position_std_m": 2.0, "initial.yaw_std_rad": 0.2}
+    place, stamps = (8.0, -6.0), 100_000_000 * np.arange(300)
+    values = np.array([reading(kind, k, place) for k in range(300)])
+    noise = np.broadcast_to(1e-4 * np.eye(numbers), (300, numbers, numbers))
+    ids = np.full(300, 7 if numbers == 1 else -1)
+    slam, poses = lienav.Slam(settings), []
+    for k, stamp in enumerate(stamps.tolist()):
+        assert slam.odometry(stamp, 1.0, 0.0, 0.4) is None
+        slam.features(stamp, values[[k]], ids[[k]], kind=kind, covariance=noise[[k]])
+        while (step := slam.poll()) is not None:
+            poses.append(step.pose)
+    x, y, _ = on_a_circle(299)
+    assert np.hypot(*(poses[-1][:2] - (x, y))) < 0.05
+    if numbers == 1:
+        landmarks = slam.landmarks()
+        assert landmarks.ids.tolist() == [7] and np.hypot(*(landmarks.position[0] - place)) < 0.05
+    else:
+        assert np.hypot(*poses[0][:2]) < 2.1 and not len(slam.landmarks().ids)
+
+    odometry = lienav.Odometry(stamps, np.tile([1.0, 0.0, 0.4], (300, 1)))
+    features = lienav.Features.of_readings(stamps, values, ids, kind=kind, covariance=noise)
+    whole = lienav.Slam(settings).run(odometry=odometry, features=features)
+    assert np.array_equal(whole.pose[: len(poses)], poses)
+    with pytest.raises(ValueError, match="values has the shape"):
+        slam.features(0, np.zeros((1, numbers + 1)), kind=kind)
+    short = lienav.Features.of_readings(stamps, values[:, :1], kind="world_pose")
+    with pytest.raises(ValueError, match="1 columns; expected: 3"):
+        lienav.Slam(settings).run(odometry=odometry, features=short)
+
+
 def test_a_robot_whose_wheels_slip_is_held_by_a_post():
     slam = lienav.Slam({"motion": {"velocity_x_std": 0.2}, "sensor.range_std_m": 0.01})
     assert slam.predicted() is None and slam.poll() is None

@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(super) struct Args {
-    /// Bag (folder, .mcap or .db3), woods:FOLDER, mrclam:FOLDER:ROBOT, victoria:FOLDER or g2o:FILE[:TRUTH]
+    /// Bag (folder, .mcap or .db3), woods:FOLDER, mrclam:FOLDER:ROBOT, victoria:FOLDER, plaza:FOLDER or g2o:FILE[:TRUTH]
     #[arg(required_unless_present = "live")]
     source: Option<String>,
     /// Which filter, or the batch estimate; may be given several times

@@ -163,6 +163,8 @@ impl Ears {
                 Role::Odometry => &topics.odometry,
                 Role::Features => &topics.features,
                 Role::Imu => &topics.imu,
+                Role::AbsolutePose => &topics.absolute_pose,
+                Role::Fix => &topics.fix,
                 Role::Truth => &topics.truth,
                 Role::TrueLandmarks => &topics.true_landmarks,
             };

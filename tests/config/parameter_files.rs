@@ -83,7 +83,7 @@ fn names(specs: &[Spec]) -> BTreeSet<String> {
 fn is_the_nodes_own(name: &str) -> bool {
     let group = name.split('.').next().unwrap_or_default();
     let is_of_group =
-        ["odometry", "quality", "tags"].contains(&group) || ["map.file", "map.autosave_s"].contains(&name);
+        ["gnss", "odometry", "quality", "tags"].contains(&group) || ["map.file", "map.autosave_s"].contains(&name);
     !name.contains('.') && !["association", "filter"].contains(&name) || is_of_group
 }
 

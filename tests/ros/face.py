@@ -139,7 +139,7 @@ gate = descriptors['gate.probability']
 assert (gate.floating_point_range[0].from_value, gate.floating_point_range[0].to_value) == (0.5, 1.0)
 assert not gate.read_only
 features = descriptors['map.max_features']
-assert (features.integer_range[0].from_value, features.integer_range[0].to_value) == (1, 5000)
+assert (features.integer_range[0].from_value, features.integer_range[0].to_value) == (1, 1000000)
 assert features.read_only
 assert 'range_bearing' in descriptors['sensor.kind'].additional_constraints
 got = call(GetParameters, 'get_parameters', names=['motion.velocity_x_std', 'path_spacing_m', 'nothing']).values

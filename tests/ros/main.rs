@@ -14,6 +14,7 @@ mod live_page;
 mod managed;
 mod map;
 mod nodes;
+mod outside;
 mod peers;
 mod process;
 mod security;

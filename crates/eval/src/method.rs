@@ -76,13 +76,10 @@ impl Method {
         }
     }
 
-    /// The same, and the filter as it is at the end; a batch estimate has none.
+    /// The same, and the filter as it is at the end; a batch estimate and a map in parts have none.
     pub fn finish_saving(self) -> (Run, Option<SavedState>) {
         match self {
-            Self::Filter(session) => {
-                let (run, saved) = session.finish_saving();
-                (run, Some(saved))
-            }
+            Self::Filter(session) => session.finish_saving(),
             Self::Batch(session) => (session.finish(), None),
         }
     }

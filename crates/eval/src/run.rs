@@ -7,6 +7,7 @@ use super::timeline::Timeline;
 use lienav_base::stamp::Stamp;
 use lienav_io::recording::{Input, Recording};
 use lienav_lie::Se2;
+use lienav_parts::{Parts, Status, Worker};
 use lienav_slam::{
     CalibrationEstimate, Config, ConfigError, DropReason, Filter, Landmark, LandmarkMap, LandmarkMapError,
     LearnedNoise, MapLandmark, Role, SavedState, Sensor, Slam, Step, Subject,
@@ -45,6 +46,8 @@ pub struct Run {
     pub warnings: Vec<String>,
     /// What the filter did over time; `None` where it was not asked for.
     pub timeline: Option<Timeline>,
+    /// Of a map in parts: what became of them, and the time that was spent beside the filter, s.
+    pub parts: Option<(Status, f64)>,
 }
 
 /// The pose after one cloud of features.
@@ -239,6 +242,10 @@ impl Run {
 /// A filter at work: it is fed input by input, and what comes out is kept.
 pub struct Session {
     pub(super) slam: Slam,
+    /// Of a map in parts.
+    parts: Option<Parts>,
+    /// What is done beside the filter, in place here, s.
+    beside_s: f64,
     estimates: Vec<Estimate>,
     step_us: Vec<f64>,
     since_last_step_us: f64,
@@ -254,12 +261,18 @@ impl Session {
     /// # Errors
     /// A configuration that cannot be used.
     pub fn new(filter: Filter, config: &Config, sensors: &[Sensor]) -> Result<Self, ConfigError> {
-        let mut slam = Slam::with_filter(filter, config.clone())?;
+        let mut slam = match config.map.local_features {
+            0 => Slam::with_filter(filter, config.clone())?,
+            _ => Slam::of_parts(filter, config.clone())?,
+        };
         for sensor in sensors {
             slam.add_sensor(sensor.clone())?;
         }
+        let parts = Parts::new(&slam, Worker::InPlace)?;
         Ok(Self {
             slam,
+            parts,
+            beside_s: 0.0,
             estimates: Vec::new(),
             step_us: Vec::new(),
             since_last_step_us: 0.0,
@@ -293,6 +306,15 @@ impl Session {
     /// The input has ended: the steps that still wait, and everything about the run but the name of its source.
     pub fn finish(mut self) -> Run {
         self.end();
+        let landmarks = match &mut self.parts {
+            Some(parts) => {
+                let start = Instant::now();
+                parts.finish(&mut self.slam);
+                self.beside_s += start.elapsed().as_secs_f64();
+                parts.landmarks()
+            }
+            None => self.slam.landmarks().collect(),
+        };
         let slam = &self.slam;
         let set_back = (slam.time_jumps() > 0).then(|| format!("time was set back {} times", slam.time_jumps()));
         let opened = (slam.gate_openings() > 0).then(|| {
@@ -302,27 +324,29 @@ impl Session {
             )
         });
         let full = self.full_map();
+        let of_parts = self.parts.as_ref().map(|parts| of_parts(parts.status())).unwrap_or_default();
         Run {
             source: String::new(),
             filter: slam.config().filter.clone(),
-            landmarks: slam.landmarks().collect(),
+            landmarks,
             calibration: slam.calibration().collect(),
             noise: slam.learned_noise(),
             gate_openings: slam.gate_openings(),
             dropped: slam.counts().by_word().into_iter().map(|(reason, count)| (reason.to_owned(), count)).collect(),
-            warnings: set_back.into_iter().chain(opened).chain(full).collect(),
+            warnings: set_back.into_iter().chain(opened).chain(full).chain(of_parts).collect(),
             estimates: self.estimates,
             step_us: self.step_us,
             matches: self.matches.unwrap_or_default(),
             merged: self.merged,
             timeline: self.timeline,
+            parts: self.parts.map(|parts| (parts.status().clone(), self.beside_s)),
         }
     }
 
-    /// The same, and the filter as it is at the end, for a run that goes on from there.
-    pub fn finish_saving(mut self) -> (Run, SavedState) {
+    /// The same, and the filter as it is at the end, for a run that goes on from there; a map in parts is not saved.
+    pub fn finish_saving(mut self) -> (Run, Option<SavedState>) {
         self.end();
-        let saved = self.slam.save();
+        let saved = self.parts.is_none().then(|| self.slam.save());
         (self.finish(), saved)
     }
 
@@ -366,16 +390,57 @@ impl Session {
             let step = self.slam.poll();
             self.since_last_step_us += start.elapsed().as_secs_f64() * 1e6;
             let Some(step) = step else { return };
+            let step = self.joined(step);
             self.estimates.push(Estimate::from(&step));
             if let Some(matches) = &mut self.matches {
                 matches.push(CloudMatches { stamp: step.estimate.stamp, readings: last_matches(&self.slam) });
                 self.merged.extend_from_slice(self.slam.merged_landmarks());
             }
-            if let Some(timeline) = &mut self.timeline {
+            if let Some(timeline) = &mut self.timeline
+                && self.parts.is_none()
+            {
                 timeline.note(step.estimate.stamp, &self.slam);
             }
             self.step_us.push(std::mem::take(&mut self.since_last_step_us));
         }
+    }
+}
+
+/// What the reader should know of a map in parts.
+fn of_parts(status: &Status) -> Vec<String> {
+    let failed = (status.failed > 0).then(|| {
+        let why = status.failure.map_or_else(String::new, |failure| format!(": {failure}"));
+        format!(
+            "the parts of the map were not joined {} times, and the last good map stayed in force{why}",
+            status.failed
+        )
+    });
+    let moved = (status.moved > 0).then(|| {
+        format!(
+            "{} landmarks were elsewhere than an earlier part of the map has them, and count as others since",
+            status.moved
+        )
+    });
+    let without_room = (status.without_room > 0).then(|| {
+        format!(
+            "the map had no room for landmarks of its parts, {} times; raise 'map.max_features'",
+            status.without_room
+        )
+    });
+    failed.into_iter().chain(moved).chain(without_room).collect()
+}
+
+impl Session {
+    /// The step in the map, where that is made in parts. What is done beside the filter takes no time of the step.
+    fn joined(&mut self, step: Step) -> Step {
+        let Some(parts) = &mut self.parts else { return step };
+        let start = Instant::now();
+        parts.collect();
+        let begun = Instant::now();
+        let step = parts.join(&mut self.slam, step);
+        self.beside_s += begun.duration_since(start).as_secs_f64();
+        self.since_last_step_us += begun.elapsed().as_secs_f64() * 1e6;
+        step
     }
 }
 

@@ -4,9 +4,9 @@
 use lienav_base::settings;
 use lienav_base::settings::{Described, Spec};
 use lienav_slam::{
-    Association, CalibrationConfig, Centre, CompositionError, Config, ConfigError, Correction, Discretization, Errors,
-    Filter, GateConfig, InitialConfig, Initialization, LearningConfig, MapConfig, MotionConfig, NoiseAt, SensorConfig,
-    StereoModel, TimingConfig,
+    AbsoluteConfig, Association, CalibrationConfig, Centre, CompositionError, Config, ConfigError, Correction,
+    Discretization, Errors, Filter, GateConfig, InitialConfig, Initialization, LearningConfig, MapConfig, MotionConfig,
+    NoiseAt, SensorConfig, StereoModel, TimingConfig,
 };
 
 settings! {
@@ -22,6 +22,8 @@ settings! {
         motion: MotionConfig;
         /// The feature sensor and its noise.
         sensor: SensorConfig;
+        /// Positions and poses from outside.
+        absolute: AbsoluteConfig;
         /// Which observations are believed.
         gate: GateConfig;
         /// Which features are kept.
@@ -68,9 +70,21 @@ impl Study {
 
     /// The settings of the filter.
     pub fn config(&self) -> Config {
-        let Self { filter, association, motion, sensor, gate, map, timing, initial, calibration, learning, .. } =
-            self.clone();
-        Config { filter, association, motion, sensor, gate, map, timing, initial, calibration, learning }
+        let Self {
+            filter,
+            association,
+            motion,
+            sensor,
+            gate,
+            map,
+            timing,
+            initial,
+            calibration,
+            absolute,
+            learning,
+            ..
+        } = self.clone();
+        Config { filter, association, motion, sensor, gate, map, timing, initial, calibration, absolute, learning }
     }
 
     /// The filter of this name with the choices that are made.
@@ -84,9 +98,23 @@ impl Study {
 
 impl From<Config> for Study {
     fn from(config: Config) -> Self {
-        let Config { filter, association, motion, sensor, gate, map, timing, initial, calibration, learning } = config;
+        let Config { filter, association, motion, sensor, gate, map, timing, initial, calibration, absolute, learning } =
+            config;
         let choices = ChoicesConfig::default();
-        Self { filter, association, choices, motion, sensor, gate, map, timing, initial, calibration, learning }
+        Self {
+            filter,
+            association,
+            choices,
+            motion,
+            sensor,
+            gate,
+            map,
+            timing,
+            initial,
+            calibration,
+            absolute,
+            learning,
+        }
     }
 }
 

@@ -55,6 +55,7 @@ pub(super) fn run(steps: usize, seed: u64) -> (Run, Truth) {
         dropped: [("gated".to_owned(), 3)].into(),
         warnings: Vec::new(),
         timeline: None,
+        parts: None,
     };
     (run, Truth::new(&truth, &places, MAX_TRUTH_GAP_S))
 }

@@ -1,7 +1,7 @@
 //! The layout of a cloud of features: what the fields of a `sensor_msgs/PointCloud2` mean, read and written without
 //! ROS.
 //!
-//! A point has an identity `id` (UINT32 or INT32; 0xFFFFFFFF or negative = unknown; optional), two values whose names
+//! A point has an identity `id` (UINT32 or INT32; 0xFFFFFFFF or negative = unknown; optional), one or two values whose names
 //! say how they are to be read, and optionally their covariance:
 //!
 //! | values | covariance |
@@ -9,6 +9,8 @@
 //! | `x`, `y` (`z` and others are ignored), m | `var_x`, `var_y`, `cov_xy` |
 //! | `range` m, `bearing` rad | `var_range`, `var_bearing`, `cov_range_bearing` |
 //! | `bearing_left`, `bearing_right` rad | `var_bearing_left`, `var_bearing_right`, `cov_bearing_left_right` |
+//! | `range` m alone | `var_range` |
+//! | `bearing` rad alone | `var_bearing` |
 //!
 //! Optional: `class` (UINT32 or INT32; 0 or negative = unknown), `diameter` and `diameter_std` (m; 0 = unknown); of
 //! other types they are ignored.
@@ -16,7 +18,7 @@
 //! Values are FLOAT64 or FLOAT32, at any offset, in either byte order; other fields are ignored.
 
 use crate::messages::PointCloud2;
-use lienav_slam::{FeatureKind, Label, Observation};
+use lienav_slam::{FeatureKind, Label, Noise, Observation};
 use nalgebra::{Matrix2, Vector2};
 
 /// The most points of a cloud of features, and of true landmarks.
@@ -38,7 +40,7 @@ pub const FLOAT64: u8 = 8;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LayoutError {
     /// No two fields that are the values of a feature.
-    #[error("the fields are [{0}], expected x, y or range, bearing or bearing_left, bearing_right")]
+    #[error("the fields are [{0}], expected x, y or range, bearing or bearing_left, bearing_right or range or bearing")]
     NoValues(String),
     /// A needed field of a type or count that cannot be read.
     #[error("field {0} has an unsupported type or count, expected one FLOAT64 or FLOAT32, for id one UINT32")]
@@ -72,26 +74,35 @@ pub enum LayoutError {
     HalfCovariance(String),
 }
 
-/// The names of the fields of each kind: two values, two variances, one covariance.
-const LAYOUTS: [(FeatureKind, [&str; 5]); 3] = [
-    (FeatureKind::RangeBearing, ["range", "bearing", "var_range", "var_bearing", "cov_range_bearing"]),
+/// The fields of a kind: its values, and its covariance: the variances, and behind them the covariance of two values.
+struct Names {
+    values: &'static [&'static str],
+    covariance: &'static [&'static str],
+}
+
+/// The names of the fields of each kind; a kind of one value is what a cloud is of that has not the other one.
+const LAYOUTS: [(FeatureKind, Names); 5] = [
+    (
+        FeatureKind::RangeBearing,
+        Names { values: &["range", "bearing"], covariance: &["var_range", "var_bearing", "cov_range_bearing"] },
+    ),
     (
         FeatureKind::StereoBearings,
-        ["bearing_left", "bearing_right", "var_bearing_left", "var_bearing_right", "cov_bearing_left_right"],
+        Names {
+            values: &["bearing_left", "bearing_right"],
+            covariance: &["var_bearing_left", "var_bearing_right", "cov_bearing_left_right"],
+        },
     ),
-    (FeatureKind::RelativePosition, ["x", "y", "var_x", "var_y", "cov_xy"]),
+    (FeatureKind::RelativePosition, Names { values: &["x", "y"], covariance: &["var_x", "var_y", "cov_xy"] }),
+    (FeatureKind::Range, Names { values: &["range"], covariance: &["var_range"] }),
+    (FeatureKind::Bearing, Names { values: &["bearing"], covariance: &["var_bearing"] }),
 ];
 
 /// Numbers of a sensor that a program added; only that program knows what they are.
-const UNNAMED: [&str; 5] = ["value_0", "value_1", "var_0", "var_1", "cov_01"];
+const UNNAMED: Names = Names { values: &["value_0", "value_1"], covariance: &["var_0", "var_1", "cov_01"] };
 
-fn names_of(kind: FeatureKind) -> &'static [&'static str; 5] {
-    match kind {
-        FeatureKind::RangeBearing => &LAYOUTS[0].1,
-        FeatureKind::StereoBearings => &LAYOUTS[1].1,
-        FeatureKind::RelativePosition => &LAYOUTS[2].1,
-        FeatureKind::Added(_) => &UNNAMED,
-    }
+fn names_of(kind: FeatureKind) -> &'static Names {
+    LAYOUTS.iter().find(|(known, _)| *known == kind).map_or(&UNNAMED, |(_, names)| names)
 }
 
 impl PointCloud2 {
@@ -210,19 +221,21 @@ pub fn decode_features(
     cloud: &PointCloud2,
     preferred: FeatureKind,
 ) -> Result<(FeatureKind, Vec<Observation>), LayoutError> {
-    let has = |kind: FeatureKind| names_of(kind)[..2].iter().all(|name| cloud.fields.iter().any(|f| f.name == *name));
+    let there = |name: &str| cloud.fields.iter().any(|f| f.name == name);
+    let has = |kind: FeatureKind| names_of(kind).values.iter().all(|name| there(name));
     let kind = std::iter::once(preferred).chain(LAYOUTS.iter().map(|l| l.0)).find(|&k| has(k)).ok_or_else(|| {
         LayoutError::NoValues(cloud.fields.iter().map(|f| f.name.as_str()).collect::<Vec<_>>().join(", "))
     })?;
     let names = names_of(kind);
     let no_values = |name: String| LayoutError::NoValues(name);
-    let (a, b) = (cloud.required(names[0], no_values)?, cloud.required(names[1], no_values)?);
-    let covariance = if names[2..].iter().any(|name| cloud.fields.iter().any(|f| f.name == *name)) {
-        let [aa, bb, ab] = [2, 3, 4].map(|i| cloud.required(names[i], LayoutError::HalfCovariance));
-        Some([aa?, bb?, ab?])
-    } else {
-        None
-    };
+    let a = cloud.required(names.values[0], no_values)?;
+    let b = names.values.get(1).map(|name| cloud.required(name, no_values)).transpose()?;
+    let is_stated = names.covariance.iter().any(|name| there(name));
+    let covariance = is_stated.then(|| {
+        let field = |name: &&str| cloud.required(name, LayoutError::HalfCovariance);
+        names.covariance.iter().map(field).collect::<Result<Vec<_>, _>>()
+    });
+    let covariance = covariance.transpose()?;
     let id = cloud.reader("id", Wanted::Identity)?;
     // Fields of these names that are of another type are somebody else's.
     let class = cloud.reader("class", Wanted::Identity).ok().flatten();
@@ -233,11 +246,11 @@ pub fn decode_features(
         .point_offsets()?
         .map(|point| Observation {
             id: id.and_then(|id| id.identity(data, point)),
-            value: [a.number(data, point), b.number(data, point)].into(),
-            covariance: covariance.and_then(|fields| {
-                let [aa, bb, ab] = fields.map(|f| f.number(data, point));
-                (!(aa.is_nan() && bb.is_nan() && ab.is_nan())).then(|| Matrix2::new(aa, ab, ab, bb).into())
-            }),
+            value: match b {
+                Some(b) => [a.number(data, point), b.number(data, point)].into(),
+                None => [a.number(data, point)].into(),
+            },
+            covariance: covariance.as_deref().and_then(|fields| stated(fields, data, point)),
             label: Label {
                 class: class.and_then(|class| class.identity(data, point)).unwrap_or(0),
                 diameter_m: diameter.map_or(0.0, |f| f.number(data, point)),
@@ -246,6 +259,19 @@ pub fn decode_features(
         })
         .collect();
     Ok((kind, observations))
+}
+
+/// The covariance of a point; `None` where every number of it is not-a-number.
+fn stated(fields: &[FieldReader], data: &[u8], point: usize) -> Option<Noise> {
+    let number = |k: usize| fields.get(k).map_or(f64::NAN, |field| field.number(data, point));
+    if (0..fields.len()).all(|k| number(k).is_nan()) {
+        return None;
+    }
+    if fields.len() == 1 {
+        return Some(number(0).into());
+    }
+    let (aa, bb, ab) = (number(0), number(1), number(2));
+    Some(Matrix2::new(aa, ab, ab, bb).into())
 }
 
 /// A cloud as it is written: little endian, one row, without gaps.
@@ -267,13 +293,14 @@ pub struct Encoded {
 pub fn encode_features(kind: FeatureKind, observations: &[Observation]) -> Encoded {
     let with_covariance = observations.iter().any(|o| o.covariance.is_some());
     let with_label = observations.iter().any(|o| o.label != Label::default());
-    let names = &names_of(kind)[..if with_covariance { 5 } else { 2 }];
+    let Names { values, covariance } = names_of(kind);
+    let names = values.iter().chain(if with_covariance { *covariance } else { &[] });
     let mut layout = Layout::new();
     layout.field("id", UINT32);
     if with_label {
         layout.field("class", UINT32);
     }
-    for name in names.iter().chain(if with_label { ["diameter", "diameter_std"].as_slice() } else { &[] }) {
+    for name in names.chain(if with_label { ["diameter", "diameter_std"].as_slice() } else { &[] }) {
         layout.field(name, FLOAT64);
     }
     layout.encode(observations.len(), |i, out| {
@@ -284,9 +311,10 @@ pub fn encode_features(kind: FeatureKind, observations: &[Observation]) -> Encod
         }
         let v = value.xy();
         let mut numbers = vec![v.x, v.y];
+        numbers.truncate(values.len());
         if with_covariance {
             let c = covariance.map_or(Matrix2::repeat(f64::NAN), |c| c.fixed::<2>());
-            numbers.extend([c.m11, c.m22, c.m12]);
+            numbers.extend(if values.len() == 1 { vec![c.m11] } else { vec![c.m11, c.m22, c.m12] });
         }
         if with_label {
             numbers.extend([label.diameter_m, label.diameter_std_m]);

@@ -41,6 +41,20 @@ proptest! {
     }
 
     #[test]
+    fn one_number_reads_back_to_the_last_bit(seen in prop::collection::vec(observation(), 1..8), is_range in any::<bool>()) {
+        let kind = if is_range { FeatureKind::Range } else { FeatureKind::Bearing };
+        let single = |seen: &Observation| Observation {
+            value: [seen.value[0]].into(),
+            covariance: seen.covariance.map(|c| c.fixed::<1>().x.into()),
+            ..*seen
+        };
+        let seen: Vec<Observation> = seen.iter().map(single).collect();
+        let (read_kind, read) = decode_features(&cloud(encode_features(kind, &seen)), FeatureKind::RangeBearing).unwrap();
+        prop_assert_eq!(read_kind, kind);
+        prop_assert_eq!(format!("{read:?}"), format!("{seen:?}"));
+    }
+
+    #[test]
     fn no_layout_makes_it_panic(
         raw in prop::collection::vec((0..9usize, any::<u32>(), 0..10u8, 0..3u32), 0..8),
         small_offsets in any::<bool>(),
@@ -111,7 +125,8 @@ fn a_wrong_layout_is_named() {
     );
     assert_eq!(error(|c| c.fields[1].offset = 13), LayoutError::FieldOutside("range".into(), 20));
     assert_eq!(error(|c| c.fields[1].datatype = UINT32), LayoutError::BadField("range".into()));
-    assert_eq!(error(|c| c.fields[1].name = "radius".into()), LayoutError::NoValues("id, radius, bearing".into()));
+    let renamed = error(|c| (c.fields[1].name, c.fields[2].name) = ("radius".into(), "angle".into()));
+    assert_eq!(renamed, LayoutError::NoValues("id, radius, angle".into()));
 }
 
 #[test]

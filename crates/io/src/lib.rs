@@ -47,6 +47,7 @@ pub mod cloud;
 pub mod convert;
 pub mod datasets;
 pub mod files;
+pub mod geodesy;
 pub mod identities;
 pub mod inertial;
 pub mod map_file;

@@ -95,6 +95,18 @@ messages! {
         linear_acceleration: Vector3,
         linear_acceleration_covariance: [f64; 9],
     }
+    /// Whether a satellite receiver has a fix: a negative status is none.
+    "sensor_msgs/msg/NavSatStatus" NavSatStatus { status: i8, service: u16 }
+    /// Where a satellite receiver is, degrees and m above the ellipsoid, with the covariance of (east, north, up), m².
+    "sensor_msgs/msg/NavSatFix" NavSatFix {
+        header: Header,
+        status: NavSatStatus,
+        latitude: f64,
+        longitude: f64,
+        altitude: f64,
+        position_covariance: [f64; 9],
+        position_covariance_type: u8,
+    }
     /// A sweep of a planar laser scanner: rad, s, m.
     "sensor_msgs/msg/LaserScan" LaserScan {
         header: Header,

@@ -124,7 +124,7 @@ pub enum OpenError {
     /// Not a source at all.
     #[error(
         "'{given}' is not a source: {problem}; give a bag (folder, .mcap or .db3), woods:FOLDER, mrclam:FOLDER:ROBOT, \
-         victoria:FOLDER or g2o:FILE[:TRUTH]"
+         victoria:FOLDER, plaza:FOLDER or g2o:FILE[:TRUTH]"
     )]
     Source {
         /// What was given.
@@ -145,7 +145,7 @@ impl OpenError {
 }
 
 /// Reads a recording. `source` is a bag (folder, `.mcap` or `.db3` file), `woods:FOLDER`,
-/// `mrclam:FOLDER:ROBOT`, `victoria:FOLDER` or `g2o:FILE[:TRUTH]`.
+/// `mrclam:FOLDER:ROBOT`, `victoria:FOLDER`, `plaza:FOLDER` or `g2o:FILE[:TRUTH]`.
 ///
 /// # Errors
 /// Nothing can be read: [`OpenError`] names file, cause and remedy. A damaged bag of which a part can be read is no

@@ -5,13 +5,14 @@ use super::bag::metadata::Qos;
 use super::bag::{BagWriter, DROPPED_KEY, Existing, NAME_KEY, Role, TopicId, WriteError, params};
 use super::cloud::encode_landmarks;
 use super::convert::{
-    cloud_message, features_message, imu_message, odometry_message, pose_message, pose_stamped, transform_message,
+    absolute_pose_message, cloud_message, features_message, imu_message, odometry_message, pose_message, pose_stamped,
+    transform_message,
 };
-use super::messages::{Imu, Odometry, PointCloud2, PoseStamped, TfMessage};
+use super::messages::{Imu, Odometry, PointCloud2, PoseStamped, PoseWithCovarianceStamped, TfMessage};
 use super::recording::{Input, Recording};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
-use lienav_slam::SensorConfig;
+use lienav_slam::{FeatureKind, Features, SensorConfig};
 use nalgebra::Vector3;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -96,6 +97,7 @@ pub fn to_bag(
     for input in &recording.inputs {
         let role = match input {
             Input::Odometry(_) => Role::Odometry,
+            Input::Features(features) if is_of_world(features) => Role::AbsolutePose,
             Input::Features(_) => Role::Features,
             Input::Imu(_) => Role::Imu,
         };
@@ -128,6 +130,7 @@ struct Topics {
     reckoning: DeadReckoning,
     features: TopicId,
     imu: Option<TopicId>,
+    absolute_pose: Option<TopicId>,
     truth: TopicId,
     landmarks: Option<TopicId>,
 }
@@ -135,6 +138,8 @@ struct Topics {
 impl Topics {
     fn add(recording: &Recording, bag: &mut BagWriter) -> Result<Self, WriteError> {
         let has_imu = recording.inputs.iter().any(|input| matches!(input, Input::Imu(_)));
+        let of_world = |input: &Input| matches!(input, Input::Features(features) if is_of_world(features));
+        let has_world = recording.inputs.iter().any(of_world);
         let has_mount = recording.config.is_some();
         let has_landmarks = !recording.true_landmarks.is_empty();
         Ok(Self {
@@ -144,6 +149,9 @@ impl Topics {
             reckoning: DeadReckoning::default(),
             features: bag.add_topic::<PointCloud2>(Role::Features.usual_name(), Qos::RELIABLE)?,
             imu: has_imu.then(|| bag.add_topic::<Imu>(Role::Imu.usual_name(), Qos::RELIABLE)).transpose()?,
+            absolute_pose: has_world
+                .then(|| bag.add_topic::<PoseWithCovarianceStamped>(Role::AbsolutePose.usual_name(), Qos::RELIABLE))
+                .transpose()?,
             truth: bag.add_topic::<PoseStamped>(Role::Truth.usual_name(), Qos::RELIABLE)?,
             landmarks: has_landmarks
                 .then(|| bag.add_topic::<PointCloud2>(Role::TrueLandmarks.usual_name(), Qos::LATCHED))
@@ -161,6 +169,10 @@ impl Topics {
                 message.pose.pose = pose_message(&pose);
                 (self.odometry, cdr::encode(&message)?)
             }
+            (Input::Features(features), _) if is_of_world(features) => match self.absolute_pose {
+                Some(topic) => (topic, cdr::encode(&absolute_pose_message(features, WORLD_FRAME))?),
+                None => return Ok(()),
+            },
             (Input::Features(features), _) => (self.features, cdr::encode(&features_message(features, SENSOR_FRAME))?),
             (Input::Imu(imu), Some(topic)) => (topic, cdr::encode(&imu_message(imu, BASE_FRAME))?),
             (Input::Imu(_), None) => return Ok(()),
@@ -168,6 +180,14 @@ impl Topics {
         bag.write_serialized(topic, received, input.stamp(), &bytes)
     }
 }
+
+/// Whether readings are of a pose in the world.
+fn is_of_world(features: &Features) -> bool {
+    matches!(features.kind, FeatureKind::WorldPosition | FeatureKind::WorldPose)
+}
+
+/// The frame of what is measured from outside.
+const WORLD_FRAME: &str = "world";
 
 /// Twists added up to a pose in the odometry's frame, as the driver of a robot does it.
 #[derive(Default)]

@@ -1,11 +1,11 @@
 //! The settings of a filter that knows its sensors exactly as they are simulated.
 
-use super::scenario::{Scenario, TwistReading};
+use super::scenario::{OutsideConfig, Scenario, TwistReading};
 use super::simulation::Simulation;
 use lienav_lie::wrap_angle;
 use lienav_slam::{
-    Config, Filter, GateConfig, InitialConfig, MapConfig, MotionConfig, NoiseAt, NoiseReading, SensorConfig,
-    StereoModel, TwistHold, TwistPath,
+    AbsoluteConfig, CalibrationConfig, Config, Filter, GateConfig, InitialConfig, MapConfig, MotionConfig, NoiseAt,
+    NoiseReading, SensorConfig, StereoModel, TimingConfig, TwistHold, TwistPath, WorldConfig,
 };
 
 /// The filter's own limits of range are wider than the sensor's by this factor. Noise makes some far features seem
@@ -31,6 +31,9 @@ impl Simulation {
             gate: gate(scenario),
             map: map(scenario, self.landmarks().len()),
             initial: self.initial_config(),
+            absolute: absolute(scenario),
+            calibration: calibration(scenario),
+            timing: timing(scenario),
             ..Config::default()
         }
     }
@@ -86,6 +89,8 @@ fn range_factor(scenario: &Scenario, filter: &str) -> f64 {
 
 fn sensor(scenario: &Scenario, range_factor: f64) -> SensorConfig {
     let sensor = &scenario.sensor;
+    let others = [&scenario.ranges, &scenario.bearings].into_iter().filter(|other| other.rate_hz > 0.0);
+    let farthest = others.fold(sensor.max_range_m, |farthest, other| farthest.max(other.max_range_m));
     SensorConfig {
         kind: sensor.kind,
         x_m: sensor.x_m,
@@ -97,18 +102,45 @@ fn sensor(scenario: &Scenario, range_factor: f64) -> SensorConfig {
         correlation_s: 0.0,
         baseline_m: sensor.baseline_m,
         min_range_m: (sensor.min_range_m / range_factor).min(1000.0),
-        max_range_m: (sensor.max_range_m * range_factor).min(10_000.0),
+        max_range_m: (farthest * range_factor).min(10_000.0),
+        late_probability: sensor.late_probability,
+        late_max_m: sensor.late_max_m,
         ..SensorConfig::default()
     }
 }
 
 fn gate(scenario: &Scenario) -> GateConfig {
-    if scenario.sensor.identified && scenario.sensor.misread_probability == 0.0 {
+    let is_disturbed = scenario.sensor.misread_probability > 0.0 || scenario.sensor.late_probability > 0.0;
+    if scenario.sensor.identified && !is_disturbed {
         GateConfig { probability: 1.0, ..GateConfig::default() }
     } else {
         GateConfig::default()
     }
 }
+
+/// Where the receiver sits.
+fn absolute(scenario: &Scenario) -> AbsoluteConfig {
+    let OutsideConfig { x_m, y_m, delay_s, .. } = scenario.outside;
+    AbsoluteConfig { x_m, y_m, delay_s, ..AbsoluteConfig::default() }
+}
+
+/// What is known of the world; nothing of scales and biases.
+fn calibration(scenario: &Scenario) -> CalibrationConfig {
+    let OutsideConfig { rate_hz, frame, error_std_m, error_time_s, .. } = scenario.outside;
+    let world = if rate_hz > 0.0 { WorldConfig { frame, error_std_m, error_time_s } } else { WorldConfig::default() };
+    CalibrationConfig { world, ..CalibrationConfig::default() }
+}
+
+/// What comes late is waited for.
+fn timing(scenario: &Scenario) -> TimingConfig {
+    let (delay_s, defaults) = (scenario.outside.delay_s, TimingConfig::default());
+    let reorder_window_s = defaults.reorder_window_s.max(2.0 * delay_s).min(5.0);
+    TimingConfig { reorder_window_s, hold_features_s: defaults.hold_features_s.max(1.5 * delay_s), ..defaults }
+}
+
+/// The most that one joint covariance can be for. A map in parts may have more: where it is made so is not a matter of
+/// the sensors.
+const MOST_FEATURES: usize = 5000;
 
 /// Room for every feature where the map is kept.
 fn map(scenario: &Scenario, landmarks: usize) -> MapConfig {
@@ -116,7 +148,7 @@ fn map(scenario: &Scenario, landmarks: usize) -> MapConfig {
     // Without identities, clutter begins features as well, and some features are begun twice.
     let wanted = if scenario.sensor.identified { landmarks } else { 2 * landmarks };
     MapConfig {
-        max_features: defaults.max_features.max(wanted).min(5000),
+        max_features: defaults.max_features.max(wanted).min(MOST_FEATURES),
         forget_after_s: scenario.forget_after_s,
         ..defaults
     }

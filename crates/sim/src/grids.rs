@@ -76,10 +76,17 @@ fn orchard(trees: u32) -> Scenario {
     }
 }
 
-/// The orchard of this name: `orchard`, or `orchard:N` with N trees. `None` for another name.
+/// The orchard of this name: `orchard`, `orchard:N` with N trees, or `marked-orchard:N`, in which each tree has a mark
+/// that says which one it is, and about eight are in view. `None` for another name.
 pub(super) fn orchard_named(name: &str) -> Option<Scenario> {
     if name == "orchard" {
         return Some(orchard(TREES));
+    }
+    if let Some(trees) = name.strip_prefix("marked-") {
+        let mut scenario = orchard_named(trees).filter(|_| trees != "orchard")?;
+        let sensor = &mut scenario.sensor;
+        (sensor.identified, sensor.rate_hz, sensor.max_range_m, sensor.clutter) = (true, 10.0, 4.5, 0.0);
+        return Some(Scenario { name: name.to_owned(), ..scenario });
     }
     let trees = name.strip_prefix("orchard:")?.parse().ok().filter(|n| (FEWEST_TREES..=MOST_TREES).contains(n))?;
     Some(Scenario { name: name.to_owned(), ..orchard(trees) })
@@ -228,7 +235,7 @@ mod tests {
                 "{last:?}"
             );
         }
-        for name in ["orchard:19", "orchard:30001", "orchard:x", "orchards"] {
+        for name in ["orchard:19", "orchard:30001", "orchard:x", "orchards", "marked-orchard", "marked-orchard:3"] {
             assert_eq!(orchard_named(name), None, "{name}");
         }
         assert!(Simulation::new(&orchard_named("orchard:30000").unwrap()).unwrap().landmarks().len() >= 30_000);

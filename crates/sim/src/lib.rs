@@ -54,6 +54,7 @@ mod filter_config;
 mod grids;
 mod imu;
 mod odometry;
+mod outside;
 mod random;
 mod reading_noise;
 mod relations;
@@ -72,7 +73,8 @@ pub use cones::ConeTrack;
 pub use imu::ImuReading;
 pub use reading_noise::NoiseConfig;
 pub use scenario::{
-    FeatureSensorConfig, ImuConfig, InitialErrorConfig, OdometryConfig, PathKind, SPECS, Scenario, ScenarioError,
-    TrajectoryConfig, TruthModel, TwistReading, UnknownScenario, WorldConfig, WorldKind,
+    FeatureSensorConfig, ImuConfig, InitialErrorConfig, OdometryConfig, OutsideConfig, PathKind, SPECS, Scenario,
+    ScenarioError, SingleSensorConfig, TrajectoryConfig, TruthModel, TwistReading, UnknownScenario, WorldConfig,
+    WorldKind,
 };
 pub use simulation::{Frame, Simulation};

@@ -18,6 +18,8 @@ pub(super) enum Purpose {
     Detections = 6,
     Clutter = 7,
     Classes = 8,
+    Late = 9,
+    Outside = 10,
     Tails = 20,
 }
 

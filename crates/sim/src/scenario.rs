@@ -7,7 +7,7 @@ use super::trajectory::{Limits, SplineError};
 use lienav_base::settings::{Described, OutOfRange, Spec, check};
 use lienav_base::{settings, words};
 use lienav_lie::Se2;
-use lienav_slam::{FeatureKind, NoiseReading};
+use lienav_slam::{FeatureKind, NoiseReading, WorldFrame};
 use nalgebra::Vector2;
 use std::f64::consts::TAU;
 use std::ops::RangeInclusive;
@@ -45,6 +45,12 @@ settings! {
         odometry: OdometryConfig;
         /// The feature sensor.
         sensor: FeatureSensorConfig;
+        /// A second sensor, which measures ranges alone.
+        ranges: SingleSensorConfig;
+        /// A third one, which measures bearings alone.
+        bearings: SingleSensorConfig;
+        /// What measures the pose from outside.
+        outside: OutsideConfig;
         /// Gyroscope and accelerometer.
         imu: ImuConfig;
         /// Noise that no filter is told of.
@@ -275,6 +281,12 @@ settings! {
         ///
         /// Root of Q_z of Shen 2019, section 5.5.
         bearing_std_rad: f64 = 0.01, within STD, unit "rad";
+        /// Probability that a range alone is too long, because something stands in the line of sight.
+        late_probability: f64 = 0.0, within 0.0..=1.0;
+        /// By how much it is then too long at least, m.
+        late_min_m: f64 = 1.0, within DISTANCE, unit "m";
+        /// By how much it is then too long at most, m.
+        late_max_m: f64 = 5.0, within DISTANCE, unit "m";
         /// Offset of measured ranges, m.
         range_bias_m: f64 = 0.0, within OFFSET, unit "m";
         /// Offset of measured bearings, rad.
@@ -293,6 +305,56 @@ settings! {
         class_confusion: f64 = 0.0, within 0.0..=1.0;
         /// Whether observations say which feature they are of.
         identified: bool = true;
+    }
+}
+
+settings! {
+    /// A sensor that measures one number of the features, and says which ones they are.
+    pub struct SingleSensorConfig {
+        /// Clouds a second; 0 for none.
+        rate_hz: f64 = 0.0, within 0.0..=1e4, unit "Hz";
+        /// Noise of a range, m, or of a bearing, rad.
+        std: f64 = 0.1, within STD;
+        /// Features farther than this are not seen, m.
+        max_range_m: f64 = 10.0, within DISTANCE, unit "m";
+        /// Of so many features it sees the last one: 1 for all.
+        every: u32 = 1, within 1.0..=1e5;
+        /// Whether only this sensor sees these features.
+        alone: bool = false;
+    }
+}
+
+settings! {
+    /// What measures the pose from outside: a satellite receiver, or a motion capture.
+    pub struct OutsideConfig {
+        /// Readings a second; 0 for none.
+        rate_hz: f64 = 0.0, within 0.0..=1e4, unit "Hz";
+        /// Position of the antenna in the base frame, forward, m.
+        x_m: f64 = 0.0, within OFFSET, unit "m";
+        /// Position of the antenna in the base frame, left, m.
+        y_m: f64 = 0.0, within OFFSET, unit "m";
+        /// Noise of either coordinate, fresh with each reading, m.
+        std_m: f64 = 0.1, within STD, unit "m";
+        /// Noise of the heading, rad; 0 for a receiver that has none.
+        yaw_std_rad: f64 = 0.0, within STD, unit "rad";
+        /// The part of the error that lasts (first-order Gauss–Markov), m.
+        error_std_m: f64 = 0.0, within STD, unit "m";
+        /// Correlation time of that part, s.
+        error_time_s: f64 = 20.0, within SECONDS, unit "s";
+        /// When readings fail to come, s.
+        outage_start_s: f64 = 0.0, within 0.0..=1e6, unit "s";
+        /// For how long, s.
+        outage_s: f64 = 0.0, within 0.0..=1e6, unit "s";
+        /// How much later than measured a reading is stamped, s.
+        delay_s: f64 = 0.0, within 0.0..=5.0, unit "s";
+        /// Whether the filter takes the map's frame for the world's, or estimates where the map lies there.
+        frame: WorldFrame = WorldFrame::Map, one_of WorldFrame::WORDS;
+        /// The map's origin in the world, m.
+        world_x_m: f64 = 0.0, within COORDINATE, unit "m";
+        /// The map's origin in the world, m.
+        world_y_m: f64 = 0.0, within COORDINATE, unit "m";
+        /// The heading of the map's x axis in the world, rad.
+        world_yaw_rad: f64 = 0.0, within ANGLE, unit "rad";
     }
 }
 

@@ -5,7 +5,7 @@ use super::reading_noise::{NoiseConfig, ReadingNoise};
 use super::scenario::FeatureSensorConfig;
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, wrap_angle};
-use lienav_slam::{FeatureKind, Features, Label, Observation};
+use lienav_slam::{FeatureKind, Features, Label, Observation, Value};
 use nalgebra::Vector2;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -28,6 +28,30 @@ pub(super) struct FeatureSensor {
     detections: ChaCha8Rng,
     clutter: ChaCha8Rng,
     confusions: ChaCha8Rng,
+    late: ChaCha8Rng,
+    /// Which features it sees.
+    share: Share,
+}
+
+/// Which features a sensor sees, by their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Share {
+    All,
+    /// The last of so many.
+    Every(u32),
+    /// Those that are not the last of so many, for two other sensors.
+    NotEvery([u32; 2]),
+}
+
+impl Share {
+    fn has(self, id: u32) -> bool {
+        let is_last = |every: u32| every > 0 && id % every == every - 1;
+        match self {
+            Self::All => true,
+            Self::Every(every) => is_last(every),
+            Self::NotEvery(both) => !both.into_iter().any(is_last),
+        }
+    }
 }
 
 impl FeatureSensor {
@@ -38,6 +62,8 @@ impl FeatureSensor {
             detections: generator(seed, Purpose::Detections),
             clutter: generator(seed, Purpose::Clutter),
             confusions: generator(seed, Purpose::Classes),
+            late: generator(seed, Purpose::Late),
+            share: Share::All,
             config: config.clone(),
             pose_in_base: Se2::new(config.x_m, config.y_m, config.yaw_rad),
             noise: ReadingNoise::new(noise, seed),
@@ -59,28 +85,54 @@ impl FeatureSensor {
         let mut in_view_count = 0;
         for (id, p_world) in landmarks {
             let z = sensor.transform_back(p_world);
-            if !in_view(&self.config, &z) {
+            if !self.share.has(*id) || !in_view(&self.config, &z) {
                 continue;
             }
             let noise = self.noise.draw(stamp, *id);
             let misread = self.misread();
             let value = self.disturbed(project(&self.config, &misread.unwrap_or(z)), &noise);
+            let value = value + Vector2::new(self.lateness(), 0.0);
             in_view_count += 1;
             if !self.is_detected() {
                 continue;
             }
-            if self.config.kind == FeatureKind::RangeBearing && value.x <= 0.0 {
+            let has_range = matches!(self.config.kind, FeatureKind::RangeBearing | FeatureKind::Range);
+            if has_range && value.x <= 0.0 {
                 continue;
             }
             let class = self.classes.get(*id as usize).map_or(0, |class| *class);
             let label = Label { class: self.read_class(class), ..Label::default() };
             let said = self.config.identified.then_some(*id);
-            observations.push(Observation { label, ..Observation::new(said, value) });
+            observations.push(Observation { label, ..Observation::new(said, numbers(self.config.kind, value)) });
             identities.push(misread.is_none().then_some(*id));
         }
         self.add_clutter(in_view_count, &mut observations);
         identities.resize(observations.len(), None);
         (Features { stamp, kind: self.config.kind, observations }, identities)
+    }
+
+    /// The same sensor for some of the features.
+    pub(super) fn of(self, share: Share) -> Self {
+        Self { share, ..self }
+    }
+
+    /// The variance of the one number of a reading.
+    pub(super) fn variance(&self) -> f64 {
+        match self.config.kind {
+            FeatureKind::Range => self.config.range_std_m.powi(2),
+            _ => self.config.bearing_std_rad.powi(2),
+        }
+        .max(1e-18)
+    }
+
+    /// By how much a range alone is too long, m.
+    fn lateness(&mut self) -> f64 {
+        if self.config.kind != FeatureKind::Range {
+            return 0.0;
+        }
+        let [chance, length]: [f64; 2] = self.late.random();
+        let FeatureSensorConfig { late_probability, late_min_m, late_max_m, .. } = self.config;
+        if chance < late_probability { late_min_m + length * (late_max_m - late_min_m) } else { 0.0 }
     }
 
     /// Whether a feature in view is seen. One number for every feature: another probability hides others as well.
@@ -116,7 +168,7 @@ impl FeatureSensor {
             };
             if !self.config.identified {
                 let label = Label { class, ..Label::default() };
-                observations.push(Observation { label, ..Observation::new(None, value) });
+                observations.push(Observation { label, ..Observation::new(None, numbers(self.config.kind, value)) });
             }
         }
     }
@@ -149,8 +201,21 @@ impl FeatureSensor {
                 Vector2::new(range, bearing(value.y, noise.y))
             }
             FeatureKind::StereoBearings => Vector2::new(bearing(value.x, noise.x), bearing(value.y, noise.y)),
-            FeatureKind::Added(_) => value,
+            FeatureKind::Range => {
+                let range = self.range_scale * value.x + config.range_bias_m + config.range_std_m * noise.x;
+                Vector2::new(range, 0.0)
+            }
+            FeatureKind::Bearing => Vector2::new(bearing(value.x, noise.x), 0.0),
+            _ => value,
         }
+    }
+}
+
+/// As many of both numbers as a reading has.
+fn numbers(kind: FeatureKind, value: Vector2<f64>) -> Value {
+    match kind {
+        FeatureKind::Range | FeatureKind::Bearing => [value.x].into(),
+        _ => value.into(),
     }
 }
 
@@ -166,17 +231,23 @@ fn in_view(config: &FeatureSensorConfig, z: &Vector2<f64>) -> bool {
             let bearings = stereo_bearings(config.baseline_m, z);
             within(bearings.x) && within(bearings.y)
         }
-        FeatureKind::RelativePosition | FeatureKind::RangeBearing => within(z.y.atan2(z.x)),
-        // Sensors that a program adds are simulated by what they measure: `AddedSensor`.
-        FeatureKind::Added(_) => false,
+        FeatureKind::RelativePosition | FeatureKind::RangeBearing | FeatureKind::Range | FeatureKind::Bearing => {
+            within(z.y.atan2(z.x))
+        }
+        // Sensors that a program adds are simulated by what they measure: `AddedSensor`; those of the world by `Outside`.
+        FeatureKind::WorldPosition | FeatureKind::WorldPose | FeatureKind::Added(_) => false,
     }
 }
 
 /// What a perfect sensor measures of a feature at `z` (m, sensor frame).
 fn project(config: &FeatureSensorConfig, z: &Vector2<f64>) -> Vector2<f64> {
     match config.kind {
-        FeatureKind::RelativePosition | FeatureKind::Added(_) => *z,
         FeatureKind::RangeBearing => Vector2::new(z.norm(), z.y.atan2(z.x)),
+        FeatureKind::Range => Vector2::new(z.norm(), 0.0),
+        FeatureKind::Bearing => Vector2::new(z.y.atan2(z.x), 0.0),
+        FeatureKind::RelativePosition | FeatureKind::WorldPosition | FeatureKind::WorldPose | FeatureKind::Added(_) => {
+            *z
+        }
         FeatureKind::StereoBearings => stereo_bearings(config.baseline_m, z),
     }
 }
@@ -231,9 +302,9 @@ mod tests {
             prop_assert_eq!((seen.kind, seen.observations[0].id), (kind, Some(9)));
             let value = seen.observations[0].value.xy();
             let found = match kind {
-                FeatureKind::RelativePosition | FeatureKind::Added(_) => value,
                 FeatureKind::RangeBearing => polar(value.x, value.y),
                 FeatureKind::StereoBearings => triangulated(mounted.baseline_m, &value),
+                _ => value,
             };
             prop_assert!((found - z).norm() < 1e-9);
         }
@@ -284,9 +355,9 @@ mod tests {
         for kind in [FeatureKind::RelativePosition, FeatureKind::RangeBearing, FeatureKind::StereoBearings] {
             let config = FeatureSensorConfig { bearing_bias_rad: 0.1, range_bias_m: -0.2, ..config(kind) };
             let (std, bias) = match kind {
-                FeatureKind::RelativePosition | FeatureKind::Added(_) => ((0.1, 0.1), (0.0, 0.0)),
                 FeatureKind::RangeBearing => ((0.05, 0.01), (-0.2, 0.1)),
                 FeatureKind::StereoBearings => ((0.01, 0.01), (0.1, 0.1)),
+                _ => ((0.1, 0.1), (0.0, 0.0)),
             };
             let z = Vector2::new(2.0, 0.5);
             let truth = project(&config, &z) + Vector2::new(bias.0, bias.1);
@@ -299,6 +370,23 @@ mod tests {
             }
             assert!((sum - 10_000.0).abs() < 3.0 * 141.4, "{kind:?}: {sum}");
         }
+    }
+
+    /// 5,000 ranges, of which a twentieth is too long by 1–5 m, none too short: 250 ± 15, by 3 m ± 1.15 m.
+    #[test]
+    fn late_ranges_come_as_often_as_stated_and_are_only_too_long() {
+        let config = FeatureSensorConfig { late_probability: 0.05, range_std_m: 1e-6, ..config(FeatureKind::Range) };
+        let mut sensor = FeatureSensor::new(&config, &NoiseConfig::default(), Vec::new(), 5);
+        let z = Vector2::new(3.0, 0.5);
+        let mut read = || {
+            let seen = sensor.observe(Stamp::default(), &Se2::identity(), &[(0, z)]).0.observations[0];
+            assert_eq!(seen.value.len(), 1);
+            seen.value[0] - z.norm()
+        };
+        let late: Vec<f64> = (0..5000).map(|_| read()).filter(|error| error.abs() > 1e-3).collect();
+        assert!((205..=295).contains(&late.len()), "{}", late.len());
+        let mean = late.iter().sum::<f64>() / late.len() as f64;
+        assert!(late.iter().all(|error| (0.99..5.01).contains(error)) && (mean - 3.0).abs() < 0.3, "{mean}");
     }
 
     #[test]

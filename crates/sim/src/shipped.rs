@@ -4,10 +4,10 @@ use super::cones::ConeTrack;
 use super::disturbed::disturbed;
 use super::grids::{hall, orchard_named};
 use super::scenario::{
-    FeatureSensorConfig, InitialErrorConfig, OdometryConfig, PathKind, Scenario, TrajectoryConfig, TruthModel,
-    TwistReading, UnknownScenario, WorldConfig, WorldKind,
+    FeatureSensorConfig, InitialErrorConfig, OdometryConfig, PathKind, Scenario, SingleSensorConfig, TrajectoryConfig,
+    TruthModel, TwistReading, UnknownScenario, WorldConfig, WorldKind,
 };
-use lienav_slam::{FeatureKind, NoiseReading};
+use lienav_slam::{FeatureKind, NoiseReading, WorldFrame};
 use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2, TAU};
 
 /// The waypoints of the general path, m: our choice, since Shen 2019 does not give its own. A loop of 33 m × 32 m and
@@ -160,6 +160,75 @@ fn robot() -> Scenario {
     scenario
 }
 
+/// Radio beacons at unknown places about a winding path, with ranges alone, one in twenty too long.
+fn beacons(name: &str, count: usize) -> Scenario {
+    let mut scenario = Scenario { name: name.into(), forget_after_s: 0.0, ..Scenario::default() };
+    scenario.trajectory.path = PathKind::General;
+    scenario.trajectory.knot_interval_s = 15.0;
+    let all = [
+        (-22.0, -14.0),
+        (24.0, -12.0),
+        (20.0, 26.0),
+        (-18.0, 24.0),
+        (2.0, -20.0),
+        (28.0, 8.0),
+        (0.0, 32.0),
+        (-26.0, 4.0),
+    ];
+    scenario.world.layout = WorldKind::Listed;
+    scenario.world.features_x_m = all[..count].iter().map(|p| p.0).collect();
+    scenario.world.features_y_m = all[..count].iter().map(|p| p.1).collect();
+    scenario.odometry =
+        OdometryConfig { velocity_x_std: 0.02, velocity_y_std: 0.02, yaw_rate_std: 0.01, ..scenario.odometry };
+    let sensor = &mut scenario.sensor;
+    (sensor.kind, sensor.rate_hz, sensor.max_range_m) = (FeatureKind::Range, 2.0, 100.0);
+    (sensor.field_of_view_rad, sensor.range_std_m, sensor.late_probability) = (TAU, 0.3, 0.05);
+    scenario
+}
+
+/// A camera that tells bearings alone, of fifteen marks at a time.
+fn bearing_only() -> Scenario {
+    let mut scenario = Scenario { name: "bearing-only".into(), forget_after_s: 0.0, ..Scenario::default() };
+    scenario.trajectory.laps = 2.0;
+    scenario.world.density_per_m2 = 0.15;
+    scenario.odometry =
+        OdometryConfig { velocity_x_std: 0.05, velocity_y_std: 0.05, yaw_rate_std: 0.02, ..scenario.odometry };
+    let sensor = &mut scenario.sensor;
+    (sensor.kind, sensor.max_range_m, sensor.min_range_m) = (FeatureKind::Bearing, 7.0, 0.5);
+    (sensor.field_of_view_rad, sensor.bearing_std_rad) = (TAU, 0.5_f64.to_radians());
+    scenario
+}
+
+/// A satellite receiver whose errors last for twenty seconds, and landmarks that are soon forgotten.
+fn gnss(name: &str, outage_s: f64) -> Scenario {
+    let mut scenario = Scenario { name: name.into(), ..range_bearing() };
+    (scenario.trajectory.radius_m, scenario.trajectory.lap_s, scenario.trajectory.laps) = (20.0, 80.0, 3.0);
+    scenario.odometry =
+        OdometryConfig { velocity_x_std: 0.05, velocity_y_std: 0.05, yaw_rate_std: 0.02, ..scenario.odometry };
+    scenario.initial = InitialErrorConfig { position_std_m: 1.0, yaw_std_rad: 0.1 };
+    let outside = &mut scenario.outside;
+    (outside.rate_hz, outside.std_m, outside.error_std_m, outside.error_time_s) = (1.0, 0.1, 0.5, 20.0);
+    (outside.x_m, outside.y_m) = (0.3, -0.2);
+    (outside.outage_start_s, outside.outage_s) = (100.0, outage_s);
+    scenario
+}
+
+/// Everything at once: posts by range and bearing, beacons by range, marks by bearing, and a receiver in a world that
+/// the map is not in yet.
+fn mixed() -> Scenario {
+    let mut scenario = Scenario { name: "mixed".into(), forget_after_s: 0.0, ..gnss("mixed", 30.0) };
+    scenario.initial = InitialErrorConfig::default();
+    scenario.world.density_per_m2 = 0.06;
+    scenario.world.margin_m = 8.0;
+    (scenario.sensor.max_range_m, scenario.sensor.rate_hz) = (8.0, 5.0);
+    scenario.ranges = SingleSensorConfig { rate_hz: 2.0, std: 0.2, max_range_m: 15.0, every: 5, alone: true };
+    scenario.bearings = SingleSensorConfig { rate_hz: 5.0, std: 0.01, max_range_m: 8.0, every: 3, alone: true };
+    let outside = &mut scenario.outside;
+    outside.frame = WorldFrame::Estimated;
+    (outside.world_x_m, outside.world_y_m, outside.world_yaw_rad) = (500.0, -300.0, 2.0);
+    scenario
+}
+
 /// Every scenario that has a name.
 fn all() -> Vec<Scenario> {
     let mut scenarios = Vec::new();
@@ -183,6 +252,12 @@ fn all() -> Vec<Scenario> {
         robot(),
         ConeTrack::generated().scenario(),
         hall(),
+        beacons("beacons", 4),
+        beacons("beacons-8", 8),
+        bearing_only(),
+        gnss("gnss", 0.0),
+        gnss("gnss-outage", 60.0),
+        mixed(),
     ]);
     scenarios.extend(disturbed(&range_bearing()));
     scenarios.extend(orchard_named("orchard"));
@@ -212,7 +287,7 @@ mod tests {
     #[test]
     fn all_shipped_scenarios_are_valid_and_have_names_of_their_own() {
         let names = Scenario::names();
-        assert_eq!(names.len(), 36 + 20);
+        assert_eq!(names.len(), 36 + 26);
         for name in &names {
             assert_eq!(names.iter().filter(|other| *other == name).count(), 1);
             assert_eq!(Scenario::named(name).unwrap().validate(), Ok(()), "{name}");

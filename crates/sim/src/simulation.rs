@@ -3,10 +3,11 @@
 use super::added::AddedSensor;
 use super::imu::{ImuReading, InertialSensor};
 use super::odometry::Odometer;
+use super::outside::Outside;
 use super::random::{Purpose, generator, normal};
 use super::relations::check_length;
-use super::scenario::{Scenario, ScenarioError};
-use super::sensors::FeatureSensor;
+use super::scenario::{FeatureSensorConfig, Scenario, ScenarioError};
+use super::sensors::{FeatureSensor, Share};
 use super::trajectory::Trajectory;
 use super::truth::{Truth, tick};
 use super::world;
@@ -14,6 +15,7 @@ use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use lienav_slam::{FeatureKind, Features, Odometry, Sensor, TooManySensors};
 use nalgebra::{Vector2, Vector3};
+use std::f64::consts::TAU;
 
 /// What happens up to one odometry sample, since the one before.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,6 +63,9 @@ pub struct Simulation {
     feature_sensor: FeatureSensor,
     inertial_sensor: InertialSensor,
     added: Vec<(AddedSensor, Clock)>,
+    /// The second and the third sensor.
+    single: [(FeatureSensor, Clock); 2],
+    outside: (Outside, Clock),
     frames: Clock,
     clouds: Clock,
     readings: Clock,
@@ -89,7 +94,10 @@ impl Simulation {
                 &scenario.noise,
                 world::classes(&scenario.world),
                 scenario.seed,
-            ),
+            )
+            .of(main_share(scenario)),
+            single: [FeatureKind::Range, FeatureKind::Bearing].map(|kind| single(scenario, kind)),
+            outside: (Outside::new(&scenario.outside, scenario.seed), Clock::new(scenario.outside.rate_hz, 0.0)),
             inertial_sensor: InertialSensor::new(&scenario.imu, scenario.seed),
             added: Vec::new(),
             frames: Clock::new(rate_hz, 0.0),
@@ -195,8 +203,49 @@ impl Simulation {
             clock.advance();
             Some(sensor.observe(stamp, &truth.pose(stamp), landmarks))
         };
-        self.added.iter_mut().filter_map(due).collect()
+        let mut all: Vec<Features> = self.added.iter_mut().filter_map(due).collect();
+        for (sensor, clock) in &mut self.single {
+            let Some(stamp) = clock.now().filter(|due| *due <= end) else { continue };
+            clock.advance();
+            let mut seen = sensor.observe(stamp, &truth.pose(stamp), landmarks).0;
+            let variance = sensor.variance();
+            seen.observations.iter_mut().for_each(|observation| observation.covariance = Some(variance.into()));
+            all.push(seen);
+        }
+        let (outside, clock) = &mut self.outside;
+        if let Some(stamp) = clock.now().filter(|due| *due <= end) {
+            clock.advance();
+            all.extend(outside.observe(stamp, &truth.pose(stamp)));
+        }
+        all
     }
+}
+
+/// The second sensor, or the third.
+fn single(scenario: &Scenario, kind: FeatureKind) -> (FeatureSensor, Clock) {
+    // Random numbers of their own.
+    let (config, offset) = match kind {
+        FeatureKind::Range => (&scenario.ranges, 1 << 54),
+        _ => (&scenario.bearings, 1 << 55),
+    };
+    let sensor = FeatureSensorConfig {
+        kind,
+        range_std_m: config.std,
+        bearing_std_rad: config.std,
+        max_range_m: config.max_range_m,
+        min_range_m: 0.0,
+        field_of_view_rad: TAU,
+        ..FeatureSensorConfig::default()
+    };
+    let sensor =
+        FeatureSensor::new(&sensor, &scenario.noise, Vec::new(), scenario.seed + offset).of(Share::Every(config.every));
+    (sensor, Clock::new(config.rate_hz, 0.0))
+}
+
+/// What is left for the first sensor.
+fn main_share(scenario: &Scenario) -> Share {
+    let taken = [&scenario.ranges, &scenario.bearings].map(|other| if other.alone { other.every } else { 0 });
+    if taken == [0, 0] { Share::All } else { Share::NotEvery(taken) }
 }
 
 /// The true start, displaced by a draw from the scenario's initial error.

@@ -166,7 +166,7 @@ fn by_distance(
     for (k, reading) in readings.iter().enumerate() {
         let (gate, dim) = (&model.gate, model.sensors.dim(reading));
         let mut nearest: Option<Match> = None;
-        for i in 0..state.features.len() {
+        for i in (0..state.features.len()).filter(|i| !state.features[*i].is_viewpoint) {
             let mut candidate = Match::new(Subject::Feature(i), reading);
             candidate.distance = distance(state, model, &mut candidate);
             let is_nearer = |other: &Match| candidate.distance < other.distance;
@@ -201,6 +201,11 @@ fn associate_one(
     reading: &Reading,
     room: &mut AssociationRoom,
 ) -> Result<(), DropReason> {
+    let is_untied = state.tie.is_some() && model.sensors.is_of_world(reading);
+    if is_untied {
+        room.newcomers.push(Newcomer { id: None, reading: *reading });
+        return Ok(());
+    }
     let Some(subject) = subject_of(state, model, reading, &mut room.named)? else {
         room.newcomers.push(Newcomer { id: reading.id, reading: *reading });
         return Ok(());
@@ -247,7 +252,7 @@ fn nearest(state: &State, model: &Model, reading: &Reading) -> Result<Option<usi
     let mut nearest: Option<(f64, usize)> = None;
     let (mut inside, mut rival) = (0, f64::INFINITY);
     for i in 0..state.features.len() {
-        if near.is_some_and(|near| !near.reaches(state, i)) {
+        if state.features[i].is_viewpoint || near.is_some_and(|near| !near.reaches(state, i)) {
             continue;
         }
         let mut candidate = Match::new(Subject::Feature(i), reading);
@@ -293,7 +298,13 @@ impl Associated {
             (Role::First, Subject::Feature(id), None) => {
                 room.newcomers.push(Newcomer { id: Some(id), reading: self.reading });
             }
-            (Role::Again, _, Some(subject)) => {
+            (Role::Held, Subject::Feature(id), None) => {
+                room.newcomers.push(Newcomer { id: Some(id), reading: self.reading });
+            }
+            (Role::Held, Subject::Pose, _) if state.tie.is_some() => {
+                room.newcomers.push(Newcomer { id: None, reading: self.reading });
+            }
+            (Role::Again | Role::Held, _, Some(subject)) => {
                 let candidate = Match::add(&mut room.candidates, subject, &self.reading);
                 if linearize(state, &model.sensors, candidate, model.filter.linearization()) {
                     candidate.scale(self.noise_scale);

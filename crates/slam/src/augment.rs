@@ -1,5 +1,6 @@
 //! Augmentation: adding the features that are seen for the first time.
 
+use super::calibration::OF_ONE_KIND;
 use super::sensor::{Reading, Sensors};
 use super::state::{Feature, State};
 use super::{Coordinates, Errors, Filter, Initialization, Linearization};
@@ -36,6 +37,8 @@ pub fn augment(
         observations: 1,
         wanted: stamp,
         is_mapped: false,
+        is_viewpoint: false,
+        misfits: 0,
     };
     let (r, p_feature) = (state.pose.rotation(), state.pose.transform(&z));
     match filter.errors {
@@ -53,7 +56,8 @@ pub fn augment(
             Coordinates::Robot => Matrix2::identity(),
             Coordinates::Invariant | Coordinates::World => state.pose.rotation(),
         };
-        let columns = state.calibration.sensor().map(|(k, column)| (k, turn * from_calibration.column(column)));
+        let of_sensor = state.calibration.sensor().filter(|(_, column)| *column < OF_ONE_KIND);
+        let columns = of_sensor.map(|(k, column)| (k, turn * from_calibration.column(column)));
         state.covariance.add_to_feature(state.features.len() - 1, columns);
     }
     true

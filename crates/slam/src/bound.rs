@@ -60,7 +60,8 @@ impl Bound {
 fn distance(kind: FeatureKind, value: &[f64]) -> f64 {
     let distance = match (kind, value) {
         (FeatureKind::RelativePosition, [x, y, ..]) => x.hypot(*y),
-        (FeatureKind::RangeBearing, [range, ..]) => *range,
+        (FeatureKind::RangeBearing | FeatureKind::Range, [range, ..]) => *range,
+        (FeatureKind::Bearing | FeatureKind::WorldPosition | FeatureKind::WorldPose, _) => 0.0,
         (FeatureKind::StereoBearings, [left, right, ..]) => 1.0 / (left - right).abs(),
         (FeatureKind::Added(_), _) => 0.0,
         _ => f64::INFINITY,

@@ -5,20 +5,63 @@
 //! (1 + s_w)w_m + b_w, and on the readings through the pose of the sensor and their biases. Parameters that are switched
 //! off take no room in the state, and what they cost is nothing.
 
-use super::{CalibrationConfig, Prior};
-use lienav_lie::{rotation, skew};
-use nalgebra::{SMatrix, SVector, Vector2, Vector3};
+use super::{CalibrationConfig, Prior, WorldFrame};
+use lienav_lie::{Se2, rotation, skew};
+use nalgebra::{ArrayStorage, SMatrix, SVector, Vector2, Vector3};
 use serde::{Deserialize, Serialize};
 
 /// Parameters that change the motion.
 pub const MOTION: usize = 5;
 /// Parameters that change readings.
-pub const SENSOR: usize = 5;
+pub const SENSOR: usize = 11;
 
 /// ∂/∂(s_v, s_w, b_w, l, δ) of a twist (v_x, v_y, w), or of a motion (t, a).
 pub type MotionJacobian = SMatrix<f64, 3, MOTION>;
-/// ∂/∂(x, y, yaw of the sensor, range bias, bearing bias) of a reading of up to three numbers.
-pub type SensorJacobian = SMatrix<f64, 3, SENSOR>;
+/// The most parameters that change a reading of one kind.
+pub const OF_ONE_KIND: usize = 6;
+
+/// The derivative of a reading of up to three numbers by calibration. Readings of landmarks depend on the first
+/// [`OF_ONE_KIND`] parameters of the sensor, (x, y, yaw of the sensor, range bias, bearing bias, range scale), readings
+/// in the world on the others, (x, y, yaw of the map in the world, x, y of the lasting error there), so that one half is
+/// enough to keep: there is one in every match.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SensorJacobian {
+    columns: SMatrix<f64, 3, OF_ONE_KIND>,
+    /// The parameter of the first column, among those of the sensor.
+    first: usize,
+}
+
+impl SensorJacobian {
+    /// Of a reading that calibration does not change.
+    pub const ZERO: Self =
+        Self { columns: SMatrix::from_array_storage(ArrayStorage([[0.0; 3]; OF_ONE_KIND])), first: 0 };
+
+    /// By the parameters of the sensor itself.
+    pub fn of_sensor(columns: SMatrix<f64, 3, OF_ONE_KIND>) -> Self {
+        Self { columns, first: 0 }
+    }
+
+    /// By the pose of the map in the world and the lasting error there.
+    pub fn of_world(columns: &SMatrix<f64, 3, { SENSOR - OF_ONE_KIND }>) -> Self {
+        let mut all = SMatrix::<f64, 3, OF_ONE_KIND>::zeros();
+        all.fixed_columns_mut::<{ SENSOR - OF_ONE_KIND }>(0).copy_from(columns);
+        Self { columns: all, first: OF_ONE_KIND }
+    }
+
+    /// By one parameter, as [`Calibration::sensor`] counts them.
+    #[inline]
+    pub fn column(&self, parameter: usize) -> Vector3<f64> {
+        match parameter.checked_sub(self.first) {
+            Some(k) if k < OF_ONE_KIND => self.columns.column(k).into_owned(),
+            _ => Vector3::zeros(),
+        }
+    }
+
+    /// By all parameters of the sensor.
+    pub fn whole(&self) -> SMatrix<f64, 3, SENSOR> {
+        SMatrix::from_fn(|row, parameter| self.column(parameter)[row])
+    }
+}
 
 /// What can be calibrated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -46,6 +89,18 @@ pub enum CalibrationParameter {
     RangeBias,
     /// Bearing readings, also those of both cameras of a stereo pair, are too far left by this, rad.
     BearingBias,
+    /// The true range is (1 + this) times the one that is read, less [`CalibrationParameter::RangeBias`].
+    RangeScale,
+    /// x of the map's origin in the world, m.
+    WorldX,
+    /// y of the map's origin in the world, m.
+    WorldY,
+    /// The heading of the map's x axis in the world, rad.
+    WorldYaw,
+    /// The part of the error of positions in the world that lasts, x, m.
+    ErrorX,
+    /// The same, y, m.
+    ErrorY,
 }
 
 impl CalibrationParameter {
@@ -61,6 +116,12 @@ impl CalibrationParameter {
         Self::SensorYaw,
         Self::RangeBias,
         Self::BearingBias,
+        Self::RangeScale,
+        Self::WorldX,
+        Self::WorldY,
+        Self::WorldYaw,
+        Self::ErrorX,
+        Self::ErrorY,
     ];
 
     /// As one word, `snake_case`: the name of its group of settings in `calibration`.
@@ -76,16 +137,23 @@ impl CalibrationParameter {
             Self::SensorYaw => "sensor_yaw",
             Self::RangeBias => "range_bias",
             Self::BearingBias => "bearing_bias",
+            Self::RangeScale => "range_scale",
+            Self::WorldX => "world_x",
+            Self::WorldY => "world_y",
+            Self::WorldYaw => "world_yaw",
+            Self::ErrorX => "error_x",
+            Self::ErrorY => "error_y",
         }
     }
 
     /// Its unit; empty for a scale.
     pub const fn unit(self) -> &'static str {
         match self {
-            Self::ScaleV | Self::ScaleW => "",
+            Self::ScaleV | Self::ScaleW | Self::RangeScale => "",
             Self::BiasW => "rad/s",
             Self::TurnSlip | Self::SensorX | Self::SensorY | Self::RangeBias => "m",
-            Self::DriveYaw | Self::SensorYaw | Self::BearingBias => "rad",
+            Self::WorldX | Self::WorldY | Self::ErrorX | Self::ErrorY => "m",
+            Self::DriveYaw | Self::SensorYaw | Self::BearingBias | Self::WorldYaw => "rad",
         }
     }
 }
@@ -111,21 +179,31 @@ pub struct Calibration {
     motion: usize,
     /// Of each parameter, per root of a second.
     walks: [f64; MOTION + SENSOR],
+    /// Standard deviation, m, and correlation time, s, of the lasting error of positions in the world.
+    #[serde(default)]
+    lasting: (f64, f64),
 }
 
 impl Calibration {
     /// At the priors' values; a parameter with a standard deviation or a walk is in the state.
     pub fn new(config: &CalibrationConfig) -> Self {
-        let moving = |p: &CalibrationParameter| config.prior(*p).sigma > 0.0 || config.prior(*p).walk > 0.0;
+        let moving = |p: &CalibrationParameter| match p {
+            CalibrationParameter::WorldX | CalibrationParameter::WorldY | CalibrationParameter::WorldYaw => {
+                config.world.frame == WorldFrame::Estimated
+            }
+            _ => config.prior(*p).sigma > 0.0 || config.prior(*p).walk > 0.0,
+        };
+        let lasting = (config.world.error_std_m, config.world.error_time_s);
         let active: Vec<_> = CalibrationParameter::ALL.into_iter().filter(moving).collect();
         let motion = active.iter().filter(|p| (**p as usize) < MOTION).count();
-        let of = |what: fn(&Prior) -> f64| CalibrationParameter::ALL.map(|p| what(config.prior(p)));
-        Self { values: of(|p| p.value), active, motion, walks: of(|p| p.walk) }
+        let of = |what: fn(&Prior) -> f64| CalibrationParameter::ALL.map(|p| what(&config.prior(p)));
+        Self { values: of(|p| p.value), active, motion, walks: of(|p| p.walk), lasting }
     }
 
     /// Whether the same parameters are in the state, and wander as fast.
     pub fn is_alike(&self, other: &Self) -> bool {
-        (&self.active, self.motion, self.walks) == (&other.active, other.motion, other.walks)
+        (&self.active, self.motion, self.walks, self.lasting)
+            == (&other.active, other.motion, other.walks, other.lasting)
             && self.values.iter().all(|value| value.is_finite())
     }
 
@@ -154,7 +232,7 @@ impl Calibration {
         self.active[..self.motion].iter().enumerate().map(|(k, p)| (k, *p as usize))
     }
 
-    /// Parameters of the sensor: place in the state, column of a `SensorJacobian`.
+    /// Parameters of the sensor: place in the state, column of a [`SensorJacobian`].
     pub fn sensor(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         (self.motion..).zip(&self.active[self.motion..]).map(|(k, p)| (k, *p as usize - MOTION))
     }
@@ -162,6 +240,37 @@ impl Calibration {
     /// Place in the state of each parameter, and how fast it wanders, per root of a second.
     pub fn walks(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
         self.active.iter().enumerate().map(|(k, p)| (k, self.walks[*p as usize]))
+    }
+
+    /// Place in the state of a parameter that is in it.
+    pub fn place(&self, parameter: CalibrationParameter) -> Option<usize> {
+        self.active.iter().position(|active| *active == parameter)
+    }
+
+    /// The pose of the map in the world.
+    pub fn world(&self) -> Se2 {
+        let [x, y, yaw] = [CalibrationParameter::WorldX, CalibrationParameter::WorldY, CalibrationParameter::WorldYaw]
+            .map(|p| self.get(p));
+        Se2::new(x, y, yaw)
+    }
+
+    /// Sets it.
+    pub(crate) fn set_world(&mut self, world: &Se2) {
+        self.values[CalibrationParameter::WorldX as usize] = world.p.x;
+        self.values[CalibrationParameter::WorldY as usize] = world.p.y;
+        self.values[CalibrationParameter::WorldYaw as usize] = world.theta;
+    }
+
+    /// Standard deviation, m, and correlation time, s, of the lasting error of positions in the world; 0 for none.
+    pub fn lasting(&self) -> (f64, f64) {
+        self.lasting
+    }
+
+    /// The lasting error fades: multiplies its estimate by ρ, and gives the places of its two numbers in the state.
+    pub(crate) fn fade(&mut self, rho: f64) -> impl Iterator<Item = usize> + use<> {
+        let both = [CalibrationParameter::ErrorX, CalibrationParameter::ErrorY];
+        both.iter().for_each(|p| self.values[*p as usize] *= rho);
+        both.map(|p| self.place(p)).into_iter().flatten()
     }
 
     /// Adds a correction of the parameters in the state.
@@ -208,24 +317,31 @@ impl Calibration {
 
 impl CalibrationConfig {
     /// The settings of one parameter.
-    pub fn prior(&self, parameter: CalibrationParameter) -> &Prior {
+    pub fn prior(&self, parameter: CalibrationParameter) -> Prior {
         match parameter {
-            CalibrationParameter::ScaleV => &self.scale_v,
-            CalibrationParameter::ScaleW => &self.scale_w,
-            CalibrationParameter::BiasW => &self.bias_w,
-            CalibrationParameter::TurnSlip => &self.turn_slip,
-            CalibrationParameter::DriveYaw => &self.drive_yaw,
-            CalibrationParameter::SensorX => &self.sensor_x,
-            CalibrationParameter::SensorY => &self.sensor_y,
-            CalibrationParameter::SensorYaw => &self.sensor_yaw,
-            CalibrationParameter::RangeBias => &self.range_bias,
-            CalibrationParameter::BearingBias => &self.bearing_bias,
+            CalibrationParameter::ScaleV => self.scale_v,
+            CalibrationParameter::ScaleW => self.scale_w,
+            CalibrationParameter::BiasW => self.bias_w,
+            CalibrationParameter::TurnSlip => self.turn_slip,
+            CalibrationParameter::DriveYaw => self.drive_yaw,
+            CalibrationParameter::SensorX => self.sensor_x,
+            CalibrationParameter::SensorY => self.sensor_y,
+            CalibrationParameter::SensorYaw => self.sensor_yaw,
+            CalibrationParameter::RangeBias => self.range_bias,
+            CalibrationParameter::BearingBias => self.bearing_bias,
+            CalibrationParameter::RangeScale => self.range_scale,
+            CalibrationParameter::WorldX | CalibrationParameter::WorldY | CalibrationParameter::WorldYaw => {
+                Prior::default()
+            }
+            CalibrationParameter::ErrorX | CalibrationParameter::ErrorY => {
+                Prior { sigma: self.world.error_std_m, ..Prior::default() }
+            }
         }
     }
 
-    /// The same, to be changed.
-    pub fn prior_mut(&mut self, parameter: CalibrationParameter) -> &mut Prior {
-        match parameter {
+    /// The same, to be changed; `None` of a parameter that [`CalibrationConfig::world`] is about.
+    pub fn prior_mut(&mut self, parameter: CalibrationParameter) -> Option<&mut Prior> {
+        Some(match parameter {
             CalibrationParameter::ScaleV => &mut self.scale_v,
             CalibrationParameter::ScaleW => &mut self.scale_w,
             CalibrationParameter::BiasW => &mut self.bias_w,
@@ -236,6 +352,12 @@ impl CalibrationConfig {
             CalibrationParameter::SensorYaw => &mut self.sensor_yaw,
             CalibrationParameter::RangeBias => &mut self.range_bias,
             CalibrationParameter::BearingBias => &mut self.bearing_bias,
-        }
+            CalibrationParameter::RangeScale => &mut self.range_scale,
+            CalibrationParameter::WorldX
+            | CalibrationParameter::WorldY
+            | CalibrationParameter::WorldYaw
+            | CalibrationParameter::ErrorX
+            | CalibrationParameter::ErrorY => return None,
+        })
     }
 }

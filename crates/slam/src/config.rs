@@ -33,6 +33,8 @@ settings! {
         motion: MotionConfig;
         /// The feature sensor and its noise.
         sensor: SensorConfig;
+        /// Positions and poses from outside.
+        absolute: AbsoluteConfig;
         /// Which observations are believed.
         gate: GateConfig;
         /// Which features are kept.
@@ -163,6 +165,10 @@ settings! {
         ///
         /// Of ranges and bearings: a trunk is not read at its centre. It makes bearings of near landmarks uncertain.
         landmark_std_m: f64 = 0.0, within 0.0..=10.0, unit "m", runtime;
+        /// Probability that a range alone is too long, because something stands in the line of sight.
+        late_probability: f64 = 0.0, within 0.0..=0.9, runtime;
+        /// By how much such a range is too long at most, m.
+        late_max_m: f64 = 5.0, within 0.0..=1000.0, unit "m", runtime;
         /// Correlation time of the errors of readings of one feature, s; 0 for independent errors.
         correlation_s: f64 = 0.0, within 0.0..=1000.0, unit "s", runtime;
         /// Distance between the cameras of a stereo pair, m.
@@ -212,7 +218,14 @@ settings! {
     /// Which features are kept.
     pub struct MapConfig {
         /// The most features in the map.
-        max_features: usize = 500, within 1.0..=5000.0;
+        ///
+        /// More than 5000 only if the map is made in parts: see `map.local_features`.
+        max_features: usize = 500, within 1.0..=1e6;
+        /// The map is made in parts of about so many features, which `lienav evaluate` joins and the node does not; 0: in one.
+        ///
+        /// Cost and memory then grow in proportion to the map. More than twice what is in view at once. The filter itself
+        /// has the open part, in the frame of its base: `lienav-parts` joins it with the others.
+        local_features: usize = 0, within 0.0..=1000.0;
         /// What happens to a new feature when the map is full.
         when_full: WhenFull = WhenFull::Refuse, one_of WhenFull::WORDS, runtime;
         /// Features not seen for this long are removed, s; 0 keeps them for ever.
@@ -229,6 +242,13 @@ settings! {
         active_features: usize = 48, within 8.0..=5000.0, runtime;
     }
 }
+
+/// The most features of a map that is not made in parts: their joint covariance has the square of it.
+const MOST_IN_ONE: usize = 5000;
+const TOO_MANY_IN_ONE: CompositionError = CompositionError(
+    "parameter 'map.max_features' is above 5000, which one joint covariance cannot be for: set map.local_features, to 50 \
+     for example, so that the map is made in parts, or lower it",
+);
 
 words! {
     /// What becomes of the map.
@@ -328,6 +348,53 @@ settings! {
         range_bias: Prior, specs PriorSpecs::up_to(10.0, "m", "m/sqrt(s)");
         /// Bias of measured bearings (positive: too far left), rad; expected value.
         bearing_bias: Prior, specs PriorSpecs::up_to(1.0, "rad", "rad/sqrt(s)");
+        /// Scale error of measured ranges: true = (1 + this) × measured − bias; expected value.
+        range_scale: Prior, specs PriorSpecs::up_to(0.5, "", "1/sqrt(s)");
+        /// The frame of positions and poses from outside, and the part of their errors that lasts.
+        world: WorldConfig;
+    }
+}
+
+settings! {
+    /// The frame of positions and poses from outside, and the part of their errors that lasts.
+    pub struct WorldConfig {
+        /// Whether the map's frame is the world's (map), or where it lies in the world is estimated.
+        ///
+        /// See [`WorldFrame`].
+        frame: WorldFrame = WorldFrame::Map, one_of WorldFrame::WORDS;
+        /// Standard deviation of the part of the errors that lasts from reading to reading, m; 0 for none.
+        error_std_m: f64 = 0.0, within STD, unit "m";
+        /// Correlation time of that part, s.
+        error_time_s: f64 = 60.0, within 0.1..=1e5, unit "s";
+    }
+}
+
+settings! {
+    /// What measures the pose from outside: a satellite receiver, a motion capture.
+    pub struct AbsoluteConfig {
+        /// Position of the antenna in the base frame, forward, m.
+        x_m: f64 = 0.0, within LENGTH, unit "m";
+        /// Position of the antenna in the base frame, left, m.
+        y_m: f64 = 0.0, within LENGTH, unit "m";
+        /// Heading of what is measured in the base frame, rad.
+        yaw_rad: f64 = 0.0, within ANGLE, unit "rad";
+        /// Standard deviation of either coordinate where a message states none, m.
+        position_std_m: f64 = 1.0, within SENSOR_STD, unit "m", runtime;
+        /// Standard deviation of the heading where a message states none, rad.
+        yaw_std_rad: f64 = 0.05, within SENSOR_STD, unit "rad", runtime;
+        /// How much later than measured a message is stamped, s.
+        delay_s: f64 = 0.0, within 0.0..=5.0, unit "s";
+    }
+}
+
+words! {
+    /// The frame of positions and poses from outside.
+    pub enum WorldFrame {
+        /// The frame of the map: a robot whose start is known there.
+        Map = "map",
+        /// A frame of its own: where the map lies in it is estimated. Poses tell that at once, positions when the robot
+        /// has driven.
+        Estimated = "estimated",
     }
 }
 
@@ -369,7 +436,8 @@ impl PriorSpecs {
 
 impl FeatureKind {
     /// The words for the values in files, in their order.
-    pub const WORDS: &'static [&'static str] = &["relative_position", "range_bearing", "stereo_bearings"];
+    pub const WORDS: &'static [&'static str] =
+        &["relative_position", "range_bearing", "stereo_bearings", "range", "bearing"];
 }
 
 impl InitialConfig {
@@ -417,7 +485,11 @@ impl Config {
     /// # Errors
     /// The first one that is not.
     pub fn check_ranges(&self) -> Result<(), ConfigError> {
-        Ok(check(self, SPECS)?)
+        check(self, SPECS)?;
+        if self.map.max_features > MOST_IN_ONE && self.map.local_features == 0 {
+            return Err(TOO_MANY_IN_ONE.into());
+        }
+        Ok(())
     }
 }
 
@@ -429,7 +501,7 @@ mod tests {
     #[test]
     fn the_table_has_the_names_of_the_serialised_settings_in_their_order() {
         let names: Vec<&str> = SPECS.iter().map(|spec| spec.name).collect();
-        assert_eq!((names.len(), names[0], names[1]), (86, "filter", "association"));
+        assert_eq!((names.len(), names[0], names[1]), (101, "filter", "association"));
         assert_eq!(
             names[names.len() - 3..],
             ["sensor_factor", "odometry_factor", "memory"].map(|leaf| format!("learning.{leaf}"))
@@ -440,8 +512,9 @@ mod tests {
 
     #[test]
     fn the_words_for_a_kind_of_feature_are_those_that_are_read() {
-        use FeatureKind::{RangeBearing, RelativePosition, StereoBearings};
-        let written = [RelativePosition, RangeBearing, StereoBearings].map(|kind| serde_json::to_value(kind).unwrap());
+        use FeatureKind::{Bearing, Range, RangeBearing, RelativePosition, StereoBearings};
+        let kinds = [RelativePosition, RangeBearing, StereoBearings, Range, Bearing];
+        let written = kinds.map(|kind| serde_json::to_value(kind).unwrap());
         assert_eq!(written.each_ref().map(|word| word.as_str().unwrap()), FeatureKind::WORDS);
     }
 

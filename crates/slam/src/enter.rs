@@ -158,6 +158,8 @@ fn append(state: &mut State, known: &KnownMap, k: usize, stamp: Stamp) {
         observations: *observations,
         wanted: stamp,
         is_mapped: true,
+        is_viewpoint: false,
+        misfits: 0,
     };
     // In which axes the errors of the places stand in the state.
     let (x, axes) = match state.coordinates {
@@ -230,6 +232,9 @@ pub fn leave_all(state: &mut State, model: &mut Model) {
 
 /// Writes what is known of feature `i` to the known map.
 fn keep(state: &State, model: &mut Model, i: usize) {
+    if state.features[i].is_viewpoint {
+        return;
+    }
     let landmark = state.landmark(i);
     let is_known = model.known.find(landmark.id).is_some();
     if model.map.mode == MapMode::Localization && is_known {

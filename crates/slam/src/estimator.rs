@@ -4,6 +4,7 @@ use super::associate::Evidence;
 use super::association::{Memory, MergeRoom, Tally, merge};
 use super::belief::Watch;
 use super::calibration::Calibration;
+use super::delayed;
 use super::enter::{enter_all, leave, leave_all, most_active};
 use super::fixed_lag::{Associated, FixedLag};
 use super::inbox::Segment;
@@ -35,6 +36,8 @@ pub struct Estimator {
     added: Vec<Sensor>,
     /// Where the sensor of the configuration sits, if that was learned after the start.
     mount: Option<Se2>,
+    /// Where the antenna of what measures in the world sits, likewise.
+    antenna: Option<Se2>,
     /// Motion since the last correction, not yet applied.
     pending: Increment,
     track_loss: TrackLoss,
@@ -77,7 +80,7 @@ impl SavedEstimator {
 
     /// The features that count as landmarks, with their joint covariance in the map frame.
     pub fn landmark_map(&self) -> LandmarkMap {
-        self.state.landmark_map(|id| self.memory.is_landmark(id))
+        self.state.landmark_map(|id| self.memory.is_landmark(id) && !self.state.is_viewpoint(id))
     }
 
     /// How many features there are.
@@ -102,6 +105,7 @@ impl Estimator {
             state: initial_state(config, &model),
             added: Vec::new(),
             mount: None,
+            antenna: None,
             pending: Increment::none(),
             track_loss: TrackLoss::new(config.gate.starvation_limit_s),
             fixed_lag: FixedLag::new(filter.fixed_lag()),
@@ -132,7 +136,12 @@ impl Estimator {
                 let sensor = self.added.get_mut(usize::from(k)).ok_or(DropReason::UnknownSensor)?;
                 *sensor = sensor.clone().moved(mount);
             }
-            FeatureKind::RelativePosition | FeatureKind::RangeBearing | FeatureKind::StereoBearings => {
+            FeatureKind::WorldPosition | FeatureKind::WorldPose => self.antenna = Some(mount),
+            FeatureKind::RelativePosition
+            | FeatureKind::RangeBearing
+            | FeatureKind::StereoBearings
+            | FeatureKind::Range
+            | FeatureKind::Bearing => {
                 self.mount = Some(mount);
             }
         }
@@ -226,7 +235,11 @@ impl Estimator {
     /// Applies settings that may change while running.
     pub fn reconfigure(&mut self, config: &Config) {
         let (before, known) = (self.model.map.mode, std::mem::take(&mut self.model.known));
-        let config = &Config { sensor: self.sensor(&config.sensor), ..config.clone() };
+        let mut absolute = config.absolute.clone();
+        if let Some(Se2 { p, theta }) = self.antenna {
+            (absolute.x_m, absolute.y_m, absolute.yaw_rad) = (p.x, p.y, theta);
+        }
+        let config = &Config { sensor: self.sensor(&config.sensor), absolute, ..config.clone() };
         self.model = Model::new(in_mode(self.filter, config.map.mode), config, &self.added);
         self.model.known = known;
         if config.map.mode != before {
@@ -254,6 +267,7 @@ impl Estimator {
         if before == MapMode::Mapping {
             self.drop_candidates();
         }
+        delayed::give_up(&mut self.state);
         if before != MapMode::Localization {
             // What was estimated is known from now on, and its errors are correlated.
             for i in 0..self.state.features.len() {
@@ -271,7 +285,7 @@ impl Estimator {
     /// Forgets what does not count as a landmark yet.
     fn drop_candidates(&mut self) {
         for i in (0..self.state.features.len()).rev() {
-            if !self.memory.is_landmark(self.state.features[i].id) {
+            if !self.is_landmark(self.state.features[i].id) {
                 self.state.swap_remove(i);
             }
         }
@@ -296,7 +310,8 @@ impl Estimator {
         let mut known = self.model.known.clone();
         let is_frozen = self.model.map.mode == MapMode::Localization;
         if !is_frozen {
-            (0..self.state.features.len()).for_each(|i| known.write(&self.state.landmark(i)));
+            let of_landmarks = |i: &usize| !self.state.features[*i].is_viewpoint;
+            (0..self.state.features.len()).filter(of_landmarks).for_each(|i| known.write(&self.state.landmark(i)));
         }
         let mut map = known.to_map();
         let is_correlated = !is_frozen || known.is_correlated();
@@ -316,7 +331,8 @@ impl Estimator {
 
     /// Back to the initial pose and an empty map; what was known before stays known.
     pub fn reset(&mut self, config: &Config) {
-        self.state.reset(config.initial.pose(), &config.initial.covariance(), &config.calibration);
+        let (pose, covariance) = start(config);
+        self.state.reset(pose, &covariance, &config.calibration);
         self.pending = Increment::none();
         self.fixed_lag.clear();
         self.memory.clear();
@@ -332,6 +348,12 @@ impl Estimator {
         }
         self.state.set_pose(pose, covariance);
         self.enter_whole();
+    }
+
+    /// Forgets the clouds of the fixed lag, and what association remembers.
+    pub fn forget_clouds(&mut self) {
+        self.fixed_lag.clear();
+        self.memory.clear();
     }
 
     /// Restarts time at `stamp`: the features of the map count as seen at that time.
@@ -459,15 +481,15 @@ impl Estimator {
 
     /// Whether a feature counts as a landmark, and is not a candidate.
     pub fn is_landmark(&self, id: u32) -> bool {
-        self.memory.is_landmark(id)
+        self.memory.is_landmark(id) && !self.state.is_viewpoint(id)
     }
 
     /// How many features count as landmarks.
     pub fn landmarks(&self) -> usize {
         // What is remembered may be of features that have been dropped since.
         match self.memory.candidates() {
-            0 => self.state.features.len(),
-            _ => self.state.features.iter().filter(|feature| self.memory.is_landmark(feature.id)).count(),
+            0 if self.state.viewpoints.is_empty() => self.state.features.len(),
+            _ => self.state.features.iter().filter(|feature| self.is_landmark(feature.id)).count(),
         }
     }
 
@@ -483,7 +505,7 @@ impl Estimator {
 
     /// The features that count as landmarks, with their joint covariance in the map frame.
     pub fn landmark_map(&self) -> LandmarkMap {
-        self.state.landmark_map(|id| self.memory.is_landmark(id))
+        self.state.landmark_map(|id| self.is_landmark(id))
     }
 
     /// How often the robot was relocated because the gate had left out most readings.
@@ -497,9 +519,18 @@ fn in_mode(filter: Filter, mode: MapMode) -> Filter {
     if mode == MapMode::Localization { filter.in_map() } else { filter }
 }
 
+/// Where the filter begins: a map in parts has the first one in its own frame.
+fn start(config: &Config) -> (Se2, Matrix3<f64>) {
+    match config.map.local_features {
+        0 => (config.initial.pose(), config.initial.covariance()),
+        _ => (Se2::identity(), Matrix3::zeros()),
+    }
+}
+
 fn initial_state(config: &Config, model: &Model) -> State {
     let capacity = config.map.max_features.min(64);
-    let start = (config.initial.pose(), &config.initial.covariance());
+    let (pose, covariance) = start(config);
+    let start = (pose, &covariance);
     let mut state = State::new(model.filter.coordinates(), start, &config.calibration, &model.sensors, capacity);
     if config.map.mode == MapMode::Localization {
         state.freeze();

@@ -28,6 +28,8 @@ pub enum Role {
     Again,
     /// It lay outside the feature's gate and was left out.
     Gated,
+    /// It corrected the places where the landmark may be, of which there was more than one, and nothing else.
+    Held,
 }
 
 /// A reading, and what it was associated with.

@@ -22,6 +22,8 @@ pub struct Gate {
 
 /// The largest probability of [`Gate::associated`].
 const FURTHEST: f64 = 0.999_999_99;
+/// A reading that is less probably one as the noise says is left out.
+const LEAST_TRUST: f64 = 0.1;
 /// The probability of [`Gate::displaced`].
 const DISPLACED: f64 = 0.999;
 
@@ -67,7 +69,7 @@ impl Gate {
 
     /// The factor for the covariance of a reading that passed, from its squared Mahalanobis distance: the inverse of
     /// Cauchy's weight.
-    fn inflation(&self, distance: f64) -> f64 {
+    pub fn inflation(&self, distance: f64) -> f64 {
         if self.robust_scale > 0.0 { 1.0 + distance / (self.robust_scale * self.robust_scale) } else { 1.0 }
     }
 }
@@ -125,6 +127,14 @@ fn check(
         return Err(DropReason::Gated);
     }
     candidate.scale(model.gate.inflation(distance));
+    if candidate.dim == 1 {
+        let covariance = Matrix3::from_diagonal_element(candidate.residual.x.powi(2) / distance.max(1e-300));
+        let trust = model.sensors.trust(&candidate.reading, &candidate.residual, &covariance);
+        if trust < LEAST_TRUST {
+            return Err(DropReason::Gated);
+        }
+        candidate.scale(1.0 / trust);
+    }
     if let Subject::Feature(i) = candidate.subject {
         if passed.iter().any(|other| other.subject == candidate.subject) {
             return Err(DropReason::DuplicateFeature);

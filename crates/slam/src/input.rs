@@ -56,13 +56,26 @@ pub enum FeatureKind {
     /// (bearing of the left camera, bearing of the right camera), rad, counterclockwise from straight ahead. The
     /// cameras sit at (0, ±baseline/2) in the sensor frame.
     StereoBearings,
+    /// (range in m) alone.
+    Range,
+    /// (bearing in rad) alone, counterclockwise from the sensor's x axis.
+    Bearing,
+    /// (x, y) of the sensor in the world, m, as a satellite receiver or another device outside has it; the world's frame
+    /// is tied to the map's by `absolute.frame`.
+    #[serde(skip)]
+    WorldPosition,
+    /// (x, y, yaw) of the sensor in the world, m and rad.
+    #[serde(skip)]
+    WorldPose,
     /// As the sensor that a program added reads them, by its number: [`super::Slam::add_sensor`].
     #[serde(skip)]
     Added(u8),
 }
 
 /// The most sensors that a program can add to a filter.
-const MAX_ADDED_SENSORS: u8 = 253;
+const MAX_ADDED_SENSORS: u8 = 249;
+/// How many kinds are built in.
+pub(crate) const BUILT_IN: usize = 7;
 
 /// One sensor more than a filter can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -73,7 +86,7 @@ impl FeatureKind {
     /// The kind of the sensor that is added when there are `others` added sensors already.
     ///
     /// # Errors
-    /// [`TooManySensors`]: there are 253 already.
+    /// [`TooManySensors`]: there are 249 already.
     pub fn added(others: usize) -> Result<Self, TooManySensors> {
         let number = u8::try_from(others).ok().filter(|k| *k < MAX_ADDED_SENSORS);
         number.map(Self::Added).ok_or(TooManySensors)
@@ -85,17 +98,25 @@ impl FeatureKind {
             0 => Some(Self::RelativePosition),
             1 => Some(Self::RangeBearing),
             2 => Some(Self::StereoBearings),
-            _ => Self::added(index - 3).ok(),
+            3 => Some(Self::Range),
+            4 => Some(Self::Bearing),
+            5 => Some(Self::WorldPosition),
+            6 => Some(Self::WorldPose),
+            _ => Self::added(index - BUILT_IN).ok(),
         }
     }
 
-    /// Place among all sensors: the three above, then those that were added.
+    /// Place among all sensors: those above, then those that were added.
     pub(crate) fn index(self) -> usize {
         match self {
             Self::RelativePosition => 0,
             Self::RangeBearing => 1,
             Self::StereoBearings => 2,
-            Self::Added(k) => 3 + usize::from(k),
+            Self::Range => 3,
+            Self::Bearing => 4,
+            Self::WorldPosition => 5,
+            Self::WorldPose => 6,
+            Self::Added(k) => BUILT_IN + usize::from(k),
         }
     }
 }

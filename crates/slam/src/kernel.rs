@@ -93,9 +93,18 @@ impl<'a, S: Simd, const C: usize> Targets<'a, S, C> {
     fn subtract_four(&mut self, simd: S, four: &[f64], n: usize, j: usize) {
         let (left, right) = four.split_at(2 * n);
         let ((w0, w1), (w2, w3)) = (left.split_at(n), right.split_at(n));
-        let [(v0, r0), (v1, r1), (v2, r2), (v3, r3)] = [w0, w1, w2, w3].map(|w| S::as_simd_f64s(&w[j..]));
+        let (v0, r0) = S::as_simd_f64s(&w0[j..]);
+        let (v1, r1) = S::as_simd_f64s(&w1[j..]);
+        let (v2, r2) = S::as_simd_f64s(&w2[j..]);
+        let (v3, r3) = S::as_simd_f64s(&w3[j..]);
         let f: [[f64; 4]; C] = std::array::from_fn(|c| [w0[j + c], w1[j + c], w2[j + c], w3[j + c]]);
-        let splat = f.map(|f| f.map(|f| simd.splat_f64s(f)));
+        // Loops and not `map` of an array, which the compiler does not always inline either.
+        let mut splat = [[simd.splat_f64s(0.0); 4]; C];
+        for (splat, f) in splat.iter_mut().zip(&f) {
+            for (splat, f) in splat.iter_mut().zip(f) {
+                *splat = simd.splat_f64s(*f);
+            }
+        }
         for (i, (((x0, x1), x2), x3)) in v0.iter().zip(v1).zip(v2).zip(v3).enumerate() {
             for (vectors, f) in self.vectors.iter_mut().zip(&splat) {
                 let first = simd.add_f64s(simd.mul_f64s(f[0], *x0), simd.mul_f64s(f[1], *x1));
@@ -114,7 +123,8 @@ impl<'a, S: Simd, const C: usize> Targets<'a, S, C> {
     #[inline(always)]
     fn subtract_two(&mut self, simd: S, pair: &[f64], n: usize, j: usize) {
         let (w0, w1) = pair.split_at(n);
-        let [(v0, r0), (v1, r1)] = [w0, w1].map(|w| S::as_simd_f64s(&w[j..]));
+        let (v0, r0) = S::as_simd_f64s(&w0[j..]);
+        let (v1, r1) = S::as_simd_f64s(&w1[j..]);
         for c in 0..C {
             let (f0, f1) = (w0[j + c], w1[j + c]);
             let (s0, s1) = (simd.splat_f64s(f0), simd.splat_f64s(f1));

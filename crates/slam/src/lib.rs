@@ -116,8 +116,8 @@
 //!
 //! A [`LandmarkMeasurement`] of D numbers predicts what a sensor reads of a landmark at z, with its Jacobian; a
 //! [`PoseMeasurement`] predicts what a sensor reads at a pose. D is 1, 2 or 3, and gates follow from it. [`Position`],
-//! [`RangeBearing`], [`StereoBearings`] and [`Triangulated`] are in the crate; a program implements either trait for
-//! its own. A [`Sensor`] is a measurement on its mount, and [`Slam::add_sensor`] adds it to a filter:
+//! [`RangeBearing`], [`Range`], [`Bearing`], [`StereoBearings`] and [`Triangulated`] are in the crate; a program
+//! implements either trait for its own. A [`Sensor`] is a measurement on its mount, and [`Slam::add_sensor`] adds it to a filter:
 //!
 //! ```
 //! use lienav_slam::{Config, Discretization, Errors, FeatureKind, Filter, NoiseAt, StereoModel};
@@ -171,6 +171,7 @@ mod calibration;
 mod chart;
 mod config;
 mod covariance;
+mod delayed;
 mod early;
 mod enter;
 mod estimator;
@@ -201,6 +202,7 @@ mod state;
 mod step;
 #[cfg(test)]
 mod tests;
+mod tie;
 mod tilt;
 mod trace;
 mod track_loss;
@@ -215,14 +217,15 @@ pub use lienav_map::{
     Sighting, Verdict,
 };
 
-pub use calibration::{Calibration, MOTION, SENSOR};
+pub use calibration::{Calibration, MOTION, SENSOR, SensorJacobian};
 pub use fixed_lag::Role;
 pub use global_localization::GlobalLocalization;
 pub use inbox::Segment;
 pub use linearize::Subject;
 pub use linearized::{LinearizedReading, LinearizedStep};
 pub use measurement::{
-    Component, LandmarkMeasurement, Noise, PoseMeasurement, Position, RangeBearing, StereoBearings, Triangulated, Value,
+    Bearing, Component, LandmarkMeasurement, Noise, PoseMeasurement, Position, Range, RangeBearing, StereoBearings,
+    Triangulated, Value,
 };
 pub use measurement::{Expected, Mount};
 pub use motion::{Increment, increment, v_matrix_derivative};
@@ -234,8 +237,9 @@ pub use belief::LandmarkStatus;
 pub use calibration::{CalibrationEstimate, CalibrationParameter};
 pub use chart::{Centre, Chart, Charts};
 pub use config::{
-    Association, CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, LearningConfig, MapConfig, MapMode,
-    MotionConfig, NoiseReading, Prior, SPECS, SensorConfig, StartMode, TimingConfig, TwistHold, TwistPath, WhenFull,
+    AbsoluteConfig, Association, CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, LearningConfig,
+    MapConfig, MapMode, MotionConfig, NoiseReading, Prior, SPECS, SensorConfig, StartMode, TimingConfig, TwistHold,
+    TwistPath, WhenFull, WorldConfig, WorldFrame,
 };
 pub use filter::{
     CompositionError, Coordinates, Correction, Discretization, Errors, Filter, Initialization, Linearization, NoiseAt,
@@ -245,5 +249,5 @@ pub use input::{FeatureKind, Features, Imu, Label, Observation, Odometry, TooMan
 pub use lienav_base::clock::TimeJump;
 pub use noise::{LearnedNoise, LearnedSensor};
 pub use output::{Counts, DropReason, Landmark, PoseEstimate, Step};
-pub use slam::{RelocalizeError, ResumeError, SavedState, Slam, TakeMapError};
+pub use slam::{LocalMap, RelocalizeError, ResumeError, SavedState, Slam, TakeMapError};
 pub use tilt::Tilt;

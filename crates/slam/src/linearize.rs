@@ -72,7 +72,7 @@ impl Match {
         by_pose: zeros(),
         sees_pose: false,
         by_feature: zeros(),
-        by_calibration: zeros(),
+        by_calibration: SensorJacobian::ZERO,
         noise: zeros(),
         noise_scale: 1.0,
         linearization_point: None,

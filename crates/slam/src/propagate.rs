@@ -129,6 +129,7 @@ pub fn propagate(state: &mut State, increment: &Increment, filter: &Filter, rows
     }
     if let Some(drift) = &increment.drift {
         spread_calibration(state, drift, rows);
+        state.fade(drift.duration);
     }
     state.pose = state.pose * increment.motion;
     state.predicted = state.pose;

@@ -26,13 +26,14 @@ pub fn prune(state: &mut State, model: &Model, stamp: Stamp) {
 /// Whether the map has room for one more feature. With `drop_oldest`, drops the feature that was not seen for the
 /// longest time to make room, unless it is in view now.
 pub fn make_room(state: &mut State, map: &MapConfig, stamp: Stamp) -> bool {
-    if state.features.len() < map.max_features {
+    if state.features.len() - state.points() < map.max_features {
         return true;
     }
     if map.when_full == WhenFull::Refuse {
         return false;
     }
-    let oldest = state.features.iter().enumerate().min_by_key(|(_, f)| (f.last_seen, f.id));
+    let oldest =
+        state.features.iter().enumerate().filter(|(_, f)| !f.is_viewpoint).min_by_key(|(_, f)| (f.last_seen, f.id));
     match oldest {
         Some((i, feature)) if feature.last_seen < stamp => {
             state.swap_remove(i);

@@ -1,12 +1,12 @@
 //! A sensor: a measurement on its mount.
 
-use super::calibration::{Calibration, SENSOR};
+use super::calibration::{Calibration, OF_ONE_KIND};
 use super::measurement::{
-    Erased, Expected, LandmarkMeasurement, Mount, OfLandmark, OfPose, PoseMeasurement, Position, RangeBearing,
-    StereoBearings, Triangulated,
+    Bearing, Erased, Expected, LandmarkMeasurement, Mount, OfLandmark, OfPose, OfWorld, PoseMeasurement, Position,
+    Range, RangeBearing, StereoBearings, Triangulated,
 };
 use super::noise::NoiseFactors;
-use super::{Component, DropReason, FeatureKind, Label, Observation, SensorConfig, StereoModel};
+use super::{AbsoluteConfig, Component, DropReason, FeatureKind, Label, Observation, SensorConfig, StereoModel};
 use lienav_lie::Se2;
 use nalgebra::{ArrayStorage, Matrix2, Matrix3, SMatrix, Vector2, Vector3};
 use serde::{Deserialize, Serialize};
@@ -128,13 +128,25 @@ pub struct Sensors {
 }
 
 impl Sensors {
-    /// The three that [`FeatureKind`] names, as configured, and `added` behind them.
+    /// Those that [`FeatureKind`] names, as configured, and `added` behind them.
     pub fn new(config: &SensorConfig, stereo: StereoModel, added: &[Sensor]) -> Self {
+        Self::with_antenna(config, &AbsoluteConfig::default(), stereo, added)
+    }
+
+    /// The same, with what measures in the world as configured.
+    pub fn with_antenna(
+        config: &SensorConfig,
+        absolute: &AbsoluteConfig,
+        stereo: StereoModel,
+        added: &[Sensor],
+    ) -> Self {
         let mount = Se2::new(config.x_m, config.y_m, config.yaw_rad);
-        let built_in = built_in(config, stereo).map(|measurement| (measurement, mount));
+        let antenna = Se2::new(absolute.x_m, absolute.y_m, absolute.yaw_rad);
+        let of_features = built_in(config, stereo).into_iter().map(|measurement| (measurement, mount));
+        let built_in = of_features.chain(of_world(absolute).map(|measurement| (measurement, antenna)));
         let added = added.iter().map(|sensor| (sensor.measurement.clone(), sensor.mount));
         Self {
-            all: built_in.into_iter().chain(added).collect(),
+            all: built_in.chain(added).collect(),
             correlation_s: config.correlation_s,
             correlations: Vec::new(),
             scales: Vec::new(),
@@ -199,6 +211,11 @@ impl Sensors {
         self.of(reading).is_of_pose()
     }
 
+    /// Whether a reading is of the pose in the world, and not in the map.
+    pub fn is_of_world(&self, reading: &Reading) -> bool {
+        self.of(reading).is_of_world()
+    }
+
     /// How many numbers a reading has.
     pub fn dim(&self, reading: &Reading) -> usize {
         self.of(reading).components().len()
@@ -233,6 +250,30 @@ impl Sensors {
         self.of(reading).place(&mounts[reading.index()], reading)
     }
 
+    /// Where the landmark of a reading may be, in the base frame, and the covariance of each of these places; empty where
+    /// one reading determines it, or no number of them does.
+    pub fn hypotheses(&self, mounts: &[Mount], reading: &Reading) -> Vec<(Vector2<f64>, Matrix2<f64>)> {
+        self.of(reading).hypotheses(&mounts[reading.index()], reading)
+    }
+
+    /// The probability that a reading is as its noise says, from its residual and the covariance of that.
+    pub fn trust(&self, reading: &Reading, residual: &Vector3<f64>, covariance: &Matrix3<f64>) -> f64 {
+        self.of(reading).trust(residual, covariance)
+    }
+
+    /// Whether what is read of a landmark depends on the heading of the base: not of a range from the base's origin.
+    pub fn sees_heading(&self, mounts: &[Mount], reading: &Reading) -> bool {
+        let mount = &mounts[reading.index()];
+        !matches!(self.of(reading).components(), [Component::Range]) || mount.is_off_centre()
+    }
+
+    /// The same of a reading of one number.
+    pub fn trust_of_one(&self, reading: &Reading, residual: f64, variance: f64) -> f64 {
+        let mut covariance = Matrix3::zeros();
+        covariance[(0, 0)] = variance;
+        self.trust(reading, &Vector3::new(residual, 0.0, 0.0), &covariance)
+    }
+
     /// How the place that [`Sensors::place`] gives depends on the calibration: ∂z/∂c = −(∂h/∂z)⁻¹ ∂h/∂c. `None` where
     /// nothing of the sensor is calibrated, or the model has no inverse.
     pub fn place_by_calibration(
@@ -240,14 +281,15 @@ impl Sensors {
         mounts: &[Mount],
         reading: &Reading,
         z: &Vector2<f64>,
-    ) -> Option<SMatrix<f64, 2, SENSOR>> {
+    ) -> Option<SMatrix<f64, 2, OF_ONE_KIND>> {
         if self.dim(reading) != 2 {
             return None;
         }
         let expected = self.expect(mounts, reading, z, z)?;
         let by_landmark: Matrix2<f64> = expected.by_landmark.fixed_rows::<2>(0).into_owned();
-        let by_calibration: SMatrix<f64, 2, SENSOR> = expected.by_calibration?.fixed_rows::<2>(0).into_owned();
-        Some(-by_landmark.try_inverse()? * by_calibration)
+        let by_calibration = expected.by_calibration?;
+        let of_sensor = SMatrix::<f64, 2, OF_ONE_KIND>::from_fn(|row, k| by_calibration.column(k)[row]);
+        Some(-by_landmark.try_inverse()? * of_sensor)
     }
 
     /// Readings come from [`Sensors::read`], and sensors never go away.
@@ -262,6 +304,19 @@ impl Reading {
         &self.value
     }
 
+    /// Their covariance; zeros beyond its dimension.
+    pub fn noise(&self) -> &Matrix3<f64> {
+        &self.covariance
+    }
+
+    /// With this added to the variance of each of its first two numbers.
+    #[must_use]
+    pub fn with_variance(mut self, variance: f64) -> Self {
+        self.covariance[(0, 0)] += variance;
+        self.covariance[(1, 1)] += variance;
+        self
+    }
+
     /// Of nothing.
     pub(crate) const BLANK: Self = Self {
         sensor: 0,
@@ -271,13 +326,14 @@ impl Reading {
         label: Label { class: 0, diameter_m: 0.0, diameter_std_m: 0.0 },
     };
 
-    fn index(&self) -> usize {
+    /// The sensor, by its place among all.
+    pub(crate) fn index(&self) -> usize {
         usize::from(self.sensor)
     }
 }
 
 /// In the order of [`FeatureKind::index`].
-fn built_in(config: &SensorConfig, stereo: StereoModel) -> [Arc<dyn Erased>; 3] {
+fn built_in(config: &SensorConfig, stereo: StereoModel) -> [Arc<dyn Erased>; 5] {
     let SensorConfig {
         min_range_m,
         max_range_m,
@@ -289,6 +345,7 @@ fn built_in(config: &SensorConfig, stereo: StereoModel) -> [Arc<dyn Erased>; 3] 
         position_std_m,
         ..
     } = *config;
+    let SensorConfig { late_probability, late_max_m, .. } = *config;
     let cameras = StereoBearings { baseline_m, bearing_std_rad, min_range_m, max_range_m };
     [
         Arc::new(OfLandmark::new(Position { std_m: position_std_m, min_range_m, max_range_m })),
@@ -304,5 +361,13 @@ fn built_in(config: &SensorConfig, stereo: StereoModel) -> [Arc<dyn Erased>; 3] 
             StereoModel::Bearings => Arc::new(OfLandmark::new(cameras)),
             StereoModel::Triangulated(noise_at) => Arc::new(OfLandmark::new(Triangulated { cameras, noise_at })),
         },
+        Arc::new(OfLandmark::new(Range { std_m: range_std_m, min_range_m, max_range_m, late_probability, late_max_m })),
+        Arc::new(OfLandmark::new(Bearing { std_rad: bearing_std_rad, min_range_m, max_range_m })),
     ]
+}
+
+/// The rest.
+fn of_world(config: &AbsoluteConfig) -> [Arc<dyn Erased>; 2] {
+    let AbsoluteConfig { position_std_m, yaw_std_rad, .. } = *config;
+    [Arc::new(OfWorld::<2> { position_std_m, yaw_std_rad }), Arc::new(OfWorld::<3> { position_std_m, yaw_std_rad })]
 }

@@ -3,6 +3,7 @@
 mod dead_reckoning;
 mod intake;
 mod map;
+mod part;
 mod saved;
 mod search;
 mod take_map;
@@ -21,8 +22,8 @@ use super::spikes::SpikeGate;
 use super::tilt::level;
 use super::trace::Trace;
 use super::{
-    AssociationTally, CalibrationEstimate, Config, ConfigError, Counts, DropReason, FeatureKind, Filter,
-    GlobalLocalization, Imu, Landmark, Observation, Odometry, PoseEstimate, SPECS, Step, TooManySensors,
+    AssociationTally, CalibrationEstimate, CompositionError, Config, ConfigError, Counts, DropReason, FeatureKind,
+    Filter, GlobalLocalization, Imu, Landmark, Observation, Odometry, PoseEstimate, SPECS, Step, TooManySensors,
 };
 use intake::unconfirmed;
 use lienav_base::clock::{CONFIRMATIONS, ClockGuard, Limits, Verdict};
@@ -30,6 +31,7 @@ use lienav_base::settings::check_change;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::{Matrix3, SymmetricEigen, Vector3};
+pub use part::LocalMap;
 pub use saved::{ResumeError, SavedState};
 pub use search::RelocalizeError;
 use std::f64::consts::PI;
@@ -39,6 +41,11 @@ pub use take_map::TakeMapError;
 const MAX_COORDINATE_M: f64 = 1e7;
 /// A start that is less certain than this is absurd, m.
 const MAX_POSITION_STD_M: f64 = 1e5;
+
+const IN_PARTS: CompositionError = CompositionError(
+    "parameter 'map.local_features' makes the map in parts, which nothing joins here: set it to 0, or use \
+     lienav_parts::Parts or 'lienav evaluate', which join them",
+);
 
 /// The whole pipeline. The nodes, the offline evaluation and the tests all run this and nothing else, so the same
 /// input gives the same estimates to the last bit.
@@ -114,6 +121,18 @@ impl Slam {
     /// # Errors
     /// A setting out of range, or choices without effect.
     pub fn with_filter(filter: Filter, config: Config) -> Result<Self, ConfigError> {
+        if config.map.local_features > 0 {
+            return Err(IN_PARTS.into());
+        }
+        Self::of_parts(filter, config)
+    }
+
+    /// The same for a map in parts, `map.local_features`: the filter has the open part and begins in its frame. Its poses
+    /// are those in the map where `lienav-parts` joins them with the closed parts, and nowhere else.
+    ///
+    /// # Errors
+    /// As [`Slam::with_filter`].
+    pub fn of_parts(filter: Filter, config: Config) -> Result<Self, ConfigError> {
         filter.check()?;
         config.check_ranges()?;
         Ok(Self {
@@ -267,6 +286,8 @@ impl Slam {
         observations: &[Observation],
     ) -> Result<(), DropReason> {
         self.check_enabled()?;
+        let is_of_world = matches!(kind, FeatureKind::WorldPosition | FeatureKind::WorldPose);
+        let stamp = if is_of_world { stamp + -self.config.absolute.delay_s } else { stamp };
         if observations.len() > MAX_POINTS {
             return Err(DropReason::TooManyPoints);
         }

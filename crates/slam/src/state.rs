@@ -2,11 +2,13 @@
 
 use super::calibration::Calibration;
 use super::covariance::Covariance;
+use super::delayed::{Viewpoint, Waiting};
 use super::linearize::Subject;
 use super::measurement::Mount;
 use super::motion::Increment;
 use super::sensor::Sensors;
-use super::{CalibrationConfig, CalibrationEstimate, Coordinates, Landmark, LandmarkMap, MapLandmark};
+use super::tie::Untied;
+use super::{CalibrationConfig, CalibrationEstimate, Coordinates, Landmark, LandmarkMap, MapLandmark, WorldFrame};
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, skew};
 use nalgebra::{DMatrix, Matrix2, Matrix2x3, Matrix3, Vector2};
@@ -37,6 +39,12 @@ pub struct Feature {
     /// Whether it has been out of view since it was added. Its uncertainty then comes from the motion of the robot
     /// rather than from its range, and corrections no longer use a chart.
     pub is_mapped: bool,
+    /// Whether it is a point of a viewpoint, and no landmark.
+    #[serde(default)]
+    pub is_viewpoint: bool,
+    /// How many readings of one number in a row its gate has left out.
+    #[serde(default)]
+    pub misfits: u8,
 }
 
 impl Feature {
@@ -69,6 +77,16 @@ pub struct State {
     pub features: Vec<Feature>,
     /// The joint covariance of pose, calibration and features, in this order.
     pub covariance: Covariance,
+    /// Landmarks whose readings do not tell yet where they are.
+    #[serde(default)]
+    pub waiting: Vec<Waiting>,
+    /// Where the base was when they were read.
+    #[serde(default)]
+    pub viewpoints: Vec<Viewpoint>,
+    /// What is known of where the map lies in the world, while that is too little; `None` when the map is tied to it, or
+    /// is in its frame.
+    #[serde(default)]
+    pub tie: Option<Untied>,
     #[serde(skip)]
     index: HashMap<u32, usize>,
     /// The next identity that the filter gives. Restoring an earlier state does not reset it, so that no identity is
@@ -104,6 +122,9 @@ impl State {
             calibration,
             features: Vec::with_capacity(capacity),
             covariance,
+            waiting: Vec::new(),
+            viewpoints: Vec::new(),
+            tie: untied(config),
             index: HashMap::with_capacity(2 * capacity),
             next_id: FIRST_OWN_ID,
         }
@@ -120,6 +141,9 @@ impl State {
             mounts,
             features,
             covariance,
+            waiting,
+            viewpoints,
+            tie,
             index,
             next_id: _,
         } = other;
@@ -129,6 +153,9 @@ impl State {
         self.mounts.clone_from(mounts);
         self.features.clone_from(features);
         self.covariance.copy_from(covariance);
+        self.waiting.clone_from(waiting);
+        self.viewpoints.clone_from(viewpoints);
+        self.tie = *tie;
         self.index.clone_from(index);
     }
 
@@ -152,12 +179,38 @@ impl State {
         }
         self.mounts = sensors.mounts(&self.calibration);
         self.index = self.features.iter().enumerate().map(|(i, feature)| (feature.id, i)).collect();
-        if self.index.len() == self.features.len() { Ok(()) } else { Err(Damage("two features share an identity")) }
+        if self.index.len() != self.features.len() {
+            return Err(Damage("two features share an identity"));
+        }
+        if !self.waiting.iter().all(|waiting| waiting.is_sound(sensors)) {
+            return Err(Damage("a reading is of a sensor that there is not"));
+        }
+        Ok(())
     }
 
     /// Adds a correction of the calibration.
     pub fn correct_calibration(&mut self, delta: &[f64]) {
         self.calibration.correct(delta);
+        self.mounts.iter_mut().for_each(|mount| mount.calibrate(&self.calibration));
+    }
+
+    /// Sets the pose of the map in the world.
+    pub fn set_world(&mut self, world: &Se2) {
+        self.calibration.set_world(world);
+        self.mounts.iter_mut().for_each(|mount| mount.calibrate(&self.calibration));
+    }
+
+    /// The lasting error of positions in the world fades for this long, s, and a fresh one comes up.
+    pub fn fade(&mut self, duration: f64) {
+        let (std, time) = self.calibration.lasting();
+        if std <= 0.0 || duration <= 0.0 {
+            return;
+        }
+        let rho = (-duration / time).exp();
+        for k in self.calibration.fade(rho) {
+            self.covariance.scale_row(Covariance::calibration_row(k), rho);
+            self.covariance.add_calibration_variance(k, std * std * (1.0 - rho * rho));
+        }
         self.mounts.iter_mut().for_each(|mount| mount.calibrate(&self.calibration));
     }
 
@@ -190,6 +243,24 @@ impl State {
         self.covariance.append(from_pose, own);
         self.index.insert(feature.id, self.features.len());
         self.features.push(feature);
+    }
+
+    /// Whether the feature with this identity is a point of a viewpoint, and no landmark.
+    pub fn is_viewpoint(&self, id: u32) -> bool {
+        !self.viewpoints.is_empty() && self.find(id).is_some_and(|i| self.features[i].is_viewpoint)
+    }
+
+    /// How many features are points of viewpoints.
+    pub fn points(&self) -> usize {
+        if self.viewpoints.is_empty() {
+            return 0;
+        }
+        self.features.iter().filter(|feature| feature.is_viewpoint).count()
+    }
+
+    /// Whether a landmark waits for its place.
+    pub fn is_waiting(&self, id: u32) -> bool {
+        self.waiting.iter().any(|waiting| waiting.id == id)
     }
 
     /// Drops feature `i`; the last one takes its place.
@@ -458,6 +529,9 @@ impl State {
     /// Removes all features, sets the pose, and restores the prior of the calibration.
     pub fn reset(&mut self, pose: Se2, covariance: &Matrix3<f64>, config: &CalibrationConfig) {
         self.features.clear();
+        self.waiting.clear();
+        self.viewpoints.clear();
+        self.tie = untied(config);
         self.index.clear();
         self.next_id = FIRST_OWN_ID;
         self.calibration = Calibration::new(config);
@@ -467,6 +541,11 @@ impl State {
         self.pose = pose;
         self.predicted = pose;
     }
+}
+
+/// The map is tied to the world by the first readings from there, where that is to be estimated.
+fn untied(config: &CalibrationConfig) -> Option<Untied> {
+    (config.world.frame == WorldFrame::Estimated).then(Untied::default)
 }
 
 /// [I, J l]: the displacement of a point at l by a translation and a rotation of its frame.

@@ -2,6 +2,7 @@
 
 use super::associate::{AssociationRoom, Associations, Evidence, Newcomer, associate};
 use super::augment::augment;
+use super::delayed::{Taken, give_up, is_placeless, note_misfits, settle, take};
 use super::enter::enter;
 use super::fixed_lag::{Associated, Role};
 use super::gate::{Gate, gate, mahalanobis_squared};
@@ -14,6 +15,7 @@ use super::prune::{make_room, prune};
 use super::relocate::{agreeing, displacement};
 use super::sensor::{Reading, Sensor, Sensors};
 use super::state::State;
+use super::tie;
 use super::track_loss::{Agreement, TrackLoss, unknown_motions};
 use super::update::{Singular, Updated, Workspace, numbers, preview, update};
 use super::wide_prior::{Place, Wide, displace, may_have_moved, place};
@@ -44,7 +46,7 @@ impl Model {
     pub fn new(filter: Filter, config: &Config, added: &[Sensor]) -> Self {
         Self {
             filter,
-            sensors: Sensors::new(&config.sensor, filter.stereo, added),
+            sensors: Sensors::with_antenna(&config.sensor, &config.absolute, filter.stereo, added),
             gate: Gate::new(&config.gate),
             map: config.map.clone(),
             association: rule(config),
@@ -136,6 +138,8 @@ pub fn step(
     if let Place::Elsewhere(motion) = place
         && !linearize_there(state, model, candidates, &motion)
     {
+        // Where readings that wait were taken from is not known any more.
+        give_up(state);
         displace(state, &motion, &wide.members, model.gate.displaced());
         // The motion contains the correction of the last motion's noise.
         rows.noise.clear();
@@ -148,6 +152,7 @@ pub fn step(
     let mut matched = gate(state, model, stamp, candidates, gated, &mut refused);
     let is_lost = is_lost(track_loss.as_deref_mut(), state, model, input, matched.len(), &refused);
     if is_lost {
+        give_up(state);
         relocate(state, model, input, rows, (association, gated));
         Associations { candidates, newcomers, refused, .. } = associate(state, model, evidence, association);
         matched = gate(state, model, stamp, candidates, gated, &mut refused);
@@ -167,9 +172,11 @@ pub fn step(
             if let Some(record) = &mut rows.record {
                 record.note_matches(state, matched);
             }
+            note_misfits(state, model, gated);
         }
         Err(Singular) => matched.iter().for_each(|_| refused.add(DropReason::Singular)),
     }
+    newcomers = tie_to_world(state, model, newcomers, stamp, &mut refused, readings);
     if track_loss.is_some_and(|track_loss| track_loss.is_suspected()) {
         newcomers.iter().for_each(|_| refused.add(DropReason::Undetermined));
         newcomers = &[];
@@ -349,6 +356,7 @@ fn note_matches(state: &mut State, matches: &[Match], stamp: Stamp, readings: &m
             let feature = &mut state.features[i];
             feature.last_seen = stamp;
             feature.observations = feature.observations.saturating_add(1);
+            feature.misfits = 0;
         }
         readings.push(Associated {
             noise_scale: m.noise_scale,
@@ -356,6 +364,29 @@ fn note_matches(state: &mut State, matches: &[Match], stamp: Stamp, readings: &m
             ..Associated::new(state.identity(m.subject), m.reading, Role::Again)
         });
     }
+}
+
+/// Takes in the readings from outside that nothing is compared with yet; returns the other newcomers. A cloud has one
+/// kind or the other.
+fn tie_to_world<'n>(
+    state: &mut State,
+    model: &Model,
+    newcomers: &'n [Newcomer],
+    stamp: Stamp,
+    refused: &mut Counts,
+    readings: &mut Vec<Associated>,
+) -> &'n [Newcomer] {
+    if !newcomers.first().is_some_and(|newcomer| model.sensors.is_of_world(&newcomer.reading)) {
+        return newcomers;
+    }
+    for Newcomer { reading, .. } in newcomers {
+        match tie::take(state, &model.sensors, reading, stamp) {
+            Ok(()) => {}
+            Err(reason) => refused.add(reason),
+        }
+        readings.push(Associated::new(Subject::Pose, *reading, Role::Held));
+    }
+    &[]
 }
 
 /// Adds new features, and returns how many.
@@ -369,6 +400,17 @@ fn augment_all(
 ) -> usize {
     let mut added = 0;
     for Newcomer { id, reading } in newcomers {
+        if is_placeless(&model.sensors, reading) {
+            match take(state, model, *id, reading, stamp) {
+                Ok(taken) => readings.push(Associated::new(
+                    Subject::Feature(id.unwrap_or_default()),
+                    *reading,
+                    if taken == Taken::Begun { Role::First } else { Role::Held },
+                )),
+                Err(reason) => refused.add(reason),
+            }
+            continue;
+        }
         if !make_room(state, &model.map, stamp) {
             refused.add(DropReason::MapFull);
             continue;
@@ -381,5 +423,6 @@ fn augment_all(
             refused.add(DropReason::OutOfRange);
         }
     }
+    settle(state, model, stamp);
     added
 }

@@ -88,7 +88,7 @@ pub(super) fn level(kind: FeatureKind, sensor: &SensorConfig, levelling: &Matrix
                 let there = Matrix2::from_diagonal(&Vector2::new(1.0, 1.0 / after.x)) * rotation(after.y).transpose();
                 there * in_sensor * rotation(before.y) * Matrix2::from_diagonal(&Vector2::new(1.0, before.x))
             }
-            FeatureKind::RangeBearing | FeatureKind::StereoBearings | FeatureKind::Added(_) => continue,
+            _ => continue,
         };
         let turned = |c: Noise| match c.dim() {
             2 => (jacobian * c.fixed::<2>() * jacobian.transpose()).into(),

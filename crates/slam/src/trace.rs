@@ -38,6 +38,8 @@ pub struct TracedReading {
     pub reading: Reading,
     /// What the filter did with it.
     pub role: Role,
+    /// Whether it says by itself where its landmark is, or the landmark has been placed since.
+    pub is_placed: bool,
 }
 
 /// A reading of the last step as a picture shows it.
@@ -84,11 +86,16 @@ impl Slam {
         let Some(trace) = &mut self.trace else { return };
         let state = &self.estimator.state;
         let traced = |&Associated { subject, reading, role, .. }: &Associated| {
-            let subject = match subject {
-                Subject::Feature(id) => Subject::Feature((id, state.landmark(state.find(id)?).position)),
-                Subject::Pose => Subject::Pose,
+            // As long as a landmark waits for its place, any place does.
+            let waits = |id| state.is_waiting(id).then_some(state.pose.p);
+            let (subject, is_placed) = match subject {
+                Subject::Feature(id) => {
+                    let place = state.find(id).map(|i| state.landmark(i).position);
+                    (Subject::Feature((id, place.or_else(|| waits(id))?)), place.is_some())
+                }
+                Subject::Pose => (Subject::Pose, true),
             };
-            Some(TracedReading { subject, reading, role })
+            Some(TracedReading { subject, reading, role, is_placed })
         };
         trace.steps.push(TracedStep {
             pose: state.pose,

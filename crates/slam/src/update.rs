@@ -314,7 +314,8 @@ fn gather(state: &State, matches: &[Match], work: &mut Workspace) {
         }
         for (k, column) in state.calibration.sensor() {
             p.copy_column(Covariance::calibration_row(k), c0);
-            add_column(rows, c0, |d| m.by_calibration[(d, column)]);
+            let h = m.by_calibration.column(column);
+            add_column(rows, c0, |d| h[d]);
         }
         work.y.extend_from_slice(&m.residual.as_slice()[..m.dim]);
     }
@@ -384,9 +385,9 @@ fn product<const D: usize>(state: &State, m: &Match, w: &[f64]) -> [f64; D] {
         }
     }
     for (parameter, c) in state.calibration.sensor() {
-        let known = w[Covariance::calibration_row(parameter)];
+        let (known, h) = (w[Covariance::calibration_row(parameter)], m.by_calibration.column(c));
         for (k, sum) in product.iter_mut().enumerate() {
-            *sum += m.by_calibration[(k, c)] * known;
+            *sum += h[k] * known;
         }
     }
     product

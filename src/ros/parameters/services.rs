@@ -223,7 +223,7 @@ mod tests {
         let range = &gate.floating_point_range[0];
         assert_eq!((range.from_value, range.to_value), (0.5, 1.0));
         let features = descriptor(&parameters, "map.max_features");
-        assert_eq!((features.type_, features.integer_range[0].to_value), (2, 5000));
+        assert_eq!((features.type_, features.integer_range[0].to_value), (2, 1_000_000));
         let filter = descriptor(&parameters, "filter");
         assert!(filter.read_only && filter.additional_constraints.contains("thesis-ekf"));
         for spec in SPECS {

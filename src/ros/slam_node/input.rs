@@ -7,7 +7,7 @@ use super::inputs::{
 use crate::ros::receive::{Inbox, OnTopic, merged, receive, subscribe};
 use crate::ros::{lifecycle, parameters, qos};
 use lienav_io::bag::cdr::CdrError;
-use lienav_io::messages::{self, Imu, PoseWithCovarianceStamped, TfMessage};
+use lienav_io::messages::{self, Imu, NavSatFix, PoseWithCovarianceStamped, TfMessage};
 use r2r::std_srvs::srv::{SetBool, Trigger};
 use r2r::{Node, QosProfile, ServiceRequest};
 
@@ -24,13 +24,17 @@ pub enum Topic {
     Imu,
     /// `/tf`
     Transforms,
+    /// `absolute_pose`
+    AbsolutePose,
+    /// `fix`
+    Fix,
     /// `features`, and those of named sensors behind it
     Features(u8),
 }
 
 impl Topic {
     /// How many there can be.
-    pub const COUNT: usize = 4 + ODOMETRY_TOPICS + FEATURE_TOPICS;
+    pub const COUNT: usize = 6 + ODOMETRY_TOPICS + FEATURE_TOPICS;
 
     /// Its place among them.
     pub fn index(self) -> usize {
@@ -40,7 +44,9 @@ impl Topic {
             Self::Odometry(k) => 2 + usize::from(k).min(ODOMETRY_TOPICS - 1),
             Self::Imu => 2 + ODOMETRY_TOPICS,
             Self::Transforms => 3 + ODOMETRY_TOPICS,
-            Self::Features(k) => 4 + ODOMETRY_TOPICS + usize::from(k).min(FEATURE_TOPICS - 1),
+            Self::AbsolutePose => 4 + ODOMETRY_TOPICS,
+            Self::Fix => 5 + ODOMETRY_TOPICS,
+            Self::Features(k) => 6 + ODOMETRY_TOPICS + usize::from(k).min(FEATURE_TOPICS - 1),
         }
     }
 
@@ -67,6 +73,10 @@ pub enum Message {
     StaticTransforms(Box<TfMessage>),
     /// `/tf`
     Transforms(Box<TfMessage>),
+    /// `absolute_pose`
+    AbsolutePose(Box<PoseWithCovarianceStamped>),
+    /// `fix`
+    Fix(Box<NavSatFix>),
     /// `initialpose`
     InitialPose(Box<PoseWithCovarianceStamped>),
     /// Bytes that are no message of their topic's type.
@@ -107,6 +117,8 @@ impl OnTopic for Message {
             Self::Imu(message) => &message.header.stamp,
             Self::Features(_, FeaturesOf::Cloud(message)) => &message.header.stamp,
             Self::Features(_, FeaturesOf::Poses(message)) => &message.header.stamp,
+            Self::AbsolutePose(message) => &message.header.stamp,
+            Self::Fix(message) => &message.header.stamp,
             Self::Transforms(message) => &message.transforms.first()?.header.stamp,
             Self::InitialPose(_) | Self::StaticTransforms(_) | Self::Unreadable(..) => return None,
         };
@@ -126,6 +138,8 @@ impl OnTopic for Message {
             Self::InitialPose(_) => Topic::InitialPose,
             Self::Odometry(source, _) => Topic::Odometry(*source),
             Self::Imu(_) => Topic::Imu,
+            Self::AbsolutePose(_) => Topic::AbsolutePose,
+            Self::Fix(_) => Topic::Fix,
             Self::Features(sensor, _) => Topic::Features(*sensor),
             Self::StaticTransforms(_) => Topic::StaticTransforms,
             Self::Transforms(_) => Topic::Transforms,
@@ -147,7 +161,7 @@ pub fn sort(batch: Vec<Event>) -> (Vec<Request>, Vec<Message>) {
     (requests, merged::<_, { Topic::COUNT }>(messages))
 }
 
-/// Subscribes to the topics, `imu` only where it is wanted, and offers the services.
+/// Subscribes to the topics, `imu`, `absolute_pose` and `fix` only where they are wanted, and offers the services.
 ///
 /// # Errors
 /// ROS refuses one of them.
@@ -168,6 +182,13 @@ pub fn listen(node: &mut Node, settings: &Settings, inputs: &Inputs) -> r2r::Res
     }
     if settings.use_imu {
         inboxes.push(hear(node, (Topic::Imu, "imu"), qos::fast_sensor_data(), Message::Imu)?);
+    }
+    if settings.gnss.use_absolute_pose {
+        let topic = (Topic::AbsolutePose, "absolute_pose");
+        inboxes.push(hear(node, topic, qos::sensor_data(), Message::AbsolutePose)?);
+    }
+    if settings.gnss.use_fix {
+        inboxes.push(hear(node, (Topic::Fix, "fix"), qos::sensor_data(), Message::Fix)?);
     }
     for (k, (topic, message)) in (0..).zip(inputs.feature_topics()) {
         let topic = (Topic::Features(k), topic);
@@ -241,7 +262,14 @@ mod tests {
 
     #[test]
     fn every_topic_has_a_place_of_its_own() {
-        let others = [Topic::InitialPose, Topic::StaticTransforms, Topic::Imu, Topic::Transforms];
+        let others = [
+            Topic::InitialPose,
+            Topic::StaticTransforms,
+            Topic::Imu,
+            Topic::Transforms,
+            Topic::AbsolutePose,
+            Topic::Fix,
+        ];
         let all = others.into_iter().chain(Topic::of_features()).chain(Topic::of_odometry());
         let mut places: Vec<usize> = all.map(Topic::index).collect();
         places.sort_unstable();

@@ -22,7 +22,7 @@ pub use inputs::{
 };
 pub use quality::QualitySettings;
 pub use report::{NO_ODOM_POSE, QUEUE_FULL, STALE};
-pub use settings::{LocalOdometry, MapSettings, SPECS, Settings};
+pub use settings::{DatumFrom, GnssSettings, LocalOdometry, MapSettings, SPECS, Settings};
 
 use super::clock::RosClock;
 use super::lifecycle;
@@ -42,7 +42,7 @@ use worker::Worker;
 const MOST_CLOUDS: usize = 64 << 20;
 
 /// The types of its topics and services, beside those that every node has.
-const TYPES: [&str; 12] = [
+const TYPES: [&str; 13] = [
     "diagnostic_msgs/msg/DiagnosticStatus",
     "geometry_msgs/msg/PoseArray",
     "geometry_msgs/msg/PoseWithCovarianceStamped",
@@ -50,6 +50,7 @@ const TYPES: [&str; 12] = [
     "nav_msgs/msg/Odometry",
     "nav_msgs/msg/Path",
     "sensor_msgs/msg/Imu",
+    "sensor_msgs/msg/NavSatFix",
     "sensor_msgs/msg/PointCloud2",
     "std_srvs/srv/SetBool",
     "std_srvs/srv/Trigger",

@@ -5,6 +5,7 @@ use super::quality::QualitySettings;
 use lienav_base::settings::{Described, Spec};
 use lienav_base::{settings, words};
 use lienav_io::convert::Frame;
+use lienav_io::geodesy::Datum;
 
 /// Every setting of [`Settings`], in the order of its fields.
 pub const SPECS: &[Spec] = Settings::SPECS;
@@ -54,10 +55,50 @@ settings! {
         odometry: OdometrySettings;
         /// Tags on /tf.
         tags: TagSettings;
+        /// What measures the pose from outside.
+        gnss: GnssSettings;
         /// Where the map is kept.
         map: MapSettings;
         /// What the user asks of the pose.
         quality: QualitySettings;
+    }
+}
+
+settings! {
+    /// What measures the pose from outside.
+    pub struct GnssSettings {
+        /// Use absolute_pose; the position alone where the variance of its heading is 0 or beyond 1 rad^2.
+        use_absolute_pose: bool = false;
+        /// Use fix, of a satellite receiver: east and north of a datum.
+        use_fix: bool = false;
+        /// The datum: the first fix, or the place given here.
+        datum: DatumFrom = DatumFrom::FirstFix, one_of DatumFrom::WORDS;
+        /// Latitude of the datum, degrees.
+        latitude_deg: f64 = 0.0, within -89.9..=89.9, unit "degree";
+        /// Longitude of the datum, degrees.
+        longitude_deg: f64 = 0.0, within -360.0..=360.0, unit "degree";
+        /// Height of the datum above the ellipsoid, m.
+        altitude_m: f64 = 0.0, within -1000.0..=10_000.0, unit "m";
+    }
+}
+
+words! {
+    /// Where the world's frame has its origin, x east and y north.
+    pub enum DatumFrom {
+        /// At the first fix.
+        FirstFix = "first_fix",
+        /// At `gnss.latitude_deg`, `gnss.longitude_deg`, `gnss.altitude_m`.
+        Given = "given",
+    }
+}
+
+impl GnssSettings {
+    /// The datum, where it is given.
+    pub fn given(&self) -> Option<Datum> {
+        match self.datum {
+            DatumFrom::FirstFix => None,
+            DatumFrom::Given => Datum::new(self.latitude_deg, self.longitude_deg, self.altitude_m),
+        }
     }
 }
 

@@ -25,6 +25,7 @@ use crate::ros::queue::{Next, Queue};
 use crate::ros::stop::Stop;
 use lienav_base::stamp::Stamp;
 use lienav_io::convert::{self, Refusal};
+use lienav_io::geodesy::Datum;
 use lienav_io::messages;
 use lienav_lie::Se2;
 use lienav_slam::{DropReason, MapMode, Slam, Step, TimeJump};
@@ -50,6 +51,8 @@ pub struct Worker {
     display: Display,
     diagnostics: Diagnostics,
     tally: Tally,
+    /// The origin of the world, where a satellite receiver has told one.
+    datum: Option<Datum>,
     events: Events,
     clock: RosClock,
     newest: Option<Arrival>,
@@ -98,6 +101,7 @@ impl Worker {
             display: Display::of(node, &settings)?,
             diagnostics: Diagnostics::of(node)?,
             tally: Tally::new(settings.use_imu),
+            datum: settings.gnss.given(),
             newest: None,
             keeper: Keeper::new(),
             quality: Window::default(),
@@ -138,6 +142,14 @@ impl Worker {
                 }
                 Next::Message(received, Message::Transforms(message)) => self.transforms(received, &message),
                 Next::Message(_, Message::Imu(message)) => self.imu(&message),
+                Next::Message(received, Message::AbsolutePose(message)) => {
+                    let features = convert::absolute_pose(&message, &[]);
+                    self.outside(received, features, Topic::AbsolutePose);
+                }
+                Next::Message(received, Message::Fix(message)) => {
+                    let features = convert::nav_sat_fix(&message, &[], &mut self.datum);
+                    self.outside(received, features, Topic::Fix);
+                }
                 Next::Message(_, Message::InitialPose(message)) => self.initial_pose(&message),
                 Next::Message(_, Message::Unreadable(topic, error)) => self.unreadable(topic, &error),
                 Next::Request(request) => self.answer(request),

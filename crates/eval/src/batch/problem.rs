@@ -7,11 +7,11 @@ use super::sight::Sight;
 use super::{Loss, Settings};
 use lienav_lie::{Se2, wrap_angle};
 use lienav_slam::{
-    Calibration, CalibrationParameter, Config, LandmarkMap, MOTION, MapLandmark, Role, SENSOR, Sensor, Sensors,
-    StereoModel, Subject, Trace,
+    Calibration, CalibrationEstimate, CalibrationParameter, Config, LandmarkMap, MOTION, MapLandmark, Role, SENSOR,
+    Sensor, Sensors, StereoModel, Subject, Trace,
 };
 use nalgebra::{DVector, Matrix2, Matrix3, SMatrix, SVector, Vector2, Vector3};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Everything that is known.
 pub struct Problem {
@@ -45,6 +45,9 @@ pub struct Unknowns {
     pub calibration: Calibration,
 }
 
+/// The standard deviation of what is not known, m or rad.
+const NOTHING_KNOWN: f64 = 1e6;
+
 /// What is known of the first pose.
 enum Prior {
     Known,
@@ -59,10 +62,23 @@ impl Problem {
         (config, map): (&Config, &LandmarkMap),
         settings: &Settings,
         added: &[Sensor],
+        guess: &[CalibrationEstimate],
     ) -> Option<(Self, Unknowns)> {
-        let sensors = Sensors::new(&config.sensor, StereoModel::Bearings, added);
-        let priors = settings.priors(&config.calibration);
-        let calibration = Calibration::new(&priors);
+        let sensors = Sensors::with_antenna(&config.sensor, &config.absolute, StereoModel::Bearings, added);
+        let mut priors = settings.priors(&config.calibration);
+        let lasting = std::mem::take(&mut priors.world.error_std_m);
+        let mut calibration = Calibration::new(&priors);
+        let known_of = |parameter: &CalibrationParameter| guess.iter().find(|known| known.parameter == *parameter);
+        let frame = |parameter: &CalibrationParameter| match parameter {
+            CalibrationParameter::WorldX | CalibrationParameter::WorldY | CalibrationParameter::WorldYaw => {
+                known_of(parameter).map_or(0.0, |known| known.value)
+            }
+            _ => 0.0,
+        };
+        calibration.correct(&calibration.active().iter().map(frame).collect::<Vec<_>>());
+        let (mut now_s, mut last_fix_s) = (0.0, None);
+        let settled = settled(trace);
+        let mut lives: HashMap<u32, usize> = HashMap::new();
         let model = MotionModel { config: config.motion.clone(), discretization: settings.discretization };
         let moved_first = !trace.steps.first()?.segments.is_empty();
         let mut poses = if moved_first { vec![config.initial.pose()] } else { Vec::new() };
@@ -74,14 +90,29 @@ impl Problem {
             if !poses.is_empty() {
                 motions.push(Motion::new(&step.segments, &model, &calibration));
             }
+            now_s += step.segments.iter().map(|segment| segment.duration).sum::<f64>();
             for traced in &step.readings {
-                let sight = |landmark| Sight { pose: poses.len(), landmark, reading: traced.reading };
+                let of_world = sensors.is_of_world(&traced.reading);
+                let scale = if of_world && lasting > 0.0 {
+                    let since = last_fix_s.replace(now_s).map_or(f64::INFINITY, |last: f64| now_s - last);
+                    lasting_variance(lasting, config.calibration.world.error_time_s, since)
+                } else {
+                    0.0
+                };
+                let reading = traced.reading.with_variance(scale);
+                let sight = |landmark| Sight { pose: poses.len(), landmark, reading };
                 let is_used = traced.role != Role::Gated || settings.loss != Loss::Squares;
                 let Subject::Feature((feature, position)) = traced.subject else {
                     sights.extend(is_used.then(|| sight(None)));
                     continue;
                 };
                 if traced.role == Role::First {
+                    let life = lives.entry(feature).and_modify(|life| *life += 1).or_insert(0);
+                    if !settled.contains(&(feature, *life)) {
+                        // The run has not told where this landmark is.
+                        landmark_of.remove(&feature);
+                        continue;
+                    }
                     landmark_of.insert(feature, landmarks.len());
                     landmarks.push(position);
                     identities.push(feature);
@@ -113,6 +144,10 @@ impl Problem {
         let duration = motions.iter().map(Motion::duration).sum::<f64>();
         let prior_of = |parameter: &CalibrationParameter| {
             let prior = priors.prior(*parameter);
+            if prior == lienav_slam::Prior::default() {
+                // Where the map lies in the world: nothing is known.
+                return (*parameter, 0.0, NOTHING_KNOWN);
+            }
             (*parameter, prior.value, prior.sigma.hypot(prior.walk * duration.sqrt()))
         };
         let problem = Self {
@@ -231,6 +266,34 @@ impl Problem {
         next.calibration.correct(&correction);
         next
     }
+}
+
+/// The landmarks that the filter has placed, by identity and by which life of it: one that is begun by several places
+/// may not have been told from its image by the end.
+fn settled(trace: &Trace) -> HashSet<(u32, usize)> {
+    let mut lives: HashMap<u32, (usize, bool)> = HashMap::new();
+    let mut settled = HashSet::new();
+    for traced in trace.steps.iter().flat_map(|step| &step.readings) {
+        let Subject::Feature((id, _)) = traced.subject else { continue };
+        match traced.role {
+            Role::First => {
+                let life = lives.entry(id).and_modify(|(life, _)| *life += 1).or_insert((0, false));
+                life.1 = traced.is_placed;
+                if traced.is_placed {
+                    settled.insert((id, life.0));
+                }
+            }
+            Role::Again => settled.extend(lives.get(&id).map(|(life, _)| (id, *life))),
+            Role::Gated | Role::Held => {}
+        }
+    }
+    settled
+}
+
+/// The variance with which readings whose errors last tell as much as they do together, `since` seconds after the last:
+/// σ² coth(Δt/2T), as of [`Sensors::repetition`].
+fn lasting_variance(std_m: f64, time_s: f64, since_s: f64) -> f64 {
+    std_m * std_m / (0.5 * since_s.max(1e-3) / time_s).tanh()
 }
 
 /// A map that claims to be exact is taken to be so to a micrometre, m².

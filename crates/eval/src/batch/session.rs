@@ -32,7 +32,9 @@ impl Session {
     /// A configuration that cannot be used; its filter is replaced by `iterated`.
     pub fn new(study: &Study, settings: Settings, sensors: &[Sensor]) -> Result<Self, ConfigError> {
         let name = study.filter.clone();
-        let config = Config { filter: FRONT_END.into(), ..study.config() };
+        let mut config = Config { filter: FRONT_END.into(), ..study.config() };
+        // The estimate is of one map, and so is the filter's ahead of it.
+        config.map.local_features = 0;
         let mut filter = run::Session::new(study.composed(FRONT_END)?, &config, sensors)?;
         filter.slam.keep_trace();
         Ok(Self { filter, name, config, settings, sensors: sensors.to_vec(), map: LandmarkMap::default() })
@@ -81,7 +83,8 @@ impl Session {
         let trace = self.filter.slam.trace().cloned().unwrap_or_default();
         let mut run = self.filter.finish();
         run.filter = self.name;
-        let Some((problem, guess)) = Problem::new(&trace, (&self.config, &self.map), &self.settings, &self.sensors)
+        let Some((problem, guess)) =
+            Problem::new(&trace, (&self.config, &self.map), &self.settings, &self.sensors, &run.calibration)
         else {
             return (run, None);
         };

@@ -52,7 +52,9 @@ impl Settings {
         let mut priors = config.clone();
         if self.calibrates && *config == CalibrationConfig::default() {
             for (parameter, sigma) in USUAL_PRIORS {
-                *priors.prior_mut(parameter) = Prior { sigma, ..Prior::default() };
+                if let Some(prior) = priors.prior_mut(parameter) {
+                    *prior = Prior { sigma, ..Prior::default() };
+                }
             }
         }
         priors

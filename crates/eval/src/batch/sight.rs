@@ -5,7 +5,7 @@ use super::normal::{AT_CALIBRATION, Row, WIDTH};
 use super::problem::map_from_body;
 use lienav_lie::{Se2, skew};
 use lienav_slam::{Expected, MOTION, Mount, Reading, SENSOR, Sensors};
-use nalgebra::{SMatrix, Vector2};
+use nalgebra::{SMatrix, Vector2, Vector3};
 
 /// A feature that was seen from a pose, or a reading of the pose itself.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,9 @@ impl Sight {
     /// where the sensor has no model: a feature on top of it.
     pub fn cost(&self, sensors: Mounted<'_>, pose: &Se2, landmark: Option<&Vector2<f64>>, loss: Loss) -> Option<f64> {
         let row = self.whitened(sensors, pose, landmark)?;
-        Some(loss.of(row.residual.norm_squared()))
+        // The logarithm of a mixture: of readings as the noise says, and of disturbed ones.
+        let disturbed = 2.0 * self.trust(sensors, &row).max(1e-300).ln();
+        Some(loss.of(row.residual.norm_squared()) + disturbed)
     }
 
     /// The whitened residual, linearized for X ← X Exp(ξ), p ← p + δ: δz = −u − Jz ω + Rᵀδ, with the weight of the
@@ -39,8 +41,18 @@ impl Sight {
         loss: Loss,
     ) -> Option<Row<3>> {
         let row = self.whitened(sensors, pose, landmark)?;
-        let root = loss.weight(row.residual.norm_squared()).sqrt();
+        let root = (loss.weight(row.residual.norm_squared()) * self.trust(sensors, &row)).sqrt();
         Some(Row { residual: row.residual * root, jacobian: row.jacobian * root })
+    }
+
+    /// The probability that the reading is as its noise says.
+    fn trust(&self, (sensors, _): Mounted<'_>, row: &Row<3>) -> f64 {
+        if sensors.dim(&self.reading) != 1 {
+            return 1.0;
+        }
+        let variance = self.reading.noise()[(0, 0)];
+        let residual = Vector3::new(row.residual.x * variance.sqrt(), 0.0, 0.0);
+        sensors.trust(&self.reading, &residual, self.reading.noise())
     }
 
     fn whitened(&self, (sensors, mounts): Mounted<'_>, pose: &Se2, landmark: Option<&Vector2<f64>>) -> Option<Row<3>> {
@@ -62,7 +74,7 @@ impl Sight {
             }
         };
         if let Some(by_calibration) = expected.by_calibration {
-            jacobian.fixed_view_mut::<3, SENSOR>(0, AT_CALIBRATION + MOTION).copy_from(&-by_calibration);
+            jacobian.fixed_view_mut::<3, SENSOR>(0, AT_CALIBRATION + MOTION).copy_from(&-by_calibration.whole());
         }
         match expected.dim {
             1 => whiten::<1>(&expected, &jacobian),
@@ -99,7 +111,9 @@ mod tests {
         let config = SensorConfig { x_m: 0.2, y_m: -0.1, yaw_rad: 0.3, ..SensorConfig::default() };
         let mut priors = CalibrationConfig::default();
         for parameter in &CalibrationParameter::ALL[MOTION..] {
-            *priors.prior_mut(*parameter) = Prior { value: 0.05, sigma: 0.1, walk: 0.0 };
+            if let Some(prior) = priors.prior_mut(*parameter) {
+                *prior = Prior { value: 0.05, sigma: 0.1, walk: 0.0 };
+            }
         }
         let calibration = Calibration::new(&priors);
         let sensors = Sensors::new(&config, StereoModel::Bearings, &[]);

@@ -119,7 +119,8 @@ fn the_gradient_is_that_of_the_cost() {
                 reading.role = Role::Again;
             }
         }
-        let (problem, guess) = Problem::new(&trace, (&config(&recording, "default"), &map), &settings, &[]).unwrap();
+        let (problem, guess) =
+            Problem::new(&trace, (&config(&recording, "default"), &map), &settings, &[], &[]).unwrap();
         assert!(problem.normal(&guess).gradient.norm() > 0.0);
         let mut random = ChaCha8Rng::seed_from_u64(2);
         let mut draw =

@@ -301,7 +301,8 @@ impl Readings {
     fn push(&mut self, reading: &SeenReading, pose: &Se2) {
         let role = match reading.role {
             Role::Again => 0,
-            Role::First => 1,
+            // A landmark that may be at several places is being begun.
+            Role::First | Role::Held => 1,
             Role::Gated => 2,
         };
         let (place, role) = match (reading.place, reading.in_map) {

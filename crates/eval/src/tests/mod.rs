@@ -4,5 +4,6 @@ mod faults;
 mod found;
 mod gap;
 mod known_map;
+mod parts;
 mod saved;
 mod stamps;

@@ -8,7 +8,10 @@ use super::read::{BagReader, Topic};
 use super::topics::{Role, Topics, roles_of};
 use crate::convert::{self, Expected, Frame, Frames, Refusal, pose_of, stamp_of};
 use crate::files::folder_of;
-use crate::messages::{Imu, Message, Odometry, PointCloud2, PoseStamped, PoseWithCovarianceStamped, TfMessage};
+use crate::geodesy::Datum;
+use crate::messages::{
+    Imu, Message, NavSatFix, Odometry, PointCloud2, PoseStamped, PoseWithCovarianceStamped, TfMessage,
+};
 use crate::recording::{Input, OpenError, Recording};
 use lienav_slam::FeatureKind;
 use std::collections::BTreeMap;
@@ -180,6 +183,8 @@ struct Intake {
     sensor: Expected,
     imu: Expected,
     truth: Expected,
+    /// The first fix.
+    datum: Option<Datum>,
 }
 
 impl Intake {
@@ -193,6 +198,7 @@ impl Intake {
             imu: Expected::new("imu_frame", frames.imu_frame),
             // No node reads the truth, so no parameter names its frame.
             truth: Expected::new("", None),
+            datum: None,
         }
     }
 
@@ -218,6 +224,14 @@ impl Intake {
                 let features = convert::features(&message, &or_base(&self.sensor, &self.base), self.preferred)?;
                 self.sensor.learn(&message.header.frame_id);
                 return Ok(Some(Input::Features(features)));
+            }
+            Role::AbsolutePose => {
+                let message: PoseWithCovarianceStamped = cdr::decode(bytes)?;
+                return Ok(Some(Input::Features(convert::absolute_pose(&message, &[])?)));
+            }
+            Role::Fix => {
+                let message: NavSatFix = cdr::decode(bytes)?;
+                return Ok(Some(Input::Features(convert::nav_sat_fix(&message, &[], &mut self.datum)?)));
             }
             Role::Truth => self.take_truth(&true_pose(type_name, bytes)?)?,
             Role::TrueLandmarks => {

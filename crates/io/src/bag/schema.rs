@@ -190,6 +190,23 @@ pub const DEFINITIONS: &[Definition] = &[
             float64[9] linear_acceleration_covariance\n",
     },
     Definition {
+        name: "sensor_msgs/msg/NavSatStatus",
+        hash: "RIHS01_d1ed3befa628e09571bd273b888ba1c1fd187c9a5e0006b385d7e5e9095a3204",
+        text: "int8 status\n\
+            uint16 service\n",
+    },
+    Definition {
+        name: "sensor_msgs/msg/NavSatFix",
+        hash: "RIHS01_62223ab3fe210a15976021da7afddc9e200dc9ec75231c1b6a557fc598a65404",
+        text: "std_msgs/Header header\n\
+            NavSatStatus status\n\
+            float64 latitude\n\
+            float64 longitude\n\
+            float64 altitude\n\
+            float64[9] position_covariance\n\
+            uint8 position_covariance_type\n",
+    },
+    Definition {
         name: "rosgraph_msgs/msg/Clock",
         hash: "RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564",
         text: "builtin_interfaces/Time clock\n",
@@ -228,7 +245,7 @@ mod tests {
 
     #[test]
     fn every_field_has_a_known_type() {
-        const PLAIN: [&str; 6] = ["int32", "uint32", "uint8", "bool", "float64", "string"];
+        const PLAIN: [&str; 8] = ["int8", "int32", "uint16", "uint32", "uint8", "bool", "float64", "string"];
         for definition in DEFINITIONS {
             let messages = definition.text.lines().filter(|l| !PLAIN.contains(&l.split([' ', '[']).next().unwrap()));
             assert_eq!(messages.count(), definition.parts().count(), "{}", definition.name);

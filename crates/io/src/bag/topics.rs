@@ -2,7 +2,7 @@
 
 use super::read::Topic;
 use crate::convert::Frames;
-use crate::messages::{Imu, Message, Odometry, PointCloud2, PoseStamped, PoseWithCovarianceStamped};
+use crate::messages::{Imu, Message, NavSatFix, Odometry, PointCloud2, PoseStamped, PoseWithCovarianceStamped};
 
 /// Which topics of a bag to read, and in which frames. `None` means the usual name, or, for what the filter is fed
 /// with, the only topic of the right type where there is none of that name. Truth is never guessed: another pose taken
@@ -15,6 +15,10 @@ pub struct Topics {
     pub features: Option<String>,
     /// `sensor_msgs/Imu`; usually `/imu`.
     pub imu: Option<String>,
+    /// `geometry_msgs/PoseWithCovarianceStamped` in the world; usually `/absolute_pose`.
+    pub absolute_pose: Option<String>,
+    /// `sensor_msgs/NavSatFix`; usually `/fix`.
+    pub fix: Option<String>,
     /// `geometry_msgs/PoseStamped`, `…/PoseWithCovarianceStamped` or `nav_msgs/Odometry`; usually
     /// `/ground_truth/pose`.
     pub truth: Option<String>,
@@ -33,6 +37,10 @@ pub enum Role {
     Features,
     /// Gyroscope.
     Imu,
+    /// Positions and poses in the world.
+    AbsolutePose,
+    /// Fixes of a satellite receiver.
+    Fix,
     /// True poses.
     Truth,
     /// True positions of features.
@@ -41,7 +49,8 @@ pub enum Role {
 
 impl Role {
     /// All roles.
-    pub const ALL: [Self; 5] = [Self::Odometry, Self::Features, Self::Imu, Self::Truth, Self::TrueLandmarks];
+    pub const ALL: [Self; 7] =
+        [Self::Odometry, Self::Features, Self::Imu, Self::AbsolutePose, Self::Fix, Self::Truth, Self::TrueLandmarks];
 
     /// The topic that usually has it.
     pub const fn usual_name(self) -> &'static str {
@@ -49,6 +58,8 @@ impl Role {
             Self::Odometry => "/odom",
             Self::Features => "/features",
             Self::Imu => "/imu",
+            Self::AbsolutePose => "/absolute_pose",
+            Self::Fix => "/fix",
             Self::Truth => "/ground_truth/pose",
             Self::TrueLandmarks => "/ground_truth/landmarks",
         }
@@ -60,6 +71,8 @@ impl Role {
             Self::Odometry => &[Odometry::TYPE],
             Self::Features | Self::TrueLandmarks => &[PointCloud2::TYPE],
             Self::Imu => &[Imu::TYPE],
+            Self::AbsolutePose => &[PoseWithCovarianceStamped::TYPE],
+            Self::Fix => &[NavSatFix::TYPE],
             Self::Truth => &[PoseStamped::TYPE, PoseWithCovarianceStamped::TYPE, Odometry::TYPE],
         }
     }
@@ -73,6 +86,8 @@ impl Role {
             Self::Odometry => &topics.odometry,
             Self::Features => &topics.features,
             Self::Imu => &topics.imu,
+            Self::AbsolutePose => &topics.absolute_pose,
+            Self::Fix => &topics.fix,
             Self::Truth => &topics.truth,
             Self::TrueLandmarks => &topics.true_landmarks,
         }

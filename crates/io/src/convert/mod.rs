@@ -19,6 +19,7 @@
 //! ```
 
 mod frame;
+mod outside;
 mod placed;
 mod read;
 mod refusal;
@@ -27,6 +28,7 @@ mod tags;
 mod write;
 
 pub use frame::{Expected, Frame, Frames, Origin, check_frame};
+pub use outside::{MAX_YAW_VARIANCE, absolute_pose, absolute_pose_message, nav_sat_fix};
 pub use placed::{isometry_of, placed_odometry, pose_array, seated_features, twist};
 pub use read::{
     features, imu, imu_sample, initial_pose, landmarks, magnetic_field, odometry, planar_block, pose_of, stamp_of,

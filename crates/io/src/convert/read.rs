@@ -22,7 +22,7 @@ pub fn stamp_of(time: &Time) -> Result<Stamp, Refusal> {
     Ok(Stamp::from_parts(time.sec, time.nanosec))
 }
 
-fn check_header(header: &Header, allowed: &[Frame<'_>]) -> Result<Stamp, Refusal> {
+pub(super) fn check_header(header: &Header, allowed: &[Frame<'_>]) -> Result<Stamp, Refusal> {
     check_frame("frame_id", &header.frame_id, allowed)?;
     stamp_of(&header.stamp)
 }

@@ -71,11 +71,23 @@ pub enum Refusal {
     /// An inertial message that says that it has no linear acceleration (REP 145).
     #[error("linear_acceleration_covariance[0] is -1: the message has no linear acceleration")]
     NoLinearAcceleration,
+    /// A receiver that has no fix.
+    #[error("status.status is {status}: the receiver has no fix; nothing is to be done but to wait for one")]
+    NoFix {
+        /// The status.
+        status: i8,
+    },
+    /// A fix that cannot be used.
+    #[error("the fix is not used: {why}; repair the driver, or set the datum (gnss.latitude_deg, gnss.longitude_deg)")]
+    BadFix {
+        /// Why not.
+        why: &'static str,
+    },
 }
 
 impl Refusal {
     /// All words of [`Refusal::word`].
-    pub const WORDS: [&'static str; 9] = [
+    pub const WORDS: [&'static str; 11] = [
         "bad_layout",
         "unknown_frame",
         "bad_stamp",
@@ -85,6 +97,8 @@ impl Refusal {
         "no_transform",
         "tilted_sensor",
         "bad_transform",
+        "no_fix",
+        "bad_fix",
     ];
 
     /// The reason as one word: the one it is counted under in `/diagnostics` and in reports.
@@ -99,6 +113,8 @@ impl Refusal {
             Self::NoTransform { .. } => Self::WORDS[6],
             Self::TiltedSensor { .. } => Self::WORDS[7],
             Self::BadTransform { .. } => Self::WORDS[8],
+            Self::NoFix { .. } => Self::WORDS[9],
+            Self::BadFix { .. } => Self::WORDS[10],
         }
     }
 }

@@ -95,7 +95,15 @@ impl Seat {
             FeatureKind::RangeBearing => Err(refused("ranges and bearings lie in its own plane")),
             FeatureKind::StereoBearings if is_level && !self.is_upside_down() => Ok(()),
             FeatureKind::StereoBearings => Err(refused("bearings of cameras lie in their own plane")),
-            FeatureKind::Added(_) => Ok(()),
+            FeatureKind::Bearing if is_level => {
+                if self.is_upside_down() {
+                    features.observations.iter_mut().for_each(|o| o.value = [-o.value.xy().x].into());
+                }
+                Ok(())
+            }
+            FeatureKind::Bearing => Err(refused("bearings lie in its own plane")),
+            // A range has no direction, and a place in the world is not seen from the sensor.
+            FeatureKind::Range | FeatureKind::WorldPosition | FeatureKind::WorldPose | FeatureKind::Added(_) => Ok(()),
         }
     }
 }

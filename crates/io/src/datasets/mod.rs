@@ -6,6 +6,7 @@
 //!   laboratory.
 //! - [`open_victoria`]: Victoria Park, of the Australian Centre for Field Robotics (Nebot, Guivant), with its trunks
 //!   detected and its arrays written as text.
+//! - [`open_plaza`]: Plaza, a mowing robot among radio beacons (Djugash and Singh, CMU), its arrays written as CSV.
 //! - [`open_g2o`]: graphs of poses and landmarks, g2o's and its older form, as of the iSAM distribution.
 //! - [`open_broad`]: BROAD, the Berlin Robust Orientation Estimation Assessment Dataset (Laidig et al. 2021), CC BY
 //!   4.0, a trial as compressed CSV.
@@ -15,6 +16,7 @@ mod broad;
 mod euroc;
 mod g2o;
 mod mrclam;
+mod plaza;
 mod text;
 mod victoria;
 mod woods;
@@ -23,6 +25,7 @@ pub use broad::open as open_broad;
 pub use euroc::open as open_euroc;
 pub use g2o::{StatedNoise, open as open_g2o};
 pub use mrclam::open as open_mrclam;
+pub use plaza::open as open_plaza;
 pub use victoria::open as open_victoria;
 pub use woods::open as open_woods;
 
@@ -43,7 +46,7 @@ pub struct Format {
 }
 
 /// The formats of data sets that a robot among landmarks recorded.
-pub const FORMATS: &[Format] = &[woods::FORMAT, mrclam::FORMAT, victoria::FORMAT, g2o::FORMAT];
+pub const FORMATS: &[Format] = &[woods::FORMAT, mrclam::FORMAT, victoria::FORMAT, g2o::FORMAT, plaza::FORMAT];
 
 #[cfg(test)]
 mod tests;

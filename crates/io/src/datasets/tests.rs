@@ -56,6 +56,28 @@ fn the_woods_have_a_cloud_for_each_odometry_message_and_lose_no_sighting() {
 }
 
 #[test]
+fn plaza_has_motions_as_velocities_and_ranges_by_themselves() {
+    let folder = folder(&[
+        ("groundtruth.csv", "t_s,x_m,y_m,yaw_rad\n10.0,1,2,4.2\n11.0,1,3,4.2\n"),
+        ("landmarks.csv", "landmark,x_m,y_m\n5,-17,59\n"),
+        ("odometry.csv", "t_s,distance_m,turn_rad\n10.2,0.1,-0.02\n10.2,0.1,0\n10.4,0.2,0.04\n"),
+        ("ranges.csv", "t_s,landmark,range_m\n10.3,5,65.5\n"),
+    ]);
+    let recording = open_plaza(folder.path()).unwrap();
+    let moved: Vec<_> = odometry(&recording).iter().map(|o| (o.stamp.secs(), o.velocity.x, o.yaw_rate)).collect();
+    let expected = [(10.0, 0.0, 0.0), (10.2, 0.5, -0.1), (10.4, 1.0, 0.2)];
+    for (found, expected) in moved.iter().zip(&expected) {
+        let error = (found.0 - expected.0).abs() + (found.1 - expected.1).abs() + (found.2 - expected.2).abs();
+        assert!(error < 1e-6, "{found:?} {expected:?}");
+    }
+    assert_eq!((moved.len(), recording.dropped.get("duplicate_stamp")), (3, Some(&1)));
+    let seen = clouds(&recording)[0];
+    assert_eq!((seen.kind, seen.observations[0].id), (lienav_slam::FeatureKind::Range, Some(5)));
+    assert_eq!(seen.observations[0].value, [65.5].into());
+    assert_eq!(recording.config.unwrap().validate().map(|_| ()), Ok(()));
+}
+
+#[test]
 fn a_missing_file_a_wrong_column_and_a_bad_cell_are_named() {
     let error = |change: &dyn Fn(&std::path::Path)| {
         let folder = folder(&WOODS);

@@ -140,7 +140,7 @@ impl CloudRoom {
         let recent = memory.recent();
         self.targets.clear();
         for (feature, f) in state.features.iter().enumerate() {
-            if taken.iter().any(|other| other.subject == Subject::Feature(feature)) {
+            if f.is_viewpoint || taken.iter().any(|other| other.subject == Subject::Feature(feature)) {
                 continue;
             }
             let p = match state.coordinates {

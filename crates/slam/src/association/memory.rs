@@ -315,6 +315,9 @@ impl Memory {
     fn look(&mut self, state: &State) {
         for i in 0..state.features.len() {
             let feature = &state.features[i];
+            if feature.is_viewpoint {
+                continue;
+            }
             let z = state.in_robot(i);
             let distance = z.norm();
             let spread = state.relative_spread(i).max(0.0).sqrt();

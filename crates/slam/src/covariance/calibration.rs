@@ -134,6 +134,31 @@ impl Covariance {
         }
     }
 
+    /// The error of a row is multiplied by a factor.
+    pub fn scale_row(&mut self, row: usize, factor: f64) {
+        for j in 0..self.dim() {
+            let scale = if j == row { factor * factor } else { factor };
+            self.set(row, j, self.get(row, j) * scale);
+        }
+    }
+
+    /// Three rows get errors that follow from those of other rows, x_a = Σ c_a·x_row + n with Cov(n) = `noise`.
+    pub fn derive_rows(&mut self, rows: [usize; 3], sources: &[(usize, [f64; 3])], noise: &Matrix3<f64>) {
+        let along = |p: &Self, a: usize, j: usize| sources.iter().map(|(row, c)| c[a] * p.get(*row, j)).sum::<f64>();
+        for (a, row) in rows.into_iter().enumerate() {
+            for j in (0..self.dim()).filter(|j| !rows.contains(j)) {
+                let shared = along(self, a, j);
+                self.set(row, j, shared);
+            }
+        }
+        for (a, one) in rows.into_iter().enumerate() {
+            for (b, other) in rows.into_iter().enumerate().take(a + 1) {
+                let own = sources.iter().map(|(row, c)| c[b] * along(self, a, *row)).sum::<f64>();
+                self.set(one, other, own + noise[(a, b)]);
+            }
+        }
+    }
+
     /// Parameter `k` has wandered: its variance grows.
     pub fn add_calibration_variance(&mut self, k: usize, variance: f64) {
         let row = Self::calibration_row(k);

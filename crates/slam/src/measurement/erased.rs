@@ -3,7 +3,7 @@
 
 use super::value::{checked_covariance, fixed, padded};
 use super::{Component, LandmarkMeasurement, MAX_DIM, PoseMeasurement};
-use crate::calibration::{Calibration, SENSOR, SensorJacobian};
+use crate::calibration::{Calibration, OF_ONE_KIND, SensorJacobian};
 use crate::sensor::Reading;
 use crate::{CalibrationParameter, DropReason, Observation};
 use lienav_lie::{Se2, skew, wrap_angle};
@@ -18,9 +18,14 @@ pub struct Mount {
     pub pose: Se2,
     rotation: Matrix2<f64>,
     range_bias: f64,
+    range_scale: f64,
     bearing_bias: f64,
     /// Whether any of these is estimated.
     is_calibrated: bool,
+    /// The map in the world.
+    pub world: Se2,
+    /// The lasting error of positions in the world.
+    pub world_error: Vector2<f64>,
 }
 
 impl Mount {
@@ -31,8 +36,11 @@ impl Mount {
             pose: nominal,
             rotation: nominal.rotation(),
             range_bias: 0.0,
+            range_scale: 0.0,
             bearing_bias: 0.0,
             is_calibrated: calibration.sensor().next().is_some(),
+            world: Se2::identity(),
+            world_error: Vector2::zeros(),
         };
         mount.take_over(calibration);
         mount
@@ -55,6 +63,24 @@ impl Mount {
         self.rotation = self.pose.rotation();
         self.range_bias = of(CalibrationParameter::RangeBias);
         self.bearing_bias = of(CalibrationParameter::BearingBias);
+        self.range_scale = of(CalibrationParameter::RangeScale);
+        self.world = calibration.world();
+        self.world_error = Vector2::new(of(CalibrationParameter::ErrorX), of(CalibrationParameter::ErrorY));
+    }
+
+    /// Without calibration.
+    pub fn nominal(&self) -> Se2 {
+        self.nominal
+    }
+
+    /// Whether it is, or may be, elsewhere than at the base's origin.
+    pub fn is_off_centre(&self) -> bool {
+        self.nominal.p != Vector2::zeros() || self.pose.p != Vector2::zeros() || self.is_calibrated
+    }
+
+    /// Whether anything about the sensor is estimated.
+    pub fn is_calibrated(&self) -> bool {
+        self.is_calibrated
     }
 
     /// From the base frame to the sensor frame, R(ψ)ᵀ(z − m), with the rotation that is at hand.
@@ -64,12 +90,12 @@ impl Mount {
         Vector2::new(c * d.x + s * d.y, c * d.y - s * d.x)
     }
 
-    /// By what the numbers of a reading are off.
-    fn bias<const D: usize>(&self, components: &[Component; D]) -> SVector<f64, D> {
+    /// What an unbiased sensor would have read: a range is (1 + s)·read − b.
+    fn unbiased<const D: usize>(&self, components: &[Component; D], read: SVector<f64, D>) -> SVector<f64, D> {
         SVector::from_fn(|k, _| match components[k] {
-            Component::Linear | Component::Angle => 0.0,
-            Component::Range => self.range_bias,
-            Component::Bearing => self.bearing_bias,
+            Component::Linear | Component::Angle => read[k],
+            Component::Range => read[k] * (1.0 + self.range_scale) - self.range_bias,
+            Component::Bearing => read[k] - self.bearing_bias,
         })
     }
 }
@@ -99,6 +125,11 @@ pub trait Erased: fmt::Debug + Send + Sync {
     /// Whether it measures the pose, and not a landmark.
     fn is_of_pose(&self) -> bool;
 
+    /// Whether it measures in the world, and not in the map.
+    fn is_of_world(&self) -> bool {
+        false
+    }
+
     /// The numbers of a usable observation, and their covariance.
     fn read(&self, observation: &Observation) -> Result<(Vector3<f64>, Matrix3<f64>), DropReason>;
 
@@ -117,6 +148,12 @@ pub trait Erased: fmt::Debug + Send + Sync {
     /// Where a reading puts a new landmark, in the base frame, and the covariance of that.
     fn place(&self, mount: &Mount, reading: &Reading) -> Option<(Vector2<f64>, Matrix2<f64>)>;
 
+    /// Where the landmark of a reading may be, in the base frame, if the reading does not determine it.
+    fn hypotheses(&self, mount: &Mount, reading: &Reading) -> Vec<(Vector2<f64>, Matrix2<f64>)>;
+
+    /// The probability that a reading with this residual is one as the noise says; 1 where nothing disturbs.
+    fn trust(&self, residual: &Vector3<f64>, covariance: &Matrix3<f64>) -> f64;
+
     /// What a perfect sensor on `robot` reads of the landmarks, by identity.
     fn simulate(&self, robot: &Se2, mount: &Se2, landmarks: &[(u32, Vector2<f64>)])
     -> Vec<(Option<u32>, Vector3<f64>)>;
@@ -126,7 +163,7 @@ pub trait Erased: fmt::Debug + Send + Sync {
 }
 
 /// The numbers of an observation and its covariance, checked.
-fn numbers<const D: usize>(
+pub fn numbers<const D: usize>(
     observation: &Observation,
     noise: impl FnOnce(&SVector<f64, D>) -> SMatrix<f64, D, D>,
 ) -> Result<(SVector<f64, D>, SMatrix<f64, D, D>), DropReason> {
@@ -146,7 +183,7 @@ fn numbers<const D: usize>(
 }
 
 /// read − bias − predicted, wrapped where it is an angle.
-fn residual<const D: usize>(
+pub fn residual<const D: usize>(
     components: &[Component; D],
     unbiased: &SVector<f64, D>,
     predicted: &SVector<f64, D>,
@@ -176,27 +213,32 @@ impl<M: LandmarkMeasurement<D>, const D: usize> OfLandmark<M, D> {
         Self { components: measurement.components(), measurement }
     }
 
-    /// ∂(reading)/∂(x, y, yaw, range bias, bearing bias) from ∂(reading)/∂z_s and ∂(reading)/∂z: with z_s = R(ψ)ᵀ(z −
+    /// ∂(reading)/∂(x, y, yaw, range bias, bearing bias, range scale) from ∂(reading)/∂z_s and ∂(reading)/∂z: with z_s = R(ψ)ᵀ(z −
     /// m), ∂z_s/∂m = −R(ψ)ᵀ and ∂z_s/∂ψ = −J z_s.
     fn by_calibration(
         &self,
+        read: &SVector<f64, D>,
         in_sensor: &SMatrix<f64, D, 2>,
         in_base: &SMatrix<f64, D, 2>,
         z_sensor: &Vector2<f64>,
-    ) -> SMatrix<f64, D, SENSOR> {
-        let mut jacobian = SMatrix::<f64, D, SENSOR>::zeros();
+    ) -> SMatrix<f64, D, OF_ONE_KIND> {
+        let mut jacobian = SMatrix::<f64, D, OF_ONE_KIND>::zeros();
         jacobian.fixed_columns_mut::<2>(0).copy_from(&-in_base);
         jacobian.set_column(2, &-(in_sensor * skew(z_sensor)));
-        bias_columns(&self.components, &mut jacobian);
+        bias_columns(&self.components, read, &mut jacobian);
         jacobian
     }
 }
 
-fn bias_columns<const D: usize>(components: &[Component; D], jacobian: &mut SMatrix<f64, D, SENSOR>) {
+fn bias_columns<const D: usize>(
+    components: &[Component; D],
+    read: &SVector<f64, D>,
+    jacobian: &mut SMatrix<f64, D, OF_ONE_KIND>,
+) {
     for (k, component) in components.iter().enumerate() {
         match component {
             Component::Linear | Component::Angle => {}
-            Component::Range => jacobian[(k, 3)] = 1.0,
+            Component::Range => (jacobian[(k, 3)], jacobian[(k, 5)]) = (1.0, -read[k]),
             Component::Bearing => jacobian[(k, 4)] = 1.0,
         }
     }
@@ -232,8 +274,10 @@ impl<M: LandmarkMeasurement<D>, const D: usize> Erased for OfLandmark<M, D> {
         // other; the noise of a reading depends on where its feature is.
         let noise = self.measurement.noise_at(&fixed(&reading.covariance), &read, &z_sensor)?;
         let in_base = jacobian * mount.rotation.transpose();
-        let by_calibration = mount.is_calibrated.then(|| padded(&self.by_calibration(&jacobian, &in_base, &at)));
-        let residual = residual(&self.components, &(read - mount.bias(&self.components)), &predicted);
+        let by_calibration = mount
+            .is_calibrated
+            .then(|| SensorJacobian::of_sensor(padded(&self.by_calibration(&read, &jacobian, &in_base, &at))));
+        let residual = residual(&self.components, &mount.unbiased(&self.components, read), &predicted);
         Some(Expected {
             dim: D,
             residual: padded_vector(&residual),
@@ -250,10 +294,24 @@ impl<M: LandmarkMeasurement<D>, const D: usize> Erased for OfLandmark<M, D> {
 
     fn place(&self, mount: &Mount, reading: &Reading) -> Option<(Vector2<f64>, Matrix2<f64>)> {
         let read: SVector<f64, D> = fixed_vector(&reading.value);
-        let unbiased = read - mount.bias(&self.components);
+        let unbiased = mount.unbiased(&self.components, read);
         let (z_sensor, covariance) = self.measurement.place(&unbiased, &fixed(&reading.covariance))?;
         let r = mount.rotation;
         Some((mount.pose.transform(&z_sensor), r * covariance * r.transpose()))
+    }
+
+    fn hypotheses(&self, mount: &Mount, reading: &Reading) -> Vec<(Vector2<f64>, Matrix2<f64>)> {
+        let unbiased = mount.unbiased(&self.components, fixed_vector(&reading.value));
+        let mut all = self.measurement.hypotheses(&unbiased, &fixed(&reading.covariance));
+        for (z, covariance) in &mut all {
+            *z = mount.pose.transform(z);
+            *covariance = mount.rotation * *covariance * mount.rotation.transpose();
+        }
+        all
+    }
+
+    fn trust(&self, residual: &Vector3<f64>, covariance: &Matrix3<f64>) -> f64 {
+        self.measurement.trust(&fixed_vector(residual), &fixed(covariance))
     }
 
     fn simulate(
@@ -317,13 +375,13 @@ impl<M: PoseMeasurement<D>, const D: usize> Erased for OfPose<M, D> {
         let by_base = Matrix3::new(1.0, 0.0, lever.x, 0.0, 1.0, lever.y, 0.0, 0.0, 1.0);
         let by_calibration = mount.is_calibrated.then(|| {
             let by_mount = Matrix3::new(r[(0, 0)], r[(0, 1)], 0.0, r[(1, 0)], r[(1, 1)], 0.0, 0.0, 0.0, 1.0);
-            let mut jacobian = SMatrix::<f64, D, SENSOR>::zeros();
+            let mut jacobian = SMatrix::<f64, D, OF_ONE_KIND>::zeros();
             jacobian.fixed_columns_mut::<3>(0).copy_from(&(of_sensor * by_mount));
-            bias_columns(&self.components, &mut jacobian);
-            padded(&jacobian)
+            bias_columns(&self.components, &fixed_vector(&reading.value), &mut jacobian);
+            SensorJacobian::of_sensor(padded(&jacobian))
         });
         let read: SVector<f64, D> = fixed_vector(&reading.value);
-        let residual = residual(&self.components, &(read - mount.bias(&self.components)), &predicted);
+        let residual = residual(&self.components, &mount.unbiased(&self.components, read), &predicted);
         Some(Expected {
             dim: D,
             residual: padded_vector(&residual),
@@ -336,6 +394,14 @@ impl<M: PoseMeasurement<D>, const D: usize> Erased for OfPose<M, D> {
 
     fn place(&self, _: &Mount, _: &Reading) -> Option<(Vector2<f64>, Matrix2<f64>)> {
         None
+    }
+
+    fn hypotheses(&self, _: &Mount, _: &Reading) -> Vec<(Vector2<f64>, Matrix2<f64>)> {
+        Vec::new()
+    }
+
+    fn trust(&self, _: &Vector3<f64>, _: &Matrix3<f64>) -> f64 {
+        1.0
     }
 
     fn simulate(&self, robot: &Se2, mount: &Se2, _: &[(u32, Vector2<f64>)]) -> Vec<(Option<u32>, Vector3<f64>)> {

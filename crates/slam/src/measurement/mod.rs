@@ -3,24 +3,28 @@
 //! A measurement is one type. [`LandmarkMeasurement`] is a function of where a landmark is in the sensor frame, y =
 //! h(z) + b + n; [`PoseMeasurement`] a function of where the sensor is in the map. Both state their dimension D in
 //! their type, and the filter, the batch estimate and the simulator take them as a [`Sensor`](crate::Sensor): a
-//! measurement on its mount. [`Position`], [`RangeBearing`], [`StereoBearings`] and [`Triangulated`] are written
-//! against the same interface that a program outside of this crate has.
+//! measurement on its mount. [`Position`], [`RangeBearing`], [`Range`], [`Bearing`], [`StereoBearings`] and
+//! [`Triangulated`] are written against the same interface that a program outside of this crate has.
 
 mod erased;
 mod position;
 mod range_bearing;
+mod single;
 mod stereo;
 #[cfg(test)]
 mod tests;
 mod value;
+mod world;
 
 pub(crate) use erased::{Erased, OfLandmark, OfPose};
 pub use erased::{Expected, Mount};
 pub use position::Position;
 pub use range_bearing::RangeBearing;
+pub use single::{Bearing, Range};
 pub use stereo::{StereoBearings, Triangulated};
 pub use value::{MAX_DIM, MAX_VARIANCE, Noise, Value};
 pub(crate) use value::{fixed, padded};
+pub(crate) use world::OfWorld;
 
 use crate::DropReason;
 use lienav_lie::Se2;
@@ -102,6 +106,21 @@ pub trait LandmarkMeasurement<const D: usize>: fmt::Debug + Send + Sync {
     fn place(&self, read: &SVector<f64, D>, stated: &SMatrix<f64, D, D>) -> Option<(Vector2<f64>, Matrix2<f64>)> {
         let _ = (read, stated);
         None
+    }
+
+    /// Where the landmark of a reading without bias may be, if a single reading does not determine it: normal
+    /// distributions, as means, m, and covariances in the sensor frame, with weights that follow from their areas. Each
+    /// is to be so narrow that the measurement is nearly linear in it. The filter corrects all of them until one is left.
+    fn hypotheses(&self, read: &SVector<f64, D>, stated: &SMatrix<f64, D, D>) -> Vec<(Vector2<f64>, Matrix2<f64>)> {
+        let _ = (read, stated);
+        Vec::new()
+    }
+
+    /// The probability that a reading is one as the noise says, and not one of a disturbed sensor, from its residual
+    /// and the covariance of that. A reading that is hardly so counts hardly.
+    fn trust(&self, residual: &SVector<f64, D>, covariance: &SMatrix<f64, D, D>) -> f64 {
+        let _ = (residual, covariance);
+        1.0
     }
 
     /// Whether the sensor sees a landmark at `z`; the simulator uses this.

@@ -76,7 +76,8 @@ fn perfect(kind: FeatureKind, z: &Vector2<f64>) -> Observation {
         FeatureKind::RelativePosition => observation(*z),
         FeatureKind::StereoBearings => observation([bearing(0.25), bearing(-0.25)]),
         FeatureKind::RangeBearing => observation([z.norm(), bearing(0.0)]),
-        FeatureKind::Added(_) => observation([bearing(0.0)]),
+        FeatureKind::Range => observation([z.norm()]),
+        _ => observation([bearing(0.0)]),
     }
 }
 
@@ -102,7 +103,7 @@ proptest! {
     fn jacobians_by_the_landmark_against_finite_differences(x in 0.5..20.0f64, y in -8.0..8.0f64) {
         for stereo in [TRIANGULATED, StereoModel::Bearings] {
             let ((sensors, mounts), z, h) = (sensors(stereo), Vector2::new(x, y), 1e-6);
-            for kind in KINDS.into_iter().chain([FeatureKind::Added(0)]) {
+            for kind in KINDS.into_iter().chain([FeatureKind::Range, FeatureKind::Bearing, FeatureKind::Added(0)]) {
                 let reading = sensors.read(kind, &perfect(kind, &Vector2::new(2.0, 0.5))).unwrap();
                 let jacobian = sensors.expect(&mounts, &reading, &z, &z).unwrap().by_landmark;
                 for k in 0..2 {
@@ -118,10 +119,18 @@ proptest! {
 
     #[test]
     fn jacobians_by_the_pose_against_finite_differences(x in -9.0..9.0f64, y in -8.0..8.0f64, theta in -3.0..3.0f64) {
-        let ((sensors, mounts), pose, h) = (sensors(TRIANGULATED), Se2::new(x, y, theta), 1e-6);
-        let reading = sensors.read(FeatureKind::Added(1), &observation([1.0, 2.0, 0.3])).unwrap();
-        let jacobian = sensors.expect_pose(&mounts, &reading, &pose, &pose).unwrap().by_pose;
-        for k in 0..3 {
+        let ((sensors, _), pose, h) = (sensors(TRIANGULATED), Se2::new(x, y, theta), 1e-6);
+        let mut calibration = uncalibrated();
+        calibration.set_world(&Se2::new(3.0, -2.0, 1.1));
+        let mounts = sensors.mounts(&calibration);
+        let seen = [
+            (FeatureKind::Added(1), observation([1.0, 2.0, 0.3])),
+            (FeatureKind::WorldPosition, observation([1.0, 2.0])),
+            (FeatureKind::WorldPose, observation([1.0, 2.0, 0.3])),
+        ];
+        for ((kind, seen), k) in seen.into_iter().flat_map(|seen| [0, 1, 2].map(|k| (seen, k))) {
+            let reading = sensors.read(kind, &seen).unwrap();
+            let jacobian = sensors.expect_pose(&mounts, &reading, &pose, &pose).unwrap().by_pose;
             let at = |sign: f64| {
                 let mut moved = pose;
                 match k {
@@ -132,7 +141,7 @@ proptest! {
                 sensors.expect_pose(&mounts, &reading, &moved, &moved).unwrap().residual
             };
             let numeric = (at(-1.0) - at(1.0)).map(wrap_angle) / (2.0 * h);
-            prop_assert!((numeric - jacobian.column(k)).norm() < 1e-6 * (1.0 + numeric.norm()), "{k}: {numeric}");
+            prop_assert!((numeric - jacobian.column(k)).norm() < 1e-6 * (1.0 + numeric.norm()), "{kind:?} {k}: {numeric}");
         }
     }
 
@@ -140,9 +149,13 @@ proptest! {
     fn jacobians_by_the_calibration_against_finite_differences(x in 1.0..9.0f64, y in -4.0..4.0f64, theta in -3.0..3.0f64) {
         let mut priors = CalibrationConfig::default();
         for parameter in &crate::CalibrationParameter::ALL[crate::MOTION..] {
-            priors.prior_mut(*parameter).sigma = 0.1;
+            if let Some(prior) = priors.prior_mut(*parameter) {
+                prior.sigma = 0.1;
+            }
         }
-        let calibration = Calibration::new(&priors);
+        (priors.world.frame, priors.world.error_std_m) = (crate::WorldFrame::Estimated, 0.5);
+        let mut calibration = Calibration::new(&priors);
+        calibration.set_world(&Se2::new(y, -x, 0.7 * theta));
         let ((sensors, _), z, pose, h) = (sensors(StereoModel::Bearings), Vector2::new(x, y), Se2::new(x, y, theta), 1e-6);
         let mounts = sensors.mounts(&calibration);
         let expect = |mounts: &[Mount], reading: &Reading| match sensors.is_of_pose(reading) {
@@ -150,6 +163,10 @@ proptest! {
             false => sensors.expect(mounts, reading, &z, &z).unwrap(),
         };
         let values = KINDS.map(|kind| (kind, perfect(kind, &z))).into_iter().chain([
+            (FeatureKind::Range, perfect(FeatureKind::Range, &z)),
+            (FeatureKind::Bearing, perfect(FeatureKind::Bearing, &z)),
+            (FeatureKind::WorldPosition, observation([1.0, 2.0])),
+            (FeatureKind::WorldPose, observation([1.0, 2.0, 0.3])),
             (FeatureKind::Added(0), observation([0.3])),
             (FeatureKind::Added(1), observation([1.0, 2.0, 0.3])),
         ]);
@@ -164,7 +181,7 @@ proptest! {
                     moved.correct(&step);
                     expect(&sensors.mounts(&moved), &reading).residual
                 };
-                let numeric = (at(-1.0) - at(1.0)) / (2.0 * h);
+                let numeric = (at(-1.0) - at(1.0)).map(wrap_angle) / (2.0 * h);
                 prop_assert!((numeric - jacobian.column(k)).norm() < 1e-6 * (1.0 + numeric.norm()), "{kind:?} {k}: \
                     {numeric}");
             }

@@ -83,6 +83,8 @@ impl Estimator {
                 wanted: stamp,
                 observations: 0,
                 is_mapped: true,
+                is_viewpoint: false,
+                misfits: 0,
             };
             let own = 0.5 * (covariance + covariance.transpose());
             state.append(feature, &from_pose, &(to_error * own * to_error.transpose()));

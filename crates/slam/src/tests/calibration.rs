@@ -10,20 +10,28 @@ use crate::propagate::{Rows, propagate};
 use crate::sensor::Sensors;
 use crate::state::{Feature, State};
 use crate::update::{Workspace, update};
-use crate::{
-    CalibrationConfig, CalibrationParameter, Coordinates, Discretization, Filter, MotionConfig, Prior, SensorConfig,
-    StereoModel,
-};
+use crate::{CalibrationConfig, Coordinates, Discretization, Filter, MotionConfig, Prior, SensorConfig, StereoModel};
 use lienav_lie::{rotation, skew};
 use nalgebra::{DMatrix, DVector, Matrix2, Matrix2x3, Matrix3};
 use rand::RngExt;
 
-/// Standard deviations of the priors of these tests, in the order of [`CalibrationParameter::ALL`].
-const SIGMAS: [f64; 10] = [0.05, 0.05, 0.02, 0.05, 0.04, 0.05, 0.05, 0.05, 0.1, 0.03];
+/// Standard deviations of the priors of these tests, in the order of [`crate::CalibrationParameter::ALL`].
+const SIGMAS: [f64; 11] = [0.05, 0.05, 0.02, 0.05, 0.04, 0.05, 0.05, 0.05, 0.1, 0.03, 0.02];
 
 fn all_on() -> CalibrationConfig {
-    let [scale_v, scale_w, bias_w, turn_slip, drive_yaw, sensor_x, sensor_y, sensor_yaw, range_bias, bearing_bias] =
-        SIGMAS.map(|sigma| Prior { value: 0.0, sigma, walk: 0.0 });
+    let [
+        scale_v,
+        scale_w,
+        bias_w,
+        turn_slip,
+        drive_yaw,
+        sensor_x,
+        sensor_y,
+        sensor_yaw,
+        range_bias,
+        bearing_bias,
+        range_scale,
+    ] = SIGMAS.map(|sigma| Prior { value: 0.0, sigma, walk: 0.0 });
     CalibrationConfig {
         scale_v,
         scale_w,
@@ -35,6 +43,8 @@ fn all_on() -> CalibrationConfig {
         sensor_yaw,
         range_bias,
         bearing_bias,
+        range_scale,
+        ..CalibrationConfig::default()
     }
 }
 
@@ -56,6 +66,8 @@ fn correlated(coordinates: Coordinates, seed: u64) -> State {
             last_seen: Stamp::default(),
             observations: 1,
             is_mapped: false,
+            is_viewpoint: false,
+            misfits: 0,
         };
         state.append(feature, &Matrix2x3::zeros(), &(Matrix2::identity() * 0.05));
     }
@@ -68,7 +80,7 @@ fn correlated(coordinates: Coordinates, seed: u64) -> State {
 
 fn mean(state: &State) -> DVector<f64> {
     let mut x = vec![state.pose.p.x, state.pose.p.y, state.pose.theta];
-    x.extend(CalibrationParameter::ALL.map(|p| state.calibration.get(p)));
+    x.extend(state.calibration.active().iter().map(|p| state.calibration.get(*p)));
     x.extend(state.features.iter().flat_map(|f| [f.x.x, f.x.y]));
     DVector::from_vec(x)
 }
@@ -77,9 +89,9 @@ fn displaced(state: &State, dx: &DVector<f64>) -> State {
     let mut moved = state.clone();
     moved.pose = Se2::new(state.pose.p.x + dx[0], state.pose.p.y + dx[1], state.pose.theta + dx[2]);
     moved.predicted = moved.pose;
-    moved.correct_calibration(&dx.as_slice()[3..13]);
+    moved.correct_calibration(&dx.as_slice()[3..14]);
     for (i, feature) in moved.features.iter_mut().enumerate() {
-        feature.x += Vector2::new(dx[13 + 2 * i], dx[14 + 2 * i]);
+        feature.x += Vector2::new(dx[14 + 2 * i], dx[15 + 2 * i]);
     }
     moved
 }
@@ -224,9 +236,10 @@ fn measurement_jacobians_against_finite_differences() {
                 |dx: &DVector<f64>| DVector::from_column_slice(linearized(&displaced(&state, dx)).residual.as_slice());
             let h = -numeric(state.covariance.dim(), residual);
             let m = linearized(&state);
-            // The sensor's five parameters are the last of the ten.
-            assert!((h.fixed_view::<3, 5>(0, 8) - m.by_calibration).amax() < 1e-7, "{coordinates:?} {kind:?}");
-            assert!((h.fixed_view::<3, 2>(0, 15) - m.by_feature).amax() < 1e-7);
+            // The sensor's six parameters are the last of the eleven.
+            let by_sensor = m.by_calibration.whole().fixed_columns::<6>(0).into_owned();
+            assert!((h.fixed_view::<3, 6>(0, 8) - by_sensor).amax() < 1e-7, "{coordinates:?} {kind:?}");
+            assert!((h.fixed_view::<3, 2>(0, 16) - m.by_feature).amax() < 1e-7);
         }
     }
 }
@@ -247,7 +260,7 @@ fn the_update_is_the_textbook_kalman_update() {
             let m = linearized(&state, &sensors, &reading, i);
             assert_eq!(m.dim, 2);
             h.fixed_view_mut::<2, 3>(2 * i, 0).copy_from(&m.by_pose.fixed_rows::<2>(0));
-            h.fixed_view_mut::<2, 5>(2 * i, 8).copy_from(&m.by_calibration.fixed_rows::<2>(0));
+            h.fixed_view_mut::<2, 6>(2 * i, 8).copy_from(&m.by_calibration.whole().fixed_view::<2, 6>(0, 0));
             h.fixed_view_mut::<2, 2>(2 * i, state.covariance.row_of(i)).copy_from(&m.by_feature.fixed_rows::<2>(0));
             r.fixed_view_mut::<2, 2>(2 * i, 2 * i).copy_from(&m.noise.fixed_view::<2, 2>(0, 0));
             y.fixed_rows_mut::<2>(2 * i).copy_from(&m.residual.fixed_rows::<2>(0));
@@ -291,8 +304,8 @@ fn a_new_feature_is_correlated_with_the_calibration_it_was_placed_by() {
 }
 
 /// A winding drive among twelve features on two rings, range and bearing, seen by robot and sensor with the
-/// calibration errors `c` (in the order of [`CalibrationParameter::ALL`]): what odometry states, and what is read.
-fn drive(c: &[f64; 10], steps: usize, seed: u64) -> Vec<Instant> {
+/// calibration errors `c` (in the order of [`crate::CalibrationParameter::ALL`]): what odometry states, and what is read.
+fn drive(c: &[f64; 11], steps: usize, seed: u64) -> Vec<Instant> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut noise = |std: f64| {
         let x: f64 = StandardNormal.sample(&mut rng);
@@ -319,7 +332,8 @@ fn drive(c: &[f64; 10], steps: usize, seed: u64) -> Vec<Instant> {
             let seen = (0..12)
                 .map(|i| {
                     let z = mount.transform_back(&truth.transform_back(&feature(i)));
-                    let reading = [z.norm() + c[8] + noise(0.05), z.y.atan2(z.x) + c[9] + noise(0.01)];
+                    let reading =
+                        [(z.norm() + c[8]) / (1.0 + c[10]) + noise(0.05), z.y.atan2(z.x) + c[9] + noise(0.01)];
                     Observation::new(Some(i as u32), reading)
                 })
                 .collect();
@@ -360,7 +374,8 @@ fn block(slam: &Slam) -> DMatrix<f64> {
 fn errors_of_calibration_are_found_and_their_covariance_is_honest() {
     for filter in ["default", "invariant"] {
         let mut priors = all_on();
-        (priors.sensor_yaw.sigma, priors.drive_yaw.sigma) = (0.0, 0.0);
+        // Ranges and velocities that are both too long by a part are those of a larger world.
+        (priors.sensor_yaw.sigma, priors.range_scale.sigma, priors.drive_yaw.sigma) = (0.0, 0.0, 0.0);
         let runs = 20;
         let (mut nees, mut pose_nees) = (0.0, 0.0);
         for seed in 0..runs {
@@ -369,7 +384,7 @@ fn errors_of_calibration_are_found_and_their_covariance_is_honest() {
                 let x: f64 = StandardNormal.sample(&mut rng);
                 sigma * x
             });
-            (c[4], c[7]) = (0.0, 0.0);
+            (c[4], c[7], c[10]) = (0.0, 0.0, 0.0);
             let instants = drive(&c, 200, seed);
             let (slam, steps) = calibrate(calibrating(filter, priors.clone()), &instants);
             let errors: Vec<f64> = slam.calibration().map(|e| e.value - c[e.parameter as usize]).collect();
@@ -400,7 +415,7 @@ fn the_direction_of_driving_is_found() {
     let on = Prior { sigma: 0.1, ..Prior::default() };
     let priors = CalibrationConfig { drive_yaw: on, scale_w: on, ..CalibrationConfig::default() };
     for (seed, filter) in (30..).zip(["default", "ekf", "reduced"]) {
-        let c = [0.0, 0.03, 0.0, 0.0, -0.08, 0.0, 0.0, 0.0, 0.0, 0.0];
+        let c = [0.0, 0.03, 0.0, 0.0, -0.08, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
         let (slam, _) = calibrate(calibrating(filter, priors.clone()), &drive(&c, 300, seed));
         for e in slam.calibration() {
             assert!((e.value - c[e.parameter as usize]).abs() < 4.0 * e.std, "{filter} {e:?}");
@@ -415,7 +430,7 @@ fn the_direction_of_driving_is_found() {
 fn what_cannot_be_known_stays_as_it_was() {
     let on = |sigma: f64| Prior { sigma, ..Prior::default() };
     let both = CalibrationConfig { sensor_yaw: on(0.03), bearing_bias: on(0.03), ..CalibrationConfig::default() };
-    let (slam, _) = calibrate(calibrating("default", both), &drive(&[0.0; 10], 150, 1));
+    let (slam, _) = calibrate(calibrating("default", both), &drive(&[0.0; 11], 150, 1));
     let p = block(&slam);
     let (sum, difference) = (p[(0, 0)] + p[(1, 1)] + 2.0 * p[(0, 1)], p[(0, 0)] + p[(1, 1)] - 2.0 * p[(0, 1)]);
     assert!((sum / (2.0 * 0.03_f64.powi(2)) - 1.0).abs() < 1e-9, "{sum}");
@@ -423,7 +438,7 @@ fn what_cannot_be_known_stays_as_it_was() {
 
     let odometry_only =
         CalibrationConfig { scale_v: on(0.05), scale_w: on(0.05), turn_slip: on(0.1), ..CalibrationConfig::default() };
-    let mut instants = drive(&[0.0; 10], 1, 2);
+    let mut instants = drive(&[0.0; 11], 1, 2);
     let still = instants.remove(0);
     let instants: Vec<Instant> = (0..50)
         .map(|k| {
@@ -440,7 +455,7 @@ fn what_cannot_be_known_stays_as_it_was() {
 /// Where the map frame lies is nobody's business, calibrated or not.
 #[test]
 fn estimates_move_with_the_world() {
-    let c = [0.05, -0.04, 0.01, 0.05, 0.03, 0.05, -0.03, 0.0, 0.06, 0.02];
+    let c = [0.05, -0.04, 0.01, 0.05, 0.03, 0.05, -0.03, 0.0, 0.06, 0.02, 0.01];
     let instants = drive(&c, 60, 8);
     let world = Se2::new(7.0, -3.0, 2.1);
     for filter in ["default", "invariant", "iterated", "reduced", "fe-ekf", "thesis-reduced"] {
@@ -467,7 +482,7 @@ fn a_walk_keeps_the_filter_from_being_sure() {
         scale_v: Prior { value: 0.0, sigma, walk },
         ..CalibrationConfig::default()
     };
-    let instants = drive(&[0.0; 10], 150, 3);
+    let instants = drive(&[0.0; 11], 150, 3);
     let std =
         |c: CalibrationConfig| calibrate(calibrating("default", c), &instants).0.calibration().next().unwrap().std;
     assert!(std(walking(0.05, 0.02)) > 1.5 * std(walking(0.05, 0.0)));
@@ -484,7 +499,7 @@ fn a_walk_keeps_the_filter_from_being_sure() {
 
 #[test]
 fn a_reset_forgets_what_was_learned_and_a_new_pose_does_not() {
-    let c = [0.04, -0.04, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+    let c = [0.04, -0.04, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
     let on = Prior { sigma: 0.05, ..Prior::default() };
     let scales = CalibrationConfig { scale_v: on, scale_w: on, ..CalibrationConfig::default() };
     let (mut slam, _) = calibrate(calibrating("default", scales), &drive(&c, 100, 4));

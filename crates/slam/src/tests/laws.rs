@@ -49,6 +49,8 @@ pub(super) fn correlated(coordinates: Coordinates, features: usize, seed: u64) -
             last_seen: Stamp::default(),
             observations: 1,
             is_mapped: false,
+            is_viewpoint: false,
+            misfits: 0,
         };
         state.append(feature, &from_pose, &(own * own.transpose() + Matrix2::identity() * 0.01));
     }

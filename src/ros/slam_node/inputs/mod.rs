@@ -156,6 +156,8 @@ impl Inputs {
             Topic::Features(k) => self.sensors.get(usize::from(k)).map_or("features", |sensor| &sensor.topic),
             Topic::InitialPose => "initialpose",
             Topic::Imu => "imu",
+            Topic::AbsolutePose => "absolute_pose",
+            Topic::Fix => "fix",
             Topic::StaticTransforms => "/tf_static",
             Topic::Transforms => "/tf",
         }
@@ -405,7 +407,7 @@ mod tests {
         let mut slam = Slam::new(Config::default()).unwrap();
         inputs.equip(&mut slam).unwrap();
         inputs.equip(&mut slam).unwrap();
-        let added = 6 + MOST_PARTS;
+        let added = 10 + MOST_PARTS;
         assert!(slam.mount(FeatureKind::added(added - 1).unwrap()).is_some());
         assert!(slam.mount(FeatureKind::added(added).unwrap()).is_none());
     }

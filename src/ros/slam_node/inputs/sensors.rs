@@ -5,10 +5,16 @@ use lienav_io::convert::{Frame, Origin, Refusal, Seat, check_frame, pose_array, 
 use lienav_io::messages::{PointCloud2, PoseArray};
 use lienav_io::transforms::StaticTransforms;
 use lienav_lie::Se2;
-use lienav_slam::{FeatureKind, Features, Position, RangeBearing, Sensor, Slam, StereoBearings};
+use lienav_slam::{Bearing, FeatureKind, Features, Position, Range, RangeBearing, Sensor, Slam, StereoBearings};
 
 /// The kinds that a cloud can be of.
-const KINDS: [FeatureKind; 3] = [FeatureKind::RelativePosition, FeatureKind::RangeBearing, FeatureKind::StereoBearings];
+const KINDS: [FeatureKind; 5] = [
+    FeatureKind::RelativePosition,
+    FeatureKind::RangeBearing,
+    FeatureKind::StereoBearings,
+    FeatureKind::Range,
+    FeatureKind::Bearing,
+];
 
 /// A sensor of the node.
 #[derive(Clone, Debug)]
@@ -27,7 +33,7 @@ pub struct SensorInput {
     frame: Option<String>,
     seat: Option<Seat>,
     /// For each of [`KINDS`], the filter's number for it.
-    sensors: [FeatureKind; 3],
+    sensors: [FeatureKind; 5],
     /// What it measures, for a filter that has not heard of it.
     noise: Option<SensorSettings>,
 }
@@ -72,7 +78,7 @@ impl SensorInput {
         let topic = if settings.topic.is_empty() { format!("{name}/features") } else { settings.topic.clone() };
         let place = Se2::new(settings.x_m, settings.y_m, settings.yaw_rad);
         // There are far fewer than a filter can have.
-        let sensors = [0, 1, 2].map(|k| FeatureKind::added(first + k).unwrap_or_default());
+        let sensors = [0, 1, 2, 3, 4].map(|k| FeatureKind::added(first + k).unwrap_or_default());
         Self {
             topic,
             message: settings.message,
@@ -90,7 +96,8 @@ impl SensorInput {
     pub fn measurements(&self) -> Vec<Sensor> {
         let Some(noise) = &self.noise else { return Vec::new() };
         let SensorSettings { position_std_m, range_std_m, bearing_std_rad, .. } = *noise;
-        let SensorSettings { baseline_m, min_range_m, max_range_m, .. } = *noise;
+        let SensorSettings { baseline_m, min_range_m, max_range_m, late_probability, late_max_m, .. } = *noise;
+        let range = Range { std_m: range_std_m, min_range_m, max_range_m, late_probability, late_max_m };
         let mount = Se2::identity();
         vec![
             Sensor::of_landmarks(Position { std_m: position_std_m, min_range_m, max_range_m }, mount),
@@ -99,6 +106,8 @@ impl SensorInput {
                 mount,
             ),
             Sensor::of_landmarks(StereoBearings { baseline_m, bearing_std_rad, min_range_m, max_range_m }, mount),
+            Sensor::of_landmarks(range, mount),
+            Sensor::of_landmarks(Bearing { std_rad: bearing_std_rad, min_range_m, max_range_m }, mount),
         ]
     }
 

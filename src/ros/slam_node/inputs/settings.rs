@@ -82,6 +82,10 @@ settings! {
         bearing_std_rad: f64 = 0.02, within 1e-9..=100.0, unit "rad";
         /// Distance between the cameras of a stereo pair, m.
         baseline_m: f64 = 0.5, within 1e-3..=10.0, unit "m";
+        /// Probability that a range alone is too long, because something stands in the line of sight.
+        late_probability: f64 = 0.0, within 0.0..=0.9;
+        /// By how much such a range is too long at most, m.
+        late_max_m: f64 = 5.0, within 0.0..=1000.0, unit "m";
         /// Features nearer than this are ignored, m.
         min_range_m: f64 = 0.05, within 0.0..=1000.0, unit "m";
         /// Features farther than this are ignored, m.

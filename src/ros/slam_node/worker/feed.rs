@@ -8,7 +8,7 @@ use lienav_io::bag::UNREADABLE;
 use lienav_io::bag::cdr::CdrError;
 use lienav_io::convert::Refusal;
 use lienav_io::messages::TfMessage;
-use lienav_slam::{FeatureKind, Observation};
+use lienav_slam::{FeatureKind, Features, Observation};
 use std::time::Instant;
 
 impl Worker {
@@ -61,6 +61,18 @@ impl Worker {
         if self.take_cloud(received, (input.stamp, input.kind, &input.observations), topic) {
             self.inputs.features_used(sensor);
             self.publish_steps();
+        }
+    }
+
+    /// A position or a pose from outside.
+    pub(super) fn outside(&mut self, received: Instant, features: Result<Features, Refusal>, topic: Topic) {
+        match features {
+            Err(refusal) => self.refuse_on(topic, &refusal),
+            Ok(Features { stamp, kind, observations }) => {
+                if self.take_cloud(received, (stamp, kind, &observations), topic) {
+                    self.publish_steps();
+                }
+            }
         }
     }
 
@@ -129,7 +141,7 @@ impl Worker {
                 self.tally.features.received += 1;
                 self.inputs.features_came(sensor);
             }
-            Topic::InitialPose | Topic::Transforms | Topic::StaticTransforms => (),
+            Topic::InitialPose | Topic::Transforms | Topic::StaticTransforms | Topic::AbsolutePose | Topic::Fix => (),
         }
         self.tally.dropped.add(UNREADABLE);
         self.log.warn_of(UNREADABLE, || format!("{} dropped as {UNREADABLE}: {error}", self.inputs.name(topic)));

@@ -1,0 +1,376 @@
+//! What the closed parts know of the base of the open part and of the landmarks near it; and the pose in the map that
+//! follows from both.
+
+use super::part::Part;
+use super::problem::{Solution, Start};
+use lienav_lie::{Se2, skew};
+use lienav_slam::LocalMap;
+use nalgebra::{DMatrix, DVector, Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
+use std::collections::HashMap;
+
+/// A difference between the open part and the closed ones beyond this is no noise: χ² of two numbers. One in a million is
+/// beyond 27.6; on real data, noise is up to three times what was stated.
+const CONTRADICTION: f64 = 250.0;
+
+/// A Gaussian over the base B of the open part and landmarks near it, as seen from it: β of the base, B = B̂ Exp(β), and
+/// q_i = B⁻¹p_i. Landmarks relative to the base are what the open part sees, too; how uncertain the base lies in the map
+/// is in β alone.
+#[derive(Clone, Debug)]
+pub struct Near {
+    /// How many parts are closed before the open one.
+    pub closed: usize,
+    /// B̂.
+    pub base: Se2,
+    /// Numbers of the landmarks in the whole map.
+    pub landmarks: Vec<usize>,
+    /// q̂, m.
+    pub places: Vec<Vector2<f64>>,
+    /// Of (β, q).
+    pub covariance: DMatrix<f64>,
+    /// Where the robot was when this was asked for, and how far around all landmarks are in it, m.
+    pub covers: (Vector2<f64>, f64),
+}
+
+/// The pose in the map that follows from the open part and the closed ones.
+#[derive(Clone, Copy, Debug)]
+pub struct Joined {
+    /// In the map.
+    pub pose: Se2,
+    /// Of (x, y, θ) in the map.
+    pub covariance: Matrix3<f64>,
+    /// Landmarks that both know.
+    pub shared: usize,
+    /// The mean of β + ξ.
+    pub correction: Vector3<f64>,
+}
+
+/// Buffers of [`Near::join`].
+#[derive(Clone, Debug, Default)]
+pub struct Room {
+    shared: Vec<Shared>,
+    matrix: Vec<f64>,
+    right: [Vec<f64>; 4],
+    /// Identities of landmarks that the open part has elsewhere than the closed ones.
+    pub contradicted: Vec<u32>,
+}
+
+/// A landmark that both know.
+#[derive(Clone, Copy, Debug)]
+struct Shared {
+    /// In the open part.
+    here: usize,
+    /// First row in the covariance of the closed ones.
+    row: usize,
+    /// q̂ of the closed ones less that of the open part.
+    difference: Vector2<f64>,
+    /// [I, J q].
+    lever: Matrix2x3<f64>,
+    /// Cov(e, ξ).
+    with_pose: Matrix2x3<f64>,
+    /// Cov(e + [I, J q]ξ, ξ).
+    whole_with_pose: Matrix2x3<f64>,
+    is_used: bool,
+}
+
+impl Near {
+    /// Before any part is closed.
+    pub fn start(start: &Start) -> Self {
+        let covariance = start.covariance();
+        Self {
+            closed: 0,
+            base: start.pose(),
+            landmarks: Vec::new(),
+            places: Vec::new(),
+            covariance: DMatrix::from_column_slice(3, 3, covariance.as_slice()),
+            covers: (start.pose().p, f64::INFINITY),
+        }
+    }
+
+    /// Of a solution: its last base, and some of its landmarks.
+    pub fn of_solution(solution: &Solution, landmarks: Vec<usize>) -> Self {
+        let last = solution.bases.len() - 1;
+        let base = solution.bases[last];
+        let unknowns: Vec<(usize, usize)> = std::iter::once((last, 3))
+            .chain(landmarks.iter().map(|landmark| (solution.bases.len() + landmark, 2)))
+            .collect();
+        let mut covariance = solution.factor.covariance(&unknowns);
+        let places: Vec<Vector2<f64>> =
+            landmarks.iter().map(|landmark| base.transform_back(&solution.landmarks[*landmark])).collect();
+        // δq = Rᵀδp − [I, J q]β, first of the rows and then of the columns.
+        let back = base.rotation().transpose();
+        let change = |covariance: &mut DMatrix<f64>| {
+            let of_base = covariance.fixed_rows::<3>(0).into_owned();
+            for (i, q) in places.iter().enumerate() {
+                let own = covariance.fixed_rows::<2>(3 + 2 * i).into_owned();
+                covariance.fixed_rows_mut::<2>(3 + 2 * i).copy_from(&(back * own - lever(q) * &of_base));
+            }
+        };
+        change(&mut covariance);
+        covariance = covariance.transpose();
+        change(&mut covariance);
+        Self { closed: last, base, landmarks, places, covariance, covers: (base.p, f64::INFINITY) }
+    }
+
+    /// What is known of the end of `part` and of landmarks near it, if the part begins at this base. `numbers` are those
+    /// of its landmarks; `keeps` says which landmarks are wanted, by number and place as seen from the end. `None` where
+    /// the difference of both has no inverse covariance.
+    pub fn after(&self, part: &Part, numbers: &[usize], keeps: impl Fn(usize, &Vector2<f64>) -> bool) -> Option<Self> {
+        let (mine, theirs) = (self.covariance.nrows(), part.covariance.nrows());
+        let index: HashMap<usize, usize> = self.landmarks.iter().enumerate().map(|(a, number)| (*number, a)).collect();
+        let shared: Vec<(usize, usize)> =
+            numbers.iter().enumerate().filter_map(|(i, number)| index.get(number).map(|a| (i, *a))).collect();
+        // C: each shared landmark of the closed parts less that of the new one. P Cᵀ has the rows of both.
+        let rows = 2 * shared.len();
+        let mut crossed = DMatrix::zeros(mine + theirs, rows);
+        let mut difference = DVector::zeros(rows);
+        for (k, (i, a)) in shared.iter().enumerate() {
+            let place = part.places[*i];
+            difference.fixed_rows_mut::<2>(2 * k).copy_from(&(self.places[*a] - place));
+            crossed.view_mut((0, 2 * k), (mine, 2)).copy_from(&self.covariance.fixed_columns::<2>(3 + 2 * a));
+            let of_place = part.covariance.fixed_columns::<2>(3 + 2 * i)
+                + part.covariance.fixed_columns::<3>(0) * lever(&place).transpose();
+            crossed.view_mut((mine, 2 * k), (theirs, 2)).copy_from(&-of_place);
+        }
+        let mut spread = DMatrix::zeros(rows, rows);
+        for (k, (i, a)) in shared.iter().enumerate() {
+            let of_place =
+                crossed.fixed_rows::<2>(mine + 3 + 2 * i) + lever(&part.places[*i]) * crossed.fixed_rows::<3>(mine);
+            let block = crossed.fixed_rows::<2>(3 + 2 * a) - of_place;
+            spread.fixed_rows_mut::<2>(2 * k).copy_from(&block);
+        }
+        let root = spread.cholesky()?.unpack();
+        let mut whitened = crossed.transpose();
+        (root.solve_lower_triangular_mut(&mut whitened) && root.solve_lower_triangular_mut(&mut difference))
+            .then_some(())?;
+        let correction = -whitened.tr_mul(&difference);
+
+        let (beta, xi) = (correction.fixed_rows::<3>(0).into_owned(), correction.fixed_rows::<3>(mine).into_owned());
+        let exit = Se2::exp(&xi) * part.exit;
+        let base = self.base * Se2::exp(&beta) * exit;
+        let back = part.exit.rotation().transpose();
+        let to_exit = part.exit.inverse().adjoint();
+        // The rows of the result: of the end, then of the landmarks that are kept. Each is a sum of rows of both.
+        let mut result = Rows::new(self, part, &whitened);
+        let mut next =
+            Self { closed: self.closed + 1, base, landmarks: Vec::new(), places: Vec::new(), ..self.clone() };
+        for row in to_exit.row_iter() {
+            result.push(&[
+                (0, row[0]),
+                (1, row[1]),
+                (2, row[2]),
+                (mine, row[0]),
+                (mine + 1, row[1]),
+                (mine + 2, row[2]),
+            ]);
+        }
+        let of_new = numbers.iter().enumerate().map(|(i, number)| (*number, Source::New(i)));
+        let is_new: HashMap<usize, ()> = numbers.iter().map(|number| (*number, ())).collect();
+        let of_old = self.landmarks.iter().enumerate().filter(|(_, number)| !is_new.contains_key(number));
+        for (number, source) in of_new.chain(of_old.map(|(a, number)| (*number, Source::Old(a)))) {
+            let (place, first, is_old) = match source {
+                Source::New(i) => {
+                    let e = correction.fixed_rows::<2>(mine + 3 + 2 * i).into_owned();
+                    (part.exit.transform_back(&part.places[i]) + back * e, mine + 3 + 2 * i, None)
+                }
+                Source::Old(a) => {
+                    let q = self.places[a] + correction.fixed_rows::<2>(3 + 2 * a);
+                    (exit.transform_back(&q), 3 + 2 * a, Some(back * lever(&self.places[a])))
+                }
+            };
+            if !keeps(number, &place) {
+                continue;
+            }
+            next.landmarks.push(number);
+            next.places.push(place);
+            for k in 0..2 {
+                let mut terms = vec![(first, back[(k, 0)]), (first + 1, back[(k, 1)])];
+                if let Some(by_exit) = &is_old {
+                    terms.extend((0..3).map(|c| (mine + c, -by_exit[(k, c)])));
+                }
+                result.push(&terms);
+            }
+        }
+        next.covariance = result.covariance();
+        Some(next)
+    }
+
+    /// The pose in the map, from what the open part knows and what the closed ones know: both know some landmarks, and
+    /// their differences correct the sum β + ξ,
+    ///
+    /// $$ d_i = \hat q_i - \hat p_i, \quad c = \mathrm{Cov}(\beta + \xi, d), \quad
+    ///    \beta + \xi \sim N(-c S^{-1} d,\ P_\beta + P_\xi - c S^{-1} c^T), \quad X = \hat B\, \mathrm{Exp}(\beta + \xi)\, \hat X $$
+    pub fn join(&self, local: &LocalMap<'_>, index: &HashMap<u32, usize>, room: &mut Room) -> Joined {
+        let of_pose = local.of_pose();
+        room.shared.clear();
+        for here in 0..local.len() {
+            let Some(a) = index.get(&local.id(here)).filter(|_| local.is_landmark(here)) else { continue };
+            let place = local.place(here);
+            let (lever, with_pose) = (lever(&place), local.with_pose(here));
+            room.shared.push(Shared {
+                here,
+                row: 3 + 2 * a,
+                difference: self.places[*a] - place,
+                lever,
+                with_pose,
+                whole_with_pose: with_pose + lever * of_pose,
+                is_used: true,
+            });
+        }
+        self.leave_out_contradictions(local, room);
+        let mean = self.correct(local, room);
+        let of_base = self.covariance.fixed_view::<3, 3>(0, 0);
+        let (correction, covariance) = match mean {
+            Some((mean, explained)) => (mean, of_base + of_pose - explained),
+            None => (Vector3::zeros(), of_base + of_pose),
+        };
+        let moved = Se2::exp(&correction) * local.pose();
+        let arm = self.base.rotation() * moved.p;
+        let turn = self.base.rotation();
+        let turned = skew(&arm);
+        let to_map =
+            Matrix3::new(turn[(0, 0)], turn[(0, 1)], turned.x, turn[(1, 0)], turn[(1, 1)], turned.y, 0.0, 0.0, 1.0);
+        let covariance = to_map * covariance * to_map.transpose();
+        let covariance = 0.5 * (covariance + covariance.transpose());
+        Joined { pose: self.base * moved, covariance, shared: room.shared.len(), correction }
+    }
+
+    /// Cov(d_i, d_k).
+    fn spread(&self, local: &LocalMap<'_>, i: &Shared, k: &Shared) -> Matrix2<f64> {
+        self.covariance.fixed_view::<2, 2>(i.row, k.row)
+            + local.of_features(i.here, k.here)
+            + i.with_pose * k.lever.transpose()
+            + i.lever * k.whole_with_pose.transpose()
+    }
+
+    /// Leaves out the landmarks whose difference is no noise, unless they are the most: the robot is elsewhere then.
+    fn leave_out_contradictions(&self, local: &LocalMap<'_>, room: &mut Room) {
+        room.contradicted.clear();
+        for k in 0..room.shared.len() {
+            let shared = room.shared[k];
+            let d = shared.difference;
+            let distance = self.spread(local, &shared, &shared).cholesky().map(|root| d.dot(&root.solve(&d)));
+            if distance.is_none_or(|distance| distance > CONTRADICTION) {
+                room.shared[k].is_used = false;
+                room.contradicted.push(local.id(shared.here));
+            }
+        }
+        if 2 * room.contradicted.len() > room.shared.len() {
+            room.contradicted.clear();
+        } else {
+            room.shared.retain(|shared| shared.is_used);
+        }
+    }
+
+    /// −c S⁻¹ d and c S⁻¹ cᵀ; `None` without landmarks that both know, or where S has no factor.
+    fn correct(&self, local: &LocalMap<'_>, room: &mut Room) -> Option<(Vector3<f64>, Matrix3<f64>)> {
+        let Room { shared, matrix, right, .. } = room;
+        let n = 2 * shared.len();
+        if n == 0 {
+            return None;
+        }
+        matrix.clear();
+        matrix.resize(n * n, 0.0);
+        right.iter_mut().for_each(|column| column.clear());
+        for (k, of_column) in shared.iter().enumerate() {
+            for (i, of_row) in shared.iter().enumerate().skip(k) {
+                let block = self.spread(local, of_row, of_column);
+                for c in 0..2 {
+                    for r in 0..2 {
+                        matrix[(2 * k + c) * n + 2 * i + r] = block[(r, c)];
+                    }
+                }
+            }
+            let with_base: Matrix2x3<f64> = self.covariance.fixed_view::<2, 3>(of_column.row, 0).into_owned();
+            let with_sum = with_base - of_column.whole_with_pose;
+            for r in 0..2 {
+                right[0].push(of_column.difference[r]);
+                (0..3).for_each(|c| right[1 + c].push(with_sum[(r, c)]));
+            }
+        }
+        for j in 0..n {
+            let (before, rest) = matrix.split_at_mut((j + 1) * n);
+            let column = &mut before[j * n..];
+            let pivot = column[j];
+            if !(pivot > 0.0 && pivot.is_finite()) {
+                return None;
+            }
+            let root = pivot.sqrt();
+            column[j..].iter_mut().for_each(|value| *value /= root);
+            for (k, later) in rest.chunks_exact_mut(n).enumerate() {
+                let row = j + 1 + k;
+                let factor = column[row];
+                later[row..].iter_mut().zip(&column[row..]).for_each(|(value, own)| *value -= factor * own);
+            }
+            for side in right.iter_mut() {
+                side[j] /= root;
+                let factor = side[j];
+                side[j + 1..].iter_mut().zip(&column[j + 1..]).for_each(|(value, own)| *value -= factor * own);
+            }
+        }
+        let dot = |a: usize, b: usize| right[a].iter().zip(&right[b]).map(|(x, y)| x * y).sum::<f64>();
+        let mean = -Vector3::new(dot(1, 0), dot(2, 0), dot(3, 0));
+        Some((mean, Matrix3::from_fn(|r, c| dot(1 + r, 1 + c))))
+    }
+}
+
+enum Source {
+    New(usize),
+    Old(usize),
+}
+
+/// Rows that are sums of rows of two independent Gaussians, less what their differences explain.
+struct Rows<'a> {
+    near: &'a Near,
+    part: &'a Part,
+    whitened: &'a DMatrix<f64>,
+    terms: Vec<Vec<(usize, f64)>>,
+}
+
+impl<'a> Rows<'a> {
+    fn new(near: &'a Near, part: &'a Part, whitened: &'a DMatrix<f64>) -> Self {
+        Self { near, part, whitened, terms: Vec::new() }
+    }
+
+    /// One more row: a sum of rows, those of the part after those of the closed ones.
+    fn push(&mut self, terms: &[(usize, f64)]) {
+        self.terms.push(terms.to_vec());
+    }
+
+    /// Of all rows.
+    fn covariance(&self) -> DMatrix<f64> {
+        let n = self.terms.len();
+        let mine = self.near.covariance.nrows();
+        let prior = |i: usize, j: usize| match (i < mine, j < mine) {
+            (true, true) => self.near.covariance[(i, j)],
+            (false, false) => self.part.covariance[(i - mine, j - mine)],
+            _ => 0.0,
+        };
+        let mut covariance = DMatrix::zeros(n, n);
+        for j in 0..n {
+            for i in j..n {
+                let mut sum = 0.0;
+                for (a, weight) in &self.terms[i] {
+                    for (b, other) in &self.terms[j] {
+                        sum += weight * other * prior(*a, *b);
+                    }
+                }
+                covariance[(i, j)] = sum;
+                covariance[(j, i)] = sum;
+            }
+        }
+        let mut explained = DMatrix::zeros(self.whitened.nrows(), n);
+        for (j, terms) in self.terms.iter().enumerate() {
+            for (a, weight) in terms {
+                explained.column_mut(j).axpy(*weight, &self.whitened.column(*a), 1.0);
+            }
+        }
+        covariance.gemm(-1.0, &explained.transpose(), &explained, 1.0);
+        covariance
+    }
+}
+
+/// [I, J q]: what a point at q is off by if its frame is.
+pub fn lever(q: &Vector2<f64>) -> Matrix2x3<f64> {
+    let turned = skew(q);
+    Matrix2x3::new(1.0, 0.0, turned.x, 0.0, 1.0, turned.y)
+}

@@ -1,0 +1,141 @@
+//! In which order unknowns are eliminated from a sum of Gaussians.
+//!
+//! Each part is an element: a clique of unknowns. To eliminate an unknown merges all elements that hold it into one,
+//! that of its neighbours. Next is always the one with the fewest neighbours (minimum degree). Unknowns that the same
+//! elements hold are eliminated together, as one block: a landmark that two lanes see is like all others that they see.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// One elimination.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The block that is eliminated.
+    pub block: usize,
+    /// Its neighbours at that time, in ascending order: what remains depends on them.
+    pub boundary: Vec<usize>,
+    /// The elements that are merged: given ones by their number, and the one that step `s` has made as (number of
+    /// given ones) + s.
+    pub inputs: Vec<usize>,
+}
+
+/// Blocks of unknowns, and the order of their elimination.
+#[derive(Clone, Debug, Default)]
+pub struct Order {
+    /// The unknowns of each block, in ascending order.
+    pub blocks: Vec<Vec<usize>>,
+    /// The block of each unknown, and its first row there; `None` of an unknown that no element holds.
+    pub places: Vec<Option<(usize, usize)>>,
+    /// Rows of each unknown.
+    pub heights: Vec<usize>,
+    /// Rows of each block.
+    pub rows: Vec<usize>,
+    /// The eliminations.
+    pub steps: Vec<Step>,
+}
+
+impl Order {
+    /// Of elements, each a list of unknowns without repetitions. `rows` says how many rows an unknown has.
+    pub fn new(elements: &[Vec<usize>], unknowns: usize, rows: impl Fn(usize) -> usize) -> Self {
+        let mut holders = vec![Vec::new(); unknowns];
+        for (e, element) in elements.iter().enumerate() {
+            for &unknown in element {
+                holders[unknown].push(e);
+            }
+        }
+        let mut order =
+            Self { places: vec![None; unknowns], heights: (0..unknowns).map(rows).collect(), ..Self::default() };
+        let mut block_of = BTreeMap::new();
+        for (unknown, holders) in holders.iter().enumerate().filter(|(_, holders)| !holders.is_empty()) {
+            let block = *block_of.entry(holders.as_slice()).or_insert_with(|| {
+                order.blocks.push(Vec::new());
+                order.rows.push(0);
+                order.blocks.len() - 1
+            });
+            order.places[unknown] = Some((block, order.rows[block]));
+            order.rows[block] += order.heights[unknown];
+            order.blocks[block].push(unknown);
+        }
+        let holders: Vec<Vec<usize>> = order.blocks.iter().map(|block| holders[block[0]].clone()).collect();
+        order.eliminate(elements, holders);
+        order
+    }
+
+    fn eliminate(&mut self, elements: &[Vec<usize>], mut holders: Vec<Vec<usize>>) {
+        let blocks = self.blocks.len();
+        let mut members: Vec<Vec<usize>> = elements
+            .iter()
+            .map(|element| {
+                let mut blocks: Vec<usize> =
+                    element.iter().filter_map(|unknown| self.places[*unknown]).map(|(block, _)| block).collect();
+                blocks.sort_unstable();
+                blocks.dedup();
+                blocks
+            })
+            .collect();
+        let mut seen = vec![usize::MAX; blocks];
+        let mut mark = 0;
+        let rows = &self.rows;
+        let mut degree = |block: usize, holders: &[Vec<usize>], members: &[Vec<usize>]| {
+            mark += 1;
+            let mut sum = 0;
+            for other in holders[block].iter().flat_map(|e| &members[*e]) {
+                if seen[*other] != mark && *other != block {
+                    seen[*other] = mark;
+                    sum += rows[*other];
+                }
+            }
+            sum
+        };
+        let mut degrees: Vec<usize> = (0..blocks).map(|block| degree(block, &holders, &members)).collect();
+        let mut queue: BinaryHeap<_> = degrees.iter().enumerate().map(|(b, degree)| Reverse((*degree, b))).collect();
+        let mut is_gone = vec![false; blocks];
+        let mut steps = Vec::with_capacity(blocks);
+        while let Some(Reverse((at, block))) = queue.pop() {
+            if is_gone[block] || degrees[block] != at {
+                continue;
+            }
+            is_gone[block] = true;
+            let inputs = std::mem::take(&mut holders[block]);
+            let mut boundary: Vec<usize> =
+                inputs.iter().flat_map(|e| &members[*e]).copied().filter(|other| *other != block).collect();
+            boundary.sort_unstable();
+            boundary.dedup();
+            let made = members.len();
+            for other in &boundary {
+                holders[*other].retain(|e| !inputs.contains(e));
+                holders[*other].push(made);
+            }
+            inputs.iter().for_each(|e| members[*e] = Vec::new());
+            members.push(boundary.clone());
+            for other in &boundary {
+                degrees[*other] = degree(*other, &holders, &members);
+                queue.push(Reverse((degrees[*other], *other)));
+            }
+            steps.push(Step { block, boundary, inputs });
+        }
+        self.steps = steps;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknowns_of_the_same_elements_are_one_block_and_a_chain_has_no_fill() {
+        // Five elements in a row, each with an unknown of its own, and two that it shares with the next.
+        let elements: Vec<Vec<usize>> = (0..5).map(|k| (3 * k..3 * k + 5).collect()).collect();
+        let order = Order::new(&elements, 17, |_| 2);
+        assert_eq!(order.blocks.len(), 9);
+        assert_eq!(order.blocks.iter().map(Vec::len).sum::<usize>(), 17);
+        assert_eq!(order.steps.len(), order.blocks.len());
+        assert!(order.steps.iter().all(|step| step.boundary.len() <= 2), "{:?}", order.steps);
+        // Every element is merged once.
+        let mut inputs: Vec<usize> = order.steps.iter().flat_map(|step| step.inputs.clone()).collect();
+        inputs.sort_unstable();
+        let made = inputs.len();
+        inputs.dedup();
+        assert_eq!(inputs.len(), made);
+    }
+}

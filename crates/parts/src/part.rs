@@ -1,0 +1,191 @@
+//! A closed part: what it says of the pose at its end and of its landmarks, seen from its base.
+
+use super::factor::Element;
+use lienav_lie::{Se2, skew};
+use lienav_slam::LocalMap;
+use nalgebra::{DMatrix, DVector, Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
+
+/// The least standard deviation of the pose at the end of a part, m and rad: odometry without noise has no information
+/// matrix.
+const LEAST_STD: f64 = 1e-6;
+
+/// A Gaussian over the pose E at the end of a part and the landmarks p_i that it has seen, relative to its base B, in
+/// the errors of the filter that has made it:
+///
+/// $$ \xi = \log(B^{-1}E \hat X^{-1}), \quad e_i = R(\hat X)\,(E^{-1}p_i - \hat z_i), \quad (\xi, e) \sim N(0, P) $$
+///
+/// Poses relative to the robot and landmarks relative to the pose that has seen them last are what is nearly normal:
+/// how the base lies in the map does not matter.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// X̂, the pose at the end, as estimated from the base.
+    pub exit: Se2,
+    /// Identities of the landmarks.
+    pub ids: Vec<u32>,
+    /// Their places, m, as estimated from the base.
+    pub places: Vec<Vector2<f64>>,
+    /// P: three rows of the pose, then two of each landmark.
+    pub covariance: DMatrix<f64>,
+    /// P⁻¹.
+    information: DMatrix<f64>,
+}
+
+/// Where the unknowns of a part are: its base and its end, and its landmarks.
+#[derive(Clone, Copy, Debug)]
+pub struct At<'a> {
+    /// B.
+    pub base: Se2,
+    /// E.
+    pub exit: Se2,
+    /// p_i, m.
+    pub landmarks: &'a [Vector2<f64>],
+}
+
+impl Part {
+    /// Of what the filter knows of the pose and of some of its features. `None` if the covariance has no inverse.
+    pub fn new(local: &LocalMap<'_>, landmarks: &[usize]) -> Option<Self> {
+        let ids = landmarks.iter().map(|i| local.id(*i)).collect();
+        let places = landmarks.iter().map(|i| local.place(*i)).collect();
+        Self::from_parts(local.pose(), ids, places, local.covariance(landmarks))
+    }
+
+    /// The same of its parts.
+    pub fn from_parts(
+        exit: Se2,
+        ids: Vec<u32>,
+        places: Vec<Vector2<f64>>,
+        mut covariance: DMatrix<f64>,
+    ) -> Option<Self> {
+        (0..3).for_each(|i| covariance[(i, i)] += LEAST_STD * LEAST_STD);
+        let information = covariance.clone().cholesky()?.inverse();
+        information.iter().all(|value| value.is_finite()).then_some(Self { exit, ids, places, covariance, information })
+    }
+
+    /// (ξ, e) where the unknowns are `at`.
+    pub fn residual(&self, at: &At<'_>) -> DVector<f64> {
+        let mut residual = DVector::zeros(3 + 2 * self.ids.len());
+        let moved = at.base.inverse() * at.exit;
+        residual.fixed_rows_mut::<3>(0).copy_from(&(moved * self.exit.inverse()).log());
+        let turn = self.exit.rotation();
+        for (i, (p, place)) in at.landmarks.iter().zip(&self.places).enumerate() {
+            let e = turn * at.exit.transform_back(p) - (place - self.exit.p);
+            residual.fixed_rows_mut::<2>(3 + 2 * i).copy_from(&e);
+        }
+        residual
+    }
+
+    /// Half of (ξ, e)ᵀP⁻¹(ξ, e).
+    pub fn cost(&self, at: &At<'_>) -> f64 {
+        let residual = self.residual(at);
+        0.5 * residual.dot(&(&self.information * &residual))
+    }
+
+    /// The Jacobians of (ξ, e): of ξ by the errors of base and end, B Exp(β) and E Exp(ε); of each e_i by ε; and of e_i
+    /// by p_i, which is the same for all.
+    fn jacobians(&self, at: &At<'_>) -> (Matrix3<f64>, Matrix3<f64>, Vec<Matrix2x3<f64>>, Matrix2<f64>) {
+        let xi = (at.base.inverse() * at.exit * self.exit.inverse()).log();
+        let inverse = |xi: &Vector3<f64>| Se2::left_jacobian(xi).try_inverse().unwrap_or_else(Matrix3::identity);
+        let by_base = -inverse(&xi);
+        let by_exit = inverse(&-xi) * self.exit.adjoint();
+        let turn = self.exit.rotation();
+        let of_landmark = |p: &Vector2<f64>| {
+            let z = skew(&at.exit.transform_back(p));
+            turn * Matrix2x3::new(-1.0, 0.0, -z.x, 0.0, -1.0, -z.y)
+        };
+        let by_landmark = turn * at.exit.rotation().transpose();
+        (by_base, by_exit, at.landmarks.iter().map(of_landmark).collect(), by_landmark)
+    }
+
+    /// The normal equations of this part: of its base, its end and its landmarks, in this order; those of the base are
+    /// left out where it is known. `unknowns` are the names of all of them.
+    pub fn element(&self, at: &At<'_>, unknowns: Vec<usize>, base_is_known: bool) -> Element {
+        let (by_base, by_exit, exits, by_landmark) = self.jacobians(at);
+        let n = self.ids.len();
+        let rows = 3 + 2 * n;
+        let weighted = &self.information * self.residual(at);
+        // ΛJ, whose columns of landmarks are those of Λ, turned.
+        let mut half = DMatrix::zeros(rows, 6 + 2 * n);
+        let of_pose = self.information.columns(0, 3);
+        half.columns_mut(0, 3).gemm(1.0, &of_pose, &by_base, 0.0);
+        half.columns_mut(3, 3).gemm(1.0, &of_pose, &by_exit, 0.0);
+        for (i, by_exit) in exits.iter().enumerate() {
+            let own = self.information.fixed_columns::<2>(3 + 2 * i);
+            half.fixed_columns_mut::<3>(3).gemm(1.0, &own, by_exit, 1.0);
+            half.fixed_columns_mut::<2>(6 + 2 * i).gemm(1.0, &own, &by_landmark, 0.0);
+        }
+        let mut information = DMatrix::zeros(6 + 2 * n, 6 + 2 * n);
+        let mut gradient = DVector::zeros(6 + 2 * n);
+        let pose = half.fixed_rows::<3>(0);
+        information.fixed_rows_mut::<3>(0).gemm_tr(1.0, &by_base, &pose, 0.0);
+        information.fixed_rows_mut::<3>(3).gemm_tr(1.0, &by_exit, &pose, 0.0);
+        let of_pose = weighted.fixed_rows::<3>(0);
+        gradient.fixed_rows_mut::<3>(0).copy_from(&(by_base.transpose() * of_pose));
+        let mut of_exit = by_exit.transpose() * of_pose;
+        for (i, by_exit) in exits.iter().enumerate() {
+            let own = half.fixed_rows::<2>(3 + 2 * i);
+            information.fixed_rows_mut::<3>(3).gemm_tr(1.0, by_exit, &own, 1.0);
+            information.fixed_rows_mut::<2>(6 + 2 * i).gemm_tr(1.0, &by_landmark, &own, 0.0);
+            let e = weighted.fixed_rows::<2>(3 + 2 * i);
+            of_exit += by_exit.transpose() * e;
+            gradient.fixed_rows_mut::<2>(6 + 2 * i).copy_from(&(by_landmark.transpose() * e));
+        }
+        gradient.fixed_rows_mut::<3>(3).copy_from(&of_exit);
+        if base_is_known {
+            information = information.view((3, 3), (3 + 2 * n, 3 + 2 * n)).into_owned();
+            gradient = gradient.rows(3, 3 + 2 * n).into_owned();
+        }
+        Element { unknowns, information, gradient }
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    /// A part with `landmarks` landmarks around its way, and a full covariance.
+    pub fn random_part(seed: u64, landmarks: u32) -> Part {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let n = 3 + 2 * landmarks as usize;
+        let root = DMatrix::from_fn(n, n, |_, _| random.random_range(-0.005..0.005)) + DMatrix::identity(n, n) * 0.02;
+        let places =
+            (0..landmarks).map(|_| Vector2::new(random.random_range(-3.0..9.0), random.random_range(-4.0..4.0)));
+        let places = places.collect();
+        let exit = Se2::new(6.0, random.random_range(-1.0..1.0), random.random_range(-1.0..1.0));
+        Part::from_parts(exit, (0..landmarks).collect(), places, &root * root.transpose()).unwrap()
+    }
+
+    #[test]
+    fn normal_equations_against_finite_differences() {
+        let part = random_part(1, 4);
+        let base = Se2::new(100.0, -40.0, 2.0);
+        let exit = base * Se2::new(6.1, 0.3, 0.4);
+        let landmarks: Vec<Vector2<f64>> =
+            part.places.iter().map(|p| base.transform(p) + Vector2::new(0.1, -0.05)).collect();
+        let at = |delta: &DVector<f64>| {
+            let moved = |pose: &Se2, k: usize| *pose * Se2::exp(&delta.fixed_rows::<3>(k).into_owned());
+            let landmarks: Vec<Vector2<f64>> =
+                landmarks.iter().enumerate().map(|(i, p)| p + delta.fixed_rows::<2>(6 + 2 * i)).collect();
+            part.residual(&At { base: moved(&base, 0), exit: moved(&exit, 3), landmarks: &landmarks })
+        };
+        let n = 6 + 2 * landmarks.len();
+        let jacobian = DMatrix::from_columns(
+            &(0..n)
+                .map(|k| {
+                    let mut step = DVector::zeros(n);
+                    step[k] = 1e-6;
+                    (at(&step) - at(&-step)) / 2e-6
+                })
+                .collect::<Vec<_>>(),
+        );
+        let here = At { base, exit, landmarks: &landmarks };
+        let element = part.element(&here, (0..6).collect(), false);
+        let expected = jacobian.transpose() * &part.information * &jacobian;
+        assert!((&element.information - &expected).amax() < 1e-6 * expected.amax());
+        let gradient = jacobian.transpose() * &part.information * part.residual(&here);
+        assert!((&element.gradient - &gradient).amax() < 1e-6 * gradient.amax());
+        let known = part.element(&here, (1..6).collect(), true);
+        assert_eq!(known.information, element.information.view((3, 3), (n - 3, n - 3)).into_owned());
+    }
+}

@@ -1,0 +1,494 @@
+//! A filter's map, part by part.
+
+use super::near::{Joined, Near, Room};
+use super::part::Part;
+use super::problem::{FULLY, NEARLY, Placed, Problem, Solution, SolveError, Start};
+use super::work::{Job, Worker};
+use lienav_base::stamp::Stamp;
+use lienav_lie::Se2;
+use lienav_slam::{CompositionError, Landmark, LocalMap, MapMode, PoseEstimate, Slam, Step, TimeJump};
+use nalgebra::{Matrix2, Vector2};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// Landmarks near the robot whose joint covariance the closed parts are asked for.
+const NEAR: usize = 100;
+/// As many are carried from a part to the next until more are asked for.
+const CARRIED: usize = 48;
+/// Clouds from the question what is near to the answer.
+const NEAR_CLOUDS: u64 = 3;
+/// Clouds from the beginning of a solution until it is in force, and one more for each ten parts.
+const SOLVE_CLOUDS: u64 = 10;
+/// Landmarks are asked for again at the earliest after so many clouds.
+const ASK_CLOUDS: u64 = 5;
+
+/// A part has at least so many clouds.
+const BENT_CLOUDS: u64 = 8;
+/// What a correction does to second order, beside the standard deviation of the position in its best direction: a loop
+/// that has closed with more than this is closed in the least squares, too, and does not wait until the part is full.
+const BENT: f64 = 0.1;
+
+/// What the heading of the open part does to its end to second order, m: a part that is longer is closed.
+const LONG_M: f64 = 0.01;
+
+const OTHER_FILTER: CompositionError = CompositionError(
+    "parameter 'map.local_features' makes the map in parts, which this filter cannot do: set parameter 'filter' to \
+     'default' or another invariant filter, or map.local_features to 0",
+);
+const CALIBRATED: CompositionError = CompositionError(
+    "parameter 'map.local_features' makes the map in parts that are independent of each other, and calibration \
+     parameters that are estimated are common to all: set their sigma and walk to 0, or map.local_features to 0",
+);
+const KNOWN_MAP: CompositionError = CompositionError(
+    "parameter 'map.local_features' makes the map in parts, and map.mode is not 'mapping': set one of both back",
+);
+
+/// What is known of the parts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Status {
+    /// Closed parts.
+    pub parts: usize,
+    /// Landmarks in closed parts.
+    pub landmarks: usize,
+    /// Solutions that were taken in force.
+    pub solutions: u64,
+    /// Parts in the last one.
+    pub solved_parts: usize,
+    /// Clouds since it was begun.
+    pub age_clouds: u64,
+    /// How often its normal equations were factored.
+    pub iterations: usize,
+    /// Half of its χ²: of what the parts say of the same landmarks.
+    pub cost: f64,
+    /// Numbers in the factor of its normal equations.
+    pub factor_entries: usize,
+    /// Solutions that failed; the last good one stayed in force.
+    pub failed: u64,
+    /// Why the last one failed.
+    pub failure: Option<SolveError>,
+    /// Landmarks that are elsewhere than an earlier part has them, and count as others since.
+    pub moved: u64,
+    /// Landmarks that the map had no room for.
+    pub without_room: u64,
+}
+
+/// The map of a filter in parts: what the filter itself holds is the open part, begun at its base. [`Parts::join`] gives
+/// the pose in the map at each step, and closes a part that is large enough.
+pub struct Parts {
+    local_features: usize,
+    max_features: usize,
+    worker: Worker,
+    start: Start,
+    problem: Problem,
+    /// The number of each landmark in the map, by its identity.
+    numbers: HashMap<u32, usize>,
+    /// Identity, and when and how often it was seen.
+    seen: Vec<(u32, Stamp, u32)>,
+    near: Near,
+    /// Rows of `near`, by identity.
+    index: HashMap<u32, usize>,
+    solution: Option<Arc<Solution>>,
+    solving: Option<(u64, Job<Result<Solution, SolveError>>)>,
+    asking: Option<(u64, Job<Option<Near>>)>,
+    asked_at: u64,
+    clouds: u64,
+    begun_at: u64,
+    /// When the open part was begun.
+    opened_at: u64,
+    time_jumps: u64,
+    /// The farthest landmark of the open part that was seen lately, m.
+    view_m: f64,
+    room: Room,
+    status: Status,
+    estimate: Option<PoseEstimate>,
+}
+
+impl Parts {
+    /// For a filter that has not begun yet. `None` if `map.local_features` is 0: the map is one.
+    ///
+    /// # Errors
+    /// The filter, `map.mode` or a calibration that cannot be made in parts, as a sentence.
+    pub fn new(slam: &Slam, worker: Worker) -> Result<Option<Self>, CompositionError> {
+        let config = slam.config().clone();
+        if config.map.local_features == 0 {
+            return Ok(None);
+        }
+        if config.map.mode != MapMode::Mapping {
+            return Err(KNOWN_MAP);
+        }
+        if slam.calibration().next().is_some() {
+            return Err(CALIBRATED);
+        }
+        if slam.local().is_none() {
+            return Err(OTHER_FILTER);
+        }
+        let start = Start::new(config.initial.pose(), &config.initial.covariance());
+        let mut parts = Self {
+            local_features: config.map.local_features,
+            max_features: config.map.max_features,
+            worker,
+            near: Near::start(&start),
+            problem: empty(&start),
+            start,
+            numbers: HashMap::new(),
+            seen: Vec::new(),
+            index: HashMap::new(),
+            solution: None,
+            solving: None,
+            asking: None,
+            asked_at: 0,
+            clouds: 0,
+            begun_at: 0,
+            opened_at: 0,
+            time_jumps: 0,
+            view_m: 0.0,
+            room: Room::default(),
+            status: Status::default(),
+            estimate: None,
+        };
+        parts.forget(slam);
+        Ok(Some(parts))
+    }
+
+    /// Forgets all parts; call it when the filter was reset. The first part begins where the configuration has the start.
+    pub fn forget(&mut self, slam: &Slam) {
+        let config = slam.config();
+        (self.local_features, self.max_features) = (config.map.local_features.max(1), config.map.max_features);
+        self.start = Start::new(config.initial.pose(), &config.initial.covariance());
+        (self.problem, self.near) = (empty(&self.start), Near::start(&self.start));
+        (self.solution, self.solving, self.asking, self.estimate) = (None, None, None, None);
+        self.numbers.clear();
+        self.seen.clear();
+        self.index.clear();
+        (self.status, self.time_jumps) = (Status::default(), slam.time_jumps());
+    }
+
+    /// What is known of the parts.
+    pub fn status(&self) -> &Status {
+        &self.status
+    }
+
+    /// Takes in force what is due before the next step: a new solution, or what it says of what is near. This is where
+    /// work is done that is done in place, and where a filter waits for a thread that is late.
+    pub fn collect(&mut self) {
+        let next = self.clouds + 1;
+        if self.solving.as_ref().is_some_and(|(due, _)| *due <= next)
+            && let Some((_, job)) = self.solving.take()
+        {
+            match job.take().unwrap_or(Err(SolveError::NotConverged)) {
+                Ok(solution) => self.take_solution(solution),
+                Err(error) => {
+                    (self.status.failed, self.status.failure) = (self.status.failed + 1, Some(error));
+                }
+            }
+            if self.solution.as_ref().is_none_or(|solution| solution.bases.len() < self.problem.bases.len()) {
+                self.solve();
+            }
+        }
+        if self.asking.as_ref().is_some_and(|(due, _)| *due <= next)
+            && let Some((_, job)) = self.asking.take()
+            && let Some(Some(near)) = job.take()
+        {
+            self.take_near(near);
+        }
+    }
+
+    /// The step of the filter, with the pose in the map. Closes the open part if it is large enough.
+    pub fn join(&mut self, slam: &mut Slam, step: Step) -> Step {
+        self.collect();
+        self.clouds += 1;
+        self.status.age_clouds += 1;
+        if slam.time_jumps() != self.time_jumps {
+            self.time_jumps = slam.time_jumps();
+            if slam.config().timing.on_jump_back == TimeJump::Reset {
+                self.forget(slam);
+            }
+        }
+        let Some(local) = slam.local() else { return step };
+        let joined = self.near.join(&local, &self.index, &mut self.room);
+        let estimate = PoseEstimate { pose: joined.pose, covariance: joined.covariance, ..step.estimate };
+        self.estimate = Some(estimate);
+        let in_view = step.accepted + step.added;
+        self.look_around(&local, step.estimate.stamp);
+        let is_full = local.len() >= self.local_features.max(2 * in_view);
+        let is_bent =
+            self.clouds >= self.opened_at + BENT_CLOUDS && joined.shared >= 2 && is_bent(&joined, self.view_m);
+        let is_settled = self.clouds >= self.opened_at + BENT_CLOUDS;
+        let closed = if is_full || is_bent || (is_settled && is_long(&local)) { self.close(&local) } else { false };
+        if closed {
+            self.opened_at = self.clouds;
+            slam.begin_part();
+        }
+        Step { estimate, features: self.seen.len(), ..step }
+    }
+
+    /// The pose at the newest odometry.
+    pub fn predicted(&self, slam: &Slam) -> Option<PoseEstimate> {
+        slam.carried_ahead(self.estimate.as_ref()?)
+    }
+
+    /// How far the robot sees, and whether it sees landmarks that the closed parts know and were not asked for.
+    fn look_around(&mut self, local: &LocalMap<'_>, stamp: Stamp) {
+        let mut missing = false;
+        let robot = local.pose();
+        for i in (0..local.len()).filter(|i| local.last_seen(*i) == stamp) {
+            self.view_m = self.view_m.max((local.place(i) - robot.p).norm());
+            let id = local.id(i);
+            missing |= self.numbers.contains_key(&id) && !self.index.contains_key(&id);
+        }
+        let (centre, radius) = self.near.covers;
+        let place = self.near.base.transform(&robot.p);
+        let is_leaving = (place - centre).norm() > radius - 1.2 * self.view_m;
+        if (missing || is_leaving) && self.asking.is_none() && self.clouds >= self.asked_at + ASK_CLOUDS {
+            self.ask(local);
+        }
+    }
+
+    /// Asks the solution what is near.
+    fn ask(&mut self, local: &LocalMap<'_>) {
+        let open: HashSet<usize> = (0..local.len()).filter_map(|i| self.numbers.get(&local.id(i)).copied()).collect();
+        self.ask_at(local.pose(), open);
+    }
+
+    fn ask_at(&mut self, robot: Se2, open: HashSet<usize>) {
+        let (start, solution) = (self.start.clone(), self.solution.clone());
+        let first = solution.as_ref().map_or(0, |solution| solution.bases.len() - 1);
+        let chain: Vec<Placed> = self.problem.parts[first..].to_vec();
+        let place = self.near.base.transform(&robot.p);
+        self.asked_at = self.clouds;
+        let work = move || near(&start, solution.as_deref(), &chain, (&robot, &place), &open);
+        self.asking = Some((self.clouds + NEAR_CLOUDS, Job::new(self.worker, work)));
+    }
+
+    fn take_near(&mut self, near: Near) {
+        let mut near = near;
+        for placed in &self.problem.parts[near.closed..] {
+            let Some(after) = near.after(&placed.part, &placed.landmarks, |_, place| place.norm() < f64::INFINITY)
+            else {
+                return;
+            };
+            near = after;
+        }
+        self.put_near(near);
+    }
+
+    fn put_near(&mut self, near: Near) {
+        self.near = near;
+        self.index.clear();
+        for (a, number) in self.near.landmarks.iter().enumerate() {
+            // A landmark that has moved has another number by now.
+            let (id, ..) = self.seen[*number];
+            if self.numbers.get(&id) == Some(number) {
+                self.index.insert(id, a);
+            }
+        }
+    }
+
+    /// Closes the open part; returns false if it cannot be closed yet.
+    fn close(&mut self, local: &LocalMap<'_>) -> bool {
+        let room = self.max_features.saturating_sub(self.seen.len());
+        let mut news = 0;
+        let chosen: Vec<usize> = (0..local.len())
+            .filter(|i| local.is_landmark(*i))
+            .filter(|i| {
+                let id = local.id(*i);
+                let is_new = !self.numbers.contains_key(&id) || self.room.contradicted.contains(&id);
+                news += usize::from(is_new);
+                !is_new || news <= room
+            })
+            .collect();
+        let Some(part) = Part::new(local, &chosen) else { return false };
+        // The number of each landmark; one that is not where the closed parts have it gets a new one.
+        let mut next = self.seen.len();
+        let mut number_of = |id: u32| {
+            let known = self.numbers.get(&id).filter(|_| !self.room.contradicted.contains(&id));
+            known.copied().unwrap_or_else(|| {
+                next += 1;
+                next - 1
+            })
+        };
+        let numbers: Vec<usize> = part.ids.iter().map(|id| number_of(*id)).collect();
+        let mut distances: Vec<f64> = part.places.iter().map(|place| (place - part.exit.p).norm()).collect();
+        distances.sort_unstable_by(f64::total_cmp);
+        let reach = distances.get(CARRIED).copied().unwrap_or(f64::INFINITY);
+        let Some(near) = self.near.after(&part, &numbers, |_, place| place.norm() <= reach) else { return false };
+        self.status.without_room += news.saturating_sub(room) as u64;
+        for (number, i) in numbers.iter().zip(&chosen) {
+            if *number == self.seen.len() {
+                let id = local.id(*i);
+                self.status.moved += u64::from(self.numbers.insert(id, *number).is_some());
+                self.seen.push((id, Stamp::MIN, 0));
+            }
+            let (_, stamp, count) = &mut self.seen[*number];
+            (*stamp, *count) = (local.last_seen(*i), count.saturating_add(local.observations(*i)));
+        }
+        self.problem.landmarks.resize(self.seen.len(), Vector2::repeat(f64::NAN));
+        for (number, place) in numbers.iter().zip(&part.places) {
+            let guess = &mut self.problem.landmarks[*number];
+            if guess.x.is_nan() {
+                *guess = near.base.transform(&part.exit.transform_back(place));
+            }
+        }
+        self.problem.bases.push(near.base);
+        self.problem.parts.push(Placed { part: Arc::new(part), landmarks: Arc::new(numbers) });
+        self.put_near(near);
+        (self.status.parts, self.status.landmarks) = (self.problem.parts.len(), self.seen.len());
+        if self.solving.is_none() {
+            self.solve();
+        }
+        if self.asking.is_none() {
+            self.ask_at(Se2::identity(), HashSet::new());
+        }
+        true
+    }
+
+    /// Begins a solution of all parts that are closed.
+    fn solve(&mut self) {
+        let problem = self.problem.clone();
+        self.begun_at = self.clouds;
+        let due = self.clouds + SOLVE_CLOUDS + problem.parts.len() as u64 / 10;
+        self.solving = Some((due, Job::new(self.worker, move || problem.solve())));
+    }
+
+    fn take_solution(&mut self, solution: Solution) {
+        let solved = solution.bases.len();
+        self.problem.bases[..solved].copy_from_slice(&solution.bases);
+        let known = solution.landmarks.len();
+        self.problem.landmarks[..known].copy_from_slice(&solution.landmarks);
+        for (k, placed) in self.problem.parts.iter().enumerate().skip(solved - 1) {
+            let base = self.problem.bases[k];
+            self.problem.bases[k + 1] = base * placed.part.exit;
+            for (number, place) in placed.landmarks.iter().zip(&placed.part.places) {
+                if *number >= known {
+                    self.problem.landmarks[*number] = base.transform(place);
+                }
+            }
+        }
+        self.status.solutions += 1;
+        (self.status.solved_parts, self.status.iterations) = (solved - 1, solution.iterations);
+        (self.status.cost, self.status.factor_entries) = (solution.cost, solution.factor.entries());
+        self.status.age_clouds = self.clouds - self.begun_at;
+        self.solution = Some(Arc::new(solution));
+        // What is near is asked for again at the next step.
+        self.near.covers.1 = 0.0;
+    }
+
+    /// The end of the input: closes the open part, and solves all to the end. Does nothing where there is no part.
+    pub fn finish(&mut self, slam: &mut Slam) {
+        if let Some(local) = slam.local()
+            && !local.is_empty()
+            && self.close(&local)
+        {
+            slam.begin_part();
+        }
+        (self.solving, self.asking) = (None, None);
+        self.problem.tolerance = FULLY;
+        if !self.problem.parts.is_empty() {
+            match self.problem.solve() {
+                Ok(solution) => self.take_solution(solution),
+                Err(error) => (self.status.failed, self.status.failure) = (self.status.failed + 1, Some(error)),
+            }
+        }
+        self.problem.tolerance = NEARLY;
+    }
+
+    /// The landmarks of the solution in force, with their covariances in the map frame.
+    pub fn landmarks(&self) -> Vec<Landmark> {
+        let Some(solution) = &self.solution else { return Vec::new() };
+        let marginals = solution.factor.marginals();
+        let landmark = |(number, position): (usize, &Vector2<f64>)| {
+            let (id, last_seen, observations) = self.seen[number];
+            let covariance = &marginals[solution.bases.len() + number];
+            let covariance = if covariance.nrows() == 2 {
+                covariance.fixed_view::<2, 2>(0, 0).into_owned()
+            } else {
+                Matrix2::zeros()
+            };
+            (self.numbers.get(&id) == Some(&number)).then_some(Landmark {
+                id,
+                position: *position,
+                covariance,
+                last_seen,
+                observations,
+            })
+        };
+        solution.landmarks.iter().enumerate().filter_map(landmark).collect()
+    }
+}
+
+/// Whether a correction is so large that what it does to second order is no longer small.
+fn is_bent(joined: &Joined, view_m: f64) -> bool {
+    let (shift, turn) = (joined.correction.xy().norm(), joined.correction.z.abs());
+    let best = joined.covariance.fixed_view::<2, 2>(0, 0).symmetric_eigenvalues().min().max(0.0).sqrt();
+    turn * (shift + turn * view_m) > BENT * best
+}
+
+/// Whether the way from the base is so long, with a heading so uncertain, that it is no straight line any more where the
+/// robot may be: it has driven without landmarks.
+fn is_long(local: &LocalMap<'_>) -> bool {
+    0.5 * local.of_pose()[(2, 2)] * local.pose().p.norm() > LONG_M
+}
+
+fn empty(start: &Start) -> Problem {
+    let bases = vec![start.pose()];
+    Problem { start: start.clone(), parts: Vec::new(), bases, landmarks: Vec::new(), tolerance: NEARLY }
+}
+
+/// What the closed parts know of the last base and of what is near the robot: of the solution, and of the parts that
+/// were closed after it was begun. `robot` is seen from the base; `open` are landmarks of the open part.
+fn near(
+    start: &Start,
+    solution: Option<&Solution>,
+    chain: &[Placed],
+    (robot, place): (&Se2, &Vector2<f64>),
+    open: &HashSet<usize>,
+) -> Option<Near> {
+    let of_chain: HashSet<usize> = chain.iter().flat_map(|placed| placed.landmarks.iter().copied()).collect();
+    let mut radius = f64::INFINITY;
+    let mut wanted = HashSet::new();
+    let mut known = match solution {
+        None => Near::start(start),
+        Some(solution) => {
+            let (chosen, covered) = nearest(solution, place, NEAR);
+            radius = covered;
+            wanted.extend(chosen);
+            let mut numbers: Vec<usize> = wanted
+                .iter()
+                .chain(open)
+                .chain(&of_chain)
+                .copied()
+                .filter(|number| *number < solution.landmarks.len())
+                .collect();
+            numbers.sort_unstable();
+            numbers.dedup();
+            Near::of_solution(solution, numbers)
+        }
+    };
+    for (k, placed) in chain.iter().enumerate() {
+        let is_last = k + 1 == chain.len();
+        let keeps = |number: usize, seen: &Vector2<f64>| {
+            !is_last || wanted.contains(&number) || open.contains(&number) || (seen - robot.p).norm() <= radius
+        };
+        known = known.after(&placed.part, &placed.landmarks, keeps)?;
+    }
+    known.covers = (*place, radius);
+    Some(known)
+}
+
+/// The `count` landmarks nearest to a place, and how far around it there are no others.
+fn nearest(solution: &Solution, place: &Vector2<f64>, count: usize) -> (Vec<usize>, f64) {
+    if solution.landmarks.len() <= count {
+        return ((0..solution.landmarks.len()).collect(), f64::INFINITY);
+    }
+    let mut radius = 4.0;
+    let mut found = Vec::new();
+    while found.len() < count && radius < 1e6 {
+        radius *= 1.6;
+        found.clear();
+        solution.hash.within(place, radius, |index, square| found.push((square, index as usize)));
+    }
+    found.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let covered = found.get(count).map_or(radius, |(square, _)| square.sqrt());
+    found.truncate(count);
+    (found.into_iter().map(|(_, index)| index).collect(), covered)
+}

@@ -1,0 +1,220 @@
+//! The least squares over all parts: where their bases and their landmarks are in the map.
+
+use super::factor::{Element, Factor, NotPositive};
+use super::order::Order;
+use super::part::{At, Part};
+use lienav_lie::Se2;
+use lienav_map::SpatialHash;
+use nalgebra::{DMatrix, DVector, Matrix3, Vector2, Vector3};
+use std::sync::Arc;
+
+/// Iterations of Gauss and Newton, at most.
+const ITERATIONS: usize = 20;
+/// How often a step is halved that does not lower the cost, at most.
+const HALVINGS: usize = 6;
+/// The cost falls by no more than this, to first order: a tenth of a standard deviation of the worst direction.
+pub const NEARLY: f64 = 1e-2;
+/// The same, for a result that is compared with others.
+pub const FULLY: f64 = 1e-10;
+/// And by no more than this share of it: less is rounding.
+const ROUNDING: f64 = 1e-11;
+/// The least standard deviation of the start, m and rad, where it is not exact.
+const LEAST_STD: f64 = 1e-6;
+
+/// What is known of the first base.
+#[derive(Clone, Debug)]
+pub enum Start {
+    /// All: it is not estimated.
+    Known(Se2),
+    /// A pose, and the information of its error in its own frame.
+    Normal(Se2, Matrix3<f64>),
+}
+
+impl Start {
+    /// Of a pose and the covariance of (x, y, θ).
+    pub fn new(pose: Se2, covariance: &Matrix3<f64>) -> Self {
+        if *covariance == Matrix3::zeros() {
+            return Self::Known(pose);
+        }
+        let (s, c) = pose.theta.sin_cos();
+        let back = Matrix3::new(c, s, 0.0, -s, c, 0.0, 0.0, 0.0, 1.0);
+        let own = back * covariance * back.transpose() + Matrix3::from_diagonal_element(LEAST_STD * LEAST_STD);
+        own.try_inverse().map_or(Self::Known(pose), |information| Self::Normal(pose, information))
+    }
+
+    /// The expected pose.
+    pub fn pose(&self) -> Se2 {
+        match self {
+            Self::Known(pose) | Self::Normal(pose, _) => *pose,
+        }
+    }
+
+    /// The covariance of its error in its own frame.
+    pub fn covariance(&self) -> Matrix3<f64> {
+        match self {
+            Self::Known(_) => Matrix3::zeros(),
+            Self::Normal(_, information) => information.try_inverse().unwrap_or_else(Matrix3::zeros),
+        }
+    }
+}
+
+/// A part in the problem: what it says, and which landmarks of the problem its own are.
+#[derive(Clone, Debug)]
+pub struct Placed {
+    /// What it says.
+    pub part: Arc<Part>,
+    /// The number of each of its landmarks in the whole map.
+    pub landmarks: Arc<Vec<usize>>,
+}
+
+/// Everything that is known, and a first guess. Part k has base k, and its end is base k + 1.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    /// Of base 0.
+    pub start: Start,
+    /// The parts, one behind the other.
+    pub parts: Vec<Placed>,
+    /// One more than parts.
+    pub bases: Vec<Se2>,
+    /// In the map, m.
+    pub landmarks: Vec<Vector2<f64>>,
+    /// How little the cost must fall.
+    pub tolerance: f64,
+}
+
+/// Where everything is, with the factor of what is known of it.
+#[derive(Clone, Debug)]
+pub struct Solution {
+    /// The poses of the bases in the map; the last is the end of the last part.
+    pub bases: Vec<Se2>,
+    /// In the map, m.
+    pub landmarks: Vec<Vector2<f64>>,
+    /// Of the normal equations: bases first, then landmarks.
+    pub factor: Factor,
+    /// Landmarks by their place.
+    pub hash: SpatialHash,
+    /// How often the normal equations were factored.
+    pub iterations: usize,
+    /// Half of χ².
+    pub cost: f64,
+}
+
+/// Why there is no solution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SolveError {
+    /// Something is not determined.
+    #[error("the normal equations of the parts could not be factored")]
+    NotPositive,
+    /// The cost does not fall.
+    #[error("the estimate of the parts did not converge")]
+    NotConverged,
+}
+
+impl From<NotPositive> for SolveError {
+    fn from(NotPositive: NotPositive) -> Self {
+        Self::NotPositive
+    }
+}
+
+impl Problem {
+    /// Gauss–Newton from the guess. Where a loop has closed, the first steps may raise the cost before they lower it:
+    /// steps are halved that do not lower it only if whole steps lead nowhere.
+    ///
+    /// # Errors
+    /// [`SolveError`].
+    pub fn solve(&self) -> Result<Solution, SolveError> {
+        let before = self.cost(&self.bases, &self.landmarks);
+        match self.descend(0) {
+            Ok(solution) if solution.cost <= before * (1.0 + ROUNDING) + self.tolerance => Ok(solution),
+            _ => self.descend(HALVINGS),
+        }
+    }
+
+    /// Gauss–Newton with steps that are halved so often, at most, until they lower the cost.
+    fn descend(&self, halvings: usize) -> Result<Solution, SolveError> {
+        let (mut bases, mut landmarks) = (self.bases.clone(), self.landmarks.clone());
+        let count = bases.len();
+        let lists: Vec<Vec<usize>> = self.lists();
+        let order = Order::new(&lists, count + landmarks.len(), |unknown| if unknown < count { 3 } else { 2 });
+        let mut cost = self.cost(&bases, &landmarks);
+        for iteration in 1..=ITERATIONS {
+            let element = |k: usize| self.element(k, &bases, &landmarks, &lists[k]);
+            let factor = Factor::new(order.clone(), lists.len(), element)?;
+            let (steps, decrease) = factor.step();
+            let mut scale = 1.0;
+            for halving in 0..=halvings {
+                let moved = |(k, base): (usize, &Se2)| match steps[k].len() {
+                    3 => *base * Se2::exp(&(steps[k].fixed_rows::<3>(0) * scale)),
+                    _ => *base,
+                };
+                let next: Vec<Se2> = bases.iter().enumerate().map(moved).collect();
+                let shifted = |(k, p): (usize, &Vector2<f64>)| match steps[count + k].len() {
+                    2 => p + steps[count + k].fixed_rows::<2>(0) * scale,
+                    _ => *p,
+                };
+                let shifted: Vec<Vector2<f64>> = landmarks.iter().enumerate().map(shifted).collect();
+                let found = self.cost(&next, &shifted);
+                let is_lower = found <= cost * (1.0 + ROUNDING) + 0.5 * self.tolerance;
+                if is_lower || (halvings == 0 && found.is_finite()) {
+                    (bases, landmarks, cost) = (next, shifted, found);
+                    break;
+                }
+                if halving == halvings {
+                    return Err(SolveError::NotConverged);
+                }
+                scale *= 0.5;
+            }
+            if decrease <= self.tolerance.max(ROUNDING * cost) {
+                let hash = SpatialHash::new(&landmarks);
+                return Ok(Solution { bases, landmarks, factor, hash, iterations: iteration, cost });
+            }
+        }
+        Err(SolveError::NotConverged)
+    }
+
+    /// The unknowns of each part, and of the start.
+    fn lists(&self) -> Vec<Vec<usize>> {
+        let is_known = matches!(self.start, Start::Known(_));
+        let of_part = |(k, placed): (usize, &Placed)| {
+            let base = (k > 0 || !is_known).then_some(k);
+            let landmarks = placed.landmarks.iter().map(|landmark| self.bases.len() + landmark);
+            base.into_iter().chain([k + 1]).chain(landmarks).collect()
+        };
+        let parts = self.parts.iter().enumerate().map(of_part);
+        parts.chain((!is_known).then(|| vec![0])).collect()
+    }
+
+    /// The normal equations of a part, and behind them those of the start.
+    fn element(&self, k: usize, bases: &[Se2], landmarks: &[Vector2<f64>], unknowns: &[usize]) -> Element {
+        let (is_known, unknowns) = (matches!(self.start, Start::Known(_)), unknowns.to_vec());
+        if let Some(placed) = self.parts.get(k) {
+            let places: Vec<Vector2<f64>> = placed.landmarks.iter().map(|landmark| landmarks[*landmark]).collect();
+            let at = At { base: bases[k], exit: bases[k + 1], landmarks: &places };
+            return placed.part.element(&at, unknowns, k == 0 && is_known);
+        }
+        let (information, gradient) = match &self.start {
+            Start::Known(_) => (Matrix3::zeros(), Vector3::zeros()),
+            Start::Normal(pose, information) => (*information, information * (pose.inverse() * bases[0]).log()),
+        };
+        Element {
+            unknowns,
+            information: DMatrix::from_column_slice(3, 3, information.as_slice()),
+            gradient: DVector::from_column_slice(gradient.as_slice()),
+        }
+    }
+
+    fn cost(&self, bases: &[Se2], landmarks: &[Vector2<f64>]) -> f64 {
+        let of_part = |(k, placed): (usize, &Placed)| {
+            let places: Vec<Vector2<f64>> = placed.landmarks.iter().map(|landmark| landmarks[*landmark]).collect();
+            placed.part.cost(&At { base: bases[k], exit: bases[k + 1], landmarks: &places })
+        };
+        let parts: f64 = self.parts.iter().enumerate().map(of_part).sum();
+        match &self.start {
+            Start::Known(_) => parts,
+            Start::Normal(pose, information) => {
+                let error: Vector3<f64> = (pose.inverse() * bases[0]).log();
+                parts + 0.5 * error.dot(&(information * error))
+            }
+        }
+    }
+}

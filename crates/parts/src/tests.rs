@@ -1,0 +1,332 @@
+//! Parts beside the filter that has one map, and beside each other.
+
+use super::near::{Near, Room};
+use super::part::{Part, tests::random_part};
+use super::problem::{FULLY, Placed, Problem, Start};
+use super::{Parts, Worker};
+use lienav_lie::Se2;
+use lienav_slam::{Config, FeatureKind, Filter, Landmark, Observation, Odometry, Slam, Stamp, Step};
+use nalgebra::{Matrix2, Matrix3, SMatrix, Vector2, Vector3};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, Normal};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Five parts that agree on where everything is: neighbours share landmarks, and the first and the last do.
+fn chain() -> (Problem, Matrix3<f64>) {
+    let start_covariance = Matrix3::from_diagonal(&Vector3::new(0.04, 0.01, 0.0025));
+    let pose = Se2::new(3.0, -2.0, 0.7);
+    let start = Start::new(pose, &start_covariance);
+    let mut problem = Problem { start, parts: Vec::new(), bases: vec![pose], landmarks: Vec::new(), tolerance: FULLY };
+    let shared: [Vec<usize>; 5] =
+        [vec![0, 1, 2, 3], vec![2, 3, 4, 5], vec![4, 5, 6, 7], vec![6, 7, 8, 9], vec![8, 9, 0, 1]];
+    for (k, numbers) in shared.into_iter().enumerate() {
+        let random = random_part(k as u64, 4);
+        let base = problem.bases[k];
+        let mut places = random.places.clone();
+        for (place, number) in places.iter_mut().zip(&numbers) {
+            match problem.landmarks.get(*number) {
+                Some(p) => *place = base.transform_back(p),
+                None => problem.landmarks.push(base.transform(place)),
+            }
+        }
+        let part = Part::from_parts(random.exit, random.ids.clone(), places, random.covariance.clone()).unwrap();
+        problem.bases.push(base * part.exit);
+        problem.parts.push(Placed { part: Arc::new(part), landmarks: Arc::new(numbers) });
+    }
+    (problem, start_covariance)
+}
+
+fn chained(problem: &Problem) -> Near {
+    let start = Near::start(&problem.start);
+    problem.parts.iter().fold(start, |near, placed| near.after(&placed.part, &placed.landmarks, |_, _| true).unwrap())
+}
+
+/// What one part after the other gives in covariance form, and what the sparse least squares give, is the same.
+#[test]
+fn the_chain_of_parts_is_the_least_squares_of_all() {
+    let (problem, _) = chain();
+    let solution = problem.solve().unwrap();
+    assert!(solution.cost < 1e-16, "{}", solution.cost);
+    let one = chained(&problem);
+    let other = Near::of_solution(&solution, one.landmarks.clone());
+    assert!((one.base.p - other.base.p).norm() < 1e-9);
+    assert!((&one.covariance - &other.covariance).amax() < 1e-9 * other.covariance.amax());
+    let marginals = solution.factor.marginals();
+    for (number, p) in problem.landmarks.iter().enumerate() {
+        assert!((solution.landmarks[number] - p).norm() < 1e-9);
+        assert_eq!(marginals[solution.bases.len() + number].nrows(), 2);
+    }
+}
+
+/// Where parts differ a little, the corrections of both agree to first order in the differences.
+#[test]
+fn small_differences_are_shared_out_in_the_same_way() {
+    let off = |scale: f64| {
+        let (mut problem, _) = chain();
+        for (k, placed) in problem.parts.iter_mut().enumerate() {
+            let Part { exit, ids, places, covariance, .. } = (*placed.part).clone();
+            let shift = |(i, p): (usize, &Vector2<f64>)| {
+                p + Vector2::new((i * 7 + k * 3) as f64 % 5.0 - 2.0, (i * 3 + k) as f64 % 4.0 - 1.5) * scale
+            };
+            let places: Vec<Vector2<f64>> = places.iter().enumerate().map(shift).collect();
+            placed.part = Arc::new(Part::from_parts(exit, ids, places, covariance).unwrap());
+        }
+        let before = problem.bases[5];
+        let base = problem.solve().unwrap().bases[5];
+        (chained(&problem).base.p - base.p).norm() / (base.p - before.p).norm()
+    };
+    let (coarse, fine) = (off(1e-3), off(1e-5));
+    assert!(coarse < 0.03 && fine < 0.03 * coarse, "{coarse} {fine}");
+}
+
+/// A robot that goes round in a ring of posts, twice, and sees those ahead of it.
+struct World {
+    random: ChaCha8Rng,
+    noise: f64,
+    truth: Se2,
+    time: f64,
+}
+
+const POSTS: usize = 24;
+
+impl World {
+    fn new(seed: u64, noise: f64) -> Self {
+        Self { random: ChaCha8Rng::seed_from_u64(seed), noise, truth: Se2::identity(), time: 0.0 }
+    }
+
+    fn config(&self, local_features: usize) -> Config {
+        let mut config = Config::default();
+        let n = self.noise;
+        (config.motion.velocity_x_std, config.motion.velocity_y_std, config.motion.yaw_rate_std) =
+            (0.5 * n, 0.2 * n, 0.3 * n);
+        (config.sensor.range_std_m, config.sensor.bearing_std_rad, config.sensor.max_range_m) =
+            (0.3 * n, 0.1 * n, 30.0);
+        config.gate.probability = 1.0;
+        config.timing.reorder_window_s = 0.0;
+        config.map.local_features = local_features;
+        config
+    }
+
+    fn normal(&mut self, std: f64) -> f64 {
+        Normal::new(0.0, std).unwrap().sample(&mut self.random)
+    }
+
+    fn post(k: usize) -> Vector2<f64> {
+        let angle = k as f64 * std::f64::consts::TAU / POSTS as f64;
+        let radius = if k.is_multiple_of(2) { 13.0 } else { 7.0 };
+        Vector2::new(radius * angle.sin(), 10.0 - radius * angle.cos())
+    }
+
+    fn advance(&mut self, slam: &mut Slam) -> Option<Step> {
+        let (v, w, dt, n) = (1.0, 0.1, 0.1, self.noise);
+        if self.time > 0.0 {
+            self.truth = self.truth * Se2::exp(&Vector3::new(v * dt, 0.0, w * dt));
+        }
+        let stamp = Stamp::from_secs(self.time);
+        self.time += dt;
+        let velocity = Vector2::new(v + self.normal(0.5 * n), self.normal(0.2 * n));
+        let yaw_rate = w + self.normal(0.3 * n);
+        slam.odometry(&Odometry { stamp, velocity, yaw_rate, covariance: None }).unwrap();
+        let mut seen = Vec::new();
+        for k in 0..POSTS {
+            let z = self.truth.transform_back(&Self::post(k));
+            if z.norm() < 6.0 {
+                let value = [z.norm() + self.normal(0.3 * n), z.y.atan2(z.x) + self.normal(0.1 * n)];
+                seen.push(Observation::new(Some(k as u32), value));
+            }
+        }
+        slam.features(stamp, FeatureKind::RangeBearing, &seen).unwrap();
+        slam.poll()
+    }
+}
+
+fn of_parts(config: Config) -> Slam {
+    Slam::of_parts(Filter::named(&config.filter).unwrap(), config).unwrap()
+}
+
+/// The steps of a run, its landmarks at the end, and the status.
+fn run(
+    seed: u64,
+    noise: f64,
+    local_features: usize,
+    worker: Worker,
+) -> (Vec<Step>, Vec<Landmark>, super::Status, Vec<Se2>) {
+    let mut world = World::new(seed, noise);
+    let mut slam = of_parts(world.config(local_features));
+    let mut parts = Parts::new(&slam, worker).unwrap();
+    let (mut steps, mut truth) = (Vec::new(), Vec::new());
+    while world.time < 130.0 {
+        let Some(step) = world.advance(&mut slam) else { continue };
+        steps.push(match &mut parts {
+            Some(parts) => parts.join(&mut slam, step),
+            None => step,
+        });
+        truth.push(world.truth);
+    }
+    match parts {
+        Some(mut parts) => {
+            parts.finish(&mut slam);
+            (steps, parts.landmarks(), parts.status().clone(), truth)
+        }
+        None => (steps, slam.landmarks().collect(), super::Status::default(), truth),
+    }
+}
+
+/// With noise so small that nothing is nonlinear, the parts know at each cloud what one map knows: also after the loop,
+/// and also of how well they know it. A reading used twice, or not at all, would make the covariance another one.
+#[test]
+fn at_every_cloud_the_parts_know_what_one_map_knows() {
+    let (dense, map, ..) = run(1, 1e-3, 0, Worker::InPlace);
+    let (steps, landmarks, status, _) = run(1, 1e-3, 10, Worker::InPlace);
+    assert!(status.parts > 7 && status.solutions > 3 && status.failed == 0 && status.moved == 0, "{status:?}");
+    assert_eq!((steps.len(), landmarks.len(), status.landmarks), (dense.len(), POSTS, POSTS));
+    // What is near is known late at times: until then, what the parts say is less than could be known.
+    let mut late = Vec::new();
+    for (one, other) in dense.iter().zip(&steps).skip(1) {
+        let (p, q) = (one.estimate.covariance, other.estimate.covariance);
+        let ratio = (q - p).symmetric_eigenvalues();
+        let scale = p.symmetric_eigenvalues().max();
+        assert!(ratio.min() > -1e-3 * scale, "{} overconfident: {}", one.estimate.stamp, ratio / scale);
+        if (q - p).amax() > 1e-2 * scale {
+            late.push((one.estimate.stamp.secs(), (q - p).amax() / scale));
+        }
+        let d = Vector3::new(
+            one.estimate.pose.p.x - other.estimate.pose.p.x,
+            one.estimate.pose.p.y - other.estimate.pose.p.y,
+            one.estimate.pose.theta - other.estimate.pose.theta,
+        );
+        assert!(d.norm() < 0.05 * p.trace().sqrt() + 1e-9 || (q - p).amax() > 1e-3 * scale, "{d}");
+    }
+    assert!(late.len() < steps.len() / 50, "{late:?}");
+    for landmark in &landmarks {
+        let other = map.iter().find(|other| other.id == landmark.id).unwrap();
+        assert!((landmark.position - other.position).norm() < 0.05 * other.covariance.trace().sqrt());
+        assert!((landmark.covariance - other.covariance).amax() < 2e-3 * other.covariance.trace());
+        assert!(landmark.observations == other.observations || landmark.observations > 0);
+    }
+}
+
+#[test]
+fn the_pose_is_consistent_also_after_the_loop() {
+    let (mut sum, mut after, mut count) = (0.0, 0.0, 0.0);
+    for seed in 1..=12 {
+        let (steps, _, _, truth) = run(seed, 0.1, 10, Worker::InPlace);
+        let nees = |(step, truth): (&Step, &Se2)| {
+            let estimate = step.estimate;
+            let d = estimate.pose.p - truth.p;
+            let turn = (estimate.pose.theta - truth.theta).sin();
+            let d = Vector3::new(d.x, d.y, turn);
+            estimate.covariance.try_inverse().map_or(0.0, |inverse| d.dot(&(inverse * d)))
+        };
+        let all: Vec<f64> = steps.iter().zip(&truth).skip(1).map(nees).collect();
+        sum += all.iter().sum::<f64>() / all.len() as f64;
+        after += all[640..].iter().sum::<f64>() / (all.len() - 640) as f64;
+        count += 1.0;
+    }
+    let (all, after) = (sum / count, after / count);
+    assert!((1.9..4.4).contains(&all) && (1.9..4.4).contains(&after), "{all} {after}");
+}
+
+#[test]
+fn the_same_input_gives_the_same_bits_also_from_threads() {
+    let of = |worker| {
+        let (steps, landmarks, ..) = run(3, 0.1, 10, worker);
+        let poses = steps.iter().map(|step| (step.estimate.pose, step.estimate.covariance)).collect::<Vec<_>>();
+        (poses, landmarks)
+    };
+    let (one, other, thread) = (of(Worker::InPlace), of(Worker::InPlace), of(Worker::Thread));
+    assert_eq!(one, other);
+    assert_eq!(one, thread);
+}
+
+/// The pose that is joined at a cloud is the end of the part that would be closed then.
+#[test]
+fn joining_is_the_end_of_a_part() {
+    let (problem, _) = chain();
+    let near = chained(&problem);
+    let mut world = World::new(5, 1e-3);
+    let mut slam = of_parts(world.config(0));
+    slam.begin_part();
+    for _ in 0..40 {
+        world.advance(&mut slam);
+    }
+    let local = slam.local().unwrap();
+    // The closed parts know three of the posts, a little elsewhere.
+    let mut near = Near { landmarks: vec![0, 1, 2], places: Vec::new(), ..near };
+    near.places = (0..3).map(|i| local.place(i) + Vector2::new(1e-4, -2e-4)).collect();
+    near.covariance = near.covariance.view((0, 0), (9, 9)).into_owned() * 1e-4;
+    let index: HashMap<u32, usize> = (0..3).map(|i| (local.id(i), i)).collect();
+    let joined = near.join(&local, &index, &mut Room::default());
+
+    let all: Vec<usize> = (0..local.len()).collect();
+    let part = Part::new(&local, &all).unwrap();
+    let after = near.after(&part, &all, |_, _| true).unwrap();
+    assert_eq!(joined.shared, 3);
+    let off = (joined.pose.p - after.base.p).norm() / joined.covariance.trace().sqrt();
+    assert!(off < 1e-3, "{off}");
+    let turn = after.base.rotation();
+    let mut to_map = Matrix3::identity();
+    to_map.fixed_view_mut::<2, 2>(0, 0).copy_from(&turn);
+    let own: SMatrix<f64, 3, 3> = after.covariance.fixed_view::<3, 3>(0, 0).into_owned();
+    let expected = to_map * own * to_map.transpose();
+    assert!((joined.covariance - expected).amax() < 1e-3 * expected.amax(), "{} {expected}", joined.covariance);
+}
+
+#[test]
+fn what_parts_cannot_do_is_refused() {
+    let refused = |change: fn(&mut Config)| {
+        let mut config = World::new(1, 0.1).config(10);
+        change(&mut config);
+        Parts::new(&of_parts(config), Worker::InPlace).err().unwrap().to_string()
+    };
+    assert!(refused(|config| config.filter = "ekf".into()).contains("filter"));
+    assert!(refused(|config| config.calibration.scale_v.sigma = 0.1).contains("calibration"));
+    assert!(refused(|config| config.map.mode = lienav_slam::MapMode::Localization).contains("map.mode"));
+    let alone = Slam::new(World::new(1, 0.1).config(10)).err().unwrap().to_string();
+    assert!(alone.contains("map.local_features") && alone.contains("lienav_parts"), "{alone}");
+    let mut dense = Config::default();
+    dense.map.max_features = 5001;
+    assert!(Slam::new(dense).err().unwrap().to_string().contains("map.local_features"));
+}
+
+/// A post that was moved between two rounds is another landmark from then on, and pulls nothing.
+#[test]
+fn a_landmark_that_has_moved_is_reported_and_not_averaged() {
+    let mut world = World::new(2, 0.1);
+    let mut slam = of_parts(world.config(10));
+    let mut parts = Parts::new(&slam, Worker::InPlace).unwrap().unwrap();
+    let mut steps = Vec::new();
+    let moved = Vector2::new(1.2, -1.0);
+    let post = World::post(3);
+    while world.time < 125.0 {
+        let before = world.truth;
+        let (v, w, dt) = (1.0, 0.1, 0.1);
+        if world.time > 0.0 {
+            world.truth = before * Se2::exp(&Vector3::new(v * dt, 0.0, w * dt));
+        }
+        let stamp = Stamp::from_secs(world.time);
+        world.time += dt;
+        slam.odometry(&Odometry { stamp, velocity: Vector2::new(v, 0.0), yaw_rate: w, covariance: None }).unwrap();
+        let posts = (0..POSTS).map(|k| (k, if k == 3 && world.time > 60.0 { post + moved } else { World::post(k) }));
+        let seen: Vec<Observation> = posts
+            .map(|(k, p)| (k, world.truth.transform_back(&p)))
+            .filter(|(_, z)| z.norm() < 6.0)
+            .map(|(k, z)| Observation::new(Some(k as u32), [z.norm(), z.y.atan2(z.x)]))
+            .collect();
+        slam.features(stamp, FeatureKind::RangeBearing, &seen).unwrap();
+        if let Some(step) = slam.poll() {
+            steps.push((parts.join(&mut slam, step), world.truth));
+        }
+    }
+    parts.finish(&mut slam);
+    assert_eq!(parts.status().moved, 1, "{:?}", parts.status());
+    let landmarks = parts.landmarks();
+    assert_eq!(landmarks.len(), POSTS);
+    let there = landmarks.iter().find(|landmark| landmark.id == 3).unwrap();
+    assert!((there.position - post - moved).norm() < 0.1, "{there:?}");
+    let worst = steps.iter().map(|(step, truth)| (step.estimate.pose.p - truth.p).norm()).fold(0.0, f64::max);
+    assert!(worst < 0.1, "{worst}");
+    let _ = Matrix2::<f64>::identity();
+}

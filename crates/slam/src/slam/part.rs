@@ -1,0 +1,120 @@
+//! The map of what is near, begun anew where the robot is: for a map in parts.
+
+use super::Slam;
+use crate::estimator::Estimator;
+use crate::state::State;
+use crate::{Coordinates, PoseEstimate};
+use lienav_base::stamp::Stamp;
+use lienav_lie::Se2;
+use nalgebra::{DMatrix, Matrix2, Matrix2x3, Matrix3, Vector2};
+
+/// What an invariant filter knows, in its own errors: ξ of the pose, X = Exp(ξ)X̂, and e_i = R(θ̂)(z_i − ẑ_i) of each
+/// landmark, z_i the landmark as seen from the robot. To first order, a landmark in the frame of the filter is off by
+/// \[I, J p_i\]ξ + e_i.
+#[derive(Clone, Copy)]
+pub struct LocalMap<'a> {
+    state: &'a State,
+    estimator: &'a Estimator,
+}
+
+impl LocalMap<'_> {
+    /// X̂.
+    pub fn pose(&self) -> Se2 {
+        self.state.pose
+    }
+
+    /// How many features there are.
+    pub fn len(&self) -> usize {
+        self.state.features.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.state.features.is_empty()
+    }
+
+    /// The identity of feature `i`.
+    pub fn id(&self, i: usize) -> u32 {
+        self.state.features[i].id
+    }
+
+    /// Whether feature `i` counts as a landmark, and is not a candidate.
+    pub fn is_landmark(&self, i: usize) -> bool {
+        self.estimator.is_landmark(self.id(i))
+    }
+
+    /// When feature `i` was last used.
+    pub fn last_seen(&self, i: usize) -> Stamp {
+        self.state.features[i].last_seen
+    }
+
+    /// How many observations of feature `i` were used.
+    pub fn observations(&self, i: usize) -> u32 {
+        self.state.features[i].observations
+    }
+
+    /// The place of feature `i` in the frame of the filter, m.
+    pub fn place(&self, i: usize) -> Vector2<f64> {
+        self.state.features[i].x
+    }
+
+    /// Cov(ξ).
+    pub fn of_pose(&self) -> Matrix3<f64> {
+        self.state.covariance.pose_block()
+    }
+
+    /// Cov(e_i, ξ).
+    pub fn with_pose(&self, i: usize) -> Matrix2x3<f64> {
+        self.state.covariance.cross_block(i)
+    }
+
+    /// Cov(e_i, e_k).
+    pub fn of_features(&self, i: usize, k: usize) -> Matrix2<f64> {
+        self.state.covariance.feature_block(i, k)
+    }
+
+    /// The covariance of ξ and of the e_i of these features, in their order.
+    pub fn covariance(&self, features: &[usize]) -> DMatrix<f64> {
+        let p = &self.state.covariance;
+        let rows: Vec<usize> = (0..3).chain(features.iter().flat_map(|i| [p.row_of(*i), p.row_of(*i) + 1])).collect();
+        DMatrix::from_fn(rows.len(), rows.len(), |i, j| p.get(rows[i], rows[j]))
+    }
+}
+
+impl Slam {
+    /// What the filter knows, in its own errors; `None` of a filter whose coordinates are not invariant, or whose
+    /// landmarks are frozen.
+    pub fn local(&self) -> Option<LocalMap<'_>> {
+        let state = &self.estimator.state;
+        let is_invariant = state.coordinates == Coordinates::Invariant && !state.is_frozen;
+        is_invariant.then_some(LocalMap { state, estimator: &self.estimator })
+    }
+
+    /// Begins a map in the frame of the robot, as it stands: its pose is the identity from now on, exactly, and no
+    /// landmark is known. Identities that the filter has given are not given again; input that waits goes on waiting,
+    /// and what was learned of noise stays. Meant between two steps, as [`Slam::poll`] gives them.
+    pub fn begin_part(&mut self) {
+        self.estimator.begin_part();
+        self.look_ahead();
+    }
+
+    /// `at` carried along the motion that follows the last step, to the newest odometry: what [`Slam::predicted`] is of
+    /// the pose that the filter has itself. Without the errors of calibration.
+    pub fn carried_ahead(&self, at: &PoseEstimate) -> Option<PoseEstimate> {
+        let ahead = self.predicted()?;
+        let increment = self.estimator.pending().then(&self.ahead);
+        let (pose, covariance) = increment.carry(&at.pose, &at.covariance);
+        Some(PoseEstimate { pose, covariance, ..ahead })
+    }
+}
+
+impl Estimator {
+    /// Forgets the features, and makes the pose the origin.
+    fn begin_part(&mut self) {
+        self.settle();
+        self.forget_clouds();
+        (0..self.state.features.len()).rev().for_each(|i| self.state.swap_remove(i));
+        self.state.covariance.replace_pose(&Matrix3::zeros());
+        (self.state.pose, self.state.predicted) = (Se2::identity(), Se2::identity());
+    }
+}
