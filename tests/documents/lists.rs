@@ -48,6 +48,11 @@ pub const INSTEAD: &[(&str, &str, &str)] = &[
         "lienav reproduce thesis-5 --tables 5.1 --runs 1 --json",
         "50 runs of 36 scenes take minutes",
     ),
+    (
+        "lienav monte-carlo marked-orchard:1000 --runs 3 --filter-set map.local_features=50 --filter-set map.max_features=100000",
+        "lienav monte-carlo marked-orchard:40 --runs 1 --filter-set map.local_features=20 --filter-set map.max_features=100000",
+        "minutes",
+    ),
 ];
 
 /// The beginning of a command, and why it is not run.
