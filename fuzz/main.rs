@@ -1,7 +1,7 @@
 //! `cargo run --release --example fuzz -- TARGET|all [--runs N] [--seed S]`, or `-- TARGET FILE` for one input.
 
 #[path = "src/lib.rs"]
-#[allow(dead_code)] // each driver uses its part
+#[allow(dead_code, unused_imports)] // each driver uses its part
 mod targets;
 
 use std::path::Path;

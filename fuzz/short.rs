@@ -1,7 +1,7 @@
 //! The short form, for CI: seeded, some seconds.
 
 #[path = "src/lib.rs"]
-#[allow(dead_code)] // each driver uses its part
+#[allow(dead_code, unused_imports)] // each driver uses its part
 mod targets;
 
 use std::sync::atomic::Ordering;
