@@ -63,7 +63,14 @@ fn samples_that_wait_for_each_other_change_nothing_that_is_documented() {
 
 #[test]
 fn samples_that_are_taken_together_are_all_used_in_order_and_published_as_often_as_wanted() {
-    let parameters = ["magnetometer.enabled:=true", "gyroscope.delay_s:=0.0"];
+    let parameters = [
+        "magnetometer.enabled:=true",
+        "gyroscope.delay_s:=0.0",
+        // Nothing may be lost on the way, however slow this machine is.
+        "qos_overrides./imu.subscription.reliability:=reliable",
+        "qos_overrides./mag.subscription.reliability:=reliable",
+        "qos_overrides./attitude.publisher.depth:=1000",
+    ];
     faces("attitude_fast.py", &[], &parameters, &[]);
 }
 

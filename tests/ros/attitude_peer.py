@@ -47,7 +47,7 @@ class Sensor(Node):
     def __init__(self, namespace='', imu='imu'):
         """Connect to the node in both directions."""
         super().__init__('sensor', namespace=namespace)
-        self.imu = self.create_publisher(Imu, imu, 100)
+        self.imu = self.create_publisher(Imu, imu, 1000)
         self.mag = self.create_publisher(MagneticField, 'mag', 100)
         self.wrench = self.create_publisher(WrenchStamped, 'wrench', 100)
         self.attitudes, self.biases, self.diagnostics = [], [], []

@@ -24,6 +24,16 @@ const THESIS_NOISE: [&str; 14] = [
     // Ten times as fast as a robot, and without optimization: every cloud is to be used, however long it takes.
     "-p",
     "max_latency_s:=60.0",
+    "-p",
+    "qos_overrides./odom.subscription.reliability:=reliable",
+    "-p",
+    "qos_overrides./odom.subscription.depth:=1000",
+    "-p",
+    "qos_overrides./features.subscription.reliability:=reliable",
+    "-p",
+    "qos_overrides./features.subscription.depth:=1000",
+    "-p",
+    "qos_overrides./pose.publisher.depth:=1000",
 ];
 
 #[test]
@@ -33,7 +43,10 @@ fn the_estimates_of_one_process_follow_the_truth_of_another() {
     // Two subscribers of odom and features: the node, and the peer that counts.
     let arguments = ["-p", "rate:=10.0", "-p", "publish_clock:=true", "-p", "exit_at_end:=true"];
     let wait = ["-p", "wait_for_subscribers:=2", "-p", "seed:=3"];
-    let simulator = simulator_node(&domain, &[&arguments[..], &wait].concat());
+    let topics = ["odom", "features", "ground_truth/pose"];
+    let depths = topics.map(|topic| format!("qos_overrides./{topic}.publisher.depth:=1000"));
+    let depths: Vec<&str> = depths.iter().flat_map(|depth| ["-p", depth.as_str()]).collect();
+    let simulator = simulator_node(&domain, &[&arguments[..], &wait, &depths].concat());
     let Some(said) = run_peer("follow_truth.py", &domain, &[]) else { return };
     println!("{said}");
     let (status, log, _) = simulator.wait(SOON);
