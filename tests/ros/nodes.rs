@@ -8,7 +8,7 @@ const END: Duration = Duration::from_secs(1);
 const SOON: Duration = Duration::from_secs(20);
 
 /// The noise that the default scenario makes (Shen 2019, section 5.5).
-const THESIS_NOISE: [&str; 14] = [
+const THESIS_NOISE: [&str; 24] = [
     "-p",
     "sensor.kind:=stereo_bearings",
     "-p",

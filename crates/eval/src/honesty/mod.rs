@@ -154,7 +154,7 @@ mod tests {
         assert!(nees(&rows[1]) > 5.0 * nees(&rows[0]), "{rows:?}");
         assert!(nees(&rows[2]) < 0.5 * nees(&rows[1]), "{rows:?}");
         let text = to_text(&honesty);
-        assert!(text.contains(&wrong.name) && text.contains("| learns |"), "{text}");
+        assert!(text.contains(&wrong.name) && text.contains("| learns [m] |"), "{text}");
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub struct RecordingRow {
     pub yaw_rmse_rad: Option<f64>,
     /// Mean NEES of the pose; 3 is right.
     pub nees_mean: Option<f64>,
-    /// Median time of a step, µs; none of the batch estimate.
+    /// Median time of a step, µs; of the batch estimate, the time of the whole divided by its steps.
     pub step_us: Option<f64>,
 }
 

@@ -153,6 +153,7 @@ fn differences(filter: &FilterReport, keys: [&str; 4]) -> Vec<String> {
     std::iter::once(filter.name.clone()).chain(differences).chain([ratio]).collect()
 }
 
-fn number(value: Option<f64>, digits: usize) -> String {
+/// With this many digits, or a dash.
+pub(crate) fn number(value: Option<f64>, digits: usize) -> String {
     value.map_or("–".to_owned(), |value| format!("{value:.digits$}"))
 }
