@@ -415,7 +415,7 @@ fn honesty_of_a_recording_is_told_beside_batch() {
         let [position, nees] = ["position_rmse_m", "nees_mean"].map(|key| row[key].as_f64().unwrap());
         assert!(position < 1.0 && nees > 0.0, "{row}");
     }
-    assert!(fs::read_to_string(Path::new(out).join("report.txt")).unwrap().contains("| batch |"));
+    assert!(fs::read_to_string(Path::new(out).join("report.txt")).unwrap().contains("| `batch` |"));
     assert!(complaint(&["reproduce", "honesty", "--recordings-only"], 2).contains("--source"));
     assert!(complaint(&["reproduce", "thesis-5", "--source", bag], 2).contains("--source"));
 }

@@ -9,6 +9,7 @@ use crate::wait::interruptible;
 use lienav_eval::errors::{Errors, StepError};
 use lienav_eval::folder;
 use lienav_eval::method::Method;
+use lienav_eval::motions::motions_of;
 use lienav_eval::plot::Subject;
 use lienav_eval::report::{Report, to_json, to_text};
 use lienav_eval::run::{Estimate, Run, RunError, run_while, true_map};
@@ -62,7 +63,13 @@ pub fn evaluate(
     let filters = if filters.is_empty() { vec![study.filter.clone()] } else { filters };
     let studies: Vec<Study> = filters.iter().map(|filter| Study { filter: filter.clone(), ..study.clone() }).collect();
     let done = interruptible(py, move |wanted| {
-        let run = |study: &Study| run_while(&recording, study, map.as_ref(), |_| wanted.goes_on());
+        let run = |study: &Study| {
+            let mut run = run_while(&recording, study, map.as_ref(), |_| wanted.goes_on())?;
+            if !recording.truth.is_empty() && wanted.goes_on() {
+                run.motions = motions_of(&recording, study, map.as_ref(), |_| wanted.goes_on())?;
+            }
+            Ok(run)
+        };
         let runs = studies.iter().map(run).collect::<Result<Vec<Run>, RunError>>()?;
         let truth = Truth::of(&recording, max_truth_gap_s);
         let judged = runs.into_iter().map(|run| {

@@ -9,6 +9,7 @@ use clap::builder::PossibleValuesParser;
 use lienav_eval::errors::Errors;
 use lienav_eval::expect::Expectations;
 use lienav_eval::method::Method;
+use lienav_eval::motions::motions_of;
 use lienav_eval::plot::Subject;
 use lienav_eval::report::{Report, to_json, to_text};
 use lienav_eval::run::{Run, run_in_map, run_stream, run_study, run_watched, true_map};
@@ -309,7 +310,17 @@ fn run_one(recording: &Recording, study: &Study, map: Option<&LandmarkMap>, is_w
         None => run_study(recording, study, observer).map_err(Failure::failed),
     };
     bar.finish_and_clear();
-    result
+    let mut run = result?;
+    if !recording.truth.is_empty() {
+        let bar = progress::bar(recording.inputs.len(), &format!("{}, motions", study.filter));
+        let observer = |done| {
+            bar.set_position(done as u64);
+            true
+        };
+        run.motions = motions_of(recording, study, map, observer).map_err(Failure::failed)?;
+        bar.finish_and_clear();
+    }
+    Ok(run)
 }
 
 /// Prints the report of runs that share one truth, writes the folder where one is asked for, and holds the numbers

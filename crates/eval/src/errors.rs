@@ -4,6 +4,7 @@ use super::align;
 use super::associations::Associations;
 use super::consistency::nees;
 use super::fixes::FixErrors;
+use super::motions::{self, MotionConsistency};
 use super::run::{Estimate, Run};
 use lienav_base::stamp::Stamp;
 use lienav_io::truth::Truth;
@@ -68,6 +69,8 @@ pub struct Errors {
     pub associations: Option<Associations>,
     /// How far the way was from position fixes, where there are some.
     pub fixes: Option<FixErrors>,
+    /// How consistent motions are, duration by duration, where they were kept.
+    pub motions: Vec<MotionConsistency>,
 }
 
 impl Errors {
@@ -88,6 +91,7 @@ impl Errors {
             alignment: align::rigid(&positions),
             landmarks: run.landmarks.iter().filter_map(pair).collect(),
             associations: judged.flatten().map(|(associations, _)| associations),
+            motions: motions::judge(&run.motions, truth),
             fixes: truth.fixes().and_then(|fixes| FixErrors::new(&run.estimates, fixes)),
             steps,
         }

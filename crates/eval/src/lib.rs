@@ -63,6 +63,7 @@ pub mod harder;
 pub mod honesty;
 pub mod method;
 pub mod monte_carlo;
+pub mod motions;
 pub mod observability;
 pub mod page;
 pub mod plot;

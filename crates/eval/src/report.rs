@@ -4,6 +4,7 @@ use super::associations::Associations;
 use super::consistency::{BAND_PROBABILITY, POSE_DOF, chi_squared_band, fraction_inside};
 use super::errors::{Errors, mean};
 use super::fixes::FixErrors;
+use super::motions::MotionConsistency;
 use super::run::{Run, Update};
 use lienav_slam::{LearnedNoise, LearnedSensor};
 use serde::Serialize;
@@ -74,6 +75,9 @@ pub struct Report {
     /// How far the way was from position fixes, where the source has some; otherwise the key is not there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fixes: Option<FixErrors>,
+    /// How consistent motions over 1, 10 and 60 s are, whatever the start was; where none were kept, the key is not there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub motions: Vec<MotionConsistency>,
 }
 
 /// A calibration parameter at the end of a run.
@@ -148,6 +152,7 @@ impl Report {
             warnings: run.warnings.clone(),
             associations: errors.associations,
             fixes: errors.fixes,
+            motions: errors.motions.clone(),
         }
     }
 }
@@ -194,6 +199,7 @@ pub fn to_text(reports: &[Report]) -> String {
         }
         text += &report.associations.as_ref().map(|found| of_associations(&report.filter, found)).unwrap_or_default();
         text += &report.fixes.as_ref().map(|found| of_fixes(&report.filter, found)).unwrap_or_default();
+        text += &of_motions(&report.filter, &report.motions);
     }
     text
 }
@@ -248,6 +254,18 @@ fn of_fixes(filter: &str, found: &FixErrors) -> String {
          best; {} fixes, {} without estimate\n",
         found.median_m, found.nearest_90_rms_m, found.count, found.without_estimate
     )
+}
+
+/// How consistent motions are, in a sentence; nothing where there are none.
+fn of_motions(filter: &str, found: &[MotionConsistency]) -> String {
+    if found.is_empty() {
+        return String::new();
+    }
+    let one = |found: &MotionConsistency| {
+        format!("{:.2} over {:.0} s ({} motions)", found.nees_mean, found.over_s, found.count)
+    };
+    let all: Vec<String> = found.iter().map(one).collect();
+    format!("NEES of motions by {filter} (3 is right, whatever the start was): {}\n", all.join(", "))
 }
 
 /// The first column of the table; [`column`] fills the others in this order.

@@ -2,6 +2,7 @@
 //! is due.
 
 use super::method::Method;
+use super::motions::Motions;
 use super::study::Study;
 use super::timeline::Timeline;
 use lienav_base::stamp::Stamp;
@@ -48,6 +49,8 @@ pub struct Run {
     pub timeline: Option<Timeline>,
     /// Of a map in parts: what became of them, and the time that was spent beside the filter, s.
     pub parts: Option<(Status, f64)>,
+    /// Motions with their covariance, at the stamps where they end; empty where they were not asked for.
+    pub motions: Motions,
 }
 
 /// The pose after one cloud of features.
@@ -253,6 +256,7 @@ pub struct Session {
     matches: Option<Vec<CloudMatches>>,
     merged: Vec<(u32, u32)>,
     timeline: Option<Timeline>,
+    motions: Motions,
 }
 
 impl Session {
@@ -279,6 +283,7 @@ impl Session {
             matches: None,
             merged: Vec::new(),
             timeline: None,
+            motions: Motions::new(),
         })
     }
 
@@ -291,6 +296,13 @@ impl Session {
     /// Keeps what the filter does over time from now on, for [`Run::timeline`].
     pub fn keep_timeline(&mut self) {
         self.timeline = Some(Timeline::default());
+    }
+
+    /// Keeps motions over these durations, s, from now on, for [`Run::motions`]; not of a map in parts.
+    pub fn keep_motions(&mut self, over_s: &[f64]) {
+        if self.parts.is_none() {
+            self.slam.keep_motions(over_s);
+        }
     }
 
     /// Takes in the next input and every step that is due then. What the filter refuses it counts itself.
@@ -340,6 +352,7 @@ impl Session {
             merged: self.merged,
             timeline: self.timeline,
             parts: self.parts.map(|parts| (parts.status().clone(), self.beside_s)),
+            motions: self.motions,
         }
     }
 
@@ -401,6 +414,7 @@ impl Session {
             {
                 timeline.note(step.estimate.stamp, &self.slam);
             }
+            self.motions.extend(self.slam.motions().map(|motion| (step.estimate.stamp, motion)));
             self.step_us.push(std::mem::take(&mut self.since_last_step_us));
         }
     }

@@ -56,6 +56,7 @@ pub(super) fn run(steps: usize, seed: u64) -> (Run, Truth) {
         warnings: Vec::new(),
         timeline: None,
         parts: None,
+        motions: Vec::new(),
     };
     (run, Truth::new(&truth, &places, MAX_TRUTH_GAP_S))
 }

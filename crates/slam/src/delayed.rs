@@ -203,7 +203,7 @@ fn viewpoint(state: &mut State, stamp: Stamp, has_heading: bool) -> Viewpoint {
 }
 
 /// Adds a point that is exactly at z in the robot frame, and returns its identity.
-fn append_point(state: &mut State, z: &Vector2<f64>, stamp: Stamp) -> u32 {
+pub fn append_point(state: &mut State, z: &Vector2<f64>, stamp: Stamp) -> u32 {
     let id = state.new_identity();
     let p = state.pose.transform(z);
     let (x, from_pose) = match state.coordinates {

@@ -488,7 +488,7 @@ impl Estimator {
     pub fn landmarks(&self) -> usize {
         // What is remembered may be of features that have been dropped since.
         match self.memory.candidates() {
-            0 if self.state.viewpoints.is_empty() => self.state.features.len(),
+            0 if !self.state.has_points() => self.state.features.len(),
             _ => self.state.features.iter().filter(|feature| self.is_landmark(feature.id)).count(),
         }
     }

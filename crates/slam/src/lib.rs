@@ -187,6 +187,7 @@ mod lasting;
 mod linearize;
 mod linearized;
 mod lookahead;
+mod marks;
 mod measurement;
 mod motion;
 mod noise;
@@ -223,6 +224,7 @@ pub use global_localization::GlobalLocalization;
 pub use inbox::Segment;
 pub use linearize::Subject;
 pub use linearized::{LinearizedReading, LinearizedStep};
+pub use marks::Motion;
 pub use measurement::{
     Bearing, Component, LandmarkMeasurement, Noise, PoseMeasurement, Position, Range, RangeBearing, StereoBearings,
     Triangulated, Value,

@@ -13,9 +13,9 @@ pub fn prune(state: &mut State, model: &Model, stamp: Stamp) {
     }
     let mut i = 0;
     while i < state.features.len() {
-        let Feature { id, last_seen, .. } = state.features[i];
+        let Feature { id, last_seen, is_viewpoint, .. } = state.features[i];
         let is_known = map.mode == MapMode::Extend && model.known.find(id).is_some();
-        if stamp.since(last_seen) > map.forget_after_s && !is_known {
+        if stamp.since(last_seen) > map.forget_after_s && !is_known && !is_viewpoint {
             state.swap_remove(i);
         } else {
             i += 1;

@@ -3,6 +3,7 @@
 mod dead_reckoning;
 mod intake;
 mod map;
+mod motions;
 mod part;
 mod saved;
 mod search;

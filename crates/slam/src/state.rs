@@ -4,6 +4,7 @@ use super::calibration::Calibration;
 use super::covariance::Covariance;
 use super::delayed::{Viewpoint, Waiting};
 use super::linearize::Subject;
+use super::marks::Mark;
 use super::measurement::Mount;
 use super::motion::Increment;
 use super::sensor::Sensors;
@@ -83,6 +84,9 @@ pub struct State {
     /// Where the base was when they were read.
     #[serde(default)]
     pub viewpoints: Vec<Viewpoint>,
+    /// Where the base was, for motions that somebody wants to know.
+    #[serde(default)]
+    pub marks: Vec<Mark>,
     /// What is known of where the map lies in the world, while that is too little; `None` when the map is tied to it, or
     /// is in its frame.
     #[serde(default)]
@@ -124,6 +128,7 @@ impl State {
             covariance,
             waiting: Vec::new(),
             viewpoints: Vec::new(),
+            marks: Vec::new(),
             tie: untied(config),
             index: HashMap::with_capacity(2 * capacity),
             next_id: FIRST_OWN_ID,
@@ -143,6 +148,7 @@ impl State {
             covariance,
             waiting,
             viewpoints,
+            marks,
             tie,
             index,
             next_id: _,
@@ -155,6 +161,7 @@ impl State {
         self.covariance.copy_from(covariance);
         self.waiting.clone_from(waiting);
         self.viewpoints.clone_from(viewpoints);
+        self.marks.clone_from(marks);
         self.tie = *tie;
         self.index.clone_from(index);
     }
@@ -245,14 +252,19 @@ impl State {
         self.features.push(feature);
     }
 
-    /// Whether the feature with this identity is a point of a viewpoint, and no landmark.
+    /// Whether some features are points of viewpoints or marks.
+    pub fn has_points(&self) -> bool {
+        !self.viewpoints.is_empty() || !self.marks.is_empty()
+    }
+
+    /// Whether the feature with this identity is a point of a viewpoint or mark, and no landmark.
     pub fn is_viewpoint(&self, id: u32) -> bool {
-        !self.viewpoints.is_empty() && self.find(id).is_some_and(|i| self.features[i].is_viewpoint)
+        self.has_points() && self.find(id).is_some_and(|i| self.features[i].is_viewpoint)
     }
 
     /// How many features are points of viewpoints.
     pub fn points(&self) -> usize {
-        if self.viewpoints.is_empty() {
+        if !self.has_points() {
             return 0;
         }
         self.features.iter().filter(|feature| feature.is_viewpoint).count()
@@ -531,6 +543,7 @@ impl State {
         self.features.clear();
         self.waiting.clear();
         self.viewpoints.clear();
+        self.marks.clear();
         self.tie = untied(config);
         self.index.clear();
         self.next_id = FIRST_OWN_ID;

@@ -8,6 +8,7 @@ use super::fixed_lag::{Associated, Role};
 use super::gate::{Gate, gate, mahalanobis_squared};
 use super::known_map::KnownMap;
 use super::linearize::{Match, Preview, Subject, innovation_covariance, relinearize};
+use super::marks;
 use super::motion::Increment;
 use super::noise::NoiseFactors;
 use super::propagate::{Rows, propagate};
@@ -39,6 +40,8 @@ pub struct Model {
     pub association: Association,
     /// The landmarks that are known before the run.
     pub known: KnownMap,
+    /// Over how long motions are wanted, s.
+    pub motions_over_s: Vec<f64>,
 }
 
 impl Model {
@@ -51,6 +54,7 @@ impl Model {
             map: config.map.clone(),
             association: rule(config),
             known: KnownMap::default(),
+            motions_over_s: Vec::new(),
         }
     }
 }
@@ -140,6 +144,7 @@ pub fn step(
     {
         // Where readings that wait were taken from is not known any more.
         give_up(state);
+        marks::clear(state);
         displace(state, &motion, &wide.members, model.gate.displaced());
         // The motion contains the correction of the last motion's noise.
         rows.noise.clear();
@@ -153,6 +158,7 @@ pub fn step(
     let is_lost = is_lost(track_loss.as_deref_mut(), state, model, input, matched.len(), &refused);
     if is_lost {
         give_up(state);
+        marks::clear(state);
         relocate(state, model, input, rows, (association, gated));
         Associations { candidates, newcomers, refused, .. } = associate(state, model, evidence, association);
         matched = gate(state, model, stamp, candidates, gated, &mut refused);
@@ -190,6 +196,7 @@ pub fn step(
         record.note_begun(state, &model.filter, readings);
     }
     prune(state, model, stamp);
+    marks::keep(state, &model.motions_over_s, stamp);
 
     let used = if updated.is_ok() { &*matched } else { &[] };
     let Updated { nis, noise } = updated.unwrap_or_default();

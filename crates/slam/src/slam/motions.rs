@@ -1,0 +1,18 @@
+//! The motion since some seconds ago, with its covariance.
+
+use super::Slam;
+use crate::marks::{Motion, motions};
+
+impl Slam {
+    /// From now on keeps what is needed to know the motion over these durations, s: some more features in the state,
+    /// which no reading is compared with. Estimates stay the same up to rounding. In a map that is frozen there are no
+    /// motions.
+    pub fn keep_motions(&mut self, over_s: &[f64]) {
+        self.estimator.model.motions_over_s = over_s.iter().copied().filter(|over_s| *over_s > 0.0).collect();
+    }
+
+    /// The motions that end with the last step: for each duration about five in that time.
+    pub fn motions(&self) -> impl Iterator<Item = Motion> + '_ {
+        self.last_step.into_iter().flat_map(|stamp| motions(&self.estimator.state, stamp))
+    }
+}
