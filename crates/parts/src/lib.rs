@@ -57,6 +57,7 @@
 
 #![forbid(unsafe_code)]
 
+mod chain;
 mod factor;
 mod near;
 mod order;

@@ -1,7 +1,7 @@
 //! A filter's map, part by part.
 
-use super::near::{Joined, Near, Room};
-use super::part::Part;
+use super::near::{Near, Room};
+use super::part::{Gaussian, Part};
 use super::problem::{FULLY, NEARLY, Placed, Problem, Solution, SolveError, Start};
 use super::work::{Job, Worker};
 use lienav_base::stamp::Stamp;
@@ -24,10 +24,6 @@ const ASK_CLOUDS: u64 = 5;
 
 /// A part has at least so many clouds.
 const BENT_CLOUDS: u64 = 8;
-/// What a correction does to second order, beside the standard deviation of the position in its best direction: a loop
-/// that has closed with more than this is closed in the least squares, too, and does not wait until the part is full.
-const BENT: f64 = 0.1;
-
 /// What the heading of the open part does to its end to second order, m: a part that is longer is closed.
 const LONG_M: f64 = 0.01;
 
@@ -211,8 +207,7 @@ impl Parts {
         let in_view = step.accepted + step.added;
         self.look_around(&local, step.estimate.stamp);
         let is_full = local.len() >= self.local_features.max(2 * in_view);
-        let is_bent =
-            self.clouds >= self.opened_at + BENT_CLOUDS && joined.shared >= 2 && is_bent(&joined, self.view_m);
+        let is_bent = self.clouds >= self.opened_at + BENT_CLOUDS && joined.shared >= 2 && joined.is_bent(self.view_m);
         let is_settled = self.clouds >= self.opened_at + BENT_CLOUDS;
         let closed = if is_full || is_bent || (is_settled && is_long(&local)) { self.close(&local) } else { false };
         if closed {
@@ -297,7 +292,7 @@ impl Parts {
                 !is_new || news <= room
             })
             .collect();
-        let Some(part) = Part::new(local, &chosen) else { return false };
+        let Some(part) = Part::new(Gaussian::new(local, &chosen)) else { return false };
         // The number of each landmark; one that is not where the closed parts have it gets a new one.
         let mut next = self.seen.len();
         let mut number_of = |id: u32| {
@@ -414,13 +409,6 @@ impl Parts {
         };
         solution.landmarks.iter().enumerate().filter_map(landmark).collect()
     }
-}
-
-/// Whether a correction is so large that what it does to second order is no longer small.
-fn is_bent(joined: &Joined, view_m: f64) -> bool {
-    let (shift, turn) = (joined.correction.xy().norm(), joined.correction.z.abs());
-    let best = joined.covariance.fixed_view::<2, 2>(0, 0).symmetric_eigenvalues().min().max(0.0).sqrt();
-    turn * (shift + turn * view_m) > BENT * best
 }
 
 /// Whether the way from the base is so long, with a heading so uncertain, that it is no straight line any more where the
