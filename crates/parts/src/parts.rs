@@ -86,6 +86,11 @@ pub struct Parts {
     solution: Option<Arc<Solution>>,
     solving: Option<(u64, Job<Result<Solution, SolveError>>)>,
     asking: Option<(u64, Job<Option<Near>>)>,
+    /// What was begun and is there.
+    solved: Option<Result<Solution, SolveError>>,
+    answer: Option<Near>,
+    /// The solution that was in force before: to give its memory back takes time, which the next work has.
+    old: Option<Arc<Solution>>,
     asked_at: u64,
     clouds: u64,
     begun_at: u64,
@@ -132,6 +137,9 @@ impl Parts {
             solution: None,
             solving: None,
             asking: None,
+            solved: None,
+            answer: None,
+            old: None,
             asked_at: 0,
             clouds: 0,
             begun_at: 0,
@@ -153,6 +161,7 @@ impl Parts {
         self.start = Start::new(config.initial.pose(), &config.initial.covariance());
         (self.problem, self.near) = (empty(&self.start), Near::start(&self.start));
         (self.solution, self.solving, self.asking, self.estimate) = (None, None, None, None);
+        (self.solved, self.answer, self.old) = (None, None, None);
         self.numbers.clear();
         self.seen.clear();
         self.index.clear();
@@ -164,34 +173,41 @@ impl Parts {
         &self.status
     }
 
-    /// Takes in force what is due before the next step: a new solution, or what it says of what is near. This is where
-    /// work is done that is done in place, and where a filter waits for a thread that is late.
+    /// Has what is due before the next step: a new solution, or what it says of what is near. This is where work is done
+    /// that is done in place, and where a filter waits for a thread that is late. [`Parts::join`] takes it in force.
     pub fn collect(&mut self) {
         let next = self.clouds + 1;
-        if self.solving.as_ref().is_some_and(|(due, _)| *due <= next)
-            && let Some((_, job)) = self.solving.take()
-        {
-            match job.take().unwrap_or(Err(SolveError::NotConverged)) {
-                Ok(solution) => self.take_solution(solution),
-                Err(error) => {
-                    (self.status.failed, self.status.failure) = (self.status.failed + 1, Some(error));
-                }
-            }
-            if self.solution.as_ref().is_none_or(|solution| solution.bases.len() < self.problem.bases.len()) {
-                self.solve();
-            }
+        if let Some((_, job)) = self.solving.take_if(|(due, _)| *due <= next) {
+            self.solved = Some(job.take().unwrap_or(Err(SolveError::NotConverged)));
         }
-        if self.asking.as_ref().is_some_and(|(due, _)| *due <= next)
-            && let Some((_, job)) = self.asking.take()
-            && let Some(Some(near)) = job.take()
-        {
+        if let Some((_, job)) = self.asking.take_if(|(due, _)| *due <= next) {
+            self.answer = job.take().flatten();
+        }
+    }
+
+    /// Takes in force what is there.
+    fn take(&mut self) {
+        match self.solved.take() {
+            Some(Ok(solution)) => self.take_solution(solution),
+            Some(Err(error)) => (self.status.failed, self.status.failure) = (self.status.failed + 1, Some(error)),
+            None => {}
+        }
+        if self.solving.is_none() && self.solved_bases() < self.problem.bases.len() && !self.problem.parts.is_empty() {
+            self.solve();
+        }
+        if let Some(near) = self.answer.take() {
             self.take_near(near);
         }
+    }
+
+    fn solved_bases(&self) -> usize {
+        self.solution.as_ref().map_or(0, |solution| solution.bases.len())
     }
 
     /// The step of the filter, with the pose in the map. Closes the open part if it is large enough.
     pub fn join(&mut self, slam: &mut Slam, step: Step) -> Step {
         self.collect();
+        self.take();
         self.clouds += 1;
         self.status.age_clouds += 1;
         if slam.time_jumps() != self.time_jumps {
@@ -251,7 +267,11 @@ impl Parts {
         let chain: Vec<Placed> = self.problem.parts[first..].to_vec();
         let place = self.near.base.transform(&robot.p);
         self.asked_at = self.clouds;
-        let work = move || near(&start, solution.as_deref(), &chain, (&robot, &place), &open);
+        let old = self.old.take();
+        let work = move || {
+            drop(old);
+            near(&start, solution.as_deref(), &chain, (&robot, &place), &open)
+        };
         self.asking = Some((self.clouds + NEAR_CLOUDS, Job::new(self.worker, work)));
     }
 
@@ -363,7 +383,7 @@ impl Parts {
         (self.status.solved_parts, self.status.iterations) = (solved - 1, solution.iterations);
         (self.status.cost, self.status.factor_entries) = (solution.cost, solution.factor.entries());
         self.status.age_clouds = self.clouds - self.begun_at;
-        self.solution = Some(Arc::new(solution));
+        self.old = self.solution.replace(Arc::new(solution));
         // What is near is asked for again at the next step.
         self.near.covers.1 = 0.0;
     }
@@ -376,7 +396,7 @@ impl Parts {
         {
             slam.begin_part();
         }
-        (self.solving, self.asking) = (None, None);
+        (self.solving, self.asking, self.solved, self.answer) = (None, None, None, None);
         self.problem.tolerance = FULLY;
         if !self.problem.parts.is_empty() {
             match self.problem.solve() {
