@@ -60,7 +60,7 @@ impl Corrected {
 impl Near {
     /// What is known of the end of `part` and of landmarks near it, if the part begins at this base. `numbers` are those
     /// of its landmarks; `keeps` says which landmarks are wanted, by number and place as seen from the end. `None` where
-    /// the difference of both has no inverse covariance.
+    /// the difference of both has no inverse covariance, and where that of the part was given back.
     ///
     /// Both know the same landmarks in the same places, q_i = Exp(ξ)(p̂_i + e_i), which Gauss–Newton solves for: a loop
     /// that closes a long way without landmarks corrects the base by metres.
@@ -71,6 +71,9 @@ impl Near {
         keeps: impl Fn(usize, &Vector2<f64>) -> bool,
     ) -> Option<Self> {
         let mine = self.covariance.nrows();
+        if part.covariance.nrows() != 3 + 2 * numbers.len() {
+            return None;
+        }
         let index: HashMap<usize, usize> = self.landmarks.iter().enumerate().map(|(a, number)| (*number, a)).collect();
         let of_both = |(new, number): (usize, &usize)| {
             let old = *index.get(number)?;

@@ -64,6 +64,7 @@ mod order;
 mod part;
 mod parts;
 mod problem;
+mod reduce;
 #[cfg(test)]
 mod tests;
 mod work;

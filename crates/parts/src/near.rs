@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 /// What a correction does to second order, beside the standard deviation of the position in its best direction: where it
 /// does more, it is solved for again and again until it does not change.
-const BENT: f64 = 0.1;
+const BENT: f64 = 0.3;
 
 /// A difference between the open part and the closed ones beyond this is no noise: χ² of two numbers. One in a million is
 /// beyond 27.6; on real data, noise is up to three times what was stated.
@@ -81,11 +81,12 @@ struct Shared {
 }
 
 impl Joined {
-    /// Whether the correction is so large that what it does to second order is no longer small, `reach_m` from the base.
-    pub fn is_bent(&self, reach_m: f64) -> bool {
+    /// What the correction does to second order, `reach_m` from the base, beside the standard deviation of the position
+    /// in its best direction.
+    pub fn bend(&self, reach_m: f64) -> f64 {
         let (shift, turn) = (self.correction.xy().norm(), self.correction.z.abs());
         let best = self.covariance.fixed_view::<2, 2>(0, 0).symmetric_eigenvalues().min().max(0.0).sqrt();
-        turn * (shift + turn * reach_m) > BENT * best
+        turn * (shift + turn * reach_m) / best.max(f64::MIN_POSITIVE)
     }
 }
 
@@ -127,7 +128,8 @@ impl Near {
         covariance = covariance.transpose();
         change(&mut covariance);
         let covers = (base.p, f64::INFINITY);
-        let mut near = Self { closed: last, base, landmarks, places, is_in_map: Vec::new(), covariance, covers };
+        let mut near =
+            Self { closed: solution.closed, base, landmarks, places, is_in_map: Vec::new(), covariance, covers };
         near.choose_frames();
         near
     }
@@ -165,8 +167,8 @@ impl Near {
         let moved = Se2::exp(&correction) * local.pose();
         let covariance = in_map(&(self.base.rotation() * moved.p), &self.base, &covariance);
         let joined = Joined { pose: self.base * moved, covariance, shared: room.shared.len(), correction };
-        let is_bent = joined.shared > 0
-            && joined.is_bent(room.shared.iter().map(|shared| shared.place.norm()).fold(0.0, f64::max));
+        let reach_m = room.shared.iter().map(|shared| shared.place.norm()).fold(0.0, f64::max);
+        let is_bent = joined.shared > 0 && joined.bend(reach_m) > BENT;
         is_bent.then(|| self.join_bent(local, room, &joined)).flatten().unwrap_or(joined)
     }
 
@@ -174,7 +176,17 @@ impl Near {
     fn join_bent(&self, local: &LocalMap<'_>, room: &Room, linear: &Joined) -> Option<Joined> {
         let chosen: Vec<usize> = room.shared.iter().map(|shared| shared.here).collect();
         let numbers: Vec<usize> = room.shared.iter().map(|shared| self.landmarks[(shared.row - 3) / 2]).collect();
-        let end = self.after(&Gaussian::new(local, &chosen), &numbers, |_, _| false)?;
+        let of_shared = |of: &[Vector2<f64>]| room.shared.iter().map(|shared| of[(shared.row - 3) / 2]).collect();
+        let rows: Vec<usize> =
+            (0..3).chain(room.shared.iter().flat_map(|shared| [shared.row, shared.row + 1])).collect();
+        let shared = Self {
+            landmarks: numbers.clone(),
+            places: of_shared(&self.places),
+            is_in_map: room.shared.iter().map(|shared| self.is_in_map[(shared.row - 3) / 2]).collect(),
+            covariance: DMatrix::from_fn(rows.len(), rows.len(), |i, j| self.covariance[(rows[i], rows[j])]),
+            ..*self
+        };
+        let end = shared.after(&Gaussian::new(local, &chosen), &numbers, |_, _| false)?;
         let own = end.covariance.fixed_view::<3, 3>(0, 0).into_owned();
         let covariance = in_map(&Vector2::zeros(), &end.base, &own);
         Some(Joined { pose: end.base, covariance, ..*linear })

@@ -24,7 +24,7 @@ pub struct Gaussian {
     pub ids: Vec<u32>,
     /// Their places, m, as estimated from the base.
     pub places: Vec<Vector2<f64>>,
-    /// P: three rows of the pose, then two of each landmark.
+    /// P: three rows of the pose, then two of each landmark. Given back where the part is in a solution.
     pub covariance: DMatrix<f64>,
 }
 
@@ -71,6 +71,38 @@ impl Part {
     pub fn new(gaussian: Gaussian) -> Option<Self> {
         let information = gaussian.covariance.clone().cholesky()?.inverse();
         information.iter().all(|value| value.is_finite()).then_some(Self { gaussian, information })
+    }
+
+    /// The same without ξ: what it says of its landmarks, as seen from its end. `None` if that has no inverse.
+    pub fn without_way(&self) -> Option<Self> {
+        let n = 2 * self.ids.len();
+        let inner = self.information.view((3, 3), (n, n)).into_owned();
+        let crossed = self.information.view((0, 3), (3, n)).into_owned();
+        let of_way = self.information.fixed_view::<3, 3>(0, 0).into_owned();
+        // The information of the marginal, (P_ee)⁻¹.
+        Some(self.of_same_landmarks(inner - crossed.tr_mul(&(of_way.try_inverse()? * &crossed))))
+    }
+
+    /// What landmarks say of each other as seen from a pose, whose error is in the first three rows of `information`,
+    /// then two of each landmark. `None` if that of the pose has no inverse.
+    pub fn of_landmarks(ids: Vec<u32>, places: Vec<Vector2<f64>>, information: &DMatrix<f64>) -> Option<Self> {
+        let gaussian = Gaussian { exit: Se2::identity(), ids, places, covariance: DMatrix::zeros(0, 0) };
+        Self { gaussian, information: information.clone() }.without_way()
+    }
+
+    /// The same without the covariance, which only the parts behind a solution need.
+    pub fn settled(&self) -> Self {
+        let Gaussian { exit, ids, places, .. } = &self.gaussian;
+        let covariance = DMatrix::zeros(0, 0);
+        let gaussian = Gaussian { exit: *exit, ids: ids.clone(), places: places.clone(), covariance };
+        Self { gaussian, information: self.information.clone() }
+    }
+
+    fn of_same_landmarks(&self, of_landmarks: DMatrix<f64>) -> Self {
+        let n = of_landmarks.nrows();
+        let mut information = DMatrix::zeros(3 + n, 3 + n);
+        information.view_mut((3, 3), (n, n)).copy_from(&of_landmarks);
+        Self { information, ..self.settled() }
     }
 
     /// (ξ, e) where the unknowns are `at`.

@@ -24,6 +24,13 @@ const ASK_CLOUDS: u64 = 5;
 
 /// A part has at least so many clouds.
 const BENT_CLOUDS: u64 = 8;
+/// What a correction does to second order, as a share of a standard deviation: a loop that has closed with more than
+/// this is closed in the least squares, too, and does not wait until the part is full.
+const BENT: f64 = 0.1;
+
+/// A part that others were made one with has so many times the landmarks of a part, at most.
+const MERGED: usize = 2;
+
 /// What the heading of the open part does to its end to second order, m: a part that is longer is closed.
 const LONG_M: f64 = 0.01;
 
@@ -44,6 +51,8 @@ const KNOWN_MAP: CompositionError = CompositionError(
 pub struct Status {
     /// Closed parts.
     pub parts: usize,
+    /// What they are after those of the same landmarks were made one.
+    pub kept: usize,
     /// Landmarks in closed parts.
     pub landmarks: usize,
     /// Solutions that were taken in force.
@@ -192,7 +201,8 @@ impl Parts {
             Some(Err(error)) => (self.status.failed, self.status.failure) = (self.status.failed + 1, Some(error)),
             None => {}
         }
-        if self.solving.is_none() && self.solved_bases() < self.problem.bases.len() && !self.problem.parts.is_empty() {
+        let solved = self.solution.as_ref().map_or(0, |solution| solution.closed);
+        if self.solving.is_none() && solved < self.problem.closed {
             self.solve();
         }
         if let Some(near) = self.answer.take() {
@@ -200,8 +210,10 @@ impl Parts {
         }
     }
 
-    fn solved_bases(&self) -> usize {
-        self.solution.as_ref().map_or(0, |solution| solution.bases.len())
+    /// The parts behind the first so many.
+    fn closed_after(&self, closed: usize) -> &[Placed] {
+        let count = self.problem.closed - closed;
+        &self.problem.parts[self.problem.parts.len() - count..]
     }
 
     /// The step of the filter, with the pose in the map. Closes the open part if it is large enough.
@@ -223,7 +235,8 @@ impl Parts {
         let in_view = step.accepted + step.added;
         self.look_around(&local, step.estimate.stamp);
         let is_full = local.len() >= self.local_features.max(2 * in_view);
-        let is_bent = self.clouds >= self.opened_at + BENT_CLOUDS && joined.shared >= 2 && joined.is_bent(self.view_m);
+        let is_bent =
+            self.clouds >= self.opened_at + BENT_CLOUDS && joined.shared >= 2 && joined.bend(self.view_m) > BENT;
         let is_settled = self.clouds >= self.opened_at + BENT_CLOUDS;
         let closed = if is_full || is_bent || (is_settled && is_long(&local)) { self.close(&local) } else { false };
         if closed {
@@ -263,8 +276,8 @@ impl Parts {
 
     fn ask_at(&mut self, robot: Se2, open: HashSet<usize>) {
         let (start, solution) = (self.start.clone(), self.solution.clone());
-        let first = solution.as_ref().map_or(0, |solution| solution.bases.len() - 1);
-        let chain: Vec<Placed> = self.problem.parts[first..].to_vec();
+        let first = solution.as_ref().map_or(0, |solution| solution.closed);
+        let chain: Vec<Placed> = self.closed_after(first).to_vec();
         let place = self.near.base.transform(&robot.p);
         self.asked_at = self.clouds;
         let old = self.old.take();
@@ -277,7 +290,7 @@ impl Parts {
 
     fn take_near(&mut self, near: Near) {
         let mut near = near;
-        for placed in &self.problem.parts[near.closed..] {
+        for placed in self.closed_after(near.closed) {
             let Some(after) = near.after(&placed.part, &placed.landmarks, |_, place| place.norm() < f64::INFINITY)
             else {
                 return;
@@ -344,10 +357,14 @@ impl Parts {
                 *guess = near.base.transform(&part.exit.transform_back(place));
             }
         }
+        let exit = self.problem.bases.len();
         self.problem.bases.push(near.base);
-        self.problem.parts.push(Placed { part: Arc::new(part), landmarks: Arc::new(numbers) });
+        let placed = Placed { part: Arc::new(part), landmarks: Arc::new(numbers), base: Some(exit - 1), exit };
+        self.problem.parts.push(placed);
+        self.problem.closed += 1;
         self.put_near(near);
-        (self.status.parts, self.status.landmarks) = (self.problem.parts.len(), self.seen.len());
+        (self.status.parts, self.status.landmarks) = (self.problem.closed, self.seen.len());
+        self.status.kept = self.problem.parts.len();
         if self.solving.is_none() {
             self.solve();
         }
@@ -362,25 +379,30 @@ impl Parts {
         let problem = self.problem.clone();
         self.begun_at = self.clouds;
         let due = self.clouds + SOLVE_CLOUDS + problem.parts.len() as u64 / 10;
-        self.solving = Some((due, Job::new(self.worker, move || problem.solve())));
+        let most = MERGED * self.local_features;
+        self.solving = Some((due, Job::new(self.worker, move || problem.reduced(most).solve())));
     }
 
-    fn take_solution(&mut self, solution: Solution) {
-        let solved = solution.bases.len();
-        self.problem.bases[..solved].copy_from_slice(&solution.bases);
+    fn take_solution(&mut self, mut solution: Solution) {
+        let since = self.closed_after(solution.closed).to_vec();
+        self.problem.parts = std::mem::take(&mut solution.parts);
+        self.problem.bases.clone_from(&solution.bases);
         let known = solution.landmarks.len();
         self.problem.landmarks[..known].copy_from_slice(&solution.landmarks);
-        for (k, placed) in self.problem.parts.iter().enumerate().skip(solved - 1) {
-            let base = self.problem.bases[k];
-            self.problem.bases[k + 1] = base * placed.part.exit;
+        for placed in since {
+            let base = self.problem.bases.len() - 1;
+            let from = self.problem.bases[base];
+            self.problem.bases.push(from * placed.part.exit);
             for (number, place) in placed.landmarks.iter().zip(&placed.part.places) {
                 if *number >= known {
-                    self.problem.landmarks[*number] = base.transform(place);
+                    self.problem.landmarks[*number] = from.transform(place);
                 }
             }
+            self.problem.parts.push(Placed { base: Some(base), exit: base + 1, ..placed });
         }
         self.status.solutions += 1;
-        (self.status.solved_parts, self.status.iterations) = (solved - 1, solution.iterations);
+        (self.status.solved_parts, self.status.iterations) = (solution.closed, solution.iterations);
+        self.status.kept = self.problem.parts.len();
         (self.status.cost, self.status.factor_entries) = (solution.cost, solution.factor.entries());
         self.status.age_clouds = self.clouds - self.begun_at;
         self.old = self.solution.replace(Arc::new(solution));
@@ -439,7 +461,7 @@ fn is_long(local: &LocalMap<'_>) -> bool {
 
 fn empty(start: &Start) -> Problem {
     let bases = vec![start.pose()];
-    Problem { start: start.clone(), parts: Vec::new(), bases, landmarks: Vec::new(), tolerance: NEARLY }
+    Problem { start: start.clone(), parts: Vec::new(), bases, landmarks: Vec::new(), closed: 0, tolerance: NEARLY }
 }
 
 /// What the closed parts know of the last base and of what is near the robot: of the solution, and of the parts that

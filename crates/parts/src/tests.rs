@@ -18,7 +18,8 @@ fn chain() -> (Problem, Matrix3<f64>) {
     let start_covariance = Matrix3::from_diagonal(&Vector3::new(0.04, 0.01, 0.0025));
     let pose = Se2::new(3.0, -2.0, 0.7);
     let start = Start::new(pose, &start_covariance);
-    let mut problem = Problem { start, parts: Vec::new(), bases: vec![pose], landmarks: Vec::new(), tolerance: FULLY };
+    let (parts, landmarks, bases) = (Vec::new(), Vec::new(), vec![pose]);
+    let mut problem = Problem { start, parts, bases, landmarks, closed: 5, tolerance: FULLY };
     let shared: [Vec<usize>; 5] =
         [vec![0, 1, 2, 3], vec![2, 3, 4, 5], vec![4, 5, 6, 7], vec![6, 7, 8, 9], vec![8, 9, 0, 1]];
     for (k, numbers) in shared.into_iter().enumerate() {
@@ -33,7 +34,8 @@ fn chain() -> (Problem, Matrix3<f64>) {
         }
         let part = Part::new(Gaussian { places, ..(*random).clone() }).unwrap();
         problem.bases.push(base * part.exit);
-        problem.parts.push(Placed { part: Arc::new(part), landmarks: Arc::new(numbers) });
+        let (part, landmarks) = (Arc::new(part), Arc::new(numbers));
+        problem.parts.push(Placed { part, landmarks, base: Some(k), exit: k + 1 });
     }
     (problem, start_covariance)
 }
@@ -267,6 +269,47 @@ fn the_pose_is_consistent_at_once_when_a_loop_closes_a_long_way_without_landmark
     let (first, later) = (mean(&first), mean(&later));
     assert!(largest > 0.2, "{largest}");
     assert!((0.6..1.4).contains(&first) && (0.6..1.3).contains(&later) && absurd < 4, "{first} {later} {absurd}");
+}
+
+/// Ten times round among the same posts: parts of posts that were all known before become one, and the map is known
+/// hardly less well than by one map of all, and never better.
+#[test]
+fn a_robot_that_goes_round_and_round_keeps_a_bounded_number_of_parts() {
+    let landmarks = |local_features| {
+        let mut world = World::new(4, 0.02);
+        let mut slam = of_parts(world.config(local_features));
+        let mut parts = Parts::new(&slam, Worker::InPlace).unwrap();
+        let mut kept = Vec::new();
+        while world.time < 630.0 {
+            let Some(step) = world.advance(&mut slam) else { continue };
+            if let Some(parts) = &mut parts {
+                parts.join(&mut slam, step);
+                kept.push(parts.status().kept);
+            }
+        }
+        match parts {
+            Some(mut parts) => {
+                parts.finish(&mut slam);
+                let status = parts.status();
+                assert!(status.parts > 36 && status.failed == 0 && status.moved == 0, "{status:?}");
+                (parts.landmarks(), kept)
+            }
+            None => (slam.landmarks().collect(), kept),
+        }
+    };
+    let (dense, _) = landmarks(0);
+    let (of_parts, kept) = landmarks(10);
+    let most = |kept: &[usize]| kept.iter().copied().max().unwrap_or(0);
+    let (half, whole) = (most(&kept[..kept.len() / 2]), most(&kept));
+    assert!(whole <= 20 && whole <= half + 2, "{half} {whole}");
+    assert_eq!(dense.len(), of_parts.len());
+    for landmark in &of_parts {
+        let other = dense.iter().find(|other| other.id == landmark.id).unwrap();
+        let ratio = landmark.covariance.trace() / other.covariance.trace();
+        assert!((0.97..1.2).contains(&ratio), "{}: {ratio}", landmark.id);
+        let off = landmark.position - other.position;
+        assert!(off.norm() < other.covariance.trace().sqrt(), "{}: {off}", landmark.id);
+    }
 }
 
 #[test]
