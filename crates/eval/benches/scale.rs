@@ -12,6 +12,9 @@ use lienav_io::truth::{MAX_TRUTH_GAP_S, Truth};
 use lienav_sim::Scenario;
 use lienav_slam::Config;
 
+/// Waypoints of an orchard that are gone twice, at the end.
+const AGAIN: usize = 10;
+
 struct Row {
     position: f64,
     yaw: f64,
@@ -28,12 +31,13 @@ fn main() {
     let value = |name: &str| arguments.iter().position(|word| word == name).and_then(|k| arguments.get(k + 1));
     let Some(scenario) = arguments.first().filter(|word| !word.starts_with("--")) else {
         println!(
-            "usage: scale -- SCENARIO|SOURCE [--runs N] [--parts 0,50] [--filter NAME] [--batch] [--repeats N] [--trace]"
+            "usage: scale -- SCENARIO|SOURCE [--runs N] [--parts 0,50] [--filter NAME] [--batch] [--laps N] [--repeats N] [--trace]"
         );
         return;
     };
     let runs: u64 = value("--runs").and_then(|text| text.parse().ok()).unwrap_or(1);
     let repeats: u64 = value("--repeats").and_then(|text| text.parse().ok()).unwrap_or(1);
+    let laps: usize = value("--laps").and_then(|text| text.parse().ok()).unwrap_or(1);
     let filter = value("--filter").map_or("default", String::as_str);
     let mut methods: Vec<(String, usize)> = value("--parts")
         .map_or("50", String::as_str)
@@ -49,7 +53,14 @@ fn main() {
     let mut rows: Vec<Vec<Row>> = methods.iter().map(|_| Vec::new()).collect();
     for seed in 1..=runs {
         let recording = match Scenario::named(scenario) {
-            Ok(scenario) => simulated::recording(&Scenario { seed, ..scenario }).expect("it can be simulated"),
+            Ok(scenario) => {
+                let mut scenario = Scenario { seed, ..scenario };
+                for way in [&mut scenario.trajectory.waypoints_x_m, &mut scenario.trajectory.waypoints_y_m] {
+                    let once = way.len().saturating_sub(AGAIN);
+                    *way = way.iter().copied().take(once).cycle().take(laps * once + AGAIN).collect();
+                }
+                simulated::recording(&scenario).expect("it can be simulated")
+            }
             Err(_) => open_with(scenario, &Topics::default()).expect("it is neither a scenario nor a source"),
         };
         for (rows, (filter, parts)) in rows.iter_mut().zip(&methods) {

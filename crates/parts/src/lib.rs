@@ -57,12 +57,14 @@
 
 #![forbid(unsafe_code)]
 
+mod chain;
 mod factor;
 mod near;
 mod order;
 mod part;
 mod parts;
 mod problem;
+mod reduce;
 #[cfg(test)]
 mod tests;
 mod work;

@@ -1,12 +1,16 @@
 //! What the closed parts know of the base of the open part and of the landmarks near it; and the pose in the map that
 //! follows from both.
 
-use super::part::Part;
+use super::part::Gaussian;
 use super::problem::{Solution, Start};
 use lienav_lie::{Se2, skew};
 use lienav_slam::LocalMap;
-use nalgebra::{DMatrix, DVector, Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
+use nalgebra::{DMatrix, Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
 use std::collections::HashMap;
+
+/// What a correction does to second order, beside the standard deviation of the position in its best direction: where it
+/// does more, it is solved for again and again until it does not change.
+const BENT: f64 = 0.3;
 
 /// A difference between the open part and the closed ones beyond this is no noise: χ² of two numbers. One in a million is
 /// beyond 27.6; on real data, noise is up to three times what was stated.
@@ -25,6 +29,8 @@ pub struct Near {
     pub landmarks: Vec<usize>,
     /// q̂, m.
     pub places: Vec<Vector2<f64>>,
+    /// Whether each is better known in the map than as seen from the base.
+    pub is_in_map: Vec<bool>,
     /// Of (β, q).
     pub covariance: DMatrix<f64>,
     /// Where the robot was when this was asked for, and how far around all landmarks are in it, m.
@@ -59,6 +65,8 @@ pub struct Room {
 struct Shared {
     /// In the open part.
     here: usize,
+    /// p̂, m.
+    place: Vector2<f64>,
     /// First row in the covariance of the closed ones.
     row: usize,
     /// q̂ of the closed ones less that of the open part.
@@ -72,6 +80,16 @@ struct Shared {
     is_used: bool,
 }
 
+impl Joined {
+    /// What the correction does to second order, `reach_m` from the base, beside the standard deviation of the position
+    /// in its best direction.
+    pub fn bend(&self, reach_m: f64) -> f64 {
+        let (shift, turn) = (self.correction.xy().norm(), self.correction.z.abs());
+        let best = self.covariance.fixed_view::<2, 2>(0, 0).symmetric_eigenvalues().min().max(0.0).sqrt();
+        turn * (shift + turn * reach_m) / best.max(f64::MIN_POSITIVE)
+    }
+}
+
 impl Near {
     /// Before any part is closed.
     pub fn start(start: &Start) -> Self {
@@ -81,6 +99,7 @@ impl Near {
             base: start.pose(),
             landmarks: Vec::new(),
             places: Vec::new(),
+            is_in_map: Vec::new(),
             covariance: DMatrix::from_column_slice(3, 3, covariance.as_slice()),
             covers: (start.pose().p, f64::INFINITY),
         }
@@ -108,90 +127,11 @@ impl Near {
         change(&mut covariance);
         covariance = covariance.transpose();
         change(&mut covariance);
-        Self { closed: last, base, landmarks, places, covariance, covers: (base.p, f64::INFINITY) }
-    }
-
-    /// What is known of the end of `part` and of landmarks near it, if the part begins at this base. `numbers` are those
-    /// of its landmarks; `keeps` says which landmarks are wanted, by number and place as seen from the end. `None` where
-    /// the difference of both has no inverse covariance.
-    pub fn after(&self, part: &Part, numbers: &[usize], keeps: impl Fn(usize, &Vector2<f64>) -> bool) -> Option<Self> {
-        let (mine, theirs) = (self.covariance.nrows(), part.covariance.nrows());
-        let index: HashMap<usize, usize> = self.landmarks.iter().enumerate().map(|(a, number)| (*number, a)).collect();
-        let shared: Vec<(usize, usize)> =
-            numbers.iter().enumerate().filter_map(|(i, number)| index.get(number).map(|a| (i, *a))).collect();
-        // C: each shared landmark of the closed parts less that of the new one. P Cᵀ has the rows of both.
-        let rows = 2 * shared.len();
-        let mut crossed = DMatrix::zeros(mine + theirs, rows);
-        let mut difference = DVector::zeros(rows);
-        for (k, (i, a)) in shared.iter().enumerate() {
-            let place = part.places[*i];
-            difference.fixed_rows_mut::<2>(2 * k).copy_from(&(self.places[*a] - place));
-            crossed.view_mut((0, 2 * k), (mine, 2)).copy_from(&self.covariance.fixed_columns::<2>(3 + 2 * a));
-            let of_place = part.covariance.fixed_columns::<2>(3 + 2 * i)
-                + part.covariance.fixed_columns::<3>(0) * lever(&place).transpose();
-            crossed.view_mut((mine, 2 * k), (theirs, 2)).copy_from(&-of_place);
-        }
-        let mut spread = DMatrix::zeros(rows, rows);
-        for (k, (i, a)) in shared.iter().enumerate() {
-            let of_place =
-                crossed.fixed_rows::<2>(mine + 3 + 2 * i) + lever(&part.places[*i]) * crossed.fixed_rows::<3>(mine);
-            let block = crossed.fixed_rows::<2>(3 + 2 * a) - of_place;
-            spread.fixed_rows_mut::<2>(2 * k).copy_from(&block);
-        }
-        let root = spread.cholesky()?.unpack();
-        let mut whitened = crossed.transpose();
-        (root.solve_lower_triangular_mut(&mut whitened) && root.solve_lower_triangular_mut(&mut difference))
-            .then_some(())?;
-        let correction = -whitened.tr_mul(&difference);
-
-        let (beta, xi) = (correction.fixed_rows::<3>(0).into_owned(), correction.fixed_rows::<3>(mine).into_owned());
-        let exit = Se2::exp(&xi) * part.exit;
-        let base = self.base * Se2::exp(&beta) * exit;
-        let back = part.exit.rotation().transpose();
-        let to_exit = part.exit.inverse().adjoint();
-        // The rows of the result: of the end, then of the landmarks that are kept. Each is a sum of rows of both.
-        let mut result = Rows::new(self, part, &whitened);
-        let mut next =
-            Self { closed: self.closed + 1, base, landmarks: Vec::new(), places: Vec::new(), ..self.clone() };
-        for row in to_exit.row_iter() {
-            result.push(&[
-                (0, row[0]),
-                (1, row[1]),
-                (2, row[2]),
-                (mine, row[0]),
-                (mine + 1, row[1]),
-                (mine + 2, row[2]),
-            ]);
-        }
-        let of_new = numbers.iter().enumerate().map(|(i, number)| (*number, Source::New(i)));
-        let is_new: HashMap<usize, ()> = numbers.iter().map(|number| (*number, ())).collect();
-        let of_old = self.landmarks.iter().enumerate().filter(|(_, number)| !is_new.contains_key(number));
-        for (number, source) in of_new.chain(of_old.map(|(a, number)| (*number, Source::Old(a)))) {
-            let (place, first, is_old) = match source {
-                Source::New(i) => {
-                    let e = correction.fixed_rows::<2>(mine + 3 + 2 * i).into_owned();
-                    (part.exit.transform_back(&part.places[i]) + back * e, mine + 3 + 2 * i, None)
-                }
-                Source::Old(a) => {
-                    let q = self.places[a] + correction.fixed_rows::<2>(3 + 2 * a);
-                    (exit.transform_back(&q), 3 + 2 * a, Some(back * lever(&self.places[a])))
-                }
-            };
-            if !keeps(number, &place) {
-                continue;
-            }
-            next.landmarks.push(number);
-            next.places.push(place);
-            for k in 0..2 {
-                let mut terms = vec![(first, back[(k, 0)]), (first + 1, back[(k, 1)])];
-                if let Some(by_exit) = &is_old {
-                    terms.extend((0..3).map(|c| (mine + c, -by_exit[(k, c)])));
-                }
-                result.push(&terms);
-            }
-        }
-        next.covariance = result.covariance();
-        Some(next)
+        let covers = (base.p, f64::INFINITY);
+        let mut near =
+            Self { closed: solution.closed, base, landmarks, places, is_in_map: Vec::new(), covariance, covers };
+        near.choose_frames();
+        near
     }
 
     /// The pose in the map, from what the open part knows and what the closed ones know: both know some landmarks, and
@@ -208,6 +148,7 @@ impl Near {
             let (lever, with_pose) = (lever(&place), local.with_pose(here));
             room.shared.push(Shared {
                 here,
+                place,
                 row: 3 + 2 * a,
                 difference: self.places[*a] - place,
                 lever,
@@ -224,14 +165,31 @@ impl Near {
             None => (Vector3::zeros(), of_base + of_pose),
         };
         let moved = Se2::exp(&correction) * local.pose();
-        let arm = self.base.rotation() * moved.p;
-        let turn = self.base.rotation();
-        let turned = skew(&arm);
-        let to_map =
-            Matrix3::new(turn[(0, 0)], turn[(0, 1)], turned.x, turn[(1, 0)], turn[(1, 1)], turned.y, 0.0, 0.0, 1.0);
-        let covariance = to_map * covariance * to_map.transpose();
-        let covariance = 0.5 * (covariance + covariance.transpose());
-        Joined { pose: self.base * moved, covariance, shared: room.shared.len(), correction }
+        let covariance = in_map(&(self.base.rotation() * moved.p), &self.base, &covariance);
+        let joined = Joined { pose: self.base * moved, covariance, shared: room.shared.len(), correction };
+        let reach_m = room.shared.iter().map(|shared| shared.place.norm()).fold(0.0, f64::max);
+        let is_bent = joined.shared > 0 && joined.bend(reach_m) > BENT;
+        is_bent.then(|| self.join_bent(local, room, &joined)).flatten().unwrap_or(joined)
+    }
+
+    /// The same where what the correction does to second order matters: the end of the part as it would be closed now.
+    fn join_bent(&self, local: &LocalMap<'_>, room: &Room, linear: &Joined) -> Option<Joined> {
+        let chosen: Vec<usize> = room.shared.iter().map(|shared| shared.here).collect();
+        let numbers: Vec<usize> = room.shared.iter().map(|shared| self.landmarks[(shared.row - 3) / 2]).collect();
+        let of_shared = |of: &[Vector2<f64>]| room.shared.iter().map(|shared| of[(shared.row - 3) / 2]).collect();
+        let rows: Vec<usize> =
+            (0..3).chain(room.shared.iter().flat_map(|shared| [shared.row, shared.row + 1])).collect();
+        let shared = Self {
+            landmarks: numbers.clone(),
+            places: of_shared(&self.places),
+            is_in_map: room.shared.iter().map(|shared| self.is_in_map[(shared.row - 3) / 2]).collect(),
+            covariance: DMatrix::from_fn(rows.len(), rows.len(), |i, j| self.covariance[(rows[i], rows[j])]),
+            ..*self
+        };
+        let end = shared.after(&Gaussian::new(local, &chosen), &numbers, |_, _| false)?;
+        let own = end.covariance.fixed_view::<3, 3>(0, 0).into_owned();
+        let covariance = in_map(&Vector2::zeros(), &end.base, &own);
+        Some(Joined { pose: end.base, covariance, ..*linear })
     }
 
     /// Cov(d_i, d_k).
@@ -313,60 +271,13 @@ impl Near {
     }
 }
 
-enum Source {
-    New(usize),
-    Old(usize),
-}
-
-/// Rows that are sums of rows of two independent Gaussians, less what their differences explain.
-struct Rows<'a> {
-    near: &'a Near,
-    part: &'a Part,
-    whitened: &'a DMatrix<f64>,
-    terms: Vec<Vec<(usize, f64)>>,
-}
-
-impl<'a> Rows<'a> {
-    fn new(near: &'a Near, part: &'a Part, whitened: &'a DMatrix<f64>) -> Self {
-        Self { near, part, whitened, terms: Vec::new() }
-    }
-
-    /// One more row: a sum of rows, those of the part after those of the closed ones.
-    fn push(&mut self, terms: &[(usize, f64)]) {
-        self.terms.push(terms.to_vec());
-    }
-
-    /// Of all rows.
-    fn covariance(&self) -> DMatrix<f64> {
-        let n = self.terms.len();
-        let mine = self.near.covariance.nrows();
-        let prior = |i: usize, j: usize| match (i < mine, j < mine) {
-            (true, true) => self.near.covariance[(i, j)],
-            (false, false) => self.part.covariance[(i - mine, j - mine)],
-            _ => 0.0,
-        };
-        let mut covariance = DMatrix::zeros(n, n);
-        for j in 0..n {
-            for i in j..n {
-                let mut sum = 0.0;
-                for (a, weight) in &self.terms[i] {
-                    for (b, other) in &self.terms[j] {
-                        sum += weight * other * prior(*a, *b);
-                    }
-                }
-                covariance[(i, j)] = sum;
-                covariance[(j, i)] = sum;
-            }
-        }
-        let mut explained = DMatrix::zeros(self.whitened.nrows(), n);
-        for (j, terms) in self.terms.iter().enumerate() {
-            for (a, weight) in terms {
-                explained.column_mut(j).axpy(*weight, &self.whitened.column(*a), 1.0);
-            }
-        }
-        covariance.gemm(-1.0, &explained.transpose(), &explained, 1.0);
-        covariance
-    }
+/// The covariance of (x, y, θ) in the map of a pose that is `arm` from where its error is, in the frame `at`.
+fn in_map(arm: &Vector2<f64>, at: &Se2, covariance: &Matrix3<f64>) -> Matrix3<f64> {
+    let (turn, turned) = (at.rotation(), skew(arm));
+    let to_map =
+        Matrix3::new(turn[(0, 0)], turn[(0, 1)], turned.x, turn[(1, 0)], turn[(1, 1)], turned.y, 0.0, 0.0, 1.0);
+    let covariance = to_map * covariance * to_map.transpose();
+    0.5 * (covariance + covariance.transpose())
 }
 
 /// [I, J q]: what a point at q is off by if its frame is.

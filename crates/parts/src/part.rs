@@ -17,17 +17,42 @@ const LEAST_STD: f64 = 1e-6;
 /// Poses relative to the robot and landmarks relative to the pose that has seen them last are what is nearly normal:
 /// how the base lies in the map does not matter.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct Gaussian {
     /// X̂, the pose at the end, as estimated from the base.
     pub exit: Se2,
     /// Identities of the landmarks.
     pub ids: Vec<u32>,
     /// Their places, m, as estimated from the base.
     pub places: Vec<Vector2<f64>>,
-    /// P: three rows of the pose, then two of each landmark.
+    /// P: three rows of the pose, then two of each landmark. Given back where the part is in a solution.
     pub covariance: DMatrix<f64>,
+}
+
+impl Gaussian {
+    /// Of what the filter knows of the pose and of some of its features.
+    pub fn new(local: &LocalMap<'_>, landmarks: &[usize]) -> Self {
+        let ids = landmarks.iter().map(|i| local.id(*i)).collect();
+        let places = landmarks.iter().map(|i| local.place(*i)).collect();
+        let mut covariance = local.covariance(landmarks);
+        (0..3).for_each(|i| covariance[(i, i)] += LEAST_STD * LEAST_STD);
+        Self { exit: local.pose(), ids, places, covariance }
+    }
+}
+
+/// A closed part.
+#[derive(Clone, Debug)]
+pub struct Part {
+    gaussian: Gaussian,
     /// P⁻¹.
     information: DMatrix<f64>,
+}
+
+impl std::ops::Deref for Part {
+    type Target = Gaussian;
+
+    fn deref(&self) -> &Gaussian {
+        &self.gaussian
+    }
 }
 
 /// Where the unknowns of a part are: its base and its end, and its landmarks.
@@ -42,23 +67,42 @@ pub struct At<'a> {
 }
 
 impl Part {
-    /// Of what the filter knows of the pose and of some of its features. `None` if the covariance has no inverse.
-    pub fn new(local: &LocalMap<'_>, landmarks: &[usize]) -> Option<Self> {
-        let ids = landmarks.iter().map(|i| local.id(*i)).collect();
-        let places = landmarks.iter().map(|i| local.place(*i)).collect();
-        Self::from_parts(local.pose(), ids, places, local.covariance(landmarks))
+    /// Of what a filter says. `None` if the covariance has no inverse.
+    pub fn new(gaussian: Gaussian) -> Option<Self> {
+        let information = gaussian.covariance.clone().cholesky()?.inverse();
+        information.iter().all(|value| value.is_finite()).then_some(Self { gaussian, information })
     }
 
-    /// The same of its parts.
-    pub fn from_parts(
-        exit: Se2,
-        ids: Vec<u32>,
-        places: Vec<Vector2<f64>>,
-        mut covariance: DMatrix<f64>,
-    ) -> Option<Self> {
-        (0..3).for_each(|i| covariance[(i, i)] += LEAST_STD * LEAST_STD);
-        let information = covariance.clone().cholesky()?.inverse();
-        information.iter().all(|value| value.is_finite()).then_some(Self { exit, ids, places, covariance, information })
+    /// The same without ξ: what it says of its landmarks, as seen from its end. `None` if that has no inverse.
+    pub fn without_way(&self) -> Option<Self> {
+        let n = 2 * self.ids.len();
+        let inner = self.information.view((3, 3), (n, n)).into_owned();
+        let crossed = self.information.view((0, 3), (3, n)).into_owned();
+        let of_way = self.information.fixed_view::<3, 3>(0, 0).into_owned();
+        // The information of the marginal, (P_ee)⁻¹.
+        Some(self.of_same_landmarks(inner - crossed.tr_mul(&(of_way.try_inverse()? * &crossed))))
+    }
+
+    /// What landmarks say of each other as seen from a pose, whose error is in the first three rows of `information`,
+    /// then two of each landmark. `None` if that of the pose has no inverse.
+    pub fn of_landmarks(ids: Vec<u32>, places: Vec<Vector2<f64>>, information: &DMatrix<f64>) -> Option<Self> {
+        let gaussian = Gaussian { exit: Se2::identity(), ids, places, covariance: DMatrix::zeros(0, 0) };
+        Self { gaussian, information: information.clone() }.without_way()
+    }
+
+    /// The same without the covariance, which only the parts behind a solution need.
+    pub fn settled(&self) -> Self {
+        let Gaussian { exit, ids, places, .. } = &self.gaussian;
+        let covariance = DMatrix::zeros(0, 0);
+        let gaussian = Gaussian { exit: *exit, ids: ids.clone(), places: places.clone(), covariance };
+        Self { gaussian, information: self.information.clone() }
+    }
+
+    fn of_same_landmarks(&self, of_landmarks: DMatrix<f64>) -> Self {
+        let n = of_landmarks.nrows();
+        let mut information = DMatrix::zeros(3 + n, 3 + n);
+        information.view_mut((3, 3), (n, n)).copy_from(&of_landmarks);
+        Self { information, ..self.settled() }
     }
 
     /// (ξ, e) where the unknowns are `at`.
@@ -153,7 +197,8 @@ pub mod tests {
             (0..landmarks).map(|_| Vector2::new(random.random_range(-3.0..9.0), random.random_range(-4.0..4.0)));
         let places = places.collect();
         let exit = Se2::new(6.0, random.random_range(-1.0..1.0), random.random_range(-1.0..1.0));
-        Part::from_parts(exit, (0..landmarks).collect(), places, &root * root.transpose()).unwrap()
+        let covariance = &root * root.transpose();
+        Part::new(Gaussian { exit, ids: (0..landmarks).collect(), places, covariance }).unwrap()
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A filter's map, part by part.
 
-use super::near::{Joined, Near, Room};
-use super::part::Part;
+use super::near::{Near, Room};
+use super::part::{Gaussian, Part};
 use super::problem::{FULLY, NEARLY, Placed, Problem, Solution, SolveError, Start};
 use super::work::{Job, Worker};
 use lienav_base::stamp::Stamp;
@@ -24,9 +24,12 @@ const ASK_CLOUDS: u64 = 5;
 
 /// A part has at least so many clouds.
 const BENT_CLOUDS: u64 = 8;
-/// What a correction does to second order, beside the standard deviation of the position in its best direction: a loop
-/// that has closed with more than this is closed in the least squares, too, and does not wait until the part is full.
+/// What a correction does to second order, as a share of a standard deviation: a loop that has closed with more than
+/// this is closed in the least squares, too, and does not wait until the part is full.
 const BENT: f64 = 0.1;
+
+/// A part that others were made one with has so many times the landmarks of a part, at most.
+const MERGED: usize = 2;
 
 /// What the heading of the open part does to its end to second order, m: a part that is longer is closed.
 const LONG_M: f64 = 0.01;
@@ -48,6 +51,8 @@ const KNOWN_MAP: CompositionError = CompositionError(
 pub struct Status {
     /// Closed parts.
     pub parts: usize,
+    /// What they are after those of the same landmarks were made one.
+    pub kept: usize,
     /// Landmarks in closed parts.
     pub landmarks: usize,
     /// Solutions that were taken in force.
@@ -90,6 +95,11 @@ pub struct Parts {
     solution: Option<Arc<Solution>>,
     solving: Option<(u64, Job<Result<Solution, SolveError>>)>,
     asking: Option<(u64, Job<Option<Near>>)>,
+    /// What was begun and is there.
+    solved: Option<Result<Solution, SolveError>>,
+    answer: Option<Near>,
+    /// The solution that was in force before: to give its memory back takes time, which the next work has.
+    old: Option<Arc<Solution>>,
     asked_at: u64,
     clouds: u64,
     begun_at: u64,
@@ -136,6 +146,9 @@ impl Parts {
             solution: None,
             solving: None,
             asking: None,
+            solved: None,
+            answer: None,
+            old: None,
             asked_at: 0,
             clouds: 0,
             begun_at: 0,
@@ -157,6 +170,7 @@ impl Parts {
         self.start = Start::new(config.initial.pose(), &config.initial.covariance());
         (self.problem, self.near) = (empty(&self.start), Near::start(&self.start));
         (self.solution, self.solving, self.asking, self.estimate) = (None, None, None, None);
+        (self.solved, self.answer, self.old) = (None, None, None);
         self.numbers.clear();
         self.seen.clear();
         self.index.clear();
@@ -168,34 +182,44 @@ impl Parts {
         &self.status
     }
 
-    /// Takes in force what is due before the next step: a new solution, or what it says of what is near. This is where
-    /// work is done that is done in place, and where a filter waits for a thread that is late.
+    /// Has what is due before the next step: a new solution, or what it says of what is near. This is where work is done
+    /// that is done in place, and where a filter waits for a thread that is late. [`Parts::join`] takes it in force.
     pub fn collect(&mut self) {
         let next = self.clouds + 1;
-        if self.solving.as_ref().is_some_and(|(due, _)| *due <= next)
-            && let Some((_, job)) = self.solving.take()
-        {
-            match job.take().unwrap_or(Err(SolveError::NotConverged)) {
-                Ok(solution) => self.take_solution(solution),
-                Err(error) => {
-                    (self.status.failed, self.status.failure) = (self.status.failed + 1, Some(error));
-                }
-            }
-            if self.solution.as_ref().is_none_or(|solution| solution.bases.len() < self.problem.bases.len()) {
-                self.solve();
-            }
+        if let Some((_, job)) = self.solving.take_if(|(due, _)| *due <= next) {
+            self.solved = Some(job.take().unwrap_or(Err(SolveError::NotConverged)));
         }
-        if self.asking.as_ref().is_some_and(|(due, _)| *due <= next)
-            && let Some((_, job)) = self.asking.take()
-            && let Some(Some(near)) = job.take()
-        {
+        if let Some((_, job)) = self.asking.take_if(|(due, _)| *due <= next) {
+            self.answer = job.take().flatten();
+        }
+    }
+
+    /// Takes in force what is there.
+    fn take(&mut self) {
+        match self.solved.take() {
+            Some(Ok(solution)) => self.take_solution(solution),
+            Some(Err(error)) => (self.status.failed, self.status.failure) = (self.status.failed + 1, Some(error)),
+            None => {}
+        }
+        let solved = self.solution.as_ref().map_or(0, |solution| solution.closed);
+        if self.solving.is_none() && solved < self.problem.closed {
+            self.solve();
+        }
+        if let Some(near) = self.answer.take() {
             self.take_near(near);
         }
+    }
+
+    /// The parts behind the first so many.
+    fn closed_after(&self, closed: usize) -> &[Placed] {
+        let count = self.problem.closed - closed;
+        &self.problem.parts[self.problem.parts.len() - count..]
     }
 
     /// The step of the filter, with the pose in the map. Closes the open part if it is large enough.
     pub fn join(&mut self, slam: &mut Slam, step: Step) -> Step {
         self.collect();
+        self.take();
         self.clouds += 1;
         self.status.age_clouds += 1;
         if slam.time_jumps() != self.time_jumps {
@@ -212,7 +236,7 @@ impl Parts {
         self.look_around(&local, step.estimate.stamp);
         let is_full = local.len() >= self.local_features.max(2 * in_view);
         let is_bent =
-            self.clouds >= self.opened_at + BENT_CLOUDS && joined.shared >= 2 && is_bent(&joined, self.view_m);
+            self.clouds >= self.opened_at + BENT_CLOUDS && joined.shared >= 2 && joined.bend(self.view_m) > BENT;
         let is_settled = self.clouds >= self.opened_at + BENT_CLOUDS;
         let closed = if is_full || is_bent || (is_settled && is_long(&local)) { self.close(&local) } else { false };
         if closed {
@@ -252,17 +276,21 @@ impl Parts {
 
     fn ask_at(&mut self, robot: Se2, open: HashSet<usize>) {
         let (start, solution) = (self.start.clone(), self.solution.clone());
-        let first = solution.as_ref().map_or(0, |solution| solution.bases.len() - 1);
-        let chain: Vec<Placed> = self.problem.parts[first..].to_vec();
+        let first = solution.as_ref().map_or(0, |solution| solution.closed);
+        let chain: Vec<Placed> = self.closed_after(first).to_vec();
         let place = self.near.base.transform(&robot.p);
         self.asked_at = self.clouds;
-        let work = move || near(&start, solution.as_deref(), &chain, (&robot, &place), &open);
+        let old = self.old.take();
+        let work = move || {
+            drop(old);
+            near(&start, solution.as_deref(), &chain, (&robot, &place), &open)
+        };
         self.asking = Some((self.clouds + NEAR_CLOUDS, Job::new(self.worker, work)));
     }
 
     fn take_near(&mut self, near: Near) {
         let mut near = near;
-        for placed in &self.problem.parts[near.closed..] {
+        for placed in self.closed_after(near.closed) {
             let Some(after) = near.after(&placed.part, &placed.landmarks, |_, place| place.norm() < f64::INFINITY)
             else {
                 return;
@@ -297,7 +325,7 @@ impl Parts {
                 !is_new || news <= room
             })
             .collect();
-        let Some(part) = Part::new(local, &chosen) else { return false };
+        let Some(part) = Part::new(Gaussian::new(local, &chosen)) else { return false };
         // The number of each landmark; one that is not where the closed parts have it gets a new one.
         let mut next = self.seen.len();
         let mut number_of = |id: u32| {
@@ -329,10 +357,14 @@ impl Parts {
                 *guess = near.base.transform(&part.exit.transform_back(place));
             }
         }
+        let exit = self.problem.bases.len();
         self.problem.bases.push(near.base);
-        self.problem.parts.push(Placed { part: Arc::new(part), landmarks: Arc::new(numbers) });
+        let placed = Placed { part: Arc::new(part), landmarks: Arc::new(numbers), base: Some(exit - 1), exit };
+        self.problem.parts.push(placed);
+        self.problem.closed += 1;
         self.put_near(near);
-        (self.status.parts, self.status.landmarks) = (self.problem.parts.len(), self.seen.len());
+        (self.status.parts, self.status.landmarks) = (self.problem.closed, self.seen.len());
+        self.status.kept = self.problem.parts.len();
         if self.solving.is_none() {
             self.solve();
         }
@@ -347,28 +379,33 @@ impl Parts {
         let problem = self.problem.clone();
         self.begun_at = self.clouds;
         let due = self.clouds + SOLVE_CLOUDS + problem.parts.len() as u64 / 10;
-        self.solving = Some((due, Job::new(self.worker, move || problem.solve())));
+        let most = MERGED * self.local_features;
+        self.solving = Some((due, Job::new(self.worker, move || problem.reduced(most).solve())));
     }
 
-    fn take_solution(&mut self, solution: Solution) {
-        let solved = solution.bases.len();
-        self.problem.bases[..solved].copy_from_slice(&solution.bases);
+    fn take_solution(&mut self, mut solution: Solution) {
+        let since = self.closed_after(solution.closed).to_vec();
+        self.problem.parts = std::mem::take(&mut solution.parts);
+        self.problem.bases.clone_from(&solution.bases);
         let known = solution.landmarks.len();
         self.problem.landmarks[..known].copy_from_slice(&solution.landmarks);
-        for (k, placed) in self.problem.parts.iter().enumerate().skip(solved - 1) {
-            let base = self.problem.bases[k];
-            self.problem.bases[k + 1] = base * placed.part.exit;
+        for placed in since {
+            let base = self.problem.bases.len() - 1;
+            let from = self.problem.bases[base];
+            self.problem.bases.push(from * placed.part.exit);
             for (number, place) in placed.landmarks.iter().zip(&placed.part.places) {
                 if *number >= known {
-                    self.problem.landmarks[*number] = base.transform(place);
+                    self.problem.landmarks[*number] = from.transform(place);
                 }
             }
+            self.problem.parts.push(Placed { base: Some(base), exit: base + 1, ..placed });
         }
         self.status.solutions += 1;
-        (self.status.solved_parts, self.status.iterations) = (solved - 1, solution.iterations);
+        (self.status.solved_parts, self.status.iterations) = (solution.closed, solution.iterations);
+        self.status.kept = self.problem.parts.len();
         (self.status.cost, self.status.factor_entries) = (solution.cost, solution.factor.entries());
         self.status.age_clouds = self.clouds - self.begun_at;
-        self.solution = Some(Arc::new(solution));
+        self.old = self.solution.replace(Arc::new(solution));
         // What is near is asked for again at the next step.
         self.near.covers.1 = 0.0;
     }
@@ -381,7 +418,7 @@ impl Parts {
         {
             slam.begin_part();
         }
-        (self.solving, self.asking) = (None, None);
+        (self.solving, self.asking, self.solved, self.answer) = (None, None, None, None);
         self.problem.tolerance = FULLY;
         if !self.problem.parts.is_empty() {
             match self.problem.solve() {
@@ -416,13 +453,6 @@ impl Parts {
     }
 }
 
-/// Whether a correction is so large that what it does to second order is no longer small.
-fn is_bent(joined: &Joined, view_m: f64) -> bool {
-    let (shift, turn) = (joined.correction.xy().norm(), joined.correction.z.abs());
-    let best = joined.covariance.fixed_view::<2, 2>(0, 0).symmetric_eigenvalues().min().max(0.0).sqrt();
-    turn * (shift + turn * view_m) > BENT * best
-}
-
 /// Whether the way from the base is so long, with a heading so uncertain, that it is no straight line any more where the
 /// robot may be: it has driven without landmarks.
 fn is_long(local: &LocalMap<'_>) -> bool {
@@ -431,7 +461,7 @@ fn is_long(local: &LocalMap<'_>) -> bool {
 
 fn empty(start: &Start) -> Problem {
     let bases = vec![start.pose()];
-    Problem { start: start.clone(), parts: Vec::new(), bases, landmarks: Vec::new(), tolerance: NEARLY }
+    Problem { start: start.clone(), parts: Vec::new(), bases, landmarks: Vec::new(), closed: 0, tolerance: NEARLY }
 }
 
 /// What the closed parts know of the last base and of what is near the robot: of the solution, and of the parts that

@@ -58,26 +58,41 @@ impl Start {
     }
 }
 
-/// A part in the problem: what it says, and which landmarks of the problem its own are.
+/// A part in the problem: what it says, and which poses and landmarks of the problem its own are.
 #[derive(Clone, Debug)]
 pub struct Placed {
     /// What it says.
     pub part: Arc<Part>,
     /// The number of each of its landmarks in the whole map.
     pub landmarks: Arc<Vec<usize>>,
+    /// The number of the pose that it begins at; `None` if it says nothing of the way.
+    pub base: Option<usize>,
+    /// The number of the pose at its end.
+    pub exit: usize,
 }
 
-/// Everything that is known, and a first guess. Part k has base k, and its end is base k + 1.
+impl Placed {
+    /// Where its unknowns are.
+    fn at<'a>(&self, bases: &[Se2], landmarks: &'a [Vector2<f64>]) -> At<'a> {
+        let exit = bases[self.exit];
+        let base = self.base.map_or_else(|| exit * self.part.exit.inverse(), |base| bases[base]);
+        At { base, exit, landmarks }
+    }
+}
+
+/// Everything that is known, and a first guess.
 #[derive(Clone, Debug)]
 pub struct Problem {
     /// Of base 0.
     pub start: Start,
     /// The parts, one behind the other.
     pub parts: Vec<Placed>,
-    /// One more than parts.
+    /// The poses at which parts begin and end; the first is the start, and the last the end of the last part.
     pub bases: Vec<Se2>,
     /// In the map, m.
     pub landmarks: Vec<Vector2<f64>>,
+    /// Parts that were closed, of which some may have been made one.
+    pub closed: usize,
     /// How little the cost must fall.
     pub tolerance: f64,
 }
@@ -89,6 +104,10 @@ pub struct Solution {
     pub bases: Vec<Se2>,
     /// In the map, m.
     pub landmarks: Vec<Vector2<f64>>,
+    /// What it is the solution of.
+    pub parts: Vec<Placed>,
+    /// Parts that were closed before it was begun.
+    pub closed: usize,
     /// Of the normal equations: bases first, then landmarks.
     pub factor: Factor,
     /// Landmarks by their place.
@@ -166,7 +185,8 @@ impl Problem {
             }
             if decrease <= self.tolerance.max(ROUNDING * cost) {
                 let hash = SpatialHash::new(&landmarks);
-                return Ok(Solution { bases, landmarks, factor, hash, iterations: iteration, cost });
+                let (parts, closed) = (self.parts.clone(), self.closed);
+                return Ok(Solution { bases, landmarks, parts, closed, factor, hash, iterations: iteration, cost });
             }
         }
         Err(SolveError::NotConverged)
@@ -175,12 +195,12 @@ impl Problem {
     /// The unknowns of each part, and of the start.
     fn lists(&self) -> Vec<Vec<usize>> {
         let is_known = matches!(self.start, Start::Known(_));
-        let of_part = |(k, placed): (usize, &Placed)| {
-            let base = (k > 0 || !is_known).then_some(k);
+        let of_part = |placed: &Placed| {
+            let base = placed.base.filter(|base| *base > 0 || !is_known);
             let landmarks = placed.landmarks.iter().map(|landmark| self.bases.len() + landmark);
-            base.into_iter().chain([k + 1]).chain(landmarks).collect()
+            base.into_iter().chain([placed.exit]).chain(landmarks).collect()
         };
-        let parts = self.parts.iter().enumerate().map(of_part);
+        let parts = self.parts.iter().map(of_part);
         parts.chain((!is_known).then(|| vec![0])).collect()
     }
 
@@ -189,8 +209,8 @@ impl Problem {
         let (is_known, unknowns) = (matches!(self.start, Start::Known(_)), unknowns.to_vec());
         if let Some(placed) = self.parts.get(k) {
             let places: Vec<Vector2<f64>> = placed.landmarks.iter().map(|landmark| landmarks[*landmark]).collect();
-            let at = At { base: bases[k], exit: bases[k + 1], landmarks: &places };
-            return placed.part.element(&at, unknowns, k == 0 && is_known);
+            let is_known = placed.base.is_none_or(|base| base == 0 && is_known);
+            return placed.part.element(&placed.at(bases, &places), unknowns, is_known);
         }
         let (information, gradient) = match &self.start {
             Start::Known(_) => (Matrix3::zeros(), Vector3::zeros()),
@@ -204,11 +224,11 @@ impl Problem {
     }
 
     fn cost(&self, bases: &[Se2], landmarks: &[Vector2<f64>]) -> f64 {
-        let of_part = |(k, placed): (usize, &Placed)| {
+        let of_part = |placed: &Placed| {
             let places: Vec<Vector2<f64>> = placed.landmarks.iter().map(|landmark| landmarks[*landmark]).collect();
-            placed.part.cost(&At { base: bases[k], exit: bases[k + 1], landmarks: &places })
+            placed.part.cost(&placed.at(bases, &places))
         };
-        let parts: f64 = self.parts.iter().enumerate().map(of_part).sum();
+        let parts: f64 = self.parts.iter().map(of_part).sum();
         match &self.start {
             Start::Known(_) => parts,
             Start::Normal(pose, information) => {

@@ -53,12 +53,9 @@ fn orchard(trees: u32) -> Scenario {
     let mut corners = serpentine(&lanes, -4.0, end);
     // Back along the side on which the last lane ends, below the first row and to the first lane.
     let last = corners.last().map_or(0.0, |corner| corner.x);
-    let outside = if last > 0.0 { end + 4.0 } else { -8.0 };
+    let outside = if last > 0.0 { end + 4.0 } else { -12.0 };
     let top = lanes.last().map_or(2.0, |lane| *lane);
-    corners.push(Vector2::new(outside, top));
-    corners.push(Vector2::new(outside, -4.0));
-    corners.extend((outside > 0.0).then(|| Vector2::new(-8.0, -4.0)));
-    corners.push(Vector2::new(-8.0, 2.0));
+    corners.extend([(outside, top), (outside, -4.0), (-8.0, -4.0), (-8.0, 2.0)].map(|(x, y)| Vector2::new(x, y)));
     Scenario {
         name: "orchard".into(),
         trajectory: trajectory(&corners, 30.0),
@@ -188,6 +185,17 @@ mod tests {
         assert!(mapped.len() > 980, "{} of 1,000 were seen", mapped.len());
         assert!(clouds[blind..].iter().flat_map(|(_, ids)| ids).all(|id| mapped.contains(id)));
         assert!(clouds[blind..].iter().filter(|(_, ids)| ids.len() > 10).count() > 20);
+    }
+
+    /// On whichever side of the orchard the last lane ends: where the way turned back on itself, the robot would turn
+    /// round within a sample of its odometry.
+    #[test]
+    fn no_orchard_makes_the_robot_turn_on_the_spot() {
+        for trees in [40, 60, 84, 112, 144] {
+            let frames = Simulation::new(&orchard(trees)).unwrap();
+            let fastest = frames.map(|frame| frame.true_twist.z.abs()).fold(0.0, f64::max);
+            assert!(fastest < 3.0, "{trees} trees: {fastest} rad/s");
+        }
     }
 
     #[test]
