@@ -62,6 +62,8 @@ pub const NOT_RUN: &[(&str, &str)] = &[
     ("lienav reproduce thesis-5", "minutes; one of its tables is run"),
     ("lienav reproduce honesty", "a quarter of an hour; lienav-eval's tests have a case, tests/cli.rs a recording"),
     ("lienav evaluate victoria:victoria_park", "a quarter of a minute; lienav-eval's tests run filters over it"),
+    ("lienav evaluate plaza:plaza_1 --filter default --filter batch", "a minute; the filter is run over it"),
+    ("python3 tests/batch_of_prefix.py", "minutes of batch estimates"),
     ("cargo bench", "a measurement of speed; clippy compiles it"),
     ("cargo run --release --no-default-features --features lab -- reproduce all", "an hour, see above"),
     ("cargo xtask faults --long", "an hour; the short form is run"),

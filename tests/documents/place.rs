@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Data sets, where `../shared/data` is there: the name in the documents, the folder or file.
-const DATA: [(&str, &str); 10] = [
+const DATA: [(&str, &str); 11] = [
     ("lost_in_the_woods", "lost_in_the_woods"),
     ("Lost_in_the_Woods", "lost_in_the_woods"),
     ("victoria_park", "victoria_park"),
@@ -18,6 +18,7 @@ const DATA: [(&str, &str); 10] = [
     ("imu.csv", "euroc_mh01/imu.csv"),
     ("FSG23.yaml", "cone_tracks/FSG23.yaml"),
     ("MH_01_easy", "euroc_mh01"),
+    ("plaza_1", "plaza"),
     ("01_undisturbed_slow_rotation_A.csv.gz", "broad/01_undisturbed_slow_rotation_A.csv.gz"),
 ];
 

@@ -10,7 +10,7 @@ use lienav_io::recording::{Input, Recording};
 use lienav_lie::Se2;
 use lienav_parts::{Parts, Status, Worker};
 use lienav_slam::{
-    CalibrationEstimate, Config, ConfigError, DropReason, Filter, Landmark, LandmarkMap, LandmarkMapError,
+    CalibrationEstimate, Config, ConfigError, DropReason, FeatureKind, Filter, Landmark, LandmarkMap, LandmarkMapError,
     LearnedNoise, MapLandmark, Role, SavedState, Sensor, Slam, Step, Subject,
 };
 use nalgebra::{Matrix2, Matrix3, Vector3};
@@ -257,6 +257,8 @@ pub struct Session {
     merged: Vec<(u32, u32)>,
     timeline: Option<Timeline>,
     motions: Motions,
+    /// What kinds of readings came.
+    kinds: Vec<FeatureKind>,
 }
 
 impl Session {
@@ -284,6 +286,7 @@ impl Session {
             merged: Vec::new(),
             timeline: None,
             motions: Motions::new(),
+            kinds: Vec::new(),
         })
     }
 
@@ -307,6 +310,11 @@ impl Session {
 
     /// Takes in the next input and every step that is due then. What the filter refuses it counts itself.
     pub fn feed(&mut self, input: &Input) {
+        if let Input::Features(cloud) = input
+            && !self.kinds.contains(&cloud.kind)
+        {
+            self.kinds.push(cloud.kind);
+        }
         self.timed(|slam| match input {
             Input::Odometry(odometry) => slam.odometry(odometry),
             Input::Imu(imu) => slam.imu(imu),
@@ -336,6 +344,7 @@ impl Session {
             )
         });
         let full = self.full_map();
+        let free = slam.config().free_scale(self.kinds.iter().copied()).map(str::to_owned);
         let of_parts = self.parts.as_ref().map(|parts| of_parts(parts.status())).unwrap_or_default();
         Run {
             source: String::new(),
@@ -345,7 +354,7 @@ impl Session {
             noise: slam.learned_noise(),
             gate_openings: slam.gate_openings(),
             dropped: slam.counts().by_word().into_iter().map(|(reason, count)| (reason.to_owned(), count)).collect(),
-            warnings: set_back.into_iter().chain(opened).chain(full).chain(of_parts).collect(),
+            warnings: set_back.into_iter().chain(opened).chain(full).chain(free).chain(of_parts).collect(),
             estimates: self.estimates,
             step_us: self.step_us,
             matches: self.matches.unwrap_or_default(),

@@ -491,11 +491,40 @@ impl Config {
         }
         Ok(())
     }
+
+    /// A warning where nothing that is read (`kinds`) and no known map has a length that is not estimated itself, so that
+    /// `calibration.scale_v` and `calibration.range_scale` change together without bound. The run goes on all the same.
+    pub fn free_scale(&self, kinds: impl IntoIterator<Item = FeatureKind>) -> Option<&'static str> {
+        let is_estimated = |prior: &Prior| prior.sigma > 0.0 || prior.walk > 0.0;
+        let both = is_estimated(&self.calibration.scale_v) && is_estimated(&self.calibration.range_scale);
+        let is_open =
+            |kind: FeatureKind| matches!(kind, FeatureKind::Range | FeatureKind::Bearing | FeatureKind::RangeBearing);
+        let is_free = both && self.map.mode == MapMode::Mapping && kinds.into_iter().all(is_open);
+        is_free.then_some(
+            "calibration.scale_v and calibration.range_scale are both estimated, and nothing that is read has a length: \
+             they change together without bound; estimate one of them, or use positions in the world or a known map",
+        )
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_scales_without_a_length_are_warned_of() {
+        let scale = Prior { sigma: 0.02, ..Prior::default() };
+        let mut config = Config::default();
+        config.calibration.range_scale = scale;
+        assert_eq!(config.free_scale([FeatureKind::Range]), None);
+        config.calibration.scale_v = scale;
+        let said = config.free_scale([FeatureKind::Range, FeatureKind::Bearing]).unwrap();
+        assert!(said.contains("calibration.scale_v and calibration.range_scale"), "{said}");
+        assert_eq!(config.free_scale([FeatureKind::Range, FeatureKind::WorldPosition]), None);
+        assert_eq!(config.free_scale([FeatureKind::StereoBearings]), None);
+        config.map.mode = MapMode::Localization;
+        assert_eq!(config.free_scale([FeatureKind::Range]), None);
+    }
     use lienav_base::settings::lookup;
 
     #[test]

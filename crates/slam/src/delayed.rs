@@ -11,19 +11,19 @@
 //!
 //! Where the landmark is follows from all its readings at once, by Gauss–Newton from several starts ([`places`]). When
 //! one place explains the readings better than every other by [`MARGIN`], and is so narrow that later readings will be
-//! linear over it, the landmark begins there without any prior, and the update takes every reading once. What the
+//! linear over it, the landmark begins there without any prior, and the update ([`used`]) takes every reading once. What the
 //! readings say beyond the place of the landmark corrects the robot's present, and all viewpoints: nothing is lost by
 //! waiting. As long as two places are left, as a beacon and its mirror image for a robot that drives straight on,
 //! the landmark waits.
 
 mod places;
+mod used;
 
 use super::calibration::Calibration;
 use super::covariance::Covariance;
 use super::fixed_lag::Associated;
 use super::linearize::Subject;
 use super::prune::make_room;
-use super::retract::retract;
 use super::sensor::{Reading, Sensors};
 use super::state::{Feature, State};
 use super::step::Model;
@@ -33,6 +33,7 @@ use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix2, Matrix2x3, Vector2};
 use places::{Place, places};
 use serde::{Deserialize, Serialize};
+use used::{trust_in, use_all};
 
 /// By how much one place has to be more probable than every other, as a logarithm.
 const MARGIN: f64 = 10.0;
@@ -211,7 +212,9 @@ pub fn append_point(state: &mut State, z: &Vector2<f64>, stamp: Stamp) -> u32 {
         Coordinates::Invariant => (p, Matrix2x3::zeros()),
         Coordinates::World => (p, super::state::lever(&(p - state.pose.p))),
     };
-    state.append(Feature { is_viewpoint: true, ..new_feature(state, id, x, stamp) }, &from_pose, &Matrix2::zeros());
+    // Corrections of a point use no chart: it was exactly known.
+    let point = Feature { is_viewpoint: true, is_mapped: true, ..new_feature(state, id, x, stamp) };
+    state.append(point, &from_pose, &Matrix2::zeros());
     id
 }
 
@@ -225,8 +228,7 @@ fn new_feature(state: &State, id: u32, x: Vector2<f64>, stamp: Stamp) -> Feature
         last_seen: stamp,
         observations: 1,
         wanted: stamp,
-        // Corrections of a mapped feature use no chart: a place is as good as straight when it is taken.
-        is_mapped: true,
+        is_mapped: false,
         is_viewpoint: false,
         misfits: 0,
     }
@@ -259,49 +261,6 @@ fn append_landmark(state: &mut State, waiting: &Waiting, place: &Place, stamp: S
         Feature { observations: waiting.sightings.len() as u32, ..new_feature(state, waiting.id, place.x, stamp) };
     let own = Matrix2::identity() * (NOTHING_KNOWN * place.covariance.trace());
     state.append(feature, &Matrix2x3::zeros(), &own);
-}
-
-/// How far a reading is to be trusted, of a landmark that is in the state: 0 where the gate leaves it out.
-fn trust_in(state: &State, model: &Model, waiting: &Waiting, sighting: &Sighting) -> f64 {
-    let Some(i) = state.find(waiting.id) else { return 0.0 };
-    let Some(mut row) = sighting.linearize(state, &model.sensors, &state.features[i].x) else { return 0.0 };
-    let at = state.covariance.row_of(i);
-    row.entries.extend([(at, row.by_landmark.x), (at + 1, row.by_landmark.y)]);
-    row.trust(model, &sighting.reading, row.with(&row, state) + row.variance)
-}
-
-/// Updates the state by all readings of a landmark that is in it, each linearized at the estimate before, and trusted
-/// as far as `trusted` says.
-fn use_all(state: &mut State, model: &Model, waiting: &Waiting, trusted: &[f64]) {
-    let Some(i) = state.find(waiting.id) else { return };
-    let (at, l) = (state.covariance.row_of(i), state.features[i].x);
-    let n = state.covariance.dim();
-    let mut delta = vec![0.0; n];
-    let mut before: Option<Stamp> = None;
-    for (sighting, trust) in waiting.sightings.iter().zip(trusted).filter(|(_, trust)| **trust > 0.0) {
-        let Some(mut row) = sighting.linearize(state, &model.sensors, &l) else { continue };
-        let since = before.map_or(f64::INFINITY, |before| sighting.viewpoint.stamp.since(before));
-        row.variance *= model.sensors.repetition(&sighting.reading, since) / trust;
-        row.entries.extend([(at, row.by_landmark.x), (at + 1, row.by_landmark.y)]);
-        let mut w = vec![0.0; n];
-        for (row, h) in &row.entries {
-            w.iter_mut().enumerate().for_each(|(j, w)| *w += h * state.covariance.get(*row, j));
-        }
-        let variance = row.along(&w) + row.variance;
-        if variance.is_nan() || variance <= 0.0 {
-            continue;
-        }
-        let residual = row.residual - row.along(&delta);
-        before = Some(sighting.viewpoint.stamp);
-        let (root, gain) = (1.0 / variance.sqrt(), residual / variance);
-        delta.iter_mut().zip(&w).for_each(|(d, w)| *d += w * gain);
-        w.iter_mut().for_each(|w| *w *= root);
-        state.covariance.subtract_outer(&w, 1, n);
-    }
-    if delta.iter().all(|d| d.is_finite()) {
-        retract(state, &delta, &vec![0.0; n], model.filter.errors, &mut Vec::new());
-    }
-    state.features[i].first = state.features[i].x;
 }
 
 /// Drops what nobody waits for, and every second one of the older viewpoints where there are too many.

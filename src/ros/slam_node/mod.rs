@@ -35,7 +35,7 @@ use super::stop::Stop;
 use super::type_description;
 use input::{Event, Request, Topic};
 use inputs::Inputs;
-use lienav_slam::{Config, Slam};
+use lienav_slam::{Config, FeatureKind, Slam};
 use worker::Worker;
 
 /// Clouds of so many bytes may wait for the filter; those that wait for long are skipped anyway.
@@ -69,6 +69,9 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     let settings: Settings = parameters.read(SPECS)?;
     check_frames(&settings).map_err(ParameterError::Unusable)?;
     let config: Config = parameters.read(lienav_slam::SPECS)?;
+    if let Some(warning) = config.free_scale(kinds(&config, &settings)) {
+        log.warn(warning);
+    }
     let mut slam = Slam::new(config).map_err(|e| ParameterError::Unusable(e.to_string()))?;
     inputs.equip(&mut slam).map_err(|e| ParameterError::Unusable(e.to_string()))?;
     let clock = RosClock::of(&mut node, parameters::use_sim_time(&parameters)?)?;
@@ -124,6 +127,12 @@ fn check_frames(settings: &Settings) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// What is to be read of landmarks and from outside.
+fn kinds(config: &Config, settings: &Settings) -> impl Iterator<Item = FeatureKind> {
+    let from_outside = settings.gnss.use_absolute_pose || settings.gnss.use_fix;
+    std::iter::once(config.sensor.kind).chain(from_outside.then_some(FeatureKind::WorldPosition))
 }
 
 /// Of map, odometry and robot (REP 105).

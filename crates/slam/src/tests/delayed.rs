@@ -204,3 +204,45 @@ fn the_covariance_is_honest_when_landmarks_take_their_places() {
     // χ² of 120 degrees of freedom by 40: 3 ± 0.39.
     assert!(runs > 35.0 && (1.9..4.3).contains(&(nees / runs)), "{} over {runs} runs", nees / runs);
 }
+
+/// Bearings have no scale: that of the map is what odometry says, and the covariance knows how well. What is long in
+/// odometry by its noise must not count more than what is short.
+#[test]
+fn the_scale_of_a_map_by_bearings_is_that_of_odometry() {
+    let (runs, std) = (12, 0.05);
+    let (mut nees, mut bias) = (0.0, 0.0);
+    for seed in 0..runs {
+        let mut config = single("default");
+        let motion = &mut config.motion;
+        (motion.velocity_x_std, motion.velocity_y_std, motion.yaw_rate_std) = (std, std, std);
+        (config.sensor.bearing_std_rad, config.sensor.max_range_m) = (0.0087, 10.0);
+        config.gate.probability = 1.0;
+        let mut slam = Slam::new(config).unwrap();
+        let mut world = World::new(200 + seed, std);
+        // A way of 10 m radius about (0, 10), and marks up to 7 m beside it.
+        let marks: Vec<Vector2<f64>> = (0..110)
+            .map(|_| {
+                let angle = world.noise(10.0);
+                let radius = 3.0 + 14.0 * (0.5 + 0.5 * libm::erf(world.noise(1.0) / 2.0_f64.sqrt())).sqrt();
+                Vector2::new(radius * angle.cos(), 10.0 + radius * angle.sin())
+            })
+            .collect();
+        for _ in 0..250 {
+            let stamp = world.drive(&mut slam, 1.0, 0.1);
+            let seen: Vec<_> =
+                (0..marks.len()).filter(|&i| (0.5..7.0).contains(&(marks[i] - world.truth.p).norm())).collect();
+            let seen: Vec<_> =
+                seen.iter().map(|&i| Observation::new(Some(i as u32), world.bearing(&marks[i], 0.0087))).collect();
+            slam.features(stamp, FeatureKind::Bearing, &seen).unwrap();
+            drain(&mut slam);
+        }
+        let estimate = slam.predicted().unwrap();
+        let way = world.truth.p.normalize();
+        let off = way.dot(&(world.truth.p - estimate.pose.p));
+        let variance = way.dot(&(estimate.covariance.fixed_view::<2, 2>(0, 0) * way));
+        nees += off * off / variance / runs as f64;
+        bias += off / world.truth.p.norm() / runs as f64;
+    }
+    // χ² of 24 by 24: 1 ± 0.29.
+    assert!(nees < 2.0 && bias.abs() < 0.006, "NEES along the way {nees}, bias of the scale {bias}");
+}
