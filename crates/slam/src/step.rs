@@ -142,10 +142,11 @@ pub fn step(
     if let Place::Elsewhere(motion) = place
         && !linearize_there(state, model, candidates, &motion)
     {
-        // Where readings that wait were taken from is not known any more.
+        displace(state, &motion, &wide.members, model.gate.displaced());
+        // Where readings that wait were taken from is not known any more. The members are indices of features, which
+        // change with this.
         give_up(state);
         marks::clear(state);
-        displace(state, &motion, &wide.members, model.gate.displaced());
         // The motion contains the correction of the last motion's noise.
         rows.noise.clear();
         enter(state, model, (evidence, stamp), rows);
