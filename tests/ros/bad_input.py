@@ -121,7 +121,7 @@ def cloud_cases():
 
     one = [field('id', 0, PointField.UINT32)]
     bad_cloud('bad_layout', layout(fields=[]))
-    bad_cloud('bad_layout', layout(fields=one + [field('range', 4)]))
+    bad_cloud('bad_layout', layout(fields=one + [field('bearing_left', 4)]))
     bad_cloud('bad_layout', layout(fields=one + [field('range', 4), field('bearing', 4, PointField.INT16)]))
     bad_cloud('bad_layout', layout(fields=one + [field('range', 4), field('bearing', 4_294_967_295)]))
     bad_cloud('bad_layout', layout(data=b'\x00' * 7))

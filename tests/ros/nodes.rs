@@ -38,20 +38,29 @@ const THESIS_NOISE: [&str; 24] = [
 
 #[test]
 fn the_estimates_of_one_process_follow_the_truth_of_another() {
+    // A machine that is too slow for a rate is given more time.
+    let is_complete = ["10.0", "4.0", "1.0"].into_iter().any(follow_truth);
+    assert!(is_complete, "estimates are missing at any rate");
+}
+
+/// Whether all estimates of a simulation at this rate were heard; they are held against the truth then.
+fn follow_truth(rate: &str) -> bool {
     let domain = domain();
     let slam = slam_node(&domain, &THESIS_NOISE);
     // Two subscribers of odom and features: the node, and the peer that counts.
-    let arguments = ["-p", "rate:=10.0", "-p", "publish_clock:=true", "-p", "exit_at_end:=true"];
+    let rate = format!("rate:={rate}");
+    let arguments = ["-p", &rate, "-p", "publish_clock:=true", "-p", "exit_at_end:=true"];
     let wait = ["-p", "wait_for_subscribers:=2", "-p", "seed:=3"];
     let topics = ["odom", "features", "ground_truth/pose"];
     let depths = topics.map(|topic| format!("qos_overrides./{topic}.publisher.depth:=1000"));
     let depths: Vec<&str> = depths.iter().flat_map(|depth| ["-p", depth.as_str()]).collect();
     let simulator = simulator_node(&domain, &[&arguments[..], &wait, &depths].concat());
-    let Some(said) = run_peer("follow_truth.py", &domain, &[]) else { return };
+    let Some(said) = run_peer("follow_truth.py", &domain, &[]) else { return true };
     println!("{said}");
     let (status, log, _) = simulator.wait(SOON);
     assert!(status.success() && log.contains("the run is over"), "{log}");
     drop(slam);
+    !said.contains("incomplete")
 }
 
 #[test]

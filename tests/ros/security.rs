@@ -18,7 +18,8 @@ fn the_policies_allow_what_the_nodes_use_and_no_more() {
     let on = domain();
     let common = ["-p", "use_imu:=true", "-p", "use_sim_time:=true", "-p", "local_odometry:=tf"];
     let tags = ["-p", "tags.frame_patterns:=['tag36h11:{id}']"];
-    let slam = slam_node(&on, &[&common[..], &tags].concat());
+    let outside = ["-p", "gnss.use_fix:=true", "-p", "gnss.use_absolute_pose:=true"];
+    let slam = slam_node(&on, &[&common[..], &tags, &outside].concat());
     allows_what_is_used(&on, "/lienav/slam_node", &["slam_node"], vec![slam]);
     let on = domain();
     let common = ["-p", "use_sim_time:=true", "-p", "magnetometer.enabled:=true", "-p", "publish_tf:=true"];
