@@ -21,7 +21,7 @@ pub type MotionJacobian = SMatrix<f64, 3, MOTION>;
 pub const OF_ONE_KIND: usize = 6;
 
 /// The derivative of a reading of up to three numbers by calibration. Readings of landmarks depend on the first
-/// [`OF_ONE_KIND`] parameters of the sensor, (x, y, yaw of the sensor, range bias, bearing bias, range scale), readings
+/// six parameters of the sensor, (x, y, yaw of the sensor, range bias, bearing bias, range scale), readings
 /// in the world on the others, (x, y, yaw of the map in the world, x, y of the lasting error there), so that one half is
 /// enough to keep: there is one in every match.
 #[derive(Clone, Copy, Debug, PartialEq)]
