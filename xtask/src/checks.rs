@@ -2,7 +2,7 @@
 //! profile, one target folder and one environment, so that dependencies are checked once and built once.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
@@ -155,6 +155,11 @@ pub fn environment(root: &Path, ros: Option<&Ros>) -> Result<Command> {
         command.env("CARGO_INCREMENTAL", "0").env("CARGO_PROFILE_DEV_DEBUG", "none");
     }
     Ok(command)
+}
+
+/// Where cargo builds the project.
+pub fn target(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |folder| root.join(folder))
 }
 
 /// A domain for this run; above 101 the ports of DDS would reach into those that Linux hands out.

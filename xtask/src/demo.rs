@@ -98,8 +98,7 @@ fn second_act(cast: &mut Cast<'_>, parameters: &Path, seed: u64, interrupted: &A
     cast.running.stop()
 }
 
-/// Builds the executables of the tests' profile: those of dev are not optimized. The folder that they are in is that of
-/// xtask, since cargo puts both profiles there.
+/// Builds the executables of the tests' profile: those of dev are not optimized. Cargo puts both into one folder.
 fn built(root: &Path, ros: &Ros) -> Result<PathBuf> {
     eprintln!("Building the nodes (minutes the first time, seconds later).");
     let mut build = ros.command(cargo().get_program());
@@ -111,8 +110,7 @@ fn built(root: &Path, ros: &Ros) -> Result<PathBuf> {
     if !status.success() {
         bail!("the nodes could not be built: see above, and `cargo xtask doctor` for what this machine lacks");
     }
-    let xtask = std::env::current_exe()?;
-    Ok(xtask.parent().context("xtask lies in no folder")?.to_path_buf())
+    Ok(checks::target(root).join("debug"))
 }
 
 /// The folder for the results, absolute and without the bag of an earlier demo.

@@ -1,12 +1,12 @@
 //! The Python module: installed as a user installs it, and its tests, in a virtual environment of pinned packages.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::checks::environment;
+use crate::checks::{environment, target};
 use crate::steps::{Log, quiet};
 use crate::tools;
 
@@ -80,10 +80,6 @@ fn in_environment(root: &Path, program: &Path) -> Result<Command> {
         }
     }
     Ok(command)
-}
-
-fn target(root: &Path) -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |folder| root.join(folder))
 }
 
 #[cfg(test)]
