@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 
-use crate::checks::{environment, own_domain};
+use crate::checks::{environment, own_domain, target};
 use crate::ros::Ros;
 use crate::{exit_code, setup};
 
@@ -37,10 +37,6 @@ pub fn domains(jobs: u32) -> String {
     // The last one that is safe on Linux is 101, unless the user has chosen beyond.
     let domain = |k: u32| if first > 101 { first + k } else { 1 + (first - 1 + k) % 101 };
     (0..jobs).map(|k| domain(k).to_string()).collect::<Vec<_>>().join(",")
-}
-
-fn target(root: &Path) -> std::path::PathBuf {
-    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |folder| root.join(folder))
 }
 
 fn python(ros: &Ros) -> OsString {
