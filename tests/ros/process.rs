@@ -103,7 +103,8 @@ impl Process {
     }
 }
 
-/// Asked first, so that Fast DDS removes its shared memory; killed if that is of no use.
+/// Asked first, so that Fast DDS removes its shared memory; killed if that is of no use. Where the test has failed, what
+/// the process has logged may say why.
 impl Drop for Process {
     fn drop(&mut self) {
         let Some(child) = &mut self.0 else { return };
@@ -113,7 +114,12 @@ impl Drop for Process {
             std::thread::sleep(Duration::from_millis(5));
         }
         let _ = child.kill();
-        let _ = child.wait();
+        let status = child.wait();
+        if std::thread::panicking() {
+            let mut log = String::new();
+            let _ = child.stderr.take().map(|mut stderr| stderr.read_to_string(&mut log));
+            println!("process {} ended with {status:?} and had logged:\n{log}", child.id());
+        }
     }
 }
 
