@@ -106,7 +106,7 @@ fn config(start: Option<&(Stamp, Se2)>) -> Config {
     config.gate.robust_scale = 2.0;
     config.gate.probability = 0.9999;
     config.calibration.range_bias = Prior { sigma: 0.5, ..Prior::default() };
-    config.calibration.range_scale = Prior { sigma: 0.02, ..Prior::default() };
+    config.calibration.range_scale = Prior { sigma: 0.05, ..Prior::default() };
     if let Some((_, pose)) = start {
         config.initial = InitialConfig {
             x_m: pose.p.x,

@@ -90,13 +90,68 @@ impl Mount {
         Vector2::new(c * d.x + s * d.y, c * d.y - s * d.x)
     }
 
-    /// What an unbiased sensor would have read: a range is (1 + s)·read − b.
-    fn unbiased<const D: usize>(&self, components: &[Component; D], read: SVector<f64, D>) -> SVector<f64, D> {
-        SVector::from_fn(|k, _| match components[k] {
+    /// What an unbiased sensor would have read, (1 + s)·read − b for a range, and the covariance of that.
+    fn unbiased<const D: usize>(
+        &self,
+        components: &[Component; D],
+        read: &SVector<f64, D>,
+        covariance: &SMatrix<f64, D, D>,
+    ) -> (SVector<f64, D>, SMatrix<f64, D, D>) {
+        let scale = |k: usize| if components[k] == Component::Range { 1.0 + self.range_scale } else { 1.0 };
+        let unbiased = SVector::from_fn(|k, _| match components[k] {
             Component::Linear | Component::Angle => read[k],
-            Component::Range => read[k] * (1.0 + self.range_scale) - self.range_bias,
+            Component::Range => read[k] * scale(k) - self.range_bias,
             Component::Bearing => read[k] - self.bearing_bias,
+        });
+        (unbiased, SMatrix::from_fn(|i, k| covariance[(i, k)] * (scale(i) * scale(k))))
+    }
+
+    /// What this sensor reads of what an unbiased one would read, (r + b)/(1 + s) for a range. The noise of a reading is
+    /// added to this: where it was added to r, a smaller s would make all residuals smaller, and runs would end with
+    /// ranges too short.
+    fn as_read<const D: usize>(&self, components: &[Component; D], predicted: &SVector<f64, D>) -> SVector<f64, D> {
+        SVector::from_fn(|k, _| match components[k] {
+            Component::Linear | Component::Angle => predicted[k],
+            Component::Range => (predicted[k] + self.range_bias) / (1.0 + self.range_scale),
+            Component::Bearing => predicted[k] + self.bearing_bias,
         })
+    }
+
+    /// ∂(reading) of ∂(what an unbiased sensor would read).
+    fn scale_rows<const D: usize, const N: usize>(
+        &self,
+        components: &[Component; D],
+        mut jacobian: SMatrix<f64, D, N>,
+    ) -> SMatrix<f64, D, N> {
+        if self.range_scale != 0.0 {
+            for (k, component) in components.iter().enumerate() {
+                if *component == Component::Range {
+                    jacobian.row_mut(k).scale_mut(1.0 / (1.0 + self.range_scale));
+                }
+            }
+        }
+        jacobian
+    }
+
+    /// Adds ∂(reading)/∂(range bias, bearing bias, range scale), of y = (r + b)/(1 + s) or β + b; `expected` is the y
+    /// that is expected, for that of the reading has its noise, and a derivative that has it, too, is not independent
+    /// of the residual.
+    fn bias_columns<const D: usize>(
+        &self,
+        components: &[Component; D],
+        expected: &SVector<f64, D>,
+        jacobian: &mut SMatrix<f64, D, OF_ONE_KIND>,
+    ) {
+        for (k, component) in components.iter().enumerate() {
+            match component {
+                Component::Linear | Component::Angle => {}
+                Component::Range => {
+                    let scale = 1.0 + self.range_scale;
+                    (jacobian[(k, 3)], jacobian[(k, 5)]) = (1.0 / scale, -expected[k] / scale);
+                }
+                Component::Bearing => jacobian[(k, 4)] = 1.0,
+            }
+        }
     }
 }
 
@@ -182,13 +237,13 @@ pub fn numbers<const D: usize>(
     Ok((value, covariance))
 }
 
-/// read − bias − predicted, wrapped where it is an angle.
+/// read − expected, wrapped where it is an angle.
 pub fn residual<const D: usize>(
     components: &[Component; D],
-    unbiased: &SVector<f64, D>,
-    predicted: &SVector<f64, D>,
+    read: &SVector<f64, D>,
+    expected: &SVector<f64, D>,
 ) -> SVector<f64, D> {
-    let mut residual = unbiased - predicted;
+    let mut residual = read - expected;
     for (r, component) in residual.iter_mut().zip(components) {
         if component.wraps() {
             *r = wrap_angle(*r);
@@ -213,11 +268,11 @@ impl<M: LandmarkMeasurement<D>, const D: usize> OfLandmark<M, D> {
         Self { components: measurement.components(), measurement }
     }
 
-    /// ∂(reading)/∂(x, y, yaw, range bias, bearing bias, range scale) from ∂(reading)/∂z_s and ∂(reading)/∂z: with z_s = R(ψ)ᵀ(z −
-    /// m), ∂z_s/∂m = −R(ψ)ᵀ and ∂z_s/∂ψ = −J z_s.
+    /// ∂(reading)/∂(x, y, yaw, range bias, bearing bias, range scale) from ∂(reading)/∂z_s and ∂(reading)/∂z: with z_s =
+    /// R(ψ)ᵀ(z − m), ∂z_s/∂m = −R(ψ)ᵀ and ∂z_s/∂ψ = −J z_s.
     fn by_calibration(
         &self,
-        read: &SVector<f64, D>,
+        mount: &Mount,
         in_sensor: &SMatrix<f64, D, 2>,
         in_base: &SMatrix<f64, D, 2>,
         z_sensor: &Vector2<f64>,
@@ -225,22 +280,9 @@ impl<M: LandmarkMeasurement<D>, const D: usize> OfLandmark<M, D> {
         let mut jacobian = SMatrix::<f64, D, OF_ONE_KIND>::zeros();
         jacobian.fixed_columns_mut::<2>(0).copy_from(&-in_base);
         jacobian.set_column(2, &-(in_sensor * skew(z_sensor)));
-        bias_columns(&self.components, read, &mut jacobian);
+        let expected = mount.as_read(&self.components, &self.measurement.predict(z_sensor));
+        mount.bias_columns(&self.components, &expected, &mut jacobian);
         jacobian
-    }
-}
-
-fn bias_columns<const D: usize>(
-    components: &[Component; D],
-    read: &SVector<f64, D>,
-    jacobian: &mut SMatrix<f64, D, OF_ONE_KIND>,
-) {
-    for (k, component) in components.iter().enumerate() {
-        match component {
-            Component::Linear | Component::Angle => {}
-            Component::Range => (jacobian[(k, 3)], jacobian[(k, 5)]) = (1.0, -read[k]),
-            Component::Bearing => jacobian[(k, 4)] = 1.0,
-        }
     }
 }
 
@@ -268,16 +310,16 @@ impl<M: LandmarkMeasurement<D>, const D: usize> Erased for OfLandmark<M, D> {
     ) -> Option<Expected> {
         let (z_sensor, at) = (mount.in_sensor_frame(z), mount.in_sensor_frame(at));
         let read: SVector<f64, D> = fixed_vector(&reading.value);
-        let predicted = self.measurement.predict(&z_sensor);
-        let jacobian = self.measurement.jacobian(&at)?;
+        let expected = mount.as_read(&self.components, &self.measurement.predict(&z_sensor));
+        let jacobian = mount.scale_rows(&self.components, self.measurement.jacobian(&at)?);
         // Where the feature is believed to be: first estimates are for Jacobians alone, which have to agree with each
         // other; the noise of a reading depends on where its feature is.
         let noise = self.measurement.noise_at(&fixed(&reading.covariance), &read, &z_sensor)?;
         let in_base = jacobian * mount.rotation.transpose();
         let by_calibration = mount
             .is_calibrated
-            .then(|| SensorJacobian::of_sensor(padded(&self.by_calibration(&read, &jacobian, &in_base, &at))));
-        let residual = residual(&self.components, &mount.unbiased(&self.components, read), &predicted);
+            .then(|| SensorJacobian::of_sensor(padded(&self.by_calibration(mount, &jacobian, &in_base, &at))));
+        let residual = residual(&self.components, &read, &expected);
         Some(Expected {
             dim: D,
             residual: padded_vector(&residual),
@@ -294,15 +336,16 @@ impl<M: LandmarkMeasurement<D>, const D: usize> Erased for OfLandmark<M, D> {
 
     fn place(&self, mount: &Mount, reading: &Reading) -> Option<(Vector2<f64>, Matrix2<f64>)> {
         let read: SVector<f64, D> = fixed_vector(&reading.value);
-        let unbiased = mount.unbiased(&self.components, read);
-        let (z_sensor, covariance) = self.measurement.place(&unbiased, &fixed(&reading.covariance))?;
+        let (unbiased, noise) = mount.unbiased(&self.components, &read, &fixed(&reading.covariance));
+        let (z_sensor, covariance) = self.measurement.place(&unbiased, &noise)?;
         let r = mount.rotation;
         Some((mount.pose.transform(&z_sensor), r * covariance * r.transpose()))
     }
 
     fn hypotheses(&self, mount: &Mount, reading: &Reading) -> Vec<(Vector2<f64>, Matrix2<f64>)> {
-        let unbiased = mount.unbiased(&self.components, fixed_vector(&reading.value));
-        let mut all = self.measurement.hypotheses(&unbiased, &fixed(&reading.covariance));
+        let read: SVector<f64, D> = fixed_vector(&reading.value);
+        let (unbiased, noise) = mount.unbiased(&self.components, &read, &fixed(&reading.covariance));
+        let mut all = self.measurement.hypotheses(&unbiased, &noise);
         for (z, covariance) in &mut all {
             *z = mount.pose.transform(z);
             *covariance = mount.rotation * *covariance * mount.rotation.transpose();
@@ -369,19 +412,24 @@ impl<M: PoseMeasurement<D>, const D: usize> Erased for OfPose<M, D> {
     /// With the sensor at p + R(θ)m, θ + ψ: ∂(p_s, θ_s)/∂(p, θ) = [[I, J R(θ)m], [0, 1]], ∂(p_s, θ_s)/∂(m, ψ) =
     /// diag(R(θ), 1).
     fn expect_pose(&self, mount: &Mount, reading: &Reading, pose: &Se2, at: &Se2) -> Option<Expected> {
-        let predicted = self.measurement.predict(&(*pose * mount.pose), reading.id)?;
-        let of_sensor = self.measurement.jacobian(&(*at * mount.pose), reading.id)?;
+        let predict = |base: &Se2| {
+            let predicted = self.measurement.predict(&(*base * mount.pose), reading.id)?;
+            Some(mount.as_read(&self.components, &predicted))
+        };
+        let expected = predict(pose)?;
+        let of_sensor = mount.scale_rows(&self.components, self.measurement.jacobian(&(*at * mount.pose), reading.id)?);
         let (r, lever) = (at.rotation(), skew(&(at.rotation() * mount.pose.p)));
         let by_base = Matrix3::new(1.0, 0.0, lever.x, 0.0, 1.0, lever.y, 0.0, 0.0, 1.0);
-        let by_calibration = mount.is_calibrated.then(|| {
+        let at_linearization = if mount.is_calibrated { Some(predict(at)?) } else { None };
+        let by_calibration = at_linearization.map(|at_linearization| {
             let by_mount = Matrix3::new(r[(0, 0)], r[(0, 1)], 0.0, r[(1, 0)], r[(1, 1)], 0.0, 0.0, 0.0, 1.0);
             let mut jacobian = SMatrix::<f64, D, OF_ONE_KIND>::zeros();
             jacobian.fixed_columns_mut::<3>(0).copy_from(&(of_sensor * by_mount));
-            bias_columns(&self.components, &fixed_vector(&reading.value), &mut jacobian);
+            mount.bias_columns(&self.components, &at_linearization, &mut jacobian);
             SensorJacobian::of_sensor(padded(&jacobian))
         });
         let read: SVector<f64, D> = fixed_vector(&reading.value);
-        let residual = residual(&self.components, &mount.unbiased(&self.components, read), &predicted);
+        let residual = residual(&self.components, &read, &expected);
         Some(Expected {
             dim: D,
             residual: padded_vector(&residual),

@@ -24,6 +24,7 @@ mod sensors;
 mod single;
 mod take_map;
 mod tilt;
+mod unknown;
 mod wide_prior;
 mod window;
 
