@@ -22,8 +22,8 @@ pub(super) fn experiment(extent: Extent) -> Experiment {
              more when projected on the group; the text blames rounding of the products. Here {steps} steps of h = 1/26 \
              on the dipole with iterations that end at rounding, or as soon as no variable changes by a tolerance \
              (the text's is 1e-15), plain and projected. Up to 1e-12 nothing grows, projected or not: neither rounding of the \
-             products nor the end of the iterations is the text's reason. What is left is what the text says of its \
-             rival, series that are cut off, and was not tried."
+             products nor the end of the iterations is the text's reason. Series that are cut off would be one: see \
+             vrkmk-6-cut-off."
         ),
         ..Experiment::default()
     };

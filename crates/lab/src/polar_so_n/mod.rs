@@ -1,6 +1,7 @@
 //! `lienav reproduce polar-so-n`: the dipole on a stick of Shen, Tran & Leok 2022, section 5, figures 1–7: polar
 //! methods (VPD) against VRKMK.
 
+mod cut_off;
 mod early_end;
 mod equal_cost;
 pub(super) mod motions;
@@ -24,8 +25,9 @@ const DIPOLE: &str = "Dipole on a stick, section 5: m = q = β = 1, α = 0.1, z 
 
 const PARTS: &[Part] = &[
     (|extent, _| orders(extent), 0.1),
-    (|extent, progress| Ok(long_time(extent, progress)), 0.6),
+    (|extent, progress| Ok(long_time(extent, progress)), 0.5),
     (|extent, _| Ok(early_end::experiment(extent)), 0.1),
+    (|extent, _| Ok(cut_off::experiment(extent)), 0.1),
     (|extent, _| equal_cost::experiment(extent), 0.1),
     (|_, _| Ok(run_time()), 0.1),
 ];
