@@ -185,8 +185,8 @@ mod tests {
     fn the_series_are_those_of_the_closed_forms() {
         let (xi, eta, mu) =
             (Vector3::new(0.02, -0.01, 0.03), Vector3::new(1.0, 2.0, -0.5), Vector3::new(-0.3, 0.7, 1.1));
-        let maps: [(fn(&Vector3<f64>, &Vector3<f64>) -> Vector3<f64>, fn(&Vector3<f64>, &Vector3<f64>) -> Vector3<f64>);
-            4] = [
+        type Map = fn(&Vector3<f64>, &Vector3<f64>) -> Vector3<f64>;
+        let maps: [(Map, Map); 4] = [
             (CutOff::<6>::dexp, So3::dexp),
             (CutOff::<6>::dexp_inv, So3::dexp_inv),
             (CutOff::<6>::dexp_dual, So3::dexp_dual),
