@@ -116,9 +116,17 @@ impl Drop for Process {
         let _ = child.kill();
         let status = child.wait();
         if std::thread::panicking() {
-            let mut log = String::new();
-            let _ = child.stderr.take().map(|mut stderr| stderr.read_to_string(&mut log));
-            println!("process {} ended with {status:?} and had logged:\n{log}", child.id());
+            println!("process {} ended with {status:?} and had logged:", child.id());
+            let Some(mut stderr) = child.stderr.take() else { return };
+            // Children of the process may hold the other end open: their lines are not waited for.
+            let (sender, lines) = std::sync::mpsc::channel();
+            std::thread::spawn(move || {
+                let mut log = Vec::new();
+                let _ = stderr.read_to_end(&mut log);
+                let _ = sender.send(log);
+            });
+            let log = lines.recv_timeout(Duration::from_secs(1)).unwrap_or_default();
+            println!("{}", String::from_utf8_lossy(&log));
         }
     }
 }

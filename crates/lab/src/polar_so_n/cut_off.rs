@@ -22,8 +22,8 @@ pub(super) fn experiment(extent: Extent) -> Experiment {
         about: format!(
             "Shen, Tran and Leok 2022, figure 5: the energy of VRKMK 6 rises slowly there. Here {steps} steps of h = 1/26 \
              on the dipole with dexp, its inverse, their duals and the gradient as series up to a power of ad, plain and \
-             projected on the group. Each of these maps is right to that power, but one is not the inverse, or the \
-             gradient, of the other any more: the method is not symplectic, and the energy error grows with time: fast up \
+             projected on the group. Each of these maps is right to that power, but one is not the inverse of the \
+             other any more: the method is not symplectic, and the energy error grows with time: fast up \
              to the fourth power, which is what order 6 asks for, slowly up to the sixth, and below what one sees from the \
              eighth on. Projection changes little."
         ),

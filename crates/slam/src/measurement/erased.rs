@@ -10,6 +10,9 @@ use lienav_lie::{Se2, skew, wrap_angle};
 use nalgebra::{Matrix2, Matrix3, Matrix3x2, SMatrix, SVector, Vector2, Vector3};
 use std::fmt;
 
+/// An estimate of the range scale below this is not followed: what is divided by 1 + s stays finite.
+const LEAST_RANGE_SCALE: f64 = -0.9;
+
 /// Where a sensor sits, and what it gets wrong, as known so far.
 #[derive(Clone, Copy, Debug)]
 pub struct Mount {
@@ -63,7 +66,7 @@ impl Mount {
         self.rotation = self.pose.rotation();
         self.range_bias = of(CalibrationParameter::RangeBias);
         self.bearing_bias = of(CalibrationParameter::BearingBias);
-        self.range_scale = of(CalibrationParameter::RangeScale);
+        self.range_scale = of(CalibrationParameter::RangeScale).max(LEAST_RANGE_SCALE);
         self.world = calibration.world();
         self.world_error = Vector2::new(of(CalibrationParameter::ErrorX), of(CalibrationParameter::ErrorY));
     }
