@@ -1,10 +1,12 @@
 //! The pipeline: stamped input in, in whatever order it arrives; steps out, in the order of their stamps.
 
+mod check;
 mod dead_reckoning;
 mod intake;
 mod map;
 mod motions;
 mod part;
+mod process;
 mod saved;
 mod search;
 mod take_map;
@@ -13,35 +15,28 @@ use super::bound::{Bound, MAX_POINTS};
 use super::calibration::{CalibrationParameter, MOTION};
 use super::early::EarlyGate;
 use super::estimator::Estimator;
-use super::inbox::{Cloud, Inbox};
+use super::inbox::Inbox;
 use super::lookahead::LookAhead;
-use super::measurement::MAX_VARIANCE;
 use super::motion::Increment;
 use super::noise::LearnedNoise;
 use super::sensor::{Sensor, SensorSet};
 use super::spikes::SpikeGate;
-use super::tilt::level;
 use super::trace::Trace;
 use super::{
     AssociationTally, CalibrationEstimate, CompositionError, Config, ConfigError, Counts, DropReason, FeatureKind,
-    Filter, GlobalLocalization, Imu, Landmark, Observation, Odometry, PoseEstimate, SPECS, Step, TooManySensors,
+    Filter, GlobalLocalization, Imu, Landmark, Observation, Odometry, PoseEstimate, SPECS, TooManySensors,
 };
+use check::check_pose;
 use intake::unconfirmed;
 use lienav_base::clock::{CONFIRMATIONS, ClockGuard, Limits, Verdict};
 use lienav_base::settings::check_change;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
-use nalgebra::{Matrix3, SymmetricEigen, Vector3};
+use nalgebra::{Matrix3, Vector3};
 pub use part::LocalMap;
 pub use saved::{ResumeError, SavedState};
 pub use search::RelocalizeError;
-use std::f64::consts::PI;
 pub use take_map::TakeMapError;
-
-/// Coordinates beyond this are absurd, m: those of a map of the world (UTM) are within.
-const MAX_COORDINATE_M: f64 = 1e7;
-/// A start that is less certain than this is absurd, m.
-const MAX_POSITION_STD_M: f64 = 1e5;
 
 const IN_PARTS: CompositionError = CompositionError(
     "parameter 'map.local_features' makes the map in parts, which nothing joins here: set it to 0, or use \
@@ -356,103 +351,6 @@ impl Slam {
         self.inbox.end();
     }
 
-    /// The next cloud that can be processed, processed; and with it those of other sensors with the same stamp. One step
-    /// a stamp, in the order of the stamps. A stamp comes again only where a cloud of another sensor was late for it.
-    pub fn poll(&mut self) -> Option<Step> {
-        let mut joined: Option<Step> = None;
-        loop {
-            if joined.as_ref().is_some_and(|step| self.inbox.first_cloud() != Some(step.estimate.stamp)) {
-                return joined;
-            }
-            let Some(mut cloud) = self.pop_due_cloud() else { return joined };
-            let step = match self.time {
-                None => Err(DropReason::NotStarted),
-                Some(time) if cloud.stamp < time => Err(DropReason::NotStarted),
-                Some(time) => {
-                    self.advance(time, cloud.stamp);
-                    if let Some(levelling) = self.inbox.levelling(cloud.stamp) {
-                        let sensor = self.estimator.sensor(&self.config.sensor);
-                        level(cloud.kind, &sensor, &levelling, &mut cloud.observations);
-                    }
-                    let most = self.config.sensor.max_points;
-                    let excess = self.bound.choose(&mut cloud.observations, cloud.kind, &self.estimator.state, most);
-                    let mut outcome = match &self.search {
-                        None => self.estimator.correct(cloud.stamp, cloud.kind, &cloud.observations),
-                        Some(_) => self.seek(cloud.kind, &cloud.observations),
-                    };
-                    outcome.refused.add_many(DropReason::TooManyPoints, excess as u64);
-                    self.counts.add_all(&outcome.refused);
-                    if self.search.is_some() {
-                        self.inbox.recycle(cloud);
-                        self.look_ahead();
-                        continue;
-                    }
-                    self.note_step(cloud.stamp, cloud.kind);
-                    self.trace_step();
-                    self.search_if_lost(cloud.stamp, outcome.accepted, &cloud.observations);
-                    Ok(Step {
-                        estimate: self.estimate(cloud.stamp, &Increment::none(), self.twist),
-                        nis: outcome.nis,
-                        dof: outcome.dof,
-                        accepted: outcome.accepted,
-                        added: outcome.added,
-                        rejected: outcome.refused.total() as usize,
-                        features: self.estimator.landmarks(),
-                    })
-                }
-            };
-            self.inbox.recycle(cloud);
-            match step {
-                Ok(step) => {
-                    self.look_ahead();
-                    joined = Some(joined.map_or(step, |before| before.joined_by(step)));
-                }
-                Err(reason) => self.counts.add(reason),
-            }
-        }
-    }
-
-    fn pop_due_cloud(&mut self) -> Option<Cloud> {
-        let timing = &self.config.timing;
-        self.inbox.pop_due_cloud(self.window_s(), timing.hold_features_s.min(timing.reorder_window_s))
-    }
-
-    fn note_step(&mut self, stamp: Stamp, kind: FeatureKind) {
-        if self.last_step != Some(stamp) {
-            self.last_sensors = SensorSet::default();
-        }
-        self.last_step = Some(stamp);
-        self.last_sensors.insert(kind);
-    }
-
-    /// Takes odometry older than the reorder window into the state.
-    fn commit(&mut self) {
-        while let (Some(time), Some(to)) = (self.time, self.inbox.odometry_to_commit(self.window_s())) {
-            self.advance(time, to);
-        }
-    }
-
-    /// How long odometry is held back: a dead time lets it run ahead of the clouds, or behind them.
-    fn window_s(&self) -> f64 {
-        self.config.timing.reorder_window_s + self.config.motion.delay_s.abs()
-    }
-
-    /// Moves the state from `from` to `to` along the odometry that waits.
-    fn advance(&mut self, from: Stamp, to: Stamp) {
-        let (estimator, config) = (&mut self.estimator, &self.config.motion);
-        let (twist, trace) = (&mut self.twist, &mut self.trace);
-        let used = self.inbox.walk(from, to, |s| {
-            *twist = s.odometry.twist();
-            if let Some(trace) = trace {
-                trace.segments.push(s);
-            }
-            estimator.advance(&estimator.increment(&s, config));
-        });
-        self.inbox.consume(used, to);
-        self.waiting.pop_front(used);
-        self.time = Some(to.max(from));
-    }
-
     /// The segments that end at `stamp` or later are others than they were.
     fn waiting_changes_from(&mut self, stamp: Stamp) {
         self.waiting.truncate(self.inbox.odometry_before(stamp).saturating_sub(1));
@@ -593,33 +491,4 @@ impl Slam {
     pub fn enabled(&self) -> bool {
         self.enabled
     }
-}
-
-/// Where a pose from outside may be, and how uncertain.
-fn check_pose(pose: &Se2, covariance: &Matrix3<f64>) -> Result<(), DropReason> {
-    if !(pose.p.iter().all(|x| x.is_finite()) && pose.theta.is_finite()) {
-        return Err(DropReason::NotFinite);
-    }
-    check_covariance(covariance)?;
-    let is_absurd = pose.p.amax() > MAX_COORDINATE_M
-        || covariance.m11.max(covariance.m22) > MAX_POSITION_STD_M * MAX_POSITION_STD_M
-        || covariance.m33 > PI * PI;
-    if is_absurd { Err(DropReason::Absurd) } else { Ok(()) }
-}
-
-/// Symmetric to a millionth, and no eigenvalue below zero by more than rounding.
-fn check_covariance(c: &Matrix3<f64>) -> Result<(), DropReason> {
-    if !c.iter().all(|x| x.is_finite()) {
-        return Err(DropReason::NotFinite);
-    }
-    let scale = c.amax();
-    if scale > MAX_VARIANCE {
-        return Err(DropReason::Absurd);
-    }
-    let asymmetric = (c - c.transpose()).amax() > 1e-6 * scale;
-    let eigenvalues = SymmetricEigen::new(0.5 * (c + c.transpose())).eigenvalues;
-    if asymmetric || eigenvalues.min() < -1e-9 * scale {
-        return Err(DropReason::BadCovariance);
-    }
-    Ok(())
 }

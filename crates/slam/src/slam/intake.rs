@@ -1,7 +1,8 @@
 //! The intake of odometry: which messages are of the clock in force, have a stamp that may be believed, and velocities
 //! that the platform can have reached.
 
-use super::{Slam, check_covariance};
+use super::Slam;
+use super::check::check_covariance;
 use crate::early;
 use crate::inbox::MAX_SEGMENT_S;
 use crate::spikes;

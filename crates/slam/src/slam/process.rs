@@ -1,0 +1,107 @@
+//! Clouds that are due, processed in the order of their stamps.
+
+use super::Slam;
+use crate::inbox::Cloud;
+use crate::motion::Increment;
+use crate::sensor::SensorSet;
+use crate::tilt::level;
+use crate::{DropReason, FeatureKind, Step};
+use lienav_base::stamp::Stamp;
+
+impl Slam {
+    /// The next cloud that can be processed, processed; and with it those of other sensors with the same stamp. One step
+    /// a stamp, in the order of the stamps. A stamp comes again only where a cloud of another sensor was late for it.
+    pub fn poll(&mut self) -> Option<Step> {
+        let mut joined: Option<Step> = None;
+        loop {
+            if joined.as_ref().is_some_and(|step| self.inbox.first_cloud() != Some(step.estimate.stamp)) {
+                return joined;
+            }
+            let Some(mut cloud) = self.pop_due_cloud() else { return joined };
+            let step = self.process(&mut cloud);
+            self.inbox.recycle(cloud);
+            match step {
+                Ok(step) => {
+                    self.look_ahead();
+                    joined = step.map_or(joined, |step| Some(joined.map_or(step, |before| before.joined_by(step))));
+                }
+                Err(reason) => self.counts.add(reason),
+            }
+        }
+    }
+
+    /// Moves the state to the instant of a cloud, and corrects it with the cloud. While the robot is searched for, the
+    /// search gets the cloud, and there is no step.
+    fn process(&mut self, cloud: &mut Cloud) -> Result<Option<Step>, DropReason> {
+        let time = self.time.filter(|time| cloud.stamp >= *time).ok_or(DropReason::NotStarted)?;
+        self.advance(time, cloud.stamp);
+        if let Some(levelling) = self.inbox.levelling(cloud.stamp) {
+            let sensor = self.estimator.sensor(&self.config.sensor);
+            level(cloud.kind, &sensor, &levelling, &mut cloud.observations);
+        }
+        let most = self.config.sensor.max_points;
+        let excess = self.bound.choose(&mut cloud.observations, cloud.kind, &self.estimator.state, most);
+        let mut outcome = match &self.search {
+            None => self.estimator.correct(cloud.stamp, cloud.kind, &cloud.observations),
+            Some(_) => self.seek(cloud.kind, &cloud.observations),
+        };
+        outcome.refused.add_many(DropReason::TooManyPoints, excess as u64);
+        self.counts.add_all(&outcome.refused);
+        if self.search.is_some() {
+            return Ok(None);
+        }
+        self.note_step(cloud.stamp, cloud.kind);
+        self.trace_step();
+        self.search_if_lost(cloud.stamp, outcome.accepted, &cloud.observations);
+        Ok(Some(Step {
+            estimate: self.estimate(cloud.stamp, &Increment::none(), self.twist),
+            nis: outcome.nis,
+            dof: outcome.dof,
+            accepted: outcome.accepted,
+            added: outcome.added,
+            rejected: outcome.refused.total() as usize,
+            features: self.estimator.landmarks(),
+        }))
+    }
+
+    fn pop_due_cloud(&mut self) -> Option<Cloud> {
+        let timing = &self.config.timing;
+        self.inbox.pop_due_cloud(self.window_s(), timing.hold_features_s.min(timing.reorder_window_s))
+    }
+
+    fn note_step(&mut self, stamp: Stamp, kind: FeatureKind) {
+        if self.last_step != Some(stamp) {
+            self.last_sensors = SensorSet::default();
+        }
+        self.last_step = Some(stamp);
+        self.last_sensors.insert(kind);
+    }
+
+    /// Takes odometry older than the reorder window into the state.
+    pub(super) fn commit(&mut self) {
+        while let (Some(time), Some(to)) = (self.time, self.inbox.odometry_to_commit(self.window_s())) {
+            self.advance(time, to);
+        }
+    }
+
+    /// How long odometry is held back: a dead time lets it run ahead of the clouds, or behind them.
+    pub(super) fn window_s(&self) -> f64 {
+        self.config.timing.reorder_window_s + self.config.motion.delay_s.abs()
+    }
+
+    /// Moves the state from `from` to `to` along the odometry that waits.
+    pub(super) fn advance(&mut self, from: Stamp, to: Stamp) {
+        let (estimator, config) = (&mut self.estimator, &self.config.motion);
+        let (twist, trace) = (&mut self.twist, &mut self.trace);
+        let used = self.inbox.walk(from, to, |s| {
+            *twist = s.odometry.twist();
+            if let Some(trace) = trace {
+                trace.segments.push(s);
+            }
+            estimator.advance(&estimator.increment(&s, config));
+        });
+        self.inbox.consume(used, to);
+        self.waiting.pop_front(used);
+        self.time = Some(to.max(from));
+    }
+}
