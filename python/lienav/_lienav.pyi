@@ -111,6 +111,9 @@ class Slam:
     def gate_openings(self) -> int:
         """How often the gate was opened because it had starved the filter."""
     @property
+    def late_clouds(self) -> int:
+        """How many clouds came late and were taken in by going back (timing.rewind_s)."""
+    @property
     def time_jumps(self) -> int:
         """How often time was set back."""
     def settings_json(self) -> str: ...

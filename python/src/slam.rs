@@ -285,6 +285,12 @@ impl Slam {
         self.slam.gate_openings()
     }
 
+    /// How many clouds came late and were taken in by going back (`timing.rewind_s`).
+    #[getter]
+    fn late_clouds(&self) -> u64 {
+        self.slam.late_clouds()
+    }
+
     /// How often time was set back.
     #[getter]
     fn time_jumps(&self) -> u64 {

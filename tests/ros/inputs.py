@@ -1,6 +1,6 @@
 """Sensors, tags and odometry as the packages of others send them, to a running slam_node.
 
-usage: inputs.py place | tilted | sensors | tags | survey | found | poses | odometry
+usage: inputs.py place | tilted | sensors | late | tags | survey | found | poses | odometry
 """
 
 import math
@@ -209,6 +209,34 @@ def sensors():
     assert int(values['features.used']) == 2 * clouds and int(values['radar.used']) == clouds, values
 
 
+def late():
+    """Clouds of a second sensor come 0.6 s after those of the first: all count, and none is waited for."""
+    lidar = Lidar((0.3, 0.0, 0.2), about('z', 0.3), 'front_lidar')
+    rear = lidar.create_publisher(PointCloud2, 'radar', 100)
+    lidar.until(rear.get_subscription_count, 'the second sensor')
+    whole, held = lidar.seen, []
+
+    def seen(ns=None):
+        rows = [(100 + i, -(x - lidar.x) - 0.5, -(y - 0.1)) for i, (x, y) in WORLD.items()]
+        held.append(cloud(lidar.now_ns, rows, names=('x', 'y'), frame='whatever'))
+        if len(held) > 6:
+            rear.publish(held.pop(0))
+        return whole(ns)
+
+    lidar.seen = seen
+    lidar.tell()
+    lidar.connect()
+    time.sleep(0.3)
+    lidar.drive(100)
+    lidar.check_pose('with a sensor that is late')
+    _, sentence, values, dropped = counted(lidar)
+    assert not dropped, (sentence, dropped)
+    clouds = 20
+    assert int(values['radar.used']) == int(values['features.late']) == clouds - 6, values
+    assert int(values['features.used']) == 2 * clouds - 6, values
+    assert values['map.features'] == '10', values['map.features']
+
+
 def tags():
     """Tags on /tf, of a camera that looks a little up and to the side."""
     rotation = product(product(about('z', 0.2), about('y', -0.15)), OPTICAL)
@@ -338,5 +366,5 @@ def odometry():
 
 
 rclpy.init()
-{f.__name__: f for f in (place, tilted, sensors, tags, survey, found, poses, odometry)}[sys.argv[1]]()
+{f.__name__: f for f in (place, tilted, sensors, late, tags, survey, found, poses, odometry)}[sys.argv[1]]()
 print(f'{sys.argv[1]}: as it should be')

@@ -36,6 +36,13 @@ fn clouds_of_two_sensors_with_one_stamp_both_count() {
 }
 
 #[test]
+fn clouds_that_are_late_count_where_the_filter_may_go_back_for_them() {
+    let named = ["-p", "sensors:=[radar]", "-p", "radar.topic:=radar", "-p", "timing.rewind_s:=1.0"];
+    let placed = ["-p", "radar.x_m:=-0.5", "-p", "radar.y_m:=0.1", "-p", "radar.yaw_rad:=3.141592653589793"];
+    run("late", &[&named[..], &placed[..]].concat());
+}
+
+#[test]
 fn tags_on_tf_are_landmarks_with_the_number_in_their_name() {
     run("tags", &["-p", "tags.frame_patterns:=['tag36h11:{id}', 'marker_{id+1000}']", "-p", "tags.max_range_m:=30.0"]);
 }

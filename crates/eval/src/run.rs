@@ -343,6 +343,8 @@ impl Session {
                 slam.gate_openings()
             )
         });
+        let late = (slam.late_clouds() > 0)
+            .then(|| format!("{} clouds came late, and were taken in by going back", slam.late_clouds()));
         let full = self.full_map();
         let free = slam.config().free_scale(self.kinds.iter().copied()).map(str::to_owned);
         let of_parts = self.parts.as_ref().map(|parts| of_parts(parts.status())).unwrap_or_default();
@@ -354,7 +356,7 @@ impl Session {
             noise: slam.learned_noise(),
             gate_openings: slam.gate_openings(),
             dropped: slam.counts().by_word().into_iter().map(|(reason, count)| (reason.to_owned(), count)).collect(),
-            warnings: set_back.into_iter().chain(opened).chain(full).chain(free).chain(of_parts).collect(),
+            warnings: set_back.into_iter().chain(opened).chain(late).chain(full).chain(free).chain(of_parts).collect(),
             estimates: self.estimates,
             step_us: self.step_us,
             matches: self.matches.unwrap_or_default(),

@@ -294,6 +294,10 @@ settings! {
         ///
         /// The greatest difference between the delays of two sensors; no more than `timing.reorder_window_s` counts.
         hold_features_s: f64 = 0.0, within 0.0..=5.0, unit "s", runtime;
+        /// Features that are later still are taken in by going back up to this far, s; 0: they are dropped as too_late.
+        ///
+        /// What was processed since their stamp is processed again, at once. The state is kept up to six times for it.
+        rewind_s: f64 = 0.0, within 0.0..=10.0, unit "s", runtime;
         /// A stamp ahead of the newest by more than this is dropped, s.
         max_ahead_s: f64 = 5.0, within 0.1..=3600.0, unit "s", runtime;
         /// A stamp behind the newest by more than this is a jump back of time, s.
@@ -532,7 +536,7 @@ mod tests {
     #[test]
     fn the_table_has_the_names_of_the_serialised_settings_in_their_order() {
         let names: Vec<&str> = SPECS.iter().map(|spec| spec.name).collect();
-        assert_eq!((names.len(), names[0], names[1]), (101, "filter", "association"));
+        assert_eq!((names.len(), names[0], names[1]), (102, "filter", "association"));
         assert_eq!(
             names[names.len() - 3..],
             ["sensor_factor", "odometry_factor", "memory"].map(|leaf| format!("learning.{leaf}"))

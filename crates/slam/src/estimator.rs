@@ -1,5 +1,7 @@
 //! The filter itself: a state, moved by increments and corrected by clouds of features.
 
+mod point;
+
 use super::associate::Evidence;
 use super::association::{Memory, MergeRoom, Tally, merge};
 use super::belief::Watch;
@@ -24,6 +26,7 @@ use super::{
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::{Matrix3, Vector2};
+pub use point::EstimatorPoint;
 use serde::{Deserialize, Serialize};
 
 /// State and model of one filter.

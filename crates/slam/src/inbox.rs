@@ -37,6 +37,18 @@ pub struct Cloud {
     is_early: bool,
 }
 
+impl Cloud {
+    /// Of observations that are not early.
+    pub fn new(stamp: Stamp, kind: FeatureKind, observations: &[Observation]) -> Self {
+        Self { stamp, kind, observations: observations.to_vec(), is_early: false }
+    }
+
+    /// The order in which clouds are processed: by stamp, and those of one stamp by sensor.
+    pub fn place(&self) -> (Stamp, usize) {
+        (self.stamp, self.kind.index())
+    }
+}
+
 /// A sensor as it is saved: by its place among all.
 mod sensor_index {
     use crate::FeatureKind;
@@ -91,6 +103,23 @@ pub struct Inbox {
     newest_cloud: Option<Stamp>,
     clock: Option<Stamp>,
     ended: bool,
+    /// What was used, as far back as somebody may go; `None` where nobody does.
+    #[serde(skip)]
+    past: Option<Past>,
+}
+
+/// Messages that were used.
+#[derive(Clone, Debug, Default)]
+struct Past {
+    odometry: VecDeque<Odometry>,
+    imu: VecDeque<Imu>,
+}
+
+/// What was used last, at an instant that [`Inbox::go_back`] goes back to.
+#[derive(Clone, Copy, Debug)]
+pub struct InboxPoint {
+    last: Option<(Odometry, f64)>,
+    fastest: Vector2<f64>,
 }
 
 impl Inbox {
@@ -109,7 +138,38 @@ impl Inbox {
             newest_cloud: None,
             clock: None,
             ended: false,
+            past: None,
         }
+    }
+
+    /// From now on keeps what is used, or no longer does.
+    pub fn keep_past(&mut self, keeps: bool) {
+        self.past = keeps.then(|| self.past.take().unwrap_or_default());
+    }
+
+    /// Nobody goes back to an instant before `stamp` any more.
+    pub fn forget_past(&mut self, stamp: Stamp) {
+        let Some(past) = &mut self.past else { return };
+        while past.odometry.front().is_some_and(|odometry| odometry.stamp <= stamp) {
+            past.odometry.pop_front();
+        }
+        while past.imu.front().is_some_and(|imu| stamp.since(imu.stamp) > IMU_FRESH_S) {
+            past.imu.pop_front();
+        }
+    }
+
+    /// What [`Inbox::go_back`] needs to come back to this instant.
+    pub fn point(&self) -> InboxPoint {
+        InboxPoint { last: self.last, fastest: self.fastest }
+    }
+
+    /// What was used after `stamp`, the instant of the point, waits again.
+    pub fn go_back(&mut self, stamp: Stamp, point: &InboxPoint) {
+        let Some(past) = &mut self.past else { return };
+        let used = past.odometry.partition_point(|odometry| odometry.stamp <= stamp);
+        past.odometry.drain(used..).rev().for_each(|odometry| self.odometry.push_front(odometry));
+        past.imu.drain(..).rev().for_each(|imu| self.imu.push_front(imu));
+        (self.last, self.fastest) = (point.last, point.fastest);
     }
 
     /// Forgets all messages and all stamps.
@@ -117,6 +177,7 @@ impl Inbox {
         self.odometry.clear();
         self.imu.clear();
         self.free.extend(self.clouds.drain(..));
+        self.past = self.past.take().map(|_| Past::default());
         (self.last, self.newest_odometry, self.newest_imu) = (None, None, None);
         (self.newest_cloud, self.clock, self.ended) = (None, None, false);
         self.fastest = Vector2::zeros();
@@ -221,13 +282,21 @@ impl Inbox {
         (cloud.stamp, cloud.kind, cloud.is_early) = (stamp, kind, is_early);
         cloud.observations.clear();
         cloud.observations.extend_from_slice(observations);
-        let at = self.clouds.partition_point(|c| (c.stamp, c.kind.index()) < (stamp, kind.index()));
+        let at = self.clouds.partition_point(|c| c.place() < (stamp, kind.index()));
         self.clouds.insert(at, cloud);
         if !is_early {
             self.newest_cloud = self.newest_cloud.max(Some(stamp));
         }
         self.ended = false;
         is_contradicted
+    }
+
+    /// A copy of a cloud, in memory that was kept.
+    pub fn copy(&mut self, cloud: &Cloud) -> Cloud {
+        let mut copy = self.free.pop().unwrap_or(Cloud { observations: Vec::new(), ..*cloud });
+        (copy.stamp, copy.kind, copy.is_early) = (cloud.stamp, cloud.kind, cloud.is_early);
+        copy.observations.clone_from(&cloud.observations);
+        copy
     }
 
     /// Keeps the memory of a cloud for the next one.
@@ -354,10 +423,16 @@ impl Inbox {
                 let interval = self.last.map_or(0.0, |(last, _)| next.stamp.since(last.stamp));
                 self.fastest = (self.fastest * (-interval / FASTEST_MEMORY_S).exp()).sup(&speeds(&next));
                 self.last = Some((next, interval));
+                if let Some(past) = &mut self.past {
+                    past.odometry.push_back(next);
+                }
             }
         }
         while self.imu.get(1).is_some_and(|second| second.stamp <= to) {
-            self.imu.pop_front();
+            let used = self.imu.pop_front();
+            if let Some(past) = &mut self.past {
+                past.imu.extend(used);
+            }
         }
     }
 

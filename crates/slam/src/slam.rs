@@ -5,6 +5,7 @@ mod dead_reckoning;
 mod intake;
 mod map;
 mod motions;
+mod out_of_sequence;
 mod part;
 mod process;
 mod saved;
@@ -33,6 +34,7 @@ use lienav_base::settings::check_change;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::{Matrix3, Vector3};
+use out_of_sequence::Rollback;
 pub use part::LocalMap;
 pub use saved::{ResumeError, SavedState};
 pub use search::RelocalizeError;
@@ -100,6 +102,8 @@ pub struct Slam {
     unmatched_since: Option<Stamp>,
     /// Kept where somebody asks for it.
     pub(super) trace: Option<Trace>,
+    /// For clouds that come too late.
+    rollback: Rollback,
 }
 
 impl Slam {
@@ -131,9 +135,11 @@ impl Slam {
     pub fn of_parts(filter: Filter, config: Config) -> Result<Self, ConfigError> {
         filter.check()?;
         config.check_ranges()?;
+        let mut inbox = Inbox::new(config.motion.hold);
+        inbox.keep_past(config.timing.rewind_s > 0.0);
         Ok(Self {
             estimator: Estimator::new(&config, filter),
-            inbox: Inbox::new(config.motion.hold),
+            inbox,
             bound: Bound::default(),
             config,
             counts: Counts::default(),
@@ -153,6 +159,7 @@ impl Slam {
             search: None,
             unmatched_since: None,
             trace: None,
+            rollback: Rollback::default(),
         })
     }
 
@@ -163,6 +170,7 @@ impl Slam {
     pub fn add_sensor(&mut self, sensor: Sensor) -> Result<FeatureKind, TooManySensors> {
         let kind = FeatureKind::added(self.estimator.added_sensors())?;
         self.estimator.add_sensor(sensor, &self.config);
+        self.stay();
         Ok(kind)
     }
 
@@ -176,6 +184,7 @@ impl Slam {
             return Err(DropReason::NotFinite);
         }
         self.estimator.place_sensor(kind, mount, &self.config)?;
+        self.stay();
         self.waiting.clear();
         self.look_ahead();
         self.search_again();
@@ -209,6 +218,8 @@ impl Slam {
         self.waiting.clear();
         let concerns_search = config.map.mode != self.config.map.mode || config.sensor != self.config.sensor;
         self.config = config;
+        self.stay();
+        self.inbox.keep_past(self.config.timing.rewind_s > 0.0);
         if concerns_search {
             self.search_again();
         }
@@ -293,7 +304,7 @@ impl Slam {
             return Err(DropReason::DuplicateStamp);
         }
         if self.time.is_some_and(|time| stamp < time) {
-            return Err(if self.last_step.is_none() { DropReason::NotStarted } else { DropReason::TooLate });
+            return self.take_late(stamp, kind, observations);
         }
         if self.inbox.clouds_full() {
             return Err(DropReason::BufferFull);
@@ -311,7 +322,8 @@ impl Slam {
     fn limits(&self) -> Limits {
         let timing = &self.config.timing;
         // What may be reordered is not of another clock.
-        Limits { max_ahead_s: timing.max_ahead_s, jump_back_s: timing.jump_back_s.max(self.window_s()) }
+        let most = self.window_s().max(timing.rewind_s);
+        Limits { max_ahead_s: timing.max_ahead_s, jump_back_s: timing.jump_back_s.max(most) }
     }
 
     /// Clouds and inertial samples have to be of the clock that the odometry has.
@@ -326,6 +338,7 @@ impl Slam {
     /// Keeps pose and map; the next odometry starts the clock anew.
     fn forget_time(&mut self) {
         self.estimator.settle();
+        self.stay();
         self.inbox.clear();
         self.waiting.clear();
         self.early.clear();
@@ -473,6 +486,7 @@ impl Slam {
         let outcome = check_pose(&pose, covariance);
         if outcome.is_ok() {
             self.search = None;
+            self.stay();
             self.estimator.set_pose(pose, covariance);
         }
         self.count(outcome)

@@ -55,6 +55,25 @@ pub struct SeenReading {
     pub role: Role,
 }
 
+/// Where a trace is cut off by going back.
+pub struct TracePoint {
+    steps: usize,
+    segments: Vec<Segment>,
+}
+
+impl Trace {
+    /// Where it is now.
+    pub fn point(&self) -> TracePoint {
+        TracePoint { steps: self.steps.len(), segments: self.segments.clone() }
+    }
+
+    /// Forgets what was added since `point`.
+    pub fn go_back(&mut self, point: TracePoint) {
+        self.steps.truncate(point.steps);
+        self.segments = point.segments;
+    }
+}
+
 impl Slam {
     /// The readings of the last step that were associated, in the order of the cloud. Those that were left out before
     /// they could be (ambiguous, out of range …) are only in [`Slam::counts`].

@@ -90,6 +90,8 @@ pub struct Report {
     pub dropped: Dropped,
     /// How often the gate was opened because it had starved the filter.
     pub gate_openings: u64,
+    /// Clouds that were taken in by going back.
+    pub late_clouds: u64,
     /// What is calibrated while running, as known now.
     pub calibration: Vec<CalibrationEstimate>,
     /// Features in the map.
@@ -306,6 +308,9 @@ pub fn status(name: &str, before: &Report, now: &Report, others: impl FnOnce(&mu
         values.say("search.candidates", search.candidates);
         values.say("search.best", format_args!("{:.6}", search.best));
         values.say("search.elsewhere", format_args!("{:.6}", search.elsewhere));
+    }
+    if now.late_clouds > 0 {
+        values.say("features.late", now.late_clouds);
     }
     values.say("gate.openings", now.gate_openings);
     values.say("time_jumps", now.time_jumps);

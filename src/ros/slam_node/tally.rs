@@ -71,6 +71,11 @@ impl Tally {
         self.last_step
     }
 
+    /// A cloud went into the filter for which it went back: no pose of it is to come.
+    pub fn cloud_was_late(&mut self) {
+        self.features.used += 1;
+    }
+
     /// A cloud went into the filter that arrived at `received`.
     pub fn cloud_waits(&mut self, stamp: Stamp, received: Instant) {
         self.features.used += 1;
@@ -127,6 +132,7 @@ impl Tally {
             nis: self.nis,
             dropped: report::all_dropped(&self.dropped, slam.counts(), load),
             gate_openings: slam.gate_openings(),
+            late_clouds: slam.late_clouds(),
             calibration: slam.calibration().collect(),
             map_features: slam.landmarks().count(),
             association: slam.association(),

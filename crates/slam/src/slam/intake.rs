@@ -145,6 +145,7 @@ impl Slam {
                 self.forget_time();
             }
             self.estimator.restart_clock(to);
+            self.stay();
         }
         self.queue_held();
     }

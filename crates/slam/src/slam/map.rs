@@ -13,6 +13,7 @@ impl Slam {
     pub fn set_map(&mut self, map: LandmarkMap) -> Result<(), LandmarkMapError> {
         map.check()?;
         self.estimator.set_map(map);
+        self.stay();
         if self.search.is_some() {
             self.search_again();
         } else {
@@ -28,6 +29,7 @@ impl Slam {
         if mode != self.config.map.mode {
             self.config.map.mode = mode;
             self.estimator.reconfigure(&self.config);
+            self.stay();
             self.search_again();
         }
     }

@@ -9,6 +9,7 @@ impl Slam {
     /// motions.
     pub fn keep_motions(&mut self, over_s: &[f64]) {
         self.estimator.model.motions_over_s = over_s.iter().copied().filter(|over_s| *over_s > 0.0).collect();
+        self.stay();
     }
 
     /// The motions that end with the last step: for each duration about five in that time.

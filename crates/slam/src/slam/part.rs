@@ -95,6 +95,7 @@ impl Slam {
     /// and what was learned of noise stays. Meant between two steps, as [`Slam::poll`] gives them.
     pub fn begin_part(&mut self) {
         self.estimator.begin_part();
+        self.stay();
         self.look_ahead();
     }
 

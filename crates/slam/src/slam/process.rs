@@ -18,6 +18,7 @@ impl Slam {
                 return joined;
             }
             let Some(mut cloud) = self.pop_due_cloud() else { return joined };
+            self.keep_for_rollback(&cloud);
             let step = self.process(&mut cloud);
             self.inbox.recycle(cloud);
             match step {
@@ -32,7 +33,7 @@ impl Slam {
 
     /// Moves the state to the instant of a cloud, and corrects it with the cloud. While the robot is searched for, the
     /// search gets the cloud, and there is no step.
-    fn process(&mut self, cloud: &mut Cloud) -> Result<Option<Step>, DropReason> {
+    pub(super) fn process(&mut self, cloud: &mut Cloud) -> Result<Option<Step>, DropReason> {
         let time = self.time.filter(|time| cloud.stamp >= *time).ok_or(DropReason::NotStarted)?;
         self.advance(time, cloud.stamp);
         if let Some(levelling) = self.inbox.levelling(cloud.stamp) {

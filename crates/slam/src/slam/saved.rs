@@ -219,7 +219,9 @@ impl Slam {
         }
         self.estimator.complete(&mut saved.estimator, &self.config)?;
         self.estimator.restore(saved.estimator, &self.config);
+        self.stay();
         self.inbox = saved.inbox;
+        self.inbox.keep_past(self.config.timing.rewind_s > 0.0);
         (self.counts, self.time_jumps, self.enabled) = (saved.counts, saved.time_jumps, saved.enabled);
         (self.time, self.last_step, self.last_sensors) = (saved.time, saved.last_step, saved.last_sensors);
         (self.guard, self.held, self.early, self.spikes) = (saved.guard, saved.held, saved.early, saved.spikes);

@@ -47,6 +47,7 @@ impl Slam {
         let config = Config { sensor: self.estimator.sensor(&self.config.sensor), ..self.config.clone() };
         let search = GlobalLocalization::new(&map, finder_config(&config), self.filter(), &config, &added)?;
         self.search = Some(Box::new(search));
+        self.stay();
         Ok(())
     }
 

@@ -16,6 +16,7 @@ mod lookahead;
 mod map;
 mod noise;
 mod order;
+mod out_of_sequence;
 mod outside;
 mod robustness;
 mod saved;

@@ -119,7 +119,12 @@ impl Worker {
         (stamp, kind, observations): (Stamp, FeatureKind, &[Observation]),
         topic: Topic,
     ) -> bool {
+        let late_clouds = self.slam.late_clouds();
         match self.slam.features(stamp, kind, observations) {
+            Ok(()) if self.slam.late_clouds() > late_clouds => {
+                self.tally.cloud_was_late();
+                true
+            }
             Ok(()) => {
                 self.tally.cloud_waits(stamp, received);
                 self.note_arrival(stamp, received);

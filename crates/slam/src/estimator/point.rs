@@ -1,0 +1,43 @@
+//! What an estimator can go back to.
+
+use super::{Estimator, SavedEstimator};
+use crate::MapMode;
+use crate::belief::Watch;
+use crate::known_map::KnownMap;
+
+/// All that steps change.
+pub struct EstimatorPoint {
+    saved: SavedEstimator,
+    watch: Watch,
+    /// `None` while the map is made: nothing is known then.
+    known: Option<KnownMap>,
+    /// How many steps were recorded.
+    linearized: usize,
+}
+
+impl Estimator {
+    /// What [`Estimator::go_back`] goes back to.
+    pub fn point(&self) -> EstimatorPoint {
+        EstimatorPoint {
+            saved: self.save(),
+            watch: self.watch.clone(),
+            known: (self.model.map.mode != MapMode::Mapping).then(|| self.model.known.clone()),
+            linearized: self.linearized.len(),
+        }
+    }
+
+    /// Back to a point since which there were only steps; to the last bit.
+    pub fn go_back(&mut self, point: EstimatorPoint) {
+        let EstimatorPoint { saved, watch, known, linearized } = point;
+        let SavedEstimator { state, pending, track_loss, fixed_lag, memory, learned } = saved;
+        (self.state, self.pending, self.track_loss) = (state, pending, track_loss);
+        (self.fixed_lag, self.memory, self.learned, self.watch) = (fixed_lag, memory, learned, watch);
+        if let Some(learned) = &self.learned {
+            self.model.sensors.set_noise(learned);
+        }
+        if let Some(known) = known {
+            self.model.known = known;
+        }
+        self.linearized.truncate(linearized);
+    }
+}

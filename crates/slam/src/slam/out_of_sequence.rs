@@ -1,0 +1,178 @@
+//! Clouds that come when the filter has gone on, out of sequence. It goes back to a point before them, and comes forward
+//! again with all that was used since: rollback and replay, exact, at the cost of the steps that are made again.
+
+use super::Slam;
+use crate::estimator::EstimatorPoint;
+use crate::inbox::{Cloud, InboxPoint};
+use crate::sensor::SensorSet;
+use crate::trace::TracePoint;
+use crate::{DropReason, FeatureKind, Observation};
+use lienav_base::stamp::Stamp;
+use nalgebra::Vector3;
+use std::collections::VecDeque;
+
+/// So many points are kept in the time of `timing.rewind_s`, and two more. With more of them, fewer steps are made again,
+/// and the state is copied more often.
+const POINTS: f64 = 4.0;
+
+/// What the filter can go back to, and what it has processed since.
+#[derive(Default)]
+pub(super) struct Rollback {
+    /// In the order of their times.
+    points: VecDeque<Point>,
+    /// Clouds as they came, since the first point, in the order in which they were processed.
+    clouds: VecDeque<Cloud>,
+    /// How many clouds were processed before those.
+    forgotten: u64,
+    /// How many clouds were taken in late.
+    late: u64,
+}
+
+/// The filter before a cloud.
+struct Point {
+    time: Stamp,
+    last_step: Option<Stamp>,
+    last_sensors: SensorSet,
+    unmatched_since: Option<Stamp>,
+    twist: Vector3<f64>,
+    estimator: EstimatorPoint,
+    inbox: InboxPoint,
+    trace: Option<TracePoint>,
+    /// How many clouds were processed before it.
+    clouds: u64,
+}
+
+impl Slam {
+    /// How many clouds came too late for their place, and were taken in by going back (`timing.rewind_s`). They make no
+    /// [`Step`](crate::Step) of their own: later steps and [`Slam::predicted`] have them.
+    pub fn late_clouds(&self) -> u64 {
+        self.rollback.late
+    }
+
+    /// How many points and how many clouds are kept.
+    #[cfg(test)]
+    pub(crate) fn rollback_sizes(&self) -> (usize, usize) {
+        (self.rollback.points.len(), self.rollback.clouds.len())
+    }
+
+    /// There is no way back from here: what changed is more than steps change.
+    pub(super) fn stay(&mut self) {
+        let Rollback { points, clouds, forgotten, .. } = &mut self.rollback;
+        points.clear();
+        *forgotten += clouds.len() as u64;
+        clouds.drain(..).for_each(|cloud| self.inbox.recycle(cloud));
+        if let Some(time) = self.time {
+            self.inbox.forget_past(time);
+        }
+    }
+
+    /// Keeps what is needed to take in a cloud before this one later; to be called before it is processed.
+    pub(super) fn keep_for_rollback(&mut self, cloud: &Cloud) {
+        let window_s = self.config.timing.rewind_s;
+        let Some(time) = self.time.filter(|time| window_s > 0.0 && self.search.is_none() && *time <= cloud.stamp)
+        else {
+            return;
+        };
+        let newest = self.rollback.points.back();
+        if newest.is_none_or(|newest| time.since(newest.time) >= window_s / POINTS) {
+            let point = self.point(time);
+            self.rollback.points.push_back(point);
+            self.forget_points(time - window_s);
+        }
+        let copy = self.inbox.copy(cloud);
+        self.rollback.clouds.push_back(copy);
+    }
+
+    fn point(&self, time: Stamp) -> Point {
+        Point {
+            time,
+            last_step: self.last_step,
+            last_sensors: self.last_sensors,
+            unmatched_since: self.unmatched_since,
+            twist: self.twist,
+            estimator: self.estimator.point(),
+            inbox: self.inbox.point(),
+            trace: self.trace.as_ref().map(|trace| trace.point()),
+            clouds: self.rollback.forgotten + self.rollback.clouds.len() as u64,
+        }
+    }
+
+    /// Forgets the points that no cloud of `stamp` or later needs, and what came before the first that stays.
+    fn forget_points(&mut self, stamp: Stamp) {
+        let Rollback { points, clouds, forgotten, .. } = &mut self.rollback;
+        while points.get(1).is_some_and(|second| second.is_before(stamp)) {
+            points.pop_front();
+        }
+        let Some(first) = points.front() else { return };
+        while *forgotten < first.clouds
+            && let Some(cloud) = clouds.pop_front()
+        {
+            self.inbox.recycle(cloud);
+            *forgotten += 1;
+        }
+        self.inbox.forget_past(first.time);
+    }
+
+    /// Takes in a cloud from before the instant that the state holds for.
+    pub(super) fn take_late(
+        &mut self,
+        stamp: Stamp,
+        kind: FeatureKind,
+        observations: &[Observation],
+    ) -> Result<(), DropReason> {
+        if self.last_step.is_none() {
+            return Err(DropReason::NotStarted);
+        }
+        let (Some(time), window_s) = (self.time, self.config.timing.rewind_s) else { return Err(DropReason::TooLate) };
+        if self.rollback.clouds.iter().any(|cloud| cloud.place() == (stamp, kind.index())) {
+            return Err(DropReason::DuplicateStamp);
+        }
+        let place = self.rollback.points.iter().rposition(|point| point.is_before(stamp));
+        let Some(place) = place.filter(|_| time.since(stamp) <= window_s) else { return Err(DropReason::TooLate) };
+        let point = self.rollback.points.drain(place..).next();
+        if let Some(point) = point {
+            self.replay(point, Cloud::new(stamp, kind, observations));
+        }
+        Ok(())
+    }
+
+    /// Goes back to `point`, and comes forward again with `late` in its place.
+    fn replay(&mut self, point: Point, late: Cloud) {
+        let place = late.place();
+        let mut clouds = self.rollback.clouds.split_off((point.clouds - self.rollback.forgotten) as usize);
+        clouds.insert(clouds.partition_point(|cloud| cloud.place() < place), late);
+
+        self.inbox.go_back(point.time, &point.inbox);
+        self.estimator.go_back(point.estimator);
+        (self.time, self.last_step) = (Some(point.time), point.last_step);
+        (self.last_sensors, self.unmatched_since, self.twist) =
+            (point.last_sensors, point.unmatched_since, point.twist);
+        if let (Some(trace), Some(point)) = (&mut self.trace, point.trace) {
+            trace.go_back(point);
+        }
+        self.waiting.clear();
+
+        for mut cloud in clouds {
+            self.keep_for_rollback(&cloud);
+            let counted = self.counts;
+            let outcome = self.process(&mut cloud);
+            if cloud.place() != place {
+                // What is left out of it was counted when it was processed first.
+                self.counts = counted;
+            } else if let Err(reason) = outcome {
+                self.counts.add(reason);
+            }
+            self.inbox.recycle(cloud);
+        }
+        self.rollback.late += 1;
+        self.commit();
+        self.look_ahead();
+    }
+}
+
+impl Point {
+    /// Whether a cloud of this stamp comes after it, and after the step before it.
+    fn is_before(&self, stamp: Stamp) -> bool {
+        self.time <= stamp && self.last_step.is_none_or(|last| last < stamp)
+    }
+}

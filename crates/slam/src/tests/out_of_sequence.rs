@@ -1,0 +1,201 @@
+//! Clouds that come too late for their place, and are taken in by going back.
+
+use super::hall::{self, Way};
+use super::{Instant, config, drain, recording, stamp};
+use crate::{Config, DropReason, FeatureKind, Imu, Landmark, LandmarkMap, MapMode, PoseEstimate, Se2, Slam};
+use nalgebra::Matrix3;
+use proptest::prelude::*;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+const KIND: FeatureKind = FeatureKind::RelativePosition;
+
+fn rewinding(filter: &str) -> Config {
+    let mut config = config(filter);
+    config.timing.reorder_window_s = 0.1;
+    config.timing.rewind_s = 1.0;
+    config
+}
+
+/// What a run has come to, to the last bit.
+fn end(slam: &Slam) -> (PoseEstimate, Vec<Landmark>) {
+    (slam.predicted().unwrap(), slam.landmarks().collect())
+}
+
+/// Takes in all odometry in its order, and each cloud `late_by(k)` later than that of its stamp.
+fn play(config: &Config, map: Option<&LandmarkMap>, instants: &[Instant], late_by: impl Fn(usize) -> f64) -> Slam {
+    let mut slam = Slam::new(config.clone()).unwrap();
+    slam.keep_trace();
+    if let Some(map) = map {
+        slam.set_map(map.clone()).unwrap();
+    }
+    let mut arrivals: Vec<(f64, usize)> =
+        (0..instants.len()).map(|k| (instants[k].odometry.stamp.secs() + late_by(k) + 1e-3, k)).collect();
+    arrivals.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut arrivals = arrivals.into_iter().peekable();
+    let mut clouds_until = |slam: &mut Slam, now: f64| {
+        while let Some((_, k)) = arrivals.next_if(|(at, _)| *at < now) {
+            slam.features(instants[k].odometry.stamp, config.sensor.kind, &instants[k].seen).unwrap();
+            drain(slam);
+        }
+    };
+    for instant in instants {
+        let stamp = instant.odometry.stamp;
+        clouds_until(&mut slam, stamp.secs());
+        let _ = slam.imu(&Imu { stamp, yaw_rate: instant.odometry.yaw_rate + 0.01, tilt: None });
+        slam.odometry(&instant.odometry).unwrap();
+        drain(&mut slam);
+    }
+    clouds_until(&mut slam, f64::INFINITY);
+    slam
+}
+
+/// The trace of a run: poses after each step, and how many readings were in it.
+fn traced(slam: &Slam) -> Vec<(Se2, usize, usize)> {
+    let steps = &slam.trace().unwrap().steps;
+    steps.iter().map(|step| (step.pose, step.segments.len(), step.readings.len())).collect()
+}
+
+#[test]
+fn a_cloud_that_is_late_gives_what_it_would_have_given_in_time_to_the_last_bit() {
+    let instants = recording(60, 7);
+    for filter in ["default", "reduced", "ekf", "fe-ekf", "invariant"] {
+        for (learns, is_nameless) in [(false, false), (true, false), (false, true)] {
+            let mut config = rewinding(filter);
+            config.learning.enabled = learns;
+            let mut instants = instants.clone();
+            if is_nameless {
+                instants.iter_mut().for_each(|i| i.seen.iter_mut().for_each(|o| o.id = None));
+            }
+            let in_time = play(&config, None, &instants, |_| 0.0);
+            let late = play(&config, None, &instants, |k| if k % 7 == 3 { 0.75 } else { 0.0 });
+            assert_eq!(end(&late), end(&in_time), "{filter}, learns {learns}, without identities {is_nameless}");
+            assert_eq!(traced(&late), traced(&in_time), "{filter}");
+            assert_eq!((in_time.late_clouds(), late.late_clouds()), (0, 8));
+            assert_eq!(late.counts(), in_time.counts());
+        }
+    }
+}
+
+#[test]
+fn in_a_known_map_too() {
+    let truth = hall::landmarks(7, 1);
+    let map = hall::map(&truth, 0.05, 2);
+    let way = Way::Circle(6.0);
+    let instants: Vec<Instant> = hall::drive(&truth, 7, way, 80, 3)
+        .into_iter()
+        .map(|hall::Instant { odometry, truth, seen }| Instant { odometry, truth, seen })
+        .collect();
+    for mode in [MapMode::Localization, MapMode::Extend] {
+        let mut config = hall::config("default", mode);
+        (config.timing.reorder_window_s, config.timing.rewind_s) = (0.1, 1.0);
+        let start = hall::start(way, 7);
+        (config.initial.x_m, config.initial.y_m, config.initial.yaw_rad) = (start.p.x, start.p.y, start.theta);
+        let in_time = play(&config, Some(&map), &instants, |_| 0.0);
+        let late = play(&config, Some(&map), &instants, |k| if k % 5 == 2 { 0.45 } else { 0.0 });
+        assert_eq!(end(&late), end(&in_time), "{mode:?}");
+        assert_eq!(late.map(), in_time.map());
+        assert!(late.late_clouds() > 10);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn clouds_of_any_lateness_within_the_time_give_the_run_in_which_they_were_in_time(
+        seed in 0_u64..1000, most in 0.0..0.95_f64, window in 0.0..0.3_f64,
+    ) {
+        let instants = recording(40, seed);
+        let mut config = rewinding("default");
+        config.timing.reorder_window_s = window;
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let late: Vec<f64> = instants.iter().enumerate()
+            .map(|(k, _)| if k == 0 { 0.0 } else { rng.random_range(0.0..=most) }).collect();
+        let in_time = play(&config, None, &instants, |_| 0.0);
+        let other = play(&config, None, &instants, |k| late[k]);
+        prop_assert_eq!(end(&other), end(&in_time));
+        prop_assert_eq!(traced(&other), traced(&in_time));
+    }
+}
+
+/// Sixty instants of which cloud 50 is missing.
+fn without_one(config: Config) -> (Slam, Vec<Instant>) {
+    let instants = recording(60, 5);
+    let mut slam = Slam::new(config).unwrap();
+    for (k, instant) in instants.iter().enumerate() {
+        slam.odometry(&instant.odometry).unwrap();
+        if k != 50 {
+            slam.features(instant.odometry.stamp, KIND, &instant.seen).unwrap();
+        }
+        drain(&mut slam);
+    }
+    (slam, instants)
+}
+
+#[test]
+fn what_is_too_late_for_that_too_is_dropped_and_what_is_known_counts_once() {
+    let (mut slam, instants) = without_one(rewinding("default"));
+    let before = end(&slam);
+    for (k, reason) in [(40, DropReason::TooLate), (55, DropReason::DuplicateStamp), (59, DropReason::DuplicateStamp)] {
+        assert_eq!(slam.features(stamp(k), KIND, &instants[k].seen), Err(reason), "{k}");
+    }
+    assert_eq!((end(&slam), slam.late_clouds()), (before.clone(), 0));
+    assert_eq!(slam.features(stamp(50), KIND, &instants[50].seen), Ok(()));
+    assert_eq!(slam.features(stamp(50), KIND, &instants[50].seen), Err(DropReason::DuplicateStamp));
+    assert_ne!(end(&slam).0, before.0);
+    assert_eq!((slam.poll(), slam.late_clouds()), (None, 1));
+}
+
+#[test]
+fn by_default_nothing_is_kept_and_late_clouds_are_dropped() {
+    let (mut slam, instants) = without_one(config("default"));
+    assert_eq!(slam.features(stamp(50), KIND, &instants[50].seen), Err(DropReason::TooLate));
+    assert_eq!(slam.rollback_sizes(), (0, 0));
+}
+
+#[test]
+fn nobody_goes_back_behind_what_was_changed_from_outside() {
+    type Change = fn(&mut Slam);
+    let changes: [Change; 5] = [
+        |slam| slam.set_pose(Se2::new(1.0, 2.0, 0.3), &Matrix3::zeros()).unwrap(),
+        |slam| slam.set_mode(MapMode::Extend),
+        |slam| slam.place_sensor(KIND, Se2::new(0.1, 0.0, 0.0)).unwrap(),
+        |slam| slam.reconfigure(Config { filter: "default".into(), ..rewinding("default") }).unwrap(),
+        |slam| slam.restore(slam.save()).unwrap(),
+    ];
+    for (k, change) in changes.into_iter().enumerate() {
+        let (mut slam, instants) = without_one(rewinding("default"));
+        change(&mut slam);
+        let pose = slam.predicted();
+        assert_eq!(slam.features(stamp(50), KIND, &instants[50].seen), Err(DropReason::TooLate), "change {k}");
+        assert_eq!(slam.predicted(), pose);
+    }
+}
+
+#[test]
+fn what_is_kept_is_bounded() {
+    let instants = recording(400, 6);
+    let slam = play(&rewinding("default"), None, &instants, |k| if k % 3 == 1 { 0.6 } else { 0.0 });
+    let (points, clouds) = slam.rollback_sizes();
+    // A second, in quarters, and the one before it; 10 clouds a second.
+    assert!((4..=6).contains(&points) && clouds <= 15, "{points} points, {clouds} clouds");
+}
+
+#[test]
+fn switched_on_while_running_it_works_from_there_on() {
+    let (mut slam, instants) = without_one(config("default"));
+    slam.reconfigure(rewinding("default")).unwrap_err();
+    let mut config = config("default");
+    config.timing.rewind_s = 1.0;
+    slam.reconfigure(config).unwrap();
+    for (k, mut instant) in recording(80, 5).into_iter().enumerate().skip(60) {
+        instant.seen.truncate(6);
+        slam.odometry(&instant.odometry).unwrap();
+        if k != 75 {
+            slam.features(instant.odometry.stamp, KIND, &instant.seen).unwrap();
+        }
+        drain(&mut slam);
+    }
+    assert_eq!(slam.features(stamp(62), KIND, &instants[50].seen), Err(DropReason::TooLate));
+    assert_eq!(slam.features(stamp(75), KIND, &instants[50].seen), Ok(()));
+}
