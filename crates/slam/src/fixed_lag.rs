@@ -121,7 +121,12 @@ impl FixedLag {
         if !readings.all(|associated| sensors.has(&associated.reading)) {
             return Err(Damage("a reading is of a sensor that there is not"));
         }
-        self.past.iter_mut().filter_map(|past| past.before.as_mut()).try_for_each(complete)
+        self.states().try_for_each(complete)
+    }
+
+    /// The states that it begins at.
+    pub fn states(&mut self) -> impl Iterator<Item = &mut State> {
+        self.past.iter_mut().filter_map(|past| past.before.as_mut())
     }
 
     /// Forgets all clouds. Call it when something else than a step has changed the state.

@@ -184,7 +184,7 @@ impl Slam {
             return Err(DropReason::NotFinite);
         }
         self.estimator.place_sensor(kind, mount, &self.config)?;
-        self.stay();
+        self.stay_if_used(kind);
         self.waiting.clear();
         self.look_ahead();
         self.search_again();

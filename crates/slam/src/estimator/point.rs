@@ -39,5 +39,10 @@ impl Estimator {
             self.model.known = known;
         }
         self.linearized.truncate(linearized);
+        // A sensor that has seen nothing until now may have been placed since.
+        let sensors = &self.model.sensors;
+        std::iter::once(&mut self.state)
+            .chain(self.fixed_lag.states())
+            .for_each(|state| state.mounts = sensors.mounts(&state.calibration));
     }
 }

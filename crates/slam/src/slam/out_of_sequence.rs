@@ -66,21 +66,35 @@ impl Slam {
         }
     }
 
+    /// There is no way back if clouds of this sensor were used since the first point. Those of the configuration are one.
+    pub(super) fn stay_if_used(&mut self, kind: FeatureKind) {
+        let is_added = |kind| matches!(kind, FeatureKind::Added(_));
+        let is_same = |used: FeatureKind| used == kind || !(is_added(used) || is_added(kind));
+        if self.rollback.clouds.iter().any(|cloud| is_same(cloud.kind)) {
+            self.stay();
+        }
+    }
+
     /// Keeps what is needed to take in a cloud before this one later; to be called before it is processed.
     pub(super) fn keep_for_rollback(&mut self, cloud: &Cloud) {
+        if self.time.is_some_and(|time| time <= cloud.stamp) && self.keep_point() {
+            let copy = self.inbox.copy(cloud);
+            self.rollback.clouds.push_back(copy);
+        }
+    }
+
+    /// Keeps a point to go back to where the last one is long ago; to be called before the state moves. Says whether
+    /// anybody goes back.
+    pub(super) fn keep_point(&mut self) -> bool {
         let window_s = self.config.timing.rewind_s;
-        let Some(time) = self.time.filter(|time| window_s > 0.0 && self.search.is_none() && *time <= cloud.stamp)
-        else {
-            return;
-        };
+        let Some(time) = self.time.filter(|_| window_s > 0.0 && self.search.is_none()) else { return false };
         let newest = self.rollback.points.back();
         if newest.is_none_or(|newest| time.since(newest.time) >= window_s / POINTS) {
             let point = self.point(time);
             self.rollback.points.push_back(point);
             self.forget_points(time - window_s);
         }
-        let copy = self.inbox.copy(cloud);
-        self.rollback.clouds.push_back(copy);
+        true
     }
 
     fn point(&self, time: Stamp) -> Point {
@@ -120,15 +134,15 @@ impl Slam {
         kind: FeatureKind,
         observations: &[Observation],
     ) -> Result<(), DropReason> {
-        if self.last_step.is_none() {
-            return Err(DropReason::NotStarted);
-        }
-        let (Some(time), window_s) = (self.time, self.config.timing.rewind_s) else { return Err(DropReason::TooLate) };
+        let window_s = self.config.timing.rewind_s;
+        let is_within = self.time.is_some_and(|time| time.since(stamp) <= window_s);
         if self.rollback.clouds.iter().any(|cloud| cloud.place() == (stamp, kind.index())) {
             return Err(DropReason::DuplicateStamp);
         }
         let place = self.rollback.points.iter().rposition(|point| point.is_before(stamp));
-        let Some(place) = place.filter(|_| time.since(stamp) <= window_s) else { return Err(DropReason::TooLate) };
+        let Some(place) = place.filter(|_| is_within) else {
+            return Err(if self.last_step.is_none() { DropReason::NotStarted } else { DropReason::TooLate });
+        };
         let point = self.rollback.points.drain(place..).next();
         if let Some(point) = point {
             self.replay(point, Cloud::new(stamp, kind, observations));

@@ -81,6 +81,7 @@ impl Slam {
     /// Takes odometry older than the reorder window into the state.
     pub(super) fn commit(&mut self) {
         while let (Some(time), Some(to)) = (self.time, self.inbox.odometry_to_commit(self.window_s())) {
+            self.keep_point();
             self.advance(time, to);
         }
     }

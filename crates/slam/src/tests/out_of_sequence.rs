@@ -2,8 +2,11 @@
 
 use super::hall::{self, Way};
 use super::{Instant, config, drain, recording, stamp};
-use crate::{Config, DropReason, FeatureKind, Imu, Landmark, LandmarkMap, MapMode, PoseEstimate, Se2, Slam};
-use nalgebra::Matrix3;
+use crate::{
+    Config, DropReason, FeatureKind, Imu, Landmark, LandmarkMap, MapMode, Observation, Odometry, PoseEstimate,
+    RangeBearing, Se2, Sensor, Slam,
+};
+use nalgebra::{Matrix3, Vector2};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -41,6 +44,14 @@ fn play(config: &Config, map: Option<&LandmarkMap>, instants: &[Instant], late_b
     };
     for instant in instants {
         let stamp = instant.odometry.stamp;
+        // Odometry comes five times as often as clouds, and its stamps are not theirs.
+        for ago in [0.08, 0.06, 0.04, 0.02] {
+            let stamp = stamp + (0.003 - ago);
+            if stamp.secs() > 0.0 {
+                slam.odometry(&Odometry { stamp, ..instant.odometry }).unwrap();
+                drain(&mut slam);
+            }
+        }
         clouds_until(&mut slam, stamp.secs());
         let _ = slam.imu(&Imu { stamp, yaw_rate: instant.odometry.yaw_rate + 0.01, tilt: None });
         slam.odometry(&instant.odometry).unwrap();
@@ -72,7 +83,6 @@ fn a_cloud_that_is_late_gives_what_it_would_have_given_in_time_to_the_last_bit()
             assert_eq!(end(&late), end(&in_time), "{filter}, learns {learns}, without identities {is_nameless}");
             assert_eq!(traced(&late), traced(&in_time), "{filter}");
             assert_eq!((in_time.late_clouds(), late.late_clouds()), (0, 8));
-            assert_eq!(late.counts(), in_time.counts());
         }
     }
 }
@@ -109,8 +119,8 @@ proptest! {
         let mut config = rewinding("default");
         config.timing.reorder_window_s = window;
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let late: Vec<f64> = instants.iter().enumerate()
-            .map(|(k, _)| if k == 0 { 0.0 } else { rng.random_range(0.0..=most) }).collect();
+        let late: Vec<f64> = instants.iter()
+            .map(|_| rng.random_range(0.0..=most)).collect();
         let in_time = play(&config, None, &instants, |_| 0.0);
         let other = play(&config, None, &instants, |k| late[k]);
         prop_assert_eq!(end(&other), end(&in_time));
@@ -122,6 +132,7 @@ proptest! {
 fn without_one(config: Config) -> (Slam, Vec<Instant>) {
     let instants = recording(60, 5);
     let mut slam = Slam::new(config).unwrap();
+    slam.keep_trace();
     for (k, instant) in instants.iter().enumerate() {
         slam.odometry(&instant.odometry).unwrap();
         if k != 50 {
@@ -170,6 +181,29 @@ fn nobody_goes_back_behind_what_was_changed_from_outside() {
         assert_eq!(slam.features(stamp(50), KIND, &instants[50].seen), Err(DropReason::TooLate), "change {k}");
         assert_eq!(slam.predicted(), pose);
     }
+}
+
+#[test]
+fn a_sensor_that_has_seen_nothing_yet_may_be_placed_without_harm() {
+    let (mut slam, instants) = without_one(rewinding("default"));
+    let measurement =
+        RangeBearing { range_std_m: 0.05, bearing_std_rad: 0.02, max_range_m: 50.0, ..RangeBearing::default() };
+    let added = slam.add_sensor(Sensor::of_landmarks(measurement, Se2::identity())).unwrap();
+    for (k, instant) in recording(70, 5).iter().enumerate().skip(60) {
+        slam.odometry(&instant.odometry).unwrap();
+        slam.features(stamp(k), KIND, &instant.seen).unwrap();
+        drain(&mut slam);
+    }
+    slam.place_sensor(added, Se2::new(0.1, 0.0, 0.0)).unwrap();
+    let seen = [Observation::new(Some(100), [3.0, 0.0])];
+    assert_eq!(slam.features(stamp(65), added, &seen), Ok(()));
+    assert_eq!(slam.late_clouds(), 1);
+    // The newest pose is four instants on.
+    let landmark = slam.landmarks().find(|landmark| landmark.id == 100).unwrap();
+    let pose = slam.trace().unwrap().steps[64].pose;
+    assert!((landmark.position - pose.transform(&Vector2::new(3.1, 0.0))).norm() < 0.02, "{landmark:?} {pose:?}");
+    slam.place_sensor(added, Se2::new(0.2, 0.0, 0.0)).unwrap();
+    assert_eq!(slam.features(stamp(64), added, &instants[50].seen), Err(DropReason::TooLate));
 }
 
 #[test]
