@@ -84,7 +84,7 @@ impl StaticTransforms {
 }
 
 /// A leading slash, as ROS 1 wrote it, does not count.
-fn plain(frame: &str) -> &str {
+pub(crate) fn plain(frame: &str) -> &str {
     frame.strip_prefix('/').unwrap_or(frame)
 }
 

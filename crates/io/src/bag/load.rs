@@ -5,8 +5,9 @@ use super::cdr::{self, CdrError};
 use super::metadata;
 use super::params;
 use super::read::{BagReader, Topic};
+use super::seated::{Told, seat_of};
 use super::topics::{Role, Topics, roles_of};
-use crate::convert::{self, Expected, Frame, Frames, Refusal, pose_of, stamp_of};
+use crate::convert::{self, Expected, Frame, Frames, Refusal, Seat, pose_of, stamp_of};
 use crate::files::folder_of;
 use crate::geodesy::Datum;
 use crate::messages::{
@@ -34,7 +35,8 @@ pub const BAD_TRUTH: &str = "bad_truth";
 ///
 /// Messages pass the checks of [`crate::convert`], as those of a node do, and are counted in [`Recording::dropped`]
 /// under the same words. Frames are those that [`Topics::frames`] states, else those of `params.yaml`, else those of
-/// the first message of each topic: a frame that changes within the bag is refused.
+/// the first message of each topic: a frame that changes within the bag is refused. Where `params.yaml` does not say where
+/// the sensor sits, `/tf_static` does, as for a node.
 ///
 /// # Errors
 /// Nothing can be read, or a topic that was asked for is not there.
@@ -62,11 +64,13 @@ impl Loading {
         let name = if path.is_dir() { path.file_name() } else { path.file_stem() };
         let name = name.map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
         let mut recording = Recording { name, ..Recording::default() };
-        let noted_frames = read_notes(path, &bag, &mut recording)?;
+        let Notes { frames, states_mount } = read_notes(path, &bag, &mut recording)?;
         warn_of_topics(bag.topics(), &roles, &mut recording);
 
+        let frames = topics.frames.clone().or(frames);
+        let told = if states_mount { Told::Nothing { sentence: None } } else { seat_of(&mut bag, &roles, &frames) };
         bag.select(&roles.iter().map(Option::is_some).collect::<Vec<_>>());
-        let intake = Intake::new(recording, topics.frames.clone().or(noted_frames));
+        let intake = Intake::new(recording, frames, told);
         Ok(Self { path: path.to_owned(), bag, roles, intake, problems: Problems::default() })
     }
 
@@ -155,7 +159,7 @@ pub struct HeardTruth(Intake);
 
 impl Default for HeardTruth {
     fn default() -> Self {
-        Self(Intake::new(Recording::default(), Frames::default()))
+        Self(Intake::new(Recording::default(), Frames::default(), Told::Nothing { sentence: None }))
     }
 }
 
@@ -183,13 +187,29 @@ struct Intake {
     sensor: Expected,
     imu: Expected,
     truth: Expected,
+    /// Where the sensor sits, if `/tf_static` has said so.
+    seat: Option<Seat>,
     /// The first fix.
     datum: Option<Datum>,
 }
 
 impl Intake {
-    fn new(recording: Recording, frames: Frames) -> Self {
+    fn new(mut recording: Recording, mut frames: Frames, told: Told) -> Self {
+        let seat = match told {
+            Told::Seat { seat, frame, sentence } => {
+                let sensor = &mut recording.config.get_or_insert_default().sensor;
+                (sensor.x_m, sensor.y_m, sensor.yaw_rad) = (seat.mount.p.x, seat.mount.p.y, seat.mount.theta);
+                recording.warnings.push(sentence);
+                frames.sensor_frame = Some(frame);
+                Some(seat)
+            }
+            Told::Nothing { sentence } => {
+                recording.warnings.extend(sentence);
+                None
+            }
+        };
         Self {
+            seat,
             preferred: recording.config.as_ref().map_or(FeatureKind::default(), |config| config.sensor.kind),
             recording,
             odom: Expected::new("odom_frame", frames.odom_frame),
@@ -221,7 +241,13 @@ impl Intake {
             }
             Role::Features => {
                 let message: PointCloud2 = cdr::decode(bytes)?;
-                let features = convert::features(&message, &or_base(&self.sensor, &self.base), self.preferred)?;
+                let features = match &self.seat {
+                    Some(seat) => {
+                        convert::check_frame("frame_id", &message.header.frame_id, self.sensor.frame().as_slice())?;
+                        convert::seated_features(&message, self.preferred, seat)?
+                    }
+                    None => convert::features(&message, &or_base(&self.sensor, &self.base), self.preferred)?,
+                };
                 self.sensor.learn(&message.header.frame_id);
                 return Ok(Some(Input::Features(features)));
             }
@@ -270,9 +296,16 @@ fn true_pose(type_name: &str, bytes: &[u8]) -> Result<PoseStamped, CdrError> {
     }
 }
 
-/// What is known beside the messages: the parameter file, whose frames are returned, and what a conversion has noted
-/// in `metadata.yaml`.
-fn read_notes(path: &Path, bag: &BagReader, recording: &mut Recording) -> Result<Frames, OpenError> {
+/// What a parameter file says besides the settings.
+#[derive(Default)]
+struct Notes {
+    frames: Frames,
+    /// Whether it says where the sensor sits.
+    states_mount: bool,
+}
+
+/// What is known beside the messages: the parameter file, and what a conversion has noted in `metadata.yaml`.
+fn read_notes(path: &Path, bag: &BagReader, recording: &mut Recording) -> Result<Notes, OpenError> {
     for (key, value) in bag.metadata().and_then(|m| m.custom_data.as_ref()).into_iter().flatten() {
         if key == NAME_KEY {
             recording.name.clone_from(value);
@@ -291,11 +324,12 @@ fn read_notes(path: &Path, bag: &BagReader, recording: &mut Recording) -> Result
     };
     match file.and_then(|file| bounds::read_text(file, bounds::TEXT)) {
         Ok(text) => {
-            let config = params::from_yaml(&text).map_err(|problem| OpenError::bag(&params, problem))?;
-            recording.config = Some(config);
-            params::frames_from_yaml(&text, params::NODE).map_err(|problem| OpenError::bag(&params, problem))
+            let bad = |problem| OpenError::bag(&params, problem);
+            recording.config = Some(params::from_yaml(&text).map_err(bad)?);
+            let frames = params::frames_from_yaml(&text, params::NODE).map_err(bad)?;
+            Ok(Notes { frames, states_mount: params::states_mount(&text).map_err(bad)? })
         }
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Frames::default()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Notes::default()),
         Err(error) => Err(OpenError::io(&params, error)),
     }
 }

@@ -108,3 +108,96 @@ fn truth_is_checked_as_input_is() {
     assert_eq!(recording.truth, [(at(5), Se2::new(1.0, 2.0, 0.5))]);
     assert_eq!(dropped(&recording), [("bad_orientation", 2), ("bad_stamp", 1), ("bad_truth", 1), ("unknown_frame", 1)]);
 }
+
+/// A bag of one odometry message, of transforms that come `after` so many clouds, and of three clouds in `lidar`, each of
+/// one thing 2 m ahead of the sensor.
+fn seated(transforms: &[(&str, &str, [f64; 3], f64)], after: usize, parameters: &str) -> Recording {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bag");
+    let mut bag = BagWriter::create(&path, Existing::Refuse).unwrap();
+    let odom = bag.add_topic::<Odometry>("/odom", Qos::RELIABLE).unwrap();
+    let tf = bag.add_topic::<TfMessage>("/tf_static", Qos::LATCHED).unwrap();
+    let features = bag.add_topic::<PointCloud2>("/features", Qos::RELIABLE).unwrap();
+    let transforms = transforms.iter().map(|(parent, child, [x, y, yaw], pitch)| {
+        let rotation = nalgebra::UnitQuaternion::from_euler_angles(0.0, *pitch, *yaw);
+        let mut transform = crate::messages::TransformStamped {
+            header: header(Stamp::default(), parent),
+            child_frame_id: (*child).into(),
+            ..Default::default()
+        };
+        (transform.transform.translation.x, transform.transform.translation.y) = (*x, *y);
+        let q = &mut transform.transform.rotation;
+        (q.x, q.y, q.z, q.w) = (rotation.i, rotation.j, rotation.k, rotation.w);
+        transform
+    });
+    let message = TfMessage { transforms: transforms.collect() };
+    bag.write(odom, at(0), &odometry(0, "odom", "base_link")).unwrap();
+    for k in 0..3 {
+        if k == after {
+            bag.write(tf, at(50 * k as i64), &message).unwrap();
+        }
+        let seen = lienav_slam::Features {
+            stamp: at(100 * k as i64),
+            kind: FeatureKind::RelativePosition,
+            observations: vec![lienav_slam::Observation::new(Some(4), [2.0, 0.0])],
+        };
+        bag.write(features, at(100 * k as i64 + 60), &convert::features_message(&seen, "lidar")).unwrap();
+    }
+    if !parameters.is_empty() {
+        bag.add_file(params::FILE_NAME, parameters).unwrap();
+    }
+    bag.finish().unwrap();
+    load(&path, &Topics::default()).unwrap()
+}
+
+fn place_of(recording: &Recording) -> Option<[f64; 3]> {
+    let sensor = &recording.config.as_ref()?.sensor;
+    Some([sensor.x_m, sensor.y_m, sensor.yaw_rad])
+}
+
+fn clouds(recording: &Recording) -> usize {
+    recording.inputs.iter().filter(|input| matches!(input, Input::Features(_))).count()
+}
+
+#[test]
+fn where_the_sensor_sits_is_read_from_tf_static_also_through_frames_and_when_it_comes_late() {
+    let chain = [("base_link", "mast", [0.1, 0.2, 0.0], 0.0), ("mast", "lidar", [0.2, 0.0, 0.5], 0.0)];
+    for after in 0..3 {
+        let recording = seated(&chain, after, "");
+        let place = place_of(&recording).unwrap();
+        assert!(place.iter().zip([0.3, 0.2, 0.5]).all(|(a, b)| (a - b).abs() < 1e-12), "{place:?}");
+        assert_eq!((clouds(&recording), recording.dropped.len()), (3, 0));
+        let said = "the sensor sits at x 0.300 y 0.200 yaw 0.500, as /tf_static says (base_link -> lidar)";
+        assert_eq!(recording.warnings, [said]);
+    }
+}
+
+#[test]
+fn parameters_override_tf_static() {
+    let chain = [("base_link", "lidar", [0.3, 0.2, 0.5], 0.0)];
+    let recording = seated(&chain, 0, "/**: {ros__parameters: {sensor: {x_m: 0.7}}}");
+    assert_eq!((place_of(&recording), recording.warnings.len()), (Some([0.7, 0.0, 0.0]), 0));
+    let recording = seated(&chain, 0, "/**: {ros__parameters: {sensor: {max_range_m: 9.0}}}");
+    assert_eq!(place_of(&recording), Some([0.3, 0.2, 0.5]));
+    assert_eq!(recording.config.unwrap().sensor.max_range_m, 9.0);
+}
+
+#[test]
+fn readings_of_a_sensor_that_leans_are_levelled() {
+    let recording = seated(&[("base_link", "lidar", [0.3, 0.0, 0.0], 0.5)], 0, "");
+    let Some(Input::Features(features)) = recording.inputs.iter().find(|input| matches!(input, Input::Features(_)))
+    else {
+        panic!("{recording:?}");
+    };
+    let seen = features.observations[0].value.xy();
+    assert!((seen.x - 2.0 * 0.5f64.cos()).abs() < 1e-12 && seen.y.abs() < 1e-12, "{seen}");
+}
+
+#[test]
+fn a_frame_that_no_transform_joins_to_the_base_is_said() {
+    let recording = seated(&[("base_link", "camera", [0.3, 0.0, 0.0], 0.0)], 0, "");
+    assert_eq!((place_of(&recording), clouds(&recording)), (None, 3));
+    let said = "nothing on /tf_static joins 'base_link' to 'lidar': the sensor is taken to sit at the base; if it does \
+                not, set sensor.x_m, sensor.y_m and sensor.yaw_rad";
+    assert_eq!(recording.warnings, [said]);
+}

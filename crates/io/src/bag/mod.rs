@@ -14,6 +14,7 @@ mod read;
 mod read_mcap;
 mod read_sqlite;
 pub mod schema;
+mod seated;
 mod topics;
 mod unpack;
 mod write;

@@ -25,6 +25,19 @@ pub fn from_yaml(text: &str) -> Result<Config, String> {
     Ok(config)
 }
 
+/// Whether a parameter file says where the sensor of the filter's settings sits.
+///
+/// # Errors
+/// As of [`from_yaml`].
+pub fn states_mount(text: &str) -> Result<bool, String> {
+    // Of a sensor that sits where no other does, all that the file does not state stays.
+    let mut unstated = Config::default();
+    (unstated.sensor.x_m, unstated.sensor.y_m, unstated.sensor.yaw_rad) = (-0.917_134_1, 0.571_823_3, 0.391_472_9);
+    let read = overlay(&unstated, text, NODE).map_err(|e| e.to_string())?;
+    let place = |config: &Config| (config.sensor.x_m, config.sensor.y_m, config.sensor.yaw_rad);
+    Ok(place(&read) != place(&unstated))
+}
+
 /// The frames that a parameter file states for `node`.
 ///
 /// # Errors
@@ -44,6 +57,14 @@ mod tests {
         config.initial.yaw_rad = -2.910157;
         config.sensor.x_m = 0.1 + 0.2;
         assert_eq!(from_yaml(&to_yaml(&config)), Ok(config));
+    }
+
+    #[test]
+    fn a_place_counts_as_stated_where_any_number_of_it_is() {
+        let states = |text: &str| states_mount(text).unwrap();
+        assert!(states(&to_yaml(&Config::default())));
+        assert!(states("/**: {ros__parameters: {sensor: {yaw_rad: 0.0}}}") && states("sensor.x_m: 0.1"));
+        assert!(!states("/**: {ros__parameters: {sensor: {kind: range_bearing}}}") && !states("gate.probability: 0.9"));
     }
 
     #[test]
