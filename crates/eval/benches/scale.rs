@@ -26,6 +26,12 @@ struct Row {
     beside_s: f64,
 }
 
+/// What the system says of the memory of this process.
+fn memory(what: &str) -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    status.lines().find(|line| line.starts_with(what)).unwrap_or_default().to_owned()
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let value = |name: &str| arguments.iter().position(|word| word == name).and_then(|k| arguments.get(k + 1));
@@ -63,6 +69,7 @@ fn main() {
             }
             Err(_) => open_with(scenario, &Topics::default()).expect("it is neither a scenario nor a source"),
         };
+        println!("<!-- with the recording, {} -->", memory("VmRSS"));
         for (rows, (filter, parts)) in rows.iter_mut().zip(&methods) {
             let config = recording.config.clone().unwrap_or_default();
             let mut config = Config { filter: filter.clone(), ..config };
@@ -84,8 +91,7 @@ fn main() {
             print_row(&format!("{filter} {parts}, seed {seed}"), &rows[rows.len() - 1..]);
         }
     }
-    let memory = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    println!("{}", memory.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_default());
+    println!("{}", memory("VmHWM"));
     for (rows, (filter, parts)) in rows.iter().zip(&methods) {
         print_row(&format!("{filter} {parts}"), rows);
     }

@@ -57,6 +57,7 @@
 
 #![forbid(unsafe_code)]
 
+mod ask;
 mod chain;
 mod factor;
 mod near;

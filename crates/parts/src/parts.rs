@@ -1,5 +1,6 @@
 //! A filter's map, part by part.
 
+use super::ask::near;
 use super::near::{Near, Room};
 use super::part::{Gaussian, Part};
 use super::problem::{FULLY, NEARLY, Placed, Problem, Solution, SolveError, Start};
@@ -11,8 +12,6 @@ use nalgebra::{Matrix2, Vector2};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// Landmarks near the robot whose joint covariance the closed parts are asked for.
-const NEAR: usize = 100;
 /// As many are carried from a part to the next until more are asked for.
 const CARRIED: usize = 48;
 /// Clouds from the question what is near to the answer.
@@ -380,7 +379,13 @@ impl Parts {
         self.begun_at = self.clouds;
         let due = self.clouds + SOLVE_CLOUDS + problem.parts.len() as u64 / 10;
         let most = MERGED * self.local_features;
-        self.solving = Some((due, Job::new(self.worker, move || problem.reduced(most).solve())));
+        // The solution before the one in force has to be gone before there is a third.
+        let old = self.old.take();
+        let work = move || {
+            drop(old);
+            problem.reduced(most).solve()
+        };
+        self.solving = Some((due, Job::new(self.worker, work)));
     }
 
     fn take_solution(&mut self, mut solution: Solution) {
@@ -462,63 +467,4 @@ fn is_long(local: &LocalMap<'_>) -> bool {
 fn empty(start: &Start) -> Problem {
     let bases = vec![start.pose()];
     Problem { start: start.clone(), parts: Vec::new(), bases, landmarks: Vec::new(), closed: 0, tolerance: NEARLY }
-}
-
-/// What the closed parts know of the last base and of what is near the robot: of the solution, and of the parts that
-/// were closed after it was begun. `robot` is seen from the base; `open` are landmarks of the open part.
-fn near(
-    start: &Start,
-    solution: Option<&Solution>,
-    chain: &[Placed],
-    (robot, place): (&Se2, &Vector2<f64>),
-    open: &HashSet<usize>,
-) -> Option<Near> {
-    let of_chain: HashSet<usize> = chain.iter().flat_map(|placed| placed.landmarks.iter().copied()).collect();
-    let mut radius = f64::INFINITY;
-    let mut wanted = HashSet::new();
-    let mut known = match solution {
-        None => Near::start(start),
-        Some(solution) => {
-            let (chosen, covered) = nearest(solution, place, NEAR);
-            radius = covered;
-            wanted.extend(chosen);
-            let mut numbers: Vec<usize> = wanted
-                .iter()
-                .chain(open)
-                .chain(&of_chain)
-                .copied()
-                .filter(|number| *number < solution.landmarks.len())
-                .collect();
-            numbers.sort_unstable();
-            numbers.dedup();
-            Near::of_solution(solution, numbers)
-        }
-    };
-    for (k, placed) in chain.iter().enumerate() {
-        let is_last = k + 1 == chain.len();
-        let keeps = |number: usize, seen: &Vector2<f64>| {
-            !is_last || wanted.contains(&number) || open.contains(&number) || (seen - robot.p).norm() <= radius
-        };
-        known = known.after(&placed.part, &placed.landmarks, keeps)?;
-    }
-    known.covers = (*place, radius);
-    Some(known)
-}
-
-/// The `count` landmarks nearest to a place, and how far around it there are no others.
-fn nearest(solution: &Solution, place: &Vector2<f64>, count: usize) -> (Vec<usize>, f64) {
-    if solution.landmarks.len() <= count {
-        return ((0..solution.landmarks.len()).collect(), f64::INFINITY);
-    }
-    let mut radius = 4.0;
-    let mut found = Vec::new();
-    while found.len() < count && radius < 1e6 {
-        radius *= 1.6;
-        found.clear();
-        solution.hash.within(place, radius, |index, square| found.push((square, index as usize)));
-    }
-    found.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let covered = found.get(count).map_or(radius, |(square, _)| square.sqrt());
-    found.truncate(count);
-    (found.into_iter().map(|(_, index)| index).collect(), covered)
 }

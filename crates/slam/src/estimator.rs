@@ -1,16 +1,15 @@
 //! The filter itself: a state, moved by increments and corrected by clouds of features.
 
+mod known;
 mod point;
 
 use super::associate::Evidence;
 use super::association::{Memory, MergeRoom, Tally, merge};
 use super::belief::Watch;
 use super::calibration::Calibration;
-use super::delayed;
-use super::enter::{enter_all, leave, leave_all, most_active};
+use super::enter::{leave, leave_all};
 use super::fixed_lag::{Associated, FixedLag};
 use super::inbox::Segment;
-use super::known_map::KnownMap;
 use super::linearized::LinearizedStep;
 use super::motion::Increment;
 use super::noise::{LearnedNoise, NoiseFactors, scaled};
@@ -263,73 +262,6 @@ impl Estimator {
         self.state.mounts = self.model.sensors.mounts(&self.state.calibration);
         self.track_loss.limit_s = config.gate.starvation_limit_s;
         self.fixed_lag.clear();
-    }
-
-    /// Takes over a mode of the map that was another one before.
-    fn change_mode(&mut self, before: MapMode) {
-        if before == MapMode::Mapping {
-            self.drop_candidates();
-        }
-        delayed::give_up(&mut self.state);
-        if before != MapMode::Localization {
-            // What was estimated is known from now on, and its errors are correlated.
-            for i in 0..self.state.features.len() {
-                self.model.known.write(&self.state.landmark(i));
-                self.model.known.correlate();
-            }
-        }
-        match self.model.map.mode {
-            MapMode::Localization => self.state.freeze(),
-            MapMode::Mapping | MapMode::Extend => self.state.thaw(self.filter.coordinates()),
-        }
-        self.enter_whole();
-    }
-
-    /// Forgets what does not count as a landmark yet.
-    fn drop_candidates(&mut self) {
-        for i in (0..self.state.features.len()).rev() {
-            if !self.is_landmark(self.state.features[i].id) {
-                self.state.swap_remove(i);
-            }
-        }
-        self.memory.clear();
-    }
-
-    /// The landmarks that are known from now on. What the filter has mapped by itself is forgotten, and the pose is taken
-    /// as independent of the map.
-    pub fn set_map(&mut self, map: LandmarkMap) {
-        self.settle();
-        self.fixed_lag.clear();
-        for i in (0..self.state.features.len()).rev() {
-            self.state.swap_remove(i);
-        }
-        self.model.known = KnownMap::new(map);
-        self.watch = Watch::default();
-        self.enter_whole();
-    }
-
-    /// The known map with what was learned of it, and with the joint covariance if the filter has it of all landmarks.
-    pub fn known_map(&self) -> LandmarkMap {
-        let mut known = self.model.known.clone();
-        let is_frozen = self.model.map.mode == MapMode::Localization;
-        if !is_frozen {
-            let of_landmarks = |i: &usize| !self.state.features[*i].is_viewpoint;
-            (0..self.state.features.len()).filter(of_landmarks).for_each(|i| known.write(&self.state.landmark(i)));
-        }
-        let mut map = known.to_map();
-        let is_correlated = !is_frozen || known.is_correlated();
-        if map.joint.is_none() && is_correlated && map.landmarks.len() == self.state.features.len() {
-            map.joint = Some(self.state.joint_of_places(map.landmarks.iter().map(|landmark| landmark.id)));
-        }
-        map
-    }
-
-    /// Where errors of known landmarks are correlated and all have room, all are in the state.
-    fn enter_whole(&mut self) {
-        let known = &self.model.known;
-        if self.model.map.mode != MapMode::Mapping && known.has_joint() && known.len() <= most_active(&self.model) {
-            enter_all(&mut self.state, known, Stamp::MIN);
-        }
     }
 
     /// Back to the initial pose and an empty map; what was known before stays known.

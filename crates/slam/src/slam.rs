@@ -28,8 +28,7 @@ use super::{
     Filter, GlobalLocalization, Imu, Landmark, Observation, Odometry, PoseEstimate, SPECS, TooManySensors,
 };
 use check::check_pose;
-use intake::unconfirmed;
-use lienav_base::clock::{CONFIRMATIONS, ClockGuard, Limits, Verdict};
+use lienav_base::clock::{CONFIRMATIONS, ClockGuard};
 use lienav_base::settings::check_change;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
@@ -317,22 +316,6 @@ impl Slam {
 
     fn check_enabled(&self) -> Result<(), DropReason> {
         if self.enabled { Ok(()) } else { Err(DropReason::Disabled) }
-    }
-
-    fn limits(&self) -> Limits {
-        let timing = &self.config.timing;
-        // What may be reordered is not of another clock.
-        let most = self.window_s().max(timing.rewind_s);
-        Limits { max_ahead_s: timing.max_ahead_s, jump_back_s: timing.jump_back_s.max(most) }
-    }
-
-    /// Clouds and inertial samples have to be of the clock that the odometry has.
-    fn check_follower(&mut self, stamp: Stamp) -> Result<(), DropReason> {
-        match self.guard.judge_follower(stamp, &self.limits()) {
-            Verdict::Stray { is_ahead } => Err(unconfirmed(is_ahead)),
-            Verdict::SecondClock => Err(DropReason::SecondClock),
-            _ => Ok(()),
-        }
     }
 
     /// Keeps pose and map; the next odometry starts the clock anew.

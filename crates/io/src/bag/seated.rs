@@ -47,7 +47,7 @@ pub fn seat_of(bag: &mut BagReader, roles: &[Option<Role>], frames: &Frames) -> 
 
 fn search(bag: &mut BagReader, roles: &[Option<Role>], is_static: &[bool], mut base: Option<String>) -> Told {
     let (mut tree, mut frame, mut refused) = (StaticTransforms::default(), None, None);
-    while let Some(record) = bag.next() {
+    for record in bag.by_ref() {
         // What cannot be read is counted where the bag is.
         if is_static[record.topic] {
             let message = cdr::decode::<TfMessage>(&record.data);

@@ -7,7 +7,7 @@ use crate::early;
 use crate::inbox::MAX_SEGMENT_S;
 use crate::spikes;
 use crate::{DropReason, Odometry, TimeJump};
-use lienav_base::clock::Verdict;
+use lienav_base::clock::{Limits, Verdict};
 use lienav_base::stamp::Stamp;
 
 impl Slam {
@@ -34,6 +34,22 @@ impl Slam {
             }
         }
         self.queue_odometry(&odometry)
+    }
+
+    pub(super) fn limits(&self) -> Limits {
+        let timing = &self.config.timing;
+        // What may be reordered is not of another clock.
+        let most = self.window_s().max(timing.rewind_s);
+        Limits { max_ahead_s: timing.max_ahead_s, jump_back_s: timing.jump_back_s.max(most) }
+    }
+
+    /// Clouds and inertial samples have to be of the clock that the odometry has.
+    pub(super) fn check_follower(&mut self, stamp: Stamp) -> Result<(), DropReason> {
+        match self.guard.judge_follower(stamp, &self.limits()) {
+            Verdict::Stray { is_ahead } => Err(unconfirmed(is_ahead)),
+            Verdict::SecondClock => Err(DropReason::SecondClock),
+            _ => Ok(()),
+        }
     }
 
     /// Takes in odometry of the clock in force.

@@ -1,0 +1,61 @@
+use super::super::synthetic;
+use super::*;
+
+#[test]
+fn there_is_an_estimate_and_a_time_for_each_cloud_also_for_one_that_waits_at_the_end() {
+    let recording = synthetic::recording(300, 4);
+    let clouds = recording.inputs.iter().filter(|input| matches!(input, Input::Features(_))).count();
+    let mut seen = 0;
+    let run = run(&recording, &Config::default(), |done| seen = done).unwrap();
+    assert_eq!((run.estimates.len(), run.step_us.len(), seen), (clouds, clouds, recording.inputs.len()));
+    assert!(run.step_us.iter().all(|&time| time > 0.0));
+    assert_eq!(run.landmarks.len(), recording.true_landmarks.len());
+}
+
+#[test]
+fn what_the_source_dropped_and_what_the_filter_dropped_are_added_up() {
+    let mut recording = synthetic::recording(50, 4);
+    recording.dropped = [("gated".to_owned(), 2), ("unknown_barcode".to_owned(), 5)].into();
+    recording.warnings.push("the bag ends early".into());
+    let repeated = recording.inputs[0].clone();
+    recording.inputs.insert(1, repeated);
+    let run = run(&recording, &Config::default(), |_| ()).unwrap();
+    assert_eq!(run.dropped.get("unknown_barcode"), Some(&5));
+    assert_eq!(run.dropped.get("duplicate_stamp"), Some(&1));
+    assert!(run.dropped["gated"] >= 2);
+    assert_eq!(run.warnings, ["the bag ends early"]);
+}
+
+#[test]
+fn twice_the_same_input_is_twice_the_same_run_to_the_last_bit() {
+    let recording = synthetic::recording(300, 9);
+    for filter in ["reduced", "ekf", "fe-ekf"] {
+        let config = Config { filter: filter.into(), ..Config::default() };
+        let (a, b) = (run(&recording, &config, |_| ()).unwrap(), run(&recording, &config, |_| ()).unwrap());
+        assert_eq!((a.estimates, a.landmarks), (b.estimates, b.landmarks));
+    }
+}
+
+#[test]
+fn a_map_too_small_for_the_run_is_a_warning() {
+    let mut recording = synthetic::recording(300, 4);
+    // One landmark at a time, as a robot meets them that drives through a building.
+    for (k, input) in recording.inputs.iter_mut().enumerate() {
+        if let Input::Features(cloud) = input {
+            let in_view = cloud.observations.get(k / 80).copied();
+            cloud.observations = in_view.into_iter().collect();
+        }
+    }
+    let mut config = Config::default();
+    let warnings = |config: &Config| run(&recording, config, |_| ()).unwrap().warnings.join("\n");
+    assert_eq!(warnings(&config), "");
+    config.map.max_features = 1;
+    let found = warnings(&config);
+    assert!(found.contains("the map is full (1 features)") && found.contains("map.max_features"), "{found}");
+}
+
+#[test]
+fn a_filter_nobody_knows_is_an_error() {
+    let config = Config { filter: "kalman".into(), ..Config::default() };
+    assert!(run(&synthetic::recording(2, 1), &config, |_| ()).is_err());
+}
