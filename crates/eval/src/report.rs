@@ -5,7 +5,7 @@ use super::consistency::{BAND_PROBABILITY, POSE_DOF, chi_squared_band, fraction_
 use super::errors::{Errors, mean};
 use super::fixes::FixErrors;
 use super::motions::MotionConsistency;
-use super::run::{Run, Update};
+use super::run::{Run, StartBelief, Update};
 use lienav_slam::{LearnedNoise, LearnedSensor};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -42,6 +42,10 @@ pub struct Report {
     /// What was learned of the noise, as known at the end; where nothing is learned, the key is not there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<LearnedNoise>,
+
+    /// What was believed of the start; where it is not known, the key is not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<StartBelief>,
 
     /// Where the input came from.
     pub source: String,
@@ -137,6 +141,7 @@ impl Report {
                 .map(|c| (c.parameter.word(), Calibrated { value: c.value, sigma: c.std }))
                 .collect(),
             noise: run.noise.clone(),
+            start: run.start,
             source: run.source.clone(),
             steps_without_truth: errors.steps_without_truth,
             aligned_landmark_rmse_m: errors.aligned_landmark_rmse(),
@@ -188,6 +193,7 @@ pub fn to_text(reports: &[Report]) -> String {
         let reasons: Vec<String> = report.dropped.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
         let reasons = if reasons.is_empty() { "nothing".to_owned() } else { reasons.join(", ") };
         let _ = writeln!(text, "\ndropped by {}: {reasons}", report.filter);
+        text += &report.start.map(|start| of_start(&report.filter, &start)).unwrap_or_default();
         if !report.calibration.is_empty() {
             let one = |(word, c): (&&str, &Calibrated)| format!("{word} {:.4} ± {:.4}", c.value, c.sigma);
             let found: Vec<String> = report.calibration.iter().map(one).collect();
@@ -202,6 +208,17 @@ pub fn to_text(reports: &[Report]) -> String {
         text += &of_motions(&report.filter, &report.motions);
     }
     text
+}
+
+/// What was believed of the start, as a sentence.
+fn of_start(filter: &str, start: &StartBelief) -> String {
+    let StartBelief { is_given, position_std_m, yaw_std_rad } = *start;
+    let belief = match (is_given, position_std_m == 0.0, yaw_std_rad == 0.0) {
+        (false, ..) => "unknown: the robot was searched for in the map".to_owned(),
+        (_, true, true) => "exact".to_owned(),
+        _ => format!("known to {position_std_m} m and {yaw_std_rad} rad"),
+    };
+    format!("the start, as {filter} was told: {belief}\n")
 }
 
 /// What was learned of the noise, in sentences.

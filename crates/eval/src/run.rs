@@ -10,10 +10,11 @@ use lienav_io::recording::{Input, Recording};
 use lienav_lie::Se2;
 use lienav_parts::{Parts, Status, Worker};
 use lienav_slam::{
-    CalibrationEstimate, Config, ConfigError, DropReason, FeatureKind, Filter, Landmark, LandmarkMap, LandmarkMapError,
-    LearnedNoise, MapLandmark, Role, SavedState, Sensor, Slam, Step, Subject,
+    CalibrationEstimate, Config, ConfigError, DropReason, FeatureKind, Filter, InitialConfig, Landmark, LandmarkMap,
+    LandmarkMapError, LearnedNoise, MapLandmark, Role, SavedState, Sensor, Slam, StartMode, Step, Subject,
 };
 use nalgebra::{Matrix2, Matrix3, Vector3};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -33,6 +34,8 @@ pub struct Run {
     /// Landmarks that turned out to be one, in the order of the merges: the identity that is gone, and the one that was
     /// kept. Empty where matches are not kept.
     pub merged: Vec<(u32, u32)>,
+    /// What the filter was told of the start; `None` where it is not known.
+    pub start: Option<StartBelief>,
     /// The map at the end.
     pub landmarks: Vec<Landmark>,
     /// What was calibrated while running, as known at the end.
@@ -51,6 +54,26 @@ pub struct Run {
     pub parts: Option<(Status, f64)>,
     /// Motions with their covariance, at the stamps where they end; empty where they were not asked for.
     pub motions: Motions,
+}
+
+/// What a filter was told of the start. A start that is believed more than it is right is in every error and in the NEES
+/// of the pose from then on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct StartBelief {
+    /// Whether a pose was given; otherwise the robot was searched for.
+    pub is_given: bool,
+    /// The standard deviation of each coordinate, m; 0 is exact.
+    pub position_std_m: f64,
+    /// That of the heading, rad.
+    pub yaw_std_rad: f64,
+}
+
+impl StartBelief {
+    /// As configured.
+    pub fn of(initial: &InitialConfig) -> Self {
+        let &InitialConfig { mode, position_std_m, yaw_std_rad, .. } = initial;
+        Self { is_given: mode != StartMode::Unknown, position_std_m, yaw_std_rad }
+    }
 }
 
 /// The pose after one cloud of features.
@@ -351,6 +374,7 @@ impl Session {
         Run {
             source: String::new(),
             filter: slam.config().filter.clone(),
+            start: Some(StartBelief::of(&slam.config().initial)),
             landmarks,
             calibration: slam.calibration().collect(),
             noise: slam.learned_noise(),

@@ -49,6 +49,7 @@ pub(super) fn run(steps: usize, seed: u64) -> (Run, Truth) {
         estimates,
         matches: Vec::new(),
         merged: Vec::new(),
+        start: None,
         calibration: Vec::new(),
         noise: None,
         gate_openings: 0,
