@@ -96,7 +96,7 @@ settings! {
     /// to gravity. How far it moves is learned from the innovations.
     pub struct MotionConfig {
         /// Gravity corrects roll and pitch this often, s.
-        correct_every_s: f64 = 0.05, within 1e-4..=1.0, unit "s", runtime;
+        correct_every_s: f64 = 0.1, within 1e-4..=1.0, unit "s", runtime;
         /// The sensor's position is the integral of its velocity that forgets with this time constant, s.
         leak_s: f64 = 1.0, within SECONDS, unit "s", runtime;
         /// How long that position remembers itself, s.
