@@ -6,13 +6,18 @@ use super::state::{Columns, Covariance, Error, GYRO, NU, RHO, SIZE, State, XI};
 use nalgebra::{Matrix3, SVector, Vector3};
 
 impl State {
-    /// p = 0, with variances `believed` by axis over the interval since the last correction.
+    /// p = 0, with variances `believed` by axis over the interval since the last correction. The gyroscope's bias
+    /// about the axis `considered`, a unit vector of the body, is left as it is (Schmidt–Kalman update).
     ///
     /// # Errors
     /// No positive definite innovation covariance.
-    pub fn correct_position(&mut self, believed: &Vector3<f64>) -> Result<(), DropReason> {
+    pub fn correct_position(
+        &mut self,
+        believed: &Vector3<f64>,
+        considered: Option<&Vector3<f64>>,
+    ) -> Result<(), DropReason> {
         let residual = -self.position;
-        self.correct_to_zero(RHO, residual, believed)
+        self.correct_to_zero(RHO, residual, believed, considered)
     }
 
     /// Zero-velocity update: v = 0, with a variance by axis over the interval since the last correction.
@@ -21,7 +26,7 @@ impl State {
     /// No positive definite innovation covariance.
     pub fn correct_velocity(&mut self, believed: f64) -> Result<(), DropReason> {
         let residual = -self.velocity;
-        self.correct_to_zero(NU, residual, &Vector3::repeat(believed))
+        self.correct_to_zero(NU, residual, &Vector3::repeat(believed), None)
     }
 
     /// The vector x at `at` is zero but for noise. Noise that has no direction is the same in the axes of the truth and
@@ -32,10 +37,22 @@ impl State {
         at: usize,
         residual: Vector3<f64>,
         believed: &Vector3<f64>,
+        considered: Option<&Vector3<f64>>,
     ) -> Result<(), DropReason> {
         let columns: Columns = self.covariance.fixed_columns::<3>(at).into_owned();
         let s = columns.fixed_rows::<3>(at) + Matrix3::from_diagonal(believed);
-        let correction = update(&mut self.covariance, &columns, &s, &residual)?;
+        let before: Matrix3<f64> = self.covariance.fixed_view::<3, 3>(GYRO, GYRO).into_owned();
+        let mut correction = update(&mut self.covariance, &columns, &s, &residual)?;
+        if let Some(axis) = considered {
+            // P of the gain taken, which differs from the best one along the axis alone.
+            let after = self.covariance.fixed_view::<3, 3>(GYRO, GYRO);
+            let shown = axis.dot(&((before - after) * axis));
+            let sum = after + axis * axis.transpose() * shown;
+            self.covariance.fixed_view_mut::<3, 3>(GYRO, GYRO).copy_from(&sum);
+            let left = axis * axis.dot(&correction.fixed_rows::<3>(GYRO));
+            let mut bias = correction.fixed_rows_mut::<3>(GYRO);
+            bias -= left;
+        }
         self.retract(&correction);
         Ok(())
     }

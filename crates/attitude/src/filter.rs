@@ -4,6 +4,7 @@ mod magnetic;
 
 use super::field::FieldWatch;
 use super::gravity_check::GravityCheck;
+use super::leaning::{LEVEL_NOISE_DENSITY, Leaning};
 use super::motion::Motion;
 use super::preintegration::Preintegration;
 use super::rest::Rest;
@@ -53,6 +54,7 @@ pub struct Attitude {
     uncorrected_s: f64,
     motion: Motion,
     rest: Rest,
+    leaning: Leaning,
     /// Whether the last correction found the sensor stationary.
     rested: bool,
     gravity_check: GravityCheck,
@@ -89,6 +91,7 @@ impl Attitude {
             uncorrected_s: 0.0,
             motion: Motion::new(&config.motion),
             rest: Rest::default(),
+            leaning: Leaning::default(),
             rested: false,
             gravity_check: GravityCheck::default(),
             field: FieldWatch::default(),
@@ -234,6 +237,7 @@ impl Attitude {
             self.state.covariance[(GYRO + i, GYRO + i)] += wandered;
         }
         self.motion = Motion::new(&self.config.motion);
+        self.leaning = Leaning::default();
         self.state.forget_motion(self.config.motion.initial_speed, self.config.motion.initial_reach);
         self.samples.restart(sample.angular_velocity);
         self.rest.restart(sample);
@@ -250,6 +254,9 @@ impl Attitude {
             let config = &self.config;
             let (gyro, accel) = (&config.gyroscope, &config.accelerometer);
             self.state.propagate(&self.preintegration, &free_fall, gyro, accel, config.motion.leak_s);
+            if self.leaning.is_level() && !self.rested {
+                self.state.loosen_level_velocity(LEVEL_NOISE_DENSITY.powi(2) * duration);
+            }
             self.preintegration = Preintegration::default();
         }
     }
@@ -283,7 +290,10 @@ impl Attitude {
             let outcome = self.state.correct_bias(self.rest.mean_rate(), variance, self.rest_gate);
             self.note(outcome);
         } else {
-            let outcome = self.state.correct_position(&(self.motion.variance() * of_mean));
+            let up = self.rotation.row(2).transpose();
+            self.leaning.add(duration, &up);
+            let vertical = self.leaning.is_level().then_some(&up);
+            let outcome = self.state.correct_position(&(self.motion.variance() * of_mean), vertical);
             self.note(outcome);
         }
         // Products wear the norm off by less than an ulp each.
@@ -301,6 +311,7 @@ impl Attitude {
         self.state = initial_state(&self.config);
         self.state.set_orientation(orientation, LEVELLED_STD, self.config.initial.yaw_std_rad.max(LEVELLED_STD));
         self.motion = Motion::new(&self.config.motion);
+        self.leaning = Leaning::default();
         self.gravity_check = GravityCheck::default();
         self.rested = false;
         self.refresh_rotation();
@@ -377,6 +388,7 @@ impl Attitude {
         self.settle();
         self.uncorrected_s = 0.0;
         self.motion = Motion::new(&self.config.motion);
+        self.leaning = Leaning::default();
         self.state.forget_motion(self.config.motion.initial_speed, self.config.motion.initial_reach);
         (self.last, self.last_field) = (None, None);
     }

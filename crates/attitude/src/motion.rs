@@ -65,7 +65,7 @@ impl Average {
 pub struct Motion {
     fast: Average,
     slow: Average,
-    /// It was learned from so much motion, s; up to the memory.
+    /// It was learned from so much motion, s.
     seen_s: f64,
 }
 
@@ -84,12 +84,13 @@ impl Motion {
 
     /// Learns from p at the end of `duration` seconds, m, and its variances by axis of the world.
     pub fn learn(&mut self, duration: f64, position: &Vector3<f64>, unknown: &Vector3<f64>, config: &MotionConfig) {
-        self.seen_s = (self.seen_s + duration).min(config.memory_s);
-        // The first value is worth a few independent averages.
-        let memory = self.seen_s.max((4.0 * config.correlation_s).min(config.memory_s)).max(duration);
-        let share = duration / memory;
-        self.fast.learn(duration, share, position, unknown, config);
-        self.slow.learn(duration, share, position, unknown, config);
+        self.seen_s += duration;
+        for average in [&mut self.fast, &mut self.slow] {
+            // The first value is worth a few independent ones.
+            let first = 4.0 * average.correlation_times * config.correlation_s;
+            let memory = self.seen_s.min(config.memory_s).max(first).max(duration);
+            average.learn(duration, duration / memory, position, unknown, config);
+        }
     }
 
     /// The sensor is at rest. Its next motion is taken to be like the last.

@@ -118,6 +118,13 @@ impl State {
         }
     }
 
+    /// The horizontal velocity may have changed by this much, m²/s² by axis.
+    pub fn loosen_level_velocity(&mut self, variance: f64) {
+        for i in NU..NU + 2 {
+            self.covariance[(i, i)] += variance;
+        }
+    }
+
     /// Propagates the covariance over preintegrated samples, which have already moved R, v and p; `leak_s` is L:
     ///
     /// ξ⁺ = ξ − A δb, ν⁺ = ν + T g^ ξ − (g^ B + v̂^ A) δb − A δa, ρ⁺ = ρ k + T (ν k + ν⁺)/2 − p̂^ A δb,
