@@ -4,7 +4,7 @@ mod magnetic;
 
 use super::field::FieldWatch;
 use super::gravity_check::GravityCheck;
-use super::leaning::{LEVEL_NOISE_DENSITY, Leaning};
+use super::leaning::{LEVEL_NOISE_DENSITY, Leaning, UNKNOWN_DRIFT};
 use super::motion::Motion;
 use super::preintegration::Preintegration;
 use super::rest::Rest;
@@ -254,7 +254,9 @@ impl Attitude {
             let config = &self.config;
             let (gyro, accel) = (&config.gyroscope, &config.accelerometer);
             self.state.propagate(&self.preintegration, &free_fall, gyro, accel, config.motion.leak_s);
-            if self.leaning.is_level() && !self.rested {
+            let up = self.rotation.row(2).transpose();
+            let heading_drifts = self.state.gyro_bias_variance(&up) > UNKNOWN_DRIFT.powi(2);
+            if heading_drifts && self.leaning.is_level() && !self.rested {
                 self.state.loosen_level_velocity(LEVEL_NOISE_DENSITY.powi(2) * duration);
             }
             self.preintegration = Preintegration::default();

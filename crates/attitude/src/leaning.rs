@@ -17,6 +17,10 @@ const LEVEL_RAD: f64 = 0.1;
 /// correlation time τ of 5 s, as the simulated vehicles have it.
 pub const LEVEL_NOISE_DENSITY: f64 = 0.3;
 
+/// A standard deviation of the bias about the vertical, rad/s, with which the heading drifts by less than 3° in 5 s.
+/// Where it is better known, slow accelerations show in the innovations, and σ is learned from them.
+pub const UNKNOWN_DRIFT: f64 = 0.01;
+
 /// The mean and the variance of the direction of up in the body's axes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Leaning {

@@ -118,6 +118,11 @@ impl State {
         }
     }
 
+    /// Variance of the gyroscope's bias about a unit vector of the body, rad²/s².
+    pub fn gyro_bias_variance(&self, axis: &Vector3<f64>) -> f64 {
+        axis.dot(&(self.covariance.fixed_view::<3, 3>(GYRO, GYRO) * axis))
+    }
+
     /// The horizontal velocity may have changed by this much, m²/s² by axis.
     pub fn loosen_level_velocity(&mut self, variance: f64) {
         for i in NU..NU + 2 {
