@@ -114,6 +114,6 @@ fn a_wrong_parameter_stops_it_at_start_and_says_which_what_and_what_else() {
     refused(&["gyroscope.delay_s:=5.0"], &["'gyroscope.delay_s' is 5.0", "0 … 0.1"]);
     refused(&["method:=euler"], &["'method' is \"euler\"", "magnus4"]);
     refused(&["mode:=wheels"], &["'mode' is \"wheels\"", "dynamics"]);
-    refused(&["motion.gate_probability:=.nan"], &["'motion.gate_probability' is NaN"]);
+    refused(&["rest.gate_probability:=.nan"], &["'rest.gate_probability' is NaN"]);
     refused(&["mode:=dynamics", "body.izz:=9.0"], &["'body.ixx' to 'body.iyz'"]);
 }

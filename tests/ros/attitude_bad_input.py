@@ -13,7 +13,7 @@ sensor = Sensor()
 sensor.connect(sensor.imu, sensor.mag)
 expected = {}
 # Reasons that every sensor has every day.
-ORDINARY = {'not_just_gravity', 'not_at_rest', 'disturbed'}
+ORDINARY = {'not_at_rest', 'disturbed'}
 
 
 def expect(reason):

@@ -113,5 +113,5 @@ assert values['input.received'] == values['input.used'] == str(total), (values, 
 assert values['mag.received'] == values['mag.used'] == '40', values
 assert values['gaps'] == values['time_jumps'] == '0', values
 dropped = {key: n for key, n in values.items() if key.startswith('dropped.') and n != '0'}
-assert not dropped.keys() - {'dropped.not_just_gravity', 'dropped.not_at_rest'}, dropped
+assert not dropped.keys() - {'dropped.not_at_rest'}, dropped
 print(f'{total} samples and 40 fields, all used')

@@ -14,6 +14,7 @@ const DENSITY: RangeInclusive<f64> = 0.0..=10.0;
 const ANGLE: RangeInclusive<f64> = -TAU..=TAU;
 const SECONDS: RangeInclusive<f64> = 0.001..=3600.0;
 const SPEED: RangeInclusive<f64> = 1e-4..=1000.0;
+const REACH: RangeInclusive<f64> = 1e-4..=1000.0;
 const PROBABILITY: RangeInclusive<f64> = 0.5..=1.0;
 
 settings! {
@@ -44,8 +45,10 @@ settings! {
     pub struct GyroscopeConfig {
         /// White noise of the gyroscope, rad/s/sqrt(Hz).
         noise_density: f64 = 1e-4, within DENSITY, unit "rad/s/sqrt(Hz)", runtime;
-        /// The same in parts of the rate, 1/sqrt(Hz): scale, misalignment, what the sampling misses of fast turns.
-        relative_noise_density: f64 = 3.9e-3, within DENSITY, unit "1/sqrt(Hz)", runtime;
+        /// Errors of the gyroscope's scales and axes, standard deviation of each.
+        scale_std: f64 = 0.003, within 0.0..=1.0, runtime;
+        /// Turns that come back within this time take the errors of scales and axes back, s.
+        scale_memory_s: f64 = 2.0, within SECONDS, unit "s", runtime;
         /// How the gyroscope's bias wanders, rad/s/sqrt(s).
         bias_walk: f64 = 9e-5, within DENSITY, unit "rad/s/sqrt(s)", runtime;
         /// The gyroscope's bias as a calibration has found it, rad/s.
@@ -70,7 +73,7 @@ settings! {
         /// White noise of the accelerometer, m/s^2/sqrt(Hz).
         noise_density: f64 = 0.005, within DENSITY, unit "m/s^2/sqrt(Hz)", runtime;
         /// The same in parts of the acceleration, 1/sqrt(Hz).
-        relative_noise_density: f64 = 0.014, within DENSITY, unit "1/sqrt(Hz)", runtime;
+        relative_noise_density: f64 = 0.007, within DENSITY, unit "1/sqrt(Hz)", runtime;
         /// How the accelerometer's bias wanders, m/s^2/sqrt(s).
         bias_walk: f64 = 3.6e-3, within DENSITY, unit "m/s^2/sqrt(s)", runtime;
         /// The accelerometer's bias as a calibration has found it, m/s^2.
@@ -80,7 +83,7 @@ settings! {
         /// As above.
         bias_z: f64 = 0.0, within -10.0..=10.0, unit "m/s^2";
         /// How far the accelerometer's bias may be from that before anything is learned, m/s^2.
-        initial_bias_std: f64 = 0.32, within 0.0..=10.0, unit "m/s^2";
+        initial_bias_std: f64 = 0.1, within 0.0..=10.0, unit "m/s^2";
         /// Forces beyond this are dropped as absurd, m/s^2.
         max_force: f64 = 1000.0, within 10.0..=1e5, unit "m/s^2", runtime;
         /// The acceleration of free fall, m/s^2.
@@ -89,27 +92,25 @@ settings! {
 }
 
 settings! {
-    /// How the sensor moves, and how gravity is told from that: its velocity is random with mean zero, so specific
-    /// force averages to gravity. How large it is, is learned from the accelerations.
+    /// How the sensor moves, and how gravity is told from that: it stays about where it is, so specific force averages
+    /// to gravity. How far it moves is learned from the innovations.
     pub struct MotionConfig {
         /// Gravity corrects roll and pitch this often, s.
-        correct_every_s: f64 = 0.05, within 1e-4..=1.0, unit "s", runtime;
-        /// How long the sensor's velocity remembers itself, s.
-        correlation_s: f64 = 0.615, within SECONDS, unit "s", runtime;
+        correct_every_s: f64 = 0.1, within 1e-4..=1.0, unit "s", runtime;
+        /// The sensor's position is the integral of its velocity that forgets with this time constant, s.
+        leak_s: f64 = 1.0, within SECONDS, unit "s", runtime;
+        /// How long that position remembers itself, s.
+        correlation_s: f64 = 0.5, within SECONDS, unit "s", runtime;
         /// Standard deviation of the velocity before anything is known, m/s by axis.
-        initial_speed: f64 = 0.16, within SPEED, unit "m/s";
-        /// The least velocity there is without rest, m/s by axis.
-        least_speed: f64 = 0.066, within SPEED, unit "m/s", runtime;
-        /// How fast the learned size of velocities follows, s.
-        memory_s: f64 = 9.3, within SECONDS, unit "s", runtime;
-        /// The learned variance of velocity is this many times the mean square of the velocity that is found.
-        gain: f64 = 4.5, within 0.0..=1000.0, runtime;
-        /// And this many times the variance with which it is known.
-        unknown_gain: f64 = 0.4, within 0.0..=1.0, runtime;
-        /// And at no instant less than this many times its square.
-        attack: f64 = 0.02, within 0.0..=1000.0, runtime;
-        /// Probability with which a velocity of the learned size passes the test for gravity; 1 switches it off.
-        gate_probability: f64 = 0.999_999, within PROBABILITY, runtime;
+        initial_speed: f64 = 1.0, within SPEED, unit "m/s";
+        /// Standard deviation of the position before anything is known, m by axis.
+        initial_reach: f64 = 0.3, within REACH, unit "m";
+        /// The least standard deviation of the position that there is without rest, m by axis.
+        least_reach: f64 = 0.03, within REACH, unit "m", runtime;
+        /// How fast the learned variance of positions follows, s.
+        memory_s: f64 = 10.0, within SECONDS, unit "s", runtime;
+        /// And at no instant is it less than this many times what the innovations just show.
+        attack: f64 = 0.3, within 0.0..=1000.0, runtime;
     }
 }
 
@@ -125,9 +126,9 @@ settings! {
         /// For how long it has to look like rest before it is, s.
         after_s: f64 = 1.9, within SECONDS, unit "s", runtime;
         /// Standard deviation of the velocity at rest, m/s by axis.
-        speed: f64 = 1.2, within SPEED, unit "m/s", runtime;
+        speed: f64 = 0.1, within SPEED, unit "m/s", runtime;
         /// What remains of the rate at rest beside the bias, as white noise, rad/s/sqrt(Hz).
-        rate_noise_density: f64 = 6e-6, within 1e-7..=1.0, unit "rad/s/sqrt(Hz)", runtime;
+        rate_noise_density: f64 = 1e-4, within 1e-7..=1.0, unit "rad/s/sqrt(Hz)", runtime;
         /// A mean rate beyond this by an axis is a turn, not a bias, rad/s.
         max_bias: f64 = 0.12, within 1e-4..=10.0, unit "rad/s", runtime;
         /// How far the bias of a sensor that is moved may be from that at rest, rad/s by axis.
@@ -182,10 +183,13 @@ settings! {
         ///
         /// 0 where the world frame is defined by the start.
         yaw_std_rad: f64 = 0.0, within 0.0..=10.0, unit "rad";
-        /// Standard deviation of roll and pitch as a first specific force of the size of gravity shows them, rad.
-        tilt_std_rad: f64 = 0.025, within 1e-4..=3.2, unit "rad";
+        /// Standard deviation of roll and pitch as a first specific force of the size of gravity shows them, without
+        /// rotation, rad.
+        tilt_std_rad: f64 = 0.05, within 1e-4..=3.2, unit "rad";
         /// How much larger it is for a force of another size, rad for each part of gravity that it is more or less.
-        tilt_excess_rad: f64 = 0.57, within 0.0..=10.0, unit "rad";
+        tilt_excess_rad: f64 = 2.0, within 0.0..=10.0, unit "rad";
+        /// And how much larger while the sensor turns, rad for each rad/s.
+        tilt_turn_s: f64 = 0.2, within 0.0..=10.0, unit "s";
     }
 }
 

@@ -1,48 +1,58 @@
-//! Kalman updates: zero-velocity update, gyroscope bias measured while stationary (zero-rate update), heading.
+//! Kalman updates: position or velocity about zero, gyroscope bias measured while stationary (zero-rate update),
+//! heading.
 
 use super::DropReason;
-use super::state::{Columns, Covariance, Error, GYRO, NU, SIZE, State, XI};
+use super::state::{Columns, Covariance, Error, GYRO, NU, RHO, SIZE, State, XI};
 use nalgebra::{Matrix3, SVector, Vector3};
 
 impl State {
-    /// Zero-velocity update: v = 0 with variances `believed` by axis over the interval since the last one. In
-    /// invariant errors 0 − v̂ = ν + ξ × v̂, so H = (−v̂^, 0, I, 0). Left out where v̂ does not pass the gate: rᵀ(P +
-    /// σ²)⁻¹r > `gate`, σ² = `usual` being the variances of velocities.
+    /// p = 0, with variances `believed` by axis over the interval since the last correction. The gyroscope's bias
+    /// about the axis `considered`, a unit vector of the body, is left as it is (Schmidt–Kalman update).
     ///
     /// # Errors
-    /// More than gravity, or no positive definite innovation covariance.
-    pub fn correct_velocity(
+    /// No positive definite innovation covariance.
+    pub fn correct_position(
         &mut self,
         believed: &Vector3<f64>,
-        usual: &Vector3<f64>,
-        gate: f64,
+        considered: Option<&Vector3<f64>>,
     ) -> Result<(), DropReason> {
+        let residual = -self.position;
+        self.correct_to_zero(RHO, residual, believed, considered)
+    }
+
+    /// Zero-velocity update: v = 0, with a variance by axis over the interval since the last correction.
+    ///
+    /// # Errors
+    /// No positive definite innovation covariance.
+    pub fn correct_velocity(&mut self, believed: f64) -> Result<(), DropReason> {
         let residual = -self.velocity;
-        let p = &self.covariance;
-        // P Hᵀ; (−v̂^)ᵀ = v̂^, and the columns of P v̂^ are cross products.
-        let mut columns: Columns = p.fixed_columns::<3>(NU).into_owned();
-        let v = self.velocity;
-        for row in 0..SIZE {
-            let xi = Vector3::new(p[(row, XI)], p[(row, XI + 1)], p[(row, XI + 2)]).cross(&v);
-            for k in 0..3 {
-                columns[(row, k)] += xi[k];
-            }
+        self.correct_to_zero(NU, residual, &Vector3::repeat(believed), None)
+    }
+
+    /// The vector x at `at` is zero but for noise. Noise that has no direction is the same in the axes of the truth and
+    /// in those of the estimate, exp(−ξ) x = x̂ + ν: H = I at `at` and zero elsewhere. The derivative of x itself,
+    /// ν + ξ × x̂, would show a heading, which nothing shows here, the better the larger x̂ is.
+    fn correct_to_zero(
+        &mut self,
+        at: usize,
+        residual: Vector3<f64>,
+        believed: &Vector3<f64>,
+        considered: Option<&Vector3<f64>>,
+    ) -> Result<(), DropReason> {
+        let columns: Columns = self.covariance.fixed_columns::<3>(at).into_owned();
+        let s = columns.fixed_rows::<3>(at) + Matrix3::from_diagonal(believed);
+        let before: Matrix3<f64> = self.covariance.fixed_view::<3, 3>(GYRO, GYRO).into_owned();
+        let mut correction = update(&mut self.covariance, &columns, &s, &residual)?;
+        if let Some(axis) = considered {
+            // P of the gain taken, which differs from the best one along the axis alone.
+            let after = self.covariance.fixed_view::<3, 3>(GYRO, GYRO);
+            let shown = axis.dot(&((before - after) * axis));
+            let sum = after + axis * axis.transpose() * shown;
+            self.covariance.fixed_view_mut::<3, 3>(GYRO, GYRO).copy_from(&sum);
+            let left = axis * axis.dot(&correction.fixed_rows::<3>(GYRO));
+            let mut bias = correction.fixed_rows_mut::<3>(GYRO);
+            bias -= left;
         }
-        let mut s: Matrix3<f64> = columns.fixed_rows::<3>(NU).into_owned();
-        for k in 0..3 {
-            let xi = Vector3::new(columns[(XI, k)], columns[(XI + 1, k)], columns[(XI + 2, k)]).cross(&v);
-            for i in 0..3 {
-                s[(i, k)] += xi[i];
-            }
-        }
-        if gate.is_finite() {
-            let usual = (s + Matrix3::from_diagonal(usual)).cholesky().ok_or(DropReason::Singular)?;
-            if residual.dot(&usual.solve(&residual)) > gate {
-                return Err(DropReason::NotJustGravity);
-            }
-        }
-        s += Matrix3::from_diagonal(believed);
-        let correction = update(&mut self.covariance, &columns, &s, &residual)?;
         self.retract(&correction);
         Ok(())
     }

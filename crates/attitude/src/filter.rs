@@ -4,6 +4,7 @@ mod magnetic;
 
 use super::field::FieldWatch;
 use super::gravity_check::GravityCheck;
+use super::leaning::{LEVEL_NOISE_DENSITY, Leaning, UNKNOWN_DRIFT};
 use super::motion::Motion;
 use super::preintegration::Preintegration;
 use super::rest::Rest;
@@ -43,8 +44,8 @@ const LEVELLED_STD: f64 = 0.3;
 /// ```
 pub struct Attitude {
     config: Config,
-    /// χ² bounds of the gates for gravity and rest.
-    gates: [f64; 2],
+    /// χ² bound of the gate for rest.
+    rest_gate: f64,
     state: State,
     samples: Samples,
     /// The samples since the covariance was propagated last.
@@ -53,6 +54,7 @@ pub struct Attitude {
     uncorrected_s: f64,
     motion: Motion,
     rest: Rest,
+    leaning: Leaning,
     /// Whether the last correction found the sensor stationary.
     rested: bool,
     gravity_check: GravityCheck,
@@ -82,13 +84,14 @@ impl Attitude {
     pub fn new(config: Config) -> Result<Self, OutOfRange> {
         config.validate()?;
         Ok(Self {
-            gates: gates(&config),
+            rest_gate: rest_gate(&config),
             state: initial_state(&config),
             samples: Samples::default(),
             preintegration: Preintegration::default(),
             uncorrected_s: 0.0,
             motion: Motion::new(&config.motion),
             rest: Rest::default(),
+            leaning: Leaning::default(),
             rested: false,
             gravity_check: GravityCheck::default(),
             field: FieldWatch::default(),
@@ -185,7 +188,8 @@ impl Attitude {
             let turn = initial.yaw_rad - heading.y.atan2(heading.x);
             let orientation = UnitQuaternion::from_scaled_axis(Vector3::z() * turn) * level;
             let excess = initial.tilt_excess_rad * (up.norm() / self.config.accelerometer.gravity - 1.0);
-            let tilt_std = initial.tilt_std_rad.hypot(excess).min(FRAC_PI_2);
+            let turn = initial.tilt_turn_s * sample.angular_velocity.norm();
+            let tilt_std = initial.tilt_std_rad.hypot(excess).hypot(turn).min(FRAC_PI_2);
             self.state.set_orientation(orientation, tilt_std, initial.yaw_std_rad);
             self.started = true;
         }
@@ -195,7 +199,7 @@ impl Attitude {
         self.refresh_rotation();
     }
 
-    /// One step of R and v, and of what watches them.
+    /// One step of R, v and p, and of what watches them.
     #[inline]
     fn advance(&mut self, step: f64, sample: &ImuSample) {
         let state = &mut self.state;
@@ -206,6 +210,9 @@ impl Attitude {
         let mean = (before + self.rotation) * 0.5;
         let mut acceleration = mean * (sample.specific_force - state.accelerometer_bias);
         acceleration.z -= self.config.accelerometer.gravity;
+        let leak_s = self.config.motion.leak_s;
+        let moved = (state.velocity + acceleration * (0.5 * step)) * step;
+        state.position = (state.position + moved) * (leak_s / (leak_s + step));
         state.velocity += acceleration * step;
         self.preintegration.add(step, &mean, &rates.end, &acceleration);
         self.uncorrected_s += step;
@@ -230,7 +237,8 @@ impl Attitude {
             self.state.covariance[(GYRO + i, GYRO + i)] += wandered;
         }
         self.motion = Motion::new(&self.config.motion);
-        self.state.forget_velocity(&self.motion.variance());
+        self.leaning = Leaning::default();
+        self.state.forget_motion(self.config.motion.initial_speed, self.config.motion.initial_reach);
         self.samples.restart(sample.angular_velocity);
         self.rest.restart(sample);
         self.gravity_check = GravityCheck::default();
@@ -243,13 +251,20 @@ impl Attitude {
             let free_fall = Vector3::new(0.0, 0.0, -self.config.accelerometer.gravity);
             let duration = self.preintegration.duration;
             self.gravity_check.add(duration, &(self.preintegration.velocity_change - free_fall * duration));
-            self.state.propagate(&self.preintegration, &free_fall, &self.config.gyroscope, &self.config.accelerometer);
+            let config = &self.config;
+            let (gyro, accel) = (&config.gyroscope, &config.accelerometer);
+            self.state.propagate(&self.preintegration, &free_fall, gyro, accel, config.motion.leak_s);
+            let up = self.rotation.row(2).transpose();
+            let heading_drifts = self.state.gyro_bias_variance(&up) > UNKNOWN_DRIFT.powi(2);
+            if heading_drifts && self.leaning.is_level() && !self.rested {
+                self.state.loosen_level_velocity(LEVEL_NOISE_DENSITY.powi(2) * duration);
+            }
             self.preintegration = Preintegration::default();
         }
     }
 
-    /// The periodic correction: a pseudo-measurement of about zero velocity, and at rest a zero-rate update, which
-    /// takes the mean rate for the gyroscope's bias.
+    /// The periodic correction: a position of about zero, and at rest a zero-velocity update and a zero-rate update,
+    /// which takes the mean rate for the gyroscope's bias.
     fn correct(&mut self) {
         let duration = std::mem::take(&mut self.uncorrected_s);
         self.settle();
@@ -258,22 +273,29 @@ impl Attitude {
         }
         let at_rest = self.rest.is_rest(&self.config.rest);
         if at_rest {
-            self.motion.rest(self.config.rest.speed);
+            self.motion.rest();
         } else {
-            self.motion.learn(duration, &self.state.velocity, &self.state.velocity_variance(), &self.config.motion);
+            self.motion.learn(duration, &self.state.position, &self.state.position_variance(), &self.config.motion);
         }
         if at_rest != self.rested {
             self.state.loosen_gyro_bias(self.config.rest.bias_change);
             self.rested = at_rest;
         }
-        let variance = self.motion.variance();
-        let over_interval = variance * (2.0 * self.config.motion.correlation_s / duration);
-        let [gravity, rest] = self.gates;
-        let outcome = self.state.correct_velocity(&over_interval, &variance, gravity);
-        self.note(outcome);
+        let motion = &self.config.motion;
+        // Of a mean over the interval.
+        let of_mean = 2.0 * motion.correlation_s / duration;
         if at_rest {
+            self.state.forget_position(motion.initial_reach);
+            let outcome = self.state.correct_velocity(self.config.rest.speed.powi(2) * of_mean);
+            self.note(outcome);
             let variance = self.config.rest.rate_noise_density.powi(2) / duration;
-            let outcome = self.state.correct_bias(self.rest.mean_rate(), variance, rest);
+            let outcome = self.state.correct_bias(self.rest.mean_rate(), variance, self.rest_gate);
+            self.note(outcome);
+        } else {
+            let up = self.rotation.row(2).transpose();
+            self.leaning.add(duration, &up);
+            let vertical = self.leaning.is_level().then_some(&up);
+            let outcome = self.state.correct_position(&(self.motion.variance() * of_mean), vertical);
             self.note(outcome);
         }
         // Products wear the norm off by less than an ulp each.
@@ -291,6 +313,7 @@ impl Attitude {
         self.state = initial_state(&self.config);
         self.state.set_orientation(orientation, LEVELLED_STD, self.config.initial.yaw_std_rad.max(LEVELLED_STD));
         self.motion = Motion::new(&self.config.motion);
+        self.leaning = Leaning::default();
         self.gravity_check = GravityCheck::default();
         self.rested = false;
         self.refresh_rotation();
@@ -320,7 +343,7 @@ impl Attitude {
             gyro_bias_covariance: self.state.covariance.fixed_view::<3, 3>(GYRO, GYRO).into_owned(),
             accelerometer_bias: self.state.accelerometer_bias,
             at_rest: self.rest.is_rest(&self.config.rest),
-            speed_std: self.motion.variance().mean().sqrt(),
+            reach_std: self.motion.variance().mean().sqrt(),
         })
     }
 
@@ -367,7 +390,8 @@ impl Attitude {
         self.settle();
         self.uncorrected_s = 0.0;
         self.motion = Motion::new(&self.config.motion);
-        self.state.forget_velocity(&self.motion.variance());
+        self.leaning = Leaning::default();
+        self.state.forget_motion(self.config.motion.initial_speed, self.config.motion.initial_reach);
         (self.last, self.last_field) = (None, None);
     }
 
@@ -412,7 +436,7 @@ impl Attitude {
     pub fn reconfigure(&mut self, config: Config) -> Result<(), String> {
         config.validate().map_err(|e| e.to_string())?;
         check_change(&self.config, &config, SPECS)?;
-        self.gates = gates(&config);
+        self.rest_gate = rest_gate(&config);
         self.config = config;
         Ok(())
     }
@@ -455,6 +479,7 @@ fn initial_state(config: &Config) -> State {
         yaw: config.initial.yaw_std_rad,
         gyro_bias: gyro.initial_bias_std,
         speed: config.motion.initial_speed,
+        reach: config.motion.initial_reach,
         accelerometer_bias: accel.initial_bias_std,
     };
     State {
@@ -464,10 +489,9 @@ fn initial_state(config: &Config) -> State {
     }
 }
 
-/// χ² bounds with three degrees of freedom; infinite for probability 1.
-fn gates(config: &Config) -> [f64; 2] {
-    [config.motion.gate_probability, config.rest.gate_probability].map(|probability| {
-        let chi2 = ChiSquared::new(3.0).ok().filter(|_| probability < 1.0);
-        chi2.map_or(f64::INFINITY, |chi2| chi2.inverse_cdf(probability))
-    })
+/// χ² bound with three degrees of freedom; infinite for probability 1.
+fn rest_gate(config: &Config) -> f64 {
+    let probability = config.rest.gate_probability;
+    let chi2 = ChiSquared::new(3.0).ok().filter(|_| probability < 1.0);
+    chi2.map_or(f64::INFINITY, |chi2| chi2.inverse_cdf(probability))
 }

@@ -59,6 +59,7 @@ mod field;
 mod filter;
 mod gravity_check;
 mod input;
+mod leaning;
 mod motion;
 mod output;
 mod preintegration;

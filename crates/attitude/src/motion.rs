@@ -1,88 +1,175 @@
-//! How fast the sensor moves, learned from what the filter finds.
+//! How far the sensor moves, learned from the innovations.
 //!
-//! Velocity is taken for a random process of mean zero, standard deviation σ by axis and correlation time τ: over a
-//! time T long against τ its mean is zero but for 2τσ²/T. This is what lets specific force be averaged to gravity. Too
-//! small a σ takes accelerations for tilt, too large a one does without gravity. σ² follows the mean square of the
-//! velocity as far as it is known: of the estimate and, in part, of its variance, as in expectation maximization, E v²
-//! = v̂² + P. While tilt and biases are not known, nor is the velocity, and a v̂ that stays small says little. It is
-//! at no instant less than a part of v̂² itself. The vertical has a σ of its own: a drone flies far and stays at its
-//! height, and it is the vertical that shows the accelerometer's bias.
+//! p, the leaky integral of the velocity, is taken for a random process of mean zero, standard deviation σ by axis and
+//! correlation time τ: over an interval T long against τ its mean is zero but for 2τσ²/T. This lets specific force be
+//! averaged to gravity. Seen from the velocity, this noise has the spectral density 2τσ² (ω² + 1/L²), with L the time
+//! constant of the leak: it is large at the frequencies of a shaken or swinging sensor and small below. A white
+//! velocity would be as large below, and a filter that learns its level from there takes a swing for tilt.
+//!
+//! Innovations of a Kalman filter are white, with the variance P + 2τσ²/T, whatever P is. Averaged over a time A,
+//! their variance is (2τσ² + P T)/(2A). So the mean square of the averaged innovation shows σ², also while tilt and
+//! biases are not known yet. Two averages are taken, over τ and over [`SLOW`] τ, and the larger σ² counts: a vehicle
+//! moves more at low frequencies than the model says. What a single average has shown is never more than
+//! 1/`attack` of σ². The vertical has a σ of its own: a drone flies far and stays at its height, and it is the
+//! vertical that shows the accelerometer's bias.
 
 use super::MotionConfig;
 use nalgebra::Vector3;
 
-/// What is known of the velocity's size.
+/// The slow average is this many times as long as the fast one: two to three octaves.
+const SLOW: f64 = 6.0;
+
+/// What the innovation averaged over one time shows.
+#[derive(Clone, Copy, Debug)]
+struct Average {
+    /// Over this many correlation times.
+    correlation_times: f64,
+    /// m, world frame.
+    mean: Vector3<f64>,
+    /// σ², m² by axis: horizontal and vertical.
+    variance: [f64; 2],
+}
+
+impl Average {
+    fn new(correlation_times: f64, reach: f64) -> Self {
+        Self { correlation_times, mean: Vector3::zeros(), variance: [reach * reach; 2] }
+    }
+
+    fn learn(
+        &mut self,
+        duration: f64,
+        share: f64,
+        position: &Vector3<f64>,
+        unknown: &Vector3<f64>,
+        config: &MotionConfig,
+    ) {
+        let over = self.correlation_times * config.correlation_s;
+        let keep = (-duration / over).exp();
+        self.mean = self.mean * keep + position * (1.0 - keep);
+        let shown = [0.5 * self.mean.xy().norm_squared(), self.mean.z * self.mean.z];
+        let unknown = [0.5 * (unknown.x + unknown.y), unknown.z];
+        for ((variance, shown), unknown) in self.variance.iter_mut().zip(shown).zip(unknown) {
+            // Of the averaged innovation, by expectation maximization: the part that is motion, and how well that part
+            // is known.
+            let (motion, unknown) = (*variance / self.correlation_times, unknown * duration / (2.0 * over));
+            let part = motion / (motion + unknown);
+            let found = self.correlation_times * part * part * shown;
+            *variance += share * (found + self.correlation_times * part * unknown - *variance);
+            *variance = variance.max(config.attack * found).max(config.least_reach.powi(2));
+        }
+    }
+}
+
+/// What is known of the motion's size.
 #[derive(Clone, Copy, Debug)]
 pub struct Motion {
-    /// σ², m²/s² by axis: horizontal and vertical.
-    variance: [f64; 2],
+    fast: Average,
+    slow: Average,
+    /// It was learned from so much motion, s.
+    seen_s: f64,
 }
 
 impl Motion {
     /// Before anything is known.
     pub fn new(config: &MotionConfig) -> Self {
-        Self { variance: [config.initial_speed.powi(2); 2] }
+        let average = |correlation_times: f64| Average::new(correlation_times, config.initial_reach);
+        Self { fast: average(1.0), slow: average(SLOW), seen_s: 0.0 }
     }
 
-    /// σ² by axis of the world, m²/s².
+    /// σ² by axis of the world, m².
     pub fn variance(&self) -> Vector3<f64> {
-        let [horizontal, vertical] = self.variance;
+        let [horizontal, vertical] = [0, 1].map(|i| self.fast.variance[i].max(self.slow.variance[i]));
         Vector3::new(horizontal, horizontal, vertical)
     }
 
-    /// Learns from the velocity at the end of `duration` seconds, m/s, and its variances by axis of the world.
-    pub fn learn(&mut self, duration: f64, velocity: &Vector3<f64>, unknown: &Vector3<f64>, config: &MotionConfig) {
-        let share = (duration / config.memory_s).min(1.0);
-        let shown = [0.5 * velocity.xy().norm_squared(), velocity.z * velocity.z];
-        let unknown = [0.5 * (unknown.x + unknown.y), unknown.z];
-        for ((variance, shown), unknown) in self.variance.iter_mut().zip(shown).zip(unknown) {
-            *variance += share * (config.gain * shown + config.unknown_gain * unknown - *variance);
-            *variance = variance.max(config.attack * shown).max(config.least_speed.powi(2));
+    /// Learns from p at the end of `duration` seconds, m, and its variances by axis of the world.
+    pub fn learn(&mut self, duration: f64, position: &Vector3<f64>, unknown: &Vector3<f64>, config: &MotionConfig) {
+        self.seen_s += duration;
+        for average in [&mut self.fast, &mut self.slow] {
+            // The first value is worth a few independent ones.
+            let first = 4.0 * average.correlation_times * config.correlation_s;
+            let memory = self.seen_s.min(config.memory_s).max(first).max(duration);
+            average.learn(duration, duration / memory, position, unknown, config);
         }
     }
 
-    /// The sensor is at rest, and whatever moved it is over.
-    pub fn rest(&mut self, speed: f64) {
-        self.variance = [speed * speed; 2];
+    /// The sensor is at rest. Its next motion is taken to be like the last.
+    pub fn rest(&mut self) {
+        self.fast.mean = Vector3::zeros();
+        self.slow.mean = Vector3::zeros();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+    use rand_distr::{Distribution, StandardNormal};
 
-    /// After so long that what was before is forgotten.
-    fn learned(velocity: Vector3<f64>, unknown: Vector3<f64>, config: &MotionConfig) -> Vector3<f64> {
+    const STEP: f64 = 0.05;
+
+    /// What is learned from ten minutes of white innovations of motion with these standard deviations by axis and
+    /// variances of what is not known.
+    fn learned(reach: Vector3<f64>, unknown: Vector3<f64>, config: &MotionConfig) -> Vector3<f64> {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
         let mut motion = Motion::new(config);
-        for _ in 0..10_000 {
-            motion.learn(0.05, &velocity, &unknown, config);
+        let mut sum = Vector3::zeros();
+        for k in 0..12_000 {
+            let variance = reach.component_mul(&reach) * (2.0 * config.correlation_s / STEP) + unknown;
+            let innovation = variance.map(|x| {
+                let unit: f64 = StandardNormal.sample(&mut rng);
+                x.sqrt() * unit
+            });
+            motion.learn(STEP, &innovation, &unknown, config);
+            if k >= 6_000 {
+                sum += motion.variance() / 6_000.0;
+            }
         }
-        motion.variance()
+        sum
     }
 
     #[test]
-    fn it_is_learned_from_what_is_found_and_from_what_is_not_known() {
-        let config = MotionConfig::default();
-        let variance = learned(Vector3::new(0.3, 0.4, 0.2), Vector3::new(0.1, 0.3, 0.5), &config);
-        let horizontal = config.gain * 0.125 + config.unknown_gain * 0.2;
-        let vertical = config.gain * 0.04 + config.unknown_gain * 0.5;
-        assert!((variance - Vector3::new(horizontal, horizontal, vertical)).norm() < 1e-9, "{variance}");
+    fn it_is_learned_from_innovations_whatever_is_not_known() {
+        let config = MotionConfig { memory_s: 60.0, ..MotionConfig::default() };
+        for unknown in [0.0, 0.1] {
+            let variance = learned(Vector3::new(0.2, 0.2, 0.1), Vector3::repeat(unknown), &config);
+            let ratio = variance.component_div(&Vector3::new(0.04, 0.04, 0.01));
+            // The larger of two noisy values, neither less than a part of what is there, is above the truth; for one
+            // axis more than for the mean of two. The tilt's standard deviation goes with the sixth root of σ.
+            assert!(ratio.min() > 1.0 && ratio.max() < 3.0, "{unknown}: {ratio}");
+        }
     }
 
     #[test]
     fn it_falls_no_lower_than_the_least_and_not_below_a_part_of_what_is_there() {
         let config = MotionConfig::default();
-        assert_eq!(learned(Vector3::zeros(), Vector3::zeros(), &config)[2], config.least_speed.powi(2));
+        let variance = learned(Vector3::zeros(), Vector3::zeros(), &config);
+        assert!((variance - Vector3::repeat(config.least_reach.powi(2))).norm() < 1e-12, "{variance}");
         let mut motion = Motion::new(&config);
-        motion.learn(1e-9, &Vector3::new(0.0, 0.0, 10.0), &Vector3::zeros(), &config);
-        assert!(motion.variance()[2] >= config.attack * 100.0);
+        (0..20).for_each(|_| motion.learn(STEP, &Vector3::new(0.0, 0.0, 10.0), &Vector3::zeros(), &config));
+        assert!(motion.variance()[2] > config.attack * 50.0, "{}", motion.variance());
+    }
+
+    #[test]
+    fn rest_keeps_what_was_learned() {
+        let config = MotionConfig::default();
+        let mut motion = Motion::new(&config);
+        (0..20).for_each(|_| motion.learn(STEP, &Vector3::repeat(1.0), &Vector3::zeros(), &config));
+        let before = motion.variance();
+        motion.rest();
+        assert_eq!(motion.variance(), before);
     }
 
     /// What turns the world round the vertical changes nothing.
     #[test]
     fn the_horizontal_has_no_direction() {
         let config = MotionConfig::default();
-        let of = |x: f64, y: f64| learned(Vector3::new(x, y, 0.1), Vector3::new(0.2, 0.2, 0.1), &config);
+        let of = |x: f64, y: f64| {
+            let mut motion = Motion::new(&config);
+            (0..200).for_each(|_| motion.learn(STEP, &Vector3::new(x, y, 0.1), &Vector3::repeat(0.1), &config));
+            motion.variance()
+        };
         assert!((of(0.5, 0.0) - of(0.3, 0.4)).norm() < 1e-12);
     }
 }

@@ -27,8 +27,9 @@ pub struct Estimate {
     pub accelerometer_bias: Vector3<f64>,
     /// Whether the sensor is at rest.
     pub at_rest: bool,
-    /// How fast the sensor is taken to move, standard deviation by axis, m/s: the less, the more gravity is believed.
-    pub speed_std: f64,
+    /// How far from its usual place the sensor is taken to move, standard deviation by axis, m: the less, the more
+    /// gravity is believed.
+    pub reach_std: f64,
 }
 
 /// Why something that came in was not used. The words are those of `/diagnostics` and of the evaluator's report.
@@ -51,8 +52,6 @@ pub enum DropReason {
     SecondClock,
     /// A magnetic field before any inertial sample.
     NotStarted,
-    /// A correction by gravity that was left out, since there was more than gravity.
-    NotJustGravity,
     /// What looked like rest would need a gyroscope bias that is not credible: a steady turn.
     NotAtRest,
     /// A magnetic field that is not that of the earth.
@@ -65,7 +64,7 @@ pub enum DropReason {
 
 impl DropReason {
     /// All reasons.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 12] = [
         Self::NotFinite,
         Self::Absurd,
         Self::DuplicateStamp,
@@ -74,7 +73,6 @@ impl DropReason {
         Self::UnconfirmedJump,
         Self::SecondClock,
         Self::NotStarted,
-        Self::NotJustGravity,
         Self::NotAtRest,
         Self::Disturbed,
         Self::Singular,
@@ -92,7 +90,6 @@ impl DropReason {
             Self::UnconfirmedJump => "unconfirmed_jump",
             Self::SecondClock => "second_clock",
             Self::NotStarted => "not_started",
-            Self::NotJustGravity => "not_just_gravity",
             Self::NotAtRest => "not_at_rest",
             Self::Disturbed => "disturbed",
             Self::Singular => "singular",
@@ -100,10 +97,9 @@ impl DropReason {
         }
     }
 
-    /// Whether input was left out; the others are corrections that the filter did without, which is its daily
-    /// business.
+    /// Whether input was left out; the other is a correction that the filter did without, which is its daily business.
     pub const fn is_of_input(self) -> bool {
-        !matches!(self, Self::NotJustGravity | Self::NotAtRest)
+        !matches!(self, Self::NotAtRest)
     }
 }
 

@@ -13,8 +13,8 @@ pub struct Preintegration {
     pub rotation_integral: Matrix3<f64>,
     /// ∫f dt, f the acceleration in the world frame, m/s.
     pub velocity_change: Vector3<f64>,
-    /// ∫|ω|² dt, rad²/s.
-    pub rate_squared: f64,
+    /// ∫ω dt, rad.
+    pub turn: Vector3<f64>,
     /// ∫|f|² dt, m²/s³.
     pub force_squared: f64,
 }
@@ -28,7 +28,7 @@ impl Preintegration {
         self.rotation += added;
         self.duration += step;
         self.velocity_change += acceleration * step;
-        self.rate_squared += rate.norm_squared() * step;
+        self.turn += rate * step;
         self.force_squared += acceleration.norm_squared() * step;
     }
 }

@@ -1,8 +1,10 @@
-//! What the filter keeps: R, gyroscope bias b, velocity v, accelerometer bias a, and how sure it is of them.
+//! What the filter keeps: R, gyroscope bias b, velocity v, accelerometer bias a, position p, and how sure it is of
+//! them.
 //!
-//! The error is invariant from the right: R = exp(ξ) R̂ and v = exp(ξ) v̂ + ν with ξ, ν in the world frame, biases by
-//! differences in the body frame. In these coordinates the propagation of (ξ, ν) does not depend on the motion (Barrau
-//! and Bonnabel 2017), and the biases enter through integrals of R̂ alone.
+//! p is the leaky integral of v, dp/dt = v − p/L: of a sensor that stays about where it is, it is small. The error is
+//! invariant from the right: R = exp(ξ) R̂, v = exp(ξ) v̂ + ν and p = exp(ξ) p̂ + ρ with ξ, ν, ρ in the world frame,
+//! biases by differences in the body frame. In these coordinates the propagation of (ξ, ν, ρ) does not depend on the
+//! motion (Barrau and Bonnabel 2017), and the biases enter through integrals of R̂ alone.
 
 use super::preintegration::Preintegration;
 use super::{AccelerometerConfig, GyroscopeConfig};
@@ -17,8 +19,10 @@ pub const GYRO: usize = 3;
 pub const NU: usize = 6;
 /// Where the error of the accelerometer's bias is.
 pub const ACCEL: usize = 9;
+/// Where ρ is.
+pub const RHO: usize = 12;
 /// The length of an error.
-pub const SIZE: usize = 12;
+pub const SIZE: usize = 15;
 
 /// An error, or a correction.
 pub type Error = SVector<f64, SIZE>;
@@ -36,10 +40,15 @@ pub struct State {
     pub gyro_bias: Vector3<f64>,
     /// v, m/s, world frame: of a motion that stays about where it is.
     pub velocity: Vector3<f64>,
+    /// p, m, world frame: the leaky integral of v.
+    pub position: Vector3<f64>,
     /// a, m/s², body frame.
     pub accelerometer_bias: Vector3<f64>,
-    /// Of (ξ, b, ν, a) at the end of the last preintegration.
+    /// Of (ξ, b, ν, a, ρ) at the end of the last preintegration.
     pub covariance: Covariance,
+    /// ∫R̂ ω_k dt for each component ω_k of the rate, forgotten with [`GyroscopeConfig::scale_memory_s`]: what an error
+    /// of scales and axes of one has turned in the world, rad.
+    pub turned: [Matrix3<f64>; 3],
 }
 
 impl State {
@@ -49,14 +58,17 @@ impl State {
         for i in 0..3 {
             covariance[(GYRO + i, GYRO + i)] = std.gyro_bias.powi(2);
             covariance[(NU + i, NU + i)] = std.speed.powi(2);
+            covariance[(RHO + i, RHO + i)] = std.reach.powi(2);
             covariance[(ACCEL + i, ACCEL + i)] = std.accelerometer_bias.powi(2);
         }
         let mut state = Self {
             orientation,
             gyro_bias: Vector3::zeros(),
             velocity: Vector3::zeros(),
+            position: Vector3::zeros(),
             accelerometer_bias: Vector3::zeros(),
             covariance,
+            turned: [Matrix3::zeros(); 3],
         };
         state.set_orientation(orientation, std.tilt, std.yaw);
         state
@@ -73,18 +85,29 @@ impl State {
         }
     }
 
-    /// Variances of ν by axis of the world, m²/s²: of the velocity, but for the turn of the world that is not known.
-    pub fn velocity_variance(&self) -> Vector3<f64> {
-        self.covariance.diagonal().fixed_rows::<3>(NU).into_owned()
+    /// Variances of ρ by axis of the world, m².
+    pub fn position_variance(&self) -> Vector3<f64> {
+        self.covariance.diagonal().fixed_rows::<3>(RHO).into_owned()
     }
 
-    /// Puts v to zero with these variances by axis, independent of the rest.
-    pub fn forget_velocity(&mut self, variance: &Vector3<f64>) {
+    /// Puts v and p to zero with these variances by axis, independent of the rest.
+    pub fn forget_motion(&mut self, speed: f64, reach: f64) {
         self.velocity = Vector3::zeros();
-        self.covariance.fixed_rows_mut::<3>(NU).fill(0.0);
-        self.covariance.fixed_columns_mut::<3>(NU).fill(0.0);
-        for i in 0..3 {
-            self.covariance[(NU + i, NU + i)] = variance[i];
+        self.forget_rows(NU, speed * speed);
+        self.forget_position(reach);
+    }
+
+    /// Puts p to zero with this standard deviation by axis, independent of the rest.
+    pub fn forget_position(&mut self, reach: f64) {
+        self.position = Vector3::zeros();
+        self.forget_rows(RHO, reach * reach);
+    }
+
+    fn forget_rows(&mut self, at: usize, variance: f64) {
+        self.covariance.fixed_rows_mut::<3>(at).fill(0.0);
+        self.covariance.fixed_columns_mut::<3>(at).fill(0.0);
+        for i in at..at + 3 {
+            self.covariance[(i, i)] = variance;
         }
     }
 
@@ -95,32 +118,71 @@ impl State {
         }
     }
 
-    /// Propagates the covariance over preintegrated samples, which have already moved R and v:
+    /// Variance of the gyroscope's bias about a unit vector of the body, rad²/s².
+    pub fn gyro_bias_variance(&self, axis: &Vector3<f64>) -> f64 {
+        axis.dot(&(self.covariance.fixed_view::<3, 3>(GYRO, GYRO) * axis))
+    }
+
+    /// The horizontal velocity may have changed by this much, m²/s² by axis.
+    pub fn loosen_level_velocity(&mut self, variance: f64) {
+        for i in NU..NU + 2 {
+            self.covariance[(i, i)] += variance;
+        }
+    }
+
+    /// Propagates the covariance over preintegrated samples, which have already moved R, v and p; `leak_s` is L:
     ///
-    /// ξ⁺ = ξ − A δb, ν⁺ = ν + T g^ ξ − (g^ B + v̂^ A) δb − A δa, with A = ∫R̂ dt, B = ∫A dt, g the acceleration of
-    /// free fall.
+    /// ξ⁺ = ξ − A δb, ν⁺ = ν + T g^ ξ − (g^ B + v̂^ A) δb − A δa, ρ⁺ = ρ k + T (ν k + ν⁺)/2 − p̂^ A δb,
+    ///
+    /// with A = ∫R̂ dt, B = ∫A dt, k = e^(−T/L), g the acceleration of free fall. Noise η of the rate enters as A δb does: as
+    /// −(η, v̂^ η, p̂^ η) in (ξ, ν, ρ).
     pub fn propagate(
         &mut self,
         preintegration: &Preintegration,
         free_fall: &Vector3<f64>,
         gyro: &GyroscopeConfig,
         accel: &AccelerometerConfig,
+        leak_s: f64,
     ) {
         let (t, a) = (preintegration.duration, &preintegration.rotation);
         let of_xi = hat(free_fall) * t;
         let of_bias = hat(free_fall) * preintegration.rotation_integral + hat(&self.velocity) * a;
+        let of_position = hat(&self.position) * a;
+        let keep = (-t / leak_s).exp();
         let p = &mut self.covariance;
         let block = |p: &Covariance, i: usize| -> SMatrix<f64, 3, SIZE> { p.fixed_rows::<3>(i).into_owned() };
-        let (xi, b, nu, ab) = (block(p, XI), block(p, GYRO), block(p, NU), block(p, ACCEL));
+        let (xi, b, nu, ab, rho) = (block(p, XI), block(p, GYRO), block(p, NU), block(p, ACCEL), block(p, RHO));
+        let moved = nu + of_xi * xi - of_bias * b - a * ab;
         p.fixed_rows_mut::<3>(XI).copy_from(&(xi - a * b));
-        p.fixed_rows_mut::<3>(NU).copy_from(&(nu + of_xi * xi - of_bias * b - a * ab));
+        p.fixed_rows_mut::<3>(NU).copy_from(&moved);
+        p.fixed_rows_mut::<3>(RHO).copy_from(&(rho * keep + (nu * keep + moved) * (0.5 * t) - of_position * b));
         let block = |p: &Covariance, i: usize| -> Columns { p.fixed_columns::<3>(i).into_owned() };
-        let (xi, b, nu, ab) = (block(p, XI), block(p, GYRO), block(p, NU), block(p, ACCEL));
+        let (xi, b, nu, ab, rho) = (block(p, XI), block(p, GYRO), block(p, NU), block(p, ACCEL), block(p, RHO));
         let (a, of_xi, of_bias) = (a.transpose(), of_xi.transpose(), of_bias.transpose());
+        let moved = nu + xi * of_xi - b * of_bias - ab * a;
         p.fixed_columns_mut::<3>(XI).copy_from(&(xi - b * a));
-        p.fixed_columns_mut::<3>(NU).copy_from(&(nu + xi * of_xi - b * of_bias - ab * a));
+        p.fixed_columns_mut::<3>(NU).copy_from(&moved);
+        let sum = rho * keep + (nu * keep + moved) * (0.5 * t) - b * of_position.transpose();
+        p.fixed_columns_mut::<3>(RHO).copy_from(&sum);
+        let turn = self.turn_noise(preintegration, gyro);
+        let p = &mut self.covariance;
+        let (v, q) = (hat(&self.velocity), hat(&self.position));
+        let (to_v, to_p) = (v * turn, q * turn);
+        let mut add = |i: usize, j: usize, m: Matrix3<f64>| {
+            let sum = p.fixed_view::<3, 3>(i, j) + m;
+            p.fixed_view_mut::<3, 3>(i, j).copy_from(&sum);
+        };
+        add(XI, XI, turn);
+        add(NU, XI, to_v);
+        add(XI, NU, to_v.transpose());
+        add(RHO, XI, to_p);
+        add(XI, RHO, to_p.transpose());
+        let (vv, pp, vp) = (to_v * v.transpose(), to_p * q.transpose(), to_v * q.transpose());
+        add(NU, NU, (vv + vv.transpose()) * 0.5);
+        add(RHO, RHO, (pp + pp.transpose()) * 0.5);
+        add(NU, RHO, vp);
+        add(RHO, NU, vp.transpose());
         let noise = [
-            (XI, gyro.noise_density.powi(2) * t + gyro.relative_noise_density.powi(2) * preintegration.rate_squared),
             (GYRO, gyro.bias_walk.powi(2) * t),
             (NU, accel.noise_density.powi(2) * t + accel.relative_noise_density.powi(2) * preintegration.force_squared),
             (ACCEL, accel.bias_walk.powi(2) * t),
@@ -132,13 +194,28 @@ impl State {
         }
     }
 
+    /// Covariance of the error of a preintegrated turn: white noise, and errors of scales and axes. Those, a matrix M of
+    /// independent entries, turn the estimate by ∫R M ω dt. What turns back takes that back; what is left of the turn
+    /// after a time T adds up. With G the turn that is forgotten with time constant T, this is a noise of density
+    /// 2 G Gᵀ std²/T: the spectral density of the turn's rate below 1/T.
+    fn turn_noise(&mut self, preintegration: &Preintegration, gyro: &GyroscopeConfig) -> Matrix3<f64> {
+        let t = preintegration.duration;
+        let keep = (-t / gyro.scale_memory_s).exp();
+        let share = 2.0 * gyro.scale_std.powi(2) * t / gyro.scale_memory_s;
+        let mut noise = Matrix3::from_diagonal_element(gyro.noise_density.powi(2) * t);
+        for (k, turned) in self.turned.iter_mut().enumerate() {
+            *turned = *turned * keep + preintegration.rotation * (preintegration.turn[k] / t);
+            noise += *turned * turned.transpose() * share;
+        }
+        noise
+    }
+
     /// Covariance of ξ after `preintegration`, which has moved R but is not in the covariance yet.
     pub fn orientation_covariance(&self, preintegration: &Preintegration, gyro: &GyroscopeConfig) -> Matrix3<f64> {
         let p = &self.covariance;
         let a = &preintegration.rotation;
         let cross = p.fixed_view::<3, 3>(XI, GYRO) * a.transpose();
-        let noise = gyro.noise_density.powi(2) * preintegration.duration
-            + gyro.relative_noise_density.powi(2) * preintegration.rate_squared;
+        let noise = gyro.noise_density.powi(2) * preintegration.duration;
         p.fixed_view::<3, 3>(XI, XI) - cross - cross.transpose()
             + a * p.fixed_view::<3, 3>(GYRO, GYRO) * a.transpose()
             + Matrix3::from_diagonal_element(noise)
@@ -151,6 +228,7 @@ impl State {
         self.orientation = turn * self.orientation;
         self.orientation.renormalize_fast();
         self.velocity = turn * self.velocity + part(NU);
+        self.position = turn * self.position + part(RHO);
         self.gyro_bias += part(GYRO);
         self.accelerometer_bias += part(ACCEL);
     }
@@ -167,6 +245,8 @@ pub struct InitialStd {
     pub gyro_bias: f64,
     /// Of the velocity, m/s.
     pub speed: f64,
+    /// Of the position, m.
+    pub reach: f64,
     /// Of the accelerometer's bias, m/s².
     pub accelerometer_bias: f64,
 }

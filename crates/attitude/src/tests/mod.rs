@@ -3,6 +3,7 @@
 mod behaviour;
 mod laws;
 mod magnetometer;
+mod motions;
 mod robustness;
 
 use super::*;
