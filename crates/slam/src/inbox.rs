@@ -147,6 +147,12 @@ impl Inbox {
         self.past = keeps.then(|| self.past.take().unwrap_or_default());
     }
 
+    /// How many messages are kept that were used.
+    #[cfg(test)]
+    pub fn past_messages(&self) -> usize {
+        self.past.as_ref().map_or(0, |past| past.odometry.len() + past.imu.len())
+    }
+
     /// Nobody goes back to an instant before `stamp` any more.
     pub fn forget_past(&mut self, stamp: Stamp) {
         let Some(past) = &mut self.past else { return };

@@ -55,6 +55,12 @@ impl Slam {
         (self.rollback.points.len(), self.rollback.clouds.len())
     }
 
+    /// How many messages are kept that were used.
+    #[cfg(test)]
+    pub(crate) fn past_messages(&self) -> usize {
+        self.inbox.past_messages()
+    }
+
     /// There is no way back from here: what changed is more than steps change.
     pub(super) fn stay(&mut self) {
         let Rollback { points, clouds, forgotten, .. } = &mut self.rollback;
@@ -87,7 +93,12 @@ impl Slam {
     /// anybody goes back.
     pub(super) fn keep_point(&mut self) -> bool {
         let window_s = self.config.timing.rewind_s;
-        let Some(time) = self.time.filter(|_| window_s > 0.0 && self.search.is_none()) else { return false };
+        let Some(time) = self.time.filter(|_| window_s > 0.0) else { return false };
+        if self.search.is_some() {
+            // Nobody goes back into a search, however long it takes.
+            self.inbox.forget_past(time);
+            return false;
+        }
         let newest = self.rollback.points.back();
         if newest.is_none_or(|newest| time.since(newest.time) >= window_s / POINTS) {
             let point = self.point(time);

@@ -216,6 +216,25 @@ fn what_is_kept_is_bounded() {
 }
 
 #[test]
+fn neither_a_search_that_finds_nothing_nor_a_sensor_that_stops_keeps_messages_for_ever() {
+    let truth = hall::landmarks(7, 1);
+    for searches in [true, false] {
+        let mut config = hall::config("default", MapMode::Localization);
+        (config.timing.rewind_s, config.initial.mode) =
+            (1.0, if searches { crate::StartMode::Unknown } else { crate::StartMode::Given });
+        let mut slam = Slam::new(config).unwrap();
+        slam.set_map(hall::map(&truth, 0.05, 2)).unwrap();
+        assert_eq!(slam.search().is_some(), searches);
+        for k in 0..2000 {
+            let odometry = Odometry { stamp: stamp(k), velocity: Vector2::zeros(), yaw_rate: 0.0, covariance: None };
+            let _ = slam.imu(&Imu { stamp: stamp(k), yaw_rate: 0.0, tilt: None });
+            slam.odometry(&odometry).unwrap();
+        }
+        assert!(slam.past_messages() <= 50, "{} messages, searches {searches}", slam.past_messages());
+    }
+}
+
+#[test]
 fn switched_on_while_running_it_works_from_there_on() {
     let (mut slam, instants) = without_one(config("default"));
     slam.reconfigure(rewinding("default")).unwrap_err();
