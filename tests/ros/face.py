@@ -112,8 +112,18 @@ assert abs(yaw + math.pi / 2 - yaw_of(estimate.orientation)) < 1e-9
 peer.until(lambda: paths and clouds and markers, 'path, landmarks and markers')
 peer.until(lambda: len(paths[-1].poses) == 10, 'the whole path')
 assert clouds[-1].width == 5 and [f.name for f in clouds[-1].fields][:4] == ['x', 'y', 'z', 'id']
-assert {m.id for m in markers[-1].markers} == {1, 2, 3, 4, 5}
-assert all(m.action == Marker.ADD and m.header.frame_id == 'map' for m in markers[-1].markers)
+
+
+def drawn():
+    """What rviz has of the markers: what was added and not removed. A landmark is first drawn as a candidate."""
+    there = set()
+    for m in (m for array in markers for m in array.markers):
+        (there.add if m.action == Marker.ADD else there.discard)((m.ns, m.id))
+    return there
+
+
+peer.until(lambda: drawn() == {('landmarks', i) for i in (1, 2, 3, 4, 5)}, 'the five landmarks, and no candidate')
+assert all(m.header.frame_id == 'map' and m.action in (Marker.ADD, Marker.DELETE) for m in markers[-1].markers)
 
 # use_sim_time: time comes from /clock, and is 0 before.
 tick = Clock()
