@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::processes::Processes;
 use crate::ros::Ros;
-use crate::{cargo, checks, setup, steps};
+use crate::{checks, setup, steps};
 
 /// Names of filters, and of the namespaces that their nodes get.
 const FILTERS: [(&str, &str); 4] =
@@ -98,15 +98,11 @@ fn second_act(cast: &mut Cast<'_>, parameters: &Path, seed: u64, interrupted: &A
     cast.running.stop()
 }
 
-/// Builds the executables of the tests' profile: those of dev are not optimized. Cargo puts both into one folder.
+/// Builds the executables, with the variables of the tests: what those have built is not built again.
 fn built(root: &Path, ros: &Ros) -> Result<PathBuf> {
     eprintln!("Building the nodes (minutes the first time, seconds later).");
-    let mut build = ros.command(cargo().get_program());
-    let status = build
-        .current_dir(root)
-        .args(["build", "--profile", "test", "--bins"])
-        .status()
-        .context("cargo could not be started")?;
+    let mut build = checks::environment(root, Some(ros))?;
+    let status = build.args(["build", "--bins"]).status().context("cargo could not be started")?;
     if !status.success() {
         bail!("the nodes could not be built: see above, and `cargo xtask doctor` for what this machine lacks");
     }

@@ -27,9 +27,8 @@ pub fn test(root: &Path) -> Result<bool> {
     quiet("pip install ./python", || {
         let mut install = in_environment(root, &python)?;
         install.args(PIP).args(["--no-deps", "--no-build-isolation", "--force-reinstall", "./python"]);
-        // As the other tests are built, whose dependencies are there. The profile `test` itself would have cargo make a
-        // test of the module.
-        install.env("MATURIN_PEP517_ARGS", "--profile dev").env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
+        // As the other tests are built, whose dependencies are there.
+        install.env("MATURIN_PEP517_ARGS", "--profile dev");
         log.run(&mut install).context("the module could not be built")
     })?;
     let mut tests = in_environment(root, &python)?;
