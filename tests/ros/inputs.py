@@ -182,17 +182,27 @@ def tilted():
     assert level == ERROR and list(dropped) == ['tilted_sensor'], dropped
 
 
-def sensors():
-    """Two sensors of two kinds, on two topics, with the same stamps: both count."""
+def front_and_rear():
+    """A robot with a second sensor, its publisher, and what that sees now."""
     lidar = Lidar((0.3, 0.0, 0.2), about('z', 0.3), 'front_lidar')
     rear = lidar.create_publisher(PointCloud2, 'radar', 100)
     lidar.until(rear.get_subscription_count, 'the second sensor')
+
+    def behind():
+        # The parameters say: 0.5 m behind, 0.1 m to the left, looking back.
+        rows = [(100 + i, -(x - lidar.x) - 0.5, -(y - 0.1)) for i, (x, y) in WORLD.items()]
+        return cloud(lidar.now_ns, rows, names=('x', 'y'), frame='whatever')
+
+    return lidar, rear, behind
+
+
+def sensors():
+    """Two sensors of two kinds, on two topics, with the same stamps: both count."""
+    lidar, rear, behind = front_and_rear()
     whole = lidar.seen
 
     def seen(ns=None):
-        # The parameters say: 0.5 m behind, 0.1 m to the left, looking back.
-        rows = [(100 + i, -(x - lidar.x) - 0.5, -(y - 0.1)) for i, (x, y) in WORLD.items()]
-        rear.publish(cloud(lidar.now_ns, rows, names=('x', 'y'), frame='whatever'))
+        rear.publish(behind())
         return whole(ns)
 
     lidar.seen = seen
@@ -211,14 +221,11 @@ def sensors():
 
 def late():
     """Clouds of a second sensor come 0.6 s after those of the first: all count, and none is waited for."""
-    lidar = Lidar((0.3, 0.0, 0.2), about('z', 0.3), 'front_lidar')
-    rear = lidar.create_publisher(PointCloud2, 'radar', 100)
-    lidar.until(rear.get_subscription_count, 'the second sensor')
+    lidar, rear, behind = front_and_rear()
     whole, held = lidar.seen, []
 
     def seen(ns=None):
-        rows = [(100 + i, -(x - lidar.x) - 0.5, -(y - 0.1)) for i, (x, y) in WORLD.items()]
-        held.append(cloud(lidar.now_ns, rows, names=('x', 'y'), frame='whatever'))
+        held.append(behind())
         if len(held) > 6:
             rear.publish(held.pop(0))
         return whole(ns)
