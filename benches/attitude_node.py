@@ -238,4 +238,5 @@ def main():
         print(f'| {name} | {how} | {spread} | {statistics.median(dds):.1f} | {last[5]}, {last[6]} | {counts} |')
 
 
-main()
+if __name__ == '__main__':
+    main()
