@@ -132,9 +132,9 @@ def cpu_ns(pid):
     return own, dds
 
 
-def peer(*arguments):
-    """Another process of this script."""
-    return subprocess.Popen([sys.executable, __file__, '--peer', *map(str, arguments)], stdout=subprocess.PIPE, text=True)
+def peer(*arguments, script=__file__):
+    """Another process of a script."""
+    return subprocess.Popen([sys.executable, script, '--peer', *map(str, arguments)], stdout=subprocess.PIPE, text=True)
 
 
 def expect(process, word):

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 
-from attitude_node import PATIENCE_S, cpu_ns
+from attitude_node import PATIENCE_S, cpu_ns, expect, peer
 
 ODOM_HZ, CLOUD_EVERY, TAGS_EVERY, ABSOLUTE_EVERY = 200.0, 10, 20, 200
 RADIUS_M, SPEED, REACH_M = 6.0, 1.0, 5.0
@@ -188,27 +188,15 @@ def resident_mb(pid):
         return next(int(line.split()[1]) / 1024.0 for line in status if line.startswith('VmRSS'))
 
 
-def peer(*arguments):
-    """Another process of this script."""
-    return subprocess.Popen([sys.executable, __file__, '--peer', *map(str, arguments)], stdout=subprocess.PIPE, text=True)
-
-
-def expect(process, word):
-    """Wait for a line."""
-    line = process.stdout.readline().strip()
-    if line != word:
-        sys.exit(f'a peer said {line!r} instead of {word!r}')
-
-
 def measure(command, everything, seconds):
     """One run: percent of a core, of that Fast DDS's threads, MB, and what the listener heard."""
     import json
 
     processes = [node := subprocess.Popen(command, stdout=subprocess.DEVNULL)]
     try:
-        processes.append(listener := peer('listen'))
+        processes.append(listener := peer('listen', script=__file__))
         expect(listener, 'ready')
-        processes.append(sender := peer('send', int(everything), seconds))
+        processes.append(sender := peer('send', int(everything), seconds, script=__file__))
         expect(sender, 'go')
         before, begun = cpu_ns(node.pid), time.monotonic()
         sent = int(sender.stdout.readline())

@@ -13,8 +13,8 @@ use std::path::Path;
 /// The survey of MR.CLAM is good to this, m.
 const SURVEY_STD_M: f64 = 0.01;
 
-/// A run of MR.CLAM with the settings for it, if it is there.
-fn mrclam(dataset: u32, robot: u32) -> Option<(Recording, Config)> {
+/// A run of MR.CLAM with a file of settings, if it is there.
+pub fn mrclam_with(dataset: u32, robot: u32, file: &str) -> Option<(Recording, Config)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = root.join(format!("../shared/data/mrclam/MRCLAM_Dataset{dataset}"));
     if !folder.exists() {
@@ -22,8 +22,14 @@ fn mrclam(dataset: u32, robot: u32) -> Option<(Recording, Config)> {
         return None;
     }
     let recording = open(&format!("mrclam:{}:{robot}", folder.display())).unwrap();
-    let yaml = std::fs::read_to_string(root.join("config/mrclam.yaml")).unwrap();
-    let mut config: Config = overlay(recording.config.as_ref().unwrap(), &yaml, "slam_node").unwrap();
+    let yaml = std::fs::read_to_string(root.join("config").join(file)).unwrap();
+    let config = overlay(recording.config.as_ref().unwrap(), &yaml, "slam_node").unwrap();
+    Some((recording, config))
+}
+
+/// A run of MR.CLAM with the settings for it, if it is there.
+fn mrclam(dataset: u32, robot: u32) -> Option<(Recording, Config)> {
+    let (recording, mut config) = mrclam_with(dataset, robot, "mrclam.yaml")?;
     // What the settings for a map that is made on the way leave to the map: the heading is seen against the landmarks,
     // and so are its errors and those of bearings. The start is that of the motion capture.
     config.motion.yaw_rate_std = 0.03;

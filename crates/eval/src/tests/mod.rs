@@ -7,3 +7,4 @@ mod known_map;
 mod parts;
 mod saved;
 mod stamps;
+mod while_driving;
