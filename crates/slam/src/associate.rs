@@ -61,6 +61,13 @@ pub struct AssociationRoom {
     near: Vec<(f64, usize, Match)>,
 }
 
+impl AssociationRoom {
+    /// What is left of the candidates of the last cloud: those that the state was updated by.
+    pub fn matches(&self) -> &[Match] {
+        &self.candidates
+    }
+}
+
 /// The identities that a cloud has named. A few are compared one by one, which is quicker than anything; many are
 /// looked up, or a cloud of a million would be compared a million times.
 #[derive(Debug, Default)]

@@ -207,6 +207,19 @@ impl Covariance {
         kernel::subtract_outer(&mut self.data, self.stride, (n, open.min(n)), w, columns);
     }
 
+    /// P ← (1 − s) P + s Q + s(1 − s) d dᵀ: the covariance of the mixture of two, whose means are d apart. Beyond the rows of
+    /// d, both are the same.
+    pub fn mix(&mut self, other: &Self, share: f64, apart: &[f64]) {
+        let n = self.dim();
+        for j in 0..apart.len() {
+            for i in j..n {
+                let spread = apart.get(i).zip(apart.get(j)).map_or(0.0, |(a, b)| share * (1.0 - share) * a * b);
+                let mixed = (1.0 - share) * self.get(i, j) + share * other.get(i, j) + spread;
+                self.set(i, j, mixed);
+            }
+        }
+    }
+
     /// P ← P + g gᵀ, g of `dim()` rows of three, or of fewer where the rest is zero.
     pub fn add_outer3(&mut self, g: &[[f64; 3]]) {
         let n = self.dim().min(g.len());

@@ -1,5 +1,6 @@
 //! The filter itself: a state, moved by increments and corrected by clouds of features.
 
+mod hypotheses;
 mod known;
 mod point;
 
@@ -24,6 +25,7 @@ use super::{
 };
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
+use hypotheses::Hypotheses;
 use nalgebra::{Matrix3, Vector2};
 pub use point::EstimatorPoint;
 use serde::{Deserialize, Serialize};
@@ -54,6 +56,8 @@ pub struct Estimator {
     watch: Watch,
     /// A buffer of [`Watch::judge`].
     lost: Vec<u32>,
+    /// Where else in the known map the robot may be.
+    hypotheses: Hypotheses,
     /// What association remembers.
     memory: Memory,
     merging: MergeRoom,
@@ -113,6 +117,7 @@ impl Estimator {
             fixed_lag: FixedLag::new(filter.fixed_lag()),
             rows: Rows::default(),
             room: Room::default(),
+            hypotheses: Hypotheses::default(),
             memory: Memory::default(),
             merging: MergeRoom::default(),
             linearized: Vec::new(),
@@ -244,6 +249,7 @@ impl Estimator {
         let config = &Config { sensor: self.sensor(&config.sensor), absolute, ..config.clone() };
         self.model = Model::new(in_mode(self.filter, config.map.mode), config, &self.added);
         self.model.known = known;
+        self.hypotheses.clear();
         if config.map.mode != before {
             self.change_mode(before);
         }
@@ -266,6 +272,7 @@ impl Estimator {
 
     /// Back to the initial pose and an empty map; what was known before stays known.
     pub fn reset(&mut self, config: &Config) {
+        self.hypotheses.clear();
         let (pose, covariance) = start(config);
         self.state.reset(pose, &covariance, &config.calibration);
         self.pending = Increment::none();
@@ -277,6 +284,7 @@ impl Estimator {
     /// Moves robot and map together, so that the robot is at the given pose; a known map stays where it is.
     pub fn set_pose(&mut self, pose: Se2, covariance: &Matrix3<f64>) {
         self.settle();
+        self.hypotheses.clear();
         self.fixed_lag.clear();
         if self.model.map.mode != MapMode::Mapping {
             leave_all(&mut self.state, &mut self.model);
@@ -287,12 +295,14 @@ impl Estimator {
 
     /// Forgets the clouds of the fixed lag, and what association remembers.
     pub fn forget_clouds(&mut self) {
+        self.hypotheses.clear();
         self.fixed_lag.clear();
         self.memory.clear();
     }
 
     /// Restarts time at `stamp`: the features of the map count as seen at that time.
     pub fn restart_clock(&mut self, stamp: Stamp) {
+        self.hypotheses.clear();
         self.track_loss.forget();
         self.fixed_lag.clear();
         for feature in &mut self.state.features {
@@ -334,18 +344,23 @@ impl Estimator {
         let pending = std::mem::replace(&mut self.pending, Increment::none());
         if pending != Increment::none() {
             propagate(&mut self.state, &pending, &self.model.filter, &mut self.rows);
+            self.hypotheses.settle(&self.state, &pending, &self.model, &mut self.rows);
         }
     }
 
     /// Processes a cloud; and the clouds of the fixed lag again, where that is due.
     pub fn correct(&mut self, stamp: Stamp, kind: FeatureKind, observations: &[Observation]) -> Outcome {
         let motion = std::mem::replace(&mut self.pending, Increment::none());
-        let input =
-            Input { motion: &motion, stamp, evidence: Evidence::Observed { kind, observations, memory: &self.memory } };
-        let Self { state, model, track_loss, fixed_lag, room, order, watch, lost, learned, .. } = self;
-
-        fixed_lag.begin(state, &motion, stamp);
-        let outcome = step(state, model, &input, Some(track_loss), learned.as_mut(), room);
+        self.fixed_lag.begin(&self.state, &motion, stamp);
+        let outcome = if self.follows_hypotheses(observations) {
+            self.step_each(&motion, stamp, kind, observations)
+        } else {
+            let evidence = Evidence::Observed { kind, observations, memory: &self.memory };
+            let input = Input { motion: &motion, stamp, evidence };
+            let Self { state, model, track_loss, room, learned, .. } = self;
+            step(state, model, &input, Some(track_loss), learned.as_mut(), room)
+        };
+        let Self { state, model, track_loss, fixed_lag, room, order, watch, lost, learned, hypotheses, .. } = self;
         if let Some(learned) = learned {
             model.sensors.set_noise(learned);
         }
@@ -356,7 +371,8 @@ impl Estimator {
         if fixed_lag.is_due() {
             fixed_lag.relinearize(state, model);
         }
-        if model.map.mode != MapMode::Mapping && !track_loss.is_suspected() {
+        let is_sure = hypotheses.others.is_empty() && !track_loss.is_suspected();
+        if model.map.mode != MapMode::Mapping && is_sure {
             watch.judge((state, &mut model.known), (&room.readings, &outcome), stamp, lost);
             for id in lost.iter() {
                 if let Some(i) = state.find(*id) {
@@ -367,7 +383,9 @@ impl Estimator {
                 fixed_lag.clear();
             }
         }
-        leave(state, model, fixed_lag.oldest().unwrap_or(stamp).min(stamp), order);
+        let since = fixed_lag.oldest().unwrap_or(stamp).min(stamp);
+        leave(state, model, since, order);
+        hypotheses.others.iter_mut().for_each(|other| leave(&mut other.state, model, since, order));
         self.memory.merged.clear();
         if observations.iter().any(|observation| observation.id.is_none()) || !self.memory.is_idle() {
             self.remember(stamp, &outcome);

@@ -209,6 +209,7 @@ mod trace;
 mod track_loss;
 mod unclear;
 mod update;
+mod ways;
 mod wide_prior;
 
 pub use lienav_base::stamp::Stamp;

@@ -380,9 +380,8 @@ impl Slam {
     }
 
     fn estimate(&self, stamp: Stamp, ahead: &Increment, twist: Vector3<f64>) -> PoseEstimate {
-        let state = &self.estimator.state;
-        let (pose, covariance) = state.carried(&self.estimator.pending().then(ahead));
-        PoseEstimate { stamp, pose, covariance, twist: state.calibration.twist(&twist) }
+        let (pose, covariance) = self.estimator.carried(&self.estimator.pending().then(ahead));
+        PoseEstimate { stamp, pose, covariance, twist: self.estimator.state.calibration.twist(&twist) }
     }
 
     /// The pose at the newest odometry: the last step, carried on. `None` before the first odometry.

@@ -111,6 +111,14 @@ pub struct Room {
     pub readings: Vec<Associated>,
 }
 
+impl Room {
+    /// The readings of the last update, and the pivots of the factor of their joint covariance.
+    pub fn last_update(&self) -> (&[Match], impl Iterator<Item = f64>) {
+        let (factor, m) = (self.workspace.factor_of_innovation(), self.workspace.numbers());
+        (self.association.matches(), (0..m).map(move |k| factor[k * m + k]))
+    }
+}
+
 /// Processes a cloud: propagate, associate, gate, update, augment, prune. With `track_loss`, the robot is relocated if
 /// the gate has left out most observations for too long.
 ///
@@ -119,16 +127,34 @@ pub fn step(
     state: &mut State,
     model: &Model,
     input: &Input<'_>,
+    track_loss: Option<&mut TrackLoss>,
+    learned: Option<&mut NoiseFactors>,
+    room: &mut Room,
+) -> Outcome {
+    let before = state.pose;
+    predict(state, model, input, &mut room.rows);
+    correct((state, &before), model, input, track_loss, learned, room)
+}
+
+/// The first half of a step: brings the state to the cloud, with the landmarks of the known map that it may have read.
+pub fn predict(state: &mut State, model: &Model, input: &Input<'_>, rows: &mut Rows) {
+    propagate_to(state, model, input.motion, input.stamp, rows);
+    enter(state, model, (input.evidence, input.stamp), rows);
+}
+
+/// The second half: associate, gate, update, augment, prune. `before` is the pose before the step, and `room.rows` is as
+/// [`predict`] has left it.
+pub fn correct(
+    (state, before): (&mut State, &Se2),
+    model: &Model,
+    input: &Input<'_>,
     mut track_loss: Option<&mut TrackLoss>,
     learned: Option<&mut NoiseFactors>,
     room: &mut Room,
 ) -> Outcome {
     let Room { association, wide, gated, rows, rests, workspace, readings } = room;
     let Input { motion, stamp, evidence } = *input;
-    let before = state.pose;
 
-    propagate_to(state, model, motion, stamp, rows);
-    enter(state, model, (evidence, stamp), rows);
     let Associations { mut candidates, mut newcomers, mut refused, is_searched } =
         associate(state, model, evidence, association);
     let mut place = place(state, model, candidates, wide);

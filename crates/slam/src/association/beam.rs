@@ -184,6 +184,18 @@ impl Beam {
         self.shares.iter_mut().for_each(|share| *share /= whole);
     }
 
+    /// The logarithms of the weights of all hypotheses that the search has kept, beside the one that all items are of
+    /// none.
+    pub fn scores(&self) -> impl Iterator<Item = f64> + '_ {
+        self.now.iter().map(|hypothesis| hypothesis.score)
+    }
+
+    /// The pairs of one of them, the last one first.
+    pub fn pairs_of(&mut self, hypothesis: usize) -> &[usize] {
+        self.walk(hypothesis);
+        &self.path
+    }
+
     fn begin(&mut self, pairs: usize) {
         self.now.clear();
         self.choices.clear();

@@ -13,6 +13,7 @@ pub mod memory;
 pub mod merge;
 mod rates;
 
+pub use beam::{Beam, Item, Joint, Pair, WINDOW};
 pub use cloud::CloudRoom;
 pub use memory::{Memory, Tally};
 pub use merge::{MergeRoom, merge};

@@ -43,6 +43,7 @@ impl Estimator {
     /// as independent of the map.
     pub fn set_map(&mut self, map: LandmarkMap) {
         self.settle();
+        self.hypotheses.clear();
         self.fixed_lag.clear();
         for i in (0..self.state.features.len()).rev() {
             self.state.swap_remove(i);

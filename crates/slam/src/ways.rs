@@ -1,0 +1,220 @@
+//! The ways in which readings without identity are of landmarks of a known map: hypotheses about one cloud.
+//!
+//! A reading that one landmark alone explains is of that. Others are of one of the landmarks in whose gates they lie, or
+//! of none, and a landmark is of one reading: [`Beam`] weighs all of it together, because the readings of a cloud have
+//! the error of the pose in common.
+//!
+//! Of clutter nothing is known here. A reading at the edge of the gate of a landmark that is known exactly is as likely
+//! of none, up to the odds that a landmark is read.
+
+use super::association::{Beam, Item, Joint, Pair, WINDOW};
+use super::enter::Neighbourhood;
+use super::gate::mahalanobis_squared;
+use super::linearize::{Match, Subject, innovation_covariance, linearize, shared_covariance};
+use super::sensor::Reading;
+use super::state::State;
+use super::step::Model;
+use super::{FeatureKind, Observation};
+use nalgebra::Matrix3;
+
+/// So many readings of a cloud that are not clear are weighed together; more are left out.
+const TOGETHER: usize = 8;
+/// So many landmarks one reading may be of, the likeliest by themselves.
+const RIVALS: usize = 4;
+/// So many ways of one cloud are followed.
+pub const MOST: usize = 6;
+/// The odds that a landmark in whose gate something is was read: nine to one, as a logarithm.
+const READ: f64 = 2.2;
+
+/// One way: what each observation is of.
+#[derive(Clone, Debug, Default)]
+pub struct Way {
+    /// The observations that are used, with the identities of their landmarks.
+    pub observations: Vec<Observation>,
+    /// The logarithm of its weight beside the likeliest.
+    pub weight: f64,
+}
+
+/// Buffers, which keep their allocations, and what was found.
+#[derive(Debug, Default)]
+pub struct Ways {
+    all: Vec<Way>,
+    found: usize,
+    pairs: Vec<Pair>,
+    matches: Vec<Match>,
+    items: Vec<Item>,
+    /// Of each observation, whether it says what it is of.
+    is_told: Vec<bool>,
+    /// Of each pair the place of its observation in the cloud.
+    of: Vec<usize>,
+    near: Vec<(Match, Pair)>,
+    beam: Beam,
+    order: Vec<(f64, usize)>,
+}
+
+struct Pairs<'a>(&'a State, &'a [Match]);
+
+impl Joint for Pairs<'_> {
+    fn covariance(&self, a: usize, b: usize) -> Matrix3<f64> {
+        shared_covariance(self.0, &self.1[a], &self.1[b])
+    }
+}
+
+/// What speaks for a pair beside its residual: the odds that it was read over the density of readings of none.
+fn surprise(model: &Model, matched: &Match) -> f64 {
+    let dim = matched.dim;
+    let noise = matched.noise.view((0, 0), (dim, dim)).determinant().max(f64::MIN_POSITIVE);
+    let edge = model.gate.associated(dim)[0];
+    READ + 0.5 * (edge + noise.ln() + dim as f64 * std::f64::consts::TAU.ln())
+}
+
+/// The logarithm of how likely the readings of an update are, beside that all are of none: with the squared distance and
+/// the factor of their joint covariance.
+pub fn weigh(model: &Model, matches: &[Match], nis: f64, factor: impl Iterator<Item = f64>) -> f64 {
+    let told: f64 = matches.iter().map(|matched| surprise(model, matched)).sum();
+    let numbers: usize = matches.iter().map(|matched| matched.dim).sum();
+    let ln_det = 2.0 * factor.map(f64::ln).sum::<f64>() + numbers as f64 * std::f64::consts::TAU.ln();
+    told - 0.5 * (nis + ln_det)
+}
+
+impl Ways {
+    /// The ways that were found, the likeliest first.
+    pub fn found(&self) -> &[Way] {
+        &self.all[..self.found]
+    }
+
+    /// Finds the ways of a cloud. `state` is at the cloud, with the landmarks that its readings may be of.
+    pub fn find(&mut self, state: &State, model: &Model, kind: FeatureKind, observations: &[Observation]) {
+        self.pairs.clear();
+        self.matches.clear();
+        self.of.clear();
+        self.items.clear();
+        self.is_told.clear();
+        let mut unclear = 0;
+        for (place, observation) in observations.iter().enumerate() {
+            // What is no reading of a landmark is not for this to judge.
+            let reading = model.sensors.read(kind, observation).ok().filter(|r| !model.sensors.is_of_pose(r));
+            let reading = reading.filter(|reading| reading.id.is_none());
+            self.is_told.push(reading.is_none());
+            let Some(reading) = reading else { continue };
+            let first = self.pairs.len();
+            let is_clear = self.pair_up(state, model, &reading, observations);
+            if !is_clear && unclear == TOGETHER {
+                self.pairs.truncate(first);
+                self.matches.truncate(first);
+            }
+            let last = self.pairs.len();
+            if last > first {
+                unclear += usize::from(!is_clear);
+                self.of.resize(last, place);
+                self.items.push(Item { first, last, is_clear });
+            }
+        }
+        if unclear == 0 && !self.share_landmarks() {
+            self.found = 0;
+            self.add(observations, 0.0, |ways, place| ways.of.iter().position(|of| *of == place), state);
+            return;
+        }
+        // The surest first: they tell where the others are.
+        let pairs = &self.pairs;
+        self.items.sort_by(|a, b| {
+            let of = |item: &Item| {
+                pairs[item.first..item.last].iter().map(|pair| pair.alone).fold(f64::NEG_INFINITY, f64::max)
+            };
+            b.is_clear.cmp(&a.is_clear).then(of(b).total_cmp(&of(a))).then(a.first.cmp(&b.first))
+        });
+        let gate = [1, 2, 3].map(|dim| model.gate.associated(dim)[0]);
+        self.beam.search((&self.pairs, &self.items), &Pairs(state, &self.matches), &gate, |_| 0.0);
+        self.order.clear();
+        self.order.extend(self.beam.scores().enumerate().map(|(k, score)| (score, k)));
+        self.order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let best = self.order.first().map_or(0.0, |(score, _)| *score);
+        self.order.retain(|(score, _)| *score > best - WINDOW);
+        self.order.truncate(MOST);
+        self.found = 0;
+        for k in 0..self.order.len() {
+            let (score, hypothesis) = self.order[k];
+            let chosen = self.beam.pairs_of(hypothesis).to_vec();
+            self.add(
+                observations,
+                score - best,
+                |ways, place| chosen.iter().copied().find(|pair| ways.of[*pair] == place),
+                state,
+            );
+        }
+    }
+
+    /// Whether two clear readings are of one landmark.
+    fn share_landmarks(&self) -> bool {
+        let is_twice = |(k, pair): (usize, &Pair)| self.pairs[..k].iter().any(|other| other.target == pair.target);
+        self.pairs.iter().enumerate().any(is_twice)
+    }
+
+    /// Adds the pairs of a reading, and says whether it is clear: of one landmark, that is nearer than any other by as
+    /// much as the gate is wide, or of none.
+    fn pair_up(&mut self, state: &State, model: &Model, reading: &Reading, observations: &[Observation]) -> bool {
+        let Some(near) = Neighbourhood::of(state, model, reading) else { return true };
+        let dim = model.sensors.dim(reading);
+        let gate = model.gate.associated(dim)[0];
+        self.near.clear();
+        let mut rival = f64::INFINITY;
+        for (i, feature) in state.features.iter().enumerate() {
+            let is_named = || observations.iter().any(|o| o.id == Some(feature.id));
+            if feature.is_viewpoint || !near.reaches(state, i) || is_named() {
+                continue;
+            }
+            let mut candidate = Match::new(Subject::Feature(i), reading);
+            if !linearize(state, &model.sensors, &mut candidate, model.filter.linearization()) {
+                continue;
+            }
+            let covariance = innovation_covariance(state, &candidate);
+            let Some(distance) = mahalanobis_squared(&candidate.residual, &covariance, dim) else { continue };
+            if distance > gate {
+                rival = rival.min(distance);
+                continue;
+            }
+            candidate.distance = Some(distance);
+            let weight = surprise(model, &candidate);
+            if let Some(pair) = Pair::new(i, (candidate.residual, covariance), dim, weight) {
+                self.near.push((candidate, pair));
+            }
+        }
+        self.near.sort_by(|a, b| b.1.alone.total_cmp(&a.1.alone).then(a.1.target.cmp(&b.1.target)));
+        self.near.truncate(RIVALS);
+        for (candidate, pair) in &self.near {
+            self.matches.push(*candidate);
+            self.pairs.push(*pair);
+        }
+        match self.near.as_slice() {
+            [] => true,
+            [(only, _)] => rival - only.distance.unwrap_or(0.0) > gate,
+            _ => false,
+        }
+    }
+
+    /// Adds a way; `pair_of` is the pair that an observation is in.
+    fn add(
+        &mut self,
+        observations: &[Observation],
+        weight: f64,
+        pair_of: impl Fn(&Self, usize) -> Option<usize>,
+        state: &State,
+    ) {
+        if self.all.len() == self.found {
+            self.all.push(Way::default());
+        }
+        let mut way = std::mem::take(&mut self.all[self.found]);
+        way.weight = weight;
+        way.observations.clear();
+        for (place, observation) in observations.iter().enumerate() {
+            if self.is_told[place] {
+                way.observations.push(*observation);
+            } else if let Some(pair) = pair_of(self, place) {
+                let id = Some(state.features[self.pairs[pair].target].id);
+                way.observations.push(Observation { id, ..*observation });
+            }
+        }
+        self.all[self.found] = way;
+        self.found += 1;
+    }
+}
