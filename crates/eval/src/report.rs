@@ -228,11 +228,16 @@ fn of_noise(filter: &str, noise: &LearnedNoise) -> String {
         "\nnoise learned by {filter}: standard deviations of odometry × {forward:.2} forward, × {leftward:.2} leftward, × \
          {turning:.2} turning\n"
     );
-    for LearnedSensor { sensor, std, correlation_s } in &noise.sensors {
+    for LearnedSensor { sensor, std, correlation_s, lasting_share } in &noise.sensors {
         let kind =
             ["relative positions", "ranges and bearings", "stereo bearings"].get(*sensor).unwrap_or(&"added sensor");
         let factors = std.map(|factor| format!("× {factor:.2}")).join(", ");
-        let _ = writeln!(text, "  of {kind} {factors}; errors stay alike for {correlation_s:.2} s");
+        let lasting = std::iter::zip(lasting_share, correlation_s);
+        let lasting = lasting
+            .map(|(share, time)| format!("{:.0} % for {time:.2} s", 100.0 * share))
+            .collect::<Vec<_>>()
+            .join(", ");
+        let _ = writeln!(text, "  of {kind} {factors}; of their variances last {lasting}");
     }
     text
 }

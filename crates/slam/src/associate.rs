@@ -8,7 +8,6 @@ use super::linearize::{Match, Subject, innovation_covariance, linearize};
 use super::sensor::Reading;
 use super::state::State;
 use super::step::Model;
-use super::unclear::{UnclearRoom, resolve};
 use super::{Association, Counts, DropReason, FeatureKind, MapMode, Observation};
 use std::collections::HashSet;
 
@@ -56,7 +55,6 @@ pub struct AssociationRoom {
     candidates: Vec<Match>,
     newcomers: Vec<Newcomer>,
     named: Named,
-    unclear: UnclearRoom,
     cloud: CloudRoom,
     near: Vec<(f64, usize, Match)>,
 }
@@ -108,7 +106,6 @@ pub fn associate<'r>(
     room.candidates.clear();
     room.newcomers.clear();
     room.named.clear();
-    room.unclear.readings.clear();
     room.cloud.readings.clear();
     let mut refused = Counts::default();
     match evidence {
@@ -119,13 +116,7 @@ pub fn associate<'r>(
                         room.cloud.readings.push(reading);
                         Ok(())
                     }
-                    Ok(reading) => match associate_one(state, model, &reading, room) {
-                        Err(DropReason::Ambiguous) if state.is_frozen => {
-                            room.unclear.readings.push(reading);
-                            Ok(())
-                        }
-                        outcome => outcome,
-                    },
+                    Ok(reading) => associate_one(state, model, &reading, room),
                     Err(reason) => Err(reason),
                 };
                 if let Err(reason) = associated {
@@ -135,7 +126,7 @@ pub fn associate<'r>(
         }
         Evidence::Associated(readings) => readings.iter().for_each(|reading| reading.again(state, model, room)),
     }
-    let AssociationRoom { candidates, newcomers, unclear, cloud, near, .. } = room;
+    let AssociationRoom { candidates, newcomers, cloud, near, .. } = room;
     let mut is_searched = false;
     if !cloud.readings.is_empty()
         && let Evidence::Observed { memory, .. } = evidence
@@ -149,9 +140,6 @@ pub fn associate<'r>(
                 is_searched = cloud::associate(state, (model, memory), cloud, candidates, newcomers, &mut refused);
             }
         }
-    }
-    if !unclear.readings.is_empty() {
-        refused.add_many(DropReason::Ambiguous, resolve(state, model, unclear, candidates) as u64);
     }
     Associations { candidates, newcomers, refused, is_searched }
 }

@@ -223,7 +223,8 @@ impl Covariance {
     /// P ← P + g gᵀ, g of `dim()` rows of three, or of fewer where the rest is zero.
     pub fn add_outer3(&mut self, g: &[[f64; 3]]) {
         let n = self.dim().min(g.len());
-        for (j, gj) in g.iter().enumerate().take(n) {
+        // Motion does not move calibration: rows of zeros.
+        for (j, gj) in g.iter().enumerate().take(n).filter(|(_, gj)| **gj != [0.0; 3]) {
             let target = &mut self.data[j * self.stride + j..j * self.stride + n];
             for (t, gi) in target.iter_mut().zip(&g[j..n]) {
                 *t += dot3(gi, gj);

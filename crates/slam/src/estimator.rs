@@ -23,9 +23,9 @@ use super::{
     Association, Component, Config, Discretization, DropReason, FeatureKind, Filter, LandmarkMap, MapMode,
     MotionConfig, Observation, SensorConfig, TwistPath,
 };
+use hypotheses::Hypotheses;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
-use hypotheses::Hypotheses;
 use nalgebra::{Matrix3, Vector2};
 pub use point::EstimatorPoint;
 use serde::{Deserialize, Serialize};
@@ -330,7 +330,7 @@ impl Estimator {
     pub fn advance(&mut self, increment: &Increment) {
         match self.model.filter.discretization() {
             Discretization::Exponential => self.pending = self.pending.then(increment),
-            Discretization::Euler => propagate(&mut self.state, increment, &self.model.filter, &mut self.rows),
+            Discretization::Euler => self.propagate(increment),
         }
     }
 
@@ -343,9 +343,14 @@ impl Estimator {
     pub fn settle(&mut self) {
         let pending = std::mem::replace(&mut self.pending, Increment::none());
         if pending != Increment::none() {
-            propagate(&mut self.state, &pending, &self.model.filter, &mut self.rows);
-            self.hypotheses.settle(&self.state, &pending, &self.model, &mut self.rows);
+            self.propagate(&pending);
         }
+    }
+
+    /// Moves all hypotheses.
+    fn propagate(&mut self, increment: &Increment) {
+        propagate(&mut self.state, increment, &self.model.filter, &mut self.rows);
+        self.hypotheses.propagate(&self.state, increment, &self.model, &mut self.rows);
     }
 
     /// Processes a cloud; and the clouds of the fixed lag again, where that is due.

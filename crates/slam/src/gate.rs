@@ -139,7 +139,10 @@ fn check(
         if passed.iter().any(|other| other.subject == candidate.subject) {
             return Err(DropReason::DuplicateFeature);
         }
-        candidate.scale(model.sensors.repetition(&candidate.reading, stamp.since(state.features[i].last_seen)));
+        candidate.repetition = model.sensors.repetition(&candidate.reading, stamp.since(state.features[i].last_seen));
+        if candidate.lasting.is_none() {
+            candidate.scale(candidate.repetition);
+        }
     }
     Ok(())
 }

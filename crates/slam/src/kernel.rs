@@ -195,6 +195,67 @@ fn solve_lower_plain(w: &mut [f64], n: usize, l: &[f64], columns: usize) {
     }
 }
 
+/// The inverse of the m × m matrix S = L Lᵀ from its factor `l`.
+pub fn invert(l: &[f64], m: usize, inverse: &mut Vec<f64>, lower: &mut Vec<f64>) {
+    // L⁻¹, row by row, lower triangle.
+    lower.clear();
+    lower.resize(m * m, 0.0);
+    for i in 0..m {
+        let pivot = 1.0 / l[i * m + i];
+        let (above, row) = lower.split_at_mut(i * m);
+        for k in 0..i {
+            let factor = l[i * m + k];
+            for (to, from) in row[..=k].iter_mut().zip(&above[k * m..=k * m + k]) {
+                *to -= factor * from;
+            }
+        }
+        row[..i].iter_mut().for_each(|x| *x *= pivot);
+        row[i] = pivot;
+    }
+    inverse.clear();
+    inverse.resize(m * m, 0.0);
+    for k in 0..m {
+        let row = &lower[k * m..=k * m + k];
+        for (i, a) in row.iter().enumerate() {
+            for (to, b) in inverse[i * m..=i * m + i].iter_mut().zip(row) {
+                *to += a * b;
+            }
+        }
+    }
+    for i in 0..m {
+        for j in 0..i {
+            inverse[j * m + i] = inverse[i * m + j];
+        }
+    }
+}
+
+/// x ← A⁻¹ x by Cholesky, A overwritten. Returns false if A is not positive definite.
+pub fn solve_positive(a: &mut [f64], n: usize, x: &mut [f64]) -> bool {
+    for i in 0..n {
+        for j in 0..=i {
+            let known: f64 = (0..j).map(|k| a[i * n + k] * a[j * n + k]).sum();
+            let rest = a[i * n + j] - known;
+            if i == j {
+                if !rest.is_finite() || rest <= 0.0 {
+                    return false;
+                }
+                a[i * n + i] = rest.sqrt();
+            } else {
+                a[i * n + j] = rest / a[j * n + j];
+            }
+        }
+    }
+    for i in 0..n {
+        let known: f64 = (0..i).map(|k| a[i * n + k] * x[k]).sum();
+        x[i] = (x[i] - known) / a[i * n + i];
+    }
+    for i in (0..n).rev() {
+        let known: f64 = (i + 1..n).map(|k| a[k * n + i] * x[k]).sum();
+        x[i] = (x[i] - known) / a[i * n + i];
+    }
+    true
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

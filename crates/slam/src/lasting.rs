@@ -1,4 +1,4 @@
-//! How long the errors of a landmark's readings stay alike, learned from innovations.
+//! How far and how long the errors of a landmark's readings last, learned from innovations.
 //!
 //! A trunk is read off its centre, and off by as much a moment later; a camera takes a tag for larger in some light. Such
 //! errors are alike from one reading of a landmark to its next, by ρ = exp(−Δt/T), and N of them tell less than N
@@ -7,7 +7,8 @@
 //! are therefore taken without what the motion explains, by least squares over its three numbers with a prior: a noise of
 //! four times what is stated. Without that prior, a cloud of two readings would leave next to nothing, and that would be
 //! taken for independent errors. Landmarks that are not well known yet weigh less. What is left is compared with what was
-//! left of the same landmark before: Σ e e′ / Σ ½(e² + e′²) is ρ at the mean Δt of the pairs.
+//! left of the same landmark before: Σ e e′ / Σ ½(e² + e′²) is s·exp(−Δt/T) at the mean Δt of the pairs, where the share s
+//! of the variance lasts. Pairs of readings that follow each other and pairs that are farther apart tell s and T.
 
 use super::linearize::{Match, Subject};
 use super::state::State;
@@ -34,6 +35,37 @@ const MOST_OF_MOTION: f64 = 16.0;
 /// The correlation is not believed beyond this.
 const MOST_ALIKE: f64 = 0.98;
 
+/// The share of the errors that lasts, before anything is learned.
+const STATED_SHARE: f64 = 0.9;
+
+/// And at most: what lasts exactly would make a second reading of a landmark exact.
+const MOST_LASTING: f64 = 0.95;
+
+/// The longest correlation time that is believed, s: pairs are at most [`FAR_S`] apart.
+const LONGEST_S: f64 = 4.0;
+
+/// Readings of one landmark so far apart tell how long its errors last, s.
+const FAR_S: (f64, f64) = (0.6, 4.0);
+
+/// The errors of a sensor's readings of one landmark: the correlation of each number is its share times exp(−Δt/T).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LastingNoise {
+    /// T of each number, s; 0 for independent errors.
+    pub time_s: [f64; 3],
+    /// The share of the variance of each number that lasts; 0 for independent errors.
+    pub share: [f64; 3],
+    /// T if all of it lasted and alike in all numbers, s.
+    pub whole_s: f64,
+}
+
+impl LastingNoise {
+    /// As a setting states it.
+    pub fn stated(time_s: f64) -> Self {
+        let share = if time_s > 0.0 { STATED_SHARE } else { 0.0 };
+        Self { time_s: [time_s; 3], share: [share; 3], whole_s: time_s }
+    }
+}
+
 /// What is known of the correlation time of each sensor.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Lasting {
@@ -43,9 +75,9 @@ pub struct Lasting {
     last: Vec<Last>,
 }
 
-/// Of the pairs of one sensor, fading.
+/// Pairs of readings of one landmark, fading.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Sums {
+struct Pairs {
     /// Σ e e′.
     product: f64,
     /// Σ ½(e² + e′²).
@@ -56,6 +88,51 @@ struct Sums {
     pairs: f64,
 }
 
+impl Pairs {
+    fn add(&mut self, now: f64, before: f64, apart: f64) {
+        let square = 0.5 * (now * now + before * before);
+        // One reading that is far off is not to decide.
+        let weight = 1.0 / (1.0 + square / 9.0);
+        self.product += weight * now * before;
+        self.square += weight * square;
+        self.time += weight * square * apart;
+        self.pairs += weight;
+    }
+
+    fn fade(&mut self, keep: f64) {
+        [&mut self.product, &mut self.square, &mut self.time, &mut self.pairs].into_iter().for_each(|x| *x *= keep);
+    }
+
+    fn is_whole(&self) -> bool {
+        self.product.is_finite() && [self.square, self.time, self.pairs].iter().all(|x| is_amount(*x))
+    }
+
+    /// How far apart they are in the mean, s; `None` if there are none.
+    fn apart(&self) -> Option<f64> {
+        (self.square > 0.0).then(|| self.time / self.square)
+    }
+
+    /// One standard error of a correlation that is none: independent errors are to be taken for that.
+    fn doubt(&self) -> f64 {
+        1.0 / self.pairs.max(1.0).sqrt()
+    }
+
+    /// Their correlation less `doubt`, where `stated` is expected of [`STATED_PAIRS`].
+    fn alike(&self, stated: f64, doubt: f64) -> f64 {
+        let told = if self.square > 0.0 { (self.product / self.square - doubt).max(0.0) } else { 0.0 };
+        (self.pairs * told + STATED_PAIRS * stated) / (self.pairs + STATED_PAIRS)
+    }
+}
+
+/// Of one sensor: readings that follow each other, and readings farther apart.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Sums {
+    #[serde(flatten)]
+    near: Pairs,
+    #[serde(default)]
+    far: Pairs,
+}
+
 /// What was left of the last reading of a landmark.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Last {
@@ -63,6 +140,9 @@ struct Last {
     sensor: u8,
     stamp: Stamp,
     rest: [f64; 3],
+    /// And of an earlier one.
+    #[serde(default)]
+    anchor: (Stamp, [f64; 3]),
 }
 
 fn is_amount(x: f64) -> bool {
@@ -72,7 +152,7 @@ fn is_amount(x: f64) -> bool {
 impl Lasting {
     /// As stated, for so many sensors.
     pub fn new(stated_s: f64, sensors: usize) -> Self {
-        Self { stated_s, sums: vec![Sums::default(); sensors], last: vec![Last::default(); PLACES] }
+        Self { stated_s, sums: vec![Sums::default(); 3 * sensors], last: vec![Last::default(); PLACES] }
     }
 
     /// Goes on with what `old` has learned of the sensors that both have.
@@ -85,32 +165,70 @@ impl Lasting {
 
     /// Whether it is of so many sensors, and whole.
     pub fn is_of(&self, sensors: usize) -> bool {
-        let whole = |s: &Sums| s.product.is_finite() && [s.square, s.time, s.pairs].iter().all(|x| is_amount(*x));
+        let whole = |s: &Sums| s.near.is_whole() && s.far.is_whole();
         is_amount(self.stated_s)
-            && (self.sums.len(), self.last.len()) == (sensors, PLACES)
+            && (self.sums.len(), self.last.len()) == (3 * sensors, PLACES)
             && self.sums.iter().all(whole)
-            && self.last.iter().all(|last| last.rest.iter().all(|x| x.is_finite()))
+            && self.last.iter().all(|last| last.rest.iter().chain(&last.anchor.1).all(|x| x.is_finite()))
     }
 
-    /// The correlation time of a sensor, s; 0 for independent errors.
+    /// The correlation time of a sensor if all of its errors last, s; 0 for independent errors.
     pub fn correlation_s(&self, sensor: usize) -> f64 {
-        let Some(sums) = self.sums.get(sensor) else { return self.stated_s };
-        if sums.square <= 0.0 {
-            return self.stated_s;
-        }
-        let apart = sums.time / sums.square;
-        let stated = if self.stated_s > 0.0 { (-apart / self.stated_s).exp() } else { 0.0 };
-        // One standard error of a correlation that is none: independent errors are to be taken for that.
-        let doubt = 1.0 / sums.pairs.max(1.0).sqrt();
-        let told = (sums.product / sums.square - doubt).max(0.0);
-        let alike = (sums.pairs * told + STATED_PAIRS * stated) / (sums.pairs + STATED_PAIRS);
+        let near = self.near(sensor);
+        let Some(apart) = near.apart() else { return self.stated_s };
+        let alike = near.alike(self.stated(apart), near.doubt());
         if alike <= 0.0 { 0.0 } else { -apart / alike.min(MOST_ALIKE).ln() }
+    }
+
+    /// Pairs of all numbers of a sensor.
+    fn near(&self, sensor: usize) -> Pairs {
+        self.sums.iter().skip(3 * sensor).take(3).fold(Pairs::default(), |sum, Sums { near, .. }| Pairs {
+            product: sum.product + near.product,
+            square: sum.square + near.square,
+            time: sum.time + near.time,
+            pairs: sum.pairs + near.pairs,
+        })
+    }
+
+    fn stated(&self, apart: f64) -> f64 {
+        if self.stated_s > 0.0 { (-apart / self.stated_s).exp() } else { 0.0 }
+    }
+
+    /// How long and how far the errors of a sensor last.
+    pub fn of_sensor(&self, sensor: usize) -> LastingNoise {
+        let of = [0, 1, 2].map(|d| self.of_number(sensor, d));
+        LastingNoise {
+            time_s: of.map(|(time, _)| time),
+            share: of.map(|(_, share)| share),
+            whole_s: self.correlation_s(sensor),
+        }
+    }
+
+    /// T and share of one number.
+    fn of_number(&self, sensor: usize, d: usize) -> (f64, f64) {
+        let LastingNoise { time_s, share, .. } = LastingNoise::stated(self.stated_s);
+        let as_stated = (time_s[d], share[d]);
+        let Some(Sums { near, far }) = self.sums.get(3 * sensor + d).copied() else { return as_stated };
+        let Some(apart) = near.apart() else { return as_stated };
+        let alike = near.alike(STATED_SHARE * self.stated(apart), near.doubt());
+        if alike <= 0.0 {
+            return (0.0, 0.0);
+        }
+        // What is known of pairs that follow each other says how far the others are alike, if the share is as stated.
+        let time = if alike < STATED_SHARE { (apart / (STATED_SHARE / alike).ln()).min(LONGEST_S) } else { LONGEST_S };
+        let Some(farther) = far.apart().filter(|farther| *farther > 1.5 * apart) else {
+            return (time, (alike * (apart / time).exp()).min(MOST_LASTING));
+        };
+        let alike_far = far.alike(STATED_SHARE * (-farther / time).exp(), 0.0).max(1e-3 * alike);
+        let time =
+            if alike_far < alike { ((farther - apart) / (alike / alike_far).ln()).min(LONGEST_S) } else { LONGEST_S };
+        (time, (alike * (apart / time).exp()).min(MOST_LASTING))
     }
 
     /// Whether the errors of a sensor stay alike from one reading to the next, more than not.
     pub fn lasts(&self, sensor: usize) -> bool {
-        let Some(sums) = self.sums.get(sensor).filter(|sums| sums.square > 0.0) else { return false };
-        self.correlation_s(sensor) > LASTS * sums.time / sums.square
+        let Some(apart) = self.near(sensor).apart() else { return false };
+        self.correlation_s(sensor) > LASTS * apart
     }
 
     /// Learns from the matches of a cloud at `stamp`. `rows` is the effect of the last motion's noise, `s` the covariance
@@ -127,9 +245,8 @@ impl Lasting {
         without_motion(state, matches, rows, rests);
         let keep = (-1.0 / memory).exp();
         for sums in &mut self.sums {
-            for x in [&mut sums.product, &mut sums.square, &mut sums.time, &mut sums.pairs] {
-                *x *= keep;
-            }
+            sums.near.fade(keep);
+            sums.far.fade(keep);
         }
         let (m, mut row) = (rests.len(), 0);
         for matched in matches {
@@ -138,7 +255,7 @@ impl Lasting {
             let Subject::Feature(i) = matched.subject else { continue };
             let mut rest = [0.0; 3];
             for d in 0..matched.dim {
-                let own = matched.noise[(d, d)] / matched.noise_scale;
+                let own = matched.stated_noise()[(d, d)];
                 // A landmark that is known as well as it is read counts half.
                 let known = own / s[(first + d) * m + first + d];
                 rest[d] = rests[first + d] * known;
@@ -149,23 +266,22 @@ impl Lasting {
             }
             let id = state.features[i].id;
             let last = &mut self.last[id as usize % PLACES];
-            let apart = stamp.since(last.stamp);
-            if (last.id, last.sensor) == (id, matched.reading.sensor)
-                && apart > 0.0
-                && apart < PAIR_WITHIN_S
-                && let Some(sums) = self.sums.get_mut(usize::from(last.sensor))
-            {
-                for (now, before) in rest.iter().zip(&last.rest).take(matched.dim) {
-                    let square = 0.5 * (now * now + before * before);
-                    // One reading that is far off is not to decide.
-                    let weight = 1.0 / (1.0 + square / 9.0);
-                    sums.product += weight * now * before;
-                    sums.square += weight * square;
-                    sums.time += weight * square * apart;
-                    sums.pairs += weight;
+            let is_same = (last.id, last.sensor) == (id, matched.reading.sensor);
+            let (apart, farther) = (stamp.since(last.stamp), stamp.since(last.anchor.0));
+            let mut anchor = last.anchor;
+            let numbers = self.sums.iter_mut().skip(3 * usize::from(last.sensor)).take(matched.dim);
+            for (d, Sums { near, far }) in numbers.enumerate().filter(|_| is_same) {
+                if apart > 0.0 && apart < PAIR_WITHIN_S {
+                    near.add(rest[d], last.rest[d], apart);
+                }
+                if farther > FAR_S.0 && farther < FAR_S.1 {
+                    far.add(rest[d], last.anchor.1[d], farther);
                 }
             }
-            *last = Last { id, sensor: matched.reading.sensor, stamp, rest };
+            if !is_same || farther > FAR_S.0 {
+                anchor = (stamp, rest);
+            }
+            *last = Last { id, sensor: matched.reading.sensor, stamp, rest, anchor };
         }
     }
 }
@@ -174,13 +290,13 @@ impl Lasting {
 /// motion explains; `rows` is its effect for unit variances.
 fn without_motion(state: &State, matches: &[Match], rows: &[[f64; 3]], rests: &mut Vec<f64>) {
     rests.clear();
-    let std = |matched: &Match, d: usize| (matched.noise[(d, d)] / matched.noise_scale).sqrt();
+    let std = |matched: &Match, d: usize| matched.stated_noise()[(d, d)].sqrt();
     let by_motion =
         |matched: &Match, d: usize| Vector3::from(noise_of_motion_by(state, matched, rows, d)) / std(matched, d);
     let (mut normal, mut pull) = (Matrix3::zeros(), Vector3::zeros());
     for matched in matches {
         for d in 0..matched.dim {
-            let rest = matched.residual[d] / std(matched, d);
+            let rest = (matched.residual[d] + matched.known_lasting[d]) / std(matched, d);
             let b = by_motion(matched, d);
             normal += b * b.transpose();
             pull += b * rest;

@@ -1,7 +1,7 @@
 //! Linearization of a reading at the state: residual, Jacobians, and the innovation covariance of one match.
 
 use super::calibration::SensorJacobian;
-use super::covariance::Covariance;
+use super::covariance::{Covariance, POSE};
 use super::measurement::{Expected, fixed, padded};
 use super::propagate::{Rows, along};
 use super::retract::place;
@@ -9,7 +9,7 @@ use super::sensor::{Reading, Sensors};
 use super::state::{State, additive_from_left, lever};
 use super::{Chart, Charts, Coordinates, Linearization};
 use lienav_lie::{Se2, skew};
-use nalgebra::{ArrayStorage, Matrix2x3, Matrix3, Matrix3x2, SMatrix, Vector2, Vector3};
+use nalgebra::{ArrayStorage, Matrix2, Matrix2x3, Matrix3, Matrix3x2, SMatrix, Vector2, Vector3};
 use serde::{Deserialize, Serialize};
 
 /// What a reading measures.
@@ -46,11 +46,20 @@ pub struct Match {
     /// The factor that `noise` was multiplied by: because the reading is correlated with the last one, or far from its
     /// prediction.
     pub noise_scale: f64,
+    /// How many times as large the covariance of this reading would have to be, if its lasting error were none, for it to
+    /// tell as little as it does.
+    pub repetition: f64,
+    /// The first row of its lasting error in the state, if it is there; `noise` is without it then.
+    pub lasting: Option<usize>,
+    /// L, by which that error acts on the reading.
+    pub by_lasting: Matrix3x2<f64>,
+    /// What is known of the lasting error has made the residual smaller by this.
+    pub known_lasting: Vector3<f64>,
+    /// The share of the variance of each number that lasts.
+    pub share: [f64; 3],
     /// The feature in the robot frame, m, as later clouds place it: the reading is linearized there. `None` if no
     /// later cloud does.
     pub linearization_point: Option<Vector2<f64>>,
-    /// By how much the residual is another one because the reading may be of other landmarks, and the spread of that.
-    pub blur: Option<(Vector3<f64>, Matrix3<f64>)>,
     /// The squared Mahalanobis distance of the residual; `None` for a reading that passed its gate before.
     pub distance: Option<f64>,
     /// The variance of the prediction beside that of the reading, tr R⁻¹ H P Hᵀ, as far as it is known before the gate.
@@ -75,8 +84,12 @@ impl Match {
         by_calibration: SensorJacobian::ZERO,
         noise: zeros(),
         noise_scale: 1.0,
+        repetition: 1.0,
+        lasting: None,
+        by_lasting: zeros(),
+        known_lasting: zeros(),
+        share: [0.0; 3],
         linearization_point: None,
-        blur: None,
         distance: None,
         prior: 0.0,
     };
@@ -98,20 +111,40 @@ impl Match {
     }
 
     /// Takes over what does not depend on coordinates.
-    fn expect(&mut self, expected: &Expected) {
+    fn expect(&mut self, state: &State, expected: &Expected) {
         self.dim = expected.dim;
         self.residual = expected.residual;
         self.noise = expected.noise;
         if let Some(by_calibration) = expected.by_calibration {
             self.by_calibration = by_calibration;
         }
+        if self.lasting.is_some() {
+            self.split(state, self.share);
+        }
     }
 
-    /// The reading may be of other landmarks: this changes the residual by `shift`, with `spread` as further noise.
-    pub fn blur(&mut self, shift: &Vector3<f64>, spread: &Matrix3<f64>) {
-        self.residual += shift;
-        self.noise += spread;
-        self.blur = Some((*shift, *spread));
+    /// Takes a share of the covariance, and what is known of the lasting error, out of noise and residual: L Lᵀ = s R.
+    pub fn split(&mut self, state: &State, share: [f64; 3]) {
+        let Some(row) = self.lasting else { return };
+        let root = Matrix3::from_diagonal(&Vector3::from(share.map(f64::sqrt)));
+        let r = root * self.noise * root;
+        let x = r.m11.max(0.0).sqrt();
+        let across = if x > 0.0 { r.m21 / x } else { 0.0 };
+        self.by_lasting = Matrix3x2::new(x, 0.0, across, (r.m22 - across * across).max(0.0).sqrt(), 0.0, 0.0);
+        self.known_lasting = self.by_lasting * state.offsets.value(row);
+        self.residual -= self.known_lasting;
+        self.noise -= r;
+        self.share = share;
+    }
+
+    /// The covariance of the reading as it is stated, with what lasts of its error.
+    pub fn stated_noise(&self) -> Matrix3<f64> {
+        self.noise / self.noise_scale + self.by_lasting * self.by_lasting.transpose()
+    }
+
+    /// The part of what it states that the reading tells.
+    pub fn told(&self) -> f64 {
+        1.0 / self.noise_scale.max(self.repetition).max(1.0)
     }
 
     /// Makes the covariance `scale` times as large.
@@ -124,6 +157,12 @@ impl Match {
 /// Linearizes a match at the state, with the covariance that the reading states. Returns false where the model has no
 /// derivative.
 pub fn linearize(state: &State, sensors: &Sensors, m: &mut Match, at: Linearization) -> bool {
+    if let Subject::Feature(i) = m.subject
+        && state.offsets.rows() > 0
+    {
+        m.share = sensors.lasting(m.reading.sensor).share;
+        m.lasting = state.offsets.find(state.features[i].id, m.reading.sensor).filter(|_| m.share != [0.0; 3]);
+    }
     match m.subject {
         Subject::Feature(i) => of_feature(state, sensors, m, i, at),
         Subject::Pose => of_pose(state, sensors, m, at),
@@ -138,7 +177,7 @@ fn of_feature(state: &State, sensors: &Sensors, m: &mut Match, i: usize, at: Lin
     match state.coordinates {
         Coordinates::Robot | Coordinates::Invariant => {
             let expected = sensors.expect(&state.mounts, &m.reading, &z, &z)?;
-            m.expect(&expected);
+            m.expect(state, &expected);
             m.by_feature = match state.coordinates {
                 Coordinates::Invariant => expected.by_landmark * state.pose.rotation().transpose(),
                 _ => expected.by_landmark,
@@ -157,7 +196,7 @@ fn of_feature(state: &State, sensors: &Sensors, m: &mut Match, i: usize, at: Lin
             };
             let z_linear = pose.transform_back(&p_feature);
             let expected = sensors.expect(&state.mounts, &m.reading, &z, &z_linear)?;
-            m.expect(&expected);
+            m.expect(state, &expected);
             let (back, turn) = (pose.rotation().transpose(), skew(&z_linear));
             let dz_dpose = Matrix2x3::new(-back[(0, 0)], -back[(0, 1)], -turn.x, -back[(1, 0)], -back[(1, 1)], -turn.y);
             m.by_pose = expected.by_landmark * dz_dpose;
@@ -199,7 +238,7 @@ fn of_pose(state: &State, sensors: &Sensors, m: &mut Match, at: Linearization) -
         Linearization::FirstEstimate | Linearization::ObservabilityConstrained => state.predicted,
     };
     let expected = sensors.expect_pose(&state.mounts, &m.reading, &state.pose, &linearized_at)?;
-    m.expect(&expected);
+    m.expect(state, &expected);
     m.sees_pose = true;
     m.by_pose = match state.coordinates {
         Coordinates::World | Coordinates::Robot => expected.by_pose,
@@ -255,7 +294,7 @@ pub fn relinearize(
         rows.relinearize(row, &(p - preview.robot.p), &derivative);
         whole += Vector2::new(along(&rows.noise[row], &preview.noise), along(&rows.noise[row + 1], &preview.noise));
     }
-    m.expect(&expected);
+    m.expect(state, &expected);
     m.by_feature = expected.by_landmark * preview.robot.rotation().transpose() * derivative;
     m.residual += m.by_feature * whole;
     m.noise *= m.noise_scale;
@@ -267,7 +306,7 @@ pub fn relinearize(
 fn relinearize_pose(state: &State, sensors: &Sensors, m: &mut Match, preview: &Preview, rows: &Rows) -> bool {
     let pose = Se2::exp(&preview.rest_of_pose) * preview.robot;
     let Some(expected) = sensors.expect_pose(&state.mounts, &m.reading, &pose, &pose) else { return false };
-    m.expect(&expected);
+    m.expect(state, &expected);
     m.by_pose = expected.by_pose * additive_from_left(&pose.p);
     m.residual += m.by_pose * (preview.rest_of_pose + rows.of_pose(&preview.noise));
     m.noise *= m.noise_scale;
@@ -286,13 +325,10 @@ fn relinearize_frozen(
     let p = state.features[i].x;
     let z = pose.transform_back(&p);
     let Some(expected) = sensors.expect(&state.mounts, &m.reading, &z, &z) else { return false };
-    m.expect(&expected);
+    m.expect(state, &expected);
     m.by_feature = expected.by_landmark * pose.rotation().transpose();
     of_frozen(m, &p);
     m.noise += noise_of_bend(state, i, &z, &expected);
-    if let Some((shift, spread)) = m.blur {
-        m.blur(&shift, &spread);
-    }
     m.residual += m.by_pose * (preview.rest_of_pose + rows.of_pose(&preview.noise));
     m.noise *= m.noise_scale;
     true
@@ -327,6 +363,16 @@ pub fn shared_covariance(state: &State, a: &Match, b: &Match) -> Matrix3<f64> {
     if a.sees_pose && b.sees_pose {
         sum += a.by_pose * p.pose_block() * b.by_pose.transpose();
     }
+    if let Some(row) = b.lasting {
+        sum += with_rows(state, a, row) * b.by_lasting.transpose();
+    }
+    if let Some(row) = a.lasting {
+        sum += a.by_lasting * with_rows(state, b, row).transpose();
+        if let Some(other) = b.lasting {
+            let shared = Matrix2::from_fn(|i, k| p.get(row + i, other + k));
+            sum += a.by_lasting * shared * b.by_lasting.transpose();
+        }
+    }
     for (k, column) in state.calibration.sensor() {
         sum += with_calibration(state, a, k) * b.by_calibration.column(column).transpose();
         sum += a.by_calibration.column(column) * with_calibration(state, b, k).transpose();
@@ -350,6 +396,29 @@ fn with_calibration(state: &State, m: &Match, k: usize) -> Vector3<f64> {
     with_state
 }
 
+/// What the landmark, the pose and the calibration of a match have in common with two rows of lasting errors.
+fn with_rows(state: &State, m: &Match, row: usize) -> Matrix3x2<f64> {
+    let mut with = Matrix3x2::zeros();
+    for c in 0..2 {
+        let k = row + c - POSE;
+        let mut column = with_calibration(state, m, k);
+        for (l, parameter) in state.calibration.sensor() {
+            column +=
+                m.by_calibration.column(parameter) * state.covariance.get(Covariance::calibration_row(l), row + c);
+        }
+        with.set_column(c, &column);
+    }
+    with
+}
+
+/// The terms of H P Hᵀ that involve the lasting error.
+fn of_lasting(state: &State, m: &Match, row: usize) -> Matrix3<f64> {
+    let cross = with_rows(state, m, row) * m.by_lasting.transpose();
+    let p = &state.covariance;
+    let own = Matrix2::from_fn(|i, k| p.get(row + i, row + k));
+    cross + cross.transpose() + m.by_lasting * own * m.by_lasting.transpose()
+}
+
 /// [`innovation_covariance`] in the dimension that the reading has.
 fn innovation_of<const D: usize>(state: &State, m: &Match) -> SMatrix<f64, D, D> {
     let p = &state.covariance;
@@ -362,6 +431,10 @@ fn innovation_of<const D: usize>(state: &State, m: &Match) -> SMatrix<f64, D, D>
         own + fixed::<D, D, 3>(&of_calibration(state, m))
     } else {
         own
+    };
+    let own = match m.lasting {
+        Some(row) => own + fixed::<D, D, 3>(&of_lasting(state, m, row)),
+        None => own,
     };
     if !m.sees_pose {
         return own;

@@ -13,21 +13,23 @@
 //! prior for ln α_j: what the data do not tell stays there, and a robot that stands learns nothing of its odometry,
 //! because no motion, no noise.
 //!
-//! Where errors of the readings of one landmark stay alike for a while, the update takes a reading for less than it
-//! states (`Sensors::repetition`); the score takes R as it is, and counts for as much less. Of errors that last, the
-//! estimate takes in a part, and innovations show the rest: then no variance is learned to be smaller than stated. How
-//! long errors stay alike is the business of [`Lasting`].
+//! Where errors of the readings of one landmark last for a while, the update knows a part of them
+//! ([`Offsets`](super::offsets::Offsets)), or takes a reading for less than it states (`Sensors::repetition`). The score
+//! is that of the innovation without this knowledge, with R as it is stated, and counts for as much less as a reading
+//! repeats. Of errors that last, the estimate takes in a part, and innovations show the rest: then no variance is learned
+//! to be smaller than stated. How far and how long errors last is the business of [`Lasting`].
 
 use super::covariance::factor3;
 use super::fixed_lag::Associated;
-use super::lasting::Lasting;
+use super::kernel::{invert, solve_positive};
+use super::lasting::{Lasting, LastingNoise};
 use super::linearize::Match;
 use super::sensor::Reading;
 use super::state::State;
 use super::update::{Workspace, factor, noise_of_motion_by};
 use super::{LearningConfig, SensorConfig};
 use lienav_base::stamp::Stamp;
-use nalgebra::{Matrix3, Vector3};
+use nalgebra::{Matrix2, Matrix3, Vector3};
 use serde::{Deserialize, Serialize};
 
 /// The components of odometry: forward, leftward, turning.
@@ -52,8 +54,10 @@ pub struct LearnedSensor {
     pub sensor: usize,
     /// Factors for the standard deviations of its numbers; 1 beyond.
     pub std: [f64; 3],
-    /// How long the errors of readings of one landmark stay alike, s; 0 for independent errors.
-    pub correlation_s: f64,
+    /// How long the errors of readings of one landmark stay alike, as far as they last, s; 0 for independent errors.
+    pub correlation_s: [f64; 3],
+    /// The share of their variance that lasts so long; the rest is independent from one reading to the next.
+    pub lasting_share: [f64; 3],
 }
 
 /// The factors of the variances, and what is known of them.
@@ -70,6 +74,9 @@ pub struct NoiseFactors {
     left_out: Vec<f64>,
     #[serde(skip)]
     config: LearningConfig,
+    /// The covariance of the lasting errors before the update, row by row, and their first row.
+    #[serde(skip)]
+    prior: (Vec<f64>, usize),
     #[serde(skip)]
     room: Buffers,
 }
@@ -98,6 +105,7 @@ impl NoiseFactors {
             lasting: Lasting::new(sensor.correlation_s, sensors),
             left_out: vec![0.0; count],
             config: config.clone(),
+            prior: Default::default(),
             room: Buffers::default(),
         }
     }
@@ -152,10 +160,9 @@ impl NoiseFactors {
             let first = ODOMETRY + 3 * k;
             (first..first + 3).any(|j| self.information[j * n + j] > 0.0)
         });
-        let of = |sensor| LearnedSensor {
-            sensor,
-            std: std(self.of_sensor(sensor)),
-            correlation_s: self.correlation_s(sensor),
+        let of = |sensor| {
+            let LastingNoise { time_s, share, .. } = self.lasting(sensor);
+            LearnedSensor { sensor, std: std(self.of_sensor(sensor)), correlation_s: time_s, lasting_share: share }
         };
         LearnedNoise { odometry: std(self.of_odometry()), sensors: sensors.map(of).collect() }
     }
@@ -186,6 +193,21 @@ impl NoiseFactors {
         }
     }
 
+    /// How long and how far errors of a sensor's readings of one landmark last.
+    pub fn lasting(&self, sensor: usize) -> LastingNoise {
+        self.lasting.of_sensor(sensor)
+    }
+
+    /// Takes note of what is known of lasting errors before an update.
+    pub fn note_prior(&mut self, state: &State) {
+        let range = state.offsets.range();
+        self.prior.1 = range.start;
+        self.prior.0.clear();
+        for i in range.clone() {
+            self.prior.0.extend(range.clone().map(|j| state.covariance.get(i, j)));
+        }
+    }
+
     /// Learns from the innovations of an update by `matches`; `work` is what it left, `rows` the effect G L of the last
     /// motion's noise with the covariance `motion` = L Lᵀ.
     pub fn learn(
@@ -204,15 +226,15 @@ impl NoiseFactors {
         }
         let Buffers { s, inverse, rests, weighted, moved, score, fisher, lower } = &mut self.room;
         as_stated(&matches[..used], (work.factor_of_innovation(), whole), m, s);
+        without_known_lasting(&matches[..used], &self.prior, m, s);
         self.lasting.learn(state, &matches[..used], (rows, s), rests, (stamp, self.config.memory));
         if factor(s, m).is_err() {
             return;
         }
         invert(s, m, inverse, lower);
         // Of readings whose errors are alike, each tells less, of its own noise and of that of the motion.
-        let alone = |matched: &Match| 1.0 / matched.noise_scale.max(1.0);
-        let of_motion = matches[..used].iter().map(alone).sum::<f64>() / used as f64;
-        let residuals = matches[..used].iter().flat_map(|m| m.residual.iter().take(m.dim).copied());
+        let of_motion = matches[..used].iter().map(Match::told).sum::<f64>() / used as f64;
+        let residuals = matches[..used].iter().flat_map(|m| (0..m.dim).map(|d| m.residual[d] + m.known_lasting[d]));
         weighted.clear();
         weighted.resize(m, 0.0);
         for (k, r) in residuals.enumerate() {
@@ -272,10 +294,10 @@ impl NoiseFactors {
             if first + 3 > n {
                 return;
             }
-            let alone = alone(matched);
+            let (alone, stated) = (matched.told(), matched.stated_noise());
             for d in 0..matched.dim {
                 let (a, j) = (row + d, first + d);
-                let noise = |e: usize| matched.noise[(d, e)] / matched.noise_scale;
+                let noise = |e: usize| stated[(d, e)];
                 let by_residual: f64 = (0..matched.dim).map(|e| noise(e) * weighted[row + e]).sum();
                 let by_spread: f64 = (0..matched.dim).map(|e| noise(e) * inverse[a * m + row + e]).sum();
                 score[j] += 0.5 * alone * (weighted[a] * by_residual - by_spread);
@@ -287,9 +309,10 @@ impl NoiseFactors {
                 let mut other_row = 0;
                 for other in &matches[..used] {
                     let other_first = ODOMETRY + 3 * usize::from(other.reading.sensor);
+                    let stated = other.stated_noise();
                     for e in 0..other.dim {
                         let s = inverse[a * m + other_row + e];
-                        let other = other.noise[(e, e)] / other.noise_scale;
+                        let other = stated[(e, e)];
                         fisher[j * n + other_first + e] += 0.5 * alone * noise(d) * other * s * s;
                     }
                     other_row += other.dim;
@@ -409,63 +432,28 @@ fn as_stated(matches: &[Match], (l, whole): (&[f64], usize), m: usize, s: &mut V
     }
 }
 
-/// The inverse of the m × m matrix S = L Lᵀ from its factor `l`.
-fn invert(l: &[f64], m: usize, inverse: &mut Vec<f64>, lower: &mut Vec<f64>) {
-    // L⁻¹, row by row, lower triangle.
-    lower.clear();
-    lower.resize(m * m, 0.0);
-    for i in 0..m {
-        let pivot = 1.0 / l[i * m + i];
-        let (above, row) = lower.split_at_mut(i * m);
-        for k in 0..i {
-            let factor = l[i * m + k];
-            for (to, from) in row[..=k].iter_mut().zip(&above[k * m..=k * m + k]) {
-                *to -= factor * from;
-            }
-        }
-        row[..i].iter_mut().for_each(|x| *x *= pivot);
-        row[i] = pivot;
-    }
-    inverse.clear();
-    inverse.resize(m * m, 0.0);
-    for k in 0..m {
-        let row = &lower[k * m..=k * m + k];
-        for (i, a) in row.iter().enumerate() {
-            for (to, b) in inverse[i * m..=i * m + i].iter_mut().zip(row) {
-                *to += a * b;
-            }
-        }
-    }
-    for i in 0..m {
-        for j in 0..i {
-            inverse[j * m + i] = inverse[i * m + j];
-        }
-    }
-}
-
-/// x ← A⁻¹ x by Cholesky, A overwritten. Returns false if A is not positive definite.
-fn solve_positive(a: &mut [f64], n: usize, x: &mut [f64]) -> bool {
-    for i in 0..n {
-        for j in 0..=i {
-            let known: f64 = (0..j).map(|k| a[i * n + k] * a[j * n + k]).sum();
-            let rest = a[i * n + j] - known;
-            if i == j {
-                if !rest.is_finite() || rest <= 0.0 {
-                    return false;
+/// The same where nothing is known of the lasting errors: S + L_a(I − P_aa)L_aᵀ for each reading, S − L_a P_ab L_bᵀ for
+/// each two of them.
+fn without_known_lasting(matches: &[Match], (prior, first): &(Vec<f64>, usize), m: usize, s: &mut [f64]) {
+    let rows = prior.len().isqrt();
+    let mut at = 0;
+    for a in matches {
+        if let Some(row) = a.lasting {
+            let mut other_at = 0;
+            for b in matches {
+                if let (Some(other), true) = (b.lasting, other_at <= at) {
+                    let known = Matrix2::from_fn(|i, k| prior[(row + i - first) * rows + other + k - first]);
+                    let unknown = if at == other_at { Matrix2::identity() - known } else { -known };
+                    let change = a.by_lasting * unknown * b.by_lasting.transpose();
+                    for d in 0..a.dim {
+                        for e in (0..b.dim).filter(|e| other_at + e <= at + d) {
+                            s[(at + d) * m + other_at + e] += change[(d, e)];
+                        }
+                    }
                 }
-                a[i * n + i] = rest.sqrt();
-            } else {
-                a[i * n + j] = rest / a[j * n + j];
+                other_at += b.dim;
             }
         }
+        at += a.dim;
     }
-    for i in 0..n {
-        let known: f64 = (0..i).map(|k| a[i * n + k] * x[k]).sum();
-        x[i] = (x[i] - known) / a[i * n + i];
-    }
-    for i in (0..n).rev() {
-        let known: f64 = (i + 1..n).map(|k| a[k * n + i] * x[k]).sum();
-        x[i] = (x[i] - known) / a[i * n + i];
-    }
-    true
 }

@@ -1,6 +1,7 @@
 //! A sensor: a measurement on its mount.
 
 use super::calibration::{Calibration, OF_ONE_KIND};
+use super::lasting::LastingNoise;
 use super::measurement::{
     Bearing, Erased, Expected, LandmarkMeasurement, Mount, OfLandmark, OfPose, OfWorld, PoseMeasurement, Position,
     Range, RangeBearing, StereoBearings, Triangulated,
@@ -121,8 +122,10 @@ pub struct Sensors {
     all: Vec<(Arc<dyn Erased>, Se2)>,
     /// The correlation time of the errors of readings of one landmark, s; 0 for independent errors.
     correlation_s: f64,
-    /// The correlation times of each sensor, where they are learned.
-    correlations: Vec<f64>,
+    /// How long and how far the errors of each sensor last, where that is learned.
+    lasting: Vec<LastingNoise>,
+    /// How many landmarks have their lasting errors in the state.
+    slots: usize,
     /// Factors for the standard deviations of each sensor's numbers, where they are learned.
     scales: Vec<Vector3<f64>>,
 }
@@ -148,7 +151,8 @@ impl Sensors {
         Self {
             all: built_in.chain(added).collect(),
             correlation_s: config.correlation_s,
-            correlations: Vec::new(),
+            lasting: Vec::new(),
+            slots: 0,
             scales: Vec::new(),
         }
     }
@@ -162,8 +166,24 @@ impl Sensors {
     pub fn set_noise(&mut self, factors: &NoiseFactors) {
         self.scales.clear();
         self.scales.extend((0..self.all.len()).map(|k| factors.of_sensor(k).map(f64::sqrt)));
-        self.correlations.clear();
-        self.correlations.extend((0..self.all.len()).map(|k| factors.correlation_s(k)));
+        self.lasting.clear();
+        self.lasting.extend((0..self.all.len()).map(|k| factors.lasting(k)));
+    }
+
+    /// Lasting errors of so many landmarks are to be in the state.
+    pub fn keep_lasting(mut self, slots: usize) -> Self {
+        self.slots = slots;
+        self
+    }
+
+    /// How many landmarks have their lasting errors in the state.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// What is known of the lasting errors of a sensor.
+    pub fn lasting(&self, sensor: u8) -> LastingNoise {
+        self.lasting.get(usize::from(sensor)).copied().unwrap_or_else(|| LastingNoise::stated(self.correlation_s))
     }
 
     /// Where a sensor sits, without calibration.
@@ -197,7 +217,7 @@ impl Sensors {
     /// have in common as one reading with their variance σ², and for each that follows an independent one with σ²(1 +
     /// ρ)/(1 − ρ) = σ² coth(Δt/2T).
     pub fn repetition(&self, reading: &Reading, since: f64) -> f64 {
-        let lasting = self.correlations.get(reading.index()).copied().unwrap_or(self.correlation_s);
+        let lasting = self.lasting.get(reading.index()).map_or(self.correlation_s, |lasting| lasting.whole_s);
         if lasting <= 0.0 { 1.0 } else { 1.0 / (0.5 * since.max(1e-3) / lasting).tanh() }
     }
 

@@ -408,6 +408,12 @@ impl Slam {
         self.estimator.tally()
     }
 
+    /// How many hypotheses there are of where the robot is: more than one while readings without identity may be of
+    /// several landmarks of a frozen map. Estimates are the mean and the covariance of all.
+    pub fn hypotheses(&self) -> usize {
+        1 + self.estimator.other_hypotheses()
+    }
+
     /// What was learned of the noise; `None` where it is not learned.
     pub fn learned_noise(&self) -> Option<LearnedNoise> {
         self.estimator.learned_noise()

@@ -7,6 +7,7 @@ use super::linearize::Subject;
 use super::marks::Mark;
 use super::measurement::Mount;
 use super::motion::Increment;
+use super::offsets::Offsets;
 use super::sensor::Sensors;
 use super::tie::Untied;
 use super::{CalibrationConfig, CalibrationEstimate, Coordinates, Landmark, LandmarkMap, MapLandmark, WorldFrame};
@@ -71,6 +72,9 @@ pub struct State {
     pub predicted: Se2,
     /// The estimated calibration of odometry and sensor.
     pub calibration: Calibration,
+    /// The lasting errors of the readings of the last landmarks.
+    #[serde(default)]
+    pub offsets: Offsets,
     /// The mounts and biases of the sensors, as calibrated.
     #[serde(skip)]
     pub mounts: Vec<Mount>,
@@ -115,7 +119,9 @@ impl State {
         capacity: usize,
     ) -> Self {
         let calibration = Calibration::new(config);
-        let variances = calibration.variances(config);
+        let offsets = Offsets::new(sensors.slots(), calibration.active().len());
+        let mut variances = calibration.variances(config);
+        variances.resize(variances.len() + offsets.rows(), 1.0);
         let covariance = Covariance::new(&from_additive(coordinates, &pose, covariance), &variances, capacity);
         Self {
             coordinates,
@@ -124,6 +130,7 @@ impl State {
             predicted: pose,
             mounts: sensors.mounts(&calibration),
             calibration,
+            offsets,
             features: Vec::with_capacity(capacity),
             covariance,
             waiting: Vec::new(),
@@ -143,6 +150,7 @@ impl State {
             pose,
             predicted,
             calibration,
+            offsets,
             mounts,
             features,
             covariance,
@@ -156,6 +164,7 @@ impl State {
         (self.coordinates, self.is_frozen) = (*coordinates, *is_frozen);
         (self.pose, self.predicted) = (*pose, *predicted);
         self.calibration.clone_from(calibration);
+        self.offsets.clone_from(offsets);
         self.mounts.clone_from(mounts);
         self.features.clone_from(features);
         self.covariance.copy_from(covariance);
@@ -177,7 +186,8 @@ impl State {
         let is_whole = self.coordinates == coordinates
             && self.calibration.is_alike(prior)
             && self.covariance.features() == self.features.len()
-            && self.covariance.calibration() == self.calibration.active().len();
+            && self.offsets.is_sound(self.calibration.active().len())
+            && self.covariance.calibration() == self.calibration.active().len() + self.offsets.rows();
         if !is_whole {
             return Err(Damage("pose, features and covariance do not belong together"));
         }
@@ -195,9 +205,10 @@ impl State {
         Ok(())
     }
 
-    /// Adds a correction of the calibration.
+    /// Adds a correction of the calibration and of the lasting errors of readings.
     pub fn correct_calibration(&mut self, delta: &[f64]) {
         self.calibration.correct(delta);
+        self.offsets.correct(&delta[self.calibration.active().len()..]);
         self.mounts.iter_mut().for_each(|mount| mount.calibrate(&self.calibration));
     }
 
@@ -549,7 +560,9 @@ impl State {
         self.next_id = FIRST_OWN_ID;
         self.calibration = Calibration::new(config);
         self.mounts.iter_mut().for_each(|mount| mount.calibrate(&self.calibration));
-        let variances = self.calibration.variances(config);
+        let mut variances = self.calibration.variances(config);
+        variances.resize(variances.len() + self.offsets.rows(), 1.0);
+        self.offsets.clear(&mut self.covariance);
         self.covariance.reset(&from_additive(self.coordinates, &pose, covariance), &variances);
         self.pose = pose;
         self.predicted = pose;

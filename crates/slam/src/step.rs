@@ -11,6 +11,7 @@ use super::linearize::{Match, Preview, Subject, innovation_covariance, relineari
 use super::marks;
 use super::motion::Increment;
 use super::noise::NoiseFactors;
+use super::offsets::{SLOTS, begin_offset, take_offsets};
 use super::propagate::{Rows, propagate};
 use super::prune::{make_room, prune};
 use super::relocate::{agreeing, displacement};
@@ -47,9 +48,11 @@ pub struct Model {
 impl Model {
     /// As configured, with the sensors that a program has added.
     pub fn new(filter: Filter, config: &Config, added: &[Sensor]) -> Self {
+        let may_last = config.learning.enabled || config.sensor.correlation_s > 0.0;
+        let slots = if may_last { SLOTS } else { 0 };
         Self {
             filter,
-            sensors: Sensors::with_antenna(&config.sensor, &config.absolute, filter.stereo, added),
+            sensors: Sensors::with_antenna(&config.sensor, &config.absolute, filter.stereo, added).keep_lasting(slots),
             gate: Gate::new(&config.gate),
             map: config.map.clone(),
             association: rule(config),
@@ -139,6 +142,7 @@ pub fn step(
 /// The first half of a step: brings the state to the cloud, with the landmarks of the known map that it may have read.
 pub fn predict(state: &mut State, model: &Model, input: &Input<'_>, rows: &mut Rows) {
     propagate_to(state, model, input.motion, input.stamp, rows);
+    state.fade_offsets(input.stamp, &model.sensors);
     enter(state, model, (input.evidence, input.stamp), rows);
 }
 
@@ -181,6 +185,7 @@ pub fn correct(
     if track_loss.as_deref_mut().is_some_and(|track_loss| track_loss.holds_back(stamp, place, candidates.len(), wide)) {
         hold_back(candidates, wide, &mut refused);
     }
+    take_offsets(state, model, stamp, candidates);
     let mut matched = gate(state, model, stamp, candidates, gated, &mut refused);
     let is_lost = is_lost(track_loss.as_deref_mut(), state, model, input, matched.len(), &refused);
     if is_lost {
@@ -188,13 +193,18 @@ pub fn correct(
         marks::clear(state);
         relocate(state, model, input, rows, (association, gated));
         Associations { candidates, newcomers, refused, .. } = associate(state, model, evidence, association);
+        take_offsets(state, model, stamp, candidates);
         matched = gate(state, model, stamp, candidates, gated, &mut refused);
     }
     let predicted = state.pose;
+    let mut learned = learned.filter(|_| !is_lost && place == Place::Here);
+    if let Some(learned) = &mut learned {
+        learned.note_prior(state);
+    }
     iterate(state, model, matched, rows, rests, workspace);
     let updated = update(state, matched, &model.filter, &rows.noise, workspace);
 
-    if let Some(learned) = learned.filter(|_| updated.is_ok() && !is_lost && place == Place::Here) {
+    if let Some(learned) = learned.filter(|_| updated.is_ok()) {
         learned.note_left_out(gated, |dim| model.gate.known(dim), |reading| model.sensors.dim(reading));
         learned.learn(state, matched, (&motion.covariance, &rows.noise), workspace, stamp);
     }
@@ -451,6 +461,7 @@ fn augment_all(
         }
         let id = id.unwrap_or_else(|| state.new_identity());
         if augment(state, &model.sensors, reading, id, stamp, &model.filter) {
+            begin_offset(state, model, reading, stamp);
             added += 1;
             readings.push(Associated::new(Subject::Feature(id), *reading, Role::First));
         } else {

@@ -23,10 +23,11 @@ const TOGETHER: usize = 8;
 const RIVALS: usize = 4;
 /// So many ways of one cloud are followed.
 pub const MOST: usize = 6;
-/// The odds that a landmark in whose gate something is was read: nine to one, as a logarithm.
-const READ: f64 = 2.2;
+/// The odds that a reading in the gate of a landmark is of one, as a logarithm: fifty to one.
+const READ: f64 = 4.0;
 
-/// One way: what each observation is of.
+/// One way: what each observation is of. A reading is clear if it is of one landmark, that is nearer than any other by as
+/// much as the gate is wide.
 #[derive(Clone, Debug, Default)]
 pub struct Way {
     /// The observations that are used, with the identities of their landmarks.
@@ -50,6 +51,7 @@ pub struct Ways {
     near: Vec<(Match, Pair)>,
     beam: Beam,
     order: Vec<(f64, usize)>,
+    chosen: Vec<usize>,
 }
 
 struct Pairs<'a>(&'a State, &'a [Match]);
@@ -63,7 +65,8 @@ impl Joint for Pairs<'_> {
 /// What speaks for a pair beside its residual: the odds that it was read over the density of readings of none.
 fn surprise(model: &Model, matched: &Match) -> f64 {
     let dim = matched.dim;
-    let noise = matched.noise.view((0, 0), (dim, dim)).determinant().max(f64::MIN_POSITIVE);
+    let noise = matched.stated_noise();
+    let noise = noise.view((0, 0), (dim, dim)).determinant().max(f64::MIN_POSITIVE);
     let edge = model.gate.associated(dim)[0];
     READ + 0.5 * (edge + noise.ln() + dim as f64 * std::f64::consts::TAU.ln())
 }
@@ -98,7 +101,14 @@ impl Ways {
             self.is_told.push(reading.is_none());
             let Some(reading) = reading else { continue };
             let first = self.pairs.len();
-            let is_clear = self.pair_up(state, model, &reading, observations);
+            let rival = self.pair_up(state, model, &reading, observations);
+            // Far from everything it is of nothing that is known, which the update sees for itself.
+            self.is_told[place] = self.near.is_empty() && rival > model.gate.new_feature(model.sensors.dim(&reading));
+            let is_clear = match self.near.as_slice() {
+                [] => true,
+                [(only, _)] => only.distance.is_some_and(|own| rival - own > model.gate.known(only.dim)),
+                _ => false,
+            };
             if !is_clear && unclear == TOGETHER {
                 self.pairs.truncate(first);
                 self.matches.truncate(first);
@@ -112,7 +122,9 @@ impl Ways {
         }
         if unclear == 0 && !self.share_landmarks() {
             self.found = 0;
-            self.add(observations, 0.0, |ways, place| ways.of.iter().position(|of| *of == place), state);
+            self.chosen.clear();
+            self.chosen.extend(0..self.pairs.len());
+            self.add(observations, 0.0, state);
             return;
         }
         // The surest first: they tell where the others are.
@@ -134,13 +146,9 @@ impl Ways {
         self.found = 0;
         for k in 0..self.order.len() {
             let (score, hypothesis) = self.order[k];
-            let chosen = self.beam.pairs_of(hypothesis).to_vec();
-            self.add(
-                observations,
-                score - best,
-                |ways, place| chosen.iter().copied().find(|pair| ways.of[*pair] == place),
-                state,
-            );
+            self.chosen.clear();
+            self.chosen.extend_from_slice(self.beam.pairs_of(hypothesis));
+            self.add(observations, score - best, state);
         }
     }
 
@@ -150,14 +158,13 @@ impl Ways {
         self.pairs.iter().enumerate().any(is_twice)
     }
 
-    /// Adds the pairs of a reading, and says whether it is clear: of one landmark, that is nearer than any other by as
-    /// much as the gate is wide, or of none.
-    fn pair_up(&mut self, state: &State, model: &Model, reading: &Reading, observations: &[Observation]) -> bool {
-        let Some(near) = Neighbourhood::of(state, model, reading) else { return true };
-        let dim = model.sensors.dim(reading);
-        let gate = model.gate.associated(dim)[0];
+    /// Adds the pairs of a reading. Gives back the squared distance of the nearest landmark that it is no pair with.
+    fn pair_up(&mut self, state: &State, model: &Model, reading: &Reading, observations: &[Observation]) -> f64 {
         self.near.clear();
         let mut rival = f64::INFINITY;
+        let Some(near) = Neighbourhood::of(state, model, reading) else { return rival };
+        let dim = model.sensors.dim(reading);
+        let gate = model.gate.associated(dim)[0];
         for (i, feature) in state.features.iter().enumerate() {
             let is_named = || observations.iter().any(|o| o.id == Some(feature.id));
             if feature.is_viewpoint || !near.reaches(state, i) || is_named() {
@@ -185,21 +192,11 @@ impl Ways {
             self.matches.push(*candidate);
             self.pairs.push(*pair);
         }
-        match self.near.as_slice() {
-            [] => true,
-            [(only, _)] => rival - only.distance.unwrap_or(0.0) > gate,
-            _ => false,
-        }
+        rival
     }
 
-    /// Adds a way; `pair_of` is the pair that an observation is in.
-    fn add(
-        &mut self,
-        observations: &[Observation],
-        weight: f64,
-        pair_of: impl Fn(&Self, usize) -> Option<usize>,
-        state: &State,
-    ) {
+    /// Adds the way of the chosen pairs.
+    fn add(&mut self, observations: &[Observation], weight: f64, state: &State) {
         if self.all.len() == self.found {
             self.all.push(Way::default());
         }
@@ -209,8 +206,8 @@ impl Ways {
         for (place, observation) in observations.iter().enumerate() {
             if self.is_told[place] {
                 way.observations.push(*observation);
-            } else if let Some(pair) = pair_of(self, place) {
-                let id = Some(state.features[self.pairs[pair].target].id);
+            } else if let Some(pair) = self.chosen.iter().find(|pair| self.of[**pair] == place) {
+                let id = Some(state.features[self.pairs[*pair].target].id);
                 way.observations.push(Observation { id, ..*observation });
             }
         }

@@ -92,6 +92,8 @@ pub struct Report {
     pub gate_openings: u64,
     /// Clouds that were taken in by going back.
     pub late_clouds: u64,
+    /// Hypotheses of where the robot is in a frozen map.
+    pub hypotheses: usize,
     /// What is calibrated while running, as known now.
     pub calibration: Vec<CalibrationEstimate>,
     /// Features in the map.
@@ -311,6 +313,9 @@ pub fn status(name: &str, before: &Report, now: &Report, others: impl FnOnce(&mu
     }
     if now.late_clouds > 0 {
         values.say("features.late", now.late_clouds);
+    }
+    if now.hypotheses > 1 {
+        values.say("hypotheses", now.hypotheses);
     }
     values.say("gate.openings", now.gate_openings);
     values.say("time_jumps", now.time_jumps);

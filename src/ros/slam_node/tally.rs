@@ -133,6 +133,7 @@ impl Tally {
             dropped: report::all_dropped(&self.dropped, slam.counts(), load),
             gate_openings: slam.gate_openings(),
             late_clouds: slam.late_clouds(),
+            hypotheses: slam.hypotheses(),
             calibration: slam.calibration().collect(),
             map_features: slam.landmarks().count(),
             association: slam.association(),

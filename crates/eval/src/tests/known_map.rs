@@ -96,8 +96,14 @@ fn a_recorded_run_in_a_known_map_is_consistent_with_identities_and_without() {
 #[test]
 #[ignore = "a table of minutes"]
 fn table_of_mrclam() {
+    table("robot.yaml", |dataset, robot| mrclam_with(dataset, robot, "robot.yaml"));
+    table("mrclam.yaml and four settings", mrclam);
+}
+
+fn table(settings: &str, recording: impl Fn(u32, u32) -> Option<(Recording, Config)>) {
+    println!("{settings}");
     for (dataset, robot) in [(6, 1), (6, 2), (6, 3), (4, 3)] {
-        let Some((recording, config)) = mrclam(dataset, robot) else { return };
+        let Some((recording, config)) = recording(dataset, robot) else { return };
         let unnamed = without_identities(&recording);
         for (name, filter, mode, with_identities) in [
             ("localization", "default", MapMode::Localization, true),

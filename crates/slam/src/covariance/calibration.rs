@@ -109,6 +109,10 @@ impl Covariance {
         for j in 0..given {
             let column = &mut self.data[j * self.stride + j..j * self.stride + n];
             let (target, rest) = column.split_at_mut(given - j);
+            if g[j] == [0.0; 3] {
+                target.iter_mut().zip(&g[j..given]).for_each(|(t, gi)| *t += dot(gi, &m[j]));
+                continue;
+            }
             for ((t, gi), mi) in target.iter_mut().zip(&g[j..given]).zip(&m[j..given]) {
                 *t += dot(gi, &m[j]) + dot(mi, &g[j]);
             }
@@ -139,6 +143,36 @@ impl Covariance {
         for j in 0..self.dim() {
             let scale = if j == row { factor * factor } else { factor };
             self.set(row, j, self.get(row, j) * scale);
+        }
+    }
+
+    /// Feature `i` has this covariance with two rows of the calibration.
+    pub fn set_feature_rows(&mut self, i: usize, rows: usize, block: &Matrix2<f64>) {
+        for c in 0..2 {
+            self.set_feature_calibration(i, rows + c - POSE, &block.column(c).into_owned());
+        }
+    }
+
+    /// A row has nothing to do with the others any more, and this variance.
+    pub fn separate_row(&mut self, row: usize, variance: f64) {
+        (0..self.dim()).for_each(|j| self.set(row, j, 0.0));
+        self.set(row, row, variance);
+    }
+
+    /// The errors of rows from `first` on are multiplied by these factors ϱ, and get independent ones of variance 1 − ϱ²:
+    /// a variance of 1 stays.
+    pub fn forget_rows(&mut self, first: usize, factors: &[f64]) {
+        let (n, last) = (self.dim(), first + factors.len());
+        for j in 0..last {
+            let column = &mut self.data[j * self.stride..j * self.stride + n];
+            if j < first {
+                column[first..last].iter_mut().zip(factors).for_each(|(p, rho)| *p *= rho);
+                continue;
+            }
+            let own = factors[j - first];
+            column[j..last].iter_mut().zip(&factors[j - first..]).for_each(|(p, rho)| *p *= own * rho);
+            column[last..].iter_mut().for_each(|p| *p *= own);
+            column[j] += 1.0 - own * own;
         }
     }
 

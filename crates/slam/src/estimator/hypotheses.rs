@@ -15,28 +15,23 @@ use crate::retract::retract;
 use crate::state::State;
 use crate::step::{Input, Model, Outcome, correct, predict};
 use crate::ways::{Way, Ways, weigh};
-use crate::{Association, Coordinates, Discretization, DropReason, Errors, FeatureKind, MapMode, Observation};
+use crate::{Association, Coordinates, DropReason, Errors, FeatureKind, MapMode, Observation};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::{Matrix2, Matrix3, Vector3};
 
 /// So many hypotheses go on after a cloud.
-const MOST: usize = 8;
-/// One that is less likely than the best by this factor, as a logarithm, is given up: one in a thousand.
-const GIVEN_UP: f64 = -7.0;
-/// Hypotheses become one if the squared distance of their poses is less than this, by the covariance of either.
-const NEAR: f64 = 0.5;
+const MOST: usize = 16;
+/// One that is less likely than the best by this factor, as a logarithm, is given up: one in 22,000.
+const GIVEN_UP: f64 = -10.0;
+/// Hypotheses become one if the squared distance of their poses is less than this, by the covariance of the likelier one.
+const NEAR: f64 = 2.0;
 
-/// A state, and the logarithm of its weight beside the estimate's.
+/// A state, and what the last cloud has made of it.
 #[derive(Clone, Debug)]
 pub(super) struct Hypothesis {
     pub state: State,
-    pub weight: f64,
-}
-
-/// What a way of a cloud has made of a hypothesis.
-struct Child {
-    state: State,
+    /// The logarithm of its weight beside the estimate's.
     weight: f64,
     outcome: Outcome,
     readings: Vec<Associated>,
@@ -46,25 +41,24 @@ struct Child {
 #[derive(Default)]
 pub(super) struct Hypotheses {
     pub others: Vec<Hypothesis>,
+    children: Vec<Hypothesis>,
+    spare: Vec<Hypothesis>,
     ways: Ways,
-    children: Vec<Child>,
-    spare: Vec<State>,
     noise: Vec<[f64; 3]>,
-    kept: Vec<Child>,
     merging: Merging,
 }
 
-/// Buffers of [`Child::absorb`]: how far apart, nothing, and what transports features.
+/// Buffers of [`Hypothesis::absorb`]: how far apart, nothing, and what transports features.
 type Merging = (Vec<f64>, Vec<f64>, Vec<Matrix2<f64>>);
 
 impl Hypotheses {
     /// Gives up all but the estimate.
     pub fn clear(&mut self) {
-        self.spare.extend(self.others.drain(..).map(|other| other.state));
+        self.spare.append(&mut self.others);
     }
 
     /// Moves them as the estimate `best` was moved.
-    pub fn settle(&mut self, best: &State, motion: &Increment, model: &Model, rows: &mut Rows) {
+    pub fn propagate(&mut self, best: &State, motion: &Increment, model: &Model, rows: &mut Rows) {
         for Hypothesis { state, .. } in &mut self.others {
             let motion = motion.recalibrated(&best.calibration, &state.calibration);
             propagate(state, &motion, &model.filter, rows);
@@ -77,7 +71,6 @@ impl Estimator {
     pub(super) fn follows_hypotheses(&self, observations: &[Observation]) -> bool {
         let is_possible = self.model.map.mode == MapMode::Localization
             && self.model.association == Association::Unique
-            && self.model.filter.discretization() == Discretization::Exponential
             && self.rows.record.is_none();
         is_possible && (!self.hypotheses.others.is_empty() || observations.iter().any(|o| o.id.is_none()))
     }
@@ -97,8 +90,8 @@ impl Estimator {
             let count = observations.len() - way.observations.len();
             outcome.refused.add_many(DropReason::Ambiguous, count as u64);
         };
-        let then = state.calibration.clone();
         let is_alone = others.is_empty();
+        let then = (!is_alone).then(|| state.calibration.clone());
         let mut rest = std::mem::take(others);
         children.clear();
         for parent in 0..=rest.len() {
@@ -106,7 +99,7 @@ impl Estimator {
                 None => (0.0, &mut *state),
                 Some(other) => (other.weight, &mut other.state),
             };
-            let motion = if parent == 0 { *motion } else { motion.recalibrated(&then, &state.calibration) };
+            let motion = then.as_ref().map_or(*motion, |then| motion.recalibrated(then, &state.calibration));
             let input = Input { motion: &motion, stamp, evidence: Evidence::Observed { kind, observations, memory } };
             let before = state.pose;
             predict(state, model, &input, &mut room.rows);
@@ -120,24 +113,20 @@ impl Estimator {
             }
             noise.clone_from(&room.rows.noise);
             for way in ways.found() {
-                let mut state = match spare.pop() {
-                    Some(mut kept) => {
-                        kept.copy_from(state);
-                        kept
-                    }
-                    None => state.clone(),
-                };
+                let mut child = copy(state, spare);
                 room.rows.noise.clone_from(noise);
                 let evidence = Evidence::Observed { kind, observations: &way.observations, memory };
                 let input = Input { evidence, ..input };
-                let mut outcome = correct((&mut state, &before), model, &input, None, None, room);
-                left_out(&mut outcome, way);
+                child.outcome = correct((&mut child.state, &before), model, &input, None, None, room);
+                left_out(&mut child.outcome, way);
                 let (matches, pivots) = room.last_update();
-                let told = if matches.is_empty() { 0.0 } else { weigh(model, matches, outcome.nis, pivots) };
-                children.push(Child { state, weight: weight + told, outcome, readings: room.readings.clone() });
+                let told = if matches.is_empty() { 0.0 } else { weigh(model, matches, child.outcome.nis, pivots) };
+                child.weight = weight + told;
+                child.readings.clone_from(&room.readings);
+                children.push(child);
             }
         }
-        spare.extend(rest.drain(..).map(|other| other.state));
+        spare.append(&mut rest);
         *others = rest;
         self.keep_the_likeliest()
     }
@@ -145,26 +134,31 @@ impl Estimator {
     /// The children become the hypotheses: those that are nearly one are merged, and the likeliest is the estimate.
     fn keep_the_likeliest(&mut self) -> Outcome {
         let Self { state, model, room, hypotheses, .. } = self;
-        let Hypotheses { others, children, kept, spare, merging, .. } = hypotheses;
+        let Hypotheses { others, children, spare, merging, .. } = hypotheses;
         children.sort_by(|a, b| b.weight.total_cmp(&a.weight));
         let highest = children.first().map_or(0.0, |best| best.weight);
         for mut child in children.drain(..) {
             child.weight -= highest;
-            let of_child = |into: &mut Child| into.absorb(&child, model.filter.errors, merging);
-            let is_given_up = child.weight < GIVEN_UP || kept.iter_mut().any(of_child) || kept.len() == MOST;
-            if is_given_up {
-                spare.push(child.state);
-            } else {
-                kept.push(child);
-            }
+            let of_child = |into: &mut Hypothesis| into.absorb(&child, model.filter.errors, merging);
+            let is_given_up = child.weight < GIVEN_UP || others.iter_mut().any(of_child) || others.len() == MOST;
+            if is_given_up { spare.push(child) } else { others.push(child) }
         }
-        kept.sort_by(|a, b| b.weight.total_cmp(&a.weight));
-        let mut kept = kept.drain(..);
-        let Some(best) = kept.next() else { return Outcome::default() };
-        spare.push(std::mem::replace(state, best.state));
-        room.readings = best.readings;
-        others.extend(kept.map(|child| Hypothesis { state: child.state, weight: child.weight - best.weight }));
-        best.outcome
+        others.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+        if others.is_empty() {
+            return Outcome::default();
+        }
+        let mut best = others.remove(0);
+        std::mem::swap(state, &mut best.state);
+        std::mem::swap(&mut room.readings, &mut best.readings);
+        others.iter_mut().for_each(|other| other.weight -= best.weight);
+        let outcome = best.outcome;
+        spare.push(best);
+        outcome
+    }
+
+    /// How many hypotheses there are beside the estimate.
+    pub fn other_hypotheses(&self) -> usize {
+        self.hypotheses.others.len()
     }
 
     /// Pose and covariance after one more motion, of all hypotheses together.
@@ -174,14 +168,11 @@ impl Estimator {
             return (best, covariance);
         }
         let (mut whole, mut mean, mut square) = (1.0, Vector3::zeros(), covariance);
-        for Hypothesis { state, weight } in &self.hypotheses.others {
+        for Hypothesis { state, weight, .. } in &self.hypotheses.others {
             let increment = increment.recalibrated(&self.state.calibration, &state.calibration);
             let (pose, covariance) = state.carried(&increment);
-            let apart = Vector3::new(
-                pose.p.x - best.p.x,
-                pose.p.y - best.p.y,
-                lienav_lie::wrap_angle(pose.theta - best.theta),
-            );
+            let apart =
+                Vector3::new(pose.p.x - best.p.x, pose.p.y - best.p.y, lienav_lie::wrap_angle(pose.theta - best.theta));
             let weight = weight.exp();
             whole += weight;
             mean += weight * apart;
@@ -193,7 +184,7 @@ impl Estimator {
     }
 }
 
-impl Child {
+impl Hypothesis {
     /// Becomes the mixture with another child, if they are nearly one.
     fn absorb(&mut self, other: &Self, errors: Errors, (apart, rigid, blocks): &mut Merging) -> bool {
         let (state, from) = (&mut self.state, &other.state);
@@ -221,6 +212,17 @@ impl Child {
         retract(state, apart, rigid, errors, blocks);
         self.weight += (other.weight - self.weight).exp().ln_1p();
         true
+    }
+}
+
+/// A hypothesis like a state, in the place of one that is not needed any more.
+fn copy(state: &State, spare: &mut Vec<Hypothesis>) -> Hypothesis {
+    match spare.pop() {
+        Some(mut kept) => {
+            kept.state.copy_from(state);
+            kept
+        }
+        None => Hypothesis { state: state.clone(), weight: 0.0, outcome: Outcome::default(), readings: Vec::new() },
     }
 }
 

@@ -50,7 +50,10 @@ fn wrong_standard_deviations_of_readings_are_learned() {
         for factor in &sensor.std[..2] {
             assert!((factor * told - 1.0).abs() < 0.08, "told {told}: {noise:?}");
         }
-        assert!(sensor.correlation_s < 0.04, "independent errors are taken for that: {noise:?}");
+        assert!(
+            sensor.lasting_share[..2].iter().all(|share| *share < 0.1),
+            "independent errors are taken for that: {noise:?}"
+        );
     }
 }
 
@@ -86,8 +89,11 @@ fn errors_that_stay_alike_are_found_and_not_taken_for_small_ones() {
         let rho = (-DT / lasting_s).exp();
         let (_, noise) = learned(learning(1.0, 1.0), &alike(recording(1500, 9), rho, 10));
         let [sensor] = &noise.sensors[..] else { panic!("{noise:?}") };
-        let ratio = sensor.correlation_s / lasting_s;
-        assert!((0.4..=1.5).contains(&ratio), "{lasting_s} s: {noise:?}");
+        for d in 0..2 {
+            let ratio = sensor.correlation_s[d] / lasting_s;
+            assert!((0.4..=1.5).contains(&ratio), "{lasting_s} s: {noise:?}");
+            assert!(sensor.lasting_share[d] > 0.8, "{lasting_s} s: {noise:?}");
+        }
         assert!(sensor.std[..2].iter().all(|factor| *factor >= 1.0), "{lasting_s} s: {noise:?}");
         assert!(noise.odometry.iter().all(|factor| *factor >= 1.0), "{lasting_s} s: {noise:?}");
     }
@@ -98,7 +104,7 @@ fn a_stated_correlation_is_given_up_where_there_is_none() {
     let mut config = learning(1.0, 1.0);
     config.sensor.correlation_s = 0.5;
     let (_, noise) = learned(config, &recording(1500, 11));
-    assert!(noise.sensors[0].correlation_s < 0.06, "{noise:?}");
+    assert!(noise.sensors[0].lasting_share[..2].iter().all(|share| *share < 0.15), "{noise:?}");
 }
 
 #[test]
