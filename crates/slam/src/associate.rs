@@ -277,7 +277,7 @@ pub fn distance(state: &State, model: &Model, m: &mut Match) -> Option<f64> {
         return None;
     }
     let covariance = innovation_covariance(state, m);
-    m.prior = relative_trace(&covariance, &m.noise, m.dim) - m.dim as f64;
+    m.prior = relative_trace(&covariance, &m.stated_noise(), m.dim) - m.dim as f64;
     mahalanobis_squared(&m.residual, &covariance, m.dim)
 }
 

@@ -304,6 +304,7 @@ impl Estimator {
     pub fn restart_clock(&mut self, stamp: Stamp) {
         self.hypotheses.clear();
         self.track_loss.forget();
+        self.state.forget_offsets();
         self.fixed_lag.clear();
         for feature in &mut self.state.features {
             feature.last_seen = stamp;

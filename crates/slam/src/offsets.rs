@@ -180,6 +180,11 @@ impl Offsets {
 }
 
 impl State {
+    /// Forgets all lasting errors of readings: what was known of them is of another time, or part of another map.
+    pub fn forget_offsets(&mut self) {
+        self.offsets.clear(&mut self.covariance);
+    }
+
     /// Time has come to `stamp`: errors of readings that last are forgotten by and by.
     pub fn fade_offsets(&mut self, stamp: Stamp, sensors: &Sensors) {
         self.offsets.fade(stamp, |sensor| sensors.lasting(sensor).time_s, &mut self.covariance);

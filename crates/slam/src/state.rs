@@ -562,7 +562,7 @@ impl State {
         self.mounts.iter_mut().for_each(|mount| mount.calibrate(&self.calibration));
         let mut variances = self.calibration.variances(config);
         variances.resize(variances.len() + self.offsets.rows(), 1.0);
-        self.offsets.clear(&mut self.covariance);
+        self.forget_offsets();
         self.covariance.reset(&from_additive(self.coordinates, &pose, covariance), &variances);
         self.pose = pose;
         self.predicted = pose;

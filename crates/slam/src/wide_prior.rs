@@ -88,7 +88,7 @@ pub fn place(state: &State, model: &Model, candidates: &[Match], wide: &mut Wide
         let z = state.in_robot(i);
         let bend = bend(&z, &state.relative_covariance(i));
         let bend = if state.coordinates == Coordinates::Robot { bend } else { state.pose.rotation() * bend };
-        if exceeds_noise(&(candidate.by_feature * bend), &candidate.noise, candidate.dim) {
+        if exceeds_noise(&(candidate.by_feature * bend), &candidate.stated_noise(), candidate.dim) {
             wide.candidates.push(index);
             wide.readings.push((z, candidate.reading));
         }
@@ -280,7 +280,8 @@ fn distance_is_known(state: &State, candidates: &[Match], one: usize, other: usi
 /// The variance, m², with which a reading tells where its feature is along a direction; infinite where it does not.
 fn variance_along(matched: &Match, along: &Vector2<f64>) -> f64 {
     let change = matched.by_feature * along;
-    mahalanobis_squared(&change, &matched.noise, matched.dim).map_or(f64::INFINITY, |information| 1.0 / information)
+    mahalanobis_squared(&change, &matched.stated_noise(), matched.dim)
+        .map_or(f64::INFINITY, |information| 1.0 / information)
 }
 
 /// ∂z/∂ν of a landmark at z for a base that moves by Exp(ν): −[I, J z].

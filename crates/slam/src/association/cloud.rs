@@ -191,7 +191,7 @@ impl CloudRoom {
             // Nobody knows whether the place that a reading is at was seen before, where this is not known so well.
             let density = memory.rates.extraneous_density();
             let density = if is_local { density } else { density.max(memory.rates.landmark_density()) };
-            candidate.prior = crate::gate::relative_trace(&covariance, &candidate.noise, dim) - dim as f64;
+            candidate.prior = crate::gate::relative_trace(&covariance, &candidate.stated_noise(), dim) - dim as f64;
             let weight =
                 memory.weight(state.features[target.feature].id, &state.in_robot(target.feature), &reading.label)
                     + surprise(&candidate, gate, density);
@@ -306,7 +306,7 @@ fn required(pair: &Pair, matched: &Match) -> f64 {
         let corner = m.view((0, 0), (pair.dim, pair.dim)).determinant();
         corner.max(f64::MIN_POSITIVE).ln()
     };
-    let told = 0.5 * (ln_det(&pair.covariance) - ln_det(&matched.noise)).max(0.0);
+    let told = 0.5 * (ln_det(&pair.covariance) - ln_det(&matched.stated_noise())).max(0.0);
     (WRONG * told.min(1.0)).max(LEAST_ODDS)
 }
 

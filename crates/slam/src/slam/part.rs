@@ -116,6 +116,7 @@ impl Estimator {
         self.forget_clouds();
         (0..self.state.features.len()).rev().for_each(|i| self.state.swap_remove(i));
         self.state.covariance.replace_pose(&Matrix3::zeros());
+        self.state.forget_offsets();
         (self.state.pose, self.state.predicted) = (Se2::identity(), Se2::identity());
     }
 }

@@ -204,3 +204,20 @@ fn a_run_with_lasting_errors_goes_on_where_it_was_saved() {
         assert_eq!(feed(&mut resumed, instant), feed(&mut whole, instant));
     }
 }
+
+#[test]
+fn a_clock_that_is_set_back_does_not_keep_the_places() {
+    let instants = recording(40, 7);
+    let mut slam = Slam::new(stated("default")).unwrap();
+    instants[20..].iter().for_each(|instant| drop(feed(&mut slam, instant)));
+    let state = &mut slam.estimator.state;
+    assert!((0..8).all(|id| state.offsets.find(id, 0).is_some()));
+    slam.estimator.restart_clock(stamp(0));
+    let state = &slam.estimator.state;
+    assert!((0..8).all(|id| state.offsets.find(id, 0).is_none()));
+    for row in state.offsets.range() {
+        let others = (0..state.covariance.dim()).filter(|other| *other != row);
+        assert!(others.map(|other| state.covariance.get(row, other)).all(|shared| shared == 0.0));
+        assert_eq!(state.covariance.get(row, row), 1.0);
+    }
+}
