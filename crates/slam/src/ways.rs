@@ -22,7 +22,17 @@ const TOGETHER: usize = 8;
 /// So many landmarks one reading may be of, the likeliest by themselves.
 const RIVALS: usize = 4;
 /// So many ways of one cloud are followed.
-pub const MOST: usize = 6;
+const MOST: usize = 6;
+/// The states of all hypotheses have so many numbers at most, two of them excepted: 16 MB. A map with a joint covariance
+/// is in every one of them as a whole.
+const ROOM: usize = 1 << 21;
+
+/// How many hypotheses there is room for, at most `most`.
+pub fn affordable(state: &State, most: usize) -> usize {
+    let rows = state.covariance.dim();
+    (ROOM / (rows * rows)).clamp(2, most)
+}
+
 /// The odds that a reading in the gate of a landmark is of one, as a logarithm: fifty to one.
 const READ: f64 = 4.0;
 
@@ -142,7 +152,7 @@ impl Ways {
         self.order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let best = self.order.first().map_or(0.0, |(score, _)| *score);
         self.order.retain(|(score, _)| *score > best - WINDOW);
-        self.order.truncate(MOST);
+        self.order.truncate(affordable(state, MOST));
         self.found = 0;
         for k in 0..self.order.len() {
             let (score, hypothesis) = self.order[k];

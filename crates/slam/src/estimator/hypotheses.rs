@@ -14,13 +14,13 @@ use crate::propagate::{Rows, propagate};
 use crate::retract::retract;
 use crate::state::State;
 use crate::step::{Input, Model, Outcome, correct, predict};
-use crate::ways::{Way, Ways, weigh};
+use crate::ways::{Way, Ways, affordable, weigh};
 use crate::{Association, Coordinates, DropReason, Errors, FeatureKind, MapMode, Observation};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::{Matrix2, Matrix3, Vector3};
 
-/// So many hypotheses go on after a cloud.
+/// So many hypotheses go on after a cloud, or less where the state is large.
 const MOST: usize = 16;
 /// One that is less likely than the best by this factor, as a logarithm, is given up: one in 22,000.
 const GIVEN_UP: f64 = -10.0;
@@ -137,10 +137,11 @@ impl Estimator {
         let Hypotheses { others, children, spare, merging, .. } = hypotheses;
         children.sort_by(|a, b| b.weight.total_cmp(&a.weight));
         let highest = children.first().map_or(0.0, |best| best.weight);
+        let most = affordable(state, MOST);
         for mut child in children.drain(..) {
             child.weight -= highest;
             let of_child = |into: &mut Hypothesis| into.absorb(&child, model.filter.errors, merging);
-            let is_given_up = child.weight < GIVEN_UP || others.iter_mut().any(of_child) || others.len() == MOST;
+            let is_given_up = child.weight < GIVEN_UP || others.iter_mut().any(of_child) || others.len() == most;
             if is_given_up { spare.push(child) } else { others.push(child) }
         }
         others.sort_by(|a, b| b.weight.total_cmp(&a.weight));
