@@ -12,8 +12,8 @@ pub const INSTEAD: &[(&str, &str, &str)] = &[
         "FOLDER stands for a folder",
     ),
     (
-        "lienav evaluate mrclam:FOLDER:ROBOT --config config/mrclam.yaml --map truth [--ignore-ids]",
-        "lienav evaluate mrclam:MRCLAM_Dataset6:1 --config config/mrclam.yaml --map truth --ignore-ids",
+        "lienav evaluate mrclam:FOLDER:ROBOT --config config/robot.yaml --map truth [--ignore-ids]",
+        "lienav evaluate mrclam:MRCLAM_Dataset6:1 --config config/robot.yaml --map truth --ignore-ids",
         "FOLDER and ROBOT stand for a folder and a robot, and what is in brackets can be left out",
     ),
     (
