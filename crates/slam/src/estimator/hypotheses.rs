@@ -112,15 +112,17 @@ impl Estimator {
                 return outcome;
             }
             noise.clone_from(&room.rows.noise);
-            for way in ways.found() {
+            for (k, way) in ways.found().iter().enumerate() {
+                // One of them is enough to notice that the robot was carried away, of which all know nothing.
+                let track_loss = (parent == 0 && k == 0).then_some(&mut *track_loss);
                 let mut child = copy(state, spare);
                 room.rows.noise.clone_from(noise);
                 let evidence = Evidence::Observed { kind, observations: &way.observations, memory };
                 let input = Input { evidence, ..input };
-                child.outcome = correct((&mut child.state, &before), model, &input, None, None, room);
+                child.outcome = correct((&mut child.state, &before), model, &input, track_loss, None, room);
                 left_out(&mut child.outcome, way);
                 let (matches, pivots) = room.last_update();
-                let told = if matches.is_empty() { 0.0 } else { weigh(model, matches, child.outcome.nis, pivots) };
+                let told = if child.outcome.accepted == 0 { 0.0 } else { weigh(model, matches, child.outcome.nis, pivots) };
                 child.weight = weight + told;
                 child.readings.clone_from(&room.readings);
                 children.push(child);
@@ -128,6 +130,11 @@ impl Estimator {
         }
         spare.append(&mut rest);
         *others = rest;
+        if let Some(found) = children.iter().position(|child| child.outcome.is_displaced) {
+            // What the others say is of a place where the robot is not any more.
+            children.swap(0, found);
+            spare.extend(children.drain(1..));
+        }
         self.keep_the_likeliest()
     }
 

@@ -112,3 +112,31 @@ fn clutter_and_clouds_of_one_place_end_in_bounded_hypotheses() {
     slam.set_map(LandmarkMap { landmarks: map(&truth, 0.01, 1).landmarks, joint: None }).unwrap();
     assert_eq!(slam.hypotheses(), 1);
 }
+
+#[test]
+fn a_robot_that_is_carried_away_while_hypotheses_are_open_is_found_by_identities() {
+    let truth = pairs();
+    let mut slam = slam(&truth, "default", 5);
+    let mut instants = drive(&truth, SIDE, Way::Circle(6.0), 300, 10);
+    let (mut open, mut fed) = (0, 0);
+    one_at_a_time(&mut instants[..50]);
+    for instant in &instants[..50] {
+        feed(&mut slam, instant, false);
+        (open, fed) = (slam.hypotheses(), fed + 1);
+        if open > 1 {
+            break;
+        }
+    }
+    assert!(open > 1, "nothing was ambiguous");
+    // The same clock goes on; the robot is a quarter of the circle farther.
+    let (mut last, mut truth_there) = (None, instants[50].truth);
+    for (k, instant) in instants[150..].iter().enumerate() {
+        let mut instant = instant.clone();
+        instant.odometry.stamp = lienav_base::stamp::Stamp::from_nanos(100_000_000 * (fed + k as i64));
+        last = Some(feed(&mut slam, &instant, true));
+        truth_there = instant.truth;
+    }
+    let (pose, _) = last.unwrap();
+    assert!((pose.p - truth_there.p).norm() < 0.3, "{} m", (pose.p - truth_there.p).norm());
+    assert_eq!(slam.hypotheses(), 1);
+}
