@@ -207,8 +207,8 @@ impl Covariance {
         kernel::subtract_outer(&mut self.data, self.stride, (n, open.min(n)), w, columns);
     }
 
-    /// P ← (1 − s) P + s Q + s(1 − s) d dᵀ: the covariance of the mixture of two, whose means are d apart. Beyond the rows of
-    /// d, both are the same.
+    /// P ← (1 − s) P + s Q + s(1 − s) d dᵀ: the covariance of the mixture of two, whose means are d apart. Beyond the
+    /// rows of d, both are the same.
     pub fn mix(&mut self, other: &Self, share: f64, apart: &[f64]) {
         let n = self.dim();
         for j in 0..apart.len() {

@@ -1,13 +1,19 @@
 //! How far and how long the errors of a landmark's readings last, learned from innovations.
 //!
-//! A trunk is read off its centre, and off by as much a moment later; a camera takes a tag for larger in some light. Such
-//! errors are alike from one reading of a landmark to its next, by ρ = exp(−Δt/T), and N of them tell less than N
-//! independent ones. An innovation is the error of the reading less that of the prediction. Predictions of one cloud have
-//! the error of the robot's motion in common, which a filter that is told too small a noise drags along: the innovations
-//! are therefore taken without what the motion explains, by least squares over its three numbers with a prior: a noise of
-//! four times what is stated. Without that prior, a cloud of two readings would leave next to nothing, and that would be
-//! taken for independent errors. Landmarks that are not well known yet weigh less. What is left is compared with what was
-//! left of the same landmark before: Σ e e′ / Σ ½(e² + e′²) is s·exp(−Δt/T) at the mean Δt of the pairs, where the share s
+//! A trunk is read off its centre, and off by as much a moment later; a camera takes a tag for larger in some light.
+//! Such errors are alike from one reading of a landmark to its next, by ρ = exp(−Δt/T), and N of them tell less than N
+//! independent ones. An innovation is the error of the reading less that of the prediction. Predictions of one cloud
+//! have
+//! the error of the robot's motion in common, which a filter that is told too small a noise drags along: the
+//! innovations
+//! are therefore taken without what the motion explains, by least squares over its three numbers with a prior: a
+//! noise of
+//! four times what is stated. Without that prior, a cloud of two readings would leave next to nothing, and that would
+//! be
+//! taken for independent errors. Landmarks that are not well known yet weigh less. What is left is compared with what
+//! was
+//! left of the same landmark before: Σ e e′ / Σ ½(e² + e′²) is s·exp(−Δt/T) at the mean Δt of the pairs, where the
+//! share s
 //! of the variance lasts. Pairs of readings that follow each other and pairs that are farther apart tell s and T.
 
 use super::linearize::{Match, Subject};
@@ -231,7 +237,8 @@ impl Lasting {
         self.correlation_s(sensor) > LASTS * apart
     }
 
-    /// Learns from the matches of a cloud at `stamp`. `rows` is the effect of the last motion's noise, `s` the covariance
+    /// Learns from the matches of a cloud at `stamp`. `rows` is the effect of the last motion's noise, `s` the
+    /// covariance
     /// of the innovation with that of the readings as stated, lower triangle, row by row; `rests` is a buffer. What was
     /// learned fades within `memory` clouds.
     pub fn learn(
@@ -286,8 +293,8 @@ impl Lasting {
     }
 }
 
-/// The residuals beside the standard deviations of the readings, without the part that the most likely noise of the last
-/// motion explains; `rows` is its effect for unit variances.
+/// The residuals beside the standard deviations of the readings, without the part that the most likely noise of the
+/// last motion explains; `rows` is its effect for unit variances.
 fn without_motion(state: &State, matches: &[Match], rows: &[[f64; 3]], rests: &mut Vec<f64>) {
     rests.clear();
     let std = |matched: &Match, d: usize| matched.stated_noise()[(d, d)].sqrt();

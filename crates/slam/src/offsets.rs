@@ -1,17 +1,19 @@
 //! The lasting part of the errors of readings, as states.
 //!
-//! A trunk is read off its centre, and off by as much a moment later. Of the covariance R of a reading, a share s is of an
-//! error that lasts, and the rest is independent from one reading to the next:
+//! A trunk is read off its centre, and off by as much a moment later. Of the covariance R of a reading, a share s is
+//! of an error that lasts, and the rest is independent from one reading to the next:
 //!
 //! ```math
 //! y = h(x) + L b + v, \quad L L^T = s R, \quad \mathrm{Cov}(v) = (1 - s) R, \quad
 //! b^+ = \varrho b + n, \quad \varrho = e^{-\Delta t/T}, \quad \mathrm{Cov}(n) = (1 - \varrho^2) I
 //! ```
 //!
-//! (a shaping filter; Bryson and Johansen 1965). b is in units of one standard deviation, so that it stays the same where
+//! (a shaping filter; Bryson and Johansen 1965). b is in units of one standard deviation, so that it stays the same
+//! where
 //! R grows with the range. With b in the state, what a landmark says of the robot's motion between two readings is as
 //! exact as v, and what it says of the place no surer than L b. The state has two rows of b for each of [`SLOTS`]
-//! landmarks, those that were read last: before it is read, b of a landmark is unknown, with variance 1, and independent
+//! landmarks, those that were read last: before it is read, b of a landmark is unknown, with variance 1, and
+//! independent
 //! of the rest; and it is again when T has passed several times. A landmark that finds all slots taken by others of the
 //! last moments is read with an inflated noise instead, [`Sensors::repetition`](super::sensor::Sensors::repetition).
 
@@ -90,8 +92,8 @@ impl Offsets {
         self.slots.get((row - self.row) / 2).map_or_else(Vector2::zeros, |slot| Vector2::from(slot.value))
     }
 
-    /// The same; a slot that is free, or that nobody needs any more, if there was none. It is independent of the rest of
-    /// the state then.
+    /// The same; a slot that is free, or that nobody needs any more, if there was none. It is independent of the rest
+    /// of the state then.
     pub fn take(
         &mut self,
         id: u32,
@@ -190,8 +192,8 @@ impl State {
         self.offsets.fade(stamp, |sensor| sensors.lasting(sensor).time_s, &mut self.covariance);
     }
 
-    /// The first row of the lasting error of a sensor's readings of a landmark, which is read at `stamp`; `None` if it has
-    /// none, or nobody has a place for it.
+    /// The first row of the lasting error of a sensor's readings of a landmark, which is read at `stamp`; `None` if
+    /// it has none, or nobody has a place for it.
     pub fn take_offset(&mut self, id: u32, sensor: u8, stamp: Stamp, sensors: &Sensors) -> Option<usize> {
         let lasting = sensors.lasting(sensor);
         if lasting.share == [0.0; 3] {

@@ -1,6 +1,7 @@
 //! The ways in which readings without identity are of landmarks of a known map: hypotheses about one cloud.
 //!
-//! A reading that one landmark alone explains is of that. Others are of one of the landmarks in whose gates they lie, or
+//! A reading that one landmark alone explains is of that. Others are of one of the landmarks in whose gates they lie,
+//! or
 //! of none, and a landmark is of one reading: [`Beam`] weighs all of it together, because the readings of a cloud have
 //! the error of the pose in common.
 //!
@@ -23,8 +24,8 @@ const TOGETHER: usize = 8;
 const RIVALS: usize = 4;
 /// So many ways of one cloud are followed.
 const MOST: usize = 6;
-/// The states of all hypotheses have so many numbers at most, two of them excepted: 16 MB. A map with a joint covariance
-/// is in every one of them as a whole.
+/// The states of all hypotheses have so many numbers at most, two of them excepted: 16 MB. A map with a joint
+/// covariance is in every one of them as a whole.
 const ROOM: usize = 1 << 21;
 
 /// How many hypotheses there is room for, at most `most`.
@@ -36,8 +37,8 @@ pub fn affordable(state: &State, most: usize) -> usize {
 /// The odds that a reading in the gate of a landmark is of one, as a logarithm: fifty to one.
 const READ: f64 = 4.0;
 
-/// One way: what each observation is of. A reading is clear if it is of one landmark, that is nearer than any other by as
-/// much as the gate is wide.
+/// One way: what each observation is of. A reading is clear if it is of one landmark, that is nearer than any other
+/// by as much as the gate is wide.
 #[derive(Clone, Debug, Default)]
 pub struct Way {
     /// The observations that are used, with the identities of their landmarks.
@@ -81,8 +82,8 @@ fn surprise(model: &Model, matched: &Match) -> f64 {
     READ + 0.5 * (edge + noise.ln() + dim as f64 * std::f64::consts::TAU.ln())
 }
 
-/// The logarithm of how likely the readings of an update are, beside that all are of none: with the squared distance and
-/// the factor of their joint covariance.
+/// The logarithm of how likely the readings of an update are, beside that all are of none: with the squared distance
+/// and the factor of their joint covariance.
 pub fn weigh(model: &Model, matches: &[Match], nis: f64, factor: impl Iterator<Item = f64>) -> f64 {
     let told: f64 = matches.iter().map(|matched| surprise(model, matched)).sum();
     let numbers: usize = matches.iter().map(|matched| matched.dim).sum();

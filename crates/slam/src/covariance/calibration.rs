@@ -159,8 +159,8 @@ impl Covariance {
         self.set(row, row, variance);
     }
 
-    /// The errors of rows from `first` on are multiplied by these factors ϱ, and get independent ones of variance 1 − ϱ²:
-    /// a variance of 1 stays.
+    /// The errors of rows from `first` on are multiplied by these factors ϱ, and get independent ones of variance 1 −
+    /// ϱ²: a variance of 1 stays.
     pub fn forget_rows(&mut self, first: usize, factors: &[f64]) {
         let (n, last) = (self.dim(), first + factors.len());
         for j in 0..last {

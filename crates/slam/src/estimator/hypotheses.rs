@@ -1,10 +1,11 @@
-//! Several hypotheses of where the robot is in a known map, while readings without identity may be of several landmarks.
+//! Several hypotheses of where the robot is in a known map, while readings without identity may be of several
+//! landmarks.
 //!
 //! Each cloud has ways to be read ([`Ways`]), and each way makes a state of each one that there was. Its weight is that
 //! of the one before, times the density of the innovations that it has used, times what the readings that it has left
 //! out cost (multiple hypotheses; Reid 1979). States that are nearly one become the one that has the mean and the
-//! covariance of both; the others live until later clouds tell them apart. Where every reading is clear there is one way
-//! of one state, and this is the filter without hypotheses, to the last bit.
+//! covariance of both; the others live until later clouds tell them apart. Where every reading is clear there is one
+//! way of one state, and this is the filter without hypotheses, to the last bit.
 
 use super::Estimator;
 use crate::associate::Evidence;
@@ -24,7 +25,8 @@ use nalgebra::{Matrix2, Matrix3, Vector3};
 const MOST: usize = 16;
 /// One that is less likely than the best by this factor, as a logarithm, is given up: one in 22,000.
 const GIVEN_UP: f64 = -10.0;
-/// Hypotheses become one if the squared distance of their poses is less than this, by the covariance of the likelier one.
+/// Hypotheses become one if the squared distance of their poses is less than this, by the covariance of the likelier
+/// one.
 const NEAR: f64 = 2.0;
 
 /// A state, and what the last cloud has made of it.
@@ -75,8 +77,8 @@ impl Estimator {
         is_possible && (!self.hypotheses.others.is_empty() || observations.iter().any(|o| o.id.is_none()))
     }
 
-    /// Processes a cloud in all ways that it may be read, `motion` after the last. The likeliest hypothesis is the estimate
-    /// then.
+    /// Processes a cloud in all ways that it may be read, `motion` after the last. The likeliest hypothesis is the
+    /// estimate then.
     pub(super) fn step_each(
         &mut self,
         motion: &Increment,
@@ -122,7 +124,8 @@ impl Estimator {
                 child.outcome = correct((&mut child.state, &before), model, &input, track_loss, None, room);
                 left_out(&mut child.outcome, way);
                 let (matches, pivots) = room.last_update();
-                let told = if child.outcome.accepted == 0 { 0.0 } else { weigh(model, matches, child.outcome.nis, pivots) };
+                let told =
+                    if child.outcome.accepted == 0 { 0.0 } else { weigh(model, matches, child.outcome.nis, pivots) };
                 child.weight = weight + told;
                 child.readings.clone_from(&room.readings);
                 children.push(child);
