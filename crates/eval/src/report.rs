@@ -79,8 +79,7 @@ pub struct Report {
     /// How far the way was from position fixes, where the source has some; otherwise the key is not there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fixes: Option<FixErrors>,
-    /// How consistent motions over 1, 10 and 60 s are, whatever the start was; where none were kept, the key is not
-    /// there.
+    /// How consistent motions over 1, 10 and 60 s are, whatever the start was; where none were kept, the key is not there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub motions: Vec<MotionConsistency>,
 }

@@ -420,8 +420,7 @@ impl Estimator {
         self.linearized.push(step);
     }
 
-    /// Learns from the association of a cloud, drops candidates that are no landmarks, and merges landmarks that are
-    /// one.
+    /// Learns from the association of a cloud, drops candidates that are no landmarks, and merges landmarks that are one.
     fn remember(&mut self, stamp: Stamp, outcome: &Outcome) {
         let Self { state, model, fixed_lag, room, memory, merging, lost, .. } = self;
         if model.association != Association::Joint || model.map.mode != MapMode::Mapping {

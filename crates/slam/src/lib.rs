@@ -50,8 +50,7 @@
 //! again. If the robot may be so far from its estimate that readings are not linear (a gap of the input), the step
 //! moves it to where the readings have it before it gates, or leaves them out until they tell where that is.
 //!
-//! In a **known map** ([`Slam::set_map`], [`MapMode`]), the landmarks near the robot enter the state before the
-//! readings
+//! In a **known map** ([`Slam::set_map`], [`MapMode`]), the landmarks near the robot enter the state before the readings
 //! are associated, and leave it when others are nearer. A map that stays as it is is considered and not estimated
 //! (Schmidt–Kalman): its errors count, and no reading changes them. `docs/localization.md` has the equations.
 //!
@@ -96,8 +95,7 @@
 //! ```
 //!
 //! J = [[0, −1], [1, 0]], V(a) = ∫₀¹ R(sa) ds, and (δt, δa) is the noise of the motion (t, a). The source is X. Shen,
-//! "Geometric Integrators for Stiff Systems, Lie Groups and Control Systems", PhD thesis, UC San Diego, 2019, chapter
-//! 5;
+//! "Geometric Integrators for Stiff Systems, Lie Groups and Control Systems", PhD thesis, UC San Diego, 2019, chapter 5;
 //! `docs/filters.md` derives the rest. Units are SI: metres, radians, seconds. Axes are those of REP 103: x forward, y
 //! left, angles counterclockwise.
 //!
@@ -119,8 +117,7 @@
 //! A [`LandmarkMeasurement`] of D numbers predicts what a sensor reads of a landmark at z, with its Jacobian; a
 //! [`PoseMeasurement`] predicts what a sensor reads at a pose. D is 1, 2 or 3, and gates follow from it. [`Position`],
 //! [`RangeBearing`], [`Range`], [`Bearing`], [`StereoBearings`] and [`Triangulated`] are in the crate; a program
-//! implements either trait for its own. A [`Sensor`] is a measurement on its mount, and [`Slam::add_sensor`] adds it
-//! to a filter:
+//! implements either trait for its own. A [`Sensor`] is a measurement on its mount, and [`Slam::add_sensor`] adds it to a filter:
 //!
 //! ```
 //! use lienav_slam::{Config, Discretization, Errors, FeatureKind, Filter, NoiseAt, StereoModel};
@@ -129,8 +126,8 @@
 //! let errors = Errors::Robot { discretization: Discretization::Exponential };
 //! let reduced = Filter { errors, stereo: StereoModel::Triangulated(NoiseAt::Predicted) };
 //! let mut slam = Slam::with_filter(reduced, Config::default())?;
-//! let lidar = RangeBearing { range_std_m: 0.03, bearing_std_rad: 0.01, min_range_m: 0.1, max_range_m: 25.0,
-//! ..RangeBearing::default() }; let kind = slam.add_sensor(Sensor::of_landmarks(lidar, Se2::new(0.2, 0.0, 0.0)))?;
+//! let lidar = RangeBearing { range_std_m: 0.03, bearing_std_rad: 0.01, min_range_m: 0.1, max_range_m: 25.0, ..RangeBearing::default() };
+//! let kind = slam.add_sensor(Sensor::of_landmarks(lidar, Se2::new(0.2, 0.0, 0.0)))?;
 //! assert_eq!((kind, *slam.filter()), (FeatureKind::Added(0), Filter::named("reduced")?));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

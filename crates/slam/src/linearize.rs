@@ -46,8 +46,8 @@ pub struct Match {
     /// The factor that `noise` was multiplied by: because the reading is correlated with the last one, or far from its
     /// prediction.
     pub noise_scale: f64,
-    /// How many times as large the covariance of this reading would have to be, if its lasting error were none, for
-    /// it to tell as little as it does.
+    /// How many times as large the covariance of this reading would have to be, if its lasting error were none, for it to
+    /// tell as little as it does.
     pub repetition: f64,
     /// The first row of its lasting error in the state, if it is there; `noise` is without it then.
     pub lasting: Option<usize>,

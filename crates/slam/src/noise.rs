@@ -14,11 +14,10 @@
 //! because no motion, no noise.
 //!
 //! Where errors of the readings of one landmark last for a while, the update knows a part of them
-//! ([`Offsets`](super::offsets::Offsets)), or takes a reading for less than it states (`Sensors::repetition`). The
-//! score
+//! ([`Offsets`](super::offsets::Offsets)), or takes a reading for less than it states (`Sensors::repetition`). The score
 //! is that of the innovation without this knowledge, with R as it is stated, and counts for as much less as a reading
-//! repeats. Of errors that last, the estimate takes in a part, and innovations show the rest: then no variance is
-//! learned to be smaller than stated. How far and how long errors last is the business of [`Lasting`].
+//! repeats. Of errors that last, the estimate takes in a part, and innovations show the rest: then no variance is learned
+//! to be smaller than stated. How far and how long errors last is the business of [`Lasting`].
 
 use super::covariance::factor3;
 use super::fixed_lag::Associated;

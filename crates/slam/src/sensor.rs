@@ -19,8 +19,8 @@ use std::sync::Arc;
 /// use lienav_lie::Se2;
 /// use lienav_slam::{RangeBearing, Sensor};
 ///
-/// let lidar = RangeBearing { range_std_m: 0.03, bearing_std_rad: 0.01, min_range_m: 0.1, max_range_m: 25.0,
-/// ..RangeBearing::default() }; let sensor = Sensor::of_landmarks(lidar, Se2::new(0.2, 0.0, 0.0));
+/// let lidar = RangeBearing { range_std_m: 0.03, bearing_std_rad: 0.01, min_range_m: 0.1, max_range_m: 25.0, ..RangeBearing::default() };
+/// let sensor = Sensor::of_landmarks(lidar, Se2::new(0.2, 0.0, 0.0));
 /// assert_eq!(sensor.dim(), 2);
 /// ```
 #[derive(Clone, Debug)]
@@ -270,8 +270,8 @@ impl Sensors {
         self.of(reading).place(&mounts[reading.index()], reading)
     }
 
-    /// Where the landmark of a reading may be, in the base frame, and the covariance of each of these places; empty
-    /// where one reading determines it, or no number of them does.
+    /// Where the landmark of a reading may be, in the base frame, and the covariance of each of these places; empty where
+    /// one reading determines it, or no number of them does.
     pub fn hypotheses(&self, mounts: &[Mount], reading: &Reading) -> Vec<(Vector2<f64>, Matrix2<f64>)> {
         self.of(reading).hypotheses(&mounts[reading.index()], reading)
     }

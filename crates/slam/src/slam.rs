@@ -126,8 +126,8 @@ impl Slam {
         Self::of_parts(filter, config)
     }
 
-    /// The same for a map in parts, `map.local_features`: the filter has the open part and begins in its frame. Its
-    /// poses are those in the map where `lienav-parts` joins them with the closed parts, and nowhere else.
+    /// The same for a map in parts, `map.local_features`: the filter has the open part and begins in its frame. Its poses
+    /// are those in the map where `lienav-parts` joins them with the closed parts, and nowhere else.
     ///
     /// # Errors
     /// As [`Slam::with_filter`].
@@ -190,8 +190,8 @@ impl Slam {
         Ok(())
     }
 
-    /// Where a sensor sits in the base frame, as configured, added or placed, without what is calibrated; `None` if
-    /// there is none of this kind.
+    /// Where a sensor sits in the base frame, as configured, added or placed, without what is calibrated; `None` if there
+    /// is none of this kind.
     pub fn mount(&self, kind: FeatureKind) -> Option<Se2> {
         self.estimator.model.sensors.nominal(kind)
     }
@@ -390,16 +390,15 @@ impl Slam {
         self.time.filter(|_| self.search.is_none()).map(|_| self.estimate(stamp, &self.ahead, self.newest_twist))
     }
 
-    /// The features of the map, with covariances in the map frame, as of the last step; of a known map, those that
-    /// are in the filter at this time.
+    /// The features of the map, with covariances in the map frame, as of the last step; of a known map, those that are in
+    /// the filter at this time.
     pub fn landmarks(&self) -> impl Iterator<Item = Landmark> + '_ {
         let state = &self.estimator.state;
         let features = state.features.iter().enumerate();
         features.filter(|(_, feature)| self.estimator.is_landmark(feature.id)).map(|(i, _)| state.landmark(i))
     }
 
-    /// The landmarks that turned out to be one with the last step: the identity that is gone, and the one that was
-    /// kept.
+    /// The landmarks that turned out to be one with the last step: the identity that is gone, and the one that was kept.
     pub fn merged_landmarks(&self) -> &[(u32, u32)] {
         self.estimator.merged()
     }

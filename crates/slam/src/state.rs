@@ -91,8 +91,8 @@ pub struct State {
     /// Where the base was, for motions that somebody wants to know.
     #[serde(default)]
     pub marks: Vec<Mark>,
-    /// What is known of where the map lies in the world, while that is too little; `None` when the map is tied to it,
-    /// or is in its frame.
+    /// What is known of where the map lies in the world, while that is too little; `None` when the map is tied to it, or
+    /// is in its frame.
     #[serde(default)]
     pub tie: Option<Untied>,
     #[serde(skip)]

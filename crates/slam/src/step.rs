@@ -146,8 +146,8 @@ pub fn predict(state: &mut State, model: &Model, input: &Input<'_>, rows: &mut R
     enter(state, model, (input.evidence, input.stamp), rows);
 }
 
-/// The second half: associate, gate, update, augment, prune. `before` is the pose before the step, and `room.rows` is
-/// as [`predict`] has left it.
+/// The second half: associate, gate, update, augment, prune. `before` is the pose before the step, and `room.rows` is as
+/// [`predict`] has left it.
 pub fn correct(
     (state, before): (&mut State, &Se2),
     model: &Model,
@@ -242,12 +242,12 @@ pub fn correct(
     Outcome { nis, dof: numbers(used), accepted: used.len(), added, refused, is_searched, moved, is_displaced }
 }
 
-/// A robot turned by more than this is moved before the update, rad: beyond, the rotations of the prior and those of
-/// the update are not the same to first order.
+/// A robot turned by more than this is moved before the update, rad: beyond, the rotations of the prior and those of the
+/// update are not the same to first order.
 const TURNED: f64 = 0.5;
 
-/// Linearizes readings of frozen landmarks for a robot that is a `motion` away from the estimate, and leaves the
-/// estimate where it is, with all that is known of it. Returns false if the filter cannot, or the motion is too large.
+/// Linearizes readings of frozen landmarks for a robot that is a `motion` away from the estimate, and leaves the estimate
+/// where it is, with all that is known of it. Returns false if the filter cannot, or the motion is too large.
 fn linearize_there(state: &State, model: &Model, candidates: &mut Vec<Match>, motion: &Se2) -> bool {
     let Some(charts) = model.filter.charts().filter(|_| state.is_frozen && motion.theta.abs() < TURNED) else {
         return false;

@@ -33,10 +33,8 @@ const ENOUGH: usize = 32;
 /// A reading agrees with a fit up to this squared distance for each of its numbers, 5²: the map has errors of its own.
 const AGREES: f64 = 25.0;
 
-/// The robot is moved to where so many readings agree that it is, or two whose directions differ: moving it forgets
-/// where
-/// the prior had it, and two landmarks one behind the other tell the place from its mirror image by their bearings
-/// alone.
+/// The robot is moved to where so many readings agree that it is, or two whose directions differ: moving it forgets where
+/// the prior had it, and two landmarks one behind the other tell the place from its mirror image by their bearings alone.
 const ENOUGH_TO_MOVE: usize = 3;
 
 /// The robot is known in a part of the map that it is known beside so many landmarks of.
