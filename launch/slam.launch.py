@@ -93,9 +93,16 @@ ARGUMENTS = [
     DeclareLaunchArgument(
         'features_message',
         default_value='',
-        choices=['', 'cloud', 'pose_array'],
-        description='Type of the messages on features: sensor_msgs/PointCloud2 (cloud) or '
-        'geometry_msgs/PoseArray (pose_array); empty: as params_file says.',
+        choices=['', 'cloud', 'pose_array', 'detections', 'apriltags'],
+        description='Type of the messages on features: sensor_msgs/PointCloud2 (cloud), '
+        'geometry_msgs/PoseArray (pose_array), and where lienav is built with them '
+        'vision_msgs/Detection3DArray (detections) and apriltag_msgs/AprilTagDetectionArray '
+        '(apriltags); empty: as params_file says.',
+    ),
+    DeclareLaunchArgument(
+        'camera_info',
+        default_value='camera_info',
+        description='Topic of sensor_msgs/CameraInfo, for features_message:=apriltags.',
     ),
     DeclareLaunchArgument(
         'odom_message',
@@ -227,7 +234,10 @@ def slam(context):
             namespace=LaunchConfiguration('namespace'),
             parameters=[LaunchConfiguration('params_file'), overrides],
             remappings=[
-                *((topic, LaunchConfiguration(topic)) for topic in ('odom', 'features', 'imu')),
+                *(
+                    (topic, LaunchConfiguration(topic))
+                    for topic in ('odom', 'features', 'camera_info', 'imu')
+                ),
                 *isolation(context),
             ],
             ros_arguments=[*log_level(context), *enclave(context)],

@@ -4,16 +4,26 @@ use super::bytes::Bytes;
 use lienav_base::stamp::Stamp;
 use lienav_io::bag::cdr;
 use lienav_io::cloud::MAX_POINTS;
-use lienav_io::convert::{self, Frame, Seat, TagCamera, TagPattern};
+use lienav_io::convert::{self, DetectionWords, Frame, Pinhole, Seat, TagCamera, TagPattern};
 use lienav_io::messages::{
-    Clock, Imu, MagneticField, Message, Odometry, Path, PointCloud2, PointField, PoseArray, PoseStamped,
-    PoseWithCovarianceStamped, TfMessage, TransformStamped, TwistWithCovarianceStamped, WrenchStamped,
+    AprilTagDetection, AprilTagDetectionArray, CameraInfo, Clock, Detection3D, Detection3DArray, Imu, MagneticField,
+    Message, Odometry, Path, PointCloud2, PointField, PoseArray, PoseStamped, PoseWithCovarianceStamped, TfMessage,
+    TransformStamped, TwistWithCovarianceStamped, WrenchStamped,
 };
 use lienav_io::transforms::StaticTransforms;
 use lienav_slam::{FeatureKind, Features, Observation};
 use nalgebra::Matrix2;
 
 const KINDS: [FeatureKind; 3] = [FeatureKind::RelativePosition, FeatureKind::RangeBearing, FeatureKind::StereoBearings];
+
+const CAMERA: TagCamera = TagCamera {
+    size_m: 0.16,
+    focal_px: 600.0,
+    pixel_std: 0.5,
+    scale_std: 0.01,
+    max_range_m: 10.0,
+    max_view_angle_rad: 1.3,
+};
 
 /// The bytes as a message of each kind. What is decoded takes no more memory than a few times the bytes, and is the
 /// same after it is written and read again.
@@ -30,6 +40,9 @@ pub fn cdr(data: &[u8]) {
     again::<TwistWithCovarianceStamped>(data);
     again::<Path>(data);
     again::<Clock>(data);
+    again::<CameraInfo>(data);
+    again::<Detection3DArray>(data);
+    again::<AprilTagDetectionArray>(data);
 }
 
 fn again<M: Message + std::fmt::Debug>(data: &[u8]) {
@@ -43,6 +56,7 @@ fn again<M: Message + std::fmt::Debug>(data: &[u8]) {
 /// The bytes as a message of each kind, converted into input of a filter.
 pub fn conversion(data: &[u8]) {
     transforms(data);
+    images(data);
     let frames = [Frame::parameter("odom_frame", "odom")];
     for frames in [&frames[..], &[]] {
         if let Ok(message) = cdr::decode::<Odometry>(data) {
@@ -76,14 +90,6 @@ fn transforms(data: &[u8]) {
         let _ = tree.insert(transform);
     }
     let pattern: TagPattern = "*{id}".parse().unwrap();
-    let camera = TagCamera {
-        size_m: 0.16,
-        focal_px: 600.0,
-        pixel_std: 0.5,
-        scale_std: 0.01,
-        max_range_m: 10.0,
-        max_view_angle_rad: 1.3,
-    };
     for transform in &message.transforms {
         let Some(pose) = tree.between(&transform.header.frame_id, &transform.child_frame_id) else { continue };
         let seat = Seat::of(&pose);
@@ -96,7 +102,7 @@ fn transforms(data: &[u8]) {
         odometry.pose.pose.orientation.w = 1.0;
         let _ = convert::placed_odometry(&odometry, &[], &pose);
         let id = pattern.identity(&transform.child_frame_id).unwrap_or(0);
-        if let Ok(Some(seen)) = camera.reading(id, transform, &pose) {
+        if let Ok(Some(seen)) = CAMERA.reading(id, transform, &pose) {
             let c = seen.covariance.unwrap().fixed::<2>();
             assert!(seen.value.iter().all(|x| x.is_finite()) || !pose.translation.vector.iter().all(|x| x.is_finite()));
             assert!(c.m11 > 0.0 && c.determinant() > 0.0, "{c}");
@@ -107,6 +113,30 @@ fn transforms(data: &[u8]) {
     }
     if let Ok(message) = cdr::decode::<TwistWithCovarianceStamped>(data) {
         let _ = convert::twist(&message, &nalgebra::Isometry3::identity());
+    }
+}
+
+/// Detections in space and in images, of a camera that looks ahead.
+fn images(data: &[u8]) {
+    let turn = nalgebra::UnitQuaternion::from_euler_angles(-1.57, 0.0, -1.57);
+    let seat = Seat::of(&nalgebra::Isometry3::from_parts([0.2, 0.0, 0.5].into(), turn));
+    if let Ok(message) = cdr::decode::<Detection3DArray>(data) {
+        let words = DetectionWords { identity: "*{id}".parse().ok(), classes: vec!["post".into()], min_score: 0.1 };
+        if let Ok(seen) = convert::detections(&message, &seat, &words) {
+            assert!(seen.observations.len() <= message.detections.len());
+        }
+    }
+    if let Ok(info) = cdr::decode::<CameraInfo>(data) {
+        let _ = Pinhole::of(&info);
+    }
+    if let Ok(message) = cdr::decode::<AprilTagDetectionArray>(data) {
+        let camera = Pinhole { focal: [600.0, 610.0].into(), centre: [320.0, 240.0].into() };
+        if let Ok(seen) = convert::april_tags(&message, &seat, (&CAMERA, &camera)) {
+            for seen in seen.observations {
+                let c = seen.covariance.unwrap().fixed::<2>();
+                assert!(seen.value.iter().all(|x| x.is_finite()) && c.m11 > 0.0 && c.determinant() > 0.0, "{c}");
+            }
+        }
     }
 }
 
@@ -198,6 +228,15 @@ pub fn corpus() -> Vec<Vec<u8>> {
         tag
     };
     let tags = TfMessage { transforms: vec![tag("base", "camera", 0.5), tag("camera", "tag36h11:5", 2.0)] };
+    let of_camera = convert::header(stamp, "camera");
+    let mut camera = CameraInfo { header: of_camera.clone(), ..CameraInfo::default() };
+    (camera.p[0], camera.p[5]) = (600.0, 610.0);
+    let mut tag_in_image = AprilTagDetection { family: "tag36h11".into(), id: 5, ..AprilTagDetection::default() };
+    for (corner, (x, y)) in
+        tag_in_image.corners.iter_mut().zip([(300.0, 220.0), (330.0, 222.0), (331.0, 251.0), (299.0, 249.0)])
+    {
+        (corner.x, corner.y) = (x, y);
+    }
     let mut path = Path { header: header.clone(), ..Path::default() };
     path.poses = vec![PoseStamped { header: header.clone(), ..PoseStamped::default() }; 2];
     let mut corpus = vec![
@@ -211,6 +250,9 @@ pub fn corpus() -> Vec<Vec<u8>> {
         cdr::encode(&TwistWithCovarianceStamped { header: header.clone(), twist: odometry.twist.clone() }),
         cdr::encode(&PoseArray { header, poses: vec![odometry.pose.pose.clone(); 2] }),
         cdr::encode(&tags),
+        cdr::encode(&camera),
+        cdr::encode(&Detection3DArray { header: of_camera.clone(), detections: vec![Detection3D::default(); 2] }),
+        cdr::encode(&AprilTagDetectionArray { header: of_camera, detections: vec![tag_in_image; 2] }),
         cdr::encode(&path),
         cdr::encode(&TfMessage { transforms: vec![Default::default(); 2] }),
         cdr::encode(&Clock::default()),

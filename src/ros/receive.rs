@@ -177,6 +177,25 @@ mod tests {
         let fields = vec![sensor_msgs::msg::PointField::default(); 2];
         let cloud = sensor_msgs::msg::PointCloud2 { fields, data: vec![0; 3], ..Default::default() };
         is_understood::<plain::PointCloud2>(&cloud);
+        let info = sensor_msgs::msg::CameraInfo { k: vec![0.0; 9], d: vec![0.0; 5], ..Default::default() };
+        is_understood::<plain::CameraInfo>(&info);
+    }
+
+    #[cfg(feature = "vision_msgs")]
+    #[test]
+    fn a_detection_is_understood_in_every_field() {
+        use r2r::vision_msgs::msg::{Detection3D, Detection3DArray, ObjectHypothesisWithPose};
+        let results = vec![ObjectHypothesisWithPose::default(); 2];
+        let detections = vec![Detection3D { results, ..Default::default() }; 2];
+        is_understood::<plain::Detection3DArray>(&Detection3DArray { detections, ..Default::default() });
+    }
+
+    #[cfg(feature = "apriltag_msgs")]
+    #[test]
+    fn a_tag_in_an_image_is_understood_in_every_field() {
+        use r2r::apriltag_msgs::msg::{AprilTagDetection, AprilTagDetectionArray};
+        let detections = vec![AprilTagDetection::default(); 2];
+        is_understood::<plain::AprilTagDetectionArray>(&AprilTagDetectionArray { detections, ..Default::default() });
     }
 
     #[test]

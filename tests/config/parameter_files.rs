@@ -82,8 +82,8 @@ fn names(specs: &[Spec]) -> BTreeSet<String> {
 /// names with one. Where ROS is not built in, the former are not known here.
 fn is_the_nodes_own(name: &str) -> bool {
     let group = name.split('.').next().unwrap_or_default();
-    let is_of_group =
-        ["gnss", "odometry", "quality", "tags"].contains(&group) || ["map.file", "map.autosave_s"].contains(&name);
+    let is_of_group = ["detections", "gnss", "odometry", "quality", "tags"].contains(&group)
+        || ["map.file", "map.autosave_s"].contains(&name);
     !name.contains('.') && !["association", "filter"].contains(&name) || is_of_group
 }
 
@@ -111,7 +111,7 @@ fn slam_holds_every_parameter_of_the_node_at_its_default() {
 }
 
 #[cfg(feature = "ros")]
-const LISTS: [&str; 3] = ["sensors", "odometry.fallbacks", "tags.frame_patterns"];
+const LISTS: [&str; 4] = ["sensors", "odometry.fallbacks", "tags.frame_patterns", "detections.classes"];
 
 /// Who gives these says that `/tf_static` is not to be asked: they stand in comments.
 const PLACE: [&str; 3] = ["sensor.x_m", "sensor.y_m", "sensor.yaw_rad"];

@@ -1,6 +1,6 @@
 """Sensors, tags and odometry as the packages of others send them, to a running slam_node.
 
-usage: inputs.py place | tilted | sensors | late | tags | survey | found | poses | odometry
+usage: inputs.py place | tilted | sensors | late | tags | survey | found | poses | detections | images | odometry
 """
 
 import math
@@ -8,11 +8,18 @@ import sys
 import time
 
 import rclpy
-from geometry_msgs.msg import Pose, PoseArray, TwistWithCovarianceStamped
+from geometry_msgs.msg import Point, Pose, PoseArray, TwistWithCovarianceStamped
 from peer import SPEED, STEP_NS, WORLD, Peer, cloud, nanos, stamp_into, transform
-from sensor_msgs.msg import PointCloud2
+from sensor_msgs.msg import CameraInfo, PointCloud2
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
+
+try:
+    from apriltag_msgs.msg import AprilTagDetection, AprilTagDetectionArray
+    from vision_msgs.msg import Detection3D, Detection3DArray, ObjectHypothesisWithPose
+except ImportError as missing:
+    if sys.argv[1] in ('detections', 'images'):
+        sys.exit(print(f'skipped: {missing}'))
 
 WARN, ERROR = 1, 2
 
@@ -147,6 +154,73 @@ class Finder(Robot):
             pose = Pose()
             pose.position.x, pose.position.y, pose.position.z = self.in_sensor(i, 0.4)
             message.poses.append(pose)
+        return message
+
+
+class Detector(Robot):
+    """Publishes what it finds as vision_msgs, trunks and posts with their numbers."""
+
+    def __init__(self, *args, **kwargs):
+        """Detect things."""
+        super().__init__(*args, **kwargs)
+        self.features = self.create_publisher(Detection3DArray, 'detections', 100)
+
+    def seen(self, ns=None, **kwargs):
+        """All things, and something that nobody is sure of."""
+        message = Detection3DArray()
+        stamp_into(message.header.stamp, self.now_ns if ns is None else ns)
+        message.header.frame_id = self.frame
+        for i in WORLD:
+            detection = Detection3D(header=message.header, id=f'post_{i}')
+            for word, score in (('person', 0.1), ('post', 0.9)):
+                result = ObjectHypothesisWithPose()
+                result.hypothesis.class_id, result.hypothesis.score = word, score
+                x, y, z = self.in_sensor(i, 0.4)
+                result.pose.pose.position = Point(x=x, y=y, z=z if word == 'post' else z + 1.0)
+                result.pose.covariance[0] = result.pose.covariance[7] = 1e-4
+                result.pose.covariance[14] = 4e-4
+                detection.results.append(result)
+            message.detections.append(detection)
+        doubtful = Detection3D(id='post_99')
+        doubtful.results.append(ObjectHypothesisWithPose())
+        message.detections.append(doubtful)
+        return message
+
+
+class Imager(Robot):
+    """Publishes the corners of tags in its image, as apriltag_ros does beside the transforms."""
+
+    FOCAL, CENTRE, EDGE = (610.0, 590.0), (322.0, 238.0), 0.16
+
+    def __init__(self, *args, **kwargs):
+        """Take images."""
+        super().__init__(*args, **kwargs)
+        self.features = self.create_publisher(AprilTagDetectionArray, '/front/detections', 100)
+        self.info = self.create_publisher(CameraInfo, '/front/camera_info', 100)
+
+    def describe(self):
+        """Say what the camera is like."""
+        info = CameraInfo(width=640, height=480)
+        info.header.frame_id = self.frame
+        info.p[0], info.p[5], info.p[2], info.p[6] = *self.FOCAL, *self.CENTRE
+        self.info.publish(info)
+
+    def seen(self, ns=None, **kwargs):
+        """The tags before the camera, upright and turned a little from it."""
+        message = AprilTagDetectionArray()
+        stamp_into(message.header.stamp, self.now_ns if ns is None else ns)
+        message.header.frame_id = self.frame
+        turn = about('y', 0.5)
+        for i in WORLD:
+            centre = self.in_sensor(i, 0.8)
+            if centre[2] < 0.5:
+                continue
+            tag = AprilTagDetection(family='tag36h11', id=i)
+            for corner, (u, v) in zip(tag.corners, ((-1, 1), (1, 1), (1, -1), (-1, -1))):
+                arm = turned(turn, (0.5 * self.EDGE * u, 0.5 * self.EDGE * v, 0.0))
+                x, y, z = (c + a for c, a in zip(centre, arm))
+                corner.x, corner.y = (f * p / z + c for f, p, c in zip(self.FOCAL, (x, y), self.CENTRE))
+            message.detections.append(tag)
         return message
 
 
@@ -311,6 +385,34 @@ def poses():
     assert values['map.features'] == '5' and not dropped, (values['map.features'], dropped, sentence)
 
 
+def detections():
+    """Detections in space, with words for classes and numbers in their ids."""
+    detector = Detector((0.2, 0.0, 0.5), OPTICAL, 'camera_optical')
+    detector.tell()
+    detector.connect()
+    time.sleep(0.3)
+    detector.drive(100)
+    detector.check_pose('by detections', tolerance=0.02)
+    _, sentence, values, dropped = counted(detector)
+    assert values['map.features'] == '5' and not dropped, (values['map.features'], dropped, sentence)
+    assert int(values['detections.used']) >= 15, values
+
+
+def images():
+    """Corners of tags in images: nothing without the camera's description, then positions."""
+    imager = Imager((0.2, 0.05, 0.6), product(product(about('z', 0.2), about('y', -0.15)), OPTICAL), 'front_optical')
+    imager.tell()
+    imager.connect()
+    level, dropped = drive_in_vain(imager, 'no_camera_info')
+    assert level == ERROR and list(dropped) == ['no_camera_info'], dropped
+    imager.describe()
+    time.sleep(0.3)
+    imager.drive(60)
+    imager.check_pose('by corners', tolerance=0.01)
+    _, _, values, _ = counted(imager)
+    assert values['map.features'] == '4', values['map.features']
+
+
 def odometry():
     """Odometry of a frame beside the base; it falls silent, and velocities of another source stand in for it."""
     robot = Peer()
@@ -373,5 +475,5 @@ def odometry():
 
 
 rclpy.init()
-{f.__name__: f for f in (place, tilted, sensors, late, tags, survey, found, poses, odometry)}[sys.argv[1]]()
+{f.__name__: f for f in (place, tilted, sensors, late, tags, survey, found, poses, detections, images, odometry)}[sys.argv[1]]()
 print(f'{sys.argv[1]}: as it should be')

@@ -64,6 +64,21 @@ fn a_pose_array_is_features_without_identity() {
     run("poses", &["-r", "features:=boxes", "-p", "features_message:=pose_array"]);
 }
 
+#[cfg(feature = "vision_msgs")]
+#[test]
+fn detections_in_space_are_features_with_the_numbers_in_their_ids() {
+    let named = ["-p", "sensors:=[eye]", "-p", "eye.topic:=detections", "-p", "eye.message:=detections"];
+    let words = ["-p", "detections.identity:=post_{id}", "-p", "detections.classes:=[trunk, post]"];
+    run("detections", &[&named[..], &words[..], &["-p", "detections.min_score:=0.5"]].concat());
+}
+
+#[cfg(feature = "apriltag_msgs")]
+#[test]
+fn corners_of_tags_in_an_image_are_features_once_the_camera_is_known() {
+    let front = ["-p", "sensors:=[front]", "-p", "front.topic:=/front/detections", "-p", "front.message:=apriltags"];
+    run("images", &[&front[..], &["-p", "tags.size_m:=0.16", "-p", "tags.max_range_m:=30.0"]].concat());
+}
+
 #[test]
 fn odometry_of_another_frame_is_moved_to_the_base_and_another_source_stands_in_for_it() {
     let fallback =

@@ -86,11 +86,12 @@ pub fn run(root: &Path, quick: bool) -> Result<ExitCode> {
     for check in CHECKS.iter().filter(|check| !(quick && check.needs_ros)) {
         let start = Instant::now();
         let mut command = environment(root, ros.as_ref())?;
-        command.args(check.arguments);
-        eprintln!("\n==> {}: cargo {}", check.name, check.arguments.join(" "));
+        let arguments = arguments(check, ros.as_ref());
+        command.args(&arguments);
+        eprintln!("\n==> {}: cargo {}", check.name, arguments.join(" "));
         let status = command.status().context("cargo could not be started")?;
         if !status.success() {
-            eprintln!("\nfailed: {}. To repeat it:\n{}", check.name, repetition(check));
+            eprintln!("\nfailed: {}. To repeat it:\n{}", check.name, repetition(check, &arguments));
             return Ok(ExitCode::FAILURE);
         }
         if check.name == DOCUMENTATION {
@@ -167,8 +168,14 @@ pub fn own_domain() -> u32 {
     1 + std::process::id() % 101
 }
 
-fn repetition(check: &Check) -> String {
+/// The tests of the nodes are also those of the features whose packages are there.
+fn arguments<'a>(check: &Check, ros: Option<&Ros>) -> Vec<&'a str> {
+    let features = ros.filter(|_| check.name == WITH_ROS).map(Ros::features).unwrap_or_default();
+    check.arguments.iter().copied().chain(features.into_iter().flat_map(|feature| ["--features", feature])).collect()
+}
+
+fn repetition(check: &Check, arguments: &[&str]) -> String {
     let variables = if check.name == DOCUMENTATION { "RUSTDOCFLAGS='-D warnings' " } else { "" };
     let through = if check.needs_ros { "cargo xtask run -- " } else { "" };
-    format!("    {variables}{through}cargo {}", check.arguments.join(" "))
+    format!("    {variables}{through}cargo {}", arguments.join(" "))
 }

@@ -26,10 +26,13 @@ const NEEDED: [&str; 11] = [
     "visualization_msgs",
 ];
 
+/// The packages of messages that nodes can be built with.
+const OPTIONAL: [&str; 2] = ["apriltag_msgs", "vision_msgs"];
+
 /// The ROS 2 that the package is built and run with.
 pub enum Ros {
     /// A distribution that the user has sourced: used as it is.
-    Sourced { distro: String, prefix: PathBuf },
+    Sourced { distro: String, prefix: PathBuf, features: Vec<&'static str> },
     /// The private Jazzy of this project, see [`crate::setup`].
     Private(Private),
 }
@@ -67,7 +70,16 @@ impl Ros {
                 missing.join(", ")
             );
         }
-        Ok(Self::Sourced { distro, prefix: prefix.clone() })
+        let features = OPTIONAL.into_iter().filter(|package| has(package)).collect();
+        Ok(Self::Sourced { distro, prefix: prefix.clone(), features })
+    }
+
+    /// The cargo features whose packages are there; each has the name of its package.
+    pub fn features(&self) -> Vec<&'static str> {
+        match self {
+            Self::Sourced { features, .. } => features.clone(),
+            Self::Private(_) => OPTIONAL.to_vec(),
+        }
     }
 
     /// A command in the environment of this ROS 2.
@@ -90,7 +102,7 @@ impl Ros {
 impl fmt::Display for Ros {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Sourced { distro, prefix } => write!(f, "ROS 2 {distro}, sourced from {}", prefix.display()),
+            Self::Sourced { distro, prefix, .. } => write!(f, "ROS 2 {distro}, sourced from {}", prefix.display()),
             Self::Private(private) => write!(f, "a private ROS 2 jazzy in {}", private.folder.display()),
         }
     }

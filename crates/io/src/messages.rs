@@ -120,6 +120,64 @@ messages! {
         ranges: Vec<f32>,
         intensities: Vec<f32>,
     }
+    /// A part of an image, pixels.
+    "sensor_msgs/msg/RegionOfInterest" RegionOfInterest {
+        x_offset: u32,
+        y_offset: u32,
+        height: u32,
+        width: u32,
+        do_rectify: bool,
+    }
+    /// How a camera makes its images: k of the raw image, p of the rectified one, both by rows, pixels.
+    "sensor_msgs/msg/CameraInfo" CameraInfo {
+        header: Header,
+        height: u32,
+        width: u32,
+        distortion_model: String,
+        d: Vec<f64>,
+        k: [f64; 9],
+        r: [f64; 9],
+        p: [f64; 12],
+        binning_x: u32,
+        binning_y: u32,
+        roi: RegionOfInterest,
+    }
+    /// What something is taken for, with a score from 0 to 1.
+    "vision_msgs/msg/ObjectHypothesis" ObjectHypothesis { class_id: String, score: f64 }
+    /// The same, and where it is.
+    "vision_msgs/msg/ObjectHypothesisWithPose" ObjectHypothesisWithPose {
+        hypothesis: ObjectHypothesis,
+        pose: PoseWithCovariance,
+    }
+    /// A box, m.
+    "vision_msgs/msg/BoundingBox3D" BoundingBox3D { center: Pose, size: Vector3 }
+    /// Something that was detected in space.
+    "vision_msgs/msg/Detection3D" Detection3D {
+        header: Header,
+        results: Vec<ObjectHypothesisWithPose>,
+        bbox: BoundingBox3D,
+        id: String,
+    }
+    /// What was detected at an instant.
+    "vision_msgs/msg/Detection3DArray" Detection3DArray { header: Header, detections: Vec<Detection3D> }
+    /// A point of an image, pixels.
+    "apriltag_msgs/msg/Point" ImagePoint { x: f64, y: f64 }
+    /// A tag in an image: its corners follow one another around it.
+    "apriltag_msgs/msg/AprilTagDetection" AprilTagDetection {
+        family: String,
+        id: i32,
+        hamming: i32,
+        goodness: f32,
+        decision_margin: f32,
+        centre: ImagePoint,
+        corners: [ImagePoint; 4],
+        homography: [f64; 9],
+    }
+    /// The tags of an image, in the frame of its camera.
+    "apriltag_msgs/msg/AprilTagDetectionArray" AprilTagDetectionArray {
+        header: Header,
+        detections: Vec<AprilTagDetection>,
+    }
     /// A magnetic field, T.
     "sensor_msgs/msg/MagneticField" MagneticField {
         header: Header,

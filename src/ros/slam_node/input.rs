@@ -7,7 +7,7 @@ use super::inputs::{
 use crate::ros::receive::{Inbox, OnTopic, merged, receive, subscribe};
 use crate::ros::{lifecycle, parameters, qos};
 use lienav_io::bag::cdr::CdrError;
-use lienav_io::messages::{self, Imu, NavSatFix, PoseWithCovarianceStamped, TfMessage};
+use lienav_io::messages::{self, CameraInfo, Imu, NavSatFix, PoseWithCovarianceStamped, TfMessage};
 use r2r::std_srvs::srv::{SetBool, Trigger};
 use r2r::{Node, QosProfile, ServiceRequest};
 
@@ -28,13 +28,15 @@ pub enum Topic {
     AbsolutePose,
     /// `fix`
     Fix,
+    /// What the camera of a feature sensor says of itself.
+    CameraInfo(u8),
     /// `features`, and those of named sensors behind it
     Features(u8),
 }
 
 impl Topic {
     /// How many there can be.
-    pub const COUNT: usize = 6 + ODOMETRY_TOPICS + FEATURE_TOPICS;
+    pub const COUNT: usize = 6 + ODOMETRY_TOPICS + 2 * FEATURE_TOPICS;
 
     /// Its place among them.
     pub fn index(self) -> usize {
@@ -46,7 +48,8 @@ impl Topic {
             Self::Transforms => 3 + ODOMETRY_TOPICS,
             Self::AbsolutePose => 4 + ODOMETRY_TOPICS,
             Self::Fix => 5 + ODOMETRY_TOPICS,
-            Self::Features(k) => 6 + ODOMETRY_TOPICS + usize::from(k).min(FEATURE_TOPICS - 1),
+            Self::CameraInfo(k) => 6 + ODOMETRY_TOPICS + usize::from(k).min(FEATURE_TOPICS - 1),
+            Self::Features(k) => 6 + ODOMETRY_TOPICS + FEATURE_TOPICS + usize::from(k).min(FEATURE_TOPICS - 1),
         }
     }
 
@@ -69,6 +72,8 @@ pub enum Message {
     Imu(Box<Imu>),
     /// Of a feature sensor.
     Features(u8, FeaturesOf),
+    /// Of the camera of a feature sensor.
+    CameraInfo(u8, Box<CameraInfo>),
     /// `/tf_static`
     StaticTransforms(Box<TfMessage>),
     /// `/tf`
@@ -117,10 +122,14 @@ impl OnTopic for Message {
             Self::Imu(message) => &message.header.stamp,
             Self::Features(_, FeaturesOf::Cloud(message)) => &message.header.stamp,
             Self::Features(_, FeaturesOf::Poses(message)) => &message.header.stamp,
+            Self::Features(_, FeaturesOf::Detections(message)) => &message.header.stamp,
+            Self::Features(_, FeaturesOf::AprilTags(message)) => &message.header.stamp,
             Self::AbsolutePose(message) => &message.header.stamp,
             Self::Fix(message) => &message.header.stamp,
             Self::Transforms(message) => &message.transforms.first()?.header.stamp,
-            Self::InitialPose(_) | Self::StaticTransforms(_) | Self::Unreadable(..) => return None,
+            Self::InitialPose(_) | Self::StaticTransforms(_) | Self::CameraInfo(..) | Self::Unreadable(..) => {
+                return None;
+            }
         };
         Some((stamp.sec, stamp.nanosec))
     }
@@ -129,6 +138,13 @@ impl OnTopic for Message {
         match self {
             Self::Features(_, FeaturesOf::Cloud(message)) => message.data.0.len(),
             Self::Features(_, FeaturesOf::Poses(message)) => message.poses.len() * size_of::<messages::Pose>(),
+            Self::Features(_, FeaturesOf::Detections(message)) => {
+                let of_one = |d: &messages::Detection3D| {
+                    size_of_val(d) + d.results.len() * size_of::<messages::ObjectHypothesisWithPose>()
+                };
+                message.detections.iter().map(of_one).sum()
+            }
+            Self::Features(_, FeaturesOf::AprilTags(message)) => size_of_val(message.detections.as_slice()),
             _ => 1,
         }
     }
@@ -141,6 +157,7 @@ impl OnTopic for Message {
             Self::AbsolutePose(_) => Topic::AbsolutePose,
             Self::Fix(_) => Topic::Fix,
             Self::Features(sensor, _) => Topic::Features(*sensor),
+            Self::CameraInfo(sensor, _) => Topic::CameraInfo(*sensor),
             Self::StaticTransforms(_) => Topic::StaticTransforms,
             Self::Transforms(_) => Topic::Transforms,
             Self::Unreadable(topic, _) => *topic,
@@ -199,7 +216,17 @@ pub fn listen(node: &mut Node, settings: &Settings, inputs: &Inputs) -> r2r::Res
             FeaturesMessage::PoseArray => {
                 hear(node, topic, qos::sensor_data(), move |m| Message::Features(k, FeaturesOf::Poses(m)))?
             }
+            FeaturesMessage::Detections => {
+                hear(node, topic, qos::sensor_data(), move |m| Message::Features(k, FeaturesOf::Detections(m)))?
+            }
+            FeaturesMessage::AprilTags => {
+                hear(node, topic, qos::sensor_data(), move |m| Message::Features(k, FeaturesOf::AprilTags(m)))?
+            }
         });
+    }
+    for (k, topic) in inputs.camera_topics() {
+        let topic = (Topic::CameraInfo(k), topic.as_str());
+        inboxes.push(hear(node, topic, qos::sensor_data(), move |m| Message::CameraInfo(k, m))?);
     }
     if inputs.wants_tags() {
         inboxes.push(hear(node, (Topic::Transforms, "/tf"), qos::sensor_data(), Message::Transforms)?);
@@ -270,7 +297,8 @@ mod tests {
             Topic::AbsolutePose,
             Topic::Fix,
         ];
-        let all = others.into_iter().chain(Topic::of_features()).chain(Topic::of_odometry());
+        let cameras = (0..FEATURE_TOPICS as u8).map(Topic::CameraInfo);
+        let all = others.into_iter().chain(Topic::of_features()).chain(Topic::of_odometry()).chain(cameras);
         let mut places: Vec<usize> = all.map(Topic::index).collect();
         places.sort_unstable();
         assert_eq!(places, (0..Topic::COUNT).collect::<Vec<_>>());

@@ -42,13 +42,14 @@ use worker::Worker;
 const MOST_CLOUDS: usize = 64 << 20;
 
 /// The types of its topics and services, beside those that every node has.
-const TYPES: [&str; 13] = [
+const TYPES: [&str; 14] = [
     "diagnostic_msgs/msg/DiagnosticStatus",
     "geometry_msgs/msg/PoseArray",
     "geometry_msgs/msg/PoseWithCovarianceStamped",
     "geometry_msgs/msg/TwistWithCovarianceStamped",
     "nav_msgs/msg/Odometry",
     "nav_msgs/msg/Path",
+    "sensor_msgs/msg/CameraInfo",
     "sensor_msgs/msg/Imu",
     "sensor_msgs/msg/NavSatFix",
     "sensor_msgs/msg/PointCloud2",
@@ -57,6 +58,20 @@ const TYPES: [&str; 13] = [
     "tf2_msgs/msg/TFMessage",
     "visualization_msgs/msg/MarkerArray",
 ];
+
+/// The types of messages that this build has by its features.
+const OPTIONAL_TYPES: &[&str] = &[
+    #[cfg(feature = "apriltag_msgs")]
+    "apriltag_msgs/msg/AprilTagDetectionArray",
+    #[cfg(feature = "vision_msgs")]
+    "vision_msgs/msg/Detection3DArray",
+];
+
+// A feature without its package is an error of the build, which names the package, instead of one of the start.
+#[cfg(feature = "apriltag_msgs")]
+const _: usize = size_of::<r2r::apriltag_msgs::msg::AprilTagDetectionArray>();
+#[cfg(feature = "vision_msgs")]
+const _: usize = size_of::<r2r::vision_msgs::msg::Detection3DArray>();
 
 /// Runs the node until `stop`.
 ///
@@ -81,7 +96,7 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, |r| Event::Request(Request::Parameters(r)))));
     let (requests, lifecycle) = lifecycle::Services::of(&mut node)?.split();
     inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, |r| Event::Request(Request::Lifecycle(r)))));
-    inboxes.extend(type_description::offer(&mut node, &[&TYPES, &type_description::COMMON])?);
+    inboxes.extend(type_description::offer(&mut node, &[&TYPES, OPTIONAL_TYPES, &type_description::COMMON])?);
     let managed = (lifecycle, parameters.read::<lifecycle::Start>(lifecycle::START_SPECS)?.autostart);
     let empty = Queue::new(settings.queue_size);
     let queue = Topic::of_features().fold(empty, |queue, topic| queue.holding(topic.index(), MOST_CLOUDS));

@@ -1,6 +1,6 @@
 //! The parameters of `slam_node` beside those of the filter ([`lienav_slam::SPECS`]).
 
-use super::inputs::{FeaturesMessage, OdometrySettings, TagSettings};
+use super::inputs::{DetectionSettings, FeaturesMessage, OdometrySettings, TagSettings};
 use super::quality::QualitySettings;
 use lienav_base::settings::{Described, Spec};
 use lienav_base::{settings, words};
@@ -45,7 +45,10 @@ settings! {
         display_rate_hz: f64 = 5.0, within 0.1..=50.0, unit "Hz", runtime;
         /// Probability that a feature lies in its ellipse.
         marker_probability: f64 = 0.95, within 0.01..=0.9999, runtime;
-        /// Type of the messages on features: sensor_msgs/PointCloud2 (cloud), or geometry_msgs/PoseArray (pose_array).
+        /// Type of the messages on features: PointCloud2 (cloud), PoseArray (pose_array), and where built with them detections, apriltags.
+        ///
+        /// These are vision_msgs/Detection3DArray and apriltag_msgs/AprilTagDetectionArray, of the features with the names
+        /// of these packages.
         features_message: FeaturesMessage = FeaturesMessage::Cloud, one_of FeaturesMessage::WORDS;
         /// Names of further sensors.
         ///
@@ -53,8 +56,10 @@ settings! {
         sensors: Vec<String> = Vec::new(), names;
         /// Where odometry comes from.
         odometry: OdometrySettings;
-        /// Tags on /tf.
+        /// Tags on /tf, and in images.
         tags: TagSettings;
+        /// What detectors call things.
+        detections: DetectionSettings;
         /// What measures the pose from outside.
         gnss: GnssSettings;
         /// Where the map is kept.

@@ -150,6 +150,7 @@ impl Worker {
                     let features = convert::nav_sat_fix(&message, &[], &mut self.datum);
                     self.outside(received, features, Topic::Fix);
                 }
+                Next::Message(_, Message::CameraInfo(sensor, message)) => self.inputs.take_camera(sensor, &message),
                 Next::Message(_, Message::InitialPose(message)) => self.initial_pose(&message),
                 Next::Message(_, Message::Unreadable(topic, error)) => self.unreadable(topic, &error),
                 Next::Request(request) => self.answer(request),

@@ -1,4 +1,5 @@
-//! tf2_msgs, generated with ament_cmake and rosidl from the wheels and installed beside them.
+//! Packages of messages that no wheel carries, generated with ament_cmake and rosidl from the wheels and installed
+//! beside them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,32 +10,89 @@ use anyhow::{Context, Result};
 use crate::ros::Private;
 use crate::steps::Log;
 
-const PACKAGE: &str = include_str!("../../ros/tf2_msgs/package.xml");
-const CMAKE: &str = include_str!("../../ros/tf2_msgs/CMakeLists.txt");
-const MESSAGE: &str = include_str!("../../ros/tf2_msgs/msg/TFMessage.msg");
+const MANIFEST: &str = include_str!("../../ros/interfaces/package.xml");
+const CMAKE: &str = include_str!("../../ros/interfaces/CMakeLists.txt");
 
-/// What the package is made of.
-pub const SOURCES: [&str; 3] = [PACKAGE, CMAKE, MESSAGE];
+/// A package, whose files differ from those of the others in its name and what it needs.
+pub struct Package {
+    pub name: &'static str,
+    version: &'static str,
+    depends: &'static [&'static str],
+    messages: &'static [(&'static str, &'static str)],
+}
 
-/// Builds the package and installs it into the virtual environment.
-pub fn build(private: &Private, log: &Log) -> Result<()> {
+macro_rules! messages {
+    ($package:literal: $($message:literal),*) => {
+        &[$(($message, include_str!(concat!("../../ros/interfaces/", $package, "/", $message, ".msg")))),*]
+    };
+}
+
+/// tf2_msgs is what the nodes need; the others are for the features of the same names.
+pub const PACKAGES: [Package; 3] = [
+    Package {
+        name: "tf2_msgs",
+        version: "0.36.0",
+        depends: &["geometry_msgs"],
+        messages: messages!("tf2_msgs": "TFMessage"),
+    },
+    Package {
+        name: "apriltag_msgs",
+        version: "2.0.1",
+        depends: &["std_msgs"],
+        messages: messages!("apriltag_msgs": "Point", "AprilTagDetection", "AprilTagDetectionArray"),
+    },
+    Package {
+        name: "vision_msgs",
+        version: "4.1.1",
+        depends: &["geometry_msgs", "std_msgs"],
+        messages: messages!(
+            "vision_msgs": "BoundingBox3D", "Detection3D", "Detection3DArray", "ObjectHypothesis",
+            "ObjectHypothesisWithPose"
+        ),
+    },
+];
+
+impl Package {
+    /// Its files: where in its folder, and what.
+    fn files(&self) -> Vec<(String, String)> {
+        let tags = self.depends.iter().map(|depend| format!("  <depend>{depend}</depend>")).collect::<Vec<_>>();
+        let filled = |text: &str| {
+            text.replace("@PACKAGE@", self.name)
+                .replace("@VERSION@", self.version)
+                .replace("@DEPENDS@", &self.depends.join(" "))
+                .replace("@DEPEND_TAGS@", &tags.join("\n"))
+        };
+        let own = [("package.xml".to_owned(), filled(MANIFEST)), ("CMakeLists.txt".to_owned(), filled(CMAKE))];
+        let messages = self.messages.iter().map(|(name, text)| (format!("msg/{name}.msg"), (*text).to_owned()));
+        own.into_iter().chain(messages).collect()
+    }
+}
+
+/// What the packages are made of.
+pub fn sources() -> String {
+    PACKAGES.iter().flat_map(Package::files).map(|(_, text)| text).collect()
+}
+
+/// Builds a package and installs it into the virtual environment.
+pub fn build(package: &Package, private: &Private, log: &Log) -> Result<()> {
     retarget_exports(private)?;
-    let source = private.folder().join("build/tf2_msgs");
+    let name = package.name;
+    let source = private.folder().join("build").join(name);
     fs::create_dir_all(source.join("msg"))?;
-    fs::write(source.join("package.xml"), PACKAGE)?;
-    fs::write(source.join("CMakeLists.txt"), CMAKE)?;
-    fs::write(source.join("msg/TFMessage.msg"), MESSAGE)?;
+    for (file, text) in package.files() {
+        fs::write(source.join(file), text)?;
+    }
 
-    let build = private.folder().join("build/tf2_msgs.build");
+    let build = private.folder().join("build").join(format!("{name}.build"));
     let venv = private.venv();
     let mut configure = cmake(private);
     configure.args(["-G", "Ninja", "-DBUILD_TESTING=OFF", "-DCMAKE_BUILD_TYPE=Release"]);
     configure.arg(format!("-DCMAKE_INSTALL_PREFIX={}", venv.display()));
     configure.arg(format!("-DPython3_EXECUTABLE={}", private.python().display()));
     configure.arg("-S").arg(&source).arg("-B").arg(&build);
-    log.run(&mut configure).context("tf2_msgs could not be configured")?;
+    log.run(&mut configure).with_context(|| format!("{name} could not be configured"))?;
     for step in ["--build", "--install"] {
-        log.run(cmake(private).arg(step).arg(&build)).context("tf2_msgs could not be built")?;
+        log.run(cmake(private).arg(step).arg(&build)).with_context(|| format!("{name} could not be built"))?;
     }
     Ok(())
 }
@@ -55,7 +113,9 @@ fn retarget_exports(private: &Private) -> Result<()> {
     let headers = if headers.join("Python.h").is_file() {
         headers
     } else {
-        eprintln!("      Python has no headers (python3-dev): rclpy will not know tf2_msgs, all else works");
+        eprintln!(
+            "      Python has no headers (python3-dev): rclpy will not know the packages made here, all else works"
+        );
         private.venv().join("include")
     };
     let numpy = private.site_packages()?.join("numpy/_core/include");

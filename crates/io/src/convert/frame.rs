@@ -23,6 +23,8 @@ pub enum Origin {
     OnRobot(&'static str),
     /// From the first message of the topic.
     FirstMessage,
+    /// From the header of the same message.
+    Header,
 }
 
 impl fmt::Display for Origin {
@@ -33,6 +35,7 @@ impl fmt::Display for Origin {
                 write!(f, "parameter {name}, or a frame with a transform to it, of which none has come on /tf_static")
             }
             Self::FirstMessage => write!(f, "as in the first message of the topic"),
+            Self::Header => write!(f, "as in the header of the message"),
         }
     }
 }

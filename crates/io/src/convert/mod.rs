@@ -18,6 +18,8 @@
 //! assert_eq!(refusal.to_string(), "frame_id is 'odom2', expected 'odom' (parameter odom_frame)");
 //! ```
 
+mod april;
+mod detections;
 mod frame;
 mod outside;
 mod placed;
@@ -27,6 +29,8 @@ mod seat;
 mod tags;
 mod write;
 
+pub use april::{Pinhole, april_tags};
+pub use detections::{DetectionWords, detections};
 pub use frame::{Expected, Frame, Frames, Origin, check_frame};
 pub use outside::{MAX_YAW_VARIANCE, absolute_pose, absolute_pose_message, nav_sat_fix};
 pub use placed::{isometry_of, placed_odometry, pose_array, seated_features, twist};

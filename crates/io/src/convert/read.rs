@@ -56,6 +56,12 @@ pub(super) fn stated_covariance(covariance: &Covariance6) -> Option<Matrix3<f64>
     states_one.then(|| planar_block(covariance))
 }
 
+/// The block of (x, y, z) of a 6×6 covariance; `None` where it states nothing.
+pub(super) fn position_covariance(covariance: &Covariance6) -> Option<Matrix3<f64>> {
+    let block = Matrix3::from_fn(|i, j| covariance.0[6 * i + j]);
+    (block.m11 != -1.0 && block.iter().any(|&x| x != 0.0)).then_some(block)
+}
+
 /// The block of (x, y, θ) of a 6×6 covariance.
 pub fn planar_block(covariance: &Covariance6) -> Matrix3<f64> {
     Matrix3::from_fn(|i, j| covariance.0[6 * PLANAR[i] + PLANAR[j]])

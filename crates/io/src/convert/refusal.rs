@@ -46,6 +46,15 @@ pub enum Refusal {
         /// Why that is not used.
         what: &'static str,
     },
+    /// Tags in an image of a camera of which nothing is known.
+    #[error(
+        "no sensor_msgs/CameraInfo with a focal length has come on {topic}: remap {topic} to the topic beside the \
+         detector's image"
+    )]
+    NoCameraInfo {
+        /// Where it is expected.
+        topic: String,
+    },
     /// A transform that is none.
     #[error("the transform from '{parent}' to '{child}': {why}")]
     BadTransform {
@@ -87,7 +96,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// All words of [`Refusal::word`].
-    pub const WORDS: [&'static str; 11] = [
+    pub const WORDS: [&'static str; 12] = [
         "bad_layout",
         "unknown_frame",
         "bad_stamp",
@@ -99,6 +108,7 @@ impl Refusal {
         "bad_transform",
         "no_fix",
         "bad_fix",
+        "no_camera_info",
     ];
 
     /// The reason as one word: the one it is counted under in `/diagnostics` and in reports.
@@ -115,6 +125,7 @@ impl Refusal {
             Self::BadTransform { .. } => Self::WORDS[8],
             Self::NoFix { .. } => Self::WORDS[9],
             Self::BadFix { .. } => Self::WORDS[10],
+            Self::NoCameraInfo { .. } => Self::WORDS[11],
         }
     }
 }

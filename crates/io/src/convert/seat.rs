@@ -3,7 +3,7 @@
 use super::refusal::Refusal;
 use lienav_lie::Se2;
 use lienav_slam::{FeatureKind, Features, Noise};
-use nalgebra::{Isometry3, Matrix3, Vector3};
+use nalgebra::{Isometry3, Matrix2, Matrix3, Vector2, Vector3};
 
 /// A sensor that leans by no more than this counts as level, rad: a range is then too long by half a percent at most.
 pub const MAX_TILT_RAD: f64 = 0.1;
@@ -47,6 +47,12 @@ impl Seat {
     /// Whether it hangs upside down.
     pub fn is_upside_down(&self) -> bool {
         self.levelling.m33 < 0.0
+    }
+
+    /// A position in the sensor's frame and its covariance, as a level sensor at [`Seat::mount`] would have read them.
+    pub fn level_position(&self, p: &Vector3<f64>, covariance: &Matrix3<f64>) -> (Vector2<f64>, Matrix2<f64>) {
+        let c = (self.levelling * covariance * self.levelling.transpose()).fixed_view::<2, 2>(0, 0).into_owned();
+        ((self.levelling * p).xy(), 0.5 * (c + c.transpose()))
     }
 
     /// Makes the readings those of a level sensor at [`Seat::mount`]. `heights` are the third coordinates of positions,
@@ -113,7 +119,7 @@ mod tests {
     use super::*;
     use lienav_base::stamp::Stamp;
     use lienav_slam::Observation;
-    use nalgebra::{Matrix2, Translation3, UnitQuaternion, Vector2};
+    use nalgebra::{Translation3, UnitQuaternion};
     use proptest::prelude::*;
     use std::f64::consts::PI;
 

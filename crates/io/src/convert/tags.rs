@@ -124,10 +124,10 @@ impl TagCamera {
     pub fn covariance(&self, pose: &Isometry3<f64>) -> Option<Matrix3<f64>> {
         let p = pose.translation.vector;
         let sight = Rotation3::face_towards(&p, &any_across(&p));
-        let (to_sight, half) = (sight.inverse(), 0.5 * self.size_m);
+        let to_sight = sight.inverse();
         let mut j = SMatrix::<f64, 8, 6>::zeros();
-        for (k, (x, y)) in [(-half, -half), (half, -half), (half, half), (-half, half)].into_iter().enumerate() {
-            let arm = to_sight * (pose.rotation * Vector3::new(x, y, 0.0));
+        for (k, corner) in self.corners().iter().enumerate() {
+            let arm = to_sight * (pose.rotation * corner);
             let c = arm + to_sight * p;
             if c.z <= 1e-3 * self.size_m {
                 return None;
@@ -167,18 +167,11 @@ impl TagCamera {
         camera: &Isometry3<f64>,
     ) -> Result<Option<Observation>, Refusal> {
         let pose = isometry_of(&message.transform)?;
-        let distance = pose.translation.vector.norm();
-        if !distance.is_finite() {
+        if !pose.translation.vector.norm().is_finite() {
             let (parent, child) = (message.header.frame_id.clone(), message.child_frame_id.clone());
             return Err(Refusal::BadTransform { parent, child, why: "the translation is not finite" });
         }
-        if distance > self.max_range_m || distance < self.size_m.min(1e-3) {
-            return Ok(None);
-        }
-        if Self::view_angle(&pose) > self.max_view_angle_rad {
-            return Ok(None);
-        }
-        let Some(covariance) = self.covariance(&pose) else { return Ok(None) };
+        let Some(covariance) = self.usable(&pose) else { return Ok(None) };
         let turn = camera.rotation.to_rotation_matrix();
         let on_base = (camera * pose).translation.vector;
         let covariance = (turn * covariance * turn.inverse()).fixed_view::<2, 2>(0, 0).into_owned();
@@ -187,6 +180,20 @@ impl TagCamera {
             covariance: Some(covariance.into()),
             ..Observation::new(Some(id), [on_base.x, on_base.y])
         }))
+    }
+
+    /// [`TagCamera::covariance`] of a tag that is neither too far away nor seen too much from the side.
+    pub(super) fn usable(&self, pose: &Isometry3<f64>) -> Option<Matrix3<f64>> {
+        let distance = pose.translation.vector.norm();
+        let is_usable = (self.size_m.min(1e-3)..=self.max_range_m).contains(&distance)
+            && Self::view_angle(pose) <= self.max_view_angle_rad;
+        self.covariance(pose).filter(|_| is_usable)
+    }
+
+    /// The corners of a tag in its own frame, in turn around it, m.
+    pub(super) fn corners(&self) -> [Vector3<f64>; 4] {
+        let half = 0.5 * self.size_m;
+        [(-half, -half), (half, -half), (half, half), (-half, half)].map(|(x, y)| Vector3::new(x, y, 0.0))
     }
 }
 

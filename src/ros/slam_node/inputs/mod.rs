@@ -5,9 +5,9 @@
 //! - [`tags`]: transforms of tags on `/tf`;
 //! - [`sources`]: which of several sources of odometry counts.
 //!
-//! A type of message that this build has not (`vision_msgs/Detection3DArray`, `apriltag_msgs`) belongs beside `cloud`
-//! and `poses` of [`sensors`]: a plain struct in [`lienav_io::messages`], a conversion in [`lienav_io::convert`] that
-//! takes a [`Seat`](lienav_io::convert::Seat), and a word of [`FeaturesMessage`].
+//! A further type of message belongs beside `cloud` and `poses` of [`sensors`]: a plain struct in
+//! [`lienav_io::messages`], a conversion in [`lienav_io::convert`] that takes a [`Seat`](lienav_io::convert::Seat), and a
+//! word of [`FeaturesMessage`]. Where not every workspace has its package, that is a cargo feature.
 
 mod sensors;
 mod settings;
@@ -15,7 +15,8 @@ mod sources;
 mod tags;
 
 pub use settings::{
-    FallbackSettings, FeaturesMessage, NAMED_SPECS, OdometryMessage, OdometrySettings, SensorSettings, TagSettings,
+    DetectionSettings, FallbackSettings, FeaturesMessage, NAMED_SPECS, OdometryMessage, OdometrySettings,
+    SensorSettings, TagSettings,
 };
 pub use sources::STANDBY;
 
@@ -24,8 +25,11 @@ use super::input::Topic;
 use crate::ros::diagnostics::{Received, Values};
 use crate::ros::parameters::{Overrides, ParameterError, Parameters};
 use lienav_base::stamp::Stamp;
-use lienav_io::convert::{self, Frame, Origin, Refusal, TagPattern};
-use lienav_io::messages::{self, PointCloud2, PoseArray, TfMessage, TwistWithCovarianceStamped};
+use lienav_io::convert::{self, DetectionWords, Frame, Origin, Refusal, TagPattern};
+use lienav_io::messages::{
+    self, AprilTagDetectionArray, CameraInfo, Detection3DArray, PointCloud2, PoseArray, TfMessage,
+    TwistWithCovarianceStamped,
+};
 use lienav_io::transforms::StaticTransforms;
 use lienav_lie::Se2;
 use lienav_slam::{Config, FeatureKind, Odometry, Position, Sensor, Slam, TooManySensors};
@@ -58,6 +62,7 @@ pub struct Inputs {
     odometry: Vec<OdometrySource>,
     sources: Sources,
     tags: Tags,
+    detections: DetectionWords,
     tags_received: Received,
     /// The filter's number of the first part of tags.
     first_part: usize,
@@ -91,9 +96,11 @@ impl Inputs {
         ));
         let place = Se2::new(config.sensor.x_m, config.sensor.y_m, config.sensor.yaw_rad);
         let stated = is_placed("sensor", overrides).then_some(place);
+        settings.features_message.check_built("features_message")?;
         let mut sensors = vec![SensorInput::main(settings.features_message, stated)];
         let mut added = 0;
         for named in &named_sensors {
+            named.settings.message.check_built(&format!("{}.message", named.name))?;
             let sensor = SensorInput::named(named, added);
             added += sensor.measurements().len();
             sensors.push(sensor);
@@ -107,6 +114,7 @@ impl Inputs {
             sources: Sources::new(odometry.len()),
             odometry,
             tags: Tags::new(patterns.collect::<Result<_, _>>()?),
+            detections: settings.detections.words()?,
             tags_received: Received::default(),
             first_part: added,
             tree: StaticTransforms::default(),
@@ -158,6 +166,7 @@ impl Inputs {
             Topic::Imu => "imu",
             Topic::AbsolutePose => "absolute_pose",
             Topic::Fix => "fix",
+            Topic::CameraInfo(_) => "camera_info",
             Topic::StaticTransforms => "/tf_static",
             Topic::Transforms => "/tf",
         }
@@ -172,6 +181,18 @@ impl Inputs {
     /// Takes static transforms. Gives what cannot be used of them.
     pub fn take_static(&mut self, message: &TfMessage) -> Vec<Refusal> {
         message.transforms.iter().filter_map(|transform| self.tree.insert(transform).err()).collect()
+    }
+
+    /// The number of each sensor that needs the description of its camera, and the topic of that.
+    pub fn camera_topics(&self) -> impl Iterator<Item = (u8, String)> {
+        (0..).zip(&self.sensors).filter_map(|(k, sensor)| Some((k, sensor.camera_topic()?)))
+    }
+
+    /// Takes what the camera of this sensor says of itself.
+    pub fn take_camera(&mut self, sensor: u8, info: &CameraInfo) {
+        if let Some(input) = self.sensors.get_mut(usize::from(sensor)) {
+            input.take_camera(info);
+        }
     }
 
     /// A message of features came from this sensor.
@@ -210,6 +231,10 @@ impl Inputs {
         match message {
             FeaturesOf::Cloud(message) => input.cloud(message, slam, base, expected),
             FeaturesOf::Poses(message) => input.poses(message, slam, base, expected),
+            FeaturesOf::Detections(message) => input.detections((message, &self.detections), slam, base, expected),
+            FeaturesOf::AprilTags(message) => {
+                input.april_tags((message, &settings.tags.camera()), slam, base, expected)
+            }
         }
     }
 
@@ -324,6 +349,10 @@ pub enum FeaturesOf {
     Cloud(Box<PointCloud2>),
     /// Poses.
     Poses(Box<PoseArray>),
+    /// Things in space.
+    Detections(Box<Detection3DArray>),
+    /// Tags in an image.
+    AprilTags(Box<AprilTagDetectionArray>),
 }
 
 /// A message with odometry.
@@ -410,6 +439,19 @@ mod tests {
         let added = 10 + MOST_PARTS;
         assert!(slam.mount(FeatureKind::added(added - 1).unwrap()).is_some());
         assert!(slam.mount(FeatureKind::added(added).unwrap()).is_none());
+    }
+
+    #[test]
+    fn a_type_that_this_build_has_not_stops_the_node_with_the_feature_to_build() {
+        for (word, package, is_built) in [
+            ("detections", "vision_msgs", cfg!(feature = "vision_msgs")),
+            ("apriltags", "apriltag_msgs", cfg!(feature = "apriltag_msgs")),
+        ] {
+            let main = ("features_message".to_owned(), ParameterValue::String(word.into()));
+            let said = declared([main].into_iter().collect()).err().map(|error| error.to_string());
+            assert_eq!(said.is_none(), is_built, "{said:?}");
+            assert!(said.is_none_or(|said| said.contains(&format!("'{word}'")) && said.contains(package)));
+        }
     }
 
     #[test]

@@ -1,8 +1,11 @@
 //! The feature sensors: what each sends, and where it sits.
 
 use super::settings::{FeaturesMessage, Named, SensorSettings};
-use lienav_io::convert::{Frame, Origin, Refusal, Seat, check_frame, pose_array, seated_features};
-use lienav_io::messages::{PointCloud2, PoseArray};
+use lienav_io::convert::{
+    DetectionWords, Frame, Origin, Pinhole, Refusal, Seat, TagCamera, april_tags, check_frame, detections, pose_array,
+    seated_features,
+};
+use lienav_io::messages::{AprilTagDetectionArray, CameraInfo, Detection3DArray, PointCloud2, PoseArray};
 use lienav_io::transforms::StaticTransforms;
 use lienav_lie::Se2;
 use lienav_slam::{Bearing, FeatureKind, Features, Position, Range, RangeBearing, Sensor, Slam, StereoBearings};
@@ -32,6 +35,8 @@ pub struct SensorInput {
     /// The frame of its first message.
     frame: Option<String>,
     seat: Option<Seat>,
+    /// The camera whose images tags are found in, if that has been told.
+    camera: Option<Pinhole>,
     /// For each of [`KINDS`], the filter's number for it.
     sensors: [FeatureKind; 5],
     /// What it measures, for a filter that has not heard of it.
@@ -67,6 +72,7 @@ impl SensorInput {
             is_untold: false,
             frame: None,
             seat: None,
+            camera: None,
             sensors: KINDS,
             noise: None,
         }
@@ -87,6 +93,7 @@ impl SensorInput {
             is_untold: false,
             frame: None,
             seat: None,
+            camera: None,
             sensors,
             noise: Some(settings.clone()),
         }
@@ -142,6 +149,51 @@ impl SensorInput {
         let (seat, placed) = self.seat(&message.header.frame_id, (base, tree), expected)?;
         let features = pose_array(message, &seat)?;
         Ok(self.taken(features, &seat, placed, slam))
+    }
+
+    /// The detections of a message, likewise.
+    ///
+    /// # Errors
+    /// Why it cannot be used.
+    pub fn detections(
+        &mut self,
+        (message, words): (&Detection3DArray, &DetectionWords),
+        slam: &mut Slam,
+        (base, tree): (&str, &StaticTransforms),
+        expected: &[Frame<'_>],
+    ) -> Result<Seen, Refusal> {
+        let (seat, placed) = self.seat(&message.header.frame_id, (base, tree), expected)?;
+        let features = detections(message, &seat, words)?;
+        Ok(self.taken(features, &seat, placed, slam))
+    }
+
+    /// The tags of an image, likewise.
+    ///
+    /// # Errors
+    /// Why it cannot be used.
+    pub fn april_tags(
+        &mut self,
+        (message, tags): (&AprilTagDetectionArray, &TagCamera),
+        slam: &mut Slam,
+        (base, tree): (&str, &StaticTransforms),
+        expected: &[Frame<'_>],
+    ) -> Result<Seen, Refusal> {
+        let camera =
+            self.camera.ok_or_else(|| Refusal::NoCameraInfo { topic: self.camera_topic().unwrap_or_default() })?;
+        let (seat, placed) = self.seat(&message.header.frame_id, (base, tree), expected)?;
+        let features = april_tags(message, &seat, (tags, &camera))?;
+        Ok(self.taken(features, &seat, placed, slam))
+    }
+
+    /// The topic of the camera's description, beside that of the features; `None` where none is needed.
+    pub fn camera_topic(&self) -> Option<String> {
+        let beside = self.topic.rsplit_once('/').map_or("camera_info".into(), |(of, _)| format!("{of}/camera_info"));
+        (self.message == FeaturesMessage::AprilTags).then_some(beside)
+    }
+
+    /// Takes the camera's description; without a focal length it says nothing.
+    pub fn take_camera(&mut self, info: &CameraInfo) {
+        self.camera = Pinhole::of(info).or(self.camera);
     }
 
     /// Where the sensor sits whose message is in `frame`: as stated, else as `/tf_static` says. It has one frame.

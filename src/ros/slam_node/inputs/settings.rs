@@ -3,7 +3,7 @@
 use crate::ros::parameters::{Overrides, ParameterError, Parameters};
 use lienav_base::settings::{Described, Spec};
 use lienav_base::{settings, words};
-use lienav_io::convert::TagCamera;
+use lienav_io::convert::{DetectionWords, TagCamera, TagPattern};
 use lienav_slam::FeatureKind;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -22,6 +22,31 @@ words! {
         Cloud = "cloud",
         /// geometry_msgs/PoseArray: positions without identity.
         PoseArray = "pose_array",
+        /// vision_msgs/Detection3DArray.
+        Detections = "detections",
+        /// apriltag_msgs/AprilTagDetectionArray: corners in an image, placed by sensor_msgs/CameraInfo.
+        AprilTags = "apriltags",
+    }
+}
+
+impl FeaturesMessage {
+    /// Checks that this build has the type of these messages. `parameter` names them.
+    ///
+    /// # Errors
+    /// What has to be built.
+    pub fn check_built(self, parameter: &str) -> Result<(), ParameterError> {
+        let (word, package, is_built) = match self {
+            Self::Cloud | Self::PoseArray => return Ok(()),
+            Self::Detections => ("detections", "vision_msgs", cfg!(feature = "vision_msgs")),
+            Self::AprilTags => ("apriltags", "apriltag_msgs", cfg!(feature = "apriltag_msgs")),
+        };
+        if is_built {
+            return Ok(());
+        }
+        Err(ParameterError::Unusable(format!(
+            "parameter '{parameter}' is '{word}', whose type this build does not have: build lienav with the cargo feature \
+             {package}, where the ROS package {package} is installed"
+        )))
     }
 }
 
@@ -64,7 +89,10 @@ settings! {
     pub struct SensorSettings {
         /// Topic of a further sensor; empty: <name>/features.
         topic: String = String::new();
-        /// Type of its messages: sensor_msgs/PointCloud2 (cloud), or geometry_msgs/PoseArray (pose_array).
+        /// Type of its messages: PointCloud2 (cloud), PoseArray (pose_array), and where built with them detections, apriltags.
+        ///
+        /// These are vision_msgs/Detection3DArray and apriltag_msgs/AprilTagDetectionArray, of the features with the names
+        /// of these packages.
         message: FeaturesMessage = FeaturesMessage::Cloud, one_of FeaturesMessage::WORDS;
         /// How a feature is measured if the fields of the cloud allow more than one kind.
         kind: FeatureKind = FeatureKind::RangeBearing, one_of FeatureKind::WORDS;
@@ -120,6 +148,34 @@ impl TagSettings {
     pub fn camera(&self) -> TagCamera {
         let Self { size_m, focal_px, pixel_std, scale_std, max_range_m, max_view_angle_rad, .. } = *self;
         TagCamera { size_m, focal_px, pixel_std, scale_std, max_range_m, max_view_angle_rad }
+    }
+}
+
+settings! {
+    /// What the words of vision_msgs/Detection3DArray stand for.
+    pub struct DetectionSettings {
+        /// Words of class_id, for the classes 1, 2 and so on; a number is a class by itself.
+        classes: Vec<String> = Vec::new(), names;
+        /// Pattern of the id, or else the class_id, that is the number of a landmark, such as {id} or post_{id}; empty: none is.
+        identity: String = String::new();
+        /// Detections with a smaller score are left out.
+        min_score: f64 = 0.0, within 0.0..=1.0;
+    }
+}
+
+impl DetectionSettings {
+    /// The same for a conversion.
+    ///
+    /// # Errors
+    /// A pattern that names no identity.
+    pub fn words(&self) -> Result<DetectionWords, ParameterError> {
+        let pattern = Some(self.identity.as_str()).filter(|text| !text.is_empty());
+        let identity = pattern.map(str::parse::<TagPattern>).transpose();
+        Ok(DetectionWords {
+            classes: self.classes.iter().filter(|word| !word.is_empty()).cloned().collect(),
+            identity: identity.map_err(|e| ParameterError::Unusable(format!("detections.identity: {e}")))?,
+            min_score: self.min_score,
+        })
     }
 }
 

@@ -146,7 +146,12 @@ impl Worker {
                 self.tally.features.received += 1;
                 self.inputs.features_came(sensor);
             }
-            Topic::InitialPose | Topic::Transforms | Topic::StaticTransforms | Topic::AbsolutePose | Topic::Fix => (),
+            Topic::InitialPose
+            | Topic::Transforms
+            | Topic::StaticTransforms
+            | Topic::AbsolutePose
+            | Topic::Fix
+            | Topic::CameraInfo(_) => (),
         }
         self.tally.dropped.add(UNREADABLE);
         self.log.warn_of(UNREADABLE, || format!("{} dropped as {UNREADABLE}: {error}", self.inputs.name(topic)));

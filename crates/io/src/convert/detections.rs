@@ -1,0 +1,158 @@
+//! Things that a detector has found in space, `vision_msgs`.
+
+use super::frame::{Frame, Origin, check_frame};
+use super::read::{position_covariance, stamp_of};
+use super::refusal::Refusal;
+use super::seat::Seat;
+use super::tags::TagPattern;
+use crate::messages::{Detection3D, Detection3DArray, Point};
+use lienav_slam::{FeatureKind, Features, Label, Observation};
+use nalgebra::{Matrix3, Vector3};
+
+/// What the words of a detector stand for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DetectionWords {
+    /// Words of `class_id`, for classes 1, 2, … A number is a class by itself, any other word is no class.
+    pub classes: Vec<String>,
+    /// Which `id`, or else which `class_id`, is the number of a landmark; `None` where none is: what a tracker
+    /// numbers has another number when it comes again.
+    pub identity: Option<TagPattern>,
+    /// What has a smaller score is left out.
+    pub min_score: f64,
+}
+
+impl DetectionWords {
+    fn class(&self, word: &str) -> u32 {
+        let place = self.classes.iter().position(|class| class == word).and_then(|k| u32::try_from(k + 1).ok());
+        place.or_else(|| word.parse().ok()).unwrap_or(0)
+    }
+}
+
+/// Detections as a level sensor at [`Seat::mount`] would have seen them. Of each, the likeliest result says what it is
+/// and where; a detection without results is where its box is. A covariance of zeros is none. Orientations are not
+/// read.
+///
+/// # Errors
+/// [`Refusal::BadStamp`]; [`Refusal::UnknownFrame`], a detection in another frame than the array's.
+pub fn detections(message: &Detection3DArray, seat: &Seat, words: &DetectionWords) -> Result<Features, Refusal> {
+    let stamp = stamp_of(&message.header.stamp)?;
+    let whole = [Frame { name: &message.header.frame_id, origin: Origin::Header }];
+    let mut observations = Vec::with_capacity(message.detections.len());
+    for detection in &message.detections {
+        if !detection.header.frame_id.is_empty() {
+            check_frame("detections.header.frame_id", &detection.header.frame_id, &whole)?;
+        }
+        observations.extend(observation(detection, seat, words));
+    }
+    Ok(Features { stamp, kind: FeatureKind::RelativePosition, observations })
+}
+
+fn observation(detection: &Detection3D, seat: &Seat, words: &DetectionWords) -> Option<Observation> {
+    let likeliest = detection.results.iter().max_by(|a, b| a.hypothesis.score.total_cmp(&b.hypothesis.score));
+    let place = |p: &Point| Vector3::new(p.x, p.y, p.z);
+    let Some(result) = likeliest else {
+        let (p, _) = seat.level_position(&place(&detection.bbox.center.position), &Matrix3::zeros());
+        let id = words.identity.as_ref().and_then(|pattern| pattern.identity(&detection.id));
+        return Some(Observation::new(id, [p.x, p.y]));
+    };
+    let (hypothesis, pose) = (&result.hypothesis, &result.pose);
+    // A score that is no number is none.
+    if hypothesis.score < words.min_score || hypothesis.score.is_nan() {
+        return None;
+    }
+    let stated = position_covariance(&pose.covariance);
+    let (p, c) = seat.level_position(&place(&pose.pose.position), &stated.unwrap_or_default());
+    let identity = |pattern: &TagPattern| pattern.identity(&detection.id).or(pattern.identity(&hypothesis.class_id));
+    Some(Observation {
+        covariance: stated.map(|_| c.into()),
+        label: Label { class: words.class(&hypothesis.class_id), ..Label::default() },
+        ..Observation::new(words.identity.as_ref().and_then(identity), [p.x, p.y])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::convert::header;
+    use crate::messages::ObjectHypothesisWithPose;
+    use lienav_base::stamp::Stamp;
+    use nalgebra::{Isometry3, Translation3, UnitQuaternion, Vector2};
+
+    fn result(class: &str, score: f64, at: [f64; 3]) -> ObjectHypothesisWithPose {
+        let mut result = ObjectHypothesisWithPose::default();
+        (result.hypothesis.class_id, result.hypothesis.score) = (class.into(), score);
+        let p = &mut result.pose.pose.position;
+        (p.x, p.y, p.z) = (at[0], at[1], at[2]);
+        result
+    }
+
+    fn message(detections: Vec<Detection3D>) -> Detection3DArray {
+        Detection3DArray { header: header(Stamp::from_secs(2.0), "camera"), detections }
+    }
+
+    fn one(id: &str, results: Vec<ObjectHypothesisWithPose>) -> Detection3D {
+        Detection3D { id: id.into(), results, ..Detection3D::default() }
+    }
+
+    #[test]
+    fn the_likeliest_result_counts_on_the_floor_with_its_own_covariance() {
+        let optical =
+            UnitQuaternion::from_euler_angles(-std::f64::consts::FRAC_PI_2, 0.0, -std::f64::consts::FRAC_PI_2);
+        let seat = Seat::of(&Isometry3::from_parts(Translation3::new(0.2, 0.0, 0.5), optical));
+        let mut best = result("trunk", 0.9, [-1.0, 0.3, 4.0]);
+        // Depth is known less well than direction.
+        for (place, variance) in [(0, 0.01), (7, 0.02), (14, 0.25)] {
+            best.pose.covariance.0[place] = variance;
+        }
+        let told = message(vec![one("17", vec![result("pole", 0.05, [9.0, 9.0, 9.0]), best])]);
+        let words = DetectionWords { classes: vec!["pole".into(), "trunk".into()], ..DetectionWords::default() };
+        let seen = detections(&told, &seat, &words).unwrap();
+        let found = seen.observations[0];
+        assert!((seat.mount.transform(&found.value.xy()) - Vector2::new(4.2, 1.0)).norm() < 1e-12);
+        assert_eq!((found.id, found.label.class, seen.kind), (None, 2, FeatureKind::RelativePosition));
+        let (c, turn) = (found.covariance.unwrap().fixed::<2>(), nalgebra::Rotation2::new(seat.mount.theta));
+        let on_base = turn * c * turn.inverse();
+        assert!((on_base.m11 - 0.25).abs() < 1e-12 && (on_base.m22 - 0.01).abs() < 1e-12, "{on_base}");
+    }
+
+    #[test]
+    fn words_are_classes_and_identities_as_far_as_they_are_told() {
+        let seat = Seat::level_at(lienav_lie::Se2::identity());
+        let told = message(vec![
+            one("", vec![result("tag36h11:4", 1.0, [1.0, 0.0, 0.0])]),
+            one("post_7", vec![result("3", 0.8, [2.0, 0.0, 0.0])]),
+            one("x", vec![result("person", 0.2, [3.0, 0.0, 0.0])]),
+            one("x", vec![result("person", f64::NAN, [3.0, 0.0, 0.0])]),
+            one("", vec![]),
+        ]);
+        let shown = |words: &DetectionWords| {
+            let seen = detections(&told, &seat, words).unwrap().observations;
+            seen.iter().map(|o| (o.id, o.label.class, o.covariance.is_some())).collect::<Vec<_>>()
+        };
+        let plain = DetectionWords::default();
+        assert_eq!(
+            shown(&plain),
+            [(None, 0, false), (None, 3, false), (None, 0, false), (None, 0, false)],
+            "numbers of a tracker are no identities"
+        );
+        let identity = Some("*_{id}".parse().unwrap());
+        let words = DetectionWords { identity, min_score: 0.5, ..plain };
+        assert_eq!(shown(&words), [(None, 0, false), (Some(7), 3, false), (None, 0, false)]);
+        let words = DetectionWords { identity: Some("tag36h11:{id}".parse().unwrap()), ..words };
+        assert_eq!(shown(&words), [(Some(4), 0, false), (None, 3, false), (None, 0, false)]);
+    }
+
+    #[test]
+    fn a_detection_in_another_frame_is_refused_with_its_name() {
+        let seat = Seat::level_at(lienav_lie::Se2::identity());
+        let mut told = message(vec![one("", vec![]), one("", vec![])]);
+        told.detections[1].header.frame_id = "map".into();
+        let refusal = detections(&told, &seat, &DetectionWords::default()).unwrap_err();
+        assert_eq!(
+            refusal.to_string(),
+            "detections.header.frame_id is 'map', expected 'camera' (as in the header of the message)"
+        );
+        told.detections[1].header.frame_id = "/camera".into();
+        assert_eq!(detections(&told, &seat, &DetectionWords::default()).unwrap().observations.len(), 2);
+    }
+}
