@@ -156,6 +156,13 @@ fn is_amount(x: f64) -> bool {
 }
 
 impl Lasting {
+    /// Becomes what another one is, in the memory that it has.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.stated_s = other.stated_s;
+        self.sums.clone_from(&other.sums);
+        self.last.clone_from(&other.last);
+    }
+
     /// As stated, for so many sensors.
     pub fn new(stated_s: f64, sensors: usize) -> Self {
         Self { stated_s, sums: vec![Sums::default(); 3 * sensors], last: vec![Last::default(); PLACES] }

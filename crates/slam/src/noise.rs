@@ -126,6 +126,15 @@ impl NoiseFactors {
         }
     }
 
+    /// Becomes what another one is, in the memory that it has. Buffers stay its own.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.factors.clone_from(&other.factors);
+        self.information.clone_from(&other.information);
+        self.lasting.copy_from(&other.lasting);
+        self.left_out.clone_from(&other.left_out);
+        self.config.clone_from(&other.config);
+    }
+
     /// Whether there are factors for so many sensors.
     pub fn is_of(&self, sensors: usize) -> bool {
         let n = ODOMETRY + 3 * sensors;

@@ -11,6 +11,7 @@ use super::Estimator;
 use crate::associate::Evidence;
 use crate::fixed_lag::Associated;
 use crate::motion::Increment;
+use crate::noise::NoiseFactors;
 use crate::propagate::{Rows, propagate};
 use crate::retract::retract;
 use crate::state::State;
@@ -37,6 +38,8 @@ pub(super) struct Hypothesis {
     weight: f64,
     outcome: Outcome,
     readings: Vec<Associated>,
+    /// What it has learned of the noise, where that is learned.
+    learned: Option<NoiseFactors>,
 }
 
 /// The hypotheses beside the estimate, and buffers, which keep their allocations.
@@ -97,9 +100,9 @@ impl Estimator {
         let mut rest = std::mem::take(others);
         children.clear();
         for parent in 0..=rest.len() {
-            let (weight, state) = match parent.checked_sub(1).and_then(|k| rest.get_mut(k)) {
-                None => (0.0, &mut *state),
-                Some(other) => (other.weight, &mut other.state),
+            let (weight, state, learned) = match parent.checked_sub(1).and_then(|k| rest.get_mut(k)) {
+                None => (0.0, &mut *state, &mut *learned),
+                Some(other) => (other.weight, &mut other.state, &mut other.learned),
             };
             let motion = then.as_ref().map_or(*motion, |then| motion.recalibrated(then, &state.calibration));
             let input = Input { motion: &motion, stamp, evidence: Evidence::Observed { kind, observations, memory } };
@@ -117,11 +120,12 @@ impl Estimator {
             for (k, way) in ways.found().iter().enumerate() {
                 // One of them is enough to notice that the robot was carried away, of which all know nothing.
                 let track_loss = (parent == 0 && k == 0).then_some(&mut *track_loss);
-                let mut child = copy(state, spare);
+                let mut child = copy(state, learned.as_ref(), spare);
                 room.rows.noise.clone_from(noise);
                 let evidence = Evidence::Observed { kind, observations: &way.observations, memory };
                 let input = Input { evidence, ..input };
-                child.outcome = correct((&mut child.state, &before), model, &input, track_loss, None, room);
+                let pair = (&mut child.state, &before);
+                child.outcome = correct(pair, model, &input, track_loss, child.learned.as_mut(), room);
                 left_out(&mut child.outcome, way);
                 let (matches, pivots) = room.last_update();
                 let told =
@@ -143,7 +147,7 @@ impl Estimator {
 
     /// The children become the hypotheses: those that are nearly one are merged, and the likeliest is the estimate.
     fn keep_the_likeliest(&mut self) -> Outcome {
-        let Self { state, model, room, hypotheses, .. } = self;
+        let Self { state, model, room, hypotheses, learned, .. } = self;
         let Hypotheses { others, children, spare, merging, .. } = hypotheses;
         children.sort_by(|a, b| b.weight.total_cmp(&a.weight));
         let highest = children.first().map_or(0.0, |best| best.weight);
@@ -161,6 +165,7 @@ impl Estimator {
         let mut best = others.remove(0);
         std::mem::swap(state, &mut best.state);
         std::mem::swap(&mut room.readings, &mut best.readings);
+        std::mem::swap(learned, &mut best.learned);
         others.iter_mut().for_each(|other| other.weight -= best.weight);
         let outcome = best.outcome;
         spare.push(best);
@@ -227,13 +232,23 @@ impl Hypothesis {
 }
 
 /// A hypothesis like a state, in the place of one that is not needed any more.
-fn copy(state: &State, spare: &mut Vec<Hypothesis>) -> Hypothesis {
+fn copy(state: &State, learned: Option<&NoiseFactors>, spare: &mut Vec<Hypothesis>) -> Hypothesis {
     match spare.pop() {
         Some(mut kept) => {
             kept.state.copy_from(state);
+            match (&mut kept.learned, learned) {
+                (Some(kept), Some(learned)) => kept.copy_from(learned),
+                (kept, learned) => *kept = learned.cloned(),
+            }
             kept
         }
-        None => Hypothesis { state: state.clone(), weight: 0.0, outcome: Outcome::default(), readings: Vec::new() },
+        None => Hypothesis {
+            state: state.clone(),
+            weight: 0.0,
+            outcome: Outcome::default(),
+            readings: Vec::new(),
+            learned: learned.cloned(),
+        },
     }
 }
 

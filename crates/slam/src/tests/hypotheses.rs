@@ -67,6 +67,33 @@ fn a_robot_among_pairs_of_landmarks_is_where_it_is_with_their_identities() {
 }
 
 #[test]
+fn noise_is_learned_while_there_are_several_hypotheses() {
+    let truth = pairs();
+    let mut ambiguous = 0;
+    for told in [0.4, 2.5] {
+        let config = |told: f64| {
+            let mut config = slam(&truth, "default", 5).config().clone();
+            config.sensor.range_std_m *= told;
+            config.sensor.bearing_std_rad *= told;
+            config.learning.enabled = true;
+            config
+        };
+        let mut robot = Slam::new(config(told)).unwrap();
+        robot.set_map(map(&truth, 0.01, 5)).unwrap();
+        let mut instants = drive(&truth, SIDE, Way::Circle(6.0), 120, 12);
+        one_at_a_time(&mut instants);
+        for instant in &instants {
+            feed(&mut robot, instant, false);
+            ambiguous += usize::from(robot.hypotheses() > 1);
+        }
+        let learned = robot.learned_noise().unwrap();
+        let std = learned.sensors.iter().find(|of| of.sensor == 1).unwrap().std;
+        assert!(std[..2].iter().all(|s| (0.7..1.4).contains(&(s * told))), "told {told}: {std:?}");
+    }
+    assert!(ambiguous > 100, "{ambiguous}");
+}
+
+#[test]
 fn where_every_reading_is_clear_identities_change_nothing() {
     let truth = landmarks(SIDE, 3);
     let instants = drive(&truth, SIDE, Way::Circle(6.0), 100, 7);
