@@ -70,6 +70,6 @@ mod reduce;
 mod tests;
 mod work;
 
-pub use parts::{Parts, Status};
+pub use parts::{Parts, Snapshot, Status};
 pub use problem::SolveError;
 pub use work::Worker;

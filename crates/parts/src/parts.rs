@@ -1,5 +1,7 @@
 //! A filter's map, part by part.
 
+mod whole;
+
 use super::ask::near;
 use super::near::{Near, Room};
 use super::part::{Gaussian, Part};
@@ -7,10 +9,11 @@ use super::problem::{FULLY, NEARLY, Placed, Problem, Solution, SolveError, Start
 use super::work::{Job, Worker};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
-use lienav_slam::{CompositionError, Landmark, LocalMap, MapMode, PoseEstimate, Slam, Step, TimeJump};
-use nalgebra::{Matrix2, Vector2};
+use lienav_slam::{CompositionError, Config, LocalMap, MapMode, PoseEstimate, Slam, Step, TimeJump};
+use nalgebra::Vector2;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+pub use whole::Snapshot;
 
 /// As many are carried from a part to the next until more are asked for.
 const CARRIED: usize = 48;
@@ -160,6 +163,14 @@ impl Parts {
         };
         parts.forget(slam);
         Ok(Some(parts))
+    }
+
+    /// Whether a filter with these settings goes on in parts; for settings that change while it runs.
+    ///
+    /// # Errors
+    /// `map.mode` is not `mapping`.
+    pub fn check(&self, config: &Config) -> Result<(), CompositionError> {
+        if config.map.mode == MapMode::Mapping { Ok(()) } else { Err(KNOWN_MAP) }
     }
 
     /// Forgets all parts; call it when the filter was reset. The first part begins where the configuration has the start.
@@ -381,9 +392,13 @@ impl Parts {
         let most = MERGED * self.local_features;
         // The solution before the one in force has to be gone before there is a third.
         let old = self.old.take();
+        // A robot shows its map, and computes the covariances for that where they delay nothing.
+        let is_shown = self.worker == Worker::Thread;
         let work = move || {
             drop(old);
-            problem.reduced(most).solve()
+            let mut solution = problem.reduced(most).solve()?;
+            solution.covariances = is_shown.then(|| solution.covariances());
+            Ok(solution)
         };
         self.solving = Some((due, Job::new(self.worker, work)));
     }
@@ -424,37 +439,20 @@ impl Parts {
             slam.begin_part();
         }
         (self.solving, self.asking, self.solved, self.answer) = (None, None, None, None);
-        self.problem.tolerance = FULLY;
-        if !self.problem.parts.is_empty() {
-            match self.problem.solve() {
-                Ok(solution) => self.take_solution(solution),
-                Err(error) => (self.status.failed, self.status.failure) = (self.status.failed + 1, Some(error)),
-            }
+        if let Err(error) = self.solve_fully() {
+            (self.status.failed, self.status.failure) = (self.status.failed + 1, Some(error));
         }
-        self.problem.tolerance = NEARLY;
     }
 
-    /// The landmarks of the solution in force, with their covariances in the map frame.
-    pub fn landmarks(&self) -> Vec<Landmark> {
-        let Some(solution) = &self.solution else { return Vec::new() };
-        let marginals = solution.factor.marginals();
-        let landmark = |(number, position): (usize, &Vector2<f64>)| {
-            let (id, last_seen, observations) = self.seen[number];
-            let covariance = &marginals[solution.bases.len() + number];
-            let covariance = if covariance.nrows() == 2 {
-                covariance.fixed_view::<2, 2>(0, 0).into_owned()
-            } else {
-                Matrix2::zeros()
-            };
-            (self.numbers.get(&id) == Some(&number)).then_some(Landmark {
-                id,
-                position: *position,
-                covariance,
-                last_seen,
-                observations,
-            })
-        };
-        solution.landmarks.iter().enumerate().filter_map(landmark).collect()
+    /// Solves all closed parts to the end.
+    fn solve_fully(&mut self) -> Result<(), SolveError> {
+        if self.problem.parts.is_empty() {
+            return Ok(());
+        }
+        self.problem.tolerance = FULLY;
+        let solved = self.problem.solve();
+        self.problem.tolerance = NEARLY;
+        solved.map(|solution| self.take_solution(solution))
     }
 }
 

@@ -5,7 +5,7 @@ use super::order::Order;
 use super::part::{At, Part};
 use lienav_lie::Se2;
 use lienav_map::SpatialHash;
-use nalgebra::{DMatrix, DVector, Matrix3, Vector2, Vector3};
+use nalgebra::{DMatrix, DVector, Matrix2, Matrix3, Vector2, Vector3};
 use std::sync::Arc;
 
 /// Iterations of Gauss and Newton, at most.
@@ -110,6 +110,8 @@ pub struct Solution {
     pub closed: usize,
     /// Of the normal equations: bases first, then landmarks.
     pub factor: Factor,
+    /// The covariance of each landmark, m², where that was asked for.
+    pub covariances: Option<Vec<Matrix2<f64>>>,
     /// Landmarks by their place.
     pub hash: SpatialHash,
     /// How often the normal equations were factored.
@@ -132,6 +134,18 @@ pub enum SolveError {
 impl From<NotPositive> for SolveError {
     fn from(NotPositive: NotPositive) -> Self {
         Self::NotPositive
+    }
+}
+
+impl Solution {
+    /// The covariance of each landmark, m²; zeros for one that no part has.
+    pub fn covariances(&self) -> Vec<Matrix2<f64>> {
+        let marginals = self.factor.marginals();
+        let of = |marginal: &DMatrix<f64>| match marginal.nrows() {
+            2 => marginal.fixed_view::<2, 2>(0, 0).into_owned(),
+            _ => Matrix2::zeros(),
+        };
+        marginals[self.bases.len()..].iter().map(of).collect()
     }
 }
 
@@ -186,7 +200,18 @@ impl Problem {
             if decrease <= self.tolerance.max(ROUNDING * cost) {
                 let hash = SpatialHash::new(&landmarks);
                 let (parts, closed) = (self.parts.clone(), self.closed);
-                return Ok(Solution { bases, landmarks, parts, closed, factor, hash, iterations: iteration, cost });
+                let covariances = None;
+                return Ok(Solution {
+                    bases,
+                    landmarks,
+                    covariances,
+                    parts,
+                    closed,
+                    factor,
+                    hash,
+                    iterations: iteration,
+                    cost,
+                });
             }
         }
         Err(SolveError::NotConverged)

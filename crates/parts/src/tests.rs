@@ -10,7 +10,7 @@ use nalgebra::{Matrix2, Matrix3, SMatrix, Vector2, Vector3};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Normal};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Five parts that agree on where everything is: neighbours share landmarks, and the first and the last do.
@@ -237,6 +237,41 @@ fn the_pose_is_consistent_also_after_the_loop() {
     }
     let (all, after) = (sum / count, after / count);
     assert!((1.9..4.4).contains(&all) && (1.9..4.4).contains(&after), "{all} {after}");
+}
+
+/// What is saved and shown while the robot drives changes nothing, and is the map: at the end the one of
+/// [`Parts::finish`], to the last bit.
+#[test]
+fn the_map_can_be_had_at_any_time() {
+    let mut world = World::new(4, 0.05);
+    let mut slam = of_parts(world.config(8));
+    let mut parts = Parts::new(&slam, Worker::Thread).unwrap().unwrap();
+    assert_eq!((parts.known(&slam).len(), parts.snapshot(&slam).landmarks().map(|l| l.len())), (0, Ok(0)));
+    let (plain, ..) = run(4, 0.05, 8, Worker::InPlace);
+    let mut ids = HashSet::new();
+    for one in plain {
+        let step = world.advance(&mut slam).unwrap();
+        let local = slam.local().unwrap();
+        ids.extend((0..local.len()).filter(|i| local.is_landmark(*i)).map(|i| local.id(i)));
+        assert_eq!(parts.join(&mut slam, step), one);
+        if world.time < 20.0 || world.time > 125.0 {
+            let saved = parts.snapshot(&slam).landmarks().unwrap();
+            let known = parts.known(&slam);
+            for landmarks in [&saved, &known] {
+                let found: HashSet<u32> = landmarks.iter().map(|landmark| landmark.id).collect();
+                assert_eq!((landmarks.len(), &found), (ids.len(), &ids), "{}", world.time);
+                for landmark in landmarks {
+                    let off = landmark.position - World::post(landmark.id as usize);
+                    let nees = landmark.covariance.try_inverse().map(|inverse| off.dot(&(inverse * off)));
+                    assert!(nees.is_some_and(|nees| nees < 25.0), "{landmark:?} at {}", world.time);
+                }
+            }
+        }
+    }
+    let saved = parts.snapshot(&slam).landmarks().unwrap();
+    parts.finish(&mut slam);
+    assert_eq!(saved, parts.landmarks());
+    assert_eq!(saved, parts.known(&slam));
 }
 
 /// Fifty metres without a post: the robot is off by up to a metre and a tenth of a radian when it sees the first posts
