@@ -15,6 +15,7 @@ mod managed;
 mod map;
 mod nodes;
 mod outside;
+mod parts;
 mod peers;
 mod process;
 mod security;

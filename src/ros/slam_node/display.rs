@@ -8,7 +8,9 @@ use crate::ros::{qos, tf};
 use lienav_base::stamp::Stamp;
 use lienav_io::cloud::{FLOAT32, FLOAT64, UINT32};
 use lienav_lie::Se2;
+use lienav_parts::Parts;
 use lienav_slam::{Landmark, PoseEstimate, Slam};
+use nalgebra::Vector2;
 use r2r::geometry_msgs::msg::PoseStamped;
 use r2r::nav_msgs::msg::Path;
 use r2r::sensor_msgs::msg::{PointCloud2, PointField};
@@ -68,7 +70,12 @@ impl Display {
     ///
     /// # Errors
     /// ROS refuses.
-    pub fn show(&mut self, now: Instant, slam: &Slam, settings: &Settings) -> r2r::Result<()> {
+    pub fn show(
+        &mut self,
+        now: Instant,
+        (slam, parts): (&Slam, Option<&Parts>),
+        settings: &Settings,
+    ) -> r2r::Result<()> {
         if now < self.due {
             return Ok(());
         }
@@ -86,9 +93,13 @@ impl Display {
             self.path.publish(&path(&header, &self.poses))?;
         }
         if listeners[1] + listeners[2] > 0 {
-            let landmarks: Vec<Landmark> = slam.landmarks().collect();
+            let landmarks: Vec<Landmark> = match parts {
+                Some(parts) => parts.known(slam),
+                None => slam.landmarks().collect(),
+            };
             self.landmarks.publish(&cloud(&header, &landmarks))?;
-            let kinds = markers::sorted(slam, &landmarks);
+            let robot = self.poses.back().map_or(Vector2::zeros(), |(_, pose)| pose.p);
+            let kinds = markers::thinned(markers::sorted(slam, &landmarks), &robot);
             self.markers.publish(&self.shown.markers(&header, &kinds, settings.marker_probability))?;
         }
         Ok(())

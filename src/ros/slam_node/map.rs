@@ -5,7 +5,8 @@
 
 use lienav_io::files::remedy;
 use lienav_io::map_file::MapFile;
-use lienav_slam::{LandmarkMap, MapMode, SavedState, Slam};
+use lienav_parts::{Parts, Snapshot};
+use lienav_slam::{Landmark, LandmarkMap, MapLandmark, MapMode, SavedState, Slam};
 use r2r::ServiceRequest;
 use r2r::std_srvs::srv::Trigger;
 use std::collections::VecDeque;
@@ -33,21 +34,37 @@ enum Saved {
     Run(Box<SavedState>),
     /// A known map, with what was learned of it.
     Map(LandmarkMap),
+    /// All parts of a map.
+    Parts(Snapshot),
 }
 
 impl Saved {
-    fn of(slam: &Slam) -> Self {
+    fn of((slam, parts): (&Slam, Option<&Parts>)) -> Self {
+        if let Some(parts) = parts {
+            return Self::Parts(parts.snapshot(slam));
+        }
         match slam.config().map.mode {
             MapMode::Mapping => Self::Run(Box::new(slam.save())),
             MapMode::Localization | MapMode::Extend => Self::Map(slam.map()),
         }
     }
 
-    fn into_file(self) -> MapFile {
-        match self {
+    fn into_file(self) -> Result<MapFile, String> {
+        Ok(match self {
             Self::Run(saved) => MapFile::from(*saved),
             Self::Map(map) => MapFile { map, ..MapFile::default() },
-        }
+            Self::Parts(snapshot) => {
+                let landmarks = snapshot.landmarks().map_err(|error| error.to_string())?;
+                let landmark = |of: &Landmark| MapLandmark {
+                    id: of.id,
+                    class: 0,
+                    position: of.position,
+                    covariance: of.covariance,
+                };
+                let map = LandmarkMap { landmarks: landmarks.iter().map(landmark).collect(), joint: None };
+                MapFile { map, ..MapFile::default() }
+            }
+        })
     }
 }
 
@@ -88,8 +105,14 @@ impl Keeper {
     }
 
     /// Saves the map as it is now, `steps` steps after the start.
-    pub fn save(&mut self, slam: &Slam, steps: u64, (file, frame): (&str, &str), waiting: Option<Waiting>) {
-        let saved = Saved::of(slam);
+    pub fn save(
+        &mut self,
+        filter: (&Slam, Option<&Parts>),
+        steps: u64,
+        (file, frame): (&str, &str),
+        waiting: Option<Waiting>,
+    ) {
+        let saved = Saved::of(filter);
         (self.last, self.saved_steps) = (Instant::now(), steps);
         self.give(Job::Save { path: file.into(), frame: frame.to_owned(), saved }, waiting);
     }
@@ -165,9 +188,11 @@ fn perform(job: Job) -> Done {
             path.display()
         ))),
         Job::Save { path, frame, saved } => {
-            let file = MapFile { frame: Some(frame), ..saved.into_file() };
-            let written = file.write(&path).map(|()| file.map.landmarks.len());
-            Done::Saved(written.map_err(|error| format!("{}: {error}{}", path.display(), remedy(&error))))
+            let made = saved.into_file().map(|file| MapFile { frame: Some(frame), ..file });
+            Done::Saved(made.map_err(|error| format!("{}: {error}", path.display())).and_then(|file| {
+                let written = file.write(&path).map(|()| file.map.landmarks.len());
+                written.map_err(|error| format!("{}: {error}{}", path.display(), remedy(&error)))
+            }))
         }
         Job::Load { path } => Done::Loaded(read(&path)),
     }
@@ -245,11 +270,11 @@ mod tests {
         assert_eq!((said.as_str(), warnings.len()), ("2 landmarks; the pose stays as it was", 0));
         let mut keeper = Keeper::new();
         assert!(!keeper.is_due(0, 0.001) && !keeper.is_due(5, 0.0));
-        keeper.save(&slam, 5, (file, "map"), None);
+        keeper.save((&slam, None), 5, (file, "map"), None);
         keeper.finish();
         let Some((Done::Saved(Ok(2)), None)) = keeper.done() else { panic!("not saved") };
         assert!(!keeper.is_worth_it(5) && keeper.is_worth_it(6) && !keeper.is_busy());
-        (0..MOST_WAITING).for_each(|_| keeper.save(&slam, 5, (file, "map"), None));
+        (0..MOST_WAITING).for_each(|_| keeper.save((&slam, None), 5, (file, "map"), None));
         assert!(keeper.is_busy());
         keeper.hold(true);
         assert!(!keeper.is_worth_it(6));
@@ -275,7 +300,7 @@ mod tests {
         let (said, _) = take(&mut slam, survey("map"), "map").unwrap();
         assert_eq!(said, "2 landmarks; the robot is searched for");
         let mut keeper = Keeper::new();
-        keeper.save(&slam, 5, (path.to_str().unwrap(), "map"), None);
+        keeper.save((&slam, None), 5, (path.to_str().unwrap(), "map"), None);
         keeper.finish();
         assert_eq!(read(&path).unwrap().map.landmarks, survey("map").map.landmarks);
     }
@@ -286,7 +311,7 @@ mod tests {
         let path = folder.path().join("notes.txt");
         let slam = Slam::new(Config::default()).unwrap();
         let save = || {
-            let job = Job::Save { path: path.clone(), frame: "map".into(), saved: Saved::of(&slam) };
+            let job = Job::Save { path: path.clone(), frame: "map".into(), saved: Saved::of((&slam, None)) };
             let Done::Saved(result) = perform(job) else { panic!("something else was done") };
             result
         };

@@ -66,6 +66,24 @@ pub struct Drawn {
     covariance: Matrix2<f64>,
 }
 
+/// More are not drawn: rviz has to draw each anew, five times a second.
+const MOST: usize = 1000;
+
+/// All of them, or of more than [`MOST`] half as many that are nearest to the robot, and of the others those whose
+/// numbers are divisible by a power of two: always the same ones.
+pub fn thinned(mut drawn: Vec<Drawn>, robot: &Vector2<f64>) -> Vec<Drawn> {
+    if drawn.len() <= MOST {
+        return drawn;
+    }
+    let near = MOST / 2;
+    let distance = |one: &Drawn| (one.position - robot).norm_squared();
+    drawn.select_nth_unstable_by(near, |a, b| distance(a).total_cmp(&distance(b)));
+    let far = drawn.split_off(near);
+    let step = (far.len().div_ceil(MOST - near) as u32).next_power_of_two();
+    drawn.extend(far.into_iter().filter(|one| one.id % step == 0).take(MOST - near));
+    drawn
+}
+
 /// `landmarks`, which are those of `slam`, by what is known of them, and those that are lost.
 pub fn sorted(slam: &Slam, landmarks: &[Landmark]) -> Vec<Drawn> {
     let lost: Vec<Drawn> = slam
@@ -177,6 +195,28 @@ mod tests {
         let heading = 2.0 * shown.pose.orientation.z.atan2(shown.pose.orientation.w);
         let along = if axes[0] > axes[1] { heading } else { heading + std::f64::consts::FRAC_PI_2 };
         assert!((along - 0.6).sin().abs() < 1e-9, "{along}");
+    }
+
+    #[test]
+    fn of_a_large_map_all_that_is_near_is_drawn_and_always_the_same_of_the_rest() {
+        let row = |count: u32| {
+            let at = |id| Drawn {
+                position: Vector2::new(f64::from(id), 0.0),
+                ..drawn(Kind::Estimated, id, Matrix2::identity())
+            };
+            (0..count).map(at).collect::<Vec<_>>()
+        };
+        let ids = |count, robot| {
+            let drawn = thinned(row(count), &Vector2::new(robot, 0.0));
+            drawn.iter().map(|one| one.id).collect::<BTreeSet<_>>()
+        };
+        assert_eq!(ids(1000, 0.0).len(), 1000);
+        let (here, there) = (ids(10_000, 0.0), ids(10_000, 8000.0));
+        assert!(
+            here.len() <= MOST && (0..400).all(|id| here.contains(&id)) && (7800..8200).all(|id| there.contains(&id))
+        );
+        assert!((1000..7000).all(|id| here.contains(&id) == there.contains(&id)));
+        assert!((0..10_000 / 32).all(|k| here.contains(&(32 * k))), "the whole is seen");
     }
 
     #[test]

@@ -35,7 +35,7 @@ use super::stop::Stop;
 use super::type_description;
 use input::{Event, Request, Topic};
 use inputs::Inputs;
-use lienav_slam::{Config, FeatureKind, Slam};
+use lienav_slam::{Config, FeatureKind};
 use worker::Worker;
 
 /// Clouds of so many bytes may wait for the filter; those that wait for long are skipped anyway.
@@ -87,7 +87,7 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     if let Some(warning) = config.free_scale(kinds(&config, &settings)) {
         log.warn(warning);
     }
-    let mut slam = Slam::new(config).map_err(|e| ParameterError::Unusable(e.to_string()))?;
+    let (mut slam, parts) = worker::filter_of(config).map_err(|e| ParameterError::Unusable(e.to_string()))?;
     inputs.equip(&mut slam).map_err(|e| ParameterError::Unusable(e.to_string()))?;
     let clock = RosClock::of(&mut node, parameters::use_sim_time(&parameters)?)?;
 
@@ -101,7 +101,7 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     let empty = Queue::new(settings.queue_size);
     let queue = Topic::of_features().fold(empty, |queue, topic| queue.holding(topic.index(), MOST_CLOUDS));
     let follow_clock = clock_follower(clock.clone(), log.clone());
-    let fed = (slam, inputs);
+    let fed = ((slam, parts), inputs);
     let mut worker = Worker::of(&mut node, fed, parameters, settings, events, clock, managed, log.clone())?;
     parameters::declare_qos(worker.parameters(), &node, &log);
 

@@ -131,9 +131,14 @@ impl Window {
         }
     }
 
-    /// What there is to judge by, `silence` after the last odometry message.
-    pub fn evidence(&self, slam: &Slam, silence: Option<Duration>, demands: &QualitySettings) -> Evidence {
-        let predicted = slam.predicted();
+    /// What there is to judge by, with the pose at the newest odometry, `silence` after the last odometry message.
+    pub fn evidence(
+        &self,
+        slam: &Slam,
+        predicted: Option<PoseEstimate>,
+        silence: Option<Duration>,
+        demands: &QualitySettings,
+    ) -> Evidence {
         let add = |sum: Cloud, c: &Cloud| Cloud {
             used: sum.used + c.used,
             gated: sum.gated + c.gated,

@@ -30,6 +30,7 @@ use crate::ros::diagnostics::{Dropped, Findings, Level, Percentiles, Received, V
 use crate::ros::queue::Load;
 use lienav_io::bag::UNREADABLE;
 use lienav_io::convert::Refusal;
+use lienav_parts::Status;
 use lienav_slam::{AssociationTally, CalibrationEstimate, Counts, DropReason, GlobalLocalization, Verdict};
 use r2r::diagnostic_msgs::msg::DiagnosticStatus;
 use std::time::Duration;
@@ -98,6 +99,8 @@ pub struct Report {
     pub calibration: Vec<CalibrationEstimate>,
     /// Features in the map.
     pub map_features: usize,
+    /// What became of the parts of the map, where it is made in parts.
+    pub parts: Option<Status>,
     /// What association without identities did so far.
     pub association: AssociationTally,
     /// How far the search for the robot in the known map is; `None` if its pose is known.
@@ -256,6 +259,15 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
             "the map is full: raise map.max_features, set map.forget_after_s, or set map.when_full to drop_oldest",
         );
     }
+    if let (Some(parts), Some(was)) = (&now.parts, &before.parts) {
+        if let Some(error) = parts.failure.filter(|_| parts.failed > was.failed) {
+            findings.warn(format!("the parts of the map were not joined, the last map stays in force: {error}"));
+        }
+        let without_room = parts.without_room.saturating_sub(was.without_room);
+        if without_room > 0 {
+            findings.warn(format!("the map has no room for {without_room} landmarks: raise map.max_features"));
+        }
+    }
     if let Some(problem) = &now.map_problem {
         findings.warn(format!("the file of the map: {problem}"));
     }
@@ -298,6 +310,14 @@ pub fn status(name: &str, before: &Report, now: &Report, others: impl FnOnce(&mu
     values.say("observations.used", now.observations_used);
     values.say("observations.rejected", now.observations_rejected);
     values.say("map.features", now.map_features);
+    if let Some(parts) = &now.parts {
+        values.say("map.parts", parts.parts);
+        values.say("map.parts.kept", parts.kept);
+        values.say("map.parts.joined", parts.solved_parts);
+        values.say("map.parts.age_clouds", parts.age_clouds);
+        values.say("map.parts.failed", parts.failed);
+        values.say("map.parts.moved", parts.moved);
+    }
     values.say("map.saves", now.map_saves);
     let AssociationTally { clouds, confirmed, dropped, merged, loops, searched } = now.association;
     if clouds > 0 {

@@ -6,7 +6,8 @@ use super::report::{self, Report, Search};
 use crate::ros::diagnostics::{Dropped, Percentiles, Received};
 use crate::ros::queue::Load;
 use lienav_base::stamp::Stamp;
-use lienav_slam::{Slam, Step};
+use lienav_parts::Parts;
+use lienav_slam::{PoseEstimate, Slam, Step};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -109,7 +110,7 @@ impl Tally {
         &mut self,
         name: &str,
         now: Instant,
-        slam: &Slam,
+        (slam, parts, predicted): (&Slam, Option<&Parts>, Option<PoseEstimate>),
         inputs: &Inputs,
         load: &Load<{ Topic::COUNT }>,
         max_latency_s: f64,
@@ -135,7 +136,8 @@ impl Tally {
             late_clouds: slam.late_clouds(),
             hypotheses: slam.hypotheses(),
             calibration: slam.calibration().collect(),
-            map_features: slam.landmarks().count(),
+            map_features: parts.map_or_else(|| slam.landmarks().count(), |parts| parts.count(slam)),
+            parts: parts.map(|parts| parts.status().clone()),
             association: slam.association(),
             search: slam.search().map(Search::of),
             map_saves: self.map_saves,
@@ -144,7 +146,7 @@ impl Tally {
             since_time_jump: self.last_time_jump.map(|at| now.saturating_duration_since(at)),
             use_imu: self.use_imu,
             standing_in: inputs.standing_in().map(str::to_owned),
-            std: slam.predicted().map(|e| (std(e.covariance.m11 + e.covariance.m22), std(e.covariance.m33))),
+            std: predicted.map(|e| (std(e.covariance.m11 + e.covariance.m22), std(e.covariance.m33))),
             latency_ms: Percentiles::of(&mut self.latency_ms),
             odometry_latency_ms: Percentiles::of(&mut self.odometry_latency_ms),
             waited_ms: load.oldest.map_or(0.0, |at| now.saturating_duration_since(at).as_secs_f64() * 1e3),

@@ -1,6 +1,7 @@
 //! The thread that computes: receive, convert, check, step, publish.
 
 mod feed;
+mod joined;
 mod managed;
 mod maps;
 
@@ -23,12 +24,14 @@ use crate::ros::qos;
 use crate::ros::qos_overrides::publisher;
 use crate::ros::queue::{Next, Queue};
 use crate::ros::stop::Stop;
+pub use joined::filter_of;
 use lienav_base::stamp::Stamp;
 use lienav_io::convert::{self, Refusal};
 use lienav_io::geodesy::Datum;
 use lienav_io::messages;
 use lienav_lie::Se2;
-use lienav_slam::{DropReason, MapMode, Slam, Step, TimeJump};
+use lienav_parts::Parts;
+use lienav_slam::{Config, DropReason, MapMode, Slam, Step, TimeJump};
 use r2r::diagnostic_msgs::msg::DiagnosticStatus;
 use r2r::std_srvs::srv::{SetBool, Trigger};
 use r2r::{Node, Publisher};
@@ -43,6 +46,8 @@ pub type Inputs = Queue<Request, Message, { Topic::COUNT }>;
 /// The filter with all that surrounds it.
 pub struct Worker {
     slam: Slam,
+    /// What joins the parts of the map, where it is made in parts.
+    parts: Option<Parts>,
     inputs: inputs::Inputs,
     parameters: Parameters,
     settings: Settings,
@@ -85,7 +90,7 @@ impl Worker {
     #[allow(clippy::too_many_arguments)]
     pub fn of(
         node: &mut Node,
-        (mut slam, inputs): (Slam, inputs::Inputs),
+        ((mut slam, parts), inputs): ((Slam, Option<Parts>), inputs::Inputs),
         parameters: Parameters,
         settings: Settings,
         events: Events,
@@ -111,6 +116,7 @@ impl Worker {
             autostart,
             is_switched_on: true,
             slam,
+            parts,
             inputs,
             parameters,
             settings,
@@ -198,6 +204,13 @@ impl Worker {
             Ok(converted) => converted,
             Err(refusal) => return self.refuse("initialpose", &refusal),
         };
+        if self.parts.is_some() {
+            // The parts would have to move with it.
+            return self.log.warn(
+                "initialpose: a map in parts (map.local_features) stays where it began; ~/reset begins another one at \
+                 initial.x_m, initial.y_m and initial.yaw_rad",
+            );
+        }
         match self.slam.set_pose(pose, &covariance) {
             Ok(()) => self.log.info(&format!("set to x {:.3} y {:.3} yaw {:.3}", pose.p.x, pose.p.y, pose.theta)),
             Err(reason) => self.drop("initialpose", reason),
@@ -210,7 +223,7 @@ impl Worker {
         loop {
             let was_searching = self.slam.search().is_some();
             let begun = Instant::now();
-            let Some(step) = self.slam.poll() else { return };
+            let Some(step) = self.polled() else { return };
             let ended = Instant::now();
             self.tally.step(&step, ended - begun);
             self.log.debug(|| describe(&step));
@@ -238,7 +251,7 @@ impl Worker {
 
     /// The estimate carried on to the odometry of `stamp`, if that is the newest.
     fn publish_prediction(&mut self, stamp: Stamp, base_in_odom: Option<Se2>, has_pose: bool) {
-        let Some(estimate) = self.slam.predicted().filter(|e| e.stamp == stamp) else { return };
+        let Some(estimate) = self.predicted().filter(|e| e.stamp == stamp) else { return };
         let published = self.outputs.predicted(&estimate);
         self.log.sent(published);
         match base_in_odom {
@@ -312,6 +325,7 @@ impl Worker {
             }),
             Request::Reset(request) => {
                 self.slam.reset();
+                self.forget_parts();
                 self.outputs.restart();
                 self.inputs.restart();
                 self.restart_local();
@@ -358,10 +372,12 @@ impl Worker {
 
     fn answer_about_parameters(&mut self, request: crate::ros::parameters::Request) -> r2r::Result<()> {
         let before = self.parameters.clone();
-        let (slam, settings, clock) = (&mut self.slam, &mut self.settings, &self.clock);
+        let Self { slam, parts, settings, clock, .. } = self;
         request.answer(&mut self.parameters, |changed| {
             let node_settings: Settings = changed.read(SPECS).map_err(|e| e.to_string())?;
-            slam.reconfigure(changed.read(lienav_slam::SPECS).map_err(|e| e.to_string())?)?;
+            let config: Config = changed.read(lienav_slam::SPECS).map_err(|e| e.to_string())?;
+            parts.as_ref().map_or(Ok(()), |parts| parts.check(&config)).map_err(|e| e.to_string())?;
+            slam.reconfigure(config)?;
             clock.simulate(use_sim_time(changed).map_err(|e| e.to_string())?);
             *settings = node_settings;
             Ok(())
@@ -378,12 +394,13 @@ impl Worker {
                 self.judged_steps = self.tally.steps();
                 self.say_quality(queue, false);
             }
-            let shown = self.display.show(now, &self.slam, &self.settings);
+            let shown = self.display.show(now, (&self.slam, self.parts.as_ref()), &self.settings);
             self.log.sent(shown);
         }
         if self.diagnostics.is_due(now) {
             let (name, limit) = (self.diagnostics.node(), self.settings.max_latency_s);
-            let status = self.tally.status(name, now, &self.slam, &self.inputs, &queue.load(), limit);
+            let filter = (&self.slam, self.parts.as_ref(), self.predicted());
+            let status = self.tally.status(name, now, filter, &self.inputs, &queue.load(), limit);
             let quality = self.lifecycle.is_active().then(|| self.say_quality(queue, true)).flatten();
             let said = [Some(self.lifecycle.with_state(status)), quality].into_iter().flatten().collect();
             let published = self.diagnostics.publish(&self.clock, said);
@@ -396,7 +413,7 @@ impl Worker {
         let load = queue.load();
         let heard = Topic::of_odometry().filter_map(|topic| load.heard[topic.index()]).max();
         let silence = heard.map(|at| at.elapsed());
-        let evidence = self.quality.evidence(&self.slam, silence, &self.settings.quality);
+        let evidence = self.quality.evidence(&self.slam, self.predicted(), silence, &self.settings.quality);
         let (quality, status) = evidence.status(self.diagnostics.node());
         if !(self.quality.is_news(quality) || is_due) {
             return None;

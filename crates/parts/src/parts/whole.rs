@@ -48,6 +48,13 @@ impl Parts {
         known
     }
 
+    /// How many landmarks there are, in closed parts and in the open one.
+    pub fn count(&self, slam: &Slam) -> usize {
+        let Some(local) = slam.local() else { return self.seen.len() };
+        let is_new = |i: &usize| local.is_landmark(*i) && !self.numbers.contains_key(&local.id(*i));
+        self.seen.len() + (0..local.len()).filter(is_new).count()
+    }
+
     /// All parts as they are now, the open one with them, for a map that is made of them elsewhere: in the thread that
     /// saves it. The filter and its parts go on as if nothing had been asked.
     pub fn snapshot(&self, slam: &Slam) -> Snapshot {

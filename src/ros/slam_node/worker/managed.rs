@@ -1,11 +1,11 @@
 //! The worker as a managed node: what becomes of the filter when the state of the node changes.
 
+use super::filter_of;
 use super::{Request, Worker};
 use crate::ros::lifecycle::{Action, Lifecycle, Managed, begin, table};
 use crate::ros::slam_node::MapSettings;
 use crate::ros::slam_node::quality::Window;
 use lienav_base::stamp::Stamp;
-use lienav_slam::Slam;
 use r2r::std_srvs::srv::{SetBool, Trigger};
 
 impl Managed for Worker {
@@ -68,16 +68,17 @@ impl Worker {
     /// itself.
     fn clean_up(&mut self) -> Result<(), String> {
         // It was checked when it was set.
-        let mut fresh = Slam::new(self.slam.config().clone()).map_err(|error| error.to_string())?;
+        let (mut fresh, parts) = filter_of(self.slam.config().clone()).map_err(|error| error.to_string())?;
         let MapSettings { file, autosave_s } = &self.settings.map;
         let steps = self.tally.steps();
         if !file.is_empty() && *autosave_s > 0.0 && self.keeper.is_worth_it(steps) {
-            self.keeper.save(&self.slam, steps, (file, &self.settings.map_frame), None);
+            let filter = (&self.slam, self.parts.as_ref());
+            self.keeper.save(filter, steps, (file, &self.settings.map_frame), None);
         }
         self.inputs.equip(&mut fresh).map_err(|error| error.to_string())?;
         self.inputs.restart();
         fresh.set_enabled(false);
-        self.slam = fresh;
+        (self.slam, self.parts) = (fresh, parts);
         self.is_switched_on = true;
         if let Some(local) = &mut self.local {
             local.forget();

@@ -24,7 +24,7 @@ impl Worker {
     pub(super) fn save_map(&mut self, request: Waiting) {
         if let Some(request) = self.with_file(request) {
             let (file, frame) = (&self.settings.map.file, &self.settings.map_frame);
-            self.keeper.save(&self.slam, self.tally.steps(), (file, frame), Some(request));
+            self.keeper.save((&self.slam, self.parts.as_ref()), self.tally.steps(), (file, frame), Some(request));
         }
     }
 
@@ -55,7 +55,8 @@ impl Worker {
         let MapSettings { file, autosave_s } = &self.settings.map;
         let is_frozen = self.slam.config().map.mode == MapMode::Localization;
         if !file.is_empty() && !is_frozen && self.keeper.is_due(self.tally.steps(), *autosave_s) {
-            self.keeper.save(&self.slam, self.tally.steps(), (file, &self.settings.map_frame), None);
+            let filter = (&self.slam, self.parts.as_ref());
+            self.keeper.save(filter, self.tally.steps(), (file, &self.settings.map_frame), None);
         }
         while let Some((done, waiting)) = self.keeper.done() {
             match done {
@@ -81,7 +82,13 @@ impl Worker {
 
     /// Takes a map that was read, between two steps; without one, the node goes on with what it has.
     fn take_map(&mut self, read: Result<MapFile, String>, waiting: Option<Waiting>) {
-        let taken = read.and_then(|file| map::take(&mut self.slam, file, &self.settings.map_frame));
+        let whole = |file: MapFile| match &self.parts {
+            None => Ok(file),
+            Some(_) => Err("a map in parts (map.local_features) begins empty; the file stays as it is until \
+                            ~/save_map is called. To drive in a known map, set map.local_features to 0"
+                .to_owned()),
+        };
+        let taken = read.and_then(whole).and_then(|file| map::take(&mut self.slam, file, &self.settings.map_frame));
         self.keeper.hold(taken.is_err());
         let result = match taken {
             Ok((said, warnings)) => {
@@ -117,7 +124,8 @@ impl Worker {
         let MapSettings { file, autosave_s } = &self.settings.map;
         let steps = self.tally.steps();
         if !file.is_empty() && *autosave_s > 0.0 && self.keeper.is_worth_it(steps) {
-            self.keeper.save(&self.slam, steps, (file, &self.settings.map_frame), None);
+            let filter = (&self.slam, self.parts.as_ref());
+            self.keeper.save(filter, steps, (file, &self.settings.map_frame), None);
         }
         self.keeper.finish();
         self.keep_map();

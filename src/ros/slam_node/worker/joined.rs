@@ -1,0 +1,52 @@
+//! The filter where its map is made in parts: what is published, shown and saved is of all of them.
+
+use super::Worker;
+use lienav_parts::{Parts, Worker as Place};
+use lienav_slam::{Config, ConfigError, PoseEstimate, Slam, Step};
+
+/// The filter of these settings, and what joins the parts of its map where that is made in parts.
+///
+/// # Errors
+/// Settings that cannot be used.
+pub fn filter_of(config: Config) -> Result<(Slam, Option<Parts>), ConfigError> {
+    let slam = match config.map.local_features {
+        0 => Slam::new(config)?,
+        _ => Slam::of_parts(config.validate()?, config)?,
+    };
+    let parts = Parts::new(&slam, Place::Thread)?;
+    Ok((slam, parts))
+}
+
+impl Worker {
+    /// The next cloud, processed: its pose is in the map.
+    pub(super) fn polled(&mut self) -> Option<Step> {
+        let step = self.slam.poll()?;
+        let Some(parts) = &mut self.parts else { return Some(step) };
+        let before = parts.status().clone();
+        let step = parts.join(&mut self.slam, step);
+        let status = parts.status();
+        if status.moved > before.moved {
+            let count = status.moved - before.moved;
+            self.log.warn(&format!("{count} landmarks are elsewhere than earlier parts of the map have them"));
+        }
+        if let Some(error) = status.failure.filter(|_| status.failed > before.failed) {
+            self.log.error(&format!("the parts of the map were not joined, the last map stays in force: {error}"));
+        }
+        Some(step)
+    }
+
+    /// The pose in the map at the newest odometry.
+    pub(super) fn predicted(&self) -> Option<PoseEstimate> {
+        match &self.parts {
+            Some(parts) => parts.predicted(&self.slam),
+            None => self.slam.predicted(),
+        }
+    }
+
+    /// The filter was reset, and begins another map.
+    pub(super) fn forget_parts(&mut self) {
+        if let Some(parts) = &mut self.parts {
+            parts.forget(&self.slam);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+"""A map in parts in a running slam_node: its poses, what it shows, what it saves, and what it refuses.
+
+usage: parts.py SLAM_NODE FOLDER
+"""
+
+import math
+import signal
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import rclpy
+import yaml
+from peer import SPEED, STEP_NS, Peer, cloud
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import SetParameters
+from sensor_msgs.msg import PointCloud2
+from std_srvs.srv import Trigger
+
+PROGRAM, FOLDER = sys.argv[1], Path(sys.argv[2])
+file, log = FOLDER / 'row.yaml', FOLDER / 'log'
+# On both sides of the way.
+POSTS = {i: (1.5 * i, 2.0 if i % 2 else -2.5) for i in range(60)}
+
+
+class Row(Peer):
+    """A robot in a row of posts, of which it sees those within 6 m."""
+
+    def seen(self, ns=None, **kwargs):
+        """A cloud of what is near."""
+        near = [(i, x - self.x, y) for i, (x, y) in POSTS.items() if math.hypot(x - self.x, y) < 6.0]
+        rows = [(i, math.hypot(x, y), math.atan2(y, x)) for i, x, y in near]
+        return cloud(self.now_ns if ns is None else ns, rows, **kwargs)
+
+
+def start(*arguments):
+    """slam_node, heard."""
+    words = [word for argument in arguments for word in ('-p', argument)]
+    process = subprocess.Popen([PROGRAM, '--ros-args', *words], stderr=open(log, 'ab'), stdout=subprocess.DEVNULL)
+    row.connect()
+    return process
+
+
+def end(process):
+    """Ask it to end."""
+    process.send_signal(signal.SIGINT)
+    assert process.wait(10.0) == 0
+    row.until(lambda: not row.odom.get_subscription_count(), 'the end of the node')
+    assert 'panicked' not in log.read_text(), log.read_text()
+
+
+def call(kind, name, **fields):
+    """Call a service of the node."""
+    client = row.create_client(kind, f'slam_node/{name}')
+    assert client.wait_for_service(5.0), name
+    future = client.call_async(kind.Request(**fields))
+    rclpy.spin_until_future_complete(row, future, timeout_sec=5.0)
+    row.destroy_client(client)
+    return future.result()
+
+
+def metres(distance):
+    """Drive so far."""
+    row.drive(round(distance / (row.speed * STEP_NS * 1e-9)))
+
+
+def check_map(landmarks, count, tolerance):
+    """These are posts, where they are."""
+    assert len(landmarks) == count, (len(landmarks), count)
+    for i, (x, y) in landmarks.items():
+        assert math.hypot(x - POSTS[i][0], y - POSTS[i][1]) < tolerance, (i, x, y, POSTS[i])
+
+
+def shown():
+    """The landmarks of the newest cloud on landmarks."""
+    message = clouds[-1]
+    offsets = {field.name: field.offset for field in message.fields}
+    data, found = bytes(message.data), {}
+    for k in range(message.width):
+        at = k * message.point_step
+        [i] = struct.unpack_from('<I', data, at + offsets['id'])
+        found[i] = struct.unpack_from('<dd', data, at + offsets['x_m'])
+    return found
+
+
+rclpy.init()
+row = Row()
+row.speed = SPEED
+clouds = []
+row.create_subscription(PointCloud2, 'landmarks', clouds.append, 10)
+
+PARTS = ('map.local_features:=12', f'map.file:={file}', 'sensor.range_std_m:=0.01', 'sensor.bearing_std_rad:=0.005')
+node = start(*PARTS)
+metres(40.0)
+row.check_pose('in the row', tolerance=0.05)
+_, _, values = row.next_status()
+count = sum(x < 46.0 and math.hypot(max(x - 40.0, 0.0), y) < 6.0 for x, y in POSTS.values())
+assert int(values['map.parts']) >= 2 and int(values['map.features']) == count, values
+assert values['map.parts.failed'] == values['map.parts.moved'] == '0', values
+row.until(lambda: clouds and clouds[-1].width == count, f'{count} landmarks, and not {clouds and clouds[-1].width}')
+check_map(shown(), count, 0.1)
+
+# Saved with the open part, and the run goes on.
+answer = call(Trigger, 'save_map')
+assert answer.success and f'{count} landmarks saved' in answer.message, answer
+saved = yaml.safe_load(file.read_text())
+check_map({of['id']: (of['x_m'], of['y_m']) for of in saved['landmarks']}, count, 0.1)
+metres(2.0)
+row.check_pose('after it was saved', tolerance=0.05)
+
+# A map in parts is made, and not driven in.
+value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value='localization')
+[result] = call(SetParameters, 'set_parameters', parameters=[Parameter(name='map.mode', value=value)]).results
+assert not result.successful and 'map.local_features' in result.reason, result
+answer = call(Trigger, 'load_map')
+assert not answer.success and 'map.local_features' in answer.message, answer
+
+# Begun anew.
+assert call(Trigger, 'reset').success
+row.start(2_000 * 1_000_000_000, x=0.0)
+metres(4.0)
+row.check_pose('after a reset', tolerance=0.05)
+assert int(row.next_status()[2]['map.parts']) == 0
+end(node)
+
+# The next run with the same file does not touch it by itself, and a robot without parts drives in it.
+before = file.read_bytes()
+node = start(*PARTS, 'map.autosave_s:=0.5')
+row.start(3_000 * 1_000_000_000, x=0.0)
+metres(4.0)
+end(node)
+assert file.read_bytes() == before and 'begins empty' in log.read_text(), log.read_text()
+node = start(f'map.file:={file}', 'map.mode:=localization')
+row.start(4_000 * 1_000_000_000, x=0.0)
+metres(10.0)
+row.check_pose('in the map that was made in parts', tolerance=0.05)
+assert int(row.next_status()[2]['map.features']) > 0
+end(node)
+print(f'{count} posts in parts of 12')
