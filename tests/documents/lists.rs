@@ -93,6 +93,11 @@ pub const ELSEWHERE: &[(&str, &str, &str)] = &[
     ("lienav evaluate --live", "tests/ros/bags.rs", "\"evaluate\", \"--live\", \"--page\""),
     ("ros2 launch lienav", "tests/launch_files.py", "test_every_call_in_a_document_starts_what_it_says"),
     ("ros2 run lienav lienav map info", "tests/colcon.rs", "install.join(\"lienav/lib/lienav\")"),
+    (
+        "ros2 run lienav slam_node --ros-args -p map.local_features:=50",
+        "tests/ros/parts.py",
+        "'map.local_features:=12'",
+    ),
     ("ros2 service call /slam_node/save_map", "tests/ros/map.py", "call(Trigger, 'save_map')"),
     ("ros2 lifecycle set", "tests/ros/lifecycle.py", "ChangeState"),
     ("ros2 security create_keystore", "tests/ros/security.py", "security('create_keystore', keystore)"),
