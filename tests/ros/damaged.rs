@@ -66,8 +66,17 @@ fn damaged_messages_from_topics_and_from_a_bag_are_dropped_for_the_same_reasons(
 
     assert!(live.remove(NODE_ALONE).is_some(), "two poses are of no use");
     // What cannot be read, and what the filter can say of a message or an observation by itself; attitude_node alone
-    // needs an acceleration, a bag is read without transforms, and damaged fixes are sent by outside.py.
-    let elsewhere = ["no_linear_acceleration", "no_transform", "tilted_sensor", "bad_transform", "no_fix", "bad_fix"];
+    // needs an acceleration, a bag is read without transforms, damaged fixes are sent by outside.py, and tags in
+    // images by inputs.py.
+    let elsewhere = [
+        "no_linear_acceleration",
+        "no_transform",
+        "tilted_sensor",
+        "bad_transform",
+        "no_fix",
+        "bad_fix",
+        "no_camera_info",
+    ];
     let reasons = Refusal::WORDS.into_iter().filter(|word| !elsewhere.contains(word)).chain([
         UNREADABLE,
         "not_finite",
