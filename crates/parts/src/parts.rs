@@ -256,9 +256,11 @@ impl Parts {
         Step { estimate, features: self.seen.len(), ..step }
     }
 
-    /// The pose at the newest odometry.
+    /// The pose at the newest odometry; before the first cloud, the start carried on to it.
     pub fn predicted(&self, slam: &Slam) -> Option<PoseEstimate> {
-        slam.carried_ahead(self.estimate.as_ref()?)
+        let ahead = slam.predicted()?;
+        let start = || PoseEstimate { pose: self.start.pose(), covariance: self.start.covariance(), ..ahead };
+        slam.carried_ahead(&self.estimate.unwrap_or_else(start))
     }
 
     /// How far the robot sees, and whether it sees landmarks that the closed parts know and were not asked for.
@@ -397,7 +399,7 @@ impl Parts {
         let work = move || {
             drop(old);
             let mut solution = problem.reduced(most).solve()?;
-            solution.covariances = is_shown.then(|| solution.covariances());
+            solution.covariances = is_shown.then(|| solution.landmark_covariances());
             Ok(solution)
         };
         self.solving = Some((due, Job::new(self.worker, work)));

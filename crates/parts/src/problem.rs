@@ -110,8 +110,8 @@ pub struct Solution {
     pub closed: usize,
     /// Of the normal equations: bases first, then landmarks.
     pub factor: Factor,
-    /// The covariance of each landmark, m², where that was asked for.
-    pub covariances: Option<Vec<Matrix2<f64>>>,
+    /// [`Solution::landmark_covariances`], where these were asked for.
+    pub covariances: Option<Vec<Option<Matrix2<f64>>>>,
     /// Landmarks by their place.
     pub hash: SpatialHash,
     /// How often the normal equations were factored.
@@ -138,13 +138,11 @@ impl From<NotPositive> for SolveError {
 }
 
 impl Solution {
-    /// The covariance of each landmark, m²; zeros for one that no part has.
-    pub fn covariances(&self) -> Vec<Matrix2<f64>> {
+    /// The covariance of each landmark, m²; `None` of one that no part has.
+    pub fn landmark_covariances(&self) -> Vec<Option<Matrix2<f64>>> {
         let marginals = self.factor.marginals();
-        let of = |marginal: &DMatrix<f64>| match marginal.nrows() {
-            2 => marginal.fixed_view::<2, 2>(0, 0).into_owned(),
-            _ => Matrix2::zeros(),
-        };
+        let of =
+            |marginal: &DMatrix<f64>| (marginal.nrows() == 2).then(|| marginal.fixed_view::<2, 2>(0, 0).into_owned());
         marginals[self.bases.len()..].iter().map(of).collect()
     }
 }

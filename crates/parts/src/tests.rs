@@ -274,6 +274,26 @@ fn the_map_can_be_had_at_any_time() {
     assert_eq!(saved, parts.known(&slam));
 }
 
+/// A robot that has seen nothing yet is where it began, carried on by odometry.
+#[test]
+fn before_the_first_cloud_the_start_is_carried_on() {
+    let mut config = World::new(1, 0.1).config(8);
+    (config.initial.x_m, config.initial.yaw_rad) = (5.0, std::f64::consts::FRAC_PI_2);
+    config.initial.position_std_m = 0.3;
+    let mut slam = of_parts(config.clone());
+    let parts = Parts::new(&slam, Worker::InPlace).unwrap().unwrap();
+    config.map.local_features = 0;
+    let mut dense = Slam::new(config).unwrap();
+    for k in 0..=10 {
+        let stamp = Stamp::from_secs(0.1 * f64::from(k));
+        let odometry = Odometry { stamp, velocity: Vector2::new(1.0, 0.0), yaw_rate: 0.2, covariance: None };
+        [&mut slam, &mut dense].into_iter().for_each(|slam| slam.odometry(&odometry).unwrap());
+    }
+    let (one, other) = (parts.predicted(&slam).unwrap(), dense.predicted().unwrap());
+    assert!((one.pose.p - other.pose.p).norm() < 1e-9 && (one.pose.theta - other.pose.theta).abs() < 1e-9);
+    assert!((one.covariance - other.covariance).amax() < 1e-9 && one.stamp == other.stamp);
+}
+
 /// Fifty metres without a post: the robot is off by up to a metre and a tenth of a radian when it sees the first posts
 /// again, one after the other.
 #[test]

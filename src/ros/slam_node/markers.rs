@@ -79,8 +79,9 @@ pub fn thinned(mut drawn: Vec<Drawn>, robot: &Vector2<f64>) -> Vec<Drawn> {
     let distance = |one: &Drawn| (one.position - robot).norm_squared();
     drawn.select_nth_unstable_by(near, |a, b| distance(a).total_cmp(&distance(b)));
     let far = drawn.split_off(near);
-    let step = (far.len().div_ceil(MOST - near) as u32).next_power_of_two();
-    drawn.extend(far.into_iter().filter(|one| one.id % step == 0).take(MOST - near));
+    let every = |step: &u32| far.iter().filter(|one| one.id.is_multiple_of(*step)).count() <= MOST - near;
+    let step = (0..u32::BITS).map(|k| 1 << k).find(every).unwrap_or(u32::MAX);
+    drawn.extend(far.into_iter().filter(|one| one.id.is_multiple_of(step)));
     drawn
 }
 

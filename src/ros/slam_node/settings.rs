@@ -45,10 +45,10 @@ settings! {
         display_rate_hz: f64 = 5.0, within 0.1..=50.0, unit "Hz", runtime;
         /// Probability that a feature lies in its ellipse.
         marker_probability: f64 = 0.95, within 0.01..=0.9999, runtime;
-        /// Type of the messages on features: PointCloud2 (cloud), PoseArray (pose_array), and where built with them detections, apriltags.
+        /// Type on features: PointCloud2 (cloud), PoseArray (pose_array); where built in, detections or apriltags.
         ///
-        /// These are vision_msgs/Detection3DArray and apriltag_msgs/AprilTagDetectionArray, of the features with the names
-        /// of these packages.
+        /// These are vision_msgs/Detection3DArray and apriltag_msgs/AprilTagDetectionArray, of the features with the
+        /// names of these packages.
         features_message: FeaturesMessage = FeaturesMessage::Cloud, one_of FeaturesMessage::WORDS;
         /// Names of further sensors.
         ///

@@ -284,6 +284,7 @@ impl Worker {
         self.quality.restart();
         match self.slam.config().timing.on_jump_back {
             TimeJump::Reset => {
+                self.forget_parts();
                 self.display.clear();
                 self.log.warn("time jumped back: state and map were reset (timing.on_jump_back: reset)");
             }

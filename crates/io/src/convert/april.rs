@@ -6,9 +6,7 @@ use super::seat::Seat;
 use super::tags::TagCamera;
 use crate::messages::{AprilTagDetectionArray, CameraInfo, ImagePoint};
 use lienav_slam::{FeatureKind, Features, Observation};
-use nalgebra::{
-    Isometry3, Matrix3, Rotation3, SMatrix, SVector, Translation3, UnitQuaternion, Vector2, Vector3, Vector6,
-};
+use nalgebra::{Isometry3, Matrix3, Rotation3, SMatrix, SVector, Translation3, UnitQuaternion, Vector2, Vector6};
 
 /// Steps of the fit; from the homography it takes three or four.
 const MOST_STEPS: usize = 20;
@@ -36,12 +34,6 @@ impl Pinhole {
     /// The direction to a point of the image: (x, y) at depth 1.
     fn direction(&self, point: &ImagePoint) -> Vector2<f64> {
         (Vector2::new(point.x, point.y) - self.centre).component_div(&self.focal)
-    }
-
-    /// Where a point in the camera's frame is in the image; for tests and simulations.
-    pub fn image_of(&self, p: &Vector3<f64>) -> ImagePoint {
-        let x = (p.xy() / p.z).component_mul(&self.focal) + self.centre;
-        ImagePoint { x: x.x, y: x.y }
     }
 }
 
@@ -127,7 +119,8 @@ impl TagCamera {
 
 /// The tags of an image as a level sensor at [`Seat::mount`] would have seen them: positions with the covariance of
 /// [`TagCamera::covariance`], whose focal length is that of `camera`. What is not in front of the camera, too far away
-/// or too much from the side is left out; a negative number is no identity.
+/// or too much from the side is left out; a negative number is no identity. Corners that are no numbers make a reading
+/// that is none, for the filter to count.
 ///
 /// # Errors
 /// [`Refusal::BadStamp`].
@@ -139,6 +132,9 @@ pub fn april_tags(
     let stamp = stamp_of(&message.header.stamp)?;
     let tags = TagCamera { focal_px: (camera.focal.x * camera.focal.y).sqrt(), ..*tags };
     let observations = message.detections.iter().filter_map(|tag| {
+        if !tag.corners.iter().all(|corner| corner.x.is_finite() && corner.y.is_finite()) {
+            return Some(Observation::new(u32::try_from(tag.id).ok(), [f64::NAN; 2]));
+        }
         let pose = tags.locate(camera, &tag.corners)?;
         let (position, covariance) = seat.level_position(&pose.translation.vector, &tags.usable(&pose)?);
         let id = u32::try_from(tag.id).ok();
@@ -153,6 +149,7 @@ mod tests {
     use crate::convert::header;
     use crate::messages::AprilTagDetection;
     use lienav_base::stamp::Stamp;
+    use nalgebra::Vector3;
     use proptest::prelude::*;
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
@@ -174,7 +171,11 @@ mod tests {
     }
 
     fn corners(pose: &Isometry3<f64>, first: usize, back: bool) -> [ImagePoint; 4] {
-        let of = |k: usize| camera().image_of(&(pose * nalgebra::Point3::from(TAGS.corners()[k % 4])).coords);
+        let of = |k: usize| {
+            let p = (pose * nalgebra::Point3::from(TAGS.corners()[k % 4])).coords;
+            let x = (p.xy() / p.z).component_mul(&camera().focal) + camera().centre;
+            ImagePoint { x: x.x, y: x.y }
+        };
         [0, 1, 2, 3].map(|k| of(if back { first + 4 - k } else { first + k }))
     }
 
@@ -247,14 +248,20 @@ mod tests {
             tag(6, [0.0, 0.0, 12.0], 0.3),
             tag(7, [0.0, 0.0, 2.0], 1.4),
             tag(-1, [0.0, 0.0, 2.0], 0.2),
+            AprilTagDetection {
+                id: 8,
+                corners: [0, 1, 2, 3].map(|_| ImagePoint { x: f64::NAN, y: 0.0 }),
+                ..AprilTagDetection::default()
+            },
         ];
         let message = AprilTagDetectionArray { header: header(Stamp::from_secs(2.0), "camera"), detections };
         let seen = april_tags(&message, &seat, (&TAGS, &camera())).unwrap();
         assert_eq!(
             seen.observations.iter().map(|o| o.id).collect::<Vec<_>>(),
-            [Some(5), None],
+            [Some(5), None, Some(8)],
             "too far, from the side"
         );
+        assert!(seen.observations[2].value.xy().x.is_nan());
         let on_base = seat.mount.transform(&seen.observations[0].value.xy());
         assert!((on_base - Vector2::new(4.2, 1.0)).norm() < 1e-6, "{on_base}");
         let c = seen.observations[0].covariance.unwrap().fixed::<2>();

@@ -29,7 +29,7 @@ impl DetectionWords {
 }
 
 /// Detections as a level sensor at [`Seat::mount`] would have seen them. Of each, the likeliest result says what it is
-/// and where; a detection without results is where its box is. A covariance of zeros is none. Orientations are not
+/// and where; a detection without results, or with a result at zero, is where its box is. A covariance of zeros is none. Orientations are not
 /// read.
 ///
 /// # Errors
@@ -48,20 +48,27 @@ pub fn detections(message: &Detection3DArray, seat: &Seat, words: &DetectionWord
 }
 
 fn observation(detection: &Detection3D, seat: &Seat, words: &DetectionWords) -> Option<Observation> {
-    let likeliest = detection.results.iter().max_by(|a, b| a.hypothesis.score.total_cmp(&b.hypothesis.score));
+    // A score that is no number says nothing of its result.
+    let scored = detection.results.iter().filter(|result| !result.hypothesis.score.is_nan());
+    let likeliest = scored.max_by(|a, b| a.hypothesis.score.total_cmp(&b.hypothesis.score));
     let place = |p: &Point| Vector3::new(p.x, p.y, p.z);
+    let centre = place(&detection.bbox.center.position);
     let Some(result) = likeliest else {
-        let (p, _) = seat.level_position(&place(&detection.bbox.center.position), &Matrix3::zeros());
+        if !detection.results.is_empty() {
+            return None;
+        }
+        let (p, _) = seat.level_position(&centre, &Matrix3::zeros());
         let id = words.identity.as_ref().and_then(|pattern| pattern.identity(&detection.id));
         return Some(Observation::new(id, [p.x, p.y]));
     };
     let (hypothesis, pose) = (&result.hypothesis, &result.pose);
-    // A score that is no number is none.
-    if hypothesis.score < words.min_score || hypothesis.score.is_nan() {
+    if hypothesis.score < words.min_score {
         return None;
     }
     let stated = position_covariance(&pose.covariance);
-    let (p, c) = seat.level_position(&place(&pose.pose.position), &stated.unwrap_or_default());
+    // Nothing is where the sensor is: a detector that gives boxes alone leaves the poses at that.
+    let position = Some(place(&pose.pose.position)).filter(|p| *p != Vector3::zeros()).unwrap_or(centre);
+    let (p, c) = seat.level_position(&position, &stated.unwrap_or_default());
     let identity = |pattern: &TagPattern| pattern.identity(&detection.id).or(pattern.identity(&hypothesis.class_id));
     Some(Observation {
         covariance: stated.map(|_| c.into()),
@@ -140,6 +147,17 @@ mod tests {
         assert_eq!(shown(&words), [(None, 0, false), (Some(7), 3, false), (None, 0, false)]);
         let words = DetectionWords { identity: Some("tag36h11:{id}".parse().unwrap()), ..words };
         assert_eq!(shown(&words), [(Some(4), 0, false), (None, 3, false), (None, 0, false)]);
+    }
+
+    #[test]
+    fn a_detector_that_gives_boxes_alone_and_a_score_that_is_no_number_hide_nothing() {
+        let seat = Seat::level_at(lienav_lie::Se2::identity());
+        let mut boxed = one("", vec![result("2", 0.9, [0.0; 3])]);
+        (boxed.bbox.center.position.x, boxed.bbox.center.position.y) = (4.0, 1.0);
+        let doubtful = one("", vec![result("3", 0.4, [5.0, 0.0, 0.0]), result("4", f64::NAN, [6.0, 0.0, 0.0])]);
+        let seen = detections(&message(vec![boxed, doubtful]), &seat, &DetectionWords::default()).unwrap();
+        let shown: Vec<_> = seen.observations.iter().map(|o| (o.label.class, o.value.xy().x)).collect();
+        assert_eq!(shown, [(2, 4.0), (3, 5.0)]);
     }
 
     #[test]

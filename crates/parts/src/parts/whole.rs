@@ -8,9 +8,9 @@ impl Parts {
     /// The landmarks of the solution in force, with their covariances in the map frame.
     pub fn landmarks(&self) -> Vec<Landmark> {
         let Some(solution) = &self.solution else { return Vec::new() };
-        let covariances = solution.covariances.clone().unwrap_or_else(|| solution.covariances());
-        let positions = solution.landmarks.iter().zip(covariances).enumerate();
-        positions.filter_map(|(number, (position, covariance))| self.landmark(number, *position, covariance)).collect()
+        let covariances = solution.covariances.clone().unwrap_or_else(|| solution.landmark_covariances());
+        let places = solution.landmarks.iter().zip(covariances).enumerate();
+        places.filter_map(|(number, (position, covariance))| self.landmark(number, *position, covariance?)).collect()
     }
 
     /// The landmark with this number, unless it is another one by now.

@@ -6,8 +6,8 @@
 //! - [`sources`]: which of several sources of odometry counts.
 //!
 //! A further type of message belongs beside `cloud` and `poses` of [`sensors`]: a plain struct in
-//! [`lienav_io::messages`], a conversion in [`lienav_io::convert`] that takes a [`Seat`](lienav_io::convert::Seat), and a
-//! word of [`FeaturesMessage`]. Where not every workspace has its package, that is a cargo feature.
+//! [`lienav_io::messages`], a conversion in [`lienav_io::convert`] that takes a [`Seat`](lienav_io::convert::Seat), and
+//! a word of [`FeaturesMessage`]. Where not every workspace has its package, that is a cargo feature.
 
 mod sensors;
 mod settings;
@@ -228,14 +228,7 @@ impl Inputs {
             return Err(unknown_sensor(settings));
         };
         input.is_untold = is_untold;
-        match message {
-            FeaturesOf::Cloud(message) => input.cloud(message, slam, base, expected),
-            FeaturesOf::Poses(message) => input.poses(message, slam, base, expected),
-            FeaturesOf::Detections(message) => input.detections((message, &self.detections), slam, base, expected),
-            FeaturesOf::AprilTags(message) => {
-                input.april_tags((message, &settings.tags.camera()), slam, base, expected)
-            }
-        }
+        input.read(message, (&self.detections, &settings.tags.camera()), slam, base, expected)
     }
 
     /// Odometry of the source with this number, and the pose of the base in the odometry's frame: of `odom` alone, for
@@ -353,6 +346,18 @@ pub enum FeaturesOf {
     Detections(Box<Detection3DArray>),
     /// Tags in an image.
     AprilTags(Box<AprilTagDetectionArray>),
+}
+
+impl FeaturesOf {
+    /// When it was made, and in which frame.
+    pub fn header(&self) -> &messages::Header {
+        match self {
+            Self::Cloud(message) => &message.header,
+            Self::Poses(message) => &message.header,
+            Self::Detections(message) => &message.header,
+            Self::AprilTags(message) => &message.header,
+        }
+    }
 }
 
 /// A message with odometry.

@@ -1,11 +1,12 @@
 //! The feature sensors: what each sends, and where it sits.
 
+use super::FeaturesOf;
 use super::settings::{FeaturesMessage, Named, SensorSettings};
 use lienav_io::convert::{
     DetectionWords, Frame, Origin, Pinhole, Refusal, Seat, TagCamera, april_tags, check_frame, detections, pose_array,
     seated_features,
 };
-use lienav_io::messages::{AprilTagDetectionArray, CameraInfo, Detection3DArray, PointCloud2, PoseArray};
+use lienav_io::messages::CameraInfo;
 use lienav_io::transforms::StaticTransforms;
 use lienav_lie::Se2;
 use lienav_slam::{Bearing, FeatureKind, Features, Position, Range, RangeBearing, Sensor, Slam, StereoBearings};
@@ -118,71 +119,36 @@ impl SensorInput {
         ]
     }
 
-    /// The features of a cloud. `expected` are the frames that it may be in where the place is stated.
+    /// The features of a message. `expected` are the frames that it may be in where the place is stated.
     ///
     /// # Errors
     /// Why it cannot be used.
-    pub fn cloud(
+    pub fn read(
         &mut self,
-        message: &PointCloud2,
+        message: &FeaturesOf,
+        (words, tags): (&DetectionWords, &TagCamera),
         slam: &mut Slam,
-        (base, tree): (&str, &StaticTransforms),
+        place: (&str, &StaticTransforms),
         expected: &[Frame<'_>],
     ) -> Result<Seen, Refusal> {
-        let (seat, placed) = self.seat(&message.header.frame_id, (base, tree), expected)?;
+        let before = self.seat;
+        let (seat, placed) = self.seat(&message.header().frame_id, place, expected)?;
         let preferred = self.kind.unwrap_or(slam.config().sensor.kind);
-        let features = seated_features(message, preferred, &seat)?;
-        Ok(self.taken(features, &seat, placed, slam))
-    }
-
-    /// The features of an array of poses, likewise.
-    ///
-    /// # Errors
-    /// Why it cannot be used.
-    pub fn poses(
-        &mut self,
-        message: &PoseArray,
-        slam: &mut Slam,
-        (base, tree): (&str, &StaticTransforms),
-        expected: &[Frame<'_>],
-    ) -> Result<Seen, Refusal> {
-        let (seat, placed) = self.seat(&message.header.frame_id, (base, tree), expected)?;
-        let features = pose_array(message, &seat)?;
-        Ok(self.taken(features, &seat, placed, slam))
-    }
-
-    /// The detections of a message, likewise.
-    ///
-    /// # Errors
-    /// Why it cannot be used.
-    pub fn detections(
-        &mut self,
-        (message, words): (&Detection3DArray, &DetectionWords),
-        slam: &mut Slam,
-        (base, tree): (&str, &StaticTransforms),
-        expected: &[Frame<'_>],
-    ) -> Result<Seen, Refusal> {
-        let (seat, placed) = self.seat(&message.header.frame_id, (base, tree), expected)?;
-        let features = detections(message, &seat, words)?;
-        Ok(self.taken(features, &seat, placed, slam))
-    }
-
-    /// The tags of an image, likewise.
-    ///
-    /// # Errors
-    /// Why it cannot be used.
-    pub fn april_tags(
-        &mut self,
-        (message, tags): (&AprilTagDetectionArray, &TagCamera),
-        slam: &mut Slam,
-        (base, tree): (&str, &StaticTransforms),
-        expected: &[Frame<'_>],
-    ) -> Result<Seen, Refusal> {
-        let camera =
-            self.camera.ok_or_else(|| Refusal::NoCameraInfo { topic: self.camera_topic().unwrap_or_default() })?;
-        let (seat, placed) = self.seat(&message.header.frame_id, (base, tree), expected)?;
-        let features = april_tags(message, &seat, (tags, &camera))?;
-        Ok(self.taken(features, &seat, placed, slam))
+        let features = match message {
+            FeaturesOf::Cloud(message) => seated_features(message, preferred, &seat),
+            FeaturesOf::Poses(message) => pose_array(message, &seat),
+            FeaturesOf::Detections(message) => detections(message, &seat, words),
+            FeaturesOf::AprilTags(message) => {
+                let unknown = || Refusal::NoCameraInfo { topic: self.camera_topic().unwrap_or_default() };
+                let camera = self.camera.ok_or_else(unknown);
+                camera.and_then(|camera| april_tags(message, &seat, (tags, &camera)))
+            }
+        };
+        if features.is_err() {
+            // Where it sits is said with the first message that is used.
+            self.seat = before;
+        }
+        Ok(self.taken(features?, &seat, placed, slam))
     }
 
     /// The topic of the camera's description, beside that of the features; `None` where none is needed.
@@ -272,9 +238,24 @@ mod tests {
 
     const EXPECTED: [Frame<'static>; 1] = [Frame::parameter("sensor_frame", "feature_sensor")];
 
-    fn cloud(frame: &str) -> PointCloud2 {
+    fn cloud(frame: &str) -> FeaturesOf {
         let observations = vec![Observation::new(Some(3), [4.0, 0.1])];
-        features_message(&Features { stamp: Stamp::default(), kind: FeatureKind::RangeBearing, observations }, frame)
+        let features = Features { stamp: Stamp::default(), kind: FeatureKind::RangeBearing, observations };
+        FeaturesOf::Cloud(Box::new(features_message(&features, frame)))
+    }
+
+    /// What a cloud does not need.
+    fn other() -> (&'static DetectionWords, &'static TagCamera) {
+        static WORDS: DetectionWords = DetectionWords { classes: Vec::new(), identity: None, min_score: 0.0 };
+        static TAGS: TagCamera = TagCamera {
+            size_m: 0.16,
+            focal_px: 600.0,
+            pixel_std: 0.5,
+            scale_std: 0.01,
+            max_range_m: 10.0,
+            max_view_angle_rad: 1.3,
+        };
+        (&WORDS, &TAGS)
     }
 
     fn tree(frame: &str, x: f64) -> StaticTransforms {
@@ -294,11 +275,11 @@ mod tests {
         let mut slam = Slam::new(Config::default()).unwrap();
         let mut sensor = SensorInput::main(FeaturesMessage::Cloud, None);
         let none = StaticTransforms::default();
-        let refusal = sensor.cloud(&cloud("lidar"), &mut slam, ("base", &none), &EXPECTED).unwrap_err();
+        let refusal = sensor.read(&cloud("lidar"), other(), &mut slam, ("base", &none), &EXPECTED).unwrap_err();
         assert_eq!(refusal.word(), "no_transform");
         assert!(refusal.to_string().contains("'base' to 'lidar'") && refusal.to_string().contains("sensor.x_m"));
         let tree = tree("lidar", 0.3);
-        let seen = sensor.cloud(&cloud("lidar"), &mut slam, ("base", &tree), &EXPECTED).unwrap();
+        let seen = sensor.read(&cloud("lidar"), other(), &mut slam, ("base", &tree), &EXPECTED).unwrap();
         assert_eq!(
             seen.placed.unwrap(),
             Placed::Told("features sits at x 0.300 y 0.000 yaw 0.000, as /tf_static says (base -> lidar)".into())
@@ -307,12 +288,12 @@ mod tests {
             (seen.features.kind, slam.mount(FeatureKind::RangeBearing)),
             (FeatureKind::RangeBearing, Some(Se2::new(0.3, 0.0, 0.0)))
         );
-        assert!(sensor.cloud(&cloud("lidar"), &mut slam, ("base", &tree), &EXPECTED).unwrap().placed.is_none());
-        let refusal = sensor.cloud(&cloud("base"), &mut slam, ("base", &tree), &EXPECTED).unwrap_err();
+        assert!(sensor.read(&cloud("lidar"), other(), &mut slam, ("base", &tree), &EXPECTED).unwrap().placed.is_none());
+        let refusal = sensor.read(&cloud("base"), other(), &mut slam, ("base", &tree), &EXPECTED).unwrap_err();
         assert_eq!(refusal.word(), "unknown_frame", "two sensors on one topic would be taken for one");
         // A filter that was made anew is told again.
         let mut fresh = Slam::new(Config::default()).unwrap();
-        sensor.cloud(&cloud("lidar"), &mut fresh, ("base", &tree), &EXPECTED).unwrap();
+        sensor.read(&cloud("lidar"), other(), &mut fresh, ("base", &tree), &EXPECTED).unwrap();
         assert_eq!(fresh.mount(FeatureKind::RangeBearing), Some(Se2::new(0.3, 0.0, 0.0)));
     }
 
@@ -322,15 +303,15 @@ mod tests {
         let mut sensor = SensorInput::main(FeaturesMessage::Cloud, None);
         let none = StaticTransforms::default();
         sensor.is_untold = true;
-        let refusal = sensor.cloud(&cloud("lidar"), &mut slam, ("base", &none), &EXPECTED).unwrap_err();
+        let refusal = sensor.read(&cloud("lidar"), other(), &mut slam, ("base", &none), &EXPECTED).unwrap_err();
         assert_eq!(refusal.word(), "no_transform", "a frame that nobody has named is no guess");
-        let seen = sensor.cloud(&cloud("feature_sensor"), &mut slam, ("base", &none), &EXPECTED).unwrap();
+        let seen = sensor.read(&cloud("feature_sensor"), other(), &mut slam, ("base", &none), &EXPECTED).unwrap();
         let Some(Placed::Assumed(said)) = seen.placed else { panic!("{:?}", seen.placed) };
         assert!(said.contains("/tf_static") && said.contains("sensor.x_m"));
         assert_eq!(slam.mount(FeatureKind::RangeBearing), Some(Se2::identity()));
         sensor.is_untold = false;
         let tree = tree("feature_sensor", 0.3);
-        let seen = sensor.cloud(&cloud("feature_sensor"), &mut slam, ("base", &tree), &EXPECTED).unwrap();
+        let seen = sensor.read(&cloud("feature_sensor"), other(), &mut slam, ("base", &tree), &EXPECTED).unwrap();
         assert!(matches!(seen.placed, Some(Placed::Told(_))));
         assert_eq!(slam.mount(FeatureKind::RangeBearing), Some(Se2::new(0.3, 0.0, 0.0)));
     }
@@ -341,11 +322,11 @@ mod tests {
         let place = Se2::new(0.1, 0.2, 0.3);
         let mut sensor = SensorInput::main(FeaturesMessage::Cloud, Some(place));
         let tree = tree("feature_sensor", 0.3);
-        let seen = sensor.cloud(&cloud("feature_sensor"), &mut slam, ("base", &tree), &EXPECTED).unwrap();
+        let seen = sensor.read(&cloud("feature_sensor"), other(), &mut slam, ("base", &tree), &EXPECTED).unwrap();
         let told = "features sits at x 0.100 y 0.200 yaw 0.300, as its parameters say";
         assert_eq!(seen.placed.unwrap(), Placed::Told(told.into()));
         assert_eq!(slam.mount(FeatureKind::RangeBearing), Some(place));
-        let refusal = sensor.cloud(&cloud("lidar"), &mut slam, ("base", &tree), &EXPECTED).unwrap_err();
+        let refusal = sensor.read(&cloud("lidar"), other(), &mut slam, ("base", &tree), &EXPECTED).unwrap_err();
         assert_eq!(refusal.word(), "unknown_frame");
     }
 
@@ -359,7 +340,7 @@ mod tests {
             slam.add_sensor(measurement).unwrap();
         }
         let none = StaticTransforms::default();
-        let seen = sensor.cloud(&cloud("anything"), &mut slam, ("base", &none), &[]).unwrap();
+        let seen = sensor.read(&cloud("anything"), other(), &mut slam, ("base", &none), &[]).unwrap();
         assert_eq!((sensor.topic.as_str(), seen.features.kind), ("rear/features", FeatureKind::Added(1)));
         assert_eq!(slam.mount(FeatureKind::Added(1)), Some(Se2::new(1.0, 0.0, 0.0)));
         assert_eq!(slam.mount(FeatureKind::Added(9)), None);

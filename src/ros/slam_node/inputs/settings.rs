@@ -44,8 +44,8 @@ impl FeaturesMessage {
             return Ok(());
         }
         Err(ParameterError::Unusable(format!(
-            "parameter '{parameter}' is '{word}', whose type this build does not have: build lienav with the cargo feature \
-             {package}, where the ROS package {package} is installed"
+            "parameter '{parameter}' is '{word}', whose type this build does not have: build lienav with the cargo \
+             feature {package}, where the ROS package {package} is installed"
         )))
     }
 }
@@ -89,10 +89,10 @@ settings! {
     pub struct SensorSettings {
         /// Topic of a further sensor; empty: <name>/features.
         topic: String = String::new();
-        /// Type of its messages: PointCloud2 (cloud), PoseArray (pose_array), and where built with them detections, apriltags.
+        /// Type of its messages: PointCloud2 (cloud), PoseArray (pose_array); where built in, detections or apriltags.
         ///
-        /// These are vision_msgs/Detection3DArray and apriltag_msgs/AprilTagDetectionArray, of the features with the names
-        /// of these packages.
+        /// These are vision_msgs/Detection3DArray and apriltag_msgs/AprilTagDetectionArray, of the features with the
+        /// names of these packages.
         message: FeaturesMessage = FeaturesMessage::Cloud, one_of FeaturesMessage::WORDS;
         /// How a feature is measured if the fields of the cloud allow more than one kind.
         kind: FeatureKind = FeatureKind::RangeBearing, one_of FeatureKind::WORDS;
@@ -156,7 +156,7 @@ settings! {
     pub struct DetectionSettings {
         /// Words of class_id, for the classes 1, 2 and so on; a number is a class by itself.
         classes: Vec<String> = Vec::new(), names;
-        /// Pattern of the id, or else the class_id, that is the number of a landmark, such as {id} or post_{id}; empty: none is.
+        /// Pattern of the id, or else the class_id, that is a landmark's number, such as post_{id}; empty: none is.
         identity: String = String::new();
         /// Detections with a smaller score are left out.
         min_score: f64 = 0.0, within 0.0..=1.0;
