@@ -12,7 +12,7 @@ from pathlib import Path
 
 import rclpy
 import yaml
-from peer import SPEED, STEP_NS, Peer, cloud
+from peer import SPEED, STEP_NS, Peer, cloud, nanos
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from sensor_msgs.msg import PointCloud2
@@ -121,6 +121,17 @@ assert call(Trigger, 'reset').success
 row.start(2_000 * 1_000_000_000, x=0.0)
 metres(4.0)
 row.check_pose('after a reset', tolerance=0.05)
+assert int(row.next_status()[2]['map.parts']) == 0
+
+# Time is set back: another run, whose first poses are not those of the one before.
+metres(20.0)
+assert int(row.next_status()[2]['map.parts']) > 0
+row.start(1_500 * 1_000_000_000, x=0.0)
+row.filtered.clear()
+metres(4.0)
+row.check_pose('after time was set back', tolerance=0.05)
+late = [m.pose.pose.position.x for m in row.filtered if nanos(m.header.stamp) < 2_000 * 1_000_000_000]
+assert late and max(late) < 4.1, max(late)
 assert int(row.next_status()[2]['map.parts']) == 0
 end(node)
 
