@@ -37,11 +37,12 @@ fn main() {
     let value = |name: &str| arguments.iter().position(|word| word == name).and_then(|k| arguments.get(k + 1));
     let Some(scenario) = arguments.first().filter(|word| !word.starts_with("--")) else {
         println!(
-            "usage: scale -- SCENARIO|SOURCE [--runs N] [--parts 0,50] [--filter NAME] [--batch] [--laps N] [--repeats N] [--trace]"
+            "usage: scale -- SCENARIO|SOURCE [--runs N] [--seed FIRST] [--parts 0,50] [--filter NAME] [--batch] [--laps N] [--repeats N] [--trace]"
         );
         return;
     };
     let runs: u64 = value("--runs").and_then(|text| text.parse().ok()).unwrap_or(1);
+    let first: u64 = value("--seed").and_then(|text| text.parse().ok()).unwrap_or(1);
     let repeats: u64 = value("--repeats").and_then(|text| text.parse().ok()).unwrap_or(1);
     let laps: usize = value("--laps").and_then(|text| text.parse().ok()).unwrap_or(1);
     let filter = value("--filter").map_or("default", String::as_str);
@@ -51,13 +52,17 @@ fn main() {
         .filter_map(|text| text.parse().ok())
         .map(|parts| (filter.to_owned(), parts))
         .collect();
-    methods.extend(arguments.iter().any(|word| word == "--batch").then(|| ("batch".to_owned(), 0)));
+    if arguments.iter().any(|word| word == "--batch") {
+        // Of the parts' own associations and first guess, where there are parts: one map would take too long.
+        let parts = methods.iter().map(|(_, parts)| *parts).max().unwrap_or(0);
+        methods.push(("batch".to_owned(), parts));
+    }
     println!(
         "| {scenario} | poses | heading | landmarks | last pose | NEES | NEES, last tenth | mean step | p99 | worst | last tenth | beside |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
     let mut rows: Vec<Vec<Row>> = methods.iter().map(|_| Vec::new()).collect();
-    for seed in 1..=runs {
+    for seed in first..first + runs {
         let recording = match Scenario::named(scenario) {
             Ok(scenario) => {
                 let mut scenario = Scenario { seed, ..scenario };

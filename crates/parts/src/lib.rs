@@ -59,13 +59,12 @@
 
 mod ask;
 mod chain;
-mod factor;
 mod near;
-mod order;
 mod part;
 mod parts;
 mod problem;
 mod reduce;
+pub mod sparse;
 #[cfg(test)]
 mod tests;
 mod work;

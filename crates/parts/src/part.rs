@@ -1,6 +1,6 @@
 //! A closed part: what it says of the pose at its end and of its landmarks, seen from its base.
 
-use super::factor::Element;
+use super::sparse::Element;
 use lienav_lie::{Se2, skew};
 use lienav_slam::LocalMap;
 use nalgebra::{DMatrix, DVector, Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};

@@ -1,8 +1,7 @@
 //! The least squares over all parts: where their bases and their landmarks are in the map.
 
-use super::factor::{Element, Factor, NotPositive};
-use super::order::Order;
 use super::part::{At, Part};
+use super::sparse::{Element, Factor, NotPositive, Order};
 use lienav_lie::Se2;
 use lienav_map::SpatialHash;
 use nalgebra::{DMatrix, DVector, Matrix2, Matrix3, Vector2, Vector3};

@@ -12,15 +12,14 @@
 //! of which feature, which ones are believed and which features are forgotten is what the filter `iterated` says: a
 //! feature that comes back after `map.forget_after_s` is a new one here too.
 //!
-//! [`problem`](self) holds the run, its residuals are in `motion` and `sight`, `order` says in which order unknowns
-//! are eliminated, `normal` adds up the normal equations, `solve` iterates (Gauss–Newton, with Levenberg and
-//! Marquardt's damping where a step fails), `marginals` takes the covariances out of the factor.
+//! [`problem`](self) holds the run, its residuals are in `motion` and `sight`, `layout` says which unknowns there are,
+//! `normal` adds up the normal equations, `solve` iterates (Gauss–Newton, with Levenberg and Marquardt's damping where a
+//! step fails). The normal equations are factored as those of a map in parts are, [`lienav_parts::sparse`].
 
+mod layout;
 mod loss;
-mod marginals;
 mod motion;
 mod normal;
-mod order;
 mod problem;
 mod scaled;
 mod session;

@@ -1,8 +1,8 @@
-//! The normal equations: JᵀJ δ = −Jᵀr, added up residual by residual.
+//! An element of the normal equations, JᵀJ δ = −Jᵀr over a few unknowns, added up residual by residual.
 
+use lienav_parts::sparse::Element;
 use lienav_slam::{MOTION, SENSOR};
-use nalgebra::{DVector, SMatrix, SVector};
-use nalgebra_sparse::{CooMatrix, CscMatrix};
+use nalgebra::{DMatrix, DVector, SMatrix, SVector};
 
 /// Columns of a [`Row`] before those of the calibration: two poses, or a pose and a feature.
 pub const AT_CALIBRATION: usize = 6;
@@ -10,7 +10,7 @@ pub const AT_CALIBRATION: usize = 6;
 /// All columns of a [`Row`].
 pub const WIDTH: usize = AT_CALIBRATION + MOTION + SENSOR;
 
-/// Which columns of the whole those of a row are; `None` for what is not estimated.
+/// Which columns of the element those of a row are; `None` for what is not estimated.
 pub type Columns = [Option<usize>; WIDTH];
 
 /// A whitened residual, linearized: r + J δ.
@@ -22,35 +22,22 @@ pub struct Row<const M: usize> {
     pub jacobian: SMatrix<f64, M, WIDTH>,
 }
 
-/// JᵀJ and Jᵀr.
-pub struct Normal {
-    entries: CooMatrix<f64>,
-    /// Jᵀr, the gradient of half the cost.
-    pub gradient: DVector<f64>,
+/// Zero, with so many columns over these unknowns.
+pub fn empty(unknowns: &[usize], columns: usize) -> Element {
+    let (information, gradient) = (DMatrix::zeros(columns, columns), DVector::zeros(columns));
+    Element { unknowns: unknowns.to_vec(), information, gradient }
 }
 
-impl Normal {
-    /// Zero, with this many unknowns.
-    pub fn new(unknowns: usize) -> Self {
-        Self { entries: CooMatrix::new(unknowns, unknowns), gradient: DVector::zeros(unknowns) }
-    }
-
-    /// Adds ‖r + J δ‖².
-    pub fn add<const M: usize>(&mut self, row: &Row<M>, columns: &Columns) {
-        let (squares, products) = (row.jacobian.transpose() * row.jacobian, row.jacobian.transpose() * row.residual);
-        for (k, column) in columns.iter().enumerate() {
-            let Some(column) = *column else { continue };
-            self.gradient[column] += products[k];
-            for (l, other) in columns.iter().enumerate() {
-                if let Some(other) = *other {
-                    self.entries.push(other, column, squares[(l, k)]);
-                }
+/// Adds ‖r + J δ‖².
+pub fn add<const M: usize>(element: &mut Element, row: &Row<M>, columns: &Columns) {
+    for (k, column) in columns.iter().enumerate() {
+        let Some(column) = *column else { continue };
+        let of_column = row.jacobian.column(k);
+        element.gradient[column] += of_column.dot(&row.residual);
+        for (l, other) in columns.iter().enumerate() {
+            if let Some(other) = *other {
+                element.information[(other, column)] += of_column.dot(&row.jacobian.column(l));
             }
         }
-    }
-
-    /// JᵀJ. Its pattern is that of the rows that were added, whatever their values.
-    pub fn matrix(&self) -> CscMatrix<f64> {
-        CscMatrix::from(&self.entries)
     }
 }

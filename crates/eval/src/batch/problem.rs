@@ -1,14 +1,15 @@
 //! A run as one least-squares problem.
 
+use super::layout::Layout;
 use super::motion::{Motion, MotionModel, whitening};
-use super::normal::{AT_CALIBRATION, Normal, Row, WIDTH};
-use super::order::Order;
+use super::normal::{AT_CALIBRATION, Row, WIDTH, add, empty};
 use super::sight::Sight;
 use super::{Loss, Settings};
 use lienav_lie::{Se2, wrap_angle};
+use lienav_parts::sparse::Element;
 use lienav_slam::{
-    Calibration, CalibrationEstimate, CalibrationParameter, Config, LandmarkMap, MOTION, MapLandmark, Role, SENSOR,
-    Sensor, Sensors, StereoModel, Subject, Trace,
+    Calibration, CalibrationEstimate, CalibrationParameter, Config, LandmarkMap, MOTION, MapLandmark, Mount, Role,
+    SENSOR, Sensor, Sensors, StereoModel, Subject, Trace,
 };
 use nalgebra::{DVector, Matrix2, Matrix3, SMatrix, SVector, Vector2, Vector3};
 use std::collections::{HashMap, HashSet};
@@ -26,8 +27,8 @@ pub struct Problem {
     /// One from each pose to the next.
     motions: Vec<Motion>,
     sights: Vec<Sight>,
-    /// Where the unknowns are.
-    pub order: Order,
+    /// Which unknowns there are.
+    pub layout: Layout,
     /// The identity of each feature.
     pub identities: Vec<u32>,
     /// The pose of the first cloud: 0, or 1 where the robot had moved by then.
@@ -140,7 +141,8 @@ impl Problem {
             Prior::Normal { pose: start, whitening: whitening(&covariance) }
         };
         let start_is_known = matches!(prior, Prior::Known);
-        let order = Order::new(poses.len(), landmarks.len(), &sights, start_is_known, calibration.active());
+        let seen = (sights.as_slice(), known.iter().map(|(landmark, ..)| *landmark));
+        let layout = Layout::new(poses.len(), landmarks.len(), seen, start_is_known, calibration.active());
         let duration = motions.iter().map(Motion::duration).sum::<f64>();
         let prior_of = |parameter: &CalibrationParameter| {
             let prior = priors.prior(*parameter);
@@ -159,7 +161,7 @@ impl Problem {
             known,
             motions,
             sights,
-            order,
+            layout,
             identities,
             first_step: usize::from(moved_first),
         };
@@ -171,7 +173,7 @@ impl Problem {
         let priors =
             if matches!(self.prior, Prior::Known) { 0 } else { 3 } + self.calibration.len() + 2 * self.known.len();
         let numbers: usize = self.sights.iter().map(|sight| self.sensors.dim(&sight.reading)).sum();
-        (3 * self.motions.len() + numbers + priors).saturating_sub(self.order.columns)
+        (3 * self.motions.len() + numbers + priors).saturating_sub(self.layout.numbers())
     }
 
     /// The features that a pose sees, or nothing where it is the pose itself that is measured.
@@ -190,32 +192,48 @@ impl Problem {
             sight.cost(sensors, &at.poses[sight.pose], self.landmark(sight, at), self.loss)
         });
         let priors = self.prior_row(at).map_or(0.0, |row| row.residual.norm_squared())
-            + self.known_rows(at).map(|(_, row)| row.residual.norm_squared()).sum::<f64>()
+            + (0..self.known.len())
+                .filter_map(|k| self.known_row(k, at))
+                .map(|row| row.residual.norm_squared())
+                .sum::<f64>()
             + self.calibration_row(at).residual.norm_squared();
         motions.sum::<f64>() + sights.sum::<f64>() + priors
     }
 
-    /// The normal equations around a guess. Their pattern is always the same.
-    pub fn normal(&self, at: &Unknowns) -> Normal {
-        let (mut normal, mounts) = (Normal::new(self.order.columns), self.sensors.mounts(&at.calibration));
-        for (k, motion) in self.motions.iter().enumerate() {
+    /// An element of the normal equations around a guess, as the [`Layout`] has it. `mounts` are those of the guess.
+    pub fn element(&self, k: usize, at: &Unknowns, mounts: &[Mount]) -> Element {
+        let list = &self.layout.lists()[k];
+        let mut element = empty(list, list.iter().map(|unknown| self.layout.height(*unknown)).sum());
+        if k >= at.poses.len() {
+            match self.known_row(k - at.poses.len(), at) {
+                Some(row) => add(&mut element, &row, &self.layout.columns(k, None, list.first().copied())),
+                None => add(&mut element, &self.calibration_row(at), &self.layout.columns(k, None, None)),
+            }
+            return element;
+        }
+        let own = self.layout.of_pose(k);
+        if let Some(motion) = self.motions.get(k) {
             let row = motion.linearize(&at.poses[k], &at.poses[k + 1], &at.calibration, &self.model);
-            normal.add(&row, &self.order.of_motion(k, k + 1));
+            add(&mut element, &row, &self.layout.columns(k, own, self.layout.of_pose(k + 1)));
         }
-        for sight in &self.sights {
-            let (pose, landmark) = (&at.poses[sight.pose], self.landmark(sight, at));
-            let nothing = Row { residual: Vector3::zeros(), jacobian: SMatrix::zeros() };
-            let row = sight.linearize((&self.sensors, &mounts), pose, landmark, self.loss).unwrap_or(nothing);
-            normal.add(&row, &self.order.of_sight(sight.pose, sight.landmark));
+        for sight in &self.sights[self.layout.sights(k)] {
+            let landmark = sight.landmark.map(|landmark| self.layout.of_landmark(landmark));
+            let row = sight.linearize((&self.sensors, mounts), &at.poses[k], self.landmark(sight, at), self.loss);
+            if let Some(row) = row {
+                add(&mut element, &row, &self.layout.columns(k, own, landmark));
+            }
         }
-        if let Some(row) = self.prior_row(at) {
-            normal.add(&row, &self.order.of_start());
+        if let Some(row) = self.prior_row(at).filter(|_| k == 0) {
+            let mut columns = self.layout.columns(k, own, None);
+            columns[AT_CALIBRATION..].fill(None);
+            add(&mut element, &row, &columns);
         }
-        for (landmark, row) in self.known_rows(at) {
-            normal.add(&row, &self.order.of_landmark(landmark));
-        }
-        normal.add(&self.calibration_row(at), &self.order.of_calibration());
-        normal
+        element
+    }
+
+    /// Where the sensors are, as a guess has them calibrated.
+    pub fn mounts(&self, at: &Unknowns) -> Vec<Mount> {
+        self.sensors.mounts(&at.calibration)
     }
 
     /// (p − p₀, θ − θ₀), whitened.
@@ -229,13 +247,12 @@ impl Problem {
         Some(Row { residual: whitening * residual, jacobian: whitening * jacobian })
     }
 
-    /// Each known landmark, and p − p₀ of it, whitened.
-    fn known_rows<'a>(&'a self, at: &'a Unknowns) -> impl Iterator<Item = (usize, Row<2>)> + 'a {
-        self.known.iter().map(|(landmark, position, root)| {
-            let mut jacobian = SMatrix::<f64, 2, WIDTH>::zeros();
-            jacobian.fixed_view_mut::<2, 2>(0, 3).copy_from(root);
-            (*landmark, Row { residual: root * (at.landmarks[*landmark] - position), jacobian })
-        })
+    /// p − p₀ of a known landmark, whitened.
+    fn known_row(&self, k: usize, at: &Unknowns) -> Option<Row<2>> {
+        let (landmark, position, root) = self.known.get(k)?;
+        let mut jacobian = SMatrix::<f64, 2, WIDTH>::zeros();
+        jacobian.fixed_view_mut::<2, 2>(0, 3).copy_from(root);
+        Some(Row { residual: root * (at.landmarks[*landmark] - position), jacobian })
     }
 
     /// Each parameter less its expectation, by its standard deviation.
@@ -249,19 +266,24 @@ impl Problem {
         row
     }
 
-    /// X ← X Exp(ξ), p ← p + δ, c ← c + δ.
-    pub fn retract(&self, at: &Unknowns, step: &DVector<f64>) -> Unknowns {
+    /// X ← X Exp(ξ), p ← p + δ, c ← c + δ; `steps` are those of each unknown, without rows where it is not estimated.
+    pub fn retract(&self, at: &Unknowns, steps: &[DVector<f64>]) -> Unknowns {
         let mut next = at.clone();
-        for (pose, column) in next.poses.iter_mut().zip(&self.order.poses) {
-            if let Some(column) = *column {
-                *pose = *pose * Se2::exp(&step.fixed_rows::<3>(column).into_owned());
+        for (k, pose) in next.poses.iter_mut().enumerate() {
+            if let Some(step) = self.layout.of_pose(k).map(|name| &steps[name]).filter(|step| step.len() == 3) {
+                *pose = *pose * Se2::exp(&step.fixed_rows::<3>(0).into_owned());
             }
         }
-        for (landmark, &column) in next.landmarks.iter_mut().zip(&self.order.landmarks) {
-            *landmark += step.fixed_rows::<2>(column);
+        for (k, landmark) in next.landmarks.iter_mut().enumerate() {
+            let step = &steps[self.layout.of_landmark(k)];
+            if step.len() == 2 {
+                *landmark += step.fixed_rows::<2>(0);
+            }
         }
-        let of_parameter =
-            |p: &CalibrationParameter| self.order.calibration[*p as usize].map_or(0.0, |column| step[column]);
+        let of_calibration = &steps[self.layout.of_calibration()];
+        let of_parameter = |p: &CalibrationParameter| {
+            self.layout.parameter(*p).and_then(|row| of_calibration.get(row)).copied().unwrap_or(0.0)
+        };
         let correction: Vec<f64> = at.calibration.active().iter().map(of_parameter).collect();
         next.calibration.correct(&correction);
         next

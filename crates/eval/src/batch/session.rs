@@ -6,7 +6,9 @@ use super::solve::{Solution, solve};
 use crate::run::{self, Run, Update};
 use crate::study::Study;
 use lienav_io::recording::Input;
-use lienav_slam::{Config, ConfigError, LandmarkMap, LandmarkMapError, MapMode, Sensor, Trace};
+use lienav_slam::{Config, ConfigError, LandmarkMap, LandmarkMapError, MapMode, Role, Sensor, Subject, Trace};
+use nalgebra::Vector2;
+use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
 /// The filter that runs ahead of the batch estimate. What the default has before it, clouds that are linearized again,
@@ -32,9 +34,7 @@ impl Session {
     /// A configuration that cannot be used; its filter is replaced by `iterated`.
     pub fn new(study: &Study, settings: Settings, sensors: &[Sensor]) -> Result<Self, ConfigError> {
         let name = study.filter.clone();
-        let mut config = Config { filter: FRONT_END.into(), ..study.config() };
-        // The estimate is of one map, and so is the filter's ahead of it.
-        config.map.local_features = 0;
+        let config = Config { filter: FRONT_END.into(), ..study.config() };
         let mut filter = run::Session::new(study.composed(FRONT_END)?, &config, sensors)?;
         filter.slam.keep_trace();
         Ok(Self { filter, name, config, settings, sensors: sensors.to_vec(), map: LandmarkMap::default() })
@@ -80,8 +80,11 @@ impl Session {
     pub fn solve(mut self) -> (Run, Option<Solution>) {
         let start = Instant::now();
         self.filter.end();
-        let trace = self.filter.slam.trace().cloned().unwrap_or_default();
+        let mut trace = self.filter.slam.trace().cloned().unwrap_or_default();
         let mut run = self.filter.finish();
+        if self.config.map.local_features > 0 {
+            in_one_map(&mut trace, &run);
+        }
         run.filter = self.name;
         let Some((problem, guess)) =
             Problem::new(&trace, (&self.config, &self.map), &self.settings, &self.sensors, &run.calibration)
@@ -97,6 +100,26 @@ impl Session {
             run.warnings.push(format!("no minimum was found in {} iterations", solution.iterations));
         }
         (run, Some(solution))
+    }
+}
+
+/// The trace of a map in parts, as one of one map: with the poses and landmarks of the whole. A landmark is new in each
+/// part, and in the map once.
+fn in_one_map(trace: &mut Trace, run: &Run) {
+    let places: HashMap<u32, Vector2<f64>> = run.landmarks.iter().map(|known| (known.id, known.position)).collect();
+    let mut begun = HashSet::new();
+    let first = run.estimates.len().saturating_sub(trace.steps.len());
+    for (step, estimate) in trace.steps.iter_mut().zip(&run.estimates[first..]) {
+        step.pose = estimate.pose;
+        step.readings.retain_mut(|traced| {
+            let Subject::Feature((id, place)) = &mut traced.subject else { return true };
+            let Some(known) = places.get(id) else { return false };
+            *place = *known;
+            if matches!(traced.role, Role::First | Role::Again) {
+                traced.role = if begun.insert(*id) { Role::First } else { Role::Again };
+            }
+            true
+        });
     }
 }
 

@@ -1,13 +1,10 @@
 //! Gauss–Newton, damped where a full step fails.
 
-use super::marginals::Marginals;
-use super::normal::Normal;
 use super::problem::{Problem, Unknowns, map_from_body};
 use lienav_lie::Se2;
+use lienav_parts::sparse::{Factor, Order};
 use lienav_slam::{CalibrationEstimate, CalibrationParameter};
-use nalgebra::{DMatrix, DVector, Matrix2, Matrix3, Vector2};
-use nalgebra_sparse::CscMatrix;
-use nalgebra_sparse::factorization::{CscCholesky, CscSymbolicCholesky};
+use nalgebra::{Matrix2, Matrix3, Vector2};
 
 /// A minimum is found when the next step is shorter than the root of this in the estimate's own standard deviations,
 /// all unknowns together: a thousandth.
@@ -46,7 +43,7 @@ pub struct Solution {
 
 /// Minimises from a guess on.
 pub fn solve(problem: &Problem, guess: Unknowns) -> Solution {
-    let mut search = Search { cost: problem.cost(&guess), at: guess, damping: 0.0, symbolic: None };
+    let mut search = Search { cost: problem.cost(&guess), at: guess, damping: 0.0, order: problem.layout.order() };
     let (mut iterations, mut converged) = (0, false);
     while !converged && iterations < MAX_ITERATIONS {
         iterations += 1;
@@ -63,18 +60,16 @@ struct Search {
     at: Unknowns,
     cost: f64,
     damping: f64,
-    /// The pattern of the factor, which stays.
-    symbolic: Option<CscSymbolicCholesky>,
+    /// In which unknowns are eliminated; it stays.
+    order: Order,
 }
 
 impl Search {
     /// One step downhill, and how long it was: δᵀJᵀJδ. `None` where there is none.
     fn descend(&mut self, problem: &Problem) -> Option<f64> {
-        let normal = problem.normal(&self.at);
-        let matrix = normal.matrix();
         while self.damping <= LARGEST_DAMPING {
-            if let Some(step) = self.step(&matrix, &normal) {
-                let next = problem.retract(&self.at, &step);
+            if let Some((steps, decrement)) = self.factor(problem).map(|factor| factor.step()) {
+                let next = problem.retract(&self.at, &steps);
                 let cost = problem.cost(&next);
                 // Rounding of the sum is no ascent.
                 if cost <= self.cost * (1.0 + 1e-12) + 1e-12 {
@@ -83,7 +78,7 @@ impl Search {
                     if self.damping < FIRST_DAMPING / DAMPING_FACTOR {
                         self.damping = 0.0;
                     }
-                    return Some(-step.dot(&normal.gradient));
+                    return Some(decrement);
                 }
             }
             self.damping = (self.damping * DAMPING_FACTOR).max(FIRST_DAMPING);
@@ -91,53 +86,43 @@ impl Search {
         None
     }
 
-    /// −(JᵀJ + λ diag JᵀJ)⁻¹ Jᵀr. `None` where that is not positive definite.
-    fn step(&mut self, matrix: &CscMatrix<f64>, normal: &Normal) -> Option<DVector<f64>> {
-        let factor = self.factor(matrix)?;
-        let right = DMatrix::from_column_slice(normal.gradient.len(), 1, (-&normal.gradient).as_slice());
-        let step: DVector<f64> = factor.solve(&right).column(0).into_owned();
-        step.iter().all(|x| x.is_finite()).then_some(step)
-    }
-
-    fn factor(&mut self, matrix: &CscMatrix<f64>) -> Option<CscCholesky<f64>> {
-        let symbolic = self.symbolic.get_or_insert_with(|| CscSymbolicCholesky::factor(matrix.pattern().clone()));
-        let mut values = matrix.values().to_vec();
-        if self.damping > 0.0 {
-            let (starts, rows, _) = matrix.csc_data();
-            for (column, range) in starts.windows(2).enumerate() {
-                if let Ok(at) = rows[range[0]..range[1]].binary_search(&column) {
-                    values[range[0] + at] *= 1.0 + self.damping;
-                }
+    /// The factor of JᵀJ + λ diag JᵀJ. `None` where that is not positive definite.
+    fn factor(&self, problem: &Problem) -> Option<Factor> {
+        let mounts = problem.mounts(&self.at);
+        let element = |k: usize| {
+            let mut element = problem.element(k, &self.at, &mounts);
+            if self.damping > 0.0 {
+                (0..element.gradient.len()).for_each(|i| element.information[(i, i)] *= 1.0 + self.damping);
             }
-        }
-        CscCholesky::factor_numerical(symbolic.clone(), &values).ok()
+            element
+        };
+        Factor::new(self.order.clone(), problem.layout.lists().len(), element).ok()
     }
 
     fn report(mut self, problem: &Problem, iterations: usize, converged: bool) -> Solution {
         self.damping = 0.0;
-        let factor = self.factor(&problem.normal(&self.at).matrix());
-        let marginals = factor.as_ref().map(|factor| Marginals::new(factor.l()));
-        let covariance = |(pose, column): (&Se2, &Option<usize>)| match (&marginals, column) {
-            (Some(marginals), Some(column)) => {
-                let turn = map_from_body(pose);
-                turn * marginals.covariance::<3>(*column) * turn.transpose()
-            }
-            _ => Matrix3::zeros(),
+        let marginals = self.factor(problem).map(|factor| factor.marginals());
+        let layout = &problem.layout;
+        // What is not estimated has no rows.
+        let covariance = |name: usize| marginals.as_ref().map(|all| &all[name]).filter(|of| !of.is_empty());
+        let of_pose = |(k, pose): (usize, &Se2)| {
+            let known = layout.of_pose(k).and_then(covariance);
+            let turn = map_from_body(pose);
+            known.map_or_else(Matrix3::zeros, |known| turn * known.fixed_view::<3, 3>(0, 0) * turn.transpose())
         };
-        let of_poses = self.at.poses.iter().zip(&problem.order.poses).skip(problem.first_step);
-        let of_landmarks = problem.identities.iter().zip(&self.at.landmarks).zip(&problem.order.landmarks);
-        let landmark = |((&id, &position), &column): ((&u32, &Vector2<f64>), &usize)| {
-            (id, position, marginals.as_ref().map_or_else(Matrix2::zeros, |m| m.covariance::<2>(column)))
+        let of_landmark = |(k, (id, position)): (usize, (&u32, &Vector2<f64>))| {
+            let known = covariance(layout.of_landmark(k));
+            (*id, *position, known.map_or_else(Matrix2::zeros, |known| known.fixed_view::<2, 2>(0, 0).into_owned()))
         };
         let parameter = |&parameter: &CalibrationParameter| {
-            let column = problem.order.calibration[parameter as usize];
-            let variance = marginals.as_ref().zip(column).map_or(0.0, |(m, column)| m.covariance::<1>(column).x);
+            let known = covariance(layout.of_calibration()).zip(layout.parameter(parameter));
+            let variance = known.map_or(0.0, |(known, row)| known[(row, row)]);
             CalibrationEstimate { parameter, value: self.at.calibration.get(parameter), std: variance.max(0.0).sqrt() }
         };
         Solution {
-            covariances: of_poses.map(covariance).collect(),
+            covariances: self.at.poses.iter().enumerate().skip(problem.first_step).map(of_pose).collect(),
             poses: self.at.poses[problem.first_step..].to_vec(),
-            landmarks: of_landmarks.map(landmark).collect(),
+            landmarks: problem.identities.iter().zip(&self.at.landmarks).enumerate().map(of_landmark).collect(),
             calibration: self.at.calibration.active().iter().map(parameter).collect(),
             chi_squared: self.cost,
             degrees_of_freedom: problem.degrees_of_freedom(),

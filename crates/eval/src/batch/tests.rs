@@ -121,17 +121,26 @@ fn the_gradient_is_that_of_the_cost() {
         }
         let (problem, guess) =
             Problem::new(&trace, (&config(&recording, "default"), &map), &settings, &[], &[]).unwrap();
-        assert!(problem.normal(&guess).gradient.norm() > 0.0);
+        let layout = &problem.layout;
         let mut random = ChaCha8Rng::seed_from_u64(2);
-        let mut draw =
-            |size: f64| DVector::from_fn(problem.order.columns, |_, _| size * random.random_range(-1.0..1.0));
+        let mut draw = |size: f64| -> Vec<DVector<f64>> {
+            let of = |name| DVector::from_fn(layout.height(name), |_, _| size * random.random_range(-1.0..1.0));
+            (0..=layout.of_calibration()).map(of).collect()
+        };
         let at = problem.retract(&guess, &draw(0.01));
-        let (gradient, h) = (problem.normal(&at).gradient, 1e-6);
+        let (mounts, h) = (problem.mounts(&at), 1e-6);
         for _ in 0..5 {
             let along = draw(1.0);
-            let cost = |h: f64| problem.cost(&problem.retract(&at, &(h * &along)));
+            let scaled = |h: f64| along.iter().map(|step| h * step).collect::<Vec<_>>();
+            let cost = |h: f64| problem.cost(&problem.retract(&at, &scaled(h)));
             let numeric = (cost(h) - cost(-h)) / (2.0 * h);
-            let analytic = 2.0 * gradient.dot(&along);
+            let of_element = |k: usize| {
+                let element = problem.element(k, &at, &mounts);
+                let along = element.unknowns.iter().flat_map(|name| along[*name].iter());
+                along.zip(element.gradient.iter()).map(|(along, gradient)| along * gradient).sum::<f64>()
+            };
+            let analytic = 2.0 * (0..layout.lists().len()).map(of_element).sum::<f64>();
+            assert!(analytic.abs() > 0.0);
             assert!((numeric - analytic).abs() < 1e-5 * numeric.abs().max(1e3), "{name}: {numeric} {analytic}");
         }
     }
@@ -161,6 +170,27 @@ fn scales_and_biases_are_found() {
     for (found, (parameter, expected)) in solution.calibration.iter().zip(expected) {
         assert!((found.value - expected).abs() < 3.5 * found.std && found.std < 0.035, "{found:?} {expected}");
         assert_eq!(found.parameter, parameter);
+    }
+}
+
+#[test]
+fn ahead_of_it_the_map_may_be_in_parts() {
+    let scenario = Scenario { seed: 2, ..Scenario::named("marked-orchard:40").unwrap() };
+    let recording = simulated::recording(&scenario).unwrap();
+    let solved = |parts: usize| {
+        let mut config = config(&recording, "batch");
+        (config.map.local_features, config.gate.probability) = (parts, 1.0);
+        let mut session = Session::new(&config.into(), Settings::named("batch").unwrap(), &[]).unwrap();
+        recording.inputs.iter().for_each(|input| session.feed(input));
+        session.solve()
+    };
+    let ((one, of_one), (parts, of_parts)) = (solved(0), solved(10));
+    assert!(parts.parts.is_some_and(|(status, _)| status.parts > 3));
+    let (of_one, of_parts) = (of_one.unwrap(), of_parts.unwrap());
+    assert_eq!(of_one.degrees_of_freedom, of_parts.degrees_of_freedom);
+    assert!((of_one.chi_squared / of_parts.chi_squared - 1.0).abs() < 1e-6);
+    for (a, b) in one.estimates.iter().zip(&parts.estimates) {
+        assert!((a.pose.p - b.pose.p).norm() < 1e-4 && (a.covariance - b.covariance).norm() < 1e-6);
     }
 }
 

@@ -4,8 +4,15 @@
 //! that of its neighbours. Next is always the one with the fewest neighbours (minimum degree). Unknowns that the same
 //! elements hold are eliminated together, as one block: a landmark that two lanes see is like all others that they see.
 
+//! An unknown that very many elements hold (a calibration, a landmark that is in view for an hour) has nearly all others
+//! as neighbours, and to count them again after each elimination would cost more than all the rest: such blocks are
+//! eliminated last, as Amestoy, Davis, Duff, "Algorithm 837: AMD" (2004) does with dense rows.
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
+
+/// Blocks that are held by more elements than this times the root of the number of elements, are eliminated last.
+const DENSE: f64 = 10.0;
 
 /// One elimination.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,12 +94,23 @@ impl Order {
             }
             sum
         };
-        let mut degrees: Vec<usize> = (0..blocks).map(|block| degree(block, &holders, &members)).collect();
+        let most = DENSE * (elements.len() as f64).sqrt();
+        let mut is_dense: Vec<bool> = holders.iter().map(|holders| holders.len() as f64 > most).collect();
+        let mut degrees: Vec<usize> = (0..blocks)
+            .map(|block| if is_dense[block] { usize::MAX } else { degree(block, &holders, &members) })
+            .collect();
         let mut queue: BinaryHeap<_> = degrees.iter().enumerate().map(|(b, degree)| Reverse((*degree, b))).collect();
         let mut is_gone = vec![false; blocks];
         let mut steps = Vec::with_capacity(blocks);
         while let Some(Reverse((at, block))) = queue.pop() {
             if is_gone[block] || degrees[block] != at {
+                continue;
+            }
+            if is_dense[block] {
+                // Only dense ones are left, of few elements by now.
+                is_dense[block] = false;
+                degrees[block] = degree(block, &holders, &members);
+                queue.push(Reverse((degrees[block], block)));
                 continue;
             }
             is_gone[block] = true;
@@ -108,7 +126,7 @@ impl Order {
             }
             inputs.iter().for_each(|e| members[*e] = Vec::new());
             members.push(boundary.clone());
-            for other in &boundary {
+            for other in boundary.iter().filter(|other| !is_dense[**other]) {
                 degrees[*other] = degree(*other, &holders, &members);
                 queue.push(Reverse((degrees[*other], *other)));
             }
