@@ -65,6 +65,7 @@ mod parts;
 mod problem;
 mod reduce;
 pub mod sparse;
+mod symmetric;
 #[cfg(test)]
 mod tests;
 mod work;

@@ -1,6 +1,7 @@
 //! A closed part: what it says of the pose at its end and of its landmarks, seen from its base.
 
 use super::sparse::Element;
+use super::symmetric::Symmetric;
 use lienav_lie::{Se2, skew};
 use lienav_slam::LocalMap;
 use nalgebra::{DMatrix, DVector, Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
@@ -44,7 +45,7 @@ impl Gaussian {
 pub struct Part {
     gaussian: Gaussian,
     /// P⁻¹.
-    information: DMatrix<f64>,
+    information: Symmetric,
 }
 
 impl std::ops::Deref for Part {
@@ -70,15 +71,17 @@ impl Part {
     /// Of what a filter says. `None` if the covariance has no inverse.
     pub fn new(gaussian: Gaussian) -> Option<Self> {
         let information = gaussian.covariance.clone().cholesky()?.inverse();
-        information.iter().all(|value| value.is_finite()).then_some(Self { gaussian, information })
+        let is_finite = information.iter().all(|value| value.is_finite());
+        is_finite.then(|| Self { gaussian, information: Symmetric::new(&information) })
     }
 
     /// The same without ξ: what it says of its landmarks, as seen from its end. `None` if that has no inverse.
     pub fn without_way(&self) -> Option<Self> {
         let n = 2 * self.ids.len();
-        let inner = self.information.view((3, 3), (n, n)).into_owned();
-        let crossed = self.information.view((0, 3), (3, n)).into_owned();
-        let of_way = self.information.fixed_view::<3, 3>(0, 0).into_owned();
+        let information = self.information.whole();
+        let inner = information.view((3, 3), (n, n)).into_owned();
+        let crossed = information.view((0, 3), (3, n)).into_owned();
+        let of_way = information.fixed_view::<3, 3>(0, 0).into_owned();
         // The information of the marginal, (P_ee)⁻¹.
         Some(self.of_same_landmarks(inner - crossed.tr_mul(&(of_way.try_inverse()? * &crossed))))
     }
@@ -87,7 +90,7 @@ impl Part {
     /// then two of each landmark. `None` if that of the pose has no inverse.
     pub fn of_landmarks(ids: Vec<u32>, places: Vec<Vector2<f64>>, information: &DMatrix<f64>) -> Option<Self> {
         let gaussian = Gaussian { exit: Se2::identity(), ids, places, covariance: DMatrix::zeros(0, 0) };
-        Self { gaussian, information: information.clone() }.without_way()
+        Self { gaussian, information: Symmetric::new(information) }.without_way()
     }
 
     /// The same without the covariance, which only the parts behind a solution need.
@@ -102,7 +105,7 @@ impl Part {
         let n = of_landmarks.nrows();
         let mut information = DMatrix::zeros(3 + n, 3 + n);
         information.view_mut((3, 3), (n, n)).copy_from(&of_landmarks);
-        Self { information, ..self.settled() }
+        Self { information: Symmetric::new(&information), ..self.settled() }
     }
 
     /// (ξ, e) where the unknowns are `at`.
@@ -120,8 +123,7 @@ impl Part {
 
     /// Half of (ξ, e)ᵀP⁻¹(ξ, e).
     pub fn cost(&self, at: &At<'_>) -> f64 {
-        let residual = self.residual(at);
-        0.5 * residual.dot(&(&self.information * &residual))
+        0.5 * self.information.square(&self.residual(at))
     }
 
     /// The Jacobians of (ξ, e): of ξ by the errors of base and end, B Exp(β) and E Exp(ε); of each e_i by ε; and of e_i
@@ -146,14 +148,15 @@ impl Part {
         let (by_base, by_exit, exits, by_landmark) = self.jacobians(at);
         let n = self.ids.len();
         let rows = 3 + 2 * n;
-        let weighted = &self.information * self.residual(at);
+        let given = self.information.whole();
+        let weighted = &given * self.residual(at);
         // ΛJ, whose columns of landmarks are those of Λ, turned.
         let mut half = DMatrix::zeros(rows, 6 + 2 * n);
-        let of_pose = self.information.columns(0, 3);
+        let of_pose = given.columns(0, 3);
         half.columns_mut(0, 3).gemm(1.0, &of_pose, &by_base, 0.0);
         half.columns_mut(3, 3).gemm(1.0, &of_pose, &by_exit, 0.0);
         for (i, by_exit) in exits.iter().enumerate() {
-            let own = self.information.fixed_columns::<2>(3 + 2 * i);
+            let own = given.fixed_columns::<2>(3 + 2 * i);
             half.fixed_columns_mut::<3>(3).gemm(1.0, &own, by_exit, 1.0);
             half.fixed_columns_mut::<2>(6 + 2 * i).gemm(1.0, &own, &by_landmark, 0.0);
         }
@@ -226,9 +229,9 @@ pub mod tests {
         );
         let here = At { base, exit, landmarks: &landmarks };
         let element = part.element(&here, (0..6).collect(), false);
-        let expected = jacobian.transpose() * &part.information * &jacobian;
+        let expected = jacobian.transpose() * part.information.whole() * &jacobian;
         assert!((&element.information - &expected).amax() < 1e-6 * expected.amax());
-        let gradient = jacobian.transpose() * &part.information * part.residual(&here);
+        let gradient = jacobian.transpose() * part.information.whole() * part.residual(&here);
         assert!((&element.gradient - &gradient).amax() < 1e-6 * gradient.amax());
         let known = part.element(&here, (1..6).collect(), true);
         assert_eq!(known.information, element.information.view((3, 3), (n - 3, n - 3)).into_owned());
