@@ -20,7 +20,7 @@ use lienav_io::files::remedy;
 use lienav_io::map_file::MapFile;
 use lienav_io::recording::{Input, Recording, Stream};
 use lienav_io::truth::{MAX_TRUTH_GAP_S, Truth};
-use lienav_slam::{LandmarkMap, MapMode};
+use lienav_slam::{Filter, LandmarkMap, MapLandmark, MapMode};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -284,11 +284,19 @@ fn run_saving(mut stream: Stream, studies: &[Study], path: &Path) -> Result<(Rec
     stream.by_ref().for_each(|input| method.feed(&input));
     spinner.finish_and_clear();
     let (mut run, saved) = method.finish_saving();
-    let Some(saved) = saved else {
-        let what = format!("'{}' is no filter, and has no map that a run could go on with", study.filter);
-        return Err(Failure::WrongCall(format!("{what}; give the name of a filter to --save-map")));
+    let file = match saved {
+        Some(saved) => MapFile::from(saved),
+        // A map in parts: no run goes on from it, but robots can drive in it.
+        None if run.parts.is_some() && Filter::named(&study.filter).is_ok() => {
+            let map = LandmarkMap { landmarks: run.landmarks.iter().map(MapLandmark::from).collect(), joint: None };
+            MapFile { map, ..MapFile::default() }
+        }
+        None => {
+            let what = format!("'{}' is no filter, and has no map that a run could go on with", study.filter);
+            return Err(Failure::WrongCall(format!("{what}; give the name of a filter to --save-map")));
+        }
     };
-    let written = MapFile::from(saved).write(path);
+    let written = file.write(path);
     written.map_err(|error| Failure::Failed(format!("{}: {error}{}", path.display(), remedy(&error))))?;
     let recording = stream.finish();
     run.name_source(&recording);

@@ -39,6 +39,7 @@ pub fn augment(
         is_mapped: false,
         is_viewpoint: false,
         misfits: 0,
+        misfit_since: Stamp::MIN,
     };
     let (r, p_feature) = (state.pose.rotation(), state.pose.transform(&z));
     match filter.errors {

@@ -50,8 +50,8 @@ pub struct Belief {
 /// So many readings have to fit for a cloud to judge, and twice as many as do not.
 const FITTING: usize = 3;
 /// So many readings in a row, over so many seconds, outside the gate: the landmark was moved.
-const STRIKES: u32 = 10;
-const STRUCK_FOR_S: f64 = 1.0;
+pub const STRIKES: u32 = 10;
+pub const STRUCK_FOR_S: f64 = 1.0;
 /// Looks count if the robot moved by this since the last, m.
 const APART_M: f64 = 0.3;
 /// What a look tells at most, however sure the sensor is elsewhere: one in ten may be hidden.

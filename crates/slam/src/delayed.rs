@@ -19,6 +19,7 @@
 mod places;
 mod used;
 
+use super::belief::{STRIKES, STRUCK_FOR_S};
 use super::calibration::Calibration;
 use super::covariance::Covariance;
 use super::fixed_lag::Associated;
@@ -27,7 +28,7 @@ use super::prune::make_room;
 use super::sensor::{Reading, Sensors};
 use super::state::{Feature, State};
 use super::step::Model;
-use super::{Coordinates, DropReason};
+use super::{Coordinates, DropReason, MapMode};
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix2, Matrix2x3, Vector2};
@@ -169,18 +170,34 @@ pub fn give_up(state: &mut State) {
     std::mem::take(&mut state.viewpoints).iter().for_each(|viewpoint| viewpoint.drop_points(state));
 }
 
-/// Takes note of readings of one number that the gate has left out. A landmark that they leave for so long, while most
-/// others are where they were, is a wrong one, and is dropped: the next reading begins it anew.
-pub fn note_misfits(state: &mut State, model: &Model, gated: &[Associated]) {
+/// Takes note of readings that the gate has left out. A landmark that they leave for so long, while others are where they
+/// were, is a wrong one or was moved, and is dropped: the next reading begins it anew. Ranges alone seldom fit before all
+/// is known; of readings that say where a landmark is, fewer are enough, if others have fitted since: a robot that is
+/// elsewhere than it believes finds none.
+pub fn note_misfits(state: &mut State, model: &Model, gated: &[Associated], stamp: Stamp) {
     for Associated { subject, reading, .. } in gated {
         let Subject::Feature(id) = *subject else { continue };
-        if model.sensors.dim(reading) != 1 || state.is_frozen {
+        // What readings say of a known map is decided elsewhere.
+        if model.map.mode != MapMode::Mapping {
             continue;
         }
         let Some(i) = state.find(id) else { continue };
-        state.features[i].misfits = state.features[i].misfits.saturating_add(1);
-        let fit = state.features.iter().filter(|other| !other.is_viewpoint && other.misfits == 0).count();
-        if state.features[i].misfits >= WRONG && fit >= OTHERS {
+        let feature = &mut state.features[i];
+        if feature.misfits == 0 {
+            feature.misfit_since = stamp;
+        }
+        feature.misfits = feature.misfits.saturating_add(1);
+        let (misfits, since) = (feature.misfits, feature.misfit_since);
+        let fits = |other: &&Feature| !other.is_viewpoint && other.misfits == 0;
+        let is_wrong = if model.sensors.dim(reading) == 1 {
+            misfits >= WRONG && state.features.iter().filter(fits).count() >= OTHERS
+        } else {
+            let seen = |other: &&Feature| fits(other) && other.last_seen > since;
+            u32::from(misfits) >= STRIKES
+                && stamp.since(since) >= STRUCK_FOR_S
+                && state.features.iter().filter(seen).count() >= OTHERS
+        };
+        if is_wrong {
             state.swap_remove(i);
         }
     }
@@ -231,6 +248,7 @@ fn new_feature(state: &State, id: u32, x: Vector2<f64>, stamp: Stamp) -> Feature
         is_mapped: false,
         is_viewpoint: false,
         misfits: 0,
+        misfit_since: Stamp::MIN,
     }
 }
 

@@ -160,6 +160,7 @@ fn append(state: &mut State, known: &KnownMap, k: usize, stamp: Stamp) {
         is_mapped: true,
         is_viewpoint: false,
         misfits: 0,
+        misfit_since: Stamp::MIN,
     };
     // In which axes the errors of the places stand in the state.
     let (x, axes) = match state.coordinates {

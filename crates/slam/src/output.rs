@@ -3,6 +3,7 @@
 use lienav_base::intake::{self, Reason};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
+use lienav_map::MapLandmark;
 use nalgebra::{Matrix2, Matrix3, Vector2};
 use serde::Serialize;
 use std::fmt;
@@ -66,6 +67,14 @@ pub struct Landmark {
     pub last_seen: Stamp,
     /// How many observations went into it.
     pub observations: u32,
+}
+
+impl From<&Landmark> for MapLandmark {
+    /// Without class, which the map in force knows.
+    fn from(landmark: &Landmark) -> Self {
+        let Landmark { id, position, covariance, .. } = *landmark;
+        Self { id, class: 0, position, covariance }
+    }
 }
 
 /// Why something that came in was not used. The words are those of `/diagnostics` and of the evaluator's report.

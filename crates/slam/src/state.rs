@@ -44,12 +44,20 @@ pub struct Feature {
     /// Whether it is a point of a viewpoint, and no landmark.
     #[serde(default)]
     pub is_viewpoint: bool,
-    /// How many readings of one number in a row its gate has left out.
+    /// How many readings in a row its gate has left out.
     #[serde(default)]
     pub misfits: u8,
+    /// When the first of these was.
+    #[serde(default = "Feature::never")]
+    pub misfit_since: Stamp,
 }
 
 impl Feature {
+    /// Before all times.
+    fn never() -> Stamp {
+        Stamp::MIN
+    }
+
     /// Whether its readings are linearized again where later clouds place it: its range was vague when it was new, and
     /// it has not been out of view since.
     pub fn is_relinearized(&self) -> bool {

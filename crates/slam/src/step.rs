@@ -215,7 +215,7 @@ pub fn correct(
             if let Some(record) = &mut rows.record {
                 record.note_matches(state, matched);
             }
-            note_misfits(state, model, gated);
+            note_misfits(state, model, gated, stamp);
         }
         Err(Singular) => matched.iter().for_each(|_| refused.add(DropReason::Singular)),
     }

@@ -6,7 +6,7 @@
 use lienav_io::files::remedy;
 use lienav_io::map_file::MapFile;
 use lienav_parts::{Parts, Snapshot};
-use lienav_slam::{Landmark, LandmarkMap, MapLandmark, MapMode, SavedState, Slam};
+use lienav_slam::{LandmarkMap, MapLandmark, MapMode, SavedState, Slam};
 use r2r::ServiceRequest;
 use r2r::std_srvs::srv::Trigger;
 use std::collections::VecDeque;
@@ -55,13 +55,7 @@ impl Saved {
             Self::Map(map) => MapFile { map, ..MapFile::default() },
             Self::Parts(snapshot) => {
                 let landmarks = snapshot.landmarks().map_err(|error| error.to_string())?;
-                let landmark = |of: &Landmark| MapLandmark {
-                    id: of.id,
-                    class: 0,
-                    position: of.position,
-                    covariance: of.covariance,
-                };
-                let map = LandmarkMap { landmarks: landmarks.iter().map(landmark).collect(), joint: None };
+                let map = LandmarkMap { landmarks: landmarks.iter().map(MapLandmark::from).collect(), joint: None };
                 MapFile { map, ..MapFile::default() }
             }
         })

@@ -85,6 +85,7 @@ impl Estimator {
                 is_mapped: true,
                 is_viewpoint: false,
                 misfits: 0,
+                misfit_since: Stamp::MIN,
             };
             let own = 0.5 * (covariance + covariance.transpose());
             state.append(feature, &from_pose, &(to_error * own * to_error.transpose()));

@@ -68,6 +68,7 @@ fn correlated(coordinates: Coordinates, seed: u64) -> State {
             is_mapped: false,
             is_viewpoint: false,
             misfits: 0,
+            misfit_since: Stamp::MIN,
         };
         state.append(feature, &Matrix2x3::zeros(), &(Matrix2::identity() * 0.05));
     }

@@ -51,6 +51,7 @@ pub(super) fn correlated(coordinates: Coordinates, features: usize, seed: u64) -
             is_mapped: false,
             is_viewpoint: false,
             misfits: 0,
+            misfit_since: Stamp::MIN,
         };
         state.append(feature, &from_pose, &(own * own.transpose() + Matrix2::identity() * 0.01));
     }
