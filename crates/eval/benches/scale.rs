@@ -37,7 +37,7 @@ fn main() {
     let value = |name: &str| arguments.iter().position(|word| word == name).and_then(|k| arguments.get(k + 1));
     let Some(scenario) = arguments.first().filter(|word| !word.starts_with("--")) else {
         println!(
-            "usage: scale -- SCENARIO|SOURCE [--runs N] [--seed FIRST] [--parts 0,50] [--filter NAME] [--batch] [--laps N] [--repeats N] [--trace]"
+            "usage: scale -- SCENARIO|SOURCE [--runs N] [--seed FIRST] [--parts 0,50] [--filter NAME] [--batch [--alone]] [--laps N] [--repeats N] [--trace]"
         );
         return;
     };
@@ -55,6 +55,9 @@ fn main() {
     if arguments.iter().any(|word| word == "--batch") {
         // Of the parts' own associations and first guess, where there are parts: one map would take too long.
         let parts = methods.iter().map(|(_, parts)| *parts).max().unwrap_or(0);
+        if arguments.iter().any(|word| word == "--alone") {
+            methods.clear();
+        }
         methods.push(("batch".to_owned(), parts));
     }
     println!(

@@ -2,7 +2,7 @@
 
 use super::Settings;
 use super::problem::Problem;
-use super::solve::{Solution, solve};
+use super::solve::{Solution, solve, solve_from_afar};
 use crate::run::{self, Run, Update};
 use crate::study::Study;
 use lienav_io::recording::Input;
@@ -91,7 +91,10 @@ impl Session {
         else {
             return (run, None);
         };
-        let solution = solve(&problem, guess);
+        let solution = match self.config.map.local_features {
+            0 => solve(&problem, guess),
+            _ => solve_from_afar(&problem, guess),
+        };
         let spent_us = run.step_us.iter().sum::<f64>() + start.elapsed().as_secs_f64() * 1e6;
         take_over(&mut run, &solution, &trace);
         run.step_us = vec![spent_us / trace.steps.len() as f64; trace.steps.len()];

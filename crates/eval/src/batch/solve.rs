@@ -13,6 +13,9 @@ const SMALLEST_DECREMENT: f64 = 1e-6;
 /// Linearizations before it is given up. Ten are usual with squares; the weights of a robust loss settle more slowly.
 const MAX_ITERATIONS: usize = 100;
 
+/// Whole steps from a guess that is far from the minimum.
+const WHOLE_STEPS: usize = 30;
+
 /// The damping, relative to the diagonal, that the first failure brings, and by which factor failures raise and
 /// successes lower it.
 const FIRST_DAMPING: f64 = 1e-6;
@@ -43,7 +46,31 @@ pub struct Solution {
 
 /// Minimises from a guess on.
 pub fn solve(problem: &Problem, guess: Unknowns) -> Solution {
-    let mut search = Search { cost: problem.cost(&guess), at: guess, damping: 0.0, order: problem.layout.order() };
+    minimize(problem, guess, problem.layout.order())
+}
+
+/// Minimises from a guess whose poses and features do not fit each other: poses as they were estimated at their instant,
+/// before a loop has moved the features. Whole steps raise the cost at first, and lead to the minimum all the same;
+/// damped ones would take hundreds.
+pub fn solve_from_afar(problem: &Problem, guess: Unknowns) -> Solution {
+    let order = problem.layout.order();
+    let mut search = Search { cost: f64::INFINITY, at: guess.clone(), damping: 0.0, order: order.clone() };
+    for iteration in 1..=WHOLE_STEPS {
+        let Some((steps, decrement)) = search.factor(problem).map(|factor| factor.step()) else { break };
+        let next = problem.retract(&search.at, &steps);
+        (search.cost, search.at) = (problem.cost(&next), next);
+        if !search.cost.is_finite() {
+            break;
+        }
+        if decrement < SMALLEST_DECREMENT && search.cost <= problem.cost(&guess) {
+            return search.report(problem, iteration, true);
+        }
+    }
+    minimize(problem, guess, order)
+}
+
+fn minimize(problem: &Problem, guess: Unknowns, order: Order) -> Solution {
+    let mut search = Search { cost: problem.cost(&guess), at: guess, damping: 0.0, order };
     let (mut iterations, mut converged) = (0, false);
     while !converged && iterations < MAX_ITERATIONS {
         iterations += 1;
