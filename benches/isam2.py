@@ -2,11 +2,11 @@
 
     cargo build --release --no-default-features --bin lienav
     pip install gtsam numpy
-    python3 benches/isam2.py target/release/lienav city_trees/run_0.graph.gz city_trees/truth.graph.gz [--every 1] [--threshold 0.1]
+    python3 benches/isam2.py target/release/lienav city_trees/run_0.graph.gz city_trees/truth.graph.gz
 
-The file has EDGE2 (or ODOMETRY) and LANDMARK lines, each with the square root of its information behind, as those of the
-iSAM distribution; so has that of the truth, whose chained edges are it. One update of iSAM2 for each pose, with the
-readings of that pose; `--every` how often it linearizes again. Landmarks are judged at the end, without alignment."""
+The file has EDGE2 (or ODOMETRY) and LANDMARK lines, each with the square root of its information behind, as those of
+the iSAM distribution; so has that of the truth, whose chained edges are it. One update of iSAM2 for each pose, with the
+readings of that pose; `--every` says how often it linearizes again. Landmarks are judged at the end, not aligned."""
 
 import argparse
 import gzip
@@ -112,7 +112,8 @@ def main():
     print('method       landmarks [m]  step, mean [us]  p99 [us]  by ours')
     for name, report in ours.items():
         step = report['step_us']
-        print(f"{name:12} {report['landmark_rmse_m']:13.4f} {step['mean']:16.1f} {step['p99']:9.1f} {mean_us / step['mean']:8.0f}")
+        numbers = f"{report['landmark_rmse_m']:13.4f} {step['mean']:16.1f} {step['p99']:9.1f}"
+        print(f"{name:12} {numbers} {mean_us / step['mean']:8.0f}")
     p99_us = 1e6 * float(np.quantile(times, 0.99))
     print(f"{'iSAM2':12} {math.sqrt(np.mean(errors)):13.4f} {mean_us:16.1f} {p99_us:9.1f}")
 
