@@ -57,37 +57,38 @@ def isam2(path, every, threshold):
     parameters.setRelinearizeThreshold(threshold)
     parameters.relinearizeSkip = every
     isam, known, times = gtsam.ISAM2(parameters), set(), []
-    key, name_of = (lambda k: gtsam.symbol('x', k)), (lambda k: gtsam.symbol('l', k))
+    pose_key, landmark_key = (lambda k: gtsam.symbol('x', k)), (lambda k: gtsam.symbol('l', k))
     estimate = gtsam.Pose2()
     first = edges[0][0]
     for a, b, motion, root in [(None, first, None, None), *edges]:
         factors, values = gtsam.NonlinearFactorGraph(), gtsam.Values()
         if a is None:
-            factors.add(gtsam.PriorFactorPose2(key(b), estimate, gtsam.noiseModel.Diagonal.Sigmas(np.full(3, 1e-6))))
+            exact = gtsam.noiseModel.Diagonal.Sigmas(np.full(3, 1e-6))
+            factors.add(gtsam.PriorFactorPose2(pose_key(b), estimate, exact))
         else:
             noise = gtsam.noiseModel.Gaussian.SqrtInformation(root)
-            factors.add(gtsam.BetweenFactorPose2(key(a), key(b), gtsam.Pose2(*motion), noise))
+            factors.add(gtsam.BetweenFactorPose2(pose_key(a), pose_key(b), gtsam.Pose2(*motion), noise))
             estimate = estimate.compose(gtsam.Pose2(*motion))
-        values.insert(key(b), estimate)
+        values.insert(pose_key(b), estimate)
         for name, place, root in readings.get(b, []):
             # Range and bearing say the same as the place, with its covariance carried over.
             distance, turn = float(np.hypot(*place)), gtsam.Rot2(math.atan2(place[1], place[0]))
             by_place = np.array([[-place[1], place[0]], [place[0] * distance, place[1] * distance]]) / distance**2
             covariance = by_place @ np.linalg.inv(root.T @ root) @ by_place.T
             noise = gtsam.noiseModel.Gaussian.Covariance(covariance)
-            factors.add(gtsam.BearingRangeFactor2D(key(b), name_of(name), turn, distance, noise))
+            factors.add(gtsam.BearingRangeFactor2D(pose_key(b), landmark_key(name), turn, distance, noise))
             if name not in known:
                 known.add(name)
-                values.insert(name_of(name), estimate.transformFrom(place))
+                values.insert(landmark_key(name), estimate.transformFrom(place))
         begun = time.perf_counter()
         isam.update(factors, values)
-        estimate = isam.calculateEstimatePose2(key(b))
+        estimate = isam.calculateEstimatePose2(pose_key(b))
         times.append(time.perf_counter() - begun)
         if len(times) % 500 == 0:
             print(f'\r{len(times)} of {len(edges) + 1} poses', end='', file=sys.stderr, flush=True)
     print('\r', end='', file=sys.stderr)
     last = isam.calculateEstimate()
-    return {name: last.atPoint2(name_of(name)) for name in known}, times
+    return {name: last.atPoint2(landmark_key(name)) for name in known}, times
 
 
 def main():

@@ -37,7 +37,8 @@ fn main() {
     let value = |name: &str| arguments.iter().position(|word| word == name).and_then(|k| arguments.get(k + 1));
     let Some(scenario) = arguments.first().filter(|word| !word.starts_with("--")) else {
         println!(
-            "usage: scale -- SCENARIO|SOURCE [--runs N] [--seed FIRST] [--parts 0,50] [--filter NAME] [--batch [--alone]] [--laps N] [--repeats N] [--trace]"
+            "usage: scale -- SCENARIO|SOURCE [--runs N] [--seed FIRST] [--parts 0,50] [--filter NAME] \
+             [--batch [--alone]] [--laps N] [--repeats N] [--trace]"
         );
         return;
     };
