@@ -168,6 +168,7 @@ mod augment;
 mod belief;
 mod bound;
 mod calibration;
+mod changed;
 mod chart;
 mod config;
 mod covariance;

@@ -11,7 +11,7 @@
 //! information is F_jk = ½ tr S⁻¹ A_j S⁻¹ A_k. That the prior P depends on earlier noise is left out; it changes the
 //! weights of the innovations, and not the root. Scores and informations are summed with a memory that fades, onto a
 //! prior for ln α_j: what the data do not tell stays there, and a robot that stands learns nothing of its odometry,
-//! because no motion, no noise.
+//! because no motion, no noise. A noise that changes at once is learned at once ([`Block`]).
 //!
 //! Where errors of the readings of one landmark last for a while, the update knows a part of them
 //! ([`Offsets`](super::offsets::Offsets)), or takes a reading for less than it states (`Sensors::repetition`). The score
@@ -19,6 +19,7 @@
 //! repeats. Of errors that last, the estimate takes in a part, and innovations show the rest: then no variance is learned
 //! to be smaller than stated. How far and how long errors last is the business of [`Lasting`].
 
+use super::changed::Block;
 use super::covariance::factor3;
 use super::fixed_lag::Associated;
 use super::kernel::{invert, solve_positive};
@@ -72,6 +73,9 @@ pub struct NoiseFactors {
     /// Of the readings that the gate left out, the score that they are given with the next update.
     #[serde(skip)]
     left_out: Vec<f64>,
+    /// What the last clouds told alone, for noise that changes.
+    #[serde(default)]
+    block: Block,
     #[serde(skip)]
     config: LearningConfig,
     /// The covariance of the lasting errors before the update, row by row, and their first row.
@@ -104,6 +108,7 @@ impl NoiseFactors {
             information: vec![0.0; count * count],
             lasting: Lasting::new(sensor.correlation_s, sensors),
             left_out: vec![0.0; count],
+            block: Block::default(),
             config: config.clone(),
             prior: Default::default(),
             room: Buffers::default(),
@@ -132,6 +137,7 @@ impl NoiseFactors {
         self.information.clone_from(&other.information);
         self.lasting.copy_from(&other.lasting);
         self.left_out.clone_from(&other.left_out);
+        self.block.copy_from(&other.block);
         self.config.clone_from(&other.config);
     }
 
@@ -143,6 +149,7 @@ impl NoiseFactors {
             && self.information.iter().all(|x| x.is_finite())
             && (0..n).all(|j| self.information[j * n + j] >= 0.0)
             && self.lasting.is_of(sensors)
+            && self.block.is_of(n)
     }
 
     /// Goes on with what `saved` had learned.
@@ -350,6 +357,7 @@ impl NoiseFactors {
         for (known, told) in self.information.iter_mut().zip(&*fisher) {
             *known = keep * *known + told;
         }
+        self.block.take(score, fisher, &mut self.information);
         for (j, (score, factor)) in score.iter_mut().zip(&self.factors).enumerate() {
             *score -= (1.0 - keep) * prior(j) * factor.ln();
         }

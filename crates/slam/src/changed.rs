@@ -1,0 +1,164 @@
+//! Noise that has changed: the scores of the last clouds against what all clouds before had told.
+//!
+//! A factor is learned with a memory of many clouds; a noise that triples from one moment to the next would be learned
+//! with the patience of that memory, and the map would take in bad readings as good ones until then. The scores of a
+//! factor have mean zero and the variance of their information where the factor is right ([`NoiseFactors`]). In blocks
+//! of [`CLOUDS`] clouds, a sum beyond [`LIMIT`] standard deviations to which nearly every cloud has contributed says
+//! that it is right no more. Then what was known before counts for no more than the block does. The share of clouds of
+//! one sign keeps a single wrong reading, and tails that are heavy, from looking like a change.
+//!
+//! [`NoiseFactors`]: super::noise::NoiseFactors
+
+use serde::{Deserialize, Serialize};
+
+/// Clouds of a block.
+const CLOUDS: u32 = 10;
+
+/// Standard deviations of the sum of a block's scores. 5, and not 3: for every factor there are thousands of blocks.
+const LIMIT: f64 = 5.0;
+
+/// Of so many clouds of a block, the scores must have the same sign.
+const ALIKE: u32 = 8;
+
+/// A block that tells less of ln α than this, in clouds of one number each with nothing but the noise in it, is too poor.
+const LEAST_INFORMATION: f64 = 2.0;
+
+/// The scores of the clouds of the current block, for each factor.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Block {
+    sums: Vec<Sum>,
+    clouds: u32,
+}
+
+/// Of one factor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sum {
+    /// g, summed.
+    pub score: f64,
+    /// F, summed.
+    pub information: f64,
+    /// In so many clouds, g was positive, or negative.
+    positive: u32,
+    negative: u32,
+}
+
+impl Sum {
+    /// Whether the block contradicts what was known of the factor with this information, its own included.
+    fn contradicts(&self, known: f64) -> bool {
+        let alike = if self.score > 0.0 { self.positive } else { self.negative };
+        self.information >= LEAST_INFORMATION
+            && alike >= ALIKE
+            && self.score * self.score >= LIMIT * LIMIT * self.information
+            && known >= 2.0 * self.information
+    }
+}
+
+impl Block {
+    /// Takes in a cloud: of n factors the scores g, and the information F, row by row.
+    ///
+    /// At the end of a block, where it contradicts what was known with the information Λ, row by row: scales the rows
+    /// and columns of these factors in Λ down to what the block tells, and puts the block's score into `score`.
+    pub fn take(&mut self, score: &mut [f64], told: &[f64], known: &mut [f64]) {
+        let n = score.len();
+        self.sums.resize(n, Sum::default());
+        for (j, (sum, g)) in self.sums.iter_mut().zip(&*score).enumerate() {
+            sum.score += g;
+            sum.information += told[j * n + j];
+            sum.positive += u32::from(*g > 0.0);
+            sum.negative += u32::from(*g < 0.0);
+        }
+        self.clouds += 1;
+        if self.clouds < CLOUDS {
+            return;
+        }
+        self.clouds = 0;
+        for (j, sum) in self.sums.iter_mut().enumerate() {
+            let sum = std::mem::take(sum);
+            if sum.contradicts(known[j * n + j]) {
+                let scale = (sum.information / known[j * n + j]).sqrt();
+                for k in 0..n {
+                    known[j * n + k] *= scale;
+                    known[k * n + j] *= scale;
+                }
+                score[j] = sum.score;
+            }
+        }
+    }
+
+    /// Becomes what another one is, in the memory that it has.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.sums.clone_from(&other.sums);
+        self.clouds = other.clouds;
+    }
+
+    /// Whether a block that was saved can be gone on with: finite numbers, of so many factors or none.
+    pub fn is_of(&self, factors: usize) -> bool {
+        (self.sums.is_empty() || self.sums.len() == factors)
+            && self.sums.iter().all(|sum| sum.score.is_finite() && sum.information.is_finite())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Blocks of these scores of one factor, each with an information of ½, after 500 clouds as expected.
+    fn after(scores: [f64; CLOUDS as usize]) -> (f64, f64) {
+        let mut block = Block::default();
+        let mut known = [250.0];
+        let mut last = [0.0];
+        for score in scores {
+            last = [score];
+            block.take(&mut last, &[0.5], &mut known);
+        }
+        assert_eq!((block.clouds, block.sums[0]), (0, Sum::default()), "the next block begins with nothing");
+        (last[0], known[0])
+    }
+
+    #[test]
+    fn noise_that_tripled_makes_what_was_known_count_as_a_block() {
+        let (score, known) = after([4.0, 0.5, 6.0, 2.0, -0.5, 3.0, 1.0, 8.0, 4.0, 2.0]);
+        assert_eq!((score, known), (30.0, 5.0));
+    }
+
+    #[test]
+    fn noise_that_became_small_likewise_if_enough_is_told() {
+        // Variances cannot fall below nothing: g ≥ −½ a number. Ten clouds of one number do not suffice, of ten they do.
+        assert_eq!(after([-0.5; 10]), (-0.5, 250.0));
+        let mut block = Block::default();
+        let (mut known, mut score) = ([1000.0], [0.0]);
+        for _ in 0..CLOUDS {
+            score = [-4.5];
+            block.take(&mut score, &[5.0], &mut known);
+        }
+        assert_eq!((score, known), ([-45.0], [50.0]));
+    }
+
+    #[test]
+    fn a_single_reading_that_is_wrong_is_no_change() {
+        let (score, known) = after([-0.5, -0.5, 60.0, -0.5, 0.3, -0.5, 0.1, -0.5, -0.5, -0.4]);
+        assert_eq!((score, known), (-0.4, 250.0));
+    }
+
+    #[test]
+    fn others_keep_what_is_known_of_them() {
+        let mut block = Block::default();
+        let mut known = [250.0, 30.0, 30.0, 400.0];
+        for _ in 0..CLOUDS {
+            block.take(&mut [5.0, 0.01], &[0.5, 0.0, 0.0, 0.5], &mut known);
+        }
+        let scale = (5.0f64 / 250.0).sqrt();
+        assert!((known[0] - 5.0).abs() < 1e-12, "{known:?}");
+        assert_eq!((known[1], known[2], known[3]), (30.0 * scale, 30.0 * scale, 400.0));
+    }
+
+    #[test]
+    fn what_was_saved_of_another_kind_is_refused() {
+        let mut block = Block::default();
+        assert!(block.is_of(6));
+        block.take(&mut [0.0; 3], &[0.0; 9], &mut [0.0; 9]);
+        assert!(block.is_of(3) && !block.is_of(6));
+        block.sums[1].score = f64::NAN;
+        assert!(!block.is_of(3));
+    }
+}
