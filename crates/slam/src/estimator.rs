@@ -2,6 +2,7 @@
 
 mod hypotheses;
 mod known;
+mod noise;
 mod point;
 
 use super::associate::Evidence;
@@ -13,7 +14,7 @@ use super::fixed_lag::{Associated, FixedLag};
 use super::inbox::Segment;
 use super::linearized::LinearizedStep;
 use super::motion::Increment;
-use super::noise::{LearnedNoise, NoiseFactors, scaled};
+use super::noise::{NoiseFactors, scaled};
 use super::propagate::{Rows, propagate};
 use super::sensor::{Reading, Sensor};
 use super::state::{Damage, State};
@@ -50,6 +51,8 @@ pub struct Estimator {
     room: Room,
     /// What was learned of the noise, where it is.
     learned: Option<NoiseFactors>,
+    /// Whether more is learned of it.
+    learns_noise: bool,
     /// A buffer of [`leave`].
     order: Vec<(Stamp, u32)>,
     /// Who watches the known map.
@@ -105,6 +108,7 @@ impl Estimator {
                 .learning
                 .enabled
                 .then(|| NoiseFactors::new(&config.learning, &config.sensor, model.sensors.count())),
+            learns_noise: true,
             order: Vec::new(),
             watch: Watch::default(),
             lost: Vec::new(),
@@ -154,11 +158,6 @@ impl Estimator {
         }
         self.reconfigure(config);
         Ok(())
-    }
-
-    /// What was learned of the noise.
-    pub fn learned_noise(&self) -> Option<LearnedNoise> {
-        self.learned.as_ref().map(NoiseFactors::learned)
     }
 
     /// The configured sensor, where it sits.
@@ -262,9 +261,7 @@ impl Estimator {
             }
             None => {}
         }
-        if let Some(learned) = &self.learned {
-            self.model.sensors.set_noise(learned);
-        }
+        self.use_noise();
         self.state.mounts = self.model.sensors.mounts(&self.state.calibration);
         self.track_loss.limit_s = config.gate.starvation_limit_s;
         self.fixed_lag.clear();
@@ -363,8 +360,9 @@ impl Estimator {
         } else {
             let evidence = Evidence::Observed { kind, observations, memory: &self.memory };
             let input = Input { motion: &motion, stamp, evidence };
-            let Self { state, model, track_loss, room, learned, .. } = self;
-            step(state, model, &input, Some(track_loss), learned.as_mut(), room)
+            let Self { state, model, track_loss, room, .. } = self;
+            let learned = self.learned.as_mut().filter(|_| self.learns_noise);
+            step(state, model, &input, Some(track_loss), learned, room)
         };
         let Self { state, model, track_loss, fixed_lag, room, order, watch, lost, learned, hypotheses, .. } = self;
         if let Some(learned) = learned {

@@ -148,7 +148,6 @@ impl Inbox {
     }
 
     /// How many messages are kept that were used.
-    #[cfg(test)]
     pub fn past_messages(&self) -> usize {
         self.past.as_ref().map_or(0, |past| past.odometry.len() + past.imu.len())
     }

@@ -39,6 +39,9 @@ const ODOMETRY: usize = 3;
 /// A cloud is used up to so many numbers: what is learned from it costs their cube.
 const MOST_NUMBERS: usize = 48;
 
+/// Standard deviations between two variances that are said to differ.
+const SURELY: f64 = 3.0;
+
 /// What was learned of the noise: factors for the standard deviations that are stated, and how long errors stay alike.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LearnedNoise {
@@ -207,6 +210,17 @@ impl NoiseFactors {
                 *score += 0.5 * (bound / dim as f64 - 1.0);
             }
         }
+    }
+
+    /// Whether a variance is another than `before`, by this factor, and by as many standard deviations of what is known
+    /// of it as [`SURELY`] says.
+    pub fn differs(&self, before: &Self, by: f64) -> bool {
+        let n = self.factors.len();
+        let mut factors = self.factors.iter().zip(&before.factors).enumerate();
+        factors.any(|(j, (now, before))| {
+            let change = (now / before).ln().abs();
+            change > by.ln() && change * self.information[j * n + j].sqrt() > SURELY
+        })
     }
 
     /// How long and how far errors of a sensor's readings of one landmark last.

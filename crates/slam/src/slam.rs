@@ -7,9 +7,11 @@ mod map;
 mod motions;
 mod out_of_sequence;
 mod part;
+mod point;
 mod process;
 mod saved;
 mod search;
+mod second_look;
 mod take_map;
 
 use super::bound::{Bound, MAX_POINTS};
@@ -37,6 +39,7 @@ use out_of_sequence::Rollback;
 pub use part::LocalMap;
 pub use saved::{ResumeError, SavedState};
 pub use search::RelocalizeError;
+use second_look::SecondLook;
 pub use take_map::TakeMapError;
 
 const IN_PARTS: CompositionError = CompositionError(
@@ -103,6 +106,8 @@ pub struct Slam {
     pub(super) trace: Option<Trace>,
     /// For clouds that come too late.
     rollback: Rollback,
+    /// For clouds that taught what the noise is.
+    second_look: SecondLook,
 }
 
 impl Slam {
@@ -159,6 +164,7 @@ impl Slam {
             unmatched_since: None,
             trace: None,
             rollback: Rollback::default(),
+            second_look: SecondLook::default(),
         })
     }
 
@@ -368,15 +374,6 @@ impl Slam {
         let mut to_first = Increment::none();
         self.inbox.walk(time, first, |s| to_first = estimator.increment(&s, config));
         self.ahead = self.waiting.after(to_first);
-    }
-
-    /// What [`Slam::look_ahead`] must give, from nothing.
-    #[cfg(test)]
-    pub(super) fn ahead_from_nothing(&self) -> Option<PoseEstimate> {
-        let (time, newest) = (self.time?, self.inbox.newest_odometry()?);
-        let mut ahead = Increment::none();
-        self.inbox.walk(time, newest, |s| ahead = ahead.then(&self.estimator.increment(&s, &self.config.motion)));
-        Some(self.estimate(newest.max(time), &ahead, self.newest_twist))
     }
 
     fn estimate(&self, stamp: Stamp, ahead: &Increment, twist: Vector3<f64>) -> PoseEstimate {

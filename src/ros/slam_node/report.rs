@@ -93,6 +93,8 @@ pub struct Report {
     pub gate_openings: u64,
     /// Clouds that were taken in by going back.
     pub late_clouds: u64,
+    /// How often clouds were taken in again, with the noise that they had taught.
+    pub second_looks: u64,
     /// Hypotheses of where the robot is in a frozen map.
     pub hypotheses: usize,
     /// What is calibrated while running, as known now.
@@ -333,6 +335,9 @@ pub fn status(name: &str, before: &Report, now: &Report, others: impl FnOnce(&mu
     }
     if now.late_clouds > 0 {
         values.say("features.late", now.late_clouds);
+    }
+    if now.second_looks > 0 {
+        values.say("noise.second_looks", now.second_looks);
     }
     if now.hypotheses > 1 {
         values.say("hypotheses", now.hypotheses);

@@ -134,6 +134,7 @@ impl Tally {
             dropped: report::all_dropped(&self.dropped, slam.counts(), load),
             gate_openings: slam.gate_openings(),
             late_clouds: slam.late_clouds(),
+            second_looks: slam.second_looks(),
             hypotheses: slam.hypotheses(),
             calibration: slam.calibration().collect(),
             map_features: parts.map_or_else(|| slam.landmarks().count(), |parts| parts.count(slam)),

@@ -18,6 +18,13 @@ pub struct EstimatorPoint {
     linearized: usize,
 }
 
+impl EstimatorPoint {
+    /// Whether what `now` knows of the noise has another variance than was known here, by this factor.
+    pub fn has_other_noise(&self, now: &Estimator, by: f64) -> bool {
+        matches!((&self.saved.learned, &now.learned), (Some(then), Some(now)) if now.differs(then, by))
+    }
+}
+
 impl Estimator {
     /// What [`Estimator::go_back`] goes back to.
     pub fn point(&self) -> EstimatorPoint {
@@ -36,9 +43,7 @@ impl Estimator {
         let SavedEstimator { state, pending, track_loss, fixed_lag, memory, learned } = saved;
         (self.state, self.pending, self.track_loss) = (state, pending, track_loss);
         (self.fixed_lag, self.memory, self.learned, self.watch) = (fixed_lag, memory, learned, watch);
-        if let Some(learned) = &self.learned {
-            self.model.sensors.set_noise(learned);
-        }
+        self.use_noise();
         if let Some(known) = known {
             self.model.known = known;
         }

@@ -1,6 +1,8 @@
 //! Odometry without corrections.
 
 use super::Slam;
+#[cfg(test)]
+use crate::PoseEstimate;
 use crate::{Increment, Stamp};
 
 impl Slam {
@@ -31,5 +33,14 @@ impl Slam {
         let (estimator, config) = (&self.estimator, &self.config.motion);
         self.inbox.segments_since(stamp, |segment| motion = motion.then(&estimator.increment(&segment, config)));
         motion
+    }
+
+    /// What [`Slam::look_ahead`] must give, from nothing.
+    #[cfg(test)]
+    pub(crate) fn ahead_from_nothing(&self) -> Option<PoseEstimate> {
+        let (time, newest) = (self.time?, self.inbox.newest_odometry()?);
+        let mut ahead = Increment::none();
+        self.inbox.walk(time, newest, |s| ahead = ahead.then(&self.estimator.increment(&s, &self.config.motion)));
+        Some(self.estimate(newest.max(time), &ahead, self.newest_twist))
     }
 }

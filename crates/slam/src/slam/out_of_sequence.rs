@@ -2,13 +2,10 @@
 //! again with all that was used since: rollback and replay, exact, at the cost of the steps that are made again.
 
 use super::Slam;
-use crate::estimator::EstimatorPoint;
-use crate::inbox::{Cloud, InboxPoint};
-use crate::sensor::SensorSet;
-use crate::trace::TracePoint;
+use super::point::Point;
+use crate::inbox::Cloud;
 use crate::{DropReason, FeatureKind, Observation};
 use lienav_base::stamp::Stamp;
-use nalgebra::Vector3;
 use std::collections::VecDeque;
 
 /// So many points are kept in the time of `timing.rewind_s`, and two more. With more of them, fewer steps are made again,
@@ -19,7 +16,7 @@ const POINTS: f64 = 4.0;
 #[derive(Default)]
 pub(super) struct Rollback {
     /// In the order of their times.
-    points: VecDeque<Point>,
+    points: VecDeque<Numbered>,
     /// Clouds as they came, since the first point, in the order in which they were processed.
     clouds: VecDeque<Cloud>,
     /// How many clouds were processed before those.
@@ -28,17 +25,9 @@ pub(super) struct Rollback {
     late: u64,
 }
 
-/// The filter before a cloud.
-struct Point {
-    time: Stamp,
-    last_step: Option<Stamp>,
-    last_sensors: SensorSet,
-    unmatched_since: Option<Stamp>,
-    twist: Vector3<f64>,
-    estimator: EstimatorPoint,
-    inbox: InboxPoint,
-    trace: Option<TracePoint>,
-    /// How many clouds were processed before it.
+/// The filter before a cloud, and how many clouds were processed before it.
+struct Numbered {
+    point: Point,
     clouds: u64,
 }
 
@@ -63,6 +52,7 @@ impl Slam {
 
     /// There is no way back from here: what changed is more than steps change.
     pub(super) fn stay(&mut self) {
+        self.end_second_look();
         let Rollback { points, clouds, forgotten, .. } = &mut self.rollback;
         points.clear();
         *forgotten += clouds.len() as u64;
@@ -100,32 +90,19 @@ impl Slam {
             return false;
         }
         let newest = self.rollback.points.back();
-        if newest.is_none_or(|newest| time.since(newest.time) >= window_s / POINTS) {
+        if newest.is_none_or(|newest| time.since(newest.point.time) >= window_s / POINTS) {
+            let clouds = self.rollback.forgotten + self.rollback.clouds.len() as u64;
             let point = self.point(time);
-            self.rollback.points.push_back(point);
+            self.rollback.points.push_back(Numbered { point, clouds });
             self.forget_points(time - window_s);
         }
         true
     }
 
-    fn point(&self, time: Stamp) -> Point {
-        Point {
-            time,
-            last_step: self.last_step,
-            last_sensors: self.last_sensors,
-            unmatched_since: self.unmatched_since,
-            twist: self.twist,
-            estimator: self.estimator.point(),
-            inbox: self.inbox.point(),
-            trace: self.trace.as_ref().map(|trace| trace.point()),
-            clouds: self.rollback.forgotten + self.rollback.clouds.len() as u64,
-        }
-    }
-
     /// Forgets the points that no cloud of `stamp` or later needs, and what came before the first that stays.
     fn forget_points(&mut self, stamp: Stamp) {
         let Rollback { points, clouds, forgotten, .. } = &mut self.rollback;
-        while points.get(1).is_some_and(|second| second.is_before(stamp)) {
+        while points.get(1).is_some_and(|second| second.point.is_before(stamp)) {
             points.pop_front();
         }
         let Some(first) = points.front() else { return };
@@ -135,7 +112,7 @@ impl Slam {
             self.inbox.recycle(cloud);
             *forgotten += 1;
         }
-        self.inbox.forget_past(first.time);
+        self.inbox.forget_past(first.point.time);
     }
 
     /// Takes in a cloud from before the instant that the state holds for.
@@ -150,7 +127,7 @@ impl Slam {
         if self.rollback.clouds.iter().any(|cloud| cloud.place() == (stamp, kind.index())) {
             return Err(DropReason::DuplicateStamp);
         }
-        let place = self.rollback.points.iter().rposition(|point| point.is_before(stamp));
+        let place = self.rollback.points.iter().rposition(|numbered| numbered.point.is_before(stamp));
         let Some(place) = place.filter(|_| is_within) else {
             return Err(if self.last_step.is_none() { DropReason::NotStarted } else { DropReason::TooLate });
         };
@@ -162,21 +139,12 @@ impl Slam {
     }
 
     /// Goes back to `point`, and comes forward again with `late` in its place.
-    fn replay(&mut self, point: Point, late: Cloud) {
+    fn replay(&mut self, Numbered { point, clouds: processed }: Numbered, late: Cloud) {
         let place = late.place();
-        let mut clouds = self.rollback.clouds.split_off((point.clouds - self.rollback.forgotten) as usize);
+        let mut clouds = self.rollback.clouds.split_off((processed - self.rollback.forgotten) as usize);
         clouds.insert(clouds.partition_point(|cloud| cloud.place() < place), late);
 
-        self.inbox.go_back(point.time, &point.inbox);
-        self.estimator.go_back(point.estimator);
-        (self.time, self.last_step) = (Some(point.time), point.last_step);
-        (self.last_sensors, self.unmatched_since, self.twist) =
-            (point.last_sensors, point.unmatched_since, point.twist);
-        if let (Some(trace), Some(point)) = (&mut self.trace, point.trace) {
-            trace.go_back(point);
-        }
-        self.waiting.clear();
-
+        self.go_back(point);
         for mut cloud in clouds {
             self.keep_for_rollback(&cloud);
             let counted = self.counts;
@@ -192,12 +160,5 @@ impl Slam {
         self.rollback.late += 1;
         self.commit();
         self.look_ahead();
-    }
-}
-
-impl Point {
-    /// Whether a cloud of this stamp comes after it, and after the step before it.
-    fn is_before(&self, stamp: Stamp) -> bool {
-        self.time <= stamp && self.last_step.is_none_or(|last| last < stamp)
     }
 }

@@ -19,7 +19,9 @@ impl Slam {
             }
             let Some(mut cloud) = self.pop_due_cloud() else { return joined };
             self.keep_for_rollback(&cloud);
+            self.keep_for_second_look(&cloud);
             let step = self.process(&mut cloud);
+            let step = self.look_again().unwrap_or(step);
             self.inbox.recycle(cloud);
             match step {
                 Ok(step) => {

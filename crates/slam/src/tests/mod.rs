@@ -23,6 +23,7 @@ mod outside;
 mod robustness;
 mod saved;
 mod search;
+mod second_look;
 mod sensors;
 mod single;
 mod take_map;

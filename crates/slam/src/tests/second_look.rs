@@ -1,0 +1,113 @@
+//! Clouds that are taken in again, once they have taught what the noise is.
+
+use super::*;
+use crate::{DropReason, Landmark};
+use nalgebra::Matrix3;
+
+/// Learns, and is told these factors of the true standard deviations of readings and of odometry.
+fn told(sensor: f64, odometry: f64) -> Config {
+    let mut config = config("default");
+    config.learning.enabled = true;
+    config.sensor.position_std_m *= sensor;
+    config.motion.velocity_x_std *= odometry;
+    config.motion.velocity_y_std *= odometry;
+    config.motion.yaw_rate_std *= odometry;
+    config
+}
+
+fn taught(config: Config, instants: &[Instant]) -> Slam {
+    let mut slam = Slam::new(config).unwrap();
+    for instant in instants {
+        feed(&mut slam, instant);
+    }
+    slam
+}
+
+/// The greatest distance of landmarks of the same identity, in standard deviations of the second.
+fn apart(one: &Slam, other: &Slam) -> f64 {
+    let other: Vec<_> = other.landmarks().collect();
+    let distance = |landmark: Landmark| {
+        let same = other.iter().find(|other| other.id == landmark.id).unwrap();
+        let d = landmark.position - same.position;
+        (d.dot(&(same.covariance.try_inverse().unwrap() * d))).sqrt()
+    };
+    one.landmarks().map(distance).fold(0.0, f64::max)
+}
+
+#[test]
+fn the_map_is_nearer_to_that_of_a_filter_which_was_told_the_noise_rightly() {
+    let (mut with, mut without) = (0.0, 0.0);
+    for seed in 20..24 {
+        let instants = recording(110, seed);
+        let mut truth = told(1.0, 1.0);
+        truth.learning.enabled = false;
+        let truth = taught(truth, &instants);
+        for (sensor, odometry) in [(4.0, 0.25), (0.25, 4.0), (0.25, 0.25)] {
+            let learned = taught(told(sensor, odometry), &instants);
+            let mut left_alone = told(sensor, odometry);
+            left_alone.timing.rewind_s = 1.0;
+            let left_alone = taught(left_alone, &instants);
+            assert!(learned.second_looks() > 0 && left_alone.second_looks() == 0);
+            with += apart(&learned, &truth).powi(2);
+            without += apart(&left_alone, &truth).powi(2);
+        }
+    }
+    assert!(with < 0.3 * without, "squared distances {with}, without a second look {without}");
+}
+
+#[test]
+fn nobody_looks_again_where_the_noise_is_as_told() {
+    for seed in 30..36 {
+        assert_eq!(taught(told(1.0, 1.0), &recording(150, seed)).second_looks(), 0);
+    }
+}
+
+#[test]
+fn a_noise_that_changes_later_is_noticed_too() {
+    let mut instants = recording(400, 25);
+    let mut rng = ChaCha8Rng::seed_from_u64(26);
+    for seen in instants[240..].iter_mut().flat_map(|instant| &mut instant.seen) {
+        let mut draw = || -> f64 { StandardNormal.sample(&mut rng) };
+        let more = Vector2::new(draw(), draw()) * 4.0 * POSITION_STD;
+        seen.value = [seen.value[0] + more.x, seen.value[1] + more.y].into();
+    }
+    let before = taught(told(1.0, 1.0), &instants[..240]);
+    let after = taught(told(1.0, 1.0), &instants[..320]);
+    assert_eq!(before.second_looks(), 0);
+    assert!(after.second_looks() > 0, "{:?}", after.learned_noise());
+}
+
+#[test]
+fn the_step_of_the_last_cloud_is_that_of_the_second_look() {
+    let mut slam = Slam::new(told(4.0, 4.0)).unwrap();
+    for instant in recording(30, 27) {
+        let steps = feed(&mut slam, &instant);
+        let (Some(step), Some(now)) = (steps.last(), slam.predicted()) else { continue };
+        assert_eq!((step.estimate.pose, step.estimate.covariance), (now.pose, now.covariance));
+    }
+    assert!(slam.second_looks() > 0);
+}
+
+#[test]
+fn nobody_goes_back_behind_what_was_changed_from_outside() {
+    let instants = recording(40, 28);
+    let mut slam = taught(told(4.0, 4.0), &instants[..6]);
+    let there = Se2::new(0.3, 500.0, -700.0);
+    slam.set_pose(there, &Matrix3::identity()).unwrap();
+    for instant in &instants[6..] {
+        feed(&mut slam, instant);
+    }
+    let far = slam.predicted().unwrap().pose.p - there.p;
+    assert!(slam.second_looks() > 0 && far.norm() < 20.0, "{far:?}");
+}
+
+#[test]
+fn what_was_left_out_is_counted_once() {
+    let mut instants = recording(60, 29);
+    for instant in &mut instants {
+        instant.seen.push(Observation::new(Some(77), [f64::NAN, 0.0]));
+    }
+    let slam = taught(told(4.0, 4.0), &instants);
+    assert!(slam.second_looks() > 0);
+    assert_eq!(slam.counts().get(DropReason::NotFinite), 60);
+}
