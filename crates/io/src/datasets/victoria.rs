@@ -8,7 +8,7 @@ use super::text::Table;
 use crate::recording::{Input, OpenError, PositionFixes, Recording};
 use lienav_base::stamp::Stamp;
 use lienav_slam::{Config, FeatureKind, Features, Label, Observation, Odometry};
-use nalgebra::{Matrix2, Matrix3, Matrix3x2, Vector2};
+use nalgebra::{Matrix2, Matrix3, Matrix3x2, Vector2, Vector3};
 use std::collections::BTreeMap;
 use std::f64::consts::FRAC_PI_2;
 use std::path::Path;
@@ -25,6 +25,10 @@ const LASER_M: Vector2<f64> = Vector2::new(3.78, 0.5);
 const SLIP: f64 = 0.05;
 /// What the steering angle is wrong by, root of a spectral density, rad·√s: half a degree that stays for a second.
 const STEERING: f64 = 0.0087;
+/// In a bend, tyres slip, and the wheels do not stand as one in their middle would: what the yaw rate is wrong by, as a
+/// part of it, root of a spectral density, √s. Errors of a bend stay alike while it lasts, so that this is what they
+/// come to over the seconds between scans that are far apart.
+const BEND: f64 = 0.2;
 /// A car at rest may still creep: m/√s.
 const CREEP: f64 = 1e-3;
 
@@ -90,12 +94,13 @@ fn odometry(stamp: Stamp, encoder: f64, steering: f64, dt_s: f64) -> Odometry {
     );
     let (slip, creep) = ((SLIP * encoder).powi(2) + CREEP * CREEP, CREEP * CREEP);
     let inputs = Matrix2::new(slip, 0.0, 0.0, STEERING * STEERING);
-    let sideways = Matrix3::from_diagonal(&nalgebra::Vector3::new(0.0, slip, creep));
-    let covariance = (of_inputs * inputs * of_inputs.transpose() + sideways) / dt_s;
+    let yaw_rate = speed * slope / WHEELBASE_M;
+    let beyond_model = Matrix3::from_diagonal(&Vector3::new(0.0, slip, creep + (BEND * yaw_rate).powi(2)));
+    let covariance = (of_inputs * inputs * of_inputs.transpose() + beyond_model) / dt_s;
     Odometry {
         stamp,
         velocity: Vector2::new(speed, 0.0),
-        yaw_rate: speed * slope / WHEELBASE_M,
+        yaw_rate,
         covariance: Some(0.5 * (covariance + covariance.transpose())),
     }
 }
@@ -170,7 +175,8 @@ mod tests {
         let slip = (SLIP * speed).powi(2) + CREEP * CREEP;
         let mut expected =
             slip * by_speed * by_speed.transpose() + STEERING * STEERING * by_steering * by_steering.transpose();
-        expected += Matrix3::from_diagonal(&nalgebra::Vector3::new(0.0, slip, CREEP * CREEP));
+        let bend = BEND * twist(speed, steering).z;
+        expected += Matrix3::from_diagonal(&Vector3::new(0.0, slip, CREEP * CREEP + bend * bend));
         let found = odometry(Stamp::default(), speed, steering, dt_s).covariance.unwrap() * dt_s;
         assert!((found - expected).norm() < 1e-8, "{found} {expected}");
     }
