@@ -4,6 +4,7 @@ mod hypotheses;
 mod known;
 mod noise;
 mod point;
+mod record;
 
 use super::associate::Evidence;
 use super::association::{Memory, MergeRoom, Tally, merge};
@@ -353,6 +354,11 @@ impl Estimator {
 
     /// Processes a cloud; and the clouds of the fixed lag again, where that is due.
     pub fn correct(&mut self, stamp: Stamp, kind: FeatureKind, observations: &[Observation]) -> Outcome {
+        if observations.is_empty() && self.learns_nothing_from_silence() {
+            self.room.readings.clear();
+            self.memory.merged.clear();
+            return Outcome { moved: self.pending.motion, ..Outcome::default() };
+        }
         let motion = std::mem::replace(&mut self.pending, Increment::none());
         self.fixed_lag.begin(&self.state, &motion, stamp);
         let outcome = if self.follows_hypotheses(observations) {
@@ -398,24 +404,17 @@ impl Estimator {
         outcome
     }
 
-    /// Keeps what every step is linearized as from now on.
-    pub fn keep_linearization(&mut self) {
-        self.rows.record = Some(Box::default());
-        self.room.rows.record = Some(Box::default());
-    }
-
-    /// What was kept.
-    pub fn linearization(&self) -> &[LinearizedStep] {
-        &self.linearized
-    }
-
-    /// Adds the step that was made to those that are kept. Increments of Euler's method were noted before it.
-    fn record(&mut self, stamp: Stamp) {
-        let (Some(motions), Some(step)) = (&mut self.rows.record, &mut self.room.rows.record) else { return };
-        let mut step = std::mem::take(&mut **step).after(&std::mem::take(&mut **motions));
-        step.stamp = stamp;
-        step.features.extend(self.state.features.iter().map(|feature| feature.id));
-        self.linearized.push(step);
+    /// Whether a cloud without readings changes nothing. Then the motion up to it waits for one with readings, as between
+    /// two messages of odometry: a step of the whole covariance is saved. Not where what is missed tells something, of
+    /// the map or of landmarks without identity, and not where somebody wants the state itself at each step.
+    fn learns_nothing_from_silence(&self) -> bool {
+        let Model { map, motions_over_s, .. } = &self.model;
+        map.mode == MapMode::Mapping
+            && map.local_features == 0
+            && map.forget_after_s <= 0.0
+            && motions_over_s.is_empty()
+            && self.memory.is_idle()
+            && self.rows.record.is_none()
     }
 
     /// Learns from the association of a cloud, drops candidates that are no landmarks, and merges landmarks that are one.

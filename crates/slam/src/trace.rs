@@ -117,7 +117,7 @@ impl Slam {
             Some(TracedReading { subject, reading, role, is_placed })
         };
         trace.steps.push(TracedStep {
-            pose: state.pose,
+            pose: state.pose * self.estimator.pending().motion,
             segments: std::mem::take(&mut trace.segments),
             readings: self.estimator.readings().iter().filter_map(traced).collect(),
         });

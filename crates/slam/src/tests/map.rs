@@ -167,3 +167,29 @@ fn both_coordinates_know_the_same_landmarks() {
         assert!((a.covariance - b.covariance).amax() < 0.1 * b.covariance.amax());
     }
 }
+
+#[test]
+fn a_cloud_without_readings_is_a_step_that_changes_nothing() {
+    for filter in ["default", "ekf", "oc-ekf", "cartesian"] {
+        let instants = recording(80, 41);
+        let silent = |k: usize| k % 5 == 2 || (40..52).contains(&k);
+        let play = |says_so: bool| {
+            let mut slam = Slam::new(config(filter)).unwrap();
+            let mut steps = Vec::new();
+            for (k, instant) in instants.iter().enumerate() {
+                let instant = if silent(k) { &Instant { seen: Vec::new(), ..instant.clone() } } else { instant };
+                if says_so || !silent(k) {
+                    steps.extend(feed(&mut slam, instant));
+                } else {
+                    slam.odometry(&instant.odometry).unwrap();
+                }
+            }
+            (slam, steps)
+        };
+        let ((with, all), (without, rest)) = (play(true), play(false));
+        assert_eq!(with.predicted(), without.predicted(), "{filter}");
+        assert_eq!((all.len(), rest.len()), (80, 80 - (0..80).filter(|k| silent(*k)).count()));
+        let said: Vec<_> = all.into_iter().filter(|step| step.accepted + step.added > 0).collect();
+        assert_eq!(said, rest, "{filter}");
+    }
+}

@@ -1,0 +1,27 @@
+//! What the steps of an estimator were linearized as, for whoever wants to look.
+
+use super::Estimator;
+use crate::linearized::LinearizedStep;
+use lienav_base::stamp::Stamp;
+
+impl Estimator {
+    /// Keeps what every step is linearized as from now on.
+    pub fn keep_linearization(&mut self) {
+        self.rows.record = Some(Box::default());
+        self.room.rows.record = Some(Box::default());
+    }
+
+    /// What was kept.
+    pub fn linearization(&self) -> &[LinearizedStep] {
+        &self.linearized
+    }
+
+    /// Adds the step that was made to those that are kept. Increments of Euler's method were noted before it.
+    pub(super) fn record(&mut self, stamp: Stamp) {
+        let (Some(motions), Some(step)) = (&mut self.rows.record, &mut self.room.rows.record) else { return };
+        let mut step = std::mem::take(&mut **step).after(&std::mem::take(&mut **motions));
+        step.stamp = stamp;
+        step.features.extend(self.state.features.iter().map(|feature| feature.id));
+        self.linearized.push(step);
+    }
+}
