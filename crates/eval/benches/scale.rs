@@ -7,7 +7,7 @@ use lienav_eval::errors::Errors;
 use lienav_eval::run::{Run, run};
 use lienav_eval::simulated;
 use lienav_io::bag::Topics;
-use lienav_io::recording::{Recording, open_with};
+use lienav_io::recording::{Input, Recording, open_with};
 use lienav_io::truth::{MAX_TRUTH_GAP_S, Truth};
 use lienav_sim::Scenario;
 use lienav_slam::Config;
@@ -78,7 +78,13 @@ fn main() {
             }
             Err(_) => open_with(scenario, &Topics::default()).expect("it is neither a scenario nor a source"),
         };
-        println!("<!-- with the recording, {} -->", memory("VmRSS"));
+        let clouds = recording.inputs.iter().filter_map(|input| match input {
+            Input::Features(features) => Some(features.observations.len()),
+            _ => None,
+        });
+        let (clouds, readings) = clouds.fold((0, 0), |(clouds, readings), of| (clouds + 1, readings + of));
+        let a_cloud = readings as f64 / f64::from(clouds.max(1));
+        println!("<!-- with the recording, {}; {clouds} clouds, {a_cloud:.2} readings each -->", memory("VmRSS"));
         for (rows, (filter, parts)) in rows.iter_mut().zip(&methods) {
             let config = recording.config.clone().unwrap_or_default();
             let mut config = Config { filter: filter.clone(), ..config };
