@@ -1,0 +1,136 @@
+//! Features as others see them: their places in the map, with the covariance of these.
+
+use super::{Feature, State, lever};
+use crate::{Coordinates, Landmark, LandmarkMap, MapLandmark};
+use nalgebra::{DMatrix, Matrix2, Matrix2x3, Vector2};
+
+impl State {
+    /// Feature `i` in the map frame, with its covariance there.
+    pub fn landmark(&self, i: usize) -> Landmark {
+        let Feature { id, last_seen, observations, .. } = self.features[i];
+        let own = self.covariance.feature_block(i, i);
+        let covariance = match self.coordinates {
+            Coordinates::World => own,
+            Coordinates::Robot | Coordinates::Invariant => {
+                // δp_i = L·(pose error) + B·(feature error).
+                let (lever, b) = self.position_error(i);
+                let cross: Matrix2<f64> = lever * self.covariance.cross_block(i).transpose() * b.transpose();
+                let pose = lever * self.covariance.pose_block() * lever.transpose();
+                pose + cross + cross.transpose() + b * own * b.transpose()
+            }
+        };
+        Landmark { id, position: self.in_map(i), covariance, last_seen, observations }
+    }
+
+    /// Position of feature `i` in the map.
+    fn in_map(&self, i: usize) -> Vector2<f64> {
+        match self.coordinates {
+            Coordinates::World | Coordinates::Invariant => self.features[i].x,
+            Coordinates::Robot => self.pose.transform(&self.features[i].x),
+        }
+    }
+
+    /// L and B of δp_i = L·(pose error) + B·(feature error), the error of feature `i` in the map.
+    fn position_error(&self, i: usize) -> (Matrix2x3<f64>, Matrix2<f64>) {
+        let x = &self.features[i].x;
+        match self.coordinates {
+            Coordinates::World => (Matrix2x3::zeros(), Matrix2::identity()),
+            Coordinates::Invariant if self.is_frozen => (Matrix2x3::zeros(), Matrix2::identity()),
+            Coordinates::Robot => {
+                let r = self.pose.rotation();
+                (lever(&(r * x)), r)
+            }
+            Coordinates::Invariant => (lever(x), Matrix2::identity()),
+        }
+    }
+
+    /// The features that `counts` says of, in the map frame, with their joint covariance there: P_ik = L_i P_NN L_kᵀ +
+    /// L_i P_Nk Bᵀ + B P_iN L_kᵀ + B P_ik Bᵀ.
+    pub fn landmark_map(&self, counts: impl Fn(u32) -> bool) -> LandmarkMap {
+        let chosen: Vec<usize> = (0..self.features.len()).filter(|i| counts(self.features[*i].id)).collect();
+        let pose = self.covariance.pose_block();
+        let errors: Vec<_> = chosen.iter().map(|i| self.position_error(*i)).collect();
+        let mut joint = DMatrix::zeros(2 * chosen.len(), 2 * chosen.len());
+        for (c, (k, (lever_k, b_k))) in chosen.iter().zip(&errors).enumerate() {
+            let cross_k = self.covariance.cross_block(*k).transpose() * b_k.transpose();
+            let with_pose = pose * lever_k.transpose() + cross_k;
+            for (r, (i, (lever_i, b_i))) in chosen.iter().zip(&errors).enumerate().skip(c) {
+                let own = self.covariance.feature_block(*i, *k) * b_k.transpose();
+                let crossed = self.covariance.cross_block(*i) * lever_k.transpose();
+                let block: Matrix2<f64> = lever_i * with_pose + b_i * (crossed + own);
+                joint.fixed_view_mut::<2, 2>(2 * r, 2 * c).copy_from(&block);
+            }
+            let own: Matrix2<f64> = joint.fixed_view::<2, 2>(2 * c, 2 * c).into_owned();
+            joint.fixed_view_mut::<2, 2>(2 * c, 2 * c).copy_from(&(0.5 * (own + own.transpose())));
+        }
+        joint.fill_upper_triangle_with_lower_triangle();
+        let landmark = |(r, i): (usize, &usize)| MapLandmark {
+            id: self.features[*i].id,
+            class: 0,
+            position: self.in_map(*i),
+            covariance: joint.fixed_view::<2, 2>(2 * r, 2 * r).into_owned(),
+        };
+        LandmarkMap { landmarks: chosen.iter().enumerate().map(landmark).collect(), joint: Some(joint) }
+    }
+
+    /// Freezes the features: their errors become those of their places in the map, with the covariance that they have.
+    pub fn freeze(&mut self) {
+        match self.coordinates {
+            _ if self.is_frozen => {}
+            Coordinates::World => {}
+            Coordinates::Invariant => {
+                let levers: Vec<_> = self.features.iter().map(|feature| lever(&feature.x)).collect();
+                self.covariance.change_features(&Matrix2::identity(), |i| levers[i]);
+            }
+            Coordinates::Robot => {
+                let r = self.pose.rotation();
+                let levers: Vec<_> = self.features.iter().map(|feature| lever(&(r * feature.x))).collect();
+                self.covariance.change_features(&r, |i| levers[i]);
+                for feature in &mut self.features {
+                    feature.x = self.pose.transform(&feature.x);
+                }
+                self.coordinates = Coordinates::World;
+            }
+        }
+        self.is_frozen = true;
+        for feature in &mut self.features {
+            (feature.first, feature.is_mapped, feature.is_vague) = (feature.x, true, false);
+        }
+    }
+
+    /// The opposite of [`State::freeze`], to errors in `coordinates`.
+    pub fn thaw(&mut self, coordinates: Coordinates) {
+        if !self.is_frozen {
+            return;
+        }
+        match coordinates {
+            Coordinates::World => {}
+            Coordinates::Invariant => {
+                let levers: Vec<_> = self.features.iter().map(|feature| -lever(&feature.x)).collect();
+                self.covariance.change_features(&Matrix2::identity(), |i| levers[i]);
+            }
+            Coordinates::Robot => {
+                let back = self.pose.rotation().transpose();
+                let levers: Vec<_> =
+                    self.features.iter().map(|feature| -back * lever(&(feature.x - self.pose.p))).collect();
+                self.covariance.change_features(&back, |i| levers[i]);
+                for feature in &mut self.features {
+                    feature.x = self.pose.transform_back(&feature.x);
+                }
+            }
+        }
+        (self.coordinates, self.is_frozen) = (coordinates, false);
+    }
+
+    /// The joint covariance of the places of these features in the map; rows of zeros for those that are not there.
+    pub fn joint_of_places(&self, ids: impl Iterator<Item = u32>) -> DMatrix<f64> {
+        let mut state = self.clone();
+        state.freeze();
+        let rows: Vec<Option<usize>> =
+            ids.flat_map(|id| [0, 1].map(|axis| state.find(id).map(|i| state.covariance.row_of(i) + axis))).collect();
+        DMatrix::from_fn(rows.len(), rows.len(), |i, j| match (rows[i], rows[j]) {
+            (Some(i), Some(j)) => state.covariance.get(i, j),
+            _ => 0.0,
+        })
+    }
+}
