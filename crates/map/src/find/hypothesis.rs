@@ -346,3 +346,12 @@ pub fn lever(place: &Vector2<f64>) -> Matrix2x3<f64> {
     let turned = skew(place);
     Matrix2x3::new(1.0, 0.0, turned.x, 0.0, 1.0, turned.y)
 }
+
+/// log Σ exp.
+pub fn log_sum(logs: impl Iterator<Item = f64> + Clone) -> f64 {
+    let greatest = logs.clone().fold(f64::NEG_INFINITY, f64::max);
+    if greatest == f64::NEG_INFINITY {
+        return greatest;
+    }
+    greatest + logs.map(|log| (log - greatest).exp()).sum::<f64>().ln()
+}

@@ -11,6 +11,7 @@
 //!
 //! `docs/global-localization.md` has the equations and measurements.
 
+mod config;
 mod constellation;
 mod hypothesis;
 mod index;
@@ -20,8 +21,9 @@ mod tests;
 mod visibility;
 
 use crate::{LandmarkMap, LandmarkMapError};
+pub use config::FinderConfig;
 use constellation::{Constellation, STALE};
-use hypothesis::{Evidence, Fit, Judgement, Matches, Past};
+use hypothesis::{Evidence, Fit, Judgement, Matches, Past, log_sum};
 use index::MapIndex;
 use lienav_lie::{Se2, wrap_angle};
 use nalgebra::{Matrix2, Matrix3, Vector2};
@@ -55,49 +57,6 @@ pub struct Sighting {
     pub id: Option<u32>,
     /// What kind of thing; 0 if nobody knows.
     pub class: u32,
-}
-
-/// What a [`Finder`] takes for granted.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FinderConfig {
-    /// The range of the sensor, m, from the base; `None` to learn it from what is seen.
-    pub max_range_m: Option<f64>,
-    /// The field of view of the sensor, rad, symmetric about straight ahead; `None` to learn it from what is seen.
-    pub field_of_view_rad: Option<f64>,
-    /// The probability of seeing a landmark within range and field of view, before anything is learned.
-    pub detection_probability: f64,
-    /// The share of landmarks that are seen and are not in the map.
-    pub unmapped: f64,
-    /// What all readings of a landmark have in common of their error, as a share of the variance of one: a landmark
-    /// that is seen fifty times is not known seven times better.
-    pub repeating: f64,
-    /// A pose is found if it has all of the probability but this.
-    pub doubt: f64,
-    /// For so many clouds in a row.
-    pub clouds: u32,
-    /// With so many landmarks, if they have no identity.
-    pub landmarks: usize,
-    /// The most hypotheses that are kept.
-    pub max_hypotheses: usize,
-    /// The most readings of a cloud that are used: the nearest.
-    pub max_sightings: usize,
-}
-
-impl Default for FinderConfig {
-    fn default() -> Self {
-        Self {
-            max_range_m: None,
-            field_of_view_rad: None,
-            detection_probability: 0.7,
-            unmapped: 0.1,
-            repeating: 0.2,
-            doubt: 1e-3,
-            clouds: 5,
-            landmarks: 4,
-            max_hypotheses: 96,
-            max_sightings: 40,
-        }
-    }
 }
 
 /// A pose that the robot may have.
@@ -530,13 +489,4 @@ impl Finder {
 /// Whether two poses are one, but for what a fit brings together.
 fn is_same(one: &Se2, other: &Se2, near_m: f64, near_rad: f64) -> bool {
     (one.p - other.p).norm_squared() < near_m * near_m && wrap_angle(one.theta - other.theta).abs() < near_rad
-}
-
-/// log Σ exp.
-fn log_sum(logs: impl Iterator<Item = f64> + Clone) -> f64 {
-    let greatest = logs.clone().fold(f64::NEG_INFINITY, f64::max);
-    if greatest == f64::NEG_INFINITY {
-        return greatest;
-    }
-    greatest + logs.map(|log| (log - greatest).exp()).sum::<f64>().ln()
 }

@@ -1,0 +1,249 @@
+//! A filter at work, of which a run keeps what comes out.
+
+use super::{CloudMatches, Estimate, MatchedReading, Run, StartBelief, Update};
+use crate::motions::Motions;
+use crate::timeline::Timeline;
+use lienav_io::recording::Input;
+use lienav_parts::{Parts, Status, Worker};
+use lienav_slam::{Config, ConfigError, DropReason, FeatureKind, Filter, SavedState, Sensor, Slam, Step, Subject};
+use std::time::Instant;
+
+/// A filter at work: it is fed input by input, and what comes out is kept.
+pub struct Session {
+    pub(crate) slam: Slam,
+    /// Of a map in parts.
+    parts: Option<Parts>,
+    /// What is done beside the filter, in place here, s.
+    beside_s: f64,
+    estimates: Vec<Estimate>,
+    step_us: Vec<f64>,
+    since_last_step_us: f64,
+    /// What the readings were taken for, where it is asked for.
+    matches: Option<Vec<CloudMatches>>,
+    merged: Vec<(u32, u32)>,
+    timeline: Option<Timeline>,
+    motions: Motions,
+    /// What kinds of readings came.
+    kinds: Vec<FeatureKind>,
+}
+
+impl Session {
+    /// A filter with these settings and with sensors that a program has added, before any input.
+    ///
+    /// # Errors
+    /// A configuration that cannot be used.
+    pub fn new(filter: Filter, config: &Config, sensors: &[Sensor]) -> Result<Self, ConfigError> {
+        let mut slam = match config.map.local_features {
+            0 => Slam::with_filter(filter, config.clone())?,
+            _ => Slam::of_parts(filter, config.clone())?,
+        };
+        for sensor in sensors {
+            slam.add_sensor(sensor.clone())?;
+        }
+        let parts = Parts::new(&slam, Worker::InPlace)?;
+        Ok(Self {
+            slam,
+            parts,
+            beside_s: 0.0,
+            estimates: Vec::new(),
+            step_us: Vec::new(),
+            since_last_step_us: 0.0,
+            matches: None,
+            merged: Vec::new(),
+            timeline: None,
+            motions: Motions::new(),
+            kinds: Vec::new(),
+        })
+    }
+
+    /// Keeps what readings are taken for from now on; meant to be called before the first input.
+    pub fn keep_matches(&mut self) {
+        self.slam.keep_trace();
+        self.matches = Some(Vec::new());
+    }
+
+    /// Keeps what the filter does over time from now on, for [`Run::timeline`].
+    pub fn keep_timeline(&mut self) {
+        self.timeline = Some(Timeline::default());
+    }
+
+    /// Keeps motions over these durations, s, from now on, for [`Run::motions`]; not of a map in parts.
+    pub fn keep_motions(&mut self, over_s: &[f64]) {
+        if self.parts.is_none() {
+            self.slam.keep_motions(over_s);
+        }
+    }
+
+    /// Takes in the next input and every step that is due then. What the filter refuses it counts itself.
+    pub fn feed(&mut self, input: &Input) {
+        if let Input::Features(cloud) = input
+            && !self.kinds.contains(&cloud.kind)
+        {
+            self.kinds.push(cloud.kind);
+        }
+        self.timed(|slam| match input {
+            Input::Odometry(odometry) => slam.odometry(odometry),
+            Input::Imu(imu) => slam.imu(imu),
+            Input::Features(cloud) => slam.features(cloud.stamp, cloud.kind, &cloud.observations),
+        });
+        self.collect_steps();
+    }
+
+    /// The input has ended: the steps that still wait, and everything about the run but the name of its source.
+    pub fn finish(mut self) -> Run {
+        self.end();
+        let landmarks = match &mut self.parts {
+            Some(parts) => {
+                let start = Instant::now();
+                parts.finish(&mut self.slam);
+                self.beside_s += start.elapsed().as_secs_f64();
+                parts.landmarks()
+            }
+            None => self.slam.landmarks().collect(),
+        };
+        let slam = &self.slam;
+        let set_back = (slam.time_jumps() > 0).then(|| format!("time was set back {} times", slam.time_jumps()));
+        let opened = (slam.gate_openings() > 0).then(|| {
+            format!(
+                "the gate left out most of what was seen for too long, {} times: it was opened",
+                slam.gate_openings()
+            )
+        });
+        let late = (slam.late_clouds() > 0)
+            .then(|| format!("{} clouds came late, and were taken in by going back", slam.late_clouds()));
+        let full = self.full_map();
+        let free = slam.config().free_scale(self.kinds.iter().copied()).map(str::to_owned);
+        let of_parts = self.parts.as_ref().map(|parts| of_parts(parts.status())).unwrap_or_default();
+        Run {
+            source: String::new(),
+            filter: slam.config().filter.clone(),
+            start: Some(StartBelief::of(&slam.config().initial)),
+            landmarks,
+            calibration: slam.calibration().collect(),
+            noise: slam.learned_noise(),
+            gate_openings: slam.gate_openings(),
+            dropped: slam.counts().by_word().into_iter().map(|(reason, count)| (reason.to_owned(), count)).collect(),
+            warnings: set_back.into_iter().chain(opened).chain(late).chain(full).chain(free).chain(of_parts).collect(),
+            estimates: self.estimates,
+            step_us: self.step_us,
+            matches: self.matches.unwrap_or_default(),
+            merged: self.merged,
+            timeline: self.timeline,
+            parts: self.parts.map(|parts| (parts.status().clone(), self.beside_s)),
+            motions: self.motions,
+        }
+    }
+
+    /// The same, and the filter as it is at the end, for a run that goes on from there; a map in parts is not saved.
+    pub fn finish_saving(mut self) -> (Run, Option<SavedState>) {
+        self.end();
+        let saved = self.parts.is_none().then(|| self.slam.save());
+        (self.finish(), saved)
+    }
+
+    /// A full map has no room for what is seen elsewhere: there the filter goes on by odometry alone.
+    fn full_map(&self) -> Option<String> {
+        let refused = self.slam.counts().get(DropReason::MapFull);
+        let is_blind = |update: &Update| update.accepted + update.added == 0 && update.rejected > 0;
+        let blind = self.estimates.iter().filter(|e| e.update.as_ref().is_some_and(is_blind)).count();
+        let features = self.slam.landmarks().count();
+        (refused > 0 && 10 * blind > self.estimates.len()).then(|| {
+            format!(
+                "the map is full ({features} features): {blind} of {} clouds had nothing that could be used, and the \
+                 pose was carried on by odometry alone; raise 'map.max_features' or set 'map.when_full' to \
+                 'drop_oldest'",
+                self.estimates.len()
+            )
+        })
+    }
+
+    /// Takes the steps that still wait.
+    pub(crate) fn end(&mut self) {
+        self.timed(|slam| {
+            slam.finish();
+            Ok(())
+        });
+        self.collect_steps();
+        if let (Some(timeline), Some(last)) = (&mut self.timeline, self.estimates.last()) {
+            timeline.end(last.stamp, &self.slam);
+        }
+    }
+
+    fn timed(&mut self, work: impl FnOnce(&mut Slam) -> Result<(), DropReason>) {
+        let start = Instant::now();
+        let _counted = work(&mut self.slam);
+        self.since_last_step_us += start.elapsed().as_secs_f64() * 1e6;
+    }
+
+    fn collect_steps(&mut self) {
+        loop {
+            let start = Instant::now();
+            let step = self.slam.poll();
+            self.since_last_step_us += start.elapsed().as_secs_f64() * 1e6;
+            let Some(step) = step else { return };
+            let step = self.joined(step);
+            self.estimates.push(Estimate::from(&step));
+            if let Some(matches) = &mut self.matches {
+                matches.push(CloudMatches { stamp: step.estimate.stamp, readings: last_matches(&self.slam) });
+                self.merged.extend_from_slice(self.slam.merged_landmarks());
+            }
+            if let Some(timeline) = &mut self.timeline
+                && self.parts.is_none()
+            {
+                timeline.note(step.estimate.stamp, &self.slam);
+            }
+            self.motions.extend(self.slam.motions().map(|motion| (step.estimate.stamp, motion)));
+            self.step_us.push(std::mem::take(&mut self.since_last_step_us));
+        }
+    }
+}
+
+/// What the reader should know of a map in parts.
+fn of_parts(status: &Status) -> Vec<String> {
+    let failed = (status.failed > 0).then(|| {
+        let why = status.failure.map_or_else(String::new, |failure| format!(": {failure}"));
+        format!(
+            "the parts of the map were not joined {} times, and the last good map stayed in force{why}",
+            status.failed
+        )
+    });
+    let moved = (status.moved > 0).then(|| {
+        format!(
+            "{} landmarks were elsewhere than an earlier part of the map has them, and count as others since",
+            status.moved
+        )
+    });
+    let without_room = (status.without_room > 0).then(|| {
+        format!(
+            "the map had no room for landmarks of its parts, {} times; raise 'map.max_features'",
+            status.without_room
+        )
+    });
+    failed.into_iter().chain(moved).chain(without_room).collect()
+}
+
+impl Session {
+    /// The step in the map, where that is made in parts. What is done beside the filter takes no time of the step.
+    fn joined(&mut self, step: Step) -> Step {
+        let Some(parts) = &mut self.parts else { return step };
+        let start = Instant::now();
+        parts.collect();
+        let begun = Instant::now();
+        let step = parts.join(&mut self.slam, step);
+        self.beside_s += begun.duration_since(start).as_secs_f64();
+        self.since_last_step_us += begun.elapsed().as_secs_f64() * 1e6;
+        step
+    }
+}
+
+/// What the readings of the last step were taken for.
+fn last_matches(slam: &Slam) -> Vec<MatchedReading> {
+    let readings = slam.trace().and_then(|trace| trace.steps.last()).map(|step| step.readings.as_slice());
+    let matched = |traced: &lienav_slam::TracedReading| match traced.subject {
+        Subject::Feature((landmark, _)) => {
+            Some(MatchedReading { value: *traced.reading.value(), landmark, role: traced.role })
+        }
+        Subject::Pose => None,
+    };
+    readings.unwrap_or_default().iter().filter_map(matched).collect()
+}
