@@ -9,6 +9,8 @@
 //!
 //! The cost is bounded: up to 100 steps are made again after one cloud, and 140 for each 100 clouds, while the map is
 //! small; a noise that stays as it is known costs a copy of the state every 100 clouds.
+//!
+//! It is not saved with the filter: one that goes on from what was saved counts anew.
 
 use super::Slam;
 use super::point::Point;
