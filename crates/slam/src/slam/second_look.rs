@@ -30,6 +30,9 @@ const MOST_FEATURES: usize = 64;
 /// looks again.
 const MOST_MESSAGES: usize = 4096;
 
+/// A cloud with more readings is kept by nobody: of a map this small, most of them are of nothing.
+const MOST_READINGS: usize = 256;
+
 /// Where the filter was, and the clouds that have come since, in the order of their places.
 #[derive(Default)]
 pub(super) struct SecondLook {
@@ -49,6 +52,9 @@ impl Slam {
     /// Keeps what a second look at this cloud needs; to be called before it is processed.
     pub(super) fn keep_for_second_look(&mut self, cloud: &Cloud) {
         let Some(time) = self.time.filter(|time| *time <= cloud.stamp) else { return };
+        if cloud.observations.len() > MOST_READINGS {
+            return self.end_second_look();
+        }
         if self.second_look.point.is_none() {
             if !self.looks_twice() || !self.is_quick() {
                 return;

@@ -102,6 +102,23 @@ fn nobody_goes_back_behind_what_was_changed_from_outside() {
 }
 
 #[test]
+fn clouds_of_thousands_are_not_kept() {
+    let mut instants = recording(60, 31);
+    for instant in &mut instants[..30] {
+        let seen = instant.seen[0].value;
+        instant
+            .seen
+            .extend((0..2000).map(|k| Observation { value: seen, ..Observation::new(Some(1000 + k % 3), [0.0; 2]) }));
+    }
+    let mut slam = taught(told(4.0, 4.0), &instants[..30]);
+    assert_eq!(slam.second_looks(), 0);
+    for instant in &instants[30..] {
+        feed(&mut slam, instant);
+    }
+    assert!(slam.second_looks() > 0);
+}
+
+#[test]
 fn what_was_left_out_is_counted_once() {
     let mut instants = recording(60, 29);
     for instant in &mut instants {
