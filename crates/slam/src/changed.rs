@@ -20,7 +20,7 @@ const LIMIT: f64 = 5.0;
 /// Of so many clouds of a block, the scores must have the same sign.
 const ALIKE: u32 = 8;
 
-/// A block that tells less of ln α than this, in clouds of one number each with nothing but the noise in it, is too poor.
+/// A block that tells less of ln α than this is too poor: a number with nothing but this noise in it tells ½.
 const LEAST_INFORMATION: f64 = 2.0;
 
 /// The scores of the clouds of the current block, for each factor.
@@ -32,11 +32,11 @@ pub struct Block {
 
 /// Of one factor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Sum {
+struct Sum {
     /// g, summed.
-    pub score: f64,
+    score: f64,
     /// F, summed.
-    pub information: f64,
+    information: f64,
     /// In so many clouds, g was positive, or negative.
     positive: u32,
     negative: u32,
@@ -91,10 +91,15 @@ impl Block {
         self.clouds = other.clouds;
     }
 
-    /// Whether a block that was saved can be gone on with: finite numbers, of so many factors or none.
+    /// Whether a block that was saved can be gone on with: finite numbers, of so many factors or none, and not more
+    /// clouds than it has.
     pub fn is_of(&self, factors: usize) -> bool {
-        (self.sums.is_empty() || self.sums.len() == factors)
-            && self.sums.iter().all(|sum| sum.score.is_finite() && sum.information.is_finite())
+        let is_sound = |sum: &Sum| {
+            let Sum { score, information, positive, negative } = *sum;
+            score.is_finite() && information.is_finite() && positive <= self.clouds && negative <= self.clouds
+        };
+        let has_all = self.sums.is_empty() || self.sums.len() == factors;
+        self.clouds < CLOUDS && has_all && self.sums.iter().all(is_sound)
     }
 }
 
@@ -123,7 +128,8 @@ mod tests {
 
     #[test]
     fn noise_that_became_small_likewise_if_enough_is_told() {
-        // Variances cannot fall below nothing: g ≥ −½ a number. Ten clouds of one number do not suffice, of ten they do.
+        // Variances cannot fall below nothing: g ≥ −½ a number. Ten clouds of one number do not suffice; of ten, they
+        // do.
         assert_eq!(after([-0.5; 10]), (-0.5, 250.0));
         let mut block = Block::default();
         let (mut known, mut score) = ([1000.0], [0.0]);
@@ -158,7 +164,13 @@ mod tests {
         assert!(block.is_of(6));
         block.take(&mut [0.0; 3], &[0.0; 9], &mut [0.0; 9]);
         assert!(block.is_of(3) && !block.is_of(6));
-        block.sums[1].score = f64::NAN;
-        assert!(!block.is_of(3));
+        let damaged = |damage: fn(&mut Block)| {
+            let mut block = block.clone();
+            damage(&mut block);
+            block
+        };
+        assert!(!damaged(|block| block.sums[1].score = f64::NAN).is_of(3));
+        assert!(!damaged(|block| block.sums[0].positive = u32::MAX).is_of(3));
+        assert!(!damaged(|block| block.clouds = u32::MAX).is_of(3));
     }
 }

@@ -404,9 +404,9 @@ impl Estimator {
         outcome
     }
 
-    /// Whether a cloud without readings changes nothing. Then the motion up to it waits for one with readings, as between
-    /// two messages of odometry: a step of the whole covariance is saved. Not where what is missed tells something, of
-    /// the map or of landmarks without identity, and not where somebody wants the state itself at each step.
+    /// Whether a cloud without readings changes nothing. Then the motion up to it waits for one with readings, as
+    /// between two messages of odometry: a step of the whole covariance is saved. Not where what is missed tells
+    /// something, of the map or of landmarks without identity, and not where somebody wants the state at each step.
     fn learns_nothing_from_silence(&self) -> bool {
         let Model { map, motions_over_s, .. } = &self.model;
         map.mode == MapMode::Mapping

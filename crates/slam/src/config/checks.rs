@@ -43,9 +43,9 @@ impl Config {
         Ok(())
     }
 
-    /// A warning where nothing that is read (`kinds`) and no known map has a length that is not estimated itself, so that
-    /// of `calibration.scale_v` and `calibration.range_scale` only the difference is learned. The run goes on all the
-    /// same.
+    /// A warning where nothing that is read (`kinds`) and no known map has a length that is not estimated itself, so
+    /// that of `calibration.scale_v` and `calibration.range_scale` only the difference is learned. The run goes on all
+    /// the same.
     pub fn free_scale(&self, kinds: impl IntoIterator<Item = FeatureKind>) -> Option<&'static str> {
         let is_estimated = |prior: &Prior| prior.sigma > 0.0 || prior.walk > 0.0;
         let both = is_estimated(&self.calibration.scale_v) && is_estimated(&self.calibration.range_scale);
@@ -53,9 +53,9 @@ impl Config {
             |kind: FeatureKind| matches!(kind, FeatureKind::Range | FeatureKind::Bearing | FeatureKind::RangeBearing);
         let is_free = both && self.map.mode == MapMode::Mapping && kinds.into_iter().all(is_open);
         is_free.then_some(
-            "calibration.scale_v and calibration.range_scale are both estimated, and nothing that is read has a length: \
-             only their difference is learned, and how large the map is stays as unknown as both; estimate one of them, or \
-             use positions in the world or a known map",
+            "calibration.scale_v and calibration.range_scale are both estimated, and nothing that is read has a \
+             length: only their difference is learned, and how large the map is stays as unknown as both; estimate one \
+             of them, or use positions in the world or a known map",
         )
     }
 }

@@ -30,7 +30,7 @@ const MOST_FEATURES: usize = 64;
 /// looks again.
 const MOST_MESSAGES: usize = 4096;
 
-/// A cloud with more readings is kept by nobody: of a map this small, most of them are of nothing.
+/// A cloud with more readings is not kept: in a map this small, most of them are of no landmark.
 const MOST_READINGS: usize = 256;
 
 /// Where the filter was, and the clouds that have come since, in the order of their places.
@@ -66,9 +66,9 @@ impl Slam {
         self.second_look.clouds.push(copy);
     }
 
-    /// Whether somebody looks again: where noise is learned and a map is made, which keeps what it was made of. Clouds that
-    /// come late (`timing.rewind_s`) are promised to give to the last bit what they would have given in time, and a look
-    /// between would be another one.
+    /// Whether somebody looks again: where noise is learned and a map is made, which keeps what it was made of. Clouds
+    /// that come late (`timing.rewind_s`) are promised to give to the last bit what they would have given in time, and
+    /// a look between would be another one.
     fn looks_twice(&self) -> bool {
         let Config { learning, map, timing, .. } = &self.config;
         learning.enabled && map.mode == MapMode::Mapping && timing.rewind_s == 0.0

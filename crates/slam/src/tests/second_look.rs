@@ -128,3 +128,34 @@ fn what_was_left_out_is_counted_once() {
     assert!(slam.second_looks() > 0);
     assert_eq!(slam.counts().get(DropReason::NotFinite), 60);
 }
+
+#[test]
+fn nobody_looks_again_where_it_would_take_long() {
+    // Seventy landmarks, or five hundred messages of odometry between two clouds.
+    let many: Vec<Instant> = recording(40, 32)
+        .into_iter()
+        .map(|mut instant| {
+            let beyond = (0..70).map(|k| Vector2::new(f64::from(k % 10), f64::from(k / 10) - 3.0));
+            let seen = |(k, p): (u32, Vector2<f64>)| {
+                let value: [f64; 2] = instant.truth.transform_back(&p).into();
+                Observation::new(Some(500 + k), value)
+            };
+            let more: Vec<Observation> = (0..).zip(beyond).map(seen).collect();
+            instant.seen.extend(more);
+            instant
+        })
+        .collect();
+    assert_eq!(taught(told(4.0, 4.0), &many).second_looks(), 0);
+
+    let mut slam = Slam::new(told(4.0, 4.0)).unwrap();
+    let instants = recording(15, 33);
+    for pair in instants.windows(2) {
+        feed(&mut slam, &pair[0]);
+        let (from, to) = (pair[0].odometry.stamp, pair[1].odometry.stamp);
+        for k in 1..500 {
+            let stamp = from + to.since(from) * f64::from(k) / 500.0;
+            slam.odometry(&Odometry { stamp, ..pair[1].odometry }).unwrap();
+        }
+    }
+    assert_eq!(slam.second_looks(), 0);
+}
