@@ -83,6 +83,7 @@ fn calibrating() -> CalibrationConfig {
         bias_w: small,
         turn_slip: small,
         drive_yaw: small,
+        motion_delay: small,
         sensor_x: small,
         sensor_y: small,
         sensor_yaw: small,

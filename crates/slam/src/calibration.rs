@@ -2,8 +2,9 @@
 //!
 //! A calibration parameter is an addition to its nominal value, with an error of its own in the state, right behind
 //! that of the pose. It acts on the motion exactly as the noise of the twist does, v = R(δ)((1 + s_v)v_m − l|w_m|), w =
-//! (1 + s_w)w_m + b_w, and on the readings through the pose of the sensor and their biases. Parameters that are switched
-//! off take no room in the state, and what they cost is nothing.
+//! (1 + s_w)w_m + b_w, on its instant by the dead time τ ([`Calibration::delayed`]), and on the readings through the
+//! pose of the sensor and their biases. Parameters that are switched off take no room in the state, and what they cost
+//! is nothing.
 
 use super::{CalibrationConfig, Prior, WorldFrame};
 use lienav_lie::{Se2, rotation, skew};
@@ -11,11 +12,11 @@ use nalgebra::{ArrayStorage, SMatrix, SVector, Vector2, Vector3};
 use serde::{Deserialize, Serialize};
 
 /// Parameters that change the motion.
-pub const MOTION: usize = 5;
+pub const MOTION: usize = 6;
 /// Parameters that change readings.
 pub const SENSOR: usize = 11;
 
-/// ∂/∂(s_v, s_w, b_w, l, δ) of a twist (v_x, v_y, w), or of a motion (t, a).
+/// ∂/∂(s_v, s_w, b_w, l, δ, τ) of a twist (v_x, v_y, w), or of a motion (t, a).
 pub type MotionJacobian = SMatrix<f64, 3, MOTION>;
 /// The most parameters that change a reading of one kind.
 pub const OF_ONE_KIND: usize = 6;
@@ -79,6 +80,9 @@ pub enum CalibrationParameter {
     /// δ, rad: straight ahead, the robot drives this far left of where its base frame points, as one does whose wheels
     /// or whose truth are not aligned with the base.
     DriveYaw,
+    /// τ, s: the robot moves this much later than odometry says, or readings are stamped so much too late; added to
+    /// `motion.delay_s`.
+    MotionDelay,
     /// Of the sensor in the base frame, forward, added to `sensor.x_m`.
     SensorX,
     /// Of the sensor in the base frame, left, added to `sensor.y_m`.
@@ -111,6 +115,7 @@ impl CalibrationParameter {
         Self::BiasW,
         Self::TurnSlip,
         Self::DriveYaw,
+        Self::MotionDelay,
         Self::SensorX,
         Self::SensorY,
         Self::SensorYaw,
@@ -132,6 +137,7 @@ impl CalibrationParameter {
             Self::BiasW => "bias_w",
             Self::TurnSlip => "turn_slip",
             Self::DriveYaw => "drive_yaw",
+            Self::MotionDelay => "motion_delay",
             Self::SensorX => "sensor_x",
             Self::SensorY => "sensor_y",
             Self::SensorYaw => "sensor_yaw",
@@ -151,6 +157,7 @@ impl CalibrationParameter {
         match self {
             Self::ScaleV | Self::ScaleW | Self::RangeScale => "",
             Self::BiasW => "rad/s",
+            Self::MotionDelay => "s",
             Self::TurnSlip | Self::SensorX | Self::SensorY | Self::RangeBias => "m",
             Self::WorldX | Self::WorldY | Self::ErrorX | Self::ErrorY => "m",
             Self::DriveYaw | Self::SensorYaw | Self::BearingBias | Self::WorldYaw => "rad",
@@ -307,11 +314,28 @@ impl Calibration {
         let by_yaw = skew(&driven.xy());
         #[rustfmt::skip]
         let jacobian = MotionJacobian::new(
-            by_scale.x, 0.0, 0.0, by_slip.x, by_yaw.x,
-            by_scale.y, 0.0, 0.0, by_slip.y, by_yaw.y,
-            0.0, stated.z, 1.0, 0.0, 0.0,
+            by_scale.x, 0.0, 0.0, by_slip.x, by_yaw.x, 0.0,
+            by_scale.y, 0.0, 0.0, by_slip.y, by_yaw.y, 0.0,
+            0.0, stated.z, 1.0, 0.0, 0.0, 0.0,
         );
         Some(jacobian)
+    }
+
+    /// What a dead time τ does to the motion where odometry goes over from the twist `before` to `now`, with its
+    /// derivative; `None` where there is none. The robot is where odometry places it τ before, X(t)Exp(−τu(t)), so that
+    /// τ(u_before − u_now) is added to the motion where u changes: to first order in τ, and in the way driven
+    /// meanwhile.
+    pub fn delayed(&self, before: &Vector3<f64>, now: &Vector3<f64>) -> Option<(Vector3<f64>, MotionJacobian)> {
+        let delay = self.get(CalibrationParameter::MotionDelay);
+        let column = CalibrationParameter::MotionDelay as usize;
+        if delay == 0.0 && !self.motion().any(|(_, active)| active == column) {
+            return None;
+        }
+        let change = self.twist(before) - self.twist(now);
+        let of = |stated| self.twist_jacobian(stated).unwrap_or_else(MotionJacobian::zeros);
+        let mut jacobian = (of(before) - of(now)) * delay;
+        jacobian.set_column(column, &change);
+        Some((change * delay, jacobian))
     }
 }
 
@@ -324,6 +348,7 @@ impl CalibrationConfig {
             CalibrationParameter::BiasW => self.bias_w,
             CalibrationParameter::TurnSlip => self.turn_slip,
             CalibrationParameter::DriveYaw => self.drive_yaw,
+            CalibrationParameter::MotionDelay => self.motion_delay,
             CalibrationParameter::SensorX => self.sensor_x,
             CalibrationParameter::SensorY => self.sensor_y,
             CalibrationParameter::SensorYaw => self.sensor_yaw,
@@ -347,6 +372,7 @@ impl CalibrationConfig {
             CalibrationParameter::BiasW => &mut self.bias_w,
             CalibrationParameter::TurnSlip => &mut self.turn_slip,
             CalibrationParameter::DriveYaw => &mut self.drive_yaw,
+            CalibrationParameter::MotionDelay => &mut self.motion_delay,
             CalibrationParameter::SensorX => &mut self.sensor_x,
             CalibrationParameter::SensorY => &mut self.sensor_y,
             CalibrationParameter::SensorYaw => &mut self.sensor_yaw,

@@ -7,7 +7,7 @@
 
 use super::{FeatureKind, Imu, Observation, Odometry, TwistHold};
 use lienav_base::stamp::Stamp;
-use nalgebra::{Matrix2, Vector2};
+use nalgebra::{Matrix2, Vector2, Vector3};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -75,6 +75,8 @@ pub struct Segment {
     pub interval: f64,
     /// The greatest speed, m/s, and yaw rate, rad/s, of late: a robot of which nothing was heard may have moved so.
     pub fastest: Vector2<f64>,
+    /// The twists (v_x, v_y, w) before and from now on, where odometry begins to state another one.
+    pub change: Option<[Vector3<f64>; 2]>,
 }
 
 /// Speeds are remembered for about so long, s.
@@ -378,7 +380,7 @@ impl Inbox {
             odometry.yaw_rate = yaw_rate;
         }
         let (duration, interval) = (to.since(from).min(MAX_SEGMENT_S), interval.min(MAX_SEGMENT_S));
-        Segment { odometry, duration, interval, fastest: fastest.sup(&speeds(&odometry)) }
+        Segment { odometry, duration, interval, fastest: fastest.sup(&speeds(&odometry)), change: None }
     }
 
     /// The whole segment between the waiting messages `index` and `index` + 1.

@@ -202,6 +202,7 @@ mod sensor;
 mod slam;
 mod spikes;
 mod state;
+mod steady;
 mod step;
 #[cfg(test)]
 mod tests;

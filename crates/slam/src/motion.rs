@@ -19,10 +19,10 @@ pub struct Increment {
     pub drift: Option<Drift>,
 }
 
-/// How errors of calibration make a motion wrong: (δt, δa) = `jacobian`·(δs_v, δs_w, δb_w, δl).
+/// How errors of calibration make a motion wrong: (δt, δa) = `jacobian`·(δs_v, δs_w, δb_w, δl, δδ, δτ).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Drift {
-    /// ∂(t, a)/∂(s_v, s_w, b_w, l).
+    /// ∂(t, a)/∂(s_v, s_w, b_w, l, δ, τ).
     pub jacobian: MotionJacobian,
     /// How long the motion took, s: parameters that wander do so meanwhile.
     pub duration: f64,
@@ -186,6 +186,14 @@ impl Segment {
         calibration: &Calibration,
     ) -> Increment {
         let step = increment(&self.odometry, self.duration, self.interval, config, discretization, calibration);
+        let step = match self.change.and_then(|[before, now]| calibration.delayed(&before, &now)) {
+            Some((shift, jacobian)) => {
+                let motion = Se2 { p: shift.xy(), theta: shift.z };
+                let drift = step.drift.map(|_| Drift { jacobian, duration: 0.0 });
+                Increment { motion, covariance: Matrix3::zeros(), drift }.then(&step)
+            }
+            None => step,
+        };
         let blind = self.duration - config.max_step_s;
         if blind <= 0.0 {
             return step;
@@ -335,7 +343,7 @@ mod tests {
         let config = MotionConfig { max_step_s: 0.5, use_message_covariance: false, ..MotionConfig::default() };
         let segment = |v: f64, fastest: Vector2<f64>| {
             let odometry = twist(Vector2::new(v, 0.0), 0.0);
-            let segment = Segment { odometry, duration: 10.5, interval: 10.5, fastest };
+            let segment = Segment { odometry, duration: 10.5, interval: 10.5, fastest, change: None };
             segment.increment(&config, Discretization::Exponential, &uncalibrated()).covariance.map_diagonal(f64::sqrt)
         };
         let standing = segment(0.0, Vector2::new(2.0, 0.3));

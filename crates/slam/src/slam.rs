@@ -24,6 +24,7 @@ use super::motion::Increment;
 use super::noise::LearnedNoise;
 use super::sensor::{Sensor, SensorSet};
 use super::spikes::SpikeGate;
+use super::steady::SteadyTwist;
 use super::trace::Trace;
 use super::{
     AssociationTally, CalibrationEstimate, CompositionError, Config, ConfigError, Counts, DropReason, FeatureKind,
@@ -96,6 +97,8 @@ pub struct Slam {
     newest_twist: Vector3<f64>,
     /// Of the odometry the state was last moved with.
     twist: Vector3<f64>,
+    /// The same as far as it is not noise.
+    steady: SteadyTwist,
     time_jumps: u64,
     enabled: bool,
     /// While nobody knows where in the known map the robot is.
@@ -158,6 +161,7 @@ impl Slam {
             ahead: Increment::none(),
             newest_twist: Vector3::zeros(),
             twist: Vector3::zeros(),
+            steady: SteadyTwist::default(),
             time_jumps: 0,
             enabled: true,
             search: None,
@@ -459,7 +463,7 @@ impl Slam {
         self.estimator.reset(&self.config);
         self.search = None;
         self.search_at_start();
-        (self.twist, self.newest_twist) = (Vector3::zeros(), Vector3::zeros());
+        (self.twist, self.newest_twist, self.steady) = (Vector3::zeros(), Vector3::zeros(), SteadyTwist::default());
     }
 
     /// Puts the robot at a pose given from outside; the map moves with it, rigidly. A known map stays where it is.

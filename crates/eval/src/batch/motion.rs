@@ -4,7 +4,8 @@ use super::normal::{AT_CALIBRATION, Row, WIDTH};
 use super::scaled::Reading;
 use lienav_lie::{Se2, skew, wrap_angle};
 use lienav_slam::{
-    Calibration, CalibrationConfig, Discretization, Increment, MOTION, MotionConfig, Segment, TwistHold,
+    Calibration, CalibrationConfig, CalibrationParameter, Discretization, Increment, MOTION, MotionConfig, Prior,
+    Segment, TwistHold,
 };
 use nalgebra::{Matrix3, SMatrix, Vector3};
 
@@ -84,14 +85,26 @@ impl Motion {
                 (l * difference(motion, &told.motion), l, l * by_calibration)
             }
             TwistHold::Before => {
-                // What was read is the increment without calibration.
-                let read = model.increment(&self.segments, &Calibration::new(&CalibrationConfig::default())).motion;
+                // What was read is the increment without calibration, but for its instant.
+                let read = model.increment(&self.segments, &of_delay(calibration));
                 let expected = Reading::new(motion, self.duration, calibration, model.discretization);
-                let residual = difference(&expected.increment, &read);
-                (l * residual, l * expected.by_motion, l * expected.by_calibration)
+                let delay = CalibrationParameter::MotionDelay as usize;
+                let mut by_delay = SMatrix::<f64, 3, MOTION>::zeros();
+                by_delay
+                    .set_column(delay, &read.drift.map_or_else(Vector3::zeros, |d| d.jacobian.column(delay).into()));
+                let residual = difference(&expected.increment, &read.motion);
+                (l * residual, l * expected.by_motion, l * (expected.by_calibration - by_delay))
             }
         }
     }
+}
+
+/// The dead time alone.
+fn of_delay(calibration: &Calibration) -> Calibration {
+    let delay = CalibrationParameter::MotionDelay;
+    let sigma = f64::from(u8::from(calibration.place(delay).is_some()));
+    let motion_delay = Prior { value: calibration.get(delay), sigma, walk: 0.0 };
+    Calibration::new(&CalibrationConfig { motion_delay, ..CalibrationConfig::default() })
 }
 
 /// X_a⁻¹X_b.
@@ -132,7 +145,7 @@ mod tests {
 
     fn segment(v: Vector2<f64>, w: f64, duration: f64) -> Segment {
         let odometry = Odometry { stamp: Stamp::default(), velocity: v, yaw_rate: w, covariance: None };
-        Segment { odometry, duration, interval: duration, fastest: Vector2::new(v.norm(), w.abs()) }
+        Segment { odometry, duration, interval: duration, fastest: Vector2::new(v.norm(), w.abs()), change: None }
     }
 
     fn calibration() -> Calibration {
@@ -140,6 +153,7 @@ mod tests {
         config.bias_w = Prior { sigma: 0.1, ..Prior::default() };
         config.turn_slip = Prior { sigma: 0.1, ..Prior::default() };
         config.drive_yaw = Prior { sigma: 0.1, ..Prior::default() };
+        config.motion_delay = Prior { sigma: 0.1, ..Prior::default() };
         Calibration::new(&config)
     }
 
@@ -153,17 +167,19 @@ mod tests {
 
     #[test]
     fn jacobians_against_finite_differences() {
-        let segments = [
+        let mut segments = [
             segment(Vector2::new(1.0, 0.2), 0.7, 0.3),
             segment(Vector2::new(0.5, -0.1), -1.2, 0.2),
             segment(Vector2::new(1.0, 0.0), 0.0, 0.1),
             // Longer than the filter believes a message.
             segment(Vector2::new(1.0, 0.0), 0.4, 0.7),
         ];
+        let [one, other] = [1, 2].map(|k: usize| segments[k].odometry.twist());
+        segments[2].change = Some([one, other]);
         let (a, b) = (Se2::new(3.0, -2.0, 0.4), Se2::new(3.7, -1.5, 0.5));
         let mut calibration = calibration();
         assert_eq!(calibration.active()[..MOTION], CalibrationParameter::ALL[..MOTION]);
-        calibration.correct(&[0.05, -0.08, 0.03, 0.02, 0.06, 0.0, 0.0]);
+        calibration.correct(&[0.05, -0.08, 0.03, 0.02, 0.06, 0.07, 0.0, 0.0]);
         for model in cases() {
             let motion = Motion::new(&segments, &model, &calibration);
             let at = |delta: &SMatrix<f64, WIDTH, 1>| {

@@ -15,7 +15,8 @@ pub struct Reading {
     pub increment: Se2,
     /// ∂(t, a)/∂(s, ω).
     pub by_motion: Matrix3<f64>,
-    /// ∂(t, a)/∂(s_v, s_w, b_w, l, δ), l the slip in turns, δ the direction of driving.
+    /// ∂(t, a)/∂(s_v, s_w, b_w, l, δ, τ), l the slip in turns, δ the direction of driving; nothing depends on the
+    /// dead time τ here.
     pub by_calibration: SMatrix<f64, 3, MOTION>,
 }
 
@@ -64,6 +65,7 @@ impl Reading {
                 with(t_by_bias, a_by_bias),
                 with(t_by_slip, 0.0),
                 with(-l * v_read * skew(&u), 0.0),
+                Vector3::zeros(),
             ]),
         }
     }

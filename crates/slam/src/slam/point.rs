@@ -4,6 +4,7 @@ use super::Slam;
 use crate::estimator::EstimatorPoint;
 use crate::inbox::InboxPoint;
 use crate::sensor::SensorSet;
+use crate::steady::SteadyTwist;
 use crate::trace::TracePoint;
 use lienav_base::stamp::Stamp;
 use nalgebra::Vector3;
@@ -16,6 +17,7 @@ pub(super) struct Point {
     last_sensors: SensorSet,
     unmatched_since: Option<Stamp>,
     twist: Vector3<f64>,
+    steady: SteadyTwist,
     pub estimator: EstimatorPoint,
     inbox: InboxPoint,
     trace: Option<TracePoint>,
@@ -37,6 +39,7 @@ impl Slam {
             last_sensors: self.last_sensors,
             unmatched_since: self.unmatched_since,
             twist: self.twist,
+            steady: self.steady,
             estimator: self.estimator.point(),
             inbox: self.inbox.point(),
             trace: self.trace.as_ref().map(|trace| trace.point()),
@@ -45,11 +48,12 @@ impl Slam {
 
     /// Back to `point`. What was used after it waits again, but for the clouds.
     pub(super) fn go_back(&mut self, point: Point) {
-        let Point { time, last_step, last_sensors, unmatched_since, twist, estimator, inbox, trace } = point;
+        let Point { time, last_step, last_sensors, unmatched_since, twist, steady, estimator, inbox, trace } = point;
         self.inbox.go_back(time, &inbox);
         self.estimator.go_back(estimator);
         (self.time, self.last_step) = (Some(time), last_step);
-        (self.last_sensors, self.unmatched_since, self.twist) = (last_sensors, unmatched_since, twist);
+        (self.last_sensors, self.unmatched_since) = (last_sensors, unmatched_since);
+        (self.twist, self.steady) = (twist, steady);
         if let (Some(trace), Some(point)) = (&mut self.trace, trace) {
             trace.go_back(point);
         }

@@ -96,9 +96,10 @@ impl Slam {
     /// Moves the state from `from` to `to` along the odometry that waits.
     pub(super) fn advance(&mut self, from: Stamp, to: Stamp) {
         let (estimator, config) = (&mut self.estimator, &self.config.motion);
-        let (twist, trace) = (&mut self.twist, &mut self.trace);
-        let used = self.inbox.walk(from, to, |s| {
+        let (twist, steady, trace) = (&mut self.twist, &mut self.steady, &mut self.trace);
+        let used = self.inbox.walk(from, to, |mut s| {
             *twist = s.odometry.twist();
+            s.change = steady.follow(&s.odometry);
             if let Some(trace) = trace {
                 trace.segments.push(s);
             }

@@ -9,6 +9,7 @@ use crate::motion::Increment;
 use crate::sensor::SensorSet;
 use crate::spikes::SpikeGate;
 use crate::state::Damage;
+use crate::steady::SteadyTwist;
 use crate::{Component, Config, ConfigError, Counts, Filter, MapMode, Odometry};
 use lienav_base::clock::ClockGuard;
 use lienav_base::settings::lookup;
@@ -50,6 +51,8 @@ pub struct SavedState {
     ahead: Increment,
     newest_twist: Vector3<f64>,
     twist: Vector3<f64>,
+    #[serde(default)]
+    steady: SteadyTwist,
     time_jumps: u64,
     enabled: bool,
 }
@@ -186,6 +189,7 @@ impl Slam {
             ahead: self.ahead,
             newest_twist: self.newest_twist,
             twist: self.twist,
+            steady: self.steady,
             time_jumps: self.time_jumps,
             enabled: self.enabled,
         }
@@ -226,7 +230,7 @@ impl Slam {
         (self.time, self.last_step, self.last_sensors) = (saved.time, saved.last_step, saved.last_sensors);
         (self.guard, self.held, self.early, self.spikes) = (saved.guard, saved.held, saved.early, saved.spikes);
         (self.waiting, self.ahead) = (saved.waiting, saved.ahead);
-        (self.newest_twist, self.twist) = (saved.newest_twist, saved.twist);
+        (self.newest_twist, self.twist, self.steady) = (saved.newest_twist, saved.twist, saved.steady);
         self.trace = self.trace.take().map(|_| Default::default());
         if saved.config != self.config {
             self.estimator.reconfigure(&self.config);

@@ -4,6 +4,7 @@ use super::linearized;
 use super::*;
 use crate::calibration::Calibration;
 use crate::covariance::Covariance;
+use crate::inbox::Segment;
 use crate::linearize::innovation_covariance;
 use crate::motion::{Increment, increment};
 use crate::propagate::{Rows, propagate};
@@ -16,7 +17,7 @@ use nalgebra::{DMatrix, DVector, Matrix2, Matrix2x3, Matrix3};
 use rand::RngExt;
 
 /// Standard deviations of the priors of these tests, in the order of [`crate::CalibrationParameter::ALL`].
-const SIGMAS: [f64; 11] = [0.05, 0.05, 0.02, 0.05, 0.04, 0.05, 0.05, 0.05, 0.1, 0.03, 0.02];
+const SIGMAS: [f64; 12] = [0.05, 0.05, 0.02, 0.05, 0.04, 0.03, 0.05, 0.05, 0.05, 0.1, 0.03, 0.02];
 
 fn all_on() -> CalibrationConfig {
     let [
@@ -25,6 +26,7 @@ fn all_on() -> CalibrationConfig {
         bias_w,
         turn_slip,
         drive_yaw,
+        motion_delay,
         sensor_x,
         sensor_y,
         sensor_yaw,
@@ -38,6 +40,7 @@ fn all_on() -> CalibrationConfig {
         bias_w,
         turn_slip,
         drive_yaw,
+        motion_delay,
         sensor_x,
         sensor_y,
         sensor_yaw,
@@ -90,9 +93,9 @@ fn displaced(state: &State, dx: &DVector<f64>) -> State {
     let mut moved = state.clone();
     moved.pose = Se2::new(state.pose.p.x + dx[0], state.pose.p.y + dx[1], state.pose.theta + dx[2]);
     moved.predicted = moved.pose;
-    moved.correct_calibration(&dx.as_slice()[3..14]);
+    moved.correct_calibration(&dx.as_slice()[3..15]);
     for (i, feature) in moved.features.iter_mut().enumerate() {
-        feature.x += Vector2::new(dx[14 + 2 * i], dx[15 + 2 * i]);
+        feature.x += Vector2::new(dx[15 + 2 * i], dx[16 + 2 * i]);
     }
     moved
 }
@@ -168,8 +171,16 @@ fn propagation_against_finite_differences_of_the_mean() {
         let moved = |dx: &DVector<f64>| {
             let mut state = displaced(&state, dx);
             let config = MotionConfig::default();
-            let one = |dt: f64| increment(&odometry, dt, 0.5, &config, filter.discretization(), &state.calibration);
-            let (one, other) = (one(0.3), one(0.2));
+            let part = |duration: f64, change| Segment {
+                odometry,
+                duration,
+                interval: 0.5,
+                fastest: Vector2::zeros(),
+                change,
+            };
+            let step = |part: Segment| part.increment(&config, filter.discretization(), &state.calibration);
+            let before = nalgebra::Vector3::new(1.0, 0.0, 0.2);
+            let (one, other) = (step(part(0.3, Some([before, odometry.twist()]))), step(part(0.2, None)));
             propagate(&mut state, &one, &filter, &mut Rows::default());
             propagate(&mut state, &other, &filter, &mut Rows::default());
             state
@@ -237,10 +248,10 @@ fn measurement_jacobians_against_finite_differences() {
                 |dx: &DVector<f64>| DVector::from_column_slice(linearized(&displaced(&state, dx)).residual.as_slice());
             let h = -numeric(state.covariance.dim(), residual);
             let m = linearized(&state);
-            // The sensor's six parameters are the last of the eleven.
+            // The sensor's six parameters are the last of the twelve.
             let by_sensor = m.by_calibration.whole().fixed_columns::<6>(0).into_owned();
-            assert!((h.fixed_view::<3, 6>(0, 8) - by_sensor).amax() < 1e-7, "{coordinates:?} {kind:?}");
-            assert!((h.fixed_view::<3, 2>(0, 16) - m.by_feature).amax() < 1e-7);
+            assert!((h.fixed_view::<3, 6>(0, 9) - by_sensor).amax() < 1e-7, "{coordinates:?} {kind:?}");
+            assert!((h.fixed_view::<3, 2>(0, 17) - m.by_feature).amax() < 1e-7);
         }
     }
 }
@@ -261,7 +272,7 @@ fn the_update_is_the_textbook_kalman_update() {
             let m = linearized(&state, &sensors, &reading, i);
             assert_eq!(m.dim, 2);
             h.fixed_view_mut::<2, 3>(2 * i, 0).copy_from(&m.by_pose.fixed_rows::<2>(0));
-            h.fixed_view_mut::<2, 6>(2 * i, 8).copy_from(&m.by_calibration.whole().fixed_view::<2, 6>(0, 0));
+            h.fixed_view_mut::<2, 6>(2 * i, 9).copy_from(&m.by_calibration.whole().fixed_view::<2, 6>(0, 0));
             h.fixed_view_mut::<2, 2>(2 * i, state.covariance.row_of(i)).copy_from(&m.by_feature.fixed_rows::<2>(0));
             r.fixed_view_mut::<2, 2>(2 * i, 2 * i).copy_from(&m.noise.fixed_view::<2, 2>(0, 0));
             y.fixed_rows_mut::<2>(2 * i).copy_from(&m.residual.fixed_rows::<2>(0));
@@ -306,7 +317,7 @@ fn a_new_feature_is_correlated_with_the_calibration_it_was_placed_by() {
 
 /// A winding drive among twelve features on two rings, range and bearing, seen by robot and sensor with the
 /// calibration errors `c` (in the order of [`crate::CalibrationParameter::ALL`]): what odometry states, and what is read.
-fn drive(c: &[f64; 11], steps: usize, seed: u64) -> Vec<Instant> {
+fn drive(c: &[f64; 12], steps: usize, seed: u64) -> Vec<Instant> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut noise = |std: f64| {
         let x: f64 = StandardNormal.sample(&mut rng);
@@ -316,7 +327,7 @@ fn drive(c: &[f64; 11], steps: usize, seed: u64) -> Vec<Instant> {
         let angle = i as f64 * std::f64::consts::TAU / 12.0;
         Se2::new(0.0, 3.0, angle).transform(&Vector2::new(if i.is_multiple_of(2) { 5.0 } else { 7.0 }, 0.0))
     };
-    let mount = Se2::new(c[5], c[6], c[7]);
+    let mount = Se2::new(c[6], c[7], c[8]);
     let mut truth = Se2::identity();
     (0..steps)
         .map(|k| {
@@ -334,7 +345,7 @@ fn drive(c: &[f64; 11], steps: usize, seed: u64) -> Vec<Instant> {
                 .map(|i| {
                     let z = mount.transform_back(&truth.transform_back(&feature(i)));
                     let reading =
-                        [(z.norm() + c[8]) / (1.0 + c[10]) + noise(0.05), z.y.atan2(z.x) + c[9] + noise(0.01)];
+                        [(z.norm() + c[9]) / (1.0 + c[11]) + noise(0.05), z.y.atan2(z.x) + c[10] + noise(0.01)];
                     Observation::new(Some(i as u32), reading)
                 })
                 .collect();
@@ -377,6 +388,7 @@ fn errors_of_calibration_are_found_and_their_covariance_is_honest() {
         let mut priors = all_on();
         // Ranges and velocities that are both too long by a part are those of a larger world.
         (priors.sensor_yaw.sigma, priors.range_scale.sigma, priors.drive_yaw.sigma) = (0.0, 0.0, 0.0);
+        priors.motion_delay.sigma = 0.0;
         let runs = 20;
         let (mut nees, mut pose_nees) = (0.0, 0.0);
         for seed in 0..runs {
@@ -385,7 +397,7 @@ fn errors_of_calibration_are_found_and_their_covariance_is_honest() {
                 let x: f64 = StandardNormal.sample(&mut rng);
                 sigma * x
             });
-            (c[4], c[7], c[10]) = (0.0, 0.0, 0.0);
+            (c[4], c[5], c[8], c[11]) = (0.0, 0.0, 0.0, 0.0);
             let instants = drive(&c, 200, seed);
             let (slam, steps) = calibrate(calibrating(filter, priors.clone()), &instants);
             let errors: Vec<f64> = slam.calibration().map(|e| e.value - c[e.parameter as usize]).collect();
@@ -416,7 +428,7 @@ fn the_direction_of_driving_is_found() {
     let on = Prior { sigma: 0.1, ..Prior::default() };
     let priors = CalibrationConfig { drive_yaw: on, scale_w: on, ..CalibrationConfig::default() };
     for (seed, filter) in (30..).zip(["default", "ekf", "reduced"]) {
-        let c = [0.0, 0.03, 0.0, 0.0, -0.08, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+        let c = [0.0, 0.03, 0.0, 0.0, -0.08, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
         let (slam, _) = calibrate(calibrating(filter, priors.clone()), &drive(&c, 300, seed));
         for e in slam.calibration() {
             assert!((e.value - c[e.parameter as usize]).abs() < 4.0 * e.std, "{filter} {e:?}");
@@ -431,7 +443,7 @@ fn the_direction_of_driving_is_found() {
 fn what_cannot_be_known_stays_as_it_was() {
     let on = |sigma: f64| Prior { sigma, ..Prior::default() };
     let both = CalibrationConfig { sensor_yaw: on(0.03), bearing_bias: on(0.03), ..CalibrationConfig::default() };
-    let (slam, _) = calibrate(calibrating("default", both), &drive(&[0.0; 11], 150, 1));
+    let (slam, _) = calibrate(calibrating("default", both), &drive(&[0.0; 12], 150, 1));
     let p = block(&slam);
     let (sum, difference) = (p[(0, 0)] + p[(1, 1)] + 2.0 * p[(0, 1)], p[(0, 0)] + p[(1, 1)] - 2.0 * p[(0, 1)]);
     assert!((sum / (2.0 * 0.03_f64.powi(2)) - 1.0).abs() < 1e-9, "{sum}");
@@ -439,7 +451,7 @@ fn what_cannot_be_known_stays_as_it_was() {
 
     let odometry_only =
         CalibrationConfig { scale_v: on(0.05), scale_w: on(0.05), turn_slip: on(0.1), ..CalibrationConfig::default() };
-    let mut instants = drive(&[0.0; 11], 1, 2);
+    let mut instants = drive(&[0.0; 12], 1, 2);
     let still = instants.remove(0);
     let instants: Vec<Instant> = (0..50)
         .map(|k| {
@@ -456,7 +468,7 @@ fn what_cannot_be_known_stays_as_it_was() {
 /// Where the map frame lies is nobody's business, calibrated or not.
 #[test]
 fn estimates_move_with_the_world() {
-    let c = [0.05, -0.04, 0.01, 0.05, 0.03, 0.05, -0.03, 0.0, 0.06, 0.02, 0.01];
+    let c = [0.05, -0.04, 0.01, 0.05, 0.03, 0.0, 0.05, -0.03, 0.0, 0.06, 0.02, 0.01];
     let instants = drive(&c, 60, 8);
     let world = Se2::new(7.0, -3.0, 2.1);
     for filter in ["default", "invariant", "iterated", "reduced", "fe-ekf", "thesis-reduced"] {
@@ -483,7 +495,7 @@ fn a_walk_keeps_the_filter_from_being_sure() {
         scale_v: Prior { value: 0.0, sigma, walk },
         ..CalibrationConfig::default()
     };
-    let instants = drive(&[0.0; 11], 150, 3);
+    let instants = drive(&[0.0; 12], 150, 3);
     let std =
         |c: CalibrationConfig| calibrate(calibrating("default", c), &instants).0.calibration().next().unwrap().std;
     assert!(std(walking(0.05, 0.02)) > 1.5 * std(walking(0.05, 0.0)));
@@ -500,7 +512,7 @@ fn a_walk_keeps_the_filter_from_being_sure() {
 
 #[test]
 fn a_reset_forgets_what_was_learned_and_a_new_pose_does_not() {
-    let c = [0.04, -0.04, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+    let c = [0.04, -0.04, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
     let on = Prior { sigma: 0.05, ..Prior::default() };
     let scales = CalibrationConfig { scale_v: on, scale_w: on, ..CalibrationConfig::default() };
     let (mut slam, _) = calibrate(calibrating("default", scales), &drive(&c, 100, 4));

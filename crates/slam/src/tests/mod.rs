@@ -16,6 +16,7 @@ mod lasting;
 mod laws;
 mod lookahead;
 mod map;
+mod motion_delay;
 mod noise;
 mod order;
 mod out_of_sequence;
