@@ -40,9 +40,9 @@ const OTHER_FILTER: CompositionError = CompositionError(
     "parameter 'map.local_features' makes the map in parts, which this filter cannot do: set parameter 'filter' to \
      'default' or another invariant filter, or map.local_features to 0",
 );
-const CALIBRATED: CompositionError = CompositionError(
-    "parameter 'map.local_features' makes the map in parts that are independent of each other, and calibration \
-     parameters that are estimated are common to all: set their sigma and walk to 0, or map.local_features to 0",
+const IN_THE_WORLD: CompositionError = CompositionError(
+    "parameter 'map.local_features' makes the map in parts, which do not know where they lie in the world: set \
+     calibration.world.frame to 'map' and calibration.world.error_std_m to 0, or map.local_features to 0",
 );
 const KNOWN_MAP: CompositionError = CompositionError(
     "parameter 'map.local_features' makes the map in parts, and map.mode is not 'mapping': set one of both back",
@@ -128,8 +128,8 @@ impl Parts {
         if config.map.mode != MapMode::Mapping {
             return Err(KNOWN_MAP);
         }
-        if slam.calibration().next().is_some() {
-            return Err(CALIBRATED);
+        if slam.calibration().any(|estimate| estimate.parameter.is_of_world()) {
+            return Err(IN_THE_WORLD);
         }
         if slam.local().is_none() {
             return Err(OTHER_FILTER);

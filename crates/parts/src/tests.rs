@@ -1,5 +1,7 @@
 //! Parts beside the filter that has one map, and beside each other.
 
+mod calibration;
+
 use super::near::{Near, Room};
 use super::part::{Gaussian, Part, tests::random_part};
 use super::problem::{FULLY, Placed, Problem, Start};
@@ -91,6 +93,8 @@ struct World {
     time: f64,
     /// Which posts there are.
     posts: Vec<usize>,
+    /// Its velocities are so many times what odometry says.
+    scale: f64,
 }
 
 const POSTS: usize = 24;
@@ -103,6 +107,7 @@ impl World {
             truth: Se2::identity(),
             time: 0.0,
             posts: (0..POSTS).collect(),
+            scale: 1.0,
         }
     }
 
@@ -136,8 +141,8 @@ impl World {
         }
         let stamp = Stamp::from_secs(self.time);
         self.time += dt;
-        let velocity = Vector2::new(v + self.normal(0.5 * n), self.normal(0.2 * n));
-        let yaw_rate = w + self.normal(0.3 * n);
+        let velocity = Vector2::new(v + self.normal(0.5 * n), self.normal(0.2 * n)) / self.scale;
+        let yaw_rate = (w + self.normal(0.3 * n)) / self.scale;
         slam.odometry(&Odometry { stamp, velocity, yaw_rate, covariance: None }).unwrap();
         let mut seen = Vec::new();
         for k in self.posts.clone() {
@@ -420,7 +425,7 @@ fn what_parts_cannot_do_is_refused() {
         Parts::new(&of_parts(config), Worker::InPlace).err().unwrap().to_string()
     };
     assert!(refused(|config| config.filter = "ekf".into()).contains("filter"));
-    assert!(refused(|config| config.calibration.scale_v.sigma = 0.1).contains("calibration"));
+    assert!(refused(|config| config.calibration.world.error_std_m = 1.0).contains("calibration.world"));
     assert!(refused(|config| config.map.mode = lienav_slam::MapMode::Localization).contains("map.mode"));
     let alone = Slam::new(World::new(1, 0.1).config(10)).err().unwrap().to_string();
     assert!(alone.contains("map.local_features") && alone.contains("lienav_parts"), "{alone}");

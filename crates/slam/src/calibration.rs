@@ -152,6 +152,11 @@ impl CalibrationParameter {
         }
     }
 
+    /// Whether it is of positions in the world, and not of robot and sensor.
+    pub const fn is_of_world(self) -> bool {
+        matches!(self, Self::WorldX | Self::WorldY | Self::WorldYaw | Self::ErrorX | Self::ErrorY)
+    }
+
     /// Its unit; empty for a scale.
     pub const fn unit(self) -> &'static str {
         match self {

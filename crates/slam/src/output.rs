@@ -127,11 +127,13 @@ pub enum DropReason {
     UnknownSensor,
     /// A reading of a landmark that is not in the known map, or is no longer believed, while the map stays as it is.
     UnknownLandmark,
+    /// A reading of the pose in the map, which is made in parts: each has a frame of its own.
+    NotInParts,
 }
 
 impl DropReason {
     /// All reasons.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::NotFinite,
         Self::Absurd,
         Self::BadCovariance,
@@ -155,6 +157,7 @@ impl DropReason {
         Self::WrongDimension,
         Self::UnknownSensor,
         Self::UnknownLandmark,
+        Self::NotInParts,
     ];
 
     /// The reason as one word, `snake_case`.
@@ -183,6 +186,7 @@ impl DropReason {
             Self::WrongDimension => "wrong_dimension",
             Self::UnknownSensor => "unknown_sensor",
             Self::UnknownLandmark => "unknown_landmark",
+            Self::NotInParts => "not_in_parts",
         }
     }
 }

@@ -226,6 +226,11 @@ impl Sensors {
         reading.index() < self.all.len()
     }
 
+    /// Whether there is this sensor, and what it reads is the pose.
+    pub fn reads_pose(&self, kind: FeatureKind) -> bool {
+        self.all.get(kind.index()).is_some_and(|(measurement, _)| measurement.is_of_pose())
+    }
+
     /// Whether a reading is of the pose, and not of a landmark.
     pub fn is_of_pose(&self, reading: &Reading) -> bool {
         self.of(reading).is_of_pose()

@@ -304,6 +304,9 @@ impl Slam {
         self.check_enabled()?;
         let is_of_world = matches!(kind, FeatureKind::WorldPosition | FeatureKind::WorldPose);
         let stamp = if is_of_world { stamp + -self.config.absolute.delay_s } else { stamp };
+        if self.config.map.local_features > 0 && self.estimator.model.sensors.reads_pose(kind) {
+            return Err(DropReason::NotInParts);
+        }
         if observations.len() > MAX_POINTS {
             return Err(DropReason::TooManyPoints);
         }
