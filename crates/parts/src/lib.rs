@@ -63,6 +63,7 @@ mod near;
 mod part;
 mod parts;
 mod problem;
+mod recognise;
 mod reduce;
 pub mod sparse;
 mod symmetric;

@@ -62,15 +62,15 @@ pub struct Room {
 
 /// A landmark that both know.
 #[derive(Clone, Copy, Debug)]
-struct Shared {
+pub struct Shared {
     /// In the open part.
-    here: usize,
+    pub here: usize,
     /// p̂, m.
     place: Vector2<f64>,
     /// First row in the covariance of the closed ones.
     row: usize,
     /// q̂ of the closed ones less that of the open part.
-    difference: Vector2<f64>,
+    pub difference: Vector2<f64>,
     /// [I, J q].
     lever: Matrix2x3<f64>,
     /// Cov(e, ξ).
@@ -144,18 +144,7 @@ impl Near {
         room.shared.clear();
         for here in 0..local.len() {
             let Some(a) = index.get(&local.id(here)).filter(|_| local.is_landmark(here)) else { continue };
-            let place = local.place(here);
-            let (lever, with_pose) = (lever(&place), local.with_pose(here));
-            room.shared.push(Shared {
-                here,
-                place,
-                row: 3 + 2 * a,
-                difference: self.places[*a] - place,
-                lever,
-                with_pose,
-                whole_with_pose: with_pose + lever * of_pose,
-                is_used: true,
-            });
+            room.shared.push(self.shared(local, here, *a));
         }
         self.leave_out_contradictions(local, room);
         let mean = self.correct(local, room);
@@ -170,6 +159,15 @@ impl Near {
         let reach_m = room.shared.iter().map(|shared| shared.place.norm()).fold(0.0, f64::max);
         let is_bent = joined.shared > 0 && joined.bend(reach_m) > BENT;
         is_bent.then(|| self.join_bent(local, room, &joined)).flatten().unwrap_or(joined)
+    }
+
+    /// Feature `here` of the open part as the same as landmark `a` of these.
+    pub fn shared(&self, local: &LocalMap<'_>, here: usize, a: usize) -> Shared {
+        let place = local.place(here);
+        let (lever, with_pose) = (lever(&place), local.with_pose(here));
+        let whole_with_pose = with_pose + lever * local.of_pose();
+        let difference = self.places[a] - place;
+        Shared { here, place, row: 3 + 2 * a, difference, lever, with_pose, whole_with_pose, is_used: true }
     }
 
     /// The same where what the correction does to second order matters: the end of the part as it would be closed now.
@@ -193,7 +191,7 @@ impl Near {
     }
 
     /// Cov(d_i, d_k).
-    fn spread(&self, local: &LocalMap<'_>, i: &Shared, k: &Shared) -> Matrix2<f64> {
+    pub fn spread(&self, local: &LocalMap<'_>, i: &Shared, k: &Shared) -> Matrix2<f64> {
         self.covariance.fixed_view::<2, 2>(i.row, k.row)
             + local.of_features(i.here, k.here)
             + i.with_pose * k.lever.transpose()

@@ -1,5 +1,6 @@
 //! A filter's map, part by part.
 
+mod names;
 mod whole;
 
 use super::ask::near;
@@ -91,6 +92,10 @@ pub struct Parts {
     numbers: HashMap<u32, usize>,
     /// Identity, and when and how often it was seen.
     seen: Vec<(u32, Stamp, u32)>,
+    /// Landmarks of the open part without identity that are known: the filter's identity, and the number.
+    recognised: Vec<(u32, usize)>,
+    /// Of the last step: the filter's identity, and that in the map.
+    merged: Vec<(u32, u32)>,
     near: Near,
     /// Rows of `near`, by identity.
     index: HashMap<u32, usize>,
@@ -144,6 +149,8 @@ impl Parts {
             start,
             numbers: HashMap::new(),
             seen: Vec::new(),
+            recognised: Vec::new(),
+            merged: Vec::new(),
             index: HashMap::new(),
             solution: None,
             solving: None,
@@ -183,6 +190,7 @@ impl Parts {
         (self.solved, self.answer, self.old) = (None, None, None);
         self.numbers.clear();
         self.seen.clear();
+        self.recognised.clear();
         self.index.clear();
         (self.status, self.time_jumps) = (Status::default(), slam.time_jumps());
     }
@@ -239,6 +247,7 @@ impl Parts {
             }
         }
         let Some(local) = slam.local() else { return step };
+        self.recognise(&local, step.estimate.stamp);
         let joined = self.near.join(&local, &self.index, &mut self.room);
         let estimate = PoseEstimate { pose: joined.pose, covariance: joined.covariance, ..step.estimate };
         self.estimate = Some(estimate);
@@ -251,6 +260,7 @@ impl Parts {
         let closed = if is_full || is_bent || (is_settled && is_long(&local)) { self.close(&local) } else { false };
         if closed {
             self.opened_at = self.clouds;
+            self.forget_recognised();
             slam.begin_part();
         }
         Step { estimate, features: self.seen.len(), ..step }
@@ -322,10 +332,20 @@ impl Parts {
                 self.index.insert(id, a);
             }
         }
+        for (id, number) in &self.recognised {
+            if let Some(a) = self.near.landmarks.iter().position(|known| known == number)
+                && self.numbers.get(id) == Some(number)
+            {
+                self.index.insert(*id, a);
+            }
+        }
     }
 
     /// Closes the open part; returns false if it cannot be closed yet.
     fn close(&mut self, local: &LocalMap<'_>) -> bool {
+        if (0..local.len()).any(|i| !local.has_given_identity(i)) {
+            self.recognise_most(local, usize::MAX);
+        }
         let room = self.max_features.saturating_sub(self.seen.len());
         let mut news = 0;
         let chosen: Vec<usize> = (0..local.len())
@@ -438,6 +458,7 @@ impl Parts {
             && !local.is_empty()
             && self.close(&local)
         {
+            self.forget_recognised();
             slam.begin_part();
         }
         (self.solving, self.asking, self.solved, self.answer) = (None, None, None, None);

@@ -1,6 +1,7 @@
 //! Parts beside the filter that has one map, and beside each other.
 
 mod calibration;
+mod recognise;
 
 use super::near::{Near, Room};
 use super::part::{Gaussian, Part, tests::random_part};
@@ -95,6 +96,8 @@ struct World {
     posts: Vec<usize>,
     /// Its velocities are so many times what odometry says.
     scale: f64,
+    /// Whether posts say which they are.
+    are_named: bool,
 }
 
 const POSTS: usize = 24;
@@ -108,6 +111,7 @@ impl World {
             time: 0.0,
             posts: (0..POSTS).collect(),
             scale: 1.0,
+            are_named: true,
         }
     }
 
@@ -149,7 +153,7 @@ impl World {
             let z = self.truth.transform_back(&Self::post(k));
             if z.norm() < 6.0 {
                 let value = [z.norm() + self.normal(0.3 * n), z.y.atan2(z.x) + self.normal(0.1 * n)];
-                seen.push(Observation::new(Some(k as u32), value));
+                seen.push(Observation::new(self.are_named.then_some(k as u32), value));
             }
         }
         slam.features(stamp, FeatureKind::RangeBearing, &seen).unwrap();

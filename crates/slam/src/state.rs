@@ -117,7 +117,7 @@ pub struct State {
 pub struct Damage(pub &'static str);
 
 /// Identities that the filter gives to features that come without one start here.
-const FIRST_OWN_ID: u32 = 0x8000_0000;
+pub const FIRST_OWN_ID: u32 = 0x8000_0000;
 
 impl State {
     /// A pose and no features, with room for `capacity` of them.

@@ -186,6 +186,7 @@ impl Session {
             if let Some(matches) = &mut self.matches {
                 matches.push(CloudMatches { stamp: step.estimate.stamp, readings: last_matches(&self.slam) });
                 self.merged.extend_from_slice(self.slam.merged_landmarks());
+                self.merged.extend_from_slice(self.parts.as_ref().map_or(&[], Parts::merged_landmarks));
             }
             if let Some(timeline) = &mut self.timeline
                 && self.parts.is_none()

@@ -64,6 +64,8 @@ impl Parts {
             problem: self.problem.clone(),
             numbers: self.numbers.clone(),
             seen: self.seen.clone(),
+            recognised: self.recognised.clone(),
+            merged: Vec::new(),
             near: self.near.clone(),
             index: self.index.clone(),
             solution: self.solution.clone(),

@@ -2,7 +2,7 @@
 
 use super::Slam;
 use crate::estimator::Estimator;
-use crate::state::State;
+use crate::state::{FIRST_OWN_ID, State};
 use crate::{Coordinates, PoseEstimate};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
@@ -36,6 +36,11 @@ impl LocalMap<'_> {
     /// The identity of feature `i`.
     pub fn id(&self, i: usize) -> u32 {
         self.state.features[i].id
+    }
+
+    /// Whether the identity of feature `i` came with its readings, and was not given by the filter.
+    pub fn has_given_identity(&self, i: usize) -> bool {
+        self.id(i) < FIRST_OWN_ID
     }
 
     /// Whether feature `i` counts as a landmark, and is not a candidate.

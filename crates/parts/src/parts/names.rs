@@ -1,0 +1,64 @@
+//! Landmarks without identity: which of the open part are landmarks that the map has already.
+
+use super::Parts;
+use crate::recognise::{Recognised, recognise};
+use lienav_base::stamp::Stamp;
+use lienav_slam::LocalMap;
+
+/// Landmarks without identity are looked for every so many clouds.
+const RECOGNISE_CLOUDS: u64 = 2;
+/// So many at once, those nearest to the robot; when a part is closed, all.
+const LOOKED_FOR: usize = 12;
+
+impl Parts {
+    /// Landmarks without identity that the last step has recognised: the identity that the filter had given, and that of
+    /// the landmark in the map.
+    pub fn merged_landmarks(&self) -> &[(u32, u32)] {
+        &self.merged
+    }
+
+    /// Looks for landmarks without identity among those of the closed parts.
+    pub(super) fn recognise(&mut self, local: &LocalMap<'_>, stamp: Stamp) {
+        self.merged.clear();
+        let is_new = |i: usize| local.last_seen(i) == stamp && !local.has_given_identity(i);
+        let is_due = self.clouds.is_multiple_of(RECOGNISE_CLOUDS)
+            && (0..local.len()).any(|i| is_new(i) && !self.index.contains_key(&local.id(i)));
+        if is_due {
+            self.recognise_most(local, LOOKED_FOR);
+        }
+    }
+
+    /// The same of so many landmarks.
+    pub(super) fn recognise_most(&mut self, local: &LocalMap<'_>, most: usize) {
+        let is_current = |a: &usize| {
+            let number = self.near.landmarks[*a];
+            self.numbers.get(&self.seen[number].0) == Some(&number)
+        };
+        let free = (0..self.near.landmarks.len()).filter(is_current).collect();
+        for Recognised { id, row, twins } in recognise(&self.near, local, &self.index, free, most) {
+            let number = self.near.landmarks[row];
+            self.recognised.push((id, number));
+            self.numbers.insert(id, number);
+            self.index.insert(id, row);
+            let kept = self.seen[number].0;
+            self.merged.push((id, kept));
+            for twin in twins {
+                // What was measured of it stays in the least squares, where it counts as another one.
+                let gone = self.seen[self.near.landmarks[twin]].0;
+                self.numbers.remove(&gone);
+                self.index.remove(&gone);
+                self.merged.push((gone, kept));
+            }
+        }
+    }
+
+    /// The filter gives other identities in the next part.
+    pub(super) fn forget_recognised(&mut self) {
+        for (id, number) in self.recognised.drain(..) {
+            if self.numbers.get(&id) == Some(&number) && self.seen[number].0 != id {
+                self.numbers.remove(&id);
+            }
+            self.index.remove(&id);
+        }
+    }
+}

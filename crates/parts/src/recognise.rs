@@ -1,0 +1,213 @@
+//! Landmarks without identity that the closed parts have already.
+//!
+//! What one landmark of the open part and one of the closed parts differ by, d = q̂ − p̂, has the covariance that the join
+//! has for landmarks with identities; given those that are known to be the same, whose d is zero, it is normal with
+//!
+//! ```math
+//! \bar d = d - S_{dm} S_{mm}^{-1} d_m, \quad \bar S = S_{dd} - S_{dm} S_{mm}^{-1} S_{md}
+//! ```
+//!
+//! so that pairs are compatible jointly, and each makes the next more certain. A pair is believed where it is compatible,
+//! nothing else is nearly so, and its ellipse is so small that a landmark that is none of the known ones would hardly lie
+//! in it.
+
+use super::near::{Near, Shared};
+use lienav_slam::LocalMap;
+use nalgebra::{Cholesky, DMatrix, DVector, Dyn, Matrix2};
+use std::collections::HashMap;
+
+/// χ² of two numbers, 99.9 %.
+const GATE: f64 = 13.8;
+/// The next best is worse by this in 2 ln of the likelihood.
+const MARGIN: f64 = 12.0;
+/// The ellipse of the gate has at most this share of the area that one landmark has for itself.
+const CROWDED: f64 = 0.2;
+/// A landmark was seen so often before it is looked for.
+const SEEN: u32 = 3;
+/// So many known pairs, the last ones, say where the others are to be.
+const KNOWN: usize = 10;
+/// Two of the closed ones that may be the same are, nearer to each other than this share of the way to the next one.
+const TWINS: f64 = 0.3;
+
+/// Pairs that are known to be the same landmark.
+struct Known<'a> {
+    near: &'a Near,
+    local: &'a LocalMap<'a>,
+    pairs: Vec<Shared>,
+    /// Of S_mm, with d_m.
+    factor: Option<(Cholesky<f64, Dyn>, DVector<f64>)>,
+}
+
+/// How a pair differs, given the known ones.
+#[derive(Clone, Copy)]
+struct Difference {
+    /// Squared Mahalanobis distance.
+    distance: f64,
+    /// Of its covariance.
+    determinant: f64,
+}
+
+impl Difference {
+    /// −2 ln of the likelihood, up to a constant.
+    fn cost(&self) -> f64 {
+        self.distance + self.determinant.ln()
+    }
+}
+
+impl<'a> Known<'a> {
+    fn new(near: &'a Near, local: &'a LocalMap<'a>, pairs: Vec<Shared>) -> Self {
+        let mut known = Self { near, local, pairs, factor: None };
+        known.factor();
+        known
+    }
+
+    fn add(&mut self, pair: Shared) {
+        if self.pairs.len() >= KNOWN {
+            self.pairs.remove(0);
+        }
+        self.pairs.push(pair);
+        self.factor();
+    }
+
+    fn factor(&mut self) {
+        let n = 2 * self.pairs.len();
+        let mut spread = DMatrix::zeros(n, n);
+        let mut d = DVector::zeros(n);
+        for (i, a) in self.pairs.iter().enumerate() {
+            for (k, b) in self.pairs.iter().enumerate() {
+                spread.fixed_view_mut::<2, 2>(2 * i, 2 * k).copy_from(&self.near.spread(self.local, a, b));
+            }
+            d.fixed_rows_mut::<2>(2 * i).copy_from(&a.difference);
+        }
+        self.factor = (n > 0).then(|| spread.cholesky()).flatten().map(|factor| (factor, d));
+    }
+
+    fn difference(&self, pair: &Shared) -> Option<Difference> {
+        let mut own = self.near.spread(self.local, pair, pair);
+        let mut d = pair.difference;
+        if let Some((factor, d_known)) = &self.factor {
+            let mut shared = DMatrix::zeros(2 * self.pairs.len(), 2);
+            for (k, known) in self.pairs.iter().enumerate() {
+                shared.fixed_view_mut::<2, 2>(2 * k, 0).copy_from(&self.near.spread(self.local, known, pair));
+            }
+            let solved = factor.solve(&shared);
+            d -= solved.tr_mul(d_known).fixed_rows::<2>(0);
+            own -= Matrix2::from_iterator(solved.tr_mul(&shared).iter().copied());
+        }
+        let own = 0.5 * (own + own.transpose());
+        let determinant = own.determinant();
+        let distance = d.dot(&(own.try_inverse()? * d));
+        (determinant > 0.0 && distance >= 0.0).then_some(Difference { distance, determinant })
+    }
+}
+
+/// A landmark of the open part that is one of the closed ones.
+pub struct Recognised {
+    /// Its identity in the filter.
+    pub id: u32,
+    /// Which one of [`Near`].
+    pub row: usize,
+    /// Others of [`Near`] that are the same landmark: recognised too late when they were seen.
+    pub twins: Vec<usize>,
+}
+
+/// The landmarks of the open part that are one of `near`, of the `most` nearest to the robot. `index` has those that are
+/// known already; `free` are the rows of `near` that may be meant.
+pub fn recognise(
+    near: &Near,
+    local: &LocalMap<'_>,
+    index: &HashMap<u32, usize>,
+    mut free: Vec<usize>,
+    most: usize,
+) -> Vec<Recognised> {
+    let robot = local.pose().p;
+    if near.landmarks.is_empty() {
+        return Vec::new();
+    }
+    let is_wanted = |i: &usize| {
+        let id = local.id(*i);
+        !local.has_given_identity(*i)
+            && !index.contains_key(&id)
+            && local.is_landmark(*i)
+            && local.observations(*i) >= SEEN
+    };
+    let by_distance = |i: &usize, k: &usize| {
+        let square = |i: usize| (local.place(i) - robot).norm_squared();
+        square(*i).total_cmp(&square(*k)).then(i.cmp(k))
+    };
+    let mut paired: Vec<usize> =
+        (0..local.len()).filter(|i| local.is_landmark(*i) && index.contains_key(&local.id(*i))).collect();
+    paired.sort_unstable_by(by_distance);
+    let taken: Vec<usize> = paired.iter().map(|i| index[&local.id(*i)]).collect();
+    paired.truncate(KNOWN);
+    paired.reverse();
+    let pairs = paired.iter().map(|i| near.shared(local, *i, index[&local.id(*i)])).collect();
+    let mut known = Known::new(near, local, pairs);
+    free.retain(|a| !taken.contains(a));
+    let area = area_of_one(near, local);
+    // No ellipse that is believed is longer than what a landmark has for itself.
+    let is_near = |i: &usize| free.iter().any(|a| (near.places[*a] - local.place(*i)).norm_squared() < area);
+    let mut wanted: Vec<usize> = (0..local.len()).filter(is_wanted).filter(is_near).collect();
+    wanted.sort_unstable_by(by_distance);
+    wanted.truncate(most);
+    let mut found = Vec::new();
+    while let Some((pair, row, twins)) = surest(&known, &wanted, &free, area) {
+        wanted.retain(|i| *i != pair.here);
+        free.retain(|other| *other != row && !twins.contains(other));
+        found.push(Recognised { id: local.id(pair.here), row, twins });
+        known.add(pair);
+    }
+    found
+}
+
+/// The pair with the smallest ellipse of those that are believed, and the twins of its landmark.
+fn surest(known: &Known<'_>, wanted: &[usize], free: &[usize], area: f64) -> Option<(Shared, usize, Vec<usize>)> {
+    let mut all: Vec<(Shared, usize, Difference)> = Vec::new();
+    for i in wanted {
+        for a in free {
+            let pair = known.near.shared(known.local, *i, *a);
+            if pair.difference.norm_squared() > 4.0 * area {
+                continue;
+            }
+            let Some(difference) = known.difference(&pair) else { continue };
+            all.push((pair, *a, difference));
+        }
+    }
+    let near = known.near;
+    let is_believed = |(pair, a, own): &&(Shared, usize, Difference)| {
+        let ellipse = std::f64::consts::PI * GATE * own.determinant.sqrt();
+        let is_rival = |(other, b, rival): &&(Shared, usize, Difference)| {
+            // Of twins, the one that is older.
+            let is_twin =
+                other.here == pair.here && near.landmarks[*a] < near.landmarks[*b] && twins(near, *a, *b, area);
+            (other.here == pair.here) != (b == a) && !is_twin && rival.cost() <= own.cost() + MARGIN
+        };
+        own.distance < GATE && ellipse < CROWDED * area && !all.iter().any(|other| is_rival(&other))
+    };
+    let sure = all.iter().filter(is_believed);
+    let best = sure.min_by(|a, b| a.2.determinant.total_cmp(&b.2.determinant).then(a.1.cmp(&b.1)))?;
+    let others = free.iter().copied().filter(|b| *b != best.1 && twins(near, best.1, *b, area)).collect();
+    Some((best.0, best.1, others))
+}
+
+/// Whether two of the closed ones may be the same landmark.
+fn twins(near: &Near, a: usize, b: usize, area: f64) -> bool {
+    let d = near.places[a] - near.places[b];
+    let block = |i: usize, k: usize| near.covariance.fixed_view::<2, 2>(3 + 2 * i, 3 + 2 * k).into_owned();
+    let spread = block(a, a) + block(b, b) - block(a, b) - block(b, a);
+    let distance = || spread.try_inverse().map(|inverse| d.dot(&(inverse * d)));
+    d.norm_squared() < TWINS * TWINS * area && distance().is_some_and(|distance| (0.0..GATE).contains(&distance))
+}
+
+/// The area that a landmark has for itself, m²: the square of the median distance to the next one.
+fn area_of_one(near: &Near, local: &LocalMap<'_>) -> f64 {
+    let landmarks: Vec<_> = (0..local.len()).filter(|i| local.is_landmark(*i)).map(|i| local.place(i)).collect();
+    let places = if landmarks.len() > 2 { &landmarks } else { &near.places };
+    let nearest = |(i, p): (usize, &nalgebra::Vector2<f64>)| {
+        let others = places.iter().enumerate().filter(|(k, _)| *k != i).map(|(_, q)| (q - p).norm_squared());
+        others.min_by(f64::total_cmp)
+    };
+    let mut squares: Vec<f64> = places.iter().enumerate().filter_map(nearest).collect();
+    squares.sort_unstable_by(f64::total_cmp);
+    squares.get(squares.len() / 2).copied().unwrap_or(0.0)
+}
