@@ -80,6 +80,16 @@ pub struct Status {
     pub without_room: u64,
 }
 
+/// What is known of a landmark of the closed parts, beside its place.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    id: u32,
+    last_seen: Stamp,
+    observations: u32,
+    /// Of a landmark without identity; 0 where it is not known.
+    class: u32,
+}
+
 /// The map of a filter in parts: what the filter itself holds is the open part, begun at its base. [`Parts::join`] gives
 /// the pose in the map at each step, and closes a part that is large enough.
 pub struct Parts {
@@ -90,8 +100,8 @@ pub struct Parts {
     problem: Problem,
     /// The number of each landmark in the map, by its identity.
     numbers: HashMap<u32, usize>,
-    /// Identity, and when and how often it was seen.
-    seen: Vec<(u32, Stamp, u32)>,
+    /// By its number.
+    seen: Vec<Seen>,
     /// Landmarks of the open part without identity that are known: the filter's identity, and the number.
     recognised: Vec<(u32, usize)>,
     /// Of the last step: the filter's identity, and that in the map.
@@ -327,7 +337,7 @@ impl Parts {
         self.index.clear();
         for (a, number) in self.near.landmarks.iter().enumerate() {
             // A landmark that has moved has another number by now.
-            let (id, ..) = self.seen[*number];
+            let id = self.seen[*number].id;
             if self.numbers.get(&id) == Some(number) {
                 self.index.insert(id, a);
             }
@@ -344,7 +354,7 @@ impl Parts {
     /// Closes the open part; returns false if it cannot be closed yet.
     fn close(&mut self, local: &LocalMap<'_>) -> bool {
         if (0..local.len()).any(|i| !local.has_given_identity(i)) {
-            self.recognise_most(local, usize::MAX);
+            self.recognise_most(local, (usize::MAX, true));
         }
         let room = self.max_features.saturating_sub(self.seen.len());
         let mut news = 0;
@@ -377,10 +387,12 @@ impl Parts {
             if *number == self.seen.len() {
                 let id = local.id(*i);
                 self.status.moved += u64::from(self.numbers.insert(id, *number).is_some());
-                self.seen.push((id, Stamp::MIN, 0));
+                self.seen.push(Seen { id, last_seen: Stamp::MIN, observations: 0, class: 0 });
             }
-            let (_, stamp, count) = &mut self.seen[*number];
-            (*stamp, *count) = (local.last_seen(*i), count.saturating_add(local.observations(*i)));
+            let seen = &mut self.seen[*number];
+            seen.last_seen = local.last_seen(*i);
+            seen.observations = seen.observations.saturating_add(local.observations(*i));
+            seen.class = if seen.class == 0 { local.class(*i) } else { seen.class };
         }
         self.problem.landmarks.resize(self.seen.len(), Vector2::repeat(f64::NAN));
         for (number, place) in numbers.iter().zip(&part.places) {

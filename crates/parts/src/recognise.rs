@@ -26,12 +26,23 @@ const CROWDED: f64 = 0.2;
 const SEEN: u32 = 3;
 /// So many known pairs, the last ones, say where the others are to be.
 const KNOWN: usize = 10;
+/// Of a robot that is uncertain by more than landmarks are apart, so many have to be found at once.
+const FEWEST: usize = 5;
+/// And this share of those that lie where landmarks are.
+const FOUND: f64 = 0.7;
+/// So many are looked for then.
+const SOUGHT: usize = 24;
+/// So many pairs are supposed, one after the other.
+const SEEDS: usize = 24;
 /// Two of the closed ones that may be the same are, nearer to each other than this share of the way to the next one.
 const TWINS: f64 = 0.3;
 
 /// Pairs that are known to be the same landmark.
+#[derive(Clone)]
 struct Known<'a> {
     near: &'a Near,
+    /// Of its landmarks; 0 where it is not known.
+    classes: &'a [u32],
     local: &'a LocalMap<'a>,
     pairs: Vec<Shared>,
     /// Of S_mm, with d_m.
@@ -41,6 +52,8 @@ struct Known<'a> {
 /// How a pair differs, given the known ones.
 #[derive(Clone, Copy)]
 struct Difference {
+    /// Its square, m².
+    square: f64,
     /// Squared Mahalanobis distance.
     distance: f64,
     /// Of its covariance.
@@ -48,6 +61,11 @@ struct Difference {
 }
 
 impl Difference {
+    /// The area of the gate, m².
+    fn ellipse(&self) -> f64 {
+        std::f64::consts::PI * GATE * self.determinant.sqrt()
+    }
+
     /// −2 ln of the likelihood, up to a constant.
     fn cost(&self) -> f64 {
         self.distance + self.determinant.ln()
@@ -55,8 +73,8 @@ impl Difference {
 }
 
 impl<'a> Known<'a> {
-    fn new(near: &'a Near, local: &'a LocalMap<'a>, pairs: Vec<Shared>) -> Self {
-        let mut known = Self { near, local, pairs, factor: None };
+    fn new((near, classes): (&'a Near, &'a [u32]), local: &'a LocalMap<'a>, pairs: Vec<Shared>) -> Self {
+        let mut known = Self { near, classes, local, pairs, factor: None };
         known.factor();
         known
     }
@@ -82,9 +100,13 @@ impl<'a> Known<'a> {
         self.factor = (n > 0).then(|| spread.cholesky()).flatten().map(|factor| (factor, d));
     }
 
-    fn difference(&self, pair: &Shared) -> Option<Difference> {
+    /// `None` also where it is no noise, if that is all that matters: what is not compatible by itself is not jointly.
+    fn difference(&self, pair: &Shared, only_compatible: bool) -> Option<Difference> {
         let mut own = self.near.spread(self.local, pair, pair);
         let mut d = pair.difference;
+        if only_compatible && d.norm_squared() > 2.0 * GATE * own.trace() {
+            return None;
+        }
         if let Some((factor, d_known)) = &self.factor {
             let mut shared = DMatrix::zeros(2 * self.pairs.len(), 2);
             for (k, known) in self.pairs.iter().enumerate() {
@@ -97,7 +119,8 @@ impl<'a> Known<'a> {
         let own = 0.5 * (own + own.transpose());
         let determinant = own.determinant();
         let distance = d.dot(&(own.try_inverse()? * d));
-        (determinant > 0.0 && distance >= 0.0).then_some(Difference { distance, determinant })
+        let square = d.norm_squared();
+        (determinant > 0.0 && distance >= 0.0).then_some(Difference { square, distance, determinant })
     }
 }
 
@@ -111,14 +134,15 @@ pub struct Recognised {
     pub twins: Vec<usize>,
 }
 
-/// The landmarks of the open part that are one of `near`, of the `most` nearest to the robot. `index` has those that are
-/// known already; `free` are the rows of `near` that may be meant.
+/// The landmarks of the open part that are one of `near`, of the `most` nearest to the robot; where it `seeks`, also
+/// after a long way. `index` has those that are
+/// known already; `classes` are those of `near`, 0 where it is not known; `free` are the rows of `near` that may be meant.
 pub fn recognise(
-    near: &Near,
+    (near, classes): (&Near, &[u32]),
     local: &LocalMap<'_>,
     index: &HashMap<u32, usize>,
     mut free: Vec<usize>,
-    most: usize,
+    (most, seeks): (usize, bool),
 ) -> Vec<Recognised> {
     let robot = local.pose().p;
     if near.landmarks.is_empty() {
@@ -142,47 +166,111 @@ pub fn recognise(
     paired.truncate(KNOWN);
     paired.reverse();
     let pairs = paired.iter().map(|i| near.shared(local, *i, index[&local.id(*i)])).collect();
-    let mut known = Known::new(near, local, pairs);
+    let mut known = Known::new((near, classes), local, pairs);
     free.retain(|a| !taken.contains(a));
     let area = area_of_one(near, local);
-    // No ellipse that is believed is longer than what a landmark has for itself.
-    let is_near = |i: &usize| free.iter().any(|a| (near.places[*a] - local.place(*i)).norm_squared() < area);
-    let mut wanted: Vec<usize> = (0..local.len()).filter(is_wanted).filter(is_near).collect();
+    let mut wanted: Vec<usize> = (0..local.len()).filter(is_wanted).collect();
     wanted.sort_unstable_by(by_distance);
-    wanted.truncate(most);
+    // Those that are new to the map have none of it near, and are not to take the place of others.
+    let is_near = |i: &usize| free.iter().any(|a| (near.places[*a] - local.place(*i)).norm_squared() < area);
+    let most = if seeks { most.max(SOUGHT) } else { most };
+    let mut followed: Vec<usize> = wanted.iter().copied().filter(is_near).take(most).collect();
     let mut found = Vec::new();
-    while let Some((pair, row, twins)) = surest(&known, &wanted, &free, area) {
-        wanted.retain(|i| *i != pair.here);
-        free.retain(|other| *other != row && !twins.contains(other));
-        found.push(Recognised { id: local.id(pair.here), row, twins });
-        known.add(pair);
+    follow(&mut known, &mut followed, &mut free, area, &mut found);
+    if seeks {
+        // What is sure by itself has been found, and follows of no supposition.
+        wanted.retain(|i| found.iter().all(|found: &Recognised| found.id != local.id(*i)));
+        wanted.truncate(SOUGHT);
+        found.extend(seek(&known, &wanted, &free, area));
     }
     found
 }
 
-/// The pair with the smallest ellipse of those that are believed, and the twins of its landmark.
-fn surest(known: &Known<'_>, wanted: &[usize], free: &[usize], area: f64) -> Option<(Shared, usize, Vec<usize>)> {
-    let mut all: Vec<(Shared, usize, Difference)> = Vec::new();
-    for i in wanted {
-        for a in free {
-            let pair = known.near.shared(known.local, *i, *a);
-            if pair.difference.norm_squared() > 4.0 * area {
-                continue;
-            }
-            let Some(difference) = known.difference(&pair) else { continue };
-            all.push((pair, *a, difference));
+/// Takes the surest pair, then the surest that is left, until none is sure.
+fn follow(
+    known: &mut Known<'_>,
+    wanted: &mut Vec<usize>,
+    free: &mut Vec<usize>,
+    area: f64,
+    found: &mut Vec<Recognised>,
+) {
+    while let Some((pair, row, twins)) = surest(known, wanted, free, area) {
+        wanted.retain(|i| *i != pair.here);
+        free.retain(|other| *other != row && !twins.contains(other));
+        found.push(Recognised { id: known.local.id(pair.here), row, twins });
+        known.add(pair);
+    }
+}
+
+/// After a long way the robot is uncertain by more than landmarks are apart, and no pair is sure by itself. Each pair
+/// that may be right is supposed, and what follows of it. That of which most follows is believed, if that is enough, and
+/// half as much follows of no other.
+fn seek(known: &Known<'_>, wanted: &[usize], free: &[usize], area: f64) -> Vec<Recognised> {
+    let mut seeds = differences(known, wanted, free, f64::INFINITY);
+    seeds.retain(|(.., own)| own.distance < GATE && own.ellipse() >= CROWDED * area);
+    seeds.sort_unstable_by(|a, b| a.2.distance.total_cmp(&b.2.distance).then(a.1.cmp(&b.1)));
+    seeds.truncate(SEEDS);
+    let mut all: Vec<Vec<Recognised>> = Vec::new();
+    for (pair, row, _) in seeds {
+        let id = known.local.id(pair.here);
+        if all.iter().flatten().any(|other| (other.id, other.row) == (id, row)) {
+            continue;
+        }
+        let mut supposed = known.clone();
+        supposed.add(pair);
+        let mut wanted: Vec<usize> = wanted.iter().copied().filter(|i| *i != pair.here).collect();
+        let mut free: Vec<usize> = free.iter().copied().filter(|other| *other != row).collect();
+        let mut compatible = differences(&supposed, &wanted, &free, 4.0 * area);
+        compatible.retain(|(.., own)| own.distance < GATE);
+        compatible.dedup_by_key(|(pair, ..)| pair.here);
+        if compatible.len() + 1 < FEWEST {
+            continue;
+        }
+        let mut found = vec![Recognised { id, row, twins: Vec::new() }];
+        follow(&mut supposed, &mut wanted, &mut free, area, &mut found);
+        // Where there is another landmark instead.
+        let left = differences(&supposed, &wanted, &free, 4.0 * area);
+        let is_missed = |i: &&usize| left.iter().any(|(pair, _, own)| pair.here == **i && own.square < area);
+        let missed = wanted.iter().filter(is_missed).count();
+        if found.len() as f64 >= FOUND * (found.len() + missed) as f64 {
+            all.push(found);
         }
     }
+    all.sort_by_key(|found| std::cmp::Reverse(found.len()));
+    let second = all.get(1).map_or(0, Vec::len);
+    let best = all.into_iter().next().unwrap_or_default();
+    if best.len() >= FEWEST && 2 * second <= best.len() { best } else { Vec::new() }
+}
+
+/// How each of these landmarks of the open part differs from each of the closed ones that is not farther from it.
+fn differences(known: &Known<'_>, wanted: &[usize], free: &[usize], farthest: f64) -> Vec<(Shared, usize, Difference)> {
+    let mut all = Vec::new();
+    for i in wanted {
+        let class = known.local.class(*i);
+        for a in free {
+            let pair = known.near.shared(known.local, *i, *a);
+            let are_others = class != known.classes[*a] && class != 0 && known.classes[*a] != 0;
+            if are_others || pair.difference.norm_squared() > farthest {
+                continue;
+            }
+            all.extend(known.difference(&pair, farthest == f64::INFINITY).map(|difference| (pair, *a, difference)));
+        }
+    }
+    all
+}
+
+/// The pair with the smallest ellipse of those that are believed, and the twins of its landmark.
+fn surest(known: &Known<'_>, wanted: &[usize], free: &[usize], area: f64) -> Option<(Shared, usize, Vec<usize>)> {
+    let all = differences(known, wanted, free, 4.0 * area);
     let near = known.near;
     let is_believed = |(pair, a, own): &&(Shared, usize, Difference)| {
-        let ellipse = std::f64::consts::PI * GATE * own.determinant.sqrt();
         let is_rival = |(other, b, rival): &&(Shared, usize, Difference)| {
             // Of twins, the one that is older.
             let is_twin =
                 other.here == pair.here && near.landmarks[*a] < near.landmarks[*b] && twins(near, *a, *b, area);
             (other.here == pair.here) != (b == a) && !is_twin && rival.cost() <= own.cost() + MARGIN
         };
-        own.distance < GATE && ellipse < CROWDED * area && !all.iter().any(|other| is_rival(&other))
+        own.distance < GATE && own.ellipse() < CROWDED * area && !all.iter().any(|other| is_rival(&other))
     };
     let sure = all.iter().filter(is_believed);
     let best = sure.min_by(|a, b| a.2.determinant.total_cmp(&b.2.determinant).then(a.1.cmp(&b.1)))?;

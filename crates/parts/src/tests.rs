@@ -98,6 +98,8 @@ struct World {
     scale: f64,
     /// Whether posts say which they are.
     are_named: bool,
+    /// The class that posts say at a time; 0 for none.
+    class: fn(f64) -> u32,
 }
 
 const POSTS: usize = 24;
@@ -112,6 +114,7 @@ impl World {
             posts: (0..POSTS).collect(),
             scale: 1.0,
             are_named: true,
+            class: |_| 0,
         }
     }
 
@@ -153,7 +156,9 @@ impl World {
             let z = self.truth.transform_back(&Self::post(k));
             if z.norm() < 6.0 {
                 let value = [z.norm() + self.normal(0.3 * n), z.y.atan2(z.x) + self.normal(0.1 * n)];
-                seen.push(Observation::new(self.are_named.then_some(k as u32), value));
+                let mut observation = Observation::new(self.are_named.then_some(k as u32), value);
+                observation.label.class = (self.class)(self.time);
+                seen.push(observation);
             }
         }
         slam.features(stamp, FeatureKind::RangeBearing, &seen).unwrap();

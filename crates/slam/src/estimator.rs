@@ -440,6 +440,11 @@ impl Estimator {
         self.memory.is_landmark(id) && !self.state.is_viewpoint(id)
     }
 
+    /// The class of a landmark without identity; 0 where it is not known.
+    pub fn class(&self, id: u32) -> u32 {
+        self.memory.class(id)
+    }
+
     /// How many features count as landmarks.
     pub fn landmarks(&self) -> usize {
         // What is remembered may be of features that have been dropped since.

@@ -9,6 +9,8 @@ use lienav_slam::LocalMap;
 const RECOGNISE_CLOUDS: u64 = 2;
 /// So many at once, those nearest to the robot; when a part is closed, all.
 const LOOKED_FOR: usize = 12;
+/// After a long way every so many clouds.
+const SEEK_CLOUDS: u64 = 4;
 
 impl Parts {
     /// Landmarks without identity that the last step has recognised: the identity that the filter had given, and that of
@@ -24,27 +26,28 @@ impl Parts {
         let is_due = self.clouds.is_multiple_of(RECOGNISE_CLOUDS)
             && (0..local.len()).any(|i| is_new(i) && !self.index.contains_key(&local.id(i)));
         if is_due {
-            self.recognise_most(local, LOOKED_FOR);
+            self.recognise_most(local, (LOOKED_FOR, self.clouds.is_multiple_of(SEEK_CLOUDS)));
         }
     }
 
-    /// The same of so many landmarks.
-    pub(super) fn recognise_most(&mut self, local: &LocalMap<'_>, most: usize) {
+    /// The same of so many landmarks, also after a long way where that is asked for.
+    pub(super) fn recognise_most(&mut self, local: &LocalMap<'_>, most: (usize, bool)) {
         let is_current = |a: &usize| {
             let number = self.near.landmarks[*a];
-            self.numbers.get(&self.seen[number].0) == Some(&number)
+            self.numbers.get(&self.seen[number].id) == Some(&number)
         };
         let free = (0..self.near.landmarks.len()).filter(is_current).collect();
-        for Recognised { id, row, twins } in recognise(&self.near, local, &self.index, free, most) {
+        let classes: Vec<u32> = self.near.landmarks.iter().map(|number| self.seen[*number].class).collect();
+        for Recognised { id, row, twins } in recognise((&self.near, &classes), local, &self.index, free, most) {
             let number = self.near.landmarks[row];
             self.recognised.push((id, number));
             self.numbers.insert(id, number);
             self.index.insert(id, row);
-            let kept = self.seen[number].0;
+            let kept = self.seen[number].id;
             self.merged.push((id, kept));
             for twin in twins {
                 // What was measured of it stays in the least squares, where it counts as another one.
-                let gone = self.seen[self.near.landmarks[twin]].0;
+                let gone = self.seen[self.near.landmarks[twin]].id;
                 self.numbers.remove(&gone);
                 self.index.remove(&gone);
                 self.merged.push((gone, kept));
@@ -55,7 +58,7 @@ impl Parts {
     /// The filter gives other identities in the next part.
     pub(super) fn forget_recognised(&mut self) {
         for (id, number) in self.recognised.drain(..) {
-            if self.numbers.get(&id) == Some(&number) && self.seen[number].0 != id {
+            if self.numbers.get(&id) == Some(&number) && self.seen[number].id != id {
                 self.numbers.remove(&id);
             }
             self.index.remove(&id);

@@ -1,6 +1,6 @@
 //! The map of all parts: as it is shown, and as it is saved.
 
-use super::{Parts, SolveError, Worker};
+use super::{Parts, Seen, SolveError, Worker};
 use lienav_slam::{Landmark, Slam};
 use nalgebra::{Matrix2, Matrix2x3, Vector2};
 
@@ -15,7 +15,7 @@ impl Parts {
 
     /// The landmark with this number, unless it is another one by now.
     fn landmark(&self, number: usize, position: Vector2<f64>, covariance: Matrix2<f64>) -> Option<Landmark> {
-        let (id, last_seen, observations) = self.seen[number];
+        let Seen { id, last_seen, observations, .. } = self.seen[number];
         let is_there = self.numbers.get(&id) == Some(&number);
         is_there.then_some(Landmark { id, position, covariance, last_seen, observations })
     }

@@ -8,8 +8,13 @@ use std::collections::HashMap;
 
 /// Two times round in the ring: steps, landmarks, NEES of the poses, and by how much the worst pose is off, m.
 fn run(seed: u64, local_features: usize) -> (Vec<Step>, Vec<Landmark>, f64, f64) {
+    run_among(|_| 0, seed, local_features)
+}
+
+/// The same among posts of these classes.
+fn run_among(class: fn(f64) -> u32, seed: u64, local_features: usize) -> (Vec<Step>, Vec<Landmark>, f64, f64) {
     let mut world = World::new(seed, 0.05);
-    world.are_named = false;
+    (world.are_named, world.class) = (false, class);
     let mut slam = of_parts(world.config(local_features));
     let mut parts = Parts::new(&slam, Worker::InPlace).unwrap();
     let (mut steps, mut nees, mut worst) = (Vec::new(), 0.0, 0.0_f64);
@@ -58,6 +63,45 @@ fn posts_without_names_are_the_same_in_all_parts() {
         (in_parts, in_one) = (in_parts + nees / 8.0, in_one + nees_one / 8.0);
     }
     assert!((1.9..4.4).contains(&in_parts) && (1.9..4.4).contains(&in_one), "{in_parts} {in_one}");
+}
+
+/// In the second round, everything is of another class: it is something else.
+#[test]
+fn what_is_of_another_class_is_another_landmark() {
+    let (_, landmarks, ..) = run_among(|time| if time < 64.0 { 1 } else { 2 }, 1, 10);
+    assert!((POSTS + 8..=2 * POSTS).contains(&landmarks.len()), "{}", landmarks.len());
+    let (_, landmarks, ..) = run_among(|_| 1, 1, 10);
+    assert_eq!(landmarks.len(), POSTS);
+}
+
+/// Thirty metres without a post: the robot is off by up to a metre when it comes back, and no post is sure by itself.
+#[test]
+fn a_loop_is_closed_after_a_long_way_and_never_wrongly() {
+    let mut closed = 0;
+    for seed in 1..=12 {
+        let mut world = World::new(seed, 0.15);
+        (world.are_named, world.posts) = (false, (0..7).chain(18..POSTS).collect());
+        let mut slam = of_parts(world.config(14));
+        let mut parts = Parts::new(&slam, Worker::InPlace).unwrap().unwrap();
+        let (mut worst, mut last) = (0.0_f64, 0.0);
+        while world.time < 90.0 {
+            let Some(step) = world.advance(&mut slam) else { continue };
+            let Step { estimate, .. } = parts.join(&mut slam, step);
+            let d = estimate.pose.p - world.truth.p;
+            let d = Vector3::new(d.x, d.y, (estimate.pose.theta - world.truth.theta).sin());
+            if world.time > 1.0 {
+                let nees = estimate.covariance.try_inverse().map_or(f64::INFINITY, |inverse| d.dot(&(inverse * d)));
+                worst = worst.max(nees);
+            }
+            last = d.xy().norm();
+        }
+        assert!(worst < 60.0, "seed {seed}: {worst}");
+        parts.finish(&mut slam);
+        let landmarks = parts.landmarks().len();
+        assert!((world.posts.len()..=2 * world.posts.len()).contains(&landmarks));
+        closed += u32::from(landmarks <= world.posts.len() + 2 && last < 0.5);
+    }
+    assert!(closed >= 11, "{closed}");
 }
 
 #[test]

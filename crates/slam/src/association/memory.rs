@@ -41,6 +41,8 @@ const PLACED_M: f64 = 0.3;
 const MERGE_EVERY: u64 = 1;
 /// So many classes are counted of one landmark.
 const CLASSES: usize = 4;
+/// This share of the readings agree on the class of their landmark.
+const AGREED: f64 = 0.7;
 /// What a diameter or a class says at most: trunks are not round.
 const LABEL_TELLS: (f64, f64) = (-4.0, 3.0);
 
@@ -103,6 +105,13 @@ impl Life {
                 self.diameter = (label.diameter_m, variance);
             }
         }
+    }
+
+    /// The class that most readings say; 0 where none has said any, or they do not agree.
+    fn class(&self) -> u32 {
+        let counted: f64 = self.classes.iter().map(|(_, count)| count).sum();
+        let most = self.classes.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+        most.filter(|(_, count)| *count > AGREED * counted).map_or(0, |(class, _)| *class)
     }
 
     /// The logarithm of how much likelier a label is of this landmark than of any.
@@ -203,6 +212,11 @@ impl Memory {
     /// Whether a feature counts as a landmark.
     pub fn is_landmark(&self, id: u32) -> bool {
         self.life(id).is_none_or(|life| life.is_confirmed)
+    }
+
+    /// The class of a landmark without identity, as its readings say; 0 where it is not known.
+    pub fn class(&self, id: u32) -> u32 {
+        self.life(id).map_or(0, Life::class)
     }
 
     /// Whether it is time to look for landmarks that are one.

@@ -48,6 +48,11 @@ impl LocalMap<'_> {
         self.estimator.is_landmark(self.id(i))
     }
 
+    /// The class of feature `i`, if it has no identity; 0 where it is not known.
+    pub fn class(&self, i: usize) -> u32 {
+        self.estimator.class(self.id(i))
+    }
+
     /// When feature `i` was last used.
     pub fn last_seen(&self, i: usize) -> Stamp {
         self.state.features[i].last_seen
