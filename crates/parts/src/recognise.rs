@@ -32,8 +32,8 @@ const FEWEST: usize = 5;
 const FOUND: f64 = 0.7;
 /// So many are looked for then.
 const SOUGHT: usize = 24;
-/// So many pairs are supposed, one after the other.
-const SEEDS: usize = 24;
+/// So many of them, with so many of the closed ones each, are supposed to be a pair.
+const SEEDS: usize = 6;
 /// Two of the closed ones that may be the same are, nearer to each other than this share of the way to the next one.
 const TWINS: f64 = 0.3;
 
@@ -206,10 +206,14 @@ fn follow(
 /// that may be right is supposed, and what follows of it. That of which most follows is believed, if that is enough, and
 /// half as much follows of no other.
 fn seek(known: &Known<'_>, wanted: &[usize], free: &[usize], area: f64) -> Vec<Recognised> {
-    let mut seeds = differences(known, wanted, free, f64::INFINITY);
-    seeds.retain(|(.., own)| own.distance < GATE && own.ellipse() >= CROWDED * area);
-    seeds.sort_unstable_by(|a, b| a.2.distance.total_cmp(&b.2.distance).then(a.1.cmp(&b.1)));
-    seeds.truncate(SEEDS);
+    let mut seeds = Vec::new();
+    for i in wanted.iter().take(SEEDS) {
+        let mut own = differences(known, &[*i], free, f64::INFINITY);
+        own.retain(|(.., own)| own.distance < GATE && own.ellipse() >= CROWDED * area);
+        own.sort_unstable_by(|a, b| a.2.distance.total_cmp(&b.2.distance).then(a.1.cmp(&b.1)));
+        own.truncate(SEEDS);
+        seeds.extend(own);
+    }
     let mut all: Vec<Vec<Recognised>> = Vec::new();
     for (pair, row, _) in seeds {
         let id = known.local.id(pair.here);
