@@ -12,6 +12,7 @@ use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use lienav_slam::{CompositionError, Config, LocalMap, MapMode, PoseEstimate, Slam, Step, TimeJump};
 use nalgebra::Vector2;
+use names::Seen;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 pub use whole::Snapshot;
@@ -78,16 +79,6 @@ pub struct Status {
     pub moved: u64,
     /// Landmarks that the map had no room for.
     pub without_room: u64,
-}
-
-/// What is known of a landmark of the closed parts, beside its place.
-#[derive(Clone, Copy, Debug)]
-struct Seen {
-    id: u32,
-    last_seen: Stamp,
-    observations: u32,
-    /// Of a landmark without identity; 0 where it is not known.
-    class: u32,
 }
 
 /// The map of a filter in parts: what the filter itself holds is the open part, begun at its base. [`Parts::join`] gives

@@ -30,6 +30,8 @@ const KNOWN: usize = 10;
 const FEWEST: usize = 5;
 /// And this share of those that lie where landmarks are.
 const FOUND: f64 = 0.7;
+/// However many there are, no more than these are considered.
+const CONSIDERED: usize = 128;
 /// So many are looked for then.
 const SOUGHT: usize = 24;
 /// So many of them, with so many of the closed ones each, are supposed to be a pair.
@@ -135,8 +137,8 @@ pub struct Recognised {
 }
 
 /// The landmarks of the open part that are one of `near`, of the `most` nearest to the robot; where it `seeks`, also
-/// after a long way. `index` has those that are
-/// known already; `classes` are those of `near`, 0 where it is not known; `free` are the rows of `near` that may be meant.
+/// after a long way. `index` has those that are known already; `classes` are those of `near`, 0 where it is not known;
+/// `free` are the rows of `near` that may be meant.
 pub fn recognise(
     (near, classes): (&Near, &[u32]),
     local: &LocalMap<'_>,
@@ -173,7 +175,7 @@ pub fn recognise(
     wanted.sort_unstable_by(by_distance);
     // Those that are new to the map have none of it near, and are not to take the place of others.
     let is_near = |i: &usize| free.iter().any(|a| (near.places[*a] - local.place(*i)).norm_squared() < area);
-    let most = if seeks { most.max(SOUGHT) } else { most };
+    let most = if seeks { most.clamp(SOUGHT, CONSIDERED) } else { most };
     let mut followed: Vec<usize> = wanted.iter().copied().filter(is_near).take(most).collect();
     let mut found = Vec::new();
     follow(&mut known, &mut followed, &mut free, area, &mut found);
@@ -206,6 +208,9 @@ fn follow(
 /// that may be right is supposed, and what follows of it. That of which most follows is believed, if that is enough, and
 /// half as much follows of no other.
 fn seek(known: &Known<'_>, wanted: &[usize], free: &[usize], area: f64) -> Vec<Recognised> {
+    if wanted.len() < FEWEST {
+        return Vec::new();
+    }
     let mut seeds = Vec::new();
     for i in wanted.iter().take(SEEDS) {
         let mut own = differences(known, &[*i], free, f64::INFINITY);
@@ -293,7 +298,8 @@ fn twins(near: &Near, a: usize, b: usize, area: f64) -> bool {
 
 /// The area that a landmark has for itself, m²: the square of the median distance to the next one.
 fn area_of_one(near: &Near, local: &LocalMap<'_>) -> f64 {
-    let landmarks: Vec<_> = (0..local.len()).filter(|i| local.is_landmark(*i)).map(|i| local.place(i)).collect();
+    let landmarks = (0..local.len()).filter(|i| local.is_landmark(*i)).take(CONSIDERED);
+    let landmarks: Vec<_> = landmarks.map(|i| local.place(i)).collect();
     let places = if landmarks.len() > 2 { &landmarks } else { &near.places };
     let nearest = |(i, p): (usize, &nalgebra::Vector2<f64>)| {
         let others = places.iter().enumerate().filter(|(k, _)| *k != i).map(|(_, q)| (q - p).norm_squared());

@@ -12,6 +12,16 @@ const LOOKED_FOR: usize = 12;
 /// After a long way every so many clouds.
 const SEEK_CLOUDS: u64 = 4;
 
+/// What is known of a landmark of the closed parts, beside its place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    pub id: u32,
+    pub last_seen: Stamp,
+    pub observations: u32,
+    /// Of a landmark without identity; 0 where it is not known.
+    pub class: u32,
+}
+
 impl Parts {
     /// Landmarks without identity that the last step has recognised: the identity that the filter had given, and that of
     /// the landmark in the map.

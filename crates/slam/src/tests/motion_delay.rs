@@ -22,7 +22,8 @@ fn twist(k: i64, changes: bool) -> (f64, f64) {
     (v(from) + share * (v(leg) - v(from)), w(from) + share * (w(leg) - w(from)))
 }
 
-/// Drives among twelve landmarks with clouds that are stamped `late` messages too late; returns what was learned of the delay, and the squared Mahalanobis distance of the last pose.
+/// Drives among twelve landmarks with clouds that are stamped `late` messages too late; returns what was learned of the
+/// delay, its standard deviation, and the squared Mahalanobis distance of the last pose.
 fn learned(late: i64, changes: bool, odometry_noise: f64, hold: TwistHold, seed: u64) -> (f64, f64, f64) {
     let mut config = config("default");
     config.motion.hold = hold;
