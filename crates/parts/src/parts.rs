@@ -7,6 +7,7 @@ use super::ask::near;
 use super::near::{Near, Room};
 use super::part::{Gaussian, Part};
 use super::problem::{FULLY, NEARLY, Placed, Problem, Solution, SolveError, Start};
+use super::recognise::Search;
 use super::work::{Job, Worker};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
@@ -237,6 +238,7 @@ impl Parts {
 
     /// The step of the filter, with the pose in the map. Closes the open part if it is large enough.
     pub fn join(&mut self, slam: &mut Slam, step: Step) -> Step {
+        self.merged.clear();
         self.collect();
         self.take();
         self.clouds += 1;
@@ -345,7 +347,7 @@ impl Parts {
     /// Closes the open part; returns false if it cannot be closed yet.
     fn close(&mut self, local: &LocalMap<'_>) -> bool {
         if (0..local.len()).any(|i| !local.has_given_identity(i)) {
-            self.recognise_most(local, (usize::MAX, true));
+            self.recognise_most(local, Search { most: usize::MAX, seeks: true });
         }
         let room = self.max_features.saturating_sub(self.seen.len());
         let mut news = 0;
@@ -378,7 +380,8 @@ impl Parts {
             if *number == self.seen.len() {
                 let id = local.id(*i);
                 self.status.moved += u64::from(self.numbers.insert(id, *number).is_some());
-                self.seen.push(Seen { id, last_seen: Stamp::MIN, observations: 0, class: 0 });
+                let is_named = local.has_given_identity(*i);
+                self.seen.push(Seen { id, is_named, last_seen: Stamp::MIN, observations: 0, class: 0 });
             }
             let seen = &mut self.seen[*number];
             seen.last_seen = local.last_seen(*i);
@@ -457,6 +460,7 @@ impl Parts {
 
     /// The end of the input: closes the open part, and solves all to the end. Does nothing where there is no part.
     pub fn finish(&mut self, slam: &mut Slam) {
+        self.merged.clear();
         if let Some(local) = slam.local()
             && !local.is_empty()
             && self.close(&local)

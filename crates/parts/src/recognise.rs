@@ -1,15 +1,15 @@
 //! Landmarks without identity that the closed parts have already.
 //!
-//! What one landmark of the open part and one of the closed parts differ by, d = q̂ − p̂, has the covariance that the join
-//! has for landmarks with identities; given those that are known to be the same, whose d is zero, it is normal with
+//! What one landmark of the open part and one of the closed parts differ by, d = q̂ − p̂, has the covariance that the
+//! join has for landmarks with identities; given those that are known to be the same, whose d is zero, it is normal with
 //!
 //! ```math
 //! \bar d = d - S_{dm} S_{mm}^{-1} d_m, \quad \bar S = S_{dd} - S_{dm} S_{mm}^{-1} S_{md}
 //! ```
 //!
-//! so that pairs are compatible jointly, and each makes the next more certain. A pair is believed where it is compatible,
-//! nothing else is nearly so, and its ellipse is so small that a landmark that is none of the known ones would hardly lie
-//! in it.
+//! so that pairs are compatible jointly, and each makes the next more certain. A pair is believed where it is
+//! compatible, nothing else is nearly so, and its ellipse is so small that a landmark that is none of the known ones
+//! would hardly lie in it.
 
 use super::near::{Near, Shared};
 use lienav_slam::LocalMap;
@@ -102,11 +102,15 @@ impl<'a> Known<'a> {
         self.factor = (n > 0).then(|| spread.cholesky()).flatten().map(|factor| (factor, d));
     }
 
-    /// `None` also where it is no noise, if that is all that matters: what is not compatible by itself is not jointly.
-    fn difference(&self, pair: &Shared, only_compatible: bool) -> Option<Difference> {
-        let mut own = self.near.spread(self.local, pair, pair);
+    /// `None` also where the pair is not within what is asked for.
+    fn difference(&self, pair: &Shared, within: Within) -> Option<Difference> {
         let mut d = pair.difference;
-        if only_compatible && d.norm_squared() > 2.0 * GATE * own.trace() {
+        if matches!(within, Within::Square(square) if d.norm_squared() > square) {
+            return None;
+        }
+        let mut own = self.near.spread(self.local, pair, pair);
+        // The longest axis of an ellipse is shorter than the root of the trace.
+        if matches!(within, Within::Gate) && d.norm_squared() > 2.0 * GATE * own.trace() {
             return None;
         }
         if let Some((factor, d_known)) = &self.factor {
@@ -124,6 +128,23 @@ impl<'a> Known<'a> {
         let square = d.norm_squared();
         (determinant > 0.0 && distance >= 0.0).then_some(Difference { square, distance, determinant })
     }
+
+    /// Whether two of the closed ones may be the same landmark.
+    fn are_twins(&self, a: usize, b: usize, area: f64) -> bool {
+        let near = self.near;
+        let d = near.places[a] - near.places[b];
+        if are_others(self.classes[a], self.classes[b]) || d.norm_squared() > TWINS * TWINS * area {
+            return false;
+        }
+        let block = |i: usize, k: usize| near.covariance.fixed_view::<2, 2>(3 + 2 * i, 3 + 2 * k).into_owned();
+        let spread = block(a, a) + block(b, b) - block(a, b) - block(b, a);
+        spread.try_inverse().is_some_and(|inverse| (0.0..GATE).contains(&d.dot(&(inverse * d))))
+    }
+}
+
+/// Whether two that are of these classes are two; 0 where it is not known.
+fn are_others(one: u32, other: u32) -> bool {
+    one != other && one != 0 && other != 0
 }
 
 /// A landmark of the open part that is one of the closed ones.
@@ -136,15 +157,32 @@ pub struct Recognised {
     pub twins: Vec<usize>,
 }
 
-/// The landmarks of the open part that are one of `near`, of the `most` nearest to the robot; where it `seeks`, also
-/// after a long way. `index` has those that are known already; `classes` are those of `near`, 0 where it is not known;
+/// What is looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Search {
+    /// Of the open part, so many landmarks, those nearest to the robot.
+    pub most: usize,
+    /// Also after a long way, where no pair is sure by itself.
+    pub seeks: bool,
+}
+
+/// Which of the closed ones a landmark of the open part is compared with.
+#[derive(Clone, Copy)]
+enum Within {
+    /// Those that are not farther than the root of this, m².
+    Square(f64),
+    /// Those that it is compatible with by itself, which it has to be to be so jointly.
+    Gate,
+}
+
+/// The landmarks of the open part that are one of `near`. `index` has those that are known already; `classes` are those of `near`, 0 where it is not known;
 /// `free` are the rows of `near` that may be meant.
 pub fn recognise(
     (near, classes): (&Near, &[u32]),
     local: &LocalMap<'_>,
     index: &HashMap<u32, usize>,
     mut free: Vec<usize>,
-    (most, seeks): (usize, bool),
+    Search { most, seeks }: Search,
 ) -> Vec<Recognised> {
     let robot = local.pose().p;
     if near.landmarks.is_empty() {
@@ -213,7 +251,7 @@ fn seek(known: &Known<'_>, wanted: &[usize], free: &[usize], area: f64) -> Vec<R
     }
     let mut seeds = Vec::new();
     for i in wanted.iter().take(SEEDS) {
-        let mut own = differences(known, &[*i], free, f64::INFINITY);
+        let mut own = differences(known, &[*i], free, Within::Gate);
         own.retain(|(.., own)| own.distance < GATE && own.ellipse() >= CROWDED * area);
         own.sort_unstable_by(|a, b| a.2.distance.total_cmp(&b.2.distance).then(a.1.cmp(&b.1)));
         own.truncate(SEEDS);
@@ -229,7 +267,7 @@ fn seek(known: &Known<'_>, wanted: &[usize], free: &[usize], area: f64) -> Vec<R
         supposed.add(pair);
         let mut wanted: Vec<usize> = wanted.iter().copied().filter(|i| *i != pair.here).collect();
         let mut free: Vec<usize> = free.iter().copied().filter(|other| *other != row).collect();
-        let mut compatible = differences(&supposed, &wanted, &free, 4.0 * area);
+        let mut compatible = differences(&supposed, &wanted, &free, Within::Square(4.0 * area));
         compatible.retain(|(.., own)| own.distance < GATE);
         compatible.dedup_by_key(|(pair, ..)| pair.here);
         if compatible.len() + 1 < FEWEST {
@@ -238,7 +276,7 @@ fn seek(known: &Known<'_>, wanted: &[usize], free: &[usize], area: f64) -> Vec<R
         let mut found = vec![Recognised { id, row, twins: Vec::new() }];
         follow(&mut supposed, &mut wanted, &mut free, area, &mut found);
         // Where there is another landmark instead.
-        let left = differences(&supposed, &wanted, &free, 4.0 * area);
+        let left = differences(&supposed, &wanted, &free, Within::Square(4.0 * area));
         let is_missed = |i: &&usize| left.iter().any(|(pair, _, own)| pair.here == **i && own.square < area);
         let missed = wanted.iter().filter(is_missed).count();
         if found.len() as f64 >= FOUND * (found.len() + missed) as f64 {
@@ -251,18 +289,21 @@ fn seek(known: &Known<'_>, wanted: &[usize], free: &[usize], area: f64) -> Vec<R
     if best.len() >= FEWEST && 2 * second <= best.len() { best } else { Vec::new() }
 }
 
-/// How each of these landmarks of the open part differs from each of the closed ones that is not farther from it.
-fn differences(known: &Known<'_>, wanted: &[usize], free: &[usize], farthest: f64) -> Vec<(Shared, usize, Difference)> {
+/// How each of these landmarks of the open part differs from each of these closed ones that is within what is asked for.
+fn differences(
+    known: &Known<'_>,
+    wanted: &[usize],
+    free: &[usize],
+    within: Within,
+) -> Vec<(Shared, usize, Difference)> {
     let mut all = Vec::new();
     for i in wanted {
         let class = known.local.class(*i);
         for a in free {
             let pair = known.near.shared(known.local, *i, *a);
-            let are_others = class != known.classes[*a] && class != 0 && known.classes[*a] != 0;
-            if are_others || pair.difference.norm_squared() > farthest {
-                continue;
+            if !are_others(class, known.classes[*a]) {
+                all.extend(known.difference(&pair, within).map(|difference| (pair, *a, difference)));
             }
-            all.extend(known.difference(&pair, farthest == f64::INFINITY).map(|difference| (pair, *a, difference)));
         }
     }
     all
@@ -270,30 +311,21 @@ fn differences(known: &Known<'_>, wanted: &[usize], free: &[usize], farthest: f6
 
 /// The pair with the smallest ellipse of those that are believed, and the twins of its landmark.
 fn surest(known: &Known<'_>, wanted: &[usize], free: &[usize], area: f64) -> Option<(Shared, usize, Vec<usize>)> {
-    let all = differences(known, wanted, free, 4.0 * area);
+    let all = differences(known, wanted, free, Within::Square(4.0 * area));
     let near = known.near;
     let is_believed = |(pair, a, own): &&(Shared, usize, Difference)| {
         let is_rival = |(other, b, rival): &&(Shared, usize, Difference)| {
             // Of twins, the one that is older.
             let is_twin =
-                other.here == pair.here && near.landmarks[*a] < near.landmarks[*b] && twins(near, *a, *b, area);
+                other.here == pair.here && near.landmarks[*a] < near.landmarks[*b] && known.are_twins(*a, *b, area);
             (other.here == pair.here) != (b == a) && !is_twin && rival.cost() <= own.cost() + MARGIN
         };
         own.distance < GATE && own.ellipse() < CROWDED * area && !all.iter().any(|other| is_rival(&other))
     };
     let sure = all.iter().filter(is_believed);
     let best = sure.min_by(|a, b| a.2.determinant.total_cmp(&b.2.determinant).then(a.1.cmp(&b.1)))?;
-    let others = free.iter().copied().filter(|b| *b != best.1 && twins(near, best.1, *b, area)).collect();
+    let others = free.iter().copied().filter(|b| *b != best.1 && known.are_twins(best.1, *b, area)).collect();
     Some((best.0, best.1, others))
-}
-
-/// Whether two of the closed ones may be the same landmark.
-fn twins(near: &Near, a: usize, b: usize, area: f64) -> bool {
-    let d = near.places[a] - near.places[b];
-    let block = |i: usize, k: usize| near.covariance.fixed_view::<2, 2>(3 + 2 * i, 3 + 2 * k).into_owned();
-    let spread = block(a, a) + block(b, b) - block(a, b) - block(b, a);
-    let distance = || spread.try_inverse().map(|inverse| d.dot(&(inverse * d)));
-    d.norm_squared() < TWINS * TWINS * area && distance().is_some_and(|distance| (0.0..GATE).contains(&distance))
 }
 
 /// The area that a landmark has for itself, m²: the square of the median distance to the next one.

@@ -96,8 +96,8 @@ struct World {
     posts: Vec<usize>,
     /// Its velocities are so many times what odometry says.
     scale: f64,
-    /// Whether posts say which they are.
-    are_named: bool,
+    /// Which posts say which they are.
+    is_named: fn(usize) -> bool,
     /// The class that posts say at a time; 0 for none.
     class: fn(f64) -> u32,
 }
@@ -113,7 +113,7 @@ impl World {
             time: 0.0,
             posts: (0..POSTS).collect(),
             scale: 1.0,
-            are_named: true,
+            is_named: |_| true,
             class: |_| 0,
         }
     }
@@ -156,7 +156,7 @@ impl World {
             let z = self.truth.transform_back(&Self::post(k));
             if z.norm() < 6.0 {
                 let value = [z.norm() + self.normal(0.3 * n), z.y.atan2(z.x) + self.normal(0.1 * n)];
-                let mut observation = Observation::new(self.are_named.then_some(k as u32), value);
+                let mut observation = Observation::new((self.is_named)(k).then_some(k as u32), value);
                 observation.label.class = (self.class)(self.time);
                 seen.push(observation);
             }

@@ -346,7 +346,7 @@ settings! {
         turn_slip: Prior, specs PriorSpecs::up_to(1.0, "m", "m/sqrt(s)");
         /// Direction of driving, left of where the base frame points, rad; expected value.
         drive_yaw: Prior, specs PriorSpecs::up_to(1.0, "rad", "rad/sqrt(s)");
-        /// Dead time of the drive, or by how much readings are stamped too late, added to motion.delay_s, s; expected value.
+        /// Dead time of the drive, or by how much readings come too late, added to motion.delay_s, s; expected value.
         motion_delay: Prior, specs PriorSpecs::up_to(1.0, "s", "s/sqrt(s)");
         /// Error of sensor.x_m, added to it, m; expected value.
         sensor_x: Prior, specs PriorSpecs::up_to(10.0, "m", "m/sqrt(s)");

@@ -96,6 +96,7 @@ impl Session {
             Some(parts) => {
                 let start = Instant::now();
                 parts.finish(&mut self.slam);
+                self.merged.extend_from_slice(parts.merged_landmarks());
                 self.beside_s += start.elapsed().as_secs_f64();
                 parts.landmarks()
             }

@@ -1,7 +1,7 @@
 //! Landmarks without identity: which of the open part are landmarks that the map has already.
 
 use super::Parts;
-use crate::recognise::{Recognised, recognise};
+use crate::recognise::{Recognised, Search, recognise};
 use lienav_base::stamp::Stamp;
 use lienav_slam::LocalMap;
 
@@ -16,6 +16,8 @@ const SEEK_CLOUDS: u64 = 4;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
     pub id: u32,
+    /// Whether the identity came with its readings.
+    pub is_named: bool,
     pub last_seen: Stamp,
     pub observations: u32,
     /// Of a landmark without identity; 0 where it is not known.
@@ -23,32 +25,34 @@ pub(super) struct Seen {
 }
 
 impl Parts {
-    /// Landmarks without identity that the last step has recognised: the identity that the filter had given, and that of
-    /// the landmark in the map.
+    /// Landmarks without identity that the last step, or the end of the input, has recognised: the identity that the
+    /// filter had given, and that of the landmark in the map.
     pub fn merged_landmarks(&self) -> &[(u32, u32)] {
         &self.merged
     }
 
     /// Looks for landmarks without identity among those of the closed parts.
     pub(super) fn recognise(&mut self, local: &LocalMap<'_>, stamp: Stamp) {
-        self.merged.clear();
         let is_new = |i: usize| local.last_seen(i) == stamp && !local.has_given_identity(i);
         let is_due = self.clouds.is_multiple_of(RECOGNISE_CLOUDS)
             && (0..local.len()).any(|i| is_new(i) && !self.index.contains_key(&local.id(i)));
         if is_due {
-            self.recognise_most(local, (LOOKED_FOR, self.clouds.is_multiple_of(SEEK_CLOUDS)));
+            let seeks = self.clouds.is_multiple_of(SEEK_CLOUDS);
+            self.recognise_most(local, Search { most: LOOKED_FOR, seeks });
         }
     }
 
-    /// The same of so many landmarks, also after a long way where that is asked for.
-    pub(super) fn recognise_most(&mut self, local: &LocalMap<'_>, most: (usize, bool)) {
+    /// The same whenever it is asked for. A landmark with an identity is known by that alone: the open part may read it
+    /// by its identity, too, and has no landmark twice.
+    pub(super) fn recognise_most(&mut self, local: &LocalMap<'_>, search: Search) {
         let is_current = |a: &usize| {
             let number = self.near.landmarks[*a];
-            self.numbers.get(&self.seen[number].id) == Some(&number)
+            let seen = &self.seen[number];
+            !seen.is_named && self.numbers.get(&seen.id) == Some(&number)
         };
         let free = (0..self.near.landmarks.len()).filter(is_current).collect();
         let classes: Vec<u32> = self.near.landmarks.iter().map(|number| self.seen[*number].class).collect();
-        for Recognised { id, row, twins } in recognise((&self.near, &classes), local, &self.index, free, most) {
+        for Recognised { id, row, twins } in recognise((&self.near, &classes), local, &self.index, free, search) {
             let number = self.near.landmarks[row];
             self.recognised.push((id, number));
             self.numbers.insert(id, number);

@@ -79,8 +79,8 @@ fn late_clouds_and_late_drives_are_found() {
         for late in [0, 3, 5] {
             let expected = late as f64 * STEP_S;
             let (value, std, distance) = learned(late, true, 0.01, hold, late as u64);
-            assert!((value - expected).abs() < 4.0 * std + 0.005, "{hold:?} {late}: {value} ± {std}");
-            assert!(std < 0.01, "{hold:?} {late}: {value} ± {std}");
+            assert!((value - expected).abs() < 4.0 * std, "{hold:?} {late}: {value} ± {std}");
+            assert!(std < 0.001, "{hold:?} {late}: {value} ± {std}");
             assert!(distance < 25.0, "{hold:?} {late}: {distance}");
         }
     }
