@@ -8,15 +8,14 @@ use std::collections::HashMap;
 
 /// Two times round in the ring: steps, landmarks, NEES of the poses, and by how much the worst pose is off, m.
 fn run(seed: u64, local_features: usize) -> (Vec<Step>, Vec<Landmark>, f64, f64) {
-    run_among((|_| false, |_| 0), seed, local_features)
+    run_among(&(|_| false, |_| 0), seed, local_features)
 }
 
-/// The same among posts of which some have names, of these classes.
-fn run_among(
-    (is_named, class): (fn(usize) -> bool, fn(f64) -> u32),
-    seed: u64,
-    local_features: usize,
-) -> (Vec<Step>, Vec<Landmark>, f64, f64) {
+/// Whether a post has a name, and of what class the posts are at a time, s.
+type Looks = (fn(usize) -> bool, fn(f64) -> u32);
+
+/// The same among posts which look like this.
+fn run_among(&(is_named, class): &Looks, seed: u64, local_features: usize) -> (Vec<Step>, Vec<Landmark>, f64, f64) {
     let mut world = World::new(seed, 0.05);
     (world.is_named, world.class) = (is_named, class);
     let mut slam = of_parts(world.config(local_features));
@@ -72,13 +71,13 @@ fn posts_without_names_are_the_same_in_all_parts() {
 /// In the second round, everything is of another class: it is something else.
 #[test]
 fn what_is_of_another_class_is_another_landmark() {
-    let (_, landmarks, ..) = run_among((|_| false, |time| if time < 64.0 { 1 } else { 2 }), 1, 10);
+    let (_, landmarks, ..) = run_among(&(|_| false, |time| if time < 64.0 { 1 } else { 2 }), 1, 10);
     for k in 0..POSTS {
         let found = landmarks.iter().filter(|landmark| (landmark.position - World::post(k)).norm() < 2.5).count();
         assert_eq!(found, 2, "post {k}");
     }
     assert_eq!(landmarks.len(), 2 * POSTS);
-    let (_, landmarks, ..) = run_among((|_| false, |_| 1), 1, 10);
+    let (_, landmarks, ..) = run_among(&(|_| false, |_| 1), 1, 10);
     assert_eq!(landmarks.len(), POSTS);
 }
 
@@ -116,7 +115,7 @@ fn a_loop_is_closed_after_a_long_way_and_never_wrongly() {
 #[test]
 fn posts_with_and_without_names_are_the_same_in_all_parts() {
     for seed in 1..=8 {
-        let (_, landmarks, nees, _) = run_among((|k| k % 3 == 0, |_| 0), seed, 10);
+        let (_, landmarks, nees, _) = run_among(&(|k| k % 3 == 0, |_| 0), seed, 10);
         assert_eq!(landmarks.len(), POSTS, "seed {seed}");
         let named = landmarks.iter().filter(|landmark| landmark.id < 100);
         assert!(named.clone().count() == POSTS / 3 && nees < 12.0, "seed {seed}: {nees}");
