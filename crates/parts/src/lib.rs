@@ -71,6 +71,6 @@ mod symmetric;
 mod tests;
 mod work;
 
-pub use parts::{Parts, Snapshot, Status};
+pub use parts::{Parts, ResumePartsError, SavedParts, Snapshot, Status, WholeMap};
 pub use problem::SolveError;
 pub use work::Worker;

@@ -105,6 +105,22 @@ impl Near {
         }
     }
 
+    /// The covariance of (x, y, θ) of the base in the map.
+    pub fn base_covariance(&self) -> Matrix3<f64> {
+        in_map(&Vector2::zeros(), &self.base, &self.covariance.fixed_view::<3, 3>(0, 0).into_owned())
+    }
+
+    /// Moves the base to `base`, and with it all landmarks. What was known of where it lies is forgotten: its error is
+    /// independent of those of the landmarks as seen from it.
+    pub fn put_at(&mut self, base: Se2, covariance: &Matrix3<f64>, closed: usize) {
+        self.covers.0 = base.transform(&self.base.transform_back(&self.covers.0));
+        (self.base, self.closed) = (base, closed);
+        self.covariance.fixed_rows_mut::<3>(0).fill(0.0);
+        self.covariance.fixed_columns_mut::<3>(0).fill(0.0);
+        self.covariance.fixed_view_mut::<3, 3>(0, 0).copy_from(covariance);
+        self.choose_frames();
+    }
+
     /// Of a solution: its last base, and some of its landmarks.
     pub fn of_solution(solution: &Solution, landmarks: Vec<usize>) -> Self {
         let last = solution.bases.len() - 1;

@@ -8,7 +8,7 @@ use nalgebra::{DMatrix, DVector, Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
 
 /// The least standard deviation of the pose at the end of a part, m and rad: odometry without noise has no information
 /// matrix.
-const LEAST_STD: f64 = 1e-6;
+pub const LEAST_STD: f64 = 1e-6;
 
 /// A Gaussian over the pose E at the end of a part and the landmarks p_i that it has seen, relative to its base B, in
 /// the errors of the filter that has made it:
@@ -73,6 +73,16 @@ impl Part {
         let information = gaussian.covariance.clone().cholesky()?.inverse();
         let is_finite = information.iter().all(|value| value.is_finite());
         is_finite.then(|| Self { gaussian, information: Symmetric::new(&information) })
+    }
+
+    /// Of its information, P⁻¹, with a Gaussian whose covariance is not known.
+    pub fn of_information(gaussian: Gaussian, information: Symmetric) -> Self {
+        Self { gaussian, information }
+    }
+
+    /// P⁻¹.
+    pub fn information(&self) -> &Symmetric {
+        &self.information
     }
 
     /// The same without ξ: what it says of its landmarks, as seen from its end. `None` if that has no inverse.

@@ -1,12 +1,15 @@
 //! A filter's map, part by part.
 
+mod moved;
 mod names;
+mod saved;
+mod solve;
 mod whole;
 
 use super::ask::near;
 use super::near::{Near, Room};
 use super::part::{Gaussian, Part};
-use super::problem::{FULLY, NEARLY, Placed, Problem, Solution, SolveError, Start};
+use super::problem::{NEARLY, Placed, Problem, Solution, SolveError, Start};
 use super::recognise::Search;
 use super::work::{Job, Worker};
 use lienav_base::stamp::Stamp;
@@ -14,6 +17,7 @@ use lienav_lie::Se2;
 use lienav_slam::{CompositionError, Config, LocalMap, MapMode, PoseEstimate, Slam, Step, TimeJump};
 use nalgebra::Vector2;
 use names::Seen;
+pub use saved::{ResumePartsError, SavedParts, WholeMap};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 pub use whole::Snapshot;
@@ -22,8 +26,6 @@ pub use whole::Snapshot;
 const CARRIED: usize = 48;
 /// Clouds from the question what is near to the answer.
 const NEAR_CLOUDS: u64 = 3;
-/// Clouds from the beginning of a solution until it is in force, and one more for each ten parts.
-const SOLVE_CLOUDS: u64 = 10;
 /// Landmarks are asked for again at the earliest after so many clouds.
 const ASK_CLOUDS: u64 = 5;
 
@@ -32,9 +34,6 @@ const BENT_CLOUDS: u64 = 8;
 /// What a correction does to second order, as a share of a standard deviation: a loop that has closed with more than
 /// this is closed in the least squares, too, and does not wait until the part is full.
 const BENT: f64 = 0.1;
-
-/// A part that others were made one with has so many times the landmarks of a part, at most.
-const MERGED: usize = 2;
 
 /// What the heading of the open part does to its end to second order, m: a part that is longer is closed.
 const LONG_M: f64 = 0.01;
@@ -120,6 +119,8 @@ pub struct Parts {
     room: Room,
     status: Status,
     estimate: Option<PoseEstimate>,
+    /// Whether the map was moved since it was last solved for: what is near cannot be asked for until it is.
+    is_moved: bool,
 }
 
 impl Parts {
@@ -169,6 +170,7 @@ impl Parts {
             room: Room::default(),
             status: Status::default(),
             estimate: None,
+            is_moved: false,
         };
         parts.forget(slam);
         Ok(Some(parts))
@@ -194,7 +196,7 @@ impl Parts {
         self.seen.clear();
         self.recognised.clear();
         self.index.clear();
-        (self.status, self.time_jumps) = (Status::default(), slam.time_jumps());
+        (self.status, self.time_jumps, self.is_moved) = (Status::default(), slam.time_jumps(), false);
     }
 
     /// What is known of the parts.
@@ -272,8 +274,8 @@ impl Parts {
     /// The pose at the newest odometry; before the first cloud, the start carried on to it.
     pub fn predicted(&self, slam: &Slam) -> Option<PoseEstimate> {
         let ahead = slam.predicted()?;
-        let start = || PoseEstimate { pose: self.start.pose(), covariance: self.start.covariance(), ..ahead };
-        slam.carried_ahead(&self.estimate.unwrap_or_else(start))
+        let begun = || PoseEstimate { pose: self.near.base, covariance: self.near.base_covariance(), ..ahead };
+        slam.carried_ahead(&self.estimate.unwrap_or_else(begun))
     }
 
     /// How far the robot sees, and whether it sees landmarks that the closed parts know and were not asked for.
@@ -300,6 +302,9 @@ impl Parts {
     }
 
     fn ask_at(&mut self, robot: Se2, open: HashSet<usize>) {
+        if self.is_moved {
+            return;
+        }
         let (start, solution) = (self.start.clone(), self.solution.clone());
         let first = solution.as_ref().map_or(0, |solution| solution.closed);
         let chain: Vec<Placed> = self.closed_after(first).to_vec();
@@ -410,79 +415,6 @@ impl Parts {
             self.ask_at(Se2::identity(), HashSet::new());
         }
         true
-    }
-
-    /// Begins a solution of all parts that are closed.
-    fn solve(&mut self) {
-        let problem = self.problem.clone();
-        self.begun_at = self.clouds;
-        let due = self.clouds + SOLVE_CLOUDS + problem.parts.len() as u64 / 10;
-        let most = MERGED * self.local_features;
-        // The solution before the one in force has to be gone before there is a third.
-        let old = self.old.take();
-        // A robot shows its map, and computes the covariances for that where they delay nothing.
-        let is_shown = self.worker == Worker::Thread;
-        let work = move || {
-            drop(old);
-            let mut solution = problem.reduced(most).solve()?;
-            solution.covariances = is_shown.then(|| solution.landmark_covariances());
-            Ok(solution)
-        };
-        self.solving = Some((due, Job::new(self.worker, work)));
-    }
-
-    fn take_solution(&mut self, mut solution: Solution) {
-        let since = self.closed_after(solution.closed).to_vec();
-        self.problem.parts = std::mem::take(&mut solution.parts);
-        self.problem.bases.clone_from(&solution.bases);
-        let known = solution.landmarks.len();
-        self.problem.landmarks[..known].copy_from_slice(&solution.landmarks);
-        for placed in since {
-            let base = self.problem.bases.len() - 1;
-            let from = self.problem.bases[base];
-            self.problem.bases.push(from * placed.part.exit);
-            for (number, place) in placed.landmarks.iter().zip(&placed.part.places) {
-                if *number >= known {
-                    self.problem.landmarks[*number] = from.transform(place);
-                }
-            }
-            self.problem.parts.push(Placed { base: Some(base), exit: base + 1, ..placed });
-        }
-        self.status.solutions += 1;
-        (self.status.solved_parts, self.status.iterations) = (solution.closed, solution.iterations);
-        self.status.kept = self.problem.parts.len();
-        (self.status.cost, self.status.factor_entries) = (solution.cost, solution.factor.entries());
-        self.status.age_clouds = self.clouds - self.begun_at;
-        self.old = self.solution.replace(Arc::new(solution));
-        // What is near is asked for again at the next step.
-        self.near.covers.1 = 0.0;
-    }
-
-    /// The end of the input: closes the open part, and solves all to the end. Does nothing where there is no part.
-    pub fn finish(&mut self, slam: &mut Slam) {
-        self.merged.clear();
-        if let Some(local) = slam.local()
-            && !local.is_empty()
-            && self.close(&local)
-        {
-            self.forget_recognised();
-            slam.begin_part();
-        }
-        (self.solving, self.asking, self.solved, self.answer) = (None, None, None, None);
-        if let Err(error) = self.solve_fully() {
-            (self.status.failed, self.status.failure) = (self.status.failed + 1, Some(error));
-        }
-    }
-
-    /// Solves all closed parts to the end.
-    fn solve_fully(&mut self) -> Result<(), SolveError> {
-        if self.problem.parts.is_empty() {
-            return Ok(());
-        }
-        self.problem.tolerance = FULLY;
-        let solved = self.problem.solve();
-        self.problem.tolerance = NEARLY;
-        solved.map(|solution| self.take_solution(solution))
     }
 }
 

@@ -5,6 +5,7 @@ use super::sparse::{Element, Factor, NotPositive, Order};
 use lienav_lie::Se2;
 use lienav_map::SpatialHash;
 use nalgebra::{DMatrix, DVector, Matrix2, Matrix3, Vector2, Vector3};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Iterations of Gauss and Newton, at most.
@@ -21,7 +22,7 @@ const ROUNDING: f64 = 1e-11;
 const LEAST_STD: f64 = 1e-6;
 
 /// What is known of the first base.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Start {
     /// All: it is not estimated.
     Known(Se2),

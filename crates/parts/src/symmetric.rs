@@ -17,6 +17,16 @@ impl Symmetric {
         Self { rows, lower }
     }
 
+    /// Of its lower triangle, column by column; `None` if that is not of so many rows.
+    pub fn of_lower(rows: usize, lower: Vec<f64>) -> Option<Self> {
+        (lower.len() == rows * (rows + 1) / 2).then_some(Self { rows, lower })
+    }
+
+    /// Its lower triangle, column by column.
+    pub fn lower(&self) -> &[f64] {
+        &self.lower
+    }
+
     /// The whole matrix.
     pub fn whole(&self) -> DMatrix<f64> {
         let mut whole = DMatrix::zeros(self.rows, self.rows);
@@ -55,6 +65,8 @@ mod tests {
         let kept = Symmetric::new(&matrix);
         assert_eq!((kept.lower.len(), kept.whole()), (15, matrix.clone()));
         let v = DVector::from_fn(5, |i, _| 0.3 - i as f64);
+        let again = Symmetric::of_lower(5, kept.lower().to_vec()).unwrap();
+        assert!(again.whole() == matrix && Symmetric::of_lower(4, kept.lower().to_vec()).is_none());
         assert!((kept.square(&v) - v.dot(&(&matrix * &v))).abs() < 1e-12);
     }
 }

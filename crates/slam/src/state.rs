@@ -261,6 +261,13 @@ impl State {
         id
     }
 
+    /// Identities up to this one are not given from now on.
+    pub fn give_identities_after(&mut self, id: u32) {
+        if id >= self.next_id {
+            self.next_id = id.wrapping_add(1).max(FIRST_OWN_ID);
+        }
+    }
+
     /// The index of a feature in [`State::features`].
     pub fn find(&self, id: u32) -> Option<usize> {
         self.index.get(&id).copied()

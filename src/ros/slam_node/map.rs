@@ -6,7 +6,7 @@
 use lienav_io::files::remedy;
 use lienav_io::map_file::MapFile;
 use lienav_parts::{Parts, Snapshot};
-use lienav_slam::{LandmarkMap, MapLandmark, MapMode, SavedState, Slam};
+use lienav_slam::{LandmarkMap, MapMode, SavedState, Slam};
 use r2r::ServiceRequest;
 use r2r::std_srvs::srv::Trigger;
 use std::collections::VecDeque;
@@ -34,14 +34,14 @@ enum Saved {
     Run(Box<SavedState>),
     /// A known map, with what was learned of it.
     Map(LandmarkMap),
-    /// All parts of a map.
-    Parts(Snapshot),
+    /// The same of a map in parts: all of these, and the filter, which has the open one.
+    Parts(Snapshot, Box<SavedState>),
 }
 
 impl Saved {
     fn of((slam, parts): (&Slam, Option<&Parts>)) -> Self {
         if let Some(parts) = parts {
-            return Self::Parts(parts.snapshot(slam));
+            return Self::Parts(parts.snapshot(slam), Box::new(slam.save()));
         }
         match slam.config().map.mode {
             MapMode::Mapping => Self::Run(Box::new(slam.save())),
@@ -53,10 +53,10 @@ impl Saved {
         Ok(match self {
             Self::Run(saved) => MapFile::from(*saved),
             Self::Map(map) => MapFile { map, ..MapFile::default() },
-            Self::Parts(snapshot) => {
-                let landmarks = snapshot.landmarks().map_err(|error| error.to_string())?;
-                let map = LandmarkMap { landmarks: landmarks.iter().map(MapLandmark::from).collect(), joint: None };
-                MapFile { map, ..MapFile::default() }
+            Self::Parts(snapshot, saved) => {
+                let whole = snapshot.solve().map_err(|error| error.to_string())?;
+                let map = LandmarkMap { landmarks: whole.landmarks, joint: None };
+                MapFile { map, filter: Some(*saved), parts: Some(whole.parts), ..MapFile::default() }
             }
         })
     }
@@ -217,12 +217,29 @@ pub fn read(path: &Path) -> Result<Box<MapFile>, String> {
 ///
 /// # Errors
 /// Why nothing was taken.
-pub fn take(slam: &mut Slam, file: MapFile, map_frame: &str) -> Result<(String, Vec<String>), String> {
+pub fn take(
+    (slam, parts): (&mut Slam, Option<&mut Parts>),
+    file: MapFile,
+    map_frame: &str,
+) -> Result<(String, Vec<String>), String> {
     if let Some(frame) = file.frame.as_deref().filter(|frame| *frame != map_frame) {
         return Err(format!(
             "the map is in frame '{frame}', and parameter 'map_frame' is '{map_frame}': set one of them to the other"
         ));
     }
+    let landmarks = file.map.landmarks.len();
+    let (what, warnings) = match parts {
+        Some(parts) => take_in_parts(slam, parts, file)?,
+        None => take_whole(slam, file)?,
+    };
+    Ok((format!("{landmarks} landmarks; {what}"), warnings))
+}
+
+const GOES_ON: &str = "pose and map go on where they were saved";
+const STAYS: &str = "the pose stays as it was";
+
+/// The same of a filter that has one map.
+fn take_whole(slam: &mut Slam, file: MapFile) -> Result<(&'static str, Vec<String>), String> {
     let MapFile { map, filter, mut warnings, .. } = file;
     let is_mapping = slam.config().map.mode == MapMode::Mapping;
     if let Some(saved) = filter.filter(|_| is_mapping) {
@@ -230,17 +247,49 @@ pub fn take(slam: &mut Slam, file: MapFile, map_frame: &str) -> Result<(String, 
             Ok(()) => {
                 // Between the two runs lies a time of which nothing is known, and perhaps another clock.
                 slam.restart_clock();
-                return Ok((
-                    format!("{} landmarks; pose and map go on where they were saved", map.landmarks.len()),
-                    warnings,
-                ));
+                return Ok((GOES_ON, warnings));
             }
             Err(why) => warnings.push(why.to_string()),
         }
     }
     slam.take_map(&map).map_err(|error| error.to_string())?;
-    let what = if slam.search().is_some() { "the robot is searched for" } else { "the pose stays as it was" };
-    Ok((format!("{} landmarks; {what}", map.landmarks.len()), warnings))
+    Ok((if slam.search().is_some() { "the robot is searched for" } else { STAYS }, warnings))
+}
+
+/// The same of one that makes its map in parts: it goes on with the parts, makes the whole map of another run its first
+/// one, or parts of the landmarks.
+fn take_in_parts(slam: &mut Slam, parts: &mut Parts, file: MapFile) -> Result<(&'static str, Vec<String>), String> {
+    let MapFile { map, filter, parts: saved, mut warnings, .. } = file;
+    let before = Box::new(slam.save());
+    // A state that was saved with parts has only the last one of them.
+    let filter = filter.filter(|state| saved.is_some() || state.config().map.local_features == 0);
+    let is_restored = filter.is_some_and(|state| match slam.restore(state.joining(slam)) {
+        Ok(()) => true,
+        Err(why) => {
+            let what = if saved.is_some() { "what was learned of noise and calibration begins anew: " } else { "" };
+            warnings.push(format!("{what}{why}"));
+            false
+        }
+    });
+    let goes_on = match saved {
+        Some(saved) => parts.resume(slam, saved).map_err(|why| warnings.push(why.to_string())).is_ok(),
+        None if is_restored && parts.adopt(slam) => true,
+        None if is_restored => {
+            warnings
+                .push("one map of so many landmarks is no part: its landmarks are used, and not its pose".to_owned());
+            false
+        }
+        None => false,
+    };
+    if goes_on {
+        slam.restart_clock();
+        return Ok((GOES_ON, warnings));
+    }
+    if is_restored {
+        slam.restore(*before).map_err(|why| why.to_string())?;
+    }
+    parts.take_map(slam, &map).map_err(|error| error.to_string())?;
+    Ok((STAYS, warnings))
 }
 
 #[cfg(test)]
@@ -260,7 +309,7 @@ mod tests {
         let path = folder.path().join("map.yaml");
         let file = path.to_str().unwrap();
         let mut slam = Slam::new(Config::default()).unwrap();
-        let (said, warnings) = take(&mut slam, survey("map"), "map").unwrap();
+        let (said, warnings) = take((&mut slam, None), survey("map"), "map").unwrap();
         assert_eq!((said.as_str(), warnings.len()), ("2 landmarks; the pose stays as it was", 0));
         let mut keeper = Keeper::new();
         assert!(!keeper.is_due(0, 0.001) && !keeper.is_due(5, 0.0));
@@ -275,13 +324,60 @@ mod tests {
 
         let read = read(&path).unwrap();
         let mut again = Slam::new(Config::default()).unwrap();
-        let (said, _) = take(&mut again, *read.clone(), "map").unwrap();
+        let (said, _) = take((&mut again, None), *read.clone(), "map").unwrap();
         assert!(said.contains("go on where they were saved") && again.map() == slam.map());
         // Of another filter, the landmarks are taken.
         let mut other = Slam::new(Config { filter: "ekf".into(), ..Config::default() }).unwrap();
-        let (said, warnings) = take(&mut other, *read, "map").unwrap();
+        let (said, warnings) = take((&mut other, None), *read, "map").unwrap();
         assert!(said.contains("the pose stays") && warnings[0].contains("by the filter 'default'"), "{warnings:?}");
         assert_eq!(other.landmarks().count(), 2);
+    }
+
+    /// A filter that makes its map in parts, and what joins them.
+    fn in_parts(local_features: usize) -> (Slam, Option<Parts>) {
+        let mut config = Config::default();
+        config.map.local_features = local_features;
+        super::super::worker::filter_of(config).unwrap()
+    }
+
+    #[test]
+    fn a_map_in_parts_goes_on_from_its_file_and_from_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("map.yaml");
+        let file = path.to_str().unwrap();
+        let saved = |slam: &Slam, parts: Option<&Parts>| {
+            let mut keeper = Keeper::new();
+            keeper.save((slam, parts), 5, (file, "map"), None);
+            keeper.finish();
+            assert!(matches!(keeper.done(), Some((Done::Saved(Ok(2)), None))));
+            *read(&path).unwrap()
+        };
+        let taken = |(mut slam, mut parts): (Slam, Option<Parts>), file: MapFile| {
+            let (said, warnings) = take((&mut slam, parts.as_mut()), file, "map").unwrap();
+            let count = parts.as_ref().map_or(slam.landmarks().count(), |parts| parts.count(&slam));
+            assert_eq!(count, 2, "{said}");
+            ((slam, parts), said, warnings)
+        };
+        // A survey becomes parts, which are saved, and gone on with.
+        let (first, said, warnings) = taken(in_parts(8), survey("map"));
+        assert_eq!((said.as_str(), warnings.len()), ("2 landmarks; the pose stays as it was", 0));
+        let of_parts = saved(&first.0, first.1.as_ref());
+        assert!(of_parts.parts.is_some() && of_parts.filter.is_some());
+        let (_, said, warnings) = taken(in_parts(8), of_parts.clone());
+        assert!(said.contains("go on where they were saved") && warnings.is_empty(), "{said} {warnings:?}");
+        // Without what the filter was, its parts are left; without these, the landmarks.
+        let (_, said, warnings) = taken(in_parts(8), MapFile { filter: None, ..of_parts.clone() });
+        assert!(said.contains("go on where they were saved") && warnings.is_empty(), "{said} {warnings:?}");
+        let (_, said, _) = taken(in_parts(8), MapFile { parts: None, ..of_parts.clone() });
+        assert!(said.contains("the pose stays"), "{said}");
+        // So does a filter that has one map.
+        let (_, said, warnings) = taken((Slam::new(Config::default()).unwrap(), None), of_parts);
+        assert!(said.contains("the pose stays") && warnings[0].contains("map.local_features"), "{said} {warnings:?}");
+
+        // The map of a filter that has one becomes the first part.
+        let (whole, ..) = taken((Slam::new(Config::default()).unwrap(), None), survey("map"));
+        let (_, said, warnings) = taken(in_parts(8), saved(&whole.0, None));
+        assert!(said.contains("go on where they were saved") && warnings.is_empty(), "{said} {warnings:?}");
     }
 
     #[test]
@@ -291,7 +387,7 @@ mod tests {
         let mut config = Config::default();
         (config.map.mode, config.initial.mode) = (MapMode::Localization, StartMode::Unknown);
         let mut slam = Slam::new(config).unwrap();
-        let (said, _) = take(&mut slam, survey("map"), "map").unwrap();
+        let (said, _) = take((&mut slam, None), survey("map"), "map").unwrap();
         assert_eq!(said, "2 landmarks; the robot is searched for");
         let mut keeper = Keeper::new();
         keeper.save((&slam, None), 5, (path.to_str().unwrap(), "map"), None);
@@ -322,7 +418,7 @@ mod tests {
     #[test]
     fn a_map_in_another_frame_is_refused_by_name() {
         let mut slam = Slam::new(Config::default()).unwrap();
-        let refused = take(&mut slam, survey("yard"), "map").unwrap_err();
+        let refused = take((&mut slam, None), survey("yard"), "map").unwrap_err();
         assert!(refused.contains("in frame 'yard', and parameter 'map_frame' is 'map'"), "{refused}");
         assert_eq!(slam.landmarks().count(), 0);
     }

@@ -204,14 +204,11 @@ impl Worker {
             Ok(converted) => converted,
             Err(refusal) => return self.refuse("initialpose", &refusal),
         };
-        if self.parts.is_some() {
-            // The parts would have to move with it.
-            return self.log.warn(
-                "initialpose: a map in parts (map.local_features) stays where it began; ~/reset begins another one at \
-                 initial.x_m, initial.y_m and initial.yaw_rad",
-            );
-        }
-        match self.slam.set_pose(pose, &covariance) {
+        let outcome = match &mut self.parts {
+            Some(parts) => parts.set_pose(&mut self.slam, pose, &covariance),
+            None => self.slam.set_pose(pose, &covariance),
+        };
+        match outcome {
             Ok(()) => self.log.info(&format!("set to x {:.3} y {:.3} yaw {:.3}", pose.p.x, pose.p.y, pose.theta)),
             Err(reason) => self.drop("initialpose", reason),
         }

@@ -30,8 +30,8 @@
 //!
 //! A landmark without `id` gets a number from 2147483648 on, which no sensor reports.
 //!
-//! Beside the map `hall.yaml` may lie its state, `hall.yaml.XXXXXXXX.state`: the joint covariance of the landmarks, and
-//! the filter as it was. The map names its state with length and checksum, and the state has a checksum of the
+//! Beside the map `hall.yaml` may lie its state, `hall.yaml.XXXXXXXX.state`: the joint covariance of the landmarks or
+//! the parts of the map (`map.local_features`), and the filter as it was. The map names its state with length and checksum, and the state has a checksum of the
 //! landmarks that it belongs to. A pair therefore never mixes: the state is written first, under a name of its own, and
 //! one rename of the map makes both valid. A state that is missing, damaged or of other landmarks (somebody has edited
 //! the map) is ignored with a warning, and the map is still good.
@@ -60,6 +60,7 @@ pub use state::{StateFile, state_from_text};
 
 use crate::bag::bounds;
 use crate::files::write_atomically;
+use lienav_parts::SavedParts;
 use lienav_slam::{LandmarkMap, SavedState};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -71,8 +72,11 @@ pub struct MapFile {
     pub frame: Option<String>,
     /// The landmarks, with their joint covariance if it is known.
     pub map: LandmarkMap,
-    /// The filter as it was when it made this map, with [`SavedState::map`] as `map`: a run can go on from there.
+    /// The filter as it was when it made this map: a run can go on from there. `map` is [`SavedState::map`], unless
+    /// there are `parts`: the filter had the last one of these, then.
     pub filter: Option<SavedState>,
+    /// The parts of this map, if it was made in parts: they say what a joint covariance would.
+    pub parts: Option<SavedParts>,
     /// What was left out, as sentences: empty where the whole of it was read.
     pub warnings: Vec<String>,
 }
@@ -131,7 +135,7 @@ impl MapFile {
             let Some(companion) = companion else { return Ok(found) };
             match state::read(path, &companion, &found.map) {
                 Ok(state) => {
-                    (found.map.joint, found.filter) = (state.joint, state.filter);
+                    (found.map.joint, found.filter, found.parts) = (state.joint, state.filter, state.parts);
                     found.warnings = state.warnings;
                     return Ok(found);
                 }

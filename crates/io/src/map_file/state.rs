@@ -4,6 +4,7 @@ use super::{Companion, MapFile};
 use crate::bag::bounds;
 use crate::files::{folder_of, remove_leftover_files, write_atomically};
 use crate::settings_file::one_line;
+use lienav_parts::SavedParts;
 use lienav_slam::{LandmarkMap, SavedState};
 use nalgebra::DMatrix;
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,8 @@ pub struct StateFile {
     pub joint: Option<DMatrix<f64>>,
     /// The filter as it was.
     pub filter: Option<SavedState>,
+    /// The parts of the map.
+    pub parts: Option<SavedParts>,
     /// What was left out, as sentences.
     pub warnings: Vec<String>,
 }
@@ -33,6 +36,8 @@ struct Written<'a> {
     content: Content,
     #[serde(skip_serializing_if = "Option::is_none")]
     filter: Option<&'a SavedState>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parts: Option<&'a SavedParts>,
 }
 
 /// What every version of the filter can read.
@@ -51,6 +56,13 @@ struct Content {
 struct Filter {
     #[serde(default)]
     filter: Option<SavedState>,
+}
+
+/// The same of the parts of the map.
+#[derive(Deserialize)]
+struct InParts {
+    #[serde(default)]
+    parts: Option<SavedParts>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -76,20 +88,20 @@ fn name_of(path: &Path, crc32: u32) -> io::Result<OsString> {
 }
 
 /// Writes what belongs beside a map, under a name that no map refers to yet. Nothing where the landmarks are
-/// independent; without the filter where that would be too large.
+/// independent; without the filter and the parts where these would be too large.
 pub(super) fn write(path: &Path, file: &MapFile) -> io::Result<Option<Companion>> {
     let joint = file.map.joint.as_ref().map(|joint| {
         let rows = (0..joint.nrows()).flat_map(|i| (0..=i).map(move |j| (i, j)));
         Triangle(rows.map(|at| joint[at]).collect())
     });
-    if joint.is_none() && file.filter.is_none() {
+    if joint.is_none() && file.filter.is_none() && file.parts.is_none() {
         return Ok(None);
     }
     let content = Content { lienav_state: VERSION, landmarks_crc32: fingerprint(&file.map), joint };
-    let bytes = serde_json::to_vec(&Written { content, filter: file.filter.as_ref() })?;
+    let bytes = serde_json::to_vec(&Written { content, filter: file.filter.as_ref(), parts: file.parts.as_ref() })?;
     if bytes.len() as u64 > bounds::STATE {
-        if file.filter.is_some() {
-            return write(path, &MapFile { filter: None, ..file.clone() });
+        if file.filter.is_some() || file.parts.is_some() {
+            return write(path, &MapFile { filter: None, parts: None, ..file.clone() });
         }
         return Err(io::Error::new(
             io::ErrorKind::FileTooLarge,
@@ -157,18 +169,28 @@ pub fn state_from_text(bytes: &[u8], map: &LandmarkMap) -> Result<StateFile, Str
         return Err("it is of other landmarks: the map was edited after it was saved".to_owned());
     }
     let joint = content.joint.map(|Triangle(numbers)| joint_of(&numbers, map)).transpose()?;
-    let (filter, warnings) = match serde_json::from_slice::<Filter>(bytes) {
-        Ok(Filter { filter }) => (filter, Vec::new()),
-        Err(error) => {
-            let warning = format!(
-                "the filter as it was cannot be read ({}): another version of lienav may have saved it; the landmarks \
-                 are used with their joint covariance",
-                one_line(&error)
-            );
-            (None, vec![warning])
-        }
+    let mut warnings = Vec::new();
+    let mut unreadable = |what: &str, error: &serde_json::Error, instead: &str| {
+        warnings.push(format!(
+            "{what} cannot be read ({}): another version of lienav may have saved it; {instead}",
+            one_line(error)
+        ));
     };
-    Ok(StateFile { joint, filter, warnings })
+    let filter = serde_json::from_slice(bytes).map_or_else(
+        |error| {
+            unreadable("the filter as it was", &error, "the landmarks are used with what is known of their covariance");
+            None
+        },
+        |Filter { filter }| filter,
+    );
+    let parts = serde_json::from_slice(bytes).map_or_else(
+        |error| {
+            unreadable("the map in parts", &error, "the landmarks are used, as if independent of each other");
+            None
+        },
+        |InParts { parts }| parts,
+    );
+    Ok(StateFile { joint, filter, parts, warnings })
 }
 
 /// A covariance whose diagonal is that of the landmarks.

@@ -1,7 +1,8 @@
 use super::*;
 use lienav_base::stamp::Stamp;
+use lienav_lie::Se2;
 use lienav_slam::{Config, FeatureKind, MapLandmark, Observation, Odometry, Slam};
-use nalgebra::{DMatrix, Matrix2, Vector2};
+use nalgebra::{DMatrix, Matrix2, Matrix3, Vector2};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
@@ -242,6 +243,26 @@ fn of_a_filter_that_cannot_be_read_the_joint_covariance_is_left() {
     let state = state_from_text(later.as_bytes(), &file.map).unwrap();
     assert_eq!((state.joint, state.filter.is_none()), (file.map.joint, true));
     assert!(state.warnings[0].contains("another version of lienav"), "{:?}", state.warnings);
+}
+
+#[test]
+fn a_map_in_parts_comes_back_from_its_files() {
+    let map = LandmarkMap { joint: None, ..drawn(7, 3) };
+    let parts = SavedParts::of_map(&map, (Se2::new(1.0, 2.0, 0.5), &Matrix3::identity()), 3).unwrap();
+    let file = MapFile { map, parts: Some(parts.clone()), ..MapFile::from(seen()) };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("yard.yaml");
+    file.write(&path).unwrap();
+    let read = MapFile::read(&path).unwrap();
+    let text = |parts: &SavedParts| serde_json::to_string(parts).unwrap();
+    assert_eq!((&read.map, read.warnings.len(), read.filter.is_some()), (&file.map, 0, true));
+    assert_eq!(text(&read.parts.unwrap()), text(&parts));
+    // Of another version, the filter and the landmarks are left.
+    let companion = state::write(&path, &file).unwrap().unwrap();
+    let later = fs::read_to_string(folder.path().join(companion.file)).unwrap().replacen("\"bases\"", "\"poses\"", 1);
+    let state = state_from_text(later.as_bytes(), &file.map).unwrap();
+    assert!(state.filter.is_some() && state.parts.is_none());
+    assert!(state.warnings[0].contains("the map in parts cannot be read"), "{:?}", state.warnings);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::Parts;
 use crate::recognise::{Recognised, Search, recognise};
 use lienav_base::stamp::Stamp;
 use lienav_slam::LocalMap;
+use serde::{Deserialize, Serialize};
 
 /// Landmarks without identity are looked for every so many clouds.
 const RECOGNISE_CLOUDS: u64 = 2;
@@ -13,7 +14,7 @@ const LOOKED_FOR: usize = 12;
 const SEEK_CLOUDS: u64 = 4;
 
 /// What is known of a landmark of the closed parts, beside its place.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Seen {
     pub id: u32,
     /// Whether the identity came with its readings.

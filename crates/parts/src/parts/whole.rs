@@ -1,6 +1,7 @@
 //! The map of all parts: as it is shown, and as it is saved.
 
-use super::{Parts, Seen, SolveError, Worker};
+use super::{Parts, Seen, Worker};
+use lienav_lie::Se2;
 use lienav_slam::{Landmark, Slam};
 use nalgebra::{Matrix2, Matrix2x3, Vector2};
 
@@ -78,7 +79,7 @@ impl Parts {
             status: self.status.clone(),
             ..*self
         };
-        if let Some(local) = slam.local().filter(|local| !local.is_empty()) {
+        if let Some(local) = slam.local().filter(|local| !local.is_empty() || local.pose() != Se2::identity()) {
             // Where it cannot be closed, the map is that of the parts before.
             copy.close(&local);
         }
@@ -88,15 +89,4 @@ impl Parts {
 }
 
 /// All parts at one instant, [`Parts::snapshot`].
-pub struct Snapshot(Box<Parts>);
-
-impl Snapshot {
-    /// The landmarks of the least squares of all parts, with their covariances in the map frame.
-    ///
-    /// # Errors
-    /// [`SolveError`].
-    pub fn landmarks(mut self) -> Result<Vec<Landmark>, SolveError> {
-        self.0.solve_fully()?;
-        Ok(self.0.landmarks())
-    }
-}
+pub struct Snapshot(pub(super) Box<Parts>);

@@ -109,6 +109,11 @@ impl Slam {
         self.look_ahead();
     }
 
+    /// Features that come without identity are given one after `id` from now on: closed parts have landmarks up to it.
+    pub fn give_identities_after(&mut self, id: u32) {
+        self.estimator.state.give_identities_after(id);
+    }
+
     /// `at` carried along the motion that follows the last step, to the newest odometry: what [`Slam::predicted`] is of
     /// the pose that the filter has itself. Without the errors of calibration.
     pub fn carried_ahead(&self, at: &PoseEstimate) -> Option<PoseEstimate> {

@@ -117,6 +117,12 @@ pub enum ResumeError {
         /// The mode now.
         now: MapMode,
     },
+    /// It is the last part of a map in parts, and is to go on as a whole map.
+    #[error(
+        "the state was saved with a map in parts: set parameter 'map.local_features' to {0} to go on with it; its \
+         landmarks can be used as a map"
+    )]
+    InParts(usize),
     /// What was saved does not belong together.
     #[error("the state is damaged: {0}; use its landmarks as a map, or an older copy")]
     Damaged(&'static str),
@@ -252,6 +258,10 @@ impl Slam {
         let (then, now) = (saved.config.map.mode, self.config.map.mode);
         if (then, now) != (MapMode::Mapping, MapMode::Mapping) {
             return Err(ResumeError::KnownMap { saved: then, now });
+        }
+        let (then, now) = (saved.config.map.local_features, self.config.map.local_features);
+        if then > 0 && now == 0 {
+            return Err(ResumeError::InParts(then));
         }
         if saved.sensors != self.estimator.sensors() {
             return Err(ResumeError::OtherSensors);

@@ -82,13 +82,8 @@ impl Worker {
 
     /// Takes a map that was read, between two steps; without one, the node goes on with what it has.
     fn take_map(&mut self, read: Result<MapFile, String>, waiting: Option<Waiting>) {
-        let whole = |file: MapFile| match &self.parts {
-            None => Ok(file),
-            Some(_) => Err("a map in parts (map.local_features) begins empty; the file stays as it is until \
-                            ~/save_map is called. To drive in a known map, set map.local_features to 0"
-                .to_owned()),
-        };
-        let taken = read.and_then(whole).and_then(|file| map::take(&mut self.slam, file, &self.settings.map_frame));
+        let filter = (&mut self.slam, self.parts.as_mut());
+        let taken = read.and_then(|file| map::take(filter, file, &self.settings.map_frame));
         self.keeper.hold(taken.is_err());
         let result = match taken {
             Ok((said, warnings)) => {

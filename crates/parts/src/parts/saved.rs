@@ -1,0 +1,327 @@
+//! All parts as they are saved, and gone on from: in another process, on another day.
+
+use super::{Parts, Seen, Snapshot, SolveError, Worker};
+use crate::ask::near;
+use crate::part::{Gaussian, LEAST_STD, Part};
+use crate::problem::{NEARLY, Placed, Problem, Start};
+use crate::symmetric::Symmetric;
+use lienav_base::stamp::Stamp;
+use lienav_lie::{Se2, skew};
+use lienav_slam::{LandmarkMap, MapLandmark, Slam};
+use nalgebra::{DMatrix, Matrix3, Vector2};
+use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// So many landmarks of a map with a joint covariance become one part.
+const JOINT: usize = 1000;
+
+/// All parts of a map, closed, and where its landmarks are: what [`Parts::resume`] goes on with. Plain data, for serde;
+/// numbers come back bit for bit.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SavedParts {
+    start: Start,
+    parts: Vec<SavedPart>,
+    bases: Vec<Se2>,
+    landmarks: Vec<SavedLandmark>,
+    closed: usize,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct SavedPart {
+    /// X̂.
+    exit: Se2,
+    /// x and y of each landmark as estimated from the base, m.
+    #[serde(with = "lienav_base::bits")]
+    places: Vec<f64>,
+    /// The lower triangle of P⁻¹, column by column.
+    #[serde(with = "lienav_base::bits")]
+    information: Vec<f64>,
+    /// The number of each landmark.
+    landmarks: Vec<usize>,
+    /// The number of the pose that it begins at.
+    begins: Option<usize>,
+    /// The number of the pose at its end.
+    ends: usize,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct SavedLandmark {
+    position: Vector2<f64>,
+    seen: Seen,
+    /// Whether it is what its identity stands for: not one that has moved, or that was recognised as another one.
+    is_current: bool,
+}
+
+/// Why saved parts cannot be gone on with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ResumePartsError {
+    /// What was saved does not belong together.
+    #[error("the parts of the map are damaged: {0}; its landmarks can be used as a map, or an older copy")]
+    Damaged(&'static str),
+    /// They have no least squares estimate.
+    #[error("the parts of the map cannot be joined: {0}; its landmarks can be used as a map, or an older copy")]
+    Solve(#[from] SolveError),
+    /// The map has more landmarks than the settings allow.
+    #[error("the map has {landmarks} landmarks, and parameter 'map.max_features' is {most}: raise it")]
+    TooManyLandmarks {
+        /// In the map.
+        landmarks: usize,
+        /// Allowed.
+        most: usize,
+    },
+}
+
+/// A map that is saved.
+#[derive(Clone, Debug)]
+pub struct WholeMap {
+    /// Its landmarks, with their covariances in the map frame.
+    pub landmarks: Vec<MapLandmark>,
+    /// Its parts.
+    pub parts: SavedParts,
+}
+
+impl Snapshot {
+    /// The least squares estimate of all parts.
+    ///
+    /// # Errors
+    /// [`SolveError`].
+    pub fn solve(self) -> Result<WholeMap, SolveError> {
+        let Self(mut parts) = self;
+        parts.solve_fully()?;
+        let class_of = |id: u32| parts.numbers.get(&id).map_or(0, |number| parts.seen[*number].class);
+        let landmarks = parts.landmarks();
+        let landmarks =
+            landmarks.iter().map(|landmark| MapLandmark { class: class_of(landmark.id), ..landmark.into() }).collect();
+        Ok(WholeMap { landmarks, parts: parts.save() })
+    }
+}
+
+impl Parts {
+    /// All closed parts.
+    fn save(&self) -> SavedParts {
+        let landmark = |(number, (seen, position)): (usize, (&Seen, &Vector2<f64>))| SavedLandmark {
+            position: *position,
+            seen: *seen,
+            is_current: self.numbers.get(&seen.id) == Some(&number),
+        };
+        SavedParts {
+            start: self.problem.start.clone(),
+            parts: self.problem.parts.iter().map(SavedPart::of).collect(),
+            bases: self.problem.bases.clone(),
+            landmarks: self.seen.iter().zip(&self.problem.landmarks).enumerate().map(landmark).collect(),
+            closed: self.problem.closed,
+        }
+    }
+
+    /// Goes on with parts that were saved: the robot is at the end of the last one, and the filter begins the next part
+    /// there. What the filter has learned of calibration and noise stays. Solves all parts, which takes its time where
+    /// there are thousands of landmarks.
+    ///
+    /// # Errors
+    /// [`ResumePartsError`]; nothing is changed then.
+    pub fn resume(&mut self, slam: &mut Slam, saved: SavedParts) -> Result<(), ResumePartsError> {
+        let (landmarks, most) = (saved.landmarks.len(), slam.config().map.max_features);
+        if landmarks > most {
+            return Err(ResumePartsError::TooManyLandmarks { landmarks, most });
+        }
+        let problem = saved.problem()?;
+        let mut solution = problem.solve()?;
+        solution.covariances = (self.worker == Worker::Thread).then(|| solution.landmark_covariances());
+        let place = solution.bases.last().map_or_else(Vector2::zeros, |base| base.p);
+        let near = near(&problem.start, Some(&solution), &[], (&Se2::identity(), &place), &HashSet::new());
+        let near = near.ok_or(ResumePartsError::Damaged("where the robot is does not follow from them"))?;
+
+        slam.begin_part();
+        saved.landmarks.iter().for_each(|landmark| slam.give_identities_after(landmark.seen.id));
+        self.forget(slam);
+        self.start = problem.start.clone();
+        self.seen = saved.landmarks.iter().map(|landmark| landmark.seen).collect();
+        let current = saved.landmarks.iter().enumerate().filter(|(_, landmark)| landmark.is_current);
+        self.numbers = current.map(|(number, landmark)| (landmark.seen.id, number)).collect();
+        (self.status.parts, self.status.landmarks) = (problem.closed, self.seen.len());
+        self.problem = problem;
+        (self.begun_at, self.opened_at, self.asked_at) = (self.clouds, self.clouds, self.clouds);
+        self.take_solution(solution);
+        self.put_near(near);
+        Ok(())
+    }
+}
+
+impl Parts {
+    /// Goes on with a map that somebody has made, as of [`SavedParts::of_map`]: the robot stays where it is, and what it
+    /// has mapped is forgotten. Solves all parts, as [`Parts::resume`] does.
+    ///
+    /// # Errors
+    /// [`ResumePartsError`]; nothing is changed then.
+    pub fn take_map(&mut self, slam: &mut Slam, map: &LandmarkMap) -> Result<(), ResumePartsError> {
+        let Some(local) = slam.local() else { return Err(ResumePartsError::Damaged("this filter has none")) };
+        let here = self.near.join(&local, &self.index, &mut self.room);
+        let saved = SavedParts::of_map(map, (here.pose, &here.covariance), self.local_features)?;
+        self.resume(slam, saved)
+    }
+}
+
+impl SavedParts {
+    /// Of a map that somebody has made: a survey, or one of another filter. The robot is at `pose`, with the covariance
+    /// of (x, y, θ), whose error is independent of those of the map. Parts have as many landmarks as
+    /// `map.local_features` says where these are independent, and up to a thousand where they are not.
+    ///
+    /// # Errors
+    /// [`ResumePartsError::Damaged`]: a covariance of the map that is none.
+    pub fn of_map(
+        map: &LandmarkMap,
+        (pose, covariance): (Se2, &Matrix3<f64>),
+        local_features: usize,
+    ) -> Result<Self, ResumePartsError> {
+        let damaged = || ResumePartsError::Damaged("a covariance is none");
+        let tight = Matrix3::from_diagonal_element(1.0 / (LEAST_STD * LEAST_STD));
+        let size = if map.joint.is_some() { JOINT } else { local_features.max(1) };
+        let mut parts = Vec::new();
+        for first in (0..map.landmarks.len()).step_by(size) {
+            let numbers: Vec<usize> = (first..map.landmarks.len().min(first + size)).collect();
+            let part = part_of(map, &numbers).ok_or_else(damaged)?;
+            parts.push(Placed { part: Arc::new(part), landmarks: Arc::new(numbers), base: None, exit: 0 });
+        }
+        parts.push(Placed {
+            part: Arc::new(Part::way(pose, covariance).ok_or_else(damaged)?),
+            landmarks: Arc::new(Vec::new()),
+            base: Some(0),
+            exit: 1,
+        });
+        let landmark = |landmark: &MapLandmark| {
+            let MapLandmark { id, class, position, .. } = *landmark;
+            let is_named = id < lienav_slam::FIRST_OWN_ID;
+            let seen = Seen { id, is_named, last_seen: Stamp::MIN, observations: 0, class };
+            SavedLandmark { position, seen, is_current: true }
+        };
+        Ok(Self {
+            start: Start::Normal(Se2::identity(), tight),
+            closed: parts.len(),
+            parts: parts.iter().map(SavedPart::of).collect(),
+            bases: vec![Se2::identity(), pose],
+            landmarks: map.landmarks.iter().map(landmark).collect(),
+        })
+    }
+
+    /// How many landmarks there are.
+    pub fn len(&self) -> usize {
+        self.landmarks.iter().filter(|landmark| landmark.is_current).count()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The least squares problem, if what was saved belongs together.
+    fn problem(&self) -> Result<Problem, ResumePartsError> {
+        let damaged = |what| Err(ResumePartsError::Damaged(what));
+        let is_pose = |pose: &Se2| pose.p.iter().all(|x| x.is_finite()) && pose.theta.is_finite();
+        let starts_somewhere = match &self.start {
+            Start::Known(pose) => is_pose(pose),
+            Start::Normal(pose, information) => is_pose(pose) && information.iter().all(|value| value.is_finite()),
+        };
+        if !starts_somewhere || self.bases.is_empty() || !self.bases.iter().all(is_pose) {
+            return damaged("a pose is not finite, or there is none");
+        }
+        if !self.landmarks.iter().all(|landmark| landmark.position.iter().all(|x| x.is_finite())) {
+            return damaged("a landmark is nowhere");
+        }
+        let mut ids = HashMap::new();
+        let current = self.landmarks.iter().filter(|landmark| landmark.is_current);
+        if !current.map(|landmark| ids.insert(landmark.seen.id, ())).all(|before| before.is_none()) {
+            return damaged("two landmarks have one identity");
+        }
+        if self.closed < self.parts.len() || self.closed > ABSURD_COUNT {
+            return damaged("there are more parts than were closed");
+        }
+        let parts: Option<Vec<Placed>> = self.parts.iter().map(|part| part.placed(self)).collect();
+        let Some(parts) = parts else { return damaged("a part is not of the map's poses and landmarks") };
+        if parts.last().is_some_and(|part| part.exit + 1 != self.bases.len()) {
+            return damaged("the robot is not at the end of the last part");
+        }
+        Ok(Problem {
+            start: self.start.clone(),
+            parts,
+            bases: self.bases.clone(),
+            landmarks: self.landmarks.iter().map(|landmark| landmark.position).collect(),
+            closed: self.closed,
+            tolerance: NEARLY,
+        })
+    }
+}
+
+/// No count reaches this.
+const ABSURD_COUNT: usize = 1 << 40;
+
+/// What a map says of some of its landmarks, as seen from its origin.
+fn part_of(map: &LandmarkMap, numbers: &[usize]) -> Option<Part> {
+    let landmarks = || numbers.iter().map(|number| &map.landmarks[*number]);
+    let mut covariance = DMatrix::identity(3 + 2 * numbers.len(), 3 + 2 * numbers.len()) * (LEAST_STD * LEAST_STD);
+    for (i, landmark) in landmarks().enumerate() {
+        match &map.joint {
+            None => {
+                let mut own = covariance.fixed_view_mut::<2, 2>(3 + 2 * i, 3 + 2 * i);
+                own += landmark.covariance;
+            }
+            Some(joint) => numbers.iter().enumerate().for_each(|(k, other)| {
+                let mut both = covariance.fixed_view_mut::<2, 2>(3 + 2 * i, 3 + 2 * k);
+                both += joint.fixed_view::<2, 2>(2 * numbers[i], 2 * other);
+            }),
+        }
+    }
+    let (ids, places) = (landmarks().map(|l| l.id).collect(), landmarks().map(|l| l.position).collect());
+    Part::new(Gaussian { exit: Se2::identity(), ids, places, covariance })?.without_way()
+}
+
+impl Part {
+    /// A way without landmarks: where it ends as seen from where it begins, with the covariance of (x, y, θ) there.
+    /// `None` if that is none.
+    pub(super) fn way(exit: Se2, covariance: &Matrix3<f64>) -> Option<Self> {
+        // X = Exp(ξ)X̂ moves the position by ξ_p + θ J p̂.
+        let arm = skew(&exit.p);
+        let to_error = Matrix3::new(1.0, 0.0, -arm.x, 0.0, 1.0, -arm.y, 0.0, 0.0, 1.0);
+        let of_error = to_error * covariance * to_error.transpose();
+        let covariance = DMatrix::from_fn(3, 3, |i, j| {
+            0.5 * (of_error[(i, j)] + of_error[(j, i)]) + if i == j { LEAST_STD * LEAST_STD } else { 0.0 }
+        });
+        Self::new(Gaussian { exit, ids: Vec::new(), places: Vec::new(), covariance })
+    }
+}
+
+impl SavedPart {
+    fn of(placed: &Placed) -> Self {
+        Self {
+            exit: placed.part.exit,
+            places: placed.part.places.iter().flat_map(|place| [place.x, place.y]).collect(),
+            information: placed.part.information().lower().to_vec(),
+            landmarks: placed.landmarks.to_vec(),
+            begins: placed.base,
+            ends: placed.exit,
+        }
+    }
+
+    /// `None` if it does not belong to the poses and landmarks of `map`.
+    fn placed(&self, map: &SavedParts) -> Option<Placed> {
+        let is_within = |pose: usize| pose < map.bases.len();
+        let are_known = is_within(self.ends)
+            && self.begins.is_none_or(|base| is_within(base) && base != self.ends)
+            && self.landmarks.iter().all(|number| *number < map.landmarks.len())
+            && self.landmarks.iter().collect::<HashSet<_>>().len() == self.landmarks.len();
+        let is_finite = self.exit.p.iter().chain(&self.places).chain(&self.information).all(|x| x.is_finite());
+        let n = self.landmarks.len();
+        if !(are_known && is_finite && self.exit.theta.is_finite() && self.places.len() == 2 * n) {
+            return None;
+        }
+        let gaussian = Gaussian {
+            exit: self.exit,
+            ids: self.landmarks.iter().map(|number| map.landmarks[*number].seen.id).collect(),
+            places: self.places.chunks_exact(2).map(|place| Vector2::new(place[0], place[1])).collect(),
+            covariance: DMatrix::zeros(0, 0),
+        };
+        let information = Symmetric::of_lower(3 + 2 * n, self.information.clone())?;
+        let part = Arc::new(Part::of_information(gaussian, information));
+        Some(Placed { part, landmarks: Arc::new(self.landmarks.clone()), base: self.begins, exit: self.ends })
+    }
+}

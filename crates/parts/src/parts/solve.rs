@@ -1,0 +1,89 @@
+//! When the least squares of all parts are solved for, and what their solution is for.
+
+use super::Parts;
+use crate::problem::{FULLY, NEARLY, Placed, Solution, SolveError};
+use crate::work::{Job, Worker};
+use lienav_slam::Slam;
+use std::sync::Arc;
+
+/// Clouds from the beginning of a solution until it is in force, and one more for each ten parts.
+const SOLVE_CLOUDS: u64 = 10;
+
+/// A part that others were made one with has so many times the landmarks of a part, at most.
+const MERGED: usize = 2;
+
+impl Parts {
+    /// Begins a solution of all parts that are closed.
+    pub(super) fn solve(&mut self) {
+        let problem = self.problem.clone();
+        self.begun_at = self.clouds;
+        let due = self.clouds + SOLVE_CLOUDS + problem.parts.len() as u64 / 10;
+        let most = MERGED * self.local_features;
+        // The solution before the one in force has to be gone before there is a third.
+        let old = self.old.take();
+        // A robot shows its map, and computes the covariances for that where they delay nothing.
+        let is_shown = self.worker == Worker::Thread;
+        let work = move || {
+            drop(old);
+            let mut solution = problem.reduced(most).solve()?;
+            solution.covariances = is_shown.then(|| solution.landmark_covariances());
+            Ok(solution)
+        };
+        self.solving = Some((due, Job::new(self.worker, work)));
+    }
+
+    pub(super) fn take_solution(&mut self, mut solution: Solution) {
+        let since = self.closed_after(solution.closed).to_vec();
+        self.problem.parts = std::mem::take(&mut solution.parts);
+        self.problem.bases.clone_from(&solution.bases);
+        let known = solution.landmarks.len();
+        self.problem.landmarks[..known].copy_from_slice(&solution.landmarks);
+        for placed in since {
+            let base = self.problem.bases.len() - 1;
+            let from = self.problem.bases[base];
+            self.problem.bases.push(from * placed.part.exit);
+            for (number, place) in placed.landmarks.iter().zip(&placed.part.places) {
+                if *number >= known {
+                    self.problem.landmarks[*number] = from.transform(place);
+                }
+            }
+            self.problem.parts.push(Placed { base: Some(base), exit: base + 1, ..placed });
+        }
+        self.status.solutions += 1;
+        self.is_moved = false;
+        (self.status.solved_parts, self.status.iterations) = (solution.closed, solution.iterations);
+        self.status.kept = self.problem.parts.len();
+        (self.status.cost, self.status.factor_entries) = (solution.cost, solution.factor.entries());
+        self.status.age_clouds = self.clouds - self.begun_at;
+        self.old = self.solution.replace(Arc::new(solution));
+        // What is near is asked for again at the next step.
+        self.near.covers.1 = 0.0;
+    }
+
+    /// The end of the input: closes the open part, and solves all to the end. Does nothing where there is no part.
+    pub fn finish(&mut self, slam: &mut Slam) {
+        self.merged.clear();
+        if let Some(local) = slam.local()
+            && !local.is_empty()
+            && self.close(&local)
+        {
+            self.forget_recognised();
+            slam.begin_part();
+        }
+        (self.solving, self.asking, self.solved, self.answer) = (None, None, None, None);
+        if let Err(error) = self.solve_fully() {
+            (self.status.failed, self.status.failure) = (self.status.failed + 1, Some(error));
+        }
+    }
+
+    /// Solves all closed parts to the end.
+    pub(super) fn solve_fully(&mut self) -> Result<(), SolveError> {
+        if self.problem.parts.is_empty() {
+            return Ok(());
+        }
+        self.problem.tolerance = FULLY;
+        let solved = self.problem.solve();
+        self.problem.tolerance = NEARLY;
+        solved.map(|solution| self.take_solution(solution))
+    }
+}
