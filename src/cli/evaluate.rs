@@ -283,10 +283,10 @@ fn run_saving(mut stream: Stream, studies: &[Study], path: &Path) -> Result<(Rec
     let spinner = progress::spinner(study.filter.clone());
     stream.by_ref().for_each(|input| method.feed(&input));
     spinner.finish_and_clear();
-    let (mut run, saved) = method.finish_saving();
-    let file = match saved {
-        Some(saved) => MapFile::from(saved),
-        // A map in parts: no run goes on from it, but robots can drive in it.
+    let (mut run, file) = method.finish_saving();
+    let file = match file {
+        Some(file) => file,
+        // Parts that cannot be joined: robots can drive in the last map that could be.
         None if run.parts.is_some() && Filter::named(&study.filter).is_ok() => {
             let map = LandmarkMap { landmarks: run.landmarks.iter().map(MapLandmark::from).collect(), joint: None };
             MapFile { map, ..MapFile::default() }

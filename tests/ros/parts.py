@@ -13,6 +13,7 @@ from pathlib import Path
 import rclpy
 import yaml
 from peer import SPEED, STEP_NS, Peer, cloud, nanos
+from geometry_msgs.msg import PoseWithCovarianceStamped
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from sensor_msgs.msg import PointCloud2
@@ -65,11 +66,43 @@ def metres(distance):
     row.drive(round(distance / (row.speed * STEP_NS * 1e-9)))
 
 
-def check_map(landmarks, count, tolerance):
-    """These are posts, where they are."""
+def in_view_until(end):
+    """How many posts are seen on the way to there."""
+    return sum(math.hypot(max(x - end, 0.0), y) < 6.0 for x, y in POSTS.values())
+
+
+def check_map(landmarks, count, tolerance, by=(0.0, 0.0)):
+    """These are posts, where they are, or moved."""
     assert len(landmarks) == count, (len(landmarks), count)
     for i, (x, y) in landmarks.items():
-        assert math.hypot(x - POSTS[i][0], y - POSTS[i][1]) < tolerance, (i, x, y, POSTS[i])
+        expected = POSTS[i][0] + by[0], POSTS[i][1] + by[1]
+        assert math.dist((x, y), expected) < tolerance, (i, x, y, expected)
+
+
+def in_file():
+    """The landmarks that were saved."""
+    saved = yaml.safe_load(file.read_text())
+    return {of['id']: (of['x_m'], of['y_m']) for of in saved['landmarks']}
+
+
+def shown_of(count):
+    """The first so many landmarks as they are shown some metres on, after the map was solved for."""
+    metres(3.0)
+    clouds.clear()
+    metres(3.0)
+    row.until(lambda: clouds, 'landmarks')
+    return {i: place for i, place in shown().items() if i < count}
+
+
+def place(right, up):
+    """Say that the robot is so far from where it is."""
+    given = PoseWithCovarianceStamped()
+    given.header.frame_id = 'map'
+    given.pose.pose.position.x, given.pose.pose.position.y = row.x + right, up
+    given.pose.pose.orientation.w = 1.0
+    given.pose.covariance[0] = given.pose.covariance[7] = given.pose.covariance[35] = 1e-4
+    row.initialpose.publish(given)
+    row.until(lambda: 'set to x' in log.read_text().splitlines()[-1], 'the pose to be set')
 
 
 def shown():
@@ -95,7 +128,7 @@ node = start(*PARTS)
 metres(40.0)
 row.check_pose('in the row', tolerance=0.05)
 _, _, values = row.next_status()
-count = sum(x < 46.0 and math.hypot(max(x - 40.0, 0.0), y) < 6.0 for x, y in POSTS.values())
+count = in_view_until(40.0)
 assert int(values['map.parts']) >= 2 and int(values['map.features']) == count, values
 assert values['map.parts.failed'] == values['map.parts.moved'] == '0', values
 row.until(lambda: clouds and clouds[-1].width == count, f'{count} landmarks, and not {clouds and clouds[-1].width}')
@@ -104,17 +137,31 @@ check_map(shown(), count, 0.1)
 # Saved with the open part, and the run goes on.
 answer = call(Trigger, 'save_map')
 assert answer.success and f'{count} landmarks saved' in answer.message, answer
-saved = yaml.safe_load(file.read_text())
-check_map({of['id']: (of['x_m'], of['y_m']) for of in saved['landmarks']}, count, 0.1)
+check_map(in_file(), count, 0.1)
 metres(2.0)
 row.check_pose('after it was saved', tolerance=0.05)
+
+# Read again where it was saved, it is the same.
+assert call(Trigger, 'save_map').success
+answer = call(Trigger, 'load_map')
+assert answer.success and 'pose and map go on' in answer.message, answer
+metres(2.0)
+row.check_pose('after it was read', tolerance=0.05)
+posts = in_view_until(row.x)
+assert call(Trigger, 'save_map').success
+check_map(in_file(), posts, 0.1)
+stopped = row.x
 
 # A map in parts is made, and not driven in.
 value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value='localization')
 [result] = call(SetParameters, 'set_parameters', parameters=[Parameter(name='map.mode', value=value)]).results
 assert not result.successful and 'map.local_features' in result.reason, result
-answer = call(Trigger, 'load_map')
-assert not answer.success and 'map.local_features' in answer.message, answer
+
+# A pose from outside: the map moves along, and stays where it was put.
+place(10.0, -3.0)
+check_map(shown_of(posts), posts, 0.3, by=(10.0, -3.0))
+x, y = (getattr(row.poses[-1].pose.pose.position, axis) for axis in 'xy')
+assert math.dist((x, y), (row.x + 10.0, -3.0)) < 0.3, (x, y)
 
 # Begun anew.
 assert call(Trigger, 'reset').success
@@ -135,13 +182,29 @@ assert late and max(late) < 4.1, max(late)
 assert int(row.next_status()[2]['map.parts']) == 0
 end(node)
 
-# The next run with the same file does not touch it by itself, and a robot without parts drives in it.
-before = file.read_bytes()
+# The next run with the same file goes on in it where it was saved, and saves what it has seen of new.
 node = start(*PARTS, 'map.autosave_s:=0.5')
-row.start(3_000 * 1_000_000_000, x=0.0)
-metres(4.0)
+row.start(3_000 * 1_000_000_000, x=stopped)
+metres(1.0)
+row.check_pose('after a restart', tolerance=0.05)
+metres(15.0)
+row.check_pose('on from there', tolerance=0.05)
+_, _, values = row.next_status()
+assert int(values['map.features']) == in_view_until(row.x) and values['map.parts.moved'] == '0', values
 end(node)
-assert file.read_bytes() == before and 'begins empty' in log.read_text(), log.read_text()
+check_map(in_file(), in_view_until(row.x), 0.1)
+
+# A file whose parts are damaged is still a map; nothing of it is lost for that.
+before, [state] = file.read_bytes(), FOLDER.glob('row.yaml.*.state')
+state.write_bytes(state.read_bytes().replace(b'"bases"', b'"poses"'))
+node = start(*PARTS, 'initial.x_m:=20.0')
+row.start(3_500 * 1_000_000_000, x=20.0)
+metres(10.0)
+row.check_pose('in the landmarks that are left', tolerance=0.05)
+end(node)
+assert file.read_bytes() == before and 'is ignored' in log.read_text(), log.read_text()
+
+# A robot without parts drives in it.
 node = start(f'map.file:={file}', 'map.mode:=localization')
 row.start(4_000 * 1_000_000_000, x=0.0)
 metres(10.0)

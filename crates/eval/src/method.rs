@@ -3,8 +3,9 @@
 use super::batch;
 use super::run::{Run, Session};
 use super::study::Study;
+use lienav_io::map_file::MapFile;
 use lienav_io::recording::Input;
-use lienav_slam::{Config, ConfigError, Filter, LandmarkMap, LandmarkMapError, SavedState, Sensor};
+use lienav_slam::{Config, ConfigError, Filter, LandmarkMap, LandmarkMapError, Sensor};
 
 /// Something that makes a run of a recording.
 pub enum Method {
@@ -76,8 +77,8 @@ impl Method {
         }
     }
 
-    /// The same, and the filter as it is at the end; a batch estimate and a map in parts have none.
-    pub fn finish_saving(self) -> (Run, Option<SavedState>) {
+    /// The same, and its map with the filter as it is at the end; `None` of a batch estimate.
+    pub fn finish_saving(self) -> (Run, Option<MapFile>) {
         match self {
             Self::Filter(session) => session.finish_saving(),
             Self::Batch(session) => (session.finish(), None),

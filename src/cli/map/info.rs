@@ -2,6 +2,7 @@
 
 use super::super::failure::{Failure, print};
 use lienav_io::map_file::{MapFile, VERSION};
+use lienav_parts::SavedParts;
 use lienav_slam::MapLandmark;
 use nalgebra::SymmetricEigen;
 use serde::Serialize;
@@ -45,6 +46,8 @@ struct Info {
     /// Standard deviations along the direction in which a landmark is least certain, m: least, median, greatest.
     sigma_m: Option<[f64; 3]>,
     has_joint_covariance: bool,
+    /// How many parts it was made in.
+    parts: Option<usize>,
     /// The filter that a run can go on with.
     filter: Option<String>,
     /// The instant that it holds for, s.
@@ -74,6 +77,7 @@ impl Info {
             y_m: range(|landmark| landmark.position.y),
             sigma_m,
             has_joint_covariance: file.map.joint.is_some(),
+            parts: file.parts.as_ref().map(SavedParts::parts),
             filter: file.filter.as_ref().map(|saved| saved.config().filter.clone()),
             filter_stamp_s: file.filter.as_ref().and_then(|saved| saved.stamp()).map(|stamp| stamp.secs()),
         }
@@ -96,10 +100,12 @@ impl Info {
         if !classes.is_empty() {
             text.push_str(&format!("classes         {}\n", classes.join(", ")));
         }
-        text.push_str(&format!(
-            "joint           {}\n",
-            if self.has_joint_covariance { "known" } else { "independent" }
-        ));
+        let joint = match (self.has_joint_covariance, self.parts) {
+            (true, _) => "known".to_owned(),
+            (false, Some(parts)) => format!("known in parts: {parts}"),
+            (false, None) => "independent".to_owned(),
+        };
+        text.push_str(&format!("joint           {joint}\n"));
         if let Some(filter) = &self.filter {
             let stamp = self.filter_stamp_s.map_or(String::new(), |stamp| format!(", at {stamp:.3} s"));
             text.push_str(&format!("filter          {filter}{stamp}: a run can go on from here\n"));

@@ -47,7 +47,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     for path in &args.maps {
         let next = super::read(path)?;
         let Some(so_far) = all.take() else {
-            all = Some(MapFile { filter: None, ..next });
+            all = Some(MapFile { filter: None, parts: None, ..next });
             continue;
         };
         if let (Some(one), Some(other)) = (&so_far.frame, &next.frame)

@@ -55,8 +55,7 @@ impl Saved {
             Self::Map(map) => MapFile { map, ..MapFile::default() },
             Self::Parts(snapshot, saved) => {
                 let whole = snapshot.solve().map_err(|error| error.to_string())?;
-                let map = LandmarkMap { landmarks: whole.landmarks, joint: None };
-                MapFile { map, filter: Some(*saved), parts: Some(whole.parts), ..MapFile::default() }
+                MapFile::from((whole, *saved))
             }
         })
     }

@@ -3,9 +3,10 @@
 use super::{CloudMatches, Estimate, MatchedReading, Run, StartBelief, Update};
 use crate::motions::Motions;
 use crate::timeline::Timeline;
+use lienav_io::map_file::MapFile;
 use lienav_io::recording::Input;
 use lienav_parts::{Parts, Status, Worker};
-use lienav_slam::{Config, ConfigError, DropReason, FeatureKind, Filter, SavedState, Sensor, Slam, Step, Subject};
+use lienav_slam::{Config, ConfigError, DropReason, FeatureKind, Filter, Sensor, Slam, Step, Subject};
 use std::time::Instant;
 
 /// A filter at work: it is fed input by input, and what comes out is kept.
@@ -135,11 +136,16 @@ impl Session {
         }
     }
 
-    /// The same, and the filter as it is at the end, for a run that goes on from there; a map in parts is not saved.
-    pub fn finish_saving(mut self) -> (Run, Option<SavedState>) {
+    /// The same, and its map with the filter as it is at the end, for a run that goes on from there. `None` of a map in
+    /// parts that cannot be joined.
+    pub fn finish_saving(mut self) -> (Run, Option<MapFile>) {
         self.end();
-        let saved = self.parts.is_none().then(|| self.slam.save());
-        (self.finish(), saved)
+        let saved = self.slam.save();
+        let file = match &self.parts {
+            None => Some(MapFile::from(saved)),
+            Some(parts) => parts.snapshot(&self.slam).solve().ok().map(|whole| MapFile::from((whole, saved))),
+        };
+        (self.finish(), file)
     }
 
     /// A full map has no room for what is seen elsewhere: there the filter goes on by odometry alone.

@@ -60,7 +60,7 @@ pub use state::{StateFile, state_from_text};
 
 use crate::bag::bounds;
 use crate::files::write_atomically;
-use lienav_parts::SavedParts;
+use lienav_parts::{SavedParts, WholeMap};
 use lienav_slam::{LandmarkMap, SavedState};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -120,6 +120,14 @@ impl From<SavedState> for MapFile {
     /// The map of a run, and all that it needs to go on.
     fn from(saved: SavedState) -> Self {
         Self { map: saved.map(), filter: Some(saved), ..Self::default() }
+    }
+}
+
+impl From<(WholeMap, SavedState)> for MapFile {
+    /// The same of a map in parts, with the filter that has the open one.
+    fn from((whole, saved): (WholeMap, SavedState)) -> Self {
+        let map = LandmarkMap { landmarks: whole.landmarks, joint: None };
+        Self { map, filter: Some(saved), parts: Some(whole.parts), ..Self::default() }
     }
 }
 

@@ -204,6 +204,11 @@ impl SavedParts {
         })
     }
 
+    /// How many parts there are, with those that were made one.
+    pub fn parts(&self) -> usize {
+        self.parts.len()
+    }
+
     /// How many landmarks there are.
     pub fn len(&self) -> usize {
         self.landmarks.iter().filter(|landmark| landmark.is_current).count()
