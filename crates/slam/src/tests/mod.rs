@@ -3,10 +3,12 @@
 mod any_dimension;
 mod association;
 mod bound;
+mod calibrated;
 mod calibration;
 mod clocks;
 mod dead_reckoning;
 mod delayed;
+mod frozen;
 mod gate;
 mod global_localization;
 mod hall;
