@@ -5,7 +5,7 @@ import math
 import rclpy
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from nav_msgs.msg import Path
-from peer import STEP_NS, Peer, nanos, stamp_into, yaw_of
+from peer import STEP_NS, WORLD, Peer, nanos, stamp_into, yaw_of
 from rcl_interfaces.msg import Parameter, ParameterEvent, ParameterType, ParameterValue
 from rcl_interfaces.srv import (
     DescribeParameters,
@@ -196,6 +196,13 @@ assert call(Trigger, 'reset').success
 peer.start(peer.now_ns)
 peer.drive(10)
 peer.check_pose('after a reset')
+
+# A landmark that somebody carries away begins anew where it is, and the robot stays where it was.
+WORLD[1] = WORLD[1][0], WORLD[1][1] + 3.0
+peer.drive(150)
+peer.check_pose('after a landmark was moved', tolerance=0.05)
+_, _, values = peer.next_status()
+assert values['map.begun_anew'] == '1' and values['map.features'] == str(len(WORLD)), values
 
 # A pose from outside: the map moves along, so that it stays where it was put.
 given = PoseWithCovarianceStamped()

@@ -173,8 +173,9 @@ pub fn give_up(state: &mut State) {
 /// Takes note of readings that the gate has left out. A landmark that they leave for so long, while others are where they
 /// were, is a wrong one or was moved, and is dropped: the next reading begins it anew. Ranges alone seldom fit before all
 /// is known; of readings that say where a landmark is, fewer are enough, if others have fitted since: a robot that is
-/// elsewhere than it believes finds none.
-pub fn note_misfits(state: &mut State, model: &Model, gated: &[Associated], stamp: Stamp) {
+/// elsewhere than it believes finds none. Returns how many are dropped.
+pub fn note_misfits(state: &mut State, model: &Model, gated: &[Associated], stamp: Stamp) -> u64 {
+    let mut dropped = 0;
     for Associated { subject, reading, .. } in gated {
         let Subject::Feature(id) = *subject else { continue };
         // What readings say of a known map is decided elsewhere.
@@ -199,8 +200,10 @@ pub fn note_misfits(state: &mut State, model: &Model, gated: &[Associated], stam
         };
         if is_wrong {
             state.swap_remove(i);
+            dropped += 1;
         }
     }
+    dropped
 }
 
 /// The viewpoint of this instant: one that is there, or a new one.

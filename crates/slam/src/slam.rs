@@ -99,6 +99,8 @@ pub struct Slam {
     twist: Vector3<f64>,
     /// The same as far as it is not noise.
     steady: SteadyTwist,
+    /// Landmarks that were not where the map had them.
+    begun_anew: u64,
     time_jumps: u64,
     enabled: bool,
     /// While nobody knows where in the known map the robot is.
@@ -162,6 +164,7 @@ impl Slam {
             newest_twist: Vector3::zeros(),
             twist: Vector3::zeros(),
             steady: SteadyTwist::default(),
+            begun_anew: 0,
             time_jumps: 0,
             enabled: true,
             search: None,
@@ -442,6 +445,12 @@ impl Slam {
     /// `gate.starvation_limit_s`.
     pub fn gate_openings(&self) -> u64 {
         self.estimator.relocations()
+    }
+
+    /// How many landmarks were not where the map had them, while others were, and began anew: moved things, wrong
+    /// associations. In a known map, [`Slam::lost_landmarks`]. One that goes with the robot counts again and again.
+    pub fn landmarks_begun_anew(&self) -> u64 {
+        self.begun_anew
     }
 
     /// How often time was set back.

@@ -98,6 +98,8 @@ pub struct Outcome {
     pub moved: Se2,
     /// Whether the robot was found elsewhere than odometry has it.
     pub is_displaced: bool,
+    /// Landmarks that are not where the map has them, and begin anew.
+    pub begun_anew: u64,
 }
 
 /// Buffers of a step, which keep their allocations. No value in them passes from one step to the next but the record of
@@ -209,13 +211,14 @@ pub fn correct(
         learned.learn(state, matched, (&motion.covariance, &rows.noise), workspace, stamp);
     }
     readings.clone_from(gated);
+    let mut begun_anew = 0;
     match &updated {
         Ok(_) => {
             note_matches(state, matched, stamp, readings);
             if let Some(record) = &mut rows.record {
                 record.note_matches(state, matched);
             }
-            note_misfits(state, model, gated, stamp);
+            begun_anew = note_misfits(state, model, gated, stamp);
         }
         Err(Singular) => matched.iter().for_each(|_| refused.add(DropReason::Singular)),
     }
@@ -239,7 +242,8 @@ pub fn correct(
     let Updated { nis, noise } = updated.unwrap_or_default();
     let moved = before.inverse() * Se2::exp(&rows.of_pose(&noise)) * predicted;
     let is_displaced = is_lost || matches!(place, Place::Elsewhere(_));
-    Outcome { nis, dof: numbers(used), accepted: used.len(), added, refused, is_searched, moved, is_displaced }
+    let (dof, accepted) = (numbers(used), used.len());
+    Outcome { nis, dof, accepted, added, refused, is_searched, moved, is_displaced, begun_anew }
 }
 
 /// A robot turned by more than this is moved before the update, rad: beyond, the rotations of the prior and those of the

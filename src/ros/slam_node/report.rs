@@ -95,6 +95,8 @@ pub struct Report {
     pub late_clouds: u64,
     /// How often clouds were taken in again, with the noise that they had taught.
     pub second_looks: u64,
+    /// Landmarks that were not where the map had them, and began anew.
+    pub begun_anew: u64,
     /// Hypotheses of where the robot is in a frozen map.
     pub hypotheses: usize,
     /// What is calibrated while running, as known now.
@@ -319,6 +321,9 @@ pub fn status(name: &str, before: &Report, now: &Report, others: impl FnOnce(&mu
         values.say("map.parts.age_clouds", parts.age_clouds);
         values.say("map.parts.failed", parts.failed);
         values.say("map.parts.moved", parts.moved);
+    }
+    if now.begun_anew > 0 {
+        values.say("map.begun_anew", now.begun_anew);
     }
     values.say("map.saves", now.map_saves);
     let AssociationTally { clouds, confirmed, dropped, merged, loops, searched } = now.association;

@@ -135,6 +135,7 @@ impl Tally {
             gate_openings: slam.gate_openings(),
             late_clouds: slam.late_clouds(),
             second_looks: slam.second_looks(),
+            begun_anew: slam.landmarks_begun_anew(),
             hypotheses: slam.hypotheses(),
             calibration: slam.calibration().collect(),
             map_features: parts.map_or_else(|| slam.landmarks().count(), |parts| parts.count(slam)),

@@ -147,11 +147,11 @@ impl Slam {
         self.go_back(point);
         for mut cloud in clouds {
             self.keep_for_rollback(&cloud);
-            let counted = self.counts;
+            let counted = (self.counts, self.begun_anew);
             let outcome = self.process(&mut cloud);
             if cloud.place() != place {
                 // What is left out of it was counted when it was processed first.
-                self.counts = counted;
+                (self.counts, self.begun_anew) = counted;
             } else if let Err(reason) = outcome {
                 self.counts.add(reason);
             }

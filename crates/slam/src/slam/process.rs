@@ -50,6 +50,7 @@ impl Slam {
         };
         outcome.refused.add_many(DropReason::TooManyPoints, excess as u64);
         self.counts.add_all(&outcome.refused);
+        self.begun_anew += outcome.begun_anew;
         if self.search.is_some() {
             return Ok(None);
         }

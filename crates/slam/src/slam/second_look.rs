@@ -117,9 +117,9 @@ impl Slam {
         for cloud in &clouds {
             let mut copy = self.inbox.copy(cloud);
             // What is left out of it was counted when it was processed first.
-            let counted = self.counts;
+            let counted = (self.counts, self.begun_anew);
             last = Some(self.process(&mut copy));
-            self.counts = counted;
+            (self.counts, self.begun_anew) = counted;
             self.inbox.recycle(copy);
         }
         self.second_look.clouds = clouds;

@@ -78,6 +78,7 @@ fn one_feature_that_was_moved_starves_nobody() {
     assert_eq!(slam.gate_openings(), 0);
     // The other seven pass but for one in a thousand. The one goes with the robot, and is begun anew again and again.
     assert!((50..=108).contains(&slam.counts().get(DropReason::Gated)));
+    assert!((4..=12).contains(&slam.landmarks_begun_anew()), "{}", slam.landmarks_begun_anew());
 }
 
 #[test]
@@ -93,12 +94,13 @@ fn a_feature_that_was_moved_once_is_begun_anew_and_a_lifted_robot_loses_none() {
     assert!((landmark.position - place - Vector2::new(2.0, 1.0)).norm() < 0.15, "{landmark:?}");
     assert!((10..=14).contains(&slam.counts().get(DropReason::Gated)), "{}", slam.counts().get(DropReason::Gated));
     assert!((steps.last().unwrap().estimate.pose.p - instants[119].truth.p).norm() < 0.15);
+    assert_eq!(slam.landmarks_begun_anew(), 1);
     // Nothing fits where the robot is not: all landmarks stay.
     let mut c = config("default");
     c.gate.starvation_limit_s = 0.0;
     let mut slam = Slam::new(c).unwrap();
     lifted(3, 0.5).iter().for_each(|instant| drop(feed(&mut slam, instant)));
-    assert!(slam.landmarks().all(|landmark| landmark.observations > 40));
+    assert!(slam.landmarks().all(|landmark| landmark.observations > 40) && slam.landmarks_begun_anew() == 0);
 }
 
 /// Of readings that lie far out, Cauchy's weight leaves little.

@@ -20,7 +20,14 @@ pub fn filter_of(config: Config) -> Result<(Slam, Option<Parts>), ConfigError> {
 impl Worker {
     /// The next cloud, processed: its pose is in the map.
     pub(super) fn polled(&mut self) -> Option<Step> {
+        let begun_anew = self.slam.landmarks_begun_anew();
         let step = self.slam.poll()?;
+        let count = self.slam.landmarks_begun_anew() - begun_anew;
+        if count > 0 {
+            self.log.warn_of("begun_anew", || {
+                format!("{count} landmarks are not where the map has them any more, and begin anew where they are seen")
+            });
+        }
         let Some(parts) = &mut self.parts else { return Some(step) };
         let before = parts.status().clone();
         let step = parts.join(&mut self.slam, step);
