@@ -484,13 +484,19 @@ impl Slam {
     /// A non-finite pose or one farther than 10⁷ m from the origin, or a covariance of (x, y, θ) that is not symmetric
     /// positive semidefinite or beyond (10⁵ m)², π²: larger numbers would drown those of the map in rounding. Counted.
     pub fn set_pose(&mut self, pose: Se2, covariance: &Matrix3<f64>) -> Result<(), DropReason> {
-        let outcome = check_pose(&pose, covariance);
-        if outcome.is_ok() {
-            self.search = None;
-            self.stay();
-            self.estimator.set_pose(pose, covariance);
-        }
-        self.count(outcome)
+        self.check_pose(&pose, covariance)?;
+        self.search = None;
+        self.stay();
+        self.estimator.set_pose(pose, covariance);
+        Ok(())
+    }
+
+    /// Whether [`Slam::set_pose`] takes this pose.
+    ///
+    /// # Errors
+    /// Those of [`Slam::set_pose`]. Counted.
+    pub fn check_pose(&mut self, pose: &Se2, covariance: &Matrix3<f64>) -> Result<(), DropReason> {
+        self.count(check_pose(pose, covariance))
     }
 
     /// Switches the filter off (input is counted as `disabled`) or on again. It continues from its last pose.

@@ -20,14 +20,15 @@ impl Parts {
     /// Those of [`Slam::set_pose`], counted; and [`DropReason::NotInParts`] where the open part cannot be closed. The map
     /// stays where it is then.
     pub fn set_pose(&mut self, slam: &mut Slam, pose: Se2, covariance: &Matrix3<f64>) -> Result<(), DropReason> {
-        let is_closed = slam.local().is_some_and(|local| self.close(&local));
-        let way = Part::way(pose, covariance);
-        let Some(way) = way.filter(|_| is_closed) else { return Err(DropReason::NotInParts) };
+        slam.check_pose(&pose, covariance)?;
+        let way = Part::way(pose, covariance).ok_or(DropReason::NotInParts)?;
+        if !slam.local().is_some_and(|local| self.close(&local)) {
+            return Err(DropReason::NotInParts);
+        }
         self.forget_recognised();
-        let outcome = slam.set_pose(pose, covariance);
+        slam.set_pose(pose, covariance)?;
         slam.begin_part();
         self.opened_at = self.clouds;
-        outcome?;
         let moved = pose * self.near.base.inverse();
         let problem = &mut self.problem;
         let origin = Se2::identity();

@@ -219,6 +219,36 @@ fn a_pose_from_outside_moves_the_map_with_it() {
     assert!(mean_nees(&steps) < 6.0, "{}", mean_nees(&steps));
 }
 
+/// The robot goes on as if nobody had said it.
+#[test]
+fn a_pose_from_outside_that_is_none_changes_nothing() {
+    let mut robot = Robot::new(World::new(5, 0.05), 8);
+    let mut other = Robot::new(World::new(5, 0.05), 8);
+    robot.drive(40.0);
+    other.drive(40.0);
+    let here = Se2::identity();
+    let absurd = [
+        (Se2::new(f64::NAN, 0.0, 0.0), Matrix3::identity()),
+        (Se2::new(1e9, 0.0, 0.0), Matrix3::identity()),
+        (here, Matrix3::from_diagonal(&Vector3::new(1.0, -1.0, 1.0))),
+        (here, Matrix3::identity() * f64::INFINITY),
+        (here, Matrix3::identity() * 1e12),
+    ];
+    let dropped = robot.slam.counts().total();
+    for (pose, covariance) in &absurd {
+        assert!(robot.parts.set_pose(&mut robot.slam, *pose, covariance).is_err(), "{pose:?} {covariance}");
+    }
+    assert_eq!(robot.slam.counts().total(), dropped + absurd.len() as u64);
+    assert_eq!(robot.drive(60.0), other.drive(60.0));
+    // What is hardly known at all, and what is known exactly.
+    for std in [9e4_f64, 0.0] {
+        let covariance = Matrix3::from_diagonal(&Vector3::new(std * std, std * std, std.min(3.0).powi(2)));
+        robot.parts.set_pose(&mut robot.slam, robot.world.truth, &covariance).unwrap();
+        let last = *robot.drive(robot.world.time + 10.0).last().unwrap();
+        assert!((last.0.estimate.pose.p - last.1.p).norm() < 0.5, "{last:?}");
+    }
+}
+
 /// A map that was made without parts is the first one of the next run.
 #[test]
 fn one_map_becomes_the_first_part() {
