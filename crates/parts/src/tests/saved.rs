@@ -5,7 +5,8 @@ use crate::{Parts, ResumePartsError, SavedParts, WholeMap, Worker};
 use lienav_lie::Se2;
 use lienav_slam::{LandmarkMap, MapLandmark, SavedState, Slam, Step};
 use nalgebra::{DMatrix, Matrix2, Matrix3, Vector2, Vector3};
-use proptest::prelude::*;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 
 /// A robot with its filter.
 struct Robot {
@@ -307,23 +308,18 @@ fn what_does_not_belong_together_is_refused_and_changes_nothing() {
     assert_eq!(refused, ResumePartsError::TooManyLandmarks { landmarks: map.len(), most: 3 });
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
-
-    /// Whatever is written into the file: it is refused, or the robot drives on.
-    #[test]
-    fn damaged_parts_make_no_panic(place in 0.0..1.0_f64, digit in 0..10_u8, more in 0..4_u8) {
-        static SAVED: std::sync::OnceLock<String> = std::sync::OnceLock::new();
-        let text = SAVED.get_or_init(|| {
-            let mut robot = Robot::new(World::new(9, 0.05), 6);
-            robot.drive(20.0);
-            serde_json::to_string(&robot.saved().0.parts).unwrap()
-        });
+/// Whatever is written into the file: it is refused, or the robot drives on.
+#[test]
+fn damaged_parts_make_no_panic() {
+    let mut robot = Robot::new(World::new(9, 0.05), 6);
+    robot.drive(20.0);
+    let text = serde_json::to_string(&robot.saved().0.parts).unwrap();
+    let digits: Vec<usize> = (0..text.len()).filter(|i| text.as_bytes()[*i].is_ascii_digit()).collect();
+    let mut random = ChaCha8Rng::seed_from_u64(1);
+    for _ in 0..300 {
         let mut bytes = text.clone().into_bytes();
-        let digits: Vec<usize> = (0..bytes.len()).filter(|i| bytes[*i].is_ascii_digit()).collect();
-        for k in 0..=more {
-            let at = digits[((place + 0.37 * f64::from(k)).fract() * digits.len() as f64) as usize % digits.len()];
-            bytes[at] = b'0' + (digit + k) % 10;
+        for _ in 0..random.random_range(1..5) {
+            bytes[digits[random.random_range(0..digits.len())]] = b'0' + random.random_range(0..10_u8);
         }
         if let Ok(saved) = serde_json::from_slice::<SavedParts>(&bytes) {
             let mut robot = Robot::new(World::new(9, 0.05), 6);
