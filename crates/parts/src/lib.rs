@@ -36,8 +36,8 @@
 //! [`Parts`] stands beside the filter: after each step of [`Slam::poll`](lienav_slam::Slam::poll), [`Parts::join`] gives
 //! the same step with the pose in the map, and begins the next part where the last one is full. The least squares are
 //! done beside the filter ([`Worker`]); what comes out depends on the input alone, bit for bit.
-//! [`Parts::snapshot`] and [`Parts::resume`] go on with the parts in another process, [`Parts::take_map`] with a survey,
-//! [`Parts::adopt`] with the map of a filter that had one, and [`Parts::set_pose`] moves all of it.
+//! [`Parts::snapshot`] and [`Parts::resume`] go on with the parts in another process, [`Parts::take_map`] with a
+//! survey, [`Parts::adopt`] with the map of a filter that had one, and [`Parts::set_pose`] moves all of it.
 //!
 //! ```math
 //! \begin{array}{lll}

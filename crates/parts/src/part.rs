@@ -6,7 +6,7 @@ use lienav_lie::{Se2, skew};
 use lienav_slam::LocalMap;
 use nalgebra::{DMatrix, DVector, Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
 
-/// The least standard deviation of the pose at the end of a part, m and rad: odometry without noise has no information
+/// The least standard deviation of a pose that is not exact, m and rad: odometry without noise has no information
 /// matrix.
 pub const LEAST_STD: f64 = 1e-6;
 

@@ -1,6 +1,6 @@
 //! The least squares over all parts: where their bases and their landmarks are in the map.
 
-use super::part::{At, Part};
+use super::part::{At, LEAST_STD, Part};
 use super::sparse::{Element, Factor, NotPositive, Order};
 use lienav_lie::Se2;
 use lienav_map::SpatialHash;
@@ -18,8 +18,6 @@ pub const NEARLY: f64 = 1e-2;
 pub const FULLY: f64 = 1e-10;
 /// And by no more than this share of it: less is rounding.
 const ROUNDING: f64 = 1e-11;
-/// The least standard deviation of the start, m and rad, where it is not exact.
-const LEAST_STD: f64 = 1e-6;
 
 /// What is known of the first base.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -2,6 +2,7 @@
 
 mod check;
 mod dead_reckoning;
+mod given_pose;
 mod intake;
 mod map;
 mod motions;
@@ -30,12 +31,11 @@ use super::{
     AssociationTally, CalibrationEstimate, CompositionError, Config, ConfigError, Counts, DropReason, FeatureKind,
     Filter, GlobalLocalization, Imu, Landmark, Observation, Odometry, PoseEstimate, SPECS, TooManySensors,
 };
-use check::check_pose;
 use lienav_base::clock::{CONFIRMATIONS, ClockGuard};
 use lienav_base::settings::check_change;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
-use nalgebra::{Matrix3, Vector3};
+use nalgebra::Vector3;
 use out_of_sequence::Rollback;
 pub use part::LocalMap;
 pub use saved::{ResumeError, SavedState};
@@ -476,27 +476,6 @@ impl Slam {
         self.search = None;
         self.search_at_start();
         (self.twist, self.newest_twist, self.steady) = (Vector3::zeros(), Vector3::zeros(), SteadyTwist::default());
-    }
-
-    /// Puts the robot at a pose given from outside; the map moves with it, rigidly. A known map stays where it is.
-    ///
-    /// # Errors
-    /// A non-finite pose or one farther than 10⁷ m from the origin, or a covariance of (x, y, θ) that is not symmetric
-    /// positive semidefinite or beyond (10⁵ m)², π²: larger numbers would drown those of the map in rounding. Counted.
-    pub fn set_pose(&mut self, pose: Se2, covariance: &Matrix3<f64>) -> Result<(), DropReason> {
-        self.check_pose(&pose, covariance)?;
-        self.search = None;
-        self.stay();
-        self.estimator.set_pose(pose, covariance);
-        Ok(())
-    }
-
-    /// Whether [`Slam::set_pose`] takes this pose.
-    ///
-    /// # Errors
-    /// Those of [`Slam::set_pose`]. Counted.
-    pub fn check_pose(&mut self, pose: &Se2, covariance: &Matrix3<f64>) -> Result<(), DropReason> {
-        self.count(check_pose(pose, covariance))
     }
 
     /// Switches the filter off (input is counted as `disabled`) or on again. It continues from its last pose.

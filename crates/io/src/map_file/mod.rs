@@ -31,10 +31,10 @@
 //! A landmark without `id` gets a number from 2147483648 on, which no sensor reports.
 //!
 //! Beside the map `hall.yaml` may lie its state, `hall.yaml.XXXXXXXX.state`: the joint covariance of the landmarks or
-//! the parts of the map (`map.local_features`), and the filter as it was. The map names its state with length and checksum, and the state has a checksum of the
-//! landmarks that it belongs to. A pair therefore never mixes: the state is written first, under a name of its own, and
-//! one rename of the map makes both valid. A state that is missing, damaged or of other landmarks (somebody has edited
-//! the map) is ignored with a warning, and the map is still good.
+//! the parts of the map (`map.local_features`), and the filter as it was. The map names its state with length and
+//! checksum, and the state has a checksum of the landmarks that it belongs to. A pair therefore never mixes: the state
+//! is written first, under a name of its own, and one rename of the map makes both valid. A state that is missing,
+//! damaged or of other landmarks (somebody has edited the map) is ignored with a warning, and the map is still good.
 //!
 //! ```
 //! use lienav_io::map_file::{MapFile, parse};

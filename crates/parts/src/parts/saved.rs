@@ -149,13 +149,15 @@ impl Parts {
 }
 
 impl Parts {
-    /// Goes on with a map that somebody has made, as of [`SavedParts::of_map`]: the robot stays where it is, and what it
-    /// has mapped is forgotten. Solves all parts, as [`Parts::resume`] does.
+    /// Goes on with a map that somebody has made, as of [`SavedParts::of_map`]: the robot stays where it is, and what
+    /// it has mapped is forgotten. Solves all parts, as [`Parts::resume`] does.
     ///
     /// # Errors
     /// [`ResumePartsError`]; nothing is changed then.
     pub fn take_map(&mut self, slam: &mut Slam, map: &LandmarkMap) -> Result<(), ResumePartsError> {
-        let Some(local) = slam.local() else { return Err(ResumePartsError::Damaged("this filter has none")) };
+        let Some(local) = slam.local() else {
+            return Err(ResumePartsError::Damaged("the filter says nothing of where the robot is"));
+        };
         let here = self.near.join(&local, &self.index, &mut self.room);
         let saved = SavedParts::of_map(map, (here.pose, &here.covariance), self.local_features)?;
         self.resume(slam, saved)
@@ -175,6 +177,7 @@ impl SavedParts {
         local_features: usize,
     ) -> Result<Self, ResumePartsError> {
         let damaged = || ResumePartsError::Damaged("a covariance is none");
+        // An exit has to be estimated, and these parts have it at the origin: their errors are to it.
         let tight = Matrix3::from_diagonal_element(1.0 / (LEAST_STD * LEAST_STD));
         let size = if map.joint.is_some() { JOINT } else { local_features.max(1) };
         let mut parts = Vec::new();

@@ -220,6 +220,24 @@ fn a_pose_from_outside_moves_the_map_with_it() {
     assert!(mean_nees(&steps) < 6.0, "{}", mean_nees(&steps));
 }
 
+/// Somebody who gives poses all the time makes the problem no larger.
+#[test]
+fn a_flood_of_poses_leaves_one_way() {
+    let mut robot = Robot::new(World::new(4, 0.05), 8);
+    robot.drive(30.0);
+    let covariance = Matrix3::identity() * 1e-4;
+    let parts = |robot: &Robot| robot.saved().0.parts.parts();
+    robot.parts.set_pose(&mut robot.slam, robot.world.truth, &covariance).unwrap();
+    let before = parts(&robot);
+    for _ in 0..200 {
+        robot.parts.set_pose(&mut robot.slam, robot.world.truth, &covariance).unwrap();
+    }
+    assert_eq!(parts(&robot), before);
+    let steps = robot.drive(100.0);
+    assert!(mean_nees(&steps) < 6.0 && steps.last().unwrap().0.features == POSTS, "{}", mean_nees(&steps));
+    assert_eq!(robot.parts.status().failed, 0);
+}
+
 /// The robot goes on as if nobody had said it.
 #[test]
 fn a_pose_from_outside_that_is_none_changes_nothing() {

@@ -11,7 +11,8 @@ use lienav_lie::rotation;
 use nalgebra::{DMatrix, DVector, Matrix3};
 
 /// A winding drive among twelve features on two rings, range and bearing, seen by robot and sensor with the
-/// calibration errors `c` (in the order of [`crate::CalibrationParameter::ALL`]): what odometry states, and what is read.
+/// calibration errors `c` (in the order of [`crate::CalibrationParameter::ALL`]): what odometry states, and what is
+/// read.
 fn drive(c: &[f64; 12], steps: usize, seed: u64) -> Vec<Instant> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut noise = |std: f64| {
@@ -75,8 +76,8 @@ fn block(slam: &Slam) -> DMatrix<f64> {
     slam.state().covariance.to_matrix().view((3, 3), (n, n)).into_owned()
 }
 
-/// Errors drawn from the priors are found, to within what the filter claims. The mounting yaw and the direction of driving
-/// are off: they cannot be told from a bias of the bearing.
+/// Errors drawn from the priors are found, to within what the filter claims. The mounting yaw and the direction of
+/// driving are off: they cannot be told from a bias of the bearing.
 #[test]
 fn errors_of_calibration_are_found_and_their_covariance_is_honest() {
     for filter in ["default", "invariant"] {
