@@ -152,6 +152,26 @@ impl Part {
         (by_base, by_exit, at.landmarks.iter().map(of_landmark).collect(), by_landmark)
     }
 
+    /// The gradient of [`Part::element`] alone.
+    pub fn gradient(&self, at: &At<'_>, base_is_known: bool) -> DVector<f64> {
+        let (by_base, by_exit, exits, by_landmark) = self.jacobians(at);
+        let weighted = self.information.times(&self.residual(at));
+        let of_pose = weighted.fixed_rows::<3>(0);
+        let skipped = if base_is_known { 3 } else { 0 };
+        let mut gradient = DVector::zeros(6 - skipped + 2 * self.ids.len());
+        if !base_is_known {
+            gradient.fixed_rows_mut::<3>(0).copy_from(&(by_base.transpose() * of_pose));
+        }
+        let mut of_exit = by_exit.transpose() * of_pose;
+        for (i, by_exit) in exits.iter().enumerate() {
+            let e = weighted.fixed_rows::<2>(3 + 2 * i);
+            of_exit += by_exit.transpose() * e;
+            gradient.fixed_rows_mut::<2>(6 - skipped + 2 * i).copy_from(&(by_landmark.transpose() * e));
+        }
+        gradient.fixed_rows_mut::<3>(3 - skipped).copy_from(&of_exit);
+        gradient
+    }
+
     /// The normal equations of this part: of its base, its end and its landmarks, in this order; those of the base are
     /// left out where it is known. `unknowns` are the names of all of them.
     pub fn element(&self, at: &At<'_>, unknowns: Vec<usize>, base_is_known: bool) -> Element {
@@ -159,7 +179,6 @@ impl Part {
         let n = self.ids.len();
         let rows = 3 + 2 * n;
         let given = self.information.whole();
-        let weighted = &given * self.residual(at);
         // ΛJ, whose columns of landmarks are those of Λ, turned.
         let mut half = DMatrix::zeros(rows, 6 + 2 * n);
         let of_pose = given.columns(0, 3);
@@ -171,26 +190,18 @@ impl Part {
             half.fixed_columns_mut::<2>(6 + 2 * i).gemm(1.0, &own, &by_landmark, 0.0);
         }
         let mut information = DMatrix::zeros(6 + 2 * n, 6 + 2 * n);
-        let mut gradient = DVector::zeros(6 + 2 * n);
         let pose = half.fixed_rows::<3>(0);
         information.fixed_rows_mut::<3>(0).gemm_tr(1.0, &by_base, &pose, 0.0);
         information.fixed_rows_mut::<3>(3).gemm_tr(1.0, &by_exit, &pose, 0.0);
-        let of_pose = weighted.fixed_rows::<3>(0);
-        gradient.fixed_rows_mut::<3>(0).copy_from(&(by_base.transpose() * of_pose));
-        let mut of_exit = by_exit.transpose() * of_pose;
         for (i, by_exit) in exits.iter().enumerate() {
             let own = half.fixed_rows::<2>(3 + 2 * i);
             information.fixed_rows_mut::<3>(3).gemm_tr(1.0, by_exit, &own, 1.0);
             information.fixed_rows_mut::<2>(6 + 2 * i).gemm_tr(1.0, &by_landmark, &own, 0.0);
-            let e = weighted.fixed_rows::<2>(3 + 2 * i);
-            of_exit += by_exit.transpose() * e;
-            gradient.fixed_rows_mut::<2>(6 + 2 * i).copy_from(&(by_landmark.transpose() * e));
         }
-        gradient.fixed_rows_mut::<3>(3).copy_from(&of_exit);
         if base_is_known {
             information = information.view((3, 3), (3 + 2 * n, 3 + 2 * n)).into_owned();
-            gradient = gradient.rows(3, 3 + 2 * n).into_owned();
         }
+        let gradient = self.gradient(at, base_is_known);
         Element { unknowns, information, gradient }
     }
 }

@@ -18,6 +18,8 @@ pub const NEARLY: f64 = 1e-2;
 pub const FULLY: f64 = 1e-10;
 /// And by no more than this share of it: less is rounding.
 const ROUNDING: f64 = 1e-11;
+/// Normal equations by which each step leaves no more than this share of it are what they would be after it.
+const SAME: f64 = 0.01;
 
 /// What is known of the first base.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -145,6 +147,14 @@ impl Solution {
     }
 }
 
+/// The longest shift and the largest turn of some poses.
+fn largest(steps: &[DVector<f64>]) -> [f64; 2] {
+    let of_poses = steps.iter().filter(|step| step.len() == 3);
+    of_poses.fold([0.0, 0.0], |[shift, turn], step| {
+        [f64::max(shift, step.fixed_rows::<2>(0).norm()), f64::max(turn, step[2].abs())]
+    })
+}
+
 impl Problem {
     /// Gauss–Newton from the guess. Where a loop has closed, the first steps may raise the cost before they lower it:
     /// steps are halved that do not lower it only if whole steps lead nowhere.
@@ -176,12 +186,13 @@ impl Problem {
                     3 => *base * Se2::exp(&(steps[k].fixed_rows::<3>(0) * scale)),
                     _ => *base,
                 };
-                let next: Vec<Se2> = bases.iter().enumerate().map(moved).collect();
+                let mut next: Vec<Se2> = bases.iter().enumerate().map(moved).collect();
                 let shifted = |(k, p): (usize, &Vector2<f64>)| match steps[count + k].len() {
                     2 => p + steps[count + k].fixed_rows::<2>(0) * scale,
                     _ => *p,
                 };
-                let shifted: Vec<Vector2<f64>> = landmarks.iter().enumerate().map(shifted).collect();
+                let mut shifted: Vec<Vector2<f64>> = landmarks.iter().enumerate().map(shifted).collect();
+                self.anchor(&mut next, &mut shifted);
                 let found = self.cost(&next, &shifted);
                 let is_lower = found <= cost * (1.0 + ROUNDING) + 0.5 * self.tolerance;
                 if is_lower || (halvings == 0 && found.is_finite()) {
@@ -193,7 +204,14 @@ impl Problem {
                 }
                 scale *= 0.5;
             }
-            if decrease <= self.tolerance.max(ROUNDING * cost) {
+            let is_enough = |decrease: f64| decrease <= self.tolerance.max(ROUNDING * cost);
+            // What is left to do, by the normal equations as they were: where that is little, they need not be made again.
+            let leaves_little = || {
+                let gradients = (0..lists.len()).map(|k| self.gradient(k, &bases, &landmarks));
+                let (left, remains) = factor.step_for(gradients.zip(&lists));
+                is_enough(remains) && (0..2).all(|k| largest(&left[..count])[k] <= SAME * largest(&steps[..count])[k])
+            };
+            if is_enough(decrease) || (self.tolerance >= NEARLY && leaves_little()) {
                 let hash = SpatialHash::new(&landmarks);
                 let (parts, closed) = (self.parts.clone(), self.closed);
                 let covariances = None;
@@ -213,6 +231,28 @@ impl Problem {
         Err(SolveError::NotConverged)
     }
 
+    /// Moves all, rigidly, to where the start says: nothing else says where the map lies. A step of Gauss and Newton finds
+    /// that but to first order in how it turns the map, which is much where the start is hardly known.
+    fn anchor(&self, bases: &mut [Se2], landmarks: &mut [Vector2<f64>]) {
+        let (pose, place) = match &self.start {
+            Start::Normal(pose, _) => (0, *pose),
+            // A way from the start to where all the rest begins.
+            Start::Known(pose) => match &self.parts[..] {
+                [way, rest @ ..] if way.landmarks.is_empty() && way.base == Some(0) => {
+                    if way.exit == 0 || rest.iter().any(|part| part.base == Some(0) || part.exit == 0) {
+                        return;
+                    }
+                    (way.exit, *pose * way.part.exit)
+                }
+                _ => return,
+            },
+        };
+        let moved = place * bases[pose].inverse();
+        let first = usize::from(pose > 0);
+        bases[first..].iter_mut().for_each(|base| *base = moved * *base);
+        landmarks.iter_mut().for_each(|landmark| *landmark = moved.transform(landmark));
+    }
+
     /// The unknowns of each part, and of the start.
     fn lists(&self) -> Vec<Vec<usize>> {
         let is_known = matches!(self.start, Start::Known(_));
@@ -227,21 +267,38 @@ impl Problem {
 
     /// The normal equations of a part, and behind them those of the start.
     fn element(&self, k: usize, bases: &[Se2], landmarks: &[Vector2<f64>], unknowns: &[usize]) -> Element {
-        let (is_known, unknowns) = (matches!(self.start, Start::Known(_)), unknowns.to_vec());
+        let unknowns = unknowns.to_vec();
         if let Some(placed) = self.parts.get(k) {
             let places: Vec<Vector2<f64>> = placed.landmarks.iter().map(|landmark| landmarks[*landmark]).collect();
-            let is_known = placed.base.is_none_or(|base| base == 0 && is_known);
-            return placed.part.element(&placed.at(bases, &places), unknowns, is_known);
+            return placed.part.element(&placed.at(bases, &places), unknowns, self.is_known(placed));
         }
-        let (information, gradient) = match &self.start {
-            Start::Known(_) => (Matrix3::zeros(), Vector3::zeros()),
-            Start::Normal(pose, information) => (*information, information * (pose.inverse() * bases[0]).log()),
+        let information = match &self.start {
+            Start::Known(_) => Matrix3::zeros(),
+            Start::Normal(_, information) => *information,
         };
         Element {
             unknowns,
             information: DMatrix::from_column_slice(3, 3, information.as_slice()),
-            gradient: DVector::from_column_slice(gradient.as_slice()),
+            gradient: self.gradient(k, bases, landmarks),
         }
+    }
+
+    /// The gradient of [`Problem::element`] alone.
+    fn gradient(&self, k: usize, bases: &[Se2], landmarks: &[Vector2<f64>]) -> DVector<f64> {
+        if let Some(placed) = self.parts.get(k) {
+            let places: Vec<Vector2<f64>> = placed.landmarks.iter().map(|landmark| landmarks[*landmark]).collect();
+            return placed.part.gradient(&placed.at(bases, &places), self.is_known(placed));
+        }
+        let gradient = match &self.start {
+            Start::Known(_) => Vector3::zeros(),
+            Start::Normal(pose, information) => information * (pose.inverse() * bases[0]).log(),
+        };
+        DVector::from_column_slice(gradient.as_slice())
+    }
+
+    /// Whether it is known where a part begins.
+    fn is_known(&self, placed: &Placed) -> bool {
+        placed.base.is_none_or(|base| base == 0 && matches!(self.start, Start::Known(_)))
     }
 
     fn cost(&self, bases: &[Se2], landmarks: &[Vector2<f64>]) -> f64 {

@@ -40,6 +40,25 @@ impl Symmetric {
         whole
     }
 
+    /// A v.
+    pub fn times(&self, v: &DVector<f64>) -> DVector<f64> {
+        let mut sum = DVector::zeros(self.rows);
+        let mut start = 0;
+        for j in 0..self.rows {
+            let end = start + self.rows - j;
+            let column = &self.lower[start..end];
+            sum[j] += column[0] * v[j];
+            let mut across = 0.0;
+            for (i, value) in column.iter().enumerate().skip(1) {
+                sum[j + i] += value * v[j];
+                across += value * v[j + i];
+            }
+            sum[j] += across;
+            start = end;
+        }
+        sum
+    }
+
     /// vᵀ A v.
     pub fn square(&self, v: &DVector<f64>) -> f64 {
         let mut sum = 0.0;
@@ -67,6 +86,7 @@ mod tests {
         let v = DVector::from_fn(5, |i, _| 0.3 - i as f64);
         let again = Symmetric::of_lower(5, kept.lower().to_vec()).unwrap();
         assert!(again.whole() == matrix && Symmetric::of_lower(4, kept.lower().to_vec()).is_none());
+        assert!((kept.times(&v) - &matrix * &v).norm() < 1e-12);
         assert!((kept.square(&v) - v.dot(&(&matrix * &v))).abs() < 1e-12);
     }
 }

@@ -5,7 +5,8 @@
 //! step makes. All arithmetic is that of dense matrices, so that it runs at the speed of matrix products.
 
 use super::order::Order;
-use nalgebra::{DMatrix, DVector};
+use nalgebra::{DMatrix, DVector, Dyn, MatrixView};
+use std::ops::{AddAssign, Range};
 
 /// A Gaussian over some unknowns: information and gradient, to which the columns belong in the order of `unknowns`.
 #[derive(Clone, Debug)]
@@ -67,29 +68,34 @@ impl Factor {
                     },
                 };
                 // Elements that a step has made list blocks instead of unknowns.
-                let places = element.unknowns.iter().flat_map(|unknown| {
-                    let (start, count) = if *input < given {
+                let places = element.unknowns.iter().map(|unknown| {
+                    if *input < given {
                         let (block, row) = order.places[*unknown].unwrap_or_default();
                         (starts[block] + row, order.heights[*unknown])
                     } else {
                         (starts[*unknown], order.rows[*unknown])
-                    };
-                    start..start + count
+                    }
                 });
-                let places: Vec<usize> = places.collect();
-                add(&mut front, &element.information, &places);
-                places.iter().zip(element.gradient.iter()).for_each(|(row, value)| gradient[*row] += value);
+                let runs = runs(places);
+                add(&mut front, &element.information, &runs);
+                for run in &runs {
+                    let values = element.gradient.as_slice()[run.from..].iter();
+                    gradient.as_mut_slice()[run.to..][..run.rows]
+                        .iter_mut()
+                        .zip(values)
+                        .for_each(|(sum, value)| *sum += value);
+                }
             }
             eliminate(&mut front, own)?;
             let below = rows - own;
-            let columns = front.columns(0, own).into_owned();
+            let columns = block(&front, 0, 0..own);
             let mut half = gradient.rows(0, own).into_owned();
             if !columns.rows(0, own).solve_lower_triangular_mut(&mut half) {
                 return Err(NotPositive);
             }
             let mut rest = gradient.rows(own, below).into_owned();
             rest.gemv(-1.0, &columns.rows(own, below), &half, 1.0);
-            let information = front.view((own, own), (below, below)).into_owned();
+            let information = block(&front, own, own..rows);
             open.push(Some(Element { unknowns: step.boundary.clone(), information, gradient: rest }));
             factor.columns.push(columns);
             factor.half.push(half);
@@ -106,11 +112,50 @@ impl Factor {
     /// −H⁻¹ of the gradient: the step of Gauss and Newton, for each unknown, and the half of what it lowers the cost by,
     /// to first order.
     pub fn step(&self) -> (Vec<DVector<f64>>, f64) {
+        self.step_of(&self.half)
+    }
+
+    /// The same where the given elements have other gradients, each with the unknowns that it has.
+    pub fn step_for<'a>(
+        &self,
+        given: impl Iterator<Item = (DVector<f64>, &'a Vec<usize>)>,
+    ) -> (Vec<DVector<f64>>, f64) {
+        let order = &self.order;
+        let mut sums: Vec<DVector<f64>> = order.rows.iter().map(|rows| DVector::zeros(*rows)).collect();
+        for (gradient, unknowns) in given {
+            let mut from = 0;
+            for unknown in unknowns {
+                let rows = order.heights[*unknown];
+                if let Some((block, row)) = order.places[*unknown] {
+                    sums[block].rows_mut(row, rows).add_assign(&gradient.rows(from, rows));
+                }
+                from += rows;
+            }
+        }
+        let mut halves = Vec::with_capacity(order.steps.len());
+        for (s, step) in order.steps.iter().enumerate() {
+            let own = order.rows[step.block];
+            let mut half = std::mem::take(&mut sums[step.block]);
+            // The diagonal is positive.
+            self.columns[s].rows(0, own).solve_lower_triangular_mut(&mut half);
+            let mut row = own;
+            for block in &step.boundary {
+                let rows = order.rows[*block];
+                sums[*block].gemv(-1.0, &self.columns[s].rows(row, rows), &half, 1.0);
+                row += rows;
+            }
+            halves.push(half);
+        }
+        self.step_of(&halves)
+    }
+
+    /// −L⁻ᵀ of the half-solved right-hand side.
+    fn step_of(&self, halves: &[DVector<f64>]) -> (Vec<DVector<f64>>, f64) {
         let order = &self.order;
         let mut of_blocks: Vec<DVector<f64>> = order.rows.iter().map(|rows| DVector::zeros(*rows)).collect();
         for (s, step) in order.steps.iter().enumerate().rev() {
             let own = order.rows[step.block];
-            let mut x = -&self.half[s];
+            let mut x = -&halves[s];
             let mut row = own;
             for block in &step.boundary {
                 let rows = order.rows[*block];
@@ -125,37 +170,73 @@ impl Factor {
             let Some((block, row)) = *place else { continue };
             steps[unknown] = of_blocks[block].rows(row, order.heights[unknown]).into_owned();
         }
-        (steps, self.half.iter().map(|half| half.norm_squared()).sum())
+        (steps, halves.iter().map(|half| half.norm_squared()).sum())
     }
 
     /// The joint covariance of some unknowns, in their order: H⁻¹ = L⁻ᵀL⁻¹, of which L⁻¹ is asked for the columns of the
     /// unknowns alone. They touch what is eliminated after them and depends on them, and nothing else. An unknown that
     /// there is not has the covariance zero.
+    ///
+    /// All is transposed: a row of L⁻¹ has its columns one behind the other. Columns are in the order of the steps, in
+    /// which those that a step depends on follow each other, so that a row is known by where it begins and ends.
     pub fn covariance(&self, unknowns: &[(usize, usize)]) -> DMatrix<f64> {
         let order = &self.order;
         let columns: usize = unknowns.iter().map(|(_, rows)| rows).sum();
-        let mut open: Vec<Option<DMatrix<f64>>> = vec![None; order.blocks.len()];
-        let mut column = 0;
+        let mut first = 0;
+        // The step, the row in its block, and the column asked for; of each column.
+        let mut asked: Vec<(usize, usize, usize)> = Vec::with_capacity(columns);
         for (unknown, rows) in unknowns {
-            if let Some((block, row)) = order.places.get(*unknown).copied().flatten() {
-                let right = open[block].get_or_insert_with(|| DMatrix::zeros(order.rows[block], columns));
-                (0..*rows).for_each(|k| right[(row + k, column + k)] = 1.0);
-            }
-            column += rows;
+            let place = order.places.get(*unknown).copied().flatten();
+            let of_row =
+                |(block, row): (usize, usize)| (0..*rows).map(move |k| (self.step_of[block], row + k, first + k));
+            asked.extend(place.into_iter().flat_map(of_row));
+            first += rows;
         }
-        let mut covariance = DMatrix::zeros(columns, columns);
-        for (s, step) in order.steps.iter().enumerate() {
-            let Some(mut half) = open[step.block].take() else { continue };
+        asked.sort_unstable();
+        let mut open: Vec<Option<Rows>> = (0..order.blocks.len()).map(|_| None).collect();
+        let mut sum = Squares::new(asked.len());
+        let mut end = 0;
+        let steps = asked.first().map_or(0..0, |(first, _, _)| *first..order.steps.len());
+        for s in steps {
+            let step = &order.steps[s];
             let own = order.rows[step.block];
-            self.columns[s].rows(0, own).solve_lower_triangular_mut(&mut half);
-            let mut row = own;
+            while let Some((_, row, _)) = asked.get(end).filter(|(of, _, _)| *of == s) {
+                let rows = open[step.block].get_or_insert_with(|| Rows::new(asked.len(), own, end));
+                rows.values[(end, *row)] = 1.0;
+                end += 1;
+            }
+            let Some(mut half) = open[step.block].take() else { continue };
+            let range = half.begin..end;
+            let factor = &self.columns[s];
+            for j in 0..own {
+                for i in 0..j {
+                    let (left, mut right) = half.values.columns_range_pair_mut(i, j);
+                    subtract(&mut right.as_mut_slice()[range.clone()], factor[(j, i)], &left.as_slice()[range.clone()]);
+                }
+                let scale = 1.0 / factor[(j, j)];
+                half.values.column_mut(j).as_mut_slice()[range.clone()].iter_mut().for_each(|value| *value *= scale);
+            }
+            let explained = half.values.rows(range.start, range.len()) * turned(factor, own);
+            let mut row = 0;
             for block in &step.boundary {
                 let rows = order.rows[*block];
-                let right = open[*block].get_or_insert_with(|| DMatrix::zeros(rows, columns));
-                right.gemm(-1.0, &self.columns[s].rows(row, rows), &half, 1.0);
+                let below = open[*block].get_or_insert_with(|| Rows::new(asked.len(), rows, range.start));
+                below.begin = below.begin.min(range.start);
+                for k in 0..rows {
+                    let sum = &mut below.values.as_mut_slice()[k * asked.len()..][range.clone()];
+                    subtract(sum, 1.0, &explained.as_slice()[(row + k) * range.len()..][..range.len()]);
+                }
                 row += rows;
             }
-            covariance.gemm(1.0, &half.transpose(), &half, 1.0);
+            sum.add(&half.values, range);
+        }
+        let squares = sum.finish();
+        let mut covariance = DMatrix::zeros(columns, columns);
+        for (j, (_, _, column)) in asked.iter().enumerate() {
+            for (i, (_, _, row)) in asked.iter().enumerate().skip(j) {
+                covariance[(*row, *column)] = squares[(i, j)];
+                covariance[(*column, *row)] = squares[(i, j)];
+            }
         }
         covariance
     }
@@ -225,14 +306,136 @@ impl Factor {
     }
 }
 
-/// Adds the lower triangle of `element` to that of `front`.
-fn add(front: &mut DMatrix<f64>, element: &DMatrix<f64>, places: &[usize]) {
-    for (j, column) in places.iter().enumerate() {
-        let values = element.column(j);
-        for (i, row) in places.iter().enumerate().skip(j) {
-            front[(*row.max(column), *row.min(column))] += values[i];
+/// Rows of L⁻¹, transposed: zero before `begin`.
+struct Rows {
+    values: DMatrix<f64>,
+    begin: usize,
+}
+
+impl Rows {
+    fn new(columns: usize, rows: usize, begin: usize) -> Self {
+        Self { values: DMatrix::zeros(columns, rows), begin }
+    }
+}
+
+/// The sum of squares of rows, many at once.
+struct Squares {
+    sum: DMatrix<f64>,
+    /// Rows that wait, as columns, and how many there are.
+    waiting: DMatrix<f64>,
+    count: usize,
+    /// Where the first of them begins and the last ends.
+    range: Range<usize>,
+}
+
+impl Squares {
+    fn new(columns: usize) -> Self {
+        let (sum, waiting) = (DMatrix::zeros(columns, columns), DMatrix::zeros(columns, PANEL));
+        Self { sum, waiting, count: 0, range: columns..0 }
+    }
+
+    /// Adds the squares of rows that are zero outside of `range`.
+    fn add(&mut self, rows: &DMatrix<f64>, range: Range<usize>) {
+        for row in rows.column_iter() {
+            if self.count == PANEL {
+                self.square();
+            }
+            self.waiting.as_mut_slice()[self.count * rows.nrows()..][range.clone()]
+                .copy_from_slice(&row.as_slice()[range.clone()]);
+            self.count += 1;
+            self.range = self.range.start.min(range.start)..self.range.end.max(range.end);
         }
     }
+
+    fn square(&mut self) {
+        let (start, n) = (self.range.start, self.range.len());
+        let rows = self.waiting.view((start, 0), (n, self.count));
+        let turned = rows.transpose();
+        // The lower triangle, some columns at a time.
+        for at in (0..n).step_by(PANEL) {
+            let width = PANEL.min(n - at);
+            let left = rows.rows(at, n - at);
+            self.sum.view_mut((start + at, start + at), (n - at, width)).gemm(
+                1.0,
+                &left,
+                &turned.columns(at, width),
+                1.0,
+            );
+        }
+        self.waiting.fill(0.0);
+        (self.count, self.range) = (0, self.waiting.nrows()..0);
+    }
+
+    /// The lower triangle of the sum.
+    fn finish(mut self) -> DMatrix<f64> {
+        if self.count > 0 {
+            self.square();
+        }
+        self.sum
+    }
+}
+
+/// The rows of a matrix from `from` on, transposed, where they are.
+fn turned(matrix: &DMatrix<f64>, from: usize) -> MatrixView<'_, f64, Dyn, Dyn, Dyn, Dyn> {
+    let (rows, columns) = matrix.shape();
+    let values = &matrix.as_slice()[from.min(matrix.len())..];
+    MatrixView::from_slice_with_strides_generic(values, Dyn(columns), Dyn(rows - from), Dyn(rows), Dyn(1))
+}
+
+/// Subtracts `factor` times `values`.
+fn subtract(from: &mut [f64], factor: f64, values: &[f64]) {
+    from.iter_mut().zip(values).for_each(|(from, value)| *from -= factor * value);
+}
+
+/// Rows of an element that follow each other in the front, too.
+struct Run {
+    /// The first one in the element.
+    from: usize,
+    /// The first one in the front.
+    to: usize,
+    rows: usize,
+}
+
+/// Of the first row and the number of rows that each unknown of an element has in the front.
+fn runs(places: impl Iterator<Item = (usize, usize)>) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    let mut from = 0;
+    for (to, rows) in places {
+        match runs.last_mut().filter(|run| run.to + run.rows == to) {
+            Some(run) => run.rows += rows,
+            None => runs.push(Run { from, to, rows }),
+        }
+        from += rows;
+    }
+    runs
+}
+
+/// Adds the lower triangle of `element` to that of `front`.
+fn add(front: &mut DMatrix<f64>, element: &DMatrix<f64>, runs: &[Run]) {
+    let (n, rows) = (front.nrows(), element.nrows());
+    let (front, element) = (front.as_mut_slice(), element.as_slice());
+    for (k, of_column) in runs.iter().enumerate() {
+        for c in 0..of_column.rows {
+            let (column, to) = (&element[(of_column.from + c) * rows..][..rows], of_column.to + c);
+            let diagonal = Run { from: of_column.from + c, to, rows: of_column.rows - c };
+            for run in std::iter::once(&diagonal).chain(&runs[k + 1..]) {
+                let values = &column[run.from..][..run.rows];
+                if run.to >= to {
+                    front[to * n + run.to..][..run.rows].iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+                } else {
+                    front[run.to * n + to..].iter_mut().step_by(n).zip(values).for_each(|(sum, value)| *sum += value);
+                }
+            }
+        }
+    }
+}
+
+/// The rows from `from` on of some columns, as a matrix of its own.
+fn block(matrix: &DMatrix<f64>, from: usize, columns: Range<usize>) -> DMatrix<f64> {
+    let (rows, width) = (matrix.nrows(), columns.len());
+    let mut values = Vec::with_capacity((rows - from) * width);
+    columns.for_each(|j| values.extend_from_slice(&matrix.as_slice()[j * rows + from..(j + 1) * rows]));
+    DMatrix::from_vec(rows - from, width, values)
 }
 
 /// Factors the first `own` columns of a symmetric matrix, lower triangle, and subtracts what they explain from the rest.
@@ -254,7 +457,7 @@ fn eliminate(front: &mut DMatrix<f64>, own: usize) -> Result<(), NotPositive> {
             front.view_mut((j, j), (n - j, 1)).scale_mut(1.0 / pivot.sqrt());
         }
         let from = start + width;
-        let panel = front.view((from, start), (n - from, width)).into_owned();
+        let panel = block(front, from, start..from);
         let turned = panel.transpose();
         let mut at = from;
         while at < n {
@@ -326,6 +529,10 @@ mod tests {
         let (steps, decrease) = factor.step();
         let expected: DVector<f64> = -&inverse * &right;
         assert!((decrease + expected.dot(&right)).abs() < 1e-9 * decrease);
+        let gradients = elements.iter().map(|element| &element.gradient * -2.0);
+        let (others, decreased) = factor.step_for(gradients.zip(&lists));
+        assert!(others.iter().zip(&steps).all(|(other, step)| (other + step * 2.0).norm() < 1e-9));
+        assert!((decreased - 4.0 * decrease).abs() < 1e-9 * decreased);
         let marginals = factor.marginals();
         for unknown in (0..rows.len()).filter(|unknown| order.places[*unknown].is_some()) {
             let (start, rows) = (starts[unknown], rows[unknown]);
