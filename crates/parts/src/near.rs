@@ -125,10 +125,7 @@ impl Near {
     pub fn of_solution(solution: &Solution, landmarks: Vec<usize>) -> Self {
         let last = solution.bases.len() - 1;
         let base = solution.bases[last];
-        let unknowns: Vec<(usize, usize)> = std::iter::once((last, 3))
-            .chain(landmarks.iter().map(|landmark| (solution.bases.len() + landmark, 2)))
-            .collect();
-        let mut covariance = solution.factor.covariance(&unknowns);
+        let mut covariance = solution.covariance(last, &landmarks);
         let places: Vec<Vector2<f64>> =
             landmarks.iter().map(|landmark| base.transform_back(&solution.landmarks[*landmark])).collect();
         // δq = Rᵀδp − [I, J q]β, first of the rows and then of the columns.

@@ -1,11 +1,12 @@
 //! The least squares over all parts: where their bases and their landmarks are in the map.
 
 use super::part::{At, LEAST_STD, Part};
-use super::sparse::{Element, Factor, NotPositive, Order};
+use super::sparse::{Changes, Element, Factor, NotPositive};
 use lienav_lie::Se2;
 use lienav_map::SpatialHash;
 use nalgebra::{DMatrix, DVector, Matrix2, Matrix3, Vector2, Vector3};
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Iterations of Gauss and Newton, at most.
@@ -18,8 +19,12 @@ pub const NEARLY: f64 = 1e-2;
 pub const FULLY: f64 = 1e-10;
 /// And by no more than this share of it: less is rounding.
 const ROUNDING: f64 = 1e-11;
-/// Normal equations by which each step leaves no more than this share of it are what they would be after it.
-const SAME: f64 = 0.01;
+/// Where it is known less well how the map is turned, rad, normal equations of parts at different times do not fit each
+/// other: what turns all of one does not turn all of another.
+const HARDLY_KNOWN: f64 = 0.5;
+/// The normal equations of a part are as they were if nothing in it has moved by more than this share of its distance,
+/// or turned by more, rad.
+const SAME: f64 = 0.001;
 
 /// What is known of the first base.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -72,6 +77,13 @@ pub struct Placed {
 }
 
 impl Placed {
+    /// The names of its unknowns.
+    fn unknowns(&self, start_is_known: bool) -> Vec<usize> {
+        let base = self.base.filter(|base| *base > 0 || !start_is_known);
+        let landmarks = self.landmarks.iter().map(|landmark| of_landmark(*landmark));
+        base.into_iter().chain([self.exit]).map(of_base).chain(landmarks).collect()
+    }
+
     /// Where its unknowns are.
     fn at<'a>(&self, bases: &[Se2], landmarks: &'a [Vector2<f64>]) -> At<'a> {
         let exit = bases[self.exit];
@@ -108,8 +120,12 @@ pub struct Solution {
     pub parts: Vec<Placed>,
     /// Parts that were closed before it was begun.
     pub closed: usize,
-    /// Of the normal equations: bases first, then landmarks.
-    pub factor: Factor,
+    /// Of the normal equations.
+    factor: Factor,
+    /// The pose in whose frame the error of each landmark is.
+    homes: Vec<Option<usize>>,
+    /// Of the parts, as they are in the factor.
+    shapes: Vec<Option<Arc<Shape>>>,
     /// [`Solution::landmark_covariances`], where these were asked for.
     pub covariances: Option<Vec<Option<Matrix2<f64>>>>,
     /// Landmarks by their place.
@@ -141,18 +157,82 @@ impl Solution {
     /// The covariance of each landmark, m²; `None` of one that no part has.
     pub fn landmark_covariances(&self) -> Vec<Option<Matrix2<f64>>> {
         let marginals = self.factor.marginals();
-        let of =
-            |marginal: &DMatrix<f64>| (marginal.nrows() == 2).then(|| marginal.fixed_view::<2, 2>(0, 0).into_owned());
-        marginals[self.bases.len()..].iter().map(of).collect()
+        let of = |(k, turn): (usize, &Matrix2<f64>)| {
+            let own = &marginals[of_landmark(k)];
+            (own.nrows() == 2).then(|| turn * own.fixed_view::<2, 2>(0, 0) * turn.transpose())
+        };
+        turns(&self.homes, &self.bases).iter().enumerate().map(of).collect()
+    }
+
+    /// The joint covariance of a pose, in its own frame, and of some landmarks, in the map.
+    pub fn covariance(&self, base: usize, landmarks: &[usize]) -> DMatrix<f64> {
+        let of_landmarks = landmarks.iter().map(|landmark| (of_landmark(*landmark), 2));
+        let unknowns: Vec<(usize, usize)> = std::iter::once((of_base(base), 3)).chain(of_landmarks).collect();
+        let mut covariance = self.factor.covariance(&unknowns);
+        for _ in 0..2 {
+            for (i, landmark) in landmarks.iter().enumerate() {
+                let Some(home) = self.homes[*landmark] else { continue };
+                let turned = self.bases[home].rotation() * covariance.fixed_rows::<2>(3 + 2 * i);
+                covariance.fixed_rows_mut::<2>(3 + 2 * i).copy_from(&turned);
+            }
+            covariance = covariance.transpose();
+        }
+        covariance
+    }
+
+    /// Numbers in the factor.
+    pub fn entries(&self) -> usize {
+        self.factor.entries()
     }
 }
 
-/// The longest shift and the largest turn of some poses.
-fn largest(steps: &[DVector<f64>]) -> [f64; 2] {
-    let of_poses = steps.iter().filter(|step| step.len() == 3);
-    of_poses.fold([0.0, 0.0], |[shift, turn], step| {
-        [f64::max(shift, step.fixed_rows::<2>(0).norm()), f64::max(turn, step[2].abs())]
-    })
+/// A factor to begin with, the shapes of the parts that it is made of, and the unknowns of those that are gone.
+type Begun = (Factor, Vec<Option<Arc<Shape>>>, Vec<usize>);
+
+/// The name of the error of a pose in the normal equations.
+pub fn of_base(base: usize) -> usize {
+    2 * base
+}
+
+/// The name of the error of a landmark.
+pub fn of_landmark(landmark: usize) -> usize {
+    2 * landmark + 1
+}
+
+/// The rotation of the frame of each landmark.
+fn turns(homes: &[Option<usize>], bases: &[Se2]) -> Vec<Matrix2<f64>> {
+    homes.iter().map(|home| home.map_or_else(Matrix2::identity, |home| bases[home].rotation())).collect()
+}
+
+/// All that the normal equations of a part depend on: how its unknowns lie to each other.
+#[derive(Debug)]
+struct Shape {
+    /// From the base to the end.
+    way: Se2,
+    /// Each landmark as seen from the end, and the rotation of its frame.
+    seen: Vec<(Vector2<f64>, Matrix2<f64>)>,
+}
+
+impl Shape {
+    fn new(placed: &Placed, bases: &[Se2], landmarks: &[Vector2<f64>], turns: &[Matrix2<f64>]) -> Self {
+        let exit = bases[placed.exit];
+        let back = exit.rotation().transpose();
+        let seen = |landmark: &usize| (exit.transform_back(&landmarks[*landmark]), back * turns[*landmark]);
+        let way = placed.base.map_or_else(Se2::identity, |base| bases[base].inverse() * exit);
+        Self { way, seen: placed.landmarks.iter().map(seen).collect() }
+    }
+
+    /// Whether the normal equations would be the same.
+    fn is_like(&self, other: &Self) -> bool {
+        let is_turned = |a: &Matrix2<f64>, b: &Matrix2<f64>| (a - b).norm() > SAME;
+        let is_moved = |a: &Vector2<f64>, b: &Vector2<f64>| (a - b).norm() > SAME * (1.0 + a.norm());
+        let differs = |((a, turn), (b, other)): (&(Vector2<f64>, Matrix2<f64>), &(Vector2<f64>, Matrix2<f64>))| {
+            is_moved(a, b) || is_turned(turn, other)
+        };
+        !is_moved(&self.way.p, &other.way.p)
+            && !is_turned(&self.way.rotation(), &other.way.rotation())
+            && !self.seen.iter().zip(&other.seen).any(differs)
+    }
 }
 
 impl Problem {
@@ -163,39 +243,85 @@ impl Problem {
     /// [`SolveError`].
     pub fn solve(&self) -> Result<Solution, SolveError> {
         let before = self.cost(&self.bases, &self.landmarks);
-        match self.descend(0) {
+        match self.descend(None, 0) {
             Ok(solution) if solution.cost <= before * (1.0 + ROUNDING) + self.tolerance => Ok(solution),
-            _ => self.descend(HALVINGS),
+            _ => self.descend(None, HALVINGS),
         }
     }
 
-    /// Gauss–Newton with steps that are halved so often, at most, until they lower the cost.
-    fn descend(&self, halvings: usize) -> Result<Solution, SolveError> {
+    /// The same, from what was known before some of the parts: of its factor, what does not depend on the others stays.
+    ///
+    /// # Errors
+    /// [`SolveError`].
+    pub fn solve_after(&self, before: &Solution) -> Result<Solution, SolveError> {
+        if self.heading_std() > HARDLY_KNOWN {
+            return self.solve();
+        }
+        self.descend(Some(before), 0).or_else(|_| self.solve())
+    }
+
+    /// How well it is known how the map is turned, rad.
+    fn heading_std(&self) -> f64 {
+        let way = self.leading_way().map(|way| way.part.information().whole());
+        let of_way = way.and_then(|information| information.try_inverse()).map_or(0.0, |covariance| covariance[(2, 2)]);
+        (self.start.covariance()[(2, 2)] + of_way).sqrt()
+    }
+
+    /// Gauss–Newton with steps that are halved so often, at most, until they lower the cost. Gradients are always those
+    /// of where everything is; normal equations are those of parts as they were when they were last added, and a part
+    /// is added again when its shape has changed.
+    fn descend(&self, before: Option<&Solution>, halvings: usize) -> Result<Solution, SolveError> {
         let (mut bases, mut landmarks) = (self.bases.clone(), self.landmarks.clone());
-        let count = bases.len();
         let lists: Vec<Vec<usize>> = self.lists();
-        let order = Order::new(&lists, count + landmarks.len(), |unknown| if unknown < count { 3 } else { 2 });
+        let unknowns = 2 * bases.len().max(landmarks.len());
+        let heights: Vec<usize> = (0..unknowns).map(|name| if name.is_multiple_of(2) { 3 } else { 2 }).collect();
+        let homes = self.homes();
+        let (mut factor, mut shapes, mut gone) = self.begun(before, &homes);
+        let last = lists[..self.parts.len()].last().cloned().unwrap_or_default();
+        let goes_on = self.tolerance >= NEARLY;
         let mut cost = self.cost(&bases, &landmarks);
         for iteration in 1..=ITERATIONS {
-            let element = |k: usize| self.element(k, &bases, &landmarks, &lists[k]);
-            let factor = Factor::new(order.clone(), lists.len(), element)?;
-            let (steps, decrease) = factor.step();
+            let turns = turns(&homes, &bases);
+            let now = self.parts.iter().map(|placed| Arc::new(Shape::new(placed, &bases, &landmarks, &turns)));
+            let now: Vec<Arc<Shape>> = now.collect();
+            let is_like =
+                |(old, now): (&Option<Arc<Shape>>, &Arc<Shape>)| old.as_ref().is_some_and(|old| old.is_like(now));
+            let mut is_same: Vec<bool> = shapes.iter().zip(&now).map(is_like).collect();
+            if before.is_none() && (self.tolerance < NEARLY || is_same.contains(&false)) {
+                is_same.fill(false);
+            }
+            for ((shape, now), _) in shapes.iter_mut().zip(now).zip(&is_same).filter(|(_, is_same)| !**is_same) {
+                *shape = Some(now);
+            }
+            is_same.resize(lists.len(), iteration > 1 || before.is_some());
+            if !gone.is_empty() || is_same.contains(&false) {
+                let changes = Changes { elements: &lists, is_same: &is_same, gone: &gone, last: &last, goes_on };
+                let element = |k: usize| self.element(k, &bases, &landmarks, &turns, &lists[k]);
+                // Where all is made anew, what there was gives its memory back first.
+                if !is_same.contains(&true) {
+                    factor = Factor::default();
+                }
+                factor = factor.updated(&changes, heights.clone(), element)?;
+                gone.clear();
+            }
+            let gradients = (0..lists.len()).map(|k| self.gradient(k, &bases, &landmarks, &turns));
+            let (steps, decrease) = factor.step_for(gradients.zip(&lists));
             let mut scale = 1.0;
             for halving in 0..=halvings {
-                let moved = |(k, base): (usize, &Se2)| match steps[k].len() {
-                    3 => *base * Se2::exp(&(steps[k].fixed_rows::<3>(0) * scale)),
+                let moved = |(k, base): (usize, &Se2)| match steps[of_base(k)].len() {
+                    3 => *base * Se2::exp(&(steps[of_base(k)].fixed_rows::<3>(0) * scale)),
                     _ => *base,
                 };
                 let mut next: Vec<Se2> = bases.iter().enumerate().map(moved).collect();
-                let shifted = |(k, p): (usize, &Vector2<f64>)| match steps[count + k].len() {
-                    2 => p + steps[count + k].fixed_rows::<2>(0) * scale,
+                let shifted = |(k, p): (usize, &Vector2<f64>)| match steps[of_landmark(k)].len() {
+                    2 => p + turns[k] * steps[of_landmark(k)].fixed_rows::<2>(0) * scale,
                     _ => *p,
                 };
                 let mut shifted: Vec<Vector2<f64>> = landmarks.iter().enumerate().map(shifted).collect();
                 self.anchor(&mut next, &mut shifted);
                 let found = self.cost(&next, &shifted);
                 let is_lower = found <= cost * (1.0 + ROUNDING) + 0.5 * self.tolerance;
-                if is_lower || (halvings == 0 && found.is_finite()) {
+                if is_lower || (halvings == 0 && before.is_none() && found.is_finite()) {
                     (bases, landmarks, cost) = (next, shifted, found);
                     break;
                 }
@@ -204,17 +330,10 @@ impl Problem {
                 }
                 scale *= 0.5;
             }
-            let is_enough = |decrease: f64| decrease <= self.tolerance.max(ROUNDING * cost);
-            // What is left to do, by the normal equations as they were: where that is little, they need not be made again.
-            let leaves_little = || {
-                let gradients = (0..lists.len()).map(|k| self.gradient(k, &bases, &landmarks));
-                let (left, remains) = factor.step_for(gradients.zip(&lists));
-                is_enough(remains) && (0..2).all(|k| largest(&left[..count])[k] <= SAME * largest(&steps[..count])[k])
-            };
-            if is_enough(decrease) || (self.tolerance >= NEARLY && leaves_little()) {
+            if decrease <= self.tolerance.max(ROUNDING * cost) {
                 let hash = SpatialHash::new(&landmarks);
                 let (parts, closed) = (self.parts.clone(), self.closed);
-                let covariances = None;
+                let (covariances, iterations) = (None, iteration);
                 return Ok(Solution {
                     bases,
                     landmarks,
@@ -222,8 +341,10 @@ impl Problem {
                     parts,
                     closed,
                     factor,
+                    homes,
+                    shapes,
                     hash,
-                    iterations: iteration,
+                    iterations,
                     cost,
                 });
             }
@@ -231,21 +352,51 @@ impl Problem {
         Err(SolveError::NotConverged)
     }
 
+    /// The factor to begin with, the shapes of the parts that it was made of, and the unknowns of those that are gone.
+    fn begun(&self, before: Option<&Solution>, homes: &[Option<usize>]) -> Begun {
+        let Some(before) = before else { return (Factor::default(), vec![None; self.parts.len()], Vec::new()) };
+        let mut known: HashMap<*const Part, usize> =
+            before.parts.iter().enumerate().map(|(k, placed)| (Arc::as_ptr(&placed.part), k)).collect();
+        let mut shapes = vec![None; self.parts.len()];
+        for (placed, shape) in self.parts.iter().zip(&mut shapes) {
+            let Some(k) = known.get(&Arc::as_ptr(&placed.part)).copied() else { continue };
+            let other = &before.parts[k];
+            let are_at_home =
+                placed.landmarks.iter().all(|landmark| before.homes.get(*landmark) == Some(&homes[*landmark]));
+            if are_at_home
+                && placed.base == other.base
+                && placed.exit == other.exit
+                && placed.landmarks == other.landmarks
+            {
+                shape.clone_from(&before.shapes[k]);
+                known.remove(&Arc::as_ptr(&placed.part));
+            }
+        }
+        let mut gone: Vec<usize> = known.into_values().collect();
+        gone.sort_unstable();
+        let is_known = matches!(self.start, Start::Known(_));
+        (before.factor.clone(), shapes, gone.iter().flat_map(|k| before.parts[*k].unknowns(is_known)).collect())
+    }
+
+    /// The pose in whose frame the error of each landmark is: the end of the first part that has it. As with the map, a
+    /// part turns with it, and its normal equations stay what they are.
+    fn homes(&self) -> Vec<Option<usize>> {
+        let mut homes = vec![None; self.landmarks.len()];
+        for placed in &self.parts {
+            for landmark in placed.landmarks.iter() {
+                homes[*landmark].get_or_insert(placed.exit);
+            }
+        }
+        homes
+    }
+
     /// Moves all, rigidly, to where the start says: nothing else says where the map lies. A step of Gauss and Newton finds
     /// that but to first order in how it turns the map, which is much where the start is hardly known.
     fn anchor(&self, bases: &mut [Se2], landmarks: &mut [Vector2<f64>]) {
-        let (pose, place) = match &self.start {
-            Start::Normal(pose, _) => (0, *pose),
-            // A way from the start to where all the rest begins.
-            Start::Known(pose) => match &self.parts[..] {
-                [way, rest @ ..] if way.landmarks.is_empty() && way.base == Some(0) => {
-                    if way.exit == 0 || rest.iter().any(|part| part.base == Some(0) || part.exit == 0) {
-                        return;
-                    }
-                    (way.exit, *pose * way.part.exit)
-                }
-                _ => return,
-            },
+        let (pose, place) = match (&self.start, self.leading_way()) {
+            (Start::Normal(pose, _), _) => (0, *pose),
+            (Start::Known(pose), Some(way)) => (way.exit, *pose * way.part.exit),
+            (Start::Known(_), None) => return,
         };
         let moved = place * bases[pose].inverse();
         let first = usize::from(pose > 0);
@@ -253,24 +404,45 @@ impl Problem {
         landmarks.iter_mut().for_each(|landmark| *landmark = moved.transform(landmark));
     }
 
+    /// The way from the start, if nothing else leads there.
+    fn leading_way(&self) -> Option<&Placed> {
+        let mut at_the_start = self.parts.iter().filter(|placed| placed.base == Some(0) || placed.exit == 0);
+        match (at_the_start.next(), at_the_start.next()) {
+            (Some(way), None) if way.landmarks.is_empty() && way.exit != 0 => Some(way),
+            _ => None,
+        }
+    }
+
     /// The unknowns of each part, and of the start.
     fn lists(&self) -> Vec<Vec<usize>> {
         let is_known = matches!(self.start, Start::Known(_));
-        let of_part = |placed: &Placed| {
-            let base = placed.base.filter(|base| *base > 0 || !is_known);
-            let landmarks = placed.landmarks.iter().map(|landmark| self.bases.len() + landmark);
-            base.into_iter().chain([placed.exit]).chain(landmarks).collect()
-        };
-        let parts = self.parts.iter().map(of_part);
-        parts.chain((!is_known).then(|| vec![0])).collect()
+        let parts = self.parts.iter().map(|placed| placed.unknowns(is_known));
+        parts.chain((!is_known).then(|| vec![of_base(0)])).collect()
     }
 
     /// The normal equations of a part, and behind them those of the start.
-    fn element(&self, k: usize, bases: &[Se2], landmarks: &[Vector2<f64>], unknowns: &[usize]) -> Element {
+    fn element(
+        &self,
+        k: usize,
+        bases: &[Se2],
+        landmarks: &[Vector2<f64>],
+        turns: &[Matrix2<f64>],
+        unknowns: &[usize],
+    ) -> Element {
         let unknowns = unknowns.to_vec();
         if let Some(placed) = self.parts.get(k) {
             let places: Vec<Vector2<f64>> = placed.landmarks.iter().map(|landmark| landmarks[*landmark]).collect();
-            return placed.part.element(&placed.at(bases, &places), unknowns, self.is_known(placed));
+            let mut element = placed.part.element(&placed.at(bases, &places), unknowns, self.is_known(placed));
+            let first = element.gradient.len() - 2 * places.len();
+            for (i, landmark) in placed.landmarks.iter().enumerate() {
+                let turned = element.information.fixed_columns::<2>(first + 2 * i) * turns[*landmark];
+                element.information.fixed_columns_mut::<2>(first + 2 * i).copy_from(&turned);
+            }
+            for (i, landmark) in placed.landmarks.iter().enumerate() {
+                let turned = turns[*landmark].transpose() * element.information.fixed_rows::<2>(first + 2 * i);
+                element.information.fixed_rows_mut::<2>(first + 2 * i).copy_from(&turned);
+            }
+            return element;
         }
         let information = match &self.start {
             Start::Known(_) => Matrix3::zeros(),
@@ -279,15 +451,21 @@ impl Problem {
         Element {
             unknowns,
             information: DMatrix::from_column_slice(3, 3, information.as_slice()),
-            gradient: self.gradient(k, bases, landmarks),
+            gradient: DVector::zeros(3),
         }
     }
 
-    /// The gradient of [`Problem::element`] alone.
-    fn gradient(&self, k: usize, bases: &[Se2], landmarks: &[Vector2<f64>]) -> DVector<f64> {
+    /// The gradient of a part, or behind them that of the start.
+    fn gradient(&self, k: usize, bases: &[Se2], landmarks: &[Vector2<f64>], turns: &[Matrix2<f64>]) -> DVector<f64> {
         if let Some(placed) = self.parts.get(k) {
             let places: Vec<Vector2<f64>> = placed.landmarks.iter().map(|landmark| landmarks[*landmark]).collect();
-            return placed.part.gradient(&placed.at(bases, &places), self.is_known(placed));
+            let mut gradient = placed.part.gradient(&placed.at(bases, &places), self.is_known(placed));
+            let first = gradient.len() - 2 * places.len();
+            for (i, landmark) in placed.landmarks.iter().enumerate() {
+                let turned = turns[*landmark].tr_mul(&gradient.fixed_rows::<2>(first + 2 * i));
+                gradient.fixed_rows_mut::<2>(first + 2 * i).copy_from(&turned);
+            }
+            return gradient;
         }
         let gradient = match &self.start {
             Start::Known(_) => Vector3::zeros(),

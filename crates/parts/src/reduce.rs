@@ -91,6 +91,7 @@ impl Problem {
     }
 
     /// Without poses that nothing asks for: those between that begin and end a part stay, and the first and the last.
+    /// They are left out once they are the most: a pose with another number is another unknown to the factor.
     fn compacted(mut self) -> Self {
         let last = self.bases.len() - 1;
         let mut is_used = vec![false; last + 1];
@@ -98,6 +99,9 @@ impl Problem {
         for placed in &self.parts {
             is_used[placed.exit] = true;
             placed.base.into_iter().for_each(|base| is_used[base] = true);
+        }
+        if 2 * is_used.iter().filter(|is_used| **is_used).count() > is_used.len() {
+            return self;
         }
         let mut number = vec![0; is_used.len()];
         for pose in 0..last {

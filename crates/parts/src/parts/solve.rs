@@ -23,18 +23,23 @@ impl Parts {
         let old = self.old.take();
         // A robot shows its map, and computes the covariances for that where they delay nothing.
         let is_shown = self.worker == Worker::Thread;
+        let before = self.solution.clone();
         let work = move || {
             drop(old);
-            let mut solution = problem.reduced(most).solve()?;
+            let problem = problem.reduced(most);
+            let mut solution = match &before {
+                Some(before) => problem.solve_after(before)?,
+                None => problem.solve()?,
+            };
             solution.covariances = is_shown.then(|| solution.landmark_covariances());
             Ok(solution)
         };
         self.solving = Some((due, Job::new(self.worker, work)));
     }
 
-    pub(super) fn take_solution(&mut self, mut solution: Solution) {
+    pub(super) fn take_solution(&mut self, solution: Solution) {
         let since = self.closed_after(solution.closed).to_vec();
-        self.problem.parts = std::mem::take(&mut solution.parts);
+        self.problem.parts.clone_from(&solution.parts);
         self.problem.bases.clone_from(&solution.bases);
         let known = solution.landmarks.len();
         self.problem.landmarks[..known].copy_from_slice(&solution.landmarks);
@@ -53,7 +58,7 @@ impl Parts {
         self.is_moved = false;
         (self.status.solved_parts, self.status.iterations) = (solution.closed, solution.iterations);
         self.status.kept = self.problem.parts.len();
-        (self.status.cost, self.status.factor_entries) = (solution.cost, solution.factor.entries());
+        (self.status.cost, self.status.factor_entries) = (solution.cost, solution.entries());
         self.status.age_clouds = self.clouds - self.begun_at;
         self.old = self.solution.replace(Arc::new(solution));
         // What is near is asked for again at the next step.
@@ -71,6 +76,7 @@ impl Parts {
             slam.begin_part();
         }
         (self.solving, self.asking, self.solved, self.answer) = (None, None, None, None);
+        self.old = None;
         if let Err(error) = self.solve_fully() {
             (self.status.failed, self.status.failure) = (self.status.failed + 1, Some(error));
         }

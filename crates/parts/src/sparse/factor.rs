@@ -3,10 +3,15 @@
 //! At each step of the [`Order`], the elements that hold a block are added up to a dense matrix, the front: the block
 //! first, then its boundary. Its first columns become columns of the factor, and what remains is the element that the
 //! step makes. All arithmetic is that of dense matrices, so that it runs at the speed of matrix products.
+//!
+//! What a step has made stays as a node. Where some elements change, only the nodes that depend on them are made again,
+//! from elements and from what the nodes below have left ([`Factor::updated`]).
 
+use super::dense::{add, block, eliminate, runs};
 use super::order::Order;
-use nalgebra::{DMatrix, DVector, Dyn, MatrixView};
-use std::ops::{AddAssign, Range};
+use nalgebra::{DMatrix, DVector};
+use std::ops::AddAssign;
+use std::sync::Arc;
 
 /// A Gaussian over some unknowns: information and gradient, to which the columns belong in the order of `unknowns`.
 #[derive(Clone, Debug)]
@@ -19,20 +24,33 @@ pub struct Element {
     pub gradient: DVector<f64>,
 }
 
-/// Columns that are factored at once.
-const PANEL: usize = 48;
+/// What one step of the elimination has made.
+#[derive(Debug)]
+pub(super) struct Node {
+    /// The unknowns that it has eliminated, and the number of their rows.
+    pub own: Vec<usize>,
+    pub rows: usize,
+    /// Those that depend on them.
+    pub boundary: Vec<usize>,
+    /// Columns of the factor: first its own rows, lower triangle, and then those of the boundary.
+    pub columns: DMatrix<f64>,
+    /// L⁻¹ of the gradient.
+    pub half: DVector<f64>,
+    /// What remains for the boundary, where it is kept.
+    pub left: Option<Element>,
+}
 
 /// The factor L of H = LLᵀ, and the half-solved right-hand side.
 #[derive(Clone, Debug, Default)]
 pub struct Factor {
-    order: Order,
-    /// For each step, the columns of its block: first the rows of the block, lower triangle, and then those of the
-    /// boundary.
-    columns: Vec<DMatrix<f64>>,
-    /// L⁻¹ of the gradient, step by step.
-    half: Vec<DVector<f64>>,
-    /// The step of each block.
-    step_of: Vec<usize>,
+    /// Those that a node depends on stand before it, one behind the other.
+    pub(super) nodes: Vec<Arc<Node>>,
+    /// The first node that depends on each node.
+    pub(super) parents: Vec<Option<usize>>,
+    /// The node of each unknown, and its first row there.
+    pub(super) places: Vec<Option<(usize, usize)>>,
+    /// Rows of each unknown.
+    pub(super) heights: Vec<usize>,
 }
 
 /// The normal equations have no factor: some unknown is not determined, or a number is not finite.
@@ -45,430 +63,195 @@ impl Factor {
     /// # Errors
     /// [`NotPositive`].
     pub fn new(order: Order, given: usize, element: impl Fn(usize) -> Element) -> Result<Self, NotPositive> {
-        let mut open: Vec<Option<Element>> = Vec::with_capacity(order.steps.len());
-        let steps = order.steps.len();
-        let mut factor = Self { step_of: vec![0; steps], ..Self::default() };
-        let mut starts = vec![0; order.blocks.len()];
-        for (s, step) in order.steps.iter().enumerate() {
-            factor.step_of[step.block] = s;
-            let own = order.rows[step.block];
-            let mut rows = own;
-            starts[step.block] = 0;
-            for block in &step.boundary {
-                starts[*block] = rows;
-                rows += order.rows[*block];
-            }
-            let (mut front, mut gradient) = (DMatrix::zeros(rows, rows), DVector::zeros(rows));
-            for input in &step.inputs {
-                let element = match input.checked_sub(given) {
-                    None => element(*input),
-                    Some(made) => match open[made].take() {
-                        Some(element) => element,
-                        None => continue,
-                    },
-                };
-                // Elements that a step has made list blocks instead of unknowns.
-                let places = element.unknowns.iter().map(|unknown| {
-                    if *input < given {
-                        let (block, row) = order.places[*unknown].unwrap_or_default();
-                        (starts[block] + row, order.heights[*unknown])
-                    } else {
-                        (starts[*unknown], order.rows[*unknown])
-                    }
-                });
-                let runs = runs(places);
-                add(&mut front, &element.information, &runs);
-                for run in &runs {
-                    let values = element.gradient.as_slice()[run.from..].iter();
-                    gradient.as_mut_slice()[run.to..][..run.rows]
-                        .iter_mut()
-                        .zip(values)
-                        .for_each(|(sum, value)| *sum += value);
-                }
-            }
-            eliminate(&mut front, own)?;
-            let below = rows - own;
-            let columns = block(&front, 0, 0..own);
-            let mut half = gradient.rows(0, own).into_owned();
-            if !columns.rows(0, own).solve_lower_triangular_mut(&mut half) {
-                return Err(NotPositive);
-            }
-            let mut rest = gradient.rows(own, below).into_owned();
-            rest.gemv(-1.0, &columns.rows(own, below), &half, 1.0);
-            let information = block(&front, own, own..rows);
-            open.push(Some(Element { unknowns: step.boundary.clone(), information, gradient: rest }));
-            factor.columns.push(columns);
-            factor.half.push(half);
+        let nodes = nodes(&order, (given, element), &[], false)?;
+        Ok(Self::linked(nodes, order.heights))
+    }
+
+    /// The node of an unknown, and its first row there.
+    pub(super) fn place(&self, unknown: usize) -> Option<(usize, usize)> {
+        self.places.get(unknown).copied().flatten()
+    }
+
+    /// Of nodes, each behind those it depends on.
+    pub(super) fn linked(nodes: Vec<Arc<Node>>, heights: Vec<usize>) -> Self {
+        let mut node_of = vec![0; heights.len()];
+        nodes.iter().enumerate().for_each(|(at, node)| node.own.iter().for_each(|unknown| node_of[*unknown] = at));
+        let parent = |node: &Arc<Node>| node.boundary.iter().map(|unknown| node_of[*unknown]).min();
+        let parents: Vec<Option<usize>> = nodes.iter().map(parent).collect();
+        let mut children = vec![Vec::new(); nodes.len()];
+        let mut path = Vec::new();
+        for (at, parent) in parents.iter().enumerate() {
+            parent.map_or(&mut path, |parent| &mut children[parent]).push(at);
         }
-        factor.order = order;
-        Ok(factor)
+        // Parents before children, the last child first; turned round, children are in their order.
+        let mut order = Vec::with_capacity(nodes.len());
+        while let Some(at) = path.pop() {
+            order.push(at);
+            path.extend(&children[at]);
+        }
+        order.reverse();
+        let mut number = vec![0; nodes.len()];
+        order.iter().enumerate().for_each(|(new, old)| number[*old] = new);
+        let mut places = vec![None; heights.len()];
+        for (new, old) in order.iter().enumerate() {
+            let mut row = 0;
+            for unknown in &nodes[*old].own {
+                places[*unknown] = Some((new, row));
+                row += heights[*unknown];
+            }
+        }
+        let parents = order.iter().map(|old| parents[*old].map(|parent| number[parent])).collect();
+        Self { nodes: order.iter().map(|old| nodes[*old].clone()).collect(), parents, places, heights }
     }
 
     /// Numbers that are stored.
     pub fn entries(&self) -> usize {
-        self.columns.iter().map(DMatrix::len).sum()
+        self.nodes.iter().map(|node| node.columns.len()).sum()
     }
 
-    /// −H⁻¹ of the gradient: the step of Gauss and Newton, for each unknown, and the half of what it lowers the cost by,
-    /// to first order.
+    /// −H⁻¹ of the gradient that the elements had: the step of Gauss and Newton, for each unknown, and twice what it
+    /// lowers the cost by, to first order.
     pub fn step(&self) -> (Vec<DVector<f64>>, f64) {
-        self.step_of(&self.half)
+        let halves: Vec<&[f64]> = self.nodes.iter().map(|node| node.half.as_slice()).collect();
+        self.step_of(halves.concat())
     }
 
-    /// The same where the given elements have other gradients, each with the unknowns that it has.
+    /// The same where the elements have other gradients, each with the unknowns that it has.
     pub fn step_for<'a>(
         &self,
         given: impl Iterator<Item = (DVector<f64>, &'a Vec<usize>)>,
     ) -> (Vec<DVector<f64>>, f64) {
-        let order = &self.order;
-        let mut sums: Vec<DVector<f64>> = order.rows.iter().map(|rows| DVector::zeros(*rows)).collect();
+        let starts = self.starts();
+        let mut sums = vec![0.0; self.nodes.iter().map(|node| node.rows).sum()];
         for (gradient, unknowns) in given {
-            let mut from = 0;
+            let mut values = gradient.iter();
             for unknown in unknowns {
-                let rows = order.heights[*unknown];
-                if let Some((block, row)) = order.places[*unknown] {
-                    sums[block].rows_mut(row, rows).add_assign(&gradient.rows(from, rows));
+                let values = values.by_ref().take(self.heights[*unknown]);
+                match self.place(*unknown) {
+                    Some((node, row)) => sums[starts[node] + row..].iter_mut().zip(values).for_each(|(s, v)| *s += v),
+                    None => values.for_each(drop),
                 }
-                from += rows;
             }
         }
-        let mut halves = Vec::with_capacity(order.steps.len());
-        for (s, step) in order.steps.iter().enumerate() {
-            let own = order.rows[step.block];
-            let mut half = std::mem::take(&mut sums[step.block]);
+        let mut below = DVector::zeros(0);
+        for (at, node) in self.nodes.iter().enumerate() {
+            let (own, rows) = (node.rows, node.columns.nrows());
+            let mut half = DVector::from_column_slice(&sums[starts[at]..][..own]);
             // The diagonal is positive.
-            self.columns[s].rows(0, own).solve_lower_triangular_mut(&mut half);
-            let mut row = own;
-            for block in &step.boundary {
-                let rows = order.rows[*block];
-                sums[*block].gemv(-1.0, &self.columns[s].rows(row, rows), &half, 1.0);
-                row += rows;
+            node.columns.rows(0, own).solve_lower_triangular_mut(&mut half);
+            sums[starts[at]..][..own].copy_from_slice(half.as_slice());
+            below.resize_vertically_mut(rows - own, 0.0);
+            below.gemv(1.0, &node.columns.rows(own, rows - own), &half, 0.0);
+            let mut values = below.iter();
+            for unknown in &node.boundary {
+                let Some((above, row)) = self.place(*unknown) else { continue };
+                let sums = &mut sums[starts[above] + row..][..self.heights[*unknown]];
+                sums.iter_mut().zip(values.by_ref()).for_each(|(sum, value)| *sum -= value);
             }
-            halves.push(half);
         }
-        self.step_of(&halves)
+        self.step_of(sums)
+    }
+
+    /// Of all rows, the first of each node.
+    fn starts(&self) -> Vec<usize> {
+        let mut row = 0;
+        let starts = self.nodes.iter().map(|node| {
+            row += node.rows;
+            row - node.rows
+        });
+        starts.collect()
     }
 
     /// −L⁻ᵀ of the half-solved right-hand side.
-    fn step_of(&self, halves: &[DVector<f64>]) -> (Vec<DVector<f64>>, f64) {
-        let order = &self.order;
-        let mut of_blocks: Vec<DVector<f64>> = order.rows.iter().map(|rows| DVector::zeros(*rows)).collect();
-        for (s, step) in order.steps.iter().enumerate().rev() {
-            let own = order.rows[step.block];
-            let mut x = -&halves[s];
-            let mut row = own;
-            for block in &step.boundary {
-                let rows = order.rows[*block];
-                x.gemv_tr(-1.0, &self.columns[s].rows(row, rows), &of_blocks[*block], 1.0);
-                row += rows;
+    fn step_of(&self, halves: Vec<f64>) -> (Vec<DVector<f64>>, f64) {
+        let starts = self.starts();
+        let decrease = halves.iter().map(|half| half * half).sum();
+        let mut x = halves;
+        let mut above = Vec::new();
+        for (at, node) in self.nodes.iter().enumerate().rev() {
+            let (own, rows) = (node.rows, node.columns.nrows());
+            above.clear();
+            for unknown in &node.boundary {
+                let Some((node, row)) = self.place(*unknown) else { continue };
+                above.extend_from_slice(&x[starts[node] + row..][..self.heights[*unknown]]);
             }
-            self.columns[s].rows(0, own).tr_solve_lower_triangular_mut(&mut x);
-            of_blocks[step.block] = x;
+            let above = nalgebra::DVectorView::from_slice(&above, rows - own);
+            let mut solved = -DVector::from_column_slice(&x[starts[at]..][..own]);
+            solved.gemv_tr(-1.0, &node.columns.rows(own, rows - own), &above, 1.0);
+            node.columns.rows(0, own).tr_solve_lower_triangular_mut(&mut solved);
+            x[starts[at]..][..own].copy_from_slice(solved.as_slice());
         }
-        let mut steps = vec![DVector::zeros(0); order.places.len()];
-        for (unknown, place) in order.places.iter().enumerate() {
-            let Some((block, row)) = *place else { continue };
-            steps[unknown] = of_blocks[block].rows(row, order.heights[unknown]).into_owned();
-        }
-        (steps, halves.iter().map(|half| half.norm_squared()).sum())
+        let of_unknown = |(place, rows): (&Option<(usize, usize)>, &usize)| match *place {
+            Some((node, row)) => DVector::from_column_slice(&x[starts[node] + row..][..*rows]),
+            None => DVector::zeros(0),
+        };
+        (self.places.iter().zip(&self.heights).map(of_unknown).collect(), decrease)
     }
+}
 
-    /// The joint covariance of some unknowns, in their order: H⁻¹ = L⁻ᵀL⁻¹, of which L⁻¹ is asked for the columns of the
-    /// unknowns alone. They touch what is eliminated after them and depends on them, and nothing else. An unknown that
-    /// there is not has the covariance zero.
-    ///
-    /// All is transposed: a row of L⁻¹ has its columns one behind the other. Columns are in the order of the steps, in
-    /// which those that a step depends on follow each other, so that a row is known by where it begins and ends.
-    pub fn covariance(&self, unknowns: &[(usize, usize)]) -> DMatrix<f64> {
-        let order = &self.order;
-        let columns: usize = unknowns.iter().map(|(_, rows)| rows).sum();
-        let mut first = 0;
-        // The step, the row in its block, and the column asked for; of each column.
-        let mut asked: Vec<(usize, usize, usize)> = Vec::with_capacity(columns);
-        for (unknown, rows) in unknowns {
-            let place = order.places.get(*unknown).copied().flatten();
-            let of_row =
-                |(block, row): (usize, usize)| (0..*rows).map(move |k| (self.step_of[block], row + k, first + k));
-            asked.extend(place.into_iter().flat_map(of_row));
-            first += rows;
+/// The steps of an order, of `given` elements, and behind them what some nodes have left. What a step has left is kept,
+/// where it is to be, if it has no more numbers than the columns by which it would be made again.
+pub(super) fn nodes(
+    order: &Order,
+    (given, element): (usize, impl Fn(usize) -> Element),
+    below: &[Arc<Node>],
+    keeps: bool,
+) -> Result<Vec<Arc<Node>>, NotPositive> {
+    let sources = given + below.len();
+    let mut made: Vec<Node> = Vec::with_capacity(order.steps.len());
+    // Numbers in the columns of each step, and of those before it of which nothing is kept.
+    let mut weights = vec![0; order.steps.len()];
+    let mut starts = vec![0; order.blocks.len()];
+    for (s, step) in order.steps.iter().enumerate() {
+        let own = order.rows[step.block];
+        let mut rows = own;
+        starts[step.block] = 0;
+        for block in &step.boundary {
+            starts[*block] = rows;
+            rows += order.rows[*block];
         }
-        asked.sort_unstable();
-        let mut open: Vec<Option<Rows>> = (0..order.blocks.len()).map(|_| None).collect();
-        let mut sum = Squares::new(asked.len());
-        let mut end = 0;
-        let steps = asked.first().map_or(0..0, |(first, _, _)| *first..order.steps.len());
-        for s in steps {
-            let step = &order.steps[s];
-            let own = order.rows[step.block];
-            while let Some((_, row, _)) = asked.get(end).filter(|(of, _, _)| *of == s) {
-                let rows = open[step.block].get_or_insert_with(|| Rows::new(asked.len(), own, end));
-                rows.values[(end, *row)] = 1.0;
-                end += 1;
-            }
-            let Some(mut half) = open[step.block].take() else { continue };
-            let range = half.begin..end;
-            let factor = &self.columns[s];
-            for j in 0..own {
-                for i in 0..j {
-                    let (left, mut right) = half.values.columns_range_pair_mut(i, j);
-                    subtract(&mut right.as_mut_slice()[range.clone()], factor[(j, i)], &left.as_slice()[range.clone()]);
-                }
-                let scale = 1.0 / factor[(j, j)];
-                half.values.column_mut(j).as_mut_slice()[range.clone()].iter_mut().for_each(|value| *value *= scale);
-            }
-            let explained = half.values.rows(range.start, range.len()) * turned(factor, own);
-            let mut row = 0;
-            for block in &step.boundary {
-                let rows = order.rows[*block];
-                let below = open[*block].get_or_insert_with(|| Rows::new(asked.len(), rows, range.start));
-                below.begin = below.begin.min(range.start);
-                for k in 0..rows {
-                    let sum = &mut below.values.as_mut_slice()[k * asked.len()..][range.clone()];
-                    subtract(sum, 1.0, &explained.as_slice()[(row + k) * range.len()..][..range.len()]);
-                }
-                row += rows;
-            }
-            sum.add(&half.values, range);
-        }
-        let squares = sum.finish();
-        let mut covariance = DMatrix::zeros(columns, columns);
-        for (j, (_, _, column)) in asked.iter().enumerate() {
-            for (i, (_, _, row)) in asked.iter().enumerate().skip(j) {
-                covariance[(*row, *column)] = squares[(i, j)];
-                covariance[(*column, *row)] = squares[(i, j)];
-            }
-        }
-        covariance
-    }
-
-    /// The covariance of each unknown, from the last step to the first: what is known of the boundary of a block gives
-    /// that of the block, Z₂₁ = −Z₂₂ M, Z₁₁ = L₁₁⁻ᵀL₁₁⁻¹ − MᵀZ₂₁, M = L₂₁L₁₁⁻¹ (Takahashi, Fagan, Chin 1973).
-    pub fn marginals(&self) -> Vec<DMatrix<f64>> {
-        let order = &self.order;
-        let mut of_steps: Vec<DMatrix<f64>> = vec![DMatrix::zeros(0, 0); order.steps.len()];
-        let mut marginals = vec![DMatrix::zeros(0, 0); order.places.len()];
-        // How many steps still ask for the covariance that a step has.
-        let mut children = vec![0usize; order.steps.len()];
-        let parent = |s: usize| order.steps[s].boundary.iter().map(|block| self.step_of[*block]).min();
-        (0..order.steps.len()).filter_map(parent).for_each(|p| children[p] += 1);
-        for (s, step) in order.steps.iter().enumerate().rev() {
-            let own = order.rows[step.block];
-            let below = self.columns[s].nrows() - own;
-            let outer = match parent(s) {
-                Some(p) => {
-                    let outer = self.part_of(&of_steps[p], p, &step.boundary);
-                    children[p] -= 1;
-                    if children[p] == 0 {
-                        of_steps[p] = DMatrix::zeros(0, 0);
-                    }
-                    outer
-                }
-                None => DMatrix::zeros(0, 0),
+        let (mut front, mut gradient) = (DMatrix::zeros(rows, rows), DVector::<f64>::zeros(rows));
+        let mut sum = |element: &Element| {
+            let place = |unknown: &usize| {
+                let (block, row) = order.places[*unknown].unwrap_or_default();
+                (starts[block] + row, order.heights[*unknown])
             };
-            let mut inverse = DMatrix::identity(own, own);
-            self.columns[s].rows(0, own).solve_lower_triangular_mut(&mut inverse);
-            let below_own = self.columns[s].rows(own, below) * &inverse;
-            let crossed = -(&outer * &below_own);
-            let inner = inverse.transpose() * &inverse - below_own.transpose() * &crossed;
-            for unknown in &order.blocks[step.block] {
-                let Some((_, row)) = order.places[*unknown] else { continue };
-                let rows = order.heights[*unknown];
-                marginals[*unknown] = inner.view((row, row), (rows, rows)).into_owned();
+            let runs = runs(element.unknowns.iter().map(place));
+            add(&mut front, &element.information, &runs);
+            for run in &runs {
+                gradient.rows_mut(run.to, run.rows).add_assign(&element.gradient.rows(run.from, run.rows));
             }
-            if children[s] > 0 {
-                let mut whole = DMatrix::zeros(own + below, own + below);
-                whole.view_mut((0, 0), (own, own)).copy_from(&inner);
-                whole.view_mut((own, 0), (below, own)).copy_from(&crossed);
-                whole.view_mut((0, own), (own, below)).copy_from(&crossed.transpose());
-                whole.view_mut((own, own), (below, below)).copy_from(&outer);
-                of_steps[s] = whole;
-            }
-        }
-        marginals
-    }
-
-    /// Of the covariance of block and boundary of a step, the rows and columns of some of these blocks.
-    fn part_of(&self, whole: &DMatrix<f64>, step: usize, blocks: &[usize]) -> DMatrix<f64> {
-        let order = &self.order;
-        let step = &order.steps[step];
-        let mut starts = Vec::with_capacity(1 + step.boundary.len());
-        let mut row = 0;
-        for block in std::iter::once(&step.block).chain(&step.boundary) {
-            starts.push((*block, row));
-            row += order.rows[*block];
-        }
-        let rows: Vec<usize> = blocks
-            .iter()
-            .filter_map(|block| starts.iter().find(|(other, _)| other == block))
-            .flat_map(|(block, start)| *start..*start + order.rows[*block])
-            .collect();
-        DMatrix::from_fn(rows.len(), rows.len(), |i, j| whole[(rows[i], rows[j])])
-    }
-}
-
-/// Rows of L⁻¹, transposed: zero before `begin`.
-struct Rows {
-    values: DMatrix<f64>,
-    begin: usize,
-}
-
-impl Rows {
-    fn new(columns: usize, rows: usize, begin: usize) -> Self {
-        Self { values: DMatrix::zeros(columns, rows), begin }
-    }
-}
-
-/// The sum of squares of rows, many at once.
-struct Squares {
-    sum: DMatrix<f64>,
-    /// Rows that wait, as columns, and how many there are.
-    waiting: DMatrix<f64>,
-    count: usize,
-    /// Where the first of them begins and the last ends.
-    range: Range<usize>,
-}
-
-impl Squares {
-    fn new(columns: usize) -> Self {
-        let (sum, waiting) = (DMatrix::zeros(columns, columns), DMatrix::zeros(columns, PANEL));
-        Self { sum, waiting, count: 0, range: columns..0 }
-    }
-
-    /// Adds the squares of rows that are zero outside of `range`.
-    fn add(&mut self, rows: &DMatrix<f64>, range: Range<usize>) {
-        for row in rows.column_iter() {
-            if self.count == PANEL {
-                self.square();
-            }
-            self.waiting.as_mut_slice()[self.count * rows.nrows()..][range.clone()]
-                .copy_from_slice(&row.as_slice()[range.clone()]);
-            self.count += 1;
-            self.range = self.range.start.min(range.start)..self.range.end.max(range.end);
-        }
-    }
-
-    fn square(&mut self) {
-        let (start, n) = (self.range.start, self.range.len());
-        let rows = self.waiting.view((start, 0), (n, self.count));
-        let turned = rows.transpose();
-        // The lower triangle, some columns at a time.
-        for at in (0..n).step_by(PANEL) {
-            let width = PANEL.min(n - at);
-            let left = rows.rows(at, n - at);
-            self.sum.view_mut((start + at, start + at), (n - at, width)).gemm(
-                1.0,
-                &left,
-                &turned.columns(at, width),
-                1.0,
-            );
-        }
-        self.waiting.fill(0.0);
-        (self.count, self.range) = (0, self.waiting.nrows()..0);
-    }
-
-    /// The lower triangle of the sum.
-    fn finish(mut self) -> DMatrix<f64> {
-        if self.count > 0 {
-            self.square();
-        }
-        self.sum
-    }
-}
-
-/// The rows of a matrix from `from` on, transposed, where they are.
-fn turned(matrix: &DMatrix<f64>, from: usize) -> MatrixView<'_, f64, Dyn, Dyn, Dyn, Dyn> {
-    let (rows, columns) = matrix.shape();
-    let values = &matrix.as_slice()[from.min(matrix.len())..];
-    MatrixView::from_slice_with_strides_generic(values, Dyn(columns), Dyn(rows - from), Dyn(rows), Dyn(1))
-}
-
-/// Subtracts `factor` times `values`.
-fn subtract(from: &mut [f64], factor: f64, values: &[f64]) {
-    from.iter_mut().zip(values).for_each(|(from, value)| *from -= factor * value);
-}
-
-/// Rows of an element that follow each other in the front, too.
-struct Run {
-    /// The first one in the element.
-    from: usize,
-    /// The first one in the front.
-    to: usize,
-    rows: usize,
-}
-
-/// Of the first row and the number of rows that each unknown of an element has in the front.
-fn runs(places: impl Iterator<Item = (usize, usize)>) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::new();
-    let mut from = 0;
-    for (to, rows) in places {
-        match runs.last_mut().filter(|run| run.to + run.rows == to) {
-            Some(run) => run.rows += rows,
-            None => runs.push(Run { from, to, rows }),
-        }
-        from += rows;
-    }
-    runs
-}
-
-/// Adds the lower triangle of `element` to that of `front`.
-fn add(front: &mut DMatrix<f64>, element: &DMatrix<f64>, runs: &[Run]) {
-    let (n, rows) = (front.nrows(), element.nrows());
-    let (front, element) = (front.as_mut_slice(), element.as_slice());
-    for (k, of_column) in runs.iter().enumerate() {
-        for c in 0..of_column.rows {
-            let (column, to) = (&element[(of_column.from + c) * rows..][..rows], of_column.to + c);
-            let diagonal = Run { from: of_column.from + c, to, rows: of_column.rows - c };
-            for run in std::iter::once(&diagonal).chain(&runs[k + 1..]) {
-                let values = &column[run.from..][..run.rows];
-                if run.to >= to {
-                    front[to * n + run.to..][..run.rows].iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
-                } else {
-                    front[run.to * n + to..].iter_mut().step_by(n).zip(values).for_each(|(sum, value)| *sum += value);
+        };
+        for input in &step.inputs {
+            match input.checked_sub(sources) {
+                None if *input < given => sum(&element(*input)),
+                None => below[*input - given].left.iter().for_each(&mut sum),
+                Some(child) => {
+                    let Some(left) = made[child].left.take() else { continue };
+                    sum(&left);
+                    if keeps && left.information.len() <= weights[child] {
+                        made[child].left = Some(left);
+                    } else {
+                        weights[s] += weights[child];
+                    }
                 }
             }
         }
-    }
-}
-
-/// The rows from `from` on of some columns, as a matrix of its own.
-fn block(matrix: &DMatrix<f64>, from: usize, columns: Range<usize>) -> DMatrix<f64> {
-    let (rows, width) = (matrix.nrows(), columns.len());
-    let mut values = Vec::with_capacity((rows - from) * width);
-    columns.for_each(|j| values.extend_from_slice(&matrix.as_slice()[j * rows + from..(j + 1) * rows]));
-    DMatrix::from_vec(rows - from, width, values)
-}
-
-/// Factors the first `own` columns of a symmetric matrix, lower triangle, and subtracts what they explain from the rest.
-fn eliminate(front: &mut DMatrix<f64>, own: usize) -> Result<(), NotPositive> {
-    let n = front.nrows();
-    let mut start = 0;
-    while start < own {
-        let width = PANEL.min(own - start);
-        for j in start..start + width {
-            for k in start..j {
-                let factor = front[(j, k)];
-                let (left, mut right) = front.columns_range_pair_mut(k, j);
-                right.rows_mut(j, n - j).axpy(-factor, &left.rows(j, n - j), 1.0);
-            }
-            let pivot = front[(j, j)];
-            if !(pivot > 0.0 && pivot.is_finite()) {
-                return Err(NotPositive);
-            }
-            front.view_mut((j, j), (n - j, 1)).scale_mut(1.0 / pivot.sqrt());
+        eliminate(&mut front, own)?;
+        let columns = block(&front, 0, 0..own);
+        weights[s] += columns.len();
+        let mut half = gradient.rows(0, own).into_owned();
+        if !columns.rows(0, own).solve_lower_triangular_mut(&mut half) {
+            return Err(NotPositive);
         }
-        let from = start + width;
-        let panel = block(front, from, start..from);
-        let turned = panel.transpose();
-        let mut at = from;
-        while at < n {
-            let columns = PANEL.min(n - at);
-            let left = panel.rows(at - from, n - at);
-            front.view_mut((at, at), (n - at, columns)).gemm(-1.0, &left, &turned.columns(at - from, columns), 1.0);
-            at += columns;
-        }
-        start = from;
+        let mut rest = gradient.rows(own, rows - own).into_owned();
+        rest.gemv(-1.0, &columns.rows(own, rows - own), &half, 1.0);
+        let boundary: Vec<usize> = step.boundary.iter().flat_map(|block| &order.blocks[*block]).copied().collect();
+        let information = block(&front, own, own..rows);
+        let left = Some(Element { unknowns: boundary.clone(), information, gradient: rest });
+        made.push(Node { own: order.blocks[step.block].clone(), rows: own, boundary, columns, half, left });
     }
-    Ok(())
+    Ok(made.into_iter().map(Arc::new).collect())
 }
 
 #[cfg(test)]

@@ -1,8 +1,12 @@
 //! Sparse least squares: sums of Gaussians over a few unknowns each, the order in which unknowns are eliminated, and the
 //! factor of the sum, front by front. The map in parts is solved by it, and so is the batch estimate of `lienav-eval`.
 
+mod covariance;
+mod dense;
 mod factor;
 mod order;
+mod update;
 
 pub use factor::{Element, Factor, NotPositive};
 pub use order::{Order, Step};
+pub use update::Changes;

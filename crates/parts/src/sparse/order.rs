@@ -44,6 +44,16 @@ pub struct Order {
 impl Order {
     /// Of elements, each a list of unknowns without repetitions. `rows` says how many rows an unknown has.
     pub fn new(elements: &[Vec<usize>], unknowns: usize, rows: impl Fn(usize) -> usize) -> Self {
+        Self::ending_with(&[], elements, unknowns, rows)
+    }
+
+    /// The same where the unknowns of one element, `last`, are eliminated last: what comes next depends on them.
+    pub fn ending_with(
+        last: &[usize],
+        elements: &[Vec<usize>],
+        unknowns: usize,
+        rows: impl Fn(usize) -> usize,
+    ) -> Self {
         let mut holders = vec![Vec::new(); unknowns];
         for (e, element) in elements.iter().enumerate() {
             for &unknown in element {
@@ -64,11 +74,13 @@ impl Order {
             order.blocks[block].push(unknown);
         }
         let holders: Vec<Vec<usize>> = order.blocks.iter().map(|block| holders[block[0]].clone()).collect();
-        order.eliminate(elements, holders);
+        let mut is_last = vec![false; order.blocks.len()];
+        last.iter().filter_map(|unknown| order.places[*unknown]).for_each(|(block, _)| is_last[block] = true);
+        order.eliminate(elements, holders, is_last);
         order
     }
 
-    fn eliminate(&mut self, elements: &[Vec<usize>], mut holders: Vec<Vec<usize>>) {
+    fn eliminate(&mut self, elements: &[Vec<usize>], mut holders: Vec<Vec<usize>>, is_last: Vec<bool>) {
         let blocks = self.blocks.len();
         let mut members: Vec<Vec<usize>> = elements
             .iter()
@@ -95,7 +107,8 @@ impl Order {
             sum
         };
         let most = DENSE * (elements.len() as f64).sqrt();
-        let mut is_dense: Vec<bool> = holders.iter().map(|holders| holders.len() as f64 > most).collect();
+        let mut is_dense = is_last;
+        is_dense.iter_mut().zip(&holders).for_each(|(is_dense, holders)| *is_dense |= holders.len() as f64 > most);
         let mut degrees: Vec<usize> = (0..blocks)
             .map(|block| if is_dense[block] { usize::MAX } else { degree(block, &holders, &members) })
             .collect();

@@ -260,11 +260,11 @@ fn a_pose_from_outside_that_is_none_changes_nothing() {
     assert_eq!(robot.slam.counts().total(), dropped + absurd.len() as u64);
     assert_eq!(robot.drive(60.0), other.drive(60.0));
     // What is hardly known at all, and what is known exactly.
-    for std in [1.0, 100.0, 2e4, 9e4_f64, 0.0] {
+    for std in [1.0, 9e4_f64, 0.0] {
         let covariance = Matrix3::from_diagonal(&Vector3::new(std * std, std * std, std.min(3.0).powi(2)));
         robot.parts.set_pose(&mut robot.slam, robot.world.truth, &covariance).unwrap();
         let last = *robot.drive(robot.world.time + 10.0).last().unwrap();
-        assert!((last.0.estimate.pose.p - last.1.p).norm() < f64::max(0.5, 0.03 * std), "{std} {last:?}");
+        assert!((last.0.estimate.pose.p - last.1.p).norm() < 0.5, "{std} {last:?}");
     }
 }
 

@@ -1,0 +1,93 @@
+//! What is done with dense fronts.
+
+use super::factor::NotPositive;
+use nalgebra::DMatrix;
+use std::ops::Range;
+
+/// Columns that are factored at once.
+pub const PANEL: usize = 48;
+
+/// Rows of an element that follow each other in the front, too.
+pub struct Run {
+    /// The first one in the element.
+    pub from: usize,
+    /// The first one in the front.
+    pub to: usize,
+    /// How many.
+    pub rows: usize,
+}
+
+/// Of the first row and the number of rows that each unknown of an element has in the front.
+pub fn runs(places: impl Iterator<Item = (usize, usize)>) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    let mut from = 0;
+    for (to, rows) in places {
+        match runs.last_mut().filter(|run| run.to + run.rows == to) {
+            Some(run) => run.rows += rows,
+            None => runs.push(Run { from, to, rows }),
+        }
+        from += rows;
+    }
+    runs
+}
+
+/// Adds the lower triangle of `element` to that of `front`.
+pub fn add(front: &mut DMatrix<f64>, element: &DMatrix<f64>, runs: &[Run]) {
+    let (n, rows) = (front.nrows(), element.nrows());
+    let (front, element) = (front.as_mut_slice(), element.as_slice());
+    for (k, of_column) in runs.iter().enumerate() {
+        for c in 0..of_column.rows {
+            let (column, to) = (&element[(of_column.from + c) * rows..][..rows], of_column.to + c);
+            let diagonal = Run { from: of_column.from + c, to, rows: of_column.rows - c };
+            for run in std::iter::once(&diagonal).chain(&runs[k + 1..]) {
+                let values = &column[run.from..][..run.rows];
+                if run.to >= to {
+                    front[to * n + run.to..][..run.rows].iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+                } else {
+                    front[run.to * n + to..].iter_mut().step_by(n).zip(values).for_each(|(sum, value)| *sum += value);
+                }
+            }
+        }
+    }
+}
+
+/// The rows from `from` on of some columns, as a matrix of its own.
+pub fn block(matrix: &DMatrix<f64>, from: usize, columns: Range<usize>) -> DMatrix<f64> {
+    let (rows, width) = (matrix.nrows(), columns.len());
+    let mut values = Vec::with_capacity((rows - from) * width);
+    columns.for_each(|j| values.extend_from_slice(&matrix.as_slice()[j * rows + from..(j + 1) * rows]));
+    DMatrix::from_vec(rows - from, width, values)
+}
+
+/// Factors the first `own` columns of a symmetric matrix, lower triangle, and subtracts what they explain from the rest.
+pub fn eliminate(front: &mut DMatrix<f64>, own: usize) -> Result<(), NotPositive> {
+    let n = front.nrows();
+    let mut start = 0;
+    while start < own {
+        let width = PANEL.min(own - start);
+        for j in start..start + width {
+            for k in start..j {
+                let factor = front[(j, k)];
+                let (left, mut right) = front.columns_range_pair_mut(k, j);
+                right.rows_mut(j, n - j).axpy(-factor, &left.rows(j, n - j), 1.0);
+            }
+            let pivot = front[(j, j)];
+            if !(pivot > 0.0 && pivot.is_finite()) {
+                return Err(NotPositive);
+            }
+            front.view_mut((j, j), (n - j, 1)).scale_mut(1.0 / pivot.sqrt());
+        }
+        let from = start + width;
+        let panel = block(front, from, start..from);
+        let turned = panel.transpose();
+        let mut at = from;
+        while at < n {
+            let columns = PANEL.min(n - at);
+            let left = panel.rows(at - from, n - at);
+            front.view_mut((at, at), (n - at, columns)).gemm(-1.0, &left, &turned.columns(at - from, columns), 1.0);
+            at += columns;
+        }
+        start = from;
+    }
+    Ok(())
+}
