@@ -203,13 +203,12 @@ pub(super) fn nodes(
     let mut weights = vec![0; order.steps.len()];
     let mut starts = vec![0; order.blocks.len()];
     for (s, step) in order.steps.iter().enumerate() {
-        let own = order.rows[step.block];
-        let mut rows = own;
-        starts[step.block] = 0;
-        for block in &step.boundary {
+        let mut rows = 0;
+        for block in step.blocks.iter().chain(&step.boundary) {
             starts[*block] = rows;
             rows += order.rows[*block];
         }
+        let own = step.blocks.iter().map(|block| order.rows[*block]).sum();
         let (mut front, mut gradient) = (DMatrix::zeros(rows, rows), DVector::<f64>::zeros(rows));
         let mut sum = |element: &Element| {
             let place = |unknown: &usize| {
@@ -246,10 +245,11 @@ pub(super) fn nodes(
         }
         let mut rest = gradient.rows(own, rows - own).into_owned();
         rest.gemv(-1.0, &columns.rows(own, rows - own), &half, 1.0);
-        let boundary: Vec<usize> = step.boundary.iter().flat_map(|block| &order.blocks[*block]).copied().collect();
+        let unknowns = |blocks: &[usize]| blocks.iter().flat_map(|block| &order.blocks[*block]).copied().collect();
+        let (own_unknowns, boundary): (Vec<usize>, Vec<usize>) = (unknowns(&step.blocks), unknowns(&step.boundary));
         let information = block(&front, own, own..rows);
         let left = Some(Element { unknowns: boundary.clone(), information, gradient: rest });
-        made.push(Node { own: order.blocks[step.block].clone(), rows: own, boundary, columns, half, left });
+        made.push(Node { own: own_unknowns, rows: own, boundary, columns, half, left });
     }
     Ok(made.into_iter().map(Arc::new).collect())
 }
