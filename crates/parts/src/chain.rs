@@ -229,20 +229,20 @@ impl Rows<'_> {
     fn covariance(&self) -> DMatrix<f64> {
         let n = self.terms.len();
         let mine = self.near.covariance.nrows();
-        let prior = |i: usize, j: usize| match (i < mine, j < mine) {
-            (true, true) => self.near.covariance[(i, j)],
-            (false, false) => self.part.covariance[(i - mine, j - mine)],
-            _ => 0.0,
-        };
         let mut covariance = DMatrix::zeros(n, n);
-        for j in 0..n {
-            for i in j..n {
-                let mut sum = 0.0;
-                for (a, weight) in &self.terms[i] {
-                    for (b, other) in &self.terms[j] {
-                        sum += weight * other * prior(*a, *b);
-                    }
+        // Of each row with all rows of both.
+        let mut with_all = DVector::zeros(mine + self.part.covariance.nrows());
+        for (j, terms) in self.terms.iter().enumerate() {
+            with_all.fill(0.0);
+            let (mut of_near, mut of_part) = with_all.rows_range_pair_mut(..mine, mine..);
+            for (a, weight) in terms {
+                match a.checked_sub(mine) {
+                    None => of_near.axpy(*weight, &self.near.covariance.column(*a), 1.0),
+                    Some(a) => of_part.axpy(*weight, &self.part.covariance.column(a), 1.0),
                 }
+            }
+            for (i, terms) in self.terms.iter().enumerate().skip(j) {
+                let sum = terms.iter().map(|(a, weight)| weight * with_all[*a]).sum();
                 covariance[(i, j)] = sum;
                 covariance[(j, i)] = sum;
             }

@@ -31,16 +31,17 @@ pub fn runs(places: impl Iterator<Item = (usize, usize)>) -> Vec<Run> {
     runs
 }
 
-/// Adds the lower triangle of `element` to that of `front`.
-pub fn add(front: &mut DMatrix<f64>, element: &DMatrix<f64>, runs: &[Run]) {
-    let (n, rows) = (front.nrows(), element.nrows());
-    let (front, element) = (front.as_mut_slice(), element.as_slice());
+/// Adds the lower triangle of an element to that of `front`. `column` has the rows of each column from the diagonal on.
+pub fn add<'a>(front: &mut DMatrix<f64>, column: impl Fn(usize) -> &'a [f64], runs: &[Run]) {
+    let n = front.nrows();
+    let front = front.as_mut_slice();
     for (k, of_column) in runs.iter().enumerate() {
         for c in 0..of_column.rows {
-            let (column, to) = (&element[(of_column.from + c) * rows..][..rows], of_column.to + c);
-            let diagonal = Run { from: of_column.from + c, to, rows: of_column.rows - c };
+            let (j, to) = (of_column.from + c, of_column.to + c);
+            let column = column(j);
+            let diagonal = Run { from: j, to, rows: of_column.rows - c };
             for run in std::iter::once(&diagonal).chain(&runs[k + 1..]) {
-                let values = &column[run.from..][..run.rows];
+                let values = &column[run.from - j..][..run.rows];
                 if run.to >= to {
                     front[to * n + run.to..][..run.rows].iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
                 } else {
@@ -49,6 +50,14 @@ pub fn add(front: &mut DMatrix<f64>, element: &DMatrix<f64>, runs: &[Run]) {
             }
         }
     }
+}
+
+/// The lower triangle of a matrix from row and column `from` on, column by column.
+pub fn lower(matrix: &DMatrix<f64>, from: usize) -> Vec<f64> {
+    let n = matrix.nrows();
+    let mut values = Vec::with_capacity((n - from) * (n - from + 1) / 2);
+    (from..n).for_each(|j| values.extend_from_slice(&matrix.as_slice()[j * n + j..(j + 1) * n]));
+    values
 }
 
 /// The rows from `from` on of some columns, as a matrix of its own.

@@ -7,7 +7,7 @@
 //! What a step has made stays as a node. Where some elements change, only the nodes that depend on them are made again,
 //! from elements and from what the nodes below have left ([`Factor::updated`]).
 
-use super::dense::{add, block, eliminate, runs};
+use super::dense::{add, block, eliminate, lower, runs};
 use super::order::Order;
 use nalgebra::{DMatrix, DVector};
 use std::ops::AddAssign;
@@ -37,7 +37,15 @@ pub(super) struct Node {
     /// L⁻¹ of the gradient.
     pub half: DVector<f64>,
     /// What remains for the boundary, where it is kept.
-    pub left: Option<Element>,
+    pub left: Option<Left>,
+}
+
+/// The Gaussian that remains once some unknowns are eliminated.
+#[derive(Debug)]
+pub(super) struct Left {
+    /// Of its information, the lower triangle, column by column.
+    lower: Vec<f64>,
+    gradient: DVector<f64>,
 }
 
 /// The factor L of H = LLᵀ, and the half-solved right-hand side.
@@ -189,6 +197,12 @@ impl Factor {
     }
 }
 
+/// Of an element.
+enum Values<'a> {
+    Whole(&'a DMatrix<f64>),
+    Lower(&'a [f64]),
+}
+
 /// The steps of an order, of `given` elements, and behind them what some nodes have left. What a step has left is kept,
 /// where it is to be, if it has no more numbers than the columns by which it would be made again.
 pub(super) fn nodes(
@@ -210,25 +224,38 @@ pub(super) fn nodes(
         }
         let own = step.blocks.iter().map(|block| order.rows[*block]).sum();
         let (mut front, mut gradient) = (DMatrix::zeros(rows, rows), DVector::<f64>::zeros(rows));
-        let mut sum = |element: &Element| {
+        let mut sum = |unknowns: &[usize], values: Values<'_>, of_gradient: &DVector<f64>| {
             let place = |unknown: &usize| {
                 let (block, row) = order.places[*unknown].unwrap_or_default();
                 (starts[block] + row, order.heights[*unknown])
             };
-            let runs = runs(element.unknowns.iter().map(place));
-            add(&mut front, &element.information, &runs);
+            let runs = runs(unknowns.iter().map(place));
+            let n = of_gradient.len();
+            match values {
+                Values::Whole(whole) => add(&mut front, |j| &whole.as_slice()[j * n + j..(j + 1) * n], &runs),
+                // Before column j, there are n, n − 1, …, n − j + 1 numbers.
+                Values::Lower(lower) => add(&mut front, |j| &lower[j * (2 * n - j + 1) / 2..][..n - j], &runs),
+            }
             for run in &runs {
-                gradient.rows_mut(run.to, run.rows).add_assign(&element.gradient.rows(run.from, run.rows));
+                gradient.rows_mut(run.to, run.rows).add_assign(&of_gradient.rows(run.from, run.rows));
             }
         };
         for input in &step.inputs {
             match input.checked_sub(sources) {
-                None if *input < given => sum(&element(*input)),
-                None => below[*input - given].left.iter().for_each(&mut sum),
+                None if *input < given => {
+                    let Element { unknowns, information, gradient } = element(*input);
+                    sum(&unknowns, Values::Whole(&information), &gradient);
+                }
+                None => {
+                    let node = &below[*input - given];
+                    if let Some(Left { lower, gradient }) = &node.left {
+                        sum(&node.boundary, Values::Lower(lower), gradient);
+                    }
+                }
                 Some(child) => {
                     let Some(left) = made[child].left.take() else { continue };
-                    sum(&left);
-                    if keeps && left.information.len() <= weights[child] {
+                    sum(&made[child].boundary, Values::Lower(&left.lower), &left.gradient);
+                    if keeps && left.lower.len() <= weights[child] {
                         made[child].left = Some(left);
                     } else {
                         weights[s] += weights[child];
@@ -247,8 +274,7 @@ pub(super) fn nodes(
         rest.gemv(-1.0, &columns.rows(own, rows - own), &half, 1.0);
         let unknowns = |blocks: &[usize]| blocks.iter().flat_map(|block| &order.blocks[*block]).copied().collect();
         let (own_unknowns, boundary): (Vec<usize>, Vec<usize>) = (unknowns(&step.blocks), unknowns(&step.boundary));
-        let information = block(&front, own, own..rows);
-        let left = Some(Element { unknowns: boundary.clone(), information, gradient: rest });
+        let left = Some(Left { lower: lower(&front, own), gradient: rest });
         made.push(Node { own: own_unknowns, rows: own, boundary, columns, half, left });
     }
     Ok(made.into_iter().map(Arc::new).collect())
