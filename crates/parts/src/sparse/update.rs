@@ -64,3 +64,74 @@ impl Factor {
         Ok(Self::linked(all, heights))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sparse::Element;
+    use nalgebra::{DMatrix, DVector};
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    /// A lane back and forth: each element holds six unknowns in a row and three of the lane before.
+    fn lists(count: usize) -> Vec<Vec<usize>> {
+        let of = |k: usize| {
+            let own = 4 * k..4 * k + 6;
+            let beside = (k >= 10).then(|| 4 * (k / 10 * 20 - 1 - k)..4 * (k / 10 * 20 - 1 - k) + 3);
+            own.chain(beside.into_iter().flatten()).collect()
+        };
+        (0..count).map(of).collect()
+    }
+
+    fn element(unknowns: &[usize], seed: u64) -> Element {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let n = 2 * unknowns.len();
+        let root = DMatrix::from_fn(n, n, |_, _| random.random_range(-1.0..1.0));
+        let information = &root * root.transpose() + DMatrix::identity(n, n);
+        Element { unknowns: unknowns.to_vec(), information, gradient: DVector::from_element(n, 1.0) }
+    }
+
+    /// One element after the other is added, one is taken away, and one changes: the factor is that of all of them, of
+    /// which most stays.
+    #[test]
+    fn it_is_the_factor_of_what_there_is_now() {
+        let (mut factor, mut seeds) = (Factor::default(), Vec::new());
+        let mut all = lists(0);
+        let mut kept = 0;
+        for count in 1..=60 {
+            let mut is_same = vec![true; all.len()];
+            let mut gone = Vec::new();
+            all.push(lists(count)[count - 1].clone());
+            seeds.push(count as u64);
+            is_same.push(false);
+            if count == 40 {
+                gone = all.remove(5);
+                seeds.remove(5);
+                is_same.remove(5);
+            }
+            if count == 50 {
+                (seeds[20], is_same[20]) = (1000, false);
+            }
+            let unknowns = 4 * count + 2;
+            let last = all.last().unwrap().clone();
+            let changes = Changes { elements: &all, is_same: &is_same, gone: &gone, last: &last, goes_on: true };
+            let before = factor.nodes.clone();
+            factor = factor.updated(&changes, vec![2; unknowns], |k| element(&all[k], seeds[k])).unwrap();
+            kept += before.iter().filter(|node| factor.nodes.iter().any(|other| Arc::ptr_eq(node, other))).count();
+            let order = Order::new(&all, unknowns, |_| 2);
+            let fresh = Factor::new(order, all.len(), |k| element(&all[k], seeds[k])).unwrap();
+            let asked: Vec<(usize, usize)> = [0, 7, unknowns / 2, unknowns - 1].map(|unknown| (unknown, 2)).to_vec();
+            assert!((factor.covariance(&asked) - fresh.covariance(&asked)).norm() < 1e-9, "{count}");
+            for (one, other) in factor.marginals().iter().zip(fresh.marginals()) {
+                assert!((one - other).norm() < 1e-9, "{count}");
+            }
+            let gradients = || all.iter().map(|list| (DVector::from_element(2 * list.len(), 1.0), list));
+            let ((steps, decrease), (expected, expected_decrease)) =
+                (factor.step_for(gradients()), fresh.step_for(gradients()));
+            assert!((decrease - expected_decrease).abs() < 1e-9 * decrease, "{count}");
+            assert!(steps.iter().zip(&expected).all(|(step, expected)| (step - expected).norm() < 1e-9), "{count}");
+        }
+        let made: usize = factor.nodes.len() * 30;
+        assert!(2 * kept > made, "{kept} of about {made}");
+    }
+}
