@@ -27,9 +27,11 @@ pub fn near(
             let (chosen, covered) = nearest(solution, place, NEAR);
             radius = covered;
             wanted.extend(chosen);
+            let common = solution.common().numbers;
             let mut numbers: Vec<usize> = wanted
                 .iter()
                 .chain(open)
+                .chain(&common)
                 .chain(&of_chain)
                 .copied()
                 .filter(|number| *number < solution.landmarks.len())
@@ -44,7 +46,7 @@ pub fn near(
         let keeps = |number: usize, seen: &Vector2<f64>| {
             !is_last || wanted.contains(&number) || open.contains(&number) || (seen - robot.p).norm() <= radius
         };
-        known = known.after(&placed.part, &placed.landmarks, keeps)?;
+        known = known.behind(&placed.part, &placed.landmarks, keeps)?;
     }
     known.covers = (*place, radius);
     Some(known)

@@ -1,7 +1,8 @@
 //! What the closed parts know once one more is closed: two Gaussians that know the same landmarks, made one.
 
+use super::common::{ALIKE, Common};
 use super::near::{Near, lever};
-use super::part::Gaussian;
+use super::part::{Gaussian, Part};
 use lienav_lie::Se2;
 use nalgebra::{DMatrix, DVector, Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
 use std::collections::{HashMap, HashSet};
@@ -58,6 +59,14 @@ impl Corrected {
 }
 
 impl Near {
+    /// [`Near::after`] a closed part: with the landmarks that the next part is begun with.
+    pub fn behind(&self, part: &Part, numbers: &[usize], keeps: impl Fn(usize, &Vector2<f64>) -> bool) -> Option<Self> {
+        let common = part.common(numbers);
+        let is_common: HashSet<usize> = common.numbers.iter().copied().collect();
+        let next = self.after(part, numbers, |number, place| is_common.contains(&number) || keeps(number, place))?;
+        Some(Self { common, ..next })
+    }
+
     /// What is known of the end of `part` and of landmarks near it, if the part begins at this base. `numbers` are those
     /// of its landmarks; `keeps` says which landmarks are wanted, by number and place as seen from the end. `None` where
     /// the difference of both has no inverse covariance, and where that of the part was given back.
@@ -80,7 +89,8 @@ impl Near {
             Some(Shared { old, row: 3 + 2 * old, new, new_row: mine + 3 + 2 * new })
         };
         let shared: Vec<Shared> = numbers.iter().enumerate().filter_map(of_both).collect();
-        let (at, whitened) = self.agree(part, &shared)?;
+        let joint = self.joint(part, numbers);
+        let (at, whitened) = self.agree(part, &shared, &joint)?;
         let exit = at.turned * part.exit;
         let mut next = Self {
             closed: self.closed + 1,
@@ -90,9 +100,10 @@ impl Near {
             is_in_map: Vec::new(),
             covariance: DMatrix::zeros(0, 0),
             covers: self.covers,
+            common: Common::none(),
         };
         // The rows of the result: of the end, then of the landmarks that are kept. Each is a sum of rows of both.
-        let mut rows = Rows { near: self, part, whitened: &whitened, terms: Vec::new() };
+        let mut rows = Rows { joint: &joint.covariance, whitened: &whitened, terms: Vec::new() };
         let to_exit = exit.inverse().adjoint();
         let (by_base, by_pose) = (to_exit * at.by_base, to_exit * at.by_pose);
         for k in 0..3 {
@@ -166,8 +177,30 @@ impl Near {
         noise.try_inverse().is_some_and(|inverse| d.dot(&(inverse * d)) <= AGREED)
     }
 
+    /// The covariance of (β, q) of the closed parts and (ξ, e) of the new one, which is not independent of them where it
+    /// was begun with some of their landmarks.
+    fn joint(&self, part: &Gaussian, numbers: &[usize]) -> Joint {
+        let (mine, theirs) = (self.covariance.nrows(), part.covariance.nrows());
+        let mut covariance = DMatrix::zeros(mine + theirs, mine + theirs);
+        covariance.view_mut((0, 0), (mine, mine)).copy_from(&self.covariance);
+        covariance.view_mut((mine, mine), (theirs, theirs)).copy_from(&part.covariance);
+        let own = |number: usize| numbers.iter().position(|known| *known == number);
+        let (common, gain) = self.tie(|number| own(number).is_some());
+        // Cov(v, (ξ, e)), v = e + [I, J p̂]ξ.
+        let mut with = DMatrix::zeros(gain.ncols(), theirs);
+        for (k, i) in common.numbers.iter().filter_map(|number| own(*number)).enumerate() {
+            let mut rows = with.fixed_rows_mut::<2>(2 * k);
+            rows.copy_from(&part.covariance.fixed_rows::<2>(3 + 2 * i));
+            rows.gemm(1.0, &lever(&part.places[i]), &part.covariance.fixed_rows::<3>(0), 1.0);
+        }
+        let crossed = gain * with;
+        covariance.view_mut((0, mine), (mine, theirs)).copy_from(&crossed);
+        covariance.view_mut((mine, 0), (theirs, mine)).copy_from(&crossed.transpose());
+        Joint { covariance, tied: common.numbers.into_iter().collect() }
+    }
+
     /// The correction with which both agree, and L⁻¹ Cov(d, all) there: of d, the differences, with S = LLᵀ.
-    fn agree(&self, part: &Gaussian, shared: &[Shared]) -> Option<(Corrected, DMatrix<f64>)> {
+    fn agree(&self, part: &Gaussian, shared: &[Shared], joint: &Joint) -> Option<(Corrected, DMatrix<f64>)> {
         let (mine, theirs) = (self.covariance.nrows(), part.covariance.nrows());
         let rows = 2 * shared.len();
         let mut at = Corrected::new(DVector::zeros(mine + theirs), mine);
@@ -185,15 +218,14 @@ impl Near {
                 let of_near = by_base * at.all.fixed_rows::<3>(0) + by_own * at.of_two(both.row);
                 let of_part = by_pose * at.all.fixed_rows::<3>(mine) + turn * at.of_two(both.new_row);
                 difference.fixed_rows_mut::<2>(2 * k).copy_from(&(d - of_near + of_part));
-                let mut old = crossed.view_mut((0, 2 * k), (mine, 2));
-                old.gemm(1.0, &self.covariance.fixed_columns::<2>(both.row), &by_own.transpose(), 0.0);
+                let prior = &joint.covariance;
+                let mut with = crossed.fixed_columns_mut::<2>(2 * k);
+                with.gemm(1.0, &prior.fixed_columns::<2>(both.row), &by_own.transpose(), 0.0);
                 if self.is_in_map[both.old] {
-                    old.gemm(1.0, &self.covariance.fixed_columns::<3>(0), &by_base.transpose(), 1.0);
+                    with.gemm(1.0, &prior.fixed_columns::<3>(0), &by_base.transpose(), 1.0);
                 }
-                let own = 3 + 2 * both.new;
-                let mut new = crossed.view_mut((mine, 2 * k), (theirs, 2));
-                new.gemm(-1.0, &part.covariance.fixed_columns::<2>(own), &turn.transpose(), 0.0);
-                new.gemm(-1.0, &part.covariance.fixed_columns::<3>(0), &by_pose.transpose(), 1.0);
+                with.gemm(-1.0, &prior.fixed_columns::<2>(both.new_row), &turn.transpose(), 1.0);
+                with.gemm(-1.0, &prior.fixed_columns::<3>(mine), &by_pose.transpose(), 1.0);
                 jacobians.push((by_base, by_own, by_pose));
             }
             let mut spread = DMatrix::zeros(rows, rows);
@@ -201,6 +233,12 @@ impl Near {
                 let of_near = by_base * crossed.fixed_rows::<3>(0) + by_own * crossed.fixed_rows::<2>(both.row);
                 let of_part = by_pose * crossed.fixed_rows::<3>(mine) + turn * crossed.fixed_rows::<2>(both.new_row);
                 spread.fixed_rows_mut::<2>(2 * k).copy_from(&(of_near - of_part));
+                if joint.tied.contains(&self.landmarks[both.old]) {
+                    let seen: Matrix2<f64> =
+                        part.covariance.fixed_view::<2, 2>(3 + 2 * both.new, 3 + 2 * both.new).into();
+                    let mut own = spread.fixed_view_mut::<2, 2>(2 * k, 2 * k);
+                    own += seen * ALIKE;
+                }
             }
             let root = spread.cholesky()?.unpack();
             let mut whitened = crossed.transpose();
@@ -215,10 +253,16 @@ impl Near {
     }
 }
 
-/// Rows that are sums of rows of two independent Gaussians, less what their differences explain.
+/// The covariance of the closed parts and a new one together.
+struct Joint {
+    covariance: DMatrix<f64>,
+    /// Numbers of the landmarks that the new one was begun with.
+    tied: HashSet<usize>,
+}
+
+/// Rows that are sums of rows of two Gaussians, less what their differences explain.
 struct Rows<'a> {
-    near: &'a Near,
-    part: &'a Gaussian,
+    joint: &'a DMatrix<f64>,
     whitened: &'a DMatrix<f64>,
     /// Rows, those of the part behind those of the closed ones, and their weights.
     terms: Vec<Vec<(usize, f64)>>,
@@ -228,18 +272,13 @@ impl Rows<'_> {
     /// Of all rows.
     fn covariance(&self) -> DMatrix<f64> {
         let n = self.terms.len();
-        let mine = self.near.covariance.nrows();
         let mut covariance = DMatrix::zeros(n, n);
         // Of each row with all rows of both.
-        let mut with_all = DVector::zeros(mine + self.part.covariance.nrows());
+        let mut with_all = DVector::zeros(self.joint.nrows());
         for (j, terms) in self.terms.iter().enumerate() {
             with_all.fill(0.0);
-            let (mut of_near, mut of_part) = with_all.rows_range_pair_mut(..mine, mine..);
             for (a, weight) in terms {
-                match a.checked_sub(mine) {
-                    None => of_near.axpy(*weight, &self.near.covariance.column(*a), 1.0),
-                    Some(a) => of_part.axpy(*weight, &self.part.covariance.column(a), 1.0),
-                }
+                with_all.axpy(*weight, &self.joint.column(*a), 1.0);
             }
             for (i, terms) in self.terms.iter().enumerate().skip(j) {
                 let sum = terms.iter().map(|(a, weight)| weight * with_all[*a]).sum();

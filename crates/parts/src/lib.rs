@@ -61,6 +61,7 @@
 
 mod ask;
 mod chain;
+mod common;
 mod near;
 mod part;
 mod parts;

@@ -1,11 +1,12 @@
 //! What the closed parts know of the base of the open part and of the landmarks near it; and the pose in the map that
 //! follows from both.
 
+use super::common::{ALIKE, Common, OpenLandmark, Tie, Tied};
 use super::part::Gaussian;
 use super::problem::{Solution, Start};
 use lienav_lie::{Se2, skew};
 use lienav_slam::LocalMap;
-use nalgebra::{DMatrix, Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
+use nalgebra::{DMatrix, Matrix2, Matrix2x3, Matrix3, Matrix3x2, Vector2, Vector3};
 use std::collections::HashMap;
 
 /// What a correction does to second order, beside the standard deviation of the position in its best direction: where it
@@ -35,6 +36,8 @@ pub struct Near {
     pub covariance: DMatrix<f64>,
     /// Where the robot was when this was asked for, and how far around all landmarks are in it, m.
     pub covers: (Vector2<f64>, f64),
+    /// Landmarks that the open part was begun with: both know them from the same readings.
+    pub common: Common,
 }
 
 /// The pose in the map that follows from the open part and the closed ones.
@@ -54,6 +57,9 @@ pub struct Joined {
 #[derive(Clone, Debug, Default)]
 pub struct Room {
     shared: Vec<Shared>,
+    tied: Vec<OpenLandmark>,
+    /// Cov(v_κ, v_k) of the landmarks of the tie with each shared one.
+    with_tied: Vec<Matrix2<f64>>,
     matrix: Vec<f64>,
     right: [Vec<f64>; 4],
     /// Identities of landmarks that the open part has elsewhere than the closed ones.
@@ -64,19 +70,11 @@ pub struct Room {
 #[derive(Clone, Copy, Debug)]
 pub struct Shared {
     /// In the open part.
-    pub here: usize,
-    /// p̂, m.
-    place: Vector2<f64>,
+    pub open: OpenLandmark,
     /// First row in the covariance of the closed ones.
     row: usize,
     /// q̂ of the closed ones less that of the open part.
     pub difference: Vector2<f64>,
-    /// [I, J q].
-    lever: Matrix2x3<f64>,
-    /// Cov(e, ξ).
-    with_pose: Matrix2x3<f64>,
-    /// Cov(e + [I, J q]ξ, ξ).
-    whole_with_pose: Matrix2x3<f64>,
     is_used: bool,
 }
 
@@ -102,7 +100,22 @@ impl Near {
             is_in_map: Vec::new(),
             covariance: DMatrix::from_column_slice(3, 3, covariance.as_slice()),
             covers: (start.pose().p, f64::INFINITY),
+            common: Common::none(),
         }
+    }
+
+    /// The landmarks that the open part was begun with of which `holds` says that it still has them, and P_C Π⁻¹ of their
+    /// columns.
+    pub fn tie(&self, holds: impl Fn(usize) -> bool) -> (Common, DMatrix<f64>) {
+        let row_of = |number: usize| self.landmarks.iter().position(|known| *known == number);
+        let only = self.common.only(|number| holds(number) && row_of(number).is_some());
+        let common = only.unwrap_or_else(Common::none);
+        let mut columns = DMatrix::zeros(self.covariance.nrows(), 2 * common.numbers.len());
+        for (k, a) in common.numbers.iter().filter_map(|number| row_of(*number)).enumerate() {
+            columns.fixed_columns_mut::<2>(2 * k).copy_from(&self.covariance.fixed_columns::<2>(3 + 2 * a));
+        }
+        let gain = columns * &common.information;
+        (common, gain)
     }
 
     /// The covariance of (x, y, θ) of the base in the map.
@@ -118,6 +131,7 @@ impl Near {
         self.covariance.fixed_rows_mut::<3>(0).fill(0.0);
         self.covariance.fixed_columns_mut::<3>(0).fill(0.0);
         self.covariance.fixed_view_mut::<3, 3>(0, 0).copy_from(covariance);
+        self.common = Common::none();
         self.choose_frames();
     }
 
@@ -141,8 +155,8 @@ impl Near {
         covariance = covariance.transpose();
         change(&mut covariance);
         let covers = (base.p, f64::INFINITY);
-        let mut near =
-            Self { closed: solution.closed, base, landmarks, places, is_in_map: Vec::new(), covariance, covers };
+        let (closed, common) = (solution.closed, solution.common());
+        let mut near = Self { closed, base, landmarks, places, is_in_map: Vec::new(), covariance, covers, common };
         near.choose_frames();
         near
     }
@@ -152,40 +166,42 @@ impl Near {
     ///
     /// $$ d_i = \hat q_i - \hat p_i, \quad c = \mathrm{Cov}(\beta + \xi, d), \quad
     ///    \beta + \xi \sim N(-c S^{-1} d,\ P_\beta + P_\xi - c S^{-1} c^T), \quad X = \hat B\, \mathrm{Exp}(\beta + \xi)\, \hat X $$
-    pub fn join(&self, local: &LocalMap<'_>, index: &HashMap<u32, usize>, room: &mut Room) -> Joined {
-        let of_pose = local.of_pose();
+    ///
+    /// Where the open part was begun with some of the landmarks, β and q are not independent of ξ and p: `tie` says how.
+    pub fn join(&self, local: &LocalMap<'_>, index: &HashMap<u32, usize>, tie: &Tie, room: &mut Room) -> Joined {
         room.shared.clear();
         for here in 0..local.len() {
             let Some(a) = index.get(&local.id(here)).filter(|_| local.is_landmark(here)) else { continue };
             room.shared.push(self.shared(local, here, *a));
         }
-        self.leave_out_contradictions(local, room);
-        let mean = self.correct(local, room);
-        let of_base = self.covariance.fixed_view::<3, 3>(0, 0);
+        let mut landmarks = std::mem::take(&mut room.tied);
+        let tied = tie.with(local, &mut landmarks);
+        self.leave_out_contradictions(local, &tied, room);
+        let mean = self.correct(local, &tied, room);
+        let crossed: Matrix3<f64> = tied.crossed(0, |k| tied.landmarks[k].whole_with_pose);
+        room.tied = landmarks;
+        let sum = self.covariance.fixed_view::<3, 3>(0, 0) + local.of_pose() + crossed + crossed.transpose();
         let (correction, covariance) = match mean {
-            Some((mean, explained)) => (mean, of_base + of_pose - explained),
-            None => (Vector3::zeros(), of_base + of_pose),
+            Some((mean, explained)) => (mean, sum - explained),
+            None => (Vector3::zeros(), sum),
         };
         let moved = Se2::exp(&correction) * local.pose();
         let covariance = in_map(&(self.base.rotation() * moved.p), &self.base, &covariance);
         let joined = Joined { pose: self.base * moved, covariance, shared: room.shared.len(), correction };
-        let reach_m = room.shared.iter().map(|shared| shared.place.norm()).fold(0.0, f64::max);
+        let reach_m = room.shared.iter().map(|shared| shared.open.place.norm()).fold(0.0, f64::max);
         let is_bent = joined.shared > 0 && joined.bend(reach_m) > BENT;
         is_bent.then(|| self.join_bent(local, room, &joined)).flatten().unwrap_or(joined)
     }
 
     /// Feature `here` of the open part as the same as landmark `a` of these.
     pub fn shared(&self, local: &LocalMap<'_>, here: usize, a: usize) -> Shared {
-        let place = local.place(here);
-        let (lever, with_pose) = (lever(&place), local.with_pose(here));
-        let whole_with_pose = with_pose + lever * local.of_pose();
-        let difference = self.places[a] - place;
-        Shared { here, place, row: 3 + 2 * a, difference, lever, with_pose, whole_with_pose, is_used: true }
+        let open = OpenLandmark::new(local, here);
+        Shared { open, row: 3 + 2 * a, difference: self.places[a] - open.place, is_used: true }
     }
 
     /// The same where what the correction does to second order matters: the end of the part as it would be closed now.
     fn join_bent(&self, local: &LocalMap<'_>, room: &Room, linear: &Joined) -> Option<Joined> {
-        let chosen: Vec<usize> = room.shared.iter().map(|shared| shared.here).collect();
+        let chosen: Vec<usize> = room.shared.iter().map(|shared| shared.open.here).collect();
         let numbers: Vec<usize> = room.shared.iter().map(|shared| self.landmarks[(shared.row - 3) / 2]).collect();
         let of_shared = |of: &[Vector2<f64>]| room.shared.iter().map(|shared| of[(shared.row - 3) / 2]).collect();
         let rows: Vec<usize> =
@@ -195,6 +211,7 @@ impl Near {
             places: of_shared(&self.places),
             is_in_map: room.shared.iter().map(|shared| self.is_in_map[(shared.row - 3) / 2]).collect(),
             covariance: DMatrix::from_fn(rows.len(), rows.len(), |i, j| self.covariance[(rows[i], rows[j])]),
+            common: self.common.clone(),
             ..*self
         };
         let end = shared.after(&Gaussian::new(local, &chosen), &numbers, |_, _| false)?;
@@ -204,23 +221,26 @@ impl Near {
     }
 
     /// Cov(d_i, d_k).
-    pub fn spread(&self, local: &LocalMap<'_>, i: &Shared, k: &Shared) -> Matrix2<f64> {
-        self.covariance.fixed_view::<2, 2>(i.row, k.row)
-            + local.of_features(i.here, k.here)
-            + i.with_pose * k.lever.transpose()
-            + i.lever * k.whole_with_pose.transpose()
+    pub fn spread(&self, local: &LocalMap<'_>, tied: &Tied<'_>, i: &Shared, k: &Shared) -> Matrix2<f64> {
+        let crossed = |u: &Shared, v: &Shared| -> Matrix2<f64> {
+            tied.crossed(u.row, |landmark| tied.landmarks[landmark].with(local, &v.open))
+        };
+        let own = i.open.with(local, &k.open);
+        let alike = if i.row == k.row && tied.has(i.open.here) { ALIKE } else { 0.0 };
+        let apart = self.covariance.fixed_view::<2, 2>(i.row, k.row) + own * (1.0 + alike);
+        if tied.landmarks.is_empty() { apart } else { apart - crossed(i, k) - crossed(k, i).transpose() }
     }
 
     /// Leaves out the landmarks whose difference is no noise, unless they are the most: the robot is elsewhere then.
-    fn leave_out_contradictions(&self, local: &LocalMap<'_>, room: &mut Room) {
+    fn leave_out_contradictions(&self, local: &LocalMap<'_>, tied: &Tied<'_>, room: &mut Room) {
         room.contradicted.clear();
         for k in 0..room.shared.len() {
             let shared = room.shared[k];
             let d = shared.difference;
-            let distance = self.spread(local, &shared, &shared).cholesky().map(|root| d.dot(&root.solve(&d)));
+            let distance = self.spread(local, tied, &shared, &shared).cholesky().map(|root| d.dot(&root.solve(&d)));
             if distance.is_none_or(|distance| distance > CONTRADICTION) {
                 room.shared[k].is_used = false;
-                room.contradicted.push(local.id(shared.here));
+                room.contradicted.push(local.id(shared.open.here));
             }
         }
         if 2 * room.contradicted.len() > room.shared.len() {
@@ -231,18 +251,31 @@ impl Near {
     }
 
     /// −c S⁻¹ d and c S⁻¹ cᵀ; `None` without landmarks that both know, or where S has no factor.
-    fn correct(&self, local: &LocalMap<'_>, room: &mut Room) -> Option<(Vector3<f64>, Matrix3<f64>)> {
-        let Room { shared, matrix, right, .. } = room;
+    fn correct(&self, local: &LocalMap<'_>, tied: &Tied<'_>, room: &mut Room) -> Option<(Vector3<f64>, Matrix3<f64>)> {
+        let Room { shared, matrix, right, with_tied, .. } = room;
         let n = 2 * shared.len();
         if n == 0 {
             return None;
         }
+        let ties = tied.landmarks.len();
+        with_tied.clear();
+        for k in shared.iter() {
+            with_tied.extend(tied.landmarks.iter().map(|landmark| landmark.with(local, &k.open)));
+        }
+        let crossed =
+            |i: &Shared, k: usize| -> Matrix2<f64> { tied.crossed(i.row, |landmark| with_tied[k * ties + landmark]) };
         matrix.clear();
         matrix.resize(n * n, 0.0);
         right.iter_mut().for_each(|column| column.clear());
         for (k, of_column) in shared.iter().enumerate() {
+            let is_tied = tied.has(of_column.open.here);
             for (i, of_row) in shared.iter().enumerate().skip(k) {
-                let block = self.spread(local, of_row, of_column);
+                let alike = if i == k && is_tied { ALIKE } else { 0.0 };
+                let own = of_row.open.with(local, &of_column.open) * (1.0 + alike);
+                let mut block = self.covariance.fixed_view::<2, 2>(of_row.row, of_column.row) + own;
+                if ties > 0 {
+                    block -= crossed(of_row, k) + crossed(of_column, i).transpose();
+                }
                 for c in 0..2 {
                     for r in 0..2 {
                         matrix[(2 * k + c) * n + 2 * i + r] = block[(r, c)];
@@ -250,7 +283,10 @@ impl Near {
                 }
             }
             let with_base: Matrix2x3<f64> = self.covariance.fixed_view::<2, 3>(of_column.row, 0).into_owned();
-            let with_sum = with_base - of_column.whole_with_pose;
+            let base_with: Matrix3x2<f64> = tied.crossed(0, |landmark| with_tied[k * ties + landmark]);
+            let with_pose: Matrix2x3<f64> =
+                tied.crossed(of_column.row, |landmark| tied.landmarks[landmark].whole_with_pose);
+            let with_sum = with_base - base_with.transpose() + with_pose - of_column.open.whole_with_pose;
             for r in 0..2 {
                 right[0].push(of_column.difference[r]);
                 (0..3).for_each(|c| right[1 + c].push(with_sum[(r, c)]));

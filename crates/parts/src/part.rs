@@ -1,5 +1,6 @@
 //! A closed part: what it says of the pose at its end and of its landmarks, seen from its base.
 
+use super::common::Common;
 use super::sparse::Element;
 use super::symmetric::Symmetric;
 use lienav_lie::{Se2, skew};
@@ -44,8 +45,20 @@ impl Gaussian {
 #[derive(Clone, Debug)]
 pub struct Part {
     gaussian: Gaussian,
-    /// P⁻¹.
+    /// P⁻¹; less that of the landmarks that the next part was begun with, where there is a next part.
     information: Symmetric,
+    kept: Kept,
+    /// Whether [`Part::information`] is without that of landmarks that the next part was begun with.
+    is_given: bool,
+}
+
+/// Landmarks that the part behind this one is begun with.
+#[derive(Clone, Debug, Default)]
+pub struct Kept {
+    /// Their places in the list of this part's.
+    pub landmarks: Vec<usize>,
+    /// P_KK⁻¹, of their e.
+    pub information: DMatrix<f64>,
 }
 
 impl std::ops::Deref for Part {
@@ -72,15 +85,58 @@ impl Part {
     pub fn new(gaussian: Gaussian) -> Option<Self> {
         let information = gaussian.covariance.clone().cholesky()?.inverse();
         let is_finite = information.iter().all(|value| value.is_finite());
-        is_finite.then(|| Self { gaussian, information: Symmetric::new(&information) })
+        let kept = Kept::default();
+        is_finite.then(|| Self { gaussian, information: Symmetric::new(&information), kept, is_given: false })
+    }
+
+    /// The same where the next part is begun with some of its landmarks. `None` if their covariance has no inverse.
+    pub fn keeping(mut self, landmarks: Vec<usize>) -> Option<Self> {
+        if landmarks.is_empty() {
+            return Some(self);
+        }
+        let rows: Vec<usize> = landmarks.iter().flat_map(|i| [3 + 2 * i, 4 + 2 * i]).collect();
+        let own = DMatrix::from_fn(rows.len(), rows.len(), |i, j| self.gaussian.covariance[(rows[i], rows[j])]);
+        let information = own.cholesky()?.inverse();
+        information.iter().all(|value| value.is_finite()).then_some(())?;
+        self.kept = Kept { landmarks, information };
+        Some(self)
+    }
+
+    /// Whether the next part is begun with landmarks of this one.
+    pub fn leaves_any(&self) -> bool {
+        self.is_given || !self.kept.landmarks.is_empty()
+    }
+
+    /// The landmarks that the next part is begun with, as seen from its base; `numbers` are those of this part's.
+    pub fn common(&self, numbers: &[usize]) -> Common {
+        let of_kept = self.kept.landmarks.iter().map(|i| numbers[*i]).collect();
+        Common::seen_from(&self.exit, of_kept, &self.kept.information)
+    }
+
+    /// Its density given the landmarks that the next part was begun with, of those that `has` says the next part still
+    /// has: what this part says of them, the next part says. `None` where there are none, and where it is so already.
+    pub fn given_the_next(&self, has: impl Fn(usize) -> bool) -> Option<Self> {
+        if self.is_given || self.kept.landmarks.is_empty() {
+            return None;
+        }
+        let own = Common { numbers: self.kept.landmarks.clone(), information: self.kept.information.clone() };
+        let Common { numbers, information: of_kept } = own.only(has)?;
+        let mut information = self.information.whole();
+        for (j, column) in numbers.iter().enumerate() {
+            for (i, row) in numbers.iter().enumerate() {
+                let mut block = information.fixed_view_mut::<2, 2>(3 + 2 * row, 3 + 2 * column);
+                block -= of_kept.fixed_view::<2, 2>(2 * i, 2 * j);
+            }
+        }
+        Some(Self { information: Symmetric::new(&information), is_given: true, ..self.clone() })
     }
 
     /// Of its information, P⁻¹, with a Gaussian whose covariance is not known.
     pub fn of_information(gaussian: Gaussian, information: Symmetric) -> Self {
-        Self { gaussian, information }
+        Self { gaussian, information, kept: Kept::default(), is_given: false }
     }
 
-    /// P⁻¹.
+    /// P⁻¹; less that of [`Part::kept`], where the next part says it.
     pub fn information(&self) -> &Symmetric {
         &self.information
     }
@@ -100,7 +156,7 @@ impl Part {
     /// then two of each landmark. `None` if that of the pose has no inverse.
     pub fn of_landmarks(ids: Vec<u32>, places: Vec<Vector2<f64>>, information: &DMatrix<f64>) -> Option<Self> {
         let gaussian = Gaussian { exit: Se2::identity(), ids, places, covariance: DMatrix::zeros(0, 0) };
-        Self { gaussian, information: Symmetric::new(information) }.without_way()
+        Self::of_information(gaussian, Symmetric::new(information)).without_way()
     }
 
     /// The same without the covariance, which only the parts behind a solution need.
@@ -108,7 +164,7 @@ impl Part {
         let Gaussian { exit, ids, places, .. } = &self.gaussian;
         let covariance = DMatrix::zeros(0, 0);
         let gaussian = Gaussian { exit: *exit, ids: ids.clone(), places: places.clone(), covariance };
-        Self { gaussian, information: self.information.clone() }
+        Self { gaussian, information: self.information.clone(), kept: self.kept.clone(), is_given: self.is_given }
     }
 
     fn of_same_landmarks(&self, of_landmarks: DMatrix<f64>) -> Self {

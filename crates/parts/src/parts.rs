@@ -7,6 +7,7 @@ mod solve;
 mod whole;
 
 use super::ask::near;
+use super::common::Tie;
 use super::near::{Near, Room};
 use super::part::{Gaussian, Part};
 use super::problem::{NEARLY, Placed, Problem, Solution, SolveError, Start};
@@ -18,7 +19,7 @@ use lienav_slam::{CompositionError, Config, LocalMap, MapMode, PoseEstimate, Sla
 use nalgebra::Vector2;
 use names::Seen;
 pub use saved::{ResumePartsError, SavedParts, WholeMap};
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 pub use whole::Snapshot;
 
@@ -28,6 +29,11 @@ const CARRIED: usize = 48;
 const NEAR_CLOUDS: u64 = 3;
 /// Landmarks are asked for again at the earliest after so many clouds.
 const ASK_CLOUDS: u64 = 5;
+
+/// A part leaves the landmarks to the next one that were read in the last clouds, so many.
+const RECENT_CLOUDS: usize = 10;
+/// Of more parts than this, those that know no new landmark leave nothing to the next one: they become one with others.
+const FREE_PARTS: usize = 32;
 
 /// A part has at least so many clouds.
 const BENT_CLOUDS: u64 = 8;
@@ -81,6 +87,26 @@ pub struct Status {
     pub without_room: u64,
 }
 
+/// A landmark that the open part was begun with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Begun {
+    /// Its identity in the filter.
+    id: u32,
+    /// Its number in the map.
+    number: usize,
+    /// Its observations in the parts before.
+    observations: u32,
+}
+
+/// What a part that is closed leaves to the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Goes {
+    /// The landmarks that were seen in the last clouds: the robot goes on among them.
+    On,
+    /// Nothing.
+    Nowhere,
+}
+
 /// The map of a filter in parts: what the filter itself holds is the open part, begun at its base. [`Parts::join`] gives
 /// the pose in the map at each step, and closes a part that is large enough.
 pub struct Parts {
@@ -100,6 +126,12 @@ pub struct Parts {
     near: Near,
     /// Rows of `near`, by identity.
     index: HashMap<u32, usize>,
+    /// Landmarks that the open part was begun with, and that it has not begun anew since.
+    pub(super) begun: Vec<Begun>,
+    /// What the closed parts and the open one have in common through these.
+    tie: Tie,
+    /// When the last clouds were.
+    recent: VecDeque<Stamp>,
     solution: Option<Arc<Solution>>,
     solving: Option<(u64, Job<Result<Solution, SolveError>>)>,
     asking: Option<(u64, Job<Option<Near>>)>,
@@ -155,6 +187,9 @@ impl Parts {
             recognised: Vec::new(),
             merged: Vec::new(),
             index: HashMap::new(),
+            begun: Vec::new(),
+            tie: Tie::default(),
+            recent: VecDeque::new(),
             solution: None,
             solving: None,
             asking: None,
@@ -196,6 +231,9 @@ impl Parts {
         self.seen.clear();
         self.recognised.clear();
         self.index.clear();
+        self.begun.clear();
+        self.tie = Tie::default();
+        self.recent.clear();
         (self.status, self.time_jumps, self.is_moved) = (Status::default(), slam.time_jumps(), false);
     }
 
@@ -252,21 +290,24 @@ impl Parts {
             }
         }
         let Some(local) = slam.local() else { return step };
+        self.check_begun(&local);
         self.recognise(&local, step.estimate.stamp);
-        let joined = self.near.join(&local, &self.index, &mut self.room);
+        let joined = self.near.join(&local, &self.index, &self.tie, &mut self.room);
         let estimate = PoseEstimate { pose: joined.pose, covariance: joined.covariance, ..step.estimate };
         self.estimate = Some(estimate);
         let in_view = step.accepted + step.added;
+        if self.recent.len() == RECENT_CLOUDS {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(step.estimate.stamp);
         self.look_around(&local, step.estimate.stamp);
-        let is_full = local.len() >= self.local_features.max(2 * in_view);
-        let is_bent =
-            self.clouds >= self.opened_at + BENT_CLOUDS && joined.shared >= 2 && joined.bend(self.view_m) > BENT;
+        let landmarks = (0..local.len()).filter(|i| local.is_landmark(*i)).count();
+        let is_full = landmarks >= self.local_features.max(2 * in_view);
         let is_settled = self.clouds >= self.opened_at + BENT_CLOUDS;
-        let closed = if is_full || is_bent || (is_settled && is_long(&local)) { self.close(&local) } else { false };
-        if closed {
+        let is_bent = is_settled && joined.shared >= 2 && joined.bend(self.view_m) > BENT;
+        if (is_full || is_bent || (is_settled && is_long(&local))) && self.close(&local, Goes::On) {
             self.opened_at = self.clouds;
-            self.forget_recognised();
-            slam.begin_part();
+            self.begin_with_the_last(slam);
         }
         Step { estimate, features: self.seen.len(), ..step }
     }
@@ -295,6 +336,32 @@ impl Parts {
         }
     }
 
+    /// Begins the next part with the landmarks that the last one leaves to it.
+    fn begin_with_the_last(&mut self, slam: &mut Slam) {
+        self.forget_recognised();
+        let ids: HashSet<u32> = self.begun.iter().map(|begun| begun.id).collect();
+        slam.begin_part_with(|id| ids.contains(&id));
+    }
+
+    /// Begins the next part with nothing.
+    fn begin_with_nothing(&mut self, slam: &mut Slam) {
+        self.forget_recognised();
+        slam.begin_part();
+    }
+
+    /// A landmark that the filter has dropped, or begun anew, is known from other readings than the closed parts have.
+    fn check_begun(&mut self, local: &LocalMap<'_>) {
+        let before = self.begun.len();
+        self.begun.retain(|begun| local.find(begun.id).is_some_and(|i| local.observations(i) >= begun.observations));
+        if self.begun.len() < before {
+            self.tie = self.tie_of_now();
+        }
+    }
+
+    fn tie_of_now(&self) -> Tie {
+        Tie::new(&self.near, self.begun.iter().map(|begun| (begun.id, begun.number)))
+    }
+
     /// Asks the solution what is near.
     fn ask(&mut self, local: &LocalMap<'_>) {
         let open: HashSet<usize> = (0..local.len()).filter_map(|i| self.numbers.get(&local.id(i)).copied()).collect();
@@ -321,7 +388,7 @@ impl Parts {
     fn take_near(&mut self, near: Near) {
         let mut near = near;
         for placed in self.closed_after(near.closed) {
-            let Some(after) = near.after(&placed.part, &placed.landmarks, |_, place| place.norm() < f64::INFINITY)
+            let Some(after) = near.behind(&placed.part, &placed.landmarks, |_, place| place.norm() < f64::INFINITY)
             else {
                 return;
             };
@@ -347,10 +414,11 @@ impl Parts {
                 self.index.insert(*id, a);
             }
         }
+        self.tie = self.tie_of_now();
     }
 
-    /// Closes the open part; returns false if it cannot be closed yet.
-    fn close(&mut self, local: &LocalMap<'_>) -> bool {
+    /// Closes the open part; returns false if it cannot be closed yet. `goes` says what it leaves to the next one.
+    fn close(&mut self, local: &LocalMap<'_>, goes: Goes) -> bool {
         if (0..local.len()).any(|i| !local.has_given_identity(i)) {
             self.recognise_most(local, Search { most: usize::MAX, seeks: true });
         }
@@ -365,7 +433,16 @@ impl Parts {
                 !is_new || news <= room
             })
             .collect();
-        let Some(part) = Part::new(Gaussian::new(local, &chosen)) else { return false };
+        let is_old = |i: &usize| {
+            let number = self.numbers.get(&local.id(*i)).filter(|_| !self.room.contradicted.contains(&local.id(*i)));
+            number.is_some_and(|number| self.seen[*number].first_part + 2 < self.problem.closed)
+        };
+        let goes_on = goes == Goes::On && (self.problem.parts.len() < FREE_PARTS || !chosen.iter().all(is_old));
+        let since = self.recent.front().copied().filter(|_| goes_on);
+        let stays = |k: &usize| since.is_some_and(|since| local.last_seen(chosen[*k]) >= since);
+        let kept: Vec<usize> = (0..chosen.len()).filter(stays).collect();
+        let part = Part::new(Gaussian::new(local, &chosen)).and_then(|part| part.keeping(kept.clone()));
+        let Some(part) = part else { return false };
         // The number of each landmark; one that is not where the closed parts have it gets a new one.
         let mut next = self.seen.len();
         let mut number_of = |id: u32| {
@@ -379,18 +456,26 @@ impl Parts {
         let mut distances: Vec<f64> = part.places.iter().map(|place| (place - part.exit.p).norm()).collect();
         distances.sort_unstable_by(f64::total_cmp);
         let reach = distances.get(CARRIED).copied().unwrap_or(f64::INFINITY);
-        let Some(near) = self.near.after(&part, &numbers, |_, place| place.norm() <= reach) else { return false };
+        let Some(near) = self.near.behind(&part, &numbers, |_, place| place.norm() <= reach) else { return false };
         self.status.without_room += news.saturating_sub(room) as u64;
         for (number, i) in numbers.iter().zip(&chosen) {
             if *number == self.seen.len() {
                 let id = local.id(*i);
                 self.status.moved += u64::from(self.numbers.insert(id, *number).is_some());
                 let is_named = local.has_given_identity(*i);
-                self.seen.push(Seen { id, is_named, last_seen: Stamp::MIN, observations: 0, class: 0 });
+                self.seen.push(Seen {
+                    id,
+                    is_named,
+                    last_seen: Stamp::MIN,
+                    observations: 0,
+                    class: 0,
+                    first_part: self.problem.closed,
+                });
             }
             let seen = &mut self.seen[*number];
             seen.last_seen = local.last_seen(*i);
-            seen.observations = seen.observations.saturating_add(local.observations(*i));
+            let before = self.begun.iter().find(|begun| begun.number == *number).map_or(0, |begun| begun.observations);
+            seen.observations = seen.observations.saturating_add(local.observations(*i).saturating_sub(before));
             seen.class = if seen.class == 0 { local.class(*i) } else { seen.class };
         }
         self.problem.landmarks.resize(self.seen.len(), Vector2::repeat(f64::NAN));
@@ -402,9 +487,15 @@ impl Parts {
         }
         let exit = self.problem.bases.len();
         self.problem.bases.push(near.base);
-        let placed = Placed { part: Arc::new(part), landmarks: Arc::new(numbers), base: Some(exit - 1), exit };
-        self.problem.parts.push(placed);
+        let placed = Placed { part: Arc::new(part), landmarks: Arc::new(numbers.clone()), base: Some(exit - 1), exit };
+        self.problem.push(placed);
         self.problem.closed += 1;
+        self.begun.clear();
+        self.begun.extend(kept.iter().map(|k| Begun {
+            id: local.id(chosen[*k]),
+            number: numbers[*k],
+            observations: local.observations(chosen[*k]),
+        }));
         self.put_near(near);
         (self.status.parts, self.status.landmarks) = (self.problem.closed, self.seen.len());
         self.status.kept = self.problem.parts.len();

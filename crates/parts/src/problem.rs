@@ -109,6 +109,16 @@ fn turns(homes: &[Option<usize>], bases: &[Se2]) -> Vec<Matrix2<f64>> {
 }
 
 impl Problem {
+    /// Adds a part, which was begun with the landmarks that the last one has kept.
+    pub fn push(&mut self, placed: Placed) {
+        if let Some(last) = self.parts.last_mut() {
+            let has = |i: usize| placed.landmarks.contains(&last.landmarks[i]);
+            let given = last.part.given_the_next(has);
+            last.part = given.map_or_else(|| last.part.clone(), Arc::new);
+        }
+        self.parts.push(placed);
+    }
+
     /// How well it is known how the map is turned, rad.
     fn heading_std(&self) -> f64 {
         let way = self.leading_way().map(|way| way.part.information().whole());

@@ -11,6 +11,7 @@
 //! compatible, nothing else is nearly so, and its ellipse is so small that a landmark that is none of the known ones
 //! would hardly lie in it.
 
+use super::common::{Tie, Tied};
 use super::near::{Near, Shared};
 use lienav_slam::LocalMap;
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn, Matrix2};
@@ -46,6 +47,7 @@ struct Known<'a> {
     /// Of its landmarks; 0 where it is not known.
     classes: &'a [u32],
     local: &'a LocalMap<'a>,
+    tied: Tied<'a>,
     pairs: Vec<Shared>,
     /// Of S_mm, with d_m.
     factor: Option<(Cholesky<f64, Dyn>, DVector<f64>)>,
@@ -75,8 +77,12 @@ impl Difference {
 }
 
 impl<'a> Known<'a> {
-    fn new((near, classes): (&'a Near, &'a [u32]), local: &'a LocalMap<'a>, pairs: Vec<Shared>) -> Self {
-        let mut known = Self { near, classes, local, pairs, factor: None };
+    fn new(
+        (near, classes): (&'a Near, &'a [u32]),
+        (local, tied): (&'a LocalMap<'a>, Tied<'a>),
+        pairs: Vec<Shared>,
+    ) -> Self {
+        let mut known = Self { near, classes, local, tied, pairs, factor: None };
         known.factor();
         known
     }
@@ -95,7 +101,7 @@ impl<'a> Known<'a> {
         let mut d = DVector::zeros(n);
         for (i, a) in self.pairs.iter().enumerate() {
             for (k, b) in self.pairs.iter().enumerate() {
-                spread.fixed_view_mut::<2, 2>(2 * i, 2 * k).copy_from(&self.near.spread(self.local, a, b));
+                spread.fixed_view_mut::<2, 2>(2 * i, 2 * k).copy_from(&self.near.spread(self.local, &self.tied, a, b));
             }
             d.fixed_rows_mut::<2>(2 * i).copy_from(&a.difference);
         }
@@ -108,7 +114,7 @@ impl<'a> Known<'a> {
         if matches!(within, Within::Square(square) if d.norm_squared() > square) {
             return None;
         }
-        let mut own = self.near.spread(self.local, pair, pair);
+        let mut own = self.near.spread(self.local, &self.tied, pair, pair);
         // The longest axis of an ellipse is shorter than the root of the trace.
         if matches!(within, Within::Gate) && d.norm_squared() > 2.0 * GATE * own.trace() {
             return None;
@@ -116,7 +122,9 @@ impl<'a> Known<'a> {
         if let Some((factor, d_known)) = &self.factor {
             let mut shared = DMatrix::zeros(2 * self.pairs.len(), 2);
             for (k, known) in self.pairs.iter().enumerate() {
-                shared.fixed_view_mut::<2, 2>(2 * k, 0).copy_from(&self.near.spread(self.local, known, pair));
+                shared
+                    .fixed_view_mut::<2, 2>(2 * k, 0)
+                    .copy_from(&self.near.spread(self.local, &self.tied, known, pair));
             }
             let solved = factor.solve(&shared);
             d -= solved.tr_mul(d_known).fixed_rows::<2>(0);
@@ -179,7 +187,7 @@ enum Within {
 /// `free` are the rows of `near` that may be meant.
 pub fn recognise(
     (near, classes): (&Near, &[u32]),
-    local: &LocalMap<'_>,
+    (local, tie): (&LocalMap<'_>, &Tie),
     index: &HashMap<u32, usize>,
     mut free: Vec<usize>,
     Search { most, seeks }: Search,
@@ -206,7 +214,9 @@ pub fn recognise(
     paired.truncate(KNOWN);
     paired.reverse();
     let pairs = paired.iter().map(|i| near.shared(local, *i, index[&local.id(*i)])).collect();
-    let mut known = Known::new((near, classes), local, pairs);
+    let mut tied = Vec::new();
+    let tied = tie.with(local, &mut tied);
+    let mut known = Known::new((near, classes), (local, tied), pairs);
     free.retain(|a| !taken.contains(a));
     let area = area_of_one(near, local);
     let mut wanted: Vec<usize> = (0..local.len()).filter(is_wanted).collect();
@@ -235,9 +245,9 @@ fn follow(
     found: &mut Vec<Recognised>,
 ) {
     while let Some((pair, row, twins)) = surest(known, wanted, free, area) {
-        wanted.retain(|i| *i != pair.here);
+        wanted.retain(|i| *i != pair.open.here);
         free.retain(|other| *other != row && !twins.contains(other));
-        found.push(Recognised { id: known.local.id(pair.here), row, twins });
+        found.push(Recognised { id: known.local.id(pair.open.here), row, twins });
         known.add(pair);
     }
 }
@@ -259,17 +269,17 @@ fn seek(known: &Known<'_>, wanted: &[usize], free: &[usize], area: f64) -> Vec<R
     }
     let mut all: Vec<Vec<Recognised>> = Vec::new();
     for (pair, row, _) in seeds {
-        let id = known.local.id(pair.here);
+        let id = known.local.id(pair.open.here);
         if all.iter().flatten().any(|other| (other.id, other.row) == (id, row)) {
             continue;
         }
         let mut supposed = known.clone();
         supposed.add(pair);
-        let mut wanted: Vec<usize> = wanted.iter().copied().filter(|i| *i != pair.here).collect();
+        let mut wanted: Vec<usize> = wanted.iter().copied().filter(|i| *i != pair.open.here).collect();
         let mut free: Vec<usize> = free.iter().copied().filter(|other| *other != row).collect();
         let mut compatible = differences(&supposed, &wanted, &free, Within::Square(4.0 * area));
         compatible.retain(|(.., own)| own.distance < GATE);
-        compatible.dedup_by_key(|(pair, ..)| pair.here);
+        compatible.dedup_by_key(|(pair, ..)| pair.open.here);
         if compatible.len() + 1 < FEWEST {
             continue;
         }
@@ -277,7 +287,7 @@ fn seek(known: &Known<'_>, wanted: &[usize], free: &[usize], area: f64) -> Vec<R
         follow(&mut supposed, &mut wanted, &mut free, area, &mut found);
         // Where there is another landmark instead.
         let left = differences(&supposed, &wanted, &free, Within::Square(4.0 * area));
-        let is_missed = |i: &&usize| left.iter().any(|(pair, _, own)| pair.here == **i && own.square < area);
+        let is_missed = |i: &&usize| left.iter().any(|(pair, _, own)| pair.open.here == **i && own.square < area);
         let missed = wanted.iter().filter(is_missed).count();
         if found.len() as f64 >= FOUND * (found.len() + missed) as f64 {
             all.push(found);
@@ -316,9 +326,10 @@ fn surest(known: &Known<'_>, wanted: &[usize], free: &[usize], area: f64) -> Opt
     let is_believed = |(pair, a, own): &&(Shared, usize, Difference)| {
         let is_rival = |(other, b, rival): &&(Shared, usize, Difference)| {
             // Of twins, the one that is older.
-            let is_twin =
-                other.here == pair.here && near.landmarks[*a] < near.landmarks[*b] && known.are_twins(*a, *b, area);
-            (other.here == pair.here) != (b == a) && !is_twin && rival.cost() <= own.cost() + MARGIN
+            let is_twin = other.open.here == pair.open.here
+                && near.landmarks[*a] < near.landmarks[*b]
+                && known.are_twins(*a, *b, area);
+            (other.open.here == pair.open.here) != (b == a) && !is_twin && rival.cost() <= own.cost() + MARGIN
         };
         own.distance < GATE && own.ellipse() < CROWDED * area && !all.iter().any(|other| is_rival(&other))
     };

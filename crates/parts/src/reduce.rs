@@ -80,7 +80,7 @@ impl Problem {
             let (before, this) = (&self.parts[k - 1], &self.parts[k]);
             let is_next = this.base == Some(before.exit);
             let shared = this.landmarks.iter().filter(|landmark| before.landmarks.contains(landmark)).count();
-            is_next && shared >= SHARED && knows_nothing_new(k - 1) && knows_nothing_new(k)
+            is_next && !before.part.leaves_any() && shared >= SHARED && knows_nothing_new(k - 1) && knows_nothing_new(k)
         };
         let cut: Vec<usize> = (1..last).filter(|k| is_cut(*k)).collect();
         for k in cut {

@@ -1,6 +1,7 @@
 //! Parts beside the filter that has one map, and beside each other.
 
 mod calibration;
+mod going_on;
 mod recognise;
 mod saved;
 
@@ -46,7 +47,7 @@ fn chain() -> (Problem, Matrix3<f64>) {
 
 fn chained(problem: &Problem) -> Near {
     let start = Near::start(&problem.start);
-    problem.parts.iter().fold(start, |near, placed| near.after(&placed.part, &placed.landmarks, |_, _| true).unwrap())
+    problem.parts.iter().fold(start, |near, placed| near.behind(&placed.part, &placed.landmarks, |_, _| true).unwrap())
 }
 
 /// What one part after the other gives in covariance form, and what the sparse least squares give, is the same.
@@ -344,7 +345,7 @@ fn the_pose_is_consistent_at_once_when_a_loop_closes_a_long_way_without_landmark
     assert!((0.6..1.4).contains(&first) && (0.6..1.3).contains(&later) && absurd < 4, "{first} {later} {absurd}");
 }
 
-/// Ten times round among the same posts: parts of posts that were all known before become one, and the map is known
+/// Thirty times round among the same posts: parts of posts that were all known before become one, and the map is known
 /// hardly less well than by one map of all, and never better.
 #[test]
 fn a_robot_that_goes_round_and_round_keeps_a_bounded_number_of_parts() {
@@ -353,7 +354,7 @@ fn a_robot_that_goes_round_and_round_keeps_a_bounded_number_of_parts() {
         let mut slam = of_parts(world.config(local_features));
         let mut parts = Parts::new(&slam, Worker::InPlace).unwrap();
         let mut kept = Vec::new();
-        while world.time < 630.0 {
+        while world.time < 1890.0 {
             let Some(step) = world.advance(&mut slam) else { continue };
             if let Some(parts) = &mut parts {
                 parts.join(&mut slam, step);
@@ -364,7 +365,7 @@ fn a_robot_that_goes_round_and_round_keeps_a_bounded_number_of_parts() {
             Some(mut parts) => {
                 parts.finish(&mut slam);
                 let status = parts.status();
-                assert!(status.parts > 36 && status.failed == 0 && status.moved == 0, "{status:?}");
+                assert!(status.parts > 100 && status.failed == 0 && status.moved == 0, "{status:?}");
                 (parts.landmarks(), kept)
             }
             None => (slam.landmarks().collect(), kept),
@@ -374,7 +375,7 @@ fn a_robot_that_goes_round_and_round_keeps_a_bounded_number_of_parts() {
     let (of_parts, kept) = landmarks(10);
     let most = |kept: &[usize]| kept.iter().copied().max().unwrap_or(0);
     let (half, whole) = (most(&kept[..kept.len() / 2]), most(&kept));
-    assert!(whole <= 20 && whole <= half + 2, "{half} {whole}");
+    assert!(whole <= 45 && whole <= half + 3, "{half} {whole}");
     assert_eq!(dense.len(), of_parts.len());
     for landmark in &of_parts {
         let other = dense.iter().find(|other| other.id == landmark.id).unwrap();
@@ -414,7 +415,7 @@ fn joining_is_the_end_of_a_part() {
     near.places = (0..3).map(|i| local.place(i) + Vector2::new(1e-4, -2e-4)).collect();
     near.covariance = near.covariance.view((0, 0), (9, 9)).into_owned() * 1e-4;
     let index: HashMap<u32, usize> = (0..3).map(|i| (local.id(i), i)).collect();
-    let joined = near.join(&local, &index, &mut Room::default());
+    let joined = near.join(&local, &index, &super::common::Tie::default(), &mut Room::default());
 
     let all: Vec<usize> = (0..local.len()).collect();
     let part = Part::new(Gaussian::new(&local, &all)).unwrap();

@@ -38,6 +38,7 @@ pub fn augment(
         wanted: stamp,
         is_mapped: false,
         is_viewpoint: false,
+        is_begun: false,
         misfits: 0,
         misfit_since: Stamp::MIN,
     };

@@ -250,6 +250,7 @@ fn new_feature(state: &State, id: u32, x: Vector2<f64>, stamp: Stamp) -> Feature
         wanted: stamp,
         is_mapped: false,
         is_viewpoint: false,
+        is_begun: false,
         misfits: 0,
         misfit_since: Stamp::MIN,
     }

@@ -159,6 +159,7 @@ fn append(state: &mut State, known: &KnownMap, k: usize, stamp: Stamp) {
         wanted: stamp,
         is_mapped: true,
         is_viewpoint: false,
+        is_begun: false,
         misfits: 0,
         misfit_since: Stamp::MIN,
     };

@@ -291,10 +291,15 @@ impl Estimator {
         self.enter_whole();
     }
 
-    /// Forgets the clouds of the fixed lag, and what association remembers.
-    pub fn forget_clouds(&mut self) {
+    /// Forgets the clouds of the fixed lag, and other hypotheses.
+    pub fn forget_past(&mut self) {
         self.hypotheses.clear();
         self.fixed_lag.clear();
+    }
+
+    /// The same, and what association remembers.
+    pub fn forget_clouds(&mut self) {
+        self.forget_past();
         self.memory.clear();
     }
 

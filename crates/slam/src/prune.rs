@@ -5,7 +5,8 @@ use super::step::Model;
 use super::{MapConfig, MapMode, WhenFull};
 use lienav_base::stamp::Stamp;
 
-/// Drops the features that were not seen for longer than `map.forget_after_s`; not those of a known map.
+/// Drops the features that were not seen for longer than `map.forget_after_s`; not those of a known map, nor those that
+/// the part was begun with.
 pub fn prune(state: &mut State, model: &Model, stamp: Stamp) {
     let map = &model.map;
     if map.forget_after_s <= 0.0 || map.mode == MapMode::Localization {
@@ -13,9 +14,9 @@ pub fn prune(state: &mut State, model: &Model, stamp: Stamp) {
     }
     let mut i = 0;
     while i < state.features.len() {
-        let Feature { id, last_seen, is_viewpoint, .. } = state.features[i];
+        let Feature { id, last_seen, is_viewpoint, is_begun, .. } = state.features[i];
         let is_known = map.mode == MapMode::Extend && model.known.find(id).is_some();
-        if stamp.since(last_seen) > map.forget_after_s && !is_known && !is_viewpoint {
+        if stamp.since(last_seen) > map.forget_after_s && !is_known && !is_viewpoint && !is_begun {
             state.swap_remove(i);
         } else {
             i += 1;
@@ -32,8 +33,12 @@ pub fn make_room(state: &mut State, map: &MapConfig, stamp: Stamp) -> bool {
     if map.when_full == WhenFull::Refuse {
         return false;
     }
-    let oldest =
-        state.features.iter().enumerate().filter(|(_, f)| !f.is_viewpoint).min_by_key(|(_, f)| (f.last_seen, f.id));
+    let oldest = state
+        .features
+        .iter()
+        .enumerate()
+        .filter(|(_, f)| !f.is_viewpoint && !f.is_begun)
+        .min_by_key(|(_, f)| (f.last_seen, f.id));
     match oldest {
         Some((i, feature)) if feature.last_seen < stamp => {
             state.swap_remove(i);

@@ -46,6 +46,9 @@ pub struct Feature {
     /// Whether it is a point of a viewpoint, and no landmark.
     #[serde(default)]
     pub is_viewpoint: bool,
+    /// Whether the part before has it, too: it stays in the filter while the part lasts.
+    #[serde(default)]
+    pub is_begun: bool,
     /// How many readings in a row its gate has left out.
     #[serde(default)]
     pub misfits: u8,

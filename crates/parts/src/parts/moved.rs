@@ -1,6 +1,6 @@
 //! A map in parts that is moved as a whole, and one map that becomes the first part.
 
-use super::{Parts, empty};
+use super::{Goes, Parts, empty};
 use crate::near::Near;
 use crate::part::Part;
 use crate::problem::{Placed, Problem, Start};
@@ -24,12 +24,11 @@ impl Parts {
         let way = Part::way(pose, covariance).ok_or(DropReason::NotInParts)?;
         let local = slam.local().ok_or(DropReason::NotInParts)?;
         let is_begun = !local.is_empty() || local.pose() != Se2::identity();
-        if is_begun && !self.close(&local) {
+        if is_begun && !self.close(&local, Goes::Nowhere) {
             return Err(DropReason::NotInParts);
         }
-        self.forget_recognised();
         slam.set_pose(pose, covariance)?;
-        slam.begin_part();
+        self.begin_with_nothing(slam);
         self.opened_at = self.clouds;
         let moved = pose * self.near.base.inverse();
         let problem = &mut self.problem;
@@ -56,10 +55,10 @@ impl Parts {
         self.forget(slam);
         self.start = Start::Known(Se2::identity());
         (self.problem, self.near) = (empty(&self.start), Near::start(&self.start));
-        let is_closed = slam.local().is_some_and(|local| self.close(&local));
+        let is_closed = slam.local().is_some_and(|local| self.close(&local, Goes::Nowhere));
         if is_closed {
             self.opened_at = self.clouds;
-            slam.begin_part();
+            self.begin_with_nothing(slam);
         } else {
             self.forget(slam);
         }

@@ -23,6 +23,9 @@ pub(super) struct Seen {
     pub observations: u32,
     /// Of a landmark without identity; 0 where it is not known.
     pub class: u32,
+    /// How many parts were closed before it was in one, in this process.
+    #[serde(skip)]
+    pub first_part: usize,
 }
 
 impl Parts {
@@ -53,7 +56,9 @@ impl Parts {
         };
         let free = (0..self.near.landmarks.len()).filter(is_current).collect();
         let classes: Vec<u32> = self.near.landmarks.iter().map(|number| self.seen[*number].class).collect();
-        for Recognised { id, row, twins } in recognise((&self.near, &classes), local, &self.index, free, search) {
+        for Recognised { id, row, twins } in
+            recognise((&self.near, &classes), (local, &self.tie), &self.index, free, search)
+        {
             let number = self.near.landmarks[row];
             self.recognised.push((id, number));
             self.numbers.insert(id, number);
@@ -70,9 +75,13 @@ impl Parts {
         }
     }
 
-    /// The filter gives other identities in the next part.
+    /// The filter gives other identities in the next part, but to the landmarks that it is begun with.
     pub(super) fn forget_recognised(&mut self) {
-        for (id, number) in self.recognised.drain(..) {
+        let begun = &self.begun;
+        let (stay, gone) = self.recognised.drain(..).partition(|(id, _)| begun.iter().any(|begun| begun.id == *id));
+        self.recognised = stay;
+        let gone: Vec<(u32, usize)> = gone;
+        for (id, number) in gone {
             if self.numbers.get(&id) == Some(&number) && self.seen[number].id != id {
                 self.numbers.remove(&id);
             }

@@ -158,7 +158,7 @@ impl Parts {
         let Some(local) = slam.local() else {
             return Err(ResumePartsError::Damaged("the filter says nothing of where the robot is"));
         };
-        let here = self.near.join(&local, &self.index, &mut self.room);
+        let here = self.near.join(&local, &self.index, &self.tie, &mut self.room);
         let saved = SavedParts::of_map(map, (here.pose, &here.covariance), self.local_features)?;
         self.resume(slam, saved)
     }
@@ -195,7 +195,7 @@ impl SavedParts {
         let landmark = |landmark: &MapLandmark| {
             let MapLandmark { id, class, position, .. } = *landmark;
             let is_named = id < lienav_slam::FIRST_OWN_ID;
-            let seen = Seen { id, is_named, last_seen: Stamp::MIN, observations: 0, class };
+            let seen = Seen { id, is_named, last_seen: Stamp::MIN, observations: 0, class, first_part: 0 };
             SavedLandmark { position, seen, is_current: true }
         };
         Ok(Self {

@@ -1,6 +1,6 @@
 //! When the least squares of all parts are solved for, and what their solution is for.
 
-use super::Parts;
+use super::{Goes, Parts};
 use crate::problem::{FULLY, NEARLY, Placed, Solution, SolveError};
 use crate::work::{Job, Worker};
 use lienav_slam::Slam;
@@ -52,7 +52,7 @@ impl Parts {
                     self.problem.landmarks[*number] = from.transform(place);
                 }
             }
-            self.problem.parts.push(Placed { base: Some(base), exit: base + 1, ..placed });
+            self.problem.push(Placed { base: Some(base), exit: base + 1, ..placed });
         }
         self.status.solutions += 1;
         self.is_moved = false;
@@ -70,10 +70,9 @@ impl Parts {
         self.merged.clear();
         if let Some(local) = slam.local()
             && !local.is_empty()
-            && self.close(&local)
+            && self.close(&local, Goes::Nowhere)
         {
-            self.forget_recognised();
-            slam.begin_part();
+            self.begin_with_nothing(slam);
         }
         (self.solving, self.asking, self.solved, self.answer) = (None, None, None, None);
         self.old = None;

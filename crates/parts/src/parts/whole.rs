@@ -1,6 +1,6 @@
 //! The map of all parts: as it is shown, and as it is saved.
 
-use super::{Parts, Seen, Worker};
+use super::{Goes, Parts, Seen, Worker};
 use lienav_lie::Se2;
 use lienav_slam::{Landmark, Slam};
 use nalgebra::{Matrix2, Matrix2x3, Vector2};
@@ -66,6 +66,9 @@ impl Parts {
             numbers: self.numbers.clone(),
             seen: self.seen.clone(),
             recognised: self.recognised.clone(),
+            begun: self.begun.clone(),
+            tie: self.tie.clone(),
+            recent: self.recent.clone(),
             merged: Vec::new(),
             near: self.near.clone(),
             index: self.index.clone(),
@@ -81,7 +84,7 @@ impl Parts {
         };
         if let Some(local) = slam.local().filter(|local| !local.is_empty() || local.pose() != Se2::identity()) {
             // Where it cannot be closed, the map is that of the parts before.
-            copy.close(&local);
+            copy.close(&local, Goes::Nowhere);
         }
         (copy.solving, copy.asking) = (None, None);
         Snapshot(Box::new(copy))

@@ -1,6 +1,7 @@
 //! Gauss–Newton over all parts, from what was known before some of them.
 
 use super::{Placed, Problem, Start, of_base, of_landmark, turns};
+use crate::common::Common;
 use crate::part::Part;
 use crate::sparse::{Changes, Factor, NotPositive};
 use lienav_lie::Se2;
@@ -71,6 +72,11 @@ impl From<NotPositive> for SolveError {
 }
 
 impl Solution {
+    /// The landmarks that the part behind the last one is begun with.
+    pub fn common(&self) -> Common {
+        self.parts.last().map_or_else(Common::none, |last| last.part.common(&last.landmarks))
+    }
+
     /// The covariance of each landmark, m²; `None` of one that no part has.
     pub fn landmark_covariances(&self) -> Vec<Option<Matrix2<f64>>> {
         let marginals = self.factor.marginals();

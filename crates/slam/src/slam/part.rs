@@ -33,6 +33,11 @@ impl LocalMap<'_> {
         self.state.features.is_empty()
     }
 
+    /// Which feature has this identity.
+    pub fn find(&self, id: u32) -> Option<usize> {
+        self.state.find(id)
+    }
+
     /// The identity of feature `i`.
     pub fn id(&self, i: usize) -> u32 {
         self.state.features[i].id
@@ -109,6 +114,15 @@ impl Slam {
         self.look_ahead();
     }
 
+    /// The same, but features that `keeps` says of, by identity, stay: where they are as seen from the robot, with what
+    /// is known of that and of how it depends on noise that lasts and on calibration. Candidates stay, too. What is
+    /// forgotten is the error of the pose, which is exact from now on, and the landmarks that do not stay.
+    pub fn begin_part_with(&mut self, keeps: impl Fn(u32) -> bool) {
+        self.estimator.begin_part_with(keeps);
+        self.stay();
+        self.look_ahead();
+    }
+
     /// Features that come without identity are given one after `id` from now on: closed parts have landmarks up to it.
     pub fn give_identities_after(&mut self, id: u32) {
         self.estimator.state.give_identities_after(id);
@@ -133,5 +147,20 @@ impl Estimator {
         self.state.covariance.replace_pose(&Matrix3::zeros());
         self.state.forget_offsets();
         (self.state.pose, self.state.predicted) = (Se2::identity(), Se2::identity());
+    }
+
+    /// Forgets the landmarks that do not stay, and makes the pose the origin.
+    fn begin_part_with(&mut self, keeps: impl Fn(u32) -> bool) {
+        self.settle();
+        self.forget_past();
+        for i in (0..self.state.features.len()).rev() {
+            let id = self.state.features[i].id;
+            let stays = keeps(id);
+            self.state.features[i].is_begun = stays;
+            if self.is_landmark(id) && !stays {
+                self.state.swap_remove(i);
+            }
+        }
+        self.state.set_pose(Se2::identity(), &Matrix3::zeros());
     }
 }

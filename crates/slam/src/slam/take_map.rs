@@ -84,6 +84,7 @@ impl Estimator {
                 observations: 0,
                 is_mapped: true,
                 is_viewpoint: false,
+                is_begun: false,
                 misfits: 0,
                 misfit_since: Stamp::MIN,
             };

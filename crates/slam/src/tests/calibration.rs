@@ -69,6 +69,7 @@ fn correlated(coordinates: Coordinates, seed: u64) -> State {
             observations: 1,
             is_mapped: false,
             is_viewpoint: false,
+            is_begun: false,
             misfits: 0,
             misfit_since: Stamp::MIN,
         };

@@ -50,6 +50,7 @@ pub(super) fn correlated(coordinates: Coordinates, features: usize, seed: u64) -
             observations: 1,
             is_mapped: false,
             is_viewpoint: false,
+            is_begun: false,
             misfits: 0,
             misfit_since: Stamp::MIN,
         };

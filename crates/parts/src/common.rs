@@ -1,0 +1,150 @@
+//! What the open part and the closed ones know from the same readings: landmarks that the next part goes on with.
+//!
+//! A part does not forget the landmarks that are in view when it is closed. The filter goes on with them, with what is
+//! known of where they are as seen from the robot, Π. So does the closed part, and both are refinements of the same Π:
+//! with u the errors of the closed parts, P_C their covariance, and v those of the open part, seen from its base,
+//!
+//! ```math
+//! u_K = P_C(\Pi^{-1} \pi + m), \quad v = P_O(\Pi^{-1} \pi + n) \;\Rightarrow\; \mathrm{Cov}(u, v) = P_{C,\cdot K}\, \Pi^{-1} P_{O,K\cdot}
+//! ```
+//!
+//! π the errors of the landmarks K when the part was begun, and m and n independent: what each has learned since.
+
+use super::near::{Near, lever};
+use lienav_lie::Se2;
+use lienav_slam::LocalMap;
+use nalgebra::{DMatrix, Matrix2, Matrix2x3, SMatrix, Vector2};
+use std::collections::HashMap;
+
+/// A difference between two refinements of the same Gaussian may be zero, with certainty, before either has learned
+/// anything. It counts as uncertain by this share of the variance that the open part has, so that rounding and what
+/// is not linear decide nothing.
+pub const ALIKE: f64 = 1e-2;
+
+/// Landmarks that the open part was begun with.
+#[derive(Clone, Debug)]
+pub struct Common {
+    /// Their numbers in the whole map.
+    pub numbers: Vec<usize>,
+    /// Π⁻¹, of their places as seen from the base.
+    pub information: DMatrix<f64>,
+}
+
+impl Common {
+    /// None.
+    pub fn none() -> Self {
+        Self { numbers: Vec::new(), information: DMatrix::zeros(0, 0) }
+    }
+
+    /// Of landmarks whose information is in a frame that is turned as `exit` is, in that frame.
+    pub fn seen_from(exit: &Se2, numbers: Vec<usize>, information: &DMatrix<f64>) -> Self {
+        let turn = exit.rotation();
+        let mut turned = DMatrix::zeros(information.nrows(), information.ncols());
+        for j in 0..numbers.len() {
+            for i in 0..numbers.len() {
+                let block = turn.transpose() * information.fixed_view::<2, 2>(2 * i, 2 * j) * turn;
+                turned.fixed_view_mut::<2, 2>(2 * i, 2 * j).copy_from(&block);
+            }
+        }
+        Self { numbers, information: turned }
+    }
+
+    /// Those of them that `holds` says of, in their order, and the information of these alone.
+    pub fn only(&self, holds: impl Fn(usize) -> bool) -> Option<Self> {
+        let kept: Vec<usize> = (0..self.numbers.len()).filter(|i| holds(self.numbers[*i])).collect();
+        if kept.len() == self.numbers.len() {
+            return Some(self.clone());
+        }
+        if kept.is_empty() {
+            return None;
+        }
+        let covariance = self.information.clone().cholesky()?.inverse();
+        let rows: Vec<usize> = kept.iter().flat_map(|i| [2 * i, 2 * i + 1]).collect();
+        let own = DMatrix::from_fn(rows.len(), rows.len(), |i, j| covariance[(rows[i], rows[j])]);
+        Some(Self { numbers: kept.iter().map(|i| self.numbers[*i]).collect(), information: own.cholesky()?.inverse() })
+    }
+}
+
+/// How the errors of the closed parts depend on those of the open part.
+#[derive(Clone, Debug, Default)]
+pub struct Tie {
+    /// The landmarks through which they do: their identities in the filter.
+    ids: Vec<u32>,
+    /// P_C Π⁻¹ of their columns.
+    gain: DMatrix<f64>,
+}
+
+impl Tie {
+    /// Through these landmarks, by identity and number, which the open part was begun with and still has.
+    pub fn new(near: &Near, begun: impl Iterator<Item = (u32, usize)>) -> Self {
+        let begun: HashMap<usize, u32> = begun.map(|(id, number)| (number, id)).collect();
+        let (common, gain) = near.tie(|number| begun.contains_key(&number));
+        Self { ids: common.numbers.iter().map(|number| begun[number]).collect(), gain }
+    }
+
+    /// The same with what the open part has of these landmarks now.
+    pub fn with<'a>(&'a self, local: &LocalMap<'_>, room: &'a mut Vec<OpenLandmark>) -> Tied<'a> {
+        room.clear();
+        room.extend(self.ids.iter().filter_map(|id| local.find(*id)).map(|here| OpenLandmark::new(local, here)));
+        Tied { gain: &self.gain, landmarks: room }
+    }
+}
+
+/// A tie, with what the open part has of its landmarks at this instant.
+#[derive(Clone, Copy)]
+pub struct Tied<'a> {
+    gain: &'a DMatrix<f64>,
+    pub landmarks: &'a [OpenLandmark],
+}
+
+impl Tied<'_> {
+    /// Whether the open part was begun with this feature of the filter.
+    pub fn has(&self, here: usize) -> bool {
+        self.landmarks.iter().any(|landmark| landmark.here == here)
+    }
+
+    /// Cov(u, v_k), where u is in these rows of the closed parts, and `with` has Cov(v_κ, v_k) of the landmarks of the
+    /// tie.
+    pub fn crossed<const R: usize, const C: usize>(
+        &self,
+        row: usize,
+        with: impl Fn(usize) -> SMatrix<f64, 2, C>,
+    ) -> SMatrix<f64, R, C> {
+        let mut sum = SMatrix::zeros();
+        for k in 0..self.landmarks.len() {
+            sum += self.gain.fixed_view::<R, 2>(row, 2 * k) * with(k);
+        }
+        sum
+    }
+}
+
+/// A landmark of the open part, as seen from its base: its error is v = e + [I, J p̂]ξ.
+#[derive(Clone, Copy, Debug)]
+pub struct OpenLandmark {
+    /// Its feature in the filter.
+    pub here: usize,
+    /// p̂, m.
+    pub place: Vector2<f64>,
+    /// [I, J p̂].
+    lever: Matrix2x3<f64>,
+    /// Cov(e, ξ).
+    with_pose: Matrix2x3<f64>,
+    /// Cov(v, ξ).
+    pub whole_with_pose: Matrix2x3<f64>,
+}
+
+impl OpenLandmark {
+    /// Feature `here`.
+    pub fn new(local: &LocalMap<'_>, here: usize) -> Self {
+        let place = local.place(here);
+        let (lever, with_pose) = (lever(&place), local.with_pose(here));
+        Self { here, place, lever, with_pose, whole_with_pose: with_pose + lever * local.of_pose() }
+    }
+
+    /// Cov(v, v_k).
+    pub fn with(&self, local: &LocalMap<'_>, k: &Self) -> Matrix2<f64> {
+        local.of_features(self.here, k.here)
+            + self.with_pose * k.lever.transpose()
+            + self.lever * k.whole_with_pose.transpose()
+    }
+}
