@@ -88,11 +88,7 @@ impl Parts {
             return Ok(());
         }
         self.problem.tolerance = FULLY;
-        // What depends on no new part stays: a factor of all beside the one in force would be as much memory again.
-        let solved = match &self.solution {
-            Some(before) => self.problem.solve_after(before),
-            None => self.problem.solve(),
-        };
+        let solved = self.problem.solve();
         self.problem.tolerance = NEARLY;
         solved.map(|solution| self.take_solution(solution))
     }

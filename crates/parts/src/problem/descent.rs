@@ -181,7 +181,7 @@ impl Problem {
         let homes = self.homes();
         let (mut factor, mut shapes, mut gone) = self.begun(before, &homes);
         let last = lists[..self.parts.len()].last().cloned().unwrap_or_default();
-        let goes_on = self.tolerance >= NEARLY || before.is_some();
+        let goes_on = self.tolerance >= NEARLY;
         let mut cost = self.cost(&bases, &landmarks);
         for iteration in 1..=ITERATIONS {
             let turns = turns(&homes, &bases);
