@@ -186,3 +186,22 @@ impl Rates {
         (count >= 8.0).then(|| (mean, (squares / count - mean * mean).max(1e-6)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silence_is_a_look_of_a_steady_sensor_and_none_of_one_that_works_now_and_then() {
+        let mut steady = Rates::default();
+        (0..100).for_each(|_| assert_eq!(steady.has_looked(0.1, false), 1.0));
+        assert!(steady.has_looked(0.3, true) > 0.9, "{:?}", steady.looked);
+        let mut rare = Rates::default();
+        for k in 0..500 {
+            rare.has_looked(0.1, k % 5 != 0);
+        }
+        let [looked, all] = rare.looked;
+        assert!((looked / all - 0.2).abs() < 0.05, "{looked} of {all}");
+        assert!(rare.has_looked(0.1, true) < 0.05);
+    }
+}
