@@ -64,6 +64,11 @@ impl AssociationRoom {
     pub fn matches(&self) -> &[Match] {
         &self.candidates
     }
+
+    /// Readings of the last cloud that were left out, and features that each of them may be of.
+    pub fn doubtful(&self) -> &[(usize, u32)] {
+        &self.cloud.doubtful
+    }
 }
 
 /// The identities that a cloud has named. A few are compared one by one, which is quicker than anything; many are
@@ -107,6 +112,7 @@ pub fn associate<'r>(
     room.newcomers.clear();
     room.named.clear();
     room.cloud.readings.clear();
+    room.cloud.doubtful.clear();
     let mut refused = Counts::default();
     match evidence {
         Evidence::Observed { kind, observations, .. } => {

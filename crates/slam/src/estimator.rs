@@ -403,7 +403,7 @@ impl Estimator {
         hypotheses.others.iter_mut().for_each(|other| leave(&mut other.state, model, since, order));
         self.memory.merged.clear();
         if observations.iter().any(|observation| observation.id.is_none()) || !self.memory.is_idle() {
-            self.remember(stamp, &outcome);
+            self.remember(stamp, &outcome, observations.is_empty());
         }
         self.record(stamp);
         outcome
@@ -423,19 +423,19 @@ impl Estimator {
     }
 
     /// Learns from the association of a cloud, drops candidates that are no landmarks, and merges landmarks that are one.
-    fn remember(&mut self, stamp: Stamp, outcome: &Outcome) {
+    fn remember(&mut self, stamp: Stamp, outcome: &Outcome, is_empty: bool) {
         let Self { state, model, fixed_lag, room, memory, merging, lost, .. } = self;
         if model.association != Association::Joint || model.map.mode != MapMode::Mapping {
             return;
         }
         memory.tally.searched += u64::from(outcome.is_searched);
-        for id in memory.learn(state, model, &room.readings, stamp) {
+        for id in memory.learn(state, model, (&room.readings, room.doubtful(), is_empty), stamp) {
             fixed_lag.forget_feature(*id);
             if let Some(i) = state.find(*id) {
                 state.swap_remove(i);
             }
         }
-        if merge(state, (model, memory), merging, lost) > 0 {
+        if !is_empty && merge(state, (model, memory), merging, lost) > 0 {
             fixed_lag.clear();
         }
     }

@@ -117,6 +117,11 @@ pub struct Room {
 }
 
 impl Room {
+    /// Readings of the last cloud that were left out, and features that each of them may be of.
+    pub fn doubtful(&self) -> &[(usize, u32)] {
+        self.association.doubtful()
+    }
+
     /// The readings of the last update, and the pivots of the factor of their joint covariance.
     pub fn last_update(&self) -> (&[Match], impl Iterator<Item = f64>) {
         let (factor, m) = (self.workspace.factor_of_innovation(), self.workspace.numbers());

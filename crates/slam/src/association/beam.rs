@@ -184,6 +184,15 @@ impl Beam {
         self.shares.iter_mut().for_each(|share| *share /= whole);
     }
 
+    /// What a pair tells given those of the only hypothesis of the last search, and ln det of its covariance then;
+    /// `None` outside of the gate.
+    pub fn given(&self, pairs: &[Pair], index: usize, joint: &impl Joint, gate: &[f64; MAX_DIM]) -> Option<(f64, f64)> {
+        let hypothesis = self.now.first()?;
+        let child = extend((hypothesis, 0), pairs, index, joint, gate)?;
+        let ln_det = (0..pairs[index].dim).map(|a| 2.0 * child.own[(a, a)].ln()).sum();
+        Some((child.score - hypothesis.score, ln_det))
+    }
+
     /// The logarithms of the weights of all hypotheses that the search has kept, beside the one that all items are of
     /// none.
     pub fn scores(&self) -> impl Iterator<Item = f64> + '_ {

@@ -5,8 +5,9 @@
 //! with the others in a second search; where that does not decide, the reading begins a candidate, and
 //! [`merge`](super::merge) joins the two when more is known.
 
-use super::beam::{Beam, Item, Joint, Pair, WINDOW};
+use super::beam::{ANCHORS, Beam, Item, Joint, Pair, WINDOW};
 use super::memory::Memory;
+use super::merge::difference;
 use crate::associate::Newcomer;
 use crate::gate::mahalanobis_squared;
 use crate::linearize::{Match, Subject, innovation_covariance, linearize, shared_covariance};
@@ -30,6 +31,12 @@ const WRONG: f64 = 1000.0;
 const LEAST_ODDS: f64 = 10.0;
 /// The odds of a match in the first search against matches with other landmarks.
 const SURE_NEAR: f64 = 20.0;
+
+/// A candidate that is a landmark with less than this probability keeps no reading from beginning another one.
+const EXISTS: f64 = 0.5;
+/// By how much a reading may be astray on average that is of one of several landmarks, all of which are read: squared,
+/// beside the trace of its noise.
+const ASTRAY: f64 = 2.0;
 
 /// A reading, and how far its association is.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +71,8 @@ struct Target {
 pub struct CloudRoom {
     /// The readings to associate.
     pub readings: Vec<Reading>,
+    /// Readings that were left out, and features that each of them may be of.
+    pub doubtful: Vec<(usize, u32)>,
     opens: Vec<Open>,
     targets: Vec<Target>,
     matches: Vec<Match>,
@@ -71,6 +80,8 @@ pub struct CloudRoom {
     /// Of one reading: the weight of each pair alone.
     found: Vec<(f64, Match, Pair, bool)>,
     alone: Vec<f64>,
+    /// ln det of the covariance of each pair.
+    ln_dets: Vec<f64>,
     /// The best claim on each feature, of which reading, and the best of another.
     claims: Vec<(f64, usize, f64)>,
     order: Vec<usize>,
@@ -104,6 +115,7 @@ pub fn associate(
     room.matches.clear();
     room.pairs.clear();
     room.alone.clear();
+    room.ln_dets.clear();
     room.opens.clear();
     for k in 0..room.readings.len() {
         room.open(state, model, memory, k);
@@ -113,11 +125,15 @@ pub fn associate(
         open.fate = Fate::LeftOut;
     }
     let searched_far = room.resolve(state, model, 1);
-    for open in &room.opens {
+    for (k, open) in room.opens.iter().enumerate() {
         match open.fate {
             Fate::Matched(pair) => candidates.push(room.matches[pair]),
             Fate::Open => newcomers.push(Newcomer { id: None, reading: open.reading }),
-            Fate::LeftOut => refused.add(DropReason::Ambiguous),
+            Fate::LeftOut => {
+                refused.add(DropReason::Ambiguous);
+                let near = &room.pairs[open.pairs[0]..open.pairs[1]];
+                room.doubtful.extend(near.iter().map(|pair| (k, state.features[pair.target].id)));
+            }
         }
     }
     searched_near || searched_far
@@ -183,7 +199,8 @@ impl CloudRoom {
             let Some(distance) = mahalanobis_squared(&candidate.residual, &covariance, dim) else { continue };
             let is_good = place.is_none_or(|(_, noise)| target.spread <= AS_GOOD * noise);
             let is_local = target.is_recent || is_good;
-            is_near |= is_local && distance <= new;
+            // A candidate that is likelier clutter stands in nobody's way.
+            is_near |= is_local && distance <= new && memory.existence(state.features[target.feature].id) >= EXISTS;
             if distance > gate {
                 continue;
             }
@@ -208,6 +225,7 @@ impl CloudRoom {
         for (k, local) in [true, false].into_iter().enumerate() {
             for (alone, candidate, pair, _) in self.found.iter().filter(|found| found.3 == local).take(RIVALS) {
                 self.alone.push(*alone);
+                self.ln_dets.push(ln_det(&pair.covariance, pair.dim));
                 self.matches.push(*candidate);
                 self.pairs.push(*pair);
             }
@@ -218,8 +236,28 @@ impl CloudRoom {
 
     /// Associates what is open with the landmarks of the first search (0) or the second (1).
     fn resolve(&mut self, state: &State, model: &Model, stage: usize) -> bool {
-        let Self { opens, pairs, matches, alone, claims, order, items, beam, .. } = self;
+        let Self { opens, pairs, matches, alone, ln_dets, claims, order, items, beam, .. } = self;
         let range = |open: &Open| open.pairs[stage]..open.pairs[stage + 1];
+        let gate = [1, 2, 3].map(|dim| model.gate.associated(dim)[0]);
+        // What was matched in the first search tells where the rest has to be.
+        items.clear();
+        if stage > 0 {
+            items.extend(opens.iter().filter_map(|open| match open.fate {
+                Fate::Matched(pair) => Some(Item { first: pair, last: pair + 1, is_clear: true }),
+                _ => None,
+            }));
+            items.sort_unstable_by(|a, b| alone[b.first].total_cmp(&alone[a.first]).then(a.first.cmp(&b.first)));
+            items.truncate(ANCHORS);
+        }
+        let sure = items.len();
+        if sure > 0 && opens.iter().any(|open| open.fate == Fate::Open && !range(open).is_empty()) {
+            beam.search((pairs, items), &Pairs(state, matches), &gate, |_| 0.0);
+            for pair in opens.iter().filter(|open| open.fate == Fate::Open).flat_map(range) {
+                let given = beam.given(pairs, pair, &Pairs(state, matches), &gate);
+                (alone[pair], ln_dets[pair]) = given.unwrap_or((f64::NEG_INFINITY, ln_dets[pair]));
+                pairs[pair].alone = alone[pair];
+            }
+        }
         let is_open = |open: &Open| open.fate == Fate::Open && !range(open).is_empty();
         claims.clear();
         claims.resize(state.features.len(), (f64::NEG_INFINITY, usize::MAX, f64::NEG_INFINITY));
@@ -267,29 +305,54 @@ impl CloudRoom {
             }
         }
         order.truncate(TOGETHER);
-        items.clear();
         items.extend(order.iter().map(|k| match is_clear(*k, &opens[*k]) {
             Some(pair) => Item { first: pair, last: pair + 1, is_clear: true },
             None => Item { first: opens[*k].pairs[stage], last: opens[*k].pairs[stage + 1], is_clear: false },
         }));
-        let gate = [1, 2, 3].map(|dim| model.gate.associated(dim)[0]);
         beam.search((pairs, items), &Pairs(state, matches), &gate, |_| 0.0);
         // What all pairs say together that are not sure one by one.
-        let said = beam.best.iter().zip(&beam.told).filter(|(pair, _)| alone[**pair] < WRONG.ln());
+        let is_sure = |pair: usize| items[..sure].iter().any(|item| item.first == pair);
+        let said = beam.best.iter().zip(&beam.told).filter(|(pair, _)| alone[**pair] < WRONG.ln() && !is_sure(**pair));
         let said: f64 = said.map(|(_, told)| told).sum();
         for k in order.iter() {
             let best = range(&opens[*k]).max_by(|a, b| beam.shares[*a].total_cmp(&beam.shares[*b]).then(b.cmp(a)));
-            let Some(best) = best else { continue };
+            let Some(mut best) = best else { continue };
             let share = beam.shares[best];
             let of_others = range(&opens[*k]).map(|pair| beam.shares[pair]).sum::<f64>() - share;
             let of_none = 1.0 - share - of_others;
             let is_sure = if stage == 0 {
-                share > SURE_NEAR * of_others && share > of_none
+                let likeliest = beam.best.iter().find(|pair| range(&opens[*k]).contains(pair));
+                if share > SURE_NEAR * of_others && share > of_none {
+                    true
+                } else if let Some(&likeliest) = likeliest {
+                    // Landmarks at one place, each of which is read: whichever is which, the readings say the same.
+                    let target = |pair: usize| pairs[pair].target;
+                    let (mut unread, mut astray) = (0.0, 0.0);
+                    for pair in range(&opens[*k]).filter(|pair| *pair != likeliest) {
+                        if beam.best.iter().any(|other| target(*other) == target(pair)) {
+                            astray += beam.shares[pair] * apart_squared(state, target(pair), target(likeliest));
+                        } else {
+                            unread += beam.shares[pair];
+                        }
+                    }
+                    let known = 1.0 - of_none - unread;
+                    let noise =
+                        model.sensors.place(&state.mounts, &opens[*k].reading).map_or(0.0, |(_, noise)| noise.trace());
+                    best = likeliest;
+                    astray < ASTRAY * noise && known > SURE_NEAR * unread && known > of_none
+                } else {
+                    false
+                }
             } else {
                 let is_told = alone[best].max(said) > WRONG.ln();
-                is_told && share > required(&pairs[best], &matches[best]) * (1.0 - share)
+                is_told && share > required(ln_dets[best], &matches[best]) * (1.0 - share)
             };
-            if is_sure {
+            let is_free = |pair: usize| {
+                !opens
+                    .iter()
+                    .any(|open| matches!(open.fate, Fate::Matched(other) if pairs[other].target == pairs[pair].target))
+            };
+            if is_sure && is_free(best) {
                 opens[*k].fate = Fate::Matched(best);
             }
         }
@@ -297,17 +360,23 @@ impl CloudRoom {
     }
 }
 
+/// The mean squared distance of two features.
+fn apart_squared(state: &State, a: usize, b: usize) -> f64 {
+    (state.features[a].x - state.features[b].x).norm_squared() + difference(state, (a, b), (a, b)).trace().max(0.0)
+}
+
 /// A linearized gate is taken to be larger by this factor, squared.
 const MARGIN: f64 = 1.5;
 
 /// The odds at which a pair is used: a match that tells much has to be surer. What it tells is ½ ln det S/det R.
-fn required(pair: &Pair, matched: &Match) -> f64 {
-    let ln_det = |m: &Matrix3<f64>| {
-        let corner = m.view((0, 0), (pair.dim, pair.dim)).determinant();
-        corner.max(f64::MIN_POSITIVE).ln()
-    };
-    let told = 0.5 * (ln_det(&pair.covariance) - ln_det(&matched.stated_noise())).max(0.0);
+fn required(ln_det_s: f64, matched: &Match) -> f64 {
+    let told = 0.5 * (ln_det_s - ln_det(&matched.stated_noise(), matched.dim)).max(0.0);
     (WRONG * told.min(1.0)).max(LEAST_ODDS)
+}
+
+/// ln det of the first rows and columns.
+fn ln_det(m: &Matrix3<f64>, dim: usize) -> f64 {
+    m.view((0, 0), (dim, dim)).determinant().max(f64::MIN_POSITIVE).ln()
 }
 
 /// −ln β of readings of no known landmark, with β in the units of the reading: that by area at the landmark,

@@ -107,6 +107,11 @@ impl Life {
         }
     }
 
+    /// The probability that it is a landmark.
+    fn existence(&self) -> f64 {
+        if self.is_confirmed { 1.0 } else { 1.0 / (1.0 + (-self.odds).exp()) }
+    }
+
     /// The class that most readings say; 0 where none has said any, or they do not agree.
     fn class(&self) -> u32 {
         let counted: f64 = self.classes.iter().map(|(_, count)| count).sum();
@@ -178,6 +183,11 @@ pub struct Tally {
     pub searched: u64,
 }
 
+/// Whether the place of feature `i`, at `z` in the robot frame, is known so well that looks at it count.
+fn is_placed(state: &State, i: usize, z: &Vector2<f64>) -> bool {
+    state.relative_spread(i).max(0.0).sqrt() <= PLACED * z.norm() + PLACED_M
+}
+
 impl Memory {
     /// Whether a memory that was saved can be gone on with.
     pub fn is_sound(&self) -> bool {
@@ -212,6 +222,11 @@ impl Memory {
     /// Whether a feature counts as a landmark.
     pub fn is_landmark(&self, id: u32) -> bool {
         self.life(id).is_none_or(|life| life.is_confirmed)
+    }
+
+    /// The probability that a feature is a landmark.
+    pub fn existence(&self, id: u32) -> f64 {
+        self.life(id).map_or(1.0, Life::existence)
     }
 
     /// The class of a landmark without identity, as its readings say; 0 where it is not known.
@@ -250,18 +265,28 @@ impl Memory {
         let mut detection = self.rates.detection(z);
         let mut fits = 0.0;
         if let Some(life) = self.life(id) {
-            if !life.is_confirmed {
-                detection *= 1.0 / (1.0 + (-life.odds).exp());
-            }
+            detection *= life.existence();
             fits = life.fits(label, &self.rates);
         }
         (detection / (1.0 - detection)).ln() + fits
     }
 
     /// Learns from a cloud that was associated, and gives the features that are to be dropped.
-    pub fn learn(&mut self, state: &State, model: &Model, readings: &[Associated], stamp: Stamp) -> &[u32] {
-        self.cloud += 1;
+    ///
+    pub fn learn(
+        &mut self,
+        state: &State,
+        model: &Model,
+        (readings, doubtful, is_empty): (&[Associated], &[(usize, u32)], bool),
+        stamp: Stamp,
+    ) -> &[u32] {
         self.tally.clouds += 1;
+        let missed = self.missed(state);
+        let looked = self.rates.has_looked(missed, is_empty);
+        if is_empty {
+            return self.learn_from_silence(state, looked);
+        }
+        self.cloud += 1;
         let before = self.readings;
         self.readings += readings.len() as u64;
         let is_old = |next: &(Stamp, u64)| self.readings - next.1 >= RECENT.1;
@@ -301,20 +326,26 @@ impl Memory {
                     life.label(&reading.label);
                     if life.odds >= CONFIRMED && !life.is_confirmed {
                         life.is_confirmed = true;
-                        self.rates.outcome(true);
+                        self.rates.outcome(1.0);
                         self.tally.confirmed += 1;
                     }
                 }
                 _ => {}
             }
         }
-        self.look(state);
-        self.compare_neighbours(state, model, readings);
+        self.look(state, doubtful);
+        self.compare_neighbours(state, model, (readings, doubtful));
+        self.drop_hopeless(state)
+    }
+
+    /// Forgets candidates that are no landmarks, and what the filter does not have any more.
+    fn drop_hopeless(&mut self, state: &State) -> &[u32] {
         self.dropped.clear();
         for life in &self.lives {
             let is_gone = state.find(life.id).is_none();
             let is_unlikely = life.odds < life.prior + DROPPED;
-            let is_hopeless = !life.is_confirmed && (is_unlikely || self.is_older(life, PATIENCE));
+            let is_out = self.is_older(life, PATIENCE) && life.odds < 0.0;
+            let is_hopeless = !life.is_confirmed && (is_unlikely || is_out);
             if is_gone || is_hopeless {
                 self.dropped.push(life.id);
             }
@@ -325,21 +356,55 @@ impl Memory {
         &self.dropped
     }
 
-    /// Which features in view were read, and which were missed.
-    fn look(&mut self, state: &State) {
+    /// A cloud without readings, of a sensor that has looked with probability `looked`, speaks against candidates. What
+    /// was expected teaches nothing but how often the sensor looks; how often it reads what is there comes from clouds
+    /// with readings.
+    fn learn_from_silence(&mut self, state: &State, looked: f64) -> &[u32] {
+        self.twins.clear();
+        self.rates.silence(looked);
+        for i in 0..state.features.len() {
+            let z = state.in_robot(i);
+            let detection = self.rates.detection(&z);
+            if let Ok(k) = self.place(state.features[i].id)
+                && !self.lives[k].is_confirmed
+                && is_placed(state, i, &z)
+            {
+                self.lives[k].odds += (1.0 - looked * detection).ln();
+            }
+        }
+        self.drop_hopeless(state)
+    }
+
+    /// The probability that nothing in view is read by a sensor that looks.
+    fn missed(&self, state: &State) -> f64 {
+        let missed = |i: usize| {
+            let z = state.in_robot(i);
+            if !is_placed(state, i, &z) {
+                return 1.0;
+            }
+            let exists = self.life(state.features[i].id).map_or(1.0, Life::existence);
+            1.0 - exists * self.rates.detection(&z)
+        };
+        (0..state.features.len()).filter(|i| !state.features[*i].is_viewpoint).map(missed).product()
+    }
+
+    /// Which features in view were read, and which were missed: not those that are `doubtful`.
+    fn look(&mut self, state: &State, doubtful: &[(usize, u32)]) {
+        let is_doubtful = |id: u32| doubtful.iter().any(|(_, other)| *other == id);
         for i in 0..state.features.len() {
             let feature = &state.features[i];
             if feature.is_viewpoint {
                 continue;
             }
             let z = state.in_robot(i);
-            let distance = z.norm();
-            let spread = state.relative_spread(i).max(0.0).sqrt();
-            if spread > PLACED * distance + PLACED_M {
+            if !is_placed(state, i, &z) {
                 continue;
             }
             let place = self.place(feature.id);
             let is_read = self.stamps.last().is_some_and(|(stamp, _)| feature.last_seen == *stamp);
+            if !is_read && is_doubtful(feature.id) {
+                continue;
+            }
             let detection = self.rates.detection(&z);
             match place {
                 Ok(k) => {
@@ -349,7 +414,7 @@ impl Memory {
                     }
                     // A candidate counts by the probability that it is there: a sensor that reads each landmark
                     // rarely would drop all before it knew that.
-                    let weight = if life.is_confirmed { 1.0 } else { 1.0 / (1.0 + (-life.odds).exp()) };
+                    let weight = life.existence();
                     if !is_read && !life.is_confirmed {
                         life.odds += (1.0 - detection).ln();
                     }
@@ -362,7 +427,12 @@ impl Memory {
 
     /// Landmarks so near to each other that a reading does not tell them apart, and of which never both are read, are
     /// one: each cloud in which one is read and the other is not says so by 1 − P_D.
-    fn compare_neighbours(&mut self, state: &State, model: &Model, readings: &[Associated]) {
+    fn compare_neighbours(
+        &mut self,
+        state: &State,
+        model: &Model,
+        (readings, doubtful): (&[Associated], &[(usize, u32)]),
+    ) {
         self.twins.clear();
         let gate = model.gate.associated(2)[1];
         for Associated { subject, reading, role, .. } in readings {
@@ -374,30 +444,53 @@ impl Memory {
                 if k == i || (feature.x - state.features[i].x).norm_squared() > near {
                     continue;
                 }
-                let Ok(place) = self.place(feature.id) else { continue };
-                if difference(state, (i, k), (i, k)).trace() > noise.trace() {
+                if doubtful.iter().any(|(_, other)| *other == feature.id)
+                    || difference(state, (i, k), (i, k)).trace() > noise.trace()
+                {
                     continue;
                 }
-                let detection = self.rates.detection(&state.in_robot(k));
-                let (cloud, life) = (self.cloud, &mut self.lives[place]);
-                if life.twin.0 != one {
-                    life.twin = (one, 0.0);
+                self.compare(state, i, k);
+            }
+        }
+        // Of several for which there is one reading, all but one were missed.
+        for claims in doubtful.chunk_by(|a, b| a.0 == b.0) {
+            let [(reading, one), others @ ..] = claims else { continue };
+            let Some(i) = state.find(*one) else { continue };
+            for (_, other) in others {
+                let is_of_another = |(k, id): &(usize, u32)| k != reading && (id == one || id == other);
+                let is_read = |id: u32| self.life(id).is_none_or(|life| life.last == self.cloud);
+                if doubtful.iter().any(is_of_another) || is_read(*one) || is_read(*other) {
+                    continue;
                 }
-                life.twin.1 = if life.last == cloud { -CONTRADICTED } else { life.twin.1 - (1.0 - detection).ln() };
-                if life.twin.1 > CONFIRMED {
-                    life.twin.1 = 0.0;
-                    let is_weaker = feature.observations < state.features[i].observations;
-                    self.twins.push(if is_weaker { (feature.id, one) } else { (one, feature.id) });
-                }
+                let Some(k) = state.find(*other) else { continue };
+                self.compare(state, i, k);
             }
         }
     }
 
-    /// A feature is no more.
+    /// One of two features at one place was read.
+    fn compare(&mut self, state: &State, i: usize, k: usize) {
+        let (one, other) = (&state.features[i], &state.features[k]);
+        let Ok(place) = self.place(other.id) else { return };
+        let detection = self.rates.detection(&state.in_robot(k));
+        let (cloud, life) = (self.cloud, &mut self.lives[place]);
+        if life.twin.0 != one.id {
+            life.twin = (one.id, 0.0);
+        }
+        life.twin.1 = if life.last == cloud { -CONTRADICTED } else { life.twin.1 - (1.0 - detection).ln() };
+        if life.twin.1 > CONFIRMED {
+            life.twin.1 = 0.0;
+            let is_weaker = other.observations < one.observations;
+            self.twins.push(if is_weaker { (other.id, one.id) } else { (one.id, other.id) });
+        }
+    }
+
+    /// A feature is no more. Of one that was never missed nobody knows what it was: it counts by its odds.
     fn forget(&mut self, id: u32) {
         let Ok(k) = self.place(id) else { return };
-        if !self.lives.remove(k).is_confirmed {
-            self.rates.outcome(false);
+        let life = self.lives.remove(k);
+        if !life.is_confirmed {
+            self.rates.outcome(life.existence());
             self.tally.dropped += 1;
         }
     }

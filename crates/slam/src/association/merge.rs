@@ -38,6 +38,10 @@ const MISSED: f64 = 0.7;
 const MOST_MISSED: f64 = 6.0;
 /// Of an old landmark whose place relative to the young ones is known better than this, m².
 const PLACED_M2: f64 = 0.25;
+/// Two landmarks are at one place if their distance is known better than this, m², and not above three standard
+/// deviations.
+const ONE_PLACE_M2: f64 = 0.04;
+const ONE_PLACE: f64 = 9.0;
 /// A loop is closed by so many landmarks at least: two make a rigid motion.
 const CLOSING: usize = 3;
 /// A merge closes a loop if a difference has a larger variance than this, m².
@@ -66,6 +70,16 @@ impl Joint for Differences<'_> {
     fn covariance(&self, a: usize, b: usize) -> Matrix3<f64> {
         difference(self.0, self.1[a], self.1[b])
     }
+}
+
+/// Whether nothing speaks for two landmarks being at different places.
+fn are_at_one_place(state: &State, a: usize, b: usize) -> bool {
+    let apart = state.features[a].x - state.features[b].x;
+    let covariance = difference(state, (a, b), (a, b));
+    a == b
+        || covariance.trace() < ONE_PLACE_M2
+            && super::beam::distance(&Vector3::new(apart.x, apart.y, 0.0), &covariance, 2)
+                .is_some_and(|(square, _)| square < ONE_PLACE)
 }
 
 /// The covariance of x_a − x_b with x_c − x_d.
@@ -108,15 +122,28 @@ fn merge_young(state: &mut State, (model, memory): (&Model, &mut Memory), room: 
     if beam.evidence < SURE.ln() {
         return;
     }
+    // Landmarks that are near anyway say nothing of where those are that are far.
+    let is_wide = |pair: usize| pairs[pair].covariance.trace() > PLACED_M2;
+    let of_near = beam.best.iter().zip(&beam.told).filter(|(pair, _)| !is_wide(**pair));
+    let are_wide_sure = beam.evidence - of_near.map(|(_, told)| told).sum::<f64>() >= SURE.ln();
     room.accepted.clear();
     let mut widest: f64 = 0.0;
     for pair in &room.beam.best {
         let Some(item) = room.items.iter().find(|item| (item.first..item.last).contains(pair)) else { continue };
-        let share = room.beam.shares[*pair];
-        let of_others = room.beam.shares[item.first..item.last].iter().sum::<f64>() - share;
+        if !are_wide_sure && room.pairs[*pair].covariance.trace() > PLACED_M2 {
+            continue;
+        }
+        let (young, old) = room.ends[*pair];
+        let (mut share, mut of_others) = (0.0, 0.0);
+        for other in item.first..item.last {
+            if are_at_one_place(state, old, room.ends[other].1) {
+                share += room.beam.shares[other];
+            } else {
+                of_others += room.beam.shares[other];
+            }
+        }
         let of_none = 1.0 - share - of_others;
         if share > SURE * of_others && share > SURE_OF_ONE * of_none {
-            let (young, old) = room.ends[*pair];
             room.accepted.push((old, young));
             widest = widest.max(room.pairs[*pair].covariance.trace());
         }

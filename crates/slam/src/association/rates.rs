@@ -21,6 +21,8 @@ const PRIOR_CLOUDS: f64 = 10.0;
 const IN_VIEW: f64 = 0.005;
 /// So many classes are told apart.
 const CLASSES: usize = 8;
+/// Clouds before the first one, in how many of them the sensor looked, and of how many.
+const LOOKED: (f64, f64) = (1.0, 2.0);
 
 /// What clouds were like so far.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -31,6 +33,8 @@ pub struct Rates {
     sectors: [f64; SECTORS],
     /// The sum of the squared distances of readings, and how many.
     square: [f64; 2],
+    /// Of the clouds in which something should have been read: in how many the sensor looked, and how many there were.
+    looked: [f64; 2],
     clouds: f64,
     extraneous: f64,
     matched: f64,
@@ -48,6 +52,7 @@ impl Default for Rates {
             looks: vec![[0.0; 2]; SECTORS * OCTAVES],
             sectors: [0.0; SECTORS],
             square: [0.0; 2],
+            looked: [0.0; 2],
             clouds: 0.0,
             extraneous: 0.0,
             matched: 0.0,
@@ -71,8 +76,8 @@ fn bin(z: &Vector2<f64>) -> usize {
 impl Rates {
     /// Whether it can be gone on with: as many bins as there are, and counts.
     pub fn is_sound(&self) -> bool {
-        let Self { looks, sectors, square, clouds, extraneous, matched, outcomes, classes, diameters } = self;
-        let counts = looks.iter().flatten().chain(sectors).chain(square).chain(outcomes).chain(diameters);
+        let Self { looks, sectors, square, looked, clouds, extraneous, matched, outcomes, classes, diameters } = self;
+        let counts = looks.iter().flatten().chain(sectors).chain(square).chain(looked).chain(outcomes).chain(diameters);
         let counts = counts.chain([clouds, extraneous, matched]).chain(classes.iter().map(|(_, count)| count));
         looks.len() == SECTORS * OCTAVES && counts.into_iter().all(|count| count.is_finite() && *count >= 0.0)
     }
@@ -80,10 +85,26 @@ impl Rates {
     /// A cloud with so many readings of known landmarks and so many of others.
     pub fn cloud(&mut self, matched: usize, extraneous: usize) {
         self.looks.iter_mut().flatten().for_each(|x| *x *= FADE);
-        self.sectors.iter_mut().chain(&mut self.square).for_each(|x| *x *= FADE);
+        self.sectors.iter_mut().chain(&mut self.square).chain(&mut self.looked).for_each(|x| *x *= FADE);
         self.clouds = FADE * self.clouds + 1.0;
         self.extraneous = FADE * self.extraneous + extraneous as f64;
         self.matched = FADE * self.matched + matched as f64;
+    }
+
+    /// A cloud was taken in which nothing was to be read with probability `missed`, if the sensor looked. Returns the
+    /// probability that it did: a detector that works now and then sends clouds without readings in between, which say
+    /// nothing of what is in view.
+    pub fn has_looked(&mut self, missed: f64, is_empty: bool) -> f64 {
+        let prior = (self.looked[0] + LOOKED.0) / (self.looked[1] + LOOKED.1);
+        let looked = if is_empty { prior * missed / (prior * missed + 1.0 - prior) } else { 1.0 };
+        self.looked[0] += (1.0 - missed) * looked;
+        self.looked[1] += 1.0 - missed;
+        looked
+    }
+
+    /// A cloud without readings, in which the sensor has looked with this probability.
+    pub fn silence(&mut self, looked: f64) {
+        self.clouds += looked;
     }
 
     /// A reading of something at `z` in the robot frame.
@@ -112,9 +133,10 @@ impl Rates {
         look[1] += if is_read { weight } else { 0.0 };
     }
 
-    /// A candidate has become a landmark, or not.
-    pub fn outcome(&mut self, is_landmark: bool) {
-        self.outcomes[usize::from(!is_landmark)] += 1.0;
+    /// What has become of a candidate: the probability that it is a landmark.
+    pub fn outcome(&mut self, is_landmark: f64) {
+        self.outcomes[0] += is_landmark;
+        self.outcomes[1] += 1.0 - is_landmark;
     }
 
     /// The probability that a landmark at `z` in the robot frame is read.
@@ -140,7 +162,9 @@ impl Rates {
 
     /// How many landmarks there are, by area, 1/m².
     pub fn landmark_density(&self) -> f64 {
-        (self.matched + self.extraneous + 1.0) / (self.clouds + 1.0) / self.area()
+        let odds = self.prior_of_candidate().exp();
+        let real = odds / (1.0 + odds);
+        (self.matched + real * self.extraneous + 1.0) / (self.clouds + 1.0) / self.area()
     }
 
     /// The logarithm of the odds that a reading of no known landmark is of a new one, and not clutter.
@@ -160,5 +184,24 @@ impl Rates {
         let [sum, squares, count] = self.diameters;
         let mean = sum / count;
         (count >= 8.0).then(|| (mean, (squares / count - mean * mean).max(1e-6)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silence_is_a_look_of_a_steady_sensor_and_none_of_one_that_works_now_and_then() {
+        let mut steady = Rates::default();
+        (0..100).for_each(|_| assert_eq!(steady.has_looked(0.1, false), 1.0));
+        assert!(steady.has_looked(0.3, true) > 0.9, "{:?}", steady.looked);
+        let mut rare = Rates::default();
+        for k in 0..500 {
+            rare.has_looked(0.1, k % 5 != 0);
+        }
+        let [looked, all] = rare.looked;
+        assert!((looked / all - 0.2).abs() < 0.05, "{looked} of {all}");
+        assert!(rare.has_looked(0.1, true) < 0.05);
     }
 }

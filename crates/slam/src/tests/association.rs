@@ -110,6 +110,52 @@ fn the_loop_closes_and_every_post_is_one_landmark() {
     assert!(squares < 2.0 * named_squares + 0.01, "{squares} {named_squares}");
 }
 
+/// A detector that looks at every fifth pose sends clouds without readings in between: those are no misses.
+#[test]
+fn clouds_without_a_look_take_nothing_away() {
+    let track = track(2, 0, false);
+    let mut clouds = track.clouds;
+    for (k, (_, seen)) in clouds.iter_mut().enumerate() {
+        if k % 5 != 0 {
+            seen.clear();
+        }
+    }
+    let mut slam = Slam::new(on_track(Association::Auto)).unwrap();
+    let steps = drive(&mut slam, &clouds);
+    let end = steps.last().unwrap().estimate.pose;
+    let tally = slam.association();
+    assert!(
+        slam.landmarks().count().abs_diff(track.posts) <= 2,
+        "{} of {}: {tally:?}",
+        slam.landmarks().count(),
+        track.posts
+    );
+    assert!((end.p - track.truth.p).norm() < 0.5, "{end:?}, {:?}", track.truth);
+}
+
+/// Whichever of the two is which, two readings say where the robot is; and there are two, not one and not three.
+#[test]
+fn two_landmarks_at_one_place_that_are_both_read_stay_two_and_are_used() {
+    let mut slam = Slam::new(config("default")).unwrap();
+    let mut random = ChaCha8Rng::seed_from_u64(4);
+    let mut used = 0;
+    for k in 0..60 {
+        let mut at = |x: f64, y: f64| {
+            let mut noise = || -> f64 {
+                let x: f64 = StandardNormal.sample(&mut random);
+                0.05 * x
+            };
+            Observation::new(None, [x + noise(), y + noise()])
+        };
+        let seen = vec![at(4.0, 0.0), at(4.0, 0.0), at(2.0, 3.0)];
+        slam.odometry(&still(k)).unwrap();
+        slam.features(stamp(k), FeatureKind::RelativePosition, &seen).unwrap();
+        used += drain(&mut slam).iter().map(|step| step.accepted + step.added).sum::<usize>();
+    }
+    assert_eq!(slam.landmarks().count(), 3, "{:?}", slam.association());
+    assert!(used > 170, "{used} of 180 used, {} ambiguous", slam.counts().get(DropReason::Ambiguous));
+}
+
 #[test]
 fn the_order_of_the_readings_does_not_matter() {
     let track = track(3, 2, false);
