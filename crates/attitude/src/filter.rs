@@ -203,7 +203,8 @@ impl Attitude {
     #[inline]
     fn advance(&mut self, step: f64, sample: &ImuSample) {
         let state = &mut self.state;
-        let rates = self.samples.push(step, sample.angular_velocity).without(&state.gyro_bias);
+        let rate = sample.angular_velocity - state.scales * sample.angular_velocity;
+        let rates = self.samples.push(step, rate).without(&state.gyro_bias);
         state.orientation *= self.config.method.rotation(step, &rates);
         let before = self.rotation;
         self.rotation = *state.orientation.to_rotation_matrix().matrix();
@@ -332,7 +333,7 @@ impl Attitude {
     /// What is known at the newest sample. `None` before the first.
     pub fn estimate(&self) -> Option<Estimate> {
         let last = self.last?;
-        let angular_velocity = last.angular_velocity - self.state.gyro_bias;
+        let angular_velocity = self.state.rate(&last.angular_velocity);
         Some(Estimate {
             stamp: last.stamp,
             orientation: self.carried_on(&angular_velocity),
@@ -349,7 +350,7 @@ impl Attitude {
 
     /// R at the newest sample alone, which is quicker to have than an [`Estimate`]. The identity before the first.
     pub fn orientation(&self) -> UnitQuaternion<f64> {
-        let rate = self.last.map_or(Vector3::zeros(), |last| last.angular_velocity - self.state.gyro_bias);
+        let rate = self.last.map_or(Vector3::zeros(), |last| self.state.rate(&last.angular_velocity));
         self.carried_on(&rate)
     }
 
@@ -478,6 +479,7 @@ fn initial_state(config: &Config) -> State {
         tilt: config.initial.tilt_std_rad,
         yaw: config.initial.yaw_std_rad,
         gyro_bias: gyro.initial_bias_std,
+        gyro_scale: gyro.scale_std,
         speed: config.motion.initial_speed,
         reach: config.motion.initial_reach,
         accelerometer_bias: accel.initial_bias_std,
