@@ -8,6 +8,7 @@ use super::leaning::{LEVEL_NOISE_DENSITY, Leaning, UNKNOWN_DRIFT};
 use super::motion::Motion;
 use super::preintegration::Preintegration;
 use super::rest::Rest;
+use super::start::{LEVELLING_S, Levelling, STILL_S};
 use super::state::{GYRO, InitialStd, State};
 use super::{Config, Counts, DropReason, Estimate, ImuSample, SPECS, TimeJump};
 use lienav_base::clock::{ClockGuard, Limits, Verdict};
@@ -66,6 +67,8 @@ pub struct Attitude {
     rotation: Matrix3<f64>,
     /// Whether R̂ means anything yet.
     started: bool,
+    /// While up is where the mean force since the start points.
+    levelling: Option<Levelling>,
     /// Of the last magnetic field that was used.
     last_field: Option<Stamp>,
     /// Which samples belong to the clock in force.
@@ -99,6 +102,7 @@ impl Attitude {
             last: None,
             rotation: Matrix3::identity(),
             started: false,
+            levelling: None,
             last_field: None,
             guard: ClockGuard::default(),
             gaps: 0,
@@ -117,7 +121,10 @@ impl Attitude {
         match self.step_to(sample) {
             Ok(Some(step)) if step <= self.config.timing.max_gap_s => {
                 self.advance(step, sample);
-                if self.uncorrected_s >= self.config.motion.correct_every_s {
+                let every = self.config.motion.correct_every_s;
+                // A first sample alone says little of what vibrates.
+                let begins = self.levelling.is_some_and(|levelling| levelling.seconds < every);
+                if begins || self.uncorrected_s >= every {
                     self.correct();
                 }
             }
@@ -192,6 +199,7 @@ impl Attitude {
             let tilt_std = initial.tilt_std_rad.hypot(excess).hypot(turn).min(FRAC_PI_2);
             self.state.set_orientation(orientation, tilt_std, initial.yaw_std_rad);
             self.started = true;
+            self.levelling = Some(Levelling::default());
         }
         self.samples.restart(sample.angular_velocity);
         self.rest.restart(sample);
@@ -237,6 +245,7 @@ impl Attitude {
             self.state.covariance[(i, i)] += turned * turned;
             self.state.covariance[(GYRO + i, GYRO + i)] += wandered;
         }
+        self.levelling = self.levelling.map(|_| Levelling::default());
         self.motion = Motion::new(&self.config.motion);
         self.leaning = Leaning::default();
         self.state.forget_motion(self.config.motion.initial_speed, self.config.motion.initial_reach);
@@ -260,8 +269,32 @@ impl Attitude {
             if heading_drifts && self.leaning.is_level() && !self.rested {
                 self.state.loosen_level_velocity(LEVEL_NOISE_DENSITY.powi(2) * duration);
             }
+            if let Some(levelling) = &mut self.levelling {
+                levelling.add(&self.preintegration, self.config.accelerometer.gravity);
+            }
             self.preintegration = Preintegration::default();
         }
+    }
+
+    /// The start from the mean force, of a sensor that is moved; `false` once that is over, and the filter takes over.
+    fn level_start(&mut self) -> bool {
+        let Some(mut levelling) = self.levelling.take() else { return false };
+        let still = self.rest.still_for_s() >= 0.99 * levelling.seconds;
+        if still {
+            self.levelling = (levelling.seconds < STILL_S).then_some(levelling);
+            return false;
+        }
+        let motion = &self.config.motion;
+        let gravity = self.config.accelerometer.gravity;
+        let speed = levelling.speed().max(motion.initial_speed);
+        // A position that remembers itself for τ goes τ times as far as its velocity.
+        let reach = motion.initial_reach.max(speed * motion.correlation_s);
+        levelling.level(&mut self.state, (speed, reach), gravity);
+        self.motion = Motion::of_reach(reach);
+        self.gravity_check = GravityCheck::default();
+        self.refresh_rotation();
+        self.levelling = (levelling.seconds < LEVELLING_S).then_some(levelling);
+        true
     }
 
     /// The periodic correction: a position of about zero, and at rest a zero-velocity update and a zero-rate update,
@@ -269,6 +302,9 @@ impl Attitude {
     fn correct(&mut self) {
         let duration = std::mem::take(&mut self.uncorrected_s);
         self.settle();
+        if self.level_start() {
+            return;
+        }
         if let Some(up) = self.gravity_check.true_up(self.config.accelerometer.gravity) {
             return self.level_anew(&up);
         }
@@ -372,6 +408,7 @@ impl Attitude {
         }
         self.settle();
         self.state.set_orientation(orientation, std_rad, std_rad);
+        self.levelling = None;
         self.gravity_check = GravityCheck::default();
         self.started = true;
         self.refresh_rotation();
@@ -389,6 +426,7 @@ impl Attitude {
     /// Keeps what is known of R and the biases; the next sample starts the clock anew.
     fn forget_time(&mut self) {
         self.settle();
+        self.levelling = None;
         self.uncorrected_s = 0.0;
         self.motion = Motion::new(&self.config.motion);
         self.leaning = Leaning::default();
