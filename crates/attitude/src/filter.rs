@@ -286,9 +286,10 @@ impl Attitude {
         }
         let motion = &self.config.motion;
         let gravity = self.config.accelerometer.gravity;
-        let speed = levelling.speed().max(motion.initial_speed);
+        let shown = levelling.speed();
+        let speed = motion.initial_speed.max(shown);
         // A position that remembers itself for τ goes τ times as far as its velocity.
-        let reach = motion.initial_reach.max(speed * motion.correlation_s);
+        let reach = motion.initial_reach.max(shown * motion.correlation_s);
         levelling.level(&mut self.state, (speed, reach), gravity);
         self.motion = Motion::of_reach(reach);
         self.gravity_check = GravityCheck::default();
