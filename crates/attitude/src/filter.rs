@@ -1,6 +1,7 @@
 //! The pipeline: stamped samples in, an estimate after each of them.
 
 mod magnetic;
+mod starting;
 
 use super::field::FieldWatch;
 use super::gravity_check::GravityCheck;
@@ -8,7 +9,7 @@ use super::leaning::{LEVEL_NOISE_DENSITY, Leaning, UNKNOWN_DRIFT};
 use super::motion::Motion;
 use super::preintegration::Preintegration;
 use super::rest::Rest;
-use super::start::{LEVELLING_S, Levelling, STILL_S};
+use super::start::Levelling;
 use super::state::{GYRO, InitialStd, State};
 use super::{Config, Counts, DropReason, Estimate, ImuSample, SPECS, TimeJump};
 use lienav_base::clock::{ClockGuard, Limits, Verdict};
@@ -18,7 +19,7 @@ use lienav_integrate::attitude::{Method, Samples};
 use lienav_lie::{LieGroup, Quat};
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
-use std::f64::consts::{FRAC_PI_2, PI};
+use std::f64::consts::PI;
 
 /// How well the mean force of some seconds shows the vertical, rad.
 const LEVELLED_STD: f64 = 0.3;
@@ -183,30 +184,6 @@ impl Attitude {
         Limits { max_ahead_s: timing.max_ahead_s, jump_back_s: timing.jump_back_s }
     }
 
-    /// The first sample shows roll and pitch, if nobody has given them.
-    fn start(&mut self, sample: &ImuSample) {
-        if !self.started {
-            let initial = &self.config.initial;
-            let up = sample.specific_force - self.state.accelerometer_bias;
-            let level = UnitQuaternion::rotation_between(&up, &Vector3::z())
-                .unwrap_or_else(|| UnitQuaternion::from_scaled_axis(Vector3::x() * PI));
-            // The heading of the body's x axis is to be the one that is set.
-            let heading = (level * Vector3::x()).xy();
-            let turn = initial.yaw_rad - heading.y.atan2(heading.x);
-            let orientation = UnitQuaternion::from_scaled_axis(Vector3::z() * turn) * level;
-            let excess = initial.tilt_excess_rad * (up.norm() / self.config.accelerometer.gravity - 1.0);
-            let turn = initial.tilt_turn_s * sample.angular_velocity.norm();
-            let tilt_std = initial.tilt_std_rad.hypot(excess).hypot(turn).min(FRAC_PI_2);
-            self.state.set_orientation(orientation, tilt_std, initial.yaw_std_rad);
-            self.started = true;
-            self.levelling = Some(Levelling::default());
-        }
-        self.samples.restart(sample.angular_velocity);
-        self.rest.restart(sample);
-        self.gravity_check = GravityCheck::default();
-        self.refresh_rotation();
-    }
-
     /// One step of R, v and p, and of what watches them.
     #[inline]
     fn advance(&mut self, step: f64, sample: &ImuSample) {
@@ -274,28 +251,6 @@ impl Attitude {
             }
             self.preintegration = Preintegration::default();
         }
-    }
-
-    /// The start from the mean force, of a sensor that is moved; `false` once that is over, and the filter takes over.
-    fn level_start(&mut self) -> bool {
-        let Some(mut levelling) = self.levelling.take() else { return false };
-        let still = self.rest.still_for_s() >= 0.99 * levelling.seconds;
-        if still {
-            self.levelling = (levelling.seconds < STILL_S).then_some(levelling);
-            return false;
-        }
-        let motion = &self.config.motion;
-        let gravity = self.config.accelerometer.gravity;
-        let shown = levelling.speed();
-        let speed = motion.initial_speed.max(shown);
-        // A position that remembers itself for τ goes τ times as far as its velocity.
-        let reach = motion.initial_reach.max(shown * motion.correlation_s);
-        levelling.level(&mut self.state, (speed, reach), gravity);
-        self.motion = Motion::of_reach(reach);
-        self.gravity_check = GravityCheck::default();
-        self.refresh_rotation();
-        self.levelling = (levelling.seconds < LEVELLING_S).then_some(levelling);
-        true
     }
 
     /// The periodic correction: a position of about zero, and at rest a zero-velocity update and a zero-rate update,
