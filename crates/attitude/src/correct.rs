@@ -2,7 +2,7 @@
 //! heading.
 
 use super::DropReason;
-use super::state::{Columns, Covariance, Error, GYRO, NU, RHO, SIZE, State, XI};
+use super::state::{Columns, Covariance, Error, GYRO, NU, RHO, SCALE, SIZE, State, XI};
 use nalgebra::{Matrix3, SVector, Vector3};
 
 impl State {
@@ -41,17 +41,23 @@ impl State {
     ) -> Result<(), DropReason> {
         let columns: Columns = self.covariance.fixed_columns::<3>(at).into_owned();
         let s = columns.fixed_rows::<3>(at) + Matrix3::from_diagonal(believed);
-        let before: Matrix3<f64> = self.covariance.fixed_view::<3, 3>(GYRO, GYRO).into_owned();
+        let of_rates = [GYRO, SCALE, SCALE + 3, SCALE + 6];
+        let block = |p: &Covariance, i: usize, j: usize| -> Matrix3<f64> { p.fixed_view::<3, 3>(i, j).into_owned() };
+        let before = considered.map(|_| self.covariance);
         let mut correction = update(&mut self.covariance, &columns, &s, &residual)?;
-        if let Some(axis) = considered {
+        if let (Some(axis), Some(before)) = (considered, before) {
             // P of the gain taken, which differs from the best one along the axis alone.
-            let after = self.covariance.fixed_view::<3, 3>(GYRO, GYRO);
-            let shown = axis.dot(&((before - after) * axis));
-            let sum = after + axis * axis.transpose() * shown;
-            self.covariance.fixed_view_mut::<3, 3>(GYRO, GYRO).copy_from(&sum);
-            let left = axis * axis.dot(&correction.fixed_rows::<3>(GYRO));
-            let mut bias = correction.fixed_rows_mut::<3>(GYRO);
-            bias -= left;
+            for i in of_rates {
+                for j in of_rates {
+                    let after = block(&self.covariance, i, j);
+                    let shown = axis.dot(&((block(&before, i, j) - after) * axis));
+                    let sum = after + axis * axis.transpose() * shown;
+                    self.covariance.fixed_view_mut::<3, 3>(i, j).copy_from(&sum);
+                }
+                let left = axis * axis.dot(&correction.fixed_rows::<3>(i));
+                let mut part = correction.fixed_rows_mut::<3>(i);
+                part -= left;
+            }
         }
         self.retract(&correction);
         Ok(())

@@ -1,6 +1,7 @@
 //! The pipeline: stamped samples in, an estimate after each of them.
 
 mod magnetic;
+mod starting;
 
 use super::field::FieldWatch;
 use super::gravity_check::GravityCheck;
@@ -8,6 +9,7 @@ use super::leaning::{LEVEL_NOISE_DENSITY, Leaning, UNKNOWN_DRIFT};
 use super::motion::Motion;
 use super::preintegration::Preintegration;
 use super::rest::Rest;
+use super::start::Levelling;
 use super::state::{GYRO, InitialStd, State};
 use super::{Config, Counts, DropReason, Estimate, ImuSample, SPECS, TimeJump};
 use lienav_base::clock::{ClockGuard, Limits, Verdict};
@@ -17,7 +19,7 @@ use lienav_integrate::attitude::{Method, Samples};
 use lienav_lie::{LieGroup, Quat};
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
-use std::f64::consts::{FRAC_PI_2, PI};
+use std::f64::consts::PI;
 
 /// How well the mean force of some seconds shows the vertical, rad.
 const LEVELLED_STD: f64 = 0.3;
@@ -66,6 +68,8 @@ pub struct Attitude {
     rotation: Matrix3<f64>,
     /// Whether R̂ means anything yet.
     started: bool,
+    /// While up is where the mean force since the start points.
+    levelling: Option<Levelling>,
     /// Of the last magnetic field that was used.
     last_field: Option<Stamp>,
     /// Which samples belong to the clock in force.
@@ -99,6 +103,7 @@ impl Attitude {
             last: None,
             rotation: Matrix3::identity(),
             started: false,
+            levelling: None,
             last_field: None,
             guard: ClockGuard::default(),
             gaps: 0,
@@ -117,7 +122,10 @@ impl Attitude {
         match self.step_to(sample) {
             Ok(Some(step)) if step <= self.config.timing.max_gap_s => {
                 self.advance(step, sample);
-                if self.uncorrected_s >= self.config.motion.correct_every_s {
+                let every = self.config.motion.correct_every_s;
+                // A first sample alone says little of what vibrates.
+                let begins = self.levelling.is_some_and(|levelling| levelling.seconds < every);
+                if begins || self.uncorrected_s >= every {
                     self.correct();
                 }
             }
@@ -176,34 +184,12 @@ impl Attitude {
         Limits { max_ahead_s: timing.max_ahead_s, jump_back_s: timing.jump_back_s }
     }
 
-    /// The first sample shows roll and pitch, if nobody has given them.
-    fn start(&mut self, sample: &ImuSample) {
-        if !self.started {
-            let initial = &self.config.initial;
-            let up = sample.specific_force - self.state.accelerometer_bias;
-            let level = UnitQuaternion::rotation_between(&up, &Vector3::z())
-                .unwrap_or_else(|| UnitQuaternion::from_scaled_axis(Vector3::x() * PI));
-            // The heading of the body's x axis is to be the one that is set.
-            let heading = (level * Vector3::x()).xy();
-            let turn = initial.yaw_rad - heading.y.atan2(heading.x);
-            let orientation = UnitQuaternion::from_scaled_axis(Vector3::z() * turn) * level;
-            let excess = initial.tilt_excess_rad * (up.norm() / self.config.accelerometer.gravity - 1.0);
-            let turn = initial.tilt_turn_s * sample.angular_velocity.norm();
-            let tilt_std = initial.tilt_std_rad.hypot(excess).hypot(turn).min(FRAC_PI_2);
-            self.state.set_orientation(orientation, tilt_std, initial.yaw_std_rad);
-            self.started = true;
-        }
-        self.samples.restart(sample.angular_velocity);
-        self.rest.restart(sample);
-        self.gravity_check = GravityCheck::default();
-        self.refresh_rotation();
-    }
-
     /// One step of R, v and p, and of what watches them.
     #[inline]
     fn advance(&mut self, step: f64, sample: &ImuSample) {
         let state = &mut self.state;
-        let rates = self.samples.push(step, sample.angular_velocity).without(&state.gyro_bias);
+        let rate = sample.angular_velocity - state.scales * sample.angular_velocity;
+        let rates = self.samples.push(step, rate).without(&state.gyro_bias);
         state.orientation *= self.config.method.rotation(step, &rates);
         let before = self.rotation;
         self.rotation = *state.orientation.to_rotation_matrix().matrix();
@@ -236,6 +222,7 @@ impl Attitude {
             self.state.covariance[(i, i)] += turned * turned;
             self.state.covariance[(GYRO + i, GYRO + i)] += wandered;
         }
+        self.levelling = self.levelling.map(|_| Levelling::default());
         self.motion = Motion::new(&self.config.motion);
         self.leaning = Leaning::default();
         self.state.forget_motion(self.config.motion.initial_speed, self.config.motion.initial_reach);
@@ -259,6 +246,9 @@ impl Attitude {
             if heading_drifts && self.leaning.is_level() && !self.rested {
                 self.state.loosen_level_velocity(LEVEL_NOISE_DENSITY.powi(2) * duration);
             }
+            if let Some(levelling) = &mut self.levelling {
+                levelling.add(&self.preintegration, self.config.accelerometer.gravity);
+            }
             self.preintegration = Preintegration::default();
         }
     }
@@ -268,6 +258,9 @@ impl Attitude {
     fn correct(&mut self) {
         let duration = std::mem::take(&mut self.uncorrected_s);
         self.settle();
+        if self.level_start() {
+            return;
+        }
         if let Some(up) = self.gravity_check.true_up(self.config.accelerometer.gravity) {
             return self.level_anew(&up);
         }
@@ -332,7 +325,7 @@ impl Attitude {
     /// What is known at the newest sample. `None` before the first.
     pub fn estimate(&self) -> Option<Estimate> {
         let last = self.last?;
-        let angular_velocity = last.angular_velocity - self.state.gyro_bias;
+        let angular_velocity = self.state.rate(&last.angular_velocity);
         Some(Estimate {
             stamp: last.stamp,
             orientation: self.carried_on(&angular_velocity),
@@ -349,7 +342,7 @@ impl Attitude {
 
     /// R at the newest sample alone, which is quicker to have than an [`Estimate`]. The identity before the first.
     pub fn orientation(&self) -> UnitQuaternion<f64> {
-        let rate = self.last.map_or(Vector3::zeros(), |last| last.angular_velocity - self.state.gyro_bias);
+        let rate = self.last.map_or(Vector3::zeros(), |last| self.state.rate(&last.angular_velocity));
         self.carried_on(&rate)
     }
 
@@ -371,6 +364,7 @@ impl Attitude {
         }
         self.settle();
         self.state.set_orientation(orientation, std_rad, std_rad);
+        self.levelling = None;
         self.gravity_check = GravityCheck::default();
         self.started = true;
         self.refresh_rotation();
@@ -388,6 +382,7 @@ impl Attitude {
     /// Keeps what is known of R and the biases; the next sample starts the clock anew.
     fn forget_time(&mut self) {
         self.settle();
+        self.levelling = None;
         self.uncorrected_s = 0.0;
         self.motion = Motion::new(&self.config.motion);
         self.leaning = Leaning::default();
@@ -478,6 +473,7 @@ fn initial_state(config: &Config) -> State {
         tilt: config.initial.tilt_std_rad,
         yaw: config.initial.yaw_std_rad,
         gyro_bias: gyro.initial_bias_std,
+        gyro_scale: gyro.scale_std,
         speed: config.motion.initial_speed,
         reach: config.motion.initial_reach,
         accelerometer_bias: accel.initial_bias_std,

@@ -64,6 +64,7 @@ mod motion;
 mod output;
 mod preintegration;
 mod rest;
+mod start;
 mod state;
 #[cfg(test)]
 mod tests;

@@ -72,7 +72,12 @@ pub struct Motion {
 impl Motion {
     /// Before anything is known.
     pub fn new(config: &MotionConfig) -> Self {
-        let average = |correlation_times: f64| Average::new(correlation_times, config.initial_reach);
+        Self::of_reach(config.initial_reach)
+    }
+
+    /// With this standard deviation of positions until more is known, m.
+    pub fn of_reach(reach: f64) -> Self {
+        let average = |correlation_times: f64| Average::new(correlation_times, reach);
         Self { fast: average(1.0), slow: average(SLOW), seen_s: 0.0 }
     }
 

@@ -37,6 +37,11 @@ impl Rest {
         self.still_for_s >= config.after_s
     }
 
+    /// For how long it has looked like rest, s.
+    pub fn still_for_s(&self) -> f64 {
+        self.still_for_s
+    }
+
     /// The mean rate, rad/s: while stationary the gyroscope's bias.
     pub fn mean_rate(&self) -> &Vector3<f64> {
         &self.mean_rate

@@ -238,6 +238,22 @@ impl Lasting {
         (time, (alike * (apart / time).exp()).min(MOST_LASTING))
     }
 
+    /// Whether errors of a number last longer or shorter than was known `before`, so that many readings are worth less or
+    /// more by this factor, and surely: by so many standard errors of the correlation.
+    pub fn differs(&self, before: &Self, by: f64, surely: f64) -> bool {
+        self.sums.iter().enumerate().any(|(i, Sums { near, .. })| {
+            let Some(apart) = near.apart() else { return false };
+            let [now, then] = [self, before].map(|lasting| lasting.of_number(i / 3, i % 3));
+            let alike = |(time, share): (f64, f64)| if time > 0.0 { share * (-apart / time).exp() } else { 0.0 };
+            // Of a sum of many readings, beside that of independent errors.
+            let variance = |(time, share): (f64, f64)| {
+                if time > 0.0 { 1.0 - share + share / (0.5 * apart / time).tanh() } else { 1.0 }
+            };
+            (variance(now) / variance(then)).ln().abs() > by.ln()
+                && (alike(now) - alike(then)).abs() > surely * near.doubt()
+        })
+    }
+
     /// Whether the errors of a sensor stay alike from one reading to the next, more than not.
     pub fn lasts(&self, sensor: usize) -> bool {
         let Some(apart) = self.near(sensor).apart() else { return false };

@@ -212,15 +212,15 @@ impl NoiseFactors {
         }
     }
 
-    /// Whether a variance is another than `before`, by this factor, and by as many standard deviations of what is known
-    /// of it as [`SURELY`] says.
+    /// Whether a variance, or how long errors last, is another than `before`, by this factor, and by as many standard
+    /// deviations of what is known of it as [`SURELY`] says.
     pub fn differs(&self, before: &Self, by: f64) -> bool {
         let n = self.factors.len();
         let mut factors = self.factors.iter().zip(&before.factors).enumerate();
         factors.any(|(j, (now, before))| {
             let change = (now / before).ln().abs();
             change > by.ln() && change * self.information[j * n + j].sqrt() > SURELY
-        })
+        }) || self.lasting.differs(&before.lasting, by, SURELY)
     }
 
     /// How long and how far errors of a sensor's readings of one landmark last.

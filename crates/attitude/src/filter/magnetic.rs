@@ -41,7 +41,11 @@ impl Attitude {
         }
         let angle = self.field.heading_error(sample.stamp, &field, &self.config.magnetometer)?;
         self.settle();
+        let before = self.state.orientation;
         self.state.correct_heading(angle, self.config.magnetometer.heading_std_rad.powi(2));
+        if let Some(levelling) = &mut self.levelling {
+            levelling.turn(&(self.state.orientation * before.inverse()));
+        }
         self.refresh_rotation();
         Ok(())
     }

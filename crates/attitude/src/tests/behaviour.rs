@@ -2,6 +2,7 @@
 
 use super::*;
 use lienav_integrate::attitude::Method;
+use nalgebra::Matrix3;
 
 #[test]
 fn roll_pitch_and_bias_are_found_by_every_method() {
@@ -144,4 +145,32 @@ fn a_given_orientation_is_taken_also_before_the_first_sample() {
     attitude.set_orientation(given, 1e-3).unwrap();
     attitude.imu(&resting(Stamp::from_nanos(0))).unwrap();
     assert!(attitude.estimate().unwrap().orientation.angle_to(&given) < 1e-12);
+}
+
+/// A gyroscope whose scales and axes are off by a hundredth and less: turns show them, and the vertical is nearer.
+#[test]
+fn errors_of_scales_and_axes_are_found_while_it_turns() {
+    let off = Matrix3::new(0.006, -0.003, 0.002, 0.004, -0.008, 0.003, -0.002, 0.003, 0.005);
+    let hand = Hand { pace: 2.0, reach: 0.1 };
+    let run = |off: &Matrix3<f64>, std: f64| {
+        let mut config = config();
+        config.gyroscope.scale_std = std;
+        let (mut attitude, mut sensor) = (Attitude::new(config).unwrap(), Sensor::ordinary(3));
+        let (mut sum, mut count) = (0.0, 0.0);
+        for stamp in stamps(200, 90) {
+            let sample = hand.sample(stamp);
+            let read =
+                ImuSample { angular_velocity: sample.angular_velocity + off * sample.angular_velocity, ..sample };
+            attitude.imu(&sensor.spoil(&read)).unwrap();
+            if stamp.secs() > 30.0 {
+                sum += inclination(&attitude.estimate().unwrap(), &hand.orientation(stamp.secs())).powi(2);
+                count += 1.0;
+            }
+        }
+        ((sum / count).sqrt(), (attitude.state().scales - off).norm() / off.norm())
+    };
+    let (learned, unexplained) = run(&off, 0.005);
+    let (ignored, _) = run(&off, 0.0);
+    println!("{learned:.5} rad learned, {ignored:.5} ignored; {unexplained:.2} of the errors left");
+    assert!(learned < 0.7 * ignored && unexplained < 0.7, "{learned} {ignored} {unexplained}");
 }

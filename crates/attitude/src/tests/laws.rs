@@ -1,7 +1,7 @@
 //! What has to hold by construction.
 
 use super::super::preintegration::Preintegration;
-use super::super::state::{ACCEL, Error, GYRO, InitialStd, NU, RHO, SIZE, State, XI};
+use super::super::state::{ACCEL, Error, GYRO, InitialStd, NU, RHO, SCALE, SIZE, State, XI};
 use super::*;
 use lienav_integrate::attitude::{Method, Rates};
 use lienav_lie::{LieGroup, Quat};
@@ -9,8 +9,15 @@ use nalgebra::{Matrix3, SMatrix};
 use proptest::prelude::*;
 
 const LEAK_S: f64 = 0.7;
-const STD: InitialStd =
-    InitialStd { tilt: 0.1, yaw: 0.2, gyro_bias: 0.01, speed: 0.3, reach: 0.2, accelerometer_bias: 0.05 };
+const STD: InitialStd = InitialStd {
+    tilt: 0.1,
+    yaw: 0.2,
+    gyro_bias: 0.01,
+    gyro_scale: 0.003,
+    speed: 0.3,
+    reach: 0.2,
+    accelerometer_bias: 0.05,
+};
 
 fn state() -> State {
     let mut state = State::new(UnitQuaternion::from_euler_angles(0.4, -0.7, 1.1), &STD);
@@ -18,6 +25,7 @@ fn state() -> State {
     state.position = Vector3::new(-0.2, 0.4, 0.1);
     state.gyro_bias = Vector3::new(0.01, -0.02, 0.03);
     state.accelerometer_bias = Vector3::new(-0.1, 0.05, 0.2);
+    state.scales = Matrix3::new(0.01, -0.02, 0.005, 0.015, -0.01, 0.02, -0.005, 0.01, 0.02);
     state
 }
 
@@ -27,7 +35,8 @@ fn travel(mut state: State, count: u32) -> (State, Preintegration) {
     let mut preintegration = Preintegration::default();
     for k in 0..count {
         let t = f64::from(k) * STEP;
-        let rate = Vector3::new(2.0 * t.cos(), 1.5, -(3.0 * t).sin()) - state.gyro_bias;
+        let read = Vector3::new(2.0 * t.cos(), 1.5, -(3.0 * t).sin());
+        let rate = read - state.scales * read - state.gyro_bias;
         let before = *state.orientation.to_rotation_matrix().matrix();
         state.orientation *= Method::Magnus4.rotation(STEP, &Rates { start: rate, middle: rate, end: rate });
         let mean: Matrix3<f64> = (before + state.orientation.to_rotation_matrix().matrix()) * 0.5;
@@ -36,7 +45,7 @@ fn travel(mut state: State, count: u32) -> (State, Preintegration) {
         let moved = (state.velocity + acceleration * (0.5 * STEP)) * STEP;
         state.position = (state.position + moved) * (LEAK_S / (LEAK_S + STEP));
         state.velocity += acceleration * STEP;
-        preintegration.add(STEP, &mean, &rate, &acceleration);
+        preintegration.add(STEP, &mean, &read, &acceleration);
     }
     (state, preintegration)
 }
@@ -52,6 +61,10 @@ fn error(truth: &State, estimate: &State) -> Error {
     let rho = truth.position - Quat::exp(&xi).unit_quaternion() * estimate.position;
     error.fixed_rows_mut::<3>(RHO).copy_from(&rho);
     error.fixed_rows_mut::<3>(ACCEL).copy_from(&(truth.accelerometer_bias - estimate.accelerometer_bias));
+    for k in 0..3 {
+        let column = truth.scales.column(k) - estimate.scales.column(k);
+        error.fixed_rows_mut::<3>(SCALE + 3 * k).copy_from(&column);
+    }
     error
 }
 

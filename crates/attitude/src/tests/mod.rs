@@ -5,6 +5,8 @@ mod laws;
 mod magnetometer;
 mod motions;
 mod robustness;
+mod trips;
+mod vqf;
 
 use super::*;
 use lienav_base::stamp::Stamp;

@@ -1,279 +1,157 @@
-//! Simulated motions of many kinds, from a seed: what an inertial sensor measures in a hand, on a swing, in a vehicle;
-//! and whether the filter is as good as it says on them.
+//! Whether the filter is as good as it says on simulated motions, and how good beside VQF.
 
+use super::trips::{Kind, Mems, Trip};
+use super::vqf::Vqf;
 use super::*;
-use nalgebra::{Matrix2, Matrix3};
-use rand::RngExt;
-use std::f64::consts::TAU;
-
-/// What moves the sensor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// Turned in the hand, about the pose, at 1.5 rad/s.
-    SlowTurns,
-    /// The same at 5 rad/s.
-    FastTurns,
-    /// Moved to and fro by decimetres, without much of a turn.
-    Translations,
-    /// The same, at up to 2 m/s.
-    FastTranslations,
-    /// Both at once.
-    Combined,
-    /// Both, with pauses of three seconds every seven.
-    Pauses,
-    /// Slow turns of something that vibrates at 20 to 60 Hz.
-    Vibration,
-    /// Slow turns with short shocks.
-    Tapping,
-    /// On a rope of two metres, which carries it along: the specific force has no part across the rope.
-    Pendulum,
-    /// At the end of an arm that swings at about 1 Hz.
-    Arm,
-    /// A vehicle that speeds up, brakes and takes curves.
-    Vehicle,
-}
-
-impl Kind {
-    const ALL: [Self; 11] = [
-        Self::SlowTurns,
-        Self::FastTurns,
-        Self::Translations,
-        Self::FastTranslations,
-        Self::Combined,
-        Self::Pauses,
-        Self::Vibration,
-        Self::Tapping,
-        Self::Pendulum,
-        Self::Arm,
-        Self::Vehicle,
-    ];
-}
-
-/// A sum of sines, which is a Gaussian process but for its tails.
-struct Wave(Vec<[f64; 3]>);
-
-impl Wave {
-    /// Of this root mean square, with frequencies from `low` to `high`, Hz.
-    fn new(rms: f64, low: f64, high: f64, rng: &mut ChaCha8Rng) -> Self {
-        const LINES: usize = 8;
-        let amplitude = rms * (2.0 / LINES as f64).sqrt();
-        let mut line = || [amplitude, TAU * (low + (high - low) * rng.random::<f64>()), TAU * rng.random::<f64>()];
-        Self((0..LINES).map(|_| line()).collect())
-    }
-
-    fn at(&self, t: f64) -> f64 {
-        self.0.iter().map(|[amplitude, rate, phase]| amplitude * (rate * t + phase).sin()).sum()
-    }
-}
-
-/// The way of a sensor.
-struct Trip {
-    kind: Kind,
-    /// When the motion begins, s.
-    begins: f64,
-    angles: [Wave; 3],
-    position: [Wave; 3],
-    /// Where the sensor is on what turns, m.
-    lever: Vector3<f64>,
-    shocks: Vec<(f64, Vector3<f64>)>,
-    vibration: [Wave; 3],
-    mounted: UnitQuaternion<f64>,
-    amplitude: f64,
-    phase: f64,
-}
-
-/// Rises from 0 to 1 over a second, with a continuous second derivative.
-fn smooth(x: f64) -> f64 {
-    let x = x.clamp(0.0, 1.0);
-    x * x * x * (10.0 - 15.0 * x + 6.0 * x * x)
-}
-
-impl Trip {
-    fn new(kind: Kind, begins: f64, seconds: f64, rng: &mut ChaCha8Rng) -> Self {
-        // Root mean square of angles, rad, their highest frequency, Hz; of positions and theirs.
-        let (turn, quick, reach, brisk) = match kind {
-            Kind::SlowTurns | Kind::Vibration | Kind::Tapping => (1.0, 0.3, 0.03, 0.5),
-            Kind::FastTurns => (1.0, 1.0, 0.05, 1.0),
-            Kind::Translations => (0.1, 0.3, 0.15, 0.6),
-            Kind::FastTranslations => (0.15, 0.6, 0.25, 1.2),
-            Kind::Combined | Kind::Pauses => (0.9, 0.6, 0.15, 0.8),
-            Kind::Pendulum => (0.1, 0.2, 0.01, 0.4),
-            Kind::Arm => (0.2, 0.5, 0.02, 0.5),
-            Kind::Vehicle => (0.03, 0.3, 4.0, 0.05),
-        };
-        let scale = 0.7 + 0.6 * rng.random::<f64>();
-        let mut three = |rms: [f64; 3], low: f64, high: f64| rms.map(|rms| Wave::new(rms * scale, low, high, rng));
-        let yaw = if kind == Kind::Vehicle { 1.0 } else { 1.2 * turn };
-        let angles = three([yaw, 0.6 * turn, turn], 0.1 * quick, quick);
-        let up = if kind == Kind::Vehicle { 0.02 } else { 1.0 };
-        let position = three([reach, reach, reach * up], 0.2 * brisk, brisk);
-        let shaken = if kind == Kind::Vibration { 6.0 } else { 0.0 };
-        let vibration = three([shaken; 3], 20.0, 60.0);
-        let mut some = |size: f64| Vector3::from_fn(|_, _| size * (2.0 * rng.random::<f64>() - 1.0));
-        let (lever, mounted) = (some(0.15), UnitQuaternion::from_scaled_axis(some(1.5)));
-        let mut shocks = Vec::new();
-        if kind == Kind::Tapping {
-            let mut t = begins + 1.0;
-            while t < begins + seconds {
-                let force = some(120.0);
-                shocks.push((t, force));
-                t += 0.3 + some(0.25).x;
-            }
-        }
-        let [amplitude, phase] = [rng.random::<f64>(), rng.random::<f64>()];
-        Self { kind, begins, angles, position, lever, shocks, vibration, mounted, amplitude, phase }
-    }
-
-    /// How much it moves: 0 at rest, 1 in full motion.
-    fn onset(&self, t: f64) -> f64 {
-        smooth(t - self.begins)
-    }
-
-    /// Time as the motion has it; it stands still in a pause.
-    fn paced(&self, t: f64) -> f64 {
-        if self.kind != Kind::Pauses {
-            return t;
-        }
-        let (whole, part) = ((t / 7.0).floor(), (t / 7.0).fract() * 7.0);
-        // Four seconds of motion, of which the first and the last are those of a start and a stop.
-        whole * 4.0 + 4.0 * smooth(part / 4.0)
-    }
-
-    fn orientation(&self, t: f64) -> UnitQuaternion<f64> {
-        let (s, paced) = (self.onset(t), self.paced(t));
-        let about = |axis: Vector3<f64>, angle: f64| UnitQuaternion::from_scaled_axis(axis * (s * angle));
-        let [yaw, pitch, roll] = [0, 1, 2].map(|i| self.angles[i].at(paced));
-        let turned = about(Vector3::z(), yaw) * about(Vector3::y(), pitch) * about(Vector3::x(), roll);
-        about(Vector3::y(), self.swing(t)) * turned * self.mounted
-    }
-
-    /// The angle of a pendulum or an arm, rad.
-    fn swing(&self, t: f64) -> f64 {
-        match self.kind {
-            // An undamped pendulum to the third order in its amplitude.
-            Kind::Pendulum => {
-                let a = 0.5 + 0.5 * self.amplitude;
-                let rate = (G / 2.0).sqrt() * (1.0 - a * a / 16.0);
-                let x = rate * t + TAU * self.phase;
-                a * x.cos() + a * a * a / 192.0 * ((3.0 * x).cos() - x.cos())
-            }
-            Kind::Arm => (0.6 + 0.4 * self.amplitude) * (TAU * (0.8 + 0.4 * self.phase) * t).sin(),
-            _ => 0.0,
-        }
-    }
-
-    fn position(&self, t: f64) -> Vector3<f64> {
-        let (s, paced) = (self.onset(t), self.paced(t));
-        let moved = Vector3::from_fn(|i, _| s * self.position[i].at(paced));
-        let hangs = match self.kind {
-            Kind::Pendulum => 2.0,
-            Kind::Arm => 0.7,
-            _ => 0.0,
-        };
-        let rope = UnitQuaternion::from_scaled_axis(Vector3::y() * (s * self.swing(t))) * Vector3::z() * -hangs;
-        moved + rope + self.orientation(t) * self.lever
-    }
-
-    /// What a sensor without errors measures, by central differences.
-    fn sample(&self, stamp: Stamp) -> ImuSample {
-        const H: f64 = 1e-4;
-        let t = stamp.secs();
-        let (before, now, after) = (self.orientation(t - H), self.orientation(t), self.orientation(t + H));
-        let mut force =
-            (self.position(t + H) - self.position(t) * 2.0 + self.position(t - H)) / (H * H) + Vector3::z() * G;
-        force += Vector3::from_fn(|i, _| self.onset(t) * self.vibration[i].at(t));
-        // A shock and the rebound: 10 ms each, so that the velocity is as before.
-        let near = self.shocks.partition_point(|(at, _)| *at < t - 0.02);
-        for (at, shock) in self.shocks.iter().skip(near).take_while(|(at, _)| *at <= t) {
-            force += shock * (TAU * (t - at) / 0.02).sin();
-        }
-        ImuSample {
-            stamp,
-            angular_velocity: (before.inverse() * after).scaled_axis() / (2.0 * H),
-            specific_force: now.inverse() * force,
-        }
-    }
-}
-
-/// The errors of a MEMS sensor: constant biases, scales and misalignments, and white noise.
-struct Mems {
-    gyro_bias: Vector3<f64>,
-    accelerometer_bias: Vector3<f64>,
-    gyro: Matrix3<f64>,
-    accelerometer: Matrix3<f64>,
-    rng: ChaCha8Rng,
-}
-
-impl Mems {
-    fn new(gyro_bias: f64, rng: &mut ChaCha8Rng) -> Self {
-        let mut rng = ChaCha8Rng::seed_from_u64(rng.random());
-        let mut normal = |std: f64| -> f64 {
-            let unit: f64 = StandardNormal.sample(&mut rng);
-            std * unit
-        };
-        Self {
-            gyro_bias: Vector3::from_fn(|_, _| normal(gyro_bias)),
-            accelerometer_bias: Vector3::from_fn(|_, _| normal(0.05)),
-            gyro: Matrix3::identity() + Matrix3::from_fn(|_, _| normal(0.003)),
-            accelerometer: Matrix3::identity() + Matrix3::from_fn(|_, _| normal(0.002)),
-            rng,
-        }
-    }
-
-    fn spoil(&mut self, sample: &ImuSample) -> ImuSample {
-        let mut noise = |std: f64| Vector3::from_fn(|_, _| -> f64 { StandardNormal.sample(&mut self.rng) }) * std;
-        let (gyro, accelerometer) = (noise(2e-3), noise(0.04));
-        ImuSample {
-            angular_velocity: self.gyro * sample.angular_velocity + self.gyro_bias + gyro,
-            specific_force: self.accelerometer * sample.specific_force + self.accelerometer_bias + accelerometer,
-            ..*sample
-        }
-    }
-}
+use nalgebra::Matrix2;
 
 /// Root mean squares and means over a trip, while the sensor is moved.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Score {
     /// rad.
     inclination: f64,
+    /// rad, of VQF.
+    beside: f64,
     /// Two is right.
     tilt_nees: f64,
+    /// Of the heading less the one at the start; one is right.
+    heading_nees: f64,
     /// Of the bias; three is right.
     gyro_nees: f64,
 }
 
-/// One trip of 40 s: from rest for even seeds, from the middle of the motion for odd ones, every other pair of seeds
-/// with a large bias of the gyroscope.
-fn score(kind: Kind, seed: u64) -> Score {
+/// How a trip begins, and how long it is.
+#[derive(Clone, Copy)]
+struct Course {
+    /// When the motion begins, s; negative: it is under way.
+    begins: f64,
+    seconds: u32,
+    /// Samples a second.
+    rate: u32,
+    /// Standard deviation of the gyroscope's bias, rad/s.
+    gyro_bias: f64,
+}
+
+impl Course {
+    /// 40 s: from rest for even seeds, from the middle of the motion for odd ones, every other pair of seeds with a
+    /// large bias of the gyroscope.
+    fn short(seed: u64) -> Self {
+        let begins = if seed.is_multiple_of(2) { 5.0 } else { -2.0 };
+        Self { begins, seconds: 40, rate: 100, gyro_bias: if seed % 4 < 2 { 0.005 } else { 0.03 } }
+    }
+
+    /// As recordings for comparison are made: long, from rest, with the bias of a sensor that was calibrated.
+    const RECORDED: Self = Self { begins: 10.0, seconds: 120, rate: 200, gyro_bias: 0.003 };
+
+    /// The same, switched on in the middle of the motion.
+    const UNDER_WAY: Self = Self { begins: -2.0, seconds: 90, ..Self::RECORDED };
+}
+
+fn score(kind: Kind, seed: u64, course: Course) -> Score {
     let mut rng = ChaCha8Rng::seed_from_u64(100 * seed + kind as u64);
-    let begins = if seed.is_multiple_of(2) { 5.0 } else { -2.0 };
-    let trip = Trip::new(kind, begins, 40.0, &mut rng);
-    let mut sensor = Mems::new(if seed % 4 < 2 { 0.005 } else { 0.03 }, &mut rng);
+    let trip = Trip::new(kind, course.begins, f64::from(course.seconds), &mut rng);
+    let mut sensor = Mems::new(course.gyro_bias, &mut rng);
     let mut attitude = Attitude::new(config()).unwrap();
-    let (mut sum, mut count) = (Score::default(), 0.0);
-    for (k, stamp) in stamps(100, 40).enumerate() {
+    let mut vqf = Vqf::new(1.0 / f64::from(course.rate));
+    let (mut sum, mut count, mut first_heading) = (Score::default(), 0.0, None);
+    for (k, stamp) in stamps(course.rate, course.seconds).enumerate() {
+        let sample = sensor.spoil(&trip.sample(stamp));
         // A first sample in free fall is refused.
-        let _ = attitude.imu(&sensor.spoil(&trip.sample(stamp)));
-        if stamp.secs() < begins || k % 10 != 0 {
+        let _ = attitude.imu(&sample);
+        vqf.add(&sample.angular_velocity, &sample.specific_force);
+        if stamp.secs() < course.begins || k % 10 != 0 {
             continue;
         }
         let Some(estimate) = attitude.estimate() else { continue };
+        let truth = trip.orientation(stamp.secs());
         // truth = turn about the vertical · tilt · estimate.
-        let error = trip.orientation(stamp.secs()) * estimate.orientation.inverse();
-        let heading = UnitQuaternion::from_scaled_axis(Vector3::z() * (2.0 * error.k.atan2(error.w)));
+        let error = truth * estimate.orientation.inverse();
+        let turned = 2.0 * error.k.atan2(error.w);
+        let heading = UnitQuaternion::from_scaled_axis(Vector3::z() * turned);
         let tilt = (heading.inverse() * error).scaled_axis().xy();
         let covariance: Matrix2<f64> = estimate.orientation_covariance.fixed_view::<2, 2>(0, 0).into_owned();
         sum.tilt_nees += tilt.dot(&covariance.cholesky().unwrap().solve(&tilt));
         sum.inclination += tilt.norm_squared();
+        sum.beside += (vqf.orientation().inverse() * Vector3::z()).angle(&(truth.inverse() * Vector3::z())).powi(2);
+        // Before, up is still looked for, and a heading is that of a tilted world.
+        if stamp.secs() > 3.0 {
+            let turned = turned - *first_heading.get_or_insert(turned);
+            let drift = UnitQuaternion::from_scaled_axis(Vector3::z() * turned);
+            sum.heading_nees += drift.angle().powi(2) / estimate.orientation_covariance[(2, 2)].max(1e-12);
+        }
         let bias = sensor.gyro_bias - estimate.gyro_bias;
         sum.gyro_nees += bias.dot(&estimate.gyro_bias_covariance.cholesky().unwrap().solve(&bias));
         count += 1.0;
     }
     Score {
         inclination: (sum.inclination / count).sqrt(),
+        beside: (sum.beside / count).sqrt(),
         tilt_nees: sum.tilt_nees / count,
+        heading_nees: sum.heading_nees / count,
         gyro_nees: sum.gyro_nees / count,
     }
+}
+
+/// The tables of docs/attitude.md: eight seeds of every kind of motion, none of which a value was chosen on.
+#[test]
+#[ignore = "tables, not a test"]
+fn beside_vqf() {
+    const SEEDS: u64 = 8;
+    let rms = |all: &mut dyn Iterator<Item = f64>| (all.map(|x| x * x).sum::<f64>() / SEEDS as f64).sqrt().to_degrees();
+    for (name, course) in [("from rest", Course::RECORDED), ("under way", Course::UNDER_WAY)] {
+        println!("{name}: inclination, that of VQF, largest ratio, NEES of tilt (least, most), heading, bias");
+        for kind in Kind::ALL {
+            let scores: Vec<Score> = (5000..5000 + SEEDS).map(|seed| score(kind, seed, course)).collect();
+            let mean = |of: fn(&Score) -> f64| scores.iter().map(of).sum::<f64>() / SEEDS as f64;
+            let worst = scores.iter().map(|s| s.inclination / s.beside).fold(0.0, f64::max);
+            let nees = scores.iter().map(|s| s.tilt_nees);
+            println!(
+                "| {kind:?} | {:.2}° | {:.2}° | {worst:.2} | {:.2} ({:.2}–{:.2}) | {:.2} | {:.2} |",
+                rms(&mut scores.iter().map(|s| s.inclination)),
+                rms(&mut scores.iter().map(|s| s.beside)),
+                mean(|s| s.tilt_nees),
+                nees.clone().fold(f64::INFINITY, f64::min),
+                nees.fold(0.0, f64::max),
+                mean(|s| s.heading_nees),
+                mean(|s| s.gyro_nees),
+            );
+        }
+    }
+}
+
+/// Switched on in the middle of the motion, where a first sample points anywhere: over all kinds of motion but the one
+/// with pauses, of which VQF takes a turn for a bias, it is as near as VQF, which averages force for three seconds.
+#[test]
+fn under_way_the_vertical_is_found_as_soon_as_by_vqf() {
+    let course = Course { seconds: 30, rate: 100, ..Course::UNDER_WAY };
+    let mut ratios = Vec::new();
+    for kind in Kind::ALL.into_iter().filter(|kind| *kind != Kind::Pauses) {
+        let scores = [30, 31, 32, 33].map(|seed| score(kind, seed, course));
+        let sum = |of: fn(&Score) -> f64| scores.iter().map(of).map(|x| x * x).sum::<f64>().sqrt();
+        ratios.push(sum(|s| s.inclination) / sum(|s| s.beside));
+        println!("{kind:?}: {:.2} times the inclination of VQF", ratios[ratios.len() - 1]);
+    }
+    let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
+    println!("all: {mean:.2}");
+    assert!(mean < 1.1 && ratios.iter().all(|ratio| *ratio < 1.6), "{ratios:.2?}");
+}
+
+/// From rest, as recordings begin: in no kind of motion is the inclination farther off than that of VQF by more than a
+/// tenth, over all of them by less than 0.8 times as much.
+#[test]
+fn from_rest_the_vertical_is_nearer_than_that_of_vqf() {
+    let course = Course { seconds: 60, rate: 100, ..Course::RECORDED };
+    let mut ratios = 0.0;
+    for kind in Kind::ALL {
+        let scores = [20, 21, 22].map(|seed| score(kind, seed, course));
+        let sum = |of: fn(&Score) -> f64| scores.iter().map(of).map(|x| x * x).sum::<f64>().sqrt();
+        let ratio = sum(|s| s.inclination) / sum(|s| s.beside);
+        println!("{kind:?}: {ratio:.2} times the inclination of VQF");
+        assert!(ratio < 1.1, "{kind:?}: {ratio}");
+        ratios += ratio / Kind::ALL.len() as f64;
+    }
+    println!("all: {ratios:.2}");
+    assert!(ratios < 0.8, "{ratios}");
 }
 
 /// Bands: errors within a trip are correlated, so a mean over four trips has a few degrees of freedom only; ten times
@@ -282,7 +160,7 @@ fn score(kind: Kind, seed: u64) -> Score {
 fn the_filter_is_as_good_as_it_says_in_many_motions() {
     let mut all = [0.0; 2];
     for kind in Kind::ALL {
-        let scores = [0, 1, 2, 3].map(|seed| score(kind, seed));
+        let scores = [0, 1, 2, 3].map(|seed| score(kind, seed, Course::short(seed)));
         let mean = |of: fn(&Score) -> f64| scores.iter().map(of).sum::<f64>() / 4.0;
         let (tilt, gyro) = (mean(|s| s.tilt_nees), mean(|s| s.gyro_nees));
         let warm = scores[0].inclination.max(scores[2].inclination).to_degrees();
@@ -294,9 +172,11 @@ fn the_filter_is_as_good_as_it_says_in_many_motions() {
             continue;
         }
         assert!((0.2..6.0).contains(&tilt) && gyro < 9.0, "{kind:?}: {tilt} {gyro}");
-        assert!(warm < 2.5 && cold < 9.0, "{kind:?}: {warm} {cold}");
-        all[0] += tilt / 10.0;
-        all[1] += gyro / 10.0;
+        // A first sample in a hard swing shows anything but up.
+        let most = if matches!(kind, Kind::HardSwings | Kind::Circles) { 14.0 } else { 9.0 };
+        assert!(warm < 2.5 && cold < most, "{kind:?}: {warm} {cold}");
+        all[0] += tilt / 12.0;
+        all[1] += gyro / 12.0;
     }
     println!("all: NEES {all:.2?}");
     assert!((0.7..2.8).contains(&all[0]) && (0.3..4.5).contains(&all[1]), "{all:?}");

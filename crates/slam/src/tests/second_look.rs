@@ -159,3 +159,24 @@ fn nobody_looks_again_where_it_would_take_long() {
     }
     assert_eq!(slam.second_looks(), 0);
 }
+
+/// Errors of a landmark's readings that stay alike for half a second, which nobody has told: the clouds that have shown
+/// that are taken in again with it.
+#[test]
+fn errors_that_last_are_a_reason_to_look_again() {
+    let mut instants = recording(60, 28);
+    let mut rng = ChaCha8Rng::seed_from_u64(29);
+    let mut lasting = std::collections::HashMap::new();
+    for seen in instants.iter_mut().flat_map(|instant| &mut instant.seen) {
+        let mut draw = || -> f64 { StandardNormal.sample(&mut rng) };
+        let more = Vector2::new(draw(), draw()) * 2.0 * POSITION_STD;
+        let kept: f64 = 0.82;
+        let error = lasting.entry(seen.id).or_insert(more);
+        *error = *error * kept + more * (1.0 - kept * kept).sqrt();
+        seen.value = [seen.value[0] + error.x, seen.value[1] + error.y].into();
+    }
+    let mut as_large = told(2.2, 1.0);
+    as_large.learning.sensor_factor = 1.01;
+    let slam = taught(as_large, &instants);
+    assert!(slam.second_looks() > 0, "{:?}", slam.learned_noise());
+}
