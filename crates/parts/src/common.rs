@@ -103,6 +103,14 @@ impl Tied<'_> {
         self.landmarks.iter().any(|landmark| landmark.here == here)
     }
 
+    /// P_C Π⁻¹ in pairs of rows of the closed parts, column by column.
+    pub fn gains(&self, rows: impl Iterator<Item = usize> + Clone, into: &mut Vec<f64>) {
+        into.clear();
+        for column in self.gain.column_iter() {
+            into.extend(rows.clone().flat_map(|row| [column[row], column[row + 1]]));
+        }
+    }
+
     /// Cov(u, v_k), where u is in these rows of the closed parts, and `with` has Cov(v_κ, v_k) of the landmarks of the
     /// tie.
     pub fn crossed<const R: usize, const C: usize>(

@@ -60,6 +60,9 @@ pub struct Room {
     tied: Vec<OpenLandmark>,
     /// Cov(v_κ, v_k) of the landmarks of the tie with each shared one.
     with_tied: Vec<Matrix2<f64>>,
+    /// Cov(u, v) of the shared ones, and the rows of P_C Π⁻¹ that it is made of, column by column.
+    crossed: Vec<f64>,
+    gains: Vec<f64>,
     matrix: Vec<f64>,
     right: [Vec<f64>; 4],
     /// Identities of landmarks that the open part has elsewhere than the closed ones.
@@ -76,6 +79,16 @@ pub struct Shared {
     /// q̂ of the closed ones less that of the open part.
     pub difference: Vector2<f64>,
     is_used: bool,
+}
+
+impl Room {
+    /// Has what the landmarks of the tie have to do with the shared ones.
+    fn meet(&mut self, local: &LocalMap<'_>, tied: &Tied<'_>) {
+        self.with_tied.clear();
+        for k in &self.shared {
+            self.with_tied.extend(tied.landmarks.iter().map(|landmark| landmark.with(local, &k.open)));
+        }
+    }
 }
 
 impl Joined {
@@ -225,19 +238,28 @@ impl Near {
         let crossed = |u: &Shared, v: &Shared| -> Matrix2<f64> {
             tied.crossed(u.row, |landmark| tied.landmarks[landmark].with(local, &v.open))
         };
-        let own = i.open.with(local, &k.open);
-        let alike = if i.row == k.row && tied.has(i.open.here) { ALIKE } else { 0.0 };
-        let apart = self.covariance.fixed_view::<2, 2>(i.row, k.row) + own * (1.0 + alike);
+        let apart = self.apart(local, tied, i, k);
         if tied.landmarks.is_empty() { apart } else { apart - crossed(i, k) - crossed(k, i).transpose() }
+    }
+
+    /// Cov(u_i, u_k) + Cov(v_i, v_k), and what [`ALIKE`] adds.
+    fn apart(&self, local: &LocalMap<'_>, tied: &Tied<'_>, i: &Shared, k: &Shared) -> Matrix2<f64> {
+        let alike = if i.row == k.row && tied.has(i.open.here) { ALIKE } else { 0.0 };
+        let own = i.open.with(local, &k.open) * (1.0 + alike);
+        self.covariance.fixed_view::<2, 2>(i.row, k.row) + own
     }
 
     /// Leaves out the landmarks whose difference is no noise, unless they are the most: the robot is elsewhere then.
     fn leave_out_contradictions(&self, local: &LocalMap<'_>, tied: &Tied<'_>, room: &mut Room) {
         room.contradicted.clear();
+        room.meet(local, tied);
+        let ties = tied.landmarks.len();
         for k in 0..room.shared.len() {
             let shared = room.shared[k];
             let d = shared.difference;
-            let distance = self.spread(local, tied, &shared, &shared).cholesky().map(|root| d.dot(&root.solve(&d)));
+            let crossed: Matrix2<f64> = tied.crossed(shared.row, |landmark| room.with_tied[k * ties + landmark]);
+            let spread = self.apart(local, tied, &shared, &shared) - crossed - crossed.transpose();
+            let distance = spread.cholesky().map(|root| d.dot(&root.solve(&d)));
             if distance.is_none_or(|distance| distance > CONTRADICTION) {
                 room.shared[k].is_used = false;
                 room.contradicted.push(local.id(shared.open.here));
@@ -245,39 +267,41 @@ impl Near {
         }
         if 2 * room.contradicted.len() > room.shared.len() {
             room.contradicted.clear();
-        } else {
+        } else if !room.contradicted.is_empty() {
             room.shared.retain(|shared| shared.is_used);
+            room.meet(local, tied);
         }
     }
 
     /// −c S⁻¹ d and c S⁻¹ cᵀ; `None` without landmarks that both know, or where S has no factor.
     fn correct(&self, local: &LocalMap<'_>, tied: &Tied<'_>, room: &mut Room) -> Option<(Vector3<f64>, Matrix3<f64>)> {
-        let Room { shared, matrix, right, with_tied, .. } = room;
+        let Room { shared, matrix, right, with_tied, crossed, gains, .. } = room;
         let n = 2 * shared.len();
         if n == 0 {
             return None;
         }
         let ties = tied.landmarks.len();
-        with_tied.clear();
-        for k in shared.iter() {
-            with_tied.extend(tied.landmarks.iter().map(|landmark| landmark.with(local, &k.open)));
+        tied.gains(shared.iter().map(|shared| shared.row), gains);
+        crossed.clear();
+        crossed.resize(if ties > 0 { n * n } else { 0 }, 0.0);
+        for (j, column) in crossed.chunks_exact_mut(n).enumerate() {
+            for (row, gain) in gains.chunks_exact(n).enumerate() {
+                let v = with_tied[j / 2 * ties + row / 2][(row % 2, j % 2)];
+                column.iter_mut().zip(gain).for_each(|(sum, gain)| *sum += gain * v);
+            }
         }
-        let crossed =
-            |i: &Shared, k: usize| -> Matrix2<f64> { tied.crossed(i.row, |landmark| with_tied[k * ties + landmark]) };
         matrix.clear();
         matrix.resize(n * n, 0.0);
         right.iter_mut().for_each(|column| column.clear());
         for (k, of_column) in shared.iter().enumerate() {
-            let is_tied = tied.has(of_column.open.here);
             for (i, of_row) in shared.iter().enumerate().skip(k) {
-                let alike = if i == k && is_tied { ALIKE } else { 0.0 };
-                let own = of_row.open.with(local, &of_column.open) * (1.0 + alike);
-                let mut block = self.covariance.fixed_view::<2, 2>(of_row.row, of_column.row) + own;
-                if ties > 0 {
-                    block -= crossed(of_row, k) + crossed(of_column, i).transpose();
-                }
+                let mut block = self.apart(local, tied, of_row, of_column);
                 for c in 0..2 {
                     for r in 0..2 {
+                        if ties > 0 {
+                            block[(r, c)] -=
+                                crossed[(2 * k + c) * n + 2 * i + r] + crossed[(2 * i + r) * n + 2 * k + c];
+                        }
                         matrix[(2 * k + c) * n + 2 * i + r] = block[(r, c)];
                     }
                 }
