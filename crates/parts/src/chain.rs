@@ -244,8 +244,14 @@ impl Near {
             let mut whitened = crossed.transpose();
             root.solve_lower_triangular_mut(&mut whitened).then_some(())?;
             root.solve_lower_triangular_mut(&mut difference).then_some(())?;
-            at = Corrected::new(-whitened.tr_mul(&difference), mine);
-            if iteration == ITERATIONS || shared.iter().all(|both| self.is_agreed(part, both, &at)) {
+            let next = Corrected::new(-whitened.tr_mul(&difference), mine);
+            // What both know from the same readings keeps a difference, for it counts as uncertain by a little: of that,
+            // base and end have to stay where they are.
+            let settled = |k: usize| (next.all[k] - at.all[k]).powi(2) <= AGREED * joint.covariance[(k, k)];
+            let is_settled = joint.tied.is_empty() || (0..3).chain(mine..mine + 3).all(settled);
+            at = next;
+            let mut untied = shared.iter().filter(|both| !joint.tied.contains(&self.landmarks[both.old]));
+            if iteration == ITERATIONS || (is_settled && untied.all(|both| self.is_agreed(part, both, &at))) {
                 return Some((at, whitened));
             }
         }

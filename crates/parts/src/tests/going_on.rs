@@ -44,8 +44,8 @@ impl Lane {
         for k in 0..(LENGTH_M / STEP_M) as u32 {
             let stamp = Stamp::from_secs(0.1 * f64::from(k));
             truth.p.x = STEP_M * f64::from(k);
-            let velocity = Vector2::new(1.0 + self.normal(config.motion.velocity_x_std / f64::sqrt(0.1)), 0.0);
-            let yaw_rate = self.normal(config.motion.yaw_rate_std / f64::sqrt(0.1));
+            let velocity = Vector2::new(1.0 + self.normal(config.motion.velocity_x_std), 0.0);
+            let yaw_rate = self.normal(config.motion.yaw_rate_std);
             slam.odometry(&Odometry { stamp, velocity, yaw_rate, covariance: None }).unwrap();
             let posts = self.posts.clone();
             let seen: Vec<Observation> = posts
@@ -59,6 +59,10 @@ impl Lane {
                     Some(parts) => parts.join(&mut slam, step),
                     None => step,
                 };
+                if k < 50 {
+                    // Hardly uncertain yet.
+                    continue;
+                }
                 let d = step.estimate.pose.p - truth.p;
                 let own = step.estimate.covariance.fixed_view::<2, 2>(0, 0).into_owned();
                 square += d.norm_squared();
