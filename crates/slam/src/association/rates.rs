@@ -34,6 +34,7 @@ pub struct Rates {
     /// The sum of the squared distances of readings, and how many.
     square: [f64; 2],
     /// Of the clouds in which something should have been read: in how many the sensor looked, and how many there were.
+    #[serde(default)]
     looked: [f64; 2],
     clouds: f64,
     extraneous: f64,
