@@ -12,6 +12,8 @@ const ITERATIONS: usize = 10;
 /// Both have each landmark in the same place at the end, to the root of this share of a standard deviation of what the
 /// new part has seen.
 const AGREED: f64 = 1e-4;
+/// Base and end move by no more than this share of a variance, as a square.
+const SETTLED: f64 = 1e-10;
 
 /// A landmark that both know.
 struct Shared {
@@ -247,7 +249,7 @@ impl Near {
             let next = Corrected::new(-whitened.tr_mul(&difference), mine);
             // What both know from the same readings keeps a difference, for it counts as uncertain by a little: of that,
             // base and end have to stay where they are.
-            let settled = |k: usize| (next.all[k] - at.all[k]).powi(2) <= AGREED * joint.covariance[(k, k)];
+            let settled = |k: usize| (next.all[k] - at.all[k]).powi(2) <= SETTLED * joint.covariance[(k, k)];
             let is_settled = joint.tied.is_empty() || (0..3).chain(mine..mine + 3).all(settled);
             at = next;
             let mut untied = shared.iter().filter(|both| !joint.tied.contains(&self.landmarks[both.old]));
