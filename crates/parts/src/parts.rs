@@ -1,5 +1,6 @@
 //! A filter's map, part by part.
 
+mod close;
 mod moved;
 mod names;
 mod saved;
@@ -9,22 +10,18 @@ mod whole;
 use super::ask::near;
 use super::common::Tie;
 use super::near::{Near, Room};
-use super::part::{Gaussian, Part};
 use super::problem::{NEARLY, Placed, Problem, Solution, SolveError, Start};
-use super::recognise::Search;
 use super::work::{Job, Worker};
+use close::Goes;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use lienav_slam::{CompositionError, Config, LocalMap, MapMode, PoseEstimate, Slam, Step, TimeJump};
-use nalgebra::Vector2;
 use names::Seen;
 pub use saved::{ResumePartsError, SavedParts, WholeMap};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 pub use whole::Snapshot;
 
-/// As many are carried from a part to the next until more are asked for.
-const CARRIED: usize = 48;
 /// Clouds from the question what is near to the answer.
 const NEAR_CLOUDS: u64 = 3;
 /// Landmarks are asked for again at the earliest after so many clouds.
@@ -32,8 +29,6 @@ const ASK_CLOUDS: u64 = 5;
 
 /// A part leaves the landmarks to the next one that were read in the last clouds, so many.
 const RECENT_CLOUDS: usize = 10;
-/// Of more parts than this, those that know no new landmark leave nothing to the next one: they become one with others.
-const FREE_PARTS: usize = 32;
 
 /// A part has at least so many clouds.
 const BENT_CLOUDS: u64 = 8;
@@ -89,22 +84,13 @@ pub struct Status {
 
 /// A landmark that the open part was begun with.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Begun {
+struct Begun {
     /// Its identity in the filter.
     id: u32,
     /// Its number in the map.
     number: usize,
     /// Its observations in the parts before.
     observations: u32,
-}
-
-/// What a part that is closed leaves to the next one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Goes {
-    /// The landmarks that were seen in the last clouds: the robot goes on among them.
-    On,
-    /// Nothing.
-    Nowhere,
 }
 
 /// The map of a filter in parts: what the filter itself holds is the open part, begun at its base. [`Parts::join`] gives
@@ -127,7 +113,7 @@ pub struct Parts {
     /// Rows of `near`, by identity.
     index: HashMap<u32, usize>,
     /// Landmarks that the open part was begun with, and that it has not begun anew since.
-    pub(super) begun: Vec<Begun>,
+    begun: Vec<Begun>,
     /// What the closed parts and the open one have in common through these.
     tie: Tie,
     /// When the last clouds were.
@@ -336,19 +322,6 @@ impl Parts {
         }
     }
 
-    /// Begins the next part with the landmarks that the last one leaves to it.
-    fn begin_with_the_last(&mut self, slam: &mut Slam) {
-        self.forget_recognised();
-        let ids: HashSet<u32> = self.begun.iter().map(|begun| begun.id).collect();
-        slam.begin_part_with(|id| ids.contains(&id));
-    }
-
-    /// Begins the next part with nothing.
-    fn begin_with_nothing(&mut self, slam: &mut Slam) {
-        self.forget_recognised();
-        slam.begin_part();
-    }
-
     /// A landmark that the filter has dropped, or begun anew, is known from other readings than the closed parts have.
     fn check_begun(&mut self, local: &LocalMap<'_>) {
         let before = self.begun.len();
@@ -415,97 +388,6 @@ impl Parts {
             }
         }
         self.tie = self.tie_of_now();
-    }
-
-    /// Closes the open part; returns false if it cannot be closed yet. `goes` says what it leaves to the next one.
-    fn close(&mut self, local: &LocalMap<'_>, goes: Goes) -> bool {
-        if (0..local.len()).any(|i| !local.has_given_identity(i)) {
-            self.recognise_most(local, Search { most: usize::MAX, seeks: true });
-        }
-        let room = self.max_features.saturating_sub(self.seen.len());
-        let mut news = 0;
-        let chosen: Vec<usize> = (0..local.len())
-            .filter(|i| local.is_landmark(*i))
-            .filter(|i| {
-                let id = local.id(*i);
-                let is_new = !self.numbers.contains_key(&id) || self.room.contradicted.contains(&id);
-                news += usize::from(is_new);
-                !is_new || news <= room
-            })
-            .collect();
-        let is_old = |i: &usize| {
-            let number = self.numbers.get(&local.id(*i)).filter(|_| !self.room.contradicted.contains(&local.id(*i)));
-            number.is_some_and(|number| self.seen[*number].first_part + 2 < self.problem.closed)
-        };
-        let goes_on = goes == Goes::On && (self.problem.parts.len() < FREE_PARTS || !chosen.iter().all(is_old));
-        let since = self.recent.front().copied().filter(|_| goes_on);
-        let stays = |k: &usize| since.is_some_and(|since| local.last_seen(chosen[*k]) >= since);
-        let kept: Vec<usize> = (0..chosen.len()).filter(stays).collect();
-        let part = Part::new(Gaussian::new(local, &chosen)).and_then(|part| part.keeping(kept.clone()));
-        let Some(part) = part else { return false };
-        // The number of each landmark; one that is not where the closed parts have it gets a new one.
-        let mut next = self.seen.len();
-        let mut number_of = |id: u32| {
-            let known = self.numbers.get(&id).filter(|_| !self.room.contradicted.contains(&id));
-            known.copied().unwrap_or_else(|| {
-                next += 1;
-                next - 1
-            })
-        };
-        let numbers: Vec<usize> = part.ids.iter().map(|id| number_of(*id)).collect();
-        let mut distances: Vec<f64> = part.places.iter().map(|place| (place - part.exit.p).norm()).collect();
-        distances.sort_unstable_by(f64::total_cmp);
-        let reach = distances.get(CARRIED).copied().unwrap_or(f64::INFINITY);
-        let Some(near) = self.near.behind(&part, &numbers, |_, place| place.norm() <= reach) else { return false };
-        self.status.without_room += news.saturating_sub(room) as u64;
-        for (number, i) in numbers.iter().zip(&chosen) {
-            if *number == self.seen.len() {
-                let id = local.id(*i);
-                self.status.moved += u64::from(self.numbers.insert(id, *number).is_some());
-                let is_named = local.has_given_identity(*i);
-                self.seen.push(Seen {
-                    id,
-                    is_named,
-                    last_seen: Stamp::MIN,
-                    observations: 0,
-                    class: 0,
-                    first_part: self.problem.closed,
-                });
-            }
-            let seen = &mut self.seen[*number];
-            seen.last_seen = local.last_seen(*i);
-            let before = self.begun.iter().find(|begun| begun.number == *number).map_or(0, |begun| begun.observations);
-            seen.observations = seen.observations.saturating_add(local.observations(*i).saturating_sub(before));
-            seen.class = if seen.class == 0 { local.class(*i) } else { seen.class };
-        }
-        self.problem.landmarks.resize(self.seen.len(), Vector2::repeat(f64::NAN));
-        for (number, place) in numbers.iter().zip(&part.places) {
-            let guess = &mut self.problem.landmarks[*number];
-            if guess.x.is_nan() {
-                *guess = near.base.transform(&part.exit.transform_back(place));
-            }
-        }
-        let exit = self.problem.bases.len();
-        self.problem.bases.push(near.base);
-        let placed = Placed { part: Arc::new(part), landmarks: Arc::new(numbers.clone()), base: Some(exit - 1), exit };
-        self.problem.push(placed);
-        self.problem.closed += 1;
-        self.begun.clear();
-        self.begun.extend(kept.iter().map(|k| Begun {
-            id: local.id(chosen[*k]),
-            number: numbers[*k],
-            observations: local.observations(chosen[*k]),
-        }));
-        self.put_near(near);
-        (self.status.parts, self.status.landmarks) = (self.problem.closed, self.seen.len());
-        self.status.kept = self.problem.parts.len();
-        if self.solving.is_none() {
-            self.solve();
-        }
-        if self.asking.is_none() {
-            self.ask_at(Se2::identity(), HashSet::new());
-        }
-        true
     }
 }
 
