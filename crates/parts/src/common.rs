@@ -103,6 +103,11 @@ impl Tied<'_> {
         self.landmarks.iter().any(|landmark| landmark.here == here)
     }
 
+    /// Cov(v_κ, v_k) of each landmark of the tie with one of the open part.
+    pub fn meeting(&self, local: &LocalMap<'_>, k: &OpenLandmark) -> impl Iterator<Item = Matrix2<f64>> {
+        self.landmarks.iter().map(|landmark| landmark.with(local, k))
+    }
+
     /// P_C Π⁻¹ in pairs of rows of the closed parts, column by column.
     pub fn gains(&self, rows: impl Iterator<Item = usize> + Clone, into: &mut Vec<f64>) {
         into.clear();

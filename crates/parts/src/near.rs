@@ -86,7 +86,7 @@ impl Room {
     fn meet(&mut self, local: &LocalMap<'_>, tied: &Tied<'_>) {
         self.with_tied.clear();
         for k in &self.shared {
-            self.with_tied.extend(tied.landmarks.iter().map(|landmark| landmark.with(local, &k.open)));
+            self.with_tied.extend(tied.meeting(local, &k.open));
         }
     }
 }
@@ -233,13 +233,20 @@ impl Near {
         Some(Joined { pose: end.base, covariance, ..*linear })
     }
 
-    /// Cov(d_i, d_k).
-    pub fn spread(&self, local: &LocalMap<'_>, tied: &Tied<'_>, i: &Shared, k: &Shared) -> Matrix2<f64> {
-        let crossed = |u: &Shared, v: &Shared| -> Matrix2<f64> {
-            tied.crossed(u.row, |landmark| tied.landmarks[landmark].with(local, &v.open))
-        };
+    /// Cov(d_i, d_k), where what the landmarks of the tie have to do with each is known: [`Tied::meeting`].
+    pub fn spread(
+        &self,
+        local: &LocalMap<'_>,
+        tied: &Tied<'_>,
+        (i, of_i): (&Shared, &[Matrix2<f64>]),
+        (k, of_k): (&Shared, &[Matrix2<f64>]),
+    ) -> Matrix2<f64> {
         let apart = self.apart(local, tied, i, k);
-        if tied.landmarks.is_empty() { apart } else { apart - crossed(i, k) - crossed(k, i).transpose() }
+        if tied.landmarks.is_empty() {
+            return apart;
+        }
+        let crossed = |u: &Shared, with: &[Matrix2<f64>]| -> Matrix2<f64> { tied.crossed(u.row, |k| with[k]) };
+        apart - crossed(i, of_k) - crossed(k, of_i).transpose()
     }
 
     /// Cov(u_i, u_k) + Cov(v_i, v_k), and what [`ALIKE`] adds.

@@ -15,6 +15,7 @@ use super::common::{Tie, Tied};
 use super::near::{Near, Shared};
 use lienav_slam::LocalMap;
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn, Matrix2};
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 /// χ² of two numbers, 99.9 %.
@@ -48,6 +49,8 @@ struct Known<'a> {
     classes: &'a [u32],
     local: &'a LocalMap<'a>,
     tied: Tied<'a>,
+    /// What the landmarks of the tie have to do with each of the open part, where somebody has asked for it.
+    meetings: &'a [OnceCell<Vec<Matrix2<f64>>>],
     pairs: Vec<Shared>,
     /// Of S_mm, with d_m.
     factor: Option<(Cholesky<f64, Dyn>, DVector<f64>)>,
@@ -80,11 +83,20 @@ impl<'a> Known<'a> {
     fn new(
         (near, classes): (&'a Near, &'a [u32]),
         (local, tied): (&'a LocalMap<'a>, Tied<'a>),
+        meetings: &'a [OnceCell<Vec<Matrix2<f64>>>],
         pairs: Vec<Shared>,
     ) -> Self {
-        let mut known = Self { near, classes, local, tied, pairs, factor: None };
+        let mut known = Self { near, classes, local, tied, meetings, pairs, factor: None };
         known.factor();
         known
+    }
+
+    /// Cov(d_i, d_k).
+    fn spread(&self, i: &Shared, k: &Shared) -> Matrix2<f64> {
+        let meeting = |pair: &Shared| -> &[Matrix2<f64>] {
+            self.meetings[pair.open.here].get_or_init(|| self.tied.meeting(self.local, &pair.open).collect())
+        };
+        self.near.spread(self.local, &self.tied, (i, meeting(i)), (k, meeting(k)))
     }
 
     fn add(&mut self, pair: Shared) {
@@ -101,7 +113,7 @@ impl<'a> Known<'a> {
         let mut d = DVector::zeros(n);
         for (i, a) in self.pairs.iter().enumerate() {
             for (k, b) in self.pairs.iter().enumerate() {
-                spread.fixed_view_mut::<2, 2>(2 * i, 2 * k).copy_from(&self.near.spread(self.local, &self.tied, a, b));
+                spread.fixed_view_mut::<2, 2>(2 * i, 2 * k).copy_from(&self.spread(a, b));
             }
             d.fixed_rows_mut::<2>(2 * i).copy_from(&a.difference);
         }
@@ -114,7 +126,7 @@ impl<'a> Known<'a> {
         if matches!(within, Within::Square(square) if d.norm_squared() > square) {
             return None;
         }
-        let mut own = self.near.spread(self.local, &self.tied, pair, pair);
+        let mut own = self.spread(pair, pair);
         // The longest axis of an ellipse is shorter than the root of the trace.
         if matches!(within, Within::Gate) && d.norm_squared() > 2.0 * GATE * own.trace() {
             return None;
@@ -122,9 +134,7 @@ impl<'a> Known<'a> {
         if let Some((factor, d_known)) = &self.factor {
             let mut shared = DMatrix::zeros(2 * self.pairs.len(), 2);
             for (k, known) in self.pairs.iter().enumerate() {
-                shared
-                    .fixed_view_mut::<2, 2>(2 * k, 0)
-                    .copy_from(&self.near.spread(self.local, &self.tied, known, pair));
+                shared.fixed_view_mut::<2, 2>(2 * k, 0).copy_from(&self.spread(known, pair));
             }
             let solved = factor.solve(&shared);
             d -= solved.tr_mul(d_known).fixed_rows::<2>(0);
@@ -216,7 +226,8 @@ pub fn recognise(
     let pairs = paired.iter().map(|i| near.shared(local, *i, index[&local.id(*i)])).collect();
     let mut tied = Vec::new();
     let tied = tie.with(local, &mut tied);
-    let mut known = Known::new((near, classes), (local, tied), pairs);
+    let meetings = vec![OnceCell::new(); local.len()];
+    let mut known = Known::new((near, classes), (local, tied), &meetings, pairs);
     free.retain(|a| !taken.contains(a));
     let area = area_of_one(near, local);
     let mut wanted: Vec<usize> = (0..local.len()).filter(is_wanted).collect();
