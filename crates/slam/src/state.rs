@@ -46,8 +46,9 @@ pub struct Feature {
     /// Whether it is a point of a viewpoint, and no landmark.
     #[serde(default)]
     pub is_viewpoint: bool,
-    /// Whether the part before has it, too: it stays in the filter while the part lasts.
-    #[serde(default)]
+    /// Whether the part before has it, too: it stays in the filter while the part lasts. A filter that goes on from a
+    /// file begins a part with nothing.
+    #[serde(skip)]
     pub is_begun: bool,
     /// How many readings in a row its gate has left out.
     #[serde(default)]
