@@ -23,6 +23,7 @@ mod noise;
 mod order;
 mod out_of_sequence;
 mod outside;
+mod parts;
 mod robustness;
 mod saved;
 mod search;
