@@ -29,6 +29,8 @@ const ASK_CLOUDS: u64 = 5;
 
 /// A part leaves the landmarks to the next one that were read in the last clouds, so many.
 const RECENT_CLOUDS: usize = 10;
+/// And candidates that were read in so many: others would gather in the filter for as long as the robot drives.
+const CANDIDATE_CLOUDS: usize = 30;
 
 /// A part has at least so many clouds.
 const BENT_CLOUDS: u64 = 8;
@@ -282,7 +284,7 @@ impl Parts {
         let estimate = PoseEstimate { pose: joined.pose, covariance: joined.covariance, ..step.estimate };
         self.estimate = Some(estimate);
         let in_view = step.accepted + step.added;
-        if self.recent.len() == RECENT_CLOUDS {
+        if self.recent.len() == CANDIDATE_CLOUDS {
             self.recent.pop_front();
         }
         self.recent.push_back(step.estimate.stamp);

@@ -115,8 +115,8 @@ impl Slam {
     }
 
     /// The same, but features that `keeps` says of, by identity, stay: where they are as seen from the robot, with what
-    /// is known of that and of how it depends on noise that lasts and on calibration. Candidates stay, too. What is
-    /// forgotten is the error of the pose, which is exact from now on, and the landmarks that do not stay.
+    /// is known of that and of how it depends on noise that lasts and on calibration. What is forgotten is the error of
+    /// the pose, which is exact from now on, and the features that do not stay.
     pub fn begin_part_with(&mut self, keeps: impl Fn(u32) -> bool) {
         self.estimator.begin_part_with(keeps);
         self.stay();
@@ -149,15 +149,15 @@ impl Estimator {
         (self.state.pose, self.state.predicted) = (Se2::identity(), Se2::identity());
     }
 
-    /// Forgets the landmarks that do not stay, and makes the pose the origin.
+    /// Forgets the features that do not stay, and makes the pose the origin.
     fn begin_part_with(&mut self, keeps: impl Fn(u32) -> bool) {
         self.settle();
         self.forget_past();
         for i in (0..self.state.features.len()).rev() {
             let id = self.state.features[i].id;
             let stays = keeps(id);
-            self.state.features[i].is_begun = stays;
-            if self.is_landmark(id) && !stays {
+            self.state.features[i].is_begun = stays && self.is_landmark(id);
+            if !stays && !self.state.features[i].is_viewpoint {
                 self.state.swap_remove(i);
             }
         }
