@@ -108,11 +108,11 @@ impl Tied<'_> {
         self.landmarks.iter().map(|landmark| landmark.with(local, k))
     }
 
-    /// P_C Π⁻¹ in pairs of rows of the closed parts, column by column.
+    /// P_C Π⁻¹ in these rows of the closed parts, column by column.
     pub fn gains(&self, rows: impl Iterator<Item = usize> + Clone, into: &mut Vec<f64>) {
         into.clear();
         for column in self.gain.column_iter() {
-            into.extend(rows.clone().flat_map(|row| [column[row], column[row + 1]]));
+            into.extend(rows.clone().map(|row| column[row]));
         }
     }
 

@@ -63,6 +63,7 @@
 mod ask;
 mod chain;
 mod common;
+mod differences;
 mod near;
 mod part;
 mod parts;

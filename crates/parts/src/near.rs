@@ -2,11 +2,12 @@
 //! follows from both.
 
 use super::common::{ALIKE, Common, OpenLandmark, Tie, Tied};
+use super::differences::Differences;
 use super::part::Gaussian;
 use super::problem::{Solution, Start};
 use lienav_lie::{Se2, skew};
 use lienav_slam::LocalMap;
-use nalgebra::{DMatrix, Matrix2, Matrix2x3, Matrix3, Matrix3x2, Vector2, Vector3};
+use nalgebra::{DMatrix, Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
 use std::collections::HashMap;
 
 /// What a correction does to second order, beside the standard deviation of the position in its best direction: where it
@@ -58,14 +59,8 @@ pub struct Joined {
 pub struct Room {
     shared: Vec<Shared>,
     tied: Vec<OpenLandmark>,
-    /// Cov(v_κ, v_k) of the landmarks of the tie with each shared one.
-    with_tied: Vec<Matrix2<f64>>,
-    /// Cov(u, v) of the shared ones, and the rows of P_C Π⁻¹ that it is made of, column by column.
-    crossed: Vec<f64>,
-    gains: Vec<f64>,
-    matrix: Vec<f64>,
-    right: [Vec<f64>; 4],
-    /// Identities of landmarks that the open part has elsewhere than the closed ones.
+    differences: Differences,
+    /// Landmarks that the open part has elsewhere than the closed ones, by identity.
     pub contradicted: Vec<u32>,
 }
 
@@ -75,20 +70,9 @@ pub struct Shared {
     /// In the open part.
     pub open: OpenLandmark,
     /// First row in the covariance of the closed ones.
-    row: usize,
+    pub row: usize,
     /// q̂ of the closed ones less that of the open part.
     pub difference: Vector2<f64>,
-    is_used: bool,
-}
-
-impl Room {
-    /// Has what the landmarks of the tie have to do with the shared ones.
-    fn meet(&mut self, local: &LocalMap<'_>, tied: &Tied<'_>) {
-        self.with_tied.clear();
-        for k in &self.shared {
-            self.with_tied.extend(tied.meeting(local, &k.open));
-        }
-    }
 }
 
 impl Joined {
@@ -187,15 +171,15 @@ impl Near {
             let Some(a) = index.get(&local.id(here)).filter(|_| local.is_landmark(here)) else { continue };
             room.shared.push(self.shared(local, here, *a));
         }
-        let mut landmarks = std::mem::take(&mut room.tied);
-        let tied = tie.with(local, &mut landmarks);
-        self.leave_out_contradictions(local, &tied, room);
-        let mean = self.correct(local, &tied, room);
-        let crossed: Matrix3<f64> = tied.crossed(0, |k| tied.landmarks[k].whole_with_pose);
-        room.tied = landmarks;
-        let sum = self.covariance.fixed_view::<3, 3>(0, 0) + local.of_pose() + crossed + crossed.transpose();
-        let (correction, covariance) = match mean {
-            Some((mean, explained)) => (mean, sum - explained),
+        let tied = tie.with(local, &mut room.tied);
+        room.differences.gather(self, local, &tied, &room.shared);
+        leave_out_contradictions(local, &mut room.contradicted, &mut room.shared, &room.differences);
+        if !room.contradicted.is_empty() {
+            room.differences.gather(self, local, &tied, &room.shared);
+        }
+        let sum = room.differences.of_pose();
+        let (correction, covariance) = match room.differences.eliminate() {
+            Some(mean) => (mean, room.differences.of_pose()),
             None => (Vector3::zeros(), sum),
         };
         let moved = Se2::exp(&correction) * local.pose();
@@ -209,7 +193,7 @@ impl Near {
     /// Feature `here` of the open part as the same as landmark `a` of these.
     pub fn shared(&self, local: &LocalMap<'_>, here: usize, a: usize) -> Shared {
         let open = OpenLandmark::new(local, here);
-        Shared { open, row: 3 + 2 * a, difference: self.places[a] - open.place, is_used: true }
+        Shared { open, row: 3 + 2 * a, difference: self.places[a] - open.place }
     }
 
     /// The same where what the correction does to second order matters: the end of the part as it would be closed now.
@@ -255,97 +239,22 @@ impl Near {
         let own = i.open.with(local, &k.open) * (1.0 + alike);
         self.covariance.fixed_view::<2, 2>(i.row, k.row) + own
     }
+}
 
-    /// Leaves out the landmarks whose difference is no noise, unless they are the most: the robot is elsewhere then.
-    fn leave_out_contradictions(&self, local: &LocalMap<'_>, tied: &Tied<'_>, room: &mut Room) {
-        room.contradicted.clear();
-        room.meet(local, tied);
-        let ties = tied.landmarks.len();
-        for k in 0..room.shared.len() {
-            let shared = room.shared[k];
-            let d = shared.difference;
-            let crossed: Matrix2<f64> = tied.crossed(shared.row, |landmark| room.with_tied[k * ties + landmark]);
-            let spread = self.apart(local, tied, &shared, &shared) - crossed - crossed.transpose();
-            let distance = spread.cholesky().map(|root| d.dot(&root.solve(&d)));
-            if distance.is_none_or(|distance| distance > CONTRADICTION) {
-                room.shared[k].is_used = false;
-                room.contradicted.push(local.id(shared.open.here));
-            }
-        }
-        if 2 * room.contradicted.len() > room.shared.len() {
-            room.contradicted.clear();
-        } else if !room.contradicted.is_empty() {
-            room.shared.retain(|shared| shared.is_used);
-            room.meet(local, tied);
-        }
-    }
-
-    /// −c S⁻¹ d and c S⁻¹ cᵀ; `None` without landmarks that both know, or where S has no factor.
-    fn correct(&self, local: &LocalMap<'_>, tied: &Tied<'_>, room: &mut Room) -> Option<(Vector3<f64>, Matrix3<f64>)> {
-        let Room { shared, matrix, right, with_tied, crossed, gains, .. } = room;
-        let n = 2 * shared.len();
-        if n == 0 {
-            return None;
-        }
-        let ties = tied.landmarks.len();
-        tied.gains(shared.iter().map(|shared| shared.row), gains);
-        crossed.clear();
-        crossed.resize(if ties > 0 { n * n } else { 0 }, 0.0);
-        for (j, column) in crossed.chunks_exact_mut(n).enumerate() {
-            for (row, gain) in gains.chunks_exact(n).enumerate() {
-                let v = with_tied[j / 2 * ties + row / 2][(row % 2, j % 2)];
-                column.iter_mut().zip(gain).for_each(|(sum, gain)| *sum += gain * v);
-            }
-        }
-        matrix.clear();
-        matrix.resize(n * n, 0.0);
-        right.iter_mut().for_each(|column| column.clear());
-        for (k, of_column) in shared.iter().enumerate() {
-            for (i, of_row) in shared.iter().enumerate().skip(k) {
-                let mut block = self.apart(local, tied, of_row, of_column);
-                for c in 0..2 {
-                    for r in 0..2 {
-                        if ties > 0 {
-                            block[(r, c)] -=
-                                crossed[(2 * k + c) * n + 2 * i + r] + crossed[(2 * i + r) * n + 2 * k + c];
-                        }
-                        matrix[(2 * k + c) * n + 2 * i + r] = block[(r, c)];
-                    }
-                }
-            }
-            let with_base: Matrix2x3<f64> = self.covariance.fixed_view::<2, 3>(of_column.row, 0).into_owned();
-            let base_with: Matrix3x2<f64> = tied.crossed(0, |landmark| with_tied[k * ties + landmark]);
-            let with_pose: Matrix2x3<f64> =
-                tied.crossed(of_column.row, |landmark| tied.landmarks[landmark].whole_with_pose);
-            let with_sum = with_base - base_with.transpose() + with_pose - of_column.open.whole_with_pose;
-            for r in 0..2 {
-                right[0].push(of_column.difference[r]);
-                (0..3).for_each(|c| right[1 + c].push(with_sum[(r, c)]));
-            }
-        }
-        for j in 0..n {
-            let (before, rest) = matrix.split_at_mut((j + 1) * n);
-            let column = &mut before[j * n..];
-            let pivot = column[j];
-            if !(pivot > 0.0 && pivot.is_finite()) {
-                return None;
-            }
-            let root = pivot.sqrt();
-            column[j..].iter_mut().for_each(|value| *value /= root);
-            for (k, later) in rest.chunks_exact_mut(n).enumerate() {
-                let row = j + 1 + k;
-                let factor = column[row];
-                later[row..].iter_mut().zip(&column[row..]).for_each(|(value, own)| *value -= factor * own);
-            }
-            for side in right.iter_mut() {
-                side[j] /= root;
-                let factor = side[j];
-                side[j + 1..].iter_mut().zip(&column[j + 1..]).for_each(|(value, own)| *value -= factor * own);
-            }
-        }
-        let dot = |a: usize, b: usize| right[a].iter().zip(&right[b]).map(|(x, y)| x * y).sum::<f64>();
-        let mean = -Vector3::new(dot(1, 0), dot(2, 0), dot(3, 0));
-        Some((mean, Matrix3::from_fn(|r, c| dot(1 + r, 1 + c))))
+/// Leaves out the landmarks whose difference is no noise, unless they are the most: the robot is elsewhere then.
+fn leave_out_contradictions(
+    local: &LocalMap<'_>,
+    contradicted: &mut Vec<u32>,
+    shared: &mut Vec<Shared>,
+    differences: &Differences,
+) {
+    let is_noise = |k: usize| differences.distance(k).is_some_and(|distance| distance <= CONTRADICTION);
+    contradicted.clear();
+    contradicted.extend((0..shared.len()).filter(|k| !is_noise(*k)).map(|k| local.id(shared[k].open.here)));
+    if 2 * contradicted.len() > shared.len() {
+        contradicted.clear();
+    } else if !contradicted.is_empty() {
+        shared.retain(|shared| !contradicted.contains(&local.id(shared.open.here)));
     }
 }
 

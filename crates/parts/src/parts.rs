@@ -333,6 +333,20 @@ impl Parts {
         }
     }
 
+    /// Whether the last join was of the covariances that [`Near::spread`] has.
+    #[cfg(test)]
+    pub(crate) fn check_join(&self, slam: &Slam) -> usize {
+        let Some(local) = slam.local() else { return 0 };
+        let shared: Vec<_> = (0..local.len())
+            .filter(|i| local.is_landmark(*i))
+            .filter_map(|i| Some(self.near.shared(&local, i, *self.index.get(&local.id(i))?)))
+            .collect();
+        if !shared.is_empty() {
+            super::differences::check(&self.near, &local, &self.tie, &shared);
+        }
+        shared.len()
+    }
+
     fn tie_of_now(&self) -> Tie {
         Tie::new(&self.near, self.begun.iter().map(|begun| (begun.id, begun.number)))
     }

@@ -182,7 +182,7 @@ mod gate;
 mod global_localization;
 mod inbox;
 mod input;
-mod kernel;
+pub mod kernel;
 mod known_map;
 mod lasting;
 mod linearize;

@@ -1,6 +1,6 @@
 //! What a part leaves to the next one: landmarks whose ranges are vague, errors of readings that last, candidates.
 
-use super::of_parts;
+use super::{World, of_parts};
 use crate::{Parts, Worker};
 use lienav_lie::Se2;
 use lienav_slam::{Config, FeatureKind, Observation, Odometry, Stamp};
@@ -150,4 +150,20 @@ fn candidates_go_on() {
         })
     });
     assert!((0.9..1.1).contains(&ratio) && nees < 1.5 * dense, "{ratio} {nees} {dense}");
+}
+
+/// The joint covariance of all differences, gathered at once and eliminated, is that of the formulas: with landmarks that
+/// the part was begun with, and with others.
+#[test]
+fn differences_are_joined_by_their_formulas() {
+    let mut world = World::new(3, 0.05);
+    let mut slam = of_parts(world.config(8));
+    let mut parts = Parts::new(&slam, Worker::InPlace).unwrap().unwrap();
+    let mut shared = 0;
+    while world.time < 100.0 {
+        let step = world.advance(&mut slam).unwrap();
+        parts.join(&mut slam, step);
+        shared = shared.max(parts.check_join(&slam));
+    }
+    assert!(shared >= 6, "{shared}");
 }
