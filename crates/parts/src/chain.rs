@@ -3,7 +3,9 @@
 use super::common::{ALIKE, Common};
 use super::near::{Near, lever};
 use super::part::{Gaussian, Part};
+use super::sparse::dense::factor;
 use lienav_lie::Se2;
+use lienav_slam::kernel;
 use nalgebra::{DMatrix, DVector, Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
 use std::collections::{HashMap, HashSet};
 
@@ -242,11 +244,10 @@ impl Near {
                     own += seen * ALIKE;
                 }
             }
-            let root = spread.cholesky()?.unpack();
-            let mut whitened = crossed.transpose();
-            root.solve_lower_triangular_mut(&mut whitened).then_some(())?;
-            root.solve_lower_triangular_mut(&mut difference).then_some(())?;
-            let next = Corrected::new(-whitened.tr_mul(&difference), mine);
+            factor(spread.as_mut_slice(), rows, 0..rows, rows, &mut Vec::new()).ok()?;
+            spread.solve_lower_triangular_mut(&mut difference).then_some(())?;
+            spread.tr_solve_lower_triangular_mut(&mut difference).then_some(())?;
+            let next = Corrected::new(-(&crossed * &difference), mine);
             // What both know from the same readings keeps a difference, for it counts as uncertain by a little: of that,
             // base and end have to stay where they are.
             let settled = |k: usize| (next.all[k] - at.all[k]).powi(2) <= SETTLED * joint.covariance[(k, k)];
@@ -254,11 +255,18 @@ impl Near {
             at = next;
             let mut untied = shared.iter().filter(|both| !joint.tied.contains(&self.landmarks[both.old]));
             if iteration == ITERATIONS || (is_settled && untied.all(|both| self.is_agreed(part, both, &at))) {
-                return Some((at, whitened));
+                return Some((at, whitened(crossed, &spread)));
             }
         }
         None
     }
+}
+
+/// L⁻¹Cᵀ of the columns `crossed`, C.
+fn whitened(mut crossed: DMatrix<f64>, root: &DMatrix<f64>) -> DMatrix<f64> {
+    let (all, rows) = crossed.shape();
+    kernel::solve_lower(crossed.as_mut_slice(), all, root.transpose().as_slice(), rows);
+    crossed.transpose()
 }
 
 /// The covariance of the closed parts and a new one together.

@@ -13,11 +13,9 @@
 
 use super::common::{ALIKE, OpenLandmark, Tied};
 use super::near::{Near, Shared};
-use lienav_slam::{LocalMap, kernel};
+use super::sparse::dense::factor;
+use lienav_slam::LocalMap;
 use nalgebra::{DMatrixView, DMatrixViewMut, Matrix2, Matrix3, Vector2, Vector3};
-
-/// Columns that are eliminated at once.
-const PANEL: usize = 4;
 
 /// Buffers. Matrices are column by column.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +33,7 @@ pub struct Differences {
     crossed: Vec<f64>,
     /// The lower triangle of Cov(u⁺ − v⁺), and (d̂, 0) below it.
     front: Vec<f64>,
-    panel: Vec<f64>,
+    strip: Vec<f64>,
     /// Landmarks that both know.
     count: usize,
 }
@@ -187,29 +185,7 @@ impl Differences {
         if n == 0 {
             return None;
         }
-        for start in (0..n).step_by(PANEL) {
-            let width = PANEL.min(n - start);
-            for j in start..start + width {
-                let (before, rest) = self.front.split_at_mut(j * stride);
-                let column = &mut rest[j..stride];
-                for earlier in before.chunks_exact(stride).skip(start) {
-                    let factor = earlier[j];
-                    column.iter_mut().zip(&earlier[j..]).for_each(|(value, own)| *value -= factor * own);
-                }
-                let pivot = column[0];
-                if !(pivot > 0.0 && pivot.is_finite()) {
-                    return None;
-                }
-                let scale = 1.0 / pivot.sqrt();
-                column.iter_mut().for_each(|value| *value *= scale);
-            }
-            let from = start + width;
-            self.panel.clear();
-            let columns = self.front[start * stride..from * stride].chunks_exact(stride);
-            columns.for_each(|column| self.panel.extend_from_slice(&column[from..]));
-            let rest = stride - from;
-            kernel::subtract_outer(&mut self.front[from * stride + from..], stride, (rest, rest), &self.panel, width);
-        }
+        factor(&mut self.front, stride, 0..n, stride, &mut self.strip).ok()?;
         Some(Vector3::from_fn(|r, _| self.front[(n + r) * stride + stride - 1]))
     }
 }

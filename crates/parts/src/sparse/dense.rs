@@ -1,11 +1,14 @@
 //! What is done with dense fronts.
 
 use super::factor::NotPositive;
+use lienav_slam::kernel;
 use nalgebra::DMatrix;
 use std::ops::Range;
 
 /// Columns that are factored at once.
 pub const PANEL: usize = 48;
+/// Columns of a panel that are subtracted from the rest of it at once.
+const STRIP: usize = 4;
 
 /// Rows of an element that follow each other in the front, too.
 pub struct Run {
@@ -68,25 +71,49 @@ pub fn block(matrix: &DMatrix<f64>, from: usize, columns: Range<usize>) -> DMatr
     DMatrix::from_vec(rows - from, width, values)
 }
 
-/// Factors the first `own` columns of a symmetric matrix, lower triangle, and subtracts what they explain from the rest.
-pub fn eliminate(front: &mut DMatrix<f64>, own: usize) -> Result<(), NotPositive> {
-    let n = front.nrows();
-    let mut start = 0;
-    while start < own {
-        let width = PANEL.min(own - start);
-        for j in start..start + width {
-            for k in start..j {
-                let factor = front[(j, k)];
-                let (left, mut right) = front.columns_range_pair_mut(k, j);
-                right.rows_mut(j, n - j).axpy(-factor, &left.rows(j, n - j), 1.0);
+/// Factors some columns of a symmetric matrix of `n` rows, lower triangle, column by column, and subtracts what they
+/// explain from those behind them before `open`.
+pub fn factor(
+    front: &mut [f64],
+    n: usize,
+    columns: Range<usize>,
+    open: usize,
+    room: &mut Vec<f64>,
+) -> Result<(), NotPositive> {
+    for start in columns.clone().step_by(STRIP) {
+        let from = columns.end.min(start + STRIP);
+        for j in start..from {
+            let (before, rest) = front.split_at_mut(j * n);
+            let column = &mut rest[j..n];
+            for earlier in before.chunks_exact(n).skip(start) {
+                let factor = earlier[j];
+                column.iter_mut().zip(&earlier[j..]).for_each(|(value, own)| *value -= factor * own);
             }
-            let pivot = front[(j, j)];
+            let pivot = column[0];
             if !(pivot > 0.0 && pivot.is_finite()) {
                 return Err(NotPositive);
             }
-            front.view_mut((j, j), (n - j, 1)).scale_mut(1.0 / pivot.sqrt());
+            let scale = 1.0 / pivot.sqrt();
+            column.iter_mut().for_each(|value| *value *= scale);
         }
-        let from = start + width;
+        if from < open {
+            room.clear();
+            let strip = front[start * n..from * n].chunks_exact(n);
+            strip.for_each(|column| room.extend_from_slice(&column[from..]));
+            kernel::subtract_outer(&mut front[from * n + from..], n, (n - from, open - from), room, from - start);
+        }
+    }
+    Ok(())
+}
+
+/// Factors the first `own` columns of a symmetric matrix, lower triangle, and subtracts what they explain from the rest.
+pub fn eliminate(front: &mut DMatrix<f64>, own: usize) -> Result<(), NotPositive> {
+    let n = front.nrows();
+    let mut room = Vec::new();
+    let mut start = 0;
+    while start < own {
+        let from = own.min(start + PANEL);
+        factor(front.as_mut_slice(), n, start..from, from, &mut room)?;
         let panel = block(front, from, start..from);
         let turned = panel.transpose();
         let mut at = from;

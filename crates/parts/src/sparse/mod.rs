@@ -2,7 +2,7 @@
 //! factor of the sum, front by front. The map in parts is solved by it, and so is the batch estimate of `lienav-eval`.
 
 mod covariance;
-mod dense;
+pub(crate) mod dense;
 mod factor;
 mod order;
 mod update;
