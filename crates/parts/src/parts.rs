@@ -135,6 +135,9 @@ pub struct Parts {
     view_m: f64,
     room: Room,
     status: Status,
+    /// Whether landmarks of the open part may be closed ones, and it is not known which. How they differ is linear near
+    /// the base: the search goes on from a new one.
+    is_loop_open: bool,
     estimate: Option<PoseEstimate>,
     /// Whether the map was moved since it was last solved for: what is near cannot be asked for until it is.
     is_moved: bool,
@@ -189,6 +192,7 @@ impl Parts {
             view_m: 0.0,
             room: Room::default(),
             status: Status::default(),
+            is_loop_open: false,
             estimate: None,
             is_moved: false,
         };
@@ -290,7 +294,8 @@ impl Parts {
         let is_full = landmarks >= self.local_features.max(2 * in_view);
         let is_settled = self.clouds >= self.opened_at + BENT_CLOUDS;
         let is_bent = is_settled && joined.shared >= 2 && joined.bend(self.view_m) > BENT;
-        if (is_full || is_bent) && self.close(&local, Goes::On) {
+        let seeks = is_settled && self.is_loop_open;
+        if (is_full || is_bent || seeks) && self.close(&local, Goes::On) {
             self.opened_at = self.clouds;
             self.begin_with_the_last(slam);
         }

@@ -193,23 +193,24 @@ enum Within {
     Gate,
 }
 
-/// The landmarks of the open part that are one of `near`. `index` has those that are known already; `classes` are those of `near`, 0 where it is not known;
-/// `free` are the rows of `near` that may be meant.
+/// The landmarks of the open part that are one of `near`. `classes` are those of `near`, 0 where it is not known; `index`
+/// has the landmarks that are known already, of which `young` may be others, too; `free` are the rows of `near` that may
+/// be meant. And whether pairs were supposed, and none was believed.
 pub fn recognise(
     (near, classes): (&Near, &[u32]),
     (local, tie): (&LocalMap<'_>, &Tie),
-    index: &HashMap<u32, usize>,
+    (index, young): (&HashMap<u32, usize>, &[u32]),
     mut free: Vec<usize>,
     Search { most, seeks }: Search,
-) -> Vec<Recognised> {
+) -> (Vec<Recognised>, bool) {
     let robot = local.pose().p;
     if near.landmarks.is_empty() {
-        return Vec::new();
+        return (Vec::new(), false);
     }
     let is_wanted = |i: &usize| {
         let id = local.id(*i);
         !local.has_given_identity(*i)
-            && !index.contains_key(&id)
+            && (!index.contains_key(&id) || young.contains(&id))
             && local.is_landmark(*i)
             && local.observations(*i) >= SEEN
     };
@@ -242,9 +243,11 @@ pub fn recognise(
         // What is sure by itself has been found, and follows of no supposition.
         wanted.retain(|i| found.iter().all(|found: &Recognised| found.id != local.id(*i)));
         wanted.truncate(SOUGHT);
-        found.extend(seek(&known, &wanted, &free, area));
+        let (of_loop, is_open) = seek(&known, &wanted, &free, area);
+        found.extend(of_loop);
+        return (found, is_open);
     }
-    found
+    (found, false)
 }
 
 /// Takes the surest pair, then the surest that is left, until none is sure.
@@ -265,10 +268,10 @@ fn follow(
 
 /// After a long way the robot is uncertain by more than landmarks are apart, and no pair is sure by itself. Each pair
 /// that may be right is supposed, and what follows of it. That of which most follows is believed, if that is enough, and
-/// half as much follows of no other.
-fn seek(known: &Known<'_>, wanted: &[usize], free: &[usize], area: f64) -> Vec<Recognised> {
+/// half as much follows of no other. And whether there were any to suppose, and none is believed.
+fn seek(known: &Known<'_>, wanted: &[usize], free: &[usize], area: f64) -> (Vec<Recognised>, bool) {
     if wanted.len() < FEWEST {
-        return Vec::new();
+        return (Vec::new(), false);
     }
     let mut seeds = Vec::new();
     for i in wanted.iter().take(SEEDS) {
@@ -278,6 +281,7 @@ fn seek(known: &Known<'_>, wanted: &[usize], free: &[usize], area: f64) -> Vec<R
         own.truncate(SEEDS);
         seeds.extend(own);
     }
+    let is_open = !seeds.is_empty();
     let mut all: Vec<Vec<Recognised>> = Vec::new();
     for (pair, row, _) in seeds {
         let id = known.local.id(pair.open.here);
@@ -307,7 +311,7 @@ fn seek(known: &Known<'_>, wanted: &[usize], free: &[usize], area: f64) -> Vec<R
     all.sort_by_key(|found| std::cmp::Reverse(found.len()));
     let second = all.get(1).map_or(0, Vec::len);
     let best = all.into_iter().next().unwrap_or_default();
-    if best.len() >= FEWEST && 2 * second <= best.len() { best } else { Vec::new() }
+    if best.len() >= FEWEST && 2 * second <= best.len() { (best, false) } else { (Vec::new(), is_open) }
 }
 
 /// How each of these landmarks of the open part differs from each of these closed ones that is within what is asked for.
