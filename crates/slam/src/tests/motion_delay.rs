@@ -125,3 +125,27 @@ proptest! {
         prop_assert!(last % 40 < 20 || at.is_none_or(is_there), "{at:?}");
     }
 }
+
+/// The steps of a drive whose clouds are stamped `late_s` too late, and of a filter that is told `told_s`.
+fn steps_of_late_clouds(late_s: f64, told_s: f64) -> Vec<Step> {
+    let mut config = config("default");
+    config.sensor.delay_s = told_s;
+    let mut slam = Slam::new(config).unwrap();
+    let mut steps = Vec::new();
+    for instant in recording(100, 7) {
+        slam.odometry(&instant.odometry).unwrap();
+        slam.features(instant.odometry.stamp + late_s, FeatureKind::RelativePosition, &instant.seen).unwrap();
+        steps.extend(drain(&mut slam));
+    }
+    steps
+}
+
+/// To the last bit, estimates and their stamps; clouds arrive after the odometry of later instants all the same.
+#[test]
+fn clouds_that_are_told_to_be_late_are_of_when_they_were_taken() {
+    let in_time = steps_of_late_clouds(0.0, 0.0);
+    assert!(in_time.len() > 90);
+    assert_eq!(steps_of_late_clouds(0.2, 0.2), in_time);
+    let first = |steps: &[Step]| steps[0].estimate.stamp.nanos();
+    assert_eq!(first(&steps_of_late_clouds(0.2, 0.0)) - first(&in_time), 200_000_000);
+}
