@@ -157,6 +157,11 @@ settings! {
         y_m: f64 = 0.0, within LENGTH, unit "m";
         /// Heading of the sensor in the base frame, rad.
         yaw_rad: f64 = 0.0, within ANGLE, unit "rad";
+        /// How much later than measured a cloud is stamped, s.
+        ///
+        /// Of all sensors of landmarks. Whether clouds are late or the robot is (`motion.delay_s`), odometry and clouds
+        /// cannot tell; poses that are wrong by the way of this time do.
+        delay_s: f64 = 0.0, within 0.0..=1.0, unit "s";
         /// Standard deviation of each coordinate of a relative position, m.
         position_std_m: f64 = 0.1, within SENSOR_STD, unit "m", runtime;
         /// Standard deviation of a range, m.

@@ -306,7 +306,8 @@ impl Slam {
     ) -> Result<(), DropReason> {
         self.check_enabled()?;
         let is_of_world = matches!(kind, FeatureKind::WorldPosition | FeatureKind::WorldPose);
-        let stamp = if is_of_world { stamp + -self.config.absolute.delay_s } else { stamp };
+        let delay_s = if is_of_world { self.config.absolute.delay_s } else { self.config.sensor.delay_s };
+        let stamp = stamp + -delay_s;
         if self.config.map.local_features > 0 && self.estimator.model.sensors.reads_pose(kind) {
             return Err(DropReason::NotInParts);
         }

@@ -11,6 +11,21 @@ use rayon::prelude::*;
 
 const RUNS: [(u32, u32); 4] = [(6, 1), (6, 2), (6, 3), (4, 3)];
 
+/// What is changed in the file.
+type Change = (&'static str, fn(&mut Config));
+
+const AS_STATED: Change = ("as the file states it", |_| ());
+
+const RANGES: Change = ("sensor.range_std_ratio 0.12", |config| config.sensor.range_std_ratio = 0.12);
+
+/// What odometry differs from the truth by over 1 s, once scales and slip are fitted: little on the straight, much where
+/// the robot turns. Nobody knows it while driving.
+const ODOMETRY: Change = ("odometry with the noise that it has", |config| {
+    (config.motion.velocity_x_std, config.motion.velocity_y_std) = (0.007, 0.002);
+    (config.motion.yaw_rate_std, config.motion.yaw_rate_ratio_std) = (0.01, 0.08);
+    config.learning.enabled = false;
+});
+
 fn with_filter(config: &Config, filter: &str) -> Config {
     Config { filter: filter.into(), ..config.clone() }
 }
@@ -39,11 +54,11 @@ fn at_instants(recording: &Recording, config: &Config, filtered: &Run, instants:
 #[test]
 #[ignore = "a table of a minute"]
 fn table_beside_the_batch_estimate_of_what_came_before() {
-    for ratio in [0.045, 0.12] {
-        println!("sensor.range_std_ratio {ratio}: default, batch of what came before, aligned, at 24 instants");
+    for (name, change) in [AS_STATED, RANGES, ODOMETRY] {
+        println!("{name}: default, batch of what came before, aligned, at 24 instants");
         for (dataset, robot) in RUNS {
             let Some((recording, mut config)) = mrclam_with(dataset, robot, "robot.yaml") else { return };
-            config.sensor.range_std_ratio = ratio;
+            change(&mut config);
             let filtered = run(&recording, &with_filter(&config, "default"), |_| ()).unwrap();
             let both = at_instants(&recording, &config, &filtered, 24);
             let [ours, theirs] = both.map(|run| errors(&run, &recording).aligned_position_rmse().unwrap());
@@ -78,15 +93,20 @@ fn table_of_pieces() {
             pieces.push((piece, config));
         }
     }
-    for filter in ["default", "ekf", "reduced", "batch"] {
+    let filters = ["default", "ekf", "reduced", "batch"];
+    for ((name, change), filter) in
+        [AS_STATED, ODOMETRY].into_iter().flat_map(|how| filters.map(|filter| (how, filter)))
+    {
         let judged: Vec<(f64, f64)> = pieces
             .par_iter()
             .map(|(piece, config)| {
-                let errors = errors(&run(piece, &with_filter(config, filter), |_| ()).unwrap(), piece);
+                let mut config = config.clone();
+                change(&mut config);
+                let errors = errors(&run(piece, &with_filter(&config, filter), |_| ()).unwrap(), piece);
                 (errors.aligned_position_rmse().unwrap(), mean(errors.nees()).unwrap())
             })
             .collect();
         let [aligned, nees] = [0, 1].map(|i| mean(judged.iter().map(|pair| [pair.0, pair.1][i])).unwrap());
-        println!("{filter:8} {} pieces: {aligned:.3} m aligned, NEES {nees:.1}", judged.len());
+        println!("{name}, {filter:8} {} pieces: {aligned:.3} m aligned, NEES {nees:.1}", judged.len());
     }
 }

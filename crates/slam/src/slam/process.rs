@@ -5,7 +5,7 @@ use crate::inbox::Cloud;
 use crate::motion::Increment;
 use crate::sensor::SensorSet;
 use crate::tilt::level;
-use crate::{DropReason, FeatureKind, Step};
+use crate::{Config, DropReason, FeatureKind, Step};
 use lienav_base::stamp::Stamp;
 
 impl Slam {
@@ -89,9 +89,11 @@ impl Slam {
         }
     }
 
-    /// How long odometry is held back: a dead time lets it run ahead of the clouds, or behind them.
+    /// How long odometry is held back: a dead time lets it run ahead of the clouds, or behind them, and clouds that are
+    /// stamped late are of before.
     pub(super) fn window_s(&self) -> f64 {
-        self.config.timing.reorder_window_s + self.config.motion.delay_s.abs()
+        let Config { timing, motion, sensor, .. } = &self.config;
+        timing.reorder_window_s + motion.delay_s.abs() + sensor.delay_s
     }
 
     /// Moves the state from `from` to `to` along the odometry that waits.

@@ -136,12 +136,13 @@ impl From<Damage> for ResumeError {
 
 /// The settings on which the meaning of a state depends, or the groups of them. Others may differ: they are in force
 /// from the resumption on.
-const SETTINGS_OF_THE_STATE: [&str; 7] = [
+const SETTINGS_OF_THE_STATE: [&str; 8] = [
     "motion.hold",
     "motion.delay_s",
     "sensor.x_m",
     "sensor.y_m",
     "sensor.yaw_rad",
+    "sensor.delay_s",
     "sensor.baseline_m",
     "calibration.",
 ];

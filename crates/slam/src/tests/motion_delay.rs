@@ -22,9 +22,16 @@ fn twist(k: i64, changes: bool) -> (f64, f64) {
     (v(from) + share * (v(leg) - v(from)), w(from) + share * (w(leg) - w(from)))
 }
 
-/// Drives among twelve landmarks with clouds that are stamped `late` messages too late; returns what was learned of the
-/// delay, its standard deviation, and the squared Mahalanobis distance of the last pose.
-fn learned(late: i64, changes: bool, odometry_noise: f64, hold: TwistHold, seed: u64) -> (f64, f64, f64) {
+/// Drives among twelve landmarks with clouds that are stamped `late` messages too late, of which the filter is told
+/// `told`; returns what was learned of the delay, its standard deviation, and the squared Mahalanobis distance of the last
+/// pose from where the robot was when the readings were taken, as far as nobody told.
+fn learned(
+    (late, told): (i64, i64),
+    changes: bool,
+    odometry_noise: f64,
+    hold: TwistHold,
+    seed: u64,
+) -> (f64, f64, f64) {
     let mut config = config("default");
     config.motion.hold = hold;
     config.motion.noise = crate::NoiseReading::PerSample;
@@ -32,6 +39,7 @@ fn learned(late: i64, changes: bool, odometry_noise: f64, hold: TwistHold, seed:
     config.motion.yaw_rate_std = odometry_noise.max(0.01);
     config.sensor.kind = FeatureKind::RangeBearing;
     (config.sensor.range_std_m, config.sensor.bearing_std_rad) = (0.02, 0.005);
+    config.sensor.delay_s = told as f64 * STEP_S;
     let motion_delay = Prior { sigma: SIGMA, ..Prior::default() };
     config.calibration = CalibrationConfig { motion_delay, ..CalibrationConfig::default() };
     let mut slam = Slam::new(config).unwrap();
@@ -54,7 +62,8 @@ fn learned(late: i64, changes: bool, odometry_noise: f64, hold: TwistHold, seed:
         let velocity = Vector2::new(v + noise(odometry_noise), 0.0);
         let odometry = Odometry { stamp: stamp(k), velocity, yaw_rate: w + noise(odometry_noise), covariance: None };
         slam.odometry(&odometry).unwrap();
-        if k % 5 == 0 {
+        // What was taken before the first odometry is of no use.
+        if k % 5 == 0 && k >= told {
             let at = truth[(k - late).max(0) as usize];
             let seen: Vec<_> = (0..12)
                 .map(|i| {
@@ -63,11 +72,12 @@ fn learned(late: i64, changes: bool, odometry_noise: f64, hold: TwistHold, seed:
                 })
                 .collect();
             slam.features(stamp(k), FeatureKind::RangeBearing, &seen).unwrap();
-            last = drain(&mut slam).last().map(|step| (*step, at)).or(last);
+            last = drain(&mut slam).last().copied().or(last);
         }
     }
     let estimate = slam.calibration().find(|e| e.parameter == CalibrationParameter::MotionDelay).unwrap();
-    let (step, at) = last.unwrap();
+    let step = last.unwrap();
+    let at = truth[(step.estimate.stamp.secs() / STEP_S).round() as usize - (late - told) as usize];
     let off = step.estimate.pose;
     let e = Vector3::new(off.p.x - at.p.x, off.p.y - at.p.y, off.theta - at.theta);
     (estimate.value, estimate.std, e.dot(&(step.estimate.covariance.try_inverse().unwrap() * e)))
@@ -78,7 +88,7 @@ fn late_clouds_and_late_drives_are_found() {
     for hold in [TwistHold::Before, TwistHold::After] {
         for late in [0, 3, 5] {
             let expected = late as f64 * STEP_S;
-            let (value, std, distance) = learned(late, true, 0.01, hold, late as u64);
+            let (value, std, distance) = learned((late, 0), true, 0.01, hold, late as u64);
             assert!((value - expected).abs() < 4.0 * std, "{hold:?} {late}: {value} ± {std}");
             assert!(std < 0.001, "{hold:?} {late}: {value} ± {std}");
             assert!(distance < 25.0, "{hold:?} {late}: {distance}");
@@ -86,12 +96,23 @@ fn late_clouds_and_late_drives_are_found() {
     }
 }
 
+/// What is told of it is not learned once more, and the pose is that of its stamp.
+#[test]
+fn of_late_clouds_what_is_not_told_is_found() {
+    for told in [5, 3] {
+        let (value, std, distance) = learned((5, told), true, 0.01, TwistHold::After, 9);
+        let expected = (5 - told) as f64 * STEP_S;
+        assert!((value - expected).abs() < 4.0 * std && std < 0.001, "{told}: {value} ± {std}");
+        assert!(distance < 25.0, "{told}: {distance}");
+    }
+}
+
 /// With noise of a tenth of a metre per second in each message, half the time between two messages would fit best.
 #[test]
 fn noise_of_odometry_is_no_change() {
-    let (value, std, _) = learned(0, false, 0.1, TwistHold::Before, 1);
+    let (value, std, _) = learned((0, 0), false, 0.1, TwistHold::Before, 1);
     assert_eq!((value, std), (0.0, SIGMA));
-    let (value, std, _) = learned(5, true, 0.05, TwistHold::Before, 2);
+    let (value, std, _) = learned((5, 0), true, 0.05, TwistHold::Before, 2);
     assert!((value - 0.1).abs() < 4.0 * std + 0.01 && std < 0.03, "{value} ± {std}");
 }
 
@@ -124,4 +145,28 @@ proptest! {
         let is_there = |at: Vector3<f64>| (at.x - velocities[last / 40 * 40]).abs() < 0.05;
         prop_assert!(last % 40 < 20 || at.is_none_or(is_there), "{at:?}");
     }
+}
+
+/// The steps of a drive whose clouds are stamped `late_s` too late, and of a filter that is told `told_s`.
+fn steps_of_late_clouds(late_s: f64, told_s: f64) -> Vec<Step> {
+    let mut config = config("default");
+    config.sensor.delay_s = told_s;
+    let mut slam = Slam::new(config).unwrap();
+    let mut steps = Vec::new();
+    for instant in recording(100, 7) {
+        slam.odometry(&instant.odometry).unwrap();
+        slam.features(instant.odometry.stamp + late_s, FeatureKind::RelativePosition, &instant.seen).unwrap();
+        steps.extend(drain(&mut slam));
+    }
+    steps
+}
+
+/// To the last bit, estimates and their stamps; clouds arrive after the odometry of later instants all the same.
+#[test]
+fn clouds_that_are_told_to_be_late_are_of_when_they_were_taken() {
+    let in_time = steps_of_late_clouds(0.0, 0.0);
+    assert!(in_time.len() > 90);
+    assert_eq!(steps_of_late_clouds(0.2, 0.2), in_time);
+    let first = |steps: &[Step]| steps[0].estimate.stamp.nanos();
+    assert_eq!(first(&steps_of_late_clouds(0.2, 0.0)) - first(&in_time), 200_000_000);
 }
