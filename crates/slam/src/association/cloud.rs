@@ -322,7 +322,8 @@ impl CloudRoom {
             let of_none = 1.0 - share - of_others;
             let is_sure = if stage == 0 {
                 let likeliest = beam.best.iter().find(|pair| range(&opens[*k]).contains(pair));
-                if share > SURE_NEAR * of_others && share > of_none {
+                let against_none = sure_of_any(ln_dets[best], &matches[best]);
+                if share > SURE_NEAR.max(against_none) * of_others && share > against_none * of_none {
                     true
                 } else if let Some(&likeliest) = likeliest {
                     // Landmarks at one place, each of which is read: whichever is which, the readings say the same.
@@ -339,7 +340,9 @@ impl CloudRoom {
                     let noise =
                         model.sensors.place(&state.mounts, &opens[*k].reading).map_or(0.0, |(_, noise)| noise.trace());
                     best = likeliest;
-                    astray < ASTRAY * noise && known > SURE_NEAR * unread && known > of_none
+                    astray < ASTRAY * noise
+                        && known > SURE_NEAR.max(against_none) * unread
+                        && known > against_none * of_none
                 } else {
                     false
                 }
@@ -372,6 +375,14 @@ const MARGIN: f64 = 1.5;
 fn required(ln_det_s: f64, matched: &Match) -> f64 {
     let told = 0.5 * (ln_det_s - ln_det(&matched.stated_noise(), matched.dim)).max(0.0);
     (WRONG * told.min(1.0)).max(LEAST_ODDS)
+}
+
+/// The odds against none at which a pair of the first search is used. Where the landmark is known as well as a reading,
+/// a wrong one does little, and it only has to be likelier. One that was read not long ago may be uncertain by metres
+/// after a way without readings; the pair has to be surer by as much as the ellipse is larger than that.
+fn sure_of_any(ln_det_s: f64, matched: &Match) -> f64 {
+    let told = 0.5 * (ln_det_s - ln_det(&matched.stated_noise(), matched.dim));
+    (told.exp() / (1.0 + AS_GOOD)).max(1.0)
 }
 
 /// ln det of the first rows and columns.

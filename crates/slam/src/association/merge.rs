@@ -42,11 +42,12 @@ const PLACED_M2: f64 = 0.25;
 /// deviations.
 const ONE_PLACE_M2: f64 = 0.04;
 const ONE_PLACE: f64 = 9.0;
-/// A loop is closed by so many landmarks at least: two make a rigid motion.
+/// A loop is closed by landmarks at so many places at least: two make a rigid motion.
 const CLOSING: usize = 3;
 /// A merge closes a loop if a difference has a larger variance than this, m².
 const WIDE_M2: f64 = 1.0;
-/// A young landmark may be the old one that is so near where a hypothesis brings it, m².
+/// A young landmark may be the old one that is so near where a hypothesis brings it, m²; old ones so near to each other
+/// are at one place for a loop.
 const NEAR_M2: f64 = 1.0;
 
 /// Buffers, which keep their allocations.
@@ -113,7 +114,7 @@ fn merge_young(state: &mut State, (model, memory): (&Model, &mut Memory), room: 
     if room.pairs.is_empty() {
         return;
     }
-    let gate = [1, 2, 3].map(|dim| model.gate.associated(dim)[0]);
+    let gate = [1, 2, 3].map(|dim| model.gate.associated(dim)[1]);
     let MergeRoom { beam, pairs, items, ends, .. } = room;
     {
         let (state, memory, ends) = (&*state, &*memory, &*ends);
@@ -128,7 +129,10 @@ fn merge_young(state: &mut State, (model, memory): (&Model, &mut Memory), room: 
     let are_wide_sure = beam.evidence - of_near.map(|(_, told)| told).sum::<f64>() >= SURE.ln();
     room.accepted.clear();
     let mut widest: f64 = 0.0;
-    for pair in &room.beam.best {
+    // What the accepted pairs say, and at how many places: what stands at one place says the same twice.
+    let (mut said, mut places) = (room.beam.evidence, 0);
+    for (pair, told) in room.beam.best.iter().zip(&room.beam.told) {
+        said -= told.max(0.0);
         let Some(item) = room.items.iter().find(|item| (item.first..item.last).contains(pair)) else { continue };
         if !are_wide_sure && room.pairs[*pair].covariance.trace() > PLACED_M2 {
             continue;
@@ -144,12 +148,17 @@ fn merge_young(state: &mut State, (model, memory): (&Model, &mut Memory), room: 
         }
         let of_none = 1.0 - share - of_others;
         if share > SURE * of_others && share > SURE_OF_ONE * of_none {
+            let is_near = |other: usize| (state.features[old].x - state.features[other].x).norm_squared() < NEAR_M2;
+            if !room.accepted.iter().any(|(other, _)| is_near(*other)) {
+                said += told.max(0.0);
+                places += 1;
+            }
             room.accepted.push((old, young));
             widest = widest.max(room.pairs[*pair].covariance.trace());
         }
     }
     let is_loop = widest > WIDE_M2;
-    if room.accepted.is_empty() || (is_loop && room.accepted.len() < CLOSING) {
+    if room.accepted.is_empty() || (is_loop && (places < CLOSING || said < SURE.ln())) {
         return;
     }
     // The old one is kept.
@@ -175,7 +184,7 @@ impl MergeRoom {
             }
         }
         self.young.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let gate = model.gate.associated(2)[0];
+        let gate = model.gate.associated(2)[1];
         let density = memory.rates.landmark_density();
         for (_, young) in &self.young {
             if self.items.len() == YOUNG {
@@ -226,7 +235,11 @@ fn pair(state: &State, model: &Model, (young, old): (usize, usize), density: f64
     };
     let pair = Pair::new(old, (residual, covariance), 2, missed - density.ln())?;
     let (square, _) = super::beam::distance(&residual, &covariance, 2)?;
-    (square <= model.gate.associated(2)[0]).then_some(pair)
+    // All differences of a loop share the error of the way around: what is beyond the gate of one reading would be a
+    // loop that is never closed. The search weighs what the distance says.
+    let [gate, furthest] = model.gate.associated(2);
+    let gate = if covariance.trace() > PLACED_M2 { furthest } else { gate };
+    (square <= gate).then_some(pair)
 }
 
 /// Makes one landmark of those that are at one place and are never read together. Where their difference is larger
