@@ -9,6 +9,7 @@
 
 mod beam;
 pub mod cloud;
+mod life;
 pub mod memory;
 pub mod merge;
 mod rates;
