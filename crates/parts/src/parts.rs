@@ -38,6 +38,9 @@ const BENT_CLOUDS: u64 = 8;
 /// this is closed in the least squares, too, and does not wait until the part is full.
 const BENT: f64 = 0.1;
 
+/// What the heading of the open part does to its end to second order, m: a part that is longer is closed.
+const LONG_M: f64 = 0.01;
+
 const OTHER_FILTER: CompositionError = CompositionError(
     "parameter 'map.local_features' makes the map in parts, which this filter cannot do: set parameter 'filter' to \
      'default' or another invariant filter, or map.local_features to 0",
@@ -295,7 +298,7 @@ impl Parts {
         let is_settled = self.clouds >= self.opened_at + BENT_CLOUDS;
         let is_bent = is_settled && joined.shared >= 2 && joined.bend(self.view_m) > BENT;
         let seeks = is_settled && self.is_loop_open;
-        if (is_full || is_bent || seeks) && self.close(&local, Goes::On) {
+        if (is_full || is_bent || seeks || (is_settled && is_long(&local))) && self.close(&local, Goes::On) {
             self.opened_at = self.clouds;
             self.begin_with_the_last(slam);
         }
@@ -407,6 +410,12 @@ impl Parts {
         }
         self.tie = self.tie_of_now();
     }
+}
+
+/// Whether the way from the base is so long, with a heading so uncertain, that landmarks behind the robot are no linear
+/// function of it any more.
+fn is_long(local: &LocalMap<'_>) -> bool {
+    0.5 * local.of_pose()[(2, 2)] * local.pose().p.norm() > LONG_M
 }
 
 fn empty(start: &Start) -> Problem {

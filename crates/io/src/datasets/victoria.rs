@@ -143,8 +143,6 @@ fn config() -> Config {
     config.sensor.range_std_m = 0.3;
     config.sensor.bearing_std_rad = 0.02;
     config.map.max_features = 2000;
-    // In parts, for a day among trees at the cost of what is near.
-    config.map.local_features = 50;
     config
 }
 
