@@ -13,7 +13,9 @@
 use super::near::{Near, lever};
 use lienav_lie::Se2;
 use lienav_slam::LocalMap;
-use nalgebra::{DMatrix, Matrix2, Matrix2x3, SMatrix, Vector2};
+#[cfg(test)]
+use nalgebra::SMatrix;
+use nalgebra::{DMatrix, Matrix2, Matrix2x3, Vector2};
 use std::collections::HashMap;
 
 /// A difference between two refinements of the same Gaussian may be zero, with certainty, before either has learned
@@ -98,6 +100,11 @@ pub struct Tied<'a> {
 }
 
 impl Tied<'_> {
+    /// P_C Π⁻¹ of the columns of its landmarks.
+    pub fn gain(&self) -> &DMatrix<f64> {
+        self.gain
+    }
+
     /// Whether the open part was begun with this feature of the filter.
     pub fn has(&self, here: usize) -> bool {
         self.landmarks.iter().any(|landmark| landmark.here == here)
@@ -116,6 +123,7 @@ impl Tied<'_> {
         }
     }
 
+    #[cfg(test)]
     /// Cov(u, v_k), where u is in these rows of the closed parts, and `with` has Cov(v_κ, v_k) of the landmarks of the
     /// tie.
     pub fn crossed<const R: usize, const C: usize>(

@@ -1,7 +1,9 @@
 //! What the closed parts know of the base of the open part and of the landmarks near it; and the pose in the map that
 //! follows from both.
 
-use super::common::{ALIKE, Common, OpenLandmark, Tie, Tied};
+#[cfg(test)]
+use super::common::{ALIKE, Tied};
+use super::common::{Common, OpenLandmark, Tie};
 use super::differences::Differences;
 use super::part::Gaussian;
 use super::problem::{Solution, Start};
@@ -115,6 +117,17 @@ impl Near {
         (common, gain)
     }
 
+    /// The trace of the covariance of landmark `a` as seen from the base, m².
+    pub fn spread_of(&self, a: usize) -> f64 {
+        self.covariance[(3 + 2 * a, 3 + 2 * a)] + self.covariance[(4 + 2 * a, 4 + 2 * a)]
+    }
+
+    /// The difference of two landmarks as seen from the base, m, and its covariance, m².
+    pub fn apart(&self, a: usize, b: usize) -> (Vector2<f64>, Matrix2<f64>) {
+        let block = |i: usize, k: usize| self.covariance.fixed_view::<2, 2>(3 + 2 * i, 3 + 2 * k).into_owned();
+        (self.places[a] - self.places[b], block(a, a) + block(b, b) - block(a, b) - block(b, a))
+    }
+
     /// The covariance of (x, y, θ) of the base in the map.
     pub fn base_covariance(&self) -> Matrix3<f64> {
         in_map(&Vector2::zeros(), &self.base, &self.covariance.fixed_view::<3, 3>(0, 0).into_owned())
@@ -217,6 +230,7 @@ impl Near {
         Some(Joined { pose: end.base, covariance, ..*linear })
     }
 
+    #[cfg(test)]
     /// Cov(d_i, d_k), where what the landmarks of the tie have to do with each is known: [`Tied::meeting`].
     pub fn spread(
         &self,
@@ -225,7 +239,7 @@ impl Near {
         (i, of_i): (&Shared, &[Matrix2<f64>]),
         (k, of_k): (&Shared, &[Matrix2<f64>]),
     ) -> Matrix2<f64> {
-        let apart = self.apart(local, tied, i, k);
+        let apart = self.of_both(local, tied, i, k);
         if tied.landmarks.is_empty() {
             return apart;
         }
@@ -233,8 +247,9 @@ impl Near {
         apart - crossed(i, of_k) - crossed(k, of_i).transpose()
     }
 
+    #[cfg(test)]
     /// Cov(u_i, u_k) + Cov(v_i, v_k), and what [`ALIKE`] adds.
-    fn apart(&self, local: &LocalMap<'_>, tied: &Tied<'_>, i: &Shared, k: &Shared) -> Matrix2<f64> {
+    fn of_both(&self, local: &LocalMap<'_>, tied: &Tied<'_>, i: &Shared, k: &Shared) -> Matrix2<f64> {
         let alike = if i.row == k.row && tied.has(i.open.here) { ALIKE } else { 0.0 };
         let own = i.open.with(local, &k.open) * (1.0 + alike);
         self.covariance.fixed_view::<2, 2>(i.row, k.row) + own

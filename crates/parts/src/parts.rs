@@ -15,7 +15,7 @@ use super::work::{Job, Worker};
 use close::Goes;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
-use lienav_slam::{CompositionError, Config, LocalMap, MapMode, PoseEstimate, Slam, Step, TimeJump};
+use lienav_slam::{CompositionError, Config, Identification, LocalMap, MapMode, PoseEstimate, Slam, Step, TimeJump};
 use names::Seen;
 pub use saved::{ResumePartsError, SavedParts, WholeMap};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -137,6 +137,7 @@ pub struct Parts {
     /// The farthest landmark of the open part that was seen lately, m.
     view_m: f64,
     room: Room,
+    identification: Identification,
     status: Status,
     /// Whether landmarks of the open part may be closed ones, and it is not known which. How they differ is linear near
     /// the base: the search goes on from a new one.
@@ -194,6 +195,7 @@ impl Parts {
             time_jumps: 0,
             view_m: 0.0,
             room: Room::default(),
+            identification: Identification::default(),
             status: Status::default(),
             is_loop_open: false,
             estimate: None,
@@ -284,6 +286,11 @@ impl Parts {
         let Some(local) = slam.local() else { return step };
         self.check_begun(&local);
         self.recognise(&local, step.estimate.stamp);
+        // A candidate that is a landmark of the closed parts is one.
+        for (id, _) in &self.merged {
+            slam.confirm(*id);
+        }
+        let Some(local) = slam.local() else { return step };
         let joined = self.near.join(&local, &self.index, &self.tie, &mut self.room);
         let estimate = PoseEstimate { pose: joined.pose, covariance: joined.covariance, ..step.estimate };
         self.estimate = Some(estimate);

@@ -3,7 +3,6 @@
 use super::{Begun, Parts, RECENT_CLOUDS, Seen};
 use crate::part::{Gaussian, Part};
 use crate::problem::Placed;
-use crate::recognise::Search;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use lienav_slam::{LocalMap, Slam};
@@ -29,7 +28,7 @@ impl Parts {
     /// Closes the open part; returns false if it cannot be closed yet. `goes` says what it leaves to the next one.
     pub(super) fn close(&mut self, local: &LocalMap<'_>, goes: Goes) -> bool {
         if (0..local.len()).any(|i| !local.has_given_identity(i)) {
-            self.recognise_most(local, Search { most: usize::MAX, seeks: true });
+            self.recognise_all(local);
         }
         let room = self.max_features.saturating_sub(self.seen.len());
         let mut news = 0;

@@ -1,19 +1,18 @@
 //! Landmarks without identity: which of the open part are landmarks that the map has already.
 
 use super::{Begun, Parts};
-use crate::recognise::{Recognised, Search, recognise};
+use crate::recognise::{Question, Recognised};
 use lienav_base::stamp::Stamp;
 use lienav_slam::LocalMap;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 
 /// Landmarks without identity are looked for every so many clouds.
 const RECOGNISE_CLOUDS: u64 = 2;
-/// So many at once, those nearest to the robot; when a part is closed, all.
-const LOOKED_FOR: usize = 12;
+/// When a part is closed, so often at most.
+const LAST_LOOKS: usize = 8;
 /// A landmark may turn out to be an older one while the parts that are closed since it was new are no more than these.
-const YOUNG_PARTS: usize = 3;
-/// After a long way every so many clouds.
-const SEEK_CLOUDS: u64 = 4;
+const YOUNG_PARTS: usize = 6;
 
 /// What is known of a landmark of the closed parts, beside its place.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -42,31 +41,47 @@ impl Parts {
         if !self.clouds.is_multiple_of(RECOGNISE_CLOUDS) {
             return;
         }
-        let young = self.young();
-        let is_new = |id: u32| !self.index.contains_key(&id) || young.contains(&id);
-        let is_due = (0..local.len())
-            .any(|i| local.last_seen(i) == stamp && !local.has_given_identity(i) && is_new(local.id(i)));
-        let seeks = self.clouds.is_multiple_of(SEEK_CLOUDS);
-        let is_loop_open = is_due && self.recognise_most(local, Search { most: LOOKED_FOR, seeks });
-        if seeks {
-            self.is_loop_open = is_loop_open;
-        }
+        let young = self.young(local);
+        let is_due = young.iter().any(|i| local.last_seen(*i) == stamp);
+        self.is_loop_open = is_due && self.identify(local, young);
     }
 
-    /// Landmarks without identity that the open part was begun with, and that the closed parts know for a short time only,
-    /// by their identities in the filter: they may turn out to be older ones.
-    fn young(&self) -> Vec<u32> {
+    /// Features without identity that may be older landmarks, those nearest to the robot first: new ones, and those that
+    /// the open part was begun with and that the closed parts know for a short time only.
+    fn young(&self, local: &LocalMap<'_>) -> Vec<usize> {
         let is_young = |begun: &&Begun| {
             let seen = &self.seen[begun.number];
             !seen.is_named && seen.first_part + YOUNG_PARTS >= self.problem.closed
         };
-        self.begun.iter().filter(is_young).map(|begun| begun.id).collect()
+        let begun: HashSet<u32> = self.begun.iter().filter(is_young).map(|begun| begun.id).collect();
+        let may_be = |i: &usize| {
+            let id = local.id(*i);
+            let is_new = !self.index.contains_key(&id) || begun.contains(&id);
+            is_new && !local.has_given_identity(*i) && local.is_young(*i)
+        };
+        let mut young: Vec<usize> = (0..local.len()).filter(may_be).collect();
+        let robot = local.pose().p;
+        let square = |i: &usize| (local.place(*i) - robot).norm_squared();
+        young.sort_unstable_by(|a, b| square(a).total_cmp(&square(b)).then(a.cmp(b)));
+        young
     }
 
-    /// The same whenever it is asked for. A landmark with an identity is known by that alone: the open part may read it
-    /// by its identity, too, and has no landmark twice. Returns whether a loop is open: pairs were supposed, and none
-    /// was believed.
-    pub(super) fn recognise_most(&mut self, local: &LocalMap<'_>, search: Search) -> bool {
+    /// The same at the end of a part, until nothing more is found; of landmarks only.
+    pub(super) fn recognise_all(&mut self, local: &LocalMap<'_>) {
+        for _ in 0..LAST_LOOKS {
+            let before = self.merged.len();
+            let young = self.young(local).into_iter().filter(|i| local.is_landmark(*i)).collect();
+            self.identify(local, young);
+            if self.merged.len() == before {
+                break;
+            }
+        }
+    }
+
+    /// Which of these features are landmarks of the closed parts. A landmark with an identity is known by that alone: the
+    /// open part may read it by its identity, too, and has no landmark twice. Returns whether a loop is open: some may
+    /// be, and none is for sure.
+    fn identify(&mut self, local: &LocalMap<'_>, young: Vec<usize>) -> bool {
         let is_current = |a: &usize| {
             let number = self.near.landmarks[*a];
             let seen = &self.seen[number];
@@ -74,9 +89,20 @@ impl Parts {
         };
         let free = (0..self.near.landmarks.len()).filter(is_current).collect();
         let classes: Vec<u32> = self.near.landmarks.iter().map(|number| self.seen[*number].class).collect();
-        let (young, before) = (self.young(), self.begun.len());
-        let (found, is_open) =
-            recognise((&self.near, &classes), (local, &self.tie), (&self.index, &young), free, search);
+        // Two that one part has are two.
+        let last_parts = self.problem.parts.iter().rev().take(YOUNG_PARTS + 1);
+        let last_parts: Vec<&[usize]> = last_parts.map(|placed| placed.landmarks.as_slice()).collect();
+        let are_two = |feature: usize, row: usize| {
+            let other = self.near.landmarks[row];
+            let own = self.numbers.get(&local.id(feature));
+            own.is_some_and(|own| last_parts.iter().any(|part| part.contains(own) && part.contains(&other)))
+        };
+        let (near, tie, index) = (&self.near, &self.tie, &self.index);
+        let question = Question { near, classes: &classes, free, local, tie, index, young, are_two: &are_two };
+        let mut room = std::mem::take(&mut self.identification);
+        let (found, is_open) = question.answer(&mut room);
+        self.identification = room;
+        let before = self.begun.len();
         for Recognised { id, row, twins } in found {
             let number = self.near.landmarks[row];
             // One that the part was begun with is known by the readings of this part alone from now on, and what was

@@ -2,7 +2,7 @@
 
 use super::{Goes, Parts, Seen, Worker};
 use lienav_lie::Se2;
-use lienav_slam::{Landmark, Slam};
+use lienav_slam::{Identification, Landmark, Slam};
 use nalgebra::{Matrix2, Matrix2x3, Vector2};
 
 impl Parts {
@@ -79,6 +79,7 @@ impl Parts {
             answer: None,
             old: None,
             room: self.room.clone(),
+            identification: Identification::default(),
             status: self.status.clone(),
             ..*self
         };

@@ -395,6 +395,14 @@ impl Memory {
         }
     }
 
+    /// A landmark is known to exist from elsewhere.
+    pub fn confirm(&mut self, id: u32) {
+        if let Ok(k) = self.place(id) {
+            let life = &mut self.lives[k];
+            (life.is_confirmed, life.odds) = (true, life.odds.max(CONFIRMED));
+        }
+    }
+
     /// The landmark `gone` is `kept`.
     pub fn merge(&mut self, kept: u32, gone: u32) {
         let Some(young) = self.life(gone).copied() else { return };

@@ -9,6 +9,7 @@
 
 mod beam;
 pub mod cloud;
+pub mod identity;
 mod life;
 pub mod memory;
 pub mod merge;
@@ -16,5 +17,6 @@ mod rates;
 
 pub use beam::{Beam, Item, Joint, Pair, WINDOW};
 pub use cloud::CloudRoom;
+pub use identity::{Acquaintance, Identification, NEAR_M2, are_at_one_place, motion_between};
 pub use memory::{Memory, Tally};
 pub use merge::{MergeRoom, merge};

@@ -1,7 +1,7 @@
 //! What an estimator learns of landmarks without identity, and what it knows of them.
 
 use super::Estimator;
-use crate::association::{Tally, merge};
+use crate::association::{Memory, Tally, merge};
 use crate::step::Outcome;
 use crate::{Association, MapMode};
 use lienav_base::stamp::Stamp;
@@ -28,6 +28,16 @@ impl Estimator {
     /// Whether a feature counts as a landmark, and is not a candidate.
     pub fn is_landmark(&self, id: u32) -> bool {
         self.memory.is_landmark(id) && !self.state.is_viewpoint(id)
+    }
+
+    /// What association remembers.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// This feature without identity is a landmark.
+    pub fn confirm(&mut self, id: u32) {
+        self.memory.confirm(id);
     }
 
     /// The class of a landmark without identity; 0 where it is not known.

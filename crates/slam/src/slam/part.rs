@@ -8,6 +8,9 @@ use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::{DMatrix, Matrix2, Matrix2x3, Matrix3, Vector2};
 
+/// A candidate that was read so often may be compared with older landmarks.
+const SEEN: u32 = 2;
+
 /// What an invariant filter knows, in its own errors: ξ of the pose, X = Exp(ξ)X̂, and e_i = R(θ̂)(z_i − ẑ_i) of each
 /// landmark, z_i the landmark as seen from the robot. To first order, a landmark in the frame of the filter is off by
 /// \[I, J p_i\]ξ + e_i.
@@ -56,6 +59,29 @@ impl LocalMap<'_> {
     /// The class of feature `i`, if it has no identity; 0 where it is not known.
     pub fn class(&self, i: usize) -> u32 {
         self.estimator.class(self.id(i))
+    }
+
+    /// Whether feature `i`, without identity, was read lately and more than once: it may be an older landmark.
+    pub fn is_young(&self, i: usize) -> bool {
+        let memory = self.estimator.memory();
+        let is_sure = |is_confirmed: bool| is_confirmed || self.observations(i) >= SEEN;
+        memory.life(self.id(i)).is_some_and(|life| memory.is_young(life) && is_sure(life.is_confirmed))
+    }
+
+    /// The probability that a landmark without identity at `z` in the robot frame, m, is read, as was learned.
+    pub fn detection(&self, z: &Vector2<f64>) -> f64 {
+        self.estimator.memory().rates.detection(z)
+    }
+
+    /// How many landmarks without identity there are by area, 1/m², as was learned.
+    pub fn landmark_density(&self) -> f64 {
+        self.estimator.memory().rates.landmark_density()
+    }
+
+    /// The squared distances of two numbers within which a reading without identity is of a landmark, and beyond which
+    /// it is of none.
+    pub fn gates(&self) -> [f64; 2] {
+        self.estimator.model.gate.associated(2)
     }
 
     /// When feature `i` was last used.
@@ -121,6 +147,11 @@ impl Slam {
         self.estimator.begin_part_with(keeps);
         self.stay();
         self.look_ahead();
+    }
+
+    /// This feature without identity is a landmark, however often it was read: the caller knows it from elsewhere.
+    pub fn confirm(&mut self, id: u32) {
+        self.estimator.confirm(id);
     }
 
     /// Features that come without identity are given one after `id` from now on: closed parts have landmarks up to it.

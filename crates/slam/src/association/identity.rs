@@ -1,0 +1,222 @@
+//! Which of some young landmarks are which of some old ones, all together.
+//!
+//! After a long way, the place of an old landmark relative to the robot is uncertain by more than landmarks are apart,
+//! and what is read begins landmarks anew. Which old ones these are is the same joint search as of which landmarks
+//! readings are ([`Beam`]), with the covariance of the differences instead of that of innovations. It is decided by all
+//! pairs of the likeliest hypothesis together: a loop is closed by all of them, or by none.
+
+use super::beam::{Beam, Item, Joint, Pair, distance};
+use lienav_lie::{Se2, rotation, skew};
+use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
+
+/// So many young landmarks are compared at once.
+const YOUNG: usize = 12;
+/// So many old landmarks one of them may be.
+const RIVALS: usize = 32;
+/// The least odds of a decision.
+const SURE: f64 = 3000.0;
+/// The odds of one pair of a decision that is sure against its young landmark being another one.
+const SURE_OF_ONE: f64 = 20.0;
+/// What one look without a reading tells, and all of them at most, as logarithms.
+const MISSED: f64 = 0.7;
+const MOST_MISSED: f64 = 6.0;
+/// Of an old landmark whose place relative to the young ones is known better than this, m².
+const PLACED_M2: f64 = 0.25;
+/// Two landmarks are at one place if their distance is known better than this, m², and not above three standard
+/// deviations.
+const ONE_PLACE_M2: f64 = 0.04;
+const ONE_PLACE: f64 = 9.0;
+/// A loop is closed by landmarks at so many places at least: two make a rigid motion.
+const CLOSING: usize = 3;
+/// Old landmarks so near to each other are one place of a loop, m²; and a young landmark may be the old one that is so
+/// near where a hypothesis brings it.
+pub const NEAR_M2: f64 = 1.0;
+/// A decision closes a loop if a difference has a larger variance than this, m².
+const WIDE_M2: f64 = 1.0;
+
+/// What young and old landmarks have to do with each other. A pair is a young one and an old one, by numbers that the
+/// caller gives.
+pub trait Acquaintance {
+    /// The covariance of the difference of a pair, old less young, with that of another, m².
+    fn covariance(&self, one: (usize, usize), other: (usize, usize)) -> Matrix2<f64>;
+    /// The difference of two old landmarks, m, and its covariance, m².
+    fn apart(&self, one: usize, other: usize) -> (Vector2<f64>, Matrix2<f64>);
+    /// The logarithm of the probability that old landmarks were missed that these pairs together have in view. Asked of
+    /// pairs that say where the robot is, whose differences are uncertain.
+    fn absence(&self, pairs: &[(usize, usize)]) -> f64;
+}
+
+/// Young landmarks and what old ones each may be. Keeps its allocations.
+#[derive(Debug, Default)]
+pub struct Identification {
+    pairs: Vec<Pair>,
+    ends: Vec<(usize, usize)>,
+    items: Vec<Item>,
+    found: Vec<(usize, Pair)>,
+    path: Vec<(usize, usize)>,
+    beam: Beam,
+    accepted: Vec<(usize, usize)>,
+    /// The largest squared distance of a pair that is at one place anyway, and of others.
+    gates: [f64; 2],
+}
+
+struct Ends<'a, A>(&'a A, &'a [(usize, usize)]);
+
+impl<A: Acquaintance> Joint for Ends<'_, A> {
+    fn covariance(&self, a: usize, b: usize) -> Matrix3<f64> {
+        planar(&self.0.covariance(self.1[a], self.1[b]))
+    }
+}
+
+fn planar(covariance: &Matrix2<f64>) -> Matrix3<f64> {
+    let m = covariance;
+    Matrix3::new(m.m11, m.m12, 0.0, m.m21, m.m22, 0.0, 0.0, 0.0, 0.0)
+}
+
+/// Whether nothing speaks for two old landmarks being at different places.
+pub fn are_at_one_place(of: &impl Acquaintance, a: usize, b: usize) -> bool {
+    if a == b {
+        return true;
+    }
+    let (apart, covariance) = of.apart(a, b);
+    covariance.trace() < ONE_PLACE_M2
+        && distance(&Vector3::new(apart.x, apart.y, 0.0), &planar(&covariance), 2)
+            .is_some_and(|(square, _)| square < ONE_PLACE)
+}
+
+/// The rigid motion that brings points to others in the sense of least squares.
+pub fn motion_between(pairs: impl Iterator<Item = (Vector2<f64>, Vector2<f64>)> + Clone) -> Se2 {
+    let count = pairs.clone().count().max(1) as f64;
+    let (from, to) = pairs.clone().fold((Vector2::zeros(), Vector2::zeros()), |sum, (a, b)| (sum.0 + a, sum.1 + b));
+    let (from, to) = (from / count, to / count);
+    let (mut cos, mut sin) = (0.0, 0.0);
+    for (a, b) in pairs {
+        let (a, b) = (a - from, b - to);
+        cos += a.dot(&b);
+        sin += skew(&a).dot(&b);
+    }
+    let turn = sin.atan2(cos);
+    let shift = to - rotation(turn) * from;
+    Se2::new(shift.x, shift.y, turn)
+}
+
+impl Identification {
+    /// Forgets all pairs. `gates` are the squared distances of two numbers within which a reading is of a landmark, and
+    /// beyond which it is of none.
+    pub fn begin(&mut self, gates: [f64; 2]) {
+        self.pairs.clear();
+        self.ends.clear();
+        self.items.clear();
+        self.gates = gates;
+    }
+
+    /// Whether there is no room for another young one.
+    pub fn is_full(&self) -> bool {
+        self.items.len() == YOUNG
+    }
+
+    /// A young landmark with so many observations, and the old ones that it may be with their differences, old less
+    /// young, m. `density` is that of landmarks by area, 1/m².
+    pub fn add(
+        &mut self,
+        (young, observations): (usize, u32),
+        rivals: impl Iterator<Item = (usize, Vector2<f64>, Matrix2<f64>)>,
+        density: f64,
+    ) {
+        self.found.clear();
+        for (old, difference, covariance) in rivals {
+            let is_placed = covariance.trace() < PLACED_M2;
+            // At the same place they were in view alike: the old one was missed as often as the young one was read.
+            let missed = if is_placed { (MISSED * f64::from(observations)).min(MOST_MISSED) } else { 0.0 };
+            let residual = Vector3::new(difference.x, difference.y, 0.0);
+            let covariance = planar(&covariance);
+            let Some((square, _)) = distance(&residual, &covariance, 2) else { continue };
+            // All differences of a loop share the error of the way around: what is beyond the gate of one reading would
+            // be a loop that is never closed. The search weighs what the distance says.
+            if square > self.gates[usize::from(!is_placed)] {
+                continue;
+            }
+            self.found.extend(Pair::new(old, (residual, covariance), 2, missed - density.ln()).map(|pair| (old, pair)));
+        }
+        if self.found.is_empty() {
+            return;
+        }
+        self.found.sort_unstable_by(|a, b| b.1.alone.total_cmp(&a.1.alone).then(a.0.cmp(&b.0)));
+        let first = self.pairs.len();
+        for (old, pair) in self.found.iter().take(RIVALS) {
+            self.pairs.push(*pair);
+            self.ends.push((young, *old));
+        }
+        self.items.push(Item { first, last: self.pairs.len(), is_clear: false });
+    }
+
+    /// How many young landmarks may be an old one.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether nothing is to be decided.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// Whether there are pairs whose difference is uncertain by more than landmarks at one place are apart.
+    pub fn is_wide(&self) -> bool {
+        self.pairs.iter().any(|pair| pair.covariance.trace() > WIDE_M2)
+    }
+
+    /// The pairs that are the same landmark for sure, young and old, and whether they close a loop.
+    pub fn decide(&mut self, of: &impl Acquaintance) -> (&[(usize, usize)], bool) {
+        self.accepted.clear();
+        if self.pairs.is_empty() {
+            return (&self.accepted, false);
+        }
+        let Self { beam, pairs, items, ends, path, .. } = self;
+        beam.search((pairs, items), &Ends(of, ends), &[self.gates[1]; 3], |hypothesis| {
+            path.clear();
+            let is_wide = |pair: &&usize| pairs[**pair].covariance.trace() > PLACED_M2;
+            path.extend(hypothesis.iter().filter(is_wide).map(|pair| ends[*pair]));
+            of.absence(path)
+        });
+        if beam.evidence < SURE.ln() {
+            return (&self.accepted, false);
+        }
+        // Landmarks that are near anyway say nothing of where those are that are far.
+        let is_placed = |pair: usize| pairs[pair].covariance.trace() <= PLACED_M2;
+        let of_placed = beam.best.iter().zip(&beam.told).filter(|(pair, _)| is_placed(**pair));
+        let are_wide_sure = beam.evidence - of_placed.map(|(_, told)| told).sum::<f64>() >= SURE.ln();
+        let mut widest: f64 = 0.0;
+        // What the accepted pairs say, and at how many places: what stands at one place says the same twice.
+        let (mut said, mut places) = (beam.evidence, 0);
+        for (pair, told) in beam.best.iter().zip(&beam.told) {
+            said -= told.max(0.0);
+            let Some(item) = items.iter().find(|item| (item.first..item.last).contains(pair)) else { continue };
+            if !are_wide_sure && !is_placed(*pair) {
+                continue;
+            }
+            let (young, old) = ends[*pair];
+            let (mut share, mut of_others) = (0.0, 0.0);
+            for ((_, other), of_other) in ends.iter().zip(&beam.shares).take(item.last).skip(item.first) {
+                if are_at_one_place(of, old, *other) {
+                    share += of_other;
+                } else {
+                    of_others += of_other;
+                }
+            }
+            let of_none = 1.0 - share - of_others;
+            if share > SURE * of_others && share > SURE_OF_ONE * of_none {
+                if !self.accepted.iter().any(|(_, other)| of.apart(old, *other).0.norm_squared() < NEAR_M2) {
+                    said += told.max(0.0);
+                    places += 1;
+                }
+                self.accepted.push((young, old));
+                widest = widest.max(pairs[*pair].covariance.trace());
+            }
+        }
+        let is_loop = widest > WIDE_M2;
+        if is_loop && (places < CLOSING || said < SURE.ln()) {
+            self.accepted.clear();
+        }
+        (&self.accepted, is_loop && !self.accepted.is_empty())
+    }
+}
