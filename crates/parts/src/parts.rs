@@ -27,13 +27,10 @@ const NEAR_CLOUDS: u64 = 3;
 /// Landmarks are asked for again at the earliest after so many clouds.
 const ASK_CLOUDS: u64 = 5;
 
-/// A part leaves the landmarks to the next one that were read in the last clouds, so many, and in more if they had less
-/// readings: some sensors read one landmark at a time.
-const RECENT: (usize, usize) = (10, 60);
+/// A part leaves the landmarks to the next one that were read in the last clouds, so many.
+const RECENT_CLOUDS: usize = 10;
 /// And candidates that were read in so many: others would gather in the filter for as long as the robot drives.
-const PATIENCE: (usize, usize) = (30, 240);
-/// The most clouds of which this is remembered.
-const MOST_RECENT: usize = 60;
+const CANDIDATE_CLOUDS: usize = 30;
 
 /// A part has at least so many clouds.
 const BENT_CLOUDS: u64 = 8;
@@ -121,8 +118,8 @@ pub struct Parts {
     begun: Vec<Begun>,
     /// What the closed parts and the open one have in common through these.
     tie: Tie,
-    /// When the last clouds with readings were, and how many readings were used.
-    recent: VecDeque<(Stamp, usize)>,
+    /// When the last clouds were.
+    recent: VecDeque<Stamp>,
     solution: Option<Arc<Solution>>,
     solving: Option<(u64, Job<Result<Solution, SolveError>>)>,
     asking: Option<(u64, Job<Option<Near>>)>,
@@ -141,6 +138,8 @@ pub struct Parts {
     view_m: f64,
     room: Room,
     identification: Identification,
+    /// The last landmark of `near` that was compared with others at its place.
+    swept: usize,
     status: Status,
     /// Whether landmarks of the open part may be closed ones, and it is not known which. How they differ is linear near
     /// the base: the search goes on from a new one.
@@ -199,6 +198,7 @@ impl Parts {
             view_m: 0.0,
             room: Room::default(),
             identification: Identification::default(),
+            swept: 0,
             status: Status::default(),
             is_loop_open: false,
             estimate: None,
@@ -298,10 +298,10 @@ impl Parts {
         let estimate = PoseEstimate { pose: joined.pose, covariance: joined.covariance, ..step.estimate };
         self.estimate = Some(estimate);
         let in_view = step.accepted + step.added;
-        if in_view > 0 {
-            self.recent.truncate(MOST_RECENT - 1);
-            self.recent.push_front((step.estimate.stamp, in_view));
+        if self.recent.len() == CANDIDATE_CLOUDS {
+            self.recent.pop_front();
         }
+        self.recent.push_back(step.estimate.stamp);
         self.look_around(&local, step.estimate.stamp);
         let landmarks = (0..local.len()).filter(|i| local.is_landmark(*i)).count();
         // One that is begun with many has as many new ones as one that is not.
@@ -361,19 +361,6 @@ impl Parts {
             super::differences::check(&self.near, &local, &self.tie, &shared);
         }
         shared.len()
-    }
-
-    /// Since when a landmark was read that was read lately: in so many clouds, and in more until there are so many readings.
-    fn since(&self, (clouds, readings): (usize, usize)) -> Option<Stamp> {
-        let mut sum = 0;
-        let mut since = None;
-        for (k, (stamp, count)) in self.recent.iter().enumerate() {
-            if k >= clouds && sum >= readings {
-                break;
-            }
-            (sum, since) = (sum + count, Some(*stamp));
-        }
-        since
     }
 
     fn tie_of_now(&self) -> Tie {

@@ -147,7 +147,7 @@ impl Acquaintance for Compared<'_> {
 }
 
 /// Whether two that are of these classes are two; 0 where it is not known.
-fn are_others(one: u32, other: u32) -> bool {
+pub fn are_others(one: u32, other: u32) -> bool {
     one != other && one != 0 && other != 0
 }
 

@@ -1,6 +1,6 @@
 //! The end of a part, and the beginning of the next one.
 
-use super::{Begun, PATIENCE, Parts, RECENT, Seen};
+use super::{Begun, Parts, RECENT_CLOUDS, Seen};
 use crate::part::{Gaussian, Part};
 use crate::problem::Placed;
 use lienav_base::stamp::Stamp;
@@ -46,7 +46,8 @@ impl Parts {
             number.is_some_and(|number| self.seen[*number].first_part + 2 < self.problem.closed)
         };
         let goes_on = goes == Goes::On && (self.problem.parts.len() < FREE_PARTS || !chosen.iter().all(is_old));
-        let since = self.since(RECENT).filter(|_| goes_on);
+        let last = self.recent.len().saturating_sub(RECENT_CLOUDS);
+        let since = self.recent.get(last).copied().filter(|_| goes_on);
         let stays = |k: &usize| since.is_some_and(|since| local.last_seen(chosen[*k]) >= since);
         let kept: Vec<usize> = (0..chosen.len()).filter(stays).collect();
         let part = Part::new(Gaussian::new(local, &chosen)).and_then(|part| part.keeping(kept.clone()));
@@ -120,8 +121,8 @@ impl Parts {
     pub(super) fn begin_with_the_last(&mut self, slam: &mut Slam) {
         self.forget_recognised();
         let mut ids: HashSet<u32> = self.begun.iter().map(|begun| begun.id).collect();
-        if let (Some(local), Some(since)) = (slam.local(), self.since(PATIENCE)) {
-            let candidates = (0..local.len()).filter(|i| !local.is_landmark(*i) && local.last_seen(*i) >= since);
+        if let (Some(local), Some(since)) = (slam.local(), self.recent.front()) {
+            let candidates = (0..local.len()).filter(|i| !local.is_landmark(*i) && local.last_seen(*i) >= *since);
             ids.extend(candidates.map(|i| local.id(i)));
         }
         slam.begin_part_with(|id| ids.contains(&id));

@@ -1,9 +1,10 @@
 //! Landmarks without identity: which of the open part are landmarks that the map has already.
 
 use super::{Begun, Parts};
-use crate::recognise::{Question, Recognised};
+use crate::problem::Placed;
+use crate::recognise::{Question, Recognised, are_others};
 use lienav_base::stamp::Stamp;
-use lienav_slam::LocalMap;
+use lienav_slam::{LocalMap, NEAR_M2, are_one};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
@@ -11,6 +12,8 @@ use std::collections::HashSet;
 const RECOGNISE_CLOUDS: u64 = 2;
 /// When a part is closed, so often at most.
 const LAST_LOOKS: usize = 8;
+/// So many landmarks are looked at for others at the same place.
+const SWEPT: usize = 16;
 /// A landmark may turn out to be an older one while the parts that are closed since it was new are no more than these.
 const YOUNG_PARTS: usize = 6;
 
@@ -41,6 +44,7 @@ impl Parts {
         if !self.clouds.is_multiple_of(RECOGNISE_CLOUDS) {
             return;
         }
+        self.sweep(local);
         let young = self.young(local);
         let is_due = young.iter().any(|i| local.last_seen(*i) == stamp);
         self.is_loop_open = is_due && self.identify(local, young);
@@ -82,12 +86,7 @@ impl Parts {
     /// open part may read it by its identity, too, and has no landmark twice. Returns whether a loop is open: some may
     /// be, and none is for sure.
     fn identify(&mut self, local: &LocalMap<'_>, young: Vec<usize>) -> bool {
-        let is_current = |a: &usize| {
-            let number = self.near.landmarks[*a];
-            let seen = &self.seen[number];
-            !seen.is_named && self.numbers.get(&seen.id) == Some(&number)
-        };
-        let free = (0..self.near.landmarks.len()).filter(is_current).collect();
+        let free = (0..self.near.landmarks.len()).filter(|row| self.is_current(*row)).collect();
         let classes: Vec<u32> = self.near.landmarks.iter().map(|number| self.seen[*number].class).collect();
         // Two that one part has are two.
         let last_parts = self.problem.parts.iter().rev().take(YOUNG_PARTS + 1);
@@ -126,6 +125,69 @@ impl Parts {
             self.tie = self.tie_of_now();
         }
         is_open
+    }
+
+    /// Landmarks of the closed parts that turn out to be one, whenever they were seen: those that a closed loop has brought
+    /// together. Looks at a few in each call.
+    fn sweep(&mut self, local: &LocalMap<'_>) {
+        let count = self.near.landmarks.len();
+        for _ in 0..SWEPT.min(count) {
+            self.swept = if self.swept + 1 < count { self.swept + 1 } else { 0 };
+            let row = self.swept;
+            if !self.is_current(row) {
+                continue;
+            }
+            let is_same = |older: &usize| {
+                self.near.landmarks[*older] < self.near.landmarks[row] && self.are_one(local, *older, row)
+            };
+            if let Some(older) = (0..count).find(is_same) {
+                self.unite(older, row);
+            }
+        }
+    }
+
+    /// Whether a landmark of the closed parts has no identity, and is not another one by now.
+    fn is_current(&self, row: usize) -> bool {
+        let number = self.near.landmarks[row];
+        let seen = &self.seen[number];
+        !seen.is_named && self.numbers.get(&seen.id) == Some(&number)
+    }
+
+    /// Whether two landmarks of the closed parts are one for sure.
+    fn are_one(&self, local: &LocalMap<'_>, one: usize, other: usize) -> bool {
+        if (self.near.places[one] - self.near.places[other]).norm_squared() > NEAR_M2 || !self.is_current(one) {
+            return false;
+        }
+        let (a, b) = (self.near.landmarks[one], self.near.landmarks[other]);
+        let (older, newer) = (&self.seen[a], &self.seen[b]);
+        let observations = newer.observations.min(older.observations);
+        let has_both = |placed: &Placed| placed.landmarks.contains(&a) && placed.landmarks.contains(&b);
+        !are_others(older.class, newer.class)
+            && are_one(self.near.apart(one, other), observations, (local.landmark_density(), local.gates()[0]))
+            && !self.problem.parts.iter().any(has_both)
+    }
+
+    /// The landmark of row `gone` is that of row `kept`. What was measured of it stays in the least squares, where it counts
+    /// as another one.
+    fn unite(&mut self, kept: usize, gone: usize) {
+        let (number, id) = (self.near.landmarks[gone], self.seen[self.near.landmarks[gone]].id);
+        let older = self.near.landmarks[kept];
+        let open: Vec<u32> = self.numbers.iter().filter(|(_, known)| **known == number).map(|(id, _)| *id).collect();
+        let before = self.begun.len();
+        for open in open {
+            self.begun.retain(|begun| begun.id != open);
+            self.recognised.retain(|(other, _)| *other != open);
+            self.numbers.remove(&open);
+            if self.index.remove(&open).is_some() {
+                self.recognised.push((open, older));
+                self.numbers.insert(open, older);
+                self.index.insert(open, kept);
+            }
+        }
+        self.merged.push((id, self.seen[older].id));
+        if self.begun.len() < before {
+            self.tie = self.tie_of_now();
+        }
     }
 
     /// The filter gives other identities in the next part, but to the landmarks that it is begun with.

@@ -100,6 +100,22 @@ pub fn motion_between(pairs: impl Iterator<Item = (Vector2<f64>, Vector2<f64>)> 
     Se2::new(shift.x, shift.y, turn)
 }
 
+/// Whether two landmarks that are apart by this, with this covariance, are one for sure by themselves: those at one
+/// place, of which each was read as often as this, and never both. `density` is that of landmarks by area, 1/m², `gate`
+/// the largest squared distance.
+pub fn are_one(
+    (apart, covariance): (Vector2<f64>, Matrix2<f64>),
+    observations: u32,
+    (density, gate): (f64, f64),
+) -> bool {
+    let residual = Vector3::new(apart.x, apart.y, 0.0);
+    let missed = (MISSED * f64::from(observations)).min(MOST_MISSED);
+    covariance.trace() < PLACED_M2
+        && distance(&residual, &planar(&covariance), 2).is_some_and(|(square, ln_det)| {
+            square <= gate && missed - density.ln() - 0.5 * (square + ln_det) > SURE.ln()
+        })
+}
+
 impl Identification {
     /// Forgets all pairs. `gates` are the squared distances of two numbers within which a reading is of a landmark, and
     /// beyond which it is of none.

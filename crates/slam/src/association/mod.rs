@@ -17,6 +17,6 @@ mod rates;
 
 pub use beam::{Beam, Item, Joint, Pair, WINDOW};
 pub use cloud::CloudRoom;
-pub use identity::{Acquaintance, Identification, NEAR_M2, are_at_one_place, motion_between};
+pub use identity::{Acquaintance, Identification, NEAR_M2, are_at_one_place, are_one, motion_between};
 pub use memory::{Memory, Tally};
 pub use merge::{MergeRoom, merge};
