@@ -1,7 +1,7 @@
 //! What has to hold by construction.
 
 use super::super::preintegration::Preintegration;
-use super::super::state::{ACCEL, Error, GYRO, InitialStd, NU, RHO, SCALE, SIZE, State, XI};
+use super::super::state::{ACCEL, ACCEL_SCALE, Error, GYRO, InitialStd, LEVER, NU, RHO, SCALE, SIZE, State, XI};
 use super::*;
 use lienav_integrate::attitude::{Method, Rates};
 use lienav_lie::{LieGroup, Quat};
@@ -17,6 +17,8 @@ const STD: InitialStd = InitialStd {
     speed: 0.3,
     reach: 0.2,
     accelerometer_bias: 0.05,
+    accelerometer_scale: 0.004,
+    lever: 0.1,
 };
 
 fn state() -> State {
@@ -26,6 +28,7 @@ fn state() -> State {
     state.gyro_bias = Vector3::new(0.01, -0.02, 0.03);
     state.accelerometer_bias = Vector3::new(-0.1, 0.05, 0.2);
     state.scales = Matrix3::new(0.01, -0.02, 0.005, 0.015, -0.01, 0.02, -0.005, 0.01, 0.02);
+    state.accelerometer_scales = Matrix3::new(-0.01, 0.01, 0.01, 0.005, 0.02, -0.01, -0.015, 0.01, -0.02);
     state
 }
 
@@ -35,17 +38,18 @@ fn travel(mut state: State, count: u32) -> (State, Preintegration) {
     let mut preintegration = Preintegration::default();
     for k in 0..count {
         let t = f64::from(k) * STEP;
-        let read = Vector3::new(2.0 * t.cos(), 1.5, -(3.0 * t).sin());
-        let rate = read - state.scales * read - state.gyro_bias;
+        let turning = Vector3::new(2.0 * t.cos(), 1.5, -(3.0 * t).sin());
+        let rate = state.rate(&turning);
         let before = *state.orientation.to_rotation_matrix().matrix();
         state.orientation *= Method::Magnus4.rotation(STEP, &Rates { start: rate, middle: rate, end: rate });
         let mean: Matrix3<f64> = (before + state.orientation.to_rotation_matrix().matrix()) * 0.5;
-        let force = Vector3::new(1.0, 2.0 * t, 9.0) - state.accelerometer_bias;
+        let read = Vector3::new(1.0, 2.0 * t, 9.0);
+        let force = state.force(&read);
         let acceleration = mean * force - Vector3::z() * G;
         let moved = (state.velocity + acceleration * (0.5 * STEP)) * STEP;
         state.position = (state.position + moved) * (LEAK_S / (LEAK_S + STEP));
         state.velocity += acceleration * STEP;
-        preintegration.add(STEP, &mean, &read, &acceleration);
+        preintegration.add(STEP, &mean, &turning, &read, &acceleration);
     }
     (state, preintegration)
 }
@@ -60,10 +64,13 @@ fn error(truth: &State, estimate: &State) -> Error {
     error.fixed_rows_mut::<3>(NU).copy_from(&nu);
     let rho = truth.position - Quat::exp(&xi).unit_quaternion() * estimate.position;
     error.fixed_rows_mut::<3>(RHO).copy_from(&rho);
+    error.fixed_rows_mut::<3>(LEVER).copy_from(&(truth.lever - estimate.lever));
     error.fixed_rows_mut::<3>(ACCEL).copy_from(&(truth.accelerometer_bias - estimate.accelerometer_bias));
     for k in 0..3 {
         let column = truth.scales.column(k) - estimate.scales.column(k);
         error.fixed_rows_mut::<3>(SCALE + 3 * k).copy_from(&column);
+        let column = truth.accelerometer_scales.column(k) - estimate.accelerometer_scales.column(k);
+        error.fixed_rows_mut::<3>(ACCEL_SCALE + 3 * k).copy_from(&column);
     }
     error
 }
@@ -74,6 +81,7 @@ fn errors_travel_as_the_covariance_does() {
         GyroscopeConfig { noise_density: 0.0, scale_std: 0.0, bias_walk: 0.0, ..Default::default() },
         AccelerometerConfig { noise_density: 0.0, relative_noise_density: 0.0, bias_walk: 0.0, ..Default::default() },
     );
+    let motion = MotionConfig { leak_s: LEAK_S, lever_std: 0.0, ..Default::default() };
     let (there, preintegration) = travel(state(), 100);
     let mut jacobian = SMatrix::<f64, SIZE, SIZE>::zeros();
     for k in 0..SIZE {
@@ -88,7 +96,7 @@ fn errors_travel_as_the_covariance_does() {
     }
     let mut carried = there;
     let before = carried.covariance;
-    carried.propagate(&preintegration, &Vector3::new(0.0, 0.0, -G), &noiseless.0, &noiseless.1, LEAK_S);
+    carried.propagate(&preintegration, &Vector3::new(0.0, 0.0, -G), &noiseless.0, &noiseless.1, &motion);
     let expected = jacobian * before * jacobian.transpose();
     // B and v̂ are those of the end of the interval and of sums: good to the square of its length.
     let difference = (carried.covariance - expected).abs();
