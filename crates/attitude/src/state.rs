@@ -32,7 +32,7 @@ pub const SIZE: usize = 36;
 
 /// Errors of scales and axes of the gyroscope that are not constant, as a part of those that are. A constant matrix and
 /// bias explain the gyroscope on three trials of BROAD to 0.2° over two minutes of turns, so it is small.
-const CHANGING_SCALES: f64 = 0.1;
+const CHANGING_SCALES: f64 = 0.05;
 
 /// How the lever wanders in a second, as a part of its standard deviation at the start: by all of it in 15 minutes.
 const LEVER_WALK: f64 = 1.0 / 30.0;
@@ -171,11 +171,20 @@ impl State {
         }
     }
 
-    /// The gyroscope's bias may have changed by this much, rad/s by axis.
-    pub fn loosen_gyro_bias(&mut self, std: f64) {
-        for i in GYRO..GYRO + 3 {
-            self.covariance[(i, i)] += std * std;
-        }
+    /// The gyroscope's bias may have changed by this much, rad/s by axis, as long ago as it takes for `turned`, ∫R̂ dt since
+    /// then, s: the change has turned ξ by −A δb.
+    pub fn loosen_gyro_bias(&mut self, std: f64, turned: &Matrix3<f64>) {
+        let variance = std * std;
+        let p = &mut self.covariance;
+        let mut add = |i: usize, j: usize, m: &Matrix3<f64>| {
+            let sum = p.fixed_view::<3, 3>(i, j) + m * variance;
+            p.fixed_view_mut::<3, 3>(i, j).copy_from(&sum);
+        };
+        add(GYRO, GYRO, &Matrix3::identity());
+        add(XI, GYRO, &-turned);
+        add(GYRO, XI, &-turned.transpose());
+        let square = turned * turned.transpose();
+        add(XI, XI, &((square + square.transpose()) * 0.5));
     }
 
     /// Variance of the gyroscope's bias about a unit vector of the body, rad²/s².
