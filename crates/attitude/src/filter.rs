@@ -4,6 +4,9 @@ mod estimate;
 mod magnetic;
 mod starting;
 
+#[cfg(test)]
+pub(super) use estimate::MOUNT_STD;
+
 use super::field::FieldWatch;
 use super::gravity_check::GravityCheck;
 use super::leaning::{LEVEL_NOISE_DENSITY, Leaning, UNKNOWN_DRIFT};
