@@ -74,8 +74,6 @@ settings! {
         noise_density: f64 = 0.005, within DENSITY, unit "m/s^2/sqrt(Hz)", runtime;
         /// The same in parts of the acceleration, 1/sqrt(Hz).
         relative_noise_density: f64 = 0.007, within DENSITY, unit "1/sqrt(Hz)", runtime;
-        /// Errors of the accelerometer's scales and axes, standard deviation of each.
-        scale_std: f64 = 0.004, within 0.0..=1.0, runtime;
         /// How the accelerometer's bias wanders, m/s^2/sqrt(s).
         bias_walk: f64 = 3.6e-3, within DENSITY, unit "m/s^2/sqrt(s)", runtime;
         /// The accelerometer's bias as a calibration has found it, m/s^2.
@@ -85,7 +83,7 @@ settings! {
         /// As above.
         bias_z: f64 = 0.0, within -10.0..=10.0, unit "m/s^2";
         /// How far the accelerometer's bias may be from that before anything is learned, m/s^2.
-        initial_bias_std: f64 = 0.055, within 0.0..=10.0, unit "m/s^2";
+        initial_bias_std: f64 = 0.06, within 0.0..=10.0, unit "m/s^2";
         /// Forces beyond this are dropped as absurd, m/s^2.
         max_force: f64 = 1000.0, within 10.0..=1e5, unit "m/s^2", runtime;
         /// The acceleration of free fall, m/s^2.

@@ -202,9 +202,9 @@ impl Attitude {
         self.rotation = *state.orientation.to_rotation_matrix().matrix();
         let mean = (before + self.rotation) * 0.5;
         // Each force with the rotation of its own instant: half a step of 3 ms at 5 rad/s would be half a degree of tilt.
-        let last = self.last.map_or(sample.specific_force, |last| last.specific_force);
-        let mut acceleration =
-            (before * state.force(&last) + self.rotation * state.force(&sample.specific_force)) * 0.5;
+        let last = self.last.map_or(sample.specific_force, |last| last.specific_force) - state.accelerometer_bias;
+        let force = sample.specific_force - state.accelerometer_bias;
+        let mut acceleration = (before * last + self.rotation * force) * 0.5;
         acceleration.z -= self.config.accelerometer.gravity;
         let leak_s = self.config.motion.leak_s;
         let moved = (state.velocity + acceleration * (0.5 * step)) * step;
@@ -212,7 +212,7 @@ impl Attitude {
         state.position = (state.position + moved) * keep;
         state.swept = (state.swept + self.rotation - before) * keep;
         state.velocity += acceleration * step;
-        self.preintegration.add(step, &mean, &rates.end, &sample.specific_force, &acceleration);
+        self.preintegration.add(step, &mean, &rates.end, &acceleration);
         self.uncorrected_s += step;
         self.rest.add(step, sample, &self.config.rest);
     }
@@ -467,7 +467,6 @@ fn initial_state(config: &Config) -> State {
         speed: config.motion.initial_speed,
         reach: config.motion.initial_reach,
         accelerometer_bias: accel.initial_bias_std,
-        accelerometer_scale: accel.scale_std,
         lever: config.motion.lever_std,
     };
     State {

@@ -15,8 +15,6 @@ pub struct Preintegration {
     pub velocity_change: Vector3<f64>,
     /// ∫ω dt, rad.
     pub turn: Vector3<f64>,
-    /// ∫ of the specific force as it is read, m/s, body frame.
-    pub force: Vector3<f64>,
     /// ∫|f|² dt, m²/s³.
     pub force_squared: f64,
 }
@@ -24,21 +22,13 @@ pub struct Preintegration {
 impl Preintegration {
     /// Adds a step with mean rotation R̂, rate ω and acceleration f.
     #[inline]
-    pub fn add(
-        &mut self,
-        step: f64,
-        rotation: &Matrix3<f64>,
-        rate: &Vector3<f64>,
-        force: &Vector3<f64>,
-        acceleration: &Vector3<f64>,
-    ) {
+    pub fn add(&mut self, step: f64, rotation: &Matrix3<f64>, rate: &Vector3<f64>, acceleration: &Vector3<f64>) {
         let added = rotation * step;
         self.rotation_integral += self.rotation * step + added * (0.5 * step);
         self.rotation += added;
         self.duration += step;
         self.velocity_change += acceleration * step;
         self.turn += rate * step;
-        self.force += force * step;
         self.force_squared += acceleration.norm_squared() * step;
     }
 }

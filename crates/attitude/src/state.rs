@@ -1,9 +1,9 @@
 //! What the filter keeps: R, gyroscope bias b, velocity v, accelerometer bias a, position p, errors M of the gyroscope's
-//! scales and axes and N of the accelerometer's, the lever r, and how sure it is of them.
+//! scales and axes, the lever r, and how sure it is of them.
 //!
 //! p is the leaky integral of v, dp/dt = v − p/L: of a sensor that stays about where it is, it is small. The error is
 //! invariant from the right: R = exp(ξ) R̂, v = exp(ξ) v̂ + ν and p = exp(ξ) p̂ + ρ with ξ, ν, ρ in the world frame,
-//! biases, M, N and r by differences in the body frame. In these coordinates the propagation of (ξ, ν, ρ) does not depend on the
+//! biases, M and r by differences in the body frame. In these coordinates the propagation of (ξ, ν, ρ) does not depend on the
 //! motion (Barrau and Bonnabel 2017), and the biases enter through integrals of R̂ alone.
 
 use super::preintegration::Preintegration;
@@ -23,12 +23,10 @@ pub const ACCEL: usize = 9;
 pub const RHO: usize = 12;
 /// Where the errors of the gyroscope's scales and axes are: the columns of M, one behind the other.
 pub const SCALE: usize = 15;
-/// Where the errors of the accelerometer's scales and axes are, likewise.
-pub const ACCEL_SCALE: usize = 24;
 /// Where the error of the lever is.
-pub const LEVER: usize = 33;
+pub const LEVER: usize = 24;
 /// The length of an error.
-pub const SIZE: usize = 36;
+pub const SIZE: usize = 27;
 
 /// Errors of scales and axes of the gyroscope that are not constant, as a part of those that are. A constant matrix and
 /// bias explain the gyroscope on three trials of BROAD to 0.2° over two minutes of turns, so it is small.
@@ -59,13 +57,11 @@ pub struct State {
     pub accelerometer_bias: Vector3<f64>,
     /// M, errors of the gyroscope's scales and axes: a rate ω is read as ω + M ω + b.
     pub scales: Matrix3<f64>,
-    /// N, errors of the accelerometer's scales and axes: a specific force f is read as f + N f + a.
-    pub accelerometer_scales: Matrix3<f64>,
     /// r, m, body frame: the sensor is on what turns about a point that stays about where it is.
     pub lever: Vector3<f64>,
     /// G, the rotation R as p is the position: dG/dt = dR/dt − G/L. Of what turns about a point, p = G r.
     pub swept: Matrix3<f64>,
-    /// Of (ξ, b, ν, a, ρ, M, N, r) at the end of the last preintegration.
+    /// Of (ξ, b, ν, a, ρ, M, r) at the end of the last preintegration.
     pub covariance: Covariance,
     /// ∫R̂ ω_k dt for each component ω_k of the rate, forgotten with [`GyroscopeConfig::scale_memory_s`]: what an error
     /// of scales and axes of one has turned in the world, rad.
@@ -82,11 +78,8 @@ impl State {
             covariance[(RHO + i, RHO + i)] = std.reach.powi(2);
             covariance[(ACCEL + i, ACCEL + i)] = std.accelerometer_bias.powi(2);
         }
-        for i in SCALE..ACCEL_SCALE {
+        for i in SCALE..LEVER {
             covariance[(i, i)] = std.gyro_scale.powi(2);
-        }
-        for i in ACCEL_SCALE..LEVER {
-            covariance[(i, i)] = std.accelerometer_scale.powi(2);
         }
         for i in LEVER..SIZE {
             covariance[(i, i)] = std.lever.powi(2);
@@ -98,7 +91,6 @@ impl State {
             position: Vector3::zeros(),
             accelerometer_bias: Vector3::zeros(),
             scales: Matrix3::zeros(),
-            accelerometer_scales: Matrix3::zeros(),
             lever: Vector3::zeros(),
             swept: Matrix3::zeros(),
             covariance,
@@ -122,11 +114,6 @@ impl State {
     /// A rate as it is read, without bias and errors of scales and axes, rad/s.
     pub fn rate(&self, read: &Vector3<f64>) -> Vector3<f64> {
         read - self.scales * read - self.gyro_bias
-    }
-
-    /// A specific force as it is read, without bias and errors of scales and axes, m/s².
-    pub fn force(&self, read: &Vector3<f64>) -> Vector3<f64> {
-        read - self.accelerometer_scales * read - self.accelerometer_bias
     }
 
     /// What is left of the position beside that of what turns about a point, p − G r, m.
@@ -203,8 +190,8 @@ impl State {
     ///
     /// ξ⁺ = ξ − A δb, ν⁺ = ν + T g^ ξ − (g^ B + v̂^ A) δb − A δa, ρ⁺ = ρ k + T (ν k + ν⁺)/2 − p̂^ A δb,
     ///
-    /// with A = ∫R̂ dt, B = ∫A dt, k = e^(−T/L), g the acceleration of free fall, δb + δM ω in the place of δb, where
-    /// ω is the mean rate, and δa + δN f in the place of δa with the mean specific force f. Noise η of the rate enters as A δb does: as
+    /// with A = ∫R̂ dt, B = ∫A dt, k = e^(−T/L), g the acceleration of free fall, and δb + δM ω in the place of δb, where
+    /// ω is the mean rate. Noise η of the rate enters as A δb does: as
     /// −(η, v̂^ η, p̂^ η) in (ξ, ν, ρ).
     pub fn propagate(
         &mut self,
@@ -222,18 +209,16 @@ impl State {
         let p = &mut self.covariance;
         let block = |p: &Covariance, i: usize| -> SMatrix<f64, 3, SIZE> { p.fixed_rows::<3>(i).into_owned() };
         // δb + δM ω with the mean rate of the interval: what errors of scales and axes do is what a bias does.
-        let (rate, force) = (preintegration.turn / t, preintegration.force / t);
-        let (xi, nu, rho) = (block(p, XI), block(p, NU), block(p, RHO));
+        let rate = preintegration.turn / t;
+        let (xi, nu, ab, rho) = (block(p, XI), block(p, NU), block(p, ACCEL), block(p, RHO));
         let b = (0..3).fold(block(p, GYRO), |sum, k| sum + block(p, SCALE + 3 * k) * rate[k]);
-        let ab = (0..3).fold(block(p, ACCEL), |sum, k| sum + block(p, ACCEL_SCALE + 3 * k) * force[k]);
         let moved = nu + of_xi * xi - of_bias * b - a * ab;
         p.fixed_rows_mut::<3>(XI).copy_from(&(xi - a * b));
         p.fixed_rows_mut::<3>(NU).copy_from(&moved);
         p.fixed_rows_mut::<3>(RHO).copy_from(&(rho * keep + (nu * keep + moved) * (0.5 * t) - of_position * b));
         let block = |p: &Covariance, i: usize| -> Columns { p.fixed_columns::<3>(i).into_owned() };
-        let (xi, nu, rho) = (block(p, XI), block(p, NU), block(p, RHO));
+        let (xi, nu, ab, rho) = (block(p, XI), block(p, NU), block(p, ACCEL), block(p, RHO));
         let b = (0..3).fold(block(p, GYRO), |sum, k| sum + block(p, SCALE + 3 * k) * rate[k]);
-        let ab = (0..3).fold(block(p, ACCEL), |sum, k| sum + block(p, ACCEL_SCALE + 3 * k) * force[k]);
         let (a, of_xi, of_bias) = (a.transpose(), of_xi.transpose(), of_bias.transpose());
         let moved = nu + xi * of_xi - b * of_bias - ab * a;
         p.fixed_columns_mut::<3>(XI).copy_from(&(xi - b * a));
@@ -321,8 +306,6 @@ impl State {
         for k in 0..3 {
             let mut column = self.scales.column_mut(k);
             column += part(SCALE + 3 * k);
-            let mut column = self.accelerometer_scales.column_mut(k);
-            column += part(ACCEL_SCALE + 3 * k);
         }
     }
 }
@@ -344,8 +327,6 @@ pub struct InitialStd {
     pub reach: f64,
     /// Of the accelerometer's bias, m/s².
     pub accelerometer_bias: f64,
-    /// Of each of its errors of scales and axes.
-    pub accelerometer_scale: f64,
     /// Of the lever, m.
     pub lever: f64,
 }

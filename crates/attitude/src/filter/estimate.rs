@@ -28,7 +28,7 @@ impl Attitude {
             orientation_covariance: self.state.orientation_covariance(&self.preintegration, &self.config.gyroscope)
                 + self.not_of_the_state(&last, &angular_velocity),
             angular_velocity,
-            specific_force: self.state.force(&last.specific_force),
+            specific_force: last.specific_force - self.state.accelerometer_bias,
             gyro_bias: self.state.gyro_bias,
             gyro_bias_covariance: self.state.covariance.fixed_view::<3, 3>(GYRO, GYRO).into_owned(),
             accelerometer_bias: self.state.accelerometer_bias,

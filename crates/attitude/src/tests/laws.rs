@@ -1,7 +1,7 @@
 //! What has to hold by construction.
 
 use super::super::preintegration::Preintegration;
-use super::super::state::{ACCEL, ACCEL_SCALE, Error, GYRO, InitialStd, LEVER, NU, RHO, SCALE, SIZE, State, XI};
+use super::super::state::{ACCEL, Error, GYRO, InitialStd, LEVER, NU, RHO, SCALE, SIZE, State, XI};
 use super::*;
 use lienav_integrate::attitude::{Method, Rates};
 use lienav_lie::{LieGroup, Quat};
@@ -17,7 +17,6 @@ const STD: InitialStd = InitialStd {
     speed: 0.3,
     reach: 0.2,
     accelerometer_bias: 0.05,
-    accelerometer_scale: 0.004,
     lever: 0.1,
 };
 
@@ -28,7 +27,6 @@ fn state() -> State {
     state.gyro_bias = Vector3::new(0.01, -0.02, 0.03);
     state.accelerometer_bias = Vector3::new(-0.1, 0.05, 0.2);
     state.scales = Matrix3::new(0.01, -0.02, 0.005, 0.015, -0.01, 0.02, -0.005, 0.01, 0.02);
-    state.accelerometer_scales = Matrix3::new(-0.01, 0.01, 0.01, 0.005, 0.02, -0.01, -0.015, 0.01, -0.02);
     state
 }
 
@@ -43,13 +41,12 @@ fn travel(mut state: State, count: u32) -> (State, Preintegration) {
         let before = *state.orientation.to_rotation_matrix().matrix();
         state.orientation *= Method::Magnus4.rotation(STEP, &Rates { start: rate, middle: rate, end: rate });
         let mean: Matrix3<f64> = (before + state.orientation.to_rotation_matrix().matrix()) * 0.5;
-        let read = Vector3::new(1.0, 2.0 * t, 9.0);
-        let force = state.force(&read);
+        let force = Vector3::new(1.0, 2.0 * t, 9.0) - state.accelerometer_bias;
         let acceleration = mean * force - Vector3::z() * G;
         let moved = (state.velocity + acceleration * (0.5 * STEP)) * STEP;
         state.position = (state.position + moved) * (LEAK_S / (LEAK_S + STEP));
         state.velocity += acceleration * STEP;
-        preintegration.add(STEP, &mean, &turning, &read, &acceleration);
+        preintegration.add(STEP, &mean, &turning, &acceleration);
     }
     (state, preintegration)
 }
@@ -69,8 +66,6 @@ fn error(truth: &State, estimate: &State) -> Error {
     for k in 0..3 {
         let column = truth.scales.column(k) - estimate.scales.column(k);
         error.fixed_rows_mut::<3>(SCALE + 3 * k).copy_from(&column);
-        let column = truth.accelerometer_scales.column(k) - estimate.accelerometer_scales.column(k);
-        error.fixed_rows_mut::<3>(ACCEL_SCALE + 3 * k).copy_from(&column);
     }
     error
 }

@@ -48,7 +48,7 @@ impl Mems {
             gyro_walk: gyro.bias_walk / root,
             accelerometer_walk: accel.bias_walk / root,
         };
-        Self::drawn([gyro_bias, accel.initial_bias_std, gyro.scale_std, accel.scale_std], white, rng)
+        Self::drawn([gyro_bias, accel.initial_bias_std, gyro.scale_std, 0.0], white, rng)
     }
 
     fn drawn(
