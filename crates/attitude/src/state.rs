@@ -59,7 +59,7 @@ pub struct State {
     pub scales: Matrix3<f64>,
     /// r, m, body frame: the sensor is on what turns about a point that stays about where it is.
     pub lever: Vector3<f64>,
-    /// G, the rotation R as p is the position: dG/dt = dR/dt − G/L. Of what turns about a point, p = G r.
+    /// S, the rotation R as p is the position: dS/dt = dR/dt − S/L. Of what turns about a point, p = S r.
     pub swept: Matrix3<f64>,
     /// Of (ξ, b, ν, a, ρ, M, r) at the end of the last preintegration.
     pub covariance: Covariance,
@@ -116,17 +116,17 @@ impl State {
         read - self.scales * read - self.gyro_bias
     }
 
-    /// What is left of the position beside that of what turns about a point, p − G r, m.
+    /// What is left of the position beside that of what turns about a point, p − S r, m.
     pub fn residual_position(&self) -> Vector3<f64> {
         self.position - self.swept * self.lever
     }
 
-    /// Columns of the covariance with ρ − G δr.
+    /// Columns of the covariance with ρ − S δr.
     pub fn residual_columns(&self) -> Columns {
         self.covariance.fixed_columns::<3>(RHO) - self.covariance.fixed_columns::<3>(LEVER) * self.swept.transpose()
     }
 
-    /// Covariance of ρ − G δr, m².
+    /// Covariance of ρ − S δr, m².
     pub fn residual_covariance(&self, columns: &Columns) -> Matrix3<f64> {
         columns.fixed_rows::<3>(RHO) - self.swept * columns.fixed_rows::<3>(LEVER)
     }
