@@ -107,8 +107,8 @@ settings! {
         initial_reach: f64 = 0.3, within REACH, unit "m";
         /// The least standard deviation of the position that there is without rest, m by axis.
         least_reach: f64 = 0.03, within REACH, unit "m", runtime;
-        /// How far the sensor may be from a point about which it is turned, standard deviation by axis, m; 0 where there
-        /// is none.
+        /// How far the sensor may be from a point about which it is turned, standard deviation by axis, m; 0 where
+        /// there is none.
         lever_std: f64 = 0.3, within 0.0..=100.0, unit "m";
         /// How fast the learned variance of positions follows, s.
         memory_s: f64 = 10.0, within SECONDS, unit "s", runtime;

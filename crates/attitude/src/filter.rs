@@ -201,7 +201,8 @@ impl Attitude {
         let before = self.rotation;
         self.rotation = *state.orientation.to_rotation_matrix().matrix();
         let mean = (before + self.rotation) * 0.5;
-        // Each force with the rotation of its own instant: half a step of 3 ms at 5 rad/s would be half a degree of tilt.
+        // Each force with the rotation of its own instant: half a step of 3 ms at 5 rad/s would be half a degree of
+        // tilt.
         let last = self.last.map_or(sample.specific_force, |last| last.specific_force) - state.accelerometer_bias;
         let force = sample.specific_force - state.accelerometer_bias;
         let mut acceleration = (before * last + self.rotation * force) * 0.5;

@@ -1,10 +1,10 @@
-//! What the filter keeps: R, gyroscope bias b, velocity v, accelerometer bias a, position p, errors M of the gyroscope's
-//! scales and axes, the lever r, and how sure it is of them.
+//! What the filter keeps: R, gyroscope bias b, velocity v, accelerometer bias a, position p, errors M of the
+//! gyroscope's scales and axes, the lever r, and how sure it is of them.
 //!
 //! p is the leaky integral of v, dp/dt = v − p/L: of a sensor that stays about where it is, it is small. The error is
 //! invariant from the right: R = exp(ξ) R̂, v = exp(ξ) v̂ + ν and p = exp(ξ) p̂ + ρ with ξ, ν, ρ in the world frame,
-//! biases, M and r by differences in the body frame. In these coordinates the propagation of (ξ, ν, ρ) does not depend on the
-//! motion (Barrau and Bonnabel 2017), and the biases enter through integrals of R̂ alone.
+//! biases, M and r by differences in the body frame. In these coordinates the propagation of (ξ, ν, ρ) does not depend
+//! on the motion (Barrau and Bonnabel 2017), and the biases enter through integrals of R̂ alone.
 
 use super::preintegration::Preintegration;
 use super::{AccelerometerConfig, GyroscopeConfig, MotionConfig};
@@ -158,8 +158,8 @@ impl State {
         }
     }
 
-    /// The gyroscope's bias may have changed by this much, rad/s by axis, as long ago as it takes for `turned`, ∫R̂ dt since
-    /// then, s: the change has turned ξ by −A δb.
+    /// The gyroscope's bias may have changed by this much, rad/s by axis, as long ago as it takes for `turned`, ∫R̂ dt
+    /// since then, s: the change has turned ξ by −A δb.
     pub fn loosen_gyro_bias(&mut self, std: f64, turned: &Matrix3<f64>) {
         let variance = std * std;
         let p = &mut self.covariance;
@@ -190,8 +190,8 @@ impl State {
     ///
     /// ξ⁺ = ξ − A δb, ν⁺ = ν + T g^ ξ − (g^ B + v̂^ A) δb − A δa, ρ⁺ = ρ k + T (ν k + ν⁺)/2 − p̂^ A δb,
     ///
-    /// with A = ∫R̂ dt, B = ∫A dt, k = e^(−T/L), g the acceleration of free fall, and δb + δM ω in the place of δb, where
-    /// ω is the mean rate. Noise η of the rate enters as A δb does: as
+    /// with A = ∫R̂ dt, B = ∫A dt, k = e^(−T/L), g the acceleration of free fall, and δb + δM ω in the place of δb,
+    /// where ω is the mean rate. Noise η of the rate enters as A δb does: as
     /// −(η, v̂^ η, p̂^ η) in (ξ, ν, ρ).
     pub fn propagate(
         &mut self,
@@ -256,10 +256,10 @@ impl State {
         }
     }
 
-    /// Covariance of the error of a preintegrated turn: white noise, and errors of scales and axes that are not constant.
-    /// Those, a matrix N of independent entries, turn the estimate by ∫R N ω dt. What turns back takes that back; what is
-    /// left of the turn after a time T adds up. With G the turn that is forgotten with time constant T, this is a noise of
-    /// density 2 G Gᵀ std²/T: the spectral density of the turn's rate below 1/T.
+    /// Covariance of the error of a preintegrated turn: white noise, and errors of scales and axes that are not
+    /// constant. Those, a matrix N of independent entries, turn the estimate by ∫R N ω dt. What turns back takes that
+    /// back; what is left of the turn after a time T adds up. With G the turn that is forgotten with time constant T,
+    /// this is a noise of density 2 G Gᵀ std²/T: the spectral density of the turn's rate below 1/T.
     fn turn_noise(&mut self, preintegration: &Preintegration, gyro: &GyroscopeConfig) -> Matrix3<f64> {
         let t = preintegration.duration;
         let keep = (-t / gyro.scale_memory_s).exp();

@@ -6,10 +6,10 @@ use crate::{Estimate, ImuSample};
 use lienav_lie::{LieGroup, Quat};
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 
-/// How far the sensor turns against what it is mounted on when a force of the size of gravity comes or goes, rad by axis:
-/// 0.11°. On two of three trials of BROAD, what is left of the optical orientation after a fit of the gyroscope follows
-/// the specific force; the ratios of their axes are 0.17° for each g in the root mean square, one pair's 0.45°. Of 0.0015,
-/// 0.002 and 0.003, this is the one with which NEES of the three trials is 2 to 3.
+/// How far the sensor turns against what it is mounted on when a force of the size of gravity comes or goes, rad by
+/// axis: 0.11°. On two of three trials of BROAD, what is left of the optical orientation after a fit of the gyroscope
+/// follows the specific force; the ratios of their axes are 0.17° for each g in the root mean square, one pair's 0.45°.
+/// Of 0.0015, 0.002 and 0.003, this is the one with which NEES of the three trials is 2 to 3.
 pub(crate) const MOUNT_STD: f64 = 0.002;
 
 /// A force of more than this many times gravity bends no further: an upside-down sensor, and any shock.

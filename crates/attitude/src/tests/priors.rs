@@ -64,8 +64,8 @@ fn nees(kind: Kind, seed: u64) -> Nees {
     Nees { tilt: sum.tilt / count, heading: sum.heading / count, bias: sum.bias / count }
 }
 
-/// Bands: a mean over N trips has at least the N times 2, 1 and 3 degrees of freedom of one instant each, so it is within
-/// three standard deviations √(2 dof/N) of that: for all trips and for the eight of each kind.
+/// Bands: a mean over N trips has at least the N times 2, 1 and 3 degrees of freedom of one instant each, so it is
+/// within three standard deviations √(2 dof/N) of that: for all trips and for the eight of each kind.
 #[test]
 fn with_errors_of_its_priors_it_is_as_good_as_it_says() {
     const SEEDS: u64 = 8;
