@@ -50,7 +50,7 @@ settings! {
         /// Turns that come back within this time take the errors of scales and axes back, s.
         scale_memory_s: f64 = 2.0, within SECONDS, unit "s", runtime;
         /// How the gyroscope's bias wanders, rad/s/sqrt(s).
-        bias_walk: f64 = 9e-5, within DENSITY, unit "rad/s/sqrt(s)", runtime;
+        bias_walk: f64 = 6e-5, within DENSITY, unit "rad/s/sqrt(s)", runtime;
         /// The gyroscope's bias as a calibration has found it, rad/s.
         bias_x: f64 = 0.0, within -1.0..=1.0, unit "rad/s";
         /// As above.
@@ -83,7 +83,7 @@ settings! {
         /// As above.
         bias_z: f64 = 0.0, within -10.0..=10.0, unit "m/s^2";
         /// How far the accelerometer's bias may be from that before anything is learned, m/s^2.
-        initial_bias_std: f64 = 0.1, within 0.0..=10.0, unit "m/s^2";
+        initial_bias_std: f64 = 0.06, within 0.0..=10.0, unit "m/s^2";
         /// Forces beyond this are dropped as absurd, m/s^2.
         max_force: f64 = 1000.0, within 10.0..=1e5, unit "m/s^2", runtime;
         /// The acceleration of free fall, m/s^2.
@@ -107,6 +107,9 @@ settings! {
         initial_reach: f64 = 0.3, within REACH, unit "m";
         /// The least standard deviation of the position that there is without rest, m by axis.
         least_reach: f64 = 0.03, within REACH, unit "m", runtime;
+        /// How far the sensor may be from a point about which it is turned, standard deviation by axis, m; 0 where
+        /// there is none.
+        lever_std: f64 = 0.3, within 0.0..=100.0, unit "m";
         /// How fast the learned variance of positions follows, s.
         memory_s: f64 = 10.0, within SECONDS, unit "s", runtime;
         /// And at no instant is it less than this many times what the innovations just show.
@@ -132,7 +135,7 @@ settings! {
         /// A mean rate beyond this by an axis is a turn, not a bias, rad/s.
         max_bias: f64 = 0.12, within 1e-4..=10.0, unit "rad/s", runtime;
         /// How far the bias of a sensor that is moved may be from that at rest, rad/s by axis.
-        bias_change: f64 = 1.2e-3, within 0.0..=1.0, unit "rad/s", runtime;
+        bias_change: f64 = 5e-4, within 0.0..=1.0, unit "rad/s", runtime;
         /// Probability with which a bias seen at rest is believed.
         gate_probability: f64 = 0.999_999, within PROBABILITY, runtime;
     }

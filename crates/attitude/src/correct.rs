@@ -2,7 +2,7 @@
 //! heading.
 
 use super::DropReason;
-use super::state::{Columns, Covariance, Error, GYRO, NU, RHO, SCALE, SIZE, State, XI};
+use super::state::{Columns, Covariance, Error, GYRO, NU, SCALE, SIZE, State, XI};
 use nalgebra::{Matrix3, SVector, Vector3};
 
 impl State {
@@ -16,8 +16,10 @@ impl State {
         believed: &Vector3<f64>,
         considered: Option<&Vector3<f64>>,
     ) -> Result<(), DropReason> {
-        let residual = -self.position;
-        self.correct_to_zero(RHO, residual, believed, considered)
+        let residual = -self.residual_position();
+        let columns = self.residual_columns();
+        let covariance = self.residual_covariance(&columns);
+        self.correct_to_zero(&columns, &covariance, residual, believed, considered)
     }
 
     /// Zero-velocity update: v = 0, with a variance by axis over the interval since the last correction.
@@ -26,7 +28,9 @@ impl State {
     /// No positive definite innovation covariance.
     pub fn correct_velocity(&mut self, believed: f64) -> Result<(), DropReason> {
         let residual = -self.velocity;
-        self.correct_to_zero(NU, residual, &Vector3::repeat(believed), None)
+        let columns: Columns = self.covariance.fixed_columns::<3>(NU).into_owned();
+        let covariance = columns.fixed_rows::<3>(NU).into_owned();
+        self.correct_to_zero(&columns, &covariance, residual, &Vector3::repeat(believed), None)
     }
 
     /// The vector x at `at` is zero but for noise. Noise that has no direction is the same in the axes of the truth and
@@ -34,17 +38,17 @@ impl State {
     /// ν + ξ × x̂, would show a heading, which nothing shows here, the better the larger x̂ is.
     fn correct_to_zero(
         &mut self,
-        at: usize,
+        columns: &Columns,
+        covariance: &Matrix3<f64>,
         residual: Vector3<f64>,
         believed: &Vector3<f64>,
         considered: Option<&Vector3<f64>>,
     ) -> Result<(), DropReason> {
-        let columns: Columns = self.covariance.fixed_columns::<3>(at).into_owned();
-        let s = columns.fixed_rows::<3>(at) + Matrix3::from_diagonal(believed);
+        let s = covariance + Matrix3::from_diagonal(believed);
         let of_rates = [GYRO, SCALE, SCALE + 3, SCALE + 6];
         let block = |p: &Covariance, i: usize, j: usize| -> Matrix3<f64> { p.fixed_view::<3, 3>(i, j).into_owned() };
         let before = considered.map(|_| self.covariance);
-        let mut correction = update(&mut self.covariance, &columns, &s, &residual)?;
+        let mut correction = update(&mut self.covariance, columns, &s, &residual)?;
         if let (Some(axis), Some(before)) = (considered, before) {
             // P of the gain taken, which differs from the best one along the axis alone.
             for i in of_rates {

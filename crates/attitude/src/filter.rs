@@ -1,7 +1,11 @@
 //! The pipeline: stamped samples in, an estimate after each of them.
 
+mod estimate;
 mod magnetic;
 mod starting;
+
+#[cfg(test)]
+pub(super) use estimate::MOUNT_STD;
 
 use super::field::FieldWatch;
 use super::gravity_check::GravityCheck;
@@ -11,7 +15,7 @@ use super::preintegration::Preintegration;
 use super::rest::Rest;
 use super::start::Levelling;
 use super::state::{GYRO, InitialStd, State};
-use super::{Config, Counts, DropReason, Estimate, ImuSample, SPECS, TimeJump};
+use super::{Config, Counts, DropReason, ImuSample, SPECS, TimeJump};
 use lienav_base::clock::{ClockGuard, Limits, Verdict};
 use lienav_base::settings::{OutOfRange, check_change};
 use lienav_base::stamp::Stamp;
@@ -66,6 +70,8 @@ pub struct Attitude {
     last: Option<ImuSample>,
     /// R as a matrix, at the last sample.
     rotation: Matrix3<f64>,
+    /// Up in the body's axes at the start, a unit vector: where the mount is taken for unbent.
+    first_up: Vector3<f64>,
     /// Whether R̂ means anything yet.
     started: bool,
     /// While up is where the mean force since the start points.
@@ -103,6 +109,7 @@ impl Attitude {
             last: None,
             rotation: Matrix3::identity(),
             started: false,
+            first_up: Vector3::z(),
             levelling: None,
             last_field: None,
             guard: ClockGuard::default(),
@@ -194,11 +201,17 @@ impl Attitude {
         let before = self.rotation;
         self.rotation = *state.orientation.to_rotation_matrix().matrix();
         let mean = (before + self.rotation) * 0.5;
-        let mut acceleration = mean * (sample.specific_force - state.accelerometer_bias);
+        // Each force with the rotation of its own instant: half a step of 3 ms at 5 rad/s would be half a degree of
+        // tilt.
+        let last = self.last.map_or(sample.specific_force, |last| last.specific_force) - state.accelerometer_bias;
+        let force = sample.specific_force - state.accelerometer_bias;
+        let mut acceleration = (before * last + self.rotation * force) * 0.5;
         acceleration.z -= self.config.accelerometer.gravity;
         let leak_s = self.config.motion.leak_s;
         let moved = (state.velocity + acceleration * (0.5 * step)) * step;
-        state.position = (state.position + moved) * (leak_s / (leak_s + step));
+        let keep = leak_s / (leak_s + step);
+        state.position = (state.position + moved) * keep;
+        state.swept = (state.swept + self.rotation - before) * keep;
         state.velocity += acceleration * step;
         self.preintegration.add(step, &mean, &rates.end, &acceleration);
         self.uncorrected_s += step;
@@ -240,7 +253,7 @@ impl Attitude {
             self.gravity_check.add(duration, &(self.preintegration.velocity_change - free_fall * duration));
             let config = &self.config;
             let (gyro, accel) = (&config.gyroscope, &config.accelerometer);
-            self.state.propagate(&self.preintegration, &free_fall, gyro, accel, config.motion.leak_s);
+            self.state.propagate(&self.preintegration, &free_fall, gyro, accel, &config.motion);
             let up = self.rotation.row(2).transpose();
             let heading_drifts = self.state.gyro_bias_variance(&up) > UNKNOWN_DRIFT.powi(2);
             if heading_drifts && self.leaning.is_level() && !self.rested {
@@ -268,10 +281,17 @@ impl Attitude {
         if at_rest {
             self.motion.rest();
         } else {
-            self.motion.learn(duration, &self.state.position, &self.state.position_variance(), &self.config.motion);
+            self.motion.learn(
+                duration,
+                &self.state.residual_position(),
+                &self.state.position_variance(),
+                &self.config.motion,
+            );
         }
         if at_rest != self.rested {
-            self.state.loosen_gyro_bias(self.config.rest.bias_change);
+            // Rest is seen when it has lasted for a while; its end at once.
+            let ago = if at_rest { self.config.rest.after_s } else { 0.0 };
+            self.state.loosen_gyro_bias(self.config.rest.bias_change, &(self.rotation * ago));
             self.rested = at_rest;
         }
         let motion = &self.config.motion;
@@ -320,35 +340,6 @@ impl Attitude {
 
     fn refresh_rotation(&mut self) {
         self.rotation = *self.state.orientation.to_rotation_matrix().matrix();
-    }
-
-    /// What is known at the newest sample. `None` before the first.
-    pub fn estimate(&self) -> Option<Estimate> {
-        let last = self.last?;
-        let angular_velocity = self.state.rate(&last.angular_velocity);
-        Some(Estimate {
-            stamp: last.stamp,
-            orientation: self.carried_on(&angular_velocity),
-            orientation_covariance: self.state.orientation_covariance(&self.preintegration, &self.config.gyroscope),
-            angular_velocity,
-            specific_force: last.specific_force - self.state.accelerometer_bias,
-            gyro_bias: self.state.gyro_bias,
-            gyro_bias_covariance: self.state.covariance.fixed_view::<3, 3>(GYRO, GYRO).into_owned(),
-            accelerometer_bias: self.state.accelerometer_bias,
-            at_rest: self.rest.is_rest(&self.config.rest),
-            reach_std: self.motion.variance().mean().sqrt(),
-        })
-    }
-
-    /// R at the newest sample alone, which is quicker to have than an [`Estimate`]. The identity before the first.
-    pub fn orientation(&self) -> UnitQuaternion<f64> {
-        let rate = self.last.map_or(Vector3::zeros(), |last| self.state.rate(&last.angular_velocity));
-        self.carried_on(&rate)
-    }
-
-    /// R at the instant of the stamp: the sensor's samples are older by its delay.
-    fn carried_on(&self, rate: &Vector3<f64>) -> UnitQuaternion<f64> {
-        self.state.orientation * Quat::exp(&(rate * self.config.gyroscope.delay_s)).unit_quaternion()
     }
 
     /// Puts R where somebody else says, from the body to the world, with this standard deviation about each axis;
@@ -477,6 +468,7 @@ fn initial_state(config: &Config) -> State {
         speed: config.motion.initial_speed,
         reach: config.motion.initial_reach,
         accelerometer_bias: accel.initial_bias_std,
+        lever: config.motion.lever_std,
     };
     State {
         gyro_bias: Vector3::new(gyro.bias_x, gyro.bias_y, gyro.bias_z),

@@ -77,8 +77,8 @@ impl Levelling {
         self.path.by_time = by * self.path.by_time;
     }
 
-    /// Puts up where the mean force points, with what that says of the error; the velocity of the sensor has this standard
-    /// deviation by axis, m/s, and its position that one, m.
+    /// Puts up where the mean force points, with what that says of the error; the velocity of the sensor has this
+    /// standard deviation by axis, m/s, and its position that one, m.
     pub fn level(&mut self, state: &mut State, (speed, reach): (f64, f64), gravity: f64) {
         let level = UnitQuaternion::rotation_between(&self.force, &Vector3::z())
             .unwrap_or_else(|| UnitQuaternion::from_scaled_axis(Vector3::x() * PI));

@@ -25,6 +25,7 @@ impl Attitude {
             let tilt_std = initial.tilt_std_rad.hypot(excess).hypot(turn).min(FRAC_PI_2);
             self.state.set_orientation(orientation, tilt_std, initial.yaw_std_rad);
             self.started = true;
+            self.first_up = level.inverse() * Vector3::z();
             self.levelling = Some(Levelling::default());
         }
         self.samples.restart(sample.angular_velocity);

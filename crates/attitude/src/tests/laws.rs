@@ -1,7 +1,7 @@
 //! What has to hold by construction.
 
 use super::super::preintegration::Preintegration;
-use super::super::state::{ACCEL, Error, GYRO, InitialStd, NU, RHO, SCALE, SIZE, State, XI};
+use super::super::state::{ACCEL, Error, GYRO, InitialStd, LEVER, NU, RHO, SCALE, SIZE, State, XI};
 use super::*;
 use lienav_integrate::attitude::{Method, Rates};
 use lienav_lie::{LieGroup, Quat};
@@ -17,6 +17,7 @@ const STD: InitialStd = InitialStd {
     speed: 0.3,
     reach: 0.2,
     accelerometer_bias: 0.05,
+    lever: 0.1,
 };
 
 fn state() -> State {
@@ -35,8 +36,8 @@ fn travel(mut state: State, count: u32) -> (State, Preintegration) {
     let mut preintegration = Preintegration::default();
     for k in 0..count {
         let t = f64::from(k) * STEP;
-        let read = Vector3::new(2.0 * t.cos(), 1.5, -(3.0 * t).sin());
-        let rate = read - state.scales * read - state.gyro_bias;
+        let turning = Vector3::new(2.0 * t.cos(), 1.5, -(3.0 * t).sin());
+        let rate = state.rate(&turning);
         let before = *state.orientation.to_rotation_matrix().matrix();
         state.orientation *= Method::Magnus4.rotation(STEP, &Rates { start: rate, middle: rate, end: rate });
         let mean: Matrix3<f64> = (before + state.orientation.to_rotation_matrix().matrix()) * 0.5;
@@ -45,7 +46,7 @@ fn travel(mut state: State, count: u32) -> (State, Preintegration) {
         let moved = (state.velocity + acceleration * (0.5 * STEP)) * STEP;
         state.position = (state.position + moved) * (LEAK_S / (LEAK_S + STEP));
         state.velocity += acceleration * STEP;
-        preintegration.add(STEP, &mean, &read, &acceleration);
+        preintegration.add(STEP, &mean, &turning, &acceleration);
     }
     (state, preintegration)
 }
@@ -60,6 +61,7 @@ fn error(truth: &State, estimate: &State) -> Error {
     error.fixed_rows_mut::<3>(NU).copy_from(&nu);
     let rho = truth.position - Quat::exp(&xi).unit_quaternion() * estimate.position;
     error.fixed_rows_mut::<3>(RHO).copy_from(&rho);
+    error.fixed_rows_mut::<3>(LEVER).copy_from(&(truth.lever - estimate.lever));
     error.fixed_rows_mut::<3>(ACCEL).copy_from(&(truth.accelerometer_bias - estimate.accelerometer_bias));
     for k in 0..3 {
         let column = truth.scales.column(k) - estimate.scales.column(k);
@@ -74,6 +76,7 @@ fn errors_travel_as_the_covariance_does() {
         GyroscopeConfig { noise_density: 0.0, scale_std: 0.0, bias_walk: 0.0, ..Default::default() },
         AccelerometerConfig { noise_density: 0.0, relative_noise_density: 0.0, bias_walk: 0.0, ..Default::default() },
     );
+    let motion = MotionConfig { leak_s: LEAK_S, lever_std: 0.0, ..Default::default() };
     let (there, preintegration) = travel(state(), 100);
     let mut jacobian = SMatrix::<f64, SIZE, SIZE>::zeros();
     for k in 0..SIZE {
@@ -88,7 +91,7 @@ fn errors_travel_as_the_covariance_does() {
     }
     let mut carried = there;
     let before = carried.covariance;
-    carried.propagate(&preintegration, &Vector3::new(0.0, 0.0, -G), &noiseless.0, &noiseless.1, LEAK_S);
+    carried.propagate(&preintegration, &Vector3::new(0.0, 0.0, -G), &noiseless.0, &noiseless.1, &motion);
     let expected = jacobian * before * jacobian.transpose();
     // B and v̂ are those of the end of the interval and of sums: good to the square of its length.
     let difference = (carried.covariance - expected).abs();

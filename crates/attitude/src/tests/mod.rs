@@ -4,7 +4,9 @@ mod behaviour;
 mod laws;
 mod magnetometer;
 mod motions;
+mod priors;
 mod robustness;
+mod sensors;
 mod trips;
 mod vqf;
 

@@ -1,6 +1,7 @@
 //! Whether the filter is as good as it says on simulated motions, and how good beside VQF.
 
-use super::trips::{Kind, Mems, Trip};
+use super::sensors::Mems;
+use super::trips::{Kind, Trip};
 use super::vqf::Vqf;
 use super::*;
 use nalgebra::Matrix2;

@@ -1,7 +1,6 @@
 //! Simulated motions of many kinds, from a seed: what an inertial sensor measures in a hand, on a swing, in a vehicle.
 
 use super::*;
-use nalgebra::Matrix3;
 use rand::RngExt;
 use std::f64::consts::TAU;
 
@@ -200,44 +199,6 @@ impl Trip {
             stamp,
             angular_velocity: (before.inverse() * after).scaled_axis() / (2.0 * H),
             specific_force: now.inverse() * force,
-        }
-    }
-}
-
-/// The errors of a MEMS sensor: constant biases, scales and misalignments, and white noise.
-pub struct Mems {
-    pub gyro_bias: Vector3<f64>,
-    accelerometer_bias: Vector3<f64>,
-    gyro: Matrix3<f64>,
-    accelerometer: Matrix3<f64>,
-    rng: ChaCha8Rng,
-}
-
-impl Mems {
-    /// With this standard deviation of the gyroscope's biases, rad/s.
-    pub fn new(gyro_bias: f64, rng: &mut ChaCha8Rng) -> Self {
-        let mut rng = ChaCha8Rng::seed_from_u64(rng.random());
-        let mut normal = |std: f64| -> f64 {
-            let unit: f64 = StandardNormal.sample(&mut rng);
-            std * unit
-        };
-        Self {
-            gyro_bias: Vector3::from_fn(|_, _| normal(gyro_bias)),
-            accelerometer_bias: Vector3::from_fn(|_, _| normal(0.05)),
-            gyro: Matrix3::identity() + Matrix3::from_fn(|_, _| normal(0.003)),
-            accelerometer: Matrix3::identity() + Matrix3::from_fn(|_, _| normal(0.002)),
-            rng,
-        }
-    }
-
-    /// What it reads of a sample without errors.
-    pub fn spoil(&mut self, sample: &ImuSample) -> ImuSample {
-        let mut noise = |std: f64| Vector3::from_fn(|_, _| -> f64 { StandardNormal.sample(&mut self.rng) }) * std;
-        let (gyro, accelerometer) = (noise(2e-3), noise(0.04));
-        ImuSample {
-            angular_velocity: self.gyro * sample.angular_velocity + self.gyro_bias + gyro,
-            specific_force: self.accelerometer * sample.specific_force + self.accelerometer_bias + accelerometer,
-            ..*sample
         }
     }
 }
