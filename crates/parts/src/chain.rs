@@ -67,8 +67,19 @@ impl Near {
     pub fn behind(&self, part: &Part, numbers: &[usize], keeps: impl Fn(usize, &Vector2<f64>) -> bool) -> Option<Self> {
         let common = part.common(numbers);
         let is_common: HashSet<usize> = common.numbers.iter().copied().collect();
-        let next = self.after(part, numbers, |number, place| is_common.contains(&number) || keeps(number, place))?;
+        let keeps = |number: usize, place: &Vector2<f64>| is_common.contains(&number) || keeps(number, place);
+        let next = self.after(part, numbers, keeps).filter(Self::is_sound);
+        let next = next.or_else(|| self.without_common().after(part, numbers, keeps).filter(Self::is_sound))?;
         Some(Self { common, ..next })
+    }
+
+    /// Without the landmarks that the part was begun with. Where vague ranges became certain, they are elsewhere to the
+    /// part than they were when it began, and what both know from the same readings is no linear function of that: the part
+    /// knows them alone then.
+    fn without_common(&self) -> Self {
+        let is_other = |a: &usize| !self.common.numbers.contains(&self.landmarks[*a]);
+        let others: Vec<usize> = (0..self.landmarks.len()).filter(is_other).collect();
+        Self { common: Common::none(), ..self.of_rows(&others) }
     }
 
     /// What is known of the end of `part` and of landmarks near it, if the part begins at this base. `numbers` are those

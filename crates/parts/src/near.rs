@@ -209,22 +209,34 @@ impl Near {
         Shared { open, row: 3 + 2 * a, difference: self.places[a] - open.place }
     }
 
-    /// The same where what the correction does to second order matters: the end of the part as it would be closed now.
-    fn join_bent(&self, local: &LocalMap<'_>, room: &Room, linear: &Joined) -> Option<Joined> {
-        let chosen: Vec<usize> = room.shared.iter().map(|shared| shared.open.here).collect();
-        let numbers: Vec<usize> = room.shared.iter().map(|shared| self.landmarks[(shared.row - 3) / 2]).collect();
-        let of_shared = |of: &[Vector2<f64>]| room.shared.iter().map(|shared| of[(shared.row - 3) / 2]).collect();
-        let rows: Vec<usize> =
-            (0..3).chain(room.shared.iter().flat_map(|shared| [shared.row, shared.row + 1])).collect();
-        let shared = Self {
-            landmarks: numbers.clone(),
-            places: of_shared(&self.places),
-            is_in_map: room.shared.iter().map(|shared| self.is_in_map[(shared.row - 3) / 2]).collect(),
+    /// The same of some of its landmarks, in this order.
+    pub fn of_rows(&self, chosen: &[usize]) -> Self {
+        let rows: Vec<usize> = (0..3).chain(chosen.iter().flat_map(|a| [3 + 2 * a, 4 + 2 * a])).collect();
+        Self {
+            landmarks: chosen.iter().map(|a| self.landmarks[*a]).collect(),
+            places: chosen.iter().map(|a| self.places[*a]).collect(),
+            is_in_map: chosen.iter().map(|a| self.is_in_map[*a]).collect(),
             covariance: DMatrix::from_fn(rows.len(), rows.len(), |i, j| self.covariance[(rows[i], rows[j])]),
             common: self.common.clone(),
             ..*self
-        };
-        let end = shared.after(&Gaussian::new(local, &chosen), &numbers, |_, _| false)?;
+        }
+    }
+
+    /// Whether the covariances of the base and of each landmark are positive definite, as far as a few numbers tell.
+    pub fn is_sound(&self) -> bool {
+        let of_landmark = |a: usize| self.covariance.fixed_view::<2, 2>(3 + 2 * a, 3 + 2 * a).into_owned();
+        let is_sound = |m: Matrix2<f64>| m.m11 > 0.0 && m.determinant() > 0.0;
+        let of_base = self.covariance.fixed_view::<3, 3>(0, 0).into_owned();
+        let is_base_sound = of_base.iter().all(|x| x.is_finite()) && of_base.symmetric_eigenvalues().min() >= 0.0;
+        is_base_sound && (0..self.landmarks.len()).all(|a| is_sound(of_landmark(a)))
+    }
+
+    /// The same where what the correction does to second order matters: the end of the part as it would be closed now.
+    fn join_bent(&self, local: &LocalMap<'_>, room: &Room, linear: &Joined) -> Option<Joined> {
+        let chosen: Vec<usize> = room.shared.iter().map(|shared| shared.open.here).collect();
+        let shared = self.of_rows(&room.shared.iter().map(|shared| (shared.row - 3) / 2).collect::<Vec<_>>());
+        let numbers = shared.landmarks.clone();
+        let end = shared.after(&Gaussian::new(local, &chosen), &numbers, |_, _| false).filter(Self::is_sound)?;
         let own = end.covariance.fixed_view::<3, 3>(0, 0).into_owned();
         let covariance = in_map(&Vector2::zeros(), &end.base, &own);
         Some(Joined { pose: end.base, covariance, ..*linear })

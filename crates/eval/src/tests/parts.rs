@@ -39,3 +39,20 @@ fn more_landmarks_than_the_map_has_room_for_are_left_out_and_told() {
     assert_eq!(landmarks.len(), 30);
     assert!(warnings.iter().any(|warning| warning.contains("'map.max_features'")), "{warnings:?}");
 }
+
+/// Two cameras whose ranges are vague: landmarks that a part was begun with are elsewhere once their range is known, and
+/// two of them are contradicted. The next base had a covariance with negative variances, and was metres off.
+#[test]
+fn no_covariance_is_indefinite_where_vague_ranges_become_certain() {
+    let mut scenario = Scenario::named("thesis-line-10hz-high-q1").unwrap();
+    (scenario.seed, scenario.trajectory.duration_s) = (724_032_083_165_649, 37.0);
+    let recording = simulated::recording(&scenario).unwrap();
+    let truth = Truth::new(&recording.truth, &recording.true_landmarks, MAX_TRUTH_GAP_S);
+    let mut config = recording.config.clone().unwrap();
+    config.map.local_features = 10;
+    let run = run(&recording, &config, |_| ()).unwrap();
+    let is_indefinite = |covariance: &nalgebra::Matrix3<f64>| covariance.symmetric_eigenvalues().min() < -1e-12;
+    assert!(!run.estimates.iter().any(|estimate| is_indefinite(&estimate.covariance)));
+    let worst = Errors::new(&run, &truth).steps.iter().map(|step| step.error.xy().norm()).fold(0.0, f64::max);
+    assert!(worst < 0.6, "{worst}");
+}
