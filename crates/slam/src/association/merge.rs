@@ -58,12 +58,12 @@ const NEAR_M2: f64 = 1.0;
 #[derive(Debug, Default)]
 pub struct MergeRoom {
     young: Vec<(f64, usize)>,
-    pairs: Vec<Pair>,
+    pub(super) pairs: Vec<Pair>,
     /// The young and the old feature of each pair.
-    ends: Vec<(usize, usize)>,
+    pub(super) ends: Vec<(usize, usize)>,
     found: Vec<(f64, usize, Pair)>,
-    items: Vec<Item>,
-    beam: Beam,
+    pub(super) items: Vec<Item>,
+    pub(super) beam: Beam,
     /// The old and the young feature of each pair that is sure.
     accepted: Vec<(usize, usize)>,
     work: Workspace,
@@ -186,7 +186,7 @@ pub fn force_loop(
 }
 
 /// What the pairs are that are merged.
-struct Accepted {
+pub(super) struct Accepted {
     /// Whether they close a loop.
     is_loop: bool,
     /// What speaks for them: the logarithm of their odds.
@@ -196,7 +196,7 @@ struct Accepted {
 impl MergeRoom {
     /// The pairs of the likeliest hypothesis that have the odds `sure`, into `accepted`; `None` where they are not to be
     /// merged: a loop is closed by landmarks at so many places as `closing`.
-    fn accept(&mut self, state: &State, sure: f64, closing: usize) -> Option<Accepted> {
+    pub(super) fn accept(&mut self, state: &State, sure: f64, closing: usize) -> Option<Accepted> {
         let Self { pairs, ends, items, beam, accepted, .. } = self;
         accepted.clear();
         if beam.evidence < sure.ln() {
@@ -297,7 +297,7 @@ impl MergeRoom {
 }
 
 /// A young and an old landmark as a pair; `None` outside of the gate.
-fn pair(state: &State, model: &Model, (young, old): (usize, usize), density: f64) -> Option<Pair> {
+pub(super) fn pair(state: &State, model: &Model, (young, old): (usize, usize), density: f64) -> Option<Pair> {
     let apart = state.features[old].x - state.features[young].x;
     let covariance = difference(state, (young, old), (young, old));
     let residual = Vector3::new(apart.x, apart.y, 0.0);

@@ -14,6 +14,8 @@ mod life;
 pub mod memory;
 pub mod merge;
 mod rates;
+#[cfg(test)]
+mod rules_tests;
 pub mod trial;
 
 pub use beam::{Beam, Item, Joint, Pair, WINDOW};
