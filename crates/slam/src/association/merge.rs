@@ -217,11 +217,12 @@ impl MergeRoom {
             }
             let (young, old) = ends[*pair];
             let (mut share, mut of_others) = (0.0, 0.0);
-            for other in item.first..item.last {
-                if are_at_one_place(state, old, ends[other].1) {
-                    share += beam.shares[other];
+            let others = item.first..item.last;
+            for ((_, other), own) in ends[others.clone()].iter().zip(&beam.shares[others]) {
+                if are_at_one_place(state, old, *other) {
+                    share += own;
                 } else {
-                    of_others += beam.shares[other];
+                    of_others += own;
                 }
             }
             let of_none = 1.0 - share - of_others;

@@ -6,6 +6,16 @@ use crate::step::Outcome;
 use crate::{Association, MapMode};
 use lienav_base::stamp::Stamp;
 
+/// A loop on trial.
+pub struct ClosedLoop {
+    /// Where the estimator was before it.
+    pub before: EstimatorPoint,
+    /// The young and the old landmarks that it has merged.
+    pub pairs: Vec<(u32, u32)>,
+    /// The test of it.
+    pub trial: Trial,
+}
+
 impl Estimator {
     /// Learns from the association of a cloud, drops candidates that are no landmarks, and merges landmarks that are one.
     pub(super) fn remember(&mut self, stamp: Stamp, outcome: &Outcome, is_empty: bool) {
@@ -32,14 +42,13 @@ impl Estimator {
         self.merging.tried = None;
     }
 
-    /// The loop that the last cloud has closed, if somebody asked for it: where the estimator was before it, the
-    /// landmarks that were merged, and the test of it.
-    pub fn closed_loop(&mut self) -> Option<(EstimatorPoint, Vec<(u32, u32)>, Trial)> {
+    /// The loop that the last cloud has closed, if somebody asked for it.
+    pub fn closed_loop(&mut self) -> Option<ClosedLoop> {
         let Before { state, memory, pairs, trial } = *self.merging.tried.take()?;
         let after = (std::mem::replace(&mut self.state, state), std::mem::replace(&mut self.memory, memory));
-        let point = self.point();
+        let before = self.point();
         (self.state, self.memory) = after;
-        Some((point, pairs, trial))
+        Some(ClosedLoop { before, pairs, trial })
     }
 
     /// Takes in what the last cloud says of a loop: its normalized squared innovation with the degrees of freedom.

@@ -12,6 +12,7 @@
 use super::Slam;
 use super::point::Point;
 use crate::association::{Trial, Verdict};
+use crate::estimator::ClosedLoop;
 use crate::inbox::Cloud;
 use crate::{Config, DropReason, MapMode, Step};
 
@@ -117,7 +118,7 @@ impl Slam {
                 self.estimator.judge(&mut closed.trial, (step.nis, step.dof));
             }
         }
-        if let Some((before, pairs, trial)) = self.estimator.closed_loop()
+        if let Some(ClosedLoop { before, pairs, trial }) = self.estimator.closed_loop()
             && let Some(time) = self.time
         {
             self.believe_loop();
