@@ -17,7 +17,7 @@ use crate::inbox::Cloud;
 use crate::{Config, DropReason, MapMode, Step};
 
 /// With more features, the steps that are made again would take longer than a robot should wait.
-const MOST_FEATURES: usize = 256;
+const MOST_FEATURES: usize = 512;
 
 /// As many messages of odometry and inertial samples are kept that were used.
 const MOST_MESSAGES: usize = 4096;
