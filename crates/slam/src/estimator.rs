@@ -26,6 +26,7 @@ use super::{
     Component, Config, Discretization, DropReason, FeatureKind, Filter, LandmarkMap, MapMode, MotionConfig,
     Observation, SensorConfig, TwistPath,
 };
+pub use association::ClosedLoop;
 use hypotheses::Hypotheses;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;

@@ -13,6 +13,7 @@ mod process;
 mod saved;
 mod search;
 mod second_look;
+mod take_back;
 mod take_map;
 
 use super::bound::{Bound, MAX_POINTS};
@@ -41,6 +42,7 @@ pub use part::LocalMap;
 pub use saved::{ResumeError, SavedState};
 pub use search::RelocalizeError;
 use second_look::SecondLook;
+use take_back::TakeBack;
 pub use take_map::TakeMapError;
 
 const IN_PARTS: CompositionError = CompositionError(
@@ -113,6 +115,8 @@ pub struct Slam {
     rollback: Rollback,
     /// For clouds that taught what the noise is.
     second_look: SecondLook,
+    /// For loops that turn out wrong.
+    take_back: TakeBack,
 }
 
 impl Slam {
@@ -172,6 +176,7 @@ impl Slam {
             trace: None,
             rollback: Rollback::default(),
             second_look: SecondLook::default(),
+            take_back: TakeBack::default(),
         })
     }
 
@@ -404,11 +409,6 @@ impl Slam {
         let state = &self.estimator.state;
         let features = state.features.iter().enumerate();
         features.filter(|(_, feature)| self.estimator.is_landmark(feature.id)).map(|(i, _)| state.landmark(i))
-    }
-
-    /// The landmarks that turned out to be one with the last step: the identity that is gone, and the one that was kept.
-    pub fn merged_landmarks(&self) -> &[(u32, u32)] {
-        self.estimator.merged()
     }
 
     /// What association without identities did so far.

@@ -265,6 +265,11 @@ impl State {
         id
     }
 
+    /// The identity that would be given next, if no feature has it.
+    pub fn next_identity(&self) -> u32 {
+        self.next_id
+    }
+
     /// Identities up to this one are not given from now on.
     pub fn give_identities_after(&mut self, id: u32) {
         if id >= self.next_id {

@@ -326,10 +326,11 @@ pub fn status(name: &str, before: &Report, now: &Report, others: impl FnOnce(&mu
         values.say("map.begun_anew", now.begun_anew);
     }
     values.say("map.saves", now.map_saves);
-    let AssociationTally { clouds, confirmed, dropped, merged, loops, searched } = now.association;
+    let AssociationTally { clouds, confirmed, dropped, merged, loops, searched, taken_back } = now.association;
     if clouds > 0 {
-        let counts = [confirmed, dropped, merged, loops, searched];
-        for (word, count) in ["confirmed", "dropped", "merged", "loops", "searched"].into_iter().zip(counts) {
+        let counts = [confirmed, dropped, merged, loops, searched, taken_back];
+        let words = ["confirmed", "dropped", "merged", "loops", "searched", "taken_back"];
+        for (word, count) in words.into_iter().zip(counts) {
             values.say(&format!("association.{word}"), count);
         }
     }

@@ -192,6 +192,7 @@ impl Session {
             self.estimates.push(Estimate::from(&step));
             if let Some(matches) = &mut self.matches {
                 matches.push(CloudMatches { stamp: step.estimate.stamp, readings: last_matches(&self.slam) });
+                self.merged.retain(|merge| !self.slam.split_landmarks().contains(merge));
                 self.merged.extend_from_slice(self.slam.merged_landmarks());
                 self.merged.extend_from_slice(self.parts.as_ref().map_or(&[], Parts::merged_landmarks));
             }

@@ -38,6 +38,10 @@ const YOUNG: (u64, u64) = (40, 320);
 /// Looks count where the place of a landmark relative to the robot is known so well beside its distance, and this, m.
 const PLACED: f64 = 0.1;
 const PLACED_M: f64 = 0.3;
+/// A landmark may be another one that is so near, m².
+const NEAR_M2: f64 = 1.0;
+/// So many pairs of loops that were wrong are remembered, the last ones.
+const MOST_FORBIDDEN: usize = 96;
 /// Landmarks that are one are looked for with each of so many clouds.
 const MERGE_EVERY: u64 = 1;
 
@@ -56,6 +60,9 @@ pub struct Memory {
     pub tally: Tally,
     /// The last feature that was compared with others at its place.
     pub swept: usize,
+    /// Young and old landmarks that a loop has merged which was wrong.
+    #[serde(default)]
+    forbidden: Vec<(u32, u32)>,
     #[serde(skip)]
     dropped: Vec<u32>,
     /// Landmarks that the last cloud merged: the one that is gone, and the one that was kept.
@@ -81,6 +88,9 @@ pub struct Tally {
     pub loops: u64,
     /// Clouds that had to be searched, because readings were not clear one by one.
     pub searched: u64,
+    /// Loops that turned out wrong, and were taken back.
+    #[serde(default)]
+    pub taken_back: u64,
 }
 
 /// Whether the place of feature `i`, at `z` in the robot frame, is known so well that looks at it count.
@@ -139,6 +149,28 @@ impl Memory {
         self.cloud.is_multiple_of(MERGE_EVERY)
     }
 
+    /// Whether feature `i`, at `z` in the robot frame, should be read where it is, and is not, nor another one at its
+    /// place: that may be the same landmark.
+    pub fn is_missed(&self, state: &State, i: usize, z: &Vector2<f64>) -> bool {
+        let is_read = |id: u32| self.life(id).is_some_and(|life| life.last == self.cloud);
+        let x = state.features[i].x;
+        let mut near = state.features.iter().filter(|other| (other.x - x).norm_squared() < NEAR_M2);
+        is_placed(state, i, z) && !near.any(|other| is_read(other.id))
+    }
+
+    /// These pairs of landmarks are not merged as a loop again.
+    pub fn forbid(&mut self, pairs: &[(u32, u32)]) {
+        self.forbidden.extend_from_slice(pairs);
+        let excess = self.forbidden.len().saturating_sub(MOST_FORBIDDEN);
+        self.forbidden.drain(..excess);
+        self.tally.taken_back += u64::from(!pairs.is_empty());
+    }
+
+    /// Whether two landmarks were merged by a loop that was taken back.
+    pub fn is_forbidden(&self, pair: (u32, u32)) -> bool {
+        self.forbidden.contains(&pair)
+    }
+
     /// Whether a landmark was last read before so many clouds, and so many readings.
     fn is_older(&self, life: &Life, (clouds, readings): (u64, u64)) -> bool {
         self.cloud - life.last > clouds && self.readings - life.last_reading > readings
@@ -172,7 +204,6 @@ impl Memory {
     }
 
     /// Learns from a cloud that was associated, and gives the features that are to be dropped.
-    ///
     pub fn learn(
         &mut self,
         state: &State,

@@ -15,6 +15,7 @@
 
 use super::beam::{Beam, Item, Joint, Pair};
 use super::memory::Memory;
+use super::trial::Trial;
 use crate::state::{Feature, State};
 use crate::step::Model;
 use crate::update::{Workspace, identify};
@@ -29,8 +30,11 @@ const SEEN: u32 = 2;
 const SWEPT: usize = 16;
 /// So many old landmarks one of them may be.
 const RIVALS: usize = 32;
-/// The least odds of a merge: it is not taken back.
-const SURE: f64 = 3000.0;
+/// The least odds of a merge that nobody takes back.
+pub const SURE: f64 = 3000.0;
+/// Those of a loop on trial, which is taken back if it turns out wrong, and at how many places its landmarks are.
+const TRIED: f64 = 50.0;
+const TRIED_AT: usize = 2;
 /// The odds of one pair of a merge that is sure against its young landmark being another one.
 const SURE_OF_ONE: f64 = 20.0;
 /// What one look without a reading tells, and all of them at most, as logarithms.
@@ -54,15 +58,30 @@ const NEAR_M2: f64 = 1.0;
 #[derive(Debug, Default)]
 pub struct MergeRoom {
     young: Vec<(f64, usize)>,
-    pairs: Vec<Pair>,
+    pub(super) pairs: Vec<Pair>,
     /// The young and the old feature of each pair.
-    ends: Vec<(usize, usize)>,
+    pub(super) ends: Vec<(usize, usize)>,
     found: Vec<(f64, usize, Pair)>,
-    items: Vec<Item>,
-    beam: Beam,
+    pub(super) items: Vec<Item>,
+    pub(super) beam: Beam,
     /// The old and the young feature of each pair that is sure.
     accepted: Vec<(usize, usize)>,
     work: Workspace,
+    /// Whether somebody can take a loop back that turns out wrong.
+    pub tries: bool,
+    /// What was before the last loop, for who takes it back.
+    pub tried: Option<Box<Before>>,
+}
+
+/// What was before a loop was closed.
+#[derive(Debug)]
+pub struct Before {
+    pub state: State,
+    pub memory: Memory,
+    /// Young and old landmarks that were merged.
+    pub pairs: Vec<(u32, u32)>,
+    /// How the loop is judged by what comes.
+    pub trial: Trial,
 }
 
 struct Differences<'a>(&'a State, &'a [(usize, usize)]);
@@ -120,55 +139,108 @@ fn merge_young(state: &mut State, (model, memory): (&Model, &mut Memory), room: 
         let (state, memory, ends) = (&*state, &*memory, &*ends);
         beam.search((pairs, items), &Differences(state, ends), &gate, |path| absence(state, memory, path, ends));
     }
-    if beam.evidence < SURE.ln() {
-        return;
+    // On trial only what moves the robot, and is watched: a loop.
+    let tried = if room.tries { room.accept(state, TRIED, TRIED_AT).filter(|accepted| accepted.is_loop) } else { None };
+    if let Some(accepted) = tried.or_else(|| room.accept(state, SURE, CLOSING)) {
+        merge_accepted(state, (model, memory), room, &accepted, gone);
     }
-    // Landmarks that are near anyway say nothing of where those are that are far.
-    let is_wide = |pair: usize| pairs[pair].covariance.trace() > PLACED_M2;
-    let of_near = beam.best.iter().zip(&beam.told).filter(|(pair, _)| !is_wide(**pair));
-    let are_wide_sure = beam.evidence - of_near.map(|(_, told)| told).sum::<f64>() >= SURE.ln();
-    room.accepted.clear();
-    let mut widest: f64 = 0.0;
-    // What the accepted pairs say, and at how many places: what stands at one place says the same twice.
-    let (mut said, mut places) = (room.beam.evidence, 0);
-    for (pair, told) in room.beam.best.iter().zip(&room.beam.told) {
-        said -= told.max(0.0);
-        let Some(item) = room.items.iter().find(|item| (item.first..item.last).contains(pair)) else { continue };
-        if !are_wide_sure && room.pairs[*pair].covariance.trace() > PLACED_M2 {
-            continue;
-        }
-        let (young, old) = room.ends[*pair];
-        let (mut share, mut of_others) = (0.0, 0.0);
-        for other in item.first..item.last {
-            if are_at_one_place(state, old, room.ends[other].1) {
-                share += room.beam.shares[other];
-            } else {
-                of_others += room.beam.shares[other];
-            }
-        }
-        let of_none = 1.0 - share - of_others;
-        if share > SURE * of_others && share > SURE_OF_ONE * of_none {
-            let is_near = |other: usize| (state.features[old].x - state.features[other].x).norm_squared() < NEAR_M2;
-            if !room.accepted.iter().any(|(other, _)| is_near(*other)) {
-                said += told.max(0.0);
-                places += 1;
-            }
-            room.accepted.push((old, young));
-            widest = widest.max(room.pairs[*pair].covariance.trace());
-        }
-    }
-    let is_loop = widest > WIDE_M2;
-    if room.accepted.is_empty() || (is_loop && (places < CLOSING || said < SURE.ln())) {
-        return;
-    }
-    // The old one is kept.
+}
+
+/// Merges the pairs that are accepted, and keeps what was before where that closes a loop on trial. The old one of each
+/// pair is kept.
+fn merge_accepted(
+    state: &mut State,
+    (model, memory): (&Model, &mut Memory),
+    room: &mut MergeRoom,
+    &Accepted { is_loop, said }: &Accepted,
+    gone: &mut Vec<u32>,
+) {
+    let before = (is_loop && room.tries).then(|| (state.clone(), memory.clone()));
+    let young = room.accepted.iter().filter_map(|(_, young)| memory.life(state.features[*young].id));
+    let since = young.map(|life| life.first).min().unwrap_or(0);
     if !join(state, (model, memory), &room.accepted, &mut room.work, gone) {
         return;
     }
     memory.tally.loops += u64::from(is_loop);
+    if let Some((before, remembered)) = before {
+        let id = |feature: usize| before.features[feature].id;
+        let pairs = room.accepted.iter().map(|(old, young)| (id(*young), id(*old))).collect();
+        let trial = Trial::new((state, memory), since, said.min(SURE.ln()));
+        room.tried = Some(Box::new(Before { state: before, memory: remembered, pairs, trial }));
+    }
+}
+
+/// Merges these young and old landmarks as a loop of the least odds.
+#[cfg(test)]
+pub fn force_loop(
+    state: &mut State,
+    (model, memory): (&Model, &mut Memory),
+    room: &mut MergeRoom,
+    pairs: &[(u32, u32)],
+    gone: &mut Vec<u32>,
+) {
+    let features = pairs.iter().filter_map(|(young, old)| Some((state.find(*old)?, state.find(*young)?)));
+    room.accepted = features.collect();
+    let accepted = Accepted { is_loop: true, said: TRIED.ln() };
+    merge_accepted(state, (model, memory), room, &accepted, gone);
+}
+
+/// What the pairs are that are merged.
+pub(super) struct Accepted {
+    /// Whether they close a loop.
+    is_loop: bool,
+    /// What speaks for them: the logarithm of their odds.
+    said: f64,
 }
 
 impl MergeRoom {
+    /// The pairs of the likeliest hypothesis that have the odds `sure`, into `accepted`; `None` where they are not to be
+    /// merged: a loop is closed by landmarks at so many places as `closing`.
+    pub(super) fn accept(&mut self, state: &State, sure: f64, closing: usize) -> Option<Accepted> {
+        let Self { pairs, ends, items, beam, accepted, .. } = self;
+        accepted.clear();
+        if beam.evidence < sure.ln() {
+            return None;
+        }
+        // Landmarks that are near anyway say nothing of where those are that are far.
+        let is_wide = |pair: usize| pairs[pair].covariance.trace() > PLACED_M2;
+        let of_near = beam.best.iter().zip(&beam.told).filter(|(pair, _)| !is_wide(**pair));
+        let are_wide_sure = beam.evidence - of_near.map(|(_, told)| told).sum::<f64>() >= sure.ln();
+        let mut widest: f64 = 0.0;
+        // What the accepted pairs say, and at how many places: what stands at one place says the same twice.
+        let (mut said, mut places) = (beam.evidence, 0);
+        for (pair, told) in beam.best.iter().zip(&beam.told) {
+            said -= told.max(0.0);
+            let Some(item) = items.iter().find(|item| (item.first..item.last).contains(pair)) else { continue };
+            if !are_wide_sure && is_wide(*pair) {
+                continue;
+            }
+            let (young, old) = ends[*pair];
+            let (mut share, mut of_others) = (0.0, 0.0);
+            let others = item.first..item.last;
+            for ((_, other), own) in ends[others.clone()].iter().zip(&beam.shares[others]) {
+                if are_at_one_place(state, old, *other) {
+                    share += own;
+                } else {
+                    of_others += own;
+                }
+            }
+            let of_none = 1.0 - share - of_others;
+            if share > sure * of_others && share > SURE_OF_ONE * of_none {
+                let is_near = |other: usize| (state.features[old].x - state.features[other].x).norm_squared() < NEAR_M2;
+                if !accepted.iter().any(|(other, _)| is_near(*other)) {
+                    said += told.max(0.0);
+                    places += 1;
+                }
+                accepted.push((old, young));
+                widest = widest.max(pairs[*pair].covariance.trace());
+            }
+        }
+        let is_loop = widest > WIDE_M2;
+        let is_refused = accepted.is_empty() || (is_loop && (places < closing || said < sure.ln()));
+        (!is_refused).then_some(Accepted { is_loop, said })
+    }
+
     /// The young landmarks in view, and what old ones each of them may be.
     fn collect(&mut self, state: &State, model: &Model, memory: &Memory) {
         self.young.clear();
@@ -197,6 +269,9 @@ impl MergeRoom {
                 if memory.life(feature.id).is_none_or(|other| other.last >= life.first) {
                     continue;
                 }
+                if memory.is_forbidden((state.features[*young].id, feature.id)) {
+                    continue;
+                }
                 let apart = feature.x - x;
                 // Var(a − b) ≤ 2(Var a + Var b).
                 if apart.norm_squared() > 2.0 * gate * (spread + state.relative_spread(old)) {
@@ -223,7 +298,7 @@ impl MergeRoom {
 }
 
 /// A young and an old landmark as a pair; `None` outside of the gate.
-fn pair(state: &State, model: &Model, (young, old): (usize, usize), density: f64) -> Option<Pair> {
+pub(super) fn pair(state: &State, model: &Model, (young, old): (usize, usize), density: f64) -> Option<Pair> {
     let apart = state.features[old].x - state.features[young].x;
     let covariance = difference(state, (young, old), (young, old));
     let residual = Vector3::new(apart.x, apart.y, 0.0);

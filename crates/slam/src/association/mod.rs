@@ -6,6 +6,7 @@
 //! - [`memory`]: what begins anew is a candidate until it was seen often enough beside how often it was missed; the
 //!   rates of detections and of clutter are learned ([`rates`]).
 //! - [`merge`]: landmarks that turn out to be one become one, many at once; so loops are closed.
+//! - [`trial`]: whether a loop that was closed turns out right.
 
 mod beam;
 pub mod cloud;
@@ -14,9 +15,15 @@ mod life;
 pub mod memory;
 pub mod merge;
 mod rates;
+#[cfg(test)]
+mod rules_tests;
+pub mod trial;
 
 pub use beam::{Beam, Item, Joint, Pair, WINDOW};
 pub use cloud::CloudRoom;
 pub use identity::{Acquaintance, Identification, NEAR_M2, are_at_one_place, are_one, motion_between};
 pub use memory::{Memory, Tally};
-pub use merge::{MergeRoom, merge};
+#[cfg(test)]
+pub use merge::force_loop;
+pub use merge::{Before, MergeRoom, merge};
+pub use trial::{Trial, Verdict};

@@ -17,6 +17,8 @@ const PRIOR: f64 = 1.0;
 const SURE: (f64, f64) = (0.02, 0.95);
 /// So many clouds with one reading of no landmark are the prior of the extraneous ones.
 const PRIOR_CLOUDS: f64 = 10.0;
+/// So many innovations that are as the covariance has them are the prior of how large they are.
+const PRIOR_INNOVATIONS: f64 = 20.0;
 /// A sector is in view if it has this part of all readings.
 const IN_VIEW: f64 = 0.005;
 /// So many classes are told apart.
@@ -31,11 +33,17 @@ pub struct Rates {
     looks: Vec<[f64; 2]>,
     /// Readings by bearing.
     sectors: [f64; SECTORS],
+    /// The greatest distance of readings by bearing, m.
+    #[serde(default)]
+    reach: [f64; SECTORS],
     /// The sum of the squared distances of readings, and how many.
     square: [f64; 2],
     /// Of the clouds in which something should have been read: in how many the sensor looked, and how many there were.
     #[serde(default)]
     looked: [f64; 2],
+    /// Sum of the normalized squared innovations, and of their degrees of freedom.
+    #[serde(default)]
+    innovation: [f64; 2],
     clouds: f64,
     extraneous: f64,
     matched: f64,
@@ -52,8 +60,10 @@ impl Default for Rates {
         Self {
             looks: vec![[0.0; 2]; SECTORS * OCTAVES],
             sectors: [0.0; SECTORS],
+            reach: [0.0; SECTORS],
             square: [0.0; 2],
             looked: [0.0; 2],
+            innovation: [0.0; 2],
             clouds: 0.0,
             extraneous: 0.0,
             matched: 0.0,
@@ -77,19 +87,40 @@ fn bin(z: &Vector2<f64>) -> usize {
 impl Rates {
     /// Whether it can be gone on with: as many bins as there are, and counts.
     pub fn is_sound(&self) -> bool {
-        let Self { looks, sectors, square, looked, clouds, extraneous, matched, outcomes, classes, diameters } = self;
+        let Self { looks, sectors, reach, square, looked, innovation, clouds, extraneous, matched, .. } = self;
+        let Self { outcomes, classes, diameters, .. } = self;
         let counts = looks.iter().flatten().chain(sectors).chain(square).chain(looked).chain(outcomes).chain(diameters);
-        let counts = counts.chain([clouds, extraneous, matched]).chain(classes.iter().map(|(_, count)| count));
+        let counts = counts
+            .chain(innovation)
+            .chain(reach)
+            .chain([clouds, extraneous, matched])
+            .chain(classes.iter().map(|(_, count)| count));
         looks.len() == SECTORS * OCTAVES && counts.into_iter().all(|count| count.is_finite() && *count >= 0.0)
     }
 
     /// A cloud with so many readings of known landmarks and so many of others.
     pub fn cloud(&mut self, matched: usize, extraneous: usize) {
         self.looks.iter_mut().flatten().for_each(|x| *x *= FADE);
-        self.sectors.iter_mut().chain(&mut self.square).chain(&mut self.looked).for_each(|x| *x *= FADE);
+        self.sectors
+            .iter_mut()
+            .chain(&mut self.square)
+            .chain(&mut self.looked)
+            .chain(&mut self.innovation)
+            .for_each(|x| *x *= FADE);
         self.clouds = FADE * self.clouds + 1.0;
         self.extraneous = FADE * self.extraneous + extraneous as f64;
         self.matched = FADE * self.matched + matched as f64;
+    }
+
+    /// The normalized squared innovation of the readings of a cloud, and its degrees of freedom.
+    pub fn innovate(&mut self, nis: f64, dof: usize) {
+        self.innovation[0] += nis;
+        self.innovation[1] += dof as f64;
+    }
+
+    /// The mean normalized squared innovation by degree of freedom: 1, as the covariance has it, before there are many.
+    pub fn innovation(&self) -> f64 {
+        (self.innovation[0] + PRIOR_INNOVATIONS) / (self.innovation[1] + PRIOR_INNOVATIONS)
     }
 
     /// A cloud was taken in which nothing was to be read with probability `missed`, if the sensor looked. Returns the
@@ -110,7 +141,9 @@ impl Rates {
 
     /// A reading of something at `z` in the robot frame.
     pub fn reading(&mut self, z: &Vector2<f64>, label: &Label) {
-        self.sectors[sector(z)] += 1.0;
+        let sector = sector(z);
+        self.sectors[sector] += 1.0;
+        self.reach[sector] = self.reach[sector].max(z.norm());
         self.square[0] += z.norm_squared();
         self.square[1] += 1.0;
         if label.class != 0 {
@@ -144,6 +177,15 @@ impl Rates {
     pub fn detection(&self, z: &Vector2<f64>) -> f64 {
         let [expected, read] = self.looks[bin(z)];
         ((read + PRIOR) / (expected + 2.0 * PRIOR)).clamp(SURE.0, SURE.1)
+    }
+
+    /// The least probability that a landmark is read which is within `by` of `z` in the robot frame: at `z`, and so
+    /// far before, behind and beside it. None is read where none was read so far away in this direction: what is ahead
+    /// of the robot becomes known when it comes into view, so that nobody was missed before it did.
+    pub fn least_detection(&self, z: &Vector2<f64>, by: f64) -> f64 {
+        let around = [[0.0, 0.0], [by, 0.0], [-by, 0.0], [0.0, by], [0.0, -by]].map(|d| z + Vector2::from(d));
+        let detection = |z: &Vector2<f64>| if z.norm() > self.reach[sector(z)] { 0.0 } else { self.detection(z) };
+        around.iter().map(detection).fold(1.0, f64::min)
     }
 
     /// The area that is in view, m²: that of a disc in which readings are evenly spread, in the sectors that have

@@ -1,10 +1,20 @@
 //! What an estimator learns of landmarks without identity, and what it knows of them.
 
-use super::Estimator;
-use crate::association::{Memory, Tally, merge};
+use super::{Estimator, EstimatorPoint};
+use crate::association::{Before, Memory, Tally, Trial, merge};
 use crate::step::Outcome;
 use crate::{Association, MapMode};
 use lienav_base::stamp::Stamp;
+
+/// A loop on trial.
+pub struct ClosedLoop {
+    /// Where the estimator was before it.
+    pub before: EstimatorPoint,
+    /// The young and the old landmarks that it has merged.
+    pub pairs: Vec<(u32, u32)>,
+    /// The test of it.
+    pub trial: Trial,
+}
 
 impl Estimator {
     /// Learns from the association of a cloud, drops candidates that are no landmarks, and merges landmarks that are one.
@@ -14,6 +24,7 @@ impl Estimator {
             return;
         }
         memory.tally.searched += u64::from(outcome.is_searched);
+        memory.rates.innovate(outcome.nis, outcome.dof);
         for id in memory.learn(state, model, (&room.readings, room.doubtful(), is_empty), stamp) {
             fixed_lag.forget_feature(*id);
             if let Some(i) = state.find(*id) {
@@ -23,6 +34,45 @@ impl Estimator {
         if !is_empty && merge(state, (model, memory), merging, lost) > 0 {
             fixed_lag.clear();
         }
+    }
+
+    /// Whether what was before a loop is to be kept, for who takes it back.
+    pub fn try_loops(&mut self, tries: bool) {
+        self.merging.tries = tries;
+        self.merging.tried = None;
+    }
+
+    /// The loop that the last cloud has closed, if somebody asked for it.
+    pub fn closed_loop(&mut self) -> Option<ClosedLoop> {
+        let Before { state, memory, pairs, trial } = *self.merging.tried.take()?;
+        let after = (std::mem::replace(&mut self.state, state), std::mem::replace(&mut self.memory, memory));
+        let before = self.point();
+        (self.state, self.memory) = after;
+        Some(ClosedLoop { before, pairs, trial })
+    }
+
+    /// Takes in what the last cloud says of a loop: its normalized squared innovation with the degrees of freedom.
+    pub fn judge(&self, trial: &mut Trial, nis: (f64, usize)) {
+        if self.room.readings.iter().any(|reading| reading.reading.id.is_none()) {
+            trial.note((&self.state, &self.memory), &self.model, self.room.doubtful(), nis);
+        }
+    }
+
+    /// Pairs of young and old landmarks that a wrong loop has merged are not merged so again.
+    pub fn forbid(&mut self, pairs: &[(u32, u32)]) {
+        self.memory.forbid(pairs);
+    }
+
+    /// Merges young and old landmarks as a loop, whatever speaks against it.
+    #[cfg(test)]
+    pub fn force_loop(&mut self, pairs: &[(u32, u32)]) {
+        let Self { state, model, memory, merging, lost, .. } = self;
+        crate::association::force_loop(state, (model, memory), merging, pairs, lost);
+    }
+
+    /// The last merges were these.
+    pub fn set_merged(&mut self, merged: Vec<(u32, u32)>) {
+        self.memory.merged = merged;
     }
 
     /// Whether a feature counts as a landmark, and is not a candidate.

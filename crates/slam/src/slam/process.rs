@@ -20,8 +20,10 @@ impl Slam {
             let Some(mut cloud) = self.pop_due_cloud() else { return joined };
             self.keep_for_rollback(&cloud);
             self.keep_for_second_look(&cloud);
+            self.keep_for_take_back(&cloud);
             let step = self.process(&mut cloud);
             let step = self.look_again().unwrap_or(step);
+            let step = self.judge_loop(step.as_ref().ok().and_then(Option::as_ref)).unwrap_or(step);
             self.inbox.recycle(cloud);
             match step {
                 Ok(step) => {

@@ -85,8 +85,14 @@ impl Slam {
     pub(super) fn end_second_look(&mut self) {
         if self.second_look.point.take().is_some() {
             self.second_look.clouds.drain(..).for_each(|cloud| self.inbox.recycle(cloud));
-            self.inbox.keep_past(false);
+            self.keep_past_as_needed();
         }
+    }
+
+    /// Forgets what was used where nobody goes back any more.
+    pub(super) fn keep_past_as_needed(&mut self) {
+        let is_needed = self.second_look.point.is_some() || self.take_back.is_open();
+        self.inbox.keep_past(is_needed || self.config.timing.rewind_s > 0.0);
     }
 
     /// Takes in the last clouds again, where that is due and the noise is known to be another. Gives what became of the
@@ -107,6 +113,8 @@ impl Slam {
     }
 
     fn take_in_again(&mut self) -> Option<Result<Option<Step>, DropReason>> {
+        self.believe_loop();
+        self.estimator.try_loops(false);
         let point = self.second_look.point.take()?;
         let clouds = std::mem::take(&mut self.second_look.clouds);
         let noise = self.estimator.noise().cloned();

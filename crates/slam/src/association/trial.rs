@@ -1,0 +1,139 @@
+//! Whether a loop that was closed turns out right.
+//!
+//! A loop that is closed wrongly brings the robot to a place that is mapped, but is not where it is: landmarks that
+//! should be in view there are not read, and what is read contradicts what was known. Both are weighed cloud by cloud
+//! against what a right one would bring, a sequential probability ratio test (Wald 1945). The logarithm of the odds
+//! that the loop is right is what spoke for it when it was closed, and
+//!
+//! ```math
+//! \Lambda = \sum_{\text{read}} \ln \frac{P_D}{P_{chance}} + \sum_{\text{missed}} \ln (1 - P_D)
+//!     - \tfrac12 \Bigl( D - \nu - \nu \ln \frac{D}{\nu} \Bigr)
+//! ```
+//!
+//! over the landmarks that were last read before the loop, and are none of those that have closed it. Each counts when
+//! it is read for the first time, and as long as it should be in view and is not; later readings of it say nothing
+//! new. It should be in view where all places within two standard deviations of its own are. The last term is there
+//! where D > ν only: D is the sum of the normalized squared innovations since, in units of what they were on average
+//! before the loop, beside their ν degrees of freedom. It is the logarithm of how much likelier they are with another
+//! variance, the most likely one.
+
+use super::memory::Memory;
+use crate::state::State;
+use crate::step::Model;
+
+/// The logarithm of the odds at which a loop is believed, and at which it is taken back.
+const BELIEVED: f64 = 16.0;
+const REFUTED: f64 = 0.0;
+/// After so many clouds with readings it is decided, and by these odds.
+const CLOUDS: u32 = 60;
+const DECIDED: f64 = 4.0;
+/// What a landmark that is read tells at most: landmarks stand in rows and grids. And what the innovations tell: a right
+/// loop leaves some, too, by what was linearized where the robot was not.
+const MOST_TOLD: f64 = 2.3;
+/// What one that is missed tells at most, in all clouds together: something may stand in the way, for long.
+const MOST_MISSED: f64 = 4.0;
+/// A landmark is in view if it is read with a higher probability where it is. Of others nothing can be said.
+const IN_VIEW: f64 = 0.5;
+
+/// What is known of a loop since it was closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may be right or wrong.
+    Open,
+    /// It is right.
+    Believed,
+    /// It is wrong.
+    Refuted,
+}
+
+/// A landmark that was last read before the loop.
+#[derive(Clone, Copy, Debug)]
+struct Watched {
+    id: u32,
+    /// What it has told.
+    told: f64,
+    is_read: bool,
+}
+
+/// The test of a loop.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// What spoke for the loop when it was closed: the logarithm of its odds.
+    said: f64,
+    watched: Vec<Watched>,
+    /// Mean squared innovation by degree of freedom before.
+    usual: f64,
+    /// The sum of the squared innovations since, in units of the usual one, and of their degrees of freedom.
+    nis: f64,
+    dof: f64,
+    clouds: u32,
+}
+
+impl Trial {
+    /// Of a loop that was just closed: the landmarks of `state` that were last read before the cloud `since`, without
+    /// those that have closed it. `said` is the logarithm of the odds at which it was closed.
+    pub fn new((state, memory): (&State, &Memory), since: u64, said: f64) -> Self {
+        let is_old = |id: u32| memory.life(id).is_some_and(|life| life.is_confirmed && life.last < since);
+        let old = state.features.iter().filter(|feature| is_old(feature.id));
+        let watched = old.map(|feature| Watched { id: feature.id, told: 0.0, is_read: false }).collect();
+        Self { said, watched, usual: memory.rates.innovation(), nis: 0.0, dof: 0.0, clouds: 0 }
+    }
+
+    /// Takes in what a cloud says of it: the features of `state` that were read in the last cloud of `memory`, and the
+    /// normalized squared innovation of all its readings, with its degrees of freedom.
+    pub fn note(
+        &mut self,
+        (state, memory): (&State, &Memory),
+        model: &Model,
+        doubtful: &[(usize, u32)],
+        (nis, dof): (f64, usize),
+    ) {
+        self.clouds += 1;
+        self.nis += nis / self.usual;
+        self.dof += dof as f64;
+        let gate = model.gate.associated(2)[0];
+        for watched in self.watched.iter_mut().filter(|watched| !watched.is_read) {
+            let (Some(i), Some(life)) = (state.find(watched.id), memory.life(watched.id)) else { continue };
+            let z = state.in_robot(i);
+            if life.last == memory.cloud {
+                watched.is_read = true;
+                let by_chance =
+                    std::f64::consts::PI * gate * state.relative_covariance(i).determinant().max(0.0).sqrt();
+                let told = memory.rates.detection(&z) / (by_chance * memory.rates.landmark_density());
+                watched.told += told.ln().clamp(0.0, MOST_TOLD);
+            } else if memory.rates.least_detection(&z, 2.0 * state.relative_spread(i).max(0.0).sqrt()) > IN_VIEW
+                && memory.is_missed(state, i, &z)
+                && !doubtful.iter().any(|(_, id)| *id == watched.id)
+            {
+                watched.told = (watched.told + (1.0 - memory.rates.detection(&z)).ln()).max(-MOST_MISSED);
+            }
+        }
+    }
+
+    /// Λ.
+    pub fn evidence(&self) -> f64 {
+        let excess = if self.nis > self.dof && self.dof > 0.0 {
+            (0.5 * (self.nis - self.dof - self.dof * (self.nis / self.dof).ln())).min(MOST_TOLD)
+        } else {
+            0.0
+        };
+        self.watched.iter().map(|watched| watched.told).sum::<f64>() - excess
+    }
+
+    /// Whether it is as likely as a loop that nobody would take back.
+    pub fn is_likely(&self) -> bool {
+        self.said + self.evidence() >= super::merge::SURE.ln()
+    }
+
+    /// What is to be thought of it.
+    pub fn verdict(&self) -> Verdict {
+        let odds = self.said + self.evidence();
+        if odds <= REFUTED || (self.clouds >= CLOUDS && odds < DECIDED) {
+            Verdict::Refuted
+        } else if odds >= BELIEVED || self.clouds >= CLOUDS {
+            Verdict::Believed
+        } else {
+            Verdict::Open
+        }
+    }
+}

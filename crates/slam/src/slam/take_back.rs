@@ -1,0 +1,185 @@
+//! Loops that turn out wrong are taken back.
+//!
+//! A loop that was closed moves robot and map, by metres, and every later cloud builds on it. So where one is closed,
+//! the filter keeps where it was before, and what comes. Each cloud is weighed for and against the loop
+//! ([`Trial`]). Where the loop is refuted, the filter goes back, and takes in the same clouds without it; where it is
+//! believed, or sixty clouds have not refuted it, what was kept is forgotten.
+//!
+//! One loop is on trial at a time; those that are closed meanwhile are of what was decided then, and are taken back
+//! with it. The cost is bounded: a copy of the state for each loop, sixty clouds, and as many steps that are made again
+//! after one of them, where the map is not too large for that. It is not saved with the filter.
+
+use super::Slam;
+use super::point::Point;
+use crate::association::{Trial, Verdict};
+use crate::estimator::ClosedLoop;
+use crate::inbox::Cloud;
+use crate::{Config, DropReason, MapMode, Step};
+
+/// With more features, the steps that are made again would take longer than a robot should wait.
+const MOST_FEATURES: usize = 512;
+
+/// As many messages of odometry and inertial samples are kept that were used.
+const MOST_MESSAGES: usize = 4096;
+
+/// As many clouds are kept, those without readings too. They come often from sensors that look rarely.
+const MOST_CLOUDS: usize = 600;
+
+/// So many readings are kept at most.
+const MOST_READINGS: usize = 8192;
+
+/// A loop on trial.
+struct Closed {
+    /// Before it, after the cloud that has closed it.
+    point: Point,
+    /// What has come since, in the order in which it was processed.
+    clouds: Vec<Cloud>,
+    readings: usize,
+    /// The landmarks that it has merged, the young and the old ones.
+    pairs: Vec<(u32, u32)>,
+    /// All that were merged since: the ones that are gone, and the ones that were kept.
+    merged: Vec<(u32, u32)>,
+    trial: Trial,
+}
+
+/// Loops that may be taken back.
+#[derive(Default)]
+pub(super) struct TakeBack {
+    closed: Option<Closed>,
+    /// Merges that were taken back with the last step.
+    split: Vec<(u32, u32)>,
+}
+
+impl TakeBack {
+    /// Whether a loop is on trial.
+    pub fn is_open(&self) -> bool {
+        self.closed.is_some()
+    }
+}
+
+impl Slam {
+    /// The landmarks that turned out to be one with the last step: the identity that is gone, and the one that was kept.
+    pub fn merged_landmarks(&self) -> &[(u32, u32)] {
+        self.estimator.merged()
+    }
+
+    /// The merges that the last step took back, because the loop that they closed, or built on, turned out wrong: the
+    /// identity that was gone, and the one that was kept. Landmarks that were begun since are gone, too.
+    pub fn split_landmarks(&self) -> &[(u32, u32)] {
+        &self.take_back.split
+    }
+
+    /// Whether a loop is on trial.
+    #[cfg(test)]
+    pub(crate) fn is_loop_on_trial(&self) -> bool {
+        self.take_back.is_open()
+    }
+
+    /// Merges young and old landmarks as a loop, whatever speaks against it.
+    #[cfg(test)]
+    pub(crate) fn force_loop(&mut self, pairs: &[(u32, u32)]) {
+        self.estimator.try_loops(true);
+        self.estimator.force_loop(pairs);
+        self.follow_loop(None);
+    }
+
+    /// Whether loops are closed on trial. Not where clouds that come late are promised to give to the last bit what
+    /// they would have given in time, and not in a part of a map, which others build on.
+    fn tries_loops(&self) -> bool {
+        let Config { map, timing, .. } = &self.config;
+        map.mode == MapMode::Mapping && map.local_features == 0 && timing.rewind_s == 0.0 && self.search.is_none()
+    }
+
+    /// Keeps what is needed to go back before this cloud and come forward again; to be called before it is processed.
+    pub(super) fn keep_for_take_back(&mut self, cloud: &Cloud) {
+        self.take_back.split.clear();
+        let tries = self.tries_loops();
+        let too_many = self.estimator.state.features.len() > MOST_FEATURES || !tries;
+        let past = self.inbox.past_messages();
+        if let Some(closed) = &mut self.take_back.closed {
+            closed.readings += cloud.observations.len();
+            let is_full = closed.clouds.len() >= MOST_CLOUDS || closed.readings > MOST_READINGS;
+            if too_many || is_full || past > MOST_MESSAGES {
+                self.believe_loop();
+            } else {
+                let copy = self.inbox.copy(cloud);
+                closed.clouds.push(copy);
+            }
+        }
+        let is_free = self.take_back.closed.as_ref().is_none_or(|closed| closed.trial.is_likely());
+        self.estimator.try_loops(!too_many && is_free);
+    }
+
+    /// Weighs what the last cloud says of the loop on trial, or begins a trial of the loop that it has closed.
+    fn follow_loop(&mut self, step: Option<&Step>) {
+        if let Some(closed) = &mut self.take_back.closed {
+            closed.merged.extend_from_slice(self.estimator.merged());
+            if let Some(step) = step {
+                self.estimator.judge(&mut closed.trial, (step.nis, step.dof));
+            }
+        }
+        if let Some(ClosedLoop { before, pairs, trial }) = self.estimator.closed_loop()
+            && let Some(time) = self.time
+        {
+            self.believe_loop();
+            let mut point = self.point(time);
+            point.estimator = before;
+            let merged = self.estimator.merged().to_vec();
+            self.inbox.keep_past(true);
+            self.take_back.closed = Some(Closed { point, clouds: Vec::new(), readings: 0, pairs, merged, trial });
+        }
+    }
+
+    /// Takes the loop on trial back where the last cloud has refuted it. Gives what became of that cloud then.
+    pub(super) fn judge_loop(&mut self, step: Option<&Step>) -> Option<Result<Option<Step>, DropReason>> {
+        self.follow_loop(step);
+        match self.take_back.closed.as_ref()?.trial.verdict() {
+            Verdict::Open => None,
+            Verdict::Believed => {
+                self.believe_loop();
+                None
+            }
+            Verdict::Refuted => self.take_loop_back(),
+        }
+    }
+
+    /// The loop on trial stays.
+    pub(super) fn believe_loop(&mut self) {
+        if let Some(closed) = self.take_back.closed.take() {
+            closed.clouds.into_iter().for_each(|cloud| self.inbox.recycle(cloud));
+            self.keep_past_as_needed();
+        }
+    }
+
+    fn take_loop_back(&mut self) -> Option<Result<Option<Step>, DropReason>> {
+        let Closed { point, clouds, pairs, merged, .. } = self.take_back.closed.take()?;
+        let next = self.estimator.state.next_identity();
+        // What was used before the loop does not wait again.
+        self.inbox.forget_past(point.time);
+        self.go_back(point);
+        self.estimator.state.give_identities_after(next.wrapping_sub(1));
+        self.estimator.forbid(&pairs);
+        self.end_second_look();
+        let mut again = Vec::new();
+        let mut last = None;
+        for cloud in &clouds {
+            let mut copy = self.inbox.copy(cloud);
+            // What is left out of it was counted when it was processed first.
+            let counted = (self.counts, self.begun_anew);
+            self.keep_for_take_back(cloud);
+            let step = self.process(&mut copy);
+            again.extend_from_slice(self.estimator.merged());
+            self.follow_loop(step.as_ref().ok().and_then(Option::as_ref));
+            last = Some(step);
+            (self.counts, self.begun_anew) = counted;
+            self.inbox.recycle(copy);
+        }
+        clouds.into_iter().for_each(|cloud| self.inbox.recycle(cloud));
+        self.estimator.set_merged(again);
+        self.take_back.split = merged;
+        self.keep_past_as_needed();
+        self.commit();
+        self.look_ahead();
+        last
+    }
+}
