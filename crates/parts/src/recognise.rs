@@ -12,7 +12,9 @@
 
 use super::common::{ALIKE, OpenLandmark, Tie};
 use super::near::Near;
-use lienav_slam::{Acquaintance, Identification, LocalMap, NEAR_M2, are_at_one_place, motion_between};
+use lienav_slam::{
+    Acquaintance, CLOSING, Identification, LocalMap, NEAR_M2, PLACED_M2, SURE, are_at_one_place, motion_between,
+};
 use nalgebra::{DMatrix, DVector, Matrix2, Vector2};
 use std::collections::HashMap;
 
@@ -122,6 +124,9 @@ impl Acquaintance for Compared<'_> {
     }
 
     fn absence(&self, pairs: &[(usize, usize)]) -> f64 {
+        // Those that are at one place anyway say little of where the robot is.
+        let is_wide = |pair: &&(usize, usize)| self.covariance(**pair, **pair).trace() > PLACED_M2;
+        let pairs: Vec<(usize, usize)> = pairs.iter().filter(is_wide).copied().collect();
         if pairs.len() < 2 {
             return 0.0;
         }
@@ -233,7 +238,9 @@ impl Question<'_> {
             of_young = rest;
         }
         let is_wide = room.is_wide() && room.len() >= OPEN;
-        let (pairs, _) = room.decide(&compared);
+        room.search(&compared);
+        let accepted = room.accept(&compared, SURE, CLOSING);
+        let pairs = accepted.map_or(Default::default(), |_| room.accepted());
         let found: Vec<Recognised> =
             pairs.iter().map(|(young, row)| self.recognised(&compared, *young, *row)).collect();
         let is_open = is_wide && found.is_empty();

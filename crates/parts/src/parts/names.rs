@@ -163,7 +163,7 @@ impl Parts {
         let observations = newer.observations.min(older.observations);
         let has_both = |placed: &Placed| placed.landmarks.contains(&a) && placed.landmarks.contains(&b);
         !are_others(older.class, newer.class)
-            && are_one(self.near.apart(one, other), observations, (local.landmark_density(), local.gates()[0]))
+            && are_one(self.near.apart(one, other), observations, (local.landmark_density(), local.gates()))
             && !self.problem.parts.iter().any(has_both)
     }
 

@@ -13,21 +13,21 @@ use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 const YOUNG: usize = 12;
 /// So many old landmarks one of them may be.
 const RIVALS: usize = 32;
-/// The least odds of a decision.
-const SURE: f64 = 3000.0;
+/// The least odds of a decision that nobody takes back.
+pub const SURE: f64 = 3000.0;
 /// The odds of one pair of a decision that is sure against its young landmark being another one.
 const SURE_OF_ONE: f64 = 20.0;
 /// What one look without a reading tells, and all of them at most, as logarithms.
 const MISSED: f64 = 0.7;
 const MOST_MISSED: f64 = 6.0;
 /// Of an old landmark whose place relative to the young ones is known better than this, m².
-const PLACED_M2: f64 = 0.25;
+pub const PLACED_M2: f64 = 0.25;
 /// Two landmarks are at one place if their distance is known better than this, m², and not above three standard
 /// deviations.
 const ONE_PLACE_M2: f64 = 0.04;
 const ONE_PLACE: f64 = 9.0;
 /// A loop is closed by landmarks at so many places at least: two make a rigid motion.
-const CLOSING: usize = 3;
+pub const CLOSING: usize = 3;
 /// Old landmarks so near to each other are one place of a loop, m²; and a young landmark may be the old one that is so
 /// near where a hypothesis brings it.
 pub const NEAR_M2: f64 = 1.0;
@@ -41,23 +41,32 @@ pub trait Acquaintance {
     fn covariance(&self, one: (usize, usize), other: (usize, usize)) -> Matrix2<f64>;
     /// The difference of two old landmarks, m, and its covariance, m².
     fn apart(&self, one: usize, other: usize) -> (Vector2<f64>, Matrix2<f64>);
-    /// The logarithm of the probability that old landmarks were missed that these pairs together have in view. Asked of
-    /// pairs that say where the robot is, whose differences are uncertain.
+    /// The logarithm of the probability that old landmarks were missed that these pairs together have in view.
     fn absence(&self, pairs: &[(usize, usize)]) -> f64;
 }
 
 /// Young landmarks and what old ones each may be. Keeps its allocations.
 #[derive(Debug, Default)]
 pub struct Identification {
-    pairs: Vec<Pair>,
-    ends: Vec<(usize, usize)>,
-    items: Vec<Item>,
+    pub(super) pairs: Vec<Pair>,
+    /// The young and the old landmark of each pair.
+    pub(super) ends: Vec<(usize, usize)>,
+    pub(super) items: Vec<Item>,
     found: Vec<(usize, Pair)>,
     path: Vec<(usize, usize)>,
-    beam: Beam,
+    pub(super) beam: Beam,
     accepted: Vec<(usize, usize)>,
     /// The largest squared distance of a pair that is at one place anyway, and of others.
     gates: [f64; 2],
+}
+
+/// What the pairs are that are accepted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Accepted {
+    /// Whether they close a loop.
+    pub is_loop: bool,
+    /// What speaks for them: the logarithm of their odds.
+    pub said: f64,
 }
 
 struct Ends<'a, A>(&'a A, &'a [(usize, usize)]);
@@ -100,20 +109,31 @@ pub fn motion_between(pairs: impl Iterator<Item = (Vector2<f64>, Vector2<f64>)> 
     Se2::new(shift.x, shift.y, turn)
 }
 
-/// Whether two landmarks that are apart by this, with this covariance, are one for sure by themselves: those at one
-/// place, of which each was read as often as this, and never both. `density` is that of landmarks by area, 1/m², `gate`
-/// the largest squared distance.
-pub fn are_one(
-    (apart, covariance): (Vector2<f64>, Matrix2<f64>),
+/// An old landmark and a young one with so many observations that `difference` separates, old less young, m, with its
+/// covariance, m², as a pair; `None` outside of the gate. `density` is that of landmarks by area, 1/m²; `gates` are the
+/// squared distances of two numbers within which a reading is of a landmark, and beyond which it is of none.
+pub fn pair(
+    old: usize,
+    (difference, covariance): (Vector2<f64>, Matrix2<f64>),
     observations: u32,
-    (density, gate): (f64, f64),
-) -> bool {
-    let residual = Vector3::new(apart.x, apart.y, 0.0);
-    let missed = (MISSED * f64::from(observations)).min(MOST_MISSED);
-    covariance.trace() < PLACED_M2
-        && distance(&residual, &planar(&covariance), 2).is_some_and(|(square, ln_det)| {
-            square <= gate && missed - density.ln() - 0.5 * (square + ln_det) > SURE.ln()
-        })
+    (density, gates): (f64, [f64; 2]),
+) -> Option<Pair> {
+    let is_placed = covariance.trace() < PLACED_M2;
+    // At the same place they were in view alike: the old one was missed as often as the young one was read.
+    let missed = if is_placed { (MISSED * f64::from(observations)).min(MOST_MISSED) } else { 0.0 };
+    let residual = Vector3::new(difference.x, difference.y, 0.0);
+    let covariance = planar(&covariance);
+    let (square, _) = distance(&residual, &covariance, 2)?;
+    // All differences of a loop share the error of the way around: what is beyond the gate of one reading would be a
+    // loop that is never closed. The search weighs what the distance says.
+    let pair = Pair::new(old, (residual, covariance), 2, missed - density.ln())?;
+    (square <= gates[usize::from(!is_placed)]).then_some(pair)
+}
+
+/// Whether two landmarks at one place are one for sure by themselves, with what [`pair`] takes.
+pub fn are_one(apart: (Vector2<f64>, Matrix2<f64>), observations: u32, (density, gates): (f64, [f64; 2])) -> bool {
+    apart.1.trace() < PLACED_M2
+        && pair(0, apart, observations, (density, gates)).is_some_and(|pair| pair.alone > SURE.ln())
 }
 
 impl Identification {
@@ -141,18 +161,8 @@ impl Identification {
     ) {
         self.found.clear();
         for (old, difference, covariance) in rivals {
-            let is_placed = covariance.trace() < PLACED_M2;
-            // At the same place they were in view alike: the old one was missed as often as the young one was read.
-            let missed = if is_placed { (MISSED * f64::from(observations)).min(MOST_MISSED) } else { 0.0 };
-            let residual = Vector3::new(difference.x, difference.y, 0.0);
-            let covariance = planar(&covariance);
-            let Some((square, _)) = distance(&residual, &covariance, 2) else { continue };
-            // All differences of a loop share the error of the way around: what is beyond the gate of one reading would
-            // be a loop that is never closed. The search weighs what the distance says.
-            if square > self.gates[usize::from(!is_placed)] {
-                continue;
-            }
-            self.found.extend(Pair::new(old, (residual, covariance), 2, missed - density.ln()).map(|pair| (old, pair)));
+            let pair = pair(old, (difference, covariance), observations, (density, self.gates));
+            self.found.extend(pair.map(|pair| (old, pair)));
         }
         if self.found.is_empty() {
             return;
@@ -181,58 +191,70 @@ impl Identification {
         self.pairs.iter().any(|pair| pair.covariance.trace() > WIDE_M2)
     }
 
-    /// The pairs that are the same landmark for sure, young and old, and whether they close a loop.
-    pub fn decide(&mut self, of: &impl Acquaintance) -> (&[(usize, usize)], bool) {
-        self.accepted.clear();
-        if self.pairs.is_empty() {
-            return (&self.accepted, false);
-        }
+    /// Weighs all ways in which the young landmarks are old ones.
+    pub fn search(&mut self, of: &impl Acquaintance) {
         let Self { beam, pairs, items, ends, path, .. } = self;
         beam.search((pairs, items), &Ends(of, ends), &[self.gates[1]; 3], |hypothesis| {
             path.clear();
-            let is_wide = |pair: &&usize| pairs[**pair].covariance.trace() > PLACED_M2;
-            path.extend(hypothesis.iter().filter(is_wide).map(|pair| ends[*pair]));
+            path.extend(hypothesis.iter().map(|pair| ends[*pair]));
             of.absence(path)
         });
-        if beam.evidence < SURE.ln() {
-            return (&self.accepted, false);
+    }
+
+    /// The young and the old landmark of each pair that was accepted.
+    pub fn accepted(&self) -> &[(usize, usize)] {
+        &self.accepted
+    }
+
+    /// The pairs of the likeliest hypothesis that have the odds `sure`, into [`Self::accepted`]; `None` where they are not
+    /// to be believed: a loop is closed by landmarks at so many places as `closing`.
+    pub fn accept(&mut self, of: &impl Acquaintance, sure: f64, closing: usize) -> Option<Accepted> {
+        let Self { pairs, ends, items, beam, accepted, .. } = self;
+        accepted.clear();
+        if beam.evidence < sure.ln() {
+            return None;
         }
         // Landmarks that are near anyway say nothing of where those are that are far.
-        let is_placed = |pair: usize| pairs[pair].covariance.trace() <= PLACED_M2;
-        let of_placed = beam.best.iter().zip(&beam.told).filter(|(pair, _)| is_placed(**pair));
-        let are_wide_sure = beam.evidence - of_placed.map(|(_, told)| told).sum::<f64>() >= SURE.ln();
+        let is_wide = |pair: usize| pairs[pair].covariance.trace() > PLACED_M2;
+        let of_near = beam.best.iter().zip(&beam.told).filter(|(pair, _)| !is_wide(**pair));
+        let are_wide_sure = beam.evidence - of_near.map(|(_, told)| told).sum::<f64>() >= sure.ln();
         let mut widest: f64 = 0.0;
         // What the accepted pairs say, and at how many places: what stands at one place says the same twice.
         let (mut said, mut places) = (beam.evidence, 0);
         for (pair, told) in beam.best.iter().zip(&beam.told) {
             said -= told.max(0.0);
             let Some(item) = items.iter().find(|item| (item.first..item.last).contains(pair)) else { continue };
-            if !are_wide_sure && !is_placed(*pair) {
+            if !are_wide_sure && is_wide(*pair) {
                 continue;
             }
             let (young, old) = ends[*pair];
             let (mut share, mut of_others) = (0.0, 0.0);
-            for ((_, other), of_other) in ends.iter().zip(&beam.shares).take(item.last).skip(item.first) {
+            let others = item.first..item.last;
+            for ((_, other), own) in ends[others.clone()].iter().zip(&beam.shares[others]) {
                 if are_at_one_place(of, old, *other) {
-                    share += of_other;
+                    share += own;
                 } else {
-                    of_others += of_other;
+                    of_others += own;
                 }
             }
             let of_none = 1.0 - share - of_others;
-            if share > SURE * of_others && share > SURE_OF_ONE * of_none {
-                if !self.accepted.iter().any(|(_, other)| of.apart(old, *other).0.norm_squared() < NEAR_M2) {
+            if share > sure * of_others && share > SURE_OF_ONE * of_none {
+                if !accepted.iter().any(|(_, other)| of.apart(old, *other).0.norm_squared() < NEAR_M2) {
                     said += told.max(0.0);
                     places += 1;
                 }
-                self.accepted.push((young, old));
+                accepted.push((young, old));
                 widest = widest.max(pairs[*pair].covariance.trace());
             }
         }
         let is_loop = widest > WIDE_M2;
-        if is_loop && (places < CLOSING || said < SURE.ln()) {
-            self.accepted.clear();
-        }
-        (&self.accepted, is_loop && !self.accepted.is_empty())
+        let is_refused = accepted.is_empty() || (is_loop && (places < closing || said < sure.ln()));
+        (!is_refused).then_some(Accepted { is_loop, said })
+    }
+
+    /// Pairs that somebody else has accepted.
+    #[cfg(test)]
+    pub fn set_accepted(&mut self, pairs: Vec<(usize, usize)>) {
+        self.accepted = pairs;
     }
 }

@@ -2,8 +2,9 @@
 
 use super::beam::{Item, Pair};
 use super::cloud::{self, CloudRoom};
+use super::identity::Identification;
 use super::memory::Memory;
-use super::merge::{MergeRoom, pair};
+use super::merge::{Features, pair};
 use crate::input::Label;
 use crate::linearize::Subject;
 use crate::state::{Feature, State};
@@ -81,8 +82,8 @@ fn a_recent_landmark_that_is_known_badly_needs_a_surer_reading() {
 }
 
 /// A room in which three young features are of three old ones, each with these odds beside the others of its item.
-fn room(told: [f64; 3], shares: [f64; 3]) -> MergeRoom {
-    let mut room = MergeRoom::default();
+fn room(told: [f64; 3], shares: [f64; 3]) -> Identification {
+    let mut room = Identification::default();
     for k in 0..3 {
         let covariance = Matrix3::from_diagonal(&[4.0, 4.0, 0.0].into());
         room.pairs.push(Pair::new(3 + k, (Vector3::zeros(), covariance), 2, 6.0).unwrap());
@@ -106,7 +107,8 @@ fn young_and_old(old: [[f64; 2]; 3]) -> State {
 #[test]
 fn a_loop_is_believed_by_the_places_that_it_joins() {
     let apart = young_and_old([[5.0, 1.0], [5.0, 5.0], [9.0, 3.0]]);
-    let closes = |state: &State, mut room: MergeRoom| room.accept(state, 3000.0, 3).is_some();
+    let memory = memory();
+    let closes = |state: &State, mut room: Identification| room.accept(&Features(state, &memory), 3000.0, 3).is_some();
     let (told, sure) = ([3.0, 3.0, 3.0], [1.0; 3]);
     assert!(closes(&apart, room(told, sure)));
     // Two of three at one place are no third place, and tell no more than one.

@@ -122,7 +122,7 @@ impl Trial {
 
     /// Whether it is as likely as a loop that nobody would take back.
     pub fn is_likely(&self) -> bool {
-        self.said + self.evidence() >= super::merge::SURE.ln()
+        self.said + self.evidence() >= super::identity::SURE.ln()
     }
 
     /// What is to be thought of it.
