@@ -130,7 +130,9 @@ pub fn pair(
     (square <= gates[usize::from(!is_placed)]).then_some(pair)
 }
 
-/// Whether two landmarks at one place are one for sure by themselves, with what [`pair`] takes.
+/// Whether two landmarks at one place are one for sure by themselves: their difference, m, and its covariance, m²; how
+/// often each was observed, at least; and how many landmarks there are by area, 1/m², with the squared distances of two
+/// numbers within which a reading is of a landmark, and beyond which it is of none.
 pub fn are_one(apart: (Vector2<f64>, Matrix2<f64>), observations: u32, (density, gates): (f64, [f64; 2])) -> bool {
     apart.1.trace() < PLACED_M2
         && pair(0, apart, observations, (density, gates)).is_some_and(|pair| pair.alone > SURE.ln())
