@@ -127,8 +127,8 @@ impl Parts {
         is_open
     }
 
-    /// Landmarks of the closed parts that turn out to be one, whenever they were seen: those that a closed loop has brought
-    /// together. Looks at a few in each call.
+    /// Landmarks of the closed parts that turn out to be one, whenever they were seen: those that a closed loop has
+    /// brought together. Looks at a few in each call.
     fn sweep(&mut self, local: &LocalMap<'_>) {
         let count = self.near.landmarks.len();
         for _ in 0..SWEPT.min(count) {
@@ -167,8 +167,8 @@ impl Parts {
             && !self.problem.parts.iter().any(has_both)
     }
 
-    /// The landmark of row `gone` is that of row `kept`. What was measured of it stays in the least squares, where it counts
-    /// as another one.
+    /// The landmark of row `gone` is that of row `kept`. What was measured of it stays in the least squares, where it
+    /// counts as another one.
     fn unite(&mut self, kept: usize, gone: usize) {
         let (number, id) = (self.near.landmarks[gone], self.seen[self.near.landmarks[gone]].id);
         let older = self.near.landmarks[kept];
