@@ -74,8 +74,8 @@ impl Near {
     }
 
     /// Without the landmarks that the part was begun with. Where vague ranges became certain, they are elsewhere to the
-    /// part than they were when it began, and what both know from the same readings is no linear function of that: the part
-    /// knows them alone then.
+    /// part than they were when it began, and what both know from the same readings is no linear function of that: the
+    /// part knows them alone then.
     fn without_common(&self) -> Self {
         let is_other = |a: &usize| !self.common.numbers.contains(&self.landmarks[*a]);
         let others: Vec<usize> = (0..self.landmarks.len()).filter(is_other).collect();

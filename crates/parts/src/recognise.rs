@@ -25,7 +25,8 @@ const OPEN: usize = 5;
 /// An old landmark is missed where it is read with this probability, at least.
 const IN_VIEW: f64 = 0.5;
 
-/// Young landmarks of the open part and landmarks of the closed ones, and how they differ given the pairs that are known.
+/// Young landmarks of the open part and landmarks of the closed ones, and how they differ given the pairs that are
+/// known.
 struct Compared<'a> {
     near: &'a Near,
     local: &'a LocalMap<'a>,

@@ -40,8 +40,8 @@ fn more_landmarks_than_the_map_has_room_for_are_left_out_and_told() {
     assert!(warnings.iter().any(|warning| warning.contains("'map.max_features'")), "{warnings:?}");
 }
 
-/// Two cameras whose ranges are vague: landmarks that a part was begun with are elsewhere once their range is known, and
-/// two of them are contradicted. The next base had a covariance with negative variances, and was metres off.
+/// Two cameras whose ranges are vague: landmarks that a part was begun with are elsewhere once their range is known,
+/// and two of them are contradicted. The next base had a covariance with negative variances, and was metres off.
 #[test]
 fn no_covariance_is_indefinite_where_vague_ranges_become_certain() {
     let mut scenario = Scenario::named("thesis-line-10hz-high-q1").unwrap();

@@ -50,8 +50,8 @@ impl Parts {
         self.is_loop_open = is_due && self.identify(local, young);
     }
 
-    /// Features without identity that may be older landmarks, those nearest to the robot first: new ones, and those that
-    /// the open part was begun with and that the closed parts know for a short time only.
+    /// Features without identity that may be older landmarks, those nearest to the robot first: new ones, and those
+    /// that the open part was begun with and that the closed parts know for a short time only.
     fn young(&self, local: &LocalMap<'_>) -> Vec<usize> {
         let is_young = |begun: &&Begun| {
             let seen = &self.seen[begun.number];
@@ -82,9 +82,9 @@ impl Parts {
         }
     }
 
-    /// Which of these features are landmarks of the closed parts. A landmark with an identity is known by that alone: the
-    /// open part may read it by its identity, too, and has no landmark twice. Returns whether a loop is open: some may
-    /// be, and none is for sure.
+    /// Which of these features are landmarks of the closed parts. A landmark with an identity is known by that alone:
+    /// the open part may read it by its identity, too, and has no landmark twice. Returns whether a loop is open: some
+    /// may be, and none is for sure.
     fn identify(&mut self, local: &LocalMap<'_>, young: Vec<usize>) -> bool {
         let free = (0..self.near.landmarks.len()).filter(|row| self.is_current(*row)).collect();
         let classes: Vec<u32> = self.near.landmarks.iter().map(|number| self.seen[*number].class).collect();

@@ -208,8 +208,8 @@ impl Identification {
         &self.accepted
     }
 
-    /// The pairs of the likeliest hypothesis that have the odds `sure`, into [`Self::accepted`]; `None` where they are not
-    /// to be believed: a loop is closed by landmarks at so many places as `closing`.
+    /// The pairs of the likeliest hypothesis that have the odds `sure`, into [`Self::accepted`]; `None` where they are
+    /// not to be believed: a loop is closed by landmarks at so many places as `closing`.
     pub fn accept(&mut self, of: &impl Acquaintance, sure: f64, closing: usize) -> Option<Accepted> {
         let Self { pairs, ends, items, beam, accepted, .. } = self;
         accepted.clear();

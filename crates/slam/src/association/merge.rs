@@ -28,7 +28,8 @@ use nalgebra::{Matrix2, Vector2};
 const SEEN: u32 = 2;
 /// So many landmarks are looked at for others at the same place.
 const SWEPT: usize = 16;
-/// The least odds of a loop on trial, which is taken back if it turns out wrong, and at how many places its landmarks are.
+/// The least odds of a loop on trial, which is taken back if it turns out wrong, and at how many places its landmarks
+/// are.
 const TRIED: f64 = 50.0;
 const TRIED_AT: usize = 2;
 

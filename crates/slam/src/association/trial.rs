@@ -27,8 +27,8 @@ const REFUTED: f64 = 0.0;
 /// After so many clouds with readings it is decided, and by these odds.
 const CLOUDS: u32 = 60;
 const DECIDED: f64 = 4.0;
-/// What a landmark that is read tells at most: landmarks stand in rows and grids. And what the innovations tell: a right
-/// loop leaves some, too, by what was linearized where the robot was not.
+/// What a landmark that is read tells at most: landmarks stand in rows and grids. And what the innovations tell: a
+/// right loop leaves some, too, by what was linearized where the robot was not.
 const MOST_TOLD: f64 = 2.3;
 /// What one that is missed tells at most, in all clouds together: something may stand in the way, for long.
 const MOST_MISSED: f64 = 4.0;

@@ -3,7 +3,7 @@
 //! A loop that was closed moves robot and map, by metres, and every later cloud builds on it. So where one is closed,
 //! the filter keeps where it was before, and what comes. Each cloud is weighed for and against the loop
 //! ([`Trial`]). Where the loop is refuted, the filter goes back, and takes in the same clouds without it; where it is
-//! believed, or sixty clouds have not refuted it, what was kept is forgotten.
+//! believed, or sixty clouds with readings have not refuted it, what was kept is forgotten.
 //!
 //! One loop is on trial at a time; those that are closed meanwhile are of what was decided then, and are taken back
 //! with it. The cost is bounded: a copy of the state for each loop, sixty clouds, and as many steps that are made again
@@ -58,7 +58,8 @@ impl TakeBack {
 }
 
 impl Slam {
-    /// The landmarks that turned out to be one with the last step: the identity that is gone, and the one that was kept.
+    /// The landmarks that turned out to be one with the last step: the identity that is gone, and the one that was
+    /// kept.
     pub fn merged_landmarks(&self) -> &[(u32, u32)] {
         self.estimator.merged()
     }

@@ -80,7 +80,8 @@ struct Ran {
     split: Vec<(u32, u32)>,
 }
 
-/// The landmark nearest to each post that is in view at the beginning, among those that `is_of` says, where the robot is at `truth`.
+/// The landmark nearest to each post that is in view at the beginning, among those that `is_of` says, where the robot
+/// is at `truth`.
 fn landmarks_of(slam: &Slam, truth: &Se2, is_of: impl Fn(u32) -> bool) -> Vec<u32> {
     let estimate = slam.predicted().unwrap().pose;
     let nearest = |post: &Vector2<f64>| {
