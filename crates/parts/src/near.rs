@@ -20,6 +20,9 @@ const BENT: f64 = 0.3;
 /// beyond 27.6; on real data, noise is up to three times what was stated.
 const CONTRADICTION: f64 = 250.0;
 
+/// A covariance that is indefinite by less than this part of it is so by rounding: that of a base that is known exactly.
+const ROUNDING: f64 = 1e-9;
+
 /// A Gaussian over the base B of the open part and landmarks near it, as seen from it: β of the base, B = B̂ Exp(β), and
 /// q_i = B⁻¹p_i. Landmarks relative to the base are what the open part sees, too; how uncertain the base lies in the map
 /// is in β alone.
@@ -222,13 +225,16 @@ impl Near {
         }
     }
 
-    /// Whether the covariances of the base and of each landmark are positive definite, as far as a few numbers tell.
+    /// Whether the covariances of the base and of each landmark are none that is indefinite beyond rounding.
     pub fn is_sound(&self) -> bool {
-        let of_landmark = |a: usize| self.covariance.fixed_view::<2, 2>(3 + 2 * a, 3 + 2 * a).into_owned();
-        let is_sound = |m: Matrix2<f64>| m.m11 > 0.0 && m.determinant() > 0.0;
+        let is_landmark_sound = |a: usize| {
+            let own: Matrix2<f64> = self.covariance.fixed_view::<2, 2>(3 + 2 * a, 3 + 2 * a).into_owned();
+            own.trace() >= 0.0 && own.determinant() >= -ROUNDING * own.trace().powi(2)
+        };
         let of_base = self.covariance.fixed_view::<3, 3>(0, 0).into_owned();
-        let is_base_sound = of_base.iter().all(|x| x.is_finite()) && of_base.symmetric_eigenvalues().min() >= 0.0;
-        is_base_sound && (0..self.landmarks.len()).all(|a| is_sound(of_landmark(a)))
+        let is_finite = of_base.iter().all(|x| x.is_finite());
+        let is_base_sound = || of_base.symmetric_eigenvalues().min() >= -ROUNDING * of_base.amax();
+        is_finite && is_base_sound() && (0..self.landmarks.len()).all(is_landmark_sound)
     }
 
     /// The same where what the correction does to second order matters: the end of the part as it would be closed now.

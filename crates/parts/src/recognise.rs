@@ -12,8 +12,9 @@
 
 use super::common::{ALIKE, OpenLandmark, Tie};
 use super::near::Near;
-use lienav_slam::{
-    Acquaintance, CLOSING, Identification, LocalMap, NEAR_M2, PLACED_M2, SURE, are_at_one_place, motion_between,
+use lienav_slam::LocalMap;
+use lienav_slam::identity::{
+    Acquaintance, CLOSING, Identification, NEAR_M2, PLACED_M2, SURE, are_at_one_place, motion_between,
 };
 use nalgebra::{DMatrix, DVector, Matrix2, Vector2};
 use std::collections::HashMap;

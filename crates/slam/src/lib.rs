@@ -239,10 +239,7 @@ pub use state::FIRST_OWN_ID;
 pub use trace::{SeenReading, Trace, TracedReading, TracedStep};
 
 pub use association::Tally as AssociationTally;
-pub use association::{
-    Accepted, Acquaintance, CLOSING, Identification, NEAR_M2, PLACED_M2, SURE, are_at_one_place, are_one,
-    motion_between,
-};
+pub use association::identity;
 pub use belief::LandmarkStatus;
 pub use calibration::{CalibrationEstimate, CalibrationParameter};
 pub use chart::{Centre, Chart, Charts};

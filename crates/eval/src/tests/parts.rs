@@ -41,7 +41,8 @@ fn more_landmarks_than_the_map_has_room_for_are_left_out_and_told() {
 }
 
 /// Two cameras whose ranges are vague: landmarks that a part was begun with are elsewhere once their range is known,
-/// and two of them are contradicted. The next base had a covariance with negative variances, and was metres off.
+/// and two of them are contradicted. Their differences had a covariance with negative variances: the part could not be
+/// closed, and the pose was metres off.
 #[test]
 fn no_covariance_is_indefinite_where_vague_ranges_become_certain() {
     let mut scenario = Scenario::named("thesis-line-10hz-high-q1").unwrap();

@@ -4,7 +4,8 @@ use super::{Begun, Parts};
 use crate::problem::Placed;
 use crate::recognise::{Question, Recognised, are_others};
 use lienav_base::stamp::Stamp;
-use lienav_slam::{LocalMap, NEAR_M2, are_one};
+use lienav_slam::LocalMap;
+use lienav_slam::identity::{NEAR_M2, are_one};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
@@ -106,11 +107,7 @@ impl Parts {
             let number = self.near.landmarks[row];
             // One that the part was begun with is known by the readings of this part alone from now on, and what was
             // measured of it before stays in the least squares, where it counts as another one.
-            self.begun.retain(|begun| begun.id != id);
-            self.recognised.retain(|(other, _)| *other != id);
-            self.recognised.push((id, number));
-            self.numbers.insert(id, number);
-            self.index.insert(id, row);
+            self.take_for(id, row);
             let kept = self.seen[number].id;
             self.merged.push((id, kept));
             for twin in twins {
@@ -175,19 +172,28 @@ impl Parts {
         let open: Vec<u32> = self.numbers.iter().filter(|(_, known)| **known == number).map(|(id, _)| *id).collect();
         let before = self.begun.len();
         for open in open {
-            self.begun.retain(|begun| begun.id != open);
-            self.recognised.retain(|(other, _)| *other != open);
-            self.numbers.remove(&open);
-            if self.index.remove(&open).is_some() {
-                self.recognised.push((open, older));
-                self.numbers.insert(open, older);
-                self.index.insert(open, kept);
+            if self.index.contains_key(&open) {
+                self.take_for(open, kept);
+            } else {
+                self.begun.retain(|begun| begun.id != open);
+                self.recognised.retain(|(other, _)| *other != open);
+                self.numbers.remove(&open);
             }
         }
         self.merged.push((id, self.seen[older].id));
         if self.begun.len() < before {
             self.tie = self.tie_of_now();
         }
+    }
+
+    /// The landmark of the open part with this identity in the filter is that of a row of the closed ones.
+    fn take_for(&mut self, id: u32, row: usize) {
+        let number = self.near.landmarks[row];
+        self.begun.retain(|begun| begun.id != id);
+        self.recognised.retain(|(other, _)| *other != id);
+        self.recognised.push((id, number));
+        self.numbers.insert(id, number);
+        self.index.insert(id, row);
     }
 
     /// The filter gives other identities in the next part, but to the landmarks that it is begun with.

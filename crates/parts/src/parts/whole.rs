@@ -2,7 +2,8 @@
 
 use super::{Goes, Parts, Seen, Worker};
 use lienav_lie::Se2;
-use lienav_slam::{Identification, Landmark, Slam};
+use lienav_slam::identity::Identification;
+use lienav_slam::{Landmark, Slam};
 use nalgebra::{Matrix2, Matrix2x3, Vector2};
 
 impl Parts {

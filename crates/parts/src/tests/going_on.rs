@@ -1,6 +1,8 @@
 //! What a part leaves to the next one: landmarks whose ranges are vague, errors of readings that last, candidates.
 
 use super::{World, of_parts};
+use crate::near::Near;
+use crate::problem::Start;
 use crate::{Parts, Worker};
 use lienav_lie::Se2;
 use lienav_slam::{Config, FeatureKind, Observation, Odometry, Stamp};
@@ -166,4 +168,18 @@ fn differences_are_joined_by_their_formulas() {
         shared = shared.max(parts.check_join(&slam));
     }
     assert!(shared >= 6, "{shared}");
+}
+
+/// A base that is known exactly has a covariance that rounding makes negative; one that is wrong is told.
+#[test]
+fn a_covariance_is_unsound_where_it_is_indefinite_and_not_where_it_is_rounded() {
+    let mut near = Near::start(&Start::Known(Se2::identity()));
+    assert!(near.is_sound());
+    near.covariance[(0, 0)] = 1.0;
+    near.covariance[(2, 2)] = -1e-12;
+    assert!(near.is_sound());
+    near.covariance[(2, 2)] = -1e-3;
+    assert!(!near.is_sound());
+    near.covariance[(2, 2)] = f64::NAN;
+    assert!(!near.is_sound());
 }

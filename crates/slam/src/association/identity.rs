@@ -2,7 +2,7 @@
 //!
 //! After a long way, the place of an old landmark relative to the robot is uncertain by more than landmarks are apart,
 //! and what is read begins landmarks anew. Which old ones these are is the same joint search as of which landmarks
-//! readings are ([`Beam`]), with the covariance of the differences instead of that of innovations. It is decided by all
+//! readings are (`docs/association.md`), with the covariance of the differences instead of that of innovations. It is decided by all
 //! pairs of the likeliest hypothesis together: a loop is closed by all of them, or by none.
 
 use super::beam::{Beam, Item, Joint, Pair, distance};
@@ -112,7 +112,7 @@ pub fn motion_between(pairs: impl Iterator<Item = (Vector2<f64>, Vector2<f64>)> 
 /// An old landmark and a young one with so many observations that `difference` separates, old less young, m, with its
 /// covariance, m², as a pair; `None` outside of the gate. `density` is that of landmarks by area, 1/m²; `gates` are the
 /// squared distances of two numbers within which a reading is of a landmark, and beyond which it is of none.
-pub fn pair(
+pub(super) fn pair(
     old: usize,
     (difference, covariance): (Vector2<f64>, Matrix2<f64>),
     observations: u32,

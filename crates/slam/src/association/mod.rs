@@ -21,10 +21,6 @@ pub mod trial;
 
 pub use beam::{Beam, Item, Joint, Pair, WINDOW};
 pub use cloud::CloudRoom;
-pub use identity::{
-    Accepted, Acquaintance, CLOSING, Identification, NEAR_M2, PLACED_M2, SURE, are_at_one_place, are_one,
-    motion_between,
-};
 pub use memory::{Memory, Tally};
 #[cfg(test)]
 pub use merge::force_loop;
