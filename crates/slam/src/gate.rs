@@ -17,6 +17,7 @@ pub struct Gate {
     new: [f64; MAX_DIM],
     associated: [[f64; MAX_DIM]; 2],
     displaced: [f64; 2],
+    together: f64,
     robust_scale: f64,
 }
 
@@ -41,6 +42,7 @@ impl Gate {
             new,
             associated,
             displaced: [2, 3].map(|dof| chi2_bound(dof, DISPLACED)),
+            together: config.probability.clamp(DISPLACED, FURTHEST),
             robust_scale: config.robust_scale,
         }
     }
@@ -65,6 +67,11 @@ impl Gate {
     /// have to be displaced to.
     pub fn displaced(&self) -> [f64; 2] {
         self.displaced
+    }
+
+    /// The largest squared distance at which readings of `numbers` numbers pass together.
+    pub fn together(&self, numbers: usize) -> f64 {
+        chi2_bound(numbers, self.together)
     }
 
     /// The factor for the covariance of a reading that passed, from its squared Mahalanobis distance: the inverse of

@@ -173,6 +173,7 @@ mod chart;
 mod config;
 mod covariance;
 mod delayed;
+mod displaced;
 mod early;
 mod enter;
 mod estimator;

@@ -57,6 +57,11 @@ impl Rows {
         Vector3::from([0, 1, 2].map(|row| self.noise.get(row).map_or(0.0, |row| along(row, noise))))
     }
 
+    /// How far what is `lever` away moves by one standard deviation of the last motion's turn, m.
+    pub fn turn_about(&self, lever: f64) -> f64 {
+        if self.noise.is_empty() { 0.0 } else { lever * Vector3::from(self.motion[2]).norm() }
+    }
+
     /// A feature was appended whose error depends on that of the pose as `by_pose` says.
     pub fn add_feature(&mut self, by_pose: &Matrix2x3<f64>) {
         let [Some(x), Some(y), Some(turn)] = [0, 1, 2].map(|row| self.noise.get(row).copied()) else { return };

@@ -3,11 +3,12 @@
 use super::associate::{AssociationRoom, Associations, Evidence, Newcomer, associate};
 use super::augment::augment;
 use super::delayed::{Taken, give_up, is_placeless, note_misfits, settle, take};
+use super::displaced::{displace, is_allowed, linearize_there, pass_together, refer_to_mean};
 use super::enter::enter;
 use super::fixed_lag::{Associated, Role};
-use super::gate::{Gate, gate, mahalanobis_squared};
+use super::gate::{Gate, gate};
 use super::known_map::KnownMap;
-use super::linearize::{Match, Preview, Subject, innovation_covariance, relinearize};
+use super::linearize::{Match, Preview, Subject, relinearize};
 use super::marks;
 use super::motion::Increment;
 use super::noise::NoiseFactors;
@@ -19,8 +20,8 @@ use super::sensor::{Reading, Sensor, Sensors};
 use super::state::State;
 use super::tie;
 use super::track_loss::{Agreement, TrackLoss, unknown_motions};
-use super::update::{Singular, Updated, Workspace, numbers, preview, update};
-use super::wide_prior::{Place, Wide, displace, may_have_moved, place};
+use super::update::{Singular, Updated, Workspace, move_back, numbers, preview, update};
+use super::wide_prior::{Place, Wide, exceeds_noise, place};
 use super::{Association, Config, Counts, DropReason, FeatureKind, Filter, MapConfig, MapMode};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
@@ -169,35 +170,41 @@ pub fn correct(
     let Associations { mut candidates, mut newcomers, mut refused, is_searched } =
         associate(state, model, evidence, association);
     let mut place = place(state, model, candidates, wide);
+    let mut is_contradicted = false;
     if let Place::Elsewhere(motion) = place
-        && state.is_frozen
-        && !may_have_moved(state, &motion, model.gate.displaced()[1])
+        && !is_allowed(state, &motion, &wide.members, model.gate.displaced())
     {
         // What is known of the robot in the map speaks against it.
-        place = Place::Here;
+        (place, is_contradicted) = (Place::Here, !state.is_frozen);
     }
     if let Place::Elsewhere(motion) = place
         && !linearize_there(state, model, candidates, &motion)
     {
-        displace(state, &motion, &wide.members, model.gate.displaced());
-        // Where readings that wait were taken from is not known any more. The members are indices of features, which
-        // change with this.
-        give_up(state);
-        marks::clear(state);
+        displace(state, &motion, &wide.members, model.gate.displaced(), &mut wide.moved_by);
+        if wide.moved_by.is_empty() {
+            // The prior is forgotten: where readings that wait were taken from is not known any more.
+            give_up(state);
+            marks::clear(state);
+        }
         // The motion contains the correction of the last motion's noise.
         rows.noise.clear();
         enter(state, model, (evidence, stamp), rows);
         Associations { candidates, newcomers, refused, .. } = associate(state, model, evidence, association);
+        candidates.iter_mut().for_each(|candidate| refer_to_mean(state, candidate, &wide.moved_by));
     }
     if track_loss.as_deref_mut().is_some_and(|track_loss| track_loss.holds_back(stamp, place, candidates.len(), wide)) {
         hold_back(candidates, wide, &mut refused);
     }
     take_offsets(state, model, stamp, candidates);
     let mut matched = gate(state, model, stamp, candidates, gated, &mut refused);
+    if is_contradicted {
+        matched = pass_together(state, model, matched, gated, &mut refused, workspace);
+    }
     let is_lost = is_lost(track_loss.as_deref_mut(), state, model, input, matched.len(), &refused);
     if is_lost {
         give_up(state);
         marks::clear(state);
+        wide.moved_by.clear();
         relocate(state, model, input, rows, (association, gated));
         Associations { candidates, newcomers, refused, .. } = associate(state, model, evidence, association);
         take_offsets(state, model, stamp, candidates);
@@ -208,8 +215,13 @@ pub fn correct(
     if let Some(learned) = &mut learned {
         learned.note_prior(state);
     }
-    iterate(state, model, matched, rows, rests, workspace);
-    let updated = update(state, matched, &model.filter, &rows.noise, workspace);
+    if wide.moved_by.is_empty() {
+        iterate(state, model, matched, rows, rests, workspace);
+    }
+    let updated = update(state, matched, &model.filter, (&rows.noise, &wide.moved_by), workspace);
+    if matched.is_empty() || updated.is_err() {
+        move_back(state, &wide.moved_by, &model.filter, workspace);
+    }
 
     if let Some(learned) = learned.filter(|_| updated.is_ok()) {
         learned.note_left_out(gated, |dim| model.gate.known(dim), |reading| model.sensors.dim(reading));
@@ -251,27 +263,8 @@ pub fn correct(
     Outcome { nis, dof, accepted, added, refused, is_searched, moved, is_displaced, begun_anew }
 }
 
-/// A robot turned by more than this is moved before the update, rad: beyond, the rotations of the prior and those of the
-/// update are not the same to first order.
-const TURNED: f64 = 0.5;
-
-/// Linearizes readings of frozen landmarks for a robot that is a `motion` away from the estimate, and leaves the estimate
-/// where it is, with all that is known of it. Returns false if the filter cannot, or the motion is too large.
-fn linearize_there(state: &State, model: &Model, candidates: &mut Vec<Match>, motion: &Se2) -> bool {
-    let Some(charts) = model.filter.charts().filter(|_| state.is_frozen && motion.theta.abs() < TURNED) else {
-        return false;
-    };
-    let rest_of_pose = (state.pose * *motion * state.pose.inverse()).log();
-    let preview = Preview { noise: [0.0; 3], robot: state.pose, rest_of_pose, charts };
-    let rows = &mut Rows::default();
-    candidates.retain_mut(|candidate| {
-        relinearize(state, &model.sensors, candidate, &preview, &Vector2::zeros(), rows);
-        let covariance = innovation_covariance(state, candidate);
-        candidate.distance = mahalanobis_squared(&candidate.residual, &covariance, candidate.dim);
-        candidate.distance.is_some()
-    });
-    true
-}
+/// An error that is this part of the noise of a reading does not matter.
+const UNFELT: f64 = 1.0 / 3.0;
 
 /// Leaves out the readings with a wide prior that do not tell where the robot is.
 fn hold_back(candidates: &mut Vec<Match>, wide: &Wide, refused: &mut Counts) {
@@ -375,6 +368,10 @@ fn known<'a>(
 
 /// Linearizes all matches, and the effect of the last motion's noise on them, again at the estimate that the update
 /// would give, as often as the filter says: Gauss–Newton on the posterior. [`update`] uses the last linearization.
+///
+/// The effect of the noise on what was not seen stays as it was. Where the robot is so far off that turning about the
+/// one place or the other is not the same to the readings, the two would contradict each other, and nothing is
+/// linearized again.
 fn iterate(
     state: &mut State,
     model: &Model,
@@ -393,6 +390,10 @@ fn iterate(
         }
         let Ok(correction) = preview(state, matches, &rows.noise, rests, workspace) else { return };
         let robot = Se2::exp(&rows.of_pose(&correction.noise)) * state.pose;
+        let turned = rows.turn_about((robot.p - state.pose.p).norm());
+        if matches.iter().any(|matched| is_felt(matched, turned)) {
+            return;
+        }
         let preview = Preview { noise: correction.noise, robot, rest_of_pose: correction.rest_of_pose, charts };
         rows.begin();
         for (matched, rest) in matches.iter_mut().zip(rests.iter()) {
@@ -400,6 +401,12 @@ fn iterate(
         }
         rows.apply(&mut state.covariance);
     }
+}
+
+/// Whether an error of the feature of this size, m, is more than a small part of the noise.
+fn is_felt(matched: &Match, size: f64) -> bool {
+    let exceeds = |axis| exceeds_noise(&(matched.by_feature * axis * (size / UNFELT)), &matched.noise, matched.dim);
+    exceeds(Vector2::x()) || exceeds(Vector2::y())
 }
 
 /// Records when the features of the matches were seen, and which readings were used.

@@ -54,7 +54,8 @@ pub struct Updated {
 }
 
 /// Updates the state by `matches`. `noise_rows` is the effect of the last motion's noise on every error, G L with
-/// noise L n, n ~ N(0, I); only a filter that splits corrections uses it.
+/// noise L n, n ~ N(0, I); only a filter that splits corrections uses it. `moved_by` is how far the state is from the
+/// mean of its prior, where it was [moved](super::displaced) since, and empty otherwise.
 ///
 /// With S = H P Hᵀ + R = L Lᵀ and W = P Hᵀ L⁻ᵀ: x ← x + W L⁻¹ r, P ← P − W Wᵀ. In robot coordinates H = [0 | H_O], and
 /// this is the reduced Bayesian update (Shen 2019, eq. (5.24)) in covariance form: where Σ_NO = 0 the rows of W that
@@ -69,7 +70,7 @@ pub fn update(
     state: &mut State,
     matches: &[Match],
     filter: &Filter,
-    noise_rows: &[[f64; 3]],
+    (noise_rows, moved_by): (&[[f64; 3]], &[f64]),
     work: &mut Workspace,
 ) -> Result<Updated, Singular> {
     if matches.is_empty() {
@@ -85,8 +86,7 @@ pub fn update(
         return Err(Singular);
     }
 
-    work.delta.clear();
-    work.delta.resize(n, 0.0);
+    begin_correction(work, moved_by, n);
     let open = state.open_rows();
     for (column, y) in work.w.chunks_exact(n).zip(&work.y) {
         for (d, w) in work.delta[..open].iter_mut().zip(column) {
@@ -106,6 +106,25 @@ pub fn update(
     }
     retract(state, &work.delta, &work.rigid, filter.errors, &mut work.blocks);
     Ok(Updated { nis, noise })
+}
+
+/// δ ← −e.
+fn begin_correction(work: &mut Workspace, moved_by: &[f64], n: usize) {
+    work.delta.clear();
+    work.delta.extend(moved_by.iter().map(|e| -e));
+    work.delta.resize(n, 0.0);
+}
+
+/// Takes a state that was [moved](super::displaced) back to the mean of its prior: an update without a reading.
+pub fn move_back(state: &mut State, moved_by: &[f64], filter: &Filter, work: &mut Workspace) {
+    if moved_by.is_empty() {
+        return;
+    }
+    let n = state.covariance.dim();
+    begin_correction(work, moved_by, n);
+    work.rigid.clear();
+    work.rigid.resize(n, 0.0);
+    retract(state, &work.delta, &work.rigid, filter.errors, &mut work.blocks);
 }
 
 /// Takes pairs of features as one: x_a − x_b = 0 without noise. Errors of landmarks in the map are all relative to the
@@ -158,6 +177,18 @@ pub fn identify(
     work.rigid.resize(n, 0.0);
     retract(state, &work.delta, &work.rigid, filter.errors, &mut work.blocks);
     Ok(())
+}
+
+/// The squared Mahalanobis distance of all matches together, rᵀ S⁻¹ r. The state is not changed.
+///
+/// # Errors
+/// [`Singular`].
+pub fn joint_distance(state: &State, matches: &[Match], work: &mut Workspace) -> Result<f64, Singular> {
+    gather(state, matches, work);
+    innovation(state, matches, work);
+    factor(&mut work.s, numbers(matches))?;
+    solve(work, state.covariance.dim(), numbers(matches));
+    Ok(work.y.iter().map(|y| y * y).sum())
 }
 
 /// How many numbers all matches have together.

@@ -24,7 +24,7 @@ use super::sensor::{Reading, Sensors};
 use super::state::State;
 use super::step::Model;
 use super::{Coordinates, Errors, Filter, Initialization};
-use lienav_lie::{Se2, skew, wrap_angle};
+use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
 
 /// So many readings are enough to find the robot: more cost time and tell nothing that the update would not tell.
@@ -64,6 +64,8 @@ pub struct Wide {
     part: Vec<usize>,
     /// The features of the map that tell where the robot is.
     pub members: Vec<usize>,
+    /// By how much the state was moved, if it was: see [`displace`](super::displaced::displace).
+    pub moved_by: Vec<f64>,
 }
 
 impl Wide {
@@ -77,6 +79,7 @@ impl Wide {
 pub fn place(state: &State, model: &Model, candidates: &[Match], wide: &mut Wide) -> Place {
     wide.candidates.clear();
     wide.readings.clear();
+    wide.moved_by.clear();
     let mut readings = 0;
     for (index, candidate) in candidates.iter().enumerate() {
         let Subject::Feature(i) = candidate.subject else { continue };
@@ -158,7 +161,7 @@ fn bend(z: &Vector2<f64>, covariance: &Matrix2<f64>) -> Vector2<f64> {
 }
 
 /// Whether an error of the prediction is larger than the noise of the reading, on average over its numbers.
-fn exceeds_noise(error: &Vector3<f64>, noise: &Matrix3<f64>, dim: usize) -> bool {
+pub fn exceeds_noise(error: &Vector3<f64>, noise: &Matrix3<f64>, dim: usize) -> bool {
     mahalanobis_squared(error, noise, dim).is_none_or(|d| d > dim as f64)
 }
 
@@ -262,7 +265,7 @@ fn keep_one_part(state: &State, candidates: &[Match], wide: &mut Wide) -> Vec<us
 }
 
 /// The direction from one feature to another, in the coordinates of the state, and the variance of their distance, m².
-fn distance_variance(state: &State, i: usize, k: usize) -> Option<(Vector2<f64>, f64)> {
+pub fn distance_variance(state: &State, i: usize, k: usize) -> Option<(Vector2<f64>, f64)> {
     let along = (state.features[i].x - state.features[k].x).try_normalize(1e-9)?;
     let block = |i: usize, k: usize| along.dot(&(state.covariance.feature_block(i, k) * along));
     Some((along, block(i, i) + block(k, k) - 2.0 * block(i, k)))
@@ -288,82 +291,4 @@ fn variance_along(matched: &Match, along: &Vector2<f64>) -> f64 {
 fn by_motion(z: &Vector2<f64>) -> Matrix2x3<f64> {
     let lever = skew(z);
     Matrix2x3::new(-1.0, 0.0, -lever.x, 0.0, -1.0, -lever.y)
-}
-
-/// Moves the robot by `motion` against the features `members`. Every other feature stays beside those of the two to
-/// which its place is known better. If the covariance of the robot in the map does not allow for the motion, and that
-/// of the members does, the robot stays and they move instead. `bounds` are on the squared Mahalanobis distance of what
-/// is allowed for, for two and three degrees of freedom.
-pub fn displace(state: &mut State, motion: &Se2, members: &[usize], bounds: [f64; 2]) {
-    let moved = state.pose * *motion;
-    if state.is_frozen {
-        (state.pose, state.predicted) = (moved, moved);
-        return;
-    }
-    let in_map = moved * state.pose.inverse();
-    let is_robot_moved = is_robot_moved(state, motion, members, bounds);
-    for i in 0..state.features.len() {
-        let is_beside = is_beside(state, i, members);
-        if state.coordinates == Coordinates::Robot {
-            if is_beside {
-                state.features[i].x = motion.transform_back(&state.features[i].x);
-                state.covariance.change_feature(i, &motion.rotation().transpose(), 0.0);
-            }
-        } else if is_beside != is_robot_moved {
-            let by = if is_robot_moved { in_map } else { in_map.inverse() };
-            let feature = &mut state.features[i];
-            feature.x = by.transform(&feature.x);
-            feature.first = by.transform(&feature.first);
-            feature.anchor = by.transform(&feature.anchor);
-            let weight = if state.coordinates == Coordinates::World { 1.0 } else { 0.0 };
-            state.covariance.change_feature(i, &by.rotation(), weight);
-        }
-    }
-    if !is_robot_moved {
-        return;
-    }
-    if state.coordinates == Coordinates::Robot {
-        // What is uncertain there is where the robot stood: the error of its heading turns the way from there.
-        let lever = skew(&(moved.p - state.pose.p));
-        let transition = Matrix3::new(1.0, 0.0, lever.x, 0.0, 1.0, lever.y, 0.0, 0.0, 1.0);
-        state.covariance.move_pose(&transition, &Matrix3::zeros());
-    }
-    state.pose = moved;
-    state.predicted = moved;
-}
-
-/// Whether feature `i` is known better beside `members` than beside the robot.
-fn is_beside(state: &State, i: usize, members: &[usize]) -> bool {
-    let variances = members.iter().filter(|k| **k != i).filter_map(|k| distance_variance(state, i, *k));
-    members.contains(&i)
-        || variances.map(|(_, variance)| variance).fold(0.0, f64::max) < state.relative_covariance(i).trace()
-}
-
-/// Whether the covariance of the robot allows for the motion, up to a squared Mahalanobis distance.
-pub fn may_have_moved(state: &State, motion: &Se2, bound: f64) -> bool {
-    let moved = state.pose * *motion;
-    let shift = moved.p - state.pose.p;
-    let change = Vector3::new(shift.x, shift.y, wrap_angle(moved.theta - state.pose.theta));
-    let factor = state.pose_covariance().cholesky();
-    factor.is_some_and(|factor| change.dot(&factor.solve(&change)) <= bound)
-}
-
-/// Whether it is the robot that moves in the map: its covariance allows for it, or those of most members do not.
-fn is_robot_moved(state: &State, motion: &Se2, members: &[usize], [bound, bound_of_pose]: [f64; 2]) -> bool {
-    if may_have_moved(state, motion, bound_of_pose) {
-        return true;
-    }
-    let moved = state.pose * *motion;
-    let back = state.pose * moved.inverse();
-    let is_uncertain = |i: &&usize| {
-        let landmark = state.landmark(**i);
-        let shift = back.transform(&landmark.position) - landmark.position;
-        allows(&landmark.covariance, &shift, bound)
-    };
-    2 * members.iter().filter(is_uncertain).count() <= members.len()
-}
-
-/// Whether a covariance allows for an error, up to a squared Mahalanobis distance.
-fn allows(covariance: &Matrix2<f64>, error: &Vector2<f64>, bound: f64) -> bool {
-    covariance.try_inverse().is_some_and(|inverse| error.dot(&(inverse * error)) <= bound)
 }

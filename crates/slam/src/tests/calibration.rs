@@ -284,7 +284,7 @@ fn the_update_is_the_textbook_kalman_update() {
         }
         let s = &h * &p * h.transpose() + r;
         let gain = &p * h.transpose() * s.try_inverse().unwrap();
-        update(&mut state, &matches, &filter, &[], &mut Workspace::default()).unwrap();
+        update(&mut state, &matches, &filter, (&[], &[]), &mut Workspace::default()).unwrap();
         assert!((mean(&state) - (mu + &gain * y)).amax() < 1e-10);
         assert!((state.covariance.to_matrix() - (&p - &gain * h * &p)).amax() < 1e-10);
     }

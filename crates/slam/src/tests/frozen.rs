@@ -144,7 +144,7 @@ fn an_update_of_frozen_landmarks_is_that_of_a_plain_schmidt_filter() {
         let correction = (&gain * y).fixed_rows::<3>(0).into_owned();
         let before = state.pose;
         let places: Vec<_> = state.features.iter().map(|feature| feature.x).collect();
-        update(&mut state, &matches, &filter, &[], &mut Workspace::default()).unwrap();
+        update(&mut state, &matches, &filter, (&[], &[]), &mut Workspace::default()).unwrap();
         let difference = (state.covariance.to_matrix() - expected).amax();
         assert!(difference < 1e-12, "{name}: {difference}");
         let expected = match coordinates {

@@ -82,7 +82,7 @@ fn an_update_with_lasting_errors_is_that_of_a_plain_kalman_filter() {
         let rows = state.offsets.range();
         let values = |state: &State| rows.clone().step_by(2).map(|row| state.offsets.value(row)).collect::<Vec<_>>();
         let known = values(&state);
-        update(&mut state, &matches, &model.filter, &[], &mut Workspace::default()).unwrap();
+        update(&mut state, &matches, &model.filter, (&[], &[]), &mut Workspace::default()).unwrap();
         let difference = (state.covariance.to_matrix() - expected).amax();
         assert!(difference < 1e-12, "{name}: {difference}");
         for (k, (now, then)) in values(&state).iter().zip(known).enumerate() {

@@ -144,7 +144,7 @@ fn the_reduced_update_is_equation_5_24() {
     }
     let (expected_mean, expected_covariance) = information_update(&mu, &sigma, &c, &z, &q);
     let filter = Filter::named("reduced").unwrap();
-    update(&mut state, &matches, &filter, &[], &mut Workspace::default()).unwrap();
+    update(&mut state, &matches, &filter, (&[], &[]), &mut Workspace::default()).unwrap();
     assert!((mean(&state) - expected_mean).amax() < 1e-10);
     assert!((state.covariance.to_matrix() - expected_covariance).amax() < 1e-10);
 }
@@ -171,7 +171,7 @@ fn the_update_is_the_textbook_kalman_update_in_world_coordinates() {
     let s = &h * &p * h.transpose() + r;
     let gain = &p * h.transpose() * s.clone().try_inverse().unwrap();
     let filter = Filter::named("ekf").unwrap();
-    let nis = update(&mut state, &matches, &filter, &[], &mut Workspace::default()).unwrap().nis;
+    let nis = update(&mut state, &matches, &filter, (&[], &[]), &mut Workspace::default()).unwrap().nis;
     let expected_nis = (y.transpose() * s.try_inverse().unwrap() * &y)[(0, 0)];
     assert!((nis - expected_nis).abs() < 1e-9 * expected_nis);
     assert!((mean(&state) - (mu + &gain * y)).amax() < 1e-10);

@@ -1,7 +1,10 @@
 //! A robot that may be anywhere in a map that it knows: what it claims after clouds that tell where, or do not.
 
 use super::*;
+use crate::displaced::displace;
 use crate::motion::Increment;
+use crate::propagate::{Rows, propagate};
+use crate::update::{Workspace, move_back};
 use crate::{DropReason, Filter};
 use lienav_lie::wrap_angle;
 use nalgebra::{Matrix3, Vector3};
@@ -18,25 +21,39 @@ fn landmark(i: usize) -> Vector2<f64> {
 /// The robot has known landmarks of `known` for 60 clouds. Then it is anywhere, by a draw from N(0, diag(STD²)), which
 /// the filter knows of, and sees those that `seen` gives for each cloud.
 fn lost(filter: &str, seed: u64, known: &[u32], seen: impl Fn(usize) -> Vec<u32>) -> (Slam, Vec<(Step, Se2)>) {
+    lost_by((config(filter), 1.0), (seed, STD, STD), known, seen)
+}
+
+/// The same with errors of the robot of the standard deviations `std` where the filter knows of `told`, and errors of the
+/// readings so many times as large.
+fn lost_by(
+    (mut config, factor): (Config, f64),
+    (seed, std, told): (u64, Vector3<f64>, Vector3<f64>),
+    known: &[u32],
+    seen: impl Fn(usize) -> Vec<u32>,
+) -> (Slam, Vec<(Step, Se2)>) {
     let mut instants = recording(90, seed);
     let landmarks: [_; 8] = std::array::from_fn(landmark);
     let mut rng = ChaCha8Rng::seed_from_u64(1000 + seed);
     let mut normal = || -> f64 { StandardNormal.sample(&mut rng) };
-    let away = Se2::new(STD.x * normal(), STD.y * normal(), STD.z * normal());
+    let away = Se2::new(std.x * normal(), std.y * normal(), std.z * normal());
     let before = instants[59].truth;
     let keep = |instant: &mut Instant, ids: &[u32]| instant.seen.retain(|o| o.id.is_some_and(|id| ids.contains(&id)));
-    for (k, instant) in instants[60..].iter_mut().enumerate() {
+    for (k, instant) in instants.iter_mut().enumerate() {
         let old = instant.truth;
-        instant.truth = before * away * before.inverse() * old;
+        if k >= 60 {
+            instant.truth = before * away * before.inverse() * old;
+        }
         for (o, p) in instant.seen.iter_mut().zip(&landmarks) {
-            let noise = o.value.xy() - old.transform_back(p);
+            let noise = (o.value.xy() - old.transform_back(p)) * factor;
             o.value = (instant.truth.transform_back(p) + noise).into();
         }
-        keep(instant, &seen(k));
+        keep(instant, &if k < 60 { known.to_vec() } else { seen(k - 60) });
     }
-    instants[..60].iter_mut().for_each(|instant| keep(instant, known));
-    let (mut slam, _) = run(filter, &instants[..60]);
-    let covariance = Matrix3::from_diagonal(&STD.component_mul(&STD));
+    config.sensor.position_std_m *= factor;
+    let mut slam = Slam::new(config).unwrap();
+    instants[..60].iter().for_each(|instant| drop(feed(&mut slam, instant)));
+    let covariance = Matrix3::from_diagonal(&told.component_mul(&told));
     slam.estimator.advance(&Increment { motion: Se2::identity(), covariance, drift: None });
     let steps = instants[60..].iter().flat_map(|i| feed(&mut slam, i).into_iter().map(|step| (step, i.truth)));
     let steps = steps.collect();
@@ -110,5 +127,55 @@ fn an_ordinary_run_holds_nothing_back_and_relocates_nothing() {
     for (filter, _) in Filter::TABLE.iter().filter(|(name, _)| *name != "thesis-reduced") {
         let (slam, _) = run(filter, &recording(200, 31));
         assert_eq!((slam.counts().get(DropReason::Undetermined), slam.gate_openings()), (0, 0), "{filter}");
+    }
+}
+
+/// Three landmarks tell the heading to 0.07 rad, with an error of 0.3 m. A robot that is 10 m off and knew its heading
+/// to 0.05 rad keeps that, also where the update is linearized elsewhere.
+#[test]
+fn a_robot_that_is_found_elsewhere_keeps_what_odometry_says_of_its_heading() {
+    let std = Vector3::new(10.0, 10.0, 0.05);
+    for filter in ["default", "iterated", "invariant"] {
+        let after_one =
+            |seed| lost_by((config(filter), 6.0), (seed, std, std), &ALL, |_| vec![1, 2, 3]).1.swap_remove(0);
+        let steps = (1..=60).map(after_one);
+        let nees = steps.map(|(step, truth)| nees(&step, &truth)).sum::<f64>() / 60.0;
+        assert!(nees < 3.9, "{filter}: {nees}");
+    }
+}
+
+/// A robot that is where its covariance does not allow it to be is not moved there by one cloud.
+#[test]
+fn a_robot_is_not_found_where_nothing_allows_it_to_be() {
+    let (std, told) = (Vector3::new(20.0, 20.0, 2.0), Vector3::new(2.0, 2.0, 0.3));
+    for seed in 1..=20 {
+        let (_, steps) = lost_by((config("default"), 1.0), (seed, std, told), &ALL, |_| ALL.to_vec());
+        let first = &steps[0].0.estimate;
+        let is_found = nees(&steps[0].0, &steps[0].1) < 16.0;
+        assert!(is_found || first.covariance[(0, 0)] + first.covariance[(1, 1)] > 1.0, "{seed}: {first:?}");
+    }
+}
+
+/// The mean of the prior is where it was: a state that was moved and has learned nothing goes back to it.
+#[test]
+fn a_state_that_was_moved_goes_back_to_the_mean_of_its_prior() {
+    let (slam, _) = run("default", &recording(60, 3));
+    let mut state = slam.estimator.state.clone();
+    state.features.iter_mut().for_each(|feature| feature.is_mapped = true);
+    let before = state.clone();
+    let covariance = Matrix3::from_diagonal(&STD.component_mul(&STD));
+    let filter = Filter::default();
+    let mut rows = Rows::default();
+    propagate(&mut state, &Increment { motion: Se2::identity(), covariance, drift: None }, &filter, &mut rows);
+    for motion in [Se2::new(3.0, -2.0, 0.5), Se2::new(-7.0, 1.0, 2.5)] {
+        let mut moved_by = Vec::new();
+        displace(&mut state, &motion, &[0, 1, 2], [1e3; 2], &mut moved_by);
+        assert!((state.pose.p - before.pose.p).norm() > 1.0);
+        move_back(&mut state, &moved_by, &filter, &mut Workspace::default());
+        assert!((state.pose.p - before.pose.p).norm() < 1e-9);
+        assert!((state.pose.theta - before.pose.theta).abs() < 1e-9);
+        for (feature, old) in state.features.iter().zip(&before.features) {
+            assert!((feature.x - old.x).norm() < 1e-9);
+        }
     }
 }
