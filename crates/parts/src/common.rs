@@ -115,11 +115,13 @@ impl Tied<'_> {
         self.landmarks.iter().map(|landmark| landmark.with(local, k))
     }
 
-    /// P_C Π⁻¹ in these rows of the closed parts, column by column.
-    pub fn gains(&self, rows: impl Iterator<Item = usize> + Clone, into: &mut Vec<f64>) {
+    /// P_C Π⁻¹ in these rows of the closed parts, column by column, each followed by zeros to `stride`.
+    pub fn gains(&self, rows: impl Iterator<Item = usize> + Clone, stride: usize, into: &mut Vec<f64>) {
         into.clear();
-        for column in self.gain.as_slice().chunks_exact(self.gain.nrows().max(1)) {
+        into.reserve(self.gain.ncols() * stride);
+        for (k, column) in self.gain.as_slice().chunks_exact(self.gain.nrows().max(1)).enumerate() {
             rows.clone().for_each(|row| into.push(column[row]));
+            into.resize((k + 1) * stride, 0.0);
         }
     }
 

@@ -18,6 +18,9 @@ use lienav_slam::LocalMap;
 use lienav_slam::kernel::subtract_product;
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 
+/// Numbers in a vector of most machines, or of two.
+const LANES: usize = 8;
+
 /// Buffers. Matrices are column by column.
 #[derive(Clone, Debug, Default)]
 pub struct Differences {
@@ -38,11 +41,11 @@ impl Differences {
     /// Those of `shared`.
     pub fn gather(&mut self, near: &Near, local: &LocalMap<'_>, tied: &Tied<'_>, shared: &[Shared]) {
         self.count = shared.len();
-        let (rows, ties) = (2 * self.count + 3, 2 * tied.landmarks.len());
+        let (rows, stride, ties) = (2 * self.count + 3, self.stride(), 2 * tied.landmarks.len());
         self.front.clear();
-        self.front.resize((rows + 1) * (rows + 1), 0.0);
+        self.front.resize(stride * stride, 0.0);
         self.right.clear();
-        self.right.resize(rows * ties, 0.0);
+        self.right.resize(stride * ties, 0.0);
         let of_tie = |shared: &Shared| tied.landmarks.iter().position(|tied| tied.here == shared.open.here);
         self.columns.clear();
         self.columns.extend(shared.iter().map(|shared| of_tie(shared).map(|k| 2 * k)));
@@ -51,19 +54,19 @@ impl Differences {
         if ties > 0 {
             self.gather_tied(local, tied, shared);
             let of_shared = shared.iter().flat_map(|shared| [shared.row, shared.row + 1]);
-            tied.gains(of_shared.chain(0..3), &mut self.left);
+            tied.gains(of_shared.chain(0..3), stride, &mut self.left);
             self.right.extend_from_slice(&self.left);
-            let (with_tied, _) = self.right.split_at(rows * ties);
+            let (with_tied, _) = self.right.split_at(stride * ties);
             self.left.extend_from_slice(with_tied);
-            subtract_product(&mut self.front, rows + 1, (rows, rows), (&self.left, &self.right), 2 * ties);
+            subtract_product(&mut self.front, stride, (stride, rows), (&self.left, &self.right), 2 * ties);
         }
     }
 
     /// C⁺ + V⁺ of the shared landmarks, and the latter in the columns of the tie.
     fn gather_pairs(&mut self, near: &Near, local: &LocalMap<'_>, shared: &[Shared]) {
-        let (rows, of_closed) = (2 * self.count + 3, near.covariance.nrows());
+        let (stride, of_closed) = (self.stride(), near.covariance.nrows());
         for (k, of_column) in shared.iter().enumerate() {
-            let (x, y) = self.front[2 * k * (rows + 1)..][..2 * (rows + 1)].split_at_mut(rows + 1);
+            let (x, y) = self.front[2 * k * stride..][..2 * stride].split_at_mut(stride);
             let closed = &near.covariance.as_slice()[of_column.row * of_closed..][..2 * of_closed];
             let (closed_x, closed_y) = closed.split_at(of_closed);
             for (i, of_row) in shared.iter().enumerate().skip(k) {
@@ -73,10 +76,10 @@ impl Differences {
                     y[2 * i + r] = closed_y[of_row.row + r] + own[(r, 1)];
                 }
                 if let Some(column) = self.columns[i] {
-                    put(&mut self.right[column * rows + 2 * k..], rows, &own.transpose());
+                    put(&mut self.right[column * stride + 2 * k..], stride, &own.transpose());
                 }
                 if let Some(column) = self.columns[k] {
-                    put(&mut self.right[column * rows + 2 * i..], rows, &own);
+                    put(&mut self.right[column * stride + 2 * i..], stride, &own);
                     if i == k {
                         x[2 * k] += ALIKE * own[(0, 0)];
                         x[2 * k + 1] += ALIKE * own[(1, 0)];
@@ -89,10 +92,10 @@ impl Differences {
 
     /// The same of the pose, and below it the differences.
     fn gather_pose(&mut self, near: &Near, local: &LocalMap<'_>, shared: &[Shared]) {
-        let rows = 2 * self.count + 3;
-        let columns = self.front.chunks_exact_mut(2 * (rows + 1));
+        let (rows, stride) = (2 * self.count + 3, self.stride());
+        let columns = self.front.chunks_exact_mut(2 * stride);
         for (shared, columns) in shared.iter().zip(columns) {
-            for (c, column) in columns.chunks_exact_mut(rows + 1).enumerate() {
+            for (c, column) in columns.chunks_exact_mut(stride).enumerate() {
                 for r in 0..3 {
                     column[rows - 3 + r] = near.covariance[(shared.row + c, r)] - shared.open.whole_with_pose[(c, r)];
                 }
@@ -102,29 +105,29 @@ impl Differences {
         let of_pose = local.of_pose();
         for c in 0..3 {
             for r in c..3 {
-                self.front[(rows - 3 + c) * (rows + 1) + rows - 3 + r] = near.covariance[(r, c)] + of_pose[(r, c)];
+                self.front[(rows - 3 + c) * stride + rows - 3 + r] = near.covariance[(r, c)] + of_pose[(r, c)];
             }
         }
     }
 
     /// V⁺ in the columns of the tie: of its landmarks that are not shared, and of the pose.
     fn gather_tied(&mut self, local: &LocalMap<'_>, tied: &Tied<'_>, shared: &[Shared]) {
-        let rows = 2 * self.count + 3;
-        for (landmark, columns) in tied.landmarks.iter().zip(self.right.chunks_exact_mut(2 * rows)) {
+        let (rows, stride) = (2 * self.count + 3, self.stride());
+        for (landmark, columns) in tied.landmarks.iter().zip(self.right.chunks_exact_mut(2 * stride)) {
             if !shared.iter().any(|shared| shared.open.here == landmark.here) {
                 for (i, shared) in shared.iter().enumerate() {
-                    put(&mut columns[2 * i..], rows, &landmark.with(local, &shared.open).transpose());
+                    put(&mut columns[2 * i..], stride, &landmark.with(local, &shared.open).transpose());
                 }
             }
-            for (c, column) in columns.chunks_exact_mut(rows).enumerate() {
+            for (c, column) in columns.chunks_exact_mut(stride).enumerate() {
                 (0..3).for_each(|r| column[rows - 3 + r] = -landmark.whole_with_pose[(c, r)]);
             }
         }
     }
 
-    /// Rows of the front.
+    /// Rows of the front: of the differences, of the pose, and the one below; and zeros, to fill vectors.
     fn stride(&self) -> usize {
-        2 * self.count + 4
+        (2 * self.count + 4).next_multiple_of(LANES)
     }
 
     /// Cov(d_i, d_k), k ≤ i.
@@ -139,7 +142,7 @@ impl Differences {
     /// dᵀ S⁻¹ d of one difference; `None` where its covariance is none.
     pub fn distance(&self, k: usize) -> Option<f64> {
         let at = |r: usize, c: usize| self.front[(2 * k + c) * self.stride() + 2 * k + r];
-        let d = Vector2::new(at(self.stride() - 1 - 2 * k, 0), at(self.stride() - 1 - 2 * k, 1));
+        let d = Vector2::new(at(2 * (self.count - k) + 3, 0), at(2 * (self.count - k) + 3, 1));
         let spread = Matrix2::new(at(0, 0), at(1, 0), at(1, 0), at(1, 1));
         spread.cholesky().map(|root| d.dot(&root.solve(&d)))
     }
@@ -157,8 +160,8 @@ impl Differences {
         if n == 0 {
             return None;
         }
-        factor(&mut self.front, stride, 0..n, stride, &mut self.strip).ok()?;
-        Some(Vector3::from_fn(|r, _| self.front[(n + r) * stride + stride - 1]))
+        factor(&mut self.front, stride, 0..n, n + 3, &mut self.strip).ok()?;
+        Some(Vector3::from_fn(|r, _| self.front[(n + r) * stride + n + 3]))
     }
 }
 

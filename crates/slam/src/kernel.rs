@@ -69,15 +69,17 @@ fn subtract_tile<S: Simd, const C: usize>(
     fours: [&[f64]; 2],
     others: [&[f64]; 2],
 ) {
-    let mut targets = Targets::<S, C>::new(a, stride, n, j);
+    // Where columns are whole vectors, some rows above the diagonal cost less than rows that fill no vector.
+    let from = if n.is_multiple_of(S::F64_LANES) { j - j % S::F64_LANES } else { j };
+    let mut targets = Targets::<S, C>::new(a, stride, n, (from, j));
     for (four, right) in fours[0].chunks_exact(4 * n).zip(fours[1].chunks_exact(4 * n)) {
-        targets.subtract_four(simd, [four, right], n, j);
+        targets.subtract_four(simd, [four, right], n, (from, j));
     }
     let (mut pairs, mut right) = (others[0].chunks_exact(2 * n), others[1].chunks_exact(2 * n));
     for (pair, right) in (&mut pairs).zip(&mut right) {
-        targets.subtract_two(simd, [pair, right], n, j);
+        targets.subtract_two(simd, [pair, right], n, (from, j));
     }
-    if let (Some(one), Some(right)) = (pairs.remainder().get(j..), right.remainder().get(j..)) {
+    if let (Some(one), Some(right)) = (pairs.remainder().get(from..), right.remainder().get(j..)) {
         targets.subtract_one(simd, [one, right]);
     }
 }
@@ -85,8 +87,8 @@ fn subtract_tile<S: Simd, const C: usize>(
 /// So many columns of the target are changed at once: what is loaded of W serves all of them.
 const TILE: usize = 4;
 
-/// C columns of the target from the row of the first of them on: vectors, and the rows that fill no vector. The second
-/// and later ones begin above the diagonal.
+/// C columns of the target from the row of the first of them on, or from a row above: vectors, and the rows that fill
+/// no vector. What they have above the diagonal is never read.
 struct Targets<'a, S: Simd, const C: usize> {
     vectors: [&'a mut [S::f64s]; C],
     rests: [&'a mut [f64]; C],
@@ -94,27 +96,27 @@ struct Targets<'a, S: Simd, const C: usize> {
 
 impl<'a, S: Simd, const C: usize> Targets<'a, S, C> {
     #[inline(always)]
-    fn new(a: &'a mut [f64], stride: usize, n: usize, j: usize) -> Self {
+    fn new(a: &'a mut [f64], stride: usize, n: usize, (from, j): (usize, usize)) -> Self {
         let mut columns = a[j * stride..].chunks_mut(stride);
         let mut targets =
             Self { vectors: [(); C].map(|()| Default::default()), rests: [(); C].map(|()| Default::default()) };
         for (vectors, rest) in targets.vectors.iter_mut().zip(&mut targets.rests) {
-            (*vectors, *rest) = S::as_mut_simd_f64s(&mut columns.next().unwrap_or_default()[j..n]);
+            (*vectors, *rest) = S::as_mut_simd_f64s(&mut columns.next().unwrap_or_default()[from..n]);
         }
         targets
     }
 
-    /// Subtracts four columns of W of `n` rows times the rows from `j` on of those of V.
+    /// Subtracts four columns of W of `n` rows, from row `from` on, times the rows from `j` on of those of V.
     #[inline(always)]
-    fn subtract_four(&mut self, simd: S, [four, right]: [&[f64]; 2], n: usize, j: usize) {
+    fn subtract_four(&mut self, simd: S, [four, right]: [&[f64]; 2], n: usize, (from, j): (usize, usize)) {
         let (first, second) = right.split_at(2 * n);
         let ((u0, u1), (u2, u3)) = (first.split_at(n), second.split_at(n));
         let (left, right) = four.split_at(2 * n);
         let ((w0, w1), (w2, w3)) = (left.split_at(n), right.split_at(n));
-        let (v0, r0) = S::as_simd_f64s(&w0[j..]);
-        let (v1, r1) = S::as_simd_f64s(&w1[j..]);
-        let (v2, r2) = S::as_simd_f64s(&w2[j..]);
-        let (v3, r3) = S::as_simd_f64s(&w3[j..]);
+        let (v0, r0) = S::as_simd_f64s(&w0[from..]);
+        let (v1, r1) = S::as_simd_f64s(&w1[from..]);
+        let (v2, r2) = S::as_simd_f64s(&w2[from..]);
+        let (v3, r3) = S::as_simd_f64s(&w3[from..]);
         let f: [[f64; 4]; C] = std::array::from_fn(|c| [u0[j + c], u1[j + c], u2[j + c], u3[j + c]]);
         // Loops and not `map` of an array, which the compiler does not always inline either.
         let mut splat = [[simd.splat_f64s(0.0); 4]; C];
@@ -137,12 +139,12 @@ impl<'a, S: Simd, const C: usize> Targets<'a, S, C> {
         }
     }
 
-    /// Subtracts two columns of W times the rows from `j` on of those of V, one after the other.
+    /// Subtracts two columns of W, from row `from` on, times the rows from `j` on of those of V, one after the other.
     #[inline(always)]
-    fn subtract_two(&mut self, simd: S, [pair, right]: [&[f64]; 2], n: usize, j: usize) {
+    fn subtract_two(&mut self, simd: S, [pair, right]: [&[f64]; 2], n: usize, (from, j): (usize, usize)) {
         let ((w0, w1), (u0, u1)) = (pair.split_at(n), right.split_at(n));
-        let (v0, r0) = S::as_simd_f64s(&w0[j..]);
-        let (v1, r1) = S::as_simd_f64s(&w1[j..]);
+        let (v0, r0) = S::as_simd_f64s(&w0[from..]);
+        let (v1, r1) = S::as_simd_f64s(&w1[from..]);
         for c in 0..C {
             let (f0, f1) = (u0[j + c], u1[j + c]);
             let (s0, s1) = (simd.splat_f64s(f0), simd.splat_f64s(f1));
@@ -155,7 +157,7 @@ impl<'a, S: Simd, const C: usize> Targets<'a, S, C> {
         }
     }
 
-    /// Subtracts one column of W times the rows of that of V, both given from the row of the first target on.
+    /// Subtracts one column of W, given from the first row of the targets on, times that of V, given from row `j` on.
     #[inline(always)]
     fn subtract_one(&mut self, simd: S, [one, right]: [&[f64]; 2]) {
         let (vectors, rest) = S::as_simd_f64s(one);
@@ -309,7 +311,7 @@ mod tests {
     /// Sizes with and without remainders of any vector's length.
     #[test]
     fn vector_instructions_give_the_bits_of_plain_ones() {
-        for (n, columns) in [(1, 1), (5, 3), (13, 4), (31, 7), (64, 16), (67, 21)] {
+        for (n, columns) in [(1, 1), (5, 3), (13, 4), (31, 7), (32, 6), (40, 9), (64, 16), (67, 21)] {
             let stride = n + 3;
             let (a, w, v) = (drawn(stride * n, 1), drawn(n * columns, 2), drawn(n * columns, 6));
             let (mut fast, mut naive) = (a.clone(), a);
