@@ -115,11 +115,13 @@ impl Tied<'_> {
         self.landmarks.iter().map(|landmark| landmark.with(local, k))
     }
 
-    /// P_C Π⁻¹ in these rows of the closed parts, column by column.
-    pub fn gains(&self, rows: impl Iterator<Item = usize> + Clone, into: &mut Vec<f64>) {
+    /// P_C Π⁻¹ in these rows of the closed parts, column by column, each followed by zeros to `stride`.
+    pub fn gains(&self, rows: impl Iterator<Item = usize> + Clone, stride: usize, into: &mut Vec<f64>) {
         into.clear();
-        for column in self.gain.column_iter() {
-            into.extend(rows.clone().map(|row| column[row]));
+        into.reserve(self.gain.ncols() * stride);
+        for (k, column) in self.gain.as_slice().chunks_exact(self.gain.nrows().max(1)).enumerate() {
+            rows.clone().for_each(|row| into.push(column[row]));
+            into.resize((k + 1) * stride, 0.0);
         }
     }
 
@@ -164,8 +166,10 @@ impl OpenLandmark {
 
     /// Cov(v, v_k).
     pub fn with(&self, local: &LocalMap<'_>, k: &Self) -> Matrix2<f64> {
-        local.of_features(self.here, k.here)
-            + self.with_pose * k.lever.transpose()
-            + self.lever * k.whole_with_pose.transpose()
+        // The products with [I, J p̂], without its ones and zeros.
+        let (own, other) = (&self.with_pose, &k.whole_with_pose);
+        let by_other = Matrix2::from_fn(|r, c| own[(r, c)] + own[(r, 2)] * k.lever[(c, 2)]);
+        let by_own = Matrix2::from_fn(|r, c| other[(c, r)] + self.lever[(r, 2)] * other[(c, 2)]);
+        local.of_features(self.here, k.here) + by_other + by_own
     }
 }

@@ -11,26 +11,25 @@
 //! Below it stands (d̂, 0). Elimination of d leaves the covariance of the pose given the differences, and below it its
 //! mean. [`Near::spread`] has the same covariance, one block at a time.
 
-use super::common::{ALIKE, OpenLandmark, Tied};
+use super::common::{ALIKE, Tied};
 use super::near::{Near, Shared};
 use super::sparse::dense::factor;
 use lienav_slam::LocalMap;
-use nalgebra::{DMatrixView, DMatrixViewMut, Matrix2, Matrix3, Vector2, Vector3};
+use lienav_slam::kernel::subtract_product;
+use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
+
+/// Numbers in a vector of most machines, or of two.
+const LANES: usize = 8;
 
 /// Buffers. Matrices are column by column.
 #[derive(Clone, Debug, Default)]
 pub struct Differences {
-    /// The landmarks of the open part: the shared ones, and those of the tie that are not shared.
-    landmarks: Vec<OpenLandmark>,
-    /// Which of these the tie is through, in its order.
-    tied: Vec<usize>,
-    /// V⁺, all of it.
-    open: Vec<f64>,
-    /// P_C Π⁻¹ of the rows of u⁺.
-    gains: Vec<f64>,
-    /// V⁺ of the columns of the tie.
-    with_tied: Vec<f64>,
-    crossed: Vec<f64>,
+    /// Of each shared landmark, the first column of `with_tied` that is its own; `None` of one that the tie has not.
+    columns: Vec<Option<usize>>,
+    /// P_C Π⁻¹ of the rows of u⁺, and behind it V⁺ of the columns of the tie.
+    left: Vec<f64>,
+    /// The two the other way round: X + Xᵀ is the product of both.
+    right: Vec<f64>,
     /// The lower triangle of Cov(u⁺ − v⁺), and (d̂, 0) below it.
     front: Vec<f64>,
     strip: Vec<f64>,
@@ -42,117 +41,93 @@ impl Differences {
     /// Those of `shared`.
     pub fn gather(&mut self, near: &Near, local: &LocalMap<'_>, tied: &Tied<'_>, shared: &[Shared]) {
         self.count = shared.len();
-        self.gather_open(local, tied, shared);
-        self.cross(tied, shared);
-        let (rows, all) = (2 * self.count + 3, 2 * self.landmarks.len() + 3);
-        let stride = rows + 1;
+        let (rows, stride, ties) = (2 * self.count + 3, self.stride(), 2 * tied.landmarks.len());
         self.front.clear();
         self.front.resize(stride * stride, 0.0);
+        self.right.clear();
+        self.right.resize(stride * ties, 0.0);
+        let of_tie = |shared: &Shared| tied.landmarks.iter().position(|tied| tied.here == shared.open.here);
+        self.columns.clear();
+        self.columns.extend(shared.iter().map(|shared| of_tie(shared).map(|k| 2 * k)));
+        self.gather_pairs(near, local, shared);
+        self.gather_pose(near, local, shared);
+        if ties > 0 {
+            self.gather_tied(local, tied, shared);
+            let of_shared = shared.iter().flat_map(|shared| [shared.row, shared.row + 1]);
+            tied.gains(of_shared.chain(0..3), stride, &mut self.left);
+            self.right.extend_from_slice(&self.left);
+            let (with_tied, _) = self.right.split_at(stride * ties);
+            self.left.extend_from_slice(with_tied);
+            subtract_product(&mut self.front, stride, (stride, rows), (&self.left, &self.right), 2 * ties);
+        }
+    }
+
+    /// C⁺ + V⁺ of the shared landmarks, and the latter in the columns of the tie.
+    fn gather_pairs(&mut self, near: &Near, local: &LocalMap<'_>, shared: &[Shared]) {
+        let (stride, of_closed) = (self.stride(), near.covariance.nrows());
         for (k, of_column) in shared.iter().enumerate() {
+            let (x, y) = self.front[2 * k * stride..][..2 * stride].split_at_mut(stride);
+            let closed = &near.covariance.as_slice()[of_column.row * of_closed..][..2 * of_closed];
+            let (closed_x, closed_y) = closed.split_at(of_closed);
             for (i, of_row) in shared.iter().enumerate().skip(k) {
-                let closed = near.covariance.fixed_view::<2, 2>(of_row.row, of_column.row);
-                for c in 0..2 {
-                    for r in 0..2 {
-                        let own = self.open[(2 * k + c) * all + 2 * i + r];
-                        self.front[(2 * k + c) * stride + 2 * i + r] = closed[(r, c)] + own;
+                let own = of_row.open.with(local, &of_column.open);
+                for r in 0..2 {
+                    x[2 * i + r] = closed_x[of_row.row + r] + own[(r, 0)];
+                    y[2 * i + r] = closed_y[of_row.row + r] + own[(r, 1)];
+                }
+                if let Some(column) = self.columns[i] {
+                    put(&mut self.right[column * stride + 2 * k..], stride, &own.transpose());
+                }
+                if let Some(column) = self.columns[k] {
+                    put(&mut self.right[column * stride + 2 * i..], stride, &own);
+                    if i == k {
+                        x[2 * k] += ALIKE * own[(0, 0)];
+                        x[2 * k + 1] += ALIKE * own[(1, 0)];
+                        y[2 * k + 1] += ALIKE * own[(1, 1)];
                     }
-                }
-            }
-            for c in 0..2 {
-                for r in 0..3 {
-                    let own = self.open[(2 * k + c) * all + all - 3 + r];
-                    self.front[(2 * k + c) * stride + rows - 3 + r] = near.covariance[(of_column.row + c, r)] + own;
-                }
-                self.front[(2 * k + c) * stride + rows] = of_column.difference[c];
-            }
-        }
-        for c in 0..3 {
-            for r in c..3 {
-                let own = self.open[(all - 3 + c) * all + all - 3 + r];
-                self.front[(rows - 3 + c) * stride + rows - 3 + r] = near.covariance[(r, c)] + own;
-            }
-        }
-        for at in self.tied.iter().filter(|at| **at < self.count) {
-            for c in 0..2 {
-                for r in c..2 {
-                    let own = self.open[(2 * at + c) * all + 2 * at + r];
-                    self.front[(2 * at + c) * stride + 2 * at + r] += ALIKE * own;
-                }
-            }
-        }
-        if !self.tied.is_empty() {
-            for j in 0..rows {
-                for i in j..rows {
-                    self.front[j * stride + i] -= self.crossed[j * rows + i] + self.crossed[i * rows + j];
                 }
             }
         }
     }
 
-    /// V⁺ of the shared landmarks, of others of the tie, and of the pose.
-    fn gather_open(&mut self, local: &LocalMap<'_>, tied: &Tied<'_>, shared: &[Shared]) {
-        self.landmarks.clear();
-        self.landmarks.extend(shared.iter().map(|shared| shared.open));
-        self.tied.clear();
-        for landmark in tied.landmarks {
-            let known = self.landmarks.iter().position(|other| other.here == landmark.here);
-            self.tied.push(known.unwrap_or(self.landmarks.len()));
-            if known.is_none() {
-                self.landmarks.push(*landmark);
-            }
-        }
-        let rows = 2 * self.landmarks.len() + 3;
-        self.open.clear();
-        self.open.resize(rows * rows, 0.0);
-        for (k, of_column) in self.landmarks.iter().enumerate() {
-            for (i, of_row) in self.landmarks.iter().enumerate().skip(k) {
-                let block = of_row.with(local, of_column);
-                for (r, c) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
-                    self.open[(2 * k + c) * rows + 2 * i + r] = block[(r, c)];
-                    self.open[(2 * i + r) * rows + 2 * k + c] = block[(r, c)];
+    /// The same of the pose, and below it the differences.
+    fn gather_pose(&mut self, near: &Near, local: &LocalMap<'_>, shared: &[Shared]) {
+        let (rows, stride) = (2 * self.count + 3, self.stride());
+        let columns = self.front.chunks_exact_mut(2 * stride);
+        for (shared, columns) in shared.iter().zip(columns) {
+            for (c, column) in columns.chunks_exact_mut(stride).enumerate() {
+                for r in 0..3 {
+                    column[rows - 3 + r] = near.covariance[(shared.row + c, r)] - shared.open.whole_with_pose[(c, r)];
                 }
-            }
-            for r in 0..2 {
-                for c in 0..3 {
-                    let with_pose = -of_column.whole_with_pose[(r, c)];
-                    self.open[(2 * k + r) * rows + rows - 3 + c] = with_pose;
-                    self.open[(rows - 3 + c) * rows + 2 * k + r] = with_pose;
-                }
+                column[rows] = shared.difference[c];
             }
         }
         let of_pose = local.of_pose();
         for c in 0..3 {
-            for r in 0..3 {
-                self.open[(rows - 3 + c) * rows + rows - 3 + r] = of_pose[(r, c)];
+            for r in c..3 {
+                self.front[(rows - 3 + c) * stride + rows - 3 + r] = near.covariance[(r, c)] + of_pose[(r, c)];
             }
         }
     }
 
-    /// X of the shared landmarks and the pose.
-    fn cross(&mut self, tied: &Tied<'_>, shared: &[Shared]) {
-        self.crossed.clear();
-        if self.tied.is_empty() {
-            return;
+    /// V⁺ in the columns of the tie: of its landmarks that are not shared, and of the pose.
+    fn gather_tied(&mut self, local: &LocalMap<'_>, tied: &Tied<'_>, shared: &[Shared]) {
+        let (rows, stride) = (2 * self.count + 3, self.stride());
+        for (landmark, columns) in tied.landmarks.iter().zip(self.right.chunks_exact_mut(2 * stride)) {
+            if !shared.iter().any(|shared| shared.open.here == landmark.here) {
+                for (i, shared) in shared.iter().enumerate() {
+                    put(&mut columns[2 * i..], stride, &landmark.with(local, &shared.open).transpose());
+                }
+            }
+            for (c, column) in columns.chunks_exact_mut(stride).enumerate() {
+                (0..3).for_each(|r| column[rows - 3 + r] = -landmark.whole_with_pose[(c, r)]);
+            }
         }
-        let (rows, ties) = (2 * self.count + 3, 2 * self.tied.len());
-        let of_shared = shared.iter().flat_map(|shared| [shared.row, shared.row + 1]);
-        tied.gains(of_shared.chain(0..3), &mut self.gains);
-        let all = 2 * self.landmarks.len() + 3;
-        self.with_tied.clear();
-        for column in self.tied.iter().flat_map(|at| [2 * at, 2 * at + 1]) {
-            let column = &self.open[column * all..(column + 1) * all];
-            self.with_tied.extend_from_slice(&column[..2 * self.count]);
-            self.with_tied.extend_from_slice(&column[all - 3..]);
-        }
-        self.crossed.resize(rows * rows, 0.0);
-        let gains = DMatrixView::from_slice(&self.gains, rows, ties);
-        let with_tied = DMatrixView::from_slice(&self.with_tied, rows, ties);
-        DMatrixViewMut::from_slice(&mut self.crossed, rows, rows).gemm(1.0, &gains, &with_tied.transpose(), 0.0);
     }
 
-    /// Rows of the front.
+    /// Rows of the front: of the differences, of the pose, and the one below; and zeros, to fill vectors.
     fn stride(&self) -> usize {
-        2 * self.count + 4
+        (2 * self.count + 4).next_multiple_of(LANES)
     }
 
     /// Cov(d_i, d_k), k ≤ i.
@@ -167,7 +142,7 @@ impl Differences {
     /// dᵀ S⁻¹ d of one difference; `None` where its covariance is none.
     pub fn distance(&self, k: usize) -> Option<f64> {
         let at = |r: usize, c: usize| self.front[(2 * k + c) * self.stride() + 2 * k + r];
-        let d = Vector2::new(at(self.stride() - 1 - 2 * k, 0), at(self.stride() - 1 - 2 * k, 1));
+        let d = Vector2::new(at(2 * (self.count - k) + 3, 0), at(2 * (self.count - k) + 3, 1));
         let spread = Matrix2::new(at(0, 0), at(1, 0), at(1, 0), at(1, 1));
         spread.cholesky().map(|root| d.dot(&root.solve(&d)))
     }
@@ -185,9 +160,15 @@ impl Differences {
         if n == 0 {
             return None;
         }
-        factor(&mut self.front, stride, 0..n, stride, &mut self.strip).ok()?;
-        Some(Vector3::from_fn(|r, _| self.front[(n + r) * stride + stride - 1]))
+        factor(&mut self.front, stride, 0..n, n + 3, &mut self.strip).ok()?;
+        Some(Vector3::from_fn(|r, _| self.front[(n + r) * stride + n + 3]))
     }
+}
+
+/// Writes a block where two columns of `rows` begin.
+fn put(columns: &mut [f64], rows: usize, block: &Matrix2<f64>) {
+    columns[..2].copy_from_slice(&block.as_slice()[..2]);
+    columns[rows..rows + 2].copy_from_slice(&block.as_slice()[2..]);
 }
 
 #[cfg(test)]

@@ -64,6 +64,7 @@ mod ask;
 mod chain;
 mod common;
 mod differences;
+mod information;
 mod near;
 mod part;
 mod parts;

@@ -215,14 +215,34 @@ impl Near {
     /// The same of some of its landmarks, in this order.
     pub fn of_rows(&self, chosen: &[usize]) -> Self {
         let rows: Vec<usize> = (0..3).chain(chosen.iter().flat_map(|a| [3 + 2 * a, 4 + 2 * a])).collect();
+        let mut values = Vec::with_capacity(rows.len() * rows.len());
+        for column in &rows {
+            let column = &self.covariance.as_slice()[column * self.covariance.nrows()..][..self.covariance.nrows()];
+            values.extend(rows.iter().map(|row| column[*row]));
+        }
         Self {
             landmarks: chosen.iter().map(|a| self.landmarks[*a]).collect(),
             places: chosen.iter().map(|a| self.places[*a]).collect(),
             is_in_map: chosen.iter().map(|a| self.is_in_map[*a]).collect(),
-            covariance: DMatrix::from_fn(rows.len(), rows.len(), |i, j| self.covariance[(rows[i], rows[j])]),
+            covariance: DMatrix::from_vec(rows.len(), rows.len(), values),
             common: self.common.clone(),
             ..*self
         }
+    }
+
+    /// How far from the end of `part` so many landmarks are, of those that it knows, `numbers`, and of these.
+    pub fn reach(&self, part: &Gaussian, numbers: &[usize], count: usize) -> f64 {
+        let others = self.landmarks.iter().zip(&self.places).filter(|(number, _)| !numbers.contains(number));
+        let places = part.places.iter().chain(others.map(|(_, place)| place));
+        let mut distances: Vec<f64> = places.map(|place| (place - part.exit.p).norm()).collect();
+        distances.sort_unstable_by(f64::total_cmp);
+        distances.get(count).copied().unwrap_or(f64::INFINITY)
+    }
+
+    /// The rows of landmarks that `part` knows, too, and of those that are no farther from its end.
+    pub fn within(&self, part: &Gaussian, numbers: &[usize], reach: f64) -> Vec<usize> {
+        let is_near = |a: &usize| (self.places[*a] - part.exit.p).norm() <= reach;
+        (0..self.landmarks.len()).filter(|a| is_near(a) || numbers.contains(&self.landmarks[*a])).collect()
     }
 
     /// Whether the covariances of the base and of each landmark are none that is indefinite beyond rounding.

@@ -1,6 +1,7 @@
 //! A closed part: what it says of the pose at its end and of its landmarks, seen from its base.
 
 use super::common::Common;
+use super::information::Information;
 use super::sparse::Element;
 use super::symmetric::Symmetric;
 use lienav_lie::{Se2, skew};
@@ -46,7 +47,7 @@ impl Gaussian {
 pub struct Part {
     gaussian: Gaussian,
     /// P⁻¹; less that of the landmarks that the next part was begun with, where there is a next part.
-    information: Symmetric,
+    information: Information,
     kept: Kept,
     /// Whether [`Part::information`] is without that of landmarks that the next part was begun with.
     is_given: bool,
@@ -83,10 +84,8 @@ pub struct At<'a> {
 impl Part {
     /// Of what a filter says. `None` if the covariance has no inverse.
     pub fn new(gaussian: Gaussian) -> Option<Self> {
-        let information = gaussian.covariance.clone().cholesky()?.inverse();
-        let is_finite = information.iter().all(|value| value.is_finite());
-        let kept = Kept::default();
-        is_finite.then(|| Self { gaussian, information: Symmetric::new(&information), kept, is_given: false })
+        let information = Information::of_covariance(gaussian.covariance.clone().cholesky()?)?;
+        Some(Self { gaussian, information, kept: Kept::default(), is_given: false })
     }
 
     /// The same where the next part is begun with some of its landmarks. `None` if their covariance has no inverse.
@@ -120,31 +119,24 @@ impl Part {
             return None;
         }
         let own = Common { numbers: self.kept.landmarks.clone(), information: self.kept.information.clone() };
-        let Common { numbers, information: of_kept } = own.only(has)?;
-        let mut information = self.information.whole();
-        for (j, column) in numbers.iter().enumerate() {
-            for (i, row) in numbers.iter().enumerate() {
-                let mut block = information.fixed_view_mut::<2, 2>(3 + 2 * row, 3 + 2 * column);
-                block -= of_kept.fixed_view::<2, 2>(2 * i, 2 * j);
-            }
-        }
-        Some(Self { information: Symmetric::new(&information), is_given: true, ..self.clone() })
+        let information = self.information.less(own.only(has)?);
+        Some(Self { information, is_given: true, ..self.clone() })
     }
 
     /// Of its information, P⁻¹, with a Gaussian whose covariance is not known.
     pub fn of_information(gaussian: Gaussian, information: Symmetric) -> Self {
-        Self { gaussian, information, kept: Kept::default(), is_given: false }
+        Self { gaussian, information: information.into(), kept: Kept::default(), is_given: false }
     }
 
     /// P⁻¹; less that of [`Part::kept`], where the next part says it.
     pub fn information(&self) -> &Symmetric {
-        &self.information
+        self.information.get()
     }
 
     /// The same without ξ: what it says of its landmarks, as seen from its end. `None` if that has no inverse.
     pub fn without_way(&self) -> Option<Self> {
         let n = 2 * self.ids.len();
-        let information = self.information.whole();
+        let information = self.information().whole();
         let inner = information.view((3, 3), (n, n)).into_owned();
         let crossed = information.view((0, 3), (3, n)).into_owned();
         let of_way = information.fixed_view::<3, 3>(0, 0).into_owned();
@@ -159,19 +151,24 @@ impl Part {
         Self::of_information(gaussian, Symmetric::new(information)).without_way()
     }
 
+    /// Whether it has no more than a part before a solution needs, [`Part::settled`].
+    pub fn is_settled(&self) -> bool {
+        self.gaussian.covariance.is_empty() && self.information.is_made()
+    }
+
     /// The same without the covariance, which only the parts behind a solution need.
     pub fn settled(&self) -> Self {
         let Gaussian { exit, ids, places, .. } = &self.gaussian;
         let covariance = DMatrix::zeros(0, 0);
         let gaussian = Gaussian { exit: *exit, ids: ids.clone(), places: places.clone(), covariance };
-        Self { gaussian, information: self.information.clone(), kept: self.kept.clone(), is_given: self.is_given }
+        Self { gaussian, information: self.information.settled(), kept: self.kept.clone(), is_given: self.is_given }
     }
 
     fn of_same_landmarks(&self, of_landmarks: DMatrix<f64>) -> Self {
         let n = of_landmarks.nrows();
         let mut information = DMatrix::zeros(3 + n, 3 + n);
         information.view_mut((3, 3), (n, n)).copy_from(&of_landmarks);
-        Self { information: Symmetric::new(&information), ..self.settled() }
+        Self { information: Symmetric::new(&information).into(), ..self.settled() }
     }
 
     /// (ξ, e) where the unknowns are `at`.
@@ -189,7 +186,7 @@ impl Part {
 
     /// Half of (ξ, e)ᵀP⁻¹(ξ, e).
     pub fn cost(&self, at: &At<'_>) -> f64 {
-        0.5 * self.information.square(&self.residual(at))
+        0.5 * self.information().square(&self.residual(at))
     }
 
     /// The Jacobians of (ξ, e): of ξ by the errors of base and end, B Exp(β) and E Exp(ε); of each e_i by ε; and of e_i
@@ -211,7 +208,7 @@ impl Part {
     /// The gradient of [`Part::element`] alone.
     pub fn gradient(&self, at: &At<'_>, base_is_known: bool) -> DVector<f64> {
         let (by_base, by_exit, exits, by_landmark) = self.jacobians(at);
-        let weighted = self.information.times(&self.residual(at));
+        let weighted = self.information().times(&self.residual(at));
         let of_pose = weighted.fixed_rows::<3>(0);
         let skipped = if base_is_known { 3 } else { 0 };
         let mut gradient = DVector::zeros(6 - skipped + 2 * self.ids.len());
@@ -234,7 +231,7 @@ impl Part {
         let (by_base, by_exit, exits, by_landmark) = self.jacobians(at);
         let n = self.ids.len();
         let rows = 3 + 2 * n;
-        let given = self.information.whole();
+        let given = self.information().whole();
         // ΛJ, whose columns of landmarks are those of Λ, turned.
         let mut half = DMatrix::zeros(rows, 6 + 2 * n);
         let of_pose = given.columns(0, 3);
@@ -306,9 +303,9 @@ pub mod tests {
         );
         let here = At { base, exit, landmarks: &landmarks };
         let element = part.element(&here, (0..6).collect(), false);
-        let expected = jacobian.transpose() * part.information.whole() * &jacobian;
+        let expected = jacobian.transpose() * part.information().whole() * &jacobian;
         assert!((&element.information - &expected).amax() < 1e-6 * expected.amax());
-        let gradient = jacobian.transpose() * part.information.whole() * part.residual(&here);
+        let gradient = jacobian.transpose() * part.information().whole() * part.residual(&here);
         assert!((&element.gradient - &gradient).amax() < 1e-6 * gradient.amax());
         let known = part.element(&here, (1..6).collect(), true);
         assert_eq!(known.information, element.information.view((3, 3), (n - 3, n - 3)).into_owned());

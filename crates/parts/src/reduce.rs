@@ -25,7 +25,7 @@ impl Problem {
     /// The same with fewer parts: with none of more than `most` landmarks unless it had more before.
     pub fn reduced(mut self, most: usize) -> Self {
         self.cut();
-        for placed in self.parts.iter_mut().filter(|placed| !placed.part.covariance.is_empty()) {
+        for placed in self.parts.iter_mut().filter(|placed| !placed.part.is_settled()) {
             placed.part = Arc::new(placed.part.settled());
         }
         let bases: HashSet<usize> = self.parts.iter().filter_map(|placed| placed.base).collect();

@@ -11,6 +11,7 @@ use super::kernel;
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Matrix3x2, Vector2};
 use saved::Saved;
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 
 /// Rows that belong to the pose.
 pub const POSE: usize = 3;
@@ -92,8 +93,17 @@ impl Covariance {
     }
 
     /// Covariance of feature `i` with feature `k`.
+    #[inline]
     pub fn feature_block(&self, i: usize, k: usize) -> Matrix2<f64> {
-        Matrix2::from_fn(|a, b| self.get(self.row_of(i) + a, self.row_of(k) + b))
+        let (row, column) = (self.row_of(i.max(k)), self.row_of(i.min(k)));
+        // Two numbers each of two columns: below the diagonal, they follow each other.
+        let first = column * self.stride + row;
+        let (below, right) = (&self.data[first..first + 2], &self.data[first + self.stride..first + self.stride + 2]);
+        match i.cmp(&k) {
+            Ordering::Greater => Matrix2::new(below[0], right[0], below[1], right[1]),
+            Ordering::Equal => Matrix2::new(below[0], below[1], below[1], right[1]),
+            Ordering::Less => Matrix2::new(below[0], below[1], right[0], right[1]),
+        }
     }
 
     /// Adds to the covariance of feature `i` with another feature `k`.

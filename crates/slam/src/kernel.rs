@@ -1,4 +1,4 @@
-//! The two loops that take most of the time of an update, compiled for the vector instructions of the machine that runs
+//! The loops that take most of the time of an update, compiled for the vector instructions of the machine that runs
 //! them.
 //!
 //! The order of additions does not depend on the instructions, and no multiplication is fused with an addition.
@@ -9,7 +9,18 @@ use pulp::{Arch, NullaryFnOnce, Simd, WithSimd};
 /// The first `open` columns of A ← A − W Wᵀ, for the lower triangle of an `n` × `n` matrix, column by column at
 /// `stride`; W has `columns` columns of `n`.
 pub fn subtract_outer(a: &mut [f64], stride: usize, (n, open): (usize, usize), w: &[f64], columns: usize) {
-    Arch::new().dispatch(SubtractOuter { a, stride, n, open, w, columns });
+    Arch::new().dispatch(SubtractProduct { a, stride, n, open, w: [w, w], columns });
+}
+
+/// The same of A ← A − W Vᵀ, where that is symmetric.
+pub fn subtract_product(
+    a: &mut [f64],
+    stride: usize,
+    (n, open): (usize, usize),
+    (w, v): (&[f64], &[f64]),
+    columns: usize,
+) {
+    Arch::new().dispatch(SubtractProduct { a, stride, n, open, w: [w, v], columns });
 }
 
 /// W ← W L⁻ᵀ for W of `columns` columns of `n`, and L lower triangular with positive diagonal, row by row.
@@ -19,22 +30,25 @@ pub fn solve_lower(w: &mut [f64], n: usize, l: &[f64], columns: usize) {
 
 /// This is a struct and not a closure, because the compiler does not always inline a closure that borrows mutably, and
 /// a loop that is not inlined is compiled without the machine's vector instructions.
-struct SubtractOuter<'a> {
+struct SubtractProduct<'a> {
     a: &'a mut [f64],
     stride: usize,
     n: usize,
     open: usize,
-    w: &'a [f64],
+    /// W and V.
+    w: [&'a [f64]; 2],
     columns: usize,
 }
 
-impl WithSimd for SubtractOuter<'_> {
+impl<'a> WithSimd for SubtractProduct<'a> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { a, stride, n, open, w, columns } = self;
-        let (fours, others) = w[..columns * n].split_at(columns / 4 * 4 * n);
+        let split = |w: &'a [f64]| w[..columns * n].split_at(columns / 4 * 4 * n);
+        let [(fours, others), (right_fours, right_others)] = [split(w[0]), split(w[1])];
+        let (fours, others) = ([fours, right_fours], [others, right_others]);
         let whole = open / TILE * TILE;
         for j in (0..whole).step_by(TILE) {
             subtract_tile::<S, TILE>(simd, a, stride, (n, j), fours, others);
@@ -45,32 +59,36 @@ impl WithSimd for SubtractOuter<'_> {
     }
 }
 
-/// C columns of A from j on; W has the columns of `fours`, and up to three `others`.
+/// C columns of A from j on; W and V have the columns of `fours`, and up to three `others`.
 #[inline(always)]
 fn subtract_tile<S: Simd, const C: usize>(
     simd: S,
     a: &mut [f64],
     stride: usize,
     (n, j): (usize, usize),
-    fours: &[f64],
-    others: &[f64],
+    fours: [&[f64]; 2],
+    others: [&[f64]; 2],
 ) {
-    let mut targets = Targets::<S, C>::new(a, stride, n, j);
-    fours.chunks_exact(4 * n).for_each(|four| targets.subtract_four(simd, four, n, j));
-    let mut pairs = others.chunks_exact(2 * n);
-    for pair in &mut pairs {
-        targets.subtract_two(simd, pair, n, j);
+    // Where columns are whole vectors, some rows above the diagonal cost less than rows that fill no vector.
+    let from = if n.is_multiple_of(S::F64_LANES) { j - j % S::F64_LANES } else { j };
+    let mut targets = Targets::<S, C>::new(a, stride, n, (from, j));
+    for (four, right) in fours[0].chunks_exact(4 * n).zip(fours[1].chunks_exact(4 * n)) {
+        targets.subtract_four(simd, [four, right], n, (from, j));
     }
-    if let Some(one) = pairs.remainder().get(j..) {
-        targets.subtract_one(simd, one);
+    let (mut pairs, mut right) = (others[0].chunks_exact(2 * n), others[1].chunks_exact(2 * n));
+    for (pair, right) in (&mut pairs).zip(&mut right) {
+        targets.subtract_two(simd, [pair, right], n, (from, j));
+    }
+    if let (Some(one), Some(right)) = (pairs.remainder().get(from..), right.remainder().get(j..)) {
+        targets.subtract_one(simd, [one, right]);
     }
 }
 
 /// So many columns of the target are changed at once: what is loaded of W serves all of them.
 const TILE: usize = 4;
 
-/// C columns of the target from the row of the first of them on: vectors, and the rows that fill no vector. The second
-/// and later ones begin above the diagonal.
+/// C columns of the target from the row of the first of them on, or from a row above: vectors, and the rows that fill
+/// no vector. What they have above the diagonal is never read.
 struct Targets<'a, S: Simd, const C: usize> {
     vectors: [&'a mut [S::f64s]; C],
     rests: [&'a mut [f64]; C],
@@ -78,26 +96,28 @@ struct Targets<'a, S: Simd, const C: usize> {
 
 impl<'a, S: Simd, const C: usize> Targets<'a, S, C> {
     #[inline(always)]
-    fn new(a: &'a mut [f64], stride: usize, n: usize, j: usize) -> Self {
+    fn new(a: &'a mut [f64], stride: usize, n: usize, (from, j): (usize, usize)) -> Self {
         let mut columns = a[j * stride..].chunks_mut(stride);
         let mut targets =
             Self { vectors: [(); C].map(|()| Default::default()), rests: [(); C].map(|()| Default::default()) };
         for (vectors, rest) in targets.vectors.iter_mut().zip(&mut targets.rests) {
-            (*vectors, *rest) = S::as_mut_simd_f64s(&mut columns.next().unwrap_or_default()[j..n]);
+            (*vectors, *rest) = S::as_mut_simd_f64s(&mut columns.next().unwrap_or_default()[from..n]);
         }
         targets
     }
 
-    /// Subtracts four columns of W of `n` rows times their rows from `j` on.
+    /// Subtracts four columns of W of `n` rows, from row `from` on, times the rows from `j` on of those of V.
     #[inline(always)]
-    fn subtract_four(&mut self, simd: S, four: &[f64], n: usize, j: usize) {
+    fn subtract_four(&mut self, simd: S, [four, right]: [&[f64]; 2], n: usize, (from, j): (usize, usize)) {
+        let (first, second) = right.split_at(2 * n);
+        let ((u0, u1), (u2, u3)) = (first.split_at(n), second.split_at(n));
         let (left, right) = four.split_at(2 * n);
         let ((w0, w1), (w2, w3)) = (left.split_at(n), right.split_at(n));
-        let (v0, r0) = S::as_simd_f64s(&w0[j..]);
-        let (v1, r1) = S::as_simd_f64s(&w1[j..]);
-        let (v2, r2) = S::as_simd_f64s(&w2[j..]);
-        let (v3, r3) = S::as_simd_f64s(&w3[j..]);
-        let f: [[f64; 4]; C] = std::array::from_fn(|c| [w0[j + c], w1[j + c], w2[j + c], w3[j + c]]);
+        let (v0, r0) = S::as_simd_f64s(&w0[from..]);
+        let (v1, r1) = S::as_simd_f64s(&w1[from..]);
+        let (v2, r2) = S::as_simd_f64s(&w2[from..]);
+        let (v3, r3) = S::as_simd_f64s(&w3[from..]);
+        let f: [[f64; 4]; C] = std::array::from_fn(|c| [u0[j + c], u1[j + c], u2[j + c], u3[j + c]]);
         // Loops and not `map` of an array, which the compiler does not always inline either.
         let mut splat = [[simd.splat_f64s(0.0); 4]; C];
         for (splat, f) in splat.iter_mut().zip(&f) {
@@ -119,14 +139,14 @@ impl<'a, S: Simd, const C: usize> Targets<'a, S, C> {
         }
     }
 
-    /// Subtracts two columns of W times their rows from `j` on, one after the other.
+    /// Subtracts two columns of W, from row `from` on, times the rows from `j` on of those of V, one after the other.
     #[inline(always)]
-    fn subtract_two(&mut self, simd: S, pair: &[f64], n: usize, j: usize) {
-        let (w0, w1) = pair.split_at(n);
-        let (v0, r0) = S::as_simd_f64s(&w0[j..]);
-        let (v1, r1) = S::as_simd_f64s(&w1[j..]);
+    fn subtract_two(&mut self, simd: S, [pair, right]: [&[f64]; 2], n: usize, (from, j): (usize, usize)) {
+        let ((w0, w1), (u0, u1)) = (pair.split_at(n), right.split_at(n));
+        let (v0, r0) = S::as_simd_f64s(&w0[from..]);
+        let (v1, r1) = S::as_simd_f64s(&w1[from..]);
         for c in 0..C {
-            let (f0, f1) = (w0[j + c], w1[j + c]);
+            let (f0, f1) = (u0[j + c], u1[j + c]);
             let (s0, s1) = (simd.splat_f64s(f0), simd.splat_f64s(f1));
             for ((t, x0), x1) in self.vectors[c].iter_mut().zip(v0).zip(v1) {
                 *t = simd.sub_f64s(simd.sub_f64s(*t, simd.mul_f64s(s0, *x0)), simd.mul_f64s(s1, *x1));
@@ -137,11 +157,11 @@ impl<'a, S: Simd, const C: usize> Targets<'a, S, C> {
         }
     }
 
-    /// Subtracts one column of W, given from the row of the first target on, times its rows.
+    /// Subtracts one column of W, given from the first row of the targets on, times that of V, given from row `j` on.
     #[inline(always)]
-    fn subtract_one(&mut self, simd: S, one: &[f64]) {
+    fn subtract_one(&mut self, simd: S, [one, right]: [&[f64]; 2]) {
         let (vectors, rest) = S::as_simd_f64s(one);
-        for ((targets, rests), f) in self.vectors.iter_mut().zip(&mut self.rests).zip(one) {
+        for ((targets, rests), f) in self.vectors.iter_mut().zip(&mut self.rests).zip(right) {
             let splat = simd.splat_f64s(*f);
             for (t, x) in targets.iter_mut().zip(vectors) {
                 *t = simd.sub_f64s(*t, simd.mul_f64s(splat, *x));
@@ -268,10 +288,16 @@ mod tests {
     }
 
     /// Column by column, four columns of W at once: the order of additions that tiles keep.
-    fn subtract_outer_naive(a: &mut [f64], stride: usize, (n, open): (usize, usize), w: &[f64], columns: usize) {
+    fn subtract_naive(
+        a: &mut [f64],
+        stride: usize,
+        (n, open): (usize, usize),
+        (w, v): (&[f64], &[f64]),
+        columns: usize,
+    ) {
         for j in 0..open {
             for i in j..n {
-                let product = |k: usize| w[k * n + j] * w[k * n + i];
+                let product = |k: usize| v[k * n + j] * w[k * n + i];
                 let t = &mut a[j * stride + i];
                 let fours = columns - columns % 4;
                 for k in (0..fours).step_by(4) {
@@ -285,13 +311,15 @@ mod tests {
     /// Sizes with and without remainders of any vector's length.
     #[test]
     fn vector_instructions_give_the_bits_of_plain_ones() {
-        for (n, columns) in [(1, 1), (5, 3), (13, 4), (31, 7), (64, 16), (67, 21)] {
+        for (n, columns) in [(1, 1), (5, 3), (13, 4), (31, 7), (32, 6), (40, 9), (64, 16), (67, 21)] {
             let stride = n + 3;
-            let (a, w) = (drawn(stride * n, 1), drawn(n * columns, 2));
+            let (a, w, v) = (drawn(stride * n, 1), drawn(n * columns, 2), drawn(n * columns, 6));
             let (mut fast, mut naive) = (a.clone(), a);
             for open in [n, n.min(5)] {
                 subtract_outer(&mut fast, stride, (n, open), &w, columns);
-                subtract_outer_naive(&mut naive, stride, (n, open), &w, columns);
+                subtract_naive(&mut naive, stride, (n, open), (&w, &w), columns);
+                subtract_product(&mut fast, stride, (n, open), (&w, &v), columns);
+                subtract_naive(&mut naive, stride, (n, open), (&w, &v), columns);
                 for j in 0..n {
                     assert_eq!(fast[j * stride + j..j * stride + n], naive[j * stride + j..j * stride + n]);
                 }

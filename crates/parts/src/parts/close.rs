@@ -10,7 +10,7 @@ use nalgebra::Vector2;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// As many are carried from a part to the next until more are asked for.
+/// As many are carried from a part to the next, those nearest to its end, until more are asked for.
 const CARRIED: usize = 48;
 /// Of more parts than this, those that know no new landmark leave nothing to the next one: they become one with others.
 const FREE_PARTS: usize = 32;
@@ -62,10 +62,9 @@ impl Parts {
             })
         };
         let numbers: Vec<usize> = part.ids.iter().map(|id| number_of(*id)).collect();
-        let mut distances: Vec<f64> = part.places.iter().map(|place| (place - part.exit.p).norm()).collect();
-        distances.sort_unstable_by(f64::total_cmp);
-        let reach = distances.get(CARRIED).copied().unwrap_or(f64::INFINITY);
-        let Some(near) = self.near.behind(&part, &numbers, |_, place| place.norm() <= reach) else { return false };
+        let reach = self.near.reach(&part, &numbers, CARRIED);
+        let known = self.near.of_rows(&self.near.within(&part, &numbers, reach));
+        let Some(near) = known.behind(&part, &numbers, |_, place| place.norm() <= reach) else { return false };
         self.status.without_room += news.saturating_sub(room) as u64;
         for (number, i) in numbers.iter().zip(&chosen) {
             if *number == self.seen.len() {

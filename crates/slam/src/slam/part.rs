@@ -110,6 +110,7 @@ impl LocalMap<'_> {
     }
 
     /// Cov(e_i, e_k).
+    #[inline]
     pub fn of_features(&self, i: usize, k: usize) -> Matrix2<f64> {
         self.state.covariance.feature_block(i, k)
     }
