@@ -307,6 +307,8 @@ impl Parts {
         let landmarks = (0..local.len()).filter(|i| local.is_landmark(*i)).count();
         // One that is begun with many has as many new ones as one that is not.
         let is_full = landmarks >= self.local_features.max(2 * in_view).max(self.begun.len() + self.local_features / 2);
+        // What a part says is final: where ranges are vague, it waits until the last clouds were linearized again.
+        let is_full = is_full && !local.is_unsettled();
         let is_settled = self.clouds >= self.opened_at + BENT_CLOUDS;
         let is_bent = is_settled && joined.shared >= 2 && joined.bend(self.view_m) > BENT;
         let seeks = is_settled && self.is_loop_open;

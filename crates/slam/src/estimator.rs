@@ -299,6 +299,11 @@ impl Estimator {
         self.fixed_lag.clear();
     }
 
+    /// Whether clouds of the fixed lag wait for being linearized again.
+    pub fn is_unsettled(&self) -> bool {
+        self.fixed_lag.is_waiting()
+    }
+
     /// The same, and what association remembers.
     pub fn forget_clouds(&mut self) {
         self.forget_past();

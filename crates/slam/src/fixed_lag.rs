@@ -207,6 +207,11 @@ impl FixedLag {
         !self.past.is_empty() && self.past.len().is_multiple_of(self.block)
     }
 
+    /// Whether clouds have come since they were last linearized again, and will be.
+    pub fn is_waiting(&self) -> bool {
+        !self.past.is_empty() && !self.is_due()
+    }
+
     /// Restores the state before the clouds and processes them again with the same associations, each linearized where
     /// `state`, the newest estimate, places its features; then drops the older block.
     pub fn relinearize(&mut self, state: &mut State, model: &Model) {

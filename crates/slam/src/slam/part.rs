@@ -26,6 +26,12 @@ impl LocalMap<'_> {
         self.state.pose
     }
 
+    /// Whether the last clouds are linearized again when more have come, because a range in them is vague: what is
+    /// known of its landmarks is not yet what it will be.
+    pub fn is_unsettled(&self) -> bool {
+        self.estimator.is_unsettled()
+    }
+
     /// How many features there are.
     pub fn len(&self) -> usize {
         self.state.features.len()
