@@ -199,3 +199,23 @@ fn time_that_is_set_back_takes_no_cloud_of_before_in_again() {
     assert!(slam.landmarks().all(|landmark| landmark.last_seen <= last.stamp));
     assert!((last.pose.p - instants.last().unwrap().truth.p).norm() < 0.6, "{:?}", last.pose);
 }
+
+/// A part of a map closes where nothing waits (`Slam::local`): after each block of ten clouds, if a range is vague.
+#[test]
+fn clouds_wait_for_ten_of_them_where_a_range_is_vague() {
+    let mut slam = Slam::new(stereo("default")).unwrap();
+    let mut waits = Vec::new();
+    for instant in bend(60, 4) {
+        feed_stereo(&mut slam, &instant);
+        waits.push(slam.estimator.is_unsettled());
+    }
+    let settled: Vec<usize> = (20..60).filter(|k| !waits[*k]).collect();
+    assert!(settled.len() >= 4 && settled.windows(2).all(|pair| pair[1] - pair[0] <= 10), "{settled:?}");
+    assert!(waits.iter().filter(|waits| **waits).count() > 40, "{waits:?}");
+
+    let (mut slam, _) = run("default", &[]);
+    for instant in recording(60, 4) {
+        feed(&mut slam, &instant);
+        assert!(!slam.estimator.is_unsettled());
+    }
+}
