@@ -20,7 +20,8 @@ const BENT: f64 = 0.3;
 /// beyond 27.6; on real data, noise is up to three times what was stated.
 const CONTRADICTION: f64 = 250.0;
 
-/// A covariance that is indefinite by less than this part of it is so by rounding: that of a base that is known exactly.
+/// A covariance that is indefinite by less than this part of it is so by rounding: that of a base that is known
+/// exactly.
 const ROUNDING: f64 = 1e-9;
 
 /// A Gaussian over the base B of the open part and landmarks near it, as seen from it: β of the base, B = B̂ Exp(β), and

@@ -12,9 +12,9 @@
 //! Without e, what odometry said of the motion would be forgotten, and the covariance would claim it all the same: two
 //! landmarks near each other would turn a robot whose heading was known better than they tell it.
 //!
-//! Invariant errors alone keep the mean. Corrections of positions in the map or in the robot frame do not turn the errors
-//! of rigid motions along, so that with a heading that may be any, e is not in the space that the covariance spans. The
-//! other filters take the place that the readings tell, as if the prior were wide in all directions.
+//! Invariant errors alone keep the mean. Corrections of positions in the map or in the robot frame do not turn the
+//! errors of rigid motions along, so that with a heading that may be any, e is not in the space that the covariance
+//! spans. The other filters take the place that the readings tell, as if the prior were wide in all directions.
 //!
 //! With (v, ω) = ν in the axes of the map, a feature at p that the robot moves against has e_i = −(v + ωJp), which is
 //! the same before and after the motion, up to the rotation of the axes.
@@ -31,6 +31,10 @@ use super::wide_prior::distance_variance;
 use super::{Coordinates, Counts, DropReason};
 use lienav_lie::{Se2, skew, wrap_angle};
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
+
+/// A robot turned by more than this is moved before the update, rad: beyond, the rotations of the prior and those of
+/// the update are not the same to first order.
+const TURNED: f64 = 0.5;
 
 /// Moves the robot by `motion` against the features `members`. Every other feature stays beside those of the two to
 /// which its place is known better. If the covariance of the robot in the map does not allow for the motion, and that
@@ -124,12 +128,8 @@ pub fn is_allowed(state: &State, motion: &Se2, members: &[usize], [of_feature, o
         || !state.is_frozen && may_members_have_moved(state, motion, members, of_feature)
 }
 
-/// A robot turned by more than this is moved before the update, rad: beyond, the rotations of the prior and those of the
-/// update are not the same to first order.
-const TURNED: f64 = 0.5;
-
-/// Linearizes readings of frozen landmarks for a robot that is a `motion` away from the estimate, and leaves the estimate
-/// where it is, with all that is known of it. Returns false if the filter cannot, or the motion is too large.
+/// Linearizes readings of frozen landmarks for a robot that is a `motion` away from the estimate, and leaves the
+/// estimate where it is, with all that is known of it. Returns false if the filter cannot, or the motion is too large.
 pub fn linearize_there(state: &State, model: &Model, candidates: &mut Vec<Match>, motion: &Se2) -> bool {
     let Some(charts) = model.filter.charts().filter(|_| state.is_frozen && motion.theta.abs() < TURNED) else {
         return false;

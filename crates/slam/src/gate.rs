@@ -42,7 +42,7 @@ impl Gate {
             new,
             associated,
             displaced: [2, 3].map(|dof| chi2_bound(dof, DISPLACED)),
-            together: config.probability.clamp(DISPLACED, FURTHEST),
+            together: config.probability.max(DISPLACED),
             robust_scale: config.robust_scale,
         }
     }

@@ -203,9 +203,9 @@ fn landmarks_at_arms_length_move_nothing() {
     }
 }
 
-/// Loops over metres of drift, closed by two or three trees: the robot is placed by them and by what odometry said of the
-/// way, and no tree is taken for another. Runs 1 and 3 once left 39 and 98 readings out of trees that were where they
-/// had been, because the robot was not.
+/// Loops over metres of drift, closed by two or three trees: the robot is placed by them and by what odometry said of
+/// the way, and no tree is taken for another. Runs 1 and 3 once left 39 and 98 readings out of trees that were where
+/// they had been, because the robot was not.
 #[test]
 fn trees_that_close_a_loop_are_not_left_out_afterwards() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/city_trees");

@@ -2,8 +2,8 @@
 //!
 //! After a long way, the place of an old landmark relative to the robot is uncertain by more than landmarks are apart,
 //! and what is read begins landmarks anew. Which old ones these are is the same joint search as of which landmarks
-//! readings are (`docs/association.md`), with the covariance of the differences instead of that of innovations. It is decided by all
-//! pairs of the likeliest hypothesis together: a loop is closed by all of them, or by none.
+//! readings are (`docs/association.md`), with the covariance of the differences instead of that of innovations. It is
+//! decided by all pairs of the likeliest hypothesis together: a loop is closed by all of them, or by none.
 
 use super::beam::{Beam, Item, Joint, Pair, distance};
 use lienav_lie::{Se2, rotation, skew};

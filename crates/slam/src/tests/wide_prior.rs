@@ -24,8 +24,8 @@ fn lost(filter: &str, seed: u64, known: &[u32], seen: impl Fn(usize) -> Vec<u32>
     lost_by((config(filter), 1.0), (seed, STD, STD), known, seen)
 }
 
-/// The same with errors of the robot of the standard deviations `std` where the filter knows of `told`, and errors of the
-/// readings so many times as large.
+/// The same with errors of the robot of the standard deviations `std` where the filter knows of `told`, and errors of
+/// the readings so many times as large.
 fn lost_by(
     (mut config, factor): (Config, f64),
     (seed, std, told): (u64, Vector3<f64>, Vector3<f64>),
