@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 /// What a correction does to second order, beside the standard deviation of the position in its best direction: where it
 /// does more, it is solved for again and again until it does not change.
-const BENT: f64 = 0.3;
+pub const BENT: f64 = 0.3;
 
 /// A difference between the open part and the closed ones beyond this is no noise: χ² of two numbers. One in a million is
 /// beyond 27.6; on real data, noise is up to three times what was stated.

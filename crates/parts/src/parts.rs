@@ -9,7 +9,7 @@ mod whole;
 
 use super::ask::near;
 use super::common::Tie;
-use super::near::{Near, Room};
+use super::near::{BENT, Near, Room};
 use super::problem::{NEARLY, Placed, Problem, Solution, SolveError, Start};
 use super::work::{Job, Worker};
 use close::Goes;
@@ -35,9 +35,6 @@ const CANDIDATE_CLOUDS: usize = 30;
 
 /// A part has at least so many clouds.
 const BENT_CLOUDS: u64 = 8;
-/// What a correction does to second order, as a share of a standard deviation: a loop that has closed with more than
-/// this is closed in the least squares, too, and does not wait until the part is full.
-const BENT: f64 = 0.1;
 
 /// What the heading of the open part does to its end to second order, m: a part that is longer is closed.
 const LONG_M: f64 = 0.01;
@@ -310,6 +307,7 @@ impl Parts {
         // What a part says is final: where ranges are vague, it waits until the last clouds were linearized again.
         let is_full = is_full && !local.is_unsettled();
         let is_settled = self.clouds >= self.opened_at + BENT_CLOUDS;
+        // A loop that has closed is closed in the least squares, too, and does not wait until the part is full.
         let is_bent = is_settled && joined.shared >= 2 && joined.bend(self.view_m) > BENT;
         let seeks = is_settled && self.is_loop_open;
         if (is_full || is_bent || seeks || (is_settled && is_long(&local))) && self.close(&local, Goes::On) {

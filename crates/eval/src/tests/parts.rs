@@ -1,5 +1,6 @@
 //! A map in parts beside one map, over whole runs.
 
+use super::faults::woods;
 use crate::errors::Errors;
 use crate::run::{Run, run};
 use crate::simulated;
@@ -56,4 +57,20 @@ fn no_covariance_is_indefinite_where_vague_ranges_become_certain() {
     assert!(!run.estimates.iter().any(|estimate| is_indefinite(&estimate.covariance)));
     let worst = Errors::new(&run, &truth).steps.iter().map(|step| step.error.xy().norm()).fold(0.0, f64::max);
     assert!(worst < 0.6, "{worst}");
+}
+
+/// What contradicts itself by many standard deviations, because the filter was told too little noise: steps of
+/// Gauss–Newton went back and forth over the least cost, 20 of them, and nine solutions were not taken.
+#[test]
+fn parts_that_contradict_each_other_are_joined() {
+    let Some((recording, mut config)) = woods(f64::INFINITY) else { return };
+    let truth = Truth::new(&recording.truth, &recording.true_landmarks, MAX_TRUTH_GAP_S);
+    let rmse_of = |run: &Run| Errors::new(run, &truth).position_rmse().unwrap();
+    let one = rmse_of(&run(&recording, &config, |_| ()).unwrap());
+    config.map.local_features = 10;
+    let parts = run(&recording, &config, |_| ()).unwrap();
+    let (status, _) = parts.parts.as_ref().unwrap();
+    assert!(status.parts > 100 && status.failed == 0, "{status:?}");
+    let rmse = rmse_of(&parts);
+    assert!(rmse < 1.03 * one, "{rmse} m, and one map {one} m");
 }

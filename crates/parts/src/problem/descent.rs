@@ -151,6 +151,15 @@ impl Shape {
     }
 }
 
+/// Where residuals are many standard deviations, Gauss–Newton knows half of the curvature and less, and its steps go back
+/// and forth over the least cost. From what a whole step does to the cost, which is −d at first and would be −d/2 in the
+/// end: the part of it to the vertex of the parabola. `None` where the step does nearly what it should, and where it
+/// leads so far that a parabola says nothing.
+fn overshot(rise: f64, decrease: f64) -> Option<f64> {
+    let overshoots = rise > -0.25 * decrease && rise < decrease;
+    overshoots.then(|| 0.5 * decrease / (rise + decrease))
+}
+
 impl Problem {
     /// Gauss–Newton from the guess. Where a loop has closed, the first steps may raise the cost before they lower it:
     /// steps are halved that do not lower it only if whole steps lead nowhere.
@@ -215,30 +224,44 @@ impl Problem {
             }
             let gradients = (0..lists.len()).map(|k| self.gradient(k, &bases, &landmarks, &turns));
             let (steps, decrease) = factor.step_for(gradients.zip(&lists));
-            let mut scale = 1.0;
-            for halving in 0..=halvings {
+            let stepped = |scale: f64| {
                 let moved = |(k, base): (usize, &Se2)| match steps[of_base(k)].len() {
                     3 => *base * Se2::exp(&(steps[of_base(k)].fixed_rows::<3>(0) * scale)),
                     _ => *base,
                 };
-                let mut next: Vec<Se2> = bases.iter().enumerate().map(moved).collect();
+                let mut moved: Vec<Se2> = bases.iter().enumerate().map(moved).collect();
                 let shifted = |(k, p): (usize, &Vector2<f64>)| match steps[of_landmark(k)].len() {
                     2 => p + turns[k] * steps[of_landmark(k)].fixed_rows::<2>(0) * scale,
                     _ => *p,
                 };
                 let mut shifted: Vec<Vector2<f64>> = landmarks.iter().enumerate().map(shifted).collect();
-                self.anchor(&mut next, &mut shifted);
-                let found = self.cost(&next, &shifted);
+                self.anchor(&mut moved, &mut shifted);
+                let cost = self.cost(&moved, &shifted);
+                (moved, shifted, cost)
+            };
+            let mut scale = 1.0;
+            let mut next = stepped(scale);
+            if let Some(share) = overshot(next.2 - cost, decrease) {
+                let nearer = stepped(share);
+                if nearer.2 < next.2 {
+                    (scale, next) = (share, nearer);
+                }
+            }
+            let mut halving = 0;
+            loop {
+                let found = next.2;
                 let is_lower = found <= cost * (1.0 + ROUNDING) + 0.5 * self.tolerance;
                 if is_lower || (halvings == 0 && before.is_none() && found.is_finite()) {
-                    (bases, landmarks, cost) = (next, shifted, found);
                     break;
                 }
                 if halving == halvings {
                     return Err(SolveError::NotConverged);
                 }
+                halving += 1;
                 scale *= 0.5;
+                next = stepped(scale);
             }
+            (bases, landmarks, cost) = next;
             if decrease <= self.tolerance.max(ROUNDING * cost) {
                 let hash = SpatialHash::new(&landmarks);
                 let (parts, closed) = (self.parts.clone(), self.closed);
@@ -285,5 +308,24 @@ impl Problem {
         gone.sort_unstable();
         let is_known = matches!(self.start, Start::Known(_));
         (before.factor.clone(), shapes, gone.iter().flat_map(|k| before.parts[*k].unknowns(is_known)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_too_far_is_shortened_to_the_vertex() {
+        // A cost of −d t + c t²/2, of which the steps know the curvature d.
+        let rise = |d: f64, c: f64| 0.5 * c - d;
+        for (d, c) in [(3.0, 4.0), (3.0, 6.0), (0.1, 0.21), (2.0, 5.9)] {
+            let share = overshot(rise(d, c), d).map_or(f64::NAN, |share| share * c / d);
+            assert!((share - 1.0).abs() < 1e-12 || c < 1.5 * d, "{share}");
+        }
+        for (d, c) in [(3.0, 3.0), (3.0, 1.0), (3.0, 30.0)] {
+            assert_eq!(overshot(rise(d, c), d), None, "{d} {c}");
+        }
+        assert_eq!(overshot(f64::NAN, 1.0), None);
     }
 }
