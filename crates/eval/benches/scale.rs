@@ -4,7 +4,7 @@
 //! a source as of `lienav evaluate`.
 
 use lienav_eval::errors::Errors;
-use lienav_eval::run::{Run, run};
+use lienav_eval::run::{Run, Update, run};
 use lienav_eval::simulated;
 use lienav_io::bag::Topics;
 use lienav_io::recording::{Input, Recording, open_with};
@@ -23,8 +23,13 @@ struct Row {
     nees: f64,
     nees_last: f64,
     times_us: Vec<f64>,
+    /// How many readings each step had.
+    readings: Vec<usize>,
     beside_s: f64,
 }
+
+/// Readings of a step with about eight landmarks in view.
+const EIGHT: std::ops::RangeInclusive<usize> = 7..=9;
 
 /// What the system says of the memory of this process.
 fn memory(what: &str) -> String {
@@ -62,9 +67,10 @@ fn main() {
         methods.push(("batch".to_owned(), parts));
     }
     println!(
-        "| {scenario} | poses | heading | landmarks | last pose | NEES | NEES, last tenth | mean step | p99 | worst | last tenth | beside |"
+        "| {scenario} | poses | heading | landmarks | last pose | NEES | NEES, last tenth | mean step | of 7 to 9 \
+         readings | p99 | worst | last tenth | beside |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|");
     let mut rows: Vec<Vec<Row>> = methods.iter().map(|_| Vec::new()).collect();
     for seed in first..first + runs {
         let recording = match Scenario::named(scenario) {
@@ -144,8 +150,13 @@ fn judged(run: &Run, recording: &Recording) -> Row {
         nees: mean(&nees),
         nees_last: mean(tail),
         times_us: run.step_us.clone(),
+        readings: run.estimates.iter().map(|estimate| estimate.update.map_or(0, readings_of)).collect(),
         beside_s: run.parts.as_ref().map_or(0.0, |(_, beside)| *beside),
     }
+}
+
+fn readings_of(update: Update) -> usize {
+    update.accepted + update.added + update.rejected
 }
 
 fn print_row(name: &str, rows: &[Row]) {
@@ -153,6 +164,12 @@ fn print_row(name: &str, rows: &[Row]) {
     let square = |of: fn(&Row) -> f64| (rows.iter().map(|row| of(row).powi(2)).sum::<f64>() / rows.len() as f64).sqrt();
     let mut times: Vec<f64> = rows.iter().flat_map(|row| row.times_us.iter().copied()).collect();
     let average = times.iter().sum::<f64>() / times.len().max(1) as f64;
+    let eight: Vec<f64> = rows
+        .iter()
+        .flat_map(|row| row.times_us.iter().zip(&row.readings).filter(|(_, readings)| EIGHT.contains(readings)))
+        .map(|(time, _)| *time)
+        .collect();
+    let eight = eight.iter().sum::<f64>() / eight.len().max(1) as f64;
     let tail: Vec<f64> = rows
         .iter()
         .flat_map(|row| row.times_us[row.times_us.len() - row.times_us.len() / 10..].iter().copied())
@@ -161,7 +178,7 @@ fn print_row(name: &str, rows: &[Row]) {
     times.sort_unstable_by(f64::total_cmp);
     let at = |share: f64| times.get((share * times.len() as f64) as usize).or(times.last()).copied().unwrap_or(0.0);
     println!(
-        "| {name} | {:.4} m | {:.5} | {:.4} m | {:.4} m | {:.2} | {:.2} | {average:.1} µs | {:.0} µs | {:.0} µs | {tail:.1} µs | {:.2} s |",
+        "| {name} | {:.4} m | {:.5} | {:.4} m | {:.4} m | {:.2} | {:.2} | {average:.1} µs | {eight:.1} µs | {:.0} µs | {:.0} µs | {tail:.1} µs | {:.2} s |",
         square(|row| row.position),
         square(|row| row.yaw),
         square(|row| row.landmarks),
