@@ -179,13 +179,25 @@ impl Rates {
         ((read + PRIOR) / (expected + 2.0 * PRIOR)).clamp(SURE.0, SURE.1)
     }
 
-    /// The least probability that a landmark is read which is within `by` of `z` in the robot frame: at `z`, and so
-    /// far before, behind and beside it. None is read where none was read so far away in this direction: what is ahead
-    /// of the robot becomes known when it comes into view, so that nobody was missed before it did.
+    /// The same as far as a landmark can be missed: nobody knows that it is in view where none was read so far away,
+    /// whatever the direction. What has never been looked at counts as read in one of two looks, and a robot that goes
+    /// away from a landmark has it in one place after the other of that kind.
+    pub fn detection_within_reach(&self, z: &Vector2<f64>) -> f64 {
+        let reach = self.reach.iter().copied().fold(0.0, f64::max);
+        if z.norm() > reach { 0.0 } else { self.detection(z) }
+    }
+
+    /// The same where none was read so far away in this direction: what is ahead of the robot becomes known when it
+    /// comes into view, so that nobody was missed before it did.
+    pub fn detection_in_view(&self, z: &Vector2<f64>) -> f64 {
+        if z.norm() > self.reach[sector(z)] { 0.0 } else { self.detection(z) }
+    }
+
+    /// The least [`Self::detection_in_view`] within `by` of `z` in the robot frame: at `z`, and so far before, behind
+    /// and beside it.
     pub fn least_detection(&self, z: &Vector2<f64>, by: f64) -> f64 {
         let around = [[0.0, 0.0], [by, 0.0], [-by, 0.0], [0.0, by], [0.0, -by]].map(|d| z + Vector2::from(d));
-        let detection = |z: &Vector2<f64>| if z.norm() > self.reach[sector(z)] { 0.0 } else { self.detection(z) };
-        around.iter().map(detection).fold(1.0, f64::min)
+        around.iter().map(|z| self.detection_in_view(z)).fold(1.0, f64::min)
     }
 
     /// The area that is in view, m²: that of a disc in which readings are evenly spread, in the sectors that have
