@@ -247,6 +247,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn nothing_is_missed_where_none_was_read_so_far_away() {
+        let mut rates = Rates::default();
+        let (near, far) = (Vector2::new(5.0, 0.1), Vector2::new(9.0, 0.1));
+        assert_eq!(rates.detection_within_reach(&near), 0.0);
+        rates.reading(&Vector2::new(8.0, 0.1), &Label::default());
+        assert_eq!([&near, &far].map(|z| rates.detection_within_reach(z)), [0.5, 0.0]);
+        // Of what is behind, nothing is known in view; but it is within reach.
+        assert_eq!([rates.detection_in_view(&near), rates.detection_in_view(&-near)], [0.5, 0.0]);
+        assert_eq!(rates.detection_within_reach(&-near), 0.5);
+    }
+
+    #[test]
     fn silence_is_a_look_of_a_steady_sensor_and_none_of_one_that_works_now_and_then() {
         let mut steady = Rates::default();
         (0..100).for_each(|_| assert_eq!(steady.has_looked(0.1, false), 1.0));
