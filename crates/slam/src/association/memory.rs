@@ -295,7 +295,7 @@ impl Memory {
         self.rates.silence(looked);
         for i in 0..state.features.len() {
             let z = state.in_robot(i);
-            let detection = self.rates.detection(&z);
+            let detection = self.rates.detection_in_view(&z);
             if let Ok(k) = self.place(state.features[i].id)
                 && !self.lives[k].is_confirmed
                 && is_placed(state, i, &z)
@@ -314,7 +314,7 @@ impl Memory {
                 return 1.0;
             }
             let exists = self.life(state.features[i].id).map_or(1.0, Life::existence);
-            1.0 - exists * self.rates.detection(&z)
+            1.0 - exists * self.rates.detection_in_view(&z)
         };
         (0..state.features.len()).filter(|i| !state.features[*i].is_viewpoint).map(missed).product()
     }
@@ -336,7 +336,7 @@ impl Memory {
             if !is_read && is_doubtful(feature.id) {
                 continue;
             }
-            let detection = self.rates.detection(&z);
+            let detection = self.rates.detection_within_reach(&z);
             match place {
                 Ok(k) => {
                     let life = &mut self.lives[k];

@@ -223,9 +223,7 @@ fn sweep(state: &mut State, (model, memory): (&Model, &mut Memory), room: &mut M
     for _ in 0..SWEPT.min(state.features.len()) {
         memory.swept = if memory.swept + 1 < state.features.len() { memory.swept + 1 } else { 0 };
         let young = memory.swept;
-        let Some(life) = memory.life(state.features[young].id).filter(|life| life.is_confirmed).copied() else {
-            continue;
-        };
+        let Some(life) = memory.life(state.features[young].id).copied() else { continue };
         let x = state.features[young].x;
         let is_near = |(_, other): &(usize, &Feature)| (other.x - x).norm_squared() < reach;
         let old = state.features.iter().enumerate().filter(is_near);

@@ -179,13 +179,25 @@ impl Rates {
         ((read + PRIOR) / (expected + 2.0 * PRIOR)).clamp(SURE.0, SURE.1)
     }
 
-    /// The least probability that a landmark is read which is within `by` of `z` in the robot frame: at `z`, and so
-    /// far before, behind and beside it. None is read where none was read so far away in this direction: what is ahead
-    /// of the robot becomes known when it comes into view, so that nobody was missed before it did.
+    /// The same as far as a landmark can be missed: nobody knows that it is in view where none was read so far away,
+    /// whatever the direction. What has never been looked at counts as read in one of two looks, and a robot that goes
+    /// away from a landmark has it in one place after the other of that kind.
+    pub fn detection_within_reach(&self, z: &Vector2<f64>) -> f64 {
+        let reach = self.reach.iter().copied().fold(0.0, f64::max);
+        if z.norm() > reach { 0.0 } else { self.detection(z) }
+    }
+
+    /// The same where none was read so far away in this direction: what is ahead of the robot becomes known when it
+    /// comes into view, so that nobody was missed before it did.
+    pub fn detection_in_view(&self, z: &Vector2<f64>) -> f64 {
+        if z.norm() > self.reach[sector(z)] { 0.0 } else { self.detection(z) }
+    }
+
+    /// The least [`Self::detection_in_view`] within `by` of `z` in the robot frame: at `z`, and so far before, behind
+    /// and beside it.
     pub fn least_detection(&self, z: &Vector2<f64>, by: f64) -> f64 {
         let around = [[0.0, 0.0], [by, 0.0], [-by, 0.0], [0.0, by], [0.0, -by]].map(|d| z + Vector2::from(d));
-        let detection = |z: &Vector2<f64>| if z.norm() > self.reach[sector(z)] { 0.0 } else { self.detection(z) };
-        around.iter().map(detection).fold(1.0, f64::min)
+        around.iter().map(|z| self.detection_in_view(z)).fold(1.0, f64::min)
     }
 
     /// The area that is in view, m²: that of a disc in which readings are evenly spread, in the sectors that have
@@ -233,6 +245,18 @@ impl Rates {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_is_missed_where_none_was_read_so_far_away() {
+        let mut rates = Rates::default();
+        let (near, far) = (Vector2::new(5.0, 0.1), Vector2::new(9.0, 0.1));
+        assert_eq!(rates.detection_within_reach(&near), 0.0);
+        rates.reading(&Vector2::new(8.0, 0.1), &Label::default());
+        assert_eq!([&near, &far].map(|z| rates.detection_within_reach(z)), [0.5, 0.0]);
+        // Of what is behind, nothing is known in view; but it is within reach.
+        assert_eq!([rates.detection_in_view(&near), rates.detection_in_view(&-near)], [0.5, 0.0]);
+        assert_eq!(rates.detection_within_reach(&-near), 0.5);
+    }
 
     #[test]
     fn silence_is_a_look_of_a_steady_sensor_and_none_of_one_that_works_now_and_then() {

@@ -133,6 +133,25 @@ fn clouds_without_a_look_take_nothing_away() {
     assert!((end.p - track.truth.p).norm() < 0.5, "{end:?}, {:?}", track.truth);
 }
 
+/// A robot that passes posts, and sees those within 8 m, does not know its field of view for long: what is behind it and
+/// was read once or twice was not missed.
+#[test]
+fn what_is_left_behind_was_not_missed() {
+    let mut slam = Slam::new(on_track(Association::Auto)).unwrap();
+    let posts: Vec<_> =
+        (0..12).map(|k| Vector2::new(8.0 * f64::from(k) + 2.5, [2.5, -2.5, 7.0][k as usize % 3])).collect();
+    let clouds: Vec<_> = (0..20)
+        .map(|k| {
+            let odometry = Odometry { velocity: Vector2::new(5.0 / DT, 0.0), ..still(k) };
+            let robot = Vector2::new(5.0 * k as f64, 0.0);
+            let seen = posts.iter().map(|post| post - robot).filter(|z| z.norm() < 8.0);
+            (odometry, seen.map(|z| Observation::new(None, [z.x, z.y])).collect())
+        })
+        .collect();
+    drive(&mut slam, &clouds);
+    assert_eq!(slam.association().dropped, 0, "{:?}", slam.association());
+}
+
 /// Whichever of the two is which, two readings say where the robot is; and there are two, not one and not three.
 #[test]
 fn two_landmarks_at_one_place_that_are_both_read_stay_two_and_are_used() {
