@@ -62,6 +62,14 @@ impl Scene {
     }
 }
 
+/// What memory needs alone: the lower triangle of a covariance of so many features, read and written once, as an update
+/// does.
+fn floor(covariance: &mut [f64], rows: usize) {
+    for (j, column) in covariance.chunks_exact_mut(rows).enumerate() {
+        column[j..].iter_mut().for_each(|value| *value *= 0.999_999);
+    }
+}
+
 fn filter_step(c: &mut Criterion) {
     for in_view in [5, 20] {
         let mut group = c.benchmark_group(format!("step with {in_view} in view"));
@@ -71,6 +79,11 @@ fn filter_step(c: &mut Criterion) {
                 let mut scene = Scene::new(filter, features);
                 group.bench_function(BenchmarkId::new(filter, features), |b| b.iter(|| scene.advance(in_view)));
             }
+            let rows = 3 + 2 * features;
+            let mut covariance = vec![1.0; rows * rows];
+            group.bench_function(BenchmarkId::new("floor", features), |b| {
+                b.iter(|| floor(black_box(&mut covariance), rows));
+            });
         }
         group.finish();
     }
