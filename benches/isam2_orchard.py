@@ -2,7 +2,7 @@
 
     cargo build --release --no-default-features --bin lienav
     pip install gtsam numpy matplotlib
-    python3 benches/isam2_orchard.py target/release/lienav --trees 100,300,1000 --only-ours 3000 --plot docs/scale.svg
+    python3 benches/isam2_orchard.py target/release/lienav --only-ours 3000,10000 --plot docs/scale.svg
 
 A robot goes through the lanes of an orchard, a tree every 2 m in rows 4 m apart, 0.2 m a step, and reads what is within
 4.5 m, about eight trees, with their identities. The same graph goes to both, in the format of `benches/isam2.py`."""

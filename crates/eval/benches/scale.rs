@@ -178,7 +178,8 @@ fn print_row(name: &str, rows: &[Row]) {
     times.sort_unstable_by(f64::total_cmp);
     let at = |share: f64| times.get((share * times.len() as f64) as usize).or(times.last()).copied().unwrap_or(0.0);
     println!(
-        "| {name} | {:.4} m | {:.5} | {:.4} m | {:.4} m | {:.2} | {:.2} | {average:.1} µs | {eight:.1} µs | {:.0} µs | {:.0} µs | {tail:.1} µs | {:.2} s |",
+        "| {name} | {:.4} m | {:.5} | {:.4} m | {:.4} m | {:.2} | {:.2} | {average:.1} µs | \
+         {eight:.1} µs | {:.0} µs | {:.0} µs | {tail:.1} µs | {:.2} s |",
         square(|row| row.position),
         square(|row| row.yaw),
         square(|row| row.landmarks),

@@ -151,10 +151,10 @@ impl Shape {
     }
 }
 
-/// Where residuals are many standard deviations, Gauss–Newton knows half of the curvature and less, and its steps go back
-/// and forth over the least cost. From what a whole step does to the cost, which is −d at first and would be −d/2 in the
-/// end: the part of it to the vertex of the parabola. `None` where the step does nearly what it should, and where it
-/// leads so far that a parabola says nothing.
+/// Where residuals are many standard deviations, Gauss–Newton knows half of the curvature and less, and its steps go
+/// back and forth over the least cost. From what a whole step does to the cost, whose slope is −d at first and 0 at the
+/// least cost: the part of it to the vertex of the parabola. `None` where the step does nearly what it should, a rise
+/// of −d/2, and where it leads so far that a parabola says nothing.
 fn overshot(rise: f64, decrease: f64) -> Option<f64> {
     let overshoots = rise > -0.25 * decrease && rise < decrease;
     overshoots.then(|| 0.5 * decrease / (rise + decrease))

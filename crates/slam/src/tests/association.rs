@@ -133,8 +133,8 @@ fn clouds_without_a_look_take_nothing_away() {
     assert!((end.p - track.truth.p).norm() < 0.5, "{end:?}, {:?}", track.truth);
 }
 
-/// A robot that passes posts, and sees those within 5 m, does not know its field of view for long: what is behind it and
-/// was read once or twice was not missed. Thirteen of these posts once were.
+/// A robot that passes posts, and sees those within 5 m, does not know its field of view for long: what is behind it
+/// and was read once or twice was not missed. Thirteen of these posts once were.
 #[test]
 fn what_is_left_behind_was_not_missed() {
     let mut slam = Slam::new(on_track(Association::Auto)).unwrap();
