@@ -130,7 +130,7 @@ fn nor_does_a_step_in_a_known_map() {
         position: *p,
         covariance: Matrix2::identity() * 1e-4,
     };
-    let map = LandmarkMap { landmarks: truth.iter().enumerate().map(landmark).collect(), joint: None };
+    let map = LandmarkMap { landmarks: truth.iter().enumerate().map(landmark).collect(), joint: None, near: None };
     for filter in ["default", "ekf", "reduced"] {
         for with_id in [true, false] {
             let mut config = Config { filter: filter.into(), ..Config::default() };

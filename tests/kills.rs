@@ -93,7 +93,7 @@ fn maps() -> [MapFile; 2] {
             covariance: joint.fixed_view::<2, 2>(2 * id as usize, 2 * id as usize).into_owned(),
         };
         let landmarks = (0..60).map(landmark).collect();
-        MapFile { map: LandmarkMap { landmarks, joint: Some(joint) }, ..MapFile::default() }
+        MapFile { map: LandmarkMap { landmarks, joint: Some(joint), near: None }, ..MapFile::default() }
     })
 }
 

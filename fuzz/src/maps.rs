@@ -126,7 +126,7 @@ fn survey() -> LandmarkMap {
         let covariance: Matrix2<f64> = joint.fixed_view::<2, 2>(own, own).into_owned();
         MapLandmark { id, class: id, position: Vector2::new(f64::from(id), -1.5), covariance }
     });
-    LandmarkMap { landmarks: landmarks.collect(), joint: Some(joint) }
+    LandmarkMap { landmarks: landmarks.collect(), joint: Some(joint), near: None }
 }
 
 pub fn map_file_corpus() -> Vec<Vec<u8>> {

@@ -83,7 +83,10 @@ impl MapArgs {
         }
         let file = MapFile::read(path).map_err(Failure::failed)?;
         file.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
-        Ok(Some(file.map))
+        match file.parts {
+            Some(parts) => Ok(Some(parts.known_map().map_err(Failure::failed)?)),
+            None => Ok(Some(file.map)),
+        }
     }
 
     /// Puts the map in force, unless a mode is set.
@@ -288,7 +291,11 @@ fn run_saving(mut stream: Stream, studies: &[Study], path: &Path) -> Result<(Rec
         Some(file) => file,
         // Parts that cannot be joined: robots can drive in the last map that could be.
         None if run.parts.is_some() && Filter::named(&study.filter).is_ok() => {
-            let map = LandmarkMap { landmarks: run.landmarks.iter().map(MapLandmark::from).collect(), joint: None };
+            let map = LandmarkMap {
+                landmarks: run.landmarks.iter().map(MapLandmark::from).collect(),
+                joint: None,
+                near: None,
+            };
             MapFile { map, ..MapFile::default() }
         }
         None => {

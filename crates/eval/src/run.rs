@@ -239,7 +239,7 @@ pub enum RunError {
 pub fn true_map(recording: &Recording, std_m: f64) -> LandmarkMap {
     let covariance = Matrix2::identity() * (std_m * std_m);
     let landmark = |&(id, position): &(u32, _)| MapLandmark { id, class: 0, position, covariance };
-    LandmarkMap { landmarks: recording.true_landmarks.iter().map(landmark).collect(), joint: None }
+    LandmarkMap { landmarks: recording.true_landmarks.iter().map(landmark).collect(), joint: None, near: None }
 }
 
 /// Runs several filters side by side over input that comes one by one, and is not kept. Of its source, the runs know

@@ -1,5 +1,6 @@
 //! A map that outlives the run: landmarks with what is known of where they are.
 
+use super::NearCovariances;
 use nalgebra::{DMatrix, Matrix2, SymmetricEigen, Vector2};
 use std::collections::HashSet;
 
@@ -22,8 +23,10 @@ pub struct LandmarkMap {
     /// The landmarks, in an order that means nothing but is kept.
     pub landmarks: Vec<MapLandmark>,
     /// The joint covariance of all positions, m²: row 2i is x of landmark i, row 2i + 1 its y. `None` if the landmarks
-    /// are independent of each other.
+    /// are independent of each other, or [`LandmarkMap::near`] says how they are not.
     pub joint: Option<DMatrix<f64>>,
+    /// Covariances of landmarks that are near each other, where there are too many for a joint covariance.
+    pub near: Option<NearCovariances>,
 }
 
 /// Why landmarks are no map.
@@ -41,6 +44,9 @@ pub enum LandmarkMapError {
     /// The joint covariance is not of two rows for each landmark.
     #[error("the joint covariance is not 2N × 2N for N landmarks")]
     WrongDimension,
+    /// The covariances of near landmarks are of another number of landmarks, or one is not finite.
+    #[error("the covariances of near landmarks are not of the landmarks of the map, or not finite")]
+    BadNear,
 }
 
 impl LandmarkMap {
@@ -64,6 +70,9 @@ impl LandmarkMap {
             }
         }
         let rows = 2 * self.landmarks.len();
+        if self.near.as_ref().is_some_and(|near| near.len() != self.landmarks.len() || !near.is_finite()) {
+            return Err(LandmarkMapError::BadNear);
+        }
         match &self.joint {
             Some(joint) if joint.shape() != (rows, rows) => Err(LandmarkMapError::WrongDimension),
             _ => Ok(()),
@@ -82,7 +91,7 @@ mod tests {
 
     #[test]
     fn what_is_no_map_is_named() {
-        let map = |landmarks| LandmarkMap { landmarks, joint: None };
+        let map = |landmarks| LandmarkMap { landmarks, joint: None, near: None };
         assert_eq!(map(vec![landmark(1), landmark(2)]).check(), Ok(()));
         assert_eq!(map(vec![landmark(7), landmark(7)]).check(), Err(LandmarkMapError::DuplicateId(7)));
         let infinite = MapLandmark { position: Vector2::new(f64::INFINITY, 0.0), ..landmark(3) };
@@ -91,7 +100,12 @@ mod tests {
             let bad = MapLandmark { covariance, ..landmark(4) };
             assert_eq!(map(vec![bad]).check(), Err(LandmarkMapError::BadCovariance(4)));
         }
-        let joint = LandmarkMap { landmarks: vec![landmark(1)], joint: Some(DMatrix::identity(4, 4)) };
+        let joint = LandmarkMap { landmarks: vec![landmark(1)], joint: Some(DMatrix::identity(4, 4)), near: None };
         assert_eq!(joint.check(), Err(LandmarkMapError::WrongDimension));
+        let infinite = [(0, 1, Matrix2::identity() * f64::INFINITY)];
+        for near in [NearCovariances::new(3, []), NearCovariances::new(2, infinite)] {
+            let near = LandmarkMap { near: Some(near), ..map(vec![landmark(1), landmark(2)]) };
+            assert_eq!(near.check(), Err(LandmarkMapError::BadNear));
+        }
     }
 }

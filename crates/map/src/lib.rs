@@ -2,7 +2,7 @@
 //!
 //! For programs that keep a map of point landmarks and want to know where a robot is in it.
 //!
-//! - [`LandmarkMap`]: landmarks with identity, class, position and covariance, joint or each by itself; maps of two
+//! - [`LandmarkMap`]: landmarks with identity, class, position and covariance, joint, near each other ([`NearCovariances`]) or each by itself; maps of two
 //!   surveys are merged by [`LandmarkMap::merged_with`].
 //! - [`SpatialHash`]: what is near a place, at a cost that does not depend on the size of the map.
 //! - [`Finder`]: global localization. From the landmarks that a robot sees as it drives, without its pose and without
@@ -16,7 +16,7 @@
 //! let places = [(0.0, 0.0), (4.0, 1.0), (1.5, 5.0), (6.0, 6.5), (9.0, 2.0), (3.0, 9.0)];
 //! let covariance = Matrix2::identity() * 1e-4;
 //! let landmark = |(id, (x, y))| MapLandmark { id, class: 0, position: Vector2::new(x, y), covariance };
-//! let map = LandmarkMap { landmarks: (1..).zip(places).map(landmark).collect(), joint: None };
+//! let map = LandmarkMap { landmarks: (1..).zip(places).map(landmark).collect(), joint: None, near: None };
 //!
 //! let mut finder = Finder::new(&map, FinderConfig::default())?;
 //! let mut truth = Se2::new(4.0, 4.0, 0.5);
@@ -40,9 +40,11 @@
 mod find;
 mod landmark_map;
 mod merge;
+mod near_covariances;
 mod spatial_hash;
 
 pub use find::{Candidate, Displacement, Finder, FinderConfig, Sighting, Verdict};
 pub use landmark_map::{LandmarkMap, LandmarkMapError, MapLandmark};
 pub use merge::{MergeError, Merged, SharedLandmark};
+pub use near_covariances::NearCovariances;
 pub use spatial_hash::SpatialHash;

@@ -89,7 +89,7 @@ impl LandmarkMap {
             let rows: Vec<usize> = kept.iter().flat_map(|i| [2 * i, 2 * i + 1]).collect();
             joint = Some(DMatrix::from_fn(rows.len(), rows.len(), |i, j| all.covariance[(rows[i], rows[j])]));
         }
-        Ok(Merged { map: LandmarkMap { landmarks, joint }, shared, chi_square })
+        Ok(Merged { map: LandmarkMap { landmarks, joint, near: None }, shared, chi_square })
     }
 }
 
@@ -169,7 +169,7 @@ mod tests {
     }
 
     fn map(landmarks: Vec<MapLandmark>) -> LandmarkMap {
-        LandmarkMap { landmarks, joint: None }
+        LandmarkMap { landmarks, joint: None, near: None }
     }
 
     #[test]
@@ -205,7 +205,7 @@ mod tests {
             DMatrix::from_fn(rows, rows, |i, j| f64::from(u8::from(i % 2 == j % 2)) + if i == j { 1e-4 } else { 0.0 });
         let landmarks =
             (0..3_u32).map(|id| landmark(id, random.random_range(-9.0..9.0), 0.0, Matrix2::identity() * 1.0001));
-        let one = LandmarkMap { landmarks: landmarks.collect(), joint: Some(joint) };
+        let one = LandmarkMap { landmarks: landmarks.collect(), joint: Some(joint), near: None };
         let exact = map(vec![landmark(0, one.landmarks[0].position.x + 0.7, 0.2, Matrix2::zeros())]);
         let merged = one.merged_with(&exact).unwrap();
         for (before, after) in one.landmarks.iter().zip(&merged.map.landmarks) {

@@ -123,6 +123,16 @@ impl Part {
         Some(Self { information, is_given: true, ..self.clone() })
     }
 
+    /// Whether what it says of landmarks that the next part was begun with is what that one says.
+    pub fn is_given(&self) -> bool {
+        self.is_given
+    }
+
+    /// The same with what [`Part::is_given`] says.
+    pub fn with_given(self, is_given: bool) -> Self {
+        Self { is_given, ..self }
+    }
+
     /// Of its information, P⁻¹, with a Gaussian whose covariance is not known.
     pub fn of_information(gaussian: Gaussian, information: Symmetric) -> Self {
         Self { gaussian, information: information.into(), kept: Kept::default(), is_given: false }

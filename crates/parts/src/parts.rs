@@ -1,6 +1,7 @@
 //! A filter's map, part by part.
 
 mod close;
+mod known;
 mod moved;
 mod names;
 mod saved;
@@ -16,7 +17,7 @@ use close::Goes;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use lienav_slam::identity::Identification;
-use lienav_slam::{CompositionError, Config, LocalMap, MapMode, PoseEstimate, Slam, Step, TimeJump};
+use lienav_slam::{CompositionError, LocalMap, MapMode, PoseEstimate, Slam, StartMode, Step, TimeJump};
 use names::Seen;
 pub use saved::{ResumePartsError, SavedParts, WholeMap};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -47,8 +48,9 @@ const IN_THE_WORLD: CompositionError = CompositionError(
     "parameter 'map.local_features' makes the map in parts, which do not know where they lie in the world: set \
      calibration.world.frame to 'map' and calibration.world.error_std_m to 0, or map.local_features to 0",
 );
-const KNOWN_MAP: CompositionError = CompositionError(
-    "parameter 'map.local_features' makes the map in parts, and map.mode is not 'mapping': set one of both back",
+const UNKNOWN_START: CompositionError = CompositionError(
+    "parameter 'map.local_features' makes the map in parts, in which a robot is not searched for: set initial.mode to \
+     'given', map.mode to 'localization', or map.local_features to 0",
 );
 
 /// What is known of the parts.
@@ -148,17 +150,17 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// For a filter that has not begun yet. `None` if `map.local_features` is 0: the map is one.
+    /// For a filter that has not begun yet. `None` where no parts are made ([`Config::makes_parts`]): the map is one.
     ///
     /// # Errors
     /// The filter, `map.mode` or a calibration that cannot be made in parts, as a sentence.
     pub fn new(slam: &Slam, worker: Worker) -> Result<Option<Self>, CompositionError> {
         let config = slam.config().clone();
-        if config.map.local_features == 0 {
+        if !config.makes_parts() {
             return Ok(None);
         }
-        if config.map.mode != MapMode::Mapping {
-            return Err(KNOWN_MAP);
+        if config.map.mode == MapMode::Extend && config.initial.mode == StartMode::Unknown {
+            return Err(UNKNOWN_START);
         }
         if slam.calibration().any(|estimate| estimate.parameter.is_of_world()) {
             return Err(IN_THE_WORLD);
@@ -204,14 +206,6 @@ impl Parts {
         };
         parts.forget(slam);
         Ok(Some(parts))
-    }
-
-    /// Whether a filter with these settings goes on in parts; for settings that change while it runs.
-    ///
-    /// # Errors
-    /// `map.mode` is not `mapping`.
-    pub fn check(&self, config: &Config) -> Result<(), CompositionError> {
-        if config.map.mode == MapMode::Mapping { Ok(()) } else { Err(KNOWN_MAP) }
     }
 
     /// Forgets all parts; call it when the filter was reset. The first part begins where the configuration has the start.

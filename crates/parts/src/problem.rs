@@ -1,6 +1,7 @@
 //! The least squares over all parts: where their bases and their landmarks are in the map.
 
 mod descent;
+mod outside;
 
 use super::part::{At, LEAST_STD, Part};
 use super::sparse::Element;
@@ -58,6 +59,8 @@ pub struct Placed {
     pub base: Option<usize>,
     /// The number of the pose at its end.
     pub exit: usize,
+    /// Whether it is known from outside: no robot has gone this way.
+    pub is_outside: bool,
 }
 
 impl Placed {
@@ -111,7 +114,7 @@ fn turns(homes: &[Option<usize>], bases: &[Se2]) -> Vec<Matrix2<f64>> {
 impl Problem {
     /// Adds a part, which was begun with the landmarks that the last one has kept.
     pub fn push(&mut self, placed: Placed) {
-        if let Some(last) = self.parts.last_mut() {
+        if let Some(last) = self.parts.iter_mut().rfind(|before| !before.is_outside && !placed.is_outside) {
             let has = |i: usize| placed.landmarks.contains(&last.landmarks[i]);
             let given = last.part.given_the_next(has);
             last.part = given.map_or_else(|| last.part.clone(), Arc::new);

@@ -178,6 +178,7 @@ impl Placed {
                     landmarks: Arc::new(landmarks),
                     base: None,
                     exit: self.exit,
+                    is_outside: false,
                 });
             }
         }

@@ -1,7 +1,9 @@
 //! Parts beside the filter that has one map, and beside each other.
 
 mod calibration;
+mod extend;
 mod going_on;
+mod known;
 mod recognise;
 mod saved;
 
@@ -40,7 +42,7 @@ fn chain() -> (Problem, Matrix3<f64>) {
         let part = Part::new(Gaussian { places, ..(*random).clone() }).unwrap();
         problem.bases.push(base * part.exit);
         let (part, landmarks) = (Arc::new(part), Arc::new(numbers));
-        problem.parts.push(Placed { part, landmarks, base: Some(k), exit: k + 1 });
+        problem.parts.push(Placed { part, landmarks, base: Some(k), exit: k + 1, is_outside: false });
     }
     (problem, start_covariance)
 }
@@ -440,7 +442,10 @@ fn what_parts_cannot_do_is_refused() {
     };
     assert!(refused(|config| config.filter = "ekf".into()).contains("filter"));
     assert!(refused(|config| config.calibration.world.error_std_m = 1.0).contains("calibration.world"));
-    assert!(refused(|config| config.map.mode = lienav_slam::MapMode::Localization).contains("map.mode"));
+    let searched = |config: &mut Config| {
+        (config.map.mode, config.initial.mode) = (lienav_slam::MapMode::Extend, lienav_slam::StartMode::Unknown);
+    };
+    assert!(refused(searched).contains("initial.mode"));
     let alone = Slam::new(World::new(1, 0.1).config(10)).err().unwrap().to_string();
     assert!(alone.contains("map.local_features") && alone.contains("lienav_parts"), "{alone}");
     let mut dense = Config::default();

@@ -5,6 +5,7 @@
 //! added and removed without moving the rest.
 
 mod calibration;
+mod given;
 mod saved;
 
 use super::kernel;

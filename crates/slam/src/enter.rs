@@ -7,9 +7,13 @@
 //! - invariant coordinates: e_i = δp_i − [I, J p_i] ξ;
 //! - robot coordinates: δz_i = R(θ)ᵀ(δp_i − δp − J(p_i − p) δθ).
 //!
+//! Places of a map that a robot has made are not independent of each other: [`neighbours`].
+//!
 //! What a landmark has come to have in common with the pose while it was in the state is given up when it leaves. The
 //! one not wanted for the longest time leaves first: its share in the error of the pose has faded since, as the
 //! robot has seen others (docs/localization.md has the measurement).
+
+mod neighbours;
 
 use super::associate::Evidence;
 use super::known_map::{Known, KnownMap};
@@ -22,6 +26,7 @@ use super::step::Model;
 use super::{Coordinates, LandmarkStatus, MapMode};
 use lienav_base::stamp::Stamp;
 use nalgebra::{Matrix2, Matrix2x3, Vector2};
+use neighbours::Given;
 
 /// So many landmarks enter for one reading without identity. Where more may be meant, it is ambiguous anyhow.
 const RIVALS: usize = 8;
@@ -60,11 +65,7 @@ impl Neighbourhood {
 
     /// Whether feature `i` may be meant.
     pub fn reaches(&self, state: &State, i: usize) -> bool {
-        let p = match state.coordinates {
-            Coordinates::World | Coordinates::Invariant => state.features[i].x,
-            Coordinates::Robot => state.pose.transform(&state.features[i].x),
-        };
-        (p - self.centre).norm_squared() <= self.radius * self.radius
+        (in_map(state, i) - self.centre).norm_squared() <= self.radius * self.radius
     }
 }
 
@@ -78,11 +79,7 @@ pub fn enter(state: &mut State, model: &Model, (evidence, stamp): (Evidence<'_>,
     enter_wanted(state, model, evidence, stamp);
     if !state.is_frozen {
         for i in before..state.features.len() {
-            let p = match state.coordinates {
-                Coordinates::Robot => state.pose.transform(&state.features[i].x),
-                Coordinates::World | Coordinates::Invariant => state.features[i].x,
-            };
-            rows.add_feature(&by_pose(state, &p));
+            rows.add_feature(&by_pose(state, &in_map(state, i)));
         }
     }
 }
@@ -168,7 +165,14 @@ fn append(state: &mut State, known: &KnownMap, k: usize, stamp: Stamp) {
         Coordinates::Robot => (state.pose.transform_back(&p), state.pose.rotation().transpose()),
         Coordinates::World | Coordinates::Invariant => (p, Matrix2::identity()),
     };
-    let from_pose = by_pose(state, &p);
+    let mut from_pose = by_pose(state, &p);
+    if let Some(given) = Given::new(state, known, k).map(|given| given.turned(&axes)) {
+        for (i, factor) in given.sources() {
+            from_pose -= factor * by_pose(state, &in_map(state, *i));
+        }
+        state.append_given(feature(x), given.sources(), &from_pose, &given.own);
+        return;
+    }
     state.append(feature(x), &from_pose, &(axes * covariance * axes.transpose()));
     if known.has_joint() {
         let new = state.features.len() - 1;
@@ -178,6 +182,14 @@ fn append(state: &mut State, known: &KnownMap, k: usize, stamp: Stamp) {
                 state.covariance.add_to_feature_block(new, i, &block);
             }
         }
+    }
+}
+
+/// Where feature `i` is in the map.
+fn in_map(state: &State, i: usize) -> Vector2<f64> {
+    match state.coordinates {
+        Coordinates::Robot => state.pose.transform(&state.features[i].x),
+        Coordinates::World | Coordinates::Invariant => state.features[i].x,
     }
 }
 

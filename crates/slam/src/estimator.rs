@@ -104,7 +104,7 @@ impl SavedEstimator {
 impl Estimator {
     /// At the initial pose, with an empty map.
     pub fn new(config: &Config, filter: Filter) -> Self {
-        let model = Model::new(in_mode(filter, config.map.mode), config, &[]);
+        let model = Model::new(in_mode(filter, config.filter_mode()), config, &[]);
         Self {
             filter,
             learned: config
@@ -249,10 +249,10 @@ impl Estimator {
             (absolute.x_m, absolute.y_m, absolute.yaw_rad) = (p.x, p.y, theta);
         }
         let config = &Config { sensor: self.sensor(&config.sensor), absolute, ..config.clone() };
-        self.model = Model::new(in_mode(self.filter, config.map.mode), config, &self.added);
+        self.model = Model::new(in_mode(self.filter, config.filter_mode()), config, &self.added);
         self.model.known = known;
         self.hypotheses.clear();
-        if config.map.mode != before {
+        if config.filter_mode() != before {
             self.change_mode(before);
         }
         let sensors = self.model.sensors.count();
@@ -447,9 +447,9 @@ fn in_mode(filter: Filter, mode: MapMode) -> Filter {
 
 /// Where the filter begins: a map in parts has the first one in its own frame.
 fn start(config: &Config) -> (Se2, Matrix3<f64>) {
-    match config.map.local_features {
-        0 => (config.initial.pose(), config.initial.covariance()),
-        _ => (Se2::identity(), Matrix3::zeros()),
+    match config.makes_parts() {
+        false => (config.initial.pose(), config.initial.covariance()),
+        true => (Se2::identity(), Matrix3::zeros()),
     }
 }
 
@@ -458,7 +458,7 @@ fn initial_state(config: &Config, model: &Model) -> State {
     let (pose, covariance) = start(config);
     let start = (pose, &covariance);
     let mut state = State::new(model.filter.coordinates(), start, &config.calibration, &model.sensors, capacity);
-    if config.map.mode == MapMode::Localization {
+    if config.filter_mode() == MapMode::Localization {
         state.freeze();
     }
     state

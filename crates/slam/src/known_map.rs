@@ -2,7 +2,7 @@
 //! near the robot.
 
 use super::belief::Belief;
-use super::{Landmark, LandmarkMap, MapLandmark};
+use super::{Landmark, LandmarkMap, MapLandmark, NearCovariances};
 use lienav_base::stamp::Stamp;
 use lienav_map::SpatialHash;
 use nalgebra::{DMatrix, Matrix2, Vector2};
@@ -30,6 +30,8 @@ pub struct KnownMap {
     /// Of all positions, as in [`LandmarkMap::joint`]; dropped when a landmark is written, because it is then known
     /// better than the joint covariance says.
     joint: Option<DMatrix<f64>>,
+    /// Of positions near each other, as in [`LandmarkMap::near`]; dropped likewise.
+    near: Option<NearCovariances>,
     /// The largest standard deviation of a place in any direction, m.
     largest_std: f64,
     /// Whether errors of landmarks are correlated: the state then keeps as many as it can.
@@ -49,6 +51,7 @@ impl KnownMap {
             places: SpatialHash::new(&places),
             is_correlated: map.joint.is_some(),
             joint: map.joint,
+            near: map.near,
             largest_std,
         }
     }
@@ -80,6 +83,11 @@ impl KnownMap {
         joint.map_or_else(Matrix2::zeros, |joint| joint.fixed_view::<2, 2>(2 * one, 2 * other).into_owned())
     }
 
+    /// The covariances of landmarks that are near each other, where there is no joint covariance of all.
+    pub fn near(&self) -> Option<&NearCovariances> {
+        self.near.as_ref().filter(|_| self.joint.is_none())
+    }
+
     /// Whether there is a joint covariance.
     pub fn has_joint(&self) -> bool {
         self.joint.is_some()
@@ -109,7 +117,7 @@ impl KnownMap {
     /// Takes over what the filter has come to know of a landmark, or adds it.
     pub fn write(&mut self, landmark: &Landmark) {
         let Landmark { id, position, covariance, last_seen, observations } = *landmark;
-        self.joint = None;
+        (self.joint, self.near) = (None, None);
         self.largest_std = self.largest_std.max(std_of(&covariance));
         if let Some(k) = self.find(id) {
             let known = &mut self.landmarks[k];
@@ -135,7 +143,7 @@ impl KnownMap {
     /// As a map.
     pub fn to_map(&self) -> LandmarkMap {
         let landmarks = self.landmarks.iter().map(|known| known.landmark.clone()).collect();
-        LandmarkMap { landmarks, joint: self.joint.clone() }
+        LandmarkMap { landmarks, joint: self.joint.clone(), near: self.near.clone() }
     }
 }
 

@@ -50,6 +50,9 @@ const IN_PARTS: CompositionError = CompositionError(
      lienav_parts::Parts or 'lienav evaluate', which join them",
 );
 
+const OTHER_MAP: &str = "with parameter 'map.local_features', map.mode does not change to 'localization' or from it while \
+     the node runs: save the map, and start the node with the other mode and that map";
+
 /// The whole pipeline. The nodes, the offline evaluation and the tests all run this and nothing else, so the same
 /// input gives the same estimates to the last bit.
 ///
@@ -134,7 +137,7 @@ impl Slam {
     /// # Errors
     /// A setting out of range, or choices without effect.
     pub fn with_filter(filter: Filter, config: Config) -> Result<Self, ConfigError> {
-        if config.map.local_features > 0 {
+        if config.makes_parts() {
             return Err(IN_PARTS.into());
         }
         Self::of_parts(filter, config)
@@ -231,6 +234,9 @@ impl Slam {
     pub fn reconfigure(&mut self, config: Config) -> Result<(), String> {
         config.validate().map_err(|e| e.to_string())?;
         check_change(&self.config, &config, SPECS)?;
+        if config.makes_parts() != self.config.makes_parts() {
+            return Err(OTHER_MAP.to_owned());
+        }
         self.estimator.reconfigure(&config);
         self.waiting.clear();
         let concerns_search = config.map.mode != self.config.map.mode || config.sensor != self.config.sensor;
@@ -313,7 +319,7 @@ impl Slam {
         let is_of_world = matches!(kind, FeatureKind::WorldPosition | FeatureKind::WorldPose);
         let delay_s = if is_of_world { self.config.absolute.delay_s } else { self.config.sensor.delay_s };
         let stamp = stamp + -delay_s;
-        if self.config.map.local_features > 0 && self.estimator.model.sensors.reads_pose(kind) {
+        if self.config.makes_parts() && self.estimator.model.sensors.reads_pose(kind) {
             return Err(DropReason::NotInParts);
         }
         if observations.len() > MAX_POINTS {

@@ -55,7 +55,7 @@ impl Model {
             filter,
             sensors: Sensors::with_antenna(&config.sensor, &config.absolute, filter.stereo, added).keep_lasting(slots),
             gate: Gate::new(&config.gate),
-            map: config.map.clone(),
+            map: MapConfig { mode: config.filter_mode(), ..config.map.clone() },
             association: rule(config),
             known: KnownMap::default(),
             motions_over_s: Vec::new(),
@@ -65,7 +65,7 @@ impl Model {
 
 /// What [`Association::Auto`] stands for.
 fn rule(config: &Config) -> Association {
-    match (config.association, config.map.mode) {
+    match (config.association, config.filter_mode()) {
         (Association::Auto, MapMode::Mapping) => Association::Joint,
         (Association::Auto, MapMode::Localization | MapMode::Extend) => Association::Unique,
         (rule, _) => rule,

@@ -239,8 +239,15 @@ const STAYS: &str = "the pose stays as it was";
 
 /// The same of a filter that has one map.
 fn take_whole(slam: &mut Slam, file: MapFile) -> Result<(&'static str, Vec<String>), String> {
-    let MapFile { map, filter, mut warnings, .. } = file;
+    let MapFile { mut map, filter, parts, mut warnings, .. } = file;
     let is_mapping = slam.config().map.mode == MapMode::Mapping;
+    if let Some(parts) = parts.filter(|_| !is_mapping) {
+        // What landmarks have in common, which the text of the map does not say.
+        match parts.known_map() {
+            Ok(known) => map = known,
+            Err(why) => warnings.push(format!("landmarks are taken as independent of each other: {why}")),
+        }
+    }
     if let Some(saved) = filter.filter(|_| is_mapping) {
         match slam.restore(saved.joining(slam)) {
             Ok(()) => {
@@ -260,6 +267,8 @@ fn take_whole(slam: &mut Slam, file: MapFile) -> Result<(&'static str, Vec<Strin
 fn take_in_parts(slam: &mut Slam, parts: &mut Parts, file: MapFile) -> Result<(&'static str, Vec<String>), String> {
     let MapFile { map, filter, parts: saved, mut warnings, .. } = file;
     let before = Box::new(slam.save());
+    // A map that is extended stays where it is, and so does the robot.
+    let here = if slam.config().map.mode == MapMode::Extend { parts.pose(slam) } else { None };
     // A state that was saved with parts has only the last one of them.
     let filter = filter.filter(|state| saved.is_some() || state.config().map.local_features == 0);
     let is_restored = filter.is_some_and(|state| match slam.restore(state.joining(slam)) {
@@ -282,7 +291,9 @@ fn take_in_parts(slam: &mut Slam, parts: &mut Parts, file: MapFile) -> Result<(&
     };
     if goes_on {
         slam.restart_clock();
-        return Ok((GOES_ON, warnings));
+        let Some((pose, covariance)) = here else { return Ok((GOES_ON, warnings)) };
+        let is_put = parts.set_pose(slam, pose, &covariance);
+        return is_put.map(|()| (STAYS, warnings)).map_err(|why| format!("the pose could not be kept ({why})"));
     }
     if is_restored {
         slam.restore(*before).map_err(|why| why.to_string())?;
@@ -370,8 +381,18 @@ mod tests {
         let (_, said, _) = taken(in_parts(8), MapFile { parts: None, ..of_parts.clone() });
         assert!(said.contains("the pose stays"), "{said}");
         // So does a filter that has one map.
-        let (_, said, warnings) = taken((Slam::new(Config::default()).unwrap(), None), of_parts);
+        let (_, said, warnings) = taken((Slam::new(Config::default()).unwrap(), None), of_parts.clone());
         assert!(said.contains("the pose stays") && warnings[0].contains("map.local_features"), "{said} {warnings:?}");
+
+        // A robot that makes no map has no parts, and knows what landmarks have in common.
+        let mut config = Config::default();
+        (config.map.local_features, config.map.mode) = (8, MapMode::Localization);
+        let (mut slam, none) = super::super::worker::filter_of(config.clone()).unwrap();
+        let (said, warnings) = take((&mut slam, None), of_parts, "map").unwrap();
+        assert!(none.is_none() && warnings.is_empty() && said.contains("the pose stays"), "{said} {warnings:?}");
+        assert!(slam.map().near.is_some_and(|near| near.of(0, 1).is_some()));
+        config.map.mode = MapMode::Mapping;
+        assert!(slam.reconfigure(config).unwrap_err().contains("start the node with the other mode"));
 
         // The map of a filter that has one becomes the first part.
         let (whole, ..) = taken((Slam::new(Config::default()).unwrap(), None), survey("map"));

@@ -370,11 +370,10 @@ impl Worker {
 
     fn answer_about_parameters(&mut self, request: crate::ros::parameters::Request) -> r2r::Result<()> {
         let before = self.parameters.clone();
-        let Self { slam, parts, settings, clock, .. } = self;
+        let Self { slam, settings, clock, .. } = self;
         request.answer(&mut self.parameters, |changed| {
             let node_settings: Settings = changed.read(SPECS).map_err(|e| e.to_string())?;
             let config: Config = changed.read(lienav_slam::SPECS).map_err(|e| e.to_string())?;
-            parts.as_ref().map_or(Ok(()), |parts| parts.check(&config)).map_err(|e| e.to_string())?;
             slam.reconfigure(config)?;
             clock.simulate(use_sim_time(changed).map_err(|e| e.to_string())?);
             *settings = node_settings;

@@ -82,7 +82,7 @@ impl Session {
         self.filter.end();
         let mut trace = self.filter.slam.trace().cloned().unwrap_or_default();
         let mut run = self.filter.finish();
-        if self.config.map.local_features > 0 {
+        if self.config.makes_parts() {
             in_one_map(&mut trace, &run);
         }
         run.filter = self.name;
@@ -91,9 +91,9 @@ impl Session {
         else {
             return (run, None);
         };
-        let solution = match self.config.map.local_features {
-            0 => solve(&problem, guess),
-            _ => solve_from_afar(&problem, guess),
+        let solution = match self.config.makes_parts() {
+            false => solve(&problem, guess),
+            true => solve_from_afar(&problem, guess),
         };
         let spent_us = run.step_us.iter().sum::<f64>() + start.elapsed().as_secs_f64() * 1e6;
         take_over(&mut run, &solution, &trace);

@@ -74,7 +74,7 @@ mod tests {
             position: Vector2::new(f64::from(id), 0.5 * f64::from(id % 7)),
             covariance: Matrix2::new(0.04, 0.01, 0.01, 0.09),
         };
-        let map = |count: u32| LandmarkMap { landmarks: (0..count).map(landmark).collect(), joint: None };
+        let map = |count: u32| LandmarkMap { landmarks: (0..count).map(landmark).collect(), joint: None, near: None };
         let svg = landmarks("hall.yaml", &map(30)).unwrap();
         assert!(is_svg(&svg) && svg.contains("hall.yaml") && svg.contains("\n29\n"));
         let svg = landmarks("hall.yaml", &map(20_000)).unwrap();

@@ -34,9 +34,9 @@ impl Session {
     /// # Errors
     /// A configuration that cannot be used.
     pub fn new(filter: Filter, config: &Config, sensors: &[Sensor]) -> Result<Self, ConfigError> {
-        let mut slam = match config.map.local_features {
-            0 => Slam::with_filter(filter, config.clone())?,
-            _ => Slam::of_parts(filter, config.clone())?,
+        let mut slam = match config.makes_parts() {
+            false => Slam::with_filter(filter, config.clone())?,
+            true => Slam::of_parts(filter, config.clone())?,
         };
         for sensor in sensors {
             slam.add_sensor(sensor.clone())?;

@@ -39,7 +39,7 @@ fn recording(prefix: &str, folder: &str, robot: &str) -> Option<Recording> {
 fn map(recording: &Recording) -> LandmarkMap {
     let covariance = Matrix2::identity() * (MAP_STD_M * MAP_STD_M);
     let landmark = |&(id, position): &(u32, _)| MapLandmark { id, class: 0, position, covariance };
-    LandmarkMap { landmarks: recording.true_landmarks.iter().map(landmark).collect(), joint: None }
+    LandmarkMap { landmarks: recording.true_landmarks.iter().map(landmark).collect(), joint: None, near: None }
 }
 
 /// From input `first` on, until the robot is found or has driven for `drive_s`.

@@ -126,7 +126,7 @@ impl From<SavedState> for MapFile {
 impl From<(WholeMap, SavedState)> for MapFile {
     /// The same of a map in parts, with the filter that has the open one.
     fn from((whole, saved): (WholeMap, SavedState)) -> Self {
-        let map = LandmarkMap { landmarks: whole.landmarks, joint: None };
+        let map = LandmarkMap { landmarks: whole.landmarks, joint: None, near: None };
         Self { map, filter: Some(saved), parts: Some(whole.parts), ..Self::default() }
     }
 }

@@ -25,7 +25,7 @@ fn drawn(count: u32, seed: u64) -> LandmarkMap {
         position: Vector2::new(number(50.0), number(1e6)),
         covariance: joint.fixed_view::<2, 2>(2 * k as usize, 2 * k as usize).into_owned(),
     });
-    LandmarkMap { landmarks: landmarks.collect(), joint: Some(joint) }
+    LandmarkMap { landmarks: landmarks.collect(), joint: Some(joint), near: None }
 }
 
 fn problems(text: &str) -> Vec<String> {

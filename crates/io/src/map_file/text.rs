@@ -207,7 +207,7 @@ impl Reader {
             self.say::<()>("count", what);
         }
         let (landmarks, unnamed) = self.landmarks(entries, sigma, landmark_lines(text, entries.len()));
-        Parsed { frame, map: LandmarkMap { landmarks, joint: None }, state, unnamed }
+        Parsed { frame, map: LandmarkMap { landmarks, joint: None, near: None }, state, unnamed }
     }
 
     /// Takes note of a problem with a key of the document.

@@ -1,6 +1,6 @@
 //! A map that is asked for what is near a place, and for pairs at a distance.
 
-use crate::{LandmarkMap, LandmarkMapError, MapLandmark};
+use crate::{LandmarkMap, LandmarkMapError, MapLandmark, NearCovariances};
 use nalgebra::{DMatrix, Matrix2, Vector2};
 use std::collections::HashMap;
 use std::f64::consts::PI;
@@ -28,6 +28,7 @@ pub struct Pair {
 pub struct MapIndex {
     landmarks: Vec<MapLandmark>,
     joint: Option<DMatrix<f64>>,
+    near: Option<NearCovariances>,
     /// Places of landmarks in the map, those of one cell together.
     order: Vec<u32>,
     /// First and last in `order` of each cell that is not empty.
@@ -89,6 +90,7 @@ impl MapIndex {
         let hull = Hull::of(landmarks.iter().map(|landmark| landmark.position).collect());
         let mut index = Self {
             joint: map.joint.clone(),
+            near: map.near.clone(),
             order: Vec::new(),
             cells: HashMap::default(),
             cell_m: 1.0,
@@ -136,18 +138,21 @@ impl MapIndex {
         self.hull.grown(range_m)
     }
 
-    /// The covariance of landmarks i and j, m².
+    /// The covariance of landmarks i and j, m²; zero where nothing is known of it.
     pub fn covariance(&self, i: u32, j: u32) -> Matrix2<f64> {
         match &self.joint {
             Some(joint) => joint.fixed_view::<2, 2>(2 * i as usize, 2 * j as usize).into_owned(),
             None if i == j => self.landmark(i).covariance,
-            None => Matrix2::zeros(),
+            None => {
+                let known = self.near.as_ref().and_then(|near| near.of(i as usize, j as usize));
+                known.copied().unwrap_or_else(Matrix2::zeros)
+            }
         }
     }
 
     /// Whether errors of landmarks are correlated.
     pub fn is_joint(&self) -> bool {
-        self.joint.is_some()
+        self.joint.is_some() || self.near.is_some()
     }
 
     /// What a landmark is uncertain by beside its neighbours, m².

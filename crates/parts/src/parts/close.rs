@@ -95,7 +95,8 @@ impl Parts {
         }
         let exit = self.problem.bases.len();
         self.problem.bases.push(near.base);
-        let placed = Placed { part: Arc::new(part), landmarks: Arc::new(numbers.clone()), base: Some(exit - 1), exit };
+        let (part, landmarks) = (Arc::new(part), Arc::new(numbers.clone()));
+        let placed = Placed { part, landmarks, base: Some(exit - 1), exit, is_outside: false };
         self.problem.push(placed);
         self.problem.closed += 1;
         self.begun.clear();

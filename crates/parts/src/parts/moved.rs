@@ -3,25 +3,32 @@
 use super::{Goes, Parts, empty};
 use crate::near::Near;
 use crate::part::Part;
-use crate::problem::{Placed, Problem, Start};
+use crate::problem::Start;
 use lienav_lie::Se2;
-use lienav_slam::{DropReason, Slam};
+use lienav_slam::{DropReason, MapMode, Slam};
 use nalgebra::Matrix3;
-use std::sync::Arc;
 
 /// One map of more landmarks than this is no part.
 const MOST: usize = 1000;
 
 impl Parts {
-    /// Puts the robot at a pose given from outside, with the covariance of (x, y, θ); the map moves with it, rigidly,
-    /// as of [`Slam::set_pose`]. What was known of where the map lies is forgotten. The filter begins another part.
+    /// Where the robot is in the map as of the last step, with the covariance of (x, y, θ); `None` of a filter that says
+    /// nothing of it.
+    pub fn pose(&mut self, slam: &Slam) -> Option<(Se2, Matrix3<f64>)> {
+        let joined = self.near.join(&slam.local()?, &self.index, &self.tie, &mut self.room);
+        Some((joined.pose, joined.covariance))
+    }
+
+    /// Puts the robot at a pose given from outside, with the covariance of (x, y, θ). While `map.mode` is `mapping`, the
+    /// map moves with it, rigidly, as of [`Slam::set_pose`], and what was known of where the map lies is forgotten; in
+    /// `extend`, the map stays where it is. The filter begins another part.
     ///
     /// # Errors
     /// Those of [`Slam::set_pose`], counted; and [`DropReason::NotInParts`] where the open part cannot be closed. The
     /// map stays where it is then.
     pub fn set_pose(&mut self, slam: &mut Slam, pose: Se2, covariance: &Matrix3<f64>) -> Result<(), DropReason> {
         slam.check_pose(&pose, covariance)?;
-        let way = Part::way(pose, covariance).ok_or(DropReason::NotInParts)?;
+        Part::way(pose, covariance).ok_or(DropReason::NotInParts)?;
         let local = slam.local().ok_or(DropReason::NotInParts)?;
         let is_begun = !local.is_empty() || local.pose() != Se2::identity();
         if is_begun && !self.close(&local, Goes::Nowhere) {
@@ -30,13 +37,19 @@ impl Parts {
         slam.set_pose(pose, covariance)?;
         self.begin_with_nothing(slam);
         self.opened_at = self.clouds;
-        let moved = pose * self.near.base.inverse();
-        let problem = &mut self.problem;
-        problem.bases.iter_mut().for_each(|base| *base = moved * *base);
-        problem.landmarks.iter_mut().for_each(|place| *place = moved.transform(place));
-        problem.lead_to_the_end(way);
-        self.start = problem.start.clone();
-        self.near.put_at(pose, &Start::new(pose, covariance).covariance(), problem.closed);
+        match slam.config().map.mode {
+            MapMode::Extend => {
+                self.problem.lead_elsewhere(pose, covariance).ok_or(DropReason::NotInParts)?;
+                let closed = self.problem.closed;
+                self.put_near(Near { closed, ..Near::start(&Start::new(pose, covariance)) });
+            }
+            MapMode::Mapping | MapMode::Localization => {
+                self.problem.move_all(&(pose * self.near.base.inverse()));
+                self.problem.lead_to_the_end(pose, covariance).ok_or(DropReason::NotInParts)?;
+                self.near.put_at(pose, &Start::new(pose, covariance).covariance(), self.problem.closed);
+            }
+        }
+        self.start = self.problem.start.clone();
         // What the solution says is of where the map was.
         (self.solution, self.solving, self.asking, self.estimate) = (None, None, None, None);
         (self.solved, self.answer) = (None, None);
@@ -63,35 +76,5 @@ impl Parts {
             self.forget(slam);
         }
         is_closed
-    }
-}
-
-impl Problem {
-    /// Begins at the origin, exactly, and knows of where the map lies what this way says, to the last pose. A way that
-    /// was led there before says nothing any more, and is left out: however often a pose is given, the problem has one.
-    fn lead_to_the_end(&mut self, way: Part) {
-        let origin = Se2::identity();
-        self.start = Start::Known(origin);
-        let is_at_the_start = |placed: &Placed| placed.base == Some(0) || placed.exit == 0;
-        let mut first = self.parts.iter().enumerate().filter(|(_, placed)| is_at_the_start(placed));
-        let before = match (first.next(), first.next()) {
-            (Some((k, placed)), None) if placed.landmarks.is_empty() => Some(k),
-            _ => None,
-        };
-        match before {
-            Some(k) => {
-                self.parts.remove(k);
-                self.bases[0] = origin;
-            }
-            None => {
-                self.bases.insert(0, origin);
-                for placed in &mut self.parts {
-                    (placed.base, placed.exit) = (placed.base.map(|base| base + 1), placed.exit + 1);
-                }
-            }
-        }
-        let exit = self.bases.len() - 1;
-        self.parts.push(Placed { part: Arc::new(way), landmarks: Arc::default(), base: Some(0), exit });
-        self.closed += 1;
     }
 }

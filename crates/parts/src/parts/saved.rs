@@ -6,7 +6,7 @@ use crate::part::{Gaussian, LEAST_STD, Part};
 use crate::problem::{NEARLY, Placed, Problem, Start};
 use crate::symmetric::Symmetric;
 use lienav_base::stamp::Stamp;
-use lienav_lie::{Se2, skew};
+use lienav_lie::Se2;
 use lienav_slam::{LandmarkMap, MapLandmark, Slam};
 use nalgebra::{DMatrix, Matrix3, Vector2};
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub struct SavedParts {
     start: Start,
     parts: Vec<SavedPart>,
     bases: Vec<Se2>,
-    landmarks: Vec<SavedLandmark>,
+    pub(super) landmarks: Vec<SavedLandmark>,
     closed: usize,
 }
 
@@ -43,14 +43,21 @@ struct SavedPart {
     begins: Option<usize>,
     /// The number of the pose at its end.
     ends: usize,
+    /// Whether the part behind it says what is known of the landmarks that both share, and this one the rest given these.
+    /// Files of before do not say; then it may be so.
+    #[serde(default = "of_any")]
+    is_given: bool,
+    /// Whether it is known from outside; files of before do not say.
+    #[serde(default)]
+    is_outside: Option<bool>,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct SavedLandmark {
-    position: Vector2<f64>,
-    seen: Seen,
+pub(super) struct SavedLandmark {
+    pub position: Vector2<f64>,
+    pub seen: Seen,
     /// Whether it is what its identity stands for: not one that has moved, or that was recognised as another one.
-    is_current: bool,
+    pub is_current: bool,
 }
 
 /// Why saved parts cannot be gone on with.
@@ -155,11 +162,10 @@ impl Parts {
     /// # Errors
     /// [`ResumePartsError`]; nothing is changed then.
     pub fn take_map(&mut self, slam: &mut Slam, map: &LandmarkMap) -> Result<(), ResumePartsError> {
-        let Some(local) = slam.local() else {
-            return Err(ResumePartsError::Damaged("the filter says nothing of where the robot is"));
-        };
-        let here = self.near.join(&local, &self.index, &self.tie, &mut self.room);
-        let saved = SavedParts::of_map(map, (here.pose, &here.covariance), self.local_features)?;
+        let here = self.pose(slam);
+        let (pose, covariance) =
+            here.ok_or(ResumePartsError::Damaged("the filter says nothing of where the robot is"))?;
+        let saved = SavedParts::of_map(map, (pose, &covariance), self.local_features)?;
         self.resume(slam, saved)
     }
 }
@@ -184,14 +190,15 @@ impl SavedParts {
         for first in (0..map.landmarks.len()).step_by(size) {
             let numbers: Vec<usize> = (first..map.landmarks.len().min(first + size)).collect();
             let part = part_of(map, &numbers).ok_or_else(damaged)?;
-            parts.push(Placed { part: Arc::new(part), landmarks: Arc::new(numbers), base: None, exit: 0 });
+            parts.push(Placed {
+                part: Arc::new(part),
+                landmarks: Arc::new(numbers),
+                base: None,
+                exit: 0,
+                is_outside: false,
+            });
         }
-        parts.push(Placed {
-            part: Arc::new(Part::way(pose, covariance).ok_or_else(damaged)?),
-            landmarks: Arc::new(Vec::new()),
-            base: Some(0),
-            exit: 1,
-        });
+        parts.push(Placed::of_outside(Part::way(pose, covariance).ok_or_else(damaged)?, 1));
         let landmark = |landmark: &MapLandmark| {
             let MapLandmark { id, class, position, .. } = *landmark;
             let is_named = id < lienav_slam::FIRST_OWN_ID;
@@ -223,7 +230,7 @@ impl SavedParts {
     }
 
     /// The least squares problem, if what was saved belongs together.
-    fn problem(&self) -> Result<Problem, ResumePartsError> {
+    pub(super) fn problem(&self) -> Result<Problem, ResumePartsError> {
         let damaged = |what| Err(ResumePartsError::Damaged(what));
         let is_pose = |pose: &Se2| pose.p.iter().all(|x| x.is_finite()) && pose.theta.is_finite();
         let starts_somewhere = match &self.start {
@@ -260,6 +267,10 @@ impl SavedParts {
     }
 }
 
+fn of_any() -> bool {
+    true
+}
+
 /// No count reaches this.
 const ABSURD_COUNT: usize = 1 << 40;
 
@@ -283,21 +294,6 @@ fn part_of(map: &LandmarkMap, numbers: &[usize]) -> Option<Part> {
     Part::new(Gaussian { exit: Se2::identity(), ids, places, covariance })?.without_way()
 }
 
-impl Part {
-    /// A way without landmarks: where it ends as seen from where it begins, with the covariance of (x, y, θ) there.
-    /// `None` if that is none.
-    pub(super) fn way(exit: Se2, covariance: &Matrix3<f64>) -> Option<Self> {
-        // X = Exp(ξ)X̂ moves the position by ξ_p + θ J p̂.
-        let arm = skew(&exit.p);
-        let to_error = Matrix3::new(1.0, 0.0, -arm.x, 0.0, 1.0, -arm.y, 0.0, 0.0, 1.0);
-        let of_error = to_error * covariance * to_error.transpose();
-        let covariance = DMatrix::from_fn(3, 3, |i, j| {
-            0.5 * (of_error[(i, j)] + of_error[(j, i)]) + if i == j { LEAST_STD * LEAST_STD } else { 0.0 }
-        });
-        Self::new(Gaussian { exit, ids: Vec::new(), places: Vec::new(), covariance })
-    }
-}
-
 impl SavedPart {
     fn of(placed: &Placed) -> Self {
         Self {
@@ -307,6 +303,8 @@ impl SavedPart {
             landmarks: placed.landmarks.to_vec(),
             begins: placed.base,
             ends: placed.exit,
+            is_given: placed.part.is_given(),
+            is_outside: Some(placed.is_outside),
         }
     }
 
@@ -329,7 +327,9 @@ impl SavedPart {
             covariance: DMatrix::zeros(0, 0),
         };
         let information = Symmetric::of_lower(3 + 2 * n, self.information.clone())?;
-        let part = Arc::new(Part::of_information(gaussian, information));
-        Some(Placed { part, landmarks: Arc::new(self.landmarks.clone()), base: self.begins, exit: self.ends })
+        let part = Arc::new(Part::of_information(gaussian, information).with_given(self.is_given));
+        let is_outside = self.is_outside.unwrap_or(n == 0 && self.begins == Some(0));
+        let landmarks = Arc::new(self.landmarks.clone());
+        Some(Placed { part, landmarks, base: self.begins, exit: self.ends, is_outside })
     }
 }

@@ -45,6 +45,11 @@ impl Parts {
         self.problem.landmarks[..known].copy_from_slice(&solution.landmarks);
         for placed in since {
             let base = self.problem.bases.len() - 1;
+            if placed.is_outside {
+                // Of the pose at which the part after it begins.
+                self.problem.push(Placed { exit: base, ..placed });
+                continue;
+            }
             let from = self.problem.bases[base];
             self.problem.bases.push(from * placed.part.exit);
             for (number, place) in placed.landmarks.iter().zip(&placed.part.places) {

@@ -1,5 +1,7 @@
 //! Gauss–Newton over all parts, from what was known before some of them.
 
+mod nearby;
+
 use super::{Placed, Problem, Start, of_base, of_landmark, turns};
 use crate::common::Common;
 use crate::part::Part;

@@ -1,8 +1,8 @@
 //! Covariances of a few unknowns, and of each one, from the factor.
 
 use super::dense::PANEL;
-use super::factor::Factor;
-use nalgebra::{DMatrix, Dyn, MatrixView};
+use super::factor::{Factor, Node};
+use nalgebra::{DMatrix, DMatrixView, Dyn, MatrixView};
 use std::ops::Range;
 
 impl Factor {
@@ -74,8 +74,47 @@ impl Factor {
     /// The covariance of each unknown, from the last node to the first: what is known of the boundary of a node gives
     /// that of its own unknowns, Z₂₁ = −Z₂₂ M, Z₁₁ = L₁₁⁻ᵀL₁₁⁻¹ − MᵀZ₂₁, M = L₂₁L₁₁⁻¹ (Takahashi, Fagan, Chin 1973).
     pub fn marginals(&self) -> Vec<DMatrix<f64>> {
-        let mut of_nodes: Vec<DMatrix<f64>> = vec![DMatrix::zeros(0, 0); self.nodes.len()];
         let mut marginals = vec![DMatrix::zeros(0, 0); self.places.len()];
+        self.for_each_node(|node, inner, _| {
+            let mut row = 0;
+            for unknown in &node.own {
+                let rows = self.heights[*unknown];
+                marginals[*unknown] = inner.view((row, row), (rows, rows)).into_owned();
+                row += rows;
+            }
+        });
+        marginals
+    }
+
+    /// The covariance of each unknown with those that are eliminated with it, or after it and depend on it: calls `visit`
+    /// with the two, that eliminated first before, and with their covariance, its rows those of the first.
+    pub fn for_each_pair(&self, mut visit: impl FnMut(usize, usize, DMatrixView<'_, f64>)) {
+        self.for_each_node(|node, inner, crossed| {
+            // Of the covariance with the boundary, the rows are those of the boundary.
+            let turned = crossed.transpose();
+            let mut row = 0;
+            for (k, unknown) in node.own.iter().enumerate() {
+                let rows = self.heights[*unknown];
+                let mut column = row + rows;
+                for other in &node.own[k + 1..] {
+                    let columns = self.heights[*other];
+                    visit(*unknown, *other, inner.view((row, column), (rows, columns)));
+                    column += columns;
+                }
+                column = 0;
+                for other in &node.boundary {
+                    let columns = self.heights[*other];
+                    visit(*unknown, *other, turned.view((row, column), (rows, columns)));
+                    column += columns;
+                }
+                row += rows;
+            }
+        });
+    }
+
+    /// From the last node to the first: the covariance Z₁₁ of what a node has eliminated, and Z₂₁ of its boundary with it.
+    fn for_each_node(&self, mut visit: impl FnMut(&Node, &DMatrix<f64>, &DMatrix<f64>)) {
+        let mut of_nodes: Vec<DMatrix<f64>> = vec![DMatrix::zeros(0, 0); self.nodes.len()];
         // How many nodes still ask for the covariance that a node has.
         let mut children = vec![0usize; self.nodes.len()];
         self.parents.iter().flatten().for_each(|parent| children[*parent] += 1);
@@ -99,12 +138,7 @@ impl Factor {
             let below_own = node.columns.rows(own, below) * &inverse;
             let crossed = -(&outer * &below_own);
             let inner = inverse.transpose() * &inverse - below_own.transpose() * &crossed;
-            let mut row = 0;
-            for unknown in &node.own {
-                let rows = self.heights[*unknown];
-                marginals[*unknown] = inner.view((row, row), (rows, rows)).into_owned();
-                row += rows;
-            }
+            visit(node, &inner, &crossed);
             if children[at] > 0 {
                 let mut whole = DMatrix::zeros(own + below, own + below);
                 whole.view_mut((0, 0), (own, own)).copy_from(&inner);
@@ -114,7 +148,6 @@ impl Factor {
                 of_nodes[at] = whole;
             }
         }
-        marginals
     }
 
     /// Of the covariance of all unknowns of a node, the rows and columns of some of them.

@@ -163,7 +163,7 @@ fn a_survey_is_gone_on_with_in_parts() {
                 if i % 2 == j % 2 { common + if i == j { survey * survey } else { 0.0 } } else { 0.0 }
             })
         });
-        let map = LandmarkMap { landmarks, joint };
+        let map = LandmarkMap { landmarks, joint, near: None };
         let start = Se2::new(robot.world.normal(0.2), robot.world.normal(0.2), robot.world.normal(0.1));
         robot.parts.set_pose(&mut robot.slam, start, &pose_covariance).unwrap();
         robot.parts.take_map(&mut robot.slam, &map).unwrap();

@@ -43,6 +43,17 @@ impl Config {
         Ok(())
     }
 
+    /// Whether the map is made in parts: `map.local_features` says so, and one is made. A known map that stays as it is
+    /// has none.
+    pub fn makes_parts(&self) -> bool {
+        self.map.local_features > 0 && self.map.mode != MapMode::Localization
+    }
+
+    /// What the filter does with a map: in a map in parts it makes the open part, whatever is known of the others.
+    pub(crate) fn filter_mode(&self) -> MapMode {
+        if self.makes_parts() { MapMode::Mapping } else { self.map.mode }
+    }
+
     /// A warning where nothing that is read (`kinds`) and no known map has a length that is not estimated itself, so
     /// that of `calibration.scale_v` and `calibration.range_scale` only the difference is learned. The run goes on all
     /// the same.

@@ -24,9 +24,13 @@ impl Slam {
     }
 
     /// Changes `map.mode`. From `mapping` on, what was mapped is the known map, with the correlations that it has; to
-    /// `mapping`, the landmarks in the filter at this time are those of the map.
+    /// `mapping`, the landmarks in the filter at this time are those of the map, which is made in one then. Not for the
+    /// filter of a map in parts.
     pub fn set_mode(&mut self, mode: MapMode) {
         if mode != self.config.map.mode {
+            if !self.config.makes_parts() {
+                self.config.map.local_features = 0;
+            }
             self.config.map.mode = mode;
             self.estimator.reconfigure(&self.config);
             self.stay();
@@ -49,7 +53,7 @@ impl Slam {
     /// the known map as it is now, with the landmarks that are not in the filter at this time; it has a joint covariance
     /// if the filter has one of all landmarks.
     pub fn map(&self) -> LandmarkMap {
-        match self.config.map.mode {
+        match self.config.filter_mode() {
             MapMode::Mapping => self.estimator.landmark_map(),
             MapMode::Localization | MapMode::Extend => self.estimator.known_map(),
         }

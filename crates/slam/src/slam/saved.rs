@@ -256,7 +256,7 @@ impl Slam {
             };
             return Err(ResumeError::OtherFilter { saved: name(&saved.filter), now: name(self.filter()) });
         }
-        let (then, now) = (saved.config.map.mode, self.config.map.mode);
+        let (then, now) = (saved.config.filter_mode(), self.config.filter_mode());
         if (then, now) != (MapMode::Mapping, MapMode::Mapping) {
             return Err(ResumeError::KnownMap { saved: then, now });
         }

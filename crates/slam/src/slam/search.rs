@@ -15,6 +15,12 @@ pub enum RelocalizeError {
          'localization' or 'extend'"
     )]
     Mapping,
+    /// The map is made in parts.
+    #[error(
+        "parameter 'map.local_features' makes the map in parts, in which a robot is not searched for: give its pose \
+         (initialpose), or use map.mode 'localization'"
+    )]
+    InParts,
     /// The map has no landmarks.
     #[error("there is no known map: load one, or set parameter 'map.file'")]
     NoMap,
@@ -33,7 +39,10 @@ impl Slam {
     /// # Errors
     /// [`RelocalizeError`]; nothing is changed then.
     pub fn relocalize(&mut self) -> Result<(), RelocalizeError> {
-        if self.config.map.mode == MapMode::Mapping {
+        if self.config.map.mode == MapMode::Extend && self.config.makes_parts() {
+            return Err(RelocalizeError::InParts);
+        }
+        if self.config.filter_mode() == MapMode::Mapping {
             return Err(RelocalizeError::Mapping);
         }
         if self.filter().discretization() == Discretization::Euler {
@@ -98,7 +107,8 @@ impl Slam {
     /// readings of each cloud were of nothing that is there. Readings with identities tell by themselves where it is.
     pub(super) fn search_if_lost(&mut self, stamp: Stamp, accepted: usize, observations: &[Observation]) {
         let is_nameless = !observations.is_empty() && observations.iter().all(|o| o.id.is_none());
-        if !is_nameless || self.config.map.mode == MapMode::Mapping || self.config.initial.mode == StartMode::Given {
+        if !is_nameless || self.config.filter_mode() == MapMode::Mapping || self.config.initial.mode == StartMode::Given
+        {
             return;
         }
         if 2 * accepted >= observations.len() {

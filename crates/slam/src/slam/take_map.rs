@@ -35,7 +35,7 @@ impl Slam {
     /// # Errors
     /// [`TakeMapError`]; nothing is changed then.
     pub fn take_map(&mut self, map: &LandmarkMap) -> Result<(), TakeMapError> {
-        if self.config.map.mode != MapMode::Mapping {
+        if self.config.filter_mode() != MapMode::Mapping {
             return Ok(self.set_map(map.clone())?);
         }
         map.check()?;

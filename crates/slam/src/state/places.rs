@@ -5,6 +5,19 @@ use crate::{Coordinates, Landmark, LandmarkMap, MapLandmark};
 use nalgebra::{DMatrix, Matrix2, Matrix2x3, Vector2};
 
 impl State {
+    /// Appends a feature x = C·pose + Σ A_i x_i + e that depends on others: [`Covariance::append_given`].
+    pub fn append_given(
+        &mut self,
+        feature: Feature,
+        sources: &[(usize, Matrix2<f64>)],
+        from_pose: &Matrix2x3<f64>,
+        own: &Matrix2<f64>,
+    ) {
+        self.covariance.append_given(sources, from_pose, own);
+        self.index.insert(feature.id, self.features.len());
+        self.features.push(feature);
+    }
+
     /// Feature `i` in the map frame, with its covariance there.
     pub fn landmark(&self, i: usize) -> Landmark {
         let Feature { id, last_seen, observations, .. } = self.features[i];
@@ -70,7 +83,7 @@ impl State {
             position: self.in_map(*i),
             covariance: joint.fixed_view::<2, 2>(2 * r, 2 * r).into_owned(),
         };
-        LandmarkMap { landmarks: chosen.iter().enumerate().map(landmark).collect(), joint: Some(joint) }
+        LandmarkMap { landmarks: chosen.iter().enumerate().map(landmark).collect(), joint: Some(joint), near: None }
     }
 
     /// Freezes the features: their errors become those of their places in the map, with the covariance that they have.

@@ -10,7 +10,9 @@ use crate::propagate::{Rows, propagate};
 use crate::sensor::Sensors;
 use crate::state::State;
 use crate::update::{Workspace, update};
-use crate::{Config, Coordinates, FeatureKind, Filter, LandmarkMap, MapLandmark, Observation, Se2, StereoModel};
+use crate::{
+    Config, Coordinates, FeatureKind, Filter, LandmarkMap, MapLandmark, NearCovariances, Observation, Se2, StereoModel,
+};
 use nalgebra::{DMatrix, DVector, Matrix2, Matrix3, Vector2, Vector3};
 
 const COORDINATES: [Coordinates; 3] = [Coordinates::World, Coordinates::Robot, Coordinates::Invariant];
@@ -29,7 +31,7 @@ fn known_landmarks() -> LandmarkMap {
     }
     joint.fixed_view_mut::<2, 2>(0, 2).copy_from(&shared);
     joint.fixed_view_mut::<2, 2>(2, 0).copy_from(&shared.transpose());
-    LandmarkMap { landmarks: vec![landmark(0), landmark(1)], joint: Some(joint) }
+    LandmarkMap { landmarks: vec![landmark(0), landmark(1)], joint: Some(joint), near: None }
 }
 
 /// The error of a landmark in the coordinates of the state, for a true pose that is off by `d` in the same coordinates
@@ -48,9 +50,17 @@ fn error_of(state: &State, d: &Vector3<f64>, p: &Vector2<f64>, dp: &Vector2<f64>
     }
 }
 
+/// The same with the covariances of near landmarks instead of the joint one.
+fn with_near(map: LandmarkMap) -> LandmarkMap {
+    let joint = map.joint.as_ref().unwrap();
+    let near = NearCovariances::new(2, [(0, 1, joint.fixed_view::<2, 2>(0, 2).into_owned())]);
+    LandmarkMap { near: Some(near), joint: None, ..map }
+}
+
 #[test]
 fn landmarks_enter_with_the_covariance_that_finite_differences_give() {
-    for coordinates in COORDINATES {
+    let makes: [fn(LandmarkMap) -> LandmarkMap; 2] = [|map| map, with_near];
+    for (coordinates, make) in COORDINATES.into_iter().flat_map(|coordinates| makes.map(|make| (coordinates, make))) {
         for freeze in [false, true] {
             let mut state = correlated(coordinates, 2, 5);
             if freeze {
@@ -58,7 +68,7 @@ fn landmarks_enter_with_the_covariance_that_finite_differences_give() {
             }
             let (before, map) = (state.covariance.to_matrix(), known_landmarks());
             let n = before.nrows();
-            enter_all(&mut state, &KnownMap::new(map.clone()), stamp(3));
+            enter_all(&mut state, &KnownMap::new(make(map.clone())), stamp(3));
             // The errors of all are this times those of what was there before and of the places in the map.
             let mut jacobian = DMatrix::identity(n + 4, n + 4);
             let h = 1e-6;

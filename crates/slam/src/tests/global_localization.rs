@@ -21,7 +21,7 @@ fn a_filter_that_is_told_where_it_was_found_is_there() {
     let mut place = || Vector2::new(rng.random::<f64>(), rng.random::<f64>()) * 25.0;
     let covariance = Matrix2::identity() * 1e-4;
     let landmarks = (1..=60).map(|id| MapLandmark { id, class: 0, position: place(), covariance }).collect();
-    let map = LandmarkMap { landmarks, joint: None };
+    let map = LandmarkMap { landmarks, joint: None, near: None };
     let places: Vec<Vector2<f64>> = map.landmarks.iter().map(|landmark| landmark.position).collect();
     let mut config = Config::default();
     (config.sensor.x_m, config.sensor.y_m, config.sensor.yaw_rad) = (0.4, 0.1, 0.3);

@@ -72,7 +72,7 @@ pub fn map(truth: &[Vector2<f64>], std: f64, seed: u64) -> LandmarkMap {
         let covariance = 0.5 * (covariance + covariance.transpose());
         MapLandmark { id: id as u32, class: 0, position, covariance }
     };
-    LandmarkMap { landmarks: truth.iter().enumerate().map(landmark).collect(), joint: None }
+    LandmarkMap { landmarks: truth.iter().enumerate().map(landmark).collect(), joint: None, near: None }
 }
 
 /// The true start.

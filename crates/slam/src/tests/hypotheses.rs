@@ -136,7 +136,7 @@ fn clutter_and_clouds_of_one_place_end_in_bounded_hypotheses() {
         assert!(slam.hypotheses() <= 16);
     }
     // Another map is another robot's.
-    slam.set_map(LandmarkMap { landmarks: map(&truth, 0.01, 1).landmarks, joint: None }).unwrap();
+    slam.set_map(LandmarkMap { landmarks: map(&truth, 0.01, 1).landmarks, joint: None, near: None }).unwrap();
     assert_eq!(slam.hypotheses(), 1);
 }
 

@@ -110,7 +110,7 @@ fn survey() -> LandmarkMap {
         position: Se2::new(0.0, 3.0, f64::from(i) * std::f64::consts::FRAC_PI_4).transform(&Vector2::new(4.0, 0.0)),
         covariance: Matrix2::identity() * 1e-4,
     };
-    LandmarkMap { landmarks: (0..8).map(landmark).collect(), joint: None }
+    LandmarkMap { landmarks: (0..8).map(landmark).collect(), joint: None, near: None }
 }
 
 /// The start is 0.3 m and 0.1 rad off, and known to be so uncertain: landmarks of a survey tell where the robot is.

@@ -9,9 +9,9 @@ use lienav_slam::{Config, ConfigError, PoseEstimate, Slam, Step};
 /// # Errors
 /// Settings that cannot be used.
 pub fn filter_of(config: Config) -> Result<(Slam, Option<Parts>), ConfigError> {
-    let slam = match config.map.local_features {
-        0 => Slam::new(config)?,
-        _ => Slam::of_parts(config.validate()?, config)?,
+    let slam = match config.makes_parts() {
+        false => Slam::new(config)?,
+        true => Slam::of_parts(config.validate()?, config)?,
     };
     let parts = Parts::new(&slam, Place::Thread)?;
     Ok((slam, parts))

@@ -50,11 +50,15 @@ impl Worker {
         None
     }
 
+    /// Whether the map stays as it was read: saved again, it would be without the run that it can be gone on from.
+    fn is_frozen(&self) -> bool {
+        self.slam.config().map.mode == MapMode::Localization
+    }
+
     /// Saves the map where that is due, and answers what the thread of the map has done.
     pub(super) fn keep_map(&mut self) {
         let MapSettings { file, autosave_s } = &self.settings.map;
-        let is_frozen = self.slam.config().map.mode == MapMode::Localization;
-        if !file.is_empty() && !is_frozen && self.keeper.is_due(self.tally.steps(), *autosave_s) {
+        if !file.is_empty() && !self.is_frozen() && self.keeper.is_due(self.tally.steps(), *autosave_s) {
             let filter = (&self.slam, self.parts.as_ref());
             self.keeper.save(filter, self.tally.steps(), (file, &self.settings.map_frame), None);
         }
@@ -118,7 +122,7 @@ impl Worker {
     pub(super) fn save_at_the_end(&mut self) {
         let MapSettings { file, autosave_s } = &self.settings.map;
         let steps = self.tally.steps();
-        if !file.is_empty() && *autosave_s > 0.0 && self.keeper.is_worth_it(steps) {
+        if !file.is_empty() && !self.is_frozen() && *autosave_s > 0.0 && self.keeper.is_worth_it(steps) {
             let filter = (&self.slam, self.parts.as_ref());
             self.keeper.save(filter, steps, (file, &self.settings.map_frame), None);
         }

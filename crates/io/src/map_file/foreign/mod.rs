@@ -114,7 +114,7 @@ pub fn read(text: &str, format: Format, options: &Options) -> Result<Converted<L
     if unnamed > 0 {
         found.notes.push(format!("{unnamed} landmarks have no id: they got numbers from {} on", super::OWN_IDS));
     }
-    Ok(Converted { content: LandmarkMap { landmarks, joint: None }, notes: found.notes })
+    Ok(Converted { content: LandmarkMap { landmarks, joint: None, near: None }, notes: found.notes })
 }
 
 /// Writes a map.

@@ -14,7 +14,7 @@ fn map() -> LandmarkMap {
         landmark(7, 500_000.25, 1e-7, Matrix2::identity() * 1e-9),
         landmark(585, 0.0, 0.0, Matrix2::zeros()),
     ];
-    LandmarkMap { landmarks, joint: None }
+    LandmarkMap { landmarks, joint: None, near: None }
 }
 
 fn told(text: &str, format: Format) -> Vec<String> {

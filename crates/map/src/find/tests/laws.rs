@@ -41,7 +41,7 @@ fn moved(map: &LandmarkMap, by: &Se2) -> LandmarkMap {
         covariance: r * landmark.covariance * r.transpose(),
         ..*landmark
     });
-    LandmarkMap { landmarks: landmarks.collect(), joint: None }
+    LandmarkMap { landmarks: landmarks.collect(), joint: None, near: None }
 }
 
 proptest! {

@@ -18,7 +18,7 @@ pub fn map(places: impl IntoIterator<Item = Vector2<f64>>, std_m: f64) -> Landma
     let covariance = Matrix2::identity() * (std_m * std_m);
     let landmarks =
         places.into_iter().zip(1..).map(|(position, id)| MapLandmark { id, class: 0, position, covariance });
-    LandmarkMap { landmarks: landmarks.collect(), joint: None }
+    LandmarkMap { landmarks: landmarks.collect(), joint: None, near: None }
 }
 
 /// `columns` × `rows` of them, every `spacing` metres, moved by a normal jitter.
