@@ -194,6 +194,32 @@ assert int(values['map.features']) == in_view_until(row.x) and values['map.parts
 end(node)
 check_map(in_file(), in_view_until(row.x), 0.1)
 
+# With the settings that made it, a robot drives in it, and it stays as it is.
+before = {path.name: path.read_bytes() for path in FOLDER.glob('row.yaml*')}
+node = start(*PARTS, 'map.mode:=localization', 'map.autosave_s:=0.2')
+row.start(3_200 * 1_000_000_000, x=0.0)
+metres(10.0)
+row.check_pose('in the map, which stays', tolerance=0.05)
+_, _, values = row.next_status()
+assert 0 < int(values['map.features']) and 'map.parts' not in values, values
+end(node)
+assert before == {path.name: path.read_bytes() for path in FOLDER.glob('row.yaml*')}
+
+# Another one goes on with it from elsewhere, where it lies. A pose that is given moves the robot alone.
+node = start(*PARTS, 'map.mode:=extend', 'initial.x_m:=20.0', 'initial.position_std_m:=0.1', 'initial.yaw_std_rad:=0.02')
+row.start(3_300 * 1_000_000_000, x=20.0)
+metres(10.0)
+row.check_pose('in the map that is extended', tolerance=0.05)
+place(0.0, 0.0)
+metres(8.0)
+row.check_pose('put where it was', tolerance=0.05)
+_, _, values = row.next_status()
+assert int(values['map.features']) == in_view_until(stopped + 16.0), values
+assert values['map.parts.failed'] == values['map.parts.moved'] == '0', values
+assert call(Trigger, 'save_map').success
+end(node)
+check_map(in_file(), in_view_until(stopped + 16.0), 0.1)
+
 # A file whose parts are damaged is still a map; nothing of it is lost for that.
 before, [state] = file.read_bytes(), FOLDER.glob('row.yaml.*.state')
 state.write_bytes(state.read_bytes().replace(b'"bases"', b'"poses"'))

@@ -19,6 +19,7 @@ pub fn near(
     open: &HashSet<usize>,
 ) -> Option<Near> {
     let of_chain: HashSet<usize> = chain.iter().flat_map(|placed| placed.landmarks.iter().copied()).collect();
+    let origin = solution.map_or_else(|| start.pose(), |solution| solution.bases[0]);
     let mut radius = f64::INFINITY;
     let mut wanted = HashSet::new();
     let mut known = match solution {
@@ -42,11 +43,15 @@ pub fn near(
         }
     };
     for (k, placed) in chain.iter().enumerate() {
-        let is_last = k + 1 == chain.len();
+        let is_last = !chain[k + 1..].iter().any(|placed| !placed.is_outside);
         let keeps = |number: usize, seen: &Vector2<f64>| {
             !is_last || wanted.contains(&number) || open.contains(&number) || (seen - robot.p).norm() <= radius
         };
-        known = known.behind(&placed.part, &placed.landmarks, keeps)?;
+        known = if placed.is_outside {
+            known.told(placed, &origin)
+        } else {
+            known.behind(&placed.part, &placed.landmarks, keeps)?
+        };
     }
     known.covers = (*place, radius);
     Some(known)

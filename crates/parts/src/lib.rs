@@ -66,6 +66,7 @@ mod common;
 mod differences;
 mod information;
 mod near;
+mod outside;
 mod part;
 mod parts;
 mod problem;

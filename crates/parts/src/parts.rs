@@ -4,6 +4,7 @@ mod close;
 mod known;
 mod moved;
 mod names;
+mod outside;
 mod saved;
 mod solve;
 mod whole;
@@ -11,6 +12,7 @@ mod whole;
 use super::ask::near;
 use super::common::Tie;
 use super::near::{BENT, Near, Room};
+use super::outside::Outside;
 use super::problem::{NEARLY, Placed, Problem, Solution, SolveError, Start};
 use super::work::{Job, Worker};
 use close::Goes;
@@ -118,6 +120,12 @@ pub struct Parts {
     begun: Vec<Begun>,
     /// What the closed parts and the open one have in common through these.
     tie: Tie,
+    /// What readings from outside have said of the base of the open part.
+    outside: Outside,
+    /// Since when they are all elsewhere than the robot is.
+    elsewhere_since: Option<Stamp>,
+    /// Readings from outside that were left out, and that the filter has not counted yet.
+    left_out: u64,
     /// When the last clouds were.
     recent: VecDeque<Stamp>,
     solution: Option<Arc<Solution>>,
@@ -183,6 +191,9 @@ impl Parts {
             index: HashMap::new(),
             begun: Vec::new(),
             tie: Tie::default(),
+            outside: Outside::none(Se2::identity()),
+            elsewhere_since: None,
+            left_out: 0,
             recent: VecDeque::new(),
             solution: None,
             solving: None,
@@ -222,6 +233,7 @@ impl Parts {
         self.index.clear();
         self.begun.clear();
         self.tie = Tie::default();
+        (self.outside, self.elsewhere_since) = (Outside::none(self.start.pose()), None);
         self.recent.clear();
         (self.status, self.time_jumps, self.is_moved) = (Status::default(), slam.time_jumps(), false);
     }
@@ -268,6 +280,7 @@ impl Parts {
     /// The step of the filter, with the pose in the map. Closes the open part if it is large enough.
     pub fn join(&mut self, slam: &mut Slam, step: Step) -> Step {
         self.merged.clear();
+        slam.count_gated(std::mem::take(&mut self.left_out));
         self.collect();
         self.take();
         self.clouds += 1;
@@ -286,9 +299,25 @@ impl Parts {
             slam.confirm(*id);
         }
         let Some(local) = slam.local() else { return step };
-        let joined = self.near.join(&local, &self.index, &self.tie, &mut self.room);
+        let mut joined = self.near.join(&local, &self.index, &self.tie, &mut self.room);
+        let step = match slam.outside().is_empty() {
+            true => step,
+            false => {
+                let step = self.hear(slam, &joined, step);
+                joined = self.near.join(&local, &self.index, &self.tie, &mut self.room);
+                step
+            }
+        };
         let estimate = PoseEstimate { pose: joined.pose, covariance: joined.covariance, ..step.estimate };
         self.estimate = Some(estimate);
+        if slam.is_between() {
+            // The filter was not corrected: its part is as it was at the step before.
+            return Step {
+                estimate: slam.carried_between(&estimate, step.estimate.stamp),
+                features: self.seen.len(),
+                ..step
+            };
+        }
         let in_view = step.accepted + step.added;
         if self.recent.len() == CANDIDATE_CLOUDS {
             self.recent.pop_front();
@@ -387,13 +416,19 @@ impl Parts {
 
     fn take_near(&mut self, near: Near) {
         let mut near = near;
+        let origin = self.problem.bases[0];
         for placed in self.closed_after(near.closed) {
+            if placed.is_outside {
+                near = near.told(placed, &origin);
+                continue;
+            }
             let Some(after) = near.behind(&placed.part, &placed.landmarks, |_, place| place.norm() < f64::INFINITY)
             else {
                 return;
             };
             near = after;
         }
+        near.tell_again(&self.outside);
         self.put_near(near);
     }
 

@@ -4,6 +4,7 @@ mod calibration;
 mod extend;
 mod going_on;
 mod known;
+mod outside;
 mod recognise;
 mod saved;
 

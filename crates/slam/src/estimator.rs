@@ -236,6 +236,13 @@ impl Estimator {
         &self.room.readings
     }
 
+    /// The last cloud was of these, and corrected nothing.
+    pub fn note_readings(&mut self, readings: impl Iterator<Item = Associated>) {
+        self.room.readings.clear();
+        self.room.readings.extend(readings);
+        self.memory.merged.clear();
+    }
+
     /// Where a reading alone puts its landmark, in the base frame, m.
     pub fn place(&self, reading: &Reading) -> Option<Vector2<f64>> {
         self.model.sensors.place(&self.state.mounts, reading).map(|(place, _)| place)

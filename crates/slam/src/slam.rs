@@ -7,6 +7,7 @@ mod intake;
 mod map;
 mod motions;
 mod out_of_sequence;
+mod outside;
 mod part;
 mod point;
 mod process;
@@ -24,7 +25,7 @@ use super::inbox::Inbox;
 use super::lookahead::LookAhead;
 use super::motion::Increment;
 use super::noise::LearnedNoise;
-use super::sensor::{Sensor, SensorSet};
+use super::sensor::{Reading, Sensor, SensorSet};
 use super::spikes::SpikeGate;
 use super::steady::SteadyTwist;
 use super::trace::Trace;
@@ -38,6 +39,7 @@ use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::Vector3;
 use out_of_sequence::Rollback;
+pub use outside::OutsideReading;
 pub use part::LocalMap;
 pub use saved::{ResumeError, SavedState};
 pub use search::RelocalizeError;
@@ -49,9 +51,6 @@ const IN_PARTS: CompositionError = CompositionError(
     "parameter 'map.local_features' makes the map in parts, which nothing joins here: set it to 0, or use \
      lienav_parts::Parts or 'lienav evaluate', which join them",
 );
-
-const OTHER_MAP: &str = "with parameter 'map.local_features', map.mode does not change to 'localization' or from it while \
-     the node runs: save the map, and start the node with the other mode and that map";
 
 /// The whole pipeline. The nodes, the offline evaluation and the tests all run this and nothing else, so the same
 /// input gives the same estimates to the last bit.
@@ -118,6 +117,8 @@ pub struct Slam {
     rollback: Rollback,
     /// For clouds that taught what the noise is.
     second_look: SecondLook,
+    /// Readings of the pose in the map that the last step has brought, in a map in parts.
+    outside: Vec<Reading>,
     /// For loops that turn out wrong.
     take_back: TakeBack,
 }
@@ -176,6 +177,7 @@ impl Slam {
             enabled: true,
             search: None,
             unmatched_since: None,
+            outside: Vec::new(),
             trace: None,
             rollback: Rollback::default(),
             second_look: SecondLook::default(),
@@ -235,7 +237,7 @@ impl Slam {
         config.validate().map_err(|e| e.to_string())?;
         check_change(&self.config, &config, SPECS)?;
         if config.makes_parts() != self.config.makes_parts() {
-            return Err(OTHER_MAP.to_owned());
+            return Err(map::OTHER_MAP.to_owned());
         }
         self.estimator.reconfigure(&config);
         self.waiting.clear();
@@ -319,9 +321,6 @@ impl Slam {
         let is_of_world = matches!(kind, FeatureKind::WorldPosition | FeatureKind::WorldPose);
         let delay_s = if is_of_world { self.config.absolute.delay_s } else { self.config.sensor.delay_s };
         let stamp = stamp + -delay_s;
-        if self.config.makes_parts() && self.estimator.model.sensors.reads_pose(kind) {
-            return Err(DropReason::NotInParts);
-        }
         if observations.len() > MAX_POINTS {
             return Err(DropReason::TooManyPoints);
         }

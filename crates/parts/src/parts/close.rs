@@ -1,6 +1,7 @@
 //! The end of a part, and the beginning of the next one.
 
 use super::{Begun, Parts, RECENT_CLOUDS, Seen};
+use crate::outside::Outside;
 use crate::part::{Gaussian, Part};
 use crate::problem::Placed;
 use lienav_base::stamp::Stamp;
@@ -64,7 +65,7 @@ impl Parts {
         let numbers: Vec<usize> = part.ids.iter().map(|id| number_of(*id)).collect();
         let reach = self.near.reach(&part, &numbers, CARRIED);
         let known = self.near.of_rows(&self.near.within(&part, &numbers, reach));
-        let Some(near) = known.behind(&part, &numbers, |_, place| place.norm() <= reach) else { return false };
+        let Some(mut near) = known.behind(&part, &numbers, |_, place| place.norm() <= reach) else { return false };
         self.status.without_room += news.saturating_sub(room) as u64;
         for (number, i) in numbers.iter().zip(&chosen) {
             if *number == self.seen.len() {
@@ -93,12 +94,15 @@ impl Parts {
                 *guess = near.base.transform(&part.exit.transform_back(place));
             }
         }
+        self.problem.tell(&self.outside);
         let exit = self.problem.bases.len();
         self.problem.bases.push(near.base);
         let (part, landmarks) = (Arc::new(part), Arc::new(numbers.clone()));
         let placed = Placed { part, landmarks, base: Some(exit - 1), exit, is_outside: false };
         self.problem.push(placed);
         self.problem.closed += 1;
+        near.closed = self.problem.closed;
+        self.outside = Outside::none(near.base);
         self.begun.clear();
         self.begun.extend(kept.iter().map(|k| Begun {
             id: local.id(chosen[*k]),

@@ -13,6 +13,7 @@ impl Slam {
     /// a stamp, in the order of the stamps. A stamp comes again only where a cloud of another sensor was late for it.
     pub fn poll(&mut self) -> Option<Step> {
         let mut joined: Option<Step> = None;
+        self.outside.clear();
         loop {
             if joined.as_ref().is_some_and(|step| self.inbox.first_cloud() != Some(step.estimate.stamp)) {
                 return joined;
@@ -47,6 +48,7 @@ impl Slam {
         let most = self.config.sensor.max_points;
         let excess = self.bound.choose(&mut cloud.observations, cloud.kind, &self.estimator.state, most);
         let mut outcome = match &self.search {
+            None if self.passes_by(cloud.kind) => self.pass_by(cloud),
             None => self.estimator.correct(cloud.stamp, cloud.kind, &cloud.observations),
             Some(_) => self.seek(cloud.kind, &cloud.observations),
         };

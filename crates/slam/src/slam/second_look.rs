@@ -70,8 +70,8 @@ impl Slam {
     /// that come late (`timing.rewind_s`) are promised to give to the last bit what they would have given in time, and
     /// a look between would be another one.
     fn looks_twice(&self) -> bool {
-        let Config { learning, map, timing, .. } = &self.config;
-        learning.enabled && map.mode == MapMode::Mapping && timing.rewind_s == 0.0
+        let Config { learning, timing, .. } = &self.config;
+        learning.enabled && self.config.filter_mode() == MapMode::Mapping && timing.rewind_s == 0.0
     }
 
     /// Whether steps can be made again quickly.
@@ -122,6 +122,8 @@ impl Slam {
         self.estimator.take_noise_for_known(noise);
         self.second_look.point = self.time.map(|time| self.point(time));
         let mut last = None;
+        // What was read of the pose in a map in parts was told when it came.
+        let outside = std::mem::take(&mut self.outside);
         for cloud in &clouds {
             let mut copy = self.inbox.copy(cloud);
             // What is left out of it was counted when it was processed first.
@@ -130,6 +132,7 @@ impl Slam {
             (self.counts, self.begun_anew) = counted;
             self.inbox.recycle(copy);
         }
+        self.outside = outside;
         self.second_look.clouds = clouds;
         self.second_look.looks += 1;
         self.estimator.learn_noise_again();

@@ -1,0 +1,71 @@
+//! Readings of the pose in the map: they tell where the open part lies.
+
+use super::Parts;
+use crate::near::{Joined, Near};
+use crate::outside::{Told, distance};
+use lienav_slam::{OutsideReading, PoseEstimate, Slam, Step};
+
+impl Parts {
+    /// Takes in what was read of the pose in the map at this step. `joined` is where the robot was at the last correction
+    /// of the filter; the step is what the filter says, in the frame of the open part.
+    pub(super) fn hear(&mut self, slam: &Slam, joined: &Joined, step: Step) -> Step {
+        let local = step.estimate;
+        let at = PoseEstimate { pose: joined.pose, covariance: joined.covariance, ..local };
+        let here = if slam.is_between() { slam.carried_between(&at, local.stamp) } else { at };
+        let mut step = step;
+        let mut is_elsewhere = false;
+        for k in 0..slam.outside().len() {
+            let reading = slam.outside()[k];
+            let expected = slam.expect_outside(&reading, &here.pose);
+            let Some((expected, square)) = expected.and_then(|it| Some((it, distance(&it, &here.covariance)?))) else {
+                continue;
+            };
+            if square > expected.gate && !self.is_lost(slam, &local) {
+                is_elsewhere = true;
+                step.rejected += 1;
+                self.left_out += 1;
+                continue;
+            }
+            self.begin_in_the_map();
+            if let Some(reading) = slam.expect_outside(&reading, &(self.near.base * local.pose)) {
+                self.learn(&reading, &local);
+                (step.accepted, step.nis, step.dof) = (step.accepted + 1, step.nis + square, step.dof + reading.dim);
+            }
+        }
+        match is_elsewhere {
+            true => _ = self.elsewhere_since.get_or_insert(local.stamp),
+            false => self.elsewhere_since = None,
+        }
+        step
+    }
+
+    /// Whether readings from outside have been elsewhere than the robot is for `gate.starvation_limit_s`: then it is.
+    fn is_lost(&self, slam: &Slam, local: &PoseEstimate) -> bool {
+        let limit = slam.config().gate.starvation_limit_s;
+        limit > 0.0 && self.elsewhere_since.is_some_and(|since| local.stamp.since(since) > limit)
+    }
+
+    fn learn(&mut self, reading: &OutsideReading, local: &PoseEstimate) {
+        let told = Told::new(reading, &self.near.base, (&local.pose, &local.covariance));
+        if self.near.tell(&told, &mut self.outside).is_some() {
+            self.tie = self.tie_of_now();
+        }
+    }
+
+    /// The map begins at its origin, and what is known of the start leads from there to the first pose.
+    fn begin_in_the_map(&mut self) {
+        if self.problem.begin_at_the_origin() != Some(true) {
+            return;
+        }
+        self.start = self.problem.start.clone();
+        let near = Near { closed: self.problem.closed, ..self.near.clone() };
+        self.near = near;
+        // Poses have other numbers in the solution.
+        (self.solution, self.solving, self.asking) = (None, None, None);
+        (self.solved, self.answer) = (None, None);
+        if self.problem.parts.iter().any(|placed| !placed.is_outside) {
+            self.is_moved = true;
+            self.solve();
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Readings of the pose in a map in parts.
+
+use super::{World, of_parts};
+use crate::near::Near;
+use crate::outside::{Outside, Told};
+use crate::problem::{FULLY, Problem, Start};
+use crate::{Parts, Worker};
+use lienav_lie::Se2;
+use lienav_slam::{FeatureKind, Observation, OutsideReading, Slam, Stamp, Step};
+use nalgebra::{Matrix3, Vector2, Vector3};
+
+/// What is said of a base by readings at three poses is the same, whether they are told one by one, or as one way.
+#[test]
+fn readings_one_by_one_are_one_way() {
+    let start = Start::new(Se2::new(40.0, -25.0, 0.8), &Matrix3::from_diagonal(&Vector3::new(0.3, 0.2, 0.02)));
+    let truth = start.pose() * Se2::exp(&Vector3::new(0.2, -0.3, 0.03));
+    let mut near = Near::start(&start);
+    let mut outside = Outside::none(near.base);
+    for local in [Se2::new(1.0, 0.0, 0.1), Se2::new(4.0, 2.0, 0.4), Se2::new(3.0, -5.0, 1.4)] {
+        let residual = (truth * local).p - (near.base * local).p;
+        let position = OutsideReading {
+            dim: 2,
+            residual: Vector3::new(residual.x, residual.y, 0.0),
+            by_pose: Matrix3::from_diagonal(&Vector3::new(1.0, 1.0, 0.0)),
+            noise: Matrix3::from_diagonal(&Vector3::new(0.02, 0.03, 0.0)),
+            gate: f64::INFINITY,
+        };
+        let told = Told::new(&position, &near.base, (&local, &(Matrix3::identity() * 1e-4)));
+        near.tell(&told, &mut outside).unwrap();
+    }
+    assert!((near.base.inverse() * truth).log().norm() < 0.03, "{:?} {truth:?}", near.base);
+    let mut again = Near::start(&start);
+    again.tell_again(&outside);
+    let apart = (again.base.inverse() * near.base).log().norm();
+    assert!(apart < 5e-3 && (&again.covariance - &near.covariance).amax() < 1e-3, "{apart}");
+
+    // And the least squares say the same.
+    let mut problem = Problem {
+        start: start.clone(),
+        parts: Vec::new(),
+        bases: vec![start.pose()],
+        landmarks: Vec::new(),
+        closed: 0,
+        tolerance: FULLY,
+    };
+    assert_eq!(problem.begin_at_the_origin(), Some(true));
+    problem.tell(&outside);
+    assert_eq!((problem.parts.len(), problem.closed, problem.bases.len()), (2, 2, 2));
+    let solution = problem.solve().unwrap();
+    let solved = Near::of_solution(&solution, Vec::new());
+    let apart = (solved.base.inverse() * near.base).log().norm();
+    assert!(apart < 5e-3 && (&solved.covariance - &near.covariance).amax() < 1e-3, "{apart}");
+    // Nothing is said by nothing.
+    problem.tell(&Outside::none(near.base));
+    assert_eq!(problem.parts.len(), 2);
+}
+
+/// A robot that goes round and hears where it is now and then; its start is off by what it claims.
+fn driven(seed: u64, local_features: usize) -> (Vec<(Step, Se2)>, u64) {
+    let mut world = World::new(seed, 0.05);
+    let mut config = world.config(local_features);
+    let off = Vector3::new(world.normal(0.5), world.normal(0.5), world.normal(0.05));
+    let start = Se2::new(off.x, off.y, off.z);
+    (config.initial.x_m, config.initial.y_m, config.initial.yaw_rad) = (start.p.x, start.p.y, start.theta);
+    (config.initial.position_std_m, config.initial.yaw_std_rad) = (0.5, 0.05);
+    config.absolute.position_std_m = 0.2;
+    config.gate.probability = 0.999_999;
+    let (mut slam, mut parts) = match local_features {
+        0 => (Slam::new(config).unwrap(), None),
+        _ => {
+            let slam = of_parts(config);
+            let parts = Parts::new(&slam, Worker::InPlace).unwrap();
+            (slam, parts)
+        }
+    };
+    let mut steps = Vec::new();
+    let mut k = 0;
+    while world.time < 120.0 {
+        k += 1;
+        // With the next cloud, or half way to it.
+        let share = if k % 20 == 0 { 1.0 } else { 0.5 };
+        let before = world.truth;
+        if k % 10 == 0 {
+            let truth = before * Se2::exp(&(World::STEP * share));
+            // Once it is far from where the robot is.
+            let far = if k == 600 { 50.0 } else { 0.0 };
+            let read = truth.p + Vector2::new(world.normal(0.2) + far, world.normal(0.2));
+            let stamp = Stamp::from_secs(world.time - 0.1 * (1.0 - share));
+            slam.features(stamp, FeatureKind::WorldPosition, &[Observation::new(None, [read.x, read.y])]).unwrap();
+        }
+        let mut next = world.advance(&mut slam);
+        while let Some(step) = next {
+            let step = parts.as_mut().map_or(step, |parts| parts.join(&mut slam, step));
+            let is_between = step.estimate.stamp < Stamp::from_secs(world.time - 0.1);
+            let truth = if is_between { before * Se2::exp(&(World::STEP * 0.5)) } else { world.truth };
+            steps.push((step, truth));
+            next = slam.poll();
+        }
+    }
+    if let Some(parts) = &mut parts {
+        parts.finish(&mut slam);
+        assert_eq!(parts.status().failure, None);
+    }
+    (steps, slam.counts().total())
+}
+
+fn nees((step, truth): &(Step, Se2)) -> f64 {
+    let (pose, covariance) = (step.estimate.pose, step.estimate.covariance);
+    let d = Vector3::new(pose.p.x - truth.p.x, pose.p.y - truth.p.y, (pose.theta - truth.theta).sin());
+    covariance.try_inverse().map_or(f64::INFINITY, |inverse| d.dot(&(inverse * d)))
+}
+
+/// In parts, a robot knows from outside what it knows with one map.
+#[test]
+fn a_robot_in_parts_hears_where_it_is() {
+    let (mut mean, mut count) = (0.0, 0);
+    for seed in 1..=8 {
+        let (one, left_out) = driven(seed, 0);
+        let (parts, of_parts) = driven(seed, 8);
+        assert_eq!((one.len(), left_out, of_parts), (parts.len(), 1, 1));
+        for (a, b) in one.iter().zip(&parts).skip(100) {
+            assert_eq!(a.0.estimate.stamp, b.0.estimate.stamp);
+            let (a, b) = (a.0.estimate, b.0.estimate);
+            let apart = (a.pose.inverse() * b.pose).log();
+            let square = apart.dot(&(a.covariance.try_inverse().unwrap() * apart));
+            assert!(square < 1.0, "seed {seed}, {}: {apart} {square}", a.stamp);
+            let ratio = b.covariance.trace() / a.covariance.trace();
+            assert!((0.8..1.25).contains(&ratio), "seed {seed}, {}: {ratio}", a.stamp);
+        }
+        mean += parts.iter().map(nees).sum::<f64>();
+        count += parts.len();
+    }
+    mean /= f64::from(u32::try_from(count).unwrap());
+    assert!((1.8..4.5).contains(&mean), "{mean}");
+}

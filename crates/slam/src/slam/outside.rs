@@ -1,0 +1,92 @@
+//! Readings of the pose in a map in parts: the open part has a frame of its own, and does not know where it lies in the
+//! map. They pass by the filter, to those who join the parts.
+
+use super::Slam;
+use crate::fixed_lag::{Associated, Role};
+use crate::inbox::Cloud;
+use crate::linearize::Subject;
+use crate::motion::Increment;
+use crate::sensor::Reading;
+use crate::step::Outcome;
+use crate::{DropReason, FeatureKind, PoseEstimate};
+use lienav_base::stamp::Stamp;
+use lienav_lie::Se2;
+use nalgebra::{Matrix3, Vector3};
+
+/// So many wait at most.
+const MOST: usize = 64;
+
+/// A reading of the pose beside what is expected of it.
+#[derive(Clone, Copy, Debug)]
+pub struct OutsideReading {
+    /// How many numbers it has.
+    pub dim: usize,
+    /// What was read less what is expected; of the first numbers.
+    pub residual: Vector3<f64>,
+    /// How the reading depends on the error of (x, y, θ) in the map.
+    pub by_pose: Matrix3<f64>,
+    /// The covariance of the reading.
+    pub noise: Matrix3<f64>,
+    /// The squared distance that a right one is within.
+    pub gate: f64,
+}
+
+impl Slam {
+    /// Whether a cloud of this kind passes by the filter.
+    pub(super) fn passes_by(&self, kind: FeatureKind) -> bool {
+        self.config.makes_parts() && self.estimator.model.sensors.reads_pose(kind)
+    }
+
+    /// Takes in a cloud that passes by the filter. The state stays where it is; the motion up to the cloud waits.
+    pub(super) fn pass_by(&mut self, cloud: &Cloud) -> Outcome {
+        let mut outcome = Outcome { moved: self.estimator.pending().motion, ..Outcome::default() };
+        for observation in &cloud.observations {
+            match self.estimator.model.sensors.read(cloud.kind, observation) {
+                Ok(reading) if self.outside.len() < MOST => self.outside.push(reading),
+                Ok(_) => outcome.refused.add(DropReason::TooManyPoints),
+                Err(reason) => outcome.refused.add(reason),
+            }
+        }
+        // The estimates that follow have the motion that waits in them, and what this cloud was taken for.
+        let passed = self.outside.iter().map(|reading| Associated::new(Subject::Pose, *reading, Role::Again));
+        self.estimator.note_readings(passed);
+        outcome
+    }
+
+    /// The readings of the pose in the map that the last step has brought: of a map in parts.
+    pub fn outside(&self) -> &[Reading] {
+        &self.outside
+    }
+
+    /// What the sensors expect of a reading from outside, if the robot is at `pose` in the map; `None` where they have no
+    /// model of it.
+    pub fn expect_outside(&self, reading: &Reading, pose: &Se2) -> Option<OutsideReading> {
+        let model = &self.estimator.model;
+        let expected = model.sensors.expect_pose(&self.estimator.state.mounts, reading, pose, pose)?;
+        let (dim, gate) = (expected.dim, model.gate.known(expected.dim));
+        Some(OutsideReading {
+            dim,
+            residual: expected.residual,
+            by_pose: expected.by_pose,
+            noise: expected.noise,
+            gate,
+        })
+    }
+
+    /// Counts readings from outside that were left out because they are elsewhere than the robot is.
+    pub fn count_gated(&mut self, readings: u64) {
+        self.counts.add_many(DropReason::Gated, readings);
+    }
+
+    /// Whether the last step was one without a correction of the filter: its state is that of the step before, and the
+    /// motion since waits.
+    pub fn is_between(&self) -> bool {
+        *self.estimator.pending() != Increment::none()
+    }
+
+    /// `at`, the pose at the last correction of the filter, carried along the motion that waits, to `stamp`.
+    pub fn carried_between(&self, at: &PoseEstimate, stamp: Stamp) -> PoseEstimate {
+        let (pose, covariance) = self.estimator.pending().carry(&at.pose, &at.covariance);
+        PoseEstimate { stamp, pose, covariance, ..*at }
+    }
+}
