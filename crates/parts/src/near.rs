@@ -302,7 +302,7 @@ fn leave_out_contradictions(
     shared: &mut Vec<Shared>,
     differences: &Differences,
 ) {
-    let is_noise = |k: usize| differences.distance(k).is_some_and(|distance| distance <= CONTRADICTION);
+    let is_noise = |k: usize| differences.is_within(k, CONTRADICTION);
     contradicted.clear();
     contradicted.extend((0..shared.len()).filter(|k| !is_noise(*k)).map(|k| local.id(shared[k].open.here)));
     if 2 * contradicted.len() > shared.len() {
