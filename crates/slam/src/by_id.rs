@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A table by identity. A filter looks its features up tens of times a step, which the hash of the standard library,
-/// made for keys that an enemy may choose, makes a tenth of the cost of a join.
+/// A table by identity. A filter looks its features up tens of times a step, for which the hash of the standard library
+/// does more than it needs: that is made for keys that an enemy may choose.
 pub type ById<V> = HashMap<u32, V, BuildHasherDefault<Spread>>;
 
 /// A hash of one identity: identities follow each other, and a product with an odd number sends those to places far
@@ -22,7 +22,7 @@ impl Hasher for Spread {
     }
 
     fn write_u32(&mut self, id: u32) {
-        // The place in a table is in the lowest bits, which are the best mixed of a product from its middle on.
+        // The place in a table is in the lowest bits, and the highest of a product are those that all of the identity is in.
         self.0 = (self.0 ^ u64::from(id)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(32);
     }
 }
