@@ -22,7 +22,7 @@ impl Hasher for Spread {
     }
 
     fn write_u32(&mut self, id: u32) {
-        // The place in a table is in the lowest bits, and the highest of a product are those that all of the identity is in.
+        // The place in a table is in the lowest bits; those of a product that the whole identity is in are the highest.
         self.0 = (self.0 ^ u64::from(id)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(32);
     }
 }
