@@ -1,13 +1,13 @@
 //! What the closed parts know once one more is closed: two Gaussians that know the same landmarks, made one.
 
-use super::common::{ALIKE, Common};
+mod agree;
+
+use super::common::Common;
 use super::near::{Near, lever};
 use super::part::{Gaussian, Part};
-use super::sparse::dense::factor;
 use lienav_lie::Se2;
-use lienav_slam::kernel;
+use lienav_slam::kernel::add_columns;
 use nalgebra::{DMatrix, DVector, Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
-use std::collections::{HashMap, HashSet};
 
 /// Corrections of Gauss and Newton, at most.
 const ITERATIONS: usize = 10;
@@ -66,8 +66,7 @@ impl Near {
     /// [`Near::after`] a closed part: with the landmarks that the next part is begun with.
     pub fn behind(&self, part: &Part, numbers: &[usize], keeps: impl Fn(usize, &Vector2<f64>) -> bool) -> Option<Self> {
         let common = part.common(numbers);
-        let is_common: HashSet<usize> = common.numbers.iter().copied().collect();
-        let keeps = |number: usize, place: &Vector2<f64>| is_common.contains(&number) || keeps(number, place);
+        let keeps = |number: usize, place: &Vector2<f64>| common.numbers.contains(&number) || keeps(number, place);
         let next = self.after(part, numbers, keeps).filter(Self::is_sound);
         let next = next.or_else(|| self.without_common().after(part, numbers, keeps).filter(Self::is_sound))?;
         Some(Self { common, ..next })
@@ -98,9 +97,8 @@ impl Near {
         if part.covariance.nrows() != 3 + 2 * numbers.len() {
             return None;
         }
-        let index: HashMap<usize, usize> = self.landmarks.iter().enumerate().map(|(a, number)| (*number, a)).collect();
         let of_both = |(new, number): (usize, &usize)| {
-            let old = *index.get(number)?;
+            let old = self.landmarks.iter().position(|known| known == number)?;
             Some(Shared { old, row: 3 + 2 * old, new, new_row: mine + 3 + 2 * new })
         };
         let shared: Vec<Shared> = numbers.iter().enumerate().filter_map(of_both).collect();
@@ -118,12 +116,13 @@ impl Near {
             common: Common::none(),
         };
         // The rows of the result: of the end, then of the landmarks that are kept. Each is a sum of rows of both.
-        let mut rows = Rows { joint: &joint.covariance, whitened: &whitened, terms: Vec::new() };
+        let most = 3 + 2 * (numbers.len() + self.landmarks.len());
+        let mut rows = Rows::new(&joint.covariance, &whitened, most);
         let to_exit = exit.inverse().adjoint();
         let (by_base, by_pose) = (to_exit * at.by_base, to_exit * at.by_pose);
         for k in 0..3 {
             let of_base = (0..3).map(|c| (c, by_base[(k, c)]));
-            rows.terms.push(of_base.chain((0..3).map(|c| (mine + c, by_pose[(k, c)]))).collect());
+            rows.push(of_base.chain((0..3).map(|c| (mine + c, by_pose[(k, c)]))));
         }
         let back = part.exit.rotation().transpose();
         for (i, number) in numbers.iter().enumerate() {
@@ -132,12 +131,11 @@ impl Near {
             if keeps(*number, &place) {
                 next.landmarks.push(*number);
                 next.places.push(place);
-                rows.terms.extend((0..2).map(|k| vec![(row, back[(k, 0)]), (row + 1, back[(k, 1)])]));
+                (0..2).for_each(|k| rows.push([(row, back[(k, 0)]), (row + 1, back[(k, 1)])].into_iter()));
             }
         }
-        let is_new: HashSet<usize> = numbers.iter().copied().collect();
         let back = exit.rotation().transpose();
-        for (a, number) in self.landmarks.iter().enumerate().filter(|(_, number)| !is_new.contains(number)) {
+        for (a, number) in self.landmarks.iter().enumerate().filter(|(_, number)| !numbers.contains(number)) {
             let seen = self.seen(a, &at);
             let place = exit.transform_back(&seen.place);
             if !keeps(*number, &place) {
@@ -150,7 +148,7 @@ impl Near {
             for k in 0..2 {
                 let own = (0..2).map(|c| (3 + 2 * a + c, by_own[(k, c)]));
                 let of_base = (0..3).filter(|_| self.is_in_map[a]).map(|c| (c, by_base[(k, c)]));
-                rows.terms.push(own.chain(of_base).chain((0..3).map(|c| (mine + c, -by_pose[(k, c)]))).collect());
+                rows.push(own.chain(of_base).chain((0..3).map(|c| (mine + c, -by_pose[(k, c)]))));
             }
         }
         next.covariance = rows.covariance();
@@ -183,22 +181,10 @@ impl Near {
         self.is_in_map = self.places.iter().enumerate().map(is_in_map).collect();
     }
 
-    /// Whether both have a landmark in the same place.
-    fn is_agreed(&self, part: &Gaussian, both: &Shared, at: &Corrected) -> bool {
-        let p = at.turned.transform(&(part.places[both.new] + at.of_two(both.new_row)));
-        let d = self.seen(both.old, at).place - p;
-        let own = 3 + 2 * both.new;
-        let noise: Matrix2<f64> = part.covariance.fixed_view::<2, 2>(own, own).into_owned();
-        noise.try_inverse().is_some_and(|inverse| d.dot(&(inverse * d)) <= AGREED)
-    }
-
     /// The covariance of (β, q) of the closed parts and (ξ, e) of the new one, which is not independent of them where it
     /// was begun with some of their landmarks.
     fn joint(&self, part: &Gaussian, numbers: &[usize]) -> Joint {
         let (mine, theirs) = (self.covariance.nrows(), part.covariance.nrows());
-        let mut covariance = DMatrix::zeros(mine + theirs, mine + theirs);
-        covariance.view_mut((0, 0), (mine, mine)).copy_from(&self.covariance);
-        covariance.view_mut((mine, mine), (theirs, theirs)).copy_from(&part.covariance);
         let own = |number: usize| numbers.iter().position(|known| *known == number);
         let (common, gain) = self.tie(|number| own(number).is_some());
         // Cov(v, (ξ, e)), v = e + [I, J p̂]ξ.
@@ -209,117 +195,80 @@ impl Near {
             rows.gemm(1.0, &lever(&part.places[i]), &part.covariance.fixed_rows::<3>(0), 1.0);
         }
         let crossed = gain * with;
-        covariance.view_mut((0, mine), (mine, theirs)).copy_from(&crossed);
-        covariance.view_mut((mine, 0), (theirs, mine)).copy_from(&crossed.transpose());
-        Joint { covariance, tied: common.numbers.into_iter().collect() }
-    }
-
-    /// The correction with which both agree, and L⁻¹ Cov(d, all) there: of d, the differences, with S = LLᵀ.
-    fn agree(&self, part: &Gaussian, shared: &[Shared], joint: &Joint) -> Option<(Corrected, DMatrix<f64>)> {
-        let (mine, theirs) = (self.covariance.nrows(), part.covariance.nrows());
-        let rows = 2 * shared.len();
-        let mut at = Corrected::new(DVector::zeros(mine + theirs), mine);
-        for iteration in 1.. {
-            // d is the landmark of the closed parts less that of the new one.
-            let turn = at.turned.rotation();
-            let mut crossed = DMatrix::zeros(mine + theirs, rows);
-            let mut difference = DVector::zeros(rows);
-            let mut jacobians = Vec::with_capacity(shared.len());
-            for (k, both) in shared.iter().enumerate() {
-                let Seen { place, by_base, by_own } = self.seen(both.old, &at);
-                let p = at.turned.transform(&(part.places[both.new] + at.of_two(both.new_row)));
-                let by_pose = lever(&p) * at.by_pose;
-                let d = place - p;
-                let of_near = by_base * at.all.fixed_rows::<3>(0) + by_own * at.of_two(both.row);
-                let of_part = by_pose * at.all.fixed_rows::<3>(mine) + turn * at.of_two(both.new_row);
-                difference.fixed_rows_mut::<2>(2 * k).copy_from(&(d - of_near + of_part));
-                let prior = &joint.covariance;
-                let mut with = crossed.fixed_columns_mut::<2>(2 * k);
-                with.gemm(1.0, &prior.fixed_columns::<2>(both.row), &by_own.transpose(), 0.0);
-                if self.is_in_map[both.old] {
-                    with.gemm(1.0, &prior.fixed_columns::<3>(0), &by_base.transpose(), 1.0);
-                }
-                with.gemm(-1.0, &prior.fixed_columns::<2>(both.new_row), &turn.transpose(), 1.0);
-                with.gemm(-1.0, &prior.fixed_columns::<3>(mine), &by_pose.transpose(), 1.0);
-                jacobians.push((by_base, by_own, by_pose));
-            }
-            let mut spread = DMatrix::zeros(rows, rows);
-            for (k, (both, (by_base, by_own, by_pose))) in shared.iter().zip(&jacobians).enumerate() {
-                let of_near = by_base * crossed.fixed_rows::<3>(0) + by_own * crossed.fixed_rows::<2>(both.row);
-                let of_part = by_pose * crossed.fixed_rows::<3>(mine) + turn * crossed.fixed_rows::<2>(both.new_row);
-                spread.fixed_rows_mut::<2>(2 * k).copy_from(&(of_near - of_part));
-                if joint.tied.contains(&self.landmarks[both.old]) {
-                    let seen: Matrix2<f64> =
-                        part.covariance.fixed_view::<2, 2>(3 + 2 * both.new, 3 + 2 * both.new).into();
-                    let mut own = spread.fixed_view_mut::<2, 2>(2 * k, 2 * k);
-                    own += seen * ALIKE;
-                }
-            }
-            factor(spread.as_mut_slice(), rows, 0..rows, rows, &mut Vec::new()).ok()?;
-            spread.solve_lower_triangular_mut(&mut difference).then_some(())?;
-            spread.tr_solve_lower_triangular_mut(&mut difference).then_some(())?;
-            let next = Corrected::new(-(&crossed * &difference), mine);
-            // What both know from the same readings keeps a difference, for it counts as uncertain by a little: of that,
-            // base and end have to stay where they are.
-            let settled = |k: usize| (next.all[k] - at.all[k]).powi(2) <= SETTLED * joint.covariance[(k, k)];
-            let is_settled = joint.tied.is_empty() || (0..3).chain(mine..mine + 3).all(settled);
-            at = next;
-            let mut untied = shared.iter().filter(|both| !joint.tied.contains(&self.landmarks[both.old]));
-            if iteration == ITERATIONS || (is_settled && untied.all(|both| self.is_agreed(part, both, &at))) {
-                return Some((at, whitened(crossed, &spread)));
+        let turned = crossed.transpose();
+        let mut values = Vec::with_capacity((mine + theirs).pow(2));
+        for [above, below] in [[&self.covariance, &turned], [&crossed, &part.covariance]] {
+            for (above, below) in above.as_slice().chunks_exact(mine).zip(below.as_slice().chunks_exact(theirs)) {
+                values.extend_from_slice(above);
+                values.extend_from_slice(below);
             }
         }
-        None
+        let covariance = DMatrix::from_vec(mine + theirs, mine + theirs, values);
+        Joint { covariance, tied: common.numbers }
     }
-}
-
-/// L⁻¹Cᵀ of the columns `crossed`, C.
-fn whitened(mut crossed: DMatrix<f64>, root: &DMatrix<f64>) -> DMatrix<f64> {
-    let (all, rows) = crossed.shape();
-    kernel::solve_lower(crossed.as_mut_slice(), all, root.transpose().as_slice(), rows);
-    crossed.transpose()
 }
 
 /// The covariance of the closed parts and a new one together.
 struct Joint {
     covariance: DMatrix<f64>,
     /// Numbers of the landmarks that the new one was begun with.
-    tied: HashSet<usize>,
+    tied: Vec<usize>,
 }
 
 /// Rows that are sums of rows of two Gaussians, less what their differences explain.
 struct Rows<'a> {
     joint: &'a DMatrix<f64>,
+    /// Cov(all, d) L⁻ᵀ.
     whitened: &'a DMatrix<f64>,
-    /// Rows, those of the part behind those of the closed ones, and their weights.
-    terms: Vec<Vec<(usize, f64)>>,
+    /// Rows, those of the part behind those of the closed ones, and their weights: one sum after the other.
+    terms: Vec<(usize, f64)>,
+    /// Where each sum ends.
+    ends: Vec<usize>,
 }
 
-impl Rows<'_> {
+impl<'a> Rows<'a> {
+    /// None, with room for some.
+    fn new(joint: &'a DMatrix<f64>, whitened: &'a DMatrix<f64>, room: usize) -> Self {
+        Self { joint, whitened, terms: Vec::with_capacity(8 * room), ends: Vec::with_capacity(room) }
+    }
+
+    fn push(&mut self, terms: impl Iterator<Item = (usize, f64)>) {
+        self.terms.extend(terms);
+        self.ends.push(self.terms.len());
+    }
+
+    /// The terms of each row.
+    fn sums(&self) -> impl Iterator<Item = &[(usize, f64)]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| &self.terms[start..*end])
+    }
+
     /// Of all rows.
     fn covariance(&self) -> DMatrix<f64> {
-        let n = self.terms.len();
+        let n = self.ends.len();
         let mut covariance = DMatrix::zeros(n, n);
         // Of each row with all rows of both.
         let mut with_all = DVector::zeros(self.joint.nrows());
-        for (j, terms) in self.terms.iter().enumerate() {
+        let column = |a: usize| &self.joint.as_slice()[a * self.joint.nrows()..][..self.joint.nrows()];
+        for (j, terms) in self.sums().enumerate() {
             with_all.fill(0.0);
             for (a, weight) in terms {
-                with_all.axpy(*weight, &self.joint.column(*a), 1.0);
+                add_columns(with_all.as_mut_slice(), &[(column(*a), *weight)]);
             }
-            for (i, terms) in self.terms.iter().enumerate().skip(j) {
+            for (i, terms) in self.sums().enumerate().skip(j) {
                 let sum = terms.iter().map(|(a, weight)| weight * with_all[*a]).sum();
                 covariance[(i, j)] = sum;
                 covariance[(j, i)] = sum;
             }
         }
-        let mut explained = DMatrix::zeros(self.whitened.nrows(), n);
-        for (j, terms) in self.terms.iter().enumerate() {
-            for (a, weight) in terms {
-                explained.column_mut(j).axpy(*weight, &self.whitened.column(*a), 1.0);
+        let mut explained = DMatrix::zeros(n, self.whitened.ncols());
+        let columns = explained.as_mut_slice().chunks_exact_mut(n);
+        for (into, whitened) in columns.zip(self.whitened.as_slice().chunks_exact(self.whitened.nrows())) {
+            for (sum, terms) in into.iter_mut().zip(self.sums()) {
+                terms.iter().for_each(|(a, weight)| *sum += weight * whitened[*a]);
             }
         }
-        covariance.gemm(-1.0, &explained.transpose(), &explained, 1.0);
+        covariance.gemm(-1.0, &explained, &explained.transpose(), 1.0);
         covariance
     }
 }

@@ -11,12 +11,11 @@
 //! π the errors of the landmarks K when the part was begun, and m and n independent: what each has learned since.
 
 use super::near::{Near, lever};
-use lienav_lie::Se2;
+use lienav_lie::{Se2, skew};
 use lienav_slam::LocalMap;
 #[cfg(test)]
 use nalgebra::SMatrix;
 use nalgebra::{DMatrix, Matrix2, Matrix2x3, Vector2};
-use std::collections::HashMap;
 
 /// A difference between two refinements of the same Gaussian may be zero, with certainty, before either has learned
 /// anything. It counts as uncertain by this share of the variance that the open part has, so that rounding and what
@@ -79,9 +78,11 @@ pub struct Tie {
 impl Tie {
     /// Through these landmarks, by identity and number, which the open part was begun with and still has.
     pub fn new(near: &Near, begun: impl Iterator<Item = (u32, usize)>) -> Self {
-        let begun: HashMap<usize, u32> = begun.map(|(id, number)| (number, id)).collect();
-        let (common, gain) = near.tie(|number| begun.contains_key(&number));
-        Self { ids: common.numbers.iter().map(|number| begun[number]).collect(), gain }
+        let begun: Vec<(u32, usize)> = begun.collect();
+        // Of two with the same number, the last one.
+        let id_of = |number: usize| begun.iter().rev().find(|(_, known)| *known == number).map(|(id, _)| *id);
+        let (common, gain) = near.tie(|number| id_of(number).is_some());
+        Self { ids: common.numbers.iter().filter_map(|number| id_of(*number)).collect(), gain }
     }
 
     /// The same with what the open part has of these landmarks now.
@@ -115,13 +116,19 @@ impl Tied<'_> {
         self.landmarks.iter().map(|landmark| landmark.with(local, k))
     }
 
-    /// P_C Π⁻¹ in these rows of the closed parts, column by column, each followed by zeros to `stride`.
-    pub fn gains(&self, rows: impl Iterator<Item = usize> + Clone, stride: usize, into: &mut Vec<f64>) {
-        into.clear();
-        into.reserve(self.gain.ncols() * stride);
-        for (k, column) in self.gain.as_slice().chunks_exact(self.gain.nrows().max(1)).enumerate() {
-            rows.clone().for_each(|row| into.push(column[row]));
-            into.resize((k + 1) * stride, 0.0);
+    /// P_C Π⁻¹ in pairs of rows of the closed parts that begin at these, and in those of the base, column by column,
+    /// each followed by zeros to `stride`.
+    pub fn gains(&self, pairs: impl Iterator<Item = usize> + Clone, stride: usize, into: &mut Vec<f64>) {
+        into.resize(self.gain.ncols() * stride, 0.0);
+        let columns = self.gain.as_slice().chunks_exact(self.gain.nrows().max(1));
+        for (column, into) in columns.zip(into.chunks_exact_mut(stride)) {
+            let (values, rest) = into.split_at_mut(2 * pairs.clone().count());
+            for (row, value) in pairs.clone().zip(values.chunks_exact_mut(2)) {
+                value.copy_from_slice(&column[row..row + 2]);
+            }
+            let (of_base, rest) = rest.split_at_mut(3);
+            of_base.copy_from_slice(&column[..3]);
+            rest.fill(0.0);
         }
     }
 
@@ -148,8 +155,6 @@ pub struct OpenLandmark {
     pub here: usize,
     /// p̂, m.
     pub place: Vector2<f64>,
-    /// [I, J p̂].
-    lever: Matrix2x3<f64>,
     /// Cov(e, ξ).
     with_pose: Matrix2x3<f64>,
     /// Cov(v, ξ).
@@ -160,16 +165,18 @@ impl OpenLandmark {
     /// Feature `here`.
     pub fn new(local: &LocalMap<'_>, here: usize) -> Self {
         let place = local.place(here);
-        let (lever, with_pose) = (lever(&place), local.with_pose(here));
-        Self { here, place, lever, with_pose, whole_with_pose: with_pose + lever * local.of_pose() }
+        let with_pose = local.with_pose(here);
+        Self { here, place, with_pose, whole_with_pose: with_pose + lever(&place) * local.of_pose() }
     }
 
     /// Cov(v, v_k).
+    #[inline]
     pub fn with(&self, local: &LocalMap<'_>, k: &Self) -> Matrix2<f64> {
         // The products with [I, J p̂], without its ones and zeros.
         let (own, other) = (&self.with_pose, &k.whole_with_pose);
-        let by_other = Matrix2::from_fn(|r, c| own[(r, c)] + own[(r, 2)] * k.lever[(c, 2)]);
-        let by_own = Matrix2::from_fn(|r, c| other[(c, r)] + self.lever[(r, 2)] * other[(c, 2)]);
+        let (own_turned, other_turned) = (skew(&self.place), skew(&k.place));
+        let by_other = Matrix2::from_fn(|r, c| own[(r, c)] + own[(r, 2)] * other_turned[c]);
+        let by_own = Matrix2::from_fn(|r, c| other[(c, r)] + own_turned[r] * other[(c, 2)]);
         local.of_features(self.here, k.here) + by_other + by_own
     }
 }

@@ -42,10 +42,11 @@ impl Differences {
     pub fn gather(&mut self, near: &Near, local: &LocalMap<'_>, tied: &Tied<'_>, shared: &[Shared]) {
         self.count = shared.len();
         let (rows, stride, ties) = (2 * self.count + 3, self.stride(), 2 * tied.landmarks.len());
-        self.front.clear();
+        // What was there before is overwritten, but above the diagonal, where nothing is read.
         self.front.resize(stride * stride, 0.0);
-        self.right.clear();
+        self.front.chunks_exact_mut(stride).for_each(|column| column[rows..].fill(0.0));
         self.right.resize(stride * ties, 0.0);
+        self.right.chunks_exact_mut(stride).for_each(|column| column[rows..].fill(0.0));
         let of_tie = |shared: &Shared| tied.landmarks.iter().position(|tied| tied.here == shared.open.here);
         self.columns.clear();
         self.columns.extend(shared.iter().map(|shared| of_tie(shared).map(|k| 2 * k)));
@@ -53,8 +54,7 @@ impl Differences {
         self.gather_pose(near, local, shared);
         if ties > 0 {
             self.gather_tied(local, tied, shared);
-            let of_shared = shared.iter().flat_map(|shared| [shared.row, shared.row + 1]);
-            tied.gains(of_shared.chain(0..3), stride, &mut self.left);
+            tied.gains(shared.iter().map(|shared| shared.row), stride, &mut self.left);
             self.right.extend_from_slice(&self.left);
             let (with_tied, _) = self.right.split_at(stride * ties);
             self.left.extend_from_slice(with_tied);
@@ -147,6 +147,19 @@ impl Differences {
         spread.cholesky().map(|root| d.dot(&root.solve(&d)))
     }
 
+    /// Whether [`Self::distance`] is there and no more than `most`.
+    pub fn is_within(&self, k: usize, most: f64) -> bool {
+        let at = |r: usize, c: usize| self.front[(2 * k + c) * self.stride() + 2 * k + r];
+        let below = 2 * (self.count - k) + 3;
+        let (a, b, c, x, y) = (at(0, 0), at(1, 0), at(1, 1), at(below, 0), at(below, 1));
+        // By the determinant, where that is as sure as the factor: a tenth is more than both may differ by.
+        let (determinant, square) = (a * c - b * b, c * x * x - 2.0 * b * x * y + a * y * y);
+        if a > 0.0 && determinant > 1e-6 * a * c && square < 0.9 * most * determinant {
+            return true;
+        }
+        self.distance(k).is_some_and(|distance| distance <= most)
+    }
+
     /// Cov(β + ξ), of the differences or not.
     pub fn of_pose(&self) -> Matrix3<f64> {
         let first = 2 * self.count;
@@ -223,6 +236,9 @@ mod tests {
             let d = of_row.difference;
             let distance = own.cholesky().map(|root| d.dot(&root.solve(&d))).unwrap();
             assert!((fast.distance(i).unwrap() - distance).abs() < 1e-6 * (1.0 + distance));
+            for most in [0.5 * distance, distance, 2.0 * distance] {
+                assert_eq!(fast.is_within(i, most), fast.distance(i).unwrap() <= most);
+            }
             for k in 0..=i {
                 let block = s.fixed_view::<2, 2>(2 * i, 2 * k).into_owned();
                 assert!((fast.spread(i, k) - block).amax() < 1e-10 * scale, "{i} {k}");

@@ -9,8 +9,8 @@ use super::part::Gaussian;
 use super::problem::{Solution, Start};
 use lienav_lie::{Se2, skew};
 use lienav_slam::LocalMap;
+use lienav_slam::by_id::ById;
 use nalgebra::{DMatrix, Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
-use std::collections::HashMap;
 
 /// What a correction does to second order, beside the standard deviation of the position in its best direction: where it
 /// does more, it is solved for again and again until it does not change.
@@ -182,7 +182,7 @@ impl Near {
     ///    \beta + \xi \sim N(-c S^{-1} d,\ P_\beta + P_\xi - c S^{-1} c^T), \quad X = \hat B\, \mathrm{Exp}(\beta + \xi)\, \hat X $$
     ///
     /// Where the open part was begun with some of the landmarks, β and q are not independent of ξ and p: `tie` says how.
-    pub fn join(&self, local: &LocalMap<'_>, index: &HashMap<u32, usize>, tie: &Tie, room: &mut Room) -> Joined {
+    pub fn join(&self, local: &LocalMap<'_>, index: &ById<usize>, tie: &Tie, room: &mut Room) -> Joined {
         room.shared.clear();
         for here in 0..local.len() {
             let Some(a) = index.get(&local.id(here)).filter(|_| local.is_landmark(here)) else { continue };
@@ -302,7 +302,7 @@ fn leave_out_contradictions(
     shared: &mut Vec<Shared>,
     differences: &Differences,
 ) {
-    let is_noise = |k: usize| differences.distance(k).is_some_and(|distance| distance <= CONTRADICTION);
+    let is_noise = |k: usize| differences.is_within(k, CONTRADICTION);
     contradicted.clear();
     contradicted.extend((0..shared.len()).filter(|k| !is_noise(*k)).map(|k| local.id(shared[k].open.here)));
     if 2 * contradicted.len() > shared.len() {

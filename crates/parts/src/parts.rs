@@ -18,11 +18,13 @@ use super::work::{Job, Worker};
 use close::Goes;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
+use lienav_slam::by_id::ById;
 use lienav_slam::identity::Identification;
 use lienav_slam::{CompositionError, LocalMap, MapMode, PoseEstimate, Slam, StartMode, Step, TimeJump};
 use names::Seen;
 pub use saved::{ResumePartsError, SavedParts, WholeMap};
-use std::collections::{HashMap, HashSet, VecDeque};
+use solve::{Old, Solved};
+use std::collections::VecDeque;
 use std::sync::Arc;
 pub use whole::Snapshot;
 
@@ -106,7 +108,7 @@ pub struct Parts {
     start: Start,
     problem: Problem,
     /// The number of each landmark in the map, by its identity.
-    numbers: HashMap<u32, usize>,
+    numbers: ById<usize>,
     /// By its number.
     seen: Vec<Seen>,
     /// Landmarks of the open part without identity that are known: the filter's identity, and the number.
@@ -115,7 +117,7 @@ pub struct Parts {
     merged: Vec<(u32, u32)>,
     near: Near,
     /// Rows of `near`, by identity.
-    index: HashMap<u32, usize>,
+    index: ById<usize>,
     /// Landmarks that the open part was begun with, and that it has not begun anew since.
     begun: Vec<Begun>,
     /// What the closed parts and the open one have in common through these.
@@ -129,13 +131,13 @@ pub struct Parts {
     /// When the last clouds were.
     recent: VecDeque<Stamp>,
     solution: Option<Arc<Solution>>,
-    solving: Option<(u64, Job<Result<Solution, SolveError>>)>,
+    solving: Option<(u64, Job<Result<Solved, SolveError>>)>,
     asking: Option<(u64, Job<Option<Near>>)>,
     /// What was begun and is there.
-    solved: Option<Result<Solution, SolveError>>,
+    solved: Option<Result<Solved, SolveError>>,
     answer: Option<Near>,
-    /// The solution that was in force before: to give its memory back takes time, which the next work has.
-    old: Option<Arc<Solution>>,
+    /// What was in force before: to give its memory back takes time, which the next work has.
+    old: Option<Old>,
     asked_at: u64,
     clouds: u64,
     begun_at: u64,
@@ -184,11 +186,11 @@ impl Parts {
             near: Near::start(&start),
             problem: empty(&start),
             start,
-            numbers: HashMap::new(),
+            numbers: ById::default(),
             seen: Vec::new(),
             recognised: Vec::new(),
             merged: Vec::new(),
-            index: HashMap::new(),
+            index: ById::default(),
             begun: Vec::new(),
             tie: Tie::default(),
             outside: Outside::none(Se2::identity()),
@@ -258,7 +260,7 @@ impl Parts {
     /// Takes in force what is there.
     fn take(&mut self) {
         match self.solved.take() {
-            Some(Ok(solution)) => self.take_solution(solution),
+            Some(Ok(Solved { solution, problem })) => self.put_solution(solution, problem),
             Some(Err(error)) => (self.status.failed, self.status.failure) = (self.status.failed + 1, Some(error)),
             None => {}
         }
@@ -393,11 +395,11 @@ impl Parts {
 
     /// Asks the solution what is near.
     fn ask(&mut self, local: &LocalMap<'_>) {
-        let open: HashSet<usize> = (0..local.len()).filter_map(|i| self.numbers.get(&local.id(i)).copied()).collect();
+        let open = (0..local.len()).filter_map(|i| self.numbers.get(&local.id(i)).copied()).collect();
         self.ask_at(local.pose(), open);
     }
 
-    fn ask_at(&mut self, robot: Se2, open: HashSet<usize>) {
+    fn ask_at(&mut self, robot: Se2, open: Vec<usize>) {
         if self.is_moved {
             return;
         }
@@ -409,7 +411,7 @@ impl Parts {
         let old = self.old.take();
         let work = move || {
             drop(old);
-            near(&start, solution.as_deref(), &chain, (&robot, &place), &open)
+            near(&start, solution.as_deref(), &chain, (&robot, &place), &open.into_iter().collect())
         };
         self.asking = Some((self.clouds + NEAR_CLOUDS, Job::new(self.worker, work)));
     }

@@ -96,6 +96,10 @@ pub struct Problem {
     pub tolerance: f64,
 }
 
+/// So many parts are closed until there is a new solution, about, with so many landmarks each.
+const ROOM: usize = 32;
+const LANDMARKS: usize = 32;
+
 /// The name of the error of a pose in the normal equations.
 pub fn of_base(base: usize) -> usize {
     2 * base
@@ -120,6 +124,52 @@ impl Problem {
             last.part = given.map_or_else(|| last.part.clone(), Arc::new);
         }
         self.parts.push(placed);
+    }
+
+    /// What it has behind a solution that it goes on from: few numbers, and the last part of the solution, which says
+    /// less once another is behind it. [`Problem::following`] makes the whole of it again.
+    pub fn behind(&self, solution: &Solution) -> Self {
+        Self {
+            start: self.start.clone(),
+            parts: self.parts[solution.parts.len().saturating_sub(1)..].to_vec(),
+            bases: self.bases[solution.bases.len()..].to_vec(),
+            landmarks: self.landmarks[solution.landmarks.len()..].to_vec(),
+            ..*self
+        }
+    }
+
+    /// The problem of which it is what is behind `solution`.
+    pub fn following(self, solution: &Solution) -> Self {
+        let before = &solution.parts[..solution.parts.len().saturating_sub(1)];
+        Self {
+            parts: [before, &self.parts].concat(),
+            bases: [solution.bases.as_slice(), &self.bases].concat(),
+            landmarks: [solution.landmarks.as_slice(), &self.landmarks].concat(),
+            ..self
+        }
+    }
+
+    /// Has everything where the solution of its parts has it, with room for what comes.
+    pub fn take_places(&mut self, solution: &Solution) {
+        self.bases.clone_from(&solution.bases);
+        let known = solution.landmarks.len();
+        self.landmarks[..known].copy_from_slice(&solution.landmarks);
+        self.parts.reserve(ROOM);
+        self.bases.reserve(ROOM);
+        self.landmarks.reserve(ROOM * LANDMARKS);
+    }
+
+    /// Whether both are the same.
+    #[cfg(test)]
+    pub fn is_same(&self, other: &Self) -> bool {
+        let are_same = |(a, b): (&Placed, &Placed)| {
+            Arc::ptr_eq(&a.part, &b.part)
+                && Arc::ptr_eq(&a.landmarks, &b.landmarks)
+                && (a.base, a.exit) == (b.base, b.exit)
+        };
+        self.parts.len() == other.parts.len()
+            && self.parts.iter().zip(&other.parts).all(are_same)
+            && (self.closed, &self.bases, &self.landmarks) == (other.closed, &other.bases, &other.landmarks)
     }
 
     /// How well it is known how the map is turned, rad.

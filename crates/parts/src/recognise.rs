@@ -13,11 +13,11 @@
 use super::common::{ALIKE, OpenLandmark, Tie};
 use super::near::Near;
 use lienav_slam::LocalMap;
+use lienav_slam::by_id::ById;
 use lienav_slam::identity::{
     Acquaintance, CLOSING, Identification, NEAR_M2, PLACED_M2, SURE, are_at_one_place, motion_between,
 };
 use nalgebra::{DMatrix, DVector, Matrix2, Vector2};
-use std::collections::HashMap;
 
 /// So many known pairs, those nearest to the robot, say where the others are to be.
 const KNOWN: usize = 10;
@@ -182,7 +182,7 @@ pub struct Question<'a> {
     /// What both have in common.
     pub tie: &'a Tie,
     /// Rows of the landmarks of the open part that are known, by their identity in the filter.
-    pub index: &'a HashMap<u32, usize>,
+    pub index: &'a ById<usize>,
     /// Features that may be a landmark of the closed parts, those nearest to the robot first.
     pub young: Vec<usize>,
     /// Whether a feature and a row were in view together, and are two.

@@ -13,12 +13,13 @@ use super::part::{Gaussian, Part, tests::random_part};
 use super::problem::{FULLY, Placed, Problem, Start};
 use super::{Parts, Worker};
 use lienav_lie::Se2;
+use lienav_slam::by_id::ById;
 use lienav_slam::{Config, FeatureKind, Filter, Landmark, MapLandmark, Observation, Odometry, Slam, Stamp, Step};
 use nalgebra::{Matrix2, Matrix3, SMatrix, Vector2, Vector3};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Normal};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Five parts that agree on where everything is: neighbours share landmarks, and the first and the last do.
@@ -417,7 +418,7 @@ fn joining_is_the_end_of_a_part() {
     let mut near = Near { landmarks: vec![0, 1, 2], places: Vec::new(), is_in_map: vec![false; 3], ..near };
     near.places = (0..3).map(|i| local.place(i) + Vector2::new(1e-4, -2e-4)).collect();
     near.covariance = near.covariance.view((0, 0), (9, 9)).into_owned() * 1e-4;
-    let index: HashMap<u32, usize> = (0..3).map(|i| (local.id(i), i)).collect();
+    let index: ById<usize> = (0..3).map(|i| (local.id(i), i)).collect();
     let joined = near.join(&local, &index, &super::common::Tie::default(), &mut Room::default());
 
     let all: Vec<usize> = (0..local.len()).collect();

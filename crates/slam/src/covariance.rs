@@ -81,7 +81,9 @@ impl Covariance {
 
     /// Covariance of the pose.
     pub fn pose_block(&self) -> Matrix3<f64> {
-        Matrix3::from_fn(|i, j| self.get(i, j))
+        let (first, second) = (&self.data[..POSE], &self.data[self.stride + 1..self.stride + POSE]);
+        let [a, b, c, d, e] = [first[0], first[1], first[2], second[0], second[1]];
+        Matrix3::new(a, b, c, b, d, e, c, e, self.data[2 * self.stride + 2])
     }
 
     /// Replaces the covariance of the pose.
@@ -119,7 +121,10 @@ impl Covariance {
 
     /// Covariance of feature `i` with the pose.
     pub fn cross_block(&self, i: usize) -> Matrix2x3<f64> {
-        Matrix2x3::from_fn(|a, b| self.get(self.row_of(i) + a, b))
+        let row = self.row_of(i);
+        let of_column = |b: usize| &self.data[b * self.stride + row..b * self.stride + row + 2];
+        let [x, y, turn] = [of_column(0), of_column(1), of_column(2)];
+        Matrix2x3::new(x[0], y[0], turn[0], x[1], y[1], turn[1])
     }
 
     fn set_cross_block(&mut self, i: usize, block: &Matrix2x3<f64>) {
@@ -235,12 +240,7 @@ impl Covariance {
     pub fn add_outer3(&mut self, g: &[[f64; 3]]) {
         let n = self.dim().min(g.len());
         // Motion does not move calibration: rows of zeros.
-        for (j, gj) in g.iter().enumerate().take(n).filter(|(_, gj)| **gj != [0.0; 3]) {
-            let target = &mut self.data[j * self.stride + j..j * self.stride + n];
-            for (t, gi) in target.iter_mut().zip(&g[j..n]) {
-                *t += dot3(gi, gj);
-            }
-        }
+        kernel::add_outer3(&mut self.data, self.stride, &g[..n]);
     }
 
     /// Transforms each feature by its own matrix: P ← T P Tᵀ, T = blockdiag(I, T_1, …, T_N). What two identities

@@ -4,173 +4,124 @@
 //! The order of additions does not depend on the instructions, and no multiplication is fused with an addition.
 //! Therefore every machine gives the same bits.
 
-use pulp::{Arch, NullaryFnOnce, Simd, WithSimd};
+mod subtract;
 
-/// The first `open` columns of A ← A − W Wᵀ, for the lower triangle of an `n` × `n` matrix, column by column at
-/// `stride`; W has `columns` columns of `n`.
-pub fn subtract_outer(a: &mut [f64], stride: usize, (n, open): (usize, usize), w: &[f64], columns: usize) {
-    Arch::new().dispatch(SubtractProduct { a, stride, n, open, w: [w, w], columns });
-}
-
-/// The same of A ← A − W Vᵀ, where that is symmetric.
-pub fn subtract_product(
-    a: &mut [f64],
-    stride: usize,
-    (n, open): (usize, usize),
-    (w, v): (&[f64], &[f64]),
-    columns: usize,
-) {
-    Arch::new().dispatch(SubtractProduct { a, stride, n, open, w: [w, v], columns });
-}
+use pulp::{Arch, NullaryFnOnce};
+use std::ops::Range;
+pub use subtract::{subtract_outer, subtract_product};
 
 /// W ← W L⁻ᵀ for W of `columns` columns of `n`, and L lower triangular with positive diagonal, row by row.
 pub fn solve_lower(w: &mut [f64], n: usize, l: &[f64], columns: usize) {
     Arch::new().dispatch(SolveLower { w, n, l, columns });
 }
 
-/// This is a struct and not a closure, because the compiler does not always inline a closure that borrows mutably, and
-/// a loop that is not inlined is compiled without the machine's vector instructions.
-struct SubtractProduct<'a> {
-    a: &'a mut [f64],
-    stride: usize,
-    n: usize,
-    open: usize,
-    /// W and V.
-    w: [&'a [f64]; 2],
-    columns: usize,
+/// y ← y + Σ f x, one column x after the other.
+pub fn add_columns(y: &mut [f64], columns: &[(&[f64], f64)]) {
+    Arch::new().dispatch(AddColumns { y, columns });
 }
 
-impl<'a> WithSimd for SubtractProduct<'a> {
+/// A ← A + G Gᵀ for the lower triangle of a matrix, column by column at `stride`, and G of three columns, row by row.
+/// Where a row of G is zero, its column is left alone.
+pub fn add_outer3(a: &mut [f64], stride: usize, g: &[[f64; 3]]) {
+    Arch::new().dispatch(AddOuter3 { a, stride, g });
+}
+
+/// Factors some columns of a symmetric matrix of `n` rows, lower triangle, column by column; what columns before them
+/// explain has been subtracted. Returns false where a pivot is not positive.
+pub fn factor_columns(a: &mut [f64], n: usize, columns: Range<usize>) -> bool {
+    Arch::new().dispatch(FactorColumns { a, n, columns })
+}
+
+struct AddOuter3<'a> {
+    a: &'a mut [f64],
+    stride: usize,
+    g: &'a [[f64; 3]],
+}
+
+/// Rows of G that are turned into columns at once.
+const BLOCK: usize = 64;
+
+impl NullaryFnOnce for AddOuter3<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { a, stride, n, open, w, columns } = self;
-        let split = |w: &'a [f64]| w[..columns * n].split_at(columns / 4 * 4 * n);
-        let [(fours, others), (right_fours, right_others)] = [split(w[0]), split(w[1])];
-        let (fours, others) = ([fours, right_fours], [others, right_others]);
-        let whole = open / TILE * TILE;
-        for j in (0..whole).step_by(TILE) {
-            subtract_tile::<S, TILE>(simd, a, stride, (n, j), fours, others);
-        }
-        for j in whole..open {
-            subtract_tile::<S, 1>(simd, a, stride, (n, j), fours, others);
+    fn call(self) {
+        let Self { a, stride, g } = self;
+        for (block, rows) in g.chunks(BLOCK).enumerate() {
+            let (first, mut turned) = (block * BLOCK, [[0.0; BLOCK]; 3]);
+            let [x, y, z] = &mut turned;
+            for ((([gx, gy, gz], x), y), z) in rows.iter().zip(x.iter_mut()).zip(y.iter_mut()).zip(z.iter_mut()) {
+                (*x, *y, *z) = (*gx, *gy, *gz);
+            }
+            let last = first + rows.len();
+            for (j, &[gx, gy, gz]) in g[..last].iter().enumerate().filter(|(_, gj)| **gj != [0.0; 3]) {
+                let from = first.max(j);
+                let column = &mut a[j * stride + from..j * stride + last];
+                let own = from - first..last - first;
+                let terms = x[own.clone()].iter().zip(&y[own.clone()]).zip(&z[own]);
+                for (t, ((x, y), z)) in column.iter_mut().zip(terms) {
+                    *t += x * gx + y * gy + z * gz;
+                }
+            }
         }
     }
 }
 
-/// C columns of A from j on; W and V have the columns of `fours`, and up to three `others`.
+struct AddColumns<'a> {
+    y: &'a mut [f64],
+    columns: &'a [(&'a [f64], f64)],
+}
+
+impl NullaryFnOnce for AddColumns<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        add_columns_plain(self.y, self.columns);
+    }
+}
+
 #[inline(always)]
-fn subtract_tile<S: Simd, const C: usize>(
-    simd: S,
-    a: &mut [f64],
-    stride: usize,
-    (n, j): (usize, usize),
-    fours: [&[f64]; 2],
-    others: [&[f64]; 2],
-) {
-    // Where columns are whole vectors, some rows above the diagonal cost less than rows that fill no vector.
-    let from = if n.is_multiple_of(S::F64_LANES) { j - j % S::F64_LANES } else { j };
-    let mut targets = Targets::<S, C>::new(a, stride, n, (from, j));
-    for (four, right) in fours[0].chunks_exact(4 * n).zip(fours[1].chunks_exact(4 * n)) {
-        targets.subtract_four(simd, [four, right], n, (from, j));
-    }
-    let (mut pairs, mut right) = (others[0].chunks_exact(2 * n), others[1].chunks_exact(2 * n));
-    for (pair, right) in (&mut pairs).zip(&mut right) {
-        targets.subtract_two(simd, [pair, right], n, (from, j));
-    }
-    if let (Some(one), Some(right)) = (pairs.remainder().get(from..), right.remainder().get(j..)) {
-        targets.subtract_one(simd, [one, right]);
+fn add_columns_plain(y: &mut [f64], columns: &[(&[f64], f64)]) {
+    for (column, factor) in columns {
+        for (y, x) in y.iter_mut().zip(*column) {
+            *y += factor * x;
+        }
     }
 }
 
-/// So many columns of the target are changed at once: what is loaded of W serves all of them.
-const TILE: usize = 4;
-
-/// C columns of the target from the row of the first of them on, or from a row above: vectors, and the rows that fill
-/// no vector. What they have above the diagonal is never read.
-struct Targets<'a, S: Simd, const C: usize> {
-    vectors: [&'a mut [S::f64s]; C],
-    rests: [&'a mut [f64]; C],
+struct FactorColumns<'a> {
+    a: &'a mut [f64],
+    n: usize,
+    columns: Range<usize>,
 }
 
-impl<'a, S: Simd, const C: usize> Targets<'a, S, C> {
-    #[inline(always)]
-    fn new(a: &'a mut [f64], stride: usize, n: usize, (from, j): (usize, usize)) -> Self {
-        let mut columns = a[j * stride..].chunks_mut(stride);
-        let mut targets =
-            Self { vectors: [(); C].map(|()| Default::default()), rests: [(); C].map(|()| Default::default()) };
-        for (vectors, rest) in targets.vectors.iter_mut().zip(&mut targets.rests) {
-            (*vectors, *rest) = S::as_mut_simd_f64s(&mut columns.next().unwrap_or_default()[from..n]);
-        }
-        targets
-    }
+impl NullaryFnOnce for FactorColumns<'_> {
+    type Output = bool;
 
-    /// Subtracts four columns of W of `n` rows, from row `from` on, times the rows from `j` on of those of V.
     #[inline(always)]
-    fn subtract_four(&mut self, simd: S, [four, right]: [&[f64]; 2], n: usize, (from, j): (usize, usize)) {
-        let (first, second) = right.split_at(2 * n);
-        let ((u0, u1), (u2, u3)) = (first.split_at(n), second.split_at(n));
-        let (left, right) = four.split_at(2 * n);
-        let ((w0, w1), (w2, w3)) = (left.split_at(n), right.split_at(n));
-        let (v0, r0) = S::as_simd_f64s(&w0[from..]);
-        let (v1, r1) = S::as_simd_f64s(&w1[from..]);
-        let (v2, r2) = S::as_simd_f64s(&w2[from..]);
-        let (v3, r3) = S::as_simd_f64s(&w3[from..]);
-        let f: [[f64; 4]; C] = std::array::from_fn(|c| [u0[j + c], u1[j + c], u2[j + c], u3[j + c]]);
-        // Loops and not `map` of an array, which the compiler does not always inline either.
-        let mut splat = [[simd.splat_f64s(0.0); 4]; C];
-        for (splat, f) in splat.iter_mut().zip(&f) {
-            for (splat, f) in splat.iter_mut().zip(f) {
-                *splat = simd.splat_f64s(*f);
-            }
-        }
-        for (i, (((x0, x1), x2), x3)) in v0.iter().zip(v1).zip(v2).zip(v3).enumerate() {
-            for (vectors, f) in self.vectors.iter_mut().zip(&splat) {
-                let first = simd.add_f64s(simd.mul_f64s(f[0], *x0), simd.mul_f64s(f[1], *x1));
-                let second = simd.add_f64s(simd.mul_f64s(f[2], *x2), simd.mul_f64s(f[3], *x3));
-                vectors[i] = simd.sub_f64s(vectors[i], simd.add_f64s(first, second));
-            }
-        }
-        for (i, (((x0, x1), x2), x3)) in r0.iter().zip(r1).zip(r2).zip(r3).enumerate() {
-            for (rest, f) in self.rests.iter_mut().zip(&f) {
-                rest[i] -= (f[0] * x0 + f[1] * x1) + (f[2] * x2 + f[3] * x3);
-            }
-        }
+    fn call(self) -> bool {
+        factor_columns_plain(self.a, self.n, self.columns)
     }
+}
 
-    /// Subtracts two columns of W, from row `from` on, times the rows from `j` on of those of V, one after the other.
-    #[inline(always)]
-    fn subtract_two(&mut self, simd: S, [pair, right]: [&[f64]; 2], n: usize, (from, j): (usize, usize)) {
-        let ((w0, w1), (u0, u1)) = (pair.split_at(n), right.split_at(n));
-        let (v0, r0) = S::as_simd_f64s(&w0[from..]);
-        let (v1, r1) = S::as_simd_f64s(&w1[from..]);
-        for c in 0..C {
-            let (f0, f1) = (u0[j + c], u1[j + c]);
-            let (s0, s1) = (simd.splat_f64s(f0), simd.splat_f64s(f1));
-            for ((t, x0), x1) in self.vectors[c].iter_mut().zip(v0).zip(v1) {
-                *t = simd.sub_f64s(simd.sub_f64s(*t, simd.mul_f64s(s0, *x0)), simd.mul_f64s(s1, *x1));
-            }
-            for ((t, x0), x1) in self.rests[c].iter_mut().zip(r0).zip(r1) {
-                *t = *t - f0 * x0 - f1 * x1;
-            }
+#[inline(always)]
+fn factor_columns_plain(a: &mut [f64], n: usize, columns: Range<usize>) -> bool {
+    for j in columns.clone() {
+        let (before, rest) = a.split_at_mut(j * n);
+        let column = &mut rest[j..n];
+        for earlier in before[columns.start * n..].chunks_exact(n) {
+            let factor = earlier[j];
+            column.iter_mut().zip(&earlier[j..]).for_each(|(value, own)| *value -= factor * own);
         }
-    }
-
-    /// Subtracts one column of W, given from the first row of the targets on, times that of V, given from row `j` on.
-    #[inline(always)]
-    fn subtract_one(&mut self, simd: S, [one, right]: [&[f64]; 2]) {
-        let (vectors, rest) = S::as_simd_f64s(one);
-        for ((targets, rests), f) in self.vectors.iter_mut().zip(&mut self.rests).zip(right) {
-            let splat = simd.splat_f64s(*f);
-            for (t, x) in targets.iter_mut().zip(vectors) {
-                *t = simd.sub_f64s(*t, simd.mul_f64s(splat, *x));
-            }
-            for (t, x) in rests.iter_mut().zip(rest) {
-                *t -= f * x;
-            }
+        let pivot = column[0];
+        if !(pivot > 0.0 && pivot.is_finite()) {
+            return false;
         }
+        let scale = 1.0 / pivot.sqrt();
+        column.iter_mut().for_each(|value| *value *= scale);
     }
+    true
 }
 
 struct SolveLower<'a> {
@@ -324,6 +275,28 @@ mod tests {
                     assert_eq!(fast[j * stride + j..j * stride + n], naive[j * stride + j..j * stride + n]);
                 }
             }
+
+            let g: Vec<[f64; 3]> = drawn(3 * n, 9).as_chunks().0.to_vec();
+            let (mut fast, mut naive) = (drawn(stride * n, 1), drawn(stride * n, 1));
+            add_outer3(&mut fast, stride, &g);
+            for (j, gj) in g.iter().enumerate() {
+                for (i, gi) in g.iter().enumerate().skip(j) {
+                    naive[j * stride + i] += gi[0] * gj[0] + gi[1] * gj[1] + gi[2] * gj[2];
+                }
+            }
+            assert_eq!(fast, naive);
+
+            let (mut fast, mut plain) = (drawn(n, 8), drawn(n, 8));
+            let own: Vec<(&[f64], f64)> = w.chunks_exact(n).zip(v.iter().copied()).collect();
+            add_columns(&mut fast, &own);
+            add_columns_plain(&mut plain, &own);
+            assert_eq!(fast, plain);
+
+            let mut positive = drawn(n * n, 7);
+            (0..n).for_each(|k| positive[k * n + k] = 2.0 * n as f64);
+            let mut plain = positive.clone();
+            assert!(factor_columns(&mut positive, n, 0..n) && factor_columns_plain(&mut plain, n, 0..n));
+            assert_eq!(positive, plain);
 
             let mut l = drawn(columns * columns, 3);
             (0..columns).for_each(|k| l[k * columns + k] = 1.5);

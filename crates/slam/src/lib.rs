@@ -167,6 +167,7 @@ mod association;
 mod augment;
 mod belief;
 mod bound;
+pub mod by_id;
 mod calibration;
 mod changed;
 mod chart;

@@ -2,6 +2,7 @@
 
 mod places;
 
+use super::by_id::ById;
 use super::calibration::Calibration;
 use super::covariance::Covariance;
 use super::delayed::{Viewpoint, Waiting};
@@ -17,7 +18,6 @@ use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Vector2};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 
 /// A feature in the state.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -110,7 +110,7 @@ pub struct State {
     #[serde(default)]
     pub tie: Option<Untied>,
     #[serde(skip)]
-    index: HashMap<u32, usize>,
+    index: ById<usize>,
     /// The next identity that the filter gives. Restoring an earlier state does not reset it, so that no identity is
     /// given twice in the life of a map; [`State::reset`] begins another map.
     next_id: u32,
@@ -151,7 +151,7 @@ impl State {
             viewpoints: Vec::new(),
             marks: Vec::new(),
             tie: untied(config),
-            index: HashMap::with_capacity(2 * capacity),
+            index: ById::with_capacity_and_hasher(2 * capacity, Default::default()),
             next_id: FIRST_OWN_ID,
         }
     }

@@ -436,20 +436,21 @@ fn product<const D: usize>(state: &State, m: &Match, w: &[f64]) -> [f64; D] {
     product
 }
 
-/// In-place Cholesky factor of the lower triangle of the m × m matrix s.
+/// In-place Cholesky factor of the lower triangle of the m × m matrix s, row by row in memory. One column after the
+/// other: its sums do not wait for each other.
 pub fn factor(s: &mut [f64], m: usize) -> Result<(), Singular> {
-    for i in 0..m {
-        let (above, row) = s.split_at_mut(i * m);
-        for j in 0..i {
-            let known: f64 = above[j * m..j * m + j].iter().zip(&row[..j]).map(|(a, b)| a * b).sum();
-            row[j] = (row[j] - known) / above[j * m + j];
-        }
-        let pivot = row[i] - row[..i].iter().map(|a| a * a).sum::<f64>();
+    for j in 0..m {
+        let (own, below) = s[j * m..].split_at_mut(m);
+        let (known, rest) = own.split_at_mut(j);
+        let pivot = rest[0] - known.iter().map(|a| a * a).sum::<f64>();
         // A pivot this small, relative to the variance, is rounding error.
-        if pivot.is_finite() && pivot > 1e-13 * row[i] {
-            row[i] = pivot.sqrt();
-        } else {
+        if !(pivot.is_finite() && pivot > 1e-13 * rest[0]) {
             return Err(Singular);
+        }
+        rest[0] = pivot.sqrt();
+        for row in below.chunks_exact_mut(m) {
+            let sum: f64 = known.iter().zip(&row[..j]).map(|(a, b)| a * b).sum();
+            row[j] = (row[j] - sum) / rest[0];
         }
     }
     Ok(())

@@ -116,7 +116,7 @@ impl Parts {
             self.solve();
         }
         if self.asking.is_none() {
-            self.ask_at(Se2::identity(), HashSet::new());
+            self.ask_at(Se2::identity(), Vec::new());
         }
         true
     }

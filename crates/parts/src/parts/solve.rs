@@ -1,9 +1,11 @@
 //! When the least squares of all parts are solved for, and what their solution is for.
 
 use super::{Goes, Parts};
-use crate::problem::{FULLY, NEARLY, Placed, Solution, SolveError};
+use crate::problem::{FULLY, NEARLY, Placed, Problem, Solution, SolveError};
 use crate::work::{Job, Worker};
+use lienav_lie::Se2;
 use lienav_slam::Slam;
+use nalgebra::Vector2;
 use std::sync::Arc;
 
 /// Clouds from the beginning of a solution until it is in force, and one more for each ten parts.
@@ -12,37 +14,72 @@ const SOLVE_CLOUDS: u64 = 10;
 /// A part that others were made one with has so many times the landmarks of a part, at most.
 const MERGED: usize = 2;
 
+/// What the work of a solution comes to.
+pub(super) struct Solved {
+    pub solution: Solution,
+    /// What was solved for, with everything where the solution has it: the problem goes on from that.
+    pub problem: Problem,
+}
+
+/// What is of no use any more.
+pub(super) struct Old {
+    _solution: Option<Arc<Solution>>,
+    /// Parts, bases and landmarks of a problem.
+    _problem: (Vec<Placed>, Vec<Se2>, Vec<Vector2<f64>>),
+}
+
 impl Parts {
     /// Begins a solution of all parts that are closed.
     pub(super) fn solve(&mut self) {
-        let problem = self.problem.clone();
         self.begun_at = self.clouds;
-        let due = self.clouds + SOLVE_CLOUDS + problem.parts.len() as u64 / 10;
+        let due = self.clouds + SOLVE_CLOUDS + self.problem.parts.len() as u64 / 10;
         let most = MERGED * self.local_features;
         // The solution before the one in force has to be gone before there is a third.
         let old = self.old.take();
         // A robot shows its map, and computes the covariances for that where they delay nothing.
         let is_shown = self.worker == Worker::Thread;
         let before = self.solution.clone();
+        // To copy all of it takes time, which the work has.
+        let problem = before.as_ref().map_or_else(|| self.problem.clone(), |before| self.problem.behind(before));
+        #[cfg(test)]
+        if let Some(before) = &before {
+            assert!(problem.clone().following(before).is_same(&self.problem));
+        }
         let work = move || {
             drop(old);
-            let problem = problem.reduced(most);
+            let problem = match &before {
+                Some(before) => problem.following(before),
+                None => problem,
+            };
+            let mut problem = problem.reduced(most);
             let mut solution = match &before {
                 Some(before) => problem.solve_after(before)?,
                 None => problem.solve()?,
             };
             solution.covariances = is_shown.then(|| solution.landmark_covariances());
-            Ok(solution)
+            problem.take_places(&solution);
+            Ok(Solved { solution, problem })
         };
         self.solving = Some((due, Job::new(self.worker, work)));
     }
 
     pub(super) fn take_solution(&mut self, solution: Solution) {
+        let mut problem = self.problem.clone();
+        problem.parts.clone_from(&solution.parts);
+        problem.take_places(&solution);
+        self.put_solution(solution, problem);
+    }
+
+    /// Takes a solution in force. `problem` has its parts, where it has everything.
+    pub(super) fn put_solution(&mut self, solution: Solution, problem: Problem) {
         let since = self.closed_after(solution.closed).to_vec();
-        self.problem.parts.clone_from(&solution.parts);
-        self.problem.bases.clone_from(&solution.bases);
         let known = solution.landmarks.len();
-        self.problem.landmarks[..known].copy_from_slice(&solution.landmarks);
+        let Problem { parts, bases, landmarks, .. } = problem;
+        let parts = std::mem::replace(&mut self.problem.parts, parts);
+        let bases = std::mem::replace(&mut self.problem.bases, bases);
+        let landmarks = std::mem::replace(&mut self.problem.landmarks, landmarks);
+        self.problem.landmarks.truncate(known);
+        self.problem.landmarks.extend_from_slice(&landmarks[known..]);
         for placed in since {
             let base = self.problem.bases.len() - 1;
             if placed.is_outside {
@@ -65,7 +102,8 @@ impl Parts {
         self.status.kept = self.problem.parts.len();
         (self.status.cost, self.status.factor_entries) = (solution.cost, solution.entries());
         self.status.age_clouds = self.clouds - self.begun_at;
-        self.old = self.solution.replace(Arc::new(solution));
+        let solution = self.solution.replace(Arc::new(solution));
+        self.old = Some(Old { _solution: solution, _problem: (parts, bases, landmarks) });
         // What is near is asked for again at the next step.
         self.near.covers.1 = 0.0;
     }

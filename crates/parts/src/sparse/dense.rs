@@ -82,19 +82,8 @@ pub fn factor(
 ) -> Result<(), NotPositive> {
     for start in columns.clone().step_by(STRIP) {
         let from = columns.end.min(start + STRIP);
-        for j in start..from {
-            let (before, rest) = front.split_at_mut(j * n);
-            let column = &mut rest[j..n];
-            for earlier in before.chunks_exact(n).skip(start) {
-                let factor = earlier[j];
-                column.iter_mut().zip(&earlier[j..]).for_each(|(value, own)| *value -= factor * own);
-            }
-            let pivot = column[0];
-            if !(pivot > 0.0 && pivot.is_finite()) {
-                return Err(NotPositive);
-            }
-            let scale = 1.0 / pivot.sqrt();
-            column.iter_mut().for_each(|value| *value *= scale);
+        if !kernel::factor_columns(front, n, start..from) {
+            return Err(NotPositive);
         }
         if from < open {
             room.clear();
