@@ -1,11 +1,11 @@
 //! What can be judged, by name: a filter, or the batch estimate of the whole run.
 
 use super::batch;
-use super::run::{Run, Session};
+use super::run::{Run, RunError, Session};
 use super::study::Study;
 use lienav_io::map_file::MapFile;
 use lienav_io::recording::Input;
-use lienav_slam::{Config, ConfigError, Filter, LandmarkMap, LandmarkMapError, Sensor};
+use lienav_slam::{Config, ConfigError, Filter, LandmarkMap, Sensor};
 
 /// Something that makes a run of a recording.
 pub enum Method {
@@ -43,10 +43,10 @@ impl Method {
     /// Gives it a map that is known before the run; `map.mode` says how it is used.
     ///
     /// # Errors
-    /// Landmarks that are no map.
-    pub fn set_map(&mut self, map: &LandmarkMap) -> Result<(), LandmarkMapError> {
+    /// Landmarks that are no map, or that cannot be made parts of one.
+    pub fn set_map(&mut self, map: &LandmarkMap) -> Result<(), RunError> {
         match self {
-            Self::Filter(session) => session.slam.set_map(map.clone()),
+            Self::Filter(session) => session.set_map(map),
             Self::Batch(session) => session.set_map(map),
         }
     }

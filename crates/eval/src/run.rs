@@ -232,6 +232,9 @@ pub enum RunError {
     /// A map that cannot be used.
     #[error("the map cannot be used: {0}")]
     Map(#[from] LandmarkMapError),
+    /// A map that cannot be gone on with in parts.
+    #[error("the map cannot be used: {0}")]
+    Parts(#[from] lienav_parts::ResumePartsError),
 }
 
 /// The true landmarks of a recording as a map with errors of this standard deviation, m, in either coordinate. It is not

@@ -17,6 +17,12 @@ pub struct MapLandmark {
     pub covariance: Matrix2<f64>,
 }
 
+impl AsRef<Self> for MapLandmark {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
 /// Landmarks at known places: of a survey, or of an earlier run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LandmarkMap {

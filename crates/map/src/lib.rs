@@ -37,12 +37,14 @@
 
 #![forbid(unsafe_code)]
 
+mod conditional;
 mod find;
 mod landmark_map;
 mod merge;
 mod near_covariances;
 mod spatial_hash;
 
+pub use conditional::Conditional;
 pub use find::{Candidate, Displacement, Finder, FinderConfig, Sighting, Verdict};
 pub use landmark_map::{LandmarkMap, LandmarkMapError, MapLandmark};
 pub use merge::{MergeError, Merged, SharedLandmark};

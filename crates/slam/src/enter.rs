@@ -7,13 +7,12 @@
 //! - invariant coordinates: e_i = δp_i − [I, J p_i] ξ;
 //! - robot coordinates: δz_i = R(θ)ᵀ(δp_i − δp − J(p_i − p) δθ).
 //!
-//! Places of a map that a robot has made are not independent of each other: [`neighbours`].
+//! Places of a map that a robot has made are not independent of each other: a landmark enters given those near it that
+//! are there ([`Conditional`]).
 //!
 //! What a landmark has come to have in common with the pose while it was in the state is given up when it leaves. The
 //! one not wanted for the longest time leaves first: its share in the error of the pose has faded since, as the
 //! robot has seen others (docs/localization.md has the measurement).
-
-mod neighbours;
 
 use super::associate::Evidence;
 use super::known_map::{Known, KnownMap};
@@ -23,10 +22,9 @@ use super::propagate::Rows;
 use super::sensor::Reading;
 use super::state::{Feature, State, lever};
 use super::step::Model;
-use super::{Coordinates, LandmarkStatus, MapMode};
+use super::{Conditional, Coordinates, LandmarkStatus, MapMode};
 use lienav_base::stamp::Stamp;
 use nalgebra::{Matrix2, Matrix2x3, Vector2};
-use neighbours::Given;
 
 /// So many landmarks enter for one reading without identity. Where more may be meant, it is ambiguous anyhow.
 const RIVALS: usize = 8;
@@ -166,11 +164,17 @@ fn append(state: &mut State, known: &KnownMap, k: usize, stamp: Stamp) {
         Coordinates::World | Coordinates::Invariant => (p, Matrix2::identity()),
     };
     let mut from_pose = by_pose(state, &p);
-    if let Some(given) = Given::new(state, known, k).map(|given| given.turned(&axes)) {
-        for (i, factor) in given.sources() {
-            from_pose -= factor * by_pose(state, &in_map(state, *i));
+    let feature_at = |place: usize| state.find(known.landmarks()[place].landmark.id);
+    let near = known.near();
+    let given = near.and_then(|near| Conditional::new(known.landmarks(), near, k, |place| feature_at(place).is_some()));
+    if let Some(given) = given {
+        let mut sources = [(0, Matrix2::zeros()); Conditional::MOST];
+        for (source, (place, factor)) in sources.iter_mut().zip(given.sources()) {
+            *source = (feature_at(*place).unwrap_or(0), axes * factor * axes.transpose());
+            from_pose -= source.1 * by_pose(state, &in_map(state, source.0));
         }
-        state.append_given(feature(x), given.sources(), &from_pose, &given.own);
+        let sources = &sources[..given.sources().len()];
+        state.append_given(feature(x), sources, &from_pose, &(axes * given.rest * axes.transpose()));
         return;
     }
     state.append(feature(x), &from_pose, &(axes * covariance * axes.transpose()));

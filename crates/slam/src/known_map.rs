@@ -21,6 +21,12 @@ pub struct Known {
     pub belief: Belief,
 }
 
+impl AsRef<MapLandmark> for Known {
+    fn as_ref(&self) -> &MapLandmark {
+        &self.landmark
+    }
+}
+
 /// Landmarks by identity and by place.
 #[derive(Clone, Debug, Default)]
 pub struct KnownMap {

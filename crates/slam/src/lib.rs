@@ -219,8 +219,8 @@ mod wide_prior;
 pub use lienav_base::stamp::Stamp;
 pub use lienav_lie::Se2;
 pub use lienav_map::{
-    Candidate, Finder, FinderConfig, LandmarkMap, LandmarkMapError, MapLandmark, MergeError, Merged, NearCovariances,
-    SharedLandmark, Sighting, Verdict,
+    Candidate, Conditional, Finder, FinderConfig, LandmarkMap, LandmarkMapError, MapLandmark, MergeError, Merged,
+    NearCovariances, SharedLandmark, Sighting, Verdict,
 };
 
 pub use calibration::{Calibration, MOTION, SENSOR, SensorJacobian};

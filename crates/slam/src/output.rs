@@ -127,7 +127,7 @@ pub enum DropReason {
     UnknownSensor,
     /// A reading of a landmark that is not in the known map, or is no longer believed, while the map stays as it is.
     UnknownLandmark,
-    /// A reading of the pose in the map, which is made in parts: each has a frame of its own.
+    /// A pose that was given while the open part of a map in parts cannot be closed.
     NotInParts,
 }
 

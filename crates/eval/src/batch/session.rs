@@ -3,10 +3,10 @@
 use super::Settings;
 use super::problem::Problem;
 use super::solve::{Solution, solve, solve_from_afar};
-use crate::run::{self, Run, Update};
+use crate::run::{self, Run, RunError, Update};
 use crate::study::Study;
 use lienav_io::recording::Input;
-use lienav_slam::{Config, ConfigError, LandmarkMap, LandmarkMapError, MapMode, Role, Sensor, Subject, Trace};
+use lienav_slam::{Config, ConfigError, LandmarkMap, MapMode, Role, Sensor, Subject, Trace};
 use nalgebra::Vector2;
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
@@ -44,9 +44,9 @@ impl Session {
     /// of the map but `mapping`.
     ///
     /// # Errors
-    /// Landmarks that are no map.
-    pub fn set_map(&mut self, map: &LandmarkMap) -> Result<(), LandmarkMapError> {
-        self.filter.slam.set_map(map.clone())?;
+    /// Landmarks that are no map, or that cannot be made parts of one.
+    pub fn set_map(&mut self, map: &LandmarkMap) -> Result<(), RunError> {
+        self.filter.set_map(map)?;
         if self.config.map.mode != MapMode::Mapping {
             self.map.clone_from(map);
         }

@@ -1,12 +1,14 @@
 //! A filter at work, of which a run keeps what comes out.
 
-use super::{CloudMatches, Estimate, MatchedReading, Run, StartBelief, Update};
+use super::{CloudMatches, Estimate, MatchedReading, Run, RunError, StartBelief, Update};
 use crate::motions::Motions;
 use crate::timeline::Timeline;
 use lienav_io::map_file::MapFile;
 use lienav_io::recording::Input;
 use lienav_parts::{Parts, Status, Worker};
-use lienav_slam::{Config, ConfigError, DropReason, FeatureKind, Filter, Sensor, Slam, Step, Subject};
+use lienav_slam::{
+    Config, ConfigError, DropReason, FeatureKind, Filter, LandmarkMap, MapMode, Sensor, Slam, Step, Subject,
+};
 use std::time::Instant;
 
 /// A filter at work: it is fed input by input, and what comes out is kept.
@@ -55,6 +57,20 @@ impl Session {
             motions: Motions::new(),
             kinds: Vec::new(),
         })
+    }
+
+    /// Gives it a map that is known before the run.
+    ///
+    /// # Errors
+    /// Landmarks that are no map, or that cannot be made parts of one.
+    pub fn set_map(&mut self, map: &LandmarkMap) -> Result<(), RunError> {
+        match &mut self.parts {
+            Some(parts) if self.slam.config().map.mode == MapMode::Extend => {
+                map.check()?;
+                Ok(parts.take_map(&mut self.slam, map)?)
+            }
+            _ => Ok(self.slam.set_map(map.clone())?),
+        }
     }
 
     /// Keeps what readings are taken for from now on; meant to be called before the first input.

@@ -7,8 +7,8 @@ use crate::problem::{NEARLY, Placed, Problem, Start};
 use crate::symmetric::Symmetric;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
-use lienav_slam::{LandmarkMap, MapLandmark, Slam};
-use nalgebra::{DMatrix, Matrix3, Vector2};
+use lienav_slam::{Conditional, LandmarkMap, MapLandmark, NearCovariances, Slam};
+use nalgebra::{DMatrix, Matrix2, Matrix3, Vector2};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -173,7 +173,8 @@ impl Parts {
 impl SavedParts {
     /// Of a map that somebody has made: a survey, or one of another filter. The robot is at `pose`, with the covariance
     /// of (x, y, θ), whose error is independent of those of the map. Parts have as many landmarks as
-    /// `map.local_features` says where these are independent, and up to a thousand where they are not.
+    /// `map.local_features` says where these are independent, and up to a thousand where there is a joint covariance;
+    /// where covariances of near landmarks are known, each is a part given some before it.
     ///
     /// # Errors
     /// [`ResumePartsError::Damaged`]: a covariance of the map that is none.
@@ -185,11 +186,20 @@ impl SavedParts {
         let damaged = || ResumePartsError::Damaged("a covariance is none");
         // An exit has to be estimated, and these parts have it at the origin: their errors are to it.
         let tight = Matrix3::from_diagonal_element(1.0 / (LEAST_STD * LEAST_STD));
-        let size = if map.joint.is_some() { JOINT } else { local_features.max(1) };
+        let groups: Vec<(Vec<usize>, Option<Part>)> = match &map.near {
+            Some(near) if map.joint.is_none() => {
+                (0..map.landmarks.len()).map(|k| given(map, near, k, tight[(0, 0)])).collect()
+            }
+            _ => {
+                let size = if map.joint.is_some() { JOINT } else { local_features.max(1) };
+                let first = (0..map.landmarks.len()).step_by(size);
+                let numbers = first.map(|first| (first..map.landmarks.len().min(first + size)).collect::<Vec<_>>());
+                numbers.map(|numbers| (numbers.clone(), part_of(map, &numbers))).collect()
+            }
+        };
         let mut parts = Vec::new();
-        for first in (0..map.landmarks.len()).step_by(size) {
-            let numbers: Vec<usize> = (first..map.landmarks.len().min(first + size)).collect();
-            let part = part_of(map, &numbers).ok_or_else(damaged)?;
+        for (numbers, part) in groups {
+            let part = part.ok_or_else(damaged)?;
             parts.push(Placed {
                 part: Arc::new(part),
                 landmarks: Arc::new(numbers),
@@ -273,6 +283,31 @@ fn of_any() -> bool {
 
 /// No count reaches this.
 const ABSURD_COUNT: usize = 1 << 40;
+
+/// What a map says of one of its landmarks given others before it, as seen from its origin; no information is larger
+/// than `most`.
+fn given(map: &LandmarkMap, near: &NearCovariances, k: usize, most: f64) -> (Vec<usize>, Option<Part>) {
+    let given = Conditional::new(&map.landmarks, near, k, |other| other < k);
+    let sources = given.as_ref().map_or(&[][..], Conditional::sources);
+    let numbers: Vec<usize> = sources.iter().map(|(place, _)| *place).chain([k]).collect();
+    // w = δp_k − Σ A_i δp_i.
+    let mut factors = DMatrix::zeros(2, 3 + 2 * numbers.len());
+    for (i, (_, factor)) in sources.iter().enumerate() {
+        factors.fixed_view_mut::<2, 2>(0, 3 + 2 * i).copy_from(&-factor);
+    }
+    factors.fixed_view_mut::<2, 2>(0, 1 + 2 * numbers.len()).copy_from(&Matrix2::identity());
+    let rest = given.as_ref().map_or(map.landmarks[k].covariance, |given| given.rest);
+    let of_rest = (rest + Matrix2::identity() / most).try_inverse();
+    let part = of_rest.map(|of_rest| {
+        let information = factors.transpose() * of_rest * &factors;
+        let of = |number: &usize| &map.landmarks[*number];
+        let (ids, places) =
+            (numbers.iter().map(|i| of(i).id).collect(), numbers.iter().map(|i| of(i).position).collect());
+        let gaussian = Gaussian { exit: Se2::identity(), ids, places, covariance: DMatrix::zeros(0, 0) };
+        Part::of_information(gaussian, Symmetric::new(&information))
+    });
+    (numbers, part)
+}
 
 /// What a map says of some of its landmarks, as seen from its origin.
 fn part_of(map: &LandmarkMap, numbers: &[usize]) -> Option<Part> {

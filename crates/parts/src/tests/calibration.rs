@@ -2,7 +2,7 @@
 
 use super::{World, of_parts};
 use crate::{Parts, Worker};
-use lienav_slam::{CalibrationEstimate, DropReason, FeatureKind, Observation, Prior, Slam, Stamp, Step};
+use lienav_slam::{CalibrationEstimate, Prior, Step};
 use nalgebra::Vector3;
 
 const SIGMA: f64 = 0.1;
@@ -53,19 +53,4 @@ fn parts_learn_what_one_map_learns() {
     }
     assert!((1.9..4.4).contains(&in_parts) && (in_parts / in_one - 1.0).abs() < 0.15, "{in_parts} {in_one}");
     assert!(off / 8.0 < 0.1, "{off}");
-}
-
-/// Each part has a frame of its own: a position in the map says nothing in it.
-#[test]
-fn readings_of_the_pose_in_the_map_are_left_out() {
-    let world = World::new(1, 0.1);
-    let features = |slam: &mut Slam, kind, value: [f64; 2]| {
-        slam.features(Stamp::from_secs(0.0), kind, &[Observation::new(None, value)])
-    };
-    let mut slam = of_parts(world.config(10));
-    let outcome = features(&mut slam, FeatureKind::WorldPosition, [1.0, 2.0]);
-    assert_eq!((outcome, slam.counts().get(DropReason::NotInParts)), (Err(DropReason::NotInParts), 1));
-    assert_eq!(features(&mut slam, FeatureKind::RangeBearing, [1.0, 2.0]), Ok(()));
-    let mut one = of_parts(world.config(0));
-    assert_eq!(features(&mut one, FeatureKind::WorldPosition, [1.0, 2.0]), Ok(()));
 }

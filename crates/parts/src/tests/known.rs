@@ -2,8 +2,9 @@
 
 use super::{POSTS, World, chain, of_parts};
 use crate::{Parts, SavedParts, Worker};
-use lienav_slam::{LandmarkMap, MapMode, Slam};
-use nalgebra::{Matrix2, Vector3};
+use lienav_lie::Se2;
+use lienav_slam::{LandmarkMap, MapMode, NearCovariances, Slam};
+use nalgebra::{Matrix2, Matrix3, Vector3};
 
 #[test]
 fn near_pairs_have_the_covariances_that_all_have() {
@@ -67,4 +68,21 @@ fn a_robot_is_as_right_as_it_says_in_the_map_of_another_one() {
         wrong += nees_in(LandmarkMap { near: None, ..map }, 100 + seed) / 12.0;
     }
     assert!((1.8..4.5).contains(&right) && wrong > 1.5 * right, "{right} {wrong}");
+}
+
+/// A map whose near landmarks have something in common is gone on with as what it is.
+#[test]
+fn a_map_of_near_landmarks_becomes_parts_that_say_the_same() {
+    let map = mapped(3).known_map().unwrap();
+    let pose = (Se2::identity(), &(Matrix3::identity() * 1e-4));
+    let again = SavedParts::of_map(&map, pose, 8).unwrap().known_map().unwrap();
+    assert_eq!(map.landmarks.len(), again.landmarks.len());
+    for (one, other) in map.landmarks.iter().zip(&again.landmarks) {
+        assert!((one.id, one.position) == (other.id, other.position));
+        let ratio = other.covariance.trace() / one.covariance.trace();
+        assert!((0.9..1.1).contains(&ratio), "{}: {ratio}", one.id);
+    }
+    let (one, other) = (map.near.unwrap(), again.near.unwrap());
+    let crossed = |near: &NearCovariances| near.of(3, 4).unwrap().trace();
+    assert!((crossed(&other) / crossed(&one) - 1.0).abs() < 0.1, "{} {}", crossed(&one), crossed(&other));
 }
