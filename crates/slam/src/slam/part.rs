@@ -67,11 +67,17 @@ impl LocalMap<'_> {
         self.estimator.class(self.id(i))
     }
 
-    /// Whether feature `i`, without identity, was read lately and more than once: it may be an older landmark.
+    /// Whether feature `i`, without identity, was read lately and is likelier a landmark than clutter: it may be an
+    /// older one.
     pub fn is_young(&self, i: usize) -> bool {
         let memory = self.estimator.memory();
         let is_sure = |is_confirmed: bool| is_confirmed || self.observations(i) >= SEEN;
         memory.life(self.id(i)).is_some_and(|life| memory.is_young(life) && is_sure(life.is_confirmed))
+    }
+
+    /// The probability that feature `i` is a landmark.
+    pub fn existence(&self, i: usize) -> f64 {
+        self.estimator.memory().existence(self.id(i))
     }
 
     /// The probability that a landmark without identity at `z` in the robot frame, m, is read, as was learned.
