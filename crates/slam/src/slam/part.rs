@@ -67,8 +67,7 @@ impl LocalMap<'_> {
         self.estimator.class(self.id(i))
     }
 
-    /// Whether feature `i`, without identity, was read lately and is likelier a landmark than clutter: it may be an
-    /// older one.
+    /// Whether feature `i`, without identity, was read lately and more than once: it may be an older landmark.
     pub fn is_young(&self, i: usize) -> bool {
         let memory = self.estimator.memory();
         let is_sure = |is_confirmed: bool| is_confirmed || self.observations(i) >= SEEN;
