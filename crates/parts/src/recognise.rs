@@ -236,6 +236,8 @@ impl Question<'_> {
             let count = of_young.iter().take_while(|(i, _)| i == young).count();
             let (own, rest) = of_young.split_at(count);
             let differences: Vec<_> = own.iter().map(|pair| compared.given(&factor, &known, *pair)).collect();
+            // It is an old one if it is a landmark: a candidate counts by its odds.
+            let density = density / local.existence(*young);
             room.add((*young, local.observations(*young)), differences.into_iter(), density);
             of_young = rest;
         }

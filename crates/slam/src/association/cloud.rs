@@ -32,8 +32,9 @@ const LEAST_ODDS: f64 = 10.0;
 /// The odds of a match in the first search against matches with other landmarks.
 const SURE_NEAR: f64 = 20.0;
 
-/// A candidate that is a landmark with less than this probability keeps no reading from beginning another one.
-const EXISTS: f64 = 0.5;
+/// A candidate that is a landmark with less than this probability keeps no reading from beginning another one, and
+/// closes no loop.
+pub(super) const EXISTS: f64 = 0.5;
 /// By how much a reading may be astray on average that is of one of several landmarks, all of which are read: squared,
 /// beside the trace of its noise.
 const ASTRAY: f64 = 2.0;

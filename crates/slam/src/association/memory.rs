@@ -239,6 +239,7 @@ impl Memory {
             let Some((z, noise)) = model.sensors.place(&state.mounts, reading) else { continue };
             self.rates.reading(&z, &reading.label);
             if reading.id.is_some() {
+                self.rates.reach(&z);
                 continue;
             }
             match (self.place(id), role) {
@@ -259,6 +260,9 @@ impl Memory {
                         life.is_confirmed = true;
                         self.rates.outcome(1.0);
                         self.tally.confirmed += 1;
+                    }
+                    if life.is_confirmed {
+                        self.rates.reach(&z);
                     }
                 }
                 _ => {}

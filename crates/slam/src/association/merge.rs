@@ -14,6 +14,7 @@
 //! and is none of the young ones.
 
 use super::beam::Pair;
+use super::cloud::EXISTS;
 use super::identity::{
     self, Accepted, Acquaintance, CLOSING, Identification, NEAR_M2, PLACED_M2, SURE, motion_between,
 };
@@ -24,8 +25,6 @@ use crate::step::Model;
 use crate::update::{Workspace, identify};
 use nalgebra::{Matrix2, Vector2};
 
-/// A young landmark was read so often.
-const SEEN: u32 = 2;
 /// So many landmarks are looked at for others at the same place.
 const SWEPT: usize = 16;
 /// The least odds of a loop on trial, which is taken back if it turns out wrong, and at how many places its landmarks
@@ -160,10 +159,8 @@ impl MergeRoom {
         self.young.clear();
         self.identification.begin(model.gate.associated(2));
         for (i, feature) in state.features.iter().enumerate() {
-            if memory
-                .life(feature.id)
-                .is_some_and(|life| memory.is_young(life) && (life.is_confirmed || feature.observations >= SEEN))
-            {
+            let is_young = memory.life(feature.id).is_some_and(|life| memory.is_young(life));
+            if is_young && memory.existence(feature.id) >= EXISTS {
                 self.young.push((state.in_robot(i).norm_squared(), i));
             }
         }
@@ -187,7 +184,8 @@ impl MergeRoom {
                 }
                 Some((old, apart, difference(state, (*young, old), (*young, old))))
             });
-            self.identification.add((*young, observations), rivals, density);
+            // It is an old one if it is a landmark: a candidate counts by its odds.
+            self.identification.add((*young, observations), rivals, density / memory.existence(id));
         }
     }
 }

@@ -33,9 +33,12 @@ pub struct Rates {
     looks: Vec<[f64; 2]>,
     /// Readings by bearing.
     sectors: [f64; SECTORS],
-    /// The greatest distance of readings by bearing, m.
+    /// The greatest distance of readings of landmarks by bearing, m; before one is believed, of all readings.
     #[serde(default)]
     reach: [f64; SECTORS],
+    /// Whether the reach is that of landmarks.
+    #[serde(default)]
+    is_reached: bool,
     /// The sum of the squared distances of readings, and how many.
     square: [f64; 2],
     /// Of the clouds in which something should have been read: in how many the sensor looked, and how many there were.
@@ -61,6 +64,7 @@ impl Default for Rates {
             looks: vec![[0.0; 2]; SECTORS * OCTAVES],
             sectors: [0.0; SECTORS],
             reach: [0.0; SECTORS],
+            is_reached: false,
             square: [0.0; 2],
             looked: [0.0; 2],
             innovation: [0.0; 2],
@@ -143,7 +147,9 @@ impl Rates {
     pub fn reading(&mut self, z: &Vector2<f64>, label: &Label) {
         let sector = sector(z);
         self.sectors[sector] += 1.0;
-        self.reach[sector] = self.reach[sector].max(z.norm());
+        if !self.is_reached {
+            self.reach[sector] = self.reach[sector].max(z.norm());
+        }
         self.square[0] += z.norm_squared();
         self.square[1] += 1.0;
         if label.class != 0 {
@@ -158,6 +164,16 @@ impl Rates {
                 *sum += x;
             }
         }
+    }
+
+    /// A landmark that is believed was read at `z` in the robot frame. Only such readings tell how far the sensor sees:
+    /// one false reading from far away would make everything missed that is left behind, for ever.
+    pub fn reach(&mut self, z: &Vector2<f64>) {
+        if !self.is_reached {
+            (self.reach, self.is_reached) = ([0.0; SECTORS], true);
+        }
+        let reach = &mut self.reach[sector(z)];
+        *reach = reach.max(z.norm());
     }
 
     /// A landmark at `z` in the robot frame was read, or not; `weight` is the probability that it is there.
@@ -256,6 +272,20 @@ mod tests {
         // Of what is behind, nothing is known in view; but it is within reach.
         assert_eq!([rates.detection_in_view(&near), rates.detection_in_view(&-near)], [0.5, 0.0]);
         assert_eq!(rates.detection_within_reach(&-near), 0.5);
+    }
+
+    #[test]
+    fn what_is_believed_tells_how_far_the_sensor_sees() {
+        let mut rates = Rates::default();
+        let [near, far] = [5.0, 50.0].map(|x| Vector2::new(x, 0.1));
+        rates.reading(&far, &Label::default());
+        assert_eq!(rates.detection_within_reach(&far), 0.5);
+        for reading in [near, far] {
+            rates.reading(&reading, &Label::default());
+            rates.reach(&near);
+            assert_eq!([&near, &far].map(|z| rates.detection_within_reach(z)), [0.5, 0.0]);
+            assert_eq!(rates.detection_in_view(&far), 0.0);
+        }
     }
 
     #[test]

@@ -74,6 +74,11 @@ impl LocalMap<'_> {
         memory.life(self.id(i)).is_some_and(|life| memory.is_young(life) && is_sure(life.is_confirmed))
     }
 
+    /// The probability that feature `i` is a landmark.
+    pub fn existence(&self, i: usize) -> f64 {
+        self.estimator.memory().existence(self.id(i))
+    }
+
     /// The probability that a landmark without identity at `z` in the robot frame, m, is read, as was learned.
     pub fn detection(&self, z: &Vector2<f64>) -> f64 {
         self.estimator.memory().rates.detection(z)
