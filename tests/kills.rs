@@ -119,7 +119,10 @@ fn whenever_a_map_that_is_saved_is_killed_the_next_read_finds_the_last_good_one(
     let names = || fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
     let (mut counts, mut interrupted) = ([0, 0], 0);
     maps[0].write(&path).unwrap();
-    for _ in 0..kills {
+    let (mut killed, enough) = (0, kills.div_ceil(4));
+    // How many kills fall within a save is up to the machine: there are as many as it takes.
+    while killed < kills || (interrupted < enough && killed < 20 * kills) {
+        killed += 1;
         let mut saver = Command::new(std::env::current_exe().unwrap())
             .args(["a_map_is_saved_again_and_again", "--exact", "--ignored"])
             .env(SAVE_TO, &path)
@@ -143,8 +146,8 @@ fn whenever_a_map_that_is_saved_is_killed_the_next_read_finds_the_last_good_one(
         let found = maps.iter().position(|map| map.map == read.map);
         counts[found.expect("neither of the two maps")] += 1;
     }
-    println!("map: {kills} kills: {counts:?} times either map, with its state; {interrupted} times within a save");
-    assert!(interrupted * 4 > kills, "only {interrupted} of {kills} kills were within a save");
+    println!("map: {killed} kills: {counts:?} times either map, with its state; {interrupted} times within a save");
+    assert!(interrupted >= enough, "only {interrupted} of {killed} kills were within a save");
     // What was left over goes with the next save.
     maps[1].write(&path).unwrap();
     assert_eq!((MapFile::read(&path).unwrap().map, names().len()), (maps[1].map.clone(), 2), "{:?}", names());
