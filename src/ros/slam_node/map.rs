@@ -123,7 +123,9 @@ impl Keeper {
     fn give(&mut self, job: Job, waiting: Option<Waiting>) {
         self.waiting.push_back(waiting);
         // A thread that is gone shows where its answer is awaited.
-        let _ = self.jobs.as_ref().map(|jobs| jobs.send(job));
+        if let Some(jobs) = &self.jobs {
+            let _ = jobs.send(job);
+        }
     }
 
     /// What was done since, and who waits for it.
