@@ -128,14 +128,15 @@ pub fn move_back(state: &mut State, moved_by: &[f64], filter: &Filter, work: &mu
 }
 
 /// Takes pairs of features as one: x_a − x_b = 0 without noise. Errors of landmarks in the map are all relative to the
-/// same frame, so that the pose has no part in it, in any coordinates.
+/// same frame, so that the pose has no part in it, in any coordinates. `moved_by` is how far the state is from the mean of
+/// its prior, as in [`update`].
 ///
 /// # Errors
 /// [`Singular`]: nothing was changed.
 pub fn identify(
     state: &mut State,
     pairs: &[(usize, usize)],
-    filter: &Filter,
+    (filter, moved_by): (&Filter, &[f64]),
     work: &mut Workspace,
 ) -> Result<(), Singular> {
     let (n, m) = (state.covariance.dim(), 2 * pairs.len());
@@ -149,7 +150,8 @@ pub fn identify(
         state.covariance.copy_feature_columns(*b, c0, c1);
         w0.iter_mut().zip(c0).for_each(|(w, c)| *w -= *c);
         w1.iter_mut().zip(c1).for_each(|(w, c)| *w -= *c);
-        let apart = state.features[*b].x - state.features[*a].x;
+        let apart =
+            state.features[*b].x - state.features[*a].x + error_of(state, moved_by, *a) - error_of(state, moved_by, *b);
         work.y.extend_from_slice(apart.as_slice());
     }
     work.s.clear();
@@ -164,8 +166,7 @@ pub fn identify(
     }
     factor(&mut work.s, m)?;
     solve(work, n, m);
-    work.delta.clear();
-    work.delta.resize(n, 0.0);
+    begin_correction(work, moved_by, n);
     for (column, y) in work.w.chunks_exact(n).zip(&work.y) {
         work.delta.iter_mut().zip(column).for_each(|(d, w)| *d += w * y);
     }
@@ -177,6 +178,12 @@ pub fn identify(
     work.rigid.resize(n, 0.0);
     retract(state, &work.delta, &work.rigid, filter.errors, &mut work.blocks);
     Ok(())
+}
+
+/// The rows of a feature in what the state was moved by.
+fn error_of(state: &State, moved_by: &[f64], i: usize) -> Vector2<f64> {
+    let row = state.covariance.row_of(i);
+    moved_by.get(row..row + 2).map_or_else(Vector2::zeros, Vector2::from_column_slice)
 }
 
 /// The squared Mahalanobis distance of all matches together, rᵀ S⁻¹ r. The state is not changed.

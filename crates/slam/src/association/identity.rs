@@ -10,7 +10,7 @@ use lienav_lie::{Se2, rotation, skew};
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 
 /// So many young landmarks are compared at once.
-const YOUNG: usize = 12;
+pub const YOUNG: usize = 12;
 /// So many old landmarks one of them may be.
 const RIVALS: usize = 32;
 /// The least odds of a decision that nobody takes back.
@@ -32,7 +32,7 @@ pub const CLOSING: usize = 3;
 /// near where a hypothesis brings it.
 pub const NEAR_M2: f64 = 1.0;
 /// A decision closes a loop if a difference has a larger variance than this, m².
-const WIDE_M2: f64 = 1.0;
+pub const WIDE_M2: f64 = 1.0;
 
 /// What young and old landmarks have to do with each other. A pair is a young one and an old one, by numbers that the
 /// caller gives.
@@ -107,6 +107,21 @@ pub fn motion_between(pairs: impl Iterator<Item = (Vector2<f64>, Vector2<f64>)> 
     let turn = sin.atan2(cos);
     let shift = to - rotation(turn) * from;
     Se2::new(shift.x, shift.y, turn)
+}
+
+/// The rigid motion of the robot that brings young landmarks to old ones: their distance from the robot, from where to
+/// where, m, the nearest first. It is that of as many of the first ones as it brings within a metre; what was read long
+/// before is elsewhere beside the robot than where it was read. `None` where two are apart.
+pub fn motion_of_robot(pairs: &[(f64, Vector2<f64>, Vector2<f64>)]) -> Option<Se2> {
+    let fits = |motion: &Se2, count: usize| {
+        pairs[..count].iter().all(|(_, from, to)| (motion.transform(from) - to).norm_squared() < NEAR_M2)
+    };
+    let motion_of = |count: usize| motion_between(pairs[..count].iter().map(|(_, from, to)| (*from, *to)));
+    (2..=pairs.len())
+        .map(|count| (motion_of(count), count))
+        .take_while(|(motion, count)| fits(motion, *count))
+        .last()
+        .map(|(motion, _)| motion)
 }
 
 /// An old landmark and a young one with so many observations that `difference` separates, old less young, m, with its

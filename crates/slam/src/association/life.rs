@@ -52,6 +52,12 @@ impl Life {
         life
     }
 
+    /// The odds before the first reading were others.
+    pub(super) fn begin_with(&mut self, prior: f64) {
+        self.odds += prior - self.prior;
+        self.prior = prior;
+    }
+
     /// Takes over what a reading says of class and diameter.
     pub(super) fn label(&mut self, label: &Label) {
         if label.class != 0 {

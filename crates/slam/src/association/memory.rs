@@ -7,6 +7,7 @@
 //! in the filter like landmarks, but not in its output; they leave it if the odds fall, or if they are out of view.
 
 use super::life::Life;
+use super::looks::{Looks, place};
 use super::merge::difference;
 use super::rates::Rates;
 use crate::fixed_lag::{Associated, Role};
@@ -63,6 +64,9 @@ pub struct Memory {
     /// Young and old landmarks that a loop has merged which was wrong.
     #[serde(default)]
     forbidden: Vec<(u32, u32)>,
+    /// From where the sensor has looked.
+    #[serde(default)]
+    pub looks: Looks,
     #[serde(skip)]
     dropped: Vec<u32>,
     /// Landmarks that the last cloud merged: the one that is gone, and the one that was kept.
@@ -107,7 +111,15 @@ impl Memory {
             numbers.into_iter().chain(classes.iter().map(|(_, count)| *count)).all(f64::is_finite)
         };
         let is_in_order = self.lives.windows(2).all(|pair| pair[0].id < pair[1].id);
-        self.rates.is_sound() && is_in_order && self.lives.iter().all(is_life_sound)
+        self.rates.is_sound() && is_in_order && self.lives.iter().all(is_life_sound) && self.looks.is_sound()
+    }
+
+    /// Landmarks that are not known yet, each with the only cloud that has read it, in the order of their identities.
+    #[cfg(test)]
+    pub fn live(&mut self, ids: &[(u32, u64)]) {
+        let prior = self.rates.prior_of_candidate();
+        self.lives.extend(ids.iter().map(|(id, cloud)| Life::new(*id, *cloud, prior, &Label::default())));
+        self.cloud = self.lives.iter().map(|life| life.last).max().unwrap_or(0);
     }
 
     /// Whether there was no reading without identity so far.
@@ -234,6 +246,9 @@ impl Memory {
             self.rates.cloud(again, added);
         }
         let prior = self.rates.prior_of_candidate();
+        // What has become of others tells of those that are still open.
+        self.lives.iter_mut().filter(|life| !life.is_confirmed).for_each(|life| life.begin_with(prior));
+        let mut anchor: Option<(bool, f64, u32)> = None;
         for Associated { subject, reading, role, .. } in readings {
             let Subject::Feature(id) = *subject else { continue };
             let Some((z, noise)) = model.sensors.place(&state.mounts, reading) else { continue };
@@ -247,6 +262,7 @@ impl Memory {
                     let mut life = Life::new(id, self.cloud, prior, &reading.label);
                     life.last_reading = self.readings;
                     self.lives.insert(k, life);
+                    self.looks.make_room(self.lives.len());
                 }
                 (Ok(k), Role::Again) => {
                     let gate = model.gate.associated(2)[0];
@@ -267,6 +283,14 @@ impl Memory {
                 }
                 _ => {}
             }
+            if let Some(life) = self.life(id).filter(|_| matches!(role, Role::First | Role::Again)) {
+                let nearest = (!life.is_confirmed, z.norm(), id);
+                anchor = anchor.filter(|known| *known <= nearest).or(Some(nearest));
+            }
+        }
+        if let Some((anchor, i)) = anchor.and_then(|(.., id)| Some((id, state.find(id)?))) {
+            let reach = (self.rates.farthest(), self.cloud);
+            self.looks.add((anchor, place(state, i)), &state.pose, reach);
         }
         self.look(state, doubtful);
         self.compare_neighbours(state, model, (readings, doubtful));
@@ -424,6 +448,7 @@ impl Memory {
     fn forget(&mut self, id: u32) {
         let Ok(k) = self.place(id) else { return };
         let life = self.lives.remove(k);
+        self.looks.forget(id);
         if !life.is_confirmed {
             self.rates.outcome(life.existence());
             self.tally.dropped += 1;
@@ -449,6 +474,7 @@ impl Memory {
         }
         if let Ok(k) = self.place(gone) {
             self.lives.remove(k);
+            self.looks.merge(kept, gone);
         }
         self.tally.merged += 1;
         self.merged.push((gone, kept));

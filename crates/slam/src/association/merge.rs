@@ -16,13 +16,17 @@
 use super::beam::Pair;
 use super::cloud::EXISTS;
 use super::identity::{
-    self, Accepted, Acquaintance, CLOSING, Identification, NEAR_M2, PLACED_M2, SURE, motion_between,
+    self, Accepted, Acquaintance, CLOSING, Identification, NEAR_M2, PLACED_M2, SURE, WIDE_M2, YOUNG, motion_of_robot,
 };
+use super::looks::{Viewpoint, never_read, place};
 use super::memory::Memory;
 use super::trial::Trial;
+use crate::Coordinates;
+use crate::displaced::displace;
 use crate::state::{Feature, State};
 use crate::step::Model;
-use crate::update::{Workspace, identify};
+use crate::update::{Workspace, identify, move_back};
+use lienav_lie::Se2;
 use nalgebra::{Matrix2, Vector2};
 
 /// So many landmarks are looked at for others at the same place.
@@ -37,11 +41,22 @@ const TRIED_AT: usize = 2;
 pub struct MergeRoom {
     young: Vec<(f64, usize)>,
     pub(super) identification: Identification,
-    work: Workspace,
+    views: Vec<Viewpoint>,
+    join: JoinRoom,
     /// Whether somebody can take a loop back that turns out wrong.
     pub tries: bool,
     /// What was before the last loop, for who takes it back.
     pub tried: Option<Box<Before>>,
+}
+
+/// Those of a merge.
+#[derive(Debug, Default)]
+struct JoinRoom {
+    work: Workspace,
+    /// Old landmarks.
+    members: Vec<usize>,
+    /// What the state was moved by.
+    moved_by: Vec<f64>,
 }
 
 /// What was before a loop was closed.
@@ -55,8 +70,8 @@ pub struct Before {
     pub trial: Trial,
 }
 
-/// Features of a state, by their place in it.
-pub(super) struct Features<'a>(pub &'a State, pub &'a Memory);
+/// Features of a state, by their place in it, with what is remembered of them, and from where the sensor has looked.
+pub(super) struct Features<'a>(pub &'a State, pub &'a Memory, pub &'a [Viewpoint]);
 
 impl Acquaintance for Features<'_> {
     fn covariance(&self, one: (usize, usize), other: (usize, usize)) -> Matrix2<f64> {
@@ -64,12 +79,14 @@ impl Acquaintance for Features<'_> {
     }
 
     fn apart(&self, one: usize, other: usize) -> (Vector2<f64>, Matrix2<f64>) {
-        let Self(state, _) = self;
+        let Self(state, ..) = self;
         (state.features[one].x - state.features[other].x, difference(state, (one, other), (one, other)))
     }
 
     fn absence(&self, pairs: &[(usize, usize)]) -> f64 {
-        absence(self.0, self.1, pairs)
+        let Self(state, memory, views) = self;
+        let Some(motion) = motion_of(state, pairs) else { return 0.0 };
+        absence(state, memory, pairs, &motion) + novelty(state, memory, (views, pairs), &motion)
     }
 }
 
@@ -99,11 +116,12 @@ pub fn merge(
 /// Merges young landmarks in view with old ones.
 fn merge_young(state: &mut State, (model, memory): (&Model, &mut Memory), room: &mut MergeRoom, gone: &mut Vec<u32>) {
     room.collect(state, model, memory);
-    let MergeRoom { identification, tries, .. } = room;
+    let MergeRoom { identification, tries, views, .. } = room;
     if identification.is_empty() {
         return;
     }
-    let features = Features(state, memory);
+    memory.looks.viewpoints(state, memory.cloud, views);
+    let features = Features(state, memory, views);
     identification.search(&features);
     // On trial only what moves the robot, and is watched: a loop.
     let tried = tries.then(|| identification.accept(&features, TRIED, TRIED_AT)).flatten();
@@ -126,7 +144,7 @@ fn merge_accepted(
     let accepted = room.identification.accepted();
     let young = accepted.iter().filter_map(|(young, _)| memory.life(state.features[*young].id));
     let since = young.map(|life| life.first).min().unwrap_or(0);
-    if !join(state, (model, memory), accepted, &mut room.work, gone) {
+    if !join(state, (model, memory), accepted, &mut room.join, gone) {
         return;
     }
     memory.tally.loops += u64::from(is_loop);
@@ -175,11 +193,13 @@ impl MergeRoom {
             let Feature { id, x, observations, .. } = state.features[*young];
             let spread = state.relative_spread(*young);
             let rivals = state.features.iter().enumerate().filter_map(|(old, feature)| {
-                let was_in_view = memory.life(feature.id).is_none_or(|other| other.last >= life.first);
                 let apart = feature.x - x;
-                // Var(a − b) ≤ 2(Var a + Var b).
-                let is_far = || apart.norm_squared() > 2.0 * gate * (spread + state.relative_spread(old));
-                if was_in_view || memory.is_forbidden((id, feature.id)) || is_far() {
+                // Var(a − b) ≤ 2(Var a + Var b). Asked first: it costs least.
+                if apart.norm_squared() > 2.0 * gate * (spread + state.relative_spread(old)) {
+                    return None;
+                }
+                let was_in_view = memory.life(feature.id).is_none_or(|other| other.last >= life.first);
+                if was_in_view || memory.is_forbidden((id, feature.id)) {
                     return None;
                 }
                 Some((old, apart, difference(state, (*young, old), (*young, old))))
@@ -205,7 +225,7 @@ fn merge_twins(state: &mut State, (model, memory): (&Model, &mut Memory), room: 
         let (weaker, stronger) = memory.twins[k];
         let (Some(weak), Some(strong)) = (state.find(weaker), state.find(stronger)) else { continue };
         let is_within = pair(state, model, (weak, strong), 1.0).is_some();
-        if !(is_within && join(state, (model, memory), &[(weak, strong)], &mut room.work, gone)) {
+        if !(is_within && join(state, (model, memory), &[(weak, strong)], &mut room.join, gone)) {
             state.swap_remove(weak);
             memory.merge(stronger, weaker);
             gone.push(weaker);
@@ -230,21 +250,35 @@ fn sweep(state: &mut State, (model, memory): (&Model, &mut Memory), room: &mut M
         let placed = pairs.filter(|pair| pair.covariance.trace() < PLACED_M2);
         let best = placed.max_by(|a, b| a.alone.total_cmp(&b.alone));
         if let Some(best) = best.filter(|best| best.alone > SURE.ln()) {
-            join(state, (model, memory), &[(young, best.target)], &mut room.work, gone);
+            join(state, (model, memory), &[(young, best.target)], &mut room.join, gone);
         }
     }
 }
 
-/// Makes one landmark of each pair of a young and an old one.
+/// Makes one landmark of each pair of a young and an old one. Where that turns the robot, it is done where the robot is
+/// then: the landmarks that are known in the map are on circles around it, and not on their tangents.
 fn join(
     state: &mut State,
     (model, memory): (&Model, &mut Memory),
     pairs: &[(usize, usize)],
-    work: &mut Workspace,
+    room: &mut JoinRoom,
     gone: &mut Vec<u32>,
 ) -> bool {
     let first = gone.len();
-    if identify(state, pairs, &model.filter, work).is_err() {
+    let JoinRoom { work, members, moved_by } = room;
+    moved_by.clear();
+    let is_wide = |(young, old): &(usize, usize)| difference(state, (*young, *old), (*young, *old)).trace() > WIDE_M2;
+    if state.coordinates == Coordinates::Invariant
+        && pairs.iter().any(is_wide)
+        && let Some(motion) = motion_of(state, pairs)
+    {
+        members.clear();
+        members.extend(pairs.iter().map(|(_, old)| *old));
+        let of_robot = state.pose.inverse() * motion * state.pose;
+        displace(state, &of_robot, members, model.gate.displaced(), moved_by);
+    }
+    if identify(state, pairs, (&model.filter, moved_by), work).is_err() {
+        move_back(state, moved_by, &model.filter, work);
         return false;
     }
     for (young, old) in pairs {
@@ -263,13 +297,20 @@ fn join(
     true
 }
 
-/// The logarithm of the probability that old landmarks were missed that a hypothesis has in view.
-fn absence(state: &State, memory: &Memory, pairs: &[(usize, usize)]) -> f64 {
-    if pairs.len() < 2 {
-        return 0.0;
+/// The motion of the robot in the map that brings young landmarks to old ones.
+fn motion_of(state: &State, pairs: &[(usize, usize)]) -> Option<Se2> {
+    let mut places = [(0.0, Vector2::zeros(), Vector2::zeros()); YOUNG];
+    let places = &mut places[..pairs.len().min(YOUNG)];
+    for (place, (young, old)) in places.iter_mut().zip(pairs) {
+        *place = (state.in_robot(*young).norm(), state.features[*young].x, state.features[*old].x);
     }
-    let motion = motion_between(pairs.iter().map(|(young, old)| (state.features[*young].x, state.features[*old].x)));
-    let robot = motion * state.pose;
+    places.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    motion_of_robot(places)
+}
+
+/// The logarithm of the probability that old landmarks were missed that a hypothesis has in view.
+fn absence(state: &State, memory: &Memory, pairs: &[(usize, usize)], motion: &Se2) -> f64 {
+    let robot = *motion * state.pose;
     let recent = memory.recent();
     let mut sum = 0.0;
     for (k, feature) in state.features.iter().enumerate() {
@@ -287,6 +328,30 @@ fn absence(state: &State, memory: &Memory, pairs: &[(usize, usize)]) -> f64 {
         };
         if !state.features.iter().any(is_near) {
             sum += (1.0 - detection).ln();
+        }
+    }
+    sum
+}
+
+/// The logarithm of the probability that landmarks were missed whenever the sensor looked at where a hypothesis has them:
+/// of those that are read now, and are no old ones.
+fn novelty(state: &State, memory: &Memory, (views, pairs): (&[Viewpoint], &[(usize, usize)]), motion: &Se2) -> f64 {
+    let recent = memory.recent();
+    let reach = memory.rates.farthest();
+    let mut sum = 0.0;
+    for (k, feature) in state.features.iter().enumerate() {
+        let Some(life) = memory.life(feature.id).filter(|_| feature.last_seen >= recent) else { continue };
+        if pairs.iter().any(|(young, _)| *young == k) || state.in_robot(k).norm() > reach {
+            continue;
+        }
+        let x = motion.transform(&place(state, k));
+        // It may be an old one that is near.
+        let is_old = |other: &Feature| memory.life(other.id).is_none_or(|other| other.last < life.first);
+        let is_near = |other: &Feature| (other.x - x).norm_squared() < NEAR_M2;
+        if !state.features.iter().any(|other| is_old(other) && is_near(other)) {
+            let is_near = |view: &&Viewpoint| (view.pose.p - x).norm_squared() <= reach * reach;
+            let before = views.iter().filter(|view| view.last < life.first).filter(is_near);
+            sum += never_read(memory, before, &x, memory.existence(feature.id));
         }
     }
     sum

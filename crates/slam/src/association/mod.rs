@@ -6,12 +6,14 @@
 //! - [`memory`]: what begins anew is a candidate until it was seen often enough beside how often it was missed; the
 //!   rates of detections and of clutter are learned ([`rates`]).
 //! - [`merge`]: landmarks that turn out to be one become one, many at once; so loops are closed.
+//! - [`looks`]: from where the sensor has looked: a loop that brings a new landmark there, where none was, is wrong.
 //! - [`trial`]: whether a loop that was closed turns out right.
 
 mod beam;
 pub mod cloud;
 pub mod identity;
 mod life;
+mod looks;
 pub mod memory;
 pub mod merge;
 mod rates;

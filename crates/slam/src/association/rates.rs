@@ -199,8 +199,12 @@ impl Rates {
     /// whatever the direction. What has never been looked at counts as read in one of two looks, and a robot that goes
     /// away from a landmark has it in one place after the other of that kind.
     pub fn detection_within_reach(&self, z: &Vector2<f64>) -> f64 {
-        let reach = self.reach.iter().copied().fold(0.0, f64::max);
-        if z.norm() > reach { 0.0 } else { self.detection(z) }
+        if z.norm() > self.farthest() { 0.0 } else { self.detection(z) }
+    }
+
+    /// The greatest distance of readings of landmarks, m.
+    pub fn farthest(&self) -> f64 {
+        self.reach.iter().copied().fold(0.0, f64::max)
     }
 
     /// The same where none was read so far away in this direction: what is ahead of the robot becomes known when it

@@ -2,9 +2,11 @@
 
 use super::beam::{Item, Pair};
 use super::cloud::{self, CloudRoom};
+use super::identity::Acquaintance;
 use super::identity::Identification;
 use super::memory::Memory;
-use super::merge::{Features, pair};
+use super::merge::{Features, MergeRoom, force_loop, pair};
+use super::trial::Trial;
 use crate::input::Label;
 use crate::linearize::Subject;
 use crate::state::{Feature, State};
@@ -108,7 +110,8 @@ fn young_and_old(old: [[f64; 2]; 3]) -> State {
 fn a_loop_is_believed_by_the_places_that_it_joins() {
     let apart = young_and_old([[5.0, 1.0], [5.0, 5.0], [9.0, 3.0]]);
     let memory = memory();
-    let closes = |state: &State, mut room: Identification| room.accept(&Features(state, &memory), 3000.0, 3).is_some();
+    let closes =
+        |state: &State, mut room: Identification| room.accept(&Features(state, &memory, &[]), 3000.0, 3).is_some();
     let (told, sure) = ([3.0, 3.0, 3.0], [1.0; 3]);
     assert!(closes(&apart, room(told, sure)));
     // Two of three at one place are no third place, and tell no more than one.
@@ -133,4 +136,113 @@ fn wide_pairs_pass_the_gate_of_new_landmarks_and_near_ones_that_of_readings() {
     };
     assert!(passes(1.0, between) && !passes(1.0, 1.01 * furthest));
     assert!(passes(0.1, 0.99 * gate) && !passes(0.1, between));
+}
+
+/// A robot 30 m ahead of the origin has turned by `turn` and does not know it. It reads three landmarks anew that it knew
+/// before. Returns how far these are from their places once both are one,
+/// and the standard deviation with which they were known.
+fn moved_by_a_loop(turn: f64) -> (f64, f64) {
+    let (model, config) = model();
+    let known = [[40.0, 5.0], [40.0, -5.0], [35.0, 8.0]].map(Vector2::from);
+    let covariance = Matrix3::from_diagonal(&[1e-4, 1e-4, 0.1].into());
+    let start = (Se2::new(30.0, 0.0, 0.0), &covariance);
+    let mut state = State::new(model.filter.coordinates(), start, &config.calibration, &model.sensors, 8);
+    let feature = state_of_one().features[0];
+    let std = 0.05;
+    let own = Matrix2::identity() * (std * std);
+    for (id, x) in known.iter().enumerate() {
+        // What is known in the map is not where the robot turns it to: e = −[I, J x]ξ.
+        let by_pose = Matrix2x3::new(-1.0, 0.0, x.y, 0.0, -1.0, -x.x);
+        state.append(Feature { id: id as u32, x: *x, ..feature }, &by_pose, &own);
+    }
+    let back = Se2::new(30.0, 0.0, -turn) * Se2::new(-30.0, 0.0, 0.0);
+    for (id, x) in known.iter().enumerate() {
+        state.append(Feature { id: 3 + id as u32, x: back.transform(x), ..feature }, &Matrix2x3::zeros(), &own);
+    }
+    let (mut room, mut gone) = (MergeRoom::default(), Vec::new());
+    let pairs = [(3, 0), (4, 1), (5, 2)];
+    force_loop(&mut state, (&model, &mut Memory::default()), &mut room, &pairs, &mut gone);
+    assert_eq!((gone.len(), state.features.len()), (3, 3));
+    assert!((state.pose.theta - turn).abs() < 0.02, "{}", state.pose.theta);
+    let off = known.iter().enumerate().map(|(id, x)| (state.features[state.find(id as u32).unwrap()].x - x).norm());
+    (off.fold(0.0, f64::max), std)
+}
+
+fn state_of_one() -> State {
+    state(0.0, &[([0.0, 0.0], 1.0)])
+}
+
+#[test]
+fn a_loop_that_turns_the_robot_leaves_the_map_where_it_is_known() {
+    for turn in [0.01, 0.1, 0.3, -0.6] {
+        let (off, std) = moved_by_a_loop(turn);
+        assert!(off < std, "{off} m at {turn} rad");
+    }
+}
+
+/// A sensor that reads nearly all has looked from the origin once, and has read a landmark at (5, 0).
+fn memory_of_a_look() -> Memory {
+    let mut memory = memory();
+    let z = [[5.0, 0.0], [5.0, 4.0], [8.0, 3.0]].map(Vector2::from);
+    (0..50).flat_map(|_| z).for_each(|z| {
+        memory.rates.reach(&z);
+        memory.rates.look(&z, true, 1.0);
+    });
+    memory.looks.add((0, Vector2::new(5.0, 0.0)), &Se2::identity(), (10.0, 1));
+    memory
+}
+
+/// Two landmarks were read before at (5, 0) and (5, 4) from the origin; two that are read now are these, or those of a
+/// place beside, with a third one at `third`.
+fn likelihood_of_a_third(third: [f64; 2]) -> f64 {
+    let mut memory = memory_of_a_look();
+    let old = [[5.0, 0.0], [5.0, 4.0]];
+    let young = [[25.0, 0.0], [25.0, 4.0], [20.0 + third[0], third[1]]];
+    let all: Vec<_> = old.into_iter().chain(young).map(|x| (x, 0.05)).collect();
+    let mut state = state(0.0, &all);
+    memory.live(&[(0, 1), (1, 1), (2, 60), (3, 60), (4, 60)]);
+    state.pose = Se2::new(20.0, 0.0, 0.0);
+    (2..5).for_each(|i| state.features[i].last_seen = Stamp::from_secs(1.0));
+    let mut views = Vec::new();
+    memory.looks.viewpoints(&state, memory.cloud, &mut views);
+    Features(&state, &memory, &views).absence(&[(2, 0), (3, 1)])
+}
+
+#[test]
+fn a_landmark_that_is_new_where_the_sensor_has_looked_speaks_against_a_loop() {
+    assert!(likelihood_of_a_third([7.9, 2.9]) < -0.6);
+    // Nobody has seen so far.
+    assert_eq!(likelihood_of_a_third([0.0, 14.0]), 0.0);
+    // It may be the one beside it.
+    assert_eq!(likelihood_of_a_third([5.5, 4.5]), 0.0);
+}
+
+#[test]
+fn a_landmark_that_is_begun_where_the_sensor_has_looked_speaks_against_a_loop_that_was_closed() {
+    let (model, _) = model();
+    let evidence = |place: [f64; 2]| {
+        let mut memory = memory_of_a_look();
+        memory.live(&[(0, 1), (1, 60)]);
+        // As many landmarks as stand within a metre or two of each other.
+        memory.rates.cloud(200, 0);
+        let state = state(0.0, &[([5.0, 0.0], 0.05), (place, 0.05)]);
+        let mut trial = Trial::new((&state, &memory), 50, 4.0);
+        trial.note((&state, &memory), &model, &[], (0.0, 0));
+        trial.evidence()
+    };
+    assert!(evidence([7.9, 2.9]) < -0.6);
+    // Where nobody has looked, and where it may be the old one.
+    assert_eq!([[0.0, 14.0], [5.3, 0.3]].map(evidence), [0.0; 2]);
+}
+
+#[test]
+fn what_has_become_of_others_tells_of_a_candidate_that_is_as_old() {
+    let mut memory = memory();
+    memory.live(&[(0, 1)]);
+    let before = memory.existence(0);
+    (0..50).for_each(|_| memory.rates.outcome(1.0));
+    let (model, _) = model();
+    let state = state(0.0, &[([50.0, 0.0], 0.05)]);
+    memory.learn(&state, &model, (&[], &[], false), Stamp::from_secs(1.0));
+    assert!(before < 0.6 && memory.existence(0) > 0.9, "{before} {}", memory.existence(0));
 }

@@ -7,17 +7,22 @@
 //!
 //! ```math
 //! \Lambda = \sum_{\text{read}} \ln \frac{P_D}{P_{chance}} + \sum_{\text{missed}} \ln (1 - P_D)
-//!     - \tfrac12 \Bigl( D - \nu - \nu \ln \frac{D}{\nu} \Bigr)
+//!     + \sum_{\text{new}} \ln P_{unread} - \tfrac12 \Bigl( D - \nu - \nu \ln \frac{D}{\nu} \Bigr)
 //! ```
 //!
 //! over the landmarks that were last read before the loop, and are none of those that have closed it. Each counts when
 //! it is read for the first time, and as long as it should be in view and is not; later readings of it say nothing
-//! new. It should be in view where all places within two standard deviations of its own are. The last term is there
+//! new. It should be in view where all places within two standard deviations of its own are. The third sum is over
+//! landmarks that were begun since where none was: the probability that they were never read before, from where the
+//! sensor has looked there. The last term is there
 //! where D > ν only: D is the sum of the normalized squared innovations since, in units of what they were on average
 //! before the loop, beside their ν degrees of freedom. It is the logarithm of how much likelier they are with another
 //! variance, the most likely one.
 
+use super::identity::{NEAR_M2, PLACED_M2};
+use super::looks::{Looks, Viewpoint, never_read, place};
 use super::memory::Memory;
+use super::merge::difference;
 use crate::state::State;
 use crate::step::Model;
 
@@ -32,6 +37,8 @@ const DECIDED: f64 = 4.0;
 const MOST_TOLD: f64 = 2.3;
 /// What one that is missed tells at most, in all clouds together: something may stand in the way, for long.
 const MOST_MISSED: f64 = 4.0;
+/// A landmark that was begun since may be an old one within the area in which there are so many.
+const BESIDE: f64 = 0.1;
 /// A landmark is in view if it is read with a higher probability where it is. Of others nothing can be said.
 const IN_VIEW: f64 = 0.5;
 
@@ -61,6 +68,13 @@ pub struct Trial {
     /// What spoke for the loop when it was closed: the logarithm of its odds.
     said: f64,
     watched: Vec<Watched>,
+    /// Landmarks that were begun since.
+    newcomers: Vec<Watched>,
+    /// The first cloud of what the loop has brought together with what was before.
+    since: u64,
+    /// From where the sensor had looked before that.
+    looks: Looks,
+    views: Vec<Viewpoint>,
     /// Mean squared innovation by degree of freedom before.
     usual: f64,
     /// The sum of the squared innovations since, in units of the usual one, and of their degrees of freedom.
@@ -76,7 +90,18 @@ impl Trial {
         let is_old = |id: u32| memory.life(id).is_some_and(|life| life.is_confirmed && life.last < since);
         let old = state.features.iter().filter(|feature| is_old(feature.id));
         let watched = old.map(|feature| Watched { id: feature.id, told: 0.0, is_read: false }).collect();
-        Self { said, watched, usual: memory.rates.innovation(), nis: 0.0, dof: 0.0, clouds: 0 }
+        Self {
+            said,
+            watched,
+            newcomers: Vec::new(),
+            since,
+            looks: memory.looks.before(since),
+            views: Vec::new(),
+            usual: memory.rates.innovation(),
+            nis: 0.0,
+            dof: 0.0,
+            clouds: 0,
+        }
     }
 
     /// Takes in what a cloud says of it: the features of `state` that were read in the last cloud of `memory`, and the
@@ -91,6 +116,7 @@ impl Trial {
         self.clouds += 1;
         self.nis += nis / self.usual;
         self.dof += dof as f64;
+        self.note_newcomers(state, memory);
         let gate = model.gate.associated(2)[0];
         for watched in self.watched.iter_mut().filter(|watched| !watched.is_read) {
             let (Some(i), Some(life)) = (state.find(watched.id), memory.life(watched.id)) else { continue };
@@ -110,6 +136,35 @@ impl Trial {
         }
     }
 
+    /// Takes in that landmarks were read in the last cloud where none was before.
+    fn note_newcomers(&mut self, state: &State, memory: &Memory) {
+        self.newcomers.retain(|new| state.find(new.id).is_some());
+        self.looks.viewpoints(state, self.since, &mut self.views);
+        let beside = (BESIDE / memory.rates.landmark_density()).max(NEAR_M2);
+        for (i, feature) in state.features.iter().enumerate() {
+            let Some(life) = memory.life(feature.id).filter(|life| life.first >= self.since) else { continue };
+            if life.last != memory.cloud {
+                continue;
+            }
+            let x = place(state, i);
+            let is_near = |other: usize| (place(state, other) - x).norm_squared() < beside;
+            let is_old = |id: u32| memory.life(id).is_none_or(|life| life.first < self.since);
+            let is_known = state.features.iter().enumerate().any(|(k, other)| is_old(other.id) && is_near(k));
+            let exists = memory.existence(feature.id);
+            // As far as it is known where it is beside what was seen from there.
+            let is_placed = |view: &&Viewpoint| {
+                let pair = (i, view.anchor);
+                difference(state, pair, pair).trace() < PLACED_M2
+            };
+            let views = self.views.iter().filter(is_placed);
+            let told = if is_known { 0.0 } else { never_read(memory, views, &x, exists) };
+            match self.newcomers.iter_mut().find(|new| new.id == feature.id) {
+                Some(new) => new.told = told,
+                None => self.newcomers.push(Watched { id: feature.id, told, is_read: true }),
+            }
+        }
+    }
+
     /// Λ.
     pub fn evidence(&self) -> f64 {
         let excess = if self.nis > self.dof && self.dof > 0.0 {
@@ -117,7 +172,7 @@ impl Trial {
         } else {
             0.0
         };
-        self.watched.iter().map(|watched| watched.told).sum::<f64>() - excess
+        self.watched.iter().chain(&self.newcomers).map(|watched| watched.told).sum::<f64>() - excess
     }
 
     /// Whether it is as likely as a loop that nobody would take back.

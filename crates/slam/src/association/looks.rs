@@ -1,0 +1,190 @@
+//! From where the sensor has looked.
+//!
+//! Where the sensor has looked and no landmark was begun, there is none, as surely as landmarks in view are read. A loop
+//! that brings a new landmark to such a place is wrong: what was not there before is there after it. That is the other
+//! half of [absent landmarks](super::merge), which were there before and are not after it.
+//!
+//! A look is remembered as seen from a landmark that was read in it, so that it moves with the map.
+
+use super::memory::Memory;
+use crate::state::State;
+use lienav_lie::{Se2, wrap_angle};
+use nalgebra::Vector2;
+use serde::{Deserialize, Serialize};
+use std::f64::consts::TAU;
+use std::ops::Range;
+
+/// So many looks are remembered of a landmark.
+const OF_ONE: usize = 16;
+/// Looks so near to each other, beside how far the sensor sees, and so much alike in direction, rad, are one.
+const ALIKE: (f64, f64) = (0.125, TAU / 24.0);
+/// A place was looked at if a landmark there would have been read with a higher probability.
+const IN_VIEW: f64 = 0.5;
+/// What all looks tell of one place at most, as a logarithm: something may have stood in the way, or is new there.
+const MOST_TOLD: f64 = 4.0;
+
+/// From where the sensor has looked, as seen from a landmark that it read.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Look {
+    /// The identity of the landmark.
+    anchor: u32,
+    /// The robot less the landmark in the axes of the map, m.
+    from: Vector2<f64>,
+    /// The heading of the robot, rad.
+    heading: f64,
+    /// The last cloud of it.
+    last: u64,
+}
+
+/// Looks, by the landmark that each was seen from.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Looks(Vec<Look>);
+
+/// From where the sensor has looked, in the map as it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Viewpoint {
+    /// The robot.
+    pub pose: Se2,
+    /// The last cloud.
+    pub last: u64,
+    /// The feature that it is seen from.
+    pub anchor: usize,
+}
+
+impl Looks {
+    /// Whether it can be gone on with.
+    pub fn is_sound(&self) -> bool {
+        let is_finite = |look: &Look| [look.from.x, look.from.y, look.heading].into_iter().all(f64::is_finite);
+        self.0.iter().all(is_finite) && self.0.is_sorted_by_key(|look| look.anchor)
+    }
+
+    /// Makes room for those of so many landmarks, so that no later one allocates.
+    pub fn make_room(&mut self, landmarks: usize) {
+        self.0.reserve((OF_ONE * landmarks).saturating_sub(self.0.len()));
+    }
+
+    /// The sensor, which sees so far, m, has looked from `pose` in this cloud, and has read a landmark at `place` in the
+    /// map.
+    pub fn add(&mut self, (anchor, place): (u32, Vector2<f64>), pose: &Se2, (reach_m, cloud): (f64, u64)) {
+        let (from, heading, own) = (pose.p - place, pose.theta, self.of(anchor));
+        let is_alike = |look: &&mut Look| {
+            (look.from - from).norm() < ALIKE.0 * reach_m && wrap_angle(look.heading - heading).abs() < ALIKE.1
+        };
+        if let Some(look) = self.0[own.clone()].iter_mut().find(is_alike) {
+            look.last = cloud;
+        } else if own.len() < OF_ONE {
+            self.0.insert(own.end, Look { anchor, from, heading, last: cloud });
+        }
+    }
+
+    /// Those that were last taken before this cloud.
+    pub fn before(&self, cloud: u64) -> Self {
+        Self(self.0.iter().filter(|look| look.last < cloud).copied().collect())
+    }
+
+    /// Those of a landmark.
+    fn of(&self, anchor: u32) -> Range<usize> {
+        let first = self.0.partition_point(|look| look.anchor < anchor);
+        first..first + self.0[first..].partition_point(|look| look.anchor == anchor)
+    }
+
+    /// A landmark is no more.
+    pub fn forget(&mut self, anchor: u32) {
+        let own = self.of(anchor);
+        self.0.drain(own);
+    }
+
+    /// The landmark `gone` is `kept`.
+    pub fn merge(&mut self, kept: u32, gone: u32) {
+        let own = self.of(gone);
+        if own.is_empty() {
+            return;
+        }
+        self.0[own].iter_mut().for_each(|look| look.anchor = kept);
+        self.0.sort_unstable_by_key(|look| (look.anchor, look.last, look.heading.to_bits()));
+        let all = self.of(kept);
+        self.0.drain(all.start + all.len().min(OF_ONE)..all.end);
+    }
+
+    /// Where they were, in the map as it is; only those that were last taken before the cloud `before`.
+    pub fn viewpoints(&self, state: &State, before: u64, into: &mut Vec<Viewpoint>) {
+        into.clear();
+        into.reserve(self.0.capacity());
+        for of_anchor in self.0.chunk_by(|a, b| a.anchor == b.anchor) {
+            let Some(i) = state.find(of_anchor[0].anchor) else { continue };
+            let place = place(state, i);
+            let old = of_anchor.iter().filter(|look| look.last < before);
+            into.extend(old.map(|look| Viewpoint {
+                pose: Se2 { p: place + look.from, theta: look.heading },
+                last: look.last,
+                anchor: i,
+            }));
+        }
+    }
+}
+
+/// A feature in the map, m.
+pub fn place(state: &State, i: usize) -> Vector2<f64> {
+    state.pose.transform(&state.in_robot(i))
+}
+
+/// The logarithm of the probability that a landmark which exists with probability `exists` was never read from there, if
+/// it is at `place`.
+pub fn never_read<'a>(
+    memory: &Memory,
+    views: impl Iterator<Item = &'a Viewpoint>,
+    place: &Vector2<f64>,
+    exists: f64,
+) -> f64 {
+    let looked = views.map(|view| {
+        let detection = memory.rates.detection_in_view(&view.pose.transform_back(place));
+        if detection > IN_VIEW { (1.0 - detection).ln() } else { 0.0 }
+    });
+    let missed = looked.sum::<f64>().max(-MOST_TOLD).exp();
+    (1.0 - exists + exists * missed).ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Looks at a landmark from along a way, each in a cloud of its own.
+    fn passed_by(looks: &mut Looks, anchor: u32, ways: usize) {
+        for k in 0..ways * 100 {
+            let pose = Se2::new(0.2 * (k % 100) as f64, -3.0, 0.0);
+            looks.add((anchor, Vector2::new(10.0, 0.0)), &pose, (10.0, 1 + k as u64));
+        }
+    }
+
+    #[test]
+    fn looks_that_are_alike_are_one_and_those_of_a_landmark_are_bounded() {
+        let mut looks = Looks::default();
+        passed_by(&mut looks, 7, 1);
+        let count = looks.0.len();
+        assert!((10..=OF_ONE).contains(&count), "{count}");
+        passed_by(&mut looks, 7, 2);
+        assert_eq!(looks.0.len(), count);
+        // Seen from elsewhere, and in another direction.
+        for k in 0..100 {
+            let pose = Se2::new(10.0, -3.0, 0.5 * f64::from(k));
+            looks.add((7, Vector2::new(10.0, 0.0)), &pose, (10.0, 500));
+        }
+        assert_eq!(looks.0.len(), OF_ONE);
+    }
+
+    #[test]
+    fn looks_go_on_with_the_landmark_that_is_kept_and_go_with_the_last_one() {
+        let mut looks = Looks::default();
+        for anchor in [5, 3, 9] {
+            passed_by(&mut looks, anchor, 1);
+        }
+        assert!(looks.is_sound());
+        let all = looks.0.len();
+        looks.merge(3, 9);
+        assert!(looks.is_sound() && looks.0.len() < all && looks.of(9).is_empty() && looks.of(3).len() == OF_ONE);
+        looks.forget(3);
+        assert!(looks.of(3).is_empty() && !looks.of(5).is_empty());
+        looks.forget(3);
+        assert_eq!(looks.before(1).0.len(), 0);
+    }
+}
