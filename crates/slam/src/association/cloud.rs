@@ -6,6 +6,7 @@
 //! [`merge`](super::merge) joins the two when more is known.
 
 use super::beam::{ANCHORS, Beam, Item, Joint, Pair, WINDOW};
+use super::identity::WIDE_M2;
 use super::memory::Memory;
 use super::merge::difference;
 use crate::associate::Newcomer;
@@ -348,8 +349,11 @@ impl CloudRoom {
                     false
                 }
             } else {
+                // Where the robot may be far from where it is taken to be, this closes a loop: it begins anew, and
+                // what speaks for the loop and against it is weighed there.
+                let is_loop = state.relative_spread(pairs[best].target) > WIDE_M2;
                 let is_told = alone[best].max(said) > WRONG.ln();
-                is_told && share > required(ln_dets[best], &matches[best]) * (1.0 - share)
+                !is_loop && is_told && share > required(ln_dets[best], &matches[best]) * (1.0 - share)
             };
             let is_free = |pair: usize| {
                 !opens

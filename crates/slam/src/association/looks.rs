@@ -136,7 +136,8 @@ pub fn never_read<'a>(
     place: &Vector2<f64>,
     exists: f64,
 ) -> f64 {
-    let looked = views.map(|view| {
+    let reach = memory.rates.farthest();
+    let looked = views.filter(|view| (view.pose.p - place).norm_squared() <= reach * reach).map(|view| {
         let detection = memory.rates.detection_in_view(&view.pose.transform_back(place));
         if detection > IN_VIEW { (1.0 - detection).ln() } else { 0.0 }
     });

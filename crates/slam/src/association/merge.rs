@@ -336,21 +336,19 @@ fn absence(state: &State, memory: &Memory, pairs: &[(usize, usize)], motion: &Se
 /// The logarithm of the probability that landmarks were missed whenever the sensor looked at where a hypothesis has them:
 /// of those that are read now, and are no old ones.
 fn novelty(state: &State, memory: &Memory, (views, pairs): (&[Viewpoint], &[(usize, usize)]), motion: &Se2) -> f64 {
-    let recent = memory.recent();
-    let reach = memory.rates.farthest();
+    let (recent, reach) = (memory.recent(), memory.rates.farthest());
     let mut sum = 0.0;
-    for (k, feature) in state.features.iter().enumerate() {
-        let Some(life) = memory.life(feature.id).filter(|_| feature.last_seen >= recent) else { continue };
+    for (k, feature) in state.features.iter().enumerate().filter(|(_, feature)| feature.last_seen >= recent) {
+        let Some(life) = memory.life(feature.id) else { continue };
         if pairs.iter().any(|(young, _)| *young == k) || state.in_robot(k).norm() > reach {
             continue;
         }
         let x = motion.transform(&place(state, k));
         // It may be an old one that is near.
-        let is_old = |other: &Feature| memory.life(other.id).is_none_or(|other| other.last < life.first);
         let is_near = |other: &Feature| (other.x - x).norm_squared() < NEAR_M2;
-        if !state.features.iter().any(|other| is_old(other) && is_near(other)) {
-            let is_near = |view: &&Viewpoint| (view.pose.p - x).norm_squared() <= reach * reach;
-            let before = views.iter().filter(|view| view.last < life.first).filter(is_near);
+        let is_old = |other: &Feature| memory.life(other.id).is_none_or(|other| other.last < life.first);
+        if !state.features.iter().any(|other| is_near(other) && is_old(other)) {
+            let before = views.iter().filter(|view| view.last < life.first);
             sum += never_read(memory, before, &x, memory.existence(feature.id));
         }
     }

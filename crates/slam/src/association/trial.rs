@@ -149,7 +149,7 @@ impl Trial {
             let x = place(state, i);
             let is_near = |other: usize| (place(state, other) - x).norm_squared() < beside;
             let is_old = |id: u32| memory.life(id).is_none_or(|life| life.first < self.since);
-            let is_known = state.features.iter().enumerate().any(|(k, other)| is_old(other.id) && is_near(k));
+            let is_known = state.features.iter().enumerate().any(|(k, other)| is_near(k) && is_old(other.id));
             let exists = memory.existence(feature.id);
             // As far as it is known where it is beside what was seen from there.
             let is_placed = |view: &&Viewpoint| {
