@@ -111,17 +111,24 @@ pub fn motion_between(pairs: impl Iterator<Item = (Vector2<f64>, Vector2<f64>)> 
 
 /// The rigid motion of the robot that brings young landmarks to old ones: their distance from the robot, from where to
 /// where, m, the nearest first. It is that of as many of the first ones as it brings within a metre; what was read long
-/// before is elsewhere beside the robot than where it was read. `None` where two are apart.
+/// before is elsewhere beside the robot than where it was read. `None` where the first two are brought to no two places.
 pub fn motion_of_robot(pairs: &[(f64, Vector2<f64>, Vector2<f64>)]) -> Option<Se2> {
+    let (_, first, _) = pairs.first()?;
+    let motion_of = |count: usize| {
+        let own = pairs[..count].iter().map(|(_, from, to)| (*from, *to));
+        // Those of one place do not tell how the robot has turned.
+        let is_one_place = own.clone().all(|(from, _)| (from - first).norm_squared() < NEAR_M2);
+        if !is_one_place {
+            return motion_between(own);
+        }
+        let shift = own.map(|(from, to)| to - from).sum::<Vector2<f64>>() / count as f64;
+        Se2::new(shift.x, shift.y, 0.0)
+    };
     let fits = |motion: &Se2, count: usize| {
         pairs[..count].iter().all(|(_, from, to)| (motion.transform(from) - to).norm_squared() < NEAR_M2)
     };
-    let motion_of = |count: usize| motion_between(pairs[..count].iter().map(|(_, from, to)| (*from, *to)));
-    (2..=pairs.len())
-        .map(|count| (motion_of(count), count))
-        .take_while(|(motion, count)| fits(motion, *count))
-        .last()
-        .map(|(motion, _)| motion)
+    let motions = (2..=pairs.len()).map(|count| (motion_of(count), count));
+    motions.take_while(|(motion, count)| fits(motion, *count)).last().map(|(motion, _)| motion)
 }
 
 /// An old landmark and a young one with so many observations that `difference` separates, old less young, m, with its
