@@ -111,7 +111,8 @@ pub fn motion_between(pairs: impl Iterator<Item = (Vector2<f64>, Vector2<f64>)> 
 
 /// The rigid motion of the robot that brings young landmarks to old ones: their distance from the robot, from where to
 /// where, m, the nearest first. It is that of as many of the first ones as it brings within a metre; what was read long
-/// before is elsewhere beside the robot than where it was read. `None` where the first two are brought to no two places.
+/// before is elsewhere beside the robot than where it was read. `None` of one pair, and where no motion brings the first
+/// two so near.
 pub fn motion_of_robot(pairs: &[(f64, Vector2<f64>, Vector2<f64>)]) -> Option<Se2> {
     let (_, first, _) = pairs.first()?;
     let motion_of = |count: usize| {
