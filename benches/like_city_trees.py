@@ -106,7 +106,8 @@ def main():
     seeds = range(options.seed, options.seed + options.runs)
     with concurrent.futures.ThreadPoolExecutor(options.threads) as pool:
         for seed, (known, unknown) in zip(seeds, pool.map(run, seeds)):
-            print(f"| {seed} | {known[0]:.2f}, {unknown[0]:.2f} m | {known[1]:.2f}, {unknown[1]:.2f} m | {unknown[2]} |")
+            both = [f"{known[k]:.2f}, {unknown[k]:.2f} m" for k in range(2)]
+            print(f"| {seed} | {both[0]} | {both[1]} | {unknown[2]} |")
             logs.append([math.log(unknown[k] / known[k]) for k in range(2)])
     poses, landmarks = (math.exp(sum(log[k] for log in logs) / len(logs)) for k in range(2))
     print(f"\nGeometric mean of {len(logs)} factors: poses {poses:.3f}, landmarks {landmarks:.3f}")

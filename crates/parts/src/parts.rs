@@ -160,8 +160,8 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// For a filter that has not begun yet. `None` where no parts are made ([`lienav_slam::Config::makes_parts`]): the map
-    /// is one.
+    /// For a filter that has not begun yet. `None` where no parts are made ([`lienav_slam::Config::makes_parts`]): the
+    /// map is one.
     ///
     /// # Errors
     /// The filter, `map.mode` or a calibration that cannot be made in parts, as a sentence.

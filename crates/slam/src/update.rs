@@ -128,8 +128,8 @@ pub fn move_back(state: &mut State, moved_by: &[f64], filter: &Filter, work: &mu
 }
 
 /// Takes pairs of features as one: x_a − x_b = 0 without noise. Errors of landmarks in the map are all relative to the
-/// same frame, so that the pose has no part in it, in any coordinates. `moved_by` is how far the state is from the mean of
-/// its prior, as in [`update`].
+/// same frame, so that the pose has no part in it, in any coordinates. `moved_by` is how far the state is from the mean
+/// of its prior, as in [`update`].
 ///
 /// # Errors
 /// [`Singular`]: nothing was changed.

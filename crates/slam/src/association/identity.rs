@@ -109,10 +109,10 @@ pub fn motion_between(pairs: impl Iterator<Item = (Vector2<f64>, Vector2<f64>)> 
     Se2::new(shift.x, shift.y, turn)
 }
 
-/// The rigid motion of the robot that brings young landmarks to old ones: their distance from the robot, from where to
-/// where, m, the nearest first. It is that of as many of the first ones as it brings within a metre; what was read long
-/// before is elsewhere beside the robot than where it was read. `None` of one pair, and where no motion brings the first
-/// two so near.
+/// The rigid motion of the robot that brings young landmarks to old ones. A pair is the distance of the young one from
+/// the robot, m, and both places, m; the nearest comes first. The motion is that of as many of the first pairs as it
+/// brings within a metre: what was read long before is elsewhere beside the robot than where it was read. `None` of one
+/// pair, and where no motion brings the first two so near.
 pub fn motion_of_robot(pairs: &[(f64, Vector2<f64>, Vector2<f64>)]) -> Option<Se2> {
     let (_, first, _) = pairs.first()?;
     let motion_of = |count: usize| {

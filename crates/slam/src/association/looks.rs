@@ -1,8 +1,8 @@
 //! From where the sensor has looked.
 //!
-//! Where the sensor has looked and no landmark was begun, there is none, as surely as landmarks in view are read. A loop
-//! that brings a new landmark to such a place is wrong: what was not there before is there after it. That is the other
-//! half of [absent landmarks](super::merge), which were there before and are not after it.
+//! Where the sensor has looked and no landmark was begun, there is none, as surely as landmarks in view are read. That
+//! a loop brings a new landmark to such a place speaks against the loop: the landmark was not there before. That is the
+//! other half of [absent landmarks](super::merge), which were there before and are not read after it.
 //!
 //! A look is remembered as seen from a landmark that was read in it, so that it moves with the map.
 
@@ -63,8 +63,8 @@ impl Looks {
         self.0.reserve((OF_ONE * landmarks).saturating_sub(self.0.len()));
     }
 
-    /// The sensor, which sees so far, m, has looked from `pose` in this cloud, and has read a landmark at `place` in the
-    /// map.
+    /// The sensor, which sees so far, m, has looked from `pose` in this cloud, and has read a landmark at `place` in
+    /// the map.
     pub fn add(&mut self, (anchor, place): (u32, Vector2<f64>), pose: &Se2, (reach_m, cloud): (f64, u64)) {
         let (from, heading, own) = (pose.p - place, pose.theta, self.of(anchor));
         let is_alike = |look: &&mut Look| {
@@ -128,8 +128,8 @@ pub fn place(state: &State, i: usize) -> Vector2<f64> {
     state.pose.transform(&state.in_robot(i))
 }
 
-/// The logarithm of the probability that a landmark which exists with probability `exists` was never read from there, if
-/// it is at `place`.
+/// The logarithm of the probability that a landmark which exists with probability `exists` was never read from `views`,
+/// if it is at `place` in the map, m.
 pub fn never_read<'a>(
     memory: &Memory,
     views: impl Iterator<Item = &'a Viewpoint>,

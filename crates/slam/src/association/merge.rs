@@ -333,8 +333,8 @@ fn absence(state: &State, memory: &Memory, pairs: &[(usize, usize)], motion: &Se
     sum
 }
 
-/// The logarithm of the probability that landmarks were missed whenever the sensor looked at where a hypothesis has them:
-/// of those that are read now, and are no old ones.
+/// The logarithm of the probability that landmarks were missed whenever the sensor looked at where a hypothesis has
+/// them: of those that are read now, and are no old ones.
 fn novelty(state: &State, memory: &Memory, (views, pairs): (&[Viewpoint], &[(usize, usize)]), motion: &Se2) -> f64 {
     let (recent, reach) = (memory.recent(), memory.rates.farthest());
     let mut sum = 0.0;

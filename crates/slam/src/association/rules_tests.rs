@@ -138,9 +138,9 @@ fn wide_pairs_pass_the_gate_of_new_landmarks_and_near_ones_that_of_readings() {
     assert!(passes(0.1, 0.99 * gate) && !passes(0.1, between));
 }
 
-/// A robot 30 m ahead of the origin has turned by `turn` and does not know it. It reads three landmarks anew that it knew
-/// before. Returns how far these are from their places once both are one,
-/// and the standard deviation with which they were known.
+/// A robot 30 m ahead of the origin has turned by `turn` and does not know it. It reads three landmarks anew that it
+/// knew before. Returns how far these are from their places once both are one, and the standard deviation with which
+/// they were known.
 fn moved_by_a_loop(turn: f64) -> (f64, f64) {
     let (model, config) = model();
     let known = [[40.0, 5.0], [40.0, -5.0], [35.0, 8.0]].map(Vector2::from);
