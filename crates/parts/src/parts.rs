@@ -20,7 +20,7 @@ use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use lienav_slam::by_id::ById;
 use lienav_slam::identity::Identification;
-use lienav_slam::{CompositionError, LocalMap, MapMode, PoseEstimate, Slam, StartMode, Step, TimeJump};
+use lienav_slam::{CompositionError, LocalMap, PoseEstimate, Slam, Step, TimeJump};
 use names::Seen;
 pub use saved::{ResumePartsError, SavedParts, WholeMap};
 use solve::{Old, Solved};
@@ -52,11 +52,6 @@ const IN_THE_WORLD: CompositionError = CompositionError(
     "parameter 'map.local_features' makes the map in parts, which do not know where they lie in the world: set \
      calibration.world.frame to 'map' and calibration.world.error_std_m to 0, or map.local_features to 0",
 );
-const UNKNOWN_START: CompositionError = CompositionError(
-    "parameter 'map.local_features' makes the map in parts, in which a robot is not searched for: set initial.mode to \
-     'given', map.mode to 'localization', or map.local_features to 0",
-);
-
 /// What is known of the parts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Status {
@@ -169,9 +164,6 @@ impl Parts {
         let config = slam.config().clone();
         if !config.makes_parts() {
             return Ok(None);
-        }
-        if config.map.mode == MapMode::Extend && config.initial.mode == StartMode::Unknown {
-            return Err(UNKNOWN_START);
         }
         if slam.calibration().any(|estimate| estimate.parameter.is_of_world()) {
             return Err(IN_THE_WORLD);
@@ -293,6 +285,9 @@ impl Parts {
             if slam.config().timing.on_jump_back == TimeJump::Reset {
                 self.forget(slam);
             }
+        }
+        if let Some((pose, covariance)) = slam.take_found() {
+            self.begin_where_found(pose, &covariance);
         }
         let Some(local) = slam.local() else { return step };
         self.check_begun(&local);

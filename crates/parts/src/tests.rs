@@ -444,10 +444,6 @@ fn what_parts_cannot_do_is_refused() {
     };
     assert!(refused(|config| config.filter = "ekf".into()).contains("filter"));
     assert!(refused(|config| config.calibration.world.error_std_m = 1.0).contains("calibration.world"));
-    let searched = |config: &mut Config| {
-        (config.map.mode, config.initial.mode) = (lienav_slam::MapMode::Extend, lienav_slam::StartMode::Unknown);
-    };
-    assert!(refused(searched).contains("initial.mode"));
     let alone = Slam::new(World::new(1, 0.1).config(10)).err().unwrap().to_string();
     assert!(alone.contains("map.local_features") && alone.contains("lienav_parts"), "{alone}");
     let mut dense = Config::default();

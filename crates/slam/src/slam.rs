@@ -11,6 +11,7 @@ mod outside;
 mod part;
 mod point;
 mod process;
+mod reset;
 mod saved;
 mod search;
 mod second_look;
@@ -43,6 +44,7 @@ pub use outside::OutsideReading;
 pub use part::LocalMap;
 pub use saved::{ResumeError, SavedState};
 pub use search::RelocalizeError;
+use search::SearchInParts;
 use second_look::SecondLook;
 use take_back::TakeBack;
 pub use take_map::TakeMapError;
@@ -109,6 +111,8 @@ pub struct Slam {
     enabled: bool,
     /// While nobody knows where in the known map the robot is.
     search: Option<Box<GlobalLocalization>>,
+    /// The map that is searched in where one is made in parts, and what was found.
+    search_in_parts: SearchInParts,
     /// Since when most readings without identity are of nothing in the known map.
     unmatched_since: Option<Stamp>,
     /// Kept where somebody asks for it.
@@ -176,6 +180,7 @@ impl Slam {
             time_jumps: 0,
             enabled: true,
             search: None,
+            search_in_parts: SearchInParts::default(),
             unmatched_since: None,
             outside: Vec::new(),
             trace: None,
@@ -462,39 +467,5 @@ impl Slam {
     /// How often time was set back.
     pub fn time_jumps(&self) -> u64 {
         self.time_jumps
-    }
-
-    /// Back to the initial pose and an empty map; counts stay.
-    pub fn reset(&mut self) {
-        self.forget_clocks();
-        self.start_again();
-    }
-
-    /// The next odometry says what time it is.
-    fn forget_clocks(&mut self) {
-        self.guard.clear();
-        self.held.clear();
-    }
-
-    fn start_again(&mut self) {
-        self.forget_time();
-        self.estimator.reset(&self.config);
-        self.search = None;
-        self.search_at_start();
-        (self.twist, self.newest_twist, self.steady) = (Vector3::zeros(), Vector3::zeros(), SteadyTwist::default());
-    }
-
-    /// Switches the filter off (input is counted as `disabled`) or on again. It continues from its last pose.
-    pub fn set_enabled(&mut self, enabled: bool) {
-        if enabled != self.enabled {
-            self.forget_clocks();
-            self.forget_time();
-            self.enabled = enabled;
-        }
-    }
-
-    /// Whether the filter takes input.
-    pub fn enabled(&self) -> bool {
-        self.enabled
     }
 }

@@ -6,7 +6,7 @@
 use lienav_io::files::remedy;
 use lienav_io::map_file::MapFile;
 use lienav_parts::{Parts, Snapshot};
-use lienav_slam::{LandmarkMap, MapMode, SavedState, Slam};
+use lienav_slam::{Config, LandmarkMap, MapMode, SavedState, Slam, StartMode};
 use r2r::ServiceRequest;
 use r2r::std_srvs::srv::Trigger;
 use std::collections::VecDeque;
@@ -238,6 +238,7 @@ pub fn take(
 
 const GOES_ON: &str = "pose and map go on where they were saved";
 const STAYS: &str = "the pose stays as it was";
+const SEARCHED_FOR: &str = "the robot is searched for";
 
 /// The same of a filter that has one map.
 fn take_whole(slam: &mut Slam, file: MapFile) -> Result<(&'static str, Vec<String>), String> {
@@ -261,7 +262,7 @@ fn take_whole(slam: &mut Slam, file: MapFile) -> Result<(&'static str, Vec<Strin
         }
     }
     slam.take_map(&map).map_err(|error| error.to_string())?;
-    Ok((if slam.search().is_some() { "the robot is searched for" } else { STAYS }, warnings))
+    Ok((if slam.search().is_some() { SEARCHED_FOR } else { STAYS }, warnings))
 }
 
 /// The same of one that makes its map in parts: it goes on with the parts, makes the whole map of another run its first
@@ -293,6 +294,9 @@ fn take_in_parts(slam: &mut Slam, parts: &mut Parts, file: MapFile) -> Result<(&
     };
     if goes_on {
         slam.restart_clock();
+        if search_at_start(slam, parts) {
+            return Ok((SEARCHED_FOR, warnings));
+        }
         let Some((pose, covariance)) = here else { return Ok((GOES_ON, warnings)) };
         let is_put = parts.set_pose(slam, pose, &covariance);
         return is_put.map(|()| (STAYS, warnings)).map_err(|why| format!("the pose could not be kept ({why})"));
@@ -301,14 +305,20 @@ fn take_in_parts(slam: &mut Slam, parts: &mut Parts, file: MapFile) -> Result<(&
         slam.restore(*before).map_err(|why| why.to_string())?;
     }
     parts.take_map(slam, &map).map_err(|error| error.to_string())?;
-    Ok((STAYS, warnings))
+    Ok((if search_at_start(slam, parts) { SEARCHED_FOR } else { STAYS }, warnings))
+}
+
+/// Searches for a robot with an unknown start in the map that was loaded; says whether it does.
+fn search_at_start(slam: &mut Slam, parts: &mut Parts) -> bool {
+    let Config { initial, map, .. } = slam.config();
+    // While a map is made, or without landmarks, there is nothing to search in.
+    initial.mode == StartMode::Unknown && map.mode == MapMode::Extend && parts.relocalize(slam).is_ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use lienav_io::map_file::parse;
-    use lienav_slam::{Config, StartMode};
 
     fn survey(frame: &str) -> MapFile {
         let text = "lienav_map: 1\nsigma_m: 0.1\nlandmarks:\n- {id: 3, x_m: 1, y_m: 2}\n- {id: 4, x_m: 3, y_m: 2}\n";
@@ -395,6 +405,12 @@ mod tests {
         assert!(slam.map().near.is_some_and(|near| near.of(0, 1).is_some()));
         config.map.mode = MapMode::Mapping;
         assert!(slam.reconfigure(config).unwrap_err().contains("start the node with the other mode"));
+
+        // A robot that extends it and may be anywhere is searched for.
+        let mut config = Config::default();
+        (config.map.local_features, config.map.mode, config.initial.mode) = (8, MapMode::Extend, StartMode::Unknown);
+        let ((slam, _), said, _) = taken(super::super::worker::filter_of(config).unwrap(), survey("map"));
+        assert!(said.contains("is searched for") && slam.search().is_some(), "{said}");
 
         // The map of a filter that has one becomes the first part.
         let (whole, ..) = taken((Slam::new(Config::default()).unwrap(), None), survey("map"));

@@ -342,7 +342,10 @@ impl Worker {
             Request::SaveMap(request) => return self.save_map(request),
             Request::LoadMap(request) => return self.load_map(request),
             Request::Relocalize(request) => {
-                let outcome = self.slam.relocalize();
+                let outcome = match &mut self.parts {
+                    Some(parts) => parts.relocalize(&mut self.slam),
+                    None => self.slam.relocalize(),
+                };
                 let success = outcome.is_ok();
                 let message = outcome.map_or_else(
                     |why| why.to_string(),

@@ -7,7 +7,7 @@ use lienav_io::map_file::MapFile;
 use lienav_io::recording::Input;
 use lienav_parts::{Parts, Status, Worker};
 use lienav_slam::{
-    Config, ConfigError, DropReason, FeatureKind, Filter, LandmarkMap, MapMode, Sensor, Slam, Step, Subject,
+    Config, ConfigError, DropReason, FeatureKind, Filter, LandmarkMap, MapMode, Sensor, Slam, StartMode, Step, Subject,
 };
 use std::time::Instant;
 
@@ -67,7 +67,12 @@ impl Session {
         match &mut self.parts {
             Some(parts) if self.slam.config().map.mode == MapMode::Extend => {
                 map.check()?;
-                Ok(parts.take_map(&mut self.slam, map)?)
+                parts.take_map(&mut self.slam, map)?;
+                if self.slam.config().initial.mode == StartMode::Unknown {
+                    // Without landmarks there is nothing to search in.
+                    let _ = parts.relocalize(&mut self.slam);
+                }
+                Ok(())
             }
             _ => Ok(self.slam.set_map(map.clone())?),
         }

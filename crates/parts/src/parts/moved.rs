@@ -5,8 +5,12 @@ use crate::near::Near;
 use crate::part::Part;
 use crate::problem::Start;
 use lienav_lie::Se2;
-use lienav_slam::{DropReason, MapMode, Slam};
+use lienav_slam::{DropReason, LandmarkMap, MapMode, RelocalizeError, Slam};
 use nalgebra::Matrix3;
+
+/// What a search says of a pose, it has from landmarks of the map, which are read again: that they say it once more does
+/// not make the map more certain, so the least squares are told so many times the covariance.
+const SEARCHED: f64 = 100.0;
 
 /// One map of more landmarks than this is no part.
 const MOST: usize = 1000;
@@ -29,33 +33,75 @@ impl Parts {
     pub fn set_pose(&mut self, slam: &mut Slam, pose: Se2, covariance: &Matrix3<f64>) -> Result<(), DropReason> {
         slam.check_pose(&pose, covariance)?;
         Part::way(pose, covariance).ok_or(DropReason::NotInParts)?;
-        let local = slam.local().ok_or(DropReason::NotInParts)?;
-        let is_begun = !local.is_empty() || local.pose() != Se2::identity();
-        if is_begun && !self.close(&local, Goes::Nowhere) {
-            return Err(DropReason::NotInParts);
-        }
+        self.end_here(slam).ok_or(DropReason::NotInParts)?;
         slam.set_pose(pose, covariance)?;
         self.begin_with_nothing(slam);
         self.opened_at = self.clouds;
         match slam.config().map.mode {
-            MapMode::Extend => {
-                self.problem.lead_elsewhere(pose, covariance).ok_or(DropReason::NotInParts)?;
-                let closed = self.problem.closed;
-                self.put_near(Near { closed, ..Near::start(&Start::new(pose, covariance)) });
-            }
+            MapMode::Extend => self.go_on_at(pose, covariance, 1.0).ok_or(DropReason::NotInParts)?,
             MapMode::Mapping | MapMode::Localization => {
                 self.problem.move_all(&(pose * self.near.base.inverse()));
                 self.problem.lead_to_the_end(pose, covariance).ok_or(DropReason::NotInParts)?;
                 self.near.put_at(pose, &Start::new(pose, covariance).covariance(), self.problem.closed);
             }
         }
+        self.solve_anew();
+        Ok(())
+    }
+
+    /// Searches for the robot in the map, wherever it may be; the map stays where it is. The filter begins another part
+    /// where the robot is found. Costs what the number of landmarks says.
+    ///
+    /// # Errors
+    /// [`RelocalizeError`]; nothing is changed then.
+    pub fn relocalize(&mut self, slam: &mut Slam) -> Result<(), RelocalizeError> {
+        if slam.config().map.mode != MapMode::Extend {
+            return Err(RelocalizeError::Mapping);
+        }
+        let landmarks = self.with_classes(&self.known(slam));
+        slam.relocalize_in(LandmarkMap { landmarks, joint: None, near: None })?;
+        if self.end_here(slam).is_none() {
+            slam.stop_search();
+            return Err(RelocalizeError::NotClosed);
+        }
+        self.begin_with_nothing(slam);
+        self.opened_at = self.clouds;
+        Ok(())
+    }
+
+    /// The robot was searched for, and is at this pose, with the covariance of (x, y, θ). The filter has begun another
+    /// part there.
+    pub(super) fn begin_where_found(&mut self, pose: Se2, covariance: &Matrix3<f64>) {
+        self.opened_at = self.clouds;
+        // A covariance that is none leaves the robot at the end of the last part, which readings contradict.
+        if self.go_on_at(pose, covariance, SEARCHED).is_some() {
+            self.solve_anew();
+        }
+    }
+
+    /// Closes the open part if there is something in it. `None` if it cannot be closed.
+    fn end_here(&mut self, slam: &Slam) -> Option<()> {
+        let local = slam.local()?;
+        let is_begun = !local.is_empty() || local.pose() != Se2::identity();
+        (!is_begun || self.close(&local, Goes::Nowhere)).then_some(())
+    }
+
+    /// The robot is elsewhere in the map, which stays where it is; of the covariance of its pose, the least squares are
+    /// told `factor` times as much.
+    fn go_on_at(&mut self, pose: Se2, covariance: &Matrix3<f64>, factor: f64) -> Option<()> {
+        self.problem.lead_elsewhere(pose, &(covariance * factor))?;
+        let closed = self.problem.closed;
+        self.put_near(Near { closed, ..Near::start(&Start::new(pose, covariance)) });
+        Some(())
+    }
+
+    /// What the solution says is of where the map, or the robot, was.
+    fn solve_anew(&mut self) {
         self.start = self.problem.start.clone();
-        // What the solution says is of where the map was.
         (self.solution, self.solving, self.asking, self.estimate) = (None, None, None, None);
         (self.solved, self.answer) = (None, None);
         self.is_moved = true;
         self.solve();
-        Ok(())
     }
 
     /// The filter has a map, in the map's frame, as it was saved or made without parts: that becomes the first part,

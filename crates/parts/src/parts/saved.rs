@@ -96,10 +96,7 @@ impl Snapshot {
     pub fn solve(self) -> Result<WholeMap, SolveError> {
         let Self(mut parts) = self;
         parts.solve_fully()?;
-        let class_of = |id: u32| parts.numbers.get(&id).map_or(0, |number| parts.seen[*number].class);
-        let landmarks = parts.landmarks();
-        let landmarks =
-            landmarks.iter().map(|landmark| MapLandmark { class: class_of(landmark.id), ..landmark.into() }).collect();
+        let landmarks = parts.with_classes(&parts.landmarks());
         Ok(WholeMap { landmarks, parts: parts.save() })
     }
 }

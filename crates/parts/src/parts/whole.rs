@@ -3,7 +3,7 @@
 use super::{Goes, Parts, Seen, Worker};
 use lienav_lie::Se2;
 use lienav_slam::identity::Identification;
-use lienav_slam::{Landmark, Slam};
+use lienav_slam::{Landmark, MapLandmark, Slam};
 use nalgebra::{Matrix2, Matrix2x3, Vector2};
 
 impl Parts {
@@ -48,6 +48,12 @@ impl Parts {
             Landmark { id: local.id(i), position, covariance: carried(&position) + seen, last_seen, observations }
         }));
         known
+    }
+
+    /// These landmarks as those of a map.
+    pub(super) fn with_classes(&self, landmarks: &[Landmark]) -> Vec<MapLandmark> {
+        let class_of = |id: u32| self.numbers.get(&id).map_or(0, |number| self.seen[*number].class);
+        landmarks.iter().map(|landmark| MapLandmark { class: class_of(landmark.id), ..landmark.into() }).collect()
     }
 
     /// How many landmarks there are, in closed parts and in the open one.

@@ -4,11 +4,49 @@ use super::known::mapped;
 use super::{POSTS, World, of_parts};
 use crate::{Parts, Worker};
 use lienav_lie::Se2;
-use lienav_slam::MapMode;
+use lienav_slam::{MapMode, PoseEstimate, RelocalizeError, Slam, StartMode};
 use nalgebra::{Matrix3, Vector2, Vector3};
 
 /// How many posts the robots have seen that made the map first.
 const KNOWN: usize = POSTS;
+
+/// A robot that has driven a third of the way round, and goes on in this map.
+fn another(seed: u64, start: StartMode) -> (World, Slam, Parts) {
+    let mut world = World::new(seed + 50, 0.05);
+    let mut config = world.config(8);
+    (config.map.mode, config.initial.mode) = (MapMode::Extend, start);
+    let mut slam = of_parts(config);
+    let mut parts = Parts::new(&slam, Worker::InPlace).unwrap().unwrap();
+    (0..210).for_each(|_| world.truth = world.truth * Se2::exp(&World::STEP));
+    parts.resume(&mut slam, mapped(seed)).unwrap();
+    (world, slam, parts)
+}
+
+/// Drives on until `to_s`; the sum of the NEES, and of how many steps.
+fn drive(world: &mut World, slam: &mut Slam, parts: &mut Parts, to_s: f64) -> (f64, u32) {
+    let (mut sum, mut steps) = (0.0, 0);
+    while world.time < to_s {
+        let Some(step) = world.advance(slam) else { continue };
+        let PoseEstimate { pose, covariance, .. } = parts.join(slam, step).estimate;
+        let d = pose.p - world.truth.p;
+        let d = Vector3::new(d.x, d.y, (pose.theta - world.truth.theta).sin());
+        (sum, steps) = (sum + d.dot(&(covariance.try_inverse().unwrap() * d)), steps + 1);
+    }
+    (sum, steps)
+}
+
+/// No post is a new one, and each is where it was and known no worse.
+fn check_map(parts: &Parts, seed: u64) {
+    assert_eq!((parts.status().failure, parts.landmarks().len()), (None, KNOWN), "no post is a new one");
+    let before = mapped(seed).known_map().unwrap();
+    for landmark in parts.landmarks() {
+        let known = before.landmarks.iter().find(|known| known.id == landmark.id).unwrap();
+        let moved: Vector2<f64> = landmark.position - known.position;
+        let square = moved.dot(&(known.covariance.try_inverse().unwrap() * moved));
+        assert!(square < 25.0, "seed {seed}: {landmark:?} was at {:?}", known.position);
+        assert!(landmark.covariance.trace() < 1.01 * known.covariance.trace());
+    }
+}
 
 /// The robot is put at a pose in the map, a third of the way round, and drives on: the map stays where it is, and the
 /// robot is as right as it says.
@@ -16,43 +54,71 @@ const KNOWN: usize = POSTS;
 fn a_robot_that_is_put_elsewhere_extends_the_map_where_it_lies() {
     let mut mean = 0.0;
     for seed in 1..=8 {
-        let saved = mapped(seed);
-        let before = saved.known_map().unwrap();
-        let mut world = World::new(seed + 50, 0.05);
-        let mut config = world.config(8);
-        config.map.mode = MapMode::Extend;
-        let mut slam = of_parts(config);
-        let mut parts = Parts::new(&slam, Worker::InPlace).unwrap().unwrap();
-        (0..210).for_each(|_| world.truth = world.truth * Se2::exp(&World::STEP));
-        parts.resume(&mut slam, saved).unwrap();
+        let (mut world, mut slam, mut parts) = another(seed, StartMode::Given);
         // The pose that is given is off by what it claims.
         let off = Vector3::new(world.normal(0.2), world.normal(0.2), world.normal(0.03));
         let given = Se2::new(world.truth.p.x + off.x, world.truth.p.y + off.y, world.truth.theta + off.z);
         let covariance = Matrix3::from_diagonal(&Vector3::new(0.04, 0.04, 0.0009));
         parts.set_pose(&mut slam, given, &covariance).unwrap();
         assert_eq!(parts.pose(&slam).unwrap().0, given);
-        let (mut sum, mut steps) = (0.0, 0);
-        while world.time < 60.0 {
-            let Some(step) = world.advance(&mut slam) else { continue };
-            let step = parts.join(&mut slam, step);
-            let (pose, covariance) = (step.estimate.pose, step.estimate.covariance);
-            let d = Vector3::new(
-                pose.p.x - world.truth.p.x,
-                pose.p.y - world.truth.p.y,
-                (pose.theta - world.truth.theta).sin(),
-            );
-            (sum, steps) = (sum + d.dot(&(covariance.try_inverse().unwrap() * d)), steps + 1);
-        }
+        let (sum, steps) = drive(&mut world, &mut slam, &mut parts, 60.0);
         mean += sum / f64::from(steps) / 8.0;
         parts.finish(&mut slam);
-        assert_eq!((parts.status().failure, parts.landmarks().len()), (None, KNOWN), "no post is a new one");
-        for landmark in parts.landmarks() {
-            let known = before.landmarks.iter().find(|known| known.id == landmark.id).unwrap();
-            let moved: Vector2<f64> = landmark.position - known.position;
-            let square = moved.dot(&(known.covariance.try_inverse().unwrap() * moved));
-            assert!(square < 25.0, "seed {seed}: {landmark:?} was at {:?}", known.position);
-            assert!(landmark.covariance.trace() < 1.01 * known.covariance.trace());
-        }
+        check_map(&parts, seed);
     }
     assert!((1.8..4.5).contains(&mean), "{mean}");
+}
+
+/// The robot may be anywhere in the map: there is no pose until it is found, and then it is as right as it says. Lost on
+/// the way, it is searched for again.
+#[test]
+fn a_robot_that_may_be_anywhere_is_searched_for_and_extends_the_map() {
+    let mut mean = 0.0;
+    for seed in 1..=8 {
+        let (mut world, mut slam, mut parts) = another(seed, StartMode::Unknown);
+        parts.relocalize(&mut slam).unwrap();
+        assert!(slam.search().is_some() && parts.predicted(&slam).is_none());
+        let (sum, steps) = drive(&mut world, &mut slam, &mut parts, 30.0);
+        assert!(slam.search().is_none() && steps > 150, "{steps}");
+        mean += sum / f64::from(steps) / 16.0;
+        let closed = parts.status().parts;
+        parts.relocalize(&mut slam).unwrap();
+        assert!(parts.status().parts == closed + 1 && slam.search().is_some());
+        let (sum, steps) = drive(&mut world, &mut slam, &mut parts, 60.0);
+        assert!(slam.search().is_none() && steps > 150, "{steps}");
+        mean += sum / f64::from(steps) / 16.0;
+        parts.finish(&mut slam);
+        check_map(&parts, seed);
+    }
+    assert!((1.8..4.5).contains(&mean), "{mean}");
+}
+
+#[test]
+fn a_search_in_parts_needs_a_map_and_is_ended_by_a_pose_and_by_a_reset() {
+    let world = World::new(1, 0.05);
+    let mut config = world.config(8);
+    let mut slam = of_parts(config.clone());
+    let mut parts = Parts::new(&slam, Worker::InPlace).unwrap().unwrap();
+    assert_eq!(parts.relocalize(&mut slam), Err(RelocalizeError::Mapping));
+    (config.map.mode, config.initial.mode) = (MapMode::Extend, StartMode::Unknown);
+    slam = of_parts(config);
+    parts = Parts::new(&slam, Worker::InPlace).unwrap().unwrap();
+    assert_eq!(parts.relocalize(&mut slam), Err(RelocalizeError::NoMap));
+    assert!(slam.search().is_none());
+
+    let (mut world, mut slam, mut parts) = another(1, StartMode::Unknown);
+    parts.relocalize(&mut slam).unwrap();
+    // Other settings of a sensor begin it again, in the same map.
+    let mut config = slam.config().clone();
+    config.sensor.range_std_m *= 1.1;
+    slam.reconfigure(config).unwrap();
+    assert!(slam.search().is_some());
+    parts.set_pose(&mut slam, world.truth, &(Matrix3::identity() * 0.01)).unwrap();
+    assert!(slam.search().is_none());
+    let (_, steps) = drive(&mut world, &mut slam, &mut parts, 5.0);
+    assert!(steps > 40);
+    parts.relocalize(&mut slam).unwrap();
+    slam.reset();
+    parts.forget(&slam);
+    assert!(slam.search().is_none() && parts.landmarks().is_empty());
 }

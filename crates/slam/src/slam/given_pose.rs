@@ -14,7 +14,7 @@ impl Slam {
     /// positive semidefinite or beyond (10⁵ m)², π²: larger numbers would drown those of the map in rounding. Counted.
     pub fn set_pose(&mut self, pose: Se2, covariance: &Matrix3<f64>) -> Result<(), DropReason> {
         self.check_pose(&pose, covariance)?;
-        self.search = None;
+        self.stop_search();
         self.stay();
         self.estimator.set_pose(pose, covariance);
         Ok(())

@@ -183,7 +183,7 @@ impl Slam {
 
 impl Estimator {
     /// Forgets the features, and makes the pose the origin.
-    fn begin_part(&mut self) {
+    pub(super) fn begin_part(&mut self) {
         self.settle();
         self.forget_clouds();
         (0..self.state.features.len()).rev().for_each(|i| self.state.swap_remove(i));

@@ -3,8 +3,10 @@
 use super::Slam;
 use crate::step::Outcome;
 use crate::{Config, Discretization, FinderConfig, GlobalLocalization, LandmarkMapError, MapMode, Sensor, StartMode};
-use crate::{FeatureKind, Observation, SensorConfig};
+use crate::{FeatureKind, LandmarkMap, Observation, SensorConfig};
 use lienav_base::stamp::Stamp;
+use lienav_lie::Se2;
+use nalgebra::Matrix3;
 
 /// Why the robot cannot be searched for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,12 +17,12 @@ pub enum RelocalizeError {
          'localization' or 'extend'"
     )]
     Mapping,
-    /// The map is made in parts.
-    #[error(
-        "parameter 'map.local_features' makes the map in parts, in which a robot is not searched for: give its pose \
-         (initialpose), or use map.mode 'localization'"
-    )]
+    /// The map is made in parts, which the filter does not have.
+    #[error("the map is made in parts, and those who join them have it: the search begins there")]
     InParts,
+    /// The open part cannot be closed.
+    #[error("the open part of the map cannot be closed, and the robot goes on in it: try again when it has moved")]
+    NotClosed,
     /// The map has no landmarks.
     #[error("there is no known map: load one, or set parameter 'map.file'")]
     NoMap,
@@ -32,37 +34,76 @@ pub enum RelocalizeError {
     BadMap(#[from] LandmarkMapError),
 }
 
+/// A search where the map is made in parts: the filter itself knows the open one only.
+#[derive(Debug, Default)]
+pub(super) struct SearchInParts {
+    map: Option<LandmarkMap>,
+    found: Option<(Se2, Matrix3<f64>)>,
+}
+
 impl Slam {
     /// Searches for the robot in the known map, wherever it may be. Until it is found, [`Slam::poll`] gives no steps and
     /// [`Slam::predicted`] gives nothing; [`Slam::search`] says how far the search is. [`Slam::set_pose`] ends it.
     ///
+    /// Of a map in parts, this is for those who join them: [`Slam::relocalize_in`].
+    ///
     /// # Errors
     /// [`RelocalizeError`]; nothing is changed then.
     pub fn relocalize(&mut self) -> Result<(), RelocalizeError> {
-        if self.config.map.mode == MapMode::Extend && self.config.makes_parts() {
-            return Err(RelocalizeError::InParts);
-        }
-        if self.config.filter_mode() == MapMode::Mapping {
+        if self.config.map.mode == MapMode::Mapping {
             return Err(RelocalizeError::Mapping);
         }
+        if self.config.makes_parts() {
+            let map = self.search_in_parts.map.take().ok_or(RelocalizeError::InParts)?;
+            return self.relocalize_in(map);
+        }
+        let map = self.map();
+        self.search_for(&map)
+    }
+
+    /// The same in a map that is made in parts: `map` has the landmarks of all of them, and the open part is begun anew
+    /// where the robot is found. [`Slam::take_found`] says where that is.
+    ///
+    /// # Errors
+    /// [`RelocalizeError`]; nothing is changed then.
+    pub fn relocalize_in(&mut self, map: LandmarkMap) -> Result<(), RelocalizeError> {
+        if self.config.map.mode == MapMode::Mapping {
+            return Err(RelocalizeError::Mapping);
+        }
+        self.search_for(&map)?;
+        self.search_in_parts = SearchInParts { map: Some(map), found: None };
+        Ok(())
+    }
+
+    fn search_for(&mut self, map: &LandmarkMap) -> Result<(), RelocalizeError> {
         if self.filter().discretization() == Discretization::Euler {
             return Err(RelocalizeError::Euler(self.config.filter.clone()));
         }
-        let map = self.map();
         if map.landmarks.is_empty() {
             return Err(RelocalizeError::NoMap);
         }
         let added: Vec<Sensor> = self.estimator.added().to_vec();
         let config = Config { sensor: self.estimator.sensor(&self.config.sensor), ..self.config.clone() };
-        let search = GlobalLocalization::new(&map, finder_config(&config), self.filter(), &config, &added)?;
+        let search = GlobalLocalization::new(map, finder_config(&config), self.filter(), &config, &added)?;
         self.search = Some(Box::new(search));
         self.stay();
         Ok(())
     }
 
+    /// Ends a search: the robot is where it was last.
+    pub fn stop_search(&mut self) {
+        (self.search, self.search_in_parts) = (None, SearchInParts::default());
+    }
+
     /// The search for the robot; `None` if its pose is known.
     pub fn search(&self) -> Option<&GlobalLocalization> {
         self.search.as_deref()
+    }
+
+    /// Where in the map the robot was found, with the covariance of (x, y, θ), at the step at which the search has ended:
+    /// the open part has been begun there. Of a map in parts; `None` at every other step.
+    pub fn take_found(&mut self) -> Option<(Se2, Matrix3<f64>)> {
+        self.search_in_parts.found.take()
     }
 
     /// Begins a search where the configuration says that the start is unknown, and there is a map to search in.
@@ -82,7 +123,12 @@ impl Slam {
         let refused = search.observe(kind, observations);
         if let Some((pose, covariance)) = search.found() {
             self.search = None;
-            self.estimator.set_pose(pose, &covariance);
+            if self.config.makes_parts() {
+                self.estimator.begin_part();
+                self.search_in_parts = SearchInParts { map: None, found: Some((pose, covariance)) };
+            } else {
+                self.estimator.set_pose(pose, &covariance);
+            }
         }
         Outcome { refused, ..Outcome::default() }
     }
