@@ -68,6 +68,8 @@ pub struct Room {
     differences: Differences,
     /// Landmarks that the open part has elsewhere than the closed ones, by identity.
     pub contradicted: Vec<u32>,
+    /// Those of them of which that is sure: their difference is large whatever both sides have in common.
+    pub moved: Vec<u32>,
 }
 
 /// A landmark that both know.
@@ -190,7 +192,8 @@ impl Near {
         }
         let tied = tie.with(local, &mut room.tied);
         room.differences.gather(self, local, &tied, &room.shared);
-        leave_out_contradictions(local, &mut room.contradicted, &mut room.shared, &room.differences);
+        let left_out = (&mut room.contradicted, &mut room.moved);
+        self.leave_out_contradictions(local, left_out, &mut room.shared, &room.differences);
         if !room.contradicted.is_empty() {
             room.differences.gather(self, local, &tied, &room.shared);
         }
@@ -205,6 +208,39 @@ impl Near {
         let reach_m = room.shared.iter().map(|shared| shared.open.place.norm()).fold(0.0, f64::max);
         let is_bent = joined.shared > 0 && joined.bend(reach_m) > BENT;
         is_bent.then(|| self.join_bent(local, room, &joined)).flatten().unwrap_or(joined)
+    }
+
+    /// Leaves out the landmarks whose difference is no noise, unless they are the most: the robot is elsewhere then.
+    fn leave_out_contradictions(
+        &self,
+        local: &LocalMap<'_>,
+        (contradicted, moved): (&mut Vec<u32>, &mut Vec<u32>),
+        shared: &mut Vec<Shared>,
+        differences: &Differences,
+    ) {
+        let is_noise = |k: usize| differences.is_within(k, CONTRADICTION);
+        contradicted.clear();
+        moved.clear();
+        contradicted.extend((0..shared.len()).filter(|k| !is_noise(*k)).map(|k| local.id(shared[k].open.here)));
+        if 2 * contradicted.len() > shared.len() {
+            contradicted.clear();
+        } else if !contradicted.is_empty() {
+            let contradicted = &*contradicted;
+            let is_left_out = |shared: &&Shared| contradicted.contains(&local.id(shared.open.here));
+            let is_far = |shared: &&Shared| self.is_far(local, shared);
+            moved.extend(shared.iter().filter(is_left_out).filter(is_far).map(|shared| local.id(shared.open.here)));
+            shared.retain(|shared| !is_left_out(&shared));
+        }
+    }
+
+    /// Whether a landmark is far from where the closed parts have it. Where both sides know it from the same readings,
+    /// what is not linear makes the covariance of millimetres indefinite; that of both, as if they were independent, is a
+    /// covariance.
+    fn is_far(&self, local: &LocalMap<'_>, shared: &Shared) -> bool {
+        let own = shared.open.with(local, &shared.open);
+        let both = self.covariance.fixed_view::<2, 2>(shared.row, shared.row) + own;
+        let square = both.cholesky().map(|root| shared.difference.dot(&root.solve(&shared.difference)));
+        square.is_none_or(|square| square > CONTRADICTION)
     }
 
     /// Feature `here` of the open part as the same as landmark `a` of these.
@@ -292,23 +328,6 @@ impl Near {
         let alike = if i.row == k.row && tied.has(i.open.here) { ALIKE } else { 0.0 };
         let own = i.open.with(local, &k.open) * (1.0 + alike);
         self.covariance.fixed_view::<2, 2>(i.row, k.row) + own
-    }
-}
-
-/// Leaves out the landmarks whose difference is no noise, unless they are the most: the robot is elsewhere then.
-fn leave_out_contradictions(
-    local: &LocalMap<'_>,
-    contradicted: &mut Vec<u32>,
-    shared: &mut Vec<Shared>,
-    differences: &Differences,
-) {
-    let is_noise = |k: usize| differences.is_within(k, CONTRADICTION);
-    contradicted.clear();
-    contradicted.extend((0..shared.len()).filter(|k| !is_noise(*k)).map(|k| local.id(shared[k].open.here)));
-    if 2 * contradicted.len() > shared.len() {
-        contradicted.clear();
-    } else if !contradicted.is_empty() {
-        shared.retain(|shared| !contradicted.contains(&local.id(shared.open.here)));
     }
 }
 

@@ -70,7 +70,8 @@ impl Parts {
         for (number, i) in numbers.iter().zip(&chosen) {
             if *number == self.seen.len() {
                 let id = local.id(*i);
-                self.status.moved += u64::from(self.numbers.insert(id, *number).is_some());
+                let is_another = self.numbers.insert(id, *number).is_some();
+                self.status.moved += u64::from(is_another && self.room.moved.contains(&id));
                 let is_named = local.has_given_identity(*i);
                 self.seen.push(Seen {
                     id,
