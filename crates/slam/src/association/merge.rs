@@ -318,7 +318,7 @@ fn absence(state: &State, memory: &Memory, pairs: &[(usize, usize)], motion: &Se
             continue;
         }
         let z = robot.transform_back(&feature.x);
-        let detection = memory.rates.detection(&z);
+        let detection = memory.rates.detection_in_view(&z);
         if detection < 0.5 || pairs.iter().any(|(_, old)| *old == k) {
             continue;
         }
