@@ -24,7 +24,5 @@ pub mod trial;
 pub use beam::{Beam, Item, Joint, Pair, WINDOW};
 pub use cloud::CloudRoom;
 pub use memory::{Memory, Tally};
-#[cfg(test)]
-pub use merge::force_loop;
 pub use merge::{Before, MergeRoom, merge};
 pub use trial::{Trial, Verdict};

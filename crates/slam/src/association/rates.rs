@@ -39,6 +39,9 @@ pub struct Rates {
     /// Whether the reach is that of landmarks.
     #[serde(default)]
     is_reached: bool,
+    /// The greatest distance of all readings by bearing, m.
+    #[serde(default)]
+    seen: [f64; SECTORS],
     /// The sum of the squared distances of readings, and how many.
     square: [f64; 2],
     /// Of the clouds in which something should have been read: in how many the sensor looked, and how many there were.
@@ -65,6 +68,7 @@ impl Default for Rates {
             sectors: [0.0; SECTORS],
             reach: [0.0; SECTORS],
             is_reached: false,
+            seen: [0.0; SECTORS],
             square: [0.0; 2],
             looked: [0.0; 2],
             innovation: [0.0; 2],
@@ -92,11 +96,12 @@ impl Rates {
     /// Whether it can be gone on with: as many bins as there are, and counts.
     pub fn is_sound(&self) -> bool {
         let Self { looks, sectors, reach, square, looked, innovation, clouds, extraneous, matched, .. } = self;
-        let Self { outcomes, classes, diameters, .. } = self;
+        let Self { seen, outcomes, classes, diameters, .. } = self;
         let counts = looks.iter().flatten().chain(sectors).chain(square).chain(looked).chain(outcomes).chain(diameters);
         let counts = counts
             .chain(innovation)
             .chain(reach)
+            .chain(seen)
             .chain([clouds, extraneous, matched])
             .chain(classes.iter().map(|(_, count)| count));
         looks.len() == SECTORS * OCTAVES && counts.into_iter().all(|count| count.is_finite() && *count >= 0.0)
@@ -147,6 +152,7 @@ impl Rates {
     pub fn reading(&mut self, z: &Vector2<f64>, label: &Label) {
         let sector = sector(z);
         self.sectors[sector] += 1.0;
+        self.seen[sector] = self.seen[sector].max(z.norm());
         if !self.is_reached {
             self.reach[sector] = self.reach[sector].max(z.norm());
         }
@@ -195,11 +201,12 @@ impl Rates {
         ((read + PRIOR) / (expected + 2.0 * PRIOR)).clamp(SURE.0, SURE.1)
     }
 
-    /// The same as far as a landmark can be missed: nobody knows that it is in view where none was read so far away,
-    /// whatever the direction. What has never been looked at counts as read in one of two looks, and a robot that goes
-    /// away from a landmark has it in one place after the other of that kind.
+    /// The same as far as a candidate can be missed: nobody knows that it is in view where nothing was read so far away
+    /// in this direction, and no landmark in any. What has never been looked at counts as read in one of two looks, and
+    /// a robot that goes away from a landmark has it in one place after the other of that kind: what it has passed by,
+    /// and read once, would be gone before it comes back.
     pub fn detection_within_reach(&self, z: &Vector2<f64>) -> f64 {
-        if z.norm() > self.farthest() { 0.0 } else { self.detection(z) }
+        if z.norm() > self.farthest().min(self.seen[sector(z)]) { 0.0 } else { self.detection(z) }
     }
 
     /// The greatest distance of readings of landmarks, m.
@@ -273,9 +280,12 @@ mod tests {
         assert_eq!(rates.detection_within_reach(&near), 0.0);
         rates.reading(&Vector2::new(8.0, 0.1), &Label::default());
         assert_eq!([&near, &far].map(|z| rates.detection_within_reach(z)), [0.5, 0.0]);
-        // Of what is behind, nothing is known in view; but it is within reach.
+        // Of what is behind, nothing is known in view, until something was read there.
         assert_eq!([rates.detection_in_view(&near), rates.detection_in_view(&-near)], [0.5, 0.0]);
-        assert_eq!(rates.detection_within_reach(&-near), 0.5);
+        assert_eq!(rates.detection_within_reach(&-near), 0.0);
+        rates.reach(&Vector2::new(8.0, 0.1));
+        rates.reading(&Vector2::new(-20.0, -0.1), &Label::default());
+        assert_eq!([-near, -far].map(|z| rates.detection_within_reach(&z)), [0.5, 0.0]);
     }
 
     #[test]

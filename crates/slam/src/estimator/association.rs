@@ -63,13 +63,6 @@ impl Estimator {
         self.memory.forbid(pairs);
     }
 
-    /// Merges young and old landmarks as a loop, whatever speaks against it.
-    #[cfg(test)]
-    pub fn force_loop(&mut self, pairs: &[(u32, u32)]) {
-        let Self { state, model, memory, merging, lost, .. } = self;
-        crate::association::force_loop(state, (model, memory), merging, pairs, lost);
-    }
-
     /// The last merges were these.
     pub fn set_merged(&mut self, merged: Vec<(u32, u32)>) {
         self.memory.merged = merged;

@@ -76,12 +76,10 @@ impl Slam {
         self.take_back.is_open()
     }
 
-    /// Merges young and old landmarks as a loop, whatever speaks against it.
+    /// These pairs are not merged as a loop.
     #[cfg(test)]
-    pub(crate) fn force_loop(&mut self, pairs: &[(u32, u32)]) {
-        self.estimator.try_loops(true);
-        self.estimator.force_loop(pairs);
-        self.follow_loop(None);
+    pub(crate) fn forbid_loop(&mut self, pairs: &[(u32, u32)]) {
+        self.estimator.forbid(pairs);
     }
 
     /// Whether loops are closed on trial. Not where clouds that come late are promised to give to the last bit what

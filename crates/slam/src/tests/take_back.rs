@@ -33,10 +33,9 @@ fn posts(from_m: f64, other: u64) -> Vec<Vector2<f64>> {
     all
 }
 
-/// The cloud with which the robot is at the second place, that in which a loop is forced, and that with which it drives
-/// on. It stands for long: while landmarks count as read lately, they may be what it reads.
+/// The cloud with which the robot is at the second place, and that with which it drives on. It stands for long: while
+/// landmarks count as read lately, they may be what it reads.
 const SECOND: usize = 170;
-const FORCED: usize = 250;
 const ONWARD: usize = 255;
 
 /// A robot drives along the first place, is carried to another one, and drives along that. Odometry knows that it was
@@ -74,55 +73,30 @@ fn run_with(alike: Alike, seed: u64) -> (Vec<Instant>, usize) {
 struct Ran {
     slam: Slam,
     steps: Vec<Step>,
-    /// The pairs of the loop that was forced.
-    forced: Vec<(u32, u32)>,
     /// Merges that were taken back.
     split: Vec<(u32, u32)>,
 }
 
-/// The landmark nearest to each post that is in view at the beginning, among those that `is_of` says, where the robot
-/// is at `truth`.
-fn landmarks_of(slam: &Slam, truth: &Se2, is_of: impl Fn(u32) -> bool) -> Vec<u32> {
-    let estimate = slam.predicted().unwrap().pose;
-    let nearest = |post: &Vector2<f64>| {
-        let distance = |landmark: &crate::Landmark| {
-            (truth.transform(&estimate.transform_back(&landmark.position)) - post).norm_squared()
-        };
-        let landmarks = slam.landmarks().filter(|landmark| is_of(landmark.id));
-        landmarks.min_by(|a, b| distance(a).total_cmp(&distance(b))).map(|landmark| landmark.id)
-    };
-    posts(f64::INFINITY, 11).iter().filter(|post| post.norm() < 11.0).filter_map(nearest).collect()
-}
-
-/// Runs, and takes the beginnings of both places for one where `forces`.
-fn ran(instants: &[Instant], forces: bool) -> Ran {
+/// Runs, without a loop of these pairs.
+fn ran(instants: &[Instant], forbidden: &[(u32, u32)]) -> Ran {
     let mut slam = Slam::new(config("default")).unwrap();
-    let (mut steps, mut split, mut forced) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut old, mut known) = (Vec::new(), Vec::new());
-    for (k, instant) in instants.iter().enumerate() {
+    slam.forbid_loop(forbidden);
+    let (mut steps, mut split) = (Vec::new(), Vec::new());
+    for instant in instants {
         steps.extend(feed(&mut slam, instant));
         split.extend_from_slice(slam.split_landmarks());
-        if k == 149 {
-            old = landmarks_of(&slam, &instant.truth, |_| true);
-            known = slam.landmarks().map(|landmark| landmark.id).collect();
-        }
-        if k == FORCED && forces {
-            let young = landmarks_of(&slam, &instant.truth, |id| !known.contains(&id));
-            forced = young.into_iter().zip(old.iter().copied()).collect();
-            slam.force_loop(&forced);
-        }
     }
-    Ran { slam, steps, forced, split }
+    Ran { slam, steps, split }
 }
 
 #[test]
 fn a_wrong_loop_is_taken_back_and_its_landmarks_are_two_again() {
     for seed in 0..3 {
         let (instants, posts) = run_with(Alike::Beginning, seed);
-        let Ran { slam, forced, split, .. } = ran(&instants, true);
+        let Ran { slam, split, .. } = ran(&instants, &[]);
         let AssociationTally { loops, taken_back, .. } = slam.association();
-        assert_eq!((loops, taken_back), (0, 1), "{forced:?}");
-        assert!(forced.len() >= 4 && forced.iter().all(|pair| split.contains(pair)), "{split:?} of {forced:?}");
+        assert_eq!((loops, taken_back), (0, 1), "{split:?}");
+        assert!(split.len() >= 4, "{split:?}");
         assert_eq!(slam.landmarks().count(), posts);
     }
 }
@@ -131,7 +105,7 @@ fn a_wrong_loop_is_taken_back_and_its_landmarks_are_two_again() {
 fn a_right_loop_stays() {
     for seed in 0..3 {
         let (instants, posts) = run_with(Alike::Whole, seed);
-        let Ran { slam, split, .. } = ran(&instants, true);
+        let Ran { slam, split, .. } = ran(&instants, &[]);
         let AssociationTally { loops, taken_back, .. } = slam.association();
         assert!(loops >= 1 && taken_back == 0 && split.is_empty(), "{:?}", slam.association());
         assert_eq!(slam.landmarks().count(), posts);
@@ -143,7 +117,8 @@ fn a_right_loop_stays() {
 #[test]
 fn what_is_taken_back_leaves_no_trace() {
     let (instants, _) = run_with(Alike::Beginning, 1);
-    let (back, never) = (ran(&instants, true), ran(&instants, false));
+    let back = ran(&instants, &[]);
+    let never = ran(&instants, &back.split);
     assert!(never.split.is_empty() && !back.split.is_empty());
     assert_eq!(back.slam.predicted(), never.slam.predicted());
     let places = |slam: &Slam| slam.landmarks().map(|landmark| landmark.position).collect::<Vec<_>>();
@@ -156,7 +131,7 @@ fn what_is_taken_back_leaves_no_trace() {
 fn nothing_is_kept_once_a_loop_is_decided() {
     for alike in [Alike::Whole, Alike::Beginning] {
         let (instants, _) = run_with(alike, 2);
-        let Ran { slam, .. } = ran(&instants, true);
+        let Ran { slam, .. } = ran(&instants, &[]);
         assert!(!slam.is_loop_on_trial(), "{:?}", slam.association());
         assert_eq!(slam.past_messages(), 0);
     }
