@@ -220,6 +220,22 @@ assert call(Trigger, 'save_map').success
 end(node)
 check_map(in_file(), in_view_until(stopped + 16.0), 0.1)
 
+# One that may be anywhere in it is searched for, at the start and when asked, and the map stays where it lies.
+node = start(*PARTS, 'map.mode:=extend', 'initial.mode:=unknown')
+row.until(lambda: 'the robot is searched for' in log.read_text(), 'the search')
+row.start(3_400 * 1_000_000_000, x=20.0)
+metres(10.0)
+row.check_pose('found in the map that is extended', tolerance=0.05)
+answer = call(Trigger, 'relocalize')
+assert answer.success and 'searched for' in answer.message, answer
+metres(4.0)
+row.check_pose('found again', tolerance=0.05)
+_, _, values = row.next_status()
+assert int(values['map.features']) == in_view_until(stopped + 16.0), values
+assert values['map.parts.failed'] == values['map.parts.moved'] == '0', values
+end(node)
+check_map(in_file(), in_view_until(stopped + 16.0), 0.1)
+
 # A file whose parts are damaged is still a map; nothing of it is lost for that.
 before, [state] = file.read_bytes(), FOLDER.glob('row.yaml.*.state')
 state.write_bytes(state.read_bytes().replace(b'"bases"', b'"poses"'))
