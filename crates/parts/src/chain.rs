@@ -112,11 +112,12 @@ impl Near {
             places: Vec::new(),
             is_in_map: Vec::new(),
             covariance: DMatrix::zeros(0, 0),
+            world: None,
             covers: self.covers,
             common: Common::none(),
         };
         // The rows of the result: of the end, then of the landmarks that are kept. Each is a sum of rows of both.
-        let most = 3 + 2 * (numbers.len() + self.landmarks.len());
+        let most = 6 + 2 * (numbers.len() + self.landmarks.len());
         let mut rows = Rows::new(&joint.covariance, &whitened, most);
         let to_exit = exit.inverse().adjoint();
         let (by_base, by_pose) = (to_exit * at.by_base, to_exit * at.by_pose);
@@ -150,6 +151,13 @@ impl Near {
                 let of_base = (0..3).filter(|_| self.is_in_map[a]).map(|c| (c, by_base[(k, c)]));
                 rows.push(own.chain(of_base).chain((0..3).map(|c| (mine + c, -by_pose[(k, c)]))));
             }
+        }
+        if let Some(world) = self.world {
+            let first = self.row_of_world();
+            let moved = at.all.fixed_rows::<3>(first).into_owned();
+            let by_own = Se2::left_jacobian(&-moved);
+            next.world = Some(world * Se2::exp(&moved));
+            (0..3).for_each(|k| rows.push((0..3).map(|c| (first + c, by_own[(k, c)]))));
         }
         next.covariance = rows.covariance();
         next.choose_frames();

@@ -77,6 +77,7 @@ mod symmetric;
 #[cfg(test)]
 mod tests;
 mod work;
+mod world;
 
 pub use parts::{Parts, ResumePartsError, SavedParts, Snapshot, Status, WholeMap};
 pub use problem::SolveError;

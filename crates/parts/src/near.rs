@@ -6,7 +6,7 @@ use super::common::{ALIKE, Tied};
 use super::common::{Common, OpenLandmark, Tie};
 use super::differences::Differences;
 use super::part::Gaussian;
-use super::problem::{Solution, Start};
+use super::problem::{Solution, Start, world_of};
 use lienav_lie::{Se2, skew};
 use lienav_slam::LocalMap;
 use lienav_slam::by_id::ById;
@@ -39,8 +39,10 @@ pub struct Near {
     pub places: Vec<Vector2<f64>>,
     /// Whether each is better known in the map than as seen from the base.
     pub is_in_map: Vec<bool>,
-    /// Of (β, q).
+    /// Of (β, q), and behind them of ω where there is [`Near::world`].
     pub covariance: DMatrix<f64>,
+    /// Where the frame of the world is in the map, Ô, if readings have told; its error is ω, O = Ô Exp(ω).
+    pub world: Option<Se2>,
     /// Where the robot was when this was asked for, and how far around all landmarks are in it, m.
     pub covers: (Vector2<f64>, f64),
     /// Landmarks that the open part was begun with: both know them from the same readings.
@@ -104,6 +106,7 @@ impl Near {
             places: Vec::new(),
             is_in_map: Vec::new(),
             covariance: DMatrix::from_column_slice(3, 3, covariance.as_slice()),
+            world: None,
             covers: (start.pose().p, f64::INFINITY),
             common: Common::none(),
         }
@@ -139,9 +142,10 @@ impl Near {
         in_map(&Vector2::zeros(), &self.base, &self.covariance.fixed_view::<3, 3>(0, 0).into_owned())
     }
 
-    /// Moves the base to `base`, and with it all landmarks. What was known of where it lies is forgotten: its error is
-    /// independent of those of the landmarks as seen from it.
+    /// Moves the base to `base`, and with it all landmarks. What was known of where it lies is forgotten, and of where
+    /// the world lies: its error is independent of those of the landmarks as seen from it.
     pub fn put_at(&mut self, base: Se2, covariance: &Matrix3<f64>, closed: usize) {
+        self.forget_world();
         self.covers.0 = base.transform(&self.base.transform_back(&self.covers.0));
         (self.base, self.closed) = (base, closed);
         self.covariance.fixed_rows_mut::<3>(0).fill(0.0);
@@ -155,7 +159,8 @@ impl Near {
     pub fn of_solution(solution: &Solution, landmarks: Vec<usize>) -> Self {
         let last = solution.bases.len() - 1;
         let base = solution.bases[last];
-        let mut covariance = solution.covariance(last, &landmarks);
+        let pose_of_world = world_of(&solution.parts);
+        let mut covariance = solution.covariance_with(last, &landmarks, pose_of_world);
         let places: Vec<Vector2<f64>> =
             landmarks.iter().map(|landmark| base.transform_back(&solution.landmarks[*landmark])).collect();
         // δq = Rᵀδp − [I, J q]β, first of the rows and then of the columns.
@@ -172,7 +177,9 @@ impl Near {
         change(&mut covariance);
         let covers = (base.p, f64::INFINITY);
         let (closed, common) = (solution.closed, solution.common());
-        let mut near = Self { closed, base, landmarks, places, is_in_map: Vec::new(), covariance, covers, common };
+        let world = pose_of_world.map(|pose| solution.bases[pose]);
+        let is_in_map = Vec::new();
+        let mut near = Self { closed, base, landmarks, places, is_in_map, covariance, world, covers, common };
         near.choose_frames();
         near
     }
@@ -251,7 +258,9 @@ impl Near {
 
     /// The same of some of its landmarks, in this order.
     pub fn of_rows(&self, chosen: &[usize]) -> Self {
-        let rows: Vec<usize> = (0..3).chain(chosen.iter().flat_map(|a| [3 + 2 * a, 4 + 2 * a])).collect();
+        let of_landmarks = chosen.iter().flat_map(|a| [3 + 2 * a, 4 + 2 * a]);
+        let of_world = self.world.map(|_| self.row_of_world()).into_iter().flat_map(|row| row..row + 3);
+        let rows: Vec<usize> = (0..3).chain(of_landmarks).chain(of_world).collect();
         let mut values = Vec::with_capacity(rows.len() * rows.len());
         for column in &rows {
             let column = &self.covariance.as_slice()[column * self.covariance.nrows()..][..self.covariance.nrows()];
@@ -332,7 +341,7 @@ impl Near {
 }
 
 /// The covariance of (x, y, θ) in the map of a pose that is `arm` from where its error is, in the frame `at`.
-fn in_map(arm: &Vector2<f64>, at: &Se2, covariance: &Matrix3<f64>) -> Matrix3<f64> {
+pub fn in_map(arm: &Vector2<f64>, at: &Se2, covariance: &Matrix3<f64>) -> Matrix3<f64> {
     let (turn, turned) = (at.rotation(), skew(arm));
     let to_map =
         Matrix3::new(turn[(0, 0)], turn[(0, 1)], turned.x, turn[(1, 0)], turn[(1, 1)], turned.y, 0.0, 0.0, 1.0);

@@ -17,7 +17,7 @@
 
 use super::near::Near;
 use super::part::{Gaussian, Part};
-use super::problem::{Placed, Problem};
+use super::problem::{Placed, Problem, WORLD, world_of};
 use super::symmetric::Symmetric;
 use lienav_lie::{Se2, skew};
 use lienav_slam::OutsideReading;
@@ -58,8 +58,13 @@ impl Outside {
         Self { at, information: 0.5 * (information + information.transpose()), vector }
     }
 
+    /// About what it says for sure.
+    pub fn settled(&self) -> Self {
+        self.about(self.mean())
+    }
+
     /// Learns from a reading, whose residual is at `at`.
-    fn learn(&mut self, told: &Told) -> Option<()> {
+    pub fn learn(&mut self, told: &Told) -> Option<()> {
         let weighted = told.by_base.transpose() * told.noise.try_inverse()?;
         self.information += weighted * told.by_base;
         self.vector += weighted * told.residual;
@@ -97,7 +102,7 @@ impl Outside {
 
     /// As a way from `origin` to the base.
     pub fn way(&self, origin: &Se2) -> Part {
-        let about = self.about(self.mean());
+        let about = self.settled();
         let exit = origin.inverse() * about.at;
         // X = Exp(ξ)X̂ = X̂ Exp(Ad(X̂)⁻¹ξ).
         let to_base = exit.inverse().adjoint();
@@ -155,33 +160,57 @@ impl Near {
     /// Learns from a reading of the base, and keeps in `known` what it has said. `None`, and nothing is changed, if its
     /// noise is none.
     pub fn tell(&mut self, told: &Told, known: &mut Outside) -> Option<()> {
-        let mut outside = known.about(self.base);
+        let mut outside = known.about(self.seen_from_world());
         outside.learn(told)?;
-        self.correct(&told.residual, &told.by_base, &told.noise)?;
-        *known = outside.about(self.base);
+        self.correct(&told.residual, &told.by_base, &told.noise, self.world.is_some())?;
+        *known = outside.about(self.seen_from_world());
         Some(())
     }
 
-    /// Learns what is known of the base from outside.
+    /// Learns what is known from outside of the base, as seen from the world where that is in the map.
     pub fn tell_again(&mut self, outside: &Outside) {
+        self.tell_of(outside, self.world.is_some());
+    }
+
+    /// Learns what is known of the base from outside, in the map or in the world.
+    fn tell_of(&mut self, outside: &Outside, is_of_world: bool) {
         if !outside.is_none() {
-            let (rows, residual) = outside.about(self.base).rows();
+            let at = if is_of_world { self.seen_from_world() } else { self.base };
+            let (rows, residual) = outside.about(at).rows();
             // Noise of one has an inverse.
-            let _ = self.correct(&residual, &rows, &Matrix3::identity());
+            let _ = self.correct(&residual, &rows, &Matrix3::identity(), is_of_world);
         }
     }
 
     /// Learns what a part behind these says that is none but a way from outside, to the base.
     pub fn told(mut self, placed: &Placed, origin: &Se2) -> Self {
-        self.tell_again(&Outside::of_way(origin, &placed.part));
+        let is_of_world = placed.is_of_world();
+        if !is_of_world {
+            self.tell_of(&Outside::of_way(origin, &placed.part), false);
+        } else if self.world.is_some() {
+            self.tell_of(&Outside::of_way(&Se2::identity(), &placed.part), true);
+        }
         self.closed += 1;
         self
     }
 
-    /// Learns r = H β + n: of the base and, with it, of all landmarks.
-    fn correct(&mut self, residual: &Vector3<f64>, by_base: &Matrix3<f64>, noise: &Matrix3<f64>) -> Option<()> {
-        let crossed = self.covariance.fixed_columns::<3>(0) * by_base.transpose();
-        let spread = by_base * crossed.fixed_rows::<3>(0) + noise;
+    /// Learns r = H β + n, or r = H υ + n where it is seen from the world: of the base and, with it, of all landmarks.
+    fn correct(
+        &mut self,
+        residual: &Vector3<f64>,
+        by_base: &Matrix3<f64>,
+        noise: &Matrix3<f64>,
+        is_of_world: bool,
+    ) -> Option<()> {
+        let (crossed, spread) = if is_of_world {
+            let seen = self.with_seen_from_world();
+            let own = self.of_seen_from_world(&seen);
+            (seen * by_base.transpose(), by_base * own * by_base.transpose() + noise)
+        } else {
+            let crossed = self.covariance.fixed_columns::<3>(0) * by_base.transpose();
+            let spread = by_base * crossed.fixed_rows::<3>(0) + noise;
+            (crossed, spread)
+        };
         let root = spread.cholesky()?;
         let gain = root.solve(&crossed.transpose()).transpose();
         let moved = &gain * residual;
@@ -193,14 +222,32 @@ impl Near {
         for (a, place) in self.places.iter_mut().enumerate() {
             *place += moved.fixed_rows::<2>(3 + 2 * a);
         }
+        let row = self.row_of_world();
+        self.world = self.world.map(|world| world * Se2::exp(&moved.fixed_rows::<3>(row).into_owned()));
         self.choose_frames();
         Some(())
     }
 }
 
 impl Problem {
-    /// Adds what is known from outside of where its last pose is. That of a first pose that is known exactly is nothing
-    /// new.
+    /// Adds what is known from outside of where its last pose is: in the map, or in the world, which is at `world` in the
+    /// map. Says whether poses have other numbers now.
+    pub fn tell_of_base(&mut self, outside: &Outside, world: Option<&Se2>) -> bool {
+        let Some(world) = world.filter(|_| !outside.is_none()) else {
+            self.tell(outside);
+            return false;
+        };
+        let known = world_of(&self.parts);
+        if known.is_none() && self.begin_with_world(*world).is_none() {
+            return false;
+        }
+        let (way, exit) = (outside.way(&Se2::identity()), self.bases.len() - 1);
+        self.push(Placed { base: known.or(Some(WORLD)), ..Placed::of_outside(way, exit) });
+        self.closed += 1;
+        known.is_none()
+    }
+
+    /// The same in the map. That of a first pose that is known exactly is nothing new.
     pub fn tell(&mut self, outside: &Outside) {
         let exit = self.bases.len() - 1;
         if exit > 0 && !outside.is_none() {

@@ -22,6 +22,7 @@ use lienav_slam::by_id::ById;
 use lienav_slam::identity::Identification;
 use lienav_slam::{CompositionError, LocalMap, PoseEstimate, Slam, Step, TimeJump};
 use names::Seen;
+use outside::First;
 pub use saved::{ResumePartsError, SavedParts, WholeMap};
 use solve::{Old, Solved};
 use std::collections::VecDeque;
@@ -48,9 +49,9 @@ const OTHER_FILTER: CompositionError = CompositionError(
     "parameter 'map.local_features' makes the map in parts, which this filter cannot do: set parameter 'filter' to \
      'default' or another invariant filter, or map.local_features to 0",
 );
-const IN_THE_WORLD: CompositionError = CompositionError(
-    "parameter 'map.local_features' makes the map in parts, which do not know where they lie in the world: set \
-     calibration.world.frame to 'map' and calibration.world.error_std_m to 0, or map.local_features to 0",
+const LASTING: CompositionError = CompositionError(
+    "parameter 'map.local_features' makes the map in parts, which know nothing of errors of positions that last: set \
+     calibration.world.error_std_m to 0, with what they are added to absolute.position_std_m, or map.local_features to 0",
 );
 /// What is known of the parts.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -123,6 +124,10 @@ pub struct Parts {
     elsewhere_since: Option<Stamp>,
     /// Readings from outside that were left out, and that the filter has not counted yet.
     left_out: u64,
+    /// Those that said nothing, likewise.
+    undetermined: u64,
+    /// The first position of the open part, before it is known where the world lies.
+    first: Option<First>,
     /// When the last clouds were.
     recent: VecDeque<Stamp>,
     solution: Option<Arc<Solution>>,
@@ -165,8 +170,8 @@ impl Parts {
         if !config.makes_parts() {
             return Ok(None);
         }
-        if slam.calibration().any(|estimate| estimate.parameter.is_of_world()) {
-            return Err(IN_THE_WORLD);
+        if config.calibration.world.error_std_m > 0.0 {
+            return Err(LASTING);
         }
         if slam.local().is_none() {
             return Err(OTHER_FILTER);
@@ -189,6 +194,8 @@ impl Parts {
             outside: Outside::none(Se2::identity()),
             elsewhere_since: None,
             left_out: 0,
+            undetermined: 0,
+            first: None,
             recent: VecDeque::new(),
             solution: None,
             solving: None,
@@ -228,7 +235,7 @@ impl Parts {
         self.index.clear();
         self.begun.clear();
         self.tie = Tie::default();
-        (self.outside, self.elsewhere_since) = (Outside::none(self.start.pose()), None);
+        (self.outside, self.elsewhere_since, self.first) = (Outside::none(self.start.pose()), None, None);
         self.recent.clear();
         (self.status, self.time_jumps, self.is_moved) = (Status::default(), slam.time_jumps(), false);
     }
@@ -275,7 +282,7 @@ impl Parts {
     /// The step of the filter, with the pose in the map. Closes the open part if it is large enough.
     pub fn join(&mut self, slam: &mut Slam, step: Step) -> Step {
         self.merged.clear();
-        slam.count_gated(std::mem::take(&mut self.left_out));
+        self.count_left_out(slam);
         self.collect();
         self.take();
         self.clouds += 1;
@@ -331,11 +338,18 @@ impl Parts {
         // A loop that has closed is closed in the least squares, too, and does not wait until the part is full.
         let is_bent = is_settled && joined.shared >= 2 && joined.bend(self.view_m) > BENT;
         let seeks = is_settled && self.is_loop_open;
-        if (is_full || is_bent || seeks || (is_settled && is_long(&local))) && self.close(&local, Goes::On) {
+        let is_due = is_settled && (is_long(&local) || self.has_found_world());
+        if (is_full || is_bent || seeks || is_due) && self.close(&local, Goes::On) {
             self.opened_at = self.clouds;
             self.begin_with_the_last(slam);
         }
         Step { estimate, features: self.seen.len(), ..step }
+    }
+
+    /// The filter counts what was left out.
+    fn count_left_out(&mut self, slam: &mut Slam) {
+        slam.count_gated(std::mem::take(&mut self.left_out));
+        slam.count_undetermined(std::mem::take(&mut self.undetermined));
     }
 
     /// The pose at the newest odometry; before the first cloud, the start carried on to it.
@@ -396,7 +410,7 @@ impl Parts {
     }
 
     fn ask_at(&mut self, robot: Se2, open: Vec<usize>) {
-        if self.is_moved {
+        if self.is_moved || self.is_world_unsolved() {
             return;
         }
         let (start, solution) = (self.start.clone(), self.solution.clone());

@@ -8,6 +8,7 @@ use super::sparse::Element;
 pub use descent::{FULLY, NEARLY, Solution, SolveError};
 use lienav_lie::Se2;
 use nalgebra::{DMatrix, DVector, Matrix2, Matrix3, Vector2, Vector3};
+pub use outside::{WORLD, world_of};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

@@ -258,5 +258,5 @@ pub use input::{FeatureKind, Features, Imu, Label, Observation, Odometry, TooMan
 pub use lienav_base::clock::TimeJump;
 pub use noise::{LearnedNoise, LearnedSensor};
 pub use output::{Counts, DropReason, Landmark, PoseEstimate, Step};
-pub use slam::{LocalMap, OutsideReading, RelocalizeError, ResumeError, SavedState, Slam, TakeMapError};
+pub use slam::{LocalMap, OutsideReading, ReadOutside, RelocalizeError, ResumeError, SavedState, Slam, TakeMapError};
 pub use tilt::Tilt;

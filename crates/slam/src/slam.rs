@@ -40,7 +40,7 @@ use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::Vector3;
 use out_of_sequence::Rollback;
-pub use outside::OutsideReading;
+pub use outside::{OutsideReading, ReadOutside};
 pub use part::LocalMap;
 pub use saved::{ResumeError, SavedState};
 pub use search::RelocalizeError;

@@ -137,7 +137,7 @@ impl Tally {
             second_looks: slam.second_looks(),
             begun_anew: slam.landmarks_begun_anew(),
             hypotheses: slam.hypotheses(),
-            calibration: slam.calibration().collect(),
+            calibration: parts.map_or_else(|| slam.calibration().collect(), |parts| parts.calibration(slam)),
             map_features: parts.map_or_else(|| slam.landmarks().count(), |parts| parts.count(slam)),
             parts: parts.map(|parts| parts.status().clone()),
             association: slam.association(),

@@ -136,13 +136,17 @@ impl Session {
             .then(|| format!("{} clouds came late, and were taken in by going back", slam.late_clouds()));
         let full = self.full_map();
         let free = slam.config().free_scale(self.kinds.iter().copied()).map(str::to_owned);
+        let calibration = match &self.parts {
+            Some(parts) => parts.calibration(slam),
+            None => slam.calibration().collect(),
+        };
         let of_parts = self.parts.as_ref().map(|parts| of_parts(parts.status())).unwrap_or_default();
         Run {
             source: String::new(),
             filter: slam.config().filter.clone(),
             start: Some(StartBelief::of(&slam.config().initial)),
             landmarks,
-            calibration: slam.calibration().collect(),
+            calibration,
             noise: slam.learned_noise(),
             gate_openings: slam.gate_openings(),
             dropped: slam.counts().by_word().into_iter().map(|(reason, count)| (reason.to_owned(), count)).collect(),

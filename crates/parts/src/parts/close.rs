@@ -95,7 +95,11 @@ impl Parts {
                 *guess = near.base.transform(&part.exit.transform_back(place));
             }
         }
-        self.problem.tell(&self.outside);
+        let is_renumbered = self.problem.tell_of_base(&self.outside, near.world.as_ref().and(self.near.world.as_ref()));
+        if is_renumbered {
+            self.renumbered();
+            self.is_moved = true;
+        }
         let exit = self.problem.bases.len();
         self.problem.bases.push(near.base);
         let (part, landmarks) = (Arc::new(part), Arc::new(numbers.clone()));
@@ -103,7 +107,8 @@ impl Parts {
         self.problem.push(placed);
         self.problem.closed += 1;
         near.closed = self.problem.closed;
-        self.outside = Outside::none(near.base);
+        self.outside = Outside::none(near.seen_from_world());
+        self.first = None;
         self.begun.clear();
         self.begun.extend(kept.iter().map(|k| Begun {
             id: local.id(chosen[*k]),

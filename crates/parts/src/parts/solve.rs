@@ -111,7 +111,7 @@ impl Parts {
     /// The end of the input: closes the open part, and solves all to the end. Does nothing where there is no part.
     pub fn finish(&mut self, slam: &mut Slam) {
         self.merged.clear();
-        slam.count_gated(std::mem::take(&mut self.left_out));
+        self.count_left_out(slam);
         if let Some(local) = slam.local()
             && !local.is_empty()
             && self.close(&local, Goes::Nowhere)

@@ -90,9 +90,17 @@ impl Solution {
     }
 
     /// The joint covariance of a pose, in its own frame, and of some landmarks, in the map.
+    #[cfg(test)]
     pub fn covariance(&self, base: usize, landmarks: &[usize]) -> DMatrix<f64> {
+        self.covariance_with(base, landmarks, None)
+    }
+
+    /// The same with another pose behind the landmarks, in its own frame.
+    pub fn covariance_with(&self, base: usize, landmarks: &[usize], other: Option<usize>) -> DMatrix<f64> {
         let of_landmarks = landmarks.iter().map(|landmark| (of_landmark(*landmark), 2));
-        let unknowns: Vec<(usize, usize)> = std::iter::once((of_base(base), 3)).chain(of_landmarks).collect();
+        let of_poses = |pose: usize| (of_base(pose), 3);
+        let unknowns = std::iter::once(of_poses(base)).chain(of_landmarks).chain(other.map(of_poses));
+        let unknowns: Vec<(usize, usize)> = unknowns.collect();
         let mut covariance = self.factor.covariance(&unknowns);
         for _ in 0..2 {
             for (i, landmark) in landmarks.iter().enumerate() {

@@ -6,6 +6,9 @@ use lienav_lie::{Se2, skew};
 use nalgebra::{DMatrix, Matrix3};
 use std::sync::Arc;
 
+/// The number of the pose that is the frame of the world.
+pub const WORLD: usize = 1;
+
 impl Part {
     /// A way without landmarks: where it ends as seen from where it begins, with the covariance of (x, y, θ) there.
     /// `None` if that is none.
@@ -26,6 +29,18 @@ impl Placed {
     pub fn of_outside(way: Part, exit: usize) -> Self {
         Self { part: Arc::new(way), landmarks: Arc::default(), base: Some(0), exit, is_outside: true }
     }
+}
+
+impl Placed {
+    /// Whether it is a way from the frame of the world, which is a pose of the problem behind the first one.
+    pub fn is_of_world(&self) -> bool {
+        self.is_outside && self.base.is_some_and(|base| base > 0)
+    }
+}
+
+/// The number of the pose that is the frame of the world, if a part says where in the world a pose is.
+pub fn world_of(parts: &[Placed]) -> Option<usize> {
+    parts.iter().find(|placed| placed.is_of_world()).and_then(|placed| placed.base)
 }
 
 impl Problem {
@@ -78,6 +93,30 @@ impl Problem {
         self.parts.insert(0, Placed::of_outside(way, 1));
         self.closed += 1;
         Some(true)
+    }
+
+    /// The frame of the world, `world` in the map, becomes the pose behind the first one, which is the map's origin and
+    /// no robot's from then on. Nothing says yet where it is. `None` if what is known of the start is nothing.
+    pub fn begin_with_world(&mut self, world: Se2) -> Option<()> {
+        if let Start::Known(pose) = self.start {
+            let is_of_robot = |placed: &Placed| !placed.is_outside && (placed.base == Some(0) || placed.exit == 0);
+            if self.bases.len() == 1 || self.parts.iter().any(is_of_robot) {
+                // All ways from the world lead to poses that are estimated.
+                let way = Part::way(pose, &Matrix3::zeros())?;
+                self.start = Start::Known(Se2::identity());
+                self.begin_with(Se2::identity());
+                self.parts.insert(0, Placed::of_outside(way, 1));
+                self.closed += 1;
+            }
+        } else {
+            self.begin_at_the_origin()?;
+        }
+        self.bases.insert(WORLD, world);
+        let behind = |pose: usize| pose + usize::from(pose >= WORLD);
+        for placed in &mut self.parts {
+            (placed.base, placed.exit) = (placed.base.map(behind), behind(placed.exit));
+        }
+        Some(())
     }
 
     /// Puts a pose before all others.

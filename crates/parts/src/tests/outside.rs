@@ -6,7 +6,9 @@ use crate::outside::{Outside, Told};
 use crate::problem::{FULLY, Problem, Start};
 use crate::{Parts, Worker};
 use lienav_lie::Se2;
-use lienav_slam::{FeatureKind, Observation, OutsideReading, Slam, Stamp, Step};
+use lienav_slam::{
+    CalibrationEstimate, Config, FeatureKind, Observation, OutsideReading, Slam, Stamp, Step, WorldFrame,
+};
 use nalgebra::{Matrix3, Vector2, Vector3};
 
 /// What is said of a base by readings at three poses is the same, whether they are told one by one, or as one way.
@@ -55,8 +57,15 @@ fn readings_one_by_one_are_one_way() {
     assert_eq!(problem.parts.len(), 2);
 }
 
-/// A robot that goes round and hears where it is now and then; its start is off by what it claims.
-fn driven(seed: u64, local_features: usize) -> (Vec<(Step, Se2)>, u64) {
+/// What comes of a run: the steps, beside the truth, what was left out, and what is known of the calibration.
+struct Driven {
+    steps: Vec<(Step, Se2)>,
+    left_out: u64,
+    calibration: Vec<CalibrationEstimate>,
+}
+
+/// A robot that goes round and hears now and then where it is; its start is off by what it claims.
+fn driven(seed: u64, local_features: usize) -> Driven {
     let mut world = World::new(seed, 0.05);
     let mut config = world.config(local_features);
     let off = Vector3::new(world.normal(0.5), world.normal(0.5), world.normal(0.05));
@@ -65,6 +74,11 @@ fn driven(seed: u64, local_features: usize) -> (Vec<(Step, Se2)>, u64) {
     (config.initial.position_std_m, config.initial.yaw_std_rad) = (0.5, 0.05);
     config.absolute.position_std_m = 0.2;
     config.gate.probability = 0.999_999;
+    drive(world, config, local_features, &Se2::identity())
+}
+
+/// The same in a map that lies in the world at `in_world`.
+fn drive(mut world: World, config: Config, local_features: usize, in_world: &Se2) -> Driven {
     let (mut slam, mut parts) = match local_features {
         0 => (Slam::new(config).unwrap(), None),
         _ => {
@@ -84,7 +98,7 @@ fn driven(seed: u64, local_features: usize) -> (Vec<(Step, Se2)>, u64) {
             let truth = before * Se2::exp(&(World::STEP * share));
             // Once it is far from where the robot is.
             let far = if k == 600 { 50.0 } else { 0.0 };
-            let read = truth.p + Vector2::new(world.normal(0.2) + far, world.normal(0.2));
+            let read = in_world.transform(&truth.p) + Vector2::new(world.normal(0.2) + far, world.normal(0.2));
             let stamp = Stamp::from_secs(world.time - 0.1 * (1.0 - share));
             slam.features(stamp, FeatureKind::WorldPosition, &[Observation::new(None, [read.x, read.y])]).unwrap();
         }
@@ -101,7 +115,11 @@ fn driven(seed: u64, local_features: usize) -> (Vec<(Step, Se2)>, u64) {
         parts.finish(&mut slam);
         assert_eq!(parts.status().failure, None);
     }
-    (steps, slam.counts().total())
+    let calibration = match &parts {
+        Some(parts) => parts.calibration(&slam),
+        None => slam.calibration().collect(),
+    };
+    Driven { steps, left_out: slam.counts().total(), calibration }
 }
 
 fn nees((step, truth): &(Step, Se2)) -> f64 {
@@ -115,8 +133,8 @@ fn nees((step, truth): &(Step, Se2)) -> f64 {
 fn a_robot_in_parts_hears_where_it_is() {
     let (mut mean, mut count) = (0.0, 0);
     for seed in 1..=8 {
-        let (one, left_out) = driven(seed, 0);
-        let (parts, of_parts) = driven(seed, 8);
+        let Driven { steps: one, left_out, .. } = driven(seed, 0);
+        let Driven { steps: parts, left_out: of_parts, .. } = driven(seed, 8);
         assert_eq!((one.len(), left_out, of_parts), (parts.len(), 1, 1));
         for (a, b) in one.iter().zip(&parts).skip(100) {
             assert_eq!(a.0.estimate.stamp, b.0.estimate.stamp);
@@ -132,4 +150,59 @@ fn a_robot_in_parts_hears_where_it_is() {
     }
     mean /= f64::from(u32::try_from(count).unwrap());
     assert!((1.8..4.5).contains(&mean), "{mean}");
+}
+
+/// What a reading depends on: the base and the frame of the world, by finite differences.
+#[test]
+fn how_the_base_is_seen_from_the_world_by_finite_differences() {
+    let (base, world) = (Se2::new(12.0, -7.0, 0.8), Se2::new(-30.0, 14.0, -2.1));
+    let seen =
+        |beta: Vector3<f64>, omega: Vector3<f64>| (world * Se2::exp(&omega)).inverse() * (base * Se2::exp(&beta));
+    let at = seen(Vector3::zeros(), Vector3::zeros());
+    let back = at.inverse().adjoint();
+    for k in 0..3 {
+        let mut step = Vector3::zeros();
+        step[k] = 1e-6;
+        let by_base = (at.inverse() * seen(step, Vector3::zeros())).log() / 1e-6;
+        let by_world = (at.inverse() * seen(Vector3::zeros(), step)).log() / 1e-6;
+        assert!((by_base - step / 1e-6).norm() < 1e-4 && (by_world + back.column(k)).norm() < 1e-4, "{k}");
+    }
+}
+
+/// Where nobody has told where the map lies in the world, parts find it as one map does.
+#[test]
+fn parts_find_where_the_map_lies_in_the_world() {
+    let in_world = Se2::new(140.0, -85.0, 2.2);
+    let (mut mean, mut count, mut of_world) = (0.0, 0, 0.0);
+    for seed in 1..=8 {
+        let run = |local_features| {
+            let world = World::new(seed, 0.05);
+            let mut config = world.config(local_features);
+            config.calibration.world.frame = WorldFrame::Estimated;
+            config.absolute.position_std_m = 0.2;
+            config.gate.probability = 0.999_999;
+            drive(world, config, local_features, &in_world)
+        };
+        let (one, parts) = (run(0), run(8));
+        assert_eq!(one.steps.len(), parts.steps.len());
+        for (a, b) in one.steps.iter().zip(&parts.steps).skip(300) {
+            let (a, b) = (a.0.estimate, b.0.estimate);
+            let apart = (a.pose.inverse() * b.pose).log();
+            let square = apart.dot(&(a.covariance.try_inverse().unwrap() * apart));
+            assert!(square < 2.0, "seed {seed}, {}: {apart} {square}", a.stamp);
+            let ratio = b.covariance.trace() / a.covariance.trace();
+            assert!((0.7..1.3).contains(&ratio), "seed {seed}, {}: {ratio}", a.stamp);
+        }
+        assert_eq!((one.calibration.len(), parts.calibration.len()), (3, 3));
+        let truth = [in_world.p.x, in_world.p.y, in_world.theta];
+        for ((a, b), truth) in one.calibration.iter().zip(&parts.calibration).zip(truth) {
+            assert_eq!(a.parameter, b.parameter);
+            assert!((a.value - b.value).abs() < a.std && (0.7..1.3).contains(&(b.std / a.std)), "{a:?} {b:?}");
+            of_world += ((b.value - truth) / b.std).powi(2) / 24.0;
+        }
+        mean += parts.steps.iter().map(nees).filter(|nees| nees.is_finite()).sum::<f64>();
+        count += parts.steps.len();
+    }
+    mean /= f64::from(u32::try_from(count).unwrap());
+    assert!((1.6..4.5).contains(&mean) && (0.3..2.5).contains(&of_world), "{mean} {of_world}");
 }

@@ -31,6 +31,19 @@ pub struct OutsideReading {
     pub gate: f64,
 }
 
+/// A position or a pose from outside, as it was read.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadOutside {
+    /// How many numbers it has: two of a position, three of a pose.
+    pub dim: usize,
+    /// x, y, m, and yaw, rad.
+    pub value: Vector3<f64>,
+    /// Their covariance.
+    pub covariance: Matrix3<f64>,
+    /// What was read, as seen from the robot.
+    pub mount: Se2,
+}
+
 impl Slam {
     /// Whether a cloud of this kind passes by the filter.
     pub(super) fn passes_by(&self, kind: FeatureKind) -> bool {
@@ -58,6 +71,13 @@ impl Slam {
         &self.outside
     }
 
+    /// What a reading from outside says, of what.
+    pub fn read_outside(&self, reading: &Reading) -> ReadOutside {
+        let (value, covariance) = (reading.value, reading.covariance);
+        let mount = self.estimator.state.mounts[reading.index()].nominal();
+        ReadOutside { dim: self.estimator.model.sensors.dim(reading), value, covariance, mount }
+    }
+
     /// What the sensors expect of a reading from outside, if the robot is at `pose` in the map; `None` where they have no
     /// model of it.
     pub fn expect_outside(&self, reading: &Reading, pose: &Se2) -> Option<OutsideReading> {
@@ -76,6 +96,11 @@ impl Slam {
     /// Counts readings from outside that were left out because they are elsewhere than the robot is.
     pub fn count_gated(&mut self, readings: u64) {
         self.counts.add_many(DropReason::Gated, readings);
+    }
+
+    /// Counts readings from outside that say nothing until the robot has driven on.
+    pub fn count_undetermined(&mut self, readings: u64) {
+        self.counts.add_many(DropReason::Undetermined, readings);
     }
 
     /// Whether the last step was one without a correction of the filter: its state is that of the step before, and the
