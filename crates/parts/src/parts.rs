@@ -2,6 +2,7 @@
 
 mod close;
 mod known;
+mod lasting;
 mod moved;
 mod names;
 mod outside;
@@ -48,10 +49,6 @@ const LONG_M: f64 = 0.01;
 const OTHER_FILTER: CompositionError = CompositionError(
     "parameter 'map.local_features' makes the map in parts, which this filter cannot do: set parameter 'filter' to \
      'default' or another invariant filter, or map.local_features to 0",
-);
-const LASTING: CompositionError = CompositionError(
-    "parameter 'map.local_features' makes the map in parts, which know nothing of errors of positions that last: set \
-     calibration.world.error_std_m to 0, with what they are added to absolute.position_std_m, or map.local_features to 0",
 );
 /// What is known of the parts.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -128,6 +125,8 @@ pub struct Parts {
     undetermined: u64,
     /// The first position of the open part, before it is known where the world lies.
     first: Option<First>,
+    /// When the last reading from outside was taken in.
+    heard_at: Option<Stamp>,
     /// When the last clouds were.
     recent: VecDeque<Stamp>,
     solution: Option<Arc<Solution>>,
@@ -170,9 +169,6 @@ impl Parts {
         if !config.makes_parts() {
             return Ok(None);
         }
-        if config.calibration.world.error_std_m > 0.0 {
-            return Err(LASTING);
-        }
         if slam.local().is_none() {
             return Err(OTHER_FILTER);
         }
@@ -196,6 +192,7 @@ impl Parts {
             left_out: 0,
             undetermined: 0,
             first: None,
+            heard_at: None,
             recent: VecDeque::new(),
             solution: None,
             solving: None,
@@ -236,6 +233,7 @@ impl Parts {
         self.begun.clear();
         self.tie = Tie::default();
         (self.outside, self.elsewhere_since, self.first) = (Outside::none(self.start.pose()), None, None);
+        self.heard_at = None;
         self.recent.clear();
         (self.status, self.time_jumps, self.is_moved) = (Status::default(), slam.time_jumps(), false);
     }

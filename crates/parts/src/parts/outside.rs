@@ -1,11 +1,15 @@
 //! Readings of the pose in the map, or in the world: they tell where the open part lies.
 
 use super::Parts;
+use super::lasting::Lasting;
 use crate::near::{Joined, Near};
 use crate::outside::{Outside, Told, distance};
 use crate::problem::world_of;
 use lienav_lie::Se2;
-use lienav_slam::{CalibrationEstimate, OutsideReading, PoseEstimate, ReadOutside, Reading, Slam, Step, WorldFrame};
+use lienav_slam::{
+    CalibrationEstimate, CalibrationParameter, OutsideReading, PoseEstimate, ReadOutside, Reading, Slam, Step,
+    WorldFrame,
+};
 use nalgebra::{Matrix2, Matrix2x3, Vector2};
 
 /// The world is in the map when its heading there is known to this, rad: readings are nearly linear in it then.
@@ -49,7 +53,8 @@ impl Parts {
             }
             let (pose, covariance) =
                 if is_of_world { self.near.in_world(&local) } else { (here.pose, here.covariance) };
-            let expected = slam.expect_outside(&reading, &pose);
+            let lasting = Lasting::new(slam.config(), self.heard_at.map(|at| local.stamp.since(at)));
+            let expected = slam.expect_outside(&reading, &pose).map(|it| lasting.expected(&it));
             let Some((expected, square)) = expected.and_then(|it| Some((it, distance(&it, &covariance)?))) else {
                 continue;
             };
@@ -61,7 +66,8 @@ impl Parts {
             }
             self.begin_in_the_map();
             if let Some(reading) = slam.expect_outside(&reading, &(self.near.seen_from_world() * local.pose)) {
-                self.learn(&reading, &local);
+                self.learn(&lasting.told(&reading), &local);
+                self.heard_at = Some(local.stamp);
                 (step.accepted, step.nis, step.dof) = (step.accepted + 1, step.nis + square, step.dof + reading.dim);
             }
         }
@@ -110,6 +116,8 @@ impl Parts {
     /// it. Of positions, two of one part do, where the robot has driven so far between them that they tell the heading.
     fn find_world(&mut self, slam: &Slam, reading: &Reading, local: &PoseEstimate) -> bool {
         let read = slam.read_outside(reading);
+        let after_s = self.first.map(|first| local.stamp.since(first.local.stamp));
+        let lasting = [None, after_s].map(|since_s| Lasting::new(slam.config(), since_s));
         let now = First { read, reading: *reading, local: *local, closed: self.problem.closed };
         let (base, told) = if read.dim == 3 {
             let sensor = Se2::new(read.value.x, read.value.y, read.value.z);
@@ -122,7 +130,8 @@ impl Parts {
             let [(from, of_from), (to, of_to)] = [first, now].map(|it| antenna(&it.read.mount, &it.local));
             let (driven, seen) = (to - from, read.value.xy() - first.read.value.xy());
             let of_positions = read.covariance + first.read.covariance;
-            let spread = of_positions.fixed_view::<2, 2>(0, 0) + of_from + of_to;
+            let of_lasting = Matrix2::identity() * lasting.iter().map(Lasting::variance_told).sum::<f64>();
+            let spread = of_positions.fixed_view::<2, 2>(0, 0) + of_lasting + of_from + of_to;
             let square = driven.norm_squared();
             if square < 1e-6 || 0.5 * spread.trace() > HEADING_STD * HEADING_STD * square {
                 return false;
@@ -133,9 +142,9 @@ impl Parts {
         };
         self.first = None;
         let mut outside = Outside::none(base);
-        for it in &told {
+        for (it, lasting) in told.iter().zip(lasting) {
             let Some(expected) = slam.expect_outside(&it.reading, &(base * it.local.pose)) else { return false };
-            let told = Told::new(&expected, &base, (&it.local.pose, &it.local.covariance));
+            let told = Told::new(&lasting.told(&expected), &base, (&it.local.pose, &it.local.covariance));
             if outside.learn(&told).is_none() {
                 return false;
             }
@@ -144,7 +153,7 @@ impl Parts {
         if self.near.tie_to_world(&outside).is_none() {
             return false;
         }
-        self.outside = outside;
+        (self.outside, self.heard_at) = (outside, Some(local.stamp));
         // What is asked for knows nothing of the world, until the least squares do.
         (self.asking, self.answer) = (None, None);
         self.tie = self.tie_of_now();
@@ -170,6 +179,10 @@ impl Parts {
             let own = of_world.iter().flatten().find(|own| own.parameter == estimate.parameter);
             own.copied().unwrap_or(estimate)
         };
-        slam.calibration().map(known).collect()
+        // Errors that last are none of what is estimated here.
+        let is_estimated = |estimate: &CalibrationEstimate| {
+            !matches!(estimate.parameter, CalibrationParameter::ErrorX | CalibrationParameter::ErrorY)
+        };
+        slam.calibration().filter(is_estimated).map(known).collect()
     }
 }
