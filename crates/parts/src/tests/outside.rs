@@ -206,3 +206,71 @@ fn parts_find_where_the_map_lies_in_the_world() {
     mean /= f64::from(u32::try_from(count).unwrap());
     assert!((1.6..4.5).contains(&mean) && (0.3..2.5).contains(&of_world), "{mean} {of_world}");
 }
+
+/// A map that lies in the world is saved and gone on with, and a pose that is given makes it begin anew to find where.
+#[test]
+fn where_the_world_lies_is_saved_and_forgotten_with_a_pose_that_is_given() {
+    let in_world = Se2::new(140.0, -85.0, 2.2);
+    for is_given in [false, true] {
+        let mut world = World::new(3, 0.05);
+        let mut config = world.config(8);
+        config.calibration.world.frame = WorldFrame::Estimated;
+        (config.absolute.position_std_m, config.absolute.yaw_std_rad) = (0.2, 0.02);
+        let mut slam = of_parts(config);
+        let mut parts = Parts::new(&slam, Worker::InPlace).unwrap().unwrap();
+        let in_world_as = |parts: &Parts, slam: &Slam| {
+            let estimates = parts.calibration(slam);
+            let of = |k: usize| (estimates[k].value, estimates[k].std);
+            (Se2::new(of(0).0, of(1).0, of(2).0), [of(0).1, of(1).1, of(2).1])
+        };
+        let check = |parts: &Parts, slam: &Slam, moved: &Se2| {
+            let (found, std) = in_world_as(parts, slam);
+            let truth = in_world * moved.inverse();
+            let off = [found.p.x - truth.p.x, found.p.y - truth.p.y, (found.theta - truth.theta).sin()];
+            assert!(off.iter().zip(std).all(|(off, std)| off.abs() < 4.0 * std && std < 1.0), "{off:?} {std:?}");
+        };
+        let (mut k, mut moved) = (0, Se2::identity());
+        while world.time < 100.0 {
+            k += 1;
+            let stamp = Stamp::from_secs(world.time);
+            let truth = in_world * world.truth * Se2::exp(&World::STEP);
+            if k == 3 {
+                // One pose tells where the world lies.
+                let pose = Observation::new(None, [truth.p.x, truth.p.y, truth.theta + 0.01]);
+                slam.features(stamp, FeatureKind::WorldPose, &[pose]).unwrap();
+            } else if k % 10 == 0 {
+                let read = [truth.p.x + world.normal(0.2), truth.p.y + world.normal(0.2)];
+                slam.features(stamp, FeatureKind::WorldPosition, &[Observation::new(None, read)]).unwrap();
+            }
+            let mut next = world.advance(&mut slam);
+            while let Some(step) = next {
+                parts.join(&mut slam, step);
+                next = slam.poll();
+            }
+            if k == 5 {
+                assert!(in_world_as(&parts, &slam).1[2] > 0.01, "a pose has told it");
+            }
+            if k == 600 {
+                check(&parts, &slam, &moved);
+                if is_given {
+                    // The map moves with the robot.
+                    let given = Se2::new(-4.0, 9.0, -0.7);
+                    parts.set_pose(&mut slam, given, &(Matrix3::identity() * 1e-4)).unwrap();
+                    moved = given * world.truth.inverse();
+                    assert_eq!(in_world_as(&parts, &slam).1, [0.0; 3], "nothing is known of it");
+                } else {
+                    let before = in_world_as(&parts, &slam);
+                    let saved = parts.snapshot(&slam).solve().unwrap().parts;
+                    parts.resume(&mut slam, saved).unwrap();
+                    let after = in_world_as(&parts, &slam);
+                    let apart = (before.0.inverse() * after.0).log().norm();
+                    assert!(apart < 0.5 && (0.5..2.0).contains(&(after.1[2] / before.1[2])), "{before:?} {after:?}");
+                }
+            }
+        }
+        check(&parts, &slam, &moved);
+        parts.finish(&mut slam);
+        assert_eq!(parts.status().failure, None);
+        check(&parts, &slam, &moved);
+    }
+}
