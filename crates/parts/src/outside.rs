@@ -184,8 +184,7 @@ impl Near {
 
     /// Learns what a part behind these says that is none but a way from outside, to the base.
     pub fn told(mut self, placed: &Placed, origin: &Se2) -> Self {
-        let is_of_world = placed.is_of_world();
-        if !is_of_world {
+        if !placed.is_of_world {
             self.tell_of(&Outside::of_way(origin, &placed.part), false);
         } else if self.world.is_some() {
             self.tell_of(&Outside::of_way(&Se2::identity(), &placed.part), true);
@@ -242,7 +241,8 @@ impl Problem {
             return false;
         }
         let (way, exit) = (outside.way(&Se2::identity()), self.bases.len() - 1);
-        self.push(Placed { base: known.or(Some(WORLD)), ..Placed::of_outside(way, exit) });
+        let base = known.or(Some(WORLD));
+        self.push(Placed { base, is_of_world: true, ..Placed::of_outside(way, exit) });
         self.closed += 1;
         known.is_none()
     }

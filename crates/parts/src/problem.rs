@@ -62,6 +62,8 @@ pub struct Placed {
     pub exit: usize,
     /// Whether it is known from outside: no robot has gone this way.
     pub is_outside: bool,
+    /// Whether that is in the world, whose frame is the pose that it begins at then.
+    pub is_of_world: bool,
 }
 
 impl Placed {

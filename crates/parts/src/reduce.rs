@@ -179,6 +179,7 @@ impl Placed {
                     base: None,
                     exit: self.exit,
                     is_outside: false,
+                    is_of_world: false,
                 });
             }
         }

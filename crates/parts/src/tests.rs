@@ -44,7 +44,14 @@ fn chain() -> (Problem, Matrix3<f64>) {
         let part = Part::new(Gaussian { places, ..(*random).clone() }).unwrap();
         problem.bases.push(base * part.exit);
         let (part, landmarks) = (Arc::new(part), Arc::new(numbers));
-        problem.parts.push(Placed { part, landmarks, base: Some(k), exit: k + 1, is_outside: false });
+        problem.parts.push(Placed {
+            part,
+            landmarks,
+            base: Some(k),
+            exit: k + 1,
+            is_outside: false,
+            is_of_world: false,
+        });
     }
     (problem, start_covariance)
 }

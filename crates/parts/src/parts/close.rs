@@ -103,7 +103,7 @@ impl Parts {
         let exit = self.problem.bases.len();
         self.problem.bases.push(near.base);
         let (part, landmarks) = (Arc::new(part), Arc::new(numbers.clone()));
-        let placed = Placed { part, landmarks, base: Some(exit - 1), exit, is_outside: false };
+        let placed = Placed { part, landmarks, base: Some(exit - 1), exit, is_outside: false, is_of_world: false };
         self.problem.push(placed);
         self.problem.closed += 1;
         near.closed = self.problem.closed;

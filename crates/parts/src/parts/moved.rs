@@ -2,6 +2,7 @@
 
 use super::{Goes, Parts, empty};
 use crate::near::Near;
+use crate::outside::Outside;
 use crate::part::Part;
 use crate::problem::Start;
 use lienav_lie::Se2;
@@ -100,6 +101,7 @@ impl Parts {
         self.start = self.problem.start.clone();
         (self.solution, self.solving, self.asking, self.estimate) = (None, None, None, None);
         (self.solved, self.answer) = (None, None);
+        (self.outside, self.first) = (Outside::none(self.near.seen_from_world()), None);
         self.is_moved = true;
         self.solve();
     }

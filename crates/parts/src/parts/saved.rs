@@ -50,6 +50,9 @@ struct SavedPart {
     /// Whether it is known from outside; files of before do not say.
     #[serde(default)]
     is_outside: Option<bool>,
+    /// Whether it begins at the frame of the world.
+    #[serde(default)]
+    is_of_world: bool,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -203,6 +206,7 @@ impl SavedParts {
                 base: None,
                 exit: 0,
                 is_outside: false,
+                is_of_world: false,
             });
         }
         parts.push(Placed::of_outside(Part::way(pose, covariance).ok_or_else(damaged)?, 1));
@@ -260,6 +264,11 @@ impl SavedParts {
         }
         let parts: Option<Vec<Placed>> = self.parts.iter().map(|part| part.placed(self)).collect();
         let Some(parts) = parts else { return damaged("a part is not of the map's poses and landmarks") };
+        let mut of_world = parts.iter().filter(|part| part.is_of_world).map(|part| part.base);
+        let first = of_world.next();
+        if of_world.any(|base| Some(base) != first) {
+            return damaged("the world is at two poses");
+        }
         if parts.last().is_some_and(|part| part.exit + 1 != self.bases.len()) {
             return damaged("the robot is not at the end of the last part");
         }
@@ -337,6 +346,7 @@ impl SavedPart {
             ends: placed.exit,
             is_given: placed.part.is_given(),
             is_outside: Some(placed.is_outside),
+            is_of_world: placed.is_of_world,
         }
     }
 
@@ -362,6 +372,7 @@ impl SavedPart {
         let part = Arc::new(Part::of_information(gaussian, information).with_given(self.is_given));
         let is_outside = self.is_outside.unwrap_or(n == 0 && self.begins == Some(0));
         let landmarks = Arc::new(self.landmarks.clone());
-        Some(Placed { part, landmarks, base: self.begins, exit: self.ends, is_outside })
+        let is_of_world = self.is_of_world && is_outside && self.begins.is_some();
+        Some(Placed { part, landmarks, base: self.begins, exit: self.ends, is_outside, is_of_world })
     }
 }

@@ -27,20 +27,20 @@ impl Part {
 impl Placed {
     /// What is known from outside of where a pose is.
     pub fn of_outside(way: Part, exit: usize) -> Self {
-        Self { part: Arc::new(way), landmarks: Arc::default(), base: Some(0), exit, is_outside: true }
-    }
-}
-
-impl Placed {
-    /// Whether it is a way from the frame of the world, which is a pose of the problem behind the first one.
-    pub fn is_of_world(&self) -> bool {
-        self.is_outside && self.base.is_some_and(|base| base > 0)
+        Self {
+            part: Arc::new(way),
+            landmarks: Arc::default(),
+            base: Some(0),
+            exit,
+            is_outside: true,
+            is_of_world: false,
+        }
     }
 }
 
 /// The number of the pose that is the frame of the world, if a part says where in the world a pose is.
 pub fn world_of(parts: &[Placed]) -> Option<usize> {
-    parts.iter().find(|placed| placed.is_of_world()).and_then(|placed| placed.base)
+    parts.iter().find(|placed| placed.is_of_world).and_then(|placed| placed.base)
 }
 
 impl Problem {
