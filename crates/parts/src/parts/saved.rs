@@ -7,7 +7,7 @@ use crate::problem::{NEARLY, Placed, Problem, Start};
 use crate::symmetric::Symmetric;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
-use lienav_slam::{Conditional, LandmarkMap, MapLandmark, NearCovariances, Slam};
+use lienav_slam::{Conditional, LandmarkMap, MapLandmark, NearCovariances, Slam, WorldFrame};
 use nalgebra::{DMatrix, Matrix2, Matrix3, Vector2};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
@@ -132,6 +132,11 @@ impl Parts {
         if landmarks > most {
             return Err(ResumePartsError::TooManyLandmarks { landmarks, most });
         }
+        let saved = match slam.config().calibration.world.frame {
+            WorldFrame::Estimated => saved,
+            // The map is the world now, wherever it lay in it: what was said of that says nothing.
+            WorldFrame::Map => saved.without_world(),
+        };
         let problem = saved.problem()?;
         let mut solution = problem.solve()?;
         solution.covariances = (self.worker == Worker::Thread).then(|| solution.landmark_covariances());
@@ -223,6 +228,12 @@ impl SavedParts {
             bases: vec![Se2::identity(), pose],
             landmarks: map.landmarks.iter().map(landmark).collect(),
         })
+    }
+
+    /// Without what is known of where the map lies in the world.
+    fn without_world(mut self) -> Self {
+        self.parts.retain(|part| !part.is_of_world);
+        self
     }
 
     /// How many parts there are, with those that were made one.

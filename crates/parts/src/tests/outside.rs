@@ -263,6 +263,12 @@ fn where_the_world_lies_is_saved_and_forgotten_with_a_pose_that_is_given() {
                     let saved = parts.snapshot(&slam).solve().unwrap().parts;
                     parts.resume(&mut slam, saved).unwrap();
                     let after = in_world_as(&parts, &slam);
+                    let mut config = slam.config().clone();
+                    config.calibration.world.frame = WorldFrame::Map;
+                    let mut other = of_parts(config);
+                    let mut in_map = Parts::new(&other, Worker::InPlace).unwrap().unwrap();
+                    in_map.resume(&mut other, parts.snapshot(&slam).solve().unwrap().parts).unwrap();
+                    assert!(in_map.calibration(&other).is_empty(), "the map is the world there");
                     let apart = (before.0.inverse() * after.0).log().norm();
                     assert!(apart < 0.5 && (0.5..2.0).contains(&(after.1[2] / before.1[2])), "{before:?} {after:?}");
                 }
