@@ -230,6 +230,13 @@ answer = call(Trigger, 'relocalize')
 assert answer.success and 'searched for' in answer.message, answer
 metres(4.0)
 row.check_pose('found again', tolerance=0.05)
+
+# A reset leaves the map where it lies, too, and the robot is searched for again, where it was carried.
+answer = call(Trigger, 'reset')
+assert answer.success and 'searched for' in answer.message, answer
+row.start(3_450 * 1_000_000_000, x=5.0)
+metres(10.0)
+row.check_pose('found after a reset', tolerance=0.05)
 _, _, values = row.next_status()
 assert int(values['map.features']) == in_view_until(stopped + 16.0), values
 assert values['map.parts.failed'] == values['map.parts.moved'] == '0', values

@@ -123,6 +123,11 @@ impl Part {
         Some(Self { information, is_given: true, ..self.clone() })
     }
 
+    /// The same, with nothing for the next part to begin with.
+    pub fn leaving_nothing(self) -> Self {
+        Self { kept: Kept::default(), ..self }
+    }
+
     /// Whether what it says of landmarks that the next part was begun with is what that one says.
     pub fn is_given(&self) -> bool {
         self.is_given

@@ -9,6 +9,7 @@ mod outside;
 mod saved;
 mod solve;
 mod whole;
+mod world;
 
 use super::ask::near;
 use super::common::Tie;
@@ -23,12 +24,12 @@ use lienav_slam::by_id::ById;
 use lienav_slam::identity::Identification;
 use lienav_slam::{CompositionError, LocalMap, PoseEstimate, Slam, Step, TimeJump};
 use names::Seen;
-use outside::First;
 pub use saved::{ResumePartsError, SavedParts, WholeMap};
 use solve::{Old, Solved};
 use std::collections::VecDeque;
 use std::sync::Arc;
 pub use whole::Snapshot;
+use world::Position;
 
 /// Clouds from the question what is near to the answer.
 const NEAR_CLOUDS: u64 = 3;
@@ -50,6 +51,7 @@ const OTHER_FILTER: CompositionError = CompositionError(
     "parameter 'map.local_features' makes the map in parts, which this filter cannot do: set parameter 'filter' to \
      'default' or another invariant filter, or map.local_features to 0",
 );
+
 /// What is known of the parts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Status {
@@ -124,7 +126,7 @@ pub struct Parts {
     /// Those that said nothing, likewise.
     undetermined: u64,
     /// The first position of the open part, before it is known where the world lies.
-    first: Option<First>,
+    first_position: Option<Position>,
     /// When the last reading from outside was taken in.
     heard_at: Option<Stamp>,
     /// When the last clouds were.
@@ -191,7 +193,7 @@ impl Parts {
             elsewhere_since: None,
             left_out: 0,
             undetermined: 0,
-            first: None,
+            first_position: None,
             heard_at: None,
             recent: VecDeque::new(),
             solution: None,
@@ -218,7 +220,7 @@ impl Parts {
         Ok(Some(parts))
     }
 
-    /// Forgets all parts; call it when the filter was reset. The first part begins where the configuration has the start.
+    /// Forgets all parts. The first part begins where the configuration has the start.
     pub fn forget(&mut self, slam: &Slam) {
         let config = slam.config();
         (self.local_features, self.max_features) = (config.map.local_features.max(1), config.map.max_features);
@@ -232,8 +234,8 @@ impl Parts {
         self.index.clear();
         self.begun.clear();
         self.tie = Tie::default();
-        (self.outside, self.elsewhere_since, self.first) = (Outside::none(self.start.pose()), None, None);
-        self.heard_at = None;
+        (self.outside, self.elsewhere_since) = (Outside::none(self.start.pose()), None);
+        (self.first_position, self.heard_at) = (None, None);
         self.recent.clear();
         (self.status, self.time_jumps, self.is_moved) = (Status::default(), slam.time_jumps(), false);
     }
@@ -288,7 +290,7 @@ impl Parts {
         if slam.time_jumps() != self.time_jumps {
             self.time_jumps = slam.time_jumps();
             if slam.config().timing.on_jump_back == TimeJump::Reset {
-                self.forget(slam);
+                self.start_again(slam);
             }
         }
         if let Some((pose, covariance)) = slam.take_found() {

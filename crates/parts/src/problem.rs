@@ -129,6 +129,16 @@ impl Problem {
         self.parts.push(placed);
     }
 
+    /// The part behind the last one is lost: what that has kept for it, it says itself. No solution of before holds then.
+    pub fn leave_nothing(&mut self) {
+        if let Some(last) = self.parts.iter_mut().rfind(|placed| !placed.is_outside)
+            && last.part.leaves_any()
+            && !last.part.is_given()
+        {
+            last.part = Arc::new(Part::clone(&last.part).leaving_nothing());
+        }
+    }
+
     /// What it has behind a solution that it goes on from: few numbers, and the last part of the solution, which says
     /// less once another is behind it. [`Problem::following`] makes the whole of it again.
     pub fn behind(&self, solution: &Solution) -> Self {

@@ -238,6 +238,7 @@ pub use measurement::{Expected, Mount};
 pub use motion::{Increment, increment, v_matrix_derivative};
 pub use sensor::{Reading, Sensor, Sensors};
 pub use state::FIRST_OWN_ID;
+pub use tie::world_of_two;
 pub use trace::{SeenReading, Trace, TracedReading, TracedStep};
 
 pub use association::Tally as AssociationTally;

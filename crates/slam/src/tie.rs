@@ -74,7 +74,7 @@ pub fn take(state: &mut State, sensors: &Sensors, reading: &Reading, stamp: Stam
         state.tie = Some(Untied { first: Some(First { position, covariance, antenna, antenna_covariance, stamp }) });
         return Err(DropReason::Undetermined);
     };
-    let (driven, seen) = (antenna - first.antenna, position - first.position);
+    let driven = antenna - first.antenna;
     let square = driven.norm_squared();
     let (std, time) = state.calibration.lasting();
     let rho = if std > 0.0 { (-stamp.since(first.stamp) / time).exp() } else { 0.0 };
@@ -82,13 +82,9 @@ pub fn take(state: &mut State, sensors: &Sensors, reading: &Reading, stamp: Stam
     let lasting = Matrix2::identity() * (std * std * (1.0 - rho).powi(2));
     let of_world = covariance + first.covariance + fresh + lasting;
     let of_map = antenna_covariance + first.antenna_covariance;
-    if square < 1e-6 || (of_world + of_map).trace() * 0.5 > HEADING_STD * HEADING_STD * square {
-        return Err(DropReason::Undetermined);
-    }
-    let theta = seen.y.atan2(seen.x) - driven.y.atan2(driven.x);
-    let world = Se2::new(0.0, 0.0, theta);
+    let world = world_of_two((first.position, first.antenna), (position, antenna), &(of_world + of_map));
+    let world = world.ok_or(DropReason::Undetermined)?;
     let turn = world.rotation();
-    let shift = position - turn * antenna;
     // δψ = −uᵀ(δy₂ − δy₁) − wᵀ(δa₂ − δa₁), u across the way in the world and w in the map, both by its length; of the
     // lasting error b₂, y₁ has ρb₂ and something of its own.
     let across_map = skew(&driven) / square;
@@ -112,8 +108,26 @@ pub fn take(state: &mut State, sensors: &Sensors, reading: &Reading, stamp: Stam
     let noise = by_second * covariance * by_second.transpose()
         + by_first * (first.covariance + fresh) * by_first.transpose()
         + by_antenna * first.antenna_covariance * by_antenna.transpose();
-    settle(state, &Se2::new(shift.x, shift.y, theta), (&of_pose, &of_error), &noise);
+    settle(state, &world, (&of_pose, &of_error), &noise);
     Ok(())
+}
+
+/// The pose in the world of a frame in which an antenna was at two places, m, that were read as two positions in the world,
+/// m: (position, antenna) of each. `covariance` is that of the positions and of the places together, m². `None` where the
+/// heading does not follow to [`HEADING_STD`].
+pub fn world_of_two(
+    first: (Vector2<f64>, Vector2<f64>),
+    second: (Vector2<f64>, Vector2<f64>),
+    covariance: &Matrix2<f64>,
+) -> Option<Se2> {
+    let (seen, driven) = (second.0 - first.0, second.1 - first.1);
+    let square = driven.norm_squared();
+    if square < 1e-6 || covariance.trace() * 0.5 > HEADING_STD * HEADING_STD * square {
+        return None;
+    }
+    let theta = seen.y.atan2(seen.x) - driven.y.atan2(driven.x);
+    let shift = second.0 - Se2::new(0.0, 0.0, theta).rotation() * second.1;
+    Some(Se2::new(shift.x, shift.y, theta))
 }
 
 /// The additive error of the pose by that of the state.

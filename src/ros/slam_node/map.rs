@@ -6,7 +6,7 @@
 use lienav_io::files::remedy;
 use lienav_io::map_file::MapFile;
 use lienav_parts::{Parts, Snapshot};
-use lienav_slam::{Config, LandmarkMap, MapMode, SavedState, Slam, StartMode};
+use lienav_slam::{LandmarkMap, MapMode, SavedState, Slam, StartMode};
 use r2r::ServiceRequest;
 use r2r::std_srvs::srv::Trigger;
 use std::collections::VecDeque;
@@ -294,7 +294,7 @@ fn take_in_parts(slam: &mut Slam, parts: &mut Parts, file: MapFile) -> Result<(&
     };
     if goes_on {
         slam.restart_clock();
-        if search_at_start(slam, parts) {
+        if is_searched_for(slam, parts) {
             return Ok((SEARCHED_FOR, warnings));
         }
         let Some((pose, covariance)) = here else { return Ok((GOES_ON, warnings)) };
@@ -305,20 +305,21 @@ fn take_in_parts(slam: &mut Slam, parts: &mut Parts, file: MapFile) -> Result<(&
         slam.restore(*before).map_err(|why| why.to_string())?;
     }
     parts.take_map(slam, &map).map_err(|error| error.to_string())?;
-    Ok((if search_at_start(slam, parts) { SEARCHED_FOR } else { STAYS }, warnings))
+    Ok((if is_searched_for(slam, parts) { SEARCHED_FOR } else { STAYS }, warnings))
 }
 
-/// Searches for a robot with an unknown start in the map that was loaded; says whether it does.
-fn search_at_start(slam: &mut Slam, parts: &mut Parts) -> bool {
-    let Config { initial, map, .. } = slam.config();
+/// Whether the robot is searched for in the map that was loaded: one that was, and one with an unknown start.
+fn is_searched_for(slam: &mut Slam, parts: &mut Parts) -> bool {
+    let is_unknown = slam.config().initial.mode == StartMode::Unknown;
     // While a map is made, or without landmarks, there is nothing to search in.
-    initial.mode == StartMode::Unknown && map.mode == MapMode::Extend && parts.relocalize(slam).is_ok()
+    slam.search().is_some() || (is_unknown && parts.relocalize(slam).is_ok())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use lienav_io::map_file::parse;
+    use lienav_slam::Config;
 
     fn survey(frame: &str) -> MapFile {
         let text = "lienav_map: 1\nsigma_m: 0.1\nlandmarks:\n- {id: 3, x_m: 1, y_m: 2}\n- {id: 4, x_m: 3, y_m: 2}\n";

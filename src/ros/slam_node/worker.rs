@@ -281,7 +281,7 @@ impl Worker {
         self.quality.restart();
         match self.slam.config().timing.on_jump_back {
             TimeJump::Reset => {
-                self.forget_parts();
+                self.restart_parts();
                 self.display.clear();
                 self.log.warn("time jumped back: state and map were reset (timing.on_jump_back: reset)");
             }
@@ -323,7 +323,7 @@ impl Worker {
             }),
             Request::Reset(request) => {
                 self.slam.reset();
-                self.forget_parts();
+                self.restart_parts();
                 self.outputs.restart();
                 self.inputs.restart();
                 self.restart_local();

@@ -69,7 +69,7 @@ impl Session {
                 map.check()?;
                 parts.take_map(&mut self.slam, map)?;
                 if self.slam.config().initial.mode == StartMode::Unknown {
-                    // Without landmarks there is nothing to search in.
+                    // In a map without landmarks there is nothing to search in.
                     let _ = parts.relocalize(&mut self.slam);
                 }
                 Ok(())

@@ -95,8 +95,7 @@ impl Parts {
                 *guess = near.base.transform(&part.exit.transform_back(place));
             }
         }
-        let is_renumbered = self.problem.tell_of_base(&self.outside, near.world.as_ref().and(self.near.world.as_ref()));
-        if is_renumbered {
+        if self.problem.tell_of_base(&self.outside, self.near.world.as_ref()) {
             self.renumbered();
             self.is_moved = true;
         }
@@ -108,7 +107,7 @@ impl Parts {
         self.problem.closed += 1;
         near.closed = self.problem.closed;
         self.outside = Outside::none(near.seen_from_world());
-        self.first = None;
+        self.first_position = None;
         self.begun.clear();
         self.begun.extend(kept.iter().map(|k| Begun {
             id: local.id(chosen[*k]),

@@ -1,12 +1,13 @@
 //! A map in parts that is moved as a whole, and one map that becomes the first part.
 
 use super::{Goes, Parts, empty};
+use crate::common::Tie;
 use crate::near::Near;
 use crate::outside::Outside;
 use crate::part::Part;
 use crate::problem::Start;
 use lienav_lie::Se2;
-use lienav_slam::{DropReason, LandmarkMap, MapMode, RelocalizeError, Slam};
+use lienav_slam::{DropReason, LandmarkMap, MapMode, RelocalizeError, Slam, StartMode};
 use nalgebra::Matrix3;
 
 /// What a search says of a pose, it has from landmarks of the map, which are read again: that they say it once more does
@@ -70,6 +71,32 @@ impl Parts {
         Ok(())
     }
 
+    /// The filter was reset, and begins again. While `map.mode` is `mapping`, all parts are forgotten; in `extend`, the
+    /// closed ones stay where they lie, and the robot is at its initial pose, or is searched for.
+    pub fn start_again(&mut self, slam: &mut Slam) {
+        if slam.config().map.mode != MapMode::Extend || self.seen.is_empty() {
+            return self.forget(slam);
+        }
+        self.time_jumps = slam.time_jumps();
+        self.seen.iter().for_each(|seen| slam.give_identities_after(seen.id));
+        // Nobody knows where what the open part had seen is.
+        self.problem.leave_nothing();
+        self.begin_with_nothing(slam);
+        self.begun.clear();
+        self.recent.clear();
+        (self.tie, self.elsewhere_since, self.heard_at) = (Tie::default(), None, None);
+        self.opened_at = self.clouds;
+        let initial = slam.config().initial.clone();
+        if initial.mode == StartMode::Unknown && self.relocalize(slam).is_ok() {
+            // The solution in force is shown until the robot is found, and nothing is closed until then.
+            (self.solving, self.asking, self.solved, self.answer) = (None, None, None, None);
+            return;
+        }
+        // A covariance that is none leaves the robot where it was, which readings contradict.
+        let _ = self.go_on_at(initial.pose(), &initial.covariance(), 1.0);
+        self.solve_anew();
+    }
+
     /// The robot was searched for, and is at this pose, with the covariance of (x, y, θ). The filter has begun another
     /// part there.
     pub(super) fn begin_where_found(&mut self, pose: Se2, covariance: &Matrix3<f64>) {
@@ -101,7 +128,7 @@ impl Parts {
         self.start = self.problem.start.clone();
         (self.solution, self.solving, self.asking, self.estimate) = (None, None, None, None);
         (self.solved, self.answer) = (None, None);
-        (self.outside, self.first) = (Outside::none(self.near.seen_from_world()), None);
+        (self.outside, self.first_position) = (Outside::none(self.near.seen_from_world()), None);
         self.is_moved = true;
         self.solve();
     }

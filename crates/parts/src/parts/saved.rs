@@ -144,6 +144,9 @@ impl Parts {
         let near = near(&problem.start, Some(&solution), &[], (&Se2::identity(), &place), &HashSet::new());
         let near = near.ok_or(ResumePartsError::Damaged("where the robot is does not follow from them"))?;
 
+        // A search goes on in the map that is there now.
+        let is_searched_for = slam.search().is_some();
+        slam.stop_search();
         slam.begin_part();
         saved.landmarks.iter().for_each(|landmark| slam.give_identities_after(landmark.seen.id));
         self.forget(slam);
@@ -156,6 +159,10 @@ impl Parts {
         (self.begun_at, self.opened_at, self.asked_at) = (self.clouds, self.clouds, self.clouds);
         self.take_solution(solution);
         self.put_near(near);
+        if is_searched_for {
+            // In a map without landmarks there is nothing to search in.
+            let _ = self.relocalize(slam);
+        }
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use super::known::mapped;
 use super::{POSTS, World, of_parts};
-use crate::{Parts, Worker};
+use crate::{Parts, SavedParts, Worker};
 use lienav_lie::Se2;
 use lienav_slam::{MapMode, PoseEstimate, RelocalizeError, Slam, StartMode};
 use nalgebra::{Matrix3, Vector2, Vector3};
@@ -15,6 +15,7 @@ fn another(seed: u64, start: StartMode) -> (World, Slam, Parts) {
     let mut world = World::new(seed + 50, 0.05);
     let mut config = world.config(8);
     (config.map.mode, config.initial.mode) = (MapMode::Extend, start);
+    (config.initial.position_std_m, config.initial.yaw_std_rad) = (0.05, 0.02);
     let mut slam = of_parts(config);
     let mut parts = Parts::new(&slam, Worker::InPlace).unwrap().unwrap();
     (0..210).for_each(|_| world.truth = world.truth * Se2::exp(&World::STEP));
@@ -91,6 +92,80 @@ fn a_robot_that_may_be_anywhere_is_searched_for_and_extends_the_map() {
         check_map(&parts, seed);
     }
     assert!((1.8..4.5).contains(&mean), "{mean}");
+}
+
+/// What a search says of a pose, it has from landmarks of the map: however often the robot is searched for, that does not
+/// make the map more certain.
+#[test]
+fn searches_do_not_make_the_map_more_certain() {
+    for seed in 1..=4 {
+        let (mut world, mut slam, mut parts) = another(seed, StartMode::Unknown);
+        for k in 1..=12 {
+            parts.relocalize(&mut slam).unwrap();
+            drive(&mut world, &mut slam, &mut parts, 5.0 * f64::from(k));
+            assert!(slam.search().is_none(), "found, seed {seed}, {k}");
+        }
+        parts.finish(&mut slam);
+        check_map(&parts, seed);
+        let variance = |saved: &SavedParts| {
+            let landmarks = saved.known_map().unwrap().landmarks;
+            landmarks.iter().map(|landmark| landmark.covariance.trace()).sum::<f64>()
+        };
+        let ratio = variance(&parts.snapshot(&slam).solve().unwrap().parts) / variance(&mapped(seed));
+        assert!((0.7..1.0).contains(&ratio), "seed {seed}: {ratio}");
+    }
+}
+
+/// The filter begins again: while a map is extended, that stays, and the robot is at its initial pose or searched for.
+#[test]
+fn a_reset_keeps_the_map_that_is_extended() {
+    let (mut world, mut slam, mut parts) = another(1, StartMode::Unknown);
+    parts.relocalize(&mut slam).unwrap();
+    drive(&mut world, &mut slam, &mut parts, 30.0);
+    slam.reset();
+    parts.start_again(&mut slam);
+    assert!(slam.search().is_some() && parts.landmarks().len() == KNOWN);
+    let (sum, steps) = drive(&mut world, &mut slam, &mut parts, 60.0);
+    assert!(slam.search().is_none() && sum / f64::from(steps) < 20.0 && steps > 150, "{sum} {steps}");
+    parts.finish(&mut slam);
+    check_map(&parts, 1);
+
+    let (mut world, mut slam, mut parts) = another(1, StartMode::Given);
+    parts.set_pose(&mut slam, world.truth, &(Matrix3::identity() * 0.01)).unwrap();
+    drive(&mut world, &mut slam, &mut parts, 30.0);
+    // It is carried to the initial pose.
+    let initial = slam.config().initial.clone();
+    world.truth = initial.pose() * Se2::new(0.03, -0.02, 0.01);
+    slam.reset();
+    parts.start_again(&mut slam);
+    assert!(slam.search().is_none());
+    let (sum, steps) = drive(&mut world, &mut slam, &mut parts, 60.0);
+    assert!(sum / f64::from(steps) < 20.0 && steps > 250, "{sum} {steps}");
+    parts.finish(&mut slam);
+    check_map(&parts, 1);
+
+    // A map that is made is forgotten.
+    let mut config = slam.config().clone();
+    config.map.mode = MapMode::Mapping;
+    let (mut slam, saved) = (of_parts(config), parts.snapshot(&slam).solve().unwrap().parts);
+    parts = Parts::new(&slam, Worker::InPlace).unwrap().unwrap();
+    parts.resume(&mut slam, saved).unwrap();
+    slam.reset();
+    parts.start_again(&mut slam);
+    assert!(parts.landmarks().is_empty());
+}
+
+/// Another map is loaded while the robot is searched for: it is searched for there.
+#[test]
+fn a_search_goes_on_in_a_map_that_is_loaded() {
+    let (mut world, mut slam, mut parts) = another(1, StartMode::Unknown);
+    parts.relocalize(&mut slam).unwrap();
+    parts.resume(&mut slam, mapped(2)).unwrap();
+    assert!(slam.search().is_some());
+    let (sum, steps) = drive(&mut world, &mut slam, &mut parts, 30.0);
+    assert!(slam.search().is_none() && sum / f64::from(steps) < 20.0 && steps > 150, "{sum} {steps}");
+    parts.finish(&mut slam);
+    check_map(&parts, 2);
 }
 
 #[test]

@@ -54,7 +54,7 @@ impl Slam {
             return Err(RelocalizeError::Mapping);
         }
         if self.config.makes_parts() {
-            let map = self.search_in_parts.map.take().ok_or(RelocalizeError::InParts)?;
+            let map = self.search_in_parts.map.clone().ok_or(RelocalizeError::InParts)?;
             return self.relocalize_in(map);
         }
         let map = self.map();

@@ -50,10 +50,10 @@ impl Worker {
         }
     }
 
-    /// The filter was reset, and begins another map.
-    pub(super) fn forget_parts(&mut self) {
+    /// The filter was reset, and begins another map, or goes on in the one that it extends.
+    pub(super) fn restart_parts(&mut self) {
         if let Some(parts) = &mut self.parts {
-            parts.forget(&self.slam);
+            parts.start_again(&mut self.slam);
         }
     }
 }
