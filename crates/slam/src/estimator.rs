@@ -416,7 +416,10 @@ impl Estimator {
         leave(state, model, since, order);
         hypotheses.others.iter_mut().for_each(|other| leave(&mut other.state, model, since, order));
         self.memory.merged.clear();
-        if observations.iter().any(|observation| observation.id.is_none()) || !self.memory.is_idle() {
+        // A reading of the pose misses no landmark.
+        let is_of_landmarks = !self.model.sensors.reads_pose(kind);
+        let is_nameless = observations.iter().any(|observation| observation.id.is_none());
+        if is_of_landmarks && (is_nameless || !self.memory.is_idle()) {
             self.remember(stamp, &outcome, observations.is_empty());
         }
         self.record(stamp);

@@ -1,7 +1,9 @@
 //! The pipeline: stamped input in, in whatever order it arrives; steps out, in the order of their stamps.
 
+mod aside;
 mod check;
 mod dead_reckoning;
+mod doubt;
 mod given_pose;
 mod intake;
 mod map;
@@ -34,6 +36,7 @@ use super::{
     AssociationTally, CalibrationEstimate, CompositionError, Config, ConfigError, Counts, DropReason, FeatureKind,
     Filter, GlobalLocalization, Imu, Landmark, Observation, Odometry, PoseEstimate, SPECS, TooManySensors,
 };
+use doubt::Doubt;
 use lienav_base::clock::{CONFIRMATIONS, ClockGuard};
 use lienav_base::settings::check_change;
 use lienav_base::stamp::Stamp;
@@ -125,6 +128,8 @@ pub struct Slam {
     outside: Vec<Reading>,
     /// For loops that turn out wrong.
     take_back: TakeBack,
+    /// Motions in doubt.
+    doubt: Doubt,
 }
 
 impl Slam {
@@ -187,6 +192,7 @@ impl Slam {
             rollback: Rollback::default(),
             second_look: SecondLook::default(),
             take_back: TakeBack::default(),
+            doubt: Doubt::default(),
         })
     }
 

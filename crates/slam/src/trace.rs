@@ -56,6 +56,7 @@ pub struct SeenReading {
 }
 
 /// Where a trace is cut off by going back.
+#[derive(Clone)]
 pub struct TracePoint {
     steps: usize,
     segments: Vec<Segment>,

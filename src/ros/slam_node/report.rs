@@ -326,10 +326,10 @@ pub fn status(name: &str, before: &Report, now: &Report, others: impl FnOnce(&mu
         values.say("map.begun_anew", now.begun_anew);
     }
     values.say("map.saves", now.map_saves);
-    let AssociationTally { clouds, confirmed, dropped, merged, loops, searched, taken_back } = now.association;
+    let AssociationTally { clouds, confirmed, dropped, merged, loops, searched, taken_back, slips } = now.association;
     if clouds > 0 {
-        let counts = [confirmed, dropped, merged, loops, searched, taken_back];
-        let words = ["confirmed", "dropped", "merged", "loops", "searched", "taken_back"];
+        let counts = [confirmed, dropped, merged, loops, searched, taken_back, slips];
+        let words = ["confirmed", "dropped", "merged", "loops", "searched", "taken_back", "slips"];
         for (word, count) in words.into_iter().zip(counts) {
             values.say(&format!("association.{word}"), count);
         }

@@ -95,10 +95,13 @@ pub struct Tally {
     /// Loops that turned out wrong, and were taken back.
     #[serde(default)]
     pub taken_back: u64,
+    /// Motions that were not what odometry says, as landmarks have told: wheels that slipped.
+    #[serde(default)]
+    pub slips: u64,
 }
 
 /// Whether the place of feature `i`, at `z` in the robot frame, is known so well that looks at it count.
-fn is_placed(state: &State, i: usize, z: &Vector2<f64>) -> bool {
+pub(super) fn is_placed(state: &State, i: usize, z: &Vector2<f64>) -> bool {
     state.relative_spread(i).max(0.0).sqrt() <= PLACED * z.norm() + PLACED_M
 }
 

@@ -7,8 +7,10 @@
 //!   rates of detections and of clutter are learned ([`rates`]).
 //! - [`merge`]: landmarks that turn out to be one become one, many at once; so loops are closed.
 //! - [`looks`]: from where the sensor has looked: a loop that brings a new landmark there, where none was, is wrong.
+//! - [`account`]: what clouds make of the landmarks, if the robot has slipped and if it has not.
 //! - [`trial`]: whether a loop that was closed turns out right.
 
+mod account;
 mod beam;
 pub mod cloud;
 pub mod identity;
@@ -21,6 +23,7 @@ mod rates;
 mod rules_tests;
 pub mod trial;
 
+pub use account::{Account, Glance, glance};
 pub use beam::{Beam, Item, Joint, Pair, WINDOW};
 pub use cloud::CloudRoom;
 pub use memory::{Memory, Tally};

@@ -34,13 +34,26 @@ const CLOUDS: u32 = 60;
 const DECIDED: f64 = 4.0;
 /// What a landmark that is read tells at most: landmarks stand in rows and grids. And what the innovations tell: a
 /// right loop leaves some, too, by what was linearized where the robot was not.
-const MOST_TOLD: f64 = 2.3;
+pub(super) const MOST_TOLD: f64 = 2.3;
 /// What one that is missed tells at most, in all clouds together: something may stand in the way, for long.
-const MOST_MISSED: f64 = 4.0;
+pub(super) const MOST_MISSED: f64 = 4.0;
 /// A landmark that was begun since may be an old one within the area in which there are so many.
 const BESIDE: f64 = 0.1;
 /// A landmark is in view if it is read with a higher probability where it is. Of others nothing can be said.
 const IN_VIEW: f64 = 0.5;
+
+/// What it tells that feature `i` was read where it is: ln P_D/P_chance, with the probability that any landmark is in its
+/// gate, a squared distance of two numbers.
+pub(super) fn read((state, memory): (&State, &Memory), gate: f64, i: usize) -> f64 {
+    let by_chance = std::f64::consts::PI * gate * state.relative_covariance(i).determinant().max(0.0).sqrt();
+    let told = memory.rates.detection(&state.in_robot(i)) / (by_chance * memory.rates.landmark_density());
+    told.ln().clamp(0.0, MOST_TOLD)
+}
+
+/// What the sum of squared innovations, in units of the usual one, tells against what was matched.
+pub(super) fn excess(nis: f64, dof: f64) -> f64 {
+    if nis > dof && dof > 0.0 { (0.5 * (nis - dof - dof * (nis / dof).ln())).min(MOST_TOLD) } else { 0.0 }
+}
 
 /// What is known of a loop since it was closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,10 +136,7 @@ impl Trial {
             let z = state.in_robot(i);
             if life.last == memory.cloud {
                 watched.is_read = true;
-                let by_chance =
-                    std::f64::consts::PI * gate * state.relative_covariance(i).determinant().max(0.0).sqrt();
-                let told = memory.rates.detection(&z) / (by_chance * memory.rates.landmark_density());
-                watched.told += told.ln().clamp(0.0, MOST_TOLD);
+                watched.told += read((state, memory), gate, i);
             } else if memory.rates.least_detection(&z, 2.0 * state.relative_spread(i).max(0.0).sqrt()) > IN_VIEW
                 && memory.is_missed(state, i, &z)
                 && !doubtful.iter().any(|(_, id)| *id == watched.id)
@@ -167,12 +177,8 @@ impl Trial {
 
     /// Λ.
     pub fn evidence(&self) -> f64 {
-        let excess = if self.nis > self.dof && self.dof > 0.0 {
-            (0.5 * (self.nis - self.dof - self.dof * (self.nis / self.dof).ln())).min(MOST_TOLD)
-        } else {
-            0.0
-        };
-        self.watched.iter().chain(&self.newcomers).map(|watched| watched.told).sum::<f64>() - excess
+        let told = self.watched.iter().chain(&self.newcomers).map(|watched| watched.told);
+        told.sum::<f64>() - excess(self.nis, self.dof)
     }
 
     /// Whether it is as likely as a loop that nobody would take back.

@@ -7,6 +7,7 @@ use crate::belief::Watch;
 use crate::known_map::KnownMap;
 
 /// All that steps change.
+#[derive(Clone)]
 pub struct EstimatorPoint {
     saved: SavedEstimator,
     watch: Watch,
@@ -19,6 +20,11 @@ pub struct EstimatorPoint {
 }
 
 impl EstimatorPoint {
+    /// Landmarks that begin after it have no identity up to this one.
+    pub fn give_identities_after(&mut self, id: u32) {
+        self.saved.state.give_identities_after(id);
+    }
+
     /// Whether what `now` knows of the noise has another variance than was known here, by this factor.
     pub fn has_other_noise(&self, now: &Estimator, by: f64) -> bool {
         matches!((&self.saved.learned, &now.learned), (Some(then), Some(now)) if now.differs(then, by))

@@ -11,6 +11,11 @@ impl Estimator {
         self.room.rows.record = Some(Box::default());
     }
 
+    /// Whether it is kept.
+    pub fn is_recorded(&self) -> bool {
+        self.rows.record.is_some()
+    }
+
     /// What was kept.
     pub fn linearization(&self) -> &[LinearizedStep] {
         &self.linearized

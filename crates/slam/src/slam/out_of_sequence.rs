@@ -53,6 +53,7 @@ impl Slam {
     /// There is no way back from here: what changed is more than steps change.
     pub(super) fn stay(&mut self) {
         self.end_second_look();
+        self.end_doubt();
         self.believe_loop();
         let Rollback { points, clouds, forgotten, .. } = &mut self.rollback;
         points.clear();

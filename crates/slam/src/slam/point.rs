@@ -10,6 +10,7 @@ use lienav_base::stamp::Stamp;
 use nalgebra::Vector3;
 
 /// The filter before a cloud.
+#[derive(Clone)]
 pub(super) struct Point {
     /// The instant that the state holds for.
     pub time: Stamp,

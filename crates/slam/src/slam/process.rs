@@ -22,9 +22,11 @@ impl Slam {
             self.keep_for_rollback(&cloud);
             self.keep_for_second_look(&cloud);
             self.keep_for_take_back(&cloud);
+            self.keep_for_doubt(&cloud);
             let step = self.process(&mut cloud);
             let step = self.look_again().unwrap_or(step);
             let step = self.judge_loop(step.as_ref().ok().and_then(Option::as_ref)).unwrap_or(step);
+            let step = self.doubt_motion(step.as_ref().ok().and_then(Option::as_ref)).unwrap_or(step);
             self.inbox.recycle(cloud);
             match step {
                 Ok(step) => {

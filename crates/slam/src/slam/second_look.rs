@@ -5,7 +5,8 @@
 //! to what the wheels say, for ever. So the filter keeps where it was up to 100 clouds ago, and what came since. After
 //! the 10th, the 30th and the 100th cloud it compares what it knows of the noise with what it knew then. Where a
 //! variance has changed, it goes back, and takes in the same clouds with what it knows now. They have taught what they
-//! can: nothing is learned from them again. Then it keeps where it is, and counts anew.
+//! can: nothing is learned from them again. Landmarks without identity may be read less then, missed more, or begun anew;
+//! where that makes the clouds less likely ([`Account`]), they stay as they were taken in first. Then it keeps where it is, and counts anew.
 //!
 //! The cost is bounded: up to 100 steps are made again after one cloud, and 140 for each 100 clouds, while the map is
 //! small; a noise that stays as it is known costs a copy of the state every 100 clouds.
@@ -14,6 +15,7 @@
 
 use super::Slam;
 use super::point::Point;
+use crate::association::{Account, Glance};
 use crate::inbox::Cloud;
 use crate::{Config, DropReason, MapMode, Step};
 
@@ -22,6 +24,10 @@ const LOOKS: [usize; 3] = [10, 30, 100];
 
 /// A variance is another one if it has changed by this factor: ten clouds of five landmarks know it to one of 1.2.
 const CHANGED: f64 = 1.5;
+
+/// Clouds are not taken in again where that is less likely than what the filter has made of them, by odds of which this is
+/// the logarithm.
+const WORSE: f64 = 2.3;
 
 /// With more features, the steps that are made again would take longer than a robot should wait.
 const MOST_FEATURES: usize = 64;
@@ -37,9 +43,25 @@ const MOST_READINGS: usize = 256;
 #[derive(Default)]
 pub(super) struct SecondLook {
     point: Option<Point>,
+    /// What the filter has made of the clouds since, of landmarks without identity.
+    account: Option<Account>,
     clouds: Vec<Cloud>,
     /// How often it was looked again.
     looks: u64,
+}
+
+impl SecondLook {
+    /// Whether it is known what the filter has made of the clouds.
+    pub fn has_account(&self) -> bool {
+        self.point.is_some() && self.account.is_some()
+    }
+
+    /// Takes in what a cloud makes of the features, and its normalized squared innovation with the degrees of freedom.
+    pub fn note(&mut self, glances: &[Glance], nis: (f64, usize)) {
+        if let Some(account) = &mut self.account {
+            account.note(glances, nis);
+        }
+    }
 }
 
 impl Slam {
@@ -61,6 +83,7 @@ impl Slam {
             }
             self.inbox.keep_past(true);
             self.second_look.point = Some(self.point(time));
+            self.second_look.account = Some(self.estimator.account());
         }
         let copy = self.inbox.copy(cloud);
         self.second_look.clouds.push(copy);
@@ -91,8 +114,18 @@ impl Slam {
 
     /// Forgets what was used where nobody goes back any more.
     pub(super) fn keep_past_as_needed(&mut self) {
-        let is_needed = self.second_look.point.is_some() || self.take_back.is_open();
+        let is_needed = self.second_look.point.is_some() || self.take_back.is_open() || self.doubt.oldest().is_some();
         self.inbox.keep_past(is_needed || self.config.timing.rewind_s > 0.0);
+        self.forget_past_as_needed();
+    }
+
+    /// Forgets what was used before the first time to which somebody goes back.
+    pub(super) fn forget_past_as_needed(&mut self) {
+        let of_look = self.second_look.point.as_ref().map(|point| point.time);
+        let oldest = [of_look, self.take_back.oldest(), self.doubt.oldest()].into_iter().flatten().min();
+        if let Some(oldest) = oldest.filter(|_| self.config.timing.rewind_s == 0.0) {
+            self.inbox.forget_past(oldest);
+        }
     }
 
     /// Takes in the last clouds again, where that is due and the noise is known to be another. Gives what became of the
@@ -113,6 +146,10 @@ impl Slam {
     }
 
     fn take_in_again(&mut self) -> Option<Result<Option<Step>, DropReason>> {
+        if self.is_worse_again() {
+            return None;
+        }
+        self.end_doubt();
         self.believe_loop();
         self.estimator.try_loops(false);
         let point = self.second_look.point.take()?;
@@ -121,6 +158,7 @@ impl Slam {
         self.go_back(point);
         self.estimator.take_noise_for_known(noise);
         self.second_look.point = self.time.map(|time| self.point(time));
+        let mut account = self.estimator.account();
         let mut last = None;
         // What was read of the pose in a map in parts was told when it came.
         let outside = std::mem::take(&mut self.outside);
@@ -128,16 +166,43 @@ impl Slam {
             let mut copy = self.inbox.copy(cloud);
             // What is left out of it was counted when it was processed first.
             let counted = (self.counts, self.begun_anew);
-            last = Some(self.process(&mut copy));
+            let step = self.process(&mut copy);
+            self.note_account(&step, &mut account);
+            last = Some(step);
             (self.counts, self.begun_anew) = counted;
             self.inbox.recycle(copy);
         }
         self.outside = outside;
         self.second_look.clouds = clouds;
+        self.second_look.account = Some(account);
         self.second_look.looks += 1;
         self.estimator.learn_noise_again();
         self.commit();
         self.look_ahead();
         last
+    }
+
+    /// Whether landmarks without identity are read less, missed more or begun anew where the last clouds are taken in
+    /// again: what was told of the noise had taken them for what they are, and what is known of it does not.
+    fn is_worse_again(&mut self) -> bool {
+        if self.estimator.memory().is_idle() {
+            return false;
+        }
+        let (Some(time), Some(point)) = (self.time, self.second_look.point.clone()) else { return false };
+        let noise = self.estimator.noise().cloned();
+        let clouds = std::mem::take(&mut self.second_look.clouds);
+        let mut evidence = 0.0;
+        self.aside(time, |slam| {
+            slam.go_back(point);
+            slam.estimator.take_noise_for_known(noise);
+            let mut account = slam.estimator.account();
+            for cloud in &clouds {
+                let _ = slam.take_in_for(cloud, &mut account, false);
+            }
+            evidence = account.evidence();
+        });
+        self.estimator.learn_noise_again();
+        self.second_look.clouds = clouds;
+        self.second_look.account.as_ref().is_some_and(|own| evidence < own.evidence() - WORSE)
     }
 }

@@ -15,6 +15,7 @@ use crate::association::{Trial, Verdict};
 use crate::estimator::ClosedLoop;
 use crate::inbox::Cloud;
 use crate::{Config, DropReason, MapMode, Step};
+use lienav_base::stamp::Stamp;
 
 /// With more features, the steps that are made again would take longer than a robot should wait.
 const MOST_FEATURES: usize = 512;
@@ -51,6 +52,16 @@ pub(super) struct TakeBack {
 }
 
 impl TakeBack {
+    /// These merges were taken back with the last step.
+    pub fn set_split(&mut self, split: Vec<(u32, u32)>) {
+        self.split = split;
+    }
+
+    /// Before the loop on trial.
+    pub fn oldest(&self) -> Option<Stamp> {
+        self.closed.as_ref().map(|closed| closed.point.time)
+    }
+
     /// Whether a loop is on trial.
     pub fn is_open(&self) -> bool {
         self.closed.is_some()
@@ -159,6 +170,7 @@ impl Slam {
         self.estimator.state.give_identities_after(next.wrapping_sub(1));
         self.estimator.forbid(&pairs);
         self.end_second_look();
+        self.end_doubt();
         let mut again = Vec::new();
         let mut last = None;
         for cloud in &clouds {

@@ -30,6 +30,7 @@ mod search;
 mod second_look;
 mod sensors;
 mod single;
+mod slips;
 mod take_back;
 mod take_map;
 mod tilt;

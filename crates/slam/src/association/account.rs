@@ -1,0 +1,122 @@
+//! What clouds make of the landmarks, to compare two ways in which the robot may have moved.
+//!
+//! ```math
+//! \Lambda = \sum_{\text{read}} \ln \frac{P_D}{P_{chance}} + \sum_{\text{missed}} \ln (1 - P_D)
+//!     - \sum_{\text{new}} P_{exists} \ln 10 - \tfrac12 \Bigl( D - \nu - \nu \ln \frac{D}{\nu} \Bigr)
+//! ```
+//!
+//! as of [`Trial`](super::Trial), over the landmarks that were known before, and those that were begun since.
+
+use super::memory::{Memory, is_placed};
+use super::trial::{MOST_MISSED, MOST_TOLD, excess, read};
+use crate::state::State;
+use crate::step::Model;
+
+/// What the last cloud makes of one feature.
+#[derive(Clone, Copy, Debug)]
+pub struct Glance {
+    id: u32,
+    /// The cloud that began it.
+    first: u64,
+    existence: f64,
+    is_read: bool,
+    /// The logarithm of how much likelier this is of a landmark that is there.
+    told: f64,
+}
+
+/// What the last cloud makes of all features without identity. `doubtful` are readings that were left out, and features
+/// that each of them may be of.
+pub fn glance((state, memory): (&State, &Memory), model: &Model, doubtful: &[(usize, u32)], glances: &mut Vec<Glance>) {
+    glances.clear();
+    let gate = model.gate.associated(2)[0];
+    let farthest = memory.rates.farthest();
+    for (i, feature) in state.features.iter().enumerate() {
+        let Some(life) = memory.life(feature.id) else { continue };
+        let z = state.in_robot(i);
+        let is_read = life.last == memory.cloud;
+        let told = if is_read {
+            read((state, memory), gate, i)
+        } else if z.norm() < farthest && is_placed(state, i, &z) && !doubtful.iter().any(|(_, id)| *id == feature.id) {
+            let spread = 2.0 * state.relative_spread(i).max(0.0).sqrt();
+            (1.0 - memory.rates.least_detection(&z, spread)).ln()
+        } else {
+            0.0
+        };
+        glances.push(Glance { id: feature.id, first: life.first, existence: life.existence(), is_read, told });
+    }
+}
+
+/// A landmark that was known before.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    id: u32,
+    told: f64,
+    is_read: bool,
+}
+
+/// What clouds make of the landmarks.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// In the order of their identities.
+    known: Vec<Known>,
+    since: u64,
+    new: f64,
+    /// Mean squared innovation by degree of freedom before.
+    usual: f64,
+    /// The sum of the squared innovations since, in units of the usual one, and of their degrees of freedom.
+    nis: f64,
+    dof: f64,
+}
+
+impl Account {
+    /// Of the clouds that come.
+    pub fn new(state: &State, memory: &Memory) -> Self {
+        let is_known = |id: u32| memory.life(id).is_some_and(|life| life.is_confirmed);
+        let known = state.features.iter().filter(|feature| is_known(feature.id));
+        let mut known: Vec<Known> = known.map(|feature| Known { id: feature.id, told: 0.0, is_read: false }).collect();
+        known.sort_unstable_by_key(|known| known.id);
+        let (since, usual) = (memory.cloud + 1, memory.rates.innovation());
+        Self { known, since, new: 0.0, usual, nis: 0.0, dof: 0.0 }
+    }
+
+    /// Takes in what a cloud makes of all features, and the normalized squared innovation of all its readings, with its
+    /// degrees of freedom.
+    pub fn note(&mut self, glances: &[Glance], (nis, dof): (f64, usize)) {
+        self.nis += nis / self.usual;
+        self.dof += dof as f64;
+        self.new = 0.0;
+        for glance in glances {
+            if glance.first >= self.since {
+                self.new += MOST_TOLD * glance.existence;
+            }
+            let known = self.known.binary_search_by_key(&glance.id, |known| known.id);
+            let Some(known) = known.ok().map(|k| &mut self.known[k]).filter(|known| !known.is_read) else { continue };
+            known.is_read = glance.is_read;
+            known.told = (known.told + glance.told).max(-MOST_MISSED);
+        }
+    }
+
+    /// What landmarks that are missed and others that begin say, at most zero.
+    pub fn against(&self) -> f64 {
+        self.missed() - self.new
+    }
+
+    fn missed(&self) -> f64 {
+        self.known.iter().map(|known| known.told.min(0.0)).sum()
+    }
+
+    /// Whether landmarks are missed and others begin, by odds of which this is the logarithm.
+    pub fn is_suspicious(&self, by: f64) -> bool {
+        self.missed() <= -by && self.new >= by
+    }
+
+    /// How many of the landmarks that were known before were read.
+    pub fn reads(&self) -> usize {
+        self.known.iter().filter(|known| known.is_read).count()
+    }
+
+    /// Λ.
+    pub fn evidence(&self) -> f64 {
+        self.known.iter().map(|known| known.told).sum::<f64>() - self.new - excess(self.nis, self.dof)
+    }
+}

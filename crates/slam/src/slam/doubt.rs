@@ -1,0 +1,301 @@
+//! Motions that were not what odometry says, found without identities.
+//!
+//! A wheel slips, and the robot has turned by ten times what the noise of its odometry has room for. With identities,
+//! readings say so at once. Without, what is read is where nothing is known: it begins landmarks anew, what is known and
+//! should be in view is missed, and what is matched wrongly after that confirms the wrong pose. So the filter keeps where
+//! it was, every few clouds, and what comes. Where landmarks are missed and others begin, it takes in the same clouds as
+//! if the robot had slipped at one of these times, and weighs both by what they make of the landmarks ([`Account`]):
+//! those of before are read again, or missed, or there are new ones. Where the odds are high, it goes on as if it had.
+//!
+//! The cost is bounded: a copy of the state for every [`EVERY`] clouds, and while landmarks are missed and others begin,
+//! as many more steps and copies as there are [`RIVALS`]; [`KEPT`] × [`EVERY`] clouds are made again where a rival begins,
+//! and where it turns out to be right. It is not saved with the filter.
+
+use super::Slam;
+use super::aside::Processed;
+use super::point::Point;
+use crate::association::{Account, Glance};
+use crate::inbox::Cloud;
+use crate::{Config, MapMode, Step};
+use lienav_base::stamp::Stamp;
+use std::collections::VecDeque;
+
+/// Where the filter was is kept after so many clouds with readings.
+const EVERY: usize = 4;
+/// So many of these times are kept.
+const KEPT: usize = 16;
+/// With more features, the steps that are made again would take longer than a robot should wait.
+const MOST_FEATURES: usize = 64;
+/// As many messages of odometry and inertial samples are kept that were used.
+const MOST_MESSAGES: usize = 4096;
+/// As many clouds are kept, those without readings too.
+const MOST_CLOUDS: usize = 600;
+/// A cloud with more readings is not kept: in a map this small, most of them are of no landmark.
+const MOST_READINGS: usize = 256;
+/// The logarithm of the odds against a slip, and of those at which it is believed.
+const UNLIKELY: f64 = 6.9;
+const BELIEVED: f64 = 3.0;
+/// And of those at which it is believed where no more of what was known is read: where the robot is, is vague then, and what
+/// it should see cannot be missed.
+const VAGUE: f64 = 16.0;
+/// Landmarks that are missed and others that begin are weighed from here on, as logarithms of odds.
+const SUSPICIOUS: f64 = 2.3;
+/// How far a robot that slips has turned otherwise, and with which standard deviation, rad. If the filter were told of one
+/// slip as wide as all of them, landmarks would be on circles where it knows tangents.
+const TURNS: [(f64, f64); 3] = [(0.0, 0.3), (0.4, 0.2), (-0.4, 0.2)];
+/// A fork has rivals again when as much more speaks against it.
+const GROWN: f64 = 5.3;
+/// So many slips are followed at once.
+const RIVALS: usize = 9;
+/// A rival is no other one if after so many clouds it knows the heading as well as the filter, by this factor of the variance,
+/// and makes the same of the clouds, by this logarithm.
+const SETTLED: (usize, f64, f64) = (8, 2.0, 1.0);
+
+/// Where the filter was.
+struct Fork {
+    point: Point,
+    /// How many clouds had come before.
+    clouds: u64,
+    /// What the filter has made of the clouds since.
+    account: Account,
+    /// What it had made of them when the last rivals began.
+    weighed: f64,
+    rivals: Vec<Rival>,
+}
+
+/// The filter, if the robot had slipped at the time of a fork.
+struct Rival {
+    /// After the last cloud.
+    point: Point,
+    account: Account,
+    clouds: usize,
+    /// How far it has turned otherwise: one of [`TURNS`].
+    turn: (f64, f64),
+}
+
+impl Rival {
+    /// What rivals are compared by, and how far it has turned.
+    fn order(&self) -> (f64, (f64, f64)) {
+        (self.account.evidence(), self.turn)
+    }
+
+    /// By how much likelier the clouds are than if the robot had not slipped: the logarithm.
+    fn is_believed(&self, own: &Account) -> bool {
+        let odds = self.account.evidence() - own.evidence() - UNLIKELY;
+        odds >= if self.account.reads() > own.reads() { BELIEVED } else { VAGUE }
+    }
+}
+
+/// Motions that may not have been what odometry says.
+#[derive(Default)]
+pub(super) struct Doubt {
+    forks: VecDeque<Fork>,
+    /// The clouds since the first one, and how many were before.
+    clouds: VecDeque<Cloud>,
+    before: u64,
+    /// Clouds with readings since the last one.
+    since: usize,
+    /// Merges since the first one: after how many clouds, the landmark that is gone, and the one that was kept.
+    merged: Vec<(u64, (u32, u32))>,
+    /// A buffer of what a cloud makes of the features.
+    glances: Vec<Glance>,
+}
+
+impl Doubt {
+    /// The first time to which the filter may go back.
+    pub fn oldest(&self) -> Option<Stamp> {
+        self.forks.front().map(|fork| fork.point.time)
+    }
+
+    /// The fork for which rivals should begin: that against which most speaks since it had some.
+    fn next_fork(&self) -> Option<usize> {
+        if self.forks.iter().map(|fork| fork.rivals.len()).sum::<usize>() + TURNS.len() > RIVALS {
+            return None;
+        }
+        let grown = |fork: &Fork| fork.weighed - fork.account.against();
+        let is_due =
+            |fork: &Fork| fork.rivals.is_empty() && fork.account.is_suspicious(SUSPICIOUS) && grown(fork) >= GROWN;
+        let due = self.forks.iter().enumerate().filter(|(_, fork)| is_due(fork));
+        due.max_by(|a, b| grown(a.1).total_cmp(&grown(b.1)).then(a.0.cmp(&b.0))).map(|(k, _)| k)
+    }
+}
+
+impl Slam {
+    /// Whether motions may be doubted: as loops are tried.
+    fn doubts(&self) -> bool {
+        let Config { map, timing, .. } = &self.config;
+        map.mode == MapMode::Mapping
+            && map.local_features == 0
+            && timing.rewind_s == 0.0
+            && self.search.is_none()
+            && self.estimator.state.features.len() <= MOST_FEATURES
+            && self.inbox.past_messages() <= MOST_MESSAGES
+            && self.doubt.clouds.len() < MOST_CLOUDS
+            && !self.estimator.is_recorded()
+    }
+
+    /// Keeps what is needed to take this cloud in again; to be called before it is processed.
+    pub(super) fn keep_for_doubt(&mut self, cloud: &Cloud) {
+        if self.estimator.memory().is_idle() {
+            return;
+        }
+        if !self.doubts() || cloud.observations.len() > MOST_READINGS {
+            return self.end_doubt();
+        }
+        let Some(time) = self.time.filter(|time| *time <= cloud.stamp) else { return };
+        if self.doubt.forks.is_empty() || self.doubt.since >= EVERY {
+            self.inbox.keep_past(true);
+            let clouds = self.doubt.before + self.doubt.clouds.len() as u64;
+            let account = self.estimator.account();
+            let fork = Fork { point: self.point(time), clouds, account, weighed: 0.0, rivals: Vec::new() };
+            self.doubt.forks.push_back(fork);
+            self.doubt.since = 0;
+            if self.doubt.forks.len() > KEPT {
+                self.forget_first_fork();
+            }
+        }
+        let copy = self.inbox.copy(cloud);
+        self.doubt.clouds.push_back(copy);
+    }
+
+    fn forget_first_fork(&mut self) {
+        self.doubt.forks.pop_front();
+        let Some(first) = self.doubt.forks.front().map(|fork| fork.clouds) else { return };
+        while self.doubt.before < first
+            && let Some(cloud) = self.doubt.clouds.pop_front()
+        {
+            self.doubt.before += 1;
+            self.inbox.recycle(cloud);
+        }
+        self.doubt.merged.retain(|(count, _)| *count > first);
+        self.forget_past_as_needed();
+    }
+
+    /// The robot has moved as odometry says.
+    pub(super) fn end_doubt(&mut self) {
+        if !self.doubt.forks.is_empty() {
+            self.doubt.forks.clear();
+            self.doubt.before += self.doubt.clouds.len() as u64;
+            self.doubt.clouds.drain(..).for_each(|cloud| self.inbox.recycle(cloud));
+            self.doubt.merged.clear();
+            self.keep_past_as_needed();
+        }
+    }
+
+    /// Takes in what the last cloud says of the motions before it. Gives what became of that cloud, where the robot turns
+    /// out to have slipped.
+    pub(super) fn doubt_motion(&mut self, step: Option<&Step>) -> Option<Processed> {
+        let step = step?;
+        if self.doubt.forks.is_empty() && !self.second_look.has_account() {
+            return None;
+        }
+        let count = self.doubt.before + self.doubt.clouds.len() as u64;
+        // Of clouds that are kept only: they are taken back with them.
+        self.doubt.merged.extend(self.estimator.merged().iter().map(|pair| (count, *pair)));
+        if step.accepted + step.added + step.rejected == 0 || self.estimator.memory().is_idle() {
+            return None;
+        }
+        self.doubt.since += 1;
+        self.estimator.glance(&mut self.doubt.glances);
+        self.second_look.note(&self.doubt.glances, (step.nis, step.dof));
+        for fork in &mut self.doubt.forks {
+            fork.account.note(&self.doubt.glances, (step.nis, step.dof));
+        }
+        self.follow_rivals();
+        let believed = |fork: &Fork| {
+            fork.rivals
+                .iter()
+                .filter(|rival| rival.is_believed(&fork.account))
+                .map(Rival::order)
+                .max_by(|a, b| a.0.total_cmp(&b.0))
+        };
+        let likeliest = self.doubt.forks.iter().enumerate().filter_map(|(k, fork)| Some((k, believed(fork)?)));
+        if let Some((k, (_, turn))) = likeliest.max_by(|a, b| a.1.0.total_cmp(&b.1.0)) {
+            return self.take_slip(k, turn);
+        }
+        if let Some(k) = self.doubt.next_fork() {
+            self.begin_rivals(k);
+        }
+        None
+    }
+
+    /// Takes the last cloud in as if the robot had slipped, where that is followed.
+    fn follow_rivals(&mut self) {
+        if self.doubt.forks.iter().all(|fork| fork.rivals.is_empty()) {
+            return;
+        }
+        let (Some(time), Some(cloud)) = (self.time, self.doubt.clouds.back().cloned()) else { return };
+        let mut forks = std::mem::take(&mut self.doubt.forks);
+        let known = SETTLED.1 * self.estimator.state.pose_covariance()[(2, 2)];
+        self.aside(time, |slam| {
+            for fork in &mut forks {
+                for Rival { point, mut account, clouds, turn } in std::mem::take(&mut fork.rivals) {
+                    slam.go_back(point);
+                    let _ = slam.take_in_for(&cloud, &mut account, true);
+                    let is_same = slam.estimator.state.pose_covariance()[(2, 2)] < known
+                        && (account.evidence() - fork.account.evidence()).abs() < SETTLED.2;
+                    if !(is_same && clouds >= SETTLED.0) && fork.account.is_suspicious(SUSPICIOUS) {
+                        fork.rivals.push(Rival { point: slam.point(time), account, clouds: clouds + 1, turn });
+                    }
+                }
+            }
+        });
+        self.doubt.forks = forks;
+    }
+
+    /// Follows what the filter would be if the robot had slipped at the time of this fork, for each of [`TURNS`].
+    fn begin_rivals(&mut self, k: usize) {
+        let Some(time) = self.time else { return };
+        let mut forks = std::mem::take(&mut self.doubt.forks);
+        let fork = &mut forks[k];
+        fork.weighed = fork.account.against();
+        let skipped = (fork.clouds - self.doubt.before) as usize;
+        self.aside(time, |slam| {
+            for turn in TURNS {
+                let mut account = slam.slipped(fork.point.clone(), turn);
+                for k in skipped..slam.doubt.clouds.len() {
+                    let cloud = slam.doubt.clouds[k].clone();
+                    let _ = slam.take_in_for(&cloud, &mut account, true);
+                }
+                fork.rivals.push(Rival { point: slam.point(time), account, clouds: 0, turn });
+            }
+        });
+        self.doubt.forks = forks;
+    }
+
+    /// Goes back to `point`, where the robot slips, and begins an account.
+    fn slipped(&mut self, point: Point, turn: (f64, f64)) -> Account {
+        self.go_back(point);
+        self.estimator.slip(turn);
+        self.estimator.account()
+    }
+
+    /// Goes on as if the robot had slipped at the time of this fork.
+    fn take_slip(&mut self, k: usize, turn: (f64, f64)) -> Option<Processed> {
+        let fork = self.doubt.forks.drain(..).nth(k)?;
+        let Fork { mut point, clouds, .. } = fork;
+        let next = self.estimator.state.next_identity();
+        point.estimator.give_identities_after(next.wrapping_sub(1));
+        let mut account = self.slipped(point, turn);
+        let (mut last, mut again) = (None, Vec::new());
+        let since = (clouds - self.doubt.before) as usize;
+        let merged = self.doubt.merged.drain(..).filter(|(count, _)| *count > clouds);
+        self.take_back.set_split(merged.map(|(_, pair)| pair).collect());
+        for (k, cloud) in std::mem::take(&mut self.doubt.clouds).into_iter().enumerate() {
+            self.doubt.before += 1;
+            if k >= since {
+                last = Some(self.take_in_for(&cloud, &mut account, true));
+                again.extend_from_slice(self.estimator.merged());
+            }
+            self.inbox.recycle(cloud);
+        }
+        self.estimator.set_merged(again);
+        self.estimator.note_slip();
+        self.believe_loop();
+        self.end_second_look();
+        self.keep_past_as_needed();
+        self.commit();
+        self.look_ahead();
+        last
+    }
+}
