@@ -120,3 +120,51 @@ impl Account {
         self.known.iter().map(|known| known.told).sum::<f64>() - self.new - excess(self.nis, self.dof)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn account(known: &[u32]) -> Account {
+        let known = known.iter().map(|id| Known { id: *id, told: 0.0, is_read: false }).collect();
+        Account { known, since: 10, new: 0.0, usual: 1.0, nis: 0.0, dof: 0.0 }
+    }
+
+    fn glance(id: u32, told: f64) -> Glance {
+        Glance { id, first: 1, existence: 1.0, is_read: told > 0.0, told }
+    }
+
+    #[test]
+    fn what_is_read_speaks_once_and_what_is_missed_to_a_bound() {
+        let mut account = account(&[3, 5, 8]);
+        for _ in 0..10 {
+            account.note(&[glance(3, 2.0), glance(5, -0.7), glance(8, 0.0)], (2.0, 2));
+        }
+        assert_eq!((account.evidence(), account.reads(), account.against()), (2.0 - MOST_MISSED, 1, -MOST_MISSED));
+        assert!(!account.is_suspicious(2.0), "nothing has begun");
+        // It is read after all, and misses no more.
+        account.note(&[glance(5, 1.0)], (2.0, 2));
+        account.note(&[glance(5, -0.7)], (2.0, 2));
+        assert_eq!((account.evidence(), account.reads()), (2.0 - MOST_MISSED + 1.0, 2));
+    }
+
+    #[test]
+    fn what_has_begun_speaks_as_long_as_it_is_there() {
+        let mut account = account(&[3]);
+        let new = Glance { first: 10, existence: 0.5, ..glance(9, 1.0) };
+        account.note(&[glance(3, -2.5), new], (2.0, 2));
+        assert_eq!((account.evidence(), account.reads()), (-2.5 - 0.5 * MOST_TOLD, 0));
+        assert!(account.is_suspicious(1.0) && !account.is_suspicious(2.0));
+        account.note(&[glance(3, 0.0)], (2.0, 2));
+        assert_eq!(account.against(), -2.5);
+    }
+
+    #[test]
+    fn innovations_larger_than_usual_speak_against_it() {
+        let mut account = account(&[]);
+        account.note(&[], (4.0, 4));
+        assert_eq!(account.evidence(), 0.0);
+        account.note(&[], (400.0, 4));
+        assert_eq!(account.evidence(), -MOST_TOLD);
+    }
+}

@@ -76,7 +76,8 @@ impl Slam {
     }
 
     /// The merges that the last step took back, because the loop that they closed, or built on, turned out wrong: the
-    /// identity that was gone, and the one that was kept. Landmarks that were begun since are gone, too.
+    /// identity that was gone, and the one that was kept; likewise where the robot turns out to have slipped before.
+    /// Landmarks that were begun since are gone, too.
     pub fn split_landmarks(&self) -> &[(u32, u32)] {
         &self.take_back.split
     }

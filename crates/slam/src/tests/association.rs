@@ -133,6 +133,28 @@ fn clouds_without_a_look_take_nothing_away() {
     assert!((end.p - track.truth.p).norm() < 0.5, "{end:?}, {:?}", track.truth);
 }
 
+/// A position from outside is no look at landmarks: none of them is missed.
+#[test]
+fn readings_of_the_pose_miss_no_landmark() {
+    let track = track(3, 0, false);
+    let run = |is_heard: bool| {
+        let mut config = on_track(Association::Auto);
+        config.absolute.position_std_m = 50.0;
+        let mut slam = Slam::new(config).unwrap();
+        for (odometry, seen) in &track.clouds {
+            slam.odometry(odometry).unwrap();
+            slam.features(odometry.stamp, FeatureKind::RelativePosition, seen).unwrap();
+            if is_heard {
+                let position = Observation::new(None, [0.0, 20.0]);
+                slam.features(odometry.stamp, FeatureKind::WorldPosition, &[position]).unwrap();
+            }
+            drain(&mut slam);
+        }
+        (slam.association().clouds, slam.association().dropped, slam.landmarks().count())
+    };
+    assert_eq!(run(true), run(false));
+}
+
 /// A robot that passes posts, and sees those within 5 m, does not know its field of view for long: what is behind it
 /// and was read once or twice was not missed. Thirteen of these posts once were.
 #[test]
