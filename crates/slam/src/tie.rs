@@ -114,7 +114,7 @@ pub fn take(state: &mut State, sensors: &Sensors, reading: &Reading, stamp: Stam
 
 /// The pose in the world of a frame in which an antenna was at two places, m, that were read as two positions in the world,
 /// m: (position, antenna) of each. `covariance` is that of the positions and of the places together, m². `None` where the
-/// heading does not follow to [`HEADING_STD`].
+/// heading does not follow to 0.15 rad.
 pub fn world_of_two(
     first: (Vector2<f64>, Vector2<f64>),
     second: (Vector2<f64>, Vector2<f64>),
