@@ -2,6 +2,7 @@
 
 use super::{Estimator, EstimatorPoint};
 use crate::association::{Account, Before, Glance, Memory, Tally, Trial, glance, merge};
+use crate::linearize::Subject;
 use crate::motion::Increment;
 use crate::step::Outcome;
 use crate::{Association, MapMode};
@@ -67,6 +68,12 @@ impl Estimator {
     /// An account from the next cloud on.
     pub fn account(&self) -> Account {
         Account::new(&self.state, &self.memory)
+    }
+
+    /// Whether the last cloud was of the pose: it says nothing of landmarks.
+    pub fn has_read_the_pose(&self) -> bool {
+        let readings = &self.room.readings;
+        !readings.is_empty() && readings.iter().all(|reading| matches!(reading.subject, Subject::Pose))
     }
 
     /// What the last cloud makes of all features.

@@ -42,6 +42,7 @@ impl Slam {
     pub(super) fn note_account(&self, step: &Processed, account: &mut Account) {
         if let Ok(Some(step)) = step
             && step.accepted + step.added + step.rejected > 0
+            && !self.estimator.has_read_the_pose()
         {
             let mut glances = Vec::new();
             self.estimator.glance(&mut glances);

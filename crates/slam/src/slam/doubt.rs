@@ -35,8 +35,8 @@ const MOST_READINGS: usize = 256;
 /// The logarithm of the odds against a slip, and of those at which it is believed.
 const UNLIKELY: f64 = 6.9;
 const BELIEVED: f64 = 3.0;
-/// And of those at which it is believed where no more of what was known is read: where the robot is, is vague then, and what
-/// it should see cannot be missed.
+/// And of those at which it is believed where no more of what was known is read: where the robot is, is vague then, and
+/// what it should see cannot be missed.
 const VAGUE: f64 = 16.0;
 /// Landmarks that are missed and others that begin are weighed from here on, as logarithms of odds.
 const SUSPICIOUS: f64 = 2.3;
@@ -47,8 +47,8 @@ const TURNS: [(f64, f64); 3] = [(0.0, 0.3), (0.4, 0.2), (-0.4, 0.2)];
 const GROWN: f64 = 5.3;
 /// So many slips are followed at once.
 const RIVALS: usize = 9;
-/// A rival is no other one if after so many clouds it knows the heading as well as the filter, by this factor of the variance,
-/// and makes the same of the clouds, by this logarithm.
+/// A rival is no other one if after so many clouds it knows the heading as well as the filter, by this factor of the
+/// variance, and makes the same of the clouds, by this logarithm.
 const SETTLED: (usize, f64, f64) = (8, 2.0, 1.0);
 
 /// Where the filter was.
@@ -192,7 +192,8 @@ impl Slam {
         let count = self.doubt.before + self.doubt.clouds.len() as u64;
         // Of clouds that are kept only: they are taken back with them.
         self.doubt.merged.extend(self.estimator.merged().iter().map(|pair| (count, *pair)));
-        if step.accepted + step.added + step.rejected == 0 || self.estimator.memory().is_idle() {
+        let has_read = step.accepted + step.added + step.rejected > 0 && !self.estimator.has_read_the_pose();
+        if !has_read || self.estimator.memory().is_idle() {
             return None;
         }
         self.doubt.since += 1;

@@ -6,7 +6,8 @@
 //! the 10th, the 30th and the 100th cloud it compares what it knows of the noise with what it knew then. Where a
 //! variance has changed, it goes back, and takes in the same clouds with what it knows now. They have taught what they
 //! can: nothing is learned from them again. Landmarks without identity may be read less then, missed more, or begun anew;
-//! where that makes the clouds less likely ([`Account`]), they stay as they were taken in first. Then it keeps where it is, and counts anew.
+//! where that makes the clouds less likely ([`Account`]), they stay as they were taken in first. Then it keeps where it
+//! is, and counts anew.
 //!
 //! The cost is bounded: up to 100 steps are made again after one cloud, and 140 for each 100 clouds, while the map is
 //! small; a noise that stays as it is known costs a copy of the state every 100 clouds.
