@@ -197,6 +197,13 @@ pub struct Calibration {
 }
 
 impl Calibration {
+    /// Becomes what another one is, in the memory that it has.
+    pub fn copy_from(&mut self, other: &Self) {
+        let mut active = std::mem::take(&mut self.active);
+        active.clone_from(&other.active);
+        *self = Self { active, ..*other };
+    }
+
     /// At the priors' values; a parameter with a standard deviation or a walk is in the state.
     pub fn new(config: &CalibrationConfig) -> Self {
         let moving = |p: &CalibrationParameter| match p {

@@ -236,6 +236,11 @@ impl Estimator {
         &self.room.readings
     }
 
+    /// What the last cloud was of, for who has it again after other clouds.
+    pub fn exchange_readings(&mut self, readings: &mut Vec<Associated>) {
+        std::mem::swap(&mut self.room.readings, readings);
+    }
+
     /// The last cloud was of these, and corrected nothing.
     pub fn note_readings(&mut self, readings: impl Iterator<Item = Associated>) {
         self.room.readings.clear();

@@ -135,6 +135,14 @@ impl FixedLag {
         self.is_wanted = false;
     }
 
+    /// Becomes what another one is. Memory that clouds need is kept only where there are none, as is usual.
+    pub fn copy_from(&mut self, other: &Self) {
+        let Self { block, past, spare: _, spare_states: _, is_wanted, room: _ } = other;
+        (self.block, self.is_wanted) = (*block, *is_wanted);
+        self.forget(self.past.len());
+        self.past.extend(past.iter().cloned());
+    }
+
     /// Forgets the readings of a feature that turned out to be none.
     pub fn forget_feature(&mut self, id: u32) {
         for past in &mut self.past {

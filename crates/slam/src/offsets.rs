@@ -65,6 +65,12 @@ fn longest(time_s: [f64; 3]) -> f64 {
 }
 
 impl Offsets {
+    /// Becomes what others are, in the memory that it has.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.slots.clone_from(&other.slots);
+        (self.stamp, self.row) = (other.stamp, other.row);
+    }
+
     /// `slots` of them behind so many parameters of the calibration.
     pub fn new(slots: usize, calibration: usize) -> Self {
         Self { slots: vec![FREE; slots], stamp: None, row: POSE + calibration, factors: Vec::new() }

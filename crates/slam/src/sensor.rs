@@ -193,7 +193,15 @@ impl Sensors {
 
     /// The mounts, with this calibration.
     pub fn mounts(&self, calibration: &Calibration) -> Vec<Mount> {
-        self.all.iter().map(|(_, mount)| Mount::new(*mount, calibration)).collect()
+        let mut mounts = Vec::with_capacity(self.all.len());
+        self.mounts_in(calibration, &mut mounts);
+        mounts
+    }
+
+    /// The mounts, with this calibration, in the memory of others.
+    pub fn mounts_in(&self, calibration: &Calibration, mounts: &mut Vec<Mount>) {
+        mounts.clear();
+        mounts.extend(self.all.iter().map(|(_, mount)| Mount::new(*mount, calibration)));
     }
 
     /// Checks an observation.

@@ -156,7 +156,7 @@ impl State {
         }
     }
 
-    /// Becomes a copy of another state, and keeps its allocations.
+    /// Becomes a copy of another state, and keeps its allocations, and the next identity that it gives.
     pub fn copy_from(&mut self, other: &Self) {
         let Self {
             coordinates,
@@ -175,17 +175,16 @@ impl State {
             index,
             next_id: _,
         } = other;
-        (self.coordinates, self.is_frozen) = (*coordinates, *is_frozen);
+        (self.coordinates, self.is_frozen, self.tie) = (*coordinates, *is_frozen, *tie);
         (self.pose, self.predicted) = (*pose, *predicted);
-        self.calibration.clone_from(calibration);
-        self.offsets.clone_from(offsets);
+        self.calibration.copy_from(calibration);
+        self.offsets.copy_from(offsets);
         self.mounts.clone_from(mounts);
         self.features.clone_from(features);
         self.covariance.copy_from(covariance);
         self.waiting.clone_from(waiting);
         self.viewpoints.clone_from(viewpoints);
         self.marks.clone_from(marks);
-        self.tie = *tie;
         self.index.clone_from(index);
     }
 
@@ -268,6 +267,12 @@ impl State {
     /// The identity that would be given next, if no feature has it.
     pub fn next_identity(&self) -> u32 {
         self.next_id
+    }
+
+    /// Becomes a copy of another state with the next identity, too, and keeps its allocations.
+    pub fn become_like(&mut self, other: &Self) {
+        self.copy_from(other);
+        self.next_id = other.next_id;
     }
 
     /// Identities up to this one are not given from now on.

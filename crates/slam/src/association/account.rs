@@ -55,7 +55,7 @@ struct Known {
 }
 
 /// What clouds make of the landmarks.
-#[derive(Clone, Debug)]
+#[derive(Debug, Default)]
 pub struct Account {
     /// In the order of their identities.
     known: Vec<Known>,
@@ -71,12 +71,21 @@ pub struct Account {
 impl Account {
     /// Of the clouds that come.
     pub fn new(state: &State, memory: &Memory) -> Self {
+        let mut account = Self::default();
+        account.begin(state, memory);
+        account
+    }
+
+    /// Begins anew, in the memory that it has.
+    pub fn begin(&mut self, state: &State, memory: &Memory) {
+        let mut known = std::mem::take(&mut self.known);
         let is_known = |id: u32| memory.life(id).is_some_and(|life| life.is_confirmed);
-        let known = state.features.iter().filter(|feature| is_known(feature.id));
-        let mut known: Vec<Known> = known.map(|feature| Known { id: feature.id, told: 0.0, is_read: false }).collect();
+        let ids = state.features.iter().map(|feature| feature.id).filter(|id| is_known(*id));
+        known.clear();
+        known.extend(ids.map(|id| Known { id, told: 0.0, is_read: false }));
         known.sort_unstable_by_key(|known| known.id);
         let (since, usual) = (memory.cloud + 1, memory.rates.innovation());
-        Self { known, since, new: 0.0, usual, nis: 0.0, dof: 0.0 }
+        *self = Self { known, since, usual, ..Self::default() };
     }
 
     /// Takes in what a cloud makes of all features, and the normalized squared innovation of all its readings, with its

@@ -58,6 +58,13 @@ impl Looks {
         self.0.iter().all(is_finite) && self.0.is_sorted_by_key(|look| look.anchor)
     }
 
+    /// Becomes what others are, in the memory that it has, with as much room.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.0.clear();
+        self.0.reserve(other.0.capacity());
+        self.0.extend_from_slice(&other.0);
+    }
+
     /// Makes room for those of so many landmarks, so that no later one allocates.
     pub fn make_room(&mut self, landmarks: usize) {
         self.0.reserve((OF_ONE * landmarks).saturating_sub(self.0.len()));

@@ -10,6 +10,7 @@ use super::life::Life;
 use super::looks::{Looks, place};
 use super::merge::difference;
 use super::rates::Rates;
+use super::tally::Tally;
 use crate::fixed_lag::{Associated, Role};
 use crate::input::Label;
 use crate::linearize::Subject;
@@ -77,29 +78,6 @@ pub struct Memory {
     pub twins: Vec<(u32, u32)>,
 }
 
-/// What association without identities did so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tally {
-    /// Clouds with readings without identity.
-    pub clouds: u64,
-    /// Candidates that became landmarks.
-    pub confirmed: u64,
-    /// Candidates that did not.
-    pub dropped: u64,
-    /// Pairs of landmarks that turned out to be one.
-    pub merged: u64,
-    /// Joint merges that closed a loop: of landmarks that were out of view for long.
-    pub loops: u64,
-    /// Clouds that had to be searched, because readings were not clear one by one.
-    pub searched: u64,
-    /// Loops that turned out wrong, and were taken back.
-    #[serde(default)]
-    pub taken_back: u64,
-    /// Motions that were not what odometry says, as landmarks have told: wheels that slipped.
-    #[serde(default)]
-    pub slips: u64,
-}
-
 /// Whether the place of feature `i`, at `z` in the robot frame, is known so well that looks at it count.
 pub(super) fn is_placed(state: &State, i: usize, z: &Vector2<f64>) -> bool {
     state.relative_spread(i).max(0.0).sqrt() <= PLACED * z.norm() + PLACED_M
@@ -115,6 +93,21 @@ impl Memory {
         };
         let is_in_order = self.lives.windows(2).all(|pair| pair[0].id < pair[1].id);
         self.rates.is_sound() && is_in_order && self.lives.iter().all(is_life_sound) && self.looks.is_sound()
+    }
+
+    /// Becomes what another one is, in the memory that it has.
+    pub fn copy_from(&mut self, other: &Self) {
+        let Self { rates, lives, cloud, readings, stamps, tally, swept, forbidden, looks, dropped, merged, twins } =
+            other;
+        self.rates.copy_from(rates);
+        self.lives.clone_from(lives);
+        (self.cloud, self.readings, self.tally, self.swept) = (*cloud, *readings, *tally, *swept);
+        self.stamps.clone_from(stamps);
+        self.forbidden.clone_from(forbidden);
+        self.looks.copy_from(looks);
+        self.dropped.clone_from(dropped);
+        self.merged.clone_from(merged);
+        self.twins.clone_from(twins);
     }
 
     /// Landmarks that are not known yet, each with the only cloud that has read it, in the order of their identities.

@@ -21,11 +21,13 @@ pub mod merge;
 mod rates;
 #[cfg(test)]
 mod rules_tests;
+mod tally;
 pub mod trial;
 
 pub use account::{Account, Glance, glance};
 pub use beam::{Beam, Item, Joint, Pair, WINDOW};
 pub use cloud::CloudRoom;
-pub use memory::{Memory, Tally};
+pub use memory::Memory;
 pub use merge::{Before, MergeRoom, merge};
+pub use tally::Tally;
 pub use trial::{Trial, Verdict};

@@ -93,6 +93,13 @@ fn bin(z: &Vector2<f64>) -> usize {
 }
 
 impl Rates {
+    /// Becomes what others are, in the memory that it has.
+    pub fn copy_from(&mut self, other: &Self) {
+        let mut looks = std::mem::take(&mut self.looks);
+        looks.clone_from(&other.looks);
+        *self = Self { looks, ..*other };
+    }
+
     /// Whether it can be gone on with: as many bins as there are, and counts.
     pub fn is_sound(&self) -> bool {
         let Self { looks, sectors, reach, square, looked, innovation, clouds, extraneous, matched, .. } = self;

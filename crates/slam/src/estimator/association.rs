@@ -70,6 +70,11 @@ impl Estimator {
         Account::new(&self.state, &self.memory)
     }
 
+    /// Begins an account from the next cloud on, in the memory of another one.
+    pub fn begin(&self, account: &mut Account) {
+        account.begin(&self.state, &self.memory);
+    }
+
     /// Whether the last cloud was of the pose: it says nothing of landmarks.
     pub fn has_read_the_pose(&self) -> bool {
         let readings = &self.room.readings;

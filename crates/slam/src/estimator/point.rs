@@ -5,6 +5,7 @@ use super::{Estimator, SavedEstimator};
 use crate::MapMode;
 use crate::belief::Watch;
 use crate::known_map::KnownMap;
+use std::mem::swap;
 
 /// All that steps change.
 #[derive(Clone)]
@@ -32,7 +33,7 @@ impl EstimatorPoint {
 }
 
 impl Estimator {
-    /// What [`Estimator::go_back`] goes back to.
+    /// What [`Estimator::exchange`] goes back to.
     pub fn point(&self) -> EstimatorPoint {
         EstimatorPoint {
             saved: self.save(),
@@ -43,23 +44,47 @@ impl Estimator {
         }
     }
 
-    /// Back to a point since which there were only steps; to the last bit.
-    pub fn go_back(&mut self, point: EstimatorPoint) {
-        let EstimatorPoint { saved, watch, known, hypotheses, linearized } = point;
-        let SavedEstimator { state, pending, track_loss, fixed_lag, memory, learned } = saved;
-        (self.state, self.pending, self.track_loss) = (state, pending, track_loss);
-        (self.fixed_lag, self.memory, self.learned, self.watch) = (fixed_lag, memory, learned, watch);
-        self.use_noise();
-        if let Some(known) = known {
-            self.model.known = known;
+    /// As [`Estimator::point`], in the memory of `point`.
+    pub fn copy_to(&self, point: &mut EstimatorPoint) {
+        let SavedEstimator { state, pending, track_loss, fixed_lag, memory, learned } = &mut point.saved;
+        state.become_like(&self.state);
+        *pending = self.pending;
+        track_loss.clone_from(&self.track_loss);
+        fixed_lag.copy_from(&self.fixed_lag);
+        memory.copy_from(&self.memory);
+        match (learned, &self.learned) {
+            (Some(learned), Some(own)) => learned.copy_from(own),
+            (learned, own) => learned.clone_from(own),
         }
-        self.hypotheses.others = hypotheses;
-        self.linearized.truncate(linearized);
+        point.watch.clone_from(&self.watch);
+        point.known = (self.model.map.mode != MapMode::Mapping).then(|| self.model.known.clone());
+        point.hypotheses.clone_from(&self.hypotheses.others);
+        point.linearized = self.linearized.len();
+    }
+
+    /// To a point since or before which there were only steps; to the last bit. The point is then where the estimator
+    /// was, but for what was recorded after it, which is gone.
+    pub fn exchange(&mut self, point: &mut EstimatorPoint) {
+        let SavedEstimator { state, pending, track_loss, fixed_lag, memory, learned } = &mut point.saved;
+        swap(&mut self.state, state);
+        swap(&mut self.pending, pending);
+        swap(&mut self.track_loss, track_loss);
+        swap(&mut self.fixed_lag, fixed_lag);
+        swap(&mut self.memory, memory);
+        swap(&mut self.learned, learned);
+        swap(&mut self.watch, &mut point.watch);
+        self.use_noise();
+        if let Some(known) = &mut point.known {
+            swap(&mut self.model.known, known);
+        }
+        swap(&mut self.hypotheses.others, &mut point.hypotheses);
+        self.linearized.truncate(point.linearized);
+        point.linearized = self.linearized.len();
         // A sensor that has seen nothing until now may have been placed since.
         let sensors = &self.model.sensors;
         std::iter::once(&mut self.state)
             .chain(self.fixed_lag.states())
             .chain(self.hypotheses.others.iter_mut().map(|other| &mut other.state))
-            .for_each(|state| state.mounts = sensors.mounts(&state.calibration));
+            .for_each(|state| sensors.mounts_in(&state.calibration, &mut state.mounts));
     }
 }

@@ -1,27 +1,35 @@
 //! What the filter would make of the last clouds, if something had been otherwise.
 
 use super::Slam;
+use super::point::Point;
 use crate::association::Account;
 use crate::inbox::Cloud;
 use crate::{DropReason, Step};
-use lienav_base::stamp::Stamp;
 
 /// What became of a cloud.
 pub(super) type Processed = Result<Option<Step>, DropReason>;
 
 impl Slam {
-    /// Does something with the filter, and has it as it was.
-    pub(super) fn aside(&mut self, time: Stamp, work: impl FnOnce(&mut Self)) {
-        let now = self.point(time);
-        let (merged, readings) = (self.estimator.merged().to_vec(), self.estimator.readings().to_vec());
+    /// Does something that leaves the filter where it is, and has what it tells of the last cloud as it was.
+    pub(super) fn aside(&mut self, work: impl FnOnce(&mut Self)) {
+        let mut readings = std::mem::take(&mut self.doubt.readings);
+        self.estimator.exchange_readings(&mut readings);
         let (trace, outside) = (self.trace.take(), std::mem::take(&mut self.outside));
         work(self);
-        self.go_back(now);
-        self.estimator.note_readings(readings.into_iter());
-        self.estimator.set_merged(merged);
+        self.estimator.exchange_readings(&mut readings);
+        self.doubt.readings = readings;
         (self.trace, self.outside) = (trace, outside);
         self.commit();
         self.look_ahead();
+    }
+
+    /// Does something with the filter as it is at `point`, which is then where that has brought it.
+    pub(super) fn on(&mut self, point: &mut Point, work: impl FnOnce(&mut Self)) {
+        let now = self.time.unwrap_or(point.time);
+        self.exchange(now, point);
+        work(self);
+        let then = self.time.unwrap_or(now);
+        self.exchange(then, point);
     }
 
     /// Takes a cloud in for an account, with loops on trial if so.
@@ -39,14 +47,13 @@ impl Slam {
     }
 
     /// Takes what became of the last cloud into an account.
-    pub(super) fn note_account(&self, step: &Processed, account: &mut Account) {
+    pub(super) fn note_account(&mut self, step: &Processed, account: &mut Account) {
         if let Ok(Some(step)) = step
             && step.accepted + step.added + step.rejected > 0
             && !self.estimator.has_read_the_pose()
         {
-            let mut glances = Vec::new();
-            self.estimator.glance(&mut glances);
-            account.note(&glances, (step.nis, step.dof));
+            self.estimator.glance(&mut self.doubt.glances);
+            account.note(&self.doubt.glances, (step.nis, step.dof));
         }
     }
 }

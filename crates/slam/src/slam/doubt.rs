@@ -15,6 +15,7 @@ use super::Slam;
 use super::aside::Processed;
 use super::point::Point;
 use crate::association::{Account, Glance};
+use crate::fixed_lag::Associated;
 use crate::inbox::Cloud;
 use crate::{Config, MapMode, Step};
 use lienav_base::stamp::Stamp;
@@ -51,13 +52,17 @@ const RIVALS: usize = 9;
 /// variance, and makes the same of the clouds, by this logarithm.
 const SETTLED: (usize, f64, f64) = (8, 2.0, 1.0);
 
-/// Where the filter was.
-struct Fork {
+/// Where a filter is, and what it makes of clouds.
+struct Way {
     point: Point,
+    account: Account,
+}
+
+/// Where the filter was, and what it has made of the clouds since.
+struct Fork {
+    way: Way,
     /// How many clouds had come before.
     clouds: u64,
-    /// What the filter has made of the clouds since.
-    account: Account,
     /// What it had made of them when the last rivals began.
     weighed: f64,
     rivals: Vec<Rival>,
@@ -65,9 +70,8 @@ struct Fork {
 
 /// The filter, if the robot had slipped at the time of a fork.
 struct Rival {
-    /// After the last cloud.
-    point: Point,
-    account: Account,
+    /// After the last cloud, since the fork.
+    way: Way,
     clouds: usize,
     /// How far it has turned otherwise: one of [`TURNS`].
     turn: (f64, f64),
@@ -76,13 +80,14 @@ struct Rival {
 impl Rival {
     /// What rivals are compared by, and how far it has turned.
     fn order(&self) -> (f64, (f64, f64)) {
-        (self.account.evidence(), self.turn)
+        (self.way.account.evidence(), self.turn)
     }
 
     /// By how much likelier the clouds are than if the robot had not slipped: the logarithm.
     fn is_believed(&self, own: &Account) -> bool {
-        let odds = self.account.evidence() - own.evidence() - UNLIKELY;
-        odds >= if self.account.reads() > own.reads() { BELIEVED } else { VAGUE }
+        let Way { account, .. } = &self.way;
+        let odds = account.evidence() - own.evidence() - UNLIKELY;
+        odds >= if account.reads() > own.reads() { BELIEVED } else { VAGUE }
     }
 }
 
@@ -97,14 +102,18 @@ pub(super) struct Doubt {
     since: usize,
     /// Merges since the first one: after how many clouds, the landmark that is gone, and the one that was kept.
     merged: Vec<(u64, (u32, u32))>,
+    /// Those that are not followed any more, for their memory.
+    spare: Vec<Way>,
     /// A buffer of what a cloud makes of the features.
-    glances: Vec<Glance>,
+    pub glances: Vec<Glance>,
+    /// And of what the last cloud was of, while others are taken in.
+    pub readings: Vec<Associated>,
 }
 
 impl Doubt {
     /// The first time to which the filter may go back.
     pub fn oldest(&self) -> Option<Stamp> {
-        self.forks.front().map(|fork| fork.point.time)
+        self.forks.front().map(|fork| fork.way.point.time)
     }
 
     /// The fork for which rivals should begin: that against which most speaks since it had some.
@@ -112,9 +121,9 @@ impl Doubt {
         if self.forks.iter().map(|fork| fork.rivals.len()).sum::<usize>() + TURNS.len() > RIVALS {
             return None;
         }
-        let grown = |fork: &Fork| fork.weighed - fork.account.against();
+        let grown = |fork: &Fork| fork.weighed - fork.way.account.against();
         let is_due =
-            |fork: &Fork| fork.rivals.is_empty() && fork.account.is_suspicious(SUSPICIOUS) && grown(fork) >= GROWN;
+            |fork: &Fork| fork.rivals.is_empty() && fork.way.account.is_suspicious(SUSPICIOUS) && grown(fork) >= GROWN;
         let due = self.forks.iter().enumerate().filter(|(_, fork)| is_due(fork));
         due.max_by(|a, b| grown(a.1).total_cmp(&grown(b.1)).then(a.0.cmp(&b.0))).map(|(k, _)| k)
     }
@@ -144,22 +153,34 @@ impl Slam {
         }
         let Some(time) = self.time.filter(|time| *time <= cloud.stamp) else { return };
         if self.doubt.forks.is_empty() || self.doubt.since >= EVERY {
-            self.inbox.keep_past(true);
-            let clouds = self.doubt.before + self.doubt.clouds.len() as u64;
-            let account = self.estimator.account();
-            let fork = Fork { point: self.point(time), clouds, account, weighed: 0.0, rivals: Vec::new() };
-            self.doubt.forks.push_back(fork);
-            self.doubt.since = 0;
-            if self.doubt.forks.len() > KEPT {
+            if self.doubt.forks.len() >= KEPT {
                 self.forget_first_fork();
             }
+            self.inbox.keep_past(true);
+            let clouds = self.doubt.before + self.doubt.clouds.len() as u64;
+            let spare = self.doubt.spare.pop();
+            let mut way = self.way_in(time, spare);
+            self.estimator.begin(&mut way.account);
+            self.doubt.forks.push_back(Fork { way, clouds, weighed: 0.0, rivals: Vec::new() });
+            self.doubt.since = 0;
         }
         let copy = self.inbox.copy(cloud);
         self.doubt.clouds.push_back(copy);
     }
 
+    /// Where the filter is, in the memory of a way that nobody goes any more. What is in the account is to be begun.
+    fn way_in(&self, time: Stamp, spare: Option<Way>) -> Way {
+        match spare {
+            Some(Way { point, account }) => Way { point: self.point_in(time, point), account },
+            None => Way { point: self.point(time), account: Account::default() },
+        }
+    }
+
     fn forget_first_fork(&mut self) {
-        self.doubt.forks.pop_front();
+        if let Some(Fork { way, rivals, .. }) = self.doubt.forks.pop_front() {
+            self.doubt.spare.push(way);
+            self.doubt.spare.extend(rivals.into_iter().map(|rival| rival.way));
+        }
         let Some(first) = self.doubt.forks.front().map(|fork| fork.clouds) else { return };
         while self.doubt.before < first
             && let Some(cloud) = self.doubt.clouds.pop_front()
@@ -175,6 +196,7 @@ impl Slam {
     pub(super) fn end_doubt(&mut self) {
         if !self.doubt.forks.is_empty() {
             self.doubt.forks.clear();
+            self.doubt.spare.clear();
             self.doubt.before += self.doubt.clouds.len() as u64;
             self.doubt.clouds.drain(..).for_each(|cloud| self.inbox.recycle(cloud));
             self.doubt.merged.clear();
@@ -200,13 +222,13 @@ impl Slam {
         self.estimator.glance(&mut self.doubt.glances);
         self.second_look.note(&self.doubt.glances, (step.nis, step.dof));
         for fork in &mut self.doubt.forks {
-            fork.account.note(&self.doubt.glances, (step.nis, step.dof));
+            fork.way.account.note(&self.doubt.glances, (step.nis, step.dof));
         }
         self.follow_rivals();
         let believed = |fork: &Fork| {
             fork.rivals
                 .iter()
-                .filter(|rival| rival.is_believed(&fork.account))
+                .filter(|rival| rival.is_believed(&fork.way.account))
                 .map(Rival::order)
                 .max_by(|a, b| a.0.total_cmp(&b.0))
         };
@@ -225,59 +247,70 @@ impl Slam {
         if self.doubt.forks.iter().all(|fork| fork.rivals.is_empty()) {
             return;
         }
-        let (Some(time), Some(cloud)) = (self.time, self.doubt.clouds.back().cloned()) else { return };
-        let mut forks = std::mem::take(&mut self.doubt.forks);
+        let Some(cloud) = self.doubt.clouds.pop_back() else { return };
+        let (mut forks, mut spare) = (std::mem::take(&mut self.doubt.forks), std::mem::take(&mut self.doubt.spare));
         let known = SETTLED.1 * self.estimator.state.pose_covariance()[(2, 2)];
-        self.aside(time, |slam| {
-            for fork in &mut forks {
-                for Rival { point, mut account, clouds, turn } in std::mem::take(&mut fork.rivals) {
-                    slam.go_back(point);
-                    let _ = slam.take_in_for(&cloud, &mut account, true);
-                    let is_same = slam.estimator.state.pose_covariance()[(2, 2)] < known
-                        && (account.evidence() - fork.account.evidence()).abs() < SETTLED.2;
-                    if !(is_same && clouds >= SETTLED.0) && fork.account.is_suspicious(SUSPICIOUS) {
-                        fork.rivals.push(Rival { point: slam.point(time), account, clouds: clouds + 1, turn });
-                    }
-                }
+        self.aside(|slam| {
+            for Fork { way: own, rivals, .. } in &mut forks {
+                let is_in_doubt = own.account.is_suspicious(SUSPICIOUS);
+                let given_up = rivals.extract_if(.., |Rival { way: Way { point, account }, clouds, .. }| {
+                    let mut is_same = false;
+                    slam.on(point, |slam| {
+                        let _ = slam.take_in_for(&cloud, account, true);
+                        is_same = slam.estimator.state.pose_covariance()[(2, 2)] < known
+                            && (account.evidence() - own.account.evidence()).abs() < SETTLED.2;
+                    });
+                    *clouds += 1;
+                    !is_in_doubt || (is_same && *clouds > SETTLED.0)
+                });
+                spare.extend(given_up.map(|rival| rival.way));
             }
         });
-        self.doubt.forks = forks;
+        self.doubt.clouds.push_back(cloud);
+        (self.doubt.forks, self.doubt.spare) = (forks, spare);
     }
 
     /// Follows what the filter would be if the robot had slipped at the time of this fork, for each of [`TURNS`].
     fn begin_rivals(&mut self, k: usize) {
-        let Some(time) = self.time else { return };
-        let mut forks = std::mem::take(&mut self.doubt.forks);
-        let fork = &mut forks[k];
-        fork.weighed = fork.account.against();
-        let skipped = (fork.clouds - self.doubt.before) as usize;
-        self.aside(time, |slam| {
+        let (mut forks, mut spare) = (std::mem::take(&mut self.doubt.forks), std::mem::take(&mut self.doubt.spare));
+        let clouds = std::mem::take(&mut self.doubt.clouds);
+        let Fork { way, clouds: first, weighed, rivals } = &mut forks[k];
+        *weighed = way.account.against();
+        let since = (*first - self.doubt.before) as usize;
+        self.aside(|slam| {
             for turn in TURNS {
-                let mut account = slam.slipped(fork.point.clone(), turn);
-                for k in skipped..slam.doubt.clouds.len() {
-                    let cloud = slam.doubt.clouds[k].clone();
-                    let _ = slam.take_in_for(&cloud, &mut account, true);
+                let time = way.point.time;
+                let mut other = None;
+                slam.on(&mut way.point, |slam| {
+                    let other = other.insert(slam.way_in(time, spare.pop()));
+                    slam.slip(turn, &mut other.account);
+                    for cloud in clouds.range(since..) {
+                        let _ = slam.take_in_for(cloud, &mut other.account, true);
+                    }
+                });
+                // The filter has gone on from where the fork was, of which the other is a copy.
+                if let Some(mut other) = other {
+                    std::mem::swap(&mut other.point, &mut way.point);
+                    rivals.push(Rival { way: other, clouds: 0, turn });
                 }
-                fork.rivals.push(Rival { point: slam.point(time), account, clouds: 0, turn });
             }
         });
-        self.doubt.forks = forks;
+        (self.doubt.forks, self.doubt.spare, self.doubt.clouds) = (forks, spare, clouds);
     }
 
-    /// Goes back to `point`, where the robot slips, and begins an account.
-    fn slipped(&mut self, point: Point, turn: (f64, f64)) -> Account {
-        self.go_back(point);
+    /// The robot slips, and an account begins.
+    fn slip(&mut self, turn: (f64, f64), account: &mut Account) {
         self.estimator.slip(turn);
-        self.estimator.account()
+        self.estimator.begin(account);
     }
 
     /// Goes on as if the robot had slipped at the time of this fork.
     fn take_slip(&mut self, k: usize, turn: (f64, f64)) -> Option<Processed> {
-        let fork = self.doubt.forks.drain(..).nth(k)?;
-        let Fork { mut point, clouds, .. } = fork;
+        let Fork { way: Way { mut point, mut account }, clouds, .. } = self.doubt.forks.drain(..).nth(k)?;
         let next = self.estimator.state.next_identity();
         point.estimator.give_identities_after(next.wrapping_sub(1));
-        let mut account = self.slipped(point, turn);
+        self.go_back(point);
+        self.slip(turn, &mut account);
         let (mut last, mut again) = (None, Vec::new());
         let since = (clouds - self.doubt.before) as usize;
         let merged = self.doubt.merged.drain(..).filter(|(count, _)| *count > clouds);

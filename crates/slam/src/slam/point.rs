@@ -8,6 +8,7 @@ use crate::steady::SteadyTwist;
 use crate::trace::TracePoint;
 use lienav_base::stamp::Stamp;
 use nalgebra::Vector3;
+use std::mem::swap;
 
 /// The filter before a cloud.
 #[derive(Clone)]
@@ -47,17 +48,45 @@ impl Slam {
         }
     }
 
-    /// Back to `point`. What was used after it waits again, but for the clouds.
-    pub(super) fn go_back(&mut self, point: Point) {
+    /// As [`Slam::point`], in the memory of a point that is not needed any more.
+    pub(super) fn point_in(&self, time: Stamp, mut point: Point) -> Point {
+        self.estimator.copy_to(&mut point.estimator);
+        Point {
+            time,
+            last_step: self.last_step,
+            last_sensors: self.last_sensors,
+            unmatched_since: self.unmatched_since,
+            twist: self.twist,
+            steady: self.steady,
+            estimator: point.estimator,
+            inbox: self.inbox.point(),
+            trace: self.trace.as_ref().map(|trace| trace.point()),
+        }
+    }
+
+    /// To `point`, which is where the filter was then, `now`. What was used after it waits again, but for the clouds.
+    pub(super) fn exchange(&mut self, now: Stamp, point: &mut Point) {
         let Point { time, last_step, last_sensors, unmatched_since, twist, steady, estimator, inbox, trace } = point;
-        self.inbox.go_back(time, &inbox);
-        self.estimator.go_back(estimator);
-        (self.time, self.last_step) = (Some(time), last_step);
-        (self.last_sensors, self.unmatched_since) = (last_sensors, unmatched_since);
-        (self.twist, self.steady) = (twist, steady);
-        if let (Some(trace), Some(point)) = (&mut self.trace, trace) {
-            trace.go_back(point);
+        let used = self.inbox.point();
+        self.inbox.go_back(*time, inbox);
+        *inbox = used;
+        self.estimator.exchange(estimator);
+        self.time = Some(*time);
+        *time = now;
+        swap(&mut self.last_step, last_step);
+        swap(&mut self.last_sensors, last_sensors);
+        swap(&mut self.unmatched_since, unmatched_since);
+        swap(&mut self.twist, twist);
+        swap(&mut self.steady, steady);
+        if let (Some(own), Some(then)) = (&mut self.trace, trace) {
+            let cut = own.point();
+            own.go_back(std::mem::replace(then, cut));
         }
         self.waiting.clear();
+    }
+
+    /// Back to `point`. What was used after it waits again, but for the clouds.
+    pub(super) fn go_back(&mut self, mut point: Point) {
+        self.exchange(point.time, &mut point);
     }
 }

@@ -189,21 +189,24 @@ impl Slam {
         if self.estimator.memory().is_idle() {
             return false;
         }
-        let (Some(time), Some(point)) = (self.time, self.second_look.point.clone()) else { return false };
+        let Some(own) = &self.second_look.account else { return false };
+        let least = own.evidence() - WORSE;
+        let Some(mut point) = self.second_look.point.clone() else { return false };
         let noise = self.estimator.noise().cloned();
         let clouds = std::mem::take(&mut self.second_look.clouds);
         let mut evidence = 0.0;
-        self.aside(time, |slam| {
-            slam.go_back(point);
-            slam.estimator.take_noise_for_known(noise);
-            let mut account = slam.estimator.account();
-            for cloud in &clouds {
-                let _ = slam.take_in_for(cloud, &mut account, false);
-            }
-            evidence = account.evidence();
+        self.aside(|slam| {
+            slam.on(&mut point, |slam| {
+                slam.estimator.take_noise_for_known(noise);
+                let mut account = slam.estimator.account();
+                for cloud in &clouds {
+                    let _ = slam.take_in_for(cloud, &mut account, false);
+                }
+                evidence = account.evidence();
+            });
         });
         self.estimator.learn_noise_again();
         self.second_look.clouds = clouds;
-        self.second_look.account.as_ref().is_some_and(|own| evidence < own.evidence() - WORSE)
+        evidence < least
     }
 }
