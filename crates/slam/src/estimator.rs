@@ -6,6 +6,7 @@ mod known;
 mod noise;
 mod point;
 mod record;
+mod slip;
 
 use super::associate::Evidence;
 use super::association::{Memory, MergeRoom};
@@ -33,6 +34,7 @@ use lienav_lie::Se2;
 use nalgebra::{Matrix3, Vector2};
 pub use point::EstimatorPoint;
 use serde::{Deserialize, Serialize};
+pub use slip::Slip;
 
 /// State and model of one filter.
 pub struct Estimator {

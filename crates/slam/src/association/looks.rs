@@ -9,7 +9,7 @@
 use super::memory::Memory;
 use crate::state::State;
 use lienav_lie::{Se2, wrap_angle};
-use nalgebra::Vector2;
+use nalgebra::{Rotation2, Vector2};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::TAU;
 use std::ops::Range;
@@ -93,6 +93,14 @@ impl Looks {
     fn of(&self, anchor: u32) -> Range<usize> {
         let first = self.0.partition_point(|look| look.anchor < anchor);
         first..first + self.0[first..].partition_point(|look| look.anchor == anchor)
+    }
+
+    /// Those of these landmarks turn with them, by an angle in the map, rad.
+    pub fn turn(&mut self, angle: f64, is_turned: impl Fn(u32) -> bool) {
+        let rotation = Rotation2::new(angle);
+        for look in self.0.iter_mut().filter(|look| is_turned(look.anchor)) {
+            (look.from, look.heading) = (rotation * look.from, wrap_angle(look.heading + angle));
+        }
     }
 
     /// A landmark is no more.

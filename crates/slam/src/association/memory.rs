@@ -6,6 +6,7 @@
 //! − P_D where it is not (integrated probabilistic data association; Mušicki, Evans, Stanković 1994). Candidates are
 //! in the filter like landmarks, but not in its output; they leave it if the odds fall, or if they are out of view.
 
+use super::cuts::Cuts;
 use super::life::Life;
 use super::looks::{Looks, place};
 use super::merge::difference;
@@ -68,6 +69,9 @@ pub struct Memory {
     /// From where the sensor has looked.
     #[serde(default)]
     pub looks: Looks,
+    /// Where the map hangs together by odometry alone.
+    #[serde(skip)]
+    pub cuts: Cuts,
     #[serde(skip)]
     dropped: Vec<u32>,
     /// Landmarks that the last cloud merged: the one that is gone, and the one that was kept.
@@ -97,14 +101,28 @@ impl Memory {
 
     /// Becomes what another one is, in the memory that it has.
     pub fn copy_from(&mut self, other: &Self) {
-        let Self { rates, lives, cloud, readings, stamps, tally, swept, forbidden, looks, dropped, merged, twins } =
-            other;
+        let Self {
+            rates,
+            lives,
+            cloud,
+            readings,
+            stamps,
+            tally,
+            swept,
+            forbidden,
+            looks,
+            cuts,
+            dropped,
+            merged,
+            twins,
+        } = other;
         self.rates.copy_from(rates);
         self.lives.clone_from(lives);
         (self.cloud, self.readings, self.tally, self.swept) = (*cloud, *readings, *tally, *swept);
         self.stamps.clone_from(stamps);
         self.forbidden.clone_from(forbidden);
         self.looks.copy_from(looks);
+        self.cuts.copy_from(cuts);
         self.dropped.clone_from(dropped);
         self.merged.clone_from(merged);
         self.twins.clone_from(twins);
@@ -268,6 +286,9 @@ impl Memory {
                     life.odds = (life.odds + told.ln().clamp(0.0, MOST_TOLD)).min(2.0 * CONFIRMED);
                     (life.last, life.last_reading) = (self.cloud, self.readings);
                     life.label(&reading.label);
+                    if life.is_confirmed {
+                        self.cuts.bridge(life.first, self.cloud);
+                    }
                     if life.odds >= CONFIRMED && !life.is_confirmed {
                         life.is_confirmed = true;
                         self.rates.outcome(1.0);
@@ -288,6 +309,7 @@ impl Memory {
             let reach = (self.rates.farthest(), self.cloud);
             self.looks.add((anchor, place(state, i)), &state.pose, reach);
         }
+        self.cuts.note(self.cloud, &state.pose.p, again == 0);
         self.look(state, doubtful);
         self.compare_neighbours(state, model, (readings, doubtful));
         self.drop_hopeless(state)
@@ -464,9 +486,9 @@ impl Memory {
         let Some(young) = self.life(gone).copied() else { return };
         if let Ok(k) = self.place(kept) {
             let life = &mut self.lives[k];
-            (life.last, life.last_reading) = (young.last, young.last_reading);
-            life.odds = life.odds.max(young.odds);
+            (life.last, life.last_reading, life.odds) = (young.last, young.last_reading, life.odds.max(young.odds));
             life.is_confirmed |= young.is_confirmed;
+            self.cuts.bridge(life.first, life.last);
         }
         if let Ok(k) = self.place(gone) {
             self.lives.remove(k);

@@ -7,12 +7,14 @@
 //!   rates of detections and of clutter are learned ([`rates`]).
 //! - [`merge`]: landmarks that turn out to be one become one, many at once; so loops are closed.
 //! - [`looks`]: from where the sensor has looked: a loop that brings a new landmark there, where none was, is wrong.
+//! - [`cuts`]: where the map hangs together by odometry alone.
 //! - [`account`]: what clouds make of the landmarks, if the robot has slipped and if it has not.
 //! - [`trial`]: whether a loop that was closed turns out right.
 
 mod account;
 mod beam;
 pub mod cloud;
+mod cuts;
 pub mod identity;
 mod life;
 mod looks;
@@ -27,6 +29,7 @@ pub mod trial;
 pub use account::{Account, Glance, glance};
 pub use beam::{Beam, Item, Joint, Pair, WINDOW};
 pub use cloud::CloudRoom;
+pub use cuts::Cut;
 pub use memory::Memory;
 pub use merge::{Before, MergeRoom, merge};
 pub use tally::Tally;

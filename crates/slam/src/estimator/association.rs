@@ -3,15 +3,9 @@
 use super::{Estimator, EstimatorPoint};
 use crate::association::{Account, Before, Glance, Memory, Tally, Trial, glance, merge};
 use crate::linearize::Subject;
-use crate::motion::Increment;
 use crate::step::Outcome;
 use crate::{Association, MapMode};
 use lienav_base::stamp::Stamp;
-use lienav_lie::Se2;
-use nalgebra::{Matrix3, Vector3};
-
-/// How far a wheel that slips moves the robot, m: the standard deviation of x and of y.
-const SLIP_M: f64 = 0.1;
 
 /// A loop on trial.
 pub struct ClosedLoop {
@@ -89,13 +83,6 @@ impl Estimator {
     /// A slip was found.
     pub fn note_slip(&mut self) {
         self.memory.tally.slips += 1;
-    }
-
-    /// The robot has moved otherwise than odometry says: turned by so much, with this standard deviation, rad.
-    pub fn slip(&mut self, (turn, std): (f64, f64)) {
-        let (shift, theta) = (SLIP_M * SLIP_M, std * std);
-        let covariance = Matrix3::from_diagonal(&Vector3::new(shift, shift, theta));
-        self.propagate(&Increment { motion: Se2::new(0.0, 0.0, turn), covariance, drift: None });
     }
 
     /// Pairs of young and old landmarks that a wrong loop has merged are not merged so again.

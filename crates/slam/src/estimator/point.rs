@@ -1,8 +1,10 @@
 //! What an estimator can go back to.
 
 use super::hypotheses::Hypothesis;
+use super::slip::cut;
 use super::{Estimator, SavedEstimator};
 use crate::MapMode;
+use crate::association::Cut;
 use crate::belief::Watch;
 use crate::known_map::KnownMap;
 use std::mem::swap;
@@ -24,6 +26,11 @@ impl EstimatorPoint {
     /// Landmarks that begin after it have no identity up to this one.
     pub fn give_identities_after(&mut self, id: u32) {
         self.saved.state.give_identities_after(id);
+    }
+
+    /// Where a slip before it may have been that nothing has told of.
+    pub fn cut(&self) -> Option<Cut> {
+        cut(&self.saved.state, &self.saved.memory)
     }
 
     /// Whether what `now` knows of the noise has another variance than was known here, by this factor.

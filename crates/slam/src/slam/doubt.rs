@@ -14,7 +14,8 @@
 use super::Slam;
 use super::aside::Processed;
 use super::point::Point;
-use crate::association::{Account, Glance};
+use crate::association::{Account, Cut, Glance};
+use crate::estimator::Slip;
 use crate::fixed_lag::Associated;
 use crate::inbox::Cloud;
 use crate::{Config, MapMode, Step};
@@ -73,14 +74,13 @@ struct Rival {
     /// After the last cloud, since the fork.
     way: Way,
     clouds: usize,
-    /// How far it has turned otherwise: one of [`TURNS`].
-    turn: (f64, f64),
+    slip: Slip,
 }
 
 impl Rival {
-    /// What rivals are compared by, and how far it has turned.
-    fn order(&self) -> (f64, (f64, f64)) {
-        (self.way.account.evidence(), self.turn)
+    /// What rivals are compared by, and how it has slipped.
+    fn order(&self) -> (f64, Slip) {
+        (self.way.account.evidence(), self.slip)
     }
 
     /// By how much likelier the clouds are than if the robot had not slipped: the logarithm.
@@ -89,6 +89,12 @@ impl Rival {
         let odds = account.evidence() - own.evidence() - UNLIKELY;
         odds >= if account.reads() > own.reads() { BELIEVED } else { VAGUE }
     }
+}
+
+/// How the robot may have slipped: where it was, and at a cut of its map.
+fn slips(cut: Option<Cut>) -> impl Iterator<Item = Slip> {
+    let places = std::iter::once(None).chain(cut.map(Some));
+    places.flat_map(|at| TURNS.map(|(turn, std)| Slip { turn, std, at }))
 }
 
 /// Motions that may not have been what odometry says.
@@ -233,8 +239,8 @@ impl Slam {
                 .max_by(|a, b| a.0.total_cmp(&b.0))
         };
         let likeliest = self.doubt.forks.iter().enumerate().filter_map(|(k, fork)| Some((k, believed(fork)?)));
-        if let Some((k, (_, turn))) = likeliest.max_by(|a, b| a.1.0.total_cmp(&b.1.0)) {
-            return self.take_slip(k, turn);
+        if let Some((k, (_, slip))) = likeliest.max_by(|a, b| a.1.0.total_cmp(&b.1.0)) {
+            return self.take_slip(k, slip);
         }
         if let Some(k) = self.doubt.next_fork() {
             self.begin_rivals(k);
@@ -278,12 +284,13 @@ impl Slam {
         *weighed = way.account.against();
         let since = (*first - self.doubt.before) as usize;
         self.aside(|slam| {
-            for turn in TURNS {
+            let cut = way.point.estimator.cut();
+            for slip in slips(cut) {
                 let time = way.point.time;
                 let mut other = None;
                 slam.on(&mut way.point, |slam| {
                     let other = other.insert(slam.way_in(time, spare.pop()));
-                    slam.slip(turn, &mut other.account);
+                    slam.slip(slip, &mut other.account);
                     for cloud in clouds.range(since..) {
                         let _ = slam.take_in_for(cloud, &mut other.account, true);
                     }
@@ -291,7 +298,7 @@ impl Slam {
                 // The filter has gone on from where the fork was, of which the other is a copy.
                 if let Some(mut other) = other {
                     std::mem::swap(&mut other.point, &mut way.point);
-                    rivals.push(Rival { way: other, clouds: 0, turn });
+                    rivals.push(Rival { way: other, clouds: 0, slip });
                 }
             }
         });
@@ -299,18 +306,18 @@ impl Slam {
     }
 
     /// The robot slips, and an account begins.
-    fn slip(&mut self, turn: (f64, f64), account: &mut Account) {
-        self.estimator.slip(turn);
+    fn slip(&mut self, slip: Slip, account: &mut Account) {
+        self.estimator.slip(slip);
         self.estimator.begin(account);
     }
 
     /// Goes on as if the robot had slipped at the time of this fork.
-    fn take_slip(&mut self, k: usize, turn: (f64, f64)) -> Option<Processed> {
+    fn take_slip(&mut self, k: usize, slip: Slip) -> Option<Processed> {
         let Fork { way: Way { mut point, mut account }, clouds, .. } = self.doubt.forks.drain(..).nth(k)?;
         let next = self.estimator.state.next_identity();
         point.estimator.give_identities_after(next.wrapping_sub(1));
         self.go_back(point);
-        self.slip(turn, &mut account);
+        self.slip(slip, &mut account);
         let (mut last, mut again) = (None, Vec::new());
         let since = (clouds - self.doubt.before) as usize;
         let merged = self.doubt.merged.drain(..).filter(|(count, _)| *count > clouds);

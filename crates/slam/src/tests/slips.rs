@@ -1,6 +1,8 @@
 //! Wheels that slip, found by landmarks without identity.
 
 use super::{config, drain, stamp};
+use crate::association::Cut;
+use crate::estimator::Slip;
 use crate::{FeatureKind, Observation, Odometry, Slam, Step};
 use lienav_lie::Se2;
 use nalgebra::{Vector2, Vector3};
@@ -123,4 +125,140 @@ fn a_slip_that_is_found_late_is_one_step() {
 fn with_identities_nothing_is_kept() {
     let driven = Drive { seed: 1, slips: vec![(ROUND + 60, -0.5)], names: true }.run();
     assert_eq!((driven.slam.association().slips, driven.slam.past_messages()), (0, 0));
+}
+
+/// A robot that drives around in a circle of `RADIUS`, along which posts stand, but not where its wheels slip.
+struct Around {
+    slam: Slam,
+    truth: Se2,
+    random: ChaCha8Rng,
+    step: usize,
+}
+
+const RADIUS: f64 = 15.0;
+/// So many steps of 0.1 m are one time around.
+const AROUND: usize = 942;
+/// There are no posts between these parts of a circle, and within them the wheels slip.
+const BARE: (f64, f64) = (0.5, 0.6);
+const SLIPS: (usize, usize) = (470, 480);
+
+impl Around {
+    fn new(seed: u64) -> Self {
+        let mut config = config("default");
+        (config.motion.velocity_x_std, config.motion.velocity_y_std, config.motion.yaw_rate_std) = (0.03, 0.01, 0.03);
+        config.sensor.position_std_m = 0.05;
+        Self {
+            slam: Slam::new(config).unwrap(),
+            truth: Se2::identity(),
+            random: ChaCha8Rng::seed_from_u64(seed),
+            step: 0,
+        }
+    }
+
+    /// Posts stand to the left and to the right in turns, every 3 m.
+    fn posts() -> impl Iterator<Item = Vector2<f64>> {
+        let parts = (0..31).map(|k| f64::from(k) / 31.0).filter(|part| !(BARE.0..BARE.1).contains(part));
+        parts.enumerate().map(|(k, part)| {
+            let (s, c) = (part * std::f64::consts::TAU).sin_cos();
+            let radius = RADIUS + [-1.5, 1.8, -2.2, 1.2][k % 4];
+            Vector2::new(radius * s, RADIUS - radius * c)
+        })
+    }
+
+    /// So many steps on; where the wheels slip, they say that it has turned by `by` less than it has. The last estimate.
+    fn drive(&mut self, steps: usize, by: f64) -> f64 {
+        let mut error = f64::NAN;
+        for _ in 0..steps {
+            let normal = |random: &mut ChaCha8Rng, std: f64| -> f64 {
+                let x: f64 = StandardNormal.sample(random);
+                std * x
+            };
+            let k = self.step;
+            let slipped = if (SLIPS.0..SLIPS.1).contains(&k) { by / (SLIPS.1 - SLIPS.0) as f64 / DT } else { 0.0 };
+            let w = 1.0 / RADIUS;
+            self.truth = self.truth * Se2::exp(&Vector3::new(DT, 0.0, w * DT));
+            let random = &mut self.random;
+            let velocity = Vector2::new(1.0 + normal(random, 0.03), normal(random, 0.01));
+            let yaw_rate = w - slipped + normal(random, 0.03);
+            self.slam.odometry(&Odometry { stamp: stamp(k), velocity, yaw_rate, covariance: None }).unwrap();
+            let mut seen = Vec::new();
+            for post in Self::posts() {
+                let z = self.truth.transform_back(&post);
+                if z.norm() < 7.0 && z.y.atan2(z.x).abs() < 0.9 && random.random_range(0.0..1.0) < 0.8 {
+                    let read = z + Vector2::new(normal(random, 0.05), normal(random, 0.05));
+                    seen.push(Observation::new(None, read));
+                }
+            }
+            self.slam.features(stamp(k), FeatureKind::RelativePosition, &seen).unwrap();
+            for step in drain(&mut self.slam) {
+                error = (step.estimate.pose.p - self.truth.p).norm();
+            }
+            self.step += 1;
+        }
+        error
+    }
+}
+
+/// Hundreds of clouds after the wheels have slipped, where nothing was in view.
+#[test]
+fn a_slip_of_long_ago_is_found_where_the_map_hung_together_by_odometry() {
+    for (seed, by) in [(0, 0.5), (1, -0.5), (2, 0.45), (3, -0.6)] {
+        let mut robot = Around::new(seed);
+        robot.drive(AROUND + AROUND / 4, by);
+        let error = robot.drive(AROUND / 4, by);
+        let found = robot.slam.association();
+        assert!(error < 0.5, "seed {seed}: {error} m, {found:?}");
+        assert!(found.slips == 1, "seed {seed}: {error} m, {found:?}");
+    }
+}
+
+/// That a slip of long ago is told later is as if it had been told in time.
+#[test]
+fn a_slip_that_is_told_late_is_the_slip() {
+    let (mut late, mut told) = (Around::new(4), Around::new(4));
+    late.drive(475, 0.0);
+    told.drive(475, 0.0);
+    let place = told.slam.estimator.state.pose.p;
+    let slip = Slip { turn: 0.0, std: 0.3, at: None };
+    told.slam.estimator.slip(slip);
+    late.drive(200, 0.0);
+    told.drive(200, 0.0);
+    let Some(cut) = late.slam.estimator.point().cut() else { panic!("nothing of before was read again") };
+    assert!((cut.place - place).norm() < 2.0 && (1.0..4.0).contains(&cut.reach_m), "{cut:?}, {place}");
+    let before = late.slam.estimator.state.pose_covariance()[(2, 2)];
+    late.slam.estimator.slip(Slip { at: Some(Cut { place, reach_m: 0.0, ..cut }), ..slip });
+    let (late, told) = (&late.slam.estimator.state, &told.slam.estimator.state);
+    assert!(late.pose_covariance()[(2, 2)] > before + 0.08);
+    assert_eq!(late.features.len(), told.features.len());
+    let n = late.covariance.dim();
+    for (i, j) in (0..n).flat_map(|i| (0..=i).map(move |j| (i, j))) {
+        let (one, other) = (late.covariance.get(i, j), told.covariance.get(i, j));
+        assert!((one - other).abs() < 1e-6 * (1.0 + other.abs()), "{i}, {j}: {one}, {other}");
+    }
+}
+
+/// What was read since turns with the robot, and what was there before stays.
+#[test]
+fn a_slip_that_is_told_late_turns_one_side_of_the_map() {
+    let mut robot = Around::new(5);
+    robot.drive(675, 0.0);
+    let before = robot.slam.estimator.state.clone();
+    let Some(cut) = robot.slam.estimator.point().cut() else { panic!("nothing of before was read again") };
+    robot.slam.estimator.slip(Slip { turn: 0.4, std: 0.2, at: Some(cut) });
+    let after = &robot.slam.estimator.state;
+    assert!((after.pose.theta - before.pose.theta - 0.4).abs() < 1e-12);
+    let moved = |from: &Vector2<f64>, to: &Vector2<f64>| ((to - cut.place).norm() - (from - cut.place).norm()).abs();
+    assert!(moved(&before.pose.p, &after.pose.p) < 1e-9);
+    let mut turned = 0;
+    for (i, feature) in after.features.iter().enumerate() {
+        let was = &before.features[before.find(feature.id).unwrap()];
+        if feature.x == was.x {
+            continue;
+        }
+        turned += 1;
+        let (now, then) = (after.in_robot(i), before.in_robot(before.find(feature.id).unwrap()));
+        assert!((now - then).norm() < 1e-9);
+        assert!((after.relative_spread(i) - before.relative_spread(i)).abs() < 1e-9);
+    }
+    assert!((3..12).contains(&turned), "{turned} of {}", after.features.len());
 }
