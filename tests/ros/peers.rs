@@ -82,6 +82,17 @@ fn a_robot_with_an_unknown_start_is_found_in_its_map() {
 }
 
 #[test]
+fn wheels_that_slip_among_posts_without_identity_are_found_and_told_of() {
+    let domain = domain();
+    let noise = ["-p", "motion.velocity_x_std:=0.03", "-p", "motion.yaw_rate_std:=0.03"];
+    let node = slam_node(&domain, &noise);
+    if let Some(said) = run_peer("slip.py", &domain, &[]) {
+        println!("{said}");
+        end(node);
+    }
+}
+
+#[test]
 fn poles_are_found_in_scans_and_what_is_no_scan_is_counted() {
     let domain = domain();
     let node = start(env!("CARGO_BIN_EXE_landmark_detector_node"), &domain, &[]);

@@ -7,9 +7,12 @@
 //! if the robot had slipped at one of these times, and weighs both by what they make of the landmarks ([`Account`]):
 //! those of before are read again, or missed, or there are new ones. Where the odds are high, it goes on as if it had.
 //!
+//! It may have slipped long before, where the map hangs together by odometry alone ([`Cut`]). That needs none of the
+//! clouds since ([`Slip`]), and is one more way in which rivals begin.
+//!
 //! The cost is bounded: a copy of the state for every [`EVERY`] clouds, and while landmarks are missed and others begin,
-//! as many more steps and copies as there are [`RIVALS`]; [`KEPT`] × [`EVERY`] clouds are made again where a rival begins,
-//! and where it turns out to be right. It is not saved with the filter.
+//! as many more steps as there are rivals; [`KEPT`] × [`EVERY`] clouds are made again where a rival begins, and where it
+//! turns out to be right. It is not saved with the filter.
 
 use super::Slam;
 use super::aside::Processed;
@@ -47,8 +50,8 @@ const SUSPICIOUS: f64 = 2.3;
 const TURNS: [(f64, f64); 3] = [(0.0, 0.3), (0.4, 0.2), (-0.4, 0.2)];
 /// A fork has rivals again when as much more speaks against it.
 const GROWN: f64 = 5.3;
-/// So many slips are followed at once.
-const RIVALS: usize = 9;
+/// Rivals begin while no more than so many are followed: with those that begin nine, or twelve where the map has a cut.
+const RIVALS: usize = 6;
 /// A rival is no other one if after so many clouds it knows the heading as well as the filter, by this factor of the
 /// variance, and makes the same of the clouds, by this logarithm.
 const SETTLED: (usize, f64, f64) = (8, 2.0, 1.0);
@@ -124,7 +127,7 @@ impl Doubt {
 
     /// The fork for which rivals should begin: that against which most speaks since it had some.
     fn next_fork(&self) -> Option<usize> {
-        if self.forks.iter().map(|fork| fork.rivals.len()).sum::<usize>() + TURNS.len() > RIVALS {
+        if self.forks.iter().map(|fork| fork.rivals.len()).sum::<usize>() > RIVALS {
             return None;
         }
         let grown = |fork: &Fork| fork.weighed - fork.way.account.against();
