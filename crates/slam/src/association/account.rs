@@ -24,8 +24,8 @@ pub struct Glance {
     told: f64,
 }
 
-/// What the last cloud makes of all features without identity. `doubtful` are readings that were left out, and features
-/// that each of them may be of.
+/// What the last cloud makes of all features without identity, in the order of their identities. `doubtful` are readings
+/// that were left out, and features that each of them may be of.
 pub fn glance((state, memory): (&State, &Memory), model: &Model, doubtful: &[(usize, u32)], glances: &mut Vec<Glance>) {
     glances.clear();
     let gate = model.gate.associated(2)[0];
@@ -44,6 +44,7 @@ pub fn glance((state, memory): (&State, &Memory), model: &Model, doubtful: &[(us
         };
         glances.push(Glance { id: feature.id, first: life.first, existence: life.existence(), is_read, told });
     }
+    glances.sort_unstable_by_key(|glance| glance.id);
 }
 
 /// A landmark that was known before.
@@ -88,18 +89,21 @@ impl Account {
         *self = Self { known, since, usual, ..Self::default() };
     }
 
-    /// Takes in what a cloud makes of all features, and the normalized squared innovation of all its readings, with its
-    /// degrees of freedom.
+    /// Takes in what a cloud makes of all features, in the order of their identities, and the normalized squared innovation
+    /// of all its readings, with its degrees of freedom.
     pub fn note(&mut self, glances: &[Glance], (nis, dof): (f64, usize)) {
         self.nis += nis / self.usual;
         self.dof += dof as f64;
         self.new = 0.0;
+        let mut known = self.known.iter_mut().peekable();
         for glance in glances {
             if glance.first >= self.since {
                 self.new += MOST_TOLD * glance.existence;
             }
-            let known = self.known.binary_search_by_key(&glance.id, |known| known.id);
-            let Some(known) = known.ok().map(|k| &mut self.known[k]).filter(|known| !known.is_read) else { continue };
+            while known.next_if(|known| known.id < glance.id).is_some() {}
+            let Some(known) = known.next_if(|known| known.id == glance.id).filter(|known| !known.is_read) else {
+                continue;
+            };
             known.is_read = glance.is_read;
             known.told = (known.told + glance.told).max(-MOST_MISSED);
         }

@@ -87,9 +87,13 @@ fn sector(z: &Vector2<f64>) -> usize {
 }
 
 fn bin(z: &Vector2<f64>) -> usize {
+    bin_of(sector(z), z.norm())
+}
+
+fn bin_of(sector: usize, distance: f64) -> usize {
     // From 1/8 m on.
-    let octave = (z.norm().max(0.125).log2() + 3.0) as usize;
-    sector(z) * OCTAVES + octave.min(OCTAVES - 1)
+    let octave = (distance.max(0.125).log2() + 3.0) as usize;
+    sector * OCTAVES + octave.min(OCTAVES - 1)
 }
 
 impl Rates {
@@ -204,7 +208,11 @@ impl Rates {
 
     /// The probability that a landmark at `z` in the robot frame is read.
     pub fn detection(&self, z: &Vector2<f64>) -> f64 {
-        let [expected, read] = self.looks[bin(z)];
+        self.detection_at(sector(z), z.norm())
+    }
+
+    fn detection_at(&self, sector: usize, distance: f64) -> f64 {
+        let [expected, read] = self.looks[bin_of(sector, distance)];
         ((read + PRIOR) / (expected + 2.0 * PRIOR)).clamp(SURE.0, SURE.1)
     }
 
@@ -213,7 +221,8 @@ impl Rates {
     /// a robot that goes away from a landmark has it in one place after the other of that kind: what it has passed by,
     /// and read once, would be gone before it comes back.
     pub fn detection_within_reach(&self, z: &Vector2<f64>) -> f64 {
-        if z.norm() > self.farthest().min(self.seen[sector(z)]) { 0.0 } else { self.detection(z) }
+        let (sector, distance) = (sector(z), z.norm());
+        if distance > self.farthest().min(self.seen[sector]) { 0.0 } else { self.detection_at(sector, distance) }
     }
 
     /// The greatest distance of readings of landmarks, m.
@@ -224,14 +233,22 @@ impl Rates {
     /// The same where none was read so far away in this direction: what is ahead of the robot becomes known when it
     /// comes into view, so that nobody was missed before it did.
     pub fn detection_in_view(&self, z: &Vector2<f64>) -> f64 {
-        if z.norm() > self.reach[sector(z)] { 0.0 } else { self.detection(z) }
+        let (sector, distance) = (sector(z), z.norm());
+        if distance > self.reach[sector] { 0.0 } else { self.detection_at(sector, distance) }
     }
 
     /// The least [`Self::detection_in_view`] within `by` of `z` in the robot frame: at `z`, and so far before, behind
     /// and beside it.
     pub fn least_detection(&self, z: &Vector2<f64>, by: f64) -> f64 {
         let around = [[0.0, 0.0], [by, 0.0], [-by, 0.0], [0.0, by], [0.0, -by]].map(|d| z + Vector2::from(d));
-        around.iter().map(|z| self.detection_in_view(z)).fold(1.0, f64::min)
+        let mut least: f64 = 1.0;
+        for z in &around {
+            least = least.min(self.detection_in_view(z));
+            if least <= 0.0 {
+                break;
+            }
+        }
+        least
     }
 
     /// The area that is in view, m²: that of a disc in which readings are evenly spread, in the sectors that have

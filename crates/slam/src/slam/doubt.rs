@@ -43,8 +43,9 @@ const BELIEVED: f64 = 3.0;
 /// And of those at which it is believed where no more of what was known is read: where the robot is, is vague then, and
 /// what it should see cannot be missed.
 const VAGUE: f64 = 16.0;
-/// Landmarks that are missed and others that begin are weighed from here on, as logarithms of odds.
-const SUSPICIOUS: f64 = 2.3;
+/// Landmarks that are missed and others that begin are weighed from here on, as logarithms of odds. One of each says 2.3 at
+/// most, and a rival that reads the one for the other would not be believed.
+const SUSPICIOUS: f64 = 3.0;
 /// How far a robot that slips has turned otherwise, and with which standard deviation, rad. If the filter were told of one
 /// slip as wide as all of them, landmarks would be on circles where it knows tangents.
 const TURNS: [(f64, f64); 3] = [(0.0, 0.3), (0.4, 0.2), (-0.4, 0.2)];
