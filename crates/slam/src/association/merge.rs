@@ -40,6 +40,8 @@ const TRIED_AT: usize = 2;
 #[derive(Debug, Default)]
 pub struct MergeRoom {
     young: Vec<(f64, usize)>,
+    /// How uncertain each feature is beside the robot, m²: asked for each pair.
+    spreads: Vec<f64>,
     pub(super) identification: Identification,
     views: Vec<Viewpoint>,
     join: JoinRoom,
@@ -182,6 +184,8 @@ impl MergeRoom {
                 self.young.push((state.in_robot(i).norm_squared(), i));
             }
         }
+        self.spreads.clear();
+        self.spreads.extend((0..state.features.len()).map(|i| state.relative_spread(i)));
         self.young.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let gate = model.gate.associated(2)[1];
         let density = memory.rates.landmark_density();
@@ -191,11 +195,11 @@ impl MergeRoom {
             }
             let Some(life) = memory.life(state.features[*young].id) else { continue };
             let Feature { id, x, observations, .. } = state.features[*young];
-            let spread = state.relative_spread(*young);
+            let spread = self.spreads[*young];
             let rivals = state.features.iter().enumerate().filter_map(|(old, feature)| {
                 let apart = feature.x - x;
                 // Var(a − b) ≤ 2(Var a + Var b). Asked first: it costs least.
-                if apart.norm_squared() > 2.0 * gate * (spread + state.relative_spread(old)) {
+                if apart.norm_squared() > 2.0 * gate * (spread + self.spreads[old]) {
                     return None;
                 }
                 let was_in_view = memory.life(feature.id).is_none_or(|other| other.last >= life.first);
