@@ -114,8 +114,8 @@ fn a_step_allocates_nothing_once_the_map_stands() {
             let (mut truth, mut seen) = (Se2::identity(), Vec::with_capacity(32));
             let counts: Vec<u64> = (0..400).map(|k| step(&mut slam, k, &mut truth, &mut seen, with_id)).collect();
             assert!(counts[0] > 0, "the counter counts");
-            // Without identities, the filter keeps where it was, in case the robot has slipped, and the last 64 clouds, until
-            // each of these buffers has had the largest cloud.
+            // Without identities, the filter keeps where it was, in case the robot has slipped, and the last 64 clouds:
+            // until each of these buffers has had the largest cloud.
             let after = if with_id { 20 } else { 200 };
             assert_eq!(counts[after..].iter().sum::<u64>(), 0, "{filter}, identities {with_id}: {counts:?}");
         }

@@ -24,8 +24,8 @@ pub struct Glance {
     told: f64,
 }
 
-/// What the last cloud makes of all features without identity, in the order of their identities. `doubtful` are readings
-/// that were left out, and features that each of them may be of.
+/// What the last cloud makes of all features without identity, in the order of their identities. `doubtful` are
+/// readings that were left out, and features that each of them may be of.
 pub fn glance((state, memory): (&State, &Memory), model: &Model, doubtful: &[(usize, u32)], glances: &mut Vec<Glance>) {
     glances.clear();
     let gate = model.gate.associated(2)[0];
@@ -89,8 +89,8 @@ impl Account {
         *self = Self { known, since, usual, ..Self::default() };
     }
 
-    /// Takes in what a cloud makes of all features, in the order of their identities, and the normalized squared innovation
-    /// of all its readings, with its degrees of freedom.
+    /// Takes in what a cloud makes of all features, in the order of their identities, and the normalized squared
+    /// innovation of all its readings, with its degrees of freedom.
     pub fn note(&mut self, glances: &[Glance], (nis, dof): (f64, usize)) {
         self.nis += nis / self.usual;
         self.dof += dof as f64;

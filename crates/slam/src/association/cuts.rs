@@ -1,8 +1,8 @@
 //! Where a map hangs together by odometry alone.
 //!
 //! A robot that leaves what it knows, and reads nothing that it knew on its way to what is new, has a map of two sides.
-//! If its wheels have slipped between, every landmark of one side is off by the same motion from those of the other, and
-//! nothing tells until it comes back. Where a landmark of the first side is read again, there is no cut any more.
+//! If its wheels have slipped between, every landmark of one side is off by the same motion from those of the other,
+//! and nothing tells until it comes back. Where a landmark of the first side is read again, there is no cut any more.
 
 use nalgebra::Vector2;
 
@@ -47,6 +47,11 @@ impl Cuts {
         }
     }
 
+    /// The robot is elsewhere than its motion says: what is between the last cloud and the next one is no way.
+    pub fn leap(&mut self) {
+        self.last = None;
+    }
+
     /// A landmark was read in both of these clouds.
     pub fn bridge(&mut self, first: u64, last: u64) {
         self.all.retain(|cut| cut.cloud <= first || cut.cloud > last);
@@ -76,6 +81,17 @@ mod tests {
         assert_eq!(cuts.widest(), Some(cut), "it was read after the first one only");
         cuts.bridge(2, 3);
         assert_eq!(cuts.widest(), None);
+    }
+
+    #[test]
+    fn where_the_robot_was_put_elsewhere_is_no_cut() {
+        let mut cuts = Cuts::default();
+        cuts.note(1, &Vector2::zeros(), true);
+        cuts.leap();
+        cuts.note(2, &Vector2::new(50.0, 0.0), true);
+        assert_eq!(cuts.widest(), None);
+        cuts.note(3, &Vector2::new(51.0, 0.0), true);
+        assert_eq!(cuts.widest().map(|cut| cut.cloud), Some(3));
     }
 
     #[test]

@@ -69,6 +69,11 @@ impl Estimator {
         account.begin(&self.state, &self.memory);
     }
 
+    /// The robot is elsewhere than its motion says.
+    pub fn leap(&mut self) {
+        self.memory.cuts.leap();
+    }
+
     /// Whether the last cloud was of the pose: it says nothing of landmarks.
     pub fn has_read_the_pose(&self) -> bool {
         let readings = &self.room.readings;

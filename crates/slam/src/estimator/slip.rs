@@ -46,12 +46,12 @@ impl Estimator {
         }
     }
 
-    /// What was read since the cut has turned about it, with the robot. As if the slip had been told there: motions after
-    /// it change no error in invariant coordinates, and landmarks that begin after it know nothing of it. With a turn, what
-    /// the noise of later motions did to the pose keeps its axes.
+    /// What was read since the cut has turned about it, with the robot. As if the slip had been told there: motions
+    /// after it change no error in invariant coordinates, and landmarks that begin after it know nothing of it. With a
+    /// turn, what the noise of later motions did to the pose keeps its axes.
     ///
-    /// With (s, δa) the noise of a slip at p_c, ξ_θ = δa, ξ_p = s − J p_c δa, and e_i = −s − J(p_i − p_c)δa of what was
-    /// there before, as of any motion.
+    /// With (s, δa) the noise of a slip at p_c, ξ_θ = δa, ξ_p = s − J p_c δa, and e_i = −s − J(p_i − p_c)δa of what
+    /// was there before, as of any motion.
     fn slip_at(&mut self, Cut { cloud, place, reach_m }: &Cut, turn: f64, std: f64) {
         marks::clear(&mut self.state);
         self.fixed_lag.clear();

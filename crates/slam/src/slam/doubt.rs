@@ -11,8 +11,8 @@
 //! clouds since ([`Slip`]), and is one more way in which rivals begin.
 //!
 //! The cost is bounded: a copy of the state for every [`EVERY`] clouds, and while landmarks are missed and others begin,
-//! as many more steps as there are rivals; [`KEPT`] × [`EVERY`] clouds are made again where a rival begins, and where it
-//! turns out to be right. It is not saved with the filter.
+//! as many more steps as there are rivals; [`KEPT`] × [`EVERY`] clouds are made again where a rival begins, and where
+//! it turns out to be right. It is not saved with the filter.
 
 use super::Slam;
 use super::aside::Processed;
@@ -43,8 +43,8 @@ const BELIEVED: f64 = 3.0;
 /// And of those at which it is believed where no more of what was known is read: where the robot is, is vague then, and
 /// what it should see cannot be missed.
 const VAGUE: f64 = 16.0;
-/// Landmarks that are missed and others that begin are weighed from here on, as logarithms of odds. One of each says 2.3 at
-/// most, and a rival that reads the one for the other would not be believed.
+/// Landmarks that are missed and others that begin are weighed from here on, as logarithms of odds. One of each says
+/// 2.3 at most, and a rival that reads the one for the other would not be believed.
 const SUSPICIOUS: f64 = 3.0;
 /// How far a robot that slips has turned otherwise, and with which standard deviation, rad. If the filter were told of one
 /// slip as wide as all of them, landmarks would be on circles where it knows tangents.

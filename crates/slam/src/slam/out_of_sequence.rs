@@ -55,6 +55,7 @@ impl Slam {
         self.end_second_look();
         self.end_doubt();
         self.believe_loop();
+        self.estimator.leap();
         let Rollback { points, clouds, forgotten, .. } = &mut self.rollback;
         points.clear();
         *forgotten += clouds.len() as u64;

@@ -35,22 +35,16 @@ impl Point {
 impl Slam {
     /// Where the filter is, at the instant `time` that its state holds for.
     pub(super) fn point(&self, time: Stamp) -> Point {
-        Point {
-            time,
-            last_step: self.last_step,
-            last_sensors: self.last_sensors,
-            unmatched_since: self.unmatched_since,
-            twist: self.twist,
-            steady: self.steady,
-            estimator: self.estimator.point(),
-            inbox: self.inbox.point(),
-            trace: self.trace.as_ref().map(|trace| trace.point()),
-        }
+        self.point_with(time, self.estimator.point())
     }
 
     /// As [`Slam::point`], in the memory of a point that is not needed any more.
     pub(super) fn point_in(&self, time: Stamp, mut point: Point) -> Point {
         self.estimator.copy_to(&mut point.estimator);
+        self.point_with(time, point.estimator)
+    }
+
+    fn point_with(&self, time: Stamp, estimator: EstimatorPoint) -> Point {
         Point {
             time,
             last_step: self.last_step,
@@ -58,7 +52,7 @@ impl Slam {
             unmatched_since: self.unmatched_since,
             twist: self.twist,
             steady: self.steady,
-            estimator: point.estimator,
+            estimator,
             inbox: self.inbox.point(),
             trace: self.trace.as_ref().map(|trace| trace.point()),
         }

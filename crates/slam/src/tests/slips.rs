@@ -165,7 +165,8 @@ impl Around {
         })
     }
 
-    /// So many steps on; where the wheels slip, they say that it has turned by `by` less than it has. The last estimate.
+    /// So many steps on; where the wheels slip, they say that it has turned by `by` less than it has. Gives the error
+    /// of the last estimate, m.
     fn drive(&mut self, steps: usize, by: f64) -> f64 {
         let mut error = f64::NAN;
         for _ in 0..steps {
