@@ -54,10 +54,43 @@ type Used = Option<(u32, bool)>;
 /// The readings of a cloud: what each is of, and where it went.
 type JudgedCloud = (Stamp, Vec<(Option<u32>, Used)>);
 
+/// A reading without identity, what it is of, and what it was taken for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JudgedReading {
+    /// Of the cloud.
+    pub stamp: Stamp,
+    /// The true landmark; `None` of nothing that is in the world.
+    pub truth: Option<u32>,
+    /// The landmark that it corrected or began, by the number of the filter; one that was merged later is the one that
+    /// was kept. `None` where it was left out.
+    pub landmark: Option<u32>,
+    /// What most readings of that landmark are of.
+    pub landmark_truth: Option<u32>,
+    /// Whether it corrected the landmark, and did not begin it.
+    pub is_again: bool,
+}
+
+impl JudgedReading {
+    /// Whether it corrected a landmark of something else, or is of nothing.
+    pub fn is_wrong(&self) -> bool {
+        self.is_again && (self.truth.is_none() || self.truth != self.landmark_truth)
+    }
+}
+
+/// The judgement of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Judgement {
+    /// In numbers.
+    pub associations: Associations,
+    /// What each landmark of the filter truly is.
+    pub identity: BTreeMap<u32, Option<u32>>,
+    /// Reading by reading, in the order of the clouds.
+    pub readings: Vec<JudgedReading>,
+}
+
 impl Associations {
-    /// Judges the matches of a run, and says what each landmark of the filter truly is. `None` where the run kept no
-    /// matches, or nothing is known of them.
-    pub fn judge(run: &Run, identities: &Identities) -> Option<(Self, BTreeMap<u32, Option<u32>>)> {
+    /// Judges the matches of a run. `None` where the run kept no matches, or nothing is known of them.
+    pub fn judge(run: &Run, identities: &Identities) -> Option<Judgement> {
         // A landmark that was merged later is the one that was kept, from the beginning.
         let mut kept = BTreeMap::new();
         for (gone, one) in run.merged.iter().rev() {
@@ -96,16 +129,23 @@ impl Associations {
             run.landmarks.iter().filter_map(|landmark| identity.get(&landmark.id).copied()).collect();
         let distinct: BTreeSet<u32> = of_map.iter().copied().flatten().collect();
         let (returns, returns_found) = returns(&clouds, is_of);
+        let of_cloud = |(stamp, readings): &JudgedCloud| {
+            let judged = |&(truth, used): &(Option<u32>, Used)| JudgedReading {
+                stamp: *stamp,
+                truth,
+                landmark: used.map(|(landmark, _)| landmark),
+                landmark_truth: used.and_then(|(landmark, _)| *identity.get(&landmark)?),
+                is_again: used.is_some_and(|(_, again)| again),
+            };
+            readings.iter().map(judged).collect::<Vec<_>>()
+        };
+        let readings: Vec<JudgedReading> = clouds.iter().flat_map(of_cloud).collect();
         let associations = Self {
             readings: all().filter(|(id, _)| id.is_some()).count(),
             clutter: all().filter(|(id, _)| id.is_none()).count(),
             used: all().filter(|(id, used)| id.is_some() && used.is_some()).count(),
-            matched: all().filter(|(_, used)| used.is_some_and(|(_, again)| again)).count(),
-            wrong: all()
-                .filter(|&(id, used)| {
-                    used.is_some_and(|(landmark, again)| again && (id.is_none() || !is_of(landmark, id)))
-                })
-                .count(),
+            matched: readings.iter().filter(|reading| reading.is_again).count(),
+            wrong: readings.iter().filter(|reading| reading.is_wrong()).count(),
             pair_precision: ratio(truly_found, found),
             pair_recall: ratio(truly_found, total(&of_true)),
             used_pair_recall: ratio(truly_found, total(&used_of_true)),
@@ -116,7 +156,7 @@ impl Associations {
             returns,
             returns_found,
         };
-        Some((associations, identity))
+        Some(Judgement { associations, identity, readings })
     }
 
     /// The part of the matches that is wrong.
@@ -253,7 +293,7 @@ mod tests {
     fn landmarks_that_are_merged_later_are_one_from_the_beginning() {
         let clouds: [&[ByHand]; 3] = [&[(Some(1), FIRST(10))], &[(Some(1), FIRST(11))], &[(Some(1), FIRST(12))]];
         let (mut run, identities) = run(&clouds, &[10]);
-        let recall = |run: &Run| Associations::judge(run, &identities).unwrap().0.pair_recall;
+        let recall = |run: &Run| Associations::judge(run, &identities).unwrap().associations.pair_recall;
         assert_eq!(recall(&run), Some(0.0));
         // 12 is 11, which turns out to be 10.
         run.merged = vec![(12, 11), (11, 10)];
@@ -270,7 +310,7 @@ mod tests {
             ],
             &[10, 11, 20, 30],
         );
-        let found = Associations::judge(&run, &identities).unwrap().0;
+        let found = Associations::judge(&run, &identities).unwrap().associations;
         assert_eq!((found.readings, found.clutter, found.used), (6, 3, 5));
         // Of landmark 10 two readings are of 1 and one of 2; of 20 one is of 2, and one of nothing.
         assert_eq!((found.matched, found.wrong), (3, 2));
@@ -291,7 +331,7 @@ mod tests {
         clouds[16] = &[(Some(1), Some((10, Role::Again))), (Some(2), Some((21, Role::Again)))];
         clouds[28] = &[(Some(1), None), (Some(2), Some((21, Role::Again)))];
         let (run, identities) = run(&clouds, &[10, 20, 21]);
-        let found = Associations::judge(&run, &identities).unwrap().0;
+        let found = Associations::judge(&run, &identities).unwrap().associations;
         assert_eq!((found.returns, found.returns_found, found.duplicates), (4, 2, 1));
         assert_eq!(found.is_loop_closed(), Some(false));
     }

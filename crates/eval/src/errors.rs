@@ -1,7 +1,7 @@
 //! How far a run was from the truth.
 
 use super::align;
-use super::associations::Associations;
+use super::associations::{Associations, JudgedReading, Judgement};
 use super::consistency::nees;
 use super::fixes::FixErrors;
 use super::motions::{self, MotionConsistency};
@@ -54,6 +54,17 @@ impl StepError {
     }
 }
 
+/// A landmark of the map, and the true one.
+#[derive(Clone, Debug)]
+pub struct LandmarkError {
+    /// As estimated.
+    pub landmark: Landmark,
+    /// Which one it truly is.
+    pub identity: u32,
+    /// Where that one is, m.
+    pub truth: Vector2<f64>,
+}
+
 /// A run beside its truth.
 #[derive(Clone, Debug, Default)]
 pub struct Errors {
@@ -63,10 +74,12 @@ pub struct Errors {
     pub steps_without_truth: usize,
     /// The rigid motion that lays the estimated positions onto the true ones best.
     pub alignment: Option<Se2>,
-    /// Estimated and true position of each landmark that is known in both maps, m.
-    pub landmarks: Vec<(Vector2<f64>, Vector2<f64>)>,
+    /// Each landmark that is known in both maps.
+    pub landmarks: Vec<LandmarkError>,
     /// How right the associations were, where identities were withheld.
     pub associations: Option<Associations>,
+    /// The readings that had one, and what they were taken for.
+    pub readings: Vec<JudgedReading>,
     /// How far the way was from position fixes, where there are some.
     pub fixes: Option<FixErrors>,
     /// How consistent motions are, duration by duration, where they were kept.
@@ -83,14 +96,23 @@ impl Errors {
         // Without identities, the filter's numbers are not those of the world.
         let identity = |id: u32| match &judged {
             None => Some(id),
-            Some(judged) => judged.as_ref().and_then(|(_, identity)| *identity.get(&id)?),
+            Some(judged) => judged.as_ref().and_then(|judged| *judged.identity.get(&id)?),
         };
-        let pair = |landmark: &Landmark| Some((landmark.position, truth.landmark(identity(landmark.id)?)?));
+        let pair = |landmark: &Landmark| {
+            let identity = identity(landmark.id)?;
+            Some(LandmarkError { landmark: landmark.clone(), identity, truth: truth.landmark(identity)? })
+        };
+        let landmarks = run.landmarks.iter().filter_map(pair).collect();
+        let (associations, readings) = match judged.flatten() {
+            Some(Judgement { associations, readings, .. }) => (Some(associations), readings),
+            None => (None, Vec::new()),
+        };
         Self {
             steps_without_truth: run.estimates.len() - steps.len(),
             alignment: align::rigid(&positions),
-            landmarks: run.landmarks.iter().filter_map(pair).collect(),
-            associations: judged.flatten().map(|(associations, _)| associations),
+            landmarks,
+            associations,
+            readings,
             motions: motions::judge(&run.motions, truth),
             fixes: truth.fixes().and_then(|fixes| FixErrors::new(&run.estimates, fixes)),
             steps,
@@ -122,14 +144,14 @@ impl Errors {
 
     /// Root mean square of the distance between estimated and true landmarks in the map frame, m.
     pub fn landmark_rmse(&self) -> Option<f64> {
-        root_mean_square(self.landmarks.iter().map(|(estimate, truth)| (estimate - truth).norm_squared()))
+        root_mean_square(self.landmarks.iter().map(|one| (one.landmark.position - one.truth).norm_squared()))
     }
 
     /// The same after the motion that aligns the trajectory, m.
     pub fn aligned_landmark_rmse(&self) -> Option<f64> {
         let motion = self.alignment?;
-        let residual = |(estimate, truth): &(Vector2<f64>, Vector2<f64>)| motion.transform(estimate) - truth;
-        root_mean_square(self.landmarks.iter().map(|pair| residual(pair).norm_squared()))
+        let residual = |one: &LandmarkError| motion.transform(&one.landmark.position) - one.truth;
+        root_mean_square(self.landmarks.iter().map(|one| residual(one).norm_squared()))
     }
 
     /// NEES of the steps that have one.

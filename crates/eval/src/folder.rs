@@ -3,6 +3,7 @@
 use super::page;
 use super::plot::{self, PlotError, Subject};
 use super::report::{Report, to_json, to_text};
+use super::tables::{write_landmarks_csv, write_readings_csv};
 use super::trajectory::{write_errors_csv, write_tum};
 use lienav_io::files::{self, StagedFolder, write_atomically};
 use std::fs;
@@ -26,13 +27,15 @@ pub enum FolderError {
 }
 
 /// The files that a folder of results may hold, of an evaluation, of an experiment or of an attitude.
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 16] = [
     "report.json",
     "report.html",
     "report.txt",
     "estimate.tum",
     "truth.tum",
     "errors.csv",
+    "landmarks.csv",
+    "readings.csv",
     "trajectory.svg",
     "errors.svg",
     "nees.svg",
@@ -89,7 +92,8 @@ pub fn write_whole(folder: &Path, write: impl FnOnce(&Path) -> Result<(), Folder
 }
 
 /// Writes `report.json`, `report.txt`, `estimate.tum`, `truth.tum`, `errors.csv`, `trajectory.svg`, `errors.svg` and
-/// `nees.svg`, all of them or nothing, as [`write_whole`] does. `truth.tum` holds the truth at the stamps of the
+/// `nees.svg`, `landmarks.csv` where landmarks are known in both maps, and `readings.csv` where identities were
+/// withheld, all of them or nothing, as [`write_whole`] does. `truth.tum` holds the truth at the stamps of the
 /// estimates, so that a tool that pairs poses by their stamps finds the errors of the report. Of several runs, each
 /// gets a folder named like its filter, and the folder itself `report.json`, `report.txt` and `comparison.svg`. In either
 /// case, `report.html` is all of it as a page.
@@ -129,6 +133,12 @@ fn write_run(folder: &Path, subject: &Subject) -> Result<(), FolderError> {
     let truth = subject.errors.steps.iter().map(|step| (step.stamp, step.truth));
     write_file(folder, "truth.tum", |out| write_tum(truth, out))?;
     write_file(folder, "errors.csv", |out| write_errors_csv(subject.errors, out))?;
+    if !subject.errors.landmarks.is_empty() {
+        write_file(folder, "landmarks.csv", |out| write_landmarks_csv(&subject.errors.landmarks, out))?;
+    }
+    if !subject.errors.readings.is_empty() {
+        write_file(folder, "readings.csv", |out| write_readings_csv(&subject.errors.readings, out))?;
+    }
     write_text(folder, "trajectory.svg", &plot::trajectory(subject)?)?;
     write_text(folder, "errors.svg", &plot::errors(subject)?)?;
     write_text(folder, "nees.svg", &plot::nees(subject)?)
@@ -187,6 +197,7 @@ mod tests {
             "errors.csv",
             "errors.svg",
             "estimate.tum",
+            "landmarks.csv",
             "nees.svg",
             "report.json",
             "report.txt",
@@ -196,7 +207,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let (one, two) = (root.path().join("one/deep"), root.path().join("two"));
         write(&one, &[subject]).unwrap();
-        assert_eq!(names(&one), [&files[..4], &["report.html"], &files[4..]].concat());
+        assert_eq!(names(&one), [&files[..5], &["report.html"], &files[5..]].concat());
         write(&two, &[subject, Subject { run: &other, ..subject }]).unwrap();
         assert_eq!(names(&two), ["comparison.svg", "ekf", "reduced", "report.html", "report.json", "report.txt"]);
         assert_eq!(names(&two.join("ekf")), files);

@@ -43,7 +43,7 @@
 //!   chapter 5.
 //! - [`observability`] finds what a filter takes for observable, from the Jacobians that it used.
 //! - [`study`] sets the open choices of a filter one by one. [`attitude`] judges orientations.
-//! - [`plot`] draws SVG, [`trajectory`] writes TUM and CSV files for other tools.
+//! - [`plot`] draws SVG, [`trajectory`] and [`tables`] write TUM and CSV files for other tools.
 //! - `examples/02_stereo.rs` compares three filters on one recording, `04_monte_carlo.rs` on many runs. `lienav-slam`
 //!   has the filters, `lienav-sim` the scenarios, `lienav-io` the recordings; `lienav-lab` judges integrators.
 
@@ -73,6 +73,7 @@ pub mod simulated;
 pub mod study;
 #[cfg(test)]
 mod synthetic;
+pub mod tables;
 #[cfg(test)]
 mod tests;
 pub mod thesis5;

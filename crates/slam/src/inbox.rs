@@ -5,6 +5,7 @@
 //! processed at its own stamp. The output depends on the stamps only, not on the order of arrival, as long as no
 //! message is later than the window.
 
+use super::names::Names;
 use super::{FeatureKind, Imu, Observation, Odometry, TwistHold};
 use lienav_base::stamp::Stamp;
 use nalgebra::{Matrix2, Vector2, Vector3};
@@ -33,6 +34,9 @@ pub struct Cloud {
     pub kind: FeatureKind,
     /// The observations.
     pub observations: Vec<Observation>,
+    /// What the readings were taken for, if it was taken in before.
+    #[serde(skip)]
+    pub names: Names,
     /// Whether it was ahead of the odometry by more than the reorder window when it came.
     is_early: bool,
 }
@@ -40,7 +44,11 @@ pub struct Cloud {
 impl Cloud {
     /// Of observations that are not early.
     pub fn new(stamp: Stamp, kind: FeatureKind, observations: &[Observation]) -> Self {
-        Self { stamp, kind, observations: observations.to_vec(), is_early: false }
+        Self { observations: observations.to_vec(), ..Self::empty(stamp, kind) }
+    }
+
+    fn empty(stamp: Stamp, kind: FeatureKind) -> Self {
+        Self { stamp, kind, observations: Vec::new(), names: Names::default(), is_early: false }
     }
 
     /// The order in which clouds are processed: by stamp, and those of one stamp by sensor.
@@ -285,10 +293,11 @@ impl Inbox {
         } else if before.is_some_and(|before| before <= stamp) {
             self.newest_cloud = self.newest_cloud.max(before);
         }
-        let mut cloud = self.free.pop().unwrap_or(Cloud { stamp, kind, observations: Vec::new(), is_early });
+        let mut cloud = self.free.pop().unwrap_or_else(|| Cloud::empty(stamp, kind));
         (cloud.stamp, cloud.kind, cloud.is_early) = (stamp, kind, is_early);
         cloud.observations.clear();
         cloud.observations.extend_from_slice(observations);
+        cloud.names.clear();
         let at = self.clouds.partition_point(|c| c.place() < (stamp, kind.index()));
         self.clouds.insert(at, cloud);
         if !is_early {
@@ -300,9 +309,10 @@ impl Inbox {
 
     /// A copy of a cloud, in memory that was kept.
     pub fn copy(&mut self, cloud: &Cloud) -> Cloud {
-        let mut copy = self.free.pop().unwrap_or(Cloud { observations: Vec::new(), ..*cloud });
+        let mut copy = self.free.pop().unwrap_or_else(|| Cloud::empty(cloud.stamp, cloud.kind));
         (copy.stamp, copy.kind, copy.is_early) = (cloud.stamp, cloud.kind, cloud.is_early);
         copy.observations.clone_from(&cloud.observations);
+        copy.names.copy_from(&cloud.names);
         copy
     }
 

@@ -193,6 +193,7 @@ mod lookahead;
 mod marks;
 mod measurement;
 mod motion;
+mod names;
 mod noise;
 mod offsets;
 mod output;

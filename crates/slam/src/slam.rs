@@ -1,5 +1,6 @@
 //! The pipeline: stamped input in, in whatever order it arrives; steps out, in the order of their stamps.
 
+mod again;
 mod aside;
 mod check;
 mod dead_reckoning;

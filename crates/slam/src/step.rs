@@ -11,6 +11,7 @@ use super::known_map::KnownMap;
 use super::linearize::{Match, Preview, Subject, relinearize};
 use super::marks;
 use super::motion::Increment;
+use super::names::Names;
 use super::noise::NoiseFactors;
 use super::offsets::{SLOTS, begin_offset, take_offsets};
 use super::propagate::{Rows, propagate};
@@ -115,6 +116,8 @@ pub struct Room {
     workspace: Workspace,
     /// What the readings of the last cloud were associated with.
     pub readings: Vec<Associated>,
+    /// What those of the next one were taken for before.
+    pub names: Names,
 }
 
 impl Room {
@@ -164,7 +167,7 @@ pub fn correct(
     learned: Option<&mut NoiseFactors>,
     room: &mut Room,
 ) -> Outcome {
-    let Room { association, wide, gated, rows, rests, workspace, readings } = room;
+    let Room { association, wide, gated, rows, rests, workspace, readings, names } = room;
     let Input { motion, stamp, evidence } = *input;
 
     let Associations { mut candidates, mut newcomers, mut refused, is_searched } =
@@ -248,7 +251,7 @@ pub fn correct(
         newcomers.iter().for_each(|_| refused.add(DropReason::UnknownLandmark));
         newcomers = &[];
     }
-    let added = augment_all(state, model, newcomers, stamp, &mut refused, readings);
+    let added = augment_all(state, model, (newcomers, names), stamp, &mut refused, readings);
     if let Some(record) = &mut rows.record {
         record.note_begun(state, &model.filter, readings);
     }
@@ -449,11 +452,12 @@ fn tie_to_world<'n>(
     &[]
 }
 
-/// Adds new features, and returns how many.
+/// Adds new features, and returns how many. They have the numbers that they had before, if these clouds are taken in
+/// again.
 fn augment_all(
     state: &mut State,
     model: &Model,
-    newcomers: &[Newcomer],
+    (newcomers, names): (&[Newcomer], &Names),
     stamp: Stamp,
     refused: &mut Counts,
     readings: &mut Vec<Associated>,
@@ -475,7 +479,8 @@ fn augment_all(
             refused.add(DropReason::MapFull);
             continue;
         }
-        let id = id.unwrap_or_else(|| state.new_identity());
+        let before = names.of_newcomer(reading).filter(|before| state.find(*before).is_none());
+        let id = id.or(before).unwrap_or_else(|| state.new_identity());
         if augment(state, &model.sensors, reading, id, stamp, &model.filter) {
             begin_offset(state, model, reading, stamp);
             added += 1;

@@ -113,7 +113,7 @@ impl Trial {
         let judged = identities.map(|identities| Associations::judge(&run, identities));
         let identity = |id: u32| match &judged {
             None => Some(id),
-            Some(judged) => judged.as_ref().and_then(|(_, identity)| *identity.get(&id)?),
+            Some(judged) => judged.as_ref().and_then(|judged| *judged.identity.get(&id)?),
         };
         let samples = run.estimates.iter().map(|e| Sample::from(&StepError::new(e, truth.truth(e.stamp))));
         let updates = || run.estimates.iter().filter_map(|estimate| estimate.update);
@@ -135,7 +135,7 @@ impl Trial {
             nis_sum: updates().map(|update| update.nis).sum(),
             dof_sum: updates().map(|update| update.dof).sum(),
             landmarks: run.landmarks.iter().filter_map(sample).collect(),
-            associations: judged.flatten().map(|(associations, _)| associations),
+            associations: judged.flatten().map(|judged| judged.associations),
             step_us: run.step_us,
             dropped: run.dropped,
         }

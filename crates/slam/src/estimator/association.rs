@@ -3,6 +3,7 @@
 use super::{Estimator, EstimatorPoint};
 use crate::association::{Account, Before, Glance, Memory, Tally, Trial, glance, merge};
 use crate::linearize::Subject;
+use crate::names::Names;
 use crate::step::Outcome;
 use crate::{Association, MapMode};
 use lienav_base::stamp::Stamp;
@@ -50,6 +51,11 @@ impl Estimator {
         let before = self.point();
         (self.state, self.memory) = after;
         Some(ClosedLoop { before, pairs, trial })
+    }
+
+    /// The readings of the next cloud were taken for these.
+    pub fn expect(&mut self, names: &Names) {
+        self.room.names.copy_from(names);
     }
 
     /// Takes in what the last cloud says of a loop: its normalized squared innovation with the degrees of freedom.

@@ -23,11 +23,6 @@ pub struct EstimatorPoint {
 }
 
 impl EstimatorPoint {
-    /// Landmarks that begin after it have no identity up to this one.
-    pub fn give_identities_after(&mut self, id: u32) {
-        self.saved.state.give_identities_after(id);
-    }
-
     /// Where a slip before it may have been that nothing has told of.
     pub fn cut(&self) -> Option<Cut> {
         cut(&self.saved.state, &self.saved.memory)

@@ -34,15 +34,21 @@ impl Slam {
 
     /// Takes a cloud in for an account, with loops on trial if so.
     pub(super) fn take_in_for(&mut self, cloud: &Cloud, account: &mut Account, tries_loops: bool) -> Processed {
+        self.estimator.try_loops(tries_loops);
+        let step = self.take_in(cloud);
+        self.estimator.try_loops(false);
+        self.note_account(&step, account);
+        step
+    }
+
+    /// Takes a cloud in again. Landmarks that it begins have the numbers that they had.
+    pub(super) fn take_in(&mut self, cloud: &Cloud) -> Processed {
         let mut copy = self.inbox.copy(cloud);
         // What is left out of it was counted when it was processed first.
         let counted = (self.counts, self.begun_anew);
-        self.estimator.try_loops(tries_loops);
         let step = self.process(&mut copy);
-        self.estimator.try_loops(false);
         (self.counts, self.begun_anew) = counted;
         self.inbox.recycle(copy);
-        self.note_account(&step, account);
         step
     }
 

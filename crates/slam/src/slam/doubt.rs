@@ -121,6 +121,11 @@ pub(super) struct Doubt {
 }
 
 impl Doubt {
+    /// The cloud that has come last.
+    pub fn last_cloud(&mut self) -> Option<&mut Cloud> {
+        self.clouds.back_mut()
+    }
+
     /// The first time to which the filter may go back.
     pub fn oldest(&self) -> Option<Stamp> {
         self.forks.front().map(|fork| fork.way.point.time)
@@ -317,24 +322,22 @@ impl Slam {
 
     /// Goes on as if the robot had slipped at the time of this fork.
     fn take_slip(&mut self, k: usize, slip: Slip) -> Option<Processed> {
-        let Fork { way: Way { mut point, mut account }, clouds, .. } = self.doubt.forks.drain(..).nth(k)?;
-        let next = self.estimator.state.next_identity();
-        point.estimator.give_identities_after(next.wrapping_sub(1));
-        self.go_back(point);
+        let Fork { way: Way { point, mut account }, clouds, .. } = self.doubt.forks.drain(..).nth(k)?;
+        let mut again = self.go_back_for_good(point);
         self.slip(slip, &mut account);
-        let (mut last, mut again) = (None, Vec::new());
+        let mut last = None;
         let since = (clouds - self.doubt.before) as usize;
         let merged = self.doubt.merged.drain(..).filter(|(count, _)| *count > clouds);
-        self.take_back.set_split(merged.map(|(_, pair)| pair).collect());
+        let split = merged.map(|(_, pair)| pair).collect();
         for (k, cloud) in std::mem::take(&mut self.doubt.clouds).into_iter().enumerate() {
             self.doubt.before += 1;
             if k >= since {
                 last = Some(self.take_in_for(&cloud, &mut account, true));
-                again.extend_from_slice(self.estimator.merged());
+                self.note_again(&mut again, &cloud);
             }
             self.inbox.recycle(cloud);
         }
-        self.estimator.set_merged(again);
+        self.end_again(again, split);
         self.estimator.note_slip();
         self.believe_loop();
         self.end_second_look();

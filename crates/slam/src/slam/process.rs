@@ -24,6 +24,7 @@ impl Slam {
             self.keep_for_take_back(&cloud);
             self.keep_for_doubt(&cloud);
             let step = self.process(&mut cloud);
+            self.name_kept(&cloud, &step);
             let step = self.look_again().unwrap_or(step);
             let step = self.judge_loop(step.as_ref().ok().and_then(Option::as_ref)).unwrap_or(step);
             let step = self.doubt_motion(step.as_ref().ok().and_then(Option::as_ref)).unwrap_or(step);
@@ -49,6 +50,7 @@ impl Slam {
         }
         let most = self.config.sensor.max_points;
         let excess = self.bound.choose(&mut cloud.observations, cloud.kind, &self.estimator.state, most);
+        self.estimator.expect(&cloud.names);
         let mut outcome = match &self.search {
             None if self.passes_by(cloud.kind) => self.pass_by(cloud),
             None => self.estimator.correct(cloud.stamp, cloud.kind, &cloud.observations),

@@ -47,6 +47,8 @@ pub(super) struct SecondLook {
     /// What the filter has made of the clouds since, of landmarks without identity.
     account: Option<Account>,
     clouds: Vec<Cloud>,
+    /// Landmarks that have turned out to be one since: the one that is gone, and the one that was kept.
+    merged: Vec<(u32, u32)>,
     /// How often it was looked again.
     looks: u64,
 }
@@ -55,6 +57,11 @@ impl SecondLook {
     /// Whether it is known what the filter has made of the clouds.
     pub fn has_account(&self) -> bool {
         self.point.is_some() && self.account.is_some()
+    }
+
+    /// The cloud that has come last.
+    pub fn last_cloud(&mut self) -> Option<&mut Cloud> {
+        self.clouds.last_mut()
     }
 
     /// Takes in what a cloud makes of the features, and its normalized squared innovation with the degrees of freedom.
@@ -108,6 +115,7 @@ impl Slam {
     /// Nobody looks again at the clouds that have come.
     pub(super) fn end_second_look(&mut self) {
         if self.second_look.point.take().is_some() {
+            self.second_look.merged.clear();
             self.second_look.clouds.drain(..).for_each(|cloud| self.inbox.recycle(cloud));
             self.keep_past_as_needed();
         }
@@ -137,6 +145,7 @@ impl Slam {
             self.end_second_look();
             return None;
         }
+        self.second_look.merged.extend_from_slice(self.estimator.merged());
         let clouds = self.second_look.clouds.len();
         let is_due = LOOKS.contains(&clouds) && point.estimator.has_other_noise(&self.estimator, CHANGED);
         let last = is_due.then(|| self.take_in_again()).flatten();
@@ -154,26 +163,25 @@ impl Slam {
         self.believe_loop();
         self.estimator.try_loops(false);
         let point = self.second_look.point.take()?;
-        let clouds = std::mem::take(&mut self.second_look.clouds);
+        let mut clouds = std::mem::take(&mut self.second_look.clouds);
         let noise = self.estimator.noise().cloned();
-        self.go_back(point);
+        let mut again = self.go_back_for_good(point);
         self.estimator.take_noise_for_known(noise);
         self.second_look.point = self.time.map(|time| self.point(time));
         let mut account = self.estimator.account();
         let mut last = None;
         // What was read of the pose in a map in parts was told when it came.
         let outside = std::mem::take(&mut self.outside);
-        for cloud in &clouds {
-            let mut copy = self.inbox.copy(cloud);
-            // What is left out of it was counted when it was processed first.
-            let counted = (self.counts, self.begun_anew);
-            let step = self.process(&mut copy);
+        for cloud in &mut clouds {
+            let step = self.take_in(cloud);
             self.note_account(&step, &mut account);
+            self.note_again(&mut again, cloud);
+            cloud.names.take(self.estimator.readings());
             last = Some(step);
-            (self.counts, self.begun_anew) = counted;
-            self.inbox.recycle(copy);
         }
         self.outside = outside;
+        let split = std::mem::replace(&mut self.second_look.merged, again.merged.clone());
+        self.end_again(again, split);
         self.second_look.clouds = clouds;
         self.second_look.account = Some(account);
         self.second_look.looks += 1;

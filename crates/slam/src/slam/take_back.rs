@@ -57,6 +57,11 @@ impl TakeBack {
         self.split = split;
     }
 
+    /// The cloud that has come last since the loop on trial.
+    pub fn last_cloud(&mut self) -> Option<&mut Cloud> {
+        self.closed.as_mut()?.clouds.last_mut()
+    }
+
     /// Before the loop on trial.
     pub fn oldest(&self) -> Option<Stamp> {
         self.closed.as_ref().map(|closed| closed.point.time)
@@ -70,14 +75,15 @@ impl TakeBack {
 
 impl Slam {
     /// The landmarks that turned out to be one with the last step: the identity that is gone, and the one that was
-    /// kept.
+    /// kept. Where the step has taken clouds in again, also those that began in them before and not again, with what
+    /// most of their readings are of.
     pub fn merged_landmarks(&self) -> &[(u32, u32)] {
         self.estimator.merged()
     }
 
     /// The merges that the last step took back, because the loop that they closed, or built on, turned out wrong: the
-    /// identity that was gone, and the one that was kept; likewise where the robot turns out to have slipped before.
-    /// Landmarks that were begun since are gone, too.
+    /// identity that was gone, and the one that was kept; likewise where the robot turns out to have slipped before, and
+    /// where the last clouds were taken in again with a noise that was learned.
     pub fn split_landmarks(&self) -> &[(u32, u32)] {
         &self.take_back.split
     }
@@ -164,31 +170,23 @@ impl Slam {
 
     fn take_loop_back(&mut self) -> Option<Result<Option<Step>, DropReason>> {
         let Closed { point, clouds, pairs, merged, .. } = self.take_back.closed.take()?;
-        let next = self.estimator.state.next_identity();
         // What was used before the loop does not wait again.
         self.inbox.forget_past(point.time);
-        self.go_back(point);
-        self.estimator.state.give_identities_after(next.wrapping_sub(1));
+        let mut again = self.go_back_for_good(point);
         self.estimator.forbid(&pairs);
         self.end_second_look();
         self.end_doubt();
-        let mut again = Vec::new();
         let mut last = None;
-        for cloud in &clouds {
-            let mut copy = self.inbox.copy(cloud);
-            // What is left out of it was counted when it was processed first.
-            let counted = (self.counts, self.begun_anew);
-            self.keep_for_take_back(cloud);
-            let step = self.process(&mut copy);
-            again.extend_from_slice(self.estimator.merged());
+        for cloud in clouds {
+            self.keep_for_take_back(&cloud);
+            let step = self.take_in(&cloud);
+            self.note_again(&mut again, &cloud);
+            self.name_kept(&cloud, &step);
             self.follow_loop(step.as_ref().ok().and_then(Option::as_ref));
             last = Some(step);
-            (self.counts, self.begun_anew) = counted;
-            self.inbox.recycle(copy);
+            self.inbox.recycle(cloud);
         }
-        clouds.into_iter().for_each(|cloud| self.inbox.recycle(cloud));
-        self.estimator.set_merged(again);
-        self.take_back.split = merged;
+        self.end_again(again, merged);
         self.keep_past_as_needed();
         self.commit();
         self.look_ahead();

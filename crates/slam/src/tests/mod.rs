@@ -1,5 +1,6 @@
 //! Tests of the filter as a whole; each room has its own tests beside it.
 
+mod again;
 mod any_dimension;
 mod association;
 mod bound;

@@ -1,5 +1,6 @@
 //! Wheels that slip, found by landmarks without identity.
 
+use super::again::Named;
 use super::{config, drain, stamp};
 use crate::association::Cut;
 use crate::estimator::Slip;
@@ -12,21 +13,22 @@ use rand_distr::{Distribution, StandardNormal};
 
 /// A robot that drives in circles among posts, of which its camera reads each in four of five looks. Where it has turned
 /// further than its wheels say: at which steps, and by how much, rad.
-struct Drive {
-    seed: u64,
-    slips: Vec<(usize, f64)>,
-    names: bool,
+pub(super) struct Drive {
+    pub seed: u64,
+    pub slips: Vec<(usize, f64)>,
+    pub names: bool,
 }
 
 /// So many steps are one time around.
-const ROUND: usize = 125;
+pub(super) const ROUND: usize = 125;
 const DT: f64 = 0.1;
 
-struct Driven {
+pub(super) struct Driven {
     steps: Vec<Step>,
     truths: Vec<Se2>,
-    posts: usize,
-    slam: Slam,
+    pub posts: usize,
+    pub slam: Slam,
+    pub named: Named,
 }
 
 impl Drive {
@@ -41,7 +43,7 @@ impl Drive {
         posts
     }
 
-    fn run(&self) -> Driven {
+    pub fn run(&self) -> Driven {
         let mut random = ChaCha8Rng::seed_from_u64(self.seed);
         let posts = Self::posts(&mut random);
         let mut normal = |std: f64| -> f64 {
@@ -54,6 +56,7 @@ impl Drive {
         config.sensor.position_std_m = 0.05;
         let mut slam = Slam::new(config).unwrap();
         let (mut truth, mut truths, mut steps) = (Se2::identity(), Vec::new(), Vec::new());
+        let mut named = Named::default();
         let (v, w) = (1.0, std::f64::consts::TAU / (ROUND as f64 * DT));
         for k in 0..4 * ROUND {
             let slipped = self.slips.iter().find(|slip| slip.0 == k).map_or(0.0, |slip| slip.1);
@@ -62,21 +65,23 @@ impl Drive {
             }
             let (velocity, yaw_rate) = (Vector2::new(v + normal(0.03), normal(0.01)), w + normal(0.03));
             slam.odometry(&Odometry { stamp: stamp(k), velocity, yaw_rate, covariance: None }).unwrap();
-            let mut seen = Vec::new();
+            let (mut seen, mut of) = (Vec::new(), Vec::new());
             for (id, post) in posts.iter().enumerate() {
                 let z = truth.transform_back(post);
                 if z.norm() < 6.0 && z.y.atan2(z.x).abs() < 0.9 && looks.random_range(0.0..1.0) < 0.8 {
                     let read = z + Vector2::new(normal(0.05), normal(0.05));
                     seen.push(Observation::new(self.names.then_some(id as u32), read));
+                    of.push((read, id));
                 }
             }
             slam.features(stamp(k), FeatureKind::RelativePosition, &seen).unwrap();
             for step in drain(&mut slam) {
                 steps.push(step);
                 truths.push(truth);
+                named.note(&slam, &of);
             }
         }
-        Driven { steps, truths, posts: posts.len(), slam }
+        Driven { steps, truths, posts: posts.len(), slam, named }
     }
 }
 

@@ -1,0 +1,53 @@
+//! Landmarks keep their numbers where clouds are taken in again.
+
+use super::Slam;
+use super::aside::Processed;
+use super::point::Point;
+use crate::inbox::Cloud;
+use crate::names::Renamed;
+
+/// What becomes of the landmarks while clouds are taken in again.
+#[derive(Debug, Default)]
+pub(super) struct Again {
+    renamed: Renamed,
+    pub merged: Vec<(u32, u32)>,
+}
+
+impl Slam {
+    /// Goes back to where the filter was, to take the clouds in again that have come since. Numbers that landmarks have
+    /// had are not given to others.
+    pub(super) fn go_back_for_good(&mut self, point: Point) -> Again {
+        let next = self.estimator.state.next_identity();
+        self.go_back(point);
+        self.estimator.state.give_identities_after(next.wrapping_sub(1));
+        Again::default()
+    }
+
+    /// Takes in what became of a cloud that was taken in again.
+    pub(super) fn note_again(&self, again: &mut Again, cloud: &Cloud) {
+        again.merged.extend_from_slice(self.estimator.merged());
+        again.renamed.note(&cloud.names, self.estimator.readings());
+    }
+
+    /// All clouds were taken in again, and the merges in `split` are none. Landmarks that have begun since and are gone
+    /// count as merged with what they turned out to be.
+    pub(super) fn end_again(&mut self, again: Again, split: Vec<(u32, u32)>) {
+        let Again { mut renamed, mut merged } = again;
+        let turned_out = renamed.turned_out(&merged, |id| self.estimator.state.find(id).is_some());
+        merged.extend(turned_out);
+        self.estimator.set_merged(merged);
+        self.take_back.set_split(split);
+    }
+
+    /// What a cloud was taken for is kept with it, for who takes it in again.
+    pub(super) fn name_kept(&mut self, cloud: &Cloud, step: &Processed) {
+        if !matches!(step, Ok(Some(_))) || self.estimator.memory().is_idle() {
+            return;
+        }
+        let readings = self.estimator.readings();
+        let kept = [self.second_look.last_cloud(), self.take_back.last_cloud(), self.doubt.last_cloud()];
+        for kept in kept.into_iter().flatten().filter(|kept| kept.place() == cloud.place()) {
+            kept.names.take(readings);
+        }
+    }
+}
