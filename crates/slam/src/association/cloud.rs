@@ -122,11 +122,11 @@ pub fn associate(
     for k in 0..room.readings.len() {
         room.open(state, model, memory, k);
     }
-    let searched_near = room.resolve(state, model, 0);
+    let searched_near = room.resolve(state, (model, memory), 0);
     for open in room.opens.iter_mut().filter(|open| open.fate == Fate::Open && open.is_near) {
         open.fate = Fate::LeftOut;
     }
-    let searched_far = room.resolve(state, model, 1);
+    let searched_far = room.resolve(state, (model, memory), 1);
     for (k, open) in room.opens.iter().enumerate() {
         match open.fate {
             Fate::Matched(pair) => candidates.push(room.matches[pair]),
@@ -237,7 +237,7 @@ impl CloudRoom {
     }
 
     /// Associates what is open with the landmarks of the first search (0) or the second (1).
-    fn resolve(&mut self, state: &State, model: &Model, stage: usize) -> bool {
+    fn resolve(&mut self, state: &State, (model, memory): (&Model, &Memory), stage: usize) -> bool {
         let Self { opens, pairs, matches, alone, ln_dets, claims, order, items, beam, .. } = self;
         let range = |open: &Open| open.pairs[stage]..open.pairs[stage + 1];
         let gate = [1, 2, 3].map(|dim| model.gate.associated(dim)[0]);
@@ -324,7 +324,13 @@ impl CloudRoom {
             let of_none = 1.0 - share - of_others;
             let is_sure = if stage == 0 {
                 let likeliest = beam.best.iter().find(|pair| range(&opens[*k]).contains(pair));
-                let against_none = sure_of_any(ln_dets[best], &matches[best]);
+                let mut against_none = sure_of_any(ln_dets[best], &matches[best]);
+                let id = state.features[pairs[best].target].id;
+                // Two false readings beside each other are no landmark. Where most of what begins is one, this one
+                // will be read more clearly.
+                if !memory.is_landmark(id) && memory.existence(id) >= EXISTS {
+                    against_none = against_none.max(SURE_NEAR);
+                }
                 if share > SURE_NEAR.max(against_none) * of_others && share > against_none * of_none {
                     true
                 } else if let Some(&likeliest) = likeliest {

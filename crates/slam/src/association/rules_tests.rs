@@ -63,17 +63,21 @@ fn memory() -> Memory {
     memory
 }
 
-/// Whether a reading at (4, 0) of a landmark there is used, if the landmark is known by `std` relative to the robot.
-fn is_used(std: f64) -> bool {
+/// Whether a reading of a landmark at (4, 0) is used, if the landmark is known by `std` relative to the robot and the
+/// reading is off by so much, m.
+fn is_used_with(memory: &Memory, std: f64, off: f64) -> bool {
     let (model, _) = model();
     let state = state(0.0, &[([4.0, 0.0], std)]);
-    let observation = Observation::new(None, [4.0, 0.0]);
+    let observation = Observation::new(None, [4.0 + off, 0.0]);
     let mut room = CloudRoom::default();
     room.readings.push(model.sensors.read(FeatureKind::RelativePosition, &observation).unwrap());
     let (mut candidates, mut newcomers, mut refused) = (Vec::new(), Vec::new(), Counts::default());
-    let memory = memory();
-    cloud::associate(&state, (&model, &memory), &mut room, &mut candidates, &mut newcomers, &mut refused);
+    cloud::associate(&state, (&model, memory), &mut room, &mut candidates, &mut newcomers, &mut refused);
     candidates.iter().any(|candidate| candidate.subject == Subject::Feature(0))
+}
+
+fn is_used(std: f64) -> bool {
+    is_used_with(&memory(), std, 0.0)
 }
 
 /// It is likelier to be of this landmark than of none in all cases.
@@ -81,6 +85,35 @@ fn is_used(std: f64) -> bool {
 fn a_recent_landmark_that_is_known_badly_needs_a_surer_reading() {
     assert!(is_used(0.05) && is_used(0.3));
     assert!(!is_used(3.0));
+}
+
+/// Two false readings beside each other are no landmark: a reading of a candidate has to be surer, by 20 to one, and so
+/// nearer.
+#[test]
+fn a_candidate_needs_a_surer_reading_than_a_landmark() {
+    let farthest = |memory: &Memory| {
+        let used = (0..100).map(|k| 0.005 * f64::from(k)).take_while(|off| is_used_with(memory, POSITION_STD, *off));
+        used.last().unwrap() / (2.0_f64.sqrt() * POSITION_STD)
+    };
+    let candidate = |landmarks: usize, clutter: usize| {
+        let mut memory = memory();
+        // Many readings are of none.
+        (0..100).for_each(|_| memory.rates.cloud(1, 100));
+        (0..landmarks).for_each(|_| memory.rates.outcome(1.0));
+        (0..clutter).for_each(|_| memory.rates.outcome(0.0));
+        memory.live(&[(0, 1)]);
+        memory
+    };
+    let (mut likely, unlikely) = (candidate(50, 0), candidate(1, 3));
+    assert!(likely.existence(0) > 0.9);
+    let odds = |far: f64, near: f64| (0.5 * (far * far - near * near)).exp();
+    let of_candidate = farthest(&likely);
+    likely.confirm(0);
+    let of_landmark = farthest(&likely);
+    assert!((15.0..50.0).contains(&odds(of_landmark, of_candidate)), "{of_landmark} σ and {of_candidate} σ");
+    // Where few are landmarks, each reading is needed, and has to be likelier of it than of none.
+    let by_existence = odds(of_landmark, farthest(&unlikely));
+    assert!(unlikely.existence(0) < 0.45 && by_existence < 10.0, "{} {by_existence}", unlikely.existence(0));
 }
 
 /// A room in which three young features are of three old ones, each with these odds beside the others of its item.

@@ -114,8 +114,9 @@ pub(super) struct Doubt {
     merged: Vec<(u64, (u32, u32))>,
     /// Those that are not followed any more, for their memory.
     spare: Vec<Way>,
-    /// A buffer of what a cloud makes of the features.
+    /// A buffer of what a cloud makes of the features, and whether the last one makes something of them.
     pub glances: Vec<Glance>,
+    has_glanced: bool,
     /// And of what the last cloud was of, while others are taken in.
     pub readings: Vec<Associated>,
 }
@@ -219,23 +220,33 @@ impl Slam {
         }
     }
 
+    /// What the last cloud makes of the features, for who weighs it.
+    pub(super) fn glance_at(&mut self, step: &Processed) {
+        self.doubt.has_glanced = false;
+        let Ok(Some(step)) = step else { return };
+        let has_read = step.accepted + step.added + step.rejected > 0 && !self.estimator.has_read_the_pose();
+        let is_weighed = !self.doubt.forks.is_empty() || self.second_look.has_account();
+        if has_read && is_weighed && !self.estimator.memory().is_idle() {
+            self.doubt.has_glanced = true;
+            self.estimator.glance(&mut self.doubt.glances);
+            self.second_look.note(&self.doubt.glances, (step.nis, step.dof));
+        }
+    }
+
     /// Takes in what the last cloud says of the motions before it. Gives what became of that cloud, where the robot turns
     /// out to have slipped.
     pub(super) fn doubt_motion(&mut self, step: Option<&Step>) -> Option<Processed> {
         let step = step?;
-        if self.doubt.forks.is_empty() && !self.second_look.has_account() {
+        if self.doubt.forks.is_empty() {
             return None;
         }
         let count = self.doubt.before + self.doubt.clouds.len() as u64;
         // Of clouds that are kept only: they are taken back with them.
         self.doubt.merged.extend(self.estimator.merged().iter().map(|pair| (count, *pair)));
-        let has_read = step.accepted + step.added + step.rejected > 0 && !self.estimator.has_read_the_pose();
-        if !has_read || self.estimator.memory().is_idle() {
+        if !self.doubt.has_glanced {
             return None;
         }
         self.doubt.since += 1;
-        self.estimator.glance(&mut self.doubt.glances);
-        self.second_look.note(&self.doubt.glances, (step.nis, step.dof));
         for fork in &mut self.doubt.forks {
             fork.way.account.note(&self.doubt.glances, (step.nis, step.dof));
         }

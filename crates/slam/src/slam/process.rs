@@ -25,6 +25,7 @@ impl Slam {
             self.keep_for_doubt(&cloud);
             let step = self.process(&mut cloud);
             self.name_kept(&cloud, &step);
+            self.glance_at(&step);
             let step = self.look_again().unwrap_or(step);
             let step = self.judge_loop(step.as_ref().ok().and_then(Option::as_ref)).unwrap_or(step);
             let step = self.doubt_motion(step.as_ref().ok().and_then(Option::as_ref)).unwrap_or(step);

@@ -203,6 +203,7 @@ impl Slam {
         let noise = self.estimator.noise().cloned();
         let clouds = std::mem::take(&mut self.second_look.clouds);
         let mut evidence = 0.0;
+        let glances = std::mem::take(&mut self.doubt.glances);
         self.aside(|slam| {
             slam.on(&mut point, |slam| {
                 slam.estimator.take_noise_for_known(noise);
@@ -213,6 +214,7 @@ impl Slam {
                 evidence = account.evidence();
             });
         });
+        self.doubt.glances = glances;
         self.estimator.learn_noise_again();
         self.second_look.clouds = clouds;
         evidence < least
