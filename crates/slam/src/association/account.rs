@@ -5,7 +5,8 @@
 //!     - \sum_{\text{new}} P_{exists} \ln 10 - \tfrac12 \Bigl( D - \nu - \nu \ln \frac{D}{\nu} \Bigr)
 //! ```
 //!
-//! as of [`Trial`](super::Trial), over the landmarks that were known before, and those that were begun since.
+//! as of [`Trial`](super::Trial), over the landmarks that were known before, and those that were begun since. P_chance is
+//! that of the gate which a landmark had before it was read.
 
 use super::memory::{Memory, is_placed};
 use super::trial::{MOST_MISSED, MOST_TOLD, excess, read};
@@ -22,6 +23,8 @@ pub struct Glance {
     is_read: bool,
     /// The logarithm of how much likelier this is of a landmark that is there.
     told: f64,
+    /// That of a reading in the next cloud.
+    next: f64,
 }
 
 /// What the last cloud makes of all features without identity, in the order of their identities. `doubtful` are
@@ -34,15 +37,16 @@ pub fn glance((state, memory): (&State, &Memory), model: &Model, doubtful: &[(us
         let Some(life) = memory.life(feature.id) else { continue };
         let z = state.in_robot(i);
         let is_read = life.last == memory.cloud;
+        let next = read((state, memory), gate, i);
         let told = if is_read {
-            read((state, memory), gate, i)
+            next
         } else if z.norm() < farthest && is_placed(state, i, &z) && !doubtful.iter().any(|(_, id)| *id == feature.id) {
             let spread = 2.0 * state.relative_spread(i).max(0.0).sqrt();
             (1.0 - memory.rates.least_detection(&z, spread)).ln()
         } else {
             0.0
         };
-        glances.push(Glance { id: feature.id, first: life.first, existence: life.existence(), is_read, told });
+        glances.push(Glance { id: feature.id, first: life.first, existence: life.existence(), is_read, told, next });
     }
     glances.sort_unstable_by_key(|glance| glance.id);
 }
@@ -53,6 +57,8 @@ struct Known {
     id: u32,
     told: f64,
     is_read: bool,
+    /// What it tells if it is read: by where it was known to be before that, not by where the reading has moved it.
+    next: f64,
 }
 
 /// What clouds make of the landmarks.
@@ -71,19 +77,29 @@ pub struct Account {
 
 impl Account {
     /// Of the clouds that come.
-    pub fn new(state: &State, memory: &Memory) -> Self {
+    pub fn new(state: &State, memory: &Memory, model: &Model) -> Self {
         let mut account = Self::default();
-        account.begin(state, memory);
+        account.begin(state, memory, model);
         account
     }
 
+    /// One in which a landmark has told so much.
+    #[cfg(test)]
+    pub fn telling(told: f64) -> Self {
+        Self { known: vec![Known { id: 0, told, is_read: told > 0.0, next: told }], ..Self::default() }
+    }
+
     /// Begins anew, in the memory that it has.
-    pub fn begin(&mut self, state: &State, memory: &Memory) {
+    pub fn begin(&mut self, state: &State, memory: &Memory, model: &Model) {
+        let gate = model.gate.associated(2)[0];
         let mut known = std::mem::take(&mut self.known);
         let is_known = |id: u32| memory.life(id).is_some_and(|life| life.is_confirmed);
-        let ids = state.features.iter().map(|feature| feature.id).filter(|id| is_known(*id));
+        let of_known = state.features.iter().enumerate().filter(|(_, feature)| is_known(feature.id));
         known.clear();
-        known.extend(ids.map(|id| Known { id, told: 0.0, is_read: false }));
+        known.extend(of_known.map(|(i, feature)| {
+            let next = read((state, memory), gate, i);
+            Known { id: feature.id, told: 0.0, is_read: false, next }
+        }));
         known.sort_unstable_by_key(|known| known.id);
         let (since, usual) = (memory.cloud + 1, memory.rates.innovation());
         *self = Self { known, since, usual, ..Self::default() };
@@ -105,7 +121,9 @@ impl Account {
                 continue;
             };
             known.is_read = glance.is_read;
-            known.told = (known.told + glance.told).max(-MOST_MISSED);
+            let told = if glance.is_read { glance.told.min(known.next) } else { glance.told };
+            known.told = (known.told + told).max(-MOST_MISSED);
+            known.next = glance.next;
         }
     }
 
@@ -139,12 +157,12 @@ mod tests {
     use super::*;
 
     fn account(known: &[u32]) -> Account {
-        let known = known.iter().map(|id| Known { id: *id, told: 0.0, is_read: false }).collect();
+        let known = known.iter().map(|id| Known { id: *id, told: 0.0, is_read: false, next: MOST_TOLD }).collect();
         Account { known, since: 10, new: 0.0, usual: 1.0, nis: 0.0, dof: 0.0 }
     }
 
     fn glance(id: u32, told: f64) -> Glance {
-        Glance { id, first: 1, existence: 1.0, is_read: told > 0.0, told }
+        Glance { id, first: 1, existence: 1.0, is_read: told > 0.0, told, next: MOST_TOLD }
     }
 
     #[test]
@@ -159,6 +177,15 @@ mod tests {
         account.note(&[glance(5, 1.0)], (2.0, 2));
         account.note(&[glance(5, -0.7)], (2.0, 2));
         assert_eq!((account.evidence(), account.reads()), (2.0 - MOST_MISSED + 1.0, 2));
+    }
+
+    /// A landmark that was anywhere before a loop has brought it to what is read says nothing for the loop.
+    #[test]
+    fn a_reading_tells_by_where_the_landmark_was_known_to_be_before_it() {
+        let mut account = account(&[3]);
+        account.note(&[Glance { next: 0.3, ..glance(3, 0.0) }], (2.0, 2));
+        account.note(&[glance(3, 2.0)], (2.0, 2));
+        assert_eq!(account.evidence(), 0.3);
     }
 
     #[test]

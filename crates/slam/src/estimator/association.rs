@@ -67,12 +67,12 @@ impl Estimator {
 
     /// An account from the next cloud on.
     pub fn account(&self) -> Account {
-        Account::new(&self.state, &self.memory)
+        Account::new(&self.state, &self.memory, &self.model)
     }
 
     /// Begins an account from the next cloud on, in the memory of another one.
     pub fn begin(&self, account: &mut Account) {
-        account.begin(&self.state, &self.memory);
+        account.begin(&self.state, &self.memory, &self.model);
     }
 
     /// The robot is elsewhere than its motion says.

@@ -6,8 +6,14 @@ use super::{Estimator, SavedEstimator};
 use crate::MapMode;
 use crate::association::Cut;
 use crate::belief::Watch;
+use crate::gate::mahalanobis_squared;
 use crate::known_map::KnownMap;
+use lienav_lie::wrap_angle;
+use nalgebra::Vector3;
 use std::mem::swap;
+
+/// A pose is elsewhere beyond this squared distance: one in a thousand is of three numbers.
+const ELSEWHERE: f64 = 16.3;
 
 /// All that steps change.
 #[derive(Clone)]
@@ -26,6 +32,14 @@ impl EstimatorPoint {
     /// Where a slip before it may have been that nothing has told of.
     pub fn cut(&self) -> Option<Cut> {
         cut(&self.saved.state, &self.saved.memory)
+    }
+
+    /// Whether the pose of another one is elsewhere than what is known of this one's pose allows it to be.
+    pub fn is_elsewhere(&self, other: &Self) -> bool {
+        let (own, other) = (&self.saved.state, &other.saved.state);
+        let apart = other.pose.p - own.pose.p;
+        let apart = Vector3::new(apart.x, apart.y, wrap_angle(other.pose.theta - own.pose.theta));
+        mahalanobis_squared(&apart, &own.pose_covariance(), 3).is_none_or(|square| square > ELSEWHERE)
     }
 
     /// Whether what `now` knows of the noise has another variance than was known here, by this factor.

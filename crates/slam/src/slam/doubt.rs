@@ -5,7 +5,8 @@
 //! should be in view is missed, and what is matched wrongly after that confirms the wrong pose. So the filter keeps where
 //! it was, every few clouds, and what comes. Where landmarks are missed and others begin, it takes in the same clouds as
 //! if the robot had slipped at one of these times, and weighs both by what they make of the landmarks ([`Account`]):
-//! those of before are read again, or missed, or there are new ones. Where the odds are high, it goes on as if it had.
+//! those of before are read again, or missed, or there are new ones. Where the odds are high, and no other rival that has
+//! the robot elsewhere is nearly as likely, it goes on as if it had.
 //!
 //! It may have slipped long before, where the map hangs together by odometry alone ([`Cut`]). That needs none of the
 //! clouds since ([`Slip`]), and is one more way in which rivals begin.
@@ -88,10 +89,14 @@ impl Rival {
     }
 
     /// By how much likelier the clouds are than if the robot had not slipped: the logarithm.
+    fn told(&self, own: &Account) -> f64 {
+        self.way.account.evidence() - own.evidence()
+    }
+
+    /// Whether that is enough, beside how rarely a robot slips.
     fn is_believed(&self, own: &Account) -> bool {
-        let Way { account, .. } = &self.way;
-        let odds = account.evidence() - own.evidence() - UNLIKELY;
-        odds >= if account.reads() > own.reads() { BELIEVED } else { VAGUE }
+        let odds = self.told(own) - UNLIKELY;
+        odds >= if self.way.account.reads() > own.reads() { BELIEVED } else { VAGUE }
     }
 }
 
@@ -130,6 +135,19 @@ impl Doubt {
     /// The first time to which the filter may go back.
     pub fn oldest(&self) -> Option<Stamp> {
         self.forks.front().map(|fork| fork.way.point.time)
+    }
+
+    /// Whether no other rival that has the robot elsewhere is nearly as likely as this one: that it has slipped is sure
+    /// then, and where it is, is not.
+    fn is_undisputed(&self, fork: usize, slip: Slip) -> bool {
+        let all = || self.forks.iter().flat_map(|fork| fork.rivals.iter().map(move |rival| (&fork.way.account, rival)));
+        let Fork { way, rivals, .. } = &self.forks[fork];
+        let Some(one) = rivals.iter().find(|rival| rival.slip == slip) else { return false };
+        let least = one.told(&way.account) - BELIEVED;
+        let disputes = |(own, other): (&Account, &Rival)| {
+            other.told(own) > least && one.way.point.estimator.is_elsewhere(&other.way.point.estimator)
+        };
+        !all().any(disputes)
     }
 
     /// The fork for which rivals should begin: that against which most speaks since it had some.
@@ -259,7 +277,9 @@ impl Slam {
                 .max_by(|a, b| a.0.total_cmp(&b.0))
         };
         let likeliest = self.doubt.forks.iter().enumerate().filter_map(|(k, fork)| Some((k, believed(fork)?)));
-        if let Some((k, (_, slip))) = likeliest.max_by(|a, b| a.1.0.total_cmp(&b.1.0)) {
+        if let Some((k, (_, slip))) = likeliest.max_by(|a, b| a.1.0.total_cmp(&b.1.0))
+            && self.doubt.is_undisputed(k, slip)
+        {
             return self.take_slip(k, slip);
         }
         if let Some(k) = self.doubt.next_fork() {
@@ -356,5 +376,48 @@ impl Slam {
         self.commit();
         self.look_ahead();
         last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{FeatureKind, Observation, Odometry};
+    use lienav_lie::Se2;
+    use nalgebra::{Matrix3, Vector2};
+
+    /// A robot that is known to a centimetre at so many metres ahead.
+    fn at(ahead_m: f64) -> Point {
+        let mut config = Config::default();
+        (config.initial.position_std_m, config.initial.yaw_std_rad) = (0.01, 0.01);
+        let mut slam = Slam::new(config).unwrap();
+        for k in 0..3 {
+            let stamp = Stamp::from_secs(f64::from(k));
+            slam.odometry(&Odometry { stamp, velocity: Vector2::zeros(), yaw_rate: 0.0, covariance: None }).unwrap();
+        }
+        let known = Matrix3::from_diagonal_element(1e-4);
+        slam.set_pose(Se2::new(ahead_m, 0.0, 0.0), &known).unwrap();
+        slam.features(Stamp::from_secs(1.0), FeatureKind::RangeBearing, &[Observation::new(None, [3.0, 0.0])]).unwrap();
+        let _ = slam.poll();
+        slam.point(slam.time.unwrap())
+    }
+
+    fn rival(turn: f64, ahead_m: f64, told: f64) -> Rival {
+        let way = Way { point: at(ahead_m), account: Account::telling(told) };
+        Rival { way, clouds: 0, slip: Slip { turn, std: 0.2, at: None } }
+    }
+
+    #[test]
+    fn where_two_rivals_have_the_robot_at_two_places_the_likelier_one_has_to_be_sure() {
+        let is_undisputed = |other: Rival| {
+            let one = rival(0.4, 0.0, 20.0);
+            let slip = one.slip;
+            let way = Way { point: at(0.0), account: Account::telling(0.0) };
+            let fork = Fork { way, clouds: 0, weighed: 0.0, rivals: vec![one, other] };
+            Doubt { forks: VecDeque::from([fork]), ..Doubt::default() }.is_undisputed(0, slip)
+        };
+        assert!(!is_undisputed(rival(-0.4, 1.0, 18.0)), "as likely, a metre away");
+        assert!(is_undisputed(rival(-0.4, 1.0, 16.0)), "far less likely");
+        assert!(is_undisputed(rival(-0.4, 0.01, 18.0)), "at the same place");
     }
 }
