@@ -5,7 +5,7 @@
 use crate::input::Label;
 use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
-use std::f64::consts::{PI, TAU};
+use std::f64::consts::{FRAC_1_SQRT_2, PI, TAU};
 
 const SECTORS: usize = 24;
 const OCTAVES: usize = 12;
@@ -82,8 +82,29 @@ impl Default for Rates {
     }
 }
 
+/// Sine and cosine of where the sectors of a half end.
+const ENDS: [[f64; 2]; SECTORS / 2 - 1] = {
+    const S: [f64; 5] = [0.25881904510252074, 0.5, FRAC_1_SQRT_2, 0.8660254037844386, 0.9659258262890683];
+    [
+        [S[0], S[4]],
+        [S[1], S[3]],
+        [S[2], S[2]],
+        [S[3], S[1]],
+        [S[4], S[0]],
+        [1.0, 0.0],
+        [S[4], -S[0]],
+        [S[3], -S[1]],
+        [S[2], -S[2]],
+        [S[1], -S[3]],
+        [S[0], -S[4]],
+    ]
+};
+
+/// That of ⌊(bearing/2π + ½) · 24⌋, without the bearing: landmarks are many, and arc tangents slow.
 fn sector(z: &Vector2<f64>) -> usize {
-    (((z.y.atan2(z.x) / TAU + 0.5) * SECTORS as f64) as usize).min(SECTORS - 1)
+    let y = z.y.abs();
+    let passed = ENDS.iter().map(|[sine, cosine]| usize::from(cosine * y >= sine * z.x)).sum::<usize>();
+    if z.y < 0.0 { SECTORS / 2 - 1 - passed } else { SECTORS / 2 + passed }
 }
 
 fn bin(z: &Vector2<f64>) -> usize {
@@ -91,9 +112,9 @@ fn bin(z: &Vector2<f64>) -> usize {
 }
 
 fn bin_of(sector: usize, distance: f64) -> usize {
-    // From 1/8 m on.
-    let octave = (distance.max(0.125).log2() + 3.0) as usize;
-    sector * OCTAVES + octave.min(OCTAVES - 1)
+    // From 1/8 m on, by the exponent of the number.
+    let exponent = (distance.max(0.125).to_bits() >> 52) as usize;
+    sector * OCTAVES + (exponent - (f64::MAX_EXP as usize - 1 - 3)).min(OCTAVES - 1)
 }
 
 impl Rates {
@@ -296,6 +317,22 @@ impl Rates {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sectors_and_octaves_are_those_of_bearing_and_distance() {
+        for k in 0..7200 {
+            // Between the ends, which are 15° apart.
+            let (bearing, distance) = ((f64::from(k) * 0.05 + 0.01 - 180.0).to_radians(), 0.02 + 0.07 * f64::from(k));
+            let expected = ((bearing / TAU + 0.5) * 24.0) as usize;
+            let z = Vector2::new(bearing.cos(), bearing.sin()) * distance;
+            assert_eq!(sector(&z), expected, "{bearing}");
+            let octave = ((distance.max(0.125).log2() + 3.0) as usize).min(OCTAVES - 1);
+            assert_eq!(bin_of(3, distance), 3 * OCTAVES + octave, "{distance}");
+        }
+        let ahead = [[1.0, 0.0], [1.0, -0.0], [-1.0, 0.0], [0.0, 0.0], [0.0, 1.0], [0.0, -1.0]];
+        assert_eq!(ahead.map(|z| sector(&Vector2::from(z))), [12, 12, 23, 23, 18, 5]);
+        assert_eq!([0.0, f64::INFINITY].map(|distance| bin_of(0, distance)), [0, OCTAVES - 1]);
+    }
 
     #[test]
     fn nothing_is_missed_where_none_was_read_so_far_away() {

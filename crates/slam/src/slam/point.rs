@@ -20,7 +20,7 @@ pub(super) struct Point {
     unmatched_since: Option<Stamp>,
     twist: Vector3<f64>,
     steady: SteadyTwist,
-    pub estimator: EstimatorPoint,
+    pub estimator: Box<EstimatorPoint>,
     inbox: InboxPoint,
     trace: Option<TracePoint>,
 }
@@ -35,7 +35,7 @@ impl Point {
 impl Slam {
     /// Where the filter is, at the instant `time` that its state holds for.
     pub(super) fn point(&self, time: Stamp) -> Point {
-        self.point_with(time, self.estimator.point())
+        self.point_with(time, Box::new(self.estimator.point()))
     }
 
     /// As [`Slam::point`], in the memory of a point that is not needed any more.
@@ -44,7 +44,7 @@ impl Slam {
         self.point_with(time, point.estimator)
     }
 
-    fn point_with(&self, time: Stamp, estimator: EstimatorPoint) -> Point {
+    fn point_with(&self, time: Stamp, estimator: Box<EstimatorPoint>) -> Point {
         Point {
             time,
             last_step: self.last_step,

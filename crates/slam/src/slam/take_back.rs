@@ -140,7 +140,7 @@ impl Slam {
         {
             self.believe_loop();
             let mut point = self.point(time);
-            point.estimator = before;
+            *point.estimator = before;
             let merged = self.estimator.merged().to_vec();
             self.inbox.keep_past(true);
             self.take_back.closed = Some(Closed { point, clouds: Vec::new(), readings: 0, pairs, merged, trial });
