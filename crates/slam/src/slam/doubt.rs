@@ -304,7 +304,7 @@ impl Slam {
                     slam.on(point, |slam| {
                         let _ = slam.take_in_for(&cloud, account, true);
                         is_same = slam.estimator.state.pose_covariance()[(2, 2)] < known
-                            && (account.evidence() - own.account.evidence()).abs() < SETTLED.2;
+                            && (account.against() - own.account.against()).abs() < SETTLED.2;
                     });
                     *clouds += 1;
                     !is_in_doubt || (is_same && *clouds > SETTLED.0)
