@@ -100,7 +100,7 @@ impl Errors {
         };
         let pair = |landmark: &Landmark| {
             let identity = identity(landmark.id)?;
-            Some(LandmarkError { landmark: landmark.clone(), identity, truth: truth.landmark(identity)? })
+            Some(LandmarkError { landmark: *landmark, identity, truth: truth.landmark(identity)? })
         };
         let landmarks = run.landmarks.iter().filter_map(pair).collect();
         let (associations, readings) = match judged.flatten() {
