@@ -180,3 +180,44 @@ fn errors_that_last_are_a_reason_to_look_again() {
     let slam = taught(as_large, &instants);
     assert!(slam.second_looks() > 0, "{:?}", slam.learned_noise());
 }
+
+/// Eight posts around a robot that drives in a circle and turns by `by` more than its wheels say, before the sixth cloud.
+fn slipped(by: f64, seed: u64) -> Vec<Instant> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut noise = |std: f64| -> f64 {
+        let x: f64 = StandardNormal.sample(&mut rng);
+        std * x
+    };
+    let posts = (0..8).map(|k| Se2::new(0.0, 3.0, f64::from(k) * 0.785).transform(&Vector2::new(4.0, 0.0)));
+    let posts: Vec<Vector2<f64>> = posts.collect();
+    let (mut truth, mut instants) = (Se2::identity(), Vec::new());
+    for k in 0..60 {
+        let slip = if k == 5 { by } else { 0.0 };
+        truth = truth * Se2::exp(&nalgebra::Vector3::new(0.09, 0.0, 0.03 + slip));
+        let velocity = Vector2::new(0.9 + noise(VELOCITY_STD), noise(VELOCITY_STD));
+        let yaw_rate = 0.3 + noise(YAW_RATE_STD);
+        let mut read = |post: &Vector2<f64>| {
+            let z = truth.transform_back(post) + Vector2::new(noise(POSITION_STD), noise(POSITION_STD));
+            Observation::new(None, z)
+        };
+        let seen = posts.iter().map(&mut read).collect();
+        instants.push(Instant {
+            odometry: Odometry { stamp: stamp(k), velocity, yaw_rate, covariance: None },
+            truth,
+            seen,
+        });
+    }
+    instants
+}
+
+/// A noise that was told far too large has followed a slip. What is learned of it would not, and begin all landmarks anew.
+#[test]
+fn nobody_looks_again_where_landmarks_would_be_lost() {
+    for seed in 0..4 {
+        let run = |by: f64| taught(told(1.0, 40.0), &slipped(by, seed));
+        let (driven, turned) = (run(0.0), run(0.25));
+        assert!(driven.second_looks() > 0, "seed {seed}");
+        assert_eq!((turned.second_looks(), turned.association().slips), (0, 0), "seed {seed}");
+        assert_eq!(turned.landmarks().count(), 8, "seed {seed}");
+    }
+}
