@@ -4,9 +4,9 @@ use super::again::Named;
 use super::{config, drain, stamp};
 use crate::association::Cut;
 use crate::estimator::Slip;
-use crate::{FeatureKind, Observation, Odometry, Slam, Step};
+use crate::{FeatureKind, Noise, Observation, Odometry, Slam, Step};
 use lienav_lie::Se2;
-use nalgebra::{Vector2, Vector3};
+use nalgebra::{Matrix2, Vector2, Vector3};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -17,6 +17,8 @@ pub(super) struct Drive {
     pub seed: u64,
     pub slips: Vec<(usize, f64)>,
     pub names: bool,
+    /// Whether positions from outside come, too, twice a second.
+    pub fixes: bool,
 }
 
 /// So many steps are one time around.
@@ -74,6 +76,12 @@ impl Drive {
                     of.push((read, id));
                 }
             }
+            if self.fixes && k % 5 == 2 {
+                let value = truth.p + Vector2::new(normal(0.3), normal(0.3));
+                let covariance = Some(Noise::from(Matrix2::identity() * 0.09));
+                let fix = Observation { covariance, ..Observation::new(None, value) };
+                slam.features(stamp(k), FeatureKind::WorldPosition, &[fix]).unwrap();
+            }
             slam.features(stamp(k), FeatureKind::RelativePosition, &seen).unwrap();
             for step in drain(&mut slam) {
                 steps.push(step);
@@ -97,7 +105,7 @@ impl Driven {
 fn a_robot_whose_wheels_slip_is_found_where_it_is() {
     for (seed, by) in [(0, 0.5), (1, -0.5), (2, 0.4), (3, -0.4), (4, 0.6), (5, 0.45), (6, -0.55), (7, 0.35)] {
         let slips = vec![(ROUND + 60, by)];
-        let driven = Drive { seed, slips, names: false }.run();
+        let driven = Drive { seed, slips, names: false, fixes: false }.run();
         let (error, Driven { slam, posts, .. }) = (driven.error(), &driven);
         assert!(error < 0.1 && slam.association().slips == 1, "seed {seed}: {error} m, {:?}", slam.association());
         assert!(slam.landmarks().count() <= posts + 2, "seed {seed}: {} of {posts}", slam.landmarks().count());
@@ -107,17 +115,30 @@ fn a_robot_whose_wheels_slip_is_found_where_it_is() {
 #[test]
 fn a_robot_that_drives_as_its_wheels_say_has_not_slipped() {
     for seed in 10..18 {
-        let driven = Drive { seed, slips: Vec::new(), names: false }.run();
+        let driven = Drive { seed, slips: Vec::new(), names: false, fixes: false }.run();
         let (error, found) = (driven.error(), driven.slam.association());
         assert!(error < 0.1 && found.slips == 0, "seed {seed}: {error} m, {found:?}");
         assert!(driven.slam.landmarks().count() <= driven.posts);
     }
 }
 
+/// What was read of the pose since is taken in again, too, once.
+#[test]
+fn a_slip_is_found_where_positions_come_from_outside() {
+    for (seed, by) in [(0, 0.5), (1, -0.5), (2, 0.4), (3, -0.4)] {
+        let driven = Drive { seed, slips: vec![(ROUND + 60, by)], names: false, fixes: true }.run();
+        let (error, Driven { slam, posts, steps, .. }) = (driven.error(), &driven);
+        assert!(error < 0.1 && slam.association().slips == 1, "seed {seed}: {error} m, {:?}", slam.association());
+        assert!(slam.landmarks().count() <= posts + 2, "seed {seed}: {} of {posts}", slam.landmarks().count());
+        assert!(steps.windows(2).all(|two| two[0].estimate.stamp < two[1].estimate.stamp));
+        assert_eq!(slam.counts().total(), steps.iter().map(|step| step.rejected as u64).sum::<u64>());
+    }
+}
+
 /// The steps are those that are told, once and in the order of their stamps, and after a slip go on where it is found.
 #[test]
 fn a_slip_that_is_found_late_is_one_step() {
-    let driven = Drive { seed: 2, slips: vec![(ROUND + 60, 0.4)], names: false }.run();
+    let driven = Drive { seed: 2, slips: vec![(ROUND + 60, 0.4)], names: false, fixes: false }.run();
     assert!(driven.steps.windows(2).all(|two| two[0].estimate.stamp < two[1].estimate.stamp));
     let jumps =
         driven.steps.windows(2).map(|two| (two[0].estimate.pose.inverse() * two[1].estimate.pose).log().z.abs());
@@ -128,7 +149,7 @@ fn a_slip_that_is_found_late_is_one_step() {
 
 #[test]
 fn with_identities_nothing_is_kept() {
-    let driven = Drive { seed: 1, slips: vec![(ROUND + 60, -0.5)], names: true }.run();
+    let driven = Drive { seed: 1, slips: vec![(ROUND + 60, -0.5)], names: true, fixes: false }.run();
     assert_eq!((driven.slam.association().slips, driven.slam.past_messages()), (0, 0));
 }
 
