@@ -30,7 +30,8 @@ const AS_GOOD: f64 = 4.0;
 const WRONG: f64 = 1000.0;
 /// Odds below which no match is used.
 const LEAST_ODDS: f64 = 10.0;
-/// The odds of a match in the first search against matches with other landmarks.
+/// The odds of a match in the first search against matches with other landmarks; and against none, where that is
+/// clutter as a rule.
 const SURE_NEAR: f64 = 20.0;
 
 /// A candidate that is a landmark with less than this probability keeps no reading from beginning another one, and
@@ -325,12 +326,7 @@ impl CloudRoom {
             let is_sure = if stage == 0 {
                 let likeliest = beam.best.iter().find(|pair| range(&opens[*k]).contains(pair));
                 let mut against_none = sure_of_any(ln_dets[best], &matches[best]);
-                let id = state.features[pairs[best].target].id;
-                // Two false readings beside each other are no landmark. Where most of what begins is one, this one
-                // will be read more clearly.
-                if !memory.is_landmark(id) && memory.existence(id) >= EXISTS {
-                    against_none = against_none.max(SURE_NEAR);
-                }
+                against_none = against_none.max(sure_beside_clutter(memory, state.features[pairs[best].target].id));
                 if share > SURE_NEAR.max(against_none) * of_others && share > against_none * of_none {
                     true
                 } else if let Some(&likeliest) = likeliest {
@@ -394,6 +390,21 @@ fn required(ln_det_s: f64, matched: &Match) -> f64 {
 fn sure_of_any(ln_det_s: f64, matched: &Match) -> f64 {
     let told = 0.5 * (ln_det_s - ln_det(&matched.stated_noise(), matched.dim));
     (told.exp() / (1.0 + AS_GOOD)).max(1.0)
+}
+
+/// The odds against none at which a reading near this landmark is used, whatever it would tell. A reading that is left
+/// out is no loss where another one will come; a false one that is used turns the robot. So a landmark needs 20 to one
+/// where all readings are false, and by their part less. Two false readings beside each other are no landmark: a
+/// candidate needs as much where most of what begins is one, because this one will be read more clearly. Where most is
+/// clutter, no candidate would become one.
+fn sure_beside_clutter(memory: &Memory, id: u32) -> f64 {
+    if memory.is_landmark(id) {
+        SURE_NEAR * memory.rates.clutter()
+    } else if memory.existence(id) >= EXISTS {
+        SURE_NEAR
+    } else {
+        1.0
+    }
 }
 
 /// ln det of the first rows and columns.

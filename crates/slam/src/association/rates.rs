@@ -294,6 +294,12 @@ impl Rates {
         (self.matched + real * self.extraneous + 1.0) / (self.clouds + 1.0) / self.area()
     }
 
+    /// The part of all readings that are clutter: of no known landmark, nor of a new one.
+    pub fn clutter(&self) -> f64 {
+        let false_ones = self.extraneous / (1.0 + self.prior_of_candidate().exp());
+        false_ones / (self.extraneous + self.matched + 1.0)
+    }
+
     /// The logarithm of the odds that a reading of no known landmark is of a new one, and not clutter.
     pub fn prior_of_candidate(&self) -> f64 {
         ((self.outcomes[0] + 1.0) / (self.outcomes[1] + 1.0)).ln().clamp(-3.0, 3.0)

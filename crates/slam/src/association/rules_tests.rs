@@ -116,6 +116,28 @@ fn a_candidate_needs_a_surer_reading_than_a_landmark() {
     assert!(unlikely.existence(0) < 0.45 && by_existence < 10.0, "{} {by_existence}", unlikely.existence(0));
 }
 
+/// Where most readings are false, one of a landmark has to be surer, by 20 to one for each part of them.
+#[test]
+fn a_landmark_needs_a_surer_reading_where_most_of_them_are_false() {
+    let memory = |landmarks: usize, clutter: usize| {
+        let mut memory = memory();
+        (0..4000).for_each(|_| memory.rates.cloud(40, 60));
+        (0..landmarks).for_each(|_| memory.rates.outcome(1.0));
+        (0..clutter).for_each(|_| memory.rates.outcome(0.0));
+        memory
+    };
+    // Of new landmarks, and of nothing.
+    let (new, cluttered) = (memory(200, 0), memory(0, 200));
+    assert!(new.rates.clutter() < 0.05 && (0.55..0.6).contains(&cluttered.rates.clutter()));
+    let farthest = |memory: &Memory| {
+        let used = (0..2000).map(|k| 0.00025 * f64::from(k)).take_while(|off| is_used_with(memory, POSITION_STD, *off));
+        used.last().unwrap() / (2.0_f64.sqrt() * POSITION_STD)
+    };
+    let (far, near) = (farthest(&new), farthest(&cluttered));
+    let odds = (0.5 * (far * far - near * near)).exp();
+    assert!((10.0..12.5).contains(&odds), "{far} σ and {near} σ: {odds}");
+}
+
 /// A room in which three young features are of three old ones, each with these odds beside the others of its item.
 fn room(told: [f64; 3], shares: [f64; 3]) -> Identification {
     let mut room = Identification::default();
