@@ -3,7 +3,7 @@
 use super::align;
 use super::associations::{Associations, JudgedReading, Judgement};
 use super::consistency::nees;
-use super::fixes::FixErrors;
+use super::fixes::{FixError, FixErrors};
 use super::motions::{self, MotionConsistency};
 use super::run::{Estimate, Run};
 use lienav_base::stamp::Stamp;
@@ -82,6 +82,8 @@ pub struct Errors {
     pub readings: Vec<JudgedReading>,
     /// How far the way was from position fixes, where there are some.
     pub fixes: Option<FixErrors>,
+    /// Each of these fixes.
+    pub each_fix: Vec<FixError>,
     /// How consistent motions are, duration by duration, where they were kept.
     pub motions: Vec<MotionConsistency>,
 }
@@ -107,6 +109,7 @@ impl Errors {
             Some(Judgement { associations, readings, .. }) => (Some(associations), readings),
             None => (None, Vec::new()),
         };
+        let (fixes, each_fix) = truth.fixes().and_then(|fixes| FixErrors::judge(&run.estimates, fixes)).unzip();
         Self {
             steps_without_truth: run.estimates.len() - steps.len(),
             alignment: align::rigid(&positions),
@@ -114,7 +117,8 @@ impl Errors {
             associations,
             readings,
             motions: motions::judge(&run.motions, truth),
-            fixes: truth.fixes().and_then(|fixes| FixErrors::new(&run.estimates, fixes)),
+            fixes,
+            each_fix: each_fix.unwrap_or_default(),
             steps,
         }
     }

@@ -28,23 +28,49 @@ pub struct FixErrors {
     pub nearest_90_rms_m: f64,
 }
 
+/// One fix, and where the antenna was estimated then.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FixError {
+    /// When.
+    pub stamp: Stamp,
+    /// Where the antenna was estimated, in the map frame, m.
+    pub antenna: Vector2<f64>,
+    /// Where the fix has it: in the map frame, as the rigid motion lays it there, m.
+    pub fix: Vector2<f64>,
+}
+
+impl FixError {
+    /// How far these are from each other, m.
+    pub fn distance(&self) -> f64 {
+        (self.antenna - self.fix).norm()
+    }
+}
+
 impl FixErrors {
-    /// Compares estimates, by increasing stamp, with fixes. `None` without a fix that has an estimate.
-    pub fn new(estimates: &[Estimate], fixes: &PositionFixes) -> Option<Self> {
-        let on_the_way =
-            |&(stamp, fix): &(Stamp, Vector2<f64>)| Some((pose_at(estimates, stamp)?.transform(&fixes.antenna), fix));
-        let pairs: Vec<(Vector2<f64>, Vector2<f64>)> = fixes.fixes.iter().filter_map(on_the_way).collect();
+    /// Compares estimates, by increasing stamp, with fixes: all of them, and one by one. `None` without a fix that has
+    /// an estimate.
+    pub fn judge(estimates: &[Estimate], fixes: &PositionFixes) -> Option<(Self, Vec<FixError>)> {
+        let on_the_way = |&(stamp, fix): &(Stamp, Vector2<f64>)| {
+            Some((stamp, (pose_at(estimates, stamp)?.transform(&fixes.antenna), fix)))
+        };
+        let (stamps, pairs): (Vec<Stamp>, Vec<_>) = fixes.fixes.iter().filter_map(on_the_way).unzip();
         let nearest = ((NEAREST * pairs.len() as f64).round() as usize).max(1);
         let motion = fit_nearest(&pairs, nearest)?;
         let mut distances: Vec<f64> = pairs.iter().map(|(p, fix)| (motion.transform(p) - fix).norm()).collect();
         distances.sort_by(f64::total_cmp);
         let squares: f64 = distances[..nearest].iter().map(|distance| distance * distance).sum();
-        Some(Self {
+        let all = Self {
             count: pairs.len(),
             without_estimate: fixes.fixes.len() - pairs.len(),
             median_m: distances[distances.len() / 2],
             nearest_90_rms_m: (squares / nearest as f64).sqrt(),
-        })
+        };
+        let one = |(stamp, (antenna, fix)): (Stamp, (Vector2<f64>, Vector2<f64>))| FixError {
+            stamp,
+            antenna,
+            fix: motion.transform_back(&fix),
+        };
+        Some((all, stamps.into_iter().zip(pairs).map(one).collect()))
     }
 }
 
@@ -104,11 +130,13 @@ mod tests {
         };
         let mut fixes = PositionFixes { antenna, fixes: (0..399).filter_map(fix).collect() };
         fixes.fixes.push((Stamp::from_secs(1e4), Vector2::zeros()));
-        let errors = FixErrors::new(&run.estimates, &fixes).unwrap();
+        let (errors, each) = FixErrors::judge(&run.estimates, &fixes).unwrap();
         assert_eq!((errors.count, errors.without_estimate), (399, 1));
         assert!(errors.nearest_90_rms_m < 1e-9 && errors.median_m < 1e-9, "{errors:?}");
+        let far: Vec<usize> = (0..399).filter(|k| each[*k].distance() > 1e-9).collect();
+        assert!(far.iter().all(|k| k % 10 == 3) && far.len() == 40 && each[3].stamp == fixes.fixes[3].0);
         let without_lever = PositionFixes { antenna: Vector2::zeros(), ..fixes };
-        assert!(FixErrors::new(&run.estimates, &without_lever).unwrap().median_m > 0.1);
-        assert_eq!(FixErrors::new(&[], &without_lever), None);
+        assert!(FixErrors::judge(&run.estimates, &without_lever).unwrap().0.median_m > 0.1);
+        assert_eq!(FixErrors::judge(&[], &without_lever), None);
     }
 }

@@ -3,7 +3,7 @@
 use super::page;
 use super::plot::{self, PlotError, Subject};
 use super::report::{Report, to_json, to_text};
-use super::tables::{write_landmarks_csv, write_readings_csv};
+use super::tables::{write_fixes_csv, write_landmarks_csv, write_readings_csv};
 use super::trajectory::{write_errors_csv, write_tum};
 use lienav_io::files::{self, StagedFolder, write_atomically};
 use std::fs;
@@ -27,7 +27,7 @@ pub enum FolderError {
 }
 
 /// The files that a folder of results may hold, of an evaluation, of an experiment or of an attitude.
-const NAMES: [&str; 16] = [
+const NAMES: [&str; 17] = [
     "report.json",
     "report.html",
     "report.txt",
@@ -36,6 +36,7 @@ const NAMES: [&str; 16] = [
     "errors.csv",
     "landmarks.csv",
     "readings.csv",
+    "fixes.csv",
     "trajectory.svg",
     "errors.svg",
     "nees.svg",
@@ -92,11 +93,11 @@ pub fn write_whole(folder: &Path, write: impl FnOnce(&Path) -> Result<(), Folder
 }
 
 /// Writes `report.json`, `report.txt`, `estimate.tum`, `truth.tum`, `errors.csv`, `trajectory.svg`, `errors.svg` and
-/// `nees.svg`, `landmarks.csv` where landmarks are known in both maps, and `readings.csv` where identities were
-/// withheld, all of them or nothing, as [`write_whole`] does. `truth.tum` holds the truth at the stamps of the
-/// estimates, so that a tool that pairs poses by their stamps finds the errors of the report. Of several runs, each
-/// gets a folder named like its filter, and the folder itself `report.json`, `report.txt` and `comparison.svg`. In either
-/// case, `report.html` is all of it as a page.
+/// `nees.svg`, `landmarks.csv` where landmarks are known in both maps, `readings.csv` where identities were withheld, and
+/// `fixes.csv` where the source has position fixes, all of them or nothing, as [`write_whole`] does. `truth.tum` holds
+/// the truth at the stamps of the estimates, so that a tool that pairs poses by their stamps finds the errors of the
+/// report. Of several runs, each gets a folder named like its filter, and the folder itself `report.json`, `report.txt`
+/// and `comparison.svg`. In either case, `report.html` is all of it as a page.
 ///
 /// # Errors
 /// Which file could not be written, and why.
@@ -138,6 +139,9 @@ fn write_run(folder: &Path, subject: &Subject) -> Result<(), FolderError> {
     }
     if !subject.errors.readings.is_empty() {
         write_file(folder, "readings.csv", |out| write_readings_csv(&subject.errors.readings, out))?;
+    }
+    if !subject.errors.each_fix.is_empty() {
+        write_file(folder, "fixes.csv", |out| write_fixes_csv(&subject.errors.each_fix, out))?;
     }
     write_text(folder, "trajectory.svg", &plot::trajectory(subject)?)?;
     write_text(folder, "errors.svg", &plot::errors(subject)?)?;

@@ -1,7 +1,8 @@
-//! Landmarks and readings of a run beside their truth, as tables that other tools read.
+//! Landmarks, readings and position fixes of a run beside what it made of them, as tables that other tools read.
 
 use super::associations::JudgedReading;
 use super::errors::LandmarkError;
+use super::fixes::FixError;
 use std::io::{self, Write};
 
 /// Writes one line for each landmark that is known in both maps: its number and true identity, where it is and where it
@@ -65,6 +66,24 @@ pub fn write_readings_csv(readings: &[JudgedReading], out: &mut dyn Write) -> io
     csv.flush()
 }
 
+/// Writes one line for each position fix that has an estimate, as CSV: its stamp (s), where the antenna was estimated,
+/// and where the fix has it, both in the map frame (m), and how far that is (m).
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_fixes_csv(fixes: &[FixError], out: &mut dyn Write) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record(["stamp_s", "x_m", "y_m", "fix_x_m", "fix_y_m", "distance_m"])?;
+    for fix in fixes {
+        csv.write_field(fix.stamp.to_string())?;
+        for number in [fix.antenna.x, fix.antenna.y, fix.fix.x, fix.fix.y, fix.distance()] {
+            csv.write_field(number.to_string())?;
+        }
+        csv.write_record(None::<&[u8]>)?;
+    }
+    csv.flush()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,6 +111,14 @@ mod tests {
         let expected = "landmark,truth,x_m,y_m,true_x_m,true_y_m,var_x,cov_xy,var_y,observations\n\
                         7,12,1.5,-2,1.25,-2.5,0.25,0.125,0.5,3\n";
         assert_eq!(table, expected);
+    }
+
+    #[test]
+    fn a_fix_is_a_line() {
+        let fix =
+            FixError { stamp: Stamp::from_secs(1.5), antenna: Vector2::new(1.0, 2.0), fix: Vector2::new(4.0, 6.0) };
+        let table = text(|out| write_fixes_csv(&[fix], out));
+        assert_eq!(table, "stamp_s,x_m,y_m,fix_x_m,fix_y_m,distance_m\n1.500000000,1,2,4,6,5\n");
     }
 
     #[test]

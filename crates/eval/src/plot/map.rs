@@ -18,8 +18,8 @@ const HEIGHTS: (f64, f64) = (420.0, 1000.0);
 const LABELS: (f64, f64) = (54.0, 40.0);
 const MARGIN: f64 = 12.0;
 
-/// The trajectory beside the true one, the features with their 95 % ellipses, and the true landmarks; both axes to one
-/// scale.
+/// The trajectory beside the true one, the features with their 95 % ellipses, the true landmarks, and position fixes
+/// where there are some; both axes to one scale.
 ///
 /// # Errors
 /// None in practice; what the plotting library reports.
@@ -32,12 +32,15 @@ pub fn trajectory(subject: &Subject) -> Result<String, PlotError> {
 /// # Errors
 /// None in practice; what the plotting library reports.
 pub fn numbered_trajectory(number: &str, subject: &Subject) -> Result<String, PlotError> {
-    let legend = [
+    let mut legend = vec![
         Entry::new("truth", TRUE_COLOR, Mark::Line),
         Entry::new("estimate", BLUE, Mark::Line),
         Entry::new("feature with 95 % ellipse", ORANGE, Mark::Ellipse),
         Entry::new("true landmark", TRUE_COLOR, Mark::Cross),
     ];
+    if !subject.errors.each_fix.is_empty() {
+        legend.push(Entry::new("position fix", GREY, Mark::Dots));
+    }
     let title = format!("{number}{}", subject.title("Trajectory"));
     let runs = [(subject, BLUE, ORANGE)];
     draw(size(subject.truth, &runs), &title, &legend, |area| draw_map(area, subject.truth, &runs, false))
@@ -110,6 +113,13 @@ pub(super) fn draw_map(
     for piece in longest(truth.pieces().collect()) {
         let path = thin_path(positions(piece), resolution);
         chart.draw_series([PathElement::new(path, true_style)]).map_err(failed)?;
+    }
+    // Fixes of one run, in whose map they are; those that jump out of sight are no part of the picture.
+    if let [(subject, ..)] = runs {
+        let in_sight = |(p, q): &(f64, f64)| x.contains(p) && y.contains(q);
+        let fixes = subject.errors.each_fix.iter().map(|fix| (fix.fix.x, fix.fix.y)).filter(in_sight);
+        let fixes = thin_points(fixes, 4.0 * resolution);
+        chart.draw_series(fixes.into_iter().map(|p| Circle::new(p, at(1.2), GREY.filled()))).map_err(failed)?;
     }
     for (subject, color, _) in runs {
         let path = thin_path(estimated(subject), resolution);
