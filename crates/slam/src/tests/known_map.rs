@@ -1,7 +1,7 @@
 //! Known maps: runs in them, and landmarks that leave and come back, are moved or were never there.
 
 use super::hall::{self, Instant, Way, drive, feed, landmarks, map, nees, start};
-use crate::{Config, DropReason, Filter, LandmarkMap, MapMode, Observation, Se2, Slam};
+use crate::{Config, DropReason, Filter, LandmarkMap, MapMode, Observation, Odometry, Se2, Slam, TimeJump};
 use nalgebra::{Matrix3, Vector2};
 
 /// What a run came to.
@@ -211,6 +211,47 @@ fn what_is_not_in_the_map_is_left_out_or_added_as_the_mode_says() {
     let before: f64 = half.landmarks.iter().map(|landmark| landmark.covariance.trace()).sum();
     let kept = extended.landmarks.iter().filter(|landmark| landmark.id % 2 == 0);
     assert!(kept.map(|landmark| landmark.covariance.trace()).sum::<f64>() < before);
+}
+
+/// A bag that is looped: the map that was given stays, what was added to it goes where the filter begins again, and
+/// stays where it only sets its clock back.
+#[test]
+fn a_clock_that_is_set_back_while_a_map_is_extended_leaves_the_map_that_was_given() {
+    let (truth, instants) = short_drive(400, 4);
+    let mut half = map(&truth, 0.05, 3);
+    half.landmarks.retain(|landmark| landmark.id % 2 == 0);
+    for jump in [TimeJump::Reset, TimeJump::Rewind] {
+        let mut config = start_of_circle("default", MapMode::Extend, 8);
+        config.timing.on_jump_back = jump;
+        let mut slam = slam_with(config, half.clone());
+        let later = |instant: &Instant| {
+            let odometry = Odometry { stamp: instant.odometry.stamp + 1000.0, ..instant.odometry };
+            Instant { odometry, ..instant.clone() }
+        };
+        run(&mut slam, &instants.iter().map(later).collect::<Vec<_>>(), true);
+        let extended = slam.map().landmarks.len();
+        assert!(extended > half.landmarks.len() + 5);
+        let confirmed = instants.iter().position(|instant| {
+            let _refused_until_confirmed = slam.odometry(&instant.odometry);
+            slam.time_jumps() > 0
+        });
+        let confirmed = confirmed.unwrap();
+        let mut kept = slam.map();
+        if jump == TimeJump::Reset {
+            kept.landmarks.sort_by_key(|landmark| landmark.id);
+            assert_eq!(kept.landmarks, half.landmarks);
+        } else {
+            assert_eq!(kept.landmarks.len(), extended);
+        }
+        // The robot begins where it began, or goes on on its circle.
+        run(&mut slam, &instants[confirmed + 1..], jump == TimeJump::Reset);
+        let again = slam.map();
+        assert!(again.landmarks.len() >= extended - 1, "{} {extended}", again.landmarks.len());
+        for landmark in again.landmarks.iter().filter(|_| jump == TimeJump::Reset) {
+            let (d, p) = (landmark.position - truth[landmark.id as usize], landmark.covariance);
+            assert!(d.dot(&(p.try_inverse().unwrap() * d)) < 25.0, "{landmark:?} is off by {d}");
+        }
+    }
 }
 
 #[test]
