@@ -182,6 +182,9 @@ mod tests {
     use super::super::errors::Errors;
     use super::super::synthetic;
     use super::*;
+    use lienav_io::recording::{PositionFixes, Recording};
+    use lienav_io::truth::Truth;
+    use nalgebra::Vector2;
 
     fn names(folder: &Path) -> Vec<String> {
         let mut names: Vec<String> =
@@ -215,6 +218,21 @@ mod tests {
         write(&two, &[subject, Subject { run: &other, ..subject }]).unwrap();
         assert_eq!(names(&two), ["comparison.svg", "ekf", "reduced", "report.html", "report.json", "report.txt"]);
         assert_eq!(names(&two.join("ekf")), files);
+    }
+
+    /// Where fixes are the judge, nothing else says where a run was off.
+    #[test]
+    fn position_fixes_are_a_table_and_points_of_the_plot() {
+        let (run, _) = synthetic::run(40, 2);
+        let fixes = run.estimates.iter().map(|estimate| (estimate.stamp, estimate.pose.p)).collect();
+        let fixes = Some(PositionFixes { antenna: Vector2::zeros(), fixes });
+        let truth = Truth::of(&Recording { fixes, ..Recording::default() }, 0.5);
+        let errors = Errors::new(&run, &truth);
+        let root = tempfile::tempdir().unwrap();
+        write(root.path(), &[Subject { run: &run, truth: &truth, errors: &errors }]).unwrap();
+        let text = |name: &str| fs::read_to_string(root.path().join(name)).unwrap();
+        assert_eq!(text("fixes.csv").lines().count(), 1 + run.estimates.len());
+        assert!(text("trajectory.svg").contains("position fix"));
     }
 
     #[test]
