@@ -1,6 +1,6 @@
 //! Data association: the feature that each reading is of.
 
-use super::association::{CloudRoom, Memory, cloud};
+use super::association::{CloudRoom, Doubt, Memory, cloud};
 use super::enter::Neighbourhood;
 use super::fixed_lag::{Associated, Role};
 use super::gate::{mahalanobis_squared, relative_trace};
@@ -66,7 +66,7 @@ impl AssociationRoom {
     }
 
     /// Readings of the last cloud that were left out, and features that each of them may be of.
-    pub fn doubtful(&self) -> &[(usize, u32)] {
+    pub fn doubtful(&self) -> &[Doubt] {
         &self.cloud.doubtful
     }
 }

@@ -1,6 +1,7 @@
 //! One step of the filter: propagate, associate, gate, update, augment, prune.
 
 use super::associate::{AssociationRoom, Associations, Evidence, Newcomer, associate};
+use super::association::Doubt;
 use super::augment::augment;
 use super::delayed::{Taken, give_up, is_placeless, note_misfits, settle, take};
 use super::displaced::{displace, is_allowed, linearize_there, pass_together, refer_to_mean};
@@ -122,7 +123,7 @@ pub struct Room {
 
 impl Room {
     /// Readings of the last cloud that were left out, and features that each of them may be of.
-    pub fn doubtful(&self) -> &[(usize, u32)] {
+    pub fn doubtful(&self) -> &[Doubt] {
         self.association.doubtful()
     }
 

@@ -8,6 +8,7 @@
 //! as of [`Trial`](super::Trial), over the landmarks that were known before, and those that were begun since. P_chance is
 //! that of the gate which a landmark had before it was read.
 
+use super::cloud::Doubt;
 use super::memory::{Memory, is_placed};
 use super::trial::{MOST_MISSED, MOST_TOLD, excess, read};
 use crate::state::State;
@@ -29,7 +30,7 @@ pub struct Glance {
 
 /// What the last cloud makes of all features without identity, in the order of their identities. `doubtful` are
 /// readings that were left out, and features that each of them may be of.
-pub fn glance((state, memory): (&State, &Memory), model: &Model, doubtful: &[(usize, u32)], glances: &mut Vec<Glance>) {
+pub fn glance((state, memory): (&State, &Memory), model: &Model, doubtful: &[Doubt], glances: &mut Vec<Glance>) {
     glances.clear();
     let gate = model.gate.associated(2)[0];
     let farthest = memory.rates.farthest();
@@ -40,7 +41,10 @@ pub fn glance((state, memory): (&State, &Memory), model: &Model, doubtful: &[(us
         let next = read((state, memory), gate, i);
         let told = if is_read {
             next
-        } else if z.norm() < farthest && is_placed(state, i, &z) && !doubtful.iter().any(|(_, id)| *id == feature.id) {
+        } else if z.norm() < farthest
+            && is_placed(state, i, &z)
+            && !doubtful.iter().any(|doubt| doubt.feature == feature.id)
+        {
             let spread = 2.0 * state.relative_spread(i).max(0.0).sqrt();
             (1.0 - memory.rates.least_detection(&z, spread)).ln()
         } else {

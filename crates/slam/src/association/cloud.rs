@@ -41,6 +41,17 @@ pub(super) const EXISTS: f64 = 0.5;
 /// beside the trace of its noise.
 const ASTRAY: f64 = 2.0;
 
+/// A feature that a reading may be of that was left out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Doubt {
+    /// Which reading.
+    pub reading: usize,
+    /// The trace of its noise, m².
+    pub noise: f64,
+    /// The identity of the feature.
+    pub feature: u32,
+}
+
 /// A reading, and how far its association is.
 #[derive(Clone, Copy, Debug)]
 struct Open {
@@ -75,7 +86,7 @@ pub struct CloudRoom {
     /// The readings to associate.
     pub readings: Vec<Reading>,
     /// Readings that were left out, and features that each of them may be of.
-    pub doubtful: Vec<(usize, u32)>,
+    pub doubtful: Vec<Doubt>,
     opens: Vec<Open>,
     targets: Vec<Target>,
     matches: Vec<Match>,
@@ -135,7 +146,9 @@ pub fn associate(
             Fate::LeftOut => {
                 refused.add(DropReason::Ambiguous);
                 let near = &room.pairs[open.pairs[0]..open.pairs[1]];
-                room.doubtful.extend(near.iter().map(|pair| (k, state.features[pair.target].id)));
+                let noise = model.sensors.place(&state.mounts, &open.reading).map_or(0.0, |(_, noise)| noise.trace());
+                let of = |pair: &Pair| Doubt { reading: k, noise, feature: state.features[pair.target].id };
+                room.doubtful.extend(near.iter().map(of));
             }
         }
     }

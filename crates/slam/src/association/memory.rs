@@ -6,10 +6,10 @@
 //! − P_D where it is not (integrated probabilistic data association; Mušicki, Evans, Stanković 1994). Candidates are
 //! in the filter like landmarks, but not in its output; they leave it if the odds fall, or if they are out of view.
 
+use super::cloud::Doubt;
 use super::cuts::Cuts;
 use super::life::Life;
 use super::looks::{Looks, place};
-use super::merge::difference;
 use super::rates::Rates;
 use super::tally::Tally;
 use crate::fixed_lag::{Associated, Role};
@@ -22,11 +22,9 @@ use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
 
 /// The logarithm of the odds at which a candidate becomes a landmark: 1,000 to one.
-const CONFIRMED: f64 = 6.9;
+pub(super) const CONFIRMED: f64 = 6.9;
 /// And the fall of the odds at which it is dropped: to one in 20.
 const DROPPED: f64 = -3.0;
-/// Two landmarks that were read in one cloud are two.
-const CONTRADICTED: f64 = 50.0;
 /// What one look tells at most, however sure the sensor: 20 to one. Clutter comes back, too.
 const MOST_TOLD: f64 = 3.0;
 /// A candidate that was not read in so many clouds is dropped, if they had so many readings: some sensors read one
@@ -53,7 +51,7 @@ const MERGE_EVERY: u64 = 1;
 pub struct Memory {
     pub rates: Rates,
     /// By their identity.
-    lives: Vec<Life>,
+    pub(super) lives: Vec<Life>,
     /// How many clouds there were.
     pub cloud: u64,
     /// How many readings were used.
@@ -151,7 +149,7 @@ impl Memory {
         self.place(id).ok().map(|k| &self.lives[k])
     }
 
-    fn place(&self, id: u32) -> Result<usize, usize> {
+    pub(super) fn place(&self, id: u32) -> Result<usize, usize> {
         self.lives.binary_search_by_key(&id, |life| life.id)
     }
 
@@ -234,7 +232,7 @@ impl Memory {
         &mut self,
         state: &State,
         model: &Model,
-        (readings, doubtful, is_empty): (&[Associated], &[(usize, u32)], bool),
+        (readings, doubtful, is_empty): (&[Associated], &[Doubt], bool),
         stamp: Stamp,
     ) -> &[u32] {
         self.tally.clouds += 1;
@@ -366,8 +364,8 @@ impl Memory {
     }
 
     /// Which features in view were read, and which were missed: not those that are `doubtful`.
-    fn look(&mut self, state: &State, doubtful: &[(usize, u32)]) {
-        let is_doubtful = |id: u32| doubtful.iter().any(|(_, other)| *other == id);
+    fn look(&mut self, state: &State, doubtful: &[Doubt]) {
+        let is_doubtful = |id: u32| doubtful.iter().any(|doubt| doubt.feature == id);
         for i in 0..state.features.len() {
             let feature = &state.features[i];
             if feature.is_viewpoint {
@@ -399,66 +397,6 @@ impl Memory {
                 }
                 Err(_) => self.rates.look(&z, is_read, 1.0),
             }
-        }
-    }
-
-    /// Landmarks so near to each other that a reading does not tell them apart, and of which never both are read, are
-    /// one: each cloud in which one is read and the other is not says so by 1 − P_D.
-    fn compare_neighbours(
-        &mut self,
-        state: &State,
-        model: &Model,
-        (readings, doubtful): (&[Associated], &[(usize, u32)]),
-    ) {
-        self.twins.clear();
-        let gate = model.gate.associated(2)[1];
-        for Associated { subject, reading, role, .. } in readings {
-            let (Subject::Feature(one), Role::Again) = (*subject, role) else { continue };
-            let (Some(i), Ok(_)) = (state.find(one), self.place(one)) else { continue };
-            let Some((_, noise)) = model.sensors.place(&state.mounts, reading) else { continue };
-            let near = gate * noise.trace();
-            for (k, feature) in state.features.iter().enumerate() {
-                if k == i || (feature.x - state.features[i].x).norm_squared() > near {
-                    continue;
-                }
-                if doubtful.iter().any(|(_, other)| *other == feature.id)
-                    || difference(state, (i, k), (i, k)).trace() > noise.trace()
-                {
-                    continue;
-                }
-                self.compare(state, i, k);
-            }
-        }
-        // Of several for which there is one reading, all but one were missed.
-        for claims in doubtful.chunk_by(|a, b| a.0 == b.0) {
-            let [(reading, one), others @ ..] = claims else { continue };
-            let Some(i) = state.find(*one) else { continue };
-            for (_, other) in others {
-                let is_of_another = |(k, id): &(usize, u32)| k != reading && (id == one || id == other);
-                let is_read = |id: u32| self.life(id).is_none_or(|life| life.last == self.cloud);
-                if doubtful.iter().any(is_of_another) || is_read(*one) || is_read(*other) {
-                    continue;
-                }
-                let Some(k) = state.find(*other) else { continue };
-                self.compare(state, i, k);
-            }
-        }
-    }
-
-    /// One of two features at one place was read.
-    fn compare(&mut self, state: &State, i: usize, k: usize) {
-        let (one, other) = (&state.features[i], &state.features[k]);
-        let Ok(place) = self.place(other.id) else { return };
-        let detection = self.rates.detection(&state.in_robot(k));
-        let (cloud, life) = (self.cloud, &mut self.lives[place]);
-        if life.twin.0 != one.id {
-            life.twin = (one.id, 0.0);
-        }
-        life.twin.1 = if life.last == cloud { -CONTRADICTED } else { life.twin.1 - (1.0 - detection).ln() };
-        if life.twin.1 > CONFIRMED {
-            life.twin.1 = 0.0;
-            let is_weaker = other.observations < one.observations;
-            self.twins.push(if is_weaker { (other.id, one.id) } else { (one.id, other.id) });
         }
     }
 

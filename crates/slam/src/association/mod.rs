@@ -6,6 +6,7 @@
 //! - [`memory`]: what begins anew is a candidate until it was seen often enough beside how often it was missed; the
 //!   rates of detections and of clutter are learned ([`rates`]).
 //! - [`merge`]: landmarks that turn out to be one become one, many at once; so loops are closed.
+//! - [`twins`]: how many landmarks there are at one place, by how many are read at once.
 //! - [`looks`]: from where the sensor has looked: a loop that brings a new landmark there, where none was, is wrong.
 //! - [`cuts`]: where the map hangs together by odometry alone.
 //! - [`account`]: what clouds make of the landmarks, if the robot has slipped and if it has not.
@@ -25,10 +26,11 @@ mod rates;
 mod rules_tests;
 mod tally;
 pub mod trial;
+mod twins;
 
 pub use account::{Account, Glance, glance};
 pub use beam::{Beam, Item, Joint, Pair, WINDOW};
-pub use cloud::CloudRoom;
+pub use cloud::{CloudRoom, Doubt};
 pub use cuts::Cut;
 pub use memory::Memory;
 pub use merge::{Before, MergeRoom, merge};

@@ -19,6 +19,7 @@
 //! before the loop, beside their ν degrees of freedom. It is the logarithm of how much likelier they are with another
 //! variance, the most likely one.
 
+use super::cloud::Doubt;
 use super::identity::{NEAR_M2, PLACED_M2};
 use super::looks::{Looks, Viewpoint, never_read, place};
 use super::memory::Memory;
@@ -123,7 +124,7 @@ impl Trial {
         &mut self,
         (state, memory): (&State, &Memory),
         model: &Model,
-        doubtful: &[(usize, u32)],
+        doubtful: &[Doubt],
         (nis, dof): (f64, usize),
     ) {
         self.clouds += 1;
@@ -139,7 +140,7 @@ impl Trial {
                 watched.told += read((state, memory), gate, i);
             } else if memory.rates.least_detection(&z, 2.0 * state.relative_spread(i).max(0.0).sqrt()) > IN_VIEW
                 && memory.is_missed(state, i, &z)
-                && !doubtful.iter().any(|(_, id)| *id == watched.id)
+                && !doubtful.iter().any(|doubt| doubt.feature == watched.id)
             {
                 watched.told = (watched.told + (1.0 - memory.rates.detection(&z)).ln()).max(-MOST_MISSED);
             }
