@@ -29,9 +29,21 @@ pub struct Life {
     pub is_confirmed: bool,
     /// Another landmark at its place, and the logarithm of the odds that they are one.
     pub(super) twin: (u32, f64),
+    #[serde(default)]
+    pub(super) crowd: Crowd,
     pub(super) classes: [(u32, f64); CLASSES],
     /// Mean and variance of its diameter, m and m²; a variance of 0 where nothing is known.
     pub(super) diameter: (f64, f64),
+}
+
+/// How many features are at the place of one.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Crowd {
+    pub(super) count: usize,
+    /// The logarithm of the odds that there is a landmark less.
+    pub(super) odds: f64,
+    /// The last cloud that was weighed.
+    pub(super) cloud: u64,
 }
 
 impl Life {
@@ -45,6 +57,7 @@ impl Life {
             prior: odds,
             is_confirmed: false,
             twin: (id, 0.0),
+            crowd: Crowd::default(),
             classes: [(0, 0.0); CLASSES],
             diameter: (0.0, 0.0),
         };

@@ -89,8 +89,8 @@ impl Memory {
     /// Whether a memory that was saved can be gone on with.
     pub fn is_sound(&self) -> bool {
         let is_life_sound = |life: &Life| {
-            let Life { odds, prior, twin, classes, diameter, .. } = life;
-            let numbers = [*odds, *prior, twin.1, diameter.0, diameter.1];
+            let Life { odds, prior, twin, crowd, classes, diameter, .. } = life;
+            let numbers = [*odds, *prior, twin.1, crowd.odds, diameter.0, diameter.1];
             numbers.into_iter().chain(classes.iter().map(|(_, count)| *count)).all(f64::is_finite)
         };
         let is_in_order = self.lives.windows(2).all(|pair| pair[0].id < pair[1].id);
@@ -310,6 +310,7 @@ impl Memory {
         self.cuts.note(self.cloud, &state.pose.p, again == 0);
         self.look(state, doubtful);
         self.compare_neighbours(state, model, (readings, doubtful));
+        self.count_at_places(state, model, (readings, doubtful));
         self.drop_hopeless(state)
     }
 

@@ -1,15 +1,20 @@
-//! How many landmarks there are at one place: more readings at once than landmarks there are not.
+//! How many landmarks there are at one place: as many as are read at once.
 
 use super::cloud::Doubt;
+use super::life::{Crowd, Life};
 use super::memory::{CONFIRMED, Memory};
 use super::merge::difference;
 use crate::fixed_lag::{Associated, Role};
 use crate::linearize::Subject;
-use crate::state::State;
+use crate::state::{Feature, State};
 use crate::step::Model;
 
 /// Two landmarks that were read in one cloud are two.
 const CONTRADICTED: f64 = 50.0;
+/// One feature in so many stands for a landmark that another one stands for, too.
+const DOUBLE: f64 = 1.0 / 20.0;
+/// So many features at one place are compared.
+const CROWD: usize = 8;
 
 impl Memory {
     /// Landmarks so near to each other that a reading does not tell them apart, and of which never both are read, are
@@ -72,4 +77,98 @@ impl Memory {
             self.twins.push(if is_weaker { (other.id, one.id) } else { (one.id, other.id) });
         }
     }
+
+    /// Three or more features at one place, of which never all are read at once, are one less: if each is read with
+    /// probability P_D, m of k are read with C(k, m) P_D^m (1 − P_D)^(k−m), and so with odds of k − m to k (1 − P_D)
+    /// where there is a landmark less. Another landmark stands there by chance as often as landmarks are dense, and one
+    /// in 20 features is one with another.
+    pub(super) fn count_at_places(
+        &mut self,
+        state: &State,
+        model: &Model,
+        (readings, doubtful): (&[Associated], &[Doubt]),
+    ) {
+        let gates = model.gate.associated(2);
+        for Associated { subject, reading, role, .. } in readings {
+            let (Subject::Feature(id), Role::Again) = (*subject, role) else { continue };
+            let Some((_, noise)) = model.sensors.place(&state.mounts, reading) else { continue };
+            self.count_at_place(state, id, (gates, noise.trace()), doubtful);
+        }
+        for doubt in doubtful {
+            self.count_at_place(state, doubt.feature, (gates, doubt.noise), doubtful);
+        }
+    }
+
+    /// Weighs what this cloud says of how many landmarks there are at the place of the feature `id`, once.
+    fn count_at_place(&mut self, state: &State, id: u32, (gates, noise): ([f64; 2], f64), doubtful: &[Doubt]) {
+        let cloud = self.cloud;
+        let is_weighed = |life: &Life| life.crowd.cloud == cloud;
+        let (Some(first), Some(false)) = (state.find(id), self.life(id).map(is_weighed)) else { return };
+        let mut members = [first; CROWD];
+        let Some(count) = self.gather(state, &mut members, gates[1] * noise, noise) else { return };
+        let members = &members[..count];
+        if count < 3 {
+            return;
+        }
+        // How many other landmarks stand there by chance, beside those that are one with another.
+        let by_chance = std::f64::consts::PI * gates[0] * noise * self.rates.landmark_density();
+        let prior = (DOUBLE / by_chance.min(1.0)).ln().min(0.5 * CONFIRMED);
+        let (mut read, mut odds) = (0, f64::INFINITY);
+        for life in members.iter().filter_map(|k| self.life(state.features[*k].id)) {
+            read += usize::from(life.last == cloud);
+            odds = odds.min(if life.crowd.count == count { life.crowd.odds } else { prior });
+        }
+        for claims in doubtful.chunk_by(|a, b| a.reading == b.reading) {
+            let is_member = |doubt: &&Doubt| members.iter().any(|k| state.features[*k].id == doubt.feature);
+            match claims.iter().filter(is_member).count() {
+                0 => {}
+                inside if inside == claims.len() => read += 1,
+                // It may be of one that is elsewhere.
+                _ => return,
+            }
+        }
+        let missed = 1.0 - self.rates.detection(&state.in_robot(first));
+        odds = if read >= count {
+            -CONTRADICTED
+        } else {
+            (odds + ((count - read) as f64 / (count as f64 * missed)).ln()).max(-CONTRADICTED)
+        };
+        let is_one_less = odds > CONFIRMED;
+        for k in members {
+            if let Ok(place) = self.place(state.features[*k].id) {
+                self.lives[place].crowd = Crowd { count, odds: if is_one_less { 0.0 } else { odds }, cloud };
+            }
+        }
+        if is_one_less {
+            self.twins.extend(superfluous(state, members));
+        }
+    }
+
+    /// Finds the features that are at the place of the first of `members`, all of them within √`near` of each other
+    /// and with a difference that is known to √`known`, m². `None` where there are more than can be compared.
+    fn gather(&self, state: &State, members: &mut [usize; CROWD], near: f64, known: f64) -> Option<usize> {
+        let is_at = |a: usize, b: usize| {
+            (state.features[a].x - state.features[b].x).norm_squared() <= near
+                && difference(state, (a, b), (a, b)).trace() <= known
+        };
+        let first = members[0];
+        let mut count = 1;
+        for (k, feature) in state.features.iter().enumerate().filter(|(k, _)| *k != first) {
+            if members[..count].iter().all(|member| is_at(*member, k)) && self.place(feature.id).is_ok() {
+                *members.get_mut(count)? = k;
+                count += 1;
+            }
+        }
+        Some(count)
+    }
+}
+
+/// Of features at one place the one with the fewest readings, and the one that is nearest to it.
+fn superfluous(state: &State, members: &[usize]) -> Option<(u32, u32)> {
+    let feature = |k: &usize| &state.features[*k];
+    let weaker = members.iter().map(feature).min_by_key(|feature| (feature.observations, feature.id))?;
+    let apart = |other: &&Feature| (other.x - weaker.x).norm_squared();
+    let others = members.iter().map(feature).filter(|other| other.id != weaker.id);
+    let nearest = others.min_by(|a, b| apart(a).total_cmp(&apart(b)).then(a.id.cmp(&b.id)))?;
+    Some((weaker.id, nearest.id))
 }
