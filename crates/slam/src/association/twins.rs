@@ -118,14 +118,16 @@ impl Memory {
             read += usize::from(life.last == cloud);
             odds = odds.min(if life.crowd.count == count { life.crowd.odds } else { prior });
         }
+        // One that may be of another place, too, tells less that something was missed if it is of this one.
+        let mut is_elsewhere = false;
         for claims in doubtful.chunk_by(|a, b| a.reading == b.reading) {
             let is_member = |doubt: &&Doubt| members.iter().any(|k| state.features[*k].id == doubt.feature);
-            match claims.iter().filter(is_member).count() {
-                0 => {}
-                inside if inside == claims.len() => read += 1,
-                // It may be of one that is elsewhere.
-                _ => return,
-            }
+            let inside = claims.iter().filter(is_member).count();
+            read += usize::from(inside > 0);
+            is_elsewhere |= inside > 0 && inside < claims.len();
+        }
+        if read >= count && is_elsewhere {
+            return;
         }
         let missed = 1.0 - self.rates.detection(&state.in_robot(first));
         odds = if read >= count {
