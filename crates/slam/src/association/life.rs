@@ -42,7 +42,7 @@ pub(super) struct Crowd {
     pub(super) count: usize,
     /// The logarithm of the odds that there is a landmark less.
     pub(super) odds: f64,
-    /// The last cloud that was weighed.
+    /// The last cloud that it was asked of.
     pub(super) cloud: u64,
 }
 

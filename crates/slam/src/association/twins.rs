@@ -1,7 +1,7 @@
 //! How many landmarks there are at one place: as many as are read at once.
 
 use super::cloud::Doubt;
-use super::life::{Crowd, Life};
+use super::life::Crowd;
 use super::memory::{CONFIRMED, Memory};
 use super::merge::difference;
 use crate::fixed_lag::{Associated, Role};
@@ -14,7 +14,7 @@ const CONTRADICTED: f64 = 50.0;
 /// One feature in so many stands for a landmark that another one stands for, too.
 const DOUBLE: f64 = 1.0 / 20.0;
 /// So many features at one place are compared.
-const CROWD: usize = 8;
+const MOST: usize = 8;
 
 impl Memory {
     /// Landmarks so near to each other that a reading does not tell them apart, and of which never both are read, are
@@ -102,9 +102,13 @@ impl Memory {
     /// Weighs what this cloud says of how many landmarks there are at the place of the feature `id`, once.
     fn count_at_place(&mut self, state: &State, id: u32, (gates, noise): ([f64; 2], f64), doubtful: &[Doubt]) {
         let cloud = self.cloud;
-        let is_weighed = |life: &Life| life.crowd.cloud == cloud;
-        let (Some(first), Some(false)) = (state.find(id), self.life(id).map(is_weighed)) else { return };
-        let mut members = [first; CROWD];
+        let Ok(place) = self.place(id) else { return };
+        // Whatever comes of it: in a flood, thousands of readings may be of one feature.
+        if std::mem::replace(&mut self.lives[place].crowd.cloud, cloud) == cloud {
+            return;
+        }
+        let Some(first) = state.find(id) else { return };
+        let mut members = [first; MOST];
         let Some(count) = self.gather(state, &mut members, gates[1] * noise, noise) else { return };
         let members = &members[..count];
         if count < 3 {
@@ -126,11 +130,10 @@ impl Memory {
             read += usize::from(inside > 0);
             is_elsewhere |= inside > 0 && inside < claims.len();
         }
-        if read >= count && is_elsewhere {
-            return;
-        }
         let missed = 1.0 - self.rates.detection(&state.in_robot(first));
-        odds = if read >= count {
+        odds = if read >= count && is_elsewhere {
+            odds
+        } else if read >= count {
             -CONTRADICTED
         } else {
             (odds + ((count - read) as f64 / (count as f64 * missed)).ln()).max(-CONTRADICTED)
@@ -148,7 +151,7 @@ impl Memory {
 
     /// Finds the features that are at the place of the first of `members`, all of them within √`near` of each other
     /// and with a difference that is known to √`known`, m². `None` where there are more than can be compared.
-    fn gather(&self, state: &State, members: &mut [usize; CROWD], near: f64, known: f64) -> Option<usize> {
+    fn gather(&self, state: &State, members: &mut [usize; MOST], near: f64, known: f64) -> Option<usize> {
         let is_at = |a: usize, b: usize| {
             (state.features[a].x - state.features[b].x).norm_squared() <= near
                 && difference(state, (a, b), (a, b)).trace() <= known

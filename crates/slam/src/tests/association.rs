@@ -370,6 +370,34 @@ fn a_thousand_readings_at_one_place_end_and_are_counted() {
     }
 }
 
+/// Each of these may be of several landmarks, so that what is left out says little of how many there are.
+#[test]
+fn a_flood_of_readings_among_landmarks_that_stand_together_is_counted_and_merges_none() {
+    let mut config = config("default");
+    config.sensor.max_points = 2000;
+    let mut slam = Slam::new(config).unwrap();
+    let mut random = ChaCha8Rng::seed_from_u64(9);
+    let mut spread = |scale: f64| -> f64 {
+        let x: f64 = StandardNormal.sample(&mut random);
+        scale * x
+    };
+    let post = |i: u32| [3.0 + 0.25 * f64::from(i % 4), 1.0 + 0.25 * f64::from(i / 4)];
+    for k in 0..24 {
+        let seen: Vec<_> = if k < 20 {
+            let near = |[x, y]: [f64; 2]| Observation::new(None, [x + spread(0.05), y + spread(0.05)]);
+            (0..12).map(post).map(near).collect()
+        } else {
+            (0..2000).map(|_| Observation::new(None, [3.4 + spread(0.4), 1.25 + spread(0.4)])).collect()
+        };
+        slam.odometry(&still(k)).unwrap();
+        slam.features(stamp(k), FeatureKind::RelativePosition, &seen).unwrap();
+        let step = drain(&mut slam)[0];
+        assert_eq!(step.accepted + step.added + step.rejected, seen.len(), "cloud {k}");
+    }
+    // All twelve were read at once twenty times.
+    assert!(slam.landmarks().count() >= 12);
+}
+
 #[test]
 fn classes_tell_apart_what_places_do_not() {
     // Two posts so near to each other that a reading may be of either; one is read at a time.
