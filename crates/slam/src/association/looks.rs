@@ -61,7 +61,8 @@ impl Looks {
     /// Becomes what others are, in the memory that it has, with as much room.
     pub fn copy_from(&mut self, other: &Self) {
         self.0.clear();
-        self.0.reserve(other.0.capacity());
+        // No more than that: two that become each other in turns would grow without end.
+        self.0.reserve_exact(other.0.capacity());
         self.0.extend_from_slice(&other.0);
     }
 
@@ -124,7 +125,7 @@ impl Looks {
     /// Where they were, in the map as it is; only those that were last taken before the cloud `before`.
     pub fn viewpoints(&self, state: &State, before: u64, into: &mut Vec<Viewpoint>) {
         into.clear();
-        into.reserve(self.0.capacity());
+        into.reserve_exact(self.0.capacity());
         for of_anchor in self.0.chunk_by(|a, b| a.anchor == b.anchor) {
             let Some(i) = state.find(of_anchor[0].anchor) else { continue };
             let place = place(state, i);
@@ -186,6 +187,20 @@ mod tests {
             looks.add((7, Vector2::new(10.0, 0.0)), &pose, (10.0, 500));
         }
         assert_eq!(looks.0.len(), OF_ONE);
+    }
+
+    #[test]
+    fn copies_of_copies_take_no_more_room() {
+        let (mut one, mut other) = (Looks::default(), Looks::default());
+        passed_by(&mut one, 7, 1);
+        one.make_room(3);
+        other.make_room(2);
+        let most = one.0.capacity().max(other.0.capacity());
+        for _ in 0..100 {
+            other.copy_from(&one);
+            one.copy_from(&other);
+        }
+        assert!(one.0.capacity() <= most && other.0.capacity() <= most);
     }
 
     #[test]
