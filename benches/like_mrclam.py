@@ -88,7 +88,7 @@ def readings(rng, way, landmarks):
 
 
 def write(source, folders, robot, rng, options):
-    """Datasets with the odometry and the true way of this one. In the second one, readings say of which group they are."""
+    """Datasets with the odometry and the true way of this one. Readings of the second one say of which group they are."""
     count = len(rows(source / "Landmark_Groundtruth.dat"))
     barcodes = {int(subject): int(barcode) for subject, barcode in rows(source / "Barcodes.dat")}
     way = rows(source / f"Robot{robot}_Groundtruth.dat")
