@@ -88,7 +88,7 @@ def readings(rng, way, landmarks):
 
 
 def write(source, folders, robot, rng, options):
-    """Datasets with the odometry and the true way of this one. Readings of the second one say of which group they are."""
+    """Datasets with the odometry and the true way of this one; in the second, readings tell their group alone."""
     count = len(rows(source / "Landmark_Groundtruth.dat"))
     barcodes = {int(subject): int(barcode) for subject, barcode in rows(source / "Barcodes.dat")}
     way = rows(source / f"Robot{robot}_Groundtruth.dat")
@@ -114,7 +114,8 @@ def evaluate(lienav, folder, robot, *words):
     command += ["--config", str(ROOT / "config/robot.yaml")]
     report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     found = report.get("associations") or {}
-    return report["aligned_position_rmse_m"], found.get("wrong", 0) / max(found.get("matched", 1), 1), report["landmarks"]
+    wrong = found.get("wrong", 0) / max(found.get("matched", 1), 1)
+    return report["aligned_position_rmse_m"], wrong, report["landmarks"]
 
 
 def main():
