@@ -7,8 +7,9 @@ view in one of two looks.
 
     python3 benches/like_mrclam.py ../shared/data/mrclam --runs 6 --seed 1
 
-With `--groups`, landmarks stand in twos and threes, 0.13 to 0.25 m apart, as those of dataset 6 do; the third number of
-a run is then of who knows the identities of groups, and not of landmarks.
+With `--groups`, landmarks stand in twos and threes, 0.13 to 0.25 m apart, as those of dataset 6 do; with `--given`,
+they and their readings are those of the datasets themselves. The third number of a run is then that of a filter that
+knows the identities of groups, and not those of landmarks.
 
 Prints the errors after alignment of each run, and the geometric mean of the factors.
 """
@@ -37,6 +38,8 @@ LANDMARK_STD_M = 0.04
 BESIDE_M = 1.0
 # How far the landmarks of a group are from its first one, and from each other at least.
 IN_GROUP_M, LEAST_IN_GROUP_M = (0.13, 0.25), 0.12
+# Landmarks of a dataset that follow each other and are so near to each other are a group.
+GROUP_M = 0.6
 
 
 def rows(path):
@@ -87,16 +90,32 @@ def readings(rng, way, landmarks):
                 yield now, number, far, bearing + rng.gauss(0.0, BEARING_STD_RAD)
 
 
+def given(source, robot, barcodes):
+    """The groups of landmarks of a dataset, and its readings of them."""
+    groups = []
+    for _, x, y, *_ in rows(source / "Landmark_Groundtruth.dat"):
+        if groups and math.dist(groups[-1][0], (x, y)) < GROUP_M:
+            groups[-1].append((x, y))
+        else:
+            groups.append([(x, y)])
+    numbers = {barcode: subject - FIRST for subject, barcode in barcodes.items() if subject >= FIRST}
+    read = rows(source / f"Robot{robot}_Measurement.dat")
+    return groups, [(now, numbers[code], far, bearing) for now, code, far, bearing in read if code in numbers]
+
+
 def write(source, folders, robot, rng, options):
     """Datasets with the odometry and the true way of this one; in the second, readings tell their group alone."""
     count = len(rows(source / "Landmark_Groundtruth.dat"))
     barcodes = {int(subject): int(barcode) for subject, barcode in rows(source / "Barcodes.dat")}
-    way = rows(source / f"Robot{robot}_Groundtruth.dat")
-    groups = places(rng, way, count, options.apart, options.groups)
+    if options.given:
+        groups, read = given(source, robot, barcodes)
+    else:
+        way = rows(source / f"Robot{robot}_Groundtruth.dat")
+        groups = places(rng, way, count, options.apart, options.groups)
+        read = list(readings(rng, way, [place for members in groups for place in members]))
     landmarks = [place for members in groups for place in members]
     own = list(range(count))
     of_group = [sum(map(len, groups[:k])) for k, members in enumerate(groups) for _ in members]
-    read = list(readings(rng, way, landmarks))
     for folder, names in zip(folders, (own, of_group)):
         for name in (f"Robot{robot}_Odometry.dat", f"Robot{robot}_Groundtruth.dat", "Barcodes.dat"):
             shutil.copy(source / name, folder)
@@ -124,11 +143,14 @@ def main():
     parser.add_argument("--runs", type=int, default=6, help="of each robot")
     parser.add_argument("--seed", type=int, default=1, help="of the first run; the others follow")
     parser.add_argument("--apart", type=float, default=1.0, help="the least distance of landmarks, or of groups, m")
-    parser.add_argument("--groups", action="store_true", help="landmarks in twos and threes")
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--groups", action="store_true", help="landmarks in twos and threes")
+    kind.add_argument("--given", action="store_true", help="the landmarks and readings that are there, one run of each")
     parser.add_argument("--lienav", default=str(ROOT / "target/release/lienav"), help="the program")
     parser.add_argument("--keep", type=pathlib.Path, help="write the datasets into this folder, too")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
+    knows_groups = options.groups or options.given
 
     def run(job):
         (dataset, robot), number = job
@@ -141,11 +163,12 @@ def main():
                 made.mkdir(parents=True, exist_ok=True)
             write(source, (made, pathlib.Path(of_groups)), robot, random.Random(seed), options)
             found = [evaluate(options.lienav, made, robot), evaluate(options.lienav, made, robot, "--ignore-ids")]
-            return found + ([evaluate(options.lienav, of_groups, robot)] if options.groups else [])
+            return found + ([evaluate(options.lienav, of_groups, robot)] if knows_groups else [])
 
-    print("| run | with identities and without | wrong | landmarks |\n|---|---|---|---|")
+    kinds = "with identities, without, with those of groups" if knows_groups else "with identities and without"
+    print(f"| run | {kinds} | wrong | landmarks |\n|---|---|---|---|")
     logs, logs_of_groups = [], []
-    seeds = range(options.seed, options.seed + options.runs)
+    seeds = range(options.seed, options.seed + (1 if options.given else options.runs))
     jobs = [(robot, seed) for seed in seeds for robot in ROBOTS]
     with concurrent.futures.ThreadPoolExecutor(options.threads) as pool:
         for ((dataset, robot), seed), (known, unknown, *of_groups) in zip(jobs, pool.map(run, jobs)):
