@@ -5,11 +5,13 @@
     python3 tests/same_numbers.py --against DIR NEW
 
 OLD and NEW are executables of `lienav`. Each runs `evaluate` with every filter on Lost in the Woods and on four runs of
-MR.CLAM, and `monte-carlo --no-times` with every filter on six scenarios; reports, trajectories and errors are compared as
-bytes, after the times of steps have been taken out. It exits with 1 where anything differs, and names it. --record keeps
-what one build gives, for --against to compare a later build with.
+MR.CLAM, and `monte-carlo --no-times` with every filter on six scenarios; the default filter also runs without identities,
+in known maps, with submaps, with noise that is estimated, with scans that come late, and on the scenarios with cones, a
+hall, beacons and positions from satellites. Reports, trajectories and errors are compared as bytes, after the times of
+steps have been taken out. It exits with 1 where anything differs, and names it. --record keeps what one build gives, for
+--against to compare a later build with. --only NAME runs the cases whose name contains NAME.
 
-Run it before and after a change that is meant to move code and not numbers. It takes about a minute for each build.
+Run it before and after a change that is meant to move code and not numbers. It takes about four minutes for each build.
 """
 
 import argparse
@@ -32,6 +34,44 @@ RECORDINGS = {
     "mrclam6-3": ("mrclam:{data}/mrclam/MRCLAM_Dataset6:3", "config/mrclam.yaml"),
     "mrclam4-3": ("mrclam:{data}/mrclam/MRCLAM_Dataset4:3", "config/mrclam.yaml"),
 }
+# The default filter where its other mechanisms act: a name, a source and the options.
+MECHANISMS = {
+    "woods-no-ids": ("woods:{data}/lost_in_the_woods", "--config config/robot.yaml --ignore-ids"),
+    "woods-robot": ("woods:{data}/lost_in_the_woods", "--config config/robot.yaml"),
+    "woods-known-map": ("woods:{data}/lost_in_the_woods", "--config config/lost_in_the_woods.yaml --map truth"),
+    "woods-known-map-no-ids": (
+        "woods:{data}/lost_in_the_woods", "--config config/lost_in_the_woods.yaml --map truth --ignore-ids"
+    ),
+    "woods-known-map-unknown-start": (
+        "woods:{data}/lost_in_the_woods",
+        "--config config/lost_in_the_woods.yaml --map truth --ignore-ids --set initial.mode=unknown",
+    ),
+    "woods-submaps": (
+        "woods:{data}/lost_in_the_woods", "--config config/lost_in_the_woods.yaml --set map.local_features=8"
+    ),
+    "mrclam4-3-no-ids": ("mrclam:{data}/mrclam/MRCLAM_Dataset4:3", "--config config/robot.yaml --ignore-ids"),
+    "mrclam4-3-robot": ("mrclam:{data}/mrclam/MRCLAM_Dataset4:3", "--config config/robot.yaml"),
+    "mrclam6-1-no-ids": ("mrclam:{data}/mrclam/MRCLAM_Dataset6:1", "--config config/robot.yaml --ignore-ids"),
+    "mrclam6-1-known-map-no-ids": (
+        "mrclam:{data}/mrclam/MRCLAM_Dataset6:1", "--config config/mrclam.yaml --map truth --ignore-ids"
+    ),
+    "city-trees-no-ids": (
+        "g2o:{data}/city_trees/run_0.graph.gz:{data}/city_trees/truth.graph.gz", "--filter default --ignore-ids"
+    ),
+    "victoria-every-15": ("victoria:{data}/victoria_park", "--config config/victoria.yaml --every 15"),
+    "victoria-every-15-submaps": (
+        "victoria:{data}/victoria_park", "--config config/victoria.yaml --every 15 --set map.local_features=50"
+    ),
+}  # fmt: skip
+# Scenarios of these mechanisms, with as many runs as take seconds.
+MECHANISM_SCENARIOS = {
+    "clouds-late": "--runs 4 --filter-set timing.rewind_s=2",
+    "cones": "--runs 1 --set sensor.classified=false",
+    "hall": "--runs 1",
+    "beacons": "--runs 2",
+    "gnss": "--runs 2",
+    "heading-uncertainty": "--runs 4",
+}
 SCENARIOS = [
     "thesis-line-10hz-low-q1", "thesis-circle-20hz-low-q4", "esde", "range-bearing", "relative-position", "close-pass",
 ]  # fmt: skip
@@ -44,20 +84,29 @@ def run(command, out):
     (out / "stdout").write_text(done.stdout)
 
 
-def record(lienav, out, data):
+def record(lienav, out, data, only):
     """What `lienav` gives, into the folder `out`."""
     jobs = []
+    for name, (source, options) in MECHANISMS.items():
+        folder = out / f"mechanism-{name}"
+        options = [*options.split(), "--json", "--out", folder / "out"]
+        jobs.append(([lienav, "evaluate", source.format(data=data), *options], folder))
+    for scenario, options in MECHANISM_SCENARIOS.items():
+        folder = out / f"mechanism-{scenario}"
+        options = [*options.split(), "--filters", "default", "--no-times", "--json", "--out", folder / "out"]
+        jobs.append(([lienav, "monte-carlo", scenario, *options], folder))
     for name, (source, config) in RECORDINGS.items():
         for filter_ in FILTERS:
             folder = out / f"evaluate-{name}-{filter_}"
-            folder.mkdir(parents=True)
             options = ["--config", config, "--filter", filter_, "--json", "--out", folder / "out"]
             jobs.append(([lienav, "evaluate", source.format(data=data), *options], folder))
     for scenario in SCENARIOS:
         folder = out / f"monte-carlo-{scenario}"
-        folder.mkdir(parents=True)
         options = ["--runs", "6", "--filters", ",".join(FILTERS), "--no-times", "--json", "--out", folder / "out"]
         jobs.append(([lienav, "monte-carlo", scenario, *options], folder))
+    jobs = [job for job in jobs if only in job[1].name]
+    for _, folder in jobs:
+        folder.mkdir(parents=True)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda job: run(*job), jobs))
 
@@ -95,6 +144,7 @@ def main():
     parser.add_argument("executables", nargs="+", type=pathlib.Path, metavar="LIENAV")
     parser.add_argument("--data", type=pathlib.Path, default=pathlib.Path("../shared/data"))
     parser.add_argument("--record", type=pathlib.Path, metavar="DIR", help="only keep what one build gives")
+    parser.add_argument("--only", default="", metavar="NAME", help="only cases whose name contains this")
     parser.add_argument("--against", type=pathlib.Path, metavar="DIR", help="what an earlier build gave")
     arguments = parser.parse_args()
     if not arguments.data.is_dir():
@@ -102,7 +152,7 @@ def main():
         return 0
     executables = [path.resolve() for path in arguments.executables]
     if arguments.record:
-        record(executables[0], arguments.record, arguments.data)
+        record(executables[0], arguments.record, arguments.data, arguments.only)
         return 0
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
@@ -110,8 +160,8 @@ def main():
         if not arguments.against:
             if len(executables) != 2:
                 parser.error("give two executables, or one with --against or --record")
-            record(executables[0], old, arguments.data)
-        record(executables[-1], scratch / "new", arguments.data)
+            record(executables[0], old, arguments.data, arguments.only)
+        record(executables[-1], scratch / "new", arguments.data, arguments.only)
         different, total = compare(old, scratch / "new")
     for name in different:
         print(f"differs: {name}")

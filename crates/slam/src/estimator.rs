@@ -6,6 +6,7 @@ mod known;
 mod noise;
 mod point;
 mod record;
+mod recovery;
 mod slip;
 
 use super::associate::Evidence;

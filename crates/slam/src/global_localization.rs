@@ -67,6 +67,14 @@ impl GlobalLocalization {
         refused
     }
 
+    /// The landmark of the map that an observation of the last cloud is of, seen from the most probable pose; `None`
+    /// if it is of no landmark, or may be of several.
+    pub fn identify(&self, kind: FeatureKind, observation: &Observation) -> Option<u32> {
+        let reading = self.sensors.read(kind, observation).ok().filter(|reading| !self.sensors.is_of_pose(reading))?;
+        let (position, covariance) = self.sensors.place(&self.mounts, &reading)?;
+        self.finder.landmark_of(&Sighting { position, covariance, id: None, class: observation.label.class })
+    }
+
     /// Forgets all evidence: the robot may be anywhere.
     pub fn restart(&mut self) {
         self.motion = Increment::none();

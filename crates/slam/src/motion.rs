@@ -125,6 +125,10 @@ pub fn v_matrix_derivative(a: f64) -> Matrix2<f64> {
     Matrix2::new(c, -s, s, c)
 }
 
+/// The standard deviation of a heading of which nothing is known, rad. A larger one says no more, and turns the linear
+/// correction of the heading by whole turns.
+const UNKNOWN_HEADING: f64 = std::f64::consts::PI;
+
 /// Spectral density of (n_vx, n_vy, n_w) for a message that stands for `interval` seconds.
 ///
 /// A variance σ² of one sample of duration Δt is the density σ²Δt: cut in pieces, the sample keeps its variance.
@@ -171,7 +175,7 @@ pub fn increment(
     if blind <= 0.0 {
         return step;
     }
-    let (reach, turn) = (twist.xy().norm() * blind, twist.z.abs() * blind);
+    let (reach, turn) = (twist.xy().norm() * blind, (twist.z.abs() * blind).min(UNKNOWN_HEADING));
     let mut covariance = density * blind;
     covariance += Matrix3::from_diagonal(&Vector3::new(reach * reach, reach * reach, turn * turn));
     step.then(&Increment { motion: Se2::identity(), covariance, drift: None })
@@ -199,8 +203,10 @@ impl Segment {
             return step;
         }
         let twist = calibration.twist(&self.odometry.twist());
-        let more = |fastest: f64, known: f64| (fastest * fastest - known * known).max(0.0) * blind * blind;
-        let (reach, turn) = (more(self.fastest.x, twist.xy().norm()), more(self.fastest.y, twist.z));
+        let more = |fastest: f64, known: f64| (fastest * fastest - known * known).max(0.0);
+        let reach = more(self.fastest.x * blind, twist.xy().norm() * blind);
+        let turned = |rate: f64| (rate.abs() * blind).min(UNKNOWN_HEADING);
+        let turn = more(turned(self.fastest.y), turned(twist.z));
         let covariance = Matrix3::from_diagonal(&Vector3::new(reach, reach, turn));
         step.then(&Increment { motion: Se2::identity(), covariance, drift: None })
     }

@@ -14,6 +14,7 @@ mod outside;
 mod part;
 mod point;
 mod process;
+mod recovery;
 mod reset;
 mod saved;
 mod search;
@@ -46,6 +47,7 @@ use nalgebra::Vector3;
 use out_of_sequence::Rollback;
 pub use outside::{OutsideReading, ReadOutside};
 pub use part::LocalMap;
+use recovery::Recovery;
 pub use saved::{ResumeError, SavedState};
 pub use search::RelocalizeError;
 use search::SearchInParts;
@@ -131,6 +133,8 @@ pub struct Slam {
     take_back: TakeBack,
     /// Motions in doubt.
     doubt: Doubt,
+    /// For a prior that is too wide to associate by.
+    recovery: Recovery,
 }
 
 impl Slam {
@@ -194,6 +198,7 @@ impl Slam {
             second_look: SecondLook::default(),
             take_back: TakeBack::default(),
             doubt: Doubt::default(),
+            recovery: Recovery::default(),
         })
     }
 
@@ -368,6 +373,7 @@ impl Slam {
         self.trace = self.trace.take().map(|_| Trace::default());
         (self.time, self.last_step) = (None, None);
         self.ahead = Increment::none();
+        self.end_recovery();
         self.forget_search();
     }
 

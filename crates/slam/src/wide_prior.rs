@@ -59,6 +59,8 @@ pub enum Place {
 pub struct Wide {
     /// The candidates with a wide prior that do not tell where the robot is, by their index.
     pub candidates: Vec<usize>,
+    /// How many candidates were judged, the first ones; of the others nothing is known.
+    judged: usize,
     readings: Vec<(Vector2<f64>, Reading)>,
     /// Those of one part of the map, by their index.
     part: Vec<usize>,
@@ -80,12 +82,17 @@ pub fn place(state: &State, model: &Model, candidates: &[Match], wide: &mut Wide
     wide.candidates.clear();
     wide.readings.clear();
     wide.moved_by.clear();
+    wide.judged = candidates.len();
     let mut readings = 0;
     for (index, candidate) in candidates.iter().enumerate() {
         let Subject::Feature(i) = candidate.subject else { continue };
+        if wide.readings.len() == ENOUGH {
+            wide.judged = index;
+            break;
+        }
         readings += 1;
         // A prior that is narrower than the noise has no room to bend.
-        if candidate.prior <= 1.0 || wide.readings.len() == ENOUGH {
+        if candidate.prior <= 1.0 {
             continue;
         }
         let z = state.in_robot(i);
@@ -132,7 +139,7 @@ fn leave_out_loners(state: &State, candidates: &[Match], wide: &mut Wide) {
     };
     // Nor does one that stands in a part among others to which the robot is known: it is near, and bends by itself.
     let is_known_among = |index: usize| {
-        let narrow = (0..candidates.len()).filter(|other| wide.candidates.binary_search(other).is_err());
+        let narrow = (0..wide.judged).filter(|other| wide.candidates.binary_search(other).is_err());
         narrow.filter(|other| distance_is_known(state, candidates, index, *other)).nth(ENOUGH_NARROW - 1).is_some()
     };
     wide.part.clear();
@@ -209,7 +216,9 @@ fn find(state: &State, sensors: &Sensors, candidates: &[Match], wide: &mut Wide)
         return Place::Open;
     }
     open.sort_unstable();
-    if is_elsewhere && contradicting(state, sensors, candidates, (&wide.part, &open), &fit.motion) >= agreeing {
+    if is_elsewhere
+        && contradicting(state, sensors, &candidates[..wide.judged], (&wide.part, &open), &fit.motion) >= agreeing
+    {
         // The robot is known among others of the same part: these readings are left to them.
         open.extend_from_slice(&wide.part);
         open.sort_unstable();

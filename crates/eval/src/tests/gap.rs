@@ -68,7 +68,12 @@ fn judge(step: &Step, truth: &Se2) -> Judged {
 
 /// The steps after the fault with the truth, each by the time since the first cloud after it.
 fn run(fault: Fault, filter: &str, seed: u64) -> Vec<(f64, Judged)> {
-    let simulation = Simulation::new(&scene(seed)).unwrap();
+    run_in(&scene(seed), fault, filter, 4.0)
+}
+
+/// The same in any scene, for so long after the fault, s. The scene says whether landmarks have identities.
+fn run_in(scene: &Scenario, fault: Fault, filter: &str, watched_s: f64) -> Vec<(f64, Judged)> {
+    let simulation = Simulation::new(scene).unwrap();
     let mut slam = Slam::new(config(&simulation, filter)).unwrap();
     let truth = simulation.clone();
     let (Fault::Gap(lost_s) | Fault::Kidnapped(lost_s)) = fault;
@@ -80,7 +85,7 @@ fn run(fault: Fault, filter: &str, seed: u64) -> Vec<(f64, Judged)> {
         if (BEGINS_S..BEGINS_S + lost_s).contains(&at) {
             continue;
         }
-        if at > BEGINS_S + lost_s + 4.0 {
+        if at > BEGINS_S + lost_s + watched_s {
             break;
         }
         let is_after = at >= BEGINS_S + lost_s;
@@ -175,4 +180,66 @@ fn after_a_gap_the_ekf_does_too() {
 fn a_robot_that_was_carried_elsewhere_is_found_within_a_second() {
     assert_honest(Fault::Kidnapped(2.0), "default", 0.5);
     assert_honest(Fault::Kidnapped(30.0), "default", 1.0);
+}
+
+/// What became of runs without identities: how many were wrong and sure, and how many were right again in time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Nameless {
+    runs: usize,
+    wrong_and_sure: usize,
+    right_again: usize,
+}
+
+/// A pose is wrong and sure beyond this NEES, 1e-6 of a consistent filter's.
+const SURE_NEES: f64 = 30.0;
+/// In this part of the steps after a fault, as of a filter that does not notice.
+const SURE_PART: f64 = 0.2;
+/// Right again is a pose within this distance of the truth, m, after so long, s.
+const RIGHT: (f64, f64) = (0.5, 10.0);
+
+/// Runs a fault among landmarks without identities, so many a square metre.
+fn nameless(fault: Fault, density_per_m2: f64, seeds: std::ops::Range<u64>) -> Nameless {
+    let of_seed = |seed| {
+        let mut scene = scene(seed);
+        scene.world.density_per_m2 = density_per_m2;
+        scene.sensor.identified = false;
+        let steps = run_in(&scene, fault, "default", 15.0);
+        let sure = steps.iter().filter(|(_, judged)| judged.nees > SURE_NEES).count();
+        let mut late = steps.iter().filter(|(t, _)| *t >= RIGHT.1);
+        let is_right = late.all(|(_, judged)| judged.error_m < RIGHT.0 && judged.nees < SURE_NEES);
+        Nameless {
+            runs: 1,
+            wrong_and_sure: usize::from(sure as f64 > SURE_PART * steps.len() as f64),
+            right_again: usize::from(is_right && !steps.is_empty()),
+        }
+    };
+    seeds.into_par_iter().map(of_seed).reduce(Nameless::default, |a, b| Nameless {
+        runs: a.runs + b.runs,
+        wrong_and_sure: a.wrong_and_sure + b.wrong_and_sure,
+        right_again: a.right_again + b.right_again,
+    })
+}
+
+/// `LIENAV_RUNS=50 cargo test --release -p lienav-eval --lib nameless_table -- --ignored --nocapture`
+#[test]
+#[ignore = "a table of an hour"]
+fn nameless_table() {
+    let seeds = std::env::var("LIENAV_RUNS").ok().and_then(|n| n.parse().ok()).unwrap_or(10);
+    let gaps = [1.0, 2.0, 3.0, 6.0, 15.0, 30.0, 60.0].map(Fault::Gap);
+    let carried = [2.0, 10.0, 30.0].map(Fault::Kidnapped);
+    println!("| fault | landmarks/m² | wrong and sure | right again within {} s |\n|---|---|---|---|", RIGHT.1);
+    for fault in gaps.iter().chain(&carried) {
+        for density in [0.05, 0.15, 0.5] {
+            let Nameless { runs, wrong_and_sure, right_again } = nameless(*fault, density, 101..101 + seeds);
+            println!("| {fault:?} | {density} | {wrong_and_sure} of {runs} | {right_again} of {runs} |");
+        }
+    }
+}
+
+#[test]
+fn after_a_gap_without_identities_the_default_is_never_wrong_and_sure() {
+    for lost_s in [3.0, 8.0] {
+        let found = nameless(Fault::Gap(lost_s), 0.15, 1..5);
+        assert_eq!((found.wrong_and_sure, found.right_again), (0, 4), "a gap of {lost_s} s: {found:?}");
+    }
 }

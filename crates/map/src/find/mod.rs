@@ -14,6 +14,7 @@
 mod config;
 mod constellation;
 mod hypothesis;
+mod identify;
 mod index;
 mod search;
 #[cfg(test)]

@@ -215,6 +215,12 @@ impl Memory {
         self.stamps.first().map_or(Stamp::MIN, |(stamp, _)| *stamp)
     }
 
+    /// Landmarks last seen before this stamp are not recent any more.
+    pub fn map_on(&mut self, stamp: Stamp) {
+        self.stamps.clear();
+        self.stamps.push((stamp, self.readings));
+    }
+
     /// The logarithm of what speaks for a reading with this label being of a feature at `z` in the robot frame, beside
     /// its residual and against being of none: ln P_D/(1 − P_D), and what the label tells.
     pub fn weight(&self, id: u32, z: &Vector2<f64>, label: &Label) -> f64 {

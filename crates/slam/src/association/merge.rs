@@ -37,7 +37,7 @@ const TRIED: f64 = 50.0;
 const TRIED_AT: usize = 2;
 
 /// Buffers, which keep their allocations.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct MergeRoom {
     young: Vec<(f64, usize)>,
     /// How uncertain each feature is beside the robot, m²: asked for each pair.
@@ -45,10 +45,27 @@ pub struct MergeRoom {
     pub(super) identification: Identification,
     views: Vec<Viewpoint>,
     join: JoinRoom,
+    /// Whether loops are closed; not while the robot is searched for in the map from before a gap.
+    pub closes_loops: bool,
     /// Whether somebody can take a loop back that turns out wrong.
     pub tries: bool,
     /// What was before the last loop, for who takes it back.
     pub tried: Option<Box<Before>>,
+}
+
+impl Default for MergeRoom {
+    fn default() -> Self {
+        Self {
+            young: Vec::new(),
+            spreads: Vec::new(),
+            identification: Identification::default(),
+            views: Vec::new(),
+            join: JoinRoom::default(),
+            closes_loops: true,
+            tries: false,
+            tried: None,
+        }
+    }
 }
 
 /// Those of a merge.
@@ -111,7 +128,9 @@ pub fn merge(
         return gone.len();
     }
     sweep(state, (model, memory), room, gone);
-    merge_young(state, (model, memory), room, gone);
+    if room.closes_loops {
+        merge_young(state, (model, memory), room, gone);
+    }
     gone.len()
 }
 

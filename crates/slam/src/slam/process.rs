@@ -1,9 +1,11 @@
 //! Clouds that are due, processed in the order of their stamps.
 
 use super::Slam;
+use super::recovery::Recovered;
 use crate::inbox::Cloud;
 use crate::motion::Increment;
 use crate::sensor::SensorSet;
+use crate::step::Outcome;
 use crate::tilt::level;
 use crate::{Config, DropReason, FeatureKind, Step};
 use lienav_base::stamp::Stamp;
@@ -23,7 +25,7 @@ impl Slam {
             self.keep_for_second_look(&cloud);
             self.keep_for_take_back(&cloud);
             self.keep_for_doubt(&cloud);
-            let step = self.process(&mut cloud);
+            let step = self.process_first(&mut cloud);
             self.name_kept(&cloud, &step);
             self.glance_at(&step);
             let step = self.look_again().unwrap_or(step);
@@ -40,15 +42,47 @@ impl Slam {
         }
     }
 
+    /// Processes a cloud that comes for the first time: where the prior is too wide to associate it by, the place in the
+    /// map is searched for.
+    fn process_first(&mut self, cloud: &mut Cloud) -> Result<Option<Step>, DropReason> {
+        self.move_to(cloud)?;
+        self.level(cloud);
+        let recovered = match &self.search {
+            None if !self.passes_by(cloud.kind) => self.recover(cloud),
+            _ => Recovered::AsUsual,
+        };
+        let motion = *self.estimator.pending();
+        let (step, outcome) = match recovered {
+            Recovered::AsUsual => self.correct(cloud),
+            Recovered::Held(outcome) => self.take(cloud, outcome),
+        };
+        self.note_recovery(&motion, &outcome);
+        Ok(step)
+    }
+
     /// Moves the state to the instant of a cloud, and corrects it with the cloud. While the robot is searched for, the
     /// search gets the cloud, and there is no step.
     pub(super) fn process(&mut self, cloud: &mut Cloud) -> Result<Option<Step>, DropReason> {
+        self.move_to(cloud)?;
+        self.level(cloud);
+        Ok(self.correct(cloud).0)
+    }
+
+    fn move_to(&mut self, cloud: &Cloud) -> Result<(), DropReason> {
         let time = self.time.filter(|time| cloud.stamp >= *time).ok_or(DropReason::NotStarted)?;
         self.advance(time, cloud.stamp);
+        Ok(())
+    }
+
+    fn level(&mut self, cloud: &mut Cloud) {
         if let Some(levelling) = self.inbox.levelling(cloud.stamp) {
             let sensor = self.estimator.sensor(&self.config.sensor);
             level(cloud.kind, &sensor, &levelling, &mut cloud.observations);
         }
+    }
+
+    /// Corrects the state with a cloud of its instant.
+    fn correct(&mut self, cloud: &mut Cloud) -> (Option<Step>, Outcome) {
         let most = self.config.sensor.max_points;
         let excess = self.bound.choose(&mut cloud.observations, cloud.kind, &self.estimator.state, most);
         self.estimator.expect(&cloud.names);
@@ -58,15 +92,20 @@ impl Slam {
             Some(_) => self.seek(cloud.kind, &cloud.observations),
         };
         outcome.refused.add_many(DropReason::TooManyPoints, excess as u64);
+        self.take(cloud, outcome)
+    }
+
+    /// Takes note of what became of a cloud.
+    fn take(&mut self, cloud: &Cloud, outcome: Outcome) -> (Option<Step>, Outcome) {
         self.counts.add_all(&outcome.refused);
         self.begun_anew += outcome.begun_anew;
         if self.search.is_some() {
-            return Ok(None);
+            return (None, outcome);
         }
         self.note_step(cloud.stamp, cloud.kind);
         self.trace_step();
         self.search_if_lost(cloud.stamp, outcome.accepted, &cloud.observations);
-        Ok(Some(Step {
+        let step = Step {
             estimate: self.estimate(cloud.stamp, &Increment::none(), self.twist),
             nis: outcome.nis,
             dof: outcome.dof,
@@ -74,7 +113,8 @@ impl Slam {
             added: outcome.added,
             rejected: outcome.refused.total() as usize,
             features: self.estimator.landmarks(),
-        }))
+        };
+        (Some(step), outcome)
     }
 
     fn pop_due_cloud(&mut self) -> Option<Cloud> {

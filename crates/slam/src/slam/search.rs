@@ -172,7 +172,7 @@ impl Slam {
 }
 
 /// A range that the user has stated is one; the default is no statement.
-fn finder_config(config: &Config) -> FinderConfig {
+pub(super) fn finder_config(config: &Config) -> FinderConfig {
     let stated = config.sensor.max_range_m;
     let is_stated = stated != SensorConfig::default().max_range_m;
     FinderConfig { max_range_m: is_stated.then_some(stated), ..FinderConfig::default() }

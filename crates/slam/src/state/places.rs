@@ -36,7 +36,7 @@ impl State {
     }
 
     /// Position of feature `i` in the map.
-    fn in_map(&self, i: usize) -> Vector2<f64> {
+    pub fn in_map(&self, i: usize) -> Vector2<f64> {
         match self.coordinates {
             Coordinates::World | Coordinates::Invariant => self.features[i].x,
             Coordinates::Robot => self.pose.transform(&self.features[i].x),

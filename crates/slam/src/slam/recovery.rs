@@ -1,0 +1,155 @@
+//! Recovery of the place in a map that is being made, where landmarks have no identity and the prior is too wide to
+//! associate by: after a gap of the input.
+//!
+//! The joint association compares a measurement with the landmarks within its gate. Where the motion since the last scan
+//! is so uncertain that this gate holds more landmarks than the association compares, a wrong combination may fit as well
+//! as the right one, and the filter would take it for certain. The measurements are then held back, with the pose as wide
+//! as odometry leaves it, and a search ([`GlobalLocalization`]) compares the last scans with the whole map. Where it has
+//! found the robot, its measurements are processed with the identities that the search gives them, as if a front end had
+//! named them, until the filter has taken most of a scan in.
+//!
+//! The robot may also have left the mapped area. After [`HELD_S`] seconds the filter maps on, and takes no landmark from
+//! before the gap for one that is measured now, until the search finds the robot or [`SEARCHED_S`] have passed; later, loop
+//! closures find it.
+
+use super::Slam;
+use super::search::finder_config;
+use crate::inbox::Cloud;
+use crate::motion::Increment;
+use crate::step::Outcome;
+use crate::{Config, Discretization, DropReason, GlobalLocalization};
+use lienav_base::stamp::Stamp;
+
+/// Measurements are held back for so long, s: as long as readings that do not tell where the robot is.
+const HELD_S: f64 = 10.0;
+/// The search goes on for so long, s, in which a robot at 1 m/s comes back to what it has mapped.
+const SEARCHED_S: f64 = 60.0;
+
+/// What is known of the way since the last scan that was used.
+#[derive(Default)]
+pub(super) struct Recovery {
+    /// The motion since a landmark was last used.
+    blind: Option<Increment>,
+    search: Option<Search>,
+    /// How often a search was begun.
+    searches: u64,
+}
+
+/// A search for the robot in its own map.
+struct Search {
+    finder: Box<GlobalLocalization>,
+    began: Stamp,
+    /// Whether the filter maps on meanwhile.
+    is_mapping: bool,
+    /// How many measurements of this scan have an identity from the search.
+    named: usize,
+}
+
+/// What becomes of a scan.
+pub(super) enum Recovered {
+    /// It is processed as it is.
+    AsUsual,
+    /// It is held back.
+    Held(Outcome),
+}
+
+impl Slam {
+    /// How often the place in the map was searched for, because the prior was too wide to associate by.
+    pub fn recoveries(&self) -> u64 {
+        self.recovery.searches
+    }
+
+    /// Whether the robot is searched for in the map that is being made, and its pose is that of the odometry alone.
+    pub fn is_recovering(&self) -> bool {
+        self.recovery.search.is_some()
+    }
+
+    /// Begins a search where the prior is too wide, and gives the scan to the search that runs. To be called at the
+    /// instant of the scan, before it corrects the state.
+    pub(super) fn recover(&mut self, cloud: &mut Cloud) -> Recovered {
+        let is_nameless = cloud.observations.iter().any(|observation| observation.id.is_none());
+        if !is_nameless || self.estimator.model.sensors.reads_pose(cloud.kind) {
+            return Recovered::AsUsual;
+        }
+        if self.recovery.search.is_none() && !self.begin_recovery(cloud) {
+            return Recovered::AsUsual;
+        }
+        // Nobody goes back to before a search.
+        self.stay();
+        let Some(search) = &mut self.recovery.search else { return Recovered::AsUsual };
+        search.finder.advance(self.estimator.pending());
+        self.estimator.settle();
+        self.estimator.forget_past();
+        search.finder.observe(cloud.kind, &cloud.observations);
+        let age_s = cloud.stamp.since(search.began);
+        if search.finder.found().is_some() {
+            let (before, kind) = (cloud.observations.len(), cloud.kind);
+            cloud.observations.retain_mut(|observation| {
+                observation.id = observation.id.or_else(|| search.finder.identify(kind, observation));
+                observation.id.is_some()
+            });
+            search.named = cloud.observations.len();
+            self.counts.add_many(DropReason::Undetermined, (before - cloud.observations.len()) as u64);
+            return Recovered::AsUsual;
+        }
+        if age_s > SEARCHED_S {
+            self.end_recovery();
+        } else if search.is_mapping {
+            return Recovered::AsUsual;
+        } else if age_s > HELD_S {
+            search.is_mapping = true;
+            self.estimator.map_on(cloud.stamp);
+        } else {
+            let mut outcome = Outcome::default();
+            outcome.refused.add_many(DropReason::Undetermined, cloud.observations.len() as u64);
+            self.estimator.note_readings(std::iter::empty());
+            return Recovered::Held(outcome);
+        }
+        Recovered::AsUsual
+    }
+
+    /// Begins a search if the prior is too wide to associate the scan by.
+    fn begin_recovery(&mut self, cloud: &Cloud) -> bool {
+        let pending = *self.estimator.pending();
+        let motion = self.recovery.blind.map_or(pending, |blind| blind.then(&pending));
+        if self.filter().discretization() == Discretization::Euler
+            || !self.estimator.is_prior_too_wide(&motion, cloud.kind, &cloud.observations)
+        {
+            return false;
+        }
+        let map = self.estimator.landmark_map();
+        let config = Config { sensor: self.estimator.sensor(&self.config.sensor), ..self.config.clone() };
+        let added = self.estimator.added().to_vec();
+        let finder = GlobalLocalization::new(&map, finder_config(&config), self.filter(), &config, &added);
+        self.recovery.search = finder.ok().map(|finder| {
+            self.recovery.searches += 1;
+            Search { finder: Box::new(finder), began: cloud.stamp, is_mapping: false, named: 0 }
+        });
+        self.estimator.close_loops(self.recovery.search.is_none());
+        self.recovery.search.is_some()
+    }
+
+    /// Takes note of what the filter has made of a scan, `before` which the motion was not applied yet. Ends a search
+    /// whose identities the filter has taken for most of the scan.
+    pub(super) fn note_recovery(&mut self, before: &Increment, outcome: &Outcome) {
+        if let Some(search) = &mut self.recovery.search {
+            let named = std::mem::take(&mut search.named);
+            if named > 0 && 2 * outcome.accepted > named {
+                self.end_recovery();
+                self.stay();
+            }
+        }
+        if outcome.accepted + outcome.added > 0 {
+            self.recovery.blind = None;
+        } else if *self.estimator.pending() == Increment::none() && *before != Increment::none() {
+            let blind = self.recovery.blind.unwrap_or(Increment::none());
+            self.recovery.blind = Some(blind.then(before));
+        }
+    }
+
+    /// Ends the search: what it has collected is of another time, or of another map.
+    pub(super) fn end_recovery(&mut self) {
+        (self.recovery.search, self.recovery.blind) = (None, None);
+        self.estimator.close_loops(true);
+    }
+}
