@@ -4,13 +4,13 @@
 //! of an error that lasts, and the rest is independent from one reading to the next:
 //!
 //! ```math
-//! y = h(x) + L b + v, \quad L L^T = s R, \quad \mathrm{Cov}(v) = (1 - s) R, \quad
+//! y = h(x) + L b + v, \quad L L^T = s R, \quad \mathrm{Cov}(v) = R - L L^T, \quad
 //! b^+ = \varrho b + n, \quad \varrho = e^{-\Delta t/T}, \quad \mathrm{Cov}(n) = (1 - \varrho^2) I
 //! ```
 //!
-//! (a shaping filter; Bryson and Johansen 1965). b is in units of one standard deviation, so that it stays the same
-//! where
-//! R grows with the range. With b in the state, what a landmark says of the robot's motion between two readings is as
+//! (a shaping filter; Bryson and Johansen 1965), where s is one for each number and R has correlations, L Lᵀ is [split](Match::split)
+//! off so that both parts are positive semidefinite. b is in units of one standard deviation, so that it stays the same
+//! where R grows with the range. With b in the state, what a landmark says of the robot's motion between two readings is as
 //! exact as v, and what it says of the place no surer than L b. The state has two rows of b for each of [`SLOTS`]
 //! landmarks, those that were read last: before it is read, b of a landmark is unknown, with variance 1, and
 //! independent
