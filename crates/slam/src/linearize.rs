@@ -161,7 +161,7 @@ impl Match {
 /// direction. Where numbers are not correlated, the part is S R, and where the shares are equal, s R. In between, the
 /// covariance lasts by the mean of the shares, and each variance by a share that is nearer to the other one. D S^½ C S^½ D,
 /// which would keep the shares, leaves an indefinite rest: two numbers with ρ = 1 cannot last differently.
-fn lasting_part(noise: &Matrix3<f64>, [s, t, _]: [f64; 3]) -> Matrix3<f64> {
+pub fn lasting_part(noise: &Matrix3<f64>, [s, t, _]: [f64; 3]) -> Matrix3<f64> {
     let bound = noise.m11 * noise.m22;
     let square = if bound > 0.0 { noise.m21 * noise.m21 / bound } else { 0.0 };
     // C^½ = [[√(1 − m), √m], [√m, √(1 − m)]] with 2 √(m(1 − m)) = ρ.

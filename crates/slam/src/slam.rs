@@ -14,6 +14,7 @@ mod outside;
 mod part;
 mod point;
 mod process;
+mod reinitialize;
 mod reset;
 mod saved;
 mod search;
@@ -36,6 +37,7 @@ use super::trace::Trace;
 use super::{
     AssociationTally, CalibrationEstimate, CompositionError, Config, ConfigError, Counts, DropReason, FeatureKind,
     Filter, GlobalLocalization, Imu, Landmark, Observation, Odometry, PoseEstimate, SPECS, TooManySensors,
+    valid_covariance,
 };
 use doubt::Doubt;
 use lienav_base::clock::{CONFIRMATIONS, ClockGuard};
@@ -46,6 +48,7 @@ use nalgebra::Vector3;
 use out_of_sequence::Rollback;
 pub use outside::{OutsideReading, ReadOutside};
 pub use part::LocalMap;
+use reinitialize::Validity;
 pub use saved::{ResumeError, SavedState};
 pub use search::RelocalizeError;
 use search::SearchInParts;
@@ -131,6 +134,8 @@ pub struct Slam {
     take_back: TakeBack,
     /// Motions in doubt.
     doubt: Doubt,
+    /// Whether the covariance is valid.
+    validity: Validity,
 }
 
 impl Slam {
@@ -194,6 +199,7 @@ impl Slam {
             second_look: SecondLook::default(),
             take_back: TakeBack::default(),
             doubt: Doubt::default(),
+            validity: Validity::default(),
         })
     }
 
@@ -367,7 +373,7 @@ impl Slam {
         self.spikes.clear();
         self.trace = self.trace.take().map(|_| Trace::default());
         (self.time, self.last_step) = (None, None);
-        self.ahead = Increment::none();
+        (self.ahead, self.validity) = (Increment::none(), Validity::default());
         self.forget_search();
     }
 
@@ -414,10 +420,13 @@ impl Slam {
         PoseEstimate { stamp, pose, covariance, twist: self.estimator.state.calibration.twist(&twist) }
     }
 
-    /// The pose at the newest odometry: the last step, carried on. `None` before the first odometry.
+    /// The pose at the newest odometry: the last step, carried on. `None` before the first odometry, while the robot is
+    /// searched for, and where the covariance is invalid, until the next cloud.
     pub fn predicted(&self) -> Option<PoseEstimate> {
         let stamp = self.inbox.newest_odometry().max(self.time)?;
-        self.time.filter(|_| self.search.is_none()).map(|_| self.estimate(stamp, &self.ahead, self.newest_twist))
+        let predicted =
+            self.time.filter(|_| self.search.is_none()).map(|_| self.estimate(stamp, &self.ahead, self.newest_twist));
+        predicted.filter(|predicted| valid_covariance(&predicted.covariance).is_some())
     }
 
     /// The features of the map, with covariances in the map frame, as of the last step; of a known map, those that are in

@@ -24,13 +24,14 @@ impl Slam {
             self.keep_for_take_back(&cloud);
             self.keep_for_doubt(&cloud);
             let step = self.process(&mut cloud);
+            self.note_validity();
             self.name_kept(&cloud, &step);
             self.glance_at(&step);
             let step = self.look_again().unwrap_or(step);
             let step = self.judge_loop(step.as_ref().ok().and_then(Option::as_ref)).unwrap_or(step);
             let step = self.doubt_motion(step.as_ref().ok().and_then(Option::as_ref)).unwrap_or(step);
             self.inbox.recycle(cloud);
-            match step {
+            match self.reinitialize_if_invalid(step) {
                 Ok(step) => {
                     self.look_ahead();
                     joined = step.map_or(joined, |step| Some(joined.map_or(step, |before| before.joined_by(step))));
@@ -52,6 +53,7 @@ impl Slam {
         let most = self.config.sensor.max_points;
         let excess = self.bound.choose(&mut cloud.observations, cloud.kind, &self.estimator.state, most);
         self.estimator.expect(&cloud.names);
+        let predicted = self.estimate(cloud.stamp, &Increment::none(), self.twist);
         let mut outcome = match &self.search {
             None if self.passes_by(cloud.kind) => self.pass_by(cloud),
             None => self.estimator.correct(cloud.stamp, cloud.kind, &cloud.observations),
@@ -63,6 +65,7 @@ impl Slam {
         if self.search.is_some() {
             return Ok(None);
         }
+        self.validity.processed = Some((predicted, outcome.is_indefinite));
         self.note_step(cloud.stamp, cloud.kind);
         self.trace_step();
         self.search_if_lost(cloud.stamp, outcome.accepted, &cloud.observations);
