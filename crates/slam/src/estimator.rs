@@ -295,8 +295,8 @@ impl Estimator {
         self.enter_whole();
     }
 
-    /// As [`Estimator::reset`], at a pose with its covariance, and without what was learned of noise: that may be what is
-    /// wrong. Identities that were given are not given again.
+    /// As [`Estimator::reset`], at a pose with its covariance, and without what was learned of noise: that may be what
+    /// is wrong. Identities that were given are not given again.
     pub fn reinitialize(&mut self, config: &Config, at: Option<(Se2, Matrix3<f64>)>) {
         let next = self.state.next_identity();
         self.reset(config);

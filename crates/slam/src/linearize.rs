@@ -123,11 +123,11 @@ impl Match {
         }
     }
 
-    /// Takes [what lasts](lasting_part) of the covariance, L Lᵀ, and what is known of the lasting error, out of noise and
-    /// residual.
+    /// Takes the [time-correlated part](time_correlated_part) of the covariance, L Lᵀ, out of the noise, and the
+    /// estimate of its error out of the residual.
     pub fn split(&mut self, state: &State, share: [f64; 3]) {
         let Some(row) = self.lasting else { return };
-        let r = lasting_part(&self.noise, share);
+        let r = time_correlated_part(&self.noise, share);
         let x = r.m11.max(0.0).sqrt();
         let across = if x > 0.0 { r.m21 / x } else { 0.0 };
         self.by_lasting = Matrix3x2::new(x, 0.0, across, (r.m22 - across * across).max(0.0).sqrt(), 0.0, 0.0);
@@ -154,14 +154,17 @@ impl Match {
     }
 }
 
-/// The part of the covariance R of two numbers that lasts, of whose variances the shares S = diag(s, t) last.
+/// The time-correlated part of the covariance R of two numbers, of whose variances the shares S = diag(s, t) are
+/// correlated in time.
 ///
-/// With R = D C D, D the standard deviations and C the correlations, it is D C^½ S C^½ D. Then min(s, t) R ≤ part ≤
-/// max(s, t) R: what lasts and the rest are positive semidefinite, and at least 1 − max(s, t) of R is independent in every
-/// direction. Where numbers are not correlated, the part is S R, and where the shares are equal, s R. In between, the
-/// covariance lasts by the mean of the shares, and each variance by a share that is nearer to the other one. D S^½ C S^½ D,
-/// which would keep the shares, leaves an indefinite rest: two numbers with ρ = 1 cannot last differently.
-pub fn lasting_part(noise: &Matrix3<f64>, [s, t, _]: [f64; 3]) -> Matrix3<f64> {
+/// With R = D C D, D the standard deviations and C the correlations, the part is D C^½ S C^½ D. It lies between
+/// min(s, t) R and max(s, t) R: the part and the rest are positive semidefinite, and in every direction at least the
+/// share 1 − max(s, t) of R is white. For uncorrelated numbers the part is S R, for equal shares s R. In between, its
+/// covariance has the mean of the shares, and each variance has a share that is nearer to the other one.
+///
+/// D S^½ C S^½ D has the stated shares of both variances, but where numbers are correlated and the shares differ, it
+/// leaves an indefinite rest: two numbers with ρ = 1 have one error, which has one share.
+pub fn time_correlated_part(noise: &Matrix3<f64>, [s, t, _]: [f64; 3]) -> Matrix3<f64> {
     let bound = noise.m11 * noise.m22;
     let square = if bound > 0.0 { noise.m21 * noise.m21 / bound } else { 0.0 };
     // C^½ = [[√(1 − m), √m], [√m, √(1 − m)]] with 2 √(m(1 − m)) = ρ.

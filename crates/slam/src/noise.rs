@@ -418,9 +418,9 @@ fn is_correlated(r: &Matrix3<f64>) -> bool {
     r.m21 != 0.0 || r.m31 != 0.0 || r.m32 != 0.0
 }
 
-/// tr S⁻¹ A_d S⁻¹ A_e for number d of a measurement with covariance `r` and number e of one with covariance `q`; `block`
-/// is that of S⁻¹ between the two. A_d = ½(E_d R + R E_d) is ∂R/∂ln α_d, E_d with a one at (d, d) and zeros elsewhere: of
-/// numbers that are not correlated, R_dd E_d.
+/// tr S⁻¹ A_d S⁻¹ A_e for number d of a measurement with covariance `r` and number e of one with covariance `q`;
+/// `block` is that of S⁻¹ between the two. A_d = ½(E_d R + R E_d) is ∂R/∂ln α_d, E_d with a one at (d, d) and zeros
+/// elsewhere: of numbers that are not correlated, R_dd E_d.
 fn shared(block: &Matrix3<f64>, (r, d): (&Matrix3<f64>, usize), (q, e): (&Matrix3<f64>, usize)) -> f64 {
     let (left, right) = (r.row(d) * block, block * q.column(e));
     0.5 * (left[e] * right[d] + (left * q.column(e))[0] * block[(d, e)])

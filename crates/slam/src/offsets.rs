@@ -8,14 +8,14 @@
 //! b^+ = \varrho b + n, \quad \varrho = e^{-\Delta t/T}, \quad \mathrm{Cov}(n) = (1 - \varrho^2) I
 //! ```
 //!
-//! (a shaping filter; Bryson and Johansen 1965), where s is one for each number and R has correlations, L Lᵀ is [split](Match::split)
-//! off so that both parts are positive semidefinite. b is in units of one standard deviation, so that it stays the same
-//! where R grows with the range. With b in the state, what a landmark says of the robot's motion between two readings is as
-//! exact as v, and what it says of the place no surer than L b. The state has two rows of b for each of [`SLOTS`]
-//! landmarks, those that were read last: before it is read, b of a landmark is unknown, with variance 1, and
-//! independent
-//! of the rest; and it is again when T has passed several times. A landmark that finds all slots taken by others of the
-//! last moments is read with an inflated noise instead, [`Sensors::repetition`](super::sensor::Sensors::repetition).
+//! (a shaping filter; Bryson and Johansen 1965), where s is one for each number and R has correlations, L Lᵀ is
+//! [split](Match::split) off so that both parts are positive semidefinite. b is in units of one standard deviation, so
+//! that it stays the same where R grows with the range. With b in the state, what a landmark says of the robot's motion
+//! between two readings is as exact as v, and what it says of the place no surer than L b. The state has two rows of b
+//! for each of [`SLOTS`] landmarks, those that were read last: before it is read, b of a landmark is unknown, with
+//! variance 1, and independent of the rest; and it is again when T has passed several times. A landmark that finds all
+//! slots taken by others of the last moments is read with an inflated noise instead,
+//! [`Sensors::repetition`](super::sensor::Sensors::repetition).
 
 use super::covariance::{Covariance, POSE};
 use super::linearize::{Match, Subject, linearize};

@@ -129,7 +129,7 @@ pub enum DropReason {
     UnknownLandmark,
     /// A pose that was given while the open part of a map in parts cannot be closed.
     NotInParts,
-    /// A cloud after which the covariance of the state was invalid: the filter was reinitialized.
+    /// A scan after which the covariance of the state was invalid: the filter was reinitialized.
     InvalidCovariance,
 }
 

@@ -421,7 +421,7 @@ impl Slam {
     }
 
     /// The pose at the newest odometry: the last step, carried on. `None` before the first odometry, while the robot is
-    /// searched for, and where the covariance is invalid, until the next cloud.
+    /// searched for, and where the covariance is invalid, until the next scan.
     pub fn predicted(&self) -> Option<PoseEstimate> {
         let stamp = self.inbox.newest_odometry().max(self.time)?;
         let predicted =

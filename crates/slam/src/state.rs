@@ -380,8 +380,8 @@ impl State {
         }
     }
 
-    /// Whether the covariances of the pose and of each feature, and the variances of all other rows, are valid. It does not
-    /// look at what rows have in common beyond that.
+    /// Whether the covariances of the pose and of each feature, and the variances of all other rows, are valid. It does
+    /// not look at what rows have in common beyond that.
     pub fn is_valid(&self) -> bool {
         let p = &self.covariance;
         valid_covariance(&self.pose_covariance()).is_some()

@@ -5,12 +5,13 @@ use nalgebra::SMatrix;
 /// What is known better than this is known exactly, m² and rad²: to a micrometre and a microradian.
 const EXACT: f64 = 1e-12;
 
-/// The part of a variance that rounding may have taken away: of a covariance of 10⁴ m² that measurements have made one of
-/// 1 cm².
+/// The part of a variance that rounding may have taken away: of a covariance of 10⁴ m² that measurements have made one
+/// of 1 cm².
 const ROUNDING: f64 = 1e-6;
 
 /// A covariance as it may be published: `c` itself where it is positive definite, and with larger variances, by what
-/// rounding may have taken away, where only that is. `None` where it is invalid: not finite or not positive semidefinite.
+/// rounding may have taken away, where only that is. `None` where it is invalid: not finite or not positive
+/// semidefinite.
 ///
 /// The result is positive definite: no variance in it is zero, negative or NaN.
 ///

@@ -1,8 +1,8 @@
-//! Covariances stay valid, with correlated covariances of measurements, too; where one becomes invalid, the filter says so
-//! and reinitializes.
+//! Covariances stay valid, with correlated covariances of measurements, too; where one becomes invalid, the filter says
+//! so and reinitializes.
 
 use super::*;
-use crate::linearize::lasting_part;
+use crate::linearize::time_correlated_part;
 use crate::{DropReason, Filter, MapMode, StartMode, valid_covariance};
 use nalgebra::{DMatrix, Matrix2, Matrix3, SymmetricEigen};
 use proptest::prelude::*;
@@ -27,7 +27,7 @@ proptest! {
         ..ProptestConfig::with_cases(2000)
     })]
 
-    /// In every direction, a share between the two shares lasts.
+    /// In every direction, the share that is correlated in time is between the two shares.
     #[test]
     fn both_parts_of_a_split_covariance_are_valid(
         std in prop::array::uniform2(-4.0..2.0f64),
@@ -41,7 +41,7 @@ proptest! {
         let mut padded = Matrix3::zeros();
         padded.fixed_view_mut::<2, 2>(0, 0).copy_from(&r);
         let [s, t] = share;
-        let part = lasting_part(&padded, [s, t, 0.0]).fixed_view::<2, 2>(0, 0).into_owned();
+        let part = time_correlated_part(&padded, [s, t, 0.0]).fixed_view::<2, 2>(0, 0).into_owned();
         let scale = Matrix2::from_diagonal(&Vector2::new(1.0 / std[0], 1.0 / std[1]));
         let least = |m: Matrix2<f64>| SymmetricEigen::new(scale * m * scale).eigenvalues.min();
         prop_assert!(part.m12 == part.m21);
@@ -49,19 +49,19 @@ proptest! {
             prop_assert!(least(m) > -1e-15, "{name}: {:e} of {r} with {share:?}", least(m));
         }
         // Nothing but the numbers decides, and not their order.
-        let swapped = lasting_part(&Matrix3::new(r.m22, r.m21, 0.0, r.m12, r.m11, 0.0, 0.0, 0.0, 0.0), [t, s, 0.0]);
+        let swapped = time_correlated_part(&Matrix3::new(r.m22, r.m21, 0.0, r.m12, r.m11, 0.0, 0.0, 0.0, 0.0), [t, s, 0.0]);
         prop_assert!((swapped.m11, swapped.m22, swapped.m12) == (part.m22, part.m11, part.m12));
     }
 
     #[test]
-    fn of_independent_numbers_each_lasts_by_its_share(
+    fn uncorrelated_numbers_keep_their_shares(
         variance in prop::array::uniform2(1e-6..10.0f64),
         share in prop::array::uniform2(0.0..=1.0f64),
     ) {
         let r = Matrix3::from_diagonal(&[variance[0], variance[1], 0.0].into());
         let root = Matrix3::from_diagonal(&[share[0].sqrt(), share[1].sqrt(), 0.0].into());
         // To the last bit, as without correlations.
-        prop_assert_eq!(lasting_part(&r, [share[0], share[1], 0.0]), root * r * root);
+        prop_assert_eq!(time_correlated_part(&r, [share[0], share[1], 0.0]), root * r * root);
     }
 }
 
