@@ -191,7 +191,7 @@ impl Evidence {
             None => lost("no odometry yet".into()),
             Some(silence) if silence > SILENCE_S => lost(format!("no odometry for {silence:.1} s")),
             Some(_) if self.pose.is_none() && self.is_switched_on && self.search.is_none() => {
-                lost("there is no pose with a valid covariance".into());
+                lost("there is no pose yet, or none with a valid covariance".into());
             }
             Some(_) => (),
         }

@@ -276,7 +276,7 @@ impl Worker {
         if covariance.is_none() {
             let reason = DropReason::InvalidCovariance.word();
             self.tally.dropped.add(reason);
-            let [x, y, yaw] = estimate.covariance.diagonal().into();
+            let [x, y, yaw]: [f64; 3] = estimate.covariance.diagonal().into();
             self.log.warn_of(reason, || {
                 format!(
                     "{topic} not published as {reason}: the covariance of the pose is not positive semidefinite, with \
