@@ -17,6 +17,7 @@
 //! slots taken by others of the last moments is read with an inflated noise instead,
 //! [`Sensors::repetition`](super::sensor::Sensors::repetition).
 
+use super::Linearization;
 use super::covariance::{Covariance, POSE};
 use super::linearize::{Match, Subject, linearize};
 use super::sensor::{Reading, Sensors};
@@ -220,7 +221,9 @@ pub fn begin_offset(state: &mut State, model: &Model, reading: &Reading, stamp: 
     state.offsets.forget(id, reading.sensor, &mut state.covariance);
     let Some(row) = state.take_offset(id, reading.sensor, stamp, &model.sensors) else { return };
     let mut first = Match::new(Subject::Feature(i), reading);
-    if !linearize(state, &model.sensors, &mut first, model.filter.linearization()) {
+    // Where the landmark was initialized: with the Jacobian at another heading, the joint covariance of landmark and
+    // error would be indefinite for a correlated covariance.
+    if !linearize(state, &model.sensors, &mut first, Linearization::Current) {
         return;
     }
     let corner = |m: &Matrix3x2<f64>| m.fixed_rows::<2>(0).into_owned();

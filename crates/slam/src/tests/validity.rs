@@ -125,7 +125,8 @@ fn run_with_correlated_covariances(case: u64) {
 #[test]
 fn correlated_covariances_never_make_the_state_invalid() {
     let cases = std::env::var("LIENAV_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(60);
-    (0..cases).for_each(run_with_correlated_covariances);
+    // Case 212 has a filter whose Jacobians are not at the current estimate.
+    (0..cases).chain([212]).for_each(run_with_correlated_covariances);
 }
 
 /// What makes the covariance of a state invalid.
