@@ -296,6 +296,22 @@ impl Estimator {
         self.enter_whole();
     }
 
+    /// As [`Estimator::reset`], at a pose with its covariance, and without what was learned of noise: that may be what
+    /// is wrong. Identities that were given are not given again.
+    pub fn reinitialize(&mut self, config: &Config, at: Option<(Se2, Matrix3<f64>)>) {
+        let next = self.state.next_identity();
+        self.reset(config);
+        self.state.give_identities_after(next.wrapping_sub(1));
+        self.track_loss.forget();
+        if let Some(learned) = &mut self.learned {
+            *learned = NoiseFactors::new(&config.learning, &config.sensor, self.model.sensors.count());
+            self.use_noise();
+        }
+        if let Some((pose, covariance)) = at {
+            self.set_pose(pose, &covariance);
+        }
+    }
+
     /// Moves robot and map together, so that the robot is at the given pose; a known map stays where it is.
     pub fn set_pose(&mut self, pose: Se2, covariance: &Matrix3<f64>) {
         self.settle();

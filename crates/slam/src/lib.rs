@@ -138,6 +138,8 @@
 //! - A step allocates nothing once the map stands.
 //! - Data do not cause a panic: bad values, covariances and stamps are refused with a [`DropReason`] and change
 //!   nothing.
+//! - No invalid covariance comes out: a filter whose covariance becomes invalid, whatever the cause, reinitializes and
+//!   counts [`DropReason::InvalidCovariance`].
 //!
 //! # A map that outlives the run
 //!
@@ -214,6 +216,7 @@ mod tilt;
 mod trace;
 mod track_loss;
 mod update;
+mod validity;
 mod ways;
 mod wide_prior;
 
@@ -262,3 +265,4 @@ pub use noise::{LearnedNoise, LearnedSensor};
 pub use output::{Counts, DropReason, Landmark, PoseEstimate, Step};
 pub use slam::{LocalMap, OutsideReading, ReadOutside, RelocalizeError, ResumeError, SavedState, Slam, TakeMapError};
 pub use tilt::Tilt;
+pub use validity::valid_covariance;

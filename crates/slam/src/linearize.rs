@@ -123,11 +123,11 @@ impl Match {
         }
     }
 
-    /// Takes a share of the covariance, and what is known of the lasting error, out of noise and residual: L Lᵀ = s R.
+    /// Takes the [time-correlated part](time_correlated_part) of the covariance, L Lᵀ, out of the noise, and the
+    /// estimate of its error out of the residual.
     pub fn split(&mut self, state: &State, share: [f64; 3]) {
         let Some(row) = self.lasting else { return };
-        let root = Matrix3::from_diagonal(&Vector3::from(share.map(f64::sqrt)));
-        let r = root * self.noise * root;
+        let r = time_correlated_part(&self.noise, share);
         let x = r.m11.max(0.0).sqrt();
         let across = if x > 0.0 { r.m21 / x } else { 0.0 };
         self.by_lasting = Matrix3x2::new(x, 0.0, across, (r.m22 - across * across).max(0.0).sqrt(), 0.0, 0.0);
@@ -152,6 +152,29 @@ impl Match {
         self.noise *= scale;
         self.noise_scale *= scale;
     }
+}
+
+/// The time-correlated part of the covariance R of two numbers, of whose variances the shares S = diag(s, t) are
+/// correlated in time.
+///
+/// With R = D C D, D the standard deviations and C the correlations, the part is D C^½ S C^½ D. It lies between
+/// min(s, t) R and max(s, t) R: the part and the rest are positive semidefinite, and in every direction at least the
+/// share 1 − max(s, t) of R is white. For uncorrelated numbers the part is S R, for equal shares s R. In between, its
+/// covariance has the mean of the shares, and each variance has a share that is nearer to the other one.
+///
+/// D S^½ C S^½ D has the stated shares of both variances, but where numbers are correlated and the shares differ, it
+/// leaves an indefinite rest: two numbers with ρ = 1 have one error, which has one share.
+pub fn time_correlated_part(noise: &Matrix3<f64>, [s, t, _]: [f64; 3]) -> Matrix3<f64> {
+    let bound = noise.m11 * noise.m22;
+    let square = if bound > 0.0 { noise.m21 * noise.m21 / bound } else { 0.0 };
+    // C^½ = [[√(1 − m), √m], [√m, √(1 − m)]] with 2 √(m(1 − m)) = ρ.
+    let mixed = 0.5 * (1.0 - (1.0 - square).max(0.0).sqrt());
+    let own = Vector3::new(s + mixed * (t - s), t + mixed * (s - t), 0.0);
+    let root = Matrix3::from_diagonal(&own.map(f64::sqrt));
+    let mut part = root * noise * root;
+    part.m21 = 0.5 * (s + t) * noise.m21;
+    part.m12 = part.m21;
+    part
 }
 
 /// Linearizes a match at the state, with the covariance that the reading states. Returns false where the model has no

@@ -331,18 +331,35 @@ impl NoiseFactors {
                 let by_residual: f64 = (0..matched.dim).map(|e| noise(e) * weighted[row + e]).sum();
                 let by_spread: f64 = (0..matched.dim).map(|e| noise(e) * inverse[a * m + row + e]).sum();
                 score[j] += 0.5 * alone * (weighted[a] * by_residual - by_spread);
+                let is_correlated = is_correlated(&stated);
                 for k in 0..ODOMETRY {
-                    let both = 0.5 * of_motion * noise(d) * moved[a][k] * moved[a][k];
+                    let both = if is_correlated {
+                        let by_noise: f64 = (0..matched.dim).map(|e| noise(e) * moved[row + e][k]).sum();
+                        0.5 * of_motion * moved[a][k] * by_noise
+                    } else {
+                        0.5 * of_motion * noise(d) * moved[a][k] * moved[a][k]
+                    };
                     fisher[j * n + k] += both;
                     fisher[k * n + j] += both;
                 }
                 let mut other_row = 0;
                 for other in &matches[..used] {
                     let other_first = ODOMETRY + 3 * usize::from(other.reading.sensor);
-                    let stated = other.stated_noise();
+                    let of_other = other.stated_noise();
+                    if is_correlated || self::is_correlated(&of_other) {
+                        let within = |i: usize, k: usize| i < matched.dim && k < other.dim;
+                        let at = |i: usize, k: usize| inverse[(row + i) * m + other_row + k];
+                        let block = Matrix3::from_fn(|i, k| if within(i, k) { at(i, k) } else { 0.0 });
+                        for e in 0..other.dim {
+                            fisher[j * n + other_first + e] +=
+                                0.5 * alone * shared(&block, (&stated, d), (&of_other, e));
+                        }
+                        other_row += other.dim;
+                        continue;
+                    }
                     for e in 0..other.dim {
                         let s = inverse[a * m + other_row + e];
-                        let other = stated[(e, e)];
+                        let other = of_other[(e, e)];
                         fisher[j * n + other_first + e] += 0.5 * alone * noise(d) * other * s * s;
                     }
                     other_row += other.dim;
@@ -394,6 +411,19 @@ impl NoiseFactors {
             }
         }
     }
+}
+
+/// Whether numbers of a measurement are correlated.
+fn is_correlated(r: &Matrix3<f64>) -> bool {
+    r.m21 != 0.0 || r.m31 != 0.0 || r.m32 != 0.0
+}
+
+/// tr S⁻¹ A_d S⁻¹ A_e for number d of a measurement with covariance `r` and number e of one with covariance `q`;
+/// `block` is that of S⁻¹ between the two. A_d = ½(E_d R + R E_d) is ∂R/∂ln α_d, E_d with a one at (d, d) and zeros
+/// elsewhere: of numbers that are not correlated, R_dd E_d.
+fn shared(block: &Matrix3<f64>, (r, d): (&Matrix3<f64>, usize), (q, e): (&Matrix3<f64>, usize)) -> f64 {
+    let (left, right) = (r.row(d) * block, block * q.column(e));
+    0.5 * (left[e] * right[d] + (left * q.column(e))[0] * block[(d, e)])
 }
 
 /// How many of the matches are used, and how many numbers they have.
@@ -486,5 +516,33 @@ fn without_known_lasting(matches: &[Match], (prior, first): &(Vec<f64>, usize), 
             }
         }
         at += a.dim;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            rng_seed: proptest::test_runner::RngSeed::Fixed(11),
+            ..ProptestConfig::with_cases(200)
+        })]
+
+        #[test]
+        fn the_information_of_correlated_numbers_is_the_trace(numbers in prop::array::uniform27(-1.0..1.0f64)) {
+            let [b, r, q] = [0, 1, 2].map(|k| Matrix3::from_row_slice(&numbers[9 * k..9 * k + 9]));
+            let (r, q) = (r * r.transpose(), q * q.transpose());
+            let part = |r: &Matrix3<f64>, d: usize| {
+                let mut one = Matrix3::zeros();
+                one[(d, d)] = 1.0;
+                0.5 * (one * r + r * one)
+            };
+            for (d, e) in (0..3).flat_map(|d| (0..3).map(move |e| (d, e))) {
+                let trace = (b.transpose() * part(&r, d) * b * part(&q, e)).trace();
+                prop_assert!((shared(&b, (&r, d), (&q, e)) - trace).abs() < 1e-12);
+            }
+        }
     }
 }

@@ -4,19 +4,20 @@
 //! of an error that lasts, and the rest is independent from one reading to the next:
 //!
 //! ```math
-//! y = h(x) + L b + v, \quad L L^T = s R, \quad \mathrm{Cov}(v) = (1 - s) R, \quad
+//! y = h(x) + L b + v, \quad L L^T = s R, \quad \mathrm{Cov}(v) = R - L L^T, \quad
 //! b^+ = \varrho b + n, \quad \varrho = e^{-\Delta t/T}, \quad \mathrm{Cov}(n) = (1 - \varrho^2) I
 //! ```
 //!
-//! (a shaping filter; Bryson and Johansen 1965). b is in units of one standard deviation, so that it stays the same
-//! where
-//! R grows with the range. With b in the state, what a landmark says of the robot's motion between two readings is as
-//! exact as v, and what it says of the place no surer than L b. The state has two rows of b for each of [`SLOTS`]
-//! landmarks, those that were read last: before it is read, b of a landmark is unknown, with variance 1, and
-//! independent
-//! of the rest; and it is again when T has passed several times. A landmark that finds all slots taken by others of the
-//! last moments is read with an inflated noise instead, [`Sensors::repetition`](super::sensor::Sensors::repetition).
+//! (a shaping filter; Bryson and Johansen 1965), where s is one for each number and R has correlations, L Lᵀ is
+//! [split](Match::split) off so that both parts are positive semidefinite. b is in units of one standard deviation, so
+//! that it stays the same where R grows with the range. With b in the state, what a landmark says of the robot's motion
+//! between two readings is as exact as v, and what it says of the place no surer than L b. The state has two rows of b
+//! for each of [`SLOTS`] landmarks, those that were read last: before it is read, b of a landmark is unknown, with
+//! variance 1, and independent of the rest; and it is again when T has passed several times. A landmark that finds all
+//! slots taken by others of the last moments is read with an inflated noise instead,
+//! [`Sensors::repetition`](super::sensor::Sensors::repetition).
 
+use super::Linearization;
 use super::covariance::{Covariance, POSE};
 use super::linearize::{Match, Subject, linearize};
 use super::sensor::{Reading, Sensors};
@@ -220,7 +221,9 @@ pub fn begin_offset(state: &mut State, model: &Model, reading: &Reading, stamp: 
     state.offsets.forget(id, reading.sensor, &mut state.covariance);
     let Some(row) = state.take_offset(id, reading.sensor, stamp, &model.sensors) else { return };
     let mut first = Match::new(Subject::Feature(i), reading);
-    if !linearize(state, &model.sensors, &mut first, model.filter.linearization()) {
+    // Where the landmark was initialized: with the Jacobian at another heading, the joint covariance of landmark and
+    // error would be indefinite for a correlated covariance.
+    if !linearize(state, &model.sensors, &mut first, Linearization::Current) {
         return;
     }
     let corner = |m: &Matrix3x2<f64>| m.fixed_rows::<2>(0).into_owned();

@@ -129,11 +129,13 @@ pub enum DropReason {
     UnknownLandmark,
     /// A pose that was given while the open part of a map in parts cannot be closed.
     NotInParts,
+    /// A scan after which the covariance of the state was invalid: the filter was reinitialized.
+    InvalidCovariance,
 }
 
 impl DropReason {
     /// All reasons.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::NotFinite,
         Self::Absurd,
         Self::BadCovariance,
@@ -158,6 +160,7 @@ impl DropReason {
         Self::UnknownSensor,
         Self::UnknownLandmark,
         Self::NotInParts,
+        Self::InvalidCovariance,
     ];
 
     /// The reason as one word, `snake_case`.
@@ -187,6 +190,7 @@ impl DropReason {
             Self::UnknownSensor => "unknown_sensor",
             Self::UnknownLandmark => "unknown_landmark",
             Self::NotInParts => "not_in_parts",
+            Self::InvalidCovariance => "invalid_covariance",
         }
     }
 }

@@ -15,6 +15,7 @@ mod part;
 mod point;
 mod process;
 mod recovery;
+mod reinitialize;
 mod reset;
 mod saved;
 mod search;
@@ -37,6 +38,7 @@ use super::trace::Trace;
 use super::{
     AssociationTally, CalibrationEstimate, CompositionError, Config, ConfigError, Counts, DropReason, FeatureKind,
     Filter, GlobalLocalization, Imu, Landmark, Observation, Odometry, PoseEstimate, SPECS, TooManySensors,
+    valid_covariance,
 };
 use doubt::Doubt;
 use lienav_base::clock::{CONFIRMATIONS, ClockGuard};
@@ -48,6 +50,7 @@ use out_of_sequence::Rollback;
 pub use outside::{OutsideReading, ReadOutside};
 pub use part::LocalMap;
 use recovery::Recovery;
+use reinitialize::Validity;
 pub use saved::{ResumeError, SavedState};
 pub use search::RelocalizeError;
 use search::SearchInParts;
@@ -135,6 +138,8 @@ pub struct Slam {
     doubt: Doubt,
     /// For a prior that is too wide to associate by.
     recovery: Recovery,
+    /// Whether the covariance is valid.
+    validity: Validity,
 }
 
 impl Slam {
@@ -199,6 +204,7 @@ impl Slam {
             take_back: TakeBack::default(),
             doubt: Doubt::default(),
             recovery: Recovery::default(),
+            validity: Validity::default(),
         })
     }
 
@@ -372,7 +378,7 @@ impl Slam {
         self.spikes.clear();
         self.trace = self.trace.take().map(|_| Trace::default());
         (self.time, self.last_step) = (None, None);
-        self.ahead = Increment::none();
+        (self.ahead, self.validity) = (Increment::none(), Validity::default());
         self.end_recovery();
         self.forget_search();
     }
@@ -420,10 +426,13 @@ impl Slam {
         PoseEstimate { stamp, pose, covariance, twist: self.estimator.state.calibration.twist(&twist) }
     }
 
-    /// The pose at the newest odometry: the last step, carried on. `None` before the first odometry.
+    /// The pose at the newest odometry: the last step, carried on. `None` before the first odometry, while the robot is
+    /// searched for, and where the covariance is invalid, until the next scan.
     pub fn predicted(&self) -> Option<PoseEstimate> {
         let stamp = self.inbox.newest_odometry().max(self.time)?;
-        self.time.filter(|_| self.search.is_none()).map(|_| self.estimate(stamp, &self.ahead, self.newest_twist))
+        let predicted =
+            self.time.filter(|_| self.search.is_none()).map(|_| self.estimate(stamp, &self.ahead, self.newest_twist));
+        predicted.filter(|predicted| valid_covariance(&predicted.covariance).is_some())
     }
 
     /// The features of the map, with covariances in the map frame, as of the last step; of a known map, those that are in

@@ -4,7 +4,7 @@ mod places;
 
 use super::by_id::ById;
 use super::calibration::Calibration;
-use super::covariance::Covariance;
+use super::covariance::{Covariance, POSE};
 use super::delayed::{Viewpoint, Waiting};
 use super::linearize::Subject;
 use super::marks::Mark;
@@ -13,10 +13,11 @@ use super::motion::Increment;
 use super::offsets::Offsets;
 use super::sensor::Sensors;
 use super::tie::Untied;
+use super::validity::valid_covariance;
 use super::{CalibrationConfig, CalibrationEstimate, Coordinates, WorldFrame};
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, skew};
-use nalgebra::{Matrix2, Matrix2x3, Matrix3, Vector2};
+use nalgebra::{Matrix1, Matrix2, Matrix2x3, Matrix3, Vector2};
 use serde::{Deserialize, Serialize};
 
 /// A feature in the state.
@@ -377,6 +378,15 @@ impl State {
                 m * block * m.transpose()
             }
         }
+    }
+
+    /// Whether the covariances of the pose and of each feature, and the variances of all other rows, are valid. It does
+    /// not look at what rows have in common beyond that.
+    pub fn is_valid(&self) -> bool {
+        let p = &self.covariance;
+        valid_covariance(&self.pose_covariance()).is_some()
+            && (POSE..p.row_of(0)).all(|row| valid_covariance(&Matrix1::new(p.get(row, row))).is_some())
+            && (0..p.features()).all(|i| valid_covariance(&p.feature_block(i, i)).is_some())
     }
 
     /// The estimate of each calibration parameter in the state.

@@ -103,6 +103,8 @@ pub struct Outcome {
     pub is_displaced: bool,
     /// Landmarks that are not where the map has them, and begin anew.
     pub begun_anew: u64,
+    /// Whether the update found the covariance of the state not positive semidefinite, and was left out.
+    pub is_indefinite: bool,
 }
 
 /// Buffers of a step, which keep their allocations. No value in them passes from one step to the next but the record of
@@ -241,7 +243,7 @@ pub fn correct(
             }
             begun_anew = note_misfits(state, model, gated, stamp);
         }
-        Err(Singular) => matched.iter().for_each(|_| refused.add(DropReason::Singular)),
+        Err(Singular { .. }) => matched.iter().for_each(|_| refused.add(DropReason::Singular)),
     }
     newcomers = tie_to_world(state, model, newcomers, stamp, &mut refused, readings);
     if track_loss.is_some_and(|track_loss| track_loss.is_suspected()) {
@@ -259,12 +261,13 @@ pub fn correct(
     prune(state, model, stamp);
     marks::keep(state, &model.motions_over_s, stamp);
 
+    let is_indefinite = updated.is_err_and(|Singular { is_indefinite }| is_indefinite);
     let used = if updated.is_ok() { &*matched } else { &[] };
     let Updated { nis, noise } = updated.unwrap_or_default();
     let moved = before.inverse() * Se2::exp(&rows.of_pose(&noise)) * predicted;
     let is_displaced = is_lost || matches!(place, Place::Elsewhere(_));
     let (dof, accepted) = (numbers(used), used.len());
-    Outcome { nis, dof, accepted, added, refused, is_searched, moved, is_displaced, begun_anew }
+    Outcome { nis, dof, accepted, added, refused, is_searched, moved, is_displaced, begun_anew, is_indefinite }
 }
 
 /// An error that is this part of the noise of a reading does not matter.

@@ -42,7 +42,14 @@ impl Workspace {
 
 /// The innovation covariance is not positive definite: nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Singular;
+pub struct Singular {
+    /// Whether it has a variance that is negative beyond rounding, or no number. It is the sum of H P Hᵀ and of the
+    /// covariances of the measurements, which are valid: then P is not.
+    pub is_indefinite: bool,
+}
+
+/// A pivot below zero by more than this part of its variance is no rounding error.
+const INDEFINITE: f64 = 1e-6;
 
 /// What an update did.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -83,7 +90,7 @@ pub fn update(
     solve(work, n, m);
     let nis = work.y.iter().map(|y| y * y).sum::<f64>();
     if !nis.is_finite() {
-        return Err(Singular);
+        return Err(Singular { is_indefinite: false });
     }
 
     begin_correction(work, moved_by, n);
@@ -171,7 +178,7 @@ pub fn identify(
         work.delta.iter_mut().zip(column).for_each(|(d, w)| *d += w * y);
     }
     if !work.delta.iter().all(|d| d.is_finite()) {
-        return Err(Singular);
+        return Err(Singular { is_indefinite: false });
     }
     state.covariance.subtract_outer(&work.w, m, n);
     work.rigid.clear();
@@ -452,7 +459,7 @@ pub fn factor(s: &mut [f64], m: usize) -> Result<(), Singular> {
         let pivot = rest[0] - known.iter().map(|a| a * a).sum::<f64>();
         // A pivot this small, relative to the variance, is rounding error.
         if !(pivot.is_finite() && pivot > 1e-13 * rest[0]) {
-            return Err(Singular);
+            return Err(Singular { is_indefinite: !pivot.is_finite() || pivot < -INDEFINITE * rest[0].abs() });
         }
         rest[0] = pivot.sqrt();
         for row in below.chunks_exact_mut(m) {

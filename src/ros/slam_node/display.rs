@@ -9,7 +9,7 @@ use lienav_base::stamp::Stamp;
 use lienav_io::cloud::{FLOAT32, FLOAT64, UINT32};
 use lienav_lie::Se2;
 use lienav_parts::Parts;
-use lienav_slam::{Landmark, PoseEstimate, Slam};
+use lienav_slam::{Landmark, PoseEstimate, Slam, valid_covariance};
 use nalgebra::Vector2;
 use r2r::geometry_msgs::msg::PoseStamped;
 use r2r::nav_msgs::msg::Path;
@@ -97,6 +97,7 @@ impl Display {
                 Some(parts) => parts.known(slam),
                 None => slam.landmarks().collect(),
             };
+            let landmarks: Vec<Landmark> = landmarks.into_iter().filter_map(publishable).collect();
             self.landmarks.publish(&cloud(&header, &landmarks))?;
             let robot = self.poses.back().map_or(Vector2::zeros(), |(_, pose)| pose.p);
             let kinds = markers::thinned(markers::sorted(slam, &landmarks), &robot);
@@ -104,6 +105,11 @@ impl Display {
         }
         Ok(())
     }
+}
+
+/// A landmark with a covariance as it may be published; `None` where it is invalid.
+fn publishable(landmark: Landmark) -> Option<Landmark> {
+    Some(Landmark { covariance: valid_covariance(&landmark.covariance)?, ..landmark })
 }
 
 fn listeners<T: WrappedTypesupport + 'static>(publisher: &Publisher<T>) -> usize {

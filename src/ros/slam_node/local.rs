@@ -5,7 +5,7 @@ use crate::ros::qos_overrides::publisher;
 use crate::ros::{qos, tf};
 use lienav_base::stamp::Stamp;
 use lienav_lie::{LieGroup, Se2};
-use lienav_slam::{Increment, Slam};
+use lienav_slam::{Increment, Slam, valid_covariance};
 use nalgebra::Matrix3;
 use r2r::geometry_msgs::msg::{Twist, TwistWithCovariance, Vector3};
 use r2r::nav_msgs::msg::Odometry;
@@ -105,9 +105,12 @@ impl Local {
     /// ROS refuses.
     pub fn publish(&mut self, stamp: Stamp, base_in_odom: Option<Se2>, slam: &Slam) -> r2r::Result<()> {
         let Some(now) = self.driven.go_on(stamp, base_in_odom, |since| slam.motion_since(since)) else { return Ok(()) };
-        let (v, pose) = (now.twist, tf::pose_with_covariance(now.pose, &now.covariance));
+        // Sums of the covariances of odometry, which are valid.
+        let valid = (valid_covariance(&now.covariance), valid_covariance(&now.twist_covariance));
+        let (Some(covariance), Some(of_twist)) = valid else { return Ok(()) };
+        let (v, pose) = (now.twist, tf::pose_with_covariance(now.pose, &covariance));
         let twist = Twist { linear: Vector3 { x: v.x, y: v.y, z: 0.0 }, angular: Vector3 { x: 0.0, y: 0.0, z: v.z } };
-        let covariance = tf::pose_with_covariance(now.pose, &now.twist_covariance).covariance;
+        let covariance = tf::pose_with_covariance(now.pose, &of_twist).covariance;
         self.topic.publish(&Odometry {
             header: tf::header(stamp, &self.odom),
             child_frame_id: self.base.clone(),

@@ -3,6 +3,7 @@
 //! | word | when |
 //! |---|---|
 //! | lost | no odometry yet, none for more than a second, switched off, or the robot is searched for |
+//! | lost | the covariance of the pose is invalid, until the next cloud |
 //! | lost | the standard deviation of the position is no number, or at least `sensor.max_range_m` |
 //! | lost | the standard deviation of the heading is no number, or at least π/√3, that of any heading |
 //! | lost | in the last [`WINDOW`] clouds, all of at least [`FEW`] readings of known landmarks were outside their gates |
@@ -189,6 +190,9 @@ impl Evidence {
         match self.odometry_silence_s {
             None => lost("no odometry yet".into()),
             Some(silence) if silence > SILENCE_S => lost(format!("no odometry for {silence:.1} s")),
+            Some(_) if self.pose.is_none() && self.is_switched_on && self.search.is_none() => {
+                lost("there is no pose yet, or none with a valid covariance".into());
+            }
             Some(_) => (),
         }
         if let Some((_, position, yaw)) = self.pose {
@@ -298,10 +302,11 @@ mod tests {
 
     #[test]
     fn each_line_of_the_table_makes_its_word() {
-        let lost: [fn(&mut Evidence); 9] = [
+        let lost: [fn(&mut Evidence); 10] = [
             |e| e.is_switched_on = false,
             |e| (e.odometry_silence_s, e.pose, e.feature_age_s) = (None, None, None),
             |e| e.odometry_silence_s = Some(1.1),
+            |e| (e.pose, e.feature_age_s) = (None, None),
             |e| e.pose = Some((Stamp::default(), 20.0, 0.01)),
             |e| e.pose = Some((Stamp::default(), f64::NAN, 0.01)),
             |e| e.pose = Some((Stamp::default(), 0.1, 1.82)),

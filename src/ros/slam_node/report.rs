@@ -4,6 +4,7 @@
 //! |---|---|
 //! | ERROR | odometry came and none of it could be used; or clouds came and none could |
 //! | ERROR | the position's standard deviation is beyond [`MAX_POSITION_STD_M`], or is no number |
+//! | ERROR | the covariance of the filter was invalid, and it was reinitialized |
 //! | ERROR | the robot is searched for, and what is seen is not in the map |
 //! | WARN | the robot is searched for in the known map, or may be at several poses that nothing tells apart |
 //! | WARN | the filter is switched off |
@@ -62,6 +63,11 @@ pub const OLD_S: f64 = 1.0;
 
 /// Odometry that is older than this was recorded, s.
 const RECORDED_S: f64 = 3600.0;
+
+/// What is said where [`DropReason::InvalidCovariance`] was counted.
+pub const REINITIALIZED: &str = "the covariance was not positive semidefinite: the filter goes on at its last valid pose \
+     without the map that it had made (a known map stays); look for covariances and noise parameters that are wrong by \
+     orders of magnitude, and report it with a bag";
 
 /// An odometry message whose pose is no pose: it was used, but there is no map → odom for it.
 pub const NO_ODOM_POSE: &str = "no_odom_pose";
@@ -219,6 +225,10 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
             "the position has a standard deviation of {position:.1e} m: the estimate is unusable; send initialpose or \
             call ~/reset"
         ));
+    }
+    let invalid = DropReason::InvalidCovariance.word();
+    if dropped.iter().any(|(word, _)| *word == invalid) {
+        findings.error(REINITIALIZED);
     }
     overload(&mut findings, before, now);
     if let Some(search) = &now.search {

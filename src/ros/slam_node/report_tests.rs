@@ -54,6 +54,7 @@ fn every_row_of_the_table_is_reached() {
     expect(|r| r.dropped.add(DropReason::SecondClock.word()), Level::Warn, "two clocks on one topic");
     expect(|r| r.dropped.add(DropReason::MapFull.word()), Level::Warn, "the map is full: raise map.max_features");
     expect(|r| r.map_problem = Some("hall.yaml: line 3".into()), Level::Warn, "the file of the map: hall.yaml: line 3");
+    expect(|r| r.dropped.add(DropReason::InvalidCovariance.word()), Level::Error, "goes on at its last valid pose");
     expect(|r| r.dropped.add("unreadable"), Level::Warn, "dropped: unreadable 1");
     expect(|r| r.dropped.add(DropReason::TooManyPoints.word()), Level::Warn, "dropped: too_many_points 1");
     expect(|r| r.dropped.add(STALE), Level::Warn, "overload: the output is up to 0.00 s old (max_latency_s is 0.5)");

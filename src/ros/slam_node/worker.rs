@@ -31,7 +31,7 @@ use lienav_io::geodesy::Datum;
 use lienav_io::messages;
 use lienav_lie::Se2;
 use lienav_parts::Parts;
-use lienav_slam::{Config, DropReason, MapMode, Slam, Step, TimeJump};
+use lienav_slam::{Config, DropReason, MapMode, PoseEstimate, Slam, Step, TimeJump, valid_covariance};
 use r2r::diagnostic_msgs::msg::DiagnosticStatus;
 use r2r::std_srvs::srv::{SetBool, Trigger};
 use r2r::{Node, Publisher};
@@ -228,7 +228,8 @@ impl Worker {
                 let pose = step.estimate.pose;
                 self.log.info(&format!("found at x {:.2} y {:.2} yaw {:.2}", pose.p.x, pose.p.y, pose.theta));
             }
-            let published = self.outputs.corrected(&step.estimate);
+            let publishable = self.publishable("pose", &step.estimate);
+            let published = publishable.map_or(Ok(()), |estimate| self.outputs.corrected(&estimate));
             self.tally.published(step.estimate.stamp, Instant::now());
             self.log.sent(published);
             self.display.add(&step.estimate, &self.settings);
@@ -249,6 +250,7 @@ impl Worker {
     /// The estimate carried on to the odometry of `stamp`, if that is the newest.
     fn publish_prediction(&mut self, stamp: Stamp, base_in_odom: Option<Se2>, has_pose: bool) {
         let Some(estimate) = self.predicted().filter(|e| e.stamp == stamp) else { return };
+        let Some(estimate) = self.publishable("odometry/filtered", &estimate) else { return };
         let published = self.outputs.predicted(&estimate);
         self.log.sent(published);
         match base_in_odom {
@@ -266,6 +268,23 @@ impl Worker {
             }
             None => (),
         }
+    }
+
+    /// The estimate with a covariance as it may be published; `None` where it is invalid, which is counted and logged.
+    fn publishable(&mut self, topic: &str, estimate: &PoseEstimate) -> Option<PoseEstimate> {
+        let covariance = valid_covariance(&estimate.covariance);
+        if covariance.is_none() {
+            let reason = DropReason::InvalidCovariance.word();
+            self.tally.dropped.add(reason);
+            let [x, y, yaw]: [f64; 3] = estimate.covariance.diagonal().into();
+            self.log.warn_of(reason, || {
+                format!(
+                    "{topic} not published as {reason}: the covariance of the pose is not positive semidefinite, with \
+                     variances {x:.1e} m², {y:.1e} m², {yaw:.1e} rad²"
+                )
+            });
+        }
+        Some(PoseEstimate { covariance: covariance?, ..*estimate })
     }
 
     /// Time was set back: stamps of the output start anew, and after a reset so does the path.

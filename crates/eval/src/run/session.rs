@@ -132,6 +132,10 @@ impl Session {
                 slam.gate_openings()
             )
         });
+        let invalid = slam.counts().get(DropReason::InvalidCovariance);
+        let invalid = (invalid > 0).then(|| {
+            format!("the covariance was not positive semidefinite, {invalid} times: the filter was reinitialized")
+        });
         let late = (slam.late_clouds() > 0)
             .then(|| format!("{} clouds came late, and were taken in by going back", slam.late_clouds()));
         let full = self.full_map();
@@ -150,7 +154,15 @@ impl Session {
             noise: slam.learned_noise(),
             gate_openings: slam.gate_openings(),
             dropped: slam.counts().by_word().into_iter().map(|(reason, count)| (reason.to_owned(), count)).collect(),
-            warnings: set_back.into_iter().chain(opened).chain(late).chain(full).chain(free).chain(of_parts).collect(),
+            warnings: set_back
+                .into_iter()
+                .chain(opened)
+                .chain(invalid)
+                .chain(late)
+                .chain(full)
+                .chain(free)
+                .chain(of_parts)
+                .collect(),
             estimates: self.estimates,
             step_us: self.step_us,
             matches: self.matches.unwrap_or_default(),

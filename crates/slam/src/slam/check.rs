@@ -1,7 +1,7 @@
 //! Whether numbers from outside can be those of a pose and its covariance.
 
-use crate::DropReason;
 use crate::measurement::MAX_VARIANCE;
+use crate::{DropReason, valid_covariance};
 use lienav_lie::Se2;
 use nalgebra::{Matrix3, SymmetricEigen};
 use std::f64::consts::PI;
@@ -11,20 +11,21 @@ const MAX_COORDINATE_M: f64 = 1e7;
 /// A start that is less certain than this is absurd, m.
 const MAX_POSITION_STD_M: f64 = 1e5;
 
-/// Where a pose from outside may be, and how uncertain.
-pub(super) fn check_pose(pose: &Se2, covariance: &Matrix3<f64>) -> Result<(), DropReason> {
+/// Where a pose from outside may be, and how uncertain. Returns its covariance, valid.
+pub(super) fn check_pose(pose: &Se2, covariance: &Matrix3<f64>) -> Result<Matrix3<f64>, DropReason> {
     if !(pose.p.iter().all(|x| x.is_finite()) && pose.theta.is_finite()) {
         return Err(DropReason::NotFinite);
     }
-    check_covariance(covariance)?;
+    let valid = checked_covariance(covariance)?;
     let is_absurd = pose.p.amax() > MAX_COORDINATE_M
         || covariance.m11.max(covariance.m22) > MAX_POSITION_STD_M * MAX_POSITION_STD_M
         || covariance.m33 > PI * PI;
-    if is_absurd { Err(DropReason::Absurd) } else { Ok(()) }
+    if is_absurd { Err(DropReason::Absurd) } else { Ok(valid) }
 }
 
-/// Symmetric to a millionth, and no eigenvalue below zero by more than rounding.
-pub(super) fn check_covariance(c: &Matrix3<f64>) -> Result<(), DropReason> {
+/// A covariance that is symmetric to a millionth, and [valid](valid_covariance): as it is where it is positive
+/// semidefinite, and made so where rounding has left less.
+pub(super) fn checked_covariance(c: &Matrix3<f64>) -> Result<Matrix3<f64>, DropReason> {
     if !c.iter().all(|x| x.is_finite()) {
         return Err(DropReason::NotFinite);
     }
@@ -32,10 +33,13 @@ pub(super) fn check_covariance(c: &Matrix3<f64>) -> Result<(), DropReason> {
     if scale > MAX_VARIANCE {
         return Err(DropReason::Absurd);
     }
-    let asymmetric = (c - c.transpose()).amax() > 1e-6 * scale;
-    let eigenvalues = SymmetricEigen::new(0.5 * (c + c.transpose())).eigenvalues;
-    if asymmetric || eigenvalues.min() < -1e-9 * scale {
+    if (c - c.transpose()).amax() > 1e-6 * scale {
         return Err(DropReason::BadCovariance);
     }
-    Ok(())
+    let symmetric = 0.5 * (c + c.transpose());
+    let has_no_negative_variance = c.diagonal().iter().all(|variance| *variance >= 0.0);
+    if has_no_negative_variance && SymmetricEigen::new(symmetric).eigenvalues.min() >= -1e-15 * scale {
+        return Ok(*c);
+    }
+    valid_covariance(&symmetric).ok_or(DropReason::BadCovariance)
 }

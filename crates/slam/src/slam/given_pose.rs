@@ -13,10 +13,12 @@ impl Slam {
     /// A non-finite pose or one farther than 10⁷ m from the origin, or a covariance of (x, y, θ) that is not symmetric
     /// positive semidefinite or beyond (10⁵ m)², π²: larger numbers would drown those of the map in rounding. Counted.
     pub fn set_pose(&mut self, pose: Se2, covariance: &Matrix3<f64>) -> Result<(), DropReason> {
-        self.check_pose(&pose, covariance)?;
+        let checked = check_pose(&pose, covariance);
+        self.count(checked.map(|_| ()))?;
+        let covariance = checked?;
         self.stop_search();
         self.stay();
-        self.estimator.set_pose(pose, covariance);
+        self.estimator.set_pose(pose, &covariance);
         Ok(())
     }
 
@@ -25,6 +27,6 @@ impl Slam {
     /// # Errors
     /// Those of [`Slam::set_pose`]. Counted.
     pub fn check_pose(&mut self, pose: &Se2, covariance: &Matrix3<f64>) -> Result<(), DropReason> {
-        self.count(check_pose(pose, covariance))
+        self.count(check_pose(pose, covariance).map(|_| ()))
     }
 }

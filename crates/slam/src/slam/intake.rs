@@ -2,20 +2,21 @@
 //! that the platform can have reached.
 
 use super::Slam;
-use super::check::check_covariance;
+use super::check::checked_covariance;
 use crate::early;
 use crate::inbox::MAX_SEGMENT_S;
 use crate::spikes;
 use crate::{DropReason, Odometry, TimeJump};
 use lienav_base::clock::{Limits, Verdict};
 use lienav_base::stamp::Stamp;
+use nalgebra::Matrix3;
 
 impl Slam {
     pub(super) fn take_odometry(&mut self, odometry: &Odometry) -> Result<(), DropReason> {
         self.check_enabled()?;
-        self.check_odometry(odometry)?;
+        let covariance = self.check_odometry(odometry)?;
         let stamp = odometry.stamp + self.config.motion.delay_s;
-        let odometry = Odometry { stamp, ..*odometry };
+        let odometry = Odometry { stamp, covariance, ..*odometry };
         match self.guard.judge(stamp, &self.limits()) {
             Verdict::InForce => {}
             Verdict::JumpedAhead => self.follow_jump_ahead(self.held.first().unwrap_or(&odometry).stamp),
@@ -133,7 +134,8 @@ impl Slam {
         self.newest_twist = odometry.twist();
     }
 
-    fn check_odometry(&self, odometry: &Odometry) -> Result<(), DropReason> {
+    /// Checks the numbers of a message, and returns its covariance, valid.
+    fn check_odometry(&self, odometry: &Odometry) -> Result<Option<Matrix3<f64>>, DropReason> {
         let (v, w) = (odometry.velocity, odometry.yaw_rate);
         if !(v.x.is_finite() && v.y.is_finite() && w.is_finite()) {
             return Err(DropReason::NotFinite);
@@ -141,7 +143,7 @@ impl Slam {
         if v.norm() > self.config.motion.max_speed || w.abs() > self.config.motion.max_yaw_rate {
             return Err(DropReason::Absurd);
         }
-        odometry.covariance.as_ref().map_or(Ok(()), check_covariance)
+        odometry.covariance.as_ref().map(checked_covariance).transpose()
     }
 
     fn follow_jump_back(&mut self) {

@@ -161,6 +161,8 @@ impl Slam {
             self.inbox.recycle(cloud);
         }
         self.rollback.late += 1;
+        self.note_validity();
+        let _step = self.reinitialize_if_invalid(Ok(None));
         self.commit();
         self.look_ahead();
     }

@@ -7,7 +7,7 @@ use crate::motion::Increment;
 use crate::sensor::SensorSet;
 use crate::step::Outcome;
 use crate::tilt::level;
-use crate::{Config, DropReason, FeatureKind, Step};
+use crate::{Config, DropReason, FeatureKind, PoseEstimate, Step};
 use lienav_base::stamp::Stamp;
 
 impl Slam {
@@ -26,13 +26,14 @@ impl Slam {
             self.keep_for_take_back(&cloud);
             self.keep_for_doubt(&cloud);
             let step = self.process_first(&mut cloud);
+            self.note_validity();
             self.name_kept(&cloud, &step);
             self.glance_at(&step);
             let step = self.look_again().unwrap_or(step);
             let step = self.judge_loop(step.as_ref().ok().and_then(Option::as_ref)).unwrap_or(step);
             let step = self.doubt_motion(step.as_ref().ok().and_then(Option::as_ref)).unwrap_or(step);
             self.inbox.recycle(cloud);
-            match step {
+            match self.reinitialize_if_invalid(step) {
                 Ok(step) => {
                     self.look_ahead();
                     joined = step.map_or(joined, |step| Some(joined.map_or(step, |before| before.joined_by(step))));
@@ -54,7 +55,10 @@ impl Slam {
         let motion = *self.estimator.pending();
         let (step, outcome) = match recovered {
             Recovered::AsUsual => self.correct(cloud),
-            Recovered::Held(outcome) => self.take(cloud, outcome),
+            Recovered::Held(outcome) => {
+                let predicted = self.estimate(cloud.stamp, &Increment::none(), self.twist);
+                self.take(cloud, predicted, outcome)
+            }
         };
         self.note_recovery(&motion, &outcome);
         Ok(step)
@@ -86,22 +90,24 @@ impl Slam {
         let most = self.config.sensor.max_points;
         let excess = self.bound.choose(&mut cloud.observations, cloud.kind, &self.estimator.state, most);
         self.estimator.expect(&cloud.names);
+        let predicted = self.estimate(cloud.stamp, &Increment::none(), self.twist);
         let mut outcome = match &self.search {
             None if self.passes_by(cloud.kind) => self.pass_by(cloud),
             None => self.estimator.correct(cloud.stamp, cloud.kind, &cloud.observations),
             Some(_) => self.seek(cloud.kind, &cloud.observations),
         };
         outcome.refused.add_many(DropReason::TooManyPoints, excess as u64);
-        self.take(cloud, outcome)
+        self.take(cloud, predicted, outcome)
     }
 
-    /// Takes note of what became of a cloud.
-    fn take(&mut self, cloud: &Cloud, outcome: Outcome) -> (Option<Step>, Outcome) {
+    /// Takes note of what became of a cloud, with the estimate before it.
+    fn take(&mut self, cloud: &Cloud, predicted: PoseEstimate, outcome: Outcome) -> (Option<Step>, Outcome) {
         self.counts.add_all(&outcome.refused);
         self.begun_anew += outcome.begun_anew;
         if self.search.is_some() {
             return (None, outcome);
         }
+        self.validity.processed = Some((predicted, outcome.is_indefinite));
         self.note_step(cloud.stamp, cloud.kind);
         self.trace_step();
         self.search_if_lost(cloud.stamp, outcome.accepted, &cloud.observations);

@@ -36,6 +36,7 @@ mod take_back;
 mod take_map;
 mod tilt;
 mod unknown;
+mod validity;
 mod wide_prior;
 mod window;
 

@@ -1,7 +1,7 @@
 //! Whatever comes in, the state stays finite and nothing panics.
 
 use super::*;
-use crate::{DropReason, Filter, Imu};
+use crate::{DropReason, Filter, Imu, valid_covariance};
 use nalgebra::{Matrix2, Matrix3};
 use proptest::prelude::*;
 
@@ -89,12 +89,13 @@ proptest! {
             let mut last = None;
             while let Some(step) = slam.poll() {
                 prop_assert!(step.estimate.pose.p.iter().all(|x| x.is_finite()), "{event:?}");
-                prop_assert!(step.estimate.covariance.iter().all(|x| x.is_finite()), "{event:?}");
+                prop_assert!(valid_covariance(&step.estimate.covariance).is_some(), "{event:?}");
                 prop_assert!(last.is_none_or(|l| l < step.estimate.stamp));
                 last = Some(step.estimate.stamp);
             }
             if let Some(estimate) = slam.predicted() {
-                prop_assert!(estimate.pose.theta.is_finite() && estimate.covariance.iter().all(|x| x.is_finite()), "{event:?}");
+                prop_assert!(estimate.pose.theta.is_finite(), "{event:?}");
+                prop_assert!(valid_covariance(&estimate.covariance).is_some(), "{event:?}");
             }
         }
     }
@@ -122,6 +123,33 @@ fn bad_odometry_is_named_and_changes_nothing() {
         assert_eq!(slam.predicted(), before);
     }
     assert_eq!(slam.odometry(&good), Ok(()));
+}
+
+/// One that is indefinite beside a large variance is invalid; one that is so by rounding alone is made valid.
+#[test]
+fn covariances_from_outside_are_valid_or_refused() {
+    let instants = recording(40, 1);
+    let diagonal = |d: [f64; 3]| Matrix3::from_diagonal(&d.into());
+    let single = |x: f64| f64::from(x as f32);
+    let (a, b) = (0.1, 0.9);
+    let rounded =
+        Matrix3::new(single(a * a), single(a * b), 0.0, single(a * b), single(b * b), 0.0, 0.0, 0.0, single(1e-3))
+            * 1e-3;
+    assert!(rounded.m11 * rounded.m22 < rounded.m12 * rounded.m12, "it is indefinite by rounding");
+    for filter in ["default", "ekf"] {
+        let (mut slam, _) = run(filter, &instants[..20]);
+        assert_eq!(slam.set_pose(Se2::identity(), &diagonal([1e9, 1e9, -0.5])), Err(DropReason::BadCovariance));
+        let indefinite = Odometry { covariance: Some(diagonal([1.0, 1.0, -5e-10])), ..instants[20].odometry };
+        assert_eq!(slam.odometry(&indefinite), Err(DropReason::BadCovariance));
+        for instant in &instants[20..] {
+            let odometry = Odometry { covariance: Some(rounded), ..instant.odometry };
+            for step in feed(&mut slam, &Instant { odometry, ..instant.clone() }) {
+                assert!(valid_covariance(&step.estimate.covariance).is_some(), "{filter}: {step:?}");
+            }
+        }
+        assert_eq!(slam.set_pose(instants[39].truth, &rounded), Ok(()));
+        assert_eq!(slam.counts().get(DropReason::InvalidCovariance), 0, "{filter}");
+    }
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! The filter where its map is made in parts: what is published, shown and saved is of all of them.
 
 use super::Worker;
+use crate::ros::slam_node::report::REINITIALIZED;
 use lienav_parts::{Parts, Worker as Place};
-use lienav_slam::{Config, ConfigError, PoseEstimate, Slam, Step};
+use lienav_slam::{Config, ConfigError, DropReason, PoseEstimate, Slam, Step};
 
 /// The filter of these settings, and what joins the parts of its map where that is made in parts.
 ///
@@ -21,7 +22,13 @@ impl Worker {
     /// The next cloud, processed: its pose is in the map.
     pub(super) fn polled(&mut self) -> Option<Step> {
         let begun_anew = self.slam.landmarks_begun_anew();
-        let step = self.slam.poll()?;
+        let invalid = DropReason::InvalidCovariance;
+        let reinitialized = self.slam.counts().get(invalid);
+        let step = self.slam.poll();
+        if self.slam.counts().get(invalid) > reinitialized {
+            self.log.warn_of(invalid.word(), || format!("{invalid}: {REINITIALIZED}"));
+        }
+        let step = step?;
         let count = self.slam.landmarks_begun_anew() - begun_anew;
         if count > 0 {
             self.log.warn_of("begun_anew", || {
