@@ -460,7 +460,9 @@ impl State {
         self.tie = untied(config);
         self.index.clear();
         self.next_id = FIRST_OWN_ID;
+        let tilt = self.calibration.tilt().copied();
         self.calibration = Calibration::new(config);
+        self.calibration.set_tilt(tilt);
         self.mounts.iter_mut().for_each(|mount| mount.calibrate(&self.calibration));
         let mut variances = self.calibration.variances(config);
         variances.resize(variances.len() + self.offsets.rows(), 1.0);

@@ -136,9 +136,8 @@ pub fn april_tags(
             return Some(Observation::new(u32::try_from(tag.id).ok(), [f64::NAN; 2]));
         }
         let pose = tags.locate(camera, &tag.corners)?;
-        let (position, covariance) = seat.level_position(&pose.translation.vector, &tags.usable(&pose)?);
         let id = u32::try_from(tag.id).ok();
-        Some(Observation { covariance: Some(covariance.into()), ..Observation::new(id, [position.x, position.y]) })
+        Some(seat.level_observation(id, &pose.translation.vector, Some(&tags.usable(&pose)?)))
     });
     Ok(Features { stamp, kind: FeatureKind::RelativePosition, observations: observations.collect() })
 }

@@ -5,6 +5,7 @@ use crate::inbox::Cloud;
 use crate::motion::Increment;
 use crate::sensor::SensorSet;
 use crate::tilt::level;
+use crate::tilt_noise::TiltNoise;
 use crate::{Config, DropReason, FeatureKind, Step};
 use lienav_base::stamp::Stamp;
 
@@ -45,10 +46,11 @@ impl Slam {
     pub(super) fn process(&mut self, cloud: &mut Cloud) -> Result<Option<Step>, DropReason> {
         let time = self.time.filter(|time| cloud.stamp >= *time).ok_or(DropReason::NotStarted)?;
         self.advance(time, cloud.stamp);
-        if let Some(levelling) = self.inbox.levelling(cloud.stamp) {
-            let sensor = self.estimator.sensor(&self.config.sensor);
-            level(cloud.kind, &sensor, &levelling, &mut cloud.observations);
+        let tilt = self.inbox.tilt(cloud.stamp);
+        if let Some((tilt, (shape, mount))) = tilt.zip(self.estimator.levelled_as(cloud.kind)) {
+            level(shape, &mount, &tilt, &mut cloud.observations);
         }
+        self.estimator.model.tilt = TiltNoise::of(&self.config.motion, tilt.is_some());
         let most = self.config.sensor.max_points;
         let excess = self.bound.choose(&mut cloud.observations, cloud.kind, &self.estimator.state, most);
         self.estimator.expect(&cloud.names);
