@@ -2,7 +2,7 @@
 //!
 //!     cargo run --release -p lienav-io --example rocking_tags [-- SEEDS [tilt_std_rad]]
 //!
-//! The robot drives an ellipse of 5 m by 3 m for 90 s at 0.5 m/s in a room of 10 m by 8 m. It leans about a point of the
+//! The robot drives an ellipse of 5 m by 3 m for 90 s at about 0.5 m/s in a room of 10 m by 8 m. It leans about a point of the
 //! floor below its base: x_true = R_z(ψ) R_y(θ) R_x(φ). A camera 0.6 m above the floor sees tags of 0.16 m on the walls,
 //! one 1.5 m above the floor sees them on the ceiling, at 10 Hz with 0.3 px of noise of each corner. Corners go through
 //! the conversion that the nodes use, `april_tags`. Printed are the root mean square of the error of the position, its
@@ -13,7 +13,7 @@ use lienav_io::convert::{Pinhole, Seat, TagCamera, april_tags, header};
 use lienav_io::messages::{AprilTagDetection, AprilTagDetectionArray, ImagePoint};
 use lienav_lie::{Se2, wrap_angle};
 use lienav_slam::{Config, Imu, LandmarkMap, MapLandmark, MapMode, Odometry, Slam, Tilt};
-use nalgebra::{Isometry3, Matrix2, Matrix3, Point3, Rotation3, Translation3, UnitQuaternion, Vector2, Vector3};
+use nalgebra::{Isometry3, Matrix2, Matrix3, Point3, Translation3, UnitQuaternion, Vector2, Vector3};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -27,8 +27,14 @@ const ODOMETRY_STD: [f64; 3] = [0.02, 0.01, 0.02];
 const IMU_STD_RAD: f64 = 0.003;
 const PIXEL_STD: f64 = 0.3;
 
-const TAGS: TagCamera =
-    TagCamera { size_m: 0.16, focal_px: 600.0, pixel_std: 0.5, scale_std: 0.01, max_range_m: 10.0, max_view_angle_rad: 1.3 };
+const TAGS: TagCamera = TagCamera {
+    size_m: 0.16,
+    focal_px: 600.0,
+    pixel_std: 0.5,
+    scale_std: 0.01,
+    max_range_m: 10.0,
+    max_view_angle_rad: 1.3,
+};
 
 /// How the robot leans.
 #[derive(Clone, Copy)]
@@ -41,7 +47,7 @@ enum Lean {
     Sways(f64),
     /// By a load at one end: so many degrees of pitch, and half of it of roll, for good.
     Loaded(f64),
-    /// By so many degrees of pitch while it brakes and speeds up, half a second each in every 5 s.
+    /// By so many degrees of pitch while it brakes and speeds up again, half a second each in every 5 s.
     Brakes(f64),
 }
 
@@ -53,8 +59,7 @@ impl Lean {
             Self::Sways(a) => (a * (TAU * t / 10.0).sin(), a * (TAU * t / 13.0).cos()),
             Self::Loaded(a) => (0.5 * a, a),
             Self::Brakes(a) => match t % 5.0 {
-                s if s < 0.5 => (0.0, a),
-                s if s < 1.0 => (0.0, -a),
+                s if s < 1.0 => (0.0, a * (TAU * s).sin()),
                 _ => (0.0, 0.0),
             },
         };
@@ -102,8 +107,7 @@ impl Place {
                     };
                     // z of the tag along `inwards`, y down.
                     let turn = UnitQuaternion::from_euler_angles(0.0, 0.0, inwards)
-                        * UnitQuaternion::from_euler_angles(-FRAC_PI_2, 0.0, -FRAC_PI_2)
-                        * UnitQuaternion::from_euler_angles(0.0, 0.0, 0.0);
+                        * UnitQuaternion::from_euler_angles(-FRAC_PI_2, 0.0, -FRAC_PI_2);
                     all.push(Isometry3::from_parts(Translation3::new(x, y, height), turn));
                 }
             }
@@ -123,7 +127,7 @@ impl Place {
 /// The pose on the ellipse at time t, and the twist.
 fn truth(t: f64) -> (Se2, Vector3<f64>) {
     let (a, b) = (2.5, 1.5);
-    // The parameter whose arc has the length SPEED·t, by small steps; there are few.
+    // Along the parameter of the ellipse, not along its arc: the speed varies between 0.375 and 0.625 m/s.
     let at = |u: f64| Se2::new(a * u.sin(), -b * u.cos(), (b * u.sin()).atan2(a * u.cos()));
     let u = SPEED * t / 2.0;
     let speed = |u: f64| (a * u.cos()).hypot(b * u.sin()) * SPEED / 2.0;
@@ -190,12 +194,6 @@ fn run(trial: Trial, seed: u64) -> Vec<(f64, f64)> {
     config.map.mode = if trial.known_map { MapMode::Localization } else { MapMode::Mapping };
     let (start, _) = truth(0.0);
     (config.initial.x_m, config.initial.y_m, config.initial.yaw_rad) = (start.p.x, start.p.y, start.theta);
-    if let Ok(text) = std::env::var("LEARN") {
-        config.learning.enabled = text == "1";
-    }
-    if let Some(time) = std::env::var("TILT_TIME").ok().and_then(|text| text.parse().ok()) {
-        config.motion.tilt_time_s = time;
-    }
     let tags = trial.place.tags();
     let mut slam = Slam::new(config).expect("a configuration");
     let seat = Seat::of(&trial.place.camera());
@@ -266,7 +264,6 @@ fn main() {
         ("load: 1° for good", Lean::Loaded(1.0)),
         ("2° while braking", Lean::Brakes(2.0)),
     ];
-    let _ = Rotation3::<f64>::identity();
     for (place, of) in [(Place::Walls, "walls"), (Place::Ceiling, "ceiling")] {
         for (known_map, with) in [(false, "mapping"), (true, "known map")] {
             for has_imu in [false, true] {

@@ -36,7 +36,9 @@ pub fn augment(
         last_seen: stamp,
         observations: 1,
         wanted: stamp,
-        is_mapped: false,
+        // What roll and pitch do to a landmark with a height is a shift, whichever its range is: overhead that is hardly
+        // any, and a chart of it would bend the shift.
+        is_mapped: reading.height_m != 0.0 && !is_vague,
         is_viewpoint: false,
         is_begun: false,
         misfits: 0,

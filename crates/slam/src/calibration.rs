@@ -10,7 +10,7 @@ use super::tilt_noise::TiltInState;
 use super::{CalibrationConfig, Prior, WorldFrame};
 use lienav_lie::{Se2, rotation, skew};
 use nalgebra::{ArrayStorage, SMatrix, SVector, Vector2, Vector3};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
 /// Parameters that change the motion.
 pub const MOTION: usize = 6;
@@ -202,12 +202,14 @@ pub struct CalibrationEstimate {
 /// The estimates, and which of them are in the state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
+    #[serde(deserialize_with = "of_each")]
     values: [f64; MOTION + SENSOR],
     /// In the order of [`CalibrationParameter::ALL`]; parameter k of the state is `active[k]`.
     active: Vec<CalibrationParameter>,
     /// How many of `active` are of the motion.
     motion: usize,
     /// Of each parameter, per root of a second.
+    #[serde(deserialize_with = "of_each")]
     walks: [f64; MOTION + SENSOR],
     /// Standard deviation, m, and correlation time, s, of the lasting error of positions in the world.
     #[serde(default)]
@@ -215,6 +217,17 @@ pub struct Calibration {
     /// Since when roll and pitch are in the state, and how large they are; `None` where they are not.
     #[serde(default)]
     tilt: Option<TiltInState>,
+}
+
+/// A number of each parameter. Filters that were saved before roll and pitch were parameters have none of those.
+fn of_each<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[f64; MOTION + SENSOR], D::Error> {
+    let mut numbers = Vec::<f64>::deserialize(deserializer)?;
+    if numbers.len() + TILT.len() == MOTION + SENSOR {
+        let first = CalibrationParameter::Roll as usize;
+        numbers.splice(first..first, TILT.map(|_| 0.0));
+    }
+    let count = numbers.len();
+    numbers.try_into().map_err(|_| D::Error::custom(format!("{count} numbers of calibration parameters")))
 }
 
 impl Calibration {
@@ -243,8 +256,7 @@ impl Calibration {
     /// Whether the same parameters are in the state, and wander as fast.
     pub fn is_alike(&self, other: &Self) -> bool {
         let lasts = |c: &Self| c.active.iter().copied().filter(|p| !p.is_tilt()).collect::<Vec<_>>();
-        (lasts(self), self.motion, self.walks, self.lasting)
-            == (lasts(other), other.motion, other.walks, other.lasting)
+        (lasts(self), self.motion, self.walks, self.lasting) == (lasts(other), other.motion, other.walks, other.lasting)
             && self.has_whole_tilt()
             && self.values.iter().all(|value| value.is_finite())
     }

@@ -226,7 +226,8 @@ impl Sensors {
         if let Some(scale) = self.scales.get(index) {
             covariance.component_mul_assign(&(scale * scale.transpose()));
         }
-        let (id, label, height_m) = (observation.id, observation.label.checked(), checked_height(observation.height_m)?);
+        let (id, label, height_m) =
+            (observation.id, observation.label.checked(), checked_height(observation.height_m)?);
         Ok(Reading { sensor: index as u8, id, value, covariance, label, height_m })
     }
 

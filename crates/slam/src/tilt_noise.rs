@@ -36,6 +36,9 @@ const MAX_HEIGHT_M: f64 = 1000.0;
 /// σ follows what the measurements tell within about this time, s: ten periods of a robot that rocks once in 2 s.
 const MEMORY_S: f64 = 20.0;
 
+/// What is stated counts as much as measurements of this time, s.
+const STATED_S: f64 = 2.0;
+
 /// σ stays within these factors of what is stated.
 const LEARNED: (f64, f64) = (0.25, 5.0);
 
@@ -66,12 +69,14 @@ pub struct TiltInState {
     stamp: Stamp,
     /// The time since the instant before, s.
     duration: f64,
+    /// For how long σ² was learned, with what the stated one counts, s.
+    weight_s: f64,
 }
 
 impl TiltInState {
     /// As stated, from `stamp` on.
     pub fn new(stated: TiltNoise, stamp: Stamp) -> Self {
-        Self { stated, variance: stated.std_rad * stated.std_rad, stamp, duration: 0.0 }
+        Self { stated, variance: stated.std_rad * stated.std_rad, stamp, duration: 0.0, weight_s: STATED_S }
     }
 
     /// σ², rad².
@@ -81,15 +86,19 @@ impl TiltInState {
 
     /// Whether what was saved is whole.
     pub fn is_sound(&self) -> bool {
-        [self.stated.std_rad, self.stated.time_s, self.variance, self.duration].iter().all(|x| x.is_finite() && *x >= 0.0)
+        [self.stated.std_rad, self.stated.time_s, self.variance, self.duration, self.weight_s]
+            .iter()
+            .all(|x| x.is_finite() && *x >= 0.0)
     }
 
     /// σ² follows b̂² + P, the mean of both angles.
     fn learn(&mut self, square: f64) {
-        let share = 1.0 - (-self.duration / MEMORY_S).exp();
+        self.weight_s = (self.weight_s + self.duration).min(MEMORY_S);
+        let share = self.duration / self.weight_s;
         let stated = self.stated.std_rad * self.stated.std_rad;
         let (least, most) = (LEARNED.0 * LEARNED.0 * stated, LEARNED.1 * LEARNED.1 * stated);
         let learned = self.variance + share * (square - self.variance);
+        self.duration = 0.0;
         if learned.is_finite() {
             self.variance = learned.clamp(least, most);
         }

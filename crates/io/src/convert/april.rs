@@ -263,6 +263,7 @@ mod tests {
         assert!(seen.observations[2].value.xy().x.is_nan());
         let on_base = seat.mount.transform(&seen.observations[0].value.xy());
         assert!((on_base - Vector2::new(4.2, 1.0)).norm() < 1e-6, "{on_base}");
+        assert!((seen.observations[0].height_m - 0.2).abs() < 1e-6, "0.3 m below the camera");
         let c = seen.observations[0].covariance.unwrap().fixed::<2>();
         assert!(c.determinant() > 0.0 && c.m22 > 9.0 * c.m11, "along the line of sight it is known less well: {c}");
     }

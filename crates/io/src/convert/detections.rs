@@ -7,7 +7,7 @@ use super::seat::Seat;
 use super::tags::TagPattern;
 use crate::messages::{Detection3D, Detection3DArray, Point};
 use lienav_slam::{FeatureKind, Features, Label, Observation};
-use nalgebra::{Matrix3, Vector3};
+use nalgebra::Vector3;
 
 /// What the words of a detector stand for.
 #[derive(Clone, Debug, Default, PartialEq)]

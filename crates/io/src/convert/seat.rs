@@ -61,7 +61,12 @@ impl Seat {
     }
 
     /// What [`Seat::level_position`] gives, as the measurement of a landmark.
-    pub fn level_observation(&self, id: Option<u32>, p: &Vector3<f64>, covariance: Option<&Matrix3<f64>>) -> Observation {
+    pub fn level_observation(
+        &self,
+        id: Option<u32>,
+        p: &Vector3<f64>,
+        covariance: Option<&Matrix3<f64>>,
+    ) -> Observation {
         let (position, c, height_m) = self.level_position(p, &covariance.copied().unwrap_or_default());
         let covariance = covariance.map(|_| c.into());
         Observation { covariance, height_m, ..Observation::new(id, [position.x, position.y]) }
@@ -153,6 +158,17 @@ mod tests {
         Features { stamp: Stamp::default(), kind, observations: vec![Observation::new(Some(1), value)] }
     }
 
+    #[test]
+    fn a_scanner_of_a_plane_measures_no_heights() {
+        let mut seen = features(FeatureKind::RelativePosition, [3.0, 0.2]);
+        for nothing in [&[][..], &[0.0], &[f64::NAN]] {
+            seat(0.0, 0.0, 0.4).1.level(&mut seen, nothing).unwrap();
+            assert_eq!((seen.observations[0].height_m, seen.observations[0].value[0]), (0.0, 3.0));
+        }
+        seat(0.0, 0.0, 0.4).1.level(&mut seen, &[0.5]).unwrap();
+        assert!((seen.observations[0].height_m - 1.6).abs() < 1e-12, "the sensor is 1.1 m above the base");
+    }
+
     proptest! {
         #[test]
         fn positions_of_any_sensor_come_where_they_are_on_the_base(
@@ -162,8 +178,9 @@ mod tests {
             let mut seen = features(FeatureKind::RelativePosition, [p[0], p[1]]);
             seat.level(&mut seen, &[p[2]]).unwrap();
             let found = seat.mount.transform(&seen.observations[0].value.xy());
-            let expected = (pose * nalgebra::Point3::from(Vector3::from(p))).coords.xy();
-            prop_assert!((found - expected).norm() < 1e-12 * (1.0 + expected.norm()), "{found} {expected}");
+            let expected = (pose * nalgebra::Point3::from(Vector3::from(p))).coords;
+            prop_assert!((found - expected.xy()).norm() < 1e-12 * (1.0 + expected.norm()), "{found} {expected}");
+            prop_assert!((seen.observations[0].height_m - expected.z).abs() < 1e-12 * (1.0 + expected.norm()));
         }
 
         #[test]

@@ -339,15 +339,13 @@ impl<M: LandmarkMeasurement<D>, const D: usize> Erased for OfLandmark<M, D> {
         // other; the noise of a reading depends on where its feature is.
         let noise = self.measurement.noise_at(&fixed(&reading.covariance), &read, &z_sensor)?;
         let in_base = jacobian * mount.rotation.transpose();
-        let by_calibration = mount
-            .is_calibrated
-            .then(|| {
-                let mut columns = self.by_calibration(mount, &jacobian, &in_base, &at);
-                // By (φ, θ), which move the landmark by (θ, −φ) times its height.
-                columns.set_column(ROLL, &(in_base.column(1) * reading.height_m));
-                columns.set_column(ROLL + 1, &(in_base.column(0) * -reading.height_m));
-                SensorJacobian::of_sensor(padded(&columns))
-            });
+        let by_calibration = mount.is_calibrated.then(|| {
+            let mut columns = self.by_calibration(mount, &jacobian, &in_base, &at);
+            // By (φ, θ), which move the landmark by (θ, −φ) times its height.
+            columns.set_column(ROLL, &(in_base.column(1) * reading.height_m));
+            columns.set_column(ROLL + 1, &(in_base.column(0) * -reading.height_m));
+            SensorJacobian::of_sensor(padded(&columns))
+        });
         let residual = residual(&self.components, &read, &expected);
         Some(Expected {
             dim: D,
