@@ -1,12 +1,13 @@
 //! A robot that rocks, drives and sees AprilTags: how far off its pose is, and whether the filter knows.
 //!
-//!     cargo run --release -p lienav-io --example rocking_tags [-- SEEDS [tilt_std_rad]]
+//!     cargo run --release -p lienav-io --example rocking_tags [-- SEEDS [tilt_std_rad [learning]]]
 //!
 //! The robot drives an ellipse of 5 m by 3 m for 90 s at about 0.5 m/s in a room of 10 m by 8 m. It leans about a point of the
 //! floor below its base: x_true = R_z(ψ) R_y(θ) R_x(φ). A camera 0.6 m above the floor sees tags of 0.16 m on the walls,
 //! one 1.5 m above the floor sees them on the ceiling, at 10 Hz with 0.3 px of noise of each corner. Corners go through
 //! the conversion that the nodes use, `april_tags`. Printed are the root mean square of the error of the position, its
-//! 95th percentile, and the mean NEES of the pose (3 is right), the first 10 s left out, of as many seeds as stated.
+//! 95th percentile, and the mean NEES of the pose (3 is right), the first 10 s left out, of as many seeds as stated. A
+//! `tilt_std_rad` of 0 says that the robot is always level; `learning` sets `learning.enabled`.
 
 use lienav_base::stamp::Stamp;
 use lienav_io::convert::{Pinhole, Seat, TagCamera, april_tags, header};
@@ -179,6 +180,7 @@ struct Trial {
     known_map: bool,
     has_imu: bool,
     tilt_std_rad: Option<f64>,
+    learning: bool,
 }
 
 /// Errors of the position, m, and NEES of the pose, of each step.
@@ -186,6 +188,7 @@ fn run(trial: Trial, seed: u64) -> Vec<(f64, f64)> {
     let mut random = Random(ChaCha8Rng::seed_from_u64(seed));
     let mut config = Config::default();
     config.motion.use_tilt = trial.has_imu;
+    config.learning.enabled = trial.learning;
     if let Some(std) = trial.tilt_std_rad {
         config.motion.tilt_std_rad = std;
         config.motion.levelled_tilt_std_rad = 0.5 * std;
@@ -254,6 +257,7 @@ fn main() {
     let mut arguments = std::env::args().skip(1);
     let seeds: u64 = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(10);
     let tilt_std_rad = arguments.next().and_then(|text| text.parse().ok());
+    let learning = arguments.next().is_some_and(|word| word == "learning");
     println!("{:46} {:>9} {:>9} {:>7}", "", "rms, mm", "95 %, mm", "NEES");
     let leans = [
         ("level", Lean::Level),
@@ -268,7 +272,7 @@ fn main() {
         for (known_map, with) in [(false, "mapping"), (true, "known map")] {
             for has_imu in [false, true] {
                 for (name, lean) in leans {
-                    let trial = Trial { place, lean, known_map, has_imu, tilt_std_rad };
+                    let trial = Trial { place, lean, known_map, has_imu, tilt_std_rad, learning };
                     let mut all: Vec<(f64, f64)> = (0..seeds).flat_map(|seed| run(trial, seed)).collect();
                     let n = all.len().max(1) as f64;
                     let rms = (all.iter().map(|(e, _)| e * e).sum::<f64>() / n).sqrt();
