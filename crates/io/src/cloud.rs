@@ -289,8 +289,8 @@ pub struct Encoded {
 }
 
 /// Lays out features: `id` and `class` UINT32, the rest FLOAT64, so that no bit is lost. The fields of the covariance
-/// are written if any observation has one, those of the label and `z`, the height, likewise; an observation without covariance gets
-/// not-a-number there, which readers take for none of its own.
+/// are written if any observation has one, those of the label and `z`, the height, likewise; an observation without
+/// covariance gets not-a-number there, which readers take for none of its own.
 pub fn encode_features(kind: FeatureKind, observations: &[Observation]) -> Encoded {
     let with_covariance = observations.iter().any(|o| o.covariance.is_some());
     let with_label = observations.iter().any(|o| o.label != Label::default());

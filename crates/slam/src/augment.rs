@@ -36,8 +36,8 @@ pub fn augment(
         last_seen: stamp,
         observations: 1,
         wanted: stamp,
-        // What roll and pitch do to a landmark with a height is a shift, whichever its range is: overhead that is hardly
-        // any, and a chart of it would bend the shift.
+        // Roll and pitch shift a landmark with a height, whatever its range is: overhead there is hardly any, and a chart
+        // of the range would bend the shift.
         is_mapped: reading.height_m != 0.0 && !is_vague,
         is_viewpoint: false,
         is_begun: false,

@@ -1,7 +1,8 @@
 //! Roll and pitch that no sensor tells, as two states of the filter.
 //!
-//! A base that leans by roll φ and pitch θ, R = R_z(ψ) R_y(θ) R_x(φ), measures a point (x, y, z) of its own frame that is
-//! seen from above at the first two coordinates of R_y(θ) R_x(φ) (x, y, z). To first order these are
+//! A base that leans by roll φ and pitch θ, R = R_z(ψ) R_y(θ) R_x(φ), measures a point (x, y, z) in its own frame. Seen
+//! from above, the point is at the first two coordinates of R_y(θ) R_x(φ) (x, y, z), ahead and to the left. To first
+//! order these are
 //!
 //! ```math
 //! (x + z\theta,\; y - z\varphi), \qquad z \text{ the height above the origin of the base.}
@@ -127,8 +128,8 @@ impl Evidence<'_> {
 }
 
 impl State {
-    /// Time has come to a scan at `stamp`, before which roll and pitch are as `noise` says: they are forgotten by and by,
-    /// and come into the state if the scan is the first with heights.
+    /// Propagates roll and pitch to a scan at `stamp`, with `noise` as stated for that scan. They enter the state if the
+    /// scan is the first with heights.
     pub fn follow_tilt(&mut self, noise: &TiltNoise, evidence: &Evidence<'_>, stamp: Stamp) {
         match self.calibration.tilt().copied() {
             None if noise.std_rad > 0.0 && evidence.has_heights() => self.begin_tilt(TiltInState::new(*noise, stamp)),

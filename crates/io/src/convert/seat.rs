@@ -52,8 +52,8 @@ impl Seat {
         self.levelling.m33 < 0.0
     }
 
-    /// A position in the sensor's frame and its covariance, as a level sensor at [`Seat::mount`] would have measured them,
-    /// and the height above the base, m.
+    /// A position in the sensor's frame and its covariance, as a level sensor at [`Seat::mount`] would have measured
+    /// them, and the height above the base, m.
     pub fn level_position(&self, p: &Vector3<f64>, covariance: &Matrix3<f64>) -> (Vector2<f64>, Matrix2<f64>, f64) {
         let c = (self.levelling * covariance * self.levelling.transpose()).fixed_view::<2, 2>(0, 0).into_owned();
         let levelled = self.levelling * p;
@@ -73,8 +73,8 @@ impl Seat {
     }
 
     /// Makes the readings those of a level sensor at [`Seat::mount`]. `heights` are the third coordinates of positions,
-    /// m; nothing, or zeros throughout, where the sensor measures none. Bearings of a sensor that leans by less than [`MAX_TILT_RAD`] stay what they are,
-    /// and those of one upside down change their sign.
+    /// m; nothing, or zeros throughout, where the sensor measures none. Bearings of a sensor that leans by less than
+    /// [`MAX_TILT_RAD`] stay what they are, and those of one upside down change their sign.
     ///
     /// # Errors
     /// [`Refusal::TiltedSensor`]: bearings, or covariances of two coordinates, of a sensor that leans by more.

@@ -155,8 +155,8 @@ impl TagCamera {
         along.min(1.0).acos()
     }
 
-    /// The measurement of a tag with this identity, as a position (x, y) and its height in the base frame, of a camera at
-    /// `camera` there. `None` for a tag that is too far, seen too much from the side, or behind the camera.
+    /// The measurement of a tag with this identity, as a position (x, y) and its height in the base frame, of a camera
+    /// at `camera` there. `None` for a tag that is too far, seen too much from the side, or behind the camera.
     ///
     /// # Errors
     /// [`Refusal::BadOrientation`], [`Refusal::BadTransform`] for a position that is not finite.
