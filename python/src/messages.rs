@@ -204,6 +204,7 @@ impl Messages {
                     diameter_m,
                     diameter_std_m,
                 }),
+                height_m: 0.0,
             }
         }));
         (Stamp::from_nanos(stamps[k]), kind)

@@ -474,6 +474,9 @@ def odometry():
     assert values['odom.source'] == 'odom' and int(values['odom.switches']) == 3, (sentence, values)
 
 
-rclpy.init()
-{f.__name__: f for f in (place, tilted, sensors, late, tags, survey, found, poses, detections, images, odometry)}[sys.argv[1]]()
-print(f'{sys.argv[1]}: as it should be')
+PARTS = (place, tilted, sensors, late, tags, survey, found, poses, detections, images, odometry)
+
+if __name__ == '__main__':
+    rclpy.init()
+    {f.__name__: f for f in PARTS}[sys.argv[1]]()
+    print(f'{sys.argv[1]}: as it should be')

@@ -6,9 +6,14 @@ use std::time::Duration;
 
 /// Runs a part of the script against a node with these arguments, and ends the node.
 fn run(part: &str, arguments: &[&str]) {
+    run_script("inputs.py", &[part], arguments);
+}
+
+/// The same of any script.
+fn run_script(script: &str, words: &[&str], arguments: &[&str]) {
     let domain = domain();
     let mut node = slam_node(&domain, arguments);
-    if let Some(said) = run_peer("inputs.py", &domain, &[part]) {
+    if let Some(said) = run_peer(script, &domain, words) {
         println!("{said}");
         node.signal("INT");
         let (status, log, _) = node.wait(Duration::from_secs(5));
@@ -45,6 +50,14 @@ fn clouds_that_are_late_count_where_the_filter_may_go_back_for_them() {
 #[test]
 fn tags_on_tf_are_landmarks_with_the_number_in_their_name() {
     run("tags", &["-p", "tags.frame_patterns:=['tag36h11:{id}', 'marker_{id+1000}']", "-p", "tags.max_range_m:=30.0"]);
+}
+
+/// The tags are on walls and on a ceiling, and nobody tells roll and pitch.
+#[test]
+fn a_robot_that_rocks_among_tags_knows_where_it_is_and_how_well() {
+    for (place, degrees) in [("walls", "0.5"), ("walls", "2"), ("ceiling", "0.5"), ("ceiling", "2")] {
+        run_script("rocking.py", &[place, degrees], &["-p", "tags.frame_patterns:=['tag36h11:{id}']"]);
+    }
 }
 
 /// What docs/apriltag.md does, with the messages of apriltag_ros and aruco_opencv.

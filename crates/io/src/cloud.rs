@@ -6,7 +6,7 @@
 //!
 //! | values | covariance |
 //! |---|---|
-//! | `x`, `y` (`z` and others are ignored), m | `var_x`, `var_y`, `cov_xy` |
+//! | `x`, `y`, and `z` as the height (others are ignored), m | `var_x`, `var_y`, `cov_xy` |
 //! | `range` m, `bearing` rad | `var_range`, `var_bearing`, `cov_range_bearing` |
 //! | `bearing_left`, `bearing_right` rad | `var_bearing_left`, `var_bearing_right`, `cov_bearing_left_right` |
 //! | `range` m alone | `var_range` |
@@ -256,6 +256,7 @@ pub fn decode_features(
                 diameter_m: diameter.map_or(0.0, |f| f.number(data, point)),
                 diameter_std_m: diameter_std.map_or(0.0, |f| f.number(data, point)),
             },
+            height_m: 0.0,
         })
         .collect();
     Ok((kind, observations))
@@ -288,11 +289,12 @@ pub struct Encoded {
 }
 
 /// Lays out features: `id` and `class` UINT32, the rest FLOAT64, so that no bit is lost. The fields of the covariance
-/// are written if any observation has one, those of the label likewise; an observation without covariance gets
-/// not-a-number there, which readers take for none of its own.
+/// are written if any observation has one, those of the label and `z`, the height, likewise; an observation without
+/// covariance gets not-a-number there, which readers take for none of its own.
 pub fn encode_features(kind: FeatureKind, observations: &[Observation]) -> Encoded {
     let with_covariance = observations.iter().any(|o| o.covariance.is_some());
     let with_label = observations.iter().any(|o| o.label != Label::default());
+    let with_height = kind == FeatureKind::RelativePosition && observations.iter().any(|o| o.height_m != 0.0);
     let Names { values, covariance } = names_of(kind);
     let names = values.iter().chain(if with_covariance { *covariance } else { &[] });
     let mut layout = Layout::new();
@@ -300,11 +302,12 @@ pub fn encode_features(kind: FeatureKind, observations: &[Observation]) -> Encod
     if with_label {
         layout.field("class", UINT32);
     }
-    for name in names.chain(if with_label { ["diameter", "diameter_std"].as_slice() } else { &[] }) {
+    let of_label = if with_label { ["diameter", "diameter_std"].as_slice() } else { &[] };
+    for name in names.chain(of_label).chain(if with_height { ["z"].as_slice() } else { &[] }) {
         layout.field(name, FLOAT64);
     }
     layout.encode(observations.len(), |i, out| {
-        let Observation { id, value, covariance, label } = &observations[i];
+        let Observation { id, value, covariance, label, height_m } = &observations[i];
         out.extend(id.unwrap_or(UNKNOWN_ID).to_le_bytes());
         if with_label {
             out.extend(label.class.to_le_bytes());
@@ -319,6 +322,7 @@ pub fn encode_features(kind: FeatureKind, observations: &[Observation]) -> Encod
         if with_label {
             numbers.extend([label.diameter_m, label.diameter_std_m]);
         }
+        numbers.extend(with_height.then_some(*height_m));
         out.extend(numbers.into_iter().flat_map(f64::to_le_bytes));
     })
 }

@@ -36,7 +36,9 @@ pub fn augment(
         last_seen: stamp,
         observations: 1,
         wanted: stamp,
-        is_mapped: false,
+        // Roll and pitch shift a landmark with a height, whatever its range is: overhead there is hardly any, and a chart
+        // of the range would bend the shift.
+        is_mapped: reading.height_m != 0.0 && !is_vague,
         is_viewpoint: false,
         is_begun: false,
         misfits: 0,

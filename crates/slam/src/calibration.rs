@@ -6,25 +6,26 @@
 //! pose of the sensor and their biases. Parameters that are switched off take no room in the state, and what they cost
 //! is nothing.
 
+use super::tilt_noise::TiltInState;
 use super::{CalibrationConfig, Prior, WorldFrame};
 use lienav_lie::{Se2, rotation, skew};
 use nalgebra::{ArrayStorage, SMatrix, SVector, Vector2, Vector3};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
 /// Parameters that change the motion.
 pub const MOTION: usize = 6;
 /// Parameters that change readings.
-pub const SENSOR: usize = 11;
+pub const SENSOR: usize = 13;
 
 /// ∂/∂(s_v, s_w, b_w, l, δ, τ) of a twist (v_x, v_y, w), or of a motion (t, a).
 pub type MotionJacobian = SMatrix<f64, 3, MOTION>;
 /// The most parameters that change a reading of one kind.
-pub const OF_ONE_KIND: usize = 6;
+pub const OF_ONE_KIND: usize = 8;
 
-/// The derivative of a reading of up to three numbers by calibration. Readings of landmarks depend on the first
-/// six parameters of the sensor, (x, y, yaw of the sensor, range bias, bearing bias, range scale), readings
-/// in the world on the others, (x, y, yaw of the map in the world, x, y of the lasting error there), so that one half is
-/// enough to keep: there is one in every match.
+/// The derivative of a measurement of up to three numbers by calibration. Measurements of landmarks depend on the first
+/// eight parameters of the sensor, (x, y, yaw of the sensor, range bias, bearing bias, range scale, roll, pitch),
+/// measurements in the world on the others, (x, y, yaw of the map in the world, x, y of the lasting error there), so
+/// that one half is enough to keep: there is one in every match.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SensorJacobian {
     columns: SMatrix<f64, 3, OF_ONE_KIND>,
@@ -64,6 +65,9 @@ impl SensorJacobian {
     }
 }
 
+/// Roll and pitch, in their order in the state.
+const TILT: [CalibrationParameter; 2] = [CalibrationParameter::Roll, CalibrationParameter::Pitch];
+
 /// What can be calibrated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -95,6 +99,11 @@ pub enum CalibrationParameter {
     BearingBias,
     /// The true range is (1 + this) times the one that is read, less [`CalibrationParameter::RangeBias`].
     RangeScale,
+    /// φ, rad: what is left of the roll of the base after levelling. It moves landmarks by their height above the base,
+    /// and changes while the robot drives: see `tilt_noise.rs`.
+    Roll,
+    /// θ, rad: the same of the pitch.
+    Pitch,
     /// x of the map's origin in the world, m.
     WorldX,
     /// y of the map's origin in the world, m.
@@ -122,6 +131,8 @@ impl CalibrationParameter {
         Self::RangeBias,
         Self::BearingBias,
         Self::RangeScale,
+        Self::Roll,
+        Self::Pitch,
         Self::WorldX,
         Self::WorldY,
         Self::WorldYaw,
@@ -144,6 +155,8 @@ impl CalibrationParameter {
             Self::RangeBias => "range_bias",
             Self::BearingBias => "bearing_bias",
             Self::RangeScale => "range_scale",
+            Self::Roll => "roll",
+            Self::Pitch => "pitch",
             Self::WorldX => "world_x",
             Self::WorldY => "world_y",
             Self::WorldYaw => "world_yaw",
@@ -157,6 +170,11 @@ impl CalibrationParameter {
         matches!(self, Self::WorldX | Self::WorldY | Self::WorldYaw | Self::ErrorX | Self::ErrorY)
     }
 
+    /// Whether it is roll or pitch, which change while the robot drives.
+    pub const fn is_tilt(self) -> bool {
+        matches!(self, Self::Roll | Self::Pitch)
+    }
+
     /// Its unit; empty for a scale.
     pub const fn unit(self) -> &'static str {
         match self {
@@ -165,7 +183,7 @@ impl CalibrationParameter {
             Self::MotionDelay => "s",
             Self::TurnSlip | Self::SensorX | Self::SensorY | Self::RangeBias => "m",
             Self::WorldX | Self::WorldY | Self::ErrorX | Self::ErrorY => "m",
-            Self::DriveYaw | Self::SensorYaw | Self::BearingBias | Self::WorldYaw => "rad",
+            Self::DriveYaw | Self::SensorYaw | Self::BearingBias | Self::WorldYaw | Self::Roll | Self::Pitch => "rad",
         }
     }
 }
@@ -184,16 +202,32 @@ pub struct CalibrationEstimate {
 /// The estimates, and which of them are in the state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
+    #[serde(deserialize_with = "of_each")]
     values: [f64; MOTION + SENSOR],
     /// In the order of [`CalibrationParameter::ALL`]; parameter k of the state is `active[k]`.
     active: Vec<CalibrationParameter>,
     /// How many of `active` are of the motion.
     motion: usize,
     /// Of each parameter, per root of a second.
+    #[serde(deserialize_with = "of_each")]
     walks: [f64; MOTION + SENSOR],
     /// Standard deviation, m, and correlation time, s, of the lasting error of positions in the world.
     #[serde(default)]
     lasting: (f64, f64),
+    /// Since when roll and pitch are in the state, and how large they are; `None` where they are not.
+    #[serde(default)]
+    tilt: Option<TiltInState>,
+}
+
+/// A number of each parameter. Filters that were saved before roll and pitch were parameters have none of those.
+fn of_each<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[f64; MOTION + SENSOR], D::Error> {
+    let mut numbers = Vec::<f64>::deserialize(deserializer)?;
+    if numbers.len() + TILT.len() == MOTION + SENSOR {
+        let first = CalibrationParameter::Roll as usize;
+        numbers.splice(first..first, TILT.map(|_| 0.0));
+    }
+    let count = numbers.len();
+    numbers.try_into().map_err(|_| D::Error::custom(format!("{count} numbers of calibration parameters")))
 }
 
 impl Calibration {
@@ -216,13 +250,14 @@ impl Calibration {
         let active: Vec<_> = CalibrationParameter::ALL.into_iter().filter(moving).collect();
         let motion = active.iter().filter(|p| (**p as usize) < MOTION).count();
         let of = |what: fn(&Prior) -> f64| CalibrationParameter::ALL.map(|p| what(&config.prior(p)));
-        Self { values: of(|p| p.value), active, motion, walks: of(|p| p.walk), lasting }
+        Self { values: of(|p| p.value), active, motion, walks: of(|p| p.walk), lasting, tilt: None }
     }
 
     /// Whether the same parameters are in the state, and wander as fast.
     pub fn is_alike(&self, other: &Self) -> bool {
-        (&self.active, self.motion, self.walks, self.lasting)
-            == (&other.active, other.motion, other.walks, other.lasting)
+        let lasts = |c: &Self| c.active.iter().copied().filter(|p| !p.is_tilt()).collect::<Vec<_>>();
+        (lasts(self), self.motion, self.walks, self.lasting) == (lasts(other), other.motion, other.walks, other.lasting)
+            && self.has_whole_tilt()
             && self.values.iter().all(|value| value.is_finite())
     }
 
@@ -233,7 +268,9 @@ impl Calibration {
 
     /// What is known of them before the run, squared.
     pub fn variances(&self, config: &CalibrationConfig) -> Vec<f64> {
-        self.active.iter().map(|p| config.prior(*p).sigma.powi(2)).collect()
+        let of_tilt = self.tilt.map_or(0.0, |tilt| tilt.variance());
+        let variance = |p: &CalibrationParameter| if p.is_tilt() { of_tilt } else { config.prior(*p).sigma.powi(2) };
+        self.active.iter().map(variance).collect()
     }
 
     /// The estimate of a parameter, in the state or not.
@@ -292,6 +329,45 @@ impl Calibration {
         both.map(|p| self.place(p)).into_iter().flatten()
     }
 
+    /// Roll and pitch in the state.
+    pub(crate) fn tilt(&self) -> Option<&TiltInState> {
+        self.tilt.as_ref()
+    }
+
+    /// Puts roll and pitch behind all other parameters of the state, replaces what is known of how large they are, or
+    /// takes them out.
+    pub(crate) fn set_tilt(&mut self, tilt: Option<TiltInState>) {
+        if self.tilt.is_some() != tilt.is_some() {
+            self.active.retain(|p| !p.is_tilt());
+            self.active.extend(tilt.iter().flat_map(|_| TILT));
+        }
+        self.tilt = tilt;
+    }
+
+    /// Multiplies the estimates of roll and pitch.
+    pub(crate) fn scale_tilt(&mut self, factor: f64) {
+        TILT.iter().for_each(|p| self.values[*p as usize] *= factor);
+    }
+
+    /// How far roll and pitch move a landmark per metre of its height above the base, in the axes of the base.
+    pub fn tilt_shift(&self) -> Vector2<f64> {
+        Vector2::new(self.get(CalibrationParameter::Pitch), -self.get(CalibrationParameter::Roll))
+    }
+
+    /// Whether roll and pitch are in the state where, and as, they should be.
+    fn has_whole_tilt(&self) -> bool {
+        match &self.tilt {
+            Some(tilt) => tilt.is_sound() && self.active.ends_with(&TILT),
+            None => !self.active.iter().any(|p| p.is_tilt()),
+        }
+    }
+
+    /// Adds a correction of one parameter.
+    #[cfg(test)]
+    pub fn correct_one(&mut self, parameter: CalibrationParameter, delta: f64) {
+        self.values[parameter as usize] += delta;
+    }
+
     /// Adds a correction of the parameters in the state.
     pub fn correct(&mut self, delta: &[f64]) {
         for (parameter, d) in self.active.iter().zip(delta) {
@@ -314,7 +390,7 @@ impl Calibration {
 
     /// Its derivative; `None` where nothing is in the state.
     pub fn twist_jacobian(&self, stated: &Vector3<f64>) -> Option<MotionJacobian> {
-        if self.active.is_empty() {
+        if self.active.iter().all(|p| p.is_tilt()) {
             return None;
         }
         let driven = self.twist(stated);
@@ -367,16 +443,19 @@ impl CalibrationConfig {
             CalibrationParameter::RangeBias => self.range_bias,
             CalibrationParameter::BearingBias => self.bearing_bias,
             CalibrationParameter::RangeScale => self.range_scale,
-            CalibrationParameter::WorldX | CalibrationParameter::WorldY | CalibrationParameter::WorldYaw => {
-                Prior::default()
-            }
+            CalibrationParameter::Roll
+            | CalibrationParameter::Pitch
+            | CalibrationParameter::WorldX
+            | CalibrationParameter::WorldY
+            | CalibrationParameter::WorldYaw => Prior::default(),
             CalibrationParameter::ErrorX | CalibrationParameter::ErrorY => {
                 Prior { sigma: self.world.error_std_m, ..Prior::default() }
             }
         }
     }
 
-    /// The same, to be changed; `None` of a parameter that [`CalibrationConfig::world`] is about.
+    /// The same, to be changed; `None` of a parameter that [`CalibrationConfig::world`] is about, and of
+    /// roll and pitch.
     pub fn prior_mut(&mut self, parameter: CalibrationParameter) -> Option<&mut Prior> {
         Some(match parameter {
             CalibrationParameter::ScaleV => &mut self.scale_v,
@@ -391,7 +470,9 @@ impl CalibrationConfig {
             CalibrationParameter::RangeBias => &mut self.range_bias,
             CalibrationParameter::BearingBias => &mut self.bearing_bias,
             CalibrationParameter::RangeScale => &mut self.range_scale,
-            CalibrationParameter::WorldX
+            CalibrationParameter::Roll
+            | CalibrationParameter::Pitch
+            | CalibrationParameter::WorldX
             | CalibrationParameter::WorldY
             | CalibrationParameter::WorldYaw
             | CalibrationParameter::ErrorX

@@ -19,7 +19,7 @@ use lienav_base::settings::lookup;
 #[test]
 fn the_table_has_the_names_of_the_serialised_settings_in_their_order() {
     let names: Vec<&str> = SPECS.iter().map(|spec| spec.name).collect();
-    assert_eq!((names.len(), names[0], names[1]), (106, "filter", "association"));
+    assert_eq!((names.len(), names[0], names[1]), (109, "filter", "association"));
     assert_eq!(
         names[names.len() - 3..],
         ["sensor_factor", "odometry_factor", "memory"].map(|leaf| format!("learning.{leaf}"))

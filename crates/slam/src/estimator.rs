@@ -175,6 +175,11 @@ impl Estimator {
         sensor
     }
 
+    /// As which built-in kind roll and pitch level what this sensor reads, and where it sits; `None` where they do not.
+    pub fn levelled_as(&self, kind: FeatureKind) -> Option<(FeatureKind, Se2)> {
+        self.model.sensors.levelled_as(kind)
+    }
+
     /// The sensors that were added.
     pub fn added(&self) -> &[Sensor] {
         &self.added

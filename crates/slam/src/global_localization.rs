@@ -4,11 +4,12 @@ use crate::calibration::Calibration;
 use crate::measurement::Mount;
 use crate::motion::Increment;
 use crate::sensor::Sensors;
+use crate::tilt_noise::TiltNoise;
 use crate::{Config, Filter, Observation, Sensor};
 use crate::{Counts, DropReason, FeatureKind};
 use lienav_lie::Se2;
 use lienav_map::{Candidate, Displacement, Finder, FinderConfig, LandmarkMap, LandmarkMapError, Sighting, Verdict};
-use nalgebra::Matrix3;
+use nalgebra::{Matrix2, Matrix3};
 
 /// Finds a robot in a map from odometry and observations as [`Slam`](crate::Slam) takes them.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub struct GlobalLocalization {
     /// Motion since the last cloud.
     motion: Increment,
     sightings: Vec<Sighting>,
+    /// Of roll and pitch that no sensor tells.
+    tilt_std_rad: f64,
 }
 
 impl GlobalLocalization {
@@ -36,7 +39,8 @@ impl GlobalLocalization {
         let sensors = Sensors::new(&slam.sensor, filter.stereo, added);
         let mounts = sensors.mounts(&Calibration::new(&slam.calibration));
         let finder = Finder::new(map, config)?;
-        Ok(Self { finder, sensors, mounts, motion: Increment::none(), sightings: Vec::new() })
+        let tilt_std_rad = TiltNoise::of(&slam.motion, slam.motion.use_tilt).std_rad;
+        Ok(Self { finder, sensors, mounts, motion: Increment::none(), sightings: Vec::new(), tilt_std_rad })
     }
 
     /// The robot moves.
@@ -54,7 +58,8 @@ impl GlobalLocalization {
                 Ok(reading) if self.sensors.is_of_pose(&reading) => {}
                 Ok(reading) => match self.sensors.place(&self.mounts, &reading) {
                     Some((position, covariance)) => {
-                        let Observation { id, label, .. } = *observation;
+                        let Observation { id, label, height_m, .. } = *observation;
+                        let covariance = covariance + Matrix2::identity() * (self.tilt_std_rad * height_m).powi(2);
                         self.sightings.push(Sighting { position, covariance, id, class: label.class });
                     }
                     None => refused.add(DropReason::Singular),

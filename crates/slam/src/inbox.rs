@@ -6,7 +6,7 @@
 //! message is later than the window.
 
 use super::names::Names;
-use super::{FeatureKind, Imu, Observation, Odometry, TwistHold};
+use super::{FeatureKind, Imu, Observation, Odometry, Tilt, TwistHold};
 use lienav_base::stamp::Stamp;
 use nalgebra::{Matrix2, Vector2, Vector3};
 use serde::{Deserialize, Serialize};
@@ -474,8 +474,8 @@ impl Inbox {
         (stamp.since(before.stamp) <= IMU_FRESH_S).then_some(before)
     }
 
-    /// The levelling matrix at `stamp`, if roll and pitch are known.
-    pub fn levelling(&self, stamp: Stamp) -> Option<Matrix2<f64>> {
-        self.imu_at(stamp)?.tilt.map(|tilt| tilt.levelling())
+    /// Roll and pitch at `stamp`, if they are known.
+    pub fn tilt(&self, stamp: Stamp) -> Option<Tilt> {
+        self.imu_at(stamp)?.tilt
     }
 }

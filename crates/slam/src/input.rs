@@ -156,12 +156,17 @@ pub struct Observation {
     /// Class and diameter, where the front end knows.
     #[serde(default)]
     pub label: Label,
+    /// Height of the point that was measured above the origin of the base, along the axis of the base, m; 0 where it is
+    /// not known. A base that leans puts a landmark off by this height times roll and pitch, which the filter takes
+    /// into account ([`super::MotionConfig::tilt_std_rad`]).
+    #[serde(default)]
+    pub height_m: f64,
 }
 
 impl Observation {
     /// A reading whose covariance is left to the sensor, without label.
     pub fn new(id: Option<u32>, value: impl Into<Value>) -> Self {
-        Self { id, value: value.into(), covariance: None, label: Label::default() }
+        Self { id, value: value.into(), covariance: None, label: Label::default(), height_m: 0.0 }
     }
 }
 

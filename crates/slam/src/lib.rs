@@ -213,6 +213,7 @@ mod step;
 mod tests;
 mod tie;
 mod tilt;
+mod tilt_noise;
 mod trace;
 mod track_loss;
 mod update;

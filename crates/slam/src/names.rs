@@ -104,7 +104,7 @@ mod tests {
     fn read(value: f64, id: u32, role: Role) -> Associated {
         let value = Vector3::new(value, 0.0, 0.0);
         let label = crate::Label::default();
-        let reading = Reading { sensor: 0, id: None, value, covariance: Matrix3::identity(), label };
+        let reading = Reading { sensor: 0, id: None, value, covariance: Matrix3::identity(), label, height_m: 0.0 };
         Associated::new(Subject::Feature(id), reading, role)
     }
 

@@ -77,6 +77,11 @@ impl Offsets {
         Self { slots: vec![FREE; slots], stamp: None, row: POSE + calibration, factors: Vec::new() }
     }
 
+    /// So many rows came into the state before theirs.
+    pub fn shift_rows(&mut self, rows: usize) {
+        self.row += rows;
+    }
+
     /// How many rows they have.
     pub fn rows(&self) -> usize {
         2 * self.slots.len()

@@ -7,6 +7,7 @@ use super::measurement::{
     Range, RangeBearing, StereoBearings, Triangulated,
 };
 use super::noise::NoiseFactors;
+use super::tilt_noise::checked_height;
 use super::{AbsoluteConfig, Component, DropReason, FeatureKind, Label, Observation, SensorConfig, StereoModel};
 use lienav_lie::Se2;
 use nalgebra::{ArrayStorage, Matrix2, Matrix3, SMatrix, Vector2, Vector3};
@@ -89,6 +90,9 @@ pub struct Reading {
     /// Class and diameter, where the front end knows.
     #[serde(default)]
     pub(crate) label: Label,
+    /// The height of the landmark above the base, m; 0 where it is not known.
+    #[serde(default)]
+    pub(crate) height_m: f64,
 }
 
 /// Some of the sensors of a robot.
@@ -191,6 +195,12 @@ impl Sensors {
         self.all.get(kind.index()).map(|(_, mount)| *mount)
     }
 
+    /// As which built-in kind roll and pitch level what this sensor reads, and where it sits; `None` where they do not.
+    pub fn levelled_as(&self, kind: FeatureKind) -> Option<(FeatureKind, Se2)> {
+        let (measurement, mount) = self.all.get(kind.index())?;
+        Some((measurement.levelled_as()?, *mount))
+    }
+
     /// The mounts, with this calibration.
     pub fn mounts(&self, calibration: &Calibration) -> Vec<Mount> {
         let mut mounts = Vec::with_capacity(self.all.len());
@@ -216,7 +226,9 @@ impl Sensors {
         if let Some(scale) = self.scales.get(index) {
             covariance.component_mul_assign(&(scale * scale.transpose()));
         }
-        Ok(Reading { sensor: index as u8, id: observation.id, value, covariance, label: observation.label.checked() })
+        let (id, label, height_m) =
+            (observation.id, observation.label.checked(), checked_height(observation.height_m)?);
+        Ok(Reading { sensor: index as u8, id, value, covariance, label, height_m })
     }
 
     /// The factor for the covariance of a reading if the last reading of the same feature was `since` seconds ago.
@@ -357,6 +369,7 @@ impl Reading {
         value: Vector3::from_array_storage(ArrayStorage([[0.0; 3]])),
         covariance: Matrix3::from_array_storage(ArrayStorage([[0.0; 3]; 3])),
         label: Label { class: 0, diameter_m: 0.0, diameter_std_m: 0.0 },
+        height_m: 0.0,
     };
 
     /// The sensor, by its place among all.

@@ -461,7 +461,7 @@ impl Slam {
 
     /// What is known of each calibration parameter that is estimated, as of the last step; nothing where all are off.
     pub fn calibration(&self) -> impl Iterator<Item = CalibrationEstimate> + '_ {
-        self.estimator.state.calibration_estimates()
+        self.estimator.state.calibration_estimates().filter(|estimate| !estimate.parameter.is_tilt())
     }
 
     #[cfg(test)]

@@ -41,8 +41,8 @@ pub struct Feature {
     pub observations: u32,
     /// When a cloud last had a reading that may be of it; only features of a known map have that.
     pub wanted: Stamp,
-    /// Whether it has been out of view since it was added. Its uncertainty then comes from the motion of the robot
-    /// rather than from its range, and corrections no longer use a chart.
+    /// Whether it has been out of view since it was added, or was measured with a height. Its uncertainty then comes from
+    /// the motion of the robot, or from roll and pitch, rather than from its range, and corrections use no chart.
     pub is_mapped: bool,
     /// Whether it is a point of a viewpoint, and no landmark.
     #[serde(default)]
@@ -470,7 +470,9 @@ impl State {
         self.tie = untied(config);
         self.index.clear();
         self.next_id = FIRST_OWN_ID;
+        let tilt = self.calibration.tilt().copied();
         self.calibration = Calibration::new(config);
+        self.calibration.set_tilt(tilt);
         self.mounts.iter_mut().for_each(|mount| mount.calibrate(&self.calibration));
         let mut variances = self.calibration.variances(config);
         variances.resize(variances.len() + self.offsets.rows(), 1.0);

@@ -21,6 +21,7 @@ use super::relocate::{agreeing, displacement};
 use super::sensor::{Reading, Sensor, Sensors};
 use super::state::State;
 use super::tie;
+use super::tilt_noise::TiltNoise;
 use super::track_loss::{Agreement, TrackLoss, unknown_motions};
 use super::update::{Singular, Updated, Workspace, move_back, numbers, preview, update};
 use super::wide_prior::{Place, Wide, exceeds_noise, place};
@@ -46,6 +47,8 @@ pub struct Model {
     pub known: KnownMap,
     /// Over how long motions are wanted, s.
     pub motions_over_s: Vec<f64>,
+    /// Roll and pitch of the base that no sensor tells.
+    pub tilt: TiltNoise,
 }
 
 impl Model {
@@ -61,6 +64,7 @@ impl Model {
             association: rule(config),
             known: KnownMap::default(),
             motions_over_s: Vec::new(),
+            tilt: TiltNoise::of(&config.motion, false),
         }
     }
 }
@@ -155,6 +159,7 @@ pub fn step(
 
 /// The first half of a step: brings the state to the cloud, with the landmarks of the known map that it may have read.
 pub fn predict(state: &mut State, model: &Model, input: &Input<'_>, rows: &mut Rows) {
+    state.follow_tilt(&model.tilt, &input.evidence, input.stamp);
     propagate_to(state, model, input.motion, input.stamp, rows);
     state.fade_offsets(input.stamp, &model.sensors);
     enter(state, model, (input.evidence, input.stamp), rows);
@@ -238,6 +243,7 @@ pub fn correct(
     match &updated {
         Ok(_) => {
             note_matches(state, matched, stamp, readings);
+            state.learn_tilt();
             if let Some(record) = &mut rows.record {
                 record.note_matches(state, matched);
             }

@@ -5,8 +5,8 @@
 //! plane of the base becomes its horizontal part: (x, y) ↦ L (x, y), L = [[cos θ, sin θ sin φ], [0, cos φ]], the upper
 //! left of R_y(θ) R_x(φ).
 
-use super::{FeatureKind, Noise, Observation, Odometry, SensorConfig};
-use lienav_lie::rotation;
+use super::{FeatureKind, Noise, Observation, Odometry};
+use lienav_lie::{Se2, rotation};
 use nalgebra::{Matrix2, Matrix3, UnitQuaternion, Vector2, Vector3};
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +45,12 @@ impl Tilt {
         Matrix2::new(cos_pitch, sin_pitch * sin_roll, 0.0, cos_roll)
     }
 
+    /// By how much a point above the plane of the base is farther ahead and to the left, seen from above, per metre of
+    /// its height: the last column of R_y(θ) R_x(φ), (sin θ cos φ, −sin φ).
+    pub fn shift_per_height(&self) -> Vector2<f64> {
+        Vector2::new(self.pitch.sin() * self.roll.cos(), -self.roll.sin())
+    }
+
     pub(super) fn is_finite(&self) -> bool {
         self.roll.is_finite() && self.pitch.is_finite()
     }
@@ -62,16 +68,19 @@ impl Odometry {
 }
 
 /// The horizontal part of an observation by a sensor that leans with the base. A vertical object, such as a tree, is
-/// observed where it intersects the plane of the sensor. Stereo bearings have no plane and stay as they are, and so do
-/// observations that are not valid.
-pub(super) fn level(kind: FeatureKind, sensor: &SensorConfig, levelling: &Matrix2<f64>, seen: &mut [Observation]) {
-    let mount = Vector2::new(sensor.x_m, sensor.y_m);
-    let turn = rotation(sensor.yaw_rad);
+/// observed where it intersects the plane of the sensor; a tag, where it is, at its height. Stereo bearings have no
+/// plane and stay as they are, and so do observations that are not valid.
+pub(super) fn level(kind: FeatureKind, mount: &Se2, tilt: &Tilt, seen: &mut [Observation]) {
+    let (levelling, per_height) = (tilt.levelling(), tilt.shift_per_height());
+    let turn = mount.rotation();
     let in_sensor = turn.transpose() * levelling * turn;
-    let shift = turn.transpose() * (levelling * mount - mount);
+    let of_mount = turn.transpose() * (levelling * mount.p - mount.p);
+    let of_height = turn.transpose() * per_height;
     let lies_on_ground = |v: &[f64]| v.len() == 2 && v.iter().all(|x| x.abs() < MAX_VALUE);
     for observation in seen.iter_mut().filter(|o| lies_on_ground(&o.value)) {
         let before = observation.value.xy();
+        let height = if observation.height_m.is_finite() { observation.height_m } else { 0.0 };
+        let shift = if height == 0.0 { of_mount } else { of_mount + of_height * height };
         let jacobian = match kind {
             FeatureKind::RelativePosition => {
                 observation.value = (in_sensor * before + shift).into();
@@ -103,13 +112,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn sensor() -> SensorConfig {
-        SensorConfig { x_m: 0.4, y_m: -0.2, yaw_rad: 0.7, ..SensorConfig::default() }
+    fn mount() -> Se2 {
+        Se2::new(0.4, -0.2, 0.7)
     }
 
     fn levelled(kind: FeatureKind, tilt: &Tilt, value: Vector2<f64>, covariance: Option<Matrix2<f64>>) -> Observation {
         let mut seen = [Observation { covariance: covariance.map(Noise::from), ..Observation::new(None, value) }];
-        level(kind, &sensor(), &tilt.levelling(), &mut seen);
+        level(kind, &mount(), tilt, &mut seen);
         seen[0]
     }
 

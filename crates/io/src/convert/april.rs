@@ -136,9 +136,8 @@ pub fn april_tags(
             return Some(Observation::new(u32::try_from(tag.id).ok(), [f64::NAN; 2]));
         }
         let pose = tags.locate(camera, &tag.corners)?;
-        let (position, covariance) = seat.level_position(&pose.translation.vector, &tags.usable(&pose)?);
         let id = u32::try_from(tag.id).ok();
-        Some(Observation { covariance: Some(covariance.into()), ..Observation::new(id, [position.x, position.y]) })
+        Some(seat.level_observation(id, &pose.translation.vector, Some(&tags.usable(&pose)?)))
     });
     Ok(Features { stamp, kind: FeatureKind::RelativePosition, observations: observations.collect() })
 }
@@ -264,6 +263,7 @@ mod tests {
         assert!(seen.observations[2].value.xy().x.is_nan());
         let on_base = seat.mount.transform(&seen.observations[0].value.xy());
         assert!((on_base - Vector2::new(4.2, 1.0)).norm() < 1e-6, "{on_base}");
+        assert!((seen.observations[0].height_m - 0.2).abs() < 1e-6, "0.3 m below the camera");
         let c = seen.observations[0].covariance.unwrap().fixed::<2>();
         assert!(c.determinant() > 0.0 && c.m22 > 9.0 * c.m11, "along the line of sight it is known less well: {c}");
     }

@@ -7,7 +7,7 @@ use super::seat::Seat;
 use super::tags::TagPattern;
 use crate::messages::{Detection3D, Detection3DArray, Point};
 use lienav_slam::{FeatureKind, Features, Label, Observation};
-use nalgebra::{Matrix3, Vector3};
+use nalgebra::Vector3;
 
 /// What the words of a detector stand for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,9 +57,8 @@ fn observation(detection: &Detection3D, seat: &Seat, words: &DetectionWords) -> 
         if !detection.results.is_empty() {
             return None;
         }
-        let (p, _) = seat.level_position(&centre, &Matrix3::zeros());
         let id = words.identity.as_ref().and_then(|pattern| pattern.identity(&detection.id));
-        return Some(Observation::new(id, [p.x, p.y]));
+        return Some(seat.level_observation(id, &centre, None));
     };
     let (hypothesis, pose) = (&result.hypothesis, &result.pose);
     if hypothesis.score < words.min_score {
@@ -68,12 +67,10 @@ fn observation(detection: &Detection3D, seat: &Seat, words: &DetectionWords) -> 
     let stated = position_covariance(&pose.covariance);
     // Nothing is where the sensor is: a detector that gives boxes alone leaves the poses at that.
     let position = Some(place(&pose.pose.position)).filter(|p| *p != Vector3::zeros()).unwrap_or(centre);
-    let (p, c) = seat.level_position(&position, &stated.unwrap_or_default());
     let identity = |pattern: &TagPattern| pattern.identity(&detection.id).or(pattern.identity(&hypothesis.class_id));
     Some(Observation {
-        covariance: stated.map(|_| c.into()),
         label: Label { class: words.class(&hypothesis.class_id), ..Label::default() },
-        ..Observation::new(words.identity.as_ref().and_then(identity), [p.x, p.y])
+        ..seat.level_observation(words.identity.as_ref().and_then(identity), &position, stated.as_ref())
     })
 }
 

@@ -240,6 +240,7 @@ mod tests {
         let found = pose_array(&told, &seat).unwrap();
         let on_base = seat.mount.transform(&found.observations[0].value.xy());
         assert!((on_base - Vector2::new(4.2, 1.0)).norm() < 1e-12, "{on_base}");
+        assert!((found.observations[0].height_m - 0.2).abs() < 1e-12, "0.3 m below the camera");
         assert_eq!((found.kind, found.observations[0].id), (FeatureKind::RelativePosition, None));
     }
 }

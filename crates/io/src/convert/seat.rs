@@ -2,7 +2,7 @@
 
 use super::refusal::Refusal;
 use lienav_lie::Se2;
-use lienav_slam::{FeatureKind, Features, Noise};
+use lienav_slam::{FeatureKind, Features, Noise, Observation};
 use nalgebra::{Isometry3, Matrix2, Matrix3, Vector2, Vector3};
 
 /// A sensor that leans by no more than this counts as level, rad: a range is then too long by half a percent at most.
@@ -19,6 +19,8 @@ const EXACT: f64 = 1e-9;
 pub struct Seat {
     /// Its place in the base frame. The heading is that of its X axis, or of its Y axis less 90° where X is vertical.
     pub mount: Se2,
+    /// Its height above the origin of the base, m; 0 where that is not known.
+    height_m: f64,
     /// From the sensor to one at the same place with that heading, level: what is left of the rotation.
     levelling: Matrix3<f64>,
 }
@@ -26,7 +28,7 @@ pub struct Seat {
 impl Seat {
     /// Of a level sensor at `mount` in the base frame.
     pub fn level_at(mount: Se2) -> Self {
-        Self { mount, levelling: Matrix3::identity() }
+        Self { mount, height_m: 0.0, levelling: Matrix3::identity() }
     }
 
     /// Of a sensor at `pose` in the base frame.
@@ -36,7 +38,8 @@ impl Seat {
         let heading = if x.x.hypot(x.y) > STEEP { x.y.atan2(x.x) } else { (-y.x).atan2(y.y) };
         let turn = nalgebra::Rotation3::from_axis_angle(&Vector3::z_axis(), heading);
         let t = pose.translation.vector;
-        Self { mount: Se2::new(t.x, t.y, heading), levelling: (turn.inverse() * rotation).into_inner() }
+        let levelling = (turn.inverse() * rotation).into_inner();
+        Self { mount: Se2::new(t.x, t.y, heading), height_m: t.z, levelling }
     }
 
     /// By how much the sensor leans from upright, or, upside down, from that, rad.
@@ -49,19 +52,42 @@ impl Seat {
         self.levelling.m33 < 0.0
     }
 
-    /// A position in the sensor's frame and its covariance, as a level sensor at [`Seat::mount`] would have read them.
-    pub fn level_position(&self, p: &Vector3<f64>, covariance: &Matrix3<f64>) -> (Vector2<f64>, Matrix2<f64>) {
+    /// A position in the sensor's frame and its covariance, as a level sensor at [`Seat::mount`] would have measured
+    /// them, and the height above the base, m.
+    pub fn level_position(&self, p: &Vector3<f64>, covariance: &Matrix3<f64>) -> (Vector2<f64>, Matrix2<f64>, f64) {
         let c = (self.levelling * covariance * self.levelling.transpose()).fixed_view::<2, 2>(0, 0).into_owned();
-        ((self.levelling * p).xy(), 0.5 * (c + c.transpose()))
+        let levelled = self.levelling * p;
+        (levelled.xy(), 0.5 * (c + c.transpose()), self.height_m + levelled.z)
+    }
+
+    /// What [`Seat::level_position`] gives, as the measurement of a landmark.
+    pub fn level_observation(
+        &self,
+        id: Option<u32>,
+        p: &Vector3<f64>,
+        covariance: Option<&Matrix3<f64>>,
+    ) -> Observation {
+        let (position, c, height_m) = self.level_position(p, &covariance.copied().unwrap_or_default());
+        let covariance = covariance.map(|_| c.into());
+        Observation { covariance, height_m, ..Observation::new(id, [position.x, position.y]) }
     }
 
     /// Makes the readings those of a level sensor at [`Seat::mount`]. `heights` are the third coordinates of positions,
-    /// m; zeros where there are none. Bearings of a sensor that leans by less than [`MAX_TILT_RAD`] stay what they are,
-    /// and those of one upside down change their sign.
+    /// m; nothing, or zeros throughout, where the sensor measures none. Bearings of a sensor that leans by less than
+    /// [`MAX_TILT_RAD`] stay what they are, and those of one upside down change their sign.
     ///
     /// # Errors
     /// [`Refusal::TiltedSensor`]: bearings, or covariances of two coordinates, of a sensor that leans by more.
     pub fn level(&self, features: &mut Features, heights: &[f64]) -> Result<(), Refusal> {
+        // A scanner of a plane fills z with zeros, which are no measurement.
+        let has_heights = heights.iter().any(|z| *z != 0.0);
+        if features.kind == FeatureKind::RelativePosition && has_heights {
+            let finite = features.observations.iter_mut().zip(heights).filter(|(_, z)| z.is_finite());
+            for (observation, z) in finite {
+                let v = observation.value.xy();
+                observation.height_m = self.height_m + (self.levelling * Vector3::new(v.x, v.y, *z)).z;
+            }
+        }
         if (self.levelling - Matrix3::identity()).amax() < EXACT {
             return Ok(());
         }
@@ -118,7 +144,6 @@ impl Seat {
 mod tests {
     use super::*;
     use lienav_base::stamp::Stamp;
-    use lienav_slam::Observation;
     use nalgebra::{Translation3, UnitQuaternion};
     use proptest::prelude::*;
     use std::f64::consts::PI;
@@ -133,6 +158,17 @@ mod tests {
         Features { stamp: Stamp::default(), kind, observations: vec![Observation::new(Some(1), value)] }
     }
 
+    #[test]
+    fn a_scanner_of_a_plane_measures_no_heights() {
+        let mut seen = features(FeatureKind::RelativePosition, [3.0, 0.2]);
+        for nothing in [&[][..], &[0.0], &[f64::NAN]] {
+            seat(0.0, 0.0, 0.4).1.level(&mut seen, nothing).unwrap();
+            assert_eq!((seen.observations[0].height_m, seen.observations[0].value[0]), (0.0, 3.0));
+        }
+        seat(0.0, 0.0, 0.4).1.level(&mut seen, &[0.5]).unwrap();
+        assert!((seen.observations[0].height_m - 1.6).abs() < 1e-12, "the sensor is 1.1 m above the base");
+    }
+
     proptest! {
         #[test]
         fn positions_of_any_sensor_come_where_they_are_on_the_base(
@@ -142,8 +178,9 @@ mod tests {
             let mut seen = features(FeatureKind::RelativePosition, [p[0], p[1]]);
             seat.level(&mut seen, &[p[2]]).unwrap();
             let found = seat.mount.transform(&seen.observations[0].value.xy());
-            let expected = (pose * nalgebra::Point3::from(Vector3::from(p))).coords.xy();
-            prop_assert!((found - expected).norm() < 1e-12 * (1.0 + expected.norm()), "{found} {expected}");
+            let expected = (pose * nalgebra::Point3::from(Vector3::from(p))).coords;
+            prop_assert!((found - expected.xy()).norm() < 1e-12 * (1.0 + expected.norm()), "{found} {expected}");
+            prop_assert!((seen.observations[0].height_m - expected.z).abs() < 1e-12 * (1.0 + expected.norm()));
         }
 
         #[test]

@@ -155,8 +155,8 @@ impl TagCamera {
         along.min(1.0).acos()
     }
 
-    /// The reading of a tag with this identity, as a position (x, y) in the base frame, of a camera at `camera` there;
-    /// the height is left out. `None` for a tag that is too far, seen too much from the side, or behind the camera.
+    /// The measurement of a tag with this identity, as a position (x, y) and its height in the base frame, of a camera
+    /// at `camera` there. `None` for a tag that is too far, seen too much from the side, or behind the camera.
     ///
     /// # Errors
     /// [`Refusal::BadOrientation`], [`Refusal::BadTransform`] for a position that is not finite.
@@ -178,6 +178,7 @@ impl TagCamera {
         let covariance = 0.5 * (covariance + covariance.transpose());
         Ok(Some(Observation {
             covariance: Some(covariance.into()),
+            height_m: on_base.z,
             ..Observation::new(Some(id), [on_base.x, on_base.y])
         }))
     }

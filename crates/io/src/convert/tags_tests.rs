@@ -140,6 +140,7 @@ fn a_reading_is_on_the_floor_and_what_the_camera_cannot_see_is_left_out() {
     let expected = (camera * pose).translation.vector.xy();
     assert!((seen.value.xy() - expected).norm() < 1e-12 && seen.id == Some(7));
     assert!(expected.y > 1.5, "to the left: {expected}");
+    assert!((seen.height_m - (camera * pose).translation.z).abs() < 1e-12, "{}", seen.height_m);
     let c = seen.covariance.unwrap().fixed::<2>();
     // The line of sight is along Y: that is where it is uncertain.
     assert!(c.m22 > 4.0 * c.m11 && c.determinant() > 0.0, "{c}");
@@ -152,4 +153,28 @@ fn a_reading_is_on_the_floor_and_what_the_camera_cannot_see_is_left_out() {
     assert_eq!(CAMERA.reading(7, &bad, &camera).unwrap_err().word(), "bad_transform");
     bad.transform.rotation.w = 9.0;
     assert_eq!(CAMERA.reading(7, &bad, &camera).unwrap_err().word(), "bad_orientation");
+}
+
+#[test]
+fn the_height_of_a_tag_is_its_derivative_by_roll_and_pitch_of_the_base() {
+    let camera = Isometry3::from_parts(
+        Translation3::new(0.2, -0.1, 0.6),
+        UnitQuaternion::from_euler_angles(-std::f64::consts::FRAC_PI_2, 0.0, -std::f64::consts::FRAC_PI_2),
+    );
+    for (x, y, z) in [(0.3, -1.1, 3.0), (-1.0, 0.4, 2.0), (0.0, -2.0, 1.0)] {
+        let level = camera * at(x, y, z, 0.4);
+        // The tag stays where it is, and the base leans.
+        let read = |roll: f64, pitch: f64| {
+            let base =
+                Isometry3::from_parts(Translation3::identity(), UnitQuaternion::from_euler_angles(roll, pitch, 0.0));
+            let in_camera = camera.inverse() * base.inverse() * level;
+            CAMERA.reading(3, &stamped(&in_camera), &camera).unwrap().unwrap()
+        };
+        let (seen, h) = (read(0.0, 0.0), 1e-5);
+        let xy = |roll: f64, pitch: f64| read(roll, pitch).value.xy();
+        let by_roll = (xy(h, 0.0) - xy(-h, 0.0)) / (2.0 * h);
+        let by_pitch = (xy(0.0, h) - xy(0.0, -h)) / (2.0 * h);
+        assert!((by_roll - Vector2::new(0.0, seen.height_m)).norm() < 1e-6, "{by_roll} {}", seen.height_m);
+        assert!((by_pitch - Vector2::new(-seen.height_m, 0.0)).norm() < 1e-6, "{by_pitch} {}", seen.height_m);
+    }
 }

@@ -24,6 +24,22 @@ impl Covariance {
         }
     }
 
+    /// Two independent parameters with these variances come before parameter `k`.
+    pub fn insert_calibration(&mut self, k: usize, variances: [f64; 2]) {
+        let (n, at, stride) = (self.dim(), Self::calibration_row(k), self.stride + 2);
+        let moved = |row: usize| if row < at { row } else { row + 2 };
+        let mut data = vec![0.0; stride * stride];
+        for j in 0..n {
+            for i in j..n {
+                data[moved(j) * stride + moved(i)] = self.data[j * self.stride + i];
+            }
+        }
+        (self.data, self.stride, self.calibration) = (data, stride, self.calibration + 2);
+        for (row, variance) in (at..).zip(variances) {
+            self.set(row, row, variance);
+        }
+    }
+
     /// Covariance of the pose with parameter `k`.
     pub fn pose_calibration(&self, k: usize) -> Vector3<f64> {
         Vector3::from_fn(|i, _| self.get(Self::calibration_row(k), i))

@@ -3,12 +3,15 @@
 
 use super::value::{checked_covariance, fixed, padded};
 use super::{Component, LandmarkMeasurement, MAX_DIM, PoseMeasurement};
-use crate::calibration::{Calibration, OF_ONE_KIND, SensorJacobian};
+use crate::calibration::{Calibration, MOTION, OF_ONE_KIND, SensorJacobian};
 use crate::sensor::Reading;
-use crate::{CalibrationParameter, DropReason, Observation};
+use crate::{CalibrationParameter, DropReason, FeatureKind, Observation};
 use lienav_lie::{Se2, skew, wrap_angle};
 use nalgebra::{Matrix2, Matrix3, Matrix3x2, SMatrix, SVector, Vector2, Vector3};
 use std::fmt;
+
+/// The column of roll in a [`SensorJacobian`]; that of pitch follows.
+const ROLL: usize = CalibrationParameter::Roll as usize - MOTION;
 
 /// An estimate of the range scale below this is not followed: what is divided by 1 + s stays finite.
 const LEAST_RANGE_SCALE: f64 = -0.9;
@@ -23,6 +26,8 @@ pub struct Mount {
     range_bias: f64,
     range_scale: f64,
     bearing_bias: f64,
+    /// How far roll and pitch move a landmark per metre of its height above the base, in the base frame.
+    tilt: Vector2<f64>,
     /// Whether any of these is estimated.
     is_calibrated: bool,
     /// The map in the world.
@@ -41,6 +46,7 @@ impl Mount {
             range_bias: 0.0,
             range_scale: 0.0,
             bearing_bias: 0.0,
+            tilt: Vector2::zeros(),
             is_calibrated: calibration.sensor().next().is_some(),
             world: Se2::identity(),
             world_error: Vector2::zeros(),
@@ -56,6 +62,12 @@ impl Mount {
         }
     }
 
+    /// Takes over what has been learned of it, and whether any of it is estimated.
+    pub(crate) fn recalibrate(&mut self, calibration: &Calibration) {
+        self.is_calibrated = calibration.sensor().next().is_some();
+        self.take_over(calibration);
+    }
+
     fn take_over(&mut self, calibration: &Calibration) {
         let of = |parameter| calibration.get(parameter);
         self.pose = Se2::new(
@@ -67,6 +79,7 @@ impl Mount {
         self.range_bias = of(CalibrationParameter::RangeBias);
         self.bearing_bias = of(CalibrationParameter::BearingBias);
         self.range_scale = of(CalibrationParameter::RangeScale).max(LEAST_RANGE_SCALE);
+        self.tilt = calibration.tilt_shift();
         self.world = calibration.world();
         self.world_error = Vector2::new(of(CalibrationParameter::ErrorX), of(CalibrationParameter::ErrorY));
     }
@@ -216,6 +229,11 @@ pub trait Erased: fmt::Debug + Send + Sync {
     fn simulate(&self, robot: &Se2, mount: &Se2, landmarks: &[(u32, Vector2<f64>)])
     -> Vec<(Option<u32>, Vector3<f64>)>;
 
+    /// As which built-in kind roll and pitch level its numbers; `None` where they do not.
+    fn levelled_as(&self) -> Option<FeatureKind> {
+        None
+    }
+
     /// The covariance of an observation that states none.
     fn noise(&self) -> Matrix3<f64>;
 }
@@ -311,7 +329,9 @@ impl<M: LandmarkMeasurement<D>, const D: usize> Erased for OfLandmark<M, D> {
         z: &Vector2<f64>,
         at: &Vector2<f64>,
     ) -> Option<Expected> {
-        let (z_sensor, at) = (mount.in_sensor_frame(z), mount.in_sensor_frame(at));
+        // A base that leans measures the landmark away from where it stands.
+        let shift = mount.tilt * reading.height_m;
+        let (z_sensor, at) = (mount.in_sensor_frame(&(z - shift)), mount.in_sensor_frame(&(at - shift)));
         let read: SVector<f64, D> = fixed_vector(&reading.value);
         let expected = mount.as_read(&self.components, &self.measurement.predict(&z_sensor));
         let jacobian = mount.scale_rows(&self.components, self.measurement.jacobian(&at)?);
@@ -319,9 +339,13 @@ impl<M: LandmarkMeasurement<D>, const D: usize> Erased for OfLandmark<M, D> {
         // other; the noise of a reading depends on where its feature is.
         let noise = self.measurement.noise_at(&fixed(&reading.covariance), &read, &z_sensor)?;
         let in_base = jacobian * mount.rotation.transpose();
-        let by_calibration = mount
-            .is_calibrated
-            .then(|| SensorJacobian::of_sensor(padded(&self.by_calibration(mount, &jacobian, &in_base, &at))));
+        let by_calibration = mount.is_calibrated.then(|| {
+            let mut columns = self.by_calibration(mount, &jacobian, &in_base, &at);
+            // By (φ, θ), which move the landmark by (θ, −φ) times its height.
+            columns.set_column(ROLL, &(in_base.column(1) * reading.height_m));
+            columns.set_column(ROLL + 1, &(in_base.column(0) * -reading.height_m));
+            SensorJacobian::of_sensor(padded(&columns))
+        });
         let residual = residual(&self.components, &read, &expected);
         Some(Expected {
             dim: D,
@@ -342,7 +366,7 @@ impl<M: LandmarkMeasurement<D>, const D: usize> Erased for OfLandmark<M, D> {
         let (unbiased, noise) = mount.unbiased(&self.components, &read, &fixed(&reading.covariance));
         let (z_sensor, covariance) = self.measurement.place(&unbiased, &noise)?;
         let r = mount.rotation;
-        Some((mount.pose.transform(&z_sensor), r * covariance * r.transpose()))
+        Some((mount.pose.transform(&z_sensor) + mount.tilt * reading.height_m, r * covariance * r.transpose()))
     }
 
     fn hypotheses(&self, mount: &Mount, reading: &Reading) -> Vec<(Vector2<f64>, Matrix2<f64>)> {
@@ -370,6 +394,10 @@ impl<M: LandmarkMeasurement<D>, const D: usize> Erased for OfLandmark<M, D> {
         let seen = landmarks.iter().map(|(id, p_world)| (*id, sensor.transform_back(p_world)));
         let seen = seen.filter(|(_, z)| self.measurement.sees(z));
         seen.map(|(id, z)| (Some(id), padded_vector(&self.measurement.predict(&z)))).collect()
+    }
+
+    fn levelled_as(&self) -> Option<FeatureKind> {
+        self.measurement.levelled_as()
     }
 
     fn noise(&self) -> Matrix3<f64> {

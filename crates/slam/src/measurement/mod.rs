@@ -26,7 +26,7 @@ pub use value::{MAX_DIM, MAX_VARIANCE, Noise, Value};
 pub(crate) use value::{fixed, padded};
 pub(crate) use world::OfWorld;
 
-use crate::DropReason;
+use crate::{DropReason, FeatureKind};
 use lienav_lie::Se2;
 use nalgebra::{Matrix2, SMatrix, SVector, Vector2};
 use serde::{Deserialize, Serialize};
@@ -121,6 +121,12 @@ pub trait LandmarkMeasurement<const D: usize>: fmt::Debug + Send + Sync {
     fn trust(&self, residual: &SVector<f64, D>, covariance: &SMatrix<f64, D, D>) -> f64 {
         let _ = (residual, covariance);
         1.0
+    }
+
+    /// The built-in kind whose numbers these are, if roll and pitch of an inertial sensor level them as those:
+    /// [`FeatureKind::RelativePosition`] or [`FeatureKind::RangeBearing`].
+    fn levelled_as(&self) -> Option<FeatureKind> {
+        None
     }
 
     /// Whether the sensor sees a landmark at `z`; the simulator uses this.

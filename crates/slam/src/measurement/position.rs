@@ -1,7 +1,7 @@
 //! The position of a landmark, as a sensor sees it.
 
 use super::{Component, LandmarkMeasurement, TOO_NEAR_M};
-use crate::DropReason;
+use crate::{DropReason, FeatureKind};
 use nalgebra::{Matrix2, Vector2};
 
 /// (x, y) of a landmark in the sensor frame, m: h(z) = z.
@@ -39,6 +39,10 @@ impl LandmarkMeasurement<2> for Position {
 
     fn place(&self, read: &Vector2<f64>, stated: &Matrix2<f64>) -> Option<(Vector2<f64>, Matrix2<f64>)> {
         is_between(read.norm(), self.min_range_m, self.max_range_m).then_some((*read, *stated))
+    }
+
+    fn levelled_as(&self) -> Option<FeatureKind> {
+        Some(FeatureKind::RelativePosition)
     }
 
     fn sees(&self, z: &Vector2<f64>) -> bool {

@@ -2,7 +2,7 @@
 
 use super::position::{in_range, is_between};
 use super::{Component, LandmarkMeasurement, TOO_NEAR_M};
-use crate::DropReason;
+use crate::{DropReason, FeatureKind};
 use lienav_lie::{rotation, skew};
 use nalgebra::{Matrix2, Vector2};
 
@@ -78,6 +78,10 @@ impl LandmarkMeasurement<2> for RangeBearing {
         let inverse = self.jacobian(&z)?.try_inverse()?;
         let covariance = inverse * stated * inverse.transpose();
         is_between(z.norm(), self.min_range_m, self.max_range_m).then_some((z, covariance))
+    }
+
+    fn levelled_as(&self) -> Option<FeatureKind> {
+        Some(FeatureKind::RangeBearing)
     }
 
     fn sees(&self, z: &Vector2<f64>) -> bool {

@@ -3,7 +3,9 @@
 use super::*;
 use crate::calibration::Calibration;
 use crate::sensor::{Reading, Sensor, Sensors};
-use crate::{CalibrationConfig, FeatureKind, NoiseAt, Observation, SensorConfig, StereoModel};
+use crate::tilt_noise::{TiltInState, TiltNoise};
+use crate::{CalibrationConfig, CalibrationParameter, FeatureKind, NoiseAt, Observation, SensorConfig, StereoModel};
+use lienav_base::stamp::Stamp;
 use lienav_lie::wrap_angle;
 use nalgebra::{Matrix1x2, Matrix3, Vector1, Vector3};
 use proptest::prelude::*;
@@ -156,6 +158,8 @@ proptest! {
         (priors.world.frame, priors.world.error_std_m) = (crate::WorldFrame::Estimated, 0.5);
         let mut calibration = Calibration::new(&priors);
         calibration.set_world(&Se2::new(y, -x, 0.7 * theta));
+        calibration.set_tilt(Some(TiltInState::new(TiltNoise { std_rad: 0.01, time_s: 1.0 }, Stamp::default())));
+        calibration.correct_one(CalibrationParameter::Pitch, 0.02);
         let ((sensors, _), z, pose, h) = (sensors(StereoModel::Bearings), Vector2::new(x, y), Se2::new(x, y, theta), 1e-6);
         let mounts = sensors.mounts(&calibration);
         let expect = |mounts: &[Mount], reading: &Reading| match sensors.is_of_pose(reading) {
@@ -171,14 +175,12 @@ proptest! {
             (FeatureKind::Added(1), observation([1.0, 2.0, 0.3])),
         ]);
         for (kind, seen) in values {
-            let reading = sensors.read(kind, &seen).unwrap();
+            let reading = sensors.read(kind, &Observation { height_m: 1.7, ..seen }).unwrap();
             let jacobian = expect(&mounts, &reading).by_calibration.unwrap();
             for k in 0..crate::SENSOR {
                 let at = |sign: f64| {
                     let mut moved = calibration.clone();
-                    let mut step = [0.0; crate::SENSOR];
-                    step[k] = sign * h;
-                    moved.correct(&step);
+                    moved.correct_one(CalibrationParameter::ALL[crate::MOTION + k], sign * h);
                     expect(&sensors.mounts(&moved), &reading).residual
                 };
                 let numeric = (at(-1.0) - at(1.0)).map(wrap_angle) / (2.0 * h);

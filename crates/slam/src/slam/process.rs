@@ -7,6 +7,7 @@ use crate::motion::Increment;
 use crate::sensor::SensorSet;
 use crate::step::Outcome;
 use crate::tilt::level;
+use crate::tilt_noise::TiltNoise;
 use crate::{Config, DropReason, FeatureKind, PoseEstimate, Step};
 use lienav_base::stamp::Stamp;
 
@@ -78,11 +79,13 @@ impl Slam {
         Ok(())
     }
 
+    /// Levels the measurements of a base whose roll and pitch are known, and says how uncertain these are.
     fn level(&mut self, cloud: &mut Cloud) {
-        if let Some(levelling) = self.inbox.levelling(cloud.stamp) {
-            let sensor = self.estimator.sensor(&self.config.sensor);
-            level(cloud.kind, &sensor, &levelling, &mut cloud.observations);
+        let tilt = self.inbox.tilt(cloud.stamp);
+        if let Some((tilt, (shape, mount))) = tilt.zip(self.estimator.levelled_as(cloud.kind)) {
+            level(shape, &mount, &tilt, &mut cloud.observations);
         }
+        self.estimator.model.tilt = TiltNoise::of(&self.config.motion, tilt.is_some());
     }
 
     /// Corrects the state with a cloud of its instant.

@@ -1,8 +1,9 @@
 //! A robot on a slope: what the planar filter makes of it with roll and pitch, and without.
 
 use super::*;
-use crate::{Imu, Tilt};
-use nalgebra::{UnitQuaternion, Vector3};
+use crate::calibration::Calibration;
+use crate::{CalibrationConfig, Imu, Tilt};
+use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 
 const SPEED: f64 = 0.9;
 const TURN: f64 = 0.4;
@@ -115,4 +116,166 @@ fn poles_seen_on_a_slope_are_put_where_they_are_seen_from_above() {
         assert!(off(true, kind) < 2e-3, "{kind:?} {}", off(true, kind));
         assert!(off(false, kind) > 0.03, "{kind:?} {}", off(false, kind));
     }
+}
+
+/// Posts of 2 m around the way of a robot, with identities.
+const HEIGHT_M: f64 = 2.0;
+
+/// What a base at `pose` that leans by `tilt` measures of a point at this height above the floor: (x, y) and the height
+/// in the frame of the base.
+fn measured(pose: &Se2, tilt: &Tilt, point: &Vector2<f64>, height: f64) -> (Vector2<f64>, f64) {
+    let base = UnitQuaternion::from_euler_angles(tilt.roll, tilt.pitch, pose.theta);
+    let from_base = Vector3::new(point.x - pose.p.x, point.y - pose.p.y, height);
+    let seen = base.inverse() * from_base;
+    (seen.xy(), seen.z)
+}
+
+#[test]
+fn roll_and_pitch_move_a_landmark_by_its_height() {
+    // y = h(φ, θ) against the derivative that the filter has, at any place of the landmark, by finite differences.
+    let pose = Se2::new(0.4, -0.3, 0.8);
+    for (place, height) in [([3.0, 1.0], 2.0), ([-1.0, 0.2], 0.7), ([0.5, -4.0], -1.5)] {
+        let place = Vector2::from(place);
+        let step = 1e-6;
+        let at = |roll: f64, pitch: f64| measured(&pose, &Tilt { roll, pitch }, &place, height).0;
+        let by_roll = (at(step, 0.0) - at(-step, 0.0)) / (2.0 * step);
+        let by_pitch = (at(0.0, step) - at(0.0, -step)) / (2.0 * step);
+        assert!((by_roll - Vector2::new(0.0, height)).norm() < 1e-6, "{by_roll}");
+        assert!((by_pitch - Vector2::new(-height, 0.0)).norm() < 1e-6, "{by_pitch}");
+        // What levelling adds is the opposite, per metre.
+        for (tilt, expected) in [
+            (Tilt { roll: step, pitch: 0.0 }, Vector2::new(0.0, -step)),
+            (Tilt { roll: 0.0, pitch: step }, Vector2::new(step, 0.0)),
+        ] {
+            assert!((tilt.shift_per_height() - expected).norm() < 1e-12);
+        }
+    }
+}
+
+const MOUNT: Se2 = Se2 { p: Vector2::new(0.1, 0.0), theta: 0.3 };
+
+fn sensor_of_posts() -> crate::Sensor {
+    crate::Sensor::of_landmarks(crate::Position { std_m: 0.01, min_range_m: 0.0, max_range_m: 50.0 }, MOUNT)
+}
+
+/// A robot on a circle of 2 m that rocks by this many radians once in 2 s, with posts on a sensor that was added to the
+/// filter: the filter, and the mean NEES and the root mean square of the position after 5 s.
+fn rock(
+    amplitude: f64,
+    seed: u64,
+    change: impl FnOnce(&mut Config),
+    knows_height: bool,
+    has_imu: bool,
+) -> (Slam, f64, f64) {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut noise = |std: f64| {
+        let x: f64 = rand_distr::Distribution::sample(&rand_distr::StandardNormal, &mut random);
+        std * x
+    };
+    let mut config = config("default");
+    change(&mut config);
+    let mut slam = Slam::new(config).unwrap();
+    let kind = slam.add_sensor(sensor_of_posts()).unwrap();
+    let (speed, rate) = (0.5, 0.25);
+    let truth = |t: f64| Se2::exp(&Vector3::new(speed * t, 0.0, rate * t));
+    let (mut nees, mut square, mut steps) = (0.0, 0.0, 0.0);
+    for k in 0..2500_i64 {
+        let t = 0.02 * k as f64;
+        let stamp = Stamp::from_nanos(20_000_000 * k);
+        let tilt = Tilt { roll: amplitude * (3.1 * t).sin(), pitch: amplitude * (2.3 * t).cos() };
+        let std = Vector3::new(0.02, 0.01, 0.02);
+        let twist = Vector3::new(speed, 0.0, rate) + std.map(&mut noise);
+        let covariance = Some(Matrix3::from_diagonal(&std.component_mul(&std)));
+        if has_imu {
+            slam.imu(&Imu { stamp, yaw_rate: twist.z, tilt: Some(tilt) }).unwrap();
+        }
+        slam.odometry(&Odometry { stamp, velocity: twist.xy(), yaw_rate: twist.z, covariance }).unwrap();
+        if k % 5 == 0 && k > 0 {
+            let seen: Vec<Observation> = (0..8_u32)
+                .map(|id| {
+                    let angle = 0.8 * f64::from(id);
+                    let post = Vector2::new(4.5 * angle.cos(), 2.0 + 4.5 * angle.sin());
+                    let (on_base, height) = measured(&truth(t), &tilt, &post, HEIGHT_M);
+                    let read = MOUNT.transform_back(&on_base) + Vector2::new(noise(0.01), noise(0.01));
+                    let height_m = if knows_height { height } else { 0.0 };
+                    Observation { height_m, ..Observation::new(Some(id), read) }
+                })
+                .collect();
+            slam.features(stamp, kind, &seen).unwrap();
+        }
+        while let Some(step) = slam.poll() {
+            let Some(pose) = (step.estimate.stamp.secs() > 5.0).then(|| truth(step.estimate.stamp.secs())) else {
+                continue;
+            };
+            let (off, found) = (step.estimate.pose.p - pose.p, step.estimate.pose);
+            let error = Vector3::new(off.x, off.y, lienav_lie::wrap_angle(found.theta - pose.theta));
+            nees += error.dot(&step.estimate.covariance.cholesky().unwrap().solve(&error));
+            square += off.norm_squared();
+            steps += 1.0;
+        }
+    }
+    (slam, nees / steps, (square / steps).sqrt())
+}
+
+#[test]
+fn a_robot_that_rocks_knows_how_well_it_knows_its_pose() {
+    for degrees in [0.0, 0.5, 2.0_f64] {
+        let runs = (0..6).map(|seed| rock(degrees.to_radians(), seed, |_| {}, true, false));
+        let (nees, rms) = runs.fold((0.0, 0.0_f64), |(n, e), (_, nees, rms)| (n + nees / 6.0, e.max(rms)));
+        assert!((0.8..6.0).contains(&nees) && rms < 0.06, "{degrees}: {nees} {rms}");
+    }
+    // Without the heights, or with a base that is said to be always level, it does not.
+    let (_, nees, _) = rock(0.035, 1, |_| {}, false, false);
+    let (_, same, _) = rock(0.035, 1, |config| config.motion.tilt_std_rad = 0.0, true, false);
+    assert!(nees > 30.0 && same > 30.0, "{nees} {same}");
+}
+
+#[test]
+fn what_an_inertial_sensor_levels_is_as_exact_as_on_level_ground() {
+    let run =
+        |amplitude: f64, use_tilt: bool| rock(amplitude, 3, |config| config.motion.use_tilt = use_tilt, true, true);
+    let ((_, nees, rms), (_, _, level)) = (run(0.1, true), run(0.0, true));
+    assert!(rms < level + 0.004 && nees < 6.0, "{rms} {level} {nees}");
+    assert!(run(0.1, false).2 > 3.0 * rms, "{}", run(0.1, false).2);
+}
+
+#[test]
+fn roll_and_pitch_are_states_only_where_a_landmark_has_a_height() {
+    let rows = |slam: &Slam| slam.state().covariance.calibration();
+    let (plain, ..) = rock(0.0, 2, |_| {}, false, false);
+    let (tall, ..) = rock(0.0, 2, |_| {}, true, false);
+    assert_eq!((rows(&plain), rows(&tall)), (0, 2));
+    assert_eq!(tall.calibration().count(), 0, "they are no constants that somebody may want to know");
+    // With calibration and lasting errors beside them; started again; and saved.
+    let all_on = |config: &mut Config| {
+        config.calibration = super::calibration::all_on();
+        config.sensor.correlation_s = 0.5;
+    };
+    let (mut slam, nees, _) = rock(0.02, 4, all_on, true, false);
+    assert!(nees < 9.0, "{nees}");
+    let before = rows(&slam);
+    assert_eq!(before, 12 + 2 + 2 * crate::offsets::SLOTS);
+    let mut config = config("default");
+    all_on(&mut config);
+    let mut resumed = Slam::new(config).unwrap();
+    resumed.add_sensor(sensor_of_posts()).unwrap();
+    resumed.restore(slam.save()).unwrap();
+    assert_eq!((rows(&resumed), resumed.state().calibration.tilt()), (before, slam.state().calibration.tilt()));
+    slam.reset();
+    assert_eq!(rows(&slam), before);
+}
+
+#[test]
+fn a_calibration_that_was_saved_without_roll_and_pitch_is_read() {
+    let mut config = CalibrationConfig::default();
+    (config.range_scale.value, config.world.error_std_m) = (0.02, 0.5);
+    let now = Calibration::new(&config);
+    let mut saved = serde_json::to_value(&now).unwrap();
+    for field in ["values", "walks"] {
+        saved[field].as_array_mut().unwrap().drain(12..14);
+    }
+    saved.as_object_mut().unwrap().remove("tilt");
+    assert_eq!(serde_json::from_value::<Calibration>(saved.clone()).unwrap(), now);
+    saved["values"].as_array_mut().unwrap().pop();
+    assert!(serde_json::from_value::<Calibration>(saved).is_err());
 }
