@@ -4,9 +4,9 @@ use super::bounds;
 use super::cdr::{self, CdrError};
 use super::metadata;
 use super::params;
-use super::read::{BagReader, Topic};
+use super::read::{BagReader, CDR, Topic};
 use super::seated::{Told, seat_of};
-use super::topics::{Role, Topics, roles_of};
+use super::topics::{Role, Topics, roles_of, unread_encoding};
 use crate::convert::{self, Expected, Frame, Frames, Refusal, Seat, pose_of, stamp_of};
 use crate::files::folder_of;
 use crate::geodesy::Datum;
@@ -61,6 +61,9 @@ impl Loading {
     pub fn open(path: &Path, topics: &Topics) -> Result<Self, OpenError> {
         let mut bag = BagReader::open(path)?;
         let roles = roles_of(bag.topics(), topics).map_err(|problem| OpenError::bag(path, problem))?;
+        if let Some(first) = bag.topics().first().filter(|_| bag.topics().iter().all(|topic| topic.encoding != CDR)) {
+            return Err(OpenError::bag(path, unread_encoding(first)));
+        }
         let name = if path.is_dir() { path.file_name() } else { path.file_stem() };
         let name = name.map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
         let mut recording = Recording { name, ..Recording::default() };
@@ -335,6 +338,7 @@ fn read_notes(path: &Path, bag: &BagReader, recording: &mut Recording) -> Result
 }
 
 fn warn_of_topics(topics: &[Topic], roles: &[Option<Role>], recording: &mut Recording) {
+    recording.warnings.extend(topics.iter().filter(|topic| topic.encoding != CDR).map(unread_encoding));
     for role in [Role::Odometry, Role::Features] {
         if !roles.contains(&Some(role)) {
             let (name, types) = (role.usual_name(), role.types().join(" or "));

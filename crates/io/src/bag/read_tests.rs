@@ -513,6 +513,31 @@ fn messages_that_do_not_fit_are_counted_and_foreign_topics_named() {
 }
 
 #[test]
+fn names_of_types_as_converters_write_them_are_understood_and_messages_of_ros_1_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.mcap");
+    let write = |type_name: &str, encoding: &str| {
+        let mut writer = mcap::Writer::new(std::io::BufWriter::new(fs::File::create(&path).unwrap())).unwrap();
+        let schema = writer.add_schema(type_name, "ros2msg", b"").unwrap();
+        let channel_id = writer.add_channel(schema, "/odom", encoding, &Default::default()).unwrap();
+        let header = mcap::records::MessageHeader { channel_id, sequence: 0, log_time: 5, publish_time: 5 };
+        writer.write_to_known_channel(&header, &cdr::encode(&Odometry::default()).unwrap()).unwrap();
+        writer.finish().unwrap();
+    };
+    let names = ["nav_msgs/Odometry", "nav_msgs::msg::dds_::Odometry_", "nav_msgs::msg::Odometry"];
+    for name in names {
+        write(name, "cdr");
+        let wanted = Topics { odometry: Some("/odom".into()), ..Topics::default() };
+        assert_eq!(load(&path, &wanted).unwrap().inputs.len(), 1, "{name}");
+        assert_eq!(BagReader::open(&path).unwrap().topics()[0].type_name, "nav_msgs/msg/Odometry", "{name}");
+    }
+    write("nav_msgs/Odometry", "ros1");
+    let error = load(&path, &Topics::default()).unwrap_err().to_string();
+    assert!(error.contains("encoded as 'ros1'") && error.contains("rosbags-convert"), "{error}");
+    assert_eq!(BagReader::open(&path).unwrap().topics()[0].type_name, "nav_msgs/Odometry");
+}
+
+#[test]
 fn an_unfinished_bag_leaves_nothing_but_its_beginning_can_be_read() {
     let folder = tempfile::tempdir().unwrap();
     let bag = folder.path().join("bag");
