@@ -200,6 +200,8 @@ fn fields_and_torques_are_vectors_with_a_checked_header() {
 fn a_cloud_of_another_layout_is_refused() {
     let frames = [Frame::parameter("sensor_frame", "feature_sensor"), BASE[0]];
     let mut message = PointCloud2 { header: header(Stamp::from_secs(1.0), "base_link"), ..PointCloud2::default() };
+    assert_eq!(features(&message, &frames, FeatureKind::RangeBearing).unwrap().observations, [], "an empty scan");
+    message.data.0 = vec![0; 4];
     let refusal = features(&message, &frames, FeatureKind::RangeBearing).unwrap_err();
     assert_eq!(refusal, Refusal::BadLayout(LayoutError::NoValues(String::new())));
     message.header.frame_id = "camera".into();
