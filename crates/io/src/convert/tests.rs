@@ -88,6 +88,26 @@ fn a_covariance_is_passed_on_as_it_is() {
 }
 
 #[test]
+fn a_quaternion_that_is_near_to_one_of_length_1_is_normalized_as_by_tf2() {
+    let yaw = 1.2_f64;
+    for length in [0.9951, 1.0016, 1.0041, 1.0049] {
+        let rotation = Quaternion { z: length * (yaw / 2.0).sin(), w: length * (yaw / 2.0).cos(), x: 0.0, y: 0.0 };
+        let pose = crate::messages::Pose { orientation: rotation.clone(), ..Default::default() };
+        assert!((pose_of(&pose).unwrap().theta - yaw).abs() < 1e-12, "{length}");
+        let transform = crate::messages::Transform { rotation: rotation.clone(), ..Default::default() };
+        assert!((isometry_of(&transform).unwrap().rotation.angle() - yaw).abs() < 1e-12, "{length}");
+        let mut message = imu_reading();
+        message.orientation = rotation;
+        assert!((imu(&message, &BASE).unwrap().yaw_rate - 0.3).abs() < 1e-12, "{length}");
+    }
+    for length in [0.994, 1.006, f64::NAN] {
+        let pose =
+            crate::messages::Pose { orientation: Quaternion { w: length, ..Default::default() }, ..Default::default() };
+        assert_eq!(pose_of(&pose).unwrap_err().word(), "bad_orientation", "{length}");
+    }
+}
+
+#[test]
 fn a_source_of_twists_alone_needs_no_pose() {
     for x in [f64::NAN, f64::INFINITY] {
         let mut message = odometry_at(1.0);
