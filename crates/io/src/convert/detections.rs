@@ -29,8 +29,8 @@ impl DetectionWords {
 }
 
 /// Detections as a level sensor at [`Seat::mount`] would have seen them. Of each, the likeliest result says what it is
-/// and where; a detection without results, or with a result at zero, is where its box is. A covariance of zeros is none. Orientations are not
-/// read.
+/// and where; a detection without results, or with a result at zero, is where its box is. A covariance with a variance
+/// of 0 in the plane is not stated. Orientations are not read.
 ///
 /// # Errors
 /// [`Refusal::BadStamp`]; [`Refusal::UnknownFrame`], a detection in another frame than the array's.
@@ -71,7 +71,8 @@ fn observation(detection: &Detection3D, seat: &Seat, words: &DetectionWords) -> 
     let (p, c) = seat.level_position(&position, &stated.unwrap_or_default());
     let identity = |pattern: &TagPattern| pattern.identity(&detection.id).or(pattern.identity(&hypothesis.class_id));
     Some(Observation {
-        covariance: stated.map(|_| c.into()),
+        // A variance of 0 is not stated.
+        covariance: stated.filter(|_| c.m11 != 0.0 && c.m22 != 0.0).map(|_| c.into()),
         label: Label { class: words.class(&hypothesis.class_id), ..Label::default() },
         ..Observation::new(words.identity.as_ref().and_then(identity), [p.x, p.y])
     })

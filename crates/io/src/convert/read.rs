@@ -50,10 +50,11 @@ pub fn odometry(
     Ok((input, usable_pose(&message.pose.pose)))
 }
 
-/// The covariance of (v_x, v_y, ω); `None` where the message states none: nothing but zeros, or −1 first.
+/// The covariance of (v_x, v_y, ω); `None` where the message states none in the plane: −1 first, or a variance of 0
+/// forward or of the turning, which no wheel has. A leftward variance of 0 beside others is a drive that cannot slide.
 pub(super) fn stated_covariance(covariance: &Covariance6) -> Option<Matrix3<f64>> {
-    let states_one = covariance.0[0] != -1.0 && covariance.0.iter().any(|&x| x != 0.0);
-    states_one.then(|| planar_block(covariance))
+    let block = planar_block(covariance);
+    (covariance.0[0] != -1.0 && block.m11 != 0.0 && block.m33 != 0.0).then_some(block)
 }
 
 /// The block of (x, y, z) of a 6×6 covariance; `None` where it states nothing.

@@ -88,6 +88,25 @@ fn a_covariance_is_passed_on_as_it_is() {
 }
 
 #[test]
+fn a_variance_of_zero_in_the_plane_is_not_stated() {
+    let stated = |variances: [f64; 6]| {
+        let mut message = odometry_at(1.0);
+        (0..6).for_each(|k| message.twist.covariance.0[7 * k] = variances[k]);
+        odometry(&message, &ODOM, &BASE).unwrap().0.covariance
+    };
+    // As gazebo's diff drive writes it where the user leaves its covariances at 0, and others.
+    for zeros in [
+        [0.0, 0.0, 1e12, 1e12, 1e12, 0.0],
+        [0.0, 0.0, 1e-3, 0.0, 0.0, 0.0],
+        [1e-2, 1e-2, 0.0, 0.0, 0.0, 0.0],
+        [0.0, 1e-2, 0.0, 0.0, 0.0, 1e-2],
+    ] {
+        assert_eq!(stated(zeros), None, "{zeros:?}");
+    }
+    assert!(stated([1e-2, 0.0, 0.0, 0.0, 0.0, 1e-2]).is_some(), "a drive that cannot slide");
+}
+
+#[test]
 fn a_quaternion_that_is_near_to_one_of_length_1_is_normalized_as_by_tf2() {
     let yaw = 1.2_f64;
     for length in [0.9951, 1.0016, 1.0041, 1.0049] {
