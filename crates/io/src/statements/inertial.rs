@@ -134,7 +134,7 @@ impl InertialCheck {
         }
         let cause = match 1.0 / factor {
             f if f < 0.0 => "the signs of rates and forces do not belong together; look for an axis that is reversed",
-            f if (40.0..80.0).contains(&f) => "the rates seem to be in degrees per second; rad/s are needed",
+            f if (30.0..90.0).contains(&f) => "the rates seem to be in degrees per second; rad/s are needed",
             _ => "look for a wrong unit or scale of the rates",
         };
         let sentence = format!(
