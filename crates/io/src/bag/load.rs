@@ -78,7 +78,9 @@ impl Loading {
         let told = if states_mount { Told::Nothing { sentence: None } } else { seat_of(&mut bag, &roles, &frames) };
         bag.select(&roles.iter().map(Option::is_some).collect::<Vec<_>>());
         let intake = Intake::new(recording, frames, told);
-        let (counts, clocks, problems) = (vec![[0; 2]; roles.len()], ClockCheck::default(), Problems::default());
+        let odometry = roles.iter().position(|&role| role == Some(Role::Odometry));
+        let clocks = ClockCheck::new(odometry.map_or("", |topic| bag.topics()[topic].name.as_str()));
+        let (counts, problems) = (vec![[0; 2]; roles.len()], Problems::default());
         Ok(Self { path: path.to_owned(), bag, roles, intake, problems, clocks, counts })
     }
 
@@ -110,7 +112,7 @@ impl Loading {
             topic.map_or(role.usual_name(), |topic| self.bag.topics()[topic].name.as_str())
         };
         let odometry = name(Role::Odometry);
-        let findings = (self.clocks.findings(odometry).into_iter())
+        let findings = (self.clocks.findings().into_iter())
             .chain(self.intake.odometry.findings(odometry))
             .chain(self.intake.fixes.findings(name(Role::Fix)));
         let topics = self.bag.topics().iter().zip(&self.counts);

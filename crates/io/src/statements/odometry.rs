@@ -30,15 +30,22 @@ const ABSURDLY_SMALL: f64 = 1e-8;
 /// What states so much says that it knows nothing.
 const ABSURDLY_LARGE: f64 = 1e6;
 
-/// What else the twist may be, in the order in which it is tried.
-const LINEAR: [(&str, fn(Vector2<f64>, f64) -> Vector2<f64>); 3] = [
+/// What a twist may be instead, in words, and what it means then.
+type Supposition<F> = (&'static str, F);
+/// Of a velocity, by the heading of the robot.
+type OfVelocity = fn(Vector2<f64>, f64) -> Vector2<f64>;
+/// Of a yaw rate.
+type OfRate = fn(f64) -> f64;
+
+/// In the order in which they are tried.
+const LINEAR: [Supposition<OfVelocity>; 3] = [
     ("the twist is given in header.frame_id; it belongs into child_frame_id (the frame of the robot)", |v, heading| {
         Rotation2::new(-heading) * v
     }),
     ("the signs of twist.linear are reversed", |v, _| -v),
     ("the unit of twist.linear is not m/s (mm/s?)", |v, _| 1e-3 * v),
 ];
-const ANGULAR: [(&str, fn(f64) -> f64); 2] = [
+const ANGULAR: [Supposition<OfRate>; 2] = [
     ("the sign of twist.angular.z is reversed", |w| -w),
     ("twist.angular.z is in degrees per second", |w| w.to_radians()),
 ];
