@@ -15,8 +15,8 @@
 //! Optional: `class` (UINT32 or INT32; 0 or negative = unknown), `diameter` and `diameter_std` (m; 0 = unknown); of
 //! other types they are ignored.
 //!
-//! Values are FLOAT64 or FLOAT32, at any offset, in either byte order; other fields are ignored. A bearing may be called
-//! `azimuth` in every name, as drivers of radars and scanners do.
+//! Values are FLOAT64 or FLOAT32, at any offset, in either byte order; other fields are ignored. A bearing may be
+//! called `azimuth` in every name, as drivers of radars and scanners do.
 //!
 //! A cloud without fields and without data is an empty scan. Where `is_dense` is false, points of which a value is not
 //! finite are padding (as in organized clouds) and skipped. A covariance that is not-a-number, or has a variance of 0,

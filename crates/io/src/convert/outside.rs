@@ -18,8 +18,8 @@ pub const MAX_YAW_VARIANCE: f64 = 1.0;
 const MAX_DATUM_STD_M: f64 = 100.0;
 
 /// A pose from outside, as input of the filter: its position alone where the covariance says that the heading is not
-/// known, because its variance is 0 or negative beside others that are not, or beyond [`MAX_YAW_VARIANCE`]. A covariance
-/// with a variance of 0 in x or y is not stated.
+/// known, because its variance is 0 or negative beside others that are not, or beyond [`MAX_YAW_VARIANCE`]. A
+/// covariance with a variance of 0 in x or y is not stated.
 ///
 /// # Errors
 /// [`Refusal::UnknownFrame`], [`Refusal::BadStamp`], [`Refusal::BadOrientation`].
@@ -43,9 +43,9 @@ pub fn absolute_pose(message: &PoseWithCovarianceStamped, frames: &[Frame<'_>]) 
 }
 
 /// A fix of a satellite receiver as input of the filter, east and north of the datum. A fix that is the first one makes
-/// the datum, where there is none; if the next one is not of its plane, that first one was wrong, and the next one makes
-/// the datum instead. A covariance of an unknown type, or with a variance that is not positive, is not stated: the
-/// filter takes `absolute.position_std_m`.
+/// the datum, where there is none; if the next one is not of its plane, that first one was wrong, and the next one
+/// makes the datum instead. A covariance of an unknown type, or with a variance that is not positive, is not stated:
+/// the filter takes `absolute.position_std_m`.
 ///
 /// # Errors
 /// [`Refusal::UnknownFrame`], [`Refusal::BadStamp`], [`Refusal::NoFix`], and [`Refusal::BadFix`] for a placeholder, for

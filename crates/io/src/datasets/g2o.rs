@@ -221,8 +221,8 @@ impl Graph {
         let table = Table::of(path.to_owned(), text);
         let noise_of_old = if noise.is_none() && is_toro(&table) {
             graph.notes.push(format!(
-                "{}: the noise of EDGE2 is information in the order of TORO (I11 I12 I22 I33 I13 I23): in no other order \
-                 is it positive definite",
+                "{}: the noise of EDGE2 is information in the order of TORO (I11 I12 I22 I33 I13 I23): in no other \
+                 order is it positive definite",
                 path.display()
             ));
             StatedNoise::Toro
@@ -265,9 +265,9 @@ impl Graph {
         let read_as = noise.map_or("as usual for its records", |_| "as was asked");
         (std > ABSURD_STD_M && std > ABSURD_RATIO * length).then(|| {
             format!(
-                "the edges between poses are {length:.3} m long and state a standard deviation of {std:.3} m (medians), \
-                 with their noise read {read_as}: if the numbers are variances, give g2o:FILE:covariance; if they are \
-                 information, g2o:FILE:information"
+                "the edges between poses are {length:.3} m long and state a standard deviation of {std:.3} m \
+                 (medians), with their noise read {read_as}: if the numbers are variances, give g2o:FILE:covariance; \
+                 if they are information, g2o:FILE:information"
             )
         })
     }
@@ -378,8 +378,8 @@ impl Graph {
     }
 }
 
-/// Whether the edges of the older form are TORO's: in its order all of them are positive definite, and as the root of an
-/// information matrix not all.
+/// Whether the edges of the older form are TORO's: in its order all of them are positive definite, and as the root of
+/// an information matrix not all.
 fn is_toro(table: &Table) -> bool {
     let (mut toro, mut root) = (true, true);
     for row in table.records().filter(|row| matches!(row.word(0), "EDGE2" | "ODOMETRY")) {

@@ -9,8 +9,8 @@ const MOST_DELAY_S: f64 = 2.0;
 const LEAST_MESSAGES: u64 = 5;
 
 /// Compares stamps with those of a reference, the odometry, by the times at which the messages were received. Only
-/// messages that are received one after the other are compared: where simulated time runs at another rate than the clock
-/// of the receiver, that is no difference of clocks.
+/// messages that are received one after the other are compared: where simulated time runs at another rate than the
+/// clock of the receiver, that is no difference of clocks.
 #[derive(Clone, Debug)]
 pub struct ClockCheck {
     reference: String,

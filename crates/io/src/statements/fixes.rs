@@ -25,8 +25,8 @@ impl FixCheck {
             return Vec::new();
         }
         let sentence = format!(
-            "{empty} of {messages} fixes of {topic} state a variance of 0 or none, though position_covariance_type says \
-             that it is known: absolute.position_std_m holds instead; repair the driver, or set that parameter"
+            "{empty} of {messages} fixes of {topic} state a variance of 0 or none, though position_covariance_type \
+             says that it is known: absolute.position_std_m holds instead; repair the driver, or set that parameter"
         );
         vec![Finding { word: "variance_zero", sentence }]
     }

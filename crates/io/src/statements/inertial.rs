@@ -138,8 +138,8 @@ impl InertialCheck {
             _ => "look for a wrong unit or scale of the rates",
         };
         let sentence = format!(
-            "rates and forces of {topic} disagree: while the rates turn by {:.2} rad, the direction of gravity turns by \
-             {:.2} rad (a factor of {:.1}): {cause}",
+            "rates and forces of {topic} disagree: while the rates turn by {:.2} rad, the direction of gravity turns \
+             by {:.2} rad (a factor of {:.1}): {cause}",
             by_rates.sqrt(),
             factor * by_rates.sqrt(),
             1.0 / factor

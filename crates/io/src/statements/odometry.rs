@@ -217,10 +217,11 @@ impl OdometryCheck {
     pub fn findings(&self, topic: &str) -> Vec<Finding> {
         let linear = self.linear.contradicts().then(|| {
             let [pose, twist, apart] = self.linear.means();
-            let cause = self.linear.supposed().map_or_else(|| one_stands_still(pose, twist), |k| LINEAR[k].0.to_owned());
+            let cause =
+                self.linear.supposed().map_or_else(|| one_stands_still(pose, twist), |k| LINEAR[k].0.to_owned());
             format!(
-                "twist and pose of {topic} disagree: the pose moves at {pose:.2} m/s, the twist says {twist:.2} m/s, and \
-                 they are {apart:.2} m/s apart (means while it moves); the filter believes the twist: {cause}"
+                "twist and pose of {topic} disagree: the pose moves at {pose:.2} m/s, the twist says {twist:.2} m/s, \
+                 and they are {apart:.2} m/s apart (means while it moves); the filter believes the twist: {cause}"
             )
         });
         // One of the two that says nothing is named once.
@@ -230,8 +231,9 @@ impl OdometryCheck {
             let cause =
                 self.angular.supposed().map_or_else(|| one_stands_still(pose, twist), |k| ANGULAR[k].0.to_owned());
             format!(
-                "twist and pose of {topic} disagree: the pose turns at {pose:.2} rad/s, the twist says {twist:.2} rad/s, \
-                 and they are {apart:.2} rad/s apart (means while it turns); the filter believes the twist: {cause}"
+                "twist and pose of {topic} disagree: the pose turns at {pose:.2} rad/s, the twist says {twist:.2} \
+                 rad/s, and they are {apart:.2} rad/s apart (means while it turns); the filter believes the twist: \
+                 {cause}"
             )
         });
         let found = |sentence| Finding { word: "twist_against_pose", sentence };
@@ -243,8 +245,8 @@ fn one_stands_still(pose: f64, twist: f64) -> String {
     if twist <= STILL {
         "the driver does not fill in the twist".to_owned()
     } else if pose <= STILL {
-        "the driver does not fill in the pose; whoever makes odom -> base_link of it, or of `odometry/filtered`, should \
-         know. A variance of the pose of 1e6 or more says that it is not known"
+        "the driver does not fill in the pose; whoever makes odom -> base_link of it, or of `odometry/filtered`, \
+         should know. A variance of the pose of 1e6 or more says that it is not known"
             .to_owned()
     } else {
         "repair the driver".to_owned()
@@ -285,16 +287,16 @@ impl Variances {
         let mut found = Vec::new();
         if zero > 0 && 2 * zero >= messages {
             let sentence = format!(
-                "{zero} of {messages} messages of {topic} state a variance of 0 for the velocity forward or the yaw rate \
-                 beside variances that are not 0: 0 is read as not stated, and motion.velocity_x_std, velocity_y_std and \
-                 yaw_rate_std hold instead; {remedy}"
+                "{zero} of {messages} messages of {topic} state a variance of 0 for the velocity forward or the yaw \
+                 rate beside variances that are not 0: 0 is read as not stated, and motion.velocity_x_std, \
+                 velocity_y_std and yaw_rate_std hold instead; {remedy}"
             );
             found.push(Finding { word: "variance_zero", sentence });
         }
         if small > 0 && 2 * small >= stated {
             let sentence = format!(
-                "{topic} states a standard deviation of {:.1e} (variance {:.1e}, m/s or rad/s) at speeds of up to {:.2} \
-                 m/s: no wheel is that exact, and the covariance of the pose will be too small; {remedy}",
+                "{topic} states a standard deviation of {:.1e} (variance {:.1e}, m/s or rad/s) at speeds of up to \
+                 {:.2} m/s: no wheel is that exact, and the covariance of the pose will be too small; {remedy}",
                 self.least.sqrt(),
                 self.least,
                 self.speed

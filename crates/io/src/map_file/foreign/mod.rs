@@ -9,8 +9,8 @@
 //! | [`Format::Fiducials`] | the map of fiducial_slam, one line for each marker | correlation, classes |
 //!
 //! The columns of a table are `id`, `class`, `x_m`, `y_m` and either `sigma_m` or `xx_m2`, `xy_m2`, `yy_m2`; points
-//! have the same as properties, with `covariance_m2` as in a map of lienav. Classes in words, such as the colours of cones
-//! in tracks of eufs_sim, get numbers in the order in which they come.
+//! have the same as properties, with `covariance_m2` as in a map of lienav. Classes in words, such as the colours of
+//! cones in tracks of eufs_sim, get numbers in the order in which they come.
 //!
 //! A pose in space is projected onto the plane z = 0 of its map: x and y stay, height and orientation are left out.
 
