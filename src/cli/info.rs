@@ -118,7 +118,7 @@ impl Info {
             true_landmarks: recording.true_landmarks.len(),
             has_parameters: recording.config.is_some(),
             dropped: recording.dropped.clone(),
-            warnings: recording.warnings.clone(),
+            warnings: recording.contradictions.iter().chain(&recording.warnings).cloned().collect(),
             ..self
         }
     }

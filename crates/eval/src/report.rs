@@ -71,8 +71,11 @@ pub struct Report {
     pub added: Option<usize>,
     /// Observations that were left out; the reasons are in `dropped`.
     pub rejected: Option<usize>,
-    /// What the reader should know.
+    /// What the reader should know; what contradicts itself, and that nothing was used, first.
     pub warnings: Vec<String>,
+    /// How many of the warnings are such.
+    #[serde(skip)]
+    pub contradictions: usize,
     /// How right the associations were, where identities were withheld; otherwise the key is not there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub associations: Option<Associations>,
@@ -154,7 +157,8 @@ impl Report {
             accepted: total(|update| update.accepted),
             added: total(|update| update.added),
             rejected: total(|update| update.rejected),
-            warnings: run.warnings.clone(),
+            warnings: run.contradictions.iter().chain(&run.warnings).cloned().collect(),
+            contradictions: run.contradictions.len(),
             associations: errors.associations,
             fixes: errors.fixes,
             motions: errors.motions.clone(),
@@ -181,7 +185,15 @@ pub fn to_text(reports: &[Report]) -> String {
     let width = |column: &Vec<String>| column.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = columns.iter().map(width).collect();
     // Writing to a String cannot fail, so the results carry nothing.
-    let _ = writeln!(text, "source: {}\n", first.source);
+    let _ = writeln!(text, "source: {}", first.source);
+    let mut shown: Vec<&String> = Vec::new();
+    for warning in reports.iter().flat_map(|report| report.warnings.iter().take(report.contradictions)) {
+        if !shown.contains(&warning) {
+            let _ = writeln!(text, "warning: {warning}");
+            shown.push(warning);
+        }
+    }
+    text.push('\n');
     for (row, label) in ROWS.iter().enumerate() {
         let _ = write!(text, "{label:<40}");
         for (column, width) in columns.iter().zip(&widths) {
@@ -200,7 +212,7 @@ pub fn to_text(reports: &[Report]) -> String {
             let _ = writeln!(text, "calibrated by {}: {}", report.filter, found.join(", "));
         }
         text += &report.noise.as_ref().map(|noise| of_noise(&report.filter, noise)).unwrap_or_default();
-        for warning in &report.warnings {
+        for warning in report.warnings.iter().skip(report.contradictions) {
             let _ = writeln!(text, "warning: {warning}");
         }
         text += &report.associations.as_ref().map(|found| of_associations(&report.filter, found)).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! A recording through the filter, just as the node feeds it: each input in its order of arrival, then every step that
 //! is due.
 
+mod nothing_used;
 mod session;
 
 use super::method::Method;
@@ -49,6 +50,8 @@ pub struct Run {
     pub gate_openings: u64,
     /// What was left out, by reason: unreadable input, and what the filter refused.
     pub dropped: BTreeMap<String, u64>,
+    /// What the source states that cannot be, and that nothing of it was used: first in the report.
+    pub contradictions: Vec<String>,
     /// What the reader of the report should know.
     pub warnings: Vec<String>,
     /// What the filter did over time; `None` where it was not asked for.
@@ -267,6 +270,7 @@ impl Run {
         for (reason, count) in &recording.dropped {
             *self.dropped.entry(reason.clone()).or_default() += count;
         }
+        self.contradictions.splice(0..0, recording.contradictions.iter().cloned());
         self.warnings.splice(0..0, recording.warnings.iter().cloned());
     }
 }

@@ -59,3 +59,26 @@ fn a_filter_nobody_knows_is_an_error() {
     let config = Config { filter: "kalman".into(), ..Config::default() };
     assert!(run(&synthetic::recording(2, 1), &config, |_| ()).is_err());
 }
+
+#[test]
+fn that_nothing_was_used_is_the_first_sentence_with_its_cause() {
+    let found = |change: &dyn Fn(&mut lienav_slam::Features)| {
+        let mut recording = synthetic::recording(300, 4);
+        for input in &mut recording.inputs {
+            if let Input::Features(scan) = input {
+                change(scan);
+            }
+        }
+        run(&recording, &Config::default(), |_| ()).unwrap().contradictions.join("\n")
+    };
+    assert_eq!(found(&|_| ()), "");
+    let ahead = found(&|scan| scan.stamp = scan.stamp + 37.0);
+    assert!(ahead.contains("scans were used; most were dropped as from_the_future"), "{ahead}");
+    let millimetres = found(&|scan| {
+        for seen in &mut scan.observations {
+            let v = seen.value.xy();
+            seen.value = [1000.0 * v.x, v.y].into();
+        }
+    });
+    assert!(millimetres.starts_with("0 of ") && millimetres.contains("wrong unit (mm)"), "{millimetres}");
+}

@@ -54,6 +54,7 @@ pub(super) fn run(steps: usize, seed: u64) -> (Run, Truth) {
         noise: None,
         gate_openings: 0,
         dropped: [("gated".to_owned(), 3)].into(),
+        contradictions: Vec::new(),
         warnings: Vec::new(),
         timeline: None,
         parts: None,

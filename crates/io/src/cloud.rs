@@ -15,9 +15,14 @@
 //! Optional: `class` (UINT32 or INT32; 0 or negative = unknown), `diameter` and `diameter_std` (m; 0 = unknown); of
 //! other types they are ignored.
 //!
-//! Values are FLOAT64 or FLOAT32, at any offset, in either byte order; other fields are ignored.
+//! Values are FLOAT64 or FLOAT32, at any offset, in either byte order; other fields are ignored. A bearing may be
+//! called `azimuth` in every name, as drivers of radars and scanners do.
+//!
+//! A cloud without fields and without data is an empty scan. Where `is_dense` is false, points of which a value is not
+//! finite are padding (as in organized clouds) and skipped. A covariance that is not-a-number, or has a variance of 0,
+//! is not stated.
 
-use crate::messages::PointCloud2;
+use crate::messages::{PointCloud2, PointField};
 use lienav_slam::{FeatureKind, Label, Noise, Observation};
 use nalgebra::{Matrix2, Vector2};
 
@@ -69,6 +74,12 @@ pub enum LayoutError {
     /// More points than any cloud of features has.
     #[error("{0} points; a cloud of features has at most {MAX_POINTS}")]
     TooManyPoints(u64),
+    /// Ranges beside a field that may be their bearing under a name that is not known.
+    #[error(
+        "field {0} stands beside range, where bearing is expected; call it bearing or azimuth if it is one (rad, \
+         counterclockwise), and leave it out if the sensor measures ranges alone"
+    )]
+    UnnamedBearing(String),
     /// A part of the covariance without the rest.
     #[error("field {0} is missing, a covariance needs both variances and the covariance")]
     HalfCovariance(String),
@@ -97,6 +108,12 @@ const LAYOUTS: [(FeatureKind, Names); 5] = [
     (FeatureKind::Range, Names { values: &["range"], covariance: &["var_range"] }),
     (FeatureKind::Bearing, Names { values: &["bearing"], covariance: &["var_bearing"] }),
 ];
+
+/// What a bearing is also called, within the names of fields.
+const BEARING: [&str; 2] = ["bearing", "azimuth"];
+
+/// Names under which bearings stand beside ranges, though nobody knows their sense.
+const ANGLES: [&str; 7] = ["angle", "theta", "phi", "yaw", "heading", "angle_rad", "bearing_rad"];
 
 /// Numbers of a sensor that a program added; only that program knows what they are.
 const UNNAMED: Names = Names { values: &["value_0", "value_1"], covariance: &["var_0", "var_1", "cov_01"] };
@@ -140,7 +157,9 @@ impl PointCloud2 {
     /// # Errors
     /// A field of another type or count, or one that ends after its point.
     pub fn reader(&self, name: &str, wanted: Wanted) -> Result<Option<FieldReader>, LayoutError> {
-        let Some(field) = self.fields.iter().find(|f| f.name == name) else { return Ok(None) };
+        let Some(field) = self.field(name).or_else(|| self.field(&name.replace(BEARING[0], BEARING[1]))) else {
+            return Ok(None);
+        };
         let size: u64 = match (wanted, field.datatype) {
             (Wanted::Number, FLOAT32) | (Wanted::Identity, INT32 | UINT32) => 4,
             (Wanted::Number, FLOAT64) => 8,
@@ -158,6 +177,10 @@ impl PointCloud2 {
             datatype: field.datatype,
             is_bigendian: self.is_bigendian,
         }))
+    }
+
+    fn field(&self, name: &str) -> Option<&PointField> {
+        self.fields.iter().find(|field| field.name == name)
     }
 
     fn required(&self, name: &str, missing: impl Fn(String) -> LayoutError) -> Result<FieldReader, LayoutError> {
@@ -209,11 +232,31 @@ impl FieldReader {
     }
 }
 
+/// The kind of a cloud: the preferred one if it has its fields, else the first of [`LAYOUTS`] that it has.
+fn kind_of(cloud: &PointCloud2, preferred: FeatureKind) -> Result<FeatureKind, LayoutError> {
+    let there = |name: &str| cloud.field(name).is_some();
+    let has = |kind: FeatureKind| names_of(kind).values.iter().all(|name| there(name));
+    let has_renamed =
+        |kind: FeatureKind| names_of(kind).values.iter().all(|n| there(n) || there(&n.replace(BEARING[0], BEARING[1])));
+    let (pairs, single): (Vec<_>, Vec<_>) =
+        LAYOUTS.iter().map(|layout| layout.0).partition(|&kind| names_of(kind).values.len() > 1);
+    let exactly = std::iter::once(preferred).chain(pairs.iter().copied()).find(|&kind| has(kind));
+    let found = exactly
+        .or_else(|| pairs.iter().copied().find(|&kind| has_renamed(kind)))
+        .or_else(|| single.iter().copied().find(|&kind| has_renamed(kind)));
+    let shown = || cloud.fields.iter().map(|f| f.name.as_str()).collect::<Vec<_>>().join(", ");
+    let kind = found.ok_or_else(|| LayoutError::NoValues(shown()))?;
+    match ANGLES.into_iter().find(|name| kind == FeatureKind::Range && preferred != kind && there(name)) {
+        Some(angle) => Err(LayoutError::UnnamedBearing(angle.to_owned())),
+        None => Ok(kind),
+    }
+}
+
 /// Reads the features of a cloud, with the kind that its fields say. Where the fields leave it open (a cloud with both
-/// `x`, `y` and `range`, `bearing`), `preferred` decides.
+/// `x`, `y` and `range`, `bearing`), `preferred` decides; so it does for a cloud without fields and data.
 ///
-/// Values are returned as they are: the filter rejects and counts what is not finite. Only a covariance of which every
-/// number is not-a-number is taken for none.
+/// Values are returned as they are: the filter rejects and counts what is not finite. Only points of which a value is
+/// not finite in a cloud that says so (`is_dense` is false) are skipped.
 ///
 /// # Errors
 /// A cloud of another layout: nothing of it is read.
@@ -221,15 +264,25 @@ pub fn decode_features(
     cloud: &PointCloud2,
     preferred: FeatureKind,
 ) -> Result<(FeatureKind, Vec<Observation>), LayoutError> {
-    let there = |name: &str| cloud.fields.iter().any(|f| f.name == name);
-    let has = |kind: FeatureKind| names_of(kind).values.iter().all(|name| there(name));
-    let kind = std::iter::once(preferred).chain(LAYOUTS.iter().map(|l| l.0)).find(|&k| has(k)).ok_or_else(|| {
-        LayoutError::NoValues(cloud.fields.iter().map(|f| f.name.as_str()).collect::<Vec<_>>().join(", "))
-    })?;
+    let (kind, points) = decode_points(cloud, preferred)?;
+    Ok((kind, points.into_iter().map(|(_, observation)| observation).collect()))
+}
+
+/// [`decode_features`], with the place in the data where each point begins.
+pub(crate) fn decode_points(
+    cloud: &PointCloud2,
+    preferred: FeatureKind,
+) -> Result<(FeatureKind, Vec<(usize, Observation)>), LayoutError> {
+    if cloud.fields.is_empty() && cloud.data.0.is_empty() {
+        return Ok((preferred, Vec::new()));
+    }
+    let kind = kind_of(cloud, preferred)?;
     let names = names_of(kind);
     let no_values = |name: String| LayoutError::NoValues(name);
     let a = cloud.required(names.values[0], no_values)?;
     let b = names.values.get(1).map(|name| cloud.required(name, no_values)).transpose()?;
+    let there =
+        |name: &str| cloud.field(name).is_some() || cloud.field(&name.replace(BEARING[0], BEARING[1])).is_some();
     let is_stated = names.covariance.iter().any(|name| there(name));
     let covariance = is_stated.then(|| {
         let field = |name: &&str| cloud.required(name, LayoutError::HalfCovariance);
@@ -244,28 +297,36 @@ pub fn decode_features(
     let data = &cloud.data.0;
     let observations = cloud
         .point_offsets()?
-        .map(|point| Observation {
-            id: id.and_then(|id| id.identity(data, point)),
-            value: match b {
-                Some(b) => [a.number(data, point), b.number(data, point)].into(),
-                None => [a.number(data, point)].into(),
-            },
-            covariance: covariance.as_deref().and_then(|fields| stated(fields, data, point)),
-            label: Label {
-                class: class.and_then(|class| class.identity(data, point)).unwrap_or(0),
-                diameter_m: diameter.map_or(0.0, |f| f.number(data, point)),
-                diameter_std_m: diameter_std.map_or(0.0, |f| f.number(data, point)),
-            },
-            height_m: 0.0,
+        .filter(|&point| {
+            let is_finite = |field: &FieldReader| field.number(data, point).is_finite();
+            cloud.is_dense || (is_finite(&a) && b.as_ref().is_none_or(is_finite))
+        })
+        .map(|point| {
+            let observation = Observation {
+                id: id.and_then(|id| id.identity(data, point)),
+                value: match b {
+                    Some(b) => [a.number(data, point), b.number(data, point)].into(),
+                    None => [a.number(data, point)].into(),
+                },
+                covariance: covariance.as_deref().and_then(|fields| stated(fields, data, point)),
+                label: Label {
+                    class: class.and_then(|class| class.identity(data, point)).unwrap_or(0),
+                    diameter_m: diameter.map_or(0.0, |f| f.number(data, point)),
+                    diameter_std_m: diameter_std.map_or(0.0, |f| f.number(data, point)),
+                },
+                height_m: 0.0,
+            };
+            (point, observation)
         })
         .collect();
     Ok((kind, observations))
 }
 
-/// The covariance of a point; `None` where every number of it is not-a-number.
+/// The covariance of a point; `None` where it is not stated: every number is not-a-number, or a variance is 0.
 fn stated(fields: &[FieldReader], data: &[u8], point: usize) -> Option<Noise> {
     let number = |k: usize| fields.get(k).map_or(f64::NAN, |field| field.number(data, point));
-    if (0..fields.len()).all(|k| number(k).is_nan()) {
+    let variances = fields.len().min(2);
+    if (0..fields.len()).all(|k| number(k).is_nan()) || (0..variances).any(|k| number(k) == 0.0) {
         return None;
     }
     if fields.len() == 1 {

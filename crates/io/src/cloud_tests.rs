@@ -18,7 +18,7 @@ fn kind() -> impl Strategy<Value = FeatureKind> {
 
 fn observation() -> impl Strategy<Value = Observation> {
     let number = || prop_oneof![any::<f64>(), Just(f64::INFINITY), -10.0..10.0f64];
-    let covariance = prop::option::of((0.0..1.0f64, 0.0..1.0f64, -0.1..0.1f64));
+    let covariance = prop::option::of((1e-300..1.0f64, 1e-300..1.0f64, -0.1..0.1f64));
     let label = (0..3u32, number(), number());
     let label = label.prop_map(|(class, diameter_m, diameter_std_m)| Label { class, diameter_m, diameter_std_m });
     let label = prop_oneof![Just(Label::default()), label];
@@ -160,4 +160,64 @@ fn labels_are_written_where_there_are_any_and_read_again() {
     let (kind, read) = decode_features(&cloud, FeatureKind::RangeBearing).unwrap();
     assert_eq!((kind, read.as_slice()), (FeatureKind::RelativePosition, observations.as_slice()));
     assert_eq!(&cloud.data.0[4..8], &2_u32.to_le_bytes());
+}
+
+#[test]
+fn a_cloud_without_fields_and_data_is_an_empty_scan() {
+    let nothing = PointCloud2::default();
+    for preferred in [FeatureKind::RangeBearing, FeatureKind::RelativePosition] {
+        assert_eq!(decode_features(&nothing, preferred), Ok((preferred, Vec::new())));
+        let one_row = PointCloud2 { height: 1, is_dense: true, ..nothing.clone() };
+        assert_eq!(decode_features(&one_row, preferred), Ok((preferred, Vec::new())));
+    }
+    let data = PointCloud2 { data: Bytes(vec![0; 8]), ..nothing };
+    assert_eq!(decode_features(&data, FeatureKind::Range).unwrap_err(), LayoutError::NoValues(String::new()));
+}
+
+#[test]
+fn padding_of_a_cloud_that_is_not_dense_is_skipped_and_of_a_dense_one_left_to_the_filter() {
+    let seen = |id, value: [f64; 2]| Observation::new(Some(id), value);
+    let all = [
+        seen(1, [f64::NAN; 2]),
+        seen(2, [3.0, 0.5]),
+        seen(3, [4.0, f64::NAN]),
+        seen(4, [f64::INFINITY, 0.0]),
+        seen(5, [6.0, -0.5]),
+    ];
+    let mut cloud = cloud(encode_features(FeatureKind::RelativePosition, &all));
+    assert_eq!(decode_features(&cloud, FeatureKind::RangeBearing).unwrap().1.len(), 5);
+    (cloud.is_dense, cloud.height, cloud.width, cloud.row_step) = (false, 5, 1, cloud.point_step);
+    let (kind, kept) = decode_features(&cloud, FeatureKind::RangeBearing).unwrap();
+    assert_eq!((kind, kept), (FeatureKind::RelativePosition, vec![all[1], all[4]]));
+}
+
+#[test]
+fn a_variance_of_zero_is_not_stated() {
+    let with = |c: [f64; 3]| {
+        let covariance = Some(Matrix2::new(c[0], c[2], c[2], c[1]).into());
+        let observation = Observation { covariance, ..Observation::new(None, [3.0, 0.1]) };
+        let cloud = cloud(encode_features(FeatureKind::RelativePosition, &[observation]));
+        decode_features(&cloud, FeatureKind::RangeBearing).unwrap().1[0].covariance
+    };
+    assert_eq!([[0.0; 3], [0.01, 0.0, 0.0], [0.0, 0.01, 0.0]].map(with), [None; 3]);
+    assert!(with([0.01, 0.01, 0.0]).is_some() && with([-0.01, 0.01, 0.0]).is_some(), "the filter counts what is bad");
+}
+
+#[test]
+fn an_azimuth_is_a_bearing_and_an_angle_of_another_name_is_named() {
+    let covariance = Some(Matrix2::new(0.01, 0.001, 0.001, 0.02).into());
+    let seen = [Observation { covariance, ..Observation::new(Some(7), [3.0, 0.5]) }];
+    let plain = cloud(encode_features(FeatureKind::RangeBearing, &seen));
+    let named = |from: &str, to: &str| {
+        let mut cloud = plain.clone();
+        cloud.fields.iter_mut().for_each(|field| field.name = field.name.replace(from, to));
+        decode_features(&cloud, FeatureKind::RangeBearing)
+    };
+    assert_eq!(named("bearing", "azimuth"), Ok((FeatureKind::RangeBearing, seen.to_vec())));
+    assert_eq!(named("bearing", "theta"), Err(LayoutError::UnnamedBearing("theta".into())));
+    // Positions with polar coordinates beside them stay positions.
+    let mut both = cloud(encode_features(FeatureKind::RelativePosition, &[Observation::new(Some(7), [3.0, 0.5])]));
+    both.fields.push(field("range", 4, FLOAT64, 1));
+    both.fields.push(field("azimuth", 12, FLOAT64, 1));
+    assert_eq!(decode_features(&both, FeatureKind::RangeBearing).unwrap().0, FeatureKind::RelativePosition);
 }

@@ -17,6 +17,8 @@ pub struct Datum {
     origin: Vector3<f64>,
     /// Rows: east, north, up.
     axes: Matrix3<f64>,
+    /// Whether it is that of one fix alone, which no other has confirmed.
+    is_first_guess: bool,
 }
 
 impl Datum {
@@ -32,7 +34,23 @@ impl Datum {
             -s_lat * c_lon, -s_lat * s_lon, c_lat,
             c_lat * c_lon, c_lat * s_lon, s_lat,
         );
-        Some(Self { origin, axes })
+        Some(Self { origin, axes, is_first_guess: false })
+    }
+
+    /// [`Datum::new`] at a single fix, which may be wrong.
+    pub fn first_guess(latitude_deg: f64, longitude_deg: f64, altitude_m: f64) -> Option<Self> {
+        let datum = Self::new(latitude_deg, longitude_deg, altitude_m)?;
+        Some(Self { is_first_guess: true, ..datum })
+    }
+
+    /// Whether only the fix that made it has confirmed it.
+    pub fn is_first_guess(&self) -> bool {
+        self.is_first_guess
+    }
+
+    /// Keeps it: another fix is of its plane.
+    pub fn confirm(&mut self) {
+        self.is_first_guess = false;
     }
 
     /// East and north of the datum, m: exact, without a projection. `None` farther away than [`MAX_DISTANCE_M`], near a

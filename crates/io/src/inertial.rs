@@ -6,6 +6,7 @@ use crate::convert::{Expected, imu_sample};
 use crate::datasets;
 use crate::messages::Imu;
 use crate::recording::OpenError;
+use crate::statements::InertialCheck;
 use lienav_attitude::{ImuSample, MagneticField};
 use lienav_base::stamp::Stamp;
 use nalgebra::UnitQuaternion;
@@ -25,6 +26,9 @@ pub struct InertialRecording {
     pub truth: Vec<TrueOrientation>,
     /// Messages that were dropped, by reason, in the words of [`crate::bag::load`].
     pub dropped: BTreeMap<&'static str, u64>,
+    /// Statements of the source that contradict each other or cannot be meant, one sentence each: they come first in a
+    /// report.
+    pub contradictions: Vec<String>,
     /// What the reader should know, one sentence each.
     pub warnings: Vec<String>,
 }
@@ -69,17 +73,23 @@ fn from_bag(path: &Path, topics: &Topics) -> Result<InertialRecording, OpenError
     let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let mut recording = InertialRecording { name, ..InertialRecording::default() };
     let mut frame = Expected::new("imu_frame", topics.frames.imu_frame.clone());
-    let mut problems = Problems::default();
+    let (mut problems, mut check) = (Problems::default(), InertialCheck::default());
     bag.select(&roles.iter().map(|role| *role == Some(Role::Imu)).collect::<Vec<_>>());
     while let Some(record) = bag.next() {
         match sample_of(&record.data, &mut frame) {
-            Ok(sample) => recording.samples.push(sample),
+            Ok(sample) => {
+                check.add(&sample);
+                recording.samples.push(sample);
+            }
             Err(unread) => {
                 *recording.dropped.entry(unread.word()).or_default() += 1;
                 problems.note(&bag.topics()[record.topic].name, record.log_time, &unread);
             }
         }
     }
+    let topic = bag.topics().iter().zip(&roles).find(|(_, role)| **role == Some(Role::Imu));
+    let name = topic.map_or(Role::Imu.usual_name(), |(topic, _)| topic.name.as_str());
+    recording.contradictions = check.findings(name).into_iter().map(|finding| finding.sentence).collect();
     recording.warnings.extend_from_slice(bag.warnings());
     recording.warnings.extend(problems.into_sentences(path));
     Ok(recording)

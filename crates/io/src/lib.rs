@@ -54,6 +54,7 @@ pub mod map_file;
 pub mod messages;
 pub mod recording;
 pub mod settings_file;
+pub mod statements;
 pub mod to_bag;
 pub mod transforms;
 pub mod truth;

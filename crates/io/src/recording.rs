@@ -53,6 +53,9 @@ pub struct Recording {
     pub config: Option<Config>,
     /// Input that could not be read or does not belong to this run, by reason.
     pub dropped: BTreeMap<String, u64>,
+    /// Statements of the source that contradict each other or cannot be meant, one sentence each: they come first in a
+    /// report.
+    pub contradictions: Vec<String>,
     /// What the reader should know, one sentence each: where a damaged file ends, which topics were left out.
     pub warnings: Vec<String>,
 }

@@ -51,7 +51,8 @@ const EXAMPLES: &str = "Examples:
 | fiducials | map of fiducial_slam: a line for each marker           | height, orientation, correlation, class        |
 
 Poses in space are projected onto the plane z = 0 of their map. A table has the names of its columns in its first row;
-x and easting, y and northing, and sigma are understood. Commas, semicolons or tabs separate columns.";
+x and easting, y and northing, and sigma are understood, and tracks of cones with their colours. Commas, semicolons or
+tabs separate columns. A field layout of WPILib (.json) is read as tags.";
 
 fn names() -> Vec<&'static str> {
     std::iter::once(LIENAV).chain(Format::TABLE.map(|(name, _)| name)).collect()

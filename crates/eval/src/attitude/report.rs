@@ -57,8 +57,11 @@ pub struct Report {
     pub gaps: u64,
     /// How often the vertical was lost, and found again.
     pub levellings: u64,
-    /// What the reader should know.
+    /// What the reader should know; what contradicts itself first.
     pub warnings: Vec<String>,
+    /// How many of the warnings are contradictions.
+    #[serde(skip)]
+    pub contradictions: usize,
 }
 
 impl Report {
@@ -102,13 +105,20 @@ impl Report {
             dropped: run.dropped.clone(),
             gaps: run.gaps,
             levellings: run.levellings,
-            warnings: recording.warnings.clone(),
+            warnings: recording.contradictions.iter().chain(&recording.warnings).cloned().collect(),
+            contradictions: recording.contradictions.len(),
         }
     }
 
     /// A table with units.
     pub fn to_text(&self) -> String {
-        let mut text = format!("source: {}\n\n", self.source);
+        let mut text = format!("source: {}\n", self.source);
+        let (first, others) = self.warnings.split_at(self.contradictions.min(self.warnings.len()));
+        for warning in first {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "warning: {warning}");
+        }
+        text.push('\n');
         let number = |x: Option<f64>, digits: usize| x.map_or("–".to_owned(), |x| format!("{x:.digits$}"));
         let vector = |x: Option<[f64; 3]>| x.map_or("–".to_owned(), |[x, y, z]| format!("{x:.5} {y:.5} {z:.5}"));
         let drift = |of: &BTreeMap<String, Option<f64>>| {
@@ -143,7 +153,7 @@ impl Report {
         let reasons: Vec<String> = self.dropped.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
         let reasons = if reasons.is_empty() { "nothing".to_owned() } else { reasons.join(", ") };
         let _ = writeln!(text, "\nleft out: {reasons}");
-        for warning in &self.warnings {
+        for warning in others {
             let _ = writeln!(text, "warning: {warning}");
         }
         text

@@ -1,5 +1,6 @@
 //! A filter at work, of which a run keeps what comes out.
 
+use super::nothing_used::Given;
 use super::{CloudMatches, Estimate, MatchedReading, Run, RunError, StartBelief, Update};
 use crate::motions::Motions;
 use crate::timeline::Timeline;
@@ -28,6 +29,7 @@ pub struct Session {
     motions: Motions,
     /// What kinds of readings came.
     kinds: Vec<FeatureKind>,
+    given: Given,
 }
 
 impl Session {
@@ -56,6 +58,7 @@ impl Session {
             timeline: None,
             motions: Motions::new(),
             kinds: Vec::new(),
+            given: Given::default(),
         })
     }
 
@@ -103,6 +106,7 @@ impl Session {
         {
             self.kinds.push(cloud.kind);
         }
+        self.given.add(input);
         self.timed(|slam| match input {
             Input::Odometry(odometry) => slam.odometry(odometry),
             Input::Imu(imu) => slam.imu(imu),
@@ -144,6 +148,8 @@ impl Session {
             Some(parts) => parts.calibration(slam),
             None => slam.calibration().collect(),
         };
+        let updates: Vec<Update> = self.estimates.iter().filter_map(|estimate| estimate.update).collect();
+        let nothing_used = self.given.nothing_used(&updates, slam.counts());
         let of_parts = self.parts.as_ref().map(|parts| of_parts(parts.status())).unwrap_or_default();
         Run {
             source: String::new(),
@@ -154,6 +160,7 @@ impl Session {
             noise: slam.learned_noise(),
             gate_openings: slam.gate_openings(),
             dropped: slam.counts().by_word().into_iter().map(|(reason, count)| (reason.to_owned(), count)).collect(),
+            contradictions: nothing_used.into_iter().collect(),
             warnings: set_back
                 .into_iter()
                 .chain(opened)

@@ -4,9 +4,9 @@ use super::bounds;
 use super::cdr::{self, CdrError};
 use super::metadata;
 use super::params;
-use super::read::{BagReader, Topic};
+use super::read::{BagReader, CDR, Topic};
 use super::seated::{Told, seat_of};
-use super::topics::{Role, Topics, roles_of};
+use super::topics::{Role, Topics, roles_of, unread_encoding};
 use crate::convert::{self, Expected, Frame, Frames, Refusal, Seat, pose_of, stamp_of};
 use crate::files::folder_of;
 use crate::geodesy::Datum;
@@ -14,6 +14,7 @@ use crate::messages::{
     Imu, Message, NavSatFix, Odometry, PointCloud2, PoseStamped, PoseWithCovarianceStamped, TfMessage,
 };
 use crate::recording::{Input, OpenError, Recording};
+use crate::statements::{ClockCheck, FixCheck, OdometryCheck};
 use lienav_slam::FeatureKind;
 use std::collections::BTreeMap;
 use std::fs;
@@ -54,6 +55,9 @@ pub(crate) struct Loading {
     roles: Vec<Option<Role>>,
     intake: Intake,
     problems: Problems,
+    clocks: ClockCheck,
+    /// How many messages of each topic were there, and how many were taken.
+    counts: Vec<[u64; 2]>,
 }
 
 impl Loading {
@@ -61,6 +65,9 @@ impl Loading {
     pub fn open(path: &Path, topics: &Topics) -> Result<Self, OpenError> {
         let mut bag = BagReader::open(path)?;
         let roles = roles_of(bag.topics(), topics).map_err(|problem| OpenError::bag(path, problem))?;
+        if let Some(first) = bag.topics().first().filter(|_| bag.topics().iter().all(|topic| topic.encoding != CDR)) {
+            return Err(OpenError::bag(path, unread_encoding(first)));
+        }
         let name = if path.is_dir() { path.file_name() } else { path.file_stem() };
         let name = name.map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
         let mut recording = Recording { name, ..Recording::default() };
@@ -71,7 +78,10 @@ impl Loading {
         let told = if states_mount { Told::Nothing { sentence: None } } else { seat_of(&mut bag, &roles, &frames) };
         bag.select(&roles.iter().map(Option::is_some).collect::<Vec<_>>());
         let intake = Intake::new(recording, frames, told);
-        Ok(Self { path: path.to_owned(), bag, roles, intake, problems: Problems::default() })
+        let odometry = roles.iter().position(|&role| role == Some(Role::Odometry));
+        let clocks = ClockCheck::new(odometry.map_or("", |topic| bag.topics()[topic].name.as_str()));
+        let (counts, problems) = (vec![[0; 2]; roles.len()], Problems::default());
+        Ok(Self { path: path.to_owned(), bag, roles, intake, problems, clocks, counts })
     }
 
     /// What is known so far besides the input.
@@ -82,13 +92,36 @@ impl Loading {
     /// What is known besides the input that was taken out: the truth, what was dropped, and what is to be said.
     pub fn finish(mut self) -> Recording {
         let rest: Vec<Input> = self.by_ref().collect();
+        let contradictions = self.contradictions();
         let mut recording = self.intake.recording;
+        recording.contradictions = contradictions;
         recording.inputs = rest;
         recording.truth.sort_by_key(|&(stamp, _)| stamp);
         recording.truth.dedup_by_key(|&mut (stamp, _)| stamp);
         recording.warnings.extend_from_slice(self.bag.warnings());
         recording.warnings.extend(self.problems.into_sentences(&self.path));
         recording
+    }
+}
+
+impl Loading {
+    /// What the bag states that cannot be, and topics of which no message could be taken.
+    fn contradictions(&self) -> Vec<String> {
+        let name = |role| {
+            let topic = self.roles.iter().position(|&found| found == Some(role));
+            topic.map_or(role.usual_name(), |topic| self.bag.topics()[topic].name.as_str())
+        };
+        let odometry = name(Role::Odometry);
+        let findings = (self.clocks.findings().into_iter())
+            .chain(self.intake.odometry.findings(odometry))
+            .chain(self.intake.fixes.findings(name(Role::Fix)));
+        let topics = self.bag.topics().iter().zip(&self.counts);
+        let unread =
+            topics.filter(|&(_, &[messages, taken])| messages > 0 && taken == 0).map(|(topic, [messages, _])| {
+                let why = self.problems.of(&topic.name).map_or(String::new(), |why| format!(": {why}"));
+                format!("none of the {messages} messages of {} could be used{why}", topic.name)
+            });
+        unread.chain(findings.map(|finding| finding.sentence)).collect()
     }
 }
 
@@ -100,9 +133,15 @@ impl Iterator for Loading {
             let record = self.bag.next()?;
             let Some(role) = self.roles[record.topic] else { continue };
             let topic = &self.bag.topics()[record.topic];
+            let count = &mut self.counts[record.topic];
+            count[0] += 1;
             match self.intake.take(role, &topic.type_name, &record.data) {
-                Ok(Some(input)) => return Some(input),
-                Ok(None) => {}
+                Ok(Some(input)) => {
+                    count[1] += 1;
+                    self.clocks.add(&topic.name, input.stamp(), record.log_time);
+                    return Some(input);
+                }
+                Ok(None) => count[1] += 1,
                 Err(unread) => {
                     self.intake.recording.drop_one(unread.word());
                     self.problems.note(&topic.name, record.log_time, &unread);
@@ -145,6 +184,12 @@ impl Problems {
     pub(crate) fn note(&mut self, topic: &str, received: impl std::fmt::Display, unread: &Unread) {
         let word = unread.word();
         self.0.entry(word).or_insert_with(|| format!("{topic} at {received} dropped as {word}: {unread}"));
+    }
+
+    /// The first problem of a topic.
+    fn of(&self, topic: &str) -> Option<&str> {
+        let begins = |sentence: &&String| sentence.strip_prefix(topic).is_some_and(|rest| rest.starts_with(" at "));
+        self.0.values().find(begins).map(String::as_str)
     }
 
     /// One sentence each, with the bag in front.
@@ -191,6 +236,8 @@ struct Intake {
     seat: Option<Seat>,
     /// The first fix.
     datum: Option<Datum>,
+    odometry: OdometryCheck,
+    fixes: FixCheck,
 }
 
 impl Intake {
@@ -219,6 +266,8 @@ impl Intake {
             // No node reads the truth, so no parameter names its frame.
             truth: Expected::new("", None),
             datum: None,
+            odometry: OdometryCheck::default(),
+            fixes: FixCheck::default(),
         }
     }
 
@@ -231,6 +280,7 @@ impl Intake {
                 let (odometry, _) = convert::odometry(&message, odom.as_slice(), base.as_slice())?;
                 self.odom.learn(&message.header.frame_id);
                 self.base.learn(&message.child_frame_id);
+                self.odometry.add(&message);
                 return Ok(Some(Input::Odometry(odometry)));
             }
             Role::Imu => {
@@ -257,7 +307,9 @@ impl Intake {
             }
             Role::Fix => {
                 let message: NavSatFix = cdr::decode(bytes)?;
-                return Ok(Some(Input::Features(convert::nav_sat_fix(&message, &[], &mut self.datum)?)));
+                let fix = convert::nav_sat_fix(&message, &[], &mut self.datum)?;
+                self.fixes.add(&message);
+                return Ok(Some(Input::Features(fix)));
             }
             Role::Truth => self.take_truth(&true_pose(type_name, bytes)?)?,
             Role::TrueLandmarks => {
@@ -335,6 +387,7 @@ fn read_notes(path: &Path, bag: &BagReader, recording: &mut Recording) -> Result
 }
 
 fn warn_of_topics(topics: &[Topic], roles: &[Option<Role>], recording: &mut Recording) {
+    recording.warnings.extend(topics.iter().filter(|topic| topic.encoding != CDR).map(unread_encoding));
     for role in [Role::Odometry, Role::Features] {
         if !roles.contains(&Some(role)) {
             let (name, types) = (role.usual_name(), role.types().join(" or "));

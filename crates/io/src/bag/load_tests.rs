@@ -42,6 +42,25 @@ fn dropped(recording: &Recording) -> Vec<(&str, u64)> {
     recording.dropped.iter().map(|(reason, count)| (reason.as_str(), *count)).collect()
 }
 
+#[test]
+fn what_a_bag_states_twice_and_what_cannot_be_used_come_first() {
+    let unstated = |millis: i64| {
+        let mut message = odometry(millis, "odom", "base_link");
+        message.twist.covariance.0[14] = 1e12;
+        message
+    };
+    let odometry: Vec<Odometry> = (0..20).map(unstated).collect();
+    let ahead: Vec<Imu> = (20..40).map(|millis| imu(37_000 + millis, "imu_link")).collect();
+    let mut bad = truth(0, "map");
+    bad.pose.orientation.w = 7.0;
+    let said = read(&odometry, &ahead, &[bad], "", Frames::default()).contradictions;
+    assert_eq!(said.len(), 3, "{said:?}");
+    assert!(said[0].starts_with("none of the 1 messages of /ground_truth/pose could be used: "), "{said:?}");
+    assert!(said[0].contains("dropped as bad_orientation"), "{said:?}");
+    assert!(said[1].starts_with("/imu is stamped 37.0 s ahead of /odom"), "{said:?}");
+    assert!(said[2].starts_with("20 of 20 messages of /odom state a variance of 0"), "{said:?}");
+}
+
 const SEEN: [(i64, &str, &str); 4] =
     [(0, "wheels", "robot"), (10, "odom", "robot"), (20, "/wheels", "robot"), (30, "wheels", "base_link")];
 

@@ -3,7 +3,9 @@
 
 use super::read::Record;
 use lienav_base::stamp::Stamp;
+use mcap::records::op;
 use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
 
 /// Opcode and length in front of every record.
 pub(super) const PREFIX: u64 = 1 + 8;
@@ -132,6 +134,8 @@ pub(super) struct ChunkIndex {
     pub span: Span,
     /// The channels that it has messages of; empty where the writer has not noted them.
     pub channels: Vec<u16>,
+    /// How long the message indexes behind it are.
+    pub index_length: u64,
 }
 
 impl ChunkIndex {
@@ -146,24 +150,101 @@ impl ChunkIndex {
             channels.push(offsets.u16()?);
             offsets.u64()?;
         }
-        Some(Self { span: Span { times, offset, length }, channels })
+        Some(Self { span: Span { times, offset, length }, channels, index_length: fields.u64()? })
+    }
+
+    /// How many messages its message indexes list: each has a prefix, its channel and its length in front of 16 bytes
+    /// a message. `None` where the lengths do not fit.
+    fn indexed_messages(&self) -> Option<u64> {
+        let entries = self.index_length.checked_sub((PREFIX + 2 + 4).checked_mul(self.channels.len() as u64)?)?;
+        entries.is_multiple_of(16).then_some(entries / 16)
     }
 }
 
 /// What the writer has counted.
 pub(super) struct Statistics {
     pub messages: u64,
+    pub channels: u32,
     pub chunks: u32,
     pub times: (u64, u64),
+    /// The channels that have messages; empty where the writer has not counted by channel.
+    pub counted: Vec<u16>,
 }
 
 impl Statistics {
     pub fn parse(body: &[u8]) -> Option<Self> {
         let mut fields = Fields(body);
-        let messages = fields.u64()?;
-        let (_schemas, _channels, _attachments, _metadata) =
-            (fields.u16()?, fields.u32()?, fields.u32()?, fields.u32()?);
-        Some(Self { messages, chunks: fields.u32()?, times: (fields.u64()?, fields.u64()?) })
+        let (messages, _schemas, channels) = (fields.u64()?, fields.u16()?, fields.u32()?);
+        let (_attachments, _metadata, chunks) = (fields.u32()?, fields.u32()?, fields.u32()?);
+        let times = (fields.u64()?, fields.u64()?);
+        let size = fields.u32()? as usize;
+        let mut counts = Fields(fields.bytes(size)?);
+        let mut counted = Vec::with_capacity(counts.0.len() / 10);
+        while !counts.0.is_empty() {
+            let (channel, count) = (counts.u16()?, counts.u64()?);
+            counted.extend((count > 0).then_some(channel));
+        }
+        Some(Self { messages, channels, chunks, times, counted })
+    }
+}
+
+/// What the summary section of a file lists. None of it need be complete.
+#[derive(Default)]
+pub(super) struct Summary {
+    /// Names of types, by the number of their schema.
+    pub schemas: HashMap<u16, String>,
+    pub channels: Vec<Channel>,
+    /// In the order of the file.
+    pub chunks: Vec<ChunkIndex>,
+}
+
+impl Summary {
+    /// Reads the records of the section; `None` where one is damaged, or where there are no statistics.
+    pub fn parse(bytes: &[u8]) -> Option<(Self, Statistics)> {
+        let (mut summary, mut statistics) = (Self::default(), None);
+        for (opcode, body) in records_of(bytes) {
+            match opcode {
+                op::SCHEMA => {
+                    let schema = Schema::parse(body)?;
+                    summary.schemas.insert(schema.id, schema.name);
+                }
+                op::CHANNEL => summary.channels.push(Channel::parse(body)?),
+                op::CHUNK_INDEX => summary.chunks.push(ChunkIndex::parse(body)?),
+                op::STATISTICS => statistics = Some(Statistics::parse(body)?),
+                _ => {}
+            }
+        }
+        summary.chunks.sort_by_key(|chunk| chunk.span.offset);
+        Some((summary, statistics?))
+    }
+
+    /// Whether it describes every channel that the statistics or the chunk indexes name, and the type of each. A
+    /// channel without a type has schema 0.
+    pub fn describes_all(&self, statistics: &Statistics) -> bool {
+        let described: HashSet<u16> = self.channels.iter().map(|channel| channel.id).collect();
+        let mut named = statistics.counted.iter().chain(self.chunks.iter().flat_map(|chunk| &chunk.channels));
+        described.len() >= statistics.channels as usize
+            && (statistics.messages == 0 || !described.is_empty())
+            && named.all(|channel| described.contains(channel))
+            && self.channels.iter().all(|channel| channel.schema == 0 || self.schemas.contains_key(&channel.schema))
+    }
+
+    /// Whether it lists as many chunks as were counted, one behind the other in a file of `file_length` bytes.
+    pub fn lists_all_chunks(&self, statistics: &Statistics, file_length: u64) -> bool {
+        let mut end = 0;
+        let is_behind = |chunk: &ChunkIndex| {
+            let begins_behind = chunk.span.offset >= end && chunk.span.length > 0;
+            end = chunk.span.offset.saturating_add(chunk.span.length);
+            begins_behind && end <= file_length
+        };
+        statistics.chunks as usize == self.chunks.len()
+            && self.chunks.iter().all(is_behind)
+            && !(self.chunks.is_empty() && statistics.messages > 0)
+    }
+
+    /// How many messages the message indexes list. `None` where one does not fit.
+    pub fn indexed_messages(&self) -> Option<u64> {
+        self.chunks.iter().try_fold(0_u64, |sum, chunk| sum.checked_add(chunk.indexed_messages()?))
     }
 }
 

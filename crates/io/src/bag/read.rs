@@ -19,9 +19,10 @@ use std::path::{Path, PathBuf};
 pub struct Topic {
     /// Its name, as recorded.
     pub name: String,
-    /// `package/msg/Type`; empty where the bag does not say.
+    /// `package/msg/Type`; empty where the bag does not say. `package/Type` and the names of DDS types, as converters
+    /// write them for messages in CDR, are brought to this form.
     pub type_name: String,
-    /// How its messages are serialised: `cdr`.
+    /// How its messages are serialised: `cdr`, or `ros1` in a bag of ROS 1 that was packed as MCAP.
     pub encoding: String,
     /// The profiles of its publishers, as YAML; empty where the bag does not say.
     pub qos: String,
@@ -210,6 +211,10 @@ impl BagReader {
         self.warnings.extend(storage.take_warnings());
         let mut topics = Vec::with_capacity(storage.topics().len());
         for topic in storage.topics() {
+            let mut topic = topic.clone();
+            if topic.encoding == CDR {
+                topic.type_name = full_type_name(topic.type_name);
+            }
             let same =
                 |t: &Topic| (&t.name, &t.type_name, &t.encoding) == (&topic.name, &topic.type_name, &topic.encoding);
             topics.push(self.topics.iter().position(same).unwrap_or_else(|| {
@@ -274,6 +279,21 @@ impl Iterator for BagReader {
             }
             return Some(record);
         }
+    }
+}
+
+/// The only encoding of messages that is read.
+pub(super) const CDR: &str = "cdr";
+
+/// `package/msg/Type` of a message in CDR that is called `package/Type`, `package::msg::dds_::Type_` or
+/// `package::msg::Type`; any other name as it is.
+fn full_type_name(name: String) -> String {
+    let plain = name.replace("::dds_::", "::").replace("::", "/");
+    match plain.trim_end_matches('_').split('/').collect::<Vec<_>>()[..] {
+        [package, kind] | [package, "msg", kind] if !package.is_empty() && !kind.is_empty() => {
+            format!("{package}/msg/{kind}")
+        }
+        _ => name,
     }
 }
 

@@ -1,5 +1,6 @@
-//! One MCAP file, read chunk by chunk (<https://mcap.dev/spec>). Where the summary at the end is missing or does not
-//! hold, the file is scanned from the start, so that a recording that was cut off is read up to where it ends.
+//! One MCAP file, read chunk by chunk (<https://mcap.dev/spec>). Where the summary at the end is missing, incomplete or
+//! does not hold, the file is scanned from the start: a recording that was cut off is read up to where it ends, and
+//! topics that the summary does not repeat are read from the chunks.
 //!
 //! Messages come out in the order of time, though chunks overlap and are not sorted inside. Those that wait for their
 //! turn take [`WAITING`] bytes at most: where there are more, the latest are forgotten and their chunks read again
@@ -10,13 +11,13 @@ mod scan;
 use super::bounds::{self, Bytes, DESCRIPTION, DESCRIPTIONS, SUMMARY, WAITING};
 use super::mcap_chunk::{Outcome, Positioned, visit};
 use super::mcap_parts::{
-    Channel, ChunkIndex, Fields, MESSAGE_HEADER, Order, PREFIX, Pending, Schema, Span, Statistics, records_of, stamp,
+    Channel, ChunkIndex, Fields, MESSAGE_HEADER, Order, PREFIX, Pending, Schema, Span, Summary, stamp,
 };
 use super::read::{Record, Storage, Topic};
 use crate::recording::OpenError;
 use lienav_base::stamp::Stamp;
 use mcap::records::op;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -86,8 +87,11 @@ impl McapFile {
             allowance: bounds::unpacked(file_length),
             warnings: Vec::new(),
         };
-        let summary = mcap.read_summary().map_err(io_error)?;
-        if !summary.is_some_and(|summary| mcap.use_summary(&summary)) {
+        let is_found = match mcap.read_summary().map_err(io_error)? {
+            Some(summary) => mcap.use_summary(&summary).map_err(io_error)?,
+            None => false,
+        };
+        if !is_found {
             mcap.scan().map_err(io_error)?;
         }
         mcap.pieces.sort_by_key(|piece| (piece.span.times.0, piece.span.offset));
@@ -116,48 +120,60 @@ impl McapFile {
         Ok(Some(summary))
     }
 
-    /// Takes topics and chunks from the summary. Returns false, having taken nothing, where it does not list the
-    /// chunks, or lists what cannot be: a chunk twice, chunks that overlap in the file.
-    fn use_summary(&mut self, summary: &[u8]) -> bool {
-        let mut schemas = HashMap::new();
-        let mut channels = Vec::new();
-        let mut pieces = Vec::new();
-        let mut statistics = None;
-        for (opcode, body) in records_of(summary) {
-            let is_read = match opcode {
-                op::SCHEMA => Schema::parse(body).map(|schema| drop(schemas.insert(schema.id, schema.name))),
-                op::CHANNEL => Channel::parse(body).map(|channel| channels.push(channel)),
-                op::CHUNK_INDEX => ChunkIndex::parse(body).map(|index| {
-                    pieces.push(Piece { span: index.span, channels: index.channels.into(), is_damaged: false });
-                }),
-                op::STATISTICS => Statistics::parse(body).map(|found| statistics = Some(found)),
-                _ => Some(()),
-            };
-            if is_read.is_none() {
-                return false;
-            }
-        }
-        let Some(statistics) = statistics else { return false };
-        pieces.sort_by_key(|piece| piece.span.offset);
-        let mut end = 0;
-        let is_behind = |piece: &Piece| {
-            let begins_behind = piece.span.offset >= end && piece.span.length > 0;
-            end = piece.span.offset.saturating_add(piece.span.length);
-            begins_behind && end <= self.file_length
-        };
-        if statistics.chunks as usize != pieces.len()
-            || !pieces.iter().all(is_behind)
-            || (pieces.is_empty() && statistics.messages > 0)
+    /// Takes topics and chunks from the summary. Returns false, having taken nothing, where the summary does not list
+    /// all chunks, where it does not describe all channels and their types (a writer need not repeat them there), or
+    /// where it lists what cannot be: a chunk twice, chunks that overlap in the file.
+    fn use_summary(&mut self, bytes: &[u8]) -> io::Result<bool> {
+        let Some((summary, statistics)) = Summary::parse(bytes) else { return Ok(false) };
+        if !summary.describes_all(&statistics)
+            || !summary.lists_all_chunks(&statistics, self.file_length)
+            || !self.all_messages_are_in_chunks(&summary.chunks)?
         {
-            return false;
+            return Ok(false);
         }
-        for channel in channels {
-            self.add_channel(channel, &schemas);
+        let is_indexed = summary.indexed_messages() == Some(statistics.messages);
+        for channel in summary.channels {
+            self.add_channel(channel, &summary.schemas);
         }
         self.message_count = statistics.messages;
         self.bounds = (statistics.messages > 0).then_some(statistics.times);
-        self.pieces = pieces;
-        true
+        // An index that leaves messages out does not tell which channels a chunk has messages of.
+        let channels = |index: ChunkIndex| if is_indexed { index.channels.into() } else { Box::default() };
+        let piece = |index: ChunkIndex| Piece { span: index.span, channels: channels(index), is_damaged: false };
+        self.pieces = summary.chunks.into_iter().map(piece).collect();
+        Ok(true)
+    }
+
+    /// Whether no message lies between the chunks: only what is not a chunk or its index is looked at, record by
+    /// record.
+    fn all_messages_are_in_chunks(&mut self, chunks: &[ChunkIndex]) -> io::Result<bool> {
+        let mut gap = mcap::MAGIC.len() as u64;
+        for chunk in chunks {
+            if !self.is_without_message(gap, Some(chunk.span.offset))? {
+                return Ok(false);
+            }
+            gap = chunk.span.offset.saturating_add(chunk.span.length).saturating_add(chunk.index_length);
+        }
+        self.is_without_message(gap, None)
+    }
+
+    /// Whether the records from `from` up to `to`, or up to the end of the data, hold no message and end there.
+    fn is_without_message(&mut self, from: u64, to: Option<u64>) -> io::Result<bool> {
+        let mut position = from;
+        while to != Some(position) {
+            if position.saturating_add(PREFIX) > to.unwrap_or(self.file_length) {
+                return Ok(false);
+            }
+            let prefix = self.file.read_at(position, PREFIX)?;
+            let mut fields = Fields(&prefix);
+            let (Some(&[opcode]), Some(length)) = (fields.bytes(1), fields.u64()) else { return Ok(false) };
+            match opcode {
+                op::DATA_END | op::FOOTER => return Ok(to.is_none()),
+                op::MESSAGE | op::CHUNK => return Ok(false),
+                _ => position = position.saturating_add(PREFIX).saturating_add(length),
+            }
+        }
+        Ok(true)
     }
 
     fn visit(&mut self, span: Span, on_record: &mut super::mcap_chunk::OnRecord<'_>) -> Outcome {
@@ -191,6 +207,7 @@ impl McapFile {
         let (low, mut cut, longest) = (self.low, self.cut, self.longest_message);
         let mut messages: Vec<Pending> = Vec::new();
         let (mut held, mut place, mut outside, mut too_long) = (0, 0, 0_u64, None);
+        let (known, mut undescribed) = (&self.topic_of_channel.keys().copied().collect::<HashSet<u16>>(), 0_u64);
         let outcome = self.visit(span, &mut |opcode, length, body| {
             if opcode != op::MESSAGE {
                 return Ok(());
@@ -198,7 +215,10 @@ impl McapFile {
             let (channel, log_time, publish_time) = message_header(length, body)?;
             let order = (log_time, span.offset, place);
             place += 1;
-            let Some(&topic) = topics.get(&channel) else { return Ok(()) };
+            let Some(&topic) = topics.get(&channel) else {
+                undescribed += u64::from(!known.contains(&channel));
+                return Ok(());
+            };
             if !(span.times.0..=span.times.1).contains(&log_time) {
                 outside += 1;
                 return Ok(());
@@ -227,6 +247,10 @@ impl McapFile {
         }
         if outside > 0 {
             let cause = format!("{outside} messages lie outside of the times that the index states");
+            self.warnings.push(format!("{} and were left out", self.place(span.offset, &cause)));
+        }
+        if undescribed > 0 {
+            let cause = format!("{undescribed} messages are of channels that the file does not describe");
             self.warnings.push(format!("{} and were left out", self.place(span.offset, &cause)));
         }
         if let Some((topic, length)) = too_long {

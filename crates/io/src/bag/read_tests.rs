@@ -127,6 +127,140 @@ fn every_way_to_write_mcap_is_read() {
     }
 }
 
+/// Messages of two topics, `/clock` and `/time`, in small chunks; each chunk begins with what it needs.
+fn two_topics(options: mcap::WriteOptions) -> Vec<u8> {
+    let options = options.profile("ros2").compression(None).chunk_size(Some(400));
+    let mut writer = options.create(std::io::Cursor::new(Vec::new())).unwrap();
+    let channels = ["/clock", "/time"].map(|topic| {
+        let schema = writer.add_schema(&format!("test/msg/{}", &topic[1..]), "ros2msg", b"").unwrap();
+        writer.add_channel(schema, topic, "cdr", &Default::default()).unwrap()
+    });
+    for i in 0..COUNT {
+        // The second topic begins late and is rare, so that there are chunks without it.
+        let channel_id = channels[usize::from(i > COUNT / 2 && i % 50 == 0)];
+        let time = stamp(i).nanos() as u64;
+        let header = mcap::records::MessageHeader { channel_id, sequence: 0, log_time: time, publish_time: time };
+        let bytes = cdr::encode(&Clock { clock: Time { sec: i, nanosec: 7 } }).unwrap();
+        writer.write_to_known_channel(&header, &bytes).unwrap();
+    }
+    writer.finish().unwrap();
+    writer.into_inner().into_inner()
+}
+
+/// A record of an MCAP file: opcode and content.
+type RawRecord = (u8, Vec<u8>);
+
+/// The same file with another summary, and behind its last chunk the records of `behind`.
+fn with_summary(bytes: &[u8], behind: &[RawRecord], change: impl Fn(Vec<RawRecord>) -> Vec<RawRecord>) -> Vec<u8> {
+    use mcap::records::op;
+    let raw = |(opcode, body): &RawRecord| [&[*opcode][..], &(body.len() as u64).to_le_bytes(), body].concat();
+    let mut records = super::mcap_parts::records_of(&bytes[mcap::MAGIC.len()..]).map(|(op, body)| (op, body.to_vec()));
+    let mut data: Vec<RawRecord> = records.by_ref().take_while(|(opcode, _)| *opcode != op::DATA_END).collect();
+    data.extend_from_slice(behind);
+    data.push((op::DATA_END, vec![0; 4]));
+    let mut out = mcap::MAGIC.to_vec();
+    out.extend(data.iter().flat_map(raw));
+    let start = out.len() as u64;
+    let summary = change(records.take_while(|(opcode, _)| *opcode != op::FOOTER).collect());
+    out.extend(summary.iter().flat_map(raw));
+    let start = if summary.is_empty() { 0 } else { start };
+    // No offsets, and 0 for a checksum that was not computed.
+    out.extend(raw(&(op::FOOTER, [start.to_le_bytes(), [0; 8]].concat().into_iter().chain([0; 4]).collect())));
+    out.extend(mcap::MAGIC);
+    out
+}
+
+#[test]
+fn whatever_a_summary_leaves_out_every_message_comes() {
+    use mcap::records::op;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.mcap");
+    let check = |case: &str, bytes: &[u8], count: i32| {
+        fs::write(&path, bytes).unwrap();
+        let mut bag = BagReader::open(&path).unwrap();
+        assert_eq!(bag.message_count(), count as u64, "{case}");
+        let names: Vec<(&str, &str)> = bag.topics().iter().map(|t| (&*t.name, &*t.type_name)).collect();
+        assert_eq!(names, [("/clock", "test/msg/clock"), ("/time", "test/msg/time")], "{case}");
+        assert_eq!(seconds(&mut bag), (0..count).collect::<Vec<_>>(), "{case}");
+        assert!(bag.warnings().is_empty(), "{case}: {:?}", bag.warnings());
+        let rare = bag.topics().iter().position(|topic| topic.name == "/time").unwrap();
+        bag.select(&[0, 1].map(|topic| topic == rare));
+        assert_eq!(bag.count(), 5, "{case}: of the rare topic alone");
+    };
+    type Options = fn(mcap::WriteOptions) -> mcap::WriteOptions;
+    let options: [(&str, Options); 10] = [
+        ("all", |o| o),
+        ("no channels", |o| o.repeat_channels(false)),
+        ("no schemas", |o| o.repeat_schemas(false)),
+        ("no channels, no schemas", |o| o.repeat_channels(false).repeat_schemas(false)),
+        ("no statistics", |o| o.emit_statistics(false)),
+        ("no chunk indexes", |o| o.emit_chunk_indexes(false)),
+        ("no offsets, no checksums", |o| o.emit_summary_offsets(false).calculate_summary_section_crc(false)),
+        ("no message indexes", |o| o.emit_message_indexes(false)),
+        ("no message indexes, no channels", |o| o.emit_message_indexes(false).repeat_channels(false)),
+        ("no chunks, no channels", |o| o.use_chunks(false).repeat_channels(false).repeat_schemas(false)),
+    ];
+    for (case, options) in options {
+        check(case, &two_topics(options(mcap::WriteOptions::new())), COUNT);
+    }
+
+    let whole = two_topics(mcap::WriteOptions::new());
+    let bare = two_topics(mcap::WriteOptions::new().emit_message_indexes(false));
+    let number = |body: &[u8]| u16::from_le_bytes(body[..2].try_into().unwrap());
+    let without = |bytes: &[u8], opcode: u8, which: u16| {
+        with_summary(bytes, &[], |summary| {
+            let mut summary = summary;
+            summary.retain(|(op, body)| *op != opcode || number(body) != which);
+            summary
+        })
+    };
+    let ids = |opcode: u8| {
+        let records = super::mcap_parts::records_of(&whole[mcap::MAGIC.len()..]);
+        let mut ids: Vec<u16> = records.filter(|record| record.0 == opcode).map(|record| number(record.1)).collect();
+        ids.dedup();
+        ids
+    };
+    assert_eq!((ids(op::SCHEMA).len(), ids(op::CHANNEL).len()), (2, 2));
+    for id in ids(op::CHANNEL) {
+        check("one channel is missing", &without(&whole, op::CHANNEL, id), COUNT);
+        check("one channel and the message indexes are missing", &without(&bare, op::CHANNEL, id), COUNT);
+    }
+    for id in ids(op::SCHEMA) {
+        check("one schema is missing", &without(&whole, op::SCHEMA, id), COUNT);
+    }
+    check("no summary", &with_summary(&whole, &[], |_| Vec::new()), COUNT);
+    // The counts by channel, the last field of the statistics, may be left out; so may the index of one channel.
+    let emptied = |bytes: &[u8], opcode: u8, at: usize, without: u16, also: u8| {
+        with_summary(bytes, &[], |summary| {
+            let changed = summary.into_iter().filter(|(op, _)| *op != also).map(|(op, mut body)| {
+                if op == opcode {
+                    let size = u32::from_le_bytes(body[at..at + 4].try_into().unwrap()) as usize;
+                    let rest = body.split_off(at + 4 + size);
+                    let entries = body.split_off(at + 4);
+                    let kept: Vec<u8> =
+                        entries.chunks(10).filter(|e| number(e) != without).flatten().copied().collect();
+                    body[at..].copy_from_slice(&(kept.len() as u32).to_le_bytes());
+                    body.extend(kept.into_iter().chain(rest));
+                }
+                (op, body)
+            });
+            changed.collect()
+        })
+    };
+    for id in ids(op::CHANNEL) {
+        let counts = 8 + 2 + 4 * 4 + 8 + 8;
+        check("a channel is not counted", &emptied(&bare, op::STATISTICS, counts, id, op::CHANNEL), COUNT);
+        check("a channel is in no chunk index", &emptied(&whole, op::CHUNK_INDEX, 4 * 8, id, op::SCHEMA), COUNT);
+        check("a channel is in no chunk index", &emptied(&whole, op::CHUNK_INDEX, 4 * 8, id, 0), COUNT);
+    }
+
+    // One more message behind the last chunk.
+    let time = stamp(COUNT).nanos().to_le_bytes();
+    let mut message = [&ids(op::CHANNEL)[0].to_le_bytes()[..], &[0; 4], &time, &time].concat();
+    message.extend(cdr::encode(&Clock { clock: Time { sec: COUNT, nanosec: 7 } }).unwrap());
+    check("a message outside of chunks", &with_summary(&whole, &[(op::MESSAGE, message)], |all| all), COUNT + 1);
+}
+
 #[test]
 fn a_file_that_was_cut_off_is_read_up_to_there_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
@@ -362,7 +496,9 @@ fn messages_that_do_not_fit_are_counted_and_foreign_topics_named() {
     let features = writer.add_topic::<crate::messages::PointCloud2>("/features", Qos::RELIABLE).unwrap();
     writer.add_topic::<Clock>("/clock", Qos::RELIABLE).unwrap();
     writer.write_serialized(features, stamp(0), stamp(0), &[0, 1, 0, 0, 1]).unwrap();
-    writer.write(features, stamp(1), &crate::messages::PointCloud2::default()).unwrap();
+    let without_fields =
+        crate::messages::PointCloud2 { data: crate::messages::Bytes(vec![0; 4]), ..Default::default() };
+    writer.write(features, stamp(1), &without_fields).unwrap();
     writer.finish().unwrap();
     let recording = load(&bag, &Topics::default()).unwrap();
     let dropped: Vec<(&str, u64)> = recording.dropped.iter().map(|(reason, &n)| (&**reason, n)).collect();
@@ -376,6 +512,31 @@ fn messages_that_do_not_fit_are_counted_and_foreign_topics_named() {
         assert!(warnings.contains(part), "{part}: {warnings}");
     }
     assert_eq!(folder_of(Path::new("bag")), Path::new("."));
+}
+
+#[test]
+fn names_of_types_as_converters_write_them_are_understood_and_messages_of_ros_1_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.mcap");
+    let write = |type_name: &str, encoding: &str| {
+        let mut writer = mcap::Writer::new(std::io::BufWriter::new(fs::File::create(&path).unwrap())).unwrap();
+        let schema = writer.add_schema(type_name, "ros2msg", b"").unwrap();
+        let channel_id = writer.add_channel(schema, "/odom", encoding, &Default::default()).unwrap();
+        let header = mcap::records::MessageHeader { channel_id, sequence: 0, log_time: 5, publish_time: 5 };
+        writer.write_to_known_channel(&header, &cdr::encode(&Odometry::default()).unwrap()).unwrap();
+        writer.finish().unwrap();
+    };
+    let names = ["nav_msgs/Odometry", "nav_msgs::msg::dds_::Odometry_", "nav_msgs::msg::Odometry"];
+    for name in names {
+        write(name, "cdr");
+        let wanted = Topics { odometry: Some("/odom".into()), ..Topics::default() };
+        assert_eq!(load(&path, &wanted).unwrap().inputs.len(), 1, "{name}");
+        assert_eq!(BagReader::open(&path).unwrap().topics()[0].type_name, "nav_msgs/msg/Odometry", "{name}");
+    }
+    write("nav_msgs/Odometry", "ros1");
+    let error = load(&path, &Topics::default()).unwrap_err().to_string();
+    assert!(error.contains("encoded as 'ros1'") && error.contains("rosbags-convert"), "{error}");
+    assert_eq!(BagReader::open(&path).unwrap().topics()[0].type_name, "nav_msgs/Odometry");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Which topic of a bag is what.
 
-use super::read::Topic;
+use super::read::{CDR, Topic};
 use crate::convert::Frames;
 use crate::messages::{Imu, Message, NavSatFix, Odometry, PointCloud2, PoseStamped, PoseWithCovarianceStamped};
 
@@ -101,7 +101,7 @@ impl Role {
 /// The sentence to show: a topic that was asked for is not there, or not of a type that can have its role.
 pub fn roles_of(found: &[Topic], wanted: &Topics) -> Result<Vec<Option<Role>>, String> {
     let mut roles = vec![None; found.len()];
-    let fits = |topic: &Topic, role: Role| topic.encoding == "cdr" && role.types().contains(&topic.type_name.as_str());
+    let fits = |topic: &Topic, role: Role| topic.encoding == CDR && role.types().contains(&topic.type_name.as_str());
     for role in Role::ALL {
         let (name, asked) = match role.asked_for(wanted) {
             Some(name) => (with_slash(name), true),
@@ -110,6 +110,9 @@ pub fn roles_of(found: &[Topic], wanted: &Topics) -> Result<Vec<Option<Role>>, S
         let named = found.iter().position(|topic| with_slash(&topic.name) == name && fits(topic, role));
         if asked && named.is_none() {
             let types = role.types().join(" or ");
+            if let Some(other) = found.iter().find(|topic| with_slash(&topic.name) == name && topic.encoding != CDR) {
+                return Err(unread_encoding(other));
+            }
             let there: Vec<String> = found.iter().map(|t| format!("{} ({})", t.name, t.type_name)).collect();
             return Err(format!("no topic {name} of type {types}; there are: {}", there.join(", ")));
         }
@@ -127,6 +130,17 @@ pub fn roles_of(found: &[Topic], wanted: &Topics) -> Result<Vec<Option<Role>>, S
         }
     }
     Ok(roles)
+}
+
+/// Why a topic whose messages are not in CDR is not read, and what to do.
+pub(super) fn unread_encoding(topic: &Topic) -> String {
+    let (name, encoding) = (topic.name.escape_debug(), topic.encoding.escape_debug());
+    let remedy = if topic.encoding == "ros1" {
+        "this is a recording of ROS 1: convert it, for example with rosbags-convert"
+    } else {
+        "record or convert it with rosbag2"
+    };
+    format!("the messages of {name} are encoded as '{encoding}', and lienav reads '{CDR}'; {remedy}")
 }
 
 fn with_slash(name: &str) -> String {
@@ -161,6 +175,15 @@ mod tests {
         assert_eq!(roles_of(&found, &Topics::default()).unwrap(), [None, None]);
         let wanted = Topics { odometry: Some("b/odom".into()), truth: Some("/a/odom".into()), ..Topics::default() };
         assert_eq!(roles_of(&found, &wanted).unwrap(), [Some(Role::Truth), Some(Role::Odometry)]);
+    }
+
+    #[test]
+    fn messages_of_ros_1_are_refused_with_a_remedy() {
+        let ros1 = Topic { encoding: "ros1".into(), ..topic("/odom", "nav_msgs/Odometry") };
+        assert_eq!(roles_of(std::slice::from_ref(&ros1), &Topics::default()).unwrap(), [None]);
+        let wanted = Topics { odometry: Some("/odom".into()), ..Topics::default() };
+        let error = roles_of(&[ros1], &wanted).unwrap_err();
+        assert!(error.starts_with("the messages of /odom are encoded as 'ros1', and lienav reads 'cdr'"), "{error}");
     }
 
     #[test]

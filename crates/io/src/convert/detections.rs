@@ -29,8 +29,8 @@ impl DetectionWords {
 }
 
 /// Detections as a level sensor at [`Seat::mount`] would have seen them. Of each, the likeliest result says what it is
-/// and where; a detection without results, or with a result at zero, is where its box is. A covariance of zeros is none. Orientations are not
-/// read.
+/// and where; a detection without results, or with a result at zero, is where its box is. A covariance with a variance
+/// of 0 in the plane is not stated. Orientations are not read.
 ///
 /// # Errors
 /// [`Refusal::BadStamp`]; [`Refusal::UnknownFrame`], a detection in another frame than the array's.
@@ -68,9 +68,14 @@ fn observation(detection: &Detection3D, seat: &Seat, words: &DetectionWords) -> 
     // Nothing is where the sensor is: a detector that gives boxes alone leaves the poses at that.
     let position = Some(place(&pose.pose.position)).filter(|p| *p != Vector3::zeros()).unwrap_or(centre);
     let identity = |pattern: &TagPattern| pattern.identity(&detection.id).or(pattern.identity(&hypothesis.class_id));
+    let levelled = seat.level_observation(words.identity.as_ref().and_then(identity), &position, stated.as_ref());
     Some(Observation {
+        // A variance of 0 is not stated.
+        covariance: levelled
+            .covariance
+            .filter(|noise| noise.fixed::<2>().diagonal().iter().all(|variance| *variance != 0.0)),
         label: Label { class: words.class(&hypothesis.class_id), ..Label::default() },
-        ..seat.level_observation(words.identity.as_ref().and_then(identity), &position, stated.as_ref())
+        ..levelled
     })
 }
 

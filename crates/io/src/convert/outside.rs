@@ -9,21 +9,25 @@ use crate::geodesy::Datum;
 use crate::messages::{NavSatFix, PoseWithCovarianceStamped};
 use lienav_lie::Se2;
 use lienav_slam::{FeatureKind, Features, Noise, Observation};
-use nalgebra::{Matrix2, Matrix3};
+use nalgebra::{Matrix2, Matrix3, Vector2};
 
 /// A heading whose variance is larger, or which has none, is not told, rad².
 pub const MAX_YAW_VARIANCE: f64 = 1.0;
 
+/// A fix that is known less well makes no datum, m: whoever begins there is far from where he is.
+const MAX_DATUM_STD_M: f64 = 100.0;
+
 /// A pose from outside, as input of the filter: its position alone where the covariance says that the heading is not
-/// known, because its variance is 0 or negative beside others that are not, or beyond [`MAX_YAW_VARIANCE`].
+/// known, because its variance is 0 or negative beside others that are not, or beyond [`MAX_YAW_VARIANCE`]. A
+/// covariance with a variance of 0 in x or y is not stated.
 ///
 /// # Errors
 /// [`Refusal::UnknownFrame`], [`Refusal::BadStamp`], [`Refusal::BadOrientation`].
 pub fn absolute_pose(message: &PoseWithCovarianceStamped, frames: &[Frame<'_>]) -> Result<Features, Refusal> {
     let stamp = check_header(&message.header, frames)?;
     let covariance = planar_block(&message.pose.covariance);
-    let is_stated = covariance != Matrix3::zeros();
-    let has_heading = !is_stated || (covariance.m33 > 0.0 && covariance.m33 <= MAX_YAW_VARIANCE);
+    let is_stated = covariance.m11 != 0.0 && covariance.m22 != 0.0;
+    let has_heading = covariance == Matrix3::zeros() || (covariance.m33 > 0.0 && covariance.m33 <= MAX_YAW_VARIANCE);
     let position = &message.pose.pose.position;
     let (kind, observation) = if has_heading {
         let pose = pose_of(&message.pose.pose)?;
@@ -31,42 +35,70 @@ pub fn absolute_pose(message: &PoseWithCovarianceStamped, frames: &[Frame<'_>]) 
         (FeatureKind::WorldPose, (Observation::new(None, [pose.p.x, pose.p.y, pose.theta]), stated))
     } else {
         let stated = covariance.fixed_view::<2, 2>(0, 0).into_owned();
-        (FeatureKind::WorldPosition, (Observation::new(None, [position.x, position.y]), Some(Noise::from(stated))))
+        let stated = is_stated.then(|| Noise::from(stated));
+        (FeatureKind::WorldPosition, (Observation::new(None, [position.x, position.y]), stated))
     };
     let (observation, covariance) = observation;
     Ok(Features { stamp, kind, observations: vec![Observation { covariance, ..observation }] })
 }
 
 /// A fix of a satellite receiver as input of the filter, east and north of the datum. A fix that is the first one makes
-/// the datum, where there is none.
+/// the datum, where there is none; if the next one is not of its plane, that first one was wrong, and the next one
+/// makes the datum instead. A covariance of an unknown type, or with a variance that is not positive, is not stated:
+/// the filter takes `absolute.position_std_m`.
 ///
 /// # Errors
-/// [`Refusal::UnknownFrame`], [`Refusal::BadStamp`], [`Refusal::NoFix`], and [`Refusal::BadFix`] for a covariance of
-/// zero, and for a place near a pole or far from the datum.
+/// [`Refusal::UnknownFrame`], [`Refusal::BadStamp`], [`Refusal::NoFix`], and [`Refusal::BadFix`] for a placeholder, for
+/// a first fix that is too uncertain, and for a place near a pole or far from the datum.
 pub fn nav_sat_fix(message: &NavSatFix, frames: &[Frame<'_>], datum: &mut Option<Datum>) -> Result<Features, Refusal> {
     let stamp = check_header(&message.header, frames)?;
     if message.status.status < 0 {
         return Err(Refusal::NoFix { status: message.status.status });
     }
-    let NavSatFix { latitude, longitude, position_covariance: c, .. } = message;
+    let NavSatFix { latitude, longitude, .. } = message;
+    if *latitude == 0.0 && *longitude == 0.0 {
+        return Err(Refusal::BadFix {
+            why: "latitude and longitude are 0, which drivers send before their first solution; it is left out",
+        });
+    }
     // A receiver in the plane has no height, which is then not a number.
     let altitude = if message.altitude.is_nan() { 0.0 } else { message.altitude };
-    let covariance = Matrix2::new(c[0], c[1], c[3], c[4]);
-    // 0: the covariance is unknown.
-    let is_stated = message.position_covariance_type != 0;
-    if is_stated && !(c[0] > 0.0 && c[4] > 0.0) {
-        return Err(Refusal::BadFix { why: "its covariance is zero, or none: no receiver is exact" });
-    }
-    let no_plane = Refusal::BadFix { why: "it is at a pole, more than 50 km from the datum, or no coordinate at all" };
-    let origin = match *datum {
-        Some(origin) => origin,
-        None => Datum::new(*latitude, *longitude, altitude).ok_or(no_plane.clone())?,
+    let stated = stated_fix_covariance(message);
+    let position = match datum.and_then(|origin| origin.plane(*latitude, *longitude, altitude)) {
+        Some(position) => {
+            datum.iter_mut().for_each(Datum::confirm);
+            position
+        }
+        None if datum.is_none_or(|origin| origin.is_first_guess()) => {
+            if stated.is_some_and(|c| c.m11.max(c.m22) > MAX_DATUM_STD_M * MAX_DATUM_STD_M) {
+                return Err(Refusal::BadFix {
+                    why: "it is the first one, and states a standard deviation of more than 100 m; wait for a better \
+                          one, or set the datum (gnss.latitude_deg, gnss.longitude_deg)",
+                });
+            }
+            let origin = Datum::first_guess(*latitude, *longitude, altitude)
+                .ok_or(Refusal::BadFix { why: "it is at a pole, or no coordinate at all; repair the driver" })?;
+            *datum = Some(origin);
+            Vector2::zeros()
+        }
+        None => {
+            return Err(Refusal::BadFix {
+                why: "it is more than 50 km from the datum, at a pole, or no coordinate at all; repair the driver, or \
+                      set the datum (gnss.latitude_deg, gnss.longitude_deg)",
+            });
+        }
     };
-    let position = origin.plane(*latitude, *longitude, altitude).ok_or(no_plane)?;
-    *datum = Some(origin);
-    let stated = is_stated.then(|| Noise::from(covariance));
-    let observation = Observation { covariance: stated, ..Observation::new(None, position) };
+    let observation = Observation { covariance: stated.map(Noise::from), ..Observation::new(None, position) };
     Ok(Features { stamp, kind: FeatureKind::WorldPosition, observations: vec![observation] })
+}
+
+/// The covariance of (east, north) of a fix, m²; `None` where it is not stated.
+fn stated_fix_covariance(message: &NavSatFix) -> Option<Matrix2<f64>> {
+    let NavSatFix { position_covariance: c, position_covariance_type, .. } = message;
+    let is_stated = *position_covariance_type != 0 && c[0] > 0.0 && c[4] > 0.0;
+    // Of a covariance of which the diagonal alone is known, the rest may be not-a-number.
+    let known = |x: f64| if x.is_nan() { 0.0 } else { x };
+    is_stated.then(|| Matrix2::new(c[0], known(c[1]), known(c[3]), c[4]))
 }
 
 /// A position or a pose from outside as a message; the variance of a heading that is not known is beyond
@@ -118,6 +150,35 @@ mod tests {
     }
 
     #[test]
+    fn a_covariance_of_zero_or_not_a_number_is_not_stated_whatever_its_type() {
+        for bad in [0.0, f64::NAN, -1.0] {
+            for kind in 1..4 {
+                let message = NavSatFix { position_covariance: [bad; 9], position_covariance_type: kind, ..fix() };
+                let seen = nav_sat_fix(&message, &FRAME, &mut None).unwrap();
+                assert_eq!(seen.observations[0].covariance, None, "{bad} of type {kind}");
+            }
+        }
+        let mut diagonal = fix();
+        (diagonal.position_covariance[1], diagonal.position_covariance[3]) = (f64::NAN, f64::NAN);
+        let seen = nav_sat_fix(&diagonal, &FRAME, &mut None).unwrap();
+        assert_eq!(seen.observations[0].covariance.unwrap().fixed::<2>(), Matrix2::new(0.25, 0.0, 0.0, 0.36));
+    }
+
+    #[test]
+    fn one_wrong_fix_is_no_datum_for_ever_and_two_that_agree_are() {
+        let mut datum = None;
+        let far = NavSatFix { latitude: 10.0, ..fix() };
+        nav_sat_fix(&far, &FRAME, &mut datum).unwrap();
+        let first = nav_sat_fix(&fix(), &FRAME, &mut datum).unwrap();
+        assert_eq!(first.observations[0].value.xy().norm(), 0.0);
+        let north = NavSatFix { latitude: 48.001, ..fix() };
+        assert!((nav_sat_fix(&north, &FRAME, &mut datum).unwrap().observations[0].value[1] - 111.2).abs() < 0.1);
+        assert_eq!(nav_sat_fix(&far, &FRAME, &mut datum).unwrap_err().word(), "bad_fix");
+        let mut given = Datum::new(48.0, 11.0, 500.0);
+        assert_eq!(nav_sat_fix(&far, &FRAME, &mut given).unwrap_err().word(), "bad_fix", "what is given stays");
+    }
+
+    #[test]
     fn what_is_no_fix_is_refused_with_its_reason() {
         let refused = |change: fn(&mut NavSatFix)| {
             let (mut fix, mut datum) = (fix(), None);
@@ -127,7 +188,8 @@ mod tests {
             word
         };
         assert_eq!(refused(|f| f.status.status = -1), "no_fix");
-        assert_eq!(refused(|f| f.position_covariance = [0.0; 9]), "bad_fix");
+        assert_eq!(refused(|f| (f.latitude, f.longitude) = (0.0, 0.0)), "bad_fix", "a placeholder");
+        assert_eq!(refused(|f| f.position_covariance = [1e6; 9]), "bad_fix", "too uncertain to be the datum");
         assert_eq!(refused(|f| f.latitude = 90.0), "bad_fix");
         assert_eq!(refused(|f| f.longitude = f64::NAN), "bad_fix");
         assert_eq!(refused(|f| f.header.frame_id = "imu".into()), "unknown_frame");

@@ -4,7 +4,7 @@ use super::frame::{Frame, check_frame};
 use super::read::{check_orientation, stamp_of, stated_covariance, yaw_of};
 use super::refusal::Refusal;
 use super::seat::Seat;
-use crate::cloud::{Wanted, decode_features};
+use crate::cloud::{Wanted, decode_points};
 use crate::messages::{self, Covariance6, PointCloud2, Pose, PoseArray, Quaternion, Transform, Twist};
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, wrap_angle};
@@ -32,16 +32,15 @@ fn rotation_of(q: &Quaternion) -> UnitQuaternion<f64> {
 /// [`Refusal::BadStamp`], [`Refusal::BadLayout`], [`Refusal::TiltedSensor`].
 pub fn seated_features(message: &PointCloud2, preferred: FeatureKind, seat: &Seat) -> Result<Features, Refusal> {
     let stamp = stamp_of(&message.header.stamp)?;
-    let (kind, observations) = decode_features(message, preferred)?;
+    let (kind, points) = decode_points(message, preferred)?;
+    let heights = match message.reader("z", Wanted::Number) {
+        Ok(Some(z)) => points.iter().map(|&(point, _)| z.number(&message.data.0, point)).collect(),
+        _ => Vec::new(),
+    };
+    let observations = points.into_iter().map(|(_, observation)| observation).collect();
     let mut features = Features { stamp, kind, observations };
-    seat.level(&mut features, &heights(message))?;
+    seat.level(&mut features, &heights)?;
     Ok(features)
-}
-
-/// The `z` of each point; nothing where there is none.
-fn heights(cloud: &PointCloud2) -> Vec<f64> {
-    let Ok(Some(z)) = cloud.reader("z", Wanted::Number) else { return Vec::new() };
-    cloud.point_offsets().map_or(Vec::new(), |points| points.map(|point| z.number(&cloud.data.0, point)).collect())
 }
 
 /// Poses of things without identity: their positions, as a level sensor at [`Seat::mount`] would have seen them.

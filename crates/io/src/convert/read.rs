@@ -50,10 +50,11 @@ pub fn odometry(
     Ok((input, usable_pose(&message.pose.pose)))
 }
 
-/// The covariance of (v_x, v_y, ω); `None` where the message states none: nothing but zeros, or −1 first.
+/// The covariance of (v_x, v_y, ω); `None` where the message states none in the plane: −1 first, or a variance of 0
+/// forward or of the turning, which no wheel has. A leftward variance of 0 beside others is a drive that cannot slide.
 pub(super) fn stated_covariance(covariance: &Covariance6) -> Option<Matrix3<f64>> {
-    let states_one = covariance.0[0] != -1.0 && covariance.0.iter().any(|&x| x != 0.0);
-    states_one.then(|| planar_block(covariance))
+    let block = planar_block(covariance);
+    (covariance.0[0] != -1.0 && block.m11 != 0.0 && block.m33 != 0.0).then_some(block)
 }
 
 /// The block of (x, y, z) of a 6×6 covariance; `None` where it states nothing.
@@ -83,13 +84,16 @@ pub fn pose_of(pose: &Pose) -> Result<Se2, Refusal> {
     Ok(Se2::new(pose.position.x, pose.position.y, yaw_of(&pose.orientation)))
 }
 
-/// How far the length of a quaternion may be from 1: drivers send rounded ones.
-const NORM_TOLERANCE: f64 = 1e-3;
+/// How far the square of a quaternion's length may be from 1, as for tf2 (`QUATERNION_NORMALIZATION_TOLERANCE`):
+/// drivers send rounded ones.
+const SQUARE_TOLERANCE: f64 = 0.01;
 
+/// Checks that a quaternion is one of a rotation but for rounding. Who takes its rotation normalizes it.
 pub(super) fn check_orientation(q: &Quaternion) -> Result<(), Refusal> {
-    let norm = nalgebra::Quaternion::new(q.w, q.x, q.y, q.z).norm();
+    let q = nalgebra::Quaternion::new(q.w, q.x, q.y, q.z);
     // Not-a-number is farther than everything.
-    if (norm - 1.0).abs() < NORM_TOLERANCE { Ok(()) } else { Err(Refusal::BadOrientation { norm }) }
+    let is_near = (q.norm_squared() - 1.0).abs() < SQUARE_TOLERANCE;
+    if is_near { Ok(()) } else { Err(Refusal::BadOrientation { norm: q.norm() }) }
 }
 
 /// The heading of an orientation, rad: the angle from the X axis of the parent to the horizontal part of the X axis of

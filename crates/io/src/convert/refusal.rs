@@ -87,9 +87,9 @@ pub enum Refusal {
         status: i8,
     },
     /// A fix that cannot be used.
-    #[error("the fix is not used: {why}; repair the driver, or set the datum (gnss.latitude_deg, gnss.longitude_deg)")]
+    #[error("the fix is not used: {why}")]
     BadFix {
-        /// Why not.
+        /// Why not, and what to do.
         why: &'static str,
     },
 }

@@ -88,6 +88,45 @@ fn a_covariance_is_passed_on_as_it_is() {
 }
 
 #[test]
+fn a_variance_of_zero_in_the_plane_is_not_stated() {
+    let stated = |variances: [f64; 6]| {
+        let mut message = odometry_at(1.0);
+        (0..6).for_each(|k| message.twist.covariance.0[7 * k] = variances[k]);
+        odometry(&message, &ODOM, &BASE).unwrap().0.covariance
+    };
+    // As gazebo's diff drive writes it where the user leaves its covariances at 0, and others.
+    for zeros in [
+        [0.0, 0.0, 1e12, 1e12, 1e12, 0.0],
+        [0.0, 0.0, 1e-3, 0.0, 0.0, 0.0],
+        [1e-2, 1e-2, 0.0, 0.0, 0.0, 0.0],
+        [0.0, 1e-2, 0.0, 0.0, 0.0, 1e-2],
+    ] {
+        assert_eq!(stated(zeros), None, "{zeros:?}");
+    }
+    assert!(stated([1e-2, 0.0, 0.0, 0.0, 0.0, 1e-2]).is_some(), "a drive that cannot slide");
+}
+
+#[test]
+fn a_quaternion_that_is_near_to_one_of_length_1_is_normalized_as_by_tf2() {
+    let yaw = 1.2_f64;
+    for length in [0.9951, 1.0016, 1.0041, 1.0049] {
+        let rotation = Quaternion { z: length * (yaw / 2.0).sin(), w: length * (yaw / 2.0).cos(), x: 0.0, y: 0.0 };
+        let pose = crate::messages::Pose { orientation: rotation.clone(), ..Default::default() };
+        assert!((pose_of(&pose).unwrap().theta - yaw).abs() < 1e-12, "{length}");
+        let transform = crate::messages::Transform { rotation: rotation.clone(), ..Default::default() };
+        assert!((isometry_of(&transform).unwrap().rotation.angle() - yaw).abs() < 1e-12, "{length}");
+        let mut message = imu_reading();
+        message.orientation = rotation;
+        assert!((imu(&message, &BASE).unwrap().yaw_rate - 0.3).abs() < 1e-12, "{length}");
+    }
+    for length in [0.994, 1.006, f64::NAN] {
+        let pose =
+            crate::messages::Pose { orientation: Quaternion { w: length, ..Default::default() }, ..Default::default() };
+        assert_eq!(pose_of(&pose).unwrap_err().word(), "bad_orientation", "{length}");
+    }
+}
+
+#[test]
 fn a_source_of_twists_alone_needs_no_pose() {
     for x in [f64::NAN, f64::INFINITY] {
         let mut message = odometry_at(1.0);
@@ -200,6 +239,8 @@ fn fields_and_torques_are_vectors_with_a_checked_header() {
 fn a_cloud_of_another_layout_is_refused() {
     let frames = [Frame::parameter("sensor_frame", "feature_sensor"), BASE[0]];
     let mut message = PointCloud2 { header: header(Stamp::from_secs(1.0), "base_link"), ..PointCloud2::default() };
+    assert_eq!(features(&message, &frames, FeatureKind::RangeBearing).unwrap().observations, [], "an empty scan");
+    message.data.0 = vec![0; 4];
     let refusal = features(&message, &frames, FeatureKind::RangeBearing).unwrap_err();
     assert_eq!(refusal, Refusal::BadLayout(LayoutError::NoValues(String::new())));
     message.header.frame_id = "camera".into();

@@ -33,6 +33,10 @@ const PERIOD_S: f64 = 1.0;
 /// Coordinates, m.
 const METRES: RangeInclusive<f64> = -1e6..=1e6;
 const ANGLE: RangeInclusive<f64> = -1e3..=1e3;
+/// No odometry is known less well than this from one pose to the next, m,
+const ABSURD_STD_M: f64 = 5.0;
+/// nor than so many times its way.
+const ABSURD_RATIO: f64 = 10.0;
 
 /// How the numbers behind an edge state its noise; all are the upper triangle of a symmetric or triangular matrix, row
 /// by row.
@@ -44,13 +48,16 @@ pub enum StatedNoise {
     SqrtInformation,
     /// The covariance, as in data sets of GTSAM.
     Covariance,
+    /// The information matrix in the order of TORO: I₁₁ I₁₂ I₂₂ I₃₃ I₁₃ I₂₃; of two numbers as [`Self::Information`].
+    Toro,
 }
 
 impl StatedNoise {
-    const WORDS: [(&'static str, Self); 3] = [
+    const WORDS: [(&'static str, Self); 4] = [
         ("information", Self::Information),
         ("sqrt_information", Self::SqrtInformation),
         ("covariance", Self::Covariance),
+        ("toro", Self::Toro),
     ];
 
     fn named(word: &str) -> Option<Self> {
@@ -62,12 +69,21 @@ impl StatedNoise {
         let symmetric = upper + upper.transpose() - SMatrix::from_diagonal(&upper.diagonal());
         let covariance = match self {
             Self::Covariance => symmetric,
-            Self::Information => symmetric.cholesky()?.inverse(),
+            Self::Information | Self::Toro => symmetric.cholesky()?.inverse(),
             Self::SqrtInformation => (upper.transpose() * upper).cholesky()?.inverse(),
         };
         let is_sound = covariance.iter().all(|x| x.is_finite()) && covariance.cholesky().is_some();
         is_sound.then_some(0.5 * (covariance + covariance.transpose()))
     }
+}
+
+/// The upper triangle of the noise of an edge between poses.
+fn upper_of(n: [f64; 6], noise: StatedNoise) -> Matrix3<f64> {
+    let [n_11, n_12, n_13, n_22, n_23, n_33] = match (noise, n) {
+        (StatedNoise::Toro, [i_11, i_12, i_22, i_33, i_13, i_23]) => [i_11, i_12, i_13, i_22, i_23, i_33],
+        _ => n,
+    };
+    Matrix3::new(n_11, n_12, n_13, 0.0, n_22, n_23, 0.0, 0.0, n_33)
 }
 
 /// An edge between two poses.
@@ -96,6 +112,8 @@ struct Graph {
     /// Landmarks that are stated.
     landmarks: BTreeMap<u32, Vector2<f64>>,
     left_out: BTreeMap<&'static str, u64>,
+    /// What the reader should know of how the noise was read.
+    notes: Vec<String>,
 }
 
 fn open_source(arguments: &str) -> Result<Recording, OpenError> {
@@ -111,7 +129,8 @@ fn open_source(arguments: &str) -> Result<Recording, OpenError> {
 }
 
 /// Reads a graph, and another one that is taken as true. Without `noise`, edges of g2o state their information, and
-/// those of the older form its root.
+/// those of the older form its root; if that cannot be, because all of them are positive definite only in the order of
+/// TORO, they are TORO's.
 ///
 /// Pose k of the chain is at k seconds, and the run starts at the true first pose, or at the origin. Records that do
 /// not belong to a run are counted: `loop_closure`, `repeated_edge`, `unknown_record`.
@@ -129,6 +148,8 @@ pub fn open(file: &Path, truth: Option<&Path>, noise: Option<StatedNoise>) -> Re
     if closing > 0 {
         *recording.dropped.entry("loop_closure".to_owned()).or_default() += closing as u64;
     }
+    recording.warnings.clone_from(&graph.notes);
+    recording.contradictions.extend(graph.absurd_noise(noise));
     let mut landmarks = BTreeSet::new();
     for (k, &pose) in chain.iter().enumerate() {
         let stamp = Stamp::from_secs(k as f64 * PERIOD_S);
@@ -197,13 +218,22 @@ impl Graph {
     fn read(path: &Path, noise: Option<StatedNoise>) -> Result<Self, OpenError> {
         let text = read_text(path).map_err(|error| OpenError::io(path, error))?;
         let mut graph = Self::default();
+        let table = Table::of(path.to_owned(), text);
+        let noise_of_old = if noise.is_none() && is_toro(&table) {
+            graph.notes.push(format!(
+                "{}: the noise of EDGE2 is information in the order of TORO (I11 I12 I22 I33 I13 I23): in no other \
+                 order is it positive definite",
+                path.display()
+            ));
+            StatedNoise::Toro
+        } else {
+            StatedNoise::SqrtInformation
+        };
         let stated = |own: StatedNoise| noise.unwrap_or(own);
-        for row in Table::of(path.to_owned(), text).records() {
+        for row in table.records() {
             match row.word(0) {
                 "EDGE_SE2" => graph.add_edge(&row.named(EDGE)?, stated(StatedNoise::Information), true)?,
-                "EDGE2" | "ODOMETRY" => {
-                    graph.add_edge(&row.named(EDGE)?, stated(StatedNoise::SqrtInformation), false)?
-                }
+                "EDGE2" | "ODOMETRY" => graph.add_edge(&row.named(EDGE)?, stated(noise_of_old), false)?,
                 "EDGE_SE2_XY" => graph.add_sight(&row.named(SIGHT)?, stated(StatedNoise::Information))?,
                 "LANDMARK" => graph.add_sight(&row.named(SIGHT)?, stated(StatedNoise::SqrtInformation))?,
                 "VERTEX_SE2" | "VERTEX2" => {
@@ -222,6 +252,26 @@ impl Graph {
         Ok(graph)
     }
 
+    /// A sentence where the edges are known much less well than they are long: the noise is of another kind than it was
+    /// read as.
+    fn absurd_noise(&self, noise: Option<StatedNoise>) -> Option<String> {
+        let median = |mut of: Vec<f64>| {
+            of.sort_by(f64::total_cmp);
+            of.get(of.len() / 2).copied()
+        };
+        let std =
+            median(self.edges.values().map(|edge| edge.covariance.m11.max(edge.covariance.m22).sqrt()).collect())?;
+        let length = median(self.edges.values().map(|edge| edge.motion.p.norm()).collect())?;
+        let read_as = noise.map_or("as usual for its records", |_| "as was asked");
+        (std > ABSURD_STD_M && std > ABSURD_RATIO * length).then(|| {
+            format!(
+                "the edges between poses are {length:.3} m long and state a standard deviation of {std:.3} m \
+                 (medians), with their noise read {read_as}: if the numbers are variances, give g2o:FILE:covariance; \
+                 if they are information, g2o:FILE:information"
+            )
+        })
+    }
+
     fn leave_out(&mut self, reason: &'static str) {
         *self.left_out.entry(reason).or_default() += 1;
     }
@@ -230,8 +280,11 @@ impl Graph {
     fn add_edge(&mut self, row: &Row<'_>, noise: StatedNoise, is_local: bool) -> Result<(), OpenError> {
         let (from, to) = (row.identity(1)?, row.identity(2)?);
         let mut motion = Se2 { p: position(row, 3)?, theta: lienav_lie::wrap_angle(angle(row, 5)?) };
-        let n = |column: usize| row.number(column);
-        let upper = Matrix3::new(n(6)?, n(7)?, n(8)?, 0.0, n(9)?, n(10)?, 0.0, 0.0, n(11)?);
+        let mut numbers = [0.0; 6];
+        for (k, number) in numbers.iter_mut().enumerate() {
+            *number = row.number(6 + k)?;
+        }
+        let upper = upper_of(numbers, noise);
         let mut covariance = noise.covariance(&upper).ok_or_else(|| bad_noise(row, noise))?;
         let turned = |angle: f64| {
             let (sin, cos) = angle.sin_cos();
@@ -325,6 +378,26 @@ impl Graph {
     }
 }
 
+/// Whether the edges of the older form are TORO's: in its order all of them are positive definite, and as the root of
+/// an information matrix not all.
+fn is_toro(table: &Table) -> bool {
+    let (mut toro, mut root) = (true, true);
+    for row in table.records().filter(|row| matches!(row.word(0), "EDGE2" | "ODOMETRY")) {
+        let numbers = row.named(EDGE).ok().and_then(|row| {
+            let mut numbers = [0.0; 6];
+            for (k, number) in numbers.iter_mut().enumerate() {
+                *number = row.number(6 + k).ok()?;
+            }
+            Some(numbers)
+        });
+        let Some(numbers) = numbers else { return false };
+        let is_sound = |noise: StatedNoise| noise.covariance(&upper_of(numbers, noise)).is_some();
+        toro &= is_sound(StatedNoise::Toro);
+        root &= is_sound(StatedNoise::SqrtInformation);
+    }
+    toro && !root
+}
+
 fn position(row: &Row<'_>, column: usize) -> Result<Vector2<f64>, OpenError> {
     let metres = |column| row.number_within(column, METRES, "metres from -1e6 to 1e6");
     Ok(Vector2::new(metres(column)?, metres(column + 1)?))
@@ -337,6 +410,7 @@ fn angle(row: &Row<'_>, column: usize) -> Result<f64, OpenError> {
 fn bad_noise(row: &Row<'_>, noise: StatedNoise) -> OpenError {
     let what = match noise {
         StatedNoise::Information => "an information matrix",
+        StatedNoise::Toro => "an information matrix in the order of TORO",
         StatedNoise::SqrtInformation => "the upper triangular root of an information matrix",
         StatedNoise::Covariance => "a covariance matrix",
     };
@@ -471,6 +545,34 @@ mod tests {
             let error = read(text, None, None).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
         }
+    }
+
+    #[test]
+    fn edges_of_toro_are_known_by_their_order() {
+        let text = "VERTEX2 0 0 0 0\nEDGE2 0 1 1 0 0 4 0 1 25 0 0\nEDGE2 1 2 1 0 0 4 0 1 25 0.1 0\n";
+        let recording = read(text, None, None).unwrap();
+        assert_eq!((recording.warnings.len(), recording.contradictions.len()), (1, 0));
+        assert!(recording.warnings[0].contains("order of TORO"), "{:?}", recording.warnings);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.graph");
+        fs::write(&path, text).unwrap();
+        let edge = &Graph::read(&path, None).unwrap().edges[&(0, 1)];
+        assert!((edge.covariance - Matrix3::from_diagonal(&Vector3::new(0.25, 1.0, 0.04))).norm() < 1e-12);
+        let asked = read(text, None, Some(StatedNoise::Toro)).unwrap();
+        assert_eq!((asked.inputs, asked.warnings.len()), (recording.inputs, 0));
+        let error = read(text, None, Some(StatedNoise::Information)).unwrap_err().to_string();
+        assert!(error.contains(":toro"), "{error}");
+    }
+
+    #[test]
+    fn variances_that_are_read_as_the_root_of_information_are_named_with_both_numbers() {
+        let text = "ODOMETRY 0 1 0.5 0 0 0.0025 0 0 0.0025 0 0.0001\nLANDMARK 0 5 2 1 0.01 0 0.01\n";
+        let recording = read(text, None, None).unwrap();
+        let said = &recording.contradictions[0];
+        assert!(said.contains("0.500 m long and state a standard deviation of 400.000 m"), "{said}");
+        assert!(said.contains("g2o:FILE:covariance"), "{said}");
+        assert_eq!(read(text, None, Some(StatedNoise::Covariance)).unwrap().contradictions, [] as [&str; 0]);
+        assert_eq!(read(OLD, None, None).unwrap().contradictions, [] as [&str; 0]);
     }
 
     #[test]

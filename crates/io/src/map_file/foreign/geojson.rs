@@ -1,8 +1,8 @@
 //! GeoJSON with coordinates in metres of the map frame. RFC 7946 knows degrees only; a GIS shows these where its layer
-//! is told a local system of coordinates.
+//! is told a local system of coordinates. Degrees are refused: they are no metres.
 
 use super::super::Problem;
-use super::{Found, problem};
+use super::{Found, problem, tags};
 use crate::settings_file::one_line;
 use lienav_slam::LandmarkMap;
 use serde_json::{Value, json};
@@ -13,9 +13,16 @@ const KEYS: [&str; 4] = ["id", "class", "sigma_m", "covariance_m2"];
 pub(super) fn read(text: &str) -> Result<Found, Vec<Problem>> {
     let document: Value = serde_json::from_str(text)
         .map_err(|error| problem(Some(error.line()), format!("not JSON: {}", one_line(&error))))?;
+    if let Some(tags) = document.get("tags").and_then(Value::as_array) {
+        return tags::read_field(tags);
+    }
     let Some(features) = document.get("features").and_then(Value::as_array) else {
-        return Err(problem(None, "it is no GeoJSON FeatureCollection: there is no list 'features'"));
+        return Err(problem(
+            None,
+            "it is no GeoJSON FeatureCollection, and no field layout of tags: there is no list 'features' or 'tags'",
+        ));
     };
+    refuse_degrees(&document, features)?;
     let mut found = Found::default();
     let (mut others, mut heights) = (0, 0);
     for feature in features {
@@ -53,6 +60,45 @@ pub(super) fn read(text: &str) -> Result<Found, Vec<Problem>> {
         found.notes.push(format!("the heights of {heights} points are left out"));
     }
     Ok(found)
+}
+
+/// Words in the name of a system of coordinates that mark it as one of degrees: WGS 84, ETRS89, NAD83.
+const OF_DEGREES: [&str; 6] = ["CRS84", "CRS:84", "4326", "4979", "4258", "4269"];
+/// A map whose landmarks are all within so little is one in degrees, m.
+const LEAST_SPAN_M: f64 = 0.1;
+
+/// Refuses coordinates in degrees: because the file says so, or because they lie where degrees do, within less than a
+/// decimetre of each other if they were metres.
+fn refuse_degrees(document: &Value, features: &[Value]) -> Result<(), Vec<Problem>> {
+    let remedy = "degrees are no metres: reproject the layer to metres (in QGIS: export it with a projected system of \
+                  coordinates, such as UTM, and without '4326')";
+    let name = document.get("crs").and_then(|crs| crs.get("properties")).and_then(|of| of.get("name"));
+    if let Some(name) = name.and_then(Value::as_str) {
+        return match OF_DEGREES.iter().find(|word| name.contains(*word)) {
+            Some(_) => Err(problem(None, format!("the coordinates are in degrees, as 'crs' says ({name}); {remedy}"))),
+            None => Ok(()),
+        };
+    }
+    let points: Vec<[f64; 2]> = features
+        .iter()
+        .filter_map(|feature| {
+            let point = feature.get("geometry")?.get("coordinates")?;
+            Some([point.get(0)?.as_f64()?, point.get(1)?.as_f64()?])
+        })
+        .collect();
+    let span = |k: usize| {
+        let (least, most) = points
+            .iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), point| (least.min(point[k]), most.max(point[k])));
+        most - least
+    };
+    let are_degrees = |[x, y]: &[f64; 2]| x.abs() <= 180.0 && y.abs() <= 90.0;
+    let (x, y) = (span(0), span(1));
+    if points.len() >= 2 && points.iter().all(are_degrees) && x.max(y) > 0.0 && x.max(y) < LEAST_SPAN_M {
+        let what = format!("{} points lie within {:.1} mm: these are degrees (RFC 7946)", points.len(), 1e3 * x.max(y));
+        return Err(problem(None, format!("{what}; {remedy}")));
+    }
+    Ok(())
 }
 
 pub(super) fn write(map: &LandmarkMap) -> String {

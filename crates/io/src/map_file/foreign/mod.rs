@@ -3,13 +3,14 @@
 //! | format | what it is | what it does not hold |
 //! |---|---|---|
 //! | [`Format::Csv`] | a table whose first row names its columns | joint covariance |
-//! | [`Format::GeoJson`] | a `FeatureCollection` of points in metres of the map frame | joint covariance |
+//! | [`Format::GeoJson`] | points in metres of the map frame; read also: a field layout of WPILib | joint covariance |
 //! | [`Format::AprilTag`] | `tag_bundles` of apriltag_ros (ROS 1): a bundle is a map | uncertainty, classes |
 //! | [`Format::TagSlam`] | `bodies` of TagSLAM: the tags of static bodies | correlation, classes |
 //! | [`Format::Fiducials`] | the map of fiducial_slam, one line for each marker | correlation, classes |
 //!
 //! The columns of a table are `id`, `class`, `x_m`, `y_m` and either `sigma_m` or `xx_m2`, `xy_m2`, `yy_m2`; points
-//! have the same as properties, with `covariance_m2` as in a map of lienav.
+//! have the same as properties, with `covariance_m2` as in a map of lienav. Classes in words, such as the colours of
+//! cones in tracks of eufs_sim, get numbers in the order in which they come.
 //!
 //! A pose in space is projected onto the plane z = 0 of its map: x and y stay, height and orientation are left out.
 

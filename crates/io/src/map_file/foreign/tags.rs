@@ -30,7 +30,9 @@ fn entry(id: Option<&Yaml>, x: Yaml, y: Yaml) -> Mapping {
     entry.insert("x_m".into(), x);
     entry.insert("y_m".into(), y);
     if let Some(id) = id {
-        entry.insert("id".into(), id.clone());
+        // YAML takes 008 for a text, which other readers take for a number.
+        let digits = id.as_str().filter(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()));
+        entry.insert("id".into(), digits.map_or_else(|| id.clone(), scalar));
     }
     entry
 }
@@ -67,6 +69,23 @@ pub(super) fn read_bundle(text: &str, name: Option<&str>) -> Result<Found, Vec<P
     let alone = list(&document, "standalone_tags").len();
     if alone > 0 {
         found.notes.push(format!("{alone} standalone tags have no position, and are left out"));
+    }
+    Ok(found)
+}
+
+/// `"tags": [{"ID": 1, "pose": {"translation": {"x", "y", "z"}, "rotation": …}}]`, m: a field layout of WPILib.
+pub(super) fn read_field(tags: &[serde_json::Value]) -> Result<Found, Vec<Problem>> {
+    let mut found = Found { notes: vec![PROJECTED.to_owned()], ..Found::default() };
+    for (k, tag) in (1..).zip(tags) {
+        let id = tag.get("ID").or_else(|| tag.get("id"));
+        let place = tag.get("pose").and_then(|pose| pose.get("translation"));
+        let number = |key: &str| place.and_then(|place| place.get(key)).and_then(serde_json::Value::as_f64);
+        let (Some(id), Some(x), Some(y)) = (id, number("x"), number("y")) else {
+            let what = format!("tag {k} has no 'ID' and 'pose' with a 'translation' of numbers 'x' and 'y', m");
+            return Err(problem(None, what));
+        };
+        let id = serde_yaml_ng::to_value(id).unwrap_or(Yaml::Null);
+        found.entries.push(entry(Some(&id), x.into(), y.into()));
     }
     Ok(found)
 }

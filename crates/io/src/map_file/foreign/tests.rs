@@ -97,10 +97,68 @@ fn what_makes_no_map_says_why() {
 }
 
 #[test]
+fn a_track_of_cones_is_a_map_with_classes_and_the_start_of_the_car_is_no_cone() {
+    let text = "tag,x,y,direction,x_variance,y_variance,xy_covariance\nyellow,3.82,5.81,0,0.01,0.04,0.001\n\
+                blue,1.13,4.41,0,0.01,0.01,0.0\nblue,0.58,4.85,0,0.01,0.01,0.0\ncar_start,0,0,0,0,0,0\n";
+    let read = read(text, Format::Csv, &Options::default()).unwrap();
+    let found: Vec<_> = read.content.landmarks.iter().map(|l| (l.class, l.position, l.covariance)).collect();
+    let even = Matrix2::identity() * 0.01;
+    assert_eq!(found[0], (2, Vector2::new(3.82, 5.81), Matrix2::new(0.01, 0.001, 0.001, 0.04)));
+    assert_eq!(found[1], (1, Vector2::new(1.13, 4.41), even));
+    assert_eq!((found[2], found.len()), ((1, Vector2::new(0.58, 4.85), even), 3));
+    let notes = read.notes.join("\n");
+    assert!(notes.contains("1 = blue, 2 = yellow") && notes.contains("car_start"), "{notes}");
+    let numbered = "tag,x,y,sigma\n7,1,2,0.1\n";
+    assert_eq!(super::read(numbered, Format::Csv, &Options::default()).unwrap().content.landmarks[0].id, 7);
+}
+
+#[test]
+fn degrees_are_no_metres() {
+    let of = |crs: &str, scale: f64| {
+        let point = |id: u32, x: f64, y: f64| {
+            format!(
+                r#"{{"properties":{{"id":{id},"sigma_m":0.1}},"geometry":{{"type":"Point","coordinates":[{x},{y}]}}}}"#
+            )
+        };
+        let points = [point(1, 11.0 + 0.000_134 * scale, 48.00009), point(2, 11.0 + 0.000_268 * scale, 48.00018)];
+        let text = format!(r#"{{"type":"FeatureCollection",{crs}"features":[{}]}}"#, points.join(","));
+        read(&text, Format::GeoJson, &Options::default())
+    };
+    let crs = |name: &str| format!(r#""crs":{{"type":"name","properties":{{"name":"{name}"}}}},"#);
+    for name in ["urn:ogc:def:crs:OGC:1.3:CRS84", "urn:ogc:def:crs:EPSG::4326"] {
+        assert!(of(&crs(name), 1.0).unwrap_err()[0].to_string().contains("degrees are no metres"), "{name}");
+    }
+    assert!(of("", 1.0).unwrap_err()[0].to_string().contains("2 points lie within 0.1 mm"));
+    assert_eq!(of(&crs("urn:ogc:def:crs:EPSG::25832"), 1.0).unwrap().content.landmarks.len(), 2);
+    assert_eq!(of("", 1e4).unwrap().content.landmarks.len(), 2, "a map of the size of a room");
+}
+
+#[test]
+fn a_field_layout_of_wpilib_is_a_map_of_its_tags() {
+    let text = r#"{"tags":[{"ID":1,"pose":{"translation":{"x":15.079,"y":0.246,"z":1.356},"rotation":{}}},
+                   {"ID":22,"pose":{"translation":{"x":4,"y":-1.5,"z":1.4}}}],"field":{"length":16.4,"width":8.2}}"#;
+    let options = Options { sigma_m: Some(0.05), ..Options::default() };
+    let map = read(text, Format::GeoJson, &options).unwrap().content;
+    let found: Vec<_> = map.landmarks.iter().map(|landmark| (landmark.id, landmark.position)).collect();
+    assert_eq!(found, [(1, Vector2::new(15.079, 0.246)), (22, Vector2::new(4.0, -1.5))]);
+    assert!(told(r#"{"tags":[{"ID":1}]}"#, Format::GeoJson)[0].contains("tag 1 has no 'ID' and 'pose'"));
+}
+
+#[test]
+fn numbers_of_tags_may_begin_with_zeros_and_stand_in_quotes() {
+    let text =
+        "tag_bundles: [{name: a, layout: [{id: 001, x: 0}, {id: 008, x: 1}, {id: 010, x: 3}, {id: '11', x: 4}]}]";
+    let options = Options { sigma_m: Some(0.05), ..Options::default() };
+    let map = read(text, Format::AprilTag, &options).unwrap().content;
+    assert_eq!(map.landmarks.iter().map(|landmark| landmark.id).collect::<Vec<_>>(), [1, 8, 10, 11]);
+}
+
+#[test]
 fn any_text_is_read_or_refused() {
     let pieces = [
         "id,x,y\n1,2,3\n",
         "{\"features\":[{}]}",
+        "{\"tags\":[{}]}",
         "tag_bundles:\n- 1\n",
         "bodies:\n- a: 3\n",
         "1 2 3 4 5 6 7 8 9\n",
