@@ -34,6 +34,7 @@ use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::{Matrix3, Vector2};
 pub use point::EstimatorPoint;
+pub use recovery::Suspicion;
 use serde::{Deserialize, Serialize};
 pub use slip::Slip;
 

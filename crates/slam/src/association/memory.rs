@@ -81,7 +81,7 @@ pub struct Memory {
 }
 
 /// Whether the place of feature `i`, at `z` in the robot frame, is known so well that looks at it count.
-pub(super) fn is_placed(state: &State, i: usize, z: &Vector2<f64>) -> bool {
+pub fn is_placed(state: &State, i: usize, z: &Vector2<f64>) -> bool {
     state.relative_spread(i).max(0.0).sqrt() <= PLACED * z.norm() + PLACED_M
 }
 

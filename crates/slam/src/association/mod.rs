@@ -32,7 +32,7 @@ pub use account::{Account, Glance, glance};
 pub use beam::{Beam, Item, Joint, Pair, WINDOW};
 pub use cloud::{CloudRoom, Doubt};
 pub use cuts::Cut;
-pub use memory::Memory;
+pub use memory::{Memory, is_placed};
 pub use merge::{Before, MergeRoom, merge};
 pub use tally::Tally;
 pub use trial::{Trial, Verdict};

@@ -1,21 +1,48 @@
 //! When the prior is too wide for the association of landmarks without identity, and how to map on without it.
 
 use super::Estimator;
+use crate::association::is_placed;
+use crate::fixed_lag::{Associated, Role};
+use crate::linearize::Subject;
 use crate::motion::Increment;
 use crate::{Association, FeatureKind, MapMode, Observation};
 use lienav_base::stamp::Stamp;
+use lienav_lie::Se2;
+use nalgebra::{Matrix3, Vector3};
 use std::f64::consts::PI;
 
 /// The association compares a measurement with the eight likeliest landmarks. Where half as many are expected beside the
 /// right one within the gate, the right one is among the eight in 98 % of all cases (Poisson).
 const OTHERS: f64 = 4.0;
 
+/// The odds at which a scan is taken for one of another place, as a logarithm: 1,000 to one.
+const ELSEWHERE: f64 = 6.9;
+/// So many landmarks in view have to be missed: fewer may be hidden by one thing.
+const MISSED: usize = 3;
+/// A landmark in view is read less often than a reading is beside it by chance below this probability, and says nothing.
+const IN_VIEW: f64 = 0.5;
+
+/// A search finds the robot by so many landmarks at least: a scan with fewer measurements is associated as it is.
+const ENOUGH: usize = 4;
+
+/// What scans say of a robot that may have been carried away.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Suspicion {
+    /// The first of them, by its number.
+    since: u64,
+    /// The logarithm of the odds that the robot is where it is taken to be.
+    log_odds: f64,
+    /// How many landmarks in view were missed.
+    missed: usize,
+}
+
 impl Estimator {
     /// Whether more landmarks lie within the gate of a measurement than the association compares, after a `motion` since a
     /// landmark was last used. On average over the measurements, and for an ellipse that is taken for a circle.
     pub fn is_prior_too_wide(&self, motion: &Increment, kind: FeatureKind, observations: &[Observation]) -> bool {
         let is_joint = self.model.association == Association::Joint && self.model.map.mode == MapMode::Mapping;
-        if !is_joint || self.memory.is_idle() || self.model.map.local_features > 0 {
+        let nameless = observations.iter().filter(|observation| observation.id.is_none()).count();
+        if !is_joint || self.memory.is_idle() || self.model.map.local_features > 0 || nameless < ENOUGH {
             return false;
         }
         let gate = self.model.gate.associated(2)[0];
@@ -40,6 +67,76 @@ impl Estimator {
             landmarks += (0..self.state.features.len()).filter(is_near).count();
         }
         landmarks as f64 > (1.0 + OTHERS) * f64::from(measurements)
+    }
+
+    /// Weighs whether the scan that was processed last, and those before it, are of another place: landmarks that were
+    /// read in the last scans and are in view are not read, and most of what is read is none of them. An error of the pose
+    /// that has grown on a long way concerns other landmarks, and is for loop closures. The odds are those of the landmarks
+    /// in view alone, added up from the first scan on that does not fit (the cumulative sum of Page's test),
+    ///
+    /// ```text
+    /// Σ_read ln p/c + Σ_missed ln (1 − p)/(1 − c)
+    /// ```
+    ///
+    /// with the probability p that a landmark is read where it is, and c that a reading lies in its gate by chance.
+    pub fn is_elsewhere(&self, observations: &[Observation], suspicion: &mut Option<Suspicion>) -> bool {
+        let is_joint = self.model.association == Association::Joint && self.model.map.mode == MapMode::Mapping;
+        let nameless = observations.iter().filter(|observation| observation.id.is_none()).count();
+        if !is_joint || self.model.map.local_features > 0 || nameless < ENOUGH {
+            return false;
+        }
+        let since = suspicion.map_or(self.memory.cloud, |suspicion| suspicion.since);
+        let is_old = |id: u32| self.memory.life(id).is_none_or(|life| life.is_confirmed && life.first < since);
+        let is_known = |of: &&Associated| match of.subject {
+            Subject::Feature(id) => of.role == Role::Again && is_old(id),
+            Subject::Pose => false,
+        };
+        if 2 * self.readings().iter().filter(is_known).count() >= nameless {
+            *suspicion = None;
+            return false;
+        }
+        let (rates, gate) = (&self.memory.rates, self.model.gate.associated(2)[0]);
+        let noise = self.readings().iter().filter_map(|of| self.model.sensors.place(&self.state.mounts, &of.reading));
+        let (count, area) = noise.fold((0.0, 0.0), |(count, sum), (_, noise)| {
+            (count + 1.0, sum + PI * gate * noise.determinant().max(0.0).sqrt())
+        });
+        let by_chance = 1.0 - (-rates.landmark_density() * area / f64::max(count, 1.0)).exp();
+        let is_read = |id: u32| self.memory.life(id).is_some_and(|life| life.last == self.memory.cloud);
+        let recent = self.memory.recent();
+        let mut sum = suspicion.unwrap_or(Suspicion { since, log_odds: 0.0, missed: 0 });
+        for (i, feature) in self.state.features.iter().enumerate() {
+            let z = self.state.in_robot(i);
+            let detection = rates.detection_in_view(&z);
+            let is_tracked = feature.last_seen >= recent && is_old(feature.id) && is_placed(&self.state, i, &z);
+            if !is_tracked || detection <= by_chance.max(IN_VIEW) {
+                continue;
+            }
+            if is_read(feature.id) {
+                sum.log_odds += (detection / by_chance).ln();
+            } else {
+                sum.log_odds += ((1.0 - detection) / (1.0 - by_chance)).ln();
+                sum.missed += 1;
+            }
+        }
+        *suspicion = Some(sum).filter(|sum| sum.log_odds < 0.0);
+        sum.missed >= MISSED && sum.log_odds < -ELSEWHERE
+    }
+
+    /// The robot may be anywhere within its map: the pose is as uncertain as the map is wide, and what the scans of a
+    /// suspicion have initialized is dropped.
+    pub fn forget_place(&mut self, suspicion: &Suspicion) {
+        let first = |id: u32| self.memory.life(id).is_some_and(|life| life.first >= suspicion.since);
+        let begun: Vec<u32> = self.state.features.iter().map(|feature| feature.id).filter(|id| first(*id)).collect();
+        for id in begun {
+            if let Some(i) = self.state.find(id) {
+                self.state.swap_remove(i);
+            }
+        }
+        let robot = self.state.pose.p;
+        let places = (0..self.state.features.len()).map(|i| (self.state.in_map(i) - robot).norm());
+        let reach = places.fold(self.memory.rates.farthest(), f64::max);
+        let covariance = Matrix3::from_diagonal(&Vector3::new(reach * reach, reach * reach, PI * PI));
+        self.propagate(&Increment { motion: Se2::identity(), covariance, drift: None });
     }
 
     /// Associates nothing from now on with landmarks that were measured before `stamp`, unless they are known relative to

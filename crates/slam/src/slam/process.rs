@@ -1,7 +1,6 @@
 //! Clouds that are due, processed in the order of their stamps.
 
 use super::Slam;
-use super::recovery::Recovered;
 use crate::inbox::Cloud;
 use crate::motion::Increment;
 use crate::sensor::SensorSet;
@@ -49,20 +48,16 @@ impl Slam {
     fn process_first(&mut self, cloud: &mut Cloud) -> Result<Option<Step>, DropReason> {
         self.move_to(cloud)?;
         self.level(cloud);
-        let recovered = match &self.search {
+        let held = match &self.search {
             None if !self.passes_by(cloud.kind) => self.recover(cloud),
-            _ => Recovered::AsUsual,
+            _ => None,
         };
         let motion = *self.estimator.pending();
-        let (step, outcome) = match recovered {
-            Recovered::AsUsual => self.correct(cloud),
-            Recovered::Held(outcome) => {
-                let predicted = self.estimate(cloud.stamp, &Increment::none(), self.twist);
-                self.take(cloud, predicted, outcome)
-            }
-        };
+        let predicted = self.estimate(cloud.stamp, &Increment::none(), self.twist);
+        let outcome = held.unwrap_or_else(|| self.correct(cloud));
         self.note_recovery(&motion, &outcome);
-        Ok(step)
+        self.recover_if_carried(cloud);
+        Ok(self.take(cloud, predicted, outcome))
     }
 
     /// Moves the state to the instant of a cloud, and corrects it with the cloud. While the robot is searched for, the
@@ -70,7 +65,9 @@ impl Slam {
     pub(super) fn process(&mut self, cloud: &mut Cloud) -> Result<Option<Step>, DropReason> {
         self.move_to(cloud)?;
         self.level(cloud);
-        Ok(self.correct(cloud).0)
+        let predicted = self.estimate(cloud.stamp, &Increment::none(), self.twist);
+        let outcome = self.correct(cloud);
+        Ok(self.take(cloud, predicted, outcome))
     }
 
     fn move_to(&mut self, cloud: &Cloud) -> Result<(), DropReason> {
@@ -89,32 +86,31 @@ impl Slam {
     }
 
     /// Corrects the state with a cloud of its instant.
-    fn correct(&mut self, cloud: &mut Cloud) -> (Option<Step>, Outcome) {
+    fn correct(&mut self, cloud: &mut Cloud) -> Outcome {
         let most = self.config.sensor.max_points;
         let excess = self.bound.choose(&mut cloud.observations, cloud.kind, &self.estimator.state, most);
         self.estimator.expect(&cloud.names);
-        let predicted = self.estimate(cloud.stamp, &Increment::none(), self.twist);
         let mut outcome = match &self.search {
             None if self.passes_by(cloud.kind) => self.pass_by(cloud),
             None => self.estimator.correct(cloud.stamp, cloud.kind, &cloud.observations),
             Some(_) => self.seek(cloud.kind, &cloud.observations),
         };
         outcome.refused.add_many(DropReason::TooManyPoints, excess as u64);
-        self.take(cloud, predicted, outcome)
+        outcome
     }
 
     /// Takes note of what became of a cloud, with the estimate before it.
-    fn take(&mut self, cloud: &Cloud, predicted: PoseEstimate, outcome: Outcome) -> (Option<Step>, Outcome) {
+    fn take(&mut self, cloud: &Cloud, predicted: PoseEstimate, outcome: Outcome) -> Option<Step> {
         self.counts.add_all(&outcome.refused);
         self.begun_anew += outcome.begun_anew;
         if self.search.is_some() {
-            return (None, outcome);
+            return None;
         }
         self.validity.processed = Some((predicted, outcome.is_indefinite));
         self.note_step(cloud.stamp, cloud.kind);
         self.trace_step();
         self.search_if_lost(cloud.stamp, outcome.accepted, &cloud.observations);
-        let step = Step {
+        Some(Step {
             estimate: self.estimate(cloud.stamp, &Increment::none(), self.twist),
             nis: outcome.nis,
             dof: outcome.dof,
@@ -122,8 +118,7 @@ impl Slam {
             added: outcome.added,
             rejected: outcome.refused.total() as usize,
             features: self.estimator.landmarks(),
-        };
-        (Some(step), outcome)
+        })
     }
 
     fn pop_due_cloud(&mut self) -> Option<Cloud> {

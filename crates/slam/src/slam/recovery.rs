@@ -8,12 +8,16 @@
 //! found the robot, its measurements are processed with the identities that the search gives them, as if a front end had
 //! named them, until the filter has taken most of a scan in.
 //!
+//! A robot that was carried away is noticed by a scan in which landmarks that are in view are not measured, and what is
+//! measured is none of them. Its pose is then unknown within the map, and it is searched for in the same way.
+//!
 //! The robot may also have left the mapped area. After [`HELD_S`] seconds the filter maps on, and takes no landmark from
 //! before the gap for one that is measured now, until the search finds the robot or [`SEARCHED_S`] have passed; later, loop
 //! closures find it.
 
 use super::Slam;
 use super::search::finder_config;
+use crate::estimator::Suspicion;
 use crate::inbox::Cloud;
 use crate::motion::Increment;
 use crate::step::Outcome;
@@ -31,6 +35,8 @@ pub(super) struct Recovery {
     /// The motion since a landmark was last used.
     blind: Option<Increment>,
     search: Option<Search>,
+    /// Scans that do not fit the place where the robot is taken to be.
+    suspicion: Option<Suspicion>,
     /// How often a search was begun.
     searches: u64,
 }
@@ -45,14 +51,6 @@ struct Search {
     named: usize,
 }
 
-/// What becomes of a scan.
-pub(super) enum Recovered {
-    /// It is processed as it is.
-    AsUsual,
-    /// It is held back.
-    Held(Outcome),
-}
-
 impl Slam {
     /// How often the place in the map was searched for, because the prior was too wide to associate by.
     pub fn recoveries(&self) -> u64 {
@@ -65,18 +63,18 @@ impl Slam {
     }
 
     /// Begins a search where the prior is too wide, and gives the scan to the search that runs. To be called at the
-    /// instant of the scan, before it corrects the state.
-    pub(super) fn recover(&mut self, cloud: &mut Cloud) -> Recovered {
+    /// instant of the scan, before it corrects the state. Gives what becomes of a scan that is held back whole.
+    pub(super) fn recover(&mut self, cloud: &mut Cloud) -> Option<Outcome> {
         let is_nameless = cloud.observations.iter().any(|observation| observation.id.is_none());
         if !is_nameless || self.estimator.model.sensors.reads_pose(cloud.kind) {
-            return Recovered::AsUsual;
+            return None;
         }
         if self.recovery.search.is_none() && !self.begin_recovery(cloud) {
-            return Recovered::AsUsual;
+            return None;
         }
         // Nobody goes back to before a search.
         self.stay();
-        let Some(search) = &mut self.recovery.search else { return Recovered::AsUsual };
+        let Some(search) = &mut self.recovery.search else { return None };
         search.finder.advance(self.estimator.pending());
         self.estimator.settle();
         self.estimator.forget_past();
@@ -90,22 +88,29 @@ impl Slam {
             });
             search.named = cloud.observations.len();
             self.counts.add_many(DropReason::Undetermined, (before - cloud.observations.len()) as u64);
-            return Recovered::AsUsual;
+            return None;
         }
         if age_s > SEARCHED_S {
             self.end_recovery();
         } else if search.is_mapping {
-            return Recovered::AsUsual;
+            return None;
         } else if age_s > HELD_S {
             search.is_mapping = true;
             self.estimator.map_on(cloud.stamp);
         } else {
+            // Those that a front end has named tell by themselves where the robot is.
+            let before = cloud.observations.len();
+            cloud.observations.retain(|observation| observation.id.is_some());
+            search.named = cloud.observations.len();
             let mut outcome = Outcome::default();
-            outcome.refused.add_many(DropReason::Undetermined, cloud.observations.len() as u64);
-            self.estimator.note_readings(std::iter::empty());
-            return Recovered::Held(outcome);
+            outcome.refused.add_many(DropReason::Undetermined, (before - search.named) as u64);
+            if search.named == 0 {
+                self.estimator.note_readings(std::iter::empty());
+                return Some(outcome);
+            }
+            self.counts.add_all(&outcome.refused);
         }
-        Recovered::AsUsual
+        None
     }
 
     /// Begins a search if the prior is too wide to associate the scan by.
@@ -117,6 +122,11 @@ impl Slam {
         {
             return false;
         }
+        self.search_own_map(cloud)
+    }
+
+    /// Begins a search in the map as it is. Returns whether there is anything to search in.
+    fn search_own_map(&mut self, cloud: &Cloud) -> bool {
         let map = self.estimator.landmark_map();
         let config = Config { sensor: self.estimator.sensor(&self.config.sensor), ..self.config.clone() };
         let added = self.estimator.added().to_vec();
@@ -127,6 +137,23 @@ impl Slam {
         });
         self.estimator.close_loops(self.recovery.search.is_none());
         self.recovery.search.is_some()
+    }
+
+    /// Begins a search if a scan contradicts that the robot is where it is taken to be: it was carried away. What the
+    /// scan has initialized is dropped, and the pose is unknown within the map.
+    pub(super) fn recover_if_carried(&mut self, cloud: &Cloud) {
+        if self.recovery.search.is_some()
+            || self.search.is_some()
+            || self.filter().discretization() == Discretization::Euler
+            || !self.estimator.is_elsewhere(&cloud.observations, &mut self.recovery.suspicion)
+        {
+            return;
+        }
+        let Some(suspicion) = self.recovery.suspicion.take() else { return };
+        self.stay();
+        self.estimator.forget_past();
+        self.estimator.forget_place(&suspicion);
+        self.search_own_map(cloud);
     }
 
     /// Takes note of what the filter has made of a scan, `before` which the motion was not applied yet. Ends a search
@@ -149,7 +176,7 @@ impl Slam {
 
     /// Ends the search: what it has collected is of another time, or of another map.
     pub(super) fn end_recovery(&mut self) {
-        (self.recovery.search, self.recovery.blind) = (None, None);
+        (self.recovery.search, self.recovery.blind, self.recovery.suspicion) = (None, None, None);
         self.estimator.close_loops(true);
     }
 }
