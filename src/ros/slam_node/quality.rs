@@ -4,6 +4,7 @@
 //! |---|---|
 //! | lost | no odometry yet, none for more than a second, switched off, or the robot is searched for |
 //! | lost | the covariance of the pose is invalid, until the next cloud |
+//! | lost | the robot is searched for in the map that it makes |
 //! | lost | the standard deviation of the position is no number, or at least `sensor.max_range_m` |
 //! | lost | the standard deviation of the heading is no number, or at least π/√3, that of any heading |
 //! | lost | in the last [`WINDOW`] clouds, all of at least [`FEW`] readings of known landmarks were outside their gates |
@@ -100,6 +101,7 @@ pub struct Window {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evidence {
     is_switched_on: bool,
+    is_recovering: bool,
     search: Option<Search>,
     odometry_silence_s: Option<f64>,
     /// Stamp of the pose, standard deviations of position (m) and heading (rad).
@@ -153,6 +155,7 @@ impl Window {
         };
         Evidence {
             is_switched_on: slam.enabled(),
+            is_recovering: slam.is_recovering(),
             search: slam.search().map(Search::of),
             odometry_silence_s: silence.map(|silence| silence.as_secs_f64()),
             pose: predicted.as_ref().map(stds),
@@ -183,6 +186,9 @@ impl Evidence {
         let mut lost = |sentence: String| found.push((Quality::Lost, sentence));
         if !self.is_switched_on {
             lost("the filter is switched off".into());
+        }
+        if self.is_recovering {
+            lost("the robot is searched for in the map that it makes: odometry alone".into());
         }
         if let Some(search) = &self.search {
             lost(format!("the robot is searched for: {} poses are left", search.candidates));

@@ -294,6 +294,11 @@ impl Rates {
         (self.matched + real * self.extraneous + 1.0) / (self.clouds + 1.0) / self.area()
     }
 
+    /// How many readings of known landmarks there are in a cloud, on average.
+    pub fn matched_per_cloud(&self) -> f64 {
+        self.matched / self.clouds.max(1.0)
+    }
+
     /// The part of all readings that are clutter: of no known landmark, nor of a new one.
     pub fn clutter(&self) -> f64 {
         let false_ones = self.extraneous / (1.0 + self.prior_of_candidate().exp());

@@ -22,7 +22,8 @@ const MISSED: usize = 3;
 /// A landmark in view is read less often than a reading is beside it by chance below this probability, and says nothing.
 const IN_VIEW: f64 = 0.5;
 
-/// A search finds the robot by so many landmarks at least: a scan with fewer measurements is associated as it is.
+/// A search finds the robot by so many landmarks at least: a scan with fewer measurements is associated as it is, and of a
+/// sensor that measures fewer on average, no scan tells that the robot is elsewhere.
 const ENOUGH: usize = 4;
 
 /// What scans say of a robot that may have been carried away.
@@ -82,7 +83,8 @@ impl Estimator {
     pub fn is_elsewhere(&self, observations: &[Observation], suspicion: &mut Option<Suspicion>) -> bool {
         let is_joint = self.model.association == Association::Joint && self.model.map.mode == MapMode::Mapping;
         let nameless = observations.iter().filter(|observation| observation.id.is_none()).count();
-        if !is_joint || self.model.map.local_features > 0 || nameless < ENOUGH {
+        let is_telling = nameless > 0 && self.memory.rates.matched_per_cloud() >= ENOUGH as f64;
+        if !is_joint || self.model.map.local_features > 0 || !is_telling {
             return false;
         }
         let since = suspicion.map_or(self.memory.cloud, |suspicion| suspicion.since);
