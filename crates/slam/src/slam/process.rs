@@ -153,14 +153,17 @@ impl Slam {
     pub(super) fn advance(&mut self, from: Stamp, to: Stamp) {
         let (estimator, config) = (&mut self.estimator, &self.config.motion);
         let (twist, steady, trace) = (&mut self.twist, &mut self.steady, &mut self.trace);
+        let mut has_gap = false;
         let used = self.inbox.walk(from, to, |mut s| {
             *twist = s.odometry.twist();
             s.change = steady.follow(&s.odometry);
+            has_gap |= s.duration > config.max_step_s;
             if let Some(trace) = trace {
                 trace.segments.push(s);
             }
             estimator.advance(&estimator.increment(&s, config));
         });
+        self.recovery.note_gap(has_gap);
         self.inbox.consume(used, to);
         self.waiting.pop_front(used);
         self.time = Some(to.max(from));

@@ -34,6 +34,8 @@ const SEARCHED_S: f64 = 60.0;
 pub(super) struct Recovery {
     /// The motion since a landmark was last used.
     blind: Option<Increment>,
+    /// Whether odometry was missing since then.
+    has_gap: bool,
     search: Option<Search>,
     /// Scans that do not fit the place where the robot is taken to be.
     suspicion: Option<Suspicion>,
@@ -49,6 +51,13 @@ struct Search {
     is_mapping: bool,
     /// How many measurements of this scan have an identity from the search.
     named: usize,
+}
+
+impl Recovery {
+    /// Takes note of a motion, for a part of which there was no odometry if `has_gap`.
+    pub fn note_gap(&mut self, has_gap: bool) {
+        self.has_gap |= has_gap;
+    }
 }
 
 impl Slam {
@@ -117,7 +126,8 @@ impl Slam {
     fn begin_recovery(&mut self, cloud: &Cloud) -> bool {
         let pending = *self.estimator.pending();
         let motion = self.recovery.blind.map_or(pending, |blind| blind.then(&pending));
-        if self.filter().discretization() == Discretization::Euler
+        if !self.recovery.has_gap
+            || self.filter().discretization() == Discretization::Euler
             || !self.estimator.is_prior_too_wide(&motion, cloud.kind, &cloud.observations)
         {
             return false;
@@ -167,7 +177,7 @@ impl Slam {
             }
         }
         if outcome.accepted + outcome.added > 0 {
-            self.recovery.blind = None;
+            (self.recovery.blind, self.recovery.has_gap) = (None, false);
         } else if *self.estimator.pending() == Increment::none() && *before != Increment::none() {
             let blind = self.recovery.blind.unwrap_or(Increment::none());
             self.recovery.blind = Some(blind.then(before));
@@ -176,7 +186,8 @@ impl Slam {
 
     /// Ends the search: what it has collected is of another time, or of another map.
     pub(super) fn end_recovery(&mut self) {
-        (self.recovery.search, self.recovery.blind, self.recovery.suspicion) = (None, None, None);
+        let searches = self.recovery.searches;
+        self.recovery = Recovery { searches, ..Recovery::default() };
         self.estimator.close_loops(true);
     }
 }

@@ -107,7 +107,11 @@ fn a_robot_whose_wheels_slip_is_found_where_it_is() {
         let slips = vec![(ROUND + 60, by)];
         let driven = Drive { seed, slips, names: false, fixes: false }.run();
         let (error, Driven { slam, posts, .. }) = (driven.error(), &driven);
-        assert!(error < 0.1 && slam.association().slips == 1, "seed {seed}: {error} m, {:?}", slam.association());
+        assert!(
+            error < 0.1 && slam.association().slips + slam.recoveries() >= 1,
+            "seed {seed}: {error} m, {:?}",
+            slam.association()
+        );
         assert!(slam.landmarks().count() <= posts + 2, "seed {seed}: {} of {posts}", slam.landmarks().count());
     }
 }
@@ -128,7 +132,11 @@ fn a_slip_is_found_where_positions_come_from_outside() {
     for (seed, by) in [(0, 0.5), (1, -0.5), (2, 0.4), (3, -0.4)] {
         let driven = Drive { seed, slips: vec![(ROUND + 60, by)], names: false, fixes: true }.run();
         let (error, Driven { slam, posts, steps, .. }) = (driven.error(), &driven);
-        assert!(error < 0.1 && slam.association().slips == 1, "seed {seed}: {error} m, {:?}", slam.association());
+        assert!(
+            error < 0.1 && slam.association().slips + slam.recoveries() >= 1,
+            "seed {seed}: {error} m, {:?}",
+            slam.association()
+        );
         assert!(slam.landmarks().count() <= posts + 2, "seed {seed}: {} of {posts}", slam.landmarks().count());
         assert!(steps.windows(2).all(|two| two[0].estimate.stamp < two[1].estimate.stamp));
         assert_eq!(slam.counts().total(), steps.iter().map(|step| step.rejected as u64).sum::<u64>());
