@@ -1,5 +1,6 @@
 //! Whether a covariance tells the truth: squared errors in units of their own covariance, held against χ².
 
+use lienav_slam::EXACT_VARIANCE;
 use nalgebra::{Matrix3, Vector3};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
@@ -14,9 +15,13 @@ pub const POSE_DOF: usize = 3;
 const LEAST_PIVOT: f64 = 1e-12;
 
 /// Normalised estimation error squared, eᵀ Σ⁻¹ e, by Cholesky of the correlation matrix (Bar-Shalom, Li, Kirubarajan
-/// 2001, eq. (5.4.2-1)). `None` where Σ is not positive definite, or singular but for rounding: a robot that starts
-/// at a known pose and cannot slip sideways has such a covariance after its first step.
+/// 2001, eq. (5.4.2-1)). `None` where Σ is not positive definite, or singular but for rounding, or has a variance of no
+/// more than [`EXACT_VARIANCE`]: a robot that starts at a known pose and cannot slip sideways has such a covariance after
+/// its first step.
 pub fn nees(error: &Vector3<f64>, covariance: &Matrix3<f64>) -> Option<f64> {
+    if covariance.diagonal().iter().any(|variance| *variance <= EXACT_VARIANCE) {
+        return None;
+    }
     let scale = covariance.diagonal().map(|variance| 1.0 / variance.sqrt());
     let correlation = Matrix3::from_fn(|i, j| scale[i] * covariance[(i, j)] * scale[j]);
     let factor = correlation.cholesky()?;

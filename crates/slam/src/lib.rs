@@ -266,4 +266,4 @@ pub use noise::{LearnedNoise, LearnedSensor};
 pub use output::{Counts, DropReason, Landmark, PoseEstimate, Step};
 pub use slam::{LocalMap, OutsideReading, ReadOutside, RelocalizeError, ResumeError, SavedState, Slam, TakeMapError};
 pub use tilt::Tilt;
-pub use validity::valid_covariance;
+pub use validity::{EXACT_VARIANCE, valid_covariance};

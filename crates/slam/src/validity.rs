@@ -2,12 +2,13 @@
 
 use nalgebra::SMatrix;
 
-/// What is known better than this is known exactly, m² and rad²: to a micrometre and a microradian.
-const EXACT: f64 = 1e-12;
+/// What is known better than this is known exactly, m² and rad²: to a micrometre and a microradian. It is the variance
+/// that is published where there is none, as of a start that is known.
+pub const EXACT_VARIANCE: f64 = 1e-12;
 
-/// The part of a variance that rounding may have taken away: of a covariance of 10⁴ m² that measurements have made one
-/// of 1 cm².
-const ROUNDING: f64 = 1e-6;
+/// The part of a variance that rounding may have taken away: of one that stayed as it is, and of one of 10⁴ m² that
+/// measurements have made one of 1 cm².
+const ROUNDING: [f64; 2] = [1e-13, 1e-6];
 
 /// A covariance as it may be published: `c` itself where it is positive definite, and with larger variances, by what
 /// rounding may have taken away, where only that is. `None` where it is invalid: not finite or not positive
@@ -29,11 +30,15 @@ pub fn valid_covariance<const D: usize>(c: &SMatrix<f64, D, D>) -> Option<SMatri
     if is_positive_definite(c) {
         return Some(*c);
     }
-    let mut wider = *c;
-    for k in 0..D {
-        wider[(k, k)] += ROUNDING * c[(k, k)].abs() + EXACT;
-    }
-    is_positive_definite(&wider).then_some(wider)
+    let widened = ROUNDING.map(|part| {
+        let mut wider = *c;
+        for k in 0..D {
+            wider[(k, k)] = (c[(k, k)] + part * c[(k, k)].abs()).max(EXACT_VARIANCE);
+        }
+        // A variance that is negative beyond rounding is invalid.
+        (0..D).all(|k| c[(k, k)] >= -EXACT_VARIANCE).then_some(wider)
+    });
+    widened.into_iter().flatten().find(is_positive_definite)
 }
 
 /// Whether a symmetric matrix is finite, with positive pivots only.

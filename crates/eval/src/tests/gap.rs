@@ -244,3 +244,9 @@ fn after_a_gap_without_identities_the_default_is_never_wrong_and_sure() {
         assert_eq!((found.wrong_and_sure, found.right_again), (0, 4), "a gap of {lost_s} s: {found:?}");
     }
 }
+
+#[test]
+fn a_robot_that_was_carried_away_without_identities_is_found() {
+    let found = nameless(Fault::Kidnapped(10.0), 0.15, 1..5);
+    assert_eq!((found.wrong_and_sure, found.right_again), (0, 4), "{found:?}");
+}
