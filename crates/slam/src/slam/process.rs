@@ -54,8 +54,8 @@ impl Slam {
         };
         let motion = *self.estimator.pending();
         let predicted = self.estimate(cloud.stamp, &Increment::none(), self.twist);
-        let outcome = held.unwrap_or_else(|| self.correct(cloud));
-        self.note_recovery(&motion, &outcome);
+        let mut outcome = held.unwrap_or_else(|| self.correct(cloud));
+        self.note_recovery(&motion, &mut outcome);
         self.recover_if_carried(cloud);
         Ok(self.take(cloud, predicted, outcome))
     }

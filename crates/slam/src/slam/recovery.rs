@@ -21,7 +21,7 @@ use crate::estimator::Suspicion;
 use crate::inbox::Cloud;
 use crate::motion::Increment;
 use crate::step::Outcome;
-use crate::{Config, Discretization, DropReason, GlobalLocalization};
+use crate::{Config, Discretization, DropReason, GlobalLocalization, MapMode};
 use lienav_base::stamp::Stamp;
 
 /// Measurements are held back for so long, s: as long as readings that do not tell where the robot is.
@@ -49,8 +49,10 @@ struct Search {
     began: Stamp,
     /// Whether the filter maps on meanwhile.
     is_mapping: bool,
-    /// How many measurements of this scan have an identity from the search.
+    /// How many measurements of this scan have an identity, of the search or of a front end.
     named: usize,
+    /// How many of it were held back.
+    held_back: usize,
 }
 
 impl Recovery {
@@ -78,10 +80,14 @@ impl Slam {
         if !is_nameless || self.estimator.model.sensors.reads_pose(cloud.kind) {
             return None;
         }
+        if self.config.filter_mode() != MapMode::Mapping {
+            self.end_recovery();
+            return None;
+        }
         if self.recovery.search.is_none() && !self.begin_recovery(cloud) {
             return None;
         }
-        // Nobody goes back to before a search.
+        // The filter never rewinds past a search.
         self.stay();
         let Some(search) = &mut self.recovery.search else { return None };
         search.finder.advance(self.estimator.pending());
@@ -96,7 +102,7 @@ impl Slam {
                 observation.id.is_some()
             });
             search.named = cloud.observations.len();
-            self.counts.add_many(DropReason::Undetermined, (before - cloud.observations.len()) as u64);
+            search.held_back = before - search.named;
             return None;
         }
         if age_s > SEARCHED_S {
@@ -111,13 +117,11 @@ impl Slam {
             let before = cloud.observations.len();
             cloud.observations.retain(|observation| observation.id.is_some());
             search.named = cloud.observations.len();
-            let mut outcome = Outcome::default();
-            outcome.refused.add_many(DropReason::Undetermined, (before - search.named) as u64);
+            search.held_back = before - search.named;
             if search.named == 0 {
                 self.estimator.note_readings(std::iter::empty());
-                return Some(outcome);
+                return Some(Outcome::default());
             }
-            self.counts.add_all(&outcome.refused);
         }
         None
     }
@@ -143,7 +147,7 @@ impl Slam {
         let finder = GlobalLocalization::new(&map, finder_config(&config), self.filter(), &config, &added);
         self.recovery.search = finder.ok().map(|finder| {
             self.recovery.searches += 1;
-            Search { finder: Box::new(finder), began: cloud.stamp, is_mapping: false, named: 0 }
+            Search { finder: Box::new(finder), began: cloud.stamp, is_mapping: false, named: 0, held_back: 0 }
         });
         self.estimator.close_loops(self.recovery.search.is_none());
         self.recovery.search.is_some()
@@ -166,10 +170,11 @@ impl Slam {
         self.search_own_map(cloud);
     }
 
-    /// Takes note of what the filter has made of a scan, `before` which the motion was not applied yet. Ends a search
-    /// whose identities the filter has taken for most of the scan.
-    pub(super) fn note_recovery(&mut self, before: &Increment, outcome: &Outcome) {
+    /// Takes note of what the filter has made of a scan, `before` which the motion was not applied yet, and adds what was
+    /// held back of it. Ends a search whose identities the filter has taken for most of the scan.
+    pub(super) fn note_recovery(&mut self, before: &Increment, outcome: &mut Outcome) {
         if let Some(search) = &mut self.recovery.search {
+            outcome.refused.add_many(DropReason::Undetermined, std::mem::take(&mut search.held_back) as u64);
             let named = std::mem::take(&mut search.named);
             if named > 0 && 2 * outcome.accepted > named {
                 self.end_recovery();

@@ -231,6 +231,7 @@ impl Slam {
         self.estimator.complete(&mut saved.estimator, &self.config)?;
         self.estimator.restore(saved.estimator, &self.config);
         self.stay();
+        self.end_recovery();
         self.inbox = saved.inbox;
         self.inbox.keep_past(self.config.timing.rewind_s > 0.0);
         (self.counts, self.time_jumps, self.enabled) = (saved.counts, saved.time_jumps, saved.enabled);
