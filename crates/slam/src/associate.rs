@@ -1,14 +1,18 @@
 //! Data association: the feature that each reading is of.
 
-use super::association::{CloudRoom, Doubt, Memory, cloud};
-use super::enter::Neighbourhood;
-use super::fixed_lag::{Associated, Role};
-use super::gate::{mahalanobis_squared, relative_trace};
-use super::linearize::{Match, Subject, innovation_covariance, linearize};
-use super::sensor::Reading;
-use super::state::State;
-use super::step::Model;
-use super::{Association, Counts, DropReason, FeatureKind, MapMode, Observation};
+use crate::association::cloud;
+use crate::association::cloud::{CloudRoom, Doubt};
+use crate::association::memory::Memory;
+use crate::config::{Association, MapMode};
+use crate::enter::Neighbourhood;
+use crate::fixed_lag::{Associated, Role};
+use crate::gate::{mahalanobis_squared, relative_trace};
+use crate::input::{FeatureKind, Observation};
+use crate::linearize::{Match, Subject, innovation_covariance, linearize};
+use crate::output::{Counts, DropReason};
+use crate::sensor::Reading;
+use crate::state::State;
+use crate::step::Model;
 use std::collections::HashSet;
 
 /// The content of a cloud.

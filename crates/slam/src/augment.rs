@@ -1,9 +1,9 @@
 //! Augmentation: adding the features that are seen for the first time.
 
-use super::calibration::OF_ONE_KIND;
-use super::sensor::{Reading, Sensors};
-use super::state::{Feature, State};
-use super::{Coordinates, Errors, Filter, Initialization, Linearization};
+use crate::calibration::OF_ONE_KIND;
+use crate::filter::{Coordinates, Errors, Filter, Initialization, Linearization};
+use crate::sensor::{Reading, Sensors};
+use crate::state::{Feature, State};
 use lienav_base::stamp::Stamp;
 use lienav_lie::skew;
 use nalgebra::{Matrix2, Matrix2x3, Vector2};

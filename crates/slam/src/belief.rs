@@ -7,12 +7,13 @@
 //!
 //! Clouds judge landmarks only if most of their readings fit: a wrong pose says nothing of the map.
 
-use super::fixed_lag::{Associated, Role};
-use super::known_map::KnownMap;
-use super::linearize::Subject;
-use super::state::State;
-use super::step::Outcome;
-use super::{Coordinates, DropReason};
+use crate::filter::Coordinates;
+use crate::fixed_lag::{Associated, Role};
+use crate::known_map::KnownMap;
+use crate::linearize::Subject;
+use crate::output::DropReason;
+use crate::state::State;
+use crate::step::Outcome;
 use lienav_base::stamp::Stamp;
 use nalgebra::Vector2;
 use serde::Serialize;

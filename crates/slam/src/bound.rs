@@ -4,8 +4,8 @@
 //! a step costs grows with the readings times the features. Which readings stay depends on the cloud and the map
 //! alone, not on time or on the order of arrival.
 
-use super::state::State;
-use super::{FeatureKind, Observation};
+use crate::input::{FeatureKind, Observation};
+use crate::state::State;
 
 /// A cloud of more readings than this holds no landmarks: it is a raw scan. It is refused as a whole, before it takes
 /// memory.

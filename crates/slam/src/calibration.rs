@@ -6,8 +6,8 @@
 //! pose of the sensor and their biases. Parameters that are switched off take no room in the state, and what they cost
 //! is nothing.
 
-use super::tilt_noise::TiltInState;
-use super::{CalibrationConfig, Prior, WorldFrame};
+use crate::config::{CalibrationConfig, Prior, WorldFrame};
+use crate::tilt_noise::TiltInState;
 use lienav_lie::{Se2, rotation, skew};
 use nalgebra::{ArrayStorage, SMatrix, SVector, Vector2, Vector3};
 use serde::{Deserialize, Deserializer, Serialize, de::Error};

@@ -4,7 +4,7 @@
 //! range, the imaginary part the change of bearing. In the chart's own coordinates the correction is an addition, so
 //! the covariance in these coordinates does not change; what it becomes for δz is the derivative.
 
-use super::state::Feature;
+use crate::state::Feature;
 use nalgebra::{Matrix2, Vector2};
 use serde::{Deserialize, Serialize};
 

@@ -2,8 +2,9 @@
 
 mod checks;
 
-use super::bound::MAX_POINTS;
-use super::{CompositionError, FeatureKind, Filter};
+use crate::bound::MAX_POINTS;
+use crate::filter::{CompositionError, Filter};
+use crate::input::FeatureKind;
 use lienav_base::clock::TimeJump;
 use lienav_base::settings::{Described, Spec};
 use lienav_base::{settings, words};

@@ -19,16 +19,18 @@
 mod places;
 mod used;
 
-use super::belief::{STRIKES, STRUCK_FOR_S};
-use super::calibration::Calibration;
-use super::covariance::Covariance;
-use super::fixed_lag::Associated;
-use super::linearize::Subject;
-use super::prune::make_room;
-use super::sensor::{Reading, Sensors};
-use super::state::{Feature, State};
-use super::step::Model;
-use super::{Coordinates, DropReason, MapMode};
+use crate::belief::{STRIKES, STRUCK_FOR_S};
+use crate::calibration::Calibration;
+use crate::config::MapMode;
+use crate::covariance::Covariance;
+use crate::filter::Coordinates;
+use crate::fixed_lag::Associated;
+use crate::linearize::Subject;
+use crate::output::DropReason;
+use crate::prune::make_room;
+use crate::sensor::{Reading, Sensors};
+use crate::state::{Feature, State};
+use crate::step::Model;
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix2, Matrix2x3, Vector2};

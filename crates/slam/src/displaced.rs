@@ -19,16 +19,17 @@
 //! With (v, ω) = ν in the axes of the map, a feature at p that the robot moves against has e_i = −(v + ωJp), which is
 //! the same before and after the motion, up to the rotation of the axes.
 
-use super::covariance::POSE;
-use super::fixed_lag::{Associated, Role};
-use super::gate::mahalanobis_squared;
-use super::linearize::{Match, Preview, Subject, innovation_covariance, relinearize};
-use super::propagate::Rows;
-use super::state::State;
-use super::step::Model;
-use super::update::{Workspace, joint_distance, numbers};
-use super::wide_prior::distance_variance;
-use super::{Coordinates, Counts, DropReason};
+use crate::covariance::POSE;
+use crate::filter::Coordinates;
+use crate::fixed_lag::{Associated, Role};
+use crate::gate::mahalanobis_squared;
+use crate::linearize::{Match, Preview, Subject, innovation_covariance, relinearize};
+use crate::output::{Counts, DropReason};
+use crate::propagate::Rows;
+use crate::state::State;
+use crate::step::Model;
+use crate::update::{Workspace, joint_distance, numbers};
+use crate::wide_prior::distance_variance;
 use lienav_lie::{Se2, skew, wrap_angle};
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 

@@ -5,7 +5,7 @@
 //! the same. The next message tells the two apart: after a gap it is later still, and otherwise it continues the ones
 //! before. Until then the message is held; a gap costs the wait for one message, and a wrong stamp its own message.
 
-use super::Odometry;
+use crate::input::Odometry;
 use lienav_base::stamp::Stamp;
 use serde::{Deserialize, Serialize};
 

@@ -14,16 +14,19 @@
 //! one not wanted for the longest time leaves first: its share in the error of the pose has faded since, as the
 //! robot has seen others (docs/localization.md has the measurement).
 
-use super::associate::Evidence;
-use super::known_map::{Known, KnownMap};
-use super::linearize::Subject;
-use super::measurement::MAX_DIM;
-use super::propagate::Rows;
-use super::sensor::Reading;
-use super::state::{Feature, State, lever};
-use super::step::Model;
-use super::{Conditional, Coordinates, LandmarkStatus, MapMode};
+use crate::associate::Evidence;
+use crate::belief::LandmarkStatus;
+use crate::config::MapMode;
+use crate::filter::Coordinates;
+use crate::known_map::{Known, KnownMap};
+use crate::linearize::Subject;
+use crate::measurement::MAX_DIM;
+use crate::propagate::Rows;
+use crate::sensor::Reading;
+use crate::state::{Feature, State, lever};
+use crate::step::Model;
 use lienav_base::stamp::Stamp;
+use lienav_map::Conditional;
 use nalgebra::{Matrix2, Matrix2x3, Vector2};
 
 /// So many landmarks enter for one reading without identity. Where more may be meant, it is ambiguous anyhow.

@@ -4,7 +4,7 @@
 //! The types exclude most compositions without meaning: an initialization belongs to world coordinates, charts belong
 //! to invariant errors. [`Filter::check`] refuses the rest.
 
-use super::{Centre, Chart, Charts};
+use crate::chart::{Centre, Chart, Charts};
 use serde::{Deserialize, Serialize};
 
 /// The choices that make a filter. Each choice that the thesis makes or leaves open (Shen 2019, ch. 5) is one of them.

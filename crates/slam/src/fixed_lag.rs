@@ -6,13 +6,13 @@
 //! posterior. The result is what the filter would have estimated with better ranges from the beginning; no reading is
 //! used twice.
 
-use super::associate::Evidence;
-use super::calibration::Calibration;
-use super::linearize::Subject;
-use super::motion::Increment;
-use super::sensor::{Reading, Sensors};
-use super::state::{Damage, State};
-use super::step::{Input, Model, Room, step};
+use crate::associate::Evidence;
+use crate::calibration::Calibration;
+use crate::linearize::Subject;
+use crate::motion::Increment;
+use crate::sensor::{Reading, Sensors};
+use crate::state::{Damage, State};
+use crate::step::{Input, Model, Room, step};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::Vector2;

@@ -1,12 +1,13 @@
 //! Gates: probabilities turned into bounds on the squared Mahalanobis distance, by the degrees of freedom of a
 //! reading.
 
-use super::fixed_lag::{Associated, Role};
-use super::linearize::{Match, Subject};
-use super::measurement::MAX_DIM;
-use super::state::State;
-use super::step::Model;
-use super::{Counts, DropReason, GateConfig};
+use crate::config::GateConfig;
+use crate::fixed_lag::{Associated, Role};
+use crate::linearize::{Match, Subject};
+use crate::measurement::MAX_DIM;
+use crate::output::{Counts, DropReason};
+use crate::state::State;
+use crate::step::Model;
 use lienav_base::stamp::Stamp;
 use nalgebra::{Matrix3, Vector3};
 

@@ -1,12 +1,14 @@
 //! A [`Finder`] that is fed with the input of a filter.
 
 use crate::calibration::Calibration;
+use crate::config::Config;
+use crate::filter::Filter;
+use crate::input::{FeatureKind, Observation};
 use crate::measurement::Mount;
 use crate::motion::Increment;
-use crate::sensor::Sensors;
+use crate::output::{Counts, DropReason};
+use crate::sensor::{Sensor, Sensors};
 use crate::tilt_noise::TiltNoise;
-use crate::{Config, Filter, Observation, Sensor};
-use crate::{Counts, DropReason, FeatureKind};
 use lienav_lie::Se2;
 use lienav_map::{Candidate, Displacement, Finder, FinderConfig, LandmarkMap, LandmarkMapError, Sighting, Verdict};
 use nalgebra::{Matrix2, Matrix3};

@@ -5,8 +5,10 @@
 //! processed at its own stamp. The output depends on the stamps only, not on the order of arrival, as long as no
 //! message is later than the window.
 
-use super::names::Names;
-use super::{FeatureKind, Imu, Observation, Odometry, Tilt, TwistHold};
+use crate::config::TwistHold;
+use crate::input::{FeatureKind, Imu, Observation, Odometry};
+use crate::names::Names;
+use crate::tilt::Tilt;
 use lienav_base::stamp::Stamp;
 use nalgebra::{Matrix2, Vector2, Vector3};
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,7 @@
 //! The input of the filter.
 
-use super::{Noise, Tilt, Value};
+use crate::measurement::{Noise, Value};
+use crate::tilt::Tilt;
 use lienav_base::stamp::Stamp;
 use nalgebra::{Matrix3, Vector2, Vector3};
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,11 @@
 //! The known map: landmarks that are known before the run, by identity and by place. Of these the state holds the ones
 //! near the robot.
 
-use super::belief::Belief;
-use super::{Landmark, LandmarkMap, MapLandmark, NearCovariances};
+use crate::belief::Belief;
+use crate::output::Landmark;
 use lienav_base::stamp::Stamp;
 use lienav_map::SpatialHash;
+use lienav_map::{LandmarkMap, MapLandmark, NearCovariances};
 use nalgebra::{DMatrix, Matrix2, Vector2};
 use std::collections::HashMap;
 

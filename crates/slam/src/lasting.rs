@@ -16,9 +16,9 @@
 //! share s
 //! of the variance lasts. Pairs of readings that follow each other and pairs that are farther apart tell s and T.
 
-use super::linearize::{Match, Subject};
-use super::state::State;
-use super::update::noise_of_motion_by;
+use crate::linearize::{Match, Subject};
+use crate::state::State;
+use crate::update::noise_of_motion_by;
 use lienav_base::stamp::Stamp;
 use nalgebra::{Matrix3, Vector3};
 use serde::{Deserialize, Serialize};

@@ -246,8 +246,8 @@ pub use state::FIRST_OWN_ID;
 pub use tie::world_of_two;
 pub use trace::{SeenReading, Trace, TracedReading, TracedStep};
 
-pub use association::Tally as AssociationTally;
 pub use association::identity;
+pub use association::tally::Tally as AssociationTally;
 pub use belief::LandmarkStatus;
 pub use calibration::{CalibrationEstimate, CalibrationParameter};
 pub use chart::{Centre, Chart, Charts};

@@ -1,13 +1,14 @@
 //! Linearization of a reading at the state: residual, Jacobians, and the innovation covariance of one match.
 
-use super::calibration::SensorJacobian;
-use super::covariance::{Covariance, POSE};
-use super::measurement::{Expected, fixed, padded};
-use super::propagate::{Rows, along};
-use super::retract::place;
-use super::sensor::{Reading, Sensors};
-use super::state::{State, additive_from_left, lever};
-use super::{Chart, Charts, Coordinates, Linearization};
+use crate::calibration::SensorJacobian;
+use crate::chart::{Chart, Charts};
+use crate::covariance::{Covariance, POSE};
+use crate::filter::{Coordinates, Linearization};
+use crate::measurement::{Expected, fixed, padded};
+use crate::propagate::{Rows, along};
+use crate::retract::place;
+use crate::sensor::{Reading, Sensors};
+use crate::state::{State, additive_from_left, lever};
 use lienav_lie::{Se2, skew};
 use nalgebra::{ArrayStorage, Matrix2, Matrix2x3, Matrix3, Matrix3x2, SMatrix, Vector2, Vector3};
 use serde::{Deserialize, Serialize};

@@ -1,11 +1,12 @@
 //! What the steps of a run were linearized as: the record for who studies what a filter takes for observable.
 
-use super::augment::by_pose;
-use super::fixed_lag::{Associated, Role};
-use super::linearize::{Match, Subject};
-use super::motion::FeatureMotion;
-use super::state::State;
-use super::{Coordinates, Filter, Slam};
+use crate::augment::by_pose;
+use crate::filter::{Coordinates, Filter};
+use crate::fixed_lag::{Associated, Role};
+use crate::linearize::{Match, Subject};
+use crate::motion::FeatureMotion;
+use crate::slam::Slam;
+use crate::state::State;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Matrix3x2};

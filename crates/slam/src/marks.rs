@@ -12,9 +12,9 @@
 //! and δz is what the errors of the state say: δz in robot coordinates, R(θ)ᵀe in invariant ones, and R(θ)ᵀ(δp_i − δp −
 //! J(p_i − p)δθ) in world coordinates.
 
-use super::Coordinates;
-use super::delayed::append_point;
-use super::state::State;
+use crate::delayed::append_point;
+use crate::filter::Coordinates;
+use crate::state::State;
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix2, Matrix3, SMatrix, Vector2};

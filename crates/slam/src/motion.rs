@@ -1,8 +1,10 @@
 //! From odometry to relative motion with its noise.
 
-use super::calibration::{Calibration, MotionJacobian};
-use super::inbox::Segment;
-use super::{Discretization, MotionConfig, NoiseReading, Odometry};
+use crate::calibration::{Calibration, MotionJacobian};
+use crate::config::{MotionConfig, NoiseReading};
+use crate::filter::Discretization;
+use crate::inbox::Segment;
+use crate::input::Odometry;
 use lienav_lie::{Se2, rotation, skew, v_matrix};
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 use serde::{Deserialize, Serialize};

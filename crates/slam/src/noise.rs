@@ -19,16 +19,16 @@
 //! repeats. Of errors that last, the estimate takes in a part, and innovations show the rest: then no variance is learned
 //! to be smaller than stated. How far and how long errors last is the business of [`Lasting`].
 
-use super::changed::Block;
-use super::covariance::factor3;
-use super::fixed_lag::Associated;
-use super::kernel::{invert, solve_positive};
-use super::lasting::{Lasting, LastingNoise};
-use super::linearize::Match;
-use super::sensor::Reading;
-use super::state::State;
-use super::update::{Workspace, factor, noise_of_motion_by};
-use super::{LearningConfig, SensorConfig};
+use crate::changed::Block;
+use crate::config::{LearningConfig, SensorConfig};
+use crate::covariance::factor3;
+use crate::fixed_lag::Associated;
+use crate::kernel::{invert, solve_positive};
+use crate::lasting::{Lasting, LastingNoise};
+use crate::linearize::Match;
+use crate::sensor::Reading;
+use crate::state::State;
+use crate::update::{Workspace, factor, noise_of_motion_by};
 use lienav_base::stamp::Stamp;
 use nalgebra::{Matrix2, Matrix3, Vector3};
 use serde::{Deserialize, Serialize};

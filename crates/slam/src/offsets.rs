@@ -17,12 +17,12 @@
 //! slots taken by others of the last moments is read with an inflated noise instead,
 //! [`Sensors::repetition`](super::sensor::Sensors::repetition).
 
-use super::Linearization;
-use super::covariance::{Covariance, POSE};
-use super::linearize::{Match, Subject, linearize};
-use super::sensor::{Reading, Sensors};
-use super::state::State;
-use super::step::Model;
+use crate::covariance::{Covariance, POSE};
+use crate::filter::Linearization;
+use crate::linearize::{Match, Subject, linearize};
+use crate::sensor::{Reading, Sensors};
+use crate::state::State;
+use crate::step::Model;
 use lienav_base::stamp::Stamp;
 use nalgebra::{Matrix3x2, Vector2};
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,10 @@
 //! Propagation: moving the state along the odometry.
 
-use super::covariance::{Covariance, factor3};
-use super::linearized::LinearizedStep;
-use super::motion::{Drift, FeatureMotion, Increment};
-use super::state::State;
-use super::{Coordinates, Filter, Linearization};
+use crate::covariance::{Covariance, factor3};
+use crate::filter::{Coordinates, Filter, Linearization};
+use crate::linearized::LinearizedStep;
+use crate::motion::{Drift, FeatureMotion, Increment};
+use crate::state::State;
 use lienav_lie::skew;
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
 

@@ -1,8 +1,8 @@
 //! Pruning: dropping features from the map.
 
-use super::state::{Feature, State};
-use super::step::Model;
-use super::{MapConfig, MapMode, WhenFull};
+use crate::config::{MapConfig, MapMode, WhenFull};
+use crate::state::{Feature, State};
+use crate::step::Model;
 use lienav_base::stamp::Stamp;
 
 /// Drops the features that were not seen for longer than `map.forget_after_s`; not those of a known map, nor those that

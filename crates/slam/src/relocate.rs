@@ -1,9 +1,9 @@
 //! Relocation: the rigid motion of the robot that makes most readings agree with the map.
 
-use super::gate::{Gate, mahalanobis_squared};
-use super::measurement::{Mount, fixed, padded};
-use super::sensor::{Reading, Sensors};
-use super::state::State;
+use crate::gate::{Gate, mahalanobis_squared};
+use crate::measurement::{Mount, fixed, padded};
+use crate::sensor::{Reading, Sensors};
+use crate::state::State;
 use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix2x3, Matrix3, Vector2, Vector3};
 use std::f64::consts::PI;

@@ -1,8 +1,9 @@
 //! Retraction: applying a correction to the estimate.
 
-use super::covariance::POSE;
-use super::state::State;
-use super::{Chart, Charts, Correction, Errors};
+use crate::chart::{Chart, Charts};
+use crate::covariance::POSE;
+use crate::filter::{Correction, Errors};
+use crate::state::State;
 use lienav_lie::{Se2, rotation, v_matrix};
 use nalgebra::{Matrix2, Vector2, Vector3};
 

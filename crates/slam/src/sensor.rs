@@ -1,14 +1,17 @@
 //! A sensor: a measurement on its mount.
 
-use super::calibration::{Calibration, OF_ONE_KIND};
-use super::lasting::LastingNoise;
-use super::measurement::{
-    Bearing, Erased, Expected, LandmarkMeasurement, Mount, OfLandmark, OfPose, OfWorld, PoseMeasurement, Position,
-    Range, RangeBearing, StereoBearings, Triangulated,
+use crate::calibration::{Calibration, OF_ONE_KIND};
+use crate::config::{AbsoluteConfig, SensorConfig};
+use crate::filter::StereoModel;
+use crate::input::{FeatureKind, Label, Observation};
+use crate::lasting::LastingNoise;
+use crate::measurement::{
+    Bearing, Component, Erased, Expected, LandmarkMeasurement, Mount, OfLandmark, OfPose, OfWorld, PoseMeasurement,
+    Position, Range, RangeBearing, StereoBearings, Triangulated,
 };
-use super::noise::NoiseFactors;
-use super::tilt_noise::checked_height;
-use super::{AbsoluteConfig, Component, DropReason, FeatureKind, Label, Observation, SensorConfig, StereoModel};
+use crate::noise::NoiseFactors;
+use crate::output::DropReason;
+use crate::tilt_noise::checked_height;
 use lienav_lie::Se2;
 use nalgebra::{ArrayStorage, Matrix2, Matrix3, SMatrix, Vector2, Vector3};
 use serde::{Deserialize, Serialize};

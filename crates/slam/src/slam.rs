@@ -23,23 +23,25 @@ mod second_look;
 mod take_back;
 mod take_map;
 
-use super::bound::{Bound, MAX_POINTS};
-use super::calibration::{CalibrationParameter, MOTION};
-use super::early::EarlyGate;
-use super::estimator::Estimator;
-use super::inbox::Inbox;
-use super::lookahead::LookAhead;
-use super::motion::Increment;
-use super::noise::LearnedNoise;
-use super::sensor::{Reading, Sensor, SensorSet};
-use super::spikes::SpikeGate;
-use super::steady::SteadyTwist;
-use super::trace::Trace;
-use super::{
-    AssociationTally, CalibrationEstimate, CompositionError, Config, ConfigError, Counts, DropReason, FeatureKind,
-    Filter, GlobalLocalization, Imu, Landmark, Observation, Odometry, PoseEstimate, SPECS, TooManySensors,
-    valid_covariance,
-};
+use crate::AssociationTally;
+use crate::bound::{Bound, MAX_POINTS};
+use crate::calibration::{CalibrationEstimate, CalibrationParameter, MOTION};
+use crate::config::{Config, ConfigError, SPECS};
+use crate::early::EarlyGate;
+use crate::estimator::Estimator;
+use crate::filter::{CompositionError, Filter};
+use crate::global_localization::GlobalLocalization;
+use crate::inbox::Inbox;
+use crate::input::{FeatureKind, Imu, Observation, Odometry, TooManySensors};
+use crate::lookahead::LookAhead;
+use crate::motion::Increment;
+use crate::noise::LearnedNoise;
+use crate::output::{Counts, DropReason, Landmark, PoseEstimate};
+use crate::sensor::{Reading, Sensor, SensorSet};
+use crate::spikes::SpikeGate;
+use crate::steady::SteadyTwist;
+use crate::trace::Trace;
+use crate::validity::valid_covariance;
 use doubt::Doubt;
 use lienav_base::clock::{CONFIRMATIONS, ClockGuard};
 use lienav_base::settings::check_change;

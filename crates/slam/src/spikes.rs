@@ -5,8 +5,9 @@
 //! were spikes. If implausible messages continue each other, the velocity has really changed, as where a driver was
 //! restarted or commands are sent as odometry: after [`BELIEVED`] of them they are used, all of them.
 
-use super::motion::noise_density;
-use super::{MotionConfig, Odometry};
+use crate::config::MotionConfig;
+use crate::input::Odometry;
+use crate::motion::noise_density;
 use lienav_base::stamp::Stamp;
 use serde::{Deserialize, Serialize};
 

@@ -2,19 +2,20 @@
 
 mod places;
 
-use super::by_id::ById;
-use super::calibration::Calibration;
-use super::covariance::{Covariance, POSE};
-use super::delayed::{Viewpoint, Waiting};
-use super::linearize::Subject;
-use super::marks::Mark;
-use super::measurement::Mount;
-use super::motion::Increment;
-use super::offsets::Offsets;
-use super::sensor::Sensors;
-use super::tie::Untied;
-use super::validity::valid_covariance;
-use super::{CalibrationConfig, CalibrationEstimate, Coordinates, WorldFrame};
+use crate::by_id::ById;
+use crate::calibration::{Calibration, CalibrationEstimate};
+use crate::config::{CalibrationConfig, WorldFrame};
+use crate::covariance::{Covariance, POSE};
+use crate::delayed::{Viewpoint, Waiting};
+use crate::filter::Coordinates;
+use crate::linearize::Subject;
+use crate::marks::Mark;
+use crate::measurement::Mount;
+use crate::motion::Increment;
+use crate::offsets::Offsets;
+use crate::sensor::Sensors;
+use crate::tie::Untied;
+use crate::validity::valid_covariance;
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix1, Matrix2, Matrix2x3, Matrix3, Vector2};

@@ -6,7 +6,7 @@
 //! change, another τ would be learned: with the noise n of the last message the robot is off by n times the duration of
 //! that message, and least so with a τ of half of it, which takes the mean of two messages.
 
-use crate::Odometry;
+use crate::input::Odometry;
 use lienav_base::stamp::Stamp;
 use nalgebra::Vector3;
 use serde::{Deserialize, Serialize};

@@ -10,12 +10,13 @@
 //! it, with the covariance that follows from the noise of both positions, and with the correlation with the pose and
 //! with the lasting part of the errors. Until then readings from outside correct nothing.
 
-use super::calibration::CalibrationParameter;
-use super::covariance::Covariance;
-use super::measurement::fixed;
-use super::sensor::{Reading, Sensors};
-use super::state::{State, additive_from_left};
-use super::{Coordinates, DropReason};
+use crate::calibration::CalibrationParameter;
+use crate::covariance::Covariance;
+use crate::filter::Coordinates;
+use crate::measurement::fixed;
+use crate::output::DropReason;
+use crate::sensor::{Reading, Sensors};
+use crate::state::{State, additive_from_left};
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Matrix3x2, Vector2};

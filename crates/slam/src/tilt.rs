@@ -5,7 +5,8 @@
 //! plane of the base becomes its horizontal part: (x, y) ↦ L (x, y), L = [[cos θ, sin θ sin φ], [0, cos φ]], the upper
 //! left of R_y(θ) R_x(φ).
 
-use super::{FeatureKind, Noise, Observation, Odometry};
+use crate::input::{FeatureKind, Observation, Odometry};
+use crate::measurement::Noise;
 use lienav_lie::{Se2, rotation};
 use nalgebra::{Matrix2, Matrix3, UnitQuaternion, Vector2, Vector3};
 use serde::{Deserialize, Serialize};

@@ -24,10 +24,11 @@
 //! is right, b̂² + P is σ² in the mean, so that σ² follows that mean ([`TiltInState::learn`], one step of expectation
 //! maximization a scan).
 
-use super::associate::Evidence;
-use super::covariance::{Covariance, POSE};
-use super::state::State;
-use super::{DropReason, MotionConfig};
+use crate::associate::Evidence;
+use crate::config::MotionConfig;
+use crate::covariance::{Covariance, POSE};
+use crate::output::DropReason;
+use crate::state::State;
 use lienav_base::stamp::Stamp;
 use serde::{Deserialize, Serialize};
 

@@ -1,10 +1,10 @@
 //! The record of a run, for estimators that process all of it at once and must use the same information as the filter.
 
-use super::Slam;
-use super::fixed_lag::{Associated, Role};
-use super::inbox::Segment;
-use super::linearize::Subject;
-use super::sensor::Reading;
+use crate::fixed_lag::{Associated, Role};
+use crate::inbox::Segment;
+use crate::linearize::Subject;
+use crate::sensor::Reading;
+use crate::slam::Slam;
 use lienav_lie::Se2;
 use nalgebra::Vector2;
 

@@ -9,8 +9,8 @@
 //! Readings that were left out and agree with each other need no such patience: landmarks do not all move by one rigid
 //! motion. Where one motion of the robot explains most of them, three clouds in a row are enough.
 
-use super::motion::Increment;
-use super::wide_prior::{Place, Wide};
+use crate::motion::Increment;
+use crate::wide_prior::{Place, Wide};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::{Matrix3, Vector3};

@@ -1,12 +1,12 @@
 //! The update: all matches of an instant at once, by the Kalman gain.
 
-use super::Filter;
-use super::covariance::{Covariance, POSE};
-use super::kernel;
-use super::linearize::{Match, Subject};
-use super::propagate::along;
-use super::retract::retract;
-use super::state::State;
+use crate::covariance::{Covariance, POSE};
+use crate::filter::Filter;
+use crate::kernel;
+use crate::linearize::{Match, Subject};
+use crate::propagate::along;
+use crate::retract::retract;
+use crate::state::State;
 use nalgebra::{Matrix2, Vector2, Vector3};
 
 /// Buffers of an update, which keep their allocations.

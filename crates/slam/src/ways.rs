@@ -8,14 +8,14 @@
 //! Of clutter nothing is known here. A reading at the edge of the gate of a landmark that is known exactly is as likely
 //! of none, up to the odds that a landmark is read.
 
-use super::association::{Beam, Item, Joint, Pair, WINDOW};
-use super::enter::Neighbourhood;
-use super::gate::mahalanobis_squared;
-use super::linearize::{Match, Subject, innovation_covariance, linearize, shared_covariance};
-use super::sensor::Reading;
-use super::state::State;
-use super::step::Model;
-use super::{FeatureKind, Observation};
+use crate::association::beam::{Beam, Item, Joint, Pair, WINDOW};
+use crate::enter::Neighbourhood;
+use crate::gate::mahalanobis_squared;
+use crate::input::{FeatureKind, Observation};
+use crate::linearize::{Match, Subject, innovation_covariance, linearize, shared_covariance};
+use crate::sensor::Reading;
+use crate::state::State;
+use crate::step::Model;
 use nalgebra::Matrix3;
 
 /// So many readings of a cloud that are not clear are weighed together; more are left out.

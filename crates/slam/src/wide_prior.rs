@@ -17,13 +17,13 @@
 //! Features that the robot has come to know since move along with it. Where it is the robot whose place in the map is
 //! known, and others are not (a part of the map that was begun in between), these move instead.
 
-use super::gate::mahalanobis_squared;
-use super::linearize::{Match, Subject};
-use super::relocate::displacement;
-use super::sensor::{Reading, Sensors};
-use super::state::State;
-use super::step::Model;
-use super::{Coordinates, Errors, Filter, Initialization};
+use crate::filter::{Coordinates, Errors, Filter, Initialization};
+use crate::gate::mahalanobis_squared;
+use crate::linearize::{Match, Subject};
+use crate::relocate::displacement;
+use crate::sensor::{Reading, Sensors};
+use crate::state::State;
+use crate::step::Model;
 use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
 

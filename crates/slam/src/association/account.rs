@@ -8,9 +8,9 @@
 //! as of [`Trial`](super::Trial), over the landmarks that were known before, and those that were begun since. P_chance is
 //! that of the gate which a landmark had before it was read.
 
-use super::cloud::Doubt;
-use super::memory::{Memory, is_placed};
-use super::trial::{MOST_MISSED, MOST_TOLD, excess, read};
+use crate::association::cloud::Doubt;
+use crate::association::memory::{Memory, is_placed};
+use crate::association::trial::{MOST_MISSED, MOST_TOLD, excess, read};
 use crate::state::State;
 use crate::step::Model;
 

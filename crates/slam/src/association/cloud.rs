@@ -5,17 +5,18 @@
 //! with the others in a second search; where that does not decide, the reading begins a candidate, and
 //! [`merge`](super::merge) joins the two when more is known.
 
-use super::beam::{ANCHORS, Beam, Item, Joint, Pair, WINDOW};
-use super::identity::WIDE_M2;
-use super::memory::Memory;
-use super::merge::difference;
 use crate::associate::Newcomer;
+use crate::association::beam::{ANCHORS, Beam, Item, Joint, Pair, WINDOW};
+use crate::association::identity::WIDE_M2;
+use crate::association::memory::Memory;
+use crate::association::merge::difference;
+use crate::filter::Coordinates;
 use crate::gate::mahalanobis_squared;
 use crate::linearize::{Match, Subject, innovation_covariance, linearize, shared_covariance};
+use crate::output::{Counts, DropReason};
 use crate::sensor::Reading;
 use crate::state::State;
 use crate::step::Model;
-use crate::{Coordinates, Counts, DropReason};
 use nalgebra::{Matrix2, Matrix3, Vector2};
 
 /// So many landmarks one reading may be of, in each of the two searches: those likeliest by themselves.

@@ -5,7 +5,7 @@
 //! readings are (`docs/association.md`), with the covariance of the differences instead of that of innovations. It is
 //! decided by all pairs of the likeliest hypothesis together: a loop is closed by all of them, or by none.
 
-use super::beam::{Beam, Item, Joint, Pair, distance};
+use crate::association::beam::{Beam, Item, Joint, Pair, distance};
 use lienav_lie::{Se2, rotation, skew};
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 

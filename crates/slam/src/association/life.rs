@@ -1,6 +1,6 @@
 //! What is known of one landmark without identity, besides its place: whether it exists, its class and its diameter.
 
-use super::rates::Rates;
+use crate::association::rates::Rates;
 use crate::input::Label;
 use serde::{Deserialize, Serialize};
 

@@ -6,7 +6,7 @@
 //!
 //! A look is remembered as seen from a landmark that was read in it, so that it moves with the map.
 
-use super::memory::Memory;
+use crate::association::memory::Memory;
 use crate::state::State;
 use lienav_lie::{Se2, wrap_angle};
 use nalgebra::{Rotation2, Vector2};

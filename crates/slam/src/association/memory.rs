@@ -6,12 +6,12 @@
 //! − P_D where it is not (integrated probabilistic data association; Mušicki, Evans, Stanković 1994). Candidates are
 //! in the filter like landmarks, but not in its output; they leave it if the odds fall, or if they are out of view.
 
-use super::cloud::Doubt;
-use super::cuts::Cuts;
-use super::life::Life;
-use super::looks::{Looks, place};
-use super::rates::Rates;
-use super::tally::Tally;
+use crate::association::cloud::Doubt;
+use crate::association::cuts::Cuts;
+use crate::association::life::Life;
+use crate::association::looks::{Looks, place};
+use crate::association::rates::Rates;
+use crate::association::tally::Tally;
 use crate::fixed_lag::{Associated, Role};
 use crate::input::Label;
 use crate::linearize::Subject;

@@ -13,16 +13,17 @@
 //! by none. What a hypothesis leaves out counts, too: an old landmark that should be in view where it has the robot,
 //! and is none of the young ones.
 
-use super::beam::Pair;
-use super::cloud::EXISTS;
-use super::identity::{
-    self, Accepted, Acquaintance, CLOSING, Identification, NEAR_M2, PLACED_M2, SURE, WIDE_M2, YOUNG, motion_of_robot,
+use crate::association::beam::Pair;
+use crate::association::cloud::EXISTS;
+use crate::association::identity;
+use crate::association::identity::{
+    Accepted, Acquaintance, CLOSING, Identification, NEAR_M2, PLACED_M2, SURE, WIDE_M2, YOUNG, motion_of_robot,
 };
-use super::looks::{Viewpoint, never_read, place};
-use super::memory::Memory;
-use super::trial::Trial;
-use crate::Coordinates;
+use crate::association::looks::{Viewpoint, never_read, place};
+use crate::association::memory::Memory;
+use crate::association::trial::Trial;
 use crate::displaced::displace;
+use crate::filter::Coordinates;
 use crate::state::{Feature, State};
 use crate::step::Model;
 use crate::update::{Workspace, identify, move_back};

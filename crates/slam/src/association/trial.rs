@@ -19,11 +19,11 @@
 //! before the loop, beside their ν degrees of freedom. It is the logarithm of how much likelier they are with another
 //! variance, the most likely one.
 
-use super::cloud::Doubt;
-use super::identity::{NEAR_M2, PLACED_M2};
-use super::looks::{Looks, Viewpoint, never_read, place};
-use super::memory::Memory;
-use super::merge::difference;
+use crate::association::cloud::Doubt;
+use crate::association::identity::{NEAR_M2, PLACED_M2};
+use crate::association::looks::{Looks, Viewpoint, never_read, place};
+use crate::association::memory::Memory;
+use crate::association::merge::difference;
 use crate::state::State;
 use crate::step::Model;
 

@@ -1,9 +1,9 @@
 //! How many landmarks there are at one place: as many as are read at once.
 
-use super::cloud::Doubt;
-use super::life::Crowd;
-use super::memory::{CONFIRMED, Memory};
-use super::merge::difference;
+use crate::association::cloud::Doubt;
+use crate::association::life::Crowd;
+use crate::association::memory::{CONFIRMED, Memory};
+use crate::association::merge::difference;
 use crate::fixed_lag::{Associated, Role};
 use crate::linearize::Subject;
 use crate::state::{Feature, State};

@@ -1,7 +1,10 @@
 //! Whether a configuration can be used, and what to think of it.
 
-use super::{Config, MOST_IN_ONE, MapMode, Prior, SPECS, TOO_MANY_IN_ONE};
-use crate::{CompositionError, FeatureKind, Filter, TooManySensors, UnknownFilter};
+use super::MOST_IN_ONE;
+use super::TOO_MANY_IN_ONE;
+use crate::config::{Config, MapMode, Prior, SPECS};
+use crate::filter::{CompositionError, Filter, UnknownFilter};
+use crate::input::{FeatureKind, TooManySensors};
 use lienav_base::settings::{OutOfRange, check};
 
 /// A configuration that cannot be used.

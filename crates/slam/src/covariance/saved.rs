@@ -1,6 +1,6 @@
 //! A covariance as it is saved: without the room that it has to grow.
 
-use super::{Covariance, POSE};
+use crate::covariance::{Covariance, POSE};
 use serde::{Deserialize, Serialize};
 
 /// The columns of the lower triangle, one behind the other.

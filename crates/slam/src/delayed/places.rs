@@ -1,6 +1,8 @@
 //! Where a landmark may be, from all its readings.
 
-use super::{FEWEST, Row, Sighting};
+use super::FEWEST;
+use super::Row;
+use super::Sighting;
 use crate::sensor::{Reading, Sensors};
 use crate::state::State;
 use crate::step::Model;

@@ -5,7 +5,8 @@
 //! long pulls more than one that was measured too short by as much, and over many landmarks the scale of the map drifts.
 //! The errors of the better estimate are not correlated with the residuals.
 
-use super::{Sighting, Waiting};
+use super::Sighting;
+use crate::delayed::Waiting;
 use crate::retract::retract;
 use crate::state::State;
 use crate::step::Model;

@@ -1,11 +1,16 @@
 //! What an estimator learns of landmarks without identity, and what it knows of them.
 
-use super::{Estimator, EstimatorPoint};
-use crate::association::{Account, Before, Glance, Memory, Tally, Trial, glance, merge};
+use crate::association::account::{Account, Glance, glance};
+use crate::association::memory::Memory;
+use crate::association::merge::{Before, merge};
+use crate::association::tally::Tally;
+use crate::association::trial::Trial;
+use crate::config::{Association, MapMode};
+use crate::estimator::Estimator;
+use crate::estimator::point::EstimatorPoint;
 use crate::linearize::Subject;
 use crate::names::Names;
 use crate::step::Outcome;
-use crate::{Association, MapMode};
 use lienav_base::stamp::Stamp;
 
 /// A loop on trial.

@@ -7,17 +7,20 @@
 //! covariance of both; the others live until later clouds tell them apart. Where every reading is clear there is one
 //! way of one state, and this is the filter without hypotheses, to the last bit.
 
-use super::Estimator;
 use crate::associate::Evidence;
+use crate::config::{Association, MapMode};
+use crate::estimator::Estimator;
+use crate::filter::{Coordinates, Errors};
 use crate::fixed_lag::Associated;
+use crate::input::{FeatureKind, Observation};
 use crate::motion::Increment;
 use crate::noise::NoiseFactors;
+use crate::output::DropReason;
 use crate::propagate::{Rows, propagate};
 use crate::retract::retract;
 use crate::state::State;
 use crate::step::{Input, Model, Outcome, correct, predict};
 use crate::ways::{Way, Ways, affordable, weigh};
-use crate::{Association, Coordinates, DropReason, Errors, FeatureKind, MapMode, Observation};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::{Matrix2, Matrix3, Vector3};

@@ -1,12 +1,13 @@
 //! The map that an estimator knows before it begins, and what becomes of it with a mode.
 
-use super::Estimator;
 use crate::belief::Watch;
+use crate::config::MapMode;
 use crate::delayed;
 use crate::enter::{enter_all, most_active};
+use crate::estimator::Estimator;
 use crate::known_map::KnownMap;
-use crate::{LandmarkMap, MapMode};
 use lienav_base::stamp::Stamp;
+use lienav_map::LandmarkMap;
 
 impl Estimator {
     /// Takes over a mode of the map that was another one before.

@@ -1,6 +1,6 @@
 //! What an estimator knows of the noise.
 
-use super::Estimator;
+use crate::estimator::Estimator;
 use crate::noise::{LearnedNoise, NoiseFactors};
 
 impl Estimator {

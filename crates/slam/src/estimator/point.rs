@@ -1,11 +1,11 @@
 //! What an estimator can go back to.
 
-use super::hypotheses::Hypothesis;
-use super::slip::cut;
-use super::{Estimator, SavedEstimator};
-use crate::MapMode;
-use crate::association::Cut;
+use crate::association::cuts::Cut;
 use crate::belief::Watch;
+use crate::config::MapMode;
+use crate::estimator::hypotheses::Hypothesis;
+use crate::estimator::slip::cut;
+use crate::estimator::{Estimator, SavedEstimator};
 use crate::gate::mahalanobis_squared;
 use crate::known_map::KnownMap;
 use lienav_lie::wrap_angle;

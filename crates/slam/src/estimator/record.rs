@@ -1,6 +1,6 @@
 //! What the steps of an estimator were linearized as, for whoever wants to look.
 
-use super::Estimator;
+use crate::estimator::Estimator;
 use crate::linearized::LinearizedStep;
 use lienav_base::stamp::Stamp;
 

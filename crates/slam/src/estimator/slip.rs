@@ -1,10 +1,12 @@
 //! A robot that has moved otherwise than odometry says.
 
-use super::Estimator;
-use crate::association::{Cut, Memory};
+use crate::association::cuts::Cut;
+use crate::association::memory::Memory;
+use crate::estimator::Estimator;
+use crate::filter::Coordinates;
+use crate::marks;
 use crate::motion::Increment;
 use crate::state::{Feature, State};
-use crate::{Coordinates, marks};
 use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix3, Vector2, Vector3};
 

@@ -1,11 +1,12 @@
 //! Measurements of any dimension behind one interface, on their mount. All products are made in the measurement's own
 //! dimension; what leaves is padded with zeros to three rows.
 
-use super::value::{checked_covariance, fixed, padded};
-use super::{Component, LandmarkMeasurement, MAX_DIM, PoseMeasurement};
-use crate::calibration::{Calibration, MOTION, OF_ONE_KIND, SensorJacobian};
+use crate::calibration::{Calibration, CalibrationParameter, MOTION, OF_ONE_KIND, SensorJacobian};
+use crate::input::{FeatureKind, Observation};
+use crate::measurement::value::{MAX_DIM, checked_covariance, fixed, padded};
+use crate::measurement::{Component, LandmarkMeasurement, PoseMeasurement};
+use crate::output::DropReason;
 use crate::sensor::Reading;
-use crate::{CalibrationParameter, DropReason, FeatureKind, Observation};
 use lienav_lie::{Se2, skew, wrap_angle};
 use nalgebra::{Matrix2, Matrix3, Matrix3x2, SMatrix, SVector, Vector2, Vector3};
 use std::fmt;

@@ -26,7 +26,8 @@ pub use value::{MAX_DIM, MAX_VARIANCE, Noise, Value};
 pub(crate) use value::{fixed, padded};
 pub(crate) use world::OfWorld;
 
-use crate::{DropReason, FeatureKind};
+use crate::input::FeatureKind;
+use crate::output::DropReason;
 use lienav_lie::Se2;
 use nalgebra::{Matrix2, SMatrix, SVector, Vector2};
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,8 @@
 //! The position of a landmark, as a sensor sees it.
 
-use super::{Component, LandmarkMeasurement, TOO_NEAR_M};
-use crate::{DropReason, FeatureKind};
+use crate::input::FeatureKind;
+use crate::measurement::{Component, LandmarkMeasurement, TOO_NEAR_M};
+use crate::output::DropReason;
 use nalgebra::{Matrix2, Vector2};
 
 /// (x, y) of a landmark in the sensor frame, m: h(z) = z.

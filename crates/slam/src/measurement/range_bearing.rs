@@ -1,8 +1,9 @@
 //! The range and the bearing of a landmark.
 
-use super::position::{in_range, is_between};
-use super::{Component, LandmarkMeasurement, TOO_NEAR_M};
-use crate::{DropReason, FeatureKind};
+use crate::input::FeatureKind;
+use crate::measurement::position::{in_range, is_between};
+use crate::measurement::{Component, LandmarkMeasurement, TOO_NEAR_M};
+use crate::output::DropReason;
 use lienav_lie::{rotation, skew};
 use nalgebra::{Matrix2, Vector2};
 

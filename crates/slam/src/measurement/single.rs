@@ -1,10 +1,10 @@
 //! Measurements of one number: a range alone, and a bearing alone. Neither says where a landmark is; both say along
 //! which line it lies.
 
-use super::position::is_between;
-use super::range_bearing::MAX_BEARING_RAD;
-use super::{Component, LandmarkMeasurement, TOO_NEAR_M};
-use crate::DropReason;
+use crate::measurement::position::is_between;
+use crate::measurement::range_bearing::MAX_BEARING_RAD;
+use crate::measurement::{Component, LandmarkMeasurement, TOO_NEAR_M};
+use crate::output::DropReason;
 use lienav_lie::{rotation, skew, wrap_angle};
 use nalgebra::{Matrix1, Matrix1x2, Matrix2, Vector1, Vector2};
 use std::f64::consts::TAU;

@@ -1,9 +1,10 @@
 //! A pair of cameras: two bearings, or the position where they meet.
 
-use super::position::in_range;
-use super::range_bearing::MAX_BEARING_RAD;
-use super::{Component, LandmarkMeasurement, TOO_NEAR_M};
-use crate::{DropReason, NoiseAt};
+use crate::filter::NoiseAt;
+use crate::measurement::position::in_range;
+use crate::measurement::range_bearing::MAX_BEARING_RAD;
+use crate::measurement::{Component, LandmarkMeasurement, TOO_NEAR_M};
+use crate::output::DropReason;
 use lienav_lie::skew;
 use nalgebra::{Matrix2, Vector2};
 

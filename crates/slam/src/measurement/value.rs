@@ -1,6 +1,6 @@
 //! Readings of up to three numbers, and their covariances.
 
-use crate::DropReason;
+use crate::output::DropReason;
 use nalgebra::{Matrix2, Matrix3, SMatrix, SVector, Vector2, Vector3};
 use serde::{Deserialize, Serialize};
 use std::ops::{Deref, DerefMut};

@@ -8,12 +8,13 @@
 //! b is the part of the error that lasts, the same from one reading to the next but for a Gauss–Markov process; it and W
 //! are calibration parameters, where they are estimated.
 
-use super::erased::{Erased, Expected, Mount, numbers, residual};
-use super::value::{fixed, padded};
-use super::{Component, MAX_VARIANCE};
 use crate::calibration::SensorJacobian;
+use crate::input::Observation;
+use crate::measurement::Component;
+use crate::measurement::erased::{Erased, Expected, Mount, numbers, residual};
+use crate::measurement::value::{MAX_VARIANCE, fixed, padded};
+use crate::output::DropReason;
 use crate::sensor::Reading;
-use crate::{DropReason, Observation};
 use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix2, Matrix3, Matrix3x2, SMatrix, SVector, Vector2, Vector3};
 

@@ -1,10 +1,10 @@
 //! What the filter would make of the last clouds, if something had been otherwise.
 
-use super::Slam;
-use super::point::Point;
-use crate::association::Account;
+use crate::association::account::Account;
 use crate::inbox::Cloud;
-use crate::{DropReason, Step};
+use crate::output::{DropReason, Step};
+use crate::slam::Slam;
+use crate::slam::point::Point;
 
 /// What became of a cloud.
 pub(super) type Processed = Result<Option<Step>, DropReason>;

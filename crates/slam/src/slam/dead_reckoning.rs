@@ -1,9 +1,10 @@
 //! Odometry without corrections.
 
-use super::Slam;
 #[cfg(test)]
 use crate::PoseEstimate;
-use crate::{Increment, Stamp};
+use crate::motion::Increment;
+use crate::slam::Slam;
+use lienav_base::stamp::Stamp;
 
 impl Slam {
     /// The motion from the odometry message of `stamp` to the newest one, as the filter has it now: calibrated, with

@@ -15,14 +15,16 @@
 //! as many more steps as there are rivals; [`KEPT`] × [`EVERY`] clouds are made again where a rival begins, and where
 //! it turns out to be right. It is not saved with the filter.
 
-use super::Slam;
-use super::aside::Processed;
-use super::point::Point;
-use crate::association::{Account, Cut, Glance};
+use crate::association::account::{Account, Glance};
+use crate::association::cuts::Cut;
+use crate::config::{Config, MapMode};
 use crate::estimator::Slip;
 use crate::fixed_lag::Associated;
 use crate::inbox::Cloud;
-use crate::{Config, MapMode, Step};
+use crate::output::Step;
+use crate::slam::Slam;
+use crate::slam::aside::Processed;
+use crate::slam::point::Point;
 use lienav_base::stamp::Stamp;
 use std::collections::VecDeque;
 

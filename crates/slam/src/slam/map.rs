@@ -1,7 +1,10 @@
 //! The map that outlives a run, and the map that is known before it.
 
-use super::{SavedState, Slam};
-use crate::{LandmarkMap, LandmarkMapError, LandmarkStatus, MapLandmark, MapMode};
+use crate::belief::LandmarkStatus;
+use crate::config::MapMode;
+use crate::slam::Slam;
+use crate::slam::saved::SavedState;
+use lienav_map::{LandmarkMap, LandmarkMapError, MapLandmark};
 
 pub(super) const OTHER_MAP: &str = "with parameter 'map.local_features', map.mode does not change to 'localization' or from it while \
      the node runs: save the map, and start the node with the other mode and that map";

@@ -1,7 +1,7 @@
 //! The motion since some seconds ago, with its covariance.
 
-use super::Slam;
 use crate::marks::{Motion, motions};
+use crate::slam::Slam;
 
 impl Slam {
     /// From now on keeps what is needed to know the motion over these durations, s: some more features in the state,

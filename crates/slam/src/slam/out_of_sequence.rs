@@ -1,10 +1,11 @@
 //! Clouds that come when the filter has gone on, out of sequence. It goes back to a point before them, and comes forward
 //! again with all that was used since: rollback and replay, exact, at the cost of the steps that are made again.
 
-use super::Slam;
-use super::point::Point;
 use crate::inbox::Cloud;
-use crate::{DropReason, FeatureKind, Observation};
+use crate::input::{FeatureKind, Observation};
+use crate::output::DropReason;
+use crate::slam::Slam;
+use crate::slam::point::Point;
 use lienav_base::stamp::Stamp;
 use std::collections::VecDeque;
 

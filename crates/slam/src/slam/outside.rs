@@ -1,14 +1,15 @@
 //! Readings of the pose in a map in parts: the open part has a frame of its own, and does not know where it lies in the
 //! map. They pass by the filter, to those who join the parts.
 
-use super::Slam;
 use crate::fixed_lag::{Associated, Role};
 use crate::inbox::Cloud;
+use crate::input::FeatureKind;
 use crate::linearize::Subject;
 use crate::motion::Increment;
+use crate::output::{DropReason, PoseEstimate};
 use crate::sensor::Reading;
+use crate::slam::Slam;
 use crate::step::Outcome;
-use crate::{DropReason, FeatureKind, PoseEstimate};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::{Matrix3, Vector3};

@@ -1,9 +1,10 @@
 //! The map of what is near, begun anew where the robot is: for a map in parts.
 
-use super::Slam;
 use crate::estimator::Estimator;
+use crate::filter::Coordinates;
+use crate::output::PoseEstimate;
+use crate::slam::Slam;
 use crate::state::{FIRST_OWN_ID, State};
-use crate::{Coordinates, PoseEstimate};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::{DMatrix, Matrix2, Matrix2x3, Matrix3, Vector2};

@@ -1,9 +1,9 @@
 //! Where the pipeline was before a cloud, to go back to.
 
-use super::Slam;
 use crate::estimator::EstimatorPoint;
 use crate::inbox::InboxPoint;
 use crate::sensor::SensorSet;
+use crate::slam::Slam;
 use crate::steady::SteadyTwist;
 use crate::trace::TracePoint;
 use lienav_base::stamp::Stamp;

@@ -1,13 +1,15 @@
 //! Clouds that are due, processed in the order of their stamps.
 
-use super::Slam;
+use crate::config::Config;
 use crate::inbox::Cloud;
+use crate::input::FeatureKind;
 use crate::motion::Increment;
+use crate::output::{DropReason, PoseEstimate, Step};
 use crate::sensor::SensorSet;
+use crate::slam::Slam;
 use crate::step::Outcome;
 use crate::tilt::level;
 use crate::tilt_noise::TiltNoise;
-use crate::{Config, DropReason, FeatureKind, PoseEstimate, Step};
 use lienav_base::stamp::Stamp;
 
 impl Slam {

@@ -15,13 +15,16 @@
 //! before the gap for one that is measured now, until the search finds the robot or [`SEARCHED_S`] have passed; later, loop
 //! closures find it.
 
-use super::Slam;
-use super::search::finder_config;
+use crate::config::{Config, MapMode};
 use crate::estimator::Suspicion;
+use crate::filter::Discretization;
+use crate::global_localization::GlobalLocalization;
 use crate::inbox::Cloud;
 use crate::motion::Increment;
+use crate::output::DropReason;
+use crate::slam::Slam;
+use crate::slam::search::finder_config;
 use crate::step::Outcome;
-use crate::{Config, Discretization, DropReason, GlobalLocalization, MapMode};
 use lienav_base::stamp::Stamp;
 
 /// Measurements are held back for so long, s: as long as readings that do not tell where the robot is.

@@ -8,11 +8,13 @@
 //! map stays, and with `initial.mode: unknown` the filter searches for the robot in it. The scan counts as
 //! [`DropReason::InvalidCovariance`].
 
-use super::Slam;
-use super::aside::Processed;
-use super::check::check_pose;
+use crate::config::{MapMode, StartMode};
 use crate::motion::Increment;
-use crate::{DropReason, MapMode, PoseEstimate, StartMode, Step, valid_covariance};
+use crate::output::{DropReason, PoseEstimate, Step};
+use crate::slam::Slam;
+use crate::slam::aside::Processed;
+use crate::slam::check::check_pose;
+use crate::validity::valid_covariance;
 
 /// The joint covariance is invalid after so many updates in a row that found it indefinite: one may be rounding, of a
 /// pose that was given with an absurdly large variance.

@@ -1,6 +1,6 @@
 //! The filter that begins again, and that is switched off.
 
-use super::Slam;
+use crate::slam::Slam;
 use crate::steady::SteadyTwist;
 use nalgebra::Vector3;
 

@@ -1,16 +1,20 @@
 //! A run that is saved, and gone on with: in another process, on another day.
 
-use super::Slam;
+use crate::config::{Config, ConfigError, MapMode};
 use crate::early::EarlyGate;
 use crate::estimator::SavedEstimator;
+use crate::filter::Filter;
 use crate::inbox::Inbox;
+use crate::input::Odometry;
 use crate::lookahead::LookAhead;
+use crate::measurement::Component;
 use crate::motion::Increment;
+use crate::output::Counts;
 use crate::sensor::SensorSet;
+use crate::slam::Slam;
 use crate::spikes::SpikeGate;
 use crate::state::Damage;
 use crate::steady::SteadyTwist;
-use crate::{Component, Config, ConfigError, Counts, Filter, MapMode, Odometry};
 use lienav_base::clock::ClockGuard;
 use lienav_base::settings::lookup;
 use lienav_base::stamp::Stamp;

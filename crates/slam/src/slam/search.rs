@@ -1,11 +1,15 @@
 //! The robot that may be anywhere in a known map: until it is found, there are no estimates.
 
-use super::Slam;
+use crate::config::{Config, MapMode, SensorConfig, StartMode};
+use crate::filter::Discretization;
+use crate::global_localization::GlobalLocalization;
+use crate::input::{FeatureKind, Observation};
+use crate::sensor::Sensor;
+use crate::slam::Slam;
 use crate::step::Outcome;
-use crate::{Config, Discretization, FinderConfig, GlobalLocalization, LandmarkMapError, MapMode, Sensor, StartMode};
-use crate::{FeatureKind, LandmarkMap, Observation, SensorConfig};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
+use lienav_map::{FinderConfig, LandmarkMap, LandmarkMapError};
 use nalgebra::Matrix3;
 
 /// Why the robot cannot be searched for.

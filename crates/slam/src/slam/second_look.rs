@@ -14,11 +14,12 @@
 //!
 //! It is not saved with the filter: one that goes on from what was saved counts anew.
 
-use super::Slam;
-use super::point::Point;
-use crate::association::{Account, Glance};
+use crate::association::account::{Account, Glance};
+use crate::config::{Config, MapMode};
 use crate::inbox::Cloud;
-use crate::{Config, DropReason, MapMode, Step};
+use crate::output::{DropReason, Step};
+use crate::slam::Slam;
+use crate::slam::point::Point;
 
 /// After so many clouds it may be looked again. Early, because what is learned first changes most; the last one ends.
 const LOOKS: [usize; 3] = [10, 30, 100];

@@ -9,12 +9,13 @@
 //! with it. The cost is bounded: a copy of the state for each loop, sixty clouds, and as many steps that are made again
 //! after one of them, where the map is not too large for that. It is not saved with the filter.
 
-use super::Slam;
-use super::point::Point;
-use crate::association::{Trial, Verdict};
+use crate::association::trial::{Trial, Verdict};
+use crate::config::{Config, MapMode};
 use crate::estimator::ClosedLoop;
 use crate::inbox::Cloud;
-use crate::{Config, DropReason, MapMode, Step};
+use crate::output::{DropReason, Step};
+use crate::slam::Slam;
+use crate::slam::point::Point;
 use lienav_base::stamp::Stamp;
 
 /// With more features, the steps that are made again would take longer than a robot should wait.

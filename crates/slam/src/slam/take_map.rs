@@ -1,10 +1,12 @@
 //! Known landmarks in the filter.
 
-use super::Slam;
+use crate::config::MapMode;
 use crate::estimator::Estimator;
+use crate::filter::Coordinates;
+use crate::slam::Slam;
 use crate::state::{Feature, lever};
-use crate::{Coordinates, LandmarkMap, LandmarkMapError, MapLandmark, MapMode};
 use lienav_base::stamp::Stamp;
+use lienav_map::{LandmarkMap, LandmarkMapError, MapLandmark};
 use nalgebra::{Matrix2, Matrix2x3};
 
 /// Why a map is not taken.

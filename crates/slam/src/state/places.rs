@@ -1,7 +1,9 @@
 //! Features as others see them: their places in the map, with the covariance of these.
 
-use super::{Feature, State, lever};
-use crate::{Coordinates, Landmark, LandmarkMap, MapLandmark};
+use crate::filter::Coordinates;
+use crate::output::Landmark;
+use crate::state::{Feature, State, lever};
+use lienav_map::{LandmarkMap, MapLandmark};
 use nalgebra::{DMatrix, Matrix2, Matrix2x3, Vector2};
 
 impl State {

@@ -1,11 +1,13 @@
 //! Errors of readings that last, as states.
 
 use super::*;
+use crate::associate::Evidence;
+use crate::association::memory::Memory;
+use crate::motion::Increment;
 use crate::offsets::SLOTS;
 use crate::step::{Input, Model, Room, step};
 use crate::update::{Workspace, update};
 use crate::{Coordinates, Filter, SavedState};
-use crate::{associate::Evidence, association::Memory, motion::Increment};
 use nalgebra::{DMatrix, DVector, Matrix3};
 
 /// How long errors last, s.

@@ -2,7 +2,7 @@
 
 use super::again::Named;
 use super::{config, drain, stamp};
-use crate::association::Cut;
+use crate::association::cuts::Cut;
 use crate::estimator::Slip;
 use crate::{FeatureKind, Noise, Observation, Odometry, Slam, Step};
 use lienav_lie::Se2;
