@@ -1,16 +1,16 @@
 //! Data association: the feature that each reading is of.
 
+use crate::associated::{Associated, Role, Subject};
 use crate::association::cloud;
 use crate::association::cloud::{CloudRoom, Doubt};
 use crate::association::memory::Memory;
 use crate::config::{Association, MapMode};
 use crate::enter::Neighbourhood;
-use crate::fixed_lag::{Associated, Role};
 use crate::gate::{mahalanobis_squared, relative_trace};
 use crate::input::{FeatureKind, Observation};
-use crate::linearize::{Match, Subject, innovation_covariance, linearize};
+use crate::linearize::{Match, innovation_covariance, linearize};
 use crate::output::{Counts, DropReason};
-use crate::sensor::Reading;
+use crate::reading::Reading;
 use crate::state::State;
 use crate::step::Model;
 use std::collections::HashSet;

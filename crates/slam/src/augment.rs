@@ -2,7 +2,8 @@
 
 use crate::calibration::OF_ONE_KIND;
 use crate::filter::{Coordinates, Errors, Filter, Initialization, Linearization};
-use crate::sensor::{Reading, Sensors};
+use crate::reading::Reading;
+use crate::sensor::Sensors;
 use crate::state::{Feature, State};
 use lienav_base::stamp::Stamp;
 use lienav_lie::skew;

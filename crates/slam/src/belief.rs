@@ -7,10 +7,9 @@
 //!
 //! Clouds judge landmarks only if most of their readings fit: a wrong pose says nothing of the map.
 
+use crate::associated::{Associated, Role, Subject};
 use crate::filter::Coordinates;
-use crate::fixed_lag::{Associated, Role};
 use crate::known_map::KnownMap;
-use crate::linearize::Subject;
 use crate::output::DropReason;
 use crate::state::State;
 use crate::step::Outcome;

@@ -19,16 +19,16 @@
 mod places;
 mod used;
 
+use crate::associated::{Associated, Subject};
 use crate::belief::{STRIKES, STRUCK_FOR_S};
 use crate::calibration::Calibration;
 use crate::config::MapMode;
 use crate::covariance::Covariance;
 use crate::filter::Coordinates;
-use crate::fixed_lag::Associated;
-use crate::linearize::Subject;
 use crate::output::DropReason;
 use crate::prune::make_room;
-use crate::sensor::{Reading, Sensors};
+use crate::reading::Reading;
+use crate::sensor::Sensors;
 use crate::state::{Feature, State};
 use crate::step::Model;
 use lienav_base::stamp::Stamp;

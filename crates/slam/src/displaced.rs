@@ -19,11 +19,11 @@
 //! With (v, ω) = ν in the axes of the map, a feature at p that the robot moves against has e_i = −(v + ωJp), which is
 //! the same before and after the motion, up to the rotation of the axes.
 
+use crate::associated::{Associated, Role, Subject};
 use crate::covariance::POSE;
 use crate::filter::Coordinates;
-use crate::fixed_lag::{Associated, Role};
 use crate::gate::mahalanobis_squared;
-use crate::linearize::{Match, Preview, Subject, innovation_covariance, relinearize};
+use crate::linearize::{Match, Preview, innovation_covariance, relinearize};
 use crate::output::{Counts, DropReason};
 use crate::propagate::Rows;
 use crate::state::State;

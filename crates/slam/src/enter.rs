@@ -15,14 +15,14 @@
 //! robot has seen others (docs/localization.md has the measurement).
 
 use crate::associate::Evidence;
+use crate::associated::Subject;
 use crate::belief::LandmarkStatus;
 use crate::config::MapMode;
 use crate::filter::Coordinates;
 use crate::known_map::{Known, KnownMap};
-use crate::linearize::Subject;
 use crate::measurement::MAX_DIM;
 use crate::propagate::Rows;
-use crate::sensor::Reading;
+use crate::reading::Reading;
 use crate::state::{Feature, State, lever};
 use crate::step::Model;
 use lienav_base::stamp::Stamp;

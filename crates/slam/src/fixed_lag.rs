@@ -7,52 +7,16 @@
 //! used twice.
 
 use crate::associate::Evidence;
+use crate::associated::{Associated, Role, Subject};
 use crate::calibration::Calibration;
-use crate::linearize::Subject;
 use crate::motion::Increment;
-use crate::sensor::{Reading, Sensors};
+use crate::sensor::Sensors;
 use crate::state::{Damage, State};
 use crate::step::{Input, Model, Room, step};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
-use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
-
-/// What the filter did with an observation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Role {
-    /// It began the feature.
-    First,
-    /// It corrected the estimate.
-    Again,
-    /// It lay outside the feature's gate and was left out.
-    Gated,
-    /// It corrected the places where the landmark may be, of which there was more than one, and nothing else.
-    Held,
-}
-
-/// A reading, and what it was associated with.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Associated {
-    /// The feature, by its identity, or the pose.
-    pub subject: Subject<u32>,
-    /// What was read.
-    pub reading: Reading,
-    /// What the filter did with it.
-    pub role: Role,
-    /// The factor that the covariance of the reading was multiplied by.
-    pub noise_scale: f64,
-    /// The feature in the robot frame at the time of the reading, m, as the newest estimate places it.
-    pub linearization_point: Option<Vector2<f64>>,
-}
-
-impl Associated {
-    /// A reading with its own covariance.
-    pub fn new(subject: Subject<u32>, reading: Reading, role: Role) -> Self {
-        Self { subject, reading, role, noise_scale: 1.0, linearization_point: None }
-    }
-}
 
 /// A past cloud, with the motion before it.
 #[derive(Clone, Debug, Serialize, Deserialize)]

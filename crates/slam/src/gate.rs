@@ -1,9 +1,9 @@
 //! Gates: probabilities turned into bounds on the squared Mahalanobis distance, by the degrees of freedom of a
 //! reading.
 
+use crate::associated::{Associated, Role, Subject};
 use crate::config::GateConfig;
-use crate::fixed_lag::{Associated, Role};
-use crate::linearize::{Match, Subject};
+use crate::linearize::Match;
 use crate::measurement::MAX_DIM;
 use crate::output::{Counts, DropReason};
 use crate::state::State;

@@ -16,7 +16,8 @@
 //! share s
 //! of the variance lasts. Pairs of readings that follow each other and pairs that are farther apart tell s and T.
 
-use crate::linearize::{Match, Subject};
+use crate::associated::Subject;
+use crate::linearize::Match;
 use crate::state::State;
 use crate::update::noise_of_motion_by;
 use lienav_base::stamp::Stamp;

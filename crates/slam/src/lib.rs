@@ -165,6 +165,7 @@
 extern crate self as lienav_slam;
 
 mod associate;
+mod associated;
 mod association;
 mod augment;
 mod belief;
@@ -201,6 +202,7 @@ mod offsets;
 mod output;
 mod propagate;
 mod prune;
+mod reading;
 mod relocate;
 mod retract;
 mod sensor;
@@ -228,11 +230,10 @@ pub use lienav_map::{
     NearCovariances, SharedLandmark, Sighting, Verdict,
 };
 
+pub use associated::{Role, Subject};
 pub use calibration::{Calibration, MOTION, SENSOR, SensorJacobian};
-pub use fixed_lag::Role;
 pub use global_localization::GlobalLocalization;
 pub use inbox::Segment;
-pub use linearize::Subject;
 pub use linearized::{LinearizedReading, LinearizedStep};
 pub use marks::Motion;
 pub use measurement::{
@@ -241,7 +242,8 @@ pub use measurement::{
 };
 pub use measurement::{Expected, Mount};
 pub use motion::{Increment, increment, v_matrix_derivative};
-pub use sensor::{Reading, Sensor, Sensors};
+pub use reading::Reading;
+pub use sensor::{Sensor, Sensors};
 pub use state::FIRST_OWN_ID;
 pub use tie::world_of_two;
 pub use trace::{SeenReading, Trace, TracedReading, TracedStep};

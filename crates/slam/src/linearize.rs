@@ -1,26 +1,18 @@
 //! Linearization of a reading at the state: residual, Jacobians, and the innovation covariance of one match.
 
+use crate::associated::Subject;
 use crate::calibration::SensorJacobian;
 use crate::chart::{Chart, Charts};
 use crate::covariance::{Covariance, POSE};
 use crate::filter::{Coordinates, Linearization};
 use crate::measurement::{Expected, fixed, padded};
 use crate::propagate::{Rows, along};
+use crate::reading::Reading;
 use crate::retract::place;
-use crate::sensor::{Reading, Sensors};
+use crate::sensor::Sensors;
 use crate::state::{State, additive_from_left, lever};
 use lienav_lie::{Se2, skew};
 use nalgebra::{ArrayStorage, Matrix2, Matrix2x3, Matrix3, Matrix3x2, SMatrix, Vector2, Vector3};
-use serde::{Deserialize, Serialize};
-
-/// What a reading measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Subject<F> {
-    /// A feature of the map.
-    Feature(F),
-    /// The pose itself.
-    Pose,
-}
 
 /// A reading of a feature or of the pose, linearized at the state. It has `dim` numbers; rows beyond are zero.
 #[derive(Clone, Copy, Debug)]

@@ -1,9 +1,9 @@
 //! What the steps of a run were linearized as: the record for who studies what a filter takes for observable.
 
+use crate::associated::{Associated, Role, Subject};
 use crate::augment::by_pose;
 use crate::filter::{Coordinates, Filter};
-use crate::fixed_lag::{Associated, Role};
-use crate::linearize::{Match, Subject};
+use crate::linearize::Match;
 use crate::motion::FeatureMotion;
 use crate::slam::Slam;
 use crate::state::State;

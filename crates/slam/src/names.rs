@@ -5,9 +5,8 @@
 //! a reading begins has the number of the one for which the same reading was taken before, and no number is given to
 //! another one. What landmarks turn out to be that do not begin again is what most of their readings are of then.
 
-use crate::fixed_lag::{Associated, Role};
-use crate::linearize::Subject;
-use crate::sensor::Reading;
+use crate::associated::{Associated, Role, Subject};
+use crate::reading::Reading;
 use nalgebra::Vector3;
 
 /// The readings of a cloud without identity that corrected or began a landmark, and its number.

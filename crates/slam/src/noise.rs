@@ -19,14 +19,14 @@
 //! repeats. Of errors that last, the estimate takes in a part, and innovations show the rest: then no variance is learned
 //! to be smaller than stated. How far and how long errors last is the business of [`Lasting`].
 
+use crate::associated::Associated;
 use crate::changed::Block;
 use crate::config::{LearningConfig, SensorConfig};
 use crate::covariance::factor3;
-use crate::fixed_lag::Associated;
 use crate::kernel::{invert, solve_positive};
 use crate::lasting::{Lasting, LastingNoise};
 use crate::linearize::Match;
-use crate::sensor::Reading;
+use crate::reading::Reading;
 use crate::state::State;
 use crate::update::{Workspace, factor, noise_of_motion_by};
 use lienav_base::stamp::Stamp;

@@ -17,10 +17,12 @@
 //! slots taken by others of the last moments is read with an inflated noise instead,
 //! [`Sensors::repetition`](super::sensor::Sensors::repetition).
 
+use crate::associated::Subject;
 use crate::covariance::{Covariance, POSE};
 use crate::filter::Linearization;
-use crate::linearize::{Match, Subject, linearize};
-use crate::sensor::{Reading, Sensors};
+use crate::linearize::{Match, linearize};
+use crate::reading::Reading;
+use crate::sensor::Sensors;
 use crate::state::State;
 use crate::step::Model;
 use lienav_base::stamp::Stamp;

@@ -2,7 +2,8 @@
 
 use crate::gate::{Gate, mahalanobis_squared};
 use crate::measurement::{Mount, fixed, padded};
-use crate::sensor::{Reading, Sensors};
+use crate::reading::Reading;
+use crate::sensor::Sensors;
 use crate::state::State;
 use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix2x3, Matrix3, Vector2, Vector3};

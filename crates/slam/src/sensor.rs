@@ -3,7 +3,7 @@
 use crate::calibration::{Calibration, OF_ONE_KIND};
 use crate::config::{AbsoluteConfig, SensorConfig};
 use crate::filter::StereoModel;
-use crate::input::{FeatureKind, Label, Observation};
+use crate::input::{FeatureKind, Observation};
 use crate::lasting::LastingNoise;
 use crate::measurement::{
     Bearing, Component, Erased, Expected, LandmarkMeasurement, Mount, OfLandmark, OfPose, OfWorld, PoseMeasurement,
@@ -11,9 +11,10 @@ use crate::measurement::{
 };
 use crate::noise::NoiseFactors;
 use crate::output::DropReason;
+use crate::reading::Reading;
 use crate::tilt_noise::checked_height;
 use lienav_lie::Se2;
-use nalgebra::{ArrayStorage, Matrix2, Matrix3, SMatrix, Vector2, Vector3};
+use nalgebra::{Matrix2, Matrix3, SMatrix, Vector2, Vector3};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -77,25 +78,6 @@ impl Sensor {
     pub fn moved(self, mount: Se2) -> Self {
         Self { mount, ..self }
     }
-}
-
-/// An observation that has passed the checks of its sensor.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Reading {
-    /// The sensor, by its index.
-    pub(crate) sensor: u8,
-    /// The landmark that it names.
-    pub(crate) id: Option<u32>,
-    /// The numbers that are compared with the prediction; zeros beyond the sensor's dimension.
-    pub(crate) value: Vector3<f64>,
-    /// Their covariance, or that of the numbers that they were computed from.
-    pub(crate) covariance: Matrix3<f64>,
-    /// Class and diameter, where the front end knows.
-    #[serde(default)]
-    pub(crate) label: Label,
-    /// The height of the landmark above the base, m; 0 where it is not known.
-    #[serde(default)]
-    pub(crate) height_m: f64,
 }
 
 /// Some of the sensors of a robot.
@@ -343,41 +325,6 @@ impl Sensors {
     /// Readings come from [`Sensors::read`], and sensors never go away.
     fn of(&self, reading: &Reading) -> &dyn Erased {
         &*self.all[reading.index()].0
-    }
-}
-
-impl Reading {
-    /// The numbers that were read, as its sensor takes them; zeros beyond its dimension.
-    pub fn value(&self) -> &Vector3<f64> {
-        &self.value
-    }
-
-    /// Their covariance; zeros beyond its dimension.
-    pub fn noise(&self) -> &Matrix3<f64> {
-        &self.covariance
-    }
-
-    /// With this added to the variance of each of its first two numbers.
-    #[must_use]
-    pub fn with_variance(mut self, variance: f64) -> Self {
-        self.covariance[(0, 0)] += variance;
-        self.covariance[(1, 1)] += variance;
-        self
-    }
-
-    /// Of nothing.
-    pub(crate) const BLANK: Self = Self {
-        sensor: 0,
-        id: None,
-        value: Vector3::from_array_storage(ArrayStorage([[0.0; 3]])),
-        covariance: Matrix3::from_array_storage(ArrayStorage([[0.0; 3]; 3])),
-        label: Label { class: 0, diameter_m: 0.0, diameter_std_m: 0.0 },
-        height_m: 0.0,
-    };
-
-    /// The sensor, by its place among all.
-    pub(crate) fn index(&self) -> usize {
-        usize::from(self.sensor)
     }
 }
 

@@ -2,13 +2,13 @@
 
 mod places;
 
+use crate::associated::Subject;
 use crate::by_id::ById;
 use crate::calibration::{Calibration, CalibrationEstimate};
 use crate::config::{CalibrationConfig, WorldFrame};
 use crate::covariance::{Covariance, POSE};
 use crate::delayed::{Viewpoint, Waiting};
 use crate::filter::Coordinates;
-use crate::linearize::Subject;
 use crate::marks::Mark;
 use crate::measurement::Mount;
 use crate::motion::Increment;

@@ -1,6 +1,7 @@
 //! One step of the filter: propagate, associate, gate, update, augment, prune.
 
 use crate::associate::{AssociationRoom, Associations, Evidence, Newcomer, associate};
+use crate::associated::{Associated, Role, Subject};
 use crate::association::cloud::Doubt;
 use crate::augment::augment;
 use crate::config::{Association, Config, MapConfig, MapMode};
@@ -8,11 +9,10 @@ use crate::delayed::{Taken, give_up, is_placeless, note_misfits, settle, take};
 use crate::displaced::{displace, is_allowed, linearize_there, pass_together, refer_to_mean};
 use crate::enter::enter;
 use crate::filter::Filter;
-use crate::fixed_lag::{Associated, Role};
 use crate::gate::{Gate, gate};
 use crate::input::FeatureKind;
 use crate::known_map::KnownMap;
-use crate::linearize::{Match, Preview, Subject, relinearize};
+use crate::linearize::{Match, Preview, relinearize};
 use crate::motion::Increment;
 use crate::names::Names;
 use crate::noise::NoiseFactors;
@@ -20,8 +20,9 @@ use crate::offsets::{SLOTS, begin_offset, take_offsets};
 use crate::output::{Counts, DropReason};
 use crate::propagate::{Rows, propagate};
 use crate::prune::{make_room, prune};
+use crate::reading::Reading;
 use crate::relocate::{agreeing, displacement};
-use crate::sensor::{Reading, Sensor, Sensors};
+use crate::sensor::{Sensor, Sensors};
 use crate::state::State;
 use crate::tilt_noise::TiltNoise;
 use crate::track_loss::{Agreement, TrackLoss, unknown_motions};

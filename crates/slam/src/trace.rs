@@ -1,9 +1,8 @@
 //! The record of a run, for estimators that process all of it at once and must use the same information as the filter.
 
-use crate::fixed_lag::{Associated, Role};
+use crate::associated::{Associated, Role, Subject};
 use crate::inbox::Segment;
-use crate::linearize::Subject;
-use crate::sensor::Reading;
+use crate::reading::Reading;
 use crate::slam::Slam;
 use lienav_lie::Se2;
 use nalgebra::Vector2;

@@ -1,9 +1,10 @@
 //! The update: all matches of an instant at once, by the Kalman gain.
 
+use crate::associated::Subject;
 use crate::covariance::{Covariance, POSE};
 use crate::filter::Filter;
 use crate::kernel;
-use crate::linearize::{Match, Subject};
+use crate::linearize::Match;
 use crate::propagate::along;
 use crate::retract::retract;
 use crate::state::State;

@@ -8,12 +8,13 @@
 //! Of clutter nothing is known here. A reading at the edge of the gate of a landmark that is known exactly is as likely
 //! of none, up to the odds that a landmark is read.
 
+use crate::associated::Subject;
 use crate::association::beam::{Beam, Item, Joint, Pair, WINDOW};
 use crate::enter::Neighbourhood;
 use crate::gate::mahalanobis_squared;
 use crate::input::{FeatureKind, Observation};
-use crate::linearize::{Match, Subject, innovation_covariance, linearize, shared_covariance};
-use crate::sensor::Reading;
+use crate::linearize::{Match, innovation_covariance, linearize, shared_covariance};
+use crate::reading::Reading;
 use crate::state::State;
 use crate::step::Model;
 use nalgebra::Matrix3;

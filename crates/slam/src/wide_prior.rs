@@ -17,11 +17,13 @@
 //! Features that the robot has come to know since move along with it. Where it is the robot whose place in the map is
 //! known, and others are not (a part of the map that was begun in between), these move instead.
 
+use crate::associated::Subject;
 use crate::filter::{Coordinates, Errors, Filter, Initialization};
 use crate::gate::mahalanobis_squared;
-use crate::linearize::{Match, Subject};
+use crate::linearize::Match;
+use crate::reading::Reading;
 use crate::relocate::displacement;
-use crate::sensor::{Reading, Sensors};
+use crate::sensor::Sensors;
 use crate::state::State;
 use crate::step::Model;
 use lienav_lie::{Se2, skew};

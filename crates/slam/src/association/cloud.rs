@@ -6,15 +6,16 @@
 //! [`merge`](super::merge) joins the two when more is known.
 
 use crate::associate::Newcomer;
+use crate::associated::Subject;
 use crate::association::beam::{ANCHORS, Beam, Item, Joint, Pair, WINDOW};
 use crate::association::identity::WIDE_M2;
 use crate::association::memory::Memory;
 use crate::association::merge::difference;
 use crate::filter::Coordinates;
 use crate::gate::mahalanobis_squared;
-use crate::linearize::{Match, Subject, innovation_covariance, linearize, shared_covariance};
+use crate::linearize::{Match, innovation_covariance, linearize, shared_covariance};
 use crate::output::{Counts, DropReason};
-use crate::sensor::Reading;
+use crate::reading::Reading;
 use crate::state::State;
 use crate::step::Model;
 use nalgebra::{Matrix2, Matrix3, Vector2};

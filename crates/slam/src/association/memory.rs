@@ -6,15 +6,14 @@
 //! − P_D where it is not (integrated probabilistic data association; Mušicki, Evans, Stanković 1994). Candidates are
 //! in the filter like landmarks, but not in its output; they leave it if the odds fall, or if they are out of view.
 
+use crate::associated::{Associated, Role, Subject};
 use crate::association::cloud::Doubt;
 use crate::association::cuts::Cuts;
 use crate::association::life::Life;
 use crate::association::looks::{Looks, place};
 use crate::association::rates::Rates;
 use crate::association::tally::Tally;
-use crate::fixed_lag::{Associated, Role};
 use crate::input::Label;
-use crate::linearize::Subject;
 use crate::state::State;
 use crate::step::Model;
 use lienav_base::stamp::Stamp;

@@ -1,11 +1,10 @@
 //! How many landmarks there are at one place: as many as are read at once.
 
+use crate::associated::{Associated, Role, Subject};
 use crate::association::cloud::Doubt;
 use crate::association::life::Crowd;
 use crate::association::memory::{CONFIRMED, Memory};
 use crate::association::merge::difference;
-use crate::fixed_lag::{Associated, Role};
-use crate::linearize::Subject;
 use crate::state::{Feature, State};
 use crate::step::Model;
 

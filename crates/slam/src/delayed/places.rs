@@ -3,7 +3,8 @@
 use super::FEWEST;
 use super::Row;
 use super::Sighting;
-use crate::sensor::{Reading, Sensors};
+use crate::reading::Reading;
+use crate::sensor::Sensors;
 use crate::state::State;
 use crate::step::Model;
 use lienav_lie::Se2;

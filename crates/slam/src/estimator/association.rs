@@ -1,5 +1,6 @@
 //! What an estimator learns of landmarks without identity, and what it knows of them.
 
+use crate::associated::Subject;
 use crate::association::account::{Account, Glance, glance};
 use crate::association::memory::Memory;
 use crate::association::merge::{Before, merge};
@@ -8,7 +9,6 @@ use crate::association::trial::Trial;
 use crate::config::{Association, MapMode};
 use crate::estimator::Estimator;
 use crate::estimator::point::EstimatorPoint;
-use crate::linearize::Subject;
 use crate::names::Names;
 use crate::step::Outcome;
 use lienav_base::stamp::Stamp;

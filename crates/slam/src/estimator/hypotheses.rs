@@ -8,10 +8,10 @@
 //! way of one state, and this is the filter without hypotheses, to the last bit.
 
 use crate::associate::Evidence;
+use crate::associated::Associated;
 use crate::config::{Association, MapMode};
 use crate::estimator::Estimator;
 use crate::filter::{Coordinates, Errors};
-use crate::fixed_lag::Associated;
 use crate::input::{FeatureKind, Observation};
 use crate::motion::Increment;
 use crate::noise::NoiseFactors;

@@ -1,11 +1,10 @@
 //! When the prior is too wide for the association of landmarks without identity, and how to map on without it.
 
+use crate::associated::{Associated, Role, Subject};
 use crate::association::memory::is_placed;
 use crate::config::{Association, MapMode};
 use crate::estimator::Estimator;
-use crate::fixed_lag::{Associated, Role};
 use crate::input::{FeatureKind, Observation};
-use crate::linearize::Subject;
 use crate::motion::Increment;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;

@@ -6,7 +6,7 @@ use crate::input::{FeatureKind, Observation};
 use crate::measurement::value::{MAX_DIM, checked_covariance, fixed, padded};
 use crate::measurement::{Component, LandmarkMeasurement, PoseMeasurement};
 use crate::output::DropReason;
-use crate::sensor::Reading;
+use crate::reading::Reading;
 use lienav_lie::{Se2, skew, wrap_angle};
 use nalgebra::{Matrix2, Matrix3, Matrix3x2, SMatrix, SVector, Vector2, Vector3};
 use std::fmt;

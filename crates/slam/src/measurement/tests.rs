@@ -1,10 +1,13 @@
 //! Each measurement against finite differences, and what is unusable.
 
 use super::*;
-use crate::calibration::Calibration;
-use crate::sensor::{Reading, Sensor, Sensors};
+use crate::calibration::{Calibration, CalibrationParameter};
+use crate::config::{CalibrationConfig, SensorConfig};
+use crate::filter::{NoiseAt, StereoModel};
+use crate::input::{FeatureKind, Observation};
+use crate::reading::Reading;
+use crate::sensor::{Sensor, Sensors};
 use crate::tilt_noise::{TiltInState, TiltNoise};
-use crate::{CalibrationConfig, CalibrationParameter, FeatureKind, NoiseAt, Observation, SensorConfig, StereoModel};
 use lienav_base::stamp::Stamp;
 use lienav_lie::wrap_angle;
 use nalgebra::{Matrix1x2, Matrix3, Vector1, Vector3};

@@ -14,7 +14,7 @@ use crate::measurement::Component;
 use crate::measurement::erased::{Erased, Expected, Mount, numbers, residual};
 use crate::measurement::value::{MAX_VARIANCE, fixed, padded};
 use crate::output::DropReason;
-use crate::sensor::Reading;
+use crate::reading::Reading;
 use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix2, Matrix3, Matrix3x2, SMatrix, SVector, Vector2, Vector3};
 

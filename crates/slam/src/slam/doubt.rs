@@ -15,11 +15,11 @@
 //! as many more steps as there are rivals; [`KEPT`] × [`EVERY`] clouds are made again where a rival begins, and where
 //! it turns out to be right. It is not saved with the filter.
 
+use crate::associated::Associated;
 use crate::association::account::{Account, Glance};
 use crate::association::cuts::Cut;
 use crate::config::{Config, MapMode};
 use crate::estimator::Slip;
-use crate::fixed_lag::Associated;
 use crate::inbox::Cloud;
 use crate::output::Step;
 use crate::slam::Slam;

@@ -1,13 +1,12 @@
 //! Readings of the pose in a map in parts: the open part has a frame of its own, and does not know where it lies in the
 //! map. They pass by the filter, to those who join the parts.
 
-use crate::fixed_lag::{Associated, Role};
+use crate::associated::{Associated, Role, Subject};
 use crate::inbox::Cloud;
 use crate::input::FeatureKind;
-use crate::linearize::Subject;
 use crate::motion::Increment;
 use crate::output::{DropReason, PoseEstimate};
-use crate::sensor::Reading;
+use crate::reading::Reading;
 use crate::slam::Slam;
 use crate::step::Outcome;
 use lienav_base::stamp::Stamp;

@@ -2,8 +2,8 @@
 
 use super::slips::{Drive, ROUND};
 use super::*;
-use crate::fixed_lag::Role;
-use crate::linearize::Subject;
+use crate::associated::Role;
+use crate::associated::Subject;
 use rand::RngExt;
 use std::collections::BTreeMap;
 

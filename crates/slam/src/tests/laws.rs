@@ -1,8 +1,9 @@
 //! Laws the filters must obey whatever the data.
 
 use super::*;
+use crate::associated::Subject;
 use crate::calibration::Calibration;
-use crate::linearize::{Match, Subject};
+use crate::linearize::Match;
 use crate::measurement::padded;
 use crate::motion::Increment;
 use crate::propagate::{Rows, propagate};

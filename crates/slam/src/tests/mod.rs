@@ -40,10 +40,13 @@ mod validity;
 mod wide_prior;
 mod window;
 
-use super::linearize::{Match, Subject, linearize};
-use super::sensor::{Reading, Sensors};
+use super::linearize::Match;
+use super::linearize::linearize;
+use super::sensor::Sensors;
 use super::state::State;
 use super::{Config, FeatureKind, Linearization, Observation, Odometry, Slam, Step};
+use crate::associated::Subject;
+use crate::reading::Reading;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::Vector2;
