@@ -1,18 +1,18 @@
 //! Data association: the feature that each reading is of.
 
-use crate::associated::{Associated, Role, Subject};
+use crate::associated::{Associated, Doubt, Newcomer, Role, Subject};
 use crate::association::cloud;
-use crate::association::cloud::{CloudRoom, Doubt};
+use crate::association::cloud::CloudRoom;
 use crate::association::memory::Memory;
 use crate::config::{Association, MapMode};
-use crate::enter::Neighbourhood;
-use crate::gate::{mahalanobis_squared, relative_trace};
 use crate::input::{FeatureKind, Observation};
 use crate::linearize::{Match, innovation_covariance, linearize};
+use crate::mahalanobis::{mahalanobis_squared, relative_trace};
+use crate::model::Model;
+use crate::neighbourhood::Neighbourhood;
 use crate::output::{Counts, DropReason};
 use crate::reading::Reading;
 use crate::state::State;
-use crate::step::Model;
 use std::collections::HashSet;
 
 /// The content of a cloud.
@@ -29,15 +29,6 @@ pub enum Evidence<'a> {
     },
     /// Readings that were associated before; the fixed lag processes them again.
     Associated(&'a [Associated]),
-}
-
-/// A reading of a landmark that is not in the map.
-#[derive(Clone, Copy, Debug)]
-pub struct Newcomer {
-    /// The identity that it names.
-    pub id: Option<u32>,
-    /// The reading.
-    pub reading: Reading,
 }
 
 /// All readings of a cloud, associated.
@@ -319,6 +310,16 @@ impl Associated {
                 }
             }
             _ => {}
+        }
+    }
+}
+
+impl Evidence<'_> {
+    /// Whether a measurement of the scan has a height.
+    pub fn has_heights(&self) -> bool {
+        match self {
+            Evidence::Observed { observations, .. } => observations.iter().any(|o| o.height_m != 0.0),
+            Evidence::Associated(readings) => readings.iter().any(|r| r.reading.height_m != 0.0),
         }
     }
 }

@@ -47,3 +47,23 @@ impl Associated {
         Self { subject, reading, role, noise_scale: 1.0, linearization_point: None }
     }
 }
+
+/// A reading of a landmark that is not in the map.
+#[derive(Clone, Copy, Debug)]
+pub struct Newcomer {
+    /// The identity that it names.
+    pub id: Option<u32>,
+    /// The reading.
+    pub reading: Reading,
+}
+
+/// A feature that a reading may be of that was left out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Doubt {
+    /// Which reading.
+    pub reading: usize,
+    /// The trace of its noise, m².
+    pub noise: f64,
+    /// The identity of the feature.
+    pub feature: u32,
+}

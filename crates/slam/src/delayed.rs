@@ -17,25 +17,27 @@
 //! the landmark waits.
 
 mod places;
+pub mod row;
 mod used;
 
 use crate::associated::{Associated, Subject};
 use crate::belief::{STRIKES, STRUCK_FOR_S};
-use crate::calibration::Calibration;
 use crate::config::MapMode;
-use crate::covariance::Covariance;
+use crate::delayed::places::FEWEST;
+use crate::delayed::row::pose_of;
 use crate::filter::Coordinates;
+use crate::model::Model;
 use crate::output::DropReason;
 use crate::prune::make_room;
 use crate::reading::Reading;
 use crate::sensor::Sensors;
+use crate::state::points::{append_point, new_feature};
+use crate::state::waiting::{Sighting, Viewpoint, Waiting};
 use crate::state::{Feature, State};
-use crate::step::Model;
 use lienav_base::stamp::Stamp;
-use lienav_lie::{Se2, skew};
+use lienav_lie::Se2;
 use nalgebra::{Matrix2, Matrix2x3, Vector2};
 use places::{Place, places};
-use serde::{Deserialize, Serialize};
 use used::{trust_in, use_all};
 
 /// By how much one place has to be more probable than every other, as a logarithm.
@@ -48,49 +50,18 @@ const SPREAD: f64 = 0.04;
 /// After so many readings twice as much is allowed for both, after twice as many three times: where odometry is poor and
 /// the sensor good, waiting does not make a place better.
 const PATIENCE: f64 = 24.0;
-/// The fewest readings that tell a place: two tell it and nothing confirms them.
-const FEWEST: usize = 3;
 /// The most viewpoints in the state.
 const VIEWPOINTS: usize = 96;
 /// A landmark is given up if it was not read for so long before it had a place, s.
 const FORGOTTEN_S: f64 = 60.0;
 /// The variance of a landmark that nothing is known of, as a multiple of what its readings leave.
 const NOTHING_KNOWN: f64 = 1e6;
-/// A reading with a smaller probability of being one as its noise says is left out.
-const LEAST_TRUST: f64 = 0.1;
 /// From the origin of a viewpoint to the point ahead of it, m.
 const ARM_M: f64 = 1.0;
 /// A landmark is dropped after so many readings in a row that do not fit.
 const WRONG: u8 = 30;
 /// If so many others fit.
 const OTHERS: usize = 2;
-
-/// Where the base was when landmarks without a place were read.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Viewpoint {
-    /// The feature at its origin, by its identity.
-    origin: u32,
-    /// The feature [`ARM_M`] ahead of it; `None` where no reading depends on the heading.
-    ahead: Option<u32>,
-    stamp: Stamp,
-}
-
-/// A landmark that waits for its place.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Waiting {
-    /// The landmark, as the front end calls it.
-    pub id: u32,
-    sightings: Vec<Sighting>,
-    /// How many readings there have to be before the place is looked for again.
-    due: usize,
-}
-
-/// A reading from a viewpoint.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Sighting {
-    viewpoint: Viewpoint,
-    reading: Reading,
-}
 
 /// What became of a reading of a landmark that is not in the map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -225,39 +196,6 @@ fn viewpoint(state: &mut State, stamp: Stamp, has_heading: bool) -> Viewpoint {
     viewpoint
 }
 
-/// Adds a point that is exactly at z in the robot frame, and returns its identity.
-pub fn append_point(state: &mut State, z: &Vector2<f64>, stamp: Stamp) -> u32 {
-    let id = state.new_identity();
-    let p = state.pose.transform(z);
-    let (x, from_pose) = match state.coordinates {
-        Coordinates::Robot => (*z, Matrix2x3::zeros()),
-        Coordinates::Invariant => (p, Matrix2x3::zeros()),
-        Coordinates::World => (p, super::state::lever(&(p - state.pose.p))),
-    };
-    // Corrections of a point use no chart: it was exactly known.
-    let point = Feature { is_viewpoint: true, is_mapped: true, ..new_feature(state, id, x, stamp) };
-    state.append(point, &from_pose, &Matrix2::zeros());
-    id
-}
-
-fn new_feature(state: &State, id: u32, x: Vector2<f64>, stamp: Stamp) -> Feature {
-    Feature {
-        id,
-        x,
-        first: x,
-        anchor: state.pose.p,
-        is_vague: false,
-        last_seen: stamp,
-        observations: 1,
-        wanted: stamp,
-        is_mapped: false,
-        is_viewpoint: false,
-        is_begun: false,
-        misfits: 0,
-        misfit_since: Stamp::MIN,
-    }
-}
-
 /// The one place where the landmark can be, if it is known well enough.
 fn the_place(state: &State, model: &Model, waiting: &Waiting, latest: &Reading) -> Option<Place> {
     let mut all = places(state, model, &waiting.sightings);
@@ -349,100 +287,4 @@ impl Waiting {
     pub fn is_sound(&self, sensors: &Sensors) -> bool {
         self.sightings.iter().all(|sighting| sensors.has(&sighting.reading))
     }
-}
-
-/// One reading, linearized: residual = by_landmark·δl + Σ h δ(row) + n.
-struct Row {
-    residual: f64,
-    by_landmark: Vector2<f64>,
-    /// Rows of the state, and what they do.
-    entries: Vec<(usize, f64)>,
-    variance: f64,
-}
-
-impl Row {
-    fn along(&self, column: &[f64]) -> f64 {
-        self.entries.iter().map(|(row, h)| h * column[*row]).sum()
-    }
-
-    /// What the predictions of two readings have in common, C P Cᵀ.
-    fn with(&self, other: &Self, state: &State) -> f64 {
-        let with = |(i, a): &(usize, f64)| {
-            other.entries.iter().map(|(j, b)| a * b * state.covariance.get(*i, *j)).sum::<f64>()
-        };
-        self.entries.iter().map(with).sum()
-    }
-
-    /// How far the reading is to be trusted, with this variance of its residual: 0 where the gate leaves it out, and
-    /// less than 1 where it may be disturbed, or is far off.
-    fn trust(&self, model: &Model, reading: &Reading, variance: f64) -> f64 {
-        let distance = self.residual * self.residual / variance;
-        if distance.is_nan() || distance > model.gate.known(1) {
-            return 0.0;
-        }
-        let trust = model.sensors.trust_of_one(reading, self.residual, variance);
-        if trust < LEAST_TRUST { 0.0 } else { trust / model.gate.inflation(distance) }
-    }
-}
-
-impl Sighting {
-    /// Linearizes it for a landmark at `l`, in the frame of the features.
-    fn linearize(&self, state: &State, sensors: &Sensors, l: &Vector2<f64>) -> Option<Row> {
-        linearize(state, sensors, self.viewpoint.points(state)?, &self.reading, l)
-    }
-}
-
-/// Linearizes a reading from the viewpoint of these two points, of a landmark at `l`.
-fn linearize(
-    state: &State,
-    sensors: &Sensors,
-    (origin, ahead): (usize, Option<usize>),
-    reading: &Reading,
-    l: &Vector2<f64>,
-) -> Option<Row> {
-    let pose = pose_of(state, (origin, ahead));
-    let z = pose.transform_back(l);
-    let expected = sensors.expect(&state.mounts, reading, &z, &z)?;
-    let h = expected.by_landmark.row(0).transpose();
-    let by_landmark = pose.rotation() * h;
-    let mut entries = Vec::with_capacity(8);
-    let mut by_origin = -by_landmark;
-    if let Some(ahead) = ahead {
-        let arm = state.features[ahead].x - state.features[origin].x;
-        let by_ahead = skew(&arm) * (-h.dot(&skew(&z)) / arm.norm_squared());
-        by_origin -= by_ahead;
-        let row = state.covariance.row_of(ahead);
-        entries.extend([(row, by_ahead.x), (row + 1, by_ahead.y)]);
-    }
-    let row = state.covariance.row_of(origin);
-    entries.extend([(row, by_origin.x), (row + 1, by_origin.y)]);
-    if let Some(by_calibration) = &expected.by_calibration {
-        entries.extend(of_calibration(&state.calibration, |column| by_calibration.column(column).x));
-    }
-    Some(Row { residual: expected.residual.x, by_landmark, entries, variance: expected.noise[(0, 0)] })
-}
-
-/// The residual, and its derivative by the landmark and by both points, for tests.
-#[cfg(test)]
-pub fn linearized_from(
-    state: &State,
-    sensors: &Sensors,
-    (origin, ahead): (usize, usize),
-    reading: &Reading,
-    l: &Vector2<f64>,
-) -> Option<(f64, [f64; 6])> {
-    let row = linearize(state, sensors, (origin, Some(ahead)), reading, l)?;
-    let [a, b, c, d] = [0, 1, 2, 3].map(|k| row.entries[k].1);
-    Some((row.residual, [row.by_landmark.x, row.by_landmark.y, c, d, a, b]))
-}
-
-/// The pose of the base, in the frame of the features, from its origin and the point ahead of it.
-fn pose_of(state: &State, (origin, ahead): (usize, Option<usize>)) -> Se2 {
-    let origin = state.features[origin].x;
-    let arm = ahead.map_or_else(Vector2::x, |ahead| state.features[ahead].x - origin);
-    Se2::new(origin.x, origin.y, arm.y.atan2(arm.x))
-}
-
-fn of_calibration(calibration: &Calibration, of: impl Fn(usize) -> f64) -> impl Iterator<Item = (usize, f64)> {
-    calibration.sensor().map(move |(k, column)| (Covariance::calibration_row(k), of(column)))
 }

@@ -22,12 +22,12 @@
 use crate::associated::{Associated, Role, Subject};
 use crate::covariance::POSE;
 use crate::filter::Coordinates;
-use crate::gate::mahalanobis_squared;
 use crate::linearize::{Match, Preview, innovation_covariance, relinearize};
+use crate::mahalanobis::mahalanobis_squared;
+use crate::model::Model;
 use crate::output::{Counts, DropReason};
 use crate::propagate::Rows;
 use crate::state::State;
-use crate::step::Model;
 use crate::update::{Workspace, joint_distance, numbers};
 use crate::wide_prior::distance_variance;
 use lienav_lie::{Se2, skew, wrap_angle};

@@ -20,55 +20,17 @@ use crate::belief::LandmarkStatus;
 use crate::config::MapMode;
 use crate::filter::Coordinates;
 use crate::known_map::{Known, KnownMap};
-use crate::measurement::MAX_DIM;
+use crate::model::Model;
+use crate::neighbourhood::Neighbourhood;
 use crate::propagate::Rows;
 use crate::reading::Reading;
 use crate::state::{Feature, State, lever};
-use crate::step::Model;
 use lienav_base::stamp::Stamp;
 use lienav_map::Conditional;
 use nalgebra::{Matrix2, Matrix2x3, Vector2};
 
 /// So many landmarks enter for one reading without identity. Where more may be meant, it is ambiguous anyhow.
 const RIVALS: usize = 8;
-
-/// The radius of a gate that is linearized is taken to be larger by this factor.
-const MARGIN: f64 = 1.2;
-
-/// Where in the map the landmark of a reading may be: everything that its gates reach is within `radius` of `centre`.
-#[derive(Clone, Copy, Debug)]
-pub struct Neighbourhood {
-    /// In the map, m.
-    pub centre: Vector2<f64>,
-    /// m.
-    pub radius: f64,
-}
-
-impl Neighbourhood {
-    /// Of a reading; `None` if it does not say where its landmark is.
-    pub fn of(state: &State, model: &Model, reading: &Reading) -> Option<Self> {
-        let (z, noise) = model.sensors.place(&state.mounts, reading)?;
-        let pose = state.pose_covariance();
-        let lever = z.norm();
-        let mut std = noise.trace().max(0.0).sqrt()
-            + (pose.m11 + pose.m22).max(0.0).sqrt()
-            + lever * pose.m33.max(0.0).sqrt()
-            + model.known.largest_std();
-        if state.calibration.sensor().next().is_some() {
-            // Offsets in metres, and angles that act at the distance of the landmark.
-            let stds = state.calibration_estimates().map(|estimate| estimate.std * lever.max(1.0));
-            std += stds.sum::<f64>();
-        }
-        let radius = MARGIN * model.gate.new_feature(MAX_DIM).sqrt() * std;
-        let centre = state.pose.transform(&z);
-        (radius.is_finite() && centre.iter().all(|x| x.is_finite())).then_some(Self { centre, radius })
-    }
-
-    /// Whether feature `i` may be meant.
-    pub fn reaches(&self, state: &State, i: usize) -> bool {
-        (in_map(state, i) - self.centre).norm_squared() <= self.radius * self.radius
-    }
-}
 
 /// Brings the known landmarks into the state that the readings of a cloud name, or may be of. `rows` are those of the
 /// last motion: its noise is part of the error of the pose, and of theirs.
@@ -80,7 +42,7 @@ pub fn enter(state: &mut State, model: &Model, (evidence, stamp): (Evidence<'_>,
     enter_wanted(state, model, evidence, stamp);
     if !state.is_frozen {
         for i in before..state.features.len() {
-            rows.add_feature(&by_pose(state, &in_map(state, i)));
+            rows.add_feature(&by_pose(state, &state.in_map(i)));
         }
     }
 }
@@ -174,7 +136,7 @@ fn append(state: &mut State, known: &KnownMap, k: usize, stamp: Stamp) {
         let mut sources = [(0, Matrix2::zeros()); Conditional::MOST];
         for (source, (place, factor)) in sources.iter_mut().zip(given.sources()) {
             *source = (feature_at(*place).unwrap_or(0), axes * factor * axes.transpose());
-            from_pose -= source.1 * by_pose(state, &in_map(state, source.0));
+            from_pose -= source.1 * by_pose(state, &state.in_map(source.0));
         }
         let sources = &sources[..given.sources().len()];
         state.append_given(feature(x), sources, &from_pose, &(axes * given.rest * axes.transpose()));
@@ -189,14 +151,6 @@ fn append(state: &mut State, known: &KnownMap, k: usize, stamp: Stamp) {
                 state.covariance.add_to_feature_block(new, i, &block);
             }
         }
-    }
-}
-
-/// Where feature `i` is in the map.
-fn in_map(state: &State, i: usize) -> Vector2<f64> {
-    match state.coordinates {
-        Coordinates::Robot => state.pose.transform(&state.features[i].x),
-        Coordinates::World | Coordinates::Invariant => state.features[i].x,
     }
 }
 

@@ -13,7 +13,6 @@ use crate::associate::Evidence;
 use crate::associated::Associated;
 use crate::association::memory::Memory;
 use crate::association::merge::MergeRoom;
-use crate::belief::Watch;
 use crate::calibration::Calibration;
 use crate::config::{Config, MapMode, MotionConfig, SensorConfig, TwistPath};
 use crate::enter::{leave, leave_all};
@@ -23,14 +22,16 @@ use crate::inbox::Segment;
 use crate::input::{FeatureKind, Observation};
 use crate::linearized::LinearizedStep;
 use crate::measurement::Component;
+use crate::model::Model;
 use crate::motion::Increment;
+use crate::moved_or_gone::Watch;
 use crate::noise::{NoiseFactors, scaled};
 use crate::output::DropReason;
 use crate::propagate::{Rows, propagate};
 use crate::reading::Reading;
 use crate::sensor::Sensor;
 use crate::state::{Damage, State};
-use crate::step::{Input, Model, Outcome, Room, step};
+use crate::step::{Input, Outcome, Room, step};
 use crate::track_loss::TrackLoss;
 pub use association::ClosedLoop;
 use hypotheses::Hypotheses;
@@ -238,7 +239,7 @@ impl Estimator {
         self.memory = memory;
         if let (Some(now), Some(saved)) = (&mut self.learned, learned) {
             now.go_on(saved);
-            self.model.sensors.set_noise(now);
+            self.model.sensors.set_noise(|sensor| now.of_one(sensor));
         }
         (self.state, self.pending) = (state, pending);
         (self.track_loss, self.fixed_lag) = (track_loss, fixed_lag);
@@ -426,7 +427,7 @@ impl Estimator {
         };
         let Self { state, model, track_loss, fixed_lag, room, order, watch, lost, learned, hypotheses, .. } = self;
         if let Some(learned) = learned {
-            model.sensors.set_noise(learned);
+            model.sensors.set_noise(|sensor| learned.of_one(sensor));
         }
         if outcome.is_displaced {
             fixed_lag.clear();

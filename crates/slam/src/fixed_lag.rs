@@ -9,10 +9,11 @@
 use crate::associate::Evidence;
 use crate::associated::{Associated, Role, Subject};
 use crate::calibration::Calibration;
+use crate::model::Model;
 use crate::motion::Increment;
 use crate::sensor::Sensors;
 use crate::state::{Damage, State};
-use crate::step::{Input, Model, Room, step};
+use crate::step::{Input, Room, step};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use serde::{Deserialize, Serialize};

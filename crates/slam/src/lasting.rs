@@ -19,6 +19,7 @@
 use crate::associated::Subject;
 use crate::linearize::Match;
 use crate::state::State;
+use crate::time_correlated::{LastingNoise, STATED_SHARE};
 use crate::update::noise_of_motion_by;
 use lienav_base::stamp::Stamp;
 use nalgebra::{Matrix3, Vector3};
@@ -42,9 +43,6 @@ const MOST_OF_MOTION: f64 = 16.0;
 /// The correlation is not believed beyond this.
 const MOST_ALIKE: f64 = 0.98;
 
-/// The share of the errors that lasts, before anything is learned.
-const STATED_SHARE: f64 = 0.9;
-
 /// And at most: what lasts exactly would make a second reading of a landmark exact.
 const MOST_LASTING: f64 = 0.95;
 
@@ -53,25 +51,6 @@ const LONGEST_S: f64 = 4.0;
 
 /// Readings of one landmark so far apart tell how long its errors last, s.
 const FAR_S: (f64, f64) = (0.6, 4.0);
-
-/// The errors of a sensor's readings of one landmark: the correlation of each number is its share times exp(−Δt/T).
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct LastingNoise {
-    /// T of each number, s; 0 for independent errors.
-    pub time_s: [f64; 3],
-    /// The share of the variance of each number that lasts; 0 for independent errors.
-    pub share: [f64; 3],
-    /// T if all of it lasted and alike in all numbers, s.
-    pub whole_s: f64,
-}
-
-impl LastingNoise {
-    /// As a setting states it.
-    pub fn stated(time_s: f64) -> Self {
-        let share = if time_s > 0.0 { STATED_SHARE } else { 0.0 };
-        Self { time_s: [time_s; 3], share: [share; 3], whole_s: time_s }
-    }
-}
 
 /// What is known of the correlation time of each sensor.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -1,12 +1,8 @@
 //! What the steps of a run were linearized as: the record for who studies what a filter takes for observable.
 
-use crate::associated::{Associated, Role, Subject};
-use crate::augment::by_pose;
+use crate::associated::Subject;
 use crate::filter::{Coordinates, Filter};
-use crate::linearize::Match;
 use crate::motion::FeatureMotion;
-use crate::slam::Slam;
-use crate::state::State;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Matrix3x2};
@@ -72,42 +68,10 @@ impl LinearizedStep {
         }
     }
 
-    /// The readings that the state was updated by.
-    pub(super) fn note_matches(&mut self, state: &State, matches: &[Match]) {
-        self.readings.extend(matches.iter().map(|m| LinearizedReading {
-            subject: state.identity(m.subject),
-            dim: m.dim,
-            by_pose: m.by_pose,
-            by_feature: m.by_feature,
-            noise: m.noise,
-        }));
-    }
-
-    /// The features that were begun by the readings of this step.
-    pub(super) fn note_begun(&mut self, state: &State, filter: &Filter, readings: &[Associated]) {
-        for reading in readings.iter().filter(|reading| reading.role == Role::First) {
-            let Subject::Feature(id) = reading.subject else { continue };
-            let Some(i) = state.find(id) else { continue };
-            self.begun.push((id, by_pose(state, &state.features[i].x, filter.errors)));
-        }
-    }
-
     /// This step, preceded by motions that were noted elsewhere.
     pub(super) fn after(mut self, motions: &Self) -> Self {
         self.pose_transition *= motions.pose_transition;
         self.feature_transition *= motions.feature_transition;
         self
-    }
-}
-
-impl Slam {
-    /// Keeps what every step is linearized as from now on; meant to be called before the first input.
-    pub fn keep_linearization(&mut self) {
-        self.estimator.keep_linearization();
-    }
-
-    /// What was kept since [`Slam::keep_linearization`] was called.
-    pub fn linearization(&self) -> &[LinearizedStep] {
-        self.estimator.linearization()
     }
 }

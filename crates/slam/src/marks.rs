@@ -12,13 +12,13 @@
 //! and δz is what the errors of the state say: δz in robot coordinates, R(θ)ᵀe in invariant ones, and R(θ)ᵀ(δp_i − δp −
 //! J(p_i − p)δθ) in world coordinates.
 
-use crate::delayed::append_point;
 use crate::filter::Coordinates;
 use crate::state::State;
+use crate::state::mark::Mark;
+use crate::state::points::append_point;
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix2, Matrix3, SMatrix, Vector2};
-use serde::{Deserialize, Serialize};
 
 /// From the origin of a mark to the point ahead of it, m.
 const ARM_M: f64 = 1.0;
@@ -38,17 +38,6 @@ pub struct Motion {
     pub earlier: Se2,
     /// Covariance of the errors of (x, y, θ) of `earlier`, (m, m, rad).
     pub covariance: Matrix3<f64>,
-}
-
-/// Where the base was.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Mark {
-    over_s: f64,
-    since: Stamp,
-    origin: u32,
-    ahead: u32,
-    /// When the motion since then was told.
-    told: Option<Stamp>,
 }
 
 /// After a cloud at `stamp`: drops the marks that were told of, says which are to be told of now, and adds new ones.

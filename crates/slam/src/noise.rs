@@ -24,10 +24,11 @@ use crate::changed::Block;
 use crate::config::{LearningConfig, SensorConfig};
 use crate::covariance::factor3;
 use crate::kernel::{invert, solve_positive};
-use crate::lasting::{Lasting, LastingNoise};
+use crate::lasting::Lasting;
 use crate::linearize::Match;
 use crate::reading::Reading;
 use crate::state::State;
+use crate::time_correlated::LastingNoise;
 use crate::update::{Workspace, factor, noise_of_motion_by};
 use lienav_base::stamp::Stamp;
 use nalgebra::{Matrix2, Matrix3, Vector3};
@@ -164,6 +165,11 @@ impl NoiseFactors {
     /// The factors of the variances of odometry: forward, leftward, turning.
     pub fn of_odometry(&self) -> Vector3<f64> {
         Vector3::from_fn(|k, _| self.factors.get(k).copied().unwrap_or(1.0))
+    }
+
+    /// The factors of the variances of a sensor's numbers.
+    pub fn of_one(&self, sensor: usize) -> (Vector3<f64>, LastingNoise) {
+        (self.of_sensor(sensor), self.lasting(sensor))
     }
 
     /// The factors of the variances of a sensor's numbers.

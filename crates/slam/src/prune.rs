@@ -1,8 +1,8 @@
 //! Pruning: dropping features from the map.
 
 use crate::config::{MapConfig, MapMode, WhenFull};
+use crate::model::Model;
 use crate::state::{Feature, State};
-use crate::step::Model;
 use lienav_base::stamp::Stamp;
 
 /// Drops the features that were not seen for longer than `map.forget_after_s`; not those of a known map, nor those that

@@ -1,6 +1,6 @@
 //! Relocation: the rigid motion of the robot that makes most readings agree with the map.
 
-use crate::gate::{Gate, mahalanobis_squared};
+use crate::mahalanobis::{Gate, mahalanobis_squared};
 use crate::measurement::{Mount, fixed, padded};
 use crate::reading::Reading;
 use crate::sensor::Sensors;

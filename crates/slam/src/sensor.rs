@@ -4,15 +4,14 @@ use crate::calibration::{Calibration, OF_ONE_KIND};
 use crate::config::{AbsoluteConfig, SensorConfig};
 use crate::filter::StereoModel;
 use crate::input::{FeatureKind, Observation};
-use crate::lasting::LastingNoise;
 use crate::measurement::{
     Bearing, Component, Erased, Expected, LandmarkMeasurement, Mount, OfLandmark, OfPose, OfWorld, PoseMeasurement,
     Position, Range, RangeBearing, StereoBearings, Triangulated,
 };
-use crate::noise::NoiseFactors;
 use crate::output::DropReason;
 use crate::reading::Reading;
 use crate::tilt_noise::checked_height;
+use crate::time_correlated::LastingNoise;
 use lienav_lie::Se2;
 use nalgebra::{Matrix2, Matrix3, SMatrix, Vector2, Vector3};
 use serde::{Deserialize, Serialize};
@@ -151,12 +150,15 @@ impl Sensors {
         self.all.len()
     }
 
-    /// Multiplies the variances of all readings from now on by what was learned of their noise.
-    pub fn set_noise(&mut self, factors: &NoiseFactors) {
+    /// Multiplies the variances of all readings from now on by what was learned of their noise: for each sensor the
+    /// factors of its variances, and its time-correlated part.
+    pub fn set_noise(&mut self, noise: impl Fn(usize) -> (Vector3<f64>, LastingNoise)) {
         self.scales.clear();
-        self.scales.extend((0..self.all.len()).map(|k| factors.of_sensor(k).map(f64::sqrt)));
         self.lasting.clear();
-        self.lasting.extend((0..self.all.len()).map(|k| factors.lasting(k)));
+        for (factors, lasting) in (0..self.all.len()).map(noise) {
+            self.scales.push(factors.map(f64::sqrt));
+            self.lasting.push(lasting);
+        }
     }
 
     /// Lasting errors of so many landmarks are to be in the state.

@@ -7,6 +7,7 @@ mod dead_reckoning;
 mod doubt;
 mod given_pose;
 mod intake;
+mod linearization;
 mod map;
 mod motions;
 mod out_of_sequence;

@@ -1,20 +1,26 @@
 //! The state of a filter: pose, calibration, features, and their joint covariance.
 
-mod places;
+pub mod mark;
+pub mod offsets;
+pub mod places;
+pub mod points;
+mod tilt;
+pub mod untied;
+pub mod waiting;
 
 use crate::associated::Subject;
 use crate::by_id::ById;
 use crate::calibration::{Calibration, CalibrationEstimate};
 use crate::config::{CalibrationConfig, WorldFrame};
 use crate::covariance::{Covariance, POSE};
-use crate::delayed::{Viewpoint, Waiting};
 use crate::filter::Coordinates;
-use crate::marks::Mark;
 use crate::measurement::Mount;
 use crate::motion::Increment;
-use crate::offsets::Offsets;
 use crate::sensor::Sensors;
-use crate::tie::Untied;
+use crate::state::mark::Mark;
+use crate::state::offsets::Offsets;
+use crate::state::untied::Untied;
+use crate::state::waiting::{Viewpoint, Waiting};
 use crate::validity::valid_covariance;
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, skew};

@@ -1,30 +1,26 @@
 //! One step of the filter: propagate, associate, gate, update, augment, prune.
 
-use crate::associate::{AssociationRoom, Associations, Evidence, Newcomer, associate};
-use crate::associated::{Associated, Role, Subject};
-use crate::association::cloud::Doubt;
+use crate::associate::{AssociationRoom, Associations, Evidence, associate};
+use crate::associated::{Associated, Doubt, Newcomer, Role, Subject};
 use crate::augment::augment;
-use crate::config::{Association, Config, MapConfig, MapMode};
+use crate::config::MapMode;
 use crate::delayed::{Taken, give_up, is_placeless, note_misfits, settle, take};
 use crate::displaced::{displace, is_allowed, linearize_there, pass_together, refer_to_mean};
 use crate::enter::enter;
-use crate::filter::Filter;
-use crate::gate::{Gate, gate};
+use crate::gate::gate;
 use crate::input::FeatureKind;
-use crate::known_map::KnownMap;
 use crate::linearize::{Match, Preview, relinearize};
+use crate::model::Model;
 use crate::motion::Increment;
 use crate::names::Names;
 use crate::noise::NoiseFactors;
-use crate::offsets::{SLOTS, begin_offset, take_offsets};
+use crate::offsets::{begin_offset, take_offsets};
 use crate::output::{Counts, DropReason};
 use crate::propagate::{Rows, propagate};
 use crate::prune::{make_room, prune};
 use crate::reading::Reading;
 use crate::relocate::{agreeing, displacement};
-use crate::sensor::{Sensor, Sensors};
 use crate::state::State;
-use crate::tilt_noise::TiltNoise;
 use crate::track_loss::{Agreement, TrackLoss, unknown_motions};
 use crate::update::{Singular, Updated, Workspace, move_back, numbers, preview, update};
 use crate::wide_prior::{Place, Wide, exceeds_noise, place};
@@ -36,50 +32,6 @@ use nalgebra::Vector2;
 /// A feature that was not seen for this long counts as mapped, s: longer than one feature hides another, shorter than
 /// a robot needs to come back.
 const MAPPED_AFTER_S: f64 = 3.0;
-
-/// What a step needs besides state and input: the filter, the sensors, the gate, the limits of the map.
-#[derive(Clone, Debug)]
-pub struct Model {
-    pub filter: Filter,
-    pub sensors: Sensors,
-    pub gate: Gate,
-    pub map: MapConfig,
-    /// How readings without identity are associated; never [`Association::Auto`].
-    pub association: Association,
-    /// The landmarks that are known before the run.
-    pub known: KnownMap,
-    /// Over how long motions are wanted, s.
-    pub motions_over_s: Vec<f64>,
-    /// Roll and pitch of the base that no sensor tells.
-    pub tilt: TiltNoise,
-}
-
-impl Model {
-    /// As configured, with the sensors that a program has added.
-    pub fn new(filter: Filter, config: &Config, added: &[Sensor]) -> Self {
-        let may_last = config.learning.enabled || config.sensor.correlation_s > 0.0;
-        let slots = if may_last { SLOTS } else { 0 };
-        Self {
-            filter,
-            sensors: Sensors::with_antenna(&config.sensor, &config.absolute, filter.stereo, added).keep_lasting(slots),
-            gate: Gate::new(&config.gate),
-            map: MapConfig { mode: config.filter_mode(), ..config.map.clone() },
-            association: rule(config),
-            known: KnownMap::default(),
-            motions_over_s: Vec::new(),
-            tilt: TiltNoise::of(&config.motion, false),
-        }
-    }
-}
-
-/// What [`Association::Auto`] stands for.
-fn rule(config: &Config) -> Association {
-    match (config.association, config.filter_mode()) {
-        (Association::Auto, MapMode::Mapping) => Association::Joint,
-        (Association::Auto, MapMode::Localization | MapMode::Extend) => Association::Unique,
-        (rule, _) => rule,
-    }
-}
 
 /// A cloud, and the motion from the state to the pose at which the cloud was taken.
 #[derive(Clone, Copy, Debug)]
@@ -162,7 +114,7 @@ pub fn step(
 
 /// The first half of a step: brings the state to the cloud, with the landmarks of the known map that it may have read.
 pub fn predict(state: &mut State, model: &Model, input: &Input<'_>, rows: &mut Rows) {
-    state.follow_tilt(&model.tilt, &input.evidence, input.stamp);
+    state.follow_tilt(&model.tilt, input.evidence.has_heights(), input.stamp);
     propagate_to(state, model, input.motion, input.stamp, rows);
     state.fade_offsets(input.stamp, &model.sensors);
     enter(state, model, (input.evidence, input.stamp), rows);

@@ -17,32 +17,14 @@ use crate::measurement::fixed;
 use crate::output::DropReason;
 use crate::reading::Reading;
 use crate::sensor::Sensors;
+use crate::state::untied::{First, Untied};
 use crate::state::{State, additive_from_left};
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Matrix3x2, Vector2};
-use serde::{Deserialize, Serialize};
 
 /// The map is tied to the world when its heading there is known to this, rad.
 const HEADING_STD: f64 = 0.15;
-
-/// The map before it is tied to the world.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Untied {
-    first: Option<First>,
-}
-
-/// The first position from outside.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-struct First {
-    position: Vector2<f64>,
-    covariance: Matrix2<f64>,
-    /// The antenna in the map.
-    antenna: Vector2<f64>,
-    /// Covariance of that.
-    antenna_covariance: Matrix2<f64>,
-    stamp: Stamp,
-}
 
 /// Takes in a reading from outside while the map is not tied to the world; says whether the reading tied it.
 ///

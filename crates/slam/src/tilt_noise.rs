@@ -24,11 +24,8 @@
 //! is right, b̂² + P is σ² in the mean, so that σ² follows that mean ([`TiltInState::learn`], one step of expectation
 //! maximization a scan).
 
-use crate::associate::Evidence;
 use crate::config::MotionConfig;
-use crate::covariance::{Covariance, POSE};
 use crate::output::DropReason;
-use crate::state::State;
 use lienav_base::stamp::Stamp;
 use serde::{Deserialize, Serialize};
 
@@ -64,15 +61,15 @@ impl TiltNoise {
 /// Roll and pitch in the state.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TiltInState {
-    stated: TiltNoise,
+    pub stated: TiltNoise,
     /// σ², as learned, rad².
-    variance: f64,
+    pub variance: f64,
     /// The instant that the estimate holds for.
-    stamp: Stamp,
+    pub stamp: Stamp,
     /// The time since the instant before, s.
-    duration: f64,
+    pub duration: f64,
     /// For how long σ² was learned, with what the stated one counts, s.
-    weight_s: f64,
+    pub weight_s: f64,
 }
 
 impl TiltInState {
@@ -94,7 +91,7 @@ impl TiltInState {
     }
 
     /// σ² follows b̂² + P, the mean of both angles.
-    fn learn(&mut self, square: f64) {
+    pub fn learn(&mut self, square: f64) {
         self.weight_s = (self.weight_s + self.duration).min(MEMORY_S);
         let share = self.duration / self.weight_s;
         let stated = self.stated.std_rad * self.stated.std_rad;
@@ -116,73 +113,4 @@ pub fn checked_height(height_m: f64) -> Result<f64, DropReason> {
         return Err(DropReason::NotFinite);
     }
     if height_m.abs() > MAX_HEIGHT_M { Err(DropReason::Absurd) } else { Ok(height_m) }
-}
-
-impl Evidence<'_> {
-    /// Whether a measurement of the scan has a height.
-    fn has_heights(&self) -> bool {
-        match self {
-            Evidence::Observed { observations, .. } => observations.iter().any(|o| o.height_m != 0.0),
-            Evidence::Associated(readings) => readings.iter().any(|r| r.reading.height_m != 0.0),
-        }
-    }
-}
-
-impl State {
-    /// Propagates roll and pitch to a scan at `stamp`, with `noise` as stated for that scan. They enter the state if the
-    /// scan is the first with heights.
-    pub fn follow_tilt(&mut self, noise: &TiltNoise, evidence: &Evidence<'_>, stamp: Stamp) {
-        match self.calibration.tilt().copied() {
-            None if noise.std_rad > 0.0 && evidence.has_heights() => self.begin_tilt(TiltInState::new(*noise, stamp)),
-            None => return,
-            Some(tilt) if tilt.stated != *noise => self.restart_tilt(TiltInState::new(*noise, stamp)),
-            Some(tilt) => self.fade_tilt(tilt, stamp),
-        }
-        let Self { mounts, calibration, .. } = self;
-        mounts.iter_mut().for_each(|mount| mount.recalibrate(calibration));
-    }
-
-    /// The scan has been taken in.
-    pub fn learn_tilt(&mut self) {
-        let Some(mut tilt) = self.calibration.tilt().copied() else { return };
-        let shift = self.calibration.tilt_shift();
-        let spread: f64 = self.tilt_rows().map(|row| self.covariance.get(row, row)).sum();
-        tilt.learn(0.5 * (shift.norm_squared() + spread));
-        self.calibration.set_tilt(Some(tilt));
-    }
-
-    /// The rows of roll and pitch.
-    fn tilt_rows(&self) -> impl Iterator<Item = usize> + use<> {
-        let end = Covariance::calibration_row(self.calibration.active().len());
-        end - 2..end
-    }
-
-    fn begin_tilt(&mut self, tilt: TiltInState) {
-        let k = self.calibration.active().len();
-        self.calibration.set_tilt(Some(tilt));
-        self.covariance.insert_calibration(k, [tilt.variance; 2]);
-        self.offsets.shift_rows(2);
-    }
-
-    /// Nothing is known of them any more.
-    fn restart_tilt(&mut self, tilt: TiltInState) {
-        self.calibration.scale_tilt(0.0);
-        self.calibration.set_tilt(Some(tilt));
-        self.tilt_rows().for_each(|row| self.covariance.separate_row(row, tilt.variance));
-    }
-
-    fn fade_tilt(&mut self, mut tilt: TiltInState, stamp: Stamp) {
-        let duration = stamp.since(tilt.stamp);
-        if duration <= 0.0 {
-            return;
-        }
-        (tilt.stamp, tilt.duration) = (stamp, duration);
-        let rho = (-duration / tilt.stated.time_s.max(1e-3)).exp();
-        self.calibration.scale_tilt(rho);
-        self.calibration.set_tilt(Some(tilt));
-        for row in self.tilt_rows() {
-            self.covariance.scale_row(row, rho);
-            self.covariance.add_calibration_variance(row - POSE, tilt.variance * (1.0 - rho * rho));
-        }
-    }
 }

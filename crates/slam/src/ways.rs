@@ -10,13 +10,13 @@
 
 use crate::associated::Subject;
 use crate::association::beam::{Beam, Item, Joint, Pair, WINDOW};
-use crate::enter::Neighbourhood;
-use crate::gate::mahalanobis_squared;
 use crate::input::{FeatureKind, Observation};
 use crate::linearize::{Match, innovation_covariance, linearize, shared_covariance};
+use crate::mahalanobis::mahalanobis_squared;
+use crate::model::Model;
+use crate::neighbourhood::Neighbourhood;
 use crate::reading::Reading;
 use crate::state::State;
-use crate::step::Model;
 use nalgebra::Matrix3;
 
 /// So many readings of a cloud that are not clear are weighed together; more are left out.

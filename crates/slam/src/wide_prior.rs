@@ -19,13 +19,13 @@
 
 use crate::associated::Subject;
 use crate::filter::{Coordinates, Errors, Filter, Initialization};
-use crate::gate::mahalanobis_squared;
 use crate::linearize::Match;
+use crate::mahalanobis::mahalanobis_squared;
+use crate::model::Model;
 use crate::reading::Reading;
 use crate::relocate::displacement;
 use crate::sensor::Sensors;
 use crate::state::State;
-use crate::step::Model;
 use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
 

@@ -8,11 +8,11 @@
 //! as of [`Trial`](super::Trial), over the landmarks that were known before, and those that were begun since. P_chance is
 //! that of the gate which a landmark had before it was read.
 
-use crate::association::cloud::Doubt;
+use crate::associated::Doubt;
 use crate::association::memory::{Memory, is_placed};
 use crate::association::trial::{MOST_MISSED, MOST_TOLD, excess, read};
+use crate::model::Model;
 use crate::state::State;
-use crate::step::Model;
 
 /// What the last cloud makes of one feature.
 #[derive(Clone, Copy, Debug)]

@@ -5,19 +5,19 @@
 //! with the others in a second search; where that does not decide, the reading begins a candidate, and
 //! [`merge`](super::merge) joins the two when more is known.
 
-use crate::associate::Newcomer;
-use crate::associated::Subject;
+use crate::associated::{Doubt, Newcomer, Subject};
 use crate::association::beam::{ANCHORS, Beam, Item, Joint, Pair, WINDOW};
 use crate::association::identity::WIDE_M2;
+use crate::association::life::EXISTS;
 use crate::association::memory::Memory;
-use crate::association::merge::difference;
 use crate::filter::Coordinates;
-use crate::gate::mahalanobis_squared;
 use crate::linearize::{Match, innovation_covariance, linearize, shared_covariance};
+use crate::mahalanobis::{mahalanobis_squared, relative_trace};
+use crate::model::Model;
 use crate::output::{Counts, DropReason};
 use crate::reading::Reading;
 use crate::state::State;
-use crate::step::Model;
+use crate::state::places::difference;
 use nalgebra::{Matrix2, Matrix3, Vector2};
 
 /// So many landmarks one reading may be of, in each of the two searches: those likeliest by themselves.
@@ -36,23 +36,9 @@ const LEAST_ODDS: f64 = 10.0;
 /// clutter as a rule.
 const SURE_NEAR: f64 = 20.0;
 
-/// A candidate that is a landmark with less than this probability keeps no reading from beginning another one, and
-/// closes no loop.
-pub(super) const EXISTS: f64 = 0.5;
 /// By how much a reading may be astray on average that is of one of several landmarks, all of which are read: squared,
 /// beside the trace of its noise.
 const ASTRAY: f64 = 2.0;
-
-/// A feature that a reading may be of that was left out.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Doubt {
-    /// Which reading.
-    pub reading: usize,
-    /// The trace of its noise, m².
-    pub noise: f64,
-    /// The identity of the feature.
-    pub feature: u32,
-}
 
 /// A reading, and how far its association is.
 #[derive(Clone, Copy, Debug)]
@@ -226,7 +212,7 @@ impl CloudRoom {
             // Nobody knows whether the place that a reading is at was seen before, where this is not known so well.
             let density = memory.rates.extraneous_density();
             let density = if is_local { density } else { density.max(memory.rates.landmark_density()) };
-            candidate.prior = crate::gate::relative_trace(&covariance, &candidate.stated_noise(), dim) - dim as f64;
+            candidate.prior = relative_trace(&covariance, &candidate.stated_noise(), dim) - dim as f64;
             let weight =
                 memory.weight(state.features[target.feature].id, &state.in_robot(target.feature), &reading.label)
                     + surprise(&candidate, gate, density);

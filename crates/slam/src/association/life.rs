@@ -124,3 +124,7 @@ impl Life {
         told.clamp(LABEL_TELLS.0, LABEL_TELLS.1)
     }
 }
+
+/// A candidate that is a landmark with less than this probability keeps no reading from beginning another one, and
+/// closes no loop.
+pub const EXISTS: f64 = 0.5;

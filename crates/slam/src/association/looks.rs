@@ -6,7 +6,6 @@
 //!
 //! A look is remembered as seen from a landmark that was read in it, so that it moves with the map.
 
-use crate::association::memory::Memory;
 use crate::state::State;
 use lienav_lie::{Se2, wrap_angle};
 use nalgebra::{Rotation2, Vector2};
@@ -18,10 +17,6 @@ use std::ops::Range;
 const OF_ONE: usize = 16;
 /// Looks so near to each other, beside how far the sensor sees, and so much alike in direction, rad, are one.
 const ALIKE: (f64, f64) = (0.125, TAU / 24.0);
-/// A place was looked at if a landmark there would have been read with a higher probability.
-const IN_VIEW: f64 = 0.5;
-/// What all looks tell of one place at most, as a logarithm: something may have stood in the way, or is new there.
-const MOST_TOLD: f64 = 4.0;
 
 /// From where the sensor has looked, as seen from a landmark that it read.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -42,7 +37,7 @@ pub struct Looks(Vec<Look>);
 
 /// From where the sensor has looked, in the map as it is.
 #[derive(Clone, Copy, Debug)]
-pub struct Viewpoint {
+pub struct ViewCell {
     /// The robot.
     pub pose: Se2,
     /// The last cloud.
@@ -123,14 +118,14 @@ impl Looks {
     }
 
     /// Where they were, in the map as it is; only those that were last taken before the cloud `before`.
-    pub fn viewpoints(&self, state: &State, before: u64, into: &mut Vec<Viewpoint>) {
+    pub fn viewpoints(&self, state: &State, before: u64, into: &mut Vec<ViewCell>) {
         into.clear();
         into.reserve_exact(self.0.capacity());
         for of_anchor in self.0.chunk_by(|a, b| a.anchor == b.anchor) {
             let Some(i) = state.find(of_anchor[0].anchor) else { continue };
             let place = place(state, i);
             let old = of_anchor.iter().filter(|look| look.last < before);
-            into.extend(old.map(|look| Viewpoint {
+            into.extend(old.map(|look| ViewCell {
                 pose: Se2 { p: place + look.from, theta: look.heading },
                 last: look.last,
                 anchor: i,
@@ -142,23 +137,6 @@ impl Looks {
 /// A feature in the map, m.
 pub fn place(state: &State, i: usize) -> Vector2<f64> {
     state.pose.transform(&state.in_robot(i))
-}
-
-/// The logarithm of the probability that a landmark which exists with probability `exists` was never read from `views`,
-/// if it is at `place` in the map, m.
-pub fn never_read<'a>(
-    memory: &Memory,
-    views: impl Iterator<Item = &'a Viewpoint>,
-    place: &Vector2<f64>,
-    exists: f64,
-) -> f64 {
-    let reach = memory.rates.farthest();
-    let looked = views.filter(|view| (view.pose.p - place).norm_squared() <= reach * reach).map(|view| {
-        let detection = memory.rates.detection_in_view(&view.pose.transform_back(place));
-        if detection > IN_VIEW { (1.0 - detection).ln() } else { 0.0 }
-    });
-    let missed = looked.sum::<f64>().max(-MOST_TOLD).exp();
-    (1.0 - exists + exists * missed).ln()
 }
 
 #[cfg(test)]

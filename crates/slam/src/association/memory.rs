@@ -6,16 +6,15 @@
 //! − P_D where it is not (integrated probabilistic data association; Mušicki, Evans, Stanković 1994). Candidates are
 //! in the filter like landmarks, but not in its output; they leave it if the odds fall, or if they are out of view.
 
-use crate::associated::{Associated, Role, Subject};
-use crate::association::cloud::Doubt;
+use crate::associated::{Associated, Doubt, Role, Subject};
 use crate::association::cuts::Cuts;
 use crate::association::life::Life;
 use crate::association::looks::{Looks, place};
 use crate::association::rates::Rates;
 use crate::association::tally::Tally;
 use crate::input::Label;
+use crate::model::Model;
 use crate::state::State;
-use crate::step::Model;
 use lienav_base::stamp::Stamp;
 use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};

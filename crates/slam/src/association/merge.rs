@@ -14,18 +14,20 @@
 //! and is none of the young ones.
 
 use crate::association::beam::Pair;
-use crate::association::cloud::EXISTS;
 use crate::association::identity;
 use crate::association::identity::{
     Accepted, Acquaintance, CLOSING, Identification, NEAR_M2, PLACED_M2, SURE, WIDE_M2, YOUNG, motion_of_robot,
 };
-use crate::association::looks::{Viewpoint, never_read, place};
+use crate::association::life::EXISTS;
+use crate::association::looks::{ViewCell, place};
 use crate::association::memory::Memory;
+use crate::association::never_read::never_read;
 use crate::association::trial::Trial;
 use crate::displaced::displace;
 use crate::filter::Coordinates;
+use crate::model::Model;
+use crate::state::places::difference;
 use crate::state::{Feature, State};
-use crate::step::Model;
 use crate::update::{Workspace, identify, move_back};
 use lienav_lie::Se2;
 use nalgebra::{Matrix2, Vector2};
@@ -44,7 +46,7 @@ pub struct MergeRoom {
     /// How uncertain each feature is beside the robot, m²: asked for each pair.
     spreads: Vec<f64>,
     pub(super) identification: Identification,
-    views: Vec<Viewpoint>,
+    views: Vec<ViewCell>,
     join: JoinRoom,
     /// Whether loops are closed; not while the robot is searched for in the map from before a gap.
     pub closes_loops: bool,
@@ -91,7 +93,7 @@ pub struct Before {
 }
 
 /// Features of a state, by their place in it, with what is remembered of them, and from where the sensor has looked.
-pub(super) struct Features<'a>(pub &'a State, pub &'a Memory, pub &'a [Viewpoint]);
+pub(super) struct Features<'a>(pub &'a State, pub &'a Memory, pub &'a [ViewCell]);
 
 impl Acquaintance for Features<'_> {
     fn covariance(&self, one: (usize, usize), other: (usize, usize)) -> Matrix2<f64> {
@@ -108,12 +110,6 @@ impl Acquaintance for Features<'_> {
         let Some(motion) = motion_of(state, pairs) else { return 0.0 };
         absence(state, memory, pairs, &motion) + novelty(state, memory, (views, pairs), &motion)
     }
-}
-
-/// The covariance of x_a − x_b with x_c − x_d.
-pub fn difference(state: &State, (a, b): (usize, usize), (c, d): (usize, usize)) -> Matrix2<f64> {
-    let p = &state.covariance;
-    p.feature_block(a, c) - p.feature_block(a, d) - p.feature_block(b, c) + p.feature_block(b, d)
 }
 
 /// Merges landmarks where that is sure. Returns how many, with the identities that are gone in `gone`.
@@ -359,7 +355,7 @@ fn absence(state: &State, memory: &Memory, pairs: &[(usize, usize)], motion: &Se
 
 /// The logarithm of the probability that landmarks were missed whenever the sensor looked at where a hypothesis has
 /// them: of those that are read now, and are no old ones.
-fn novelty(state: &State, memory: &Memory, (views, pairs): (&[Viewpoint], &[(usize, usize)]), motion: &Se2) -> f64 {
+fn novelty(state: &State, memory: &Memory, (views, pairs): (&[ViewCell], &[(usize, usize)]), motion: &Se2) -> f64 {
     let (recent, reach) = (memory.recent(), memory.rates.farthest());
     let mut sum = 0.0;
     for (k, feature) in state.features.iter().enumerate().filter(|(_, feature)| feature.last_seen >= recent) {

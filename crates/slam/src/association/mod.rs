@@ -21,6 +21,7 @@ pub mod life;
 pub mod looks;
 pub mod memory;
 pub mod merge;
+pub mod never_read;
 pub mod rates;
 #[cfg(test)]
 mod rules_tests;

@@ -19,13 +19,14 @@
 //! before the loop, beside their ν degrees of freedom. It is the logarithm of how much likelier they are with another
 //! variance, the most likely one.
 
-use crate::association::cloud::Doubt;
+use crate::associated::Doubt;
 use crate::association::identity::{NEAR_M2, PLACED_M2};
-use crate::association::looks::{Looks, Viewpoint, never_read, place};
+use crate::association::looks::{Looks, ViewCell, place};
 use crate::association::memory::Memory;
-use crate::association::merge::difference;
+use crate::association::never_read::never_read;
+use crate::model::Model;
 use crate::state::State;
-use crate::step::Model;
+use crate::state::places::difference;
 
 /// The logarithm of the odds at which a loop is believed, and at which it is taken back.
 const BELIEVED: f64 = 16.0;
@@ -88,7 +89,7 @@ pub struct Trial {
     since: u64,
     /// From where the sensor had looked before that.
     looks: Looks,
-    views: Vec<Viewpoint>,
+    views: Vec<ViewCell>,
     /// Mean squared innovation by degree of freedom before.
     usual: f64,
     /// The sum of the squared innovations since, in units of the usual one, and of their degrees of freedom.
@@ -163,7 +164,7 @@ impl Trial {
             let is_known = state.features.iter().enumerate().any(|(k, other)| is_near(k) && is_old(other.id));
             let exists = memory.existence(feature.id);
             // As far as it is known where it is beside what was seen from there.
-            let is_placed = |view: &&Viewpoint| {
+            let is_placed = |view: &&ViewCell| {
                 let pair = (i, view.anchor);
                 difference(state, pair, pair).trace() < PLACED_M2
             };

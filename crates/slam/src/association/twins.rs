@@ -1,12 +1,11 @@
 //! How many landmarks there are at one place: as many as are read at once.
 
-use crate::associated::{Associated, Role, Subject};
-use crate::association::cloud::Doubt;
+use crate::associated::{Associated, Doubt, Role, Subject};
 use crate::association::life::Crowd;
 use crate::association::memory::{CONFIRMED, Memory};
-use crate::association::merge::difference;
+use crate::model::Model;
+use crate::state::places::difference;
 use crate::state::{Feature, State};
-use crate::step::Model;
 
 /// Two landmarks that were read in one cloud are two.
 const CONTRADICTED: f64 = 50.0;

@@ -1,15 +1,16 @@
 //! Where a landmark may be, from all its readings.
 
-use super::FEWEST;
-use super::Row;
-use super::Sighting;
+use crate::delayed::row::Row;
+use crate::model::Model;
 use crate::reading::Reading;
 use crate::sensor::Sensors;
 use crate::state::State;
-use crate::step::Model;
+use crate::state::waiting::Sighting;
 use lienav_lie::Se2;
 use nalgebra::{DMatrix, DVector, Matrix2, SymmetricEigen, Vector2};
 
+/// The fewest readings that tell a place: two tell it and nothing confirms them.
+pub const FEWEST: usize = 3;
 /// So many starts are tried at most.
 const STARTS: usize = 16;
 /// Iterations before readings are weighed by how well they fit.

@@ -5,11 +5,10 @@
 //! long pulls more than one that was measured too short by as much, and over many landmarks the scale of the map drifts.
 //! The errors of the better estimate are not correlated with the residuals.
 
-use super::Sighting;
-use crate::delayed::Waiting;
+use crate::model::Model;
 use crate::retract::retract;
 use crate::state::State;
-use crate::step::Model;
+use crate::state::waiting::{Sighting, Waiting};
 use lienav_base::stamp::Stamp;
 
 /// How far a reading is to be trusted, of a landmark that is in the state: 0 where the gate leaves it out.

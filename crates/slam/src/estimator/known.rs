@@ -1,11 +1,11 @@
 //! The map that an estimator knows before it begins, and what becomes of it with a mode.
 
-use crate::belief::Watch;
 use crate::config::MapMode;
 use crate::delayed;
 use crate::enter::{enter_all, most_active};
 use crate::estimator::Estimator;
 use crate::known_map::KnownMap;
+use crate::moved_or_gone::Watch;
 use lienav_base::stamp::Stamp;
 use lienav_map::LandmarkMap;
 

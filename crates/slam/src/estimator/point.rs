@@ -1,13 +1,13 @@
 //! What an estimator can go back to.
 
 use crate::association::cuts::Cut;
-use crate::belief::Watch;
 use crate::config::MapMode;
 use crate::estimator::hypotheses::Hypothesis;
 use crate::estimator::slip::cut;
 use crate::estimator::{Estimator, SavedEstimator};
-use crate::gate::mahalanobis_squared;
 use crate::known_map::KnownMap;
+use crate::mahalanobis::mahalanobis_squared;
+use crate::moved_or_gone::Watch;
 use lienav_lie::wrap_angle;
 use nalgebra::Vector3;
 use std::mem::swap;

@@ -149,3 +149,9 @@ impl State {
         })
     }
 }
+
+/// The covariance of x_a − x_b with x_c − x_d.
+pub fn difference(state: &State, (a, b): (usize, usize), (c, d): (usize, usize)) -> Matrix2<f64> {
+    let p = &state.covariance;
+    p.feature_block(a, c) - p.feature_block(a, d) - p.feature_block(b, c) + p.feature_block(b, d)
+}

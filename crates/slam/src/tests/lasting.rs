@@ -3,9 +3,10 @@
 use super::*;
 use crate::associate::Evidence;
 use crate::association::memory::Memory;
+use crate::model::Model;
 use crate::motion::Increment;
 use crate::offsets::SLOTS;
-use crate::step::{Input, Model, Room, step};
+use crate::step::{Input, Room, step};
 use crate::update::{Workspace, update};
 use crate::{Coordinates, Filter, SavedState};
 use nalgebra::{DMatrix, DVector, Matrix3};

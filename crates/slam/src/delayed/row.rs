@@ -1,0 +1,110 @@
+//! One measurement of a landmark without a place, linearized from its viewpoint.
+
+use crate::calibration::Calibration;
+use crate::covariance::Covariance;
+use crate::model::Model;
+use crate::reading::Reading;
+use crate::sensor::Sensors;
+use crate::state::State;
+use crate::state::waiting::Sighting;
+use lienav_lie::Se2;
+use lienav_lie::skew;
+use nalgebra::Vector2;
+/// A reading with a smaller probability of being one as its noise says is left out.
+const LEAST_TRUST: f64 = 0.1;
+
+/// One reading, linearized: residual = by_landmark·δl + Σ h δ(row) + n.
+pub struct Row {
+    pub residual: f64,
+    pub by_landmark: Vector2<f64>,
+    /// Rows of the state, and what they do.
+    pub entries: Vec<(usize, f64)>,
+    pub variance: f64,
+}
+
+impl Row {
+    pub fn along(&self, column: &[f64]) -> f64 {
+        self.entries.iter().map(|(row, h)| h * column[*row]).sum()
+    }
+
+    /// What the predictions of two readings have in common, C P Cᵀ.
+    pub fn with(&self, other: &Self, state: &State) -> f64 {
+        let with = |(i, a): &(usize, f64)| {
+            other.entries.iter().map(|(j, b)| a * b * state.covariance.get(*i, *j)).sum::<f64>()
+        };
+        self.entries.iter().map(with).sum()
+    }
+
+    /// How far the reading is to be trusted, with this variance of its residual: 0 where the gate leaves it out, and
+    /// less than 1 where it may be disturbed, or is far off.
+    pub fn trust(&self, model: &Model, reading: &Reading, variance: f64) -> f64 {
+        let distance = self.residual * self.residual / variance;
+        if distance.is_nan() || distance > model.gate.known(1) {
+            return 0.0;
+        }
+        let trust = model.sensors.trust_of_one(reading, self.residual, variance);
+        if trust < LEAST_TRUST { 0.0 } else { trust / model.gate.inflation(distance) }
+    }
+}
+
+impl Sighting {
+    /// Linearizes it for a landmark at `l`, in the frame of the features.
+    pub fn linearize(&self, state: &State, sensors: &Sensors, l: &Vector2<f64>) -> Option<Row> {
+        linearize(state, sensors, self.viewpoint.points(state)?, &self.reading, l)
+    }
+}
+
+/// Linearizes a reading from the viewpoint of these two points, of a landmark at `l`.
+pub fn linearize(
+    state: &State,
+    sensors: &Sensors,
+    (origin, ahead): (usize, Option<usize>),
+    reading: &Reading,
+    l: &Vector2<f64>,
+) -> Option<Row> {
+    let pose = pose_of(state, (origin, ahead));
+    let z = pose.transform_back(l);
+    let expected = sensors.expect(&state.mounts, reading, &z, &z)?;
+    let h = expected.by_landmark.row(0).transpose();
+    let by_landmark = pose.rotation() * h;
+    let mut entries = Vec::with_capacity(8);
+    let mut by_origin = -by_landmark;
+    if let Some(ahead) = ahead {
+        let arm = state.features[ahead].x - state.features[origin].x;
+        let by_ahead = skew(&arm) * (-h.dot(&skew(&z)) / arm.norm_squared());
+        by_origin -= by_ahead;
+        let row = state.covariance.row_of(ahead);
+        entries.extend([(row, by_ahead.x), (row + 1, by_ahead.y)]);
+    }
+    let row = state.covariance.row_of(origin);
+    entries.extend([(row, by_origin.x), (row + 1, by_origin.y)]);
+    if let Some(by_calibration) = &expected.by_calibration {
+        entries.extend(of_calibration(&state.calibration, |column| by_calibration.column(column).x));
+    }
+    Some(Row { residual: expected.residual.x, by_landmark, entries, variance: expected.noise[(0, 0)] })
+}
+
+/// The residual, and its derivative by the landmark and by both points, for tests.
+#[cfg(test)]
+pub fn linearized_from(
+    state: &State,
+    sensors: &Sensors,
+    (origin, ahead): (usize, usize),
+    reading: &Reading,
+    l: &Vector2<f64>,
+) -> Option<(f64, [f64; 6])> {
+    let row = linearize(state, sensors, (origin, Some(ahead)), reading, l)?;
+    let [a, b, c, d] = [0, 1, 2, 3].map(|k| row.entries[k].1);
+    Some((row.residual, [row.by_landmark.x, row.by_landmark.y, c, d, a, b]))
+}
+
+/// The pose of the base, in the frame of the features, from its origin and the point ahead of it.
+pub fn pose_of(state: &State, (origin, ahead): (usize, Option<usize>)) -> Se2 {
+    let origin = state.features[origin].x;
+    let arm = ahead.map_or_else(Vector2::x, |ahead| state.features[ahead].x - origin);
+    Se2::new(origin.x, origin.y, arm.y.atan2(arm.x))
+}
+
+fn of_calibration(calibration: &Calibration, of: impl Fn(usize) -> f64) -> impl Iterator<Item = (usize, f64)> {
+    calibration.sensor().map(move |(k, column)| (Covariance::calibration_row(k), of(column)))
+}

@@ -1,0 +1,52 @@
+//! What a step needs besides state and input.
+
+use crate::config::{Association, Config, MapConfig, MapMode};
+use crate::filter::Filter;
+use crate::known_map::KnownMap;
+use crate::mahalanobis::Gate;
+use crate::offsets::SLOTS;
+use crate::sensor::{Sensor, Sensors};
+use crate::tilt_noise::TiltNoise;
+/// What a step needs besides state and input: the filter, the sensors, the gate, the limits of the map.
+#[derive(Clone, Debug)]
+pub struct Model {
+    pub filter: Filter,
+    pub sensors: Sensors,
+    pub gate: Gate,
+    pub map: MapConfig,
+    /// How readings without identity are associated; never [`Association::Auto`].
+    pub association: Association,
+    /// The landmarks that are known before the run.
+    pub known: KnownMap,
+    /// Over how long motions are wanted, s.
+    pub motions_over_s: Vec<f64>,
+    /// Roll and pitch of the base that no sensor tells.
+    pub tilt: TiltNoise,
+}
+
+impl Model {
+    /// As configured, with the sensors that a program has added.
+    pub fn new(filter: Filter, config: &Config, added: &[Sensor]) -> Self {
+        let may_last = config.learning.enabled || config.sensor.correlation_s > 0.0;
+        let slots = if may_last { SLOTS } else { 0 };
+        Self {
+            filter,
+            sensors: Sensors::with_antenna(&config.sensor, &config.absolute, filter.stereo, added).keep_lasting(slots),
+            gate: Gate::new(&config.gate),
+            map: MapConfig { mode: config.filter_mode(), ..config.map.clone() },
+            association: rule(config),
+            known: KnownMap::default(),
+            motions_over_s: Vec::new(),
+            tilt: TiltNoise::of(&config.motion, false),
+        }
+    }
+}
+
+/// What [`Association::Auto`] stands for.
+fn rule(config: &Config) -> Association {
+    match (config.association, config.filter_mode()) {
+        (Association::Auto, MapMode::Mapping) => Association::Joint,
+        (Association::Auto, MapMode::Localization | MapMode::Extend) => Association::Unique,
+        (rule, _) => rule,
+    }
+}

@@ -1,0 +1,154 @@
+//! Whether landmarks of a known map are still where the map has them.
+//!
+//! A landmark that was **moved** is read outside of its gate again and again, while others fit. One that has **gone** is
+//! not read where it should be. What "should" means is learned: how often landmarks are read at which distance and
+//! bearing, so that the field of view needs no settings. A wall or a parked truck hides a landmark, too; therefore only
+//! looks from nearby count, each from another place, and from more than one side.
+//!
+//! Clouds judge landmarks only if most of their readings fit: a wrong pose says nothing of the map.
+
+use crate::associated::{Associated, Role, Subject};
+use crate::belief::{LandmarkStatus, STRIKES, STRUCK_FOR_S};
+use crate::filter::Coordinates;
+use crate::known_map::KnownMap;
+use crate::output::DropReason;
+use crate::state::State;
+use crate::step::Outcome;
+use lienav_base::stamp::Stamp;
+use nalgebra::Vector2;
+use std::f64::consts::TAU;
+
+/// So many readings have to fit for a cloud to judge, and twice as many as do not.
+const FITTING: usize = 3;
+/// Looks count if the robot moved by this since the last, m.
+const APART_M: f64 = 0.3;
+/// What a look tells at most, however sure the sensor is elsewhere: one in ten may be hidden.
+const MOST_SURE: f64 = 0.9;
+/// The logarithm of the probability below which a landmark is taken to be gone: one in a million.
+const GONE: f64 = -13.8;
+/// Two sides: 45° apart.
+const OTHER_SIDE: f64 = std::f64::consts::FRAC_1_SQRT_2;
+/// Looks from nearer than this fraction of the mean distance of readings count.
+const NEARBY: f64 = 0.8;
+
+/// How often landmarks are read that should be, by bearing and distance in the robot frame.
+#[derive(Clone, Debug)]
+pub struct Watch {
+    /// Expected, and read; by bearing, and by distance in octaves.
+    bins: [[(f64, f64); OCTAVES]; SECTORS],
+    /// The mean distance of readings, m, and of how many.
+    distance: (f64, f64),
+}
+
+const SECTORS: usize = 24;
+const OCTAVES: usize = 12;
+/// Weight of what came before, with each cloud: the field of view may change within some minutes.
+const FADE: f64 = 0.9995;
+
+impl Default for Watch {
+    fn default() -> Self {
+        Self { bins: [[(0.0, 0.0); OCTAVES]; SECTORS], distance: (0.0, 0.0) }
+    }
+}
+
+impl Watch {
+    fn bin(&mut self, z: &Vector2<f64>) -> &mut (f64, f64) {
+        let sector = ((z.y.atan2(z.x) / TAU + 0.5) * SECTORS as f64) as usize;
+        // From 1/8 m on.
+        let octave = (z.norm().max(0.125).log2() + 3.0) as usize;
+        &mut self.bins[sector.min(SECTORS - 1)][octave.min(OCTAVES - 1)]
+    }
+
+    /// Judges the landmarks of the state by a cloud. Landmarks that are no longer believed are given to `lose`.
+    pub fn judge(
+        &mut self,
+        (state, known): (&State, &mut KnownMap),
+        (readings, outcome): (&[Associated], &Outcome),
+        stamp: Stamp,
+        lose: &mut Vec<u32>,
+    ) {
+        lose.clear();
+        let gated = readings.iter().filter(|reading| reading.role == Role::Gated).count();
+        if outcome.accepted < FITTING.max(2 * gated) || outcome.is_displaced {
+            return;
+        }
+        self.judge_readings(known, readings, stamp, lose);
+        // A reading that fits two may be of either.
+        let unclear = [DropReason::Ambiguous, DropReason::TooManyPoints, DropReason::Undetermined];
+        if unclear.iter().all(|reason| outcome.refused.get(*reason) == 0) {
+            self.judge_absent((state, known), readings, lose);
+        }
+    }
+
+    fn judge_readings(&mut self, known: &mut KnownMap, readings: &[Associated], stamp: Stamp, lose: &mut Vec<u32>) {
+        for reading in readings {
+            let Subject::Feature(id) = reading.subject else { continue };
+            let Some(belief) = known.belief_mut(id) else { continue };
+            (belief.absence, belief.looked_from, belief.first_side) = (0.0, None, None);
+            belief.is_from_two_sides = false;
+            if reading.role != Role::Gated {
+                belief.strikes = 0;
+                if belief.status == LandmarkStatus::Gone {
+                    belief.status = LandmarkStatus::Ok;
+                }
+                continue;
+            }
+            if belief.strikes == 0 {
+                belief.struck_since = stamp;
+            }
+            belief.strikes += 1;
+            if belief.strikes >= STRIKES && stamp.since(belief.struck_since) >= STRUCK_FOR_S {
+                (belief.strikes, belief.status) = (0, LandmarkStatus::Moved);
+                lose.push(id);
+            }
+        }
+    }
+
+    fn judge_absent(&mut self, (state, known): (&State, &mut KnownMap), readings: &[Associated], lose: &mut Vec<u32>) {
+        self.bins
+            .iter_mut()
+            .flatten()
+            .for_each(|(expected, read)| (*expected, *read) = (FADE * *expected, FADE * *read));
+        for i in 0..state.features.len() {
+            let feature = &state.features[i];
+            let id = feature.id;
+            let distance = match state.coordinates {
+                Coordinates::Robot => feature.x.norm(),
+                Coordinates::World | Coordinates::Invariant => (feature.x - state.pose.p).norm(),
+            };
+            let is_read = readings.iter().any(|reading| reading.subject == Subject::Feature(id));
+            let is_near = distance * self.distance.1 < NEARBY * self.distance.0;
+            if is_read {
+                self.distance = (self.distance.0 + distance, self.distance.1 + 1.0);
+            }
+            if !is_near {
+                continue;
+            }
+            let Some(belief) = known.belief_mut(id) else { continue };
+            let z = state.in_robot(i);
+            let bin = self.bin(&z);
+            bin.0 += 1.0;
+            if is_read {
+                bin.1 += 1.0;
+                continue;
+            }
+            // The prior is that of a sensor that sees nothing: four looks.
+            let probability = (bin.1 / (bin.0 + 4.0)).min(MOST_SURE);
+            let robot = state.pose.p;
+            let is_new_look = belief.looked_from.is_none_or(|from| (robot - from).norm() > APART_M);
+            let side = (robot - state.pose.transform(&z)).try_normalize(1e-6);
+            let (true, Some(side)) = (is_new_look, side) else { continue };
+            belief.looked_from = Some(robot);
+            belief.absence += (1.0 - probability).ln();
+            belief.is_from_two_sides |= belief.first_side.get_or_insert(side).dot(&side) < OTHER_SIDE;
+            if belief.absence < GONE && belief.is_from_two_sides {
+                belief.status = LandmarkStatus::Gone;
+                (belief.absence, belief.first_side, belief.is_from_two_sides) = (0.0, None, false);
+                lose.push(id);
+            }
+        }
+        if self.distance.1 > 1e6 {
+            self.distance = (0.5 * self.distance.0, 0.5 * self.distance.1);
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Records what a step was linearized as.
+
+use crate::associated::{Associated, Role, Subject};
+use crate::augment::by_pose;
+use crate::filter::Filter;
+use crate::linearize::Match;
+use crate::linearized::{LinearizedReading, LinearizedStep};
+use crate::state::State;
+
+impl LinearizedStep {
+    /// The readings that the state was updated by.
+    pub(super) fn note_matches(&mut self, state: &State, matches: &[Match]) {
+        self.readings.extend(matches.iter().map(|m| LinearizedReading {
+            subject: state.identity(m.subject),
+            dim: m.dim,
+            by_pose: m.by_pose,
+            by_feature: m.by_feature,
+            noise: m.noise,
+        }));
+    }
+
+    /// The features that were begun by the readings of this step.
+    pub(super) fn note_begun(&mut self, state: &State, filter: &Filter, readings: &[Associated]) {
+        for reading in readings.iter().filter(|reading| reading.role == Role::First) {
+            let Subject::Feature(id) = reading.subject else { continue };
+            let Some(i) = state.find(id) else { continue };
+            self.begun.push((id, by_pose(state, &state.features[i].x, filter.errors)));
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Where the base was, for motions that a program asks for.
+
+use lienav_base::stamp::Stamp;
+use serde::Deserialize;
+use serde::Serialize;
+/// Where the base was.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Mark {
+    pub over_s: f64,
+    pub since: Stamp,
+    pub origin: u32,
+    pub ahead: u32,
+    /// When the motion since then was told.
+    pub told: Option<Stamp>,
+}

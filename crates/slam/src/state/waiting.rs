@@ -1,0 +1,32 @@
+//! Landmarks whose measurements do not tell yet where they are, with the viewpoints of these measurements.
+
+use crate::reading::Reading;
+use lienav_base::stamp::Stamp;
+use serde::Deserialize;
+use serde::Serialize;
+/// Where the base was when landmarks without a place were read.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Viewpoint {
+    /// The feature at its origin, by its identity.
+    pub origin: u32,
+    /// The feature [`ARM_M`] ahead of it; `None` where no reading depends on the heading.
+    pub ahead: Option<u32>,
+    pub stamp: Stamp,
+}
+
+/// A landmark that waits for its place.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Waiting {
+    /// The landmark, as the front end calls it.
+    pub id: u32,
+    pub sightings: Vec<Sighting>,
+    /// How many readings there have to be before the place is looked for again.
+    pub due: usize,
+}
+
+/// A reading from a viewpoint.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Sighting {
+    pub viewpoint: Viewpoint,
+    pub reading: Reading,
+}
