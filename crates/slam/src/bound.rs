@@ -7,10 +7,6 @@
 use crate::input::{FeatureKind, Observation};
 use crate::state::State;
 
-/// A cloud of more readings than this holds no landmarks: it is a raw scan. It is refused as a whole, before it takes
-/// memory.
-pub const MAX_POINTS: usize = 10_000;
-
 /// Buffer of [`Bound::choose`], which keeps its allocation.
 #[derive(Debug, Default)]
 pub struct Bound {

@@ -4,7 +4,6 @@
 //! range, the imaginary part the change of bearing. In the chart's own coordinates the correction is an addition, so
 //! the covariance in these coordinates does not change; what it becomes for δz is the derivative.
 
-use crate::state::Feature;
 use nalgebra::{Matrix2, Vector2};
 use serde::{Deserialize, Serialize};
 
@@ -38,16 +37,6 @@ pub struct Charts {
     pub kind: Chart,
     /// Where the charts are centred.
     pub centre: Centre,
-}
-
-impl Charts {
-    /// Where the chart of `feature` is centred, in the map, for a robot at `robot`.
-    pub fn origin(self, feature: &Feature, robot: &Vector2<f64>) -> Vector2<f64> {
-        match self.centre {
-            Centre::FirstSight if feature.is_vague => feature.anchor,
-            _ => *robot,
-        }
-    }
 }
 
 /// A correction may bring a feature nearer by this factor at most: beyond it, the inverse range would change sign.

@@ -2,9 +2,8 @@
 
 mod checks;
 
-use crate::bound::MAX_POINTS;
 use crate::filter::{CompositionError, Filter};
-use crate::input::FeatureKind;
+use crate::input::{FeatureKind, MAX_POINTS};
 use lienav_base::clock::TimeJump;
 use lienav_base::settings::{Described, Spec};
 use lienav_base::{settings, words};

@@ -10,16 +10,13 @@ mod saved;
 
 use crate::kernel;
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Matrix3x2, Vector2};
-use saved::Saved;
-use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
 /// Rows that belong to the pose.
 pub const POSE: usize = 3;
 
 /// The joint covariance.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(into = "Saved", try_from = "Saved")]
+#[derive(Clone, Debug)]
 pub struct Covariance {
     /// Column-major, element (i, j) with i ≥ j at `j * stride + i`; what lies above the diagonal is never read.
     data: Vec<f64>,

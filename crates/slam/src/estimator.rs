@@ -8,6 +8,7 @@ mod point;
 mod record;
 mod recovery;
 mod slip;
+mod step_each;
 
 use crate::associate::Evidence;
 use crate::associated::Associated;

@@ -1,6 +1,6 @@
 //! The input of the filter.
 
-use crate::measurement::{Noise, Value};
+use crate::measurement::value::{Noise, Value};
 use crate::tilt::Tilt;
 use lienav_base::stamp::Stamp;
 use nalgebra::{Matrix3, Vector2, Vector3};
@@ -181,3 +181,7 @@ pub struct Features {
     /// The observations; may be empty.
     pub observations: Vec<Observation>,
 }
+
+/// A cloud of more readings than this holds no landmarks: it is a raw scan. It is refused as a whole, before it takes
+/// memory.
+pub const MAX_POINTS: usize = 10_000;

@@ -5,7 +5,8 @@ use crate::calibration::SensorJacobian;
 use crate::chart::{Chart, Charts};
 use crate::covariance::{Covariance, POSE};
 use crate::filter::{Coordinates, Linearization};
-use crate::measurement::{Expected, fixed, padded};
+use crate::measurement::Expected;
+use crate::measurement::value::{fixed, padded};
 use crate::propagate::{Rows, along};
 use crate::reading::Reading;
 use crate::retract::place;
@@ -296,7 +297,7 @@ pub fn relinearize(
     }
     let feature = &state.features[i];
     let chart = if feature.is_mapped { Chart::Cartesian } else { preview.charts.kind };
-    let origin = preview.charts.origin(feature, &state.pose.p);
+    let origin = feature.chart_origin(preview.charts, &state.pose.p);
     let known = m
         .linearization_point
         .and_then(|point| chart.correction(&(feature.x - origin), &(preview.robot.transform(&point) - origin)));

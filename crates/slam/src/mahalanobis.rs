@@ -1,7 +1,7 @@
 //! Bounds on the squared Mahalanobis distance, from probabilities and the degrees of freedom of a measurement.
 
 use crate::config::GateConfig;
-use crate::measurement::MAX_DIM;
+use crate::measurement::value::MAX_DIM;
 use nalgebra::{Matrix3, Vector3};
 
 /// Bounds on the squared Mahalanobis distance, from probabilities.

@@ -4,8 +4,8 @@ use crate::config::{Association, Config, MapConfig, MapMode};
 use crate::filter::Filter;
 use crate::known_map::KnownMap;
 use crate::mahalanobis::Gate;
-use crate::offsets::SLOTS;
 use crate::sensor::{Sensor, Sensors};
+use crate::state::offsets::SLOTS;
 use crate::tilt_noise::TiltNoise;
 /// What a step needs besides state and input: the filter, the sensors, the gate, the limits of the map.
 #[derive(Clone, Debug)]

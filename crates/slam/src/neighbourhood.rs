@@ -1,6 +1,6 @@
 //! Where in the map the landmark of a measurement may be.
 
-use crate::measurement::MAX_DIM;
+use crate::measurement::value::MAX_DIM;
 use crate::model::Model;
 use crate::reading::Reading;
 use crate::state::State;

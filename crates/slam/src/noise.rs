@@ -167,7 +167,7 @@ impl NoiseFactors {
         Vector3::from_fn(|k, _| self.factors.get(k).copied().unwrap_or(1.0))
     }
 
-    /// The factors of the variances of a sensor's numbers.
+    /// The same of one sensor's numbers, and their time-correlated part.
     pub fn of_one(&self, sensor: usize) -> (Vector3<f64>, LastingNoise) {
         (self.of_sensor(sensor), self.lasting(sensor))
     }
@@ -190,11 +190,6 @@ impl NoiseFactors {
             LearnedSensor { sensor, std: std(self.of_sensor(sensor)), correlation_s: time_s, lasting_share: share }
         };
         LearnedNoise { odometry: std(self.of_odometry()), sensors: sensors.map(of).collect() }
-    }
-
-    /// How long errors of a sensor's readings of one landmark stay alike, s.
-    pub fn correlation_s(&self, sensor: usize) -> f64 {
-        self.lasting.correlation_s(sensor)
     }
 
     /// Readings that the gate left out, of `dim` numbers each: they count as if they lay on its bound, at this squared

@@ -27,9 +27,6 @@ use crate::state::State;
 use lienav_base::stamp::Stamp;
 use nalgebra::Matrix3x2;
 
-/// So many landmarks have one.
-pub const SLOTS: usize = 16;
-
 impl State {
     /// Forgets all lasting errors of readings: what was known of them is of another time, or part of another map.
     pub fn forget_offsets(&mut self) {

@@ -217,3 +217,6 @@ impl Reason for DropReason {
 
 /// How often each [`DropReason`] happened.
 pub type Counts = intake::Counts<DropReason, { DropReason::ALL.len() }>;
+
+/// What became of a cloud.
+pub type Processed = Result<Option<Step>, DropReason>;

@@ -1,7 +1,8 @@
 //! Relocation: the rigid motion of the robot that makes most readings agree with the map.
 
 use crate::mahalanobis::{Gate, mahalanobis_squared};
-use crate::measurement::{Mount, fixed, padded};
+use crate::measurement::Mount;
+use crate::measurement::value::{fixed, padded};
 use crate::reading::Reading;
 use crate::sensor::Sensors;
 use crate::state::State;

@@ -91,7 +91,7 @@ fn in_charts(state: &mut State, delta: &[f64], rigid: &[f64], charts: Charts, bl
             blocks.push(Matrix2::identity());
             continue;
         }
-        let origin = charts.origin(feature, &before.p);
+        let origin = feature.chart_origin(charts, &before.p);
         let (place, derivative) = place(&origin, &feature.x, &(e - of_motion), charts.kind);
         feature.x = turn * place + spread * old.xy();
         feature.anchor = turn * feature.anchor + spread * old.xy();

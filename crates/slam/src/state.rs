@@ -11,6 +11,7 @@ pub mod waiting;
 use crate::associated::Subject;
 use crate::by_id::ById;
 use crate::calibration::{Calibration, CalibrationEstimate};
+use crate::chart::{Centre, Charts};
 use crate::config::{CalibrationConfig, WorldFrame};
 use crate::covariance::{Covariance, POSE};
 use crate::filter::Coordinates;
@@ -70,6 +71,14 @@ impl Feature {
     /// Before all times.
     fn never() -> Stamp {
         Stamp::MIN
+    }
+
+    /// Where its chart is centred, in the map, for a robot at `robot`.
+    pub fn chart_origin(&self, charts: Charts, robot: &Vector2<f64>) -> Vector2<f64> {
+        match charts.centre {
+            Centre::FirstSight if self.is_vague => self.anchor,
+            _ => *robot,
+        }
     }
 
     /// Whether its readings are linearized again where later clouds place it: its range was vague when it was new, and

@@ -13,7 +13,7 @@
 use crate::calibration::CalibrationParameter;
 use crate::covariance::Covariance;
 use crate::filter::Coordinates;
-use crate::measurement::fixed;
+use crate::measurement::value::fixed;
 use crate::output::DropReason;
 use crate::reading::Reading;
 use crate::sensor::Sensors;

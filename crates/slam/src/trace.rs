@@ -1,9 +1,8 @@
 //! The record of a run, for estimators that process all of it at once and must use the same information as the filter.
 
-use crate::associated::{Associated, Role, Subject};
+use crate::associated::{Role, Subject};
 use crate::inbox::Segment;
 use crate::reading::Reading;
-use crate::slam::Slam;
 use lienav_lie::Se2;
 use nalgebra::Vector2;
 
@@ -71,55 +70,5 @@ impl Trace {
     pub fn go_back(&mut self, point: TracePoint) {
         self.steps.truncate(point.steps);
         self.segments = point.segments;
-    }
-}
-
-impl Slam {
-    /// The readings of the last step that were associated, in the order of the cloud. Those that were left out before
-    /// they could be (ambiguous, out of range …) are only in [`Slam::counts`].
-    pub fn seen(&self) -> impl Iterator<Item = SeenReading> + '_ {
-        let state = &self.estimator.state;
-        self.estimator.readings().iter().map(move |&Associated { subject, reading, role, .. }| match subject {
-            Subject::Feature(id) => SeenReading {
-                landmark: Some(id),
-                place: self.estimator.place(&reading),
-                in_map: state.find(id).map(|index| state.landmark(index).position),
-                role,
-            },
-            Subject::Pose => SeenReading { landmark: None, place: None, in_map: None, role },
-        })
-    }
-
-    /// Keeps a [`Trace`] from now on; meant to be called before the first input.
-    pub fn keep_trace(&mut self) {
-        self.trace = Some(Trace::default());
-    }
-
-    /// What was kept, where [`Slam::keep_trace`] was called.
-    pub fn trace(&self) -> Option<&Trace> {
-        self.trace.as_ref()
-    }
-
-    /// Adds the step that the filter has just made.
-    pub(super) fn trace_step(&mut self) {
-        let Some(trace) = &mut self.trace else { return };
-        let state = &self.estimator.state;
-        let traced = |&Associated { subject, reading, role, .. }: &Associated| {
-            // As long as a landmark waits for its place, any place does.
-            let waits = |id| state.is_waiting(id).then_some(state.pose.p);
-            let (subject, is_placed) = match subject {
-                Subject::Feature(id) => {
-                    let place = state.find(id).map(|i| state.landmark(i).position);
-                    (Subject::Feature((id, place.or_else(|| waits(id))?)), place.is_some())
-                }
-                Subject::Pose => (Subject::Pose, true),
-            };
-            Some(TracedReading { subject, reading, role, is_placed })
-        };
-        trace.steps.push(TracedStep {
-            pose: state.pose * self.estimator.pending().motion,
-            segments: std::mem::take(&mut trace.segments),
-            readings: self.estimator.readings().iter().filter_map(traced).collect(),
-        });
     }
 }

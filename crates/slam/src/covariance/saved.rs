@@ -1,19 +1,32 @@
 //! A covariance as it is saved: without the room that it has to grow.
 
 use crate::covariance::{Covariance, POSE};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The columns of the lower triangle, one behind the other.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Saved {
+struct Saved {
     calibration: usize,
     features: usize,
     #[serde(with = "lienav_base::bits")]
     lower: Vec<f64>,
 }
 
-impl From<Covariance> for Saved {
-    fn from(whole: Covariance) -> Self {
+impl Serialize for Covariance {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Saved::from(self).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Covariance {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::try_from(Saved::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+impl From<&Covariance> for Saved {
+    fn from(whole: &Covariance) -> Self {
         let lower = whole.columns().flatten().copied().collect();
         Self { calibration: whole.calibration, features: whole.features, lower }
     }

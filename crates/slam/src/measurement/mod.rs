@@ -13,7 +13,7 @@ mod single;
 mod stereo;
 #[cfg(test)]
 mod tests;
-mod value;
+pub mod value;
 mod world;
 
 pub(crate) use erased::{Erased, OfLandmark, OfPose};
@@ -22,8 +22,7 @@ pub use position::Position;
 pub use range_bearing::RangeBearing;
 pub use single::{Bearing, Range};
 pub use stereo::{StereoBearings, Triangulated};
-pub use value::{MAX_DIM, MAX_VARIANCE, Noise, Value};
-pub(crate) use value::{fixed, padded};
+pub use value::{Noise, Value};
 pub(crate) use world::OfWorld;
 
 use crate::input::FeatureKind;

@@ -1,10 +1,10 @@
 //! Landmarks keep their numbers where clouds are taken in again.
 
+use crate::history::checkpoint::Point;
 use crate::inbox::Cloud;
 use crate::names::Renamed;
+use crate::output::Processed;
 use crate::slam::Slam;
-use crate::slam::aside::Processed;
-use crate::slam::point::Point;
 
 /// What becomes of the landmarks while clouds are taken in again.
 #[derive(Debug, Default)]

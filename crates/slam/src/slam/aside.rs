@@ -1,13 +1,10 @@
 //! What the filter would make of the last clouds, if something had been otherwise.
 
 use crate::association::account::Account;
+use crate::history::checkpoint::Point;
 use crate::inbox::Cloud;
-use crate::output::{DropReason, Step};
+use crate::output::Processed;
 use crate::slam::Slam;
-use crate::slam::point::Point;
-
-/// What became of a cloud.
-pub(super) type Processed = Result<Option<Step>, DropReason>;
 
 impl Slam {
     /// Does something that leaves the filter where it is, and has what it tells of the last cloud as it was.

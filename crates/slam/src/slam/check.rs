@@ -1,6 +1,6 @@
 //! Whether numbers from outside can be those of a pose and its covariance.
 
-use crate::measurement::MAX_VARIANCE;
+use crate::measurement::value::MAX_VARIANCE;
 use crate::output::DropReason;
 use crate::validity::valid_covariance;
 use lienav_lie::Se2;

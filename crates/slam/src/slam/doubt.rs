@@ -15,18 +15,15 @@
 //! as many more steps as there are rivals; [`KEPT`] × [`EVERY`] clouds are made again where a rival begins, and where
 //! it turns out to be right. It is not saved with the filter.
 
-use crate::associated::Associated;
-use crate::association::account::{Account, Glance};
+use crate::association::account::Account;
 use crate::association::cuts::Cut;
 use crate::config::{Config, MapMode};
 use crate::estimator::Slip;
+use crate::history::doubt::{Branch, Fork, Rival, SUSPICIOUS};
 use crate::inbox::Cloud;
-use crate::output::Step;
+use crate::output::{Processed, Step};
 use crate::slam::Slam;
-use crate::slam::aside::Processed;
-use crate::slam::point::Point;
 use lienav_base::stamp::Stamp;
-use std::collections::VecDeque;
 
 /// Where the filter was is kept after so many clouds with readings.
 const EVERY: usize = 4;
@@ -40,129 +37,17 @@ const MOST_MESSAGES: usize = 4096;
 const MOST_CLOUDS: usize = 600;
 /// A cloud with more readings is not kept: in a map this small, most of them are of no landmark.
 const MOST_READINGS: usize = 256;
-/// The logarithm of the odds against a slip, and of those at which it is believed.
-const UNLIKELY: f64 = 6.9;
-const BELIEVED: f64 = 3.0;
-/// And of those at which it is believed where no more of what was known is read: where the robot is, is vague then, and
-/// what it should see cannot be missed.
-const VAGUE: f64 = 16.0;
-/// Landmarks that are missed and others that begin are weighed from here on, as logarithms of odds. One of each says
-/// 2.3 at most, and a rival that reads the one for the other would not be believed.
-const SUSPICIOUS: f64 = 3.0;
 /// How far a robot that slips has turned otherwise, and with which standard deviation, rad. If the filter were told of one
 /// slip as wide as all of them, landmarks would be on circles where it knows tangents.
 const TURNS: [(f64, f64); 3] = [(0.0, 0.3), (0.4, 0.2), (-0.4, 0.2)];
-/// A fork has rivals again when as much more speaks against it.
-const GROWN: f64 = 5.3;
-/// Rivals begin while no more than so many are followed: with those that begin nine, or twelve where the map has a cut.
-const RIVALS: usize = 6;
 /// A rival is no other one if after so many clouds it knows the heading as well as the filter, by this factor of the
 /// variance, and makes the same of the clouds, by this logarithm.
 const SETTLED: (usize, f64, f64) = (8, 2.0, 1.0);
-
-/// Where a filter is, and what it makes of clouds.
-struct Way {
-    point: Point,
-    account: Account,
-}
-
-/// Where the filter was, and what it has made of the clouds since.
-struct Fork {
-    way: Way,
-    /// How many clouds had come before.
-    clouds: u64,
-    /// What it had made of them when the last rivals began.
-    weighed: f64,
-    rivals: Vec<Rival>,
-}
-
-/// The filter, if the robot had slipped at the time of a fork.
-struct Rival {
-    /// After the last cloud, since the fork.
-    way: Way,
-    clouds: usize,
-    slip: Slip,
-}
-
-impl Rival {
-    /// What rivals are compared by, and how it has slipped.
-    fn order(&self) -> (f64, Slip) {
-        (self.way.account.evidence(), self.slip)
-    }
-
-    /// By how much likelier the clouds are than if the robot had not slipped: the logarithm.
-    fn told(&self, own: &Account) -> f64 {
-        self.way.account.evidence() - own.evidence()
-    }
-
-    /// Whether that is enough, beside how rarely a robot slips.
-    fn is_believed(&self, own: &Account) -> bool {
-        let odds = self.told(own) - UNLIKELY;
-        odds >= if self.way.account.reads() > own.reads() { BELIEVED } else { VAGUE }
-    }
-}
 
 /// How the robot may have slipped: where it was, and at a cut of its map.
 fn slips(cut: Option<Cut>) -> impl Iterator<Item = Slip> {
     let places = std::iter::once(None).chain(cut.map(Some));
     places.flat_map(|at| TURNS.map(|(turn, std)| Slip { turn, std, at }))
-}
-
-/// Motions that may not have been what odometry says.
-#[derive(Default)]
-pub(super) struct Doubt {
-    forks: VecDeque<Fork>,
-    /// The clouds since the first one, and how many were before.
-    clouds: VecDeque<Cloud>,
-    before: u64,
-    /// Clouds with readings since the last one.
-    since: usize,
-    /// Merges since the first one: after how many clouds, the landmark that is gone, and the one that was kept.
-    merged: Vec<(u64, (u32, u32))>,
-    /// Those that are not followed any more, for their memory.
-    spare: Vec<Way>,
-    /// A buffer of what a cloud makes of the features, and whether the last one makes something of them.
-    pub glances: Vec<Glance>,
-    has_glanced: bool,
-    /// And of what the last cloud was of, while others are taken in.
-    pub readings: Vec<Associated>,
-}
-
-impl Doubt {
-    /// The cloud that has come last.
-    pub fn last_cloud(&mut self) -> Option<&mut Cloud> {
-        self.clouds.back_mut()
-    }
-
-    /// The first time to which the filter may go back.
-    pub fn oldest(&self) -> Option<Stamp> {
-        self.forks.front().map(|fork| fork.way.point.time)
-    }
-
-    /// Whether no other rival that has the robot elsewhere is nearly as likely as this one: that it has slipped is sure
-    /// then, and where it is, is not.
-    fn is_undisputed(&self, fork: usize, slip: Slip) -> bool {
-        let all = || self.forks.iter().flat_map(|fork| fork.rivals.iter().map(move |rival| (&fork.way.account, rival)));
-        let Fork { way, rivals, .. } = &self.forks[fork];
-        let Some(one) = rivals.iter().find(|rival| rival.slip == slip) else { return false };
-        let least = one.told(&way.account) - BELIEVED;
-        let disputes = |(own, other): (&Account, &Rival)| {
-            other.told(own) > least && one.way.point.estimator.is_elsewhere(&other.way.point.estimator)
-        };
-        !all().any(disputes)
-    }
-
-    /// The fork for which rivals should begin: that against which most speaks since it had some.
-    fn next_fork(&self) -> Option<usize> {
-        if self.forks.iter().map(|fork| fork.rivals.len()).sum::<usize>() > RIVALS {
-            return None;
-        }
-        let grown = |fork: &Fork| fork.weighed - fork.way.account.against();
-        let is_due =
-            |fork: &Fork| fork.rivals.is_empty() && fork.way.account.is_suspicious(SUSPICIOUS) && grown(fork) >= GROWN;
-        let due = self.forks.iter().enumerate().filter(|(_, fork)| is_due(fork));
-        due.max_by(|a, b| grown(a.1).total_cmp(&grown(b.1)).then(a.0.cmp(&b.0))).map(|(k, _)| k)
-    }
 }
 
 impl Slam {
@@ -205,10 +90,10 @@ impl Slam {
     }
 
     /// Where the filter is, in the memory of a way that nobody goes any more. What is in the account is to be begun.
-    fn way_in(&self, time: Stamp, spare: Option<Way>) -> Way {
+    fn way_in(&self, time: Stamp, spare: Option<Branch>) -> Branch {
         match spare {
-            Some(Way { point, account }) => Way { point: self.point_in(time, point), account },
-            None => Way { point: self.point(time), account: Account::default() },
+            Some(Branch { point, account }) => Branch { point: self.point_in(time, point), account },
+            None => Branch { point: self.point(time), account: Account::default() },
         }
     }
 
@@ -301,7 +186,7 @@ impl Slam {
         self.aside(|slam| {
             for Fork { way: own, rivals, .. } in &mut forks {
                 let is_in_doubt = own.account.is_suspicious(SUSPICIOUS);
-                let given_up = rivals.extract_if(.., |Rival { way: Way { point, account }, clouds, .. }| {
+                let given_up = rivals.extract_if(.., |Rival { way: Branch { point, account }, clouds, .. }| {
                     let mut is_same = false;
                     slam.on(point, |slam| {
                         let _ = slam.take_in_for(&cloud, account, true);
@@ -355,7 +240,7 @@ impl Slam {
 
     /// Goes on as if the robot had slipped at the time of this fork.
     fn take_slip(&mut self, k: usize, slip: Slip) -> Option<Processed> {
-        let Fork { way: Way { point, mut account }, clouds, .. } = self.doubt.forks.drain(..).nth(k)?;
+        let Fork { way: Branch { point, mut account }, clouds, .. } = self.doubt.forks.drain(..).nth(k)?;
         let mut again = self.go_back_for_good(point);
         self.slip(slip, &mut account);
         let mut last = None;
@@ -384,9 +269,12 @@ impl Slam {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::checkpoint::Point;
+    use crate::history::doubt::Doubt;
     use crate::{FeatureKind, Observation, Odometry};
     use lienav_lie::Se2;
     use nalgebra::{Matrix3, Vector2};
+    use std::collections::VecDeque;
 
     /// A robot that is known to a centimetre at so many metres ahead.
     fn at(ahead_m: f64) -> Point {
@@ -405,7 +293,7 @@ mod tests {
     }
 
     fn rival(turn: f64, ahead_m: f64, told: f64) -> Rival {
-        let way = Way { point: at(ahead_m), account: Account::telling(told) };
+        let way = Branch { point: at(ahead_m), account: Account::telling(told) };
         Rival { way, clouds: 0, slip: Slip { turn, std: 0.2, at: None } }
     }
 
@@ -414,7 +302,7 @@ mod tests {
         let is_undisputed = |other: Rival| {
             let one = rival(0.4, 0.0, 20.0);
             let slip = one.slip;
-            let way = Way { point: at(0.0), account: Account::telling(0.0) };
+            let way = Branch { point: at(0.0), account: Account::telling(0.0) };
             let fork = Fork { way, clouds: 0, weighed: 0.0, rivals: vec![one, other] };
             Doubt { forks: VecDeque::from([fork]), ..Doubt::default() }.is_undisputed(0, slip)
         };

@@ -1,36 +1,16 @@
 //! Clouds that come when the filter has gone on, out of sequence. It goes back to a point before them, and comes forward
 //! again with all that was used since: rollback and replay, exact, at the cost of the steps that are made again.
 
+use crate::history::rollback::{Numbered, Rollback};
 use crate::inbox::Cloud;
 use crate::input::{FeatureKind, Observation};
 use crate::output::DropReason;
 use crate::slam::Slam;
-use crate::slam::point::Point;
 use lienav_base::stamp::Stamp;
-use std::collections::VecDeque;
 
 /// So many points are kept in the time of `timing.rewind_s`, and two more. With more of them, fewer steps are made again,
 /// and the state is copied more often.
 const POINTS: f64 = 4.0;
-
-/// What the filter can go back to, and what it has processed since.
-#[derive(Default)]
-pub(super) struct Rollback {
-    /// In the order of their times.
-    points: VecDeque<Numbered>,
-    /// Clouds as they came, since the first point, in the order in which they were processed.
-    clouds: VecDeque<Cloud>,
-    /// How many clouds were processed before those.
-    forgotten: u64,
-    /// How many clouds were taken in late.
-    late: u64,
-}
-
-/// The filter before a cloud, and how many clouds were processed before it.
-struct Numbered {
-    point: Point,
-    clouds: u64,
-}
 
 impl Slam {
     /// How many clouds came too late for their place, and were taken in by going back (`timing.rewind_s`). They make no

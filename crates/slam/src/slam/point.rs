@@ -1,36 +1,10 @@
 //! Where the pipeline was before a cloud, to go back to.
 
 use crate::estimator::EstimatorPoint;
-use crate::inbox::InboxPoint;
-use crate::sensor::SensorSet;
+use crate::history::checkpoint::Point;
 use crate::slam::Slam;
-use crate::steady::SteadyTwist;
-use crate::trace::TracePoint;
 use lienav_base::stamp::Stamp;
-use nalgebra::Vector3;
 use std::mem::swap;
-
-/// The filter before a cloud.
-#[derive(Clone)]
-pub(super) struct Point {
-    /// The instant that the state holds for.
-    pub time: Stamp,
-    last_step: Option<Stamp>,
-    last_sensors: SensorSet,
-    unmatched_since: Option<Stamp>,
-    twist: Vector3<f64>,
-    steady: SteadyTwist,
-    pub estimator: Box<EstimatorPoint>,
-    inbox: InboxPoint,
-    trace: Option<TracePoint>,
-}
-
-impl Point {
-    /// Whether a cloud of this stamp comes after it, and after the step before it.
-    pub fn is_before(&self, stamp: Stamp) -> bool {
-        self.time <= stamp && self.last_step.is_none_or(|last| last < stamp)
-    }
-}
 
 impl Slam {
     /// Where the filter is, at the instant `time` that its state holds for.

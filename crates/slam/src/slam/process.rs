@@ -3,12 +3,12 @@
 use crate::config::Config;
 use crate::inbox::Cloud;
 use crate::input::FeatureKind;
+use crate::level::level;
 use crate::motion::Increment;
 use crate::output::{DropReason, PoseEstimate, Step};
 use crate::sensor::SensorSet;
 use crate::slam::Slam;
 use crate::step::Outcome;
-use crate::tilt::level;
 use crate::tilt_noise::TiltNoise;
 use lienav_base::stamp::Stamp;
 

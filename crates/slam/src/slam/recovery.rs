@@ -16,54 +16,20 @@
 //! closures find it.
 
 use crate::config::{Config, MapMode};
-use crate::estimator::Suspicion;
 use crate::filter::Discretization;
 use crate::global_localization::GlobalLocalization;
 use crate::inbox::Cloud;
 use crate::motion::Increment;
 use crate::output::DropReason;
 use crate::slam::Slam;
-use crate::slam::search::finder_config;
+use crate::slam::finder::finder_config;
+use crate::slam::lost::{Recovery, Search};
 use crate::step::Outcome;
-use lienav_base::stamp::Stamp;
 
 /// Measurements are held back for so long, s: as long as readings that do not tell where the robot is.
 const HELD_S: f64 = 10.0;
 /// The search goes on for so long, s, in which a robot at 1 m/s comes back to what it has mapped.
 const SEARCHED_S: f64 = 60.0;
-
-/// What is known of the way since the last scan that was used.
-#[derive(Default)]
-pub(super) struct Recovery {
-    /// The motion since a landmark was last used.
-    blind: Option<Increment>,
-    /// Whether odometry was missing since then.
-    has_gap: bool,
-    search: Option<Search>,
-    /// Scans that do not fit the place where the robot is taken to be.
-    suspicion: Option<Suspicion>,
-    /// How often a search was begun.
-    searches: u64,
-}
-
-/// A search for the robot in its own map.
-struct Search {
-    finder: Box<GlobalLocalization>,
-    began: Stamp,
-    /// Whether the filter maps on meanwhile.
-    is_mapping: bool,
-    /// How many measurements of this scan have an identity, of the search or of a front end.
-    named: usize,
-    /// How many of it were held back.
-    held_back: usize,
-}
-
-impl Recovery {
-    /// Takes note of a motion, for a part of which there was no odometry if `has_gap`.
-    pub fn note_gap(&mut self, has_gap: bool) {
-        self.has_gap |= has_gap;
-    }
-}
 
 impl Slam {
     /// How often the place in the map was searched for, because the prior was too wide to associate by.

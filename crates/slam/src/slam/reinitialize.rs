@@ -10,27 +10,14 @@
 
 use crate::config::{MapMode, StartMode};
 use crate::motion::Increment;
-use crate::output::{DropReason, PoseEstimate, Step};
+use crate::output::{DropReason, Processed, Step};
 use crate::slam::Slam;
-use crate::slam::aside::Processed;
 use crate::slam::check::check_pose;
-use crate::validity::valid_covariance;
+use crate::validity::{Validity, valid_covariance};
 
 /// The joint covariance is invalid after so many updates in a row that found it indefinite: one may be rounding, of a
 /// pose that was given with an absurdly large variance.
 const INDEFINITE: u8 = 3;
-
-/// What the check needs of the last scans.
-#[derive(Debug, Default)]
-pub(super) struct Validity {
-    /// The prediction of the scan that was processed last, and whether its update found the joint covariance
-    /// indefinite.
-    pub processed: Option<(PoseEstimate, bool)>,
-    /// The last prediction with a valid covariance.
-    last_valid: Option<PoseEstimate>,
-    /// How many updates in a row found the joint covariance indefinite.
-    indefinite: u8,
-}
 
 impl Slam {
     /// Takes note of the scan that was processed last. To be called before scans are taken in again for a comparison.

@@ -1,15 +1,16 @@
 //! The robot that may be anywhere in a known map: until it is found, there are no estimates.
 
-use crate::config::{Config, MapMode, SensorConfig, StartMode};
+use crate::config::{Config, MapMode, StartMode};
 use crate::filter::Discretization;
 use crate::global_localization::GlobalLocalization;
 use crate::input::{FeatureKind, Observation};
 use crate::sensor::Sensor;
 use crate::slam::Slam;
+use crate::slam::finder::{SearchInParts, finder_config};
 use crate::step::Outcome;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
-use lienav_map::{FinderConfig, LandmarkMap, LandmarkMapError};
+use lienav_map::{LandmarkMap, LandmarkMapError};
 use nalgebra::Matrix3;
 
 /// Why the robot cannot be searched for.
@@ -36,13 +37,6 @@ pub enum RelocalizeError {
     /// The landmarks are no map.
     #[error(transparent)]
     BadMap(#[from] LandmarkMapError),
-}
-
-/// A search where the map is made in parts: the filter itself knows the open one only.
-#[derive(Debug, Default)]
-pub(super) struct SearchInParts {
-    map: Option<LandmarkMap>,
-    found: Option<(Se2, Matrix3<f64>)>,
 }
 
 impl Slam {
@@ -173,11 +167,4 @@ impl Slam {
             let _ = self.relocalize();
         }
     }
-}
-
-/// A range that the user has stated is one; the default is no statement.
-pub(super) fn finder_config(config: &Config) -> FinderConfig {
-    let stated = config.sensor.max_range_m;
-    let is_stated = stated != SensorConfig::default().max_range_m;
-    FinderConfig { max_range_m: is_stated.then_some(stated), ..FinderConfig::default() }
 }

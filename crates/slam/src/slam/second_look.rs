@@ -14,12 +14,10 @@
 //!
 //! It is not saved with the filter: one that goes on from what was saved counts anew.
 
-use crate::association::account::{Account, Glance};
 use crate::config::{Config, MapMode};
 use crate::inbox::Cloud;
 use crate::output::{DropReason, Step};
 use crate::slam::Slam;
-use crate::slam::point::Point;
 
 /// After so many clouds it may be looked again. Early, because what is learned first changes most; the last one ends.
 const LOOKS: [usize; 3] = [10, 30, 100];
@@ -40,38 +38,6 @@ const MOST_MESSAGES: usize = 4096;
 
 /// A cloud with more readings is not kept: in a map this small, most of them are of no landmark.
 const MOST_READINGS: usize = 256;
-
-/// Where the filter was, and the clouds that have come since, in the order of their places.
-#[derive(Default)]
-pub(super) struct SecondLook {
-    point: Option<Point>,
-    /// What the filter has made of the clouds since, of landmarks without identity.
-    account: Option<Account>,
-    clouds: Vec<Cloud>,
-    /// Landmarks that have turned out to be one since: the one that is gone, and the one that was kept.
-    merged: Vec<(u32, u32)>,
-    /// How often it was looked again.
-    looks: u64,
-}
-
-impl SecondLook {
-    /// Whether it is known what the filter has made of the clouds.
-    pub fn has_account(&self) -> bool {
-        self.point.is_some() && self.account.is_some()
-    }
-
-    /// The cloud that has come last.
-    pub fn last_cloud(&mut self) -> Option<&mut Cloud> {
-        self.clouds.last_mut()
-    }
-
-    /// Takes in what a cloud makes of the features, and its normalized squared innovation with the degrees of freedom.
-    pub fn note(&mut self, glances: &[Glance], nis: (f64, usize)) {
-        if let Some(account) = &mut self.account {
-            account.note(glances, nis);
-        }
-    }
-}
 
 impl Slam {
     /// How often the last clouds were taken in again, because the noise turned out to be another than they were taken

@@ -9,14 +9,13 @@
 //! with it. The cost is bounded: a copy of the state for each loop, sixty clouds, and as many steps that are made again
 //! after one of them, where the map is not too large for that. It is not saved with the filter.
 
-use crate::association::trial::{Trial, Verdict};
+use crate::association::trial::Verdict;
 use crate::config::{Config, MapMode};
 use crate::estimator::ClosedLoop;
+use crate::history::take_back::Closed;
 use crate::inbox::Cloud;
 use crate::output::{DropReason, Step};
 use crate::slam::Slam;
-use crate::slam::point::Point;
-use lienav_base::stamp::Stamp;
 
 /// With more features, the steps that are made again would take longer than a robot should wait.
 const MOST_FEATURES: usize = 512;
@@ -29,50 +28,6 @@ const MOST_CLOUDS: usize = 600;
 
 /// So many readings are kept at most.
 const MOST_READINGS: usize = 8192;
-
-/// A loop on trial.
-struct Closed {
-    /// Before it, after the cloud that has closed it.
-    point: Point,
-    /// What has come since, in the order in which it was processed.
-    clouds: Vec<Cloud>,
-    readings: usize,
-    /// The landmarks that it has merged, the young and the old ones.
-    pairs: Vec<(u32, u32)>,
-    /// All that were merged since: the ones that are gone, and the ones that were kept.
-    merged: Vec<(u32, u32)>,
-    trial: Trial,
-}
-
-/// Loops that may be taken back.
-#[derive(Default)]
-pub(super) struct TakeBack {
-    closed: Option<Closed>,
-    /// Merges that were taken back with the last step.
-    split: Vec<(u32, u32)>,
-}
-
-impl TakeBack {
-    /// These merges were taken back with the last step.
-    pub fn set_split(&mut self, split: Vec<(u32, u32)>) {
-        self.split = split;
-    }
-
-    /// The cloud that has come last since the loop on trial.
-    pub fn last_cloud(&mut self) -> Option<&mut Cloud> {
-        self.closed.as_mut()?.clouds.last_mut()
-    }
-
-    /// Before the loop on trial.
-    pub fn oldest(&self) -> Option<Stamp> {
-        self.closed.as_ref().map(|closed| closed.point.time)
-    }
-
-    /// Whether a loop is on trial.
-    pub fn is_open(&self) -> bool {
-        self.closed.is_some()
-    }
-}
 
 impl Slam {
     /// The landmarks that turned out to be one with the last step: the identity that is gone, and the one that was

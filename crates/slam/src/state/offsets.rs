@@ -167,3 +167,6 @@ impl Offsets {
         }
     }
 }
+
+/// So many landmarks have one.
+pub const SLOTS: usize = 16;

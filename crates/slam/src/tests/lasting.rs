@@ -5,7 +5,7 @@ use crate::associate::Evidence;
 use crate::association::memory::Memory;
 use crate::model::Model;
 use crate::motion::Increment;
-use crate::offsets::SLOTS;
+use crate::state::offsets::SLOTS;
 use crate::step::{Input, Room, step};
 use crate::update::{Workspace, update};
 use crate::{Coordinates, Filter, SavedState};

@@ -4,7 +4,7 @@ use super::*;
 use crate::associated::Subject;
 use crate::calibration::Calibration;
 use crate::linearize::Match;
-use crate::measurement::padded;
+use crate::measurement::value::padded;
 use crate::motion::Increment;
 use crate::propagate::{Rows, propagate};
 use crate::sensor::Sensors;

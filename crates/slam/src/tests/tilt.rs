@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::calibration::Calibration;
+use crate::state::offsets::SLOTS;
 use crate::{CalibrationConfig, Imu, Tilt};
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 
@@ -254,7 +255,7 @@ fn roll_and_pitch_are_states_only_where_a_landmark_has_a_height() {
     let (mut slam, nees, _) = rock(0.02, 4, all_on, true, false);
     assert!(nees < 9.0, "{nees}");
     let before = rows(&slam);
-    assert_eq!(before, 12 + 2 + 2 * crate::offsets::SLOTS);
+    assert_eq!(before, 12 + 2 + 2 * SLOTS);
     let mut config = config("default");
     all_on(&mut config);
     let mut resumed = Slam::new(config).unwrap();

@@ -1,0 +1,30 @@
+//! Where the pipeline was before a scan, to go back to.
+
+use crate::estimator::EstimatorPoint;
+use crate::inbox::InboxPoint;
+use crate::sensor::SensorSet;
+use crate::steady::SteadyTwist;
+use crate::trace::TracePoint;
+use lienav_base::stamp::Stamp;
+use nalgebra::Vector3;
+/// The filter before a cloud.
+#[derive(Clone)]
+pub struct Point {
+    /// The instant that the state holds for.
+    pub time: Stamp,
+    pub last_step: Option<Stamp>,
+    pub last_sensors: SensorSet,
+    pub unmatched_since: Option<Stamp>,
+    pub twist: Vector3<f64>,
+    pub steady: SteadyTwist,
+    pub estimator: Box<EstimatorPoint>,
+    pub inbox: InboxPoint,
+    pub trace: Option<TracePoint>,
+}
+
+impl Point {
+    /// Whether a cloud of this stamp comes after it, and after the step before it.
+    pub fn is_before(&self, stamp: Stamp) -> bool {
+        self.time <= stamp && self.last_step.is_none_or(|last| last < stamp)
+    }
+}
