@@ -9,10 +9,12 @@ use crate::input::{FeatureKind, Observation};
 use crate::linearize::{Match, innovation_covariance, linearize};
 use crate::mahalanobis::{mahalanobis_squared, relative_trace};
 use crate::model::Model;
+use crate::motion::Increment;
 use crate::neighbourhood::Neighbourhood;
 use crate::output::{Counts, DropReason};
 use crate::reading::Reading;
 use crate::state::State;
+use lienav_base::stamp::Stamp;
 use std::collections::HashSet;
 
 /// The content of a cloud.
@@ -31,35 +33,22 @@ pub enum Evidence<'a> {
     Associated(&'a [Associated]),
 }
 
-/// All readings of a cloud, associated.
-#[derive(Debug)]
-pub struct Associations<'r> {
-    /// Readings of what is in the state, linearized, in the order of the observations.
-    pub candidates: &'r mut Vec<Match>,
+/// The measurements of a scan, associated, with buffers of [`associate`] that keep their allocations.
+#[derive(Debug, Default)]
+pub struct Associations {
+    /// Readings of what is in the state, linearized, in the order of the observations. The gate keeps those that the
+    /// state is updated by.
+    pub matches: Vec<Match>,
     /// Readings of new landmarks, in the order of the observations.
-    pub newcomers: &'r [Newcomer],
+    pub newcomers: Vec<Newcomer>,
     /// What was left out so far, by reason.
     pub refused: Counts,
-    /// Whether readings without identity had to be searched for, because they were not clear one by one.
-    pub is_searched: bool,
-}
-
-/// Buffers of [`associate`], which keep their allocations.
-#[derive(Debug, Default)]
-pub struct AssociationRoom {
-    candidates: Vec<Match>,
-    newcomers: Vec<Newcomer>,
     named: Named,
     cloud: CloudRoom,
     near: Vec<(f64, usize, Match)>,
 }
 
-impl AssociationRoom {
-    /// What is left of the candidates of the last cloud: those that the state was updated by.
-    pub fn matches(&self) -> &[Match] {
-        &self.candidates
-    }
-
+impl Associations {
     /// Readings of the last cloud that were left out, and features that each of them may be of.
     pub fn doubtful(&self) -> &[Doubt] {
         &self.cloud.doubtful
@@ -96,19 +85,15 @@ impl Named {
     }
 }
 
-/// Associates each reading by its identity if it has one, and otherwise as [`Association`] says.
-pub fn associate<'r>(
-    state: &State,
-    model: &Model,
-    evidence: Evidence<'_>,
-    room: &'r mut AssociationRoom,
-) -> Associations<'r> {
-    room.candidates.clear();
+/// Associates each reading by its identity if it has one, and otherwise as [`Association`] says. Returns whether
+/// readings without identity had to be searched for, because they were not clear one by one.
+pub fn associate(state: &State, model: &Model, evidence: Evidence<'_>, room: &mut Associations) -> bool {
+    room.matches.clear();
     room.newcomers.clear();
     room.named.clear();
     room.cloud.readings.clear();
     room.cloud.doubtful.clear();
-    let mut refused = Counts::default();
+    room.refused = Counts::default();
     match evidence {
         Evidence::Observed { kind, observations, .. } => {
             for observation in observations {
@@ -121,28 +106,26 @@ pub fn associate<'r>(
                     Err(reason) => Err(reason),
                 };
                 if let Err(reason) = associated {
-                    refused.add(reason);
+                    room.refused.add(reason);
                 }
             }
         }
         Evidence::Associated(readings) => readings.iter().for_each(|reading| reading.again(state, model, room)),
     }
-    let AssociationRoom { candidates, newcomers, cloud, near, .. } = room;
+    let Associations { matches, newcomers, refused, cloud, near, .. } = room;
     let mut is_searched = false;
     if !cloud.readings.is_empty()
         && let Evidence::Observed { memory, .. } = evidence
     {
         match model.association {
             Association::Ids => refused.add_many(DropReason::UnknownLandmark, cloud.readings.len() as u64),
-            Association::Nearest => {
-                by_distance(state, model, &cloud.readings, near, (candidates, newcomers, &mut refused))
-            }
+            Association::Nearest => by_distance(state, model, &cloud.readings, near, (matches, newcomers, refused)),
             _ => {
-                is_searched = cloud::associate(state, (model, memory), cloud, candidates, newcomers, &mut refused);
+                is_searched = cloud::associate(state, (model, memory), cloud, matches, newcomers, refused);
             }
         }
     }
-    Associations { candidates, newcomers, refused, is_searched }
+    is_searched
 }
 
 /// Whether a reading has no identity, and is associated when all that have one are.
@@ -191,12 +174,7 @@ fn by_distance(
 /// # Errors
 /// [`DropReason::Singular`] if there is no Jacobian, or the innovation covariance is not positive definite; those of
 /// [`subject_of`].
-fn associate_one(
-    state: &State,
-    model: &Model,
-    reading: &Reading,
-    room: &mut AssociationRoom,
-) -> Result<(), DropReason> {
+fn associate_one(state: &State, model: &Model, reading: &Reading, room: &mut Associations) -> Result<(), DropReason> {
     let is_untied = state.tie.is_some() && model.sensors.is_of_world(reading);
     if is_untied {
         room.newcomers.push(Newcomer { id: None, reading: *reading });
@@ -206,10 +184,10 @@ fn associate_one(
         room.newcomers.push(Newcomer { id: reading.id, reading: *reading });
         return Ok(());
     };
-    let candidate = Match::add(&mut room.candidates, subject, reading);
+    let candidate = Match::add(&mut room.matches, subject, reading);
     candidate.distance = distance(state, model, candidate);
     if candidate.distance.is_none() {
-        room.candidates.pop();
+        room.matches.pop();
         return Err(DropReason::Singular);
     }
     Ok(())
@@ -285,7 +263,7 @@ pub fn distance(state: &State, model: &Model, m: &mut Match) -> Option<f64> {
 impl Associated {
     /// Associates the same reading in another state; not at all if that state does not have its feature, or already
     /// has the feature that the reading would begin.
-    fn again(&self, state: &State, model: &Model, room: &mut AssociationRoom) {
+    fn again(&self, state: &State, model: &Model, room: &mut Associations) {
         let known = match self.subject {
             Subject::Pose => Some(Subject::Pose),
             Subject::Feature(id) => state.find(id).map(Subject::Feature),
@@ -301,12 +279,12 @@ impl Associated {
                 room.newcomers.push(Newcomer { id: None, reading: self.reading });
             }
             (Role::Again | Role::Held, _, Some(subject)) => {
-                let candidate = Match::add(&mut room.candidates, subject, &self.reading);
+                let candidate = Match::add(&mut room.matches, subject, &self.reading);
                 if linearize(state, &model.sensors, candidate, model.filter.linearization()) {
                     candidate.scale(self.noise_scale);
                     candidate.linearization_point = self.linearization_point;
                 } else {
-                    room.candidates.pop();
+                    room.matches.pop();
                 }
             }
             _ => {}
@@ -322,6 +300,14 @@ impl Evidence<'_> {
             Evidence::Associated(readings) => readings.iter().any(|r| r.reading.height_m != 0.0),
         }
     }
+}
+
+/// A cloud, and the motion from the state to the pose at which the cloud was taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    pub motion: &'a Increment,
+    pub stamp: Stamp,
+    pub evidence: Evidence<'a>,
 }
 
 #[cfg(test)]

@@ -19,13 +19,14 @@
 //! With (v, ω) = ν in the axes of the map, a feature at p that the robot moves against has e_i = −(v + ωJp), which is
 //! the same before and after the motion, up to the rotation of the axes.
 
+use crate::associate::Associations;
 use crate::associated::{Associated, Role, Subject};
 use crate::covariance::POSE;
 use crate::filter::Coordinates;
 use crate::linearize::{Match, Preview, innovation_covariance, relinearize};
 use crate::mahalanobis::mahalanobis_squared;
 use crate::model::Model;
-use crate::output::{Counts, DropReason};
+use crate::output::DropReason;
 use crate::propagate::Rows;
 use crate::state::State;
 use crate::update::{Workspace, joint_distance, numbers};
@@ -147,23 +148,22 @@ pub fn linearize_there(state: &State, model: &Model, candidates: &mut Vec<Match>
     true
 }
 
-/// The matches, if the state allows for all of them together. Readings that agree on where the robot cannot be may pass
-/// one by one, because each of them tells a part of it.
-pub fn pass_together<'m>(
+/// Leaves the matches out if the state does not allow for all of them together. Readings that agree on where the robot
+/// cannot be may pass one by one, because each of them tells a part of it.
+pub fn pass_together(
     state: &State,
     model: &Model,
-    matched: &'m mut [Match],
+    Associations { matches, refused, .. }: &mut Associations,
     gated: &mut Vec<Associated>,
-    refused: &mut Counts,
     workspace: &mut Workspace,
-) -> &'m mut [Match] {
-    let bound = model.gate.together(numbers(matched).max(1));
-    if joint_distance(state, matched, workspace).is_ok_and(|distance| distance <= bound) {
-        return matched;
+) {
+    let bound = model.gate.together(numbers(matches).max(1));
+    if joint_distance(state, matches, workspace).is_ok_and(|distance| distance <= bound) {
+        return;
     }
-    matched.iter().for_each(|_| refused.add(DropReason::Gated));
-    gated.extend(matched.iter().map(|m| Associated::new(state.identity(m.subject), m.reading, Role::Gated)));
-    &mut []
+    matches.iter().for_each(|_| refused.add(DropReason::Gated));
+    gated.extend(matches.iter().map(|m| Associated::new(state.identity(m.subject), m.reading, Role::Gated)));
+    matches.clear();
 }
 
 /// Whether feature `i` is known better beside `members` than beside the robot.

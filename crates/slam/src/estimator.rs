@@ -10,7 +10,7 @@ mod recovery;
 mod slip;
 mod step_each;
 
-use crate::associate::Evidence;
+use crate::associate::{Evidence, Input};
 use crate::associated::Associated;
 use crate::association::memory::Memory;
 use crate::association::merge::MergeRoom;
@@ -32,7 +32,7 @@ use crate::propagate::{Rows, propagate};
 use crate::reading::Reading;
 use crate::sensor::Sensor;
 use crate::state::{Damage, State};
-use crate::step::{Input, Outcome, Room, step};
+use crate::step::{Outcome, Room, step};
 use crate::track_loss::TrackLoss;
 pub use association::ClosedLoop;
 use hypotheses::Hypotheses;

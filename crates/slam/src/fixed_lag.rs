@@ -6,14 +6,14 @@
 //! posterior. The result is what the filter would have estimated with better ranges from the beginning; no reading is
 //! used twice.
 
-use crate::associate::Evidence;
+use crate::associate::{Evidence, Input};
 use crate::associated::{Associated, Role, Subject};
 use crate::calibration::Calibration;
 use crate::model::Model;
 use crate::motion::Increment;
 use crate::sensor::Sensors;
 use crate::state::{Damage, State};
-use crate::step::{Input, Room, step};
+use crate::step::{Room, step};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use serde::{Deserialize, Serialize};

@@ -1,27 +1,27 @@
 //! The gate: which associated measurements correct the state.
 
+use crate::associate::Associations;
 use crate::associated::{Associated, Role, Subject};
 use crate::linearize::Match;
 use crate::model::Model;
-use crate::output::{Counts, DropReason};
+use crate::output::DropReason;
 use crate::state::State;
 use lienav_base::stamp::Stamp;
 use nalgebra::Matrix3;
 /// A reading that is less probably one as the noise says is left out.
 const LEAST_TRUST: f64 = 0.1;
 
-/// The candidates that pass their gates: the matches of the update, in their order. Candidates that are left out are
-/// counted in `refused`; those outside the gate of their feature are kept in `gated`.
+/// Keeps the matches that pass their gates, in their order. Matches that are left out are counted in `refused`; those
+/// outside the gate of their feature are kept in `gated`.
 ///
 /// Readings that the fixed lag processes again passed their gates before, and are not gated again.
-pub fn gate<'r>(
+pub fn gate(
     state: &State,
     model: &Model,
     stamp: Stamp,
-    candidates: &'r mut Vec<Match>,
+    Associations { matches: candidates, refused, .. }: &mut Associations,
     gated: &mut Vec<Associated>,
-    refused: &mut Counts,
-) -> &'r mut [Match] {
+) {
     gated.clear();
     let mut kept = 0;
     for k in 0..candidates.len() {
@@ -43,7 +43,6 @@ pub fn gate<'r>(
         }
     }
     candidates.truncate(kept);
-    candidates
 }
 
 /// Whether a candidate passes its gate, `passed` before it; the covariance of one that does is scaled for repetition

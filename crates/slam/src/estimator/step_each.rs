@@ -1,6 +1,6 @@
 //! One step of all hypotheses of where the robot is in a known map.
 
-use crate::associate::Evidence;
+use crate::associate::{Evidence, Input};
 use crate::config::{Association, MapMode};
 use crate::estimator::Estimator;
 use crate::estimator::hypotheses::{Hypotheses, Hypothesis};
@@ -9,7 +9,7 @@ use crate::motion::Increment;
 use crate::noise::NoiseFactors;
 use crate::output::DropReason;
 use crate::state::State;
-use crate::step::{Input, Outcome, correct, predict};
+use crate::step::{Outcome, correct, predict};
 use crate::ways::{Way, affordable, weigh};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;

@@ -2,11 +2,13 @@
 
 use super::*;
 use crate::associate::Evidence;
+use crate::associate::Input;
 use crate::association::memory::Memory;
 use crate::model::Model;
 use crate::motion::Increment;
 use crate::state::offsets::SLOTS;
-use crate::step::{Input, Room, step};
+use crate::step::Room;
+use crate::step::step;
 use crate::update::{Workspace, update};
 use crate::{Coordinates, Filter, SavedState};
 use nalgebra::{DMatrix, DVector, Matrix3};

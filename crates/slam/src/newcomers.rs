@@ -1,0 +1,88 @@
+//! Readings of new landmarks, and the first readings from outside.
+
+use crate::associate::Associations;
+use crate::associated::{Associated, Newcomer, Role, Subject};
+use crate::augment::augment;
+use crate::config::MapMode;
+use crate::delayed::{Taken, is_placeless, settle, take};
+use crate::model::Model;
+use crate::names::Names;
+use crate::offsets::begin_offset;
+use crate::output::{Counts, DropReason};
+use crate::prune::make_room;
+use crate::state::State;
+use crate::tie;
+use lienav_base::stamp::Stamp;
+/// Adds new features, and returns how many. They have the numbers that they had before, if these clouds are taken in
+/// again. None is added while it is suspected that the robot is elsewhere, nor to a known map that stays as it is;
+/// readings from outside are compared with the map from then on.
+pub fn augment_all(
+    state: &mut State,
+    model: &Model,
+    (Associations { newcomers, refused, .. }, names): (&mut Associations, &Names),
+    stamp: Stamp,
+    is_suspected: bool,
+    readings: &mut Vec<Associated>,
+) -> usize {
+    let mut newcomers = tie_to_world(state, model, newcomers, stamp, refused, readings);
+    if is_suspected {
+        newcomers.iter().for_each(|_| refused.add(DropReason::Undetermined));
+        newcomers = &[];
+    }
+    if model.map.mode == MapMode::Localization {
+        newcomers.iter().for_each(|_| refused.add(DropReason::UnknownLandmark));
+        newcomers = &[];
+    }
+    let mut added = 0;
+    for Newcomer { id, reading } in newcomers {
+        if is_placeless(&model.sensors, reading) {
+            match take(state, model, *id, reading, stamp) {
+                Ok(taken) => readings.push(Associated::new(
+                    Subject::Feature(id.unwrap_or_default()),
+                    *reading,
+                    if taken == Taken::Begun { Role::First } else { Role::Held },
+                )),
+                Err(reason) => refused.add(reason),
+            }
+            continue;
+        }
+        if !make_room(state, &model.map, stamp) {
+            refused.add(DropReason::MapFull);
+            continue;
+        }
+        let before = names.of_newcomer(reading).filter(|before| state.find(*before).is_none());
+        let id = id.or(before).unwrap_or_else(|| state.new_identity());
+        if augment(state, &model.sensors, reading, id, stamp, &model.filter) {
+            begin_offset(state, model, reading, stamp);
+            added += 1;
+            readings.push(Associated::new(Subject::Feature(id), *reading, Role::First));
+        } else {
+            refused.add(DropReason::OutOfRange);
+        }
+    }
+    settle(state, model, stamp);
+    added
+}
+
+/// Takes in the readings from outside that nothing is compared with yet; returns the other newcomers. A cloud has one
+/// kind or the other.
+fn tie_to_world<'n>(
+    state: &mut State,
+    model: &Model,
+    newcomers: &'n [Newcomer],
+    stamp: Stamp,
+    refused: &mut Counts,
+    readings: &mut Vec<Associated>,
+) -> &'n [Newcomer] {
+    if !newcomers.first().is_some_and(|newcomer| model.sensors.is_of_world(&newcomer.reading)) {
+        return newcomers;
+    }
+    for Newcomer { reading, .. } in newcomers {
+        match tie::take(state, &model.sensors, reading, stamp) {
+            Ok(()) => {}
+            Err(reason) => refused.add(reason),
+        }
+        readings.push(Associated::new(Subject::Pose, *reading, Role::Held));
+    }
+    &[]
+}
