@@ -2,8 +2,8 @@
 
 use crate::config::{Association, Config, MapConfig, MapMode};
 use crate::filter::Filter;
+use crate::gate_bounds::Gate;
 use crate::known_map::KnownMap;
-use crate::mahalanobis::Gate;
 use crate::sensor::{Sensor, Sensors};
 use crate::state::offsets::SLOTS;
 use crate::tilt_noise::TiltNoise;

@@ -13,7 +13,8 @@ use crate::motion::Increment;
 use crate::output::{DropReason, Processed, Step};
 use crate::slam::Slam;
 use crate::slam::check::check_pose;
-use crate::validity::{Validity, valid_covariance};
+use crate::slam::last_valid::Validity;
+use crate::validity::valid_covariance;
 
 /// The joint covariance is invalid after so many updates in a row that found it indefinite: one may be rounding, of a
 /// pose that was given with an absurdly large variance.

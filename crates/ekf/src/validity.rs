@@ -1,6 +1,5 @@
 //! Whether a covariance is valid: finite, and positive semidefinite within rounding.
 
-use crate::output::PoseEstimate;
 use nalgebra::SMatrix;
 
 /// What is known better than this is known exactly, m² and rad²: to a micrometre and a microradian. It is the variance
@@ -18,7 +17,7 @@ const ROUNDING: [f64; 2] = [1e-13, 1e-6];
 /// The result is positive definite: no variance in it is zero, negative or NaN.
 ///
 /// ```
-/// use lienav_slam::valid_covariance;
+/// use lienav_ekf::validity::valid_covariance;
 /// use nalgebra::{Matrix2, Matrix3};
 ///
 /// let good = Matrix2::new(0.04, 0.01, 0.01, 0.09);
@@ -57,18 +56,6 @@ fn is_positive_definite<const D: usize>(c: &SMatrix<f64, D, D>) -> bool {
         }
     }
     true
-}
-
-/// What the check needs of the last scans.
-#[derive(Debug, Default)]
-pub struct Validity {
-    /// The prediction of the scan that was processed last, and whether its update found the joint covariance
-    /// indefinite.
-    pub processed: Option<(PoseEstimate, bool)>,
-    /// The last prediction with a valid covariance.
-    pub last_valid: Option<PoseEstimate>,
-    /// How many updates in a row found the joint covariance indefinite.
-    pub indefinite: u8,
 }
 
 #[cfg(test)]
