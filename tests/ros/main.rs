@@ -19,3 +19,4 @@ mod parts;
 mod peers;
 mod process;
 mod security;
+mod statements;

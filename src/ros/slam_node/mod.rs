@@ -13,6 +13,7 @@ mod output;
 mod quality;
 mod report;
 mod settings;
+mod statements;
 mod tally;
 mod worker;
 

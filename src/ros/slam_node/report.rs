@@ -20,6 +20,7 @@
 //! | ERROR | overload, and the output was older than [`LATE_S`] |
 //! | WARN | odometry comes from one of `odometry.fallbacks`, since a better source is silent |
 //! | WARN | odometry is older than [`OLD_S`] by the clock of ROS when it arrives, and not by hours |
+//! | WARN | a source contradicts itself, or its clock that of the odometry ([`lienav_io::statements`]) |
 //! | WARN | `use_imu` is set, and odometry came but nothing on `imu` |
 //! | OK | otherwise |
 //!
@@ -123,6 +124,8 @@ pub struct Report {
     pub time_jumps: u64,
     /// Time since a report first had the last of them; `None` if there was none.
     pub since_time_jump: Option<Duration>,
+    /// What sources state twice, and differently: one sentence each, with both numbers.
+    pub contradictions: Vec<String>,
     /// Whether `imu` is to be used.
     pub use_imu: bool,
     /// The topic that odometry comes from while `odom` is silent.
@@ -243,6 +246,7 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
         findings.warn(format!("use_imu is true, but no message {ever} on imu: remap it, or set use_imu to false"));
     }
     findings.silence("odometry", now.odometry_silence);
+    now.contradictions.iter().for_each(|sentence| findings.warn(sentence.as_str()));
     if let Some(topic) = &now.standing_in {
         findings.warn(format!("odometry comes from {topic}, since a better source is silent"));
     }

@@ -70,6 +70,8 @@ fn every_row_of_the_table_is_reached() {
     expect(|r| r.input_age_s = Some(1e9), Level::Ok, "running");
     expect(|r| r.use_imu = true, Level::Warn, "no message has come on imu: remap it");
     expect(|r| (r.use_imu, r.imu.received) = (true, 9), Level::Ok, "running");
+    let said = "the twist says -1.00 m/s";
+    expect(|r| r.contradictions.push("the twist says -1.00 m/s".into()), Level::Warn, said);
     expect(|r| r.std = Some((999.0, 1.0)), Level::Ok, "running");
     for std in [4e9, f64::NAN, f64::INFINITY] {
         let (before, mut now) = healthy();

@@ -33,6 +33,8 @@ pub struct Tally {
     pub map_saves: u64,
     /// What is wrong with the file of the map.
     pub map_problem: Option<String>,
+    /// What sources state twice, and differently: one sentence each.
+    pub contradictions: Vec<String>,
     /// Whether `imu` is to be used.
     use_imu: bool,
     last_time_jump: Option<Instant>,
@@ -146,6 +148,7 @@ impl Tally {
             map_problem: self.map_problem.clone(),
             time_jumps: slam.time_jumps(),
             since_time_jump: self.last_time_jump.map(|at| now.saturating_duration_since(at)),
+            contradictions: self.contradictions.clone(),
             use_imu: self.use_imu,
             standing_in: inputs.standing_in().map(str::to_owned),
             std: predicted.map(|e| (std(e.covariance.m11 + e.covariance.m22), std(e.covariance.m33))),

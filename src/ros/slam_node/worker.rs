@@ -13,6 +13,7 @@ use super::map::Keeper;
 use super::output::Outputs;
 use super::quality::Window;
 use super::report::{NO_ODOM_POSE, STALE};
+use super::statements::Statements;
 use super::tally::Tally;
 use super::{SPECS, Settings};
 use crate::ros::clock::RosClock;
@@ -56,6 +57,8 @@ pub struct Worker {
     display: Display,
     diagnostics: Diagnostics,
     tally: Tally,
+    /// What sources state twice.
+    statements: Statements,
     /// The origin of the world, where a satellite receiver has told one.
     datum: Option<Datum>,
     events: Events,
@@ -106,6 +109,7 @@ impl Worker {
             display: Display::of(node, &settings)?,
             diagnostics: Diagnostics::of(node)?,
             tally: Tally::new(settings.use_imu),
+            statements: Statements::new(inputs.odometry_sources().iter().map(|source| source.topic.as_str())),
             datum: settings.gnss.given(),
             newest: None,
             keeper: Keeper::new(),
@@ -147,13 +151,16 @@ impl Worker {
                     self.features(received, is_newest, sensor, &message);
                 }
                 Next::Message(received, Message::Transforms(message)) => self.transforms(received, &message),
-                Next::Message(_, Message::Imu(message)) => self.imu(&message),
+                Next::Message(received, Message::Imu(message)) => self.imu(received, &message),
                 Next::Message(received, Message::AbsolutePose(message)) => {
                     let features = convert::absolute_pose(&message, &[]);
                     self.outside(received, features, Topic::AbsolutePose);
                 }
                 Next::Message(received, Message::Fix(message)) => {
                     let features = convert::nav_sat_fix(&message, &[], &mut self.datum);
+                    if features.is_ok() {
+                        self.statements.fix(&message);
+                    }
                     self.outside(received, features, Topic::Fix);
                 }
                 Next::Message(_, Message::CameraInfo(sensor, message)) => self.inputs.take_camera(sensor, &message),
@@ -186,12 +193,14 @@ impl Worker {
         });
     }
 
-    fn imu(&mut self, message: &messages::Imu) {
+    fn imu(&mut self, received: Instant, message: &messages::Imu) {
         self.tally.imu.received += 1;
         let input = match convert::imu(message, &self.settings.imu()) {
             Ok(converted) => converted,
             Err(refusal) => return self.refuse("imu", &refusal),
         };
+        self.statements.stamped("imu", input.stamp, received);
+        self.statements.imu(message);
         match self.slam.imu(&input) {
             Ok(()) => self.tally.imu.used += 1,
             Err(reason) => return self.drop("imu", reason),
@@ -298,6 +307,7 @@ impl Worker {
         self.restart_local();
         self.newest = None;
         self.quality.restart();
+        self.statements.restart();
         match self.slam.config().timing.on_jump_back {
             TimeJump::Reset => {
                 self.restart_parts();
@@ -349,6 +359,7 @@ impl Worker {
                 self.display.clear();
                 self.newest = None;
                 self.quality.restart();
+                self.statements.restart();
                 self.log.info("reset");
                 let message = match (self.slam.config().map.mode, self.slam.search()) {
                     (MapMode::Mapping, _) => "the filter was reset to the initial pose and an empty map",
@@ -419,6 +430,7 @@ impl Worker {
         if self.diagnostics.is_due(now) {
             let (name, limit) = (self.diagnostics.node(), self.settings.max_latency_s);
             let filter = (&self.slam, self.parts.as_ref(), self.predicted());
+            self.tally.contradictions = self.statements.contradictions(&self.log);
             let status = self.tally.status(name, now, filter, &self.inputs, &queue.load(), limit);
             let quality = self.lifecycle.is_active().then(|| self.say_quality(queue, true)).flatten();
             let said = [Some(self.lifecycle.with_state(status)), quality].into_iter().flatten().collect();

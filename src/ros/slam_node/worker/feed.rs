@@ -19,6 +19,8 @@ impl Worker {
             Ok(converted) => converted,
             Err(refusal) => return self.refuse_on(topic, &refusal),
         };
+        self.statements.stamped(self.inputs.name(topic), input.stamp, received);
+        self.statements.odometry(source, message);
         if !self.inputs.counts(source, input.stamp, &self.settings, self.slam.config()) {
             return self.tally.dropped.add(STANDBY);
         }
@@ -119,6 +121,7 @@ impl Worker {
         (stamp, kind, observations): (Stamp, FeatureKind, &[Observation]),
         topic: Topic,
     ) -> bool {
+        self.statements.stamped(self.inputs.name(topic), stamp, received);
         let late_clouds = self.slam.late_clouds();
         match self.slam.features(stamp, kind, observations) {
             Ok(()) if self.slam.late_clouds() > late_clouds => {

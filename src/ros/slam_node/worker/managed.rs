@@ -55,6 +55,7 @@ impl Worker {
     fn activate(&mut self) {
         self.slam.set_enabled(self.is_switched_on);
         self.restart_local();
+        self.statements.restart();
         self.newest = None;
     }
 
