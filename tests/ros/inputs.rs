@@ -41,6 +41,12 @@ fn clouds_of_two_sensors_with_one_stamp_both_count() {
 }
 
 #[test]
+fn a_sensor_that_starves_beside_a_good_one_is_named() {
+    let named = ["-p", "sensors:=[radar]", "-p", "radar.topic:=radar", "-p", "radar.kind:=range_bearing"];
+    run("starved", &[&named[..], &["-p", "radar.x_m:=-0.5", "-p", "radar.y_m:=0.1"]].concat());
+}
+
+#[test]
 fn clouds_that_are_late_count_where_the_filter_may_go_back_for_them() {
     let named = ["-p", "sensors:=[radar]", "-p", "radar.topic:=radar", "-p", "timing.rewind_s:=1.0"];
     let placed = ["-p", "radar.x_m:=-0.5", "-p", "radar.y_m:=0.1", "-p", "radar.yaw_rad:=3.141592653589793"];

@@ -4,6 +4,7 @@
 //! other (`worker`) takes from that queue, steps the filter and publishes.
 
 mod display;
+mod health;
 mod input;
 mod inputs;
 mod local;

@@ -20,12 +20,14 @@
 //! | ERROR | overload, and the output was older than [`LATE_S`] |
 //! | WARN | odometry comes from one of `odometry.fallbacks`, since a better source is silent |
 //! | WARN | odometry is older than [`OLD_S`] by the clock of ROS when it arrives, and not by hours |
+//! | WARN | a sensor or a receiver is starved beside one that is used, by the table of [`super::health`] |
 //! | WARN | a source contradicts itself, or its clock that of the odometry ([`lienav_io::statements`]) |
 //! | WARN | `use_imu` is set, and odometry came but nothing on `imu` |
 //! | OK | otherwise |
 //!
 //! Every reason is listed with its count since the start, whether it happened or not: `dropped.<reason>`.
 
+use super::health::{self, Source};
 use super::input::Topic;
 use super::inputs::STANDBY;
 use crate::ros::diagnostics::{Dropped, Findings, Level, Percentiles, Received, Values, listed};
@@ -124,6 +126,8 @@ pub struct Report {
     pub time_jumps: u64,
     /// Time since a report first had the last of them; `None` if there was none.
     pub since_time_jump: Option<Duration>,
+    /// What became of the messages and measurements of each source.
+    pub sources: Vec<Source>,
     /// What sources state twice, and differently: one sentence each, with both numbers.
     pub contradictions: Vec<String>,
     /// Whether `imu` is to be used.
@@ -246,6 +250,7 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
         findings.warn(format!("use_imu is true, but no message {ever} on imu: remap it, or set use_imu to false"));
     }
     findings.silence("odometry", now.odometry_silence);
+    health::judge(&mut findings, &now.sources);
     now.contradictions.iter().for_each(|sentence| findings.warn(sentence.as_str()));
     if let Some(topic) = &now.standing_in {
         findings.warn(format!("odometry comes from {topic}, since a better source is silent"));
@@ -324,6 +329,7 @@ pub fn status(name: &str, before: &Report, now: &Report, others: impl FnOnce(&mu
     values.received("features", now.features);
     values.received("imu", now.imu);
     others(&mut values);
+    health::say(&now.sources, &mut values);
     values.say("steps", now.steps);
     values.say("observations.used", now.observations_used);
     values.say("observations.rejected", now.observations_rejected);

@@ -6,6 +6,7 @@ mod managed;
 mod maps;
 
 use super::display::Display;
+use super::health::Health;
 use super::input::{Message, Request, Topic};
 use super::inputs;
 use super::local::Local;
@@ -57,6 +58,8 @@ pub struct Worker {
     display: Display,
     diagnostics: Diagnostics,
     tally: Tally,
+    /// What became of the measurements of each source.
+    health: Health,
     /// What sources state twice.
     statements: Statements,
     /// The origin of the world, where a satellite receiver has told one.
@@ -109,6 +112,7 @@ impl Worker {
             display: Display::of(node, &settings)?,
             diagnostics: Diagnostics::of(node)?,
             tally: Tally::new(settings.use_imu),
+            health: Health::default(),
             statements: Statements::new(inputs.odometry_sources().iter().map(|source| source.topic.as_str())),
             datum: settings.gnss.given(),
             newest: None,
@@ -430,6 +434,7 @@ impl Worker {
         if self.diagnostics.is_due(now) {
             let (name, limit) = (self.diagnostics.node(), self.settings.max_latency_s);
             let filter = (&self.slam, self.parts.as_ref(), self.predicted());
+            self.tally.sources = self.health.report(|topic| self.inputs.name(topic).to_owned());
             self.tally.contradictions = self.statements.contradictions(&self.log);
             let status = self.tally.status(name, now, filter, &self.inputs, &queue.load(), limit);
             let quality = self.lifecycle.is_active().then(|| self.say_quality(queue, true)).flatten();

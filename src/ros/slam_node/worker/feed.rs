@@ -43,6 +43,7 @@ impl Worker {
     pub(super) fn features(&mut self, received: Instant, is_newest: bool, sensor: u8, message: &FeaturesOf) {
         self.tally.features.received += 1;
         self.inputs.features_came(sensor);
+        self.health.came(Topic::Features(sensor));
         if !is_newest && self.would_be_late(received) {
             return self.skip(received);
         }
@@ -68,6 +69,7 @@ impl Worker {
 
     /// A position or a pose from outside.
     pub(super) fn outside(&mut self, received: Instant, features: Result<Features, Refusal>, topic: Topic) {
+        self.health.came(topic);
         match features {
             Err(refusal) => self.refuse_on(topic, &refusal),
             Ok(Features { stamp, kind, observations }) => {
@@ -85,6 +87,7 @@ impl Worker {
             return;
         }
         self.tally.features.received += clouds.len().max(1) as u64;
+        self.health.came(Topic::Transforms);
         for refusal in &refusals {
             self.refuse_on(Topic::Transforms, refusal);
         }
@@ -123,13 +126,16 @@ impl Worker {
     ) -> bool {
         self.statements.stamped(self.inputs.name(topic), stamp, received);
         let late_clouds = self.slam.late_clouds();
+        let at = stamp + -self.delay_s(kind);
         match self.slam.features(stamp, kind, observations) {
             Ok(()) if self.slam.late_clouds() > late_clouds => {
                 self.tally.cloud_was_late();
+                self.health.taken(topic, at, kind);
                 true
             }
             Ok(()) => {
                 self.tally.cloud_waits(stamp, received);
+                self.health.taken(topic, at, kind);
                 self.note_arrival(stamp, received);
                 true
             }
@@ -137,6 +143,15 @@ impl Worker {
                 self.log.warn_of(reason.word(), || format!("{} dropped as {reason}", self.inputs.name(topic)));
                 false
             }
+        }
+    }
+
+    /// How long before its stamp a measurement of this kind was made, s.
+    fn delay_s(&self, kind: FeatureKind) -> f64 {
+        let config = self.slam.config();
+        match kind {
+            FeatureKind::WorldPosition | FeatureKind::WorldPose => config.absolute.delay_s,
+            _ => config.sensor.delay_s,
         }
     }
 
