@@ -1,6 +1,6 @@
 """Sensors, tags and odometry as the packages of others send them, to a running slam_node.
 
-usage: inputs.py place | tilted | sensors | starved | late | tags | survey | found | poses | detections | images | odometry
+usage: inputs.py place | tilted | sensors | starved | late | tags | silent | survey | found | poses | detections | images | odometry
 """
 
 import math
@@ -377,6 +377,21 @@ def camera_ahead():
     return camera
 
 
+def silent():
+    """Tags go on where odometry stops for longer than stamps may be ahead of it, and it comes again."""
+    camera = camera_ahead()
+    camera.drive(60)
+    for k in range(350):
+        camera.k += 1
+        camera.features.publish(camera.seen())
+        time.sleep(0.02)
+        rclpy.spin_once(camera, timeout_sec=0.0)
+    _, sentence, _, dropped = counted(camera)
+    assert 'no odometry for' in sentence and 'from_the_future' not in sentence, sentence
+    assert dropped['from_the_future'] > 10, dropped
+    camera.drive(100)
+
+
 def survey():
     """Tags are mapped, and the map is saved."""
     camera = camera_ahead()
@@ -499,7 +514,7 @@ def odometry():
     assert values['odom.source'] == 'odom' and int(values['odom.switches']) == 3, (sentence, values)
 
 
-PARTS = (place, tilted, sensors, starved, late, tags, survey, found, poses, detections, images, odometry)
+PARTS = (place, tilted, sensors, starved, late, tags, silent, survey, found, poses, detections, images, odometry)
 
 if __name__ == '__main__':
     rclpy.init()

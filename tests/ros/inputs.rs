@@ -58,6 +58,23 @@ fn tags_on_tf_are_landmarks_with_the_number_in_their_name() {
     run("tags", &["-p", "tags.frame_patterns:=['tag36h11:{id}', 'marker_{id+1000}']", "-p", "tags.max_range_m:=30.0"]);
 }
 
+#[test]
+fn odometry_that_stops_is_one_line_of_the_log_and_its_return_another() {
+    let domain = domain();
+    let mut node =
+        slam_node(&domain, &["-p", "tags.frame_patterns:=['tag36h11:{id}']", "-p", "tags.max_range_m:=30.0"]);
+    let Some(said) = run_peer("inputs.py", &domain, &["silent"]) else { return };
+    println!("{said}");
+    node.signal("INT");
+    let (_, log, _) = node.wait(Duration::from_secs(5));
+    let stopped = log.find("pose quality: lost (no odometry for").expect(&log);
+    let after = &log[stopped..];
+    assert_eq!(after.matches("pose quality: lost").count(), 1, "{log}");
+    // Whether the pose is good at once depends on how far the robot has come.
+    let returned = after.find("pose quality: degraded").or_else(|| after.find("pose quality: ok")).expect(&log);
+    assert!(!after[..returned].contains("dropped as from_the_future"), "{log}");
+}
+
 /// The tags are on walls and on a ceiling, and nobody tells roll and pitch.
 #[test]
 fn a_robot_that_rocks_among_tags_knows_where_it_is_and_how_well() {

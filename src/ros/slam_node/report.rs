@@ -30,7 +30,7 @@
 use super::health::{self, Source};
 use super::input::Topic;
 use super::inputs::STANDBY;
-use crate::ros::diagnostics::{Dropped, Findings, Level, Percentiles, Received, Values, listed};
+use crate::ros::diagnostics::{Dropped, Findings, Level, Percentiles, Received, SILENCE, Values, listed};
 use crate::ros::queue::Load;
 use lienav_io::bag::UNREADABLE;
 use lienav_io::convert::Refusal;
@@ -216,13 +216,18 @@ pub fn all_dropped(node: &Dropped, filter: &Counts, load: &Load<{ Topic::COUNT }
 /// Level and sentence for the time between two reports, by the table of this module.
 pub fn judge(before: &Report, now: &Report) -> (Level, String) {
     let mut findings = Findings::default();
-    let dropped = now.dropped.since(&before.dropped);
+    let mut dropped = now.dropped.since(&before.dropped);
+    if now.odometry_silence.is_none_or(|silence| silence > SILENCE) {
+        // All others run ahead of odometry that is missing: it is what is missing.
+        dropped.retain(|(word, _)| *word != DropReason::FromTheFuture.word());
+    }
     for (what, was, is) in
         [("odometry messages", before.odometry, now.odometry), ("clouds", before.features, now.features)]
     {
         let (received, used) = is.since(was);
         if now.enabled && received > 0 && used == 0 {
-            findings.error(format!("none of {received} {what} could be used: {}", listed(&dropped)));
+            let why = if dropped.is_empty() { "they wait for odometry".to_owned() } else { listed(&dropped) };
+            findings.error(format!("none of {received} {what} could be used: {why}"));
         }
     }
     if let Some((position, _)) = now.std

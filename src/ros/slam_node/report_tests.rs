@@ -83,6 +83,18 @@ fn every_row_of_the_table_is_reached() {
 }
 
 #[test]
+fn where_odometry_is_gone_others_are_not_said_to_be_from_the_future() {
+    let (before, mut now) = healthy();
+    now.features.used = 0;
+    (0..20).for_each(|_| now.dropped.add(DropReason::FromTheFuture.word()));
+    assert!(judge(&before, &now).1.contains("from_the_future 20"));
+    now.odometry_silence = Some(Duration::from_secs(7));
+    let (level, sentence) = judge(&before, &now);
+    assert_eq!(level, Level::Error);
+    assert_eq!(sentence, "none of 20 clouds could be used: they wait for odometry; no odometry for 7.0 s");
+}
+
+#[test]
 fn an_imu_that_has_stopped_is_told_from_one_that_never_came() {
     let (mut before, mut now) = healthy();
     now.use_imu = true;

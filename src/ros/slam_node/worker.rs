@@ -12,7 +12,7 @@ use super::inputs;
 use super::local::Local;
 use super::map::Keeper;
 use super::output::Outputs;
-use super::quality::Window;
+use super::quality::{Quality, Window};
 use super::report::{NO_ODOM_POSE, STALE};
 use super::statements::Statements;
 use super::tally::Tally;
@@ -67,6 +67,8 @@ pub struct Worker {
     events: Events,
     clock: RosClock,
     newest: Option<Arrival>,
+    /// When odometry last came.
+    odometry_came: Option<Instant>,
     keeper: Keeper,
     quality: Window,
     quality_says: Publisher<DiagnosticStatus>,
@@ -116,6 +118,7 @@ impl Worker {
             statements: Statements::new(inputs.odometry_sources().iter().map(|source| source.topic.as_str())),
             datum: settings.gnss.given(),
             newest: None,
+            odometry_came: None,
             keeper: Keeper::new(),
             quality: Window::default(),
             quality_says: publisher(node, "~/pose_quality", qos::latched())?,
@@ -256,7 +259,11 @@ impl Worker {
         let Some(local) = &mut self.local else { return base_in_odom };
         let published = local.publish(stamp, base_in_odom, &self.slam);
         let base_in_odom = local.base_in_odom().or(base_in_odom);
-        self.log.sent(published);
+        match published {
+            Ok(Some(refused)) => self.log.warn_of("local_covariance", || refused.to_string()),
+            Ok(None) => (),
+            Err(error) => self.log.sent(Err(error)),
+        }
         base_in_odom
     }
 
@@ -451,12 +458,25 @@ impl Worker {
         let silence = heard.map(|at| at.elapsed());
         let evidence = self.quality.evidence(&self.slam, self.predicted(), silence, &self.settings.quality);
         let (quality, status) = evidence.status(self.diagnostics.node());
-        if !(self.quality.is_news(quality) || is_due) {
+        let is_news = self.quality.is_news(quality);
+        if is_news {
+            self.log_quality(quality, evidence.reasons());
+        }
+        if !(is_news || is_due) {
             return None;
         }
         let published = self.quality_says.publish(&status);
         self.log.sent(published);
         Some(status)
+    }
+
+    /// Lost, found, a gate that was opened, odometry that is gone: each change of the word is one line with its reasons.
+    fn log_quality(&mut self, quality: Quality, reasons: String) {
+        match quality {
+            Quality::Ok => self.log.info_of("pose_ok", || "pose quality: ok".into()),
+            Quality::Degraded => self.log.warn_of("pose_degraded", || format!("pose quality: degraded ({reasons})")),
+            Quality::Lost => self.log.warn_of("pose_lost", || format!("pose quality: lost ({reasons})")),
+        }
     }
 
     fn refuse(&mut self, topic: &str, refusal: &Refusal) {

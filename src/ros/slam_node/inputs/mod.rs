@@ -307,6 +307,12 @@ impl Inputs {
         (clouds.into_iter().filter_map(numbered).collect(), refusals)
     }
 
+    /// A sentence, once, where no frame on `/tf` fits a pattern of tags.
+    pub fn tags_missed(&mut self, settings: &Settings) -> Option<String> {
+        let own = [&settings.map_frame, &settings.odom_frame, &settings.base_frame].map(String::as_str);
+        self.tags.misses(Instant::now(), &own, &settings.tags.frame_patterns)
+    }
+
     /// The filter has taken a cloud of tags.
     pub fn tags_used(&mut self) {
         self.tags_received.used += 1;

@@ -1,6 +1,7 @@
 //! What comes in goes to the filter: odometry, features and tags, in frames that `/tf_static` places on the robot.
 
 use super::Worker;
+use crate::ros::diagnostics::SILENCE;
 use crate::ros::slam_node::input::Topic;
 use crate::ros::slam_node::inputs::{FeaturesOf, OdometryOf, Placed, STANDBY};
 use lienav_base::stamp::Stamp;
@@ -8,12 +9,13 @@ use lienav_io::bag::UNREADABLE;
 use lienav_io::bag::cdr::CdrError;
 use lienav_io::convert::Refusal;
 use lienav_io::messages::TfMessage;
-use lienav_slam::{FeatureKind, Features, Observation};
+use lienav_slam::{DropReason, FeatureKind, Features, Observation};
 use std::time::Instant;
 
 impl Worker {
     pub(super) fn odometry(&mut self, received: Instant, source: u8, message: &OdometryOf) {
         self.tally.odometry.received += 1;
+        self.odometry_came = Some(received);
         let topic = Topic::Odometry(source);
         let (input, base_in_odom) = match self.inputs.odometry(source, message, &self.settings) {
             Ok(converted) => converted,
@@ -83,6 +85,9 @@ impl Worker {
     /// Tags that a detector has published on `/tf`.
     pub(super) fn transforms(&mut self, received: Instant, message: &TfMessage) {
         let (clouds, refusals) = self.inputs.tags(message, &self.settings);
+        if let Some(missed) = self.inputs.tags_missed(&self.settings) {
+            self.log.warn(&missed);
+        }
         if clouds.is_empty() && refusals.is_empty() || !self.is_equipped() {
             return;
         }
@@ -139,6 +144,8 @@ impl Worker {
                 self.note_arrival(stamp, received);
                 true
             }
+            // Without odometry, all others run ahead of it: what is missing is the odometry, which the quality says.
+            Err(DropReason::FromTheFuture) if self.odometry_came.is_none_or(|at| at.elapsed() > SILENCE) => false,
             Err(reason) => {
                 self.log.warn_of(reason.word(), || format!("{} dropped as {reason}", self.inputs.name(topic)));
                 false
