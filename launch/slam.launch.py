@@ -7,6 +7,7 @@ This is the file to include from a robot's own launch file:
         launch_arguments={'odom': '/wheels/odometry', 'params_file': my_params}.items())
 """
 
+import os
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory, get_packages_with_prefixes
@@ -313,7 +314,10 @@ def rviz(context):
         return []
     if 'rviz2' not in get_packages_with_prefixes():
         return [
-            LogInfo(msg='rviz2 is not installed (apt: ros-$ROS_DISTRO-rviz2): going on without')
+            LogInfo(
+                msg=f"rviz2 is not installed (apt: ros-{os.environ.get('ROS_DISTRO', 'DISTRO')}-rviz2): "
+                'going on without'
+            )
         ]
     return [
         Node(

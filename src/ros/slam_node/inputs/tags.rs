@@ -214,7 +214,7 @@ mod tests {
     fn a_pattern_that_fits_nothing_is_said_once_with_a_frame_that_was_seen() {
         let mut tags = Tags::new(vec!["tag36h11:{id}".parse().unwrap()]);
         let (tree, settings, begun) = (StaticTransforms::default(), TagSettings::default(), Instant::now());
-        let mut at = |s: u64, frames: &[&str], tags: &mut Tags| {
+        let at = |s: u64, frames: &[&str], tags: &mut Tags| {
             let transforms = frames.iter().map(|frame| tag(5, "left", frame, 2.0)).collect();
             tags.clouds(&TfMessage { transforms }, ("base_link", &tree), &settings);
             tags.misses(begun + Duration::from_secs(s), &["odom", "base_link"], &["tag36h11:{id}".into()])
