@@ -77,6 +77,11 @@ pub fn use_sim_time(parameters: &Parameters) -> Result<bool, ParameterError> {
     Ok(parameters.read::<Time>(TIME_SPECS)?.use_sim_time)
 }
 
+/// Whether the user has given a part of the place of the sensor whose parameters begin with `prefix`.
+pub fn is_placed(prefix: &str, overrides: &Overrides) -> bool {
+    ["x_m", "y_m", "yaw_rad"].iter().any(|part| overrides.contains_key(&format!("{prefix}.{part}")))
+}
+
 /// Warns of parameters that are set and that nobody has asked for: a slip of the pen, most often.
 pub fn warn_of_unknown(parameters: &Parameters, overrides: &Overrides, log: &Log) {
     for name in parameters.unknown(overrides).filter(|name| !name.starts_with(qos_overrides::PREFIX)) {

@@ -23,7 +23,7 @@ pub use sources::STANDBY;
 use super::Settings;
 use super::input::Topic;
 use crate::ros::diagnostics::{Received, Values};
-use crate::ros::parameters::{Overrides, ParameterError, Parameters};
+use crate::ros::parameters::{Overrides, ParameterError, Parameters, is_placed};
 use lienav_base::stamp::Stamp;
 use lienav_io::convert::{self, DetectionWords, Frame, Origin, Refusal, TagPattern};
 use lienav_io::messages::{
@@ -36,7 +36,7 @@ use lienav_slam::{Config, FeatureKind, Odometry, Position, Sensor, Slam, TooMany
 use nalgebra::Isometry3;
 pub use sensors::Placed;
 use sensors::{Seen, SensorInput};
-use settings::{MOST_FALLBACKS, MOST_SENSORS, Named, is_placed, named};
+use settings::{MOST_FALLBACKS, MOST_SENSORS, Named, named};
 use sources::Sources;
 use std::time::{Duration, Instant};
 use tags::{MOST_PARTS, TagCloud, Tags};
