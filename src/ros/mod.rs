@@ -29,6 +29,7 @@ pub mod player;
 pub mod qos;
 pub mod qos_overrides;
 pub mod queue;
+mod rate;
 mod receive;
 pub mod simulator_node;
 pub mod slam_node;

@@ -120,6 +120,20 @@ fn ros_arguments_that_nobody_knows_are_refused() {
 }
 
 #[test]
+fn a_node_that_would_hear_itself_does_not_start() {
+    for (arguments, topic) in [
+        (&["-r", "odom:=/odometry/filtered"][..], "/odometry/filtered"),
+        (&["-r", "__ns:=/robot", "-r", "features:=landmarks"], "/robot/landmarks"),
+        (&["-r", "odom:=odometry/local", "-p", "local_odometry:=topic"], "/odometry/local"),
+        (&["-r", "initialpose:=pose"], "/pose"),
+    ] {
+        let (status, log, _) = slam_node(&domain(), arguments).wait(SOON);
+        assert_eq!(status.code(), Some(2), "{log}");
+        assert!(log.contains(&format!("is heard on {topic}, which this node publishes itself")), "{log}");
+    }
+}
+
+#[test]
 fn words_that_are_no_ros_arguments_are_refused() {
     for words in [&["map.file:=hall.yaml"][..], &["--params-file", "robot.yaml"], &["--ros-args", "--", "--rviz"]] {
         let (status, log, _) = start(env!("CARGO_BIN_EXE_slam_node"), &domain(), words).wait(SOON);

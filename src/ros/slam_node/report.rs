@@ -6,6 +6,7 @@
 //! | ERROR | the position's standard deviation is beyond [`MAX_POSITION_STD_M`], or is no number |
 //! | ERROR | the covariance of the filter was invalid, and it was reinitialized |
 //! | ERROR | the robot is searched for, and what is seen is not in the map |
+//! | ERROR | somebody else publishes a transform to the odometry frame, as this node does |
 //! | WARN | the robot is searched for in the known map, or may be at several poses that nothing tells apart |
 //! | WARN | the filter is switched off |
 //! | WARN | no odometry yet, or none for more than a second |
@@ -126,6 +127,8 @@ pub struct Report {
     pub time_jumps: u64,
     /// Time since a report first had the last of them; `None` if there was none.
     pub since_time_jump: Option<Duration>,
+    /// Who else publishes a transform to the odometry frame.
+    pub tf_conflict: Option<String>,
     /// What became of the messages and measurements of each source.
     pub sources: Vec<Source>,
     /// What sources state twice, and differently: one sentence each, with both numbers.
@@ -241,6 +244,9 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
     let invalid = DropReason::InvalidCovariance.word();
     if dropped.iter().any(|(word, _)| *word == invalid) {
         findings.error(REINITIALIZED);
+    }
+    if let Some(conflict) = &now.tf_conflict {
+        findings.error(conflict.as_str());
     }
     overload(&mut findings, before, now);
     if let Some(search) = &now.search {

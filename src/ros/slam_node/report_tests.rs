@@ -70,6 +70,8 @@ fn every_row_of_the_table_is_reached() {
     expect(|r| r.input_age_s = Some(1e9), Level::Ok, "running");
     expect(|r| r.use_imu = true, Level::Warn, "no message has come on imu: remap it");
     expect(|r| (r.use_imu, r.imu.received) = (true, 9), Level::Ok, "running");
+    let conflict = "somebody else publishes map -> odom";
+    expect(|r| r.tf_conflict = Some("somebody else publishes map -> odom".into()), Level::Error, conflict);
     let said = "the twist says -1.00 m/s";
     expect(|r| r.contradictions.push("the twist says -1.00 m/s".into()), Level::Warn, said);
     expect(|r| r.std = Some((999.0, 1.0)), Level::Ok, "running");

@@ -34,6 +34,8 @@ pub struct Tally {
     pub map_saves: u64,
     /// What is wrong with the file of the map.
     pub map_problem: Option<String>,
+    /// Who else publishes map → odom, for the next report.
+    pub tf_conflict: Option<String>,
     /// What became of the measurements of each source, for the next report.
     pub sources: Vec<Source>,
     /// What sources state twice, and differently: one sentence each.
@@ -151,6 +153,7 @@ impl Tally {
             map_problem: self.map_problem.clone(),
             time_jumps: slam.time_jumps(),
             since_time_jump: self.last_time_jump.map(|at| now.saturating_duration_since(at)),
+            tf_conflict: self.tf_conflict.clone(),
             sources: self.sources.clone(),
             contradictions: self.contradictions.clone(),
             use_imu: self.use_imu,

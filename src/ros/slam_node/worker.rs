@@ -16,6 +16,7 @@ use super::quality::{Quality, Window};
 use super::report::{NO_ODOM_POSE, STALE};
 use super::statements::Statements;
 use super::tally::Tally;
+use super::tree::{Publishers, Tree};
 use super::{SPECS, Settings};
 use crate::ros::clock::RosClock;
 use crate::ros::diagnostics::Diagnostics;
@@ -35,6 +36,7 @@ use lienav_lie::Se2;
 use lienav_parts::Parts;
 use lienav_slam::{Config, DropReason, MapMode, PoseEstimate, Slam, Step, TimeJump, valid_covariance};
 use r2r::diagnostic_msgs::msg::DiagnosticStatus;
+use r2r::geometry_msgs::msg::{Transform, TransformStamped};
 use r2r::std_srvs::srv::{SetBool, Trigger};
 use r2r::{Node, Publisher};
 use std::time::{Duration, Instant};
@@ -58,6 +60,8 @@ pub struct Worker {
     display: Display,
     diagnostics: Diagnostics,
     tally: Tally,
+    /// Who publishes map → odom.
+    tree: Tree,
     /// What became of the measurements of each source.
     health: Health,
     /// What sources state twice.
@@ -100,7 +104,7 @@ impl Worker {
         node: &mut Node,
         ((mut slam, parts), inputs): ((Slam, Option<Parts>), inputs::Inputs),
         parameters: Parameters,
-        settings: Settings,
+        (settings, publishers): (Settings, Publishers),
         events: Events,
         clock: RosClock,
         (lifecycle, autostart): (Lifecycle, bool),
@@ -114,6 +118,7 @@ impl Worker {
             display: Display::of(node, &settings)?,
             diagnostics: Diagnostics::of(node)?,
             tally: Tally::new(settings.use_imu),
+            tree: Tree::new(publishers),
             health: Health::default(),
             statements: Statements::new(inputs.odometry_sources().iter().map(|source| source.topic.as_str())),
             datum: settings.gnss.given(),
@@ -275,8 +280,16 @@ impl Worker {
         self.log.sent(published);
         match base_in_odom {
             Some(base_in_odom) => {
-                let published = self.outputs.map_to_odom(&estimate, base_in_odom, self.settings.transform_tolerance_s);
-                self.log.sent(published);
+                let published = self.outputs.map_to_odom(&estimate, base_in_odom, &self.settings);
+                match published {
+                    Ok(Some(TransformStamped {
+                        header, transform: Transform { translation: t, rotation: q }, ..
+                    })) => {
+                        self.tree.publish((header.stamp.sec, header.stamp.nanosec), [t.x, t.y], [q.z, q.w]);
+                    }
+                    Ok(None) => (),
+                    Err(error) => self.log.sent(Err(error)),
+                }
             }
             None if self.settings.publish_tf && has_pose => {
                 self.tally.dropped.add(NO_ODOM_POSE);
@@ -441,6 +454,7 @@ impl Worker {
         if self.diagnostics.is_due(now) {
             let (name, limit) = (self.diagnostics.node(), self.settings.max_latency_s);
             let filter = (&self.slam, self.parts.as_ref(), self.predicted());
+            self.tally.tf_conflict = self.tree.conflict(&self.settings, now);
             self.tally.sources = self.health.report(|topic| self.inputs.name(topic).to_owned());
             self.tally.contradictions = self.statements.contradictions(&self.log);
             let status = self.tally.status(name, now, filter, &self.inputs, &queue.load(), limit);

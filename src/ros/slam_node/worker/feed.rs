@@ -84,6 +84,10 @@ impl Worker {
 
     /// Tags that a detector has published on `/tf`.
     pub(super) fn transforms(&mut self, received: Instant, message: &TfMessage) {
+        if self.settings.publish_tf && self.tree.take(message, &self.settings, Instant::now()) {
+            let conflict = self.tree.conflict(&self.settings, Instant::now());
+            self.log.error(&conflict.unwrap_or_default());
+        }
         let (clouds, refusals) = self.inputs.tags(message, &self.settings);
         if let Some(missed) = self.inputs.tags_missed(&self.settings) {
             self.log.warn(&missed);
