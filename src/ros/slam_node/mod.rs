@@ -11,6 +11,7 @@ mod local;
 mod map;
 mod markers;
 mod output;
+mod pause;
 mod quality;
 mod report;
 mod settings;

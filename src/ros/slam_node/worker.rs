@@ -12,6 +12,7 @@ use super::inputs;
 use super::local::Local;
 use super::map::Keeper;
 use super::output::Outputs;
+use super::pause::At;
 use super::quality::{Quality, Window};
 use super::report::{NO_ODOM_POSE, STALE};
 use super::statements::Statements;
@@ -71,6 +72,10 @@ pub struct Worker {
     events: Events,
     clock: RosClock,
     newest: Option<Arrival>,
+    /// The newest odometry of the main source that the filter knows the pose at.
+    known: Option<At>,
+    /// Whether the filter was switched on again, and has had no odometry since.
+    is_resuming: bool,
     /// When odometry last came.
     odometry_came: Option<Instant>,
     keeper: Keeper,
@@ -123,6 +128,8 @@ impl Worker {
             statements: Statements::new(inputs.odometry_sources().iter().map(|source| source.topic.as_str())),
             datum: settings.gnss.given(),
             newest: None,
+            known: None,
+            is_resuming: false,
             odometry_came: None,
             keeper: Keeper::new(),
             quality: Window::default(),
@@ -332,6 +339,7 @@ impl Worker {
         self.newest = None;
         self.quality.restart();
         self.statements.restart();
+        self.known = None;
         match self.slam.config().timing.on_jump_back {
             TimeJump::Reset => {
                 self.restart_parts();
@@ -384,6 +392,7 @@ impl Worker {
                 self.newest = None;
                 self.quality.restart();
                 self.statements.restart();
+                self.known = None;
                 self.log.info("reset");
                 let message = match (self.slam.config().map.mode, self.slam.search()) {
                     (MapMode::Mapping, _) => "the filter was reset to the initial pose and an empty map",
@@ -416,6 +425,7 @@ impl Worker {
             }
             Request::SetEnabled(request) => {
                 let enabled = request.message.data;
+                self.is_resuming |= enabled && !self.slam.enabled();
                 self.slam.set_enabled(enabled);
                 let message = if enabled { "switched on" } else { "switched off" }.to_owned();
                 self.log.info(&message);

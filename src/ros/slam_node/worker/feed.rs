@@ -4,6 +4,7 @@ use super::Worker;
 use crate::ros::diagnostics::SILENCE;
 use crate::ros::slam_node::input::Topic;
 use crate::ros::slam_node::inputs::{FeaturesOf, OdometryOf, Placed, STANDBY};
+use crate::ros::slam_node::pause::{At, Bridge, bridge};
 use lienav_base::stamp::Stamp;
 use lienav_io::bag::UNREADABLE;
 use lienav_io::bag::cdr::CdrError;
@@ -26,8 +27,13 @@ impl Worker {
         if !self.inputs.counts(source, input.stamp, &self.settings, self.slam.config()) {
             return self.tally.dropped.add(STANDBY);
         }
+        let at = At { odometry: input, pose: base_in_odom };
+        self.resume(&at);
         match self.slam.odometry(&input) {
-            Ok(()) => self.tally.odometry.used += 1,
+            Ok(()) => {
+                self.tally.odometry.used += 1;
+                self.known = Some(at);
+            }
             Err(reason) => {
                 return self.log.warn_of(reason.word(), || format!("{} dropped as {reason}", self.inputs.name(topic)));
             }
@@ -40,6 +46,29 @@ impl Worker {
         self.publish_steps();
         self.publish_prediction(input.stamp, base_in_odom, self.inputs.has_pose(source));
         self.tally.odometry_answered(received, self.clock.now().since(input.stamp));
+    }
+
+    /// Where the filter was switched on again, what the robot has driven meanwhile comes before its odometry.
+    fn resume(&mut self, after: &At) {
+        if !std::mem::take(&mut self.is_resuming) {
+            return;
+        }
+        let Some(before) = self.known else { return };
+        let bridging = match bridge(&before, after, &self.slam.config().motion) {
+            Bridge::Odometry(messages, said) => {
+                self.log.info(&said);
+                messages
+            }
+            Bridge::Gap(said) => {
+                self.log.warn(&format!("{said}; the pose is as uncertain as after a gap of the odometry"));
+                vec![before.odometry]
+            }
+            Bridge::Nothing => return,
+        };
+        for odometry in &bridging {
+            // Counted by the filter.
+            let _refused = self.slam.odometry(odometry);
+        }
     }
 
     pub(super) fn features(&mut self, received: Instant, is_newest: bool, sensor: u8, message: &FeaturesOf) {

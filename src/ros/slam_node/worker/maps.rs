@@ -109,6 +109,7 @@ impl Worker {
                 self.outputs.restart();
                 self.display.clear();
                 self.newest = None;
+                self.known = None;
                 self.quality.restart();
                 Ok(format!("{}: {said}", self.settings.map.file))
             }
