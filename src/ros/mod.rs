@@ -31,6 +31,7 @@ pub mod qos_overrides;
 pub mod queue;
 mod rate;
 mod receive;
+pub mod record;
 pub mod simulator_node;
 pub mod slam_node;
 pub mod start;

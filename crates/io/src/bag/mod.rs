@@ -24,7 +24,7 @@ pub(crate) use load::{Loading, Problems, Unread};
 pub use read::{BagReader, Record, Topic};
 pub(crate) use topics::not_one;
 pub use topics::{Role, Topics, roles_of};
-pub use write::{BagWriter, Existing, TopicId, WriteError};
+pub use write::{BagWriter, Existing, TopicId, TypeText, WriteError};
 
 #[cfg(test)]
 #[path = "read_tests.rs"]
