@@ -3,6 +3,7 @@
 //!
 //! | warned of | when |
 //! |---|---|
+//! | silent | no message of a named sensor or a receiver has come yet, or none of a source that has spoken, for [`WINDOW`] reports, while another is used |
 //! | refused | messages of a source came since the last report and none was taken, while those of another were, or the source is a receiver |
 //! | starved | of at least [`LEAST_MEASUREMENTS`] measurements in the last [`WINDOW`] reports, less than [`LEAST_PART`] was within the gates, while those of another source are used |
 
@@ -64,6 +65,8 @@ pub struct Source {
     pub recent: Fate,
     /// Over how many reports that is.
     pub reports: usize,
+    /// Whether a message has ever come.
+    pub has_spoken: bool,
 }
 
 /// Counts of each source since the start.
@@ -79,6 +82,13 @@ pub struct Health {
 impl Health {
     fn of(&mut self, topic: Topic) -> &mut Fate {
         &mut self.fates.entry(topic.index()).or_insert((topic, Fate::default())).1
+    }
+
+    /// Messages of these topics are to come.
+    pub fn expect(&mut self, topics: impl Iterator<Item = Topic>) {
+        topics.for_each(|topic| {
+            self.of(topic);
+        });
     }
 
     /// A message came.
@@ -132,6 +142,7 @@ impl Health {
             latest: fate.since(at(self.reports.back(), place)),
             recent: fate.since(at(self.reports.front(), place)),
             reports: self.reports.len().max(1),
+            has_spoken: fate.messages > 0,
         };
         let sources = self.fates.iter().map(source).collect();
         self.reports.push_back(self.fates.clone());
@@ -166,6 +177,13 @@ pub fn judge(findings: &mut Findings, sources: &[Source]) {
             findings.warn(format!("none of {} messages of {name} could be used", latest.messages));
         }
         let Some(good) = others().find(|other| other.recent.used > 0 && !other.recent.is_starved()) else { continue };
+        // Tags are in view or not.
+        if recent.messages == 0 && *reports >= WINDOW && name != "/tf" {
+            findings.warn(match source.has_spoken {
+                true => format!("no message has come on {name} for {reports} s: does its driver run?"),
+                false => format!("no message has come on {name} yet: remap it, or look whether its driver runs"),
+            });
+        }
         if recent.is_starved() {
             let Fate { used, gated, .. } = recent;
             let remedy = if source.is_receiver {
@@ -206,6 +224,7 @@ mod tests {
             latest: fate(latest, [0, 0]),
             recent: fate(latest, recent),
             reports: 30,
+            has_spoken: latest[0] > 0,
         }
     }
 
@@ -226,8 +245,16 @@ mod tests {
         assert!(sentence.contains("8 of 8") && sentence.contains("calibration.world.frame: estimated"), "{sentence}");
         let (_, sentence) = said(&[good.clone(), source("rear/features", [7, 0], [0, 0])]);
         assert_eq!(sentence, "none of 7 messages of rear/features could be used");
+        let silent = source("rear/features", [0, 0], [0, 0]);
+        let (_, sentence) = said(&[good.clone(), silent.clone()]);
+        assert_eq!(sentence, "no message has come on rear/features yet: remap it, or look whether its driver runs");
+        let (_, sentence) = said(&[good.clone(), Source { has_spoken: true, ..silent.clone() }]);
+        assert_eq!(sentence, "no message has come on rear/features for 30 s: does its driver run?");
+        let early = Source { reports: 29, ..silent.clone() };
         // Too few to say so, a part of them, or all of all sources, which others say.
         for sources in [
+            vec![good.clone(), early],
+            vec![source("features", [0, 0], [0, 0]), silent],
             vec![good.clone(), source("fix", [1, 1], [0, 7])],
             vec![good.clone(), source("rear/features", [10, 10], [6, 94])],
             vec![source("features", [10, 10], [0, 90]), source("rear/features", [10, 10], [0, 90])],

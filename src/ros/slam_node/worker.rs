@@ -117,6 +117,8 @@ impl Worker {
     ) -> r2r::Result<Self> {
         // Until the node is activated.
         slam.set_enabled(false);
+        let mut health = Health::default();
+        health.expect(inputs.expected(&settings));
         Ok(Self {
             outputs: Outputs::of(node, &settings)?,
             local: Local::of(node, &settings)?,
@@ -124,7 +126,7 @@ impl Worker {
             diagnostics: Diagnostics::of(node)?,
             tally: Tally::new(settings.use_imu),
             tree: Tree::new(publishers),
-            health: Health::default(),
+            health,
             statements: Statements::new(inputs.odometry_sources().iter().map(|source| source.topic.as_str())),
             datum: settings.gnss.given(),
             newest: None,

@@ -152,6 +152,14 @@ impl Inputs {
         self.sensors.iter().map(|sensor| (sensor.topic.as_str(), sensor.message))
     }
 
+    /// The topics that the user has named, or asked for, beside `odom` and `features`: messages are to come there.
+    pub fn expected(&self, settings: &Settings) -> impl Iterator<Item = Topic> + use<> {
+        let outside = [(Topic::AbsolutePose, settings.gnss.use_absolute_pose), (Topic::Fix, settings.gnss.use_fix)];
+        let named = 1..u8::try_from(self.sensors.len()).unwrap_or(u8::MAX);
+        let outside = outside.into_iter().filter(|(_, is_used)| *is_used).map(|(topic, _)| topic);
+        named.map(Topic::Features).chain(outside)
+    }
+
     /// Whether tags are looked for on `/tf`.
     pub fn wants_tags(&self) -> bool {
         self.tags.are_wanted()
