@@ -204,6 +204,9 @@ class Started(unittest.TestCase):
         from launch.actions import IncludeLaunchDescription
         from launch.launch_description_sources import PythonLaunchDescriptionSource
 
+        # What ran before is no answer to what runs now.
+        for log in self.log.iterdir():
+            log.unlink()
         service = LaunchService(noninteractive=True)
         service.include_launch_description(
             LaunchDescription(
