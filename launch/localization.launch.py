@@ -48,7 +48,7 @@ PASSED_ON = ('map', 'mode', 'start', 'autostart')
 
 
 def generate_launch_description():
-    """Return slam_node in a known map; the arguments of slam.launch.py are listed beside those of this file."""
+    """Return slam_node in a known map; the arguments of slam.launch.py are listed, too."""
     return LaunchDescription(
         [
             *ARGUMENTS,

@@ -1,9 +1,11 @@
 """Nav2 with slam_node in the place of AMCL: landmarks localize the robot, Nav2 plans and drives.
 
-    ros2 launch lienav nav2.launch.py map:=hall.yaml grid:=hall_grid.yaml nav2_params:=nav2.yaml odom:=/wheels/odometry features:=/tags
+    ros2 launch lienav nav2.launch.py map:=hall.yaml grid:=hall_grid.yaml \\
+        nav2_params:=nav2.yaml odom:=/wheels/odometry features:=/tags
 
-slam_node publishes map -> odom and amcl_pose, and hears initialpose. A lifecycle manager brings it up with map_server;
-navigation_launch.py of nav2_bringup does the rest. All arguments of slam.launch.py can be given, too.
+slam_node publishes map -> odom and amcl_pose, and hears initialpose. A lifecycle manager brings it
+up with map_server; navigation_launch.py of nav2_bringup does the rest. All arguments of
+slam.launch.py can be given, too.
 """
 
 from pathlib import Path
@@ -20,12 +22,14 @@ SHARE = Path(get_package_share_directory('lienav'))
 NEEDED = ('nav2_bringup', 'nav2_lifecycle_manager')
 
 ARGUMENTS = [
-    DeclareLaunchArgument('map', description='File of the landmarks, as localization.launch.py has it.'),
+    DeclareLaunchArgument(
+        'map', description='File of the landmarks, as localization.launch.py has it.'
+    ),
     DeclareLaunchArgument(
         'grid',
         default_value='',
-        description='Occupancy grid for planners (the YAML file of nav2_map_server), in the frame of the '
-        'landmarks; empty: none, for costmaps without a static layer.',
+        description='Occupancy grid for planners (the YAML file of nav2_map_server), in the frame '
+        'of the landmarks; empty: none, for costmaps without a static layer.',
     ),
     DeclareLaunchArgument(
         'nav2_params',
@@ -76,7 +80,9 @@ def check(context):
     """Refuse files and packages that are not there before anything starts."""
     missing = [name for name in NEEDED if name not in get_packages_with_prefixes()]
     if missing:
-        raise RuntimeError(f'{missing[0]} is not installed (apt: navigation2 and nav2-bringup of your ROS 2)')
+        raise RuntimeError(
+            f'{missing[0]} is not installed (apt: navigation2 and nav2-bringup of your ROS 2)'
+        )
     for name in ('grid', 'nav2_params'):
         file = LaunchConfiguration(name).perform(context)
         if file and not Path(file).expanduser().is_file():
