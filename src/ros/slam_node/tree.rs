@@ -68,7 +68,8 @@ impl Tree {
     /// Takes what has come on `/tf`. Says so where somebody is heard for the first time, or again.
     pub fn take(&mut self, message: &TfMessage, settings: &Settings, now: Instant) -> bool {
         let is_to_odom = |t: &&TransformStamped| plain(&t.child_frame_id) == plain(&settings.odom_frame);
-        let is_foreign = |t: &&TransformStamped| !self.own.iter().rev().any(|own| *own == mark(t));
+        let is_from_map = |t: &TransformStamped| plain(&t.header.frame_id) == plain(&settings.map_frame);
+        let is_foreign = |t: &&TransformStamped| !is_from_map(t) || !self.own.iter().rev().any(|own| *own == mark(t));
         let Some(foreign) = message.transforms.iter().filter(is_to_odom).find(is_foreign) else { return false };
         let is_new = self.since(now).is_none();
         self.foreign = Some((plain(&foreign.header.frame_id).to_owned(), now));
