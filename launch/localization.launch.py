@@ -9,7 +9,12 @@ from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction
+from launch.actions import (
+    DeclareLaunchArgument,
+    IncludeLaunchDescription,
+    OpaqueFunction,
+    SetLaunchConfiguration,
+)
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 
@@ -39,31 +44,26 @@ ARGUMENTS = [
 ]
 
 
+PASSED_ON = ('map', 'mode', 'start', 'autostart')
+
+
 def generate_launch_description():
-    """Return slam_node in a known map."""
+    """Return slam_node in a known map; the arguments of slam.launch.py are listed, too."""
     return LaunchDescription(
-        [*ARGUMENTS, OpaqueFunction(function=check), OpaqueFunction(function=localizer)]
+        [
+            *ARGUMENTS,
+            OpaqueFunction(function=whole_path),
+            IncludeLaunchDescription(
+                PythonLaunchDescriptionSource(str(SHARE / 'launch' / 'slam.launch.py')),
+                launch_arguments=[(name, LaunchConfiguration(name)) for name in PASSED_ON],
+            ),
+        ]
     )
 
 
-def check(context):
-    """Refuse a map that is not there before anything starts."""
-    file = LaunchConfiguration('map').perform(context)
-    if not Path(file).expanduser().is_file():
+def whole_path(context):
+    """Return the whole path of the map; one that is not there is refused before anything starts."""
+    file = Path(LaunchConfiguration('map').perform(context)).expanduser()
+    if not file.is_file():
         raise RuntimeError(f"map: there is no file '{file}'")
-
-
-def localizer(context):
-    """Return slam.launch.py with the map; what else was given reaches it, too."""
-    file = str(Path(LaunchConfiguration('map').perform(context)).expanduser().resolve())
-    return [
-        IncludeLaunchDescription(
-            PythonLaunchDescriptionSource(str(SHARE / 'launch' / 'slam.launch.py')),
-            launch_arguments=[
-                ('map', file),
-                ('mode', LaunchConfiguration('mode')),
-                ('start', LaunchConfiguration('start')),
-                ('autostart', LaunchConfiguration('autostart')),
-            ],
-        )
-    ]
+    return [SetLaunchConfiguration('map', str(file.resolve()))]

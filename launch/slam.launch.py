@@ -7,6 +7,7 @@ This is the file to include from a robot's own launch file:
         launch_arguments={'odom': '/wheels/odometry', 'params_file': my_params}.items())
 """
 
+import os
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory, get_packages_with_prefixes
@@ -32,6 +33,9 @@ RVIZ_TOPICS = (
 
 # What is in the namespace of an isolated robot, as Nav2 has it.
 SHARED_TOPICS = ('tf', 'tf_static', 'clock')
+
+# Of AMCL, whose subscribers ask for the last message, too.
+AMCL_POSE = 'amcl_pose'
 
 FRAMES = {
     'map_frame': 'map',
@@ -121,6 +125,32 @@ ARGUMENTS = [
         'tag_size_m',
         default_value='',
         description='Edge of a tag, m; empty: as params_file says.',
+    ),
+    DeclareLaunchArgument(
+        'pose',
+        default_value='pose',
+        description='Topic of the pose after each cloud: amcl_pose for what listens to AMCL.',
+    ),
+    DeclareLaunchArgument(
+        'map_frame',
+        default_value='',
+        description='Frame of the map; empty: as params_file says.',
+    ),
+    DeclareLaunchArgument(
+        'odom_frame',
+        default_value='',
+        description='Frame of the odometry; empty: as params_file says.',
+    ),
+    DeclareLaunchArgument(
+        'base_frame',
+        default_value='',
+        description='Frame of the robot; empty: as params_file says.',
+    ),
+    DeclareLaunchArgument(
+        'sensor_frame',
+        default_value='',
+        description='Frame of the feature sensor where its place is a parameter; empty: as '
+        'params_file says.',
     ),
     DeclareLaunchArgument(
         'imu',
@@ -225,7 +255,7 @@ def slam(context):
     for name, parameter in (('map', 'map.file'), ('mode', 'map.mode'), ('start', 'initial.mode')):
         if given(context, name):
             overrides[parameter] = typed(name, str)
-    overrides |= inputs(context)
+    overrides |= inputs(context) | latched_pose(context)
     return [
         Node(
             package='lienav',
@@ -236,7 +266,7 @@ def slam(context):
             remappings=[
                 *(
                     (topic, LaunchConfiguration(topic))
-                    for topic in ('odom', 'features', 'camera_info', 'imu')
+                    for topic in ('odom', 'features', 'camera_info', 'imu', 'pose')
                 ),
                 *isolation(context),
             ],
@@ -273,10 +303,22 @@ def imu(context):
     return {'use_imu': use == 'true'} if use in ('true', 'false') else {}
 
 
+def latched_pose(context):
+    """Return the parameter that keeps the last pose for who listens to AMCL, where its name is asked for."""
+    pose, namespace = given(context, 'pose'), given(context, 'namespace').strip('/')
+    if pose.rsplit('/', 1)[-1] != AMCL_POSE:
+        return {}
+    full = pose if pose.startswith('/') else f'/{namespace}/{pose}'.replace('//', '/')
+    return {f'qos_overrides.{full}.publisher.durability': 'transient_local'}
+
+
 def frames(context):
-    """Return the names of the frames with the prefix, if one was given."""
+    """Return the names of the frames that were given, with the prefix if there is one."""
     prefix = given(context, 'frame_prefix')
-    return {parameter: prefix + name for parameter, name in FRAMES.items()} if prefix else {}
+    names = {name: given(context, name) for name in FRAMES if name != 'imu_frame'}
+    if prefix:
+        return {name: prefix + (names.get(name) or usual) for name, usual in FRAMES.items()}
+    return {name: frame for name, frame in names.items() if frame}
 
 
 def isolation(context):
@@ -313,7 +355,10 @@ def rviz(context):
         return []
     if 'rviz2' not in get_packages_with_prefixes():
         return [
-            LogInfo(msg='rviz2 is not installed (apt: ros-$ROS_DISTRO-rviz2): going on without')
+            LogInfo(
+                msg=f"rviz2 is not installed (apt: ros-{os.environ.get('ROS_DISTRO', 'DISTRO')}-rviz2): "
+                'going on without'
+            )
         ]
     return [
         Node(
@@ -324,7 +369,8 @@ def rviz(context):
             arguments=['-d', LaunchConfiguration('rviz_config')],
             parameters=[{'use_sim_time': typed('use_sim_time', bool)}],
             remappings=[
-                *((f'/{topic}', topic) for topic in RVIZ_TOPICS),
+                ('/pose', LaunchConfiguration('pose')),
+                *((f'/{topic}', topic) for topic in RVIZ_TOPICS if topic != 'pose'),
                 *isolation(context),
             ],
             output='log',

@@ -19,7 +19,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = sorted((ROOT / 'launch').glob('*.launch.py'))
-NEEDED_ARGUMENTS = {('bag.launch.py', 'bag'), ('localization.launch.py', 'map')}
+NEEDED_ARGUMENTS = {
+    ('bag.launch.py', 'bag'),
+    ('localization.launch.py', 'map'),
+    ('nav2.launch.py', 'map'),
+}
 NEEDED = ('launch', 'launch_ros', 'ament_index_python', 'yaml')
 MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
 
@@ -48,6 +52,20 @@ log = os.path.join({log!r}, name + '.json')
 with open(log + '.part', 'w') as out:
     json.dump(dict(argv=sys.argv[1:], files=files, ended_by=ended_by), out)
 os.rename(log + '.part', log)
+"""
+
+
+NAVIGATION = """
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument
+from launch_ros.actions import Node
+
+NAMES = ('namespace', 'use_sim_time', 'autostart', 'params_file')
+
+
+def generate_launch_description():
+    arguments = [DeclareLaunchArgument(name) for name in NAMES]
+    return LaunchDescription([*arguments, Node(package='nav2_bringup', executable='navigation')])
 """
 
 
@@ -80,6 +98,7 @@ class Text(unittest.TestCase):
                 'bag.launch.py',
                 'landmark_detector.launch.py',
                 'localization.launch.py',
+                'nav2.launch.py',
                 'simulation.launch.py',
                 'slam.launch.py',
             ],
@@ -170,12 +189,24 @@ class Started(unittest.TestCase):
             path.write_text(text)
             path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
+    def install_nav2(self):
+        self.install('nav2_map_server', 'lib/nav2_map_server/map_server')
+        self.install('nav2_lifecycle_manager', 'lib/nav2_lifecycle_manager/lifecycle_manager')
+        # What nav2_bringup has in the place of this starts the rest of Nav2.
+        self.install('nav2_bringup', 'lib/nav2_bringup/navigation')
+        share = self.prefix / 'share' / 'nav2_bringup' / 'launch'
+        share.mkdir(parents=True)
+        (share / 'navigation_launch.py').write_text(NAVIGATION)
+
     def launch(self, file, ends_with=0, **arguments):
         """Run a launch file to its end; return what each executable was called with."""
         from launch import LaunchDescription, LaunchService
         from launch.actions import IncludeLaunchDescription
         from launch.launch_description_sources import PythonLaunchDescriptionSource
 
+        # What ran before is no answer to what runs now.
+        for log in self.log.iterdir():
+            log.unlink()
         service = LaunchService(noninteractive=True)
         service.include_launch_description(
             LaunchDescription(
@@ -303,6 +334,48 @@ class Started(unittest.TestCase):
         self.assertIn('odom:=/wheels/odometry', call['argv'])
         self.assertIs(parameters['autostart'], True)
 
+    def test_a_localizer_lists_what_it_passes_on(self):
+        from launch.launch_description_sources import (
+            get_launch_description_from_python_launch_file,
+        )
+
+        for name in ('localization', 'nav2'):
+            description = get_launch_description_from_python_launch_file(
+                str(ROOT / 'launch' / f'{name}.launch.py')
+            )
+            listed = {argument.name for argument in description.get_launch_arguments()}
+            self.assertLessEqual({'map', 'odom', 'features', 'tags', 'base_frame'}, listed, name)
+
+    def test_frames_and_the_topic_of_the_pose_can_be_given(self):
+        frames = {'odom_frame': 'odom_combined', 'base_frame': 'base_footprint'}
+        call = self.launch('slam', pose='amcl_pose', namespace='robot_1', **frames)['slam_node']
+        self.assertIn('pose:=amcl_pose', call['argv'])
+        parameters = self.parameters(call)
+        self.assertEqual({name: parameters[name] for name in frames}, frames)
+        durability = 'qos_overrides./robot_1/amcl_pose.publisher.durability'
+        self.assertEqual(parameters[durability], 'transient_local')
+
+    def test_nav2_starts_with_slam_node_for_amcl(self):
+        hall, grid = self.folder / 'hall.yaml', self.folder / 'grid.yaml'
+        hall.write_text('lienav_map: 1\nlandmarks: []\n')
+        grid.write_text('image: grid.pgm\n')
+        self.assertEqual(self.launch('nav2', ends_with=1, map=str(hall)), {})
+        self.install_nav2()
+        calls = self.launch('nav2', map=str(hall), grid=str(grid), odom='/wheels/odometry')
+        self.assertEqual(
+            set(calls), {'slam_node', 'map_server', 'lifecycle_manager', 'navigation'}
+        )
+        self.assertIn('odom:=/wheels/odometry', calls['slam_node']['argv'])
+        self.assertIn('pose:=amcl_pose', calls['slam_node']['argv'])
+        parameters = self.parameters(calls['slam_node'])
+        self.assertIs(parameters['autostart'], False)
+        self.assertEqual(parameters['map.mode'], 'localization')
+        manager = ''.join(calls['lifecycle_manager']['files'])
+        self.assertRegex(manager, r'node_names:.*\n +- map_server\n +- slam_node\n')
+        self.assertIn('autostart: true', manager)
+        self.assertIn('bond_timeout: 0.0', manager)
+        self.assertEqual(self.parameters(calls['map_server'])['yaml_filename'], str(grid))
+
     def test_managed_nodes_wait_for_their_manager_where_they_are_told_to(self):
         file = self.folder / 'hall.yaml'
         file.write_text('lienav_map: 1')
@@ -387,10 +460,18 @@ class Started(unittest.TestCase):
             'landmark_detector.launch.py': 'landmark_detector_node',
         }
         self.install('rviz2', 'lib/rviz2/rviz2')
+        self.install_nav2()
         self.bag('mcap', 'a_bag')
         (self.folder / 'a_file.yaml').write_text('lienav_map: 1')
         (self.folder / 'params.yaml').write_text('/**:\n  ros__parameters: {}\n')
-        stand_ins = {'params_file': 'params.yaml', 'map': 'a_file.yaml', 'bag': 'a_bag', 'out': 'out'}
+        stand_ins = {
+            'params_file': 'params.yaml',
+            'map': 'a_file.yaml',
+            'grid': 'a_file.yaml',
+            'nav2_params': 'params.yaml',
+            'bag': 'a_bag',
+            'out': 'out',
+        }
         found = list(documented())
         self.assertGreater(len(found), 20)
         for page, file, arguments in found:

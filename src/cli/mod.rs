@@ -27,6 +27,7 @@ mod observability;
 mod parameters;
 mod play;
 mod progress;
+mod record;
 mod reproduce;
 mod scenario;
 mod serve;
@@ -55,6 +56,7 @@ enum Command {
     Convert(convert::Args),
     Map(map::Args),
     Play(play::Args),
+    Record(record::Args),
     Simulate(simulate::Args),
     MonteCarlo(monte_carlo::Args),
     Merge(merge::Args),
@@ -70,7 +72,7 @@ impl Command {
     /// Whether it ends in good order when it is told to by a signal.
     fn ends_by_itself(&self) -> bool {
         match self {
-            Self::Play(_) => true,
+            Self::Play(_) | Self::Record(_) => true,
             Self::Evaluate(args) => args.is_live(),
             _ => false,
         }
@@ -93,6 +95,7 @@ const EXAMPLES: &str = "Examples:
   lienav evaluate woods:lost_in_the_woods --filter reduced --filter ekf --out results
   lienav convert mrclam:MRCLAM_Dataset6:1 d6r1
   lienav play d6r1 --clock --rate 4
+  lienav record drive_1
   lienav simulate --seed 1 --out circle && lienav evaluate circle --json
   lienav monte-carlo esde --runs 100 --filters ekf,reduced,default
   lienav map convert survey.csv hall.yaml --sigma-m 0.02 && lienav map draw hall.yaml --out hall.svg
@@ -117,6 +120,7 @@ pub fn main() -> ExitCode {
         Command::Convert(args) => convert::run(&args),
         Command::Map(args) => map::run(&args),
         Command::Play(args) => play::run(&args),
+        Command::Record(args) => record::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::MonteCarlo(args) => monte_carlo::run(&args),
         Command::Merge(args) => merge::run(&args),

@@ -47,6 +47,8 @@ pub struct RosArguments {
     pub params_files: Vec<String>,
     /// Words between `--ros-args` and `--` that rcl does not know.
     pub unknown: Vec<String>,
+    /// Words outside of these, which are not of ROS.
+    pub outside: Vec<String>,
 }
 
 /// Flags of rcl with a value behind them.
@@ -67,16 +69,16 @@ const WITH_VALUE: [&str; 10] = [
 const SWITCHES: [&str; 3] = ["rosout-logs", "stdout-logs", "external-lib-logs"];
 
 impl RosArguments {
-    /// Reads a command line; what stands outside of `--ros-args … --` is not of ROS.
+    /// Reads a command line, the program first.
     pub fn read(words: impl Iterator<Item = String>) -> Self {
         let mut arguments = Self::default();
         let mut is_of_ros = false;
-        let mut words = words.peekable();
+        let mut words = words.skip(1);
         while let Some(word) = words.next() {
             match word.as_str() {
                 "--ros-args" => is_of_ros = true,
                 "--" => is_of_ros = false,
-                _ if !is_of_ros => (),
+                _ if !is_of_ros => arguments.outside.push(word),
                 flag if WITH_VALUE.contains(&flag) => {
                     let value = words.next().unwrap_or_default();
                     match flag {
@@ -148,6 +150,8 @@ mod tests {
         assert_eq!(read("node --ros-args --bogus 1 -p a:=1").unknown, ["--bogus", "1"]);
         assert_eq!(read("node --ros-args --disable-everything").unknown, ["--disable-everything"]);
         assert_eq!(read("node --bogus 1").unknown, [""; 0]);
+        assert_eq!(read("node --bogus 1 --ros-args -p a:=1 -- --yours").outside, ["--bogus", "1", "--yours"]);
+        assert_eq!(read("node --ros-args -p a:=1").outside, [""; 0]);
     }
 
     #[test]

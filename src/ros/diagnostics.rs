@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const PERIOD: Duration = Duration::from_secs(1);
 
 /// Input that is not there for this long is missed.
-const SILENCE: Duration = Duration::from_secs(1);
+pub const SILENCE: Duration = Duration::from_secs(1);
 
 /// OK, WARN and ERROR of `diagnostic_msgs/DiagnosticStatus`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

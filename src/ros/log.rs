@@ -56,6 +56,13 @@ impl Log {
         }
     }
 
+    /// What a user may want to know, of what may come in floods.
+    pub fn info_of(&mut self, reason: &'static str, text: impl FnOnce() -> String) {
+        if let Some(line) = self.throttle.line(Instant::now(), reason, text) {
+            self.info(&line);
+        }
+    }
+
     /// Warns where ROS has not sent something.
     pub fn sent(&mut self, outcome: r2r::Result<()>) {
         if let Err(error) = outcome {

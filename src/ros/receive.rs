@@ -40,8 +40,28 @@ pub fn subscribe<M: Message + 'static, E: 'static>(
     qos: QosProfile,
     event: impl Fn(Result<M, CdrError>) -> E + Send + 'static,
 ) -> r2r::Result<Inbox<E>> {
+    subscribe_some(node, topic, qos, move |decoded| Some(event(decoded)))
+}
+
+/// The same of a topic of which not every message is an event.
+///
+/// # Errors
+/// ROS refuses the subscription.
+pub fn subscribe_some<M: Message + 'static, E: 'static>(
+    node: &mut Node,
+    topic: &str,
+    qos: QosProfile,
+    event: impl Fn(Result<M, CdrError>) -> Option<E> + Send + 'static,
+) -> r2r::Result<Inbox<E>> {
     let qos = qos_overrides::subscription(node, topic, qos)?;
-    Ok(receive(node.subscribe_raw(topic, M::TYPE, qos)?, move |bytes: Vec<u8>| event(cdr::decode(&bytes))))
+    let mut inbox = receive(node.subscribe_raw(topic, M::TYPE, qos)?, |bytes: Vec<u8>| bytes);
+    Ok(Box::new(move |take| {
+        inbox(&mut |bytes: Vec<u8>| {
+            if let Some(event) = event(cdr::decode(&bytes)) {
+                take(event);
+            }
+        });
+    }))
 }
 
 /// An inbox whose events become those of another type.

@@ -73,6 +73,14 @@ pub fn main(name: &str, node: impl FnOnce(&Stop) -> Result<(), StartError>) -> E
 /// # Errors
 /// The command line, or what ROS says.
 pub fn node(name: &str) -> Result<r2r::Node, StartError> {
+    let outside = RosArguments::read(std::env::args()).outside;
+    if !outside.is_empty() {
+        return Err(StartError::CommandLine(format!(
+            "unknown words on the command line: {}; a node takes ROS arguments alone, behind --ros-args, as in \
+             `--ros-args -p NAME:=VALUE -r FROM:=TO --params-file FILE`",
+            outside.join(" ")
+        )));
+    }
     let is_secured = std::env::var("ROS_SECURITY_ENABLE").is_ok_and(|value| value == "true");
     let refused = |error| if is_secured { StartError::Secured(error) } else { StartError::from(error) };
     let mut node = r2r::Node::create(context()?, name, "").map_err(refused)?;

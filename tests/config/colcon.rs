@@ -7,6 +7,14 @@ const LIMIT: usize = 64 << 10;
 /// What has to fit: `/home/…/ros2_ws/src/lienav` with names that are somewhat long.
 const LENGTH_OF_PATH: usize = 44;
 
+/// A robot copies what is built for release.
+#[test]
+fn release_executables_are_stripped() {
+    let manifest = super::read("Cargo.toml");
+    let release = manifest.split("\n[profile.release]\n").nth(1).and_then(|rest| rest.split("\n[").next()).unwrap();
+    assert!(release.contains("strip = \"symbols\"") && !release.contains("debug ="), "{release}");
+}
+
 #[test]
 fn colcon_can_read_the_metadata_of_the_workspace_under_a_long_path() {
     let root = env!("CARGO_MANIFEST_DIR");

@@ -89,6 +89,7 @@ pub const NOT_RUN: &[(&str, &str)] = &[
 
 /// The beginning of a command, the file of what runs it in CI, and words that stand there.
 pub const ELSEWHERE: &[(&str, &str, &str)] = &[
+    ("lienav record", "tests/ros/record.py", "LIENAV, 'record', BAG"),
     ("lienav play", "tests/ros/bags.rs", "\"play\", bag, \"--clock\""),
     ("lienav evaluate --live", "tests/ros/bags.rs", "\"evaluate\", \"--live\", \"--page\""),
     ("ros2 launch lienav", "tests/launch_files.py", "test_every_call_in_a_document_starts_what_it_says"),

@@ -7,18 +7,24 @@ import time
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry
-from peer import UNKNOWN, stamp_into
+from peer import UNKNOWN, stamp_into, transform
 from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import LaserScan, PointCloud2
+from tf2_msgs.msg import TFMessage
 
 POLES = [(4.0, 1.5), (5.0, -2.0), (7.0, 0.3)]
 RADIUS, WALL_X, SPEED = 0.08, 12.0, 0.5
 STEP = math.radians(0.25)
+# The scanner is ahead of the base, in the frame that its driver gives it.
+MOUNT_X = 0.4
 
 rclpy.init()
 node = Node('peer')
 scans = node.create_publisher(LaserScan, 'scan', 10)
 odom = node.create_publisher(Odometry, 'odom', 50)
+latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+node.create_publisher(TFMessage, '/tf_static', latched).publish(TFMessage(transforms=[transform('base_link', 'laser', (MOUNT_X, 0.0, 0.3))]))
 clouds, statuses = [], []
 node.create_subscription(PointCloud2, 'features', clouds.append, 10)
 node.create_subscription(DiagnosticArray, '/diagnostics', lambda m: statuses.extend(m.status), 10)
@@ -36,7 +42,7 @@ def scan(ns, x):
     """What a scanner at (x, 0) sees."""
     message = LaserScan()
     stamp_into(message.header.stamp, ns)
-    message.header.frame_id = 'feature_sensor'
+    message.header.frame_id = 'laser'
     message.angle_min, message.angle_increment = -270 * STEP, STEP
     message.range_min, message.range_max = 0.1, 30.0
     for k in range(541):
@@ -51,11 +57,11 @@ def scan(ns, x):
 
 
 def motion(ns, x):
-    """The robot at (x, 0)."""
+    """The robot whose scanner is at (x, 0)."""
     message = Odometry()
     stamp_into(message.header.stamp, ns)
     message.header.frame_id, message.child_frame_id = 'odom', 'base_link'
-    message.pose.pose.position.x, message.pose.pose.orientation.w = x, 1.0
+    message.pose.pose.position.x, message.pose.pose.orientation.w = x - MOUNT_X, 1.0
     message.twist.twist.linear.x = SPEED
     return message
 
@@ -81,7 +87,7 @@ for k in range(150):
     time.sleep(0.004)
 until(lambda: clouds and clouds[-1].header.stamp.nanosec + clouds[-1].header.stamp.sec * 10**9 >= begun + 2_800_000_000, 'features')
 cloud = clouds[-1]
-assert cloud.header.frame_id == 'feature_sensor'
+assert cloud.header.frame_id == 'laser'
 x = SPEED * (cloud.header.stamp.sec + 1e-9 * cloud.header.stamp.nanosec - 1000.0)
 found = list(points(cloud))
 assert len(found) == len(POLES), found

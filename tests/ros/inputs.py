@@ -1,6 +1,6 @@
 """Sensors, tags and odometry as the packages of others send them, to a running slam_node.
 
-usage: inputs.py place | tilted | sensors | late | tags | survey | found | poses | detections | images | odometry
+usage: inputs.py place | tilted | sensors | starved | late | tags | silent | survey | found | poses | detections | images | odometry
 """
 
 import math
@@ -293,6 +293,31 @@ def sensors():
     assert int(values['features.used']) == 2 * clouds and int(values['radar.used']) == clouds, values
 
 
+def starved():
+    """A second sensor of the same landmarks, with the same stamps, whose place is wrong by half a turn: it is named."""
+    lidar, rear, _ = front_and_rear()
+    whole = lidar.seen
+    turned_round = Lidar((-0.5, 0.1, 0.0), about('z', math.pi), 'radar')
+
+    def seen(ns=None):
+        turned_round.k, turned_round.begun = lidar.k, lidar.begun
+        rear.publish(turned_round.seen())
+        return whole(ns)
+
+    lidar.tell()
+    lidar.connect()
+    time.sleep(0.3)
+    # The landmarks are known before the second sensor speaks.
+    lidar.drive(50)
+    lidar.seen = seen
+    lidar.drive(100)
+    level, sentence, values, _ = counted(lidar)
+    assert 'measurements of radar in the last' in sentence and 'those of features are used' in sentence, sentence
+    assert level == WARN and int(values['radar.recent.used']) == 0 and int(values['radar.recent.gated']) >= 90, values
+    assert int(values['features.recent.gated']) == 0, values
+    lidar.check_pose('beside a sensor that is turned round')
+
+
 def late():
     """Clouds of a second sensor come 0.6 s after those of the first: all count, and none is waited for."""
     lidar, rear, behind = front_and_rear()
@@ -350,6 +375,21 @@ def camera_ahead():
     camera.connect()
     time.sleep(0.3)
     return camera
+
+
+def silent():
+    """Tags go on where odometry stops for longer than stamps may be ahead of it, and it comes again."""
+    camera = camera_ahead()
+    camera.drive(60)
+    for k in range(350):
+        camera.k += 1
+        camera.features.publish(camera.seen())
+        time.sleep(0.02)
+        rclpy.spin_once(camera, timeout_sec=0.0)
+    _, sentence, _, dropped = counted(camera)
+    assert 'no odometry for' in sentence and 'from_the_future' not in sentence, sentence
+    assert dropped['from_the_future'] > 10, dropped
+    camera.drive(100)
 
 
 def survey():
@@ -474,7 +514,7 @@ def odometry():
     assert values['odom.source'] == 'odom' and int(values['odom.switches']) == 3, (sentence, values)
 
 
-PARTS = (place, tilted, sensors, late, tags, survey, found, poses, detections, images, odometry)
+PARTS = (place, tilted, sensors, starved, late, tags, silent, survey, found, poses, detections, images, odometry)
 
 if __name__ == '__main__':
     rclpy.init()

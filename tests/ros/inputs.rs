@@ -41,6 +41,12 @@ fn clouds_of_two_sensors_with_one_stamp_both_count() {
 }
 
 #[test]
+fn a_sensor_that_starves_beside_a_good_one_is_named() {
+    let named = ["-p", "sensors:=[radar]", "-p", "radar.topic:=radar", "-p", "radar.kind:=range_bearing"];
+    run("starved", &[&named[..], &["-p", "radar.x_m:=-0.5", "-p", "radar.y_m:=0.1"]].concat());
+}
+
+#[test]
 fn clouds_that_are_late_count_where_the_filter_may_go_back_for_them() {
     let named = ["-p", "sensors:=[radar]", "-p", "radar.topic:=radar", "-p", "timing.rewind_s:=1.0"];
     let placed = ["-p", "radar.x_m:=-0.5", "-p", "radar.y_m:=0.1", "-p", "radar.yaw_rad:=3.141592653589793"];
@@ -50,6 +56,23 @@ fn clouds_that_are_late_count_where_the_filter_may_go_back_for_them() {
 #[test]
 fn tags_on_tf_are_landmarks_with_the_number_in_their_name() {
     run("tags", &["-p", "tags.frame_patterns:=['tag36h11:{id}', 'marker_{id+1000}']", "-p", "tags.max_range_m:=30.0"]);
+}
+
+#[test]
+fn odometry_that_stops_is_one_line_of_the_log_and_its_return_another() {
+    let domain = domain();
+    let mut node =
+        slam_node(&domain, &["-p", "tags.frame_patterns:=['tag36h11:{id}']", "-p", "tags.max_range_m:=30.0"]);
+    let Some(said) = run_peer("inputs.py", &domain, &["silent"]) else { return };
+    println!("{said}");
+    node.signal("INT");
+    let (_, log, _) = node.wait(Duration::from_secs(5));
+    let stopped = log.find("pose quality: lost (no odometry for").expect(&log);
+    let after = &log[stopped..];
+    assert_eq!(after.matches("pose quality: lost").count(), 1, "{log}");
+    // Whether the pose is good at once depends on how far the robot has come.
+    let returned = after.find("pose quality: degraded").or_else(|| after.find("pose quality: ok")).expect(&log);
+    assert!(!after[..returned].contains("dropped as from_the_future"), "{log}");
 }
 
 /// The tags are on walls and on a ceiling, and nobody tells roll and pitch.

@@ -18,4 +18,6 @@ mod outside;
 mod parts;
 mod peers;
 mod process;
+mod record;
 mod security;
+mod statements;

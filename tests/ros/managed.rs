@@ -20,6 +20,19 @@ fn slam_node_follows_its_manager_in_every_order_and_refuses_what_is_wrong() {
 }
 
 #[test]
+fn a_pause_is_bridged_by_the_pose_of_the_odometry() {
+    for way in ["lifecycle", "switch"] {
+        let domain = domain();
+        let mut node = slam_node(&domain, &[]);
+        let Some(said) = run_peer("pause.py", &domain, &[way]) else { return };
+        println!("{said}");
+        node.signal("INT");
+        let (_, log, _) = node.wait(Duration::from_secs(5));
+        assert_eq!(log.matches("a pause was bridged by the pose of the odometry: 2.").count(), 1, "{log}");
+    }
+}
+
+#[test]
 fn attitude_node_follows_its_manager() {
     let domain = domain();
     drive(&domain, "attitude_node", attitude_node(&domain, &["-p", "autostart:=false"]));

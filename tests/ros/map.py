@@ -70,6 +70,9 @@ def features():
 # Driven, saved, ended.
 node = Node()
 assert features() == 0
+answer = call(Trigger, 'save_map')
+assert not answer.success and 'no landmarks yet: nothing was saved' in answer.message, answer
+assert not file.exists()
 peer.drive(50)
 answer = call(Trigger, 'save_map')
 assert answer.success and '5 landmarks saved' in answer.message, answer

@@ -1,6 +1,6 @@
 //! Nodes as a user has them: started, fed by each other, and ended.
 
-use super::process::{domain, run_peer, simulator_node, slam_node};
+use super::process::{domain, run_peer, simulator_node, slam_node, start};
 use std::time::Duration;
 
 /// Generous, on a machine that does other things; measured it is below 0.1 s.
@@ -117,6 +117,39 @@ fn ros_arguments_that_nobody_knows_are_refused() {
         assert_eq!(status.code(), Some(2), "{log}");
         assert!(log.contains("unknown ROS arguments: --bogus 1"), "{log}");
     }
+}
+
+#[test]
+fn a_node_that_would_hear_itself_does_not_start() {
+    for (arguments, topic) in [
+        (&["-r", "odom:=/odometry/filtered"][..], "/odometry/filtered"),
+        (&["-r", "__ns:=/robot", "-r", "features:=landmarks"], "/robot/landmarks"),
+        (&["-r", "odom:=odometry/local", "-p", "local_odometry:=topic"], "/odometry/local"),
+        (&["-r", "initialpose:=pose"], "/pose"),
+    ] {
+        let (status, log, _) = slam_node(&domain(), arguments).wait(SOON);
+        assert_eq!(status.code(), Some(2), "{log}");
+        assert!(log.contains(&format!("is heard on {topic}, which this node publishes itself")), "{log}");
+    }
+}
+
+#[test]
+fn words_that_are_no_ros_arguments_are_refused() {
+    for words in [&["map.file:=hall.yaml"][..], &["--params-file", "robot.yaml"], &["--ros-args", "--", "--rviz"]] {
+        let (status, log, _) = start(env!("CARGO_BIN_EXE_slam_node"), &domain(), words).wait(SOON);
+        assert_eq!(status.code(), Some(2), "{log}");
+        assert!(log.contains("unknown words on the command line") && log.contains("--ros-args -p"), "{log}");
+    }
+}
+
+#[test]
+fn a_parameter_file_for_another_node_is_named() {
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("other_node.yaml");
+    std::fs::write(&path, "slam:\n  ros__parameters:\n    filter: ekf\n").unwrap();
+    let mut node = slam_node(&domain(), &["--params-file", path.to_str().unwrap()]);
+    node.wait_for_line("has entries for 'slam' alone, and none for the node '/slam_node'");
+    node.signal("INT");
+    assert_eq!(node.wait(END).0.code(), Some(0));
 }
 
 #[test]

@@ -93,6 +93,17 @@ fn wheels_that_slip_among_posts_without_identity_are_found_and_told_of() {
 }
 
 #[test]
+fn somebody_else_who_publishes_the_same_transform_is_an_error_by_name() {
+    let domain = domain();
+    let mut node = slam_node(&domain, &["-p", "tf_rate_hz:=10.0"]);
+    let Some(said) = run_peer("two_trees.py", &domain, &[]) else { return };
+    println!("{said}");
+    node.signal("INT");
+    let (_, log, _) = node.wait(std::time::Duration::from_secs(5));
+    assert_eq!(log.matches("somebody else publishes map -> odom").count(), 1, "{log}");
+}
+
+#[test]
 fn poles_are_found_in_scans_and_what_is_no_scan_is_counted() {
     let domain = domain();
     let node = start(env!("CARGO_BIN_EXE_landmark_detector_node"), &domain, &[]);

@@ -1,7 +1,7 @@
 //! What an inertial sensor recorded, wherever it comes from, and the truth to compare with.
 
 use crate::bag::cdr;
-use crate::bag::{BagReader, Problems, Role, Topics, Unread, roles_of};
+use crate::bag::{BagReader, Problems, Role, Topics, Unread, not_one, roles_of};
 use crate::convert::{Expected, imu_sample};
 use crate::datasets;
 use crate::messages::Imu;
@@ -62,13 +62,11 @@ pub fn open(source: &str, topics: &Topics) -> Result<InertialRecording, OpenErro
     from_bag(Path::new(source), topics)
 }
 
-const NO_IMU: &str = "no topic /imu, and not exactly one topic of type sensor_msgs/msg/Imu; name the topic to read";
-
 fn from_bag(path: &Path, topics: &Topics) -> Result<InertialRecording, OpenError> {
     let mut bag = BagReader::open(path)?;
     let roles = roles_of(bag.topics(), topics).map_err(|problem| OpenError::bag(path, problem))?;
     if !roles.contains(&Some(Role::Imu)) {
-        return Err(OpenError::bag(path, NO_IMU));
+        return Err(OpenError::bag(path, not_one(bag.topics(), &roles, Role::Imu)));
     }
     let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let mut recording = InertialRecording { name, ..InertialRecording::default() };

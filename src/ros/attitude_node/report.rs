@@ -9,6 +9,7 @@
 //! | WARN | there was a gap that samples do not bridge |
 //! | WARN | time was set back |
 //! | WARN | the vertical was lost, and found again |
+//! | WARN | force and gravity, or rates and the turning of gravity, contradict each other |
 //! | OK | otherwise |
 
 use crate::ros::diagnostics::{Dropped, Findings, Level, Percentiles, Received, Values, listed};
@@ -42,6 +43,8 @@ pub struct Report {
     pub levellings: u64,
     /// The newest estimate of the filter.
     pub estimate: Option<Estimate>,
+    /// What the sensor states twice, and differently: one sentence each, with both numbers.
+    pub contradictions: Vec<String>,
     /// From the arrival of a message to the end of its publication, µs, since the last report.
     pub step_us: Percentiles,
 }
@@ -97,6 +100,7 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
     if now.levellings > before.levellings {
         findings.warn("the estimated vertical contradicted gravity: orientation and biases were initialized again");
     }
+    now.contradictions.iter().for_each(|sentence| findings.warn(sentence.as_str()));
     findings.verdict(|| if now.estimate.is_some_and(|e| e.at_rest) { "at rest" } else { "running" }.into())
 }
 
@@ -155,6 +159,8 @@ mod tests {
         assert_eq!(level(&|r| r.gaps = 1).0, Level::Warn);
         assert_eq!(level(&|r| r.time_jumps = 1).0, Level::Warn);
         assert_eq!(level(&|r| r.levellings = 1).0, Level::Warn);
+        let said = "at rest the force of imu is 1.00 m/s²";
+        assert_eq!(level(&|r| r.contradictions.push(said.into())), (Level::Warn, said.to_owned()));
     }
 
     #[test]

@@ -14,8 +14,10 @@ use lienav_io::bag::UNREADABLE;
 use lienav_io::bag::cdr::CdrError;
 use lienav_io::convert::{self, Refusal};
 use lienav_io::messages::{Imu, MagneticField, WrenchStamped};
+use lienav_io::statements::InertialCheck;
 use r2r::Node;
 use r2r::std_srvs::srv::{SetBool, Trigger};
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// Times kept for percentiles between two reports.
@@ -33,6 +35,9 @@ pub struct Worker {
     field: Received,
     last_input: Option<Instant>,
     dropped: Dropped,
+    /// What the sensor states twice, and the words of the contradictions that the log has.
+    statements: InertialCheck,
+    logged: BTreeSet<&'static str>,
     step_us: Vec<f64>,
     last_report: Report,
     time_jumps_seen: u64,
@@ -66,6 +71,8 @@ impl Worker {
             field: Received::default(),
             last_input: None,
             dropped: Dropped::default(),
+            statements: InertialCheck::default(),
+            logged: BTreeSet::new(),
             step_us: Vec::with_capacity(SAMPLES),
             last_report: Report::default(),
             time_jumps_seen: 0,
@@ -108,6 +115,7 @@ impl Worker {
             Ok(sample) => sample,
             Err(refusal) => return self.refuse("imu", &refusal),
         };
+        self.statements.add(&sample);
         if let Err(reason) = self.attitude.imu(&sample) {
             return self.drop("imu", reason);
         }
@@ -185,6 +193,7 @@ impl Worker {
                 self.attitude.reset();
                 self.body.reset();
                 self.outputs.restart();
+                self.statements = InertialCheck::default();
                 self.log.info("reset");
                 let message = "the filter was reset; it starts with the next message".to_owned();
                 request.respond(Trigger::Response { success: true, message })
@@ -225,6 +234,7 @@ impl Worker {
             field: self.field,
             silence: self.last_input.map(|at| now.saturating_duration_since(at)),
             dropped: self.dropped.clone(),
+            contradictions: self.contradictions(),
             step_us: Percentiles::of(&mut self.step_us),
             ..Report::default()
         };
@@ -234,6 +244,17 @@ impl Worker {
         self.last_report = report;
         let published = self.diagnostics.publish(&self.clock, vec![self.lifecycle.with_state(status)]);
         self.log.sent(published);
+    }
+
+    /// What the sensor states twice, and differently. A new contradiction is logged.
+    fn contradictions(&mut self) -> Vec<String> {
+        let found = self.statements.findings("imu");
+        for finding in &found {
+            if self.logged.insert(finding.word) {
+                self.log.warn(&finding.sentence);
+            }
+        }
+        found.into_iter().map(|finding| finding.sentence).collect()
     }
 
     /// Counted with those that came, so that a topic of nothing else is an error.

@@ -4,6 +4,7 @@
 //! One thread: a scan takes the detector a tenth of a millisecond.
 
 mod motion;
+mod place;
 mod settings;
 mod worker;
 
@@ -20,7 +21,8 @@ use super::stop::Stop;
 use super::type_description;
 use lienav_detect::{Config, Detector};
 use lienav_io::bag::cdr::CdrError;
-use lienav_io::messages::{LaserScan, Odometry};
+use lienav_io::messages::{LaserScan, Odometry, TfMessage};
+use place::Place;
 use worker::Worker;
 
 /// Whatever arrives.
@@ -29,6 +31,8 @@ enum Event {
     Scan(LaserScan),
     /// `odom`
     Odometry(Box<Odometry>),
+    /// `/tf_static`
+    StaticTransforms(TfMessage),
     /// Bytes on a topic that are no message of its type.
     Unreadable(&'static str, CdrError),
     /// About parameters.
@@ -38,7 +42,8 @@ enum Event {
 }
 
 /// The types of its topics, beside those that every node has.
-const TYPES: [&str; 3] = ["nav_msgs/msg/Odometry", "sensor_msgs/msg/LaserScan", "sensor_msgs/msg/PointCloud2"];
+const TYPES: [&str; 4] =
+    ["nav_msgs/msg/Odometry", "sensor_msgs/msg/LaserScan", "sensor_msgs/msg/PointCloud2", "tf2_msgs/msg/TFMessage"];
 
 /// Runs the node until `stop`.
 ///
@@ -59,12 +64,16 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     inboxes.extend(requests.into_iter().map(|inbox| relay(inbox, Event::Lifecycle)));
     inboxes.extend(type_description::offer(&mut node, &[&TYPES, &type_description::COMMON])?);
     let autostart = parameters.read::<lifecycle::Start>(lifecycle::START_SPECS)?.autostart;
-    let mut worker = Worker::of(&mut node, detector, config, settings, clock.clone(), managed, log.clone())?;
+    let is_placed = parameters::is_placed("mount", &parameters::overrides(&node));
+    let place = Place::new(is_placed.then(|| settings.mount.pose()));
+    let mut worker = Worker::of(&mut node, (detector, place), config, settings, clock.clone(), managed, log.clone())?;
     parameters::declare_qos(&mut parameters, &node, &log);
     lifecycle::begin(&mut worker, autostart, &log);
     let mut follow_clock = clock_follower(clock.clone(), log.clone());
     while !stop.is_requested() {
         turn(&mut node, &mut inboxes, WAIT, &mut |event| match event {
+            // They come once only.
+            Event::StaticTransforms(message) => worker.static_transforms(&message),
             Event::Scan(_) | Event::Odometry(_) | Event::Unreadable(..) if !worker.is_active() => (),
             Event::Scan(message) => worker.scan(&message),
             Event::Odometry(message) => worker.odometry(&message),
@@ -91,7 +100,11 @@ fn listen(node: &mut r2r::Node, settings: &Settings) -> r2r::Result<Vec<Inbox<Ev
     let scans = subscribe(node, "scan", qos::sensor_data(), |decoded: Result<LaserScan, CdrError>| {
         decoded.map_or_else(|error| Event::Unreadable("scan", error), Event::Scan)
     })?;
-    let mut inboxes = vec![scans];
+    let transforms =
+        subscribe(node, "/tf_static", qos::static_transforms(), |decoded: Result<TfMessage, CdrError>| {
+            decoded.map_or_else(|error| Event::Unreadable("/tf_static", error), Event::StaticTransforms)
+        })?;
+    let mut inboxes = vec![scans, transforms];
     if settings.use_odom {
         inboxes.push(subscribe(node, "odom", qos::sensor_data(), |decoded: Result<Odometry, CdrError>| {
             decoded.map_or_else(|error| Event::Unreadable("odom", error), |message| Event::Odometry(Box::new(message)))

@@ -12,8 +12,8 @@ pub const SPECS: &[Spec] = Settings::SPECS;
 settings! {
     /// What can be set about the node itself.
     pub struct Settings {
-        /// Frame of the scanner: frame_id of scan has to be this, and features has it.
-        sensor_frame: String = "feature_sensor".into();
+        /// Frame that frame_id of scan has to be; empty: that of the first scan. features has the frame of the scan.
+        sensor_frame: String = String::new();
         /// Frame the odometry drifts in; frame_id of odom has to be this.
         odom_frame: String = "odom".into();
         /// Frame of the robot; child_frame_id of odom has to be this.
@@ -28,7 +28,7 @@ settings! {
 }
 
 settings! {
-    /// Where the scanner sits on the robot.
+    /// Where the scanner sits on the robot; /tf_static says it where no part of it is given.
     pub struct MountConfig {
         /// Position of the scanner in the base frame, forward, m.
         x_m: f64 = 0.0, within -100.0..=100.0, unit "m";

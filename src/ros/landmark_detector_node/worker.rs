@@ -2,6 +2,7 @@
 
 use super::Settings;
 use super::motion::Motion;
+use super::place::Place;
 use crate::ros::clock::RosClock;
 use crate::ros::diagnostics::{Diagnostics, Dropped, Findings, Percentiles, Received, Values, listed};
 use crate::ros::lifecycle::{self, Action, Lifecycle, Managed};
@@ -14,8 +15,9 @@ use lienav_detect::{Config, Detection, Detector, Rejection, Scan, Tracker};
 use lienav_io::bag::UNREADABLE;
 use lienav_io::bag::cdr::CdrError;
 use lienav_io::cloud::encode_features;
-use lienav_io::convert::{self, Frame, Refusal};
+use lienav_io::convert::{self, Refusal};
 use lienav_io::messages::{self, LaserScan};
+use lienav_lie::Se2;
 use lienav_slam::{FeatureKind, Label, Observation, Odometry};
 use nalgebra::Vector3;
 use r2r::sensor_msgs::msg::PointCloud2;
@@ -39,6 +41,7 @@ pub struct Worker {
     detector: Detector,
     tracker: Tracker,
     motion: Motion,
+    place: Place,
     settings: Settings,
     features: Publisher<PointCloud2>,
     diagnostics: Diagnostics,
@@ -62,7 +65,7 @@ impl Worker {
     /// ROS refuses one of them.
     pub fn of(
         node: &mut Node,
-        detector: Detector,
+        (detector, place): (Detector, Place),
         config: Config,
         settings: Settings,
         clock: RosClock,
@@ -74,6 +77,7 @@ impl Worker {
             diagnostics: Diagnostics::of(node)?,
             tracker: Tracker::new(config.persistence.clone()),
             motion: Motion::default(),
+            place,
             config,
             detector,
             settings,
@@ -109,14 +113,14 @@ impl Worker {
         let begun = Instant::now();
         self.scans.received += 1;
         self.last_scan = Some(begun);
-        let stamp = match stamp_of(message, &self.settings.sensor()) {
-            Ok(stamp) => stamp,
+        let (stamp, mount) = match self.stamp_and_mount(message) {
+            Ok(both) => both,
             Err(refusal) => return self.drop("scan", refusal.word(), &refusal.to_string()),
         };
         if self.newest.is_some_and(|newest| stamp <= newest && newest.since(stamp) < JUMP_BACK_S) {
             return self.drop("scan", OLD_STAMP, "its stamp is not above that of the scan before");
         }
-        let moved = self.motion.scanner(stamp, &self.settings.mount.pose());
+        let moved = self.motion.scanner(stamp, &mount);
         if self.settings.use_odom && moved.is_none() {
             return self.drop("scan", NO_ODOM, "no odometry within 0.3 s of its stamp; look at odom and its clock");
         }
@@ -140,10 +144,30 @@ impl Worker {
         self.log.sent(published);
     }
 
+    /// When a scan was taken, and where the scanner sits; without odometry, nobody has to know the latter.
+    fn stamp_and_mount(&mut self, message: &LaserScan) -> Result<(Stamp, Se2), Refusal> {
+        let frame = &message.header.frame_id;
+        self.place.check(frame, &self.settings)?;
+        let stamp = convert::stamp_of(&message.header.stamp)?;
+        let mount = match self.settings.use_odom {
+            true => self.place.of(frame, &self.settings.base_frame, &self.log)?,
+            false => Se2::identity(),
+        };
+        Ok((stamp, mount))
+    }
+
+    /// Takes where sensors sit.
+    pub fn static_transforms(&mut self, message: &messages::TfMessage) {
+        for refusal in self.place.take(message) {
+            self.drop("/tf_static", refusal.word(), &refusal.to_string());
+        }
+    }
+
     /// Counts what is no message.
     pub fn unreadable(&mut self, topic: &'static str, error: &CdrError) {
         match topic {
             "odom" => self.odometry.received += 1,
+            "/tf_static" => (),
             _ => self.scans.received += 1,
         }
         self.drop(topic, UNREADABLE, &error.to_string());
@@ -235,11 +259,6 @@ impl Managed for Worker {
 /// Whether a robot can move like this; what it cannot would never leave the pose that twists add up to.
 fn is_plausible(odometry: &Odometry) -> bool {
     odometry.velocity.iter().chain([&odometry.yaw_rate]).all(|x| x.abs() <= 100.0)
-}
-
-fn stamp_of(message: &LaserScan, frames: &[Frame<'_>]) -> Result<Stamp, Refusal> {
-    convert::check_frame("frame_id", &message.header.frame_id, frames)?;
-    convert::stamp_of(&message.header.stamp)
 }
 
 fn scan_of(message: &LaserScan, twist: Vector3<f64>) -> Scan<'_> {

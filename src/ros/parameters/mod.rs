@@ -77,6 +77,11 @@ pub fn use_sim_time(parameters: &Parameters) -> Result<bool, ParameterError> {
     Ok(parameters.read::<Time>(TIME_SPECS)?.use_sim_time)
 }
 
+/// Whether the user has given a part of the place of the sensor whose parameters begin with `prefix`.
+pub fn is_placed(prefix: &str, overrides: &Overrides) -> bool {
+    ["x_m", "y_m", "yaw_rad"].iter().any(|part| overrides.contains_key(&format!("{prefix}.{part}")))
+}
+
 /// Warns of parameters that are set and that nobody has asked for: a slip of the pen, most often.
 pub fn warn_of_unknown(parameters: &Parameters, overrides: &Overrides, log: &Log) {
     for name in parameters.unknown(overrides).filter(|name| !name.starts_with(qos_overrides::PREFIX)) {
@@ -111,17 +116,25 @@ pub fn warn_of_entries(node: &r2r::Node, log: &Log) {
     for path in RosArguments::read(std::env::args()).params_files {
         // What is no file or no YAML, rcl has refused.
         let Ok(text) = read_text(Path::new(&path)) else { continue };
-        for entry in entries_that_miss(&text, &name, &full_name) {
+        let entries = entries_of(&text);
+        for entry in entries_that_miss(&entries, &name, &full_name) {
             log.warn(&format!(
                 "{path}: the entry '{entry}' has no effect on the node '{full_name}'; write '{name}', '{full_name}' or \
                  '/**'"
             ));
         }
+        if !entries.is_empty() && !entries.iter().any(|entry| reaches(entry, &name, &full_name)) {
+            log.warn(&format!(
+                "{path}: has entries for '{}' alone, and none for the node '{full_name}': nothing of it has an effect; \
+                 write '{name}', '{full_name}' or '/**'",
+                entries.join("', '")
+            ));
+        }
     }
 }
 
-/// The entries of a parameter file that have a wildcard or the name of the node, and do not reach it.
-fn entries_that_miss(text: &str, name: &str, full_name: &str) -> Vec<String> {
+/// The names of nodes that a parameter file has entries for.
+fn entries_of(text: &str) -> Vec<String> {
     fn add(prefix: &str, value: &serde_yaml_ng::Value, found: &mut Vec<String>) {
         for (key, value) in value.as_mapping().into_iter().flatten() {
             match key.as_str() {
@@ -136,12 +149,18 @@ fn entries_that_miss(text: &str, name: &str, full_name: &str) -> Vec<String> {
     if let Ok(value) = serde_yaml_ng::from_str(text) {
         add("", &value, &mut entries);
     }
-    let misses = |entry: &String| {
-        let reaches = ["/**", "**", name, full_name].contains(&entry.as_str());
-        !reaches && (entry.contains('*') || entry.rsplit('/').next() == Some(name))
-    };
-    entries.retain(misses);
     entries
+}
+
+/// Whether ROS gives an entry of a parameter file to the node.
+fn reaches(entry: &str, name: &str, full_name: &str) -> bool {
+    ["/**", "**", name, full_name].contains(&entry)
+}
+
+/// The entries that have a wildcard or the name of the node, and do not reach it.
+fn entries_that_miss(entries: &[String], name: &str, full_name: &str) -> Vec<String> {
+    let is_like = |entry: &String| entry.contains('*') || entry.rsplit('/').next() == Some(name);
+    entries.iter().filter(|entry| !reaches(entry, name, full_name) && is_like(entry)).cloned().collect()
 }
 
 /// All parameters of a node, in the order of their declaration.
@@ -315,7 +334,7 @@ mod tests {
     #[test]
     fn entries_that_reach_no_node_are_found() {
         let file = |key: &str| format!("{key}:\n  ros__parameters: {{filter: ekf}}\n");
-        let misses = |text: &str| entries_that_miss(text, "slam_node", "/robot_1/slam_node");
+        let misses = |text: &str| entries_that_miss(&entries_of(text), "slam_node", "/robot_1/slam_node");
         for key in ["slam_node", "/**", "/robot_1/slam_node", "amcl", "/robot_2/amcl"] {
             assert_eq!(misses(&file(key)), [""; 0], "{key}");
         }
@@ -325,6 +344,8 @@ mod tests {
         let nested = "robot_2:\n  slam_node:\n    ros__parameters: {filter: ekf}\n";
         assert_eq!(misses(nested), ["robot_2/slam_node"]);
         assert_eq!(misses("no: [yaml"), [""; 0]);
+        assert_eq!(entries_of(nested), ["robot_2/slam_node"]);
+        assert!(!reaches("slam", "slam_node", "/slam_node") && reaches("**", "slam_node", "/slam_node"));
     }
 
     #[test]

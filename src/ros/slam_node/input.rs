@@ -4,7 +4,8 @@ use super::Settings;
 use super::inputs::{
     FEATURE_TOPICS, FeaturesMessage, FeaturesOf, Inputs, ODOMETRY_TOPICS, OdometryMessage, OdometryOf,
 };
-use crate::ros::receive::{Inbox, OnTopic, merged, receive, subscribe};
+use super::tree::leads_to;
+use crate::ros::receive::{Inbox, OnTopic, merged, receive, subscribe, subscribe_some};
 use crate::ros::{lifecycle, parameters, qos};
 use lienav_io::bag::cdr::CdrError;
 use lienav_io::messages::{self, CameraInfo, Imu, NavSatFix, PoseWithCovarianceStamped, TfMessage};
@@ -227,6 +228,14 @@ pub fn listen(node: &mut Node, settings: &Settings, inputs: &Inputs) -> r2r::Res
     }
     if inputs.wants_tags() {
         inboxes.push(hear(node, (Topic::Transforms, "/tf"), qos::sensor_data(), Message::Transforms)?);
+    } else if settings.publish_tf {
+        // Of all that robots say there, only what would contradict this node.
+        let odom = settings.odom_frame.clone();
+        let conflict = move |decoded: Result<TfMessage, CdrError>| {
+            let message = decoded.ok().filter(|message| leads_to(message, &odom))?;
+            Some(Event::Message(Message::Transforms(Box::new(message))))
+        };
+        inboxes.push(subscribe_some(node, "/tf", qos::sensor_data(), conflict)?);
     }
     inboxes.push(hear(node, (Topic::InitialPose, "initialpose"), qos::reliable(), Message::InitialPose)?);
     let services = QosProfile::services_default;

@@ -39,6 +39,27 @@ struct At {
     twist_covariance: Matrix3<f64>,
 }
 
+/// Odometry without corrections whose covariance is invalid: it is not published.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error(
+    "odometry/local not published: the sum of the covariances of odom is not positive semidefinite, with variances \
+     {:.1e} m², {:.1e} m², {:.1e} rad²; look at the covariance of its twist and at motion.…_std",
+    .variances[0], .variances[1], .variances[2]
+)]
+pub struct InvalidLocal {
+    variances: [f64; 3],
+}
+
+impl At {
+    /// The covariances of pose and twist, as they may be published.
+    fn valid_covariances(&self) -> Result<(Matrix3<f64>, Matrix3<f64>), InvalidLocal> {
+        let valid = |covariance: &Matrix3<f64>| {
+            valid_covariance(covariance).ok_or_else(|| InvalidLocal { variances: covariance.diagonal().into() })
+        };
+        Ok((valid(&self.covariance)?, valid(&self.twist_covariance)?))
+    }
+}
+
 impl Driven {
     /// Goes on to `stamp`, to which `motion` leads from a stamp; `None` where that is not later than all before.
     fn go_on(
@@ -99,15 +120,24 @@ impl Local {
         Some(self.driven.start.unwrap_or_else(Se2::identity) * sum.motion)
     }
 
-    /// Goes on to an odometry message that the filter has taken in and not used up.
+    /// Goes on to an odometry message that the filter has taken in and not used up. Says why nothing is published
+    /// where the covariance is invalid.
     ///
     /// # Errors
     /// ROS refuses.
-    pub fn publish(&mut self, stamp: Stamp, base_in_odom: Option<Se2>, slam: &Slam) -> r2r::Result<()> {
-        let Some(now) = self.driven.go_on(stamp, base_in_odom, |since| slam.motion_since(since)) else { return Ok(()) };
-        // Sums of the covariances of odometry, which are valid.
-        let valid = (valid_covariance(&now.covariance), valid_covariance(&now.twist_covariance));
-        let (Some(covariance), Some(of_twist)) = valid else { return Ok(()) };
+    pub fn publish(
+        &mut self,
+        stamp: Stamp,
+        base_in_odom: Option<Se2>,
+        slam: &Slam,
+    ) -> r2r::Result<Option<InvalidLocal>> {
+        let Some(now) = self.driven.go_on(stamp, base_in_odom, |since| slam.motion_since(since)) else {
+            return Ok(None);
+        };
+        let (covariance, of_twist) = match now.valid_covariances() {
+            Ok(valid) => valid,
+            Err(invalid) => return Ok(Some(invalid)),
+        };
         let (v, pose) = (now.twist, tf::pose_with_covariance(now.pose, &covariance));
         let twist = Twist { linear: Vector3 { x: v.x, y: v.y, z: 0.0 }, angular: Vector3 { x: 0.0, y: 0.0, z: v.z } };
         let covariance = tf::pose_with_covariance(now.pose, &of_twist).covariance;
@@ -117,9 +147,9 @@ impl Local {
             pose,
             twist: TwistWithCovariance { twist, covariance },
         })?;
-        let Some(publisher) = &self.tf else { return Ok(()) };
+        let Some(publisher) = &self.tf else { return Ok(None) };
         let transform = tf::transform(stamp, &self.odom, &self.base, now.pose);
-        publisher.publish(&TFMessage { transforms: vec![transform] })
+        publisher.publish(&TFMessage { transforms: vec![transform] }).map(|()| None)
     }
 }
 
@@ -129,6 +159,19 @@ mod tests {
 
     fn motion(x: f64, turn: f64) -> Increment {
         Increment { motion: Se2::new(x, 0.0, turn), covariance: Matrix3::identity() * 1e-4, drift: None }
+    }
+
+    #[test]
+    fn an_invalid_covariance_is_refused_with_its_variances() {
+        let mut driven = Driven::default();
+        let first = driven.go_on(Stamp::from_secs(1.0), None, |_| motion(9.0, 0.0)).unwrap();
+        assert!(first.valid_covariances().is_ok());
+        let invalid = At { covariance: Matrix3::from_diagonal(&nalgebra::Vector3::new(-1.0, 2.0, 3.0)), ..first };
+        let refused = invalid.valid_covariances().unwrap_err().to_string();
+        assert!(
+            refused.contains("odometry/local not published") && refused.contains("-1.0e0 m², 2.0e0 m²"),
+            "{refused}"
+        );
     }
 
     #[test]

@@ -4,16 +4,20 @@
 //! other (`worker`) takes from that queue, steps the filter and publishes.
 
 mod display;
+mod health;
 mod input;
 mod inputs;
 mod local;
 mod map;
 mod markers;
 mod output;
+mod pause;
 mod quality;
 mod report;
 mod settings;
+mod statements;
 mod tally;
+mod tree;
 mod worker;
 
 pub use inputs::{
@@ -27,6 +31,7 @@ pub use settings::{DatumFrom, GnssSettings, LocalOdometry, MapSettings, SPECS, S
 use super::clock::RosClock;
 use super::lifecycle;
 use super::log::Log;
+use super::names::Names;
 use super::parameters::{self, ParameterError, Parameters};
 use super::queue::Queue;
 use super::receive::relay;
@@ -87,6 +92,7 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     if let Some(warning) = config.free_scale(kinds(&config, &settings)) {
         log.warn(warning);
     }
+    check_loops(&node, &settings, &inputs)?;
     let (mut slam, parts) = worker::filter_of(config).map_err(|e| ParameterError::Unusable(e.to_string()))?;
     inputs.equip(&mut slam).map_err(|e| ParameterError::Unusable(e.to_string()))?;
     let clock = RosClock::of(&mut node, parameters::use_sim_time(&parameters)?)?;
@@ -100,9 +106,18 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
     let managed = (lifecycle, parameters.read::<lifecycle::Start>(lifecycle::START_SPECS)?.autostart);
     let empty = Queue::new(settings.queue_size);
     let queue = Topic::of_features().fold(empty, |queue, topic| queue.holding(topic.index(), MOST_CLOUDS));
-    let follow_clock = clock_follower(clock.clone(), log.clone());
+    let mut follow_clock = clock_follower(clock.clone(), log.clone());
+    let publishers = tree::Publishers::default();
+    let look_after = {
+        let publishers = publishers.clone();
+        move |node: &mut r2r::Node| {
+            follow_clock(node);
+            name_publishers(node, &publishers);
+        }
+    };
     let fed = ((slam, parts), inputs);
-    let mut worker = Worker::of(&mut node, fed, parameters, settings, events, clock, managed, log.clone())?;
+    let mut worker =
+        Worker::of(&mut node, fed, parameters, (settings, publishers), events, clock, managed, log.clone())?;
     parameters::declare_qos(worker.parameters(), &node, &log);
 
     let take = |batch: Vec<Event>| {
@@ -110,7 +125,7 @@ pub fn run(stop: &Stop) -> Result<(), StartError> {
         requests.into_iter().for_each(|request| queue.push_request(request));
         messages.into_iter().for_each(|message| queue.push_message(message));
     };
-    start::spin(node, inboxes, stop, take, follow_clock, || worker.run(&queue, stop))
+    start::spin(node, inboxes, stop, take, look_after, || worker.run(&queue, stop))
 }
 
 /// All parameters, with what the user has set; warns of names that nobody has asked for.
@@ -142,6 +157,48 @@ fn check_frames(settings: &Settings) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// A node that hears what it says itself goes astray: an input must not be an output.
+fn check_loops(node: &r2r::Node, settings: &Settings, inputs: &Inputs) -> Result<(), StartError> {
+    let names = Names::of(node)?;
+    let mut heard: Vec<String> = inputs.odometry_sources().iter().map(|source| source.topic.clone()).collect();
+    heard.extend(inputs.feature_topics().map(|(topic, _)| topic.to_owned()));
+    let optional = [
+        ("imu", settings.use_imu),
+        ("absolute_pose", settings.gnss.use_absolute_pose),
+        ("fix", settings.gnss.use_fix),
+        ("initialpose", true),
+    ];
+    heard.extend(optional.into_iter().filter(|(_, is_heard)| *is_heard).map(|(topic, _)| topic.to_owned()));
+    let published = ["pose", "odometry/filtered", "path", "landmarks", "markers"];
+    let local = (settings.local_odometry != LocalOdometry::Nothing).then_some("odometry/local");
+    let published: Vec<&str> = published.into_iter().chain(local).collect();
+    for input in &heard {
+        let full = names.resolve(input);
+        if let Some(output) = published.iter().find(|output| names.resolve(output) == full) {
+            return Err(StartError::CommandLine(format!(
+                "'{input}' is heard on {full}, which this node publishes itself ('{output}'): it would follow its own \
+                 estimate; remap '{input}' to the topic of its source"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Tells who else publishes on `/tf`, where that is asked.
+fn name_publishers(node: &r2r::Node, publishers: &tree::Publishers) {
+    if !publishers.is_asked() {
+        return;
+    }
+    let (Ok(names), Ok(own)) = (Names::of(node), node.fully_qualified_name()) else { return };
+    let Ok(found) = node.get_publishers_info_by_topic(&names.resolve("/tf"), false) else { return };
+    let full = |namespace: &str, name: &str| format!("{}/{name}", namespace.trim_end_matches('/'));
+    let names = found.iter().map(|info| full(&info.node_namespace, &info.node_name));
+    let mut others: Vec<String> = names.filter(|name| *name != own).collect();
+    others.sort();
+    others.dedup();
+    publishers.tell(others);
 }
 
 /// What is to be read of landmarks and from outside.

@@ -2,11 +2,12 @@
 
 use super::Settings;
 use crate::ros::qos_overrides::publisher;
+use crate::ros::rate::due;
 use crate::ros::{qos, tf};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use lienav_slam::PoseEstimate;
-use r2r::geometry_msgs::msg::{PoseWithCovarianceStamped, Twist, TwistWithCovariance, Vector3};
+use r2r::geometry_msgs::msg::{PoseWithCovarianceStamped, TransformStamped, Twist, TwistWithCovariance, Vector3};
 use r2r::nav_msgs::msg::Odometry;
 use r2r::tf2_msgs::msg::TFMessage;
 use r2r::{Node, Publisher};
@@ -22,6 +23,8 @@ pub struct Outputs {
     newest_pose: Option<Stamp>,
     newest_filtered: Option<Stamp>,
     newest_tf: Option<Stamp>,
+    /// When the last transform was due.
+    tf_slot: Option<Stamp>,
 }
 
 /// Whether `stamp` is later than all before; remembers it if so.
@@ -49,12 +52,13 @@ impl Outputs {
             newest_pose: None,
             newest_filtered: None,
             newest_tf: None,
+            tf_slot: None,
         })
     }
 
     /// Time starts anew: the next stamp may be any.
     pub fn restart(&mut self) {
-        (self.newest_pose, self.newest_filtered, self.newest_tf) = (None, None, None);
+        (self.newest_pose, self.newest_filtered, self.newest_tf, self.tf_slot) = (None, None, None, None);
     }
 
     /// `pose`: the estimate after a cloud of features.
@@ -89,19 +93,28 @@ impl Outputs {
         })
     }
 
-    /// map → odom, from the pose of the base in both frames at one instant; stamped ahead by `tolerance_s`, for which
-    /// it is taken to stay as it is.
+    /// map → odom, from the pose of the base in both frames at one instant; stamped ahead by
+    /// `transform_tolerance_s`, for which it is taken to stay as it is, and at most `tf_rate_hz` times a second. Gives
+    /// what was published.
     ///
     /// # Errors
     /// ROS refuses.
-    pub fn map_to_odom(&mut self, estimate: &PoseEstimate, base_in_odom: Se2, tolerance_s: f64) -> r2r::Result<()> {
-        let Some(publisher) = &self.tf else { return Ok(()) };
-        if !later(&mut self.newest_tf, estimate.stamp) {
-            return Ok(());
+    pub fn map_to_odom(
+        &mut self,
+        estimate: &PoseEstimate,
+        base_in_odom: Se2,
+        settings: &Settings,
+    ) -> r2r::Result<Option<TransformStamped>> {
+        let Some(publisher) = &self.tf else { return Ok(None) };
+        if !(later(&mut self.newest_tf, estimate.stamp) && due(&mut self.tf_slot, estimate.stamp, settings.tf_rate_hz))
+        {
+            return Ok(None);
         }
         let map_to_odom = tf::map_to_odom(estimate.pose, base_in_odom);
-        let transform = tf::transform(estimate.stamp + tolerance_s, &self.map, &self.odom, map_to_odom);
-        publisher.publish(&TFMessage { transforms: vec![transform] })
+        let stamp = estimate.stamp + settings.transform_tolerance_s;
+        let transform = tf::transform(stamp, &self.map, &self.odom, map_to_odom);
+        publisher.publish(&TFMessage { transforms: vec![transform.clone()] })?;
+        Ok(Some(transform))
     }
 }
 

@@ -242,6 +242,11 @@ impl Evidence {
         (worst, found.into_iter().map(|(_, sentence)| sentence).collect())
     }
 
+    /// The sentences for the word, for the log.
+    pub fn reasons(&self) -> String {
+        self.judge().1.join("; ")
+    }
+
     fn nis_bound(&self) -> f64 {
         chi_squared_band(self.clouds.dof, 2.0 * PROBABILITY - 1.0).1
     }

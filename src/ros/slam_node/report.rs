@@ -6,6 +6,7 @@
 //! | ERROR | the position's standard deviation is beyond [`MAX_POSITION_STD_M`], or is no number |
 //! | ERROR | the covariance of the filter was invalid, and it was reinitialized |
 //! | ERROR | the robot is searched for, and what is seen is not in the map |
+//! | ERROR | somebody else publishes a transform to the odometry frame, as this node does |
 //! | WARN | the robot is searched for in the known map, or may be at several poses that nothing tells apart |
 //! | WARN | the filter is switched off |
 //! | WARN | no odometry yet, or none for more than a second |
@@ -20,14 +21,17 @@
 //! | ERROR | overload, and the output was older than [`LATE_S`] |
 //! | WARN | odometry comes from one of `odometry.fallbacks`, since a better source is silent |
 //! | WARN | odometry is older than [`OLD_S`] by the clock of ROS when it arrives, and not by hours |
+//! | WARN | a sensor or a receiver is starved beside one that is used, by the table of [`super::health`] |
+//! | WARN | a source contradicts itself, or its clock that of the odometry ([`lienav_io::statements`]) |
 //! | WARN | `use_imu` is set, and odometry came but nothing on `imu` |
 //! | OK | otherwise |
 //!
 //! Every reason is listed with its count since the start, whether it happened or not: `dropped.<reason>`.
 
+use super::health::{self, Source};
 use super::input::Topic;
 use super::inputs::STANDBY;
-use crate::ros::diagnostics::{Dropped, Findings, Level, Percentiles, Received, Values, listed};
+use crate::ros::diagnostics::{Dropped, Findings, Level, Percentiles, Received, SILENCE, Values, listed};
 use crate::ros::queue::Load;
 use lienav_io::bag::UNREADABLE;
 use lienav_io::convert::Refusal;
@@ -123,6 +127,12 @@ pub struct Report {
     pub time_jumps: u64,
     /// Time since a report first had the last of them; `None` if there was none.
     pub since_time_jump: Option<Duration>,
+    /// Who else publishes a transform to the odometry frame.
+    pub tf_conflict: Option<String>,
+    /// What became of the messages and measurements of each source.
+    pub sources: Vec<Source>,
+    /// What sources state twice, and differently: one sentence each, with both numbers.
+    pub contradictions: Vec<String>,
     /// Whether `imu` is to be used.
     pub use_imu: bool,
     /// The topic that odometry comes from while `odom` is silent.
@@ -209,13 +219,18 @@ pub fn all_dropped(node: &Dropped, filter: &Counts, load: &Load<{ Topic::COUNT }
 /// Level and sentence for the time between two reports, by the table of this module.
 pub fn judge(before: &Report, now: &Report) -> (Level, String) {
     let mut findings = Findings::default();
-    let dropped = now.dropped.since(&before.dropped);
+    let mut dropped = now.dropped.since(&before.dropped);
+    if now.odometry_silence.is_none_or(|silence| silence > SILENCE) {
+        // All others run ahead of odometry that is missing: it is what is missing.
+        dropped.retain(|(word, _)| *word != DropReason::FromTheFuture.word());
+    }
     for (what, was, is) in
         [("odometry messages", before.odometry, now.odometry), ("clouds", before.features, now.features)]
     {
         let (received, used) = is.since(was);
         if now.enabled && received > 0 && used == 0 {
-            findings.error(format!("none of {received} {what} could be used: {}", listed(&dropped)));
+            let why = if dropped.is_empty() { "they wait for odometry".to_owned() } else { listed(&dropped) };
+            findings.error(format!("none of {received} {what} could be used: {why}"));
         }
     }
     if let Some((position, _)) = now.std
@@ -230,6 +245,9 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
     if dropped.iter().any(|(word, _)| *word == invalid) {
         findings.error(REINITIALIZED);
     }
+    if let Some(conflict) = &now.tf_conflict {
+        findings.error(conflict.as_str());
+    }
     overload(&mut findings, before, now);
     if let Some(search) = &now.search {
         search.judge(&mut findings);
@@ -243,6 +261,8 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
         findings.warn(format!("use_imu is true, but no message {ever} on imu: remap it, or set use_imu to false"));
     }
     findings.silence("odometry", now.odometry_silence);
+    health::judge(&mut findings, &now.sources);
+    now.contradictions.iter().for_each(|sentence| findings.warn(sentence.as_str()));
     if let Some(topic) = &now.standing_in {
         findings.warn(format!("odometry comes from {topic}, since a better source is silent"));
     }
@@ -320,6 +340,7 @@ pub fn status(name: &str, before: &Report, now: &Report, others: impl FnOnce(&mu
     values.received("features", now.features);
     values.received("imu", now.imu);
     others(&mut values);
+    health::say(&now.sources, &mut values);
     values.say("steps", now.steps);
     values.say("observations.used", now.observations_used);
     values.say("observations.rejected", now.observations_rejected);

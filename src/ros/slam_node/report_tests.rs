@@ -70,6 +70,10 @@ fn every_row_of_the_table_is_reached() {
     expect(|r| r.input_age_s = Some(1e9), Level::Ok, "running");
     expect(|r| r.use_imu = true, Level::Warn, "no message has come on imu: remap it");
     expect(|r| (r.use_imu, r.imu.received) = (true, 9), Level::Ok, "running");
+    let conflict = "somebody else publishes map -> odom";
+    expect(|r| r.tf_conflict = Some("somebody else publishes map -> odom".into()), Level::Error, conflict);
+    let said = "the twist says -1.00 m/s";
+    expect(|r| r.contradictions.push("the twist says -1.00 m/s".into()), Level::Warn, said);
     expect(|r| r.std = Some((999.0, 1.0)), Level::Ok, "running");
     for std in [4e9, f64::NAN, f64::INFINITY] {
         let (before, mut now) = healthy();
@@ -78,6 +82,18 @@ fn every_row_of_the_table_is_reached() {
         assert!(level == Level::Error && sentence.contains("call ~/reset"), "{std} {sentence}");
     }
     expect(|r| ORDINARY.iter().for_each(|reason| r.dropped.add(reason.word())), Level::Ok, "running");
+}
+
+#[test]
+fn where_odometry_is_gone_others_are_not_said_to_be_from_the_future() {
+    let (before, mut now) = healthy();
+    now.features.used = 0;
+    (0..20).for_each(|_| now.dropped.add(DropReason::FromTheFuture.word()));
+    assert!(judge(&before, &now).1.contains("from_the_future 20"));
+    now.odometry_silence = Some(Duration::from_secs(7));
+    let (level, sentence) = judge(&before, &now);
+    assert_eq!(level, Level::Error);
+    assert_eq!(sentence, "none of 20 clouds could be used: they wait for odometry; no odometry for 7.0 s");
 }
 
 #[test]

@@ -29,6 +29,8 @@ settings! {
         publish_tf: bool = true;
         /// The transform from map_frame to odom_frame is stamped ahead of the odometry by this, as AMCL does, s.
         transform_tolerance_s: f64 = 0.0, within 0.0..=10.0, unit "s", runtime;
+        /// Transforms from map_frame to odom_frame a second, at most, Hz; 0 for one with each odometry message.
+        tf_rate_hz: f64 = 0.0, within 0.0..=2000.0, unit "Hz", runtime;
         /// Odometry without corrections: none, on odometry/local, or there and as transform odom_frame to base_frame.
         local_odometry: LocalOdometry = LocalOdometry::Nothing, one_of LocalOdometry::WORDS;
         /// Use the yaw rate of imu instead of that of odom.

@@ -1,5 +1,6 @@
 //! What `slam_node` counts and times, for `/diagnostics` and the log.
 
+use super::health::Source;
 use super::input::Topic;
 use super::inputs::Inputs;
 use super::report::{self, Report, Search};
@@ -33,6 +34,12 @@ pub struct Tally {
     pub map_saves: u64,
     /// What is wrong with the file of the map.
     pub map_problem: Option<String>,
+    /// Who else publishes map → odom, for the next report.
+    pub tf_conflict: Option<String>,
+    /// What became of the measurements of each source, for the next report.
+    pub sources: Vec<Source>,
+    /// What sources state twice, and differently: one sentence each.
+    pub contradictions: Vec<String>,
     /// Whether `imu` is to be used.
     use_imu: bool,
     last_time_jump: Option<Instant>,
@@ -146,6 +153,9 @@ impl Tally {
             map_problem: self.map_problem.clone(),
             time_jumps: slam.time_jumps(),
             since_time_jump: self.last_time_jump.map(|at| now.saturating_duration_since(at)),
+            tf_conflict: self.tf_conflict.clone(),
+            sources: self.sources.clone(),
+            contradictions: self.contradictions.clone(),
             use_imu: self.use_imu,
             standing_in: inputs.standing_in().map(str::to_owned),
             std: predicted.map(|e| (std(e.covariance.m11 + e.covariance.m22), std(e.covariance.m33))),

@@ -6,14 +6,18 @@ mod managed;
 mod maps;
 
 use super::display::Display;
+use super::health::Health;
 use super::input::{Message, Request, Topic};
 use super::inputs;
 use super::local::Local;
 use super::map::Keeper;
 use super::output::Outputs;
-use super::quality::Window;
+use super::pause::At;
+use super::quality::{Quality, Window};
 use super::report::{NO_ODOM_POSE, STALE};
+use super::statements::Statements;
 use super::tally::Tally;
+use super::tree::{Publishers, Tree};
 use super::{SPECS, Settings};
 use crate::ros::clock::RosClock;
 use crate::ros::diagnostics::Diagnostics;
@@ -33,6 +37,7 @@ use lienav_lie::Se2;
 use lienav_parts::Parts;
 use lienav_slam::{Config, DropReason, MapMode, PoseEstimate, Slam, Step, TimeJump, valid_covariance};
 use r2r::diagnostic_msgs::msg::DiagnosticStatus;
+use r2r::geometry_msgs::msg::{Transform, TransformStamped};
 use r2r::std_srvs::srv::{SetBool, Trigger};
 use r2r::{Node, Publisher};
 use std::time::{Duration, Instant};
@@ -56,11 +61,23 @@ pub struct Worker {
     display: Display,
     diagnostics: Diagnostics,
     tally: Tally,
+    /// Who publishes map → odom.
+    tree: Tree,
+    /// What became of the measurements of each source.
+    health: Health,
+    /// What sources state twice.
+    statements: Statements,
     /// The origin of the world, where a satellite receiver has told one.
     datum: Option<Datum>,
     events: Events,
     clock: RosClock,
     newest: Option<Arrival>,
+    /// The newest odometry of the main source that the filter knows the pose at.
+    known: Option<At>,
+    /// Whether the filter was switched on again, and has had no odometry since.
+    is_resuming: bool,
+    /// When odometry last came.
+    odometry_came: Option<Instant>,
     keeper: Keeper,
     quality: Window,
     quality_says: Publisher<DiagnosticStatus>,
@@ -92,7 +109,7 @@ impl Worker {
         node: &mut Node,
         ((mut slam, parts), inputs): ((Slam, Option<Parts>), inputs::Inputs),
         parameters: Parameters,
-        settings: Settings,
+        (settings, publishers): (Settings, Publishers),
         events: Events,
         clock: RosClock,
         (lifecycle, autostart): (Lifecycle, bool),
@@ -100,14 +117,22 @@ impl Worker {
     ) -> r2r::Result<Self> {
         // Until the node is activated.
         slam.set_enabled(false);
+        let mut health = Health::default();
+        health.expect(inputs.expected(&settings));
         Ok(Self {
             outputs: Outputs::of(node, &settings)?,
             local: Local::of(node, &settings)?,
             display: Display::of(node, &settings)?,
             diagnostics: Diagnostics::of(node)?,
             tally: Tally::new(settings.use_imu),
+            tree: Tree::new(publishers),
+            health,
+            statements: Statements::new(inputs.odometry_sources().iter().map(|source| source.topic.as_str())),
             datum: settings.gnss.given(),
             newest: None,
+            known: None,
+            is_resuming: false,
+            odometry_came: None,
             keeper: Keeper::new(),
             quality: Window::default(),
             quality_says: publisher(node, "~/pose_quality", qos::latched())?,
@@ -147,13 +172,16 @@ impl Worker {
                     self.features(received, is_newest, sensor, &message);
                 }
                 Next::Message(received, Message::Transforms(message)) => self.transforms(received, &message),
-                Next::Message(_, Message::Imu(message)) => self.imu(&message),
+                Next::Message(received, Message::Imu(message)) => self.imu(received, &message),
                 Next::Message(received, Message::AbsolutePose(message)) => {
                     let features = convert::absolute_pose(&message, &[]);
                     self.outside(received, features, Topic::AbsolutePose);
                 }
                 Next::Message(received, Message::Fix(message)) => {
                     let features = convert::nav_sat_fix(&message, &[], &mut self.datum);
+                    if features.is_ok() {
+                        self.statements.fix(&message);
+                    }
                     self.outside(received, features, Topic::Fix);
                 }
                 Next::Message(_, Message::CameraInfo(sensor, message)) => self.inputs.take_camera(sensor, &message),
@@ -186,12 +214,14 @@ impl Worker {
         });
     }
 
-    fn imu(&mut self, message: &messages::Imu) {
+    fn imu(&mut self, received: Instant, message: &messages::Imu) {
         self.tally.imu.received += 1;
         let input = match convert::imu(message, &self.settings.imu()) {
             Ok(converted) => converted,
             Err(refusal) => return self.refuse("imu", &refusal),
         };
+        self.statements.stamped("imu", input.stamp, received);
+        self.statements.imu(message);
         match self.slam.imu(&input) {
             Ok(()) => self.tally.imu.used += 1,
             Err(reason) => return self.drop("imu", reason),
@@ -243,7 +273,11 @@ impl Worker {
         let Some(local) = &mut self.local else { return base_in_odom };
         let published = local.publish(stamp, base_in_odom, &self.slam);
         let base_in_odom = local.base_in_odom().or(base_in_odom);
-        self.log.sent(published);
+        match published {
+            Ok(Some(refused)) => self.log.warn_of("local_covariance", || refused.to_string()),
+            Ok(None) => (),
+            Err(error) => self.log.sent(Err(error)),
+        }
         base_in_odom
     }
 
@@ -255,8 +289,16 @@ impl Worker {
         self.log.sent(published);
         match base_in_odom {
             Some(base_in_odom) => {
-                let published = self.outputs.map_to_odom(&estimate, base_in_odom, self.settings.transform_tolerance_s);
-                self.log.sent(published);
+                let published = self.outputs.map_to_odom(&estimate, base_in_odom, &self.settings);
+                match published {
+                    Ok(Some(TransformStamped {
+                        header, transform: Transform { translation: t, rotation: q }, ..
+                    })) => {
+                        self.tree.publish((header.stamp.sec, header.stamp.nanosec), [t.x, t.y], [q.z, q.w]);
+                    }
+                    Ok(None) => (),
+                    Err(error) => self.log.sent(Err(error)),
+                }
             }
             None if self.settings.publish_tf && has_pose => {
                 self.tally.dropped.add(NO_ODOM_POSE);
@@ -298,6 +340,8 @@ impl Worker {
         self.restart_local();
         self.newest = None;
         self.quality.restart();
+        self.statements.restart();
+        self.known = None;
         match self.slam.config().timing.on_jump_back {
             TimeJump::Reset => {
                 self.restart_parts();
@@ -349,6 +393,8 @@ impl Worker {
                 self.display.clear();
                 self.newest = None;
                 self.quality.restart();
+                self.statements.restart();
+                self.known = None;
                 self.log.info("reset");
                 let message = match (self.slam.config().map.mode, self.slam.search()) {
                     (MapMode::Mapping, _) => "the filter was reset to the initial pose and an empty map",
@@ -381,6 +427,7 @@ impl Worker {
             }
             Request::SetEnabled(request) => {
                 let enabled = request.message.data;
+                self.is_resuming |= enabled && !self.slam.enabled();
                 self.slam.set_enabled(enabled);
                 let message = if enabled { "switched on" } else { "switched off" }.to_owned();
                 self.log.info(&message);
@@ -419,6 +466,9 @@ impl Worker {
         if self.diagnostics.is_due(now) {
             let (name, limit) = (self.diagnostics.node(), self.settings.max_latency_s);
             let filter = (&self.slam, self.parts.as_ref(), self.predicted());
+            self.tally.tf_conflict = self.tree.conflict(&self.settings, now);
+            self.tally.sources = self.health.report(|topic| self.inputs.name(topic).to_owned());
+            self.tally.contradictions = self.statements.contradictions(&self.log);
             let status = self.tally.status(name, now, filter, &self.inputs, &queue.load(), limit);
             let quality = self.lifecycle.is_active().then(|| self.say_quality(queue, true)).flatten();
             let said = [Some(self.lifecycle.with_state(status)), quality].into_iter().flatten().collect();
@@ -434,12 +484,25 @@ impl Worker {
         let silence = heard.map(|at| at.elapsed());
         let evidence = self.quality.evidence(&self.slam, self.predicted(), silence, &self.settings.quality);
         let (quality, status) = evidence.status(self.diagnostics.node());
-        if !(self.quality.is_news(quality) || is_due) {
+        let is_news = self.quality.is_news(quality);
+        if is_news {
+            self.log_quality(quality, evidence.reasons());
+        }
+        if !(is_news || is_due) {
             return None;
         }
         let published = self.quality_says.publish(&status);
         self.log.sent(published);
         Some(status)
+    }
+
+    /// Lost, found, a gate that was opened, odometry that is gone: each change of the word is one line with its reasons.
+    fn log_quality(&mut self, quality: Quality, reasons: String) {
+        match quality {
+            Quality::Ok => self.log.info_of("pose_ok", || "pose quality: ok".into()),
+            Quality::Degraded => self.log.warn_of("pose_degraded", || format!("pose quality: degraded ({reasons})")),
+            Quality::Lost => self.log.warn_of("pose_lost", || format!("pose quality: lost ({reasons})")),
+        }
     }
 
     fn refuse(&mut self, topic: &str, refusal: &Refusal) {

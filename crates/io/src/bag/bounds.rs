@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::path::Path;
 
 /// No summary of an MCAP file is longer, bytes.
@@ -52,14 +52,28 @@ impl fmt::Display for Bytes {
     }
 }
 
+/// How a file begins that Git LFS has put in the place of another one.
+const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
+
 /// Opens a file, unless it is a folder, a pipe, a socket or a device, whose reading may never end.
 ///
 /// # Errors
-/// What the file system says; [`io::ErrorKind::InvalidInput`] with what it is, if it is no regular file.
+/// What the file system says; [`io::ErrorKind::InvalidInput`] with what it is, if it is no regular file;
+/// [`io::ErrorKind::InvalidData`], if it is a pointer of Git LFS to one.
 pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     let kind = std::fs::metadata(path)?.file_type();
     if kind.is_file() {
-        return File::open(path);
+        let mut file = File::open(path)?;
+        let mut head = Vec::new();
+        (&file).take(LFS_POINTER.len() as u64).read_to_end(&mut head)?;
+        if head == LFS_POINTER {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "it is a pointer of Git LFS, and not the file itself: run `git lfs pull` in its repository",
+            ));
+        }
+        file.rewind()?;
+        return Ok(file);
     }
     let what = if kind.is_dir() { "a folder" } else { "a pipe, a socket or a device" };
     Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {what}; expected a file")))

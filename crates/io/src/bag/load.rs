@@ -6,7 +6,7 @@ use super::metadata;
 use super::params;
 use super::read::{BagReader, CDR, Topic};
 use super::seated::{Told, seat_of};
-use super::topics::{Role, Topics, roles_of, unread_encoding};
+use super::topics::{Role, Topics, candidates, not_one, roles_of, unread_encoding};
 use crate::convert::{self, Expected, Frame, Frames, Refusal, Seat, pose_of, stamp_of};
 use crate::files::folder_of;
 use crate::geodesy::Datum;
@@ -67,6 +67,11 @@ impl Loading {
         let roles = roles_of(bag.topics(), topics).map_err(|problem| OpenError::bag(path, problem))?;
         if let Some(first) = bag.topics().first().filter(|_| bag.topics().iter().all(|topic| topic.encoding != CDR)) {
             return Err(OpenError::bag(path, unread_encoding(first)));
+        }
+        if bag.topics().is_empty() && bag.message_count() == 0 && bag.metadata().is_none() {
+            let warnings = bag.warnings().join("; ");
+            let problem = format!("there is no message in it yet; end the recording, and read it then ({warnings})");
+            return Err(OpenError::bag(path, problem));
         }
         let name = if path.is_dir() { path.file_name() } else { path.file_stem() };
         let name = name.map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
@@ -390,11 +395,12 @@ fn warn_of_topics(topics: &[Topic], roles: &[Option<Role>], recording: &mut Reco
     recording.warnings.extend(topics.iter().filter(|topic| topic.encoding != CDR).map(unread_encoding));
     for role in [Role::Odometry, Role::Features] {
         if !roles.contains(&Some(role)) {
-            let (name, types) = (role.usual_name(), role.types().join(" or "));
-            recording
-                .warnings
-                .push(format!("no topic {name}, and not exactly one topic of type {types}; name the topic to read"));
+            recording.warnings.push(not_one(topics, roles, role));
         }
+    }
+    // Nobody has to have an inertial sensor; of two, none is used.
+    if !roles.contains(&Some(Role::Imu)) && candidates(topics, roles, Role::Imu).count() > 1 {
+        recording.warnings.push(not_one(topics, roles, Role::Imu));
     }
     // Transforms are in every bag, and nobody expects them to be read.
     let is_missed = |topic: &Topic| topic.type_name != TfMessage::TYPE;

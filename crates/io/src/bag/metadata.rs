@@ -126,6 +126,8 @@ struct Interval {
 impl Qos {
     /// Reliable and volatile, the last ten: what most publishers offer.
     pub const RELIABLE: Self = Self::new("volatile", 10);
+    /// Best effort and volatile: what drivers of sensors offer.
+    pub const BEST_EFFORT: Self = Self { reliability: "best_effort", ..Self::RELIABLE };
     /// Reliable and kept for those who come late.
     pub const LATCHED: Self = Self::new("transient_local", 1);
 

@@ -22,8 +22,9 @@ mod write;
 pub use load::{BAD_TRUTH, DROPPED_KEY, HeardTruth, NAME_KEY, UNREADABLE, load};
 pub(crate) use load::{Loading, Problems, Unread};
 pub use read::{BagReader, Record, Topic};
+pub(crate) use topics::not_one;
 pub use topics::{Role, Topics, roles_of};
-pub use write::{BagWriter, Existing, TopicId, WriteError};
+pub use write::{BagWriter, Existing, TopicId, TypeText, WriteError};
 
 #[cfg(test)]
 #[path = "read_tests.rs"]

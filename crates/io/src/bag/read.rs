@@ -327,7 +327,12 @@ fn files_of_folder(folder: &Path, warnings: &mut Warnings) -> Result<(Option<Met
             folder.join(metadata::FILE_NAME).display()
         )),
         Err(_) if !folder.join(metadata::FILE_NAME).exists() => {
-            warnings.push(format!("{}: no {}; storage files are read by name", folder.display(), metadata::FILE_NAME));
+            warnings.push(format!(
+                "{}: no {}: the bag is still being recorded, or its recorder was killed; what is in its files so far is \
+                 read",
+                folder.display(),
+                metadata::FILE_NAME
+            ));
         }
         Err(problem) => warnings.push(format!("{}: {problem}", folder.join(metadata::FILE_NAME).display())),
     }

@@ -476,6 +476,34 @@ fn split_packed_and_differently_stored_files_make_one_bag() {
 }
 
 #[test]
+fn a_pointer_of_git_lfs_is_named_as_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n";
+    for name in ["run.mcap", "run.db3", "run.mcap.zstd", "Odometry.dat"] {
+        let path = folder.path().join(name);
+        fs::write(&path, pointer).unwrap();
+        let error = BagReader::open(&path).err().unwrap().to_string();
+        assert!(
+            error.contains(name) && error.contains("a pointer of Git LFS") && error.contains("git lfs pull"),
+            "{error}"
+        );
+    }
+    let error = crate::recording::open(&format!("g2o:{}", folder.path().join("Odometry.dat").display())).unwrap_err();
+    assert!(error.to_string().contains("a pointer of Git LFS"), "{error}");
+}
+
+#[test]
+fn a_bag_that_is_still_written_is_named_as_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let bag = folder.path().join("bag");
+    fs::create_dir(&bag).unwrap();
+    // What a recorder has on the disk before its first chunk.
+    fs::write(bag.join("bag_0.mcap"), mcap::MAGIC).unwrap();
+    let error = load(&bag, &Topics::default()).unwrap_err().to_string();
+    assert!(error.contains("still being recorded") && error.contains("no message"), "{error}");
+}
+
+#[test]
 fn a_bag_without_metadata_is_read_with_a_warning() {
     let written = written();
     let (records, bag) = (&written.records, &written.bag);
@@ -483,6 +511,7 @@ fn a_bag_without_metadata_is_read_with_a_warning() {
     let mut reader = BagReader::open(bag).unwrap();
     assert_eq!(reader.by_ref().collect::<Vec<_>>(), *records);
     assert!(reader.warnings()[0].contains(FILE_NAME), "{:?}", reader.warnings());
+    assert!(reader.warnings()[0].contains("still being recorded"), "{:?}", reader.warnings());
     let empty = tempfile::tempdir().unwrap();
     let error = BagReader::open(empty.path()).err().unwrap().to_string();
     assert!(error.contains("metadata.yaml"), "{error}");

@@ -132,6 +132,30 @@ pub fn roles_of(found: &[Topic], wanted: &Topics) -> Result<Vec<Option<Role>>, S
     Ok(roles)
 }
 
+/// Topics without a role that could have this one, by their types.
+pub(super) fn candidates<'a>(
+    found: &'a [Topic],
+    roles: &'a [Option<Role>],
+    role: Role,
+) -> impl Iterator<Item = &'a str> {
+    let fits = move |topic: &&Topic| topic.encoding == CDR && role.types().contains(&topic.type_name.as_str());
+    let free = found.iter().zip(roles).filter(|(_, role)| role.is_none()).map(|(topic, _)| topic);
+    free.filter(fits).map(|topic| topic.name.as_str())
+}
+
+/// Why no topic has this role, with the names of those that could.
+pub(crate) fn not_one(found: &[Topic], roles: &[Option<Role>], role: Role) -> String {
+    let (name, types) = (role.usual_name(), role.types().join(" or "));
+    let names: Vec<&str> = candidates(found, roles, role).collect();
+    match names.len() {
+        0 => format!("no topic {name}, and none of type {types}"),
+        count => format!(
+            "no topic {name}, and {count} topics of type {types}, {}; name the topic to read",
+            names.join(" and ").escape_debug()
+        ),
+    }
+}
+
 /// Why a topic whose messages are not in CDR is not read, and what to do.
 pub(super) fn unread_encoding(topic: &Topic) -> String {
     let (name, encoding) = (topic.name.escape_debug(), topic.encoding.escape_debug());
@@ -172,7 +196,12 @@ mod tests {
     #[test]
     fn of_two_that_fit_none_is_guessed() {
         let found = [topic("/a/odom", Odometry::TYPE), topic("/b/odom", Odometry::TYPE)];
-        assert_eq!(roles_of(&found, &Topics::default()).unwrap(), [None, None]);
+        let roles = roles_of(&found, &Topics::default()).unwrap();
+        assert_eq!(roles, [None, None]);
+        let said =
+            "no topic /odom, and 2 topics of type nav_msgs/msg/Odometry, /a/odom and /b/odom; name the topic to read";
+        assert_eq!(not_one(&found, &roles, Role::Odometry), said);
+        assert_eq!(not_one(&found, &roles, Role::Imu), "no topic /imu, and none of type sensor_msgs/msg/Imu");
         let wanted = Topics { odometry: Some("b/odom".into()), truth: Some("/a/odom".into()), ..Topics::default() };
         assert_eq!(roles_of(&found, &wanted).unwrap(), [Some(Role::Truth), Some(Role::Odometry)]);
     }

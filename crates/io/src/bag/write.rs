@@ -85,11 +85,40 @@ pub struct TopicId(usize);
 
 struct Topic {
     name: String,
-    type_name: &'static str,
-    hash: &'static str,
+    type_name: String,
+    hash: String,
     qos: Qos,
     channel: u16,
     count: u64,
+}
+
+/// What a bag says of a message type, so that it can be read without it.
+#[derive(Clone, Copy, Debug)]
+pub struct TypeText<'a> {
+    /// Full name, `package/msg/Type`.
+    pub name: &'a str,
+    /// Its definition with those of all types it is made of, as rosbag2 stores it under `ros2msg`; empty where nobody has
+    /// it.
+    pub text: &'a str,
+    /// REP 2011 hash of its description; empty where nobody has it.
+    pub hash: &'a str,
+}
+
+/// Where the folder of a bag is while it is written.
+enum Place {
+    /// Hidden, until it takes its place as a whole.
+    Staged(StagedFolder),
+    /// Where it belongs.
+    Open(PathBuf),
+}
+
+impl Place {
+    fn path(&self) -> &Path {
+        match self {
+            Self::Staged(folder) => folder.path(),
+            Self::Open(path) => path,
+        }
+    }
 }
 
 /// A bag that is being written. It grows in a hidden folder `.NAME…tmp` beside its place, and takes its place, whole,
@@ -100,7 +129,7 @@ pub struct BagWriter {
     existing: Existing,
     mcap: Option<mcap::Writer<BufWriter<File>>>,
     mcap_name: String,
-    folder: StagedFolder,
+    folder: Place,
     topics: Vec<Topic>,
     bounds: Option<(Stamp, Stamp)>,
     custom_data: BTreeMap<String, String>,
@@ -113,8 +142,23 @@ impl BagWriter {
     /// The folder exists and `existing` does not let it be replaced, or its parent cannot be written to.
     pub fn create(target: &Path, existing: Existing) -> Result<Self, WriteError> {
         check_replaceable(target, existing)?;
+        let folder = StagedFolder::create(target).map_err(|error| WriteError::Io { path: target.to_owned(), error })?;
+        Self::begin(target, existing, Place::Staged(folder))
+    }
+
+    /// Begins a bag that grows in the folder `target` itself, for a recorder: a process that is killed leaves a folder
+    /// without `metadata.yaml`, which can be read up to the last [`BagWriter::flush`].
+    ///
+    /// # Errors
+    /// Something is there already, or the folder cannot be written to.
+    pub fn record(target: &Path) -> Result<Self, WriteError> {
+        check_replaceable(target, Existing::Refuse)?;
+        fs::create_dir_all(target).map_err(|error| WriteError::Io { path: target.to_owned(), error })?;
+        Self::begin(target, Existing::Refuse, Place::Open(target.to_owned()))
+    }
+
+    fn begin(target: &Path, existing: Existing, folder: Place) -> Result<Self, WriteError> {
         let io_error = |error| WriteError::Io { path: target.to_owned(), error };
-        let folder = StagedFolder::create(target).map_err(io_error)?;
         let name = target.file_name().unwrap_or_default().to_string_lossy();
         let mcap_name = format!("{name}_0.mcap");
         let path = folder.path().join(&mcap_name);
@@ -154,15 +198,24 @@ impl BagWriter {
         let Some(definition) = definition(type_name) else {
             return Err(WriteError::UnknownType { topic: name.to_owned(), type_name: type_name.to_owned() });
         };
+        let text = definition.full_text();
+        self.add_topic_described(name, &TypeText { name: definition.name, text: &text, hash: definition.hash }, qos)
+    }
+
+    /// Adds a topic whose messages come serialised, of a type that the caller describes.
+    ///
+    /// # Errors
+    /// The file cannot be written to.
+    pub fn add_topic_described(&mut self, name: &str, kind: &TypeText<'_>, qos: Qos) -> Result<TopicId, WriteError> {
         let channel_metadata = BTreeMap::from([
             ("offered_qos_profiles".to_owned(), yaml(&[qos])),
-            ("topic_type_hash".to_owned(), definition.hash.to_owned()),
+            ("topic_type_hash".to_owned(), kind.hash.to_owned()),
         ]);
         let channel = self.with_mcap(|mcap| {
-            let schema = mcap.add_schema(definition.name, "ros2msg", definition.full_text().as_bytes())?;
+            let schema = mcap.add_schema(kind.name, "ros2msg", kind.text.as_bytes())?;
             mcap.add_channel(schema, name, "cdr", &channel_metadata)
         })?;
-        let (type_name, hash) = (definition.name, definition.hash);
+        let (type_name, hash) = (kind.name.to_owned(), kind.hash.to_owned());
         self.topics.push(Topic { name: name.to_owned(), type_name, hash, qos, channel, count: 0 });
         Ok(TopicId(self.topics.len() - 1))
     }
@@ -213,6 +266,19 @@ impl BagWriter {
         write_atomically(&path, |out| out.write_all(content.as_bytes())).map_err(|error| WriteError::Io { path, error })
     }
 
+    /// Brings all that was written to the file, where it can be read even if this process is killed.
+    ///
+    /// # Errors
+    /// The file cannot be written to.
+    pub fn flush(&mut self) -> Result<(), WriteError> {
+        self.with_mcap(mcap::Writer::flush)
+    }
+
+    /// The topics with how many messages of each were written.
+    pub fn counts(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.topics.iter().map(|topic| (topic.name.as_str(), topic.count))
+    }
+
     /// How many messages were written.
     pub fn message_count(&self) -> u64 {
         self.topics.iter().map(|topic| topic.count).sum()
@@ -246,8 +312,9 @@ impl BagWriter {
     }
 
     fn take_place(self) -> Result<(), WriteError> {
-        check_replaceable(&self.target, self.existing)?;
-        let Self { target, folder, .. } = self;
+        let Self { target, folder, existing, .. } = self;
+        let Place::Staged(folder) = folder else { return Ok(()) };
+        check_replaceable(&target, existing)?;
         folder.take_place(&|_| true).map_err(|error| WriteError::Io { path: target, error })
     }
 
@@ -260,10 +327,10 @@ impl BagWriter {
         let topic = |topic: &Topic| TopicWithCount {
             topic_metadata: TopicMetadata {
                 name: topic.name.clone(),
-                type_name: topic.type_name.to_owned(),
+                type_name: topic.type_name.clone(),
                 serialization_format: "cdr".to_owned(),
                 offered_qos_profiles: serde_yaml_ng::to_value([topic.qos]).unwrap_or_default(),
-                type_description_hash: topic.hash.to_owned(),
+                type_description_hash: topic.hash.clone(),
             },
             message_count: topic.count,
         };
@@ -334,6 +401,32 @@ pub(super) fn is_storage(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bag::BagReader;
+    use crate::messages::Clock;
+
+    #[test]
+    fn what_was_flushed_of_a_recording_can_be_read_while_it_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run");
+        let mut bag = BagWriter::record(&path).unwrap();
+        let clock = bag.add_topic::<Clock>("/clock", Qos::RELIABLE).unwrap();
+        let foreign = TypeText { name: "my_msgs/msg/Mine", text: "int32 x\n", hash: "" };
+        let mine = bag.add_topic_described("/mine", &foreign, Qos::BEST_EFFORT).unwrap();
+        for k in 0..7 {
+            bag.write(clock, Stamp::from_secs(f64::from(k)), &Clock::default()).unwrap();
+        }
+        bag.write_serialized(mine, Stamp::from_secs(3.0), Stamp::from_secs(3.0), &[0, 1, 0, 0, 5, 0, 0, 0]).unwrap();
+        bag.flush().unwrap();
+        // What comes after it is lost with a process that is killed here.
+        bag.write(clock, Stamp::from_secs(9.0), &Clock::default()).unwrap();
+        let mut read = BagReader::open(&path).unwrap();
+        assert_eq!(read.by_ref().count(), 8);
+        assert!(read.warnings()[0].contains("still being recorded"), "{:?}", read.warnings());
+        bag.finish().unwrap();
+        let mut read = BagReader::open(&path).unwrap();
+        assert_eq!((read.by_ref().count(), read.warnings().len(), read.topics().len()), (9, 0, 2));
+        assert!(matches!(BagWriter::record(&path), Err(WriteError::Exists(_))));
+    }
 
     #[test]
     fn a_full_disk_is_reported_with_the_file_the_cause_and_a_remedy() {

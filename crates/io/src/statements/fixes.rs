@@ -28,6 +28,6 @@ impl FixCheck {
             "{empty} of {messages} fixes of {topic} state a variance of 0 or none, though position_covariance_type \
              says that it is known: absolute.position_std_m holds instead; repair the driver, or set that parameter"
         );
-        vec![Finding { word: "variance_zero", sentence }]
+        vec![Finding::new(topic, "variance_zero", sentence)]
     }
 }

@@ -121,7 +121,7 @@ impl InertialCheck {
         };
         let sentence =
             format!("at rest the force of {topic} is {force:.2} m/s², and gravity is {GRAVITY:.2} m/s²: {cause}");
-        Some(Finding { word: "force_against_gravity", sentence })
+        Some(Finding::new(topic, "force_against_gravity", sentence))
     }
 
     fn against_turning(&self, topic: &str) -> Option<Finding> {
@@ -144,7 +144,7 @@ impl InertialCheck {
             factor * by_rates.sqrt(),
             1.0 / factor
         );
-        Some(Finding { word: "rates_against_gravity", sentence })
+        Some(Finding::new(topic, "rates_against_gravity", sentence))
     }
 }
 

@@ -18,8 +18,16 @@ pub use odometry::OdometryCheck;
 /// A contradiction, or a statement that cannot be meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
+    /// The topic that it is about.
+    pub topic: String,
     /// What it is, as one word, for diagnostics.
     pub word: &'static str,
     /// One sentence with both numbers and what to do.
     pub sentence: String,
+}
+
+impl Finding {
+    fn new(topic: &str, word: &'static str, sentence: String) -> Self {
+        Self { topic: topic.to_owned(), word, sentence }
+    }
 }

@@ -236,7 +236,7 @@ impl OdometryCheck {
                  {cause}"
             )
         });
-        let found = |sentence| Finding { word: "twist_against_pose", sentence };
+        let found = |sentence| Finding::new(topic, "twist_against_pose", sentence);
         linear.into_iter().chain(angular).map(found).chain(self.variances.findings(topic)).collect()
     }
 }
@@ -291,7 +291,7 @@ impl Variances {
                  rate beside variances that are not 0: 0 is read as not stated, and motion.velocity_x_std, \
                  velocity_y_std and yaw_rate_std hold instead; {remedy}"
             );
-            found.push(Finding { word: "variance_zero", sentence });
+            found.push(Finding::new(topic, "variance_zero", sentence));
         }
         if small > 0 && 2 * small >= stated {
             let sentence = format!(
@@ -301,7 +301,7 @@ impl Variances {
                 self.least,
                 self.speed
             );
-            found.push(Finding { word: "variance_tiny", sentence });
+            found.push(Finding::new(topic, "variance_tiny", sentence));
         }
         if large > 0 && 2 * large >= stated {
             let sentence = format!(
@@ -310,7 +310,7 @@ impl Variances {
                 self.greatest.sqrt(),
                 self.greatest
             );
-            found.push(Finding { word: "variance_huge", sentence });
+            found.push(Finding::new(topic, "variance_huge", sentence));
         }
         found
     }

@@ -23,7 +23,7 @@ pub use sources::STANDBY;
 use super::Settings;
 use super::input::Topic;
 use crate::ros::diagnostics::{Received, Values};
-use crate::ros::parameters::{Overrides, ParameterError, Parameters};
+use crate::ros::parameters::{Overrides, ParameterError, Parameters, is_placed};
 use lienav_base::stamp::Stamp;
 use lienav_io::convert::{self, DetectionWords, Frame, Origin, Refusal, TagPattern};
 use lienav_io::messages::{
@@ -36,7 +36,7 @@ use lienav_slam::{Config, FeatureKind, Odometry, Position, Sensor, Slam, TooMany
 use nalgebra::Isometry3;
 pub use sensors::Placed;
 use sensors::{Seen, SensorInput};
-use settings::{MOST_FALLBACKS, MOST_SENSORS, Named, is_placed, named};
+use settings::{MOST_FALLBACKS, MOST_SENSORS, Named, named};
 use sources::Sources;
 use std::time::{Duration, Instant};
 use tags::{MOST_PARTS, TagCloud, Tags};
@@ -150,6 +150,14 @@ impl Inputs {
     /// Topic and type of the messages of each sensor.
     pub fn feature_topics(&self) -> impl Iterator<Item = (&str, FeaturesMessage)> {
         self.sensors.iter().map(|sensor| (sensor.topic.as_str(), sensor.message))
+    }
+
+    /// The topics that the user has named, or asked for, beside `odom` and `features`: messages are to come there.
+    pub fn expected(&self, settings: &Settings) -> impl Iterator<Item = Topic> + use<> {
+        let outside = [(Topic::AbsolutePose, settings.gnss.use_absolute_pose), (Topic::Fix, settings.gnss.use_fix)];
+        let named = 1..u8::try_from(self.sensors.len()).unwrap_or(u8::MAX);
+        let outside = outside.into_iter().filter(|(_, is_used)| *is_used).map(|(topic, _)| topic);
+        named.map(Topic::Features).chain(outside)
     }
 
     /// Whether tags are looked for on `/tf`.
@@ -305,6 +313,12 @@ impl Inputs {
             Some((part, cloud))
         };
         (clouds.into_iter().filter_map(numbered).collect(), refusals)
+    }
+
+    /// A sentence, once, where no frame on `/tf` fits a pattern of tags.
+    pub fn tags_missed(&mut self, settings: &Settings) -> Option<String> {
+        let own = [&settings.map_frame, &settings.odom_frame, &settings.base_frame].map(String::as_str);
+        self.tags.misses(Instant::now(), &own, &settings.tags.frame_patterns)
     }
 
     /// The filter has taken a cloud of tags.

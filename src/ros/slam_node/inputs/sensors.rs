@@ -203,8 +203,12 @@ impl SensorInput {
         let seat = Seat::of(&pose);
         let is_new = self.seat != Some(seat);
         let over = if seat.is_upside_down() { ", upside down" } else { "" };
-        let said =
-            || format!("{} sits at {}{over}, as /tf_static says ({base} -> {frame})", self.topic, shown(&seat.mount));
+        let said = || match frame.trim_start_matches('/') == base.trim_start_matches('/') {
+            true => format!("{} sits at {base}, the frame of its messages", self.topic),
+            false => {
+                format!("{} sits at {}{over}, as /tf_static says ({base} -> {frame})", self.topic, shown(&seat.mount))
+            }
+        };
         let placed = is_new.then(|| Placed::Told(said()));
         (self.frame, self.seat) = (Some(frame.to_owned()), Some(seat));
         Ok((seat, placed))
@@ -314,6 +318,15 @@ mod tests {
         let seen = sensor.read(&cloud("feature_sensor"), other(), &mut slam, ("base", &tree), &EXPECTED).unwrap();
         assert!(matches!(seen.placed, Some(Placed::Told(_))));
         assert_eq!(slam.mount(FeatureKind::RangeBearing), Some(Se2::new(0.3, 0.0, 0.0)));
+    }
+
+    #[test]
+    fn messages_in_the_frame_of_the_robot_need_no_transform_and_nobody_claims_one() {
+        let mut slam = Slam::new(Config::default()).unwrap();
+        let mut sensor = SensorInput::main(FeaturesMessage::Cloud, None);
+        let none = StaticTransforms::default();
+        let seen = sensor.read(&cloud("base"), other(), &mut slam, ("base", &none), &EXPECTED).unwrap();
+        assert_eq!(seen.placed, Some(Placed::Told("features sits at base, the frame of its messages".into())));
     }
 
     #[test]

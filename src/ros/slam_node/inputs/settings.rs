@@ -1,6 +1,6 @@
 //! The parameters of the inputs of `slam_node`: odometry, tags, and sensors that the user names.
 
-use crate::ros::parameters::{Overrides, ParameterError, Parameters};
+use crate::ros::parameters::{Overrides, ParameterError, Parameters, is_placed};
 use lienav_base::settings::{Described, Spec};
 use lienav_base::{settings, words};
 use lienav_io::convert::{DetectionWords, TagCamera, TagPattern};
@@ -188,11 +188,6 @@ pub struct Named<T> {
     pub settings: T,
     /// Whether the user has said where the sensor sits.
     pub is_placed: bool,
-}
-
-/// Whether the user has given a part of the place of the sensor whose parameters begin with `prefix`.
-pub fn is_placed(prefix: &str, overrides: &Overrides) -> bool {
-    ["x_m", "y_m", "yaw_rad"].iter().any(|part| overrides.contains_key(&format!("{prefix}.{part}")))
 }
 
 /// Declares the parameters of each name in the list that the parameter `list` is, and reads them.

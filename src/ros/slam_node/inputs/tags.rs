@@ -7,6 +7,7 @@ use lienav_io::messages::{TfMessage, TransformStamped};
 use lienav_io::transforms::StaticTransforms;
 use lienav_slam::Observation;
 use std::collections::VecDeque;
+use std::time::{Duration, Instant};
 
 /// The most clouds of one stamp: of several cameras, or of a detector that sends each tag by itself.
 pub const MOST_PARTS: usize = 16;
@@ -28,11 +29,36 @@ pub struct TagCloud {
     pub observations: Vec<Observation>,
 }
 
+/// A detector that runs has sent a tag by then, unless none is in view.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// What has come of tags.
 #[derive(Clone, Debug, Default)]
 pub struct Tags {
     patterns: Vec<TagPattern>,
     recent: VecDeque<Recent>,
+    unmatched: Unmatched,
+}
+
+/// Frames on `/tf` while none has fitted a pattern.
+#[derive(Clone, Debug, Default)]
+struct Unmatched {
+    since: Option<Instant>,
+    /// Frames that are not fixed on the robot, the first few.
+    seen: Vec<String>,
+    is_matched: bool,
+    is_said: bool,
+}
+
+/// So many frames are remembered: a robot has a few moving ones itself.
+const MOST_FRAMES: usize = 64;
+
+impl Unmatched {
+    fn note(&mut self, frame: &str) {
+        if self.seen.len() < MOST_FRAMES && !self.seen.iter().any(|seen| seen == frame) {
+            self.seen.push(frame.to_owned());
+        }
+    }
 }
 
 /// What has come with one stamp.
@@ -46,7 +72,7 @@ struct Recent {
 impl Tags {
     /// With these patterns.
     pub fn new(patterns: Vec<TagPattern>) -> Self {
-        Self { patterns, recent: VecDeque::new() }
+        Self { patterns, ..Self::default() }
     }
 
     /// Whether there can be any.
@@ -75,7 +101,13 @@ impl Tags {
         let model = settings.camera();
         let mut tags = 0;
         for transform in &message.transforms {
-            let Some(id) = self.identity(transform) else { continue };
+            let Some(id) = self.identity(transform) else {
+                if !self.unmatched.is_matched && tree.between(base, &transform.child_frame_id).is_none() {
+                    self.unmatched.note(&transform.child_frame_id);
+                }
+                continue;
+            };
+            self.unmatched.is_matched = true;
             tags += 1;
             if tags > MOST_TAGS {
                 let (parent, child) = (transform.header.frame_id.clone(), transform.child_frame_id.clone());
@@ -111,6 +143,27 @@ impl Tags {
         clouds.retain(|cloud| !cloud.observations.is_empty());
         clouds.iter_mut().for_each(|cloud| cloud.part = self.next_part(cloud.stamp));
         (clouds, refusals)
+    }
+
+    /// A sentence, once, where `/tf` has had frames for [`PATIENCE`] and none fits a pattern. `own` are the frames of the
+    /// robot itself.
+    pub fn misses(&mut self, now: Instant, own: &[&str], patterns: &[String]) -> Option<String> {
+        let Unmatched { since, seen, is_matched, is_said } = &mut self.unmatched;
+        let since = *since.get_or_insert(now);
+        if *is_matched || *is_said || now.saturating_duration_since(since) < PATIENCE {
+            return None;
+        }
+        let others = || seen.iter().filter(|frame| !own.contains(&frame.as_str()));
+        // Those of tags have a number.
+        let numbered = others().find(|frame| frame.contains(|c: char| c.is_ascii_digit()));
+        let seen = numbered.or_else(|| others().next())?;
+        *is_said = true;
+        let patterns: Vec<String> = patterns.iter().map(|pattern| format!("'{pattern}'")).collect();
+        Some(format!(
+            "no frame on /tf fits tags.frame_patterns ({}) so far; there is '{seen}', for example: is it of a tag? Then \
+             write its number as {{id}}",
+            patterns.join(", ")
+        ))
     }
 
     fn of(&mut self, stamp: Stamp) -> &mut Recent {
@@ -155,6 +208,25 @@ mod tests {
     fn shown(clouds: &[TagCloud]) -> Vec<(i64, usize, Vec<u32>)> {
         let ids = |cloud: &TagCloud| cloud.observations.iter().filter_map(|o| o.id).collect();
         clouds.iter().map(|cloud| (cloud.stamp.nanos() / 1_000_000, cloud.part, ids(cloud))).collect()
+    }
+
+    #[test]
+    fn a_pattern_that_fits_nothing_is_said_once_with_a_frame_that_was_seen() {
+        let mut tags = Tags::new(vec!["tag36h11:{id}".parse().unwrap()]);
+        let (tree, settings, begun) = (StaticTransforms::default(), TagSettings::default(), Instant::now());
+        let at = |s: u64, frames: &[&str], tags: &mut Tags| {
+            let transforms = frames.iter().map(|frame| tag(5, "left", frame, 2.0)).collect();
+            tags.clouds(&TfMessage { transforms }, ("base_link", &tree), &settings);
+            tags.misses(begun + Duration::from_secs(s), &["odom", "base_link"], &["tag36h11:{id}".into()])
+        };
+        assert_eq!(at(0, &["base_link"], &mut tags), None);
+        assert_eq!(at(11, &["base_link"], &mut tags), None, "frames of the robot alone: no tag was in view");
+        let said = at(12, &["wheel", "tag16h5:7", "arm"], &mut tags).unwrap();
+        assert!(said.contains("('tag36h11:{id}')") && said.contains("there is 'tag16h5:7'"), "{said}");
+        assert_eq!(at(13, &["tag16h5:7"], &mut tags), None, "once");
+        let mut fine = Tags::new(vec!["tag36h11:{id}".parse().unwrap()]);
+        at(0, &["tag36h11:7"], &mut fine);
+        assert_eq!(at(20, &["tag16h5:7"], &mut fine), None);
     }
 
     #[test]

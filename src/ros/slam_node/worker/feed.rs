@@ -1,29 +1,39 @@
 //! What comes in goes to the filter: odometry, features and tags, in frames that `/tf_static` places on the robot.
 
 use super::Worker;
+use crate::ros::diagnostics::SILENCE;
 use crate::ros::slam_node::input::Topic;
 use crate::ros::slam_node::inputs::{FeaturesOf, OdometryOf, Placed, STANDBY};
+use crate::ros::slam_node::pause::{At, Bridge, bridge};
 use lienav_base::stamp::Stamp;
 use lienav_io::bag::UNREADABLE;
 use lienav_io::bag::cdr::CdrError;
 use lienav_io::convert::Refusal;
 use lienav_io::messages::TfMessage;
-use lienav_slam::{FeatureKind, Features, Observation};
+use lienav_slam::{DropReason, FeatureKind, Features, Observation};
 use std::time::Instant;
 
 impl Worker {
     pub(super) fn odometry(&mut self, received: Instant, source: u8, message: &OdometryOf) {
         self.tally.odometry.received += 1;
+        self.odometry_came = Some(received);
         let topic = Topic::Odometry(source);
         let (input, base_in_odom) = match self.inputs.odometry(source, message, &self.settings) {
             Ok(converted) => converted,
             Err(refusal) => return self.refuse_on(topic, &refusal),
         };
+        self.statements.stamped(self.inputs.name(topic), input.stamp, received);
+        self.statements.odometry(source, message);
         if !self.inputs.counts(source, input.stamp, &self.settings, self.slam.config()) {
             return self.tally.dropped.add(STANDBY);
         }
+        let at = At { odometry: input, pose: base_in_odom };
+        self.resume(&at);
         match self.slam.odometry(&input) {
-            Ok(()) => self.tally.odometry.used += 1,
+            Ok(()) => {
+                self.tally.odometry.used += 1;
+                self.known = Some(at);
+            }
             Err(reason) => {
                 return self.log.warn_of(reason.word(), || format!("{} dropped as {reason}", self.inputs.name(topic)));
             }
@@ -38,9 +48,33 @@ impl Worker {
         self.tally.odometry_answered(received, self.clock.now().since(input.stamp));
     }
 
+    /// Where the filter was switched on again, what the robot has driven meanwhile comes before its odometry.
+    fn resume(&mut self, after: &At) {
+        if !std::mem::take(&mut self.is_resuming) {
+            return;
+        }
+        let Some(before) = self.known else { return };
+        let bridging = match bridge(&before, after, &self.slam.config().motion) {
+            Bridge::Odometry(messages, said) => {
+                self.log.info(&said);
+                messages
+            }
+            Bridge::Gap(said) => {
+                self.log.warn(&format!("{said}; the pose is as uncertain as after a gap of the odometry"));
+                vec![before.odometry]
+            }
+            Bridge::Nothing => return,
+        };
+        for odometry in &bridging {
+            // Counted by the filter.
+            let _refused = self.slam.odometry(odometry);
+        }
+    }
+
     pub(super) fn features(&mut self, received: Instant, is_newest: bool, sensor: u8, message: &FeaturesOf) {
         self.tally.features.received += 1;
         self.inputs.features_came(sensor);
+        self.health.came(Topic::Features(sensor));
         if !is_newest && self.would_be_late(received) {
             return self.skip(received);
         }
@@ -66,6 +100,7 @@ impl Worker {
 
     /// A position or a pose from outside.
     pub(super) fn outside(&mut self, received: Instant, features: Result<Features, Refusal>, topic: Topic) {
+        self.health.came(topic);
         match features {
             Err(refusal) => self.refuse_on(topic, &refusal),
             Ok(Features { stamp, kind, observations }) => {
@@ -78,11 +113,19 @@ impl Worker {
 
     /// Tags that a detector has published on `/tf`.
     pub(super) fn transforms(&mut self, received: Instant, message: &TfMessage) {
+        if self.settings.publish_tf && self.tree.take(message, &self.settings, Instant::now()) {
+            let conflict = self.tree.conflict(&self.settings, Instant::now());
+            self.log.error(&conflict.unwrap_or_default());
+        }
         let (clouds, refusals) = self.inputs.tags(message, &self.settings);
+        if let Some(missed) = self.inputs.tags_missed(&self.settings) {
+            self.log.warn(&missed);
+        }
         if clouds.is_empty() && refusals.is_empty() || !self.is_equipped() {
             return;
         }
         self.tally.features.received += clouds.len().max(1) as u64;
+        self.health.came(Topic::Transforms);
         for refusal in &refusals {
             self.refuse_on(Topic::Transforms, refusal);
         }
@@ -119,21 +162,36 @@ impl Worker {
         (stamp, kind, observations): (Stamp, FeatureKind, &[Observation]),
         topic: Topic,
     ) -> bool {
+        self.statements.stamped(self.inputs.name(topic), stamp, received);
         let late_clouds = self.slam.late_clouds();
+        let at = stamp + -self.delay_s(kind);
         match self.slam.features(stamp, kind, observations) {
             Ok(()) if self.slam.late_clouds() > late_clouds => {
                 self.tally.cloud_was_late();
+                self.health.taken(topic, at, kind);
                 true
             }
             Ok(()) => {
                 self.tally.cloud_waits(stamp, received);
+                self.health.taken(topic, at, kind);
                 self.note_arrival(stamp, received);
                 true
             }
+            // Without odometry, all others run ahead of it: what is missing is the odometry, which the quality says.
+            Err(DropReason::FromTheFuture) if self.odometry_came.is_none_or(|at| at.elapsed() > SILENCE) => false,
             Err(reason) => {
                 self.log.warn_of(reason.word(), || format!("{} dropped as {reason}", self.inputs.name(topic)));
                 false
             }
+        }
+    }
+
+    /// How long before its stamp a measurement of this kind was made, s.
+    fn delay_s(&self, kind: FeatureKind) -> f64 {
+        let config = self.slam.config();
+        match kind {
+            FeatureKind::WorldPosition | FeatureKind::WorldPose => config.absolute.delay_s,
+            _ => config.sensor.delay_s,
         }
     }
 

@@ -24,11 +24,15 @@ impl Worker {
         let begun_anew = self.slam.landmarks_begun_anew();
         let invalid = DropReason::InvalidCovariance;
         let reinitialized = self.slam.counts().get(invalid);
+        // One step at a time: which reading is of which source, and what became of it.
+        self.slam.keep_trace();
         let step = self.slam.poll();
         if self.slam.counts().get(invalid) > reinitialized {
             self.log.warn_of(invalid.word(), || format!("{invalid}: {REINITIALIZED}"));
         }
         let step = step?;
+        let traced = self.slam.trace().map_or(&[][..], |trace| &trace.steps);
+        self.health.processed(&step, traced);
         let count = self.slam.landmarks_begun_anew() - begun_anew;
         if count > 0 {
             self.log.warn_of("begun_anew", || {

@@ -54,7 +54,9 @@ impl Worker {
     /// Goes on where the filter stopped; what time it is, the next odometry says.
     fn activate(&mut self) {
         self.slam.set_enabled(self.is_switched_on);
+        self.is_resuming = self.is_switched_on;
         self.restart_local();
+        self.statements.restart();
         self.newest = None;
     }
 
@@ -79,6 +81,7 @@ impl Worker {
         self.inputs.restart();
         fresh.set_enabled(false);
         (self.slam, self.parts) = (fresh, parts);
+        self.known = None;
         self.is_switched_on = true;
         if let Some(local) = &mut self.local {
             local.forget();

@@ -22,6 +22,14 @@ impl Worker {
     }
 
     pub(super) fn save_map(&mut self, request: Waiting) {
+        if self.has_no_landmarks() {
+            // A map that is good may be in the place of the file.
+            let file = &self.settings.map.file;
+            let message = format!("the map has no landmarks yet: nothing was saved, and '{file}' stays as it is");
+            self.log.warn(&message);
+            let answered = request.respond(Trigger::Response { success: false, message });
+            return self.log.sent(answered);
+        }
         if let Some(request) = self.with_file(request) {
             let (file, frame) = (&self.settings.map.file, &self.settings.map_frame);
             self.keeper.save((&self.slam, self.parts.as_ref()), self.tally.steps(), (file, frame), Some(request));
@@ -50,6 +58,11 @@ impl Worker {
         None
     }
 
+    fn has_no_landmarks(&self) -> bool {
+        let joined = self.parts.as_ref().map_or(0, |parts| parts.count(&self.slam));
+        joined == 0 && self.slam.map().landmarks.is_empty()
+    }
+
     /// Whether the map stays as it was read: saved again, it would be without the run that it can be gone on from.
     fn is_frozen(&self) -> bool {
         self.slam.config().map.mode == MapMode::Localization
@@ -58,7 +71,8 @@ impl Worker {
     /// Saves the map where that is due, and answers what the thread of the map has done.
     pub(super) fn keep_map(&mut self) {
         let MapSettings { file, autosave_s } = &self.settings.map;
-        if !file.is_empty() && !self.is_frozen() && self.keeper.is_due(self.tally.steps(), *autosave_s) {
+        let is_due = self.keeper.is_due(self.tally.steps(), *autosave_s);
+        if !file.is_empty() && !self.is_frozen() && is_due && !self.has_no_landmarks() {
             let filter = (&self.slam, self.parts.as_ref());
             self.keeper.save(filter, self.tally.steps(), (file, &self.settings.map_frame), None);
         }
@@ -95,6 +109,7 @@ impl Worker {
                 self.outputs.restart();
                 self.display.clear();
                 self.newest = None;
+                self.known = None;
                 self.quality.restart();
                 Ok(format!("{}: {said}", self.settings.map.file))
             }
@@ -122,7 +137,8 @@ impl Worker {
     pub(super) fn save_at_the_end(&mut self) {
         let MapSettings { file, autosave_s } = &self.settings.map;
         let steps = self.tally.steps();
-        if !file.is_empty() && !self.is_frozen() && *autosave_s > 0.0 && self.keeper.is_worth_it(steps) {
+        let is_worth_it = self.keeper.is_worth_it(steps) && !self.has_no_landmarks();
+        if !file.is_empty() && !self.is_frozen() && *autosave_s > 0.0 && is_worth_it {
             let filter = (&self.slam, self.parts.as_ref());
             self.keeper.save(filter, steps, (file, &self.settings.map_frame), None);
         }
