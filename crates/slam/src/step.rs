@@ -247,7 +247,8 @@ pub fn correct(
             if let Some(record) = &mut rows.record {
                 record.note_matches(state, matched);
             }
-            begun_anew = note_misfits(state, model, gated, stamp);
+            let is_pending = track_loss.as_deref().is_some_and(|track_loss| track_loss.is_pending(stamp));
+            begun_anew = if is_pending { 0 } else { note_misfits(state, model, gated, stamp) };
         }
         Err(Singular { .. }) => matched.iter().for_each(|_| refused.add(DropReason::Singular)),
     }
