@@ -147,6 +147,11 @@ pub fn give_up(state: &mut State) {
 /// were, is a wrong one or was moved, and is dropped: the next reading begins it anew. Ranges alone seldom fit before all
 /// is known; of readings that say where a landmark is, fewer are enough, if others have fitted since: a robot that is
 /// elsewhere than it believes finds none. Returns how many are dropped.
+///
+/// Call it only while the gate suspects no track loss ([`TrackLoss::is_pending`]): the measurements of a lost robot fit no
+/// landmark, and say nothing against any of them.
+///
+/// [`TrackLoss::is_pending`]: crate::track_loss::TrackLoss::is_pending
 pub fn note_misfits(state: &mut State, model: &Model, gated: &[Associated], stamp: Stamp) -> u64 {
     let mut dropped = 0;
     for Associated { subject, reading, .. } in gated {

@@ -162,7 +162,9 @@ pub fn correct(
     }
 
     readings.clone_from(gated);
-    let begun_anew = note(state, model, associations, updated.is_ok(), (rows, gated, readings), stamp);
+    let is_pending = track_loss.as_deref().is_some_and(|track_loss| track_loss.is_pending(stamp));
+    note(state, associations, updated.is_ok(), (rows, readings), stamp);
+    let begun_anew = if updated.is_err() || is_pending { 0 } else { note_misfits(state, model, gated, stamp) };
     let is_suspected = track_loss.is_some_and(|track_loss| track_loss.is_suspected());
     let added = augment_all(state, model, (associations, names), stamp, is_suspected, readings);
     if let Some(record) = &mut rows.record {
@@ -180,26 +182,23 @@ pub fn correct(
     Outcome { nis, dof, accepted, added, refused, is_searched, moved, is_displaced, begun_anew, is_indefinite }
 }
 
-/// Notes what the matches have corrected, and what was left out. Returns how many landmarks are not where the map has
-/// them, and are dropped.
+/// Notes what the matches have corrected, or that they could not.
 fn note(
     state: &mut State,
-    model: &Model,
     Associations { matches, refused, .. }: &mut Associations,
     is_updated: bool,
-    (rows, gated, readings): (&mut Rows, &[Associated], &mut Vec<Associated>),
+    (rows, readings): (&mut Rows, &mut Vec<Associated>),
     stamp: Stamp,
-) -> u64 {
+) {
     if !is_updated {
         matches.iter().for_each(|_| refused.add(DropReason::Singular));
-        return 0;
+        return;
     }
     note_matches(state, matches, stamp, readings);
     state.learn_tilt();
     if let Some(record) = &mut rows.record {
         record.note_matches(state, matches);
     }
-    note_misfits(state, model, gated, stamp)
 }
 
 /// Records when the features of the matches were seen, and which readings were used.

@@ -92,6 +92,13 @@ impl TrackLoss {
         self.limit_s > 0.0 && self.agreed > 0
     }
 
+    /// Whether a track loss is suspected at `stamp`: the gate left out most measurements of an earlier scan, and no scan
+    /// since has fitted the map. The first misfit after a fit is more probably that of a moved landmark; those that follow
+    /// it without a fit in between are as probably all of one lost robot.
+    pub fn is_pending(&self, stamp: Stamp) -> bool {
+        self.since.is_some_and(|since| since < stamp)
+    }
+
     /// Whether readings that do not tell where the robot is are left out of a cloud of `candidates` readings at
     /// `stamp`: always if others tell, and otherwise for [`HELD_S`] at most.
     pub fn holds_back(&mut self, stamp: Stamp, place: Place, candidates: usize, wide: &Wide) -> bool {

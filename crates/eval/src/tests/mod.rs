@@ -4,6 +4,7 @@ mod faults;
 mod found;
 mod gap;
 mod known_map;
+mod mrclam;
 mod parts;
 mod saved;
 mod stamps;

@@ -103,6 +103,53 @@ fn a_feature_that_was_moved_once_is_begun_anew_and_a_lifted_robot_loses_none() {
     assert!(slam.landmarks().all(|landmark| landmark.observations > 40) && slam.landmarks_begun_anew() == 0);
 }
 
+/// The robot sees one landmark at a time, as a camera with a narrow field of view does.
+fn sees_alone(instant: &Instant, id: usize) -> Instant {
+    Instant { seen: vec![instant.seen[id]], ..instant.clone() }
+}
+
+/// The measurements of an instant as they are where an unseen motion `away` has put the robot.
+fn carried(instant: &Instant, away: &Se2) -> Instant {
+    let mut carried = instant.clone();
+    carried.seen.iter_mut().for_each(|seen| seen.value = away.transform_back(&seen.value.xy()).into());
+    carried
+}
+
+/// Measurements of a lost robot are no evidence against a landmark, not even those of two track losses together, between
+/// which others fitted.
+#[test]
+fn a_robot_that_is_lost_twice_keeps_its_landmarks() {
+    let away = Se2::new(0.6, -1.2, 0.5);
+    let instants: Vec<Instant> = recording(120, 4)
+        .iter()
+        .enumerate()
+        .map(|(k, instant)| match k {
+            60..75 => sees_alone(&carried(instant, &away), 3),
+            75..100 => sees_alone(instant, [0, 1, 2, 4, 5][k % 5]),
+            100..105 => sees_alone(&carried(instant, &away), 4),
+            105..107 => sees_alone(&carried(instant, &away), 3),
+            _ => instant.clone(),
+        })
+        .collect();
+    let (slam, _) = run("default", &instants);
+    assert!(slam.counts().get(DropReason::Gated) >= 22, "{:?}", slam.counts());
+    assert_eq!((slam.landmarks_begun_anew(), slam.gate_openings()), (0, 0));
+}
+
+/// Other landmarks that fit in between say that the landmark was moved, and not the robot.
+#[test]
+fn a_landmark_that_was_moved_is_begun_anew_where_each_is_seen_alone() {
+    let mut instants: Vec<Instant> = recording(240, 4);
+    for (k, instant) in instants.iter_mut().enumerate().skip(60) {
+        let shift = instant.truth.rotation().transpose() * Vector2::new(2.0, 1.0);
+        instant.seen[3].value = (instant.seen[3].value.xy() + shift).into();
+        *instant = sees_alone(instant, [1, 3, 5, 7][k % 4]);
+    }
+    let (slam, steps) = run("default", &instants);
+    assert_eq!((slam.landmarks_begun_anew(), slam.gate_openings()), (1, 0));
+    assert!((steps.last().unwrap().estimate.pose.p - instants[239].truth.p).norm() < 0.15);
+}
+
 /// Of readings that lie far out, Cauchy's weight leaves little.
 #[test]
 fn with_a_robust_weight_a_reading_far_out_counts_little() {
