@@ -335,9 +335,9 @@ settings! {
         /// See [`StartMode`].
         mode: StartMode = StartMode::Given, one_of StartMode::WORDS;
         /// Initial position, x, m.
-        x_m: f64 = 0.0, within -1e6..=1e6, unit "m";
+        x_m: f64 = 0.0, within -1e8..=1e8, unit "m";
         /// Initial position, y, m.
-        y_m: f64 = 0.0, within -1e6..=1e6, unit "m";
+        y_m: f64 = 0.0, within -1e8..=1e8, unit "m";
         /// Initial heading, rad.
         yaw_rad: f64 = 0.0, within ANGLE, unit "rad";
         /// Standard deviation of each coordinate of the initial position, m.
