@@ -14,6 +14,7 @@ mod quality;
 mod report;
 mod settings;
 mod tally;
+mod topic;
 mod worker;
 
 pub use inputs::{
@@ -33,9 +34,10 @@ use super::receive::relay;
 use super::start::{self, StartError, clock_follower};
 use super::stop::Stop;
 use super::type_description;
-use input::{Event, Request, Topic};
+use input::{Event, Request};
 use inputs::Inputs;
 use lienav_slam::{Config, FeatureKind};
+use topic::Topic;
 use worker::Worker;
 
 /// Clouds of so many bytes may wait for the filter; those that wait for long are skipped anyway.

@@ -6,7 +6,7 @@ mod managed;
 mod maps;
 
 use super::display::Display;
-use super::input::{Message, Request, Topic};
+use super::input::{Message, Request};
 use super::inputs;
 use super::local::Local;
 use super::map::Keeper;
@@ -14,6 +14,7 @@ use super::output::Outputs;
 use super::quality::Window;
 use super::report::{NO_ODOM_POSE, STALE};
 use super::tally::Tally;
+use super::topic::Topic;
 use super::{SPECS, Settings};
 use crate::ros::clock::RosClock;
 use crate::ros::diagnostics::Diagnostics;

@@ -1,8 +1,8 @@
 //! What comes in goes to the filter: odometry, features and tags, in frames that `/tf_static` places on the robot.
 
 use super::Worker;
-use crate::ros::slam_node::input::Topic;
 use crate::ros::slam_node::inputs::{FeaturesOf, OdometryOf, Placed, STANDBY};
+use crate::ros::slam_node::topic::Topic;
 use lienav_base::stamp::Stamp;
 use lienav_io::bag::UNREADABLE;
 use lienav_io::bag::cdr::CdrError;
