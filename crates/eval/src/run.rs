@@ -59,7 +59,7 @@ pub fn run_while(
     Ok(feed_all(method, recording, goes_on))
 }
 
-/// The same, with or without a known map, and with a [`Timeline`] for a page.
+/// The same, with or without a known map, and with a [`Timeline`](super::timeline::Timeline) for a page.
 ///
 /// # Errors
 /// As [`run_in_map`].
@@ -107,7 +107,7 @@ pub fn true_map(recording: &Recording, std_m: f64) -> LandmarkMap {
 }
 
 /// Runs several filters side by side over input that comes one by one, and is not kept. Of its source, the runs know
-/// nothing yet: [`Run::name_source`]. They have a [`Timeline`].
+/// nothing yet: [`Run::name_source`]. They have a [`Timeline`](super::timeline::Timeline).
 ///
 /// # Errors
 /// A configuration that cannot be used, or choices without effect on the filter.

@@ -3,7 +3,7 @@
 use crate::recording::{OpenError, Recording};
 
 /// A format that a source may be given in, as `PREFIX:ARGUMENTS`. A reader of another data set is a file in this folder
-/// with such a value, and a line in [`FORMATS`].
+/// with such a value, and a line in [`FORMATS`](super::FORMATS).
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
     /// What the source begins with, before the colon.
