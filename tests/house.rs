@@ -209,7 +209,7 @@ impl House {
                     let further = words[at + 1..].chunks(2).take_while(|pair| pair.len() == 2 && pair[0] == "::");
                     let path: Module =
                         std::iter::once(word).chain(further.map(|pair| pair[1])).map(str::to_owned).collect();
-                    file.named.extend(self.from_root(&here, &path));
+                    file.named.extend(self.absolute(&here, &path));
                 }
                 _ => {}
             }
@@ -223,7 +223,7 @@ impl House {
         let mut paths = Vec::new();
         expand(tree, &[], &mut paths);
         for (path, name) in paths {
-            let Some(path) = self.from_root(here, &path) else { continue };
+            let Some(path) = self.absolute(here, &path) else { continue };
             if !(is_public && path.starts_with(module)) {
                 file.named.push(path.clone());
             }
@@ -232,7 +232,7 @@ impl House {
     }
 
     /// A path as seen from the root of the crate; `None` of one that leads elsewhere.
-    fn from_root(&self, module: &Module, path: &[String]) -> Option<Module> {
+    fn absolute(&self, module: &Module, path: &[String]) -> Option<Module> {
         let up = path.iter().take_while(|step| *step == "super").count();
         let child = || [module.as_slice(), &path[..1]].concat();
         match path.first()?.as_str() {
@@ -370,7 +370,7 @@ fn a_child_that_uses_of_its_parent_what_uses_the_child_is_in_a_cycle() {
 #[test]
 fn a_module_in_a_file_is_that_file() {
     let inner = "pub mod b { use super::B; fn of() { super::super::go(); super::B::of() } } pub struct B;";
-    assert_eq!(house(&[("", "mod a; pub fn go() { a::b::of() }"), ("a", inner)]).cycles(), [String::new(); 0]);
+    assert_eq!(house(&[("", "mod a; pub fn go() { a::b::of() }"), ("a", inner)]).cycles(), Vec::<String>::new());
 }
 
 #[test]
@@ -392,6 +392,6 @@ fn tests_comments_and_literals_are_no_uses_and_a_facade_is_none() {
         ("above/below", above),
     ];
     let house = house(&files);
-    assert_eq!(house.cycles(), [String::new(); 0]);
+    assert_eq!(house.cycles(), Vec::<String>::new());
     assert_eq!(house.0.values().map(|file| file.lines).sum::<usize>(), 2 + above.lines().count() - 4);
 }
