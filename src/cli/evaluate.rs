@@ -1,5 +1,6 @@
 //! `lienav evaluate`: a recording through one filter or several, and how good they were.
 
+use super::arguments::{at_least_one, refuse_twins};
 use super::expect::Expect;
 use super::failure::{Failure, print, say_removed};
 use super::layers::Layers;
@@ -21,7 +22,6 @@ use lienav_io::map_file::MapFile;
 use lienav_io::recording::{Input, Recording, Stream};
 use lienav_io::truth::{MAX_TRUTH_GAP_S, Truth};
 use lienav_slam::{Filter, LandmarkMap, MapLandmark, MapMode};
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Run filters over a recording, or listen to the nodes, and report errors and consistency
@@ -115,7 +115,7 @@ impl MapArgs {
 #[command(next_help_heading = "Made harder")]
 struct Harder {
     /// Use only every N-th cloud of features
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = super::monte_carlo::at_least_one(),
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one(),
           conflicts_with_all = ["live", "save_map"])]
     every: u64,
     /// Add so many false readings to every cloud, as far and wide as the true ones
@@ -246,20 +246,6 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     };
     let truth = Truth::of(&recording, args.max_truth_gap);
     told(&runs, &truth)
-}
-
-/// Names are those of columns and folders.
-///
-/// # Errors
-/// The first name that comes a second time.
-pub(super) fn refuse_twins<'a>(names: impl Iterator<Item = &'a String>) -> Result<(), Failure> {
-    let mut seen = BTreeSet::new();
-    for name in names {
-        if !seen.insert(name) {
-            return Err(Failure::WrongCall(format!("'{name}' is given twice; name each filter or pose once")));
-        }
-    }
-    Ok(())
 }
 
 /// So many messages are held in memory and given to one filter after the other; a longer recording is read once, by

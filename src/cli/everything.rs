@@ -1,18 +1,14 @@
 //! `lienav reproduce all`: every published experiment into one folder, kept part by part, with a page that links
 //! every table and picture.
 
+use super::experiments::Args;
 use super::failure::{Failure, print};
 use super::progress;
-use super::reproduce::Args;
 use lienav_eval::folder::{create, write_text};
 use lienav_eval::thesis5::{self, PRINTED, Thesis5};
 use lienav_lab::{Extent, Picture, REPRODUCTIONS, Section, keep, write_page};
 use std::fs;
 use std::path::Path;
-
-/// What can be run again, by name, and what it is.
-pub(super) const NAME: (&str, &str) =
-    ("all", "every published experiment of this list into --out DIR; goes on where it was ended");
 
 /// How finely the bar of a part moves.
 const BAR_STEPS: u32 = 1000;

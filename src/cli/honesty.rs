@@ -1,8 +1,8 @@
 //! `lienav reproduce honesty`: how far errors and claimed covariances are apart where nobody tuned.
 
+use super::experiments::Args;
 use super::failure::{Failure, print};
 use super::progress;
-use super::reproduce::Args;
 use super::source::open;
 use lienav_eval::folder::{create, write_file, write_text};
 use lienav_eval::honesty::{FILTERS, Honesty, cases, to_text};

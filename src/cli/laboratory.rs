@@ -1,18 +1,10 @@
 //! The experiments with integrators, for `lienav reproduce`, in a build with the feature `lab`.
 
+use super::experiments::Args;
 use super::failure::{Failure, print};
 use super::progress;
-use super::reproduce::Args;
 use lienav_integrate::IntegrationError;
 use lienav_lab::{Extent, REPRODUCTIONS, recorded_gyroscope, to_text, write_part};
-
-/// What can be run again, by name, and what it is.
-pub(super) fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
-    REPRODUCTIONS.iter().map(|reproduction| (reproduction.name, reproduction.about))
-}
-
-/// All of them, and the filters' chapter.
-pub(super) const ALL: (&str, &str) = super::everything::NAME;
 
 /// Runs all of them.
 pub(super) fn run_all(args: &Args) -> Result<(), Failure> {

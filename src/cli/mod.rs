@@ -1,5 +1,6 @@
 //! The command line `lienav`: one file for each command.
 
+mod arguments;
 mod attitude;
 mod compare;
 mod convert;
@@ -9,6 +10,7 @@ mod evaluate;
 #[cfg(feature = "lab")]
 mod everything;
 mod expect;
+mod experiments;
 mod failure;
 mod honesty;
 mod info;

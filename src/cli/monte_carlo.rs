@@ -1,8 +1,9 @@
 //! `lienav monte-carlo`: many simulated runs through several filters.
 
+use super::arguments::{at_least_one, refuse_twins};
 use super::failure::{Failure, print, say_removed, warn};
 use super::layers::assignment;
-use super::{evaluate, progress, scenario};
+use super::{progress, scenario};
 use clap::builder::PossibleValuesParser;
 use lienav_eval::folder::remove_leftovers;
 use lienav_eval::method::Method;
@@ -77,7 +78,7 @@ of each whole run, the least error that its data allow.";
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let Some(name) = args.scenario.as_deref().filter(|_| !args.list) else { return scenario::list() };
-    evaluate::refuse_twins(args.filters.iter())?;
+    refuse_twins(args.filters.iter())?;
     if args.filter_settings.iter().any(|(name, _)| name == "filter") {
         let problem = "--filter-set filter=… would call one filter by the name of another; give it to --filters";
         return Err(Failure::WrongCall(problem.to_owned()));
@@ -185,8 +186,4 @@ fn of_experiment(error: ExperimentError) -> Failure {
         | ExperimentError::Setting(_) => Failure::WrongCall(error.to_string()),
         _ => Failure::failed(error),
     }
-}
-
-pub(super) fn at_least_one() -> clap::builder::RangedU64ValueParser {
-    clap::value_parser!(u64).range(1..=1_000_000)
 }

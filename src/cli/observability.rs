@@ -1,9 +1,8 @@
 //! `lienav observability`: what filters take for observable.
 
-use super::evaluate::refuse_twins;
+use super::arguments::{at_least_one, refuse_twins};
 use super::failure::{Failure, print, say_removed};
 use super::layers::assignment;
-use super::monte_carlo::at_least_one;
 use super::source::open;
 use super::{progress, scenario};
 use clap::builder::PossibleValuesParser;

@@ -1,65 +1,19 @@
 //! `lienav reproduce`: published experiments, run again.
 
+use super::experiments::{ALL, names};
 use super::failure::{Failure, print};
 use super::honesty as of_noise;
 use super::laboratory;
-use super::monte_carlo::{Output, at_least_one};
 use super::progress;
-use clap::builder::PossibleValuesParser;
 use lienav_eval::honesty;
-use lienav_eval::thesis5::{self, PRINTED, Thesis5};
-use std::path::PathBuf;
+use lienav_eval::thesis5::{self, Thesis5};
 
-/// Run a published experiment again and hold it against what was printed
-#[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Args {
-    /// Which experiment; `list` lists them
-    #[arg(value_parser = PossibleValuesParser::new(names().map(|(name, _)| name).chain(["list"])))]
-    pub(super) experiment: String,
-    /// Shorten it to seconds (not of thesis-5: there, give fewer --runs)
-    #[arg(long)]
-    pub(super) quick: bool,
-    /// Of thesis-5 and all: how many runs each cell of the tables has [default: 50]
-    #[arg(long, value_name = "N", value_parser = at_least_one())]
-    pub(super) runs: Option<u64>,
-    /// Of thesis-5, honesty and all: the seeds of the runs come from this [default: 1]
-    #[arg(long)]
-    pub(super) seed: Option<u64>,
-    /// Of thesis-5: only these tables, separated by commas
-    #[arg(long, value_name = "5.1,…", value_delimiter = ',',
-          value_parser = PossibleValuesParser::new(PRINTED.chunk_by(|a, b| a.table == b.table).map(|cells| cells[0].table)))]
-    tables: Vec<String>,
-    /// Of thesis-5: also the maximum-likelihood estimate of each whole run, to compare with
-    #[arg(long)]
-    batch: bool,
-    /// Of inertial: also the gyroscope of this recording, a CSV file with t_s, gyr_x_radps, gyr_y_radps, gyr_z_radps
-    #[arg(long, value_name = "FILE")]
-    pub(super) recording: Option<PathBuf>,
-    /// Of honesty: also this recording, as `evaluate` takes it, with config/robot.yaml; may be given several times
-    #[arg(long = "source", value_name = "SOURCE")]
-    pub(super) sources: Vec<String>,
-    /// Of honesty: leave the scenarios out
-    #[arg(long, requires = "sources")]
-    pub(super) recordings_only: bool,
-    #[command(flatten)]
-    pub(super) output: Output,
-}
-
-const EXAMPLES: &str = "Examples:
-  lienav reproduce list
-  lienav reproduce thesis-2 --quick
-  lienav reproduce thesis-2 --out thesis-2
-  lienav reproduce all --out everything
-  lienav reproduce inertial --recording imu.csv
-  lienav reproduce honesty --source woods:lost_in_the_woods --out honesty
-  lienav reproduce thesis-5 --runs 50 --batch --out thesis-5
-  lienav reproduce thesis-5 --tables 5.3,5.4 --json";
+pub(super) use super::experiments::Args;
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     match args.experiment.as_str() {
         "list" => list(),
-        name if name == laboratory::ALL.0 => {
+        name if name == ALL.0 => {
             refuse_foreign(args, &of_tables(args))?;
             refuse_foreign(args, &of_honesty(args))?;
             laboratory::run_all(args)
@@ -91,11 +45,6 @@ fn of_tables(args: &Args) -> [(&'static str, bool); 2] {
 /// What only the tables of honesty take.
 fn of_honesty(args: &Args) -> [(&'static str, bool); 2] {
     [("--source", !args.sources.is_empty()), ("--recordings-only", args.recordings_only)]
-}
-
-/// What can be run again, by name, and what it is.
-fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
-    laboratory::names().chain([thesis5::NAME, honesty::NAME, laboratory::ALL])
 }
 
 fn list() -> Result<(), Failure> {

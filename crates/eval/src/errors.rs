@@ -4,6 +4,7 @@ use super::align;
 use super::associations::{Associations, JudgedReading, Judgement};
 use super::consistency::nees;
 use super::fixes::{FixError, FixErrors};
+use super::mean::mean;
 use super::motions::{self, MotionConsistency};
 use super::run::{Estimate, Run};
 use lienav_base::stamp::Stamp;
@@ -166,12 +167,6 @@ impl Errors {
 
 fn root_mean_square(squares: impl Iterator<Item = f64>) -> Option<f64> {
     mean(squares).map(f64::sqrt)
-}
-
-/// The arithmetic mean; `None` of nothing.
-pub(super) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, count) = values.fold((0.0, 0_usize), |(sum, count), value| (sum + value, count + 1));
-    (count > 0).then(|| sum / count as f64)
 }
 
 #[cfg(test)]

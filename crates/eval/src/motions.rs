@@ -2,7 +2,7 @@
 //! be does not enter.
 
 use super::consistency::{BAND_PROBABILITY, POSE_DOF, chi_squared_band, fraction_inside, nees};
-use super::errors::mean;
+use super::mean::mean;
 use super::method::Method;
 use super::run::RunError;
 use super::study::Study;
@@ -14,11 +14,10 @@ use lienav_slam::{LandmarkMap, Motion};
 use nalgebra::Vector3;
 use serde::Serialize;
 
+pub use super::run::Motions;
+
 /// The durations that reports have, s.
 pub const OVER_S: [f64; 3] = [1.0, 10.0, 60.0];
-
-/// The motions of a run that end at a stamp.
-pub type Motions = Vec<(Stamp, Motion)>;
 
 /// How consistent the motions over one duration are.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

@@ -2,8 +2,9 @@
 
 use super::associations::Associations;
 use super::consistency::{BAND_PROBABILITY, POSE_DOF, chi_squared_band, fraction_inside};
-use super::errors::{Errors, mean};
+use super::errors::Errors;
 use super::fixes::FixErrors;
+use super::mean::mean;
 use super::motions::MotionConsistency;
 use super::run::{Run, StartBelief, Update};
 use lienav_slam::{LearnedNoise, LearnedSensor};

@@ -4,9 +4,9 @@
 //! exp, log and the group itself is that of SO(3).
 
 use super::angle::{ANGLE_BY_COS_FROM, angle_by_cos, angle_by_sin, half_angle};
-use super::so3::maps_of_rotation_vectors;
-use super::{HomogeneousSpace, LieGroup, So3, so3};
-use nalgebra::{Matrix3, Quaternion, UnitQuaternion, Vector3};
+use super::so3::{maps_of_rotation_vectors, quaternion_parts};
+use super::{HomogeneousSpace, LieGroup, So3};
+use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 use std::f64::consts::{FRAC_1_SQRT_2, PI, TAU};
 use std::ops::Mul;
 
@@ -88,25 +88,11 @@ impl From<UnitQuaternion<f64>> for Quat {
     }
 }
 
-/// The one with non-negative greatest component, which is computed first (Shepperd), so that nothing cancels at any
-/// angle.
+/// The one with non-negative greatest component.
 impl From<So3> for Quat {
     fn from(rotation: So3) -> Self {
-        let m: &Matrix3<f64> = rotation.matrix();
-        let trace = m.trace();
-        let (i, greatest) = m.diagonal().argmax();
-        if trace >= greatest {
-            let w = 0.5 * (1.0 + trace).sqrt();
-            return Self::from_parts_unchecked(w, so3::vee(m) / (2.0 * w));
-        }
-        let (j, k) = ((i + 1) % 3, (i + 2) % 3);
-        let vi = 0.5 * (1.0 + m[(i, i)] - m[(j, j)] - m[(k, k)]).sqrt();
-        let scale = 0.25 / vi;
-        let mut v = Vector3::zeros();
-        v[i] = vi;
-        v[j] = (m[(j, i)] + m[(i, j)]) * scale;
-        v[k] = (m[(k, i)] + m[(i, k)]) * scale;
-        Self::from_parts_unchecked((m[(k, j)] - m[(j, k)]) * scale, v)
+        let (w, v) = quaternion_parts(rotation.matrix());
+        Self::from_parts_unchecked(w, v)
     }
 }
 

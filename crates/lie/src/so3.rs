@@ -5,7 +5,7 @@
 use super::angle::{
     ANGLE_BY_COS_FROM, angle_by_cos, angle_by_sin, dexp_coefficients, dexp_inv_g2, exp_coefficients, theta_minus_sin,
 };
-use super::{HomogeneousSpace, LieGroup, Quat};
+use super::{HomogeneousSpace, LieGroup};
 use nalgebra::{Matrix3, Rotation3, Vector3};
 use std::f64::consts::PI;
 use std::ops::Mul;
@@ -138,6 +138,25 @@ fn near_half_turn(m: &Matrix3<f64>, v: &Vector3<f64>, cos: f64) -> Vector3<f64> 
     axis * (PI.copysign(sin) - sin * angle_by_sin(0.5 + 0.5 * cos))
 }
 
+/// The real and the imaginary part of the unit quaternion of a rotation matrix that has a non-negative greatest
+/// component. This is computed first (Shepperd), so that nothing cancels at any angle.
+pub(super) fn quaternion_parts(m: &Matrix3<f64>) -> (f64, Vector3<f64>) {
+    let trace = m.trace();
+    let (i, greatest) = m.diagonal().argmax();
+    if trace >= greatest {
+        let w = 0.5 * (1.0 + trace).sqrt();
+        return (w, vee(m) / (2.0 * w));
+    }
+    let (j, k) = ((i + 1) % 3, (i + 2) % 3);
+    let vi = 0.5 * (1.0 + m[(i, i)] - m[(j, j)] - m[(k, k)]).sqrt();
+    let scale = 0.25 / vi;
+    let mut v = Vector3::zeros();
+    v[i] = vi;
+    v[j] = (m[(j, i)] + m[(i, j)]) * scale;
+    v[k] = (m[(k, i)] + m[(i, k)]) * scale;
+    ((m[(k, j)] - m[(j, k)]) * scale, v)
+}
+
 pub(super) fn dexp(xi: &Vector3<f64>, eta: &Vector3<f64>) -> Vector3<f64> {
     let x = xi.norm_squared();
     polynomial_of_ad(xi, exp_coefficients(x).1, theta_minus_sin(x), eta)
@@ -238,8 +257,10 @@ impl LieGroup for So3 {
         let a = 4.0 / (4.0 + xi.norm_squared());
         Self(polynomial_of_hat(xi, a, 0.5 * a))
     }
+    /// 2v/w of the quaternion.
     fn cayley_inv(&self) -> Vector3<f64> {
-        Quat::from(*self).cayley_inv()
+        let (w, v) = quaternion_parts(&self.0);
+        v * (2.0 / w)
     }
     maps_of_rotation_vectors!();
     /// Rξ.
@@ -270,6 +291,7 @@ impl HomogeneousSpace for So3 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Quat;
     use proptest::prelude::*;
 
     /// Angles from nothing to half a turn, close to both ends too.
@@ -310,6 +332,16 @@ mod tests {
             let plain = vee(turn.matrix()).normalize() * angle;
             let error = (turn.log() - plain).norm();
             assert!(error < 1e-15 * (1.0 + angle) / angle.sin(), "{error:e} at {angle}");
+        }
+    }
+
+    #[test]
+    fn the_inverse_cayley_map_is_that_of_the_quaternion_to_the_bit() {
+        for k in 0..2000 {
+            let t = f64::from(k);
+            let direction = Vector3::new((1.3 * t).sin(), (0.7 * t).cos(), (2.1 * t).sin()).normalize();
+            let turn = So3::exp(&(direction * (0.0015 * t)));
+            assert_eq!(turn.cayley_inv(), Quat::from(turn).cayley_inv());
         }
     }
 

@@ -2,8 +2,8 @@
 
 mod agree;
 
-use super::common::Common;
-use super::near::{Near, lever};
+use super::common::{Common, lever};
+use super::near::Near;
 use super::part::{Gaussian, Part};
 use lienav_lie::Se2;
 use lienav_slam::kernel::add_columns;

@@ -10,7 +10,6 @@
 //!
 //! π the errors of the landmarks K when the part was begun, and m and n independent: what each has learned since.
 
-use super::near::{Near, lever};
 use lienav_lie::{Se2, skew};
 use lienav_slam::LocalMap;
 #[cfg(test)]
@@ -70,21 +69,12 @@ impl Common {
 #[derive(Clone, Debug, Default)]
 pub struct Tie {
     /// The landmarks through which they do: their identities in the filter.
-    ids: Vec<u32>,
+    pub ids: Vec<u32>,
     /// P_C Π⁻¹ of their columns.
-    gain: DMatrix<f64>,
+    pub gain: DMatrix<f64>,
 }
 
 impl Tie {
-    /// Through these landmarks, by identity and number, which the open part was begun with and still has.
-    pub fn new(near: &Near, begun: impl Iterator<Item = (u32, usize)>) -> Self {
-        let begun: Vec<(u32, usize)> = begun.collect();
-        // Of two with the same number, the last one.
-        let id_of = |number: usize| begun.iter().rev().find(|(_, known)| *known == number).map(|(id, _)| *id);
-        let (common, gain) = near.tie(|number| id_of(number).is_some());
-        Self { ids: common.numbers.iter().filter_map(|number| id_of(*number)).collect(), gain }
-    }
-
     /// The same with what the open part has of these landmarks now.
     pub fn with<'a>(&'a self, local: &LocalMap<'_>, room: &'a mut Vec<OpenLandmark>) -> Tied<'a> {
         room.clear();
@@ -179,4 +169,10 @@ impl OpenLandmark {
         let by_own = Matrix2::from_fn(|r, c| other[(c, r)] + own_turned[r] * other[(c, 2)]);
         local.of_features(self.here, k.here) + by_other + by_own
     }
+}
+
+/// [I, J q]: what a point at q is off by if its frame is.
+pub fn lever(q: &Vector2<f64>) -> Matrix2x3<f64> {
+    let turned = skew(q);
+    Matrix2x3::new(1.0, 0.0, turned.x, 0.0, 1.0, turned.y)
 }

@@ -65,6 +65,7 @@ mod chain;
 mod common;
 mod differences;
 mod information;
+mod join;
 mod near;
 mod outside;
 mod part;

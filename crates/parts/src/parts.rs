@@ -2,34 +2,37 @@
 
 mod close;
 mod known;
+mod landmark;
 mod lasting;
 mod moved;
 mod names;
 mod outside;
+mod position;
 mod saved;
 mod solve;
+mod solved;
 mod whole;
 mod world;
 
 use super::ask::near;
 use super::common::Tie;
-use super::near::{BENT, Near, Room};
+use super::join::{BENT, Room};
+use super::near::Near;
 use super::outside::Outside;
 use super::problem::{NEARLY, Placed, Problem, Solution, SolveError, Start};
 use super::work::{Job, Worker};
-use close::Goes;
+use landmark::{Begun, Seen};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use lienav_slam::by_id::ById;
 use lienav_slam::identity::Identification;
 use lienav_slam::{CompositionError, LocalMap, PoseEstimate, Slam, Step, TimeJump};
-use names::Seen;
+use position::Position;
 pub use saved::{ResumePartsError, SavedParts, WholeMap};
-use solve::{Old, Solved};
+use solved::{Old, Solved};
 use std::collections::VecDeque;
 use std::sync::Arc;
 pub use whole::Snapshot;
-use world::Position;
 
 /// Clouds from the question what is near to the answer.
 const NEAR_CLOUDS: u64 = 3;
@@ -83,15 +86,13 @@ pub struct Status {
     pub without_room: u64,
 }
 
-/// A landmark that the open part was begun with.
-#[derive(Clone, Copy, Debug)]
-struct Begun {
-    /// Its identity in the filter.
-    id: u32,
-    /// Its number in the map.
-    number: usize,
-    /// Its observations in the parts before.
-    observations: u32,
+/// What a part that is closed leaves to the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Goes {
+    /// The landmarks that were seen in the last clouds: the robot goes on among them.
+    On,
+    /// Nothing.
+    Nowhere,
 }
 
 /// The map of a filter in parts: what the filter itself holds is the open part, begun at its base. [`Parts::join`] gives

@@ -8,7 +8,8 @@ mod outside;
 mod recognise;
 mod saved;
 
-use super::near::{Near, Room};
+use super::join::Room;
+use super::near::Near;
 use super::part::{Gaussian, Part, tests::random_part};
 use super::problem::{FULLY, Placed, Problem, Start};
 use super::{Parts, Worker};

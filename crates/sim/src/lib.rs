@@ -68,13 +68,14 @@ mod tests;
 pub mod trajectory;
 mod truth;
 mod world;
+mod yaml;
 
 pub use cones::ConeTrack;
 pub use imu::ImuReading;
 pub use reading_noise::NoiseConfig;
 pub use scenario::{
     FeatureSensorConfig, ImuConfig, InitialErrorConfig, OdometryConfig, OutsideConfig, PathKind, SPECS, Scenario,
-    ScenarioError, SingleSensorConfig, TrajectoryConfig, TruthModel, TwistReading, UnknownScenario, WorldConfig,
-    WorldKind,
+    ScenarioError, SingleSensorConfig, TrajectoryConfig, TruthModel, TwistReading, WorldConfig, WorldKind,
 };
+pub use shipped::UnknownScenario;
 pub use simulation::{Frame, Simulation};

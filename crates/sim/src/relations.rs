@@ -1,7 +1,7 @@
-//! The checks of a scenario that concern more than one value.
+//! The checks of a scenario, also those that concern more than one value.
 
-use super::scenario::{PathKind, Scenario, WorldKind};
-use lienav_base::settings::OutOfRange;
+use super::scenario::{PathKind, SPECS, Scenario, WorldKind};
+use lienav_base::settings::{OutOfRange, check};
 
 /// A simulation of more odometry samples than this is a mistake.
 const MAX_SAMPLES: f64 = 1e8;
@@ -41,6 +41,15 @@ const USED_BY: [(&str, &[PathKind]); 12] = [
 ];
 
 impl Scenario {
+    /// Checks every value by itself, and those that must fit each other.
+    ///
+    /// # Errors
+    /// The first value that is out of range, with name, value and what is allowed.
+    pub fn validate(&self) -> Result<(), OutOfRange> {
+        check(self, SPECS)?;
+        check_relations(self)
+    }
+
     /// Checks that a setting that was named on purpose is one that this scenario's path uses. A whole scenario holds
     /// all settings, used or not, so [`Scenario::validate`] cannot know.
     ///

@@ -5,22 +5,10 @@ use super::disturbed::disturbed;
 use super::grids::{hall, orchard_named};
 use super::scenario::{
     FeatureSensorConfig, InitialErrorConfig, OdometryConfig, PathKind, Scenario, SingleSensorConfig, TrajectoryConfig,
-    TruthModel, TwistReading, UnknownScenario, WorldConfig, WorldKind,
+    TruthModel, TwistReading, WorldConfig, WorldKind, thesis_density,
 };
 use lienav_slam::{FeatureKind, NoiseReading, WorldFrame};
 use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2, TAU};
-
-/// The waypoints of the general path, m: our choice, since Shen 2019 does not give its own. A loop of 33 m × 32 m and
-/// 121 m length that almost closes, with two hairpins.
-pub(super) const GENERAL_X_M: [f64; 13] = [0.0, 9.0, 18.0, 27.0, 29.0, 21.0, 27.0, 22.0, 13.0, 9.0, 2.0, -3.0, -1.0];
-pub(super) const GENERAL_Y_M: [f64; 13] = [0.0, -1.0, 0.0, -2.0, 8.0, 12.0, 20.0, 29.0, 25.0, 16.0, 22.0, 12.0, 3.0];
-
-/// Density of a thesis scene, 1/m². With 24.94 m² in the common view of both cameras, line and circle have on average
-/// 22.4 and 44.9 features in view ("approximately 20" and "40"), the general path 24.9 and 49.9 ("25" and "50").
-pub(super) fn thesis_density(path: PathKind, high: bool) -> f64 {
-    let low = if path == PathKind::General { 1.0 } else { 0.9 };
-    if high { 2.0 * low } else { low }
-}
 
 /// A scene of Shen 2019, section 5.5: `q` is Q_z in 10⁻⁴ rad².
 fn thesis(path: PathKind, rate_hz: f64, high: bool, q: u32) -> Scenario {
@@ -263,6 +251,11 @@ fn all() -> Vec<Scenario> {
     scenarios.extend(orchard_named("orchard"));
     scenarios
 }
+
+/// A name that is no scenario's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no scenario is called '{0}'; there are: {names}", names = Scenario::names().join(", "))]
+pub struct UnknownScenario(pub String);
 
 impl Scenario {
     /// The names that [`Scenario::named`] knows.

@@ -71,6 +71,9 @@ const IN_PARTS: CompositionError = CompositionError(
      lienav_parts::Parts or 'lienav evaluate', which join them",
 );
 
+const OTHER_MAP: &str = "with parameter 'map.local_features', map.mode does not change to 'localization' or from it while \
+     the node runs: save the map, and start the node with the other mode and that map";
+
 /// The whole pipeline. The nodes, the offline evaluation and the tests all run this and nothing else, so the same
 /// input gives the same estimates to the last bit.
 ///
@@ -268,7 +271,7 @@ impl Slam {
         config.validate().map_err(|e| e.to_string())?;
         check_change(&self.config, &config, SPECS)?;
         if config.makes_parts() != self.config.makes_parts() {
-            return Err(map::OTHER_MAP.to_owned());
+            return Err(OTHER_MAP.to_owned());
         }
         self.estimator.reconfigure(&config);
         self.waiting.clear();

@@ -1,6 +1,7 @@
 //! `lienav map convert`: maps as others write them.
 
 use super::super::failure::{Failure, print, warn};
+use super::files::{self, not_written, refuse_existing};
 use clap::builder::PossibleValuesParser;
 use lienav_io::files::{read_text, write_atomically};
 use lienav_io::map_file::MapFile;
@@ -66,7 +67,7 @@ fn named(name: &str) -> Option<Format> {
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    super::refuse_existing(&args.output, args.force)?;
+    refuse_existing(&args.output, args.force)?;
     let options = Options { sigma_m: args.sigma_m, bundle: args.bundle.clone(), tag_size_m: args.tag_size_m };
     let file = read(&args.input, args.from.as_deref(), &options)?;
     let to = match &args.to {
@@ -75,12 +76,12 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     };
     let count = file.map.landmarks.len();
     match to {
-        None => file.write(&args.output).map_err(|error| super::not_written(&args.output, &error))?,
+        None => file.write(&args.output).map_err(|error| not_written(&args.output, &error))?,
         Some(format) => {
             let text = foreign::to_text(&file.map, format, &options);
             text.notes.iter().for_each(|note| warn(note));
             let written = write_atomically(&args.output, |out| out.write_all(text.content.as_bytes()));
-            written.map_err(|error| super::not_written(&args.output, &error))?;
+            written.map_err(|error| not_written(&args.output, &error))?;
         }
     }
     print(&format!("{}: {count} landmarks\n", args.output.display()))
@@ -94,7 +95,7 @@ fn read(path: &Path, from: Option<&str>, options: &Options) -> Result<MapFile, F
         None if is_ours => None,
         None => Format::guess(path, Some(&text)),
     };
-    let Some(format) = format else { return super::read(path) };
+    let Some(format) = format else { return files::read(path) };
     let read = foreign::read(&text, format, options).map_err(|problems| {
         let shown: Vec<String> = problems.iter().take(3).map(ToString::to_string).collect();
         let more = problems.len().saturating_sub(shown.len());

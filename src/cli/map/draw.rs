@@ -1,6 +1,7 @@
 //! `lienav map draw`: a picture of a map.
 
 use super::super::failure::{Failure, print};
+use super::files::{not_written, read};
 use lienav_eval::plot;
 use lienav_io::files::write_atomically;
 use std::path::PathBuf;
@@ -20,10 +21,10 @@ const EXAMPLES: &str = "Examples:
   lienav map draw hall.yaml --out hall.svg";
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    let file = super::read(&args.map)?;
+    let file = read(&args.map)?;
     let name = args.map.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let svg = plot::landmarks(&name, &file.map).map_err(Failure::failed)?;
     let written = write_atomically(&args.out, |out| out.write_all(svg.as_bytes()));
-    written.map_err(|error| super::not_written(&args.out, &error))?;
+    written.map_err(|error| not_written(&args.out, &error))?;
     print(&format!("{}: {} landmarks\n", args.out.display(), file.map.landmarks.len()))
 }

@@ -1,6 +1,7 @@
 //! `lienav map info`: what a map holds.
 
 use super::super::failure::{Failure, print};
+use super::files::read;
 use lienav_io::map_file::{MapFile, VERSION};
 use lienav_parts::SavedParts;
 use lienav_slam::MapLandmark;
@@ -25,7 +26,7 @@ const EXAMPLES: &str = "Examples:
   lienav map info hall.yaml --json";
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    let info = Info::of(&super::read(&args.map)?);
+    let info = Info::of(&read(&args.map)?);
     if args.json {
         return print(&format!("{}\n", serde_json::to_string_pretty(&info).map_err(Failure::failed)?));
     }

@@ -1,6 +1,7 @@
 //! `lienav map merge`: maps of one place as one.
 
 use super::super::failure::{Failure, print, warn};
+use super::files::{not_written, read, refuse_existing};
 use lienav_io::map_file::MapFile;
 use lienav_slam::SharedLandmark;
 use std::path::PathBuf;
@@ -40,12 +41,12 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if !(0.0..1.0).contains(&args.probability) {
         return Err(Failure::WrongCall(format!("--probability is {}; allowed: 0 … 1, without 1", args.probability)));
     }
-    super::refuse_existing(&args.out, args.force)?;
+    refuse_existing(&args.out, args.force)?;
     let bound = -2.0 * (-args.probability).ln_1p();
     let mut all: Option<MapFile> = None;
     let (mut text, mut disagreeing) = (String::new(), 0);
     for path in &args.maps {
-        let next = super::read(path)?;
+        let next = read(path)?;
         let Some(so_far) = all.take() else {
             all = Some(MapFile { filter: None, parts: None, ..next });
             continue;
@@ -86,6 +87,6 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if disagreeing > 0 {
         warn(&format!("{disagreeing} landmarks disagree, and are fused all the same"));
     }
-    file.write(&args.out).map_err(|error| super::not_written(&args.out, &error))?;
+    file.write(&args.out).map_err(|error| not_written(&args.out, &error))?;
     print(&format!("{}: {} landmarks\n", args.out.display(), file.map.landmarks.len()))
 }

@@ -3,14 +3,11 @@
 mod check;
 mod convert;
 mod draw;
+mod files;
 mod info;
 mod merge;
 
-use super::failure::{Failure, warn};
-use lienav_io::files::remedy;
-use lienav_io::map_file::MapFile;
-use std::io;
-use std::path::Path;
+use super::failure::Failure;
 
 /// Look at maps of landmarks, check, merge, convert and draw them
 #[derive(clap::Args)]
@@ -56,24 +53,4 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         Command::Convert(args) => convert::run(args),
         Command::Draw(args) => draw::run(args),
     }
-}
-
-/// Reads a map, and says what of it is left out.
-fn read(path: &Path) -> Result<MapFile, Failure> {
-    let map = MapFile::read(path).map_err(Failure::failed)?;
-    map.warnings.iter().for_each(|warning| warn(warning));
-    Ok(map)
-}
-
-/// An error of writing, with what can be done.
-fn not_written(path: &Path, error: &io::Error) -> Failure {
-    Failure::Failed(format!("{}: {error}{}", path.display(), remedy(error)))
-}
-
-/// A file that is there is replaced where that is asked for only.
-fn refuse_existing(path: &Path, force: bool) -> Result<(), Failure> {
-    if force || !path.exists() {
-        return Ok(());
-    }
-    Err(Failure::Failed(format!("{} exists; --force replaces it", path.display())))
 }

@@ -3,9 +3,11 @@
 //! r2r has parameter services, but its descriptors hold no ranges, its handler cannot tell what may change while
 //! running from what may not, and it takes no `5` for a double. The services are therefore our own: [`Services`].
 
+mod given;
 mod services;
 mod value;
 
+pub use given::{Overrides, ParameterError};
 pub use services::{Events, Request, Services};
 pub use value::Kind;
 
@@ -19,38 +21,7 @@ use r2r::ParameterValue;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::path::Path;
-
-/// A parameter that cannot be used: name, value, and what is allowed.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum ParameterError {
-    /// A number or word out of range.
-    #[error(transparent)]
-    OutOfRange(#[from] OutOfRange),
-    /// A value of the wrong type.
-    #[error("parameter '{name}' is {given}; it has to be {expected}")]
-    WrongType {
-        /// Dotted name.
-        name: &'static str,
-        /// What was given, as text.
-        given: String,
-        /// What it has to be.
-        expected: &'static str,
-    },
-    /// Values that do not go together, in words.
-    #[error("{0}")]
-    Unusable(String),
-    /// A parameter that cannot be changed while running.
-    #[error("parameter '{0}' cannot be changed while the node runs: set it at start")]
-    NeedsRestart(&'static str),
-    /// A name that is no parameter's.
-    #[error("there is no parameter '{0}'")]
-    Unknown(String),
-}
-
-/// What the user has set, by name: from `-p` and `--params-file`.
-pub type Overrides = BTreeMap<String, ParameterValue>;
 
 /// The overrides that ROS has for `node`.
 pub fn overrides(node: &r2r::Node) -> Overrides {

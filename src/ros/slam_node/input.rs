@@ -4,6 +4,7 @@ use super::Settings;
 use super::inputs::{
     FEATURE_TOPICS, FeaturesMessage, FeaturesOf, Inputs, ODOMETRY_TOPICS, OdometryMessage, OdometryOf,
 };
+use super::topic::Topic;
 use super::tree::leads_to;
 use crate::ros::receive::{Inbox, OnTopic, merged, receive, subscribe, subscribe_some};
 use crate::ros::{lifecycle, parameters, qos};
@@ -11,59 +12,6 @@ use lienav_io::bag::cdr::CdrError;
 use lienav_io::messages::{self, CameraInfo, Imu, NavSatFix, PoseWithCovarianceStamped, TfMessage};
 use r2r::std_srvs::srv::{SetBool, Trigger};
 use r2r::{Node, QosProfile, ServiceRequest};
-
-/// The topics, in the order in which messages of one stamp are taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Topic {
-    /// `initialpose`
-    InitialPose,
-    /// `/tf_static`
-    StaticTransforms,
-    /// `odom`, and the other sources of odometry behind it
-    Odometry(u8),
-    /// `imu`
-    Imu,
-    /// `/tf`
-    Transforms,
-    /// `absolute_pose`
-    AbsolutePose,
-    /// `fix`
-    Fix,
-    /// What the camera of a feature sensor says of itself.
-    CameraInfo(u8),
-    /// `features`, and those of named sensors behind it
-    Features(u8),
-}
-
-impl Topic {
-    /// How many there can be.
-    pub const COUNT: usize = 6 + ODOMETRY_TOPICS + 2 * FEATURE_TOPICS;
-
-    /// Its place among them.
-    pub fn index(self) -> usize {
-        match self {
-            Self::InitialPose => 0,
-            Self::StaticTransforms => 1,
-            Self::Odometry(k) => 2 + usize::from(k).min(ODOMETRY_TOPICS - 1),
-            Self::Imu => 2 + ODOMETRY_TOPICS,
-            Self::Transforms => 3 + ODOMETRY_TOPICS,
-            Self::AbsolutePose => 4 + ODOMETRY_TOPICS,
-            Self::Fix => 5 + ODOMETRY_TOPICS,
-            Self::CameraInfo(k) => 6 + ODOMETRY_TOPICS + usize::from(k).min(FEATURE_TOPICS - 1),
-            Self::Features(k) => 6 + ODOMETRY_TOPICS + FEATURE_TOPICS + usize::from(k).min(FEATURE_TOPICS - 1),
-        }
-    }
-
-    /// Those of features.
-    pub fn of_features() -> impl Iterator<Item = Self> {
-        (0..FEATURE_TOPICS as u8).map(Self::Features)
-    }
-
-    /// Those of odometry.
-    pub fn of_odometry() -> impl Iterator<Item = Self> {
-        (0..ODOMETRY_TOPICS as u8).map(Self::Odometry)
-    }
-}
 
 /// A message of one of the topics.
 pub enum Message {
@@ -263,6 +211,7 @@ fn hear<M: messages::Message + Send + 'static>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ros::slam_node::topic::FEATURE_TOPICS;
     use lienav_base::stamp::Stamp;
     use lienav_io::convert::header;
     use lienav_io::messages::{Odometry, PointCloud2};

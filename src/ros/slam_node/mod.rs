@@ -17,6 +17,7 @@ mod report;
 mod settings;
 mod statements;
 mod tally;
+mod topic;
 mod tree;
 mod worker;
 
@@ -38,9 +39,10 @@ use super::receive::relay;
 use super::start::{self, StartError, clock_follower};
 use super::stop::Stop;
 use super::type_description;
-use input::{Event, Request, Topic};
+use input::{Event, Request};
 use inputs::Inputs;
 use lienav_slam::{Config, FeatureKind};
+use topic::Topic;
 use worker::Worker;
 
 /// Clouds of so many bytes may wait for the filter; those that wait for long are skipped anyway.

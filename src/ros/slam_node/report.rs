@@ -29,8 +29,8 @@
 //! Every reason is listed with its count since the start, whether it happened or not: `dropped.<reason>`.
 
 use super::health::{self, Source};
-use super::input::Topic;
 use super::inputs::STANDBY;
+use super::topic::Topic;
 use crate::ros::diagnostics::{Dropped, Findings, Level, Percentiles, Received, SILENCE, Values, listed};
 use crate::ros::queue::Load;
 use lienav_io::bag::UNREADABLE;

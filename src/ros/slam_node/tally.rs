@@ -1,9 +1,9 @@
 //! What `slam_node` counts and times, for `/diagnostics` and the log.
 
 use super::health::Source;
-use super::input::Topic;
 use super::inputs::Inputs;
 use super::report::{self, Report, Search};
+use super::topic::Topic;
 use crate::ros::diagnostics::{Dropped, Percentiles, Received};
 use crate::ros::queue::Load;
 use lienav_base::stamp::Stamp;

@@ -7,7 +7,7 @@ mod maps;
 
 use super::display::Display;
 use super::health::Health;
-use super::input::{Message, Request, Topic};
+use super::input::{Message, Request};
 use super::inputs;
 use super::local::Local;
 use super::map::Keeper;
@@ -17,6 +17,7 @@ use super::quality::{Quality, Window};
 use super::report::{NO_ODOM_POSE, STALE};
 use super::statements::Statements;
 use super::tally::Tally;
+use super::topic::Topic;
 use super::tree::{Publishers, Tree};
 use super::{SPECS, Settings};
 use crate::ros::clock::RosClock;

@@ -135,6 +135,12 @@ pub fn whitening(covariance: &Matrix3<f64>) -> Matrix3<f64> {
     factor.and_then(|l| l.solve_lower_triangular(&Matrix3::identity())).unwrap_or_else(Matrix3::zeros)
 }
 
+/// ∂(x, y, θ)/∂ξ of X Exp(ξ): blockdiag(R(θ), 1).
+pub fn map_from_body(pose: &Se2) -> Matrix3<f64> {
+    let (s, c) = pose.theta.sin_cos();
+    Matrix3::new(c, -s, 0.0, s, c, 0.0, 0.0, 0.0, 1.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

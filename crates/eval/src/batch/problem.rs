@@ -1,7 +1,7 @@
 //! A run as one least-squares problem.
 
 use super::layout::Layout;
-use super::motion::{Motion, MotionModel, whitening};
+use super::motion::{Motion, MotionModel, map_from_body, whitening};
 use super::normal::{AT_CALIBRATION, Row, WIDTH, add, empty};
 use super::sight::Sight;
 use super::{Loss, Settings};
@@ -325,10 +325,4 @@ const LEAST_VARIANCE: f64 = 1e-12;
 fn root_of_information(covariance: &Matrix2<f64>) -> Option<Matrix2<f64>> {
     let information = (covariance + Matrix2::identity() * LEAST_VARIANCE).try_inverse()?;
     Some(information.cholesky()?.l().transpose())
-}
-
-/// ∂(x, y, θ)/∂ξ of X Exp(ξ): blockdiag(R(θ), 1).
-pub fn map_from_body(pose: &Se2) -> Matrix3<f64> {
-    let (s, c) = pose.theta.sin_cos();
-    Matrix3::new(c, -s, 0.0, s, c, 0.0, 0.0, 0.0, 1.0)
 }

@@ -1,8 +1,8 @@
 //! The residual of one observation.
 
 use super::Loss;
+use super::motion::map_from_body;
 use super::normal::{AT_CALIBRATION, Row, WIDTH};
-use super::problem::map_from_body;
 use lienav_lie::{Se2, skew};
 use lienav_slam::{Expected, MOTION, Mount, Reading, SENSOR, Sensors};
 use nalgebra::{SMatrix, Vector2, Vector3};

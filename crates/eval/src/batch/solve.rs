@@ -1,6 +1,7 @@
 //! Gauss–Newton, damped where a full step fails.
 
-use super::problem::{Problem, Unknowns, map_from_body};
+use super::motion::map_from_body;
+use super::problem::{Problem, Unknowns};
 use lienav_lie::Se2;
 use lienav_parts::sparse::{Factor, Order};
 use lienav_slam::{CalibrationEstimate, CalibrationParameter};

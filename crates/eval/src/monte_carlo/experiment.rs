@@ -1,11 +1,11 @@
 //! What is run, and running it.
 
+use super::error::ExperimentError;
 use super::record::RunRecord;
 use super::tally::{FilterOutcome, FilterRun, Tally};
 use super::trial::trials;
-use lienav_io::settings_file::SettingsError;
-use lienav_sim::{Scenario, ScenarioError, UnknownScenario};
-use lienav_slam::{ConfigError, Sensor, TooManySensors};
+use lienav_sim::Scenario;
+use lienav_slam::Sensor;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -38,32 +38,6 @@ pub struct Outcome {
     pub experiment: Experiment,
     /// One for each filter, in the order of the experiment.
     pub filters: Vec<FilterOutcome>,
-}
-
-/// An experiment that cannot be run.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum ExperimentError {
-    /// Of the scenario.
-    #[error(transparent)]
-    Scenario(#[from] ScenarioError),
-    /// Of a filter or its settings.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// A setting that no filter has, or of the wrong type.
-    #[error(transparent)]
-    Setting(#[from] SettingsError),
-    /// More sensors than a filter can have.
-    #[error(transparent)]
-    Sensors(#[from] TooManySensors),
-    /// A name that is no scenario's.
-    #[error(transparent)]
-    UnknownScenario(#[from] UnknownScenario),
-    /// A scenario without clouds, in which there is nothing to judge.
-    #[error("scenario '{0}' has no feature cloud; sensor.first_s has to be less than the duration of the trajectory")]
-    NoSteps(String),
-    /// No runs or no filters.
-    #[error("an experiment needs at least one run and one filter")]
-    Nothing,
 }
 
 /// The seeds of the runs, `scenario.seed` each: the first `runs` draws of a generator seeded with `seed`, cut to 53

@@ -16,7 +16,7 @@ pub struct Metric {
 impl Metric {
     /// The number, from what runs contribute. `None` of no runs.
     pub fn over(&self, contributions: impl Iterator<Item = f64>) -> Option<f64> {
-        let mean = crate::errors::mean(contributions)?;
+        let mean = crate::mean::mean(contributions)?;
         Some(if self.is_rms { mean.sqrt() } else { mean })
     }
 }

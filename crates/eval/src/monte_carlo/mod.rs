@@ -9,6 +9,7 @@
 //! up to what one machine gives, to the last bit.
 
 mod bootstrap;
+mod error;
 mod experiment;
 mod folder;
 mod metrics;
@@ -24,7 +25,8 @@ mod text;
 mod trial;
 
 pub use bootstrap::{Interval, interval};
-pub use experiment::{Experiment, ExperimentError, Outcome, run_seeds};
+pub use error::ExperimentError;
+pub use experiment::{Experiment, Outcome, run_seeds};
 pub use folder::write;
 pub use metrics::{METRICS, Metric};
 pub use record::RunRecord;

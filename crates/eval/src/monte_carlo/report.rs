@@ -5,7 +5,7 @@ use super::experiment::Outcome;
 use super::metrics::{METRICS, Metric};
 use super::tally::{FilterOutcome, RunAssociations, RunMean, RunSummary, StepSummary};
 use crate::associations::Associations;
-use crate::errors::mean;
+use crate::mean::mean;
 use lienav_slam::{Coordinates, Filter};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};

@@ -8,7 +8,8 @@ mod merge;
 
 pub use merge::{MergeError, merge, merge_records};
 
-use super::experiment::{Experiment, ExperimentError};
+use super::error::ExperimentError;
+use super::experiment::Experiment;
 use super::record::{RunRecord, checked_line, content_of};
 use lienav_io::files::{remedy, write_atomically};
 use lienav_sim::Scenario;

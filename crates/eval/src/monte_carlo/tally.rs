@@ -3,7 +3,7 @@
 use super::trial::{Sample, Trial};
 use crate::associations::Associations;
 use crate::consistency::{BAND_PROBABILITY, POSE_DOF, chi_squared_band, nees};
-use crate::errors::mean;
+use crate::mean::mean;
 use crate::report::StepTime;
 use lienav_base::stamp::Stamp;
 use nalgebra::{Matrix3, Vector3};

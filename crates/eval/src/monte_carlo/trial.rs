@@ -1,6 +1,6 @@
 //! One run of a scenario through several filters.
 
-use super::experiment::ExperimentError;
+use super::error::ExperimentError;
 use crate::associations::Associations;
 use crate::errors::StepError;
 use crate::method::Method;

@@ -4,7 +4,8 @@ use super::canvas::{Area, BAND_OPACITY, BLUE, Entry, GREY, Mark, ORANGE, TRUE_CO
 use super::points::{longest, thin_line};
 use super::{PlotError, Subject};
 use crate::consistency::{BAND_PROBABILITY, POSE_DOF, chi_squared_band, fraction_inside};
-use crate::errors::{StepError, mean};
+use crate::errors::StepError;
+use crate::mean::mean;
 use lienav_base::stamp::Stamp;
 use plotters::prelude::*;
 use std::ops::Range;

@@ -1,6 +1,6 @@
 //! A run of which a filter used nothing, or next to nothing, as a sentence.
 
-use super::Update;
+use super::result::Update;
 use lienav_io::recording::Input;
 use lienav_slam::Counts;
 

@@ -1,8 +1,7 @@
 //! A filter at work, of which a run keeps what comes out.
 
 use super::nothing_used::Given;
-use super::{CloudMatches, Estimate, MatchedReading, Run, RunError, StartBelief, Update};
-use crate::motions::Motions;
+use super::result::{CloudMatches, Estimate, MatchedReading, Motions, Run, RunError, StartBelief, Update};
 use crate::timeline::Timeline;
 use lienav_io::map_file::MapFile;
 use lienav_io::recording::Input;

@@ -2,7 +2,8 @@
 //! known of, and spikes of the odometry cost.
 
 use super::gap::{config, scene};
-use crate::errors::{Errors, mean};
+use crate::errors::Errors;
+use crate::mean::mean;
 use crate::run::{Run, run};
 use crate::simulated;
 use lienav_base::stamp::Stamp;

@@ -1,6 +1,7 @@
 //! Recorded runs in a map of the true landmarks.
 
-use crate::errors::{Errors, mean};
+use crate::errors::Errors;
+use crate::mean::mean;
 use crate::run::{Run, run_in_map, true_map};
 use crate::study::Study;
 use lienav_io::recording::{Input, Recording, open};

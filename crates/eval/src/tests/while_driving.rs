@@ -2,7 +2,8 @@
 //! docs/honesty.md.
 
 use super::known_map::mrclam_with;
-use crate::errors::{Errors, mean};
+use crate::errors::Errors;
+use crate::mean::mean;
 use crate::run::{Estimate, Run, run};
 use lienav_io::recording::Recording;
 use lienav_io::truth::{MAX_TRUTH_GAP_S, Truth};

@@ -1,7 +1,7 @@
 //! The pieces of an MCAP file (<https://mcap.dev/spec>): where messages lie, in which order they come out, and the
 //! fields of a record. Every length is checked against the bytes that are there before it is believed.
 
-use super::read::Record;
+use super::record::Record;
 use lienav_base::stamp::Stamp;
 use mcap::records::op;
 use std::cmp::Ordering;

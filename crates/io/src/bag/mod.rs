@@ -13,6 +13,7 @@ pub mod params;
 mod read;
 mod read_mcap;
 mod read_sqlite;
+mod record;
 pub mod schema;
 mod seated;
 mod topics;
@@ -21,7 +22,8 @@ mod write;
 
 pub use load::{BAD_TRUTH, DROPPED_KEY, HeardTruth, NAME_KEY, UNREADABLE, load};
 pub(crate) use load::{Loading, Problems, Unread};
-pub use read::{BagReader, Record, Topic};
+pub use read::BagReader;
+pub use record::{Record, Topic};
 pub(crate) use topics::not_one;
 pub use topics::{Role, Topics, roles_of};
 pub use write::{BagWriter, Existing, TopicId, TypeText, WriteError};

@@ -13,7 +13,7 @@ use super::mcap_chunk::{Outcome, Positioned, visit};
 use super::mcap_parts::{
     Channel, ChunkIndex, Fields, MESSAGE_HEADER, Order, PREFIX, Pending, Schema, Span, Summary, stamp,
 };
-use super::read::{Record, Storage, Topic};
+use super::record::{Record, Storage, Topic};
 use crate::recording::OpenError;
 use lienav_base::stamp::Stamp;
 use mcap::records::op;

@@ -4,7 +4,7 @@
 //! plain tables are read here, and no more of them than the file has room for.
 
 use super::bounds::{self, Bytes};
-use super::read::{Record, Storage, Topic};
+use super::record::{Record, Storage, Topic};
 use crate::files::Temporary;
 use crate::recording::OpenError;
 use lienav_base::stamp::Stamp;

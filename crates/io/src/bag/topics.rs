@@ -1,6 +1,7 @@
 //! Which topic of a bag is what.
 
-use super::read::{CDR, Topic};
+use super::read::CDR;
+use super::record::Topic;
 use crate::convert::Frames;
 use crate::messages::{Imu, Message, NavSatFix, Odometry, PointCloud2, PoseStamped, PoseWithCovarianceStamped};
 

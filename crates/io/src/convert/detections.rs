@@ -1,7 +1,8 @@
 //! Things that a detector has found in space, `vision_msgs`.
 
-use super::frame::{Frame, Origin, check_frame};
+use super::frame::{Frame, check_frame};
 use super::read::{position_covariance, stamp_of};
+use super::refusal::Origin;
 use super::refusal::Refusal;
 use super::seat::Seat;
 use super::tags::TagPattern;

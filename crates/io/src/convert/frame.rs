@@ -1,9 +1,8 @@
 //! Which frames messages may be in: a node's parameters say so; of a bag, its `params.yaml`, or its first messages.
 
-use super::refusal::Refusal;
+use super::refusal::{Origin, Refusal};
 use lienav_base::settings::{Described, Spec};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// A frame that a message may be in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,32 +11,6 @@ pub struct Frame<'a> {
     pub name: &'a str,
     /// Where the name comes from.
     pub origin: Origin,
-}
-
-/// Where the name of an expected frame comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// From this parameter.
-    Parameter(&'static str),
-    /// From this parameter; a frame with a static transform to it would do as well.
-    OnRobot(&'static str),
-    /// From the first message of the topic.
-    FirstMessage,
-    /// From the header of the same message.
-    Header,
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Parameter(name) => write!(f, "parameter {name}"),
-            Self::OnRobot(name) => {
-                write!(f, "parameter {name}, or a frame with a transform to it, of which none has come on /tf_static")
-            }
-            Self::FirstMessage => write!(f, "as in the first message of the topic"),
-            Self::Header => write!(f, "as in the header of the message"),
-        }
-    }
 }
 
 impl<'a> Frame<'a> {

@@ -31,14 +31,14 @@ mod write;
 
 pub use april::{Pinhole, april_tags};
 pub use detections::{DetectionWords, detections};
-pub use frame::{Expected, Frame, Frames, Origin, check_frame};
+pub use frame::{Expected, Frame, Frames, check_frame};
 pub use outside::{MAX_YAW_VARIANCE, absolute_pose, absolute_pose_message, nav_sat_fix};
 pub use placed::{isometry_of, placed_odometry, pose_array, seated_features, twist};
 pub use read::{
     features, imu, imu_sample, initial_pose, landmarks, magnetic_field, odometry, planar_block, pose_of, stamp_of,
     torque, yaw_of,
 };
-pub use refusal::Refusal;
+pub use refusal::{Origin, Refusal};
 pub use seat::{MAX_TILT_RAD, Seat};
 pub use tags::{TagCamera, TagPattern, TagPatternError};
 pub use write::{

@@ -1,7 +1,7 @@
 //! Why a message does not become input of a filter.
 
-use super::frame::Origin;
 use crate::cloud::LayoutError;
+use std::fmt;
 
 /// Why a message does not become input of a filter. This is about what cannot be read; what is wrong with numbers, the
 /// filter itself says ([`lienav_slam::DropReason`], [`lienav_attitude::DropReason`]).
@@ -126,6 +126,32 @@ impl Refusal {
             Self::NoFix { .. } => Self::WORDS[9],
             Self::BadFix { .. } => Self::WORDS[10],
             Self::NoCameraInfo { .. } => Self::WORDS[11],
+        }
+    }
+}
+
+/// Where the name of an expected frame comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// From this parameter.
+    Parameter(&'static str),
+    /// From this parameter; a frame with a static transform to it would do as well.
+    OnRobot(&'static str),
+    /// From the first message of the topic.
+    FirstMessage,
+    /// From the header of the same message.
+    Header,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Parameter(name) => write!(f, "parameter {name}"),
+            Self::OnRobot(name) => {
+                write!(f, "parameter {name}, or a frame with a transform to it, of which none has come on /tf_static")
+            }
+            Self::FirstMessage => write!(f, "as in the first message of the topic"),
+            Self::Header => write!(f, "as in the header of the message"),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! positions with the stated noise, in a cloud for each pose. Other edges between poses close loops, which an odometry does not: they are counted
 //! and left out. Truth is another graph, without noise.
 
-use super::Format;
+use super::format::Format;
 use super::text::{Row, Table};
 use crate::bag::bounds;
 use crate::recording::{Input, OpenError, Recording};

@@ -14,6 +14,7 @@
 
 mod broad;
 mod euroc;
+mod format;
 mod g2o;
 mod mrclam;
 mod plaza;
@@ -23,27 +24,12 @@ mod woods;
 
 pub use broad::open as open_broad;
 pub use euroc::open as open_euroc;
+pub use format::Format;
 pub use g2o::{StatedNoise, open as open_g2o};
 pub use mrclam::open as open_mrclam;
 pub use plaza::open as open_plaza;
 pub use victoria::open as open_victoria;
 pub use woods::open as open_woods;
-
-use crate::recording::{OpenError, Recording};
-
-/// A format that a source may be given in, as `PREFIX:ARGUMENTS`. A reader of another data set is a file in this folder
-/// with such a value, and a line in [`FORMATS`].
-#[derive(Clone, Copy, Debug)]
-pub struct Format {
-    /// What the source begins with, before the colon.
-    pub prefix: &'static str,
-    /// What stands behind the colon: `FOLDER:ROBOT`.
-    pub arguments: &'static str,
-    /// Which data set it is.
-    pub about: &'static str,
-    /// Reads what stands behind the colon.
-    pub open: fn(&str) -> Result<Recording, OpenError>,
-}
 
 /// The formats of data sets that a robot among landmarks recorded.
 pub const FORMATS: &[Format] = &[woods::FORMAT, mrclam::FORMAT, victoria::FORMAT, g2o::FORMAT, plaza::FORMAT];

@@ -4,7 +4,7 @@
 //! bearing), `RobotK_Groundtruth.dat` (t, x, y, θ), `Landmark_Groundtruth.dat` and `Barcodes.dat`. Subjects 1–5 are
 //! robots, 6–20 landmarks.
 
-use super::Format;
+use super::format::Format;
 use super::text::Table;
 use crate::recording::{Input, OpenError, Recording};
 use lienav_base::stamp::Stamp;

@@ -4,7 +4,7 @@
 //! A folder with `odometry.csv` (t, distance, turn since the row before), `ranges.csv` (t, landmark, range),
 //! `groundtruth.csv` (t, x, y, yaw) and `landmarks.csv`.
 
-use super::Format;
+use super::format::Format;
 use super::text::Table;
 use crate::recording::{Input, OpenError, Recording};
 use lienav_base::stamp::Stamp;

@@ -3,7 +3,7 @@
 //! A folder with `inputs.dat` (t, speed of the left rear wheel, steering angle), `measurements.dat` (t, range, bearing
 //! from 0 to π with π/2 straight ahead, diameter of the trunk) and `gps.dat` (t, x, y of the antenna), in s, m and rad.
 
-use super::Format;
+use super::format::Format;
 use super::text::Table;
 use crate::recording::{Input, OpenError, PositionFixes, Recording};
 use lienav_base::stamp::Stamp;

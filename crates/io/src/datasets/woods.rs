@@ -3,7 +3,7 @@
 //! A folder with `odometry.csv` (t, v, ω), `measurements.csv` (t, landmark, range, bearing), `groundtruth.csv` (t, x,
 //! y, θ, valid), `landmarks.csv` and `parameters.csv` (variances of the noise, forward offset of the laser).
 
-use super::Format;
+use super::format::Format;
 use super::text::Table;
 use crate::recording::{Input, OpenError, Recording};
 use lienav_base::stamp::Stamp;

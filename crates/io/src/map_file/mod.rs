@@ -47,12 +47,14 @@
 //! # let _ = MapFile::default();
 //! ```
 
+mod data;
 pub mod foreign;
 mod state;
 #[cfg(test)]
 mod tests;
 mod text;
 
+pub use data::MapFile;
 pub use text::{Companion, MAX_COORDINATE_M, MAX_LANDMARKS, MAX_SIGMA_M, OWN_IDS, Parsed, Problem, UNKNOWN_ID, parse};
 pub use text::{VERSION, number, to_text};
 
@@ -60,26 +62,10 @@ pub use state::{StateFile, state_from_text};
 
 use crate::bag::bounds;
 use crate::files::write_atomically;
-use lienav_parts::{SavedParts, WholeMap};
+use lienav_parts::WholeMap;
 use lienav_slam::{LandmarkMap, SavedState};
 use std::io;
 use std::path::{Path, PathBuf};
-
-/// A map with its state, and where its positions are.
-#[derive(Clone, Debug, Default)]
-pub struct MapFile {
-    /// The frame that positions are in, if the file says so.
-    pub frame: Option<String>,
-    /// The landmarks, with their joint covariance if it is known.
-    pub map: LandmarkMap,
-    /// The filter as it was when it made this map: a run can go on from there. `map` is [`SavedState::map`], unless
-    /// there are `parts`: the filter had the last one of these, then.
-    pub filter: Option<SavedState>,
-    /// The parts of this map, if it was made in parts: they say what a joint covariance would.
-    pub parts: Option<SavedParts>,
-    /// What was left out, as sentences: empty where the whole of it was read.
-    pub warnings: Vec<String>,
-}
 
 /// A file that is no map, or cannot be read.
 #[derive(Debug, thiserror::Error)]

@@ -1,6 +1,7 @@
 //! The state beside a map: JSON, with long lists of numbers as the bits of each.
 
-use super::{Companion, MapFile};
+use super::data::MapFile;
+use super::text::Companion;
 use crate::bag::bounds;
 use crate::files::{folder_of, remove_leftover_files, write_atomically};
 use crate::settings_file::one_line;

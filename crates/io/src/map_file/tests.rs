@@ -1,6 +1,7 @@
 use super::*;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
+use lienav_parts::SavedParts;
 use lienav_slam::{Config, FeatureKind, MapLandmark, Observation, Odometry, Slam};
 use nalgebra::{DMatrix, Matrix2, Matrix3, Vector2};
 use rand::{RngExt, SeedableRng};

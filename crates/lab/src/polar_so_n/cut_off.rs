@@ -1,7 +1,7 @@
 //! Figure 5 once more: VRKMK 6 where the series of dexp and dexp⁻¹ are cut off, as programs have them that do not know
 //! the closed forms.
 
-use super::start;
+use super::dipole::start;
 use crate::figures::{absolute, over_time, thin};
 use crate::measure::{drift, largest};
 use crate::{Experiment, Extent, MethodResult};

@@ -1,6 +1,6 @@
 //! Figure 5: where the slow growth of VRKMK 6's energy error comes from.
 
-use super::start;
+use super::dipole::start;
 use crate::figures::{absolute, over_time, thin};
 use crate::measure::{drift, largest};
 use crate::{Experiment, Extent, MethodResult};

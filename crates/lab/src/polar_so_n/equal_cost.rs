@@ -1,7 +1,7 @@
 //! VPD and VRKMK at equal cost: what an error takes of time, on the dipole and on a free body.
 
+use super::dipole::start;
 use super::motions::{Kind, Method, Start, advance, counts, errors, step_ns};
-use super::start;
 use crate::figures::{marked, plain};
 use crate::measure::{order, time_step};
 use crate::{Experiment, Extent, Figure, MethodResult, Table, number};

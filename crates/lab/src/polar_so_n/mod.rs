@@ -2,6 +2,7 @@
 //! methods (VPD) against VRKMK.
 
 mod cut_off;
+mod dipole;
 mod early_end;
 mod equal_cost;
 pub(super) mod motions;
@@ -9,10 +10,11 @@ pub(super) mod motions;
 use super::figures::{absolute, marked, of_errors, over_time, plain};
 use super::measure::{order_observed, time_step};
 use super::{Experiment, Extent, Figure, MethodResult, Part, Progress, Reproduction, Table, number};
+use dipole::start;
 use lienav_integrate::IntegrationError;
 use lienav_integrate::dynamics::DipoleOnAStick;
 use lienav_integrate::tableau::{GAUSS4, GAUSS6};
-use motions::{Kind, LongRun, Method, Start, advance, counts, errors, long_run, step_ns};
+use motions::{Kind, LongRun, Method, advance, counts, errors, long_run, step_ns};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction::of_parts(
     "polar-so-n",
@@ -31,14 +33,6 @@ const PARTS: &[Part] = &[
     (|extent, _| equal_cost::experiment(extent), 0.1),
     (|_, _| Ok(run_time()), 0.1),
 ];
-
-fn start() -> Start<DipoleOnAStick> {
-    Start {
-        body: DipoleOnAStick::default(),
-        attitude: DipoleOnAStick::initial_attitude(),
-        angular_velocity: DipoleOnAStick::initial_angular_velocity(),
-    }
-}
 
 fn methods() -> Vec<Method> {
     [Kind::Vrkmk, Kind::Vpd].into_iter().flat_map(|kind| start().of_all_orders(kind)).collect()

@@ -1,7 +1,8 @@
 //! Figure 4.2: errors against step sizes; and the time of a step.
 
 use super::adapters::BodyField;
-use super::contestants::{Contestant, Family, TestBody, contestants};
+use super::contestants::{Contestant, Family, contestants};
+use super::stepper::TestBody;
 use crate::figures::{marked, of_errors};
 use crate::measure::{order_observed, time_step};
 use crate::report::{Experiment, Extent, MethodResult};

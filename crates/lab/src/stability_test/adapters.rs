@@ -1,6 +1,6 @@
 //! The body of the test as each family of methods wants to see it, and methods of each family as steppers.
 
-use super::contestants::{Stepper, TestBody};
+use super::stepper::{Stepper, TestBody};
 use lienav_integrate::cotangent::SymplecticLieGroup;
 use lienav_integrate::polar::{PolarState, PolarVariational};
 use lienav_integrate::vrkmk::{Spatial, Vrkmk};

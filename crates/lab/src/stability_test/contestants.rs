@@ -4,6 +4,7 @@ use super::adapters::{
     body_method, cotangent_method, field_method, floating_method, polar_method, polar_method_by_lagrangian,
     vrkmk_method,
 };
+use super::stepper::{Stepper, TestBody};
 use lienav_integrate::commutator_free::{CF3, CF4, CF32A, CF32B, CF43, CROUCH_GROSSMAN3};
 use lienav_integrate::cotangent::SymplecticLieGroup;
 use lienav_integrate::quaternion::{Iteration, LagrangianQuaternionIntegrator, QuaternionIntegrator};
@@ -16,17 +17,8 @@ use lienav_integrate::stormer_verlet::StormerVerlet;
 use lienav_integrate::tableau::{GAUSS4, GAUSS6, IMPLICIT_MIDPOINT, KUTTA3};
 use lienav_integrate::{
     BodyState, Convergence, EnergyMomentum, ExplicitLieNewmark, ImplicitRkmk, IntegrationError, KoziaraBicanic,
-    LieMidpoint, ModifiedCrouchGrossman, PartitionedRkmk, RotationMap, TorqueGradient, TrapezoidalLieNewmark,
-    VariationalLieVerlet,
+    LieMidpoint, ModifiedCrouchGrossman, PartitionedRkmk, RotationMap, TrapezoidalLieNewmark, VariationalLieVerlet,
 };
-
-/// A body that every method of the list can be run on.
-pub trait TestBody: TorqueGradient + Clone + 'static {}
-
-impl<B: TorqueGradient + Clone + 'static> TestBody for B {}
-
-/// A method on its way: each call makes one step from the time it is given and tells the state it came to.
-pub type Stepper = Box<dyn FnMut(f64) -> Result<BodyState, IntegrationError>>;
 
 /// Makes a method ready to step from a state with a step size.
 pub type Start<B> = fn(&B, &BodyState, f64) -> Result<Stepper, IntegrationError>;

@@ -1,6 +1,7 @@
 //! Figure 4.1: the energy over long times.
 
-use super::contestants::{Contestant, Drift, Family, Stepper, contestants};
+use super::contestants::{Contestant, Drift, Family, contestants};
+use super::stepper::Stepper;
 use crate::figures::{line, over_time};
 use crate::measure::{self, Fit, largest};
 use crate::report::{Experiment, Extent, MethodResult, Progress, Table};

@@ -10,10 +10,12 @@ mod long_run;
 mod maps;
 mod potential;
 mod several_starts;
+mod stepper;
 mod table_2_1;
 
-pub use contestants::{Contestant, Drift, Family, Start, Stepper, TestBody, contestants};
+pub use contestants::{Contestant, Drift, Family, Start, contestants};
 pub use long_run::{SIGNIFICANCE, StabilityTest, stability_test};
+pub use stepper::{Stepper, TestBody};
 
 use super::figures::{marked, plain};
 use super::measure::time_step;

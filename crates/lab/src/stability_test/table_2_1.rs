@@ -1,6 +1,7 @@
 //! Table 2.1: what integrators of rigid bodies keep, with its question marks and blanks filled in.
 
-use super::contestants::{Contestant, TestBody, contestants};
+use super::contestants::{Contestant, contestants};
+use super::stepper::TestBody;
 use crate::measure::{drift, largest};
 use crate::report::{Experiment, MethodResult, Table};
 use lienav_integrate::dynamics::{FreeBody, StabilityBody};

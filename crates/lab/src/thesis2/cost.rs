@@ -4,7 +4,7 @@ use super::methods::{
     Candidate, DISCRETE_GRADIENT, DISEX, ENERGY_PRESERVING, EXPONENTIAL_MIDPOINT, MIDPOINT, NEWTON, all, distance,
     named,
 };
-use super::{kdv_problem, nls_problem};
+use super::problems::{kdv_problem, nls_problem};
 use crate::measure::{order_observed, time_step};
 use crate::report::{Experiment, Extent, MethodResult};
 use lienav_eval::plot::{Figure, Line};

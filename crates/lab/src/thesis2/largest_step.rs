@@ -2,7 +2,7 @@
 
 use super::methods::{Candidate, DISEX, EXPONENTIAL_MIDPOINT, NEWTON, all};
 use super::printed::{COLUMNS, KDV, NLS, Row};
-use super::{kdv_problem, nls_problem};
+use super::problems::{kdv_problem, nls_problem};
 use crate::measure::log_slope;
 use crate::report::{Experiment, Extent, MethodResult, Progress, Table};
 use crate::text::number;

@@ -1,7 +1,7 @@
 //! Figures 2.2–2.4, 2.6 and 2.7: errors of energy and trajectory over time.
 
 use super::methods::{Candidate, DISEX, ENERGY_PRESERVING, EXPONENTIAL_MIDPOINT, distance, named};
-use super::{kdv_problem, nls_problem};
+use super::problems::{kdv_problem, nls_problem};
 use crate::measure::{self, drift};
 use crate::report::{Experiment, Extent, MethodResult};
 use lienav_eval::plot::{Figure, Line};

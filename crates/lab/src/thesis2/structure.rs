@@ -1,7 +1,7 @@
 //! Orders, the Poisson structure and the energy over many steps, on a small system.
 
 use super::methods::{Candidate, DISEX, all, distance, named};
-use super::nls_problem;
+use super::problems::nls_problem;
 use crate::measure::{drift, largest, order_observed};
 use crate::report::{Experiment, Extent, MethodResult};
 use lienav_eval::plot::{Figure, Line};

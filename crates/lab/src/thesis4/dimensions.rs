@@ -1,6 +1,6 @@
 //! The same methods on free bodies of four and five dimensions.
 
-use super::{ERRORS, reduced_step_ns};
+use super::reduced::{ERRORS, reduced_step_ns};
 use crate::figures::{marked, of_errors};
 use crate::measure::{drift, largest, order_observed};
 use crate::polar_so_n::motions::counts;

@@ -1,18 +1,19 @@
 //! `lienav reproduce thesis-4`: free rigid bodies of Shen 2019, section 4.5, and of four and five dimensions.
 
 mod dimensions;
+mod reduced;
 
 use super::figures::{absolute, marked, of_errors, over_time, thin};
-use super::measure::{drift, largest, order_observed, time_step};
+use super::measure::{drift, largest, order_observed};
 use super::polar_so_n::motions::{Kind, Start, advance, counts, errors, long_run};
 use super::{Experiment, Extent, MethodResult, Part, Reproduction};
 use lienav_integrate::dynamics::FreeBody;
-use lienav_integrate::polar::{LeftInvariant, PolarHamiltonian, PolarVariational};
+use lienav_integrate::polar::{PolarHamiltonian, PolarVariational};
 use lienav_integrate::tableau::{GAUSS4, GAUSS6, IMPLICIT_MIDPOINT, KUTTA3};
 use lienav_integrate::{IntegrationError, Tableau};
-use lienav_lie::{So3, Square, hat};
+use lienav_lie::{So3, hat};
 use nalgebra::{Matrix3, Vector3};
-use std::time::Duration;
+use reduced::{ERRORS, reduced_step_ns};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction::of_parts(
     "thesis-4",
@@ -53,9 +54,6 @@ fn momenta<const S: usize>(
     }
     Ok((all, iterations as f64 / steps as f64))
 }
-
-/// Axes of errors of attitude and momentum.
-const ERRORS: (&str, &str) = ("h", "error of attitude and momentum");
 
 const END: f64 = 100.0;
 
@@ -192,21 +190,6 @@ fn long_values<const S: usize>(
         ("iterations_mean", iterations),
         ("step_ns", reduced_step_ns(tableau, &body(), &initial_momentum(), h)),
     ]
-}
-
-fn reduced_step_ns<M: Square, const S: usize>(
-    tableau: &Tableau<S>,
-    body: &(impl PolarHamiltonian<M> + LeftInvariant),
-    momentum: &M,
-    h: f64,
-) -> f64 {
-    let Some(mut method) = PolarVariational::new(tableau, momentum) else { return f64::NAN };
-    let mut momentum = momentum.clone();
-    let step = || {
-        // The same step has converged in the run before.
-        let _ = std::hint::black_box(method.step_reduced(body, &mut momentum, 0.0, h));
-    };
-    time_step(Duration::from_millis(10), step).least_ns
 }
 
 /// The same body with its attitude: both sides of the polar method, and VRKMK.

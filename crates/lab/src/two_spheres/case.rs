@@ -1,7 +1,7 @@
 //! What is done with each of the systems.
 
 use super::contestants::contestants;
-use super::long_run::LongRun;
+use super::long_run::{LongRun, SPAN, STEP};
 use super::{convergence, long_run};
 use crate::measure::time_step;
 use crate::report::{Experiment, Extent, MethodResult, Progress, Table};
@@ -35,10 +35,6 @@ pub struct Case<const N: usize, S> {
     /// Whether the momentum about the vertical is constant.
     pub has_vertical_symmetry: bool,
 }
-
-/// The step size of the long runs, s, and their length.
-pub const STEP: f64 = 0.01;
-const SPAN: f64 = 200.0;
 
 /// How long a method is timed.
 const BUDGET: Duration = Duration::from_millis(60);

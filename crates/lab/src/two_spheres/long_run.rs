@@ -1,6 +1,5 @@
 //! The figures of energy, momentum and constraints over time.
 
-use super::case::STEP;
 use super::contestants::Step;
 use crate::figures::{line, over_time};
 use crate::measure::{drift, largest};
@@ -9,6 +8,10 @@ use lienav_eval::plot::Figure;
 use lienav_integrate::IntegrationError;
 use lienav_integrate::two_spheres::SphereSystem;
 use lienav_lie::Ts2;
+
+/// The step size of the long runs, s, and their length.
+pub const STEP: f64 = 0.01;
+pub const SPAN: f64 = 200.0;
 
 /// What happened to what should stay, as (t, error) after each step that could be made.
 pub struct LongRun {

@@ -5,7 +5,7 @@
 //! filter whose only linearization is that of the turn of the base. A landmark that is seen again and again is one
 //! landmark, with an error that shrinks as it should: what is compared with the map afterwards counts each once.
 
-use super::{Displacement, Sighting};
+use super::sighting::{Displacement, Sighting};
 use lienav_lie::skew;
 use nalgebra::{DMatrix, Matrix2, Matrix2x3, Vector2};
 

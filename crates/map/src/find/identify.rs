@@ -1,7 +1,8 @@
 //! Which landmark of the map a reading is of, where the robot was found.
 
+use super::Finder;
 use super::hypothesis::lever;
-use super::{Finder, Sighting};
+use super::sighting::Sighting;
 
 /// A reading belongs to a landmark within this squared Mahalanobis distance: 99.97 % of them do.
 const GATE: f64 = 16.0;

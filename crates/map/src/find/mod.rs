@@ -17,6 +17,7 @@ mod hypothesis;
 mod identify;
 mod index;
 mod search;
+mod sighting;
 #[cfg(test)]
 mod tests;
 mod visibility;
@@ -27,38 +28,10 @@ use constellation::{Constellation, STALE};
 use hypothesis::{Evidence, Fit, Judgement, Matches, Past, log_sum};
 use index::MapIndex;
 use lienav_lie::{Se2, wrap_angle};
-use nalgebra::{Matrix2, Matrix3, Vector2};
+use nalgebra::Matrix3;
 use search::Proposal;
+pub use sighting::{Displacement, Sighting};
 use visibility::{Detection, Views};
-
-/// How the base moved from one cloud to the next, seen from its frame at the first.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Displacement {
-    /// The motion.
-    pub motion: Se2,
-    /// Covariance of the translation, m², and of the angle, rad².
-    pub covariance: Matrix3<f64>,
-}
-
-impl Displacement {
-    /// No motion, exactly.
-    pub fn none() -> Self {
-        Self { motion: Se2::identity(), covariance: Matrix3::zeros() }
-    }
-}
-
-/// A reading of a landmark, in the base frame.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sighting {
-    /// Where it is from the base, m.
-    pub position: Vector2<f64>,
-    /// Covariance of that, m².
-    pub covariance: Matrix2<f64>,
-    /// Which landmark, where the front end knows.
-    pub id: Option<u32>,
-    /// What kind of thing; 0 if nobody knows.
-    pub class: u32,
-}
 
 /// A pose that the robot may have.
 #[derive(Clone, Copy, Debug, PartialEq)]

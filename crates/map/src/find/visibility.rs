@@ -1,6 +1,6 @@
 //! What the sensor sees of what is there, and where it has looked.
 
-use super::Displacement;
+use super::sighting::Displacement;
 use lienav_lie::Se2;
 use nalgebra::Vector2;
 use std::collections::VecDeque;

@@ -1,8 +1,8 @@
 //! The correction with which the closed parts and a new one have the landmarks that both know in the same places.
 
 use super::{AGREED, Corrected, ITERATIONS, Joint, SETTLED, Seen, Shared};
-use crate::common::ALIKE;
-use crate::near::{Near, lever};
+use crate::common::{ALIKE, lever};
+use crate::near::Near;
 use crate::part::Gaussian;
 use crate::sparse::dense::factor;
 use lienav_slam::kernel::{self, add_columns};

@@ -1,6 +1,7 @@
 //! The end of a part, and the beginning of the next one.
 
-use super::{Begun, Parts, RECENT_CLOUDS, Seen};
+use super::landmark::{Begun, Seen};
+use super::{Goes, Parts, RECENT_CLOUDS};
 use crate::outside::Outside;
 use crate::part::{Gaussian, Part};
 use crate::problem::Placed;
@@ -15,15 +16,6 @@ use std::sync::Arc;
 const CARRIED: usize = 48;
 /// Of more parts than this, those that know no new landmark leave nothing to the next one: they become one with others.
 const FREE_PARTS: usize = 32;
-
-/// What a part that is closed leaves to the next one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Goes {
-    /// The landmarks that were seen in the last clouds: the robot goes on among them.
-    On,
-    /// Nothing.
-    Nowhere,
-}
 
 impl Parts {
     /// Closes the open part; returns false if it cannot be closed yet. `goes` says what it leaves to the next one.

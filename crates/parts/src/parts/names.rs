@@ -1,12 +1,12 @@
 //! Landmarks without identity: which of the open part are landmarks that the map has already.
 
-use super::{Begun, Parts};
+use super::Parts;
+use super::landmark::Begun;
 use crate::problem::Placed;
 use crate::recognise::{Question, Recognised, are_others};
 use lienav_base::stamp::Stamp;
 use lienav_slam::LocalMap;
 use lienav_slam::identity::{NEAR_M2, are_one};
-use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
 /// Landmarks without identity are looked for every so many clouds.
@@ -17,21 +17,6 @@ const LAST_LOOKS: usize = 8;
 const SWEPT: usize = 16;
 /// A landmark may turn out to be an older one while the parts that are closed since it was new are no more than these.
 const YOUNG_PARTS: usize = 6;
-
-/// What is known of a landmark of the closed parts, beside its place.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Seen {
-    pub id: u32,
-    /// Whether the identity came with its readings.
-    pub is_named: bool,
-    pub last_seen: Stamp,
-    pub observations: u32,
-    /// Of a landmark without identity; 0 where it is not known.
-    pub class: u32,
-    /// How many parts were closed before it was in one, in this process.
-    #[serde(skip)]
-    pub first_part: usize,
-}
 
 impl Parts {
     /// Landmarks without identity that the last step, or the end of the input, has recognised: the identity that the

@@ -2,7 +2,8 @@
 
 use super::Parts;
 use super::lasting::Lasting;
-use crate::near::{Joined, Near};
+use crate::join::Joined;
+use crate::near::Near;
 use crate::outside::{Told, distance};
 use lienav_slam::{OutsideReading, PoseEstimate, Slam, Step, WorldFrame};
 

@@ -1,6 +1,7 @@
 //! All parts as they are saved, and gone on from: in another process, on another day.
 
-use super::{Parts, Seen, Snapshot, SolveError, Worker};
+use super::landmark::Seen;
+use super::{Parts, Snapshot, SolveError, Worker};
 use crate::ask::near;
 use crate::part::{Gaussian, LEAST_STD, Part};
 use crate::problem::{NEARLY, Placed, Problem, Start};

@@ -1,11 +1,10 @@
 //! When the least squares of all parts are solved for, and what their solution is for.
 
+use super::solved::{Old, Solved};
 use super::{Goes, Parts};
 use crate::problem::{FULLY, NEARLY, Placed, Problem, Solution, SolveError};
 use crate::work::{Job, Worker};
-use lienav_lie::Se2;
 use lienav_slam::Slam;
-use nalgebra::Vector2;
 use std::sync::Arc;
 
 /// Clouds from the beginning of a solution until it is in force, and one more for each ten parts.
@@ -13,20 +12,6 @@ const SOLVE_CLOUDS: u64 = 10;
 
 /// A part that others were made one with has so many times the landmarks of a part, at most.
 const MERGED: usize = 2;
-
-/// What the work of a solution comes to.
-pub(super) struct Solved {
-    pub solution: Solution,
-    /// What was solved for, with everything where the solution has it: the problem goes on from that.
-    pub problem: Problem,
-}
-
-/// What is of no use any more.
-pub(super) struct Old {
-    _solution: Option<Arc<Solution>>,
-    /// Parts, bases and landmarks of a problem.
-    _problem: (Vec<Placed>, Vec<Se2>, Vec<Vector2<f64>>),
-}
 
 impl Parts {
     /// Begins a solution of all parts that are closed.

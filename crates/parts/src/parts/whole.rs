@@ -1,6 +1,7 @@
 //! The map of all parts: as it is shown, and as it is saved.
 
-use super::{Goes, Parts, Seen, Worker};
+use super::landmark::Seen;
+use super::{Goes, Parts, Worker};
 use lienav_lie::Se2;
 use lienav_slam::identity::Identification;
 use lienav_slam::{Landmark, MapLandmark, Slam};

@@ -2,22 +2,12 @@
 
 use super::Parts;
 use super::lasting::Lasting;
+use super::position::Position;
 use crate::outside::{Outside, Told};
 use crate::problem::world_of;
 use lienav_lie::Se2;
-use lienav_slam::{CalibrationEstimate, PoseEstimate, ReadOutside, Reading, Slam, world_of_two};
+use lienav_slam::{CalibrationEstimate, PoseEstimate, Reading, Slam, world_of_two};
 use nalgebra::{Matrix2, Matrix2x3, Vector2};
-
-/// A position that was read in the open part, before it is known where the world lies.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Position {
-    read: ReadOutside,
-    reading: Reading,
-    /// The robot as seen from the base, with the covariance of (x, y, θ).
-    local: PoseEstimate,
-    /// Parts that were closed before the open one.
-    closed: usize,
-}
 
 /// Where the antenna is as seen from the base, m, and its covariance, m².
 fn antenna(mount: &Se2, local: &PoseEstimate) -> (Vector2<f64>, Matrix2<f64>) {

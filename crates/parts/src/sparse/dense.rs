@@ -1,6 +1,5 @@
 //! What is done with dense fronts.
 
-use super::factor::NotPositive;
 use lienav_slam::kernel;
 use nalgebra::DMatrix;
 use std::ops::Range;
@@ -116,3 +115,7 @@ pub fn eliminate(front: &mut DMatrix<f64>, own: usize) -> Result<(), NotPositive
     }
     Ok(())
 }
+
+/// The normal equations have no factor: some unknown is not determined, or a number is not finite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotPositive;

@@ -7,7 +7,7 @@
 //! What a step has made stays as a node. Where some elements change, only the nodes that depend on them are made again,
 //! from elements and from what the nodes below have left ([`Factor::updated`]).
 
-use super::dense::{add, block, eliminate, lower, runs};
+use super::dense::{NotPositive, add, block, eliminate, lower, runs};
 use super::order::Order;
 use nalgebra::{DMatrix, DVector};
 use std::ops::AddAssign;
@@ -60,10 +60,6 @@ pub struct Factor {
     /// Rows of each unknown.
     pub(super) heights: Vec<usize>,
 }
-
-/// The normal equations have no factor: some unknown is not determined, or a number is not finite.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotPositive;
 
 impl Factor {
     /// Of the sum of the `given` elements that `order` was made for, which `element` makes when they are needed.

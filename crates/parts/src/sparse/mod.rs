@@ -7,6 +7,7 @@ mod factor;
 mod order;
 mod update;
 
-pub use factor::{Element, Factor, NotPositive};
+pub use dense::NotPositive;
+pub use factor::{Element, Factor};
 pub use order::{Order, Step};
 pub use update::Changes;

@@ -1,6 +1,7 @@
 //! The factor where some of the elements have changed.
 
-use super::factor::{Element, Factor, Node, NotPositive, nodes};
+use super::dense::NotPositive;
+use super::factor::{Element, Factor, Node, nodes};
 use super::order::Order;
 use std::sync::Arc;
 

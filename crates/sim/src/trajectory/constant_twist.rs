@@ -1,6 +1,6 @@
 //! Straight lines, circles and standing still: the one-parameter subgroups of SE(2).
 
-use super::Motion;
+use super::motion::Motion;
 use lienav_lie::{Se2, skew};
 use nalgebra::{Vector2, Vector3};
 use std::f64::consts::TAU;

@@ -1,6 +1,6 @@
 //! The general trajectory: a natural cubic spline through waypoints, the robot looking along its tangent.
 
-use super::Motion;
+use super::motion::Motion;
 use super::retiming::Retiming;
 use lienav_lie::{Se2, wrap_angle};
 use nalgebra::Vector2;

@@ -6,9 +6,6 @@ use crate::slam::Slam;
 use crate::slam::saved::SavedState;
 use lienav_map::{LandmarkMap, LandmarkMapError, MapLandmark};
 
-pub(super) const OTHER_MAP: &str = "with parameter 'map.local_features', map.mode does not change to 'localization' or from it while \
-     the node runs: save the map, and start the node with the other mode and that map";
-
 impl Slam {
     /// Gives the filter a known map. It is used while `map.mode` is `localization` or `extend`, and is in the same frame
     /// as the pose. What the filter has mapped so far is forgotten; the pose stays and is taken as independent of the

@@ -9,27 +9,26 @@
 //! [`lienav_io::messages`], a conversion in [`lienav_io::convert`] that takes a [`Seat`](lienav_io::convert::Seat), and
 //! a word of [`FeaturesMessage`]. Where not every workspace has its package, that is a cargo feature.
 
+mod message;
 mod sensors;
 mod settings;
 mod sources;
 mod tags;
 
+pub use message::{FeaturesOf, OdometryOf};
 pub use settings::{
-    DetectionSettings, FallbackSettings, FeaturesMessage, NAMED_SPECS, OdometryMessage, OdometrySettings,
-    SensorSettings, TagSettings,
+    DetectionSettings, FallbackSettings, FeaturesMessage, MOST_FALLBACKS, MOST_SENSORS, NAMED_SPECS, OdometryMessage,
+    OdometrySettings, SensorSettings, TagSettings,
 };
 pub use sources::STANDBY;
 
 use super::Settings;
-use super::input::Topic;
+use super::topic::Topic;
 use crate::ros::diagnostics::{Received, Values};
 use crate::ros::parameters::{Overrides, ParameterError, Parameters, is_placed};
 use lienav_base::stamp::Stamp;
 use lienav_io::convert::{self, DetectionWords, Frame, Origin, Refusal, TagPattern};
-use lienav_io::messages::{
-    self, AprilTagDetectionArray, CameraInfo, Detection3DArray, PointCloud2, PoseArray, TfMessage,
-    TwistWithCovarianceStamped,
-};
+use lienav_io::messages::{CameraInfo, TfMessage};
 use lienav_io::transforms::StaticTransforms;
 use lienav_lie::Se2;
 use lienav_slam::{Config, FeatureKind, Odometry, Position, Sensor, Slam, TooManySensors};
@@ -40,11 +39,6 @@ use settings::{MOST_FALLBACKS, MOST_SENSORS, Named, named};
 use sources::Sources;
 use std::time::{Duration, Instant};
 use tags::{MOST_PARTS, TagCloud, Tags};
-
-/// Topics of odometry: `odom`, and the fallbacks.
-pub const ODOMETRY_TOPICS: usize = 1 + MOST_FALLBACKS;
-/// Topics of features: `features`, and those of named sensors.
-pub const FEATURE_TOPICS: usize = 1 + MOST_SENSORS;
 
 /// A source of odometry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -350,38 +344,6 @@ impl Inputs {
 /// A cloud of tags, and the filter's number for its sensor.
 pub type TagsSeen = (FeatureKind, TagCloud);
 
-/// A message with features.
-pub enum FeaturesOf {
-    /// A cloud.
-    Cloud(Box<PointCloud2>),
-    /// Poses.
-    Poses(Box<PoseArray>),
-    /// Things in space.
-    Detections(Box<Detection3DArray>),
-    /// Tags in an image.
-    AprilTags(Box<AprilTagDetectionArray>),
-}
-
-impl FeaturesOf {
-    /// When it was made, and in which frame.
-    pub fn header(&self) -> &messages::Header {
-        match self {
-            Self::Cloud(message) => &message.header,
-            Self::Poses(message) => &message.header,
-            Self::Detections(message) => &message.header,
-            Self::AprilTags(message) => &message.header,
-        }
-    }
-}
-
-/// A message with odometry.
-pub enum OdometryOf {
-    /// With a pose.
-    Odometry(Box<messages::Odometry>),
-    /// Velocities alone.
-    Twist(Box<TwistWithCovarianceStamped>),
-}
-
 /// Tags come with their covariance and are cut to their range before: these numbers are not used.
 const TAG_ON_BASE: Position = Position { std_m: 0.1, min_range_m: 0.0, max_range_m: 1e4 };
 
@@ -395,7 +357,7 @@ fn unknown_sensor(settings: &Settings) -> Refusal {
 mod tests {
     use super::*;
     use lienav_io::convert::header;
-    use lienav_io::messages::TransformStamped;
+    use lienav_io::messages::{self, TransformStamped};
     use r2r::ParameterValue;
 
     fn declared(overrides: Overrides) -> Result<(Inputs, Settings), ParameterError> {

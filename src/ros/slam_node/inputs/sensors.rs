@@ -1,6 +1,6 @@
 //! The feature sensors: what each sends, and where it sits.
 
-use super::FeaturesOf;
+use super::message::FeaturesOf;
 use super::settings::{FeaturesMessage, Named, SensorSettings};
 use lienav_io::convert::{
     DetectionWords, Frame, Origin, Pinhole, Refusal, Seat, TagCamera, april_tags, check_frame, detections, pose_array,

@@ -2,9 +2,9 @@
 
 use super::Worker;
 use crate::ros::diagnostics::SILENCE;
-use crate::ros::slam_node::input::Topic;
 use crate::ros::slam_node::inputs::{FeaturesOf, OdometryOf, Placed, STANDBY};
 use crate::ros::slam_node::pause::{At, Bridge, bridge};
+use crate::ros::slam_node::topic::Topic;
 use lienav_base::stamp::Stamp;
 use lienav_io::bag::UNREADABLE;
 use lienav_io::bag::cdr::CdrError;

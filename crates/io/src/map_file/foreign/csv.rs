@@ -1,7 +1,7 @@
 //! Tables: of spreadsheets, of total stations.
 
 use super::super::{Problem, number};
-use super::{Found, problem, scalar};
+use super::found::{Found, problem, scalar};
 use lienav_slam::LandmarkMap;
 use serde_yaml_ng::{Mapping, Value as Yaml};
 

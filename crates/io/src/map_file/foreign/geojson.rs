@@ -2,7 +2,8 @@
 //! is told a local system of coordinates. Degrees are refused: they are no metres.
 
 use super::super::Problem;
-use super::{Found, problem, tags};
+use super::found::{Found, problem};
+use super::tags;
 use crate::settings_file::one_line;
 use lienav_slam::LandmarkMap;
 use serde_json::{Value, json};

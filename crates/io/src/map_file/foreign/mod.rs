@@ -15,12 +15,13 @@
 //! A pose in space is projected onto the plane z = 0 of its map: x and y stay, height and orientation are left out.
 
 mod csv;
+mod found;
 mod geojson;
 mod tags;
 
 use super::text::{Problem, Reader};
 use lienav_slam::LandmarkMap;
-use serde_yaml_ng::{Mapping, Value as Yaml};
+use serde_yaml_ng::Value as Yaml;
 use std::path::Path;
 
 /// How a map is written.
@@ -155,26 +156,6 @@ fn note_correlation(map: &LandmarkMap, notes: &mut Vec<String>) {
     if map.landmarks.iter().any(|landmark| landmark.covariance.m12 != 0.0) {
         notes.push("correlations of x and y are left out: the format has none".to_owned());
     }
-}
-
-/// Landmarks as the text of a map has them.
-#[derive(Default)]
-struct Found {
-    entries: Vec<Mapping>,
-    /// Of each, where they are known.
-    lines: Vec<usize>,
-    notes: Vec<String>,
-}
-
-fn problem(line: Option<usize>, what: impl Into<String>) -> Vec<Problem> {
-    vec![Problem { line, what: what.into() }]
-}
-
-/// Whatever a text is to YAML: a number if it is one.
-fn scalar(text: &str) -> Yaml {
-    let whole = text.parse::<u64>().ok().map(Yaml::from);
-    let whole = whole.or_else(|| text.parse::<i64>().ok().map(Yaml::from));
-    whole.or_else(|| text.parse::<f64>().ok().map(Yaml::from)).unwrap_or_else(|| Yaml::String(text.to_owned()))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The files of packages for tags.
 
 use super::super::{Problem, number};
-use super::{Found, problem, scalar};
+use super::found::{Found, problem, scalar};
 use crate::settings_file::one_line;
 use lienav_slam::LandmarkMap;
 use nalgebra::{Matrix3, Rotation3, Vector3};

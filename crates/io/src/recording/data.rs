@@ -1,0 +1,79 @@
+//! A recorded run as data.
+
+use crate::identities::Identities;
+use lienav_base::stamp::Stamp;
+use lienav_lie::Se2;
+use lienav_slam::{Config, Features, Imu, Odometry};
+use nalgebra::Vector2;
+use std::collections::BTreeMap;
+
+/// One thing the filter is fed with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    /// Velocities.
+    Odometry(Odometry),
+    /// A gyroscope's yaw rate.
+    Imu(Imu),
+    /// What the feature sensor saw at one instant.
+    Features(Features),
+}
+
+impl Input {
+    /// When it was measured.
+    pub fn stamp(&self) -> Stamp {
+        match self {
+            Self::Odometry(odometry) => odometry.stamp,
+            Self::Imu(imu) => imu.stamp,
+            Self::Features(features) => features.stamp,
+        }
+    }
+}
+
+/// A recorded run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recording {
+    /// What to call it in a report.
+    pub name: String,
+    /// The filter's input in order of arrival.
+    pub inputs: Vec<Input>,
+    /// True poses of the base in the map frame, by increasing stamp; empty where nobody knows.
+    pub truth: Vec<(Stamp, Se2)>,
+    /// True positions of features in the map frame, m, by identity; empty where nobody knows.
+    pub true_landmarks: Vec<(u32, Vector2<f64>)>,
+    /// What readings without identity are of, where a judge may know; `None` where identities are known to all or to
+    /// nobody.
+    pub identities: Option<Identities>,
+    /// Positions of one point of the robot, where somebody has them; no truth, but a check.
+    pub fixes: Option<PositionFixes>,
+    /// What the source says of its sensors and of the start; `None` where it says nothing.
+    pub config: Option<Config>,
+    /// Input that could not be read or does not belong to this run, by reason.
+    pub dropped: BTreeMap<String, u64>,
+    /// Statements of the source that contradict each other or cannot be meant, one sentence each: they come first in a
+    /// report.
+    pub contradictions: Vec<String>,
+    /// What the reader should know, one sentence each: where a damaged file ends, which topics were left out.
+    pub warnings: Vec<String>,
+}
+
+/// Where one point of the robot was, as a satellite receiver or another device had it, in a frame of its own: with
+/// errors, jumps and gaps, and without a heading.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PositionFixes {
+    /// The point, in the base frame, m: the antenna.
+    pub antenna: Vector2<f64>,
+    /// Its positions, m, by increasing stamp.
+    pub fixes: Vec<(Stamp, Vector2<f64>)>,
+}
+
+impl Recording {
+    /// Counts input that is left out.
+    pub(crate) fn drop_one(&mut self, reason: &str) {
+        match self.dropped.get_mut(reason) {
+            Some(count) => *count += 1,
+            None => {
+                self.dropped.insert(reason.to_owned(), 1);
+            }
+        }
+    }
+}
