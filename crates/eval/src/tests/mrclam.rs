@@ -2,8 +2,8 @@
 
 use super::known_map::mrclam_with;
 use crate::errors::Errors;
+use crate::mean::mean;
 use crate::run::run;
-use crate::tally::mean;
 use lienav_io::truth::{MAX_TRUTH_GAP_S, Truth};
 
 /// Bounds on position RMSE after alignment, m, and on mean NEES, 5 to 10 % above what is measured. In D4 R3 odometry has
