@@ -183,6 +183,7 @@ mod estimator;
 mod filter;
 mod fixed_lag;
 mod gate;
+mod gaussian_sum;
 mod global_localization;
 mod inbox;
 mod input;

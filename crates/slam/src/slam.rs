@@ -5,6 +5,7 @@ mod aside;
 mod check;
 mod dead_reckoning;
 mod doubt;
+mod gaussian_sum;
 mod given_pose;
 mod intake;
 mod map;
@@ -27,6 +28,7 @@ use super::bound::{Bound, MAX_POINTS};
 use super::calibration::{CalibrationParameter, MOTION};
 use super::early::EarlyGate;
 use super::estimator::Estimator;
+use super::gaussian_sum::GaussianSum;
 use super::inbox::Inbox;
 use super::lookahead::LookAhead;
 use super::motion::Increment;
@@ -120,6 +122,8 @@ pub struct Slam {
     enabled: bool,
     /// While nobody knows where in the known map the robot is.
     search: Option<Box<GlobalLocalization>>,
+    /// All poses that a sensor which measures few landmarks at a time allows in a known map.
+    gaussian_sum: Option<Box<GaussianSum>>,
     /// The map that is searched in where one is made in parts, and what was found.
     search_in_parts: SearchInParts,
     /// Since when most readings without identity are of nothing in the known map.
@@ -195,6 +199,7 @@ impl Slam {
             time_jumps: 0,
             enabled: true,
             search: None,
+            gaussian_sum: None,
             search_in_parts: SearchInParts::default(),
             unmatched_since: None,
             outside: Vec::new(),
@@ -215,6 +220,7 @@ impl Slam {
     pub fn add_sensor(&mut self, sensor: Sensor) -> Result<FeatureKind, TooManySensors> {
         let kind = FeatureKind::added(self.estimator.added_sensors())?;
         self.estimator.add_sensor(sensor, &self.config);
+        self.forget_sum();
         self.stay();
         Ok(kind)
     }
@@ -232,6 +238,7 @@ impl Slam {
         self.stay_if_used(kind);
         self.waiting.clear();
         self.look_ahead();
+        self.forget_sum();
         self.search_again();
         Ok(())
     }
@@ -266,6 +273,7 @@ impl Slam {
         self.waiting.clear();
         let concerns_search = config.map.mode != self.config.map.mode || config.sensor != self.config.sensor;
         self.config = config;
+        self.forget_sum();
         self.stay();
         self.inbox.keep_past(self.config.timing.rewind_s > 0.0);
         if concerns_search {
@@ -380,6 +388,7 @@ impl Slam {
         (self.time, self.last_step) = (None, None);
         (self.ahead, self.validity) = (Increment::none(), Validity::default());
         self.end_recovery();
+        self.forget_sum();
         self.forget_search();
     }
 
