@@ -12,11 +12,19 @@ they and their readings are those of the datasets themselves. The third number o
 knows the identities of groups, and not those of landmarks.
 
 Prints the errors after alignment of each run, and the geometric mean of the factors.
+
+With `--known`, the filter knows the map and no identities, and each run is a piece of a recording, `--minutes` long,
+from a random instant on. Prints, of a start that is given and one that is unknown, when the robot was found, which
+fraction of the steps since then have a pose within 0.5 m of the truth with a position known to 0.5 m, how many steps
+are wrong by 0.25 m and sure (a NEES beyond 30), and the error at the end.
+
+    python3 benches/like_mrclam.py ../shared/data/mrclam --groups --known --runs 3 --minutes 6
 """
 
 import argparse
 import bisect
 import concurrent.futures
+import csv
 import json
 import math
 import pathlib
@@ -38,6 +46,16 @@ LANDMARK_STD_M = 0.04
 BESIDE_M = 1.0
 # How far the landmarks of a group are from its first one, and from each other at least.
 IN_GROUP_M, LEAST_IN_GROUP_M = (0.13, 0.25), 0.12
+# A pose is wrong and sure beyond this NEES and this error, where its position is known to this standard deviation: 5 sigma
+# of one number is a NEES of 25, and that of a right pose is 3. Smaller errors are those of slipping wheels in a turn, and
+# come with identities, too.
+WRONG_NEES, WRONG_M, SURE_M = 30.0, 0.25, 0.5
+# A robot is found within this error, and this long after the start at the latest, s.
+RIGHT_M, FOUND_WITHIN_S = 0.5, 180.0
+# A robot that is found stays so in this fraction of the steps that follow.
+KEPT = 0.9
+# Known landmarks are as good as the survey, m.
+MAP_STD_M = 0.01
 # Landmarks of a dataset that follow each other and are so near to each other are a group.
 GROUP_M = 0.6
 
@@ -71,11 +89,11 @@ def places(rng, way, count, apart, in_groups):
     return found
 
 
-def readings(rng, way, landmarks):
-    """Time, landmark, range and bearing of each reading."""
+def readings(rng, way, landmarks, quiet_s=15.0):
+    """Time, landmark, range and bearing of each reading; there are none in the first seconds."""
     times = [pose[0] for pose in way]
     offsets = [(rng.gauss(0.0, LANDMARK_STD_M), rng.gauss(0.0, LANDMARK_STD_M)) for _ in landmarks]
-    now = times[0] + 15.0
+    now = times[0] + quiet_s
     while now < times[-1]:
         now += LOOK_S
         k = bisect.bisect(times, now)
@@ -127,6 +145,108 @@ def write(source, folders, robot, rng, options):
                 file.write(f"{now:.3f} {barcodes[FIRST + names[number]]} {far:.4f} {bearing:.4f}\n")
 
 
+def piece(source, folder, robot, rng, options):
+    """A piece of a recording, with landmarks and readings drawn anew or as they are there."""
+    way = rows(source / f"Robot{robot}_Groundtruth.dat")
+    length = 60.0 * options.minutes
+    start = way[0][0] + rng.uniform(0.0, max(way[-1][0] - way[0][0] - length, 0.0))
+    barcodes = {int(subject): int(barcode) for subject, barcode in rows(source / "Barcodes.dat")}
+    if options.given:
+        groups, read = given(source, robot, barcodes)
+        read = [reading for reading in read if start <= reading[0] < start + length]
+    else:
+        groups = places(rng, way, len(rows(source / "Landmark_Groundtruth.dat")), options.apart, options.groups)
+    landmarks = [place for members in groups for place in members]
+    way = [pose for pose in way if start <= pose[0] < start + length]
+    if not options.given:
+        read = list(readings(rng, way, landmarks, 0.0))
+    shutil.copy(source / "Barcodes.dat", folder)
+    with open(folder / "Landmark_Groundtruth.dat", "w") as file:
+        for number, (x, y) in enumerate(landmarks):
+            file.write(f"{FIRST + number} {x:.5f} {y:.5f} 0.0001 0.0001\n")
+    with open(folder / f"Robot{robot}_Measurement.dat", "w") as file:
+        for now, number, far, bearing in read:
+            file.write(f"{now:.3f} {barcodes[FIRST + number]} {far:.4f} {bearing:.4f}\n")
+    odometry = rows(source / f"Robot{robot}_Odometry.dat")
+    for name, lines in (("Groundtruth", way), ("Odometry", odometry)):
+        with open(folder / f"Robot{robot}_{name}.dat", "w") as file:
+            for time, *numbers in lines:
+                if start <= time < start + length:
+                    file.write(f"{time:.3f} {' '.join(map(str, numbers))}\n")
+
+
+class Located:
+    """What became of a robot in a known map: seconds, a fraction, a count, metres."""
+
+    def __init__(self, steps, read):
+        start, times = read[0], sorted(set(read))
+        is_wrong = lambda step: step["sure"] and step["nees"] > WRONG_NEES and step["error"] > WRONG_M
+        self.wrong = sum(map(is_wrong, steps))
+        self.worst = max((step["nees"] for step in steps if step["sure"]), default=0.0)
+        right = [step for step in steps if step["sure"] and step["error"] < RIGHT_M]
+        self.found_s = right[0]["time"] - start if right else None
+        after = sum(time >= right[0]["time"] for time in times) if right else 0
+        self.kept = len(right) / after if after else 0.0
+        self.end = steps[-1]["error"] if steps and times[-1] - steps[-1]["time"] < 1.0 else None
+
+    def is_good(self):
+        is_found = self.found_s is not None and self.found_s < FOUND_WITHIN_S
+        return is_found and self.kept > KEPT
+
+    def __str__(self):
+        if self.found_s is None:
+            return f"not found, {self.wrong} ({self.worst:.0f})"
+        end = "lost" if self.end is None else f"{self.end:.2f} m"
+        return f"{self.found_s:.0f} s, {100 * self.kept:.0f} %, {self.wrong} ({self.worst:.0f}), {end}"
+
+
+def locate(lienav, folder, robot, *words):
+    """What becomes of the robot in its known map, with these settings."""
+    with tempfile.TemporaryDirectory() as out:
+        command = [lienav, "evaluate", f"mrclam:{folder}:{robot}", "--filter", "default", "--json", "--out", out]
+        command += ["--config", str(ROOT / "config/robot.yaml"), "--map", "truth", "--map-std", str(MAP_STD_M), *words]
+        subprocess.run(command, check=False, capture_output=True)
+        tables = list(pathlib.Path(out).glob("**/errors.csv"))
+        steps = []
+        for row in csv.DictReader(open(tables[0])) if tables else ():
+            error = math.hypot(float(row["error_x_m"]), float(row["error_y_m"]))
+            is_sure = float(row["var_x"]) + float(row["var_y"]) < SURE_M**2
+            nees = float(row["nees"] or "inf")
+            steps.append({"time": float(row["stamp_s"]), "error": error, "sure": is_sure, "nees": nees})
+    return Located(steps, [row[0] for row in rows(folder / f"Robot{robot}_Measurement.dat")])
+
+
+def locate_all(options):
+    """Prints a line for each run, and what all of them come to."""
+
+    def run(job):
+        (dataset, robot), number = job
+        source = options.folder / f"MRCLAM_Dataset{dataset}"
+        with tempfile.TemporaryDirectory() as own:
+            made = pathlib.Path(own)
+            if options.keep:
+                made = options.keep / f"{dataset}_{robot}_{number}"
+                made.mkdir(parents=True, exist_ok=True)
+            kind = "given " if options.given else "groups " if options.groups else ""
+            piece(source, made, robot, random.Random(f"known {kind}{dataset} {robot} {number}"), options)
+            unknown = ("--set", "initial.mode=unknown")
+            ways = ((), ("--ignore-ids",), ("--ignore-ids", *unknown))
+            return [locate(options.lienav, made, robot, *words) for words in ways]
+
+    columns = "found after, steps right since then, wrong and sure (worst NEES), error at the end"
+    print(f"{columns}\n\n| run | with identities | without, start given | without, start unknown |\n|---|---|---|---|")
+    jobs = [(robot, seed) for seed in range(options.seed, options.seed + options.runs) for robot in ROBOTS]
+    results = []
+    with concurrent.futures.ThreadPoolExecutor(options.threads) as pool:
+        for ((dataset, robot), seed), located in zip(jobs, pool.map(run, jobs)):
+            results.append(located)
+            print(f"| D{dataset} R{robot}, seed {seed} | {' | '.join(map(str, located))} |", flush=True)
+    print()
+    for name, runs in zip(("with identities", "without, start given", "without, start unknown"), zip(*results)):
+        good, wrong = sum(run.is_good() for run in runs), sum(run.wrong > 0 for run in runs)
+        print(f"{name}: found and kept in {good} of {len(runs)}, wrong and sure in {wrong}")
+
+
 def evaluate(lienav, folder, robot, *words):
     """The position's RMSE after alignment, m, and the associations."""
     command = [lienav, "evaluate", f"mrclam:{folder}:{robot}", "--filter", "default", "--json", *words]
@@ -146,10 +266,15 @@ def main():
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--groups", action="store_true", help="landmarks in twos and threes")
     kind.add_argument("--given", action="store_true", help="the landmarks and readings that are there, one run of each")
+    parser.add_argument("--known", action="store_true", help="in a known map, without identities")
+    parser.add_argument("--minutes", type=float, default=6.0, help="how long a run in a known map is")
     parser.add_argument("--lienav", default=str(ROOT / "target/release/lienav"), help="the program")
     parser.add_argument("--keep", type=pathlib.Path, help="write the datasets into this folder, too")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
+    if options.known:
+        locate_all(options)
+        return
     knows_groups = options.groups or options.given
 
     def run(job):

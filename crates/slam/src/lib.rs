@@ -182,6 +182,7 @@ mod filter;
 mod fixed_lag;
 mod gate;
 mod gate_bounds;
+mod gaussian_sum;
 mod global_localization;
 mod history;
 mod inbox;

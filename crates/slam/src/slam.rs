@@ -6,6 +6,7 @@ mod check;
 mod dead_reckoning;
 mod doubt;
 mod finder;
+mod gaussian_sum;
 mod given_pose;
 mod intake;
 mod last_valid;
@@ -35,6 +36,7 @@ use crate::config::{Config, ConfigError, SPECS};
 use crate::early::EarlyGate;
 use crate::estimator::Estimator;
 use crate::filter::{CompositionError, Filter};
+use crate::gaussian_sum::GaussianSum;
 use crate::global_localization::GlobalLocalization;
 use crate::history::doubt::Doubt;
 use crate::history::rollback::Rollback;
@@ -54,10 +56,10 @@ use crate::slam::lost::Recovery;
 use crate::spikes::SpikeGate;
 use crate::steady::SteadyTwist;
 use crate::trace::Trace;
-use crate::validity::valid_covariance;
 use lienav_base::clock::{CONFIRMATIONS, ClockGuard};
 use lienav_base::settings::check_change;
 use lienav_base::stamp::Stamp;
+use lienav_ekf::validity::valid_covariance;
 use lienav_lie::Se2;
 use nalgebra::Vector3;
 pub use outside::{OutsideReading, ReadOutside};
@@ -131,6 +133,8 @@ pub struct Slam {
     enabled: bool,
     /// While nobody knows where in the known map the robot is.
     search: Option<Box<GlobalLocalization>>,
+    /// All poses that a sensor which measures few landmarks at a time allows in a known map.
+    gaussian_sum: Option<Box<GaussianSum>>,
     /// The map that is searched in where one is made in parts, and what was found.
     search_in_parts: SearchInParts,
     /// Since when most readings without identity are of nothing in the known map.
@@ -206,6 +210,7 @@ impl Slam {
             time_jumps: 0,
             enabled: true,
             search: None,
+            gaussian_sum: None,
             search_in_parts: SearchInParts::default(),
             unmatched_since: None,
             outside: Vec::new(),
@@ -226,6 +231,7 @@ impl Slam {
     pub fn add_sensor(&mut self, sensor: Sensor) -> Result<FeatureKind, TooManySensors> {
         let kind = FeatureKind::added(self.estimator.added_sensors())?;
         self.estimator.add_sensor(sensor, &self.config);
+        self.forget_sum();
         self.stay();
         Ok(kind)
     }
@@ -243,6 +249,7 @@ impl Slam {
         self.stay_if_used(kind);
         self.waiting.clear();
         self.look_ahead();
+        self.forget_sum();
         self.search_again();
         Ok(())
     }
@@ -277,6 +284,7 @@ impl Slam {
         self.waiting.clear();
         let concerns_search = config.map.mode != self.config.map.mode || config.sensor != self.config.sensor;
         self.config = config;
+        self.forget_sum();
         self.stay();
         self.inbox.keep_past(self.config.timing.rewind_s > 0.0);
         if concerns_search {
@@ -391,6 +399,7 @@ impl Slam {
         (self.time, self.last_step) = (None, None);
         (self.ahead, self.validity) = (Increment::none(), Validity::default());
         self.end_recovery();
+        self.forget_sum();
         self.forget_search();
     }
 

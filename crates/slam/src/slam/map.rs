@@ -16,6 +16,7 @@ impl Slam {
     pub fn set_map(&mut self, map: LandmarkMap) -> Result<(), LandmarkMapError> {
         map.check()?;
         self.estimator.set_map(map);
+        self.forget_sum();
         self.stay();
         if self.search.is_some() {
             self.search_again();
@@ -36,6 +37,7 @@ impl Slam {
             }
             self.config.map.mode = mode;
             self.estimator.reconfigure(&self.config);
+            self.forget_sum();
             self.stay();
             self.search_again();
         }

@@ -50,6 +50,7 @@ impl Slam {
     fn process_first(&mut self, cloud: &mut Cloud) -> Result<Option<Step>, DropReason> {
         self.move_to(cloud)?;
         self.level(cloud);
+        self.note_in_sum(cloud);
         let held = match &self.search {
             None if !self.passes_by(cloud.kind) => self.recover(cloud),
             _ => None,
@@ -59,6 +60,7 @@ impl Slam {
         let mut outcome = held.unwrap_or_else(|| self.correct(cloud));
         self.note_recovery(&motion, &mut outcome);
         self.recover_if_carried(cloud);
+        self.check_by_sum(cloud);
         Ok(self.take(cloud, predicted, outcome))
     }
 
@@ -154,7 +156,7 @@ impl Slam {
     /// Moves the state from `from` to `to` along the odometry that waits.
     pub(super) fn advance(&mut self, from: Stamp, to: Stamp) {
         let (estimator, config) = (&mut self.estimator, &self.config.motion);
-        let (twist, steady, trace) = (&mut self.twist, &mut self.steady, &mut self.trace);
+        let (twist, steady, trace, sum) = (&mut self.twist, &mut self.steady, &mut self.trace, &mut self.gaussian_sum);
         let mut has_gap = false;
         let used = self.inbox.walk(from, to, |mut s| {
             *twist = s.odometry.twist();
@@ -163,7 +165,11 @@ impl Slam {
             if let Some(trace) = trace {
                 trace.segments.push(s);
             }
-            estimator.advance(&estimator.increment(&s, config));
+            let increment = estimator.increment(&s, config);
+            if let Some(sum) = sum {
+                sum.advance(&increment, &estimator.state.calibration);
+            }
+            estimator.advance(&increment);
         });
         self.recovery.note_gap(has_gap);
         self.inbox.consume(used, to);

@@ -84,6 +84,7 @@ impl Slam {
         let config = Config { sensor: self.estimator.sensor(&self.config.sensor), ..self.config.clone() };
         let search = GlobalLocalization::new(map, finder_config(&config), self.filter(), &config, &added)?;
         self.search = Some(Box::new(search));
+        self.forget_sum();
         self.stay();
         Ok(())
     }
@@ -91,6 +92,7 @@ impl Slam {
     /// Ends a search: the robot is where it was last.
     pub fn stop_search(&mut self) {
         (self.search, self.search_in_parts) = (None, SearchInParts::default());
+        self.forget_sum();
     }
 
     /// The search for the robot; `None` if its pose is known.
@@ -115,11 +117,12 @@ impl Slam {
     /// Gives a cloud at the end of all motion so far to the search, which ends if the robot is found. The readings of that
     /// cloud are in the pose then, and correct it no second time.
     pub(super) fn seek(&mut self, kind: FeatureKind, observations: &[Observation]) -> Outcome {
+        let of_sum = self.found_by_sum();
         let Some(search) = &mut self.search else { return Outcome::default() };
         search.advance(self.estimator.pending());
         self.estimator.settle();
         let refused = search.observe(kind, observations);
-        if let Some((pose, covariance)) = search.found() {
+        if let Some((pose, covariance)) = of_sum.unwrap_or_else(|| search.found()) {
             self.search = None;
             if self.config.makes_parts() {
                 self.estimator.begin_part();
@@ -153,6 +156,10 @@ impl Slam {
         let is_nameless = !observations.is_empty() && observations.iter().all(|o| o.id.is_none());
         if !is_nameless || self.config.filter_mode() == MapMode::Mapping || self.config.initial.mode == StartMode::Given
         {
+            return;
+        }
+        if self.found_by_sum().is_some() {
+            // The sum begins such a search.
             return;
         }
         if 2 * accepted >= observations.len() {

@@ -11,6 +11,7 @@ mod dead_reckoning;
 mod delayed;
 mod frozen;
 mod gate;
+mod gaussian_sum;
 mod global_localization;
 mod hall;
 mod hypotheses;
