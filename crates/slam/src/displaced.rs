@@ -21,10 +21,10 @@
 
 use crate::associate::Associations;
 use crate::associated::{Associated, Role, Subject};
-use crate::covariance::POSE;
+use crate::ekf::covariance::POSE;
+use crate::ekf::mahalanobis::mahalanobis_squared;
 use crate::filter::Coordinates;
 use crate::linearize::{Match, Preview, innovation_covariance, relinearize};
-use crate::mahalanobis::mahalanobis_squared;
 use crate::model::Model;
 use crate::output::DropReason;
 use crate::propagate::Rows;

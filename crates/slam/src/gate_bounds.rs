@@ -1,7 +1,7 @@
 //! Bounds on the squared Mahalanobis distance, from probabilities and the degrees of freedom of a measurement.
 
-use crate::chi_square::chi2_bound;
 use crate::config::GateConfig;
+use crate::ekf::chi_square::chi2_bound;
 use crate::measurement::value::MAX_DIM;
 
 /// Bounds on the squared Mahalanobis distance, from probabilities.

@@ -17,9 +17,9 @@
 //! of the variance lasts. Pairs of readings that follow each other and pairs that are farther apart tell s and T.
 
 use crate::associated::Subject;
+use crate::ekf::time_correlated::{LastingNoise, STATED_SHARE};
 use crate::linearize::Match;
 use crate::state::State;
-use crate::time_correlated::{LastingNoise, STATED_SHARE};
 use crate::update::noise_of_motion_by;
 use lienav_base::stamp::Stamp;
 use nalgebra::{Matrix3, Vector3};

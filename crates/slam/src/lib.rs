@@ -176,6 +176,7 @@ mod config;
 mod delayed;
 mod displaced;
 mod early;
+mod ekf;
 mod enter;
 mod estimator;
 mod filter;
@@ -229,8 +230,7 @@ mod update;
 mod ways;
 mod wide_prior;
 
-pub use lienav_ekf::{by_id, kernel};
-use lienav_ekf::{changed, chi_square, covariance, mahalanobis, time_correlated, validity};
+pub use ekf::{by_id, kernel};
 
 pub use lienav_base::stamp::Stamp;
 pub use lienav_lie::Se2;
@@ -267,6 +267,7 @@ pub use config::{
     MapConfig, MapMode, MotionConfig, NoiseReading, Prior, SPECS, SensorConfig, StartMode, TimingConfig, TwistHold,
     TwistPath, WhenFull, WorldConfig, WorldFrame,
 };
+pub use ekf::validity::{EXACT_VARIANCE, valid_covariance};
 pub use filter::{
     CompositionError, Coordinates, Correction, Discretization, Errors, Filter, Initialization, Linearization, NoiseAt,
     StereoModel, UnknownFilter,
@@ -277,4 +278,3 @@ pub use noise::{LearnedNoise, LearnedSensor};
 pub use output::{Counts, DropReason, Landmark, PoseEstimate, Step};
 pub use slam::{LocalMap, OutsideReading, ReadOutside, RelocalizeError, ResumeError, SavedState, Slam, TakeMapError};
 pub use tilt::Tilt;
-pub use validity::{EXACT_VARIANCE, valid_covariance};

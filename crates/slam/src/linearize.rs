@@ -3,7 +3,7 @@
 use crate::associated::Subject;
 use crate::calibration::SensorJacobian;
 use crate::chart::{Chart, Charts};
-use crate::covariance::{Covariance, POSE};
+use crate::ekf::covariance::{Covariance, POSE};
 use crate::filter::{Coordinates, Linearization};
 use crate::measurement::Expected;
 use crate::measurement::value::{fixed, padded};

@@ -20,15 +20,15 @@
 //! to be smaller than stated. How far and how long errors last is the business of [`Lasting`].
 
 use crate::associated::Associated;
-use crate::changed::Block;
 use crate::config::{LearningConfig, SensorConfig};
-use crate::covariance::factor3;
-use crate::kernel::{invert, solve_positive};
+use crate::ekf::changed::Block;
+use crate::ekf::covariance::factor3;
+use crate::ekf::kernel::{invert, solve_positive};
+use crate::ekf::time_correlated::LastingNoise;
 use crate::lasting::Lasting;
 use crate::linearize::Match;
 use crate::reading::Reading;
 use crate::state::State;
-use crate::time_correlated::LastingNoise;
 use crate::update::{Workspace, factor, noise_of_motion_by};
 use lienav_base::stamp::Stamp;
 use nalgebra::{Matrix2, Matrix3, Vector3};

@@ -1,6 +1,6 @@
 //! Propagation: moving the state along the odometry.
 
-use crate::covariance::{Covariance, factor3};
+use crate::ekf::covariance::{Covariance, factor3};
 use crate::filter::{Coordinates, Filter, Linearization};
 use crate::linearized::LinearizedStep;
 use crate::motion::{Drift, FeatureMotion, Increment};

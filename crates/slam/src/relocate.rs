@@ -1,7 +1,7 @@
 //! Relocation: the rigid motion of the robot that makes most readings agree with the map.
 
+use crate::ekf::mahalanobis::mahalanobis_squared;
 use crate::gate_bounds::Gate;
-use crate::mahalanobis::mahalanobis_squared;
 use crate::measurement::Mount;
 use crate::measurement::value::{fixed, padded};
 use crate::reading::Reading;

@@ -1,7 +1,7 @@
 //! Retraction: applying a correction to the estimate.
 
 use crate::chart::{Chart, Charts};
-use crate::covariance::POSE;
+use crate::ekf::covariance::POSE;
 use crate::filter::{Correction, Errors};
 use crate::state::State;
 use lienav_lie::{Se2, rotation, v_matrix};

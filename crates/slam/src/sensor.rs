@@ -2,6 +2,7 @@
 
 use crate::calibration::{Calibration, OF_ONE_KIND};
 use crate::config::{AbsoluteConfig, SensorConfig};
+use crate::ekf::time_correlated::LastingNoise;
 use crate::filter::StereoModel;
 use crate::input::{FeatureKind, Observation};
 use crate::measurement::{
@@ -11,7 +12,6 @@ use crate::measurement::{
 use crate::output::DropReason;
 use crate::reading::Reading;
 use crate::tilt_noise::checked_height;
-use crate::time_correlated::LastingNoise;
 use lienav_lie::Se2;
 use nalgebra::{Matrix2, Matrix3, SMatrix, Vector2, Vector3};
 use serde::{Deserialize, Serialize};

@@ -11,7 +11,7 @@
 //! with the lasting part of the errors. Until then readings from outside correct nothing.
 
 use crate::calibration::CalibrationParameter;
-use crate::covariance::Covariance;
+use crate::ekf::covariance::Covariance;
 use crate::filter::Coordinates;
 use crate::measurement::value::fixed;
 use crate::output::DropReason;

@@ -1,9 +1,9 @@
 //! The update: all matches of an instant at once, by the Kalman gain.
 
 use crate::associated::Subject;
-use crate::covariance::{Covariance, POSE};
+use crate::ekf::covariance::{Covariance, POSE};
+use crate::ekf::kernel;
 use crate::filter::Filter;
-use crate::kernel;
 use crate::linearize::Match;
 use crate::propagate::along;
 use crate::retract::retract;

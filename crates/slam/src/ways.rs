@@ -10,9 +10,9 @@
 
 use crate::associated::Subject;
 use crate::association::beam::{Beam, Item, Joint, Pair, WINDOW};
+use crate::ekf::mahalanobis::mahalanobis_squared;
 use crate::input::{FeatureKind, Observation};
 use crate::linearize::{Match, innovation_covariance, linearize, shared_covariance};
-use crate::mahalanobis::mahalanobis_squared;
 use crate::model::Model;
 use crate::neighbourhood::Neighbourhood;
 use crate::reading::Reading;

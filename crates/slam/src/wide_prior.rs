@@ -18,9 +18,9 @@
 //! known, and others are not (a part of the map that was begun in between), these move instead.
 
 use crate::associated::Subject;
+use crate::ekf::mahalanobis::mahalanobis_squared;
 use crate::filter::{Coordinates, Errors, Filter, Initialization};
 use crate::linearize::Match;
-use crate::mahalanobis::mahalanobis_squared;
 use crate::model::Model;
 use crate::reading::Reading;
 use crate::relocate::displacement;

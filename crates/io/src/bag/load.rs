@@ -71,7 +71,8 @@ impl Loading {
         }
         if bag.topics().is_empty() && bag.message_count() == 0 && bag.metadata().is_none() {
             let warnings = bag.warnings().join("; ");
-            let problem = format!("there is no message in it yet; end the recording, and read it then ({warnings})");
+            let problem =
+                format!("there is no message in it; where it is still being recorded, end that first ({warnings})");
             return Err(OpenError::bag(path, problem));
         }
         let name = if path.is_dir() { path.file_name() } else { path.file_stem() };

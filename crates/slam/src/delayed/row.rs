@@ -1,7 +1,7 @@
 //! One measurement of a landmark without a place, linearized from its viewpoint.
 
 use crate::calibration::Calibration;
-use crate::covariance::Covariance;
+use crate::ekf::covariance::Covariance;
 use crate::model::Model;
 use crate::reading::Reading;
 use crate::sensor::Sensors;

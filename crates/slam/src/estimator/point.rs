@@ -2,11 +2,11 @@
 
 use crate::association::cuts::Cut;
 use crate::config::MapMode;
+use crate::ekf::mahalanobis::mahalanobis_squared;
 use crate::estimator::hypotheses::Hypothesis;
 use crate::estimator::slip::cut;
 use crate::estimator::{Estimator, SavedEstimator};
 use crate::known_map::KnownMap;
-use crate::mahalanobis::mahalanobis_squared;
 use crate::moved_or_gone::Watch;
 use lienav_lie::wrap_angle;
 use nalgebra::Vector3;

@@ -9,12 +9,12 @@
 //! [`DropReason::InvalidCovariance`].
 
 use crate::config::{MapMode, StartMode};
+use crate::ekf::validity::valid_covariance;
 use crate::motion::Increment;
 use crate::output::{DropReason, Processed, Step};
 use crate::slam::Slam;
 use crate::slam::check::check_pose;
 use crate::slam::last_valid::Validity;
-use crate::validity::valid_covariance;
 
 /// The joint covariance is invalid after so many updates in a row that found it indefinite: one may be rounding, of a
 /// pose that was given with an absurdly large variance.

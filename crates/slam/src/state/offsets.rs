@@ -1,6 +1,6 @@
 //! The time-correlated errors of the landmarks that were measured last, as rows of the state.
 
-use crate::covariance::{Covariance, POSE};
+use crate::ekf::covariance::{Covariance, POSE};
 use lienav_base::stamp::Stamp;
 use nalgebra::Vector2;
 use serde::Deserialize;

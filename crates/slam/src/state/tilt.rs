@@ -1,6 +1,6 @@
 //! Roll and pitch in the state: they enter it, fade, and teach how large they are.
 
-use crate::covariance::{Covariance, POSE};
+use crate::ekf::covariance::{Covariance, POSE};
 use crate::state::State;
 use crate::tilt_noise::{TiltInState, TiltNoise};
 use lienav_base::stamp::Stamp;

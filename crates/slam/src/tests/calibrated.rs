@@ -2,7 +2,7 @@
 
 use super::calibration::{SIGMAS, all_on, sensors};
 use super::*;
-use crate::covariance::Covariance;
+use crate::ekf::covariance::Covariance;
 use crate::motion::increment;
 use crate::propagate::{Rows, propagate};
 use crate::state::State;
