@@ -205,11 +205,12 @@ impl GaussianSum {
                 self.components.extend(cover::circles(&self.landmarks, measured, &self.prior, MOST));
                 self.log_elsewhere = ELSEWHERE.ln();
             } else {
-                let slipped = if k == 0 { self.slipped(measured, share, since) } else { Vec::new() };
+                // A slip is since the last scan: from where the robot is without this one.
+                let before = if k == 0 { self.before_slip() } else { None };
                 let explained = self.correct(measured, share);
                 is_explained &= explained > LIKELY;
-                if explained < EXPLAINED || since > LONG_S {
-                    self.components.extend(slipped);
+                if let Some(before) = before.filter(|_| explained < EXPLAINED || since > LONG_S) {
+                    self.components.extend(self.slipped(&before, measured, share, since));
                 }
             }
             self.prune();
@@ -240,22 +241,32 @@ impl GaussianSum {
         explained
     }
 
+    /// The pose with its covariance, and the calibration of the motion, that a slip would begin at; `None` where there is
+    /// no pose that is more probable than not.
+    fn before_slip(&self) -> Option<(Se2, Matrix3<f64>, SVector<f64, MOTION>)> {
+        let (_, pose, covariance) = self.cluster().filter(|(weight, ..)| *weight > LIKELY)?;
+        Some((pose, covariance, self.components.first()?.calibration))
+    }
+
     /// The poses that a measurement allows if the wheels have slipped since the last scan.
-    fn slipped(&self, measured: &Measured, share: f64, since: f64) -> Vec<Component> {
-        let Some((_, pose, covariance)) = self.cluster().filter(|(weight, ..)| *weight > LIKELY) else {
-            return Vec::new();
-        };
+    fn slipped(
+        &self,
+        (pose, covariance, calibration): &(Se2, Matrix3<f64>, SVector<f64, MOTION>),
+        measured: &Measured,
+        share: f64,
+        since: f64,
+    ) -> Vec<Component> {
         let way = self.last_pose.map_or(0.0, |last| (pose.p - last).norm());
         let Some(inverse) = (covariance + cover::slip(since, way)).try_inverse() else { return Vec::new() };
         let log_scale = 0.5 * inverse.determinant().ln() - 1.5 * TAU.ln() + (TAU / cover::HEADINGS as f64).ln();
         let density = 1.0 / self.view.area();
         let mut covers = cover::circles(&self.landmarks, measured, &self.prior, MOST);
         covers.retain_mut(|component| {
-            let apart = difference(&component.pose, &pose);
+            let apart = difference(&component.pose, pose);
             let squared = apart.dot(&(inverse * apart));
             let (_, of_each) = scale(&component.pose, &self.landmarks, &self.view, density);
             component.log_weight = log_scale - 0.5 * squared + of_each.ln();
-            component.calibration = self.components[0].calibration;
+            component.calibration = *calibration;
             squared < AGREES
         });
         let whole: f64 = covers.iter().map(|component| component.log_weight.exp()).sum();
