@@ -7,7 +7,7 @@
 //! | refused | messages of a source came since the last report and none was taken, while those of another were, or the source is a receiver |
 //! | starved | of at least [`LEAST_MEASUREMENTS`] measurements in the last [`WINDOW`] reports, less than [`LEAST_PART`] was within the gates, while those of another source are used |
 
-use super::input::Topic;
+use super::topic::Topic;
 use crate::ros::diagnostics::{Findings, Values};
 use lienav_base::stamp::Stamp;
 use lienav_slam::{FeatureKind, Role, Step, TracedStep};

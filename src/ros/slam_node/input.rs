@@ -1,9 +1,7 @@
 //! What `slam_node` listens to: topics, and services.
 
 use super::Settings;
-use super::inputs::{
-    FEATURE_TOPICS, FeaturesMessage, FeaturesOf, Inputs, ODOMETRY_TOPICS, OdometryMessage, OdometryOf,
-};
+use super::inputs::{FeaturesMessage, FeaturesOf, Inputs, OdometryMessage, OdometryOf};
 use super::topic::Topic;
 use super::tree::leads_to;
 use crate::ros::receive::{Inbox, OnTopic, merged, receive, subscribe, subscribe_some};

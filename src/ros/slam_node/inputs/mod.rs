@@ -35,7 +35,7 @@ use lienav_slam::{Config, FeatureKind, Odometry, Position, Sensor, Slam, TooMany
 use nalgebra::Isometry3;
 pub use sensors::Placed;
 use sensors::{Seen, SensorInput};
-use settings::{MOST_FALLBACKS, MOST_SENSORS, Named, named};
+use settings::{Named, named};
 use sources::Sources;
 use std::time::{Duration, Instant};
 use tags::{MOST_PARTS, TagCloud, Tags};
