@@ -48,7 +48,8 @@ pub fn bridge(before: &At, after: &At, config: &MotionConfig) -> Bridge {
     let twist = LieGroup::log(&motion) / pause_s;
     let step_s = STEP_S.max(pause_s / MOST_STEPS);
     let driven = format!("{:.2} m and {:.2} rad in {pause_s:.1} s", motion.p.norm(), motion.theta);
-    if twist.xy().norm() > config.max_speed || twist.z.abs() > config.max_yaw_rate {
+    let is_finite = twist.iter().all(|x| x.is_finite());
+    if !is_finite || twist.xy().norm() > config.max_speed || twist.z.abs() > config.max_yaw_rate {
         return Bridge::Gap(format!("the pose of the odometry jumped by {driven}: its driver was started anew?"));
     }
     if step_s > config.max_step_s {
@@ -102,6 +103,9 @@ mod tests {
     fn what_no_pose_bridges_is_a_gap_and_time_that_was_set_back_is_none() {
         let config = MotionConfig::default();
         let here = Some(Se2::identity());
+        let no_heading = Some(Se2 { p: Vector2::zeros(), theta: f64::NAN });
+        let start = at(10.0, Some(Se2::new(0.0, 0.0, 0.0)));
+        assert!(matches!(bridge(&start, &at(14.0, no_heading), &MotionConfig::default()), Bridge::Gap(_)));
         let far = Some(Se2::new(1e6, 0.0, 0.0));
         let is_gap = |before, after| matches!(bridge(&before, &after, &config), Bridge::Gap(_));
         assert!(is_gap(at(10.0, None), at(14.0, here)) && is_gap(at(10.0, here), at(14.0, None)));
