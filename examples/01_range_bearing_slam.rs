@@ -16,7 +16,7 @@
 //!     cargo run --no-default-features --example 01_range_bearing_slam
 
 use lienav_eval::plot::{Figure, Line, figure};
-use lienav_slam::{Config, FeatureKind, Observation, Odometry, Se2, Slam, Stamp};
+use lienav_slam::{Config, Measurement, MeasurementKind, Odometry, Se2, Slam, Stamp};
 use nalgebra::{Vector2, Vector3};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -60,17 +60,17 @@ pub fn main() -> Result<(), Box<dyn Error>> {
         slam.odometry(&Odometry { stamp, velocity, yaw_rate, covariance: None })?;
 
         if k % 2 == 0 {
-            let seen: Vec<Observation> = (0_u32..)
+            let seen: Vec<Measurement> = (0_u32..)
                 .zip(&posts)
                 .map(|(id, post)| (id, truth.transform_back(post)))
                 .filter(|(_, z)| z.norm() < LARGEST_RANGE_M)
                 .map(|(id, z)| {
                     let range = z.norm() + RANGE_STD_M * normal();
                     let bearing = z.y.atan2(z.x) + BEARING_STD_RAD * normal();
-                    Observation::new(Some(id), [range, bearing])
+                    Measurement::new(Some(id), [range, bearing])
                 })
                 .collect();
-            slam.features(stamp, FeatureKind::RangeBearing, &seen)?;
+            slam.features(stamp, MeasurementKind::RangeBearing, &seen)?;
         }
 
         // One step for each cloud, in the order of their stamps.

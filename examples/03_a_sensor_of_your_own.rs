@@ -52,7 +52,7 @@ impl PoseMeasurement<1> for BearingToBeacon {
         (square > 1e-12).then(|| Matrix1x3::new(delta.y, -delta.x, -square) / square)
     }
 
-    fn readings(&self, sensor: &Se2) -> Vec<Option<u32>> {
+    fn measurements(&self, sensor: &Se2) -> Vec<Option<u32>> {
         let is_near = |place: &Vector2<f64>| (place - sensor.p).norm() < self.largest_range_m;
         self.beacons.iter().filter(|(_, place)| is_near(place)).map(|(id, _)| Some(*id)).collect()
     }

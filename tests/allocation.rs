@@ -15,7 +15,7 @@ use lienav_integrate::exponential::{
 };
 use lienav_lie::Se2;
 use lienav_slam::{
-    CalibrationConfig, Config, FeatureKind, LandmarkMap, MapLandmark, MapMode, Observation, Odometry, Prior, Slam,
+    CalibrationConfig, Config, LandmarkMap, MapLandmark, MapMode, Measurement, MeasurementKind, Odometry, Prior, Slam,
 };
 use nalgebra::{Complex, Matrix2, Vector2, Vector3};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -46,7 +46,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// One step: ten odometry messages, then a cloud of what is seen. Returns the allocations the filter made.
-fn step(slam: &mut Slam, k: i64, truth: &mut Se2, seen: &mut Vec<Observation>, with_id: bool) -> u64 {
+fn step(slam: &mut Slam, k: i64, truth: &mut Se2, seen: &mut Vec<Measurement>, with_id: bool) -> u64 {
     let (v, w, dt) = (0.9, 0.3, 0.005);
     for _ in 0..10 {
         *truth = *truth * Se2::exp(&Vector3::new(v * dt, 0.0, w * dt));
@@ -57,7 +57,7 @@ fn step(slam: &mut Slam, k: i64, truth: &mut Se2, seen: &mut Vec<Observation>, w
         let z = truth.transform_back(&feature);
         if k < 3 || (id + k as u32).is_multiple_of(3) {
             let value = Vector2::new(z.norm(), z.y.atan2(z.x));
-            seen.push(Observation::new(with_id.then_some(id), value));
+            seen.push(Measurement::new(with_id.then_some(id), value));
         }
     }
     let before = ALLOCATIONS.get();
@@ -66,7 +66,7 @@ fn step(slam: &mut Slam, k: i64, truth: &mut Se2, seen: &mut Vec<Observation>, w
         let odometry = Odometry { stamp, velocity: Vector2::new(v, 0.0), yaw_rate: w, covariance: None };
         assert_eq!(slam.odometry(&odometry), Ok(()));
     }
-    assert_eq!(slam.features(Stamp::from_nanos(50_000_000 * (k + 1)), FeatureKind::RangeBearing, seen), Ok(()));
+    assert_eq!(slam.features(Stamp::from_nanos(50_000_000 * (k + 1)), MeasurementKind::RangeBearing, seen), Ok(()));
     while let Some(step) = slam.poll() {
         assert!(step.rejected == 0, "{k} {step:?}");
     }
@@ -149,12 +149,12 @@ fn nor_does_a_step_in_a_known_map() {
                 seen.extend(truth.iter().enumerate().filter(|(_, p)| (*p - pose.p).norm() < 4.0).map(|(id, p)| {
                     let z = pose.transform_back(p);
                     let value = Vector2::new(z.norm(), z.y.atan2(z.x));
-                    Observation::new(with_id.then_some(id as u32), value)
+                    Measurement::new(with_id.then_some(id as u32), value)
                 }));
                 let odometry = Odometry { stamp, velocity: Vector2::new(1.0, 0.0), yaw_rate: 0.1, covariance: None };
                 let before = ALLOCATIONS.get();
                 assert_eq!(slam.odometry(&odometry), Ok(()));
-                assert_eq!(slam.features(stamp, FeatureKind::RangeBearing, &seen), Ok(()));
+                assert_eq!(slam.features(stamp, MeasurementKind::RangeBearing, &seen), Ok(()));
                 while let Some(step) = slam.poll() {
                     assert!(step.rejected == 0, "{k} {step:?}");
                 }
@@ -190,7 +190,7 @@ fn nor_does_odometry_that_waits_or_is_of_another_clock() {
 #[test]
 fn nor_do_clouds_that_are_linearized_again() {
     let mut config = Config::default();
-    config.sensor.kind = FeatureKind::StereoBearings;
+    config.sensor.kind = MeasurementKind::StereoBearings;
     (config.sensor.bearing_std_rad, config.sensor.baseline_m) = (0.02, 0.5);
     let mut slam = Slam::new(config).expect("the settings are valid");
     let start = Odometry { stamp: Stamp::from_nanos(0), velocity: Vector2::zeros(), yaw_rate: 0.0, covariance: None };
@@ -202,13 +202,13 @@ fn nor_do_clouds_that_are_linearized_again() {
         seen.clear();
         seen.extend((0..8).map(|id| {
             let bearing = |camera: f64| (f64::from(id) - 4.0 - camera).atan2(4.5 - x);
-            Observation::new(Some(id as u32), [bearing(0.25), bearing(-0.25)])
+            Measurement::new(Some(id as u32), [bearing(0.25), bearing(-0.25)])
         }));
         let before = ALLOCATIONS.get();
         let stamp = Stamp::from_nanos(100_000_000 * k);
         let odometry = Odometry { stamp, velocity: Vector2::new(velocity, 0.0), yaw_rate: 0.0, covariance: None };
         assert_eq!(slam.odometry(&odometry), Ok(()));
-        assert_eq!(slam.features(stamp, FeatureKind::StereoBearings, &seen), Ok(()));
+        assert_eq!(slam.features(stamp, MeasurementKind::StereoBearings, &seen), Ok(()));
         while let Some(step) = slam.poll() {
             assert!(step.rejected == 0 && step.features == 8, "{k} {step:?}");
         }

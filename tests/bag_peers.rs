@@ -5,7 +5,7 @@ use lienav_io::bag::Existing;
 use lienav_io::recording::{Input, Recording, open};
 use lienav_io::to_bag::to_bag;
 use lienav_lie::Se2;
-use lienav_slam::{FeatureKind, Features, Imu, Observation, Odometry};
+use lienav_slam::{Imu, Measurement, MeasurementKind, Odometry, Scan};
 use nalgebra::Vector2;
 use std::path::Path;
 use std::process::Command;
@@ -18,10 +18,10 @@ fn recording() -> Recording {
         let odometry = Odometry { stamp, velocity: Vector2::new(x, 0.0), yaw_rate: x.sin(), covariance: None };
         recording.inputs.push(Input::Odometry(odometry));
         recording.inputs.push(Input::Imu(Imu { stamp, yaw_rate: x.cos(), tilt: None }));
-        let seen = |k| Observation::new(Some(k), [x, 0.1]);
+        let seen = |k| Measurement::new(Some(k), [x, 0.1]);
         let features =
-            Features { stamp, kind: FeatureKind::RangeBearing, observations: (0..i as u32 % 4).map(seen).collect() };
-        recording.inputs.push(Input::Features(features));
+            Scan { stamp, kind: MeasurementKind::RangeBearing, measurements: (0..i as u32 % 4).map(seen).collect() };
+        recording.inputs.push(Input::Scan(features));
         recording.truth.push((stamp, Se2::new(x, -x, x.sin())));
     }
     recording.true_landmarks = vec![(3, Vector2::new(1.0, 2.0))];

@@ -11,7 +11,7 @@ use lienav_io::settings_file::{overlay, sections_of_others, with};
 use lienav_io::truth::{MAX_TRUTH_GAP_S, Truth};
 use lienav_io::{inertial, to_bag};
 use lienav_sim::Scenario;
-use lienav_slam::{Config, FeatureKind, Features, Observation};
+use lienav_slam::{Config, Measurement, MeasurementKind, Scan};
 use std::fs;
 use std::path::Path;
 
@@ -167,9 +167,9 @@ fn messages() -> Vec<(Stamp, usize, Vec<u8>)> {
         odometry.child_frame_id = "base_link".into();
         odometry.twist.twist.linear.x = 0.5;
         messages.push((stamp(k), 0, cdr::encode(&odometry).unwrap()));
-        let seen = |id: u32| Observation::new(Some(id), [3.0, 0.1 * f64::from(id)]);
+        let seen = |id: u32| Measurement::new(Some(id), [3.0, 0.1 * f64::from(id)]);
         let features =
-            Features { stamp: stamp(k), kind: FeatureKind::RangeBearing, observations: (0..3).map(seen).collect() };
+            Scan { stamp: stamp(k), kind: MeasurementKind::RangeBearing, measurements: (0..3).map(seen).collect() };
         messages.push((stamp(k), 1, cdr::encode(&convert::features_message(&features, "laser")).unwrap()));
         let mut pose = PoseStamped { header: convert::header(stamp(k), "map"), ..PoseStamped::default() };
         pose.pose.orientation.w = 1.0;

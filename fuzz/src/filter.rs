@@ -4,7 +4,7 @@
 use super::bytes::Bytes;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
-use lienav_slam::{Config, FeatureKind, Filter, Imu, Label, Observation, Odometry, Slam};
+use lienav_slam::{Config, Filter, Imu, Label, Measurement, MeasurementKind, Odometry, Slam};
 use nalgebra::{Matrix2, Matrix3, Vector2};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -66,12 +66,13 @@ impl Story {
             }
             100..190 => {
                 let stamp = self.stamp(bytes);
-                let kinds = [FeatureKind::RelativePosition, FeatureKind::RangeBearing, FeatureKind::StereoBearings];
+                let kinds =
+                    [MeasurementKind::RelativePosition, MeasurementKind::RangeBearing, MeasurementKind::StereoBearings];
                 let kind = match bytes.byte() {
-                    added @ 250.. => FeatureKind::Added(added),
+                    added @ 250.. => MeasurementKind::Added(added),
                     other => kinds[usize::from(other) % kinds.len()],
                 };
-                let seen: Vec<Observation> = (0..bytes.byte() % 12).map(|_| observation(bytes)).collect();
+                let seen: Vec<Measurement> = (0..bytes.byte() % 12).map(|_| measurement(bytes)).collect();
                 let outcome = slam.features(stamp, kind, &seen);
                 if outcome.is_ok() {
                     self.clouds.entry(stamp).or_default().push(seen.len());
@@ -171,7 +172,7 @@ fn check_pose(pose: Se2, covariance: &Matrix3<f64>) {
     assert!(covariance.diagonal().iter().all(|x| *x >= 0.0), "a negative variance: {covariance}");
 }
 
-fn observation(bytes: &mut Bytes<'_>) -> Observation {
+fn measurement(bytes: &mut Bytes<'_>) -> Measurement {
     let id = u32::from(bytes.byte() % 40);
     let value: [f64; 2] = bytes.numbers();
     let extra = bytes.byte();
@@ -180,7 +181,7 @@ fn observation(bytes: &mut Bytes<'_>) -> Observation {
         200..=230 => Label { class: u32::from(extra - 200) % 4, diameter_m: value[0], diameter_std_m: value[1] },
         _ => Label::default(),
     };
-    Observation { covariance, label, ..Observation::new((id < 35).then_some(id), value) }
+    Measurement { covariance, label, ..Measurement::new((id < 35).then_some(id), value) }
 }
 
 fn covariance3(bytes: &mut Bytes<'_>) -> Matrix3<f64> {

@@ -3,7 +3,7 @@
 use lienav_base::stamp::Stamp;
 use lienav_io::map_file::foreign::{self, Format, Options};
 use lienav_io::map_file::{MapFile, parse, state_from_text, to_text};
-use lienav_slam::{Config, FeatureKind, LandmarkMap, MapLandmark, Observation, Odometry, SavedState, Slam};
+use lienav_slam::{Config, LandmarkMap, MapLandmark, Measurement, MeasurementKind, Odometry, SavedState, Slam};
 use nalgebra::{DMatrix, Matrix2, Vector2};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -101,8 +101,8 @@ fn go_on_from(data: &[u8], map: &LandmarkMap) {
 /// Odometry, and two posts.
 fn drive(slam: &mut Slam, stamp: Stamp) {
     let _ = slam.odometry(&Odometry { stamp, velocity: Vector2::new(0.5, 0.0), yaw_rate: 0.1, covariance: None });
-    let post = |id: u32| Observation::new(Some(id), [3.0, 0.1 * f64::from(id)]);
-    let _ = slam.features(stamp, FeatureKind::RangeBearing, &[post(1), post(2)]);
+    let post = |id: u32| Measurement::new(Some(id), [3.0, 0.1 * f64::from(id)]);
+    let _ = slam.features(stamp, MeasurementKind::RangeBearing, &[post(1), post(2)]);
     while slam.poll().is_some() {}
 }
 

@@ -11,10 +11,11 @@ use lienav_io::messages::{
     TransformStamped, TwistWithCovarianceStamped, WrenchStamped,
 };
 use lienav_io::transforms::StaticTransforms;
-use lienav_slam::{FeatureKind, Features, Observation};
+use lienav_slam::{Measurement, MeasurementKind, Scan};
 use nalgebra::Matrix2;
 
-const KINDS: [FeatureKind; 3] = [FeatureKind::RelativePosition, FeatureKind::RangeBearing, FeatureKind::StereoBearings];
+const KINDS: [MeasurementKind; 3] =
+    [MeasurementKind::RelativePosition, MeasurementKind::RangeBearing, MeasurementKind::StereoBearings];
 
 const CAMERA: TagCamera = TagCamera {
     size_m: 0.16,
@@ -94,15 +95,15 @@ fn transforms(data: &[u8]) {
         let Some(pose) = tree.between(&transform.header.frame_id, &transform.child_frame_id) else { continue };
         let seat = Seat::of(&pose);
         for kind in KINDS {
-            let observations = vec![Observation::new(None, [1.0, 0.5])];
-            let mut features = Features { stamp: Stamp::default(), kind, observations };
+            let measurements = vec![Measurement::new(None, [1.0, 0.5])];
+            let mut features = Scan { stamp: Stamp::default(), kind, measurements };
             let _ = seat.level(&mut features, &[0.3]);
         }
         let mut odometry = Odometry::default();
         odometry.pose.pose.orientation.w = 1.0;
         let _ = convert::placed_odometry(&odometry, &[], &pose);
         let id = pattern.identity(&transform.child_frame_id).unwrap_or(0);
-        if let Ok(Some(seen)) = CAMERA.reading(id, transform, &pose) {
+        if let Ok(Some(seen)) = CAMERA.measurement(id, transform, &pose) {
             let c = seen.covariance.unwrap().fixed::<2>();
             assert!(seen.value.iter().all(|x| x.is_finite()) || !pose.translation.vector.iter().all(|x| x.is_finite()));
             assert!(c.m11 > 0.0 && c.determinant() > 0.0, "{c}");
@@ -123,7 +124,7 @@ fn images(data: &[u8]) {
     if let Ok(message) = cdr::decode::<Detection3DArray>(data) {
         let words = DetectionWords { identity: "*{id}".parse().ok(), classes: vec!["post".into()], min_score: 0.1 };
         if let Ok(seen) = convert::detections(&message, &seat, &words) {
-            assert!(seen.observations.len() <= message.detections.len());
+            assert!(seen.measurements.len() <= message.detections.len());
         }
     }
     if let Ok(info) = cdr::decode::<CameraInfo>(data) {
@@ -132,7 +133,7 @@ fn images(data: &[u8]) {
     if let Ok(message) = cdr::decode::<AprilTagDetectionArray>(data) {
         let camera = Pinhole { focal: [600.0, 610.0].into(), centre: [320.0, 240.0].into() };
         if let Ok(seen) = convert::april_tags(&message, &seat, (&CAMERA, &camera)) {
-            for seen in seen.observations {
+            for seen in seen.measurements {
                 let c = seen.covariance.unwrap().fixed::<2>();
                 assert!(seen.value.iter().all(|x| x.is_finite()) && c.m11 > 0.0 && c.determinant() > 0.0, "{c}");
             }
@@ -143,18 +144,18 @@ fn images(data: &[u8]) {
 fn convert_cloud(message: &PointCloud2, frames: &[Frame<'_>]) {
     for preferred in KINDS {
         let Ok(features) = convert::features(message, frames, preferred) else { continue };
-        assert!(features.observations.len() as u64 <= MAX_POINTS);
-        assert!(features.observations.len() <= message.data.0.len());
+        assert!(features.measurements.len() as u64 <= MAX_POINTS);
+        assert!(features.measurements.len() <= message.data.0.len());
         // What is written is read back to the last bit, unless it is not-a-number.
         let written = convert::features_message(&features, "laser");
         let read = convert::features(&written, &[], features.kind).unwrap();
-        assert_eq!(read.observations.len(), features.observations.len());
-        let is_plain = features.observations.iter().all(|seen| {
+        assert_eq!(read.measurements.len(), features.measurements.len());
+        let is_plain = features.measurements.iter().all(|seen| {
             let numbers_are = format!("{seen:?}");
             !numbers_are.contains("NaN")
         });
-        if is_plain && features.observations.iter().all(|seen| seen.id.is_some() && seen.covariance.is_some()) {
-            assert_eq!(read.observations, features.observations);
+        if is_plain && features.measurements.iter().all(|seen| seen.id.is_some() && seen.covariance.is_some()) {
+            assert_eq!(read.measurements, features.measurements);
         }
     }
     if let Ok(landmarks) = convert::landmarks(message) {
@@ -216,11 +217,11 @@ pub fn corpus() -> Vec<Vec<u8>> {
     let mut odometry = Odometry { header: header.clone(), child_frame_id: "base_link".into(), ..Odometry::default() };
     odometry.twist.twist.linear.x = 0.5;
     odometry.pose.pose.orientation.w = 1.0;
-    let seen = |k: u32| Observation {
+    let seen = |k: u32| Measurement {
         covariance: Some(Matrix2::new(0.1, 0.01, 0.01, 0.2).into()),
-        ..Observation::new(Some(k), [1.0 + f64::from(k), 0.1])
+        ..Measurement::new(Some(k), [1.0 + f64::from(k), 0.1])
     };
-    let features = Features { stamp, kind: FeatureKind::RangeBearing, observations: (0..4).map(seen).collect() };
+    let features = Scan { stamp, kind: MeasurementKind::RangeBearing, measurements: (0..4).map(seen).collect() };
     let tag = |parent: &str, child: &str, z: f64| {
         let header = convert::header(stamp, parent);
         let mut tag = TransformStamped { header, child_frame_id: child.into(), ..TransformStamped::default() };

@@ -4,23 +4,23 @@ use crate::arrays::{Floats, Integers, matrix3, noise, numbers, value};
 use crate::errors::wrong_call;
 use lienav_base::stamp::Stamp;
 use lienav_io::recording::Input;
-use lienav_slam::{FeatureKind, Features, Imu, Label, Observation, Odometry, Tilt};
+use lienav_slam::{Imu, Label, Measurement, MeasurementKind, Odometry, Scan, Tilt};
 use nalgebra::Vector2;
 use pyo3::prelude::*;
 
 /// The kinds of readings by their names, and how many numbers one has.
-pub const KINDS: [(&str, FeatureKind, usize); 7] = [
-    ("position", FeatureKind::RelativePosition, 2),
-    ("range_bearing", FeatureKind::RangeBearing, 2),
-    ("stereo_bearings", FeatureKind::StereoBearings, 2),
-    ("range", FeatureKind::Range, 1),
-    ("bearing", FeatureKind::Bearing, 1),
-    ("world_position", FeatureKind::WorldPosition, 2),
-    ("world_pose", FeatureKind::WorldPose, 3),
+pub const KINDS: [(&str, MeasurementKind, usize); 7] = [
+    ("position", MeasurementKind::RelativePosition, 2),
+    ("range_bearing", MeasurementKind::RangeBearing, 2),
+    ("stereo_bearings", MeasurementKind::StereoBearings, 2),
+    ("range", MeasurementKind::Range, 1),
+    ("bearing", MeasurementKind::Bearing, 1),
+    ("world_position", MeasurementKind::WorldPosition, 2),
+    ("world_pose", MeasurementKind::WorldPose, 3),
 ];
 
 /// A kind by its name, and how many numbers a reading has.
-pub fn kind_named(name: &str) -> PyResult<(FeatureKind, usize)> {
+pub fn kind_named(name: &str) -> PyResult<(MeasurementKind, usize)> {
     let found = KINDS.iter().find(|(word, ..)| *word == name).map(|(_, kind, numbers)| (*kind, *numbers));
     found.ok_or_else(|| wrong_call(format!("kind is '{name}'; allowed: {}", KINDS.map(|(word, ..)| word).join(" | "))))
 }
@@ -87,7 +87,7 @@ pub enum Kind {
     /// At one stamp, a cloud comes last: what tells of the motion until then is there.
     Imu,
     Odometry,
-    Features,
+    Scan,
 }
 
 #[derive(Default)]
@@ -112,7 +112,7 @@ struct FeatureRows {
     values: Vec<f64>,
     /// Numbers in a row of `values`; readings of fewer have them first.
     width: usize,
-    kinds: Vec<(FeatureKind, usize)>,
+    kinds: Vec<(MeasurementKind, usize)>,
     covariances: Option<Vec<f64>>,
     labels: Option<Vec<f64>>,
 }
@@ -136,12 +136,12 @@ impl Messages {
         match kind {
             Kind::Imu => &self.imu.stamps,
             Kind::Odometry => &self.odometry.stamps,
-            Kind::Features => &self.features.stamps,
+            Kind::Scan => &self.features.stamps,
         }
     }
 
     fn by_stamp(&self) -> Vec<(Kind, usize)> {
-        let kinds = [Kind::Imu, Kind::Odometry, Kind::Features];
+        let kinds = [Kind::Imu, Kind::Odometry, Kind::Scan];
         let mut order: Vec<(Kind, usize)> =
             kinds.into_iter().flat_map(|kind| (0..self.stamps(kind).len()).map(move |k| (kind, k))).collect();
         order.sort_by_key(|&(kind, k)| self.stamps(kind)[k]);
@@ -154,7 +154,7 @@ impl Messages {
             let word = match kind {
                 0 => Kind::Odometry,
                 1 => Kind::Imu,
-                2 => Kind::Features,
+                2 => Kind::Scan,
                 _ => return None,
             };
             let k = &mut next[word as usize];
@@ -162,7 +162,7 @@ impl Messages {
             (*k <= self.stamps(word).len()).then_some((word, *k - 1))
         };
         let order: Option<Vec<_>> = given.iter().map(&mut one).collect();
-        let total: usize = [Kind::Imu, Kind::Odometry, Kind::Features].map(|kind| self.stamps(kind).len()).iter().sum();
+        let total: usize = [Kind::Imu, Kind::Odometry, Kind::Scan].map(|kind| self.stamps(kind).len()).iter().sum();
         order.filter(|order| order.len() == total).ok_or_else(|| {
             wrong_call("order does not fit the messages; give 0 for each odometry, 1 for each imu, 2 for each cloud")
         })
@@ -189,13 +189,13 @@ impl Messages {
     }
 
     /// The k-th cloud; its readings go to `observations`, in place of what is there.
-    pub fn cloud(&self, k: usize, observations: &mut Vec<Observation>) -> (Stamp, FeatureKind) {
+    pub fn cloud(&self, k: usize, observations: &mut Vec<Measurement>) -> (Stamp, MeasurementKind) {
         let FeatureRows { stamps, first, ids, values, width, kinds, covariances, labels } = &self.features;
         let (w, (kind, dim)) = (*width, kinds[if kinds.len() == 1 { 0 } else { k }]);
         observations.clear();
         observations.extend((first[k]..first[k + 1]).map(|i| {
             let label = labels.as_ref().and_then(|all| all[3 * i..].first_chunk::<3>().copied());
-            Observation {
+            Measurement {
                 id: ids[i],
                 value: value(&values[w * i..w * i + dim]),
                 covariance: covariances.as_ref().and_then(|all| noise(&all[w * w * i..w * w * (i + 1)], w, dim)),
@@ -215,10 +215,10 @@ impl Messages {
         let input = |&(kind, k): &(Kind, usize)| match kind {
             Kind::Imu => Input::Imu(self.imu(k)),
             Kind::Odometry => Input::Odometry(self.odometry(k)),
-            Kind::Features => {
+            Kind::Scan => {
                 let mut observations = Vec::new();
                 let (stamp, kind) = self.cloud(k, &mut observations);
-                Input::Features(Features { stamp, kind, observations })
+                Input::Scan(Scan { stamp, kind, measurements: observations })
             }
         };
         self.order.iter().map(input).collect()

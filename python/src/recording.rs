@@ -10,7 +10,7 @@ use lienav_eval::{harder, simulated};
 use lienav_io::bag::{Existing, Topics};
 use lienav_io::recording::{Input, Recording as Recorded, stream};
 use lienav_io::to_bag::to_bag;
-use lienav_slam::{FeatureKind, Features, Imu, Label, Observation, Odometry, Se2};
+use lienav_slam::{Imu, Label, Measurement, MeasurementKind, Odometry, Scan, Se2};
 use nalgebra::Vector2;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -160,27 +160,27 @@ impl Recording {
     }
 
     fn features<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let clouds: Vec<&Features> = self.each(|input| match input {
-            Input::Features(cloud) => Some(cloud),
+        let clouds: Vec<&Scan> = self.each(|input| match input {
+            Input::Scan(cloud) => Some(cloud),
             _ => None,
         });
-        let readings = || clouds.iter().flat_map(|cloud| &cloud.observations);
+        let readings = || clouds.iter().flat_map(|cloud| &cloud.measurements);
         let (m, n) = (clouds.len(), readings().count());
         let fields = PyDict::new(py);
         fields.set_item("stamp_ns", array(py, clouds.iter().map(|c| c.stamp.nanos()).collect(), &[m])?)?;
         let mut first = vec![0];
         for cloud in &clouds {
-            first.push(first[first.len() - 1] + cloud.observations.len() as i64);
+            first.push(first[first.len() - 1] + cloud.measurements.len() as i64);
         }
         fields.set_item("first", array(py, first, &[m + 1])?)?;
         fields.set_item("ids", array(py, readings().map(|o| o.id.map_or(-1, i64::from)).collect(), &[n])?)?;
         let w = readings().map(|o| o.value.len()).max().unwrap_or(2).max(2);
-        let value = |o: &Observation| {
+        let value = |o: &Measurement| {
             let numbers = o.value;
             (0..w).map(move |k| numbers.get(k).copied().unwrap_or(f64::NAN))
         };
         fields.set_item("values", array(py, readings().flat_map(value).collect(), &[n, w])?)?;
-        let name = |kind: FeatureKind| {
+        let name = |kind: MeasurementKind| {
             KINDS.iter().find(|(_, known, _)| *known == kind).map_or("range_bearing", |(word, ..)| word)
         };
         let mut kinds: Vec<&str> = clouds.iter().map(|cloud| name(cloud.kind)).collect();
@@ -194,7 +194,7 @@ impl Recording {
             .then(|| readings().flat_map(|o| noise_rows(o.covariance.as_ref(), w)).collect::<Vec<f64>>());
         fields.set_item("covariance", covariance.map(|c| array(py, c, &[n, w, w])).transpose()?)?;
         let label = readings().any(|o| o.label != Label::default()).then(|| {
-            let one = |o: &Observation| [f64::from(o.label.class), o.label.diameter_m, o.label.diameter_std_m];
+            let one = |o: &Measurement| [f64::from(o.label.class), o.label.diameter_m, o.label.diameter_std_m];
             readings().flat_map(one).collect::<Vec<f64>>()
         });
         fields.set_item("label", label.map(|label| array(py, label, &[n, 3])).transpose()?)?;
@@ -206,7 +206,7 @@ impl Recording {
         let kind = |input: &Input| match input {
             Input::Odometry(_) => 0_i64,
             Input::Imu(_) => 1,
-            Input::Features(_) => 2,
+            Input::Scan(_) => 2,
         };
         array(py, self.0.inputs.iter().map(kind).collect(), &[self.0.inputs.len()])
     }
@@ -246,7 +246,7 @@ impl Recording {
         if ignore_ids {
             let identities = recording.identities.get_or_insert_default();
             for input in &mut recording.inputs {
-                if let Input::Features(features) = input {
+                if let Input::Scan(features) = input {
                     identities.hide(features);
                 }
             }

@@ -10,7 +10,7 @@ use lienav_io::files::remedy;
 use lienav_io::map_file::MapFile;
 use lienav_io::recording::Input;
 use lienav_slam::{
-    DropReason, FeatureKind, Imu, Landmark, Observation, Odometry, PoseEstimate, SavedState, Se2, Slam as Filter,
+    DropReason, Imu, Landmark, Measurement, MeasurementKind, Odometry, PoseEstimate, SavedState, Se2, Slam as Filter,
     Step as Stepped, Tilt,
 };
 use nalgebra::{Matrix3, Vector2};
@@ -28,7 +28,7 @@ pub struct Slam {
     slam: Filter,
     /// Steps that a call has taken and not given back, as after Ctrl-C.
     waiting: VecDeque<Stepped>,
-    observations: Vec<Observation>,
+    observations: Vec<Measurement>,
 }
 
 /// The result of a cloud.
@@ -198,7 +198,7 @@ impl Slam {
         kind: &str,
         covariance: Option<Floats<'_>>,
     ) -> PyResult<Option<&'static str>> {
-        let (kind, dim) = if kind == "range_bearing" { (FeatureKind::RangeBearing, 2) } else { kind_named(kind)? };
+        let (kind, dim) = if kind == "range_bearing" { (MeasurementKind::RangeBearing, 2) } else { kind_named(kind)? };
         self.read(values, ids, covariance, dim)?;
         Ok(refusal(self.slam.features(Stamp::from_nanos(stamp_ns), kind, &self.observations)))
     }
@@ -229,7 +229,7 @@ impl Slam {
         let take = |slam: &mut Filter, &(kind, k): &(Kind, usize)| match kind {
             Kind::Odometry => slam.odometry(&messages.odometry(k)),
             Kind::Imu => slam.imu(&messages.imu(k)),
-            Kind::Features => {
+            Kind::Scan => {
                 let (stamp, kind) = messages.cloud(k, &mut observations);
                 slam.features(stamp, kind, &observations)
             }
@@ -247,7 +247,7 @@ impl Slam {
         let take = |slam: &mut Filter, input: &Input| match input {
             Input::Odometry(odometry) => slam.odometry(odometry),
             Input::Imu(imu) => slam.imu(imu),
-            Input::Features(cloud) => slam.features(cloud.stamp, cloud.kind, &cloud.observations),
+            Input::Scan(cloud) => slam.features(cloud.stamp, cloud.kind, &cloud.measurements),
         };
         self.run_all(py, &recording.0.inputs, take, finish)
     }
@@ -356,7 +356,7 @@ impl Slam {
         self.observations.clear();
         let observations = &mut self.observations;
         let mut add = |values: &[f64]| {
-            observations.extend(values.chunks_exact(dim).map(|numbers| Observation::new(None, value(numbers))));
+            observations.extend(values.chunks_exact(dim).map(|numbers| Measurement::new(None, value(numbers))));
         };
         match values.extract::<PyReadonlyArray2<'_, f64>>() {
             Ok(array) if array.shape()[1] == dim && array.is_c_contiguous() => add(array.as_slice()?),
@@ -446,7 +446,7 @@ pub fn landmark_arrays<'py>(py: Python<'py>, landmarks: &[Landmark]) -> PyResult
     fields.set_item("position", array(py, positions, &[n, 2])?)?;
     let covariances = landmarks.iter().flat_map(|l| matrix2_rows(Some(&l.covariance))).collect();
     fields.set_item("covariance", array(py, covariances, &[n, 2, 2])?)?;
-    fields.set_item("observations", array(py, landmarks.iter().map(|l| i64::from(l.observations)).collect(), &[n])?)?;
+    fields.set_item("observations", array(py, landmarks.iter().map(|l| i64::from(l.measurements)).collect(), &[n])?)?;
     fields.set_item("last_seen_ns", array(py, landmarks.iter().map(|l| l.last_seen.nanos()).collect(), &[n])?)?;
     data(py, "Landmarks", &fields)
 }

@@ -103,7 +103,7 @@ impl MapArgs {
         }
         let identities = recording.identities.get_or_insert_default();
         for input in &mut recording.inputs {
-            if let Input::Features(features) = input {
+            if let Input::Scan(features) = input {
                 identities.hide(features);
             }
         }

@@ -34,9 +34,11 @@ struct Info {
     odometry: Stream,
     imu: Stream,
     features: Stream,
-    observations: usize,
+    #[serde(rename = "observations")]
+    measurements: usize,
     identities: usize,
-    observations_without_identity: usize,
+    #[serde(rename = "observations_without_identity")]
+    measurements_without_identity: usize,
     truth: Stream,
     true_landmarks: usize,
     has_parameters: bool,
@@ -86,16 +88,16 @@ impl Info {
     /// Goes through the input once and keeps none of it.
     fn of(inputs: &mut impl Iterator<Item = Input>) -> Self {
         let (mut odometry, mut imu, mut features) = (Seen::default(), Seen::default(), Seen::default());
-        let (mut observations, mut without, mut identities) = (0, 0, BTreeSet::new());
+        let (mut measurements, mut without, mut identities) = (0, 0, BTreeSet::new());
         for input in inputs {
             match &input {
                 Input::Odometry(odometer) => odometry.add(odometer.stamp),
                 Input::Imu(sample) => imu.add(sample.stamp),
-                Input::Features(cloud) => {
+                Input::Scan(cloud) => {
                     features.add(cloud.stamp);
-                    observations += cloud.observations.len();
-                    without += cloud.observations.iter().filter(|seen| seen.id.is_none()).count();
-                    identities.extend(cloud.observations.iter().filter_map(|seen| seen.id));
+                    measurements += cloud.measurements.len();
+                    without += cloud.measurements.iter().filter(|seen| seen.id.is_none()).count();
+                    identities.extend(cloud.measurements.iter().filter_map(|seen| seen.id));
                 }
             }
         }
@@ -103,9 +105,9 @@ impl Info {
             odometry: odometry.stream(),
             imu: imu.stream(),
             features: features.stream(),
-            observations,
+            measurements,
             identities: identities.len(),
-            observations_without_identity: without,
+            measurements_without_identity: without,
             ..Self::default()
         }
     }
@@ -136,9 +138,9 @@ impl Info {
         let _ = writeln!(
             text,
             "\n{} observations of {} features, {} without identity; {} true landmarks; {}",
-            self.observations,
+            self.measurements,
             self.identities,
-            self.observations_without_identity,
+            self.measurements_without_identity,
             self.true_landmarks,
             if self.has_parameters { "says what its sensors are like" } else { "says nothing of its sensors" },
         );
@@ -155,7 +157,7 @@ impl Info {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lienav_slam::{FeatureKind, Features, Observation, Odometry};
+    use lienav_slam::{Measurement, MeasurementKind, Odometry, Scan};
     use nalgebra::Vector2;
 
     #[test]
@@ -164,18 +166,18 @@ mod tests {
             let stamp = Stamp::from_secs(seconds);
             Input::Odometry(Odometry { stamp, velocity: Vector2::zeros(), yaw_rate: 0.0, covariance: None })
         };
-        let seen = |id| Observation::new(id, [0.0, 0.0]);
-        let cloud = Features {
+        let seen = |id| Measurement::new(id, [0.0, 0.0]);
+        let cloud = Scan {
             stamp: Stamp::from_secs(1.0),
-            kind: FeatureKind::RangeBearing,
-            observations: vec![seen(Some(4)), seen(None), seen(Some(4))],
+            kind: MeasurementKind::RangeBearing,
+            measurements: vec![seen(Some(4)), seen(None), seen(Some(4))],
         };
-        let inputs = [odometry(2.0), Input::Features(cloud), odometry(0.0), odometry(1.0)];
+        let inputs = [odometry(2.0), Input::Scan(cloud), odometry(0.0), odometry(1.0)];
         let info = Info::of(&mut inputs.into_iter()).beside(&Recording::default());
         let expected = Stream { messages: 3, first_stamp_s: Some(0.0), duration_s: 2.0, rate_hz: Some(1.0) };
         assert_eq!(info.odometry, expected);
         assert_eq!((info.features.messages, info.features.rate_hz, info.imu.messages), (1, None, 0));
-        assert_eq!((info.observations, info.identities, info.observations_without_identity), (3, 1, 1));
+        assert_eq!((info.measurements, info.identities, info.measurements_without_identity), (3, 1, 1));
         assert!(info.to_text().contains("3 observations of 1 features"));
     }
 }

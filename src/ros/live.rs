@@ -161,7 +161,7 @@ impl Ears {
         for role in Role::ALL {
             let name = match role {
                 Role::Odometry => &topics.odometry,
-                Role::Features => &topics.features,
+                Role::Scan => &topics.features,
                 Role::Imu => &topics.imu,
                 Role::AbsolutePose => &topics.absolute_pose,
                 Role::Fix => &topics.fix,
@@ -329,7 +329,7 @@ fn landmarks_of(cloud: &PointCloud2) -> Result<Vec<Landmark>, Refusal> {
         position,
         covariance: covariance(point),
         last_seen: stamp,
-        observations: 0,
+        measurements: 0,
     };
     // slam_node gives every landmark an identity, so that none is left out between the two.
     Ok(positions.into_iter().zip(points).map(landmark).collect())

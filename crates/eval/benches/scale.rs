@@ -24,7 +24,7 @@ struct Row {
     nees_last: f64,
     times_us: Vec<f64>,
     /// How many readings each step had.
-    readings: Vec<usize>,
+    measurements: Vec<usize>,
     beside_s: f64,
 }
 
@@ -85,11 +85,12 @@ fn main() {
             Err(_) => open_with(scenario, &Topics::default()).expect("it is neither a scenario nor a source"),
         };
         let clouds = recording.inputs.iter().filter_map(|input| match input {
-            Input::Features(features) => Some(features.observations.len()),
+            Input::Scan(features) => Some(features.measurements.len()),
             _ => None,
         });
-        let (clouds, readings) = clouds.fold((0, 0), |(clouds, readings), of| (clouds + 1, readings + of));
-        let a_cloud = readings as f64 / f64::from(clouds.max(1));
+        let (clouds, checked_measurements) =
+            clouds.fold((0, 0), |(clouds, checked_measurements), of| (clouds + 1, checked_measurements + of));
+        let a_cloud = checked_measurements as f64 / f64::from(clouds.max(1));
         println!("<!-- with the recording, {}; {clouds} clouds, {a_cloud:.2} readings each -->", memory("VmRSS"));
         for (rows, (filter, parts)) in rows.iter_mut().zip(&methods) {
             let config = recording.config.clone().unwrap_or_default();
@@ -150,12 +151,12 @@ fn judged(run: &Run, recording: &Recording) -> Row {
         nees: mean(&nees),
         nees_last: mean(tail),
         times_us: run.step_us.clone(),
-        readings: run.estimates.iter().map(|estimate| estimate.update.map_or(0, readings_of)).collect(),
+        measurements: run.estimates.iter().map(|estimate| estimate.update.map_or(0, measurements_of)).collect(),
         beside_s: run.parts.as_ref().map_or(0.0, |(_, beside)| *beside),
     }
 }
 
-fn readings_of(update: Update) -> usize {
+fn measurements_of(update: Update) -> usize {
     update.accepted + update.added + update.rejected
 }
 
@@ -166,7 +167,12 @@ fn print_row(name: &str, rows: &[Row]) {
     let average = times.iter().sum::<f64>() / times.len().max(1) as f64;
     let eight: Vec<f64> = rows
         .iter()
-        .flat_map(|row| row.times_us.iter().zip(&row.readings).filter(|(_, readings)| EIGHT.contains(readings)))
+        .flat_map(|row| {
+            row.times_us
+                .iter()
+                .zip(&row.measurements)
+                .filter(|(_, checked_measurements)| EIGHT.contains(checked_measurements))
+        })
         .map(|(time, _)| *time)
         .collect();
     let eight = eight.iter().sum::<f64>() / eight.len().max(1) as f64;

@@ -18,7 +18,8 @@ const RETURN_AFTER_S: f64 = 10.0;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Associations {
     /// Readings of true landmarks, in the clouds that were processed.
-    pub readings: usize,
+    #[serde(rename = "readings")]
+    pub measurements: usize,
     /// Readings of nothing that is in the world.
     pub clutter: usize,
     /// Readings of true landmarks that corrected the estimate or began a landmark.
@@ -56,7 +57,7 @@ type JudgedCloud = (Stamp, Vec<(Option<u32>, Used)>);
 
 /// A reading without identity, what it is of, and what it was taken for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct JudgedReading {
+pub struct JudgedMeasurement {
     /// Of the cloud.
     pub stamp: Stamp,
     /// The true landmark; `None` of nothing that is in the world.
@@ -70,7 +71,7 @@ pub struct JudgedReading {
     pub is_again: bool,
 }
 
-impl JudgedReading {
+impl JudgedMeasurement {
     /// Whether it corrected a landmark of something else, or is of nothing.
     pub fn is_wrong(&self) -> bool {
         self.is_again && (self.truth.is_none() || self.truth != self.landmark_truth)
@@ -85,7 +86,7 @@ pub struct Judgement {
     /// What each landmark of the filter truly is.
     pub identity: BTreeMap<u32, Option<u32>>,
     /// Reading by reading, in the order of the clouds.
-    pub readings: Vec<JudgedReading>,
+    pub measurements: Vec<JudgedMeasurement>,
 }
 
 impl Associations {
@@ -100,10 +101,10 @@ impl Associations {
         let judged = |cloud| judged(cloud, identities).into_iter().map(|(id, used)| (id, now(used))).collect();
         let clouds: Vec<JudgedCloud> = run.matches.iter().map(|cloud| (cloud.stamp, judged(cloud))).collect();
         // A source without any identity tells nothing, as one without readings.
-        if clouds.iter().flat_map(|(_, readings)| readings).all(|(id, _)| id.is_none()) {
+        if clouds.iter().flat_map(|(_, checked_measurements)| checked_measurements).all(|(id, _)| id.is_none()) {
             return None;
         }
-        let all = || clouds.iter().flat_map(|(_, readings)| readings.iter().copied());
+        let all = || clouds.iter().flat_map(|(_, checked_measurements)| checked_measurements.iter().copied());
         let mut of_landmark: BTreeMap<u32, BTreeMap<Option<u32>, u64>> = BTreeMap::new();
         let (mut of_true, mut used_of_true): (BTreeMap<u32, u64>, BTreeMap<u32, u64>) = Default::default();
         for (id, used) in all() {
@@ -129,23 +130,23 @@ impl Associations {
             run.landmarks.iter().filter_map(|landmark| identity.get(&landmark.id).copied()).collect();
         let distinct: BTreeSet<u32> = of_map.iter().copied().flatten().collect();
         let (returns, returns_found) = returns(&clouds, is_of);
-        let of_cloud = |(stamp, readings): &JudgedCloud| {
-            let judged = |&(truth, used): &(Option<u32>, Used)| JudgedReading {
+        let of_cloud = |(stamp, checked_measurements): &JudgedCloud| {
+            let judged = |&(truth, used): &(Option<u32>, Used)| JudgedMeasurement {
                 stamp: *stamp,
                 truth,
                 landmark: used.map(|(landmark, _)| landmark),
                 landmark_truth: used.and_then(|(landmark, _)| *identity.get(&landmark)?),
                 is_again: used.is_some_and(|(_, again)| again),
             };
-            readings.iter().map(judged).collect::<Vec<_>>()
+            checked_measurements.iter().map(judged).collect::<Vec<_>>()
         };
-        let readings: Vec<JudgedReading> = clouds.iter().flat_map(of_cloud).collect();
+        let checked_measurements: Vec<JudgedMeasurement> = clouds.iter().flat_map(of_cloud).collect();
         let associations = Self {
-            readings: all().filter(|(id, _)| id.is_some()).count(),
+            measurements: all().filter(|(id, _)| id.is_some()).count(),
             clutter: all().filter(|(id, _)| id.is_none()).count(),
             used: all().filter(|(id, used)| id.is_some() && used.is_some()).count(),
-            matched: readings.iter().filter(|reading| reading.is_again).count(),
-            wrong: readings.iter().filter(|reading| reading.is_wrong()).count(),
+            matched: checked_measurements.iter().filter(|checked| checked.is_again).count(),
+            wrong: checked_measurements.iter().filter(|checked| checked.is_wrong()).count(),
             pair_precision: ratio(truly_found, found),
             pair_recall: ratio(truly_found, total(&of_true)),
             used_pair_recall: ratio(truly_found, total(&used_of_true)),
@@ -156,7 +157,7 @@ impl Associations {
             returns,
             returns_found,
         };
-        Some(Judgement { associations, identity, readings })
+        Some(Judgement { associations, identity, measurements: checked_measurements })
     }
 
     /// The part of the matches that is wrong.
@@ -177,11 +178,11 @@ impl Associations {
 
 /// What each reading of a cloud is of, and where it went. Readings are told apart by their numbers.
 fn judged(cloud: &CloudMatches, identities: &Identities) -> Vec<(Option<u32>, Used)> {
-    let mut left: Vec<_> = cloud.readings.iter().collect();
+    let mut left: Vec<_> = cloud.measurements.iter().collect();
     let mut judge = |(value, id): &Known| {
-        let place = left.iter().position(|reading| reading.value == value.fixed::<3>());
-        let used = place.map(|place| left.swap_remove(place)).filter(|reading| reading.role != Role::Gated);
-        (*id, used.map(|reading| (reading.landmark, reading.role == Role::Again)))
+        let place = left.iter().position(|checked| checked.value == value.fixed::<3>());
+        let used = place.map(|place| left.swap_remove(place)).filter(|checked| checked.role != Role::Gated);
+        (*id, used.map(|checked| (checked.landmark, checked.role == Role::Again)))
     };
     identities.at(cloud.stamp).map(&mut judge).collect()
 }
@@ -215,8 +216,8 @@ fn returns(clouds: &[JudgedCloud], is_of: impl Fn(u32, Option<u32>) -> bool) -> 
         returns += usize::from(visit.is_return);
         returns_found += usize::from(visit.is_return && 2 * visit.found > visit.used);
     };
-    for (stamp, readings) in clouds {
-        for &(id, used) in readings {
+    for (stamp, checked_measurements) in clouds {
+        for &(id, used) in checked_measurements {
             let Some(id) = id else { continue };
             let visit = visits.entry(id).or_insert_with(|| Visits { last: *stamp, ..Visits::default() });
             if stamp.since(visit.last) >= RETURN_AFTER_S {
@@ -240,12 +241,12 @@ fn returns(clouds: &[JudgedCloud], is_of: impl Fn(u32, Option<u32>) -> bool) -> 
 #[cfg(test)]
 mod tests {
     use super::super::errors::Errors;
-    use super::super::run::{self, MatchedReading};
+    use super::super::run::{self, MatchedMeasurement};
     use super::super::synthetic;
     use super::*;
     use lienav_io::recording::Input;
     use lienav_io::truth::Truth;
-    use lienav_slam::{Config, FeatureKind, Features, Landmark, Observation};
+    use lienav_slam::{Config, Landmark, Measurement, MeasurementKind, Scan};
     use nalgebra::{Matrix2, Vector2, Vector3};
 
     /// A reading by its true landmark, the landmark it went to, and its role there.
@@ -254,26 +255,26 @@ mod tests {
     /// A run of clouds at 1 Hz.
     fn run(clouds: &[&[ByHand]], map: &[u32]) -> (Run, Identities) {
         let (mut run, mut identities) = (Run::default(), Identities::default());
-        for (second, readings) in clouds.iter().enumerate() {
+        for (second, checked_measurements) in clouds.iter().enumerate() {
             let stamp = Stamp::from_secs(second as f64);
             let value = |k: usize| [second as f64, k as f64];
-            let observations = (0..readings.len()).map(|k| Observation::new(None, value(k))).collect();
-            let cloud = Features { stamp, kind: FeatureKind::RangeBearing, observations };
-            identities.keep(&cloud, readings.iter().map(|(id, _)| *id));
+            let measurements = (0..checked_measurements.len()).map(|k| Measurement::new(None, value(k))).collect();
+            let cloud = Scan { stamp, kind: MeasurementKind::RangeBearing, measurements };
+            identities.keep(&cloud, checked_measurements.iter().map(|(id, _)| *id));
             let matched = |(k, (_, used)): (usize, &ByHand)| {
                 let [x, y] = value(k);
-                used.map(|(landmark, role)| MatchedReading { value: Vector3::new(x, y, 0.0), landmark, role })
+                used.map(|(landmark, role)| MatchedMeasurement { value: Vector3::new(x, y, 0.0), landmark, role })
             };
             // In another order than they were read.
-            let readings = readings.iter().enumerate().filter_map(matched).rev().collect();
-            run.matches.push(CloudMatches { stamp, readings });
+            let checked_measurements = checked_measurements.iter().enumerate().filter_map(matched).rev().collect();
+            run.matches.push(CloudMatches { stamp, measurements: checked_measurements });
         }
         let landmark = |&id: &u32| Landmark {
             id,
             position: Vector2::zeros(),
             covariance: Matrix2::identity(),
             last_seen: Stamp::default(),
-            observations: 1,
+            measurements: 1,
         };
         run.landmarks = map.iter().map(landmark).collect();
         (run, identities)
@@ -311,7 +312,7 @@ mod tests {
             &[10, 11, 20, 30],
         );
         let found = Associations::judge(&run, &identities).unwrap().associations;
-        assert_eq!((found.readings, found.clutter, found.used), (6, 3, 5));
+        assert_eq!((found.measurements, found.clutter, found.used), (6, 3, 5));
         // Of landmark 10 two readings are of 1 and one of 2; of 20 one is of 2, and one of nothing.
         assert_eq!((found.matched, found.wrong), (3, 2));
         assert_eq!(found.pair_precision, Some(1.0 / 4.0));
@@ -344,7 +345,7 @@ mod tests {
         assert!(with_identities.matches.is_empty());
         let mut identities = Identities::default();
         for input in &mut recording.inputs {
-            if let Input::Features(cloud) = input {
+            if let Input::Scan(cloud) = input {
                 identities.hide(cloud);
             }
         }
@@ -353,7 +354,7 @@ mod tests {
         let errors = Errors::new(&run, &Truth::of(&recording, 0.5));
         let found = errors.associations.unwrap();
         assert_eq!((found.pair_precision, found.wrong, found.clutter), (Some(1.0), 0, 0));
-        assert!(found.pair_recall.unwrap() > 0.95 && found.readings == 6 * 151, "{found:?}");
+        assert!(found.pair_recall.unwrap() > 0.95 && found.measurements == 6 * 151, "{found:?}");
         assert_eq!((found.duplicates, found.landmarks_per_true()), (0, Some(1.0)));
         // Landmarks are compared by what they are, not by the numbers that the filter gave them.
         assert!(errors.landmarks.len() == 6 && errors.landmark_rmse().unwrap() < 0.5);

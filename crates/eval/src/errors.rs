@@ -1,7 +1,7 @@
 //! How far a run was from the truth.
 
 use super::align;
-use super::associations::{Associations, JudgedReading, Judgement};
+use super::associations::{Associations, JudgedMeasurement, Judgement};
 use super::consistency::nees;
 use super::fixes::{FixError, FixErrors};
 use super::mean::mean;
@@ -80,7 +80,7 @@ pub struct Errors {
     /// How right the associations were, where identities were withheld.
     pub associations: Option<Associations>,
     /// The readings that had one, and what they were taken for.
-    pub readings: Vec<JudgedReading>,
+    pub measurements: Vec<JudgedMeasurement>,
     /// How far the way was from position fixes, where there are some.
     pub fixes: Option<FixErrors>,
     /// Each of these fixes.
@@ -106,8 +106,10 @@ impl Errors {
             Some(LandmarkError { landmark: *landmark, identity, truth: truth.landmark(identity)? })
         };
         let landmarks = run.landmarks.iter().filter_map(pair).collect();
-        let (associations, readings) = match judged.flatten() {
-            Some(Judgement { associations, readings, .. }) => (Some(associations), readings),
+        let (associations, checked_measurements) = match judged.flatten() {
+            Some(Judgement { associations, measurements: checked_measurements, .. }) => {
+                (Some(associations), checked_measurements)
+            }
             None => (None, Vec::new()),
         };
         let (fixes, each_fix) = truth.fixes().and_then(|fixes| FixErrors::judge(&run.estimates, fixes)).unzip();
@@ -116,7 +118,7 @@ impl Errors {
             alignment: align::rigid(&positions),
             landmarks,
             associations,
-            readings,
+            measurements: checked_measurements,
             motions: motions::judge(&run.motions, truth),
             fixes,
             each_fix: each_fix.unwrap_or_default(),
@@ -202,7 +204,7 @@ mod tests {
             position: Vector2::new(x, y),
             covariance: nalgebra::Matrix2::identity(),
             last_seen: Stamp::default(),
-            observations: 1,
+            measurements: 1,
         }
     }
 

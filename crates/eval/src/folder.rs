@@ -3,7 +3,7 @@
 use super::page;
 use super::plot::{self, PlotError, Subject};
 use super::report::{Report, to_json, to_text};
-use super::tables::{write_fixes_csv, write_landmarks_csv, write_readings_csv};
+use super::tables::{write_fixes_csv, write_landmarks_csv, write_measurements_csv};
 use super::trajectory::{write_errors_csv, write_tum};
 use lienav_io::files::{self, StagedFolder, write_atomically};
 use std::fs;
@@ -93,7 +93,7 @@ pub fn write_whole(folder: &Path, write: impl FnOnce(&Path) -> Result<(), Folder
 }
 
 /// Writes `report.json`, `report.txt`, `estimate.tum`, `truth.tum`, `errors.csv`, `trajectory.svg`, `errors.svg` and
-/// `nees.svg`, `landmarks.csv` where landmarks are known in both maps, `readings.csv` where identities were withheld,
+/// `nees.svg`, `landmarks.csv` where landmarks are known in both maps, `measurements.csv` where identities were withheld,
 /// and `fixes.csv` where the source has position fixes, all of them or nothing, as [`write_whole`] does. `truth.tum`
 /// holds the truth at the stamps of the estimates, so that a tool that pairs poses by their stamps finds the errors of
 /// the report. Of several runs, each gets a folder named like its filter, and the folder itself `report.json`,
@@ -137,8 +137,8 @@ fn write_run(folder: &Path, subject: &Subject) -> Result<(), FolderError> {
     if !subject.errors.landmarks.is_empty() {
         write_file(folder, "landmarks.csv", |out| write_landmarks_csv(&subject.errors.landmarks, out))?;
     }
-    if !subject.errors.readings.is_empty() {
-        write_file(folder, "readings.csv", |out| write_readings_csv(&subject.errors.readings, out))?;
+    if !subject.errors.measurements.is_empty() {
+        write_file(folder, "readings.csv", |out| write_measurements_csv(&subject.errors.measurements, out))?;
     }
     if !subject.errors.each_fix.is_empty() {
         write_file(folder, "fixes.csv", |out| write_fixes_csv(&subject.errors.each_fix, out))?;

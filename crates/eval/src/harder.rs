@@ -1,7 +1,7 @@
 //! Recordings made harder: fewer clouds, and readings of nothing.
 
 use lienav_io::recording::{Input, Recording};
-use lienav_slam::{FeatureKind, Features, Observation};
+use lienav_slam::{Measurement, MeasurementKind, Scan};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 pub fn keep_every(recording: &mut Recording, n: usize) {
     let mut clouds = 0;
     recording.inputs.retain(|input| {
-        let is_cloud = matches!(input, Input::Features(_));
+        let is_cloud = matches!(input, Input::Scan(_));
         clouds += usize::from(is_cloud);
         !is_cloud || (clouds - 1).is_multiple_of(n.max(1))
     });
@@ -20,7 +20,7 @@ pub fn keep_every(recording: &mut Recording, n: usize) {
 /// ranges and bearings or positions stay as they are.
 pub fn add_clutter(recording: &mut Recording, per_cloud: usize, seed: u64) {
     let polar: Vec<[f64; 2]> = clouds(&mut recording.inputs)
-        .flat_map(|cloud| cloud.observations.iter().filter_map(|observation| polar(cloud.kind, observation)))
+        .flat_map(|cloud| cloud.measurements.iter().filter_map(|measurement| polar(cloud.kind, measurement)))
         .collect();
     let span = |of: fn(&[f64; 2]) -> f64| {
         let (low, high) =
@@ -30,34 +30,34 @@ pub fn add_clutter(recording: &mut Recording, per_cloud: usize, seed: u64) {
     let (range, bearing) = (span(|z| z[0]), span(|z| z[1]));
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     for cloud in clouds(&mut recording.inputs) {
-        let true_readings = cloud.observations.len();
-        for _ in 0..if true_readings > 0 { per_cloud } else { 0 } {
+        let true_measurements = cloud.measurements.len();
+        for _ in 0..if true_measurements > 0 { per_cloud } else { 0 } {
             let [range_part, bearing_part]: [f64; 2] = random.random();
-            let like = cloud.observations[random.random_range(0..true_readings)];
+            let like = cloud.measurements[random.random_range(0..true_measurements)];
             let (range_m, bearing_rad) = (range(range_part), bearing(bearing_part));
             let value = match cloud.kind {
-                FeatureKind::RelativePosition => [range_m * bearing_rad.cos(), range_m * bearing_rad.sin()],
+                MeasurementKind::RelativePosition => [range_m * bearing_rad.cos(), range_m * bearing_rad.sin()],
                 _ => [range_m, bearing_rad],
             };
-            cloud.observations.push(Observation { id: None, value: value.into(), ..like });
+            cloud.measurements.push(Measurement { id: None, value: value.into(), ..like });
         }
     }
 }
 
 /// The clouds that clutter can be added to.
-fn clouds(inputs: &mut [Input]) -> impl Iterator<Item = &mut Features> {
+fn clouds(inputs: &mut [Input]) -> impl Iterator<Item = &mut Scan> {
     inputs.iter_mut().filter_map(|input| match input {
-        Input::Features(cloud) => {
-            matches!(cloud.kind, FeatureKind::RangeBearing | FeatureKind::RelativePosition).then_some(cloud)
+        Input::Scan(cloud) => {
+            matches!(cloud.kind, MeasurementKind::RangeBearing | MeasurementKind::RelativePosition).then_some(cloud)
         }
         _ => None,
     })
 }
 
 /// Range and bearing; `None` where they are no numbers.
-fn polar(kind: FeatureKind, observation: &Observation) -> Option<[f64; 2]> {
-    let z = observation.value.xy();
-    let polar = if kind == FeatureKind::RelativePosition { [z.norm(), z.y.atan2(z.x)] } else { [z.x, z.y] };
+fn polar(kind: MeasurementKind, measurement: &Measurement) -> Option<[f64; 2]> {
+    let z = measurement.value.xy();
+    let polar = if kind == MeasurementKind::RelativePosition { [z.norm(), z.y.atan2(z.x)] } else { [z.x, z.y] };
     polar.iter().all(|x| x.is_finite()).then_some(polar)
 }
 
@@ -70,7 +70,7 @@ mod tests {
     fn every_third_cloud_is_kept_and_all_odometry() {
         let mut recording = synthetic::recording(300, 4);
         let count =
-            |recording: &Recording| recording.inputs.iter().filter(|input| matches!(input, Input::Features(_))).count();
+            |recording: &Recording| recording.inputs.iter().filter(|input| matches!(input, Input::Scan(_))).count();
         let (inputs, before) = (recording.inputs.len(), count(&recording));
         keep_every(&mut recording, 3);
         assert_eq!(count(&recording), before.div_ceil(3));
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn clutter_lies_where_readings_lie_and_a_seed_repeats_it() {
+    fn clutter_lies_where_measurements_lie_and_a_seed_repeats_it() {
         let clean = synthetic::recording(50, 4);
         let harder = |seed| {
             let mut recording = clean.clone();
@@ -89,9 +89,9 @@ mod tests {
         assert_eq!(dirty, harder(1));
         assert_ne!(dirty, harder(2));
         for (input, before) in dirty.inputs.iter().zip(&clean.inputs) {
-            let (Input::Features(cloud), Input::Features(before)) = (input, before) else { continue };
-            let (true_readings, clutter) = cloud.observations.split_at(before.observations.len());
-            assert_eq!((true_readings, clutter.len()), (&before.observations[..], 10));
+            let (Input::Scan(cloud), Input::Scan(before)) = (input, before) else { continue };
+            let (true_measurements, clutter) = cloud.measurements.split_at(before.measurements.len());
+            assert_eq!((true_measurements, clutter.len()), (&before.measurements[..], 10));
             assert!(clutter.iter().all(|o| o.id.is_none() && (2.0..20.0).contains(&o.value[0])), "{clutter:?}");
         }
     }

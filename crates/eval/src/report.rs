@@ -270,7 +270,7 @@ fn of_associations(filter: &str, found: &Associations) -> String {
         found.matched,
         percent(found.wrong_fraction()),
         found.used,
-        found.readings,
+        found.measurements,
         found.clutter,
         found.map_landmarks,
         found.true_landmarks,

@@ -4,7 +4,7 @@ use super::*;
 #[test]
 fn there_is_an_estimate_and_a_time_for_each_cloud_also_for_one_that_waits_at_the_end() {
     let recording = synthetic::recording(300, 4);
-    let clouds = recording.inputs.iter().filter(|input| matches!(input, Input::Features(_))).count();
+    let clouds = recording.inputs.iter().filter(|input| matches!(input, Input::Scan(_))).count();
     let mut seen = 0;
     let run = run(&recording, &Config::default(), |done| seen = done).unwrap();
     assert_eq!((run.estimates.len(), run.step_us.len(), seen), (clouds, clouds, recording.inputs.len()));
@@ -41,9 +41,9 @@ fn a_map_too_small_for_the_run_is_a_warning() {
     let mut recording = synthetic::recording(300, 4);
     // One landmark at a time, as a robot meets them that drives through a building.
     for (k, input) in recording.inputs.iter_mut().enumerate() {
-        if let Input::Features(cloud) = input {
-            let in_view = cloud.observations.get(k / 80).copied();
-            cloud.observations = in_view.into_iter().collect();
+        if let Input::Scan(cloud) = input {
+            let in_view = cloud.measurements.get(k / 80).copied();
+            cloud.measurements = in_view.into_iter().collect();
         }
     }
     let mut config = Config::default();
@@ -62,10 +62,10 @@ fn a_filter_nobody_knows_is_an_error() {
 
 #[test]
 fn that_nothing_was_used_is_the_first_sentence_with_its_cause() {
-    let found = |change: &dyn Fn(&mut lienav_slam::Features)| {
+    let found = |change: &dyn Fn(&mut lienav_slam::Scan)| {
         let mut recording = synthetic::recording(300, 4);
         for input in &mut recording.inputs {
-            if let Input::Features(scan) = input {
+            if let Input::Scan(scan) = input {
                 change(scan);
             }
         }
@@ -75,7 +75,7 @@ fn that_nothing_was_used_is_the_first_sentence_with_its_cause() {
     let ahead = found(&|scan| scan.stamp = scan.stamp + 37.0);
     assert!(ahead.contains("scans were used; most were dropped as from_the_future"), "{ahead}");
     let millimetres = found(&|scan| {
-        for seen in &mut scan.observations {
+        for seen in &mut scan.measurements {
             let v = seen.value.xy();
             seen.value = [1000.0 * v.x, v.y].into();
         }

@@ -49,8 +49,8 @@ pub fn keep_identities(identities: &mut Option<Identities>, frame: &Frame) {
 pub fn inputs(frame: Frame) -> impl Iterator<Item = Input> {
     let imu = frame.imu.map(|imu| Input::Imu(imu.into()));
     let (earlier, later): (Vec<_>, Vec<_>) = frame.added.into_iter().partition(|cloud| cloud.stamp < frame.stamp);
-    let known = [Some(Input::Odometry(frame.odometry)), frame.features.map(Input::Features)].into_iter().flatten();
-    let features = |clouds: Vec<_>| clouds.into_iter().map(Input::Features);
+    let known = [Some(Input::Odometry(frame.odometry)), frame.features.map(Input::Scan)].into_iter().flatten();
+    let features = |clouds: Vec<_>| clouds.into_iter().map(Input::Scan);
     imu.into_iter().chain(features(earlier)).chain(known).chain(features(later))
 }
 
@@ -67,7 +67,7 @@ mod tests {
         let recording = recording(&Scenario::default()).unwrap();
         let truth = Truth::new(&recording.truth, &recording.true_landmarks, 0.0);
         assert!(recording.inputs.iter().all(|input| truth.at(input.stamp()).is_some()));
-        let clouds = recording.inputs.iter().filter(|input| matches!(input, Input::Features(_))).count();
+        let clouds = recording.inputs.iter().filter(|input| matches!(input, Input::Scan(_))).count();
         let run = run(&recording, recording.config.as_ref().unwrap(), |_| ()).unwrap();
         assert_eq!((run.estimates.len(), Errors::new(&run, &truth).steps_without_truth), (clouds, 0));
         // Noise puts a few far features beyond what the settings believe.

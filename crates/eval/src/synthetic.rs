@@ -5,7 +5,7 @@ use lienav_base::stamp::Stamp;
 use lienav_io::recording::{Input, Recording};
 use lienav_io::truth::{MAX_TRUTH_GAP_S, Truth};
 use lienav_lie::Se2;
-use lienav_slam::{FeatureKind, Features, Landmark, Observation, Odometry};
+use lienav_slam::{Landmark, Measurement, MeasurementKind, Odometry, Scan};
 use nalgebra::{Cholesky, Matrix2, Matrix3, Vector2, Vector3};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -39,7 +39,7 @@ pub(super) fn run(steps: usize, seed: u64) -> (Run, Truth) {
         position: place + 0.2 * Vector2::from_fn(|_, _| normal()),
         covariance: Matrix2::new(0.04, 0.01, 0.01, 0.03),
         last_seen: Stamp::default(),
-        observations: 3,
+        measurements: 3,
     };
     let run = Run {
         source: "synthetic".into(),
@@ -87,10 +87,10 @@ pub(super) fn recording(steps: usize, seed: u64) -> Recording {
             let mut see = |&(id, place): &(u32, Vector2<f64>)| {
                 let z = pose.transform_back(&place);
                 let value = Vector2::new(z.norm() + normal(0.05), z.y.atan2(z.x) + normal(0.02));
-                Observation::new(Some(id), value)
+                Measurement::new(Some(id), value)
             };
-            let observations = landmarks.iter().map(&mut see).collect();
-            recording.inputs.push(Input::Features(Features { stamp, kind: FeatureKind::RangeBearing, observations }));
+            let measurements = landmarks.iter().map(&mut see).collect();
+            recording.inputs.push(Input::Scan(Scan { stamp, kind: MeasurementKind::RangeBearing, measurements }));
         }
     }
     recording.true_landmarks = landmarks;

@@ -1,6 +1,6 @@
 //! Landmarks, readings and position fixes of a run beside what it made of them, as tables that other tools read.
 
-use super::associations::JudgedReading;
+use super::associations::JudgedMeasurement;
 use super::errors::LandmarkError;
 use super::fixes::FixError;
 use std::io::{self, Write};
@@ -32,7 +32,7 @@ pub fn write_landmarks_csv(landmarks: &[LandmarkError], out: &mut dyn Write) -> 
         for number in numbers {
             csv.write_field(number.to_string())?;
         }
-        csv.write_field(landmark.observations.to_string())?;
+        csv.write_field(landmark.measurements.to_string())?;
         csv.write_record(None::<&[u8]>)?;
     }
     csv.flush()
@@ -44,23 +44,23 @@ pub fn write_landmarks_csv(landmarks: &[LandmarkError], out: &mut dyn Write) -> 
 ///
 /// # Errors
 /// Those of `out`.
-pub fn write_readings_csv(readings: &[JudgedReading], out: &mut dyn Write) -> io::Result<()> {
+pub fn write_measurements_csv(checked_measurements: &[JudgedMeasurement], out: &mut dyn Write) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
     csv.write_record(["stamp_s", "truth", "landmark", "landmark_truth", "role", "wrong"])?;
     let text = |number: Option<u32>| number.map(|number| number.to_string()).unwrap_or_default();
-    for reading in readings {
-        let role = match (reading.landmark, reading.is_again) {
+    for checked in checked_measurements {
+        let role = match (checked.landmark, checked.is_again) {
             (None, _) => "left_out",
             (Some(_), true) => "corrected",
             (Some(_), false) => "began",
         };
         csv.write_record([
-            reading.stamp.to_string(),
-            text(reading.truth),
-            text(reading.landmark),
-            text(reading.landmark_truth),
+            checked.stamp.to_string(),
+            text(checked.truth),
+            text(checked.landmark),
+            text(checked.landmark_truth),
             role.to_owned(),
-            u8::from(reading.is_wrong()).to_string(),
+            u8::from(checked.is_wrong()).to_string(),
         ])?;
     }
     csv.flush()
@@ -104,7 +104,7 @@ mod tests {
             position: Vector2::new(1.5, -2.0),
             covariance: Matrix2::new(0.25, 0.125, 0.125, 0.5),
             last_seen: Stamp::default(),
-            observations: 3,
+            measurements: 3,
         };
         let error = LandmarkError { landmark, identity: 12, truth: Vector2::new(1.25, -2.5) };
         let table = text(|out| write_landmarks_csv(&[error], out));
@@ -122,21 +122,21 @@ mod tests {
     }
 
     #[test]
-    fn a_reading_says_what_it_is_of_and_where_it_went() {
-        let reading = |truth, landmark: Option<(u32, bool, Option<u32>)>| JudgedReading {
+    fn a_measurement_says_what_it_is_of_and_where_it_went() {
+        let checked = |truth, landmark: Option<(u32, bool, Option<u32>)>| JudgedMeasurement {
             stamp: Stamp::from_secs(2.5),
             truth,
             landmark: landmark.map(|(id, _, _)| id),
             landmark_truth: landmark.and_then(|(_, _, truth)| truth),
             is_again: landmark.is_some_and(|(_, again, _)| again),
         };
-        let readings = [
-            reading(Some(1), Some((10, false, Some(1)))),
-            reading(Some(2), Some((10, true, Some(1)))),
-            reading(None, Some((11, true, None))),
-            reading(None, None),
+        let checked_measurements = [
+            checked(Some(1), Some((10, false, Some(1)))),
+            checked(Some(2), Some((10, true, Some(1)))),
+            checked(None, Some((11, true, None))),
+            checked(None, None),
         ];
-        let table = text(|out| write_readings_csv(&readings, out));
+        let table = text(|out| write_measurements_csv(&checked_measurements, out));
         let lines: Vec<&str> = table.lines().skip(1).collect();
         assert_eq!(
             lines,

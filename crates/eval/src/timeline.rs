@@ -2,10 +2,10 @@
 //! a page that is looked at, and is thinned as it grows, so that a run of any length takes some megabytes.
 
 use lienav_base::stamp::Stamp;
-use lienav_slam::{CalibrationEstimate, Counts, DropReason, Landmark, SeenReading, Slam};
+use lienav_slam::{CalibrationEstimate, Counts, DropReason, Landmark, SeenMeasurement, Slam};
 
 /// The most readings, landmarks and values that are kept of each.
-const MOST_READINGS: usize = 400_000;
+const MAX_MEASUREMENTS: usize = 400_000;
 const MOST_LANDMARKS: usize = 40_000;
 const MOST_VALUES: usize = 20_000;
 /// Maps are kept for so many instants at most: the eye follows no more.
@@ -15,7 +15,7 @@ const MOST_MAPS: usize = 240;
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
     /// The readings of each cloud, or of every second, fourth … cloud of a long run.
-    pub readings: Thinned<Vec<SeenReading>>,
+    pub measurements: Thinned<Vec<SeenMeasurement>>,
     /// What was left out since the step before, and why; nothing is thinned here, steps without are not listed.
     pub left_out: Vec<(Stamp, DropReason, u64)>,
     /// The map as it was.
@@ -29,7 +29,7 @@ pub struct Timeline {
 impl Timeline {
     /// Adds the step that `slam` has just made.
     pub(super) fn note(&mut self, stamp: Stamp, slam: &Slam) {
-        self.readings.push(stamp, MOST_READINGS, usize::MAX, || slam.seen().collect());
+        self.measurements.push(stamp, MAX_MEASUREMENTS, usize::MAX, || slam.seen().collect());
         self.maps.push(stamp, MOST_LANDMARKS, MOST_MAPS, || slam.landmarks().collect());
         self.calibration.push(stamp, MOST_VALUES, usize::MAX, || slam.calibration().collect());
         self.note_left_out(stamp, slam.counts());
@@ -101,7 +101,7 @@ mod tests {
     use super::super::method::Method;
     use super::super::synthetic;
     use super::*;
-    use lienav_slam::{Config, Observation, Role};
+    use lienav_slam::{Config, Measurement, Role};
 
     #[test]
     fn a_long_run_keeps_lists_evenly_spaced_and_few() {
@@ -123,11 +123,11 @@ mod tests {
     fn a_run_says_what_was_read_and_when_what_was_left_out() {
         let mut recording = synthetic::recording(400, 3);
         let wild = recording.inputs.iter_mut().rev().find_map(|input| match input {
-            lienav_io::recording::Input::Features(cloud) if cloud.stamp < Stamp::from_secs(15.0) => Some(cloud),
+            lienav_io::recording::Input::Scan(cloud) if cloud.stamp < Stamp::from_secs(15.0) => Some(cloud),
             _ => None,
         });
         let wild = wild.unwrap();
-        wild.observations[2] = Observation::new(wild.observations[2].id, [20.0, 0.0]);
+        wild.measurements[2] = Measurement::new(wild.measurements[2].id, [20.0, 0.0]);
         let when = wild.stamp;
         let mut method = Method::new(&Config::default()).unwrap();
         method.keep_timeline();
@@ -137,13 +137,13 @@ mod tests {
         let gated: u64 = timeline.left_out.iter().filter(|l| l.1 == DropReason::Gated).map(|l| l.2).sum();
         assert_eq!(run.dropped.get("gated"), Some(&gated));
         assert!(timeline.left_out.contains(&(when, DropReason::Gated, 1)), "{:?}", timeline.left_out);
-        assert_eq!(timeline.readings.kept.len(), run.estimates.len());
-        let (_, seen) = timeline.readings.kept.iter().find(|(stamp, _)| *stamp == when).unwrap();
-        assert_eq!(seen.iter().filter(|reading| reading.role == Role::Gated).count(), 1);
+        assert_eq!(timeline.measurements.kept.len(), run.estimates.len());
+        let (_, seen) = timeline.measurements.kept.iter().find(|(stamp, _)| *stamp == when).unwrap();
+        assert_eq!(seen.iter().filter(|checked| checked.role == Role::Gated).count(), 1);
         let last = run.estimates.last().unwrap();
-        for reading in &timeline.readings.kept.last().unwrap().1 {
-            let place = last.pose.transform(&reading.place.unwrap());
-            assert!((place - reading.in_map.unwrap()).norm() < 0.6, "{reading:?}");
+        for checked in &timeline.measurements.kept.last().unwrap().1 {
+            let place = last.pose.transform(&checked.place.unwrap());
+            assert!((place - checked.in_map.unwrap()).norm() < 0.6, "{checked:?}");
         }
     }
 }

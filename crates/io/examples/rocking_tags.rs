@@ -200,7 +200,7 @@ fn run(trial: Trial, seed: u64) -> Vec<(f64, f64)> {
     let tags = trial.place.tags();
     let mut slam = Slam::new(config).expect("a configuration");
     let seat = Seat::of(&trial.place.camera());
-    slam.place_sensor(lienav_slam::FeatureKind::RelativePosition, seat.mount).expect("a sensor");
+    slam.place_sensor(lienav_slam::MeasurementKind::RelativePosition, seat.mount).expect("a sensor");
     if trial.known_map {
         let std_m = 0.003;
         let landmarks = tags.iter().enumerate().map(|(id, tag)| MapLandmark {
@@ -238,7 +238,7 @@ fn run(trial: Trial, seed: u64) -> Vec<(f64, f64)> {
             let detections = image(&base, trial.place, &tags, &mut random);
             let message = AprilTagDetectionArray { header: header(stamp, "camera"), detections };
             let features = april_tags(&message, &seat, (&TAGS, &pinhole())).expect("a stamp");
-            slam.features(features.stamp, features.kind, &features.observations).expect("tags");
+            slam.features(features.stamp, features.kind, &features.measurements).expect("tags");
         }
         while let Some(step) = slam.poll() {
             let (pose, _) = truth(step.estimate.stamp.secs());

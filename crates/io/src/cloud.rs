@@ -23,7 +23,7 @@
 //! is not stated.
 
 use crate::messages::{PointCloud2, PointField};
-use lienav_slam::{FeatureKind, Label, Noise, Observation};
+use lienav_slam::{Label, Measurement, MeasurementKind, Noise};
 use nalgebra::{Matrix2, Vector2};
 
 /// The most points of a cloud of features, and of true landmarks.
@@ -92,21 +92,21 @@ struct Names {
 }
 
 /// The names of the fields of each kind; a kind of one value is what a cloud is of that has not the other one.
-const LAYOUTS: [(FeatureKind, Names); 5] = [
+const LAYOUTS: [(MeasurementKind, Names); 5] = [
     (
-        FeatureKind::RangeBearing,
+        MeasurementKind::RangeBearing,
         Names { values: &["range", "bearing"], covariance: &["var_range", "var_bearing", "cov_range_bearing"] },
     ),
     (
-        FeatureKind::StereoBearings,
+        MeasurementKind::StereoBearings,
         Names {
             values: &["bearing_left", "bearing_right"],
             covariance: &["var_bearing_left", "var_bearing_right", "cov_bearing_left_right"],
         },
     ),
-    (FeatureKind::RelativePosition, Names { values: &["x", "y"], covariance: &["var_x", "var_y", "cov_xy"] }),
-    (FeatureKind::Range, Names { values: &["range"], covariance: &["var_range"] }),
-    (FeatureKind::Bearing, Names { values: &["bearing"], covariance: &["var_bearing"] }),
+    (MeasurementKind::RelativePosition, Names { values: &["x", "y"], covariance: &["var_x", "var_y", "cov_xy"] }),
+    (MeasurementKind::Range, Names { values: &["range"], covariance: &["var_range"] }),
+    (MeasurementKind::Bearing, Names { values: &["bearing"], covariance: &["var_bearing"] }),
 ];
 
 /// What a bearing is also called, within the names of fields.
@@ -118,7 +118,7 @@ const ANGLES: [&str; 7] = ["angle", "theta", "phi", "yaw", "heading", "angle_rad
 /// Numbers of a sensor that a program added; only that program knows what they are.
 const UNNAMED: Names = Names { values: &["value_0", "value_1"], covariance: &["var_0", "var_1", "cov_01"] };
 
-fn names_of(kind: FeatureKind) -> &'static Names {
+fn names_of(kind: MeasurementKind) -> &'static Names {
     LAYOUTS.iter().find(|(known, _)| *known == kind).map_or(&UNNAMED, |(_, names)| names)
 }
 
@@ -233,11 +233,12 @@ impl FieldReader {
 }
 
 /// The kind of a cloud: the preferred one if it has its fields, else the first of [`LAYOUTS`] that it has.
-fn kind_of(cloud: &PointCloud2, preferred: FeatureKind) -> Result<FeatureKind, LayoutError> {
+fn kind_of(cloud: &PointCloud2, preferred: MeasurementKind) -> Result<MeasurementKind, LayoutError> {
     let there = |name: &str| cloud.field(name).is_some();
-    let has = |kind: FeatureKind| names_of(kind).values.iter().all(|name| there(name));
-    let has_renamed =
-        |kind: FeatureKind| names_of(kind).values.iter().all(|n| there(n) || there(&n.replace(BEARING[0], BEARING[1])));
+    let has = |kind: MeasurementKind| names_of(kind).values.iter().all(|name| there(name));
+    let has_renamed = |kind: MeasurementKind| {
+        names_of(kind).values.iter().all(|n| there(n) || there(&n.replace(BEARING[0], BEARING[1])))
+    };
     let (pairs, single): (Vec<_>, Vec<_>) =
         LAYOUTS.iter().map(|layout| layout.0).partition(|&kind| names_of(kind).values.len() > 1);
     let exactly = std::iter::once(preferred).chain(pairs.iter().copied()).find(|&kind| has(kind));
@@ -246,7 +247,7 @@ fn kind_of(cloud: &PointCloud2, preferred: FeatureKind) -> Result<FeatureKind, L
         .or_else(|| single.iter().copied().find(|&kind| has_renamed(kind)));
     let shown = || cloud.fields.iter().map(|f| f.name.as_str()).collect::<Vec<_>>().join(", ");
     let kind = found.ok_or_else(|| LayoutError::NoValues(shown()))?;
-    match ANGLES.into_iter().find(|name| kind == FeatureKind::Range && preferred != kind && there(name)) {
+    match ANGLES.into_iter().find(|name| kind == MeasurementKind::Range && preferred != kind && there(name)) {
         Some(angle) => Err(LayoutError::UnnamedBearing(angle.to_owned())),
         None => Ok(kind),
     }
@@ -262,17 +263,17 @@ fn kind_of(cloud: &PointCloud2, preferred: FeatureKind) -> Result<FeatureKind, L
 /// A cloud of another layout: nothing of it is read.
 pub fn decode_features(
     cloud: &PointCloud2,
-    preferred: FeatureKind,
-) -> Result<(FeatureKind, Vec<Observation>), LayoutError> {
+    preferred: MeasurementKind,
+) -> Result<(MeasurementKind, Vec<Measurement>), LayoutError> {
     let (kind, points) = decode_points(cloud, preferred)?;
-    Ok((kind, points.into_iter().map(|(_, observation)| observation).collect()))
+    Ok((kind, points.into_iter().map(|(_, measurement)| measurement).collect()))
 }
 
 /// [`decode_features`], with the place in the data where each point begins.
 pub(crate) fn decode_points(
     cloud: &PointCloud2,
-    preferred: FeatureKind,
-) -> Result<(FeatureKind, Vec<(usize, Observation)>), LayoutError> {
+    preferred: MeasurementKind,
+) -> Result<(MeasurementKind, Vec<(usize, Measurement)>), LayoutError> {
     if cloud.fields.is_empty() && cloud.data.0.is_empty() {
         return Ok((preferred, Vec::new()));
     }
@@ -295,14 +296,14 @@ pub(crate) fn decode_points(
     let [diameter, diameter_std] =
         ["diameter", "diameter_std"].map(|name| cloud.reader(name, Wanted::Number).ok().flatten());
     let data = &cloud.data.0;
-    let observations = cloud
+    let measurements = cloud
         .point_offsets()?
         .filter(|&point| {
             let is_finite = |field: &FieldReader| field.number(data, point).is_finite();
             cloud.is_dense || (is_finite(&a) && b.as_ref().is_none_or(is_finite))
         })
         .map(|point| {
-            let observation = Observation {
+            let measurement = Measurement {
                 id: id.and_then(|id| id.identity(data, point)),
                 value: match b {
                     Some(b) => [a.number(data, point), b.number(data, point)].into(),
@@ -316,10 +317,10 @@ pub(crate) fn decode_points(
                 },
                 height_m: 0.0,
             };
-            (point, observation)
+            (point, measurement)
         })
         .collect();
-    Ok((kind, observations))
+    Ok((kind, measurements))
 }
 
 /// The covariance of a point; `None` where it is not stated: every number is not-a-number, or a variance is 0.
@@ -352,10 +353,10 @@ pub struct Encoded {
 /// Lays out features: `id` and `class` UINT32, the rest FLOAT64, so that no bit is lost. The fields of the covariance
 /// are written if any observation has one, those of the label and `z`, the height, likewise; an observation without
 /// covariance gets not-a-number there, which readers take for none of its own.
-pub fn encode_features(kind: FeatureKind, observations: &[Observation]) -> Encoded {
-    let with_covariance = observations.iter().any(|o| o.covariance.is_some());
-    let with_label = observations.iter().any(|o| o.label != Label::default());
-    let with_height = kind == FeatureKind::RelativePosition && observations.iter().any(|o| o.height_m != 0.0);
+pub fn encode_features(kind: MeasurementKind, measurements: &[Measurement]) -> Encoded {
+    let with_covariance = measurements.iter().any(|o| o.covariance.is_some());
+    let with_label = measurements.iter().any(|o| o.label != Label::default());
+    let with_height = kind == MeasurementKind::RelativePosition && measurements.iter().any(|o| o.height_m != 0.0);
     let Names { values, covariance } = names_of(kind);
     let names = values.iter().chain(if with_covariance { *covariance } else { &[] });
     let mut layout = Layout::new();
@@ -367,8 +368,8 @@ pub fn encode_features(kind: FeatureKind, observations: &[Observation]) -> Encod
     for name in names.chain(of_label).chain(if with_height { ["z"].as_slice() } else { &[] }) {
         layout.field(name, FLOAT64);
     }
-    layout.encode(observations.len(), |i, out| {
-        let Observation { id, value, covariance, label, height_m } = &observations[i];
+    layout.encode(measurements.len(), |i, out| {
+        let Measurement { id, value, covariance, label, height_m } = &measurements[i];
         out.extend(id.unwrap_or(UNKNOWN_ID).to_le_bytes());
         if with_label {
             out.extend(label.class.to_le_bytes());

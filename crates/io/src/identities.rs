@@ -1,7 +1,7 @@
 //! What readings without identity are of, as only a judge may know: kept beside the input, never in it.
 
 use lienav_base::stamp::Stamp;
-use lienav_slam::{FeatureKind, Features, Value};
+use lienav_slam::{MeasurementKind, Scan, Value};
 use std::collections::HashMap;
 
 /// A reading, and what it is of: a true landmark, or nothing that is in the world.
@@ -10,49 +10,49 @@ pub type Known = (Value, Option<u32>);
 /// The true identities of readings that do not state them, by the stamp of their cloud.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Identities {
-    clouds: HashMap<Stamp, Vec<(FeatureKind, Vec<Known>)>>,
+    clouds: HashMap<Stamp, Vec<(MeasurementKind, Vec<Known>)>>,
 }
 
 impl Identities {
     /// Takes the identities of a cloud away, and keeps them here.
-    pub fn hide(&mut self, cloud: &mut Features) {
-        let ids: Vec<Option<u32>> = cloud.observations.iter().map(|observation| observation.id).collect();
+    pub fn hide(&mut self, cloud: &mut Scan) {
+        let ids: Vec<Option<u32>> = cloud.measurements.iter().map(|measurement| measurement.id).collect();
         self.keep(cloud, ids);
-        cloud.observations.iter_mut().for_each(|observation| observation.id = None);
+        cloud.measurements.iter_mut().for_each(|measurement| measurement.id = None);
     }
 
     /// Keeps what the readings of a cloud are of, in their order. Of two clouds of one sensor with one stamp the first
     /// counts: a filter uses only one.
-    pub fn keep(&mut self, cloud: &Features, ids: impl IntoIterator<Item = Option<u32>>) {
+    pub fn keep(&mut self, cloud: &Scan, ids: impl IntoIterator<Item = Option<u32>>) {
         let sensors = self.clouds.entry(cloud.stamp).or_default();
         if sensors.iter().all(|(kind, _)| *kind != cloud.kind) {
-            let values = cloud.observations.iter().map(|observation| observation.value);
+            let values = cloud.measurements.iter().map(|measurement| measurement.value);
             sensors.push((cloud.kind, values.zip(ids).collect()));
         }
     }
 
     /// All readings with this stamp.
     pub fn at(&self, stamp: Stamp) -> impl Iterator<Item = &Known> {
-        self.clouds.get(&stamp).into_iter().flatten().flat_map(|(_, readings)| readings)
+        self.clouds.get(&stamp).into_iter().flatten().flat_map(|(_, checked_measurements)| checked_measurements)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lienav_slam::Observation;
+    use lienav_slam::Measurement;
 
     #[test]
     fn what_is_hidden_is_kept_and_a_second_cloud_of_the_same_stamp_does_not_count() {
         let stamp = Stamp::from_secs(3.0);
-        let observations = vec![Observation::new(Some(7), [1.0, 2.0]), Observation::new(None, [3.0, 4.0])];
-        let mut cloud = Features { stamp, kind: FeatureKind::RangeBearing, observations };
+        let measurements = vec![Measurement::new(Some(7), [1.0, 2.0]), Measurement::new(None, [3.0, 4.0])];
+        let mut cloud = Scan { stamp, kind: MeasurementKind::RangeBearing, measurements };
         let mut again = cloud.clone();
-        again.observations[0].id = Some(9);
+        again.measurements[0].id = Some(9);
         let mut identities = Identities::default();
         identities.hide(&mut cloud);
         identities.hide(&mut again);
-        assert!(cloud.observations.iter().all(|observation| observation.id.is_none()));
+        assert!(cloud.measurements.iter().all(|measurement| measurement.id.is_none()));
         let kept: Vec<Known> = identities.at(stamp).copied().collect();
         assert_eq!(kept, [([1.0, 2.0].into(), Some(7)), ([3.0, 4.0].into(), None)]);
         assert_eq!(identities.at(Stamp::default()).count(), 0);

@@ -12,7 +12,7 @@ use super::messages::{Imu, Odometry, PointCloud2, PoseStamped, PoseWithCovarianc
 use super::recording::{Input, Recording};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
-use lienav_slam::{FeatureKind, Features, SensorConfig};
+use lienav_slam::{MeasurementKind, Scan, SensorConfig};
 use nalgebra::Vector3;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -97,8 +97,8 @@ pub fn to_bag(
     for input in &recording.inputs {
         let role = match input {
             Input::Odometry(_) => Role::Odometry,
-            Input::Features(features) if is_of_world(features) => Role::AbsolutePose,
-            Input::Features(_) => Role::Features,
+            Input::Scan(features) if is_of_world(features) => Role::AbsolutePose,
+            Input::Scan(_) => Role::Scan,
             Input::Imu(_) => Role::Imu,
         };
         if !converted.takes(role, input.stamp()) {
@@ -138,7 +138,7 @@ struct Topics {
 impl Topics {
     fn add(recording: &Recording, bag: &mut BagWriter) -> Result<Self, WriteError> {
         let has_imu = recording.inputs.iter().any(|input| matches!(input, Input::Imu(_)));
-        let of_world = |input: &Input| matches!(input, Input::Features(features) if is_of_world(features));
+        let of_world = |input: &Input| matches!(input, Input::Scan(features) if is_of_world(features));
         let has_world = recording.inputs.iter().any(of_world);
         let has_mount = recording.config.is_some();
         let has_landmarks = !recording.true_landmarks.is_empty();
@@ -147,7 +147,7 @@ impl Topics {
             transforms: bag.add_topic::<TfMessage>("/tf", Qos::RELIABLE)?,
             mount: has_mount.then(|| bag.add_topic::<TfMessage>("/tf_static", Qos::LATCHED)).transpose()?,
             reckoning: DeadReckoning::default(),
-            features: bag.add_topic::<PointCloud2>(Role::Features.usual_name(), Qos::RELIABLE)?,
+            features: bag.add_topic::<PointCloud2>(Role::Scan.usual_name(), Qos::RELIABLE)?,
             imu: has_imu.then(|| bag.add_topic::<Imu>(Role::Imu.usual_name(), Qos::RELIABLE)).transpose()?,
             absolute_pose: has_world
                 .then(|| bag.add_topic::<PoseWithCovarianceStamped>(Role::AbsolutePose.usual_name(), Qos::RELIABLE))
@@ -169,11 +169,11 @@ impl Topics {
                 message.pose.pose = pose_message(&pose);
                 (self.odometry, cdr::encode(&message)?)
             }
-            (Input::Features(features), _) if is_of_world(features) => match self.absolute_pose {
+            (Input::Scan(features), _) if is_of_world(features) => match self.absolute_pose {
                 Some(topic) => (topic, cdr::encode(&absolute_pose_message(features, WORLD_FRAME))?),
                 None => return Ok(()),
             },
-            (Input::Features(features), _) => (self.features, cdr::encode(&features_message(features, SENSOR_FRAME))?),
+            (Input::Scan(features), _) => (self.features, cdr::encode(&features_message(features, SENSOR_FRAME))?),
             (Input::Imu(imu), Some(topic)) => (topic, cdr::encode(&imu_message(imu, BASE_FRAME))?),
             (Input::Imu(_), None) => return Ok(()),
         };
@@ -182,8 +182,8 @@ impl Topics {
 }
 
 /// Whether readings are of a pose in the world.
-fn is_of_world(features: &Features) -> bool {
-    matches!(features.kind, FeatureKind::WorldPosition | FeatureKind::WorldPose)
+fn is_of_world(features: &Scan) -> bool {
+    matches!(features.kind, MeasurementKind::WorldPosition | MeasurementKind::WorldPose)
 }
 
 /// The frame of what is measured from outside.

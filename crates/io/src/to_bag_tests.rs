@@ -2,7 +2,7 @@ use super::*;
 use crate::datasets::{open_mrclam, open_woods};
 use crate::recording::open;
 use lienav_lie::Se2;
-use lienav_slam::{Config, FeatureKind, Features, Imu as ImuInput, Observation, Odometry as OdometryInput};
+use lienav_slam::{Config, Imu as ImuInput, Measurement, MeasurementKind, Odometry as OdometryInput, Scan};
 use nalgebra::{Matrix2, Matrix3, Vector2};
 use std::path::PathBuf;
 
@@ -24,18 +24,18 @@ fn recording() -> Recording {
             yaw_rate: x / 3.0,
             tilt: None,
         }));
-        let seen = |k: i32| Observation {
+        let seen = |k: i32| Measurement {
             covariance: (k == 2).then(|| Matrix2::new(0.1, 0.02, 0.02, x + 1.0).into()),
-            ..Observation::new((k != 1).then_some(k as u32), [x + f64::from(k), 0.1 * f64::from(k)])
+            ..Measurement::new((k != 1).then_some(k as u32), [x + f64::from(k), 0.1 * f64::from(k)])
         };
-        let kinds = [FeatureKind::RangeBearing, FeatureKind::RelativePosition, FeatureKind::StereoBearings];
-        let features = Features {
+        let kinds = [MeasurementKind::RangeBearing, MeasurementKind::RelativePosition, MeasurementKind::StereoBearings];
+        let features = Scan {
             stamp: at(100 * i64::from(i) - 20),
             kind: kinds[i as usize % 3],
-            observations: (0..i % 4).map(seen).collect(),
+            measurements: (0..i % 4).map(seen).collect(),
         };
         if features.stamp >= Stamp::from_nanos(0) {
-            recording.inputs.push(Input::Features(features));
+            recording.inputs.push(Input::Scan(features));
         }
         recording.truth.push((at(50 + 100 * i64::from(i)), Se2::new(x, -x / 3.0, (x / 9.0).sin() * 3.0)));
     }
@@ -144,10 +144,10 @@ fn what_is_stamped_before_the_epoch_is_left_out_and_counted_by_topic() {
 fn lost_in_the_woods_survives_conversion() {
     let Some(woods) = data("lost_in_the_woods") else { return };
     let recording = open_woods(&woods).unwrap();
-    let clouds: Vec<&Features> = recording
+    let clouds: Vec<&Scan> = recording
         .inputs
         .iter()
-        .filter_map(|input| if let Input::Features(features) = input { Some(features) } else { None })
+        .filter_map(|input| if let Input::Scan(features) = input { Some(features) } else { None })
         .collect();
     assert_eq!(clouds.len(), 12_609);
     assert_eq!(recording.inputs.len(), 2 * 12_609);

@@ -20,7 +20,7 @@ use super::part::{Gaussian, Part};
 use super::problem::{Placed, Problem, WORLD, world_of};
 use super::symmetric::Symmetric;
 use lienav_lie::{Se2, skew};
-use lienav_slam::OutsideReading;
+use lienav_slam::ExternalMeasurement;
 use nalgebra::{DMatrix, Matrix3, Vector3};
 
 /// What is less than this share of the information in another direction is nothing.
@@ -131,13 +131,13 @@ pub struct Told {
 impl Told {
     /// A reading that was expected of the robot at `base * local`, whose pose as seen from the base has the covariance
     /// `of_local` of (x, y, θ).
-    pub fn new(reading: &OutsideReading, base: &Se2, (local, of_local): (&Se2, &Matrix3<f64>)) -> Self {
+    pub fn new(measurement: &ExternalMeasurement, base: &Se2, (local, of_local): (&Se2, &Matrix3<f64>)) -> Self {
         let (turn, arm) = (base.rotation(), base.rotation() * skew(&local.p));
         let by_base = Matrix3::new(turn[(0, 0)], turn[(0, 1)], arm.x, turn[(1, 0)], turn[(1, 1)], arm.y, 0.0, 0.0, 1.0);
         let turned = turn.to_homogeneous();
-        let own = reading.by_pose * turned * of_local * turned.transpose() * reading.by_pose.transpose();
-        let noise = padded(&(reading.noise + own), reading.dim);
-        Self { residual: reading.residual, by_base: reading.by_pose * by_base, noise }
+        let own = measurement.by_pose * turned * of_local * turned.transpose() * measurement.by_pose.transpose();
+        let noise = padded(&(measurement.noise + own), measurement.dim);
+        Self { residual: measurement.residual, by_base: measurement.by_pose * by_base, noise }
     }
 }
 
@@ -151,9 +151,9 @@ fn padded(covariance: &Matrix3<f64>, dim: usize) -> Matrix3<f64> {
 
 /// The squared distance of a reading from what is expected where the pose has this covariance of (x, y, θ) in the map;
 /// `None` if it has none.
-pub fn distance(reading: &OutsideReading, of_pose: &Matrix3<f64>) -> Option<f64> {
-    let spread = reading.noise + reading.by_pose * of_pose * reading.by_pose.transpose();
-    Some(reading.residual.dot(&(padded(&spread, reading.dim).try_inverse()? * reading.residual)))
+pub fn distance(measurement: &ExternalMeasurement, of_pose: &Matrix3<f64>) -> Option<f64> {
+    let spread = measurement.noise + measurement.by_pose * of_pose * measurement.by_pose.transpose();
+    Some(measurement.residual.dot(&(padded(&spread, measurement.dim).try_inverse()? * measurement.residual)))
 }
 
 impl Near {

@@ -380,7 +380,7 @@ impl Parts {
     /// A landmark that the filter has dropped, or begun anew, is known from other readings than the closed parts have.
     fn check_begun(&mut self, local: &LocalMap<'_>) {
         let before = self.begun.len();
-        self.begun.retain(|begun| local.find(begun.id).is_some_and(|i| local.observations(i) >= begun.observations));
+        self.begun.retain(|begun| local.find(begun.id).is_some_and(|i| local.measurements(i) >= begun.measurements));
         if self.begun.len() < before {
             self.tie = self.tie_of_now();
         }

@@ -238,7 +238,7 @@ impl Question<'_> {
             let differences: Vec<_> = own.iter().map(|pair| compared.given(&factor, &known, *pair)).collect();
             // It is an old one if it is a landmark: a candidate counts by its odds.
             let density = density / local.existence(*young);
-            room.add((*young, local.observations(*young)), differences.into_iter(), density);
+            room.add((*young, local.measurements(*young)), differences.into_iter(), density);
             of_young = rest;
         }
         let is_wide = room.is_wide() && room.len() >= OPEN;

@@ -15,7 +15,7 @@ use super::problem::{FULLY, Placed, Problem, Start};
 use super::{Parts, Worker};
 use lienav_lie::Se2;
 use lienav_slam::by_id::ById;
-use lienav_slam::{Config, FeatureKind, Filter, Landmark, MapLandmark, Observation, Odometry, Slam, Stamp, Step};
+use lienav_slam::{Config, Filter, Landmark, MapLandmark, Measurement, MeasurementKind, Odometry, Slam, Stamp, Step};
 use nalgebra::{Matrix2, Matrix3, SMatrix, Vector2, Vector3};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -173,12 +173,12 @@ impl World {
             let z = self.truth.transform_back(&Self::post(k));
             if z.norm() < 6.0 {
                 let value = [z.norm() + self.normal(0.3 * n), z.y.atan2(z.x) + self.normal(0.1 * n)];
-                let mut observation = Observation::new((self.is_named)(k).then_some(k as u32), value);
-                observation.label.class = (self.class)(self.time);
-                seen.push(observation);
+                let mut measurement = Measurement::new((self.is_named)(k).then_some(k as u32), value);
+                measurement.label.class = (self.class)(self.time);
+                seen.push(measurement);
             }
         }
-        slam.features(stamp, FeatureKind::RangeBearing, &seen).unwrap();
+        slam.features(stamp, MeasurementKind::RangeBearing, &seen).unwrap();
         slam.poll()
     }
 }
@@ -245,7 +245,7 @@ fn at_every_cloud_the_parts_know_what_one_map_knows() {
         let other = map.iter().find(|other| other.id == landmark.id).unwrap();
         assert!((landmark.position - other.position).norm() < 0.05 * other.covariance.trace().sqrt());
         assert!((landmark.covariance - other.covariance).amax() < 2e-3 * other.covariance.trace());
-        assert!(landmark.observations == other.observations || landmark.observations > 0);
+        assert!(landmark.measurements == other.measurements || landmark.measurements > 0);
     }
 }
 
@@ -477,12 +477,12 @@ fn a_landmark_that_has_moved_is_reported_and_not_averaged() {
         world.time += dt;
         slam.odometry(&Odometry { stamp, velocity: Vector2::new(v, 0.0), yaw_rate: w, covariance: None }).unwrap();
         let posts = (0..POSTS).map(|k| (k, if k == 3 && world.time > 60.0 { post + moved } else { World::post(k) }));
-        let seen: Vec<Observation> = posts
+        let seen: Vec<Measurement> = posts
             .map(|(k, p)| (k, world.truth.transform_back(&p)))
             .filter(|(_, z)| z.norm() < 6.0)
-            .map(|(k, z)| Observation::new(Some(k as u32), [z.norm(), z.y.atan2(z.x)]))
+            .map(|(k, z)| Measurement::new(Some(k as u32), [z.norm(), z.y.atan2(z.x)]))
             .collect();
-        slam.features(stamp, FeatureKind::RangeBearing, &seen).unwrap();
+        slam.features(stamp, MeasurementKind::RangeBearing, &seen).unwrap();
         if let Some(step) = slam.poll() {
             steps.push((parts.join(&mut slam, step), world.truth));
         }

@@ -3,7 +3,7 @@
 use super::random::normal;
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, wrap_angle};
-use lienav_slam::{FeatureKind, Features, Observation, Sensor, Value};
+use lienav_slam::{Measurement, MeasurementKind, Scan, Sensor, Value};
 use nalgebra::{Matrix3, Vector2, Vector3};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -15,7 +15,7 @@ const FIRST_STREAM: u64 = 1 << 32;
 #[derive(Clone, Debug)]
 pub(super) struct AddedSensor {
     sensor: Sensor,
-    kind: FeatureKind,
+    kind: MeasurementKind,
     /// L with L Lᵀ the covariance of a reading.
     root: Matrix3<f64>,
     noise: ChaCha8Rng,
@@ -23,16 +23,16 @@ pub(super) struct AddedSensor {
 
 impl AddedSensor {
     /// The sensor of this kind, with its number from 0, which chooses its stream of random numbers.
-    pub(super) fn new(sensor: Sensor, kind: FeatureKind, number: u64, seed: u64) -> Self {
+    pub(super) fn new(sensor: Sensor, kind: MeasurementKind, number: u64, seed: u64) -> Self {
         let mut noise = ChaCha8Rng::seed_from_u64(seed);
         noise.set_stream(FIRST_STREAM + number);
         Self { root: factor(&sensor.noise()), sensor, kind, noise }
     }
 
     /// What is read by a base at `robot`, with noise.
-    pub(super) fn observe(&mut self, stamp: Stamp, robot: &Se2, landmarks: &[(u32, Vector2<f64>)]) -> Features {
-        let readings = self.sensor.simulate(robot, landmarks);
-        let observations = readings.into_iter().map(|(id, exact)| {
+    pub(super) fn observe(&mut self, stamp: Stamp, robot: &Se2, landmarks: &[(u32, Vector2<f64>)]) -> Scan {
+        let checked_measurements = self.sensor.simulate(robot, landmarks);
+        let measurements = checked_measurements.into_iter().map(|(id, exact)| {
             let draw = Vector3::from_fn(|_, _| normal(&mut self.noise));
             let mut value = exact + self.root * draw;
             for (x, component) in value.iter_mut().zip(self.sensor.components()) {
@@ -40,9 +40,9 @@ impl AddedSensor {
                     *x = wrap_angle(*x);
                 }
             }
-            Observation::new(id, of_dim(&value, self.sensor.dim()))
+            Measurement::new(id, of_dim(&value, self.sensor.dim()))
         });
-        Features { stamp, kind: self.kind, observations: observations.collect() }
+        Scan { stamp, kind: self.kind, measurements: measurements.collect() }
     }
 }
 

@@ -4,7 +4,7 @@ use super::closed_line::{evenly, millimetres, smoothed};
 use super::scenario::{
     FeatureSensorConfig, OdometryConfig, PathKind, Scenario, ScenarioError, TrajectoryConfig, WorldConfig, WorldKind,
 };
-use lienav_slam::{FeatureKind, NoiseReading};
+use lienav_slam::{MeasurementKind, NoiseUnit};
 use nalgebra::Vector2;
 use serde::Deserialize;
 use std::f64::consts::{PI, TAU};
@@ -179,14 +179,14 @@ impl ConeTrack {
                 velocity_x_std: 0.0,
                 velocity_y_std: 0.0,
                 yaw_rate_std: 0.0,
-                noise: NoiseReading::PerSample,
+                noise: NoiseUnit::PerSample,
                 travel_std: 0.02,
                 travel_yaw_std: millidegrees(500.0),
                 report_covariance: true,
                 ..OdometryConfig::default()
             },
             sensor: FeatureSensorConfig {
-                kind: FeatureKind::RangeBearing,
+                kind: MeasurementKind::RangeBearing,
                 rate_hz: 10.0,
                 field_of_view_rad: PI,
                 min_range_m: 0.5,

@@ -1,6 +1,6 @@
 //! Scenarios whose noise is not what a filter is told: `range-bearing` with one thing wrong each.
 
-use super::reading_noise::NoiseConfig;
+use super::measurement_noise::NoiseConfig;
 use super::scenario::Scenario;
 
 /// All of them, made of this one.
@@ -27,9 +27,9 @@ pub(super) fn disturbed(base: &Scenario) -> Vec<Scenario> {
 mod tests {
     use super::*;
     use crate::Simulation;
-    use lienav_slam::Features;
+    use lienav_slam::Scan;
 
-    fn clouds(name: &str) -> Vec<Features> {
+    fn clouds(name: &str) -> Vec<Scan> {
         let simulation = Simulation::new(&Scenario::named(name).unwrap()).unwrap();
         simulation.filter_map(|frame| frame.features).collect()
     }
@@ -37,7 +37,7 @@ mod tests {
     /// A cloud that is 0.1 s late is the one that was taken 0.1 s, a cloud, before.
     #[test]
     fn late_clouds_are_of_where_the_robot_was() {
-        let number = |cloud: &Features| cloud.observations.iter().map(|o| o.id.unwrap()).collect::<Vec<_>>();
+        let number = |cloud: &Scan| cloud.measurements.iter().map(|o| o.id.unwrap()).collect::<Vec<_>>();
         let (usual, late) = (clouds("range-bearing"), clouds("clouds-late"));
         assert!(usual.len() == late.len() && usual.len() > 300);
         for (before, after) in usual.iter().zip(&late[1..]) {
@@ -51,7 +51,7 @@ mod tests {
         let scaled = Scenario { noise: NoiseConfig { range_scale: 1.03, ..usual.noise.clone() }, ..usual.clone() };
         let sum = |scenario: &Scenario| -> f64 {
             let clouds = Simulation::new(scenario).unwrap().filter_map(|frame| frame.features);
-            clouds.flat_map(|cloud| cloud.observations).map(|o| o.value[0]).sum()
+            clouds.flat_map(|cloud| cloud.measurements).map(|o| o.value[0]).sum()
         };
         assert!((sum(&scaled) / sum(&usual) - 1.03).abs() < 1e-3);
     }

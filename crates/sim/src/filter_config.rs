@@ -1,11 +1,11 @@
 //! The settings of a filter that knows its sensors exactly as they are simulated.
 
-use super::scenario::{OutsideConfig, Scenario, TwistReading};
+use super::scenario::{OutsideConfig, Scenario, TwistUnit};
 use super::simulation::Simulation;
 use lienav_lie::wrap_angle;
 use lienav_slam::{
     AbsoluteConfig, CalibrationConfig, Config, Filter, GateConfig, InitialConfig, MapConfig, MotionConfig, NoiseAt,
-    NoiseReading, SensorConfig, StereoModel, TimingConfig, TwistHold, TwistPath, WorldConfig,
+    NoiseUnit, SensorConfig, StereoModel, TimingConfig, TwistHold, TwistPath, WorldConfig,
 };
 
 /// The filter's own limits of range are wider than the sensor's by this factor. Noise makes some far features seem
@@ -58,8 +58,8 @@ fn motion(scenario: &Scenario) -> MotionConfig {
         // As a spectral density σ²/rate, or the variance of its mean over one odometry sample.
         let density = imu.gyro_std_rad_s / imu.rate_hz.sqrt();
         match odometry.noise {
-            NoiseReading::SpectralDensity => density,
-            NoiseReading::PerSample => density * odometry.rate_hz.sqrt(),
+            NoiseUnit::SpectralDensity => density,
+            NoiseUnit::PerSample => density * odometry.rate_hz.sqrt(),
         }
     } else {
         odometry.yaw_rate_std
@@ -71,8 +71,8 @@ fn motion(scenario: &Scenario) -> MotionConfig {
         noise: odometry.noise,
         hold: TwistHold::Before,
         path: match odometry.twist {
-            TwistReading::Euler => TwistPath::Chord,
-            TwistReading::Exponential | TwistReading::Instant => TwistPath::Arc,
+            TwistUnit::Euler => TwistPath::Chord,
+            TwistUnit::Exponential | TwistUnit::Instant => TwistPath::Arc,
         },
         max_step_s: defaults.max_step_s.max((2.5 / odometry.rate_hz).min(60.0)),
         ..defaults
@@ -157,7 +157,7 @@ fn map(scenario: &Scenario, landmarks: usize) -> MapConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lienav_slam::{FeatureKind, Filter};
+    use lienav_slam::{Filter, MeasurementKind};
 
     #[test]
     fn every_shipped_scenario_gives_valid_settings_to_every_filter() {
@@ -174,8 +174,8 @@ mod tests {
         let simulation = Simulation::new(&Scenario::named("thesis-circle-20hz-low-q4").unwrap()).unwrap();
         let config = simulation.filter_config("thesis-ekf");
         assert_eq!((config.filter.as_str(), config.map.forget_after_s), ("thesis-ekf", 2.0));
-        assert_eq!((config.motion.noise, config.motion.yaw_rate_std), (NoiseReading::SpectralDensity, 0.1));
-        assert_eq!((config.sensor.kind, config.sensor.bearing_std_rad), (FeatureKind::StereoBearings, 0.02));
+        assert_eq!((config.motion.noise, config.motion.yaw_rate_std), (NoiseUnit::SpectralDensity, 0.1));
+        assert_eq!((config.sensor.kind, config.sensor.bearing_std_rad), (MeasurementKind::StereoBearings, 0.02));
         assert_eq!((config.gate.probability, config.initial.covariance().norm()), (1.0, 0.0));
     }
 

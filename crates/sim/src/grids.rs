@@ -4,7 +4,7 @@ use super::closed_line::{evenly, millimetres, smoothed};
 use super::scenario::{
     FeatureSensorConfig, OdometryConfig, PathKind, Scenario, TrajectoryConfig, WorldConfig, WorldKind,
 };
-use lienav_slam::{FeatureKind, NoiseReading};
+use lienav_slam::{MeasurementKind, NoiseUnit};
 use nalgebra::Vector2;
 use std::f64::consts::TAU;
 
@@ -93,7 +93,7 @@ pub(super) fn orchard_named(name: &str) -> Option<Scenario> {
 fn among_equals() -> Scenario {
     Scenario {
         sensor: FeatureSensorConfig {
-            kind: FeatureKind::RangeBearing,
+            kind: MeasurementKind::RangeBearing,
             rate_hz: 2.0,
             field_of_view_rad: TAU,
             min_range_m: 0.5,
@@ -117,7 +117,7 @@ fn odometry(travel_std: f64, travel_yaw_std: f64) -> OdometryConfig {
         velocity_x_std: 0.0,
         velocity_y_std: 0.0,
         yaw_rate_std: 0.0,
-        noise: NoiseReading::PerSample,
+        noise: NoiseUnit::PerSample,
         travel_std,
         travel_yaw_std,
         report_covariance: true,

@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 /// What an inertial sensor at the origin of the base frame reads. Roll and pitch are zero, and so is the vertical
 /// acceleration beyond gravity.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ImuReading {
+pub struct ImuMeasurement {
     /// When.
     pub stamp: Stamp,
     /// Mean yaw rate since the reading before, rad/s: readings add up to the turn of the robot.
@@ -19,9 +19,9 @@ pub struct ImuReading {
 }
 
 /// What the filter takes of it.
-impl From<ImuReading> for lienav_slam::Imu {
-    fn from(reading: ImuReading) -> Self {
-        Self { stamp: reading.stamp, yaw_rate: reading.yaw_rate, tilt: None }
+impl From<ImuMeasurement> for lienav_slam::Imu {
+    fn from(measurement: ImuMeasurement) -> Self {
+        Self { stamp: measurement.stamp, yaw_rate: measurement.yaw_rate, tilt: None }
     }
 }
 
@@ -38,11 +38,11 @@ impl InertialSensor {
     }
 
     /// The reading for a true mean yaw rate (rad/s) and acceleration (m/s², base frame).
-    pub(super) fn measure(&mut self, stamp: Stamp, yaw_rate: f64, acceleration: &Vector2<f64>) -> ImuReading {
+    pub(super) fn measure(&mut self, stamp: Stamp, yaw_rate: f64, acceleration: &Vector2<f64>) -> ImuMeasurement {
         let [gyro, x, y] = [(); 3].map(|()| normal(&mut self.noise));
         let config = &self.config;
         let accel_bias = Vector2::new(config.accel_bias_x_m_s2, config.accel_bias_y_m_s2);
-        ImuReading {
+        ImuMeasurement {
             stamp,
             yaw_rate: yaw_rate + config.gyro_bias_rad_s + config.gyro_std_rad_s * gyro,
             acceleration: acceleration + accel_bias + config.accel_std_m_s2 * Vector2::new(x, y),
@@ -68,9 +68,9 @@ mod tests {
         let mut sensor = InertialSensor::new(&config, 2);
         let (mut gyro, mut accel) = (0.0, 0.0);
         for _ in 0..5000 {
-            let reading = sensor.measure(Stamp::default(), 0.5, &Vector2::new(1.0, 2.0));
-            gyro += ((reading.yaw_rate - 0.52) / 0.01).powi(2);
-            accel += (reading.acceleration - Vector2::new(0.7, 2.4)).norm_squared() / 0.01;
+            let measurement = sensor.measure(Stamp::default(), 0.5, &Vector2::new(1.0, 2.0));
+            gyro += ((measurement.yaw_rate - 0.52) / 0.01).powi(2);
+            accel += (measurement.acceleration - Vector2::new(0.7, 2.4)).norm_squared() / 0.01;
         }
         assert!((gyro - 5000.0).abs() < 300.0, "{gyro}");
         assert!((accel - 10_000.0).abs() < 424.0, "{accel}");

@@ -53,10 +53,10 @@ mod disturbed;
 mod filter_config;
 mod grids;
 mod imu;
+mod measurement_noise;
 mod odometry;
 mod outside;
 mod random;
-mod reading_noise;
 mod relations;
 pub mod scan;
 mod scenario;
@@ -71,11 +71,11 @@ mod world;
 mod yaml;
 
 pub use cones::ConeTrack;
-pub use imu::ImuReading;
-pub use reading_noise::NoiseConfig;
+pub use imu::ImuMeasurement;
+pub use measurement_noise::NoiseConfig;
 pub use scenario::{
     FeatureSensorConfig, ImuConfig, InitialErrorConfig, OdometryConfig, OutsideConfig, PathKind, SPECS, Scenario,
-    ScenarioError, SingleSensorConfig, TrajectoryConfig, TruthModel, TwistReading, WorldConfig, WorldKind,
+    ScenarioError, SingleSensorConfig, TrajectoryConfig, TruthModel, TwistUnit, WorldConfig, WorldKind,
 };
 pub use shipped::UnknownScenario;
 pub use simulation::{Frame, Simulation};

@@ -1,10 +1,10 @@
 //! Wheels: body velocity and yaw rate with noise.
 
+use super::measurement_noise::NoiseConfig;
 use super::random::{Purpose, generator, normal};
-use super::reading_noise::NoiseConfig;
 use super::scenario::OdometryConfig;
 use lienav_base::stamp::Stamp;
-use lienav_slam::{NoiseReading, Odometry};
+use lienav_slam::{NoiseUnit, Odometry};
 use nalgebra::{Matrix3, Vector3};
 use rand_chacha::ChaCha8Rng;
 
@@ -21,9 +21,9 @@ impl Odometer {
     pub(super) fn new(config: &OdometryConfig, change: &NoiseConfig, seed: u64) -> Self {
         let std = Vector3::new(config.velocity_x_std, config.velocity_y_std, config.yaw_rate_std);
         let sample_std = match config.noise {
-            NoiseReading::PerSample => std,
+            NoiseUnit::PerSample => std,
             // A sample is the mean of white noise over 1/rate: variance Q · rate.
-            NoiseReading::SpectralDensity => std * config.rate_hz.sqrt(),
+            NoiseUnit::SpectralDensity => std * config.rate_hz.sqrt(),
         };
         Self { config: config.clone(), sample_std, change: change.clone(), noise: generator(seed, Purpose::Odometry) }
     }
@@ -65,12 +65,12 @@ mod tests {
 
     /// 3 · 5,000 squares of unit variance: χ² with 15,000 degrees of freedom, standard deviation 173.
     #[test]
-    fn noise_has_the_variance_of_either_reading() {
+    fn noise_has_the_variance_of_either_measurement() {
         for (noise, rate_hz, variance) in [
-            (NoiseReading::PerSample, 10.0, 0.01),
-            (NoiseReading::PerSample, 20.0, 0.01),
-            (NoiseReading::SpectralDensity, 10.0, 0.1),
-            (NoiseReading::SpectralDensity, 20.0, 0.2),
+            (NoiseUnit::PerSample, 10.0, 0.01),
+            (NoiseUnit::PerSample, 20.0, 0.01),
+            (NoiseUnit::SpectralDensity, 10.0, 0.1),
+            (NoiseUnit::SpectralDensity, 20.0, 0.2),
         ] {
             let config = OdometryConfig { noise, rate_hz, report_covariance: true, ..Scenario::default().odometry };
             let mut odometer = Odometer::new(&config, &NoiseConfig::default(), 5);

@@ -4,7 +4,7 @@ use super::random::{Purpose, generator, normal};
 use super::scenario::OutsideConfig;
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, wrap_angle};
-use lienav_slam::{FeatureKind, Features, Noise, Observation};
+use lienav_slam::{Measurement, MeasurementKind, Noise, Scan};
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 use rand_chacha::ChaCha8Rng;
 
@@ -23,7 +23,7 @@ impl Outside {
     }
 
     /// What is read by a base at `robot` in the map; nothing during the outage.
-    pub(super) fn observe(&mut self, stamp: Stamp, robot: &Se2) -> Option<Features> {
+    pub(super) fn observe(&mut self, stamp: Stamp, robot: &Se2) -> Option<Scan> {
         let config = &self.config;
         let draw = Vector3::from_fn(|_, _| normal(&mut self.noise));
         let fresh = Vector2::from_fn(|_, _| normal(&mut self.noise));
@@ -44,23 +44,23 @@ impl Outside {
         let antenna = world * *robot * Se2::new(config.x_m, config.y_m, 0.0);
         let p = antenna.p + error + draw.xy() * config.std_m;
         let (square, kind) = (config.std_m * config.std_m, self.config.kind());
-        let observation = if kind == FeatureKind::WorldPose {
+        let measurement = if kind == MeasurementKind::WorldPose {
             let yaw = wrap_angle(antenna.theta + draw.z * config.yaw_std_rad);
             let variances = Vector3::new(square, square, config.yaw_std_rad * config.yaw_std_rad);
             let covariance = Some(Noise::from(Matrix3::from_diagonal(&variances)));
-            Observation { covariance, ..Observation::new(None, [p.x, p.y, yaw]) }
+            Measurement { covariance, ..Measurement::new(None, [p.x, p.y, yaw]) }
         } else {
             let covariance = Some(Noise::from(Matrix2::identity() * square));
-            Observation { covariance, ..Observation::new(None, p) }
+            Measurement { covariance, ..Measurement::new(None, p) }
         };
-        Some(Features { stamp: stamp + config.delay_s, kind, observations: vec![observation] })
+        Some(Scan { stamp: stamp + config.delay_s, kind, measurements: vec![measurement] })
     }
 }
 
 impl OutsideConfig {
     /// Positions, or poses where there is a heading.
-    pub(super) fn kind(&self) -> FeatureKind {
-        if self.yaw_std_rad > 0.0 { FeatureKind::WorldPose } else { FeatureKind::WorldPosition }
+    pub(super) fn kind(&self) -> MeasurementKind {
+        if self.yaw_std_rad > 0.0 { MeasurementKind::WorldPose } else { MeasurementKind::WorldPosition }
     }
 }
 
@@ -78,7 +78,7 @@ mod tests {
         let at = |k: i32| Stamp::from_secs(2.0 * f64::from(k));
         let errors: Vec<Vector2<f64>> = (0..4000)
             .filter_map(|k| outside.observe(at(k), &Se2::identity()))
-            .map(|seen| seen.observations[0].value.xy() - Vector2::new(config.x_m, config.y_m))
+            .map(|seen| seen.measurements[0].value.xy() - Vector2::new(config.x_m, config.y_m))
             .collect();
         let count = errors.len() as f64;
         let variance = errors.iter().map(Vector2::norm_squared).sum::<f64>() / (2.0 * count);

@@ -11,7 +11,7 @@ use rand_distr::{Distribution, StandardNormal};
 pub(super) enum Purpose {
     World = 0,
     Odometry = 1,
-    Features = 2,
+    Scan = 2,
     Misreads = 3,
     Imu = 4,
     Initial = 5,

@@ -1,11 +1,11 @@
 //! What is simulated: a struct that is read from YAML, in groups, with the circle of the thesis as its default.
 
-use super::reading_noise::NoiseConfig;
+use super::measurement_noise::NoiseConfig;
 use super::trajectory::{Limits, SplineError};
 use lienav_base::settings::{Described, OutOfRange, Spec};
 use lienav_base::{settings, words};
 use lienav_lie::Se2;
-use lienav_slam::{FeatureKind, NoiseReading, WorldFrame};
+use lienav_slam::{MeasurementKind, NoiseUnit, WorldFrame};
 use nalgebra::Vector2;
 use std::f64::consts::TAU;
 use std::ops::RangeInclusive;
@@ -193,7 +193,7 @@ settings! {
 words! {
     /// What motion the velocities of an odometry sample stand for, from the sample before (X) to this one (X′), Δt
     /// later.
-    pub enum TwistReading {
+    pub enum TwistUnit {
         /// X′ = X Exp(Δt ξ): the twist ξ is kept throughout, as wheels that run evenly would have it.
         Exponential = "exponential",
         /// X′ is a forward Euler step from X (Shen 2019, eq. (5.9)).
@@ -209,7 +209,7 @@ settings! {
         /// Odometry samples a second.
         rate_hz: f64 = 10.0, within RATE, unit "Hz";
         /// Whether a sample stands for a constant twist, for an Euler step, or for its instant alone.
-        twist: TwistReading = TwistReading::Exponential, one_of TwistReading::WORDS;
+        twist: TwistUnit = TwistUnit::Exponential, one_of TwistUnit::WORDS;
         /// Noise of the forward velocity, m/s (or m/sqrt(s), see odometry.noise).
         ///
         /// Root of Q_v of Shen 2019, section 5.5.
@@ -221,7 +221,7 @@ settings! {
         /// Root of Q_w of Shen 2019, section 5.5.
         yaw_rate_std: f64 = 0.1, within STD, unit "rad/s";
         /// Whether these three are of one sample or the root of a spectral density.
-        noise: NoiseReading = NoiseReading::SpectralDensity, one_of NoiseReading::WORDS;
+        noise: NoiseUnit = NoiseUnit::SpectralDensity, one_of NoiseUnit::WORDS;
         /// Noise of the distance that grows with it, for the root of a metre travelled, m/sqrt(m); variances add.
         ///
         /// The settings of a filter have no such noise; `odometry.report_covariance` tells it.
@@ -245,7 +245,7 @@ settings! {
     /// The feature sensor.
     pub struct FeatureSensorConfig {
         /// What the feature sensor measures.
-        kind: FeatureKind = FeatureKind::StereoBearings, one_of FeatureKind::WORDS;
+        kind: MeasurementKind = MeasurementKind::StereoBearings, one_of MeasurementKind::WORDS;
         /// Clouds of features a second; no more than odometry samples.
         rate_hz: f64 = 10.0, within RATE, unit "Hz";
         /// When the first cloud of features falls due, s.

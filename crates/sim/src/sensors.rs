@@ -1,11 +1,11 @@
 //! The feature sensor: what is in view, and what is measured of it.
 
+use super::measurement_noise::{MeasurementNoise, NoiseConfig};
 use super::random::{Purpose, generator};
-use super::reading_noise::{NoiseConfig, ReadingNoise};
 use super::scenario::FeatureSensorConfig;
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, wrap_angle};
-use lienav_slam::{FeatureKind, Features, Label, Observation, Value};
+use lienav_slam::{Label, Measurement, MeasurementKind, Scan, Value};
 use nalgebra::Vector2;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -21,7 +21,7 @@ pub(super) struct FeatureSensor {
     classes: Vec<u32>,
     /// The classes that there are.
     class_count: u32,
-    noise: ReadingNoise,
+    noise: MeasurementNoise,
     /// Measured ranges are the true ones times this.
     range_scale: f64,
     misreads: ChaCha8Rng,
@@ -66,7 +66,7 @@ impl FeatureSensor {
             share: Share::All,
             config: config.clone(),
             pose_in_base: Se2::new(config.x_m, config.y_m, config.yaw_rad),
-            noise: ReadingNoise::new(noise, seed),
+            noise: MeasurementNoise::new(noise, seed),
             range_scale: noise.range_scale,
             misreads: generator(seed, Purpose::Misreads),
         }
@@ -79,9 +79,9 @@ impl FeatureSensor {
         stamp: Stamp,
         robot: &Se2,
         landmarks: &[(u32, Vector2<f64>)],
-    ) -> (Features, Vec<Option<u32>>) {
+    ) -> (Scan, Vec<Option<u32>>) {
         let sensor = *robot * self.pose_in_base;
-        let (mut observations, mut identities) = (Vec::new(), Vec::new());
+        let (mut measurements, mut identities) = (Vec::new(), Vec::new());
         let mut in_view_count = 0;
         for (id, p_world) in landmarks {
             let z = sensor.transform_back(p_world);
@@ -96,19 +96,19 @@ impl FeatureSensor {
             if !self.is_detected() {
                 continue;
             }
-            let has_range = matches!(self.config.kind, FeatureKind::RangeBearing | FeatureKind::Range);
+            let has_range = matches!(self.config.kind, MeasurementKind::RangeBearing | MeasurementKind::Range);
             if has_range && value.x <= 0.0 {
                 continue;
             }
             let class = self.classes.get(*id as usize).map_or(0, |class| *class);
             let label = Label { class: self.read_class(class), ..Label::default() };
             let said = self.config.identified.then_some(*id);
-            observations.push(Observation { label, ..Observation::new(said, numbers(self.config.kind, value)) });
+            measurements.push(Measurement { label, ..Measurement::new(said, numbers(self.config.kind, value)) });
             identities.push(misread.is_none().then_some(*id));
         }
-        self.add_clutter(in_view_count, &mut observations);
-        identities.resize(observations.len(), None);
-        (Features { stamp, kind: self.config.kind, observations }, identities)
+        self.add_clutter(in_view_count, &mut measurements);
+        identities.resize(measurements.len(), None);
+        (Scan { stamp, kind: self.config.kind, measurements }, identities)
     }
 
     /// The same sensor for some of the features.
@@ -119,7 +119,7 @@ impl FeatureSensor {
     /// The variance of the one number of a reading.
     pub(super) fn variance(&self) -> f64 {
         match self.config.kind {
-            FeatureKind::Range => self.config.range_std_m.powi(2),
+            MeasurementKind::Range => self.config.range_std_m.powi(2),
             _ => self.config.bearing_std_rad.powi(2),
         }
         .max(1e-18)
@@ -127,7 +127,7 @@ impl FeatureSensor {
 
     /// By how much a range alone is too long, m.
     fn lateness(&mut self) -> f64 {
-        if self.config.kind != FeatureKind::Range {
+        if self.config.kind != MeasurementKind::Range {
             return 0.0;
         }
         let [chance, length]: [f64; 2] = self.late.random();
@@ -156,7 +156,7 @@ impl FeatureSensor {
 
     /// Observations of nothing, where `in_view` features are in view: a Poisson number of them. A sensor that says which
     /// feature it sees knows that these are none.
-    fn add_clutter(&mut self, in_view: usize, observations: &mut Vec<Observation>) {
+    fn add_clutter(&mut self, in_view: usize, measurements: &mut Vec<Measurement>) {
         let mean = self.config.clutter * in_view as f64;
         let Ok(number) = Poisson::new(mean) else { return };
         for _ in 0..number.sample(&mut self.clutter) as usize {
@@ -168,7 +168,7 @@ impl FeatureSensor {
             };
             if !self.config.identified {
                 let label = Label { class, ..Label::default() };
-                observations.push(Observation { label, ..Observation::new(None, numbers(self.config.kind, value)) });
+                measurements.push(Measurement { label, ..Measurement::new(None, numbers(self.config.kind, value)) });
             }
         }
     }
@@ -195,26 +195,26 @@ impl FeatureSensor {
         let bearing =
             |true_rad: f64, n: f64| wrap_angle(true_rad + config.bearing_bias_rad + config.bearing_std_rad * n);
         match config.kind {
-            FeatureKind::RelativePosition => value + config.position_std_m * noise,
-            FeatureKind::RangeBearing => {
+            MeasurementKind::RelativePosition => value + config.position_std_m * noise,
+            MeasurementKind::RangeBearing => {
                 let range = self.range_scale * value.x + config.range_bias_m + config.range_std_m * noise.x;
                 Vector2::new(range, bearing(value.y, noise.y))
             }
-            FeatureKind::StereoBearings => Vector2::new(bearing(value.x, noise.x), bearing(value.y, noise.y)),
-            FeatureKind::Range => {
+            MeasurementKind::StereoBearings => Vector2::new(bearing(value.x, noise.x), bearing(value.y, noise.y)),
+            MeasurementKind::Range => {
                 let range = self.range_scale * value.x + config.range_bias_m + config.range_std_m * noise.x;
                 Vector2::new(range, 0.0)
             }
-            FeatureKind::Bearing => Vector2::new(bearing(value.x, noise.x), 0.0),
+            MeasurementKind::Bearing => Vector2::new(bearing(value.x, noise.x), 0.0),
             _ => value,
         }
     }
 }
 
 /// As many of both numbers as a reading has.
-fn numbers(kind: FeatureKind, value: Vector2<f64>) -> Value {
+fn numbers(kind: MeasurementKind, value: Vector2<f64>) -> Value {
     match kind {
-        FeatureKind::Range | FeatureKind::Bearing => [value.x].into(),
+        MeasurementKind::Range | MeasurementKind::Bearing => [value.x].into(),
         _ => value.into(),
     }
 }
@@ -227,28 +227,30 @@ fn in_view(config: &FeatureSensorConfig, z: &Vector2<f64>) -> bool {
     }
     let within = |bearing: f64| config.field_of_view_rad >= TAU || bearing.abs() <= 0.5 * config.field_of_view_rad;
     match config.kind {
-        FeatureKind::StereoBearings => {
+        MeasurementKind::StereoBearings => {
             let bearings = stereo_bearings(config.baseline_m, z);
             within(bearings.x) && within(bearings.y)
         }
-        FeatureKind::RelativePosition | FeatureKind::RangeBearing | FeatureKind::Range | FeatureKind::Bearing => {
-            within(z.y.atan2(z.x))
-        }
+        MeasurementKind::RelativePosition
+        | MeasurementKind::RangeBearing
+        | MeasurementKind::Range
+        | MeasurementKind::Bearing => within(z.y.atan2(z.x)),
         // Sensors that a program adds are simulated by what they measure: `AddedSensor`; those of the world by `Outside`.
-        FeatureKind::WorldPosition | FeatureKind::WorldPose | FeatureKind::Added(_) => false,
+        MeasurementKind::WorldPosition | MeasurementKind::WorldPose | MeasurementKind::Added(_) => false,
     }
 }
 
 /// What a perfect sensor measures of a feature at `z` (m, sensor frame).
 fn project(config: &FeatureSensorConfig, z: &Vector2<f64>) -> Vector2<f64> {
     match config.kind {
-        FeatureKind::RangeBearing => Vector2::new(z.norm(), z.y.atan2(z.x)),
-        FeatureKind::Range => Vector2::new(z.norm(), 0.0),
-        FeatureKind::Bearing => Vector2::new(z.y.atan2(z.x), 0.0),
-        FeatureKind::RelativePosition | FeatureKind::WorldPosition | FeatureKind::WorldPose | FeatureKind::Added(_) => {
-            *z
-        }
-        FeatureKind::StereoBearings => stereo_bearings(config.baseline_m, z),
+        MeasurementKind::RangeBearing => Vector2::new(z.norm(), z.y.atan2(z.x)),
+        MeasurementKind::Range => Vector2::new(z.norm(), 0.0),
+        MeasurementKind::Bearing => Vector2::new(z.y.atan2(z.x), 0.0),
+        MeasurementKind::RelativePosition
+        | MeasurementKind::WorldPosition
+        | MeasurementKind::WorldPose
+        | MeasurementKind::Added(_) => *z,
+        MeasurementKind::StereoBearings => stereo_bearings(config.baseline_m, z),
     }
 }
 
@@ -265,11 +267,11 @@ mod tests {
     use proptest::prelude::*;
     use std::f64::consts::{FRAC_PI_3, PI};
 
-    fn config(kind: FeatureKind) -> FeatureSensorConfig {
+    fn config(kind: MeasurementKind) -> FeatureSensorConfig {
         FeatureSensorConfig { kind, ..Scenario::default().sensor }
     }
 
-    fn exact(kind: FeatureKind) -> FeatureSensorConfig {
+    fn exact(kind: MeasurementKind) -> FeatureSensorConfig {
         FeatureSensorConfig { position_std_m: 0.0, range_std_m: 0.0, bearing_std_rad: 0.0, ..config(kind) }
     }
 
@@ -293,17 +295,17 @@ mod tests {
 
         #[test]
         fn every_kind_sees_through_the_lever_arm(x in 1.0..4.0f64, y in -1.0..1.0f64, theta in -3.0..3.0f64, which in 0..3usize) {
-            let kind = [FeatureKind::RelativePosition, FeatureKind::RangeBearing, FeatureKind::StereoBearings][which];
+            let kind = [MeasurementKind::RelativePosition, MeasurementKind::RangeBearing, MeasurementKind::StereoBearings][which];
             let mounted = FeatureSensorConfig { x_m: 0.3, y_m: -0.1, yaw_rad: 0.4, ..exact(kind) };
             let robot = Se2::new(5.0, -7.0, theta);
             let z = Vector2::new(x, y);
             let p_world = (robot * Se2::new(0.3, -0.1, 0.4)).transform(&z);
             let seen = FeatureSensor::new(&mounted, &NoiseConfig::default(), Vec::new(), 1).observe(Stamp::default(), &robot, &[(9, p_world)]).0;
-            prop_assert_eq!((seen.kind, seen.observations[0].id), (kind, Some(9)));
-            let value = seen.observations[0].value.xy();
+            prop_assert_eq!((seen.kind, seen.measurements[0].id), (kind, Some(9)));
+            let value = seen.measurements[0].value.xy();
             let found = match kind {
-                FeatureKind::RangeBearing => polar(value.x, value.y),
-                FeatureKind::StereoBearings => triangulated(mounted.baseline_m, &value),
+                MeasurementKind::RangeBearing => polar(value.x, value.y),
+                MeasurementKind::StereoBearings => triangulated(mounted.baseline_m, &value),
                 _ => value,
             };
             prop_assert!((found - z).norm() < 1e-9);
@@ -312,7 +314,7 @@ mod tests {
 
     #[test]
     fn the_view_ends_at_60_degrees_and_5_m() {
-        let config = config(FeatureKind::RangeBearing);
+        let config = config(MeasurementKind::RangeBearing);
         for side in [1.0, -1.0] {
             assert!(in_view(&config, &polar(3.0, side * (FRAC_PI_3 - 1e-9))));
             assert!(!in_view(&config, &polar(3.0, side * (FRAC_PI_3 + 1e-9))));
@@ -324,7 +326,7 @@ mod tests {
 
     #[test]
     fn a_stereo_pair_sees_what_both_cameras_see() {
-        let config = config(FeatureKind::StereoBearings);
+        let config = config(MeasurementKind::StereoBearings);
         // On the edge of the left camera's view to the left: the right one, looking past it, decides.
         let edge = |y: f64| Vector2::new(3.0 * FRAC_PI_3.cos(), y + 3.0 * FRAC_PI_3.sin());
         assert!(!in_view(&config, &edge(0.25 - 1e-9)));
@@ -339,12 +341,12 @@ mod tests {
 
     #[test]
     fn a_full_circle_sees_straight_behind() {
-        let config = FeatureSensorConfig { field_of_view_rad: TAU, ..exact(FeatureKind::RangeBearing) };
+        let config = FeatureSensorConfig { field_of_view_rad: TAU, ..exact(MeasurementKind::RangeBearing) };
         let behind = [(0, Vector2::new(-2.0, 1e-12)), (1, Vector2::new(-2.0, -1e-12))];
         let seen = FeatureSensor::new(&config, &NoiseConfig::default(), Vec::new(), 1)
             .observe(Stamp::default(), &Se2::identity(), &behind)
             .0;
-        let bearings: Vec<f64> = seen.observations.iter().map(|o| o.value[1]).collect();
+        let bearings: Vec<f64> = seen.measurements.iter().map(|o| o.value[1]).collect();
         assert!((bearings[0] - PI).abs() < 1e-9 && (bearings[1] + PI).abs() < 1e-9);
     }
 
@@ -352,11 +354,12 @@ mod tests {
     /// whose standard deviation is 141.
     #[test]
     fn noise_has_the_stated_variance_and_bias() {
-        for kind in [FeatureKind::RelativePosition, FeatureKind::RangeBearing, FeatureKind::StereoBearings] {
+        for kind in [MeasurementKind::RelativePosition, MeasurementKind::RangeBearing, MeasurementKind::StereoBearings]
+        {
             let config = FeatureSensorConfig { bearing_bias_rad: 0.1, range_bias_m: -0.2, ..config(kind) };
             let (std, bias) = match kind {
-                FeatureKind::RangeBearing => ((0.05, 0.01), (-0.2, 0.1)),
-                FeatureKind::StereoBearings => ((0.01, 0.01), (0.1, 0.1)),
+                MeasurementKind::RangeBearing => ((0.05, 0.01), (-0.2, 0.1)),
+                MeasurementKind::StereoBearings => ((0.01, 0.01), (0.1, 0.1)),
                 _ => ((0.1, 0.1), (0.0, 0.0)),
             };
             let z = Vector2::new(2.0, 0.5);
@@ -365,7 +368,7 @@ mod tests {
             let mut sum = 0.0;
             for _ in 0..5000 {
                 let seen = sensor.observe(Stamp::default(), &Se2::identity(), &[(0, z)]).0;
-                let error = seen.observations[0].value.xy() - truth;
+                let error = seen.measurements[0].value.xy() - truth;
                 sum += (error.x / std.0).powi(2) + (error.y / std.1).powi(2);
             }
             assert!((sum - 10_000.0).abs() < 3.0 * 141.4, "{kind:?}: {sum}");
@@ -375,11 +378,12 @@ mod tests {
     /// 5,000 ranges, of which a twentieth is too long by 1–5 m, none too short: 250 ± 15, by 3 m ± 1.15 m.
     #[test]
     fn late_ranges_come_as_often_as_stated_and_are_only_too_long() {
-        let config = FeatureSensorConfig { late_probability: 0.05, range_std_m: 1e-6, ..config(FeatureKind::Range) };
+        let config =
+            FeatureSensorConfig { late_probability: 0.05, range_std_m: 1e-6, ..config(MeasurementKind::Range) };
         let mut sensor = FeatureSensor::new(&config, &NoiseConfig::default(), Vec::new(), 5);
         let z = Vector2::new(3.0, 0.5);
         let mut read = || {
-            let seen = sensor.observe(Stamp::default(), &Se2::identity(), &[(0, z)]).0.observations[0];
+            let seen = sensor.observe(Stamp::default(), &Se2::identity(), &[(0, z)]).0.measurements[0];
             assert_eq!(seen.value.len(), 1);
             seen.value[0] - z.norm()
         };
@@ -391,7 +395,7 @@ mod tests {
 
     #[test]
     fn misreads_come_as_often_as_stated_and_spare_the_others() {
-        let clean = config(FeatureKind::RangeBearing);
+        let clean = config(MeasurementKind::RangeBearing);
         let dirty = FeatureSensorConfig { misread_probability: 0.1, ..clean.clone() };
         let (mut a, mut b) = (
             FeatureSensor::new(&clean, &NoiseConfig::default(), Vec::new(), 3),
@@ -419,23 +423,23 @@ mod tests {
             classified: true,
             class_confusion: 0.1,
             identified: false,
-            ..config(FeatureKind::RangeBearing)
+            ..config(MeasurementKind::RangeBearing)
         };
         let mut sensor = FeatureSensor::new(&config, &NoiseConfig::default(), vec![2, 1], 5);
         let (mut seen, mut clutter, mut confused) = (0, 0, 0);
         for _ in 0..5000 {
             let (cloud, of) = sensor.observe(Stamp::default(), &Se2::identity(), &[(0, polar(2.0, 0.1))]);
-            assert_eq!(cloud.observations.len(), of.len());
-            for (observation, of) in cloud.observations.iter().zip(of) {
-                assert!(observation.id.is_none() && (1..=2).contains(&observation.label.class));
+            assert_eq!(cloud.measurements.len(), of.len());
+            for (measurement, of) in cloud.measurements.iter().zip(of) {
+                assert!(measurement.id.is_none() && (1..=2).contains(&measurement.label.class));
                 match of {
                     Some(id) => {
                         assert_eq!(id, 0);
                         seen += 1;
-                        confused += u32::from(observation.label.class == 1);
+                        confused += u32::from(measurement.label.class == 1);
                     }
                     None => {
-                        assert!(observation.value[0] <= 5.0 && observation.value[1].abs() <= FRAC_PI_3 + 1e-9);
+                        assert!(measurement.value[0] <= 5.0 && measurement.value[1].abs() <= FRAC_PI_3 + 1e-9);
                         clutter += 1;
                     }
                 }
@@ -455,17 +459,17 @@ mod tests {
             let landmark = [(0, polar(2.0, 0.1))];
             let (dirty, of) = a.observe(Stamp::default(), &Se2::identity(), &landmark);
             let (clean, _) = b.observe(Stamp::default(), &Se2::identity(), &landmark);
-            let real = dirty.observations.iter().zip(of).filter(|(_, of)| of.is_some());
-            assert!(real.map(|(o, _)| o.value).eq(clean.observations.iter().map(|o| o.value)));
+            let real = dirty.measurements.iter().zip(of).filter(|(_, of)| of.is_some());
+            assert!(real.map(|(o, _)| o.value).eq(clean.measurements.iter().map(|o| o.value)));
         }
     }
 
     #[test]
     fn an_anonymous_sensor_gives_no_ids() {
-        let config = FeatureSensorConfig { identified: false, ..config(FeatureKind::RangeBearing) };
+        let config = FeatureSensorConfig { identified: false, ..config(MeasurementKind::RangeBearing) };
         let seen = FeatureSensor::new(&config, &NoiseConfig::default(), Vec::new(), 1)
             .observe(Stamp::default(), &Se2::identity(), &[(4, polar(2.0, 0.0))])
             .0;
-        assert_eq!(seen.observations[0].id, None);
+        assert_eq!(seen.measurements[0].id, None);
     }
 }

@@ -5,9 +5,9 @@ use super::disturbed::disturbed;
 use super::grids::{hall, orchard_named};
 use super::scenario::{
     FeatureSensorConfig, InitialErrorConfig, OdometryConfig, PathKind, Scenario, SingleSensorConfig, TrajectoryConfig,
-    TruthModel, TwistReading, WorldConfig, WorldKind, thesis_density,
+    TruthModel, TwistUnit, WorldConfig, WorldKind, thesis_density,
 };
-use lienav_slam::{FeatureKind, NoiseReading, WorldFrame};
+use lienav_slam::{MeasurementKind, NoiseUnit, WorldFrame};
 use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2, TAU};
 
 /// A scene of Shen 2019, section 5.5: `q` is Q_z in 10⁻⁴ rad².
@@ -51,15 +51,15 @@ fn esde() -> Scenario {
         },
         odometry: OdometryConfig {
             rate_hz: 1.0,
-            twist: TwistReading::Euler,
+            twist: TwistUnit::Euler,
             velocity_x_std: sigma * FRAC_1_SQRT_2,
             velocity_y_std: 0.0,
             yaw_rate_std: 2.0 * SQRT_2 * sigma,
-            noise: NoiseReading::PerSample,
+            noise: NoiseUnit::PerSample,
             ..OdometryConfig::default()
         },
         sensor: FeatureSensorConfig {
-            kind: FeatureKind::RelativePosition,
+            kind: MeasurementKind::RelativePosition,
             rate_hz: 1.0,
             first_s: 1.0,
             field_of_view_rad: TAU,
@@ -77,7 +77,7 @@ fn esde() -> Scenario {
 /// odometry without sideways noise rules out.
 fn esde_exponential() -> Scenario {
     let mut scenario = Scenario { name: "esde-exponential".into(), ..esde() };
-    scenario.odometry.twist = TwistReading::Exponential;
+    scenario.odometry.twist = TwistUnit::Exponential;
     scenario
 }
 
@@ -111,14 +111,14 @@ fn heading_uncertainty() -> Scenario {
 
 fn range_bearing() -> Scenario {
     let mut scenario = Scenario { name: "range-bearing".into(), ..Scenario::default() };
-    scenario.sensor.kind = FeatureKind::RangeBearing;
+    scenario.sensor.kind = MeasurementKind::RangeBearing;
     scenario.sensor.bearing_std_rad = 0.02;
     scenario
 }
 
 fn relative_position() -> Scenario {
     let mut scenario = Scenario { name: "relative-position".into(), ..Scenario::default() };
-    scenario.sensor.kind = FeatureKind::RelativePosition;
+    scenario.sensor.kind = MeasurementKind::RelativePosition;
     scenario
 }
 
@@ -169,7 +169,7 @@ fn beacons(name: &str, count: usize) -> Scenario {
     scenario.odometry =
         OdometryConfig { velocity_x_std: 0.02, velocity_y_std: 0.02, yaw_rate_std: 0.01, ..scenario.odometry };
     let sensor = &mut scenario.sensor;
-    (sensor.kind, sensor.rate_hz, sensor.max_range_m) = (FeatureKind::Range, 2.0, 100.0);
+    (sensor.kind, sensor.rate_hz, sensor.max_range_m) = (MeasurementKind::Range, 2.0, 100.0);
     (sensor.field_of_view_rad, sensor.range_std_m, sensor.late_probability) = (TAU, 0.3, 0.05);
     scenario
 }
@@ -182,7 +182,7 @@ fn bearing_only() -> Scenario {
     scenario.odometry =
         OdometryConfig { velocity_x_std: 0.05, velocity_y_std: 0.05, yaw_rate_std: 0.02, ..scenario.odometry };
     let sensor = &mut scenario.sensor;
-    (sensor.kind, sensor.max_range_m, sensor.min_range_m) = (FeatureKind::Bearing, 7.0, 0.5);
+    (sensor.kind, sensor.max_range_m, sensor.min_range_m) = (MeasurementKind::Bearing, 7.0, 0.5);
     (sensor.field_of_view_rad, sensor.bearing_std_rad) = (TAU, 0.5_f64.to_radians());
     scenario
 }

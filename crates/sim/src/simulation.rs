@@ -1,7 +1,7 @@
 //! The run: at every odometry sample, what the sensors say and the truth.
 
 use super::added::AddedSensor;
-use super::imu::{ImuReading, InertialSensor};
+use super::imu::{ImuMeasurement, InertialSensor};
 use super::odometry::Odometer;
 use super::outside::Outside;
 use super::random::{Purpose, generator, normal};
@@ -13,7 +13,7 @@ use super::truth::{Truth, tick};
 use super::world;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
-use lienav_slam::{FeatureKind, Features, Odometry, Sensor, TooManySensors};
+use lienav_slam::{MeasurementKind, Odometry, Scan, Sensor, TooManySensors};
 use nalgebra::{Vector2, Vector3};
 use std::f64::consts::TAU;
 
@@ -30,14 +30,14 @@ pub struct Frame {
     /// motion at 0.
     pub odometry: Odometry,
     /// The inertial reading that fell due since the frame before, with a stamp of its own.
-    pub imu: Option<ImuReading>,
+    pub imu: Option<ImuMeasurement>,
     /// The features seen since the frame before. Their stamp is that of the frame where the rates divide; otherwise
     /// [`Simulation::truth`] has the true pose for it.
-    pub features: Option<Features>,
+    pub features: Option<Scan>,
     /// The true feature of each observation of `features`, whether it says so or not; `None` of clutter and misreads.
     pub identities: Vec<Option<u32>>,
     /// The readings of sensors that were added ([`Simulation::add_sensor`]) since the frame before.
-    pub added: Vec<Features>,
+    pub added: Vec<Scan>,
 }
 
 /// A simulated run: an iterator over [`Frame`]s from t = 0 to the end of the trajectory.
@@ -68,7 +68,7 @@ pub struct Simulation {
     outside: (Outside, Clock),
     frames: Clock,
     clouds: Clock,
-    readings: Clock,
+    measurements: Clock,
     last_frame: u64,
 }
 
@@ -96,13 +96,13 @@ impl Simulation {
                 scenario.seed,
             )
             .of(main_share(scenario)),
-            single: [FeatureKind::Range, FeatureKind::Bearing].map(|kind| single(scenario, kind)),
+            single: [MeasurementKind::Range, MeasurementKind::Bearing].map(|kind| single(scenario, kind)),
             outside: (Outside::new(&scenario.outside, scenario.seed), Clock::new(scenario.outside.rate_hz, 0.0)),
             inertial_sensor: InertialSensor::new(&scenario.imu, scenario.seed),
             added: Vec::new(),
             frames: Clock::new(rate_hz, 0.0),
             clouds: Clock::new(scenario.sensor.rate_hz, scenario.sensor.first_s),
-            readings: Clock::new(scenario.imu.rate_hz, 0.0),
+            measurements: Clock::new(scenario.imu.rate_hz, 0.0),
             scenario: scenario.clone(),
             truth,
             duration_s,
@@ -116,8 +116,8 @@ impl Simulation {
     ///
     /// # Errors
     /// There are as many as a filter can have.
-    pub fn add_sensor(&mut self, sensor: Sensor, rate_hz: f64) -> Result<FeatureKind, TooManySensors> {
-        let kind = FeatureKind::added(self.added.len())?;
+    pub fn add_sensor(&mut self, sensor: Sensor, rate_hz: f64) -> Result<MeasurementKind, TooManySensors> {
+        let kind = MeasurementKind::added(self.added.len())?;
         let number = self.added.len() as u64;
         self.added.push((AddedSensor::new(sensor, kind, number, self.scenario.seed), Clock::new(rate_hz, 0.0)));
         Ok(kind)
@@ -180,14 +180,14 @@ impl Iterator for Simulation {
 impl ExactSizeIterator for Simulation {}
 
 impl Simulation {
-    fn imu_until(&mut self, end: Stamp) -> Option<ImuReading> {
-        let stamp = self.readings.now().filter(|due| *due <= end)?;
-        let yaw_rate = self.truth.mean_yaw_rate(self.readings.before(), stamp);
-        self.readings.advance();
+    fn imu_until(&mut self, end: Stamp) -> Option<ImuMeasurement> {
+        let stamp = self.measurements.now().filter(|due| *due <= end)?;
+        let yaw_rate = self.truth.mean_yaw_rate(self.measurements.before(), stamp);
+        self.measurements.advance();
         Some(self.inertial_sensor.measure(stamp, yaw_rate, &self.truth.acceleration(stamp)))
     }
 
-    fn features_until(&mut self, end: Stamp) -> Option<(Features, Vec<Option<u32>>)> {
+    fn features_until(&mut self, end: Stamp) -> Option<(Scan, Vec<Option<u32>>)> {
         let stamp = self.clouds.now().filter(|due| *due <= end)?;
         self.clouds.advance();
         let taken = self.truth.pose(stamp - self.scenario.noise.cloud_delay_s);
@@ -196,20 +196,20 @@ impl Simulation {
 }
 
 impl Simulation {
-    fn added_until(&mut self, end: Stamp) -> Vec<Features> {
+    fn added_until(&mut self, end: Stamp) -> Vec<Scan> {
         let (truth, landmarks) = (&self.truth, &self.landmarks);
         let due = |(sensor, clock): &mut (AddedSensor, Clock)| {
             let stamp = clock.now().filter(|due| *due <= end)?;
             clock.advance();
             Some(sensor.observe(stamp, &truth.pose(stamp), landmarks))
         };
-        let mut all: Vec<Features> = self.added.iter_mut().filter_map(due).collect();
+        let mut all: Vec<Scan> = self.added.iter_mut().filter_map(due).collect();
         for (sensor, clock) in &mut self.single {
             let Some(stamp) = clock.now().filter(|due| *due <= end) else { continue };
             clock.advance();
             let mut seen = sensor.observe(stamp, &truth.pose(stamp), landmarks).0;
             let variance = sensor.variance();
-            seen.observations.iter_mut().for_each(|observation| observation.covariance = Some(variance.into()));
+            seen.measurements.iter_mut().for_each(|measurement| measurement.covariance = Some(variance.into()));
             all.push(seen);
         }
         let (outside, clock) = &mut self.outside;
@@ -222,10 +222,10 @@ impl Simulation {
 }
 
 /// The second sensor, or the third.
-fn single(scenario: &Scenario, kind: FeatureKind) -> (FeatureSensor, Clock) {
+fn single(scenario: &Scenario, kind: MeasurementKind) -> (FeatureSensor, Clock) {
     // Random numbers of their own.
     let (config, offset) = match kind {
-        FeatureKind::Range => (&scenario.ranges, 1 << 54),
+        MeasurementKind::Range => (&scenario.ranges, 1 << 54),
         _ => (&scenario.bearings, 1 << 55),
     };
     let sensor = FeatureSensorConfig {

@@ -1,6 +1,6 @@
 //! The true pose: the trajectory itself, or the Euler sum of its twists.
 
-use super::scenario::{TruthModel, TwistReading};
+use super::scenario::{TruthModel, TwistUnit};
 use super::trajectory::Trajectory;
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, rotation};
@@ -45,15 +45,15 @@ impl Truth {
         self.trajectory.at(stamp.secs()).acceleration
     }
 
-    /// The velocities (m/s, m/s, rad/s) that stand for the motion from `from` to `to`, as `reading` has it. At
+    /// The velocities (m/s, m/s, rad/s) that stand for the motion from `from` to `to`, as `measurement` has it. At
     /// `from = to`, the twist there.
-    pub(super) fn mean_twist(&self, reading: TwistReading, from: Stamp, to: Stamp) -> Vector3<f64> {
-        if from == to || reading == TwistReading::Instant {
+    pub(super) fn mean_twist(&self, measurement: TwistUnit, from: Stamp, to: Stamp) -> Vector3<f64> {
+        if from == to || measurement == TwistUnit::Instant {
             return self.twist(to);
         }
         let (before, after, dt_s) = (self.pose(from), self.pose(to), to.since(from));
-        match reading {
-            TwistReading::Euler => (before.transform_back(&after.p) / dt_s).push((after.theta - before.theta) / dt_s),
+        match measurement {
+            TwistUnit::Euler => (before.transform_back(&after.p) / dt_s).push((after.theta - before.theta) / dt_s),
             _ => (before.inverse() * after).log() / dt_s,
         }
     }
@@ -117,9 +117,9 @@ mod tests {
             for k in 0..60 {
                 let (from, to) = (tick(k, rate_hz), tick(k + 1, rate_hz));
                 let dt_s = to.since(from);
-                let twist = truth.mean_twist(TwistReading::Exponential, from, to);
+                let twist = truth.mean_twist(TwistUnit::Exponential, from, to);
                 by_exponentials = by_exponentials * Se2::exp(&(twist * dt_s));
-                by_steps = euler_step(&by_steps, &truth.mean_twist(TwistReading::Euler, from, to), dt_s);
+                by_steps = euler_step(&by_steps, &truth.mean_twist(TwistUnit::Euler, from, to), dt_s);
                 let there = truth.pose(to);
                 for pose in [by_exponentials, by_steps] {
                     assert!((pose.p - there.p).norm() < 1e-11 && (pose.theta - there.theta).abs() < 1e-11, "{name}");
@@ -132,8 +132,8 @@ mod tests {
     fn an_instantaneous_twist_is_that_of_the_sample() {
         let truth = truth("thesis-general-10hz-low-q1", 600);
         let (from, to) = (tick(249, 10.0), tick(250, 10.0));
-        assert_eq!(truth.mean_twist(TwistReading::Instant, from, to), truth.twist(to));
-        let mean = truth.mean_twist(TwistReading::Exponential, from, to);
+        assert_eq!(truth.mean_twist(TwistUnit::Instant, from, to), truth.twist(to));
+        let mean = truth.mean_twist(TwistUnit::Exponential, from, to);
         assert!((mean - truth.twist(to)).norm() > 1e-3);
     }
 
@@ -149,7 +149,7 @@ mod tests {
             p += v * Vector2::new(theta.cos(), theta.sin());
             theta += w;
         }
-        let twist = truth.mean_twist(TwistReading::Euler, tick(4, 1.0), tick(5, 1.0));
+        let twist = truth.mean_twist(TwistUnit::Euler, tick(4, 1.0), tick(5, 1.0));
         assert!((twist - Vector3::new(v, 0.0, w)).norm() < 1e-14);
     }
 

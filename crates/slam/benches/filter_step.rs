@@ -5,7 +5,7 @@
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
-use lienav_slam::{Config, FeatureKind, Observation, Odometry, Slam};
+use lienav_slam::{Config, Measurement, MeasurementKind, Odometry, Slam};
 use nalgebra::{Vector2, Vector3};
 use std::hint::black_box;
 
@@ -46,17 +46,17 @@ impl Scene {
         }
         let stamp = Stamp::from_nanos(DT_NANOS * self.step);
         let n = self.features.len();
-        let seen: Vec<Observation> = (0..in_view.min(n))
+        let seen: Vec<Measurement> = (0..in_view.min(n))
             .map(|k| {
                 let id = (self.step as usize * 7 + k * (n / in_view.min(n))) % n;
                 let z = self.truth.transform_back(&self.features[id]);
                 let value = [z.norm(), z.y.atan2(z.x)];
-                Observation::new(Some(id as u32), value)
+                Measurement::new(Some(id as u32), value)
             })
             .collect();
         let velocity = Vector2::new(v, 0.0);
         let _ = self.slam.odometry(&Odometry { stamp, velocity, yaw_rate: w, covariance: None });
-        let _ = self.slam.features(stamp, FeatureKind::RangeBearing, &seen);
+        let _ = self.slam.features(stamp, MeasurementKind::RangeBearing, &seen);
         black_box(self.slam.poll());
         self.step += 1;
     }

@@ -2,7 +2,7 @@
 //! to come in.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use lienav_slam::{FeatureKind, MapMode, Slam};
+use lienav_slam::{MapMode, MeasurementKind, Slam};
 use std::hint::black_box;
 
 #[path = "../src/tests/hall.rs"]
@@ -37,7 +37,7 @@ fn step(c: &mut Criterion) {
                     |slam| {
                         for instant in &drive {
                             slam.odometry(&instant.odometry).expect("good odometry");
-                            let kind = FeatureKind::RangeBearing;
+                            let kind = MeasurementKind::RangeBearing;
                             slam.features(instant.odometry.stamp, kind, &instant.seen).expect("a good cloud");
                             while let Some(step) = slam.poll() {
                                 black_box(step);

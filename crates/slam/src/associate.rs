@@ -4,15 +4,15 @@ use crate::associated::{Associated, Doubt, Newcomer, Role, Subject};
 use crate::association::cloud;
 use crate::association::cloud::CloudRoom;
 use crate::association::memory::Memory;
+use crate::checked::CheckedMeasurement;
 use crate::config::{Association, MapMode};
 use crate::ekf::mahalanobis::{mahalanobis_squared, relative_trace};
-use crate::input::{FeatureKind, Observation};
+use crate::input::{Measurement, MeasurementKind};
 use crate::linearize::{Match, innovation_covariance, linearize};
 use crate::model::Model;
 use crate::motion::Increment;
 use crate::neighbourhood::Neighbourhood;
 use crate::output::{Counts, DropReason};
-use crate::reading::Reading;
 use crate::state::State;
 use lienav_base::stamp::Stamp;
 use std::collections::HashSet;
@@ -23,9 +23,9 @@ pub enum Evidence<'a> {
     /// Observations, as a sensor gives them.
     Observed {
         /// The sensor that made them.
-        kind: FeatureKind,
+        kind: MeasurementKind,
         /// The observations.
-        observations: &'a [Observation],
+        measurements: &'a [Measurement],
         /// What association remembers from cloud to cloud.
         memory: &'a Memory,
     },
@@ -91,18 +91,18 @@ pub fn associate(state: &State, model: &Model, evidence: Evidence<'_>, room: &mu
     room.matches.clear();
     room.newcomers.clear();
     room.named.clear();
-    room.cloud.readings.clear();
+    room.cloud.measurements.clear();
     room.cloud.doubtful.clear();
     room.refused = Counts::default();
     match evidence {
-        Evidence::Observed { kind, observations, .. } => {
-            for observation in observations {
-                let associated = match model.sensors.read(kind, observation) {
-                    Ok(reading) if is_for_later(model, &reading) => {
-                        room.cloud.readings.push(reading);
+        Evidence::Observed { kind, measurements, .. } => {
+            for measurement in measurements {
+                let associated = match model.sensors.read(kind, measurement) {
+                    Ok(checked) if is_for_later(model, &checked) => {
+                        room.cloud.measurements.push(checked);
                         Ok(())
                     }
-                    Ok(reading) => associate_one(state, model, &reading, room),
+                    Ok(checked) => associate_one(state, model, &checked, room),
                     Err(reason) => Err(reason),
                 };
                 if let Err(reason) = associated {
@@ -110,16 +110,18 @@ pub fn associate(state: &State, model: &Model, evidence: Evidence<'_>, room: &mu
                 }
             }
         }
-        Evidence::Associated(readings) => readings.iter().for_each(|reading| reading.again(state, model, room)),
+        Evidence::Associated(checked_measurements) => {
+            checked_measurements.iter().for_each(|checked| checked.again(state, model, room))
+        }
     }
     let Associations { matches, newcomers, refused, cloud, near, .. } = room;
     let mut is_searched = false;
-    if !cloud.readings.is_empty()
+    if !cloud.measurements.is_empty()
         && let Evidence::Observed { memory, .. } = evidence
     {
         match model.association {
-            Association::Ids => refused.add_many(DropReason::UnknownLandmark, cloud.readings.len() as u64),
-            Association::Nearest => by_distance(state, model, &cloud.readings, near, (matches, newcomers, refused)),
+            Association::Ids => refused.add_many(DropReason::UnknownLandmark, cloud.measurements.len() as u64),
+            Association::Nearest => by_distance(state, model, &cloud.measurements, near, (matches, newcomers, refused)),
             _ => {
                 is_searched = cloud::associate(state, (model, memory), cloud, matches, newcomers, refused);
             }
@@ -129,24 +131,24 @@ pub fn associate(state: &State, model: &Model, evidence: Evidence<'_>, room: &mu
 }
 
 /// Whether a reading has no identity, and is associated when all that have one are.
-fn is_for_later(model: &Model, reading: &Reading) -> bool {
-    reading.id.is_none() && model.association != Association::Unique && !model.sensors.is_of_pose(reading)
+fn is_for_later(model: &Model, checked: &CheckedMeasurement) -> bool {
+    checked.id.is_none() && model.association != Association::Unique && !model.sensors.is_of_pose(checked)
 }
 
 /// Associates each reading with the nearest feature in whose gate it lies, and each feature with the nearest reading.
 fn by_distance(
     state: &State,
     model: &Model,
-    readings: &[Reading],
+    checked_measurements: &[CheckedMeasurement],
     near: &mut Vec<(f64, usize, Match)>,
     (candidates, newcomers, refused): (&mut Vec<Match>, &mut Vec<Newcomer>, &mut Counts),
 ) {
     near.clear();
-    for (k, reading) in readings.iter().enumerate() {
-        let (gate, dim) = (&model.gate, model.sensors.dim(reading));
+    for (k, checked) in checked_measurements.iter().enumerate() {
+        let (gate, dim) = (&model.gate, model.sensors.dim(checked));
         let mut nearest: Option<Match> = None;
         for i in (0..state.features.len()).filter(|i| !state.features[*i].is_viewpoint) {
-            let mut candidate = Match::new(Subject::Feature(i), reading);
+            let mut candidate = Match::new(Subject::Feature(i), checked);
             candidate.distance = distance(state, model, &mut candidate);
             let is_nearer = |other: &Match| candidate.distance < other.distance;
             if candidate.distance.is_some() && nearest.as_ref().is_none_or(is_nearer) {
@@ -156,7 +158,7 @@ fn by_distance(
         match nearest.and_then(|nearest| nearest.distance.map(|distance| (distance, nearest))) {
             Some((distance, nearest)) if distance <= gate.known(dim) => near.push((distance, k, nearest)),
             Some((distance, _)) if distance <= gate.new_feature(dim) => refused.add(DropReason::Ambiguous),
-            _ => newcomers.push(Newcomer { id: None, reading: *reading }),
+            _ => newcomers.push(Newcomer { id: None, measurement: *checked }),
         }
     }
     near.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
@@ -174,17 +176,22 @@ fn by_distance(
 /// # Errors
 /// [`DropReason::Singular`] if there is no Jacobian, or the innovation covariance is not positive definite; those of
 /// [`subject_of`].
-fn associate_one(state: &State, model: &Model, reading: &Reading, room: &mut Associations) -> Result<(), DropReason> {
-    let is_untied = state.tie.is_some() && model.sensors.is_of_world(reading);
+fn associate_one(
+    state: &State,
+    model: &Model,
+    checked: &CheckedMeasurement,
+    room: &mut Associations,
+) -> Result<(), DropReason> {
+    let is_untied = state.tie.is_some() && model.sensors.is_of_world(checked);
     if is_untied {
-        room.newcomers.push(Newcomer { id: None, reading: *reading });
+        room.newcomers.push(Newcomer { id: None, measurement: *checked });
         return Ok(());
     }
-    let Some(subject) = subject_of(state, model, reading, &mut room.named)? else {
-        room.newcomers.push(Newcomer { id: reading.id, reading: *reading });
+    let Some(subject) = subject_of(state, model, checked, &mut room.named)? else {
+        room.newcomers.push(Newcomer { id: checked.id, measurement: *checked });
         return Ok(());
     };
-    let candidate = Match::add(&mut room.matches, subject, reading);
+    let candidate = Match::add(&mut room.matches, subject, checked);
     candidate.distance = distance(state, model, candidate);
     if candidate.distance.is_none() {
         room.matches.pop();
@@ -200,13 +207,13 @@ fn associate_one(state: &State, model: &Model, reading: &Reading, room: &mut Ass
 fn subject_of(
     state: &State,
     model: &Model,
-    reading: &Reading,
+    checked: &CheckedMeasurement,
     named: &mut Named,
 ) -> Result<Option<Subject<usize>>, DropReason> {
-    if model.sensors.is_of_pose(reading) {
+    if model.sensors.is_of_pose(checked) {
         return Ok(Some(Subject::Pose));
     }
-    let Some(id) = reading.id else { return Ok(nearest(state, model, reading)?.map(Subject::Feature)) };
+    let Some(id) = checked.id else { return Ok(nearest(state, model, checked)?.map(Subject::Feature)) };
     if !named.insert(id) {
         return Err(DropReason::DuplicateFeature);
     }
@@ -218,18 +225,18 @@ fn subject_of(
 ///
 /// # Errors
 /// [`DropReason::Ambiguous`] if it passes two gates, or if it passes none and is not far from all features.
-fn nearest(state: &State, model: &Model, reading: &Reading) -> Result<Option<usize>, DropReason> {
-    let (gate, dim) = (&model.gate, model.sensors.dim(reading));
+fn nearest(state: &State, model: &Model, checked: &CheckedMeasurement) -> Result<Option<usize>, DropReason> {
+    let (gate, dim) = (&model.gate, model.sensors.dim(checked));
     // Beside a known map many are in the state, and few near.
     let is_mapping = model.map.mode == MapMode::Mapping;
-    let near = if is_mapping { None } else { Neighbourhood::of(state, model, reading) };
+    let near = if is_mapping { None } else { Neighbourhood::of(state, model, checked) };
     let mut nearest: Option<(f64, usize)> = None;
     let (mut inside, mut rival) = (0, f64::INFINITY);
     for i in 0..state.features.len() {
         if state.features[i].is_viewpoint || near.is_some_and(|near| !near.reaches(state, i)) {
             continue;
         }
-        let mut candidate = Match::new(Subject::Feature(i), reading);
+        let mut candidate = Match::new(Subject::Feature(i), checked);
         let Some(distance) = distance(state, model, &mut candidate) else { continue };
         inside += usize::from(distance <= gate.known(dim));
         if nearest.is_none_or(|(least, _)| distance < least) {
@@ -270,16 +277,16 @@ impl Associated {
         };
         match (self.role, self.subject, known) {
             (Role::First, Subject::Feature(id), None) => {
-                room.newcomers.push(Newcomer { id: Some(id), reading: self.reading });
+                room.newcomers.push(Newcomer { id: Some(id), measurement: self.measurement });
             }
             (Role::Held, Subject::Feature(id), None) => {
-                room.newcomers.push(Newcomer { id: Some(id), reading: self.reading });
+                room.newcomers.push(Newcomer { id: Some(id), measurement: self.measurement });
             }
             (Role::Held, Subject::Pose, _) if state.tie.is_some() => {
-                room.newcomers.push(Newcomer { id: None, reading: self.reading });
+                room.newcomers.push(Newcomer { id: None, measurement: self.measurement });
             }
             (Role::Again | Role::Held, _, Some(subject)) => {
-                let candidate = Match::add(&mut room.matches, subject, &self.reading);
+                let candidate = Match::add(&mut room.matches, subject, &self.measurement);
                 if linearize(state, &model.sensors, candidate, model.filter.linearization()) {
                     candidate.scale(self.noise_scale);
                     candidate.linearization_point = self.linearization_point;
@@ -296,8 +303,10 @@ impl Evidence<'_> {
     /// Whether a measurement of the scan has a height.
     pub fn has_heights(&self) -> bool {
         match self {
-            Evidence::Observed { observations, .. } => observations.iter().any(|o| o.height_m != 0.0),
-            Evidence::Associated(readings) => readings.iter().any(|r| r.reading.height_m != 0.0),
+            Evidence::Observed { measurements, .. } => measurements.iter().any(|o| o.height_m != 0.0),
+            Evidence::Associated(checked_measurements) => {
+                checked_measurements.iter().any(|r| r.measurement.height_m != 0.0)
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A measurement with what it was associated with, and what the filter did with it.
 
-use crate::reading::Reading;
+use crate::checked::CheckedMeasurement;
 use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,8 @@ pub struct Associated {
     /// The feature, by its identity, or the pose.
     pub subject: Subject<u32>,
     /// What was read.
-    pub reading: Reading,
+    #[serde(rename = "reading")]
+    pub measurement: CheckedMeasurement,
     /// What the filter did with it.
     pub role: Role,
     /// The factor that the covariance of the reading was multiplied by.
@@ -43,8 +44,8 @@ pub struct Associated {
 
 impl Associated {
     /// A reading with its own covariance.
-    pub fn new(subject: Subject<u32>, reading: Reading, role: Role) -> Self {
-        Self { subject, reading, role, noise_scale: 1.0, linearization_point: None }
+    pub fn new(subject: Subject<u32>, measurement: CheckedMeasurement, role: Role) -> Self {
+        Self { subject, measurement, role, noise_scale: 1.0, linearization_point: None }
     }
 }
 
@@ -54,14 +55,14 @@ pub struct Newcomer {
     /// The identity that it names.
     pub id: Option<u32>,
     /// The reading.
-    pub reading: Reading,
+    pub measurement: CheckedMeasurement,
 }
 
 /// A feature that a reading may be of that was left out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Doubt {
     /// Which reading.
-    pub reading: usize,
+    pub measurement: usize,
     /// The trace of its noise, m².
     pub noise: f64,
     /// The identity of the feature.

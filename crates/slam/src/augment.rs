@@ -1,8 +1,8 @@
 //! Augmentation: adding the features that are seen for the first time.
 
 use crate::calibration::OF_ONE_KIND;
+use crate::checked::CheckedMeasurement;
 use crate::filter::{Coordinates, Errors, Filter, Initialization, Linearization};
-use crate::reading::Reading;
 use crate::sensor::Sensors;
 use crate::state::{Feature, State};
 use lienav_base::stamp::Stamp;
@@ -20,12 +20,12 @@ const VAGUE: f64 = 0.05;
 pub fn augment(
     state: &mut State,
     sensors: &Sensors,
-    reading: &Reading,
+    checked: &CheckedMeasurement,
     id: u32,
     stamp: Stamp,
     filter: &Filter,
 ) -> bool {
-    let Some((z, covariance)) = sensors.place(&state.mounts, reading) else { return false };
+    let Some((z, covariance)) = sensors.place(&state.mounts, checked) else { return false };
     let anchor = state.pose.p;
     let is_vague = z.dot(&(covariance * z)) > (VAGUE * z.norm_squared()).powi(2);
     let feature = |x| Feature {
@@ -35,11 +35,11 @@ pub fn augment(
         anchor,
         is_vague,
         last_seen: stamp,
-        observations: 1,
+        measurements: 1,
         wanted: stamp,
         // Roll and pitch shift a landmark with a height, whatever its range is: overhead there is hardly any, and a chart
         // of the range would bend the shift.
-        is_mapped: reading.height_m != 0.0 && !is_vague,
+        is_mapped: checked.height_m != 0.0 && !is_vague,
         is_viewpoint: false,
         is_begun: false,
         misfits: 0,
@@ -56,7 +56,7 @@ pub fn augment(
             state.append(feature(p_feature), &from_pose, &(r * covariance * r.transpose()));
         }
     }
-    if let Some(from_calibration) = sensors.place_by_calibration(&state.mounts, reading, &z) {
+    if let Some(from_calibration) = sensors.place_by_calibration(&state.mounts, checked, &z) {
         let turn = match state.coordinates {
             Coordinates::Robot => Matrix2::identity(),
             Coordinates::Invariant | Coordinates::World => state.pose.rotation(),

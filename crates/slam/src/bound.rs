@@ -4,7 +4,7 @@
 //! a step costs grows with the readings times the features. Which readings stay depends on the cloud and the map
 //! alone, not on time or on the order of arrival.
 
-use crate::input::{FeatureKind, Observation};
+use crate::input::{Measurement, MeasurementKind};
 use crate::state::State;
 
 /// Buffer of [`Bound::choose`], which keeps its allocation.
@@ -24,14 +24,14 @@ struct Rank {
 impl Bound {
     /// Removes all but `most` readings, and returns how many were removed. Those that name a feature of the map stay
     /// first, then the nearest; of equals those that come first. The order of those that stay does not change.
-    pub fn choose(&mut self, seen: &mut Vec<Observation>, kind: FeatureKind, state: &State, most: usize) -> usize {
+    pub fn choose(&mut self, seen: &mut Vec<Measurement>, kind: MeasurementKind, state: &State, most: usize) -> usize {
         let excess = seen.len().saturating_sub(most);
         if excess == 0 {
             return 0;
         }
-        let rank = |(place, observation): (usize, &Observation)| Rank {
-            is_new: observation.id.and_then(|id| state.find(id)).is_none(),
-            distance: distance(kind, &observation.value),
+        let rank = |(place, measurement): (usize, &Measurement)| Rank {
+            is_new: measurement.id.and_then(|id| state.find(id)).is_none(),
+            distance: distance(kind, &measurement.value),
             place,
         };
         self.ranked.clear();
@@ -53,13 +53,13 @@ impl Bound {
 
 /// How far away the landmark of a reading is, in a measure that only serves to compare; what makes no sense is
 /// farthest. Of a sensor that a program has added nothing is known: all are equally far.
-fn distance(kind: FeatureKind, value: &[f64]) -> f64 {
+fn distance(kind: MeasurementKind, value: &[f64]) -> f64 {
     let distance = match (kind, value) {
-        (FeatureKind::RelativePosition, [x, y, ..]) => x.hypot(*y),
-        (FeatureKind::RangeBearing | FeatureKind::Range, [range, ..]) => *range,
-        (FeatureKind::Bearing | FeatureKind::WorldPosition | FeatureKind::WorldPose, _) => 0.0,
-        (FeatureKind::StereoBearings, [left, right, ..]) => 1.0 / (left - right).abs(),
-        (FeatureKind::Added(_), _) => 0.0,
+        (MeasurementKind::RelativePosition, [x, y, ..]) => x.hypot(*y),
+        (MeasurementKind::RangeBearing | MeasurementKind::Range, [range, ..]) => *range,
+        (MeasurementKind::Bearing | MeasurementKind::WorldPosition | MeasurementKind::WorldPose, _) => 0.0,
+        (MeasurementKind::StereoBearings, [left, right, ..]) => 1.0 / (left - right).abs(),
+        (MeasurementKind::Added(_), _) => 0.0,
         _ => f64::INFINITY,
     };
     if distance >= 0.0 { distance } else { f64::INFINITY }

@@ -3,7 +3,7 @@
 mod checks;
 
 use crate::filter::{CompositionError, Filter};
-use crate::input::{FeatureKind, MAX_POINTS};
+use crate::input::{MAX_POINTS, MeasurementKind};
 use lienav_base::clock::TimeJump;
 use lienav_base::settings::{Described, Spec};
 use lienav_base::{settings, words};
@@ -68,7 +68,7 @@ settings! {
         /// Standard deviation of the yaw rate proportional to it, rad/s per rad/s; variances add.
         yaw_rate_ratio_std: f64 = 0.0, within STD, runtime;
         /// Whether the three standard deviations above apply to each sample or are roots of spectral densities.
-        noise: NoiseReading = NoiseReading::PerSample, one_of NoiseReading::WORDS, runtime;
+        noise: NoiseUnit = NoiseUnit::PerSample, one_of NoiseUnit::WORDS, runtime;
         /// Use the twist covariance of an odometry message if it has one.
         use_message_covariance: bool = true, runtime;
         /// Whether a twist applies to the interval before its stamp (measured) or after it (commanded).
@@ -127,7 +127,7 @@ words! {
 
 words! {
     /// How the standard deviations of [`MotionConfig`] are read.
-    pub enum NoiseReading {
+    pub enum NoiseUnit {
         /// Of one sample, whatever its duration: m/s and rad/s.
         PerSample = "per_sample",
         /// Root of a spectral density: a sample of duration Δt has variance σ²/Δt. m/√s and rad/√s.
@@ -160,7 +160,7 @@ settings! {
     /// The feature sensor and its noise.
     pub struct SensorConfig {
         /// How a feature is measured if the fields of the cloud allow more than one kind.
-        kind: FeatureKind = FeatureKind::RangeBearing, one_of FeatureKind::WORDS;
+        kind: MeasurementKind = MeasurementKind::RangeBearing, one_of MeasurementKind::WORDS;
         /// Position of the sensor in the base frame, forward, m.
         x_m: f64 = 0.0, within LENGTH, unit "m";
         /// Position of the sensor in the base frame, left, m.
@@ -460,7 +460,7 @@ impl PriorSpecs {
     }
 }
 
-impl FeatureKind {
+impl MeasurementKind {
     /// The words for the values in files, in their order.
     pub const WORDS: &'static [&'static str] =
         &["relative_position", "range_bearing", "stereo_bearings", "range", "bearing"];

@@ -5,14 +5,14 @@ fn two_scales_without_a_length_are_warned_of() {
     let scale = Prior { sigma: 0.02, ..Prior::default() };
     let mut config = Config::default();
     config.calibration.range_scale = scale;
-    assert_eq!(config.free_scale([FeatureKind::Range]), None);
+    assert_eq!(config.free_scale([MeasurementKind::Range]), None);
     config.calibration.scale_v = scale;
-    let said = config.free_scale([FeatureKind::Range, FeatureKind::Bearing]).unwrap();
+    let said = config.free_scale([MeasurementKind::Range, MeasurementKind::Bearing]).unwrap();
     assert!(said.contains("calibration.scale_v and calibration.range_scale"), "{said}");
-    assert_eq!(config.free_scale([FeatureKind::Range, FeatureKind::WorldPosition]), None);
-    assert_eq!(config.free_scale([FeatureKind::StereoBearings]), None);
+    assert_eq!(config.free_scale([MeasurementKind::Range, MeasurementKind::WorldPosition]), None);
+    assert_eq!(config.free_scale([MeasurementKind::StereoBearings]), None);
     config.map.mode = MapMode::Localization;
-    assert_eq!(config.free_scale([FeatureKind::Range]), None);
+    assert_eq!(config.free_scale([MeasurementKind::Range]), None);
 }
 use lienav_base::settings::lookup;
 
@@ -30,10 +30,10 @@ fn the_table_has_the_names_of_the_serialised_settings_in_their_order() {
 
 #[test]
 fn the_words_for_a_kind_of_feature_are_those_that_are_read() {
-    use FeatureKind::{Bearing, Range, RangeBearing, RelativePosition, StereoBearings};
+    use MeasurementKind::{Bearing, Range, RangeBearing, RelativePosition, StereoBearings};
     let kinds = [RelativePosition, RangeBearing, StereoBearings, Range, Bearing];
     let written = kinds.map(|kind| serde_json::to_value(kind).unwrap());
-    assert_eq!(written.each_ref().map(|word| word.as_str().unwrap()), FeatureKind::WORDS);
+    assert_eq!(written.each_ref().map(|word| word.as_str().unwrap()), MeasurementKind::WORDS);
 }
 
 #[test]

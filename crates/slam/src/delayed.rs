@@ -22,6 +22,7 @@ mod used;
 
 use crate::associated::{Associated, Subject};
 use crate::belief::{STRIKES, STRUCK_FOR_S};
+use crate::checked::CheckedMeasurement;
 use crate::config::MapMode;
 use crate::delayed::places::FEWEST;
 use crate::delayed::row::pose_of;
@@ -29,7 +30,6 @@ use crate::filter::Coordinates;
 use crate::model::Model;
 use crate::output::DropReason;
 use crate::prune::make_room;
-use crate::reading::Reading;
 use crate::sensor::Sensors;
 use crate::state::points::{append_point, new_feature};
 use crate::state::waiting::{Sighting, Viewpoint, Waiting};
@@ -73,8 +73,8 @@ pub enum Taken {
 }
 
 /// Whether readings of this sensor do not place a landmark.
-pub fn is_placeless(sensors: &Sensors, reading: &Reading) -> bool {
-    sensors.dim(reading) == 1 && !sensors.is_of_pose(reading)
+pub fn is_placeless(sensors: &Sensors, checked: &CheckedMeasurement) -> bool {
+    sensors.dim(checked) == 1 && !sensors.is_of_pose(checked)
 }
 
 /// Takes in a reading of a landmark that is not in the map.
@@ -86,27 +86,27 @@ pub fn take(
     state: &mut State,
     model: &Model,
     id: Option<u32>,
-    reading: &Reading,
+    checked: &CheckedMeasurement,
     stamp: Stamp,
 ) -> Result<Taken, DropReason> {
-    let says_where = !model.sensors.hypotheses(&state.mounts, reading).is_empty();
+    let says_where = !model.sensors.hypotheses(&state.mounts, checked).is_empty();
     let id = match id {
         _ if !says_where => return Err(DropReason::OutOfRange),
         None => return Err(DropReason::UnknownLandmark),
         Some(id) => id,
     };
-    let viewpoint = viewpoint(state, stamp, model.sensors.sees_heading(&state.mounts, reading));
+    let viewpoint = viewpoint(state, stamp, model.sensors.sees_heading(&state.mounts, checked));
     let known = state.waiting.iter().position(|waiting| waiting.id == id);
     let mut waiting =
         known.map_or_else(|| Waiting { id, sightings: Vec::new(), due: FEWEST }, |at| state.waiting.swap_remove(at));
     let taken = if known.is_some() { Taken::Waits } else { Taken::Begun };
-    waiting.sightings.push(Sighting { viewpoint, reading: *reading });
+    waiting.sightings.push(Sighting { viewpoint, measurement: *checked });
     waiting.forget_what_is_gone(state);
     let count = waiting.sightings.len();
     let mut place = None;
     if count >= waiting.due {
         waiting.due = count + 1 + count / 5;
-        place = the_place(state, model, &waiting, reading);
+        place = the_place(state, model, &waiting, checked);
     }
     let full = match place {
         None => false,
@@ -154,7 +154,7 @@ pub fn give_up(state: &mut State) {
 /// [`TrackLoss::is_pending`]: crate::track_loss::TrackLoss::is_pending
 pub fn note_misfits(state: &mut State, model: &Model, gated: &[Associated], stamp: Stamp) -> u64 {
     let mut dropped = 0;
-    for Associated { subject, reading, .. } in gated {
+    for Associated { subject, measurement: checked, .. } in gated {
         let Subject::Feature(id) = *subject else { continue };
         // What readings say of a known map is decided elsewhere.
         if model.map.mode != MapMode::Mapping {
@@ -168,7 +168,7 @@ pub fn note_misfits(state: &mut State, model: &Model, gated: &[Associated], stam
         feature.misfits = feature.misfits.saturating_add(1);
         let (misfits, since) = (feature.misfits, feature.misfit_since);
         let fits = |other: &&Feature| !other.is_viewpoint && other.misfits == 0;
-        let is_wrong = if model.sensors.dim(reading) == 1 {
+        let is_wrong = if model.sensors.dim(checked) == 1 {
             misfits >= WRONG && state.features.iter().filter(fits).count() >= OTHERS
         } else {
             let seen = |other: &&Feature| fits(other) && other.last_seen > since;
@@ -202,7 +202,7 @@ fn viewpoint(state: &mut State, stamp: Stamp, has_heading: bool) -> Viewpoint {
 }
 
 /// The one place where the landmark can be, if it is known well enough.
-fn the_place(state: &State, model: &Model, waiting: &Waiting, latest: &Reading) -> Option<Place> {
+fn the_place(state: &State, model: &Model, waiting: &Waiting, latest: &CheckedMeasurement) -> Option<Place> {
     let mut all = places(state, model, &waiting.sightings);
     all.sort_by(|a, b| b.evidence.total_cmp(&a.evidence));
     let best = all.first()?.clone();
@@ -225,7 +225,7 @@ fn the_place(state: &State, model: &Model, waiting: &Waiting, latest: &Reading) 
 
 fn append_landmark(state: &mut State, waiting: &Waiting, place: &Place, stamp: Stamp) {
     let feature =
-        Feature { observations: waiting.sightings.len() as u32, ..new_feature(state, waiting.id, place.x, stamp) };
+        Feature { measurements: waiting.sightings.len() as u32, ..new_feature(state, waiting.id, place.x, stamp) };
     let own = Matrix2::identity() * (NOTHING_KNOWN * place.covariance.trace());
     state.append(feature, &Matrix2x3::zeros(), &own);
 }
@@ -290,6 +290,6 @@ impl Waiting {
 
     /// Whether its readings are of sensors that there are.
     pub fn is_sound(&self, sensors: &Sensors) -> bool {
-        self.sightings.iter().all(|sighting| sensors.has(&sighting.reading))
+        self.sightings.iter().all(|sighting| sensors.has(&sighting.measurement))
     }
 }

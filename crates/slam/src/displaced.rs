@@ -162,7 +162,7 @@ pub fn pass_together(
         return;
     }
     matches.iter().for_each(|_| refused.add(DropReason::Gated));
-    gated.extend(matches.iter().map(|m| Associated::new(state.identity(m.subject), m.reading, Role::Gated)));
+    gated.extend(matches.iter().map(|m| Associated::new(state.identity(m.subject), m.measurement, Role::Gated)));
     matches.clear();
 }
 

@@ -17,13 +17,13 @@
 use crate::associate::Evidence;
 use crate::associated::Subject;
 use crate::belief::LandmarkStatus;
+use crate::checked::CheckedMeasurement;
 use crate::config::MapMode;
 use crate::filter::Coordinates;
 use crate::known_map::{Known, KnownMap};
 use crate::model::Model;
 use crate::neighbourhood::Neighbourhood;
 use crate::propagate::Rows;
-use crate::reading::Reading;
 use crate::state::{Feature, State, lever};
 use lienav_base::stamp::Stamp;
 use lienav_map::Conditional;
@@ -49,18 +49,18 @@ pub fn enter(state: &mut State, model: &Model, (evidence, stamp): (Evidence<'_>,
 
 fn enter_wanted(state: &mut State, model: &Model, evidence: Evidence<'_>, stamp: Stamp) {
     match evidence {
-        Evidence::Observed { kind, observations, .. } => {
-            for observation in observations {
-                if let Some(id) = observation.id {
+        Evidence::Observed { kind, measurements, .. } => {
+            for measurement in measurements {
+                if let Some(id) = measurement.id {
                     want(state, &model.known, id, stamp);
-                } else if let Ok(reading) = model.sensors.read(kind, observation) {
-                    enter_near(state, model, &reading, stamp);
+                } else if let Ok(checked) = model.sensors.read(kind, measurement) {
+                    enter_near(state, model, &checked, stamp);
                 }
             }
         }
-        Evidence::Associated(readings) => {
-            for reading in readings {
-                if let Subject::Feature(id) = reading.subject {
+        Evidence::Associated(checked_measurements) => {
+            for checked in checked_measurements {
+                if let Subject::Feature(id) = checked.subject {
                     want(state, &model.known, id, stamp);
                 }
             }
@@ -83,11 +83,11 @@ fn want(state: &mut State, known: &KnownMap, id: u32, stamp: Stamp) {
 }
 
 /// The landmarks that a reading without identity may be of are wanted; the nearest of them, if there are too many.
-fn enter_near(state: &mut State, model: &Model, reading: &Reading, stamp: Stamp) {
-    if model.sensors.is_of_pose(reading) {
+fn enter_near(state: &mut State, model: &Model, checked: &CheckedMeasurement, stamp: Stamp) {
+    if model.sensors.is_of_pose(checked) {
         return;
     }
-    let Some(Neighbourhood { centre, radius }) = Neighbourhood::of(state, model, reading) else { return };
+    let Some(Neighbourhood { centre, radius }) = Neighbourhood::of(state, model, checked) else { return };
     let mut nearest = [(f64::INFINITY, usize::MAX); RIVALS];
     model.known.within(&centre, radius, |k, square| {
         if model.known.landmarks()[k].belief.status != LandmarkStatus::Ok {
@@ -106,7 +106,7 @@ fn enter_near(state: &mut State, model: &Model, reading: &Reading, stamp: Stamp)
 
 /// Appends landmark `k` of the known map to the state.
 fn append(state: &mut State, known: &KnownMap, k: usize, stamp: Stamp) {
-    let Known { landmark, last_seen, observations, belief: _ } = &known.landmarks()[k];
+    let Known { landmark, last_seen, measurements, belief: _ } = &known.landmarks()[k];
     let (p, covariance) = (landmark.position, landmark.covariance);
     let feature = |x: Vector2<f64>| Feature {
         id: landmark.id,
@@ -115,7 +115,7 @@ fn append(state: &mut State, known: &KnownMap, k: usize, stamp: Stamp) {
         anchor: state.pose.p,
         is_vague: false,
         last_seen: *last_seen,
-        observations: *observations,
+        measurements: *measurements,
         wanted: stamp,
         is_mapped: true,
         is_viewpoint: false,

@@ -15,12 +15,13 @@ use crate::associated::Associated;
 use crate::association::memory::Memory;
 use crate::association::merge::MergeRoom;
 use crate::calibration::Calibration;
+use crate::checked::CheckedMeasurement;
 use crate::config::{Config, MapMode, MotionConfig, SensorConfig, TwistPath};
 use crate::enter::{leave, leave_all};
 use crate::filter::{Discretization, Filter};
 use crate::fixed_lag::FixedLag;
 use crate::inbox::Segment;
-use crate::input::{FeatureKind, Observation};
+use crate::input::{Measurement, MeasurementKind};
 use crate::linearized::LinearizedStep;
 use crate::measurement::Component;
 use crate::model::Model;
@@ -29,7 +30,6 @@ use crate::moved_or_gone::Watch;
 use crate::noise::{NoiseFactors, scaled};
 use crate::output::DropReason;
 use crate::propagate::{Rows, propagate};
-use crate::reading::Reading;
 use crate::sensor::Sensor;
 use crate::state::{Damage, State};
 use crate::step::{Outcome, Room, step};
@@ -155,18 +155,18 @@ impl Estimator {
     }
 
     /// Moves a sensor; those of the configuration sit all at one place. Readings that wait are taken from there, too.
-    pub fn place_sensor(&mut self, kind: FeatureKind, mount: Se2, config: &Config) -> Result<(), DropReason> {
+    pub fn place_sensor(&mut self, kind: MeasurementKind, mount: Se2, config: &Config) -> Result<(), DropReason> {
         match kind {
-            FeatureKind::Added(k) => {
+            MeasurementKind::Added(k) => {
                 let sensor = self.added.get_mut(usize::from(k)).ok_or(DropReason::UnknownSensor)?;
                 *sensor = sensor.clone().moved(mount);
             }
-            FeatureKind::WorldPosition | FeatureKind::WorldPose => self.antenna = Some(mount),
-            FeatureKind::RelativePosition
-            | FeatureKind::RangeBearing
-            | FeatureKind::StereoBearings
-            | FeatureKind::Range
-            | FeatureKind::Bearing => {
+            MeasurementKind::WorldPosition | MeasurementKind::WorldPose => self.antenna = Some(mount),
+            MeasurementKind::RelativePosition
+            | MeasurementKind::RangeBearing
+            | MeasurementKind::StereoBearings
+            | MeasurementKind::Range
+            | MeasurementKind::Bearing => {
                 self.mount = Some(mount);
             }
         }
@@ -184,7 +184,7 @@ impl Estimator {
     }
 
     /// As which built-in kind roll and pitch level what this sensor reads, and where it sits; `None` where they do not.
-    pub fn levelled_as(&self, kind: FeatureKind) -> Option<(FeatureKind, Se2)> {
+    pub fn levelled_as(&self, kind: MeasurementKind) -> Option<(MeasurementKind, Se2)> {
         self.model.sensors.levelled_as(kind)
     }
 
@@ -248,25 +248,25 @@ impl Estimator {
     }
 
     /// What the readings of the last cloud were associated with.
-    pub fn readings(&self) -> &[Associated] {
-        &self.room.readings
+    pub fn measurements(&self) -> &[Associated] {
+        &self.room.measurements
     }
 
     /// What the last cloud was of, for who has it again after other clouds.
-    pub fn exchange_readings(&mut self, readings: &mut Vec<Associated>) {
-        std::mem::swap(&mut self.room.readings, readings);
+    pub fn exchange_measurements(&mut self, checked_measurements: &mut Vec<Associated>) {
+        std::mem::swap(&mut self.room.measurements, checked_measurements);
     }
 
     /// The last cloud was of these, and corrected nothing.
-    pub fn note_readings(&mut self, readings: impl Iterator<Item = Associated>) {
-        self.room.readings.clear();
-        self.room.readings.extend(readings);
+    pub fn note_measurements(&mut self, checked_measurements: impl Iterator<Item = Associated>) {
+        self.room.measurements.clear();
+        self.room.measurements.extend(checked_measurements);
         self.memory.merged.clear();
     }
 
     /// Where a reading alone puts its landmark, in the base frame, m.
-    pub fn place(&self, reading: &Reading) -> Option<Vector2<f64>> {
-        self.model.sensors.place(&self.state.mounts, reading).map(|(place, _)| place)
+    pub fn place(&self, checked: &CheckedMeasurement) -> Option<Vector2<f64>> {
+        self.model.sensors.place(&self.state.mounts, checked).map(|(place, _)| place)
     }
 
     /// Applies settings that may change while running.
@@ -409,18 +409,18 @@ impl Estimator {
     }
 
     /// Processes a cloud; and the clouds of the fixed lag again, where that is due.
-    pub fn correct(&mut self, stamp: Stamp, kind: FeatureKind, observations: &[Observation]) -> Outcome {
-        if observations.is_empty() && self.learns_nothing_from_silence() {
-            self.room.readings.clear();
+    pub fn correct(&mut self, stamp: Stamp, kind: MeasurementKind, raw_measurements: &[Measurement]) -> Outcome {
+        if raw_measurements.is_empty() && self.learns_nothing_from_silence() {
+            self.room.measurements.clear();
             self.memory.merged.clear();
             return Outcome { moved: self.pending.motion, ..Outcome::default() };
         }
         let motion = std::mem::replace(&mut self.pending, Increment::none());
         self.fixed_lag.begin(&self.state, &motion, stamp);
-        let outcome = if self.follows_hypotheses(observations) {
-            self.step_each(&motion, stamp, kind, observations)
+        let outcome = if self.follows_hypotheses(raw_measurements) {
+            self.step_each(&motion, stamp, kind, raw_measurements)
         } else {
-            let evidence = Evidence::Observed { kind, observations, memory: &self.memory };
+            let evidence = Evidence::Observed { kind, measurements: raw_measurements, memory: &self.memory };
             let input = Input { motion: &motion, stamp, evidence };
             let Self { state, model, track_loss, room, .. } = self;
             let learned = self.learned.as_mut().filter(|_| self.learns_noise);
@@ -433,13 +433,13 @@ impl Estimator {
         if outcome.is_displaced {
             fixed_lag.clear();
         }
-        fixed_lag.end(state, &room.readings, &outcome.moved);
+        fixed_lag.end(state, &room.measurements, &outcome.moved);
         if fixed_lag.is_due() {
             fixed_lag.relinearize(state, model);
         }
         let is_sure = hypotheses.others.is_empty() && !track_loss.is_suspected();
         if model.map.mode != MapMode::Mapping && is_sure {
-            watch.judge((state, &mut model.known), (&room.readings, &outcome), stamp, lost);
+            watch.judge((state, &mut model.known), (&room.measurements, &outcome), stamp, lost);
             for id in lost.iter() {
                 if let Some(i) = state.find(*id) {
                     state.swap_remove(i);
@@ -455,9 +455,9 @@ impl Estimator {
         self.memory.merged.clear();
         // A reading of the pose misses no landmark.
         let is_of_landmarks = !self.model.sensors.reads_pose(kind);
-        let is_nameless = observations.iter().any(|observation| observation.id.is_none());
+        let is_nameless = raw_measurements.iter().any(|raw| raw.id.is_none());
         if is_of_landmarks && (is_nameless || !self.memory.is_idle()) {
-            self.remember(stamp, &outcome, observations.is_empty());
+            self.remember(stamp, &outcome, raw_measurements.is_empty());
         }
         self.record(stamp);
         outcome

@@ -31,7 +31,8 @@ struct Past {
     /// The same motion, as estimated after the cloud.
     moved: Se2,
     stamp: Stamp,
-    readings: Vec<Associated>,
+    #[serde(rename = "readings")]
+    measurements: Vec<Associated>,
     /// Whether one of its features is linearized again at later estimates.
     is_vague: bool,
 }
@@ -82,8 +83,8 @@ impl FixedLag {
         if self.block != length.div_ceil(2) || self.past.front().is_some_and(|first| first.before.is_none()) {
             return Err(Damage("the clouds of the fixed lag have no beginning"));
         }
-        let mut readings = self.past.iter().flat_map(|past| &past.readings);
-        if !readings.all(|associated| sensors.has(&associated.reading)) {
+        let mut measurements = self.past.iter().flat_map(|past| &past.measurements);
+        if !measurements.all(|associated| sensors.has(&associated.measurement)) {
             return Err(Damage("a reading is of a sensor that there is not"));
         }
         self.states().try_for_each(complete)
@@ -111,7 +112,7 @@ impl FixedLag {
     /// Forgets the readings of a feature that turned out to be none.
     pub fn forget_feature(&mut self, id: u32) {
         for past in &mut self.past {
-            past.readings.retain(|reading| reading.subject != Subject::Feature(id));
+            past.measurements.retain(|measurement| measurement.subject != Subject::Feature(id));
             if let Some(before) = &mut past.before
                 && let Some(i) = before.find(id)
             {
@@ -141,11 +142,11 @@ impl FixedLag {
             motion: *motion,
             moved: motion.motion,
             stamp,
-            readings: Vec::new(),
+            measurements: Vec::new(),
             is_vague: false,
         });
         past.calibration.clone_from(&state.calibration);
-        past.readings.clear();
+        past.measurements.clear();
         (past.motion, past.moved, past.stamp, past.is_vague) = (*motion, motion.motion, stamp, false);
         if self.past.len().is_multiple_of(self.block) {
             past.before = Some(match self.spare_states.pop() {
@@ -160,10 +161,10 @@ impl FixedLag {
     }
 
     /// Keeps the readings of the cloud that [`FixedLag::begin`] was called for; `state` is the state after its step.
-    pub fn end(&mut self, state: &State, readings: &[Associated], moved: &Se2) {
-        self.is_wanted = self.block > 0 && readings.iter().any(|reading| is_vague(state, reading));
+    pub fn end(&mut self, state: &State, measurements: &[Associated], moved: &Se2) {
+        self.is_wanted = self.block > 0 && measurements.iter().any(|measurement| is_vague(state, measurement));
         let Some(past) = self.past.back_mut() else { return };
-        past.readings.extend(readings.iter().filter(|reading| reading.role != Role::Gated));
+        past.measurements.extend(measurements.iter().filter(|measurement| measurement.role != Role::Gated));
         (past.moved, past.is_vague) = (*moved, self.is_wanted);
         if !self.past.iter().any(|past| past.is_vague) {
             self.clear();
@@ -197,7 +198,7 @@ impl FixedLag {
             }
             past.motion = past.motion.recalibrated(&past.calibration, &state.calibration);
             past.calibration.clone_from(&state.calibration);
-            let evidence = Evidence::Associated(&past.readings);
+            let evidence = Evidence::Associated(&past.measurements);
             let input = Input { motion: &past.motion, stamp: past.stamp, evidence };
             past.moved = step(state, model, &input, None, None, &mut self.room).moved;
         }
@@ -211,13 +212,13 @@ impl FixedLag {
     fn place_linearization_points(&mut self, state: &State) {
         let mut to_then = Se2::identity();
         for past in self.past.iter_mut().rev() {
-            for reading in &mut past.readings {
-                let Subject::Feature(id) = reading.subject else { continue };
+            for measurement in &mut past.measurements {
+                let Subject::Feature(id) = measurement.subject else { continue };
                 match state.find(id) {
                     Some(i) if state.features[i].is_relinearized() => {
-                        reading.linearization_point = Some(to_then.transform(&state.in_robot(i)));
+                        measurement.linearization_point = Some(to_then.transform(&state.in_robot(i)));
                     }
-                    Some(_) => reading.linearization_point = None,
+                    Some(_) => measurement.linearization_point = None,
                     None => {} // dropped since: its last point is the best one known
                 }
             }
@@ -226,7 +227,7 @@ impl FixedLag {
     }
 }
 
-fn is_vague(state: &State, reading: &Associated) -> bool {
-    let Subject::Feature(id) = reading.subject else { return false };
+fn is_vague(state: &State, measurement: &Associated) -> bool {
+    let Subject::Feature(id) = measurement.subject else { return false };
     state.find(id).is_some_and(|i| state.features[i].is_relinearized())
 }

@@ -37,7 +37,7 @@ pub fn gate(
             Err(reason) => {
                 refused.add(reason);
                 if reason == DropReason::Gated {
-                    gated.push(Associated::new(state.identity(candidate.subject), candidate.reading, Role::Gated));
+                    gated.push(Associated::new(state.identity(candidate.subject), candidate.measurement, Role::Gated));
                 }
             }
         }
@@ -64,7 +64,7 @@ fn check(
     candidate.scale(model.gate.inflation(distance));
     if candidate.dim == 1 {
         let covariance = Matrix3::from_diagonal_element(candidate.residual.x.powi(2) / distance.max(1e-300));
-        let trust = model.sensors.trust(&candidate.reading, &candidate.residual, &covariance);
+        let trust = model.sensors.trust(&candidate.measurement, &candidate.residual, &covariance);
         if trust < LEAST_TRUST {
             return Err(DropReason::Gated);
         }
@@ -74,7 +74,8 @@ fn check(
         if passed.iter().any(|other| other.subject == candidate.subject) {
             return Err(DropReason::DuplicateFeature);
         }
-        candidate.repetition = model.sensors.repetition(&candidate.reading, stamp.since(state.features[i].last_seen));
+        candidate.repetition =
+            model.sensors.repetition(&candidate.measurement, stamp.since(state.features[i].last_seen));
         if candidate.lasting.is_none() {
             candidate.scale(candidate.repetition);
         }

@@ -3,7 +3,7 @@
 use crate::calibration::Calibration;
 use crate::config::Config;
 use crate::filter::Filter;
-use crate::input::{FeatureKind, Observation};
+use crate::input::{Measurement, MeasurementKind};
 use crate::measurement::Mount;
 use crate::motion::Increment;
 use crate::output::{Counts, DropReason};
@@ -52,15 +52,15 @@ impl GlobalLocalization {
 
     /// A cloud, at the end of all motion so far. Gives what was left out, by reason; readings that put a landmark
     /// nowhere, as those of the pose, do not count as such.
-    pub fn observe(&mut self, kind: FeatureKind, observations: &[Observation]) -> Counts {
+    pub fn observe(&mut self, kind: MeasurementKind, raw_measurements: &[Measurement]) -> Counts {
         let mut refused = Counts::default();
         self.sightings.clear();
-        for observation in observations {
-            match self.sensors.read(kind, observation) {
-                Ok(reading) if self.sensors.is_of_pose(&reading) => {}
-                Ok(reading) => match self.sensors.place(&self.mounts, &reading) {
+        for raw in raw_measurements {
+            match self.sensors.read(kind, raw) {
+                Ok(checked) if self.sensors.is_of_pose(&checked) => {}
+                Ok(checked) => match self.sensors.place(&self.mounts, &checked) {
                     Some((position, covariance)) => {
-                        let Observation { id, label, height_m, .. } = *observation;
+                        let Measurement { id, label, height_m, .. } = *raw;
                         let covariance = covariance + Matrix2::identity() * (self.tilt_std_rad * height_m).powi(2);
                         self.sightings.push(Sighting { position, covariance, id, class: label.class });
                     }
@@ -76,10 +76,10 @@ impl GlobalLocalization {
 
     /// The landmark of the map that an observation of the last cloud is of, seen from the most probable pose; `None`
     /// if it is of no landmark, or may be of several.
-    pub fn identify(&self, kind: FeatureKind, observation: &Observation) -> Option<u32> {
-        let reading = self.sensors.read(kind, observation).ok().filter(|reading| !self.sensors.is_of_pose(reading))?;
-        let (position, covariance) = self.sensors.place(&self.mounts, &reading)?;
-        self.finder.landmark_of(&Sighting { position, covariance, id: None, class: observation.label.class })
+    pub fn identify(&self, kind: MeasurementKind, raw: &Measurement) -> Option<u32> {
+        let checked = self.sensors.read(kind, raw).ok().filter(|checked| !self.sensors.is_of_pose(checked))?;
+        let (position, covariance) = self.sensors.place(&self.mounts, &checked)?;
+        self.finder.landmark_of(&Sighting { position, covariance, id: None, class: raw.label.class })
     }
 
     /// Forgets all evidence: the robot may be anywhere.

@@ -6,7 +6,7 @@
 //! message is later than the window.
 
 use crate::config::TwistHold;
-use crate::input::{FeatureKind, Imu, Observation, Odometry};
+use crate::input::{Imu, Measurement, MeasurementKind, Odometry};
 use crate::names::Names;
 use crate::tilt::Tilt;
 use lienav_base::stamp::Stamp;
@@ -33,9 +33,10 @@ pub struct Cloud {
     pub stamp: Stamp,
     /// The sensor that made them.
     #[serde(with = "sensor_index")]
-    pub kind: FeatureKind,
+    pub kind: MeasurementKind,
     /// The observations.
-    pub observations: Vec<Observation>,
+    #[serde(rename = "observations")]
+    pub measurements: Vec<Measurement>,
     /// What the readings were taken for, if it was taken in before.
     #[serde(skip)]
     pub names: Names,
@@ -45,12 +46,12 @@ pub struct Cloud {
 
 impl Cloud {
     /// Of observations that are not early.
-    pub fn new(stamp: Stamp, kind: FeatureKind, observations: &[Observation]) -> Self {
-        Self { observations: observations.to_vec(), ..Self::empty(stamp, kind) }
+    pub fn new(stamp: Stamp, kind: MeasurementKind, measurements: &[Measurement]) -> Self {
+        Self { measurements: measurements.to_vec(), ..Self::empty(stamp, kind) }
     }
 
-    fn empty(stamp: Stamp, kind: FeatureKind) -> Self {
-        Self { stamp, kind, observations: Vec::new(), names: Names::default(), is_early: false }
+    fn empty(stamp: Stamp, kind: MeasurementKind) -> Self {
+        Self { stamp, kind, measurements: Vec::new(), names: Names::default(), is_early: false }
     }
 
     /// The order in which clouds are processed: by stamp, and those of one stamp by sensor.
@@ -61,16 +62,16 @@ impl Cloud {
 
 /// A sensor as it is saved: by its place among all.
 mod sensor_index {
-    use crate::FeatureKind;
+    use crate::MeasurementKind;
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
-    pub fn serialize<S: Serializer>(kind: &FeatureKind, serializer: S) -> Result<S::Ok, S::Error> {
+    pub fn serialize<S: Serializer>(kind: &MeasurementKind, serializer: S) -> Result<S::Ok, S::Error> {
         kind.index().serialize(serializer)
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<FeatureKind, D::Error> {
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MeasurementKind, D::Error> {
         let index = usize::deserialize(deserializer)?;
-        FeatureKind::at(index).ok_or_else(|| D::Error::custom("there is no such sensor"))
+        MeasurementKind::at(index).ok_or_else(|| D::Error::custom("there is no such sensor"))
     }
 }
 
@@ -240,7 +241,7 @@ impl Inbox {
     }
 
     /// Whether a cloud of this sensor with this stamp waits.
-    pub fn has_cloud(&self, stamp: Stamp, kind: FeatureKind) -> bool {
+    pub fn has_cloud(&self, stamp: Stamp, kind: MeasurementKind) -> bool {
         self.clouds.iter().any(|c| c.stamp == stamp && c.kind == kind)
     }
 
@@ -286,7 +287,13 @@ impl Inbox {
 
     /// Adds a cloud at its place. One that came early, and is contradicted by this one, which came after it and is
     /// older by more than the window, had a wrong stamp and is dropped; returns whether there was one.
-    pub fn push_cloud(&mut self, stamp: Stamp, kind: FeatureKind, observations: &[Observation], window_s: f64) -> bool {
+    pub fn push_cloud(
+        &mut self,
+        stamp: Stamp,
+        kind: MeasurementKind,
+        measurements: &[Measurement],
+        window_s: f64,
+    ) -> bool {
         let is_early = self.newest_odometry.is_some_and(|newest| stamp.since(newest) > window_s);
         let before = self.clouds.back().filter(|last| last.is_early).map(|last| last.stamp);
         let is_contradicted = before.is_some_and(|before| before.since(stamp) > window_s);
@@ -297,8 +304,8 @@ impl Inbox {
         }
         let mut cloud = self.free.pop().unwrap_or_else(|| Cloud::empty(stamp, kind));
         (cloud.stamp, cloud.kind, cloud.is_early) = (stamp, kind, is_early);
-        cloud.observations.clear();
-        cloud.observations.extend_from_slice(observations);
+        cloud.measurements.clear();
+        cloud.measurements.extend_from_slice(measurements);
         cloud.names.clear();
         let at = self.clouds.partition_point(|c| c.place() < (stamp, kind.index()));
         self.clouds.insert(at, cloud);
@@ -313,7 +320,7 @@ impl Inbox {
     pub fn copy(&mut self, cloud: &Cloud) -> Cloud {
         let mut copy = self.free.pop().unwrap_or_else(|| Cloud::empty(cloud.stamp, cloud.kind));
         (copy.stamp, copy.kind, copy.is_early) = (cloud.stamp, cloud.kind, cloud.is_early);
-        copy.observations.clone_from(&cloud.observations);
+        copy.measurements.clone_from(&cloud.measurements);
         copy.names.copy_from(&cloud.names);
         copy
     }

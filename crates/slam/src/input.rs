@@ -45,10 +45,10 @@ impl Imu {
     }
 }
 
-/// How the numbers of an [`Observation`] are to be read.
+/// How the numbers of an [`Measurement`] are to be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum FeatureKind {
+pub enum MeasurementKind {
     /// (x, y) of the feature in the sensor frame, m.
     RelativePosition,
     /// (range in m, bearing in rad, counterclockwise from the sensor's x axis).
@@ -83,7 +83,7 @@ pub(crate) const BUILT_IN: usize = 7;
 #[error("there are {MAX_ADDED_SENSORS} added sensors already, and a filter cannot have more")]
 pub struct TooManySensors;
 
-impl FeatureKind {
+impl MeasurementKind {
     /// The kind of the sensor that is added when there are `others` added sensors already.
     ///
     /// # Errors
@@ -93,7 +93,7 @@ impl FeatureKind {
         number.map(Self::Added).ok_or(TooManySensors)
     }
 
-    /// The inverse of [`FeatureKind::index`].
+    /// The inverse of [`MeasurementKind::index`].
     pub(crate) fn at(index: usize) -> Option<Self> {
         match index {
             0 => Some(Self::RelativePosition),
@@ -147,10 +147,10 @@ impl Label {
 
 /// One reading of a landmark, or of the pose.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Observation {
+pub struct Measurement {
     /// Which feature, where the front end knows.
     pub id: Option<u32>,
-    /// One to three numbers, read as [`FeatureKind`] says: `[range, bearing].into()`.
+    /// One to three numbers, read as [`MeasurementKind`] says: `[range, bearing].into()`.
     pub value: Value,
     /// Their covariance; `None` leaves it to the sensor.
     pub covariance: Option<Noise>,
@@ -164,7 +164,7 @@ pub struct Observation {
     pub height_m: f64,
 }
 
-impl Observation {
+impl Measurement {
     /// A reading whose covariance is left to the sensor, without label.
     pub fn new(id: Option<u32>, value: impl Into<Value>) -> Self {
         Self { id, value: value.into(), covariance: None, label: Label::default(), height_m: 0.0 }
@@ -173,13 +173,13 @@ impl Observation {
 
 /// All features seen at one instant.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Features {
+pub struct Scan {
     /// When they were seen.
     pub stamp: Stamp,
     /// How the observations are to be read.
-    pub kind: FeatureKind,
+    pub kind: MeasurementKind,
     /// The observations; may be empty.
-    pub observations: Vec<Observation>,
+    pub measurements: Vec<Measurement>,
 }
 
 /// A cloud of more readings than this holds no landmarks: it is a raw scan. It is refused as a whole, before it takes

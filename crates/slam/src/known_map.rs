@@ -17,7 +17,7 @@ pub struct Known {
     /// When it was last seen; [`Stamp::MIN`] if never.
     pub last_seen: Stamp,
     /// How many observations of it were used.
-    pub observations: u32,
+    pub measurements: u32,
     /// Whether it is where the map has it.
     pub belief: Belief,
 }
@@ -51,7 +51,7 @@ impl KnownMap {
         let places: Vec<Vector2<f64>> = map.landmarks.iter().map(|landmark| landmark.position).collect();
         let index = map.landmarks.iter().enumerate().map(|(k, landmark)| (landmark.id, k as u32)).collect();
         let largest_std = map.landmarks.iter().map(|landmark| std_of(&landmark.covariance)).fold(0.0, f64::max);
-        let never = |landmark| Known { landmark, last_seen: Stamp::MIN, observations: 0, belief: Belief::default() };
+        let never = |landmark| Known { landmark, last_seen: Stamp::MIN, measurements: 0, belief: Belief::default() };
         Self {
             landmarks: map.landmarks.into_iter().map(never).collect(),
             index,
@@ -118,12 +118,12 @@ impl KnownMap {
     /// Notes when a landmark was last seen and how often.
     pub fn note_seen(&mut self, landmark: &Landmark) {
         let Some(known) = self.find(landmark.id).and_then(|k| self.landmarks.get_mut(k)) else { return };
-        (known.last_seen, known.observations) = (landmark.last_seen, landmark.observations);
+        (known.last_seen, known.measurements) = (landmark.last_seen, landmark.measurements);
     }
 
     /// Takes over what the filter has come to know of a landmark, or adds it.
     pub fn write(&mut self, landmark: &Landmark) {
-        let Landmark { id, position, covariance, last_seen, observations } = *landmark;
+        let Landmark { id, position, covariance, last_seen, measurements } = *landmark;
         (self.joint, self.near) = (None, None);
         self.largest_std = self.largest_std.max(std_of(&covariance));
         if let Some(k) = self.find(id) {
@@ -131,14 +131,14 @@ impl KnownMap {
             self.places.remove(k as u32, &known.landmark.position);
             self.places.insert(k as u32, &position);
             (known.landmark.position, known.landmark.covariance) = (position, covariance);
-            (known.last_seen, known.observations) = (last_seen, observations);
+            (known.last_seen, known.measurements) = (last_seen, measurements);
             known.belief = Belief::default();
         } else {
             let k = self.landmarks.len() as u32;
             self.index.insert(id, k);
             self.places.insert(k, &position);
             let landmark = MapLandmark { id, class: 0, position, covariance };
-            self.landmarks.push(Known { landmark, last_seen, observations, belief: Belief::default() });
+            self.landmarks.push(Known { landmark, last_seen, measurements, belief: Belief::default() });
         }
     }
 

@@ -276,7 +276,7 @@ impl Lasting {
             }
             let id = state.features[i].id;
             let last = &mut self.last[id as usize % PLACES];
-            let is_same = (last.id, last.sensor) == (id, matched.reading.sensor);
+            let is_same = (last.id, last.sensor) == (id, matched.measurement.sensor);
             let (apart, farther) = (stamp.since(last.stamp), stamp.since(last.anchor.0));
             let mut anchor = last.anchor;
             let numbers = self.sums.iter_mut().skip(3 * usize::from(last.sensor)).take(matched.dim);
@@ -291,7 +291,7 @@ impl Lasting {
             if !is_same || farther > FAR_S.0 {
                 anchor = (stamp, rest);
             }
-            *last = Last { id, sensor: matched.reading.sensor, stamp, rest, anchor };
+            *last = Last { id, sensor: matched.measurement.sensor, stamp, rest, anchor };
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Levelling: what a sensor on a base that leans would have measured on a level one.
 
-use crate::input::{FeatureKind, Observation, Odometry};
+use crate::input::{Measurement, MeasurementKind, Odometry};
 use crate::measurement::value::Noise;
 use crate::tilt::Tilt;
 use lienav_lie::Se2;
@@ -25,29 +25,29 @@ impl Odometry {
 /// The horizontal part of an observation by a sensor that leans with the base. A vertical object, such as a tree, is
 /// observed where it intersects the plane of the sensor; a tag, where it is, at its height. Stereo bearings have no
 /// plane and stay as they are, and so do observations that are not valid.
-pub fn level(kind: FeatureKind, mount: &Se2, tilt: &Tilt, seen: &mut [Observation]) {
+pub fn level(kind: MeasurementKind, mount: &Se2, tilt: &Tilt, seen: &mut [Measurement]) {
     let (levelling, per_height) = (tilt.levelling(), tilt.shift_per_height());
     let turn = mount.rotation();
     let in_sensor = turn.transpose() * levelling * turn;
     let of_mount = turn.transpose() * (levelling * mount.p - mount.p);
     let of_height = turn.transpose() * per_height;
     let lies_on_ground = |v: &[f64]| v.len() == 2 && v.iter().all(|x| x.abs() < MAX_VALUE);
-    for observation in seen.iter_mut().filter(|o| lies_on_ground(&o.value)) {
-        let before = observation.value.xy();
-        let height = if observation.height_m.is_finite() { observation.height_m } else { 0.0 };
+    for raw in seen.iter_mut().filter(|o| lies_on_ground(&o.value)) {
+        let before = raw.value.xy();
+        let height = if raw.height_m.is_finite() { raw.height_m } else { 0.0 };
         let shift = if height == 0.0 { of_mount } else { of_mount + of_height * height };
         let jacobian = match kind {
-            FeatureKind::RelativePosition => {
-                observation.value = (in_sensor * before + shift).into();
+            MeasurementKind::RelativePosition => {
+                raw.value = (in_sensor * before + shift).into();
                 in_sensor
             }
-            FeatureKind::RangeBearing if before.x > 0.0 => {
+            MeasurementKind::RangeBearing if before.x > 0.0 => {
                 let p = in_sensor * (Vector2::new(before.y.cos(), before.y.sin()) * before.x) + shift;
                 let after = Vector2::new(p.norm(), p.y.atan2(p.x));
                 if after.x <= 0.0 {
                     continue;
                 }
-                observation.value = after.into();
+                raw.value = after.into();
                 // d(range, bearing) = diag(1, 1/r') R(β')ᵀ · in_sensor · R(β) diag(1, r) d(range, bearing).
                 let there = Matrix2::from_diagonal(&Vector2::new(1.0, 1.0 / after.x)) * rotation(after.y).transpose();
                 there * in_sensor * rotation(before.y) * Matrix2::from_diagonal(&Vector2::new(1.0, before.x))
@@ -58,7 +58,7 @@ pub fn level(kind: FeatureKind, mount: &Se2, tilt: &Tilt, seen: &mut [Observatio
             2 => (jacobian * c.fixed::<2>() * jacobian.transpose()).into(),
             _ => c, // the check of the sensor refuses it
         };
-        observation.covariance = observation.covariance.map(turned);
+        raw.covariance = raw.covariance.map(turned);
     }
 }
 
@@ -72,8 +72,13 @@ mod tests {
         Se2::new(0.4, -0.2, 0.7)
     }
 
-    fn levelled(kind: FeatureKind, tilt: &Tilt, value: Vector2<f64>, covariance: Option<Matrix2<f64>>) -> Observation {
-        let mut seen = [Observation { covariance: covariance.map(Noise::from), ..Observation::new(None, value) }];
+    fn levelled(
+        kind: MeasurementKind,
+        tilt: &Tilt,
+        value: Vector2<f64>,
+        covariance: Option<Matrix2<f64>>,
+    ) -> Measurement {
+        let mut seen = [Measurement { covariance: covariance.map(Noise::from), ..Measurement::new(None, value) }];
         level(kind, &mount(), tilt, &mut seen);
         seen[0]
     }
@@ -95,7 +100,7 @@ mod tests {
         ) {
             let tilt = Tilt { roll, pitch };
             let value = Vector2::new(range, bearing);
-            let kind = if polar { FeatureKind::RangeBearing } else { FeatureKind::RelativePosition };
+            let kind = if polar { MeasurementKind::RangeBearing } else { MeasurementKind::RelativePosition };
             let covariance = Matrix2::new(0.04, 0.01, 0.01, 0.09);
             let at = |dx: f64, dy: f64| levelled(kind, &tilt, value + Vector2::new(dx, dy), None).value.xy();
             let h = 1e-6;
@@ -115,11 +120,11 @@ mod tests {
     fn what_is_no_measurement_stays_what_it_is() {
         let tilt = Tilt { roll: 0.2, pitch: 0.1 };
         for value in [Vector2::new(-4.0, 0.3), Vector2::new(0.0, 0.3), Vector2::new(3.0, 1e12)] {
-            assert_eq!(levelled(FeatureKind::RangeBearing, &tilt, value, None).value, value.into());
+            assert_eq!(levelled(MeasurementKind::RangeBearing, &tilt, value, None).value, value.into());
         }
-        assert!(levelled(FeatureKind::RangeBearing, &tilt, Vector2::new(f64::NAN, 0.0), None).value[0].is_nan());
+        assert!(levelled(MeasurementKind::RangeBearing, &tilt, Vector2::new(f64::NAN, 0.0), None).value[0].is_nan());
         let bearings = Vector2::new(0.2, 0.1);
-        assert_eq!(levelled(FeatureKind::StereoBearings, &tilt, bearings, None).value, bearings.into());
+        assert_eq!(levelled(MeasurementKind::StereoBearings, &tilt, bearings, None).value, bearings.into());
     }
 
     #[test]

@@ -31,7 +31,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`Slam`] is the whole pipeline. Stamped [`Odometry`], [`Imu`] samples and clouds of [`Observation`]s go in, in
+//! [`Slam`] is the whole pipeline. Stamped [`Odometry`], [`Imu`] samples and clouds of [`Measurement`]s go in, in
 //! whatever order they arrive; one [`Step`] for each cloud comes out of [`Slam::poll`], in the order of the stamps.
 //! Input that cannot be used is counted under a [`DropReason`]. [`Slam::predicted`] is the pose at the newest
 //! odometry, and [`Slam::landmarks`] the map.
@@ -172,6 +172,7 @@ mod belief;
 mod bound;
 mod calibration;
 mod chart;
+mod checked;
 mod config;
 mod delayed;
 mod displaced;
@@ -208,7 +209,6 @@ mod offsets;
 mod output;
 mod propagate;
 mod prune;
-mod reading;
 mod record;
 mod recover;
 mod relocate;
@@ -241,9 +241,10 @@ pub use lienav_map::{
 
 pub use associated::{Role, Subject};
 pub use calibration::{Calibration, MOTION, SENSOR, SensorJacobian};
+pub use checked::CheckedMeasurement;
 pub use global_localization::GlobalLocalization;
 pub use inbox::Segment;
-pub use linearized::{LinearizedReading, LinearizedStep};
+pub use linearized::{LinearizedMeasurement, LinearizedStep};
 pub use marks::Motion;
 pub use measurement::{
     Bearing, Component, LandmarkMeasurement, Noise, PoseMeasurement, Position, Range, RangeBearing, StereoBearings,
@@ -251,11 +252,10 @@ pub use measurement::{
 };
 pub use measurement::{Expected, Mount};
 pub use motion::{Increment, increment, v_matrix_derivative};
-pub use reading::Reading;
 pub use sensor::{Sensor, Sensors};
 pub use state::FIRST_OWN_ID;
 pub use tie::world_of_two;
-pub use trace::{SeenReading, Trace, TracedReading, TracedStep};
+pub use trace::{SeenMeasurement, Trace, TracedMeasurement, TracedStep};
 
 pub use association::identity;
 pub use association::tally::Tally as AssociationTally;
@@ -264,7 +264,7 @@ pub use calibration::{CalibrationEstimate, CalibrationParameter};
 pub use chart::{Centre, Chart, Charts};
 pub use config::{
     AbsoluteConfig, Association, CalibrationConfig, Config, ConfigError, GateConfig, InitialConfig, LearningConfig,
-    MapConfig, MapMode, MotionConfig, NoiseReading, Prior, SPECS, SensorConfig, StartMode, TimingConfig, TwistHold,
+    MapConfig, MapMode, MotionConfig, NoiseUnit, Prior, SPECS, SensorConfig, StartMode, TimingConfig, TwistHold,
     TwistPath, WhenFull, WorldConfig, WorldFrame,
 };
 pub use ekf::validity::{EXACT_VARIANCE, valid_covariance};
@@ -272,9 +272,22 @@ pub use filter::{
     CompositionError, Coordinates, Correction, Discretization, Errors, Filter, Initialization, Linearization, NoiseAt,
     StereoModel, UnknownFilter,
 };
-pub use input::{FeatureKind, Features, Imu, Label, Observation, Odometry, TooManySensors};
+pub use input::{Imu, Label, Measurement, MeasurementKind, Odometry, Scan, TooManySensors};
 pub use lienav_base::clock::TimeJump;
 pub use noise::{LearnedNoise, LearnedSensor};
 pub use output::{Counts, DropReason, Landmark, PoseEstimate, Step};
-pub use slam::{LocalMap, OutsideReading, ReadOutside, RelocalizeError, ResumeError, SavedState, Slam, TakeMapError};
+pub use slam::{
+    ExternalMeasurement, LocalMap, ReadExternal, RelocalizeError, ResumeError, SavedState, Slam, TakeMapError,
+};
 pub use tilt::Tilt;
+
+/// Names of before, which programs may have.
+#[doc(hidden)]
+pub use {
+    checked::CheckedMeasurement as Reading,
+    config::NoiseUnit as NoiseReading,
+    input::{Measurement as Observation, MeasurementKind as FeatureKind, Scan as Features},
+    linearized::LinearizedMeasurement as LinearizedReading,
+    slam::{ExternalMeasurement as OutsideReading, ReadExternal as ReadOutside},
+    trace::{SeenMeasurement as SeenReading, TracedMeasurement as TracedReading},
+};

@@ -3,12 +3,12 @@
 use crate::associated::Subject;
 use crate::calibration::SensorJacobian;
 use crate::chart::{Chart, Charts};
+use crate::checked::CheckedMeasurement;
 use crate::ekf::covariance::{Covariance, POSE};
 use crate::filter::{Coordinates, Linearization};
 use crate::measurement::Expected;
 use crate::measurement::value::{fixed, padded};
 use crate::propagate::{Rows, along};
-use crate::reading::Reading;
 use crate::retract::place;
 use crate::sensor::Sensors;
 use crate::state::{State, additive_from_left, lever};
@@ -21,7 +21,7 @@ pub struct Match {
     /// What was measured; a feature by its index in the state.
     pub subject: Subject<usize>,
     /// The reading.
-    pub reading: Reading,
+    pub measurement: CheckedMeasurement,
     /// How many numbers it has.
     pub dim: usize,
     /// Reading − expectation.
@@ -69,7 +69,7 @@ impl Match {
     /// Of no reading.
     const BLANK: Self = Self {
         subject: Subject::Pose,
-        reading: Reading::BLANK,
+        measurement: CheckedMeasurement::BLANK,
         dim: 0,
         residual: zeros(),
         by_pose: zeros(),
@@ -89,18 +89,18 @@ impl Match {
     };
 
     /// A reading of `subject`, to be linearized.
-    pub fn new(subject: Subject<usize>, reading: &Reading) -> Self {
-        Self { subject, reading: *reading, ..Self::BLANK }
+    pub fn new(subject: Subject<usize>, checked: &CheckedMeasurement) -> Self {
+        Self { subject, measurement: *checked, ..Self::BLANK }
     }
 
     /// Adds a reading of `subject`, to be linearized, to a list. It is written where it stays: to make it first and
     /// move it there costs more than to linearize it.
-    pub fn add<'m>(list: &'m mut Vec<Self>, subject: Subject<usize>, reading: &Reading) -> &'m mut Self {
+    pub fn add<'m>(list: &'m mut Vec<Self>, subject: Subject<usize>, checked: &CheckedMeasurement) -> &'m mut Self {
         let at = list.len();
         list.push(Self::BLANK);
         let added = &mut list[at];
         added.subject = subject;
-        added.reading = *reading;
+        added.measurement = *checked;
         added
     }
 
@@ -177,8 +177,8 @@ pub fn linearize(state: &State, sensors: &Sensors, m: &mut Match, at: Linearizat
     if let Subject::Feature(i) = m.subject
         && state.offsets.rows() > 0
     {
-        m.share = sensors.lasting(m.reading.sensor).share;
-        m.lasting = state.offsets.find(state.features[i].id, m.reading.sensor).filter(|_| m.share != [0.0; 3]);
+        m.share = sensors.lasting(m.measurement.sensor).share;
+        m.lasting = state.offsets.find(state.features[i].id, m.measurement.sensor).filter(|_| m.share != [0.0; 3]);
     }
     match m.subject {
         Subject::Feature(i) => of_feature(state, sensors, m, i, at),
@@ -193,7 +193,7 @@ fn of_feature(state: &State, sensors: &Sensors, m: &mut Match, i: usize, at: Lin
     let z = state.in_robot(i);
     match state.coordinates {
         Coordinates::Robot | Coordinates::Invariant => {
-            let expected = sensors.expect(&state.mounts, &m.reading, &z, &z)?;
+            let expected = sensors.expect(&state.mounts, &m.measurement, &z, &z)?;
             m.expect(state, &expected);
             m.by_feature = match state.coordinates {
                 Coordinates::Invariant => expected.by_landmark * state.pose.rotation().transpose(),
@@ -212,7 +212,7 @@ fn of_feature(state: &State, sensors: &Sensors, m: &mut Match, i: usize, at: Lin
                 }
             };
             let z_linear = pose.transform_back(&p_feature);
-            let expected = sensors.expect(&state.mounts, &m.reading, &z, &z_linear)?;
+            let expected = sensors.expect(&state.mounts, &m.measurement, &z, &z_linear)?;
             m.expect(state, &expected);
             let (back, turn) = (pose.rotation().transpose(), skew(&z_linear));
             let dz_dpose = Matrix2x3::new(-back[(0, 0)], -back[(0, 1)], -turn.x, -back[(1, 0)], -back[(1, 1)], -turn.y);
@@ -254,7 +254,7 @@ fn of_pose(state: &State, sensors: &Sensors, m: &mut Match, at: Linearization) -
         Linearization::Current => state.pose,
         Linearization::FirstEstimate | Linearization::ObservabilityConstrained => state.predicted,
     };
-    let expected = sensors.expect_pose(&state.mounts, &m.reading, &state.pose, &linearized_at)?;
+    let expected = sensors.expect_pose(&state.mounts, &m.measurement, &state.pose, &linearized_at)?;
     m.expect(state, &expected);
     m.sees_pose = true;
     m.by_pose = match state.coordinates {
@@ -304,7 +304,7 @@ pub fn relinearize(
     let rest = known.as_ref().unwrap_or(rest);
     let (p, derivative) = place(&origin, &feature.x, rest, chart);
     let z = preview.robot.transform_back(&p);
-    let Some(expected) = sensors.expect(&state.mounts, &m.reading, &z, &z) else { return false };
+    let Some(expected) = sensors.expect(&state.mounts, &m.measurement, &z, &z) else { return false };
     let row = state.covariance.row_of(i);
     let mut whole = *rest;
     if !rows.noise.is_empty() {
@@ -322,7 +322,7 @@ pub fn relinearize(
 /// as in the update.
 fn relinearize_pose(state: &State, sensors: &Sensors, m: &mut Match, preview: &Preview, rows: &Rows) -> bool {
     let pose = Se2::exp(&preview.rest_of_pose) * preview.robot;
-    let Some(expected) = sensors.expect_pose(&state.mounts, &m.reading, &pose, &pose) else { return false };
+    let Some(expected) = sensors.expect_pose(&state.mounts, &m.measurement, &pose, &pose) else { return false };
     m.expect(state, &expected);
     m.by_pose = expected.by_pose * additive_from_left(&pose.p);
     m.residual += m.by_pose * (preview.rest_of_pose + rows.of_pose(&preview.noise));
@@ -341,7 +341,7 @@ fn relinearize_frozen(
     let pose = Se2::exp(&preview.rest_of_pose) * preview.robot;
     let p = state.features[i].x;
     let z = pose.transform_back(&p);
-    let Some(expected) = sensors.expect(&state.mounts, &m.reading, &z, &z) else { return false };
+    let Some(expected) = sensors.expect(&state.mounts, &m.measurement, &z, &z) else { return false };
     m.expect(state, &expected);
     m.by_feature = expected.by_landmark * pose.rotation().transpose();
     of_frozen(m, &p);

@@ -2,7 +2,7 @@
 
 use crate::associated::Subject;
 use crate::filter::{Coordinates, Filter};
-use crate::motion::FeatureMotion;
+use crate::motion::LandmarkMotion;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Matrix3x2};
@@ -19,7 +19,7 @@ pub struct LinearizedStep {
     /// Φ since the step before, of each feature.
     pub feature_transition: Matrix2<f64>,
     /// The readings of the update.
-    pub readings: Vec<LinearizedReading>,
+    pub measurements: Vec<LinearizedMeasurement>,
     /// The features that were begun after the update, by identity, with ∂(error of the feature)/∂(error of the pose).
     pub begun: Vec<(u32, Matrix2x3<f64>)>,
     /// The features in the state after the step, by identity.
@@ -28,7 +28,7 @@ pub struct LinearizedStep {
 
 /// A reading as the update used it; rows beyond `dim` are zero.
 #[derive(Clone, Debug, PartialEq)]
-pub struct LinearizedReading {
+pub struct LinearizedMeasurement {
     /// What was measured; a feature by its identity.
     pub subject: Subject<u32>,
     /// How many numbers the reading has.
@@ -47,7 +47,7 @@ impl Default for LinearizedStep {
             stamp: Stamp::default(),
             pose_transition: Matrix3::identity(),
             feature_transition: Matrix2::identity(),
-            readings: Vec::new(),
+            measurements: Vec::new(),
             begun: Vec::new(),
             features: Vec::new(),
         }
@@ -60,7 +60,7 @@ impl LinearizedStep {
         match filter.coordinates() {
             Coordinates::World => self.pose_transition = transition * self.pose_transition,
             Coordinates::Robot => {
-                let map = FeatureMotion::new(motion, filter.discretization());
+                let map = LandmarkMotion::new(motion, filter.discretization());
                 self.pose_transition = transition * self.pose_transition;
                 self.feature_transition = Matrix2::new(map.c, -map.s, map.s, map.c) * self.feature_transition;
             }

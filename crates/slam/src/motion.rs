@@ -1,7 +1,7 @@
 //! From odometry to relative motion with its noise.
 
 use crate::calibration::{Calibration, MotionJacobian};
-use crate::config::{MotionConfig, NoiseReading};
+use crate::config::{MotionConfig, NoiseUnit};
 use crate::filter::Discretization;
 use crate::inbox::Segment;
 use crate::input::Odometry;
@@ -146,8 +146,8 @@ pub fn noise_density(odometry: &Odometry, interval: f64, config: &MotionConfig) 
             );
             let variance = Matrix3::from_diagonal(&(std.component_mul(&std) + moving.component_mul(&moving)));
             match config.noise {
-                NoiseReading::PerSample => variance * interval,
-                NoiseReading::SpectralDensity => variance,
+                NoiseUnit::PerSample => variance * interval,
+                NoiseUnit::SpectralDensity => variance,
             }
         }
     }
@@ -217,7 +217,7 @@ impl Segment {
 /// z⁺ = A z − b, the motion of a feature in the robot frame, with A = [[c, −s], [s, c]]: the rigid R(a)ᵀ(z − t), or
 /// Euler's (I − aJ)z − d (Shen 2019, eq. (5.19)), which is not rigid.
 #[derive(Clone, Copy, Debug)]
-pub struct FeatureMotion {
+pub struct LandmarkMotion {
     /// A's first column, upper element.
     pub c: f64,
     /// A's first column, lower element.
@@ -226,7 +226,7 @@ pub struct FeatureMotion {
     discretization: Discretization,
 }
 
-impl FeatureMotion {
+impl LandmarkMotion {
     /// Of a motion of the base.
     pub fn new(motion: &Se2, discretization: Discretization) -> Self {
         match discretization {
@@ -310,7 +310,7 @@ mod tests {
     fn features_move_against_the_base() {
         let motion = Se2::new(0.3, -0.1, 0.7);
         let z = Vector2::new(2.0, 1.0);
-        let moved = FeatureMotion::new(&motion, Discretization::Exponential).apply(&z);
+        let moved = LandmarkMotion::new(&motion, Discretization::Exponential).apply(&z);
         assert!((moved - motion.transform_back(&z)).norm() < 1e-15);
     }
 
@@ -325,9 +325,9 @@ mod tests {
                     1 => m.p.y += sign * h,
                     _ => m.theta += sign * h,
                 }
-                FeatureMotion::new(&m, how).apply(&z)
+                LandmarkMotion::new(&m, how).apply(&z)
             };
-            let map = FeatureMotion::new(&motion, how);
+            let map = LandmarkMotion::new(&motion, how);
             let rows = map.noise_rows(&z, &map.apply(&z));
             for (k, (x, y)) in rows[0].iter().zip(rows[1]).enumerate() {
                 let numeric = (at(k, 1.0) - at(k, -1.0)) / (2.0 * h);

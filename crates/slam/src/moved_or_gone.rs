@@ -63,30 +63,36 @@ impl Watch {
     pub fn judge(
         &mut self,
         (state, known): (&State, &mut KnownMap),
-        (readings, outcome): (&[Associated], &Outcome),
+        (measurements, outcome): (&[Associated], &Outcome),
         stamp: Stamp,
         lose: &mut Vec<u32>,
     ) {
         lose.clear();
-        let gated = readings.iter().filter(|reading| reading.role == Role::Gated).count();
+        let gated = measurements.iter().filter(|measurement| measurement.role == Role::Gated).count();
         if outcome.accepted < FITTING.max(2 * gated) || outcome.is_displaced {
             return;
         }
-        self.judge_readings(known, readings, stamp, lose);
+        self.judge_measurements(known, measurements, stamp, lose);
         // A reading that fits two may be of either.
         let unclear = [DropReason::Ambiguous, DropReason::TooManyPoints, DropReason::Undetermined];
         if unclear.iter().all(|reason| outcome.refused.get(*reason) == 0) {
-            self.judge_absent((state, known), readings, lose);
+            self.judge_absent((state, known), measurements, lose);
         }
     }
 
-    fn judge_readings(&mut self, known: &mut KnownMap, readings: &[Associated], stamp: Stamp, lose: &mut Vec<u32>) {
-        for reading in readings {
-            let Subject::Feature(id) = reading.subject else { continue };
+    fn judge_measurements(
+        &mut self,
+        known: &mut KnownMap,
+        measurements: &[Associated],
+        stamp: Stamp,
+        lose: &mut Vec<u32>,
+    ) {
+        for measurement in measurements {
+            let Subject::Feature(id) = measurement.subject else { continue };
             let Some(belief) = known.belief_mut(id) else { continue };
             (belief.absence, belief.looked_from, belief.first_side) = (0.0, None, None);
             belief.is_from_two_sides = false;
-            if reading.role != Role::Gated {
+            if measurement.role != Role::Gated {
                 belief.strikes = 0;
                 if belief.status == LandmarkStatus::Gone {
                     belief.status = LandmarkStatus::Ok;
@@ -104,7 +110,12 @@ impl Watch {
         }
     }
 
-    fn judge_absent(&mut self, (state, known): (&State, &mut KnownMap), readings: &[Associated], lose: &mut Vec<u32>) {
+    fn judge_absent(
+        &mut self,
+        (state, known): (&State, &mut KnownMap),
+        measurements: &[Associated],
+        lose: &mut Vec<u32>,
+    ) {
         self.bins
             .iter_mut()
             .flatten()
@@ -116,7 +127,7 @@ impl Watch {
                 Coordinates::Robot => feature.x.norm(),
                 Coordinates::World | Coordinates::Invariant => (feature.x - state.pose.p).norm(),
             };
-            let is_read = readings.iter().any(|reading| reading.subject == Subject::Feature(id));
+            let is_read = measurements.iter().any(|measurement| measurement.subject == Subject::Feature(id));
             let is_near = distance * self.distance.1 < NEARBY * self.distance.0;
             if is_read {
                 self.distance = (self.distance.0 + distance, self.distance.1 + 1.0);

@@ -6,7 +6,7 @@
 //! another one. What landmarks turn out to be that do not begin again is what most of their readings are of then.
 
 use crate::associated::{Associated, Role, Subject};
-use crate::reading::Reading;
+use crate::checked::CheckedMeasurement;
 use nalgebra::Vector3;
 
 /// The readings of a cloud without identity that corrected or began a landmark, and its number.
@@ -15,9 +15,9 @@ pub struct Names(Vec<(Vector3<f64>, u32)>);
 
 impl Names {
     /// Becomes that of a cloud.
-    pub fn take(&mut self, readings: &[Associated]) {
+    pub fn take(&mut self, measurements: &[Associated]) {
         self.0.clear();
-        self.0.extend(named(readings));
+        self.0.extend(named(measurements));
     }
 
     /// Becomes a copy, and keeps its allocations.
@@ -36,16 +36,16 @@ impl Names {
     }
 
     /// What a reading that begins a landmark was taken for, if it has no identity.
-    pub fn of_newcomer(&self, reading: &Reading) -> Option<u32> {
-        if self.0.is_empty() || reading.id.is_some() { None } else { self.of(&reading.value) }
+    pub fn of_newcomer(&self, measurement: &CheckedMeasurement) -> Option<u32> {
+        if self.0.is_empty() || measurement.id.is_some() { None } else { self.of(&measurement.value) }
     }
 }
 
 /// Readings without identity that corrected or began a landmark, with its number.
-fn named(readings: &[Associated]) -> impl Iterator<Item = (Vector3<f64>, u32)> + '_ {
-    readings.iter().filter_map(|associated| match (associated.subject, associated.role) {
-        (Subject::Feature(id), Role::First | Role::Again) if associated.reading.id.is_none() => {
-            Some((associated.reading.value, id))
+fn named(measurements: &[Associated]) -> impl Iterator<Item = (Vector3<f64>, u32)> + '_ {
+    measurements.iter().filter_map(|associated| match (associated.subject, associated.role) {
+        (Subject::Feature(id), Role::First | Role::Again) if associated.measurement.id.is_none() => {
+            Some((associated.measurement.value, id))
         }
         _ => None,
     })
@@ -60,8 +60,8 @@ pub struct Renamed {
 
 impl Renamed {
     /// Takes in what the readings of a cloud are taken for, beside what they were taken for before.
-    pub fn note(&mut self, before: &Names, readings: &[Associated]) {
-        for (value, now) in named(readings) {
+    pub fn note(&mut self, before: &Names, measurements: &[Associated]) {
+        for (value, now) in named(measurements) {
             let Some(then) = before.of(&value) else { continue };
             match self.shared.iter_mut().find(|(one, other, _)| (*one, *other) == (then, now)) {
                 Some((_, _, count)) => *count += 1,
@@ -103,28 +103,29 @@ mod tests {
     fn read(value: f64, id: u32, role: Role) -> Associated {
         let value = Vector3::new(value, 0.0, 0.0);
         let label = crate::Label::default();
-        let reading = Reading { sensor: 0, id: None, value, covariance: Matrix3::identity(), label, height_m: 0.0 };
-        Associated::new(Subject::Feature(id), reading, role)
+        let measurement =
+            CheckedMeasurement { sensor: 0, id: None, value, covariance: Matrix3::identity(), label, height_m: 0.0 };
+        Associated::new(Subject::Feature(id), measurement, role)
     }
 
     #[test]
-    fn a_reading_without_identity_is_known_by_its_numbers() {
+    fn a_measurement_without_identity_is_known_by_its_numbers() {
         let mut named = read(3.0, 7, Role::Again);
-        named.reading.id = Some(7);
-        let readings = [read(1.0, 10, Role::First), read(2.0, 11, Role::Gated), named];
+        named.measurement.id = Some(7);
+        let measurements = [read(1.0, 10, Role::First), read(2.0, 11, Role::Gated), named];
         let mut names = Names::default();
-        names.take(&readings);
+        names.take(&measurements);
         let of = |value: f64| names.of(&Vector3::new(value, 0.0, 0.0));
         assert_eq!([of(1.0), of(2.0), of(3.0)], [Some(10), None, None]);
     }
 
     #[test]
-    fn a_landmark_that_is_gone_is_what_most_of_its_readings_are_of() {
+    fn a_landmark_that_is_gone_is_what_most_of_its_measurements_are_of() {
         let (mut before, mut renamed) = (Names::default(), Renamed::default());
         before.take(&[read(1.0, 10, Role::Again), read(2.0, 11, Role::Again), read(3.0, 12, Role::Again)]);
         for now in [20, 21, 21] {
-            let readings = [read(1.0, now, Role::Again), read(2.0, 11, Role::Again), read(3.0, 30, Role::First)];
-            renamed.note(&before, &readings);
+            let measurements = [read(1.0, now, Role::Again), read(2.0, 11, Role::Again), read(3.0, 30, Role::First)];
+            renamed.note(&before, &measurements);
         }
         // 11 is still there, and what 12 turned out to be is gone, too.
         assert_eq!(renamed.turned_out(&[], |id| [11, 20, 21].contains(&id)), [(10, 21)]);

@@ -1,8 +1,8 @@
 //! Where in the map the landmark of a measurement may be.
 
+use crate::checked::CheckedMeasurement;
 use crate::measurement::value::MAX_DIM;
 use crate::model::Model;
-use crate::reading::Reading;
 use crate::state::State;
 use nalgebra::Vector2;
 /// The radius of a gate that is linearized is taken to be larger by this factor.
@@ -19,8 +19,8 @@ pub struct Neighbourhood {
 
 impl Neighbourhood {
     /// Of a reading; `None` if it does not say where its landmark is.
-    pub fn of(state: &State, model: &Model, reading: &Reading) -> Option<Self> {
-        let (z, noise) = model.sensors.place(&state.mounts, reading)?;
+    pub fn of(state: &State, model: &Model, checked: &CheckedMeasurement) -> Option<Self> {
+        let (z, noise) = model.sensors.place(&state.mounts, checked)?;
         let pose = state.pose_covariance();
         let lever = z.norm();
         let mut std = noise.trace().max(0.0).sqrt()

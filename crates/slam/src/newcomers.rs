@@ -22,9 +22,9 @@ pub fn augment_all(
     (Associations { newcomers, refused, .. }, names): (&mut Associations, &Names),
     stamp: Stamp,
     is_suspected: bool,
-    readings: &mut Vec<Associated>,
+    measurements: &mut Vec<Associated>,
 ) -> usize {
-    let mut newcomers = tie_to_world(state, model, newcomers, stamp, refused, readings);
+    let mut newcomers = tie_to_world(state, model, newcomers, stamp, refused, measurements);
     if is_suspected {
         newcomers.iter().for_each(|_| refused.add(DropReason::Undetermined));
         newcomers = &[];
@@ -34,12 +34,12 @@ pub fn augment_all(
         newcomers = &[];
     }
     let mut added = 0;
-    for Newcomer { id, reading } in newcomers {
-        if is_placeless(&model.sensors, reading) {
-            match take(state, model, *id, reading, stamp) {
-                Ok(taken) => readings.push(Associated::new(
+    for Newcomer { id, measurement } in newcomers {
+        if is_placeless(&model.sensors, measurement) {
+            match take(state, model, *id, measurement, stamp) {
+                Ok(taken) => measurements.push(Associated::new(
                     Subject::Feature(id.unwrap_or_default()),
-                    *reading,
+                    *measurement,
                     if taken == Taken::Begun { Role::First } else { Role::Held },
                 )),
                 Err(reason) => refused.add(reason),
@@ -50,12 +50,12 @@ pub fn augment_all(
             refused.add(DropReason::MapFull);
             continue;
         }
-        let before = names.of_newcomer(reading).filter(|before| state.find(*before).is_none());
+        let before = names.of_newcomer(measurement).filter(|before| state.find(*before).is_none());
         let id = id.or(before).unwrap_or_else(|| state.new_identity());
-        if augment(state, &model.sensors, reading, id, stamp, &model.filter) {
-            begin_offset(state, model, reading, stamp);
+        if augment(state, &model.sensors, measurement, id, stamp, &model.filter) {
+            begin_offset(state, model, measurement, stamp);
             added += 1;
-            readings.push(Associated::new(Subject::Feature(id), *reading, Role::First));
+            measurements.push(Associated::new(Subject::Feature(id), *measurement, Role::First));
         } else {
             refused.add(DropReason::OutOfRange);
         }
@@ -72,17 +72,17 @@ fn tie_to_world<'n>(
     newcomers: &'n [Newcomer],
     stamp: Stamp,
     refused: &mut Counts,
-    readings: &mut Vec<Associated>,
+    measurements: &mut Vec<Associated>,
 ) -> &'n [Newcomer] {
-    if !newcomers.first().is_some_and(|newcomer| model.sensors.is_of_world(&newcomer.reading)) {
+    if !newcomers.first().is_some_and(|newcomer| model.sensors.is_of_world(&newcomer.measurement)) {
         return newcomers;
     }
-    for Newcomer { reading, .. } in newcomers {
-        match tie::take(state, &model.sensors, reading, stamp) {
+    for Newcomer { measurement, .. } in newcomers {
+        match tie::take(state, &model.sensors, measurement, stamp) {
             Ok(()) => {}
             Err(reason) => refused.add(reason),
         }
-        readings.push(Associated::new(Subject::Pose, *reading, Role::Held));
+        measurements.push(Associated::new(Subject::Pose, *measurement, Role::Held));
     }
     &[]
 }

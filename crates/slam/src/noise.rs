@@ -20,6 +20,7 @@
 //! to be smaller than stated. How far and how long errors last is the business of [`Lasting`].
 
 use crate::associated::Associated;
+use crate::checked::CheckedMeasurement;
 use crate::config::{LearningConfig, SensorConfig};
 use crate::ekf::changed::Block;
 use crate::ekf::covariance::factor3;
@@ -27,7 +28,6 @@ use crate::ekf::kernel::{invert, solve_positive};
 use crate::ekf::time_correlated::LastingNoise;
 use crate::lasting::Lasting;
 use crate::linearize::Match;
-use crate::reading::Reading;
 use crate::state::State;
 use crate::update::{Workspace, factor, noise_of_motion_by};
 use lienav_base::stamp::Stamp;
@@ -198,12 +198,12 @@ impl NoiseFactors {
         &mut self,
         gated: &[Associated],
         bound: impl Fn(usize) -> f64,
-        dim: impl Fn(&Reading) -> usize,
+        dim: impl Fn(&CheckedMeasurement) -> usize,
     ) {
         for associated in gated {
-            let dim = dim(&associated.reading);
+            let dim = dim(&associated.measurement);
             let bound = bound(dim);
-            let first = ODOMETRY + 3 * usize::from(associated.reading.sensor);
+            let first = ODOMETRY + 3 * usize::from(associated.measurement.sensor);
             if !bound.is_finite() || first + dim > self.left_out.len() {
                 continue;
             }
@@ -321,7 +321,7 @@ impl NoiseFactors {
         // Sensors.
         let mut row = 0;
         for matched in &matches[..used] {
-            let first = ODOMETRY + 3 * usize::from(matched.reading.sensor);
+            let first = ODOMETRY + 3 * usize::from(matched.measurement.sensor);
             if first + 3 > n {
                 return;
             }
@@ -345,7 +345,7 @@ impl NoiseFactors {
                 }
                 let mut other_row = 0;
                 for other in &matches[..used] {
-                    let other_first = ODOMETRY + 3 * usize::from(other.reading.sensor);
+                    let other_first = ODOMETRY + 3 * usize::from(other.measurement.sensor);
                     let of_other = other.stated_noise();
                     if is_correlated || self::is_correlated(&of_other) {
                         let within = |i: usize, k: usize| i < matched.dim && k < other.dim;

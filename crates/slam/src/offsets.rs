@@ -18,10 +18,10 @@
 //! [`Sensors::repetition`](super::sensor::Sensors::repetition).
 
 use crate::associated::Subject;
+use crate::checked::CheckedMeasurement;
 use crate::filter::Linearization;
 use crate::linearize::{Match, linearize};
 use crate::model::Model;
-use crate::reading::Reading;
 use crate::sensor::Sensors;
 use crate::state::State;
 use lienav_base::stamp::Stamp;
@@ -50,16 +50,16 @@ impl State {
 }
 
 /// The first reading of the newest feature has a lasting error, too, which is in the place of the feature.
-pub fn begin_offset(state: &mut State, model: &Model, reading: &Reading, stamp: Stamp) {
-    let share = model.sensors.lasting(reading.sensor).share;
-    if state.offsets.rows() == 0 || share == [0.0; 3] || model.sensors.dim(reading) != 2 {
+pub fn begin_offset(state: &mut State, model: &Model, measurement: &CheckedMeasurement, stamp: Stamp) {
+    let share = model.sensors.lasting(measurement.sensor).share;
+    if state.offsets.rows() == 0 || share == [0.0; 3] || model.sensors.dim(measurement) != 2 {
         return;
     }
     let i = state.features.len() - 1;
     let id = state.features[i].id;
-    state.offsets.forget(id, reading.sensor, &mut state.covariance);
-    let Some(row) = state.take_offset(id, reading.sensor, stamp, &model.sensors) else { return };
-    let mut first = Match::new(Subject::Feature(i), reading);
+    state.offsets.forget(id, measurement.sensor, &mut state.covariance);
+    let Some(row) = state.take_offset(id, measurement.sensor, stamp, &model.sensors) else { return };
+    let mut first = Match::new(Subject::Feature(i), measurement);
     // Where the landmark was initialized: with the Jacobian at another heading, the joint covariance of landmark and
     // error would be indefinite for a correlated covariance.
     if !linearize(state, &model.sensors, &mut first, Linearization::Current) {
@@ -82,7 +82,7 @@ pub fn take_offsets(state: &mut State, model: &Model, stamp: Stamp, candidates: 
         if candidate.dim != 2 {
             continue;
         }
-        let (id, sensor) = (state.features[i].id, candidate.reading.sensor);
+        let (id, sensor) = (state.features[i].id, candidate.measurement.sensor);
         let Some(row) = state.take_offset(id, sensor, stamp, &model.sensors) else { continue };
         if candidate.lasting.is_none() {
             candidate.lasting = Some(row);

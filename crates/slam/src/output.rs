@@ -66,7 +66,7 @@ pub struct Landmark {
     /// When it was last seen.
     pub last_seen: Stamp,
     /// How many observations went into it.
-    pub observations: u32,
+    pub measurements: u32,
 }
 
 impl From<&Landmark> for MapLandmark {

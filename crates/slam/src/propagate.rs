@@ -3,7 +3,7 @@
 use crate::ekf::covariance::{Covariance, factor3};
 use crate::filter::{Coordinates, Filter, Linearization};
 use crate::linearized::LinearizedStep;
-use crate::motion::{Drift, FeatureMotion, Increment};
+use crate::motion::{Drift, Increment, LandmarkMotion};
 use crate::state::State;
 use lienav_lie::skew;
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
@@ -124,7 +124,7 @@ pub fn propagate(state: &mut State, increment: &Increment, filter: &Filter, rows
             state.covariance.move_pose(&transition, &(noise * increment.covariance * noise.transpose()));
         }
         Coordinates::Robot => {
-            let map = FeatureMotion::new(&increment.motion, filter.discretization());
+            let map = LandmarkMotion::new(&increment.motion, filter.discretization());
             for feature in &mut state.features {
                 feature.x = map.apply(&feature.x);
             }
@@ -176,7 +176,7 @@ fn noise_rows(state: &State, increment: &Increment, filter: &Filter, mut visit: 
         // Noise moves the robot, and landmarks have errors of their own.
         return;
     }
-    let map = FeatureMotion::new(&increment.motion, filter.discretization());
+    let map = LandmarkMotion::new(&increment.motion, filter.discretization());
     for feature in &state.features {
         let pair = match filter.coordinates() {
             Coordinates::World => [[0.0; 3]; 2],

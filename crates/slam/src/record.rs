@@ -4,13 +4,13 @@ use crate::associated::{Associated, Role, Subject};
 use crate::augment::by_pose;
 use crate::filter::Filter;
 use crate::linearize::Match;
-use crate::linearized::{LinearizedReading, LinearizedStep};
+use crate::linearized::{LinearizedMeasurement, LinearizedStep};
 use crate::state::State;
 
 impl LinearizedStep {
     /// The readings that the state was updated by.
     pub(super) fn note_matches(&mut self, state: &State, matches: &[Match]) {
-        self.readings.extend(matches.iter().map(|m| LinearizedReading {
+        self.measurements.extend(matches.iter().map(|m| LinearizedMeasurement {
             subject: state.identity(m.subject),
             dim: m.dim,
             by_pose: m.by_pose,
@@ -20,9 +20,9 @@ impl LinearizedStep {
     }
 
     /// The features that were begun by the readings of this step.
-    pub(super) fn note_begun(&mut self, state: &State, filter: &Filter, readings: &[Associated]) {
-        for reading in readings.iter().filter(|reading| reading.role == Role::First) {
-            let Subject::Feature(id) = reading.subject else { continue };
+    pub(super) fn note_begun(&mut self, state: &State, filter: &Filter, measurements: &[Associated]) {
+        for measurement in measurements.iter().filter(|measurement| measurement.role == Role::First) {
+            let Subject::Feature(id) = measurement.subject else { continue };
             let Some(i) = state.find(id) else { continue };
             self.begun.push((id, by_pose(state, &state.features[i].x, filter.errors)));
         }

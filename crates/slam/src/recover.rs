@@ -2,18 +2,18 @@
 
 use crate::associate::{Associations, Evidence, Input, associate};
 use crate::associated::Associated;
+use crate::checked::CheckedMeasurement;
 use crate::delayed::give_up;
 use crate::displaced::{displace, is_allowed, linearize_there, refer_to_mean};
 use crate::enter::enter;
 use crate::gate::gate;
-use crate::input::FeatureKind;
+use crate::input::MeasurementKind;
 use crate::marks;
 use crate::model::Model;
 use crate::motion::Increment;
 use crate::offsets::take_offsets;
 use crate::output::{Counts, DropReason};
 use crate::propagate::{Rows, propagate};
-use crate::reading::Reading;
 use crate::relocate::{agreeing, displacement};
 use crate::state::State;
 use crate::track_loss::{Agreement, TrackLoss, unknown_motions};
@@ -157,7 +157,7 @@ fn relocate(
 
 /// The motion of the robot that best explains the readings of features in the map.
 fn most_likely_displacement(state: &State, model: &Model, evidence: Evidence<'_>) -> Option<Se2> {
-    let known = known(state, model, evidence).map(|(i, reading)| (state.in_robot(i), reading));
+    let known = known(state, model, evidence).map(|(i, checked)| (state.in_robot(i), checked));
     displacement((&model.sensors, &state.mounts), &known.collect::<Vec<_>>()).map(|fit| fit.motion)
 }
 
@@ -166,14 +166,14 @@ fn known<'a>(
     state: &'a State,
     model: &'a Model,
     evidence: Evidence<'a>,
-) -> impl Iterator<Item = (usize, Reading)> + 'a {
-    let (kind, observations) = match evidence {
-        Evidence::Observed { kind, observations, .. } => (kind, observations),
-        Evidence::Associated(_) => (FeatureKind::default(), [].as_slice()),
+) -> impl Iterator<Item = (usize, CheckedMeasurement)> + 'a {
+    let (kind, measurements) = match evidence {
+        Evidence::Observed { kind, measurements, .. } => (kind, measurements),
+        Evidence::Associated(_) => (MeasurementKind::default(), [].as_slice()),
     };
-    observations.iter().filter_map(move |observation| {
-        let i = state.find(observation.id?)?;
-        let reading = model.sensors.read(kind, observation).ok()?;
-        (!model.sensors.is_of_pose(&reading)).then_some((i, reading))
+    measurements.iter().filter_map(move |measurement| {
+        let i = state.find(measurement.id?)?;
+        let checked = model.sensors.read(kind, measurement).ok()?;
+        (!model.sensors.is_of_pose(&checked)).then_some((i, checked))
     })
 }

@@ -1,10 +1,10 @@
 //! Relocation: the rigid motion of the robot that makes most readings agree with the map.
 
+use crate::checked::CheckedMeasurement;
 use crate::ekf::mahalanobis::mahalanobis_squared;
 use crate::gate_bounds::Gate;
 use crate::measurement::Mount;
 use crate::measurement::value::{fixed, padded};
-use crate::reading::Reading;
 use crate::sensor::Sensors;
 use crate::state::State;
 use lienav_lie::{Se2, skew};
@@ -40,12 +40,15 @@ pub struct Fit {
 /// The motion of the base, in its estimated frame, that best explains readings of features at `z`: it minimizes Σ c²
 /// ln(1 + d²/c²) over their Mahalanobis distances d, and takes the features as known. `None` for fewer than two
 /// readings.
-pub fn displacement(sensors: (&Sensors, &[Mount]), readings: &[(Vector2<f64>, Reading)]) -> Option<Fit> {
-    if readings.len() < 2 {
+pub fn displacement(
+    sensors: (&Sensors, &[Mount]),
+    checked_measurements: &[(Vector2<f64>, CheckedMeasurement)],
+) -> Option<Fit> {
+    if checked_measurements.len() < 2 {
         return None;
     }
     let from = |k: usize| Se2::new(0.0, 0.0, -PI + 2.0 * PI * k as f64 / HEADINGS as f64);
-    let minima: [_; HEADINGS] = std::array::from_fn(|k| descend(sensors, readings, from(k)));
+    let minima: [_; HEADINGS] = std::array::from_fn(|k| descend(sensors, checked_measurements, from(k)));
     let (motion, best) = minima.iter().flatten().min_by(|(_, a), (_, b)| a.cost.total_cmp(&b.cost))?;
     let is_rival = |(other, at): &(Se2, Normal)| {
         let apart = (motion.inverse() * *other).log();
@@ -59,35 +62,35 @@ pub fn displacement(sensors: (&Sensors, &[Mount]), readings: &[(Vector2<f64>, Re
 pub fn agreeing(
     state: &State,
     (sensors, gate): (&Sensors, &Gate),
-    readings: impl Iterator<Item = (usize, Reading)>,
+    checked_measurements: impl Iterator<Item = (usize, CheckedMeasurement)>,
     motion: &Se2,
 ) -> usize {
     let back = motion.rotation().transpose();
-    let passes = |(i, reading): &(usize, Reading)| {
+    let passes = |(i, checked): &(usize, CheckedMeasurement)| {
         let z = motion.transform_back(&state.in_robot(*i));
-        let Some(expected) = sensors.expect(&state.mounts, reading, &z, &z) else { return false };
-        let to_reading = expected.by_landmark * back;
-        let covariance = to_reading * state.relative_covariance(*i) * to_reading.transpose() + expected.noise;
+        let Some(expected) = sensors.expect(&state.mounts, checked, &z, &z) else { return false };
+        let to_measurement = expected.by_landmark * back;
+        let covariance = to_measurement * state.relative_covariance(*i) * to_measurement.transpose() + expected.noise;
         let distance = mahalanobis_squared(&expected.residual, &covariance, expected.dim);
         distance.is_some_and(|distance| distance <= gate.known(expected.dim))
     };
-    readings.filter(passes).count()
+    checked_measurements.filter(passes).count()
 }
 
 /// Gauss–Newton from `motion`, and where it ends.
 fn descend(
     sensors: (&Sensors, &[Mount]),
-    readings: &[(Vector2<f64>, Reading)],
+    checked_measurements: &[(Vector2<f64>, CheckedMeasurement)],
     mut motion: Se2,
 ) -> Option<(Se2, Normal)> {
-    let mut normal = linearize(sensors, readings, &motion)?;
+    let mut normal = linearize(sensors, checked_measurements, &motion)?;
     for _ in 0..STEPS {
         let Some(factor) = normal.matrix.cholesky() else { break };
         let step = factor.solve(&normal.vector);
         // Halved until it is a descent.
         let better = (0..6).find_map(|halvings| {
             let tried = motion * Se2::exp(&(step * 0.5_f64.powi(halvings)));
-            let next = linearize(sensors, readings, &tried)?;
+            let next = linearize(sensors, checked_measurements, &tried)?;
             (next.cost < normal.cost).then_some((tried, next))
         });
         let Some((tried, next)) = better else { break };
@@ -114,11 +117,15 @@ fn information(noise: &Matrix3<f64>, dim: usize) -> Option<Matrix3<f64>> {
 }
 
 /// With X ← X Exp(ν), a feature is seen at z⁺ = Exp(ν)⁻¹z, ∂z⁺/∂ν = −[I, J z⁺].
-fn linearize(sensors: (&Sensors, &[Mount]), readings: &[(Vector2<f64>, Reading)], motion: &Se2) -> Option<Normal> {
+fn linearize(
+    sensors: (&Sensors, &[Mount]),
+    checked_measurements: &[(Vector2<f64>, CheckedMeasurement)],
+    motion: &Se2,
+) -> Option<Normal> {
     let mut normal = Normal { matrix: Matrix3::zeros(), vector: Vector3::zeros(), cost: 0.0 };
-    for (z, reading) in readings {
+    for (z, checked) in checked_measurements {
         let seen = motion.transform_back(z);
-        let Some(expected) = sensors.0.expect(sensors.1, reading, &seen, &seen) else { continue };
+        let Some(expected) = sensors.0.expect(sensors.1, checked, &seen, &seen) else { continue };
         let information = information(&expected.noise, expected.dim)?;
         let lever = skew(&seen);
         let jacobian = expected.by_landmark * Matrix2x3::new(-1.0, 0.0, -lever.x, 0.0, -1.0, -lever.y);

@@ -1,16 +1,16 @@
 //! A sensor: a measurement on its mount.
 
 use crate::calibration::{Calibration, OF_ONE_KIND};
+use crate::checked::CheckedMeasurement;
 use crate::config::{AbsoluteConfig, SensorConfig};
 use crate::ekf::time_correlated::LastingNoise;
 use crate::filter::StereoModel;
-use crate::input::{FeatureKind, Observation};
+use crate::input::{Measurement, MeasurementKind};
 use crate::measurement::{
     Bearing, Component, Erased, Expected, LandmarkMeasurement, Mount, OfLandmark, OfPose, OfWorld, PoseMeasurement,
     Position, Range, RangeBearing, StereoBearings, Triangulated,
 };
 use crate::output::DropReason;
-use crate::reading::Reading;
 use crate::tilt_noise::checked_height;
 use lienav_lie::Se2;
 use nalgebra::{Matrix2, Matrix3, SMatrix, Vector2, Vector3};
@@ -85,25 +85,25 @@ pub struct SensorSet([u64; 4]);
 
 impl SensorSet {
     /// Whether it has this one.
-    pub fn has(&self, kind: FeatureKind) -> bool {
+    pub fn has(&self, kind: MeasurementKind) -> bool {
         let (word, bit) = Self::place(kind);
         self.0[word] & bit != 0
     }
 
     /// Adds one.
-    pub fn insert(&mut self, kind: FeatureKind) {
+    pub fn insert(&mut self, kind: MeasurementKind) {
         let (word, bit) = Self::place(kind);
         self.0[word] |= bit;
     }
 
     /// A filter has no more than 256 sensors.
-    fn place(kind: FeatureKind) -> (usize, u64) {
+    fn place(kind: MeasurementKind) -> (usize, u64) {
         let index = kind.index();
         (index / 64 % 4, 1 << (index % 64))
     }
 }
 
-/// All sensors of a robot: those of [`FeatureKind`], then those that were added. The state has a [`Mount`] for each,
+/// All sensors of a robot: those of [`MeasurementKind`], then those that were added. The state has a [`Mount`] for each,
 /// which says where it is, as calibrated.
 #[derive(Clone, Debug)]
 pub struct Sensors {
@@ -119,7 +119,7 @@ pub struct Sensors {
 }
 
 impl Sensors {
-    /// Those that [`FeatureKind`] names, as configured, and `added` behind them.
+    /// Those that [`MeasurementKind`] names, as configured, and `added` behind them.
     pub fn new(config: &SensorConfig, stereo: StereoModel, added: &[Sensor]) -> Self {
         Self::with_antenna(config, &AbsoluteConfig::default(), stereo, added)
     }
@@ -178,12 +178,12 @@ impl Sensors {
     }
 
     /// Where a sensor sits, without calibration.
-    pub fn nominal(&self, kind: FeatureKind) -> Option<Se2> {
+    pub fn nominal(&self, kind: MeasurementKind) -> Option<Se2> {
         self.all.get(kind.index()).map(|(_, mount)| *mount)
     }
 
     /// As which built-in kind roll and pitch level what this sensor reads, and where it sits; `None` where they do not.
-    pub fn levelled_as(&self, kind: FeatureKind) -> Option<(FeatureKind, Se2)> {
+    pub fn levelled_as(&self, kind: MeasurementKind) -> Option<(MeasurementKind, Se2)> {
         let (measurement, mount) = self.all.get(kind.index())?;
         Some((measurement.levelled_as()?, *mount))
     }
@@ -206,16 +206,15 @@ impl Sensors {
     /// # Errors
     /// Why it cannot be used: a number that is not finite, a covariance that is not positive semidefinite, numbers
     /// that the measurement refuses.
-    pub fn read(&self, kind: FeatureKind, observation: &Observation) -> Result<Reading, DropReason> {
+    pub fn read(&self, kind: MeasurementKind, raw: &Measurement) -> Result<CheckedMeasurement, DropReason> {
         let index = kind.index();
         let (measurement, _) = self.all.get(index).ok_or(DropReason::UnknownSensor)?;
-        let (value, mut covariance) = measurement.read(observation)?;
+        let (value, mut covariance) = measurement.read(raw)?;
         if let Some(scale) = self.scales.get(index) {
             covariance.component_mul_assign(&(scale * scale.transpose()));
         }
-        let (id, label, height_m) =
-            (observation.id, observation.label.checked(), checked_height(observation.height_m)?);
-        Ok(Reading { sensor: index as u8, id, value, covariance, label, height_m })
+        let (id, label, height_m) = (raw.id, raw.label.checked(), checked_height(raw.height_m)?);
+        Ok(CheckedMeasurement { sensor: index as u8, id, value, covariance, label, height_m })
     }
 
     /// The factor for the covariance of a reading if the last reading of the same feature was `since` seconds ago.
@@ -223,34 +222,34 @@ impl Sensors {
     /// Errors with a correlation of ρ = exp(−Δt/T) from one reading to the next tell exactly as much about what they
     /// have in common as one reading with their variance σ², and for each that follows an independent one with σ²(1 +
     /// ρ)/(1 − ρ) = σ² coth(Δt/2T).
-    pub fn repetition(&self, reading: &Reading, since: f64) -> f64 {
-        let lasting = self.lasting.get(reading.index()).map_or(self.correlation_s, |lasting| lasting.whole_s);
+    pub fn repetition(&self, checked: &CheckedMeasurement, since: f64) -> f64 {
+        let lasting = self.lasting.get(checked.index()).map_or(self.correlation_s, |lasting| lasting.whole_s);
         if lasting <= 0.0 { 1.0 } else { 1.0 / (0.5 * since.max(1e-3) / lasting).tanh() }
     }
 
     /// Whether there is the sensor of this reading.
-    pub fn has(&self, reading: &Reading) -> bool {
-        reading.index() < self.all.len()
+    pub fn has(&self, checked: &CheckedMeasurement) -> bool {
+        checked.index() < self.all.len()
     }
 
     /// Whether there is this sensor, and what it reads is the pose.
-    pub fn reads_pose(&self, kind: FeatureKind) -> bool {
+    pub fn reads_pose(&self, kind: MeasurementKind) -> bool {
         self.all.get(kind.index()).is_some_and(|(measurement, _)| measurement.is_of_pose())
     }
 
     /// Whether a reading is of the pose, and not of a landmark.
-    pub fn is_of_pose(&self, reading: &Reading) -> bool {
-        self.of(reading).is_of_pose()
+    pub fn is_of_pose(&self, checked: &CheckedMeasurement) -> bool {
+        self.of(checked).is_of_pose()
     }
 
     /// Whether a reading is of the pose in the world, and not in the map.
-    pub fn is_of_world(&self, reading: &Reading) -> bool {
-        self.of(reading).is_of_world()
+    pub fn is_of_world(&self, checked: &CheckedMeasurement) -> bool {
+        self.of(checked).is_of_world()
     }
 
     /// How many numbers a reading has.
-    pub fn dim(&self, reading: &Reading) -> usize {
-        self.of(reading).components().len()
+    pub fn dim(&self, checked: &CheckedMeasurement) -> usize {
+        self.of(checked).components().len()
     }
 
     /// What this reading should have been for a landmark estimated at `z`, with Jacobian and noise at `linearized_at`;
@@ -258,52 +257,52 @@ impl Sensors {
     pub fn expect(
         &self,
         mounts: &[Mount],
-        reading: &Reading,
+        checked: &CheckedMeasurement,
         z: &Vector2<f64>,
         linearized_at: &Vector2<f64>,
     ) -> Option<Expected> {
-        self.of(reading).expect_landmark(&mounts[reading.index()], reading, z, linearized_at)
+        self.of(checked).expect_landmark(&mounts[checked.index()], checked, z, linearized_at)
     }
 
     /// What a reading of the pose should have been for a base at `pose`, with the Jacobian at `linearized_at`.
     pub fn expect_pose(
         &self,
         mounts: &[Mount],
-        reading: &Reading,
+        checked: &CheckedMeasurement,
         pose: &Se2,
         linearized_at: &Se2,
     ) -> Option<Expected> {
-        self.of(reading).expect_pose(&mounts[reading.index()], reading, pose, linearized_at)
+        self.of(checked).expect_pose(&mounts[checked.index()], checked, pose, linearized_at)
     }
 
     /// Where a reading puts a new landmark, in the base frame, and the covariance of that. `None` where it puts it
     /// nowhere: lines of sight that do not meet within the sensor's range, a measurement that does not say.
-    pub fn place(&self, mounts: &[Mount], reading: &Reading) -> Option<(Vector2<f64>, Matrix2<f64>)> {
-        self.of(reading).place(&mounts[reading.index()], reading)
+    pub fn place(&self, mounts: &[Mount], checked: &CheckedMeasurement) -> Option<(Vector2<f64>, Matrix2<f64>)> {
+        self.of(checked).place(&mounts[checked.index()], checked)
     }
 
     /// Where the landmark of a reading may be, in the base frame, and the covariance of each of these places; empty where
     /// one reading determines it, or no number of them does.
-    pub fn hypotheses(&self, mounts: &[Mount], reading: &Reading) -> Vec<(Vector2<f64>, Matrix2<f64>)> {
-        self.of(reading).hypotheses(&mounts[reading.index()], reading)
+    pub fn hypotheses(&self, mounts: &[Mount], checked: &CheckedMeasurement) -> Vec<(Vector2<f64>, Matrix2<f64>)> {
+        self.of(checked).hypotheses(&mounts[checked.index()], checked)
     }
 
     /// The probability that a reading is as its noise says, from its residual and the covariance of that.
-    pub fn trust(&self, reading: &Reading, residual: &Vector3<f64>, covariance: &Matrix3<f64>) -> f64 {
-        self.of(reading).trust(residual, covariance)
+    pub fn trust(&self, checked: &CheckedMeasurement, residual: &Vector3<f64>, covariance: &Matrix3<f64>) -> f64 {
+        self.of(checked).trust(residual, covariance)
     }
 
     /// Whether what is read of a landmark depends on the heading of the base: not of a range from the base's origin.
-    pub fn sees_heading(&self, mounts: &[Mount], reading: &Reading) -> bool {
-        let mount = &mounts[reading.index()];
-        !matches!(self.of(reading).components(), [Component::Range]) || mount.is_off_centre()
+    pub fn sees_heading(&self, mounts: &[Mount], checked: &CheckedMeasurement) -> bool {
+        let mount = &mounts[checked.index()];
+        !matches!(self.of(checked).components(), [Component::Range]) || mount.is_off_centre()
     }
 
     /// The same of a reading of one number.
-    pub fn trust_of_one(&self, reading: &Reading, residual: f64, variance: f64) -> f64 {
+    pub fn trust_of_one(&self, checked: &CheckedMeasurement, residual: f64, variance: f64) -> f64 {
         let mut covariance = Matrix3::zeros();
         covariance[(0, 0)] = variance;
-        self.trust(reading, &Vector3::new(residual, 0.0, 0.0), &covariance)
+        self.trust(checked, &Vector3::new(residual, 0.0, 0.0), &covariance)
     }
 
     /// How the place that [`Sensors::place`] gives depends on the calibration: ∂z/∂c = −(∂h/∂z)⁻¹ ∂h/∂c. `None` where
@@ -311,13 +310,13 @@ impl Sensors {
     pub fn place_by_calibration(
         &self,
         mounts: &[Mount],
-        reading: &Reading,
+        checked: &CheckedMeasurement,
         z: &Vector2<f64>,
     ) -> Option<SMatrix<f64, 2, OF_ONE_KIND>> {
-        if self.dim(reading) != 2 {
+        if self.dim(checked) != 2 {
             return None;
         }
-        let expected = self.expect(mounts, reading, z, z)?;
+        let expected = self.expect(mounts, checked, z, z)?;
         let by_landmark: Matrix2<f64> = expected.by_landmark.fixed_rows::<2>(0).into_owned();
         let by_calibration = expected.by_calibration?;
         let of_sensor = SMatrix::<f64, 2, OF_ONE_KIND>::from_fn(|row, k| by_calibration.column(k)[row]);
@@ -325,12 +324,12 @@ impl Sensors {
     }
 
     /// Readings come from [`Sensors::read`], and sensors never go away.
-    fn of(&self, reading: &Reading) -> &dyn Erased {
-        &*self.all[reading.index()].0
+    fn of(&self, checked: &CheckedMeasurement) -> &dyn Erased {
+        &*self.all[checked.index()].0
     }
 }
 
-/// In the order of [`FeatureKind::index`].
+/// In the order of [`MeasurementKind::index`].
 fn built_in(config: &SensorConfig, stereo: StereoModel) -> [Arc<dyn Erased>; 5] {
     let SensorConfig {
         min_range_m,

@@ -32,6 +32,7 @@ mod trace;
 use crate::AssociationTally;
 use crate::bound::Bound;
 use crate::calibration::{CalibrationEstimate, CalibrationParameter, MOTION};
+use crate::checked::CheckedMeasurement;
 use crate::config::{Config, ConfigError, SPECS};
 use crate::early::EarlyGate;
 use crate::ekf::validity::valid_covariance;
@@ -44,12 +45,11 @@ use crate::history::rollback::Rollback;
 use crate::history::second_look::SecondLook;
 use crate::history::take_back::TakeBack;
 use crate::inbox::Inbox;
-use crate::input::{FeatureKind, Imu, MAX_POINTS, Observation, Odometry, TooManySensors};
+use crate::input::{Imu, MAX_POINTS, Measurement, MeasurementKind, Odometry, TooManySensors};
 use crate::lookahead::LookAhead;
 use crate::motion::Increment;
 use crate::noise::LearnedNoise;
 use crate::output::{Counts, DropReason, Landmark, PoseEstimate};
-use crate::reading::Reading;
 use crate::sensor::{Sensor, SensorSet};
 use crate::slam::finder::SearchInParts;
 use crate::slam::last_valid::Validity;
@@ -62,7 +62,7 @@ use lienav_base::settings::check_change;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::Vector3;
-pub use outside::{OutsideReading, ReadOutside};
+pub use outside::{ExternalMeasurement, ReadExternal};
 pub use part::LocalMap;
 pub use saved::{ResumeError, SavedState};
 pub use search::RelocalizeError;
@@ -146,7 +146,7 @@ pub struct Slam {
     /// For clouds that taught what the noise is.
     second_look: SecondLook,
     /// Readings of the pose in the map that the last step has brought, in a map in parts.
-    outside: Vec<Reading>,
+    outside: Vec<CheckedMeasurement>,
     /// For loops that turn out wrong.
     take_back: TakeBack,
     /// Motions in doubt.
@@ -228,8 +228,8 @@ impl Slam {
     ///
     /// # Errors
     /// There are 253 sensors already.
-    pub fn add_sensor(&mut self, sensor: Sensor) -> Result<FeatureKind, TooManySensors> {
-        let kind = FeatureKind::added(self.estimator.added_sensors())?;
+    pub fn add_sensor(&mut self, sensor: Sensor) -> Result<MeasurementKind, TooManySensors> {
+        let kind = MeasurementKind::added(self.estimator.added_sensors())?;
         self.estimator.add_sensor(sensor, &self.config);
         self.forget_sum();
         self.stay();
@@ -241,7 +241,7 @@ impl Slam {
     ///
     /// # Errors
     /// [`DropReason::UnknownSensor`]: no such sensor was added. [`DropReason::NotFinite`]: the mount is not finite.
-    pub fn place_sensor(&mut self, kind: FeatureKind, mount: Se2) -> Result<(), DropReason> {
+    pub fn place_sensor(&mut self, kind: MeasurementKind, mount: Se2) -> Result<(), DropReason> {
         if !(mount.p.iter().all(|x| x.is_finite()) && mount.theta.is_finite()) {
             return Err(DropReason::NotFinite);
         }
@@ -256,7 +256,7 @@ impl Slam {
 
     /// Where a sensor sits in the base frame, as configured, added or placed, without what is calibrated; `None` if there
     /// is none of this kind.
-    pub fn mount(&self, kind: FeatureKind) -> Option<Se2> {
+    pub fn mount(&self, kind: MeasurementKind) -> Option<Se2> {
         self.estimator.model.sensors.nominal(kind)
     }
 
@@ -318,10 +318,10 @@ impl Slam {
     pub fn features(
         &mut self,
         stamp: Stamp,
-        kind: FeatureKind,
-        observations: &[Observation],
+        kind: MeasurementKind,
+        measurements: &[Measurement],
     ) -> Result<(), DropReason> {
-        let outcome = self.take_features(stamp, kind, observations);
+        let outcome = self.take_features(stamp, kind, measurements);
         self.count(outcome)
     }
 
@@ -356,14 +356,14 @@ impl Slam {
     fn take_features(
         &mut self,
         stamp: Stamp,
-        kind: FeatureKind,
-        observations: &[Observation],
+        kind: MeasurementKind,
+        measurements: &[Measurement],
     ) -> Result<(), DropReason> {
         self.check_enabled()?;
-        let is_of_world = matches!(kind, FeatureKind::WorldPosition | FeatureKind::WorldPose);
+        let is_of_world = matches!(kind, MeasurementKind::WorldPosition | MeasurementKind::WorldPose);
         let delay_s = if is_of_world { self.config.absolute.delay_s } else { self.config.sensor.delay_s };
         let stamp = stamp + -delay_s;
-        if observations.len() > MAX_POINTS {
+        if measurements.len() > MAX_POINTS {
             return Err(DropReason::TooManyPoints);
         }
         self.check_follower(stamp)?;
@@ -372,12 +372,12 @@ impl Slam {
             return Err(DropReason::DuplicateStamp);
         }
         if self.time.is_some_and(|time| stamp < time) {
-            return self.take_late(stamp, kind, observations);
+            return self.take_late(stamp, kind, measurements);
         }
         if self.inbox.clouds_full() {
             return Err(DropReason::BufferFull);
         }
-        if self.inbox.push_cloud(stamp, kind, observations, self.window_s()) {
+        if self.inbox.push_cloud(stamp, kind, measurements, self.window_s()) {
             self.counts.add(DropReason::FromTheFuture);
         }
         Ok(())

@@ -46,7 +46,8 @@ pub struct Feature {
     /// When it was last used in an update.
     pub last_seen: Stamp,
     /// How many observations went into it.
-    pub observations: u32,
+    #[serde(rename = "observations")]
+    pub measurements: u32,
     /// When a cloud last had a reading that may be of it; only features of a known map have that.
     pub wanted: Stamp,
     /// Whether it has been out of view since it was added, or was measured with a height. Its uncertainty then comes from

@@ -67,7 +67,7 @@ pub struct Room {
     rests: Vec<Vector2<f64>>,
     workspace: Workspace,
     /// What the readings of the last cloud were associated with.
-    pub readings: Vec<Associated>,
+    pub measurements: Vec<Associated>,
     /// What those of the next one were taken for before.
     pub names: Names,
 }
@@ -131,7 +131,7 @@ pub fn correct(
     learned: Option<&mut NoiseFactors>,
     room: &mut Room,
 ) -> Outcome {
-    let Room { associations, wide, gated, rows, rests, workspace, readings, names } = room;
+    let Room { associations, wide, gated, rows, rests, workspace, measurements: checked_measurements, names } = room;
     let Input { motion, stamp, evidence } = *input;
 
     let is_searched = associate(state, model, evidence, associations);
@@ -157,18 +157,18 @@ pub fn correct(
         move_back(state, &wide.moved_by, &model.filter, workspace);
     }
     if let Some(learned) = learned.filter(|_| updated.is_ok()) {
-        learned.note_left_out(gated, |dim| model.gate.known(dim), |reading| model.sensors.dim(reading));
+        learned.note_left_out(gated, |dim| model.gate.known(dim), |checked| model.sensors.dim(checked));
         learned.learn(state, matches, (&motion.covariance, &rows.noise), workspace, stamp);
     }
 
-    readings.clone_from(gated);
+    checked_measurements.clone_from(gated);
     let is_pending = track_loss.as_deref().is_some_and(|track_loss| track_loss.is_pending(stamp));
-    note(state, associations, updated.is_ok(), (rows, readings), stamp);
+    note(state, associations, updated.is_ok(), (rows, checked_measurements), stamp);
     let begun_anew = if updated.is_err() || is_pending { 0 } else { note_misfits(state, model, gated, stamp) };
     let is_suspected = track_loss.is_some_and(|track_loss| track_loss.is_suspected());
-    let added = augment_all(state, model, (associations, names), stamp, is_suspected, readings);
+    let added = augment_all(state, model, (associations, names), stamp, is_suspected, checked_measurements);
     if let Some(record) = &mut rows.record {
-        record.note_begun(state, &model.filter, readings);
+        record.note_begun(state, &model.filter, checked_measurements);
     }
     prune(state, model, stamp);
     marks::keep(state, &model.motions_over_s, stamp);
@@ -187,14 +187,14 @@ fn note(
     state: &mut State,
     Associations { matches, refused, .. }: &mut Associations,
     is_updated: bool,
-    (rows, readings): (&mut Rows, &mut Vec<Associated>),
+    (rows, checked_measurements): (&mut Rows, &mut Vec<Associated>),
     stamp: Stamp,
 ) {
     if !is_updated {
         matches.iter().for_each(|_| refused.add(DropReason::Singular));
         return;
     }
-    note_matches(state, matches, stamp, readings);
+    note_matches(state, matches, stamp, checked_measurements);
     state.learn_tilt();
     if let Some(record) = &mut rows.record {
         record.note_matches(state, matches);
@@ -202,18 +202,18 @@ fn note(
 }
 
 /// Records when the features of the matches were seen, and which readings were used.
-fn note_matches(state: &mut State, matches: &[Match], stamp: Stamp, readings: &mut Vec<Associated>) {
+fn note_matches(state: &mut State, matches: &[Match], stamp: Stamp, checked_measurements: &mut Vec<Associated>) {
     for m in matches {
         if let Subject::Feature(i) = m.subject {
             let feature = &mut state.features[i];
             feature.last_seen = stamp;
-            feature.observations = feature.observations.saturating_add(1);
+            feature.measurements = feature.measurements.saturating_add(1);
             feature.misfits = 0;
         }
-        readings.push(Associated {
+        checked_measurements.push(Associated {
             noise_scale: m.noise_scale,
             linearization_point: m.linearization_point,
-            ..Associated::new(state.identity(m.subject), m.reading, Role::Again)
+            ..Associated::new(state.identity(m.subject), m.measurement, Role::Again)
         });
     }
 }

@@ -11,11 +11,11 @@
 //! with the lasting part of the errors. Until then readings from outside correct nothing.
 
 use crate::calibration::CalibrationParameter;
+use crate::checked::CheckedMeasurement;
 use crate::ekf::covariance::Covariance;
 use crate::filter::Coordinates;
 use crate::measurement::value::fixed;
 use crate::output::DropReason;
-use crate::reading::Reading;
 use crate::sensor::Sensors;
 use crate::state::untied::{First, Untied};
 use crate::state::{State, additive_from_left};
@@ -30,24 +30,29 @@ const HEADING_STD: f64 = 0.15;
 ///
 /// # Errors
 /// [`DropReason::Undetermined`]: the robot has to drive on.
-pub fn take(state: &mut State, sensors: &Sensors, reading: &Reading, stamp: Stamp) -> Result<(), DropReason> {
+pub fn take(
+    state: &mut State,
+    sensors: &Sensors,
+    checked: &CheckedMeasurement,
+    stamp: Stamp,
+) -> Result<(), DropReason> {
     let Some(untied) = state.tie else { return Err(DropReason::Undetermined) };
-    let mount = state.mounts[reading.index()].nominal();
+    let mount = state.mounts[checked.index()].nominal();
     let arm = state.pose.rotation() * mount.p;
     let antenna = state.pose.p + arm;
     // δa = [I, J R(θ)m] δ(p, θ).
     let turned = skew(&arm);
     let by_pose = Matrix2x3::new(1.0, 0.0, turned.x, 0.0, 1.0, turned.y) * to_additive(state);
-    let position = reading.value.xy();
-    let covariance: Matrix2<f64> = fixed(&reading.covariance);
-    if sensors.dim(reading) == 3 {
-        let theta = reading.value.z - state.pose.theta - mount.theta;
+    let position = checked.value.xy();
+    let covariance: Matrix2<f64> = fixed(&checked.covariance);
+    if sensors.dim(checked) == 3 {
+        let theta = checked.value.z - state.pose.theta - mount.theta;
         let world = Se2::new(0.0, 0.0, theta);
         let shift = position - world.rotation() * antenna;
         // δψ = −δθ − n_θ, δt = −R(ψ)δa − J R(ψ)a δψ − δb − n.
         let heading = Matrix3::new(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0) * to_additive(state);
         let lever = skew(&(world.rotation() * antenna));
-        let noise = complete(&lever) * reading.covariance * complete(&lever).transpose();
+        let noise = complete(&lever) * checked.covariance * complete(&lever).transpose();
         let of_pose = rows(&(-(world.rotation() * by_pose) - lever * heading.row(2)), &heading.row(2).into_owned());
         let of_error = Matrix3x2::new(-1.0, 0.0, 0.0, -1.0, 0.0, 0.0);
         settle(state, &Se2::new(shift.x, shift.y, theta), (&of_pose, &of_error), &noise);

@@ -1,8 +1,8 @@
 //! The record of a run, for estimators that process all of it at once and must use the same information as the filter.
 
 use crate::associated::{Role, Subject};
+use crate::checked::CheckedMeasurement;
 use crate::inbox::Segment;
-use crate::reading::Reading;
 use lienav_lie::Se2;
 use nalgebra::Vector2;
 
@@ -23,17 +23,17 @@ pub struct TracedStep {
     /// The odometry since the step before; in the first step, since the initial pose.
     pub segments: Vec<Segment>,
     /// What was read.
-    pub readings: Vec<TracedReading>,
+    pub measurements: Vec<TracedMeasurement>,
 }
 
 /// One reading with what it is of.
 #[derive(Clone, Copy, Debug)]
-pub struct TracedReading {
+pub struct TracedMeasurement {
     /// The feature, by its identity, and where it is in the map after the step, m; or the pose. A feature that was
     /// forgotten comes back as [`Role::First`].
     pub subject: Subject<(u32, Vector2<f64>)>,
     /// What was read.
-    pub reading: Reading,
+    pub measurement: CheckedMeasurement,
     /// What the filter did with it.
     pub role: Role,
     /// Whether it says by itself where its landmark is, or the landmark has been placed since.
@@ -42,7 +42,7 @@ pub struct TracedReading {
 
 /// A reading of the last step as a picture shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SeenReading {
+pub struct SeenMeasurement {
     /// The landmark it was taken for, by its identity; `None` for a reading of the pose.
     pub landmark: Option<u32>,
     /// Where the reading alone puts the landmark, in the base frame, m; `None` where it does not say, as a bearing.

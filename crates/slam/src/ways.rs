@@ -10,12 +10,12 @@
 
 use crate::associated::Subject;
 use crate::association::beam::{Beam, Item, Joint, Pair, WINDOW};
+use crate::checked::CheckedMeasurement;
 use crate::ekf::mahalanobis::mahalanobis_squared;
-use crate::input::{FeatureKind, Observation};
+use crate::input::{Measurement, MeasurementKind};
 use crate::linearize::{Match, innovation_covariance, linearize, shared_covariance};
 use crate::model::Model;
 use crate::neighbourhood::Neighbourhood;
-use crate::reading::Reading;
 use crate::state::State;
 use nalgebra::Matrix3;
 
@@ -43,7 +43,7 @@ const READ: f64 = 4.0;
 #[derive(Clone, Debug, Default)]
 pub struct Way {
     /// The observations that are used, with the identities of their landmarks.
-    pub observations: Vec<Observation>,
+    pub measurements: Vec<Measurement>,
     /// The logarithm of its weight beside the likeliest.
     pub weight: f64,
 }
@@ -99,23 +99,23 @@ impl Ways {
     }
 
     /// Finds the ways of a cloud. `state` is at the cloud, with the landmarks that its readings may be of.
-    pub fn find(&mut self, state: &State, model: &Model, kind: FeatureKind, observations: &[Observation]) {
+    pub fn find(&mut self, state: &State, model: &Model, kind: MeasurementKind, measurements: &[Measurement]) {
         self.pairs.clear();
         self.matches.clear();
         self.of.clear();
         self.items.clear();
         self.is_told.clear();
         let mut unclear = 0;
-        for (place, observation) in observations.iter().enumerate() {
+        for (place, measurement) in measurements.iter().enumerate() {
             // What is no reading of a landmark is not for this to judge.
-            let reading = model.sensors.read(kind, observation).ok().filter(|r| !model.sensors.is_of_pose(r));
-            let reading = reading.filter(|reading| reading.id.is_none());
-            self.is_told.push(reading.is_none());
-            let Some(reading) = reading else { continue };
+            let checked = model.sensors.read(kind, measurement).ok().filter(|r| !model.sensors.is_of_pose(r));
+            let checked = checked.filter(|checked| checked.id.is_none());
+            self.is_told.push(checked.is_none());
+            let Some(checked) = checked else { continue };
             let first = self.pairs.len();
-            let rival = self.pair_up(state, model, &reading, observations);
+            let rival = self.pair_up(state, model, &checked, measurements);
             // Far from everything it is of nothing that is known, which the update sees for itself.
-            self.is_told[place] = self.near.is_empty() && rival > model.gate.new_feature(model.sensors.dim(&reading));
+            self.is_told[place] = self.near.is_empty() && rival > model.gate.new_feature(model.sensors.dim(&checked));
             let is_clear = match self.near.as_slice() {
                 [] => true,
                 [(only, _)] => only.distance.is_some_and(|own| rival - own > model.gate.known(only.dim)),
@@ -136,7 +136,7 @@ impl Ways {
             self.found = 0;
             self.chosen.clear();
             self.chosen.extend(0..self.pairs.len());
-            self.add(observations, 0.0, state);
+            self.add(measurements, 0.0, state);
             return;
         }
         // The surest first: they tell where the others are.
@@ -160,7 +160,7 @@ impl Ways {
             let (score, hypothesis) = self.order[k];
             self.chosen.clear();
             self.chosen.extend_from_slice(self.beam.pairs_of(hypothesis));
-            self.add(observations, score - best, state);
+            self.add(measurements, score - best, state);
         }
     }
 
@@ -171,18 +171,24 @@ impl Ways {
     }
 
     /// Adds the pairs of a reading. Gives back the squared distance of the nearest landmark that it is no pair with.
-    fn pair_up(&mut self, state: &State, model: &Model, reading: &Reading, observations: &[Observation]) -> f64 {
+    fn pair_up(
+        &mut self,
+        state: &State,
+        model: &Model,
+        checked: &CheckedMeasurement,
+        measurements: &[Measurement],
+    ) -> f64 {
         self.near.clear();
         let mut rival = f64::INFINITY;
-        let Some(near) = Neighbourhood::of(state, model, reading) else { return rival };
-        let dim = model.sensors.dim(reading);
+        let Some(near) = Neighbourhood::of(state, model, checked) else { return rival };
+        let dim = model.sensors.dim(checked);
         let gate = model.gate.associated(dim)[0];
         for (i, feature) in state.features.iter().enumerate() {
-            let is_named = || observations.iter().any(|o| o.id == Some(feature.id));
+            let is_named = || measurements.iter().any(|o| o.id == Some(feature.id));
             if feature.is_viewpoint || !near.reaches(state, i) || is_named() {
                 continue;
             }
-            let mut candidate = Match::new(Subject::Feature(i), reading);
+            let mut candidate = Match::new(Subject::Feature(i), checked);
             if !linearize(state, &model.sensors, &mut candidate, model.filter.linearization()) {
                 continue;
             }
@@ -208,19 +214,19 @@ impl Ways {
     }
 
     /// Adds the way of the chosen pairs.
-    fn add(&mut self, observations: &[Observation], weight: f64, state: &State) {
+    fn add(&mut self, measurements: &[Measurement], weight: f64, state: &State) {
         if self.all.len() == self.found {
             self.all.push(Way::default());
         }
         let mut way = std::mem::take(&mut self.all[self.found]);
         way.weight = weight;
-        way.observations.clear();
-        for (place, observation) in observations.iter().enumerate() {
+        way.measurements.clear();
+        for (place, measurement) in measurements.iter().enumerate() {
             if self.is_told[place] {
-                way.observations.push(*observation);
+                way.measurements.push(*measurement);
             } else if let Some(pair) = self.chosen.iter().find(|pair| self.of[**pair] == place) {
                 let id = Some(state.features[self.pairs[*pair].target].id);
-                way.observations.push(Observation { id, ..*observation });
+                way.measurements.push(Measurement { id, ..*measurement });
             }
         }
         self.all[self.found] = way;

@@ -18,11 +18,11 @@
 //! known, and others are not (a part of the map that was begun in between), these move instead.
 
 use crate::associated::Subject;
+use crate::checked::CheckedMeasurement;
 use crate::ekf::mahalanobis::mahalanobis_squared;
 use crate::filter::{Coordinates, Errors, Filter, Initialization};
 use crate::linearize::Match;
 use crate::model::Model;
-use crate::reading::Reading;
 use crate::relocate::displacement;
 use crate::sensor::Sensors;
 use crate::state::State;
@@ -63,7 +63,7 @@ pub struct Wide {
     pub candidates: Vec<usize>,
     /// How many candidates were judged, the first ones; of the others nothing is known.
     judged: usize,
-    readings: Vec<(Vector2<f64>, Reading)>,
+    measurements: Vec<(Vector2<f64>, CheckedMeasurement)>,
     /// Those of one part of the map, by their index.
     part: Vec<usize>,
     /// The features of the map that tell where the robot is.
@@ -82,17 +82,17 @@ impl Wide {
 /// Judges the readings of a cloud, before the gate.
 pub fn place(state: &State, model: &Model, candidates: &[Match], wide: &mut Wide) -> Place {
     wide.candidates.clear();
-    wide.readings.clear();
+    wide.measurements.clear();
     wide.moved_by.clear();
     wide.judged = candidates.len();
-    let mut readings = 0;
+    let mut measurements = 0;
     for (index, candidate) in candidates.iter().enumerate() {
         let Subject::Feature(i) = candidate.subject else { continue };
-        if wide.readings.len() == ENOUGH {
+        if wide.measurements.len() == ENOUGH {
             wide.judged = index;
             break;
         }
-        readings += 1;
+        measurements += 1;
         // A prior that is narrower than the noise has no room to bend.
         if candidate.prior <= 1.0 {
             continue;
@@ -102,13 +102,13 @@ pub fn place(state: &State, model: &Model, candidates: &[Match], wide: &mut Wide
         let bend = if state.coordinates == Coordinates::Robot { bend } else { state.pose.rotation() * bend };
         if exceeds_noise(&(candidate.by_feature * bend), &candidate.stated_noise(), candidate.dim) {
             wide.candidates.push(index);
-            wide.readings.push((z, candidate.reading));
+            wide.measurements.push((z, candidate.measurement));
         }
     }
-    if wide.readings.len() < readings {
+    if wide.measurements.len() < measurements {
         leave_out_loners(state, candidates, wide);
     }
-    if wide.readings.is_empty() {
+    if wide.measurements.is_empty() {
         return Place::Here;
     }
     let place = find(state, &model.sensors, candidates, wide);
@@ -117,7 +117,7 @@ pub fn place(state: &State, model: &Model, candidates: &[Match], wide: &mut Wide
         Subject::Feature(i) => state.features[i].is_relinearized(),
         Subject::Pose => true,
     };
-    let are_own = wide.candidates.len() < readings && wide.candidates.iter().all(is_own);
+    let are_own = wide.candidates.len() < measurements && wide.candidates.iter().all(is_own);
     if place == Place::Open && (are_own || !states_its_prior(&model.filter)) {
         wide.candidates.clear();
         return Place::Here;
@@ -147,7 +147,7 @@ fn leave_out_loners(state: &State, candidates: &[Match], wide: &mut Wide) {
     wide.part.clear();
     wide.part.extend(wide.candidates.iter().copied().filter(|index| is_part(*index) && !is_known_among(*index)));
     let mut kept = wide.candidates.iter().map(|index| wide.part.binary_search(index).is_ok());
-    wide.readings.retain(|_| kept.next().unwrap_or(false));
+    wide.measurements.retain(|_| kept.next().unwrap_or(false));
     std::mem::swap(&mut wide.candidates, &mut wide.part);
 }
 
@@ -178,15 +178,15 @@ pub fn exceeds_noise(error: &Vector3<f64>, noise: &Matrix3<f64>, dim: usize) -> 
 /// in [`Wide::candidates`].
 fn find(state: &State, sensors: &Sensors, candidates: &[Match], wide: &mut Wide) -> Place {
     let mut open = keep_one_part(state, candidates, wide);
-    let Some(fit) = displacement((sensors, &state.mounts), &wide.readings) else { return Place::Open };
+    let Some(fit) = displacement((sensors, &state.mounts), &wide.measurements) else { return Place::Open };
     let Some(covariance) = fit.information.try_inverse().filter(|_| fit.is_unique) else { return Place::Open };
     let shift = fit.motion.log();
     let (mut is_elsewhere, mut is_across, mut agreeing) = (false, false, 0);
     let mut first: Option<Vector2<f64>> = None;
     wide.members.clear();
-    for ((z, reading), index) in wide.readings.iter().zip(&wide.part) {
+    for ((z, measurement), index) in wide.measurements.iter().zip(&wide.part) {
         let seen = fit.motion.transform_back(z);
-        let expect = |z: &Vector2<f64>| sensors.expect(&state.mounts, reading, z, z);
+        let expect = |z: &Vector2<f64>| sensors.expect(&state.mounts, measurement, z, z);
         let (Some(here), Some(there)) = (expect(z), expect(&seen)) else {
             open.push(*index);
             continue;
@@ -243,8 +243,8 @@ fn contradicting(
     let is_narrow = |index: &usize| part.binary_search(index).is_err() && open.binary_search(index).is_err();
     let is_beside = |index: usize| part.iter().any(|member| distance_is_known(state, candidates, index, *member));
     let is_wrong = |index: usize, z: &Vector2<f64>| {
-        let reading = &candidates[index].reading;
-        let expected = sensors.expect(&state.mounts, reading, z, z);
+        let measurement = &candidates[index].measurement;
+        let expected = sensors.expect(&state.mounts, measurement, z, z);
         let distance = expected.and_then(|there| mahalanobis_squared(&there.residual, &there.noise, there.dim));
         distance.is_none_or(|distance| distance > AGREES * candidates[index].dim as f64)
     };
@@ -269,7 +269,7 @@ fn keep_one_part(state: &State, candidates: &[Match], wide: &mut Wide) -> Vec<us
     let is_part = |index: usize| seed.is_some_and(|seed| is_known(seed, index));
     let open = all.iter().copied().filter(|index| !is_part(*index)).collect();
     let mut parts = all.iter().map(|index| is_part(*index));
-    wide.readings.retain(|_| parts.next().unwrap_or(false));
+    wide.measurements.retain(|_| parts.next().unwrap_or(false));
     wide.part.clear();
     wide.part.extend(all.iter().copied().filter(|index| is_part(*index)));
     open

@@ -18,7 +18,7 @@ use lienav_io::cloud::encode_features;
 use lienav_io::convert::{self, Refusal};
 use lienav_io::messages::{self, LaserScan};
 use lienav_lie::Se2;
-use lienav_slam::{FeatureKind, Label, Observation, Odometry};
+use lienav_slam::{Label, Measurement, MeasurementKind, Odometry};
 use nalgebra::Vector3;
 use r2r::sensor_msgs::msg::PointCloud2;
 use r2r::{Node, Publisher};
@@ -275,15 +275,15 @@ fn scan_of(message: &LaserScan, twist: Vector3<f64>) -> Scan<'_> {
 }
 
 fn cloud_of(message: &LaserScan, standing: &[Detection]) -> PointCloud2 {
-    let observation = |found: &Detection| Observation {
+    let measurement = |found: &Detection| Measurement {
         covariance: Some(found.covariance.into()),
         label: Label { class: found.class as u32, diameter_m: found.diameter_m, diameter_std_m: found.diameter_std_m },
-        ..Observation::new(None, [found.position.x, found.position.y])
+        ..Measurement::new(None, [found.position.x, found.position.y])
     };
-    let observations: Vec<Observation> = standing.iter().map(observation).collect();
+    let measurements: Vec<Measurement> = standing.iter().map(measurement).collect();
     let stamp = Stamp::from_parts(message.header.stamp.sec, message.header.stamp.nanosec);
     tf::cloud(
         tf::header(stamp, &message.header.frame_id),
-        encode_features(FeatureKind::RelativePosition, &observations),
+        encode_features(MeasurementKind::RelativePosition, &measurements),
     )
 }

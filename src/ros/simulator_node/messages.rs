@@ -4,8 +4,8 @@ use crate::ros::tf;
 use lienav_base::stamp::Stamp;
 use lienav_io::cloud::{encode_features, encode_landmarks};
 use lienav_lie::Se2;
-use lienav_sim::ImuReading;
-use lienav_slam::{Features, Odometry};
+use lienav_sim::ImuMeasurement;
+use lienav_slam::{Odometry, Scan};
 use nalgebra::{Matrix3, Vector2};
 use r2r::geometry_msgs::msg::Vector3;
 use r2r::sensor_msgs::msg::PointCloud2;
@@ -32,8 +32,8 @@ pub fn odometry(stamp: Stamp, input: &Odometry, pose: Se2, odom: &str, base: &st
 }
 
 /// A cloud of features.
-pub fn features(stamp: Stamp, seen: &Features, sensor: &str) -> PointCloud2 {
-    tf::cloud(tf::header(stamp, sensor), encode_features(seen.kind, &seen.observations))
+pub fn features(stamp: Stamp, seen: &Scan, sensor: &str) -> PointCloud2 {
+    tf::cloud(tf::header(stamp, sensor), encode_features(seen.kind, &seen.measurements))
 }
 
 /// All features there are, at their true places.
@@ -42,11 +42,11 @@ pub fn landmarks(stamp: Stamp, landmarks: &[(u32, Vector2<f64>)], map: &str) -> 
 }
 
 /// An inertial reading of a sensor that has no orientation of its own.
-pub fn imu(stamp: Stamp, reading: &ImuReading, base: &str) -> sensor_msgs::msg::Imu {
+pub fn imu(stamp: Stamp, checked: &ImuMeasurement, base: &str) -> sensor_msgs::msg::Imu {
     let mut message = sensor_msgs::msg::Imu { header: tf::header(stamp, base), ..Default::default() };
     message.orientation_covariance[0] = -1.0;
-    message.angular_velocity.z = reading.yaw_rate;
-    message.linear_acceleration = Vector3 { x: reading.acceleration.x, y: reading.acceleration.y, z: GRAVITY };
+    message.angular_velocity.z = checked.yaw_rate;
+    message.linear_acceleration = Vector3 { x: checked.acceleration.x, y: checked.acceleration.y, z: GRAVITY };
     message
 }
 
@@ -56,7 +56,7 @@ mod tests {
     use lienav_io::bag::cdr;
     use lienav_io::convert::{self, Frame};
     use lienav_io::messages::Message;
-    use lienav_slam::{FeatureKind, Observation};
+    use lienav_slam::{Measurement, MeasurementKind};
 
     const ODOM: Frame<'static> = Frame::parameter("odom_frame", "odom");
     const BASE: Frame<'static> = Frame::parameter("base_frame", "base_link");
@@ -81,13 +81,13 @@ mod tests {
         assert_eq!(read, input);
         assert!((read_pose.unwrap().theta - 0.3).abs() < 1e-15);
 
-        let observation = Observation::new(Some(3), [0.1f64.exp(), 1.0 / 7.0]);
-        let seen = Features { stamp, kind: FeatureKind::StereoBearings, observations: vec![observation] };
+        let measurement = Measurement::new(Some(3), [0.1f64.exp(), 1.0 / 7.0]);
+        let seen = Scan { stamp, kind: MeasurementKind::StereoBearings, measurements: vec![measurement] };
         let message = features(stamp, &seen, "base_link");
-        assert_eq!(convert::features(&sent(&message), &[BASE], FeatureKind::RangeBearing).unwrap(), seen);
+        assert_eq!(convert::features(&sent(&message), &[BASE], MeasurementKind::RangeBearing).unwrap(), seen);
 
-        let reading = ImuReading { stamp, yaw_rate: 0.1f64.cos(), acceleration: Vector2::zeros() };
-        let message = imu(stamp, &reading, "base_link");
-        assert_eq!(convert::imu(&sent(&message), &[BASE]).unwrap(), reading.into());
+        let checked = ImuMeasurement { stamp, yaw_rate: 0.1f64.cos(), acceleration: Vector2::zeros() };
+        let message = imu(stamp, &checked, "base_link");
+        assert_eq!(convert::imu(&sent(&message), &[BASE]).unwrap(), checked.into());
     }
 }

@@ -165,8 +165,8 @@ impl Run {
         let stamp = shift(frame.stamp);
         let true_pose = PoseStamped { header: tf::header(stamp, map_frame), pose: tf::pose(frame.truth) };
         self.true_pose.publish(&true_pose)?;
-        if let Some(reading) = &frame.imu {
-            self.imu.publish(&messages::imu(shift(reading.stamp), reading, base_frame))?;
+        if let Some(measurement) = &frame.imu {
+            self.imu.publish(&messages::imu(shift(measurement.stamp), measurement, base_frame))?;
         }
         self.odometry.publish(&messages::odometry(stamp, &frame.odometry, reckoned, odom_frame, base_frame))?;
         if self.settings.publish_tf {

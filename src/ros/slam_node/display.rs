@@ -177,7 +177,7 @@ mod tests {
     use nalgebra::{Matrix2, Vector2};
 
     fn landmark(id: u32, covariance: Matrix2<f64>) -> Landmark {
-        Landmark { id, position: Vector2::new(1.0, 2.0), covariance, last_seen: Stamp::default(), observations: 3 }
+        Landmark { id, position: Vector2::new(1.0, 2.0), covariance, last_seen: Stamp::default(), measurements: 3 }
     }
 
     #[test]

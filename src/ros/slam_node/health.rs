@@ -10,7 +10,7 @@
 use super::topic::Topic;
 use crate::ros::diagnostics::{Findings, Values};
 use lienav_base::stamp::Stamp;
-use lienav_slam::{FeatureKind, Role, Step, TracedStep};
+use lienav_slam::{MeasurementKind, Role, Step, TracedStep};
 use std::collections::{BTreeMap, VecDeque};
 
 /// So many reports, one a second, are looked back on: a receiver of 1 Hz has enough measurements in them.
@@ -74,7 +74,7 @@ pub struct Source {
 pub struct Health {
     /// By the place of the topic among all.
     fates: BTreeMap<usize, (Topic, Fate)>,
-    waiting: VecDeque<(Stamp, FeatureKind, Topic)>,
+    waiting: VecDeque<(Stamp, MeasurementKind, Topic)>,
     /// The same counts at the last reports, the oldest first.
     reports: VecDeque<BTreeMap<usize, (Topic, Fate)>>,
 }
@@ -97,7 +97,7 @@ impl Health {
     }
 
     /// The filter has taken the measurements of a message, which are processed at `stamp`.
-    pub fn taken(&mut self, topic: Topic, stamp: Stamp, kind: FeatureKind) {
+    pub fn taken(&mut self, topic: Topic, stamp: Stamp, kind: MeasurementKind) {
         self.of(topic).taken += 1;
         if self.waiting.len() >= WAITING {
             self.waiting.pop_front();
@@ -122,8 +122,8 @@ impl Health {
         }
         for ((_, topic), step) in clouds.into_iter().zip(traced) {
             let fate = self.of(topic);
-            for reading in &step.readings {
-                match reading.role {
+            for measurement in &step.measurements {
+                match measurement.role {
                     Role::Gated => fate.gated += 1,
                     Role::First | Role::Again | Role::Held => fate.used += 1,
                 }
@@ -153,17 +153,17 @@ impl Health {
     }
 }
 
-/// The order in which the filter processes clouds of one stamp: as [`FeatureKind`] lists them.
-fn place(kind: FeatureKind) -> usize {
+/// The order in which the filter processes clouds of one stamp: as [`MeasurementKind`] lists them.
+fn place(kind: MeasurementKind) -> usize {
     match kind {
-        FeatureKind::RelativePosition => 0,
-        FeatureKind::RangeBearing => 1,
-        FeatureKind::StereoBearings => 2,
-        FeatureKind::Range => 3,
-        FeatureKind::Bearing => 4,
-        FeatureKind::WorldPosition => 5,
-        FeatureKind::WorldPose => 6,
-        FeatureKind::Added(number) => 7 + usize::from(number),
+        MeasurementKind::RelativePosition => 0,
+        MeasurementKind::RangeBearing => 1,
+        MeasurementKind::StereoBearings => 2,
+        MeasurementKind::Range => 3,
+        MeasurementKind::Bearing => 4,
+        MeasurementKind::WorldPosition => 5,
+        MeasurementKind::WorldPose => 6,
+        MeasurementKind::Added(number) => 7 + usize::from(number),
     }
 }
 
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn counts_are_of_the_last_reports() {
         let mut health = Health::default();
-        let topic = Topic::Features(1);
+        let topic = Topic::Scan(1);
         for _ in 0..40 {
             health.came(topic);
             health.of(topic).gated += 2;

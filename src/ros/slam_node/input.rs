@@ -18,7 +18,7 @@ pub enum Message {
     /// `imu`
     Imu(Box<Imu>),
     /// Of a feature sensor.
-    Features(u8, FeaturesOf),
+    Scan(u8, FeaturesOf),
     /// Of the camera of a feature sensor.
     CameraInfo(u8, Box<CameraInfo>),
     /// `/tf_static`
@@ -67,7 +67,7 @@ impl OnTopic for Message {
             Self::Odometry(_, OdometryOf::Odometry(message)) => &message.header.stamp,
             Self::Odometry(_, OdometryOf::Twist(message)) => &message.header.stamp,
             Self::Imu(message) => &message.header.stamp,
-            Self::Features(_, message) => &message.header().stamp,
+            Self::Scan(_, message) => &message.header().stamp,
             Self::AbsolutePose(message) => &message.header.stamp,
             Self::Fix(message) => &message.header.stamp,
             Self::Transforms(message) => &message.transforms.first()?.header.stamp,
@@ -80,15 +80,15 @@ impl OnTopic for Message {
 
     fn weight(&self) -> usize {
         match self {
-            Self::Features(_, FeaturesOf::Cloud(message)) => message.data.0.len(),
-            Self::Features(_, FeaturesOf::Poses(message)) => message.poses.len() * size_of::<messages::Pose>(),
-            Self::Features(_, FeaturesOf::Detections(message)) => {
+            Self::Scan(_, FeaturesOf::Cloud(message)) => message.data.0.len(),
+            Self::Scan(_, FeaturesOf::Poses(message)) => message.poses.len() * size_of::<messages::Pose>(),
+            Self::Scan(_, FeaturesOf::Detections(message)) => {
                 let of_one = |d: &messages::Detection3D| {
                     size_of_val(d) + d.results.len() * size_of::<messages::ObjectHypothesisWithPose>()
                 };
                 message.detections.iter().map(of_one).sum()
             }
-            Self::Features(_, FeaturesOf::AprilTags(message)) => size_of_val(message.detections.as_slice()),
+            Self::Scan(_, FeaturesOf::AprilTags(message)) => size_of_val(message.detections.as_slice()),
             _ => 1,
         }
     }
@@ -100,7 +100,7 @@ impl OnTopic for Message {
             Self::Imu(_) => Topic::Imu,
             Self::AbsolutePose(_) => Topic::AbsolutePose,
             Self::Fix(_) => Topic::Fix,
-            Self::Features(sensor, _) => Topic::Features(*sensor),
+            Self::Scan(sensor, _) => Topic::Scan(*sensor),
             Self::CameraInfo(sensor, _) => Topic::CameraInfo(*sensor),
             Self::StaticTransforms(_) => Topic::StaticTransforms,
             Self::Transforms(_) => Topic::Transforms,
@@ -152,19 +152,19 @@ pub fn listen(node: &mut Node, settings: &Settings, inputs: &Inputs) -> r2r::Res
         inboxes.push(hear(node, (Topic::Fix, "fix"), qos::sensor_data(), Message::Fix)?);
     }
     for (k, (topic, message)) in (0..).zip(inputs.feature_topics()) {
-        let topic = (Topic::Features(k), topic);
+        let topic = (Topic::Scan(k), topic);
         inboxes.push(match message {
             FeaturesMessage::Cloud => {
-                hear(node, topic, qos::sensor_data(), move |m| Message::Features(k, FeaturesOf::Cloud(m)))?
+                hear(node, topic, qos::sensor_data(), move |m| Message::Scan(k, FeaturesOf::Cloud(m)))?
             }
             FeaturesMessage::PoseArray => {
-                hear(node, topic, qos::sensor_data(), move |m| Message::Features(k, FeaturesOf::Poses(m)))?
+                hear(node, topic, qos::sensor_data(), move |m| Message::Scan(k, FeaturesOf::Poses(m)))?
             }
             FeaturesMessage::Detections => {
-                hear(node, topic, qos::sensor_data(), move |m| Message::Features(k, FeaturesOf::Detections(m)))?
+                hear(node, topic, qos::sensor_data(), move |m| Message::Scan(k, FeaturesOf::Detections(m)))?
             }
             FeaturesMessage::AprilTags => {
-                hear(node, topic, qos::sensor_data(), move |m| Message::Features(k, FeaturesOf::AprilTags(m)))?
+                hear(node, topic, qos::sensor_data(), move |m| Message::Scan(k, FeaturesOf::AprilTags(m)))?
             }
         });
     }
@@ -223,7 +223,7 @@ mod tests {
     fn features(ms: i64) -> Event {
         let header = header(Stamp::from_nanos(1_000_000 * ms), "feature_sensor");
         let message = Box::new(PointCloud2 { header, ..Default::default() });
-        Event::Message(Message::Features(0, FeaturesOf::Cloud(message)))
+        Event::Message(Message::Scan(0, FeaturesOf::Cloud(message)))
     }
 
     fn shown(batch: Vec<Event>) -> Vec<(char, u32)> {

@@ -110,7 +110,7 @@ pub fn sorted(slam: &Slam, landmarks: &[Landmark]) -> Vec<Drawn> {
 }
 
 fn kind_of(landmark: &Landmark, is_frozen: bool) -> Kind {
-    match landmark.observations {
+    match landmark.measurements {
         _ if is_frozen => Kind::Frozen,
         0 | 1 => Kind::Candidate,
         _ => Kind::Estimated,

@@ -41,7 +41,7 @@ use super::stop::Stop;
 use super::type_description;
 use input::{Event, Request};
 use inputs::Inputs;
-use lienav_slam::{Config, FeatureKind};
+use lienav_slam::{Config, MeasurementKind};
 use topic::Topic;
 use worker::Worker;
 
@@ -204,9 +204,9 @@ fn name_publishers(node: &r2r::Node, publishers: &tree::Publishers) {
 }
 
 /// What is to be read of landmarks and from outside.
-fn kinds(config: &Config, settings: &Settings) -> impl Iterator<Item = FeatureKind> {
+fn kinds(config: &Config, settings: &Settings) -> impl Iterator<Item = MeasurementKind> {
     let from_outside = settings.gnss.use_absolute_pose || settings.gnss.use_fix;
-    std::iter::once(config.sensor.kind).chain(from_outside.then_some(FeatureKind::WorldPosition))
+    std::iter::once(config.sensor.kind).chain(from_outside.then_some(MeasurementKind::WorldPosition))
 }
 
 /// Of map, odometry and robot (REP 105).

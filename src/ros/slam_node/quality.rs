@@ -210,13 +210,13 @@ impl Evidence {
                 lost(format!("the heading is known to {yaw:.2} rad only, which is nothing"));
             }
         }
-        let readings = used + gated;
-        if readings >= FEW && used == 0 {
+        let measurements = used + gated;
+        if measurements >= FEW && used == 0 {
             lost(format!("all of {gated} readings of known landmarks are outside their gates"));
         }
         let mut degraded = |sentence: String| found.push((Quality::Degraded, sentence));
-        if readings >= FEW && used > 0 && 2 * gated > readings {
-            degraded(format!("{gated} of {readings} readings of known landmarks are outside their gates"));
+        if measurements >= FEW && used > 0 && 2 * gated > measurements {
+            degraded(format!("{gated} of {measurements} readings of known landmarks are outside their gates"));
         }
         if openings > 0 {
             degraded("track loss: the gate was opened a moment ago".into());

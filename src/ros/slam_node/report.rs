@@ -92,9 +92,9 @@ pub struct Report {
     /// Clouds processed.
     pub steps: u64,
     /// Observations that corrected the pose, or gave a new feature.
-    pub observations_used: u64,
+    pub measurements_used: u64,
     /// Observations that were left out.
-    pub observations_rejected: u64,
+    pub measurements_rejected: u64,
     /// Sum of the normalised innovations squared of all steps, and of their degrees of freedom.
     pub nis: (f64, u64),
     /// What was dropped, by reason.
@@ -276,8 +276,8 @@ pub fn judge(before: &Report, now: &Report) -> (Level, String) {
     if dropped.iter().any(|(word, _)| !ordinary(word)) {
         findings.warn(format!("dropped: {}", listed(&dropped)));
     }
-    let rejected = now.observations_rejected - before.observations_rejected;
-    let seen = rejected + now.observations_used - before.observations_used;
+    let rejected = now.measurements_rejected - before.measurements_rejected;
+    let seen = rejected + now.measurements_used - before.measurements_used;
     if seen >= FEW && 2 * rejected > seen {
         findings.warn(format!("{rejected} of {seen} observations left out: pose lost, or noise parameters too small?"));
     }
@@ -342,8 +342,8 @@ pub fn status(name: &str, before: &Report, now: &Report, others: impl FnOnce(&mu
     others(&mut values);
     health::say(&now.sources, &mut values);
     values.say("steps", now.steps);
-    values.say("observations.used", now.observations_used);
-    values.say("observations.rejected", now.observations_rejected);
+    values.say("observations.used", now.measurements_used);
+    values.say("observations.rejected", now.measurements_rejected);
     values.say("map.features", now.map_features);
     if let Some(parts) = &now.parts {
         values.say("map.parts", parts.parts);

@@ -16,7 +16,7 @@ fn healthy() -> (Report, Report) {
         features: Received { received: 20, used: 20 },
         odometry_silence: Some(Duration::from_millis(5)),
         steps: 20,
-        observations_used: 100,
+        measurements_used: 100,
         map_features: 12,
         ..before.clone()
     };
@@ -47,7 +47,7 @@ fn every_row_of_the_table_is_reached() {
     expect(|r| r.odometry_silence = Some(Duration::from_millis(2340)), Level::Warn, "no odometry for 2.3 s");
     expect(|r| r.dropped.add("bad_layout"), Level::Warn, "dropped: bad_layout 1");
     expect(|r| r.dropped.add(QUEUE_FULL), Level::Warn, "queue_full 1");
-    expect(|r| r.observations_rejected = 101, Level::Warn, "101 of 201 observations left out");
+    expect(|r| r.measurements_rejected = 101, Level::Warn, "101 of 201 observations left out");
     expect(|r| r.gate_openings = 1, Level::Warn, "was the robot moved?");
     expect(|r| r.since_time_jump = Some(Duration::from_secs(9)), Level::Warn, "time was set back");
     expect(|r| r.since_time_jump = Some(Duration::from_secs(11)), Level::Ok, "running");

@@ -44,8 +44,8 @@ pub struct Tally {
     use_imu: bool,
     last_time_jump: Option<Instant>,
     steps: u64,
-    observations_used: u64,
-    observations_rejected: u64,
+    measurements_used: u64,
+    measurements_rejected: u64,
     nis: (f64, u64),
     waiting: VecDeque<(Stamp, Instant)>,
     latency_ms: Vec<f64>,
@@ -96,8 +96,8 @@ impl Tally {
     /// A cloud was processed within `took`.
     pub fn step(&mut self, step: &Step, took: Duration) {
         self.steps += 1;
-        self.observations_used += (step.accepted + step.added) as u64;
-        self.observations_rejected += step.rejected as u64;
+        self.measurements_used += (step.accepted + step.added) as u64;
+        self.measurements_rejected += step.rejected as u64;
         self.nis = (self.nis.0 + step.nis, self.nis.1 + step.dof as u64);
         self.last_step = took;
         keep(&mut self.step_us, took.as_secs_f64() * 1e6);
@@ -135,8 +135,8 @@ impl Tally {
                 .max()
                 .map(|at| now.saturating_duration_since(at)),
             steps: self.steps,
-            observations_used: self.observations_used,
-            observations_rejected: self.observations_rejected,
+            measurements_used: self.measurements_used,
+            measurements_rejected: self.measurements_rejected,
             nis: self.nis,
             dropped: report::all_dropped(&self.dropped, slam.counts(), load),
             gate_openings: slam.gate_openings(),

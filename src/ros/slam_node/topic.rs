@@ -28,7 +28,7 @@ pub enum Topic {
     /// What the camera of a feature sensor says of itself.
     CameraInfo(u8),
     /// `features`, and those of named sensors behind it
-    Features(u8),
+    Scan(u8),
 }
 
 impl Topic {
@@ -46,13 +46,13 @@ impl Topic {
             Self::AbsolutePose => 4 + ODOMETRY_TOPICS,
             Self::Fix => 5 + ODOMETRY_TOPICS,
             Self::CameraInfo(k) => 6 + ODOMETRY_TOPICS + usize::from(k).min(FEATURE_TOPICS - 1),
-            Self::Features(k) => 6 + ODOMETRY_TOPICS + FEATURE_TOPICS + usize::from(k).min(FEATURE_TOPICS - 1),
+            Self::Scan(k) => 6 + ODOMETRY_TOPICS + FEATURE_TOPICS + usize::from(k).min(FEATURE_TOPICS - 1),
         }
     }
 
     /// Those of features.
     pub fn of_features() -> impl Iterator<Item = Self> {
-        (0..FEATURE_TOPICS as u8).map(Self::Features)
+        (0..FEATURE_TOPICS as u8).map(Self::Scan)
     }
 
     /// Those of odometry.

@@ -168,8 +168,8 @@ impl Worker {
                 Next::Message(received, Message::Odometry(source, message)) => {
                     self.odometry(received, source, &message)
                 }
-                Next::Message(received, Message::Features(sensor, message)) => {
-                    let is_newest = queue.waiting(Topic::Features(sensor).index()) == 0;
+                Next::Message(received, Message::Scan(sensor, message)) => {
+                    let is_newest = queue.waiting(Topic::Scan(sensor).index()) == 0;
                     self.features(received, is_newest, sensor, &message);
                 }
                 Next::Message(received, Message::Transforms(message)) => self.transforms(received, &message),

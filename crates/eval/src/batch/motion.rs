@@ -1,7 +1,7 @@
 //! The residual of odometry between two poses.
 
 use super::normal::{AT_CALIBRATION, Row, WIDTH};
-use super::scaled::Reading;
+use super::scaled::CheckedMeasurement;
 use lienav_lie::{Se2, skew, wrap_angle};
 use lienav_slam::{
     Calibration, CalibrationConfig, CalibrationParameter, Discretization, Increment, MOTION, MotionConfig, Prior,
@@ -87,7 +87,7 @@ impl Motion {
             TwistHold::Before => {
                 // What was read is the increment without calibration, but for its instant.
                 let read = model.increment(&self.segments, &of_delay(calibration));
-                let expected = Reading::new(motion, self.duration, calibration, model.discretization);
+                let expected = CheckedMeasurement::new(motion, self.duration, calibration, model.discretization);
                 let delay = CalibrationParameter::MotionDelay as usize;
                 let mut by_delay = SMatrix::<f64, 3, MOTION>::zeros();
                 by_delay

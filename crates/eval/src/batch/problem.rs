@@ -92,16 +92,16 @@ impl Problem {
                 motions.push(Motion::new(&step.segments, &model, &calibration));
             }
             now_s += step.segments.iter().map(|segment| segment.duration).sum::<f64>();
-            for traced in &step.readings {
-                let of_world = sensors.is_of_world(&traced.reading);
+            for traced in &step.measurements {
+                let of_world = sensors.is_of_world(&traced.measurement);
                 let scale = if of_world && lasting > 0.0 {
                     let since = last_fix_s.replace(now_s).map_or(f64::INFINITY, |last: f64| now_s - last);
                     lasting_variance(lasting, config.calibration.world.error_time_s, since)
                 } else {
                     0.0
                 };
-                let reading = traced.reading.with_variance(scale);
-                let sight = |landmark| Sight { pose: poses.len(), landmark, reading };
+                let measurement = traced.measurement.with_variance(scale);
+                let sight = |landmark| Sight { pose: poses.len(), landmark, measurement };
                 let is_used = traced.role != Role::Gated || settings.loss != Loss::Squares;
                 let Subject::Feature((feature, position)) = traced.subject else {
                     sights.extend(is_used.then(|| sight(None)));
@@ -172,7 +172,7 @@ impl Problem {
     pub fn degrees_of_freedom(&self) -> usize {
         let priors =
             if matches!(self.prior, Prior::Known) { 0 } else { 3 } + self.calibration.len() + 2 * self.known.len();
-        let numbers: usize = self.sights.iter().map(|sight| self.sensors.dim(&sight.reading)).sum();
+        let numbers: usize = self.sights.iter().map(|sight| self.sensors.dim(&sight.measurement)).sum();
         (3 * self.motions.len() + numbers + priors).saturating_sub(self.layout.numbers())
     }
 
@@ -295,7 +295,7 @@ impl Problem {
 fn settled(trace: &Trace) -> HashSet<(u32, usize)> {
     let mut lives: HashMap<u32, (usize, bool)> = HashMap::new();
     let mut settled = HashSet::new();
-    for traced in trace.steps.iter().flat_map(|step| &step.readings) {
+    for traced in trace.steps.iter().flat_map(|step| &step.measurements) {
         let Subject::Feature((id, _)) = traced.subject else { continue };
         match traced.role {
             Role::First => {

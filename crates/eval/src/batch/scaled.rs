@@ -10,7 +10,7 @@ use lienav_slam::{Calibration, CalibrationParameter, Discretization, MOTION, v_m
 use nalgebra::{Matrix2, Matrix3, SMatrix, Vector2, Vector3};
 
 /// The increment that odometry should have read.
-pub struct Reading {
+pub struct CheckedMeasurement {
     /// (t, a).
     pub increment: Se2,
     /// ∂(t, a)/∂(s, ω).
@@ -20,7 +20,7 @@ pub struct Reading {
     pub by_calibration: SMatrix<f64, 3, MOTION>,
 }
 
-impl Reading {
+impl CheckedMeasurement {
     /// Of the motion (s, ω) in `duration` τ, taken for one with a constant twist, (u, ω) with V(ω)u = s: it reads a =
     /// k(ω − b_w τ), t = l V(a)(R(−δ)u ± q|a|e_x), with l = 1/(1 + s_v), k = 1/(1 + s_w), and q what is lost in turns,
     /// forward or backward.

@@ -114,7 +114,7 @@ fn in_one_map(trace: &mut Trace, run: &Run) {
     let first = run.estimates.len().saturating_sub(trace.steps.len());
     for (step, estimate) in trace.steps.iter_mut().zip(&run.estimates[first..]) {
         step.pose = estimate.pose;
-        step.readings.retain_mut(|traced| {
+        step.measurements.retain_mut(|traced| {
             let Subject::Feature((id, place)) = &mut traced.subject else { return true };
             let Some(known) = places.get(id) else { return false };
             *place = *known;

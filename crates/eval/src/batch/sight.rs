@@ -4,7 +4,7 @@ use super::Loss;
 use super::motion::map_from_body;
 use super::normal::{AT_CALIBRATION, Row, WIDTH};
 use lienav_lie::{Se2, skew};
-use lienav_slam::{Expected, MOTION, Mount, Reading, SENSOR, Sensors};
+use lienav_slam::{CheckedMeasurement, Expected, MOTION, Mount, SENSOR, Sensors};
 use nalgebra::{SMatrix, Vector2, Vector3};
 
 /// A feature that was seen from a pose, or a reading of the pose itself.
@@ -15,7 +15,7 @@ pub struct Sight {
     /// Which feature; `None` where the pose itself was read.
     pub landmark: Option<usize>,
     /// What was read.
-    pub reading: Reading,
+    pub measurement: CheckedMeasurement,
 }
 
 /// All sensors, and where they are.
@@ -47,12 +47,12 @@ impl Sight {
 
     /// The probability that the reading is as its noise says.
     fn trust(&self, (sensors, _): Mounted<'_>, row: &Row<3>) -> f64 {
-        if sensors.dim(&self.reading) != 1 {
+        if sensors.dim(&self.measurement) != 1 {
             return 1.0;
         }
-        let variance = self.reading.noise()[(0, 0)];
+        let variance = self.measurement.noise()[(0, 0)];
         let residual = Vector3::new(row.residual.x * variance.sqrt(), 0.0, 0.0);
-        sensors.trust(&self.reading, &residual, self.reading.noise())
+        sensors.trust(&self.measurement, &residual, self.measurement.noise())
     }
 
     fn whitened(&self, (sensors, mounts): Mounted<'_>, pose: &Se2, landmark: Option<&Vector2<f64>>) -> Option<Row<3>> {
@@ -60,7 +60,7 @@ impl Sight {
         let expected = match landmark {
             Some(landmark) => {
                 let z = pose.transform_back(landmark);
-                let expected = sensors.expect(mounts, &self.reading, &z, &z)?;
+                let expected = sensors.expect(mounts, &self.measurement, &z, &z)?;
                 let h = expected.by_landmark;
                 jacobian.fixed_view_mut::<3, 2>(0, 0).copy_from(&h);
                 jacobian.fixed_view_mut::<3, 1>(0, 2).copy_from(&(h * skew(&z)));
@@ -68,7 +68,7 @@ impl Sight {
                 expected
             }
             None => {
-                let expected = sensors.expect_pose(mounts, &self.reading, pose, pose)?;
+                let expected = sensors.expect_pose(mounts, &self.measurement, pose, pose)?;
                 jacobian.fixed_view_mut::<3, 3>(0, 0).copy_from(&(-expected.by_pose * map_from_body(pose)));
                 expected
             }
@@ -102,7 +102,7 @@ fn whiten<const D: usize>(expected: &Expected, jacobian: &SMatrix<f64, 3, WIDTH>
 mod tests {
     use super::*;
     use lienav_slam::{
-        Calibration, CalibrationConfig, CalibrationParameter, FeatureKind, Observation, Prior, SensorConfig,
+        Calibration, CalibrationConfig, CalibrationParameter, Measurement, MeasurementKind, Prior, SensorConfig,
         StereoModel,
     };
 
@@ -118,15 +118,15 @@ mod tests {
         let calibration = Calibration::new(&priors);
         let sensors = Sensors::new(&config, StereoModel::Bearings, &[]);
         let (pose, landmark) = (Se2::new(3.0, -2.0, 2.4), Vector2::new(1.0, 0.5));
-        let readings = [
-            (FeatureKind::RelativePosition, Vector2::new(3.0, 0.5)),
-            (FeatureKind::RangeBearing, Vector2::new(3.0, -0.5)),
-            (FeatureKind::StereoBearings, Vector2::new(-0.6, -0.4)),
+        let checked_measurements = [
+            (MeasurementKind::RelativePosition, Vector2::new(3.0, 0.5)),
+            (MeasurementKind::RangeBearing, Vector2::new(3.0, -0.5)),
+            (MeasurementKind::StereoBearings, Vector2::new(-0.6, -0.4)),
         ];
-        for (kind, value) in readings {
-            let observation = Observation::new(None, value);
-            let reading = sensors.read(kind, &observation).unwrap();
-            let sight = Sight { pose: 0, landmark: Some(0), reading };
+        for (kind, value) in checked_measurements {
+            let measurement = Measurement::new(None, value);
+            let checked = sensors.read(kind, &measurement).unwrap();
+            let sight = Sight { pose: 0, landmark: Some(0), measurement: checked };
             let at = |step: &SMatrix<f64, WIDTH, 1>| {
                 let moved = pose * Se2::exp(&step.fixed_rows::<3>(0).into_owned());
                 let mut calibration = calibration.clone();

@@ -8,7 +8,7 @@ use crate::simulated;
 use lienav_io::recording::Recording;
 use lienav_lie::wrap_angle;
 use lienav_sim::{PathKind, Scenario};
-use lienav_slam::{CalibrationParameter, Config, FeatureKind, Filter, Role, Subject, Trace};
+use lienav_slam::{CalibrationParameter, Config, Filter, MeasurementKind, Role, Subject, Trace};
 use nalgebra::{DVector, Matrix2, Vector3};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -61,7 +61,7 @@ fn with_little_noise_the_last_pose_is_that_of_the_filter_and_so_is_its_covarianc
         assert!((ours.position - theirs.position).norm() < 1e-3 && ours.id == theirs.id);
         // Features seen once or twice are far from linear even so.
         assert!(
-            ours.observations < 5
+            ours.measurements < 5
                 || (ours.covariance / theirs.covariance.norm() - theirs.covariance.normalize()).norm() < 0.05
         );
     }
@@ -101,7 +101,7 @@ fn all_poses_are_at_least_as_certain_as_the_filters_and_the_first_is_known() {
 #[test]
 fn the_gradient_is_that_of_the_cost() {
     let mut scenario = short(2.0, 5);
-    scenario.sensor.kind = FeatureKind::RangeBearing;
+    scenario.sensor.kind = MeasurementKind::RangeBearing;
     scenario.sensor.misread_probability = 0.1;
     (scenario.initial.position_std_m, scenario.initial.yaw_std_rad) = (0.1, 0.1);
     let recording = simulated::recording(&scenario).unwrap();
@@ -111,12 +111,12 @@ fn the_gradient_is_that_of_the_cost() {
         map.landmarks.truncate(map.landmarks.len() / 2);
         map.landmarks.iter_mut().for_each(|known| known.covariance += Matrix2::new(0.003, 0.002, 0.002, 0.001));
         let mut trace = traced(&recording);
-        for reading in trace.steps.iter_mut().flat_map(|step| &mut step.readings) {
+        for checked in trace.steps.iter_mut().flat_map(|step| &mut step.measurements) {
             let is_known = |id: u32| map.landmarks.iter().any(|known| known.id == id);
-            if let (Role::First, Subject::Feature((id, _))) = (reading.role, reading.subject)
+            if let (Role::First, Subject::Feature((id, _))) = (checked.role, checked.subject)
                 && is_known(id)
             {
-                reading.role = Role::Again;
+                checked.role = Role::Again;
             }
         }
         let (problem, guess) =
@@ -149,7 +149,7 @@ fn the_gradient_is_that_of_the_cost() {
 #[test]
 fn scales_and_biases_are_found() {
     let mut scenario = short(40.0, 7);
-    scenario.sensor.kind = FeatureKind::RangeBearing;
+    scenario.sensor.kind = MeasurementKind::RangeBearing;
     scenario.world.density_per_m2 = 0.1;
     scenario.odometry.yaw_rate_std = 0.03;
     scenario.odometry.rate_hz = 5.0;
@@ -197,7 +197,7 @@ fn ahead_of_it_the_map_may_be_in_parts() {
 #[test]
 fn misreads_count_little_under_cauchys_loss() {
     let mut scenario = short(10.0, 11);
-    scenario.sensor.kind = FeatureKind::RangeBearing;
+    scenario.sensor.kind = MeasurementKind::RangeBearing;
     scenario.sensor.misread_probability = 0.05;
     let recording = simulated::recording(&scenario).unwrap();
     let (run, solution) = solved(&recording, "batch-cauchy");

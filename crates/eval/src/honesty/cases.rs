@@ -1,7 +1,7 @@
 //! The simulated cases: what the filter is told, and what is so.
 
 use lienav_sim::{Scenario, Simulation};
-use lienav_slam::{Config, FeatureKind};
+use lienav_slam::{Config, MeasurementKind};
 
 /// Factors by which the standard deviations that a filter is told differ from what they are.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,8 +91,8 @@ fn sensor_by(scenario: &str, factor: f64) -> Vec<(String, String)> {
     let sensor = config(scenario).sensor;
     let by = |name: &str, value: f64| set(name, &(value * factor).to_string());
     match sensor.kind {
-        FeatureKind::RelativePosition => vec![by("sensor.position_std_m", sensor.position_std_m)],
-        FeatureKind::RangeBearing => {
+        MeasurementKind::RelativePosition => vec![by("sensor.position_std_m", sensor.position_std_m)],
+        MeasurementKind::RangeBearing => {
             vec![by("sensor.range_std_m", sensor.range_std_m), by("sensor.bearing_std_rad", sensor.bearing_std_rad)]
         }
         _ => vec![by("sensor.bearing_std_rad", sensor.bearing_std_rad)],

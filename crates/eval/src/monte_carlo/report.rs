@@ -95,7 +95,9 @@ impl AssociationReport {
             pair_recall: over(|found| found.pair_recall),
             used_pair_recall: over(|found| found.used_pair_recall),
             wrong_fraction: over(Associations::wrong_fraction),
-            used_fraction: over(|found| (found.readings > 0).then(|| found.used as f64 / found.readings as f64)),
+            used_fraction: over(|found| {
+                (found.measurements > 0).then(|| found.used as f64 / found.measurements as f64)
+            }),
             duplicates: over(|found| Some(found.duplicates as f64))?,
             false_landmarks: over(|found| Some(found.false_landmarks as f64))?,
             landmarks_per_true: over(Associations::landmarks_per_true),

@@ -21,7 +21,7 @@ pub use report::{FilterReport, Report, to_text};
 pub use run::{ObservabilityError, Observed, observe};
 
 use lienav_base::stamp::Stamp;
-use lienav_slam::{Coordinates, LinearizedReading, LinearizedStep, Se2, Subject};
+use lienav_slam::{Coordinates, LinearizedMeasurement, LinearizedStep, Se2, Subject};
 use nalgebra::{DMatrix, Matrix2, Matrix2x3, Matrix3, Matrix3x2, RowVector3, SymmetricEigen};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -77,9 +77,9 @@ fn observability_matrix(steps: &[LinearizedStep], features: &[u32]) -> DMatrix<f
     for step in steps {
         of_pose = step.pose_transition * of_pose;
         of_features = step.feature_transition * of_features;
-        for reading in &step.readings {
-            let Some(whitened) = Whitened::new(reading) else { continue };
-            let at = match reading.subject {
+        for measurement in &step.measurements {
+            let Some(whitened) = Whitened::new(measurement) else { continue };
+            let at = match measurement.subject {
                 Subject::Feature(id) => match column.get(&id) {
                     Some(at) => Some(*at),
                     None => continue,
@@ -87,7 +87,7 @@ fn observability_matrix(steps: &[LinearizedStep], features: &[u32]) -> DMatrix<f
                 Subject::Pose => None,
             };
             let (by_pose, by_feature) = (whitened.by_pose * of_pose, whitened.by_feature * of_features);
-            for d in 0..reading.dim {
+            for d in 0..measurement.dim {
                 let mut row = vec![0.0; POSE + 2 * features.len()];
                 row[..POSE].copy_from_slice(&[by_pose[(d, 0)], by_pose[(d, 1)], by_pose[(d, 2)]]);
                 if let Some(at) = at {
@@ -108,16 +108,16 @@ struct Whitened {
 
 impl Whitened {
     /// `None` where the noise is no covariance.
-    fn new(reading: &LinearizedReading) -> Option<Self> {
-        let mut noise = reading.noise;
+    fn new(measurement: &LinearizedMeasurement) -> Option<Self> {
+        let mut noise = measurement.noise;
         // Rows that the reading does not have.
-        for d in reading.dim..3 {
+        for d in measurement.dim..3 {
             noise[(d, d)] = 1.0;
         }
         let factor = noise.cholesky()?.l();
         Some(Self {
-            by_pose: factor.solve_lower_triangular(&reading.by_pose)?,
-            by_feature: factor.solve_lower_triangular(&reading.by_feature)?,
+            by_pose: factor.solve_lower_triangular(&measurement.by_pose)?,
+            by_feature: factor.solve_lower_triangular(&measurement.by_feature)?,
         })
     }
 }
@@ -130,7 +130,7 @@ fn lasting(before: &LinearizedStep, steps: &[LinearizedStep]) -> Vec<u32> {
         let now: BTreeSet<u32> = step.features.iter().copied().collect();
         let begun: BTreeSet<u32> = step.begun.iter().map(|(id, _)| *id).collect();
         ids.retain(|id| now.contains(id) && !begun.contains(id));
-        read.extend(step.readings.iter().filter_map(|reading| match reading.subject {
+        read.extend(step.measurements.iter().filter_map(|measurement| match measurement.subject {
             Subject::Feature(id) => Some(id),
             Subject::Pose => None,
         }));
@@ -197,9 +197,9 @@ pub fn invented(steps: &[LinearizedStep], coordinates: Coordinates, start: &Se2)
         for direction in features.values_mut() {
             *direction = step.feature_transition * *direction;
         }
-        for reading in &step.readings {
-            let Some(whitened) = Whitened::new(reading) else { continue };
-            let of_feature = match reading.subject {
+        for measurement in &step.measurements {
+            let Some(whitened) = Whitened::new(measurement) else { continue };
+            let of_feature = match measurement.subject {
                 Subject::Feature(id) => match features.get(&id) {
                     Some(direction) => whitened.by_feature * direction,
                     None => continue,

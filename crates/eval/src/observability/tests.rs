@@ -12,7 +12,7 @@ use nalgebra::Vector2;
 fn step(from: &Vector2<f64>, to: &Se2, places: &[Vector2<f64>]) -> LinearizedStep {
     let lever = skew(&(to.p - from));
     let back = to.rotation().transpose();
-    let readings = (0..).zip(places).map(|(id, place)| {
+    let measurements = (0..).zip(places).map(|(id, place)| {
         let z = to.transform_back(place);
         let mut by_pose = Matrix3::zeros();
         by_pose.fixed_view_mut::<2, 2>(0, 0).copy_from(&-back);
@@ -20,11 +20,11 @@ fn step(from: &Vector2<f64>, to: &Se2, places: &[Vector2<f64>]) -> LinearizedSte
         let mut by_feature = Matrix3x2::zeros();
         by_feature.fixed_view_mut::<2, 2>(0, 0).copy_from(&back);
         let noise = Matrix3::identity() * 1e-2;
-        LinearizedReading { subject: Subject::Feature(id), dim: 2, by_pose, by_feature, noise }
+        LinearizedMeasurement { subject: Subject::Feature(id), dim: 2, by_pose, by_feature, noise }
     });
     LinearizedStep {
         pose_transition: Matrix3::new(1.0, 0.0, lever.x, 0.0, 1.0, lever.y, 0.0, 0.0, 1.0),
-        readings: readings.collect(),
+        measurements: measurements.collect(),
         features: (0..places.len() as u32).collect(),
         ..LinearizedStep::default()
     }

@@ -10,14 +10,14 @@ use crate::run::{Estimate, Run};
 use lienav_base::stamp::Stamp;
 use lienav_io::truth::Truth;
 use lienav_lie::Se2;
-use lienav_slam::{Landmark, Role, SeenReading};
+use lienav_slam::{Landmark, Role, SeenMeasurement};
 use nalgebra::Vector2;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Shares of all filters together: steps, readings, and landmarks of maps at all their instants. Some 4 MB.
 const MOST_ROWS: usize = 14_000;
-const MOST_READINGS: usize = 40_000;
+const MAX_MEASUREMENTS: usize = 40_000;
 const MOST_LANDMARKS: usize = 20_000;
 /// The most steps of one filter.
 const MOST_ROWS_OF_ONE: usize = 7000;
@@ -62,7 +62,8 @@ struct Shown {
     report: Report,
     steps: usize,
     rows: Rows,
-    readings: Readings,
+    #[serde(rename = "readings")]
+    measurements: Measurements,
     maps: Vec<Map>,
     bins: Bins,
     calibration: BTreeMap<&'static str, Learned>,
@@ -95,7 +96,7 @@ struct Rows {
 
 /// Readings, flat: those of the k-th cloud that is shown are `start[k]..start[k + 1]`.
 #[derive(Default, Serialize)]
-struct Readings {
+struct Measurements {
     t: Vec<f64>,
     start: Vec<usize>,
     /// Where a reading puts its landmark, in the base frame, m.
@@ -211,7 +212,7 @@ impl Shown {
             report: Report::new(run, errors),
             steps: run.estimates.len(),
             rows: Rows::new(&kept, &run.estimates, &judged, &time),
-            readings: Readings::new(run, &kept, MOST_READINGS / shares, &time),
+            measurements: Measurements::new(run, &kept, MAX_MEASUREMENTS / shares, &time),
             maps: maps(run, MOST_LANDMARKS / shares, &time),
             bins: Bins::new(run, start, duration_s),
             calibration: learned(run, &time),
@@ -273,12 +274,12 @@ impl Rows {
     }
 }
 
-impl Readings {
+impl Measurements {
     /// Those of the clouds at or before the steps that are shown; `most` of them, of clouds evenly spread.
     fn new(run: &Run, kept: &[usize], most: usize, time: &dyn Fn(Stamp) -> f64) -> Self {
-        let mut readings = Self::default();
-        let Some(timeline) = &run.timeline else { return readings };
-        let clouds = &timeline.readings.kept;
+        let mut measurements = Self::default();
+        let Some(timeline) = &run.timeline else { return measurements };
+        let clouds = &timeline.measurements.kept;
         let mut chosen: Vec<usize> = kept
             .iter()
             .filter_map(|&step| clouds.partition_point(|(s, _)| *s <= run.estimates[step].stamp).checked_sub(1))
@@ -290,22 +291,22 @@ impl Readings {
         let mut estimates = run.estimates.iter();
         for (stamp, seen) in chosen.iter().step_by(every).map(|&cloud| &clouds[cloud]) {
             let Some(estimate) = estimates.by_ref().find(|estimate| estimate.stamp >= *stamp) else { break };
-            readings.t.push(time(*stamp));
-            readings.start.push(readings.x.len());
-            seen.iter().for_each(|reading| readings.push(reading, &estimate.pose));
+            measurements.t.push(time(*stamp));
+            measurements.start.push(measurements.x.len());
+            seen.iter().for_each(|measurement| measurements.push(measurement, &estimate.pose));
         }
-        readings.start.push(readings.x.len());
-        readings
+        measurements.start.push(measurements.x.len());
+        measurements
     }
 
-    fn push(&mut self, reading: &SeenReading, pose: &Se2) {
-        let role = match reading.role {
+    fn push(&mut self, measurement: &SeenMeasurement, pose: &Se2) {
+        let role = match measurement.role {
             Role::Again => 0,
             // A landmark that may be at several places is being begun.
             Role::First | Role::Held => 1,
             Role::Gated => 2,
         };
-        let (place, role) = match (reading.place, reading.in_map) {
+        let (place, role) = match (measurement.place, measurement.in_map) {
             (Some(place), _) => (place, role),
             (None, Some(in_map)) => (pose.transform_back(&in_map), role + 3),
             (None, None) => return,
@@ -313,7 +314,7 @@ impl Readings {
         self.x.push(significant(place.x, 4));
         self.y.push(significant(place.y, 4));
         self.role.push(role);
-        self.landmark.push(reading.landmark);
+        self.landmark.push(measurement.landmark);
     }
 }
 

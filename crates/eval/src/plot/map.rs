@@ -56,7 +56,7 @@ pub fn landmarks(title: &str, map: &LandmarkMap) -> Result<String, PlotError> {
         position,
         covariance,
         last_seen: Stamp::default(),
-        observations: 0,
+        measurements: 0,
     };
     let run = Run { landmarks: map.landmarks.iter().map(landmark).collect(), ..Run::default() };
     let truth = Truth::default();

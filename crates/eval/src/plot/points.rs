@@ -242,7 +242,7 @@ mod tests {
             position: Vector2::new(3.0, -2.0),
             covariance,
             last_seen: Stamp::default(),
-            observations: 1,
+            measurements: 1,
         };
         let inverse = covariance.try_inverse().unwrap();
         for (x, y) in ellipse(&landmark).unwrap() {

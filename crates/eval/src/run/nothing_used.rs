@@ -22,9 +22,9 @@ impl Given {
         match input {
             Input::Odometry(_) => self.odometry += 1,
             Input::Imu(_) => {}
-            Input::Features(scan) => {
+            Input::Scan(scan) => {
                 self.scans += 1;
-                self.measurements += scan.observations.len();
+                self.measurements += scan.measurements.len();
             }
         }
     }

@@ -95,12 +95,12 @@ pub struct CloudMatches {
     /// When.
     pub stamp: Stamp,
     /// Those that were associated at all.
-    pub readings: Vec<MatchedReading>,
+    pub measurements: Vec<MatchedMeasurement>,
 }
 
 /// What a reading was taken for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MatchedReading {
+pub struct MatchedMeasurement {
     /// What was read; zeros beyond the sensor's dimension.
     pub value: Vector3<f64>,
     /// The landmark, by the number that the filter gave it.

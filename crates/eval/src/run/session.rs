@@ -1,13 +1,14 @@
 //! A filter at work, of which a run keeps what comes out.
 
 use super::nothing_used::Given;
-use super::result::{CloudMatches, Estimate, MatchedReading, Motions, Run, RunError, StartBelief, Update};
+use super::result::{CloudMatches, Estimate, MatchedMeasurement, Motions, Run, RunError, StartBelief, Update};
 use crate::timeline::Timeline;
 use lienav_io::map_file::MapFile;
 use lienav_io::recording::Input;
 use lienav_parts::{Parts, Status, Worker};
 use lienav_slam::{
-    Config, ConfigError, DropReason, FeatureKind, Filter, LandmarkMap, MapMode, Sensor, Slam, StartMode, Step, Subject,
+    Config, ConfigError, DropReason, Filter, LandmarkMap, MapMode, MeasurementKind, Sensor, Slam, StartMode, Step,
+    Subject,
 };
 use std::time::Instant;
 
@@ -27,7 +28,7 @@ pub struct Session {
     timeline: Option<Timeline>,
     motions: Motions,
     /// What kinds of readings came.
-    kinds: Vec<FeatureKind>,
+    kinds: Vec<MeasurementKind>,
     given: Given,
 }
 
@@ -100,7 +101,7 @@ impl Session {
 
     /// Takes in the next input and every step that is due then. What the filter refuses it counts itself.
     pub fn feed(&mut self, input: &Input) {
-        if let Input::Features(cloud) = input
+        if let Input::Scan(cloud) = input
             && !self.kinds.contains(&cloud.kind)
         {
             self.kinds.push(cloud.kind);
@@ -109,7 +110,7 @@ impl Session {
         self.timed(|slam| match input {
             Input::Odometry(odometry) => slam.odometry(odometry),
             Input::Imu(imu) => slam.imu(imu),
-            Input::Features(cloud) => slam.features(cloud.stamp, cloud.kind, &cloud.observations),
+            Input::Scan(cloud) => slam.features(cloud.stamp, cloud.kind, &cloud.measurements),
         });
         self.collect_steps();
     }
@@ -234,7 +235,7 @@ impl Session {
             let step = self.joined(step);
             self.estimates.push(Estimate::from(&step));
             if let Some(matches) = &mut self.matches {
-                matches.push(CloudMatches { stamp: step.estimate.stamp, readings: last_matches(&self.slam) });
+                matches.push(CloudMatches { stamp: step.estimate.stamp, measurements: last_matches(&self.slam) });
                 self.merged.retain(|merge| !self.slam.split_landmarks().contains(merge));
                 self.merged.extend_from_slice(self.slam.merged_landmarks());
                 self.merged.extend_from_slice(self.parts.as_ref().map_or(&[], Parts::merged_landmarks));
@@ -289,13 +290,14 @@ impl Session {
 }
 
 /// What the readings of the last step were taken for.
-fn last_matches(slam: &Slam) -> Vec<MatchedReading> {
-    let readings = slam.trace().and_then(|trace| trace.steps.last()).map(|step| step.readings.as_slice());
-    let matched = |traced: &lienav_slam::TracedReading| match traced.subject {
+fn last_matches(slam: &Slam) -> Vec<MatchedMeasurement> {
+    let checked_measurements =
+        slam.trace().and_then(|trace| trace.steps.last()).map(|step| step.measurements.as_slice());
+    let matched = |traced: &lienav_slam::TracedMeasurement| match traced.subject {
         Subject::Feature((landmark, _)) => {
-            Some(MatchedReading { value: *traced.reading.value(), landmark, role: traced.role })
+            Some(MatchedMeasurement { value: *traced.measurement.value(), landmark, role: traced.role })
         }
         Subject::Pose => None,
     };
-    readings.unwrap_or_default().iter().filter_map(matched).collect()
+    checked_measurements.unwrap_or_default().iter().filter_map(matched).collect()
 }

@@ -10,7 +10,7 @@ use lienav_base::stamp::Stamp;
 use lienav_io::recording::{Input, Recording, open};
 use lienav_io::truth::{MAX_TRUTH_GAP_S, Truth};
 use lienav_sim::{Scenario, Simulation};
-use lienav_slam::{Config, FeatureKind, Features, Observation};
+use lienav_slam::{Config, Measurement, MeasurementKind, Scan};
 use nalgebra::Vector2;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -75,9 +75,9 @@ fn inject(inputs: &mut Vec<Input>, fault: Fault, at: Stamp, rng: &mut ChaCha8Rng
         }
         Fault::Points => {
             let mut point = || [rng.random_range(0.5..6.0), rng.random_range(-3.0..3.0)];
-            let observations: Vec<_> = (0..20).map(|_| Observation::new(None, point())).collect();
+            let measurements: Vec<_> = (0..20).map(|_| Measurement::new(None, point())).collect();
             let stamp = inputs[place].stamp() - 0.003;
-            inputs.insert(place, Input::Features(Features { stamp, kind: FeatureKind::RangeBearing, observations }));
+            inputs.insert(place, Input::Scan(Scan { stamp, kind: MeasurementKind::RangeBearing, measurements }));
         }
         Fault::Spikes => {
             let sign = if rng.random_bool(0.5) { 1.0 } else { -1.0 };
@@ -102,7 +102,7 @@ pub(super) fn restamped(input: &Input, stamp: Stamp) -> Input {
     match &mut copy {
         Input::Odometry(odometry) => odometry.stamp = stamp,
         Input::Imu(imu) => imu.stamp = stamp,
-        Input::Features(cloud) => cloud.stamp = stamp,
+        Input::Scan(cloud) => cloud.stamp = stamp,
     }
     copy
 }

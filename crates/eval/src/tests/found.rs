@@ -4,7 +4,7 @@ use lienav_io::recording::{Input, Recording, open};
 use lienav_io::truth::{MAX_TRUTH_GAP_S, Truth};
 use lienav_lie::wrap_angle;
 use lienav_slam::{Calibration, Candidate, Discretization, FinderConfig, GlobalLocalization, LandmarkMap, MapLandmark};
-use lienav_slam::{Observation, Verdict, increment};
+use lienav_slam::{Measurement, Verdict, increment};
 use nalgebra::Matrix2;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -72,9 +72,9 @@ fn start(
                     }
                 }
             }
-            Input::Features(cloud) => {
-                let nameless: Vec<Observation> =
-                    cloud.observations.iter().map(|seen| Observation { id: None, ..*seen }).collect();
+            Input::Scan(cloud) => {
+                let nameless: Vec<Measurement> =
+                    cloud.measurements.iter().map(|seen| Measurement { id: None, ..*seen }).collect();
                 let refused = search.observe(cloud.kind, &nameless);
                 assert_eq!(refused.total(), 0);
                 outcome.last = search.verdict();

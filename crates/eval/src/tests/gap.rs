@@ -6,7 +6,7 @@ use crate::consistency::nees;
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, wrap_angle};
 use lienav_sim::{PathKind, Scenario, Simulation};
-use lienav_slam::{Config, FeatureKind, Filter, GateConfig, Slam, Step};
+use lienav_slam::{Config, Filter, GateConfig, MeasurementKind, Slam, Step};
 use nalgebra::Vector3;
 use rayon::prelude::*;
 use std::f64::consts::TAU;
@@ -38,7 +38,7 @@ pub(super) fn scene(seed: u64) -> Scenario {
     scenario.odometry.velocity_x_std = 0.05;
     scenario.odometry.velocity_y_std = 0.02;
     scenario.odometry.yaw_rate_std = 0.02;
-    scenario.sensor.kind = FeatureKind::RangeBearing;
+    scenario.sensor.kind = MeasurementKind::RangeBearing;
     scenario.sensor.bearing_std_rad = 0.02;
     scenario.sensor.field_of_view_rad = 0.5 * TAU;
     scenario.sensor.max_range_m = 8.0;
@@ -93,7 +93,7 @@ fn run_in(scene: &Scenario, fault: Fault, filter: &str, watched_s: f64) -> Vec<(
         frame.odometry.stamp = frame.odometry.stamp - shift;
         let _ = slam.odometry(&frame.odometry);
         if let Some(cloud) = &frame.features {
-            let _ = slam.features(cloud.stamp - shift, cloud.kind, &cloud.observations);
+            let _ = slam.features(cloud.stamp - shift, cloud.kind, &cloud.measurements);
         }
         while let Some(step) = slam.poll() {
             if !is_after {

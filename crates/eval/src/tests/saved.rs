@@ -10,7 +10,7 @@ fn feed(slam: &mut Slam, input: &Input) -> Vec<Step> {
     let _counted = match input {
         Input::Odometry(odometry) => slam.odometry(odometry),
         Input::Imu(imu) => slam.imu(imu),
-        Input::Features(cloud) => slam.features(cloud.stamp, cloud.kind, &cloud.observations),
+        Input::Scan(cloud) => slam.features(cloud.stamp, cloud.kind, &cloud.measurements),
     };
     std::iter::from_fn(|| slam.poll()).collect()
 }

@@ -16,7 +16,7 @@ use crate::messages::{
 };
 use crate::recording::{Input, OpenError, Recording};
 use crate::statements::{ClockCheck, FixCheck, OdometryCheck};
-use lienav_slam::FeatureKind;
+use lienav_slam::MeasurementKind;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
@@ -233,7 +233,7 @@ impl HeardTruth {
 /// What messages are taken into.
 struct Intake {
     recording: Recording,
-    preferred: FeatureKind,
+    preferred: MeasurementKind,
     odom: Expected,
     base: Expected,
     sensor: Expected,
@@ -264,7 +264,7 @@ impl Intake {
         };
         Self {
             seat,
-            preferred: recording.config.as_ref().map_or(FeatureKind::default(), |config| config.sensor.kind),
+            preferred: recording.config.as_ref().map_or(MeasurementKind::default(), |config| config.sensor.kind),
             recording,
             odom: Expected::new("odom_frame", frames.odom_frame),
             base: Expected::new("base_frame", frames.base_frame),
@@ -296,7 +296,7 @@ impl Intake {
                 self.imu.learn(&message.header.frame_id);
                 return Ok(Some(Input::Imu(imu)));
             }
-            Role::Features => {
+            Role::Scan => {
                 let message: PointCloud2 = cdr::decode(bytes)?;
                 let features = match &self.seat {
                     Some(seat) => {
@@ -306,17 +306,17 @@ impl Intake {
                     None => convert::features(&message, &or_base(&self.sensor, &self.base), self.preferred)?,
                 };
                 self.sensor.learn(&message.header.frame_id);
-                return Ok(Some(Input::Features(features)));
+                return Ok(Some(Input::Scan(features)));
             }
             Role::AbsolutePose => {
                 let message: PoseWithCovarianceStamped = cdr::decode(bytes)?;
-                return Ok(Some(Input::Features(convert::absolute_pose(&message, &[])?)));
+                return Ok(Some(Input::Scan(convert::absolute_pose(&message, &[])?)));
             }
             Role::Fix => {
                 let message: NavSatFix = cdr::decode(bytes)?;
                 let fix = convert::nav_sat_fix(&message, &[], &mut self.datum)?;
                 self.fixes.add(&message);
-                return Ok(Some(Input::Features(fix)));
+                return Ok(Some(Input::Scan(fix)));
             }
             Role::Truth => self.take_truth(&true_pose(type_name, bytes)?)?,
             Role::TrueLandmarks => {
@@ -395,7 +395,7 @@ fn read_notes(path: &Path, bag: &BagReader, recording: &mut Recording) -> Result
 
 fn warn_of_topics(topics: &[Topic], roles: &[Option<Role>], recording: &mut Recording) {
     recording.warnings.extend(topics.iter().filter(|topic| topic.encoding != CDR).map(unread_encoding));
-    for role in [Role::Odometry, Role::Features] {
+    for role in [Role::Odometry, Role::Scan] {
         if !roles.contains(&Some(role)) {
             recording.warnings.push(not_one(topics, roles, role));
         }

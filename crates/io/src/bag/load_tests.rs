@@ -155,10 +155,10 @@ fn seated(transforms: &[(&str, &str, [f64; 3], f64)], after: usize, parameters: 
         if k == after {
             bag.write(tf, at(50 * k as i64), &message).unwrap();
         }
-        let seen = lienav_slam::Features {
+        let seen = lienav_slam::Scan {
             stamp: at(100 * k as i64),
-            kind: FeatureKind::RelativePosition,
-            observations: vec![lienav_slam::Observation::new(Some(4), [2.0, 0.0])],
+            kind: MeasurementKind::RelativePosition,
+            measurements: vec![lienav_slam::Measurement::new(Some(4), [2.0, 0.0])],
         };
         bag.write(features, at(100 * k as i64 + 60), &convert::features_message(&seen, "lidar")).unwrap();
     }
@@ -175,7 +175,7 @@ fn place_of(recording: &Recording) -> Option<[f64; 3]> {
 }
 
 fn clouds(recording: &Recording) -> usize {
-    recording.inputs.iter().filter(|input| matches!(input, Input::Features(_))).count()
+    recording.inputs.iter().filter(|input| matches!(input, Input::Scan(_))).count()
 }
 
 #[test]
@@ -202,13 +202,12 @@ fn parameters_override_tf_static() {
 }
 
 #[test]
-fn readings_of_a_sensor_that_leans_are_levelled() {
+fn measurements_of_a_sensor_that_leans_are_levelled() {
     let recording = seated(&[("base_link", "lidar", [0.3, 0.0, 0.0], 0.5)], 0, "");
-    let Some(Input::Features(features)) = recording.inputs.iter().find(|input| matches!(input, Input::Features(_)))
-    else {
+    let Some(Input::Scan(features)) = recording.inputs.iter().find(|input| matches!(input, Input::Scan(_))) else {
         panic!("{recording:?}");
     };
-    let seen = features.observations[0].value.xy();
+    let seen = features.measurements[0].value.xy();
     assert!((seen.x - 2.0 * 0.5f64.cos()).abs() < 1e-12 && seen.y.abs() < 1e-12, "{seen}");
 }
 

@@ -41,7 +41,7 @@ struct Source {
 /// few are in memory.
 enum State {
     Waiting,
-    Reading,
+    CheckedMeasurement,
     Ahead(Record),
     Ended,
 }
@@ -192,7 +192,7 @@ impl BagReader {
             let earliest = ahead.min();
             let may_be_earlier = |source: &Source| match source.state {
                 State::Waiting => earliest.is_none_or(|(stamp, _)| begins(source) <= stamp),
-                State::Reading => true,
+                State::CheckedMeasurement => true,
                 State::Ahead(_) | State::Ended => false,
             };
             let behind = (0..self.sources.len()).filter(|&index| may_be_earlier(&self.sources[index]));
@@ -224,7 +224,9 @@ impl Iterator for BagReader {
         loop {
             let index = self.earliest()?;
             let source = &mut self.sources[index];
-            let State::Ahead(mut record) = std::mem::replace(&mut source.state, State::Reading) else { continue };
+            let State::Ahead(mut record) = std::mem::replace(&mut source.state, State::CheckedMeasurement) else {
+                continue;
+            };
             record.topic = *source.topics.get(record.topic)?;
             if self.messages_are_compressed
                 && let Err(problem) = self.unpack(&mut record)

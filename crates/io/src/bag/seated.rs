@@ -37,7 +37,7 @@ pub fn seat_of(bag: &mut BagReader, roles: &[Option<Role>], frames: &Frames) -> 
     if !is_static.contains(&true) {
         return Told::Nothing { sentence: None };
     }
-    let asked = |role: &Option<Role>| matches!(role, Some(Role::Odometry | Role::Features));
+    let asked = |role: &Option<Role>| matches!(role, Some(Role::Odometry | Role::Scan));
     let wanted: Vec<bool> = is_static.iter().zip(roles).map(|(tf, role)| *tf || asked(role)).collect();
     bag.select(&wanted);
     let told = search(bag, roles, &is_static, frames.base_frame.clone());
@@ -54,7 +54,7 @@ fn search(bag: &mut BagReader, roles: &[Option<Role>], is_static: &[bool], mut b
             for transform in message.iter().flat_map(|message| &message.transforms) {
                 refused = tree.insert(transform).err().or(refused);
             }
-        } else if roles[record.topic] == Some(Role::Features) {
+        } else if roles[record.topic] == Some(Role::Scan) {
             let found = || Some((record.log_time, cdr::decode::<PointCloud2>(&record.data).ok()?.header.frame_id));
             frame = frame.or_else(found);
         } else if base.is_none() {

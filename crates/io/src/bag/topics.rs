@@ -35,7 +35,7 @@ pub enum Role {
     /// Velocities.
     Odometry,
     /// What the feature sensor saw.
-    Features,
+    Scan,
     /// Gyroscope.
     Imu,
     /// Positions and poses in the world.
@@ -51,13 +51,13 @@ pub enum Role {
 impl Role {
     /// All roles.
     pub const ALL: [Self; 7] =
-        [Self::Odometry, Self::Features, Self::Imu, Self::AbsolutePose, Self::Fix, Self::Truth, Self::TrueLandmarks];
+        [Self::Odometry, Self::Scan, Self::Imu, Self::AbsolutePose, Self::Fix, Self::Truth, Self::TrueLandmarks];
 
     /// The topic that usually has it.
     pub const fn usual_name(self) -> &'static str {
         match self {
             Self::Odometry => "/odom",
-            Self::Features => "/features",
+            Self::Scan => "/features",
             Self::Imu => "/imu",
             Self::AbsolutePose => "/absolute_pose",
             Self::Fix => "/fix",
@@ -70,7 +70,7 @@ impl Role {
     pub const fn types(self) -> &'static [&'static str] {
         match self {
             Self::Odometry => &[Odometry::TYPE],
-            Self::Features | Self::TrueLandmarks => &[PointCloud2::TYPE],
+            Self::Scan | Self::TrueLandmarks => &[PointCloud2::TYPE],
             Self::Imu => &[Imu::TYPE],
             Self::AbsolutePose => &[PoseWithCovarianceStamped::TYPE],
             Self::Fix => &[NavSatFix::TYPE],
@@ -79,13 +79,13 @@ impl Role {
     }
 
     fn may_be_guessed(self) -> bool {
-        matches!(self, Self::Odometry | Self::Features | Self::Imu)
+        matches!(self, Self::Odometry | Self::Scan | Self::Imu)
     }
 
     fn asked_for(self, topics: &Topics) -> Option<&str> {
         match self {
             Self::Odometry => &topics.odometry,
-            Self::Features => &topics.features,
+            Self::Scan => &topics.features,
             Self::Imu => &topics.imu,
             Self::AbsolutePose => &topics.absolute_pose,
             Self::Fix => &topics.fix,
@@ -190,7 +190,7 @@ mod tests {
             topic("/goal_pose", PoseStamped::TYPE),
         ];
         let roles = roles_of(&found, &Topics::default()).unwrap();
-        let expected = [Some(Role::Odometry), None, Some(Role::Features), Some(Role::TrueLandmarks), None];
+        let expected = [Some(Role::Odometry), None, Some(Role::Scan), Some(Role::TrueLandmarks), None];
         assert_eq!(roles, expected);
     }
 

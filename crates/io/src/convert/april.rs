@@ -5,7 +5,7 @@ use super::refusal::Refusal;
 use super::seat::Seat;
 use super::tags::TagCamera;
 use crate::messages::{AprilTagDetectionArray, CameraInfo, ImagePoint};
-use lienav_slam::{FeatureKind, Features, Observation};
+use lienav_slam::{Measurement, MeasurementKind, Scan};
 use nalgebra::{Isometry3, Matrix3, Rotation3, SMatrix, SVector, Translation3, UnitQuaternion, Vector2, Vector6};
 
 /// Steps of the fit; from the homography it takes three or four.
@@ -128,18 +128,18 @@ pub fn april_tags(
     message: &AprilTagDetectionArray,
     seat: &Seat,
     (tags, camera): (&TagCamera, &Pinhole),
-) -> Result<Features, Refusal> {
+) -> Result<Scan, Refusal> {
     let stamp = stamp_of(&message.header.stamp)?;
     let tags = TagCamera { focal_px: (camera.focal.x * camera.focal.y).sqrt(), ..*tags };
-    let observations = message.detections.iter().filter_map(|tag| {
+    let measurements = message.detections.iter().filter_map(|tag| {
         if !tag.corners.iter().all(|corner| corner.x.is_finite() && corner.y.is_finite()) {
-            return Some(Observation::new(u32::try_from(tag.id).ok(), [f64::NAN; 2]));
+            return Some(Measurement::new(u32::try_from(tag.id).ok(), [f64::NAN; 2]));
         }
         let pose = tags.locate(camera, &tag.corners)?;
         let id = u32::try_from(tag.id).ok();
-        Some(seat.level_observation(id, &pose.translation.vector, Some(&tags.usable(&pose)?)))
+        Some(seat.level_measurement(id, &pose.translation.vector, Some(&tags.usable(&pose)?)))
     });
-    Ok(Features { stamp, kind: FeatureKind::RelativePosition, observations: observations.collect() })
+    Ok(Scan { stamp, kind: MeasurementKind::RelativePosition, measurements: measurements.collect() })
 }
 
 #[cfg(test)]
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_of_an_image_are_readings_on_the_floor() {
+    fn tags_of_an_image_are_measurements_on_the_floor() {
         let optical =
             UnitQuaternion::from_euler_angles(-std::f64::consts::FRAC_PI_2, 0.0, -std::f64::consts::FRAC_PI_2);
         let seat = Seat::of(&Isometry3::from_parts(Translation3::new(0.2, 0.0, 0.5), optical));
@@ -256,15 +256,15 @@ mod tests {
         let message = AprilTagDetectionArray { header: header(Stamp::from_secs(2.0), "camera"), detections };
         let seen = april_tags(&message, &seat, (&TAGS, &camera())).unwrap();
         assert_eq!(
-            seen.observations.iter().map(|o| o.id).collect::<Vec<_>>(),
+            seen.measurements.iter().map(|o| o.id).collect::<Vec<_>>(),
             [Some(5), None, Some(8)],
             "too far, from the side"
         );
-        assert!(seen.observations[2].value.xy().x.is_nan());
-        let on_base = seat.mount.transform(&seen.observations[0].value.xy());
+        assert!(seen.measurements[2].value.xy().x.is_nan());
+        let on_base = seat.mount.transform(&seen.measurements[0].value.xy());
         assert!((on_base - Vector2::new(4.2, 1.0)).norm() < 1e-6, "{on_base}");
-        assert!((seen.observations[0].height_m - 0.2).abs() < 1e-6, "0.3 m below the camera");
-        let c = seen.observations[0].covariance.unwrap().fixed::<2>();
+        assert!((seen.measurements[0].height_m - 0.2).abs() < 1e-6, "0.3 m below the camera");
+        let c = seen.measurements[0].covariance.unwrap().fixed::<2>();
         assert!(c.determinant() > 0.0 && c.m22 > 9.0 * c.m11, "along the line of sight it is known less well: {c}");
     }
 

@@ -7,7 +7,7 @@ use super::refusal::Refusal;
 use super::seat::Seat;
 use super::tags::TagPattern;
 use crate::messages::{Detection3D, Detection3DArray, Point};
-use lienav_slam::{FeatureKind, Features, Label, Observation};
+use lienav_slam::{Label, Measurement, MeasurementKind, Scan};
 use nalgebra::Vector3;
 
 /// What the words of a detector stand for.
@@ -35,20 +35,20 @@ impl DetectionWords {
 ///
 /// # Errors
 /// [`Refusal::BadStamp`]; [`Refusal::UnknownFrame`], a detection in another frame than the array's.
-pub fn detections(message: &Detection3DArray, seat: &Seat, words: &DetectionWords) -> Result<Features, Refusal> {
+pub fn detections(message: &Detection3DArray, seat: &Seat, words: &DetectionWords) -> Result<Scan, Refusal> {
     let stamp = stamp_of(&message.header.stamp)?;
     let whole = [Frame { name: &message.header.frame_id, origin: Origin::Header }];
-    let mut observations = Vec::with_capacity(message.detections.len());
+    let mut measurements = Vec::with_capacity(message.detections.len());
     for detection in &message.detections {
         if !detection.header.frame_id.is_empty() {
             check_frame("detections.header.frame_id", &detection.header.frame_id, &whole)?;
         }
-        observations.extend(observation(detection, seat, words));
+        measurements.extend(measurement(detection, seat, words));
     }
-    Ok(Features { stamp, kind: FeatureKind::RelativePosition, observations })
+    Ok(Scan { stamp, kind: MeasurementKind::RelativePosition, measurements })
 }
 
-fn observation(detection: &Detection3D, seat: &Seat, words: &DetectionWords) -> Option<Observation> {
+fn measurement(detection: &Detection3D, seat: &Seat, words: &DetectionWords) -> Option<Measurement> {
     // A score that is no number says nothing of its result.
     let scored = detection.results.iter().filter(|result| !result.hypothesis.score.is_nan());
     let likeliest = scored.max_by(|a, b| a.hypothesis.score.total_cmp(&b.hypothesis.score));
@@ -59,7 +59,7 @@ fn observation(detection: &Detection3D, seat: &Seat, words: &DetectionWords) -> 
             return None;
         }
         let id = words.identity.as_ref().and_then(|pattern| pattern.identity(&detection.id));
-        return Some(seat.level_observation(id, &centre, None));
+        return Some(seat.level_measurement(id, &centre, None));
     };
     let (hypothesis, pose) = (&result.hypothesis, &result.pose);
     if hypothesis.score < words.min_score {
@@ -69,8 +69,8 @@ fn observation(detection: &Detection3D, seat: &Seat, words: &DetectionWords) -> 
     // Nothing is where the sensor is: a detector that gives boxes alone leaves the poses at that.
     let position = Some(place(&pose.pose.position)).filter(|p| *p != Vector3::zeros()).unwrap_or(centre);
     let identity = |pattern: &TagPattern| pattern.identity(&detection.id).or(pattern.identity(&hypothesis.class_id));
-    let levelled = seat.level_observation(words.identity.as_ref().and_then(identity), &position, stated.as_ref());
-    Some(Observation {
+    let levelled = seat.level_measurement(words.identity.as_ref().and_then(identity), &position, stated.as_ref());
+    Some(Measurement {
         // A variance of 0 is not stated.
         covariance: levelled
             .covariance
@@ -117,9 +117,9 @@ mod tests {
         let told = message(vec![one("17", vec![result("pole", 0.05, [9.0, 9.0, 9.0]), best])]);
         let words = DetectionWords { classes: vec!["pole".into(), "trunk".into()], ..DetectionWords::default() };
         let seen = detections(&told, &seat, &words).unwrap();
-        let found = seen.observations[0];
+        let found = seen.measurements[0];
         assert!((seat.mount.transform(&found.value.xy()) - Vector2::new(4.2, 1.0)).norm() < 1e-12);
-        assert_eq!((found.id, found.label.class, seen.kind), (None, 2, FeatureKind::RelativePosition));
+        assert_eq!((found.id, found.label.class, seen.kind), (None, 2, MeasurementKind::RelativePosition));
         let (c, turn) = (found.covariance.unwrap().fixed::<2>(), nalgebra::Rotation2::new(seat.mount.theta));
         let on_base = turn * c * turn.inverse();
         assert!((on_base.m11 - 0.25).abs() < 1e-12 && (on_base.m22 - 0.01).abs() < 1e-12, "{on_base}");
@@ -136,7 +136,7 @@ mod tests {
             one("", vec![]),
         ]);
         let shown = |words: &DetectionWords| {
-            let seen = detections(&told, &seat, words).unwrap().observations;
+            let seen = detections(&told, &seat, words).unwrap().measurements;
             seen.iter().map(|o| (o.id, o.label.class, o.covariance.is_some())).collect::<Vec<_>>()
         };
         let plain = DetectionWords::default();
@@ -159,7 +159,7 @@ mod tests {
         (boxed.bbox.center.position.x, boxed.bbox.center.position.y) = (4.0, 1.0);
         let doubtful = one("", vec![result("3", 0.4, [5.0, 0.0, 0.0]), result("4", f64::NAN, [6.0, 0.0, 0.0])]);
         let seen = detections(&message(vec![boxed, doubtful]), &seat, &DetectionWords::default()).unwrap();
-        let shown: Vec<_> = seen.observations.iter().map(|o| (o.label.class, o.value.xy().x)).collect();
+        let shown: Vec<_> = seen.measurements.iter().map(|o| (o.label.class, o.value.xy().x)).collect();
         assert_eq!(shown, [(2, 4.0), (3, 5.0)]);
     }
 
@@ -174,6 +174,6 @@ mod tests {
             "detections.header.frame_id is 'map', expected 'camera' (as in the header of the message)"
         );
         told.detections[1].header.frame_id = "/camera".into();
-        assert_eq!(detections(&told, &seat, &DetectionWords::default()).unwrap().observations.len(), 2);
+        assert_eq!(detections(&told, &seat, &DetectionWords::default()).unwrap().measurements.len(), 2);
     }
 }

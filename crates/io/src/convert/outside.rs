@@ -8,7 +8,7 @@ use super::write::{header, pose_message};
 use crate::geodesy::Datum;
 use crate::messages::{NavSatFix, PoseWithCovarianceStamped};
 use lienav_lie::Se2;
-use lienav_slam::{FeatureKind, Features, Noise, Observation};
+use lienav_slam::{Measurement, MeasurementKind, Noise, Scan};
 use nalgebra::{Matrix2, Matrix3, Vector2};
 
 /// A heading whose variance is larger, or which has none, is not told, rad².
@@ -23,23 +23,23 @@ const MAX_DATUM_STD_M: f64 = 100.0;
 ///
 /// # Errors
 /// [`Refusal::UnknownFrame`], [`Refusal::BadStamp`], [`Refusal::BadOrientation`].
-pub fn absolute_pose(message: &PoseWithCovarianceStamped, frames: &[Frame<'_>]) -> Result<Features, Refusal> {
+pub fn absolute_pose(message: &PoseWithCovarianceStamped, frames: &[Frame<'_>]) -> Result<Scan, Refusal> {
     let stamp = check_header(&message.header, frames)?;
     let covariance = planar_block(&message.pose.covariance);
     let is_stated = covariance.m11 != 0.0 && covariance.m22 != 0.0;
     let has_heading = covariance == Matrix3::zeros() || (covariance.m33 > 0.0 && covariance.m33 <= MAX_YAW_VARIANCE);
     let position = &message.pose.pose.position;
-    let (kind, observation) = if has_heading {
+    let (kind, measurement) = if has_heading {
         let pose = pose_of(&message.pose.pose)?;
         let stated = is_stated.then(|| Noise::from(covariance));
-        (FeatureKind::WorldPose, (Observation::new(None, [pose.p.x, pose.p.y, pose.theta]), stated))
+        (MeasurementKind::WorldPose, (Measurement::new(None, [pose.p.x, pose.p.y, pose.theta]), stated))
     } else {
         let stated = covariance.fixed_view::<2, 2>(0, 0).into_owned();
         let stated = is_stated.then(|| Noise::from(stated));
-        (FeatureKind::WorldPosition, (Observation::new(None, [position.x, position.y]), stated))
+        (MeasurementKind::WorldPosition, (Measurement::new(None, [position.x, position.y]), stated))
     };
-    let (observation, covariance) = observation;
-    Ok(Features { stamp, kind, observations: vec![Observation { covariance, ..observation }] })
+    let (measurement, covariance) = measurement;
+    Ok(Scan { stamp, kind, measurements: vec![Measurement { covariance, ..measurement }] })
 }
 
 /// A fix of a satellite receiver as input of the filter, east and north of the datum. A fix that is the first one makes
@@ -50,7 +50,7 @@ pub fn absolute_pose(message: &PoseWithCovarianceStamped, frames: &[Frame<'_>]) 
 /// # Errors
 /// [`Refusal::UnknownFrame`], [`Refusal::BadStamp`], [`Refusal::NoFix`], and [`Refusal::BadFix`] for a placeholder, for
 /// a first fix that is too uncertain, and for a place near a pole or far from the datum.
-pub fn nav_sat_fix(message: &NavSatFix, frames: &[Frame<'_>], datum: &mut Option<Datum>) -> Result<Features, Refusal> {
+pub fn nav_sat_fix(message: &NavSatFix, frames: &[Frame<'_>], datum: &mut Option<Datum>) -> Result<Scan, Refusal> {
     let stamp = check_header(&message.header, frames)?;
     if message.status.status < 0 {
         return Err(Refusal::NoFix { status: message.status.status });
@@ -88,8 +88,8 @@ pub fn nav_sat_fix(message: &NavSatFix, frames: &[Frame<'_>], datum: &mut Option
             });
         }
     };
-    let observation = Observation { covariance: stated.map(Noise::from), ..Observation::new(None, position) };
-    Ok(Features { stamp, kind: FeatureKind::WorldPosition, observations: vec![observation] })
+    let measurement = Measurement { covariance: stated.map(Noise::from), ..Measurement::new(None, position) };
+    Ok(Scan { stamp, kind: MeasurementKind::WorldPosition, measurements: vec![measurement] })
 }
 
 /// The covariance of (east, north) of a fix, m²; `None` where it is not stated.
@@ -103,13 +103,13 @@ fn stated_fix_covariance(message: &NavSatFix) -> Option<Matrix2<f64>> {
 
 /// A position or a pose from outside as a message; the variance of a heading that is not known is beyond
 /// [`MAX_YAW_VARIANCE`].
-pub fn absolute_pose_message(features: &Features, frame: &str) -> PoseWithCovarianceStamped {
+pub fn absolute_pose_message(features: &Scan, frame: &str) -> PoseWithCovarianceStamped {
     let mut message = PoseWithCovarianceStamped { header: header(features.stamp, frame), ..Default::default() };
-    let Some(seen) = features.observations.first() else { return message };
+    let Some(seen) = features.measurements.first() else { return message };
     let whole = seen.value.fixed::<3>();
     message.pose.pose = pose_message(&Se2::new(whole.x, whole.y, whole.z));
     let mut covariance = seen.covariance.map_or_else(Matrix3::zeros, |stated| stated.fixed::<3>());
-    if features.kind == FeatureKind::WorldPosition {
+    if features.kind == MeasurementKind::WorldPosition {
         covariance.m33 = 100.0 * MAX_YAW_VARIANCE;
     }
     for (i, row) in PLANAR.into_iter().enumerate() {
@@ -140,13 +140,13 @@ mod tests {
     fn the_first_fix_is_the_datum_and_the_next_one_is_north_of_it() {
         let mut datum = None;
         let first = nav_sat_fix(&fix(), &FRAME, &mut datum).unwrap();
-        assert_eq!((first.kind, first.observations[0].value.xy().norm()), (FeatureKind::WorldPosition, 0.0));
+        assert_eq!((first.kind, first.measurements[0].value.xy().norm()), (MeasurementKind::WorldPosition, 0.0));
         let north = NavSatFix { latitude: 48.001, ..fix() };
-        let seen = nav_sat_fix(&north, &FRAME, &mut datum).unwrap().observations[0];
+        let seen = nav_sat_fix(&north, &FRAME, &mut datum).unwrap().measurements[0];
         assert!((seen.value[1] - 111.2).abs() < 0.1 && seen.value[0].abs() < 1e-6);
         assert_eq!(seen.covariance.unwrap().fixed::<2>(), Matrix2::new(0.25, 0.0, 0.0, 0.36));
         let unknown = NavSatFix { position_covariance_type: 0, ..fix() };
-        assert_eq!(nav_sat_fix(&unknown, &FRAME, &mut datum).unwrap().observations[0].covariance, None);
+        assert_eq!(nav_sat_fix(&unknown, &FRAME, &mut datum).unwrap().measurements[0].covariance, None);
     }
 
     #[test]
@@ -155,13 +155,13 @@ mod tests {
             for kind in 1..4 {
                 let message = NavSatFix { position_covariance: [bad; 9], position_covariance_type: kind, ..fix() };
                 let seen = nav_sat_fix(&message, &FRAME, &mut None).unwrap();
-                assert_eq!(seen.observations[0].covariance, None, "{bad} of type {kind}");
+                assert_eq!(seen.measurements[0].covariance, None, "{bad} of type {kind}");
             }
         }
         let mut diagonal = fix();
         (diagonal.position_covariance[1], diagonal.position_covariance[3]) = (f64::NAN, f64::NAN);
         let seen = nav_sat_fix(&diagonal, &FRAME, &mut None).unwrap();
-        assert_eq!(seen.observations[0].covariance.unwrap().fixed::<2>(), Matrix2::new(0.25, 0.0, 0.0, 0.36));
+        assert_eq!(seen.measurements[0].covariance.unwrap().fixed::<2>(), Matrix2::new(0.25, 0.0, 0.0, 0.36));
     }
 
     #[test]
@@ -170,9 +170,9 @@ mod tests {
         let far = NavSatFix { latitude: 10.0, ..fix() };
         nav_sat_fix(&far, &FRAME, &mut datum).unwrap();
         let first = nav_sat_fix(&fix(), &FRAME, &mut datum).unwrap();
-        assert_eq!(first.observations[0].value.xy().norm(), 0.0);
+        assert_eq!(first.measurements[0].value.xy().norm(), 0.0);
         let north = NavSatFix { latitude: 48.001, ..fix() };
-        assert!((nav_sat_fix(&north, &FRAME, &mut datum).unwrap().observations[0].value[1] - 111.2).abs() < 0.1);
+        assert!((nav_sat_fix(&north, &FRAME, &mut datum).unwrap().measurements[0].value[1] - 111.2).abs() < 0.1);
         assert_eq!(nav_sat_fix(&far, &FRAME, &mut datum).unwrap_err().word(), "bad_fix");
         let mut given = Datum::new(48.0, 11.0, 500.0);
         assert_eq!(nav_sat_fix(&far, &FRAME, &mut given).unwrap_err().word(), "bad_fix", "what is given stays");
@@ -198,20 +198,20 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         for (kind, value, covariance) in [
-            (FeatureKind::WorldPosition, vec![3.0, -4.0], Noise::from(Matrix2::new(0.2, 0.01, 0.01, 0.3))),
-            (FeatureKind::WorldPose, vec![3.0, -4.0, 1.5], Noise::from(Matrix3::identity() * 0.1)),
+            (MeasurementKind::WorldPosition, vec![3.0, -4.0], Noise::from(Matrix2::new(0.2, 0.01, 0.01, 0.3))),
+            (MeasurementKind::WorldPose, vec![3.0, -4.0, 1.5], Noise::from(Matrix3::identity() * 0.1)),
         ] {
             let value = if value.len() == 2 {
                 [value[0], value[1]].into()
             } else {
                 Value::from([value[0], value[1], value[2]])
             };
-            let observation = Observation { covariance: Some(covariance), ..Observation::new(None, value) };
-            let features = Features { stamp: Stamp::from_secs(3.5), kind, observations: vec![observation] };
+            let measurement = Measurement { covariance: Some(covariance), ..Measurement::new(None, value) };
+            let features = Scan { stamp: Stamp::from_secs(3.5), kind, measurements: vec![measurement] };
             let read = absolute_pose(&absolute_pose_message(&features, "gps"), &FRAME).unwrap();
             assert_eq!((read.stamp, read.kind), (features.stamp, kind));
-            let error = read.observations[0].value.fixed::<3>() - value.fixed::<3>();
-            assert!(error.norm() < 1e-12 && read.observations[0].covariance == Some(covariance));
+            let error = read.measurements[0].value.fixed::<3>() - value.fixed::<3>();
+            assert!(error.norm() < 1e-12 && read.measurements[0].covariance == Some(covariance));
         }
     }
 
@@ -219,15 +219,15 @@ mod tests {
     fn a_pose_without_heading_is_a_position() {
         let mut message = PoseWithCovarianceStamped { header: header(Stamp::default(), "gps"), ..Default::default() };
         (message.pose.pose.position.x, message.pose.pose.orientation.w) = (3.0, 1.0);
-        assert_eq!(absolute_pose(&message, &FRAME).unwrap().kind, FeatureKind::WorldPose);
+        assert_eq!(absolute_pose(&message, &FRAME).unwrap().kind, MeasurementKind::WorldPose);
         (message.pose.covariance.0[0], message.pose.covariance.0[7]) = (0.1, 0.2);
         let position = absolute_pose(&message, &FRAME).unwrap();
-        assert_eq!((position.kind, position.observations[0].value.len()), (FeatureKind::WorldPosition, 2));
+        assert_eq!((position.kind, position.measurements[0].value.len()), (MeasurementKind::WorldPosition, 2));
         message.pose.covariance.0[35] = 0.01;
         let pose = absolute_pose(&message, &FRAME).unwrap();
-        assert_eq!((pose.kind, pose.observations[0].value.len()), (FeatureKind::WorldPose, 3));
+        assert_eq!((pose.kind, pose.measurements[0].value.len()), (MeasurementKind::WorldPose, 3));
         message.pose.covariance.0[35] = 9.0;
-        assert_eq!(absolute_pose(&message, &FRAME).unwrap().kind, FeatureKind::WorldPosition);
+        assert_eq!(absolute_pose(&message, &FRAME).unwrap().kind, MeasurementKind::WorldPosition);
         message.pose.pose.orientation.w = 0.5;
         assert!(absolute_pose(&message, &FRAME).is_ok(), "an orientation that does not count may be anything");
     }

@@ -8,7 +8,7 @@ use crate::cloud::{Wanted, decode_points};
 use crate::messages::{self, Covariance6, PointCloud2, Pose, PoseArray, Quaternion, Transform, Twist};
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, wrap_angle};
-use lienav_slam::{FeatureKind, Features, Observation, Odometry};
+use lienav_slam::{Measurement, MeasurementKind, Odometry, Scan};
 use nalgebra::{Isometry3, Matrix3x6, Matrix6, Translation3, UnitQuaternion, Vector3, Vector6};
 
 /// The pose that a transform gives its child. The translation may be anything.
@@ -30,15 +30,15 @@ fn rotation_of(q: &Quaternion) -> UnitQuaternion<f64> {
 ///
 /// # Errors
 /// [`Refusal::BadStamp`], [`Refusal::BadLayout`], [`Refusal::TiltedSensor`].
-pub fn seated_features(message: &PointCloud2, preferred: FeatureKind, seat: &Seat) -> Result<Features, Refusal> {
+pub fn seated_features(message: &PointCloud2, preferred: MeasurementKind, seat: &Seat) -> Result<Scan, Refusal> {
     let stamp = stamp_of(&message.header.stamp)?;
     let (kind, points) = decode_points(message, preferred)?;
     let heights = match message.reader("z", Wanted::Number) {
         Ok(Some(z)) => points.iter().map(|&(point, _)| z.number(&message.data.0, point)).collect(),
         _ => Vec::new(),
     };
-    let observations = points.into_iter().map(|(_, observation)| observation).collect();
-    let mut features = Features { stamp, kind, observations };
+    let measurements = points.into_iter().map(|(_, measurement)| measurement).collect();
+    let mut features = Scan { stamp, kind, measurements };
     seat.level(&mut features, &heights)?;
     Ok(features)
 }
@@ -48,11 +48,11 @@ pub fn seated_features(message: &PointCloud2, preferred: FeatureKind, seat: &Sea
 ///
 /// # Errors
 /// [`Refusal::BadStamp`].
-pub fn pose_array(message: &PoseArray, seat: &Seat) -> Result<Features, Refusal> {
+pub fn pose_array(message: &PoseArray, seat: &Seat) -> Result<Scan, Refusal> {
     let stamp = stamp_of(&message.header.stamp)?;
     let positions = message.poses.iter().map(|pose| &pose.position);
-    let observations = positions.clone().map(|p| Observation::new(None, [p.x, p.y])).collect();
-    let mut features = Features { stamp, kind: FeatureKind::RelativePosition, observations };
+    let measurements = positions.clone().map(|p| Measurement::new(None, [p.x, p.y])).collect();
+    let mut features = Scan { stamp, kind: MeasurementKind::RelativePosition, measurements };
     let heights: Vec<f64> = positions.map(|p| p.z).collect();
     seat.level(&mut features, &heights)?;
     Ok(features)
@@ -237,9 +237,9 @@ mod tests {
         (pose.position.x, pose.position.y, pose.position.z) = (-1.0, 0.3, 4.0);
         let told = PoseArray { header: header(Stamp::from_secs(2.0), "camera"), poses: vec![pose] };
         let found = pose_array(&told, &seat).unwrap();
-        let on_base = seat.mount.transform(&found.observations[0].value.xy());
+        let on_base = seat.mount.transform(&found.measurements[0].value.xy());
         assert!((on_base - Vector2::new(4.2, 1.0)).norm() < 1e-12, "{on_base}");
-        assert!((found.observations[0].height_m - 0.2).abs() < 1e-12, "0.3 m below the camera");
-        assert_eq!((found.kind, found.observations[0].id), (FeatureKind::RelativePosition, None));
+        assert!((found.measurements[0].height_m - 0.2).abs() < 1e-12, "0.3 m below the camera");
+        assert_eq!((found.kind, found.measurements[0].id), (MeasurementKind::RelativePosition, None));
     }
 }

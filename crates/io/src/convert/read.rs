@@ -8,7 +8,7 @@ use crate::messages::{self, Covariance6, Header, PointCloud2, Pose, PoseWithCova
 use lienav_attitude::{ImuSample, MagneticField, Torque};
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, wrap_angle};
-use lienav_slam::{FeatureKind, Features, Imu, Odometry, Tilt};
+use lienav_slam::{Imu, MeasurementKind, Odometry, Scan, Tilt};
 use nalgebra::{Matrix3, UnitQuaternion, Vector2, Vector3};
 
 /// The instant of a message.
@@ -110,10 +110,10 @@ pub fn yaw_of(q: &Quaternion) -> f64 {
 ///
 /// # Errors
 /// [`Refusal::UnknownFrame`], [`Refusal::BadStamp`], [`Refusal::BadLayout`].
-pub fn features(message: &PointCloud2, frames: &[Frame<'_>], preferred: FeatureKind) -> Result<Features, Refusal> {
+pub fn features(message: &PointCloud2, frames: &[Frame<'_>], preferred: MeasurementKind) -> Result<Scan, Refusal> {
     let stamp = check_header(&message.header, frames)?;
-    let (kind, observations) = decode_features(message, preferred)?;
-    Ok(Features { stamp, kind, observations })
+    let (kind, measurements) = decode_features(message, preferred)?;
+    Ok(Scan { stamp, kind, measurements })
 }
 
 /// Positions of landmarks, m, by identity.

@@ -2,7 +2,7 @@
 
 use super::refusal::Refusal;
 use lienav_lie::Se2;
-use lienav_slam::{FeatureKind, Features, Noise, Observation};
+use lienav_slam::{Measurement, MeasurementKind, Noise, Scan};
 use nalgebra::{Isometry3, Matrix2, Matrix3, Vector2, Vector3};
 
 /// A sensor that leans by no more than this counts as level, rad: a range is then too long by half a percent at most.
@@ -61,15 +61,15 @@ impl Seat {
     }
 
     /// What [`Seat::level_position`] gives, as the measurement of a landmark.
-    pub fn level_observation(
+    pub fn level_measurement(
         &self,
         id: Option<u32>,
         p: &Vector3<f64>,
         covariance: Option<&Matrix3<f64>>,
-    ) -> Observation {
+    ) -> Measurement {
         let (position, c, height_m) = self.level_position(p, &covariance.copied().unwrap_or_default());
         let covariance = covariance.map(|_| c.into());
-        Observation { covariance, height_m, ..Observation::new(id, [position.x, position.y]) }
+        Measurement { covariance, height_m, ..Measurement::new(id, [position.x, position.y]) }
     }
 
     /// Makes the readings those of a level sensor at [`Seat::mount`]. `heights` are the third coordinates of positions,
@@ -78,14 +78,14 @@ impl Seat {
     ///
     /// # Errors
     /// [`Refusal::TiltedSensor`]: bearings, or covariances of two coordinates, of a sensor that leans by more.
-    pub fn level(&self, features: &mut Features, heights: &[f64]) -> Result<(), Refusal> {
+    pub fn level(&self, features: &mut Scan, heights: &[f64]) -> Result<(), Refusal> {
         // A scanner of a plane fills z with zeros, which are no measurement.
         let has_heights = heights.iter().any(|z| *z != 0.0);
-        if features.kind == FeatureKind::RelativePosition && has_heights {
-            let finite = features.observations.iter_mut().zip(heights).filter(|(_, z)| z.is_finite());
-            for (observation, z) in finite {
-                let v = observation.value.xy();
-                observation.height_m = self.height_m + (self.levelling * Vector3::new(v.x, v.y, *z)).z;
+        if features.kind == MeasurementKind::RelativePosition && has_heights {
+            let finite = features.measurements.iter_mut().zip(heights).filter(|(_, z)| z.is_finite());
+            for (measurement, z) in finite {
+                let v = measurement.value.xy();
+                measurement.height_m = self.height_m + (self.levelling * Vector3::new(v.x, v.y, *z)).z;
             }
         }
         if (self.levelling - Matrix3::identity()).amax() < EXACT {
@@ -95,47 +95,50 @@ impl Seat {
         let refused = |what| Refusal::TiltedSensor { tilt_deg: self.tilt_rad().to_degrees(), what };
         let l = &self.levelling;
         match features.kind {
-            FeatureKind::RelativePosition => {
+            MeasurementKind::RelativePosition => {
                 let planar = l.fixed_view::<2, 2>(0, 0).into_owned();
-                if !is_level && features.observations.iter().any(|o| o.covariance.is_some()) {
+                if !is_level && features.measurements.iter().any(|o| o.covariance.is_some()) {
                     return Err(refused("a covariance of x and y says nothing of the third coordinate"));
                 }
-                for (i, observation) in features.observations.iter_mut().enumerate() {
-                    let v = observation.value.xy();
+                for (i, measurement) in features.measurements.iter_mut().enumerate() {
+                    let v = measurement.value.xy();
                     let height = heights.get(i).copied().unwrap_or(0.0);
-                    observation.value = (l * Vector3::new(v.x, v.y, height)).xy().into();
+                    measurement.value = (l * Vector3::new(v.x, v.y, height)).xy().into();
                     let turned = |c: Noise| (planar * c.fixed::<2>() * planar.transpose()).into();
-                    observation.covariance = observation.covariance.map(turned);
+                    measurement.covariance = measurement.covariance.map(turned);
                 }
                 Ok(())
             }
-            FeatureKind::RangeBearing if is_level => {
+            MeasurementKind::RangeBearing if is_level => {
                 if self.is_upside_down() {
-                    for observation in &mut features.observations {
-                        let v = observation.value.xy();
-                        observation.value = [v.x, -v.y].into();
+                    for measurement in &mut features.measurements {
+                        let v = measurement.value.xy();
+                        measurement.value = [v.x, -v.y].into();
                         let mirrored = |c: Noise| {
                             let mut c = c.fixed::<2>();
                             (c.m12, c.m21) = (-c.m12, -c.m21);
                             c.into()
                         };
-                        observation.covariance = observation.covariance.map(mirrored);
+                        measurement.covariance = measurement.covariance.map(mirrored);
                     }
                 }
                 Ok(())
             }
-            FeatureKind::RangeBearing => Err(refused("ranges and bearings lie in its own plane")),
-            FeatureKind::StereoBearings if is_level && !self.is_upside_down() => Ok(()),
-            FeatureKind::StereoBearings => Err(refused("bearings of cameras lie in their own plane")),
-            FeatureKind::Bearing if is_level => {
+            MeasurementKind::RangeBearing => Err(refused("ranges and bearings lie in its own plane")),
+            MeasurementKind::StereoBearings if is_level && !self.is_upside_down() => Ok(()),
+            MeasurementKind::StereoBearings => Err(refused("bearings of cameras lie in their own plane")),
+            MeasurementKind::Bearing if is_level => {
                 if self.is_upside_down() {
-                    features.observations.iter_mut().for_each(|o| o.value = [-o.value.xy().x].into());
+                    features.measurements.iter_mut().for_each(|o| o.value = [-o.value.xy().x].into());
                 }
                 Ok(())
             }
-            FeatureKind::Bearing => Err(refused("bearings lie in its own plane")),
+            MeasurementKind::Bearing => Err(refused("bearings lie in its own plane")),
             // A range has no direction, and a place in the world is not seen from the sensor.
-            FeatureKind::Range | FeatureKind::WorldPosition | FeatureKind::WorldPose | FeatureKind::Added(_) => Ok(()),
+            MeasurementKind::Range
+            | MeasurementKind::WorldPosition
+            | MeasurementKind::WorldPose
+            | MeasurementKind::Added(_) => Ok(()),
         }
     }
 }
@@ -154,19 +157,19 @@ mod tests {
         (pose, Seat::of(&pose))
     }
 
-    fn features(kind: FeatureKind, value: [f64; 2]) -> Features {
-        Features { stamp: Stamp::default(), kind, observations: vec![Observation::new(Some(1), value)] }
+    fn features(kind: MeasurementKind, value: [f64; 2]) -> Scan {
+        Scan { stamp: Stamp::default(), kind, measurements: vec![Measurement::new(Some(1), value)] }
     }
 
     #[test]
     fn a_scanner_of_a_plane_measures_no_heights() {
-        let mut seen = features(FeatureKind::RelativePosition, [3.0, 0.2]);
+        let mut seen = features(MeasurementKind::RelativePosition, [3.0, 0.2]);
         for nothing in [&[][..], &[0.0], &[f64::NAN]] {
             seat(0.0, 0.0, 0.4).1.level(&mut seen, nothing).unwrap();
-            assert_eq!((seen.observations[0].height_m, seen.observations[0].value[0]), (0.0, 3.0));
+            assert_eq!((seen.measurements[0].height_m, seen.measurements[0].value[0]), (0.0, 3.0));
         }
         seat(0.0, 0.0, 0.4).1.level(&mut seen, &[0.5]).unwrap();
-        assert!((seen.observations[0].height_m - 1.6).abs() < 1e-12, "the sensor is 1.1 m above the base");
+        assert!((seen.measurements[0].height_m - 1.6).abs() < 1e-12, "the sensor is 1.1 m above the base");
     }
 
     proptest! {
@@ -175,12 +178,12 @@ mod tests {
             roll in -PI..PI, pitch in -1.6..1.6f64, yaw in -PI..PI, p in prop::array::uniform3(-9.0..9.0f64),
         ) {
             let (pose, seat) = seat(roll, pitch, yaw);
-            let mut seen = features(FeatureKind::RelativePosition, [p[0], p[1]]);
+            let mut seen = features(MeasurementKind::RelativePosition, [p[0], p[1]]);
             seat.level(&mut seen, &[p[2]]).unwrap();
-            let found = seat.mount.transform(&seen.observations[0].value.xy());
+            let found = seat.mount.transform(&seen.measurements[0].value.xy());
             let expected = (pose * nalgebra::Point3::from(Vector3::from(p))).coords;
             prop_assert!((found - expected.xy()).norm() < 1e-12 * (1.0 + expected.norm()), "{found} {expected}");
-            prop_assert!((seen.observations[0].height_m - expected.z).abs() < 1e-12 * (1.0 + expected.norm()));
+            prop_assert!((seen.measurements[0].height_m - expected.z).abs() < 1e-12 * (1.0 + expected.norm()));
         }
 
         #[test]
@@ -189,30 +192,30 @@ mod tests {
         ) {
             let (pose, seat) = seat(if over { PI } else { 0.0 }, 0.0, yaw);
             prop_assert_eq!(seat.is_upside_down(), over);
-            let mut seen = features(FeatureKind::RangeBearing, [range, bearing]);
-            seen.observations[0].covariance = Some(Matrix2::new(0.04, 0.01, 0.01, 0.09).into());
+            let mut seen = features(MeasurementKind::RangeBearing, [range, bearing]);
+            seen.measurements[0].covariance = Some(Matrix2::new(0.04, 0.01, 0.01, 0.09).into());
             seat.level(&mut seen, &[]).unwrap();
-            let v = seen.observations[0].value.xy();
+            let v = seen.measurements[0].value.xy();
             let found = seat.mount.transform(&(v.x * Vector2::new(v.y.cos(), v.y.sin())));
             let read = nalgebra::Point3::new(range * bearing.cos(), range * bearing.sin(), 0.0);
             prop_assert!((found - (pose * read).coords.xy()).norm() < 1e-12 * (1.0 + range));
             let sign = if over { -1.0 } else { 1.0 };
-            prop_assert_eq!(seen.observations[0].covariance.unwrap().fixed::<2>().m12, sign * 0.01);
+            prop_assert_eq!(seen.measurements[0].covariance.unwrap().fixed::<2>().m12, sign * 0.01);
         }
     }
 
     #[test]
     fn bearings_of_a_sensor_that_leans_are_refused_with_its_angle() {
         let (_, little) = seat(0.05, -0.05, 1.0);
-        assert_eq!(little.level(&mut features(FeatureKind::RangeBearing, [3.0, 0.2]), &[]), Ok(()));
+        assert_eq!(little.level(&mut features(MeasurementKind::RangeBearing, [3.0, 0.2]), &[]), Ok(()));
         let (_, much) = seat(0.0, 0.5, 1.0);
         assert!((much.mount.theta - 1.0).abs() < 1e-12);
-        let refusal = much.level(&mut features(FeatureKind::RangeBearing, [3.0, 0.2]), &[]).unwrap_err();
+        let refusal = much.level(&mut features(MeasurementKind::RangeBearing, [3.0, 0.2]), &[]).unwrap_err();
         assert_eq!(refusal.word(), "tilted_sensor");
         assert!(refusal.to_string().contains("29 degrees"), "{refusal}");
-        assert!(much.level(&mut features(FeatureKind::StereoBearings, [0.3, 0.2]), &[]).is_err());
-        let mut stated = features(FeatureKind::RelativePosition, [3.0, 0.2]);
-        stated.observations[0].covariance = Some(Matrix2::identity().into());
+        assert!(much.level(&mut features(MeasurementKind::StereoBearings, [0.3, 0.2]), &[]).is_err());
+        let mut stated = features(MeasurementKind::RelativePosition, [3.0, 0.2]);
+        stated.measurements[0].covariance = Some(Matrix2::identity().into());
         assert!(much.level(&mut stated, &[0.0]).is_err());
     }
 }

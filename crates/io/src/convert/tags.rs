@@ -6,7 +6,7 @@
 use super::placed::isometry_of;
 use super::refusal::Refusal;
 use crate::messages::TransformStamped;
-use lienav_slam::Observation;
+use lienav_slam::Measurement;
 use nalgebra::{Isometry3, Matrix3, Matrix6, Rotation3, SMatrix, Vector3};
 
 /// A pattern of the names of tags, that says which part of a name is the identity.
@@ -160,12 +160,12 @@ impl TagCamera {
     ///
     /// # Errors
     /// [`Refusal::BadOrientation`], [`Refusal::BadTransform`] for a position that is not finite.
-    pub fn reading(
+    pub fn measurement(
         &self,
         id: u32,
         message: &TransformStamped,
         camera: &Isometry3<f64>,
-    ) -> Result<Option<Observation>, Refusal> {
+    ) -> Result<Option<Measurement>, Refusal> {
         let pose = isometry_of(&message.transform)?;
         if !pose.translation.vector.norm().is_finite() {
             let (parent, child) = (message.header.frame_id.clone(), message.child_frame_id.clone());
@@ -176,10 +176,10 @@ impl TagCamera {
         let on_base = (camera * pose).translation.vector;
         let covariance = (turn * covariance * turn.inverse()).fixed_view::<2, 2>(0, 0).into_owned();
         let covariance = 0.5 * (covariance + covariance.transpose());
-        Ok(Some(Observation {
+        Ok(Some(Measurement {
             covariance: Some(covariance.into()),
             height_m: on_base.z,
-            ..Observation::new(Some(id), [on_base.x, on_base.y])
+            ..Measurement::new(Some(id), [on_base.x, on_base.y])
         }))
     }
 

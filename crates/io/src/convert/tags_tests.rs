@@ -128,7 +128,7 @@ fn positions_that_are_fitted_to_noisy_corners_scatter_as_the_covariance_says() {
 }
 
 #[test]
-fn a_reading_is_on_the_floor_and_what_the_camera_cannot_see_is_left_out() {
+fn a_measurement_is_on_the_floor_and_what_the_camera_cannot_see_is_left_out() {
     // z forward, x to the right, y down; the camera looks to the left of the robot, 30° upwards.
     let camera = Isometry3::from_parts(
         Translation3::new(0.1, 0.2, 0.6),
@@ -136,7 +136,7 @@ fn a_reading_is_on_the_floor_and_what_the_camera_cannot_see_is_left_out() {
             * UnitQuaternion::from_euler_angles(-std::f64::consts::FRAC_PI_2, 0.0, -std::f64::consts::FRAC_PI_2),
     );
     let pose = at(0.3, -0.2, 2.0, 0.6);
-    let seen = CAMERA.reading(7, &stamped(&pose), &camera).unwrap().unwrap();
+    let seen = CAMERA.measurement(7, &stamped(&pose), &camera).unwrap().unwrap();
     let expected = (camera * pose).translation.vector.xy();
     assert!((seen.value.xy() - expected).norm() < 1e-12 && seen.id == Some(7));
     assert!(expected.y > 1.5, "to the left: {expected}");
@@ -145,14 +145,14 @@ fn a_reading_is_on_the_floor_and_what_the_camera_cannot_see_is_left_out() {
     // The line of sight is along Y: that is where it is uncertain.
     assert!(c.m22 > 4.0 * c.m11 && c.determinant() > 0.0, "{c}");
 
-    let none = |pose: Isometry3<f64>| CAMERA.reading(7, &stamped(&pose), &camera).unwrap().is_none();
+    let none = |pose: Isometry3<f64>| CAMERA.measurement(7, &stamped(&pose), &camera).unwrap().is_none();
     assert!(none(at(0.0, 0.0, 11.0, 0.0)) && none(at(0.0, 0.0, 2.0, 1.4)) && none(at(0.0, 0.0, 0.0, 0.0)));
     assert!(!none(at(0.0, 0.0, 2.0, std::f64::consts::PI)), "aruco's markers have their Z axis towards the camera");
     let mut bad = stamped(&pose);
     bad.transform.translation.x = f64::NAN;
-    assert_eq!(CAMERA.reading(7, &bad, &camera).unwrap_err().word(), "bad_transform");
+    assert_eq!(CAMERA.measurement(7, &bad, &camera).unwrap_err().word(), "bad_transform");
     bad.transform.rotation.w = 9.0;
-    assert_eq!(CAMERA.reading(7, &bad, &camera).unwrap_err().word(), "bad_orientation");
+    assert_eq!(CAMERA.measurement(7, &bad, &camera).unwrap_err().word(), "bad_orientation");
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn the_height_of_a_tag_is_its_derivative_by_roll_and_pitch_of_the_base() {
             let base =
                 Isometry3::from_parts(Translation3::identity(), UnitQuaternion::from_euler_angles(roll, pitch, 0.0));
             let in_camera = camera.inverse() * base.inverse() * level;
-            CAMERA.reading(3, &stamped(&in_camera), &camera).unwrap().unwrap()
+            CAMERA.measurement(3, &stamped(&in_camera), &camera).unwrap().unwrap()
         };
         let (seen, h) = (read(0.0, 0.0), 1e-5);
         let xy = |roll: f64, pitch: f64| read(roll, pitch).value.xy();

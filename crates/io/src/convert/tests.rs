@@ -3,7 +3,7 @@ use crate::cloud::LayoutError;
 use crate::messages::{Header, Imu, Odometry, PointCloud2, PoseWithCovarianceStamped, Quaternion, Time};
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, wrap_angle};
-use lienav_slam::FeatureKind;
+use lienav_slam::MeasurementKind;
 use nalgebra::{Matrix3, UnitQuaternion, Vector2, Vector3};
 use proptest::prelude::*;
 
@@ -26,7 +26,7 @@ fn odometry_at(seconds: f64) -> Odometry {
     message
 }
 
-fn imu_reading() -> Imu {
+fn imu_measurement() -> Imu {
     let mut message = Imu { header: header(Stamp::from_nanos(1_000_000_007), "base_link"), ..Imu::default() };
     message.angular_velocity = crate::messages::Vector3 { x: 0.1, y: 0.2, z: 0.3 };
     message.linear_acceleration = crate::messages::Vector3 { x: 4.0, y: 5.0, z: 6.0 };
@@ -61,7 +61,7 @@ proptest! {
         let h = 1e-6;
         let yaw_at = |t: f64| yaw_of(&quaternion(&(q * UnitQuaternion::from_scaled_axis(w * t))));
         let difference = wrap_angle(yaw_at(h) - yaw_at(-h)) / (2.0 * h);
-        let mut message = imu_reading();
+        let mut message = imu_measurement();
         message.orientation = quaternion(&q);
         message.angular_velocity = crate::messages::Vector3 { x: w.x, y: w.y, z: w.z };
         prop_assert!((imu(&message, &BASE).unwrap().yaw_rate - difference).abs() < 1e-6);
@@ -115,7 +115,7 @@ fn a_quaternion_that_is_near_to_one_of_length_1_is_normalized_as_by_tf2() {
         assert!((pose_of(&pose).unwrap().theta - yaw).abs() < 1e-12, "{length}");
         let transform = crate::messages::Transform { rotation: rotation.clone(), ..Default::default() };
         assert!((isometry_of(&transform).unwrap().rotation.angle() - yaw).abs() < 1e-12, "{length}");
-        let mut message = imu_reading();
+        let mut message = imu_measurement();
         message.orientation = rotation;
         assert!((imu(&message, &BASE).unwrap().yaw_rate - 0.3).abs() < 1e-12, "{length}");
     }
@@ -173,7 +173,7 @@ fn the_heading_is_that_of_the_x_axis_also_on_a_slope() {
 
 #[test]
 fn a_gyroscope_without_orientation_is_taken_for_upright() {
-    let mut message = imu_reading();
+    let mut message = imu_measurement();
     message.orientation_covariance[0] = -1.0;
     message.orientation.w = 17.0;
     assert_eq!(imu(&message, &BASE).unwrap().yaw_rate, 0.3);
@@ -187,7 +187,7 @@ fn a_gyroscope_without_orientation_is_taken_for_upright() {
 #[test]
 fn a_tilted_gyroscope_is_projected_onto_the_vertical() {
     let roll = UnitQuaternion::from_axis_angle(&Vector3::x_axis(), std::f64::consts::FRAC_PI_2);
-    let mut message = imu_reading();
+    let mut message = imu_measurement();
     message.orientation = quaternion(&roll);
     // Rolled to its right side, the sensor has its Y axis along the vertical.
     assert!((imu(&message, &BASE).unwrap().yaw_rate - 0.2).abs() < 1e-15);
@@ -201,7 +201,7 @@ fn a_tilted_gyroscope_is_projected_onto_the_vertical() {
 
 #[test]
 fn rates_and_forces_are_taken_as_they_are() {
-    let sample = imu_sample(&imu_reading(), &BASE).unwrap();
+    let sample = imu_sample(&imu_measurement(), &BASE).unwrap();
     assert_eq!(sample.stamp.nanos(), 1_000_000_007);
     assert_eq!(sample.angular_velocity, Vector3::new(0.1, 0.2, 0.3));
     assert_eq!(sample.specific_force, Vector3::new(4.0, 5.0, 6.0));
@@ -210,7 +210,7 @@ fn rates_and_forces_are_taken_as_they_are() {
 #[test]
 fn what_a_message_says_it_does_not_have_is_not_taken() {
     let refused = |change: &dyn Fn(&mut Imu)| {
-        let mut message = imu_reading();
+        let mut message = imu_measurement();
         change(&mut message);
         imu_sample(&message, &BASE).unwrap_err().word()
     };
@@ -223,12 +223,12 @@ fn what_a_message_says_it_does_not_have_is_not_taken() {
 #[test]
 fn fields_and_torques_are_vectors_with_a_checked_header() {
     let wrong = Header { frame_id: "phone".into(), ..Header::default() };
-    let mut field = crate::messages::MagneticField { header: imu_reading().header, ..Default::default() };
+    let mut field = crate::messages::MagneticField { header: imu_measurement().header, ..Default::default() };
     field.magnetic_field.z = 4e-5;
     assert_eq!(magnetic_field(&field, &BASE).unwrap().field, Vector3::new(0.0, 0.0, 4e-5));
     field.header = wrong.clone();
     assert_eq!(magnetic_field(&field, &BASE).unwrap_err().word(), "unknown_frame");
-    let mut wrench = crate::messages::WrenchStamped { header: imu_reading().header, ..Default::default() };
+    let mut wrench = crate::messages::WrenchStamped { header: imu_measurement().header, ..Default::default() };
     wrench.wrench.torque.y = 2.0;
     assert_eq!(torque(&wrench, &BASE).unwrap().torque, Vector3::new(0.0, 2.0, 0.0));
     wrench.header = wrong;
@@ -239,12 +239,12 @@ fn fields_and_torques_are_vectors_with_a_checked_header() {
 fn a_cloud_of_another_layout_is_refused() {
     let frames = [Frame::parameter("sensor_frame", "feature_sensor"), BASE[0]];
     let mut message = PointCloud2 { header: header(Stamp::from_secs(1.0), "base_link"), ..PointCloud2::default() };
-    assert_eq!(features(&message, &frames, FeatureKind::RangeBearing).unwrap().observations, [], "an empty scan");
+    assert_eq!(features(&message, &frames, MeasurementKind::RangeBearing).unwrap().measurements, [], "an empty scan");
     message.data.0 = vec![0; 4];
-    let refusal = features(&message, &frames, FeatureKind::RangeBearing).unwrap_err();
+    let refusal = features(&message, &frames, MeasurementKind::RangeBearing).unwrap_err();
     assert_eq!(refusal, Refusal::BadLayout(LayoutError::NoValues(String::new())));
     message.header.frame_id = "camera".into();
-    let refusal = features(&message, &frames, FeatureKind::RangeBearing).unwrap_err();
+    let refusal = features(&message, &frames, MeasurementKind::RangeBearing).unwrap_err();
     assert_eq!(refusal.to_string(), "frame_id is 'camera', expected 'feature_sensor' (parameter sensor_frame)");
 }
 

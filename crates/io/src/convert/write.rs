@@ -9,7 +9,7 @@ use crate::messages::{
 };
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
-use lienav_slam::Features;
+use lienav_slam::Scan;
 
 impl From<Stamp> for Time {
     fn from(stamp: Stamp) -> Self {
@@ -90,8 +90,8 @@ fn half_angle(theta: f64) -> (f64, f64) {
 }
 
 /// A cloud of features.
-pub fn features_message(features: &Features, frame: &str) -> PointCloud2 {
-    cloud_message(features.stamp, frame, encode_features(features.kind, &features.observations))
+pub fn features_message(features: &Scan, frame: &str) -> PointCloud2 {
+    cloud_message(features.stamp, frame, encode_features(features.kind, &features.measurements))
 }
 
 /// A cloud from its layout.

@@ -12,7 +12,7 @@ use crate::recording::{Input, OpenError, Recording};
 use flate2::read::MultiGzDecoder;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
-use lienav_slam::{Config, FeatureKind, Features, InitialConfig, Observation, Odometry};
+use lienav_slam::{Config, InitialConfig, Measurement, MeasurementKind, Odometry, Scan};
 use nalgebra::{Matrix2, Matrix3, SMatrix, Vector2};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -158,12 +158,12 @@ pub fn open(file: &Path, truth: Option<&Path>, noise: Option<StatedNoise>) -> Re
         // A pose from which nothing is seen has an empty cloud: every pose is judged.
         let sights = graph.sights.get(&pose).map(Vec::as_slice).unwrap_or_default();
         landmarks.extend(sights.iter().map(|sight| sight.landmark));
-        let observation = |sight: &Sight| Observation {
+        let measurement = |sight: &Sight| Measurement {
             covariance: Some(sight.covariance.into()),
-            ..Observation::new(Some(sight.landmark), sight.place)
+            ..Measurement::new(Some(sight.landmark), sight.place)
         };
-        let observations = sights.iter().map(observation).collect();
-        recording.inputs.push(Input::Features(Features { stamp, kind: FeatureKind::RelativePosition, observations }));
+        let measurements = sights.iter().map(measurement).collect();
+        recording.inputs.push(Input::Scan(Scan { stamp, kind: MeasurementKind::RelativePosition, measurements }));
     }
     if let Some(path) = truth {
         let graph = Graph::read(path, noise)?;
@@ -201,7 +201,7 @@ fn config(start: Option<Se2>, landmarks: usize) -> Config {
     config.motion.max_step_s = 2.0 * PERIOD_S;
     (config.motion.max_speed, config.motion.max_yaw_rate) = (1000.0, 1000.0);
     (config.motion.max_acceleration, config.motion.max_yaw_acceleration) = (1e6, 1e6);
-    config.sensor.kind = FeatureKind::RelativePosition;
+    config.sensor.kind = MeasurementKind::RelativePosition;
     (config.sensor.min_range_m, config.sensor.max_range_m) = (0.0, 10_000.0);
     config.map.max_features = (2 * landmarks).clamp(config.map.max_features, 5000);
     let start = start.unwrap_or_else(Se2::identity);
@@ -456,7 +456,7 @@ mod tests {
         "ODOMETRY 0 2 1 0.5 1.5 50 0 0 50 0 100\nLANDMARK 2 1 3 -1 10 0 10\nEDGE2 2 3 -1 0 -3.1 50 0 0 20 0 100\n";
 
     #[test]
-    fn the_older_form_is_a_chain_of_twists_and_readings_with_their_noise() {
+    fn the_older_form_is_a_chain_of_twists_and_measurements_with_their_noise() {
         let truth = "EDGE2 0 2 1 0 1.5 1 0 0 1 0 1\nLANDMARK 2 1 2 0 1 0 1\nEDGE2 2 3 -1 0 -3.1 1 0 0 1 0 1\n";
         let recording = read(OLD, Some(truth), None).unwrap();
         let odometry = odometry_of(&recording);
@@ -464,11 +464,11 @@ mod tests {
         assert_eq!(stamps, [0.0, 1.0, 2.0]);
         let pose = Se2::exp(&odometry[1].twist());
         assert!((pose.p - Vector2::new(1.0, 0.5)).norm() < 1e-12 && (pose.theta - 1.5).abs() < 1e-12);
-        let Input::Features(cloud) = &recording.inputs[3] else { panic!("{:?}", recording.inputs) };
-        assert_eq!((cloud.kind, cloud.stamp.secs()), (FeatureKind::RelativePosition, 1.0));
-        let observation = &cloud.observations[0];
-        assert_eq!((observation.id, observation.value), (Some(1), [3.0, -1.0].into()));
-        assert!((observation.covariance.unwrap().fixed::<2>() - Matrix2::identity() * 0.01).norm() < 1e-15);
+        let Input::Scan(cloud) = &recording.inputs[3] else { panic!("{:?}", recording.inputs) };
+        assert_eq!((cloud.kind, cloud.stamp.secs()), (MeasurementKind::RelativePosition, 1.0));
+        let measurement = &cloud.measurements[0];
+        assert_eq!((measurement.id, measurement.value), (Some(1), [3.0, -1.0].into()));
+        assert!((measurement.covariance.unwrap().fixed::<2>() - Matrix2::identity() * 0.01).norm() < 1e-15);
         assert_eq!(recording.truth.len(), 3);
         let seen_from = Se2::new(1.0, 0.0, 1.5).transform(&Vector2::new(2.0, 0.0));
         assert_eq!(recording.true_landmarks, [(1, seen_from)]);

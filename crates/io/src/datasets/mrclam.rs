@@ -9,9 +9,7 @@ use super::text::Table;
 use crate::recording::{Input, OpenError, Recording};
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, wrap_angle};
-use lienav_slam::{
-    Config, FeatureKind, Features, InitialConfig, NoiseReading, Observation, Odometry, Prior, TwistHold,
-};
+use lienav_slam::{Config, InitialConfig, Measurement, MeasurementKind, NoiseUnit, Odometry, Prior, Scan, TwistHold};
 use nalgebra::Vector2;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -53,12 +51,12 @@ pub fn open(folder: &Path, robot: u32) -> Result<Recording, OpenError> {
     let first = |stamp: Option<Stamp>| stamp.unwrap_or(Stamp::MIN);
     let start = first(odometry.first().map(|o| o.stamp)).max(first(recording.truth.first().map(|t| t.0)));
     recording.inputs = odometry.into_iter().filter(|o| o.stamp >= start).map(Input::Odometry).collect();
-    for (stamp, observations) in clouds {
+    for (stamp, measurements) in clouds {
         if stamp < start {
-            *recording.dropped.entry("before_start".to_owned()).or_default() += observations.len() as u64;
+            *recording.dropped.entry("before_start".to_owned()).or_default() += measurements.len() as u64;
         } else {
-            let features = Features { stamp, kind: FeatureKind::RangeBearing, observations };
-            recording.inputs.push(Input::Features(features));
+            let features = Scan { stamp, kind: MeasurementKind::RangeBearing, measurements };
+            recording.inputs.push(Input::Scan(features));
         }
     }
     // Stable: of the same stamp, odometry stays before features.
@@ -83,14 +81,14 @@ pub fn open(folder: &Path, robot: u32) -> Result<Recording, OpenError> {
 /// leaves a third to three quarters of the error of the other reading.
 fn config(start: Se2) -> Config {
     let mut config = Config::default();
-    config.motion.noise = NoiseReading::SpectralDensity;
+    config.motion.noise = NoiseUnit::SpectralDensity;
     config.motion.hold = TwistHold::After;
     config.motion.delay_s = 0.05;
     config.motion.velocity_x_std = 0.01;
     config.motion.velocity_y_std = 0.005;
     config.motion.yaw_rate_std = 0.02;
     config.motion.max_step_s = 2.0;
-    config.sensor.kind = FeatureKind::RangeBearing;
+    config.sensor.kind = MeasurementKind::RangeBearing;
     config.sensor.range_std_m = 0.3;
     config.sensor.bearing_std_rad = 0.025;
     config.gate.probability = 0.999;
@@ -144,13 +142,13 @@ fn read_measurements(
     folder: &Path,
     robot: u32,
     recording: &mut Recording,
-) -> Result<BTreeMap<Stamp, Vec<Observation>>, OpenError> {
+) -> Result<BTreeMap<Stamp, Vec<Measurement>>, OpenError> {
     let mut subject_of_barcode = HashMap::new();
     for row in Table::read(folder, "Barcodes.dat")?.rows(&["subject", "barcode"]) {
         let row = row?;
         subject_of_barcode.insert(row.identity(1)?, row.identity(0)?);
     }
-    let mut clouds: BTreeMap<Stamp, Vec<Observation>> = BTreeMap::new();
+    let mut clouds: BTreeMap<Stamp, Vec<Measurement>> = BTreeMap::new();
     let table = Table::read(folder, &format!("Robot{robot}_Measurement.dat"))?;
     for row in table.rows(&["t_s", "barcode", "range_m", "bearing_rad"]) {
         let row = row?;
@@ -160,11 +158,11 @@ fn read_measurements(
             Some(&subject) => {
                 let value = Vector2::new(row.number(2)?, row.number(3)?);
                 let seen = clouds.entry(row.stamp(0)?).or_default();
-                let observation = Observation::new(Some(subject), value);
-                if seen.contains(&observation) {
+                let measurement = Measurement::new(Some(subject), value);
+                if seen.contains(&measurement) {
                     recording.drop_one("repeated_row");
                 } else {
-                    seen.push(observation);
+                    seen.push(measurement);
                 }
             }
         }

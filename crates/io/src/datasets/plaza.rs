@@ -9,9 +9,7 @@ use super::text::Table;
 use crate::recording::{Input, OpenError, Recording};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
-use lienav_slam::{
-    Config, FeatureKind, Features, InitialConfig, NoiseReading, Observation, Odometry, Prior, TwistHold,
-};
+use lienav_slam::{Config, InitialConfig, Measurement, MeasurementKind, NoiseUnit, Odometry, Prior, Scan, TwistHold};
 use nalgebra::Vector2;
 use std::path::Path;
 
@@ -46,12 +44,8 @@ pub fn open(folder: &Path) -> Result<Recording, OpenError> {
     read_odometry(folder, &mut recording)?;
     for row in Table::read(folder, "ranges.csv")?.rows(&["t_s", "landmark", "range_m"]) {
         let row = row?;
-        let observations = vec![Observation::new(Some(row.identity(1)?), [row.number(2)?])];
-        recording.inputs.push(Input::Features(Features {
-            stamp: row.stamp(0)?,
-            kind: FeatureKind::Range,
-            observations,
-        }));
+        let measurements = vec![Measurement::new(Some(row.identity(1)?), [row.number(2)?])];
+        recording.inputs.push(Input::Scan(Scan { stamp: row.stamp(0)?, kind: MeasurementKind::Range, measurements }));
     }
     recording.inputs.sort_by_key(Input::stamp);
     recording.config = Some(config(recording.truth.first()));
@@ -91,7 +85,7 @@ fn read_odometry(folder: &Path, recording: &mut Recording) -> Result<(), OpenErr
 /// and wheels that slip on grass. Nothing here is fitted to the run.
 fn config(start: Option<&(Stamp, Se2)>) -> Config {
     let mut config = Config::default();
-    config.motion.noise = NoiseReading::SpectralDensity;
+    config.motion.noise = NoiseUnit::SpectralDensity;
     config.motion.hold = TwistHold::Before;
     config.motion.velocity_x_std = 0.05;
     config.motion.velocity_y_std = 0.02;
@@ -99,7 +93,7 @@ fn config(start: Option<&(Stamp, Se2)>) -> Config {
     config.motion.velocity_ratio_std = 0.02;
     config.motion.yaw_rate_ratio_std = 0.02;
     config.motion.max_step_s = 2.0;
-    config.sensor.kind = FeatureKind::Range;
+    config.sensor.kind = MeasurementKind::Range;
     config.sensor.range_std_m = 0.5;
     config.sensor.max_range_m = 200.0;
     config.sensor.late_probability = 0.1;

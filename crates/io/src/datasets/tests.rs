@@ -3,7 +3,7 @@
 use super::*;
 use crate::recording::{Input, Recording, open};
 use lienav_lie::Se2;
-use lienav_slam::{Features, NoiseReading, Odometry};
+use lienav_slam::{NoiseUnit, Odometry, Scan};
 use nalgebra::Vector2;
 use std::fs;
 use tempfile::TempDir;
@@ -28,8 +28,8 @@ const WOODS: [(&str, &str); 5] = [
     ),
 ];
 
-fn clouds(recording: &Recording) -> Vec<&Features> {
-    recording.inputs.iter().filter_map(|i| if let Input::Features(f) = i { Some(f) } else { None }).collect()
+fn clouds(recording: &Recording) -> Vec<&Scan> {
+    recording.inputs.iter().filter_map(|i| if let Input::Scan(f) = i { Some(f) } else { None }).collect()
 }
 
 fn odometry(recording: &Recording) -> Vec<&Odometry> {
@@ -41,17 +41,17 @@ fn the_woods_have_a_cloud_for_each_odometry_message_and_lose_no_sighting() {
     let folder = folder(&WOODS);
     let recording = open_woods(folder.path()).unwrap();
     let sizes: Vec<(String, usize)> =
-        clouds(&recording).iter().map(|c| (c.stamp.to_string(), c.observations.len())).collect();
+        clouds(&recording).iter().map(|c| (c.stamp.to_string(), c.measurements.len())).collect();
     let expected = [("0.000000000", 0), ("0.100000000", 2), ("0.200000000", 0), ("0.300000000", 1)];
     assert_eq!(sizes, expected.map(|(stamp, n)| (stamp.to_owned(), n)));
-    assert_eq!(clouds(&recording)[1].observations[0].id, Some(2));
-    assert_eq!(clouds(&recording)[1].observations[0].value, [1.5, -0.25].into());
+    assert_eq!(clouds(&recording)[1].measurements[0].id, Some(2));
+    assert_eq!(clouds(&recording)[1].measurements[0].value, [1.5, -0.25].into());
     assert_eq!(recording.truth.len(), 2);
     let config = recording.config.unwrap();
     assert_eq!(config.initial.pose(), Se2::new(1.0, 2.0, -2.5));
     let motion = &config.motion;
     let noises = (motion.velocity_x_std, motion.velocity_y_std, motion.yaw_rate_std, motion.noise);
-    assert_eq!(noises, (0.1, 0.03, 0.5, NoiseReading::PerSample));
+    assert_eq!(noises, (0.1, 0.03, 0.5, NoiseUnit::PerSample));
     assert_eq!((config.sensor.range_std_m, config.sensor.bearing_std_rad, config.sensor.x_m), (0.2, 0.3, 0.219016));
 }
 
@@ -72,8 +72,8 @@ fn plaza_has_motions_as_velocities_and_ranges_by_themselves() {
     }
     assert_eq!((moved.len(), recording.dropped.get("duplicate_stamp")), (3, Some(&1)));
     let seen = clouds(&recording)[0];
-    assert_eq!((seen.kind, seen.observations[0].id), (lienav_slam::FeatureKind::Range, Some(5)));
-    assert_eq!(seen.observations[0].value, [65.5].into());
+    assert_eq!((seen.kind, seen.measurements[0].id), (lienav_slam::MeasurementKind::Range, Some(5)));
+    assert_eq!(seen.measurements[0].value, [65.5].into());
     assert_eq!(recording.config.unwrap().validate().map(|_| ()), Ok(()));
 }
 
@@ -122,7 +122,7 @@ fn what_is_no_landmark_is_counted_and_rows_of_one_stamp_are_one_cloud() {
     assert_eq!(dropped, [("before_start", 1), ("other_robot", 1), ("repeated_row", 2), ("unknown_barcode", 1)]);
     let cloud = clouds(&recording);
     assert_eq!(cloud.len(), 1);
-    let ids: Vec<Option<u32>> = cloud[0].observations.iter().map(|o| o.id).collect();
+    let ids: Vec<Option<u32>> = cloud[0].measurements.iter().map(|o| o.id).collect();
     assert_eq!((cloud[0].stamp.nanos(), ids), (101_020_000_000, vec![Some(6), Some(7)]));
     let speeds: Vec<f64> = odometry(&recording).iter().map(|o| o.velocity.x).collect();
     assert_eq!(speeds, [0.1, 0.3, 0.5]);
@@ -151,14 +151,14 @@ fn the_park_has_clouds_without_identity_trunks_with_a_diameter_and_fixes_of_the_
     let recording = open(&format!("victoria:{}", folder.path().display())).unwrap();
     assert_eq!((odometry(&recording).len(), recording.truth.len()), (3, 0));
     let cloud = clouds(&recording);
-    let sizes: Vec<usize> = cloud.iter().map(|cloud| cloud.observations.len()).collect();
+    let sizes: Vec<usize> = cloud.iter().map(|cloud| cloud.measurements.len()).collect();
     assert_eq!(sizes, [2, 1]);
-    let ahead = &cloud[0].observations[1];
+    let ahead = &cloud[0].measurements[1];
     assert_eq!((ahead.id, ahead.value), (None, [10.0, 0.0].into()));
     assert_eq!(ahead.label.diameter_m, 0.2);
-    assert!(ahead.label.diameter_std_m < cloud[0].observations[0].label.diameter_std_m);
+    assert!(ahead.label.diameter_std_m < cloud[0].measurements[0].label.diameter_std_m);
     // A diameter that is none says nothing.
-    assert_eq!(cloud[1].observations[0].label.diameter_m, 0.0);
+    assert_eq!(cloud[1].measurements[0].label.diameter_m, 0.0);
     let fixes = recording.fixes.unwrap();
     assert_eq!((fixes.fixes[0].0.nanos(), fixes.fixes[1].1.x), (0, -2.062));
     assert_eq!(fixes.antenna, Vector2::new(3.78, 0.5));

@@ -7,7 +7,7 @@ use super::format::Format;
 use super::text::Table;
 use crate::recording::{Input, OpenError, PositionFixes, Recording};
 use lienav_base::stamp::Stamp;
-use lienav_slam::{Config, FeatureKind, Features, Label, Observation, Odometry};
+use lienav_slam::{Config, Label, Measurement, MeasurementKind, Odometry, Scan};
 use nalgebra::{Matrix2, Matrix3, Matrix3x2, Vector2, Vector3};
 use std::collections::BTreeMap;
 use std::f64::consts::FRAC_PI_2;
@@ -65,8 +65,8 @@ pub fn open(folder: &Path) -> Result<Recording, OpenError> {
         let problem = "no rows of speed and steering; expected rows of t_s,speed_mps,steering_rad";
         return Err(OpenError::bag(&folder.join("inputs.dat"), problem));
     }
-    for (stamp, observations) in read_measurements(folder)? {
-        recording.inputs.push(Input::Features(Features { stamp, kind: FeatureKind::RangeBearing, observations }));
+    for (stamp, measurements) in read_measurements(folder)? {
+        recording.inputs.push(Input::Scan(Scan { stamp, kind: MeasurementKind::RangeBearing, measurements }));
     }
     // Stable: of the same stamp, odometry stays before features.
     recording.inputs.sort_by_key(Input::stamp);
@@ -105,15 +105,15 @@ fn odometry(stamp: Stamp, encoder: f64, steering: f64, dt_s: f64) -> Odometry {
     }
 }
 
-fn read_measurements(folder: &Path) -> Result<BTreeMap<Stamp, Vec<Observation>>, OpenError> {
-    let mut clouds: BTreeMap<Stamp, Vec<Observation>> = BTreeMap::new();
+fn read_measurements(folder: &Path) -> Result<BTreeMap<Stamp, Vec<Measurement>>, OpenError> {
+    let mut clouds: BTreeMap<Stamp, Vec<Measurement>> = BTreeMap::new();
     let names = &["t_s", "range_m", "bearing_rad", "diameter_m"];
     for row in Table::read(folder, "measurements.dat")?.rows(names) {
         let row = row?;
         let value = Vector2::new(row.number(1)?, row.number(2)? - FRAC_PI_2);
         let label = Label { diameter_m: row.number(3)?.max(0.0), diameter_std_m: diameter_std(value.x), class: 0 };
-        let observation = Observation { label, ..Observation::new(None, value) };
-        clouds.entry(row.stamp(0)?).or_default().push(observation);
+        let measurement = Measurement { label, ..Measurement::new(None, value) };
+        clouds.entry(row.stamp(0)?).or_default().push(measurement);
     }
     Ok(clouds)
 }
@@ -138,7 +138,7 @@ fn read_fixes(folder: &Path) -> Result<PositionFixes, OpenError> {
 /// several times that of a single ray.
 fn config() -> Config {
     let mut config = Config::default();
-    config.sensor.kind = FeatureKind::RangeBearing;
+    config.sensor.kind = MeasurementKind::RangeBearing;
     (config.sensor.x_m, config.sensor.y_m) = (LASER_M.x, LASER_M.y);
     config.sensor.range_std_m = 0.3;
     config.sensor.bearing_std_rad = 0.02;

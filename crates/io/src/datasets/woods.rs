@@ -8,7 +8,7 @@ use super::text::Table;
 use crate::recording::{Input, OpenError, Recording};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
-use lienav_slam::{Config, FeatureKind, Features, InitialConfig, NoiseReading, Observation, Odometry, TwistHold};
+use lienav_slam::{Config, InitialConfig, Measurement, MeasurementKind, NoiseUnit, Odometry, Scan, TwistHold};
 use nalgebra::Vector2;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -44,16 +44,16 @@ pub fn open(folder: &Path) -> Result<Recording, OpenError> {
             yaw_rate: row.number(2)?,
             covariance: None,
         }));
-        let observations = clouds.remove(&stamp).unwrap_or_default();
-        recording.inputs.push(Input::Features(Features { stamp, kind: FeatureKind::RangeBearing, observations }));
+        let measurements = clouds.remove(&stamp).unwrap_or_default();
+        recording.inputs.push(Input::Scan(Scan { stamp, kind: MeasurementKind::RangeBearing, measurements }));
     }
     if recording.inputs.is_empty() {
         let problem = "no rows of odometry; expected rows of t_s,v_mps,omega_radps";
         return Err(OpenError::bag(&folder.join("odometry.csv"), problem));
     }
     // Seen between two odometry messages, or after the last: not in the published files, but not to be lost either.
-    for (stamp, observations) in clouds {
-        recording.inputs.push(Input::Features(Features { stamp, kind: FeatureKind::RangeBearing, observations }));
+    for (stamp, measurements) in clouds {
+        recording.inputs.push(Input::Scan(Scan { stamp, kind: MeasurementKind::RangeBearing, measurements }));
     }
     recording.inputs.sort_by_key(Input::stamp);
     recording.config = Some(read_config(folder, recording.truth.first())?);
@@ -73,13 +73,13 @@ fn read_truth(folder: &Path) -> Result<Vec<(Stamp, Se2)>, OpenError> {
     Ok(truth)
 }
 
-fn read_measurements(folder: &Path) -> Result<BTreeMap<Stamp, Vec<Observation>>, OpenError> {
-    let mut clouds: BTreeMap<Stamp, Vec<Observation>> = BTreeMap::new();
+fn read_measurements(folder: &Path) -> Result<BTreeMap<Stamp, Vec<Measurement>>, OpenError> {
+    let mut clouds: BTreeMap<Stamp, Vec<Measurement>> = BTreeMap::new();
     for row in Table::read(folder, "measurements.csv")?.rows(&["t_s", "landmark", "range_m", "bearing_rad"]) {
         let row = row?;
         let value = Vector2::new(row.number(2)?, row.number(3)?);
-        let observation = Observation::new(Some(row.identity(1)?), value);
-        clouds.entry(row.stamp(0)?).or_default().push(observation);
+        let measurement = Measurement::new(Some(row.identity(1)?), value);
+        clouds.entry(row.stamp(0)?).or_default().push(measurement);
     }
     Ok(clouds)
 }
@@ -90,10 +90,10 @@ fn read_measurements(folder: &Path) -> Result<BTreeMap<Stamp, Vec<Observation>>,
 /// published variances.
 fn read_config(folder: &Path, start: Option<&(Stamp, Se2)>) -> Result<Config, OpenError> {
     let mut config = Config::default();
-    config.motion.noise = NoiseReading::PerSample;
+    config.motion.noise = NoiseUnit::PerSample;
     config.motion.hold = TwistHold::After;
     config.motion.velocity_y_std = SLIP_STD;
-    config.sensor.kind = FeatureKind::RangeBearing;
+    config.sensor.kind = MeasurementKind::RangeBearing;
     for row in Table::read(folder, "parameters.csv")?.rows(&["name", "value"]) {
         let row = row?;
         match row.word(0) {

@@ -2,7 +2,7 @@ use super::*;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use lienav_parts::SavedParts;
-use lienav_slam::{Config, FeatureKind, MapLandmark, Observation, Odometry, Slam};
+use lienav_slam::{Config, MapLandmark, Measurement, MeasurementKind, Odometry, Slam};
 use nalgebra::{DMatrix, Matrix2, Matrix3, Vector2};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -213,8 +213,8 @@ fn seen() -> SavedState {
     let mut slam = Slam::new(Config::default()).unwrap();
     let stamp = Stamp::from_nanos(5);
     slam.odometry(&Odometry { stamp, velocity: Vector2::new(0.5, 0.0), yaw_rate: 0.1, covariance: None }).unwrap();
-    let post = |id: u32| Observation::new(Some(id), [3.0 + f64::from(id) / 3.0, 0.1]);
-    slam.features(stamp, FeatureKind::RangeBearing, &[post(1), post(2), post(3)]).unwrap();
+    let post = |id: u32| Measurement::new(Some(id), [3.0 + f64::from(id) / 3.0, 0.1]);
+    slam.features(stamp, MeasurementKind::RangeBearing, &[post(1), post(2), post(3)]).unwrap();
     slam.poll().unwrap();
     slam.save()
 }

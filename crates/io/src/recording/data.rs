@@ -3,7 +3,7 @@
 use crate::identities::Identities;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
-use lienav_slam::{Config, Features, Imu, Odometry};
+use lienav_slam::{Config, Imu, Odometry, Scan};
 use nalgebra::Vector2;
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub enum Input {
     /// A gyroscope's yaw rate.
     Imu(Imu),
     /// What the feature sensor saw at one instant.
-    Features(Features),
+    Scan(Scan),
 }
 
 impl Input {
@@ -24,7 +24,7 @@ impl Input {
         match self {
             Self::Odometry(odometry) => odometry.stamp,
             Self::Imu(imu) => imu.stamp,
-            Self::Features(features) => features.stamp,
+            Self::Scan(features) => features.stamp,
         }
     }
 }

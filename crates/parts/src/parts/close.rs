@@ -69,15 +69,15 @@ impl Parts {
                     id,
                     is_named,
                     last_seen: Stamp::MIN,
-                    observations: 0,
+                    measurements: 0,
                     class: 0,
                     first_part: self.problem.closed,
                 });
             }
             let seen = &mut self.seen[*number];
             seen.last_seen = local.last_seen(*i);
-            let before = self.begun.iter().find(|begun| begun.number == *number).map_or(0, |begun| begun.observations);
-            seen.observations = seen.observations.saturating_add(local.observations(*i).saturating_sub(before));
+            let before = self.begun.iter().find(|begun| begun.number == *number).map_or(0, |begun| begun.measurements);
+            seen.measurements = seen.measurements.saturating_add(local.measurements(*i).saturating_sub(before));
             seen.class = if seen.class == 0 { local.class(*i) } else { seen.class };
         }
         self.problem.landmarks.resize(self.seen.len(), Vector2::repeat(f64::NAN));
@@ -104,7 +104,7 @@ impl Parts {
         self.begun.extend(kept.iter().map(|k| Begun {
             id: local.id(chosen[*k]),
             number: numbers[*k],
-            observations: local.observations(chosen[*k]),
+            measurements: local.measurements(chosen[*k]),
         }));
         self.put_near(near);
         (self.status.parts, self.status.landmarks) = (self.problem.closed, self.seen.len());

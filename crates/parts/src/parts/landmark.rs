@@ -10,7 +10,8 @@ pub(super) struct Seen {
     /// Whether the identity came with its readings.
     pub is_named: bool,
     pub last_seen: Stamp,
-    pub observations: u32,
+    #[serde(rename = "observations")]
+    pub measurements: u32,
     /// Of a landmark without identity; 0 where it is not known.
     pub class: u32,
     /// How many parts were closed before it was in one, in this process.
@@ -26,5 +27,5 @@ pub(super) struct Begun {
     /// Its number in the map.
     pub number: usize,
     /// Its observations in the parts before.
-    pub observations: u32,
+    pub measurements: u32,
 }

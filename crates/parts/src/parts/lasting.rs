@@ -11,7 +11,7 @@
 //! more: as much as a reading whose error is its own, with the variance σ²(1 + ρ)/(1 − ρ). So each counts as such a one.
 //! What is lost is what readings near each other tell of the way between them, which odometry and landmarks know.
 
-use lienav_slam::{Config, OutsideReading};
+use lienav_slam::{Config, ExternalMeasurement};
 
 /// A reading tells this share of what one without lasting error does at least: two of one instant.
 const LEAST: f64 = 1e-6;
@@ -35,13 +35,13 @@ impl Lasting {
     }
 
     /// A reading, as it is expected.
-    pub fn expected(&self, reading: &OutsideReading) -> OutsideReading {
-        with(reading, self.variance)
+    pub fn expected(&self, measurement: &ExternalMeasurement) -> ExternalMeasurement {
+        with(measurement, self.variance)
     }
 
     /// A reading, as it is told to what it is of.
-    pub fn told(&self, reading: &OutsideReading) -> OutsideReading {
-        with(reading, self.told)
+    pub fn told(&self, measurement: &ExternalMeasurement) -> ExternalMeasurement {
+        with(measurement, self.told)
     }
 
     /// The variance of either coordinate that [`Lasting::told`] adds, m².
@@ -51,11 +51,11 @@ impl Lasting {
 }
 
 /// With a further error of its position, of this variance, m².
-fn with(reading: &OutsideReading, variance: f64) -> OutsideReading {
-    let mut noise = reading.noise;
+fn with(measurement: &ExternalMeasurement, variance: f64) -> ExternalMeasurement {
+    let mut noise = measurement.noise;
     noise[(0, 0)] += variance;
     noise[(1, 1)] += variance;
-    OutsideReading { noise, ..*reading }
+    ExternalMeasurement { noise, ..*measurement }
 }
 
 #[cfg(test)]
@@ -65,7 +65,7 @@ mod tests {
 
     /// What n readings tell of a constant is what the inverse of their covariance says.
     #[test]
-    fn readings_tell_what_their_covariance_says() {
+    fn measurements_tell_what_their_covariance_says() {
         let mut config = Config::default();
         (config.calibration.world.error_std_m, config.calibration.world.error_time_s) = (0.7, 20.0);
         let stamps = [0.0_f64, 1.0, 2.0, 5.0, 5.5, 60.0];

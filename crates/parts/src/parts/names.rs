@@ -142,10 +142,10 @@ impl Parts {
         }
         let (a, b) = (self.near.landmarks[one], self.near.landmarks[other]);
         let (older, newer) = (&self.seen[a], &self.seen[b]);
-        let observations = newer.observations.min(older.observations);
+        let measurements = newer.measurements.min(older.measurements);
         let has_both = |placed: &Placed| placed.landmarks.contains(&a) && placed.landmarks.contains(&b);
         !are_others(older.class, newer.class)
-            && are_one(self.near.apart(one, other), observations, (local.landmark_density(), local.gates()))
+            && are_one(self.near.apart(one, other), measurements, (local.landmark_density(), local.gates()))
             && !self.problem.parts.iter().any(has_both)
     }
 

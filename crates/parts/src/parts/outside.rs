@@ -5,7 +5,7 @@ use super::lasting::Lasting;
 use crate::join::Joined;
 use crate::near::Near;
 use crate::outside::{Told, distance};
-use lienav_slam::{OutsideReading, PoseEstimate, Slam, Step, WorldFrame};
+use lienav_slam::{ExternalMeasurement, PoseEstimate, Slam, Step, WorldFrame};
 
 impl Parts {
     /// Takes in what was read of the pose in the map at this step. `joined` is where the robot was at the last correction
@@ -18,9 +18,9 @@ impl Parts {
         let mut step = step;
         let mut is_elsewhere = false;
         for k in 0..slam.outside().len() {
-            let reading = slam.outside()[k];
+            let measurement = slam.outside()[k];
             if is_of_world && self.near.world.is_none() {
-                if !self.find_world(slam, &reading, &local) {
+                if !self.find_world(slam, &measurement, &local) {
                     (step.rejected, self.undetermined) = (step.rejected + 1, self.undetermined + 1);
                 }
                 continue;
@@ -28,7 +28,7 @@ impl Parts {
             let (pose, covariance) =
                 if is_of_world { self.near.in_world(&local) } else { (here.pose, here.covariance) };
             let lasting = Lasting::new(slam.config(), self.since_heard_s(&local));
-            let expected = slam.expect_outside(&reading, &pose).map(|it| lasting.expected(&it));
+            let expected = slam.expect_outside(&measurement, &pose).map(|it| lasting.expected(&it));
             let Some((expected, square)) = expected.and_then(|it| Some((it, distance(&it, &covariance)?))) else {
                 continue;
             };
@@ -39,10 +39,11 @@ impl Parts {
                 continue;
             }
             self.begin_in_the_map();
-            if let Some(reading) = slam.expect_outside(&reading, &(self.near.seen_from_world() * local.pose)) {
-                self.learn(&lasting.told(&reading), &local);
+            if let Some(measurement) = slam.expect_outside(&measurement, &(self.near.seen_from_world() * local.pose)) {
+                self.learn(&lasting.told(&measurement), &local);
                 self.heard_at = Some(local.stamp);
-                (step.accepted, step.nis, step.dof) = (step.accepted + 1, step.nis + square, step.dof + reading.dim);
+                (step.accepted, step.nis, step.dof) =
+                    (step.accepted + 1, step.nis + square, step.dof + measurement.dim);
             }
         }
         match is_elsewhere {
@@ -63,8 +64,8 @@ impl Parts {
         limit > 0.0 && self.elsewhere_since.is_some_and(|since| local.stamp.since(since) > limit)
     }
 
-    fn learn(&mut self, reading: &OutsideReading, local: &PoseEstimate) {
-        let told = Told::new(reading, &self.near.seen_from_world(), (&local.pose, &local.covariance));
+    fn learn(&mut self, measurement: &ExternalMeasurement, local: &PoseEstimate) {
+        let told = Told::new(measurement, &self.near.seen_from_world(), (&local.pose, &local.covariance));
         if self.near.tell(&told, &mut self.outside).is_some() {
             self.tie = self.tie_of_now();
         }

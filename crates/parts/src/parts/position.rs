@@ -1,12 +1,12 @@
 //! A position from outside that waits until it is known where the world lies.
 
-use lienav_slam::{PoseEstimate, ReadOutside, Reading};
+use lienav_slam::{CheckedMeasurement, PoseEstimate, ReadExternal};
 
 /// A position that was read in the open part, before it is known where the world lies.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Position {
-    pub read: ReadOutside,
-    pub reading: Reading,
+    pub read: ReadExternal,
+    pub measurement: CheckedMeasurement,
     /// The robot as seen from the base, with the covariance of (x, y, θ).
     pub local: PoseEstimate,
     /// Parts that were closed before the open one.

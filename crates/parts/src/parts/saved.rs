@@ -226,7 +226,7 @@ impl SavedParts {
         let landmark = |landmark: &MapLandmark| {
             let MapLandmark { id, class, position, .. } = *landmark;
             let is_named = id < lienav_slam::FIRST_OWN_ID;
-            let seen = Seen { id, is_named, last_seen: Stamp::MIN, observations: 0, class, first_part: 0 };
+            let seen = Seen { id, is_named, last_seen: Stamp::MIN, measurements: 0, class, first_part: 0 };
             SavedLandmark { position, seen, is_current: true }
         };
         Ok(Self {

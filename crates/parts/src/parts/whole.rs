@@ -18,9 +18,9 @@ impl Parts {
 
     /// The landmark with this number, unless it is another one by now.
     fn landmark(&self, number: usize, position: Vector2<f64>, covariance: Matrix2<f64>) -> Option<Landmark> {
-        let Seen { id, last_seen, observations, .. } = self.seen[number];
+        let Seen { id, last_seen, measurements, .. } = self.seen[number];
         let is_there = self.numbers.get(&id) == Some(&number);
-        is_there.then_some(Landmark { id, position, covariance, last_seen, observations })
+        is_there.then_some(Landmark { id, position, covariance, last_seen, measurements })
     }
 
     /// All landmarks as they are known now, to be shown: those of the solution in force as it has them, and those that
@@ -45,8 +45,8 @@ impl Parts {
         known.extend((0..local.len()).filter(is_new).map(|i| {
             let position = from_part.transform(&local.place(i));
             let seen = turn * local.of_features(i, i) * turn.transpose();
-            let (last_seen, observations) = (local.last_seen(i), local.observations(i));
-            Landmark { id: local.id(i), position, covariance: carried(&position) + seen, last_seen, observations }
+            let (last_seen, measurements) = (local.last_seen(i), local.measurements(i));
+            Landmark { id: local.id(i), position, covariance: carried(&position) + seen, last_seen, measurements }
         }));
         known
     }

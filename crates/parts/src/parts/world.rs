@@ -6,7 +6,7 @@ use super::position::Position;
 use crate::outside::{Outside, Told};
 use crate::problem::world_of;
 use lienav_lie::Se2;
-use lienav_slam::{CalibrationEstimate, PoseEstimate, Reading, Slam, world_of_two};
+use lienav_slam::{CalibrationEstimate, CheckedMeasurement, PoseEstimate, Slam, world_of_two};
 use nalgebra::{Matrix2, Matrix2x3, Vector2};
 
 /// Where the antenna is as seen from the base, m, and its covariance, m².
@@ -19,12 +19,12 @@ fn antenna(mount: &Se2, local: &PoseEstimate) -> (Vector2<f64>, Matrix2<f64>) {
 impl Parts {
     /// Takes in a reading while nobody knows where the world lies in the map; says whether it is known then. A pose tells
     /// it. Of positions, two of one part do, where the robot has driven so far between them that they tell the heading.
-    pub(super) fn find_world(&mut self, slam: &Slam, reading: &Reading, local: &PoseEstimate) -> bool {
-        let read = slam.read_outside(reading);
+    pub(super) fn find_world(&mut self, slam: &Slam, measurement: &CheckedMeasurement, local: &PoseEstimate) -> bool {
+        let read = slam.read_outside(measurement);
         let since_s = |first: Position| local.stamp.since(first.local.stamp);
         let after_s = self.first_position.map(since_s).filter(|since_s| *since_s >= 0.0);
         let lasting = [None, after_s].map(|since_s| Lasting::new(slam.config(), since_s));
-        let now = Position { read, reading: *reading, local: *local, closed: self.problem.closed };
+        let now = Position { read, measurement: *measurement, local: *local, closed: self.problem.closed };
         let (base, told) = if read.dim == 3 {
             let sensor = Se2::new(read.value.x, read.value.y, read.value.z);
             (sensor * (local.pose * read.mount).inverse(), vec![now])
@@ -44,7 +44,7 @@ impl Parts {
         self.first_position = None;
         let mut outside = Outside::none(base);
         for (it, lasting) in told.iter().zip(lasting) {
-            let Some(expected) = slam.expect_outside(&it.reading, &(base * it.local.pose)) else { return false };
+            let Some(expected) = slam.expect_outside(&it.measurement, &(base * it.local.pose)) else { return false };
             let told = Told::new(&lasting.told(&expected), &base, (&it.local.pose, &it.local.covariance));
             if outside.learn(&told).is_none() {
                 return false;

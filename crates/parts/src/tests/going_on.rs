@@ -5,7 +5,7 @@ use crate::near::Near;
 use crate::problem::Start;
 use crate::{Parts, Worker};
 use lienav_lie::Se2;
-use lienav_slam::{Config, FeatureKind, Observation, Odometry, Stamp};
+use lienav_slam::{Config, Measurement, MeasurementKind, Odometry, Stamp};
 use nalgebra::Vector2;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -37,8 +37,8 @@ impl Lane {
     fn drive(
         mut self,
         config: &Config,
-        kind: FeatureKind,
-        mut read: impl FnMut(&mut Self, usize, &Vector2<f64>) -> Option<Observation>,
+        kind: MeasurementKind,
+        mut read: impl FnMut(&mut Self, usize, &Vector2<f64>) -> Option<Measurement>,
     ) -> (f64, f64, usize) {
         let mut slam = of_parts(config.clone());
         let mut parts = Parts::new(&slam, Worker::InPlace).unwrap();
@@ -50,7 +50,7 @@ impl Lane {
             let yaw_rate = self.normal(config.motion.yaw_rate_std);
             slam.odometry(&Odometry { stamp, velocity, yaw_rate, covariance: None }).unwrap();
             let posts = self.posts.clone();
-            let seen: Vec<Observation> = posts
+            let seen: Vec<Measurement> = posts
                 .iter()
                 .enumerate()
                 .filter_map(|(i, post)| read(&mut self, i, &truth.transform_back(post)))
@@ -98,12 +98,12 @@ fn vague_ranges_are_not_begun_anew() {
         (config.sensor.bearing_std_rad, config.sensor.baseline_m, config.sensor.max_range_m) = (0.01, 0.5, 6.0);
         (config.timing.reorder_window_s, config.map.local_features) = (0.0, local_features);
         config.map.forget_after_s = 2.0;
-        Lane::new(seed).drive(&config, FeatureKind::StereoBearings, |lane, i, z| {
+        Lane::new(seed).drive(&config, MeasurementKind::StereoBearings, |lane, i, z| {
             let is_seen = z.x > 0.3 && z.y.abs() < 1.7 * z.x && z.norm() < 5.0;
             let bearing = |lane: &mut Lane, y: f64| (z.y - y).atan2(z.x) + lane.normal(0.01);
             is_seen.then(|| {
                 let bearings = [bearing(lane, 0.25), bearing(lane, -0.25)];
-                Observation::new(Some(i as u32), bearings)
+                Measurement::new(Some(i as u32), bearings)
             })
         })
     });
@@ -123,13 +123,13 @@ fn errors_that_last_go_on() {
         let mut lasting = vec![[0.0; 2]; 120];
         let mut lane = Lane::new(seed);
         lasting.iter_mut().for_each(|error| *error = [lane.normal(0.1), lane.normal(0.02)]);
-        lane.drive(&config, FeatureKind::RangeBearing, move |lane, i, z| {
+        lane.drive(&config, MeasurementKind::RangeBearing, move |lane, i, z| {
             let rho = f64::exp(-0.1 / 3.0);
             let fresh = f64::sqrt(1.0 - rho * rho);
             let [range, bearing] = &mut lasting[i];
             (*range, *bearing) = (rho * *range + lane.normal(0.1 * fresh), rho * *bearing + lane.normal(0.02 * fresh));
             let is_seen = z.x > 0.3 && z.norm() < 5.0;
-            is_seen.then(|| Observation::new(Some(i as u32), [z.norm() + *range, z.y.atan2(z.x) + *bearing]))
+            is_seen.then(|| Measurement::new(Some(i as u32), [z.norm() + *range, z.y.atan2(z.x) + *bearing]))
         })
     });
     assert!((0.95..1.05).contains(&ratio) && (nees / dense - 1.0).abs() < 0.15, "{ratio} {nees} {dense}");
@@ -146,9 +146,9 @@ fn candidates_go_on() {
         (config.timing.reorder_window_s, config.map.local_features) = (0.0, local_features);
         let mut lane = Lane::new(seed);
         lane.posts.truncate(70);
-        lane.drive(&config, FeatureKind::RangeBearing, move |lane, _, z| {
+        lane.drive(&config, MeasurementKind::RangeBearing, move |lane, _, z| {
             let is_seen = z.norm() < 7.0 && lane.random.random_bool(0.125);
-            is_seen.then(|| Observation::new(None, [z.norm() + lane.normal(0.03), z.y.atan2(z.x) + lane.normal(0.01)]))
+            is_seen.then(|| Measurement::new(None, [z.norm() + lane.normal(0.03), z.y.atan2(z.x) + lane.normal(0.01)]))
         })
     });
     assert!((0.9..1.1).contains(&ratio) && nees < 1.5 * dense, "{ratio} {nees} {dense}");

@@ -7,20 +7,20 @@ use crate::problem::{FULLY, Problem, Start};
 use crate::{Parts, Worker};
 use lienav_lie::Se2;
 use lienav_slam::{
-    CalibrationEstimate, Config, FeatureKind, Observation, OutsideReading, Slam, Stamp, Step, WorldFrame,
+    CalibrationEstimate, Config, ExternalMeasurement, Measurement, MeasurementKind, Slam, Stamp, Step, WorldFrame,
 };
 use nalgebra::{Matrix3, Vector2, Vector3};
 
 /// What is said of a base by readings at three poses is the same, whether they are told one by one, or as one way.
 #[test]
-fn readings_one_by_one_are_one_way() {
+fn measurements_one_by_one_are_one_way() {
     let start = Start::new(Se2::new(40.0, -25.0, 0.8), &Matrix3::from_diagonal(&Vector3::new(0.3, 0.2, 0.02)));
     let truth = start.pose() * Se2::exp(&Vector3::new(0.2, -0.3, 0.03));
     let mut near = Near::start(&start);
     let mut outside = Outside::none(near.base);
     for local in [Se2::new(1.0, 0.0, 0.1), Se2::new(4.0, 2.0, 0.4), Se2::new(3.0, -5.0, 1.4)] {
         let residual = (truth * local).p - (near.base * local).p;
-        let position = OutsideReading {
+        let position = ExternalMeasurement {
             dim: 2,
             residual: Vector3::new(residual.x, residual.y, 0.0),
             by_pose: Matrix3::from_diagonal(&Vector3::new(1.0, 1.0, 0.0)),
@@ -100,7 +100,7 @@ fn drive(mut world: World, config: Config, local_features: usize, in_world: &Se2
             let far = if k == 600 { 50.0 } else { 0.0 };
             let read = in_world.transform(&truth.p) + Vector2::new(world.normal(0.2) + far, world.normal(0.2));
             let stamp = Stamp::from_secs(world.time - 0.1 * (1.0 - share));
-            slam.features(stamp, FeatureKind::WorldPosition, &[Observation::new(None, [read.x, read.y])]).unwrap();
+            slam.features(stamp, MeasurementKind::WorldPosition, &[Measurement::new(None, [read.x, read.y])]).unwrap();
         }
         let mut next = world.advance(&mut slam);
         while let Some(step) = next {
@@ -237,11 +237,11 @@ fn where_the_world_lies_is_saved_and_forgotten_with_a_pose_that_is_given() {
             let truth = in_world * world.truth * Se2::exp(&World::STEP);
             if k == 3 {
                 // One pose tells where the world lies.
-                let pose = Observation::new(None, [truth.p.x, truth.p.y, truth.theta + 0.01]);
-                slam.features(stamp, FeatureKind::WorldPose, &[pose]).unwrap();
+                let pose = Measurement::new(None, [truth.p.x, truth.p.y, truth.theta + 0.01]);
+                slam.features(stamp, MeasurementKind::WorldPose, &[pose]).unwrap();
             } else if k % 10 == 0 {
                 let read = [truth.p.x + world.normal(0.2), truth.p.y + world.normal(0.2)];
-                slam.features(stamp, FeatureKind::WorldPosition, &[Observation::new(None, read)]).unwrap();
+                slam.features(stamp, MeasurementKind::WorldPosition, &[Measurement::new(None, read)]).unwrap();
             }
             let mut next = world.advance(&mut slam);
             while let Some(step) = next {

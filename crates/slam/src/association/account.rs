@@ -185,7 +185,7 @@ mod tests {
 
     /// A landmark that was anywhere before a loop has brought it to what is read says nothing for the loop.
     #[test]
-    fn a_reading_tells_by_where_the_landmark_was_known_to_be_before_it() {
+    fn a_measurement_tells_by_where_the_landmark_was_known_to_be_before_it() {
         let mut account = account(&[3]);
         account.note(&[Glance { next: 0.3, ..glance(3, 0.0) }], (2.0, 2));
         account.note(&[glance(3, 2.0)], (2.0, 2));

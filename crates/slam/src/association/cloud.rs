@@ -10,12 +10,12 @@ use crate::association::beam::{ANCHORS, Beam, Item, Joint, Pair, WINDOW};
 use crate::association::identity::WIDE_M2;
 use crate::association::life::EXISTS;
 use crate::association::memory::Memory;
+use crate::checked::CheckedMeasurement;
 use crate::ekf::mahalanobis::{mahalanobis_squared, relative_trace};
 use crate::filter::Coordinates;
 use crate::linearize::{Match, innovation_covariance, linearize, shared_covariance};
 use crate::model::Model;
 use crate::output::{Counts, DropReason};
-use crate::reading::Reading;
 use crate::state::State;
 use crate::state::places::difference;
 use nalgebra::{Matrix2, Matrix3, Vector2};
@@ -43,7 +43,7 @@ const ASTRAY: f64 = 2.0;
 /// A reading, and how far its association is.
 #[derive(Clone, Copy, Debug)]
 struct Open {
-    reading: Reading,
+    measurement: CheckedMeasurement,
     /// Its pairs: those of the first search, then those of the second.
     pairs: [usize; 3],
     fate: Fate,
@@ -72,7 +72,7 @@ struct Target {
 #[derive(Debug, Default)]
 pub struct CloudRoom {
     /// The readings to associate.
-    pub readings: Vec<Reading>,
+    pub measurements: Vec<CheckedMeasurement>,
     /// Readings that were left out, and features that each of them may be of.
     pub doubtful: Vec<Doubt>,
     opens: Vec<Open>,
@@ -112,14 +112,14 @@ pub fn associate(
     refused: &mut Counts,
 ) -> bool {
     let taken = candidates.len();
-    room.readings.sort_unstable_by(compare);
+    room.measurements.sort_unstable_by(compare);
     room.collect_targets(state, memory, &candidates[..taken]);
     room.matches.clear();
     room.pairs.clear();
     room.alone.clear();
     room.ln_dets.clear();
     room.opens.clear();
-    for k in 0..room.readings.len() {
+    for k in 0..room.measurements.len() {
         room.open(state, model, memory, k);
     }
     let searched_near = room.resolve(state, (model, memory), 0);
@@ -130,12 +130,13 @@ pub fn associate(
     for (k, open) in room.opens.iter().enumerate() {
         match open.fate {
             Fate::Matched(pair) => candidates.push(room.matches[pair]),
-            Fate::Open => newcomers.push(Newcomer { id: None, reading: open.reading }),
+            Fate::Open => newcomers.push(Newcomer { id: None, measurement: open.measurement }),
             Fate::LeftOut => {
                 refused.add(DropReason::Ambiguous);
                 let near = &room.pairs[open.pairs[0]..open.pairs[1]];
-                let noise = model.sensors.place(&state.mounts, &open.reading).map_or(0.0, |(_, noise)| noise.trace());
-                let of = |pair: &Pair| Doubt { reading: k, noise, feature: state.features[pair.target].id };
+                let noise =
+                    model.sensors.place(&state.mounts, &open.measurement).map_or(0.0, |(_, noise)| noise.trace());
+                let of = |pair: &Pair| Doubt { measurement: k, noise, feature: state.features[pair.target].id };
                 room.doubtful.extend(near.iter().map(of));
             }
         }
@@ -144,9 +145,9 @@ pub fn associate(
 }
 
 /// An order of readings that depends on what they are.
-fn compare(a: &Reading, b: &Reading) -> std::cmp::Ordering {
-    let numbers = |reading: &Reading| {
-        let Reading { value: v, covariance: c, label, .. } = *reading;
+fn compare(a: &CheckedMeasurement, b: &CheckedMeasurement) -> std::cmp::Ordering {
+    let numbers = |measurement: &CheckedMeasurement| {
+        let CheckedMeasurement { value: v, covariance: c, label, .. } = *measurement;
         let class = f64::from(label.class);
         [v.x, v.y, v.z, c.m11, c.m22, c.m33, c.m12, class, label.diameter_m, label.diameter_std_m]
     };
@@ -174,15 +175,15 @@ impl CloudRoom {
 
     /// Finds what reading `k` may be of.
     fn open(&mut self, state: &State, model: &Model, memory: &Memory, k: usize) {
-        let reading = self.readings[k];
-        let dim = model.sensors.dim(&reading);
+        let measurement = self.measurements[k];
+        let dim = model.sensors.dim(&measurement);
         let [gate, new] = model.gate.associated(dim);
         let by_calibration = if state.calibration.sensor().next().is_some() {
             state.calibration_estimates().map(|estimate| estimate.std).sum::<f64>()
         } else {
             0.0
         };
-        let place = model.sensors.place(&state.mounts, &reading).map(|(z, noise)| {
+        let place = model.sensors.place(&state.mounts, &measurement).map(|(z, noise)| {
             let by_calibration = by_calibration * z.norm().max(1.0);
             (state.pose.transform(&z), noise.trace().max(0.0) + by_calibration * by_calibration)
         });
@@ -195,7 +196,7 @@ impl CloudRoom {
             {
                 continue;
             }
-            let mut candidate = Match::new(Subject::Feature(target.feature), &reading);
+            let mut candidate = Match::new(Subject::Feature(target.feature), &measurement);
             if !linearize(state, &model.sensors, &mut candidate, model.filter.linearization()) {
                 continue;
             }
@@ -214,7 +215,7 @@ impl CloudRoom {
             let density = if is_local { density } else { density.max(memory.rates.landmark_density()) };
             candidate.prior = relative_trace(&covariance, &candidate.stated_noise(), dim) - dim as f64;
             let weight =
-                memory.weight(state.features[target.feature].id, &state.in_robot(target.feature), &reading.label)
+                memory.weight(state.features[target.feature].id, &state.in_robot(target.feature), &measurement.label)
                     + surprise(&candidate, gate, density);
             if let Some(pair) = Pair::new(target.feature, (candidate.residual, covariance), dim, weight) {
                 self.found.push((pair.alone, candidate, pair, is_local));
@@ -235,7 +236,7 @@ impl CloudRoom {
             }
             pairs[k + 1] = self.pairs.len();
         }
-        self.opens.push(Open { reading, pairs, fate: Fate::Open, is_near });
+        self.opens.push(Open { measurement, pairs, fate: Fate::Open, is_near });
     }
 
     /// Associates what is open with the landmarks of the first search (0) or the second (1).
@@ -342,8 +343,10 @@ impl CloudRoom {
                         }
                     }
                     let known = 1.0 - of_none - unread;
-                    let noise =
-                        model.sensors.place(&state.mounts, &opens[*k].reading).map_or(0.0, |(_, noise)| noise.trace());
+                    let noise = model
+                        .sensors
+                        .place(&state.mounts, &opens[*k].measurement)
+                        .map_or(0.0, |(_, noise)| noise.trace());
                     best = likeliest;
                     astray < ASTRAY * noise
                         && known > SURE_NEAR.max(against_none) * unread

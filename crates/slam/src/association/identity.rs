@@ -138,12 +138,12 @@ pub fn motion_of_robot(pairs: &[(f64, Vector2<f64>, Vector2<f64>)]) -> Option<Se
 pub(super) fn pair(
     old: usize,
     (difference, covariance): (Vector2<f64>, Matrix2<f64>),
-    observations: u32,
+    measurements: u32,
     (density, gates): (f64, [f64; 2]),
 ) -> Option<Pair> {
     let is_placed = covariance.trace() < PLACED_M2;
     // At the same place they were in view alike: the old one was missed as often as the young one was read.
-    let missed = if is_placed { (MISSED * f64::from(observations)).min(MOST_MISSED) } else { 0.0 };
+    let missed = if is_placed { (MISSED * f64::from(measurements)).min(MOST_MISSED) } else { 0.0 };
     let residual = Vector3::new(difference.x, difference.y, 0.0);
     let covariance = planar(&covariance);
     let (square, _) = distance(&residual, &covariance, 2)?;
@@ -156,9 +156,9 @@ pub(super) fn pair(
 /// Whether two landmarks at one place are one for sure by themselves: their difference, m, and its covariance, m²; how
 /// often each was observed, at least; and how many landmarks there are by area, 1/m², with the squared distances of two
 /// numbers within which a reading is of a landmark, and beyond which it is of none.
-pub fn are_one(apart: (Vector2<f64>, Matrix2<f64>), observations: u32, (density, gates): (f64, [f64; 2])) -> bool {
+pub fn are_one(apart: (Vector2<f64>, Matrix2<f64>), measurements: u32, (density, gates): (f64, [f64; 2])) -> bool {
     apart.1.trace() < PLACED_M2
-        && pair(0, apart, observations, (density, gates)).is_some_and(|pair| pair.alone > SURE.ln())
+        && pair(0, apart, measurements, (density, gates)).is_some_and(|pair| pair.alone > SURE.ln())
 }
 
 impl Identification {
@@ -180,13 +180,13 @@ impl Identification {
     /// young, m. `density` is that of landmarks by area, 1/m².
     pub fn add(
         &mut self,
-        (young, observations): (usize, u32),
+        (young, measurements): (usize, u32),
         rivals: impl Iterator<Item = (usize, Vector2<f64>, Matrix2<f64>)>,
         density: f64,
     ) {
         self.found.clear();
         for (old, difference, covariance) in rivals {
-            let pair = pair(old, (difference, covariance), observations, (density, self.gates));
+            let pair = pair(old, (difference, covariance), measurements, (density, self.gates));
             self.found.extend(pair.map(|pair| (old, pair)));
         }
         if self.found.is_empty() {

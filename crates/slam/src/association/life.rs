@@ -21,7 +21,8 @@ pub struct Life {
     /// The cloud that last had a reading of it.
     pub last: u64,
     /// How many readings there had been then.
-    pub(super) last_reading: u64,
+    #[serde(rename = "last_reading")]
+    pub(super) last_measurement: u64,
     /// Logarithm of the odds that it is a landmark, and what they were when it began.
     pub(super) odds: f64,
     pub(super) prior: f64,
@@ -52,7 +53,7 @@ impl Life {
             id,
             first: cloud,
             last: cloud,
-            last_reading: 0,
+            last_measurement: 0,
             odds,
             prior: odds,
             is_confirmed: false,

@@ -53,7 +53,8 @@ pub struct Memory {
     /// How many clouds there were.
     pub cloud: u64,
     /// How many readings were used.
-    readings: u64,
+    #[serde(rename = "readings")]
+    measurements: u64,
     /// The stamps of the last clouds, and how many readings there had been then.
     stamps: Vec<(Stamp, u64)>,
     pub tally: Tally,
@@ -101,7 +102,7 @@ impl Memory {
             rates,
             lives,
             cloud,
-            readings,
+            measurements,
             stamps,
             tally,
             swept,
@@ -114,7 +115,7 @@ impl Memory {
         } = other;
         self.rates.copy_from(rates);
         self.lives.clone_from(lives);
-        (self.cloud, self.readings, self.tally, self.swept) = (*cloud, *readings, *tally, *swept);
+        (self.cloud, self.measurements, self.tally, self.swept) = (*cloud, *measurements, *tally, *swept);
         self.stamps.clone_from(stamps);
         self.forbidden.clone_from(forbidden);
         self.looks.copy_from(looks);
@@ -194,8 +195,8 @@ impl Memory {
     }
 
     /// Whether a landmark was last read before so many clouds, and so many readings.
-    fn is_older(&self, life: &Life, (clouds, readings): (u64, u64)) -> bool {
-        self.cloud - life.last > clouds && self.readings - life.last_reading > readings
+    fn is_older(&self, life: &Life, (clouds, measurements): (u64, u64)) -> bool {
+        self.cloud - life.last > clouds && self.measurements - life.last_measurement > measurements
     }
 
     /// Whether a landmark was read not long ago.
@@ -216,7 +217,7 @@ impl Memory {
     /// Landmarks last seen before this stamp are not recent any more.
     pub fn map_on(&mut self, stamp: Stamp) {
         self.stamps.clear();
-        self.stamps.push((stamp, self.readings));
+        self.stamps.push((stamp, self.measurements));
     }
 
     /// The logarithm of what speaks for a reading with this label being of a feature at `z` in the robot frame, beside
@@ -236,7 +237,7 @@ impl Memory {
         &mut self,
         state: &State,
         model: &Model,
-        (readings, doubtful, is_empty): (&[Associated], &[Doubt], bool),
+        (measurements, doubtful, is_empty): (&[Associated], &[Doubt], bool),
         stamp: Stamp,
     ) -> &[u32] {
         self.tally.clouds += 1;
@@ -246,17 +247,17 @@ impl Memory {
             return self.learn_from_silence(state, looked);
         }
         self.cloud += 1;
-        let before = self.readings;
-        self.readings += readings.len() as u64;
-        let is_old = |next: &(Stamp, u64)| self.readings - next.1 >= RECENT.1;
+        let before = self.measurements;
+        self.measurements += measurements.len() as u64;
+        let is_old = |next: &(Stamp, u64)| self.measurements - next.1 >= RECENT.1;
         while self.stamps.len() >= MOST_RECENT
             || (self.stamps.len() >= RECENT.0 && self.stamps.get(1).is_some_and(is_old))
         {
             self.stamps.remove(0);
         }
         self.stamps.push((stamp, before));
-        let added = readings.iter().filter(|reading| reading.role == Role::First).count();
-        let again = readings.iter().filter(|reading| reading.role == Role::Again).count();
+        let added = measurements.iter().filter(|measurement| measurement.role == Role::First).count();
+        let again = measurements.iter().filter(|measurement| measurement.role == Role::Again).count();
         // Before there is a map, that a reading is of none says nothing.
         if self.cloud > 1 {
             self.rates.cloud(again, added);
@@ -265,18 +266,18 @@ impl Memory {
         // What has become of others tells of those that are still open.
         self.lives.iter_mut().filter(|life| !life.is_confirmed).for_each(|life| life.begin_with(prior));
         let mut anchor: Option<(bool, f64, u32)> = None;
-        for Associated { subject, reading, role, .. } in readings {
+        for Associated { subject, measurement, role, .. } in measurements {
             let Subject::Feature(id) = *subject else { continue };
-            let Some((z, noise)) = model.sensors.place(&state.mounts, reading) else { continue };
-            self.rates.reading(&z, &reading.label);
-            if reading.id.is_some() {
+            let Some((z, noise)) = model.sensors.place(&state.mounts, measurement) else { continue };
+            self.rates.measurement(&z, &measurement.label);
+            if measurement.id.is_some() {
                 self.rates.reach(&z);
                 continue;
             }
             match (self.place(id), role) {
                 (Err(k), Role::First) => {
-                    let mut life = Life::new(id, self.cloud, prior, &reading.label);
-                    life.last_reading = self.readings;
+                    let mut life = Life::new(id, self.cloud, prior, &measurement.label);
+                    life.last_measurement = self.measurements;
                     self.lives.insert(k, life);
                     self.looks.make_room(self.lives.len());
                 }
@@ -286,8 +287,8 @@ impl Memory {
                     let told = self.rates.detection(&z) / (by_chance * self.rates.extraneous_density());
                     let life = &mut self.lives[k];
                     life.odds = (life.odds + told.ln().clamp(0.0, MOST_TOLD)).min(2.0 * CONFIRMED);
-                    (life.last, life.last_reading) = (self.cloud, self.readings);
-                    life.label(&reading.label);
+                    (life.last, life.last_measurement) = (self.cloud, self.measurements);
+                    life.label(&measurement.label);
                     if life.is_confirmed {
                         self.cuts.bridge(life.first, self.cloud);
                     }
@@ -313,8 +314,8 @@ impl Memory {
         }
         self.cuts.note(self.cloud, &state.pose.p, again == 0);
         self.look(state, doubtful);
-        self.compare_neighbours(state, model, (readings, doubtful));
-        self.count_at_places(state, model, (readings, doubtful));
+        self.compare_neighbours(state, model, (measurements, doubtful));
+        self.count_at_places(state, model, (measurements, doubtful));
         self.drop_hopeless(state)
     }
 
@@ -429,7 +430,8 @@ impl Memory {
         let Some(young) = self.life(gone).copied() else { return };
         if let Ok(k) = self.place(kept) {
             let life = &mut self.lives[k];
-            (life.last, life.last_reading, life.odds) = (young.last, young.last_reading, life.odds.max(young.odds));
+            (life.last, life.last_measurement, life.odds) =
+                (young.last, young.last_measurement, life.odds.max(young.odds));
             life.is_confirmed |= young.is_confirmed;
             self.cuts.bridge(life.first, life.last);
         }

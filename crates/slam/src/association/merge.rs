@@ -93,9 +93,9 @@ pub struct Before {
 }
 
 /// Features of a state, by their place in it, with what is remembered of them, and from where the sensor has looked.
-pub(super) struct Features<'a>(pub &'a State, pub &'a Memory, pub &'a [ViewCell]);
+pub(super) struct Landmarks<'a>(pub &'a State, pub &'a Memory, pub &'a [ViewCell]);
 
-impl Acquaintance for Features<'_> {
+impl Acquaintance for Landmarks<'_> {
     fn covariance(&self, one: (usize, usize), other: (usize, usize)) -> Matrix2<f64> {
         difference(self.0, one, other)
     }
@@ -139,7 +139,7 @@ fn merge_young(state: &mut State, (model, memory): (&Model, &mut Memory), room: 
         return;
     }
     memory.looks.viewpoints(state, memory.cloud, views);
-    let features = Features(state, memory, views);
+    let features = Landmarks(state, memory, views);
     identification.search(&features);
     // On trial only what moves the robot, and is watched: a loop.
     let tried = tries.then(|| identification.accept(&features, TRIED, TRIED_AT)).flatten();
@@ -210,7 +210,7 @@ impl MergeRoom {
                 break;
             }
             let Some(life) = memory.life(state.features[*young].id) else { continue };
-            let Feature { id, x, observations, .. } = state.features[*young];
+            let Feature { id, x, measurements, .. } = state.features[*young];
             let spread = self.spreads[*young];
             let rivals = state.features.iter().enumerate().filter_map(|(old, feature)| {
                 let apart = feature.x - x;
@@ -225,7 +225,7 @@ impl MergeRoom {
                 Some((old, apart, difference(state, (*young, old), (*young, old))))
             });
             // It is an old one if it is a landmark: a candidate counts by its odds.
-            self.identification.add((*young, observations), rivals, density / memory.existence(id));
+            self.identification.add((*young, measurements), rivals, density / memory.existence(id));
         }
     }
 }
@@ -234,8 +234,8 @@ impl MergeRoom {
 pub(super) fn pair(state: &State, model: &Model, (young, old): (usize, usize), density: f64) -> Option<Pair> {
     let apart = state.features[old].x - state.features[young].x;
     let covariance = difference(state, (young, old), (young, old));
-    let observations = state.features[young].observations;
-    identity::pair(old, (apart, covariance), observations, (density, model.gate.associated(2)))
+    let measurements = state.features[young].measurements;
+    identity::pair(old, (apart, covariance), measurements, (density, model.gate.associated(2)))
 }
 
 /// Makes one landmark of those that are at one place and are never read together. Where their difference is larger
@@ -305,7 +305,7 @@ fn join(
         let young = state.features[*young];
         let feature = &mut state.features[*old];
         feature.last_seen = feature.last_seen.max(young.last_seen);
-        feature.observations = feature.observations.saturating_add(young.observations);
+        feature.measurements = feature.measurements.saturating_add(young.measurements);
         memory.merge(feature.id, young.id);
         gone.push(young.id);
     }

@@ -181,7 +181,7 @@ impl Rates {
     }
 
     /// A reading of something at `z` in the robot frame.
-    pub fn reading(&mut self, z: &Vector2<f64>, label: &Label) {
+    pub fn measurement(&mut self, z: &Vector2<f64>, label: &Label) {
         let sector = sector(z);
         self.sectors[sector] += 1.0;
         self.seen[sector] = self.seen[sector].max(z.norm());
@@ -350,13 +350,13 @@ mod tests {
         let mut rates = Rates::default();
         let (near, far) = (Vector2::new(5.0, 0.1), Vector2::new(9.0, 0.1));
         assert_eq!(rates.detection_within_reach(&near), 0.0);
-        rates.reading(&Vector2::new(8.0, 0.1), &Label::default());
+        rates.measurement(&Vector2::new(8.0, 0.1), &Label::default());
         assert_eq!([&near, &far].map(|z| rates.detection_within_reach(z)), [0.5, 0.0]);
         // Of what is behind, nothing is known in view, until something was read there.
         assert_eq!([rates.detection_in_view(&near), rates.detection_in_view(&-near)], [0.5, 0.0]);
         assert_eq!(rates.detection_within_reach(&-near), 0.0);
         rates.reach(&Vector2::new(8.0, 0.1));
-        rates.reading(&Vector2::new(-20.0, -0.1), &Label::default());
+        rates.measurement(&Vector2::new(-20.0, -0.1), &Label::default());
         assert_eq!([-near, -far].map(|z| rates.detection_within_reach(&z)), [0.5, 0.0]);
     }
 
@@ -364,10 +364,10 @@ mod tests {
     fn what_is_believed_tells_how_far_the_sensor_sees() {
         let mut rates = Rates::default();
         let [near, far] = [5.0, 50.0].map(|x| Vector2::new(x, 0.1));
-        rates.reading(&far, &Label::default());
+        rates.measurement(&far, &Label::default());
         assert_eq!(rates.detection_within_reach(&far), 0.5);
-        for reading in [near, far] {
-            rates.reading(&reading, &Label::default());
+        for measurement in [near, far] {
+            rates.measurement(&measurement, &Label::default());
             rates.reach(&near);
             assert_eq!([&near, &far].map(|z| rates.detection_within_reach(z)), [0.5, 0.0]);
             assert_eq!(rates.detection_in_view(&far), 0.0);

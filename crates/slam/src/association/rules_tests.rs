@@ -5,7 +5,7 @@ use super::cloud::{self, CloudRoom};
 use super::identity::Acquaintance;
 use super::identity::Identification;
 use super::memory::Memory;
-use super::merge::{Features, MergeRoom, force_loop, pair};
+use super::merge::{MergeRoom, Scan, force_loop, pair};
 use super::trial::Trial;
 use crate::associated::Associated;
 use crate::associated::Role;
@@ -13,7 +13,7 @@ use crate::associated::Subject;
 use crate::input::Label;
 use crate::model::Model;
 use crate::state::{Feature, State};
-use crate::{Config, Counts, FeatureKind, Filter, Observation};
+use crate::{Config, Counts, Filter, Measurement, MeasurementKind};
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::{Matrix2, Matrix2x3, Matrix3, Vector2, Vector3};
@@ -41,7 +41,7 @@ fn state(robot_std: f64, features: &[([f64; 2], f64)]) -> State {
             anchor: Vector2::zeros(),
             is_vague: false,
             last_seen: Stamp::default(),
-            observations: 5,
+            measurements: 5,
             wanted: Stamp::default(),
             is_mapped: false,
             is_viewpoint: false,
@@ -59,7 +59,7 @@ fn memory() -> Memory {
     let mut memory = Memory::default();
     for k in 0..240 {
         let bearing = f64::from(k) * std::f64::consts::TAU / 240.0;
-        memory.rates.reading(&(Vector2::new(bearing.cos(), bearing.sin()) * 10.0), &Label::default());
+        memory.rates.measurement(&(Vector2::new(bearing.cos(), bearing.sin()) * 10.0), &Label::default());
     }
     (0..3).for_each(|_| memory.rates.cloud(1, 0));
     memory
@@ -70,9 +70,9 @@ fn memory() -> Memory {
 fn is_used_with(memory: &Memory, std: f64, off: f64) -> bool {
     let (model, _) = model();
     let state = state(0.0, &[([4.0, 0.0], std)]);
-    let observation = Observation::new(None, [4.0 + off, 0.0]);
+    let measurement = Measurement::new(None, [4.0 + off, 0.0]);
     let mut room = CloudRoom::default();
-    room.readings.push(model.sensors.read(FeatureKind::RelativePosition, &observation).unwrap());
+    room.measurements.push(model.sensors.read(MeasurementKind::RelativePosition, &measurement).unwrap());
     let (mut candidates, mut newcomers, mut refused) = (Vec::new(), Vec::new(), Counts::default());
     cloud::associate(&state, (&model, memory), &mut room, &mut candidates, &mut newcomers, &mut refused);
     candidates.iter().any(|candidate| candidate.subject == Subject::Feature(0))
@@ -84,7 +84,7 @@ fn is_used(std: f64) -> bool {
 
 /// It is likelier to be of this landmark than of none in all cases.
 #[test]
-fn a_recent_landmark_that_is_known_badly_needs_a_surer_reading() {
+fn a_recent_landmark_that_is_known_badly_needs_a_surer_measurement() {
     assert!(is_used(0.05) && is_used(0.3));
     assert!(!is_used(3.0));
 }
@@ -92,7 +92,7 @@ fn a_recent_landmark_that_is_known_badly_needs_a_surer_reading() {
 /// Two false readings beside each other are no landmark: a reading of a candidate has to be surer, by 20 to one, and so
 /// nearer.
 #[test]
-fn a_candidate_needs_a_surer_reading_than_a_landmark() {
+fn a_candidate_needs_a_surer_measurement_than_a_landmark() {
     let farthest = |memory: &Memory| {
         let used = (0..100).map(|k| 0.005 * f64::from(k)).take_while(|off| is_used_with(memory, POSITION_STD, *off));
         used.last().unwrap() / (2.0_f64.sqrt() * POSITION_STD)
@@ -120,7 +120,7 @@ fn a_candidate_needs_a_surer_reading_than_a_landmark() {
 
 /// Where most readings are false, one of a landmark has to be surer, by 20 to one for each part of them.
 #[test]
-fn a_landmark_needs_a_surer_reading_where_most_of_them_are_false() {
+fn a_landmark_needs_a_surer_measurement_where_most_of_them_are_false() {
     let memory = |landmarks: usize, clutter: usize| {
         let mut memory = memory();
         (0..4000).for_each(|_| memory.rates.cloud(40, 60));
@@ -167,8 +167,7 @@ fn young_and_old(old: [[f64; 2]; 3]) -> State {
 fn a_loop_is_believed_by_the_places_that_it_joins() {
     let apart = young_and_old([[5.0, 1.0], [5.0, 5.0], [9.0, 3.0]]);
     let memory = memory();
-    let closes =
-        |state: &State, mut room: Identification| room.accept(&Features(state, &memory, &[]), 3000.0, 3).is_some();
+    let closes = |state: &State, mut room: Identification| room.accept(&Scan(state, &memory, &[]), 3000.0, 3).is_some();
     let (told, sure) = ([3.0, 3.0, 3.0], [1.0; 3]);
     assert!(closes(&apart, room(told, sure)));
     // Two of three at one place are no third place, and tell no more than one.
@@ -180,7 +179,7 @@ fn a_loop_is_believed_by_the_places_that_it_joins() {
 }
 
 #[test]
-fn wide_pairs_pass_the_gate_of_new_landmarks_and_near_ones_that_of_readings() {
+fn wide_pairs_pass_the_gate_of_new_landmarks_and_near_ones_that_of_measurements() {
     let (model, _) = model();
     let [gate, furthest] = model.gate.associated(2);
     let between = 0.5 * (gate + furthest);
@@ -262,7 +261,7 @@ fn likelihood_of_a_third(third: [f64; 2]) -> f64 {
     (2..5).for_each(|i| state.features[i].last_seen = Stamp::from_secs(1.0));
     let mut views = Vec::new();
     memory.looks.viewpoints(&state, memory.cloud, &mut views);
-    Features(&state, &memory, &views).absence(&[(2, 0), (3, 1)])
+    Scan(&state, &memory, &views).absence(&[(2, 0), (3, 1)])
 }
 
 #[test]
@@ -309,7 +308,7 @@ fn merged_at_one_place(read: &[&[u32]]) -> Option<(usize, (u32, u32))> {
     let (model, _) = model();
     let places = [[4.0, 0.0], [4.05, 0.0], [4.0, 0.08]];
     let mut state = state(0.0, &places.map(|place| (place, 0.01)));
-    state.features[1].observations = 2;
+    state.features[1].measurements = 2;
     let mut memory = memory();
     // The sensor reads nearly all.
     (0..50).for_each(|_| memory.rates.look(&Vector2::from(places[0]), true, 1.0));
@@ -317,12 +316,12 @@ fn merged_at_one_place(read: &[&[u32]]) -> Option<(usize, (u32, u32))> {
     (0..3).for_each(|id| memory.confirm(id));
     read.iter().enumerate().find_map(|(k, ids)| {
         let of = |id: &u32| {
-            let observation = Observation::new(None, places[*id as usize]);
-            let reading = model.sensors.read(FeatureKind::RelativePosition, &observation).unwrap();
-            Associated::new(Subject::Feature(*id), reading, Role::Again)
+            let measurement = Measurement::new(None, places[*id as usize]);
+            let checked = model.sensors.read(MeasurementKind::RelativePosition, &measurement).unwrap();
+            Associated::new(Subject::Feature(*id), checked, Role::Again)
         };
-        let readings: Vec<_> = ids.iter().map(of).collect();
-        memory.learn(&state, &model, (&readings, &[], false), Stamp::from_secs(1.0 + k as f64));
+        let checked_measurements: Vec<_> = ids.iter().map(of).collect();
+        memory.learn(&state, &model, (&checked_measurements, &[], false), Stamp::from_secs(1.0 + k as f64));
         memory.twins.first().map(|pair| (k, *pair))
     })
 }

@@ -21,14 +21,14 @@ impl Memory {
         &mut self,
         state: &State,
         model: &Model,
-        (readings, doubtful): (&[Associated], &[Doubt]),
+        (checked_measurements, doubtful): (&[Associated], &[Doubt]),
     ) {
         self.twins.clear();
         let gate = model.gate.associated(2)[1];
-        for Associated { subject, reading, role, .. } in readings {
+        for Associated { subject, measurement: checked, role, .. } in checked_measurements {
             let (Subject::Feature(one), Role::Again) = (*subject, role) else { continue };
             let (Some(i), Ok(_)) = (state.find(one), self.place(one)) else { continue };
-            let Some((_, noise)) = model.sensors.place(&state.mounts, reading) else { continue };
+            let Some((_, noise)) = model.sensors.place(&state.mounts, checked) else { continue };
             let near = gate * noise.trace();
             for (k, feature) in state.features.iter().enumerate() {
                 if k == i || (feature.x - state.features[i].x).norm_squared() > near {
@@ -43,12 +43,12 @@ impl Memory {
             }
         }
         // Of several for which there is one reading, all but one were missed.
-        for claims in doubtful.chunk_by(|a, b| a.reading == b.reading) {
-            let [Doubt { reading, feature: one, .. }, others @ ..] = claims else { continue };
+        for claims in doubtful.chunk_by(|a, b| a.measurement == b.measurement) {
+            let [Doubt { measurement: checked, feature: one, .. }, others @ ..] = claims else { continue };
             let Some(i) = state.find(*one) else { continue };
             for Doubt { feature: other, .. } in others {
                 let is_either = |id: u32| id == *one || id == *other;
-                let is_of_another = |doubt: &Doubt| doubt.reading != *reading && is_either(doubt.feature);
+                let is_of_another = |doubt: &Doubt| doubt.measurement != *checked && is_either(doubt.feature);
                 let is_read = |id: u32| self.life(id).is_none_or(|life| life.last == self.cloud);
                 if doubtful.iter().any(is_of_another) || is_read(*one) || is_read(*other) {
                     continue;
@@ -71,7 +71,7 @@ impl Memory {
         life.twin.1 = if life.last == cloud { -CONTRADICTED } else { life.twin.1 - (1.0 - detection).ln() };
         if life.twin.1 > CONFIRMED {
             life.twin.1 = 0.0;
-            let is_weaker = other.observations < one.observations;
+            let is_weaker = other.measurements < one.measurements;
             self.twins.push(if is_weaker { (other.id, one.id) } else { (one.id, other.id) });
         }
     }
@@ -84,12 +84,12 @@ impl Memory {
         &mut self,
         state: &State,
         model: &Model,
-        (readings, doubtful): (&[Associated], &[Doubt]),
+        (checked_measurements, doubtful): (&[Associated], &[Doubt]),
     ) {
         let gates = model.gate.associated(2);
-        for Associated { subject, reading, role, .. } in readings {
+        for Associated { subject, measurement: checked, role, .. } in checked_measurements {
             let (Subject::Feature(id), Role::Again) = (*subject, role) else { continue };
-            let Some((_, noise)) = model.sensors.place(&state.mounts, reading) else { continue };
+            let Some((_, noise)) = model.sensors.place(&state.mounts, checked) else { continue };
             self.count_at_place(state, id, (gates, noise.trace()), doubtful);
         }
         for doubt in doubtful {
@@ -122,7 +122,7 @@ impl Memory {
         }
         // One that may be of another place, too, tells less that something was missed if it is of this one.
         let mut is_elsewhere = false;
-        for claims in doubtful.chunk_by(|a, b| a.reading == b.reading) {
+        for claims in doubtful.chunk_by(|a, b| a.measurement == b.measurement) {
             let is_member = |doubt: &&Doubt| members.iter().any(|k| state.features[*k].id == doubt.feature);
             let inside = claims.iter().filter(is_member).count();
             read += usize::from(inside > 0);
@@ -169,7 +169,7 @@ impl Memory {
 /// Of features at one place the one with the fewest readings, and the one that is nearest to it.
 fn superfluous(state: &State, members: &[usize]) -> Option<(u32, u32)> {
     let feature = |k: &usize| &state.features[*k];
-    let weaker = members.iter().map(feature).min_by_key(|feature| (feature.observations, feature.id))?;
+    let weaker = members.iter().map(feature).min_by_key(|feature| (feature.measurements, feature.id))?;
     let apart = |other: &&Feature| (other.x - weaker.x).norm_squared();
     let others = members.iter().map(feature).filter(|other| other.id != weaker.id);
     let nearest = others.min_by(|a, b| apart(a).total_cmp(&apart(b)).then(a.id.cmp(&b.id)))?;

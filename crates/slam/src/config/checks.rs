@@ -4,7 +4,7 @@ use super::MOST_IN_ONE;
 use super::TOO_MANY_IN_ONE;
 use crate::config::{Config, MapMode, Prior, SPECS};
 use crate::filter::{CompositionError, Filter, UnknownFilter};
-use crate::input::{FeatureKind, TooManySensors};
+use crate::input::{MeasurementKind, TooManySensors};
 use lienav_base::settings::{OutOfRange, check};
 
 /// A configuration that cannot be used.
@@ -60,11 +60,12 @@ impl Config {
     /// A warning where nothing that is read (`kinds`) and no known map has a length that is not estimated itself, so
     /// that of `calibration.scale_v` and `calibration.range_scale` only the difference is learned. The run goes on all
     /// the same.
-    pub fn free_scale(&self, kinds: impl IntoIterator<Item = FeatureKind>) -> Option<&'static str> {
+    pub fn free_scale(&self, kinds: impl IntoIterator<Item = MeasurementKind>) -> Option<&'static str> {
         let is_estimated = |prior: &Prior| prior.sigma > 0.0 || prior.walk > 0.0;
         let both = is_estimated(&self.calibration.scale_v) && is_estimated(&self.calibration.range_scale);
-        let is_open =
-            |kind: FeatureKind| matches!(kind, FeatureKind::Range | FeatureKind::Bearing | FeatureKind::RangeBearing);
+        let is_open = |kind: MeasurementKind| {
+            matches!(kind, MeasurementKind::Range | MeasurementKind::Bearing | MeasurementKind::RangeBearing)
+        };
         let is_free = both && self.map.mode == MapMode::Mapping && kinds.into_iter().all(is_open);
         is_free.then_some(
             "calibration.scale_v and calibration.range_scale are both estimated, and nothing that is read has a \

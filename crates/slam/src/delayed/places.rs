@@ -1,8 +1,8 @@
 //! Where a landmark may be, from all its readings.
 
+use crate::checked::CheckedMeasurement;
 use crate::delayed::row::Row;
 use crate::model::Model;
-use crate::reading::Reading;
 use crate::sensor::Sensors;
 use crate::state::State;
 use crate::state::waiting::Sighting;
@@ -52,10 +52,12 @@ pub struct Place {
 
 /// All places that explain the readings, in no particular order.
 pub fn places(state: &State, model: &Model, sightings: &[Sighting]) -> Vec<Place> {
-    let seen: Vec<(Se2, &Reading)> =
-        sightings.iter().filter_map(|sighting| Some((sighting.viewpoint.pose(state)?, &sighting.reading))).collect();
-    let Some((first, reading)) = seen.first() else { return Vec::new() };
-    let starts = model.sensors.hypotheses(&state.mounts, reading);
+    let seen: Vec<(Se2, &CheckedMeasurement)> = sightings
+        .iter()
+        .filter_map(|sighting| Some((sighting.viewpoint.pose(state)?, &sighting.measurement)))
+        .collect();
+    let Some((first, measurement)) = seen.first() else { return Vec::new() };
+    let starts = model.sensors.hypotheses(&state.mounts, measurement);
     let farthest = starts.iter().map(|(z, _)| z.norm()).fold(0.0, f64::max);
     let step = starts.len().div_ceil(STARTS).max(1);
     let mut found: Vec<(Vector2<f64>, Matrix2<f64>)> = Vec::new();
@@ -91,16 +93,16 @@ pub fn places(state: &State, model: &Model, sightings: &[Sighting]) -> Vec<Place
 fn descend(
     state: &State,
     sensors: &Sensors,
-    seen: &[(Se2, &Reading)],
+    seen: &[(Se2, &CheckedMeasurement)],
     start: Vector2<f64>,
 ) -> Option<(Vector2<f64>, Matrix2<f64>)> {
     let normal = |x: &Vector2<f64>, is_plain: bool| {
         let (mut information, mut gradient, mut cost) = (Matrix2::zeros(), Vector2::zeros(), 0.0);
-        for (pose, reading) in seen {
+        for (pose, measurement) in seen {
             let z = pose.transform_back(x);
-            let Some(expected) = sensors.expect(&state.mounts, reading, &z, &z) else { continue };
+            let Some(expected) = sensors.expect(&state.mounts, measurement, &z, &z) else { continue };
             let (r, variance) = (expected.residual.x, expected.noise[(0, 0)]);
-            let trust = if is_plain { 1.0 } else { sensors.trust_of_one(reading, r, variance) };
+            let trust = if is_plain { 1.0 } else { sensors.trust_of_one(measurement, r, variance) };
             // Cauchy's loss: what is far off hardly counts.
             let square = r * r / variance / (FAR_OFF * FAR_OFF);
             let weight = trust / variance / (1.0 + square);
@@ -147,9 +149,9 @@ fn weigh(state: &State, model: &Model, sightings: &[Sighting], mut x: Vector2<f6
         let (mut left_out, mut trusted, mut used) =
             (0.0, Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len()));
         for (sighting, row) in sightings.iter().zip(&rows) {
-            let trust = row
-                .as_ref()
-                .map_or(0.0, |row| row.trust(model, &sighting.reading, row.with(row, state).max(0.0) + row.variance));
+            let trust = row.as_ref().map_or(0.0, |row| {
+                row.trust(model, &sighting.measurement, row.with(row, state).max(0.0) + row.variance)
+            });
             trusted.push(trust);
             let Some(row) = row else { continue };
             if trust > 0.0 {
@@ -198,14 +200,14 @@ fn weigh(state: &State, model: &Model, sightings: &[Sighting], mut x: Vector2<f6
 pub fn bend(
     state: &State,
     sensors: &Sensors,
-    reading: &Reading,
+    measurement: &CheckedMeasurement,
     z: &Vector2<f64>,
     covariance: &Matrix2<f64>,
 ) -> Option<f64> {
     const REACH: f64 = 1.732_050_807_568_877_2;
     let axes = SymmetricEigen::new(*covariance);
     let at =
-        |point: &Vector2<f64>| sensors.expect(&state.mounts, reading, point, z).map(|expected| expected.residual.x);
+        |point: &Vector2<f64>| sensors.expect(&state.mounts, measurement, point, z).map(|expected| expected.residual.x);
     let here = at(z)?;
     let (mut shift, mut spread) = (0.0, 0.0);
     for k in 0..2 {

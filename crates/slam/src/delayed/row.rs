@@ -1,9 +1,9 @@
 //! One measurement of a landmark without a place, linearized from its viewpoint.
 
 use crate::calibration::Calibration;
+use crate::checked::CheckedMeasurement;
 use crate::ekf::covariance::Covariance;
 use crate::model::Model;
-use crate::reading::Reading;
 use crate::sensor::Sensors;
 use crate::state::State;
 use crate::state::waiting::Sighting;
@@ -37,12 +37,12 @@ impl Row {
 
     /// How far the reading is to be trusted, with this variance of its residual: 0 where the gate leaves it out, and
     /// less than 1 where it may be disturbed, or is far off.
-    pub fn trust(&self, model: &Model, reading: &Reading, variance: f64) -> f64 {
+    pub fn trust(&self, model: &Model, measurement: &CheckedMeasurement, variance: f64) -> f64 {
         let distance = self.residual * self.residual / variance;
         if distance.is_nan() || distance > model.gate.known(1) {
             return 0.0;
         }
-        let trust = model.sensors.trust_of_one(reading, self.residual, variance);
+        let trust = model.sensors.trust_of_one(measurement, self.residual, variance);
         if trust < LEAST_TRUST { 0.0 } else { trust / model.gate.inflation(distance) }
     }
 }
@@ -50,7 +50,7 @@ impl Row {
 impl Sighting {
     /// Linearizes it for a landmark at `l`, in the frame of the features.
     pub fn linearize(&self, state: &State, sensors: &Sensors, l: &Vector2<f64>) -> Option<Row> {
-        linearize(state, sensors, self.viewpoint.points(state)?, &self.reading, l)
+        linearize(state, sensors, self.viewpoint.points(state)?, &self.measurement, l)
     }
 }
 
@@ -59,12 +59,12 @@ pub fn linearize(
     state: &State,
     sensors: &Sensors,
     (origin, ahead): (usize, Option<usize>),
-    reading: &Reading,
+    measurement: &CheckedMeasurement,
     l: &Vector2<f64>,
 ) -> Option<Row> {
     let pose = pose_of(state, (origin, ahead));
     let z = pose.transform_back(l);
-    let expected = sensors.expect(&state.mounts, reading, &z, &z)?;
+    let expected = sensors.expect(&state.mounts, measurement, &z, &z)?;
     let h = expected.by_landmark.row(0).transpose();
     let by_landmark = pose.rotation() * h;
     let mut entries = Vec::with_capacity(8);
@@ -90,10 +90,10 @@ pub fn linearized_from(
     state: &State,
     sensors: &Sensors,
     (origin, ahead): (usize, usize),
-    reading: &Reading,
+    measurement: &CheckedMeasurement,
     l: &Vector2<f64>,
 ) -> Option<(f64, [f64; 6])> {
-    let row = linearize(state, sensors, (origin, Some(ahead)), reading, l)?;
+    let row = linearize(state, sensors, (origin, Some(ahead)), measurement, l)?;
     let [a, b, c, d] = [0, 1, 2, 3].map(|k| row.entries[k].1);
     Some((row.residual, [row.by_landmark.x, row.by_landmark.y, c, d, a, b]))
 }

@@ -17,7 +17,7 @@ pub fn trust_in(state: &State, model: &Model, waiting: &Waiting, sighting: &Sigh
     let Some(mut row) = sighting.linearize(state, &model.sensors, &state.features[i].x) else { return 0.0 };
     let at = state.covariance.row_of(i);
     row.entries.extend([(at, row.by_landmark.x), (at + 1, row.by_landmark.y)]);
-    row.trust(model, &sighting.reading, row.with(&row, state) + row.variance)
+    row.trust(model, &sighting.measurement, row.with(&row, state) + row.variance)
 }
 
 /// Updates the state by all readings of a landmark that is in it, each trusted as far as `trusted` says.
@@ -46,7 +46,7 @@ fn correct(
         let there = linearized_at.map_or(&*state, |(there, _)| there);
         let Some(mut row) = sighting.linearize(there, &model.sensors, &there.features[i].x) else { continue };
         let since = before.map_or(f64::INFINITY, |before| sighting.viewpoint.stamp.since(before));
-        row.variance *= model.sensors.repetition(&sighting.reading, since) / trust;
+        row.variance *= model.sensors.repetition(&sighting.measurement, since) / trust;
         row.entries.extend([(at, row.by_landmark.x), (at + 1, row.by_landmark.y)]);
         let mut w = vec![0.0; n];
         for (row, h) in &row.entries {

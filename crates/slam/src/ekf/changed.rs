@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_reading_that_is_wrong_is_no_change() {
+    fn a_single_measurement_that_is_wrong_is_no_change() {
         let (score, known) = after([-0.5, -0.5, 60.0, -0.5, 0.3, -0.5, 0.1, -0.5, -0.5, -0.4]);
         assert_eq!((score, known), (-0.4, 250.0));
     }

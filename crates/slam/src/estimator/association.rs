@@ -32,7 +32,7 @@ impl Estimator {
         }
         memory.tally.searched += u64::from(outcome.is_searched);
         memory.rates.innovate(outcome.nis, outcome.dof);
-        for id in memory.learn(state, model, (&room.readings, room.doubtful(), is_empty), stamp) {
+        for id in memory.learn(state, model, (&room.measurements, room.doubtful(), is_empty), stamp) {
             fixed_lag.forget_feature(*id);
             if let Some(i) = state.find(*id) {
                 state.swap_remove(i);
@@ -65,7 +65,7 @@ impl Estimator {
 
     /// Takes in what the last cloud says of a loop: its normalized squared innovation with the degrees of freedom.
     pub fn judge(&self, trial: &mut Trial, nis: (f64, usize)) {
-        if self.room.readings.iter().any(|reading| reading.reading.id.is_none()) {
+        if self.room.measurements.iter().any(|measurement| measurement.measurement.id.is_none()) {
             trial.note((&self.state, &self.memory), &self.model, self.room.doubtful(), nis);
         }
     }
@@ -87,8 +87,8 @@ impl Estimator {
 
     /// Whether the last cloud was of the pose: it says nothing of landmarks.
     pub fn has_read_the_pose(&self) -> bool {
-        let readings = &self.room.readings;
-        !readings.is_empty() && readings.iter().all(|reading| matches!(reading.subject, Subject::Pose))
+        let measurements = &self.room.measurements;
+        !measurements.is_empty() && measurements.iter().all(|measurement| matches!(measurement.subject, Subject::Pose))
     }
 
     /// What the last cloud makes of all features.

@@ -30,7 +30,7 @@ pub(super) struct Hypothesis {
     /// The logarithm of its weight beside the estimate's.
     pub weight: f64,
     pub outcome: Outcome,
-    pub readings: Vec<Associated>,
+    pub measurements: Vec<Associated>,
     /// What it has learned of the noise, where that is learned.
     pub learned: Option<NoiseFactors>,
 }

@@ -4,7 +4,7 @@ use crate::associated::{Associated, Role, Subject};
 use crate::association::memory::is_placed;
 use crate::config::{Association, MapMode};
 use crate::estimator::Estimator;
-use crate::input::{FeatureKind, Observation};
+use crate::input::{Measurement, MeasurementKind};
 use crate::motion::Increment;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
@@ -40,9 +40,14 @@ pub struct Suspicion {
 impl Estimator {
     /// Whether more landmarks lie within the gate of a measurement than the association compares, after a `motion` since a
     /// landmark was last used. On average over the measurements, and for an ellipse that is taken for a circle.
-    pub fn is_prior_too_wide(&self, motion: &Increment, kind: FeatureKind, observations: &[Observation]) -> bool {
+    pub fn is_prior_too_wide(
+        &self,
+        motion: &Increment,
+        kind: MeasurementKind,
+        raw_measurements: &[Measurement],
+    ) -> bool {
         let is_joint = self.model.association == Association::Joint && self.model.map.mode == MapMode::Mapping;
-        let nameless = observations.iter().filter(|observation| observation.id.is_none()).count();
+        let nameless = raw_measurements.iter().filter(|raw| raw.id.is_none()).count();
         if !is_joint || self.memory.is_idle() || self.model.map.local_features > 0 || nameless < ENOUGH {
             return false;
         }
@@ -59,9 +64,9 @@ impl Estimator {
         }
         let robot = self.state.pose * self.pending.motion;
         let (mut measurements, mut landmarks) = (0, 0);
-        for observation in observations.iter().filter(|observation| observation.id.is_none()) {
-            let Ok(reading) = self.model.sensors.read(kind, observation) else { continue };
-            let Some(place) = self.place(&reading) else { continue };
+        for raw in raw_measurements.iter().filter(|raw| raw.id.is_none()) {
+            let Ok(checked) = self.model.sensors.read(kind, raw) else { continue };
+            let Some(place) = self.place(&checked) else { continue };
             let (at, square_radius) = (robot.transform(&place), square_radius(place.norm()));
             let is_near = |i: &usize| (self.state.in_map(*i) - at).norm_squared() < square_radius;
             measurements += 1;
@@ -80,9 +85,9 @@ impl Estimator {
     /// ```
     ///
     /// with the probability p that a landmark is read where it is, and c that a reading lies in its gate by chance.
-    pub fn is_elsewhere(&self, observations: &[Observation], suspicion: &mut Option<Suspicion>) -> bool {
+    pub fn is_elsewhere(&self, raw_measurements: &[Measurement], suspicion: &mut Option<Suspicion>) -> bool {
         let is_joint = self.model.association == Association::Joint && self.model.map.mode == MapMode::Mapping;
-        let nameless = observations.iter().filter(|observation| observation.id.is_none()).count();
+        let nameless = raw_measurements.iter().filter(|raw| raw.id.is_none()).count();
         let is_telling = nameless > 0 && self.memory.rates.matched_per_cloud() >= ENOUGH as f64;
         if !is_joint || self.model.map.local_features > 0 || !is_telling {
             return false;
@@ -93,12 +98,13 @@ impl Estimator {
             Subject::Feature(id) => of.role == Role::Again && is_old(id),
             Subject::Pose => false,
         };
-        if 2 * self.readings().iter().filter(is_known).count() >= nameless {
+        if 2 * self.measurements().iter().filter(is_known).count() >= nameless {
             *suspicion = None;
             return false;
         }
         let (rates, gate) = (&self.memory.rates, self.model.gate.associated(2)[0]);
-        let noise = self.readings().iter().filter_map(|of| self.model.sensors.place(&self.state.mounts, &of.reading));
+        let noise =
+            self.measurements().iter().filter_map(|of| self.model.sensors.place(&self.state.mounts, &of.measurement));
         let (count, area) = noise.fold((0.0, 0.0), |(count, sum), (_, noise)| {
             (count + 1.0, sum + PI * gate * noise.determinant().max(0.0).sqrt())
         });

@@ -4,7 +4,7 @@ use crate::associate::{Evidence, Input};
 use crate::config::{Association, MapMode};
 use crate::estimator::Estimator;
 use crate::estimator::hypotheses::{Hypotheses, Hypothesis};
-use crate::input::{FeatureKind, Observation};
+use crate::input::{Measurement, MeasurementKind};
 use crate::motion::Increment;
 use crate::noise::NoiseFactors;
 use crate::output::DropReason;
@@ -23,11 +23,11 @@ const GIVEN_UP: f64 = -10.0;
 
 impl Estimator {
     /// Whether a cloud is taken as it may be read, and not as one rule says.
-    pub fn follows_hypotheses(&self, observations: &[Observation]) -> bool {
+    pub fn follows_hypotheses(&self, measurements: &[Measurement]) -> bool {
         let is_possible = self.model.map.mode == MapMode::Localization
             && self.model.association == Association::Unique
             && self.rows.record.is_none();
-        is_possible && (!self.hypotheses.others.is_empty() || observations.iter().any(|o| o.id.is_none()))
+        is_possible && (!self.hypotheses.others.is_empty() || measurements.iter().any(|o| o.id.is_none()))
     }
 
     /// Processes a cloud in all ways that it may be read, `motion` after the last. The likeliest hypothesis is the
@@ -36,13 +36,13 @@ impl Estimator {
         &mut self,
         motion: &Increment,
         stamp: Stamp,
-        kind: FeatureKind,
-        observations: &[Observation],
+        kind: MeasurementKind,
+        measurements: &[Measurement],
     ) -> Outcome {
         let Self { state, model, room, hypotheses, track_loss, learned, memory, .. } = self;
         let Hypotheses { others, ways, children, spare, noise, .. } = hypotheses;
         let left_out = |outcome: &mut Outcome, way: &Way| {
-            let count = observations.len() - way.observations.len();
+            let count = measurements.len() - way.measurements.len();
             outcome.refused.add_many(DropReason::Ambiguous, count as u64);
         };
         let is_alone = others.is_empty();
@@ -55,12 +55,12 @@ impl Estimator {
                 Some(other) => (other.weight, &mut other.state, &mut other.learned),
             };
             let motion = then.as_ref().map_or(*motion, |then| motion.recalibrated(then, &state.calibration));
-            let input = Input { motion: &motion, stamp, evidence: Evidence::Observed { kind, observations, memory } };
+            let input = Input { motion: &motion, stamp, evidence: Evidence::Observed { kind, measurements, memory } };
             let before = state.pose;
             predict(state, model, &input, &mut room.rows);
-            ways.find(state, model, kind, observations);
+            ways.find(state, model, kind, measurements);
             if let ([way], true) = (ways.found(), is_alone) {
-                let evidence = Evidence::Observed { kind, observations: &way.observations, memory };
+                let evidence = Evidence::Observed { kind, measurements: &way.measurements, memory };
                 let input = Input { evidence, ..input };
                 let mut outcome = correct((state, &before), model, &input, Some(track_loss), learned.as_mut(), room);
                 left_out(&mut outcome, way);
@@ -72,7 +72,7 @@ impl Estimator {
                 let track_loss = (parent == 0 && k == 0).then_some(&mut *track_loss);
                 let mut child = copy(state, learned.as_ref(), spare);
                 room.rows.noise.clone_from(noise);
-                let evidence = Evidence::Observed { kind, observations: &way.observations, memory };
+                let evidence = Evidence::Observed { kind, measurements: &way.measurements, memory };
                 let input = Input { evidence, ..input };
                 let pair = (&mut child.state, &before);
                 child.outcome = correct(pair, model, &input, track_loss, child.learned.as_mut(), room);
@@ -81,7 +81,7 @@ impl Estimator {
                 let told =
                     if child.outcome.accepted == 0 { 0.0 } else { weigh(model, matches, child.outcome.nis, pivots) };
                 child.weight = weight + told;
-                child.readings.clone_from(&room.readings);
+                child.measurements.clone_from(&room.measurements);
                 children.push(child);
             }
         }
@@ -114,7 +114,7 @@ impl Estimator {
         }
         let mut best = others.remove(0);
         std::mem::swap(state, &mut best.state);
-        std::mem::swap(&mut room.readings, &mut best.readings);
+        std::mem::swap(&mut room.measurements, &mut best.measurements);
         std::mem::swap(learned, &mut best.learned);
         others.iter_mut().for_each(|other| other.weight -= best.weight);
         let outcome = best.outcome;
@@ -165,7 +165,7 @@ fn copy(state: &State, learned: Option<&NoiseFactors>, spare: &mut Vec<Hypothesi
             state: state.clone(),
             weight: 0.0,
             outcome: Outcome::default(),
-            readings: Vec::new(),
+            measurements: Vec::new(),
             learned: learned.cloned(),
         },
     }

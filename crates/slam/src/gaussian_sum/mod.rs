@@ -26,7 +26,7 @@ use super::calibration::{Calibration, CalibrationParameter, MOTION};
 use super::measurement::Mount;
 use super::motion::Increment;
 use super::sensor::Sensors;
-use super::{Config, FeatureKind, Filter, Observation, Sensor};
+use super::{Config, Filter, Measurement, MeasurementKind, Sensor};
 use component::{Component, Landmarks};
 use field_of_view::FieldOfView;
 use lienav_base::stamp::Stamp;
@@ -184,9 +184,9 @@ impl GaussianSum {
     }
 
     /// A scan, at the end of all motion so far.
-    pub fn observe(&mut self, stamp: Stamp, kind: FeatureKind, observations: &[Observation]) {
+    pub fn observe(&mut self, stamp: Stamp, kind: MeasurementKind, raw_measurements: &[Measurement]) {
         self.settle();
-        let places: Vec<Measured> = observations.iter().filter_map(|o| self.place(kind, o)).collect();
+        let places: Vec<Measured> = raw_measurements.iter().filter_map(|o| self.place(kind, o)).collect();
         if places.is_empty() {
             return;
         }
@@ -219,10 +219,10 @@ impl GaussianSum {
         self.judge(is_explained);
     }
 
-    fn place(&self, kind: FeatureKind, observation: &Observation) -> Option<Measured> {
-        let reading = self.sensors.read(kind, observation).ok().filter(|reading| !self.sensors.is_of_pose(reading))?;
-        let (place, covariance) = self.sensors.place(&self.mounts, &reading)?;
-        Some(Measured { place, covariance, id: observation.id, class: observation.label.class })
+    fn place(&self, kind: MeasurementKind, raw: &Measurement) -> Option<Measured> {
+        let checked = self.sensors.read(kind, raw).ok().filter(|checked| !self.sensors.is_of_pose(checked))?;
+        let (place, covariance) = self.sensors.place(&self.mounts, &checked)?;
+        Some(Measured { place, covariance, id: raw.id, class: raw.label.class })
     }
 
     /// Branches all components, and returns the probability of those that the measurement is explained by.

@@ -85,7 +85,7 @@ pub struct Doubt {
     pub glances: Vec<Glance>,
     pub has_glanced: bool,
     /// And of what the last cloud was of, while others are taken in.
-    pub readings: Vec<Associated>,
+    pub measurements: Vec<Associated>,
 }
 
 impl Doubt {

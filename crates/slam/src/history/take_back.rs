@@ -10,7 +10,7 @@ pub struct Closed {
     pub point: Point,
     /// What has come since, in the order in which it was processed.
     pub clouds: Vec<Cloud>,
-    pub readings: usize,
+    pub measurements: usize,
     /// The landmarks that it has merged, the young and the old ones.
     pub pairs: Vec<(u32, u32)>,
     /// All that were merged since: the ones that are gone, and the ones that were kept.

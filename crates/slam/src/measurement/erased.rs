@@ -2,11 +2,11 @@
 //! dimension; what leaves is padded with zeros to three rows.
 
 use crate::calibration::{Calibration, CalibrationParameter, MOTION, OF_ONE_KIND, SensorJacobian};
-use crate::input::{FeatureKind, Observation};
+use crate::checked::CheckedMeasurement;
+use crate::input::{Measurement, MeasurementKind};
 use crate::measurement::value::{MAX_DIM, checked_covariance, fixed, padded};
 use crate::measurement::{Component, LandmarkMeasurement, PoseMeasurement};
 use crate::output::DropReason;
-use crate::reading::Reading;
 use lienav_lie::{Se2, skew, wrap_angle};
 use nalgebra::{Matrix2, Matrix3, Matrix3x2, SMatrix, SVector, Vector2, Vector3};
 use std::fmt;
@@ -203,25 +203,25 @@ pub trait Erased: fmt::Debug + Send + Sync {
     }
 
     /// The numbers of a usable observation, and their covariance.
-    fn read(&self, observation: &Observation) -> Result<(Vector3<f64>, Matrix3<f64>), DropReason>;
+    fn read(&self, raw: &Measurement) -> Result<(Vector3<f64>, Matrix3<f64>), DropReason>;
 
     /// What a landmark at `z` would have read, linearized at `at`; both in the base frame.
     fn expect_landmark(
         &self,
         mount: &Mount,
-        reading: &Reading,
+        checked: &CheckedMeasurement,
         z: &Vector2<f64>,
         at: &Vector2<f64>,
     ) -> Option<Expected>;
 
     /// What a base at `pose` would have read, linearized at `at`.
-    fn expect_pose(&self, mount: &Mount, reading: &Reading, pose: &Se2, at: &Se2) -> Option<Expected>;
+    fn expect_pose(&self, mount: &Mount, checked: &CheckedMeasurement, pose: &Se2, at: &Se2) -> Option<Expected>;
 
     /// Where a reading puts a new landmark, in the base frame, and the covariance of that.
-    fn place(&self, mount: &Mount, reading: &Reading) -> Option<(Vector2<f64>, Matrix2<f64>)>;
+    fn place(&self, mount: &Mount, checked: &CheckedMeasurement) -> Option<(Vector2<f64>, Matrix2<f64>)>;
 
     /// Where the landmark of a reading may be, in the base frame, if the reading does not determine it.
-    fn hypotheses(&self, mount: &Mount, reading: &Reading) -> Vec<(Vector2<f64>, Matrix2<f64>)>;
+    fn hypotheses(&self, mount: &Mount, checked: &CheckedMeasurement) -> Vec<(Vector2<f64>, Matrix2<f64>)>;
 
     /// The probability that a reading with this residual is one as the noise says; 1 where nothing disturbs.
     fn trust(&self, residual: &Vector3<f64>, covariance: &Matrix3<f64>) -> f64;
@@ -231,7 +231,7 @@ pub trait Erased: fmt::Debug + Send + Sync {
     -> Vec<(Option<u32>, Vector3<f64>)>;
 
     /// As which built-in kind roll and pitch level its numbers; `None` where they do not.
-    fn levelled_as(&self) -> Option<FeatureKind> {
+    fn levelled_as(&self) -> Option<MeasurementKind> {
         None
     }
 
@@ -241,17 +241,17 @@ pub trait Erased: fmt::Debug + Send + Sync {
 
 /// The numbers of an observation and its covariance, checked.
 pub fn numbers<const D: usize>(
-    observation: &Observation,
+    raw: &Measurement,
     noise: impl FnOnce(&SVector<f64, D>) -> SMatrix<f64, D, D>,
 ) -> Result<(SVector<f64, D>, SMatrix<f64, D, D>), DropReason> {
-    if observation.value.len() != D {
+    if raw.value.len() != D {
         return Err(DropReason::WrongDimension);
     }
-    let value = observation.value.fixed::<D>();
+    let value = raw.value.fixed::<D>();
     if !value.iter().all(|x| x.is_finite()) {
         return Err(DropReason::NotFinite);
     }
-    let covariance = match &observation.covariance {
+    let covariance = match &raw.covariance {
         Some(stated) if stated.dim() != D => return Err(DropReason::WrongDimension),
         Some(stated) => checked_covariance(&stated.fixed::<D>())?,
         None => noise(&value),
@@ -317,8 +317,8 @@ impl<M: LandmarkMeasurement<D>, const D: usize> Erased for OfLandmark<M, D> {
         false
     }
 
-    fn read(&self, observation: &Observation) -> Result<(Vector3<f64>, Matrix3<f64>), DropReason> {
-        let (value, covariance) = numbers::<D>(observation, |read| self.measurement.noise_of(read))?;
+    fn read(&self, raw: &Measurement) -> Result<(Vector3<f64>, Matrix3<f64>), DropReason> {
+        let (value, covariance) = numbers::<D>(raw, |read| self.measurement.noise_of(read))?;
         Ok((padded_vector(&self.measurement.read(&value)?), padded(&covariance)))
     }
 
@@ -326,25 +326,25 @@ impl<M: LandmarkMeasurement<D>, const D: usize> Erased for OfLandmark<M, D> {
     fn expect_landmark(
         &self,
         mount: &Mount,
-        reading: &Reading,
+        checked: &CheckedMeasurement,
         z: &Vector2<f64>,
         at: &Vector2<f64>,
     ) -> Option<Expected> {
         // A base that leans measures the landmark away from where it stands.
-        let shift = mount.tilt * reading.height_m;
+        let shift = mount.tilt * checked.height_m;
         let (z_sensor, at) = (mount.in_sensor_frame(&(z - shift)), mount.in_sensor_frame(&(at - shift)));
-        let read: SVector<f64, D> = fixed_vector(&reading.value);
+        let read: SVector<f64, D> = fixed_vector(&checked.value);
         let expected = mount.as_read(&self.components, &self.measurement.predict(&z_sensor));
         let jacobian = mount.scale_rows(&self.components, self.measurement.jacobian(&at)?);
         // Where the feature is believed to be: first estimates are for Jacobians alone, which have to agree with each
         // other; the noise of a reading depends on where its feature is.
-        let noise = self.measurement.noise_at(&fixed(&reading.covariance), &read, &z_sensor)?;
+        let noise = self.measurement.noise_at(&fixed(&checked.covariance), &read, &z_sensor)?;
         let in_base = jacobian * mount.rotation.transpose();
         let by_calibration = mount.is_calibrated.then(|| {
             let mut columns = self.by_calibration(mount, &jacobian, &in_base, &at);
             // By (φ, θ), which move the landmark by (θ, −φ) times its height.
-            columns.set_column(ROLL, &(in_base.column(1) * reading.height_m));
-            columns.set_column(ROLL + 1, &(in_base.column(0) * -reading.height_m));
+            columns.set_column(ROLL, &(in_base.column(1) * checked.height_m));
+            columns.set_column(ROLL + 1, &(in_base.column(0) * -checked.height_m));
             SensorJacobian::of_sensor(padded(&columns))
         });
         let residual = residual(&self.components, &read, &expected);
@@ -358,21 +358,21 @@ impl<M: LandmarkMeasurement<D>, const D: usize> Erased for OfLandmark<M, D> {
         })
     }
 
-    fn expect_pose(&self, _: &Mount, _: &Reading, _: &Se2, _: &Se2) -> Option<Expected> {
+    fn expect_pose(&self, _: &Mount, _: &CheckedMeasurement, _: &Se2, _: &Se2) -> Option<Expected> {
         None
     }
 
-    fn place(&self, mount: &Mount, reading: &Reading) -> Option<(Vector2<f64>, Matrix2<f64>)> {
-        let read: SVector<f64, D> = fixed_vector(&reading.value);
-        let (unbiased, noise) = mount.unbiased(&self.components, &read, &fixed(&reading.covariance));
+    fn place(&self, mount: &Mount, checked: &CheckedMeasurement) -> Option<(Vector2<f64>, Matrix2<f64>)> {
+        let read: SVector<f64, D> = fixed_vector(&checked.value);
+        let (unbiased, noise) = mount.unbiased(&self.components, &read, &fixed(&checked.covariance));
         let (z_sensor, covariance) = self.measurement.place(&unbiased, &noise)?;
         let r = mount.rotation;
-        Some((mount.pose.transform(&z_sensor) + mount.tilt * reading.height_m, r * covariance * r.transpose()))
+        Some((mount.pose.transform(&z_sensor) + mount.tilt * checked.height_m, r * covariance * r.transpose()))
     }
 
-    fn hypotheses(&self, mount: &Mount, reading: &Reading) -> Vec<(Vector2<f64>, Matrix2<f64>)> {
-        let read: SVector<f64, D> = fixed_vector(&reading.value);
-        let (unbiased, noise) = mount.unbiased(&self.components, &read, &fixed(&reading.covariance));
+    fn hypotheses(&self, mount: &Mount, checked: &CheckedMeasurement) -> Vec<(Vector2<f64>, Matrix2<f64>)> {
+        let read: SVector<f64, D> = fixed_vector(&checked.value);
+        let (unbiased, noise) = mount.unbiased(&self.components, &read, &fixed(&checked.covariance));
         let mut all = self.measurement.hypotheses(&unbiased, &noise);
         for (z, covariance) in &mut all {
             *z = mount.pose.transform(z);
@@ -397,7 +397,7 @@ impl<M: LandmarkMeasurement<D>, const D: usize> Erased for OfLandmark<M, D> {
         seen.map(|(id, z)| (Some(id), padded_vector(&self.measurement.predict(&z)))).collect()
     }
 
-    fn levelled_as(&self) -> Option<FeatureKind> {
+    fn levelled_as(&self) -> Option<MeasurementKind> {
         self.measurement.levelled_as()
     }
 
@@ -432,24 +432,30 @@ impl<M: PoseMeasurement<D>, const D: usize> Erased for OfPose<M, D> {
         true
     }
 
-    fn read(&self, observation: &Observation) -> Result<(Vector3<f64>, Matrix3<f64>), DropReason> {
-        let (value, covariance) = numbers::<D>(observation, |_| self.measurement.noise())?;
-        Ok((padded_vector(&self.measurement.read(&value, observation.id)?), padded(&covariance)))
+    fn read(&self, raw: &Measurement) -> Result<(Vector3<f64>, Matrix3<f64>), DropReason> {
+        let (value, covariance) = numbers::<D>(raw, |_| self.measurement.noise())?;
+        Ok((padded_vector(&self.measurement.read(&value, raw.id)?), padded(&covariance)))
     }
 
-    fn expect_landmark(&self, _: &Mount, _: &Reading, _: &Vector2<f64>, _: &Vector2<f64>) -> Option<Expected> {
+    fn expect_landmark(
+        &self,
+        _: &Mount,
+        _: &CheckedMeasurement,
+        _: &Vector2<f64>,
+        _: &Vector2<f64>,
+    ) -> Option<Expected> {
         None
     }
 
     /// With the sensor at p + R(θ)m, θ + ψ: ∂(p_s, θ_s)/∂(p, θ) = [[I, J R(θ)m], [0, 1]], ∂(p_s, θ_s)/∂(m, ψ) =
     /// diag(R(θ), 1).
-    fn expect_pose(&self, mount: &Mount, reading: &Reading, pose: &Se2, at: &Se2) -> Option<Expected> {
+    fn expect_pose(&self, mount: &Mount, checked: &CheckedMeasurement, pose: &Se2, at: &Se2) -> Option<Expected> {
         let predict = |base: &Se2| {
-            let predicted = self.measurement.predict(&(*base * mount.pose), reading.id)?;
+            let predicted = self.measurement.predict(&(*base * mount.pose), checked.id)?;
             Some(mount.as_read(&self.components, &predicted))
         };
         let expected = predict(pose)?;
-        let of_sensor = mount.scale_rows(&self.components, self.measurement.jacobian(&(*at * mount.pose), reading.id)?);
+        let of_sensor = mount.scale_rows(&self.components, self.measurement.jacobian(&(*at * mount.pose), checked.id)?);
         let (r, lever) = (at.rotation(), skew(&(at.rotation() * mount.pose.p)));
         let by_base = Matrix3::new(1.0, 0.0, lever.x, 0.0, 1.0, lever.y, 0.0, 0.0, 1.0);
         let at_linearization = if mount.is_calibrated { Some(predict(at)?) } else { None };
@@ -460,7 +466,7 @@ impl<M: PoseMeasurement<D>, const D: usize> Erased for OfPose<M, D> {
             mount.bias_columns(&self.components, &at_linearization, &mut jacobian);
             SensorJacobian::of_sensor(padded(&jacobian))
         });
-        let read: SVector<f64, D> = fixed_vector(&reading.value);
+        let read: SVector<f64, D> = fixed_vector(&checked.value);
         let residual = residual(&self.components, &read, &expected);
         Some(Expected {
             dim: D,
@@ -468,15 +474,15 @@ impl<M: PoseMeasurement<D>, const D: usize> Erased for OfPose<M, D> {
             by_landmark: Matrix3x2::zeros(),
             by_pose: padded(&(of_sensor * by_base)),
             by_calibration,
-            noise: reading.covariance,
+            noise: checked.covariance,
         })
     }
 
-    fn place(&self, _: &Mount, _: &Reading) -> Option<(Vector2<f64>, Matrix2<f64>)> {
+    fn place(&self, _: &Mount, _: &CheckedMeasurement) -> Option<(Vector2<f64>, Matrix2<f64>)> {
         None
     }
 
-    fn hypotheses(&self, _: &Mount, _: &Reading) -> Vec<(Vector2<f64>, Matrix2<f64>)> {
+    fn hypotheses(&self, _: &Mount, _: &CheckedMeasurement) -> Vec<(Vector2<f64>, Matrix2<f64>)> {
         Vec::new()
     }
 
@@ -487,7 +493,7 @@ impl<M: PoseMeasurement<D>, const D: usize> Erased for OfPose<M, D> {
     fn simulate(&self, robot: &Se2, mount: &Se2, _: &[(u32, Vector2<f64>)]) -> Vec<(Option<u32>, Vector3<f64>)> {
         let sensor = *robot * *mount;
         let read = |id| Some((id, padded_vector(&self.measurement.predict(&sensor, id)?)));
-        self.measurement.readings(&sensor).into_iter().filter_map(read).collect()
+        self.measurement.measurements(&sensor).into_iter().filter_map(read).collect()
     }
 
     fn noise(&self) -> Matrix3<f64> {

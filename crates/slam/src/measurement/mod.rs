@@ -25,7 +25,7 @@ pub use stereo::{StereoBearings, Triangulated};
 pub use value::{Noise, Value};
 pub(crate) use world::OfWorld;
 
-use crate::input::FeatureKind;
+use crate::input::MeasurementKind;
 use crate::output::DropReason;
 use lienav_lie::Se2;
 use nalgebra::{Matrix2, SMatrix, SVector, Vector2};
@@ -124,8 +124,8 @@ pub trait LandmarkMeasurement<const D: usize>: fmt::Debug + Send + Sync {
     }
 
     /// The built-in kind whose numbers these are, if roll and pitch of an inertial sensor level them as those:
-    /// [`FeatureKind::RelativePosition`] or [`FeatureKind::RangeBearing`].
-    fn levelled_as(&self) -> Option<FeatureKind> {
+    /// [`MeasurementKind::RelativePosition`] or [`MeasurementKind::RangeBearing`].
+    fn levelled_as(&self) -> Option<MeasurementKind> {
         None
     }
 
@@ -162,7 +162,7 @@ pub trait PoseMeasurement<const D: usize>: fmt::Debug + Send + Sync {
     }
 
     /// The identities that a simulated sensor at `sensor` reads: one reading for each.
-    fn readings(&self, sensor: &Se2) -> Vec<Option<u32>> {
+    fn measurements(&self, sensor: &Se2) -> Vec<Option<u32>> {
         let _ = sensor;
         vec![None]
     }

@@ -1,6 +1,6 @@
 //! The position of a landmark, as a sensor sees it.
 
-use crate::input::FeatureKind;
+use crate::input::MeasurementKind;
 use crate::measurement::{Component, LandmarkMeasurement, TOO_NEAR_M};
 use crate::output::DropReason;
 use nalgebra::{Matrix2, Vector2};
@@ -42,8 +42,8 @@ impl LandmarkMeasurement<2> for Position {
         is_between(read.norm(), self.min_range_m, self.max_range_m).then_some((*read, *stated))
     }
 
-    fn levelled_as(&self) -> Option<FeatureKind> {
-        Some(FeatureKind::RelativePosition)
+    fn levelled_as(&self) -> Option<MeasurementKind> {
+        Some(MeasurementKind::RelativePosition)
     }
 
     fn sees(&self, z: &Vector2<f64>) -> bool {

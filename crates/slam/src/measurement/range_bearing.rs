@@ -1,6 +1,6 @@
 //! The range and the bearing of a landmark.
 
-use crate::input::FeatureKind;
+use crate::input::MeasurementKind;
 use crate::measurement::position::{in_range, is_between};
 use crate::measurement::{Component, LandmarkMeasurement, TOO_NEAR_M};
 use crate::output::DropReason;
@@ -81,8 +81,8 @@ impl LandmarkMeasurement<2> for RangeBearing {
         is_between(z.norm(), self.min_range_m, self.max_range_m).then_some((z, covariance))
     }
 
-    fn levelled_as(&self) -> Option<FeatureKind> {
-        Some(FeatureKind::RangeBearing)
+    fn levelled_as(&self) -> Option<MeasurementKind> {
+        Some(MeasurementKind::RangeBearing)
     }
 
     fn sees(&self, z: &Vector2<f64>) -> bool {

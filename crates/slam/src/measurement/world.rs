@@ -9,12 +9,12 @@
 //! are calibration parameters, where they are estimated.
 
 use crate::calibration::SensorJacobian;
-use crate::input::Observation;
+use crate::checked::CheckedMeasurement;
+use crate::input::Measurement;
 use crate::measurement::Component;
 use crate::measurement::erased::{Erased, Expected, Mount, numbers, residual};
 use crate::measurement::value::{MAX_VARIANCE, fixed, padded};
 use crate::output::DropReason;
-use crate::reading::Reading;
 use lienav_lie::{Se2, skew};
 use nalgebra::{Matrix2, Matrix3, Matrix3x2, SMatrix, SVector, Vector2, Vector3};
 
@@ -59,23 +59,29 @@ impl<const D: usize> Erased for OfWorld<D> {
         true
     }
 
-    fn read(&self, observation: &Observation) -> Result<(Vector3<f64>, Matrix3<f64>), DropReason> {
-        let (value, covariance) = numbers::<D>(observation, |_| self.own_noise())?;
+    fn read(&self, raw: &Measurement) -> Result<(Vector3<f64>, Matrix3<f64>), DropReason> {
+        let (value, covariance) = numbers::<D>(raw, |_| self.own_noise())?;
         if value.iter().take(2).any(|x| x.abs() > MAX_COORDINATE_M) || covariance.diagonal().max() > MAX_VARIANCE {
             return Err(DropReason::Absurd);
         }
         Ok((padded(&value), padded(&covariance)))
     }
 
-    fn expect_landmark(&self, _: &Mount, _: &Reading, _: &Vector2<f64>, _: &Vector2<f64>) -> Option<Expected> {
+    fn expect_landmark(
+        &self,
+        _: &Mount,
+        _: &CheckedMeasurement,
+        _: &Vector2<f64>,
+        _: &Vector2<f64>,
+    ) -> Option<Expected> {
         None
     }
 
     /// With a = p + R(θ)m the antenna in the map: ∂(p_T, θ_T)/∂(p, θ) = [[R(ψ), J R(ψ)R(θ)m], [0, 1]], by (t, ψ) [[I, J
     /// R(ψ)a], [0, 1]], by b [[I], [0]].
-    fn expect_pose(&self, mount: &Mount, reading: &Reading, pose: &Se2, at: &Se2) -> Option<Expected> {
+    fn expect_pose(&self, mount: &Mount, checked: &CheckedMeasurement, pose: &Se2, at: &Se2) -> Option<Expected> {
         let (predicted, read): (SVector<f64, D>, SVector<f64, D>) =
-            (fixed(&in_world(mount, pose)), fixed(&reading.value));
+            (fixed(&in_world(mount, pose)), fixed(&checked.value));
         let components: [Component; D] = std::array::from_fn(|k| COMPONENTS[k]);
         let turn = mount.world.rotation();
         let arm = skew(&(turn * at.rotation() * mount.nominal().p));
@@ -96,15 +102,15 @@ impl<const D: usize> Erased for OfWorld<D> {
             by_landmark: Matrix3x2::zeros(),
             by_pose: rows(&with_turn(&turn, &arm)),
             by_calibration,
-            noise: reading.covariance,
+            noise: checked.covariance,
         })
     }
 
-    fn place(&self, _: &Mount, _: &Reading) -> Option<(Vector2<f64>, Matrix2<f64>)> {
+    fn place(&self, _: &Mount, _: &CheckedMeasurement) -> Option<(Vector2<f64>, Matrix2<f64>)> {
         None
     }
 
-    fn hypotheses(&self, _: &Mount, _: &Reading) -> Vec<(Vector2<f64>, Matrix2<f64>)> {
+    fn hypotheses(&self, _: &Mount, _: &CheckedMeasurement) -> Vec<(Vector2<f64>, Matrix2<f64>)> {
         Vec::new()
     }
 

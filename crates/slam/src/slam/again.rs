@@ -26,7 +26,7 @@ impl Slam {
     /// Takes in what became of a cloud that was taken in again.
     pub(super) fn note_again(&self, again: &mut Again, cloud: &Cloud) {
         again.merged.extend_from_slice(self.estimator.merged());
-        again.renamed.note(&cloud.names, self.estimator.readings());
+        again.renamed.note(&cloud.names, self.estimator.measurements());
     }
 
     /// All clouds were taken in again, and the merges in `split` are none. Landmarks that have begun since and are gone
@@ -44,10 +44,10 @@ impl Slam {
         if !matches!(step, Ok(Some(_))) || self.estimator.memory().is_idle() {
             return;
         }
-        let readings = self.estimator.readings();
+        let measurements = self.estimator.measurements();
         let kept = [self.second_look.last_cloud(), self.take_back.last_cloud(), self.doubt.last_cloud()];
         for kept in kept.into_iter().flatten().filter(|kept| kept.place() == cloud.place()) {
-            kept.names.take(readings);
+            kept.names.take(measurements);
         }
     }
 }

@@ -9,12 +9,12 @@ use crate::slam::Slam;
 impl Slam {
     /// Does something that leaves the filter where it is, and has what it tells of the last cloud as it was.
     pub(super) fn aside(&mut self, work: impl FnOnce(&mut Self)) {
-        let mut readings = std::mem::take(&mut self.doubt.readings);
-        self.estimator.exchange_readings(&mut readings);
+        let mut measurements = std::mem::take(&mut self.doubt.measurements);
+        self.estimator.exchange_measurements(&mut measurements);
         let (trace, outside) = (self.trace.take(), std::mem::take(&mut self.outside));
         work(self);
-        self.estimator.exchange_readings(&mut readings);
-        self.doubt.readings = readings;
+        self.estimator.exchange_measurements(&mut measurements);
+        self.doubt.measurements = measurements;
         (self.trace, self.outside) = (trace, outside);
         self.commit();
         self.look_ahead();

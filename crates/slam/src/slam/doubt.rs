@@ -36,7 +36,7 @@ const MOST_MESSAGES: usize = 4096;
 /// As many clouds are kept, those without readings too.
 const MOST_CLOUDS: usize = 600;
 /// A cloud with more readings is not kept: in a map this small, most of them are of no landmark.
-const MOST_READINGS: usize = 256;
+const MAX_MEASUREMENTS: usize = 256;
 /// How far a robot that slips has turned otherwise, and with which standard deviation, rad. If the filter were told of one
 /// slip as wide as all of them, landmarks would be on circles where it knows tangents.
 const TURNS: [(f64, f64); 3] = [(0.0, 0.3), (0.4, 0.2), (-0.4, 0.2)];
@@ -69,7 +69,7 @@ impl Slam {
         if self.estimator.memory().is_idle() {
             return;
         }
-        if !self.doubts() || cloud.observations.len() > MOST_READINGS {
+        if !self.doubts() || cloud.measurements.len() > MAX_MEASUREMENTS {
             return self.end_doubt();
         }
         let Some(time) = self.time.filter(|time| *time <= cloud.stamp) else { return };
@@ -271,7 +271,7 @@ mod tests {
     use super::*;
     use crate::history::checkpoint::Point;
     use crate::history::doubt::Doubt;
-    use crate::{FeatureKind, Observation, Odometry};
+    use crate::{Measurement, MeasurementKind, Odometry};
     use lienav_lie::Se2;
     use nalgebra::{Matrix3, Vector2};
     use std::collections::VecDeque;
@@ -287,7 +287,8 @@ mod tests {
         }
         let known = Matrix3::from_diagonal_element(1e-4);
         slam.set_pose(Se2::new(ahead_m, 0.0, 0.0), &known).unwrap();
-        slam.features(Stamp::from_secs(1.0), FeatureKind::RangeBearing, &[Observation::new(None, [3.0, 0.0])]).unwrap();
+        slam.features(Stamp::from_secs(1.0), MeasurementKind::RangeBearing, &[Measurement::new(None, [3.0, 0.0])])
+            .unwrap();
         let _ = slam.poll();
         slam.point(slam.time.unwrap())
     }

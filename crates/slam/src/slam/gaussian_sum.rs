@@ -25,7 +25,7 @@ impl Slam {
             && GaussianSum::has_room(self.estimator.model.known.len())
             && self.filter().discretization() != Discretization::Euler
             && !self.estimator.model.sensors.reads_pose(cloud.kind)
-            && cloud.observations.iter().any(|observation| observation.id.is_none())
+            && cloud.measurements.iter().any(|measurement| measurement.id.is_none())
     }
 
     /// Gives a scan to the sum, which begins where the filter is, or anywhere while the robot is searched for. To be called
@@ -44,7 +44,7 @@ impl Slam {
             self.gaussian_sum = Some(Box::new(sum));
         }
         if let Some(sum) = &mut self.gaussian_sum {
-            sum.observe(cloud.stamp, cloud.kind, &cloud.observations);
+            sum.observe(cloud.stamp, cloud.kind, &cloud.measurements);
         }
     }
 

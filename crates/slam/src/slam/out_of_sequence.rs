@@ -3,7 +3,7 @@
 
 use crate::history::rollback::{Numbered, Rollback};
 use crate::inbox::Cloud;
-use crate::input::{FeatureKind, Observation};
+use crate::input::{Measurement, MeasurementKind};
 use crate::output::DropReason;
 use crate::slam::Slam;
 use lienav_base::stamp::Stamp;
@@ -47,9 +47,9 @@ impl Slam {
     }
 
     /// There is no way back if clouds of this sensor were used since the first point. Those of the configuration are one.
-    pub(super) fn stay_if_used(&mut self, kind: FeatureKind) {
-        let is_added = |kind| matches!(kind, FeatureKind::Added(_));
-        let is_same = |used: FeatureKind| used == kind || !(is_added(used) || is_added(kind));
+    pub(super) fn stay_if_used(&mut self, kind: MeasurementKind) {
+        let is_added = |kind| matches!(kind, MeasurementKind::Added(_));
+        let is_same = |used: MeasurementKind| used == kind || !(is_added(used) || is_added(kind));
         if self.rollback.clouds.iter().any(|cloud| is_same(cloud.kind)) {
             self.stay();
         }
@@ -103,8 +103,8 @@ impl Slam {
     pub(super) fn take_late(
         &mut self,
         stamp: Stamp,
-        kind: FeatureKind,
-        observations: &[Observation],
+        kind: MeasurementKind,
+        measurements: &[Measurement],
     ) -> Result<(), DropReason> {
         let window_s = self.config.timing.rewind_s;
         let is_within = self.time.is_some_and(|time| time.since(stamp) <= window_s);
@@ -117,7 +117,7 @@ impl Slam {
         };
         let point = self.rollback.points.drain(place..).next();
         if let Some(point) = point {
-            self.replay(point, Cloud::new(stamp, kind, observations));
+            self.replay(point, Cloud::new(stamp, kind, measurements));
         }
         Ok(())
     }

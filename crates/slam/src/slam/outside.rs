@@ -2,11 +2,11 @@
 //! map. They pass by the filter, to those who join the parts.
 
 use crate::associated::{Associated, Role, Subject};
+use crate::checked::CheckedMeasurement;
 use crate::inbox::Cloud;
-use crate::input::FeatureKind;
+use crate::input::MeasurementKind;
 use crate::motion::Increment;
 use crate::output::{DropReason, PoseEstimate};
-use crate::reading::Reading;
 use crate::slam::Slam;
 use crate::step::Outcome;
 use lienav_base::stamp::Stamp;
@@ -18,7 +18,7 @@ const MOST: usize = 64;
 
 /// A reading of the pose beside what is expected of it.
 #[derive(Clone, Copy, Debug)]
-pub struct OutsideReading {
+pub struct ExternalMeasurement {
     /// How many numbers it has.
     pub dim: usize,
     /// What was read less what is expected; of the first numbers.
@@ -33,7 +33,7 @@ pub struct OutsideReading {
 
 /// A position or a pose from outside, as it was read.
 #[derive(Clone, Copy, Debug)]
-pub struct ReadOutside {
+pub struct ReadExternal {
     /// How many numbers it has: two of a position, three of a pose.
     pub dim: usize,
     /// x, y, m, and yaw, rad.
@@ -46,45 +46,45 @@ pub struct ReadOutside {
 
 impl Slam {
     /// Whether a cloud of this kind passes by the filter.
-    pub(super) fn passes_by(&self, kind: FeatureKind) -> bool {
+    pub(super) fn passes_by(&self, kind: MeasurementKind) -> bool {
         self.config.makes_parts() && self.estimator.model.sensors.reads_pose(kind)
     }
 
     /// Takes in a cloud that passes by the filter. The state stays where it is; the motion up to the cloud waits.
     pub(super) fn pass_by(&mut self, cloud: &Cloud) -> Outcome {
         let mut outcome = Outcome { moved: self.estimator.pending().motion, ..Outcome::default() };
-        for observation in &cloud.observations {
-            match self.estimator.model.sensors.read(cloud.kind, observation) {
-                Ok(reading) if self.outside.len() < MOST => self.outside.push(reading),
+        for measurement in &cloud.measurements {
+            match self.estimator.model.sensors.read(cloud.kind, measurement) {
+                Ok(checked) if self.outside.len() < MOST => self.outside.push(checked),
                 Ok(_) => outcome.refused.add(DropReason::TooManyPoints),
                 Err(reason) => outcome.refused.add(reason),
             }
         }
         // The estimates that follow have the motion that waits in them, and what this cloud was taken for.
-        let passed = self.outside.iter().map(|reading| Associated::new(Subject::Pose, *reading, Role::Again));
-        self.estimator.note_readings(passed);
+        let passed = self.outside.iter().map(|checked| Associated::new(Subject::Pose, *checked, Role::Again));
+        self.estimator.note_measurements(passed);
         outcome
     }
 
     /// The readings of the pose in the map that the last step has brought: of a map in parts.
-    pub fn outside(&self) -> &[Reading] {
+    pub fn outside(&self) -> &[CheckedMeasurement] {
         &self.outside
     }
 
     /// What a reading from outside says, of what.
-    pub fn read_outside(&self, reading: &Reading) -> ReadOutside {
-        let (value, covariance) = (reading.value, reading.covariance);
-        let mount = self.estimator.state.mounts[reading.index()].nominal();
-        ReadOutside { dim: self.estimator.model.sensors.dim(reading), value, covariance, mount }
+    pub fn read_outside(&self, checked: &CheckedMeasurement) -> ReadExternal {
+        let (value, covariance) = (checked.value, checked.covariance);
+        let mount = self.estimator.state.mounts[checked.index()].nominal();
+        ReadExternal { dim: self.estimator.model.sensors.dim(checked), value, covariance, mount }
     }
 
     /// What the sensors expect of a reading from outside, if the robot is at `pose` in the map; `None` where they have no
     /// model of it.
-    pub fn expect_outside(&self, reading: &Reading, pose: &Se2) -> Option<OutsideReading> {
+    pub fn expect_outside(&self, checked: &CheckedMeasurement, pose: &Se2) -> Option<ExternalMeasurement> {
         let model = &self.estimator.model;
-        let expected = model.sensors.expect_pose(&self.estimator.state.mounts, reading, pose, pose)?;
+        let expected = model.sensors.expect_pose(&self.estimator.state.mounts, checked, pose, pose)?;
         let (dim, gate) = (expected.dim, model.gate.known(expected.dim));
-        Some(OutsideReading {
+        Some(ExternalMeasurement {
             dim,
             residual: expected.residual,
             by_pose: expected.by_pose,
@@ -94,13 +94,13 @@ impl Slam {
     }
 
     /// Counts readings from outside that were left out because they are elsewhere than the robot is.
-    pub fn count_gated(&mut self, readings: u64) {
-        self.counts.add_many(DropReason::Gated, readings);
+    pub fn count_gated(&mut self, checked_measurements: u64) {
+        self.counts.add_many(DropReason::Gated, checked_measurements);
     }
 
     /// Counts readings from outside that say nothing until the robot has driven on.
-    pub fn count_undetermined(&mut self, readings: u64) {
-        self.counts.add_many(DropReason::Undetermined, readings);
+    pub fn count_undetermined(&mut self, checked_measurements: u64) {
+        self.counts.add_many(DropReason::Undetermined, checked_measurements);
     }
 
     /// Whether the last step was one without a correction of the filter: its state is that of the step before, and the

@@ -71,7 +71,7 @@ impl LocalMap<'_> {
     /// Whether feature `i`, without identity, was read lately and more than once: it may be an older landmark.
     pub fn is_young(&self, i: usize) -> bool {
         let memory = self.estimator.memory();
-        let is_sure = |is_confirmed: bool| is_confirmed || self.observations(i) >= SEEN;
+        let is_sure = |is_confirmed: bool| is_confirmed || self.measurements(i) >= SEEN;
         memory.life(self.id(i)).is_some_and(|life| memory.is_young(life) && is_sure(life.is_confirmed))
     }
 
@@ -102,8 +102,8 @@ impl LocalMap<'_> {
     }
 
     /// How many observations of feature `i` were used.
-    pub fn observations(&self, i: usize) -> u32 {
-        self.state.features[i].observations
+    pub fn measurements(&self, i: usize) -> u32 {
+        self.state.features[i].measurements
     }
 
     /// The place of feature `i` in the frame of the filter, m.

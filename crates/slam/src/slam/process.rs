@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::inbox::Cloud;
-use crate::input::FeatureKind;
+use crate::input::MeasurementKind;
 use crate::level::level;
 use crate::motion::Increment;
 use crate::output::{DropReason, PoseEstimate, Step};
@@ -84,7 +84,7 @@ impl Slam {
     fn level(&mut self, cloud: &mut Cloud) {
         let tilt = self.inbox.tilt(cloud.stamp);
         if let Some((tilt, (shape, mount))) = tilt.zip(self.estimator.levelled_as(cloud.kind)) {
-            level(shape, &mount, &tilt, &mut cloud.observations);
+            level(shape, &mount, &tilt, &mut cloud.measurements);
         }
         self.estimator.model.tilt = TiltNoise::of(&self.config.motion, tilt.is_some());
     }
@@ -92,12 +92,12 @@ impl Slam {
     /// Corrects the state with a cloud of its instant.
     fn correct(&mut self, cloud: &mut Cloud) -> Outcome {
         let most = self.config.sensor.max_points;
-        let excess = self.bound.choose(&mut cloud.observations, cloud.kind, &self.estimator.state, most);
+        let excess = self.bound.choose(&mut cloud.measurements, cloud.kind, &self.estimator.state, most);
         self.estimator.expect(&cloud.names);
         let mut outcome = match &self.search {
             None if self.passes_by(cloud.kind) => self.pass_by(cloud),
-            None => self.estimator.correct(cloud.stamp, cloud.kind, &cloud.observations),
-            Some(_) => self.seek(cloud.kind, &cloud.observations),
+            None => self.estimator.correct(cloud.stamp, cloud.kind, &cloud.measurements),
+            Some(_) => self.seek(cloud.kind, &cloud.measurements),
         };
         outcome.refused.add_many(DropReason::TooManyPoints, excess as u64);
         outcome
@@ -113,7 +113,7 @@ impl Slam {
         self.validity.processed = Some((predicted, outcome.is_indefinite));
         self.note_step(cloud.stamp, cloud.kind);
         self.trace_step();
-        self.search_if_lost(cloud.stamp, outcome.accepted, &cloud.observations);
+        self.search_if_lost(cloud.stamp, outcome.accepted, &cloud.measurements);
         Some(Step {
             estimate: self.estimate(cloud.stamp, &Increment::none(), self.twist),
             nis: outcome.nis,
@@ -130,7 +130,7 @@ impl Slam {
         self.inbox.pop_due_cloud(self.window_s(), timing.hold_features_s.min(timing.reorder_window_s))
     }
 
-    fn note_step(&mut self, stamp: Stamp, kind: FeatureKind) {
+    fn note_step(&mut self, stamp: Stamp, kind: MeasurementKind) {
         if self.last_step != Some(stamp) {
             self.last_sensors = SensorSet::default();
         }

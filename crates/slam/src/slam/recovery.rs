@@ -45,7 +45,7 @@ impl Slam {
     /// Begins a search where the prior is too wide, and gives the scan to the search that runs. To be called at the
     /// instant of the scan, before it corrects the state. Gives what becomes of a scan that is held back whole.
     pub(super) fn recover(&mut self, cloud: &mut Cloud) -> Option<Outcome> {
-        let is_nameless = cloud.observations.iter().any(|observation| observation.id.is_none());
+        let is_nameless = cloud.measurements.iter().any(|measurement| measurement.id.is_none());
         if !is_nameless || self.estimator.model.sensors.reads_pose(cloud.kind) {
             return None;
         }
@@ -62,15 +62,15 @@ impl Slam {
         search.finder.advance(self.estimator.pending());
         self.estimator.settle();
         self.estimator.forget_past();
-        search.finder.observe(cloud.kind, &cloud.observations);
+        search.finder.observe(cloud.kind, &cloud.measurements);
         let age_s = cloud.stamp.since(search.began);
         if search.finder.found().is_some() {
-            let (before, kind) = (cloud.observations.len(), cloud.kind);
-            cloud.observations.retain_mut(|observation| {
-                observation.id = observation.id.or_else(|| search.finder.identify(kind, observation));
-                observation.id.is_some()
+            let (before, kind) = (cloud.measurements.len(), cloud.kind);
+            cloud.measurements.retain_mut(|measurement| {
+                measurement.id = measurement.id.or_else(|| search.finder.identify(kind, measurement));
+                measurement.id.is_some()
             });
-            search.named = cloud.observations.len();
+            search.named = cloud.measurements.len();
             search.held_back = before - search.named;
             return None;
         }
@@ -83,12 +83,12 @@ impl Slam {
             self.estimator.map_on(cloud.stamp);
         } else {
             // Those that a front end has named tell by themselves where the robot is.
-            let before = cloud.observations.len();
-            cloud.observations.retain(|observation| observation.id.is_some());
-            search.named = cloud.observations.len();
+            let before = cloud.measurements.len();
+            cloud.measurements.retain(|measurement| measurement.id.is_some());
+            search.named = cloud.measurements.len();
             search.held_back = before - search.named;
             if search.named == 0 {
-                self.estimator.note_readings(std::iter::empty());
+                self.estimator.note_measurements(std::iter::empty());
                 return Some(Outcome::default());
             }
         }
@@ -101,7 +101,7 @@ impl Slam {
         let motion = self.recovery.blind.map_or(pending, |blind| blind.then(&pending));
         if !self.recovery.has_gap
             || self.filter().discretization() == Discretization::Euler
-            || !self.estimator.is_prior_too_wide(&motion, cloud.kind, &cloud.observations)
+            || !self.estimator.is_prior_too_wide(&motion, cloud.kind, &cloud.measurements)
         {
             return false;
         }
@@ -128,7 +128,7 @@ impl Slam {
         if self.recovery.search.is_some()
             || self.search.is_some()
             || self.filter().discretization() == Discretization::Euler
-            || !self.estimator.is_elsewhere(&cloud.observations, &mut self.recovery.suspicion)
+            || !self.estimator.is_elsewhere(&cloud.measurements, &mut self.recovery.suspicion)
         {
             return;
         }

@@ -3,7 +3,7 @@
 use crate::config::{Config, MapMode, StartMode};
 use crate::filter::Discretization;
 use crate::global_localization::GlobalLocalization;
-use crate::input::{FeatureKind, Observation};
+use crate::input::{Measurement, MeasurementKind};
 use crate::sensor::Sensor;
 use crate::slam::Slam;
 use crate::slam::finder::{SearchInParts, finder_config};
@@ -116,12 +116,12 @@ impl Slam {
 
     /// Gives a cloud at the end of all motion so far to the search, which ends if the robot is found. The readings of that
     /// cloud are in the pose then, and correct it no second time.
-    pub(super) fn seek(&mut self, kind: FeatureKind, observations: &[Observation]) -> Outcome {
+    pub(super) fn seek(&mut self, kind: MeasurementKind, measurements: &[Measurement]) -> Outcome {
         let of_sum = self.found_by_sum();
         let Some(search) = &mut self.search else { return Outcome::default() };
         search.advance(self.estimator.pending());
         self.estimator.settle();
-        let refused = search.observe(kind, observations);
+        let refused = search.observe(kind, measurements);
         if let Some((pose, covariance)) = of_sum.unwrap_or_else(|| search.found()) {
             self.search = None;
             if self.config.makes_parts() {
@@ -152,8 +152,8 @@ impl Slam {
 
     /// Searches for a robot that is lost in a map without identities: for longer than `gate.starvation_limit_s`, most
     /// readings of each cloud were of nothing that is there. Readings with identities tell by themselves where it is.
-    pub(super) fn search_if_lost(&mut self, stamp: Stamp, accepted: usize, observations: &[Observation]) {
-        let is_nameless = !observations.is_empty() && observations.iter().all(|o| o.id.is_none());
+    pub(super) fn search_if_lost(&mut self, stamp: Stamp, accepted: usize, measurements: &[Measurement]) {
+        let is_nameless = !measurements.is_empty() && measurements.iter().all(|o| o.id.is_none());
         if !is_nameless || self.config.filter_mode() == MapMode::Mapping || self.config.initial.mode == StartMode::Given
         {
             return;
@@ -162,7 +162,7 @@ impl Slam {
             // The sum begins such a search.
             return;
         }
-        if 2 * accepted >= observations.len() {
+        if 2 * accepted >= measurements.len() {
             self.unmatched_since = None;
             return;
         }

@@ -37,7 +37,7 @@ const MOST_FEATURES: usize = 64;
 const MOST_MESSAGES: usize = 4096;
 
 /// A cloud with more readings is not kept: in a map this small, most of them are of no landmark.
-const MOST_READINGS: usize = 256;
+const MAX_MEASUREMENTS: usize = 256;
 
 impl Slam {
     /// How often the last clouds were taken in again, because the noise turned out to be another than they were taken
@@ -49,7 +49,7 @@ impl Slam {
     /// Keeps what a second look at this cloud needs; to be called before it is processed.
     pub(super) fn keep_for_second_look(&mut self, cloud: &Cloud) {
         let Some(time) = self.time.filter(|time| *time <= cloud.stamp) else { return };
-        if cloud.observations.len() > MOST_READINGS {
+        if cloud.measurements.len() > MAX_MEASUREMENTS {
             return self.end_second_look();
         }
         if self.second_look.point.is_none() {
@@ -143,7 +143,7 @@ impl Slam {
             let step = self.take_in(cloud);
             self.note_account(&step, &mut account);
             self.note_again(&mut again, cloud);
-            cloud.names.take(self.estimator.readings());
+            cloud.names.take(self.estimator.measurements());
             last = Some(step);
         }
         self.outside = outside;

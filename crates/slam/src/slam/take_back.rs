@@ -27,7 +27,7 @@ const MOST_MESSAGES: usize = 4096;
 const MOST_CLOUDS: usize = 600;
 
 /// So many readings are kept at most.
-const MOST_READINGS: usize = 8192;
+const MAX_MEASUREMENTS: usize = 8192;
 
 impl Slam {
     /// The landmarks that turned out to be one with the last step: the identity that is gone, and the one that was
@@ -70,8 +70,8 @@ impl Slam {
         let too_many = self.estimator.state.features.len() > MOST_FEATURES || !tries;
         let past = self.inbox.past_messages();
         if let Some(closed) = &mut self.take_back.closed {
-            closed.readings += cloud.observations.len();
-            let is_full = closed.clouds.len() >= MOST_CLOUDS || closed.readings > MOST_READINGS;
+            closed.measurements += cloud.measurements.len();
+            let is_full = closed.clouds.len() >= MOST_CLOUDS || closed.measurements > MAX_MEASUREMENTS;
             if too_many || is_full || past > MOST_MESSAGES {
                 self.believe_loop();
             } else {
@@ -99,7 +99,7 @@ impl Slam {
             *point.estimator = before;
             let merged = self.estimator.merged().to_vec();
             self.inbox.keep_past(true);
-            self.take_back.closed = Some(Closed { point, clouds: Vec::new(), readings: 0, pairs, merged, trial });
+            self.take_back.closed = Some(Closed { point, clouds: Vec::new(), measurements: 0, pairs, merged, trial });
         }
     }
 

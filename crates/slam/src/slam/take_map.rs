@@ -83,7 +83,7 @@ impl Estimator {
                 is_vague: false,
                 last_seen: stamp,
                 wanted: stamp,
-                observations: 0,
+                measurements: 0,
                 is_mapped: true,
                 is_viewpoint: false,
                 is_begun: false,

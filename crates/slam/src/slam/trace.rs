@@ -2,20 +2,20 @@
 
 use crate::associated::{Associated, Subject};
 use crate::slam::Slam;
-use crate::trace::{SeenReading, Trace, TracedReading, TracedStep};
+use crate::trace::{SeenMeasurement, Trace, TracedMeasurement, TracedStep};
 impl Slam {
     /// The readings of the last step that were associated, in the order of the cloud. Those that were left out before
     /// they could be (ambiguous, out of range …) are only in [`Slam::counts`].
-    pub fn seen(&self) -> impl Iterator<Item = SeenReading> + '_ {
+    pub fn seen(&self) -> impl Iterator<Item = SeenMeasurement> + '_ {
         let state = &self.estimator.state;
-        self.estimator.readings().iter().map(move |&Associated { subject, reading, role, .. }| match subject {
-            Subject::Feature(id) => SeenReading {
+        self.estimator.measurements().iter().map(move |&Associated { subject, measurement, role, .. }| match subject {
+            Subject::Feature(id) => SeenMeasurement {
                 landmark: Some(id),
-                place: self.estimator.place(&reading),
+                place: self.estimator.place(&measurement),
                 in_map: state.find(id).map(|index| state.landmark(index).position),
                 role,
             },
-            Subject::Pose => SeenReading { landmark: None, place: None, in_map: None, role },
+            Subject::Pose => SeenMeasurement { landmark: None, place: None, in_map: None, role },
         })
     }
 
@@ -33,7 +33,7 @@ impl Slam {
     pub(super) fn trace_step(&mut self) {
         let Some(trace) = &mut self.trace else { return };
         let state = &self.estimator.state;
-        let traced = |&Associated { subject, reading, role, .. }: &Associated| {
+        let traced = |&Associated { subject, measurement, role, .. }: &Associated| {
             // As long as a landmark waits for its place, any place does.
             let waits = |id| state.is_waiting(id).then_some(state.pose.p);
             let (subject, is_placed) = match subject {
@@ -43,12 +43,12 @@ impl Slam {
                 }
                 Subject::Pose => (Subject::Pose, true),
             };
-            Some(TracedReading { subject, reading, role, is_placed })
+            Some(TracedMeasurement { subject, measurement, role, is_placed })
         };
         trace.steps.push(TracedStep {
             pose: state.pose * self.estimator.pending().motion,
             segments: std::mem::take(&mut trace.segments),
-            readings: self.estimator.readings().iter().filter_map(traced).collect(),
+            measurements: self.estimator.measurements().iter().filter_map(traced).collect(),
         });
     }
 }

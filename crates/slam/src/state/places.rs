@@ -22,7 +22,7 @@ impl State {
 
     /// Feature `i` in the map frame, with its covariance there.
     pub fn landmark(&self, i: usize) -> Landmark {
-        let Feature { id, last_seen, observations, .. } = self.features[i];
+        let Feature { id, last_seen, measurements, .. } = self.features[i];
         let own = self.covariance.feature_block(i, i);
         let covariance = match self.coordinates {
             Coordinates::World => own,
@@ -34,7 +34,7 @@ impl State {
                 pose + cross + cross.transpose() + b * own * b.transpose()
             }
         };
-        Landmark { id, position: self.in_map(i), covariance, last_seen, observations }
+        Landmark { id, position: self.in_map(i), covariance, last_seen, measurements }
     }
 
     /// Position of feature `i` in the map.

@@ -29,7 +29,7 @@ pub fn new_feature(state: &State, id: u32, x: Vector2<f64>, stamp: Stamp) -> Fea
         anchor: state.pose.p,
         is_vague: false,
         last_seen: stamp,
-        observations: 1,
+        measurements: 1,
         wanted: stamp,
         is_mapped: false,
         is_viewpoint: false,

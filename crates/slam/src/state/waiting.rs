@@ -1,6 +1,6 @@
 //! Landmarks whose measurements do not tell yet where they are, with the viewpoints of these measurements.
 
-use crate::reading::Reading;
+use crate::checked::CheckedMeasurement;
 use lienav_base::stamp::Stamp;
 use serde::Deserialize;
 use serde::Serialize;
@@ -28,5 +28,6 @@ pub struct Waiting {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Sighting {
     pub viewpoint: Viewpoint,
-    pub reading: Reading,
+    #[serde(rename = "reading")]
+    pub measurement: CheckedMeasurement,
 }

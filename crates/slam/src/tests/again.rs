@@ -17,11 +17,11 @@ pub(super) struct Named {
 impl Named {
     /// Takes in what the readings of the last step were taken for: readings, and which post each is of.
     pub fn note(&mut self, slam: &Slam, seen: &[(Vector2<f64>, usize)]) {
-        for associated in slam.estimator.readings() {
+        for associated in slam.estimator.measurements() {
             let (Subject::Feature(id), Role::First | Role::Again) = (associated.subject, associated.role) else {
                 continue;
             };
-            let value = associated.reading.value().xy();
+            let value = associated.measurement.value().xy();
             let Some((_, post)) = seen.iter().find(|(read, _)| *read == value) else { continue };
             *self.counts.entry(id).or_default().entry(*post).or_default() += 1;
         }
@@ -62,8 +62,8 @@ fn a_second_look_gives_no_number_to_another_landmark() {
         let (mut named, mut rng) = (Named::default(), ChaCha8Rng::seed_from_u64(seed));
         for mut instant in recording(110, seed) {
             instant.seen.retain(|_| rng.random_range(0.0..1.0) < 0.5);
-            let value = |seen: &Observation| Vector2::new(seen.value[0], seen.value[1]);
-            let of = |seen: &Observation| (value(seen), seen.id.unwrap_or_default() as usize);
+            let value = |seen: &Measurement| Vector2::new(seen.value[0], seen.value[1]);
+            let of = |seen: &Measurement| (value(seen), seen.id.unwrap_or_default() as usize);
             let truth: Vec<_> = instant.seen.iter().map(of).collect();
             instant.seen.iter_mut().for_each(|seen| seen.id = None);
             feed(&mut slam, &instant);

@@ -46,12 +46,12 @@ impl LandmarkMeasurement<1> for RangeAlone {
     }
 }
 
-fn at(k: usize, value: impl Into<crate::Value>, id: Option<u32>) -> (Stamp, Observation) {
-    (stamp(k), Observation::new(id, value))
+fn at(k: usize, value: impl Into<crate::Value>, id: Option<u32>) -> (Stamp, Measurement) {
+    (stamp(k), Measurement::new(id, value))
 }
 
 /// A robot that stands at an uncertain place, with the two sensors.
-fn standing(filter: &str, position_std: f64, yaw_std: f64) -> (Slam, [FeatureKind; 2]) {
+fn standing(filter: &str, position_std: f64, yaw_std: f64) -> (Slam, [MeasurementKind; 2]) {
     let mut config = config(filter);
     (config.motion.velocity_x_std, config.motion.velocity_y_std, config.motion.yaw_rate_std) = (0.0, 0.0, 0.0);
     (config.initial.x_m, config.initial.y_m, config.initial.yaw_rad) = (3.0, -2.0, 0.8);
@@ -68,7 +68,7 @@ fn still(stamp: Stamp) -> Odometry {
     Odometry { stamp, velocity: Vector2::zeros(), yaw_rate: 0.0, covariance: None }
 }
 
-fn give(slam: &mut Slam, kind: FeatureKind, (stamp, seen): (Stamp, Observation)) -> Step {
+fn give(slam: &mut Slam, kind: MeasurementKind, (stamp, seen): (Stamp, Measurement)) -> Step {
     slam.odometry(&still(stamp)).unwrap();
     slam.features(stamp, kind, &[seen]).unwrap();
     let steps = drain(slam);
@@ -79,7 +79,7 @@ fn give(slam: &mut Slam, kind: FeatureKind, (stamp, seen): (Stamp, Observation))
 /// P⁺ = (P⁻¹ + R⁻¹)⁻¹, and the mean weighted by both: exact in additive coordinates, and to second order of the
 /// correction in those from the left.
 #[test]
-fn a_reading_of_the_pose_is_weighed_by_its_information() {
+fn a_measurement_of_the_pose_is_weighed_by_its_information() {
     for filter in FILTERS {
         let (mut slam, [pose, _]) = standing(filter, 0.1, 0.02);
         let step = give(&mut slam, pose, at(1, [3.01, -1.99, 0.805], None));
@@ -106,7 +106,7 @@ fn what_is_learned_of_the_pose_reaches_the_map() {
     let z = truth.transform_back(&landmark);
     for filter in FILTERS {
         let (mut slam, [pose, range]) = standing(filter, 0.1, 0.02);
-        let started = give(&mut slam, FeatureKind::RelativePosition, at(1, z, Some(4)));
+        let started = give(&mut slam, MeasurementKind::RelativePosition, at(1, z, Some(4)));
         assert_eq!(started.added, 1);
         let before = slam.landmarks().next().unwrap();
         give(&mut slam, pose, at(2, [truth.p.x, truth.p.y, truth.theta], None));
@@ -152,11 +152,11 @@ fn a_measurement_that_places_nothing_starts_no_feature() {
 }
 
 #[test]
-fn readings_that_no_sensor_has_are_counted() {
+fn measurements_that_no_sensor_has_are_counted() {
     let (mut slam, [pose, _]) = standing("default", 0.1, 0.1);
     let step = give(&mut slam, pose, at(1, [1.0, 2.0], None));
     assert_eq!((step.accepted, step.rejected), (0, 1));
     assert_eq!(slam.counts().get(crate::DropReason::WrongDimension), 1);
-    give(&mut slam, FeatureKind::Added(7), at(2, [1.0], None));
+    give(&mut slam, MeasurementKind::Added(7), at(2, [1.0], None));
     assert_eq!(slam.counts().get(crate::DropReason::UnknownSensor), 1);
 }

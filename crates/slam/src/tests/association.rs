@@ -1,7 +1,7 @@
 //! Association of readings without identity, as a run sees it.
 
 use super::{config, drain, feed, recording, stamp};
-use crate::{Association, Config, DropReason, FeatureKind, Label, Observation, Odometry, Slam, Step};
+use crate::{Association, Config, DropReason, Label, Measurement, MeasurementKind, Odometry, Slam, Step};
 use lienav_lie::Se2;
 use nalgebra::Vector2;
 use rand::seq::SliceRandom;
@@ -12,7 +12,7 @@ use rand_distr::{Distribution, StandardNormal};
 /// A robot that goes round twice among posts, of which it sees those within 9 m ahead. Returns the run, and where it
 /// ended; `clutter` is the number of false readings in a cloud.
 struct Track {
-    clouds: Vec<(Odometry, Vec<Observation>)>,
+    clouds: Vec<(Odometry, Vec<Measurement>)>,
     posts: usize,
     truth: Se2,
 }
@@ -55,13 +55,13 @@ fn track(seed: u64, clutter: usize, names: bool) -> Track {
                 let is_read = false_at.random_range(0.0..1.0) < 0.9;
                 if z.norm() < 9.0 && z.x > 0.0 && is_read {
                     let read = z + Vector2::new(normal(0.08), normal(0.08));
-                    seen.push(Observation::new(names.then_some(id as u32), read));
+                    seen.push(Measurement::new(names.then_some(id as u32), read));
                 }
             }
             for _ in 0..clutter {
                 let at = Vector2::new(false_at.random_range(0.0..9.0), false_at.random_range(-9.0..9.0));
                 if !names {
-                    seen.push(Observation::new(None, at));
+                    seen.push(Measurement::new(None, at));
                 }
             }
             (odometry, seen)
@@ -79,11 +79,11 @@ fn on_track(association: Association) -> Config {
     config
 }
 
-fn drive(slam: &mut Slam, clouds: &[(Odometry, Vec<Observation>)]) -> Vec<Step> {
+fn drive(slam: &mut Slam, clouds: &[(Odometry, Vec<Measurement>)]) -> Vec<Step> {
     let mut steps = Vec::new();
     for (odometry, seen) in clouds {
         slam.odometry(odometry).unwrap();
-        slam.features(odometry.stamp, FeatureKind::RelativePosition, seen).unwrap();
+        slam.features(odometry.stamp, MeasurementKind::RelativePosition, seen).unwrap();
         steps.extend(drain(slam));
     }
     steps
@@ -135,7 +135,7 @@ fn clouds_without_a_look_take_nothing_away() {
 
 /// A position from outside is no look at landmarks: none of them is missed.
 #[test]
-fn readings_of_the_pose_miss_no_landmark() {
+fn measurements_of_the_pose_miss_no_landmark() {
     let track = track(3, 0, false);
     let run = |is_heard: bool| {
         let mut config = on_track(Association::Auto);
@@ -143,10 +143,10 @@ fn readings_of_the_pose_miss_no_landmark() {
         let mut slam = Slam::new(config).unwrap();
         for (odometry, seen) in &track.clouds {
             slam.odometry(odometry).unwrap();
-            slam.features(odometry.stamp, FeatureKind::RelativePosition, seen).unwrap();
+            slam.features(odometry.stamp, MeasurementKind::RelativePosition, seen).unwrap();
             if is_heard {
-                let position = Observation::new(None, [0.0, 20.0]);
-                slam.features(odometry.stamp, FeatureKind::WorldPosition, &[position]).unwrap();
+                let position = Measurement::new(None, [0.0, 20.0]);
+                slam.features(odometry.stamp, MeasurementKind::WorldPosition, &[position]).unwrap();
             }
             drain(&mut slam);
         }
@@ -166,7 +166,7 @@ fn what_is_left_behind_was_not_missed() {
             let odometry = Odometry { velocity: Vector2::new(5.0 / DT, 0.0), ..still(k) };
             let robot = Vector2::new(5.0 * k as f64, 0.0);
             let seen = (0..40).map(|k| post(k) - robot).filter(|z| z.norm() < 5.0);
-            (odometry, seen.map(|z| Observation::new(None, [z.x, z.y])).collect())
+            (odometry, seen.map(|z| Measurement::new(None, [z.x, z.y])).collect())
         })
         .collect();
     drive(&mut slam, &clouds);
@@ -176,7 +176,7 @@ fn what_is_left_behind_was_not_missed() {
 /// One false reading from far away does not tell that the robot sees so far: posts near the way are read often, and say
 /// how far it does; those at the rim are read once or twice, and were not missed later. Twelve of them once were.
 #[test]
-fn one_false_reading_from_far_away_makes_nothing_missed() {
+fn one_false_measurement_from_far_away_makes_nothing_missed() {
     let mut slam = Slam::new(on_track(Association::Auto)).unwrap();
     let mut random = ChaCha8Rng::seed_from_u64(6);
     let post = |k: usize| Vector2::new(4.0 * k as f64 + 2.5, [1.0, -4.8, -1.0, 4.8][k % 4]);
@@ -186,11 +186,11 @@ fn one_false_reading_from_far_away_makes_nothing_missed() {
             let odometry = Odometry { velocity: Vector2::new(step / DT, 0.0), ..still(k) };
             let robot = Vector2::new(step * k as f64, 0.0);
             let seen = (0..40).map(|k| post(k) - robot).filter(|z| z.norm() < 5.0);
-            let mut seen: Vec<_> = seen.map(|z| Observation::new(None, [z.x, z.y])).collect();
+            let mut seen: Vec<_> = seen.map(|z| Measurement::new(None, [z.x, z.y])).collect();
             let mut at = || random.random_range(-3.5..3.5);
-            seen.push(Observation::new(None, [at(), at()]));
+            seen.push(Measurement::new(None, [at(), at()]));
             if k == 5 {
-                seen.push(Observation::new(None, [25.0, 30.0]));
+                seen.push(Measurement::new(None, [25.0, 30.0]));
             }
             (odometry, seen)
         })
@@ -210,12 +210,12 @@ fn a_candidate_at_the_place_of_an_old_landmark_is_that_landmark() {
     (config.motion.velocity_x_std, config.motion.velocity_y_std) = (0.5, 0.5);
     (config.motion.yaw_rate_std, config.sensor.position_std_m) = (0.001, 0.02);
     let mut slam = Slam::new(config).unwrap();
-    let of = |id: Option<u32>, at: [f64; 2]| Observation::new(id, at);
+    let of = |id: Option<u32>, at: [f64; 2]| Measurement::new(id, at);
     let named = [of(Some(0), [30.0, 30.0]), of(Some(1), [30.0, -30.0])];
     let nameless = [of(None, [4.0, 1.0]), of(None, [4.0, 1.8])];
     let mut random = ChaCha8Rng::seed_from_u64(3);
     let mut k = 0;
-    let mut clouds = |slam: &mut Slam, count: usize, seen: &[Observation], clutter: usize| {
+    let mut clouds = |slam: &mut Slam, count: usize, seen: &[Measurement], clutter: usize| {
         let mut steps = Vec::new();
         for _ in 0..count {
             let mut at = || random.random_range(-20.0..-5.0);
@@ -254,11 +254,11 @@ fn two_landmarks_at_one_place_that_are_both_read_stay_two_and_are_used() {
                 let x: f64 = StandardNormal.sample(&mut random);
                 0.05 * x
             };
-            Observation::new(None, [x + noise(), y + noise()])
+            Measurement::new(None, [x + noise(), y + noise()])
         };
         let seen = vec![at(4.0, 0.0), at(4.0, 0.0), at(2.0, 3.0)];
         slam.odometry(&still(k)).unwrap();
-        slam.features(stamp(k), FeatureKind::RelativePosition, &seen).unwrap();
+        slam.features(stamp(k), MeasurementKind::RelativePosition, &seen).unwrap();
         used += drain(&mut slam).iter().map(|step| step.accepted + step.added).sum::<usize>();
     }
     assert_eq!(slam.landmarks().count(), 3, "{:?}", slam.association());
@@ -266,7 +266,7 @@ fn two_landmarks_at_one_place_that_are_both_read_stay_two_and_are_used() {
 }
 
 #[test]
-fn the_order_of_the_readings_does_not_matter() {
+fn the_order_of_the_measurements_does_not_matter() {
     let track = track(3, 2, false);
     let mut random = ChaCha8Rng::seed_from_u64(5);
     let mut slam = Slam::new(on_track(Association::Joint)).unwrap();
@@ -299,7 +299,7 @@ fn where_all_are_well_apart_every_rule_finds_what_identities_say() {
         let mut steps = Vec::new();
         for mut instant in recording(60, 6) {
             if !names {
-                instant.seen.iter_mut().for_each(|reading| reading.id = None);
+                instant.seen.iter_mut().for_each(|checked| checked.id = None);
             }
             steps.extend(feed(&mut slam, &instant));
         }
@@ -317,10 +317,10 @@ fn where_all_are_well_apart_every_rule_finds_what_identities_say() {
 }
 
 #[test]
-fn names_and_readings_without_mix_in_one_cloud() {
+fn names_and_measurements_without_mix_in_one_cloud() {
     let mut slam = Slam::new(config("default")).unwrap();
     for mut instant in recording(60, 8) {
-        instant.seen.iter_mut().skip(3).for_each(|reading| reading.id = None);
+        instant.seen.iter_mut().skip(3).for_each(|checked| checked.id = None);
         feed(&mut slam, &instant);
     }
     let mut own: Vec<u32> = slam.landmarks().map(|landmark| landmark.id).collect();
@@ -330,10 +330,10 @@ fn names_and_readings_without_mix_in_one_cloud() {
 }
 
 #[test]
-fn with_ids_alone_readings_without_are_left_out_and_counted() {
+fn with_ids_alone_measurements_without_are_left_out_and_counted() {
     let mut slam = Slam::new(Config { association: Association::Ids, ..config("default") }).unwrap();
     for mut instant in recording(5, 8) {
-        instant.seen.iter_mut().skip(3).for_each(|reading| reading.id = None);
+        instant.seen.iter_mut().skip(3).for_each(|checked| checked.id = None);
         feed(&mut slam, &instant);
     }
     assert_eq!(slam.landmarks().count(), 3);
@@ -346,9 +346,9 @@ fn clutter_alone_becomes_no_map() {
     let mut slam = Slam::new(config("default")).unwrap();
     for k in 0..100 {
         let mut at = || Vector2::new(random.random_range(-20.0..20.0), random.random_range(-20.0..20.0));
-        let seen: Vec<Observation> = (0..6).map(|_| Observation::new(None, at())).collect();
+        let seen: Vec<Measurement> = (0..6).map(|_| Measurement::new(None, at())).collect();
         slam.odometry(&still(k)).unwrap();
-        slam.features(stamp(k), FeatureKind::RelativePosition, &seen).unwrap();
+        slam.features(stamp(k), MeasurementKind::RelativePosition, &seen).unwrap();
         drain(&mut slam);
     }
     assert!(slam.landmarks().count() <= 2, "{}", slam.landmarks().count());
@@ -356,14 +356,14 @@ fn clutter_alone_becomes_no_map() {
 }
 
 #[test]
-fn a_thousand_readings_at_one_place_end_and_are_counted() {
+fn a_thousand_measurements_at_one_place_end_and_are_counted() {
     let mut config = config("default");
     config.sensor.max_points = 1000;
     let mut slam = Slam::new(config).unwrap();
     for k in 0..4 {
-        let seen = vec![Observation::new(None, [3.0, 1.0]); 1000];
+        let seen = vec![Measurement::new(None, [3.0, 1.0]); 1000];
         slam.odometry(&still(k)).unwrap();
-        slam.features(stamp(k), FeatureKind::RelativePosition, &seen).unwrap();
+        slam.features(stamp(k), MeasurementKind::RelativePosition, &seen).unwrap();
         let step = drain(&mut slam)[0];
         assert_eq!(step.accepted + step.added + step.rejected, 1000, "cloud {k}");
         assert!(step.accepted <= slam.state().features.len());
@@ -371,7 +371,7 @@ fn a_thousand_readings_at_one_place_end_and_are_counted() {
 }
 
 #[test]
-fn a_flood_of_readings_among_landmarks_that_stand_together_is_counted_and_leaves_them() {
+fn a_flood_of_measurements_among_landmarks_that_stand_together_is_counted_and_leaves_them() {
     let mut config = config("default");
     config.sensor.max_points = 2000;
     let mut slam = Slam::new(config).unwrap();
@@ -384,13 +384,13 @@ fn a_flood_of_readings_among_landmarks_that_stand_together_is_counted_and_leaves
     let post = |i: u32| [3.0 + 0.25 * f64::from(i % 4), 1.0 + 0.25 * f64::from(i / 4)];
     for k in 0..24 {
         let seen: Vec<_> = if k < 20 {
-            let near = |[x, y]: [f64; 2]| Observation::new(None, [x + spread(0.05), y + spread(0.05)]);
+            let near = |[x, y]: [f64; 2]| Measurement::new(None, [x + spread(0.05), y + spread(0.05)]);
             (0..12).map(post).map(near).collect()
         } else {
-            (0..2000).map(|_| Observation::new(None, [3.4 + spread(0.4), 1.25 + spread(0.4)])).collect()
+            (0..2000).map(|_| Measurement::new(None, [3.4 + spread(0.4), 1.25 + spread(0.4)])).collect()
         };
         slam.odometry(&still(k)).unwrap();
-        slam.features(stamp(k), FeatureKind::RelativePosition, &seen).unwrap();
+        slam.features(stamp(k), MeasurementKind::RelativePosition, &seen).unwrap();
         let step = drain(&mut slam)[0];
         assert_eq!(step.accepted + step.added + step.rejected, seen.len(), "cloud {k}");
         let now: Vec<_> = slam.landmarks().map(|landmark| landmark.id).collect();
@@ -415,16 +415,16 @@ fn classes_tell_apart_what_places_do_not() {
                 0.05 * x
             };
             let post = |class: u32, y: f64, noise: &mut dyn FnMut() -> f64| {
-                let mut reading = Observation::new(None, [4.0 + noise(), y + noise()]);
-                reading.label = Label { class: if classes { class } else { 0 }, ..Label::default() };
-                reading
+                let mut checked = Measurement::new(None, [4.0 + noise(), y + noise()]);
+                checked.label = Label { class: if classes { class } else { 0 }, ..Label::default() };
+                checked
             };
             let mut seen = vec![post(1, 0.0, &mut noise), post(2, 0.32, &mut noise)];
             if k > 10 {
                 seen.truncate(1 + k % 2);
             }
             slam.odometry(&still(k)).unwrap();
-            slam.features(stamp(k), FeatureKind::RelativePosition, &seen).unwrap();
+            slam.features(stamp(k), MeasurementKind::RelativePosition, &seen).unwrap();
             drain(&mut slam);
         }
         (slam.counts().get(DropReason::Ambiguous), slam.landmarks().count())
@@ -455,8 +455,8 @@ fn an_absurd_diameter_leaves_no_trace() {
         let mut nonsense = diameters.iter().cycle();
         for (odometry, seen) in &clouds[..60] {
             let mut seen = seen.clone();
-            for (observation, diameter_m) in seen.iter_mut().zip(&mut nonsense) {
-                observation.label = Label { diameter_m: *diameter_m, diameter_std_m: 0.05, class: 0 };
+            for (measurement, diameter_m) in seen.iter_mut().zip(&mut nonsense) {
+                measurement.label = Label { diameter_m: *diameter_m, diameter_std_m: 0.05, class: 0 };
             }
             drive(&mut slam, &[(*odometry, seen)]);
         }

@@ -3,8 +3,8 @@
 use super::*;
 use crate::DropReason;
 
-fn seen(id: Option<u32>, x: f64, y: f64) -> Observation {
-    Observation::new(id, [x, y])
+fn seen(id: Option<u32>, x: f64, y: f64) -> Measurement {
+    Measurement::new(id, [x, y])
 }
 
 /// A filter that has four features, 3 m to 6 m ahead.
@@ -12,16 +12,16 @@ fn with_map(max_points: usize) -> Slam {
     let mut config = config("default");
     config.sensor.max_points = max_points;
     let mut slam = Slam::new(config).unwrap();
-    let features: Vec<Observation> = (0..4).map(|i| seen(Some(i), 3.0 + f64::from(i), 0.0)).collect();
+    let features: Vec<Measurement> = (0..4).map(|i| seen(Some(i), 3.0 + f64::from(i), 0.0)).collect();
     let steps = see(&mut slam, 0, &features);
     assert_eq!(steps[0].added, 4);
     slam
 }
 
-fn see(slam: &mut Slam, k: usize, seen: &[Observation]) -> Vec<Step> {
+fn see(slam: &mut Slam, k: usize, seen: &[Measurement]) -> Vec<Step> {
     let still = Odometry { stamp: stamp(k), velocity: Vector2::zeros(), yaw_rate: 0.0, covariance: None };
     slam.odometry(&still).unwrap();
-    slam.features(stamp(k), FeatureKind::RelativePosition, seen).unwrap();
+    slam.features(stamp(k), MeasurementKind::RelativePosition, seen).unwrap();
     drain(slam)
 }
 
@@ -31,7 +31,7 @@ fn known_features_stay_first_then_the_nearest_and_the_rest_are_counted() {
     // Nearer than the map's, farther than them, at the same distance as one another, without sense, and with its id.
     let strangers = [(9, -9.0), (10, -2.0), (11, -8.0), (12, f64::NAN), (13, -8.0)].map(|(i, y)| seen(Some(i), 0.0, y));
     let known = (0..4).map(|i| seen(Some(i), 3.0 + f64::from(i), 0.0));
-    let cloud: Vec<Observation> = strangers.into_iter().chain(known).collect();
+    let cloud: Vec<Measurement> = strangers.into_iter().chain(known).collect();
     let step = see(&mut slam, 1, &cloud)[0];
     assert_eq!((step.accepted, step.added, step.rejected), (4, 2, 3));
     assert_eq!(slam.counts().get(DropReason::TooManyPoints), 3);
@@ -55,7 +55,7 @@ fn a_bound_that_nothing_exceeds_changes_no_bit() {
 #[test]
 fn points_without_identity_cost_no_more_than_the_bound() {
     let mut slam = with_map(50);
-    let flood = |n: u32| -> Vec<Observation> {
+    let flood = |n: u32| -> Vec<Measurement> {
         (0..n).map(|i| seen(None, f64::from(i % 97) + 10.0, f64::from(i % 89) - 44.0)).collect()
     };
     let step = see(&mut slam, 1, &flood(2000))[0];
@@ -63,22 +63,22 @@ fn points_without_identity_cost_no_more_than_the_bound() {
     assert_eq!(step.accepted + step.added + step.rejected, 2000, "each is in one of the counts");
     assert!(step.added <= 50);
     // A whole lidar scan is no cloud of features.
-    let (cloud, kind) = (flood(10_001), FeatureKind::RelativePosition);
+    let (cloud, kind) = (flood(10_001), MeasurementKind::RelativePosition);
     assert_eq!(slam.features(stamp(2), kind, &cloud), Err(DropReason::TooManyPoints));
 }
 
 #[test]
 fn the_disparity_of_a_stereo_pair_says_what_is_near() {
     let mut config = config("default");
-    (config.sensor.kind, config.sensor.max_points) = (FeatureKind::StereoBearings, 1);
+    (config.sensor.kind, config.sensor.max_points) = (MeasurementKind::StereoBearings, 1);
     let mut slam = Slam::new(config).unwrap();
     let pair = |id, x: f64| {
         let half = (0.25 / x).atan();
-        Observation::new(Some(id), [-half, half])
+        Measurement::new(Some(id), [-half, half])
     };
     let still = Odometry { stamp: stamp(0), velocity: Vector2::zeros(), yaw_rate: 0.0, covariance: None };
     slam.odometry(&still).unwrap();
-    slam.features(stamp(0), FeatureKind::StereoBearings, &[pair(1, 5.0), pair(2, 2.0), pair(3, 3.0)]).unwrap();
+    slam.features(stamp(0), MeasurementKind::StereoBearings, &[pair(1, 5.0), pair(2, 2.0), pair(3, 3.0)]).unwrap();
     drain(&mut slam);
     assert_eq!(slam.landmarks().map(|landmark| landmark.id).collect::<Vec<_>>(), [2]);
 }

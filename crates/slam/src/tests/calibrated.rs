@@ -40,9 +40,9 @@ fn drive(c: &[f64; 12], steps: usize, seed: u64) -> Vec<Instant> {
             let seen = (0..12)
                 .map(|i| {
                     let z = mount.transform_back(&truth.transform_back(&feature(i)));
-                    let reading =
+                    let measurement =
                         [(z.norm() + c[9]) / (1.0 + c[11]) + noise(0.05), z.y.atan2(z.x) + c[10] + noise(0.01)];
-                    Observation::new(Some(i as u32), reading)
+                    Measurement::new(Some(i as u32), measurement)
                 })
                 .collect();
             Instant { odometry: Odometry { stamp: stamp(k), velocity, yaw_rate, covariance: None }, truth, seen }
@@ -53,7 +53,7 @@ fn drive(c: &[f64; 12], steps: usize, seed: u64) -> Vec<Instant> {
 fn calibrating(filter: &str, calibration: CalibrationConfig) -> Config {
     let mut c = config(filter);
     c.motion.hold = crate::TwistHold::Before;
-    c.sensor.kind = FeatureKind::RangeBearing;
+    c.sensor.kind = MeasurementKind::RangeBearing;
     (c.sensor.range_std_m, c.sensor.bearing_std_rad) = (0.05, 0.01);
     c.gate.probability = 1.0;
     c.calibration = calibration;
@@ -65,7 +65,7 @@ fn calibrate(config: Config, instants: &[Instant]) -> (Slam, Vec<Step>) {
     let mut steps = Vec::new();
     for instant in instants {
         slam.odometry(&instant.odometry).unwrap();
-        slam.features(instant.odometry.stamp, FeatureKind::RangeBearing, &instant.seen).unwrap();
+        slam.features(instant.odometry.stamp, MeasurementKind::RangeBearing, &instant.seen).unwrap();
         steps.extend(drain(&mut slam));
     }
     (slam, steps)

@@ -66,7 +66,7 @@ fn correlated(coordinates: Coordinates, seed: u64) -> State {
             anchor: Vector2::zeros(),
             is_vague: false,
             last_seen: Stamp::default(),
-            observations: 1,
+            measurements: 1,
             is_mapped: false,
             is_viewpoint: false,
             is_begun: false,
@@ -232,18 +232,18 @@ pub fn sensors() -> Sensors {
 
 #[test]
 fn measurement_jacobians_against_finite_differences() {
-    let readings = [
-        (FeatureKind::RangeBearing, Vector2::new(3.0, 0.2)),
-        (FeatureKind::RelativePosition, Vector2::new(3.0, 0.2)),
-        (FeatureKind::StereoBearings, Vector2::new(0.15, 0.3)),
+    let checked_measurements = [
+        (MeasurementKind::RangeBearing, Vector2::new(3.0, 0.2)),
+        (MeasurementKind::RelativePosition, Vector2::new(3.0, 0.2)),
+        (MeasurementKind::StereoBearings, Vector2::new(0.15, 0.3)),
     ];
     for coordinates in [Coordinates::World, Coordinates::Robot] {
         let state = correlated(coordinates, 3);
-        for (kind, value) in readings {
+        for (kind, value) in checked_measurements {
             let sensors = sensors();
-            let observation = Observation::new(None, value);
-            let reading = sensors.read(kind, &observation).unwrap();
-            let linearized = |state: &State| linearized(state, &sensors, &reading, 1);
+            let measurement = Measurement::new(None, value);
+            let checked = sensors.read(kind, &measurement).unwrap();
+            let linearized = |state: &State| linearized(state, &sensors, &checked, 1);
             let residual =
                 |dx: &DVector<f64>| DVector::from_column_slice(linearized(&displaced(&state, dx)).residual.as_slice());
             let h = -numeric(state.covariance.dim(), residual);
@@ -267,9 +267,9 @@ fn the_update_is_the_textbook_kalman_update() {
         let (mut h, mut r, mut y) = (DMatrix::zeros(4, n), DMatrix::zeros(4, 4), DVector::zeros(4));
         let mut matches = Vec::new();
         for i in 0..2 {
-            let observation = Observation::new(None, [3.0, 0.2 * i as f64]);
-            let reading = sensors.read(FeatureKind::RangeBearing, &observation).unwrap();
-            let m = linearized(&state, &sensors, &reading, i);
+            let measurement = Measurement::new(None, [3.0, 0.2 * i as f64]);
+            let checked = sensors.read(MeasurementKind::RangeBearing, &measurement).unwrap();
+            let m = linearized(&state, &sensors, &checked, i);
             assert_eq!(m.dim, 2);
             h.fixed_view_mut::<2, 3>(2 * i, 0).copy_from(&m.by_pose.fixed_rows::<2>(0));
             h.fixed_view_mut::<2, 6>(2 * i, 9).copy_from(&m.by_calibration.whole().fixed_view::<2, 6>(0, 0));
@@ -297,14 +297,14 @@ fn a_new_feature_is_correlated_with_the_calibration_it_was_placed_by() {
     for name in ["log-range", "reduced", "ekf"] {
         let (filter, sensors) = (Filter::named(name).unwrap(), sensors());
         let state = correlated(filter.coordinates(), 5);
-        let observation = Observation {
+        let measurement = Measurement {
             covariance: Some((Matrix2::identity() * 1e-12).into()),
-            ..Observation::new(None, [3.0, 0.2])
+            ..Measurement::new(None, [3.0, 0.2])
         };
         let added = |dx: &DVector<f64>| {
             let mut state = displaced(&state, dx);
-            let reading = sensors.read(FeatureKind::RangeBearing, &observation).unwrap();
-            assert!(crate::augment::augment(&mut state, &sensors, &reading, 9, stamp(0), &filter));
+            let checked = sensors.read(MeasurementKind::RangeBearing, &measurement).unwrap();
+            assert!(crate::augment::augment(&mut state, &sensors, &checked, 9, stamp(0), &filter));
             state
         };
         let n = state.covariance.dim();

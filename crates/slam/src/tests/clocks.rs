@@ -11,7 +11,7 @@ use proptest::test_runner::RngSeed;
 #[derive(Clone, Debug)]
 enum Message {
     Odometry(Odometry),
-    Features(Stamp, Vec<Observation>),
+    Scan(Stamp, Vec<Measurement>),
     Imu(Imu),
 }
 
@@ -19,7 +19,7 @@ impl Message {
     fn at(&self, stamp: Stamp) -> Self {
         match self.clone() {
             Self::Odometry(odometry) => Self::Odometry(Odometry { stamp, ..odometry }),
-            Self::Features(_, seen) => Self::Features(stamp, seen),
+            Self::Scan(_, seen) => Self::Scan(stamp, seen),
             Self::Imu(imu) => Self::Imu(Imu { stamp, ..imu }),
         }
     }
@@ -27,7 +27,7 @@ impl Message {
     fn stamp(&self) -> Stamp {
         match self {
             Self::Odometry(odometry) => odometry.stamp,
-            Self::Features(stamp, _) => *stamp,
+            Self::Scan(stamp, _) => *stamp,
             Self::Imu(imu) => imu.stamp,
         }
     }
@@ -41,7 +41,7 @@ fn messages(instants: &[Instant], start: f64) -> Vec<Message> {
         let stamp = start + i.odometry.stamp.secs();
         all.push(Message::Imu(Imu { stamp: stamp - 0.01, yaw_rate: i.odometry.yaw_rate, tilt: None }));
         all.push(Message::Odometry(Odometry { stamp, ..i.odometry }));
-        all.push(Message::Features(stamp, i.seen.clone()));
+        all.push(Message::Scan(stamp, i.seen.clone()));
     }
     all
 }
@@ -49,7 +49,7 @@ fn messages(instants: &[Instant], start: f64) -> Vec<Message> {
 fn give(slam: &mut Slam, message: &Message) -> (Result<(), DropReason>, Vec<Step>) {
     let outcome = match message {
         Message::Odometry(odometry) => slam.odometry(odometry),
-        Message::Features(stamp, seen) => slam.features(*stamp, FeatureKind::RelativePosition, seen),
+        Message::Scan(stamp, seen) => slam.features(*stamp, MeasurementKind::RelativePosition, seen),
         Message::Imu(imu) => slam.imu(imu),
     };
     (outcome, drain(slam))
@@ -212,7 +212,7 @@ fn a_first_message_with_a_wrong_stamp_costs_a_few_messages() {
 fn a_cloud_of_another_clock_before_the_first_odometry_does_not_release_others_early() {
     let instants = recording(60, 6);
     let (mut with, mut without) = (filter(TimeJump::Reset), filter(TimeJump::Reset));
-    with.features(Stamp::from_secs(1e9), FeatureKind::RelativePosition, &instants[0].seen).unwrap();
+    with.features(Stamp::from_secs(1e9), MeasurementKind::RelativePosition, &instants[0].seen).unwrap();
     let all = messages(&instants, START_S);
     assert_eq!(play(&mut with, &all), play(&mut without, &all));
     assert_eq!(with.counts().get(DropReason::NotStarted), 1);
@@ -221,7 +221,7 @@ fn a_cloud_of_another_clock_before_the_first_odometry_does_not_release_others_ea
 /// What issue 14 found: after one stamp 0 with `rewind`, the true stamps were a gap of decades, and every observation
 /// was `singular` beside its noise.
 #[test]
-fn one_stamp_of_zero_with_rewind_leaves_the_observations_as_good_as_they_were() {
+fn one_stamp_of_zero_with_rewind_leaves_the_measurements_as_good_as_they_were() {
     let instants = recording(200, 7);
     let mut slam = filter(TimeJump::Rewind);
     drive_on(&mut slam, &instants[..100], 1.7e9);

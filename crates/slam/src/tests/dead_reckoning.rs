@@ -20,7 +20,7 @@ fn driven(config: Config, sees: bool, every: usize) -> (Increment, Slam) {
             assert_eq!(slam.motion_since(stamp), Increment::none(), "there is none since the newest message");
         }
         if sees {
-            slam.features(stamp, FeatureKind::RelativePosition, &instant.seen).unwrap();
+            slam.features(stamp, MeasurementKind::RelativePosition, &instant.seen).unwrap();
             drain(&mut slam);
         }
     }

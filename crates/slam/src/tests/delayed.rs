@@ -23,10 +23,10 @@ fn winding(seed: u64, mut after: impl FnMut(&Slam, &World, &[Vector2<f64>])) -> 
             .map(|i| {
                 let late = if world.noise(1.0).abs() > 1.96 { 1.0 + world.noise(1.0).abs() } else { 0.0 };
                 let [range] = world.range(&places[i], 0.1);
-                Observation::new(Some(i as u32), [range + late])
+                Measurement::new(Some(i as u32), [range + late])
             })
             .collect();
-        slam.features(stamp, FeatureKind::Range, &seen).unwrap();
+        slam.features(stamp, MeasurementKind::Range, &seen).unwrap();
         drain(&mut slam);
         after(&slam, &world, &places);
     }
@@ -66,7 +66,7 @@ fn viewpoints_go_when_nobody_waits() {
 /// of one that knew the place beforehand to five metres, which is little beside the readings.
 #[test]
 fn waiting_loses_nothing() {
-    for kind in [FeatureKind::Range, FeatureKind::Bearing] {
+    for kind in [MeasurementKind::Range, MeasurementKind::Bearing] {
         for filter in FILTERS {
             let place = Vector2::new(5.0, 6.0);
             let both = [false, true].map(|is_told| {
@@ -75,14 +75,17 @@ fn waiting_loses_nothing() {
                 for k in 0..120 {
                     let stamp = world.drive(&mut slam, 1.0, 0.3);
                     if k == 0 && is_told {
-                        let told = Observation { covariance: Some(1.0.into()), ..Observation::new(Some(3), [0.0]) };
+                        let told = Measurement { covariance: Some(1.0.into()), ..Measurement::new(Some(3), [0.0]) };
                         let covariance = Some(crate::Noise::from(nalgebra::Matrix2::identity() * 25.0));
-                        let told = Observation { covariance, ..Observation { value: place.into(), ..told } };
-                        slam.features(stamp, FeatureKind::RelativePosition, &[told]).unwrap();
+                        let told = Measurement { covariance, ..Measurement { value: place.into(), ..told } };
+                        slam.features(stamp, MeasurementKind::RelativePosition, &[told]).unwrap();
                     }
-                    let value =
-                        if kind == FeatureKind::Range { world.range(&place, 0.1) } else { world.bearing(&place, 0.01) };
-                    slam.features(stamp, kind, &[Observation::new(Some(3), value)]).unwrap();
+                    let value = if kind == MeasurementKind::Range {
+                        world.range(&place, 0.1)
+                    } else {
+                        world.bearing(&place, 0.01)
+                    };
+                    slam.features(stamp, kind, &[Measurement::new(Some(3), value)]).unwrap();
                     drain(&mut slam);
                 }
                 assert_eq!(slam.landmarks().count(), 1, "{filter} {kind:?}");
@@ -98,7 +101,7 @@ fn waiting_loses_nothing() {
 #[test]
 fn the_world_may_be_turned_and_moved() {
     let moved = Se2::new(3.0, -7.0, 2.0);
-    for kind in [FeatureKind::Range, FeatureKind::Bearing] {
+    for kind in [MeasurementKind::Range, MeasurementKind::Bearing] {
         for filter in ["default", "invariant", "reduced"] {
             let ends = [Se2::identity(), moved].map(|start| {
                 let mut config = single(filter);
@@ -108,9 +111,12 @@ fn the_world_may_be_turned_and_moved() {
                 for _ in 0..150 {
                     let stamp = world.drive(&mut slam, 1.0, 0.3);
                     let place = Vector2::new(5.0, 6.0);
-                    let value =
-                        if kind == FeatureKind::Range { world.range(&place, 0.1) } else { world.bearing(&place, 0.01) };
-                    slam.features(stamp, kind, &[Observation::new(Some(3), value)]).unwrap();
+                    let value = if kind == MeasurementKind::Range {
+                        world.range(&place, 0.1)
+                    } else {
+                        world.bearing(&place, 0.01)
+                    };
+                    slam.features(stamp, kind, &[Measurement::new(Some(3), value)]).unwrap();
                     drain(&mut slam);
                 }
                 let landmark = slam.landmarks().next().unwrap().position;
@@ -135,13 +141,13 @@ fn what_waits_is_used_when_another_sensor_places_the_landmark() {
             let stamp = world.drive(&mut slam, 1.0, 0.0);
             let range = world.range(&place, 0.1);
             if with_ranges && k < 40 {
-                slam.features(stamp, FeatureKind::Range, &[Observation::new(Some(3), range)]).unwrap();
+                slam.features(stamp, MeasurementKind::Range, &[Measurement::new(Some(3), range)]).unwrap();
             }
             if k == 40 {
                 let z = world.truth.transform_back(&place);
                 let covariance = Some(crate::Noise::from(nalgebra::Matrix2::identity() * 0.04));
-                let seen = Observation { covariance, ..Observation::new(Some(3), z) };
-                slam.features(stamp, FeatureKind::RelativePosition, &[seen]).unwrap();
+                let seen = Measurement { covariance, ..Measurement::new(Some(3), z) };
+                slam.features(stamp, MeasurementKind::RelativePosition, &[seen]).unwrap();
             }
             drain(&mut slam);
         }
@@ -156,18 +162,19 @@ fn what_waits_is_used_when_another_sensor_places_the_landmark() {
 
 /// Jacobians of a reading from a viewpoint, against finite differences of the points and the landmark.
 #[test]
-fn a_reading_from_a_viewpoint_is_linearized_as_it_is() {
+fn a_measurement_from_a_viewpoint_is_linearized_as_it_is() {
     use crate::Coordinates;
     use crate::calibration::Calibration;
     use crate::delayed::row::linearized_from;
     let config = crate::SensorConfig { x_m: 0.3, y_m: -0.2, yaw_rad: 0.4, ..crate::SensorConfig::default() };
     let sensors = Sensors::new(&config, crate::StereoModel::Bearings, &[]);
     for coordinates in [Coordinates::World, Coordinates::Robot, Coordinates::Invariant] {
-        for (kind, value) in [(FeatureKind::Range, 6.0), (FeatureKind::Bearing, -0.8)] {
+        for (kind, value) in [(MeasurementKind::Range, 6.0), (MeasurementKind::Bearing, -0.8)] {
             let mut state = laws::correlated(coordinates, 3, 4);
             state.mounts = sensors.mounts(&Calibration::new(&Config::default().calibration));
-            let reading = sensors.read(kind, &Observation::new(Some(0), [value])).unwrap();
-            let at = |state: &State| linearized_from(state, &sensors, (1, 2), &reading, &state.features[0].x).unwrap();
+            let measurement = sensors.read(kind, &Measurement::new(Some(0), [value])).unwrap();
+            let at =
+                |state: &State| linearized_from(state, &sensors, (1, 2), &measurement, &state.features[0].x).unwrap();
             let (_, h) = at(&state);
             for (row, h) in h.into_iter().enumerate() {
                 let mut residual = [0.0; 2];
@@ -232,8 +239,8 @@ fn the_scale_of_a_map_by_bearings_is_that_of_odometry() {
             let seen: Vec<_> =
                 (0..marks.len()).filter(|&i| (0.5..7.0).contains(&(marks[i] - world.truth.p).norm())).collect();
             let seen: Vec<_> =
-                seen.iter().map(|&i| Observation::new(Some(i as u32), world.bearing(&marks[i], 0.0087))).collect();
-            slam.features(stamp, FeatureKind::Bearing, &seen).unwrap();
+                seen.iter().map(|&i| Measurement::new(Some(i as u32), world.bearing(&marks[i], 0.0087))).collect();
+            slam.features(stamp, MeasurementKind::Bearing, &seen).unwrap();
             drain(&mut slam);
         }
         let estimate = slam.predicted().unwrap();

@@ -11,7 +11,8 @@ use crate::sensor::Sensors;
 use crate::state::State;
 use crate::update::{Workspace, update};
 use crate::{
-    Config, Coordinates, FeatureKind, Filter, LandmarkMap, MapLandmark, NearCovariances, Observation, Se2, StereoModel,
+    Config, Coordinates, Filter, LandmarkMap, MapLandmark, Measurement, MeasurementKind, NearCovariances, Se2,
+    StereoModel,
 };
 use nalgebra::{DMatrix, DVector, Matrix2, Matrix3, Vector2, Vector3};
 
@@ -122,8 +123,8 @@ fn matches_of(state: &State, sensors: &Sensors) -> Vec<Match> {
     let read = |i: usize| {
         let z = state.in_robot(i);
         let value = [z.norm() + 0.02, z.y.atan2(z.x) - 0.01];
-        let observation = Observation::new(None, value);
-        linearized(state, sensors, &sensors.read(FeatureKind::RangeBearing, &observation).unwrap(), i)
+        let measurement = Measurement::new(None, value);
+        linearized(state, sensors, &sensors.read(MeasurementKind::RangeBearing, &measurement).unwrap(), i)
     };
     [2, 0, 3].map(read).to_vec()
 }

@@ -100,7 +100,7 @@ fn a_feature_that_was_moved_once_is_begun_anew_and_a_lifted_robot_loses_none() {
     c.gate.starvation_limit_s = 0.0;
     let mut slam = Slam::new(c).unwrap();
     lifted(3, 0.5).iter().for_each(|instant| drop(feed(&mut slam, instant)));
-    assert!(slam.landmarks().all(|landmark| landmark.observations > 40) && slam.landmarks_begun_anew() == 0);
+    assert!(slam.landmarks().all(|landmark| landmark.measurements > 40) && slam.landmarks_begun_anew() == 0);
 }
 
 /// The robot sees one landmark at a time, as a camera with a narrow field of view does.
@@ -152,7 +152,7 @@ fn a_landmark_that_was_moved_is_begun_anew_where_each_is_seen_alone() {
 
 /// Of readings that lie far out, Cauchy's weight leaves little.
 #[test]
-fn with_a_robust_weight_a_reading_far_out_counts_little() {
+fn with_a_robust_weight_a_measurement_far_out_counts_little() {
     let pull = |robust_scale: f64| {
         let mut instants = recording(30, 5);
         let clean = run("default", &instants).1.last().unwrap().estimate.pose.p;
@@ -187,7 +187,7 @@ fn a_dead_time_is_made_good() {
             slam.odometry(&odometry).unwrap();
         }
         if let Some(instant) = instant {
-            slam.features(instant.odometry.stamp, FeatureKind::RelativePosition, &instant.seen).unwrap();
+            slam.features(instant.odometry.stamp, MeasurementKind::RelativePosition, &instant.seen).unwrap();
         }
         steps.extend(drain(&mut slam));
     }

@@ -1,7 +1,7 @@
 //! A robot with a narrow camera among landmarks without identity that stand in groups, as those of MR.CLAM do.
 
 use crate::{
-    Config, FeatureKind, LandmarkMap, MapLandmark, MapMode, NoiseReading, Observation, Odometry, Slam, StartMode, Step,
+    Config, LandmarkMap, MapLandmark, MapMode, Measurement, MeasurementKind, NoiseUnit, Odometry, Slam, StartMode, Step,
 };
 use lienav_base::stamp::Stamp;
 use lienav_lie::{Se2, wrap_angle};
@@ -48,7 +48,7 @@ fn truth(time: f64) -> Se2 {
 fn config(start: StartMode) -> Config {
     let mut config = Config::default();
     (config.map.mode, config.initial.mode) = (MapMode::Localization, start);
-    config.motion.noise = NoiseReading::SpectralDensity;
+    config.motion.noise = NoiseUnit::SpectralDensity;
     (config.motion.velocity_x_std, config.motion.velocity_y_std, config.motion.yaw_rate_std) = (0.02, 0.01, 0.03);
     (config.sensor.range_std_m, config.sensor.range_std_ratio, config.sensor.bearing_std_rad) = (0.03, 0.03, 0.015);
     config.sensor.correlation_s = 0.5;
@@ -85,11 +85,11 @@ fn run(seed: u64, start: StartMode, seconds: u32, blind: std::ops::Range<f64>) -
             let (range, bearing) = (z.norm(), z.y.atan2(z.x));
             if (0.9..VIEW_M).contains(&range) && bearing.abs() < HALF_VIEW_RAD && rng.random::<f64>() < MEASURED {
                 let range = range + normal(&mut rng, 0.03 * range.hypot(1.0));
-                seen.push(Observation::new(None, [range, bearing + normal(&mut rng, 0.015)]));
+                seen.push(Measurement::new(None, [range, bearing + normal(&mut rng, 0.015)]));
             }
         }
         if k % 3 == 0 && !seen.is_empty() && !is_blind {
-            slam.features(stamp, FeatureKind::RangeBearing, &seen).unwrap();
+            slam.features(stamp, MeasurementKind::RangeBearing, &seen).unwrap();
         }
         steps.extend(std::iter::from_fn(|| slam.poll()).map(|step| (step.estimate.stamp.secs(), step)));
     }

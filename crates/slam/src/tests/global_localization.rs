@@ -1,7 +1,7 @@
 //! From observations of a filter's sensors to a pose that the filter can take.
 
 use crate::motion::Increment;
-use crate::{Config, DropReason, FeatureKind, GlobalLocalization, LandmarkMap, MapLandmark, Observation, Slam};
+use crate::{Config, DropReason, GlobalLocalization, LandmarkMap, MapLandmark, Measurement, MeasurementKind, Slam};
 use crate::{FinderConfig, Verdict};
 use lienav_lie::{Se2, wrap_angle};
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
@@ -9,10 +9,10 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// Exact readings of a lidar 0.4 m ahead and 0.1 m to the left of the base, turned by 0.3 rad.
-fn look(from: &Se2, places: &[Vector2<f64>]) -> Vec<Observation> {
+fn look(from: &Se2, places: &[Vector2<f64>]) -> Vec<Measurement> {
     let sensor = *from * Se2::new(0.4, 0.1, 0.3);
     let in_view = places.iter().map(|place| sensor.transform_back(place)).filter(|z| z.norm() < 8.0);
-    in_view.map(|z| Observation::new(None, [z.norm(), z.y.atan2(z.x)])).collect()
+    in_view.map(|z| Measurement::new(None, [z.norm(), z.y.atan2(z.x)])).collect()
 }
 
 #[test]
@@ -39,8 +39,8 @@ fn a_filter_that_is_told_where_it_was_found_is_there() {
             truth = truth * half.motion;
         }
         let mut cloud = look(&truth, &places);
-        cloud.push(Observation::new(None, [f64::NAN, 0.0]));
-        let refused = search.observe(FeatureKind::RangeBearing, &cloud);
+        cloud.push(Measurement::new(None, [f64::NAN, 0.0]));
+        let refused = search.observe(MeasurementKind::RangeBearing, &cloud);
         assert_eq!((refused.total(), refused.get(DropReason::NotFinite)), (1, 1));
     }
     search.advance(&half);

@@ -1,7 +1,9 @@
 //! A hall of landmarks on a jittered grid, and a robot that drives through it: shared by the tests and the benchmark of
 //! known maps.
 
-use lienav_slam::{Config, FeatureKind, LandmarkMap, MapLandmark, MapMode, Observation, Odometry, Se2, Slam, Stamp};
+use lienav_slam::{
+    Config, LandmarkMap, MapLandmark, MapMode, Measurement, MeasurementKind, Odometry, Se2, Slam, Stamp,
+};
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -35,7 +37,7 @@ pub struct Instant {
     pub odometry: Odometry,
     pub truth: Se2,
     /// What is seen, with identities.
-    pub seen: Vec<Observation>,
+    pub seen: Vec<Measurement>,
 }
 
 /// A source of noise.
@@ -103,7 +105,7 @@ pub fn drive(truth: &[Vector2<f64>], side: usize, way: Way, steps: usize, seed: 
             let mut see = |(id, p): (usize, &Vector2<f64>)| {
                 let z = pose.transform_back(p);
                 let value = [z.norm() + noise.normal(RANGE_STD), z.y.atan2(z.x) + noise.normal(BEARING_STD)];
-                Observation::new(Some(id as u32), value)
+                Measurement::new(Some(id as u32), value)
             };
             let seen = near.map(&mut see).collect();
             let velocity = Vector2::new(v + noise.normal(VELOCITY_STD), noise.normal(VELOCITY_STD));
@@ -139,10 +141,10 @@ pub fn config_from(start: Se2, stds: (f64, f64), filter: &str, mode: MapMode, se
 pub fn feed(slam: &mut Slam, instant: &Instant, with_identities: bool) -> (Se2, Matrix3<f64>) {
     let mut seen = instant.seen.clone();
     if !with_identities {
-        seen.iter_mut().for_each(|observation| observation.id = None);
+        seen.iter_mut().for_each(|measurement| measurement.id = None);
     }
     slam.odometry(&instant.odometry).expect("good odometry");
-    slam.features(instant.odometry.stamp, FeatureKind::RangeBearing, &seen).expect("a good cloud");
+    slam.features(instant.odometry.stamp, MeasurementKind::RangeBearing, &seen).expect("a good cloud");
     let mut last = None;
     while let Some(step) = slam.poll() {
         last = Some((step.estimate.pose, step.estimate.covariance));

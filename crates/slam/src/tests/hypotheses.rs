@@ -94,7 +94,7 @@ fn noise_is_learned_while_there_are_several_hypotheses() {
 }
 
 #[test]
-fn where_every_reading_is_clear_identities_change_nothing() {
+fn where_every_measurement_is_clear_identities_change_nothing() {
     let truth = landmarks(SIDE, 3);
     let instants = drive(&truth, SIDE, Way::Circle(6.0), 100, 7);
     let (mut named, mut nameless) = (slam(&truth, "default", 5), slam(&truth, "default", 5));
@@ -112,7 +112,7 @@ fn where_every_reading_is_clear_identities_change_nothing() {
 }
 
 #[test]
-fn the_order_of_readings_does_not_matter() {
+fn the_order_of_measurements_does_not_matter() {
     let truth = pairs();
     let instants = drive(&truth, SIDE, Way::Circle(6.0), 60, 8);
     let (mut one, mut other) = (slam(&truth, "default", 5), slam(&truth, "default", 5));

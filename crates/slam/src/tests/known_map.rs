@@ -1,7 +1,7 @@
 //! Known maps: runs in them, and landmarks that leave and come back, are moved or were never there.
 
 use super::hall::{self, Instant, Way, drive, feed, landmarks, map, nees, start};
-use crate::{Config, DropReason, Filter, LandmarkMap, MapMode, Observation, Odometry, Se2, Slam, TimeJump};
+use crate::{Config, DropReason, Filter, LandmarkMap, MapMode, Measurement, Odometry, Se2, Slam, TimeJump};
 use nalgebra::{Matrix3, Vector2};
 
 /// What a run came to.
@@ -331,7 +331,7 @@ fn changed(id: u32, elsewhere: Option<Vector2<f64>>) -> (Vec<Vector2<f64>>, Vec<
         instant.seen.retain(|seen| seen.id != Some(id));
         let z = elsewhere.map(|p| instant.truth.transform_back(&p)).filter(|z| z.norm() < hall::VIEW_M);
         let value = |z: Vector2<f64>| [z.norm(), z.y.atan2(z.x)];
-        instant.seen.extend(z.map(|z| Observation::new(Some(id), value(z))));
+        instant.seen.extend(z.map(|z| Measurement::new(Some(id), value(z))));
     }
     (truth, instants)
 }

@@ -36,19 +36,19 @@ fn read_twice(filter: &str) -> (State, Model, Vec<Match>) {
     for k in 0..3 {
         let see = |(id, p): (usize, &[f64; 2])| {
             let off = 0.03 * (id as f64 - 1.0 + 0.2 * f64::from(k));
-            Observation::new(Some(id as u32), [p[0] - 0.3 * f64::from(k) + off, p[1] - off])
+            Measurement::new(Some(id as u32), [p[0] - 0.3 * f64::from(k) + off, p[1] - off])
         };
         let seen: Vec<_> = places.iter().enumerate().map(see).collect();
-        let kind = FeatureKind::RelativePosition;
-        let evidence = Evidence::Observed { kind, observations: &seen, memory: &memory };
+        let kind = MeasurementKind::RelativePosition;
+        let evidence = Evidence::Observed { kind, measurements: &seen, memory: &memory };
         let input = Input { motion: &drive, stamp: stamp(k as usize), evidence };
         step(&mut state, &model, &input, None, None, &mut room);
     }
     state.fade_offsets(stamp(3), &model.sensors);
     let matches = [2, 0, 1].map(|i: usize| {
         let z = state.in_robot(i) + Vector2::new(0.02, -0.05);
-        let reading = model.sensors.read(FeatureKind::RelativePosition, &Observation::new(None, z)).unwrap();
-        linearized(&state, &model.sensors, &reading, i)
+        let checked = model.sensors.read(MeasurementKind::RelativePosition, &Measurement::new(None, z)).unwrap();
+        linearized(&state, &model.sensors, &checked, i)
     });
     (state, model, matches.to_vec())
 }
@@ -100,7 +100,7 @@ fn an_update_with_lasting_errors_is_that_of_a_plain_kalman_filter() {
 /// What remains is known as well as one reading less what is independent, however often a landmark is read from one
 /// place.
 #[test]
-fn reading_a_landmark_again_and_again_does_not_make_its_place_surer_than_its_lasting_error() {
+fn measurement_a_landmark_again_and_again_does_not_make_its_place_surer_than_its_lasting_error() {
     for coordinates in [Coordinates::World, Coordinates::Robot, Coordinates::Invariant] {
         let name = ["ekf", "reduced", "default"][coordinates as usize];
         let mut config = stated(name);
@@ -110,7 +110,7 @@ fn reading_a_landmark_again_and_again_does_not_make_its_place_surer_than_its_las
         let mut instants = recording(100, 3);
         for instant in &mut instants {
             (instant.odometry.velocity, instant.odometry.yaw_rate) = (Vector2::zeros(), 0.0);
-            instant.seen = vec![Observation::new(Some(1), [3.0, 1.0])];
+            instant.seen = vec![Measurement::new(Some(1), [3.0, 1.0])];
             feed(&mut slam, instant);
         }
         let state = slam.state();
@@ -179,7 +179,7 @@ fn more_landmarks_than_places_are_read_with_inflated_noise() {
         (instant.odometry.velocity, instant.odometry.yaw_rate) = (Vector2::zeros(), 0.0);
         let see = |id: u32| {
             let turn = f64::from(id) * 0.25;
-            Observation::new(Some(id), [4.0 * turn.cos(), 4.0 * turn.sin()])
+            Measurement::new(Some(id), [4.0 * turn.cos(), 4.0 * turn.sin()])
         };
         instant.seen = (0..count).map(see).collect();
         feed(&mut slam, &instant);

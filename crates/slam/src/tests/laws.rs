@@ -48,7 +48,7 @@ pub(super) fn correlated(coordinates: Coordinates, features: usize, seed: u64) -
             anchor: Vector2::zeros(),
             is_vague: false,
             last_seen: Stamp::default(),
-            observations: 1,
+            measurements: 1,
             is_mapped: false,
             is_viewpoint: false,
             is_begun: false,
@@ -133,14 +133,14 @@ fn the_reduced_update_is_equation_5_24() {
         c.fixed_view_mut::<2, 2>(2 * k, 2 * i).fill_with_identity();
         z.fixed_rows_mut::<2>(2 * k).copy_from(&value);
         q.fixed_view_mut::<2, 2>(2 * k, 2 * k).copy_from(&noise);
-        let observation = Observation::new(None, value);
-        let reading = sensors.read(FeatureKind::RelativePosition, &observation).unwrap();
+        let raw = Measurement::new(None, value);
+        let checked = sensors.read(MeasurementKind::RelativePosition, &raw).unwrap();
         matches.push(Match {
             dim: 2,
             residual: padded(&(value - state.features[i].x)),
             by_feature: padded(&Matrix2::identity()),
             noise: padded(&noise),
-            ..Match::new(Subject::Feature(i), &reading)
+            ..Match::new(Subject::Feature(i), &checked)
         });
     }
     let (expected_mean, expected_covariance) = information_update(&mu, &sigma, &c, &z, &q);
@@ -156,9 +156,9 @@ fn the_update_is_the_textbook_kalman_update_in_world_coordinates() {
     let sensors = sensors(&SensorConfig::default());
     let mut matches = Vec::new();
     for i in [2, 0] {
-        let observation = Observation::new(None, [3.0, 0.2 * i as f64]);
-        let reading = sensors.read(FeatureKind::RangeBearing, &observation).unwrap();
-        matches.push(linearized(&state, &sensors, &reading, i));
+        let raw = Measurement::new(None, [3.0, 0.2 * i as f64]);
+        let checked = sensors.read(MeasurementKind::RangeBearing, &raw).unwrap();
+        matches.push(linearized(&state, &sensors, &checked, i));
     }
     let (mu, p) = (mean(&state), state.covariance.to_matrix());
     let (mut h, mut r, mut y) = (DMatrix::zeros(4, 9), DMatrix::zeros(4, 4), DVector::zeros(4));
@@ -182,12 +182,12 @@ fn the_update_is_the_textbook_kalman_update_in_world_coordinates() {
 #[test]
 fn measurement_jacobians_against_finite_differences() {
     let sensors = sensors(&SensorConfig { x_m: 0.3, yaw_rad: 0.2, ..SensorConfig::default() });
-    let observation = Observation::new(None, [3.0, 0.2]);
-    let reading = sensors.read(FeatureKind::RangeBearing, &observation).unwrap();
+    let raw = Measurement::new(None, [3.0, 0.2]);
+    let checked = sensors.read(MeasurementKind::RangeBearing, &raw).unwrap();
     for coordinates in [Coordinates::World, Coordinates::Robot] {
         let mut state = correlated(coordinates, 2, 3);
         state.mounts = sensors.mounts(&state.calibration);
-        let linearized = |state: &State| linearized(state, &sensors, &reading, 1);
+        let linearized = |state: &State| linearized(state, &sensors, &checked, 1);
         let at = |k: usize, h: f64| {
             let mut moved = state.clone();
             match k {
@@ -295,14 +295,14 @@ fn a_static_robot_learns_nothing_about_its_pose() {
         let mut last = None;
         for k in 0..=1000 {
             slam.odometry(&Odometry { stamp: stamp(k), ..still }).unwrap();
-            let noisy: Vec<Observation> = seen
+            let noisy: Vec<Measurement> = seen
                 .iter()
                 .map(|o| {
                     let (x, y): (f64, f64) = (StandardNormal.sample(&mut rng), StandardNormal.sample(&mut rng));
-                    Observation { value: (o.value.xy() + 0.3 * Vector2::new(x, y)).into(), ..*o }
+                    Measurement { value: (o.value.xy() + 0.3 * Vector2::new(x, y)).into(), ..*o }
                 })
                 .collect();
-            slam.features(stamp(k), FeatureKind::RelativePosition, &noisy).unwrap();
+            slam.features(stamp(k), MeasurementKind::RelativePosition, &noisy).unwrap();
             last = drain(&mut slam).pop();
         }
         last.unwrap().estimate

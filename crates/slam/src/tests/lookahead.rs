@@ -16,7 +16,7 @@ fn fast(slam: &mut Slam, seconds: i64, late_ms: i64, mut check: impl FnMut(&Slam
         }
         slam.odometry(&Odometry { stamp: stamp(ms), ..instant.odometry }).unwrap();
         if ms % 100 == 0 {
-            slam.features(stamp(ms), FeatureKind::RelativePosition, &instant.seen).unwrap();
+            slam.features(stamp(ms), MeasurementKind::RelativePosition, &instant.seen).unwrap();
         }
         drain(slam);
         check(slam);
@@ -77,7 +77,7 @@ fn messages_out_of_order_are_in_the_prediction() {
             }
             let _ = slam.odometry(&instants[k].odometry);
             if k % 3 == 0 {
-                let _ = slam.features(stamp(k), FeatureKind::RelativePosition, &instants[k].seen);
+                let _ = slam.features(stamp(k), MeasurementKind::RelativePosition, &instants[k].seen);
             }
             drain(&mut slam);
             assert_is_up_to_date(&slam);

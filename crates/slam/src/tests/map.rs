@@ -4,12 +4,12 @@ use super::*;
 use crate::{DropReason, WhenFull};
 use nalgebra::Matrix3;
 
-fn sees(ids: &[u32]) -> Vec<Observation> {
+fn sees(ids: &[u32]) -> Vec<Measurement> {
     ids.iter()
         .map(|&id| {
             let angle = id as f64 * 0.61;
             let value = Se2::new(0.0, 0.0, angle).transform(&Vector2::new(3.0 + 0.05 * id as f64, 0.0));
-            Observation::new(Some(id), value)
+            Measurement::new(Some(id), value)
         })
         .collect()
 }
@@ -20,7 +20,7 @@ fn still(k: usize) -> Odometry {
 
 fn show(slam: &mut Slam, k: usize, ids: &[u32]) -> Step {
     slam.odometry(&still(k)).unwrap();
-    slam.features(stamp(k), FeatureKind::RelativePosition, &sees(ids)).unwrap();
+    slam.features(stamp(k), MeasurementKind::RelativePosition, &sees(ids)).unwrap();
     slam.poll().unwrap()
 }
 
@@ -105,14 +105,14 @@ fn without_identities_it_finds_the_same_map() {
 }
 
 #[test]
-fn an_observation_between_two_features_is_ambiguous() {
+fn an_measurement_between_two_features_is_ambiguous() {
     let mut slam = Slam::new(config("reduced")).unwrap();
-    let at = |x: f64, id| Observation::new(id, [3.0, x]);
+    let at = |x: f64, id| Measurement::new(id, [3.0, x]);
     slam.odometry(&still(0)).unwrap();
-    slam.features(stamp(0), FeatureKind::RelativePosition, &[at(0.0, Some(1)), at(0.12, Some(2))]).unwrap();
+    slam.features(stamp(0), MeasurementKind::RelativePosition, &[at(0.0, Some(1)), at(0.12, Some(2))]).unwrap();
     slam.poll().unwrap();
     slam.odometry(&still(1)).unwrap();
-    slam.features(stamp(1), FeatureKind::RelativePosition, &[at(0.06, None)]).unwrap();
+    slam.features(stamp(1), MeasurementKind::RelativePosition, &[at(0.06, None)]).unwrap();
     assert_eq!(slam.poll().unwrap().accepted, 0);
     assert_eq!(slam.counts().get(DropReason::Ambiguous), 1);
 }
@@ -169,7 +169,7 @@ fn both_coordinates_know_the_same_landmarks() {
 }
 
 #[test]
-fn a_cloud_without_readings_is_a_step_that_changes_nothing() {
+fn a_cloud_without_measurements_is_a_step_that_changes_nothing() {
     for filter in ["default", "ekf", "oc-ekf", "cartesian"] {
         let instants = recording(80, 41);
         let silent = |k: usize| k % 5 == 2 || (40..52).contains(&k);

@@ -45,9 +45,9 @@ use super::linearize::Match;
 use super::linearize::linearize;
 use super::sensor::Sensors;
 use super::state::State;
-use super::{Config, FeatureKind, Linearization, Observation, Odometry, Slam, Step};
+use super::{Config, Linearization, Measurement, MeasurementKind, Odometry, Slam, Step};
 use crate::associated::Subject;
-use crate::reading::Reading;
+use crate::checked::CheckedMeasurement;
 use lienav_base::stamp::Stamp;
 use lienav_lie::Se2;
 use nalgebra::Vector2;
@@ -60,12 +60,12 @@ use rand_distr::{Distribution, StandardNormal};
 struct Instant {
     odometry: Odometry,
     truth: Se2,
-    seen: Vec<Observation>,
+    seen: Vec<Measurement>,
 }
 
 /// A reading of feature `i`, linearized at the state.
-fn linearized(state: &State, sensors: &Sensors, reading: &Reading, i: usize) -> Match {
-    let mut m = Match::new(Subject::Feature(i), reading);
+fn linearized(state: &State, sensors: &Sensors, measurement: &CheckedMeasurement, i: usize) -> Match {
+    let mut m = Match::new(Subject::Feature(i), measurement);
     assert!(linearize(state, sensors, &mut m, Linearization::Current));
     m
 }
@@ -80,7 +80,7 @@ fn config(filter: &str) -> Config {
     config.motion.velocity_x_std = VELOCITY_STD;
     config.motion.velocity_y_std = VELOCITY_STD;
     config.motion.yaw_rate_std = YAW_RATE_STD;
-    config.sensor.kind = FeatureKind::RelativePosition;
+    config.sensor.kind = MeasurementKind::RelativePosition;
     config.sensor.position_std_m = POSITION_STD;
     config
 }
@@ -113,7 +113,7 @@ fn recording(steps: usize, seed: u64) -> Vec<Instant> {
                 .enumerate()
                 .map(|(id, p)| {
                     let z = truth.transform_back(p) + Vector2::new(noise(POSITION_STD), noise(POSITION_STD));
-                    Observation::new(Some(id as u32), z)
+                    Measurement::new(Some(id as u32), z)
                 })
                 .collect();
             Instant { odometry: Odometry { stamp: stamp(k), velocity, yaw_rate, covariance: None }, truth, seen }
@@ -127,7 +127,7 @@ fn drain(slam: &mut Slam) -> Vec<Step> {
 
 fn feed(slam: &mut Slam, instant: &Instant) -> Vec<Step> {
     slam.odometry(&instant.odometry).unwrap();
-    slam.features(instant.odometry.stamp, FeatureKind::RelativePosition, &instant.seen).unwrap();
+    slam.features(instant.odometry.stamp, MeasurementKind::RelativePosition, &instant.seen).unwrap();
     drain(slam)
 }
 

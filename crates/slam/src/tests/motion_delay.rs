@@ -34,10 +34,10 @@ fn learned(
 ) -> (f64, f64, f64) {
     let mut config = config("default");
     config.motion.hold = hold;
-    config.motion.noise = crate::NoiseReading::PerSample;
+    config.motion.noise = crate::NoiseUnit::PerSample;
     (config.motion.velocity_x_std, config.motion.velocity_y_std) = (odometry_noise.max(0.01), 1e-3);
     config.motion.yaw_rate_std = odometry_noise.max(0.01);
-    config.sensor.kind = FeatureKind::RangeBearing;
+    config.sensor.kind = MeasurementKind::RangeBearing;
     (config.sensor.range_std_m, config.sensor.bearing_std_rad) = (0.02, 0.005);
     config.sensor.delay_s = told as f64 * STEP_S;
     let motion_delay = Prior { sigma: SIGMA, ..Prior::default() };
@@ -68,10 +68,10 @@ fn learned(
             let seen: Vec<_> = (0..12)
                 .map(|i| {
                     let z = at.transform_back(&landmark(i));
-                    Observation::new(Some(i), [z.norm() + noise(0.02), z.y.atan2(z.x) + noise(0.005)])
+                    Measurement::new(Some(i), [z.norm() + noise(0.02), z.y.atan2(z.x) + noise(0.005)])
                 })
                 .collect();
-            slam.features(stamp(k), FeatureKind::RangeBearing, &seen).unwrap();
+            slam.features(stamp(k), MeasurementKind::RangeBearing, &seen).unwrap();
             last = drain(&mut slam).last().copied().or(last);
         }
     }
@@ -155,7 +155,7 @@ fn steps_of_late_clouds(late_s: f64, told_s: f64) -> Vec<Step> {
     let mut steps = Vec::new();
     for instant in recording(100, 7) {
         slam.odometry(&instant.odometry).unwrap();
-        slam.features(instant.odometry.stamp + late_s, FeatureKind::RelativePosition, &instant.seen).unwrap();
+        slam.features(instant.odometry.stamp + late_s, MeasurementKind::RelativePosition, &instant.seen).unwrap();
         steps.extend(drain(&mut slam));
     }
     steps

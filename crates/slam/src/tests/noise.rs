@@ -43,7 +43,7 @@ fn learned(config: Config, instants: &[Instant]) -> (Slam, crate::LearnedNoise) 
 }
 
 #[test]
-fn wrong_standard_deviations_of_readings_are_learned() {
+fn wrong_standard_deviations_of_measurements_are_learned() {
     for told in [0.25, 0.5, 1.0, 2.0, 4.0] {
         let (_, noise) = learned(learning(told, 1.0), &recording(1200, 5));
         let [sensor] = &noise.sensors[..] else { panic!("{noise:?}") };

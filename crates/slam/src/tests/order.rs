@@ -7,14 +7,14 @@ use rand::RngExt;
 
 enum Message {
     Odometry(Odometry),
-    Features(Stamp, Vec<Observation>),
+    Scan(Stamp, Vec<Measurement>),
 }
 
 fn messages(instants: &[Instant]) -> Vec<(Stamp, Message)> {
     let mut all = Vec::new();
     for i in instants {
         all.push((i.odometry.stamp, Message::Odometry(i.odometry)));
-        all.push((i.odometry.stamp, Message::Features(i.odometry.stamp, i.seen.clone())));
+        all.push((i.odometry.stamp, Message::Scan(i.odometry.stamp, i.seen.clone())));
     }
     all
 }
@@ -24,7 +24,7 @@ fn play(slam: &mut Slam, all: Vec<(Stamp, Message)>) -> Vec<Step> {
     for (_, message) in all {
         match message {
             Message::Odometry(o) => slam.odometry(&o).unwrap(),
-            Message::Features(stamp, seen) => slam.features(stamp, FeatureKind::RelativePosition, &seen).unwrap(),
+            Message::Scan(stamp, seen) => slam.features(stamp, MeasurementKind::RelativePosition, &seen).unwrap(),
         }
         steps.extend(drain(slam));
     }
@@ -49,7 +49,7 @@ fn the_order_of_arrival_does_not_matter_within_the_window() {
                 let mut late = messages(&instants);
                 // Features up to 0.6 s late, odometry up to 0.25 s early against them; clouds keep their order.
                 for (arrival, message) in late.iter_mut().skip(2) {
-                    if let Message::Features(stamp, _) = message {
+                    if let Message::Scan(stamp, _) = message {
                         *arrival = *stamp + 0.5 + rng.random_range(0.0..0.09);
                     }
                 }
@@ -67,7 +67,7 @@ fn features_wait_for_odometry_of_their_instant() {
     let instants = recording(3, 2);
     let mut slam = Slam::new(config("reduced")).unwrap();
     feed(&mut slam, &instants[0]);
-    slam.features(stamp(1), FeatureKind::RelativePosition, &instants[1].seen).unwrap();
+    slam.features(stamp(1), MeasurementKind::RelativePosition, &instants[1].seen).unwrap();
     assert_eq!(slam.poll(), None);
     slam.odometry(&instants[1].odometry).unwrap();
     assert_eq!(slam.poll().unwrap().estimate.stamp, stamp(1));
@@ -79,7 +79,7 @@ fn odometry_that_stops_holds_features_up_no_longer_than_the_window() {
     let mut slam = Slam::new(config("reduced")).unwrap();
     feed(&mut slam, &instants[0]);
     feed(&mut slam, &instants[1]);
-    slam.features(stamp(2), FeatureKind::RelativePosition, &instants[2].seen).unwrap();
+    slam.features(stamp(2), MeasurementKind::RelativePosition, &instants[2].seen).unwrap();
     assert_eq!(slam.poll(), None);
     slam.now(stamp(2) + 0.25);
     let step = slam.poll().unwrap();
@@ -103,7 +103,7 @@ fn many_odometry_messages_between_two_clouds_are_one_motion() {
             let stamp = from + 0.01 * piece as f64;
             fine.odometry(&Odometry { stamp, covariance, ..to.odometry }).unwrap();
         }
-        fine.features(to.odometry.stamp, FeatureKind::RelativePosition, &to.seen).unwrap();
+        fine.features(to.odometry.stamp, MeasurementKind::RelativePosition, &to.seen).unwrap();
         steps.extend(drain(&mut fine));
     }
     for (a, b) in coarse.iter().zip(&steps) {
@@ -118,7 +118,7 @@ fn a_cloud_between_two_odometry_messages_is_met_halfway() {
     let mut slam = Slam::new(config("reduced")).unwrap();
     let twist = |k| Odometry { stamp: stamp(k), velocity: Vector2::new(1.0, 0.0), yaw_rate: 0.0, covariance: None };
     slam.odometry(&twist(0)).unwrap();
-    slam.features(stamp(0) + 0.03, FeatureKind::RelativePosition, &[]).unwrap();
+    slam.features(stamp(0) + 0.03, MeasurementKind::RelativePosition, &[]).unwrap();
     slam.odometry(&twist(1)).unwrap();
     let step = slam.poll().unwrap();
     assert!((step.estimate.pose.p.x - 0.03).abs() < 1e-15);
@@ -169,9 +169,12 @@ fn late_and_repeated_stamps_are_refused() {
     let before = slam.predicted();
     assert_eq!(slam.odometry(&instants[19].odometry), Err(DropReason::DuplicateStamp));
     assert_eq!(slam.odometry(&instants[10].odometry), Err(DropReason::TooLate));
-    assert_eq!(slam.features(stamp(19), FeatureKind::RelativePosition, seen), Err(DropReason::DuplicateStamp));
-    assert_eq!(slam.features(stamp(12), FeatureKind::RelativePosition, seen), Err(DropReason::TooLate));
-    assert_eq!(slam.features(stamp(19) + 60.0, FeatureKind::RelativePosition, seen), Err(DropReason::FromTheFuture));
+    assert_eq!(slam.features(stamp(19), MeasurementKind::RelativePosition, seen), Err(DropReason::DuplicateStamp));
+    assert_eq!(slam.features(stamp(12), MeasurementKind::RelativePosition, seen), Err(DropReason::TooLate));
+    assert_eq!(
+        slam.features(stamp(19) + 60.0, MeasurementKind::RelativePosition, seen),
+        Err(DropReason::FromTheFuture)
+    );
     assert_eq!(slam.poll(), None);
     assert_eq!(slam.predicted(), before);
     let counts = slam.counts();
@@ -226,7 +229,7 @@ fn time_set_back_resets_or_rewinds() {
 fn features_before_any_odometry_are_counted() {
     let instants = recording(2, 7);
     let mut slam = Slam::new(config("reduced")).unwrap();
-    slam.features(stamp(0), FeatureKind::RelativePosition, &instants[0].seen).unwrap();
+    slam.features(stamp(0), MeasurementKind::RelativePosition, &instants[0].seen).unwrap();
     assert_eq!(slam.poll(), None);
     slam.odometry(&instants[1].odometry).unwrap();
     assert_eq!(slam.poll(), None);
@@ -241,7 +244,8 @@ fn nothing_waits_without_bound() {
     let mut refused = 0;
     for k in 1..40 {
         let ahead = stamp(0) + 0.001 * k as f64;
-        refused += usize::from(slam.features(ahead, FeatureKind::RelativePosition, &[]) == Err(DropReason::BufferFull));
+        refused +=
+            usize::from(slam.features(ahead, MeasurementKind::RelativePosition, &[]) == Err(DropReason::BufferFull));
     }
     assert_eq!(refused, 39 - 32);
     assert!(slam.poll().is_some(), "a full buffer releases its oldest cloud");

@@ -3,7 +3,7 @@
 use super::hall::{self, Way};
 use super::{Instant, config, drain, recording, stamp};
 use crate::{
-    Config, DropReason, FeatureKind, Imu, Landmark, LandmarkMap, MapMode, Observation, Odometry, PoseEstimate,
+    Config, DropReason, Imu, Landmark, LandmarkMap, MapMode, Measurement, MeasurementKind, Odometry, PoseEstimate,
     RangeBearing, Se2, Sensor, Slam,
 };
 use nalgebra::{Matrix3, Vector2};
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-const KIND: FeatureKind = FeatureKind::RelativePosition;
+const KIND: MeasurementKind = MeasurementKind::RelativePosition;
 
 fn rewinding(filter: &str) -> Config {
     let mut config = config(filter);
@@ -64,7 +64,7 @@ fn play(config: &Config, map: Option<&LandmarkMap>, instants: &[Instant], late_b
 /// The trace of a run: poses after each step, and how many readings were in it.
 fn traced(slam: &Slam) -> Vec<(Se2, usize, usize)> {
     let steps = &slam.trace().unwrap().steps;
-    steps.iter().map(|step| (step.pose, step.segments.len(), step.readings.len())).collect()
+    steps.iter().map(|step| (step.pose, step.segments.len(), step.measurements.len())).collect()
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn a_sensor_that_has_seen_nothing_yet_may_be_placed_without_harm() {
         drain(&mut slam);
     }
     slam.place_sensor(added, Se2::new(0.1, 0.0, 0.0)).unwrap();
-    let seen = [Observation::new(Some(100), [3.0, 0.0])];
+    let seen = [Measurement::new(Some(100), [3.0, 0.0])];
     assert_eq!(slam.features(stamp(65), added, &seen), Ok(()));
     assert_eq!(slam.late_clouds(), 1);
     // The newest pose is four instants on.

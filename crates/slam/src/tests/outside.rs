@@ -23,8 +23,8 @@ fn with_outage(seed: u64, mut each: impl FnMut(usize, &PoseEstimate, &PoseEstima
             let before = slam.predicted().unwrap();
             let value = world.truth.p + error + Vector2::new(world.noise(0.1), world.noise(0.1));
             let covariance = Some(Noise::from(Matrix2::identity() * 0.01));
-            let fix = Observation { covariance, ..Observation::new(None, value) };
-            slam.features(stamp, FeatureKind::WorldPosition, &[fix]).unwrap();
+            let fix = Measurement { covariance, ..Measurement::new(None, value) };
+            slam.features(stamp, MeasurementKind::WorldPosition, &[fix]).unwrap();
             drain(&mut slam);
             each(k, &before, &slam.predicted().unwrap());
         }
@@ -65,12 +65,12 @@ fn positions_in_the_world_break_the_symmetry() {
         for _ in 0..200 {
             let stamp = world.drive(&mut slam, 1.0, 0.3);
             let value = world.range(&Vector2::new(5.0, 6.0), 0.1);
-            slam.features(stamp, FeatureKind::Range, &[Observation::new(Some(1), value)]).unwrap();
+            slam.features(stamp, MeasurementKind::Range, &[Measurement::new(Some(1), value)]).unwrap();
             if with_world {
                 let value = world.truth.p + Vector2::new(world.noise(0.1), world.noise(0.1));
                 let covariance = Some(Noise::from(Matrix2::identity() * 0.01));
-                let fix = Observation { covariance, ..Observation::new(None, value) };
-                slam.features(stamp, FeatureKind::WorldPosition, &[fix]).unwrap();
+                let fix = Measurement { covariance, ..Measurement::new(None, value) };
+                slam.features(stamp, MeasurementKind::WorldPosition, &[fix]).unwrap();
             }
             drain(&mut slam);
         }

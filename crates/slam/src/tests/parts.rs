@@ -21,10 +21,10 @@ fn drive(slam: &mut Slam, instants: std::ops::Range<usize>, ids: &[u32]) {
         let robot = Se2::exp(&(nalgebra::Vector3::new(1.0, 0.1, 0.4) * stamp(k).since(stamp(0))));
         let seen = |id: &u32| {
             let post = Vector2::new(2.0 + f64::from(*id), 1.0 - 0.7 * f64::from(*id));
-            Observation::new(Some(*id), robot.transform_back(&post))
+            Measurement::new(Some(*id), robot.transform_back(&post))
         };
-        let seen: Vec<Observation> = ids.iter().map(seen).collect();
-        slam.features(stamp(k), FeatureKind::RelativePosition, &seen).unwrap();
+        let seen: Vec<Measurement> = ids.iter().map(seen).collect();
+        slam.features(stamp(k), MeasurementKind::RelativePosition, &seen).unwrap();
         while slam.poll().is_some() {}
     }
 }

@@ -25,7 +25,7 @@ fn when() -> impl Strategy<Value = i64> {
 #[derive(Clone, Debug)]
 enum Event {
     Odometry(i64, [f64; 3], Option<[f64; 9]>),
-    Features(i64, u8, Vec<(u32, [f64; 2], Option<[f64; 4]>)>),
+    Scan(i64, u8, Vec<(u32, [f64; 2], Option<[f64; 4]>)>),
     Imu(i64, f64),
     Pose([f64; 3], [f64; 9]),
     Now(i64),
@@ -36,10 +36,10 @@ enum Event {
 fn event() -> impl Strategy<Value = Event> {
     let covariance3 = prop::option::of(prop::array::uniform9(number()));
     let covariance2 = prop::option::of(prop::array::uniform4(number()));
-    let observation = (0..6u32, prop::array::uniform2(number()), covariance2);
+    let measurement = (0..6u32, prop::array::uniform2(number()), covariance2);
     prop_oneof![
         8 => (when(), prop::array::uniform3(number()), covariance3).prop_map(|(t, x, c)| Event::Odometry(t, x, c)),
-        8 => (when(), 0..3u8, prop::collection::vec(observation, 0..5)).prop_map(|(t, k, o)| Event::Features(t, k, o)),
+        8 => (when(), 0..3u8, prop::collection::vec(measurement, 0..5)).prop_map(|(t, k, o)| Event::Scan(t, k, o)),
         1 => (when(), number()).prop_map(|(t, w)| Event::Imu(t, w)),
         1 => (prop::array::uniform3(number()), prop::array::uniform9(number())).prop_map(|(x, c)| Event::Pose(x, c)),
         1 => when().prop_map(Event::Now),
@@ -55,14 +55,15 @@ fn apply(slam: &mut Slam, event: &Event) {
             let stamp = Stamp::from_nanos(*t);
             let _ = slam.odometry(&Odometry { stamp, velocity: Vector2::new(x[0], x[1]), yaw_rate: x[2], covariance });
         }
-        Event::Features(t, kind, seen) => {
+        Event::Scan(t, kind, seen) => {
             let kind =
-                [FeatureKind::RelativePosition, FeatureKind::RangeBearing, FeatureKind::StereoBearings][*kind as usize];
-            let seen: Vec<Observation> = seen
+                [MeasurementKind::RelativePosition, MeasurementKind::RangeBearing, MeasurementKind::StereoBearings]
+                    [*kind as usize];
+            let seen: Vec<Measurement> = seen
                 .iter()
-                .map(|(id, x, c)| Observation {
+                .map(|(id, x, c)| Measurement {
                     covariance: c.map(|c| Matrix2::from_row_slice(&c).into()),
-                    ..Observation::new((*id < 5).then_some(*id), *x)
+                    ..Measurement::new((*id < 5).then_some(*id), *x)
                 })
                 .collect();
             let _ = slam.features(Stamp::from_nanos(*t), kind, &seen);

@@ -9,7 +9,7 @@ use nalgebra::Vector3;
 enum Input {
     Odometry(Odometry),
     Imu(Imu),
-    Features(Stamp, FeatureKind, Vec<Observation>),
+    Scan(Stamp, MeasurementKind, Vec<Measurement>),
 }
 
 /// A noisy run with inertial samples, clouds that come late, early and in pairs, and messages with wrong stamps.
@@ -39,8 +39,8 @@ fn inputs() -> Vec<Input> {
         if let Some(last) = seen.last_mut() {
             last.id = None;
         }
-        seen.push(Observation::new(Some(70), [f64::NAN, 0.0]));
-        let cloud = Input::Features(stamp + 0.03, FeatureKind::RelativePosition, seen);
+        seen.push(Measurement::new(Some(70), [f64::NAN, 0.0]));
+        let cloud = Input::Scan(stamp + 0.03, MeasurementKind::RelativePosition, seen);
         inputs.extend(late.take());
         if k % 4 == 1 {
             late = Some(cloud)
@@ -49,8 +49,8 @@ fn inputs() -> Vec<Input> {
         }
         if k % 5 == 2 {
             let value = [4.0 + 0.01 * k as f64, 0.3];
-            let seen = vec![Observation::new(Some(3), value)];
-            inputs.push(Input::Features(stamp + 0.06, FeatureKind::Added(0), seen));
+            let seen = vec![Measurement::new(Some(3), value)];
+            inputs.push(Input::Scan(stamp + 0.06, MeasurementKind::Added(0), seen));
         }
     }
     inputs
@@ -86,7 +86,7 @@ fn give(slam: &mut Slam, inputs: &[Input]) -> Vec<String> {
         let result = match input {
             Input::Odometry(odometry) => slam.odometry(odometry),
             Input::Imu(imu) => slam.imu(imu),
-            Input::Features(stamp, kind, seen) => slam.features(*stamp, *kind, seen),
+            Input::Scan(stamp, kind, seen) => slam.features(*stamp, *kind, seen),
         };
         out.push(format!("{result:?} {:?}", slam.predicted()));
         out.extend(drain(slam).iter().map(|step| format!("{step:?}")));
@@ -221,7 +221,7 @@ fn after_a_restart_of_the_clock_pose_and_map_go_on_at_any_time() {
     for k in 0..10 {
         let stamp = hour + 0.1 * f64::from(k);
         resumed.odometry(&Odometry { stamp, velocity: Vector2::zeros(), yaw_rate: 0.0, covariance: None }).unwrap();
-        resumed.features(stamp, FeatureKind::RelativePosition, &last.seen).unwrap();
+        resumed.features(stamp, MeasurementKind::RelativePosition, &last.seen).unwrap();
         for step in drain(&mut resumed) {
             assert_eq!((step.accepted, step.added), (8, 0));
             assert!((step.estimate.pose.p - last.truth.p).norm() < 0.3);

@@ -1,7 +1,7 @@
 //! The filter that does not know where it is: no estimates, and then the right one.
 
 use super::hall::{self, Instant, Way, drive, landmarks, map, start};
-use crate::{Config, FeatureKind, MapMode, Observation, RelocalizeError, ResumeError, Slam, StartMode, Step};
+use crate::{Config, MapMode, Measurement, MeasurementKind, RelocalizeError, ResumeError, Slam, StartMode, Step};
 use nalgebra::Matrix3;
 
 const SIDE: usize = 20;
@@ -14,10 +14,10 @@ fn unknown(filter: &str, mode: MapMode) -> Config {
 
 /// Feeds one instant; the step, if there is one.
 fn feed(slam: &mut Slam, instant: &Instant, with_identities: bool) -> Option<Step> {
-    let hide = |o: &Observation| Observation { id: o.id.filter(|_| with_identities), ..*o };
-    let seen: Vec<Observation> = instant.seen.iter().map(hide).collect();
+    let hide = |o: &Measurement| Measurement { id: o.id.filter(|_| with_identities), ..*o };
+    let seen: Vec<Measurement> = instant.seen.iter().map(hide).collect();
     slam.odometry(&instant.odometry).unwrap();
-    slam.features(instant.odometry.stamp, FeatureKind::RangeBearing, &seen).unwrap();
+    slam.features(instant.odometry.stamp, MeasurementKind::RangeBearing, &seen).unwrap();
     slam.poll()
 }
 

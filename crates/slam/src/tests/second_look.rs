@@ -108,7 +108,7 @@ fn clouds_of_thousands_are_not_kept() {
         let seen = instant.seen[0].value;
         instant
             .seen
-            .extend((0..2000).map(|k| Observation { value: seen, ..Observation::new(Some(1000 + k % 3), [0.0; 2]) }));
+            .extend((0..2000).map(|k| Measurement { value: seen, ..Measurement::new(Some(1000 + k % 3), [0.0; 2]) }));
     }
     let mut slam = taught(told(4.0, 4.0), &instants[..30]);
     assert_eq!(slam.second_looks(), 0);
@@ -122,7 +122,7 @@ fn clouds_of_thousands_are_not_kept() {
 fn what_was_left_out_is_counted_once() {
     let mut instants = recording(60, 29);
     for instant in &mut instants {
-        instant.seen.push(Observation::new(Some(77), [f64::NAN, 0.0]));
+        instant.seen.push(Measurement::new(Some(77), [f64::NAN, 0.0]));
     }
     let slam = taught(told(4.0, 4.0), &instants);
     assert!(slam.second_looks() > 0);
@@ -138,9 +138,9 @@ fn nobody_looks_again_where_it_would_take_long() {
             let beyond = (0..70).map(|k| Vector2::new(f64::from(k % 10), f64::from(k / 10) - 3.0));
             let seen = |(k, p): (u32, Vector2<f64>)| {
                 let value: [f64; 2] = instant.truth.transform_back(&p).into();
-                Observation::new(Some(500 + k), value)
+                Measurement::new(Some(500 + k), value)
             };
-            let more: Vec<Observation> = (0..).zip(beyond).map(seen).collect();
+            let more: Vec<Measurement> = (0..).zip(beyond).map(seen).collect();
             instant.seen.extend(more);
             instant
         })
@@ -198,7 +198,7 @@ fn slipped(by: f64, seed: u64) -> Vec<Instant> {
         let yaw_rate = 0.3 + noise(YAW_RATE_STD);
         let mut read = |post: &Vector2<f64>| {
             let z = truth.transform_back(post) + Vector2::new(noise(POSITION_STD), noise(POSITION_STD));
-            Observation::new(None, z)
+            Measurement::new(None, z)
         };
         let seen = posts.iter().map(&mut read).collect();
         instants.push(Instant {

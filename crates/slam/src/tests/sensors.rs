@@ -1,7 +1,9 @@
 //! Several sensors, and one of which nobody knows at first where it sits.
 
 use super::stamp;
-use crate::{Config, DropReason, FeatureKind, MotionConfig, Observation, Odometry, RangeBearing, Sensor, Slam, Step};
+use crate::{
+    Config, DropReason, Measurement, MeasurementKind, MotionConfig, Odometry, RangeBearing, Sensor, Slam, Step,
+};
 use lienav_lie::Se2;
 use nalgebra::Vector2;
 
@@ -27,13 +29,13 @@ fn config() -> Config {
 }
 
 /// What a sensor at `mount` reads of the landmarks, by a robot that drives along x at 1 m/s.
-fn seen(k: usize, mount: Se2, ids: impl Fn(u32) -> bool) -> Vec<Observation> {
+fn seen(k: usize, mount: Se2, ids: impl Fn(u32) -> bool) -> Vec<Measurement> {
     let robot = Se2::new(k as f64 * PERIOD_S, 0.0, 0.0);
     let world: Vec<_> = LANDMARKS.iter().map(|(id, p)| (*id, Vector2::from(*p))).collect();
     let read = lidar(mount).simulate(&robot, &world).into_iter().filter(|(id, _)| id.is_some_and(&ids));
     // Off by what depends on the landmark and the time, so that the order of corrections could matter.
     let off = |id: u32| 0.02 * f64::from(id) * (k as f64).sin();
-    read.map(|(id, v)| Observation::new(id, [v.x + off(id.unwrap_or_default()), v.y])).collect()
+    read.map(|(id, v)| Measurement::new(id, [v.x + off(id.unwrap_or_default()), v.y])).collect()
 }
 
 fn odometry(slam: &mut Slam, k: usize) {
@@ -46,7 +48,7 @@ fn steps(slam: &mut Slam) -> Vec<Step> {
 }
 
 /// A filter with two lidars.
-fn two(config: Config) -> (Slam, [FeatureKind; 2]) {
+fn two(config: Config) -> (Slam, [MeasurementKind; 2]) {
     let mut slam = Slam::new(config).unwrap();
     let kinds = [FRONT, REAR].map(|mount| slam.add_sensor(lidar(mount)).unwrap());
     (slam, kinds)
@@ -156,11 +158,11 @@ fn a_sensor_that_is_placed_later_is_as_one_that_was_configured() {
         let mut slam = Slam::new(config.clone()).unwrap();
         odometry(&mut slam, 0);
         if let Some(mount) = place {
-            slam.place_sensor(FeatureKind::RangeBearing, mount).unwrap();
+            slam.place_sensor(MeasurementKind::RangeBearing, mount).unwrap();
         }
         for k in 1..10 {
             odometry(&mut slam, k);
-            slam.features(stamp(k), FeatureKind::RangeBearing, &seen(k, FRONT, |_| true)).unwrap();
+            slam.features(stamp(k), MeasurementKind::RangeBearing, &seen(k, FRONT, |_| true)).unwrap();
             assert_eq!(steps(&mut slam).len(), 1);
             // A change of other settings keeps the place.
             let mut other = slam.config().clone();
@@ -173,6 +175,6 @@ fn a_sensor_that_is_placed_later_is_as_one_that_was_configured() {
     assert_eq!(estimates[0], estimates[1]);
     assert!((estimates[0].pose.p - Vector2::new(0.9, 0.0)).norm() < 0.1);
     let elsewhere = Se2::new(f64::NAN, 0.0, 0.0);
-    assert_eq!(runs[0].place_sensor(FeatureKind::RangeBearing, elsewhere), Err(DropReason::NotFinite));
-    assert_eq!(runs[0].place_sensor(FeatureKind::Added(0), FRONT), Err(DropReason::UnknownSensor));
+    assert_eq!(runs[0].place_sensor(MeasurementKind::RangeBearing, elsewhere), Err(DropReason::NotFinite));
+    assert_eq!(runs[0].place_sensor(MeasurementKind::Added(0), FRONT), Err(DropReason::UnknownSensor));
 }

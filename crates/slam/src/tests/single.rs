@@ -67,7 +67,7 @@ fn a_beacon_and_its_image_stay_until_the_robot_turns() {
                 let w = if k < 150 { 0.0 } else { 0.3 };
                 let stamp = world.drive(&mut slam, 1.0, w);
                 let value = world.range(&beacon, 0.1);
-                slam.features(stamp, FeatureKind::Range, &[Observation::new(Some(7), value)]).unwrap();
+                slam.features(stamp, MeasurementKind::Range, &[Measurement::new(Some(7), value)]).unwrap();
                 drain(&mut slam);
                 if k == 149 {
                     assert_eq!(slam.landmarks().count(), 0, "{filter}: nothing has told the beacon from its image");
@@ -87,7 +87,7 @@ fn a_beacon_and_its_image_stay_until_the_robot_turns() {
 #[test]
 fn ranges_alone_and_bearings_alone_are_honest() {
     let places = [(9.0, 7.0), (-6.0, 8.0), (5.0, -9.0), (-8.0, -5.0)].map(|(x, y)| Vector2::new(x, y + 4.0));
-    for kind in [FeatureKind::Range, FeatureKind::Bearing] {
+    for kind in [MeasurementKind::Range, MeasurementKind::Bearing] {
         for filter in ["default", "invariant", "reduced"] {
             let (mut nees, mut error_m2, mut alone_m2, runs) = (0.0, 0.0, 0.0, 30);
             for seed in 0..runs {
@@ -101,10 +101,10 @@ fn ranges_alone_and_bearings_alone_are_honest() {
                     let seen: Vec<_> = (0..4)
                         .map(|i| {
                             let value = match kind {
-                                FeatureKind::Range => world.range(&places[i], 0.1),
+                                MeasurementKind::Range => world.range(&places[i], 0.1),
                                 _ => world.bearing(&places[i], 0.01),
                             };
-                            Observation::new(Some(i as u32), value)
+                            Measurement::new(Some(i as u32), value)
                         })
                         .collect();
                     slam.features(stamp, kind, &seen).unwrap();
@@ -132,28 +132,28 @@ fn bad_numbers_have_their_reasons() {
     let mut slam = Slam::new(single("default")).unwrap();
     let mut world = World::new(1, 0.0);
     let cases = [
-        (FeatureKind::Range, 0.0, DropReason::Absurd),
-        (FeatureKind::Range, -3.0, DropReason::Absurd),
-        (FeatureKind::Range, f64::INFINITY, DropReason::NotFinite),
-        (FeatureKind::Range, 61.0, DropReason::OutOfRange),
-        (FeatureKind::Bearing, 40.0, DropReason::Absurd),
-        (FeatureKind::Bearing, f64::NAN, DropReason::NotFinite),
+        (MeasurementKind::Range, 0.0, DropReason::Absurd),
+        (MeasurementKind::Range, -3.0, DropReason::Absurd),
+        (MeasurementKind::Range, f64::INFINITY, DropReason::NotFinite),
+        (MeasurementKind::Range, 61.0, DropReason::OutOfRange),
+        (MeasurementKind::Bearing, 40.0, DropReason::Absurd),
+        (MeasurementKind::Bearing, f64::NAN, DropReason::NotFinite),
     ];
     for (kind, value, reason) in cases {
         let before = slam.counts().get(reason);
         let stamp = world.drive(&mut slam, 0.0, 0.0);
-        slam.features(stamp, kind, &[Observation::new(Some(1), [value])]).unwrap();
+        slam.features(stamp, kind, &[Measurement::new(Some(1), [value])]).unwrap();
         drain(&mut slam);
         assert_eq!(slam.counts().get(reason), before + 1, "{kind:?} {value}");
         assert!(slam.state().features.is_empty());
     }
     let stamp = world.drive(&mut slam, 0.0, 0.0);
-    slam.features(stamp, FeatureKind::Range, &[Observation::new(None, [5.0])]).unwrap();
+    slam.features(stamp, MeasurementKind::Range, &[Measurement::new(None, [5.0])]).unwrap();
     drain(&mut slam);
     assert_eq!(slam.counts().get(DropReason::UnknownLandmark), 1, "of which beacon a range is has to be known");
-    let zero = Observation { covariance: Some(Noise::from(Matrix2::zeros())), ..Observation::new(None, [1.0, 2.0]) };
+    let zero = Measurement { covariance: Some(Noise::from(Matrix2::zeros())), ..Measurement::new(None, [1.0, 2.0]) };
     let stamp = world.drive(&mut slam, 0.0, 0.0);
-    slam.features(stamp, FeatureKind::WorldPosition, &[zero]).unwrap();
+    slam.features(stamp, MeasurementKind::WorldPosition, &[zero]).unwrap();
     drain(&mut slam);
     assert_eq!(slam.counts().get(DropReason::BadCovariance), 1);
 }
@@ -168,7 +168,7 @@ fn turns_of_a_bearing_do_not_matter() {
             let stamp = world.drive(&mut slam, 1.0, 0.2);
             let [bearing] = world.bearing(&Vector2::new(4.0, 5.0), 0.01);
             let value = [bearing + turns * std::f64::consts::TAU];
-            slam.features(stamp, FeatureKind::Bearing, &[Observation::new(Some(1), value)]).unwrap();
+            slam.features(stamp, MeasurementKind::Bearing, &[Measurement::new(Some(1), value)]).unwrap();
             drain(&mut slam);
         }
         slam.predicted().unwrap()
@@ -180,7 +180,7 @@ fn turns_of_a_bearing_do_not_matter() {
 /// Nothing in ranges or bearings says where in the map the robot is: what is known of the start does not grow.
 #[test]
 fn the_place_of_the_whole_stays_unknown_without_the_world() {
-    for kind in [FeatureKind::Range, FeatureKind::Bearing] {
+    for kind in [MeasurementKind::Range, MeasurementKind::Bearing] {
         for filter in ["default", "invariant"] {
             let mut config = single(filter);
             (config.initial.position_std_m, config.initial.yaw_std_rad) = (0.5, 0.2);
@@ -190,8 +190,8 @@ fn the_place_of_the_whole_stays_unknown_without_the_world() {
                 let stamp = world.drive(&mut slam, 1.0, 0.3);
                 let place = Vector2::new(5.0, 6.0);
                 let value =
-                    if kind == FeatureKind::Range { world.range(&place, 0.1) } else { world.bearing(&place, 0.01) };
-                slam.features(stamp, kind, &[Observation::new(Some(1), value)]).unwrap();
+                    if kind == MeasurementKind::Range { world.range(&place, 0.1) } else { world.bearing(&place, 0.01) };
+                slam.features(stamp, kind, &[Measurement::new(Some(1), value)]).unwrap();
                 drain(&mut slam);
             }
             let covariance = slam.predicted().unwrap().covariance;
@@ -223,8 +223,8 @@ fn positions_from_outside_tie_the_map_to_the_world_when_the_robot_has_driven() {
                     let antenna = (tie * world.truth).transform(&Vector2::new(0.5, 0.0));
                     let value = antenna + error + Vector2::new(world.noise(0.1), world.noise(0.1));
                     let covariance = Some(Noise::from(Matrix2::identity() * 0.01));
-                    let fix = Observation { covariance, ..Observation::new(None, value) };
-                    slam.features(stamp, FeatureKind::WorldPosition, &[fix]).unwrap();
+                    let fix = Measurement { covariance, ..Measurement::new(None, value) };
+                    slam.features(stamp, MeasurementKind::WorldPosition, &[fix]).unwrap();
                 }
                 drain(&mut slam);
                 if k == 12 {
@@ -259,8 +259,8 @@ fn a_pose_from_outside_ties_the_map_at_once() {
         let stamp = world.drive(&mut slam, 1.0, 0.2);
         let at = tie * world.truth;
         let covariance = Some(Noise::from(Matrix3::from_diagonal(&Vector3::new(0.01, 0.01, 0.001))));
-        let pose = Observation { covariance, ..Observation::new(None, [at.p.x, at.p.y, at.theta]) };
-        slam.features(stamp, FeatureKind::WorldPose, &[pose]).unwrap();
+        let pose = Measurement { covariance, ..Measurement::new(None, [at.p.x, at.p.y, at.theta]) };
+        slam.features(stamp, MeasurementKind::WorldPose, &[pose]).unwrap();
         drain(&mut slam);
         assert!(slam.state().tie.is_none());
     }
@@ -280,14 +280,14 @@ fn a_run_with_open_places_can_be_saved() {
     for k in 0..200 {
         let v = Vector2::new(1.0, 0.0);
         let stamp = world.drive(&mut slam, 1.0, 0.3);
-        let seen = [Observation::new(Some(1), world.range(&Vector2::new(6.0, 5.0), 0.1))];
-        let fix = [Observation::new(None, world.truth.p)];
+        let seen = [Measurement::new(Some(1), world.range(&Vector2::new(6.0, 5.0), 0.1))];
+        let fix = [Measurement::new(None, world.truth.p)];
         if let Some(other) = &mut resumed {
             other.odometry(&Odometry { stamp, velocity: v, yaw_rate: 0.3, covariance: None }).unwrap();
         }
         for slam in std::iter::once(&mut slam).chain(&mut resumed) {
-            slam.features(stamp, FeatureKind::Range, &seen).unwrap();
-            slam.features(stamp, FeatureKind::WorldPosition, &fix).unwrap();
+            slam.features(stamp, MeasurementKind::Range, &seen).unwrap();
+            slam.features(stamp, MeasurementKind::WorldPosition, &fix).unwrap();
             drain(slam);
         }
         if k == 3 {

@@ -4,7 +4,7 @@ use super::again::Named;
 use super::{config, drain, stamp};
 use crate::association::cuts::Cut;
 use crate::estimator::Slip;
-use crate::{FeatureKind, Noise, Observation, Odometry, Slam, Step};
+use crate::{Measurement, MeasurementKind, Noise, Odometry, Slam, Step};
 use lienav_lie::Se2;
 use nalgebra::{Matrix2, Vector2, Vector3};
 use rand::{RngExt, SeedableRng};
@@ -72,17 +72,17 @@ impl Drive {
                 let z = truth.transform_back(post);
                 if z.norm() < 6.0 && z.y.atan2(z.x).abs() < 0.9 && looks.random_range(0.0..1.0) < 0.8 {
                     let read = z + Vector2::new(normal(0.05), normal(0.05));
-                    seen.push(Observation::new(self.names.then_some(id as u32), read));
+                    seen.push(Measurement::new(self.names.then_some(id as u32), read));
                     of.push((read, id));
                 }
             }
             if self.fixes && k % 5 == 2 {
                 let value = truth.p + Vector2::new(normal(0.3), normal(0.3));
                 let covariance = Some(Noise::from(Matrix2::identity() * 0.09));
-                let fix = Observation { covariance, ..Observation::new(None, value) };
-                slam.features(stamp(k), FeatureKind::WorldPosition, &[fix]).unwrap();
+                let fix = Measurement { covariance, ..Measurement::new(None, value) };
+                slam.features(stamp(k), MeasurementKind::WorldPosition, &[fix]).unwrap();
             }
-            slam.features(stamp(k), FeatureKind::RelativePosition, &seen).unwrap();
+            slam.features(stamp(k), MeasurementKind::RelativePosition, &seen).unwrap();
             for step in drain(&mut slam) {
                 steps.push(step);
                 truths.push(truth);
@@ -221,10 +221,10 @@ impl Around {
                 let z = self.truth.transform_back(&post);
                 if z.norm() < 7.0 && z.y.atan2(z.x).abs() < 0.9 && random.random_range(0.0..1.0) < 0.8 {
                     let read = z + Vector2::new(normal(random, 0.05), normal(random, 0.05));
-                    seen.push(Observation::new(None, read));
+                    seen.push(Measurement::new(None, read));
                 }
             }
-            self.slam.features(stamp(k), FeatureKind::RelativePosition, &seen).unwrap();
+            self.slam.features(stamp(k), MeasurementKind::RelativePosition, &seen).unwrap();
             for step in drain(&mut self.slam) {
                 error = (step.estimate.pose.p - self.truth.p).norm();
             }

@@ -52,7 +52,7 @@ fn run_with(alike: Alike, seed: u64) -> (Vec<Instant>, usize) {
     let mut read = |posts: &[Vector2<f64>], truth: &Se2| {
         let places = posts.iter().map(|post| truth.transform_back(post));
         let seen = places.filter(|z| z.x > 0.0 && z.norm() < 12.0);
-        seen.map(|z| Observation::new(None, z + Vector2::new(noise(), noise()))).collect::<Vec<_>>()
+        seen.map(|z| Measurement::new(None, z + Vector2::new(noise(), noise()))).collect::<Vec<_>>()
     };
     let at = |k: usize| Se2::new(0.2 * k as f64, 0.0, 0.0);
     let instants = (0..ONWARD + 150).map(|k| {

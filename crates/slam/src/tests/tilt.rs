@@ -49,7 +49,7 @@ impl Slope {
 const POLES: [[f64; 2]; 4] = [[4.0, 1.0], [-2.0, 3.0], [1.0, 6.0], [3.0, -3.0]];
 
 /// Ten seconds of the slope, with a cloud of poles every half second where a kind is given: the filter at its end.
-fn drive(use_tilt: bool, has_orientation: bool, kind: Option<FeatureKind>) -> Slam {
+fn drive(use_tilt: bool, has_orientation: bool, kind: Option<MeasurementKind>) -> Slam {
     let slope = Slope::new();
     let mut config = config("default");
     config.motion.use_tilt = use_tilt;
@@ -78,10 +78,10 @@ fn drive(use_tilt: bool, has_orientation: bool, kind: Option<FeatureKind>) -> Sl
             let seen = |(id, pole): (usize, &[f64; 2])| {
                 let cut = mount.inverse().transform(&slope.seen(now.stamp.secs(), &Vector2::from(*pole)));
                 let polar = Vector2::new(cut.norm(), cut.y.atan2(cut.x));
-                let value = if kind == FeatureKind::RangeBearing { polar } else { cut };
-                Observation::new(Some(id as u32), value)
+                let value = if kind == MeasurementKind::RangeBearing { polar } else { cut };
+                Measurement::new(Some(id as u32), value)
             };
-            let cloud: Vec<Observation> = POLES.iter().enumerate().map(seen).collect();
+            let cloud: Vec<Measurement> = POLES.iter().enumerate().map(seen).collect();
             slam.features(now.stamp, kind, &cloud).unwrap();
         }
         while slam.poll().is_some() {}
@@ -108,12 +108,12 @@ fn heading_and_way_on_a_slope_are_those_seen_from_above() {
 
 #[test]
 fn poles_seen_on_a_slope_are_put_where_they_are_seen_from_above() {
-    let off = |use_tilt: bool, kind: FeatureKind| {
+    let off = |use_tilt: bool, kind: MeasurementKind| {
         let slam = drive(use_tilt, true, Some(kind));
         let found = slam.landmarks().map(|l| (l.position - Vector2::from(POLES[l.id as usize])).norm());
         found.fold(0.0, f64::max)
     };
-    for kind in [FeatureKind::RelativePosition, FeatureKind::RangeBearing] {
+    for kind in [MeasurementKind::RelativePosition, MeasurementKind::RangeBearing] {
         assert!(off(true, kind) < 2e-3, "{kind:?} {}", off(true, kind));
         assert!(off(false, kind) > 0.03, "{kind:?} {}", off(false, kind));
     }
@@ -192,14 +192,14 @@ fn rock(
         }
         slam.odometry(&Odometry { stamp, velocity: twist.xy(), yaw_rate: twist.z, covariance }).unwrap();
         if k % 5 == 0 && k > 0 {
-            let seen: Vec<Observation> = (0..8_u32)
+            let seen: Vec<Measurement> = (0..8_u32)
                 .map(|id| {
                     let angle = 0.8 * f64::from(id);
                     let post = Vector2::new(4.5 * angle.cos(), 2.0 + 4.5 * angle.sin());
                     let (on_base, height) = measured(&truth(t), &tilt, &post, HEIGHT_M);
                     let read = MOUNT.transform_back(&on_base) + Vector2::new(noise(0.01), noise(0.01));
                     let height_m = if knows_height { height } else { 0.0 };
-                    Observation { height_m, ..Observation::new(Some(id), read) }
+                    Measurement { height_m, ..Measurement::new(Some(id), read) }
                 })
                 .collect();
             slam.features(stamp, kind, &seen).unwrap();

@@ -11,9 +11,9 @@ fn std_of(slam: &Slam, parameter: CalibrationParameter) -> f64 {
     slam.calibration().find(|estimate| estimate.parameter == parameter).expect("it is estimated").std
 }
 
-fn fix(at: Vector2<f64>, std: f64) -> Observation {
+fn fix(at: Vector2<f64>, std: f64) -> Measurement {
     let covariance = Some(Noise::from(Matrix2::identity() * (std * std)));
-    Observation { covariance, ..Observation::new(None, at) }
+    Measurement { covariance, ..Measurement::new(None, at) }
 }
 
 /// Ranges tell one scale from the other, and not how large the world is.
@@ -32,8 +32,8 @@ fn ranges_do_not_tell_the_scale_of_everything() {
         for _ in 0..600 {
             let stamp = world.drive(&mut slam, 1.0, 0.25);
             let seen: Vec<_> =
-                (0..3).map(|i| Observation::new(Some(i as u32), world.range(&beacons[i], 0.1))).collect();
-            slam.features(stamp, FeatureKind::Range, &seen).unwrap();
+                (0..3).map(|i| Measurement::new(Some(i as u32), world.range(&beacons[i], 0.1))).collect();
+            slam.features(stamp, MeasurementKind::Range, &seen).unwrap();
             drain(&mut slam);
         }
         slam
@@ -68,8 +68,8 @@ fn bearings_tell_nothing_while_the_robot_stands() {
                 let stamp = world.drive(&mut slam, 0.0, w);
                 alone.odometry(&Odometry { stamp, velocity: Vector2::zeros(), yaw_rate: w, covariance: None }).unwrap();
                 let seen: Vec<_> =
-                    (0..3).map(|i| Observation::new(Some(i as u32), world.bearing(&marks[i], 0.01))).collect();
-                slam.features(stamp, FeatureKind::Bearing, &seen).unwrap();
+                    (0..3).map(|i| Measurement::new(Some(i as u32), world.bearing(&marks[i], 0.01))).collect();
+                slam.features(stamp, MeasurementKind::Bearing, &seen).unwrap();
                 drain(&mut slam);
             }
             assert_eq!(slam.landmarks().count(), 0, "{filter} {w}");
@@ -94,7 +94,7 @@ fn positions_do_not_tell_the_heading_of_a_robot_that_stands() {
         for _ in 0..200 {
             let stamp = world.drive(&mut slam, 0.0, 0.0);
             let at = world.truth.p + Vector2::new(world.noise(0.1), world.noise(0.1));
-            slam.features(stamp, FeatureKind::WorldPosition, &[fix(at, 0.1)]).unwrap();
+            slam.features(stamp, MeasurementKind::WorldPosition, &[fix(at, 0.1)]).unwrap();
             drain(&mut slam);
         }
         let covariance = slam.predicted().unwrap().covariance;
@@ -119,7 +119,7 @@ fn positions_in_a_frame_of_their_own_keep_the_start_as_it_was_said() {
                 let stamp = world.drive(&mut slam, 1.0, 0.1);
                 if with_fixes {
                     let at = (tie * world.truth).p + Vector2::new(world.noise(0.1), world.noise(0.1));
-                    slam.features(stamp, FeatureKind::WorldPosition, &[fix(at, 0.1)]).unwrap();
+                    slam.features(stamp, MeasurementKind::WorldPosition, &[fix(at, 0.1)]).unwrap();
                 }
                 drain(&mut slam);
             }
@@ -149,7 +149,7 @@ fn an_error_that_all_positions_have_stays_in_the_place_of_the_map() {
         for _ in 0..1500 {
             let stamp = world.drive(&mut slam, 1.0, 0.1);
             let at = world.truth.p + Vector2::new(0.4 + world.noise(0.05), -0.3 + world.noise(0.05));
-            slam.features(stamp, FeatureKind::WorldPosition, &[fix(at, 0.05)]).unwrap();
+            slam.features(stamp, MeasurementKind::WorldPosition, &[fix(at, 0.05)]).unwrap();
             drain(&mut slam);
         }
         for parameter in [CalibrationParameter::WorldX, CalibrationParameter::WorldY] {

@@ -103,7 +103,7 @@ fn run_with_correlated_covariances(case: u64) {
             let error = root * (biases[i] * bias + draw(&mut rng) * (1.0 - bias * bias).sqrt()) * factor;
             let value = instant.truth.transform_back(&p) + error;
             let id = seen.id.filter(|_| has_identities);
-            *seen = Observation { covariance: Some(noises[i].into()), ..Observation::new(id, value) };
+            *seen = Measurement { covariance: Some(noises[i].into()), ..Measurement::new(id, value) };
         }
         for step in feed(&mut slam, instant) {
             let valid = valid_covariance(&step.estimate.covariance).is_some();

@@ -10,7 +10,7 @@ const BASELINE: f64 = 0.5;
 /// Cameras half a metre apart, as in the thesis, that see to 5 m and 60° off the axis.
 fn stereo(filter: &str) -> Config {
     let mut config = config(filter);
-    config.sensor.kind = FeatureKind::StereoBearings;
+    config.sensor.kind = MeasurementKind::StereoBearings;
     (config.sensor.bearing_std_rad, config.sensor.baseline_m, config.sensor.max_range_m) = (BEARING_STD, BASELINE, 5.0);
     config
 }
@@ -44,7 +44,7 @@ fn lifted_on_the_bend(steps: usize, seed: u64, lifted: usize, away: Se2) -> Vec<
                     let bearing = |y: f64| (z.y - y).atan2(z.x);
                     let (left, right) = (bearing(0.5 * BASELINE), bearing(-0.5 * BASELINE));
                     let value = [left + noise(BEARING_STD), right + noise(BEARING_STD)];
-                    seen.push(Observation::new(Some(id as u32), value));
+                    seen.push(Measurement::new(Some(id as u32), value));
                 }
             }
             Instant { odometry: Odometry { stamp: stamp(k), velocity, yaw_rate, covariance: None }, truth, seen }
@@ -54,7 +54,7 @@ fn lifted_on_the_bend(steps: usize, seed: u64, lifted: usize, away: Se2) -> Vec<
 
 fn feed_stereo(slam: &mut Slam, instant: &Instant) -> Vec<Step> {
     slam.odometry(&instant.odometry).unwrap();
-    slam.features(instant.odometry.stamp, FeatureKind::StereoBearings, &instant.seen).unwrap();
+    slam.features(instant.odometry.stamp, MeasurementKind::StereoBearings, &instant.seen).unwrap();
     drain(slam)
 }
 
@@ -65,7 +65,7 @@ fn run_stereo(config: Config, instants: &[Instant]) -> (Slam, Vec<Step>) {
 }
 
 #[test]
-fn ranges_that_are_known_from_the_first_reading_open_no_window() {
+fn ranges_that_are_known_from_the_first_measurement_open_no_window() {
     let instants = recording(60, 11);
     let bits = |filter: &str| {
         let mut config = config(filter);
@@ -94,7 +94,7 @@ fn nothing_is_used_twice() {
     let (once, again): (Vec<Landmark>, Vec<Landmark>) = (once.landmarks().collect(), again.landmarks().collect());
     assert_eq!(once.len(), again.len());
     for (a, b) in once.iter().zip(&again) {
-        assert_eq!((a.id, a.observations, a.last_seen), (b.id, b.observations, b.last_seen));
+        assert_eq!((a.id, a.measurements, a.last_seen), (b.id, b.measurements, b.last_seen));
         let ratio = (b.covariance.determinant() / a.covariance.determinant()).powf(0.25);
         assert!((0.5..2.0).contains(&ratio), "{}: {ratio}", a.id);
     }
@@ -191,7 +191,7 @@ fn time_that_is_set_back_takes_no_cloud_of_before_in_again() {
     for instant in &instants {
         // The first of the new time are held back until it is confirmed, and their clouds dropped.
         let _ = slam.odometry(&instant.odometry);
-        let _ = slam.features(instant.odometry.stamp, FeatureKind::StereoBearings, &instant.seen);
+        let _ = slam.features(instant.odometry.stamp, MeasurementKind::StereoBearings, &instant.seen);
         steps.extend(drain(&mut slam));
     }
     assert_eq!(slam.time_jumps(), 1);

@@ -31,7 +31,7 @@ use lienav_io::convert::{self, DetectionWords, Frame, Origin, Refusal, TagPatter
 use lienav_io::messages::{CameraInfo, TfMessage};
 use lienav_io::transforms::StaticTransforms;
 use lienav_lie::Se2;
-use lienav_slam::{Config, FeatureKind, Odometry, Position, Sensor, Slam, TooManySensors};
+use lienav_slam::{Config, MeasurementKind, Odometry, Position, Sensor, Slam, TooManySensors};
 use nalgebra::Isometry3;
 pub use sensors::Placed;
 use sensors::{Seen, SensorInput};
@@ -123,13 +123,13 @@ impl Inputs {
     pub fn equip(&self, slam: &mut Slam) -> Result<(), TooManySensors> {
         let parts = if self.tags.are_wanted() { MOST_PARTS } else { 0 };
         let Some(last) = (self.first_part + parts).checked_sub(1) else { return Ok(()) };
-        if slam.mount(FeatureKind::added(last)?).is_some() {
+        if slam.mount(MeasurementKind::added(last)?).is_some() {
             return Ok(());
         }
         let tags = (0..parts).map(|_| Sensor::of_landmarks(TAG_ON_BASE, Se2::identity()));
         let all = self.sensors.iter().flat_map(SensorInput::measurements).chain(tags);
         for (k, sensor) in all.enumerate() {
-            if slam.mount(FeatureKind::added(k)?).is_none() {
+            if slam.mount(MeasurementKind::added(k)?).is_none() {
                 slam.add_sensor(sensor)?;
             }
         }
@@ -151,7 +151,7 @@ impl Inputs {
         let outside = [(Topic::AbsolutePose, settings.gnss.use_absolute_pose), (Topic::Fix, settings.gnss.use_fix)];
         let named = 1..u8::try_from(self.sensors.len()).unwrap_or(u8::MAX);
         let outside = outside.into_iter().filter(|(_, is_used)| *is_used).map(|(topic, _)| topic);
-        named.map(Topic::Features).chain(outside)
+        named.map(Topic::Scan).chain(outside)
     }
 
     /// Whether tags are looked for on `/tf`.
@@ -163,7 +163,7 @@ impl Inputs {
     pub fn name(&self, topic: Topic) -> &str {
         match topic {
             Topic::Odometry(k) => self.odometry.get(usize::from(k)).map_or("odom", |source| &source.topic),
-            Topic::Features(k) => self.sensors.get(usize::from(k)).map_or("features", |sensor| &sensor.topic),
+            Topic::Scan(k) => self.sensors.get(usize::from(k)).map_or("features", |sensor| &sensor.topic),
             Topic::InitialPose => "initialpose",
             Topic::Imu => "imu",
             Topic::AbsolutePose => "absolute_pose",
@@ -303,7 +303,7 @@ impl Inputs {
         // Tags that are too far away, or that came before, are no fault and no input.
         self.tags_received.received += u64::from(!clouds.is_empty() || !refusals.is_empty());
         let numbered = |cloud: TagCloud| {
-            let part = FeatureKind::added(self.first_part + cloud.part.min(MOST_PARTS - 1)).ok()?;
+            let part = MeasurementKind::added(self.first_part + cloud.part.min(MOST_PARTS - 1)).ok()?;
             Some((part, cloud))
         };
         (clouds.into_iter().filter_map(numbered).collect(), refusals)
@@ -342,7 +342,7 @@ impl Inputs {
 }
 
 /// A cloud of tags, and the filter's number for its sensor.
-pub type TagsSeen = (FeatureKind, TagCloud);
+pub type TagsSeen = (MeasurementKind, TagCloud);
 
 /// Tags come with their covariance and are cut to their range before: these numbers are not used.
 const TAG_ON_BASE: Position = Position { std_m: 0.1, min_range_m: 0.0, max_range_m: 1e4 };
@@ -418,8 +418,8 @@ mod tests {
         inputs.equip(&mut slam).unwrap();
         inputs.equip(&mut slam).unwrap();
         let added = 10 + MOST_PARTS;
-        assert!(slam.mount(FeatureKind::added(added - 1).unwrap()).is_some());
-        assert!(slam.mount(FeatureKind::added(added).unwrap()).is_none());
+        assert!(slam.mount(MeasurementKind::added(added - 1).unwrap()).is_some());
+        assert!(slam.mount(MeasurementKind::added(added).unwrap()).is_none());
     }
 
     #[test]

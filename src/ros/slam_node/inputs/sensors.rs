@@ -9,15 +9,15 @@ use lienav_io::convert::{
 use lienav_io::messages::CameraInfo;
 use lienav_io::transforms::StaticTransforms;
 use lienav_lie::Se2;
-use lienav_slam::{Bearing, FeatureKind, Features, Position, Range, RangeBearing, Sensor, Slam, StereoBearings};
+use lienav_slam::{Bearing, MeasurementKind, Position, Range, RangeBearing, Scan, Sensor, Slam, StereoBearings};
 
 /// The kinds that a cloud can be of.
-const KINDS: [FeatureKind; 5] = [
-    FeatureKind::RelativePosition,
-    FeatureKind::RangeBearing,
-    FeatureKind::StereoBearings,
-    FeatureKind::Range,
-    FeatureKind::Bearing,
+const KINDS: [MeasurementKind; 5] = [
+    MeasurementKind::RelativePosition,
+    MeasurementKind::RangeBearing,
+    MeasurementKind::StereoBearings,
+    MeasurementKind::Range,
+    MeasurementKind::Bearing,
 ];
 
 /// A sensor of the node.
@@ -28,7 +28,7 @@ pub struct SensorInput {
     /// The type of its messages.
     pub message: FeaturesMessage,
     /// The kind that counts where a cloud has the fields of several; `None` for that of the filter's configuration.
-    kind: Option<FeatureKind>,
+    kind: Option<MeasurementKind>,
     /// Where it sits, if the user has said so.
     stated: Option<Se2>,
     /// Nobody says where anything sits, and nobody will: a robot without `/tf_static`.
@@ -39,7 +39,7 @@ pub struct SensorInput {
     /// The camera whose images tags are found in, if that has been told.
     camera: Option<Pinhole>,
     /// For each of [`KINDS`], the filter's number for it.
-    sensors: [FeatureKind; 5],
+    sensors: [MeasurementKind; 5],
     /// What it measures, for a filter that has not heard of it.
     noise: Option<SensorSettings>,
 }
@@ -48,7 +48,7 @@ pub struct SensorInput {
 #[derive(Debug)]
 pub struct Seen {
     /// The features, of a kind that the filter knows.
-    pub features: Features,
+    pub features: Scan,
     /// Where the sensor sits, if that is new.
     pub placed: Option<Placed>,
 }
@@ -85,7 +85,7 @@ impl SensorInput {
         let topic = if settings.topic.is_empty() { format!("{name}/features") } else { settings.topic.clone() };
         let place = Se2::new(settings.x_m, settings.y_m, settings.yaw_rad);
         // There are far fewer than a filter can have.
-        let sensors = [0, 1, 2, 3, 4].map(|k| FeatureKind::added(first + k).unwrap_or_default());
+        let sensors = [0, 1, 2, 3, 4].map(|k| MeasurementKind::added(first + k).unwrap_or_default());
         Self {
             topic,
             message: settings.message,
@@ -216,7 +216,7 @@ impl SensorInput {
 
     /// The same features under the filter's number for them; the filter is told where the sensor sits, if it does not
     /// know yet.
-    fn taken(&self, mut features: Features, seat: &Seat, placed: Option<Placed>, slam: &mut Slam) -> Seen {
+    fn taken(&self, mut features: Scan, seat: &Seat, placed: Option<Placed>, slam: &mut Slam) -> Seen {
         if let Some(k) = KINDS.iter().position(|kind| *kind == features.kind) {
             features.kind = self.sensors[k];
         }
@@ -238,13 +238,13 @@ mod tests {
     use lienav_base::stamp::Stamp;
     use lienav_io::convert::{features_message, header};
     use lienav_io::messages::TransformStamped;
-    use lienav_slam::{Config, Observation};
+    use lienav_slam::{Config, Measurement};
 
     const EXPECTED: [Frame<'static>; 1] = [Frame::parameter("sensor_frame", "feature_sensor")];
 
     fn cloud(frame: &str) -> FeaturesOf {
-        let observations = vec![Observation::new(Some(3), [4.0, 0.1])];
-        let features = Features { stamp: Stamp::default(), kind: FeatureKind::RangeBearing, observations };
+        let raw_measurements = vec![Measurement::new(Some(3), [4.0, 0.1])];
+        let features = Scan { stamp: Stamp::default(), kind: MeasurementKind::RangeBearing, raw_measurements };
         FeaturesOf::Cloud(Box::new(features_message(&features, frame)))
     }
 
@@ -289,8 +289,8 @@ mod tests {
             Placed::Told("features sits at x 0.300 y 0.000 yaw 0.000, as /tf_static says (base -> lidar)".into())
         );
         assert_eq!(
-            (seen.features.kind, slam.mount(FeatureKind::RangeBearing)),
-            (FeatureKind::RangeBearing, Some(Se2::new(0.3, 0.0, 0.0)))
+            (seen.features.kind, slam.mount(MeasurementKind::RangeBearing)),
+            (MeasurementKind::RangeBearing, Some(Se2::new(0.3, 0.0, 0.0)))
         );
         assert!(sensor.read(&cloud("lidar"), other(), &mut slam, ("base", &tree), &EXPECTED).unwrap().placed.is_none());
         let refusal = sensor.read(&cloud("base"), other(), &mut slam, ("base", &tree), &EXPECTED).unwrap_err();
@@ -298,7 +298,7 @@ mod tests {
         // A filter that was made anew is told again.
         let mut fresh = Slam::new(Config::default()).unwrap();
         sensor.read(&cloud("lidar"), other(), &mut fresh, ("base", &tree), &EXPECTED).unwrap();
-        assert_eq!(fresh.mount(FeatureKind::RangeBearing), Some(Se2::new(0.3, 0.0, 0.0)));
+        assert_eq!(fresh.mount(MeasurementKind::RangeBearing), Some(Se2::new(0.3, 0.0, 0.0)));
     }
 
     #[test]
@@ -312,12 +312,12 @@ mod tests {
         let seen = sensor.read(&cloud("feature_sensor"), other(), &mut slam, ("base", &none), &EXPECTED).unwrap();
         let Some(Placed::Assumed(said)) = seen.placed else { panic!("{:?}", seen.placed) };
         assert!(said.contains("/tf_static") && said.contains("sensor.x_m"));
-        assert_eq!(slam.mount(FeatureKind::RangeBearing), Some(Se2::identity()));
+        assert_eq!(slam.mount(MeasurementKind::RangeBearing), Some(Se2::identity()));
         sensor.is_untold = false;
         let tree = tree("feature_sensor", 0.3);
         let seen = sensor.read(&cloud("feature_sensor"), other(), &mut slam, ("base", &tree), &EXPECTED).unwrap();
         assert!(matches!(seen.placed, Some(Placed::Told(_))));
-        assert_eq!(slam.mount(FeatureKind::RangeBearing), Some(Se2::new(0.3, 0.0, 0.0)));
+        assert_eq!(slam.mount(MeasurementKind::RangeBearing), Some(Se2::new(0.3, 0.0, 0.0)));
     }
 
     #[test]
@@ -338,7 +338,7 @@ mod tests {
         let seen = sensor.read(&cloud("feature_sensor"), other(), &mut slam, ("base", &tree), &EXPECTED).unwrap();
         let told = "features sits at x 0.100 y 0.200 yaw 0.300, as its parameters say";
         assert_eq!(seen.placed.unwrap(), Placed::Told(told.into()));
-        assert_eq!(slam.mount(FeatureKind::RangeBearing), Some(place));
+        assert_eq!(slam.mount(MeasurementKind::RangeBearing), Some(place));
         let refusal = sensor.read(&cloud("lidar"), other(), &mut slam, ("base", &tree), &EXPECTED).unwrap_err();
         assert_eq!(refusal.word(), "unknown_frame");
     }
@@ -354,8 +354,8 @@ mod tests {
         }
         let none = StaticTransforms::default();
         let seen = sensor.read(&cloud("anything"), other(), &mut slam, ("base", &none), &[]).unwrap();
-        assert_eq!((sensor.topic.as_str(), seen.features.kind), ("rear/features", FeatureKind::Added(1)));
-        assert_eq!(slam.mount(FeatureKind::Added(1)), Some(Se2::new(1.0, 0.0, 0.0)));
-        assert_eq!(slam.mount(FeatureKind::Added(9)), None);
+        assert_eq!((sensor.topic.as_str(), seen.features.kind), ("rear/features", MeasurementKind::Added(1)));
+        assert_eq!(slam.mount(MeasurementKind::Added(1)), Some(Se2::new(1.0, 0.0, 0.0)));
+        assert_eq!(slam.mount(MeasurementKind::Added(9)), None);
     }
 }

@@ -4,7 +4,7 @@ use crate::ros::parameters::{Overrides, ParameterError, Parameters, is_placed};
 use lienav_base::settings::{Described, Spec};
 use lienav_base::{settings, words};
 use lienav_io::convert::{DetectionWords, TagCamera, TagPattern};
-use lienav_slam::FeatureKind;
+use lienav_slam::MeasurementKind;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
@@ -95,7 +95,7 @@ settings! {
         /// names of these packages.
         message: FeaturesMessage = FeaturesMessage::Cloud, one_of FeaturesMessage::WORDS;
         /// How a feature is measured if the fields of the cloud allow more than one kind.
-        kind: FeatureKind = FeatureKind::RangeBearing, one_of FeatureKind::WORDS;
+        kind: MeasurementKind = MeasurementKind::RangeBearing, one_of MeasurementKind::WORDS;
         /// Position of the sensor in the base frame, forward, m; taken from /tf_static if no part of the place is given.
         x_m: f64 = 0.0, within -100.0..=100.0, unit "m";
         /// Position of the sensor in the base frame, left, m.

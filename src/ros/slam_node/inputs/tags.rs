@@ -5,7 +5,7 @@ use lienav_base::stamp::Stamp;
 use lienav_io::convert::{Refusal, TagPattern, stamp_of};
 use lienav_io::messages::{TfMessage, TransformStamped};
 use lienav_io::transforms::StaticTransforms;
-use lienav_slam::Observation;
+use lienav_slam::Measurement;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,7 @@ pub struct TagCloud {
     /// Clouds of one stamp are numbered.
     pub part: usize,
     /// Their positions on the base.
-    pub observations: Vec<Observation>,
+    pub measurements: Vec<Measurement>,
 }
 
 /// A detector that runs has sent a tag by then, unless none is in view.
@@ -122,25 +122,25 @@ impl Tags {
                     frame: camera.to_owned(),
                     otherwise: "leave these frames out of tags.frame_patterns",
                 })?;
-                Ok((stamp, model.reading(id, transform, &pose)?))
+                Ok((stamp, model.measurement(id, transform, &pose)?))
             };
             match read() {
                 Err(refusal) => refusals.push(refusal),
-                Ok((stamp, reading)) => {
+                Ok((stamp, checked)) => {
                     if !self.is_new(stamp, camera, id) {
                         continue;
                     }
                     let place = clouds.iter().position(|(frame, cloud)| *frame == camera && cloud.stamp == stamp);
                     let place = place.unwrap_or_else(|| {
-                        clouds.push((camera, TagCloud { stamp, part: 0, observations: Vec::new() }));
+                        clouds.push((camera, TagCloud { stamp, part: 0, measurements: Vec::new() }));
                         clouds.len() - 1
                     });
-                    clouds[place].1.observations.extend(reading);
+                    clouds[place].1.measurements.extend(checked);
                 }
             }
         }
         let mut clouds: Vec<TagCloud> = clouds.into_iter().map(|(_, cloud)| cloud).collect();
-        clouds.retain(|cloud| !cloud.observations.is_empty());
+        clouds.retain(|cloud| !cloud.measurements.is_empty());
         clouds.iter_mut().for_each(|cloud| cloud.part = self.next_part(cloud.stamp));
         (clouds, refusals)
     }
@@ -206,7 +206,7 @@ mod tests {
     }
 
     fn shown(clouds: &[TagCloud]) -> Vec<(i64, usize, Vec<u32>)> {
-        let ids = |cloud: &TagCloud| cloud.observations.iter().filter_map(|o| o.id).collect();
+        let ids = |cloud: &TagCloud| cloud.measurements.iter().filter_map(|o| o.id).collect();
         clouds.iter().map(|cloud| (cloud.stamp.nanos() / 1_000_000, cloud.part, ids(cloud))).collect()
     }
 

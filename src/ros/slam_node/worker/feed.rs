@@ -10,7 +10,7 @@ use lienav_io::bag::UNREADABLE;
 use lienav_io::bag::cdr::CdrError;
 use lienav_io::convert::Refusal;
 use lienav_io::messages::TfMessage;
-use lienav_slam::{DropReason, FeatureKind, Features, Observation};
+use lienav_slam::{DropReason, Measurement, MeasurementKind, Scan};
 use std::time::Instant;
 
 impl Worker {
@@ -74,11 +74,11 @@ impl Worker {
     pub(super) fn features(&mut self, received: Instant, is_newest: bool, sensor: u8, message: &FeaturesOf) {
         self.tally.features.received += 1;
         self.inputs.features_came(sensor);
-        self.health.came(Topic::Features(sensor));
+        self.health.came(Topic::Scan(sensor));
         if !is_newest && self.would_be_late(received) {
             return self.skip(received);
         }
-        let topic = Topic::Features(sensor);
+        let topic = Topic::Scan(sensor);
         if !self.is_equipped() {
             return;
         }
@@ -92,19 +92,19 @@ impl Worker {
             None => {}
         }
         let input = seen.features;
-        if self.take_cloud(received, (input.stamp, input.kind, &input.observations), topic) {
+        if self.take_cloud(received, (input.stamp, input.kind, &input.measurements), topic) {
             self.inputs.features_used(sensor);
             self.publish_steps();
         }
     }
 
     /// A position or a pose from outside.
-    pub(super) fn outside(&mut self, received: Instant, features: Result<Features, Refusal>, topic: Topic) {
+    pub(super) fn outside(&mut self, received: Instant, features: Result<Scan, Refusal>, topic: Topic) {
         self.health.came(topic);
         match features {
             Err(refusal) => self.refuse_on(topic, &refusal),
-            Ok(Features { stamp, kind, observations }) => {
-                if self.take_cloud(received, (stamp, kind, &observations), topic) {
+            Ok(Scan { stamp, kind, measurements }) => {
+                if self.take_cloud(received, (stamp, kind, &measurements), topic) {
                     self.publish_steps();
                 }
             }
@@ -131,7 +131,7 @@ impl Worker {
         }
         let mut is_used = false;
         for (kind, cloud) in &clouds {
-            is_used |= self.take_cloud(received, (cloud.stamp, *kind, &cloud.observations), Topic::Transforms);
+            is_used |= self.take_cloud(received, (cloud.stamp, *kind, &cloud.measurements), Topic::Transforms);
         }
         if is_used {
             self.inputs.tags_used();
@@ -159,13 +159,13 @@ impl Worker {
     fn take_cloud(
         &mut self,
         received: Instant,
-        (stamp, kind, observations): (Stamp, FeatureKind, &[Observation]),
+        (stamp, kind, measurements): (Stamp, MeasurementKind, &[Measurement]),
         topic: Topic,
     ) -> bool {
         self.statements.stamped(self.inputs.name(topic), stamp, received);
         let late_clouds = self.slam.late_clouds();
         let at = stamp + -self.delay_s(kind);
-        match self.slam.features(stamp, kind, observations) {
+        match self.slam.features(stamp, kind, measurements) {
             Ok(()) if self.slam.late_clouds() > late_clouds => {
                 self.tally.cloud_was_late();
                 self.health.taken(topic, at, kind);
@@ -187,10 +187,10 @@ impl Worker {
     }
 
     /// How long before its stamp a measurement of this kind was made, s.
-    fn delay_s(&self, kind: FeatureKind) -> f64 {
+    fn delay_s(&self, kind: MeasurementKind) -> f64 {
         let config = self.slam.config();
         match kind {
-            FeatureKind::WorldPosition | FeatureKind::WorldPose => config.absolute.delay_s,
+            MeasurementKind::WorldPosition | MeasurementKind::WorldPose => config.absolute.delay_s,
             _ => config.sensor.delay_s,
         }
     }
@@ -200,7 +200,7 @@ impl Worker {
         match topic {
             Topic::Odometry(_) => self.tally.odometry.received += 1,
             Topic::Imu => self.tally.imu.received += 1,
-            Topic::Features(sensor) => {
+            Topic::Scan(sensor) => {
                 self.tally.features.received += 1;
                 self.inputs.features_came(sensor);
             }

@@ -71,7 +71,7 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_readings_and_of_landmarks_does_not_matter(seed in 0_u64..1000) {
+    fn the_order_of_measurements_and_of_landmarks_does_not_matter(seed in 0_u64..1000) {
         let map = random_map(60, 25.0, seed);
         let sensing = Sensing { range_m: 6.0, clutter: 0.3, ..SENSING };
         let drive = drive(&map, sensing, 12, seed);

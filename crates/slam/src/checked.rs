@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// An observation that has passed the checks of its sensor.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Reading {
+pub struct CheckedMeasurement {
     /// The sensor, by its index.
     pub(crate) sensor: u8,
     /// The landmark that it names.
@@ -23,7 +23,7 @@ pub struct Reading {
     pub(crate) height_m: f64,
 }
 
-impl Reading {
+impl CheckedMeasurement {
     /// The numbers that were read, as its sensor takes them; zeros beyond its dimension.
     pub fn value(&self) -> &Vector3<f64> {
         &self.value

@@ -34,7 +34,7 @@ settings! {
 
 impl NoiseConfig {
     /// How much larger than stated the noise of readings is at this time.
-    fn of_readings(&self, stamp: Stamp) -> f64 {
+    fn of_measurements(&self, stamp: Stamp) -> f64 {
         if self.is_changed(stamp) { self.readings_change } else { 1.0 }
     }
 
@@ -50,7 +50,7 @@ impl NoiseConfig {
 
 /// Draws of unit variance for the two numbers of each reading.
 #[derive(Clone, Debug)]
-pub(super) struct ReadingNoise {
+pub(super) struct MeasurementNoise {
     config: NoiseConfig,
     white: ChaCha8Rng,
     tails: ChaCha8Rng,
@@ -58,11 +58,11 @@ pub(super) struct ReadingNoise {
     last: BTreeMap<u32, (Stamp, Vector2<f64>)>,
 }
 
-impl ReadingNoise {
+impl MeasurementNoise {
     pub(super) fn new(config: &NoiseConfig, seed: u64) -> Self {
         Self {
             config: config.clone(),
-            white: generator(seed, Purpose::Features),
+            white: generator(seed, Purpose::Scan),
             tails: generator(seed, Purpose::Tails),
             last: BTreeMap::new(),
         }
@@ -75,7 +75,7 @@ impl ReadingNoise {
         let is_tail = self.tails.random::<f64>() < self.config.tail_probability;
         let alike = self.alike(stamp, id, white);
         let factor = if is_tail { self.config.tail_factor } else { 1.0 };
-        alike * factor * self.config.of_readings(stamp)
+        alike * factor * self.config.of_measurements(stamp)
     }
 
     fn alike(&mut self, stamp: Stamp, id: u32, white: Vector2<f64>) -> Vector2<f64> {
@@ -104,7 +104,7 @@ mod tests {
 
     /// Draws for two features, read in turns, at 10 Hz.
     fn draws(config: &NoiseConfig) -> Vec<[Vector2<f64>; 2]> {
-        let mut noise = ReadingNoise::new(config, 3);
+        let mut noise = MeasurementNoise::new(config, 3);
         (0..20_000).map(|k| [noise.draw(at(k), 0), noise.draw(at(k), 1)]).collect()
     }
 
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn as_it_was_where_nothing_is_set() {
-        let mut stream = generator(3, Purpose::Features);
+        let mut stream = generator(3, Purpose::Scan);
         for pair in draws(&NoiseConfig::default()) {
             assert!(pair.iter().flat_map(|draw| draw.iter()).all(|x| *x == normal(&mut stream)));
         }
@@ -155,6 +155,6 @@ mod tests {
             let factor = if k < 10_000 { 1.0 } else { 3.0 };
             assert_eq!(after, before.map(|draw| draw * factor), "{k}");
         }
-        assert_eq!((config.of_odometry(at(20_000)), NoiseConfig::default().of_readings(at(20_000))), (1.0, 1.0));
+        assert_eq!((config.of_odometry(at(20_000)), NoiseConfig::default().of_measurements(at(20_000))), (1.0, 1.0));
     }
 }
